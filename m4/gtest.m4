@@ -1,0 +1,11 @@
+# SRD_CHECK_GTEST: GoogleTest, for the suites under test/gtest.
+AC_DEFUN([SRD_CHECK_GTEST], [
+    AC_LANG_PUSH([C++])
+    AC_CHECK_HEADER([gtest/gtest.h], [have_gtest=yes], [have_gtest=no])
+    AC_LANG_POP([C++])
+    AS_IF([test "x$have_gtest" = xno],
+        [AC_MSG_WARN([gtest not found: the test suites are not built (Debian: libgtest-dev)])])
+    GTEST_LIBS="-lgtest -lgtest_main -lpthread"
+    AC_SUBST([GTEST_LIBS])
+    AM_CONDITIONAL([HAVE_GTEST], [test "x$have_gtest" = xyes])
+])

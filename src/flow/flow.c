@@ -1,0 +1,2 @@
+#include "flow/flow.h"
+typedef int flow_empty_t;

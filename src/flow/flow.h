@@ -1,0 +1,3 @@
+#ifndef FLOW_H_
+#define FLOW_H_
+#endif

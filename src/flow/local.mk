@@ -1,0 +1,18 @@
+# The protocol core is compiled once, to obj/flow/*.o, and the same objects go
+# into the module, the tests, the simulator and the fuzzers. No stack protector
+# and no fortify: the objects may need nothing but mem* and flow_assert_failed.
+flow_c_files = src/flow/flow.c
+flow_h_files = src/flow/flow.h
+flow_objects = $(patsubst src/flow/%.c,obj/flow/%.o,$(flow_c_files))
+flow_cflags  = $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -fPIC -fvisibility=hidden \
+               -fno-stack-protector -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
+               -ffreestanding -fno-builtin-printf
+
+obj/flow/%.o: $(srcdir)/src/flow/%.c
+	@$(MKDIR_P) obj/flow
+	$(AM_V_CC)$(CC) -I$(srcdir)/src $(flow_cflags) -MMD -MP -c -o $@ $<
+
+-include $(flow_objects:.o=.d)
+
+EXTRA_DIST += $(flow_c_files) $(flow_h_files)
+CLEANFILES += $(flow_objects) $(flow_objects:.o=.d)
