@@ -1,0 +1,1 @@
+# black-box verbs programs run under efasim
