@@ -225,10 +225,16 @@ void Node::drain(uint32_t token)
             return;
         }
         Bytes bytes = held->second->bytes;
-        m_held.erase(held);
+        unhold(held);
         deliver(bytes);
-        ++posted;
     }
+}
+
+/* A held packet is done with: repost unless that was done before. */
+void Node::unhold(std::map<void*, std::unique_ptr<Buffer>>::iterator held)
+{
+    posted += held->second->copied ? 0 : 1;
+    m_held.erase(held);
 }
 
 void Node::poll_receives()
@@ -250,6 +256,8 @@ void Node::poll_receives()
         }
         if (verdict == FLOW_RX_HOLD) {
             void *handle   = buffer.get();
+            buffer->copied = posted <= sim.plan.reserve; /* rx.h says why */
+            posted        += buffer->copied ? 1 : 0;
             m_held[handle] = std::move(buffer);
             continue;
         }
@@ -385,10 +393,11 @@ void Node::run_events()
             ep->tx   = nullptr;
             break;
         case FLOW_EVENT_RX_RELEASE:
-            if (m_held.erase(event.handle) != 1) {
+            if (!m_held.count(event.handle)) {
                 sim.fail("node %u: release of no buffer", slot);
+                break;
             }
-            ++posted;
+            unhold(m_held.find(event.handle));
             break;
         default:
             break;

@@ -59,6 +59,7 @@ private:
     struct Buffer {
         Bytes      bytes;
         flow_src_t src;
+        bool       copied = false; /* its device buffer is posted again      */
     };
     void poll();
     void poll_receives();
@@ -72,6 +73,7 @@ private:
     void post(Op *op);
     void deliver(const Bytes &bytes);
     void drain(uint32_t token);
+    void unhold(std::map<void*, std::unique_ptr<Buffer>>::iterator held);
     void finish_op(Op *op, bool ok);
     void close(Endpoint &ep);
     void reopen(const Endpoint &ep);
