@@ -39,12 +39,30 @@ static unsigned efa_rcache_find(const efa_rcache_t *cache, uintptr_t address)
 
 static void efa_rcache_destroy(efa_rcache_t *cache, efa_rcache_region_t *region)
 {
+    efa_rcache_gone_t *gone;
+
     cache->ops->dereg(cache->arg, region->mr);
     cache->bytes -= region->end - region->start;
-    if (region->gone != NULL) {
-        region->gone(region->gone_arg);
+    while ((gone = region->gone) != NULL) {
+        region->gone = gone->next;
+        gone->next   = cache->gone;
+        cache->gone  = gone;
     }
     free(region);
+}
+
+/* Unlocks, and only then tells who waits for a deregistration: they may call
+ * the cache again. */
+static void efa_rcache_unlock(efa_rcache_t *cache)
+{
+    efa_rcache_gone_t *gone = cache->gone, *next;
+
+    cache->gone = NULL;
+    pthread_mutex_unlock(&cache->lock);
+    for (; gone != NULL; gone = next) {
+        next = gone->next;
+        gone->func(gone);
+    }
 }
 
 /* Takes a region out of the array; an unused one is deregistered at once. */
@@ -260,7 +278,7 @@ int efa_rcache_get(efa_rcache_t *cache, void *address, size_t length,
         }
     }
 
-    pthread_mutex_unlock(&cache->lock);
+    efa_rcache_unlock(cache);
     return err;
 }
 
@@ -282,11 +300,11 @@ void efa_rcache_put(efa_rcache_t *cache, efa_rcache_region_t *region)
 {
     pthread_mutex_lock(&cache->lock);
     efa_rcache_put_locked(cache, region);
-    pthread_mutex_unlock(&cache->lock);
+    efa_rcache_unlock(cache);
 }
 
 void efa_rcache_invalidate(efa_rcache_t *cache, efa_rcache_region_t *region,
-                           void (*gone)(void *arg), void *arg)
+                           efa_rcache_gone_t *gone)
 {
     unsigned index;
 
@@ -295,10 +313,10 @@ void efa_rcache_invalidate(efa_rcache_t *cache, efa_rcache_region_t *region,
         index = efa_rcache_find(cache, region->start);
         efa_rcache_evict(cache, index);
     }
-    region->gone     = gone;
-    region->gone_arg = arg;
+    gone->next   = region->gone;
+    region->gone = gone;
     efa_rcache_put_locked(cache, region);
-    pthread_mutex_unlock(&cache->lock);
+    efa_rcache_unlock(cache);
 }
 
 void efa_rcache_init(efa_rcache_t *cache, const efa_rcache_ops_t *ops,

@@ -28,14 +28,21 @@
 
 typedef struct efa_rcache_region efa_rcache_region_t;
 
+/* Who wants to know that a region was deregistered; memory of the caller. */
+typedef struct efa_rcache_gone efa_rcache_gone_t;
+
+struct efa_rcache_gone {
+    efa_rcache_gone_t *next;
+    void             (*func)(efa_rcache_gone_t *gone); /* may free it */
+};
+
 struct efa_rcache_region {
     uintptr_t            start, end; /* [start, end), page aligned */
     void                *mr;         /* what reg returned */
     unsigned             refs;       /* gets without their put */
     int                  cached;     /* still found by get */
     efa_rcache_region_t *lru_prev, *lru_next; /* while refs is 0 */
-    void                (*gone)(void *arg); /* once deregistered, or NULL */
-    void                *gone_arg;
+    efa_rcache_gone_t   *gone;
 };
 
 typedef struct efa_rcache_ops {
@@ -59,6 +66,7 @@ typedef struct efa_rcache {
     unsigned                count, room;
     size_t                  bytes;
     efa_rcache_region_t     lru; /* head; lru.lru_next is the oldest */
+    efa_rcache_gone_t      *gone; /* to be told after the next unlock */
     unsigned long           hits, misses, evictions;
     atomic_flag             notes_lock;
     atomic_uint             notes_count; /* > EFA_RCACHE_NOTES: overflow */
@@ -85,11 +93,11 @@ void efa_rcache_put(efa_rcache_t *cache, efa_rcache_region_t *region);
 
 /*
  * Gives a reference back and lets nobody find the region any more. When the
- * last user has given it back it is deregistered and gone(arg) is called, at
+ * last user has given it back it is deregistered and gone->func is called, at
  * the latest then no peer can reach the memory; perhaps before this returns.
  */
 void efa_rcache_invalidate(efa_rcache_t *cache, efa_rcache_region_t *region,
-                           void (*gone)(void *arg), void *arg);
+                           efa_rcache_gone_t *gone);
 
 /*
  * Notes that [start, end) is about to be unmapped. Async-signal-safe but for
