@@ -16,5 +16,6 @@ const ucx_config_field_t efa_md_config_fields[] = {
      NULL},
 };
 
-const unsigned efa_md_config_count =
-        sizeof(efa_md_config_fields) / sizeof(efa_md_config_fields[0]);
+_Static_assert((sizeof(efa_md_config_fields) /
+                sizeof(efa_md_config_fields[0])) == EFA_MD_CONFIG_COUNT,
+               "fields of UCX_EFA_*");

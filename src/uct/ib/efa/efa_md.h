@@ -60,8 +60,8 @@ efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle);
 void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config);
 void efa_md_cache_close(efa_md_t *md);
 
+#define EFA_MD_CONFIG_COUNT 3
 extern const ucx_config_field_t efa_md_config_fields[];
-extern const unsigned           efa_md_config_count;
 
 /* The devices of this domain that SRD can use (all of ours can). */
 ucs_status_t efa_md_query_devices(ucx_md_t *md, ucx_device_t **devices_p,

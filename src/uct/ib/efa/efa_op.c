@@ -28,6 +28,7 @@ ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
 
     memset(pool, 0, sizeof(*pool));
     pool->md          = md;
+    pool->sink        = &pool->free;
     pool->count       = count;
     pool->count_ctl   = count_ctl;
     pool->bounce_size = (packet_size + 63) & ~(size_t)63;

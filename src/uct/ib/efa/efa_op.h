@@ -74,6 +74,8 @@ typedef struct efa_op {
 typedef struct efa_op_pool {
     efa_md_t     *md;
     efa_op_t     *free;     /* linked by out.next, as all free lists here */
+    efa_op_t     *fenced;   /* where they lie while the interface is fenced */
+    efa_op_t    **sink;     /* free or fenced: where completed ones go */
     efa_op_t     *free_ctl; /* the reserve */
     efa_bounce_t *free_bounce;
     efa_out_t    *free_markers;
@@ -127,8 +129,27 @@ static inline void efa_op_give(efa_op_pool_t *pool, efa_op_t *op)
         efa_bounce_put(pool, op->bounce);
         op->bounce = NULL;
     }
-    op->out.next = (efa_out_t*)pool->free;
-    pool->free   = op;
+    op->out.next = (efa_out_t*)*pool->sink;
+    *pool->sink  = op;
+}
+
+/* While fenced the pool looks empty: the posting path needs no test for it. */
+static inline void efa_op_pool_fence(efa_op_pool_t *pool)
+{
+    if (pool->sink == &pool->free) {
+        pool->fenced = pool->free;
+        pool->free   = NULL;
+        pool->sink   = &pool->fenced;
+    }
+}
+
+static inline void efa_op_pool_unfence(efa_op_pool_t *pool)
+{
+    if (pool->sink == &pool->fenced) {
+        pool->free   = pool->fenced;
+        pool->fenced = NULL;
+        pool->sink   = &pool->free;
+    }
 }
 
 /* A flush marker, NULL when out of memory. */
