@@ -36,3 +36,11 @@ ucp_hooks_ldflags += -Wl,-z,defs
 endif
 
 EXTRA_DIST += src/ucp_hooks/hooks.map
+
+# src/uct/ib/local.mk says what is in uct_ib_sources, and that the module is to
+# be built.
+lib_libuct_srd_so_0_SOURCES      = $(ucp_hooks_sources) $(uct_ib_sources)
+lib_libuct_srd_so_0_CFLAGS       = $(ucp_hooks_cflags)
+lib_libuct_srd_so_0_LDFLAGS      = $(ucp_hooks_ldflags) -Wl,-soname,libuct_srd.so.0
+lib_libuct_srd_so_0_LDADD        = $(flow_objects)
+lib_libuct_srd_so_0_DEPENDENCIES = $(flow_objects) $(ucp_hooks_map)
