@@ -125,11 +125,10 @@ ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
                                      const char *name);
 
 /*
- * Call @cb whenever memory is unmapped (munmap, mremap, shmdt, brk shrink), in
- * the unmapping thread, after the fact for some calls and before for others:
- * a cache must stop handing out registrations that touch the range. @cb must
- * not allocate or free memory and may take only locks under which nobody else
- * does.
+ * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,
+ * MADV_DONTNEED and the like), in the unmapping thread: a cache must stop
+ * handing out registrations that touch the range. @cb must not allocate, free
+ * or unmap memory, and may take only locks under which nobody else does.
  *   UCS_OK               events will be delivered
  *   UCS_ERR_UNSUPPORTED  libucm is absent or its hooks are off (UCX_MEM_EVENTS
  *                        =n): nothing may be cached
@@ -138,7 +137,8 @@ ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
 ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
                                   void *arg);
 
-/* Undo it, with the same @cb and @arg. No call to @cb starts after return. */
+/* Undo it, with the same @cb and @arg; not from within @cb. On return no call
+ * of @cb is running, and none will. */
 void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
                             void *arg);
 
@@ -223,8 +223,9 @@ void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags);
  * the first call of iface_query. */
 void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
 
-/* The worker's asynchronous context, NULL if UCX gave it none. */
-ucs_async_context_t *ucx_worker_async(uct_worker_h worker);
+/* The asynchronous context of @worker; NULL where it is not known. */
+ucs_async_context_t *ucx_worker_async(const ucx_host_t *host,
+                                      uct_worker_h worker);
 
 /*
  * Tell UCX that @ep failed with @status: calls the user's error handler, if

@@ -44,7 +44,7 @@ typedef struct ucx_config_field {
     const char        *doc;
     size_t            offset;    /* in the table's config struct */
     ucx_config_type_t type;
-    double            min, max;  /* both 0: no limits of ours. The specials
+    double            min, max;  /* both 0: no limits of ours. MEMUNITS'
                                     "inf" and "auto" are never refused */
     const char *const *choices;  /* ENUM: names, NULL-terminated */
 } ucx_config_field_t;
