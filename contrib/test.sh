@@ -17,6 +17,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 # shellcheck source=contrib/build.sh
 . "$top/contrib/build.sh"
 
+last_line='^suite ([a-z]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 default_suites='flow efasim uct ucp mpi tidy'
 
 usage() {
@@ -67,10 +68,12 @@ budget_with_sanitizers() {
 # The module enters programs that are not instrumented, through libraries that
 # leak on purpose; see contrib/lsan.supp for whom we do not blame.
 set_sanitizer_options() {
+    local asan='detect_leaks=1:halt_on_error=1:detect_stack_use_after_return=1'
     export SRD_SANITIZE=1
-    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=1:abort_on_error=0:halt_on_error=1:detect_stack_use_after_return=1:print_suppressions=0"
-    export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}print_stacktrace=1:halt_on_error=1"
-    export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}suppressions=$top/contrib/lsan.supp:print_suppressions=0"
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}$asan"
+    export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}print_stacktrace=1"
+    export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}print_suppressions=0"
+    LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/lsan.supp"
 }
 
 # run_suite NAME: adds to passed, failed and skipped.
@@ -104,8 +107,8 @@ run_suite() {
     took=$((SECONDS - start))
 
     line=$(grep -v '^[[:space:]]*$' "$log" | tail -n 1)
-    if [[ $line =~ ^suite\ $suite:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-        p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]} s=${BASH_REMATCH[3]}
+    if [[ $line =~ $last_line && ${BASH_REMATCH[1]} = "$suite" ]]; then
+        p=${BASH_REMATCH[2]} f=${BASH_REMATCH[3]} s=${BASH_REMATCH[4]}
     else
         p=$(grep -c '^ok ' "$log") f=$(grep -c '^FAIL ' "$log")
         s=$(grep -c '^skip ' "$log")

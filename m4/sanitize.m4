@@ -9,7 +9,8 @@ AC_DEFUN([SRD_CHECK_SANITIZERS], [
     SANITIZE_CFLAGS=
     SANITIZER_RUNTIME=
     AS_IF([test "x$enable_sanitizers" = xyes], [
-        SANITIZE_CFLAGS="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
+        SANITIZE_CFLAGS="-fsanitize=address,undefined -fno-omit-frame-pointer"
+        SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fno-sanitize-recover=undefined"
         # clang links a static runtime into programs only; a module needs the
         # shared one.
         AS_IF([$CC --version 2>/dev/null | grep -q clang], [

@@ -9,9 +9,9 @@ status=0
 while IFS= read -r script; do
     IFS= read -r first <"$script"
     case $first in
-    '#!/bin/sh'*) shell=sh ;;
-    '#!/bin/bash'* | '#!/usr/bin/env bash'*) shell=bash ;;
-    *'SPDX'*) shell=bash ;; # a file to be sourced
+    '#!/bin/sh'*) shell='sh' ;;
+    '#!/bin/bash'* | '#!/usr/bin/env bash'*) shell='bash' ;;
+    *'SPDX'*) shell='bash' ;; # a file to be sourced
     *) continue ;;
     esac
     scripts=$((scripts + 1))

@@ -7,7 +7,7 @@ import sys
 
 SKIPPED_FOLDERS = {'.git', 'build', 'build-aux', 'autom4te.cache',
                    '__pycache__'}
-GENERATED = {'configure', 'aclocal.m4', 'config.h.in', 'Makefile.in'}
+GENERATED = {'.git', 'configure', 'aclocal.m4', 'config.h.in', 'Makefile.in'}
 
 
 def files(root, *suffixes, under=''):
