@@ -6,6 +6,7 @@
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd -P) || exit 1
+top=$(cd "$here/../.." && pwd -P) || exit 1
 work=$(mktemp -d "${TMPDIR:-/tmp}/srd-tidy.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cc=${CC:-gcc}
@@ -91,10 +92,10 @@ expect pass check_functions.py
 {
     echo 'int f(void)'
     echo '{'
-    lines 68 '    ;'
+    lines 67 '    ;'
     printf '    return 0;\n}\n'
 } | put src/a.c
-expect fail check_functions.py 'f has 72 lines'
+expect fail check_functions.py 'f has 71 lines'
 {
     echo 'TEST(suite, name)'
     echo '{'
@@ -253,6 +254,28 @@ expect pass check_clang.sh
 # gcc accepts this one.
 put src/flow/a.c <<<'int a(int b) { b = b; return b; }'
 expect fail check_clang.sh 'a.c:1:'
+
+sample
+expect fail check_srdrun.sh 'nothing to check'
+mkdir -p "$build/bin"
+sed -e 's/%[A-Z_]*%/0.1/' -e "s/^runtime=.*/runtime=''/" \
+    "$top/contrib/srdrun.in" >"$work/srdrun"
+cp "$work/srdrun" "$build/bin/srdrun"
+chmod +x "$build/bin/srdrun"
+expect pass check_srdrun.sh
+sed 's/${preload:+:$preload}//' "$work/srdrun" >"$build/bin/srdrun"
+expect fail check_srdrun.sh keeps_callers
+sed 's/^exec "$@"/exec $*/' "$work/srdrun" >"$build/bin/srdrun"
+expect fail check_srdrun.sh arguments
+sed 's/die 127 "$1: command/: "/' "$work/srdrun" >"$build/bin/srdrun"
+expect fail check_srdrun.sh not_found
+
+sample
+expect fail check_testsh.sh 'nothing to check'
+cp -r "$top/contrib" "$root"
+expect pass check_testsh.sh
+sed -i 's/^\[ "$failed" = 0 \]$/true/' "$root/contrib/test.sh"
+expect fail check_testsh.sh failing
 
 for program in "$here"/check_*; do
     name=${program##*/}
