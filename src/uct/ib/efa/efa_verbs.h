@@ -37,6 +37,7 @@
     X(create_ah, ibv_create_ah)                                                \
     X(destroy_ah, ibv_destroy_ah)                                              \
     X(modify_qp, ibv_modify_qp)                                                \
+    X(qp_to_qp_ex, ibv_qp_to_qp_ex)                                            \
     X(destroy_qp, ibv_destroy_qp)                                              \
     X(wc_status_str, ibv_wc_status_str)
 
