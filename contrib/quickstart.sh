@@ -131,8 +131,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-packages_require "$PACKAGES_BUILD" "$install" "to build" || exit 1
-packages_require "$PACKAGES_RUN" "$install" "to run UCX programs" || exit 1
+packages_require "$PACKAGES_BUILD$PACKAGES_RUN" "$install" \
+    "to build and to run UCX programs" || exit 1
 say "building in build"
 # A folder that is configured otherwise, for the tests say, is good as well.
 if [ -e "$build/configured-for" ]; then

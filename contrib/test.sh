@@ -171,10 +171,13 @@ if [ "$sanitize" = yes ]; then
 fi
 
 if [ "$existing" = no ]; then
-    packages_require "$PACKAGES_BUILD" "$install" "to build" || exit 1
+    if [ "$build_only" = yes ] || [ "$install" = no ]; then
+        packages_require "$PACKAGES_BUILD" "$install" "to build" || exit 1
+    fi
+    # Without installing, a suite skips what it cannot do.
     if [ "$build_only" = no ]; then
-        packages_require "$PACKAGES_RUN$PACKAGES_TEST" "$install" "to test" ||
-            [ "$install" = no ] || exit 1
+        packages_require "$PACKAGES_BUILD$PACKAGES_RUN$PACKAGES_TEST" \
+            "$install" "to build and test" || [ "$install" = no ] || exit 1
     fi
     say "building in ${build#"$top"/}"
     build_tree "$build" "${configure_args[@]}" || die "the build failed"

@@ -16,7 +16,7 @@ LAYERS = {
     'flow': set(),
     'efasim': set(),
     'ucp_hooks': set(),
-    'uct/ib/efa': {'ucp_hooks'},
+    'uct/ib/efa': {'ucp_hooks', 'flow'},
     'uct/ib/srd': {'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/efa', 'ucp_hooks', 'flow'},
 }
