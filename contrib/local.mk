@@ -12,5 +12,12 @@ bin/srdrun: $(srcdir)/contrib/srdrun.in config.status
 
 EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/common.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
-              contrib/lsan.supp
+              contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
+              CONTRIBUTING.md
 CLEANFILES += bin/srdrun
+
+# make check: the suites on this build, all or those in SUITES.
+check-local:
+	$(srcdir)/contrib/test.sh --in . $(SUITES)
+
+.PHONY: check-local
