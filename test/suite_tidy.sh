@@ -14,8 +14,12 @@ passed=0 failed=0 skipped=0
 check() {
     local name=$1 start=$SECONDS output status
     shift
-    output=$("$@" 2>&1 </dev/null)
-    status=$?
+    if [[ $1 = *.py ]] && ! command -v python3 >/dev/null; then
+        output='python3 is not installed' status=77
+    else
+        output=$("$@" 2>&1 </dev/null)
+        status=$?
+    fi
     case $status in
     0)
         [ -z "$output" ] || sed 's/^/   /' <<<"$output"

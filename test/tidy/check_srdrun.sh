@@ -42,8 +42,8 @@ shopt -s extglob
 run=$work/b/bin/srdrun
 show='echo "$LD_PRELOAD"'
 expect preload 0 "$module" "$run" sh -c "$show"
-expect keeps_callers 0 "$module:libm.so.6:libz.so" \
-    sh -c "LD_PRELOAD=libm.so.6:libz.so; export LD_PRELOAD; exec $run sh -c '$show'"
+expect keeps_callers 0 "$module:libm.so.6:libdl.so.2" \
+    sh -c "LD_PRELOAD=libm.so.6:libdl.so.2; export LD_PRELOAD; exec $run sh -c '$show'"
 expect twice 0 "$module:$module" "$run" "$run" sh -c "$show"
 expect symlink 0 "*/b/bin/../lib/libuct_srd.so.0" "$work/empty/../empty/link" \
     --print-path
