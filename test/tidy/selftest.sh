@@ -100,6 +100,14 @@ expect pass check_functions.py
     printf '    return 0;\n}\n'
 } | put src/a.c
 expect fail check_functions.py 'f has 71 lines'
+put src/a.c <<<'int f(int a, int b, int (*c)(int, int), int d, int e, int f, int g)
+{ return 0; }
+int srd_ep_am_zcopy(int a, int b, int c, int d, int e, int f, int g, int h)
+{ return 0; }'
+expect pass check_functions.py
+put src/a.c <<<'int f(int a, int b, int c, int d, int e, int f, int g, int h)
+{ return 0; }'
+expect fail check_functions.py 'f has 8 parameters'
 {
     echo 'TEST(suite, name)'
     echo '{'

@@ -19,7 +19,7 @@ def files(root, *suffixes, under=''):
         for name in sorted(names):
             path = os.path.join(folder, name)
             if name.endswith(suffixes) and name not in GENERATED and \
-                    not os.path.islink(path):
+                    not name.endswith('~') and not os.path.islink(path):
                 found.append(os.path.relpath(path, root))
     return found
 
