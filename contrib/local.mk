@@ -20,4 +20,11 @@ CLEANFILES += bin/srdrun
 check-local:
 	$(srcdir)/contrib/test.sh --in . $(SUITES)
 
-.PHONY: check-local
+.PHONY: check-local distclean-local
+
+# What the test command leaves in a build folder.
+DISTCLEANFILES = configured-for
+distclean-local:
+	rm -rf clang sanitize
+	rm -f suite_*.log
+	-rmdir bin lib obj/flow obj 2>/dev/null
