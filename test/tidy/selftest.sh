@@ -268,6 +268,16 @@ put src/flow/a.c <<<'int a(int b) { b = b; return b; }'
 expect fail check_clang.sh 'a.c:1:'
 
 sample
+printf '## Troubleshooting\n| `cannot open … today` | a | b |\n' | put README.md
+put src/flow/a.c <<'END'
+const char *a = "we cannot "
+                "open %-3.2lu files today";
+END
+expect pass check_messages.py
+put src/flow/a.c <<<'const char *a = "we can open %d files today";'
+expect fail check_messages.py 'README.md:2: nothing prints'
+
+sample
 expect fail check_srdrun.sh 'nothing to check'
 mkdir -p "$build/bin"
 sed -e 's/%[A-Z_]*%/0.1/' -e "s/^runtime=.*/runtime=''/" \
