@@ -30,12 +30,14 @@ typedef struct flow_params {
                                    posted or held by its flows                */
     uint32_t       rx_reserve;  /* of them kept for control and for the batch
                                    between delivery and reposting             */
-    uint32_t       max_linger;  /* closed flows that still say goodbye; beyond
-                                   it the oldest is forgotten, its peer told
-                                   by who-are-you later                       */
+    uint32_t       max_linger;  /* closed flows that are not gone yet; at the
+                                   limit flow_tx_open says FLOW_NO_RESOURCE   */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready    */
     flow_time_t    rnr_max;     /* it doubles up to this                      */
-    uint64_t       seed;        /* of the jitter and the first generations    */
+    uint64_t       born;        /* real time of creation in ns, 0 unknown: of
+                                   two incarnations at one GID and QPN the
+                                   older is dead                              */
+    uint64_t       seed;        /* of the first token generations             */
     flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests of the
                                    wrap set it alike in all cores             */
 } flow_params_t;

@@ -47,24 +47,30 @@ typedef struct flow_op {
 } flow_op_t;
 
 struct flow_tx {
-    uint64_t     hdr;     /* next header word: number, token, limit, flags    */
-    uint64_t     busy;    /* bit psn % 64: taken and not completed            */
-    void        *cookie;  /* the transport's endpoint; NULL once closed       */
-    flow_peer_t *peer;
-    flow_psn_t   stop;    /* the number that may not be sent: the one compare */
-    flow_psn_t   limit;   /* as the receiver said                             */
-    flow_psn_t   una;     /* oldest number that may be uncompleted (lazy)     */
-    uint8_t      state;   /* flow_tx_state_t                                  */
-    uint8_t      pins;    /* enum flow_tx_pin                                 */
-    uint8_t      wait;    /* a completion matters: somebody waits             */
-    uint8_t      flags;
-    uint8_t      events;  /* queued for flow_event_next                       */
-    uint8_t      ctl;     /* control packets due                              */
-    uint32_t     ep;      /* number of this endpoint, never reused            */
-    uint32_t     index;
-    uint32_t     carries; /* receive flow whose limit rides in our headers    */
-    uint32_t     peer_next;
-    uint32_t     list_next;
+    uint64_t   hdr;       /* next header word: number, token, limit, flags    */
+    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
+    void      *cookie;    /* the transport's endpoint; NULL once closed       */
+    flow_psn_t stop;      /* the number that may not be sent: the one compare */
+    flow_psn_t limit;     /* as the receiver said                             */
+    flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
+    uint8_t    state;     /* flow_tx_state_t                                  */
+    uint8_t    pins;      /* enum flow_tx_pin                                 */
+    uint8_t    wait;      /* a completion or a limit is waited for            */
+    uint8_t    flags;
+    uint8_t    events;    /* due for flow_event_next                          */
+    uint8_t    ctl;       /* control packets due                              */
+    uint8_t    ctl_out;   /* control packets handed out and not done          */
+    uint8_t    backoff;   /* level of the next receiver-not-ready             */
+    uint8_t    linked;    /* flow_op_t of this flow in back-off, <= 64        */
+    uint8_t    rma;       /* flow_peer_pin_t: what the answer said            */
+    uint32_t   ep;        /* number of this endpoint, never reused            */
+    uint32_t   index;
+    uint32_t   peer;
+    uint32_t   carries;   /* receive flow whose limit rides in our headers;
+                             while it is not known, its endpoint number       */
+    uint32_t   peer_next; /* next flow to the same peer                       */
+    uint32_t   ctl_next;
+    uint32_t   event_next;
 };
 
 /*
@@ -98,6 +104,9 @@ static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
     }
     return flow_tx_ready_slow(core, tx);
 }
+
+/* The peer of a flow, to give it an address handle at once. */
+flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx);
 
 /* Number of the next packet. */
 static inline flow_psn_t flow_tx_psn(const flow_tx_t *tx)
