@@ -38,8 +38,8 @@ typedef struct flow_params {
                                    two incarnations at one GID and QPN the
                                    older is dead                              */
     uint64_t       seed;        /* of the first token generations             */
-    flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests of the
-                                   wrap set it alike in all cores             */
+    flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
+                                   of the wrap set it alike in all cores      */
 } flow_params_t;
 
 /* Pools that grow; each is handed over in chunks of a size the core names. */
@@ -61,15 +61,15 @@ size_t flow_core_size(const flow_params_t *params);
 
 /*
  * Make a core in mem (size >= flow_core_size, aligned). It starts with no pool:
- * call flow_core_grow for what flow_core_grow_needed names before anything else.
+ * before anything else, flow_core_grow for what flow_core_grow_needed names.
  * Returns NULL when a parameter is out of range.
  */
 flow_core_t *flow_core_init(void *mem, size_t size,
                             const flow_params_t *params);
 
 /*
- * Pools that must grow before the next batch, as bits 1 << flow_pool_t; 0 is the
- * normal answer. After it said 0 the core can open rx_batch receive flows, hold
+ * Pools that must grow before the next batch, as bits 1 << flow_pool_t; 0 is
+ * the normal answer. After it said 0 the core can open rx_batch receive flows, hold
  * in rx_batch flows and open one sending flow without asking again; more than
  * that may return FLOW_NO_MEMORY / FLOW_RX_NO_MEMORY, upon which the caller
  * grows and repeats the same call: nothing was changed.

@@ -69,6 +69,9 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         flow_ctl_base(core, ctl->peer, FLOW_CTL_WANT, tx->ep, &msg);
         msg.limit = tx->limit;
         break;
+    case FLOW_CTL_TX_PING:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_PING, tx->ep, &msg);
+        break;
     case FLOW_CTL_TX_RESET:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, tx->ep, &msg);
         msg.flags = FLOW_RESET_BY_TX;

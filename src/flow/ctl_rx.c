@@ -197,6 +197,8 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     }
     if (msg->type == FLOW_CTL_RESET) {
         flow_rx_close(core, rx);
+    } else if (msg->type == FLOW_CTL_PING) {
+        return FLOW_DROP_NONE;
     } else if (rx->state == FLOW_RX_ACTIVE) {
         flow_grant_asked(core, rx, msg->limit);
     } else {
@@ -233,7 +235,7 @@ flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
         reason = FLOW_DROP_DEAD;
     } else if (!flow_peer_sent(peer, src)) {
         reason = FLOW_DROP_SENDER;
-    } else if ((msg.type == FLOW_CTL_WANT) ||
+    } else if ((msg.type == FLOW_CTL_WANT) || (msg.type == FLOW_CTL_PING) ||
                ((msg.type == FLOW_CTL_RESET) &&
                 (msg.flags == FLOW_RESET_BY_TX))) {
         reason = flow_ctl_to_rx(core, peer, &msg);

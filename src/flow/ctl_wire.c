@@ -7,7 +7,8 @@ static const uint8_t flow_ctl_lens[FLOW_CTL_TYPE_LAST] = {
     [FLOW_CTL_LIMIT]  = FLOW_CTL_LIMIT_LEN,
     [FLOW_CTL_WHO]    = FLOW_CTL_BASE_LEN,
     [FLOW_CTL_WANT]   = FLOW_CTL_BASE_LEN,
-    [FLOW_CTL_RESET]  = FLOW_CTL_BASE_LEN
+    [FLOW_CTL_RESET]  = FLOW_CTL_BASE_LEN,
+    [FLOW_CTL_PING]   = FLOW_CTL_BASE_LEN
 };
 
 static void flow_ctl_encode_hello(const flow_ctl_msg_t *msg, uint8_t *buf)

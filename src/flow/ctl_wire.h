@@ -14,10 +14,12 @@
  *   who      24 B  1, 2 zero
  *   want     24 B  1 zero  2 the limit it is blocked at
  *   reset    24 B  1 direction  2 zero
+ *   ping     24 B  1, 2 zero; no effect, its completion tells
  *   goodbye        short or long header with FLOW_WIRE_CTL; PSN: the number
  *                  after the last packet
  * The endpoint number is the one of the endpoint whose flow it is about: the
- * sender's in hello, want, goodbye and reset of direction 0, else the receiver's.
+ * sender's in hello, want, ping, goodbye and reset of direction 0, else the
+ * receiver's.
  */
 #ifndef FLOW_CTL_WIRE_H_
 #define FLOW_CTL_WIRE_H_
@@ -31,6 +33,7 @@ enum flow_ctl_type {
     FLOW_CTL_WHO,
     FLOW_CTL_WANT,
     FLOW_CTL_RESET,
+    FLOW_CTL_PING,
     FLOW_CTL_GOODBYE,
     FLOW_CTL_TYPE_LAST
 };

@@ -51,6 +51,7 @@ enum flow_ctl_due {
     FLOW_CTL_TX_WANT    = 1u << 1,
     FLOW_CTL_TX_GOODBYE = 1u << 2,
     FLOW_CTL_TX_RESET   = 1u << 3,
+    FLOW_CTL_TX_PING    = 1u << 4,
     FLOW_CTL_RX_ANSWER  = 1u << 0,
     FLOW_CTL_RX_LIMIT   = 1u << 1,
     FLOW_CTL_RX_WHO     = 1u << 2,

@@ -272,7 +272,8 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
         return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
     }
     if ((flow_psn_diff(psn, rx->limit) >= 0) ||
-        ((rx->flags & FLOW_RXF_FINAL) && (flow_psn_diff(psn, rx->final) >= 0))) {
+        ((rx->flags & FLOW_RXF_FINAL) &&
+         (flow_psn_diff(psn, rx->final) >= 0))) {
         if ((core->params.profile == FLOW_SRD) &&
             (rx->state == FLOW_RX_ACTIVE)) {
             ++core->counters.overflows;
@@ -291,7 +292,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     return FLOW_RX_DELIVER;
 }
 
-/* Find the flow of a packet with a long header; make a stranger of a new one. */
+/* The flow of a packet with a long header; a new one becomes a stranger. */
 static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
                                              const uint8_t *pkt, size_t len,
                                              void *handle, flow_src_t src,

@@ -148,7 +148,6 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     tx->state  = FLOW_TX_LINGER;
     tx->pins  |= FLOW_PIN_DOWN;
     tx->stop   = flow_tx_psn(tx);
-    tx->cookie = NULL;
     tx->events &= FLOW_DUE_QUEUED;
     ++core->counters.lingering;
     flow_tx_try_release(core, tx);
@@ -315,6 +314,15 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead)
         flow_peer_dead(core, flow_core_peer(core, tx->peer));
     } else {
         flow_tx_died(core, tx, 0);
+    }
+}
+
+void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
+{
+    if ((tx->busy == 0) && (tx->ctl_out == 0) &&
+        !(tx->ctl & ~FLOW_CTL_QUEUED) &&
+        ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN))) {
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
     }
 }
 
