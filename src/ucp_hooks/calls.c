@@ -4,16 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REQUIRED, OPTIONAL };
+#include "find.h"
+
+enum { REQUIRED, OPTIONAL, DATA /* required too */ };
 
 typedef struct symbol {
     const char *name;
     size_t     offset;
-    int        optional;
+    int        kind;
 } symbol_t;
 
-#define CALL(_name, _member, _optional) \
-    { _name, offsetof(ucx_calls_t, _member), _optional }
+#define CALL(_name, _member, _kind) \
+    { _name, offsetof(ucx_calls_t, _member), _kind }
 #define HOST(_name, _member) { _name, offsetof(ucx_host_t, _member), REQUIRED }
 
 static const symbol_t calls_symbols[] = {
@@ -21,21 +23,21 @@ static const symbol_t calls_symbols[] = {
     CALL("uct_release_component_list", release_component_list, REQUIRED),
     CALL("uct_component_register", component_register, REQUIRED),
     CALL("uct_tl_register", tl_register, REQUIRED),
-    CALL("uct_components_list", components_list, REQUIRED),
-    CALL("uct_iface_config_table", iface_config_table, REQUIRED),
+    CALL("uct_components_list", components_list, DATA),
+    CALL("uct_iface_config_table", iface_config_table, DATA),
     CALL("uct_base_iface_t_init", iface_init, REQUIRED),
-    CALL("uct_base_iface_t_class", iface_class, REQUIRED),
+    CALL("uct_base_iface_t_class", iface_class, DATA),
     CALL("uct_base_ep_t_init", ep_init, REQUIRED),
-    CALL("uct_base_ep_t_class", ep_class, REQUIRED),
+    CALL("uct_base_ep_t_class", ep_class, DATA),
     CALL("uct_base_iface_query", iface_query, REQUIRED),
     CALL("uct_base_iface_progress_enable", iface_progress_enable, REQUIRED),
     CALL("uct_base_iface_progress_disable", iface_progress_disable, REQUIRED),
     CALL("uct_iface_handle_ep_err", iface_handle_ep_err, REQUIRED),
     CALL("uct_base_iface_estimate_perf", iface_estimate_perf, REQUIRED),
     CALL("ucs_log_dispatch", log_dispatch, REQUIRED),
-    CALL("ucs_global_opts", global_opts, REQUIRED),
+    CALL("ucs_global_opts", global_opts, DATA),
     CALL("ucs_class_call_cleanup_chain", class_cleanup_chain, REQUIRED),
-    CALL("ucs_config_global_list", config_global_list, REQUIRED),
+    CALL("ucs_config_global_list", config_global_list, DATA),
     CALL("ucs_config_parser_fill_opts", config_fill_opts, REQUIRED),
     CALL("ucs_config_parser_release_opts", config_release_opts, REQUIRED),
     CALL("ucs_topo_find_device_by_bus_id", topo_find, REQUIRED),
@@ -63,9 +65,11 @@ static const char *symbols_resolve(void *dest, const symbol_t *symbols,
     size_t i;
 
     for (i = 0; i < count; ++i) {
-        void *address = dlsym(handle, symbols[i].name);
+        void *address = (symbols[i].kind == DATA) ?
+                        ucx_find_data(handle, symbols[i].name) :
+                        dlsym(handle, symbols[i].name);
 
-        if ((address == NULL) && (symbols[i].optional == REQUIRED)) {
+        if ((address == NULL) && (symbols[i].kind != OPTIONAL)) {
             return symbols[i].name;
         }
         memcpy((char*)dest + symbols[i].offset, &address, sizeof(address));

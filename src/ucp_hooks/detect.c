@@ -23,7 +23,7 @@ static const struct {
 
 static const char detect_only_1_15[] = "uct_base_iface_is_reachable_v2";
 
-enum { DETECT_OLDER = 0 };
+enum { DETECT_OLDER = 0, DETECT_NEWEST = 23 };
 
 /* The newest minor whose symbols are all there; DETECT_OLDER: before 1.13.
  * A gap in the sequence is no UCX we know: -1. */
@@ -113,50 +113,75 @@ static void detect_check_sizes(const ucx_found_t *uct, ucx_detected_t *detected)
     }
 }
 
-void ucx_detect(const ucx_found_t *uct, ucx_detected_t *detected)
+/* What libucp says, where there is one, beside the symbols of libuct. */
+typedef struct versions {
+    int      minor; /* by symbols */
+    int      has_ucp;
+    unsigned ucp_major, ucp_minor;
+    char     supported[32];
+} versions_t;
+
+static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
 {
-    unsigned ucp_major = 0, ucp_minor = 0;
-    int has_ucp = ucx_find_ucp_version(uct, &ucp_major, &ucp_minor) == 0;
-    int minor   = detect_by_symbols(uct->handle);
-    char supported[32];
+    if (v->has_ucp && (v->ucp_minor >= 13)) {
+        detect_refuse(detected,
+                      "libucp says UCX %u.%u, but libuct is older than 1.13, "
+                      "probably two installations are mixed: check "
+                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor);
+    } else if (v->has_ucp) {
+        detect_refuse(detected,
+                      "UCX %u.%u is too old (supported: UCX %s): update UCX",
+                      v->ucp_major, v->ucp_minor, v->supported);
+    } else {
+        detect_refuse(detected,
+                      "UCX older than 1.13 (supported: UCX %s): update UCX",
+                      v->supported);
+    }
+    return 1;
+}
 
-    detect_supported(supported, sizeof(supported));
-    detected->why[0] = '\0';
-    detected->abi    = detect_abi(minor);
-
-    if (has_ucp && ((ucp_major != 1) ||
-                    ((minor > DETECT_OLDER) && ((int)ucp_minor != minor)))) {
-        if ((ucp_major > 1) || ((int)ucp_minor > minor)) {
-            detect_refuse(detected,
-                          "UCX %u.%u is newer than what this module knows "
-                          "(UCX %s): update the module, or use an older UCX",
-                          ucp_major, ucp_minor, supported);
-        } else {
-            detect_refuse(detected,
-                          "libucp says UCX %u.%u, the symbols of libuct say "
-                          "1.%d, probably two installations are mixed: check "
-                          "LD_LIBRARY_PATH", ucp_major, ucp_minor, minor);
-        }
-    } else if (minor < 0) {
+/* Nonzero if the versions do not go together, or are none we drive. */
+static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
+{
+    if (v->has_ucp && ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST))) {
+        /* by symbols it looks like the newest one */
+        detect_refuse(detected,
+                      "UCX %u.%u is newer than what this module knows (UCX "
+                      "%s): update the module, or use an older UCX",
+                      v->ucp_major, v->ucp_minor, v->supported);
+    } else if (v->minor < 0) {
         detect_refuse(detected,
                       "the exported symbols match no UCX release, probably a "
-                      "development build: use UCX %s", supported);
-    } else if (minor == DETECT_OLDER) {
-        if (has_ucp) {
-            detect_refuse(detected,
-                          "UCX %u.%u is too old (supported: UCX %s): update "
-                          "UCX", ucp_major, ucp_minor, supported);
-        } else {
-            detect_refuse(detected,
-                          "UCX older than 1.13 (supported: UCX %s): update UCX",
-                          supported);
-        }
-    } else if (detected->abi == NULL) {
+                      "development build: use UCX %s", v->supported);
+    } else if (v->minor == DETECT_OLDER) {
+        return versions_refuse_older(v, detected);
+    } else if (v->has_ucp && ((int)v->ucp_minor != v->minor)) {
+        detect_refuse(detected,
+                      "libucp says UCX %u.%u, the symbols of libuct say 1.%d, "
+                      "probably two installations are mixed: check "
+                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor, v->minor);
+    } else if (detect_abi(v->minor) == NULL) {
         detect_refuse(detected,
                       "UCX 1.%d is not supported by this version of the module "
                       "(supported: UCX %s): use one of those, or update the "
-                      "module", minor, supported);
+                      "module", v->minor, v->supported);
     } else {
+        return 0;
+    }
+    return 1;
+}
+
+void ucx_detect(const ucx_found_t *uct, ucx_detected_t *detected)
+{
+    versions_t v = {0};
+
+    detect_supported(v.supported, sizeof(v.supported));
+    v.has_ucp = ucx_find_ucp_version(uct, &v.ucp_major, &v.ucp_minor) == 0;
+    v.minor   = detect_by_symbols(uct->handle);
+
+    if (!versions_refuse(&v, detected)) {
+        detected->abi    = detect_abi(v.minor);
+        detected->why[0] = '\0';
         detect_check_sizes(uct, detected);
     }
 }

@@ -3,9 +3,8 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <limits.h>
 #include <link.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ static int names_add(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     file = (file != NULL) ? file + 1 : path;
     if ((names->count < FIND_NAMES_MAX) && (*path != '\0') &&
-        (strstr(file, names->part) == file)) {
+        !strncmp(file, names->part, strlen(names->part))) {
         names->paths[names->count] = strdup(path);
         names->count              += names->paths[names->count] != NULL;
     }
@@ -43,59 +42,76 @@ static void names_free(names_t *names)
 }
 
 /* Load address and path of the object that @address lies in. */
-static int object_of(const void *address, void **base_p, char *path,
-                     size_t max)
+static int object_of(const void *address, void **base_p, const char **path_p)
 {
     Dl_info info;
 
-    if (!dladdr(address, &info) || (info.dli_fbase == NULL)) {
+    if ((address == NULL) || !dladdr(address, &info) ||
+        (info.dli_fbase == NULL) || (info.dli_fname == NULL)) {
         return -1;
     }
     *base_p = info.dli_fbase;
-    snprintf(path, max, "%s", (info.dli_fname != NULL) ? info.dli_fname : "");
+    *path_p = info.dli_fname;
     return 0;
 }
 
-static void *own_base(void)
+/*
+ * Fill @found from an entry point. A libuct has the function that frees the
+ * answer beside it; this module, in any copy, has not.
+ * 0, or -1: @entry is no libuct's.
+ */
+static int found_by_entry(void *entry, ucx_found_t *found)
 {
-    void *base = NULL;
-    char path[2];
+    const char *path;
+    void *release, *base;
 
-    (void)object_of(find_entry, &base, path, sizeof(path));
-    return base;
+    if (object_of(entry, &found->base, &found->path)) {
+        return -1;
+    }
+    found->handle = dlopen(found->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (found->handle == NULL) {
+        return -1;
+    }
+    release = dlsym(found->handle, "uct_release_component_list");
+    if (object_of(release, &base, &path) || (base != found->base)) {
+        dlclose(found->handle);
+        return -1;
+    }
+    return 0;
+}
+
+static int found_contains(const ucx_found_t *found, unsigned count, void *base)
+{
+    unsigned i;
+
+    for (i = 0; (i < count) && (found[i].base != base); ++i) {
+    }
+    return i < count;
 }
 
 unsigned ucx_find_all(ucx_found_t *found, unsigned max)
 {
     names_t names = {.part = "libuct"};
-    unsigned i, j, count = 0;
+    unsigned i, count = 0;
+    void *handle;
 
     dl_iterate_phdr(names_add, &names);
     for (i = 0; (i < names.count) && (count < max); ++i) {
-        ucx_found_t *f = &found[count];
-        void *entry;
-
         if (strstr(names.paths[i], "libuct_") != NULL) {
             continue;
         }
-        f->handle = dlopen(names.paths[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (f->handle == NULL) {
+        handle = dlopen(names.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (handle == NULL) {
             continue;
         }
-        entry = dlsym(f->handle, find_entry);
-        if ((entry == NULL) ||
-            object_of(entry, &f->base, f->path, sizeof(f->path)) ||
-            (f->base == own_base())) {
-            dlclose(f->handle);
-            continue;
+        if (found_by_entry(dlsym(handle, find_entry), &found[count]) == 0) {
+            if (found_contains(found, count, found[count].base)) {
+                dlclose(found[count].handle);
+            } else {
+                ++count;
+            }
         }
-        for (j = 0; (j < count) && (found[j].base != f->base); ++j) {
-        }
-        if (j < count) {
-            dlclose(f->handle);
-            continue;
-        }
-        ++count;
+        dlclose(handle);
     }
     names_free(&names);
     return count;
@@ -121,17 +137,6 @@ static void *entry_of_caller(const void *caller)
     return entry;
 }
 
-static int found_by_entry(void *entry, ucx_found_t *found)
-{
-    if ((entry == NULL) ||
-        object_of(entry, &found->base, found->path, sizeof(found->path)) ||
-        (found->base == own_base())) {
-        return -1;
-    }
-    found->handle = dlopen(found->path, RTLD_LAZY | RTLD_NOLOAD);
-    return (found->handle == NULL) ? -1 : 0;
-}
-
 int ucx_find_for_caller(const void *caller, ucx_found_t *found)
 {
     if (found_by_entry(entry_of_caller(caller), found) == 0) {
@@ -146,12 +151,10 @@ int ucx_find_for_caller(const void *caller, ucx_found_t *found)
 static int same_uct(void *handle, const ucx_found_t *uct)
 {
     void *entry = dlsym(handle, find_entry);
+    const char *path;
     void *base;
-    char path[2];
 
-    return (entry != NULL) &&
-           (object_of(entry, &base, path, sizeof(path)) == 0) &&
-           (base == uct->base);
+    return (object_of(entry, &base, &path) == 0) && (base == uct->base);
 }
 
 int ucx_find_ucp_version(const ucx_found_t *uct, unsigned *major,
@@ -180,6 +183,63 @@ int ucx_find_ucp_version(const ucx_found_t *uct, unsigned *major,
     }
     names_free(&names);
     return ret;
+}
+
+/* A value of the dynamic section; glibc has added the load address to it. */
+static uintptr_t dynamic_value(const struct link_map *map, ElfW(Sxword) tag)
+{
+    const ElfW(Dyn) *dyn;
+
+    for (dyn = map->l_ld; dyn->d_tag != DT_NULL; ++dyn) {
+        if (dyn->d_tag == tag) {
+            return dyn->d_un.d_ptr;
+        }
+    }
+    return 0;
+}
+
+static int relocation_is_address(unsigned long type)
+{
+#if defined(__x86_64__)
+    return (type == R_X86_64_GLOB_DAT) || (type == R_X86_64_64);
+#elif defined(__aarch64__)
+    return (type == R_AARCH64_GLOB_DAT) || (type == R_AARCH64_ABS64);
+#else
+#error "name the relocations that hold a symbol's address here"
+#endif
+}
+
+void *ucx_find_data(void *handle, const char *name)
+{
+    void *address              = dlsym(handle, name);
+    const struct link_map *map = NULL;
+    const ElfW(Rela) *rela, *end;
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    Dl_info info;
+
+    if ((address == NULL) ||
+        !dladdr1(address, &info, (void**)&map, RTLD_DL_LINKMAP) ||
+        (map == NULL)) {
+        return address;
+    }
+
+    symbols = (const void*)dynamic_value(map, DT_SYMTAB);
+    strings = (const void*)dynamic_value(map, DT_STRTAB);
+    rela    = (const void*)dynamic_value(map, DT_RELA);
+    if ((symbols == NULL) || (strings == NULL) || (rela == NULL)) {
+        return address;
+    }
+    end = (const void*)((const char*)rela + dynamic_value(map, DT_RELASZ));
+    for (; rela < end; ++rela) {
+        if (relocation_is_address(ELF64_R_TYPE(rela->r_info)) &&
+            (rela->r_addend == 0) &&
+            !strcmp(strings + symbols[ELF64_R_SYM(rela->r_info)].st_name,
+                    name)) {
+            return *(void**)(map->l_addr + rela->r_offset);
+        }
+    }
+    return address;
 }
 
 size_t ucx_find_data_size(void *handle, const char *name)

@@ -10,9 +10,9 @@
 
 /* One libuct. */
 typedef struct ucx_found {
-    void *handle; /* from dlopen(); the finder's caller owns it */
-    void *base;   /* load address: its identity while it is loaded */
-    char path[512];
+    void       *handle; /* from dlopen(); the finder's caller owns it */
+    void       *base;   /* load address: its identity while it is loaded */
+    const char *path;   /* valid as long as the handle is */
 } ucx_found_t;
 
 /*
@@ -36,6 +36,14 @@ int ucx_find_for_caller(const void *caller, ucx_found_t *found);
  */
 int ucx_find_ucp_version(const ucx_found_t *uct, unsigned *major,
                          unsigned *minor);
+
+/*
+ * Address of the data object @name as its own library in the tree of @handle
+ * sees it, or NULL. That is not what dlsym() says where the main program holds
+ * a copy of the object (a copy relocation), or where another library with the
+ * same name came first: so the library's own relocation is read.
+ */
+void *ucx_find_data(void *handle, const char *name);
 
 /* Size of the data object @name in the tree of @handle; 0: not found. */
 size_t ucx_find_data_size(void *handle, const char *name);

@@ -211,7 +211,8 @@ static void instance_attach(const ucx_found_t *found)
  * ours before its own list is set up, so it waits for the interposed call. */
 static int uct_is_constructed(const ucx_found_t *found)
 {
-    const ucs_list_link_t *list = dlsym(found->handle, "uct_components_list");
+    const ucs_list_link_t *list = ucx_find_data(found->handle,
+                                                "uct_components_list");
 
     return (list == NULL) || (list->next != list);
 }
