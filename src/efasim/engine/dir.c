@@ -47,9 +47,11 @@ int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
 {
     struct dir_qp *qp = dir->node[node].qp;
     uint32_t free_owner;
-    int qpn;
+    int i, qpn;
 
-    for (qpn = 0; qpn < SIM_MAX_QP; ++qpn) {
+    /* 0 comes last: programs take it for "none" */
+    for (i = 1; i <= SIM_MAX_QP; ++i) {
+        qpn        = i % SIM_MAX_QP;
         free_owner = 0;
         if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
                                            owner)) {
