@@ -9,7 +9,32 @@
 #include "abi.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
 #include <string.h>
+
+enum {
+    HOOK_SPINS_MAX = 1000, /* idle entries in a row before the CPU is offered */
+    HOOK_SPINS_GAP = 32,   /* and between two offers */
+};
+
+/*
+ * Programs poll without a pause, and there may be more of them than cores: one
+ * that has found nothing for a long while lets the others run, as the device
+ * in its peer may be what it waits for.
+ */
+static void hook_spin(unsigned done)
+{
+    static __thread unsigned spins
+            __attribute__((tls_model("initial-exec")));
+
+    if (done != 0) {
+        spins = 0;
+    } else if (++spins >= HOOK_SPINS_MAX) {
+        spins = HOOK_SPINS_MAX - HOOK_SPINS_GAP;
+        sched_yield();
+    }
+}
 
 void abi_progress(void)
 {
@@ -17,14 +42,17 @@ void abi_progress(void)
         return;
     }
 
-    atomic_fetch_add_explicit(&abi.entries, 1, memory_order_relaxed);
+    atomic_store_explicit(&abi.entries,
+                          atomic_load_explicit(&abi.entries,
+                                               memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     for (;;) {
         if (!abi_trylock()) {
             atomic_store(&abi.again, 1);
             return;
         }
         if (abi.dev != NULL) {
-            sim_dev_progress(abi.dev);
+            hook_spin(sim_dev_progress(abi.dev));
         }
         abi_unlock();
         if (!atomic_load_explicit(&abi.again, memory_order_relaxed) ||
@@ -34,8 +62,16 @@ void abi_progress(void)
     }
 }
 
+/* What has been delivered is handed out before the device delivers more: so a
+ * program that polls paces its own receive queue. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
+    int ret = abi.cq[cq->handle].poll_cq(cq, num, wc);
+
+    if (ret != 0) {
+        return ret;
+    }
+
     abi_progress();
     return abi.cq[cq->handle].poll_cq(cq, num, wc);
 }
@@ -43,6 +79,12 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
+    int ret = abi.cq[cq->handle].start_poll(cq, attr);
+
+    if (ret != ENOENT) {
+        return ret;
+    }
+
     abi_progress();
     return abi.cq[cq->handle].start_poll(cq, attr);
 }

@@ -33,7 +33,7 @@ enum {
     SIM_MTU_ENUM       = 5,       /* IB_MTU_4096: the enum ends there */
 
     /* how much one progress call may do (ours) */
-    SIM_RX_BURST       = 64,      /* packets taken from one peer */
+    SIM_RX_BURST       = 16,      /* packets taken from one peer */
     SIM_TX_BURST       = 64,      /* work requests taken from one QP */
     SIM_READ_CHUNK     = 1 << 18, /* bytes of an RDMA read */
 
