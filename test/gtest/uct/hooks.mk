@@ -8,3 +8,9 @@ obj_hooks_libuct_hooktest_so_0_CFLAGS  = $(ucp_hooks_cflags)
 obj_hooks_libuct_hooktest_so_0_LDFLAGS = $(ucp_hooks_ldflags) \
 	-Wl,-soname,libuct_hooktest.so.0
 obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_map)
+
+if HAVE_GTEST
+noinst_PROGRAMS += obj/hooks/hooks_glue
+obj_hooks_hooks_glue_SOURCES = test/gtest/uct/hooks_glue.cc
+obj_hooks_hooks_glue_LDADD   = $(UCT_LIBS) $(GTEST_LIBS)
+endif
