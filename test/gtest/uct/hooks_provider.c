@@ -354,7 +354,7 @@ static ucs_status_t hook_md_open(ucx_host_t *host, const char *name,
     }
     status = ucx_host_watch_unmap(host, hook_unmapped, md);
     if (status != UCS_OK) {
-        host_error(host, "no unmap events: %s", host->status_string(status));
+        host_diag(host, "no unmap events: %s", host->status_string(status));
     }
     status = host->async_add_timer(UCS_ASYNC_MODE_THREAD_SPINLOCK,
                                    ucx_host_time(host, 0.005), hook_tick, md,
