@@ -13,6 +13,16 @@ build_stamp() {
     if header_present gtest/gtest.h; then echo gtest; else echo 'no gtest'; fi
 }
 
+# build_files_changed: make would call automake again by itself, but that fails
+# when a change needs a helper script that is not there yet.
+build_files_changed() {
+    [ -x "$top/configure" ] && [ -e "$top/Makefile.in" ] || return 0
+    [ -n "$(find "$top/configure.ac" "$top/Makefile.am" "$top/m4" "$top/src" \
+        "$top/test" "$top/contrib" \( -name '*.mk' -o -name '*.m4' \
+        -o -name 'configure.ac' -o -name Makefile.am \) \
+        \( -newer "$top/configure" -o -newer "$top/Makefile.in" \) -print)" ]
+}
+
 # build_tree DIR CONFIGURE-ARGUMENT...: configures DIR if need be, and makes it.
 build_tree() {
     local dir=$1 stamp jobs
@@ -24,8 +34,7 @@ build_tree() {
     fi
     mkdir -p "$dir" || return 1
     stamp=$(build_stamp "$@")
-    if [ ! -x "$top/configure" ] || [ "$top/configure.ac" -nt "$top/configure" ] ||
-        [ -n "$(find "$top/m4" -newer "$top/configure" -name '*.m4')" ]; then
+    if build_files_changed; then
         step "autogen" "$top/autogen.sh" || return 1
     fi
     if [ ! -e "$dir/Makefile" ] || [ "$top/configure" -nt "$dir/config.status" ] ||

@@ -30,14 +30,16 @@ typedef struct flow_params {
                                    posted or held by its flows                */
     uint32_t       rx_reserve;  /* of them kept for control and for the batch
                                    between delivery and reposting             */
-    uint32_t       max_linger;  /* closed flows that still say goodbye; beyond
-                                   it the oldest is forgotten, its peer told
-                                   by who-are-you later                       */
+    uint32_t       max_linger;  /* closed flows that are not gone yet; at the
+                                   limit flow_tx_open says FLOW_NO_RESOURCE   */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready    */
     flow_time_t    rnr_max;     /* it doubles up to this                      */
-    uint64_t       seed;        /* of the jitter and the first generations    */
-    flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests of the
-                                   wrap set it alike in all cores             */
+    uint64_t       born;        /* real time of creation in ns, 0 unknown: of
+                                   two incarnations at one GID and QPN the
+                                   older is dead                              */
+    uint64_t       seed;        /* of the first token generations             */
+    flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
+                                   of the wrap set it alike in all cores      */
 } flow_params_t;
 
 /* Pools that grow; each is handed over in chunks of a size the core names. */
@@ -59,15 +61,15 @@ size_t flow_core_size(const flow_params_t *params);
 
 /*
  * Make a core in mem (size >= flow_core_size, aligned). It starts with no pool:
- * call flow_core_grow for what flow_core_grow_needed names before anything else.
+ * before anything else, flow_core_grow for what flow_core_grow_needed names.
  * Returns NULL when a parameter is out of range.
  */
 flow_core_t *flow_core_init(void *mem, size_t size,
                             const flow_params_t *params);
 
 /*
- * Pools that must grow before the next batch, as bits 1 << flow_pool_t; 0 is the
- * normal answer. After it said 0 the core can open rx_batch receive flows, hold
+ * Pools that must grow before the next batch, as bits 1 << flow_pool_t; 0 is
+ * the normal answer. After it said 0 the core can open rx_batch receive flows, hold
  * in rx_batch flows and open one sending flow without asking again; more than
  * that may return FLOW_NO_MEMORY / FLOW_RX_NO_MEMORY, upon which the caller
  * grows and repeats the same call: nothing was changed.

@@ -20,8 +20,8 @@ typedef enum flow_event_type {
     FLOW_EVENT_TX_RMA,     /* tx, cookie: flow_tx_rma_ready or _refused is 1  */
     FLOW_EVENT_TX_FAILED,  /* tx, cookie: once; dead tells the reason; the
                               user still has to close it                      */
-    FLOW_EVENT_TX_GONE,    /* tx: closed and done with; the pointer is invalid
-                              after this event                                */
+    FLOW_EVENT_TX_GONE,    /* tx, cookie: closed and done with; the pointer is
+                              invalid after this event                        */
     FLOW_EVENT_PEER_INTRODUCED, /* peer: somebody said hello (or we opened a
                               flow to it): get an address handle, then
                               flow_peer_set_ah                                */

@@ -3,8 +3,8 @@
  * Packet sequence numbers: 16 bits, compared by wrap.
  *
  * Two numbers can be ordered as long as they are less than 2^15 apart; a window
- * is at most FLOW_WINDOW_MAX (64), so every number that may legally meet another
- * one is far inside. Nothing else in the core may compare numbers with < or >.
+ * is at most FLOW_WINDOW_MAX (64), so all numbers that may legally meet are far
+ * inside. Nothing else in the core may compare numbers with < or >.
  */
 #ifndef FLOW_PSN_H_
 #define FLOW_PSN_H_

@@ -97,7 +97,7 @@ slow:
 
 /*
  * The next held packet of the flow that is in order now, or NULL. The flow may
- * have gone meanwhile: then NULL, and its packets come as FLOW_EVENT_RX_RELEASE.
+ * have gone meanwhile: then NULL, its packets come as FLOW_EVENT_RX_RELEASE.
  */
 void *flow_rx_next(flow_core_t *core, uint32_t token);
 

@@ -4,8 +4,8 @@
  *
  * A send is: flow_tx_ready, flow_tx_header, post, flow_tx_commit. Nothing else
  * of the core may be called between header and commit; if the post fails, do
- * not commit: no number was taken. Then exactly one of flow_tx_done (delivered),
- * flow_tx_rnr (send the same bytes again when told), or flow_tx_fail.
+ * not commit: no number was taken. Then exactly one of flow_tx_done
+ * (delivered), flow_tx_rnr (send the same bytes again when told), or flow_tx_fail.
  */
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_
@@ -47,24 +47,30 @@ typedef struct flow_op {
 } flow_op_t;
 
 struct flow_tx {
-    uint64_t     hdr;     /* next header word: number, token, limit, flags    */
-    uint64_t     busy;    /* bit psn % 64: taken and not completed            */
-    void        *cookie;  /* the transport's endpoint; NULL once closed       */
-    flow_peer_t *peer;
-    flow_psn_t   stop;    /* the number that may not be sent: the one compare */
-    flow_psn_t   limit;   /* as the receiver said                             */
-    flow_psn_t   una;     /* oldest number that may be uncompleted (lazy)     */
-    uint8_t      state;   /* flow_tx_state_t                                  */
-    uint8_t      pins;    /* enum flow_tx_pin                                 */
-    uint8_t      wait;    /* a completion matters: somebody waits             */
-    uint8_t      flags;
-    uint8_t      events;  /* queued for flow_event_next                       */
-    uint8_t      ctl;     /* control packets due                              */
-    uint32_t     ep;      /* number of this endpoint, never reused            */
-    uint32_t     index;
-    uint32_t     carries; /* receive flow whose limit rides in our headers    */
-    uint32_t     peer_next;
-    uint32_t     list_next;
+    uint64_t   hdr;       /* next header word: number, token, limit, flags    */
+    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
+    void      *cookie;    /* the transport's endpoint                         */
+    flow_psn_t stop;      /* the number that may not be sent: the one compare */
+    flow_psn_t limit;     /* as the receiver said                             */
+    flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
+    uint8_t    state;     /* flow_tx_state_t                                  */
+    uint8_t    pins;      /* enum flow_tx_pin                                 */
+    uint8_t    wait;      /* a completion or a limit is waited for            */
+    uint8_t    flags;
+    uint8_t    events;    /* due for flow_event_next                          */
+    uint8_t    ctl;       /* control packets due                              */
+    uint8_t    ctl_out;   /* control packets handed out and not done          */
+    uint8_t    backoff;   /* level of the next receiver-not-ready             */
+    uint8_t    linked;    /* flow_op_t of this flow in back-off, <= 64        */
+    uint8_t    rma;       /* flow_peer_pin_t: what the answer said            */
+    uint32_t   ep;        /* number of this endpoint, never reused            */
+    uint32_t   index;
+    uint32_t   peer;
+    uint32_t   carries;   /* receive flow whose limit rides in our headers;
+                             while it is not known, its endpoint number       */
+    uint32_t   peer_next; /* next flow to the same peer                       */
+    uint32_t   ctl_next;
+    uint32_t   event_next;
 };
 
 /*
@@ -76,10 +82,11 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *peer,
                            void *cookie, flow_tx_t **tx_p);
 
 /*
- * The user is done with it: no event names the cookie any more. Sends that are
- * out still report by flow_tx_done and so on; when none is left the core says
- * goodbye and then frees the flow by itself. The pointer may be used for those
- * reports only. Also right for a failed flow.
+ * The user is done with it: the only event still to come is
+ * FLOW_EVENT_TX_GONE, which carries the cookie once more. Sends that are out
+ * still report by flow_tx_done and so on; when none is left the core says
+ * goodbye, and then the flow is gone. Until then the pointer may be used for
+ * those reports only. Also right for a failed flow. Once per flow.
  */
 void flow_tx_close(flow_core_t *core, flow_tx_t *tx);
 
@@ -98,6 +105,9 @@ static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
     }
     return flow_tx_ready_slow(core, tx);
 }
+
+/* The peer of a flow, to give it an address handle at once. */
+flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx);
 
 /* Number of the next packet. */
 static inline flow_psn_t flow_tx_psn(const flow_tx_t *tx)
@@ -181,6 +191,13 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
  * FLOW_EVENT_TX_FAILED. Repeating it changes nothing.
  */
 void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead);
+
+/*
+ * Is the peer alive? Makes a control packet due that has no effect there; its
+ * completion with FLOW_SEND_DEAD fails the flow. Nothing happens when a packet
+ * is out whose completion will tell as well.
+ */
+void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
 
 /* Stop and release a flow for reasons (enum flow_tx_pin) of the transport. */
 void flow_tx_pin(flow_tx_t *tx, unsigned reasons);

@@ -36,11 +36,12 @@
 #define FLOW_WIRE_EXPECT_MASK \
     (0xffff000000000000ull | 0x00000000ffffff00ull | 0xe0ull)
 
+/* Builtins: the core is compiled freestanding, where memcpy is a call. */
 static inline uint64_t flow_wire_get64(const void *p)
 {
     uint64_t v;
 
-    memcpy(&v, p, sizeof(v));
+    __builtin_memcpy(&v, p, sizeof(v));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap64(v);
 #endif
@@ -52,7 +53,48 @@ static inline void flow_wire_put64(void *p, uint64_t v)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap64(v);
 #endif
-    memcpy(p, &v, sizeof(v));
+    __builtin_memcpy(p, &v, sizeof(v));
+}
+
+static inline uint32_t flow_wire_get32(const void *p)
+{
+    uint32_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    return v;
+}
+
+static inline void flow_wire_put32(void *p, uint32_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    __builtin_memcpy(p, &v, sizeof(v));
+}
+
+static inline uint16_t flow_wire_get16(const void *p)
+{
+    const uint8_t *b = (const uint8_t*)p;
+
+    return (uint16_t)(b[0] | (b[1] << 8));
+}
+
+static inline void flow_wire_put16(void *p, uint16_t v)
+{
+    uint8_t *b = (uint8_t*)p;
+
+    b[0] = (uint8_t)v;
+    b[1] = (uint8_t)(v >> 8);
+}
+
+/* A header word with another limit field. */
+static inline uint64_t flow_wire_set_limit(uint64_t word, flow_psn_t limit)
+{
+    return (word & ~(0xffffull << FLOW_WIRE_LIMIT_SHIFT)) |
+           ((uint64_t)limit << FLOW_WIRE_LIMIT_SHIFT);
 }
 
 /* Active message id of a data packet the core accepted. */

@@ -15,7 +15,7 @@ import tree
 
 LIMIT = 70
 PARAMETERS = 7
-UCT_OPERATION = re.compile(r'(am|put|get)_zcopy$|atomic')
+UCT_OPERATION = re.compile(r'(am|put|get)_zcopy$|atomic|iface_init$')
 
 
 def functions(root, paths):

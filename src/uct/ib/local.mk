@@ -30,3 +30,5 @@ uct_ib_sources = \
 	src/uct/ib/srd/srd_iface.c \
 	src/uct/ib/srd/srd_query.c \
 	src/uct/ib/srd/srd_rma.c
+
+mod_PROGRAMS += lib/libuct_srd.so.0

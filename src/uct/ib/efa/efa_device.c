@@ -137,7 +137,7 @@ efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
 
 void efa_device_explain_none(char *why, size_t size)
 {
-    char name[128], node[192];
+    char name[256], node[320];
 
     if (efa_sysfs_find("class/infiniband_verbs", "/device", name,
                        sizeof(name))) {

@@ -2,6 +2,7 @@
 #include "efa_md.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,23 @@
 #define EFA_REG_COST        16e-6 /* seconds, of pinning and a command */
 #define EFA_REG_COST_BYTE   0.06e-9
 #define EFA_REG_COST_CACHED 50e-9
+#define EFA_WHY_MAX         512 /* bytes of an explanation */
+
+/* Says why there is nothing, once per cause: UCX asks again and again. */
+static void efa_md_report_none(ucx_host_t *host, const char *why)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char            said[EFA_WHY_MAX];
+    int                    again;
+
+    pthread_mutex_lock(&lock);
+    again = strcmp(said, why) == 0;
+    snprintf(said, sizeof(said), "%s", why);
+    pthread_mutex_unlock(&lock);
+    if (!again) {
+        host_report_absent(host, "srd", "no srd: %s", why);
+    }
+}
 
 ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
                          unsigned *count_p)
@@ -17,13 +35,13 @@ ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
     const efa_verbs_t *verbs;
     ucs_status_t       status;
     unsigned           i, count;
-    char               why[512];
+    char               why[EFA_WHY_MAX];
 
     *names_p = NULL;
     *count_p = 0;
     verbs    = efa_verbs_get(why, sizeof(why));
     if (verbs == NULL) {
-        host_report_absent(host, "srd", "%s", why);
+        efa_md_report_none(host, why);
         return UCS_OK;
     }
 
@@ -33,7 +51,7 @@ ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
     }
     if (count == 0) {
         efa_device_explain_none(why, sizeof(why));
-        host_report_absent(host, "srd", "no srd: %s", why);
+        efa_md_report_none(host, why);
         return UCS_OK;
     }
 
