@@ -19,6 +19,8 @@ product=$build/lib/libuct_srd.so.0
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 skipped=0
+source_tree=${UCX_SOURCE:-}
+for v in $(compgen -e UCX_); do unset "$v"; done
 
 ok()   { echo "ok $1"; passed=$((passed + 1)); }
 fail() { echo "FAIL $1: $2"; failed=$((failed + 1)); }
@@ -42,17 +44,22 @@ match() {
     fi
 }
 
-# A module with AddressSanitizer needs its runtime in front, and the runtime
-# must not judge the leaks of programs that are not ours.
+# A module with AddressSanitizer needs its runtime in front. Leaks are reported
+# for the programs of this suite, not for those of others.
 preload=$module
 sanitized=n
 runtime=$(ldd "$module" | awk '/lib(clang_rt\.)?asan/ {print $3}')
 if [ -n "$runtime" ] || nm -D "$module" | grep -q __asan_init; then
     sanitized=y
     preload="$runtime $module"
-    export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}
 fi
-hooked() { timeout 120 env LD_PRELOAD="$preload" "$@"; }
+hooked() {
+    local leaks=0 word
+    for word in "$@"; do
+        [ "${word#"$obj"/}" = "$word" ] || leaks=1
+    done
+    timeout 120 env ASAN_OPTIONS=detect_leaks=$leaks LD_PRELOAD="$preload" "$@"
+}
 
 libucp=$(ldconfig -p | awk '/libucp\.so\.0 / {print $NF; exit}')
 : "${CC:=cc}" "${CXX:=c++}"
@@ -215,7 +222,8 @@ if [ -n "$libucp" ]; then
     # two copies of the module: the second leaves its transport out
     cp "$module" "$tmp/libuct_second.so.0"
     second() {
-        timeout 60 env LD_PRELOAD="$preload $tmp/libuct_second.so.0" "$@" 2>&1
+        timeout 60 env ASAN_OPTIONS=detect_leaks=0 \
+            LD_PRELOAD="$preload $tmp/libuct_second.so.0" "$@" 2>&1
     }
     check "the module twice: registered once, late UCX" "$name: 1 md" \
         "$(second "$obj/hooks_late" local "$libucp")"
@@ -341,16 +349,16 @@ layout() {
     $CXX -std=gnu++17 -fsyntax-only -w -DUCX_MINOR="$minor" \
         -DTREE_MINOR="$tree_minor" -DENABLE_DEBUG_DATA=0 \
         -DENABLE_PARAMS_CHECK=0 -DENABLE_ASSERT=0 "$@" \
-        -I"$UCX_SOURCE/src" -I"$UCX_SOURCE" -I"$top/src" \
+        -I"$source_tree/src" -I"$source_tree" -I"$top/src" \
         "$here/hooks_layout.cc" 2>&1
 }
-if [ -z "${UCX_SOURCE:-}" ]; then
+if [ -z "$source_tree" ]; then
     skip "layout" "UCX_SOURCE names no UCX source tree"
 elif ! $CXX --version >/dev/null 2>&1; then
     skip "layout" "no C++ compiler"
 else
     tree_minor=$(sed -n 's/^define(\[ucx_ver_minor\], *\([0-9]*\)).*/\1/p' \
-                 "$UCX_SOURCE/configure.ac")
+                 "$source_tree/configure.ac")
     out=$(layout "$tree_minor" | head -3)
     check "layout of UCX 1.$tree_minor" "" "$out"
     for i in 1 2 3 4 5; do
