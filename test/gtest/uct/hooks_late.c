@@ -136,6 +136,7 @@ static void run_threads(char *path)
 static void run_uct(const char *path)
 {
     ucs_status_t (*query)(void ***components_p, unsigned *count_p);
+    void (*release)(void **components);
     library_t lib;
     void **components, *address;
     unsigned count = 0;
@@ -153,6 +154,11 @@ static void run_uct(const char *path)
     status = query(&components, &count);
     printf("with a libuct: %s\n", ((status == UCS_OK) && (count > 1)) ?
            "OK" : "error");
+    if (status == UCS_OK) {
+        address = symbol(lib.handle, "uct_release_component_list");
+        memcpy(&release, &address, sizeof(address));
+        release(components);
+    }
 }
 
 int main(int argc, char **argv)

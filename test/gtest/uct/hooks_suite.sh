@@ -362,7 +362,7 @@ else
     out=$(layout "$tree_minor" | head -3)
     check "layout of UCX 1.$tree_minor" "" "$out"
     for i in 1 2 3 4 5; do
-        match "layout check $i can fail" 'static assertion' \
+        match "layout check $i can fail" 'static.assert' \
             "$(layout "$tree_minor" -DHOOKS_BREAK_$i)"
     done
 fi
