@@ -1,8 +1,8 @@
 /*
  * A provider without a device, for the tests of src/ucp_hooks: one memory
  * domain, and a transport that hands each message back to its own interface.
- * It offers a configuration variable of every type, and keeps counts that the
- * tests read through environment-free means: UCT's own calls.
+ * It offers a configuration variable of every type. What it counts the tests
+ * read through UCT's own queries: hook_md_query and hook_iface_query say where.
  */
 #include "ucp_hooks/provider.h"
 
@@ -34,6 +34,10 @@ typedef struct hook_iface_config {
 typedef struct hook_md {
     ucx_md_t super;
     unsigned registered;
+    void     *watched;  /* address of the latest registration */
+    unsigned unmapped;  /* events that covered it */
+    int      timer_id;
+    unsigned ticks;     /* of a timer of 5 ms */
 } hook_md_t;
 
 typedef struct hook_iface {
@@ -119,7 +123,11 @@ static ucs_status_t hook_ep_check(uct_ep_h ep, unsigned flags,
                                   uct_completion_t *comp)
 {
     (void)flags, (void)comp;
-    return ((hook_ep_t*)ep)->invalid ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_OK;
+    if (!((hook_ep_t*)ep)->invalid) {
+        return UCS_OK;
+    }
+    return ucx_iface_handle_ep_err((ucx_iface_base_t*)ep->iface, ep,
+                                   UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
 static ucs_status_t hook_ep_pending_add(uct_ep_h ep, uct_pending_req_t *req,
@@ -182,6 +190,7 @@ static ucs_status_t hook_iface_query(uct_iface_h iface, uct_iface_attr_t *attr)
     attr->bandwidth.shared    = 1e9;
     attr->latency             = ucs_linear_func_make(2e-6, 0);
     attr->priority            = self->depth & 0xff;
+    attr->cap.am.max_hdr      = self->progressed;
     return UCS_OK;
 }
 
@@ -309,10 +318,27 @@ static ucs_status_t hook_query_mds(ucx_host_t *host,
     return UCS_OK;
 }
 
+static void hook_unmapped(void *address, size_t length, void *arg)
+{
+    hook_md_t *md = arg;
+
+    if ((md->watched >= address) &&
+        ((char*)md->watched < (char*)address + length)) {
+        md->unmapped++;
+    }
+}
+
+static void hook_tick(int id, ucs_event_set_types_t events, void *arg)
+{
+    (void)id, (void)events;
+    __atomic_fetch_add(&((hook_md_t*)arg)->ticks, 1, __ATOMIC_RELAXED);
+}
+
 static ucs_status_t hook_md_open(ucx_host_t *host, const char *name,
                                  const void *config, ucx_md_t **md_p)
 {
     const hook_md_config_t *cfg = config;
+    ucs_status_t status;
     hook_md_t *md;
 
     if (strcmp(name, "hook0")) {
@@ -326,6 +352,18 @@ static ucs_status_t hook_md_open(ucx_host_t *host, const char *name,
     if (md == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
+    status = ucx_host_watch_unmap(host, hook_unmapped, md);
+    if (status != UCS_OK) {
+        host_diag(host, "no unmap events: %s", host->status_string(status));
+    }
+    status = host->async_add_timer(UCS_ASYNC_MODE_THREAD_SPINLOCK,
+                                   ucx_host_time(host, 0.005), hook_tick, md,
+                                   NULL, &md->timer_id);
+    if (status != UCS_OK) {
+        ucx_host_unwatch_unmap(host, hook_unmapped, md);
+        free(md);
+        return status;
+    }
     *md_p = &md->super;
     return UCS_OK;
 }
@@ -336,12 +374,15 @@ static void hook_md_close(ucx_md_t *md)
         host_error(md->host, "%u registrations left",
                    ((hook_md_t*)md)->registered);
     }
+    md->host->async_remove_handler(((hook_md_t*)md)->timer_id, 1);
+    ucx_host_unwatch_unmap(md->host, hook_unmapped, md);
     free(md);
 }
 
 static ucs_status_t hook_md_query(ucx_md_t *md, ucx_md_attr_t *attr)
 {
-    (void)md;
+    const hook_md_t *self = (const hook_md_t*)md;
+
     attr->caps             = UCX_MD_CAP_REG | UCX_MD_CAP_NEED_MEMH |
                              UCX_MD_CAP_NEED_RKEY | UCX_MD_CAP_INVALIDATE;
     attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST);
@@ -349,7 +390,8 @@ static ucs_status_t hook_md_query(ucx_md_t *md, ucx_md_attr_t *attr)
     attr->max_reg          = 1ul << 30;
     attr->reg_alignment    = 1;
     attr->rkey_packed_size = HOOK_RKEY_SIZE;
-    attr->reg_cost         = ucs_linear_func_make(3e-6, 1e-9);
+    attr->reg_cost         = ucs_linear_func_make(
+            self->unmapped, __atomic_load_n(&self->ticks, __ATOMIC_RELAXED));
     return UCS_OK;
 }
 
@@ -360,6 +402,7 @@ static ucs_status_t hook_mem_reg(ucx_md_t *md, const ucx_mem_reg_t *reg,
         return UCS_ERR_UNSUPPORTED;
     }
     ((hook_md_t*)md)->registered++;
+    ((hook_md_t*)md)->watched = reg->address;
     *memh_p = reg->address;
     return UCS_OK;
 }
