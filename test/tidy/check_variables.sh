@@ -10,7 +10,7 @@ if ! command -v ucx_info >/dev/null 2>&1; then
 fi
 # What UCX gives to every transport is not ours to explain.
 printed=$("$build/bin/srdrun" ucx_info -c 2>/dev/null |
-    grep -E '^UCX_(SRD|EFA|UD)_' |
+    grep -E '^UCX_(SRD|EFA)_' |
     grep -vE '_(ALLOC|FAILURE|MAX_NUM_EPS)=' | sort)
 written=$(sed -nE 's/^\| `(UCX_[A-Z_]+)` \| `([^`]*)` \|.*/\1=\2/p' \
     "$root/README.md" | sort)
