@@ -64,7 +64,7 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead);
  * operation will. */
 void efa_ep_flow_gone(efa_ep_t *ep);
 
-/* Frees a destroyed endpoint: no operation is in its queue, its flow is gone. */
+/* Frees a destroyed endpoint: its queue is empty, its flow is gone. */
 void efa_ep_free_lingering(efa_ep_t *ep);
 
 /* What a post that found no number, no operation or no buffer returns:
