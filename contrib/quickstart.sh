@@ -37,16 +37,19 @@ ucx_perftest of this machine between two emulated EFA nodes with UCX_TLS=srd.
 END
 }
 
-# counter NAME: the sum of a counter of the device over both nodes.
+# counter NAME: the sum of a counter of the device over both nodes. A node on
+# which nobody opened the device yet has no line. Status 1: no such fabric.
 counter() {
-    "$efasim" stat --fabric "$fabric" | awk -v name="$1" '
+    local lines
+    lines=$("$efasim" stat --fabric "$fabric" 2>/dev/null) || return 1
+    awk -v name="$1" '
         $1 ~ /^node=/ {
             for (i = 2; i <= NF; ++i) {
                 split($i, pair, "=")
-                if (pair[1] == name) { sum += pair[2]; seen = 1 }
+                if (pair[1] == name) sum += pair[2]
             }
         }
-        END { if (!seen) exit 1; printf "%.0f\n", sum }'
+        END { printf "%.0f\n", sum }' <<<"$lines"
 }
 
 # listening PORT: does anything on this machine? Read, not probed: ucx_perftest
@@ -151,10 +154,10 @@ say "two emulated nodes, one EFA device each; stock $(command -v ucx_perftest)"
 "$efasim" run --fabric "$fabric" --node 0 -- sleep 600 2>"$work/holder" &
 holder=$!
 for _ in {1..50}; do
-    counter tx_bytes >/dev/null 2>&1 && break
+    counter tx_bytes >/dev/null && break
     sleep 0.1
 done
-counter tx_bytes >/dev/null 2>&1 ||
+counter tx_bytes >/dev/null ||
     die "the emulated device did not come up: $(tail -n 1 "$work/holder")"
 
 sent_before=$(counter tx_pkts)
