@@ -99,7 +99,7 @@ perftest() {
     [ "$status" = 0 ] || kill "$server" 2>/dev/null
     wait "$server" || [ "$status" != 0 ] || status=$?
     server=
-    result=$(grep -E '^[0-9]+(,[0-9.]+){7}$' "$work/client" | tail -n 1)
+    result=$(grep -E '^ *[0-9]+(,[0-9.]+){7}$' "$work/client" | tail -n 1)
     if [ "$status" != 0 ] || [ -z "$result" ]; then
         warn "ucx_perftest -t $test failed (status $status); node 0 said:"
         tail -n 15 "$work/server" | sed 's/^/   | /' >&2
