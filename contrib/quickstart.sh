@@ -162,7 +162,8 @@ counter tx_bytes >/dev/null ||
 
 sent_before=$(counter tx_pkts)
 perftest tag_lat $lat_size $lat_iters || exit 1
-latency=$(cut -d, -f4 <<<"$result")
+latency=$(cut -d, -f2 <<<"$result")
+mean=$(cut -d, -f4 <<<"$result")
 sent=$(($(counter tx_pkts) - sent_before))
 
 read_before=$(counter rdma_read_bytes)
@@ -178,7 +179,8 @@ cat <<END
 
    stock ucx_perftest, UCX_TLS=srd, node 0 <-> node 1
    test      message      messages   result
-   tag_lat   $(printf '%7d B %13d   %s us one way' $lat_size $lat_iters "$latency")
+   tag_lat   $(printf '%7d B %13d   %s us one way (median; mean %s)' \
+    $lat_size $lat_iters "$latency" "$mean")
    tag_bw    $(printf '%7d B %13d   %s MB/s' $bw_size $bw_iters "$bandwidth")
 
    what the device counted meanwhile
