@@ -72,13 +72,33 @@ Child::Child(int node, const std::string &role,
     ::close(fds[1]);
 }
 
+static std::string file_text(const std::string &path)
+{
+    std::ifstream file(path);
+    std::stringstream text;
+
+    text << file.rdbuf();
+    return text.str();
+}
+
+/* A child that lives leaves when its socket closes. */
 Child::~Child()
 {
+    ::close(fd);
+    for (int i = 0; pid > 0 && i < 300; ++i) {
+        if (waitpid(pid, nullptr, WNOHANG) == pid) {
+            pid = -1;
+        } else {
+            usleep(10000);
+        }
+    }
     if (pid > 0) {
-        ::kill(pid, SIGKILL);
+        ::kill(pid, SIGTERM);
         waitpid(pid, nullptr, 0);
     }
-    ::close(fd);
+    if (testing::Test::HasFailure() || std::uncaught_exceptions()) {
+        fprintf(stderr, "--- a child said:\n%s---\n", file_text(log).c_str());
+    }
     unlink(log.c_str());
 }
 
@@ -106,11 +126,8 @@ void Child::get(void *data, size_t len)
     try {
         get_all(fd, data, len);
     } catch (std::exception &) {
-        std::ifstream file(log);
-        std::stringstream text;
-        text << file.rdbuf();
         throw std::runtime_error("the child is gone; it said:\n" +
-                                 text.str());
+                                 file_text(log));
     }
 }
 
@@ -125,14 +142,12 @@ int Child::wait()
 
 void Child::expect_ok()
 {
-    int status = wait();
-    std::ifstream file(log);
-    std::stringstream text;
+    int status       = wait();
+    std::string text = file_text(log);
 
-    text << file.rdbuf();
-    EXPECT_EQ(0, status) << "the child said:\n" << text.str();
-    EXPECT_NE(std::string::npos, text.str().find("[  PASSED  ] 1 test"))
-            << "the child ran no test; it said:\n" << text.str();
+    EXPECT_EQ(0, status);
+    EXPECT_NE(std::string::npos, text.find("[  PASSED  ] 1 test"))
+            << "the child ran no test";
 }
 
 void Child::kill(int sig, pid_t whom)

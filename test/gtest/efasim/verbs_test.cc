@@ -92,8 +92,10 @@ Qp::Qp(Device &dev, const QpParams &params) : dev(dev)
     }
     scq = ibv_create_cq(dev.ctx, params.cq_depth, nullptr, channel, 0);
     rcq = ibv_create_cq(dev.ctx, params.cq_depth, nullptr, channel, 0);
-    EXPECT_NE(nullptr, scq);
-    EXPECT_NE(nullptr, rcq);
+    if (scq == nullptr || rcq == nullptr) {
+        throw std::runtime_error(std::string("ibv_create_cq: ") +
+                                 strerror(errno));
+    }
 
     attr.qp_type             = IBV_QPT_DRIVER;
     attr.comp_mask           = IBV_QP_INIT_ATTR_PD |
