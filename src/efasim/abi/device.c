@@ -248,6 +248,10 @@ static void abi_fork_child(void)
         fabric_forget(abi.fabric);
         abi.fabric = NULL;
     }
+    if (abi.host != NULL) {
+        fabric_forget(abi.host);
+        abi.host = NULL;
+    }
 
     list_init(&abi.channels);
     atomic_store(&abi.contexts, 0);
@@ -261,10 +265,29 @@ static void abi_fork_child(void)
     abi.mr     = NULL;
 }
 
+/*
+ * --per-node: this process is a rank, and only now is known on which host. It
+ * attaches, so that the next rank of the host finds it and joins it.
+ */
+static void abi_host_enter(const char *path)
+{
+    char err[320], root[FABRIC_PATH_MAX + 16];
+    unsigned node = abi_node();
+
+    snprintf(root, sizeof(root), "%s/node%u", path, node);
+    setenv("SYSFS_PATH", root, 1);
+    abi.host = fabric_open(path, 0, -1);
+    if ((abi.host == NULL) || (fabric_attach(abi.host, node, 0) != 0)) {
+        return; /* opening the device will say why */
+    }
+    if (fabric_enter_node(abi.host, node, err, sizeof(err)) != 0) {
+        abi_log("%s", err);
+    }
+}
+
 __attribute__((constructor)) static void abi_init(void)
 {
-    char err[320], root[FABRIC_PATH_MAX + 16], path[FABRIC_PATH_MAX];
-    struct fabric *fabric;
+    char path[FABRIC_PATH_MAX];
     unsigned i;
 
     list_init(&abi.channels);
@@ -281,19 +304,15 @@ __attribute__((constructor)) static void abi_init(void)
         return; /* `efasim run` has placed us */
     }
 
-    snprintf(root, sizeof(root), "%s/node%u", path, abi_node());
-    setenv("SYSFS_PATH", root, 1);
-    fabric = fabric_open(path, 0, -1);
-    if (fabric != NULL) {
-        if (fabric_enter_node(fabric, abi_node(), err, sizeof(err)) != 0) {
-            abi_log("%s", err);
-        }
-        fabric_forget(fabric);
-    }
+    abi_host_enter(path);
 }
 
 __attribute__((destructor)) static void abi_fini(void)
 {
+    if (abi.host != NULL) {
+        fabric_close(abi.host);
+        abi.host = NULL;
+    }
     if ((abi.dev == NULL) || (abi.pid != getpid())) {
         return;
     }

@@ -191,6 +191,28 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
     return 0;
 }
 
+/* The place that this process took before it executed another program. */
+static int fabric_attach_again(struct fabric *fabric, unsigned node)
+{
+    uint64_t start_time = fabric_process_start(getpid());
+    struct dir_slot *slot;
+    unsigned i;
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        slot = &fabric->dir->slot[i];
+        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+            !slot->is_device && (slot->pid == getpid()) &&
+            (slot->start_time == start_time) && (slot->node == node)) {
+            fabric->slot  = i;
+            fabric->node  = node;
+            fabric->owner = atomic_load(&slot->owner);
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 static int fabric_attach_locked(struct fabric *fabric, unsigned node,
                                 int is_device)
 {
@@ -198,6 +220,10 @@ static int fabric_attach_locked(struct fabric *fabric, unsigned node,
     struct dir_slot *slot;
     uint32_t index, gen;
     unsigned i;
+
+    if (!is_device && fabric_attach_again(fabric, node)) {
+        return 0;
+    }
 
     for (i = 0; i < SIM_SLOTS; ++i) {
         index = (dir->next_slot + i) % SIM_SLOTS;
