@@ -13,6 +13,21 @@
 #include <sched.h>
 #include <string.h>
 
+/*
+ * libefa's own functions, as last seen. For a forked child that goes on using
+ * what its parent opened: its tables are empty, and it must not crash.
+ */
+static struct abi_cq hook_cq_seen;
+static struct abi_qp hook_qp_seen;
+
+#define HOOK_NEXT(_table, _handle, _max, _function, _seen) \
+    (((_handle) < (_max)) && ((_table)[_handle]._function != NULL) ? \
+     (_table)[_handle]._function : (_seen)._function)
+#define HOOK_CQ(_cq, _function) \
+    HOOK_NEXT(abi.cq, (_cq)->handle, SIM_MAX_CQ, _function, hook_cq_seen)
+#define HOOK_QP(_qp, _function) \
+    HOOK_NEXT(abi.qp, (_qp)->handle, SIM_MAX_QP, _function, hook_qp_seen)
+
 enum {
     HOOK_SPINS_MAX = 1000, /* idle entries in a row before the CPU is offered */
     HOOK_SPINS_GAP = 32,   /* and between two offers */
@@ -66,33 +81,33 @@ void abi_progress(void)
  * program that polls paces its own receive queue. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    int ret = abi.cq[cq->handle].poll_cq(cq, num, wc);
+    int ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
     if (ret != 0) {
         return ret;
     }
 
     abi_progress();
-    return abi.cq[cq->handle].poll_cq(cq, num, wc);
+    return HOOK_CQ(cq, poll_cq)(cq, num, wc);
 }
 
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    int ret = abi.cq[cq->handle].start_poll(cq, attr);
+    int ret = HOOK_CQ(cq, start_poll)(cq, attr);
 
     if (ret != ENOENT) {
         return ret;
     }
 
     abi_progress();
-    return abi.cq[cq->handle].start_poll(cq, attr);
+    return HOOK_CQ(cq, start_poll)(cq, attr);
 }
 
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
-    int ret = abi.qp[qp->handle].post_send(qp, wr, bad);
+    int ret = HOOK_QP(qp, post_send)(qp, wr, bad);
 
     abi_progress();
     abi_backstop_kick();
@@ -101,7 +116,7 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 static int hook_wr_complete(struct ibv_qp_ex *qp)
 {
-    int ret = abi.qp[qp->qp_base.handle].wr_complete(qp);
+    int ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
 
     abi_progress();
     abi_backstop_kick();
@@ -112,13 +127,12 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
  * same word: the device must be told here. */
 static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-    struct abi_cq *entry = &abi.cq[cq->handle];
-    int ret              = entry->req_notify_cq(cq, solicited_only);
+    int ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
 
-    if (ret == 0) {
+    if ((ret == 0) && (cq->handle < SIM_MAX_CQ)) {
         abi_lock();
-        if ((abi.dev != NULL) && (entry->cq != NULL)) {
-            sim_cq_arm(entry->cq);
+        if ((abi.dev != NULL) && (abi.cq[cq->handle].cq != NULL)) {
+            sim_cq_arm(abi.cq[cq->handle].cq);
         }
         abi_unlock();
         abi_progress();
@@ -166,6 +180,11 @@ void abi_hook_cq(struct abi_cq *entry)
         entry->start_poll = ex->start_poll;
         ex->start_poll    = hook_start_poll;
     }
+    hook_cq_seen.poll_cq       = entry->poll_cq;
+    hook_cq_seen.req_notify_cq = entry->req_notify_cq;
+    if (entry->start_poll != NULL) {
+        hook_cq_seen.start_poll = entry->start_poll;
+    }
 }
 
 void abi_hook_qp(struct abi_qp *entry)
@@ -173,6 +192,8 @@ void abi_hook_qp(struct abi_qp *entry)
     struct ibv_qp *qp    = entry->user;
     struct ibv_qp_ex *ex = (struct ibv_qp_ex*)qp;
 
+    /* on the command that creates it, its extended part is not filled in
+     * yet; that of a state change sees it */
     entry->post_send = entry->ctx->post_send;
     if (entry->qp->attr.send_cq->user != NULL) {
         abi_hook_cq(entry->qp->attr.send_cq->user);
@@ -182,5 +203,9 @@ void abi_hook_qp(struct abi_qp *entry)
         hook_is_code((void*)ex->wr_complete)) {
         entry->wr_complete = ex->wr_complete;
         ex->wr_complete    = hook_wr_complete;
+    }
+    hook_qp_seen.post_send = entry->post_send;
+    if (entry->wr_complete != NULL) {
+        hook_qp_seen.wr_complete = entry->wr_complete;
     }
 }

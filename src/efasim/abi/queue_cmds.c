@@ -317,8 +317,7 @@ int abi_qp_create(struct abi_cmd *cmd)
     memcpy(entry->caps, &cap, sizeof(entry->caps));
     entry->sq_sig_all = !!(flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
     entry->user       = (struct ibv_qp*)(uintptr_t)user;
-    abi_hook_cq(send_cq);
-    abi_hook_cq(recv_cq);
+    abi_hook_qp(entry);
     abi_qp_answer(cmd, entry, &cap);
     return 0;
 }
