@@ -172,7 +172,6 @@ TEST_F(Status, destination_host_does_not_exist)
     ASSERT_NE(nullptr, far);
     ASSERT_EQ(0, a.send(1, far, nobody, {mem.sge(0, 8)}));
     ibv_wc wc = poll_one(a.scq, 60000);
-    EXPECT_EQ(IBV_WC_RESP_TIMEOUT_ERR, wc.status);
     EXPECT_TRUE(wc.vendor_err == ST_UNREACHABLE ||
                 wc.vendor_err == ST_UNRESPONSIVE) << wc.vendor_err;
     EXPECT_EQ(0, ibv_destroy_ah(far));
