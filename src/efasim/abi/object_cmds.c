@@ -143,8 +143,8 @@ int abi_mr_reg(struct abi_cmd *cmd)
 {
     struct ib_uverbs_reg_mr_resp resp = { 0 };
     struct ib_uverbs_reg_mr req;
+    struct sim_mr_attr attr;
     struct sim_pd *pd;
-    uint32_t index;
     uint64_t span;
     int ret;
 
@@ -159,8 +159,13 @@ int abi_mr_reg(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    ret = sim_mr_register(abi.dev, pd, req.start, req.length, req.hca_va,
-                          req.access_flags, &resp.lkey, &index);
+    attr = (struct sim_mr_attr){
+        .addr   = req.start,
+        .length = req.length,
+        .iova   = req.hca_va,
+        .access = req.access_flags,
+    };
+    ret = sim_mr_register(abi.dev, pd, &attr);
     if (ret != 0) {
         return ret;
     }
@@ -169,15 +174,16 @@ int abi_mr_reg(struct abi_cmd *cmd)
     ret  = !abi_memlock_allows(span) ? -ENOMEM :
            !abi_is_mapped(req.start, span) ? -EFAULT : 0;
     if (ret != 0) {
-        sim_mr_deregister(abi.dev, index);
+        sim_mr_deregister(abi.dev, attr.index);
         return ret;
     }
 
-    abi.pinned          += span;
-    abi.mr[index].ctx    = cmd->ctx;
-    abi.mr[index].pinned = span;
-    resp.mr_handle       = index;
-    resp.rkey            = resp.lkey;
+    abi.pinned               += span;
+    abi.mr[attr.index].ctx    = cmd->ctx;
+    abi.mr[attr.index].pinned = span;
+    resp.mr_handle            = attr.index;
+    resp.lkey                 = attr.key;
+    resp.rkey                 = attr.key;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
     return 0;
 }

@@ -95,15 +95,16 @@ static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
 
 int abi_cq_create(struct abi_cmd *cmd)
 {
-    int64_t channel_fd = abi_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
     struct efa_ibv_create_cq_resp resp = { 0 };
     struct abi_channel *channel        = NULL;
     struct efa_ibv_create_cq req;
+    int64_t channel_fd;
     struct abi_cq *entry;
     uint64_t user;
     uint32_t depth, flags;
     int ret;
 
+    channel_fd = abi_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
     if (abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
                     offsetof(struct efa_ibv_create_cq, flags)) ||
         abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),

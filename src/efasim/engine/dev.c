@@ -28,7 +28,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     dev->slot      = slot;
     dev->node      = node;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
-    dev->rng.state = knobs->seed * 0x100000001b3ull + node * 8191 + slot;
+    dev->rng.state = knobs->seed * 0x100000001b3ull + ((uint64_t)node << 48);
     dev->now       = ops->now(env);
     list_init(&dev->qps);
     list_init(&dev->peers);
@@ -149,6 +149,7 @@ unsigned sim_dev_progress(struct sim_dev *dev)
     struct sim_qp *qp;
     unsigned done = 0;
 
+    ++dev->quiet;
     if (dev_has_timers(dev)) {
         dev->now = dev->ops->now(dev->env);
     }

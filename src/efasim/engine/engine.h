@@ -179,7 +179,9 @@ struct sim_op {
     uint32_t         length;
     uint32_t         done;          /* bytes of a read */
     uint64_t         due;           /* ns: time-out, or end of a wait */
-    uint64_t         overtake;      /* held until dev->seq reaches this */
+    uint64_t         number;        /* counts the device's requests */
+    uint64_t         overtake;      /* held until so many requests, or (state
+                                       DONE) completions; 0: not held */
     struct io_tx_wqe wqe;
 };
 
@@ -204,10 +206,11 @@ struct sim_dev {
     struct sim_rng            rng;
     uint32_t                  slot, owner, node;
     uint64_t                  now;   /* ns, refreshed when it matters */
-    uint64_t                  seq;   /* counts requests: see overtake */
+    uint64_t                  requests, completions; /* ever */
     uint64_t                  timed_next, check_next; /* ns */
     uint64_t                  work;  /* counts whatever was done */
     uint32_t                  outstanding; /* requests not yet completed */
+    uint32_t                  quiet;       /* calls since one of either */
     uint32_t                  overtaking;  /* of those on the timed list */
     uint32_t                  spilled;     /* completions in spill lists */
 
@@ -267,22 +270,44 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number);
  * -EINVAL: length 0, too long or wrapping; -EOPNOTSUPP: access flags the
  * device does not have; -ENOMEM: none free. On success key and index are set.
  */
-int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd, uint64_t addr,
-                    uint64_t length, uint64_t iova, uint32_t access,
-                    uint32_t *key_p, uint32_t *index_p);
+struct sim_mr_attr {
+    uint64_t addr, length, iova;
+    uint32_t access;     /* SIM_ACCESS_ */
+    uint32_t key, index; /* out */
+};
+
+int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
+                    struct sim_mr_attr *attr);
 int sim_mr_deregister(struct sim_dev *dev, uint32_t index);
+
+/* What a request wants to touch */
+struct sim_mr_range {
+    uint32_t key;
+    uint32_t access;
+    uint64_t iova, length;
+};
+
+static inline struct sim_mr_range sim_mr_range(const struct io_buf *buf,
+                                               uint32_t access)
+{
+    return (struct sim_mr_range){
+        .key    = buf->lkey,
+        .access = access,
+        .iova   = io_addr(buf->addr_lo, buf->addr_hi),
+        .length = buf->length,
+    };
+}
 
 /*
  * Translate a local key. Returns 0 and *addr, or -1: the key is not valid for
  * this PD, range or access.
  */
-int sim_mr_local(struct sim_dev *dev, const struct sim_pd *pd, uint32_t key,
-                 uint64_t iova, uint64_t length, uint32_t access,
-                 uint64_t *addr);
+int sim_mr_local(struct sim_dev *dev, const struct sim_pd *pd,
+                 const struct sim_mr_range *range, uint64_t *addr);
 
 /* The same for a remote key, as the responder's device judges it. */
 int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
-                  uint32_t pd, uint32_t key, uint64_t iova, uint64_t length,
+                  uint32_t pd, const struct sim_mr_range *range,
                   uint64_t *addr);
 
 /*

@@ -37,6 +37,8 @@ enum {
     SIM_TX_BURST       = 64,      /* work requests taken from one QP */
     SIM_READ_CHUNK     = 1 << 18, /* bytes of an RDMA read */
 
+    SIM_QUIET          = 64,      /* ... calls without news: nothing comes */
+
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
 };
 

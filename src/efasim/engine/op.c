@@ -11,9 +11,13 @@
 #define OP_INDEX_BITS  20
 #define OP_INDEX_MASK  ((1u << OP_INDEX_BITS) - 1)
 
-/* Of how many later requests a held one may be overtaken, and for how long. */
+/*
+ * Reordering: a held request lets up to OP_OVERTAKE_MAX later ones pass, a
+ * held completion as many later completions. When no more come it goes after
+ * SIM_QUIET calls, or OP_HOLD_NS for a program that does not call.
+ */
 #define OP_OVERTAKE_MAX  8
-#define OP_HOLD_NS       100000
+#define OP_HOLD_NS       1000000
 
 static int op_grow(struct sim_dev *dev)
 {
@@ -67,8 +71,9 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     op->state    = SIM_OP_HELD;
     op->status   = SIM_ST_OK;
     op->rnr_left = qp->rnr_retry;
+    op->number   = ++dev->requests;
+    dev->quiet   = 0;
     ++dev->outstanding;
-    ++dev->seq;
     return op;
 }
 
@@ -144,12 +149,27 @@ void sim_op_finish(struct sim_op *op)
     sim_op_drop(op);
 }
 
-/* Let later requests pass: until a few of them did, or a short while. */
-static void op_hold(struct sim_op *op, enum sim_op_state state)
+/*
+ * Whether and how far to hold back, 0: not at all. The answer depends on the
+ * seed and on the request's number alone, not on when acknowledgements come:
+ * one seed, one order.
+ */
+static unsigned op_overtake(const struct sim_op *op, unsigned stage)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct sim_rng rng  = { dev->rng.state + op->number * 2 + stage };
+
+    rng.state = rng_next(&rng);
+    return rng_chance(&rng, dev->knobs.reorder) ?
+           rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
+}
+
+static void op_hold(struct sim_op *op, enum sim_op_state state,
+                    uint64_t until)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    op->overtake = dev->seq + rng_range(&dev->rng, 1, OP_OVERTAKE_MAX);
+    op->overtake = until;
     ++dev->overtaking;
     sim_op_wait(op, state, dev->now + OP_HOLD_NS);
 }
@@ -157,10 +177,13 @@ static void op_hold(struct sim_op *op, enum sim_op_state state)
 void sim_op_complete(struct sim_op *op, uint8_t status)
 {
     struct sim_dev *dev = op->qp->dev;
+    unsigned overtake   = op_overtake(op, 1);
 
+    ++dev->completions;
+    dev->quiet = 0;
     op->status = status;
-    if (rng_chance(&dev->rng, dev->knobs.reorder)) {
-        op_hold(op, SIM_OP_DONE);
+    if (overtake > 0) {
+        op_hold(op, SIM_OP_DONE, dev->completions + overtake);
     } else {
         sim_op_finish(op);
     }
@@ -169,11 +192,12 @@ void sim_op_complete(struct sim_op *op, uint8_t status)
 void sim_tx_start(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
+    unsigned overtake   = op_overtake(op, 0);
 
     if (dev->knobs.delay_us != 0) {
         sim_op_wait(op, SIM_OP_HELD, dev->now + dev->knobs.delay_us * 1000);
-    } else if (rng_chance(&dev->rng, dev->knobs.reorder)) {
-        op_hold(op, SIM_OP_HELD);
+    } else if (overtake > 0) {
+        op_hold(op, SIM_OP_HELD, op->number + overtake);
     } else {
         sim_tx_send(op);
     }

@@ -16,6 +16,7 @@ static uint8_t read_resolve(struct sim_op *op, uint32_t *owner,
     const struct io_remote *remote = &op->wqe.rdma.remote;
     struct sim_dev *dev            = op->qp->dev;
     struct dir *dir                = dev->dir;
+    struct sim_mr_range range;
     struct dir_qp *qp;
     uint32_t pd, state;
 
@@ -43,10 +44,13 @@ static uint8_t read_resolve(struct sim_op *op, uint32_t *owner,
     if (op->length == 0) {
         return SIM_ST_OK;
     }
-    return sim_mr_remote(dev, op->node, *owner, pd, remote->rkey,
-                         io_addr(remote->addr_lo, remote->addr_hi),
-                         op->length, addr) ? SIM_ST_REMOTE_ADDRESS :
-                                             SIM_ST_OK;
+
+    range.key    = remote->rkey;
+    range.iova   = io_addr(remote->addr_lo, remote->addr_hi);
+    range.length = op->length;
+    range.access = SIM_ACCESS_REMOTE_READ;
+    return sim_mr_remote(dev, op->node, *owner, pd, &range, addr) ?
+           SIM_ST_REMOTE_ADDRESS : SIM_ST_OK;
 }
 
 static void read_fail(struct sim_op *op, uint8_t status)
@@ -106,8 +110,9 @@ static void read_count(struct sim_op *op)
 /* Copy one chunk; returns its length. */
 static uint32_t read_chunk(struct sim_op *op)
 {
-    const struct io_buf *buf = &op->wqe.rdma.local;
-    struct sim_dev *dev      = op->qp->dev;
+    struct sim_mr_range range = sim_mr_range(&op->wqe.rdma.local,
+                                             SIM_ACCESS_LOCAL_WRITE);
+    struct sim_dev *dev = op->qp->dev;
     uint64_t local = 0, remote = 0;
     uint32_t owner, chunk;
     uint8_t status;
@@ -115,9 +120,7 @@ static uint32_t read_chunk(struct sim_op *op)
 
     status = read_resolve(op, &owner, &remote);
     if ((status == SIM_ST_OK) && (op->length > 0) &&
-        (sim_mr_local(dev, op->qp->attr.pd, buf->lkey,
-                      io_addr(buf->addr_lo, buf->addr_hi), op->length,
-                      SIM_ACCESS_LOCAL_WRITE, &local) != 0)) {
+        (sim_mr_local(dev, op->qp->attr.pd, &range, &local) != 0)) {
         status = SIM_ST_BAD_LKEY;
     }
     if (status != SIM_ST_OK) {

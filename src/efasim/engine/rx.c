@@ -33,6 +33,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
 {
     struct sim_wq *rq = &qp->rq;
     const struct io_rx_desc *desc;
+    struct sim_mr_range range;
     uint16_t cc = rq->cc;
 
     memset(wqe, 0, sizeof(*wqe));
@@ -59,9 +60,13 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
         if (desc->length == 0) {
             continue;
         }
-        if (sim_mr_local(qp->dev, qp->attr.pd, desc->lkey_ctrl & IO_RX_LKEY,
-                         io_addr(desc->addr_lo, desc->addr_hi), desc->length,
-                         SIM_ACCESS_LOCAL_WRITE,
+        range = (struct sim_mr_range){
+            .key    = desc->lkey_ctrl & IO_RX_LKEY,
+            .iova   = io_addr(desc->addr_lo, desc->addr_hi),
+            .length = desc->length,
+            .access = SIM_ACCESS_LOCAL_WRITE,
+        };
+        if (sim_mr_local(qp->dev, qp->attr.pd, &range,
                          &wqe->sge[wqe->num].addr) != 0) {
             wqe->status = SIM_ST_BAD_LKEY;
         }

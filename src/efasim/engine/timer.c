@@ -30,6 +30,16 @@ static void timer_fire(struct sim_op *op)
     }
 }
 
+static int timer_is_due(const struct sim_dev *dev, const struct sim_op *op)
+{
+    uint64_t passed = (op->state == SIM_OP_DONE) ? dev->completions :
+                                                   dev->requests;
+
+    return (op->due <= dev->now) ||
+           ((op->overtake != 0) &&
+            ((op->overtake <= passed) || (dev->quiet >= SIM_QUIET)));
+}
+
 static unsigned timer_ops(struct sim_dev *dev)
 {
     struct sim_list due, *link, *next;
@@ -41,8 +51,7 @@ static unsigned timer_ops(struct sim_dev *dev)
     for (link = dev->timed.next; link != &dev->timed; link = next) {
         next = link->next;
         op   = list_entry(link, struct sim_op, link);
-        if ((op->due <= dev->now) ||
-            ((op->overtake != 0) && (op->overtake <= dev->seq))) {
+        if (timer_is_due(dev, op)) {
             list_del(link);
             list_add_tail(&due, link);
         } else if (op->due < dev->timed_next) {

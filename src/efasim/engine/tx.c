@@ -37,18 +37,15 @@ static uint8_t tx_check_meta(const struct sim_qp *qp,
 static uint8_t tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
                             uint32_t access)
 {
+    struct sim_mr_range range = sim_mr_range(buf, access);
     uint64_t addr;
 
     if (buf->length == 0) {
         return SIM_ST_OK;
     }
-    if (sim_mr_local(qp->dev, qp->attr.pd, buf->lkey,
-                     io_addr(buf->addr_lo, buf->addr_hi), buf->length, access,
-                     &addr) != 0) {
-        return SIM_ST_BAD_LKEY;
-    }
 
-    return SIM_ST_OK;
+    return sim_mr_local(qp->dev, qp->attr.pd, &range, &addr) ?
+           SIM_ST_BAD_LKEY : SIM_ST_OK;
 }
 
 static uint8_t tx_check_send(struct sim_op *op)
@@ -172,21 +169,19 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         ++sq->cc;
         ++done;
 
-        if (status == SIM_ST_OK) {
-            sim_inject_hit(dev, IO_TX_OP(&op->wqe.meta) == IO_OP_SEND ?
-                           SIM_INJECT_SEND : SIM_INJECT_READ, &status);
-        }
-        if (status != SIM_ST_OK) {
+        if (status == SIM_ST_QP_INTERNAL) {
             sim_op_complete(op, status);
-            if (status == SIM_ST_QP_INTERNAL) {
-                tx_refuse(qp, "malformed work request",
-                          op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
-                break;
-            }
-            continue;
+            tx_refuse(qp, "malformed work request",
+                      op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
+            break;
         }
-
-        sim_tx_start(op);
+        if ((status == SIM_ST_OK) &&
+            !sim_inject_hit(dev, IO_TX_OP(&op->wqe.meta) == IO_OP_SEND ?
+                            SIM_INJECT_SEND : SIM_INJECT_READ, &status)) {
+            sim_tx_start(op);
+        } else {
+            sim_op_complete(op, status);
+        }
     }
 
     return done;
@@ -195,6 +190,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
 /* Gather the payload. -1: a buffer was deregistered since it was posted. */
 static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
 {
+    struct sim_mr_range range;
     uint64_t addr;
     unsigned i;
 
@@ -209,9 +205,8 @@ static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
         if (buf->length == 0) {
             continue;
         }
-        if (sim_mr_local(dev, op->qp->attr.pd, buf->lkey,
-                         io_addr(buf->addr_lo, buf->addr_hi), buf->length, 0,
-                         &addr) != 0) {
+        range = sim_mr_range(buf, 0);
+        if (sim_mr_local(dev, op->qp->attr.pd, &range, &addr) != 0) {
             return -1;
         }
         dev->ops->mem_get(dev->env, dst, addr, buf->length);

@@ -37,16 +37,25 @@ static struct ring *env_ring_map(int fd)
     return (ring == MAP_FAILED) ? NULL : ring;
 }
 
+static void env_ring_put(void *env, struct ring *ring)
+{
+    (void)env;
+    munmap(ring, sizeof(*ring));
+}
+
 static struct ring *env_ring_tx(void *arg, uint32_t owner)
 {
     struct fabric_env *env = arg;
     struct ring *ring      = NULL;
-    char file[FABRIC_PATH_MAX + 32], line[256];
+    char file[FABRIC_PATH_MAX + 32], made[FABRIC_PATH_MAX + 40], line[256];
     int fd, err;
 
+    /* The receiver may look at any time: the name appears when the ring is
+     * complete. */
     env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
-    unlink(file);
-    fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    snprintf(made, sizeof(made), "%s.new", file);
+    unlink(made);
+    fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         err = errno;
     } else {
@@ -54,13 +63,19 @@ static struct ring *env_ring_tx(void *arg, uint32_t owner)
         err = posix_fallocate(fd, 0, sizeof(*ring));
         if (err == 0) {
             ring = env_ring_map(fd);
-        } else {
-            unlink(file);
+            err  = (ring == NULL) || (rename(made, file) != 0) ? errno : 0;
+        }
+        if (err != 0) {
+            unlink(made);
         }
         close(fd);
     }
 
-    if (ring == NULL) {
+    if (err != 0) {
+        if (ring != NULL) {
+            env_ring_put(env, ring);
+            ring = NULL;
+        }
         snprintf(line, sizeof(line), "no packet ring to another process "
                  "(%s): is /dev/shm full? Free some of it", strerror(err));
         fabric_env_ops.log(env, line);
@@ -88,12 +103,6 @@ static struct ring *env_ring_rx(void *arg, uint32_t owner)
     close(fd);
     unlink(file); /* both ends have it: the name is of no more use */
     return ring;
-}
-
-static void env_ring_put(void *env, struct ring *ring)
-{
-    (void)env;
-    munmap(ring, sizeof(*ring));
 }
 
 static void env_wake(void *arg, unsigned slot)
