@@ -240,10 +240,15 @@ static void abi_fork_child(void)
     unsigned i;
 
     pthread_mutex_init(&abi.lock, NULL);
-    abi_inside = 0;
-    abi.dev    = NULL;
-    abi.pid    = 0;
-    abi.pinned = 0;
+    abi_inside     = 0;
+    abi.dropped[0] = abi.dev;
+    abi.dropped[1] = abi.ah_ctx;
+    abi.dropped[2] = abi.mr;
+    abi.dev        = NULL;
+    abi.ah_ctx     = NULL;
+    abi.mr         = NULL;
+    abi.pid        = 0;
+    abi.pinned     = 0;
     if (abi.fabric != NULL) {
         fabric_forget(abi.fabric);
         abi.fabric = NULL;
@@ -261,8 +266,6 @@ static void abi_fork_child(void)
     memset(abi.pd, 0, sizeof(abi.pd));
     memset(abi.cq, 0, sizeof(abi.cq));
     memset(abi.qp, 0, sizeof(abi.qp));
-    abi.ah_ctx = NULL;
-    abi.mr     = NULL;
 }
 
 /*
@@ -323,7 +326,8 @@ __attribute__((destructor)) static void abi_fini(void)
     /* Threads may still run, the backstop among them: the device stays
      * mapped, only the fabric is told that we leave. */
     if (abi_trylock()) {
-        abi.dev = NULL;
+        abi.dropped[0] = abi.dev;
+        abi.dev        = NULL;
         fabric_close(abi.fabric);
         abi.fabric = NULL;
         abi_unlock();

@@ -631,7 +631,9 @@ int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
     pkt->type   = RING_PKT_SEND;
     pkt->token  = token;
     pkt->length = length;
-    memcpy(pkt + 1, data, length);
+    if (length > 0) {
+        memcpy(pkt + 1, data, length);
+    }
     ring_commit(&ring->ring, pkt);
     return 1;
 }

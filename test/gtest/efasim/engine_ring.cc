@@ -1,5 +1,6 @@
 #include "engine_test.h"
 
+#include <algorithm>
 #include <deque>
 #include <random>
 
@@ -71,7 +72,8 @@ TEST_F(engine_ring, order_and_contents_over_wraps)
         ASSERT_EQ(1, rig_ring_get(ring, &token, data.data(), &length));
         ASSERT_EQ(expected++, token);
         ASSERT_EQ(sent.front().size(), length);
-        ASSERT_EQ(0, memcmp(sent.front().data(), data.data(), length));
+        ASSERT_TRUE(std::equal(sent.front().begin(), sent.front().end(),
+                               data.begin()));
         sent.pop_front();
     }
 }

@@ -180,8 +180,10 @@ TEST(engine_send, remote_errors)
     ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.rx, RIG_ERR, 0));
     pair.send(4, 100);
     EXPECT_EQ(9, pair.outcome());
+    send = pair.message(5, 100);
     rig_qp_destroy(pair.rig, pair.rx);
-    pair.send(5, 100);
+    rig_post_send(pair.rig, pair.tx, &send);
+    EXPECT_EQ(9, pair.outcome());
 }
 
 TEST(engine_send, wrong_qkey)

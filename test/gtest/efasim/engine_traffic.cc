@@ -6,6 +6,7 @@
  */
 #include "engine_test.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -155,9 +156,8 @@ private:
             ASSERT_EQ(0, cqe.status);
             ASSERT_TRUE(it != messages.end()); /* once */
             ASSERT_EQ(it->second.size(), cqe.length);
-            ASSERT_EQ(0, memcmp(it->second.data(),
-                                rx[i]->data() + cqe.req_id * SLOT,
-                                cqe.length));
+            ASSERT_TRUE(std::equal(it->second.begin(), it->second.end(),
+                                   rx[i]->data() + cqe.req_id * SLOT));
             messages.erase(it);
             --receives[i];
             ++delivered;
