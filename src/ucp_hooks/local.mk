@@ -1,1 +1,46 @@
-# src/ucp_hooks
+# How we hook into the UCX of the process. The module is linked here, of these
+# sources, the transports' (src/uct/ib) and the protocol core's objects. Its
+# only needed library is libc; UCX, libibverbs and libefa are looked up in the
+# process, so no program fails to start because of it.
+ucp_hooks_sources = \
+	src/ucp_hooks/abi.h \
+	src/ucp_hooks/abi_1_13.c \
+	src/ucp_hooks/abi_glue.h \
+	src/ucp_hooks/abi_layout.h \
+	src/ucp_hooks/abi_tables.h \
+	src/ucp_hooks/calls.c \
+	src/ucp_hooks/calls.h \
+	src/ucp_hooks/config.c \
+	src/ucp_hooks/config.h \
+	src/ucp_hooks/detect.c \
+	src/ucp_hooks/detect.h \
+	src/ucp_hooks/find.c \
+	src/ucp_hooks/find.h \
+	src/ucp_hooks/hooks.c \
+	src/ucp_hooks/host.c \
+	src/ucp_hooks/host.h \
+	src/ucp_hooks/iface.c \
+	src/ucp_hooks/message.c \
+	src/ucp_hooks/message.h \
+	src/ucp_hooks/provider.h
+
+ucp_hooks_map = $(srcdir)/src/ucp_hooks/hooks.map
+
+# nodelete: UCX keeps pointers to our tables. A shared object that is built
+# with clang's sanitizers leaves their symbols undefined, hence no -z defs.
+ucp_hooks_cflags  = $(AM_CFLAGS) -fPIC -fvisibility=hidden
+ucp_hooks_ldflags = $(AM_LDFLAGS) -shared -Wl,-z,nodelete -Wl,-z,relro \
+	-Wl,--as-needed -Wl,--version-script=$(ucp_hooks_map)
+if !SANITIZERS
+ucp_hooks_ldflags += -Wl,-z,defs
+endif
+
+EXTRA_DIST += src/ucp_hooks/hooks.map
+
+# src/uct/ib/local.mk says what is in uct_ib_sources, and that the module is to
+# be built.
+lib_libuct_srd_so_0_SOURCES      = $(ucp_hooks_sources) $(uct_ib_sources)
+lib_libuct_srd_so_0_CFLAGS       = $(ucp_hooks_cflags)
+lib_libuct_srd_so_0_LDFLAGS      = $(ucp_hooks_ldflags) -Wl,-soname,libuct_srd.so.0
+lib_libuct_srd_so_0_LDADD        = $(flow_objects)
+lib_libuct_srd_so_0_DEPENDENCIES = $(flow_objects) $(ucp_hooks_map)

@@ -1,1 +1,30 @@
-# test/apps
+# test/apps: programs of two or more processes that use public UCP or MPI calls
+# only and check every byte they receive.
+test_apps_common = test/apps/fill.c test/apps/fill.h \
+                   test/apps/watchdog.c test/apps/watchdog.h \
+                   test/apps/oob.c test/apps/oob.h \
+                   test/apps/node.c test/apps/node.h
+
+noinst_PROGRAMS += test/ucp_bytes
+test_ucp_bytes_SOURCES = $(test_apps_common) test/apps/ucp_bytes.c \
+                         test/apps/bytes.c test/apps/bytes.h \
+                         test/apps/bytes_tag.c test/apps/bytes_am.c \
+                         test/apps/bytes_stream.c test/apps/bytes_rma.c \
+                         test/apps/bytes_hold.c
+test_ucp_bytes_LDADD   = $(UCP_LIBS)
+
+noinst_PROGRAMS += test/ucp_killed
+test_ucp_killed_SOURCES = $(test_apps_common) test/apps/ucp_killed.c
+test_ucp_killed_LDADD   = $(UCP_LIBS)
+
+# The MPI program is built by MPI's compiler wrapper, hence a rule of its own.
+if HAVE_MPI
+noinst_DATA += test/mpi_check
+endif
+test/mpi_check: $(srcdir)/test/apps/mpi_check.c \
+                $(srcdir)/test/apps/fill.c $(srcdir)/test/apps/fill.h
+	@$(MKDIR_P) test
+	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -o $@ \
+	    $(srcdir)/test/apps/mpi_check.c $(srcdir)/test/apps/fill.c
+EXTRA_DIST += test/apps/mpi_check.c
+CLEANFILES += test/mpi_check

@@ -1,1 +1,15 @@
-# test/gtest/ucp
+# test/gtest/ucp: UCP programs in one process over the transports of UCX_TLS.
+if HAVE_GTEST
+noinst_PROGRAMS += test/gtest_ucp
+test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
+                          test/gtest/ucp/ucp_test.cc \
+                          test/gtest/ucp/test_tag.cc \
+                          test/gtest/ucp/test_am.cc \
+                          test/gtest/ucp/test_stream.cc \
+                          test/gtest/ucp/test_rma.cc \
+                          test/gtest/ucp/test_connect.cc \
+                          test/gtest/ucp/test_load.cc \
+                          test/apps/fill.c test/apps/fill.h
+test_gtest_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+test_gtest_ucp_LDADD    = -lgtest -lpthread $(UCP_LIBS)
+endif

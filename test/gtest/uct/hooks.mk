@@ -1,1 +1,29 @@
-# tests of src/ucp_hooks
+# Tests of src/ucp_hooks: a module of the same sources with a provider of the
+# tests' own (no device, a loopback transport), and programs that load it.
+noinst_PROGRAMS += obj/hooks/libuct_hooktest.so.0
+obj_hooks_libuct_hooktest_so_0_SOURCES = \
+	test/gtest/uct/hooks_provider.c \
+	$(ucp_hooks_sources)
+obj_hooks_libuct_hooktest_so_0_CFLAGS  = $(ucp_hooks_cflags)
+obj_hooks_libuct_hooktest_so_0_LDFLAGS = $(ucp_hooks_ldflags) \
+	-Wl,-soname,libuct_hooktest.so.0
+obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_map)
+
+if HAVE_GTEST
+noinst_PROGRAMS += obj/hooks/hooks_glue
+obj_hooks_hooks_glue_SOURCES = test/gtest/uct/hooks_glue.cc
+obj_hooks_hooks_glue_LDADD   = $(UCT_LIBS) $(GTEST_LIBS)
+endif
+
+noinst_PROGRAMS += obj/hooks/hooks_late obj/hooks/hooks_fake_user
+obj_hooks_hooks_late_SOURCES      = test/gtest/uct/hooks_late.c
+obj_hooks_hooks_late_LDADD        = -ldl -lpthread
+obj_hooks_hooks_fake_user_SOURCES = test/gtest/uct/hooks_fake_user.c
+obj_hooks_hooks_fake_user_LDADD   = -ldl
+
+# compiled by the suite itself
+EXTRA_DIST += \
+	test/gtest/uct/hooks_fake_ucp.c \
+	test/gtest/uct/hooks_fake_uct.c \
+	test/gtest/uct/hooks_layout.cc \
+	test/gtest/uct/hooks_suite.sh

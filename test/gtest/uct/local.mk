@@ -1,1 +1,19 @@
-# test/gtest/uct
+# UCT tests. gtest_uct drives the module through UCT's public API and runs under
+# 'efasim run -- srdrun'; gtest_efa has what needs no device.
+if HAVE_GTEST
+noinst_PROGRAMS += test/gtest_uct test/gtest_efa
+
+test_gtest_uct_SOURCES = \
+	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
+	test/gtest/uct/test_uct_am.cc \
+	test/gtest/uct/test_uct_failure.cc \
+	test/gtest/uct/test_uct_get.cc \
+	test/gtest/uct/test_uct_order.cc
+test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
+
+test_gtest_efa_SOURCES = \
+	test/gtest/uct/test_efa_rcache.cc \
+	test/gtest/uct/rcache_shim.c \
+	src/uct/ib/efa/efa_rcache.c
+test_gtest_efa_LDADD = $(GTEST_LIBS)
+endif

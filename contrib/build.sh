@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2154
+#
+# How quickstart.sh and test.sh build. Sourced, after common.sh.
+
+# build_stamp ARGUMENT...: what a configured build folder depends on beside the
+# sources: the arguments, and the optional things that configure looks for.
+build_stamp() {
+    printf '%s\n' "$top" "$@" "CC=${CC-} CXX=${CXX-} CFLAGS=${CFLAGS-}" \
+        "UCX_CFLAGS=${UCX_CFLAGS-}"
+    command -v mpicc.openmpi || command -v mpicc || echo 'no mpicc'
+    command -v g++ || echo 'no g++'
+    if header_present gtest/gtest.h; then echo gtest; else echo 'no gtest'; fi
+}
+
+# build_files_changed: make would call automake again by itself, but that fails
+# when a change needs a helper script that is not there yet.
+build_files_changed() {
+    [ -x "$top/configure" ] && [ -e "$top/Makefile.in" ] || return 0
+    [ -n "$(find "$top/configure.ac" "$top/Makefile.am" "$top/m4" "$top/src" \
+        "$top/test" "$top/contrib" \( -name '*.mk' -o -name '*.m4' \
+        -o -name 'configure.ac' -o -name Makefile.am \) \
+        \( -newer "$top/configure" -o -newer "$top/Makefile.in" \) -print)" ]
+}
+
+# build_tree DIR CONFIGURE-ARGUMENT...: configures DIR if need be, and makes it.
+build_tree() {
+    local dir=$1 stamp jobs
+    shift
+    if [ -e "$top/config.status" ]; then
+        warn "the source tree itself is configured: run 'make distclean' in it," \
+            "then again (builds live in folders of their own)"
+        return 1
+    fi
+    mkdir -p "$dir" || return 1
+    stamp=$(build_stamp "$@")
+    if build_files_changed; then
+        step "autogen" "$top/autogen.sh" || return 1
+    fi
+    if [ ! -e "$dir/Makefile" ] || [ "$top/configure" -nt "$dir/config.status" ] ||
+        [ "$stamp" != "$(cat "$dir/configured-for" 2>/dev/null)" ]; then
+        step "configure" in_folder "$dir" "$top/configure" "$@" || return 1
+        printf '%s\n' "$stamp" >"$dir/configured-for"
+    fi
+    jobs=$(nproc 2>/dev/null || echo 1)
+    step "make -j$jobs" make -C "$dir" -j"$jobs"
+}
+
+in_folder() {
+    cd "$1" && shift && "$@"
+}

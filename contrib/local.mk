@@ -1,0 +1,30 @@
+# bin/srdrun runs in place from the build tree and is installed as it is: it
+# looks for the module beside itself first, then where it is installed.
+bin_SCRIPTS += bin/srdrun
+
+bin/srdrun: $(srcdir)/contrib/srdrun.in config.status
+	@$(MKDIR_P) bin
+	$(AM_V_GEN)sed -e 's|%VERSION%|$(PACKAGE_VERSION)|g' \
+	    -e 's|%LIBDIR%|$(libdir)|g' \
+	    -e 's|%SANITIZER_RUNTIME%|$(SANITIZER_RUNTIME)|g' \
+	    $(srcdir)/contrib/srdrun.in >$@.tmp && chmod +x $@.tmp && \
+	    mv -f $@.tmp $@
+
+EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/common.sh \
+              contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
+              contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
+              CONTRIBUTING.md
+CLEANFILES += bin/srdrun
+
+# make check: the suites on this build, all or those in SUITES.
+check-local:
+	$(srcdir)/contrib/test.sh --in . $(SUITES)
+
+.PHONY: check-local distclean-local
+
+# What the test command leaves in a build folder.
+DISTCLEANFILES = configured-for
+distclean-local:
+	rm -rf clang sanitize
+	rm -f suite_*.log
+	-rmdir bin lib obj/flow obj 2>/dev/null

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2034
+#
+# The Debian packages this project needs, in this one place, and how they get
+# installed. Sourced, after common.sh. Each line: package, then what proves on
+# any other system that the same thing is there (a command, a header, or a
+# library of the dynamic linker).
+
+# To build the module and the emulated device.
+PACKAGES_BUILD='
+gcc                 command gcc
+libc6-dev           header stdio.h
+make                command make
+autoconf            command autoconf
+automake            command automake
+libucx-dev          header uct/api/uct.h
+libibverbs-dev      header infiniband/efadv.h
+'
+
+# To run stock UCX programs over it.
+PACKAGES_RUN='
+ucx-utils           command ucx_perftest
+ibverbs-providers   library libefa.so.1
+'
+
+# What contrib/test.sh needs beside both lists above.
+PACKAGES_TEST='
+g++                 command g++
+libgtest-dev        header gtest/gtest.h
+openmpi-bin         command mpirun
+libopenmpi-dev      command mpicc
+ibverbs-utils       command ibv_devinfo
+perftest            command ib_send_lat
+libfabric-bin       command fi_info
+valgrind            command valgrind
+clang-14            command clang-14
+binutils            command nm
+python3             command python3
+universal-ctags     command ctags
+shellcheck          command shellcheck
+'
+
+# package_present KIND NAME: is it there, whoever installed it?
+package_present() {
+    case $1 in
+    command) command -v "$2" >/dev/null 2>&1 ;;
+    header) header_present "$2" ;;
+    library) library_present "$2" ;;
+    esac
+}
+
+header_present() {
+    local file
+    for file in /usr/include/"$1" /usr/include/*-linux-gnu/"$1" \
+        /usr/local/include/"$1" /usr/include/openmpi/"$1"; do
+        [ -e "$file" ] && return 0
+    done
+    # UCX_CFLAGS=-I/opt/ucx/include and CPATH serve UCX from elsewhere.
+    for file in ${UCX_CFLAGS-} ${CPPFLAGS-}; do
+        [ -e "${file#-I}/$1" ] && return 0
+    done
+    return 1
+}
+
+library_present() {
+    PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -q "^[[:space:]]*$1 "
+}
+
+# packages_missing LIST: prints the packages of LIST whose proof is absent.
+packages_missing() {
+    local package kind name
+    while read -r package kind name; do
+        [ -n "$package" ] || continue
+        package_present "$kind" "$name" || echo "$package"
+    done <<<"$1"
+}
+
+# packages_require LIST INSTALL(yes|no) WHAT FOR: installs what is missing, or
+# says what is. Status 1: something still is.
+packages_require() {
+    local missing
+    missing=$(packages_missing "$1" | tr '\n' ' ')
+    missing=${missing% }
+    [ -n "$missing" ] || return 0
+
+    if [ "$2" = no ]; then
+        warn "missing (needed $3), not installed as --no-install asks: $missing"
+        return 1
+    fi
+    if ! command -v apt-get >/dev/null 2>&1; then
+        warn "missing (needed $3): $missing. These are Debian's package names;" \
+            "no apt-get here, so install what corresponds to them by hand"
+        return 1
+    fi
+    say "installing (needed $3): $missing"
+    packages_install "$missing"
+}
+
+# packages_install "NAMES": apt-get, as root or through sudo.
+packages_install() {
+    local as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            warn "not root and no sudo: run as root 'apt-get install $1'"
+            return 1
+        fi
+        as_root=(sudo)
+        # Nobody can type a password into a job without a terminal.
+        [ -t 0 ] || as_root=(sudo -n)
+    fi
+    as_root+=(env DEBIAN_FRONTEND=noninteractive)
+
+    step "package lists" "${as_root[@]}" apt-get -q update || return 1
+    # shellcheck disable=SC2086  # one word per package
+    step "packages" "${as_root[@]}" apt-get -q -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=120 install $1 || return 1
+}

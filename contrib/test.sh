@@ -1,0 +1,198 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds everything and runs the test suites. See usage() below.
+#
+# A suite S is test/suite_S.sh BUILD_DIR PROFILE. It prints a line per check
+# and last "suite S: P passed, F failed, S skipped"; if that line is missing,
+# if the status is not 0, or if its budget of time is used up, S has failed.
+
+set -u
+program=test.sh
+top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
+# shellcheck source=contrib/common.sh
+. "$top/contrib/common.sh"
+# shellcheck source=contrib/packages.sh
+. "$top/contrib/packages.sh"
+# shellcheck source=contrib/build.sh
+. "$top/contrib/build.sh"
+
+last_line='^suite ([a-z]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+default_suites='flow efasim uct ucp mpi tidy'
+
+usage() {
+    cat <<END
+Usage: contrib/test.sh [--full] [--build] [--sanitize] [--no-install]
+                       [--in DIR] [SUITE...]
+
+Builds in build/ (warnings are errors) and runs the test suites, all if none
+is named: $default_suites.
+The last line is "N passed, N failed, N skipped"; the status is 0 if none
+failed. Missing packages are named and then installed (apt-get, sudo).
+
+  --full        many seeds, long runs (an hour); default: the CI profile, in
+                which all suites together take at most 25 minutes
+  --build       build only
+  --sanitize    build in build/sanitize with AddressSanitizer and
+                UndefinedBehaviorSanitizer and run the suites there
+                (tidy, which looks at the release build, is left out)
+  --no-install  install nothing; what is missing is named and skipped
+  --in DIR      run the suites on the build in DIR as it is
+END
+}
+
+# Seconds a suite may take: in the CI profile (they add up to less than 25
+# minutes with the build), and with --full.
+budget_of() {
+    case $profile:$1 in
+    ci:flow) echo 240 ;;
+    ci:efasim) echo 210 ;;
+    ci:uct) echo 120 ;;
+    ci:ucp) echo 300 ;;
+    ci:mpi) echo 120 ;;
+    ci:tidy) echo 180 ;;
+    ci:*) echo 180 ;;
+    full:tidy) echo 300 ;;
+    *) echo 3600 ;;
+    esac
+}
+
+# Sanitized runs are two to four times slower.
+budget_with_sanitizers() {
+    local budget
+    budget=$(budget_of "$1")
+    [ "$sanitize" = no ] || budget=$((budget * 3))
+    echo "$budget"
+}
+
+# The module enters programs that are not instrumented, through libraries that
+# leak on purpose; see contrib/lsan.supp for whom we do not blame.
+set_sanitizer_options() {
+    local asan='detect_leaks=1:halt_on_error=1:detect_stack_use_after_return=1'
+    export SRD_SANITIZE=1
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}$asan"
+    export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}print_stacktrace=1"
+    export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}print_suppressions=0"
+    LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/lsan.supp"
+}
+
+# run_suite NAME: adds to passed, failed and skipped.
+run_suite() {
+    local suite=$1 script=$top/test/suite_$1.sh budget start status=0 took
+    local log tail_pid line p f s
+    budget=$(budget_with_sanitizers "$suite")
+    say "suite $suite ($profile, at most $budget s)"
+    if [ ! -x "$script" ]; then
+        warn "suite $suite: there is no test/suite_$suite.sh"
+        failed=$((failed + 1))
+        return
+    fi
+
+    log=$build/suite_$suite.log
+    : >"$log"
+    start=$SECONDS
+    # Not through a pipe: a process that a check left behind would hold it.
+    timeout -k 10 "$budget" "$script" "$build" "$profile" >"$log" 2>&1 \
+        </dev/null &
+    suite_pid=$!
+    tail -n +1 -s 0.2 -f --pid="$suite_pid" "$log" &
+    tail_pid=$!
+    wait "$suite_pid" || status=$?
+    wait "$tail_pid" 2>/dev/null
+    # timeout made a process group: nothing of it may disturb the next suite.
+    if kill -KILL -- "-$suite_pid" 2>/dev/null; then
+        warn "suite $suite left processes behind; they were ended"
+    fi
+    suite_pid=
+    took=$((SECONDS - start))
+
+    line=$(grep -v '^[[:space:]]*$' "$log" | tail -n 1)
+    if [[ $line =~ $last_line && ${BASH_REMATCH[1]} = "$suite" ]]; then
+        p=${BASH_REMATCH[2]} f=${BASH_REMATCH[3]} s=${BASH_REMATCH[4]}
+    else
+        p=$(grep -c '^ok ' "$log") f=$(grep -c '^FAIL ' "$log")
+        s=$(grep -c '^skip ' "$log")
+        status=${status/#0/1}
+        warn "suite $suite ended without its last line, \"suite $suite: ...\""
+    fi
+    if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+        warn "suite $suite was ended at its budget of $budget s"
+    fi
+    if [ "$status" != 0 ] && [ "$f" = 0 ]; then
+        warn "suite $suite: exit status $status"
+        f=1
+    fi
+    printf '== suite %s: %d s of %d s, %d passed, %d failed, %d skipped\n' \
+        "$suite" "$took" "$budget" "$p" "$f" "$s"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+profile=ci build=$top/build install=yes sanitize=no build_only=no existing=no
+suites=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --full) profile=full ;;
+    --build) build_only=yes ;;
+    --sanitize) sanitize=yes ;;
+    --no-install) install=no ;;
+    --in)
+        [ -d "${2-}" ] || die "--in wants the folder of a build, not '${2-}'"
+        existing=yes
+        build=$(cd "$2" && pwd -P)
+        shift
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    -*)
+        usage >&2
+        die "unknown option $1"
+        ;;
+    *)
+        [ -x "$top/test/suite_$1.sh" ] || die "unknown suite $1;" \
+            "there are:$(cd "$top/test" && printf ' %s' suite_*.sh |
+                sed 's/suite_//g; s/\.sh//g')"
+        suites+=("$1")
+        ;;
+    esac
+    shift
+done
+if [ ${#suites[@]} = 0 ]; then
+    read -r -a suites <<<"$default_suites"
+    [ "$sanitize" = no ] || suites=("${suites[@]/tidy/}")
+fi
+
+configure_args=(--enable-werror)
+if [ "$sanitize" = yes ]; then
+    [ "$existing" = yes ] || build=$top/build/sanitize
+    configure_args+=(--enable-sanitizers)
+    set_sanitizer_options
+fi
+
+if [ "$existing" = no ]; then
+    if [ "$build_only" = yes ] || [ "$install" = no ]; then
+        packages_require "$PACKAGES_BUILD" "$install" "to build" || exit 1
+    fi
+    # Without installing, a suite skips what it cannot do.
+    if [ "$build_only" = no ]; then
+        packages_require "$PACKAGES_BUILD$PACKAGES_RUN$PACKAGES_TEST" \
+            "$install" "to build and test" || [ "$install" = no ] || exit 1
+    fi
+    say "building in ${build#"$top"/}"
+    build_tree "$build" "${configure_args[@]}" || die "the build failed"
+fi
+[ "$build_only" = no ] || exit 0
+
+suite_pid=
+# timeout passes a signal on to everything that the suite started.
+trap '[ -z "$suite_pid" ] || kill "$suite_pid" 2>/dev/null; exit 130' INT TERM
+
+passed=0 failed=0 skipped=0
+for suite in "${suites[@]}"; do
+    [ -n "$suite" ] || continue
+    run_suite "$suite"
+done
+say "the whole run: $SECONDS s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

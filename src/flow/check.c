@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every invariant of a core, for tests and post-mortems. */
+#include "flow/internal.h"
+
+#define FLOW_CHECK(_expr) \
+    do { \
+        if (!(_expr)) { \
+            return #_expr; \
+        } \
+    } while (0)
+
+static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
+{
+    flow_psn_t psn = flow_tx_psn(tx);
+    int out        = flow_psn_diff(psn, tx->una);
+    int i;
+
+    FLOW_CHECK((out >= 0) && (out <= FLOW_WINDOW_MAX));
+    for (i = out; i < FLOW_WINDOW_MAX; ++i) {
+        FLOW_CHECK(!(tx->busy &
+                     (1ull << ((flow_psn_t)(tx->una + i) % FLOW_WINDOW_MAX))));
+    }
+    FLOW_CHECK(flow_psn_diff(tx->limit, psn) >= 0);
+    FLOW_CHECK(flow_psn_diff(tx->limit, psn) <= FLOW_WINDOW_MAX);
+    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn));
+    FLOW_CHECK(flow_psn_diff(tx->stop, psn) >= 0);
+    FLOW_CHECK(flow_psn_diff(tx->limit, tx->stop) >= 0);
+    FLOW_CHECK((tx->state != FLOW_TX_OPEN) || !(tx->hdr & FLOW_WIRE_LONG));
+    FLOW_CHECK(flow_core_peer(core, tx->peer)->refs > 0);
+    if (tx->flags & FLOW_TXF_CARRIES) {
+        FLOW_CHECK(tx->hdr & FLOW_WIRE_LIMIT);
+        FLOW_CHECK(flow_core_rx(core, tx->carries)->pair == tx->index);
+        FLOW_CHECK(flow_core_rx(core, tx->carries)->limit ==
+                   (flow_psn_t)(tx->hdr >> FLOW_WIRE_LIMIT_SHIFT));
+    } else {
+        FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LIMIT));
+    }
+    return NULL;
+}
+
+static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
+{
+    flow_psn_t psn = flow_rx_psn(rx);
+    const flow_ring_t *ring;
+
+    FLOW_CHECK(rx->state != FLOW_RX_CLOSED || rx->ctl != 0 || rx->lists != 0);
+    FLOW_CHECK((rx->ctl & FLOW_CTL_QUEUED) || (rx->ctl == 0) ||
+               (flow_core_peer(core, rx->peer)->state != FLOW_PEER_READY));
+    if (rx->state > FLOW_RX_ACTIVE) {
+        FLOW_CHECK(rx->ring == 0);
+        FLOW_CHECK(rx->src == FLOW_SRC_NONE);
+        return NULL;
+    }
+
+    FLOW_CHECK(flow_psn_diff(rx->limit, psn) >= 0);
+    FLOW_CHECK(flow_psn_diff(rx->limit, psn) <= FLOW_WINDOW_MAX);
+    FLOW_CHECK(flow_psn_diff(psn, rx->counted) >= 0);
+    FLOW_CHECK(flow_psn_diff(rx->limit, rx->counted) >= 0);
+    if (rx->state == FLOW_RX_ACTIVE) {
+        FLOW_CHECK((rx->limit == psn) ||
+                   (flow_psn_diff(rx->grant_at, psn) > 0));
+        FLOW_CHECK((rx->limit != psn) || (rx->flags & FLOW_RXF_STARVED));
+        FLOW_CHECK(flow_psn_diff(rx->limit, rx->told) >= 0);
+    }
+    if (rx->ring != 0) {
+        ring = flow_core_ring(core, rx->ring);
+        FLOW_CHECK(ring->mask != 0);
+    }
+    return NULL;
+}
+
+static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
+                                    uint64_t *tx_flows, uint64_t *rx_flows)
+{
+    const char *error;
+    uint32_t index;
+    const flow_tx_t *tx;
+    const flow_rx_t *rx;
+
+    for (index = 1; index < core->tx_count; ++index) {
+        tx = flow_core_tx(core, index);
+        if (tx->state != FLOW_TX_FREE) {
+            ++*tx_flows;
+            error = flow_check_tx(core, tx);
+            if (error != NULL) {
+                return error;
+            }
+        }
+    }
+    for (index = 1; index < core->rx_count; ++index) {
+        rx = flow_core_rx(core, index);
+        if (rx->state == FLOW_RX_FREE) {
+            FLOW_CHECK(rx->src == FLOW_SRC_NONE);
+            continue;
+        }
+        ++*rx_flows;
+        error = flow_check_rx(core, rx);
+        if (error != NULL) {
+            return error;
+        }
+        if (rx->state == FLOW_RX_ACTIVE) {
+            owed[(rx->flags & FLOW_RXF_POT) ? FLOW_POT_DEMAND :
+                                              FLOW_POT_AUTO] +=
+                    flow_psn_diff(rx->limit, rx->counted);
+        }
+    }
+    return NULL;
+}
+
+/* References of a peer by flows; the rest are control packets out. */
+static const char *flow_check_peers(const flow_core_t *core)
+{
+    const flow_peer_t *peer;
+    uint32_t index, flow, refs;
+
+    for (index = 1; index < core->peer_count; ++index) {
+        peer = flow_core_peer(core, index);
+        refs = 0;
+        for (flow = peer->tx_list; flow != 0;
+             flow = flow_core_tx(core, flow)->peer_next) {
+            FLOW_CHECK(flow_core_tx(core, flow)->peer == index);
+            ++refs;
+        }
+        for (flow = peer->rx_list; flow != 0;
+             flow = flow_core_rx(core, flow)->peer_next) {
+            FLOW_CHECK(flow_core_rx(core, flow)->peer == index);
+            ++refs;
+        }
+        FLOW_CHECK(refs <= peer->refs);
+        FLOW_CHECK((peer->state != FLOW_PEER_FREE) || (peer->refs == 0));
+    }
+    return NULL;
+}
+
+const char *flow_core_check(flow_core_t *core)
+{
+    int64_t owed[FLOW_POT_LAST] = {0, 0};
+    uint64_t tx_flows           = 0;
+    uint64_t rx_flows           = 0;
+    const char *error;
+
+    error = flow_check_flows(core, owed, &tx_flows, &rx_flows);
+    if (error == NULL) {
+        error = flow_check_peers(core);
+    }
+    if (error != NULL) {
+        return error;
+    }
+    FLOW_CHECK(owed[FLOW_POT_AUTO] == core->owed[FLOW_POT_AUTO]);
+    FLOW_CHECK(owed[FLOW_POT_DEMAND] == core->owed[FLOW_POT_DEMAND]);
+    FLOW_CHECK(tx_flows == core->counters.tx_flows);
+    FLOW_CHECK(rx_flows == core->counters.rx_flows);
+    FLOW_CHECK(core->ctl_pending == core->ctl_tx.count + core->ctl_rx.count);
+    FLOW_CHECK(core->event_pending == core->event_tx.count +
+                                              core->event_peer.count +
+                                              core->event_ring.count);
+    return NULL;
+}

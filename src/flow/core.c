@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "flow/internal.h"
+
+void flow_params_default(flow_params_t *params)
+{
+    memset(params, 0, sizeof(*params));
+    params->profile     = FLOW_SRD;
+    params->grant       = FLOW_WINDOW_MAX;
+    params->init_window = FLOW_INIT_WINDOW_MAX;
+    params->rx_reserve  = 64;
+    params->max_linger  = 4096;
+    params->rnr_min     = 20000;    /* 20 us */
+    params->rnr_max     = 20000000; /* 20 ms */
+}
+
+size_t flow_core_size(const flow_params_t *params)
+{
+    (void)params;
+    return sizeof(flow_core_t);
+}
+
+static int flow_params_valid(const flow_params_t *params)
+{
+    return (params->grant >= 1) && (params->grant <= FLOW_WINDOW_MAX) &&
+           (params->init_window >= 1) &&
+           (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
+           (params->self.incarnation != 0) && (params->rnr_min >= 1) &&
+           (params->rnr_min <= params->rnr_max) &&
+           (params->rnr_max <= (1ull << 40)) && (params->max_linger >= 1);
+}
+
+flow_core_t *flow_core_init(void *mem, size_t size,
+                            const flow_params_t *params)
+{
+    flow_core_t *core = mem;
+    unsigned level;
+
+    if (!flow_params_valid(params) || (size < flow_core_size(params)) ||
+        (((uintptr_t)mem % FLOW_ALIGN) != 0)) {
+        return NULL;
+    }
+
+    memset(core, 0, sizeof(*core));
+    core->params     = *params;
+    core->timer_next = FLOW_TIME_NEVER;
+    for (level = 0; level < FLOW_LEVELS; ++level) {
+        core->batch[level].due = FLOW_TIME_NEVER;
+    }
+    return core;
+}
+
+void flow_core_rx_posted(flow_core_t *core, uint32_t count)
+{
+    core->params.rx_posted = count;
+    flow_grant_serve(core);
+}
+
+void flow_core_counters(const flow_core_t *core, flow_counters_t *out)
+{
+    *out      = core->counters;
+    out->owed = (uint64_t)(core->owed[FLOW_POT_AUTO] +
+                           core->owed[FLOW_POT_DEMAND]);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state itself. Only src/flow and the inline functions of its headers look
+ * inside; callers use the functions.
+ *
+ * Objects are named by index; index 0 is no object. They lie in chunks that
+ * never move, so a pointer stays good while others are opened.
+ */
+#ifndef FLOW_CORE_PRIV_H_
+#define FLOW_CORE_PRIV_H_
+
+#include "flow/core.h"
+#include "flow/tx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    FLOW_CHUNK_SHIFT = 8, /* objects of one chunk: 256 (rings: 32)            */
+    FLOW_CHUNK       = 1 << FLOW_CHUNK_SHIFT,
+    FLOW_CHUNKS_MAX  = FLOW_INDEX_MAX >> FLOW_CHUNK_SHIFT,
+    FLOW_RING_SHIFT  = 5,
+    FLOW_LEVELS      = 16 /* of back-off                                      */
+};
+
+/* Where credits are counted; grant.c tells why there are two pots. */
+typedef enum flow_pot {
+    FLOW_POT_AUTO,   /* given without being asked, and initial windows        */
+    FLOW_POT_DEMAND, /* given because the sender asked                        */
+    FLOW_POT_LAST
+} flow_pot_t;
+
+typedef enum flow_rx_state {
+    FLOW_RX_FREE,
+    FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
+    FLOW_RX_ACTIVE,
+    FLOW_RX_FAILED,   /* beyond the limit on SRD; the sender is being told    */
+    FLOW_RX_CLOSED    /* done with; waits only to leave the lists             */
+} flow_rx_state_t;
+
+struct flow_rx {
+    uint64_t   expect;       /* header word of the next packet, masked        */
+    flow_src_t src;          /* its sender; FLOW_SRC_NONE: no packet fits     */
+    uint16_t   limit_seen;   /* last limit field of its packets               */
+    flow_psn_t grant_at;     /* consumed number at which to look at the grant */
+    flow_psn_t limit;        /* given                                         */
+    flow_psn_t told;         /* given and surely on its way to the sender     */
+    flow_psn_t counted;      /* consumed number that the pot knows of         */
+    flow_psn_t carrier_psn;  /* of the pair when the limit was last raised    */
+    flow_psn_t final;        /* number of the goodbye, if FLOW_RXF_FINAL      */
+    uint8_t    state;        /* flow_rx_state_t                               */
+    uint8_t    flags;
+    uint8_t    ctl;          /* control packets due                           */
+    uint8_t    backoff;
+    uint8_t    gen;          /* generation of the index                       */
+    uint8_t    lists;        /* which lists it is on                          */
+    uint32_t   ring;         /* 0: nothing held                               */
+    uint32_t   index;
+    uint32_t   peer;
+    uint32_t   pair;         /* sending flow whose limit its packets carry    */
+    uint32_t   ep;           /* number of the sending endpoint                */
+    uint32_t   echo;         /* the sender's index, repeated in answers       */
+    uint32_t   peer_next;
+    uint32_t   ctl_next;
+    uint32_t   starved_next;
+};
+
+#define FLOW_SRC_NONE UINT64_MAX
+
+enum flow_rx_flags {
+    FLOW_RXF_PAIRED  = 1u << 0, /* has or had a pair: never gets another      */
+    FLOW_RXF_CARRIED = 1u << 1, /* the pair's headers carry our limit         */
+    FLOW_RXF_FINAL   = 1u << 2, /* goodbye seen, earlier packets missing      */
+    FLOW_RXF_DEMAND  = 1u << 3, /* the sender asked for more                  */
+    FLOW_RXF_STARVED = 1u << 4, /* nothing left to send with, nothing to give */
+    FLOW_RXF_POT     = 1u << 5, /* credits counted in FLOW_POT_DEMAND         */
+    FLOW_RXF_ASKED   = 1u << 6  /* who-are-you was sent                       */
+};
+
+enum flow_tx_flags {
+    FLOW_TXF_PAIRED  = 1u << 0, /* has or had a pair                          */
+    FLOW_TXF_CARRIES = 1u << 1, /* carries is a receive flow's index          */
+    FLOW_TXF_AWAITS  = 1u << 2, /* carries is an endpoint number to come      */
+    FLOW_TXF_ASK     = 1u << 3, /* buffers are scarce: ask when blocked       */
+    FLOW_TXF_ASKED   = 1u << 4, /* asked at this limit                        */
+    FLOW_TXF_HELLOED = 1u << 5, /* a hello was handed out                     */
+    FLOW_TXF_RMA     = 1u << 6, /* the user wants RMA                         */
+    FLOW_TXF_LAST    = 1u << 7  /* goodbye or reset is done, or pointless     */
+};
+
+enum flow_tx_wait {
+    FLOW_WAIT_STOP  = 1u << 0, /* FLOW_EVENT_TX_READY is owed                 */
+    FLOW_WAIT_DRAIN = 1u << 1, /* closed: goodbye once nothing is out         */
+    FLOW_WAIT_RESET = 1u << 2  /* the last word is a reset, not a goodbye     */
+};
+
+enum flow_lists {
+    FLOW_LIST_CTL     = 1u << 0,
+    FLOW_LIST_STARVED = 1u << 1
+};
+
+typedef enum flow_peer_state {
+    FLOW_PEER_FREE,
+    FLOW_PEER_UNKNOWN, /* only its incarnation is known                       */
+    FLOW_PEER_KNOWN,   /* address known, the caller has not set a handle yet  */
+    FLOW_PEER_READY,   /* control packets may go                              */
+    FLOW_PEER_DEAD     /* also remembered for a while after its last flow     */
+} flow_peer_state_t;
+
+struct flow_peer {
+    flow_addr_t addr;
+    uint64_t    born;
+    void       *cookie;
+    uint32_t    index;
+    uint32_t    hash_next; /* by incarnation                                  */
+    uint32_t    addr_next; /* by GID and QPN                                  */
+    uint32_t    tx_list, rx_list;
+    uint32_t    event_next;
+    uint32_t    refs;      /* flows and control packets out                   */
+    uint16_t    ah;
+    uint8_t     state;     /* flow_peer_state_t                               */
+    uint8_t     pin;       /* flow_peer_pin_t                                 */
+    uint8_t     events;
+    uint8_t     introduced; /* the caller knows it: it gets PEER_GONE         */
+    uint8_t     addressed;  /* addr is complete and in the address index      */
+};
+
+typedef struct flow_ring {
+    uint64_t mask; /* bit psn % 64: slot used                                 */
+    uint32_t next, index;
+    void    *slot[FLOW_WINDOW_MAX];
+} flow_ring_t;
+
+/* First in, first out, linked by one of the *_next fields; 0 ends it. */
+typedef struct flow_fifo {
+    uint32_t head, tail, count;
+} flow_fifo_t;
+
+/*
+ * Back-off of one level: what comes first opens a wait of delay; what comes
+ * during it gathers for the next. So nothing needs a time of its own, and each
+ * waits between one and two delays.
+ */
+typedef struct flow_batch {
+    flow_time_t due;
+    flow_fifo_t tx_wait, tx_gather; /* flows with control packets due         */
+    flow_fifo_t rx_wait, rx_gather;
+    flow_op_t  *op_wait, *op_gather;
+} flow_batch_t;
+
+typedef struct flow_trace_entry {
+    uint16_t what;
+    uint16_t psn;
+    uint32_t ep;
+    uint64_t arg;
+} flow_trace_entry_t;
+
+struct flow_core {
+    flow_rx_t    *rx_chunks[FLOW_CHUNKS_MAX];
+    uint32_t      rx_count;      /* slots handed over                         */
+    uint32_t      ctl_pending;
+    uint32_t      event_pending;
+    flow_time_t   timer_next;
+
+    flow_params_t params;
+    flow_tx_t    *tx_chunks[FLOW_CHUNKS_MAX];
+    flow_peer_t  *peer_chunks[FLOW_CHUNKS_MAX];
+    flow_ring_t  *ring_chunks[FLOW_CHUNKS_MAX];
+    uint32_t      tx_count, peer_count, ring_count;
+    flow_fifo_t   tx_free, rx_free, peer_free, ring_free;
+
+    uint32_t     *hash;          /* buckets by incarnation, then by address   */
+    uint32_t      hash_size;     /* of each half; power of two                */
+    uint32_t      hash_used;     /* peers                                     */
+    flow_fifo_t   tombstones;    /* dead peers without flows, oldest first    */
+    uint32_t      ep_last;
+
+    flow_fifo_t   ctl_tx, ctl_rx; /* flows with control packets due now       */
+    flow_fifo_t   event_tx, event_peer, event_ring;
+    flow_fifo_t   starved;
+    int64_t       owed[FLOW_POT_LAST];
+    flow_op_t    *repost_head, *repost_tail;
+    flow_batch_t  batch[FLOW_LEVELS];
+
+    flow_counters_t    counters;
+    uint64_t           trace_hash;
+    uint32_t           trace_pos;
+    flow_trace_entry_t trace[FLOW_TRACE_LEN];
+};
+
+static inline flow_rx_t *flow_core_rx(const flow_core_t *core, uint32_t index)
+{
+    return &core->rx_chunks[index >> FLOW_CHUNK_SHIFT]
+                           [index & (FLOW_CHUNK - 1)];
+}
+
+static inline flow_tx_t *flow_core_tx(const flow_core_t *core, uint32_t index)
+{
+    return &core->tx_chunks[index >> FLOW_CHUNK_SHIFT]
+                           [index & (FLOW_CHUNK - 1)];
+}
+
+static inline flow_peer_t *flow_core_peer(const flow_core_t *core,
+                                          uint32_t index)
+{
+    return &core->peer_chunks[index >> FLOW_CHUNK_SHIFT]
+                             [index & (FLOW_CHUNK - 1)];
+}
+
+static inline flow_ring_t *flow_core_ring(const flow_core_t *core,
+                                          uint32_t index)
+{
+    return &core->ring_chunks[index >> FLOW_RING_SHIFT]
+                             [index & ((1u << FLOW_RING_SHIFT) - 1)];
+}
+
+/* The flow consumed up to its mark: give it more, or queue it as starved. */
+void flow_rx_grant(flow_core_t *core, flow_rx_t *rx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

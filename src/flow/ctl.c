@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Control packets to be sent. Nothing is stored but what is due: the packet is
+ * built when it is pulled, from the state of that moment, so a late or repeated
+ * one always tells the newest.
+ */
+#include "flow/internal.h"
+#include "flow/ctl_wire.h"
+
+/*
+ * Cookie of a control packet: what it was and for whom, and enough of the
+ * identity to notice that the flow has gone meanwhile.
+ *   bit 63 receiving flow | 56..62 due bit | 32..48 peer | 0..31 token, or
+ *   sending flow's index and low bits of its endpoint number
+ */
+#define FLOW_COOKIE_RX    (1ull << 63)
+#define FLOW_COOKIE_EP(_tx) (((_tx)->ep << FLOW_INDEX_BITS) & UINT32_MAX)
+
+static uint64_t flow_ctl_cookie_tx(const flow_tx_t *tx, unsigned due)
+{
+    return ((uint64_t)due << 56) | ((uint64_t)tx->peer << 32) |
+           FLOW_COOKIE_EP(tx) | tx->index;
+}
+
+static uint64_t flow_ctl_cookie_rx(const flow_rx_t *rx, unsigned due)
+{
+    return FLOW_COOKIE_RX | ((uint64_t)due << 56) |
+           ((uint64_t)rx->peer << 32) | flow_rx_token(rx);
+}
+
+static void flow_ctl_base(const flow_core_t *core, const flow_peer_t *peer,
+                          unsigned type, uint32_t ep, flow_ctl_msg_t *msg)
+{
+    memset(msg, 0, sizeof(*msg));
+    msg->type = (uint8_t)type;
+    msg->ep   = ep;
+    msg->src  = core->params.self.incarnation;
+    msg->dst  = peer->addr.incarnation;
+}
+
+static void flow_ctl_build_goodbye(flow_core_t *core, const flow_tx_t *tx,
+                                   flow_ctl_t *ctl)
+{
+    flow_wire_put64(ctl->data, flow_wire_set_limit(tx->hdr, 0) &
+                                       ~(uint64_t)FLOW_WIRE_LIMIT);
+    ctl->data[0] |= FLOW_WIRE_CTL | FLOW_CTL_GOODBYE;
+    if (tx->hdr & FLOW_WIRE_LONG) {
+        flow_tx_header_long(core, tx, ctl->data);
+    }
+    ctl->len = (uint16_t)flow_tx_header_len(tx);
+}
+
+static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
+                              flow_ctl_t *ctl)
+{
+    flow_ctl_msg_t msg;
+
+    switch (due) {
+    case FLOW_CTL_TX_HELLO:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_HELLO, tx->ep, &msg);
+        msg.version = FLOW_VERSION;
+        msg.flags   = (tx->flags & FLOW_TXF_RMA) ? FLOW_HELLO_RMA : 0;
+        msg.addr    = core->params.self;
+        msg.index   = tx->index;
+        msg.born    = core->params.born;
+        tx->flags  |= FLOW_TXF_HELLOED;
+        break;
+    case FLOW_CTL_TX_WANT:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_WANT, tx->ep, &msg);
+        msg.limit = tx->limit;
+        break;
+    case FLOW_CTL_TX_PING:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_PING, tx->ep, &msg);
+        break;
+    case FLOW_CTL_TX_RESET:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, tx->ep, &msg);
+        msg.flags = FLOW_RESET_BY_TX;
+        break;
+    default:
+        flow_ctl_build_goodbye(core, tx, ctl);
+        return;
+    }
+    ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
+}
+
+static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
+                              flow_ctl_t *ctl)
+{
+    flow_ctl_msg_t msg;
+
+    switch (due) {
+    case FLOW_CTL_RX_ANSWER:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_ANSWER, rx->ep, &msg);
+        msg.token = flow_rx_token(rx);
+        msg.pair  = (rx->pair != 0) ? flow_core_tx(core, rx->pair)->ep : 0;
+        msg.pin   = ctl->peer->pin;
+        break;
+    case FLOW_CTL_RX_LIMIT:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_LIMIT, rx->ep, &msg);
+        ++core->counters.limits_alone;
+        break;
+    case FLOW_CTL_RX_WHO:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_WHO, rx->ep, &msg);
+        break;
+    default:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, rx->ep, &msg);
+        msg.flags = FLOW_RESET_BY_RX;
+        break;
+    }
+    if ((due == FLOW_CTL_RX_ANSWER) || (due == FLOW_CTL_RX_LIMIT)) {
+        msg.index = rx->echo;
+        msg.limit = rx->limit;
+        msg.flags = (rx->flags & (FLOW_RXF_STARVED | FLOW_RXF_POT)) ?
+                            FLOW_LIMIT_ASK : 0;
+        rx->told  = rx->limit;
+        if (due == FLOW_CTL_RX_ANSWER) {
+            rx->ctl &= (uint8_t)~FLOW_CTL_RX_LIMIT; /* it tells that, too */
+        }
+    }
+    ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
+}
+
+/* The lowest due bit first: hello before goodbye, answer before limit. */
+static int flow_ctl_pull_tx(flow_core_t *core, flow_ctl_t *ctl)
+{
+    uint32_t index = flow_fifo_tx_ctl_pop(core, &core->ctl_tx);
+    flow_tx_t *tx  = flow_core_tx(core, index);
+    unsigned due;
+
+    --core->ctl_pending;
+    tx->ctl  &= (uint8_t)~FLOW_CTL_QUEUED;
+    due       = tx->ctl & (0u - tx->ctl);
+    ctl->peer = flow_core_peer(core, tx->peer);
+    if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY)) {
+        flow_tx_try_release(core, tx);
+        return 0; /* flow_peer_set_ah queues it again */
+    }
+
+    tx->ctl &= (uint8_t)~due;
+    if (tx->ctl != 0) {
+        flow_tx_ctl_due(core, tx, 0);
+    }
+    ++tx->ctl_out;
+    ctl->cookie = flow_ctl_cookie_tx(tx, due);
+    flow_ctl_build_tx(core, tx, due, ctl);
+    flow_trace(core, FLOW_TRACE_CTL_TX, tx->ep, flow_tx_psn(tx), due);
+    return 1;
+}
+
+static int flow_ctl_pull_rx(flow_core_t *core, flow_ctl_t *ctl)
+{
+    uint32_t index = flow_fifo_rx_ctl_pop(core, &core->ctl_rx);
+    flow_rx_t *rx  = flow_core_rx(core, index);
+    unsigned due;
+
+    --core->ctl_pending;
+    rx->ctl  &= (uint8_t)~FLOW_CTL_QUEUED;
+    due       = rx->ctl & (0u - rx->ctl);
+    ctl->peer = flow_core_peer(core, rx->peer);
+    if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY)) {
+        flow_rx_try_release(core, rx);
+        return 0;
+    }
+
+    rx->ctl &= (uint8_t)~due;
+    ctl->cookie = flow_ctl_cookie_rx(rx, due);
+    flow_ctl_build_rx(core, rx, due, ctl);
+    if (rx->ctl != 0) {
+        flow_rx_ctl_due(core, rx, 0);
+    }
+    flow_trace(core, FLOW_TRACE_CTL_TX, rx->ep, rx->limit, due << 8);
+    return 1;
+}
+
+int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
+{
+    int found = 0;
+    int rx_turn;
+
+    flow_timer_run(core, now);
+    while (!found && (core->ctl_pending != 0)) {
+        rx_turn = (core->ctl_tx.head == 0) ||
+                  ((core->ctl_rx.head != 0) && (core->counters.ctl_sent & 1));
+        found   = rx_turn ? flow_ctl_pull_rx(core, ctl) :
+                            flow_ctl_pull_tx(core, ctl);
+    }
+    if (found) {
+        ++core->counters.ctl_sent;
+        flow_peer_ref(ctl->peer);
+    }
+    return found;
+}
+
+/* The flow of a cookie if it is still that one. */
+static flow_tx_t *flow_ctl_cookie_get_tx(flow_core_t *core, uint64_t cookie)
+{
+    flow_tx_t *tx = flow_core_tx(core, cookie & (FLOW_INDEX_MAX - 1));
+
+    return ((tx->state != FLOW_TX_FREE) &&
+            ((FLOW_COOKIE_EP(tx) | tx->index) == (uint32_t)cookie)) ?
+                   tx :
+                   NULL;
+}
+
+static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
+{
+    flow_rx_t *rx = flow_core_rx(core, cookie & (FLOW_INDEX_MAX - 1));
+
+    return ((rx->state != FLOW_RX_FREE) &&
+            (flow_rx_token(rx) == (uint32_t)cookie)) ?
+                   rx :
+                   NULL;
+}
+
+static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
+                             flow_send_status_t status, flow_time_t now)
+{
+    flow_assert(tx->ctl_out > 0);
+    --tx->ctl_out;
+    if (status == FLOW_SEND_OK) {
+        tx->backoff = 0;
+        if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {
+            tx->flags |= FLOW_TXF_LAST;
+        }
+    } else if ((status == FLOW_SEND_ERROR) || (tx->flags & FLOW_TXF_LAST)) {
+        tx->flags |= FLOW_TXF_LAST;
+        flow_tx_died(core, tx, 0);
+    } else {
+        tx->ctl |= due;
+        if (!(tx->ctl & FLOW_CTL_QUEUED)) {
+            tx->ctl |= FLOW_CTL_QUEUED;
+            flow_timer_tx(core, tx->index, tx->backoff, now);
+            tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
+        }
+    }
+    flow_tx_try_release(core, tx);
+}
+
+static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
+                             flow_send_status_t status, flow_time_t now)
+{
+    if (rx->state == FLOW_RX_CLOSED) {
+        return;
+    }
+    if (status == FLOW_SEND_OK) {
+        rx->backoff = 0;
+        if (due & FLOW_CTL_RX_RESET) {
+            flow_rx_close(core, rx);
+        }
+        return;
+    }
+
+    /* A failure of our own is tried again as well: the sender depends on it. */
+    rx->ctl |= due;
+    if (!(rx->ctl & FLOW_CTL_QUEUED)) {
+        rx->ctl |= FLOW_CTL_QUEUED;
+        flow_timer_rx(core, rx->index, rx->backoff, now);
+        rx->backoff = (uint8_t)flow_timer_level_next(core, rx->backoff);
+    }
+}
+
+void flow_ctl_done(flow_core_t *core, uint64_t cookie,
+                   flow_send_status_t status, flow_time_t now)
+{
+    flow_peer_t *peer = flow_core_peer(core, (cookie >> 32) &
+                                                     (FLOW_INDEX_MAX - 1));
+    unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
+    flow_rx_t *rx;
+    flow_tx_t *tx;
+
+    if (status != FLOW_SEND_OK) {
+        flow_trace(core, FLOW_TRACE_CTL_DONE, (uint32_t)cookie, 0, status);
+    }
+    if (status == FLOW_SEND_RNR) {
+        ++core->counters.rnr;
+    } else if (status == FLOW_SEND_DEAD) {
+        flow_peer_dead(core, peer);
+        status = FLOW_SEND_OK;
+    }
+
+    if (cookie & FLOW_COOKIE_RX) {
+        rx = flow_ctl_cookie_get_rx(core, cookie);
+        if (rx != NULL) {
+            flow_ctl_done_rx(core, rx, due, status, now);
+        }
+    } else {
+        tx = flow_ctl_cookie_get_tx(core, cookie);
+        if (tx != NULL) {
+            flow_ctl_done_tx(core, tx, due, status, now);
+        }
+    }
+    flow_peer_unref(core, peer);
+}
+
+void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
+{
+    unsigned due = (unsigned)(cookie >> 56) & 0x7f;
+    flow_rx_t *rx;
+    flow_tx_t *tx;
+
+    --core->counters.ctl_sent;
+    if (cookie & FLOW_COOKIE_RX) {
+        rx = flow_ctl_cookie_get_rx(core, cookie);
+        if ((rx != NULL) && (rx->state != FLOW_RX_CLOSED)) {
+            flow_rx_ctl_due(core, rx, due);
+        }
+    } else {
+        tx = flow_ctl_cookie_get_tx(core, cookie);
+        if (tx != NULL) {
+            --tx->ctl_out;
+            if (!(tx->flags & FLOW_TXF_LAST)) {
+                flow_tx_ctl_due(core, tx, due);
+            }
+            flow_tx_try_release(core, tx);
+        }
+    }
+    flow_peer_unref(core, flow_core_peer(core, (cookie >> 32) &
+                                                       (FLOW_INDEX_MAX - 1)));
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control packets received: one function for each type. */
+#include "flow/internal.h"
+#include "flow/ctl_wire.h"
+
+/* May this hello come from whom it says? */
+static flow_drop_t flow_ctl_hello_check(const flow_peer_t *peer,
+                                        const flow_ctl_msg_t *msg,
+                                        flow_src_t src)
+{
+    if ((uint32_t)src != msg->addr.qpn) {
+        return FLOW_DROP_SENDER;
+    }
+    if (peer == NULL) {
+        return FLOW_DROP_NONE;
+    }
+    if (peer->state == FLOW_PEER_DEAD) {
+        return FLOW_DROP_DEAD;
+    }
+    if ((peer->state != FLOW_PEER_UNKNOWN) &&
+        (!flow_peer_same_addr(peer, &msg->addr) ||
+         !flow_peer_sent(peer, src))) {
+        return FLOW_DROP_SENDER;
+    }
+    return FLOW_DROP_NONE;
+}
+
+static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
+                                        const flow_ctl_msg_t *msg,
+                                        flow_src_t src, flow_rx_out_t *out)
+{
+    flow_peer_t *peer  = flow_peer_find(core, msg->src);
+    flow_drop_t reason = flow_ctl_hello_check(peer, msg, src);
+    flow_rx_verdict_t verdict;
+    flow_rx_t *rx;
+
+    if (reason != FLOW_DROP_NONE) {
+        return flow_rx_drop(core, reason, out);
+    }
+
+    rx = (peer != NULL) ? flow_rx_find(core, peer, msg->ep) : NULL;
+    if (rx == NULL) {
+        verdict = flow_rx_room(core, peer == NULL, out);
+        if (verdict != FLOW_RX_CONTROL) {
+            return verdict;
+        }
+        if (peer == NULL) {
+            peer = flow_peer_create(core, msg->src);
+        }
+        rx = flow_rx_create(core, peer, msg->ep, src);
+    } else if (rx->state >= FLOW_RX_FAILED) {
+        return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+    } else if ((rx->state == FLOW_RX_STRANGER) &&
+               ((uint32_t)rx->src != (uint32_t)src)) {
+        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+    }
+
+    flow_peer_introduce(core, peer, &msg->addr, msg->born);
+    if (peer->state == FLOW_PEER_DEAD) {
+        return flow_rx_drop(core, FLOW_DROP_DEAD, out);
+    }
+    rx->echo = msg->index;
+    if (rx->state == FLOW_RX_STRANGER) {
+        flow_rx_introduce(core, rx, src);
+    }
+    if (rx->state == FLOW_RX_ACTIVE) {
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
+        out->token = flow_rx_token(rx);
+        out->more  = rx->ring != 0;
+    }
+    if ((msg->flags & FLOW_HELLO_RMA) && (peer->pin != FLOW_PEER_PINNED)) {
+        flow_peer_event(core, peer, FLOW_DUE_PEER_RMA);
+    }
+    return FLOW_RX_CONTROL;
+}
+
+/* Our flow that the packet is about, or NULL. */
+static flow_tx_t *flow_ctl_tx(flow_core_t *core, const flow_peer_t *peer,
+                              const flow_ctl_msg_t *msg)
+{
+    flow_tx_t *tx;
+
+    if ((msg->index == 0) || (msg->index >= core->tx_count)) {
+        return NULL;
+    }
+    tx = flow_core_tx(core, msg->index);
+    return ((tx->state == FLOW_TX_FREE) || (tx->ep != msg->ep) ||
+            (tx->peer != peer->index)) ?
+                   NULL :
+                   tx;
+}
+
+/* The same by number alone, where the peer does not know our index. */
+static flow_tx_t *flow_ctl_tx_by_ep(flow_core_t *core, const flow_peer_t *peer,
+                                    uint32_t ep)
+{
+    uint32_t index;
+    flow_tx_t *tx;
+
+    for (index = peer->tx_list; index != 0; index = tx->peer_next) {
+        tx = flow_core_tx(core, index);
+        if (tx->ep == ep) {
+            return tx;
+        }
+    }
+    return NULL;
+}
+
+/* A limit, and whether we have to ask for more when we are blocked at it. */
+static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
+                                flow_psn_t limit, int ask)
+{
+    if (flow_psn_diff(limit, tx->limit) < 0) {
+        return;
+    }
+
+    if (limit != tx->limit) {
+        tx->flags &= (uint8_t)~FLOW_TXF_ASK;
+        flow_tx_limit(core, tx, limit);
+    }
+    if (ask) {
+        tx->flags |= FLOW_TXF_ASK;
+    }
+    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN)) {
+        flow_tx_ready_slow(core, tx); /* asks if it has to */
+    }
+}
+
+static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
+                                   const flow_ctl_msg_t *msg)
+{
+    uint64_t token = (uint64_t)msg->token << FLOW_WIRE_TOKEN_SHIFT;
+
+    if (tx->hdr & FLOW_WIRE_LONG) {
+        tx->hdr = (tx->hdr & ~(uint64_t)FLOW_WIRE_LONG) | token;
+    } else if ((tx->hdr & ((uint64_t)FLOW_WIRE_TOKEN_MASK
+                           << FLOW_WIRE_TOKEN_SHIFT)) != token) {
+        return FLOW_DROP_FIELD;
+    }
+
+    if (tx->state == FLOW_TX_HELLO) {
+        tx->state = FLOW_TX_OPEN;
+        flow_tx_event(core, tx, FLOW_DUE_TX_OPEN);
+    }
+    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->pin)) {
+        tx->rma = msg->pin;
+        flow_tx_event(core, tx, FLOW_DUE_TX_RMA);
+    }
+    if (tx->state == FLOW_TX_OPEN) {
+        flow_pair_answer(core, tx, msg->pair);
+    }
+    flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+    return FLOW_DROP_NONE;
+}
+
+static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
+                                  const flow_ctl_msg_t *msg)
+{
+    flow_tx_t *tx = (msg->type == FLOW_CTL_ANSWER) ||
+                                    (msg->type == FLOW_CTL_LIMIT) ?
+                            flow_ctl_tx(core, peer, msg) :
+                            flow_ctl_tx_by_ep(core, peer, msg->ep);
+
+    if ((tx == NULL) || (tx->state == FLOW_TX_FAILED)) {
+        return FLOW_DROP_STALE;
+    }
+
+    switch (msg->type) {
+    case FLOW_CTL_ANSWER:
+        return flow_ctl_answer(core, tx, msg);
+    case FLOW_CTL_LIMIT:
+        flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+        return FLOW_DROP_NONE;
+    case FLOW_CTL_WHO:
+        if (!(tx->hdr & FLOW_WIRE_LONG) || (tx->flags & FLOW_TXF_LAST)) {
+            return FLOW_DROP_STALE; /* answered meanwhile */
+        }
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
+        return FLOW_DROP_NONE;
+    default: /* reset by the receiver */
+        tx->flags |= FLOW_TXF_LAST;
+        flow_tx_died(core, tx, 0);
+        return FLOW_DROP_NONE;
+    }
+}
+
+static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
+                                  const flow_ctl_msg_t *msg)
+{
+    flow_rx_t *rx = flow_rx_find(core, peer, msg->ep);
+
+    if ((rx == NULL) || (rx->state == FLOW_RX_CLOSED)) {
+        return FLOW_DROP_STALE;
+    }
+    if (msg->type == FLOW_CTL_RESET) {
+        flow_rx_close(core, rx);
+    } else if (msg->type == FLOW_CTL_PING) {
+        return FLOW_DROP_NONE;
+    } else if (rx->state == FLOW_RX_ACTIVE) {
+        flow_grant_asked(core, rx, msg->limit);
+    } else {
+        return FLOW_DROP_STALE;
+    }
+    return FLOW_DROP_NONE;
+}
+
+flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
+                                  size_t len, flow_src_t src,
+                                  flow_rx_out_t *out)
+{
+    flow_ctl_msg_t msg;
+    flow_drop_t reason;
+    flow_peer_t *peer;
+
+    reason = flow_ctl_decode(pkt, len, &msg);
+    if (reason != FLOW_DROP_NONE) {
+        return flow_rx_drop(core, reason, out);
+    }
+    if (msg.dst != core->params.self.incarnation) {
+        return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
+    }
+
+    flow_trace(core, FLOW_TRACE_CTL_RX, msg.ep, msg.limit, msg.type);
+    if (msg.type == FLOW_CTL_HELLO) {
+        return flow_ctl_hello(core, &msg, src, out);
+    }
+
+    peer = flow_peer_find(core, msg.src);
+    if ((peer == NULL) || (peer->state == FLOW_PEER_UNKNOWN)) {
+        reason = FLOW_DROP_STALE;
+    } else if (peer->state == FLOW_PEER_DEAD) {
+        reason = FLOW_DROP_DEAD;
+    } else if (!flow_peer_sent(peer, src)) {
+        reason = FLOW_DROP_SENDER;
+    } else if ((msg.type == FLOW_CTL_WANT) || (msg.type == FLOW_CTL_PING) ||
+               ((msg.type == FLOW_CTL_RESET) &&
+                (msg.flags == FLOW_RESET_BY_TX))) {
+        reason = flow_ctl_to_rx(core, peer, &msg);
+    } else {
+        reason = flow_ctl_to_tx(core, peer, &msg);
+    }
+    return (reason == FLOW_DROP_NONE) ? FLOW_RX_CONTROL :
+                                        flow_rx_drop(core, reason, out);
+}

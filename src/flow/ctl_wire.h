@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Layout of control packets. Offsets in bytes, numbers little endian.
+ *
+ *   all but goodbye:  0 type | FLOW_WIRE_CTL   1 see below   2 see below (16)
+ *                     4 endpoint number (32)   8 incarnation of the sender
+ *                    16 incarnation of the receiver
+ *   hello    64 B  1 version  2 flags  24 GID  40 QPN  44 QKEY  48 sender's
+ *                  index  52 zero  56 time of birth (64)
+ *   answer   40 B  1 zero  2 limit  24 index of the hello  28 token  32 number
+ *                  of the endpoint whose limits we take from your headers, 0
+ *                  none  36 pin (flow_peer_pin_t)  37 flags  38 zero
+ *   limit    32 B  1 flags  2 limit  24 index  28 zero
+ *   who      24 B  1, 2 zero
+ *   want     24 B  1 zero  2 the limit it is blocked at
+ *   reset    24 B  1 direction  2 zero
+ *   ping     24 B  1, 2 zero; no effect, its completion tells
+ *   goodbye        short or long header with FLOW_WIRE_CTL; PSN: the number
+ *                  after the last packet
+ * The endpoint number is the one of the endpoint whose flow it is about: the
+ * sender's in hello, want, ping, goodbye and reset of direction 0, else the
+ * receiver's.
+ */
+#ifndef FLOW_CTL_WIRE_H_
+#define FLOW_CTL_WIRE_H_
+
+#include "flow/types.h"
+
+enum flow_ctl_type {
+    FLOW_CTL_HELLO = 1,
+    FLOW_CTL_ANSWER,
+    FLOW_CTL_LIMIT,
+    FLOW_CTL_WHO,
+    FLOW_CTL_WANT,
+    FLOW_CTL_RESET,
+    FLOW_CTL_PING,
+    FLOW_CTL_GOODBYE,
+    FLOW_CTL_TYPE_LAST
+};
+
+enum flow_ctl_len {
+    FLOW_CTL_BASE_LEN   = 24,
+    FLOW_CTL_HELLO_LEN  = 64,
+    FLOW_CTL_ANSWER_LEN = 40,
+    FLOW_CTL_LIMIT_LEN  = 32
+};
+
+enum flow_ctl_flags {
+    FLOW_HELLO_RMA   = 1u << 0, /* hello: pin an address handle for me        */
+    FLOW_LIMIT_ASK   = 1u << 0, /* answer, limit: buffers are scarce, say
+                                   want when blocked                          */
+    FLOW_RESET_BY_TX = 0,       /* reset: my flow ends here                   */
+    FLOW_RESET_BY_RX = 1        /* reset: I lost packets of your flow         */
+};
+
+/* A control packet in the host's form; each type uses the fields it names. */
+typedef struct flow_ctl_msg {
+    uint8_t     type;
+    uint8_t     version, flags, pin;
+    flow_psn_t  limit;
+    uint32_t    ep, index, token, pair;
+    uint64_t    src, dst, born;
+    flow_addr_t addr; /* hello: addr.incarnation is src                       */
+} flow_ctl_msg_t;
+
+/* Write msg to buf (FLOW_CTL_MAX bytes); the length. Not for goodbye. */
+unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf);
+
+/*
+ * Read len bytes at buf, which have FLOW_WIRE_CTL set and are no goodbye.
+ * FLOW_DROP_NONE, or why they are no packet; every length is checked first.
+ */
+flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
+                            flow_ctl_msg_t *msg);
+
+#endif

@@ -1,2 +1,0 @@
-#include "flow/flow.h"
-typedef int flow_empty_t;

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the core share among themselves. */
+#ifndef FLOW_INTERNAL_H_
+#define FLOW_INTERNAL_H_
+
+#include "flow/assert.h"
+#include "flow/flow.h"
+
+/*
+ * The queues: push at the tail, pop at the head. Whether an object is on a
+ * queue is kept by its owner, so that none is pushed twice.
+ */
+#define FLOW_FIFO_DEFINE(_name, _get, _link) \
+    static inline void flow_fifo_##_name##_push(flow_core_t *core, \
+                                                flow_fifo_t *fifo, \
+                                                uint32_t index) \
+    { \
+        _get(core, index)->_link = 0; \
+        if (fifo->tail != 0) { \
+            _get(core, fifo->tail)->_link = index; \
+        } else { \
+            fifo->head = index; \
+        } \
+        fifo->tail = index; \
+        ++fifo->count; \
+    } \
+    static inline uint32_t flow_fifo_##_name##_pop(flow_core_t *core, \
+                                                   flow_fifo_t *fifo) \
+    { \
+        uint32_t index = fifo->head; \
+        if (index != 0) { \
+            fifo->head = _get(core, index)->_link; \
+            if (fifo->head == 0) { \
+                fifo->tail = 0; \
+            } \
+            --fifo->count; \
+        } \
+        return index; \
+    }
+
+FLOW_FIFO_DEFINE(tx_ctl, flow_core_tx, ctl_next)
+FLOW_FIFO_DEFINE(tx_event, flow_core_tx, event_next)
+FLOW_FIFO_DEFINE(rx_ctl, flow_core_rx, ctl_next)
+FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next)
+FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next)
+FLOW_FIFO_DEFINE(ring, flow_core_ring, next)
+
+/* Control packets due, per sending and per receiving flow. */
+enum flow_ctl_due {
+    FLOW_CTL_TX_HELLO   = 1u << 0,
+    FLOW_CTL_TX_WANT    = 1u << 1,
+    FLOW_CTL_TX_GOODBYE = 1u << 2,
+    FLOW_CTL_TX_RESET   = 1u << 3,
+    FLOW_CTL_TX_PING    = 1u << 4,
+    FLOW_CTL_RX_ANSWER  = 1u << 0,
+    FLOW_CTL_RX_LIMIT   = 1u << 1,
+    FLOW_CTL_RX_WHO     = 1u << 2,
+    FLOW_CTL_RX_RESET   = 1u << 3,
+    FLOW_CTL_QUEUED     = 1u << 7 /* on a control queue or in back-off        */
+};
+
+/* Events due. */
+enum flow_event_due {
+    FLOW_DUE_TX_OPEN      = 1u << FLOW_EVENT_TX_OPEN,
+    FLOW_DUE_TX_READY     = 1u << FLOW_EVENT_TX_READY,
+    FLOW_DUE_TX_RMA       = 1u << FLOW_EVENT_TX_RMA,
+    FLOW_DUE_TX_FAILED    = 1u << FLOW_EVENT_TX_FAILED,
+    FLOW_DUE_TX_GONE      = 1u << FLOW_EVENT_TX_GONE,
+    FLOW_DUE_PEER_INTRO   = 1u << 0,
+    FLOW_DUE_PEER_RMA     = 1u << 1,
+    FLOW_DUE_PEER_GONE    = 1u << 2,
+    FLOW_DUE_QUEUED       = 1u << 7
+};
+
+/* trace.c: what, of which endpoint number, at which PSN, and one more word. */
+typedef enum flow_trace_what {
+    FLOW_TRACE_OPEN = 1, FLOW_TRACE_CLOSE, FLOW_TRACE_GONE, FLOW_TRACE_FAIL,
+    FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_HOLD, FLOW_TRACE_DELIVER,
+    FLOW_TRACE_GRANT, FLOW_TRACE_STARVED, FLOW_TRACE_LIMIT, FLOW_TRACE_CTL_TX,
+    FLOW_TRACE_CTL_RX, FLOW_TRACE_CTL_DONE, FLOW_TRACE_RNR, FLOW_TRACE_PEER,
+    FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE
+} flow_trace_what_t;
+void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
+                flow_psn_t psn, uint64_t arg);
+
+/* pool.c: objects by index, zeroed but for index (and generation). */
+uint32_t flow_pool_tx_get(flow_core_t *core);
+void     flow_pool_tx_put(flow_core_t *core, uint32_t index);
+uint32_t flow_pool_rx_get(flow_core_t *core);
+void     flow_pool_rx_put(flow_core_t *core, uint32_t index);
+uint32_t flow_pool_peer_get(flow_core_t *core);
+void     flow_pool_peer_put(flow_core_t *core, uint32_t index);
+/* Indices that may be used now; does one more peer fit now? */
+uint32_t flow_pool_rx_free(const flow_core_t *core);
+int      flow_pool_peer_free(const flow_core_t *core);
+uint32_t flow_pool_ring_get(flow_core_t *core);
+void     flow_pool_ring_put(flow_core_t *core, uint32_t index);
+
+/* Heads of the chains of peers. */
+uint32_t *flow_hash_incarnation(flow_core_t *core, uint64_t incarnation);
+uint32_t *flow_hash_addr(flow_core_t *core, const flow_addr_t *addr);
+
+/* peer.c */
+flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation);
+/* NULL: no slot (grow). The new peer has no address and no reference. */
+flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation);
+/* Its address became known; the caller is told. */
+void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
+                         const flow_addr_t *addr, uint64_t born);
+/* Does a known peer have this address? */
+int  flow_peer_same_addr(const flow_peer_t *peer, const flow_addr_t *addr);
+void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
+void flow_peer_ref(flow_peer_t *peer);
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer);
+/* Nobody refers to it: forget it, or keep a tombstone. */
+void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
+/* May a packet of this sender belong to the peer? */
+int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
+
+/* tx.c */
+void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
+void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
+void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
+void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead);
+void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
+
+/* rx.c */
+flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
+                        uint32_t ep);
+/* NULL: no slot (grow). A stranger until flow_rx_introduce. */
+flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
+                          flow_src_t src);
+void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src);
+void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
+void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
+void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);
+void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due);
+/* CONTROL: a new flow (of a new peer) fits. NO_MEMORY: grow. DROP: never. */
+flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
+                               flow_rx_out_t *out);
+flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
+                               flow_rx_out_t *out);
+
+static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
+{
+    return (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT);
+}
+
+static inline uint32_t flow_rx_token(const flow_rx_t *rx)
+{
+    return rx->index | ((uint32_t)rx->gen << FLOW_INDEX_BITS);
+}
+
+/* grant.c */
+void flow_grant_open(flow_core_t *core, flow_rx_t *rx);
+void flow_grant_close(flow_core_t *core, flow_rx_t *rx);
+void flow_grant_mark(flow_core_t *core, flow_rx_t *rx);
+void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);
+void flow_grant_serve(flow_core_t *core);
+
+/* pair.c: which flow's headers carry whose limit. */
+void flow_pair_hello(flow_core_t *core, flow_rx_t *rx);
+void flow_pair_open(flow_core_t *core, flow_tx_t *tx);
+void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep);
+void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx);
+void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx);
+
+/* ctl_rx.c: a control packet that is no goodbye. */
+flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
+                                  size_t len, flow_src_t src,
+                                  flow_rx_out_t *out);
+
+/* timer.c: come back after the back-off of this level. */
+void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
+                   flow_time_t now);
+void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
+                   flow_time_t now);
+void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
+                   flow_time_t now);
+/* The level after this one, held at the last whose delay is <= rnr_max. */
+unsigned flow_timer_level_next(const flow_core_t *core, unsigned level);
+
+#endif

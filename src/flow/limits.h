@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every limit of the protocol core in one block. Nothing in it is unbounded. */
+#ifndef FLOW_LIMITS_H_
+#define FLOW_LIMITS_H_
+
+enum flow_limits {
+    FLOW_VERSION          = 1,  /* of the wire format, in every hello         */
+    FLOW_WINDOW_MAX       = 64, /* packets between consumed and limit         */
+    FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
+    FLOW_AM_ID_MAX        = 32, /* active message ids on the wire: 5 bits     */
+    FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
+    FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */
+    FLOW_INDEX_MAX        = 1 << FLOW_INDEX_BITS,
+    FLOW_SHORT_HDR        = 8,  /* bytes                                      */
+    FLOW_LONG_HDR         = 28, /* bytes                                      */
+    FLOW_CTL_MAX          = 96, /* longest control packet, bytes              */
+    FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
+    FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
+    FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
+    FLOW_TRACE_LEN        = 256 /* entries of the trace ring, power of two    */
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packet sequence numbers: 16 bits, compared by wrap.
+ *
+ * Two numbers can be ordered as long as they are less than 2^15 apart; a window
+ * is at most FLOW_WINDOW_MAX (64), so all numbers that may legally meet are far
+ * inside. Nothing else in the core may compare numbers with < or >.
+ */
+#ifndef FLOW_PSN_H_
+#define FLOW_PSN_H_
+
+#include <stdint.h>
+
+typedef uint16_t flow_psn_t;
+
+/* Signed distance from b to a: positive when a is newer. */
+static inline int flow_psn_diff(flow_psn_t a, flow_psn_t b)
+{
+    return (int16_t)(uint16_t)(a - b);
+}
+
+/* Nonzero when a comes before b. Not an order over more than 2^15 numbers. */
+static inline int flow_psn_lt(flow_psn_t a, flow_psn_t b)
+{
+    return flow_psn_diff(a, b) < 0;
+}
+
+/* The newer of two. */
+static inline flow_psn_t flow_psn_max(flow_psn_t a, flow_psn_t b)
+{
+    return flow_psn_lt(a, b) ? b : a;
+}
+
+/* The older of two. */
+static inline flow_psn_t flow_psn_min(flow_psn_t a, flow_psn_t b)
+{
+    return flow_psn_lt(a, b) ? a : b;
+}
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receiving flows: everything but the next packet of an open flow.
+ *
+ *   state     | first data  hello    goodbye in order   beyond the limit (SRD)
+ *   ----------+---------------------------------------------------------------
+ *   FREE      | STRANGER    ACTIVE
+ *   STRANGER  |             ACTIVE   (kept)             FAILED at the hello
+ *   ACTIVE    |             -        CLOSED -> FREE     FAILED
+ *   FAILED    |             -        -                  -       told: CLOSED
+ *
+ * CLOSED lasts only until the flow has left the queues it is on. A stranger is
+ * delivered to: its long header names flow and receiver, and the hello adds
+ * only what an answer needs. Holding it instead was tried; it made the data of
+ * honest peers depend on a bound on strangers.
+ */
+#include "flow/internal.h"
+#include "flow/ctl_wire.h"
+
+flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
+                               flow_rx_out_t *out)
+{
+    ++core->counters.drops[reason];
+    flow_trace(core, FLOW_TRACE_DROP, 0, 0, reason);
+    out->reason = reason;
+    return FLOW_RX_DROP;
+}
+
+void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due)
+{
+    rx->ctl |= due;
+    if (!(rx->ctl & FLOW_CTL_QUEUED)) {
+        rx->ctl |= FLOW_CTL_QUEUED;
+        flow_fifo_rx_ctl_push(core, &core->ctl_rx, rx->index);
+        ++core->ctl_pending;
+    }
+}
+
+flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
+                        uint32_t ep)
+{
+    uint32_t index;
+    flow_rx_t *rx;
+
+    for (index = peer->rx_list; index != 0; index = rx->peer_next) {
+        rx = flow_core_rx(core, index);
+        if (rx->ep == ep) {
+            return rx;
+        }
+    }
+    return NULL;
+}
+
+flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
+                          flow_src_t src)
+{
+    uint32_t index = flow_pool_rx_get(core);
+    flow_psn_t first;
+    flow_rx_t *rx;
+
+    if (index == 0) {
+        return NULL;
+    }
+
+    first         = core->params.first_psn;
+    rx            = flow_core_rx(core, index);
+    rx->state     = FLOW_RX_STRANGER;
+    rx->src       = src;
+    rx->expect    = ((uint64_t)first << FLOW_WIRE_PSN_SHIFT) |
+                    ((uint64_t)flow_rx_token(rx) << FLOW_WIRE_TOKEN_SHIFT);
+    rx->counted   = first;
+    rx->limit     = first + FLOW_INIT_WINDOW_MAX;
+    rx->ep        = ep;
+    rx->peer      = peer->index;
+    rx->peer_next = peer->rx_list;
+    peer->rx_list = index;
+    flow_peer_ref(peer);
+    flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
+    return rx;
+}
+
+/* Take all held packets from a flow; they come back as events. */
+static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
+{
+    if (rx->ring != 0) {
+        flow_fifo_ring_push(core, &core->event_ring, rx->ring);
+        ++core->event_pending;
+        rx->ring = 0;
+    }
+}
+
+void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src)
+{
+    flow_assert(rx->state == FLOW_RX_STRANGER);
+    rx->src     = src;
+    rx->state   = FLOW_RX_ACTIVE;
+    rx->counted = flow_rx_psn(rx);
+    flow_grant_open(core, rx);
+    flow_pair_hello(core, rx);
+    if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {
+        flow_rx_close(core, rx);
+    }
+}
+
+/* No packet fits the flow any more; what it held goes back. */
+static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
+{
+    if (rx->state == FLOW_RX_STRANGER) {
+        rx->counted = rx->limit; /* never granted */
+    }
+    rx->src = FLOW_SRC_NONE;
+    flow_rx_release_held(core, rx);
+    flow_pair_rx_gone(core, rx);
+    rx->flags &= (uint8_t)~FLOW_RXF_FINAL;
+    rx->ctl   &= FLOW_CTL_QUEUED;
+}
+
+void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
+{
+    if (rx->state == FLOW_RX_CLOSED) {
+        return;
+    }
+
+    flow_trace(core, FLOW_TRACE_RX_CLOSE, rx->ep, flow_rx_psn(rx), rx->state);
+    flow_rx_stop(core, rx);
+    rx->state = FLOW_RX_CLOSED;
+    flow_grant_close(core, rx);
+    flow_rx_try_release(core, rx);
+}
+
+void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_trace(core, FLOW_TRACE_FAIL, rx->ep, flow_rx_psn(rx), rx->limit);
+    ++core->counters.failed_flows;
+    flow_rx_stop(core, rx);
+    rx->state = FLOW_RX_FAILED;
+    flow_grant_close(core, rx);
+    flow_rx_ctl_due(core, rx, FLOW_CTL_RX_RESET);
+}
+
+void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_peer_t *peer;
+    uint32_t *link;
+
+    if ((rx->state != FLOW_RX_CLOSED) || (rx->ctl != 0) || (rx->lists != 0)) {
+        return;
+    }
+
+    peer = flow_core_peer(core, rx->peer);
+    link = &peer->rx_list;
+    while (*link != rx->index) {
+        flow_assert(*link != 0);
+        link = &flow_core_rx(core, *link)->peer_next;
+    }
+    *link = rx->peer_next;
+    flow_pool_rx_put(core, rx->index);
+    flow_peer_unref(core, peer);
+}
+
+/* Put an early packet into its slot. */
+static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
+                                      flow_psn_t psn, void *handle,
+                                      flow_rx_out_t *out)
+{
+    uint64_t bit = 1ull << (psn % FLOW_WINDOW_MAX);
+    flow_ring_t *ring;
+
+    if (rx->ring == 0) {
+        rx->ring = flow_pool_ring_get(core);
+        if (rx->ring == 0) {
+            return FLOW_RX_NO_MEMORY;
+        }
+    }
+
+    ring = flow_core_ring(core, rx->ring);
+    if (ring->mask & bit) {
+        return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
+    }
+    ring->mask                       |= bit;
+    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    ++core->counters.held;
+    flow_trace(core, FLOW_TRACE_HOLD, rx->ep, psn, flow_rx_psn(rx));
+    return FLOW_RX_HOLD;
+}
+
+/* One packet was handed out: number, counter, grant. */
+static void flow_rx_step(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_trace(core, FLOW_TRACE_DELIVER, rx->ep, flow_rx_psn(rx), 0);
+    rx->expect += FLOW_WIRE_PSN_ONE;
+    ++core->counters.delivered;
+    if ((rx->state == FLOW_RX_ACTIVE) && (flow_rx_psn(rx) == rx->grant_at)) {
+        flow_rx_grant(core, rx);
+    }
+}
+
+void *flow_rx_next(flow_core_t *core, uint32_t token)
+{
+    uint32_t index = token & (FLOW_INDEX_MAX - 1);
+    flow_ring_t *ring;
+    flow_rx_t *rx;
+    unsigned slot;
+    void *handle;
+
+    if ((index == 0) || (index >= core->rx_count)) {
+        return NULL;
+    }
+    rx = flow_core_rx(core, index);
+    if ((flow_rx_token(rx) != token) || (rx->ring == 0)) {
+        return NULL;
+    }
+
+    ring = flow_core_ring(core, rx->ring);
+    slot = flow_rx_psn(rx) % FLOW_WINDOW_MAX;
+    if (!(ring->mask & (1ull << slot))) {
+        return NULL;
+    }
+
+    handle      = ring->slot[slot];
+    ring->mask &= ~(1ull << slot);
+    if (ring->mask == 0) {
+        flow_pool_ring_put(core, rx->ring);
+        rx->ring = 0;
+    }
+    flow_rx_step(core, rx);
+    return handle;
+}
+
+/* The sender will send nothing from psn on. */
+static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
+                                         flow_psn_t psn, flow_rx_out_t *out)
+{
+    int distance = flow_psn_diff(psn, flow_rx_psn(rx));
+
+    if (rx->flags & FLOW_RXF_FINAL) {
+        return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
+    }
+    if ((distance < 0) || (flow_psn_diff(psn, rx->limit) > 0)) {
+        return flow_rx_drop(core, FLOW_DROP_FIELD, out);
+    }
+
+    rx->flags |= FLOW_RXF_FINAL;
+    rx->final  = psn;
+    if (rx->state == FLOW_RX_ACTIVE) {
+        if (distance == 0) {
+            flow_rx_close(core, rx);
+        } else {
+            flow_grant_mark(core, rx);
+        }
+    }
+    return FLOW_RX_CONTROL;
+}
+
+/* A numbered packet of a known flow. */
+static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
+                                          uint64_t word, void *handle,
+                                          flow_rx_out_t *out)
+{
+    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    int distance   = flow_psn_diff(psn, flow_rx_psn(rx));
+
+    out->token = flow_rx_token(rx);
+    if (word & FLOW_WIRE_CTL) {
+        return flow_rx_goodbye(core, rx, psn, out);
+    }
+    if (distance < 0) {
+        return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
+    }
+    if ((flow_psn_diff(psn, rx->limit) >= 0) ||
+        ((rx->flags & FLOW_RXF_FINAL) &&
+         (flow_psn_diff(psn, rx->final) >= 0))) {
+        if ((core->params.profile == FLOW_SRD) &&
+            (rx->state == FLOW_RX_ACTIVE)) {
+            ++core->counters.overflows;
+            flow_rx_fail(core, rx);
+        }
+        return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
+    }
+    if (distance > 0) {
+        return flow_rx_hold(core, rx, psn, handle, out);
+    }
+
+    out->more   = rx->ring != 0;
+    out->am_id  = word & FLOW_WIRE_AM_MASK;
+    out->offset = (word & FLOW_WIRE_LONG) ? FLOW_LONG_HDR : FLOW_SHORT_HDR;
+    flow_rx_step(core, rx);
+    return FLOW_RX_DELIVER;
+}
+
+flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
+                               flow_rx_out_t *out)
+{
+    if ((flow_pool_rx_free(core) > 0) &&
+        (!new_peer || flow_pool_peer_free(core))) {
+        return FLOW_RX_CONTROL;
+    }
+    if (((flow_pool_rx_free(core) == 0) &&
+         (core->rx_count >= FLOW_INDEX_MAX)) ||
+        (new_peer && !flow_pool_peer_free(core) &&
+         (core->peer_free.count == 0) &&
+         (core->peer_count >= FLOW_INDEX_MAX))) {
+        return flow_rx_drop(core, FLOW_DROP_FULL, out);
+    }
+    return FLOW_RX_NO_MEMORY;
+}
+
+/* The flow of a packet with a long header; a new one becomes a stranger. */
+static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
+                                             const uint8_t *pkt, size_t len,
+                                             void *handle, flow_src_t src,
+                                             flow_rx_out_t *out)
+{
+    uint64_t word = flow_wire_get64(pkt);
+    flow_rx_verdict_t verdict;
+    flow_peer_t *peer;
+    flow_rx_t *rx;
+    uint64_t from;
+    uint32_t ep;
+
+    if (len < FLOW_LONG_HDR) {
+        return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+    }
+    if (word & FLOW_WIRE_LIMIT) {
+        return flow_rx_drop(core, FLOW_DROP_FLAGS, out);
+    }
+
+    from = flow_wire_get64(pkt + 8);
+    ep   = flow_wire_get32(pkt + 24);
+    if (flow_wire_get64(pkt + 16) != core->params.self.incarnation) {
+        return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
+    }
+    if ((from == 0) || (ep == 0)) {
+        return flow_rx_drop(core, FLOW_DROP_FIELD, out);
+    }
+
+    peer = flow_peer_find(core, from);
+    if (peer == NULL) {
+        rx = NULL;
+    } else if (peer->state == FLOW_PEER_DEAD) {
+        return flow_rx_drop(core, FLOW_DROP_DEAD, out);
+    } else if ((peer->state != FLOW_PEER_UNKNOWN) &&
+               !flow_peer_sent(peer, src)) {
+        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+    } else {
+        rx = flow_rx_find(core, peer, ep);
+    }
+
+    if (rx == NULL) {
+        verdict = flow_rx_room(core, peer == NULL, out);
+        if (verdict != FLOW_RX_CONTROL) {
+            return verdict;
+        }
+        if (peer == NULL) {
+            peer = flow_peer_create(core, from);
+        }
+        rx = flow_rx_create(core, peer, ep, src);
+        rx->flags |= FLOW_RXF_ASKED;
+        if (peer->state != FLOW_PEER_UNKNOWN) {
+            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
+        }
+    } else if (rx->state >= FLOW_RX_FAILED) {
+        return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+    } else if ((rx->state == FLOW_RX_STRANGER) &&
+               ((uint32_t)rx->src != (uint32_t)src)) {
+        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+    }
+    return flow_rx_numbered(core, rx, word, handle, out);
+}
+
+/* A short header: index, generation and sender are checked one by one. */
+static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
+                                              uint64_t word, void *handle,
+                                              flow_src_t src,
+                                              flow_rx_out_t *out)
+{
+    uint32_t token = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
+                     FLOW_WIRE_TOKEN_MASK;
+    uint32_t index = token & (FLOW_INDEX_MAX - 1);
+    flow_rx_verdict_t verdict;
+    flow_rx_t *rx;
+    uint32_t pair;
+
+    if ((index == 0) || (index >= core->rx_count)) {
+        return flow_rx_drop(core, FLOW_DROP_TOKEN, out);
+    }
+    rx = flow_core_rx(core, index);
+    if ((rx->state < FLOW_RX_ACTIVE) || (flow_rx_token(rx) != token)) {
+        return flow_rx_drop(core, FLOW_DROP_TOKEN, out);
+    }
+    if (rx->state > FLOW_RX_ACTIVE) {
+        return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+    }
+    if (!flow_peer_sent(flow_core_peer(core, rx->peer), src)) {
+        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+    }
+
+    pair    = rx->pair;
+    verdict = flow_rx_numbered(core, rx, word, handle, out);
+    if (((verdict == FLOW_RX_DELIVER) || (verdict == FLOW_RX_HOLD)) &&
+        (word & FLOW_WIRE_LIMIT) && (pair != 0)) {
+        flow_tx_limit(core, flow_core_tx(core, pair),
+                      (flow_psn_t)(word >> FLOW_WIRE_LIMIT_SHIFT));
+    }
+    if ((verdict == FLOW_RX_DELIVER) && (rx->state == FLOW_RX_ACTIVE)) {
+        /* what the next one will most likely look like */
+        rx->src        = src;
+        rx->limit_seen = (uint16_t)(word >> FLOW_WIRE_LIMIT_SHIFT);
+        rx->expect     = (rx->expect & ~(uint64_t)FLOW_WIRE_LIMIT) |
+                         (word & FLOW_WIRE_LIMIT);
+    }
+    return verdict;
+}
+
+flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
+                                      size_t len, void *handle, flow_src_t src,
+                                      flow_time_t now, flow_rx_out_t *out)
+{
+    const uint8_t *bytes = pkt;
+    unsigned type;
+
+    (void)now;
+    memset(out, 0, sizeof(*out));
+    if (len < 1) {
+        return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+    }
+
+    type = bytes[0] & FLOW_WIRE_AM_MASK;
+    if ((bytes[0] & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
+        return flow_ctl_accept(core, bytes, len, src, out);
+    }
+    if (len < FLOW_SHORT_HDR) {
+        return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+    }
+    if (bytes[0] & FLOW_WIRE_LONG) {
+        return flow_rx_accept_long(core, bytes, len, handle, src, out);
+    }
+    return flow_rx_accept_short(core, flow_wire_get64(pkt), handle, src, out);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A ring of what happened last, for a debugger, and a hash over all that ever
+ * happened: two runs from one seed must agree in it. The next in-order packet
+ * of an open flow is not traced, so the data path pays nothing.
+ */
+#include "flow/internal.h"
+
+static uint64_t flow_trace_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    return hash ^ (hash >> 29);
+}
+
+void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
+                flow_psn_t psn, uint64_t arg)
+{
+    flow_trace_entry_t *entry;
+
+    entry       = &core->trace[core->trace_pos++ % FLOW_TRACE_LEN];
+    entry->what = (uint16_t)what;
+    entry->psn  = psn;
+    entry->ep   = ep;
+    entry->arg  = arg;
+
+    core->trace_hash = flow_trace_mix(core->trace_hash,
+                                      ((uint64_t)what << 48) |
+                                              ((uint64_t)psn << 32) | ep);
+    core->trace_hash = flow_trace_mix(core->trace_hash, arg);
+}
+
+uint64_t flow_core_trace_hash(const flow_core_t *core)
+{
+    return core->trace_hash;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending flows.
+ *
+ *   state    | open  answer  close         fail          all sent and told
+ *   ---------+------------------------------------------------------------
+ *   FREE     | HELLO
+ *   HELLO    |       OPEN    LINGER        FAILED
+ *   OPEN     |       -       LINGER        FAILED
+ *   FAILED   |       -       LINGER(reset) -
+ *   LINGER   |       -       -             (reset)       FREE
+ *
+ * The window is lazy: a completion clears its bit in busy; the low edge una
+ * moves only when the sender meets stop or somebody waits. So a completion
+ * costs the same in any order, and one compare is all a send pays.
+ */
+#include "flow/internal.h"
+
+void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
+{
+    if (!(tx->events & FLOW_DUE_QUEUED)) {
+        tx->events |= FLOW_DUE_QUEUED;
+        flow_fifo_tx_event_push(core, &core->event_tx, tx->index);
+        ++core->event_pending;
+    }
+    tx->events |= due;
+}
+
+void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due)
+{
+    tx->ctl |= due;
+    if (!(tx->ctl & FLOW_CTL_QUEUED)) {
+        tx->ctl |= FLOW_CTL_QUEUED;
+        flow_fifo_tx_ctl_push(core, &core->ctl_tx, tx->index);
+        ++core->ctl_pending;
+    }
+}
+
+flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx)
+{
+    return flow_core_peer(core, tx->peer);
+}
+
+/* Move the low edge over what completed; the number that may not be sent. */
+static flow_psn_t flow_tx_bound(flow_tx_t *tx)
+{
+    flow_psn_t psn  = flow_tx_psn(tx);
+    unsigned shift  = tx->una % FLOW_WINDOW_MAX;
+    uint64_t window = (tx->busy >> shift) |
+                      (tx->busy << ((FLOW_WINDOW_MAX - shift) %
+                                    FLOW_WINDOW_MAX));
+
+    tx->una = (tx->busy == 0) ? psn :
+                                tx->una + (flow_psn_t)__builtin_ctzll(window);
+    return flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
+}
+
+/* Completions or a limit came: open the window, wake who waits for it. */
+static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_psn_t bound = flow_tx_bound(tx);
+
+    if (tx->pins == 0) {
+        tx->stop = bound;
+    }
+    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN) &&
+        (bound != flow_tx_psn(tx))) {
+        tx->wait &= (uint8_t)~FLOW_WAIT_STOP;
+        flow_tx_event(core, tx, FLOW_DUE_TX_READY);
+    }
+}
+
+static flow_status_t flow_tx_open_peer(flow_core_t *core,
+                                       const flow_addr_t *addr,
+                                       flow_peer_t **peer_p)
+{
+    flow_peer_t *peer = flow_peer_find(core, addr->incarnation);
+
+    if (peer == NULL) {
+        peer = flow_peer_create(core, addr->incarnation);
+        if (peer == NULL) {
+            return FLOW_NO_MEMORY;
+        }
+    } else if ((peer->state == FLOW_PEER_DEAD) ||
+               ((peer->state != FLOW_PEER_UNKNOWN) &&
+                !flow_peer_same_addr(peer, addr))) {
+        return FLOW_NO_RESOURCE;
+    }
+    *peer_p = peer;
+    return FLOW_OK;
+}
+
+flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
+                           void *cookie, flow_tx_t **tx_p)
+{
+    flow_peer_t *peer;
+    flow_status_t status;
+    flow_tx_t *tx;
+    uint32_t index;
+
+    if ((core->counters.lingering >= core->params.max_linger) ||
+        (addr->incarnation == 0) || (core->ep_last == UINT32_MAX)) {
+        return FLOW_NO_RESOURCE;
+    }
+    if (core->tx_free.count == 0) {
+        return (core->tx_count < FLOW_INDEX_MAX) ? FLOW_NO_MEMORY :
+                                                   FLOW_NO_RESOURCE;
+    }
+    status = flow_tx_open_peer(core, addr, &peer);
+    if (status != FLOW_OK) {
+        return status;
+    }
+
+    index         = flow_pool_tx_get(core);
+    tx            = flow_core_tx(core, index);
+    tx->hdr       = ((uint64_t)core->params.first_psn << FLOW_WIRE_PSN_SHIFT) |
+                    FLOW_WIRE_LONG;
+    tx->una       = core->params.first_psn;
+    tx->limit     = core->params.first_psn + core->params.init_window;
+    tx->stop      = tx->limit;
+    tx->state     = FLOW_TX_HELLO;
+    tx->cookie    = cookie;
+    tx->ep        = ++core->ep_last;
+    tx->peer      = peer->index;
+    tx->peer_next = peer->tx_list;
+    peer->tx_list = index;
+    flow_peer_ref(peer);
+    flow_peer_introduce(core, peer, addr, 0);
+    flow_trace(core, FLOW_TRACE_OPEN, tx->ep, flow_tx_psn(tx), peer->index);
+    flow_pair_open(core, tx);
+    flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
+    *tx_p = tx;
+    return FLOW_OK;
+}
+
+void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_assert((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN) ||
+                (tx->state == FLOW_TX_FAILED));
+    flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
+    if (!(tx->flags & FLOW_TXF_HELLOED) && (tx->busy == 0) &&
+        (flow_tx_psn(tx) == core->params.first_psn)) {
+        tx->flags |= FLOW_TXF_LAST; /* nobody has heard of it */
+        tx->ctl   &= FLOW_CTL_QUEUED;
+    }
+    tx->wait   = FLOW_WAIT_DRAIN |
+                 ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
+    tx->state  = FLOW_TX_LINGER;
+    tx->pins  |= FLOW_PIN_DOWN;
+    tx->stop   = flow_tx_psn(tx);
+    tx->events &= FLOW_DUE_QUEUED;
+    ++core->counters.lingering;
+    flow_tx_try_release(core, tx);
+}
+
+/*
+ * A closed flow: once its packets and control packets have ended, say the last
+ * word; once that ended too, go. The hello must have ended first, or it could
+ * arrive after the goodbye and open the flow at the peer again.
+ */
+void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
+{
+    if ((tx->state != FLOW_TX_LINGER) || (tx->busy != 0) ||
+        (tx->linked != 0) || (tx->ctl_out != 0)) {
+        return;
+    }
+
+    if (tx->flags & FLOW_TXF_LAST) {
+        if (tx->ctl == 0) { /* else when it leaves the control queue */
+            flow_tx_event(core, tx, FLOW_DUE_TX_GONE);
+        }
+    } else if (tx->wait & FLOW_WAIT_RESET) {
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_RESET);
+    } else if (!(tx->ctl & FLOW_CTL_TX_HELLO)) {
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_GOODBYE);
+    }
+}
+
+int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_psn_t bound;
+
+    if (tx->pins & FLOW_PIN_DOWN) {
+        return 0;
+    }
+
+    bound = flow_tx_bound(tx);
+    if (bound != flow_tx_psn(tx)) {
+        if (tx->pins != 0) {
+            return 0;
+        }
+        tx->stop = bound;
+        return 1;
+    }
+
+    if (!(tx->wait & FLOW_WAIT_STOP)) {
+        tx->wait |= FLOW_WAIT_STOP;
+        ++core->counters.stalls;
+        flow_trace(core, FLOW_TRACE_STALL, tx->ep, bound, tx->limit);
+    }
+    if ((bound == tx->limit) &&
+        ((tx->flags & (FLOW_TXF_ASK | FLOW_TXF_ASKED)) == FLOW_TXF_ASK)) {
+        tx->flags |= FLOW_TXF_ASKED;
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_WANT);
+    }
+    return 0;
+}
+
+void flow_tx_header_long(const flow_core_t *core, const flow_tx_t *tx,
+                         void *buf)
+{
+    uint8_t *p = buf;
+
+    flow_wire_put64(p + 8, core->params.self.incarnation);
+    flow_wire_put64(p + 16, flow_core_peer(core, tx->peer)->addr.incarnation);
+    flow_wire_put32(p + 24, tx->ep);
+}
+
+void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_tx_advance(core, tx);
+    if (tx->wait & FLOW_WAIT_DRAIN) {
+        flow_tx_try_release(core, tx);
+    }
+}
+
+void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
+{
+    if ((flow_psn_diff(limit, tx->limit) <= 0) ||
+        (flow_psn_diff(limit, flow_tx_psn(tx)) > FLOW_WINDOW_MAX)) {
+        return; /* old, or more than anybody may give */
+    }
+
+    tx->limit   = limit;
+    tx->flags  &= (uint8_t)~FLOW_TXF_ASKED;
+    tx->backoff = 0;
+    flow_trace(core, FLOW_TRACE_LIMIT, tx->ep, limit, flow_tx_psn(tx));
+    flow_tx_advance(core, tx);
+}
+
+void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
+{
+    flow_tx_t *tx = op->tx;
+
+    flow_assert(tx->busy & (1ull << (op->psn % FLOW_WINDOW_MAX)));
+    ++core->counters.rnr;
+    ++tx->linked;
+    op->linked = 1;
+    flow_trace(core, FLOW_TRACE_RNR, tx->ep, op->psn, tx->backoff);
+    flow_timer_op(core, op, tx->backoff, now);
+    tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
+}
+
+flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
+{
+    flow_op_t *op;
+
+    flow_timer_run(core, now);
+    op = core->repost_head;
+    if (op == NULL) {
+        return NULL;
+    }
+
+    core->repost_head = op->next;
+    if (core->repost_head == NULL) {
+        core->repost_tail = NULL;
+    }
+    op->next   = NULL;
+    op->linked = 0;
+    --op->tx->linked;
+    *fail = (op->tx->state == FLOW_TX_FAILED) ||
+            (op->tx->wait & FLOW_WAIT_RESET);
+    return op;
+}
+
+void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
+{
+    op->next          = core->repost_head;
+    op->linked        = 1;
+    core->repost_head = op;
+    if (core->repost_tail == NULL) {
+        core->repost_tail = op;
+    }
+    ++op->tx->linked;
+}
+
+/* A flow ends by its own or its peer's failure. */
+void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
+{
+    if (dead || !(tx->flags & FLOW_TXF_HELLOED)) {
+        tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
+        tx->ctl   &= FLOW_CTL_QUEUED;
+    }
+    if ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN)) {
+        flow_trace(core, FLOW_TRACE_FAIL, tx->ep, flow_tx_psn(tx), dead);
+        ++core->counters.failed_flows;
+        tx->state   = FLOW_TX_FAILED;
+        tx->pins   |= FLOW_PIN_DOWN;
+        tx->stop    = flow_tx_psn(tx);
+        tx->events &= FLOW_DUE_QUEUED;
+        tx->ctl    &= FLOW_CTL_QUEUED;
+        flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
+    } else if ((tx->state == FLOW_TX_LINGER) &&
+               !(tx->events & FLOW_DUE_TX_GONE)) {
+        tx->wait |= FLOW_WAIT_RESET;
+        tx->ctl  &= FLOW_CTL_QUEUED;
+        flow_tx_try_release(core, tx);
+    }
+}
+
+void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead)
+{
+    if (dead) {
+        flow_peer_dead(core, flow_core_peer(core, tx->peer));
+    } else {
+        flow_tx_died(core, tx, 0);
+    }
+}
+
+void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
+{
+    if ((tx->busy == 0) && (tx->ctl_out == 0) &&
+        !(tx->ctl & ~FLOW_CTL_QUEUED) &&
+        ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN))) {
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
+    }
+}
+
+void flow_tx_pin(flow_tx_t *tx, unsigned reasons)
+{
+    tx->pins |= (uint8_t)reasons;
+    tx->stop  = flow_tx_psn(tx);
+}
+
+void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
+{
+    tx->pins &= (uint8_t)~(reasons & ~FLOW_PIN_DOWN);
+    flow_tx_advance(core, tx);
+}
+
+int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
+{
+    if (flow_likely(tx->rma == FLOW_PEER_PINNED) &&
+        (tx->state == FLOW_TX_OPEN)) {
+        return 1;
+    }
+
+    if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_PEER_PINNED)) {
+        tx->flags |= FLOW_TXF_RMA;
+        if (tx->state == FLOW_TX_OPEN) {
+            flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO); /* it asks */
+        }
+    }
+    return 0;
+}
+
+int flow_tx_rma_refused(const flow_tx_t *tx)
+{
+    return tx->rma == FLOW_PEER_REFUSED;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending half: one flow_tx_t per endpoint.
+ *
+ * A send is: flow_tx_ready, flow_tx_header, post, flow_tx_commit. Nothing else
+ * of the core may be called between header and commit; if the post fails, do
+ * not commit: no number was taken. Then exactly one of flow_tx_done
+ * (delivered), flow_tx_rnr (send the same bytes again when told), or
+ * flow_tx_fail.
+ */
+#ifndef FLOW_TX_H_
+#define FLOW_TX_H_
+
+#include "flow/assert.h"
+#include "flow/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* States of a sending flow; flow_tx.c has the table of transitions. */
+typedef enum flow_tx_state {
+    FLOW_TX_FREE,
+    FLOW_TX_HELLO,   /* hello not answered; long headers, initial window      */
+    FLOW_TX_OPEN,    /* answered: short headers                               */
+    FLOW_TX_LINGER,  /* closed by the user, sends or goodbye outstanding      */
+    FLOW_TX_FAILED   /* failed, the user has not closed it                    */
+} flow_tx_state_t;
+
+/* Reasons of the transport to stop a flow; any number at once. */
+enum flow_tx_pin {
+    FLOW_PIN_PENDING = 1u << 0, /* its pending queue is not empty             */
+    FLOW_PIN_FENCE   = 1u << 1, /* a fence waits for RMA                      */
+    FLOW_PIN_USER    = 1u << 2, /* no address handle yet, or the like         */
+    /* the core's own: */
+    FLOW_PIN_DOWN    = 1u << 3  /* closed or failed                           */
+};
+
+/*
+ * What the transport embeds in each send it keeps (an active message until its
+ * completion). The core links it only while the packet waits to be sent again.
+ */
+typedef struct flow_op {
+    struct flow_op *next;
+    flow_tx_t      *tx;
+    flow_psn_t      psn;
+    uint8_t         linked;
+} flow_op_t;
+
+struct flow_tx {
+    uint64_t   hdr;       /* next header word: number, token, limit, flags    */
+    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
+    void      *cookie;    /* the transport's endpoint                         */
+    flow_psn_t stop;      /* the number that may not be sent: the one compare */
+    flow_psn_t limit;     /* as the receiver said                             */
+    flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
+    uint8_t    state;     /* flow_tx_state_t                                  */
+    uint8_t    pins;      /* enum flow_tx_pin                                 */
+    uint8_t    wait;      /* a completion or a limit is waited for            */
+    uint8_t    flags;
+    uint8_t    events;    /* due for flow_event_next                          */
+    uint8_t    ctl;       /* control packets due                              */
+    uint8_t    ctl_out;   /* control packets handed out and not done          */
+    uint8_t    backoff;   /* level of the next receiver-not-ready             */
+    uint8_t    linked;    /* flow_op_t of this flow in back-off, <= 64        */
+    uint8_t    rma;       /* flow_peer_pin_t: what the answer said            */
+    uint32_t   ep;        /* number of this endpoint, never reused            */
+    uint32_t   index;
+    uint32_t   peer;
+    uint32_t   carries;   /* receive flow whose limit rides in our headers;
+                             while it is not known, its endpoint number       */
+    uint32_t   peer_next; /* next flow to the same peer                       */
+    uint32_t   ctl_next;
+    uint32_t   event_next;
+};
+
+/*
+ * Open a flow to peer. The hello goes out by flow_ctl_next; data may be sent at
+ * once. FLOW_NO_MEMORY: grow and repeat. FLOW_NO_RESOURCE: too many flows, or
+ * the peer is known dead (peer->incarnation died).
+ */
+flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *peer,
+                           void *cookie, flow_tx_t **tx_p);
+
+/*
+ * The user is done with it: the only event still to come is
+ * FLOW_EVENT_TX_GONE, which carries the cookie once more. Sends that are out
+ * still report by flow_tx_done and so on; when none is left the core says
+ * goodbye, and then the flow is gone. Until then the pointer may be used for
+ * those reports only. Also right for a failed flow. Once per flow.
+ */
+void flow_tx_close(flow_core_t *core, flow_tx_t *tx);
+
+/* Out of line part of flow_tx_ready. */
+int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx);
+
+/*
+ * 1: one packet may be sent now. 0: not; FLOW_EVENT_TX_READY comes when the
+ * window opens (not for pins the transport set: it takes them off itself).
+ */
+static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
+{
+    if (flow_likely((flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT) !=
+                    tx->stop)) {
+        return 1;
+    }
+    return flow_tx_ready_slow(core, tx);
+}
+
+/* The peer of a flow, to give it an address handle at once. */
+flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx);
+
+/* Number of the next packet. */
+static inline flow_psn_t flow_tx_psn(const flow_tx_t *tx)
+{
+    return (flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT);
+}
+
+/* 8, or 28 before the answer. Constant between flow_tx_ready and commit. */
+static inline unsigned flow_tx_header_len(const flow_tx_t *tx)
+{
+    return (tx->hdr & FLOW_WIRE_LONG) ? FLOW_LONG_HDR : FLOW_SHORT_HDR;
+}
+
+/* Write the rest of a long header behind the word. */
+void flow_tx_header_long(const flow_core_t *core, const flow_tx_t *tx,
+                         void *buf);
+
+/*
+ * Write the header of the next packet; am_id < FLOW_AM_ID_MAX; buf has room for
+ * flow_tx_header_len bytes, which are returned. Takes no number.
+ */
+static inline unsigned flow_tx_header(const flow_core_t *core,
+                                      const flow_tx_t *tx, unsigned am_id,
+                                      void *buf)
+{
+    flow_wire_put64(buf, tx->hdr | am_id);
+    if (flow_unlikely(tx->hdr & FLOW_WIRE_LONG)) {
+        flow_tx_header_long(core, tx, buf);
+        return FLOW_LONG_HDR;
+    }
+    return FLOW_SHORT_HDR;
+}
+
+/*
+ * The packet was posted (or will surely be): take the number, which is
+ * returned. The caller keeps (tx, psn) with the work request.
+ */
+static inline flow_psn_t flow_tx_commit(flow_tx_t *tx)
+{
+    flow_psn_t psn = flow_tx_psn(tx);
+
+    tx->busy |= 1ull << (psn % FLOW_WINDOW_MAX);
+    tx->hdr  += FLOW_WIRE_PSN_ONE;
+    return psn;
+}
+
+/* Out of line part of flow_tx_done. */
+void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx);
+
+/* The packet psn (any number congruent to it modulo 64) was delivered. */
+static inline void flow_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
+{
+    tx->busy &= ~(1ull << (psn % FLOW_WINDOW_MAX));
+    if (flow_unlikely(tx->wait)) {
+        flow_tx_done_slow(core, tx);
+    }
+}
+
+/*
+ * The packet was refused by receiver-not-ready. The core keeps op (with tx and
+ * psn filled in by the caller) until flow_tx_repost_next returns it; the caller
+ * keeps the bytes and sends them unchanged. On a flow that failed meanwhile op
+ * comes back by flow_tx_repost_next too, with *fail set.
+ */
+void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now);
+
+/*
+ * Next packet whose back-off is over, else NULL. Post it again, or, when the
+ * queue is full, give it back by flow_tx_repost_put: it stays first.
+ * *fail: the flow failed, complete the operation with an error and report it
+ * by flow_tx_done (its number is released either way).
+ */
+flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail);
+void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
+
+/*
+ * The flow cannot go on (completion with an error that is no receiver-not-
+ * ready). dead: the peer's incarnation is gone (status 8, 9, 13, 15): all its
+ * flows in both directions fail and its packets have no effect from now on.
+ * The number stays taken until flow_tx_done. Each flow of a user gets one
+ * FLOW_EVENT_TX_FAILED. Repeating it changes nothing.
+ */
+void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead);
+
+/*
+ * Is the peer alive? Makes a control packet due that has no effect there; its
+ * completion with FLOW_SEND_DEAD fails the flow. Nothing happens when a packet
+ * is out whose completion will tell as well.
+ */
+void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
+
+/* Stop and release a flow for reasons (enum flow_tx_pin) of the transport. */
+void flow_tx_pin(flow_tx_t *tx, unsigned reasons);
+void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
+
+/*
+ * 1: the peer said that it keeps an address handle for us, RMA may be posted.
+ * 0: not yet (FLOW_EVENT_TX_RMA comes; asking makes the core ask the peer), or
+ * never: then flow_tx_rma_refused is 1 (the peer's table is full).
+ */
+int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx);
+int flow_tx_rma_refused(const flow_tx_t *tx);
+
+/* Packets posted and not completed, 0 .. 64. */
+static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
+{
+    uint64_t bits  = tx->busy;
+    unsigned count = 0;
+
+    for (; bits != 0; bits &= bits - 1) { /* popcount would need libgcc */
+        ++count;
+    }
+    return count;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

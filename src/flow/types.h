@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Types that every part of the core and its caller share. */
+#ifndef FLOW_TYPES_H_
+#define FLOW_TYPES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include "flow/drop.h"
+#include "flow/limits.h"
+#include "flow/psn.h"
+#include "flow/wire.h"
+
+#define flow_likely(_x)   __builtin_expect(!!(_x), 1)
+#define flow_unlikely(_x) __builtin_expect(!!(_x), 0)
+
+/* Nanoseconds of any monotonic clock that starts above 0. */
+typedef uint64_t flow_time_t;
+#define FLOW_TIME_NEVER UINT64_MAX
+
+typedef struct flow_core flow_core_t;
+typedef struct flow_tx   flow_tx_t;
+typedef struct flow_rx   flow_rx_t;
+typedef struct flow_peer flow_peer_t;
+
+typedef enum flow_status {
+    FLOW_OK,
+    FLOW_NO_MEMORY,  /* hand over the pools flow_core_grow_needed names       */
+    FLOW_NO_RESOURCE /* a limit of flow/limits.h or of the parameters         */
+} flow_status_t;
+
+typedef enum flow_profile {
+    FLOW_SRD, /* a send completion means delivered once                       */
+    FLOW_UD   /* a send completion means nothing; the core acknowledges       */
+} flow_profile_t;
+
+/* How an interface is reached, and which life of it. */
+typedef struct flow_addr {
+    uint8_t  gid[16];
+    uint64_t incarnation; /* random, not 0                                    */
+    uint32_t qpn;
+    uint32_t qkey;
+} flow_addr_t;
+
+/*
+ * Sender of a received packet: our address handle's number for it (0xffff when
+ * the device knows none) and its QPN, in one word so that a check is a compare.
+ */
+typedef uint64_t flow_src_t;
+#define FLOW_AH_UNKNOWN 0xffffu
+static inline flow_src_t flow_src(uint16_t ah, uint32_t qpn)
+{
+    return ((uint64_t)ah << 32) | qpn;
+}
+
+/* How a send ended, for packets that the core asked to send. */
+typedef enum flow_send_status {
+    FLOW_SEND_OK,
+    FLOW_SEND_RNR,  /* status 10: certainly not delivered, send again         */
+    FLOW_SEND_DEAD, /* status 8, 9, 13, 15: the peer is gone                  */
+    FLOW_SEND_ERROR /* our own failure (2 .. 6): the flow cannot go on        */
+} flow_send_status_t;
+
+#endif

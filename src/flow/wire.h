@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Wire layout. The only file that knows where a field lies in a packet; all
+ * numbers are little endian. docs/PROTOCOL.md shows the same on one page.
+ *
+ * Short header, 8 B, one 64-bit word:
+ *   bits  0..4  active message id, or type of a control packet
+ *   bit   5     FLOW_WIRE_LONG: the long header follows
+ *   bit   6     FLOW_WIRE_LIMIT: the limit field is valid (never with LONG)
+ *   bit   7     FLOW_WIRE_CTL: control packet
+ *   bits  8..31 token: receiver index (low) and generation (high)
+ *   bits 32..47 limit of the flow that goes the other way
+ *   bits 48..63 PSN; on top, so that adding one wraps without touching the rest
+ * Long header, 28 B: the word with token 0, then
+ *   8 B incarnation of the sender, 8 B of the receiver it means, 4 B number of
+ *   the sending endpoint.
+ */
+#ifndef FLOW_WIRE_H_
+#define FLOW_WIRE_H_
+
+#include <stdint.h>
+#include <string.h>
+#include "flow/limits.h"
+#include "flow/psn.h"
+
+#define FLOW_WIRE_AM_MASK     0x1fu
+#define FLOW_WIRE_LONG        0x20u
+#define FLOW_WIRE_LIMIT       0x40u
+#define FLOW_WIRE_CTL         0x80u
+#define FLOW_WIRE_TOKEN_SHIFT 8
+#define FLOW_WIRE_TOKEN_MASK  0xffffffu
+#define FLOW_WIRE_LIMIT_SHIFT 32
+#define FLOW_WIRE_PSN_SHIFT   48
+#define FLOW_WIRE_PSN_ONE     (1ull << FLOW_WIRE_PSN_SHIFT)
+/* The bits that name the next packet of a flow: number, token and flags. */
+#define FLOW_WIRE_EXPECT_MASK \
+    (0xffff000000000000ull | 0x00000000ffffff00ull | 0xe0ull)
+
+/* Builtins: the core is compiled freestanding, where memcpy is a call. */
+static inline uint64_t flow_wire_get64(const void *p)
+{
+    uint64_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+static inline void flow_wire_put64(void *p, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    __builtin_memcpy(p, &v, sizeof(v));
+}
+
+static inline uint32_t flow_wire_get32(const void *p)
+{
+    uint32_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    return v;
+}
+
+static inline void flow_wire_put32(void *p, uint32_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    __builtin_memcpy(p, &v, sizeof(v));
+}
+
+static inline uint16_t flow_wire_get16(const void *p)
+{
+    const uint8_t *b = (const uint8_t*)p;
+
+    return (uint16_t)(b[0] | (b[1] << 8));
+}
+
+static inline void flow_wire_put16(void *p, uint16_t v)
+{
+    uint8_t *b = (uint8_t*)p;
+
+    b[0] = (uint8_t)v;
+    b[1] = (uint8_t)(v >> 8);
+}
+
+/* A header word with another limit field. */
+static inline uint64_t flow_wire_set_limit(uint64_t word, flow_psn_t limit)
+{
+    return (word & ~(0xffffull << FLOW_WIRE_LIMIT_SHIFT)) |
+           ((uint64_t)limit << FLOW_WIRE_LIMIT_SHIFT);
+}
+
+/* Active message id of a data packet the core accepted. */
+static inline unsigned flow_wire_am_id(const void *pkt)
+{
+    return *(const uint8_t*)pkt & FLOW_WIRE_AM_MASK;
+}
+
+/* Bytes before the payload of a data packet the core accepted. */
+static inline unsigned flow_wire_hdr_len(const void *pkt)
+{
+    return (*(const uint8_t*)pkt & FLOW_WIRE_LONG) ? FLOW_LONG_HDR :
+                                                     FLOW_SHORT_HDR;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * One ucx_abi_t for each UCX minor we drive: its numbers, and the functions
+ * that speak its private structures. abi_glue.h implements them, compiled once
+ * for each minor against the declarations of abi_layout.h.
+ */
+#ifndef UCX_EFA_ABI_H
+#define UCX_EFA_ABI_H
+
+#include "calls.h"
+#include "provider.h"
+
+/* UCX's tables for one host, all in one block of memory: built once, linked
+ * into UCX's lists, never freed. */
+typedef struct ucx_tables ucx_tables_t;
+
+typedef struct ucx_abi {
+    unsigned minor;
+
+    /* Sizes of exported objects, compared to the libuct at hand. */
+    size_t   tl_size;            /* uct_tcp_tl */
+    size_t   component_size;     /* uct_tcp_component */
+    size_t   config_field_size;  /* uct_md_config_table: the end mark alone */
+
+    /* Is there a transport of this name in UCX's list already? */
+    int          (*tl_is_registered)(const ucx_calls_t *calls,
+                                     const char *name);
+
+    /* Calls dlsym. NULL: a parser of UCX is missing and *missing_p is its
+     * name, or it is NULL and memory is out. */
+    ucx_tables_t *(*tables_build)(ucx_host_t *host,
+                                  const ucx_component_t *provider,
+                                  const char **missing_p);
+    void         (*tables_free)(ucx_tables_t *tables); /* if not registered */
+
+    /* Link the configuration tables; with @declined nothing else, otherwise
+     * also the component and its transports. No dl* call, no log line. */
+    void         (*tables_register)(ucx_host_t *host, ucx_tables_t *tables,
+                                    int declined);
+
+    /* Parse all variables once, so that UCX does not call them unknown. */
+    void         (*tables_parse)(ucx_host_t *host, ucx_tables_t *tables);
+
+    /* uct_iface_internal_ops_t of this minor. */
+    void         *iface_internal_ops;
+
+    /* Offset of uct_priv_worker_t::async, 0: not known. */
+    size_t       worker_async;
+} ucx_abi_t;
+
+/* Supported minors, oldest first, NULL at the end. */
+extern const ucx_abi_t *const ucx_abis[];
+
+extern const ucx_abi_t ucx_abi_1_13;
+
+#endif

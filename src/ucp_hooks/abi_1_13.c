@@ -1,0 +1,4 @@
+#define UCX_MINOR 13
+#define UCX_ABI   ucx_abi_1_13
+
+#include "abi_glue.h"

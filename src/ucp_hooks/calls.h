@@ -1,0 +1,95 @@
+/*
+ * The symbols we use of one libuct, its libucs and its libucm. Names and
+ * signatures below are the same from UCX 1.13 to 1.23; what differs between
+ * minors is in abi_layout.h.
+ */
+#ifndef UCX_EFA_CALLS_H
+#define UCX_EFA_CALLS_H
+
+#include <ucm/api/ucm.h>
+#include <ucs/datastruct/list.h>
+#include <ucs/type/class.h>
+
+#include "host.h"
+
+/* UCX's ucs_log_component_config_t. */
+typedef struct ucx_log_component {
+    int        level;
+    char       name[16];
+    const char *file_filter;
+} ucx_log_component_t;
+
+/*
+ * Constructor of uct_base_iface_t. The last two arguments exist in builds with
+ * statistics only; callers always pass them, and where the callee does not
+ * look at them no harm is done: on x86-64 and aarch64 the caller owns the
+ * argument area.
+ */
+typedef ucs_status_t (*ucx_iface_init_func_t)(
+        void *self, ucs_class_t *cls, int *init_count,
+        const uct_iface_ops_t *ops, void *internal_ops, uct_md_h md,
+        uct_worker_h worker, const uct_iface_params_t *params,
+        const void *config, void *stats_parent, const char *stats_name);
+
+typedef struct ucx_calls {
+    /* libuct */
+    ucs_status_t (*query_components)(uct_component_h **components_p,
+                                     unsigned *num_p);
+    void         (*release_component_list)(uct_component_h *components);
+    void         (*component_register)(void *component);
+    void         (*tl_register)(void *component, void *tl);
+    ucs_list_link_t *components_list;
+    void         *iface_config_table;
+    ucx_iface_init_func_t iface_init;
+    ucs_class_t  *iface_class;
+    ucs_status_t (*ep_init)(void *self, ucs_class_t *cls, int *init_count,
+                            void *iface);
+    ucs_class_t  *ep_class;
+    void         (*iface_query)(void *iface, uct_iface_attr_t *attr);
+    void         (*iface_progress_enable)(uct_iface_h iface, unsigned flags);
+    void         (*iface_progress_disable)(uct_iface_h iface, unsigned flags);
+    ucs_status_t (*iface_handle_ep_err)(uct_iface_h iface, uct_ep_h ep,
+                                        ucs_status_t status);
+    void         *iface_estimate_perf; /* changes its argument: see abi */
+
+    /* libucs */
+    void (*log_dispatch)(const char *file, unsigned line, const char *function,
+                         ucs_log_level_t level, ucx_log_component_t *comp,
+                         const char *format, ...);
+    ucx_log_component_t *global_opts;  /* its first member */
+    void (*class_cleanup_chain)(ucs_class_t *cls, void *object, int limit);
+    ucs_list_link_t *config_global_list;
+    ucs_status_t (*config_fill_opts)(void *opts, void *fields,
+                                     const char *env_prefix,
+                                     const char *table_prefix,
+                                     int ignore_errors);
+    void (*config_release_opts)(void *opts, void *fields);
+    ucs_status_t (*topo_find)(const ucs_sys_bus_id_t *bus_id,
+                              ucs_sys_device_t *dev_p);
+    /* optional; the third argument came with 1.15 */
+    ucs_status_t (*topo_set_name)(ucs_sys_device_t dev, const char *name,
+                                  unsigned priority);
+    double (*clocks_per_sec)(void);    /* optional: an inline on aarch64 */
+    void *(*mem_alloc)(size_t size, const char *name); /* optional: else libc */
+    void (*mem_free)(void *ptr);                       /* optional: else libc */
+
+    /* libucm, optional */
+    ucs_status_t (*ucm_set_handler)(int events, int priority,
+                                    ucm_event_callback_t cb, void *arg);
+    void (*ucm_unset_handler)(int events, ucm_event_callback_t cb, void *arg);
+
+    void *uct;  /* handle that pins libuct, what it needs, and resolves names */
+    const struct ucx_abi *abi;
+} ucx_calls_t;
+
+/*
+ * Look everything up in @uct, a dlopen() handle of a libuct, and its needed
+ * libraries. Fills @calls and the looked-up members of @host.
+ * Returns NULL, or the name of a required symbol that is missing.
+ */
+const char *ucx_calls_resolve(ucx_calls_t *calls, ucx_host_t *host, void *uct);
+
+/* Memory that UCX will release with its own ucs_free(). NULL: out of memory */
+void *ucx_mem_alloc(const ucx_calls_t *calls, size_t size, const char *name);
+
+#endif

@@ -1,0 +1,187 @@
+#include "detect.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Added in each release, never removed since. */
+static const struct {
+    unsigned   minor;
+    const char *symbol;
+} detect_steps[] = {
+    {13, "uct_md_mkey_pack_v2"},
+    {14, "uct_md_query_v2"},
+    {16, "uct_rkey_compare"},
+    {17, "uct_md_base_md_query"},
+    {18, "uct_iface_fill_info_str_buf"},
+    {19, "uct_rkey_unpack_v2"},
+    {20, "uct_ep_get_device_ep"},
+    {21, "uct_md_mem_elem_pack"},
+    {22, "uct_ep_put_sgl_zcopy"},
+    {23, "uct_ep_get_sgl_zcopy"},
+};
+
+static const char detect_only_1_15[] = "uct_base_iface_is_reachable_v2";
+
+enum { DETECT_OLDER = 0, DETECT_NEWEST = 23 };
+
+/* The newest minor whose symbols are all there; DETECT_OLDER: before 1.13.
+ * A gap in the sequence is no UCX we know: -1. */
+static int detect_by_symbols(void *uct)
+{
+    int minor = DETECT_OLDER, ended = 0;
+    unsigned i;
+
+    for (i = 0; i < sizeof(detect_steps) / sizeof(detect_steps[0]); ++i) {
+        if (dlsym(uct, detect_steps[i].symbol) == NULL) {
+            ended = 1;
+        } else if (ended) {
+            return -1;
+        } else {
+            minor = detect_steps[i].minor;
+        }
+    }
+    return ((minor == 14) && (dlsym(uct, detect_only_1_15) != NULL)) ? 15 :
+                                                                       minor;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+detect_refuse(ucx_detected_t *detected, const char *format, ...)
+{
+    va_list ap;
+
+    detected->abi = NULL;
+    va_start(ap, format);
+    vsnprintf(detected->why, sizeof(detected->why), format, ap);
+    va_end(ap);
+}
+
+/* "1.13", or "1.13 to 1.23" */
+static const char *detect_supported(char *buf, size_t max)
+{
+    unsigned last = 0;
+
+    while (ucx_abis[last + 1] != NULL) {
+        ++last;
+    }
+    if (last == 0) {
+        snprintf(buf, max, "1.%u", ucx_abis[0]->minor);
+    } else {
+        snprintf(buf, max, "1.%u to 1.%u", ucx_abis[0]->minor,
+                 ucx_abis[last]->minor);
+    }
+    return buf;
+}
+
+static const ucx_abi_t *detect_abi(int minor)
+{
+    const ucx_abi_t *const *abi;
+
+    for (abi = ucx_abis; *abi != NULL; ++abi) {
+        if ((int)(*abi)->minor == minor) {
+            return *abi;
+        }
+    }
+    return NULL;
+}
+
+/* The data of this libuct must be as large as the minor has it. */
+static void detect_check_sizes(const ucx_found_t *uct, ucx_detected_t *detected)
+{
+    const ucx_abi_t *abi = detected->abi;
+    const struct {
+        const char *name;
+        size_t     size;
+    } checks[] = {
+        {"uct_tcp_tl", abi->tl_size},
+        {"uct_tcp_component", abi->component_size},
+        {"uct_md_config_table", abi->config_field_size},
+    };
+    unsigned i;
+
+    for (i = 0; i < sizeof(checks) / sizeof(checks[0]); ++i) {
+        size_t size = ucx_find_data_size(uct->handle, checks[i].name);
+
+        if (size != checks[i].size) {
+            detect_refuse(detected,
+                          "looks like UCX 1.%u, but %s has %zu bytes where "
+                          "1.%u has %zu, probably a modified build: use a "
+                          "release build of UCX", abi->minor, checks[i].name,
+                          size, abi->minor, checks[i].size);
+            return;
+        }
+    }
+}
+
+/* What libucp says, where there is one, beside the symbols of libuct. */
+typedef struct versions {
+    int      minor; /* by symbols */
+    int      has_ucp;
+    unsigned ucp_major, ucp_minor;
+    char     supported[32];
+} versions_t;
+
+static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
+{
+    if (v->has_ucp && (v->ucp_minor >= 13)) {
+        detect_refuse(detected,
+                      "libucp says UCX %u.%u, but libuct is older than 1.13, "
+                      "probably two installations are mixed: check "
+                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor);
+    } else if (v->has_ucp) {
+        detect_refuse(detected,
+                      "UCX %u.%u is too old (supported: UCX %s): update UCX",
+                      v->ucp_major, v->ucp_minor, v->supported);
+    } else {
+        detect_refuse(detected,
+                      "UCX older than 1.13 (supported: UCX %s): update UCX",
+                      v->supported);
+    }
+    return 1;
+}
+
+/* Nonzero if the versions do not go together, or are none we drive. */
+static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
+{
+    if (v->has_ucp && ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST))) {
+        /* by symbols it looks like the newest one */
+        detect_refuse(detected,
+                      "UCX %u.%u is newer than what this module knows (UCX "
+                      "%s): update the module, or use an older UCX",
+                      v->ucp_major, v->ucp_minor, v->supported);
+    } else if (v->minor < 0) {
+        detect_refuse(detected,
+                      "the exported symbols match no UCX release, probably a "
+                      "development build: use UCX %s", v->supported);
+    } else if (v->minor == DETECT_OLDER) {
+        return versions_refuse_older(v, detected);
+    } else if (v->has_ucp && ((int)v->ucp_minor != v->minor)) {
+        detect_refuse(detected,
+                      "libucp says UCX %u.%u, the symbols of libuct say 1.%d, "
+                      "probably two installations are mixed: check "
+                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor, v->minor);
+    } else if (detect_abi(v->minor) == NULL) {
+        detect_refuse(detected,
+                      "UCX 1.%d is not supported by this version of the module "
+                      "(supported: UCX %s): use one of those, or update the "
+                      "module", v->minor, v->supported);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+void ucx_detect(const ucx_found_t *uct, ucx_detected_t *detected)
+{
+    versions_t v = {0};
+
+    detect_supported(v.supported, sizeof(v.supported));
+    v.has_ucp = ucx_find_ucp_version(uct, &v.ucp_major, &v.ucp_minor) == 0;
+    v.minor   = detect_by_symbols(uct->handle);
+
+    if (!versions_refuse(&v, detected)) {
+        detected->abi    = detect_abi(v.minor);
+        detected->why[0] = '\0';
+        detect_check_sizes(uct, detected);
+    }
+}

@@ -1,0 +1,257 @@
+/*
+ * When and where we register: every libuct of the process gets our component
+ * before it is asked for its components, or a reason why not.
+ *
+ * Two ways lead here. Our constructor handles what is loaded already: that
+ * serves a libuct that the program links, and UCX's own plugin loader. And
+ * uct_query_components(), which libucp calls to learn of the components, is
+ * interposed under LD_PRELOAD: that serves a libuct opened later, RTLD_LOCAL
+ * or not, and one whose constructor runs after ours. A needed library was
+ * tried and rejected: it pulls a second libuct into processes with renamed
+ * ones, and no program without UCX would start.
+ *
+ * Locking: one mutex guards the list of instances, and nothing that calls dl*,
+ * logs or runs UCX code beyond adding to its lists happens under it. Instances
+ * are never freed.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "detect.h"
+#include "find.h"
+#include "message.h"
+
+enum { INSTANCES_SEEN_MAX = 16 }; /* of libuct at once, by the constructor */
+
+typedef struct instance {
+    struct instance *next;
+    void            *base; /* load address of libuct */
+    char            *path;
+    int             refused;
+    ucx_host_t      host;
+    ucx_calls_t     calls;
+    ucx_tables_t    *tables;
+} instance_t;
+
+const ucx_abi_t *const ucx_abis[] = {&ucx_abi_1_13, NULL};
+
+static pthread_mutex_t instances_lock = PTHREAD_MUTEX_INITIALIZER;
+static instance_t *instances;
+
+/* A refused libuct is not pinned, so another file may come to its address. */
+static instance_t *instance_find_locked(const ucx_found_t *found)
+{
+    instance_t *it;
+
+    for (it = instances; it != NULL; it = it->next) {
+        if ((it->base == found->base) && !strcmp(it->path, found->path)) {
+            return it;
+        }
+    }
+    return NULL;
+}
+
+static int instance_is_known(const ucx_found_t *found)
+{
+    int known;
+
+    pthread_mutex_lock(&instances_lock);
+    known = instance_find_locked(found) != NULL;
+    pthread_mutex_unlock(&instances_lock);
+    return known;
+}
+
+static void instance_free(instance_t *it)
+{
+    if (it->tables != NULL) {
+        it->calls.abi->tables_free(it->tables);
+    }
+    free(it->path);
+    free(it);
+}
+
+static void instance_refuse(instance_t *it, char *why, size_t max,
+                            const char *what, const char *name)
+{
+    it->refused = 1;
+    snprintf(why, max, "%s%s", what, name);
+}
+
+/* The layouts we rely on, read from this very libuct. */
+static int instance_layout_is_known(const instance_t *it)
+{
+    const ucx_calls_t *calls = &it->calls;
+
+    return (calls->iface_class->size <= UCX_BASE_IFACE_ROOM) &&
+           (calls->iface_class->size >= sizeof(uct_iface_t)) &&
+           (calls->ep_class->size <= UCX_BASE_EP_ROOM) &&
+           (calls->ep_class->size >= sizeof(uct_ep_t)) &&
+           !strncmp(calls->global_opts->name, "UCX", sizeof("UCX"));
+}
+
+/* All that needs dl*: look everything up, build the tables. */
+static void instance_prepare(instance_t *it, const ucx_found_t *found,
+                             char *why, size_t max)
+{
+    ucx_detected_t detected;
+    const char *missing;
+
+    ucx_detect(found, &detected);
+    if (detected.abi == NULL) {
+        instance_refuse(it, why, max, detected.why, "");
+        return;
+    }
+
+    it->calls.abi     = detected.abi;
+    it->host.minor    = detected.abi->minor;
+    it->host.uct_path = it->path;
+    missing = ucx_calls_resolve(&it->calls, &it->host, found->handle);
+    if (missing != NULL) {
+        instance_refuse(it, why, max, "probably a stripped or modified build: "
+                        "missing symbol ", missing);
+        return;
+    }
+    if (!instance_layout_is_known(it)) {
+        instance_refuse(it, why, max, "probably a modified build: the base "
+                        "classes have an unknown size", "");
+        return;
+    }
+
+    it->tables = detected.abi->tables_build(&it->host, &ucx_provider, &missing);
+    if (it->tables == NULL) {
+        instance_refuse(it, why, max,
+                        (missing != NULL) ? "missing configuration parser " :
+                        "out of memory", (missing != NULL) ? missing : "");
+        return;
+    }
+    detected.abi->tables_parse(&it->host, it->tables);
+}
+
+/* A transport of ours is there already under another component: UCX's own srd
+ * (1.19 and later), or a second copy of this module. */
+static const char *instance_collision(const instance_t *it)
+{
+    unsigned i;
+
+    for (i = 0; i < ucx_provider.transport_count; ++i) {
+        const char *name = ucx_provider.transports[i]->name;
+
+        if (it->calls.abi->tl_is_registered(&it->calls, name)) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* Link @it into the list and, if it is not refused, into UCX. 0, or -1 if
+ * another thread was first. */
+static int instance_add(instance_t *it, const ucx_found_t *found,
+                        const char **collision_p)
+{
+    int ret = -1;
+
+    *collision_p = NULL;
+    pthread_mutex_lock(&instances_lock);
+    if (instance_find_locked(found) == NULL) {
+        it->next  = instances;
+        instances = it;
+        if (!it->refused) {
+            *collision_p = instance_collision(it);
+            it->calls.abi->tables_register(&it->host, it->tables,
+                                           *collision_p != NULL);
+        }
+        ret = 0;
+    }
+    pthread_mutex_unlock(&instances_lock);
+    return ret;
+}
+
+/* Takes over found->handle. */
+static void instance_attach(const ucx_found_t *found)
+{
+    const char *collision = NULL;
+    char why[640]         = "";
+    instance_t *it;
+    int kept;
+
+    if (instance_is_known(found)) {
+        dlclose(found->handle);
+        return;
+    }
+
+    it = calloc(1, sizeof(*it));
+    if ((it == NULL) || ((it->path = strdup(found->path)) == NULL)) {
+        free(it);
+        dlclose(found->handle);
+        return; /* not remembered: the next call tries again */
+    }
+    it->base = found->base;
+    instance_prepare(it, found, why, sizeof(why));
+
+    kept = instance_add(it, found, &collision) == 0;
+    if (kept && it->refused) {
+        ucx_message_refused(found->path, why);
+    } else if (kept && (collision != NULL)) {
+        ucx_message_collision(&it->host, collision);
+    }
+    if (!kept || it->refused) {
+        dlclose(found->handle); /* only a libuct that has our tables is kept */
+    }
+    if (!kept) {
+        instance_free(it);
+    }
+}
+
+/* A libuct whose constructor has not run has no component yet: it cannot take
+ * ours before its own list is set up, so it waits for the interposed call. */
+static int uct_is_constructed(const ucx_found_t *found)
+{
+    const ucs_list_link_t *list = ucx_find_data(found->handle,
+                                                "uct_components_list");
+
+    return (list == NULL) || (list->next != list);
+}
+
+static void __attribute__((constructor)) hooks_init(void)
+{
+    ucx_found_t found[INSTANCES_SEEN_MAX];
+    unsigned i, count = ucx_find_all(found, INSTANCES_SEEN_MAX);
+
+    for (i = 0; i < count; ++i) {
+        if (uct_is_constructed(&found[i])) {
+            instance_attach(&found[i]);
+        } else {
+            dlclose(found[i].handle);
+        }
+    }
+}
+
+/*
+ * The one exported function, in front of UCX's of the same name. Does what the
+ * real one does, with our component in the list.
+ */
+__attribute__((visibility("default")))
+ucs_status_t uct_query_components(uct_component_h **components_p,
+                                  unsigned *num_components_p)
+{
+    ucs_status_t (*real)(uct_component_h **components_p,
+                         unsigned *num_components_p);
+    ucx_found_t found;
+    void *entry;
+
+    if (ucx_find_for_caller(__builtin_return_address(0), &found)) {
+        ucx_message_lost_caller();
+        return UCS_ERR_NO_ELEM;
+    }
+
+    /* Stays valid: the caller's tree holds this libuct. */
+    entry = dlsym(found.handle, "uct_query_components");
+    memcpy(&real, &entry, sizeof(real));
+    instance_attach(&found);
+    return real(components_p, num_components_p);
+}

@@ -1,0 +1,161 @@
+#include "host.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "calls.h"
+
+#define HOST_LOG_COMPONENT "EFA"
+
+enum {
+    HOST_LINE_MAX           = 1024,
+    HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
+    HOST_TOPO_NAME_PRIORITY = 10
+};
+
+void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
+                  const char *function, ucs_log_level_t level,
+                  const char *format, ...)
+{
+    ucx_log_component_t component = {
+        .level       = *host->log_level,
+        .name        = HOST_LOG_COMPONENT,
+        .file_filter = host->calls->global_opts->file_filter
+    };
+    char text[HOST_LINE_MAX];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    host->calls->log_dispatch(file, line, function, level, &component, "%s",
+                              text);
+}
+
+static double host_clocks_per_sec(const ucx_host_t *host)
+{
+    if (host->calls->clocks_per_sec != NULL) {
+        return host->calls->clocks_per_sec();
+    }
+#if defined(__aarch64__)
+    {
+        uint64_t hz;
+
+        __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+        return hz;
+    }
+#else
+    return 1e6; /* UCX's generic clock counts microseconds */
+#endif
+}
+
+ucs_time_t ucx_host_time(const ucx_host_t *host, double seconds)
+{
+    return (ucs_time_t)(seconds * host_clocks_per_sec(host) + 0.5);
+}
+
+ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
+                                     const char *name)
+{
+    ucs_sys_device_t device = UCS_SYS_DEVICE_ID_UNKNOWN;
+    unsigned domain = 0, bus, slot, function;
+    ucs_sys_bus_id_t id;
+    char end;
+
+    if ((bdf == NULL) ||
+        ((sscanf(bdf, "%4x:%2x:%2x.%1x%c", &domain, &bus, &slot, &function,
+                 &end) != 4) &&
+         ((domain = 0),
+          sscanf(bdf, "%2x:%2x.%1x%c", &bus, &slot, &function, &end) != 3))) {
+        return UCS_SYS_DEVICE_ID_UNKNOWN;
+    }
+
+    id.domain   = domain;
+    id.bus      = bus;
+    id.slot     = slot;
+    id.function = function;
+    if (host->calls->topo_find(&id, &device) != UCS_OK) {
+        return UCS_SYS_DEVICE_ID_UNKNOWN;
+    }
+    if ((name != NULL) && (host->calls->topo_set_name != NULL)) {
+        (void)host->calls->topo_set_name(device, name, HOST_TOPO_NAME_PRIORITY);
+    }
+    return device;
+}
+
+/* ---- memory events ---- */
+
+typedef struct watch {
+    struct watch     *next;
+    const ucx_host_t *host;
+    ucx_unmap_cb_t   cb;
+    void             *arg;
+} watch_t;
+
+static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
+static watch_t *watches;
+
+static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    const watch_t *watch = arg;
+
+    (void)type;
+    watch->cb(event->vm_unmapped.address, event->vm_unmapped.size, watch->arg);
+}
+
+ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
+                                  void *arg)
+{
+    watch_t *watch;
+    ucs_status_t status;
+
+    if ((host->calls->ucm_set_handler == NULL) ||
+        (host->calls->ucm_unset_handler == NULL)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    watch = malloc(sizeof(*watch));
+    if (watch == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    watch->host = host;
+    watch->cb   = cb;
+    watch->arg  = arg;
+
+    status = host->calls->ucm_set_handler(UCM_EVENT_VM_UNMAPPED,
+                                          HOST_UNMAP_PRIORITY, host_unmapped,
+                                          watch);
+    if (status != UCS_OK) {
+        free(watch);
+        return status;
+    }
+    pthread_mutex_lock(&watches_lock);
+    watch->next = watches;
+    watches     = watch;
+    pthread_mutex_unlock(&watches_lock);
+    return UCS_OK;
+}
+
+void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
+                            void *arg)
+{
+    watch_t **link, *watch = NULL;
+
+    pthread_mutex_lock(&watches_lock);
+    for (link = &watches; *link != NULL; link = &(*link)->next) {
+        if (((*link)->host == host) && ((*link)->cb == cb) &&
+            ((*link)->arg == arg)) {
+            watch = *link;
+            *link = watch->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&watches_lock);
+    if (watch != NULL) {
+        host->calls->ucm_unset_handler(UCM_EVENT_VM_UNMAPPED, host_unmapped,
+                                       watch);
+        free(watch);
+    }
+}

@@ -1,0 +1,287 @@
+/*
+ * What the transports may ask of the UCX that hosts them.
+ *
+ * The module links against no UCX library: every service below is a function
+ * looked up in one particular libuct/libucs pair of the process, and
+ * ucx_host_t holds them. There is one ucx_host_t per libuct instance; it lives
+ * until the process ends, so a pointer to it never dangles. Everything a
+ * provider creates (memory domain, interface, endpoint) belongs to exactly one
+ * host and must use that host's functions only.
+ *
+ * Types come from UCX's installed public headers (uct/api/uct.h, tl.h); what
+ * is used of them here has one layout from UCX 1.13 to 1.23.
+ *
+ * Threads: as for the UCX function behind each service; the helpers of this
+ * header keep no state of their own.
+ */
+#ifndef UCX_EFA_HOST_H
+#define UCX_EFA_HOST_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uct/api/uct.h>
+#include <uct/api/tl.h>
+#include <ucs/async/async_fwd.h>
+#include <ucs/config/types.h>
+#include <ucs/sys/topo/base/topo.h>
+
+BEGIN_C_DECLS
+
+/* Memory range that left the address space; see ucx_host_watch_unmap(). */
+typedef void (*ucx_unmap_cb_t)(void *address, size_t length, void *arg);
+
+typedef struct ucx_host {
+    unsigned   minor;       /* 13 for UCX 1.13.x */
+    const char *uct_path;   /* file of this libuct, for messages */
+    const int  *log_level;  /* UCX_LOG_LEVEL as parsed (ucs_log_level_t) */
+
+    const char *(*status_string)(ucs_status_t status);
+
+    /* ucs/async: handlers run in UCX's asynchronous thread when mode is
+     * UCS_ASYNC_MODE_THREAD_SPINLOCK or _MUTEX; async may be NULL. Intervals
+     * are ucs_time_t: see ucx_host_time(). Ids of timers are negative. */
+    ucs_status_t (*async_set_event_handler)(ucs_async_mode_t mode, int fd,
+                                            ucs_event_set_types_t events,
+                                            ucs_async_event_cb_t cb, void *arg,
+                                            ucs_async_context_t *async);
+    ucs_status_t (*async_add_timer)(ucs_async_mode_t mode, ucs_time_t interval,
+                                    ucs_async_event_cb_t cb, void *arg,
+                                    ucs_async_context_t *async, int *id_p);
+    ucs_status_t (*async_remove_handler)(int id, int sync);
+    ucs_status_t (*async_modify_handler)(int fd, ucs_event_set_types_t events);
+
+    /* uct/api: a callback on a worker's progress, safe from any thread. */
+    void (*worker_progress_register)(uct_worker_h worker, ucs_callback_t cb,
+                                     void *arg, unsigned flags,
+                                     uct_worker_cb_id_t *id_p);
+    void (*worker_progress_unregister)(uct_worker_h worker,
+                                       uct_worker_cb_id_t *id_p);
+
+    const struct ucx_calls *calls; /* for src/ucp_hooks only */
+} ucx_host_t;
+
+
+/*
+ * Logging. Lines appear as UCX's own do, under component "EFA"; UCX_LOG_LEVEL,
+ * UCX_LOG_FILE and UCX_LOG_FILE_FILTER apply. Off: one load and one compare,
+ * arguments are not evaluated. One line per call, no newline at the end.
+ */
+void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
+                  const char *function, ucs_log_level_t level,
+                  const char *format, ...)
+    __attribute__((format(printf, 6, 7), cold));
+
+#define host_log_is_enabled(_host, _level) \
+    __builtin_expect((int)(_level) <= *(_host)->log_level, 0)
+
+#define host_log(_host, _level, ...) \
+    do { \
+        if (host_log_is_enabled(_host, _level)) { \
+            ucx_host_log(_host, __FILE__, __LINE__, __func__, _level, \
+                         __VA_ARGS__); \
+        } \
+    } while (0)
+
+#define host_error(_host, ...) host_log(_host, UCS_LOG_LEVEL_ERROR, __VA_ARGS__)
+#define host_warn(_host, ...)  host_log(_host, UCS_LOG_LEVEL_WARN, __VA_ARGS__)
+#define host_diag(_host, ...)  host_log(_host, UCS_LOG_LEVEL_DIAG, __VA_ARGS__)
+#define host_info(_host, ...)  host_log(_host, UCS_LOG_LEVEL_INFO, __VA_ARGS__)
+#define host_debug(_host, ...) host_log(_host, UCS_LOG_LEVEL_DEBUG, __VA_ARGS__)
+#define host_trace(_host, ...) host_log(_host, UCS_LOG_LEVEL_TRACE, __VA_ARGS__)
+#define host_trace_data(_host, ...) \
+    host_log(_host, UCS_LOG_LEVEL_TRACE_DATA, __VA_ARGS__)
+
+/* A failed mem_reg: UCX probes and falls back when flags say HIDE_ERRORS. */
+#define host_reg_level(_flags) \
+    (((_flags) & UCT_MD_MEM_FLAG_HIDE_ERRORS) ? UCS_LOG_LEVEL_DIAG : \
+                                                UCS_LOG_LEVEL_ERROR)
+
+/*
+ * Nonzero when the user asked for transport @name by name: it stands in the
+ * list of UCX_TLS (also as name:aux or \name), and the list is not a negated
+ * one ("^..."). Reads the environment each time; for set-up paths only.
+ */
+int ucx_user_asked_for(const char *name);
+
+/* Why a device or transport is absent: a warning to who asked for it by name,
+ * debug to everyone else. */
+#define host_report_absent(_host, _name, ...) \
+    host_log(_host, \
+             ucx_user_asked_for(_name) ? UCS_LOG_LEVEL_WARN : \
+                                         UCS_LOG_LEVEL_DEBUG, \
+             __VA_ARGS__)
+
+
+/* Seconds in UCX's time unit (ucs_time_t: ticks of its clock). */
+ucs_time_t ucx_host_time(const ucx_host_t *host, double seconds);
+
+/*
+ * System device (PCI function) of UCX's topology for @bdf, "0000:00:06.0" or
+ * "00:06.0". UCS_SYS_DEVICE_ID_UNKNOWN when @bdf is NULL or malformed, or when
+ * UCX's table is full. @name (may be NULL) is what ucx_info shows for it.
+ */
+ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
+                                     const char *name);
+
+/*
+ * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,
+ * MADV_DONTNEED and the like), in the unmapping thread: a cache must stop
+ * handing out registrations that touch the range. @cb must not allocate, free
+ * or unmap memory, and may take only locks under which nobody else does.
+ *   UCS_OK               events will be delivered
+ *   UCS_ERR_UNSUPPORTED  libucm is absent or its hooks are off (UCX_MEM_EVENTS
+ *                        =n): nothing may be cached
+ *   another error        ucm's own
+ */
+ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
+                                  void *arg);
+
+/* Undo it, with the same @cb and @arg; not from within @cb. On return no call
+ * of @cb is running, and none will. */
+void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
+                            void *arg);
+
+
+/*
+ * Interfaces. A transport's interface structure begins with ucx_iface_base_t,
+ * its endpoint with ucx_ep_base_t. The storage is UCX's (uct_base_iface_t,
+ * uct_base_ep_t); its real size is checked when the host is set up, and more
+ * is reserved than any known build needs.
+ */
+enum {
+    UCX_BASE_IFACE_ROOM = 1536, /* uct_base_iface_t is 1280, 1288 with stats */
+    UCX_BASE_IFACE_AM   = 424,  /* offset of its table of AM handlers */
+    UCX_BASE_EP_ROOM    = 16    /* uct_base_ep_t is 8, 16 with stats */
+};
+
+typedef struct ucx_am_handler {
+    uct_am_callback_t cb;
+    void              *arg;
+    uint32_t          flags;
+} ucx_am_handler_t;
+
+struct ucx_iface_vops; /* provider.h */
+
+typedef struct ucx_iface_base {
+    union {
+        uct_iface_t super;
+        struct {
+            char             head[UCX_BASE_IFACE_AM];
+            ucx_am_handler_t am[UCT_AM_ID_MAX];
+        };
+        char        room[UCX_BASE_IFACE_ROOM];
+    };
+    ucx_host_t                  *host;
+    const struct ucx_iface_vops *vops;
+} ucx_iface_base_t;
+
+typedef struct ucx_ep_base {
+    union {
+        uct_ep_t super;
+        char     room[UCX_BASE_EP_ROOM];
+    };
+} ucx_ep_base_t;
+
+/*
+ * Construct UCX's part of an interface: to be called first in iface_open, with
+ * zeroed memory. The transport's own members stand behind ucx_iface_base_t.
+ *
+ * @ops     the transport's public operations; copied. Of them must be set:
+ *          ep_flush ep_fence ep_destroy ep_create ep_check ep_pending_add
+ *          ep_pending_purge iface_flush iface_fence iface_progress_enable
+ *          iface_progress_disable iface_progress iface_close iface_query
+ *          iface_get_device_address. UCX calls what capability flags announce
+ *          without a check. iface_is_reachable may be NULL: vops serves it.
+ * @vops    kept by reference, constant.
+ * @md, @worker, @params, @config  as UCX handed them to iface_open (@config is
+ *          the transport's own struct, which begins with ucx_iface_config_t).
+ *
+ *   UCS_OK                 ucx_iface_cleanup() is owed
+ *   UCS_ERR_INVALID_PARAM  an operation listed above is missing (logged), or
+ *                          UCX found @params wrong
+ *   UCS_ERR_NO_MEMORY      statistics builds only
+ * On error nothing is owed.
+ */
+ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
+                            const uct_iface_ops_t *ops,
+                            const struct ucx_iface_vops *vops, uct_md_h md,
+                            uct_worker_h worker,
+                            const uct_iface_params_t *params,
+                            const void *config);
+
+/* Undo it; progress must be disabled before (ucx_iface_progress_disable with
+ * UCT_PROGRESS_SEND | UCT_PROGRESS_RECV). Does not free @self. */
+void ucx_iface_cleanup(ucx_iface_base_t *self);
+
+/* For iface_progress_enable/_disable of the operations table, or to be called
+ * by the transport's own: put iface_progress on the worker and take it off. */
+void ucx_iface_progress_enable(uct_iface_h iface, unsigned flags);
+void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags);
+
+/* Zero @attr, then what UCX's base class knows (max_num_eps, dev_num_paths):
+ * the first call of iface_query. */
+void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
+
+/* The asynchronous context of @worker; NULL where it is not known. */
+ucs_async_context_t *ucx_worker_async(const ucx_host_t *host,
+                                      uct_worker_h worker);
+
+/*
+ * Tell UCX that @ep failed with @status: calls the user's error handler, if
+ * any. The handler may destroy @ep and any other endpoint. To be called from
+ * progress only, once per endpoint.
+ *   UCS_OK          the user took note
+ *   @status         there is no handler: log it if nobody else will
+ *   another error   the handler's own
+ */
+ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
+                                     ucs_status_t status);
+
+/* Construct UCX's part of an endpoint (zeroed memory). UCS_OK, or on
+ * statistics builds UCS_ERR_NO_MEMORY; then nothing is owed. */
+ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface);
+
+/* Undo it: UCX forgets error callbacks queued for @ep. Does not free @ep. */
+void ucx_ep_cleanup(ucx_ep_base_t *ep);
+
+
+/*
+ * Hand a received active message to UCP. @id < UCT_AM_ID_MAX is the caller's
+ * duty: it comes from a peer.
+ *   UCS_OK          the buffer is the caller's again
+ *   UCS_INPROGRESS  only if @flags has UCT_CB_PARAM_FLAG_DESC: UCP keeps the
+ *                   descriptor and will call its uct_recv_desc_t::cb
+ */
+static inline ucs_status_t
+ucx_iface_invoke_am(ucx_iface_base_t *self, uint8_t id, void *data,
+                    unsigned length, unsigned flags)
+{
+    const ucx_am_handler_t *handler = &self->am[id];
+
+    return handler->cb(handler->arg, data, length, flags);
+}
+
+/* One of @comp's operations is done. The first error sticks; the callback runs
+ * at the last one and may free @comp. @comp may be NULL. */
+static inline void ucx_completion_done(uct_completion_t *comp,
+                                       ucs_status_t status)
+{
+    if (comp == NULL) {
+        return;
+    }
+    if ((status != UCS_OK) && (comp->status == UCS_OK)) {
+        comp->status = status;
+    }
+    if (--comp->count == 0) {
+        comp->func(comp);
+    }
+}
+
+static_assert(offsetof(ucx_iface_base_t, am) == UCX_BASE_IFACE_AM,
+              "AM table where uct_base_iface_t has it");
+static_assert(sizeof(ucx_am_handler_t) == 24, "stride of the AM table");
+
+END_C_DECLS
+
+#endif

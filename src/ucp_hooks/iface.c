@@ -1,0 +1,146 @@
+/*
+ * UCX's base classes for interfaces and endpoints, behind host.h.
+ */
+#include "abi.h"
+#include "calls.h"
+#include "provider.h"
+
+#define IFACE_OP(_name) { #_name, offsetof(uct_iface_ops_t, _name) }
+
+/* What UCX's constructor asserts, or UCX calls whatever the flags say. */
+static const struct {
+    const char *name;
+    size_t     offset;
+} iface_required_ops[] = {
+    IFACE_OP(ep_create), IFACE_OP(ep_destroy), IFACE_OP(ep_flush),
+    IFACE_OP(ep_fence), IFACE_OP(ep_check), IFACE_OP(ep_pending_add),
+    IFACE_OP(ep_pending_purge), IFACE_OP(iface_flush), IFACE_OP(iface_fence),
+    IFACE_OP(iface_progress_enable), IFACE_OP(iface_progress_disable),
+    IFACE_OP(iface_progress), IFACE_OP(iface_close), IFACE_OP(iface_query),
+    IFACE_OP(iface_get_device_address),
+};
+
+static const char *iface_missing_op(const uct_iface_ops_t *ops)
+{
+    unsigned i;
+
+    for (i = 0; i < sizeof(iface_required_ops) / sizeof(iface_required_ops[0]);
+         ++i) {
+        void *const *op = (void*)((const char*)ops +
+                                  iface_required_ops[i].offset);
+
+        if (*op == NULL) {
+            return iface_required_ops[i].name;
+        }
+    }
+    return NULL;
+}
+
+static int iface_is_reachable(const uct_iface_h iface,
+                              const uct_device_addr_t *dev_addr,
+                              const uct_iface_addr_t *iface_addr)
+{
+    ucx_iface_base_t *self = (ucx_iface_base_t*)iface;
+
+    return self->vops->is_reachable(iface, dev_addr, iface_addr);
+}
+
+ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
+                            const uct_iface_ops_t *ops,
+                            const ucx_iface_vops_t *vops, uct_md_h md,
+                            uct_worker_h worker,
+                            const uct_iface_params_t *params,
+                            const void *config)
+{
+    const ucx_calls_t *calls = host->calls;
+    uct_iface_ops_t all      = *ops;
+    const char *missing      = iface_missing_op(ops);
+    int init_count           = 1;
+    void *stats_parent       = NULL;
+    ucs_status_t status;
+
+    if (missing == NULL) {
+        missing = (vops->is_reachable == NULL)    ? "is_reachable" :
+                  (vops->ep_is_connected == NULL) ? "ep_is_connected" : NULL;
+    }
+    if (missing != NULL) {
+        host_error(host, "operation %s of the transport is not set", missing);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (all.iface_is_reachable == NULL) {
+        all.iface_is_reachable = iface_is_reachable;
+    }
+    if (params->field_mask & UCT_IFACE_PARAM_FIELD_STATS_ROOT) {
+        stats_parent = params->stats_root;
+    }
+
+    self->host = host;
+    self->vops = vops;
+    status = calls->iface_init(self, calls->iface_class, &init_count, &all,
+                               calls->abi->iface_internal_ops, md, worker,
+                               params, config, stats_parent, "efa");
+    if (status != UCS_OK) {
+        calls->class_cleanup_chain(calls->iface_class, self, init_count);
+    }
+    return status;
+}
+
+void ucx_iface_cleanup(ucx_iface_base_t *self)
+{
+    const ucx_calls_t *calls = self->host->calls;
+
+    calls->class_cleanup_chain(calls->iface_class, self, -1);
+}
+
+void ucx_iface_progress_enable(uct_iface_h iface, unsigned flags)
+{
+    ((ucx_iface_base_t*)iface)->host->calls->iface_progress_enable(iface,
+                                                                   flags);
+}
+
+void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags)
+{
+    ((ucx_iface_base_t*)iface)->host->calls->iface_progress_disable(iface,
+                                                                    flags);
+}
+
+void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr)
+{
+    self->host->calls->iface_query(self, attr);
+}
+
+ucs_async_context_t *ucx_worker_async(const ucx_host_t *host,
+                                      uct_worker_h worker)
+{
+    size_t offset = host->calls->abi->worker_async;
+
+    return (offset == 0) ? NULL :
+           *(ucs_async_context_t**)((char*)worker + offset);
+}
+
+ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
+                                     ucs_status_t status)
+{
+    return self->host->calls->iface_handle_ep_err(&self->super, ep, status);
+}
+
+ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface)
+{
+    const ucx_calls_t *calls = iface->host->calls;
+    int init_count           = 1;
+    ucs_status_t status;
+
+    status = calls->ep_init(ep, calls->ep_class, &init_count, iface);
+    if (status != UCS_OK) {
+        calls->class_cleanup_chain(calls->ep_class, ep, init_count);
+    }
+    return status;
+}
+
+void ucx_ep_cleanup(ucx_ep_base_t *ep)
+{
+    const ucx_calls_t *calls =
+            ((ucx_iface_base_t*)ep->super.iface)->host->calls;
+
+    calls->class_cleanup_chain(calls->ep_class, ep, -1);
+}

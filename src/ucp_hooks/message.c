@@ -1,0 +1,106 @@
+#define _GNU_SOURCE
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "provider.h"
+
+/* Nonzero if the list of UCX_TLS begins an item with @name at @item. */
+static int tls_item_is(const char *item, size_t length, const char *name)
+{
+    const char *colon = memchr(item, ':', length);
+
+    if (colon != NULL) {
+        length = colon - item; /* "srd:aux" */
+    }
+    if ((length > 0) && (*item == '\\')) {
+        ++item; /* "\srd": the transport, not an alias */
+        --length;
+    }
+    return (length == strlen(name)) && !strncmp(item, name, length);
+}
+
+int ucx_user_asked_for(const char *name)
+{
+    const char *item = getenv("UCX_TLS");
+    size_t length;
+
+    if ((item == NULL) || (*item == '^')) {
+        return 0;
+    }
+    for (;;) {
+        length = strcspn(item, ",");
+        if (tls_item_is(item, length, name)) {
+            return 1;
+        }
+        if (item[length] == '\0') {
+            return 0;
+        }
+        item += length + 1;
+    }
+}
+
+static int message_any_asked_for(void)
+{
+    unsigned i;
+
+    for (i = 0; i < ucx_provider.transport_count; ++i) {
+        if (ucx_user_asked_for(ucx_provider.transports[i]->name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* UCX_LOG_LEVEL as UCX reads it: names, any case, abbreviations not. */
+static ucs_log_level_t message_log_level(void)
+{
+    static const char *const names[] = {
+        "fatal", "error", "warn", "diag", "info", "debug", "trace", "req",
+        "data", "async", "func", "poll"
+    };
+    const char *value = getenv("UCX_LOG_LEVEL");
+    unsigned i;
+
+    for (i = 0; (value != NULL) && (i < sizeof(names) / sizeof(*names)); ++i) {
+        if (!strcasecmp(value, names[i])) {
+            return (ucs_log_level_t)i;
+        }
+    }
+    return UCS_LOG_LEVEL_WARN;
+}
+
+void ucx_message_refused(const char *path, const char *why)
+{
+    ucs_log_level_t level = message_any_asked_for() ? UCS_LOG_LEVEL_WARN :
+                                                      UCS_LOG_LEVEL_DEBUG;
+
+    if (level <= message_log_level()) {
+        fprintf(stderr, "[%d] %s libuct_srd: not used with %s: %s\n",
+                (int)getpid(),
+                (level == UCS_LOG_LEVEL_WARN) ? "WARN " : "DEBUG", path, why);
+    }
+}
+
+void ucx_message_collision(const ucx_host_t *host, const char *name)
+{
+    host_report_absent(host, name,
+                       "transport %s of this module is left out: another "
+                       "component of %s has one of that name (UCX's own, or "
+                       "the module is loaded twice); UCX_MODULES=^efa switches "
+                       "UCX's own off", name, host->uct_path);
+}
+
+void ucx_message_lost_caller(void)
+{
+    if (message_log_level() >= UCS_LOG_LEVEL_ERROR) {
+        fprintf(stderr, "[%d] ERROR libuct_srd: uct_query_components() was "
+                "called, but no libuct is loaded, probably a program that was "
+                "linked to this module by mistake: load the module by "
+                "LD_PRELOAD only\n", (int)getpid());
+    }
+}

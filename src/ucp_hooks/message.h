@@ -1,0 +1,20 @@
+/*
+ * What we tell the user when we stay out of a UCX: one line each, a warning if
+ * UCX_TLS names a transport of ours, otherwise only at log level debug.
+ */
+#ifndef UCX_EFA_MESSAGE_H
+#define UCX_EFA_MESSAGE_H
+
+#include "host.h"
+
+/* The libuct at @path is none we can drive, because of @why. Written to stderr
+ * by ourselves: UCX's logger may be the very thing that differs. */
+void ucx_message_refused(const char *path, const char *why);
+
+/* Another component of this UCX already has transport @name. */
+void ucx_message_collision(const ucx_host_t *host, const char *name);
+
+/* uct_query_components() was called, and no libuct can be found. */
+void ucx_message_lost_caller(void);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * What the transports give: one component with its memory domains and its
+ * transports, in no UCX version's layout. src/ucp_hooks fills the tables of the
+ * UCX minor in the process from it, once per libuct instance.
+ *
+ * Every function gets the host it works for, directly or through the object's
+ * own ->host, and must keep state per host (two libuct in one process each
+ * open their own domains). All pointers inside these tables have static life.
+ */
+#ifndef UCX_EFA_PROVIDER_H
+#define UCX_EFA_PROVIDER_H
+
+#include "host.h"
+
+BEGIN_C_DECLS
+
+
+/* ---- configuration ---------------------------------------------------- */
+
+typedef enum {
+    UCX_CONFIG_STRING,       /* char*      freed by UCX                      */
+    UCX_CONFIG_INT,          /* int                                          */
+    UCX_CONFIG_UINT,         /* unsigned   min and max are enforced          */
+    UCX_CONFIG_DOUBLE,       /* double     min and max are enforced          */
+    UCX_CONFIG_BOOL,         /* int        0 or 1                            */
+    UCX_CONFIG_TERNARY,      /* int        ucs_ternary_auto_value_t: n y try */
+    UCX_CONFIG_TERNARY_AUTO, /* int        the same and auto                 */
+    UCX_CONFIG_ON_OFF_AUTO,  /* int        ucs_on_off_auto_value_t           */
+    UCX_CONFIG_ENUM,         /* unsigned   index into choices                */
+    UCX_CONFIG_MEMUNITS,     /* size_t     UCS_MEMUNITS_INF, _AUTO possible  */
+    UCX_CONFIG_TIME,         /* double     seconds; min and max enforced     */
+    UCX_CONFIG_BW,           /* double     bytes per second                  */
+    UCX_CONFIG_LAST
+} ucx_config_type_t;
+
+/*
+ * One variable, UCX_<prefix><name>. A value that does not parse or lies outside
+ * [min, max] is refused when UCX parses it, with UCX's one line that names
+ * variable, value and what is allowed; so what a provider sees is in range.
+ */
+typedef struct ucx_config_field {
+    const char        *name;
+    const char        *dflt;     /* as text, as the user would write it */
+    const char        *doc;
+    size_t            offset;    /* in the table's config struct */
+    ucx_config_type_t type;
+    double            min, max;  /* both 0: no limits of ours. MEMUNITS'
+                                    "inf" and "auto" are never refused */
+    const char *const *choices;  /* ENUM: names, NULL-terminated */
+} ucx_config_field_t;
+
+/* Room for UCX's uct_iface_config_t (32 B in 1.13), filled by UCX from its own
+ * table: the first member of every transport's config struct. */
+typedef struct ucx_iface_config {
+    uint64_t room[16];
+} ucx_iface_config_t;
+
+typedef struct ucx_config_table {
+    const char               *title;  /* heading in ucx_info -c */
+    const char               *prefix; /* "SRD_": UCX_SRD_... */
+    const ucx_config_field_t *fields;
+    unsigned                 count;
+    size_t                   size;    /* sizeof the config struct */
+} ucx_config_table_t;
+
+
+/* ---- memory domain ---------------------------------------------------- */
+
+/* First member of the provider's memory domain; all is filled in by
+ * src/ucp_hooks before md_open() returns to UCX. */
+typedef struct ucx_md {
+    const void *ops;       /* UCX's table of this minor */
+    void       *component; /* UCX's component of this host */
+    ucx_host_t *host;
+} ucx_md_t;
+
+/* Capabilities, mapped to the flags of the minor (or dropped where it has no
+ * such flag). */
+enum {
+    UCX_MD_CAP_REG        = UCS_BIT(0),
+    UCX_MD_CAP_NEED_MEMH  = UCS_BIT(1), /* zcopy needs a local handle */
+    UCX_MD_CAP_NEED_RKEY  = UCS_BIT(2), /* RMA needs a remote key */
+    UCX_MD_CAP_ADVISE     = UCS_BIT(3),
+    UCX_MD_CAP_INVALIDATE = UCS_BIT(4), /* RMA by a peer ends at mem_dereg;
+                                           needed for error mode PEER */
+    UCX_MD_CAP_REG_DMABUF = UCS_BIT(5)
+};
+
+/* Zeroed by the caller. Memory types: bitmaps of UCS_BIT(UCS_MEMORY_TYPE_) */
+typedef struct ucx_md_attr {
+    unsigned          caps;             /* UCX_MD_CAP_ */
+    uint64_t          reg_mem_types;    /* can be registered */
+    uint64_t          cache_mem_types;  /* UCX's cache should serve (>= 1.14);
+                                           a domain that caches itself says 0 */
+    uint64_t          access_mem_types; /* the CPU can load and store */
+    uint64_t          dmabuf_mem_types; /* can be registered by dmabuf */
+    size_t            max_reg;          /* longest registration, bytes */
+    size_t            reg_alignment;    /* power of two, 1 = none */
+    size_t            rkey_packed_size; /* bytes */
+    ucs_linear_func_t reg_cost;         /* seconds; c + m * bytes */
+    ucs_cpu_set_t     local_cpus;
+} ucx_md_attr_t;
+
+typedef struct ucx_mem_reg {
+    void              *address;
+    size_t            length;
+    unsigned          flags;         /* UCT_MD_MEM_ACCESS_ and _FLAG_ bits */
+    ucs_memory_type_t mem_type;      /* HOST where UCX does not tell */
+    int               dmabuf_fd;     /* -1: none; open during the call */
+    size_t            dmabuf_offset; /* of address in the dmabuf */
+} ucx_mem_reg_t;
+
+
+/* ---- transports ------------------------------------------------------- */
+
+typedef struct ucx_device {
+    char              name[UCT_DEVICE_NAME_MAX]; /* "rdmap0s6:1" */
+    uct_device_type_t type;
+    ucs_sys_device_t  sys_device;                /* ucx_host_sys_device() */
+} ucx_device_t;
+
+typedef struct ucx_transport {
+    const char         *name; /* "srd" */
+    ucx_config_table_t config; /* struct begins with ucx_iface_config_t */
+
+    /*
+     * Devices of @md this transport can use: *devices_p is an array from
+     * malloc() that the caller frees, or NULL with *count_p = 0.
+     *   UCS_OK             also when there are none
+     *   UCS_ERR_NO_DEVICE  the same as none; UCX logs nothing
+     *   UCS_ERR_NO_MEMORY
+     */
+    ucs_status_t (*query_devices)(ucx_md_t *md, ucx_device_t **devices_p,
+                                  unsigned *count_p);
+
+    /*
+     * Open an interface on params->mode.device.dev_name (bounded by
+     * UCT_DEVICE_NAME_MAX, not trusted to exist). @config is this transport's
+     * parsed struct, valid during the call. On UCS_OK *iface_p begins with
+     * ucx_iface_base_t, set up by ucx_iface_init(). Any error ends UCX's use
+     * of this transport and is logged by the provider.
+     */
+    ucs_status_t (*iface_open)(ucx_md_t *md, uct_worker_h worker,
+                               const uct_iface_params_t *params,
+                               const void *config, uct_iface_h *iface_p);
+} ucx_transport_t;
+
+/* As uct_ep_operation_t of UCX, whose header is not installed everywhere. */
+typedef enum {
+    UCX_OP_AM_SHORT, UCX_OP_AM_BCOPY, UCX_OP_AM_ZCOPY,
+    UCX_OP_PUT_SHORT, UCX_OP_PUT_BCOPY, UCX_OP_PUT_ZCOPY,
+    UCX_OP_GET_SHORT, UCX_OP_GET_BCOPY, UCX_OP_GET_ZCOPY,
+    UCX_OP_OTHER      /* tag offload and atomics: we have none */
+} ucx_operation_t;
+
+typedef struct ucx_perf {
+    /* in */
+    ucx_operation_t     operation;
+    ucs_memory_type_t   local_memory_type, remote_memory_type;
+    ucs_sys_device_t    local_sys_device, remote_sys_device;
+    /* in: what iface_query says; out: better knowledge. Seconds, bytes/s */
+    double              send_pre_overhead;
+    double              send_post_overhead;
+    double              recv_overhead;
+    uct_ppn_bandwidth_t bandwidth;
+    uct_ppn_bandwidth_t path_bandwidth; /* used from 1.19 on */
+    ucs_linear_func_t   latency;
+    size_t              max_inflight_eps;
+} ucx_perf_t;
+
+/*
+ * The operations that UCX keeps in its private, changing table.
+ */
+typedef struct ucx_iface_vops {
+    /* Nonzero if a peer with these addresses can be reached. Both come from a
+     * peer: check magic, version and everything else. @iface_addr may be NULL
+     * (some minors ask by device only). Required. */
+    int (*is_reachable)(uct_iface_h iface, const uct_device_addr_t *dev_addr,
+                        const uct_iface_addr_t *iface_addr);
+
+    /* Nonzero if @ep goes to exactly this peer. @iface_addr may be NULL.
+     * Asked from 1.16 on. Required. */
+    int (*ep_is_connected)(uct_ep_h ep, const uct_device_addr_t *dev_addr,
+                           const uct_iface_addr_t *iface_addr);
+
+    /* Refine *perf. Called often during endpoint set-up. Optional. */
+    void (*estimate_perf)(uct_iface_h iface, ucx_perf_t *perf);
+
+    /* Fail @ep as if its peer had died: the error handler follows from
+     * progress. UCS_OK or UCS_ERR_UNSUPPORTED. Optional. */
+    ucs_status_t (*ep_invalidate)(uct_ep_h ep);
+} ucx_iface_vops_t;
+
+
+/* ---- component -------------------------------------------------------- */
+
+typedef struct ucx_component {
+    const char             *name;      /* "efa", < UCT_COMPONENT_NAME_MAX */
+    ucx_config_table_t     md_config;  /* prefix "EFA_" */
+    const ucx_transport_t  *const *transports;
+    unsigned               transport_count;
+
+    /*
+     * Names of the memory domains there are now. *names_p: from malloc(), the
+     * caller frees it; NULL with *count_p = 0. Why there is none is said by
+     * host_report_absent(), once per cause.
+     *   UCS_OK, UCS_ERR_NO_DEVICE (as none), UCS_ERR_NO_MEMORY
+     */
+    ucs_status_t (*query_mds)(ucx_host_t *host,
+                              char (**names_p)[UCT_MD_NAME_MAX],
+                              unsigned *count_p);
+
+    /* @config: parsed md_config, valid during the call. *md_p: zeroed ucx_md_t
+     * and more; the caller fills the ucx_md_t. Any error: UCX goes on without
+     * this domain. */
+    ucs_status_t (*md_open)(ucx_host_t *host, const char *name,
+                            const void *config, ucx_md_t **md_p);
+    void         (*md_close)(ucx_md_t *md);
+    ucs_status_t (*md_query)(ucx_md_t *md, ucx_md_attr_t *attr);
+
+    /*
+     * Register. Called by any thread. UCS_OK, UCS_ERR_NO_MEMORY,
+     * UCS_ERR_INVALID_ADDR, UCS_ERR_UNSUPPORTED (memory type),
+     * UCS_ERR_IO_ERROR; logged at host_reg_level(reg->flags).
+     */
+    ucs_status_t (*mem_reg)(ucx_md_t *md, const ucx_mem_reg_t *reg,
+                            uct_mem_h *memh_p);
+
+    /*
+     * Deregister; the handle is dead on return. With @invalidate (only when
+     * UCX_MD_CAP_INVALIDATE was announced) no peer may access the memory once
+     * @comp, never NULL then, is done (ucx_completion_done(comp, UCS_OK), here
+     * or later); otherwise @comp is NULL.
+     */
+    ucs_status_t (*mem_dereg)(ucx_md_t *md, uct_mem_h memh, int invalidate,
+                              uct_completion_t *comp);
+
+    /* Optional, with UCX_MD_CAP_ADVISE. @advice: uct_mem_advice_t */
+    ucs_status_t (*mem_advise)(ucx_md_t *md, uct_mem_h memh, void *address,
+                               size_t length, unsigned advice);
+
+    /* Write rkey_packed_size bytes. @invalidate: the key is to be revocable. */
+    ucs_status_t (*mkey_pack)(ucx_md_t *md, uct_mem_h memh, int invalidate,
+                              void *buffer);
+
+    /* @buffer holds rkey_packed_size bytes of a peer (nothing in it may be
+     * trusted). The results go to RMA operations and to rkey_release. */
+    ucs_status_t (*rkey_unpack)(ucx_host_t *host, const void *buffer,
+                                uct_rkey_t *rkey_p, void **handle_p);
+    ucs_status_t (*rkey_release)(ucx_host_t *host, uct_rkey_t rkey,
+                                 void *handle);
+} ucx_component_t;
+
+/* The one component of this module, defined by the transports. */
+extern const ucx_component_t ucx_provider;
+
+END_C_DECLS
+
+#endif

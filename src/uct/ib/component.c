@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one component of this module, as src/ucp_hooks registers it. */
+#include "efa/efa_md.h"
+#include "srd/srd.h"
+
+static const ucx_transport_t *const efa_transports[] = {&srd_transport};
+
+const ucx_component_t ucx_provider = {
+    .name      = "efa",
+    .md_config =
+        {
+            .title  = "EFA memory domain",
+            .prefix = "EFA_",
+            .fields = efa_md_config_fields,
+            .count  = EFA_MD_CONFIG_COUNT,
+            .size   = sizeof(efa_md_config_t),
+        },
+    .transports      = efa_transports,
+    .transport_count = sizeof(efa_transports) / sizeof(efa_transports[0]),
+    .query_mds       = efa_md_list,
+    .md_open         = efa_md_open,
+    .md_close        = efa_md_close,
+    .md_query        = efa_md_query,
+    .mem_reg         = efa_mem_reg,
+    .mem_dereg       = efa_mem_dereg,
+    .mkey_pack       = efa_mkey_pack,
+    .rkey_unpack     = efa_rkey_unpack,
+    .rkey_release    = efa_rkey_release,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_CHUNK_H_
+#define EFA_CHUNK_H_
+
+#include "efa_md.h"
+
+/* A piece of registered memory of ours; pools are lists of them. */
+typedef struct efa_chunk efa_chunk_t;
+
+struct efa_chunk {
+    efa_chunk_t   *next;
+    struct ibv_mr *mr;
+    void          *memory; /* page aligned, zeroed */
+    size_t         size;
+};
+
+/*
+ * Allocates and registers at least `size` bytes and puts the chunk first in
+ * *list_p. A failure is logged with its remedy.
+ * UCS_OK; UCS_ERR_NO_MEMORY, then the list is as before.
+ */
+ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size);
+
+/* Frees every chunk of a list. The device must have no use for them. */
+void efa_chunk_list_free(efa_md_t *md, efa_chunk_t **list_p);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UCX_EFA_*: what the memory domain lets a user set. */
+#include "efa_md.h"
+
+const ucx_config_field_t efa_md_config_fields[] = {
+    {"REG_CACHE", "try",
+     "Keep registrations for the next transfer of the same memory: y, n, or "
+     "try (only with UCX 1.13 to 1.15, whose own cache does not serve all "
+     "protocols)",
+     offsetof(efa_md_config_t, reg_cache), UCX_CONFIG_TERNARY, 0, 0, NULL},
+    {"REG_CACHE_MAX", "16384", "Registrations that the cache keeps at most",
+     offsetof(efa_md_config_t, reg_cache_max), UCX_CONFIG_UINT, 1, 262144,
+     NULL},
+    {"REG_CACHE_SIZE", "inf", "Bytes that the cache keeps registered at most",
+     offsetof(efa_md_config_t, reg_cache_bytes), UCX_CONFIG_MEMUNITS, 0, 0,
+     NULL},
+};
+
+_Static_assert((sizeof(efa_md_config_fields) /
+                sizeof(efa_md_config_fields[0])) == EFA_MD_CONFIG_COUNT,
+               "fields of UCX_EFA_*");

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_device.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define EFA_PCI_VENDOR "0x1d0f"
+
+const char *efa_memlock_text(char *buffer, size_t size)
+{
+    struct rlimit limit;
+
+    if ((getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
+        (limit.rlim_cur == RLIM_INFINITY)) {
+        snprintf(buffer, size, "unlimited");
+    } else {
+        snprintf(buffer, size, "%llu KiB",
+                 (unsigned long long)limit.rlim_cur / 1024);
+    }
+    return buffer;
+}
+
+static const char *efa_sysfs_root(void)
+{
+    const char *root = getenv("SYSFS_PATH"); /* as libibverbs does */
+
+    return ((root != NULL) && (getuid() == geteuid())) ? root : "/sys";
+}
+
+static int efa_file_read(const char *path, char *buffer, size_t size)
+{
+    FILE  *file = fopen(path, "re");
+    size_t length;
+
+    if (file == NULL) {
+        return -1;
+    }
+    length         = fread(buffer, 1, size - 1, file);
+    buffer[length] = '\0';
+    fclose(file);
+    return 0;
+}
+
+/* Whether the PCI function below `device_dir` is one of Amazon's. The modalias
+ * alone ("pci:v00001D0Fd0000EFA1…") tells it where vendor is missing. */
+static int efa_pci_is_efa(const char *device_dir)
+{
+    char path[PATH_MAX], text[256];
+
+    snprintf(path, sizeof(path), "%s/modalias", device_dir);
+    if (efa_file_read(path, text, sizeof(text)) == 0) {
+        return (strstr(text, "v00001D0F") != NULL) &&
+               (strstr(text, "d0000EFA") != NULL);
+    }
+    snprintf(path, sizeof(path), "%s/vendor", device_dir);
+    return (efa_file_read(path, text, sizeof(text)) == 0) &&
+           (strncmp(text, EFA_PCI_VENDOR, strlen(EFA_PCI_VENDOR)) == 0);
+}
+
+static int efa_ibdev_is_efa(const struct ibv_device *ibdev)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/device", ibdev->ibdev_path);
+    return efa_pci_is_efa(path);
+}
+
+ucs_status_t efa_device_list(const efa_verbs_t *verbs,
+                             char (**names_p)[EFA_DEVICE_NAME_MAX],
+                             unsigned *count_p)
+{
+    struct ibv_device **list;
+    int                 i, total = 0;
+
+    *names_p = NULL;
+    *count_p = 0;
+    list     = verbs->get_device_list(&total);
+    if (list == NULL) {
+        return UCS_OK; /* no RDMA in this kernel */
+    }
+
+    *names_p = calloc(total + 1, sizeof(**names_p));
+    if (*names_p == NULL) {
+        verbs->free_device_list(list);
+        return UCS_ERR_NO_MEMORY;
+    }
+    for (i = 0; i < total; ++i) {
+        if (efa_ibdev_is_efa(list[i])) {
+            snprintf((*names_p)[(*count_p)++], sizeof(**names_p), "%s",
+                     verbs->get_device_name(list[i]));
+        }
+    }
+
+    verbs->free_device_list(list);
+    if (*count_p == 0) {
+        free(*names_p);
+        *names_p = NULL;
+    }
+    return UCS_OK;
+}
+
+/* Looks below `folder` of sysfs for an entry whose PCI function is an EFA. */
+static int
+efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
+{
+    char           path[PATH_MAX];
+    DIR           *dir;
+    struct dirent *entry;
+    int            found = 0;
+
+    snprintf(path, sizeof(path), "%s/%s", efa_sysfs_root(), folder);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return 0;
+    }
+    while (!found && ((entry = readdir(dir)) != NULL)) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s/%s/%s%s", efa_sysfs_root(), folder,
+                 entry->d_name, device);
+        if (efa_pci_is_efa(path)) {
+            snprintf(name, size, "%s", entry->d_name);
+            found = 1;
+        }
+    }
+    closedir(dir);
+    return found;
+}
+
+void efa_device_explain_none(char *why, size_t size)
+{
+    char name[256], node[320];
+
+    if (efa_sysfs_find("class/infiniband_verbs", "/device", name,
+                       sizeof(name))) {
+        snprintf(node, sizeof(node), "/dev/infiniband/%s", name);
+        if (access(node, F_OK) != 0) {
+            snprintf(why, size,
+                     "the EFA device is there but %s is not: start the "
+                     "container with --device=/dev/infiniband, or load "
+                     "ib_uverbs",
+                     node);
+        } else {
+            snprintf(why, size,
+                     "the EFA device %s is there but libibverbs has no "
+                     "provider for it: libefa and libibverbs are of different "
+                     "rdma-core versions, or the provider is not installed; "
+                     "install both from one place (Debian: ibverbs-providers)",
+                     name);
+        }
+    } else if (efa_sysfs_find("bus/pci/devices", "", name, sizeof(name))) {
+        snprintf(why, size,
+                 "PCI function %s is an EFA but has no driver: load it with "
+                 "'modprobe efa'",
+                 name);
+    } else {
+        snprintf(why, size,
+                 "this machine has no EFA device: attach one to the instance "
+                 "(an EFA-enabled network interface), or try ours in software "
+                 "with 'efasim run -- srdrun COMMAND'");
+    }
+}
+
+static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
+{
+    char limit[64];
+
+    switch (err) {
+    case EACCES:
+    case EPERM:
+        host_report_absent(host, "srd",
+                           "%s cannot be opened: no right to read and write "
+                           "its /dev/infiniband/uverbs file; give the user "
+                           "that right (udev rule or group), or run the "
+                           "container with --device=/dev/infiniband",
+                           name);
+        break;
+    case EOPNOTSUPP:
+        host_report_absent(host, "srd",
+                           "%s refuses this user space: libefa is older than "
+                           "the driver needs; update rdma-core",
+                           name);
+        break;
+    case ENOMEM:
+        host_report_absent(host, "srd",
+                           "%s cannot be opened: out of memory or of locked "
+                           "memory (the limit is %s); raise it with 'ulimit "
+                           "-l unlimited' or memlock in limits.conf",
+                           name, efa_memlock_text(limit, sizeof(limit)));
+        break;
+    default:
+        host_report_absent(host, "srd", "%s cannot be opened: %s", name,
+                           strerror(err));
+    }
+}
+
+/* Bits per second of one lane, by the speed code of the port (IBA). */
+static double efa_lane_speed(unsigned code)
+{
+    static const struct {
+        unsigned code;
+        double   gbits;
+    } speeds[] = {{1, 2.5},      {2, 5.0},   {4, 10.0},  {8, 10.3125},
+                  {16, 14.0625}, {32, 25.0}, {64, 50.0}, {128, 100.0},
+                  {256, 200.0}};
+    unsigned i;
+
+    for (i = 0; i < (sizeof(speeds) / sizeof(speeds[0])); ++i) {
+        if (speeds[i].code == code) {
+            return speeds[i].gbits * 1e9;
+        }
+    }
+    return 25e9;
+}
+
+static unsigned efa_lane_count(unsigned code)
+{
+    switch (code) {
+    case 2:
+        return 4;
+    case 4:
+        return 8;
+    case 8:
+        return 12;
+    case 16:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
+{
+    const efa_verbs_t       *verbs   = device->verbs;
+    struct ibv_context      *context = device->context;
+    struct ibv_device_attr   attr;
+    struct efadv_device_attr efa_attr;
+    struct ibv_port_attr     port;
+
+    memset(&attr, 0, sizeof(attr));
+    memset(&efa_attr, 0, sizeof(efa_attr));
+    memset(&port, 0, sizeof(port));
+    if ((verbs->query_device(context, &attr) != 0) ||
+        (verbs->efa_query_device(context, &efa_attr, sizeof(efa_attr)) != 0) ||
+        (verbs->query_port(context, EFA_PORT,
+                           (struct _compat_ibv_port_attr*)&port) != 0) ||
+        (verbs->query_gid(context, EFA_PORT, 0, &device->gid) != 0)) {
+        host_report_absent(host, "srd", "%s does not answer queries: %s",
+                           device->name, strerror(errno));
+        return UCS_ERR_IO_ERROR;
+    }
+
+    device->caps        = efa_attr.device_caps;
+    device->max_sq_wr   = efa_attr.max_sq_wr;
+    device->max_rq_wr   = efa_attr.max_rq_wr;
+    device->max_sq_sge  = efa_attr.max_sq_sge;
+    device->inline_size = efa_attr.inline_buf_size;
+    device->max_rdma    = (device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
+                                  efa_attr.max_rdma_size :
+                                  0;
+    device->max_msg     = port.max_msg_sz;
+    device->max_mr      = attr.max_mr_size;
+    device->max_cqe     = attr.max_cqe;
+    device->max_ah      = attr.max_ah;
+    device->bandwidth   = efa_lane_speed(port.active_speed) *
+                        efa_lane_count(port.active_width) / 8;
+    return UCS_OK;
+}
+
+static void efa_device_find_bdf(efa_device_t *device)
+{
+    char    path[PATH_MAX], target[PATH_MAX];
+    ssize_t length;
+    char   *base;
+
+    snprintf(path, sizeof(path), "%s/device",
+             device->context->device->ibdev_path);
+    length = readlink(path, target, sizeof(target) - 1);
+    if (length > 0) {
+        target[length] = '\0';
+        base           = strrchr(target, '/');
+        base           = (base == NULL) ? target : base + 1;
+        if ((strlen(base) < sizeof(device->bdf)) && strchr(base, ':')) {
+            strcpy(device->bdf, base);
+        }
+    }
+}
+
+static struct ibv_context *
+efa_device_open_context(const efa_verbs_t *verbs, const char *name)
+{
+    struct ibv_device **list    = verbs->get_device_list(NULL);
+    struct ibv_context *context = NULL;
+    int                 i, err = ENODEV;
+
+    if (list == NULL) {
+        errno = ENODEV;
+        return NULL;
+    }
+    for (i = 0; list[i] != NULL; ++i) {
+        if (strcmp(verbs->get_device_name(list[i]), name) == 0) {
+            errno   = 0;
+            context = verbs->open_device(list[i]);
+            err     = (errno != 0) ? errno : EIO;
+        }
+    }
+    verbs->free_device_list(list);
+    errno = err;
+    return context;
+}
+
+ucs_status_t
+efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
+{
+    efa_device_t *device;
+    ucs_status_t  status;
+    char          why[256];
+
+    device = calloc(1, sizeof(*device));
+    if (device == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    snprintf(device->name, sizeof(device->name), "%s", name);
+
+    status        = UCS_ERR_NO_DEVICE;
+    device->verbs = efa_verbs_get(why, sizeof(why));
+    if (device->verbs == NULL) {
+        host_report_absent(host, "srd", "%s", why);
+        goto err_free;
+    }
+    device->context = efa_device_open_context(device->verbs, name);
+    if (device->context == NULL) {
+        efa_device_report_open(host, name, errno);
+        goto err_free;
+    }
+    status = efa_device_query(host, device);
+    if (status != UCS_OK) {
+        goto err_close;
+    }
+    efa_device_find_bdf(device);
+
+    *device_p = device;
+    return UCS_OK;
+
+err_close:
+    device->verbs->close_device(device->context);
+err_free:
+    free(device);
+    return status;
+}
+
+void efa_device_close(efa_device_t *device)
+{
+    device->verbs->close_device(device->context);
+    free(device);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_DEVICE_H_
+#define EFA_DEVICE_H_
+
+#include "efa_verbs.h"
+
+#include <ucp_hooks/host.h>
+
+#define EFA_DEVICE_NAME_MAX 64
+#define EFA_PORT            1 /* the only one (EFA-FACTS: identity) */
+
+/* What EFA's driver reports and rdma-core 44's header does not name yet. */
+#define EFA_DEVICE_CAP_RDMA_READ  (1 << 0)
+#define EFA_DEVICE_CAP_RNR_RETRY  (1 << 1)
+#define EFA_DEVICE_CAP_RDMA_WRITE (1 << 4)
+
+/* An open device: its context, and what was asked of it once. */
+typedef struct efa_device {
+    const efa_verbs_t  *verbs;
+    struct ibv_context *context;
+    char                name[EFA_DEVICE_NAME_MAX];
+    char                bdf[32]; /* "0000:00:06.0", "" where unknown */
+    union ibv_gid       gid;
+    unsigned            caps;         /* EFA_DEVICE_CAP_ */
+    unsigned            max_sq_wr, max_rq_wr;
+    unsigned            max_sq_sge;
+    unsigned            inline_size;  /* bytes */
+    size_t              max_rdma;     /* bytes of one RDMA operation, or 0 */
+    size_t              max_msg;      /* bytes of one message */
+    size_t              max_mr;       /* bytes of one registration */
+    unsigned            max_cqe, max_ah;
+    double              bandwidth;    /* bytes per second */
+} efa_device_t;
+
+/*
+ * Names of the EFA devices of this machine, as libibverbs lists them.
+ * *names_p is from malloc() (the caller frees it), NULL when there are none.
+ * UCS_OK (also for none), UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t efa_device_list(const efa_verbs_t *verbs,
+                             char (**names_p)[EFA_DEVICE_NAME_MAX],
+                             unsigned *count_p);
+
+/*
+ * One line for the user on why efa_device_list found none: cause and remedy.
+ */
+void efa_device_explain_none(char *why, size_t size);
+
+/*
+ * Opens the device `name` and asks it what it can. On failure nothing is owed
+ * and the cause was reported: at warning level to who asked for srd by name,
+ * else at debug level.
+ * UCS_OK, UCS_ERR_NO_DEVICE, UCS_ERR_UNSUPPORTED (not SRD-capable),
+ * UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
+ */
+ucs_status_t
+efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p);
+
+void efa_device_close(efa_device_t *device);
+
+/* The limit on locked memory as text, for messages: "64 KiB", "unlimited". */
+const char *efa_memlock_text(char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_addr.h"
+#include "efa_ep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void efa_ep_address(const uct_ep_params_t *params, flow_addr_t *peer)
+{
+    const efa_device_addr_t *device = (const void*)params->dev_addr;
+
+    memcpy(peer->gid, device->gid, sizeof(peer->gid));
+    efa_iface_addr_unpack(params->iface_addr, &peer->qpn, &peer->qkey,
+                          &peer->incarnation);
+}
+
+static ucs_status_t efa_ep_open_flow(efa_iface_t *iface, efa_ep_t *ep,
+                                     const flow_addr_t *peer)
+{
+    flow_status_t status = FLOW_NO_MEMORY;
+
+    if (efa_core_grow(iface) == UCS_OK) {
+        status = flow_tx_open(iface->core, peer, ep, &ep->tx);
+    }
+    switch (status) {
+    case FLOW_OK:
+        return UCS_OK;
+    case FLOW_NO_MEMORY:
+        return UCS_ERR_NO_MEMORY;
+    default:
+        host_error(iface->super.host,
+                   "%s: no endpoint to QPN %u: that peer died, or more than "
+                   "%d endpoints are open on this interface",
+                   efa_iface_md(iface)->device->name, peer->qpn,
+                   FLOW_INDEX_MAX);
+        return UCS_ERR_UNREACHABLE;
+    }
+}
+
+static ucs_status_t efa_ep_take_handle(efa_iface_t *iface, efa_ep_t *ep,
+                                       const flow_addr_t *peer)
+{
+    ucs_status_t status = efa_ah_get(&iface->ahs, peer->gid, &ep->ah);
+
+    if (status == UCS_ERR_NO_RESOURCE) {
+        host_error(iface->super.host,
+                   "%s: all %u address handles are in use by endpoints to "
+                   "other hosts: close some, or raise UCX_SRD_MAX_AH if the "
+                   "device has more",
+                   efa_iface_md(iface)->device->name, iface->ahs.limit);
+    } else if (status != UCS_OK) {
+        host_error(iface->super.host,
+                   "%s: no address handle for a peer: %s; is it in the same "
+                   "subnet, and does the security group allow all traffic "
+                   "within itself?",
+                   efa_iface_md(iface)->device->name,
+                   iface->super.host->status_string(status));
+    }
+    return status;
+}
+
+ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
+{
+    efa_iface_t *iface = (efa_iface_t*)params->iface;
+    flow_addr_t  peer;
+    efa_ep_t    *ep;
+    ucs_status_t status;
+
+    if (!efa_iface_is_reachable(params->iface, params->dev_addr,
+                                params->iface_addr)) {
+        return UCS_ERR_UNREACHABLE;
+    }
+    efa_ep_address(params, &peer);
+    ep = calloc(1, sizeof(*ep));
+    if (ep == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    status = ucx_ep_init(&ep->super, &iface->super);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+    status = efa_ep_take_handle(iface, ep, &peer);
+    if (status != UCS_OK) {
+        goto err_cleanup;
+    }
+    status = efa_ep_open_flow(iface, ep, &peer);
+    if (status != UCS_OK) {
+        goto err_put;
+    }
+
+    ep->ibah          = ep->ah->ibah;
+    ep->qpn           = peer.qpn;
+    ep->qkey          = peer.qkey;
+    ep->queue.prev    = &ep->queue;
+    ep->queue.next    = &ep->queue;
+    ep->requests_tail = &ep->requests;
+    ++iface->endpoints;
+    efa_ctl_post_all(iface); /* the hello, ahead of the first message */
+    *ep_p = &ep->super.super;
+    return UCS_OK;
+
+err_put:
+    efa_ah_put(&iface->ahs, ep->ah);
+err_cleanup:
+    ucx_ep_cleanup(&ep->super);
+err_free:
+    free(ep);
+    return status;
+}
+
+static void efa_ep_drop_request(uct_pending_req_t *req, void *arg)
+{
+    (void)req;
+    (void)arg;
+}
+
+void efa_ep_destroy(uct_ep_h tl_ep)
+{
+    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface = efa_ep_iface(ep);
+
+    if (iface->serving == ep) {
+        iface->serving = NULL;
+    }
+    efa_ep_pending_purge(tl_ep, efa_ep_drop_request, NULL);
+    ucx_ep_cleanup(&ep->super);
+
+    ep->state       = EFA_EP_DESTROYED;
+    ep->linger_prev = NULL;
+    ep->linger_next = iface->lingering;
+    if (iface->lingering != NULL) {
+        iface->lingering->linger_prev = ep;
+    }
+    iface->lingering = ep;
+    flow_tx_close(iface->core, ep->tx);
+}
+
+void efa_ep_free_lingering(efa_ep_t *ep)
+{
+    efa_iface_t *iface = efa_ep_iface(ep);
+
+    if (ep->linger_prev != NULL) {
+        ep->linger_prev->linger_next = ep->linger_next;
+    } else {
+        iface->lingering = ep->linger_next;
+    }
+    if (ep->linger_next != NULL) {
+        ep->linger_next->linger_prev = ep->linger_prev;
+    }
+    efa_ah_put(&iface->ahs, ep->ah);
+    --iface->endpoints;
+    free(ep);
+}
+
+void efa_ep_flow_gone(efa_ep_t *ep)
+{
+    ep->tx = NULL;
+    if (efa_ep_is_idle(ep)) {
+        efa_ep_free_lingering(ep);
+    }
+}
+
+void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead)
+{
+    if (ep->state == EFA_EP_ALIVE) {
+        ep->state  = EFA_EP_FAILED;
+        ep->status = status;
+    }
+    if (ep->tx != NULL) {
+        flow_tx_fail(efa_ep_iface(ep)->core, ep->tx, dead);
+    }
+}
+
+void efa_ep_report_failure(efa_ep_t *ep, int dead)
+{
+    efa_iface_t *iface = efa_ep_iface(ep);
+    ucs_status_t status;
+
+    if (ep->state == EFA_EP_ALIVE) {
+        ep->state  = EFA_EP_FAILED;
+        ep->status = dead ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_IO_ERROR;
+    }
+    if ((ep->state == EFA_EP_DESTROYED) || ep->reported) {
+        return;
+    }
+
+    ep->reported = 1;
+    status       = ep->status;
+    if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
+        UCS_OK) {
+        /* nobody handles it: the user must read of it somewhere */
+        host_error(iface->super.host,
+                   "%s: endpoint to QPN %u failed: %s%s",
+                   efa_iface_md(iface)->device->name, ep->qpn,
+                   iface->super.host->status_string(status),
+                   (status == UCS_ERR_ENDPOINT_TIMEOUT) ?
+                           " (the peer's process or host is gone)" :
+                           "");
+    }
+}
+
+ucs_status_t efa_ep_blocked(const efa_ep_t *ep)
+{
+    return (ep->state == EFA_EP_ALIVE) ? UCS_ERR_NO_RESOURCE : ep->status;
+}
+
+ucs_status_t efa_post_failed(efa_ep_t *ep, int err)
+{
+    if ((err == ENOMEM) || (err == EAGAIN)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    efa_iface_break(efa_ep_iface(ep), "posting", err);
+    efa_ep_fail(ep, UCS_ERR_IO_ERROR, 0);
+    return UCS_ERR_IO_ERROR;
+}
+
+ucs_status_t efa_ep_invalidate(uct_ep_h tl_ep)
+{
+    efa_ep_fail((efa_ep_t*)tl_ep, UCS_ERR_CONNECTION_RESET, 0);
+    return UCS_OK;
+}
+
+ucs_status_t
+efa_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
+{
+    efa_ep_t *ep = (efa_ep_t*)tl_ep;
+
+    (void)flags;
+    (void)comp;
+    if (ep->state != EFA_EP_ALIVE) {
+        return ep->status;
+    }
+    flow_tx_probe(efa_ep_iface(ep)->core, ep->tx);
+    return UCS_OK;
+}
+
+int efa_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
+                        const uct_iface_addr_t *iface_addr)
+{
+    efa_ep_t                *ep     = (efa_ep_t*)tl_ep;
+    const efa_device_addr_t *device = (const void*)dev_addr;
+    uint64_t                 incarnation;
+    uint32_t                 qpn, qkey;
+
+    if (!efa_device_addr_is_ours(dev_addr) ||
+        (memcmp(device->gid, ep->ah->gid, sizeof(device->gid)) != 0)) {
+        return 0;
+    }
+    if (iface_addr == NULL) {
+        return 1;
+    }
+    efa_iface_addr_unpack(iface_addr, &qpn, &qkey, &incarnation);
+    return (qpn == ep->qpn) && (qkey == ep->qkey);
+}

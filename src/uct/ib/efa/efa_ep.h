@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_EP_H_
+#define EFA_EP_H_
+
+#include "efa_iface.h"
+
+/* Where an endpoint is in its life; efa_ep.c moves it, forwards only. */
+typedef enum efa_ep_state {
+    EFA_EP_ALIVE,
+    EFA_EP_FAILED,   /* nothing can be posted; status tells why */
+    EFA_EP_DESTROYED /* the user has no pointer to it; operations return */
+} efa_ep_state_t;
+
+struct efa_ep {
+    ucx_ep_base_t  super;
+    flow_tx_t     *tx;
+    struct ibv_ah *ibah;
+    uint32_t       qpn, qkey;
+    efa_out_t      queue;   /* head of what is outstanding; .next is oldest */
+    unsigned       rma_ops; /* in the queue */
+    uint8_t        fenced;  /* until rma_ops is 0 */
+    uint8_t        state;   /* efa_ep_state_t */
+    uint8_t        reported;
+    ucs_status_t   status; /* UCS_OK while alive */
+
+    uct_pending_req_t  *requests; /* oldest first, linked by priv */
+    uct_pending_req_t **requests_tail;
+    efa_ep_t           *ring_prev, *ring_next; /* while requests is not NULL */
+
+    efa_ah_t *ah;
+    efa_ep_t *linger_prev, *linger_next; /* while destroyed */
+};
+
+static inline efa_iface_t *efa_ep_iface(const efa_ep_t *ep)
+{
+    return (efa_iface_t*)ep->super.super.iface;
+}
+
+static inline const char *efa_ep_device(const efa_ep_t *ep)
+{
+    return efa_iface_md(efa_ep_iface(ep))->device->name;
+}
+
+/* ep_create, ep_destroy, ep_check of UCT. */
+ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p);
+void         efa_ep_destroy(uct_ep_h tl_ep);
+ucs_status_t
+efa_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp);
+int efa_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
+                        const uct_iface_addr_t *iface_addr);
+ucs_status_t efa_ep_invalidate(uct_ep_h tl_ep);
+
+/*
+ * The peer or the path failed: no more posts. The error handler runs later,
+ * from progress, once. Repeating it changes nothing.
+ */
+void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead);
+
+/* The core said that the flow failed: calls the error handler. The endpoint
+ * may be gone when this returns. */
+void efa_ep_report_failure(efa_ep_t *ep, int dead);
+
+/* The core is done with the flow of a destroyed endpoint: frees it, or its last
+ * operation will. */
+void efa_ep_flow_gone(efa_ep_t *ep);
+
+/* Frees a destroyed endpoint: its queue is empty, its flow is gone. */
+void efa_ep_free_lingering(efa_ep_t *ep);
+
+/* What a post that found no number, no operation or no buffer returns:
+ * UCS_ERR_NO_RESOURCE, or why the endpoint failed. */
+ucs_status_t efa_ep_blocked(const efa_ep_t *ep);
+
+/* An active message that waited to be sent again never will be: its endpoint
+ * failed, or the post did (`err`, an errno value, else 0). */
+void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err);
+
+/* Outstanding queue (efa_flush.c). */
+static inline void efa_out_append(efa_ep_t *ep, efa_out_t *out)
+{
+    out->prev           = ep->queue.prev;
+    out->next           = &ep->queue;
+    out->prev->next     = out;
+    ep->queue.prev      = out;
+}
+
+/* Completes the markers at the front. Callbacks run; with `ep` they may do as
+ * they like, destroy it included. */
+void efa_ep_flush_markers(efa_ep_t *ep);
+
+/* Takes an operation out. Call efa_ep_flush_markers when it returns 1. */
+static inline int efa_out_remove(efa_ep_t *ep, efa_out_t *out)
+{
+    out->prev->next = out->next;
+    out->next->prev = out->prev;
+    return ep->queue.next->kind == EFA_OUT_FLUSH; /* the head's is not */
+}
+
+static inline int efa_ep_is_idle(const efa_ep_t *ep)
+{
+    return ep->queue.next == &ep->queue;
+}
+
+/* An RMA operation of the endpoint ended: fences may open. */
+void efa_ep_rma_done(efa_ep_t *ep);
+
+/* ep_flush, ep_fence of UCT. */
+ucs_status_t
+efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp);
+ucs_status_t efa_ep_fence(uct_ep_h tl_ep, unsigned flags);
+
+/* Pending (efa_pending.c): ep_pending_add and ep_pending_purge of UCT. */
+ucs_status_t
+efa_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags);
+void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
+                          void *arg);
+
+/* Serves pending requests, endpoints in turn, until none can go on. Returns
+ * how many were taken off. */
+unsigned efa_pending_dispatch(efa_iface_t *iface);
+
+/* Posts the packet in op->sge as a SEND. Returns 0, or the errno value of the
+ * device, and then nothing was posted. */
+static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
+                                efa_op_t *op)
+{
+    struct ibv_send_wr wr, *bad;
+    int                err;
+
+    wr.wr_id             = (uintptr_t)op;
+    wr.next              = NULL;
+    wr.sg_list           = op->sge;
+    wr.num_sge           = op->num_sge;
+    wr.opcode            = IBV_WR_SEND;
+    wr.send_flags        = IBV_SEND_SIGNALED | (op->inlined ? IBV_SEND_INLINE :
+                                                              0);
+    wr.wr.ud.ah          = ep->ibah;
+    wr.wr.ud.remote_qpn  = ep->qpn;
+    wr.wr.ud.remote_qkey = ep->qkey;
+
+    err = iface->qp.qp->context->ops.post_send(iface->qp.qp, &wr, &bad);
+    if (__builtin_expect(err == 0, 1)) {
+        ++iface->in_flight;
+    }
+    return err;
+}
+
+/* Posts an RDMA READ into op->sge[0]. As efa_post_send. */
+int efa_post_read(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
+                  uint64_t remote_addr, uint32_t rkey);
+
+/* A post failed with `err`: UCS_ERR_NO_RESOURCE where it is a matter of time,
+ * else the endpoint fails and the status tells why. */
+ucs_status_t efa_post_failed(efa_ep_t *ep, int err);
+
+#endif

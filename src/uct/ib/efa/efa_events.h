@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_EVENTS_H_
+#define EFA_EVENTS_H_
+
+#include "efa_qp.h"
+
+/*
+ * The descriptor that becomes readable when progress has something to do: an
+ * epoll of the completion channel and of a timer (DESIGN.md decision 12).
+ */
+typedef struct efa_events {
+    int epoll_fd; /* -1: no events */
+    int timer_fd;
+    unsigned got[2]; /* events of tx and rx CQ not acknowledged */
+} efa_events_t;
+
+/* Tries to arm; without a channel, or when the device refuses, there are no
+ * events and epoll_fd is -1. Never fails otherwise. */
+void efa_events_open(efa_events_t *events, efa_qp_t *qp);
+void efa_events_close(efa_events_t *events, efa_qp_t *qp);
+
+/* Takes the events off the channel and arms both queues anew. Returns 0 or an
+ * errno value. */
+int efa_events_rearm(efa_events_t *events, efa_qp_t *qp);
+
+/* Makes the descriptor readable after `delay` ns; 0: no timer. */
+void efa_events_set_timer(efa_events_t *events, uint64_t delay);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flush and fence (DESIGN.md decisions 8 and 9). */
+#include "efa_ep.h"
+
+void efa_ep_flush_markers(efa_ep_t *ep)
+{
+    efa_iface_t      *iface = efa_ep_iface(ep);
+    efa_out_t        *out;
+    uct_completion_t *comp;
+
+    /* A callback may flush again: its marker comes to the end, behind what was
+     * posted meanwhile, and is completed here when nothing was. */
+    while (((out = ep->queue.next) != &ep->queue) &&
+           (out->kind == EFA_OUT_FLUSH)) {
+        out->prev->next = out->next;
+        out->next->prev = out->prev;
+        comp            = out->comp;
+        efa_marker_put(&iface->ops, out);
+        ucx_completion_done(comp, (ep->state == EFA_EP_ALIVE) ? UCS_OK :
+                                                                ep->status);
+    }
+}
+
+void efa_ep_rma_done(efa_ep_t *ep)
+{
+    efa_iface_t *iface = efa_ep_iface(ep);
+
+    --iface->rma_ops;
+    if (iface->rma_ops == 0) {
+        efa_op_pool_unfence(&iface->ops);
+    }
+    if ((--ep->rma_ops == 0) && ep->fenced) {
+        ep->fenced = 0;
+        if (ep->tx != NULL) {
+            flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_FENCE);
+        }
+    }
+}
+
+ucs_status_t
+efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
+{
+    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface = efa_ep_iface(ep);
+    efa_out_t   *marker;
+
+    /* A flush that is itself a request being dispatched comes after all that
+     * was queued before it; what is queued behind it is none of its business */
+    if ((ep->requests != NULL) && (iface->serving != ep)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (flags & UCT_FLUSH_FLAG_CANCEL) {
+        /* What waits for a receiver comes back from the core, what the device
+         * has comes back by a completion: then the buffers are the user's */
+        if (ep->state == EFA_EP_ALIVE) {
+            ep->reported = 1; /* the user knows: no error handler */
+        }
+        efa_ep_fail(ep, UCS_ERR_CANCELED, 0);
+    } else if (ep->state != EFA_EP_ALIVE) {
+        return ep->status;
+    }
+
+    if (efa_ep_is_idle(ep)) {
+        return UCS_OK;
+    }
+    if (comp != NULL) {
+        marker = efa_marker_get(&iface->ops);
+        if (marker == NULL) {
+            return UCS_ERR_NO_MEMORY;
+        }
+        marker->comp = comp;
+        efa_out_append(ep, marker);
+    }
+    return UCS_INPROGRESS;
+}
+
+ucs_status_t efa_ep_fence(uct_ep_h tl_ep, unsigned flags)
+{
+    efa_ep_t *ep = (efa_ep_t*)tl_ep;
+
+    (void)flags;
+    if ((ep->rma_ops > 0) && !ep->fenced) {
+        ep->fenced = 1;
+        flow_tx_pin(ep->tx, FLOW_PIN_FENCE);
+    }
+    return UCS_OK;
+}
+
+ucs_status_t efa_iface_flush(uct_iface_h tl_iface, unsigned flags,
+                             uct_completion_t *comp)
+{
+    efa_iface_t *iface = (efa_iface_t*)tl_iface;
+
+    (void)flags;
+    if (comp != NULL) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    return (iface->user_ops == 0) ? UCS_OK : UCS_INPROGRESS;
+}
+
+ucs_status_t efa_iface_fence(uct_iface_h tl_iface, unsigned flags)
+{
+    efa_iface_t *iface = (efa_iface_t*)tl_iface;
+
+    (void)flags;
+    if (iface->rma_ops > 0) {
+        efa_op_pool_fence(&iface->ops);
+    }
+    return UCS_OK;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_addr.h"
+#include "efa_ep.h"
+
+#include <errno.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define EFA_CTL_OPS      16       /* send slots that only control may use */
+#define EFA_GOODBYE_TIME 20000000 /* ns that closing waits for goodbyes */
+
+static ucs_status_t efa_iface_identity(efa_iface_t *iface)
+{
+    /* 31 bits: the top one marks privileged QKEYs */
+    do {
+        if ((getrandom(&iface->qkey, sizeof(iface->qkey), 0) !=
+             sizeof(iface->qkey)) ||
+            (getrandom(&iface->incarnation, sizeof(iface->incarnation), 0) !=
+             sizeof(iface->incarnation))) {
+            return UCS_ERR_IO_ERROR;
+        }
+        iface->qkey &= 0x7fffffff;
+    } while ((iface->qkey == 0) || (iface->incarnation == 0));
+    return UCS_OK;
+}
+
+static ucs_status_t efa_iface_open_qp(efa_iface_t *iface, efa_md_t *md,
+                                      const efa_iface_config_t *config)
+{
+    efa_qp_params_t params;
+
+    params.tx_depth  = config->tx_depth + EFA_CTL_OPS;
+    params.rx_depth  = config->rx_max;
+    params.qkey      = iface->qkey;
+    params.rnr_retry = config->rnr_retry;
+    params.events    = 1;
+    return efa_qp_open(&iface->qp, md, &params);
+}
+
+ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
+                            const efa_iface_config_t *config,
+                            size_t rx_headroom)
+{
+    ucs_status_t status;
+
+    iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;
+    status             = efa_iface_identity(iface);
+    if (status != UCS_OK) {
+        return status;
+    }
+    status = efa_op_pool_init(&iface->ops, md, config->tx_depth, EFA_CTL_OPS,
+                              md->device->max_msg);
+    if (status != UCS_OK) {
+        return status;
+    }
+    status = efa_rxq_init(&iface->rxq, md, config->rx_initial, config->rx_max,
+                          md->device->max_msg, rx_headroom);
+    if (status != UCS_OK) {
+        goto err_ops;
+    }
+    status = efa_iface_open_qp(iface, md, config);
+    if (status != UCS_OK) {
+        goto err_rxq;
+    }
+    status = efa_ah_table_init(&iface->ahs, md, config->max_ah);
+    if (status != UCS_OK) {
+        goto err_qp;
+    }
+    status = efa_core_open(iface, config);
+    if (status != UCS_OK) {
+        goto err_core;
+    }
+    status = efa_rxq_attach(&iface->rxq, iface->qp.qp);
+    if (status != UCS_OK) {
+        host_error(iface->super.host, "%s: cannot post receives",
+                   md->device->name);
+        goto err_core;
+    }
+    efa_events_open(&iface->events, &iface->qp);
+    return UCS_OK;
+
+err_core:
+    efa_core_close(iface);
+    efa_ah_table_cleanup(&iface->ahs);
+err_qp:
+    efa_qp_close(&iface->qp);
+err_rxq:
+    efa_rxq_cleanup(&iface->rxq);
+err_ops:
+    efa_op_pool_cleanup(&iface->ops);
+    return status;
+}
+
+/* Lets destroyed endpoints' sends and goodbyes out; peers that do not answer
+ * must not hold us up. */
+static void efa_iface_say_goodbye(efa_iface_t *iface)
+{
+    flow_time_t deadline = efa_iface_clock(iface) + EFA_GOODBYE_TIME;
+
+    while (!iface->broken &&
+           ((iface->endpoints > 0) || (iface->in_flight > 0) ||
+            flow_ctl_pending(iface->core)) &&
+           (efa_iface_clock(iface) < deadline)) {
+        efa_iface_poll_tx(iface);
+        efa_iface_chores(iface);
+    }
+}
+
+/* What the device never returned is completed by us, once it is stopped. */
+static void efa_iface_cancel_all(efa_iface_t *iface)
+{
+    efa_ep_t         *ep;
+    efa_out_t        *out;
+    uct_completion_t *comp;
+
+    for (ep = iface->lingering; ep != NULL; ep = ep->linger_next) {
+        while ((out = ep->queue.next) != &ep->queue) {
+            out->next->prev = &ep->queue;
+            ep->queue.next  = out->next;
+            comp            = out->comp;
+            ucx_completion_done(comp, UCS_ERR_CANCELED);
+        }
+    }
+    while (iface->lingering != NULL) {
+        efa_ep_free_lingering(iface->lingering);
+    }
+}
+
+static void efa_iface_report_close(efa_iface_t *iface)
+{
+    flow_counters_t counters;
+
+    flow_core_counters(iface->core, &counters);
+    host_info(iface->super.host,
+              "%s: srd interface closed: %lu messages received, %lu came "
+              "early, %lu sends met a full window, %lu receiver-not-ready",
+              efa_iface_md(iface)->device->name,
+              (unsigned long)counters.delivered, (unsigned long)counters.held,
+              (unsigned long)counters.stalls, (unsigned long)counters.rnr);
+}
+
+void efa_iface_close(efa_iface_t *iface)
+{
+    efa_iface_take_stash(iface);
+    efa_iface_say_goodbye(iface);
+    efa_iface_report_close(iface);
+    efa_events_close(&iface->events, &iface->qp);
+    efa_qp_stop(&iface->qp);
+    efa_iface_cancel_all(iface);
+    efa_core_close(iface);
+    efa_ah_table_cleanup(&iface->ahs);
+    efa_qp_close(&iface->qp);
+    efa_rxq_cleanup(&iface->rxq);
+    efa_op_pool_cleanup(&iface->ops);
+}
+
+void efa_iface_break(efa_iface_t *iface, const char *what, int err)
+{
+    if (!iface->broken) {
+        iface->broken = 1;
+        host_error(iface->super.host,
+                   "%s: %s failed: %s; the device or its driver stopped: this "
+                   "interface is unusable, see the kernel's log",
+                   efa_iface_md(iface)->device->name, what, strerror(err));
+    }
+}
+
+ucs_status_t
+efa_iface_get_device_address(uct_iface_h tl_iface, uct_device_addr_t *addr)
+{
+    efa_iface_t *iface = (efa_iface_t*)tl_iface;
+
+    efa_device_addr_pack(addr, efa_iface_md(iface)->device->gid.raw);
+    return UCS_OK;
+}
+
+ucs_status_t
+efa_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr)
+{
+    efa_iface_t *iface = (efa_iface_t*)tl_iface;
+
+    efa_iface_addr_pack(addr, iface->qp.qp->qp_num, iface->qkey,
+                        iface->incarnation);
+    return UCS_OK;
+}
+
+int efa_iface_is_reachable(uct_iface_h tl_iface,
+                           const uct_device_addr_t *dev_addr,
+                           const uct_iface_addr_t *iface_addr)
+{
+    uint64_t incarnation;
+    uint32_t qpn, qkey;
+
+    (void)tl_iface;
+    if (!efa_device_addr_is_ours(dev_addr)) {
+        return 0;
+    }
+    if (iface_addr == NULL) {
+        return 1;
+    }
+    efa_iface_addr_unpack(iface_addr, &qpn, &qkey, &incarnation);
+    return (incarnation != 0) && (qkey != 0) && (qkey < 0x80000000u);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_IFACE_H_
+#define EFA_IFACE_H_
+
+#include "efa_ah.h"
+#include "efa_events.h"
+#include "efa_op.h"
+#include "efa_qp.h"
+#include "efa_rxq.h"
+
+typedef struct efa_ep efa_ep_t;
+
+/* Settings of an interface, after the configuration table was parsed. */
+typedef struct efa_iface_config {
+    unsigned tx_depth;   /* operations in flight */
+    unsigned rx_initial; /* receives posted at open */
+    unsigned rx_max;     /* receive buffers at most */
+    unsigned window;     /* packets granted to one peer */
+    unsigned rnr_retry;  /* of the device, before it comes back to us */
+    unsigned max_ah;
+} efa_iface_config_t;
+
+enum {
+    EFA_STASHED_RX = 1 << 0,
+    EFA_STASHED_TX = 1 << 1
+};
+
+/* What SRD and UD interfaces share: queue pair, pools, protocol core. */
+typedef struct efa_iface {
+    ucx_iface_base_t super;
+
+    /* the data path */
+    flow_core_t  *core;
+    efa_qp_t      qp;
+    efa_op_pool_t ops;
+    unsigned      in_flight; /* work requests at the device, control too */
+    unsigned      user_ops;  /* operations of users that are not complete */
+    unsigned      rma_ops;   /* of them RMA */
+    size_t        max_payload; /* bytes of an active message, headers apart */
+    uint8_t       stashed; /* EFA_STASHED_ */
+    flow_time_t   now;         /* read when something was received or a timer
+                                  runs */
+    efa_rxq_t     rxq;
+
+    /* pending */
+    efa_ep_t     *pending; /* ring of endpoints with requests, or NULL */
+    efa_ep_t     *serving; /* whose request is being dispatched, or NULL */
+    efa_ep_t     *stuck;   /* first of this round that could not go on */
+
+    /* the rest */
+    efa_ah_table_t ahs;
+    efa_events_t   events;
+    void          *core_chunks; /* memory of the core, linked by first word */
+    unsigned       endpoints;   /* alive, destroyed ones that linger too */
+    efa_ep_t      *lingering;   /* destroyed with operations outstanding */
+    uint32_t       qkey;
+    uint64_t       incarnation;
+    int            broken; /* the device failed; said once */
+    /* completions that arming found; progress takes them first */
+    struct ibv_wc  stash_rx, stash_tx;
+} efa_iface_t;
+
+static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
+{
+    return iface->qp.md;
+}
+
+/*
+ * Opens queue pair, pools and core. Only fields behind `super` are touched;
+ * ucx_iface_init comes before. A failure is logged, and nothing is owed.
+ * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
+ */
+ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
+                            const efa_iface_config_t *config,
+                            size_t rx_headroom);
+
+/*
+ * Says goodbye to peers for a bounded time, stops the device, completes what
+ * is left with UCS_ERR_CANCELED, frees everything behind `super`.
+ */
+void efa_iface_close(efa_iface_t *iface);
+
+/* Hands the core what memory it asks for. UCS_OK, UCS_ERR_NO_MEMORY. */
+ucs_status_t efa_core_grow(efa_iface_t *iface);
+ucs_status_t efa_core_open(efa_iface_t *iface,
+                           const efa_iface_config_t *config);
+void         efa_core_close(efa_iface_t *iface);
+
+/* Monotonic clock of the core. */
+flow_time_t efa_iface_clock(efa_iface_t *iface);
+
+/*
+ * Polls for at most a batch of received messages and delivers what is in
+ * order. Returns how many completions there were.
+ */
+unsigned efa_iface_poll_rx(efa_iface_t *iface);
+
+/* The same for completed work requests. */
+unsigned efa_iface_poll_tx(efa_iface_t *iface);
+
+/* One completion of a work request, from the poll or the event path. */
+void efa_tx_completion(efa_iface_t *iface, const struct ibv_wc *wc);
+/* One received message. */
+void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc);
+
+/* Whether the core has control packets, events or timers due. */
+static inline int efa_iface_has_chores(const efa_iface_t *iface)
+{
+    return flow_ctl_pending(iface->core) || flow_event_pending(iface->core) ||
+           (flow_timer_next(iface->core) != FLOW_TIME_NEVER);
+}
+
+/* Runs them. Returns how much was done, 0 when nothing was due. */
+unsigned efa_iface_chores(efa_iface_t *iface);
+
+/* Posts the control packets that are due, as far as there are slots. */
+unsigned efa_ctl_post_all(efa_iface_t *iface);
+
+/* The device failed: says so once; endpoints fail as their operations do. */
+void efa_iface_break(efa_iface_t *iface, const char *what, int err);
+
+/* iface_progress, iface_flush, iface_fence of UCT. */
+unsigned     efa_iface_progress(uct_iface_h tl_iface);
+ucs_status_t efa_iface_flush(uct_iface_h tl_iface, unsigned flags,
+                             uct_completion_t *comp);
+ucs_status_t efa_iface_fence(uct_iface_h tl_iface, unsigned flags);
+
+/* iface_event_fd_get, iface_event_arm of UCT (efa_arm.c). */
+ucs_status_t efa_iface_event_fd(uct_iface_h tl_iface, int *fd_p);
+ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events);
+
+/* Handles what arming found. Returns how many completions that was. */
+unsigned efa_iface_take_stash(efa_iface_t *iface);
+
+/* Address operations of UCT. */
+ucs_status_t
+efa_iface_get_device_address(uct_iface_h tl_iface, uct_device_addr_t *addr);
+ucs_status_t
+efa_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr);
+int efa_iface_is_reachable(uct_iface_h tl_iface,
+                           const uct_device_addr_t *dev_addr,
+                           const uct_iface_addr_t *iface_addr);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_md.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EFA_REG_COST        16e-6 /* seconds, of pinning and a command */
+#define EFA_REG_COST_BYTE   0.06e-9
+#define EFA_REG_COST_CACHED 50e-9
+#define EFA_WHY_MAX         512 /* bytes of an explanation */
+
+/* Says why there is nothing, once per cause: UCX asks again and again. */
+static void efa_md_report_none(ucx_host_t *host, const char *why)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char            said[EFA_WHY_MAX];
+    int                    again;
+
+    pthread_mutex_lock(&lock);
+    again = strcmp(said, why) == 0;
+    snprintf(said, sizeof(said), "%s", why);
+    pthread_mutex_unlock(&lock);
+    if (!again) {
+        host_report_absent(host, "srd", "no srd: %s", why);
+    }
+}
+
+ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
+                         unsigned *count_p)
+{
+    char (*devices)[EFA_DEVICE_NAME_MAX];
+    const efa_verbs_t *verbs;
+    ucs_status_t       status;
+    unsigned           i, count;
+    char               why[EFA_WHY_MAX];
+
+    *names_p = NULL;
+    *count_p = 0;
+    verbs    = efa_verbs_get(why, sizeof(why));
+    if (verbs == NULL) {
+        efa_md_report_none(host, why);
+        return UCS_OK;
+    }
+
+    status = efa_device_list(verbs, &devices, &count);
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (count == 0) {
+        efa_device_explain_none(why, sizeof(why));
+        efa_md_report_none(host, why);
+        return UCS_OK;
+    }
+
+    *names_p = calloc(count, sizeof(**names_p));
+    if (*names_p == NULL) {
+        free(devices);
+        return UCS_ERR_NO_MEMORY;
+    }
+    for (i = 0; i < count; ++i) {
+        snprintf((*names_p)[i], sizeof(**names_p), "%.*s",
+                 (int)sizeof(**names_p) - 1, devices[i]);
+    }
+    *count_p = count;
+    free(devices);
+    return UCS_OK;
+}
+
+ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
+                         const void *config, ucx_md_t **md_p)
+{
+    efa_md_t    *md;
+    ucs_status_t status;
+
+    md = calloc(1, sizeof(*md));
+    if (md == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    md->super.host = host;
+
+    status = efa_device_open(host, name, &md->device);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    md->pd = md->device->verbs->alloc_pd(md->device->context);
+    if (md->pd == NULL) {
+        host_report_absent(host, "srd",
+                           "%s: no protection domain: %s; close some of the "
+                           "programs that use the device",
+                           name, strerror(errno));
+        status = UCS_ERR_IO_ERROR;
+        goto err_close;
+    }
+
+    md->access = IBV_ACCESS_LOCAL_WRITE;
+    if (md->device->caps & EFA_DEVICE_CAP_RDMA_READ) {
+        md->access |= IBV_ACCESS_REMOTE_READ;
+    }
+    if (md->device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
+        md->access |= IBV_ACCESS_REMOTE_WRITE;
+    }
+    efa_md_cache_open(md, config);
+
+    *md_p = &md->super;
+    return UCS_OK;
+
+err_close:
+    efa_device_close(md->device);
+err_free:
+    free(md);
+    return status;
+}
+
+void efa_md_close(ucx_md_t *super)
+{
+    efa_md_t *md = (efa_md_t*)super;
+
+    efa_md_cache_close(md);
+    md->device->verbs->dealloc_pd(md->pd);
+    efa_device_close(md->device);
+    free(md);
+}
+
+ucs_status_t efa_md_query(ucx_md_t *super, ucx_md_attr_t *attr)
+{
+    efa_md_t *md = (efa_md_t*)super;
+
+    attr->caps             = UCX_MD_CAP_REG | UCX_MD_CAP_NEED_MEMH |
+                             UCX_MD_CAP_NEED_RKEY | UCX_MD_CAP_INVALIDATE;
+    attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    attr->cache_mem_types  = md->has_cache ? 0 : UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    attr->access_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    attr->max_reg          = md->device->max_mr;
+    attr->reg_alignment    = 1;
+    attr->rkey_packed_size = sizeof(uint32_t);
+    attr->reg_cost.c       = md->has_cache ? EFA_REG_COST_CACHED : EFA_REG_COST;
+    attr->reg_cost.m       = md->has_cache ? 0 : EFA_REG_COST_BYTE;
+    memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
+    return UCS_OK;
+}
+
+ucs_status_t efa_md_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
+                                  unsigned *count_p)
+{
+    efa_md_t     *md = (efa_md_t*)super;
+    ucx_device_t *device;
+
+    device = calloc(1, sizeof(*device));
+    if (device == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    snprintf(device->name, sizeof(device->name), "%.*s:%d",
+             (int)sizeof(device->name) - 4, md->device->name, EFA_PORT);
+    device->type       = UCT_DEVICE_TYPE_NET;
+    device->sys_device = ucx_host_sys_device(
+            super->host, (md->device->bdf[0] != '\0') ? md->device->bdf : NULL,
+            md->device->name);
+    *devices_p = device;
+    *count_p   = 1;
+    return UCS_OK;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_MD_H_
+#define EFA_MD_H_
+
+#include "efa_device.h"
+#include "efa_rcache.h"
+
+#include <ucp_hooks/provider.h>
+
+/* Configuration of the memory domain, UCX_EFA_*; efa_config.c has the table. */
+typedef struct efa_md_config {
+    int      reg_cache;        /* ucs_ternary_auto_value_t */
+    unsigned reg_cache_max;    /* regions kept unused and used */
+    size_t   reg_cache_bytes;  /* or UCS_MEMUNITS_INF */
+} efa_md_config_t;
+
+/* A memory domain: one open device and one protection domain. */
+typedef struct efa_md {
+    ucx_md_t       super;
+    efa_device_t  *device;
+    struct ibv_pd *pd;
+    int            access; /* IBV_ACCESS_* of every registration */
+    int            has_cache;
+    efa_rcache_t   cache; /* when has_cache */
+} efa_md_t;
+
+/* What UCX holds for a registration. */
+typedef struct efa_memh {
+    struct ibv_mr       *mr;
+    efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
+    efa_rcache_gone_t    gone;
+    uct_completion_t    *comp; /* of an invalidation */
+} efa_memh_t;
+
+static inline uint32_t efa_memh_lkey(uct_mem_h memh)
+{
+    return ((const efa_memh_t*)memh)->mr->lkey;
+}
+
+/* Entry points of the component; contracts in ucp_hooks/provider.h. */
+ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
+                         unsigned *count_p);
+ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
+                         const void *config, ucx_md_t **md_p);
+void         efa_md_close(ucx_md_t *md);
+ucs_status_t efa_md_query(ucx_md_t *md, ucx_md_attr_t *attr);
+ucs_status_t
+efa_mem_reg(ucx_md_t *md, const ucx_mem_reg_t *reg, uct_mem_h *memh_p);
+ucs_status_t efa_mem_dereg(ucx_md_t *md, uct_mem_h memh, int invalidate,
+                           uct_completion_t *comp);
+ucs_status_t
+efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer);
+ucs_status_t efa_rkey_unpack(ucx_host_t *host, const void *buffer,
+                             uct_rkey_t *rkey_p, void **handle_p);
+ucs_status_t
+efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle);
+
+/* Starts and ends the registration cache of a domain. A cache that cannot be
+ * kept right (no memory events) is not kept. */
+void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config);
+void efa_md_cache_close(efa_md_t *md);
+
+#define EFA_MD_CONFIG_COUNT 3
+extern const ucx_config_field_t efa_md_config_fields[];
+
+/* The devices of this domain that SRD can use (all of ours can). */
+ucs_status_t efa_md_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
+                                  unsigned *count_p);
+
+#endif

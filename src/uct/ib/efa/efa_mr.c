@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration of memory, through the cache where there is one. */
+#include "efa_md.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int efa_mr_reg(void *arg, void *address, size_t length, void **mr_p)
+{
+    efa_md_t          *md    = arg;
+    const efa_verbs_t *verbs = md->device->verbs;
+    struct ibv_mr     *mr;
+
+    mr = verbs->reg_mr(md->pd, address, length, md->access);
+    if (mr == NULL) {
+        /* A read-only mapping cannot be pinned for writing, but can be sent */
+        mr = verbs->reg_mr(md->pd, address, length,
+                           md->access & IBV_ACCESS_REMOTE_READ);
+    }
+    *mr_p = mr;
+    return (mr != NULL) ? 0 : ((errno != 0) ? errno : EIO);
+}
+
+static void efa_mr_dereg(void *arg, void *mr)
+{
+    efa_md_t *md = arg;
+
+    if (md->device->verbs->dereg_mr(mr) != 0) {
+        host_error(md->super.host, "%s: a memory region cannot be "
+                   "deregistered: %s", md->device->name, strerror(errno));
+    }
+}
+
+static const efa_rcache_ops_t efa_mr_cache_ops = {efa_mr_reg, efa_mr_dereg};
+
+static void efa_md_unmapped(void *address, size_t length, void *arg)
+{
+    efa_md_t *md = arg;
+
+    efa_rcache_unmapped(&md->cache, (uintptr_t)address,
+                        (uintptr_t)address + length);
+}
+
+void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config)
+{
+    ucs_status_t status;
+
+    md->has_cache = 0;
+    /* From 1.16 UCP's own cache serves all protocols */
+    if ((config->reg_cache == UCS_NO) ||
+        ((config->reg_cache == UCS_TRY) && (md->super.host->minor > 15))) {
+        return;
+    }
+
+    efa_rcache_init(&md->cache, &efa_mr_cache_ops, md, config->reg_cache_max,
+                    config->reg_cache_bytes);
+    status = ucx_host_watch_unmap(md->super.host, efa_md_unmapped, md);
+    if (status != UCS_OK) {
+        efa_rcache_cleanup(&md->cache);
+        host_log(md->super.host,
+                 (config->reg_cache == UCS_YES) ? UCS_LOG_LEVEL_WARN :
+                                                  UCS_LOG_LEVEL_DEBUG,
+                 "%s: no registration cache, since UCX cannot tell when memory "
+                 "is unmapped (UCX_MEM_EVENTS=n?): large transfers will be "
+                 "slow",
+                 md->device->name);
+        return;
+    }
+    md->has_cache = 1;
+}
+
+void efa_md_cache_close(efa_md_t *md)
+{
+    if (md->has_cache) {
+        ucx_host_unwatch_unmap(md->super.host, efa_md_unmapped, md);
+        efa_rcache_cleanup(&md->cache);
+        md->has_cache = 0;
+    }
+}
+
+static ucs_status_t efa_mr_status(int err)
+{
+    switch (err) {
+    case ENOMEM:
+        return UCS_ERR_NO_MEMORY;
+    case EINVAL:
+    case EFAULT:
+        return UCS_ERR_INVALID_ADDR;
+    case EOPNOTSUPP:
+        return UCS_ERR_UNSUPPORTED;
+    default:
+        return UCS_ERR_IO_ERROR;
+    }
+}
+
+static void
+efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
+{
+    char limit[64];
+
+    if (err == ENOMEM) {
+        host_log(md->super.host, host_reg_level(reg->flags),
+                 "%s: cannot register %zu bytes at %p: out of locked memory "
+                 "(the limit is %s; raise it with 'ulimit -l unlimited' or "
+                 "memlock in limits.conf) or of memory regions",
+                 md->device->name, reg->length, reg->address,
+                 efa_memlock_text(limit, sizeof(limit)));
+    } else {
+        host_log(md->super.host, host_reg_level(reg->flags),
+                 "%s: cannot register %zu bytes at %p: %s", md->device->name,
+                 reg->length, reg->address, strerror(err));
+    }
+}
+
+ucs_status_t
+efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
+{
+    efa_md_t   *md = (efa_md_t*)super;
+    efa_memh_t *memh;
+    void       *mr;
+    int         err;
+
+    if (reg->length == 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    memh = calloc(1, sizeof(*memh));
+    if (memh == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    if (md->has_cache) {
+        err = efa_rcache_get(&md->cache, reg->address, reg->length,
+                             &memh->region);
+        mr  = (err == 0) ? memh->region->mr : NULL;
+    } else {
+        err = efa_mr_reg(md, reg->address, reg->length, &mr);
+    }
+    if (err != 0) {
+        efa_mr_report(md, reg, err);
+        free(memh);
+        return efa_mr_status(err);
+    }
+
+    memh->mr = mr;
+    *memh_p  = memh;
+    return UCS_OK;
+}
+
+static void efa_memh_gone(efa_rcache_gone_t *gone)
+{
+    efa_memh_t *memh = (efa_memh_t*)((char*)gone - offsetof(efa_memh_t, gone));
+    uct_completion_t *comp = memh->comp;
+
+    free(memh);
+    ucx_completion_done(comp, UCS_OK);
+}
+
+ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
+                           uct_completion_t *comp)
+{
+    efa_md_t   *md   = (efa_md_t*)super;
+    efa_memh_t *memh = handle;
+
+    if (memh->region == NULL) {
+        efa_mr_dereg(md, memh->mr);
+    } else if (invalidate) {
+        memh->comp      = comp;
+        memh->gone.func = efa_memh_gone;
+        efa_rcache_invalidate(&md->cache, memh->region, &memh->gone);
+        return UCS_OK;
+    } else {
+        efa_rcache_put(&md->cache, memh->region);
+    }
+
+    free(memh);
+    if (invalidate) {
+        ucx_completion_done(comp, UCS_OK);
+    }
+    return UCS_OK;
+}
+
+ucs_status_t
+efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer)
+{
+    uint32_t rkey = ((const efa_memh_t*)memh)->mr->rkey;
+
+    (void)md;
+    (void)invalidate; /* every key of ours ends with its registration */
+    memcpy(buffer, &rkey, sizeof(rkey));
+    return UCS_OK;
+}
+
+ucs_status_t efa_rkey_unpack(ucx_host_t *host, const void *buffer,
+                             uct_rkey_t *rkey_p, void **handle_p)
+{
+    uint32_t rkey;
+
+    (void)host;
+    memcpy(&rkey, buffer, sizeof(rkey));
+    *rkey_p   = rkey;
+    *handle_p = NULL;
+    return UCS_OK;
+}
+
+ucs_status_t efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle)
+{
+    (void)host;
+    (void)rkey;
+    (void)handle;
+    return UCS_OK;
+}

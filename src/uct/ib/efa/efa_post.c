@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RDMA work requests: only the ibv_wr_ calls can post them (EFA-FACTS). */
+#include "efa_ep.h"
+
+int efa_post_read(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
+                  uint64_t remote_addr, uint32_t rkey)
+{
+    struct ibv_qp_ex *qpx = iface->qp.qpx;
+    int               err;
+
+    ibv_wr_start(qpx);
+    qpx->wr_id    = (uintptr_t)op;
+    qpx->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_rdma_read(qpx, rkey, remote_addr);
+    ibv_wr_set_sge_list(qpx, op->num_sge, op->sge);
+    ibv_wr_set_ud_addr(qpx, ep->ibah, ep->qpn, ep->qkey);
+    err = ibv_wr_complete(qpx);
+    if (err == 0) {
+        ++iface->in_flight;
+    }
+    return err;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_qp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
+{
+    char limit[64];
+
+    if (err == ENOMEM) {
+        host_error(qp->md->super.host,
+                   "%s: no %s: the device has none left, or locked memory is "
+                   "out (the limit is %s): close other programs on the device, "
+                   "or raise it with 'ulimit -l unlimited'",
+                   qp->md->device->name, what,
+                   efa_memlock_text(limit, sizeof(limit)));
+        return UCS_ERR_NO_MEMORY;
+    }
+    host_error(qp->md->super.host, "%s: no %s: %s", qp->md->device->name, what,
+               strerror(err));
+    return UCS_ERR_IO_ERROR;
+}
+
+/* Completion queues with events, or without where the device has none (older
+ * EFA devices refuse a channel) or none were asked for. */
+static ucs_status_t
+efa_qp_create_cqs(efa_qp_t *qp, const efa_qp_params_t *params)
+{
+    const efa_verbs_t  *verbs   = qp->md->device->verbs;
+    struct ibv_context *context = qp->md->device->context;
+
+    if (params->events) {
+        qp->channel = verbs->create_comp_channel(context);
+    }
+    if ((qp->channel != NULL) &&
+        (fcntl(qp->channel->fd, F_SETFL, O_NONBLOCK) == 0)) {
+        qp->tx_cq = verbs->create_cq(context, params->tx_depth, NULL,
+                                     qp->channel, 0);
+        qp->rx_cq = verbs->create_cq(context, params->rx_depth, NULL,
+                                     qp->channel, 0);
+        if ((qp->tx_cq != NULL) && (qp->rx_cq != NULL)) {
+            return UCS_OK;
+        }
+        efa_qp_close(qp);
+    }
+
+    errno     = 0;
+    qp->tx_cq = verbs->create_cq(context, params->tx_depth, NULL, NULL, 0);
+    if (qp->tx_cq != NULL) {
+        qp->rx_cq = verbs->create_cq(context, params->rx_depth, NULL, NULL, 0);
+    }
+    return (qp->rx_cq != NULL) ? UCS_OK :
+                                 efa_qp_report(qp, "completion queue", errno);
+}
+
+static ucs_status_t
+efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
+{
+    const efa_device_t        *device = qp->md->device;
+    struct ibv_qp_init_attr_ex attr;
+    struct efadv_qp_init_attr  efa_attr;
+
+    memset(&attr, 0, sizeof(attr));
+    memset(&efa_attr, 0, sizeof(efa_attr));
+    attr.qp_type             = IBV_QPT_DRIVER;
+    attr.send_cq             = qp->tx_cq;
+    attr.recv_cq             = qp->rx_cq;
+    attr.pd                  = qp->md->pd;
+    attr.cap.max_send_wr     = params->tx_depth;
+    attr.cap.max_recv_wr     = params->rx_depth;
+    attr.cap.max_send_sge    = (device->max_sq_sge < 2) ? 1 : 2;
+    attr.cap.max_recv_sge    = 1;
+    attr.cap.max_inline_data = device->inline_size;
+    attr.sq_sig_all          = 1; /* the device signals every request */
+    attr.comp_mask      = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
+    if (device->caps & EFA_DEVICE_CAP_RDMA_READ) {
+        attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ;
+    }
+    if (device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
+        attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE;
+    }
+    efa_attr.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+
+    errno  = 0;
+    qp->qp = device->verbs->efa_create_qp_ex(device->context, &attr, &efa_attr,
+                                             sizeof(efa_attr));
+    if (qp->qp == NULL) {
+        return efa_qp_report(qp, "SRD queue pair", errno);
+    }
+    qp->qpx = device->verbs->qp_to_qp_ex(qp->qp);
+    return UCS_OK;
+}
+
+static ucs_status_t
+efa_qp_activate(efa_qp_t *qp, const efa_qp_params_t *params)
+{
+    const efa_device_t *device = qp->md->device;
+    struct ibv_qp_attr  attr;
+    int                 mask, err;
+
+    memset(&attr, 0, sizeof(attr));
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = EFA_PORT;
+    attr.qkey     = params->qkey;
+    err           = device->verbs->modify_qp(qp->qp, &attr,
+                                             IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                                     IBV_QP_PORT | IBV_QP_QKEY);
+    if (err == 0) {
+        attr.qp_state = IBV_QPS_RTR;
+        err           = device->verbs->modify_qp(qp->qp, &attr, IBV_QP_STATE);
+    }
+    if (err == 0) {
+        attr.qp_state = IBV_QPS_RTS;
+        mask          = IBV_QP_STATE | IBV_QP_SQ_PSN;
+        if (device->caps & EFA_DEVICE_CAP_RNR_RETRY) {
+            attr.rnr_retry = params->rnr_retry;
+            mask          |= IBV_QP_RNR_RETRY;
+        }
+        err = device->verbs->modify_qp(qp->qp, &attr, mask);
+    }
+    return (err == 0) ? UCS_OK :
+                        efa_qp_report(qp, "queue pair ready to send", err);
+}
+
+ucs_status_t
+efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params)
+{
+    ucs_status_t status;
+
+    memset(qp, 0, sizeof(*qp));
+    qp->md = md;
+    status = efa_qp_create_cqs(qp, params);
+    if (status == UCS_OK) {
+        status = efa_qp_create(qp, params);
+    }
+    if (status == UCS_OK) {
+        status = efa_qp_activate(qp, params);
+    }
+    if (status != UCS_OK) {
+        efa_qp_close(qp);
+    }
+    return status;
+}
+
+void efa_qp_stop(efa_qp_t *qp)
+{
+    if (qp->qp != NULL) {
+        qp->md->device->verbs->destroy_qp(qp->qp);
+        qp->qp  = NULL;
+        qp->qpx = NULL;
+    }
+}
+
+void efa_qp_close(efa_qp_t *qp)
+{
+    const efa_verbs_t *verbs = qp->md->device->verbs;
+
+    efa_qp_stop(qp);
+    if (qp->tx_cq != NULL) {
+        verbs->destroy_cq(qp->tx_cq);
+        qp->tx_cq = NULL;
+    }
+    if (qp->rx_cq != NULL) {
+        verbs->destroy_cq(qp->rx_cq);
+        qp->rx_cq = NULL;
+    }
+    if (qp->channel != NULL) {
+        verbs->destroy_comp_channel(qp->channel);
+        qp->channel = NULL;
+    }
+}

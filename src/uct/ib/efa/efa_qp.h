@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_QP_H_
+#define EFA_QP_H_
+
+#include "efa_md.h"
+
+/* What a queue pair of ours is made with. */
+typedef struct efa_qp_params {
+    unsigned tx_depth, rx_depth; /* work requests */
+    uint32_t qkey;               /* below 0x80000000, not 0 */
+    unsigned rnr_retry;          /* 0..6; 7 is without end */
+    int      events;             /* try completion events */
+} efa_qp_params_t;
+
+/* An SRD queue pair, ready to send, with a completion queue per direction. */
+typedef struct efa_qp {
+    efa_md_t                *md;
+    struct ibv_qp           *qp;
+    struct ibv_qp_ex        *qpx; /* for RDMA */
+    struct ibv_cq           *tx_cq, *rx_cq;
+    struct ibv_comp_channel *channel; /* NULL: no completion events */
+} efa_qp_t;
+
+/*
+ * Creates everything or nothing; a failure is logged with cause and remedy.
+ * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
+ */
+ucs_status_t
+efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params);
+
+/* Destroys the queue pair: from then on the device touches no memory for it.
+ * Completion queues stay for reading. Idempotent. */
+void efa_qp_stop(efa_qp_t *qp);
+
+void efa_qp_close(efa_qp_t *qp);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_rxq.h"
+
+#include <string.h>
+
+#define EFA_RXQ_CHUNK 64 /* buffers that are added at a time */
+
+static void efa_rxbuf_release(uct_recv_desc_t *self, void *desc)
+{
+    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)((char*)self -
+                                        offsetof(efa_rxbuf_t, desc));
+
+    (void)desc;
+    efa_rxq_put(rxbuf->rxq, rxbuf);
+}
+
+/* Bytes before the packet: bookkeeping, UCT's word, headroom. */
+static size_t efa_rxq_room(const efa_rxq_t *rxq)
+{
+    return (sizeof(efa_rxbuf_t) + sizeof(void*) + rxq->headroom + 15) &
+           ~(size_t)15;
+}
+
+static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
+{
+    unsigned     count = EFA_RXQ_CHUNK;
+    efa_rxbuf_t *rxbuf;
+    ucs_status_t status;
+    unsigned     i;
+
+    if (count > rxq->max - rxq->total) {
+        count = rxq->max - rxq->total;
+    }
+    if (count == 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    status = efa_chunk_add(rxq->md, &rxq->chunks, count * rxq->stride);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    for (i = 0; i < count; ++i) {
+        rxbuf = (efa_rxbuf_t*)((char*)rxq->chunks->memory + (i * rxq->stride));
+        rxbuf->desc.cb = efa_rxbuf_release;
+        rxbuf->rxq     = rxq;
+        rxbuf->packet  = (uint8_t*)rxbuf + efa_rxq_room(rxq);
+        rxbuf->lkey    = rxq->chunks->mr->lkey;
+        efa_rxq_put(rxq, rxbuf);
+    }
+    rxq->total += count;
+    return UCS_OK;
+}
+
+ucs_status_t efa_rxq_init(efa_rxq_t *rxq, efa_md_t *md, unsigned target,
+                          unsigned max, size_t packet_size, size_t headroom)
+{
+    memset(rxq, 0, sizeof(*rxq));
+    rxq->md          = md;
+    rxq->target      = target;
+    rxq->max         = max;
+    rxq->packet_size = packet_size;
+    rxq->headroom    = headroom;
+    rxq->floor       = target / 2;
+    rxq->stride      = (efa_rxq_room(rxq) + packet_size + 63) & ~(size_t)63;
+
+    while (rxq->total < target) {
+        if (efa_rxq_add_chunk(rxq) != UCS_OK) {
+            efa_chunk_list_free(md, &rxq->chunks);
+            return UCS_ERR_NO_MEMORY;
+        }
+    }
+    return UCS_OK;
+}
+
+void efa_rxq_cleanup(efa_rxq_t *rxq)
+{
+    efa_chunk_list_free(rxq->md, &rxq->chunks);
+}
+
+ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp)
+{
+    rxq->qp = qp;
+    return efa_rxq_fill(rxq);
+}
+
+/* Posts `count` free buffers with one call. Those the device did not take go
+ * back to the free list. */
+static ucs_status_t efa_rxq_post(efa_rxq_t *rxq, unsigned count)
+{
+    struct ibv_recv_wr wrs[EFA_RXQ_BATCH], *bad = NULL;
+    struct ibv_sge     sges[EFA_RXQ_BATCH];
+    efa_rxbuf_t       *rxbuf;
+    unsigned           i;
+
+    for (i = 0; i < count; ++i) {
+        rxbuf           = rxq->free;
+        rxq->free       = rxbuf->next;
+        sges[i].addr    = (uintptr_t)rxbuf->packet;
+        sges[i].length  = rxq->packet_size;
+        sges[i].lkey    = rxbuf->lkey;
+        wrs[i].wr_id    = (uintptr_t)rxbuf;
+        wrs[i].sg_list  = &sges[i];
+        wrs[i].num_sge  = 1;
+        wrs[i].next     = (i + 1 < count) ? &wrs[i + 1] : NULL;
+    }
+    rxq->free_count -= count;
+    rxq->posted     += count;
+    if (rxq->qp->context->ops.post_recv(rxq->qp, wrs, &bad) == 0) {
+        return UCS_OK;
+    }
+
+    for (i = (bad == NULL) ? 0 : bad - wrs; i < count; ++i) {
+        efa_rxq_put(rxq, (efa_rxbuf_t*)(uintptr_t)wrs[i].wr_id);
+        --rxq->posted;
+    }
+    return UCS_ERR_IO_ERROR;
+}
+
+ucs_status_t efa_rxq_fill(efa_rxq_t *rxq)
+{
+    unsigned     missing, count;
+    ucs_status_t status;
+
+    while ((rxq->posted + rxq->held < rxq->target) ||
+           (rxq->posted < rxq->floor)) {
+        if ((rxq->free == NULL) && (efa_rxq_add_chunk(rxq) != UCS_OK)) {
+            return UCS_OK; /* UCP's or the core's buffers will come back */
+        }
+        missing = (rxq->posted + rxq->held < rxq->target) ?
+                          rxq->target - rxq->posted - rxq->held :
+                          rxq->floor - rxq->posted;
+        count   = (missing < EFA_RXQ_BATCH) ? missing : EFA_RXQ_BATCH;
+        count   = (count < rxq->free_count) ? count : rxq->free_count;
+        status  = efa_rxq_post(rxq, count);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    return UCS_OK;
+}
+
+int efa_rxq_grow(efa_rxq_t *rxq)
+{
+    unsigned target = rxq->target * 2;
+
+    if (target > rxq->max / 2) {
+        target = rxq->max / 2;
+    }
+    if (target <= rxq->target) {
+        return 0;
+    }
+    rxq->target = target;
+    rxq->floor  = target / 2;
+    return 1;
+}
+
+efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
+{
+    size_t       room = efa_rxq_room(rxq);
+    efa_rxbuf_t *copy = malloc(room + rxbuf->length);
+
+    if (copy == NULL) {
+        return rxbuf;
+    }
+    copy->desc     = rxbuf->desc;
+    copy->rxq      = rxq;
+    copy->packet   = (uint8_t*)copy + room;
+    copy->length   = rxbuf->length;
+    copy->detached = 1;
+    memcpy(copy->packet, rxbuf->packet, rxbuf->length);
+    efa_rxq_put(rxq, rxbuf);
+    return copy;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_RXQ_H_
+#define EFA_RXQ_H_
+
+#include "efa_chunk.h"
+
+#include <stdlib.h>
+
+/*
+ * Receive queue: buffers that are posted, held by the protocol core (early
+ * packets), kept by UCP (descriptors of unexpected messages), or free.
+ *
+ * posted + held stays at `target`, whatever UCP keeps: what UCP takes is
+ * replaced from the free list, which grows in chunks up to `max` buffers. Close
+ * to that cap efa_rxq_may_keep says no, UCP copies, and the buffer is back at
+ * once. Nor may early packets use the queue up, since what they wait for has to
+ * get in: posted stays at `floor`, and where no buffer is left for that, early
+ * packets are copied out (efa_rxq_detach). So the queue never runs empty because
+ * somebody does not consume or something is late (DESIGN.md decision 4).
+ */
+
+#define EFA_RXQ_BATCH 16 /* receives posted with one doorbell */
+
+typedef struct efa_rxq efa_rxq_t;
+
+/* Bookkeeping of a buffer; headroom and packet lie behind it. */
+typedef struct efa_rxbuf {
+    uct_recv_desc_t   desc; /* what UCP calls to release a kept buffer */
+    efa_rxq_t        *rxq;
+    struct efa_rxbuf *next; /* while free */
+    uint8_t          *packet;
+    uint32_t          length; /* of the packet received */
+    uint32_t          lkey;
+    uint8_t           detached; /* a copy from malloc: never posted */
+} efa_rxbuf_t;
+
+struct efa_rxq {
+    efa_md_t      *md;
+    struct ibv_qp *qp;
+    efa_rxbuf_t   *free;
+    unsigned       free_count;
+    unsigned       total;   /* buffers there are */
+    unsigned       posted;  /* the device has */
+    unsigned       held;    /* the protocol core has */
+    unsigned       target;  /* for posted + held */
+    unsigned       floor;   /* for posted */
+    unsigned       max;     /* for total */
+    size_t         packet_size, headroom, stride;
+    efa_chunk_t   *chunks;
+};
+
+/*
+ * No buffer is posted before efa_rxq_attach. `packet_size`: longest packet,
+ * `headroom`: bytes UCP wants before the payload.
+ * UCS_OK, UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t efa_rxq_init(efa_rxq_t *rxq, efa_md_t *md, unsigned target,
+                          unsigned max, size_t packet_size, size_t headroom);
+
+/* Call it when the queue pair is gone and UCP has released all it kept. */
+void efa_rxq_cleanup(efa_rxq_t *rxq);
+
+/* Names the queue pair and fills it. UCS_OK, UCS_ERR_IO_ERROR. */
+ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp);
+
+/*
+ * Posts free buffers until posted + held is target. What cannot be posted now
+ * stays free and is tried at the next call.
+ * UCS_OK; UCS_ERR_IO_ERROR: the device refuses.
+ */
+ucs_status_t efa_rxq_fill(efa_rxq_t *rxq);
+
+/* More receives, in steps: doubles target up to half of max.
+ * Returns 1 if it grew. */
+int efa_rxq_grow(efa_rxq_t *rxq);
+
+/* Whether UCP may keep a buffer: a replacement is or can be made. */
+static inline int efa_rxq_may_keep(const efa_rxq_t *rxq)
+{
+    return (rxq->free_count > EFA_RXQ_BATCH) ||
+           (rxq->total + EFA_RXQ_BATCH < rxq->max);
+}
+
+/* A received buffer is nobody's any more. */
+static inline void efa_rxq_put(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
+{
+    if (__builtin_expect(rxbuf->detached, 0)) {
+        free(rxbuf);
+        return;
+    }
+    rxbuf->next = rxq->free;
+    rxq->free   = rxbuf;
+    ++rxq->free_count;
+}
+
+/* The protocol core keeps a buffer, and gives it back. */
+static inline void efa_rxq_hold(efa_rxq_t *rxq, const efa_rxbuf_t *rxbuf)
+{
+    rxq->held += !rxbuf->detached;
+}
+
+static inline void efa_rxq_unhold(efa_rxq_t *rxq, const efa_rxbuf_t *rxbuf)
+{
+    rxq->held -= !rxbuf->detached;
+}
+
+/* Whether a batch is worth a doorbell. */
+static inline int efa_rxq_is_low(const efa_rxq_t *rxq)
+{
+    return (rxq->posted + rxq->held + EFA_RXQ_BATCH <= rxq->target) ||
+           (rxq->posted + EFA_RXQ_BATCH <= rxq->floor);
+}
+
+/* Whether a received packet has to leave its buffer in case it is early. */
+static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
+{
+    return (rxq->posted < rxq->floor / 2) && (rxq->free == NULL) &&
+           (rxq->total >= rxq->max);
+}
+
+/* Copies a received packet out and frees its buffer. Returns the copy, or
+ * `rxbuf` itself when out of memory. */
+efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf);
+
+/* Readies the word that UCT wants 8 bytes before the descriptor; `data` is the
+ * payload. It overwrites bytes of the packet's header: call it last. */
+static inline void efa_rxbuf_make_desc(efa_rxbuf_t *rxbuf, void *data)
+{
+    uct_recv_desc((char*)data - rxbuf->rxq->headroom) = &rxbuf->desc;
+}
+
+#endif

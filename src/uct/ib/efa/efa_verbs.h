@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_VERBS_H_
+#define EFA_VERBS_H_
+
+#include <stddef.h>
+#include <infiniband/verbs.h>
+#include <infiniband/efadv.h>
+
+/*
+ * libibverbs and libefa, opened at run time.
+ *
+ * The module names neither library as needed: where one is missing, UCX must
+ * still load us and the user must read which package to install, instead of
+ * a loader error. Every call into verbs goes through this table or through
+ * the function pointers of an ibv_context (posting, polling).
+ */
+
+#define EFA_VERBS_TABLE(X)                                                     \
+    X(get_device_list, ibv_get_device_list)                                    \
+    X(free_device_list, ibv_free_device_list)                                  \
+    X(get_device_name, ibv_get_device_name)                                    \
+    X(open_device, ibv_open_device)                                            \
+    X(close_device, ibv_close_device)                                          \
+    X(query_device, ibv_query_device)                                          \
+    X(query_port, ibv_query_port)                                              \
+    X(query_gid, ibv_query_gid)                                                \
+    X(alloc_pd, ibv_alloc_pd)                                                  \
+    X(dealloc_pd, ibv_dealloc_pd)                                              \
+    X(reg_mr, ibv_reg_mr)                                                      \
+    X(dereg_mr, ibv_dereg_mr)                                                  \
+    X(create_comp_channel, ibv_create_comp_channel)                            \
+    X(destroy_comp_channel, ibv_destroy_comp_channel)                          \
+    X(create_cq, ibv_create_cq)                                                \
+    X(destroy_cq, ibv_destroy_cq)                                              \
+    X(get_cq_event, ibv_get_cq_event)                                          \
+    X(ack_cq_events, ibv_ack_cq_events)                                        \
+    X(create_ah, ibv_create_ah)                                                \
+    X(destroy_ah, ibv_destroy_ah)                                              \
+    X(modify_qp, ibv_modify_qp)                                                \
+    X(qp_to_qp_ex, ibv_qp_to_qp_ex)                                            \
+    X(destroy_qp, ibv_destroy_qp)                                              \
+    X(wc_status_str, ibv_wc_status_str)
+
+#define EFA_EFADV_TABLE(X)                                                     \
+    X(efa_query_device, efadv_query_device)                                    \
+    X(efa_create_qp_ex, efadv_create_qp_ex)                                    \
+    X(efa_query_ah, efadv_query_ah)
+
+typedef struct efa_verbs {
+#define EFA_VERBS_FIELD(_name, _symbol) __typeof__(&_symbol) _name;
+    EFA_VERBS_TABLE(EFA_VERBS_FIELD)
+    EFA_EFADV_TABLE(EFA_VERBS_FIELD)
+#undef EFA_VERBS_FIELD
+    /* From rdma-core 34; NULL in an older library. */
+    struct ibv_mr *(*reg_dmabuf_mr)(struct ibv_pd *pd, uint64_t offset,
+                                    size_t length, uint64_t iova, int fd,
+                                    int access);
+} efa_verbs_t;
+
+/*
+ * The table, opened at the first call and kept for the life of the process
+ * (a verbs provider cannot be unloaded safely).
+ *
+ * Returns NULL when a library or a symbol is missing; then `why` (of `size`
+ * bytes, at least 1) holds one line with cause and remedy.
+ */
+const efa_verbs_t *efa_verbs_get(char *why, size_t size);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SRD_H_
+#define SRD_H_
+
+#include <uct/ib/efa/efa_ep.h>
+#include <ucp_hooks/provider.h>
+
+/* UCX_SRD_*: srd_config.c has the table. */
+typedef struct srd_iface_config {
+    ucx_iface_config_t super;
+    unsigned           tx_queue_len;
+    unsigned           rx_queue_len;
+    unsigned           rx_buffers_max;
+    unsigned           window;
+    unsigned           rnr_retry;
+    unsigned           max_ah;
+} srd_iface_config_t;
+
+#define SRD_CONFIG_COUNT 6
+extern const ucx_config_field_t srd_config_fields[];
+extern const ucx_transport_t    srd_transport;
+
+/* iface_query of UCT. */
+ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
+
+/* Active messages (srd_am.c) and RDMA (srd_rma.c) of UCT. */
+ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                             const void *payload, unsigned length);
+ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                                 const uct_iov_t *iov, size_t iovcnt);
+ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                        void *arg, unsigned flags);
+ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
+                             unsigned header_length, const uct_iov_t *iov,
+                             size_t iovcnt, unsigned flags,
+                             uct_completion_t *comp);
+ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
+                              void *arg, size_t length, uint64_t remote_addr,
+                              uct_rkey_t rkey, uct_completion_t *comp);
+ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
+                              size_t iovcnt, uint64_t remote_addr,
+                              uct_rkey_t rkey, uct_completion_t *comp);
+
+/* Bytes of payload that fit op->buf behind the longest header; of am_short,
+ * 8 of them are its own header. */
+#define SRD_MAX_SHORT (EFA_OP_BUF - FLOW_LONG_HDR)
+
+#endif

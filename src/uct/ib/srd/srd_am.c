@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Active messages. A message takes an operation and, unless it is short, a
+ * bounce buffer; the protocol core gives it a number. Its bytes stay with the
+ * operation until the device says that it is delivered, since a receiver that
+ * was not ready means sending the same bytes again.
+ *
+ * Nothing is taken before everything is at hand, so a refusal has no effect.
+ */
+#include "srd.h"
+
+#include <string.h>
+
+/* An operation for one message, NULL when it cannot be sent now. */
+static inline efa_op_t *srd_am_start(efa_iface_t *iface, efa_ep_t *ep)
+{
+    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx) ||
+                                 (iface->ops.free == NULL),
+                         0)) {
+        return NULL;
+    }
+    return iface->ops.free; /* taken by srd_am_post */
+}
+
+/* Posts the filled operation; on success it is the device's. */
+static inline ucs_status_t
+srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind,
+            uct_completion_t *comp)
+{
+    int err;
+
+    op->ep       = ep;
+    op->out.kind = kind;
+    op->out.comp = comp;
+    err          = efa_post_send(iface, ep, op);
+    if (__builtin_expect(err != 0, 0)) {
+        return efa_post_failed(ep, err);
+    }
+
+    efa_op_take(&iface->ops);
+    op->flow.tx  = ep->tx;
+    op->flow.psn = flow_tx_commit(ep->tx);
+    efa_out_append(ep, &op->out);
+    ++iface->user_ops;
+    return UCS_OK;
+}
+
+/* The message lies in op->buf. */
+static inline void
+srd_am_set_buf(const efa_iface_t *iface, efa_op_t *op, unsigned length)
+{
+    op->sge[0].addr   = (uintptr_t)op->buf;
+    op->sge[0].length = length;
+    op->sge[0].lkey   = op->lkey;
+    op->num_sge       = 1;
+    op->inlined       = length <= efa_iface_md(iface)->device->inline_size;
+}
+
+ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                             const void *payload, unsigned length)
+{
+    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface = efa_ep_iface(ep);
+    efa_op_t    *op    = srd_am_start(iface, ep);
+    unsigned     offset;
+
+    if (__builtin_expect(op == NULL, 0)) {
+        return efa_ep_blocked(ep);
+    }
+    if (__builtin_expect(length + sizeof(header) > SRD_MAX_SHORT, 0)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
+    memcpy(op->buf + offset, &header, sizeof(header));
+    memcpy(op->buf + offset + sizeof(header), payload, length);
+    srd_am_set_buf(iface, op, offset + sizeof(header) + length);
+    return srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
+}
+
+ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                                 const uct_iov_t *iov, size_t iovcnt)
+{
+    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface = efa_ep_iface(ep);
+    efa_op_t    *op    = srd_am_start(iface, ep);
+    size_t       i, total = 0;
+    unsigned     offset;
+
+    if (__builtin_expect(op == NULL, 0)) {
+        return efa_ep_blocked(ep);
+    }
+    for (i = 0; i < iovcnt; ++i) {
+        total += iov[i].length;
+    }
+    if (total > SRD_MAX_SHORT) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
+    for (i = 0; i < iovcnt; ++i) {
+        if (iov[i].length > 0) {
+            memcpy(op->buf + offset, iov[i].buffer, iov[i].length);
+            offset += iov[i].length;
+        }
+    }
+    srd_am_set_buf(iface, op, offset);
+    return srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
+}
+
+ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                        void *arg, unsigned flags)
+{
+    efa_ep_t     *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t  *iface = efa_ep_iface(ep);
+    efa_op_t     *op    = srd_am_start(iface, ep);
+    efa_bounce_t *bounce;
+    ucs_status_t  status;
+    unsigned      offset;
+    size_t        length;
+
+    (void)flags;
+    if (__builtin_expect((op == NULL) ||
+                                 ((bounce = efa_bounce_get(&iface->ops)) ==
+                                  NULL),
+                         0)) {
+        return efa_ep_blocked(ep);
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, bounce->data);
+    length = pack_cb(bounce->data + offset, arg);
+
+    op->bounce        = bounce;
+    op->sge[0].addr   = (uintptr_t)bounce->data;
+    op->sge[0].length = offset + length;
+    op->sge[0].lkey   = bounce->lkey;
+    op->num_sge       = 1;
+    op->inlined       = 0;
+    status            = srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        op->bounce = NULL;
+        efa_bounce_put(&iface->ops, bounce);
+        return status;
+    }
+    return length;
+}
+
+/* Where the headers of a zcopy message go: op->buf if they fit. */
+static uint8_t *srd_am_zcopy_head(efa_iface_t *iface, efa_op_t *op,
+                                  unsigned header_length)
+{
+    if (header_length <= SRD_MAX_SHORT) {
+        op->sge[0].lkey = op->lkey;
+        return op->buf;
+    }
+    op->bounce = efa_bounce_get(&iface->ops);
+    if (op->bounce == NULL) {
+        return NULL;
+    }
+    op->sge[0].lkey = op->bounce->lkey;
+    return op->bounce->data;
+}
+
+ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
+                             unsigned header_length, const uct_iov_t *iov,
+                             size_t iovcnt, unsigned flags,
+                             uct_completion_t *comp)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    efa_op_t    *op     = srd_am_start(iface, ep);
+    size_t       length = (iovcnt > 0) ? iov->length * iov->count : 0;
+    ucs_status_t status;
+    unsigned     offset;
+    uint8_t     *head;
+
+    (void)flags;
+    if ((iovcnt > 1) || (header_length + length > iface->max_payload)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (__builtin_expect(op == NULL, 0)) {
+        return efa_ep_blocked(ep);
+    }
+    head = srd_am_zcopy_head(iface, op, header_length);
+    if (head == NULL) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, head);
+    memcpy(head + offset, header, header_length);
+    op->sge[0].addr   = (uintptr_t)head;
+    op->sge[0].length = offset + header_length;
+    op->num_sge       = 1;
+    op->inlined       = 0;
+    if (length > 0) {
+        op->sge[1].addr   = (uintptr_t)iov->buffer;
+        op->sge[1].length = length;
+        op->sge[1].lkey   = efa_memh_lkey(iov->memh);
+        op->num_sge       = 2;
+    }
+
+    status = srd_am_post(iface, ep, op, EFA_OUT_AM_ZCOPY, comp);
+    if (status == UCS_OK) {
+        return UCS_INPROGRESS;
+    }
+    if (op->bounce != NULL) {
+        efa_bounce_put(&iface->ops, op->bounce);
+        op->bounce = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "srd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void srd_iface_close(uct_iface_h tl_iface)
+{
+    efa_iface_t *iface = (efa_iface_t*)tl_iface;
+
+    ucx_iface_progress_disable(tl_iface,
+                               UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+    efa_iface_close(iface);
+    ucx_iface_cleanup(&iface->super);
+    free(iface);
+}
+
+static const uct_iface_ops_t srd_iface_ops = {
+    .ep_am_short              = srd_ep_am_short,
+    .ep_am_short_iov          = srd_ep_am_short_iov,
+    .ep_am_bcopy              = srd_ep_am_bcopy,
+    .ep_am_zcopy              = srd_ep_am_zcopy,
+    .ep_get_bcopy             = srd_ep_get_bcopy,
+    .ep_get_zcopy             = srd_ep_get_zcopy,
+    .ep_pending_add           = efa_ep_pending_add,
+    .ep_pending_purge         = efa_ep_pending_purge,
+    .ep_flush                 = efa_ep_flush,
+    .ep_fence                 = efa_ep_fence,
+    .ep_check                 = efa_ep_check,
+    .ep_create                = efa_ep_create,
+    .ep_destroy               = efa_ep_destroy,
+    .iface_flush              = efa_iface_flush,
+    .iface_fence              = efa_iface_fence,
+    .iface_progress_enable    = ucx_iface_progress_enable,
+    .iface_progress_disable   = ucx_iface_progress_disable,
+    .iface_progress           = efa_iface_progress,
+    .iface_event_fd_get       = efa_iface_event_fd,
+    .iface_event_arm          = efa_iface_event_arm,
+    .iface_close              = srd_iface_close,
+    .iface_query              = srd_iface_query,
+    .iface_get_device_address = efa_iface_get_device_address,
+    .iface_get_address        = efa_iface_get_address,
+    .iface_is_reachable       = (uct_iface_is_reachable_func_t)
+            efa_iface_is_reachable,
+};
+
+static const ucx_iface_vops_t srd_iface_vops = {
+    .is_reachable    = efa_iface_is_reachable,
+    .ep_is_connected = efa_ep_is_connected,
+    .ep_invalidate   = efa_ep_invalidate,
+};
+
+/* The table's ranges are UCX's to check; what hangs together and what the
+ * device allows is ours. */
+static void srd_config_resolve(const srd_iface_config_t *config, efa_md_t *md,
+                               efa_iface_config_t *out)
+{
+    out->tx_depth   = config->tx_queue_len;
+    out->rx_initial = config->rx_queue_len;
+    out->rx_max     = config->rx_buffers_max;
+    out->window     = config->window;
+    out->rnr_retry  = config->rnr_retry;
+    out->max_ah     = config->max_ah;
+    if (out->tx_depth + 64 > md->device->max_sq_wr) {
+        out->tx_depth = md->device->max_sq_wr - 64;
+    }
+    if (out->rx_max > md->device->max_rq_wr) {
+        out->rx_max = md->device->max_rq_wr;
+    }
+    if (out->rx_initial > out->rx_max / 2) {
+        out->rx_initial = out->rx_max / 2;
+    }
+    if (out->max_ah > md->device->max_ah) {
+        out->max_ah = md->device->max_ah;
+    }
+}
+
+static ucs_status_t
+srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
+               const uct_iface_params_t *params, const void *config,
+               uct_iface_h *iface_p)
+{
+    efa_md_t          *md       = (efa_md_t*)super_md;
+    size_t             headroom = 0;
+    efa_iface_config_t efa_config;
+    efa_iface_t       *iface;
+    ucs_status_t       status;
+
+    if (params->field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) {
+        headroom = params->rx_headroom;
+    }
+    if (posix_memalign((void**)&iface, 64, sizeof(*iface)) != 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    memset(iface, 0, sizeof(*iface));
+
+    status = ucx_iface_init(super_md->host, &iface->super, &srd_iface_ops,
+                            &srd_iface_vops, (uct_md_h)md, worker, params,
+                            config);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+    srd_config_resolve(config, md, &efa_config);
+    status = efa_iface_open(iface, md, &efa_config, headroom);
+    if (status != UCS_OK) {
+        goto err_cleanup;
+    }
+
+    *iface_p = (uct_iface_h)iface;
+    return UCS_OK;
+
+err_cleanup:
+    ucx_iface_cleanup(&iface->super);
+err_free:
+    free(iface);
+    return status;
+}
+
+const ucx_transport_t srd_transport = {
+    .name   = "srd",
+    .config =
+        {
+            .title  = "srd transport",
+            .prefix = "SRD_",
+            .fields = srd_config_fields,
+            .count  = SRD_CONFIG_COUNT,
+            .size   = sizeof(srd_iface_config_t),
+        },
+    .query_devices = efa_md_query_devices,
+    .iface_open    = srd_iface_open,
+};

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Put, get and atomics on a region that each side opens to the other. */
+#include "bytes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RMA_REGION (64u << 20)
+#define RMA_POISON 0x3c
+
+static struct {
+    uint8_t    *region; /* ours */
+    ucp_mem_h  memh;
+    ucp_rkey_h rkey;    /* of the peer's */
+    uint64_t   remote;
+} rma;
+
+static int rma_swap_keys(bytes_t *bt)
+{
+    uint64_t addr = (uintptr_t)rma.region;
+    void *rkey, *theirs, *theirs_addr;
+    size_t len, theirs_len;
+    ucs_status_t status;
+    int ret;
+
+    status = ucp_rkey_pack(bt->node.ctx, rma.memh, &rkey, &len);
+    if (status != UCS_OK) {
+        return bytes_fail(bt, 0, 0, "ucp_rkey_pack: %s",
+                          ucs_status_string(status));
+    }
+    ret = node_swap(&bt->node, rkey, len, &theirs, &theirs_len);
+    ucp_rkey_buffer_release(rkey);
+    if (ret || node_swap(&bt->node, &addr, sizeof(addr), &theirs_addr, &len)) {
+        return -1;
+    }
+    memcpy(&rma.remote, theirs_addr, sizeof(rma.remote));
+    free(theirs_addr);
+    status = ucp_ep_rkey_unpack(bt->node.ep, theirs, &rma.rkey);
+    free(theirs);
+    if (status != UCS_OK) {
+        return bytes_fail(bt, 0, 0, "ucp_ep_rkey_unpack: %s",
+                          ucs_status_string(status));
+    }
+    return 0;
+}
+
+static int rma_open(bytes_t *bt)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .length     = RMA_REGION
+    };
+    ucs_status_t status;
+
+    rma.region     = malloc(RMA_REGION);
+    params.address = rma.region;
+    memset(rma.region, RMA_POISON, RMA_REGION);
+    status = ucp_mem_map(bt->node.ctx, &params, &rma.memh);
+    if (status != UCS_OK) {
+        return bytes_fail(bt, 0, RMA_REGION, "ucp_mem_map: %s",
+                          ucs_status_string(status));
+    }
+    return rma_swap_keys(bt);
+}
+
+static int rma_close(bytes_t *bt)
+{
+    ucs_status_t status;
+
+    ucp_rkey_destroy(rma.rkey);
+    if (node_barrier(&bt->node)) {
+        return -1;
+    }
+    status = ucp_mem_unmap(bt->node.ctx, rma.memh);
+    free(rma.region);
+    if (status != UCS_OK) {
+        return bytes_fail(bt, 0, 0, "ucp_mem_unmap: %s",
+                          ucs_status_string(status));
+    }
+    return 0;
+}
+
+/* Places of a batch's messages in a region: same on both sides, with gaps. */
+static void rma_layout(const batch_t *batch, size_t *at)
+{
+    size_t next = 1;
+    unsigned i;
+
+    for (i = 0; i < batch->count; ++i) {
+        next += 1 + fill_mix(batch->tx[i].index) % 61;
+        at[i] = next;
+        next += batch->tx[i].len;
+    }
+}
+
+/* Flush by endpoint or by worker, by turns. */
+static int rma_flush(bytes_t *bt)
+{
+    op_t op                   = {0};
+    ucp_request_param_t param = op_param_send(&op);
+    ucs_status_t status;
+
+    if (fill_rand(&bt->rand_own) & 1) {
+        status = node_flush(&bt->node);
+    } else {
+        op_started(&op, ucp_ep_flush_nbx(bt->node.ep, &param));
+        status = op_wait(&bt->node, &op);
+    }
+    return (status == UCS_OK) ? 0 :
+           bytes_fail(bt, bt->index, 0, "flush: %s",
+                      ucs_status_string(status));
+}
+
+/* Move what the peer put from the region to the messages; check the gaps. */
+static int rma_collect(bytes_t *bt, batch_t *batch, const size_t *at)
+{
+    size_t pos = 0, end = 0;
+    unsigned i;
+
+    for (i = 0; i <= batch->count; ++i) {
+        end = (i < batch->count) ? at[i] : pos + 64;
+        for (; pos < end; ++pos) {
+            if (rma.region[pos] != RMA_POISON) {
+                return bytes_fail(bt, bt->index, 0, "byte %zu of the region, "
+                                  "outside every put, was overwritten with "
+                                  "0x%02x", pos, rma.region[pos]);
+            }
+        }
+        if (i < batch->count) {
+            memcpy(batch->rx[i].buf, rma.region + at[i], batch->rx[i].len);
+            pos += batch->rx[i].len;
+        }
+    }
+    memset(rma.region, RMA_POISON, pos);
+    return 0;
+}
+
+static int rma_wait_tx(bytes_t *bt, batch_t *batch, const char *what)
+{
+    unsigned i;
+
+    for (i = 0; i < batch->count; ++i) {
+        if (msg_wait(bt, &batch->tx[i], what)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int rma_put_batch(bytes_t *bt, batch_t *batch)
+{
+    size_t at[BYTES_WINDOW_MAX];
+    ucp_request_param_t param;
+    unsigned i;
+    msg_t *msg;
+
+    rma_layout(batch, at);
+    for (i = 0; i < batch->count; ++i) {
+        msg   = &batch->tx[i];
+        param = op_param_send(&msg->op);
+        op_started(&msg->op, ucp_put_nbx(bt->node.ep, msg->buf, msg->len,
+                                         rma.remote + at[i], rma.rkey,
+                                         &param));
+    }
+    if (rma_flush(bt)) {
+        return -1;
+    }
+    /* A flush is done only when all before it is. */
+    for (i = 0; i < batch->count; ++i) {
+        if (!batch->tx[i].op.done) {
+            return bytes_fail(bt, batch->tx[i].index, batch->tx[i].len,
+                              "put not done after the flush");
+        }
+    }
+    if (rma_wait_tx(bt, batch, "put") || node_barrier(&bt->node) ||
+        rma_collect(bt, batch, at)) {
+        return -1;
+    }
+    return node_barrier(&bt->node);
+}
+
+static int rma_get_batch(bytes_t *bt, batch_t *batch)
+{
+    size_t at[BYTES_WINDOW_MAX];
+    ucp_request_param_t param;
+    unsigned i;
+    msg_t *msg;
+
+    rma_layout(batch, at);
+    for (i = 0; i < batch->count; ++i) {
+        memcpy(rma.region + at[i], batch->tx[i].buf, batch->tx[i].len);
+    }
+    if (node_barrier(&bt->node)) {
+        return -1;
+    }
+    for (i = 0; i < batch->count; ++i) {
+        msg   = &batch->rx[i];
+        param = op_param_send(&msg->op);
+        op_started(&msg->op, ucp_get_nbx(bt->node.ep, msg->buf, msg->len,
+                                         rma.remote + at[i], rma.rkey,
+                                         &param));
+    }
+    /* By completion only, or by a flush: both must be enough. */
+    if ((fill_rand(&bt->rand_own) & 1) && rma_flush(bt)) {
+        return -1;
+    }
+    for (i = 0; i < batch->count; ++i) {
+        if (msg_wait(bt, &batch->rx[i], "get")) {
+            return -1;
+        }
+    }
+    return node_barrier(&bt->node);
+}
+
+static int rma_run(bytes_t *bt, bytes_batch_fn_t fn)
+{
+    return (rma_open(bt) || bytes_sweep(bt, fn) || rma_close(bt)) ? -1 : 0;
+}
+
+static int run_put(bytes_t *bt)
+{
+    return rma_run(bt, rma_put_batch);
+}
+
+static int run_get(bytes_t *bt)
+{
+    return rma_run(bt, rma_get_batch);
+}
+
+/* One fetching atomic of @size bytes; checks the value that came back. */
+static int amo_one(bytes_t *bt, ucp_atomic_op_t code, uint64_t value,
+                   uint64_t *cell, size_t size, size_t at)
+{
+    uint64_t mask             = (size == 8) ? ~0ull : 0xffffffffull;
+    uint64_t reply            = 0x1111111111111111ull;
+    op_t op                   = {0};
+    ucp_request_param_t param = op_param_send(&op);
+    uint64_t before           = *cell & mask;
+
+    /* For a compare-and-swap the reply buffer holds the new value. */
+    if (code == UCP_ATOMIC_OP_CSWAP) {
+        reply = ~value;
+    }
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE |
+                          UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    param.datatype      = ucp_dt_make_contig(size);
+    param.reply_buffer  = &reply;
+    op_started(&op, ucp_atomic_op_nbx(bt->node.ep, code, &value, 1,
+                                      rma.remote + at, rma.rkey, &param));
+    if (op_wait(&bt->node, &op) != UCS_OK) {
+        return bytes_fail(bt, bt->index, size, "atomic %d: %s", code,
+                          ucs_status_string(op.status));
+    }
+    if ((reply & mask) != before) {
+        return bytes_fail(bt, bt->index, size, "atomic %d fetched 0x%llx, "
+                          "expected 0x%llx", code, (unsigned long long)reply,
+                          (unsigned long long)before);
+    }
+    switch (code) {
+    case UCP_ATOMIC_OP_ADD:
+        *cell += value;
+        break;
+    case UCP_ATOMIC_OP_SWAP:
+        *cell = value;
+        break;
+    case UCP_ATOMIC_OP_CSWAP:
+        *cell = ((value & mask) == before) ? ~value : *cell;
+        break;
+    case UCP_ATOMIC_OP_AND:
+        *cell &= value;
+        break;
+    case UCP_ATOMIC_OP_OR:
+        *cell |= value;
+        break;
+    default:
+        *cell ^= value;
+        break;
+    }
+    *cell &= mask;
+    return 0;
+}
+
+/* Atomics on the peer's cells; the peer then finds the values we kept. */
+static int amo_run(bytes_t *bt, size_t size)
+{
+    static const ucp_atomic_op_t codes[] = {
+        UCP_ATOMIC_OP_ADD, UCP_ATOMIC_OP_SWAP, UCP_ATOMIC_OP_CSWAP,
+        UCP_ATOMIC_OP_AND, UCP_ATOMIC_OP_OR,   UCP_ATOMIC_OP_XOR
+    };
+    unsigned n       = 20 + bt->opts.iters;
+    uint64_t cells[4] = {0};
+    uint64_t rand    = bytes_key(bt, bt->node.client, 0);
+    void *theirs     = NULL;
+    size_t len;
+    unsigned i, c;
+    uint64_t value;
+    int ret;
+
+    if (rma_open(bt)) {
+        return -1;
+    }
+    memset(rma.region, 0, 64);
+    if (node_barrier(&bt->node)) {
+        return -1;
+    }
+    for (i = 0; i < n; ++i) {
+        c     = fill_rand(&rand) % 4;
+        /* Half of the compares hit. */
+        value = (fill_rand(&rand) & 1) ? cells[c] : fill_rand(&rand);
+        if (amo_one(bt, codes[fill_rand(&rand) % 6], value, &cells[c], size,
+                    c * size)) {
+            return -1;
+        }
+        ++bt->messages;
+    }
+    if (rma_flush(bt) || node_barrier(&bt->node) ||
+        node_swap(&bt->node, cells, sizeof(cells), &theirs, &len)) {
+        return -1;
+    }
+    for (c = 0, ret = 0; c < 4 && ret == 0; ++c) {
+        if (memcmp(rma.region + c * size, (uint8_t*)theirs + c * 8, size)) {
+            ret = bytes_fail(bt, c, size, "cell %u differs from what the peer "
+                             "computed", c);
+        }
+    }
+    free(theirs);
+    return (ret || rma_close(bt)) ? -1 : 0;
+}
+
+static int run_amo32(bytes_t *bt)
+{
+    return amo_run(bt, 4);
+}
+
+static int run_amo64(bytes_t *bt)
+{
+    return amo_run(bt, 8);
+}
+
+const bytes_test_t bytes_rma_tests[] = {
+    {"put", run_put, 1},
+    {"get", run_get, 1},
+    {"amo32", run_amo32, 1},
+    {"amo64", run_amo64, 1},
+    {NULL, NULL, 0}
+};

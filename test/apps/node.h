@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One process of a two-process UCP test: a context, a worker, one endpoint to
+ * the other process, and an out-of-band socket. Public UCP calls only.
+ *
+ * A failing step prints one line on stderr and returns -1; the caller gives up.
+ */
+#ifndef TEST_APPS_NODE_H
+#define TEST_APPS_NODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <ucp/api/ucp.h>
+
+typedef struct node_params {
+    uint16_t port;     /* of the out-of-band socket */
+    int      client;   /* 1: connects, 0: listens */
+    int      peer_err; /* endpoints in error mode PEER */
+    int      wakeup;   /* sleep on the worker's descriptor instead of polling */
+    int      timeout;  /* seconds without progress until the watchdog ends us */
+    void     (*err_cb)(void *arg, ucp_ep_h ep, ucs_status_t status);
+    void     *err_arg; /* for err_cb; NULL err_cb: an error fails the test */
+} node_params_t;
+
+typedef struct node {
+    ucp_context_h ctx;
+    ucp_worker_h  worker;
+    ucp_ep_h      ep;
+    int           fd;        /* out-of-band socket */
+    int           client;
+    int           wakeup_fd; /* -1 when polling */
+    int           lost;      /* sleeps that ended by time with work waiting */
+    ucs_status_t  ep_status; /* set by the default error callback */
+} node_t;
+
+/* One operation in flight. op->done is set once, by its callback or start. */
+typedef struct op {
+    ucs_status_ptr_t request;
+    int              done;
+    ucs_status_t     status;
+    size_t           got;        /* receives: bytes that came */
+    ucp_tag_t        sender_tag; /* tagged receives */
+} op_t;
+
+/* Open everything and connect to the peer. */
+int node_open(node_t *node, const node_params_t *params);
+
+/* Flush, meet the peer, close everything. */
+int node_close(node_t *node);
+
+/* Close the endpoint with ucp_ep_close_nbx @flags and wait for it. */
+ucs_status_t node_ep_close(node_t *node, uint32_t flags);
+
+/* One round of progress; sleeps a little when node->wakeup_fd is in use. */
+void node_progress(node_t *node);
+
+/* Progress until the peer comes to its same call. @return 0, -1: peer gone. */
+int node_barrier(node_t *node);
+
+/* Swap blobs with the peer without progress (set-up only). */
+int node_swap(node_t *node, const void *mine, size_t len, void **theirs,
+              size_t *theirs_len);
+
+/* Flush the worker. */
+ucs_status_t node_flush(node_t *node);
+
+/* Parameters of a request that reports to @op, for each kind of callback. */
+ucp_request_param_t op_param_send(op_t *op);
+ucp_request_param_t op_param_tag_recv(op_t *op);
+ucp_request_param_t op_param_stream_recv(op_t *op);
+ucp_request_param_t op_param_am_recv(op_t *op);
+
+/* Record what a ucp_*_nbx call returned. */
+void op_started(op_t *op, ucs_status_ptr_t request);
+
+/* Progress until @op is done; frees its request. @return its status. */
+ucs_status_t op_wait(node_t *node, op_t *op);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "oob.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OOB_BLOB_MAX (1u << 20)
+
+static struct sockaddr_in oob_addr(uint16_t port)
+{
+    struct sockaddr_in addr;
+
+    memset(&addr, 0, sizeof(addr));
+    addr.sin_family      = AF_INET;
+    addr.sin_port        = htons(port);
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return addr;
+}
+
+static int oob_ready(int fd)
+{
+    int one = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    return fd;
+}
+
+int oob_accept(uint16_t port, int seconds)
+{
+    struct sockaddr_in addr = oob_addr(port);
+    int listener            = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd                  = -1;
+    int one                 = 1;
+    struct pollfd pfd;
+
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(listener, (struct sockaddr*)&addr, sizeof(addr)) ||
+        listen(listener, 1)) {
+        fprintf(stderr, "cannot listen on 127.0.0.1:%u: %s (give another "
+                        "--port)\n", port, strerror(errno));
+        goto out;
+    }
+
+    pfd.fd     = listener;
+    pfd.events = POLLIN;
+    if (poll(&pfd, 1, seconds * 1000) != 1) {
+        fprintf(stderr, "no client came to port %u within %d s\n", port,
+                seconds);
+        goto out;
+    }
+    fd = accept(listener, NULL, NULL);
+
+out:
+    close(listener);
+    return (fd < 0) ? -1 : oob_ready(fd);
+}
+
+int oob_connect(uint16_t port, int seconds)
+{
+    struct sockaddr_in addr = oob_addr(port);
+    int tries               = seconds * 50;
+    int fd;
+
+    do {
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (!connect(fd, (struct sockaddr*)&addr, sizeof(addr))) {
+            return oob_ready(fd);
+        }
+        close(fd);
+        usleep(20000);
+    } while (--tries > 0);
+
+    fprintf(stderr, "no server on 127.0.0.1:%u within %d s (start it first, "
+                    "with the same --port)\n", port, seconds);
+    return -1;
+}
+
+int oob_send(int fd, const void *buf, size_t len)
+{
+    const char *p = buf;
+    ssize_t n;
+
+    while (len > 0) {
+        n = send(fd, p, len, MSG_NOSIGNAL);
+        if (n <= 0) {
+            if (n < 0 && errno == EINTR) {
+                continue;
+            }
+            return -1;
+        }
+        p   += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int oob_recv(int fd, void *buf, size_t len)
+{
+    char *p = buf;
+    ssize_t n;
+
+    while (len > 0) {
+        n = recv(fd, p, len, 0);
+        if (n <= 0) {
+            if (n < 0 && errno == EINTR) {
+                continue;
+            }
+            return -1;
+        }
+        p   += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int oob_swap(int fd, const void *mine, size_t mine_len, void **theirs,
+             size_t *theirs_len)
+{
+    uint32_t out = mine_len;
+    uint32_t in;
+
+    if (oob_send(fd, &out, sizeof(out)) || oob_send(fd, mine, mine_len) ||
+        oob_recv(fd, &in, sizeof(in)) || in > OOB_BLOB_MAX) {
+        return -1;
+    }
+    *theirs = malloc(in ? in : 1);
+    if (*theirs == NULL || oob_recv(fd, *theirs, in)) {
+        return -1;
+    }
+    *theirs_len = in;
+    return 0;
+}
+
+int oob_try_byte(int fd, uint8_t *byte)
+{
+    ssize_t n = recv(fd, byte, 1, MSG_DONTWAIT);
+
+    if (n == 1) {
+        return 1;
+    }
+    return (n < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -1;
+}

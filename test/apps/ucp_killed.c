@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Death of a peer. Server and client exchange traffic on endpoints of error
+ * mode PEER; then the client kills the server (SIGKILL) in the middle of it.
+ * Within --within seconds the client must get the error callback, once; all
+ * its requests must complete; endpoint and worker must close.
+ */
+#include "fill.h"
+#include "node.h"
+#include "oob.h"
+#include "watchdog.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KILLED_WINDOW 32
+
+/* What is in flight when the peer dies. */
+typedef enum killed_traffic {
+    TRAFFIC_SEND, /* eager or rendezvous sends by --size */
+    TRAFFIC_RECV, /* receives only: found out by keepalive */
+    TRAFFIC_BOTH,
+    TRAFFIC_GET,
+    TRAFFIC_LAST
+} killed_traffic_t;
+
+static const char *const traffic_names[] = {"send", "recv", "both", "get"};
+
+typedef struct killed {
+    node_t           node;
+    killed_traffic_t traffic;
+    size_t           size;
+    double           after;
+    double           within;
+    op_t             tx[KILLED_WINDOW];
+    op_t             rx[KILLED_WINDOW];
+    uint8_t          *buf;
+    ucp_mem_h        memh;
+    ucp_rkey_h       rkey;
+    uint64_t         remote;
+    uint64_t         moved;  /* operations completed before the death */
+    int              errors; /* calls of the error callback */
+    ucs_status_t     error;
+    double           error_time;
+} killed_t;
+
+static double killed_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static void killed_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    killed_t *k = arg;
+
+    (void)ep;
+    if (k->errors++ == 0) {
+        k->error      = status;
+        k->error_time = killed_now();
+    }
+}
+
+static int wants_tx(const killed_t *k)
+{
+    return k->traffic == TRAFFIC_BOTH ||
+           (k->traffic == TRAFFIC_RECV) == !k->node.client;
+}
+
+static int wants_rx(const killed_t *k)
+{
+    return k->traffic == TRAFFIC_BOTH ||
+           (k->traffic == TRAFFIC_SEND && !k->node.client) ||
+           (k->traffic == TRAFFIC_RECV && k->node.client);
+}
+
+/* Is the slot free to be posted again? Frees its finished request. */
+static int slot_free(killed_t *k, op_t *op)
+{
+    if (op->done) {
+        k->moved += (op->status == UCS_OK);
+        if (op->request != NULL) {
+            ucp_request_free(op->request);
+        }
+        memset(op, 0, sizeof(*op));
+        return 1;
+    }
+    return op->request == NULL;
+}
+
+static void post_tx(killed_t *k, unsigned i)
+{
+    op_t *op                  = &k->tx[i];
+    ucp_request_param_t param = op_param_send(op);
+    ucs_status_ptr_t request;
+
+    if (k->traffic == TRAFFIC_GET) {
+        if (!k->node.client) {
+            return;
+        }
+        request = ucp_get_nbx(k->node.ep, k->buf + i * k->size, k->size,
+                              k->remote, k->rkey, &param);
+    } else {
+        request = ucp_tag_send_nbx(k->node.ep, k->buf + i * k->size, k->size,
+                                   7, &param);
+    }
+    op_started(op, request);
+}
+
+static void post_rx(killed_t *k, unsigned i)
+{
+    op_t *op                  = &k->rx[i];
+    ucp_request_param_t param = op_param_tag_recv(op);
+    uint8_t *buf              = k->buf + (KILLED_WINDOW + i) * k->size;
+
+    op_started(op, ucp_tag_recv_nbx(k->node.worker, buf, k->size, 7,
+                                    ~(ucp_tag_t)0, &param));
+}
+
+static void traffic_round(killed_t *k)
+{
+    unsigned i;
+
+    for (i = 0; i < KILLED_WINDOW && !k->errors; ++i) {
+        if (wants_tx(k) && slot_free(k, &k->tx[i])) {
+            post_tx(k, i);
+        }
+        if (wants_rx(k) && slot_free(k, &k->rx[i])) {
+            post_rx(k, i);
+        }
+    }
+    node_progress(&k->node);
+}
+
+/* The get mode reads the peer's buffer. */
+static int killed_keys(killed_t *k)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address    = k->buf,
+        .length     = 2 * KILLED_WINDOW * k->size
+    };
+    uint64_t addr               = (uintptr_t)k->buf;
+    void *rkey, *theirs, *theirs_addr;
+    size_t len, theirs_len;
+
+    if (ucp_mem_map(k->node.ctx, &params, &k->memh) != UCS_OK ||
+        ucp_rkey_pack(k->node.ctx, k->memh, &rkey, &len) != UCS_OK ||
+        node_swap(&k->node, rkey, len, &theirs, &theirs_len) ||
+        node_swap(&k->node, &addr, sizeof(addr), &theirs_addr, &len)) {
+        fprintf(stderr, "FAIL: exchange of keys\n");
+        return -1;
+    }
+    memcpy(&k->remote, theirs_addr, sizeof(k->remote));
+    if (ucp_ep_rkey_unpack(k->node.ep, theirs, &k->rkey) != UCS_OK) {
+        fprintf(stderr, "FAIL: ucp_ep_rkey_unpack\n");
+        return -1;
+    }
+    return 0;
+}
+
+/* Sends and gets must end; receives have no endpoint and are cancelled. */
+static int killed_drain(killed_t *k)
+{
+    unsigned i, ok = 0, failed = 0;
+    ucs_status_t status;
+
+    for (i = 0; i < KILLED_WINDOW; ++i) {
+        if (k->tx[i].request != NULL) {
+            status = op_wait(&k->node, &k->tx[i]);
+            failed += (status != UCS_OK);
+            ok     += (status == UCS_OK);
+        }
+    }
+    for (i = 0; i < KILLED_WINDOW; ++i) {
+        if (k->rx[i].request != NULL) {
+            if (!k->rx[i].done) {
+                ucp_request_cancel(k->node.worker, k->rx[i].request);
+            }
+            op_wait(&k->node, &k->rx[i]);
+        }
+    }
+    printf("requests in flight: %u failed, %u ended well\n", failed, ok);
+    return 0;
+}
+
+/* Take what came before the death and was not received, so that UCP does not
+ * warn of each at the end. */
+static void killed_take_unexpected(killed_t *k)
+{
+    ucp_tag_recv_info_t info;
+    ucp_tag_message_h message;
+    ucp_request_param_t param;
+    op_t op;
+
+    if (k->size > 4096) {
+        return; /* rendezvous: nobody is left to read from */
+    }
+    while ((message = ucp_tag_probe_nb(k->node.worker, 0, 0, 1, &info))) {
+        memset(&op, 0, sizeof(op));
+        param = op_param_tag_recv(&op);
+        op_started(&op, ucp_tag_msg_recv_nbx(k->node.worker, k->buf, k->size,
+                                             message, &param));
+        op_wait(&k->node, &op);
+    }
+}
+
+static void killed_close(killed_t *k)
+{
+    if (k->rkey != NULL) {
+        ucp_rkey_destroy(k->rkey);
+    }
+    node_ep_close(&k->node, UCP_EP_CLOSE_FLAG_FORCE);
+    killed_take_unexpected(k);
+    if (k->memh != NULL) {
+        ucp_mem_unmap(k->node.ctx, k->memh);
+    }
+    watchdog_kick("destroying the worker after the error");
+    ucp_worker_destroy(k->node.worker);
+    ucp_cleanup(k->node.ctx);
+}
+
+static int killed_client(killed_t *k, pid_t victim)
+{
+    double start = killed_now();
+    double death;
+
+    while (killed_now() < start + k->after) {
+        traffic_round(k);
+    }
+    if (k->errors) {
+        fprintf(stderr, "FAIL: error callback while the peer lived: %s\n",
+                ucs_status_string(k->error));
+        return -1;
+    }
+    if (k->moved == 0) {
+        fprintf(stderr, "FAIL: no operation completed in %.1f s\n", k->after);
+        return -1;
+    }
+    kill(victim, SIGKILL);
+    death = killed_now();
+    watchdog_kick("waiting for the error callback");
+    while (!k->errors && killed_now() < death + k->within) {
+        traffic_round(k);
+    }
+    if (!k->errors) {
+        fprintf(stderr, "FAIL: %llu operations moved, no error callback "
+                "within %.1f s of the peer's death\n",
+                (unsigned long long)k->moved, k->within);
+        return -1;
+    }
+    watchdog_kick("draining requests after the error");
+    if (killed_drain(k)) {
+        return -1;
+    }
+    watchdog_kick("closing the endpoint after the error");
+    killed_close(k);
+    if (k->errors != 1) {
+        fprintf(stderr, "FAIL: the error callback was called %d times\n",
+                k->errors);
+        return -1;
+    }
+    printf("ok %llu operations, then error after %.3f s: %s\n",
+           (unsigned long long)k->moved, k->error_time - death,
+           ucs_status_string(k->error));
+    return 0;
+}
+
+static double arg_seconds(const char *name)
+{
+    char *end;
+    double value = strtod(optarg, &end);
+
+    if (*end != '\0' || end == optarg || !(value >= 0) || value > 3600) {
+        fprintf(stderr, "--%s: '%s' is not a number of seconds from 0 to "
+                "3600\n", name, optarg);
+        exit(2);
+    }
+    return value;
+}
+
+static void killed_usage(void)
+{
+    fprintf(stderr,
+            "usage: ucp_killed [OPTIONS] (server, will be killed)\n"
+            "       ucp_killed --client [OPTIONS]\n"
+            "  --port N  --size BYTES [64]  --after S [1]  --within S [5]\n"
+            "  --traffic send|recv|both|get [both]  --wakeup\n");
+    exit(2);
+}
+
+static void killed_parse(killed_t *k, node_params_t *p, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"client", no_argument, NULL, 'c'},
+        {"port", required_argument, NULL, 'p'},
+        {"size", required_argument, NULL, 's'},
+        {"after", required_argument, NULL, 'a'},
+        {"within", required_argument, NULL, 'w'},
+        {"traffic", required_argument, NULL, 't'},
+        {"wakeup", no_argument, NULL, 'u'},
+        {NULL, 0, NULL, 0}
+    };
+    int opt, t;
+
+    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (opt) {
+        case 'c': p->client = 1; break;
+        case 'p': p->port = atoi(optarg); break;
+        case 's': k->size = strtoull(optarg, NULL, 0); break;
+        case 'a': k->after = arg_seconds("after"); break;
+        case 'w': k->within = arg_seconds("within"); break;
+        case 'u': p->wakeup = 1; break;
+        case 't':
+            for (t = 0; t < TRAFFIC_LAST; ++t) {
+                if (!strcmp(optarg, traffic_names[t])) {
+                    break;
+                }
+            }
+            k->traffic = t;
+            break;
+        default: killed_usage();
+        }
+    }
+    if (optind < argc || k->traffic == TRAFFIC_LAST || k->size == 0 ||
+        k->size > 64u << 20 || p->port == 0) {
+        killed_usage();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static killed_t k = {
+        .traffic = TRAFFIC_BOTH, .size = 64, .after = 1, .within = 5
+    };
+    node_params_t params = {
+        .port = 23457, .peer_err = 1, .timeout = 60,
+        .err_cb = killed_on_error, .err_arg = &k
+    };
+    pid_t me = getpid(), *peer;
+    size_t len;
+
+    killed_parse(&k, &params, argc, argv);
+    params.timeout += k.after + k.within;
+    if (node_open(&k.node, &params)) {
+        return 1;
+    }
+    k.buf = calloc(2 * KILLED_WINDOW, k.size);
+    if (k.buf == NULL || (k.traffic == TRAFFIC_GET && killed_keys(&k)) ||
+        node_swap(&k.node, &me, sizeof(me), (void**)&peer, &len)) {
+        return 1;
+    }
+    watchdog_kick("traffic of %zu B", k.size);
+    if (!k.node.client) {
+        for (;;) { /* until killed */
+            traffic_round(&k);
+        }
+    }
+    return killed_client(&k, *peer) ? 1 : 0;
+}

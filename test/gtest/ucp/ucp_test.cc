@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ucp_test.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+uint64_t test_seed()
+{
+    const char *seed = getenv("TEST_SEED");
+
+    return seed ? strtoull(seed, nullptr, 0) : 1;
+}
+
+static std::vector<std::string> tls_wanted()
+{
+    std::stringstream list(getenv("UCX_TLS"));
+    std::vector<std::string> names;
+    std::string name;
+
+    while (std::getline(list, name, ',')) {
+        names.push_back(name);
+    }
+    return names;
+}
+
+Entity::Entity(uint64_t more_features)
+{
+    ucp_params_t params       = {};
+    ucp_worker_params_t wp    = {};
+    ucp_config_t *config      = nullptr;
+    ucp_address_t *addr       = nullptr;
+    size_t len                = 0;
+
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features   = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM |
+                        UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+                        UCP_FEATURE_AMO64 | more_features;
+    EXPECT_EQ(UCS_OK, ucp_config_read(nullptr, nullptr, &config));
+    EXPECT_EQ(UCS_OK, ucp_init(&params, config, &ctx));
+    ucp_config_release(config);
+
+    wp.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    wp.thread_mode = UCS_THREAD_MODE_SINGLE;
+    if (ucp_worker_create(ctx, &wp, &worker) != UCS_OK ||
+        ucp_worker_get_address(worker, &addr, &len) != UCS_OK) {
+        fprintf(stderr, "cannot open a worker over UCX_TLS=%s\n",
+                getenv("UCX_TLS"));
+        exit(1);
+    }
+    address.assign(reinterpret_cast<char*>(addr), len);
+    ucp_worker_release_address(worker, addr);
+}
+
+Entity::~Entity()
+{
+    ucp_worker_destroy(worker);
+    ucp_cleanup(ctx);
+}
+
+static void op_finish(Op *op, ucs_status_t status)
+{
+    op->status = status;
+    ++op->done;
+    EXPECT_EQ(1, op->done) << "an operation completed twice";
+}
+
+static void op_send_cb(void*, ucs_status_t status, void *arg)
+{
+    op_finish(static_cast<Op*>(arg), status);
+}
+
+static void op_tag_cb(void*, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *arg)
+{
+    Op *op = static_cast<Op*>(arg);
+
+    if (status == UCS_OK) {
+        op->got = info->length;
+        op->tag = info->sender_tag;
+    }
+    op_finish(op, status);
+}
+
+static void op_length_cb(void*, ucs_status_t status, size_t len, void *arg)
+{
+    static_cast<Op*>(arg)->got = len;
+    op_finish(static_cast<Op*>(arg), status);
+}
+
+static ucp_request_param_t op_param(Op *op)
+{
+    ucp_request_param_t param = {};
+
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                         UCP_OP_ATTR_FIELD_USER_DATA;
+    param.user_data    = op;
+    return param;
+}
+
+ucp_request_param_t Op::send_param()
+{
+    ucp_request_param_t param = op_param(this);
+
+    param.cb.send = op_send_cb;
+    return param;
+}
+
+ucp_request_param_t Op::tag_param()
+{
+    ucp_request_param_t param = op_param(this);
+
+    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param.cb.recv       = op_tag_cb;
+    return param;
+}
+
+ucp_request_param_t Op::stream_param()
+{
+    ucp_request_param_t param = op_param(this);
+
+    param.cb.recv_stream = op_length_cb;
+    return param;
+}
+
+ucp_request_param_t Op::am_param()
+{
+    ucp_request_param_t param = op_param(this);
+
+    param.op_attr_mask    |= UCP_OP_ATTR_FIELD_RECV_INFO;
+    param.recv_info.length = &got;
+    param.cb.recv_am       = op_length_cb;
+    return param;
+}
+
+void Op::started(ucs_status_ptr_t ptr)
+{
+    if (UCS_PTR_IS_PTR(ptr)) {
+        request = ptr;
+    } else {
+        op_finish(this, UCS_PTR_RAW_STATUS(ptr));
+    }
+}
+
+Buffer::Buffer(size_t len, uint64_t key) : len_(len), bytes_(len + 1)
+{
+    fill_bytes(bytes_.data(), len, key, 0);
+}
+
+Buffer::Buffer(size_t len) : len_(len), bytes_(len + 1, 0xa5)
+{
+}
+
+testing::AssertionResult Buffer::holds(uint64_t key) const
+{
+    ptrdiff_t at = fill_diff(bytes_.data(), len_, key, 0);
+
+    if (at < 0) {
+        return testing::AssertionSuccess();
+    }
+    return testing::AssertionFailure()
+           << "size " << len_ << ": byte " << at << " is "
+           << unsigned(bytes_[at]) << ", expected "
+           << unsigned(fill_byte(key, at)) << " (TEST_SEED=" << test_seed()
+           << ")";
+}
+
+UcpTest::UcpTest() : a(entity_new()), b(entity_new())
+{
+}
+
+UcpTest::~UcpTest()
+{
+    while (!open_eps_.empty()) {
+        close(open_eps_.front());
+    }
+    EXPECT_EQ(0, errors_) << ucs_status_string(last_error_);
+}
+
+Entity &UcpTest::entity_new(uint64_t more_features)
+{
+    entities_.push_back(std::make_unique<Entity>(more_features));
+    return *entities_.back();
+}
+
+void UcpTest::entity_drop(Entity &entity)
+{
+    entities_.remove_if([&](auto &e) { return e.get() == &entity; });
+}
+
+std::vector<std::string> ep_transports(ucp_ep_h ep)
+{
+    std::vector<std::string> names;
+    std::string line;
+    char *text   = nullptr;
+    size_t len   = 0;
+    FILE *stream = open_memstream(&text, &len);
+
+    ucp_ep_print_info(ep, stream);
+    fclose(stream);
+    std::stringstream lines(std::string(text, len));
+    free(text);
+    /* "#   lane[0]:  4:srd/rdmap0s6:1.0 md[1] -> …" */
+    while (std::getline(lines, line)) {
+        size_t lane  = line.find("lane[");
+        size_t slash = line.find('/');
+        if (lane == std::string::npos || slash == std::string::npos) {
+            continue;
+        }
+        size_t colon = line.rfind(':', slash);
+        names.push_back(line.substr(colon + 1, slash - colon - 1));
+    }
+    return names;
+}
+
+void UcpTest::on_error(void *arg, ucp_ep_h, ucs_status_t status)
+{
+    UcpTest *self = static_cast<UcpTest*>(arg);
+
+    ++self->errors_;
+    self->last_error_ = status;
+}
+
+ucp_ep_h UcpTest::connect(Entity &from, const Entity &to, bool peer_errors)
+{
+    ucp_ep_params_t params = {};
+    ucp_ep_h ep            = nullptr;
+
+    params.field_mask      = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                             UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                             UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address         = (const ucp_address_t*)to.address.data();
+    params.err_mode        = peer_errors ? UCP_ERR_HANDLING_MODE_PEER :
+                                           UCP_ERR_HANDLING_MODE_NONE;
+    params.err_handler.cb  = on_error;
+    params.err_handler.arg = this;
+    ucs_status_t status    = ucp_ep_create(from.worker, &params, &ep);
+    if (status != UCS_OK) {
+        throw std::runtime_error(std::string("ucp_ep_create: ") +
+                                 ucs_status_string(status));
+    }
+    open_eps_.push_back(ep);
+
+    auto wanted = tls_wanted();
+    auto used   = ep_transports(ep);
+    EXPECT_FALSE(used.empty()) << "an endpoint without lanes";
+    for (auto &name : used) {
+        EXPECT_NE(wanted.end(), std::find(wanted.begin(), wanted.end(), name))
+                << "a lane of the endpoint runs over " << name;
+    }
+    return ep;
+}
+
+void UcpTest::close(ucp_ep_h ep, uint32_t flags)
+{
+    ucp_request_param_t param = {};
+
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags        = flags;
+    open_eps_.remove(ep);
+    ucs_status_ptr_t request = ucp_ep_close_nbx(ep, &param);
+    if (UCS_PTR_IS_PTR(request)) {
+        until([&] { return ucp_request_check_status(request) !=
+                           UCS_INPROGRESS; }, "close of an endpoint");
+        EXPECT_EQ(UCS_OK, ucp_request_check_status(request));
+        ucp_request_free(request);
+    } else {
+        EXPECT_EQ(UCS_OK, UCS_PTR_STATUS(request));
+    }
+}
+
+void UcpTest::progress()
+{
+    for (auto &entity : entities_) {
+        ucp_worker_progress(entity->worker);
+    }
+}
+
+void UcpTest::until(const std::function<bool()> &ready, const char *what)
+{
+    using clock = std::chrono::steady_clock;
+    auto end    = clock::now() + std::chrono::seconds(WAIT_SECONDS);
+
+    for (unsigned n = 0; !ready(); ++n) {
+        progress();
+        if (n % 1024 == 1023 && clock::now() > end) {
+            /* What still runs would write to freed memory: stop here. */
+            fprintf(stderr, "HANG: %s: nothing for %d s\n", what,
+                    WAIT_SECONDS);
+            abort();
+        }
+    }
+}
+
+void UcpTest::finish(Op &op, const char *what, ucs_status_t want)
+{
+    until([&] { return op.done > 0; }, what);
+    EXPECT_EQ(want, op.status) << what << ": "
+                               << ucs_status_string(op.status);
+    if (op.request != nullptr) {
+        ucp_request_free(op.request);
+        op.request = nullptr;
+    }
+}
+
+void UcpTest::flush(Entity &entity)
+{
+    Op op;
+    ucp_request_param_t param = op.send_param();
+
+    op.started(ucp_worker_flush_nbx(entity.worker, &param));
+    finish(op, "flush of a worker");
+}
+
+void UcpTest::flush(ucp_ep_h ep)
+{
+    Op op;
+    ucp_request_param_t param = op.send_param();
+
+    op.started(ucp_ep_flush_nbx(ep, &param));
+    finish(op, "flush of an endpoint");
+}
+
+void UcpTest::send(ucp_ep_h ep, Buffer &buf, ucp_tag_t tag, Op &op, bool sync)
+{
+    ucp_request_param_t param = op.send_param();
+
+    op.started(sync ? ucp_tag_send_sync_nbx(ep, buf.data(), buf.size(), tag,
+                                            &param) :
+                      ucp_tag_send_nbx(ep, buf.data(), buf.size(), tag,
+                                       &param));
+}
+
+void UcpTest::recv(Entity &entity, Buffer &buf, ucp_tag_t tag, Op &op)
+{
+    ucp_request_param_t param = op.tag_param();
+
+    op.started(ucp_tag_recv_nbx(entity.worker, buf.data(), buf.size(), tag,
+                                ~ucp_tag_t(0), &param));
+}
+
+void UcpTest::exchange(Entity &to, ucp_ep_h ep, size_t len, uint64_t key)
+{
+    Buffer out(len, key), in(len);
+    Op out_op, in_op;
+
+    recv(to, in, key, in_op);
+    send(ep, out, key, out_op);
+    finish(in_op, "receive");
+    finish(out_op, "send");
+    EXPECT_EQ(len, in_op.got);
+    EXPECT_TRUE(in.holds(key));
+}
+
+uint64_t UcpTest::key(uint64_t n) const
+{
+    auto *info = testing::UnitTest::GetInstance()->current_test_info();
+
+    return fill_key(test_seed(), std::hash<std::string>()(info->name()), n);
+}
+
+std::vector<size_t> edge_sizes()
+{
+    return {0,    1,    2,    7,     8,     13,    16,     24,
+            31,   32,   33,   63,    64,    65,    100,    255,
+            256,  1000, 1024, 4085,  4096,  8191,  8192,   8871,
+            8879, 8880, 8888, 8892,  8899,  8900,  8901,   8919,
+            8920, 8927, 8928, 8929,  9000,  17800, 17856,  26701,
+            65535, 65536, 65537, 262145, 1048576, 4194303, 16777216};
+}
+
+int main(int argc, char **argv)
+{
+    /* The transport that this suite is about, unless another is asked for. */
+    setenv("UCX_TLS", "srd", 0);
+    testing::InitGoogleTest(&argc, argv);
+    printf("UCX_TLS=%s TEST_SEED=%llu\n", getenv("UCX_TLS"),
+           (unsigned long long)test_seed());
+    return RUN_ALL_TESTS();
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fixture of the UCP tests: contexts and workers in one process, over the
+ * transports that UCX_TLS names (srd when it names none). Every endpoint is
+ * checked to really use one of them.
+ */
+#ifndef TEST_GTEST_UCP_TEST_H
+#define TEST_GTEST_UCP_TEST_H
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <ucp/api/ucp.h>
+
+#include "test/apps/fill.h"
+
+/* Seconds without an answer after which a wait fails. */
+constexpr int WAIT_SECONDS = 60;
+
+/* Seed of the contents; TEST_SEED in the environment sets it. */
+uint64_t test_seed();
+
+/* One context with one worker. */
+class Entity {
+public:
+    explicit Entity(uint64_t more_features = 0);
+    ~Entity();
+    Entity(const Entity&) = delete;
+
+    ucp_context_h ctx    = nullptr;
+    ucp_worker_h  worker = nullptr;
+    std::string   address;
+};
+
+/* One operation in flight; its place in memory may not change. */
+struct Op {
+    void        *request = nullptr;
+    int          done    = 0;
+    ucs_status_t status  = UCS_INPROGRESS;
+    size_t       got     = 0;
+    ucp_tag_t    tag     = 0;
+
+    ucp_request_param_t send_param();
+    ucp_request_param_t tag_param();
+    ucp_request_param_t stream_param();
+    ucp_request_param_t am_param();
+    void started(ucs_status_ptr_t ptr);
+};
+
+/* A buffer whose contents are named by a key. */
+class Buffer {
+public:
+    Buffer() = default;
+    /* Filled with the contents of @key. */
+    Buffer(size_t len, uint64_t key);
+    /* Poisoned. */
+    explicit Buffer(size_t len);
+
+    uint8_t *data() { return bytes_.data(); }
+    size_t size() const { return len_; }
+    /* Equal to the contents of @key? Tells the first difference. */
+    testing::AssertionResult holds(uint64_t key) const;
+
+private:
+    size_t               len_ = 0;
+    std::vector<uint8_t> bytes_; /* one more than len_: data() is never null */
+};
+
+class UcpTest : public testing::Test {
+protected:
+    UcpTest();
+    ~UcpTest() override;
+
+    /* Endpoint from one worker to another; checked to run over UCX_TLS. */
+    ucp_ep_h connect(Entity &from, const Entity &to, bool peer_errors = false);
+
+    /* Close with UCP_EP_CLOSE_* and wait. */
+    void close(ucp_ep_h ep, uint32_t flags = 0);
+
+    /* A further entity, progressed and destroyed with the others. */
+    Entity &entity_new(uint64_t more_features = 0);
+    void entity_drop(Entity &entity);
+
+    void progress();
+
+    /* Progress all until @ready; a failure after WAIT_SECONDS. */
+    void until(const std::function<bool()> &ready, const char *what);
+
+    /* Wait for @op, which must end with @want. */
+    void finish(Op &op, const char *what, ucs_status_t want = UCS_OK);
+
+    void flush(Entity &entity);
+    void flush(ucp_ep_h ep);
+
+    /* Tagged calls that start an operation. */
+    void send(ucp_ep_h ep, Buffer &buf, ucp_tag_t tag, Op &op,
+              bool sync = false);
+    void recv(Entity &entity, Buffer &buf, ucp_tag_t tag, Op &op);
+
+    /* One message there, contents checked. */
+    void exchange(Entity &to, ucp_ep_h ep, size_t len, uint64_t key);
+
+    /* Key of the @n-th message of this test. */
+    uint64_t key(uint64_t n) const;
+
+    std::list<std::unique_ptr<Entity>> entities_;
+    Entity &a, &b;
+    int errors_              = 0; /* calls of the endpoints' error callback */
+    ucs_status_t last_error_ = UCS_OK;
+
+private:
+    static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status);
+    std::list<ucp_ep_h> open_eps_;
+};
+
+/* Names of the transports of an endpoint's lanes. */
+std::vector<std::string> ep_transports(ucp_ep_h ep);
+
+/* Sizes around what a packet, a fragment and a protocol switch holds. */
+std::vector<size_t> edge_sizes();
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * Compile-time check: our declarations of UCX's private structures
+ * (src/ucp_hooks/abi_layout.h, minor UCX_MINOR) against the private headers of
+ * a UCX source tree of that minor. Nothing of it runs: it compiles or it does
+ * not. hooks_suite.sh compiles it with -fsyntax-only when UCX_SOURCE names a
+ * tree, and once more with each HOOKS_BREAK_n to see that it can fail.
+ */
+#include <cstddef>
+#include <type_traits>
+
+extern "C" {
+#include <uct/base/uct_md.h>
+#include <uct/base/uct_iface.h>
+#include <uct/base/uct_component.h>
+#include <uct/base/uct_worker.h>
+#include <ucs/config/global_opts.h>
+}
+
+#include "ucp_hooks/config.h"
+extern "C" {
+#include "ucp_hooks/abi_layout.h"
+}
+
+/* ---- are two types the same, but for the names of structures? ---- */
+
+template <class Ours, class Theirs> struct renamed : std::false_type {};
+
+#define RENAMED(_ours, _theirs) \
+    template <> struct renamed<_ours, _theirs> : std::true_type { \
+        static_assert(sizeof(_ours) == sizeof(_theirs), #_ours); \
+    }
+
+RENAMED(abi_component_t, uct_component_t);
+RENAMED(abi_tl_t, uct_tl_t);
+RENAMED(abi_tl_device_t, uct_tl_device_resource_t);
+RENAMED(abi_config_entry_t, ucs_config_global_list_entry_t);
+RENAMED(abi_config_field_t, ucs_config_field_t);
+RENAMED(abi_config_parser_t, ucs_config_parser_t);
+RENAMED(abi_md_t, uct_md_t);
+RENAMED(abi_md_ops_t, uct_md_ops_t);
+RENAMED(abi_md_attr_t, uct_md_attr_t);
+RENAMED(abi_perf_attr_t, uct_perf_attr_t);
+RENAMED(abi_internal_ops_t, uct_iface_internal_ops_t);
+RENAMED(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t);
+RENAMED(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t);
+RENAMED(ucx_am_handler_t, uct_am_handler_t);
+
+template <class Ours, class Theirs>
+struct same : std::disjunction<std::is_same<Ours, Theirs>,
+                               renamed<Ours, Theirs>> {};
+
+template <class Ours, class Theirs>
+struct same<const Ours, const Theirs> : same<Ours, Theirs> {};
+
+template <class Ours, class Theirs>
+struct same<Ours *, Theirs *> : same<Ours, Theirs> {};
+
+template <class R1, class... A1, class R2, class... A2>
+struct same<R1(A1...), R2(A2...)> {
+    static constexpr bool value = [] {
+        if constexpr (sizeof...(A1) == sizeof...(A2)) {
+            return same<R1, R2>::value && (same<A1, A2>::value && ...);
+        } else {
+            return false;
+        }
+    }();
+};
+
+#define SIZE(_ours, _theirs) \
+    static_assert(sizeof(_ours) == sizeof(_theirs), "size of " #_theirs)
+
+#define FIELD_AS(_ours, _member, _theirs, _their_member) \
+    static_assert(offsetof(_ours, _member) == \
+                  offsetof(_theirs, _their_member), \
+                  "offset of " #_theirs "::" #_their_member); \
+    static_assert(sizeof(_ours::_member) == \
+                  sizeof(((_theirs*)nullptr)->_their_member), \
+                  "size of " #_theirs "::" #_their_member)
+
+#define FIELD(_ours, _theirs, _member) \
+    FIELD_AS(_ours, _member, _theirs, _member)
+
+#define CALLBACK(_ours, _theirs, _member) \
+    FIELD(_ours, _theirs, _member); \
+    static_assert(same<decltype(_ours::_member), \
+                       decltype(_theirs::_member)>::value, \
+                  "type of " #_theirs "::" #_member)
+
+#define VALUE(_ours, _theirs) \
+    static_assert((uint64_t)(_ours) == (uint64_t)(_theirs), #_theirs)
+
+/* The tree must be of the minor that is checked. */
+static_assert(UCX_MINOR == TREE_MINOR, "UCX_SOURCE is of another minor");
+
+#if defined(HOOKS_BREAK_1)
+struct broken_tl { char a; abi_tl_t tl; };
+SIZE(broken_tl, uct_tl_t);
+#elif defined(HOOKS_BREAK_2)
+FIELD_AS(abi_component_t, rkey_ptr, uct_component_t, rkey_release);
+#elif defined(HOOKS_BREAK_3)
+struct broken_ops { int (*close)(uct_md_h md); };
+CALLBACK(broken_ops, uct_md_ops_t, close);
+#elif defined(HOOKS_BREAK_4)
+struct broken_ops4 { void (*close)(uct_md_h md, int more); };
+CALLBACK(broken_ops4, uct_md_ops_t, close);
+#elif defined(HOOKS_BREAK_5)
+VALUE(ABI_MD_FLAG_REG, UCT_MD_FLAG_ALLOC);
+#endif
+
+/* ---- configuration ---- */
+
+CALLBACK(abi_config_parser_t, ucs_config_parser_t, read);
+CALLBACK(abi_config_parser_t, ucs_config_parser_t, write);
+CALLBACK(abi_config_parser_t, ucs_config_parser_t, clone);
+CALLBACK(abi_config_parser_t, ucs_config_parser_t, release);
+CALLBACK(abi_config_parser_t, ucs_config_parser_t, help);
+FIELD(abi_config_parser_t, ucs_config_parser_t, arg);
+static_assert(std::is_same_v<decltype(&ucx_config_read),
+                             decltype(ucs_config_parser_t::read)>);
+static_assert(std::is_same_v<decltype(&ucx_config_write),
+                             decltype(ucs_config_parser_t::write)>);
+static_assert(std::is_same_v<decltype(&ucx_config_clone),
+                             decltype(ucs_config_parser_t::clone)>);
+static_assert(std::is_same_v<decltype(&ucx_config_release),
+                             decltype(ucs_config_parser_t::release)>);
+static_assert(std::is_same_v<decltype(&ucx_config_help),
+                             decltype(ucs_config_parser_t::help)>);
+
+FIELD(abi_config_field_t, ucs_config_field_t, name);
+FIELD(abi_config_field_t, ucs_config_field_t, dfl_value);
+FIELD(abi_config_field_t, ucs_config_field_t, doc);
+FIELD(abi_config_field_t, ucs_config_field_t, offset);
+FIELD(abi_config_field_t, ucs_config_field_t, parser);
+
+FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, name);
+FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, prefix);
+CALLBACK(abi_config_entry_t, ucs_config_global_list_entry_t, table);
+FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, size);
+FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, list);
+
+static_assert(sizeof(ucx_iface_config_t) >= sizeof(uct_iface_config_t));
+static_assert(alignof(ucx_iface_config_t) >= alignof(uct_iface_config_t));
+
+/* ---- component and transport ---- */
+
+FIELD(abi_component_t, uct_component_t, name);
+CALLBACK(abi_component_t, uct_component_t, query_md_resources);
+CALLBACK(abi_component_t, uct_component_t, md_open);
+CALLBACK(abi_component_t, uct_component_t, cm_open);
+CALLBACK(abi_component_t, uct_component_t, rkey_unpack);
+CALLBACK(abi_component_t, uct_component_t, rkey_ptr);
+CALLBACK(abi_component_t, uct_component_t, rkey_release);
+FIELD(abi_component_t, uct_component_t, md_config);
+FIELD(abi_component_t, uct_component_t, cm_config);
+FIELD(abi_component_t, uct_component_t, tl_list);
+FIELD(abi_component_t, uct_component_t, list);
+FIELD(abi_component_t, uct_component_t, flags);
+CALLBACK(abi_component_t, uct_component_t, md_vfs_init);
+
+FIELD(abi_tl_device_t, uct_tl_device_resource_t, name);
+FIELD(abi_tl_device_t, uct_tl_device_resource_t, type);
+FIELD(abi_tl_device_t, uct_tl_device_resource_t, sys_device);
+
+FIELD(abi_tl_t, uct_tl_t, name);
+CALLBACK(abi_tl_t, uct_tl_t, query_devices);
+CALLBACK(abi_tl_t, uct_tl_t, iface_open);
+FIELD(abi_tl_t, uct_tl_t, config);
+FIELD(abi_tl_t, uct_tl_t, list);
+
+/* ---- memory domain ---- */
+
+CALLBACK(abi_md_t, uct_md_t, component);
+FIELD(abi_md_t, uct_md_t, ops);
+FIELD(ucx_md_t, uct_md_t, ops);
+FIELD(ucx_md_t, uct_md_t, component);
+
+CALLBACK(abi_md_ops_t, uct_md_ops_t, close);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, query);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_alloc);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_free);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_advise);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_reg);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_dereg);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_query);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mkey_pack);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, is_sockaddr_accessible);
+CALLBACK(abi_md_ops_t, uct_md_ops_t, detect_memory_type);
+
+FIELD_AS(abi_md_attr_t, max_alloc, uct_md_attr_t, cap.max_alloc);
+FIELD_AS(abi_md_attr_t, max_reg, uct_md_attr_t, cap.max_reg);
+FIELD_AS(abi_md_attr_t, flags, uct_md_attr_t, cap.flags);
+FIELD_AS(abi_md_attr_t, reg_mem_types, uct_md_attr_t, cap.reg_mem_types);
+FIELD_AS(abi_md_attr_t, detect_mem_types, uct_md_attr_t, cap.detect_mem_types);
+FIELD_AS(abi_md_attr_t, alloc_mem_types, uct_md_attr_t, cap.alloc_mem_types);
+FIELD_AS(abi_md_attr_t, access_mem_types, uct_md_attr_t, cap.access_mem_types);
+FIELD(abi_md_attr_t, uct_md_attr_t, reg_cost);
+FIELD(abi_md_attr_t, uct_md_attr_t, component_name);
+FIELD(abi_md_attr_t, uct_md_attr_t, rkey_packed_size);
+FIELD(abi_md_attr_t, uct_md_attr_t, local_cpus);
+
+VALUE(ABI_MD_FLAG_REG, UCT_MD_FLAG_REG);
+VALUE(ABI_MD_FLAG_NEED_MEMH, UCT_MD_FLAG_NEED_MEMH);
+VALUE(ABI_MD_FLAG_NEED_RKEY, UCT_MD_FLAG_NEED_RKEY);
+VALUE(ABI_MD_FLAG_ADVISE, UCT_MD_FLAG_ADVISE);
+VALUE(ABI_MD_FLAG_INVALIDATE, UCT_MD_FLAG_INVALIDATE);
+
+FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, field_mask);
+FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, flags);
+FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, memh);
+FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, comp);
+VALUE(ABI_MEM_DEREG_FIELD_MEMH, UCT_MD_MEM_DEREG_FIELD_MEMH);
+VALUE(ABI_MEM_DEREG_FIELD_FLAGS, UCT_MD_MEM_DEREG_FIELD_FLAGS);
+VALUE(ABI_MEM_DEREG_FIELD_COMPLETION, UCT_MD_MEM_DEREG_FIELD_COMPLETION);
+VALUE(ABI_MEM_DEREG_INVALIDATE, UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
+FIELD(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t, field_mask);
+FIELD(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t, flags);
+VALUE(ABI_MKEY_PACK_FIELD_FLAGS, UCT_MD_MKEY_PACK_FIELD_FLAGS);
+VALUE(ABI_MKEY_PACK_INVALIDATE, UCT_MD_MKEY_PACK_FLAG_INVALIDATE);
+
+/* ---- interface ---- */
+
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_estimate_perf);
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_vfs_refresh);
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_query);
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_invalidate);
+
+FIELD(abi_perf_attr_t, uct_perf_attr_t, field_mask);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, operation);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, local_memory_type);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_memory_type);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, local_sys_device);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_sys_device);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, send_pre_overhead);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, send_post_overhead);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, recv_overhead);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, bandwidth);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, latency);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, max_inflight_eps);
+VALUE(ABI_PERF_OPERATION, UCT_PERF_ATTR_FIELD_OPERATION);
+VALUE(ABI_PERF_LOCAL_MEMORY_TYPE, UCT_PERF_ATTR_FIELD_LOCAL_MEMORY_TYPE);
+VALUE(ABI_PERF_REMOTE_MEMORY_TYPE, UCT_PERF_ATTR_FIELD_REMOTE_MEMORY_TYPE);
+VALUE(ABI_PERF_LOCAL_SYS_DEVICE, UCT_PERF_ATTR_FIELD_LOCAL_SYS_DEVICE);
+VALUE(ABI_PERF_REMOTE_SYS_DEVICE, UCT_PERF_ATTR_FIELD_REMOTE_SYS_DEVICE);
+VALUE(ABI_PERF_SEND_PRE_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD);
+VALUE(ABI_PERF_SEND_POST_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_POST_OVERHEAD);
+VALUE(ABI_PERF_RECV_OVERHEAD, UCT_PERF_ATTR_FIELD_RECV_OVERHEAD);
+VALUE(ABI_PERF_BANDWIDTH, UCT_PERF_ATTR_FIELD_BANDWIDTH);
+VALUE(ABI_PERF_LATENCY, UCT_PERF_ATTR_FIELD_LATENCY);
+VALUE(ABI_PERF_MAX_INFLIGHT_EPS, UCT_PERF_ATTR_FIELD_MAX_INFLIGHT_EPS);
+
+VALUE(UCX_OP_AM_SHORT, UCT_EP_OP_AM_SHORT);
+VALUE(UCX_OP_AM_BCOPY, UCT_EP_OP_AM_BCOPY);
+VALUE(UCX_OP_AM_ZCOPY, UCT_EP_OP_AM_ZCOPY);
+VALUE(UCX_OP_PUT_SHORT, UCT_EP_OP_PUT_SHORT);
+VALUE(UCX_OP_PUT_BCOPY, UCT_EP_OP_PUT_BCOPY);
+VALUE(UCX_OP_PUT_ZCOPY, UCT_EP_OP_PUT_ZCOPY);
+VALUE(UCX_OP_GET_SHORT, UCT_EP_OP_GET_SHORT);
+VALUE(UCX_OP_GET_BCOPY, UCT_EP_OP_GET_BCOPY);
+VALUE(UCX_OP_GET_ZCOPY, UCT_EP_OP_GET_ZCOPY);
+
+CALLBACK(ucx_am_handler_t, uct_am_handler_t, cb);
+FIELD(ucx_am_handler_t, uct_am_handler_t, arg);
+VALUE(UCX_BASE_IFACE_AM, offsetof(uct_base_iface_t, am));
+static_assert(UCX_BASE_IFACE_ROOM >= sizeof(uct_base_iface_t));
+static_assert(UCX_BASE_EP_ROOM >= sizeof(uct_base_ep_t));
+VALUE(ABI_WORKER_ASYNC, offsetof(uct_priv_worker_t, async));
+VALUE(sizeof(uct_iface_ops_t), 400);
+VALUE(sizeof(uct_iface_attr_t), 536);
+
+/* ---- looked-up objects and functions: calls.h against the prototypes ---- */
+
+VALUE(offsetof(ucs_global_opts_t, log_component), 0);
+FIELD_AS(ucx_log_component_t, level, ucs_log_component_config_t, log_level);
+FIELD(ucx_log_component_t, ucs_log_component_config_t, name);
+FIELD(ucx_log_component_t, ucs_log_component_config_t, file_filter);
+
+#define CALL(_member, _function) \
+    static_assert(std::is_same_v<decltype(ucx_calls_t::_member), \
+                                 decltype(&_function)>, #_function)
+#define HOST(_member, _function) \
+    static_assert(std::is_same_v<decltype(ucx_host_t::_member), \
+                                 decltype(&_function)>, #_function)
+
+CALL(query_components, uct_query_components);
+CALL(release_component_list, uct_release_component_list);
+CALL(iface_progress_enable, uct_base_iface_progress_enable);
+CALL(iface_progress_disable, uct_base_iface_progress_disable);
+CALL(iface_handle_ep_err, uct_iface_handle_ep_err);
+CALL(class_cleanup_chain, ucs_class_call_cleanup_chain);
+CALL(topo_find, ucs_topo_find_device_by_bus_id);
+CALL(ucm_set_handler, ucm_set_event_handler);
+CALL(ucm_unset_handler, ucm_unset_event_handler);
+HOST(status_string, ucs_status_string);
+HOST(async_set_event_handler, ucs_async_set_event_handler);
+HOST(async_add_timer, ucs_async_add_timer);
+HOST(async_remove_handler, ucs_async_remove_handler);
+HOST(async_modify_handler, ucs_async_modify_handler);
+HOST(worker_progress_register, uct_worker_progress_register_safe);
+HOST(worker_progress_unregister, uct_worker_progress_unregister_safe);
+
+int main()
+{
+    return 0;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The registration cache alone, with a registrar that only counts. */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <set>
+#include <unistd.h>
+#include <vector>
+
+extern "C" {
+/* C11 atomics are spelt differently in C++; the test needs size, not layout */
+struct efa_rcache_test;
+efa_rcache_test *rcache_test_new(unsigned max_regions, size_t max_bytes,
+                                 int (*reg)(void *, void *, size_t, void **),
+                                 void (*dereg)(void *, void *), void *arg);
+void rcache_test_free(efa_rcache_test *test);
+int rcache_test_get(efa_rcache_test *test, uintptr_t address, size_t length,
+                    void **region_p);
+void rcache_test_put(efa_rcache_test *test, void *region);
+void rcache_test_invalidate(efa_rcache_test *test, void *region, int *gone);
+void rcache_test_unmapped(efa_rcache_test *test, uintptr_t start,
+                          uintptr_t end);
+}
+
+class Rcache : public ::testing::Test {
+protected:
+    static int reg(void *arg, void *address, size_t length, void **mr)
+    {
+        Rcache *self = static_cast<Rcache *>(arg);
+        uintptr_t start = reinterpret_cast<uintptr_t>(address);
+
+        if (self->refuse > 0) {
+            --self->refuse;
+            return EFAULT;
+        }
+        ++self->regs;
+        *mr = reinterpret_cast<void *>(++self->last);
+        self->live[self->last] = {start, start + length};
+        return 0;
+    }
+    static void dereg(void *arg, void *mr)
+    {
+        Rcache *self = static_cast<Rcache *>(arg);
+
+        EXPECT_EQ(1u, self->live.erase(reinterpret_cast<uintptr_t>(mr)));
+    }
+    void open(unsigned max_regions = 100, size_t max_bytes = 1ul << 40)
+    {
+        cache = rcache_test_new(max_regions, max_bytes, reg, dereg, this);
+    }
+    void TearDown() override
+    {
+        rcache_test_free(cache);
+        EXPECT_TRUE(live.empty());
+    }
+    void *get(unsigned page, unsigned count = 1)
+    {
+        void *region = nullptr;
+        EXPECT_EQ(0, rcache_test_get(cache, base + page * page_size,
+                                     count * page_size, &region));
+        return region;
+    }
+    void put(void *region)
+    {
+        rcache_test_put(cache, region);
+    }
+    void unmap(unsigned page, unsigned count = 1)
+    {
+        rcache_test_unmapped(cache, base + page * page_size,
+                             base + (page + count) * page_size);
+    }
+
+    efa_rcache_test *cache = nullptr;
+    size_t page_size = sysconf(_SC_PAGESIZE);
+    uintptr_t base = 0x10000000;
+    unsigned regs = 0, refuse = 0;
+    uintptr_t last = 0;
+    std::map<uintptr_t, std::pair<uintptr_t, uintptr_t>> live;
+};
+
+TEST_F(Rcache, get__the_same_range_registers_once)
+{
+    open();
+    void *one = get(0, 4), *two = get(1, 2);
+
+    EXPECT_EQ(one, two);
+    EXPECT_EQ(1u, regs);
+    put(one);
+    put(two);
+    EXPECT_EQ(one, get(3));
+    put(one);
+    EXPECT_EQ(1u, regs);
+}
+
+TEST_F(Rcache, get__unaligned_bytes_take_whole_pages)
+{
+    open();
+    void *region;
+
+    ASSERT_EQ(0, rcache_test_get(cache, base + 100, page_size, &region));
+    EXPECT_EQ(base, live.begin()->second.first);
+    EXPECT_EQ(base + 2 * page_size, live.begin()->second.second);
+    put(region);
+}
+
+TEST_F(Rcache, get__overlap_makes_one_region_and_keeps_the_used_one_alive)
+{
+    open();
+    void *low = get(0, 2);
+    void *both = get(1, 3);
+
+    EXPECT_NE(low, both);
+    EXPECT_EQ(2u, live.size()); /* low is in use */
+    put(low);
+    EXPECT_EQ(1u, live.size());
+    EXPECT_EQ(both, get(0)); /* the union */
+    put(both);
+    put(both);
+}
+
+TEST_F(Rcache, unmapped__an_unused_region_is_never_found_again)
+{
+    open();
+    put(get(0, 4));
+    unmap(2);
+    put(get(0, 4));
+    EXPECT_EQ(2u, regs);
+    EXPECT_EQ(1u, live.size());
+}
+
+TEST_F(Rcache, unmapped__a_used_region_lives_until_its_put)
+{
+    open();
+    void *used = get(0, 4);
+
+    unmap(0);
+    void *fresh = get(0, 4);
+    EXPECT_NE(used, fresh);
+    EXPECT_EQ(2u, live.size());
+    put(used);
+    EXPECT_EQ(1u, live.size());
+    put(fresh);
+}
+
+TEST_F(Rcache, unmapped__neighbours_stay)
+{
+    open();
+    put(get(0));
+    put(get(2));
+    unmap(1);
+    put(get(0));
+    put(get(2));
+    EXPECT_EQ(2u, regs);
+}
+
+TEST_F(Rcache, unmapped__more_notes_than_fit_drop_everything)
+{
+    open(1000);
+    for (unsigned i = 0; i < 10; ++i) {
+        put(get(2 * i));
+    }
+    for (unsigned i = 0; i < 1000; ++i) {
+        unmap(100000 + i); /* none of ours, but some are lost */
+    }
+    put(get(0));
+    EXPECT_EQ(11u, regs);
+    EXPECT_EQ(1u, live.size());
+}
+
+TEST_F(Rcache, limits__the_oldest_unused_go_first)
+{
+    open(3);
+    for (unsigned i = 0; i < 3; ++i) {
+        put(get(2 * i));
+    }
+    put(get(0)); /* now the youngest */
+    put(get(10));
+    EXPECT_EQ(3u, live.size());
+    regs = 0;
+    put(get(0));
+    EXPECT_EQ(0u, regs);
+    put(get(2));
+    EXPECT_EQ(1u, regs);
+}
+
+TEST_F(Rcache, limits__bytes_count_too_and_used_regions_stay)
+{
+    open(100, 4 * page_size);
+    void *used = get(0, 3);
+
+    put(get(10, 3));
+    EXPECT_EQ(1u, live.size());
+    put(used);
+}
+
+TEST_F(Rcache, invalidate__tells_when_the_last_user_is_gone)
+{
+    open();
+    int gone_one = 0, gone_two = 0;
+    void *one = get(0), *two = get(0), *three = get(0);
+
+    rcache_test_invalidate(cache, one, &gone_one);
+    EXPECT_EQ(0, gone_one);
+    rcache_test_invalidate(cache, two, &gone_two);
+    put(three);
+    EXPECT_EQ(1, gone_one);
+    EXPECT_EQ(1, gone_two);
+    EXPECT_TRUE(live.empty());
+    put(get(0));
+    EXPECT_EQ(2u, regs);
+}
+
+TEST_F(Rcache, refused_union__falls_back_to_the_range_alone)
+{
+    open();
+    put(get(0, 2));
+    refuse = 1; /* the neighbour's page is no more */
+    put(get(1, 2));
+    EXPECT_EQ(1u, live.size());
+    EXPECT_EQ(base + page_size, live.begin()->second.first);
+}
+
+TEST_F(Rcache, refused__unused_registrations_are_given_back_first)
+{
+    open();
+    put(get(0));
+    refuse = 1;
+    put(get(10));
+    EXPECT_EQ(1u, live.size()); /* the old one made room */
+    refuse = 5;
+    void *region;
+    EXPECT_EQ(EFAULT,
+              rcache_test_get(cache, base + 50 * page_size, 1, &region));
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Active messages: sizes at their limits, contents, order, descriptors. */
+#include "uct_entity.h"
+
+using namespace uct_test;
+
+class UctAm : public UctTest {};
+
+TEST_F(UctAm, query__capabilities_are_true)
+{
+    open();
+    const auto &cap = a->attr().cap;
+
+    EXPECT_GE(cap.am.max_short, 24u);
+    EXPECT_GE(cap.am.max_bcopy, 8900u);
+    EXPECT_GE(cap.am.max_zcopy, 8900u);
+    EXPECT_EQ(1ul << 30, cap.get.max_zcopy);
+    EXPECT_NE(0u, cap.am.opt_zcopy_align);
+    EXPECT_NE(0u, cap.am.align_mtu);
+    EXPECT_TRUE(cap.flags & UCT_IFACE_FLAG_CONNECT_TO_IFACE);
+    EXPECT_LE(a->attr().device_addr_len, 31u);
+    EXPECT_LE(a->attr().iface_addr_len, 63u);
+}
+
+TEST_F(UctAm, am_short__every_length_arrives_intact)
+{
+    open();
+    size_t max = a->attr().cap.am.max_short - sizeof(uint64_t);
+
+    for (size_t length = 0; length <= max; ++length) {
+        ASSERT_EQ(UCS_OK, send_short(ep, 0x1122334455667788ull + length,
+                                     make_message(length, length)));
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == max + 1; }));
+    for (size_t length = 0; length <= max; ++length) {
+        uint64_t header;
+        memcpy(&header, b->received[length].data(), sizeof(header));
+        EXPECT_EQ(0x1122334455667788ull + length, header);
+        EXPECT_EQ(make_message(length, length),
+                  Bytes(b->received[length].begin() + sizeof(header),
+                        b->received[length].end()));
+    }
+}
+
+TEST_F(UctAm, am_short__one_byte_too_long_is_refused)
+{
+    open();
+    Bytes payload(a->attr().cap.am.max_short - sizeof(uint64_t) + 1);
+
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_ep_am_short(ep, AM_ID, 1, payload.data(), payload.size()));
+    EXPECT_TRUE(flush(ep));
+    EXPECT_TRUE(b->received.empty());
+}
+
+TEST_F(UctAm, am_bcopy__lengths_up_to_the_limit)
+{
+    open();
+    size_t max = a->attr().cap.am.max_bcopy;
+    std::vector<size_t> lengths = {0, 1, 7, 8, 23, 24, 25, 31, 32, 33, 4096,
+                                   4097, 8192, max - 1, max};
+
+    for (size_t length : lengths) {
+        EXPECT_EQ(static_cast<ssize_t>(length),
+                  send_bcopy(ep, make_message(length, length)));
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == lengths.size(); }));
+    for (size_t i = 0; i < lengths.size(); ++i) {
+        EXPECT_EQ(make_message(lengths[i], lengths[i]), b->received[i]);
+    }
+}
+
+TEST_F(UctAm, am_zcopy__header_and_payload_at_their_limits)
+{
+    open();
+    size_t max = a->attr().cap.am.max_zcopy;
+    size_t max_hdr = a->attr().cap.am.max_hdr;
+    Memory memory(*a, max, 77);
+    std::vector<std::pair<size_t, size_t>> cases = {
+            {0, 0}, {0, 1}, {8, 0}, {100, 100}, {101, 4096}, {0, max},
+            {max_hdr, 1}, {max_hdr, max - max_hdr}};
+
+    for (const auto &sizes : cases) {
+        Bytes header = make_message(3, sizes.first);
+        uct_iov_t iov = memory.iov(0, sizes.second);
+        Completion comp;
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+        ASSERT_TRUE(wait([&] {
+            status = uct_ep_am_zcopy(ep, AM_ID, header.data(), header.size(),
+                                     &iov, 1, 0, &comp.uct);
+            return status != UCS_ERR_NO_RESOURCE;
+        }));
+        ASSERT_EQ(UCS_INPROGRESS, status);
+        ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+        EXPECT_EQ(1u, comp.done);
+        EXPECT_EQ(UCS_OK, comp.status);
+
+        Bytes expected = header;
+        expected.insert(expected.end(), memory.data(),
+                        memory.data() + sizes.second);
+        ASSERT_TRUE(wait([&] { return !b->received.empty(); }));
+        EXPECT_EQ(expected, b->received.back());
+        b->received.clear();
+    }
+
+    uct_iov_t iov = memory.iov(0, max);
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_ep_am_zcopy(ep, AM_ID, "x", 1, &iov, 1, 0, nullptr));
+}
+
+TEST_F(UctAm, order__ten_thousand_messages_in_the_order_of_posting)
+{
+    open();
+    const size_t count = 10000;
+
+    for (size_t i = 0; i < count; ++i) {
+        if (i % 3 == 0) {
+            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        } else {
+            Bytes bytes = make_message(i, 8 + (i * 37) % 3000);
+            memcpy(bytes.data(), &i, sizeof(uint64_t));
+            ASSERT_GT(send_bcopy(ep, bytes), 0);
+        }
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == count; }));
+    for (size_t i = 0; i < count; ++i) {
+        uint64_t number;
+        memcpy(&number, b->received[i].data(), sizeof(number));
+        ASSERT_EQ(i, number);
+    }
+}
+
+TEST_F(UctAm, self_connect__an_interface_sends_to_itself)
+{
+    open();
+    uct_ep_h self = a->connect(*a);
+
+    for (uint32_t i = 0; i < 200; ++i) {
+        ASSERT_GT(send_bcopy(self, make_message(i, 100 + i)), 0);
+    }
+    ASSERT_TRUE(wait([&] { return a->received.size() == 200; }));
+    for (uint32_t i = 0; i < 200; ++i) {
+        ASSERT_EQ(make_message(i, 100 + i), a->received[i]);
+    }
+    uct_ep_destroy(self);
+}
+
+TEST_F(UctAm, two_endpoints__to_one_peer_are_two_ordered_streams)
+{
+    open();
+    uct_ep_h second = a->connect(*b);
+    const uint64_t count = 500;
+
+    for (uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        ASSERT_EQ(UCS_OK, send_short(second, 1000000 + i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == 2 * count; }));
+    uint64_t next[2] = {0, 1000000};
+    for (const Bytes &message : b->received) {
+        uint64_t number;
+        memcpy(&number, message.data(), sizeof(number));
+        ASSERT_EQ(next[number >= 1000000]++, number);
+    }
+    uct_ep_destroy(second);
+}
+
+TEST_F(UctAm, window__a_receiver_that_does_not_consume_stops_its_sender)
+{
+    open();
+    /* introduce them, then b makes no progress */
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(flush(ep));
+
+    unsigned sent = 0;
+    for (int i = 0; i < 200000; ++i) {
+        if (uct_ep_am_short(ep, AM_ID, 1 + sent, nullptr, 0) == UCS_OK) {
+            ++sent;
+        }
+        a->progress();
+    }
+    EXPECT_GT(sent, 0u);
+    EXPECT_LE(sent, 64u);
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 1 + sent, {})); /* b progresses again */
+    ASSERT_TRUE(wait([&] { return b->received.size() == sent + 2; }));
+}
+
+TEST_F(UctAm, descriptors__kept_ones_stay_intact_and_traffic_goes_on)
+{
+    const size_t headroom = 112, count = 20000;
+
+    open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "512"}}, headroom);
+    b->keep_descs = true;
+    for (size_t i = 0; i < count; ++i) {
+        ASSERT_GT(send_bcopy(ep, make_message(i, 64)), 0);
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == count; }));
+    EXPECT_GT(b->kept.size(), 100u);
+    EXPECT_LT(b->kept.size(), 512u);
+    for (const auto &item : b->kept) {
+        memset(item.data - headroom, 0xee, headroom); /* as UCP does */
+    }
+    for (const auto &item : b->kept) {
+        ASSERT_EQ(item.message, Bytes(item.data, item.data + 64));
+    }
+}

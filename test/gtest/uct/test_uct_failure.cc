@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that go, addresses that lie, endpoints that churn, events. */
+#include "uct_entity.h"
+
+#include <poll.h>
+
+using namespace uct_test;
+
+class UctFailure : public UctTest {};
+
+TEST_F(UctFailure, closed_peer__is_reported_once_and_everything_completes)
+{
+    open();
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(flush(ep));
+    delete b;
+    b = nullptr;
+
+    Bytes header(8);
+    std::vector<Completion> comps(8);
+    unsigned posted = 0;
+    for (Completion &comp : comps) {
+        ucs_status_t status = uct_ep_am_zcopy(ep, AM_ID, header.data(),
+                                              header.size(), nullptr, 0, 0,
+                                              &comp.uct);
+        posted += (status == UCS_INPROGRESS);
+    }
+    ASSERT_GT(posted, 0u);
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    ASSERT_TRUE(wait([&] {
+        unsigned done = 0;
+        for (const Completion &comp : comps) {
+            done += comp.done;
+        }
+        return done == posted;
+    }));
+    EXPECT_EQ(1u, a->failures.size());
+    EXPECT_EQ(ep, a->failures[0].ep);
+    EXPECT_NE(UCS_OK, comps[0].status);
+    EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
+    EXPECT_NE(UCS_ERR_NO_RESOURCE, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+}
+
+TEST_F(UctFailure, ep_check__finds_a_peer_that_is_gone_and_spares_a_living_one)
+{
+    open();
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(flush(ep));
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_check(ep, 0, nullptr));
+        progress();
+    }
+    EXPECT_TRUE(a->failures.empty());
+
+    delete b;
+    b = nullptr;
+    ASSERT_TRUE(wait([&] {
+        uct_ep_check(ep, 0, nullptr);
+        return !a->failures.empty();
+    }));
+    EXPECT_EQ(1u, a->failures.size());
+}
+
+TEST_F(UctFailure, error_handler__may_destroy_the_endpoint)
+{
+    open();
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(flush(ep));
+    a->on_failure = [&](uct_ep_h failed) {
+        uct_ep_destroy(failed);
+        ep = nullptr;
+    };
+    delete b;
+    b = nullptr;
+    for (int i = 0; i < 4; ++i) {
+        uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
+    }
+    ASSERT_TRUE(wait([&] { return ep == nullptr; }));
+    for (int i = 0; i < 1000; ++i) {
+        progress();
+    }
+    EXPECT_EQ(1u, a->failures.size());
+}
+
+TEST_F(UctFailure, foreign_address__is_unreachable_and_harmless)
+{
+    open();
+    auto reachable = [&](const Bytes &dev, const Bytes &iface) {
+        return uct_iface_is_reachable(
+                a->iface(),
+                reinterpret_cast<const uct_device_addr_t *>(dev.data()),
+                reinterpret_cast<const uct_iface_addr_t *>(iface.data()));
+    };
+
+    EXPECT_TRUE(reachable(b->device_addr, b->iface_addr));
+    for (size_t byte = 0; byte < 4; ++byte) { /* magic, then version */
+        Bytes dev = b->device_addr;
+        dev[byte] ^= 0x40;
+        EXPECT_FALSE(reachable(dev, b->iface_addr)) << byte;
+    }
+    EXPECT_FALSE(reachable(Bytes(b->device_addr.size(), 0), b->iface_addr));
+    EXPECT_FALSE(reachable(b->device_addr, Bytes(b->iface_addr.size(), 0)));
+}
+
+TEST_F(UctFailure, churn__endpoints_come_and_go_with_messages_under_way)
+{
+    open();
+    const uint64_t rounds = 2000;
+
+    for (uint64_t i = 0; i < rounds; ++i) {
+        uct_ep_h brief = a->connect(*b);
+        ASSERT_EQ(UCS_OK, send_short(brief, i, {}));
+        uct_ep_destroy(brief); /* what was posted still arrives */
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == rounds; }));
+}
+
+TEST_F(UctFailure, simultaneous_connect__both_sides_talk_at_once)
+{
+    open();
+    uct_ep_h back = b->connect(*a);
+
+    for (uint64_t i = 0; i < 1000; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        ASSERT_EQ(UCS_OK, send_short(back, i, {}));
+    }
+    ASSERT_TRUE(wait([&] {
+        return (a->received.size() == 1000) && (b->received.size() == 1000);
+    }));
+    uct_ep_destroy(back);
+}
+
+TEST_F(UctFailure, event_arm__busy_while_something_waits_then_wakes)
+{
+    open();
+    int fd;
+
+    ASSERT_TRUE(b->attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD);
+    ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(b->iface(), &fd));
+    auto arm = [&] {
+        return uct_iface_event_arm(b->iface(), UCT_EVENT_RECV |
+                                                       UCT_EVENT_SEND_COMP);
+    };
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(flush(ep));
+    while (b->received.empty()) {
+        /* BUSY promises that progress does something */
+        if (arm() == UCS_ERR_BUSY) {
+            EXPECT_GT(b->progress(), 0u);
+        }
+        a->progress();
+    }
+    for (int i = 0; i < 100000; ++i) {
+        progress(); /* let the introduction end */
+    }
+    ucs_status_t status;
+    while ((status = arm()) == UCS_ERR_BUSY) {
+        progress();
+    }
+    ASSERT_EQ(UCS_OK, status);
+
+    struct pollfd pfd = {fd, POLLIN, 0};
+    EXPECT_EQ(0, poll(&pfd, 1, 50));
+    size_t before = b->received.size();
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 2, nullptr, 0));
+    EXPECT_EQ(1, poll(&pfd, 1, 10000));
+    while (b->received.size() == before) {
+        if (arm() == UCS_ERR_BUSY) {
+            b->progress();
+        }
+    }
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pending, flush and fence. */
+#include "uct_entity.h"
+
+using namespace uct_test;
+
+namespace {
+
+/* A pending request that sends one message with a number. */
+struct Request {
+    uct_pending_req_t uct;
+    uct_ep_h ep;
+    uint64_t number;
+    bool done = false;
+    std::function<void()> before; /* runs first, may do anything */
+
+    Request(uct_ep_h to, uint64_t n) : ep(to), number(n)
+    {
+        uct.func = dispatch;
+    }
+
+    static ucs_status_t dispatch(uct_pending_req_t *self)
+    {
+        Request *req = reinterpret_cast<Request *>(self);
+
+        if (req->before) {
+            req->before();
+        }
+        ucs_status_t status = uct_ep_am_short(req->ep, AM_ID, req->number,
+                                              nullptr, 0);
+        if (status == UCS_OK) {
+            req->done = true;
+        }
+        return status;
+    }
+};
+
+uint64_t number_of(const Bytes &message)
+{
+    uint64_t number;
+
+    memcpy(&number, message.data(), sizeof(number));
+    return number;
+}
+
+} // namespace
+
+class UctOrder : public UctTest {
+protected:
+    /* Sends until the window is full, without letting b progress. */
+    uint64_t fill_window()
+    {
+        uint64_t sent = 0;
+
+        while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
+            ++sent;
+        }
+        return sent;
+    }
+};
+
+TEST_F(UctOrder, pending_add__busy_exactly_when_all_could_be_posted)
+{
+    open();
+    Request request(ep, 1);
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    /* reads have to wait for the answer, so before it the queue takes us */
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    uct_iov_t iov = local.iov(0, 64);
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), nullptr) == UCS_INPROGRESS;
+    }));
+    ASSERT_TRUE(flush(ep));
+    EXPECT_EQ(UCS_ERR_BUSY, uct_ep_pending_add(ep, &request.uct, 0));
+
+    fill_window();
+    EXPECT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    ASSERT_TRUE(wait([&] { return request.done; }));
+}
+
+TEST_F(UctOrder, pending__nothing_overtakes_a_queued_request)
+{
+    open();
+    uint64_t sent = fill_window();
+    std::vector<Request> requests;
+    bool overtaken = false;
+
+    requests.reserve(50);
+    for (uint64_t i = 0; i < 50; ++i) {
+        requests.emplace_back(ep, sent + i);
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &requests.back().uct, 0));
+    }
+    ASSERT_TRUE(wait([&] {
+        if (!requests.back().done &&
+            (uct_ep_am_short(ep, AM_ID, 999999, nullptr, 0) == UCS_OK)) {
+            overtaken = !requests.back().done;
+        }
+        return requests.back().done;
+    }));
+    EXPECT_FALSE(overtaken);
+    ASSERT_TRUE(wait([&] { return b->received.size() >= sent + 50; }));
+    for (uint64_t i = 0; i < sent + 50; ++i) {
+        ASSERT_EQ(i, number_of(b->received[i]));
+    }
+}
+
+TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
+{
+    open();
+    const int peers = 4;
+    std::vector<uct_ep_h> eps;
+    std::vector<std::vector<Request>> requests(peers);
+
+    for (int i = 0; i < peers; ++i) {
+        eps.push_back(a->connect(*b));
+    }
+    for (int i = 0; i < peers; ++i) {
+        while (uct_ep_am_short(eps[i], AM_ID, 7, nullptr, 0) == UCS_OK) {
+        }
+        requests[i].reserve(20);
+        for (int k = 0; k < 20; ++k) {
+            requests[i].emplace_back(eps[i], 1000 * (i + 1) + k);
+            ASSERT_EQ(UCS_OK,
+                      uct_ep_pending_add(eps[i], &requests[i].back().uct, 0));
+        }
+    }
+    ASSERT_TRUE(wait([&] {
+        for (int i = 0; i < peers; ++i) {
+            if (!requests[i].back().done) {
+                return false;
+            }
+        }
+        return true;
+    }));
+    for (uct_ep_h each : eps) {
+        ASSERT_TRUE(flush(each));
+        uct_ep_destroy(each);
+    }
+}
+
+TEST_F(UctOrder, pending_purge__returns_every_request_in_order)
+{
+    open();
+    fill_window();
+    Request one(ep, 1), two(ep, 2), three(ep, 3);
+    std::vector<Request *> purged;
+
+    for (Request *req : {&one, &two, &three}) {
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &req->uct, 0));
+    }
+    uct_ep_pending_purge(
+            ep,
+            [](uct_pending_req_t *self, void *arg) {
+                static_cast<std::vector<Request *> *>(arg)->push_back(
+                        reinterpret_cast<Request *>(self));
+            },
+            &purged);
+    EXPECT_EQ((std::vector<Request *>{&one, &two, &three}), purged);
+    EXPECT_TRUE(flush(ep)); /* with requests it would be NO_RESOURCE */
+    EXPECT_FALSE(one.done || two.done || three.done);
+}
+
+TEST_F(UctOrder, pending__a_callback_may_destroy_its_endpoint)
+{
+    open();
+    uct_ep_h doomed = a->connect(*b);
+    ASSERT_EQ(UCS_OK, send_short(doomed, 0, {}));
+    while (uct_ep_am_short(doomed, AM_ID, 1, nullptr, 0) == UCS_OK) {
+    }
+
+    struct Doom {
+        uct_pending_req_t uct;
+        uct_ep_h ep;
+        bool called;
+    } doom = {{}, doomed, false};
+    doom.uct.func = [](uct_pending_req_t *self) {
+        Doom *d = reinterpret_cast<Doom *>(self);
+        d->called = true;
+        uct_ep_destroy(d->ep);
+        return UCS_OK;
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(doomed, &doom.uct, 0));
+    ASSERT_TRUE(wait([&] { return doom.called; }));
+    ASSERT_EQ(UCS_OK, send_short(ep, 42, {}));
+    ASSERT_TRUE(wait([&] {
+        return !b->received.empty() && number_of(b->received.back()) == 42;
+    }));
+}
+
+TEST_F(UctOrder, flush__completes_after_all_before_it)
+{
+    open();
+    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
+    uct_iov_t iov = local.iov(0, 1 << 20);
+    Completion read, flushed;
+    bool order_ok = true;
+
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), &read.uct) == UCS_INPROGRESS;
+    }));
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(wait([&] {
+        order_ok = order_ok && (read.done >= flushed.done);
+        return flushed.done > 0;
+    }));
+    EXPECT_TRUE(order_ok);
+    EXPECT_EQ(1u, read.done);
+    EXPECT_EQ(UCS_OK, flushed.status);
+}
+
+TEST_F(UctOrder, flush__of_an_idle_endpoint_and_interface_is_done)
+{
+    open();
+    EXPECT_EQ(UCS_OK, uct_ep_flush(ep, 0, nullptr));
+    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    EXPECT_EQ(UCS_INPROGRESS, uct_iface_flush(a->iface(), 0, nullptr));
+    ASSERT_TRUE(wait([&] {
+        return uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK;
+    }));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+}
+
+TEST_F(UctOrder, flush__refused_while_requests_are_pending)
+{
+    open();
+    uint64_t sent = fill_window();
+    Request request(ep, sent);
+
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, uct_ep_flush(ep, 0, nullptr));
+    ASSERT_TRUE(wait([&] { return request.done; }));
+    EXPECT_TRUE(flush(ep));
+}
+
+TEST_F(UctOrder, flush__as_a_pending_request_passes_those_behind_it)
+{
+    open();
+    uint64_t sent = fill_window();
+    struct Flush {
+        uct_pending_req_t uct;
+        uct_ep_h ep;
+        unsigned calls;
+        Completion comp;
+    } queued;
+    queued.ep = ep;
+    queued.calls = 0;
+    queued.uct.func = [](uct_pending_req_t *self) {
+        Flush *f = reinterpret_cast<Flush *>(self);
+        ++f->calls;
+        ucs_status_t status = uct_ep_flush(f->ep, 0, &f->comp.uct);
+        if (status == UCS_OK) {
+            f->comp.done = 1;
+        }
+        return (status == UCS_INPROGRESS) ? UCS_OK : status;
+    };
+    Request behind(ep, sent);
+
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &behind.uct, 0));
+    ASSERT_TRUE(wait([&] { return behind.done && queued.comp.done; }));
+    EXPECT_EQ(1u, queued.calls);
+}
+
+TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)
+{
+    open();
+    fill_window(); /* b does not progress */
+    Completion flushed;
+    ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &flushed.uct);
+
+    if (status != UCS_OK) {
+        ASSERT_EQ(UCS_INPROGRESS, status);
+        auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::seconds(10);
+        while (!flushed.done && (std::chrono::steady_clock::now() < deadline)) {
+            a->progress();
+        }
+        EXPECT_EQ(1u, flushed.done);
+    }
+    EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
+    EXPECT_TRUE(a->failures.empty()); /* the user asked for it */
+}
+
+TEST_F(UctOrder, fence__messages_wait_for_earlier_gets)
+{
+    open();
+    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
+    uct_iov_t iov = local.iov(0, 1 << 20);
+    Completion read;
+
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), &read.uct) == UCS_INPROGRESS;
+    }));
+    ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0)); /* again: no change */
+    if (!read.done) {
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+                  uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+                  uct_ep_get_zcopy(ep, &iov, 1, 0, remote.rkey(), nullptr));
+    }
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    ASSERT_TRUE(wait([&] {
+        unsigned done = read.done;
+        status = uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
+        EXPECT_TRUE((status != UCS_OK) || (done > 0));
+        return status == UCS_OK;
+    }));
+}
+
+TEST_F(UctOrder, iface_fence__holds_every_endpoint_until_reads_are_done)
+{
+    open();
+    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
+    uct_iov_t iov = local.iov(0, 1 << 20);
+    uct_ep_h other = a->connect(*b);
+    Completion read;
+
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), &read.uct) == UCS_INPROGRESS;
+    }));
+    ASSERT_EQ(UCS_OK, uct_iface_fence(a->iface(), 0));
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    ASSERT_TRUE(wait([&] {
+        unsigned done = read.done;
+        status = uct_ep_am_short(other, AM_ID, 1, nullptr, 0);
+        EXPECT_TRUE((status != UCS_OK) || (done > 0));
+        return status == UCS_OK;
+    }));
+    ASSERT_TRUE(flush(other));
+    uct_ep_destroy(other);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "uct_entity.h"
+
+#include <stdexcept>
+
+namespace uct_test {
+
+static void check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        throw std::runtime_error(std::string(what) + ": " +
+                                 ucs_status_string(status));
+    }
+}
+
+Entity::Entity(const Config &config, size_t headroom) : m_headroom(headroom)
+{
+    check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &m_async),
+          "async");
+    check(uct_worker_create(m_async, UCS_THREAD_MODE_SINGLE, &m_worker),
+          "worker");
+    open_md();
+    open_iface(config, headroom);
+}
+
+Entity::~Entity()
+{
+    for (const Kept &item : kept) {
+        uct_iface_release_desc(item.data - m_headroom);
+    }
+    uct_iface_close(m_iface);
+    uct_md_close(m_md);
+    uct_worker_destroy(m_worker);
+    ucs_async_context_destroy(m_async);
+}
+
+void Entity::open_md()
+{
+    uct_component_h *components;
+    unsigned count;
+
+    check(uct_query_components(&components, &count), "query components");
+    for (unsigned i = 0; i < count; ++i) {
+        uct_component_attr_t attr;
+        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
+                          UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
+        check(uct_component_query(components[i], &attr), "component");
+        if ((strcmp(attr.name, "efa") == 0) && (attr.md_resource_count > 0)) {
+            m_component = components[i];
+            std::vector<uct_md_resource_desc_t> mds(attr.md_resource_count);
+            attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
+            attr.md_resources = mds.data();
+            check(uct_component_query(components[i], &attr), "domains");
+            uct_md_config_t *config;
+            check(uct_md_config_read(m_component, nullptr, nullptr, &config),
+                  "md config");
+            m_device = mds[0].md_name;
+            check(uct_md_open(m_component, mds[0].md_name, config, &m_md),
+                  "md open");
+            uct_config_release(config);
+        }
+    }
+    uct_release_component_list(components);
+    if (m_md == nullptr) {
+        throw std::runtime_error("no component efa with a device: run under "
+                                 "'efasim run -- srdrun'");
+    }
+}
+
+void Entity::open_iface(const Config &settings, size_t headroom)
+{
+    uct_iface_config_t *config;
+    std::string device = m_device + ":1";
+
+    check(uct_md_iface_config_read(m_md, "srd", nullptr, nullptr, &config),
+          "iface config");
+    for (const auto &item : settings) {
+        check(uct_config_modify(config, item.first.c_str(),
+                                item.second.c_str()),
+              item.first.c_str());
+    }
+
+    uct_iface_params_t params;
+    memset(&params, 0, sizeof(params));
+    params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
+                        UCT_IFACE_PARAM_FIELD_DEVICE |
+                        UCT_IFACE_PARAM_FIELD_RX_HEADROOM |
+                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
+                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG |
+                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS;
+    params.open_mode = UCT_IFACE_OPEN_MODE_DEVICE;
+    params.mode.device.tl_name = "srd";
+    params.mode.device.dev_name = device.c_str();
+    params.rx_headroom = headroom;
+    params.err_handler = err_handler;
+    params.err_handler_arg = this;
+    check(uct_iface_open(m_md, m_worker, &params, config, &m_iface),
+          "iface open");
+    uct_config_release(config);
+
+    check(uct_iface_query(m_iface, &m_attr), "iface query");
+    device_addr.resize(m_attr.device_addr_len);
+    iface_addr.resize(m_attr.iface_addr_len);
+    check(uct_iface_get_device_address(
+                  m_iface, reinterpret_cast<uct_device_addr_t *>(
+                                   device_addr.data())),
+          "device address");
+    check(uct_iface_get_address(m_iface, reinterpret_cast<uct_iface_addr_t *>(
+                                                 iface_addr.data())),
+          "iface address");
+    check(uct_iface_set_am_handler(m_iface, AM_ID, am_handler, this, 0),
+          "am handler");
+    uct_iface_progress_enable(m_iface, UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+}
+
+uct_ep_h Entity::connect(const Entity &peer)
+{
+    uct_ep_params_t params;
+    uct_ep_h ep = nullptr;
+
+    memset(&params, 0, sizeof(params));
+    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
+                        UCT_EP_PARAM_FIELD_IFACE_ADDR;
+    params.iface = m_iface;
+    params.dev_addr = reinterpret_cast<const uct_device_addr_t *>(
+            peer.device_addr.data());
+    params.iface_addr = reinterpret_cast<const uct_iface_addr_t *>(
+            peer.iface_addr.data());
+    check(uct_ep_create(&params, &ep), "ep create");
+    return ep;
+}
+
+ucs_status_t
+Entity::am_handler(void *arg, void *data, size_t length, unsigned flags)
+{
+    Entity *self = static_cast<Entity *>(arg);
+    const uint8_t *bytes = static_cast<const uint8_t *>(data);
+    Bytes message(bytes, bytes + length);
+
+    self->received.push_back(message);
+    if (self->on_message) {
+        self->on_message(message);
+    }
+    if (self->keep_descs && (flags & UCT_CB_PARAM_FLAG_DESC)) {
+        self->kept.push_back({static_cast<uint8_t *>(data), message});
+        return UCS_INPROGRESS;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t
+Entity::err_handler(void *arg, uct_ep_h ep, ucs_status_t status)
+{
+    Entity *self = static_cast<Entity *>(arg);
+
+    self->failures.push_back({ep, status});
+    if (self->on_failure) {
+        self->on_failure(ep);
+    }
+    return UCS_OK;
+}
+
+Memory::Memory(Entity &entity, size_t length, uint32_t seed)
+    : m_entity(entity), m_bytes(make_message(seed, length))
+{
+    uct_md_attr_t attr;
+
+    check(uct_md_query(entity.md(), &attr), "md query");
+    check(uct_md_mem_reg(entity.md(), m_bytes.data(), length,
+                         UCT_MD_MEM_ACCESS_RMA, &m_memh),
+          "mem reg");
+    Bytes packed(attr.rkey_packed_size);
+    check(uct_md_mkey_pack(entity.md(), m_memh, packed.data()), "rkey pack");
+    check(uct_rkey_unpack(entity.component(), packed.data(), &m_rkey),
+          "rkey unpack");
+}
+
+Memory::~Memory()
+{
+    uct_rkey_release(m_entity.component(), &m_rkey);
+    uct_md_mem_dereg(m_entity.md(), m_memh);
+}
+
+Completion::Completion()
+{
+    uct.func = callback;
+    uct.count = 1;
+    uct.status = UCS_OK;
+}
+
+void Completion::callback(uct_completion_t *self)
+{
+    Completion *completion = reinterpret_cast<Completion *>(self);
+
+    ++completion->done;
+    completion->status = self->status;
+}
+
+void UctTest::SetUp()
+{
+}
+
+void UctTest::open(const Config &config, size_t headroom)
+{
+    a = new Entity(config, headroom);
+    b = new Entity(config, headroom);
+    ep = a->connect(*b);
+}
+
+void UctTest::TearDown()
+{
+    if (ep != nullptr) {
+        uct_ep_destroy(ep);
+    }
+    delete a;
+    delete b;
+}
+
+bool UctTest::wait(const std::function<bool()> &done, double seconds)
+{
+    auto deadline = std::chrono::steady_clock::now() +
+                    std::chrono::duration<double>(seconds);
+
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            return false;
+        }
+        progress();
+    }
+    return true;
+}
+
+ucs_status_t
+UctTest::send_short(uct_ep_h to, uint64_t header, const Bytes &payload)
+{
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+    wait([&] {
+        status = uct_ep_am_short(to, AM_ID, header, payload.data(),
+                                 payload.size());
+        return status != UCS_ERR_NO_RESOURCE;
+    });
+    return status;
+}
+
+size_t pack_bytes(void *dest, void *arg)
+{
+    const Bytes *bytes = static_cast<const Bytes *>(arg);
+
+    memcpy(dest, bytes->data(), bytes->size());
+    return bytes->size();
+}
+
+ssize_t UctTest::send_bcopy(uct_ep_h to, const Bytes &bytes)
+{
+    ssize_t result = UCS_ERR_NO_RESOURCE;
+
+    wait([&] {
+        result = uct_ep_am_bcopy(to, AM_ID, pack_bytes,
+                                 const_cast<Bytes *>(&bytes), 0);
+        return result != UCS_ERR_NO_RESOURCE;
+    });
+    return result;
+}
+
+bool UctTest::flush(uct_ep_h to)
+{
+    return wait([&] { return uct_ep_flush(to, 0, nullptr) == UCS_OK; });
+}
+
+} // namespace uct_test

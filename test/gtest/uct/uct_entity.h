@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef UCT_ENTITY_H_
+#define UCT_ENTITY_H_
+
+/* One srd interface of the emulated device, driven through UCT's public API,
+ * as UCP drives it. Programs of this folder run under
+ * 'efasim run -- srdrun PROGRAM'. */
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include <ucs/async/async_fwd.h>
+#include <uct/api/uct.h>
+}
+
+namespace uct_test {
+
+constexpr uint8_t AM_ID = 5;
+
+using Bytes = std::vector<uint8_t>;
+
+/* Deterministic contents: byte i of message seed. */
+inline uint8_t pattern(uint32_t seed, size_t i)
+{
+    return static_cast<uint8_t>((seed * 2654435761u + i * 40503u) >> 11);
+}
+
+inline Bytes make_message(uint32_t seed, size_t length)
+{
+    Bytes bytes(length);
+
+    for (size_t i = 0; i < length; ++i) {
+        bytes[i] = pattern(seed, i);
+    }
+    return bytes;
+}
+
+using Config = std::map<std::string, std::string>;
+
+class Entity {
+public:
+    explicit Entity(const Config &config = {}, size_t headroom = 0);
+    ~Entity();
+    Entity(const Entity &) = delete;
+
+    unsigned progress()
+    {
+        return uct_worker_progress(m_worker);
+    }
+
+    uct_ep_h connect(const Entity &peer);
+
+    /* What arrived, in the order of the callbacks. */
+    std::vector<Bytes> received;
+    /* Called for each message after it was recorded; may be empty. */
+    std::function<void(const Bytes &)> on_message;
+    /* Keep descriptors instead of returning UCS_OK. */
+    bool keep_descs = false;
+    struct Kept {
+        uint8_t *data; /* the descriptor starts `headroom` bytes before */
+        Bytes message;
+    };
+    std::vector<Kept> kept;
+
+    struct Failure {
+        uct_ep_h ep;
+        ucs_status_t status;
+    };
+    std::vector<Failure> failures;
+    std::function<void(uct_ep_h)> on_failure;
+
+    uct_component_h component() const
+    {
+        return m_component;
+    }
+    uct_md_h md() const
+    {
+        return m_md;
+    }
+    uct_iface_h iface() const
+    {
+        return m_iface;
+    }
+    const uct_iface_attr_t &attr() const
+    {
+        return m_attr;
+    }
+    const std::string &device() const
+    {
+        return m_device;
+    }
+    Bytes device_addr, iface_addr;
+
+private:
+    void open_md();
+    void open_iface(const Config &config, size_t headroom);
+    static ucs_status_t am_handler(void *arg, void *data, size_t length,
+                                   unsigned flags);
+    static ucs_status_t
+    err_handler(void *arg, uct_ep_h ep, ucs_status_t status);
+
+    ucs_async_context_t *m_async = nullptr;
+    uct_worker_h m_worker = nullptr;
+    uct_component_h m_component = nullptr;
+    uct_md_h m_md = nullptr;
+    uct_iface_h m_iface = nullptr;
+    uct_iface_attr_t m_attr;
+    std::string m_device;
+    size_t m_headroom;
+};
+
+/* Registered memory of an entity, with its packed remote key unpacked. */
+class Memory {
+public:
+    Memory(Entity &entity, size_t length, uint32_t seed);
+    ~Memory();
+    Memory(const Memory &) = delete;
+
+    uint8_t *data()
+    {
+        return m_bytes.data();
+    }
+    size_t size() const
+    {
+        return m_bytes.size();
+    }
+    uct_mem_h memh() const
+    {
+        return m_memh;
+    }
+    uct_rkey_t rkey() const
+    {
+        return m_rkey.rkey;
+    }
+    uct_iov_t iov(size_t offset, size_t length)
+    {
+        return {m_bytes.data() + offset, length, m_memh, 0, 1};
+    }
+
+private:
+    Entity &m_entity;
+    Bytes m_bytes;
+    uct_mem_h m_memh = nullptr;
+    uct_rkey_bundle_t m_rkey;
+};
+
+/* Counts how often and with what status it was completed. */
+struct Completion {
+    uct_completion_t uct;
+    unsigned done = 0;
+    ucs_status_t status = UCS_OK;
+
+    Completion();
+    static void callback(uct_completion_t *self);
+};
+
+/* Two interfaces, a and b, and an endpoint from a to b. */
+class UctTest : public ::testing::Test {
+protected:
+    void SetUp() override;
+    void TearDown() override;
+
+    void open(const Config &config = {}, size_t headroom = 0);
+    void progress()
+    {
+        a->progress();
+        if (b != nullptr) {
+            b->progress();
+        }
+    }
+
+    /* Progresses until `done`; false after `seconds`. */
+    bool wait(const std::function<bool()> &done, double seconds = 20);
+
+    /* am_short with `payload` bytes behind the header, retried while there is
+     * no resource. */
+    ucs_status_t send_short(uct_ep_h ep, uint64_t header, const Bytes &payload);
+    ssize_t send_bcopy(uct_ep_h ep, const Bytes &bytes);
+    bool flush(uct_ep_h ep);
+
+    Entity *a = nullptr;
+    Entity *b = nullptr;
+    uct_ep_h ep = nullptr;
+};
+
+/* pack_cb of am_bcopy: copies the Bytes at arg. */
+size_t pack_bytes(void *dest, void *arg);
+
+} // namespace uct_test
+
+#endif

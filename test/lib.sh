@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the suites share. A suite sources this file, defines functions for its
+# checks and a function suite_run that calls `check`, and ends with
+#     suite_main NAME "$@"
+#
+# Each check runs in a process of its own (the suite calls itself with --call),
+# under a time limit, with its output in a log that is shown when it fails. A
+# check that cannot run here says why with `skip_here REASON` (status 77).
+
+TEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+SKIPPED=77
+
+# ---------------------------------------------------------------- the frame
+
+suite_passed=0
+suite_failed=0
+suite_skipped=0
+suite_child=
+
+# check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip.
+check() {
+    local name=$1 limit=$2 log status=0 start took
+    shift 2
+    if [ -n "${CHECKS-}" ] && [[ ! $name =~ $CHECKS ]]; then
+        return
+    fi
+    log=$SUITE_LOGS/${name//\//_}.log
+    limit=$((limit * ${SLOWNESS:-1}))
+    start=$EPOCHREALTIME
+    timeout -k 5 "$limit" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$log" "$@" >"$log" 2>&1 </dev/null &
+    suite_child=$!
+    wait "$suite_child" || status=$?
+    suite_child=
+    took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
+    case $status in
+    0)
+        echo "ok $name $took"
+        suite_passed=$((suite_passed + 1))
+        ;;
+    "$SKIPPED")
+        echo "skip $name: $(tail -n 1 "$log")"
+        suite_skipped=$((suite_skipped + 1))
+        ;;
+    *)
+        [ "$status" -ne 124 ] || status="$status, time limit of $limit s"
+        echo "FAIL $name: status $status after $took s: $* (log: $log)"
+        tail -n 40 "$log" | cut -c 1-300 | sed 's/^/    | /'
+        suite_failed=$((suite_failed + 1))
+        ;;
+    esac
+}
+
+# For a check that cannot run here; ends its process.
+skip_here() {
+    echo "$*"
+    exit "$SKIPPED"
+}
+
+# For a check that found something wrong; ends its process.
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+# need COMMAND...: skip the check if one is missing.
+need() {
+    local command
+    for command; do
+        command -v "$command" >/dev/null || skip_here "$command is missing"
+    done
+}
+
+suite_stop() {
+    [ -z "$suite_child" ] || kill "$suite_child" 2>/dev/null
+    exit 143
+}
+
+# suite_main NAME BUILD_DIR PROFILE, or the --call of one check.
+suite_main() {
+    SUITE=$1
+    shift
+    if [ "${1-}" = --call ]; then
+        BUILD=$3 PROFILE=$4 CHECK_LOG=$5
+        shift 5
+        suite_environment
+        "$@"
+        exit
+    fi
+    if [ $# -lt 1 ] || [ ! -d "$1" ]; then
+        echo "usage: suite_$SUITE.sh BUILD_DIR [ci|full]" >&2
+        echo "CHECKS=REGEX in the environment runs the checks it matches" >&2
+        exit 2
+    fi
+    BUILD=$(cd "$1" && pwd -P)
+    PROFILE=${2:-ci}
+    suite_environment
+    mkdir -p "$SUITE_LOGS"
+    trap suite_stop TERM INT
+    suite_run
+    echo "suite $SUITE: $suite_passed passed, $suite_failed failed," \
+        "$suite_skipped skipped"
+    [ "$suite_failed" -eq 0 ]
+    exit
+}
+
+suite_environment() {
+    SUITE_SCRIPT=$TEST_DIR/suite_$SUITE.sh
+    SUITE_LOGS=$BUILD/logs/$SUITE
+    EFASIM=$BUILD/bin/efasim
+    # shellcheck disable=SC2034 # for the suites
+    SRDRUN=$BUILD/bin/srdrun
+    export UCX_WARN_UNUSED_ENV_VARS=n
+    # A build with sanitizers is several times slower.
+    [ -z "${SRD_SANITIZE-}" ] || SLOWNESS=${SLOWNESS:-4}
+}
+
+full() {
+    [ "$PROFILE" = full ]
+}
+
+# seeds CI FULL: that many seeds, one per line.
+seeds() {
+    if full; then seq 1 "$2"; else seq 1 "$1"; fi
+}
+
+# ------------------------------------------------------------ two processes
+
+# A port that nobody listens on now.
+random_port() {
+    local port
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        port_listens "$port" || break
+    done
+    echo "$port"
+}
+
+port_listens() {
+    local hex
+    hex=$(printf ':%04X' "$1")
+    awk -v p="$hex" '$4 == "0A" && substr($2, length($2) - 4) == p { f = 1 }
+        END { exit !f }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+
+# wait_listen PORT PID: until PORT listens; fails if PID ends before.
+wait_listen() {
+    local tries=0
+    until port_listens "$1"; do
+        kill -0 "$2" 2>/dev/null || return 1
+        tries=$((tries + 1))
+        [ "$tries" -lt 1000 ] || return 1
+        sleep 0.05
+    done
+}
+
+# with_stat [EFASIM_OPTION...] -- COMMAND...: a fresh fabric around COMMAND; at
+# its end the counters of all nodes are in $STAT.
+with_stat() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    STAT=$CHECK_LOG.stat
+    rm -f "$STAT"
+    "$EFASIM" run --fabric "t$$x$RANDOM" "${options[@]}" --stat="$STAT" -- \
+        "$@"
+    local status=$?
+    [ "$status" -eq 0 ] || return "$status"
+    [ -s "$STAT" ] || fail "efasim run --stat left no counters"
+    cat "$STAT"
+}
+
+# two_nodes [EFASIM_OPTION...] -- SERVER_CMD... -- CLIENT_CMD...
+# The server on node 0, the client on node 1, of a fresh fabric; @PORT@ in
+# either is a free port that the client's start waits for. Both must end well,
+# unless SERVER_MAY_DIE is set. Counters: $STAT.
+two_nodes() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    local port
+    port=$(random_port)
+    local words=("${@//@PORT@/$port}")
+    with_stat "${options[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
+        "$PROFILE" "$CHECK_LOG" two_nodes_inside "$port" "${words[@]}"
+}
+
+two_nodes_inside() {
+    local port=$1 server=() pid status=0 server_status=0
+    shift
+    while [ "$1" != -- ]; do
+        server+=("$1")
+        shift
+    done
+    shift
+    "$EFASIM" run --node 0 -- "${server[@]}" >"$CHECK_LOG.server" 2>&1 &
+    pid=$!
+    if ! wait_listen "$port" "$pid"; then
+        cat "$CHECK_LOG.server"
+        fail "the server did not listen on port $port"
+    fi
+    "$EFASIM" run --node 1 -- "$@" || status=$?
+    if [ "$status" -ne 0 ]; then
+        # It may wait for its client for ever: the client's end tells enough.
+        sleep 1
+        kill "$pid" 2>/dev/null
+    fi
+    wait "$pid" || server_status=$?
+    echo "--- server"
+    tail -n 30 "$CHECK_LOG.server"
+    [ "$status" -eq 0 ] || fail "client: status $status"
+    [ "$server_status" -eq 0 ] || [ -n "${SERVER_MAY_DIE-}" ] ||
+        fail "server: status $server_status"
+}
+
+# ------------------------------------------------------------ counters
+
+# stat_sum FILE COUNTER [NODE]: over all nodes, or of one.
+stat_sum() {
+    awk -v want="$2=" -v node="node=${3-}" '
+        /^node=/ && (node == "node=" || $1 == node) {
+            for (i = 1; i <= NF; ++i) {
+                if (index($i, want) == 1) {
+                    sum += substr($i, length(want) + 1)
+                    found = 1
+                }
+            }
+        }
+        END { if (!found) exit 1; printf "%.0f\n", sum }' "$1" ||
+        fail "no counter $2 in $1"
+}
+
+# pair_bytes FILE SRC DST: bytes that node SRC moved to node DST.
+pair_bytes() {
+    awk -v s="src=$2" -v d="dst=$3" '
+        $1 == "pair" && $2 == s && $3 == d { sub("bytes=", "", $4); n += $4 }
+        END { printf "%.0f\n", n }' "$1"
+}
+
+# at_least WHAT VALUE MINIMUM, at_most WHAT VALUE MAXIMUM
+at_least() {
+    [ "$2" -ge "$3" ] || fail "$1: $2, expected at least $3"
+    echo "$1: $2 (at least $3)"
+}
+
+at_most() {
+    [ "$2" -le "$3" ] || fail "$1: $2, expected at most $3"
+    echo "$1: $2 (at most $3)"
+}
+
+# All payload that crossed the fabric, by messages and by RDMA read.
+stat_payload() {
+    local sent read
+    sent=$(stat_sum "$1" tx_bytes) || exit 1
+    read=$(stat_sum "$1" rdma_read_bytes) || exit 1
+    echo $((sent + read))
+}
+
+# ------------------------------------------------------------ traces left
+
+# Shared memory and other files of the emulator, one per line.
+shm_list() {
+    find /dev/shm /tmp -maxdepth 1 -name '*efasim*' 2>/dev/null | sort
+}
+
+# nothing_left COMMAND...: run it; no shared memory may be left that was not
+# there before. Other users of the machine may come and go: a name counts only
+# if it is still there a second later and no process has it open.
+nothing_left() {
+    local before after
+    before=$(shm_list)
+    ("$@") || return
+    sleep 1
+    after=$(comm -13 <(echo "$before") <(shm_list))
+    for name in $after; do
+        [ -e "$name" ] || continue
+        if ! find /proc/[0-9]*/fd -lname "$name" 2>/dev/null | grep -q . &&
+            ! grep -lq "$name" /proc/[0-9]*/maps 2>/dev/null; then
+            fail "left behind: $name"
+        fi
+    done
+}

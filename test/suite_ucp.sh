@@ -1,0 +1,286 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# UCP over srd between two processes on two emulated nodes: stock ucx_perftest
+# and ucx_info, and programs of ours that check every byte. In each check with
+# a foreign program the device's counters prove that the bytes crossed it.
+# usage: suite_ucp.sh BUILD_DIR [ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+perftests='tag_lat tag_bw tag_sync_lat stream_bw stream_lat ucp_am_lat
+           ucp_am_bw ucp_get ucp_put_bw'
+
+# ------------------------------------------------------------ ucx_perftest
+
+# "SIZE ITERATIONS" per line.
+perftest_sizes() {
+    if full; then
+        printf '%s\n' '1 2000' '2 500' '7 500' '8 2000' '24 500' '64 1000' \
+            '255 500' '1024 1000' '4096 500' '8191 300' '8880 300' '8900 300' \
+            '8929 300' '17801 200' '65536 200' '65537 100' '262144 100' \
+            '1048576 50' '4194305 20' '16777216 10'
+    else
+        printf '%s\n' '1 500' '8 500' '1000 200' '8900 200' '8929 100' \
+            '65537 50' '1048576 20' '16777216 4'
+    fi
+}
+
+# perftest TEST [EFASIM_OPTION...]: all sizes in one run, by a batch file.
+perftest() {
+    local test=$1 batch=$CHECK_LOG.batch payload lines
+    shift
+    need ucx_perftest
+    perftest_sizes | awk '{ print "size_" $1 " -s " $1 " -n " $2 }' >"$batch"
+    payload=$(perftest_sizes | awk '{ n += $1 * $2 } END { printf "%.0f", n }')
+    export UCX_TLS=srd
+    two_nodes "$@" -- \
+        "$SRDRUN" ucx_perftest -p @PORT@ -b "$batch" -- \
+        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t "$test" -w 5 \
+        -b "$batch" || exit 1
+    # ucx_perftest ends with status 0 after some failures: count results.
+    lines=$(grep -c '^Final:' "$CHECK_LOG")
+    [ "$lines" -eq "$(wc -l <"$batch")" ] ||
+        fail "$lines results, expected $(wc -l <"$batch")"
+    at_least "payload over the device" "$(stat_payload "$STAT")" "$payload"
+}
+
+# 1 MB messages move by RDMA READ, not by fragments.
+perftest_rdma() {
+    need ucx_perftest
+    export UCX_TLS=srd
+    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
+        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t "$1" -s 1048576 -n 100 \
+        -w 5 || exit 1
+    at_least rdma_read_bytes "$(stat_sum "$STAT" rdma_read_bytes)" \
+        $((100 * 1048576))
+    # Eager would have put the payload there.
+    at_most tx_bytes "$(stat_sum "$STAT" tx_bytes)" $((10 * 1048576))
+}
+
+# 8 B messages are messages, and each is one packet.
+perftest_eager() {
+    need ucx_perftest
+    export UCX_TLS=srd
+    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
+        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t tag_lat -s 8 -n 2000 \
+        -w 5 || exit 1
+    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 4000
+    at_most tx_pkts "$(stat_sum "$STAT" tx_pkts)" 10000
+    at_most rdma_read_bytes "$(stat_sum "$STAT" rdma_read_bytes)" 100000
+}
+
+perftest_error_mode() {
+    need ucx_perftest
+    export UCX_TLS=srd
+    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -e -- \
+        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -e -t "$1" -s 1048576 \
+        -n 50 -w 5 || exit 1
+    # With error handling the rendezvous must still be a read.
+    at_least rdma_read_bytes "$(stat_sum "$STAT" rdma_read_bytes)" \
+        $((50 * 1048576))
+}
+
+perftest_sleep() {
+    need ucx_perftest
+    export UCX_TLS=srd
+    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -I -E sleep -- \
+        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -I -E sleep -t tag_lat \
+        -s "$1" -n 200 -w 5 || exit 1
+    at_least payload "$(stat_payload "$STAT")" $((200 * $1))
+}
+
+# ------------------------------------------------------------ ucx_info
+
+# info_value SECTION-FILE NAME: the number after "NAME:" with its bounds.
+info_line() {
+    grep -E "^# +$2:" "$1" | head -n 1
+}
+
+# "<= 8K" and the like in bytes.
+info_bytes() {
+    info_line "$1" "$2" | sed -E 's/.*[< ]= *([0-9.]+[KMG]?).*/\1/' |
+        awk '/K$/ { print $1 * 1024; next } /M$/ { print $1 * 1048576; next }
+             /G$/ { print $1 * 1073741824; next } { print $1 + 0 }'
+}
+
+ucx_info_values() {
+    local out=$CHECK_LOG.info srd=$CHECK_LOG.srd
+    need ucx_info
+    "$EFASIM" run --fabric "t$$" -- "$SRDRUN" ucx_info -d >"$out" 2>&1 ||
+        { tail -n 20 "$out"; fail "ucx_info"; }
+    grep -qE '^# +Component: efa$' "$out" || fail "no component efa"
+    awk '/^# *Transport: / { on = ($3 == "srd") } on' "$out" >"$srd"
+    [ -s "$srd" ] || fail "no transport srd"
+    cat "$srd"
+    grep -q 'Device: rdmap0s6:1' "$srd" || fail "no device rdmap0s6:1"
+    at_least am_bcopy "$(info_bytes "$srd" am_bcopy)" 8900
+    at_least am_zcopy "$(info_bytes "$srd" am_zcopy)" 8900
+    at_least am_short "$(info_bytes "$srd" am_short)" 24
+    info_line "$srd" get_zcopy | grep -qE '<= (1G|1024M|1048576K)' ||
+        fail "get_zcopy is not 1 GiB: $(info_line "$srd" get_zcopy)"
+}
+
+# Every configuration variable of ours is listed.
+ucx_info_config() {
+    local out=$CHECK_LOG.config
+    need ucx_info
+    "$EFASIM" run --fabric "t$$" -- "$SRDRUN" ucx_info -c >"$out" 2>&1 ||
+        fail "ucx_info -c"
+    grep '^UCX_SRD_' "$out"
+    at_least "variables UCX_SRD_" "$(grep -c '^UCX_SRD_' "$out")" 3
+}
+
+# ------------------------------------------------------------ our programs
+
+# bytes_check "EFASIM OPTIONS" [UCP_BYTES OPTION...]
+bytes_check() {
+    local words=$1
+    shift
+    export UCX_TLS=srd
+    # shellcheck disable=SC2086 # a list of options
+    two_nodes $words -- \
+        "$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@ "$@" -- \
+        "$SRDRUN" "$BUILD/test/ucp_bytes" --client --port @PORT@ "$@" ||
+        exit 1
+    # What the client says it received, it received over the device.
+    at_least "payload over the device" "$(stat_payload "$STAT")" \
+        "$(awk '$1 == "ok" { n += $4 } END { printf "%.0f", n }' \
+            "$CHECK_LOG")"
+}
+
+# killed_check TRAFFIC SIZE [OPTION...]
+killed_check() {
+    local traffic=$1 size=$2
+    shift 2
+    export UCX_TLS=srd UCX_KEEPALIVE_INTERVAL=1s SERVER_MAY_DIE=1
+    two_nodes --timeout-ms 1000 -- \
+        "$SRDRUN" "$BUILD/test/ucp_killed" --port @PORT@ --size "$size" \
+        --traffic "$traffic" "$@" -- \
+        "$SRDRUN" "$BUILD/test/ucp_killed" --client --port @PORT@ \
+        --size "$size" --traffic "$traffic" "$@" || exit 1
+    grep -q '^ok ' "$CHECK_LOG" || fail "no ok line"
+}
+
+gtest_check() {
+    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    export UCX_TLS=${1:-srd}
+    shift
+    with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" \
+        --gtest_brief=1 || exit 1
+    at_least payload "$(stat_payload "$STAT")" 1000000
+}
+
+valgrind_check() {
+    need valgrind
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    local log=$CHECK_LOG.valgrind
+    local vg=(valgrind -q --leak-check=full --show-leak-kinds=definite
+        --num-callers=30 "--log-file=$log.%p")
+    rm -f "$log".*
+    export UCX_TLS=srd
+    two_nodes -- "$SRDRUN" "${vg[@]}" "$BUILD/test/ucp_bytes" --port @PORT@ \
+        --iters 5 --dense 2000 --max 100000 --timeout 200 -- \
+        "$SRDRUN" "${vg[@]}" "$BUILD/test/ucp_bytes" --client --port @PORT@ \
+        --iters 5 --dense 2000 --max 100000 --timeout 200 || exit 1
+    # An error is ours if one of our files is in its stack.
+    if ! awk -v RS= '/libuct_srd|libefasim|uct_srd_|srd_|flow_|efasim/ {
+            print; bad = 1 } END { exit bad }' "$log".*; then
+        fail "valgrind found errors with our code in the stack"
+    fi
+}
+
+# ------------------------------------------------------------ the module
+
+# A program that does not use UCX runs under srdrun as ever.
+no_ucx() {
+    local plain loaded
+    need "$1"
+    plain=$("$@" 2>&1) || fail "$* without srdrun"
+    loaded=$("$SRDRUN" "$@" 2>&1) || fail "status $? under srdrun: $loaded"
+    [ "$plain" = "$loaded" ] || fail "output differs: '$loaded'"
+}
+
+# Without a device srd is absent, UCX goes on with what else it may use, and
+# one line says why.
+no_device() {
+    local out
+    need ucx_info
+    out=$(UCX_TLS=srd,self,tcp "$SRDRUN" ucx_info -d 2>&1) ||
+        fail "ucx_info without a device"
+    ! grep -q 'Transport: srd' <<<"$out" ||
+        skip_here "this machine has a real EFA device"
+    grep -q 'Transport: tcp' <<<"$out" || fail "tcp is gone"
+    out=$(UCX_TLS=srd "$SRDRUN" ucx_info -e -u t 2>&1)
+    echo "$out"
+    at_least "lines that name srd or EFA" \
+        "$(grep -ciE 'warn.*(srd|efa)' <<<"$out")" 1
+}
+
+nothing_left_check() {
+    nothing_left "$@" || exit 1
+}
+
+suite_run() {
+    local test seed mode
+
+    for test in true:true bash:'bash -c pwd' python3:'python3 -c print(42)' \
+        ls:'ls /'; do
+        # shellcheck disable=SC2086 # a command line
+        check "no_ucx_${test%%:*}" 20 no_ucx ${test#*:}
+    done
+    check no_device 30 no_device
+    check ucx_info_d 30 ucx_info_values
+    check ucx_info_c 30 ucx_info_config
+
+    check perftest_8B_is_eager 60 perftest_eager
+    for test in tag_bw ucp_am_bw ucp_get; do
+        check "perftest_1MB_by_rdma_$test" 60 perftest_rdma "$test"
+    done
+    check perftest_error_mode 60 perftest_error_mode tag_bw
+    check perftest_sleep_8 60 perftest_sleep 8
+    check perftest_sleep_1M 60 perftest_sleep 1048576
+    for test in $perftests; do
+        check "perftest_$test" 120 perftest "$test"
+        for seed in $(seeds 1 10); do
+            check "perftest_${test}_reorder_$seed" 120 perftest "$test" \
+                --reorder 0.3 --seed "$seed"
+        done
+    done
+
+    check gtest_ucp 180 gtest_check srd
+    for seed in $(seeds 1 10); do
+        check "gtest_ucp_reorder_$seed" 240 gtest_check srd --reorder 0.3 \
+            --seed "$seed"
+    done
+
+    check bytes 120 bytes_check ""
+    check bytes_peer 120 bytes_check "" --error-mode peer
+    check bytes_wakeup 120 bytes_check "" --wakeup
+    for seed in $(seeds 2 10); do
+        check "bytes_reorder_$seed" 180 bytes_check \
+            "--reorder 0.3 --seed $seed" --seed "$seed"
+    done
+    check bytes_many_in_flight 120 bytes_check "--reorder 0.3" --window 256 \
+        --max 20000
+    check bytes_hold 60 bytes_check "" --hold-unexpected 2000
+    check bytes_hold_small 90 bytes_check "--reorder 0.3" \
+        --hold-unexpected 20000 --max 64
+    if full; then
+        check bytes_dense 1200 bytes_check "" --dense 1 --iters 1000
+        check bytes_dense_reorder 1200 bytes_check "--reorder 0.5" --dense 1
+        check bytes_hold_100k 600 bytes_check "" --hold-unexpected 100000 \
+            --max 2000 --timeout 300
+    fi
+
+    for mode in send recv both get; do
+        check "killed_${mode}_64" 60 killed_check "$mode" 64
+        check "killed_${mode}_200000" 60 killed_check "$mode" 200000
+    done
+    check killed_wakeup 60 killed_check both 64 --wakeup
+    check nothing_left 90 nothing_left_check killed_check both 1000
+    check valgrind 240 valgrind_check
+}
+
+suite_main ucp "$@"

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# check_glibc.sh ROOT BUILD: one binary for all distributions: no symbol version
+# of glibc newer than 2.34. Prints the newest one that each object needs.
+set -u
+limit=2.34
+status=0
+for name in libuct_srd.so.0 libefasim.so; do
+    object=$2/lib/$name
+    newest=$(readelf -VW "$object" 2>/dev/null |
+        grep -o 'GLIBC_[0-9][0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
+    if [ -z "$newest" ]; then
+        echo "nothing to check was found: lib/$name needs no glibc symbol"
+        status=1
+        continue
+    fi
+    echo "$name needs glibc $newest (at most $limit)"
+    if [ "$(printf '%s\n' "$limit" "$newest" | sort -V | tail -n 1)" != \
+         "$limit" ]; then
+        echo "$name: needs glibc $newest, newer than $limit:" \
+             "$(nm -D -u "$object" | grep "GLIBC_$newest" |
+                awk '{ printf "%s ", $NF }')"
+        status=1
+    fi
+done
+exit $status

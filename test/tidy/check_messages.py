@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""check_messages.py ROOT BUILD: what README.md quotes as messages of ours (first
+column of its troubleshooting table) is what the sources print."""
+
+import re
+import sys
+
+import tree
+
+LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+
+
+def strings_of(text):
+    """All string literals, adjacent ones joined, conversions as '…'."""
+    text = re.sub(r'/\*.*?\*/', ' ', text, flags=re.S)
+    text = re.sub(r'"\s*PRI\w+\s*"', '', text)
+    joined = re.sub(r'"\s*\n?\s*"', '', text)
+    for found in LITERAL.finditer(joined):
+        yield re.sub(r'%[-+ #0]*[\d.*]*[hlzjt]*[a-zA-Z]', '…', found.group(1))
+
+
+def quoted(readme):
+    """Yields (line number, message) for messages in the first column."""
+    inside = False
+    for number, line in enumerate(readme.split('\n'), 1):
+        if line.startswith('#'):
+            inside = line.lower().strip('# ') == 'troubleshooting'
+        if inside and line.startswith('|'):
+            for message in re.findall(r'`([^`]+)`', line.split('|')[1]):
+                yield number, message
+
+
+def main(root):
+    messages = set()
+    for path in tree.files(root, '.c', '.h', under='src'):
+        messages.update(strings_of(tree.read(root, path)))
+    messages.update(line for path in tree.files(root, 'srdrun.in', '.sh')
+                    for line in tree.read(root, path).split('\n'))
+    problems = []
+    checked = 0
+    for number, message in quoted(tree.read(root, 'README.md')):
+        checked += 1
+        pieces = [re.escape(piece) for piece in message.split('…')]
+        pattern = re.compile('.*'.join(pieces))
+        if not any(pattern.search(text) for text in messages):
+            problems.append(f'README.md:{number}: nothing prints "{message}"')
+    tree.finish(problems, checked, 'messages in README.md')
+
+
+main(sys.argv[1])

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# check_testsh.sh ROOT BUILD: contrib/test.sh believes a suite only if its last
+# line, its status and its time agree, and sums up correctly.
+set -u
+root=$1
+work=$(mktemp -d "${TMPDIR:-/tmp}/srd-testsh.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+
+if [ ! -x "$root/contrib/test.sh" ]; then
+    echo "nothing to check was found: contrib/test.sh"
+    exit 1
+fi
+mkdir -p "$work/test" "$work/build"
+cp -r "$root/contrib" "$work"
+# One suite gets a small budget.
+sed -i 's/^    ci:uct) echo [0-9]*/    ci:uct) echo 1/' "$work/contrib/test.sh"
+
+# suite NAME: standard input becomes test/suite_NAME.sh.
+suite() {
+    { echo '#!/bin/sh' && cat; } >"$work/test/suite_$1.sh"
+    chmod +x "$work/test/suite_$1.sh"
+}
+
+# expect NAME STATUS LAST-LINE SUITE...
+expect() {
+    local name=$1 want=$2 line=$3 output got
+    shift 3
+    output=$("$work/contrib/test.sh" --in "$work/build" "$@" 2>&1 </dev/null)
+    got=$?
+    if [ "$got" != "$want" ] || [ "${output##*$'\n'}" != "$line" ]; then
+        echo "$name: status $got (expected $want), last line" \
+            "'${output##*$'\n'}' (expected '$line')"
+        status=1
+    fi
+}
+
+suite flow <<<'echo "ok a 1"; echo "suite flow: 2 passed, 0 failed, 1 skipped"'
+suite efasim <<<'echo "suite efasim: 3 passed, 1 failed, 0 skipped"; exit 1'
+suite ucp <<<'echo "ok a 1"; echo "ok b 1"'
+suite mpi <<<'echo "suite mpi: 4 passed, 0 failed, 0 skipped"; exit 3'
+suite uct <<<'echo "ok a 1"; sleep 20'
+suite tidy <<<'sleep 20 & echo "suite tidy: 1 passed, 0 failed, 0 skipped"'
+suite other <<<'echo "suite flow: 1 passed, 0 failed, 0 skipped"'
+suite hang <<<'echo "suite hang: 9 passed, 0 failed, 0 skipped"; echo and more'
+
+expect good 0 '2 passed, 0 failed, 1 skipped' flow
+expect failing 1 '3 passed, 1 failed, 0 skipped' efasim
+expect no_last_line 1 '2 passed, 1 failed, 0 skipped' ucp
+expect bad_status 1 '4 passed, 1 failed, 0 skipped' mpi
+expect over_budget 1 '1 passed, 1 failed, 0 skipped' uct
+expect left_process 0 '1 passed, 0 failed, 0 skipped' tidy
+expect others_line 1 '0 passed, 1 failed, 0 skipped' other
+expect not_last 1 '0 passed, 1 failed, 0 skipped' hang
+expect sum 1 '5 passed, 1 failed, 1 skipped' flow efasim
+expect all 1 '13 passed, 4 failed, 1 skipped'
+names='efasim flow hang mpi other tidy ucp uct'
+expect unknown_suite 1 "test.sh: unknown suite nope; there are: $names" nope
+expect unknown_option 1 'test.sh: unknown option --nope' --nope
+exit $status
