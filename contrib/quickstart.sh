@@ -37,16 +37,19 @@ ucx_perftest of this machine between two emulated EFA nodes with UCX_TLS=srd.
 END
 }
 
-# counter NAME: the sum of a counter of the device over both nodes.
+# counter NAME: the sum of a counter of the device over both nodes. A node on
+# which nobody opened the device yet has no line. Status 1: no such fabric.
 counter() {
-    "$efasim" stat --fabric "$fabric" | awk -v name="$1" '
+    local lines
+    lines=$("$efasim" stat --fabric "$fabric" 2>/dev/null) || return 1
+    awk -v name="$1" '
         $1 ~ /^node=/ {
             for (i = 2; i <= NF; ++i) {
                 split($i, pair, "=")
-                if (pair[1] == name) { sum += pair[2]; seen = 1 }
+                if (pair[1] == name) sum += pair[2]
             }
         }
-        END { if (!seen) exit 1; printf "%.0f\n", sum }'
+        END { printf "%.0f\n", sum }' <<<"$lines"
 }
 
 # listening PORT: does anything on this machine? Read, not probed: ucx_perftest
@@ -96,7 +99,7 @@ perftest() {
     [ "$status" = 0 ] || kill "$server" 2>/dev/null
     wait "$server" || [ "$status" != 0 ] || status=$?
     server=
-    result=$(grep -E '^[0-9]+(,[0-9.]+){7}$' "$work/client" | tail -n 1)
+    result=$(grep -E '^ *[0-9]+(,[0-9.]+){7}$' "$work/client" | tail -n 1)
     if [ "$status" != 0 ] || [ -z "$result" ]; then
         warn "ucx_perftest -t $test failed (status $status); node 0 said:"
         tail -n 15 "$work/server" | sed 's/^/   | /' >&2
@@ -151,15 +154,16 @@ say "two emulated nodes, one EFA device each; stock $(command -v ucx_perftest)"
 "$efasim" run --fabric "$fabric" --node 0 -- sleep 600 2>"$work/holder" &
 holder=$!
 for _ in {1..50}; do
-    counter tx_bytes >/dev/null 2>&1 && break
+    counter tx_bytes >/dev/null && break
     sleep 0.1
 done
-counter tx_bytes >/dev/null 2>&1 ||
+counter tx_bytes >/dev/null ||
     die "the emulated device did not come up: $(tail -n 1 "$work/holder")"
 
 sent_before=$(counter tx_pkts)
 perftest tag_lat $lat_size $lat_iters || exit 1
-latency=$(cut -d, -f4 <<<"$result")
+latency=$(cut -d, -f2 <<<"$result")
+mean=$(cut -d, -f4 <<<"$result")
 sent=$(($(counter tx_pkts) - sent_before))
 
 read_before=$(counter rdma_read_bytes)
@@ -175,7 +179,8 @@ cat <<END
 
    stock ucx_perftest, UCX_TLS=srd, node 0 <-> node 1
    test      message      messages   result
-   tag_lat   $(printf '%7d B %13d   %s us one way' $lat_size $lat_iters "$latency")
+   tag_lat   $(printf '%7d B %13d   %s us one way (median; mean %s)' \
+    $lat_size $lat_iters "$latency" "$mean")
    tag_bw    $(printf '%7d B %13d   %s MB/s' $bw_size $bw_iters "$bandwidth")
 
    what the device counted meanwhile

@@ -110,6 +110,7 @@ suite_environment() {
     SUITE_SCRIPT=$TEST_DIR/suite_$SUITE.sh
     SUITE_LOGS=$BUILD/logs/$SUITE
     EFASIM=$BUILD/bin/efasim
+    # shellcheck disable=SC2034 # for the suites
     SRDRUN=$BUILD/bin/srdrun
     export UCX_WARN_UNUSED_ENV_VARS=n
     # A build with sanitizers is several times slower.

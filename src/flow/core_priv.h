@@ -33,7 +33,7 @@ typedef enum flow_pot {
 
 typedef enum flow_rx_state {
     FLOW_RX_FREE,
-    FLOW_RX_STRANGER, /* data came before the hello: held                     */
+    FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
     FLOW_RX_ACTIVE,
     FLOW_RX_FAILED,   /* beyond the limit on SRD; the sender is being told    */
     FLOW_RX_CLOSED    /* done with; waits only to leave the lists             */
@@ -182,7 +182,6 @@ struct flow_core {
     int64_t       owed[FLOW_POT_LAST];
     flow_op_t    *repost_head, *repost_tail;
     flow_batch_t  batch[FLOW_LEVELS];
-    uint32_t      strangers;
 
     flow_counters_t    counters;
     uint64_t           trace_hash;

@@ -3,14 +3,6 @@
 #include "flow/internal.h"
 #include "flow/ctl_wire.h"
 
-/* Is there room for the flow that a hello may open? */
-static int flow_ctl_room(const flow_core_t *core, int new_peer)
-{
-    return (core->rx_free.count > FLOW_QUARANTINE) &&
-           (!new_peer || ((core->peer_free.count > 0) &&
-                          (core->hash_used < core->hash_size)));
-}
-
 /* May this hello come from whom it says? */
 static flow_drop_t flow_ctl_hello_check(const flow_peer_t *peer,
                                         const flow_ctl_msg_t *msg,
@@ -39,6 +31,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
 {
     flow_peer_t *peer  = flow_peer_find(core, msg->src);
     flow_drop_t reason = flow_ctl_hello_check(peer, msg, src);
+    flow_rx_verdict_t verdict;
     flow_rx_t *rx;
 
     if (reason != FLOW_DROP_NONE) {
@@ -47,8 +40,9 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
 
     rx = (peer != NULL) ? flow_rx_find(core, peer, msg->ep) : NULL;
     if (rx == NULL) {
-        if (!flow_ctl_room(core, peer == NULL)) {
-            return FLOW_RX_NO_MEMORY;
+        verdict = flow_rx_room(core, peer == NULL, out);
+        if (verdict != FLOW_RX_CONTROL) {
+            return verdict;
         }
         if (peer == NULL) {
             peer = flow_peer_create(core, msg->src);
@@ -56,6 +50,9 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         rx = flow_rx_create(core, peer, msg->ep, src);
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+    } else if ((rx->state == FLOW_RX_STRANGER) &&
+               ((uint32_t)rx->src != (uint32_t)src)) {
+        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     }
 
     flow_peer_introduce(core, peer, &msg->addr, msg->born);

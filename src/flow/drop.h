@@ -16,7 +16,7 @@
     _(CLOSED)        /* the flow said goodbye or failed                    */ \
     _(DUPLICATE)     /* number seen before                                 */ \
     _(BEYOND)        /* number at or above the limit                       */ \
-    _(UNKNOWN_FLOW)  /* too many flows that never said hello               */ \
+    _(FULL)          /* no index is left for a new flow or peer            */ \
     _(STALE)         /* control packet about a flow that is no more        */ \
     _(FIELD)         /* control packet with an impossible value            */
 

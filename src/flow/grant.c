@@ -219,7 +219,9 @@ void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
 {
     rx->told = rx->limit;
     core->owed[FLOW_POT_AUTO] += flow_psn_diff(rx->limit, rx->counted);
-    flow_grant_auto(core, rx); /* the answer will tell */
+    if (!flow_grant_auto(core, rx) && (rx->limit == rx->counted)) {
+        flow_grant_starve(core, rx);
+    } /* the answer will tell */
     flow_grant_mark(core, rx);
 }
 

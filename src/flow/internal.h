@@ -90,6 +90,9 @@ uint32_t flow_pool_rx_get(flow_core_t *core);
 void     flow_pool_rx_put(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_peer_get(flow_core_t *core);
 void     flow_pool_peer_put(flow_core_t *core, uint32_t index);
+/* Indices that may be used now; does one more peer fit now? */
+uint32_t flow_pool_rx_free(const flow_core_t *core);
+int      flow_pool_peer_free(const flow_core_t *core);
 uint32_t flow_pool_ring_get(flow_core_t *core);
 void     flow_pool_ring_put(flow_core_t *core, uint32_t index);
 
@@ -132,6 +135,9 @@ void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due);
+/* CONTROL: a new flow (of a new peer) fits. NO_MEMORY: grow. DROP: never. */
+flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
+                               flow_rx_out_t *out);
 flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
                                flow_rx_out_t *out);
 

@@ -17,7 +17,6 @@ enum flow_limits {
     FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
     FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
     FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
-    FLOW_UNINTRODUCED_MAX = 1024, /* flows that wait for their hello          */
     FLOW_TRACE_LEN        = 256 /* entries of the trace ring, power of two    */
 };
 

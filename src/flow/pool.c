@@ -190,12 +190,23 @@ void flow_pool_tx_put(flow_core_t *core, uint32_t index)
     flow_fifo_tx_ctl_push(core, &core->tx_free, index);
 }
 
+uint32_t flow_pool_rx_free(const flow_core_t *core)
+{
+    return (core->rx_free.count > FLOW_QUARANTINE) ?
+                   core->rx_free.count - FLOW_QUARANTINE :
+                   0;
+}
+
+int flow_pool_peer_free(const flow_core_t *core)
+{
+    return (core->peer_free.count > 0) && (core->hash_used < core->hash_size);
+}
+
 uint32_t flow_pool_rx_get(flow_core_t *core)
 {
     uint32_t index;
 
-    if ((core->rx_free.count <= FLOW_QUARANTINE) &&
-        (core->rx_count < FLOW_INDEX_MAX)) {
+    if (flow_pool_rx_free(core) == 0) {
         return 0;
     }
 
@@ -223,7 +234,7 @@ uint32_t flow_pool_peer_get(flow_core_t *core)
 {
     uint32_t index;
 
-    if (core->hash_used >= core->hash_size) {
+    if (!flow_pool_peer_free(core)) {
         return 0;
     }
 

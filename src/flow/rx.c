@@ -5,11 +5,14 @@
  *   state     | first data  hello    goodbye in order   beyond the limit (SRD)
  *   ----------+---------------------------------------------------------------
  *   FREE      | STRANGER    ACTIVE
- *   STRANGER  |             ACTIVE   (kept)             dropped
+ *   STRANGER  |             ACTIVE   (kept)             FAILED at the hello
  *   ACTIVE    |             -        CLOSED -> FREE     FAILED
  *   FAILED    |             -        -                  -       told: CLOSED
  *
- * CLOSED lasts only until the flow has left the queues it is on.
+ * CLOSED lasts only until the flow has left the queues it is on. A stranger is
+ * delivered to: its long header names flow and receiver, and the hello adds
+ * only what an answer needs. Holding it instead was tried; it made the data of
+ * honest peers depend on a bound on strangers.
  */
 #include "flow/internal.h"
 #include "flow/ctl_wire.h"
@@ -72,7 +75,6 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
     rx->peer_next = peer->rx_list;
     peer->rx_list = index;
     flow_peer_ref(peer);
-    ++core->strangers;
     flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
     return rx;
 }
@@ -90,13 +92,9 @@ static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src)
 {
     flow_assert(rx->state == FLOW_RX_STRANGER);
-    if ((uint32_t)rx->src != (uint32_t)src) {
-        flow_rx_release_held(core, rx); /* another QP used that name */
-        rx->flags &= (uint8_t)~FLOW_RXF_FINAL;
-    }
-    --core->strangers;
-    rx->src   = src;
-    rx->state = FLOW_RX_ACTIVE;
+    rx->src     = src;
+    rx->state   = FLOW_RX_ACTIVE;
+    rx->counted = flow_rx_psn(rx);
     flow_grant_open(core, rx);
     flow_pair_hello(core, rx);
     if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {
@@ -108,7 +106,6 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src)
 static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->state == FLOW_RX_STRANGER) {
-        --core->strangers;
         rx->counted = rx->limit; /* never granted */
     }
     rx->src = FLOW_SRC_NONE;
@@ -193,7 +190,7 @@ static void flow_rx_step(flow_core_t *core, flow_rx_t *rx)
     flow_trace(core, FLOW_TRACE_DELIVER, rx->ep, flow_rx_psn(rx), 0);
     rx->expect += FLOW_WIRE_PSN_ONE;
     ++core->counters.delivered;
-    if (flow_rx_psn(rx) == rx->grant_at) {
+    if ((rx->state == FLOW_RX_ACTIVE) && (flow_rx_psn(rx) == rx->grant_at)) {
         flow_rx_grant(core, rx);
     }
 }
@@ -210,8 +207,7 @@ void *flow_rx_next(flow_core_t *core, uint32_t token)
         return NULL;
     }
     rx = flow_core_rx(core, index);
-    if ((flow_rx_token(rx) != token) || (rx->state != FLOW_RX_ACTIVE) ||
-        (rx->ring == 0)) {
+    if ((flow_rx_token(rx) != token) || (rx->ring == 0)) {
         return NULL;
     }
 
@@ -281,7 +277,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
         }
         return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
     }
-    if ((distance > 0) || (rx->state == FLOW_RX_STRANGER)) {
+    if (distance > 0) {
         return flow_rx_hold(core, rx, psn, handle, out);
     }
 
@@ -292,6 +288,23 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     return FLOW_RX_DELIVER;
 }
 
+flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
+                               flow_rx_out_t *out)
+{
+    if ((flow_pool_rx_free(core) > 0) &&
+        (!new_peer || flow_pool_peer_free(core))) {
+        return FLOW_RX_CONTROL;
+    }
+    if (((flow_pool_rx_free(core) == 0) &&
+         (core->rx_count >= FLOW_INDEX_MAX)) ||
+        (new_peer && !flow_pool_peer_free(core) &&
+         (core->peer_free.count == 0) &&
+         (core->peer_count >= FLOW_INDEX_MAX))) {
+        return flow_rx_drop(core, FLOW_DROP_FULL, out);
+    }
+    return FLOW_RX_NO_MEMORY;
+}
+
 /* The flow of a packet with a long header; a new one becomes a stranger. */
 static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
                                              const uint8_t *pkt, size_t len,
@@ -299,9 +312,10 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
                                              flow_rx_out_t *out)
 {
     uint64_t word = flow_wire_get64(pkt);
-    uint64_t from;
+    flow_rx_verdict_t verdict;
     flow_peer_t *peer;
     flow_rx_t *rx;
+    uint64_t from;
     uint32_t ep;
 
     if (len < FLOW_LONG_HDR) {
@@ -333,14 +347,9 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     }
 
     if (rx == NULL) {
-        if (core->strangers >= FLOW_UNINTRODUCED_MAX) {
-            return flow_rx_drop(core, FLOW_DROP_UNKNOWN_FLOW, out);
-        }
-        if ((core->rx_free.count <= FLOW_QUARANTINE) ||
-            (core->ring_free.count == 0) ||
-            ((peer == NULL) && ((core->peer_free.count == 0) ||
-                                (core->hash_used >= core->hash_size)))) {
-            return FLOW_RX_NO_MEMORY;
+        verdict = flow_rx_room(core, peer == NULL, out);
+        if (verdict != FLOW_RX_CONTROL) {
+            return verdict;
         }
         if (peer == NULL) {
             peer = flow_peer_create(core, from);

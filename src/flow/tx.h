@@ -5,7 +5,8 @@
  * A send is: flow_tx_ready, flow_tx_header, post, flow_tx_commit. Nothing else
  * of the core may be called between header and commit; if the post fails, do
  * not commit: no number was taken. Then exactly one of flow_tx_done
- * (delivered), flow_tx_rnr (send the same bytes again when told), or flow_tx_fail.
+ * (delivered), flow_tx_rnr (send the same bytes again when told), or
+ * flow_tx_fail.
  */
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_

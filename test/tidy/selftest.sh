@@ -277,6 +277,21 @@ expect pass check_messages.py
 put src/flow/a.c <<<'const char *a = "we can open %d files today";'
 expect fail check_messages.py 'README.md:2: nothing prints'
 
+if command -v ucx_info >/dev/null; then
+    sample
+    mkdir -p "$build/bin"
+    # The real ucx_info would ask a real module.
+    printf '#!/bin/sh\necho UCX_SRD_ALLOC=x\necho %s\n' UCX_SRD_A=1 \
+        >"$build/bin/srdrun"
+    chmod +x "$build/bin/srdrun"
+    echo '| `UCX_SRD_A` | `1` | why |' | put README.md
+    expect pass check_variables.sh
+    echo '| `UCX_SRD_A` | `2` | why |' | put README.md
+    expect fail check_variables.sh 'only in README.md:  UCX_SRD_A=2'
+    echo '| `UCX_SRD_B` | `1` | why |' | put README.md
+    expect fail check_variables.sh 'only in ucx_info -c:  UCX_SRD_A=1'
+fi
+
 sample
 expect fail check_srdrun.sh 'nothing to check'
 mkdir -p "$build/bin"
@@ -305,6 +320,7 @@ for program in "$here"/check_*; do
     case $name in
     check_clang.sh) command -v clang clang-14 >/dev/null || continue ;;
     check_functions.py) command -v ctags >/dev/null || continue ;;
+    check_variables.sh) command -v ucx_info >/dev/null || continue ;;
     esac
     for want in pass fail; do
         case $covered in

@@ -1,1 +1,17 @@
-# black-box verbs programs run under efasim
+# Black-box verbs programs, run as `efasim run -- gtest_verbs`.
+if HAVE_GTEST
+noinst_PROGRAMS += test/gtest_verbs
+test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
+                            test/gtest/efasim/verbs_test.cc \
+                            test/gtest/efasim/verbs_child.cc \
+                            test/gtest/efasim/verbs_device.cc \
+                            test/gtest/efasim/verbs_qp.cc \
+                            test/gtest/efasim/verbs_data.cc \
+                            test/gtest/efasim/verbs_status.cc \
+                            test/gtest/efasim/verbs_order.cc \
+                            test/gtest/efasim/verbs_event.cc \
+                            test/gtest/efasim/verbs_process.cc \
+                            test/apps/fill.c test/apps/fill.h
+test_gtest_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+test_gtest_verbs_LDADD    = -lgtest -lpthread $(VERBS_LIBS)
+endif

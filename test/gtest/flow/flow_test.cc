@@ -105,7 +105,8 @@ bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
     packet.dst      = flow_peer_addr(flow_tx_peer(core, tx))->qpn;
     packet.src      = flow_src(ah_of(addr.qpn), addr.qpn);
     packet.ctl      = false;
-    packet.op       = new flow_op_t();
+    ops.emplace_back(new flow_op_t());
+    packet.op       = ops.back().get();
     packet.op->tx   = tx;
     packet.op->psn  = flow_tx_commit(tx);
     packet.cookie   = 0;
@@ -223,7 +224,6 @@ void Node::complete(const Packet &packet, flow_send_status_t status)
             ++failed_ops;
         }
         flow_tx_done(core, packet.op->tx, packet.op->psn);
-        delete packet.op;
     }
 }
 
@@ -238,7 +238,6 @@ void Node::repost()
         if (fail) {
             ++failed_ops;
             flow_tx_done(core, op->tx, op->psn);
-            delete op;
         } else {
             out.push_back(packet);
         }

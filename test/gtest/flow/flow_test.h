@@ -86,7 +86,7 @@ private:
     std::vector<void*>       chunks;
     std::map<void*, std::unique_ptr<Held>> held;
     std::map<flow_op_t*, Packet>           kept; /* waiting for a repost      */
-    std::map<uint32_t, flow_addr_t>        known;
+    std::vector<std::unique_ptr<flow_op_t>> ops;
 };
 
 /* AH number that a Node uses for a QPN. */

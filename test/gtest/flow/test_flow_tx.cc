@@ -37,3 +37,242 @@ TEST(flow_tx, send__stream_both_ways)
     EXPECT_EQ(0u, a.counters().limits_alone);
     EXPECT_EQ(0u, b.counters().limits_alone);
 }
+
+TEST(flow_tx, window__completions_in_any_order)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    for (int i = 0; i < FLOW_WINDOW_MAX; ++i) {
+        ASSERT_TRUE(a.send(ab, std::to_string(i)));
+    }
+    std::deque<Packet> wire = a.out;
+    a.out.clear();
+    for (Packet &packet : wire) {
+        b.receive(packet);
+    }
+    b.handle_events();
+    settle(a, b); /* the limit came, but nothing completed */
+    EXPECT_EQ(64u, flow_tx_outstanding(ab));
+    EXPECT_FALSE(a.send(ab, "x"));
+    for (int i = FLOW_WINDOW_MAX - 1; i > 0; --i) {
+        a.complete(wire[i]);
+        EXPECT_FALSE(a.send(ab, "x")); /* slot of the oldest is taken */
+    }
+    a.complete(wire[0]);
+    EXPECT_TRUE(a.send(ab, "x"));
+    a.handle_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_STREQ("", a.check());
+    (void)ba;
+}
+
+TEST(flow_tx, rnr__same_bytes_again)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+    flow_time_t first, second;
+
+    ASSERT_TRUE(a.send(ab, "0"));
+    ASSERT_TRUE(a.send(ab, "1"));
+    Packet p0 = a.out[0], p1 = a.out[1];
+    a.out.clear();
+    b.receive(p1);
+    a.complete(p1);
+    a.complete(p0, FLOW_SEND_RNR);
+    a.repost();
+    EXPECT_TRUE(a.out.empty());
+    first = flow_timer_next(a.core) - a.now;
+    a.now = flow_timer_next(a.core);
+    a.repost();
+    ASSERT_EQ(1u, a.out.size());
+    EXPECT_EQ(p0.bytes, a.out[0].bytes);
+    a.out.clear();
+    a.complete(p0, FLOW_SEND_RNR);
+    second = flow_timer_next(a.core) - a.now;
+    EXPECT_EQ(2 * first, second); /* back-off */
+    a.now += second;
+    settle(a, b);
+    EXPECT_EQ(2u, b.got.size());
+    EXPECT_EQ("0", b.got[0]);
+    (void)ba;
+}
+
+TEST(flow_tx, rnr__repost_put_keeps_order)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+    int fail;
+
+    ASSERT_TRUE(a.send(ab, "0"));
+    ASSERT_TRUE(a.send(ab, "1"));
+    Packet p0 = a.out[0], p1 = a.out[1];
+    a.out.clear();
+    flow_tx_rnr(a.core, p0.op, a.now);
+    flow_tx_rnr(a.core, p1.op, a.now);
+    a.now += 1000000000;
+    flow_op_t *op = flow_tx_repost_next(a.core, a.now, &fail);
+    ASSERT_NE(nullptr, op);
+    EXPECT_FALSE(fail);
+    flow_tx_repost_put(a.core, op);
+    EXPECT_EQ(op, flow_tx_repost_next(a.core, a.now, &fail));
+    a.now += 1000000000;
+    EXPECT_NE(nullptr, flow_tx_repost_next(a.core, a.now, &fail));
+    EXPECT_EQ(nullptr, flow_tx_repost_next(a.core, a.now, &fail));
+    b.receive(p0);
+    b.receive(p1);
+    a.complete(p0);
+    a.complete(p1);
+    EXPECT_STREQ("", a.check());
+    (void)ba;
+}
+
+TEST(flow_tx, fail__packets_in_back_off_come_back)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "0"));
+    ASSERT_TRUE(a.send(ab, "1"));
+    Packet p0 = a.out[0], p1 = a.out[1];
+    a.out.clear();
+    a.complete(p0, FLOW_SEND_RNR);
+    a.complete(p1, FLOW_SEND_ERROR);
+    EXPECT_FALSE(a.send(ab, "2"));
+    a.now += 1000000000;
+    a.repost();
+    EXPECT_TRUE(a.out.empty());
+    EXPECT_EQ(2u, a.failed_ops);
+    a.handle_events();
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, b.counters().rx_flows); /* a reset told it */
+    (void)ba;
+}
+
+TEST(flow_tx, pin__one_compare_stops)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    flow_tx_pin(ab, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+    EXPECT_FALSE(a.send(ab, "x"));
+    flow_tx_unpin(a.core, ab, FLOW_PIN_FENCE);
+    EXPECT_FALSE(a.send(ab, "x"));
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    EXPECT_TRUE(a.send(ab, "x"));
+    a.handle_events();
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_STREQ("", a.check());
+    (void)ba;
+}
+
+TEST(flow_tx, pin__window_opens_meanwhile)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    while (a.send(ab, "x")) {
+    }
+    flow_tx_pin(ab, FLOW_PIN_PENDING); /* the op went to the pending queue */
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_FALSE(a.send(ab, "x"));
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    EXPECT_TRUE(a.send(ab, "x"));
+    (void)ba;
+}
+
+TEST(flow_tx, close__never_used)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    flow_tx_close(a.core, tx);
+    a.handle_events();
+    a.pull_ctl();
+    a.handle_events();
+    EXPECT_TRUE(a.out.empty());
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, a.counters().peers);
+}
+
+TEST(flow_tx, close__before_the_answer)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    for (int i = 0; i < FLOW_INIT_WINDOW_MAX; ++i) {
+        ASSERT_TRUE(a.send(tx, std::to_string(i)));
+    }
+    flow_tx_close(a.core, tx);
+    EXPECT_FALSE(a.send(tx, "x"));
+    settle(a, b);
+    EXPECT_EQ((size_t)FLOW_INIT_WINDOW_MAX, b.got.size());
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ(0u, b.counters().peers);
+}
+
+TEST(flow_tx, close__cookie_comes_back_once)
+{
+    Node a(1), b(2);
+    int cookie;
+    flow_tx_t *tx = a.open(b, &cookie);
+
+    settle(a, b);
+    a.events.clear();
+    flow_tx_close(a.core, tx);
+    settle(a, b);
+    ASSERT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    for (const flow_event_t &event : a.events) {
+        if (event.type == FLOW_EVENT_TX_GONE) {
+            EXPECT_EQ(&cookie, event.cookie);
+        } else {
+            EXPECT_EQ(FLOW_EVENT_PEER_GONE, event.type);
+        }
+    }
+}
+
+TEST(flow_tx, open__lingering_flows_are_bounded)
+{
+    Node a(1, [](flow_params_t *p) { p->max_linger = 2; });
+    Node b(2);
+    flow_tx_t *t1 = a.open(b), *t2 = a.open(b);
+
+    ASSERT_TRUE(a.send(t1, "x"));
+    ASSERT_TRUE(a.send(t2, "x"));
+    flow_tx_close(a.core, t1);
+    flow_tx_close(a.core, t2);
+    EXPECT_EQ(nullptr, a.open(b));
+    settle(a, b);
+    EXPECT_NE(nullptr, a.open(b));
+}
+
+TEST(flow_core, init__parameters)
+{
+    flow_params_t params;
+    alignas(FLOW_ALIGN) static char mem[sizeof(flow_core_t)];
+    auto valid = [&](void (*tweak)(flow_params_t*)) {
+        flow_params_default(&params);
+        params.self.incarnation = 1;
+        tweak(&params);
+        return flow_core_init(mem, sizeof(mem), &params) != nullptr;
+    };
+
+    EXPECT_TRUE(valid([](flow_params_t*) {}));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->grant = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->grant = 65; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->init_window = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->init_window = 17; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->self.incarnation = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_min = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_max = 1; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->max_linger = 0; }));
+    flow_params_default(&params);
+    params.self.incarnation = 1;
+    EXPECT_EQ(nullptr, flow_core_init(mem, sizeof(mem) - 1, &params));
+    EXPECT_EQ(nullptr, flow_core_init(mem + 8, sizeof(mem), &params));
+}

@@ -239,6 +239,35 @@ TEST_F(UctOrder, flush__refused_while_requests_are_pending)
     EXPECT_TRUE(flush(ep));
 }
 
+TEST_F(UctOrder, flush__as_a_pending_request_passes_those_behind_it)
+{
+    open();
+    uint64_t sent = fill_window();
+    struct Flush {
+        uct_pending_req_t uct;
+        uct_ep_h ep;
+        unsigned calls;
+        Completion comp;
+    } queued;
+    queued.ep = ep;
+    queued.calls = 0;
+    queued.uct.func = [](uct_pending_req_t *self) {
+        Flush *f = reinterpret_cast<Flush *>(self);
+        ++f->calls;
+        ucs_status_t status = uct_ep_flush(f->ep, 0, &f->comp.uct);
+        if (status == UCS_OK) {
+            f->comp.done = 1;
+        }
+        return (status == UCS_INPROGRESS) ? UCS_OK : status;
+    };
+    Request behind(ep, sent);
+
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &behind.uct, 0));
+    ASSERT_TRUE(wait([&] { return behind.done && queued.comp.done; }));
+    EXPECT_EQ(1u, queued.calls);
+}
+
 TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)
 {
     open();

@@ -52,7 +52,7 @@ static void efa_rxq_follow_peers(efa_iface_t *iface)
     if (efa_rxq_fill(&iface->rxq) != UCS_OK) {
         efa_iface_break(iface, "posting receives", EIO);
     }
-    flow_core_rx_posted(iface->core, iface->rxq.posted + iface->rxq.held);
+    flow_core_rx_posted(iface->core, iface->rxq.target);
 }
 
 static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
@@ -84,7 +84,7 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
         }
         break;
     case FLOW_EVENT_RX_RELEASE:
-        --iface->rxq.held;
+        efa_rxq_unhold(&iface->rxq, event->handle);
         efa_rxq_put(&iface->rxq, event->handle);
         break;
     }
@@ -139,7 +139,7 @@ static int efa_ctl_post(efa_iface_t *iface, const flow_ctl_t *ctl)
     return 0;
 }
 
-static unsigned efa_ctl_post_all(efa_iface_t *iface)
+unsigned efa_ctl_post_all(efa_iface_t *iface)
 {
     unsigned   count = 0;
     flow_ctl_t ctl;

@@ -97,6 +97,7 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;
     ++iface->endpoints;
+    efa_ctl_post_all(iface); /* the hello, ahead of the first message */
     *ep_p = &ep->super.super;
     return UCS_OK;
 
@@ -120,10 +121,10 @@ void efa_ep_destroy(uct_ep_h tl_ep)
     efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
     efa_iface_t *iface = efa_ep_iface(ep);
 
-    efa_ep_pending_purge(tl_ep, efa_ep_drop_request, NULL);
     if (iface->serving == ep) {
         iface->serving = NULL;
     }
+    efa_ep_pending_purge(tl_ep, efa_ep_drop_request, NULL);
     ucx_ep_cleanup(&ep->super);
 
     ep->state       = EFA_EP_DESTROYED;

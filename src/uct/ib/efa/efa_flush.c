@@ -44,7 +44,9 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     efa_iface_t *iface = efa_ep_iface(ep);
     efa_out_t   *marker;
 
-    if (ep->requests != NULL) {
+    /* A flush that is itself a request being dispatched comes after all that
+     * was queued before it; what is queued behind it is none of its business */
+    if ((ep->requests != NULL) && (iface->serving != ep)) {
         return UCS_ERR_NO_RESOURCE;
     }
     if (flags & UCT_FLUSH_FLAG_CANCEL) {

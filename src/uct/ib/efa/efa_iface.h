@@ -113,6 +113,9 @@ static inline int efa_iface_has_chores(const efa_iface_t *iface)
 /* Runs them. Returns how much was done, 0 when nothing was due. */
 unsigned efa_iface_chores(efa_iface_t *iface);
 
+/* Posts the control packets that are due, as far as there are slots. */
+unsigned efa_ctl_post_all(efa_iface_t *iface);
+
 /* The device failed: says so once; endpoints fail as their operations do. */
 void efa_iface_break(efa_iface_t *iface, const char *what, int err);
 

@@ -9,7 +9,7 @@
 
 /*
  * Hands one message up. UCP may keep the buffer where a replacement is at hand,
- * otherwise it copies.
+ * otherwise it copies; copies of ours it may not keep, as nothing bounds them.
  */
 static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
                                   unsigned am_id, unsigned offset)
@@ -19,7 +19,7 @@ static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
     unsigned     flags  = 0;
     ucs_status_t status;
 
-    if (efa_rxq_may_keep(&iface->rxq)) {
+    if (efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached) {
         flags = UCT_CB_PARAM_FLAG_DESC;
         efa_rxbuf_make_desc(rxbuf, data);
     }
@@ -35,7 +35,7 @@ static void efa_rx_drain(efa_iface_t *iface, uint32_t token)
     efa_rxbuf_t *rxbuf;
 
     while ((rxbuf = flow_rx_next(iface->core, token)) != NULL) {
-        --iface->rxq.held;
+        efa_rxq_unhold(&iface->rxq, rxbuf);
         efa_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
                        flow_wire_hdr_len(rxbuf->packet));
     }
@@ -70,6 +70,9 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
     }
 
     rxbuf->length = wc->byte_len;
+    if (__builtin_expect(efa_rxq_is_scarce(&iface->rxq), 0)) {
+        rxbuf = efa_rxq_detach(&iface->rxq, rxbuf);
+    }
     verdict = flow_rx_accept(iface->core, rxbuf->packet, wc->byte_len, rxbuf,
                              src, iface->now, &out);
     if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0)) {
@@ -81,7 +84,7 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
         efa_rx_deliver(iface, rxbuf, out.am_id, out.offset);
         break;
     case FLOW_RX_HOLD:
-        ++iface->rxq.held;
+        efa_rxq_hold(&iface->rxq, rxbuf);
         return;
     default:
         efa_rxq_put(&iface->rxq, rxbuf);

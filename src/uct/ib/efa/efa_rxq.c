@@ -14,9 +14,15 @@ static void efa_rxbuf_release(uct_recv_desc_t *self, void *desc)
     efa_rxq_put(rxbuf->rxq, rxbuf);
 }
 
+/* Bytes before the packet: bookkeeping, UCT's word, headroom. */
+static size_t efa_rxq_room(const efa_rxq_t *rxq)
+{
+    return (sizeof(efa_rxbuf_t) + sizeof(void*) + rxq->headroom + 15) &
+           ~(size_t)15;
+}
+
 static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
 {
-    size_t       room  = sizeof(efa_rxbuf_t) + sizeof(void*) + rxq->headroom;
     unsigned     count = EFA_RXQ_CHUNK;
     efa_rxbuf_t *rxbuf;
     ucs_status_t status;
@@ -33,12 +39,11 @@ static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
         return status;
     }
 
-    room = (room + 15) & ~(size_t)15;
     for (i = 0; i < count; ++i) {
         rxbuf = (efa_rxbuf_t*)((char*)rxq->chunks->memory + (i * rxq->stride));
         rxbuf->desc.cb = efa_rxbuf_release;
         rxbuf->rxq     = rxq;
-        rxbuf->packet  = (uint8_t*)rxbuf + room;
+        rxbuf->packet  = (uint8_t*)rxbuf + efa_rxq_room(rxq);
         rxbuf->lkey    = rxq->chunks->mr->lkey;
         efa_rxq_put(rxq, rxbuf);
     }
@@ -55,9 +60,8 @@ ucs_status_t efa_rxq_init(efa_rxq_t *rxq, efa_md_t *md, unsigned target,
     rxq->max         = max;
     rxq->packet_size = packet_size;
     rxq->headroom    = headroom;
-    rxq->stride      = (sizeof(efa_rxbuf_t) + sizeof(void*) + headroom + 15 +
-                   packet_size + 63) &
-                  ~(size_t)63;
+    rxq->floor       = target / 2;
+    rxq->stride      = (efa_rxq_room(rxq) + packet_size + 63) & ~(size_t)63;
 
     while (rxq->total < target) {
         if (efa_rxq_add_chunk(rxq) != UCS_OK) {
@@ -117,11 +121,14 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq)
     unsigned     missing, count;
     ucs_status_t status;
 
-    while (rxq->posted + rxq->held < rxq->target) {
+    while ((rxq->posted + rxq->held < rxq->target) ||
+           (rxq->posted < rxq->floor)) {
         if ((rxq->free == NULL) && (efa_rxq_add_chunk(rxq) != UCS_OK)) {
             return UCS_OK; /* UCP's or the core's buffers will come back */
         }
-        missing = rxq->target - rxq->posted - rxq->held;
+        missing = (rxq->posted + rxq->held < rxq->target) ?
+                          rxq->target - rxq->posted - rxq->held :
+                          rxq->floor - rxq->posted;
         count   = (missing < EFA_RXQ_BATCH) ? missing : EFA_RXQ_BATCH;
         count   = (count < rxq->free_count) ? count : rxq->free_count;
         status  = efa_rxq_post(rxq, count);
@@ -143,5 +150,24 @@ int efa_rxq_grow(efa_rxq_t *rxq)
         return 0;
     }
     rxq->target = target;
+    rxq->floor  = target / 2;
     return 1;
+}
+
+efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
+{
+    size_t       room = efa_rxq_room(rxq);
+    efa_rxbuf_t *copy = malloc(room + rxbuf->length);
+
+    if (copy == NULL) {
+        return rxbuf;
+    }
+    copy->desc     = rxbuf->desc;
+    copy->rxq      = rxq;
+    copy->packet   = (uint8_t*)copy + room;
+    copy->length   = rxbuf->length;
+    copy->detached = 1;
+    memcpy(copy->packet, rxbuf->packet, rxbuf->length);
+    efa_rxq_put(rxq, rxbuf);
+    return copy;
 }

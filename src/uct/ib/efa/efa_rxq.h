@@ -4,6 +4,8 @@
 
 #include "efa_chunk.h"
 
+#include <stdlib.h>
+
 /*
  * Receive queue: buffers that are posted, held by the protocol core (early
  * packets), kept by UCP (descriptors of unexpected messages), or free.
@@ -11,8 +13,10 @@
  * posted + held stays at `target`, whatever UCP keeps: what UCP takes is
  * replaced from the free list, which grows in chunks up to `max` buffers. Close
  * to that cap efa_rxq_may_keep says no, UCP copies, and the buffer is back at
- * once. So the queue never runs empty because somebody does not consume
- * (DESIGN.md decision 4).
+ * once. Nor may early packets use the queue up, since what they wait for has to
+ * get in: posted stays at `floor`, and where no buffer is left for that, early
+ * packets are copied out (efa_rxq_detach). So the queue never runs empty because
+ * somebody does not consume or something is late (DESIGN.md decision 4).
  */
 
 #define EFA_RXQ_BATCH 16 /* receives posted with one doorbell */
@@ -27,6 +31,7 @@ typedef struct efa_rxbuf {
     uint8_t          *packet;
     uint32_t          length; /* of the packet received */
     uint32_t          lkey;
+    uint8_t           detached; /* a copy from malloc: never posted */
 } efa_rxbuf_t;
 
 struct efa_rxq {
@@ -38,6 +43,7 @@ struct efa_rxq {
     unsigned       posted;  /* the device has */
     unsigned       held;    /* the protocol core has */
     unsigned       target;  /* for posted + held */
+    unsigned       floor;   /* for posted */
     unsigned       max;     /* for total */
     size_t         packet_size, headroom, stride;
     efa_chunk_t   *chunks;
@@ -78,16 +84,43 @@ static inline int efa_rxq_may_keep(const efa_rxq_t *rxq)
 /* A received buffer is nobody's any more. */
 static inline void efa_rxq_put(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
 {
+    if (__builtin_expect(rxbuf->detached, 0)) {
+        free(rxbuf);
+        return;
+    }
     rxbuf->next = rxq->free;
     rxq->free   = rxbuf;
     ++rxq->free_count;
 }
 
+/* The protocol core keeps a buffer, and gives it back. */
+static inline void efa_rxq_hold(efa_rxq_t *rxq, const efa_rxbuf_t *rxbuf)
+{
+    rxq->held += !rxbuf->detached;
+}
+
+static inline void efa_rxq_unhold(efa_rxq_t *rxq, const efa_rxbuf_t *rxbuf)
+{
+    rxq->held -= !rxbuf->detached;
+}
+
 /* Whether a batch is worth a doorbell. */
 static inline int efa_rxq_is_low(const efa_rxq_t *rxq)
 {
-    return rxq->posted + rxq->held + EFA_RXQ_BATCH <= rxq->target;
+    return (rxq->posted + rxq->held + EFA_RXQ_BATCH <= rxq->target) ||
+           (rxq->posted + EFA_RXQ_BATCH <= rxq->floor);
 }
+
+/* Whether a received packet has to leave its buffer in case it is early. */
+static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
+{
+    return (rxq->posted < rxq->floor / 2) && (rxq->free == NULL) &&
+           (rxq->total >= rxq->max);
+}
+
+/* Copies a received packet out and frees its buffer. Returns the copy, or
+ * `rxbuf` itself when out of memory. */
+efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf);
 
 /* Readies the word that UCT wants 8 bytes before the descriptor; `data` is the
  * payload. It overwrites bytes of the packet's header: call it last. */

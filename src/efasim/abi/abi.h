@@ -1,0 +1,225 @@
+/*
+ * The device at the kernel's uverbs ABI. One engine device per process, shared
+ * by all contexts (open descriptors) of it; a context is a memfd whose pages
+ * are the queues and doorbells, so that mmap() needs no help from us.
+ *
+ * Everything here runs under one lock of the process. Commands take it; the
+ * data path (hooks.c) only tries, and when it is taken leaves the work to the
+ * holder or the backstop thread.
+ */
+#ifndef EFASIM_ABI_ABI_H
+#define EFASIM_ABI_ABI_H
+
+#include "efasim/engine/engine.h"
+#include "efasim/fabric/fabric.h"
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ABI_CONTEXTS = 64,
+    ABI_PAGE     = 4096,
+};
+
+/* Pages of a context's memfd, mapped by us as well */
+struct abi_region {
+    uint8_t *ptr;
+    uint64_t offset; /* the mmap key */
+    size_t   size;
+};
+
+struct abi_channel {
+    struct sim_list link;
+    int             user_fd;  /* the end that the program reads */
+    int             fd;       /* ours; -1 once the program closed its own */
+};
+
+struct abi_ctx {
+    _Atomic int     fd;       /* -1: the entry is free */
+    uint64_t        size;     /* of the memfd */
+
+    /* libefa's functions that ours stand before */
+    int (*poll_cq)(struct ibv_cq*, int, struct ibv_wc*);
+    int (*req_notify_cq)(struct ibv_cq*, int);
+    int (*post_send)(struct ibv_qp*, struct ibv_send_wr*,
+                     struct ibv_send_wr**);
+};
+
+struct abi_pd {
+    struct sim_pd  *pd;
+    struct abi_ctx *ctx;
+};
+
+struct abi_cq {
+    struct sim_cq      *cq;
+    struct abi_ctx     *ctx;
+    struct abi_channel *channel;
+    struct ibv_cq      *user;    /* the program's structure */
+    uint64_t            handle;  /* what an event carries */
+    struct abi_region   ring, db;
+    uint32_t            events;  /* sent on the channel */
+
+    /* libefa's functions that ours stand before; NULL: not hooked */
+    int (*poll_cq)(struct ibv_cq*, int, struct ibv_wc*);
+    int (*req_notify_cq)(struct ibv_cq*, int);
+    int (*start_poll)(struct ibv_cq_ex*, struct ibv_poll_cq_attr*);
+};
+
+struct abi_qp {
+    struct sim_qp    *qp;
+    struct abi_ctx   *ctx;
+    struct ibv_qp    *user;
+    struct abi_region sq, rq, db;
+    uint32_t          caps[5];   /* ib_uverbs_qp_cap */
+    uint8_t           sq_sig_all;
+    int (*post_send)(struct ibv_qp*, struct ibv_send_wr*,
+                     struct ibv_send_wr**);
+    int (*wr_complete)(struct ibv_qp_ex*);
+};
+
+struct abi_mr {
+    struct abi_ctx *ctx;
+    uint64_t        pinned;  /* bytes charged against RLIMIT_MEMLOCK */
+};
+
+struct abi_state {
+    pthread_mutex_t   lock;
+    _Atomic int       again;     /* somebody found the lock taken */
+    _Atomic uint32_t  entries;   /* inline entries: the program drives us */
+    struct sim_dev   *dev;       /* NULL until the first open */
+    struct fabric    *fabric;
+    struct fabric    *host;      /* --per-node: keeps our place on a host */
+    struct fabric_env env;
+    struct sim_knobs  knobs;
+    int               pid;       /* the process that owns all this */
+    uint64_t          pinned;
+    struct abi_ctx    ctx[ABI_CONTEXTS];
+    _Atomic int       contexts;  /* open ones */
+    struct sim_list   channels;
+    struct abi_pd     pd[SIM_MAX_PD];
+    struct abi_cq     cq[SIM_MAX_CQ];
+    struct abi_qp     qp[SIM_MAX_QP];
+    struct abi_ctx  **ah_ctx;    /* by number; counts in the engine */
+    struct abi_mr    *mr;        /* by index */
+};
+
+extern struct abi_state abi;
+
+/* This thread is inside the device and holds the lock: what it opens and
+ * closes is its own, not the program's. */
+extern __thread int abi_inside;
+
+/* device.c: the process's device */
+
+/* From the environment; 0, or -1 when there is nothing to emulate. */
+int abi_is_enabled(void);
+
+/* With the lock held: attach to the fabric. 0 or a negative errno, after one
+ * line on stderr. */
+int abi_device_start(void);
+
+void abi_lock(void);
+int abi_trylock(void);   /* 1: taken */
+void abi_unlock(void);
+void abi_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* node of this process, from EFASIM_NODE or the rank. */
+unsigned abi_node(void);
+
+/* The folder that stands for /sys; "" when not enabled. */
+const char *abi_sysfs_root(void);
+
+/* context.c */
+
+/* Open the device; a descriptor, or -1 with errno. */
+int abi_open(int flags);
+
+/* Is fd one of our contexts? Lock-free. */
+struct abi_ctx *abi_ctx_find(int fd);
+
+/* The program closes fd, which may be a context or a channel's end. */
+void abi_close(int fd);
+int abi_region_alloc(struct abi_ctx *ctx, size_t size,
+                     struct abi_region *region);
+void abi_region_free(struct abi_ctx *ctx, struct abi_region *region);
+
+/* ioctl.c: the command decoder; 0 or a negative errno. */
+int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
+
+/* A decoded command */
+struct abi_cmd {
+    struct abi_ctx         *ctx;
+    struct ib_uverbs_attr  *attrs;
+    unsigned                num;
+};
+
+/* Attribute `id`, or NULL. */
+struct ib_uverbs_attr *abi_attr(const struct abi_cmd *cmd, uint16_t id);
+
+/* Copy at most `size` bytes of an input attribute into buf, the rest zero.
+ * -EINVAL: missing or shorter than `need`. */
+int abi_attr_in(const struct abi_cmd *cmd, uint16_t id, void *buf,
+                size_t size, size_t need);
+
+/* Write an output attribute, as much as the program has room for. A missing
+ * one is no error. */
+void abi_attr_out(const struct abi_cmd *cmd, uint16_t id, const void *buf,
+                  size_t size);
+void abi_attr_out_handle(const struct abi_cmd *cmd, uint16_t id,
+                         uint64_t handle);
+
+/* An object's handle; -1: missing. */
+int64_t abi_attr_handle(const struct abi_cmd *cmd, uint16_t id);
+
+/* Commands: 0 or a negative errno. device_cmds.c: */
+int abi_get_context(struct abi_cmd *cmd);
+int abi_query_port(struct abi_cmd *cmd);
+int abi_query_gid_entry(struct abi_cmd *cmd);
+int abi_query_gid_table(struct abi_cmd *cmd);
+int abi_async_event_alloc(struct abi_cmd *cmd);
+int abi_invoke_write(struct abi_cmd *cmd);
+int abi_query_device(struct abi_cmd *cmd, int extended);
+
+/* object_cmds.c: PD, AH, MR, channel */
+int abi_pd_alloc(struct abi_cmd *cmd);
+int abi_pd_destroy(struct abi_cmd *cmd);
+int abi_ah_create(struct abi_cmd *cmd);
+int abi_ah_destroy(struct abi_cmd *cmd);
+int abi_mr_reg(struct abi_cmd *cmd);
+int abi_mr_reg_dmabuf(struct abi_cmd *cmd);
+int abi_mr_destroy(struct abi_cmd *cmd);
+int abi_channel_create(struct abi_cmd *cmd);
+void abi_mr_drop(uint32_t index);
+struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle);
+
+/* queue_cmds.c: CQ, QP */
+int abi_cq_create(struct abi_cmd *cmd);
+int abi_cq_destroy(struct abi_cmd *cmd);
+int abi_qp_create(struct abi_cmd *cmd);
+int abi_qp_destroy(struct abi_cmd *cmd);
+int abi_qp_modify(struct abi_cmd *cmd);
+int abi_qp_query(struct abi_cmd *cmd);
+void abi_cq_drop(struct abi_cq *cq);
+void abi_qp_drop(struct abi_qp *qp);
+
+/* channel.c */
+void abi_channel_event(struct sim_cq *cq);
+uint32_t abi_channel_forget(struct abi_cq *cq);
+void abi_channel_close(int fd);
+struct abi_channel *abi_channel_find(int fd);
+
+/* hooks.c: enter the device from poll and post. With the lock held. */
+void abi_hook_cq(struct abi_cq *cq);
+void abi_hook_qp(struct abi_qp *qp);
+
+/* Let the device work, if nobody else is at it. */
+void abi_progress(void);
+
+/* backstop.c */
+void abi_backstop_start(void);
+void abi_backstop_kick(void);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * Completion channels. One event is one packet of 8 bytes, the CQ's handle as
+ * the program gave it, on a socket pair whose other end the program reads.
+ */
+#include "abi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void abi_channel_event(struct sim_cq *cq)
+{
+    struct abi_cq *entry = cq->user;
+
+    if ((entry->channel == NULL) || (entry->channel->fd < 0)) {
+        return;
+    }
+    if (send(entry->channel->fd, &entry->handle, sizeof(entry->handle),
+             MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(entry->handle)) {
+        ++entry->events;
+    }
+}
+
+/*
+ * The CQ is being destroyed: events of it that were not read are taken back,
+ * as the kernel does. Returns the number that was read; libibverbs waits until
+ * that many have been acknowledged.
+ */
+uint32_t abi_channel_forget(struct abi_cq *cq)
+{
+    uint64_t keep[256], handle;
+    unsigned num = 0, i;
+
+    if ((cq->channel == NULL) || (cq->channel->fd < 0)) {
+        return cq->events;
+    }
+
+    while ((num < 256) &&
+           (recv(cq->channel->user_fd, &handle, sizeof(handle),
+                 MSG_DONTWAIT) == sizeof(handle))) {
+        if (handle == cq->handle) {
+            --cq->events;
+        } else {
+            keep[num++] = handle;
+        }
+    }
+    for (i = 0; i < num; ++i) {
+        if (send(cq->channel->fd, &keep[i], sizeof(keep[i]),
+                 MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+            break;
+        }
+    }
+
+    return cq->events;
+}
+
+struct abi_channel *abi_channel_find(int fd)
+{
+    struct sim_list *link;
+    struct abi_channel *channel;
+
+    for (link = abi.channels.next; link != &abi.channels; link = link->next) {
+        channel = list_entry(link, struct abi_channel, link);
+        if (channel->user_fd == fd) {
+            return channel;
+        }
+    }
+
+    return NULL;
+}
+
+void abi_channel_close(int fd)
+{
+    struct abi_channel *channel = abi_channel_find(fd);
+    unsigned i;
+
+    if (channel == NULL) {
+        return;
+    }
+
+    for (i = 0; i < SIM_MAX_CQ; ++i) {
+        if (abi.cq[i].channel == channel) {
+            abi.cq[i].channel = NULL;
+        }
+    }
+    list_del(&channel->link);
+    close(channel->fd);
+    free(channel);
+}

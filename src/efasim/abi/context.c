@@ -1,0 +1,170 @@
+#include "abi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int abi_open(int flags)
+{
+    struct abi_ctx *ctx = NULL;
+    int fd, ret, i;
+
+    if (abi.knobs.refuse_open != 0) {
+        errno = abi.knobs.refuse_open;
+        return -1;
+    }
+
+    fd = memfd_create("efasim-" FABRIC_UVERBS_NAME,
+                      (flags & O_CLOEXEC) ? MFD_CLOEXEC : 0);
+    if (fd < 0) {
+        return -1;
+    }
+
+    abi_lock();
+    ret = abi_device_start();
+    for (i = 0; (ret == 0) && (i < ABI_CONTEXTS); ++i) {
+        if (atomic_load(&abi.ctx[i].fd) < 0) {
+            ctx = &abi.ctx[i];
+            break;
+        }
+    }
+
+    if (ctx != NULL) {
+        ctx->size = 0;
+        atomic_store(&ctx->fd, fd);
+        atomic_fetch_add(&abi.contexts, 1);
+    }
+    abi_unlock();
+
+    if (ctx == NULL) {
+        close(fd);
+        errno = ret ? -ret : EMFILE;
+        return -1;
+    }
+
+    abi_backstop_start();
+    return fd;
+}
+
+struct abi_ctx *abi_ctx_find(int fd)
+{
+    unsigned i;
+
+    if ((fd < 0) || (atomic_load_explicit(&abi.contexts,
+                                          memory_order_relaxed) == 0)) {
+        return NULL;
+    }
+
+    for (i = 0; i < ABI_CONTEXTS; ++i) {
+        if (atomic_load_explicit(&abi.ctx[i].fd,
+                                 memory_order_relaxed) == fd) {
+            return &abi.ctx[i];
+        }
+    }
+
+    return NULL;
+}
+
+/* What the kernel does when the last reference to the file goes. */
+static void abi_ctx_release(struct abi_ctx *ctx)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        if (abi.qp[i].ctx == ctx) {
+            abi_qp_drop(&abi.qp[i]);
+        }
+    }
+    for (i = 0; i < SIM_MAX_CQ; ++i) {
+        if (abi.cq[i].ctx == ctx) {
+            abi_cq_drop(&abi.cq[i]);
+        }
+    }
+    for (i = 0; i < SIM_MAX_MR; ++i) {
+        if (abi.mr[i].ctx == ctx) {
+            abi_mr_drop(i);
+        }
+    }
+    for (i = 0; i < abi.knobs.max_ah; ++i) {
+        while ((abi.ah_ctx[i] == ctx) && (abi.dev->ah[i].pd != NULL)) {
+            sim_ah_destroy(abi.dev, i);
+        }
+        if (abi.ah_ctx[i] == ctx) {
+            abi.ah_ctx[i] = NULL;
+        }
+    }
+    for (i = 0; i < SIM_MAX_PD; ++i) {
+        if (abi.pd[i].ctx == ctx) {
+            sim_pd_destroy(abi.dev, abi.pd[i].pd);
+            abi.pd[i].ctx = NULL;
+        }
+    }
+
+    atomic_store(&ctx->fd, -1);
+    atomic_fetch_sub(&abi.contexts, 1);
+}
+
+void abi_close(int fd)
+{
+    struct abi_ctx *ctx;
+
+    if ((abi.dev == NULL) || (abi.pid != getpid())) {
+        return;
+    }
+
+    ctx = abi_ctx_find(fd);
+    if ((ctx == NULL) && list_is_empty(&abi.channels)) {
+        return;
+    }
+
+    abi_lock();
+    if ((abi.dev != NULL) && (ctx != NULL) &&
+        (atomic_load(&ctx->fd) == fd)) {
+        abi_ctx_release(ctx);
+    }
+    abi_channel_close(fd);
+    abi_unlock();
+}
+
+int abi_region_alloc(struct abi_ctx *ctx, size_t size,
+                     struct abi_region *region)
+{
+    void *ptr;
+
+    size = (size + ABI_PAGE - 1) & ~(size_t)(ABI_PAGE - 1);
+    if (size == 0) {
+        size = ABI_PAGE;
+    }
+    if (ftruncate(ctx->fd, ctx->size + size) != 0) {
+        return -errno;
+    }
+
+    ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->fd,
+               ctx->size);
+    if (ptr == MAP_FAILED) {
+        return -errno;
+    }
+
+    region->ptr    = ptr;
+    region->offset = ctx->size;
+    region->size   = size;
+    ctx->size     += size;
+    return 0;
+}
+
+void abi_region_free(struct abi_ctx *ctx, struct abi_region *region)
+{
+    if (region->ptr == NULL) {
+        return;
+    }
+
+    munmap(region->ptr, region->size);
+    /* offsets are never used again; the pages go back now. The descriptor may
+     * be closed already: then they went with it. */
+    if (fallocate(ctx->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  region->offset, region->size) != 0) {
+        region->size = 0;
+    }
+    region->ptr = NULL;
+}

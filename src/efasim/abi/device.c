@@ -1,0 +1,328 @@
+#include "abi.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct abi_state abi = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+__thread int abi_inside __attribute__((tls_model("initial-exec")));
+
+void abi_log(const char *fmt, ...)
+{
+    char line[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    fabric_env_ops.log(NULL, line);
+}
+
+void abi_lock(void)
+{
+    pthread_mutex_lock(&abi.lock);
+    abi_inside = 1;
+}
+
+int abi_trylock(void)
+{
+    /* a signal handler may interrupt a holder and get here */
+    if (abi_inside || (pthread_mutex_trylock(&abi.lock) != 0)) {
+        return 0;
+    }
+
+    abi_inside = 1;
+    return 1;
+}
+
+void abi_unlock(void)
+{
+    abi_inside = 0;
+    pthread_mutex_unlock(&abi.lock);
+}
+
+static const char *abi_fabric_path(char path[FABRIC_PATH_MAX])
+{
+    const char *name = getenv("EFASIM_FABRIC");
+
+    if ((name == NULL) || !fabric_name_is_valid(name)) {
+        return NULL;
+    }
+
+    fabric_path(name, path);
+    return path;
+}
+
+int abi_is_enabled(void)
+{
+    char path[FABRIC_PATH_MAX];
+
+    return abi_fabric_path(path) != NULL;
+}
+
+/* A number from the environment, min ... max; -1: unset or bad. */
+static long abi_env_number(const char *name, long min, long max)
+{
+    const char *value = getenv(name);
+    char *end;
+    long number;
+
+    if ((value == NULL) || (*value == '\0')) {
+        return -1;
+    }
+
+    errno  = 0;
+    number = strtol(value, &end, 10);
+    if ((errno != 0) || (*end != '\0') || (number < min) || (number > max)) {
+        abi_log("%s=%.64s: allowed is a whole number from %ld to %ld", name,
+                value, min, max);
+        return -1;
+    }
+
+    return number;
+}
+
+/* The rank on this machine, as the launchers tell it; 0 without one. */
+static long abi_local_rank(void)
+{
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+        "SLURM_LOCALID",
+    };
+    unsigned i;
+    long rank;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        rank = abi_env_number(names[i], 0, 1 << 20);
+        if (rank >= 0) {
+            return rank;
+        }
+    }
+
+    return 0;
+}
+
+unsigned abi_node(void)
+{
+    long per_node = abi_env_number("EFASIM_PER_NODE", 1, 1 << 20);
+    long node;
+
+    if (per_node > 0) {
+        node = abi_local_rank() / per_node;
+        if (node >= SIM_NODES) {
+            abi_log("rank %ld at %ld per node needs node %ld, but a fabric "
+                    "has nodes 0 to %d; using node %d", abi_local_rank(),
+                    per_node, node, SIM_NODES - 1, SIM_NODES - 1);
+            node = SIM_NODES - 1;
+        }
+        return node;
+    }
+
+    node = abi_env_number("EFASIM_NODE", 0, SIM_NODES - 1);
+    return (node < 0) ? 0 : node;
+}
+
+const char *abi_sysfs_root(void)
+{
+    const char *root = getenv("SYSFS_PATH");
+
+    return (abi_is_enabled() && root) ? root : "";
+}
+
+/* EFASIM_*: a bad value is reported and keeps the default. */
+static void abi_knobs_read(struct sim_knobs *knobs)
+{
+    const struct sim_knob *knob;
+    char name[64], err[320];
+    const char *value;
+    unsigned i;
+
+    sim_knobs_init(knobs);
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        snprintf(name, sizeof(name), "EFASIM_%s", knob->name);
+        for (i = 0; name[i] != '\0'; ++i) {
+            if (name[i] == '-') {
+                name[i] = '_';
+            } else if ((name[i] >= 'a') && (name[i] <= 'z')) {
+                name[i] -= 'a' - 'A';
+            }
+        }
+
+        value = getenv(name);
+        if ((value != NULL) && (*value != '\0') &&
+            (sim_knob_set(knobs, knob, name, value, err, sizeof(err)) != 0)) {
+            abi_log("%s; the default is used", err);
+        }
+    }
+}
+
+static int abi_tables_alloc(void)
+{
+    if (abi.mr == NULL) {
+        abi.mr = calloc(SIM_MAX_MR, sizeof(*abi.mr));
+    }
+    if (abi.ah_ctx == NULL) {
+        abi.ah_ctx = calloc(abi.knobs.max_ah, sizeof(*abi.ah_ctx));
+    }
+
+    return ((abi.mr != NULL) && (abi.ah_ctx != NULL)) ? 0 : -ENOMEM;
+}
+
+static int abi_fabric_attach(void)
+{
+    char path[FABRIC_PATH_MAX];
+    int err;
+
+    if (abi_fabric_path(path) == NULL) {
+        return -ENODEV;
+    }
+
+    abi.fabric = fabric_open(path, 0, -1);
+    if ((abi.fabric != NULL) &&
+        (fabric_attach(abi.fabric, abi_node(), 1) == 0)) {
+        return 0;
+    }
+
+    err = errno;
+    abi_log("no fabric at %s (%s): has the `efasim run` that made it ended, "
+            "or are %d processes attached?", path, strerror(err), SIM_SLOTS);
+    if (abi.fabric != NULL) {
+        fabric_forget(abi.fabric);
+        abi.fabric = NULL;
+    }
+    return -ENODEV;
+}
+
+int abi_device_start(void)
+{
+    int ret;
+
+    if (abi.dev != NULL) {
+        return 0;
+    }
+
+    ret = abi_tables_alloc();
+    if (ret == 0) {
+        ret = abi_fabric_attach();
+    }
+    if (ret != 0) {
+        return ret;
+    }
+
+    /* others read our registered memory; Yama asks for this */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    abi.env.fabric = abi.fabric;
+    abi.env.event  = abi_channel_event;
+    abi.pid        = getpid();
+    abi.dev        = sim_dev_open(abi.fabric->dir, abi.fabric->slot,
+                                  abi.fabric->node, &fabric_env_ops, &abi.env,
+                                  &abi.knobs);
+    if (abi.dev == NULL) {
+        fabric_close(abi.fabric);
+        abi.fabric = NULL;
+        return -ENOMEM;
+    }
+
+    return 0;
+}
+
+/* A forked child has none of the parent's device: not its slot, not its
+ * thread. What it opens itself is new. The parent's memory is only dropped. */
+static void abi_fork_child(void)
+{
+    unsigned i;
+
+    pthread_mutex_init(&abi.lock, NULL);
+    abi_inside = 0;
+    abi.dev    = NULL;
+    abi.pid    = 0;
+    abi.pinned = 0;
+    if (abi.fabric != NULL) {
+        fabric_forget(abi.fabric);
+        abi.fabric = NULL;
+    }
+    if (abi.host != NULL) {
+        fabric_forget(abi.host);
+        abi.host = NULL;
+    }
+
+    list_init(&abi.channels);
+    atomic_store(&abi.contexts, 0);
+    for (i = 0; i < ABI_CONTEXTS; ++i) {
+        atomic_store(&abi.ctx[i].fd, -1);
+    }
+    memset(abi.pd, 0, sizeof(abi.pd));
+    memset(abi.cq, 0, sizeof(abi.cq));
+    memset(abi.qp, 0, sizeof(abi.qp));
+    abi.ah_ctx = NULL;
+    abi.mr     = NULL;
+}
+
+/*
+ * --per-node: this process is a rank, and only now is known on which host. It
+ * attaches, so that the next rank of the host finds it and joins it.
+ */
+static void abi_host_enter(const char *path)
+{
+    char err[320], root[FABRIC_PATH_MAX + 16];
+    unsigned node = abi_node();
+
+    snprintf(root, sizeof(root), "%s/node%u", path, node);
+    setenv("SYSFS_PATH", root, 1);
+    abi.host = fabric_open(path, 0, -1);
+    if ((abi.host == NULL) || (fabric_attach(abi.host, node, 0) != 0)) {
+        return; /* opening the device will say why */
+    }
+    if (fabric_enter_node(abi.host, node, err, sizeof(err)) != 0) {
+        abi_log("%s", err);
+    }
+}
+
+__attribute__((constructor)) static void abi_init(void)
+{
+    char path[FABRIC_PATH_MAX];
+    unsigned i;
+
+    list_init(&abi.channels);
+    for (i = 0; i < ABI_CONTEXTS; ++i) {
+        atomic_init(&abi.ctx[i].fd, -1);
+    }
+    if (abi_fabric_path(path) == NULL) {
+        return;
+    }
+
+    abi_knobs_read(&abi.knobs);
+    pthread_atfork(abi_lock, abi_unlock, abi_fork_child);
+    if (getenv("EFASIM_PER_NODE") == NULL) {
+        return; /* `efasim run` has placed us */
+    }
+
+    abi_host_enter(path);
+}
+
+__attribute__((destructor)) static void abi_fini(void)
+{
+    if (abi.host != NULL) {
+        fabric_close(abi.host);
+        abi.host = NULL;
+    }
+    if ((abi.dev == NULL) || (abi.pid != getpid())) {
+        return;
+    }
+
+    /* Threads may still run, the backstop among them: the device stays
+     * mapped, only the fabric is told that we leave. */
+    if (abi_trylock()) {
+        abi.dev = NULL;
+        fabric_close(abi.fabric);
+        abi.fabric = NULL;
+        abi_unlock();
+    }
+}

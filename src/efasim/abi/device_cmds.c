@@ -1,0 +1,218 @@
+/* Commands about the device itself, and the ones in the older "write" form. */
+#include "abi.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <rdma/efa-abi.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#define WRITE_EXTENDED  0x80000000u
+
+int abi_get_context(struct abi_cmd *cmd)
+{
+    struct efa_ibv_alloc_ucontext_resp resp = { 0 };
+    struct efa_ibv_alloc_ucontext_cmd req;
+    uint32_t vectors = 1;
+    uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+
+    /* the device limits a doorbell's batch: the program must know how */
+    abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req), 0);
+    if (!(req.comp_mask & EFA_ALLOC_UCONTEXT_CMD_COMP_TX_BATCH)) {
+        return -EOPNOTSUPP;
+    }
+
+    resp.cmds_supp_udata_mask = EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE |
+                                EFA_USER_CMDS_SUPP_UDATA_CREATE_AH;
+    resp.sub_cqs_per_cq  = SIM_SUB_CQS;
+    resp.inline_buf_size = SIM_INLINE_BYTES;
+    resp.max_llq_size    = SIM_MAX_SQ_WR * sizeof(struct io_tx_wqe);
+    resp.max_tx_batch    = SIM_MAX_TX_BATCH;
+    abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
+                 sizeof(vectors));
+    abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
+                 sizeof(support));
+    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    return 0;
+}
+
+int abi_query_port(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_query_port_resp_ex resp = { 0 };
+    struct ib_uverbs_query_port_resp *port   = &resp.legacy_resp;
+    uint8_t number;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_QUERY_PORT_PORT_NUM, &number,
+                    sizeof(number), 1) || (number != 1)) {
+        return -EINVAL;
+    }
+
+    port->state        = IBV_PORT_ACTIVE;
+    port->phys_state   = 5; /* link up */
+    port->max_mtu      = SIM_MTU_ENUM;
+    port->active_mtu   = SIM_MTU_ENUM;
+    port->max_msg_sz   = SIM_MAX_MSG;
+    port->gid_tbl_len  = 1;
+    port->pkey_tbl_len = 1;
+    port->lmc          = 1;
+    port->max_vl_num   = 1;
+    port->active_speed = 32; /* EDR */
+    port->active_width = 2;  /* 4X */
+    abi_attr_out(cmd, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
+    return 0;
+}
+
+static void abi_gid_fill(struct ib_uverbs_gid_entry *entry)
+{
+    memset(entry, 0, sizeof(*entry));
+    dir_gid(abi.dev->dir, abi.dev->node, (uint8_t*)entry->gid);
+    entry->port_num = 1;
+    entry->gid_type = IB_UVERBS_GID_TYPE_IB;
+}
+
+int abi_query_gid_entry(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_gid_entry entry;
+    uint32_t port, index, flags;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port,
+                    sizeof(port), 4) ||
+        abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index,
+                    sizeof(index), 4) ||
+        abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, &flags,
+                    sizeof(flags), 0) ||
+        (flags != 0) || (port != 1) || (index > 0)) {
+        return -EINVAL;
+    }
+
+    abi_gid_fill(&entry);
+    abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
+                 sizeof(entry));
+    return 0;
+}
+
+int abi_query_gid_table(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_attr *entries =
+            abi_attr(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
+    struct ib_uverbs_gid_entry entry;
+    uint64_t size, num = 1;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size,
+                    sizeof(size), 8) || (size < sizeof(entry)) ||
+        (entries == NULL) || (entries->len < size)) {
+        return -EINVAL;
+    }
+
+    abi_gid_fill(&entry);
+    abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &entry,
+                 sizeof(entry));
+    abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &num,
+                 sizeof(num));
+    return 0;
+}
+
+/* The device raises no asynchronous events: a descriptor that never becomes
+ * readable is all there is to it. */
+int abi_async_event_alloc(struct abi_cmd *cmd)
+{
+    int fd = eventfd(0, EFD_CLOEXEC);
+
+    if (fd < 0) {
+        return -errno;
+    }
+
+    abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fd);
+    return 0;
+}
+
+static void abi_device_base(struct ib_uverbs_query_device_resp *base)
+{
+    uint8_t gid[16];
+
+    dir_gid(abi.dev->dir, abi.dev->node, gid);
+    memcpy(&base->node_guid, gid + 8, 8);
+    base->sys_image_guid = base->node_guid;
+    base->max_mr_size    = SIM_MAX_MR_SIZE;
+    base->page_size_cap  = 0xfffff000;
+    base->vendor_id      = 0x1d0f;
+    base->vendor_part_id = 0xefa1;
+    base->max_qp         = SIM_MAX_QP;
+    base->max_qp_wr      = SIM_MAX_SQ_WR;
+    base->max_sge        = SIM_MAX_SQ_SGE;
+    base->max_sge_rd     = SIM_MAX_RDMA_SGE;
+    base->max_cq         = SIM_MAX_CQ;
+    base->max_cqe        = SIM_MAX_CQE;
+    base->max_mr         = SIM_MAX_MR;
+    base->max_pd         = SIM_MAX_PD;
+    base->max_ah         = abi.knobs.max_ah;
+    base->max_pkeys      = 1;
+    base->phys_port_cnt  = 1;
+}
+
+int abi_query_device(struct abi_cmd *cmd, int extended)
+{
+    struct efa_ibv_ex_query_device_resp efa = { 0 };
+    struct ib_uverbs_ex_query_device_resp resp;
+
+    memset(&resp, 0, sizeof(resp));
+    abi_device_base(&resp.base);
+    if (!extended) {
+        abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp.base,
+                     sizeof(resp.base));
+        return 0;
+    }
+
+    efa.max_sq_wr     = SIM_MAX_SQ_WR;
+    efa.max_rq_wr     = SIM_MAX_RQ_WR;
+    efa.max_sq_sge    = SIM_MAX_SQ_SGE;
+    efa.max_rq_sge    = SIM_MAX_RQ_SGE;
+    efa.max_rdma_size = abi.knobs.no_rdma_read ? 0 : SIM_MAX_RDMA;
+    efa.device_caps   = EFA_QUERY_DEVICE_CAPS_RNR_RETRY |
+                        EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS |
+                        EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID;
+    if (!abi.knobs.no_rdma_read) {
+        efa.device_caps |= EFA_QUERY_DEVICE_CAPS_RDMA_READ;
+    }
+
+    resp.response_length = sizeof(resp);
+    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    return 0;
+}
+
+int abi_invoke_write(struct abi_cmd *cmd)
+{
+    uint32_t number;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number), 4)) {
+        return -EINVAL;
+    }
+
+    switch (number) {
+    case IB_USER_VERBS_CMD_QUERY_DEVICE:
+        /* libibverbs asks without room for an answer, to see whether this
+         * form of the command exists */
+        return abi_attr(cmd, UVERBS_ATTR_CORE_OUT) ?
+               abi_query_device(cmd, 0) : -ENOSPC;
+    case IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED:
+        return abi_query_device(cmd, 1);
+    case IB_USER_VERBS_CMD_ALLOC_PD:
+        return abi_pd_alloc(cmd);
+    case IB_USER_VERBS_CMD_CREATE_AH:
+        return abi_ah_create(cmd);
+    case IB_USER_VERBS_CMD_REG_MR:
+        return abi_mr_reg(cmd);
+    case IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL:
+        return abi_channel_create(cmd);
+    case IB_USER_VERBS_CMD_QUERY_QP:
+        return abi_qp_query(cmd);
+    case IB_USER_VERBS_CMD_MODIFY_QP:
+        return abi_qp_modify(cmd);
+    default:
+        return -EOPNOTSUPP;
+    }
+}

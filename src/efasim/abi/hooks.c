@@ -1,0 +1,211 @@
+/*
+ * The data path's way in. libefa writes queues and doorbells without a system
+ * call, so nobody would tell the device. A thread that watches memory loses
+ * whole time slices to programs that poll; so the calls themselves advance the
+ * device: we stand before libefa's poll, post and arm functions, which sit in
+ * public fields of the program's own structures. The backstop thread serves
+ * programs that do not call.
+ */
+#include "abi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+/*
+ * libefa's own functions, as last seen. For a forked child that goes on using
+ * what its parent opened: its tables are empty, and it must not crash.
+ */
+static struct abi_cq hook_cq_seen;
+static struct abi_qp hook_qp_seen;
+
+#define HOOK_NEXT(_table, _handle, _max, _function, _seen) \
+    (((_handle) < (_max)) && ((_table)[_handle]._function != NULL) ? \
+     (_table)[_handle]._function : (_seen)._function)
+#define HOOK_CQ(_cq, _function) \
+    HOOK_NEXT(abi.cq, (_cq)->handle, SIM_MAX_CQ, _function, hook_cq_seen)
+#define HOOK_QP(_qp, _function) \
+    HOOK_NEXT(abi.qp, (_qp)->handle, SIM_MAX_QP, _function, hook_qp_seen)
+
+enum {
+    HOOK_SPINS_MAX = 1000, /* idle entries in a row before the CPU is offered */
+    HOOK_SPINS_GAP = 32,   /* and between two offers */
+};
+
+/*
+ * Programs poll without a pause, and there may be more of them than cores: one
+ * that has found nothing for a long while lets the others run, as the device
+ * in its peer may be what it waits for.
+ */
+static void hook_spin(unsigned done)
+{
+    static __thread unsigned spins
+            __attribute__((tls_model("initial-exec")));
+
+    if (done != 0) {
+        spins = 0;
+    } else if (++spins >= HOOK_SPINS_MAX) {
+        spins = HOOK_SPINS_MAX - HOOK_SPINS_GAP;
+        sched_yield();
+    }
+}
+
+void abi_progress(void)
+{
+    if (abi.dev == NULL) {
+        return;
+    }
+
+    atomic_store_explicit(&abi.entries,
+                          atomic_load_explicit(&abi.entries,
+                                               memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    for (;;) {
+        if (!abi_trylock()) {
+            atomic_store(&abi.again, 1);
+            return;
+        }
+        if (abi.dev != NULL) {
+            hook_spin(sim_dev_progress(abi.dev));
+        }
+        abi_unlock();
+        if (!atomic_load_explicit(&abi.again, memory_order_relaxed) ||
+            !atomic_exchange(&abi.again, 0)) {
+            return;
+        }
+    }
+}
+
+/* What has been delivered is handed out before the device delivers more: so a
+ * program that polls paces its own receive queue. */
+static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+{
+    int ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
+
+    if (ret != 0) {
+        return ret;
+    }
+
+    abi_progress();
+    return HOOK_CQ(cq, poll_cq)(cq, num, wc);
+}
+
+static int hook_start_poll(struct ibv_cq_ex *cq,
+                           struct ibv_poll_cq_attr *attr)
+{
+    int ret = HOOK_CQ(cq, start_poll)(cq, attr);
+
+    if (ret != ENOENT) {
+        return ret;
+    }
+
+    abi_progress();
+    return HOOK_CQ(cq, start_poll)(cq, attr);
+}
+
+static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+                          struct ibv_send_wr **bad)
+{
+    int ret = HOOK_QP(qp, post_send)(qp, wr, bad);
+
+    abi_progress();
+    abi_backstop_kick();
+    return ret;
+}
+
+static int hook_wr_complete(struct ibv_qp_ex *qp)
+{
+    int ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
+
+    abi_progress();
+    abi_backstop_kick();
+    return ret;
+}
+
+/* libefa writes the doorbell, but its next poll clears the arm bit in the
+ * same word: the device must be told here. */
+static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+    int ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
+
+    if ((ret == 0) && (cq->handle < SIM_MAX_CQ)) {
+        abi_lock();
+        if ((abi.dev != NULL) && (abi.cq[cq->handle].cq != NULL)) {
+            sim_cq_arm(abi.cq[cq->handle].cq);
+        }
+        abi_unlock();
+        abi_progress();
+        abi_backstop_kick();
+    }
+    return ret;
+}
+
+/* Is this a function of a provider library? A CQ of an older rdma-core has no
+ * extended part, and what lies there is something else. */
+static int hook_is_code(void *function)
+{
+    Dl_info info;
+
+    return (function != NULL) && (dladdr(function, &info) != 0) &&
+           (info.dli_fname != NULL) && strstr(info.dli_fname, "efa");
+}
+
+void abi_hook_cq(struct abi_cq *entry)
+{
+    struct ibv_cq *cq    = entry->user;
+    struct ibv_cq_ex *ex = (struct ibv_cq_ex*)cq;
+    struct ibv_context_ops *ops;
+
+    if ((cq == NULL) || (cq->context == NULL)) {
+        return;
+    }
+
+    /* The context's functions are the same for all of its CQs: ours may be in
+     * place already, then another CQ knows what was there before. */
+    ops = &cq->context->ops;
+    if (ops->poll_cq != hook_poll_cq) {
+        entry->ctx->poll_cq       = ops->poll_cq;
+        entry->ctx->req_notify_cq = ops->req_notify_cq;
+        entry->ctx->post_send     = ops->post_send;
+        ops->poll_cq              = hook_poll_cq;
+        ops->req_notify_cq        = hook_req_notify_cq;
+        ops->post_send            = hook_post_send;
+    }
+    entry->poll_cq       = entry->ctx->poll_cq;
+    entry->req_notify_cq = entry->ctx->req_notify_cq;
+
+    if ((entry->start_poll == NULL) && (ex->start_poll != hook_start_poll) &&
+        hook_is_code((void*)ex->start_poll)) {
+        entry->start_poll = ex->start_poll;
+        ex->start_poll    = hook_start_poll;
+    }
+    hook_cq_seen.poll_cq       = entry->poll_cq;
+    hook_cq_seen.req_notify_cq = entry->req_notify_cq;
+    if (entry->start_poll != NULL) {
+        hook_cq_seen.start_poll = entry->start_poll;
+    }
+}
+
+void abi_hook_qp(struct abi_qp *entry)
+{
+    struct ibv_qp *qp    = entry->user;
+    struct ibv_qp_ex *ex = (struct ibv_qp_ex*)qp;
+
+    /* on the command that creates it, its extended part is not filled in
+     * yet; that of a state change sees it */
+    entry->post_send = entry->ctx->post_send;
+    if (entry->qp->attr.send_cq->user != NULL) {
+        abi_hook_cq(entry->qp->attr.send_cq->user);
+        abi_hook_cq(entry->qp->attr.recv_cq->user);
+    }
+    if ((entry->wr_complete == NULL) &&
+        hook_is_code((void*)ex->wr_complete)) {
+        entry->wr_complete = ex->wr_complete;
+        ex->wr_complete    = hook_wr_complete;
+    }
+    hook_qp_seen.post_send = entry->post_send;
+    if (entry->wr_complete != NULL) {
+        hook_qp_seen.wr_complete = entry->wr_complete;
+    }
+}

@@ -1,0 +1,121 @@
+/* Decoding of RDMA_VERBS_IOCTL, by the rules of the kernel's uverbs core. */
+#include "abi.h"
+
+#include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <string.h>
+
+struct ib_uverbs_attr *abi_attr(const struct abi_cmd *cmd, uint16_t id)
+{
+    unsigned i;
+
+    for (i = 0; i < cmd->num; ++i) {
+        if (cmd->attrs[i].attr_id == id) {
+            return &cmd->attrs[i];
+        }
+    }
+
+    return NULL;
+}
+
+int abi_attr_in(const struct abi_cmd *cmd, uint16_t id, void *buf,
+                size_t size, size_t need)
+{
+    const struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+    const void *src;
+
+    memset(buf, 0, size);
+    if ((attr == NULL) || (attr->len < need)) {
+        return (need == 0) ? 0 : -EINVAL;
+    }
+
+    /* up to 8 bytes stand in the attribute itself */
+    src = (attr->len <= sizeof(attr->data)) ?
+          (const void*)&attr->data : (const void*)(uintptr_t)attr->data;
+    memcpy(buf, src, (attr->len < size) ? attr->len : size);
+    return 0;
+}
+
+void abi_attr_out(const struct abi_cmd *cmd, uint16_t id, const void *buf,
+                  size_t size)
+{
+    struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+
+    if ((attr == NULL) || (attr->data == 0)) {
+        return;
+    }
+
+    if (attr->len > size) {
+        memset((char*)(uintptr_t)attr->data + size, 0, attr->len - size);
+    }
+    memcpy((void*)(uintptr_t)attr->data, buf,
+           (attr->len < size) ? attr->len : size);
+    attr->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+}
+
+void abi_attr_out_handle(const struct abi_cmd *cmd, uint16_t id,
+                         uint64_t handle)
+{
+    struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+
+    if (attr != NULL) {
+        attr->data   = handle;
+        attr->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
+    }
+}
+
+int64_t abi_attr_handle(const struct abi_cmd *cmd, uint16_t id)
+{
+    const struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+
+    return ((attr == NULL) || (attr->data > UINT32_MAX)) ?
+           -1 : (int64_t)attr->data;
+}
+
+static const struct {
+    uint16_t object;
+    uint16_t method;
+    int (*run)(struct abi_cmd *cmd);
+} abi_methods[] = {
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, abi_invoke_write },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, abi_get_context },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, abi_query_port },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY,
+      abi_query_gid_entry },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE,
+      abi_query_gid_table },
+    { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC,
+      abi_async_event_alloc },
+    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, abi_pd_destroy },
+    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, abi_ah_destroy },
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, abi_mr_destroy },
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, abi_mr_reg_dmabuf },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, abi_cq_create },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, abi_cq_destroy },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, abi_qp_create },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, abi_qp_destroy },
+};
+
+int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+    struct abi_cmd cmd = { ctx, hdr->attrs, hdr->num_attrs };
+    int ret            = -EPROTONOSUPPORT;
+    unsigned i;
+
+    if ((hdr->length != sizeof(*hdr) +
+                        hdr->num_attrs * sizeof(hdr->attrs[0])) ||
+        (hdr->reserved1 != 0) || (hdr->reserved2 != 0)) {
+        return -EINVAL;
+    }
+
+    abi_lock();
+    for (i = 0; i < sizeof(abi_methods) / sizeof(abi_methods[0]); ++i) {
+        if ((abi_methods[i].object == hdr->object_id) &&
+            (abi_methods[i].method == hdr->method_id)) {
+            ret = (abi.dev != NULL) ? abi_methods[i].run(&cmd) : -EIO;
+            break;
+        }
+    }
+    abi_unlock();
+    return ret;
+}

@@ -1,0 +1,241 @@
+/* Protection domains, address handles, registrations, completion channels. */
+#include "abi.h"
+
+#include <errno.h>
+#include <rdma/efa-abi.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle)
+{
+    return ((handle >= 0) && (handle < SIM_MAX_PD) &&
+            (abi.pd[handle].ctx == ctx)) ? abi.pd[handle].pd : NULL;
+}
+
+int abi_pd_alloc(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_alloc_pd_resp resp = { 0 };
+    struct efa_ibv_alloc_pd_resp efa    = { 0 };
+    struct sim_pd *pd;
+    int ret;
+
+    ret = sim_pd_create(abi.dev, &pd);
+    if (ret != 0) {
+        return ret;
+    }
+
+    abi.pd[pd->index].pd  = pd;
+    abi.pd[pd->index].ctx = cmd->ctx;
+    resp.pd_handle        = pd->index;
+    efa.pdn               = pd->index;
+    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    return 0;
+}
+
+int abi_pd_destroy(struct abi_cmd *cmd)
+{
+    int64_t handle    = abi_attr_handle(cmd, UVERBS_ATTR_DESTROY_PD_HANDLE);
+    struct sim_pd *pd = abi_pd_get(cmd->ctx, handle);
+    int ret;
+
+    if (pd == NULL) {
+        return -EINVAL;
+    }
+
+    ret = sim_pd_destroy(abi.dev, pd);
+    if (ret == 0) {
+        abi.pd[handle].ctx = NULL;
+    }
+    return ret;
+}
+
+int abi_ah_create(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_create_ah_resp resp = { 0 };
+    struct efa_ibv_create_ah_resp efa    = { 0 };
+    struct ib_uverbs_create_ah req;
+    struct sim_pd *pd;
+    uint16_t number;
+    int ret;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    pd = abi_pd_get(cmd->ctx, req.pd_handle);
+    if ((pd == NULL) || !req.attr.is_global || (req.attr.port_num > 1)) {
+        return -EINVAL;
+    }
+
+    ret = sim_ah_create(abi.dev, pd, req.attr.grh.dgid, &number);
+    if (ret != 0) {
+        return ret;
+    }
+
+    abi.ah_ctx[number]     = cmd->ctx;
+    resp.ah_handle         = number;
+    efa.efa_address_handle = number;
+    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    return 0;
+}
+
+int abi_ah_destroy(struct abi_cmd *cmd)
+{
+    int64_t handle = abi_attr_handle(cmd, UVERBS_ATTR_DESTROY_AH_HANDLE);
+
+    if ((handle < 0) || (handle >= (int64_t)abi.knobs.max_ah) ||
+        (abi.ah_ctx[handle] != cmd->ctx)) {
+        return -EINVAL;
+    }
+
+    return sim_ah_destroy(abi.dev, handle);
+}
+
+static uint64_t abi_page_span(uint64_t addr, uint64_t length)
+{
+    uint64_t first = addr & ~(uint64_t)(ABI_PAGE - 1);
+
+    return (addr + length - first + ABI_PAGE - 1) & ~(uint64_t)(ABI_PAGE - 1);
+}
+
+/* The kernel pins the pages, so they must be there. mincore() says whether
+ * the range is mapped. */
+static int abi_is_mapped(uint64_t addr, uint64_t span)
+{
+    static unsigned char vec[1 << 16]; /* one byte per page; under the lock */
+    uint64_t at, step;
+
+    addr &= ~(uint64_t)(ABI_PAGE - 1);
+    for (at = 0; at < span; at += step) {
+        step = span - at;
+        step = (step < sizeof(vec) * ABI_PAGE) ? step : sizeof(vec) * ABI_PAGE;
+        if (mincore((void*)(uintptr_t)(addr + at), step, vec) != 0) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+static int abi_memlock_allows(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    if ((geteuid() == 0) && !abi.knobs.memlock_root) {
+        return 1;
+    }
+
+    return (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
+           (limit.rlim_cur == RLIM_INFINITY) ||
+           (abi.pinned + bytes <= limit.rlim_cur);
+}
+
+int abi_mr_reg(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_reg_mr_resp resp = { 0 };
+    struct ib_uverbs_reg_mr req;
+    struct sim_mr_attr attr;
+    struct sim_pd *pd;
+    uint64_t span;
+    int ret;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    pd = abi_pd_get(cmd->ctx, req.pd_handle);
+    if ((pd == NULL) ||
+        ((req.start & (ABI_PAGE - 1)) != (req.hca_va & (ABI_PAGE - 1)))) {
+        return -EINVAL;
+    }
+
+    attr = (struct sim_mr_attr){
+        .addr   = req.start,
+        .length = req.length,
+        .iova   = req.hca_va,
+        .access = req.access_flags,
+    };
+    ret = sim_mr_register(abi.dev, pd, &attr);
+    if (ret != 0) {
+        return ret;
+    }
+
+    span = abi_page_span(req.start, req.length);
+    ret  = !abi_memlock_allows(span) ? -ENOMEM :
+           !abi_is_mapped(req.start, span) ? -EFAULT : 0;
+    if (ret != 0) {
+        sim_mr_deregister(abi.dev, attr.index);
+        return ret;
+    }
+
+    abi.pinned               += span;
+    abi.mr[attr.index].ctx    = cmd->ctx;
+    abi.mr[attr.index].pinned = span;
+    resp.mr_handle            = attr.index;
+    resp.lkey                 = attr.key;
+    resp.rkey                 = attr.key;
+    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}
+
+/* No dma-buf exporter here whose memory a process could read. */
+int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
+{
+    (void)cmd;
+    return -EOPNOTSUPP;
+}
+
+void abi_mr_drop(uint32_t index)
+{
+    abi.pinned        -= abi.mr[index].pinned;
+    abi.mr[index].ctx  = NULL;
+    sim_mr_deregister(abi.dev, index);
+}
+
+int abi_mr_destroy(struct abi_cmd *cmd)
+{
+    int64_t handle = abi_attr_handle(cmd, UVERBS_ATTR_DESTROY_MR_HANDLE);
+
+    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
+        (abi.mr[handle].ctx != cmd->ctx)) {
+        return -EINVAL;
+    }
+
+    abi_mr_drop(handle);
+    return 0;
+}
+
+/* A socket pair, not a pipe: a program that has closed its end must not be
+ * killed by SIGPIPE. */
+int abi_channel_create(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_create_comp_channel_resp resp = { 0 };
+    struct abi_channel *channel                    = calloc(1,
+                                                            sizeof(*channel));
+    int fds[2];
+
+    if (channel == NULL) {
+        return -ENOMEM;
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+        free(channel);
+        return -errno;
+    }
+
+    channel->user_fd = fds[0];
+    channel->fd      = fds[1];
+    list_add_tail(&abi.channels, &channel->link);
+    resp.fd = fds[0];
+    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}

@@ -1,0 +1,294 @@
+/*
+ * The interposed C library functions: just enough for libibverbs and libefa
+ * to find and open a device that is not there. Everything else goes straight
+ * through, and without EFASIM_FABRIC all of it does.
+ */
+#include "abi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define PRELOAD_EXPORT  __attribute__((visibility("default")))
+#define PRELOAD_CDEV    "/dev/infiniband/" FABRIC_UVERBS_NAME
+#define PRELOAD_SYS_IB  "/sys/class/infiniband"
+#ifndef NETLINK_RDMA
+#define NETLINK_RDMA    20
+#endif
+
+/* The next definition of a function, looked up once. */
+#define PRELOAD_NEXT(_name) \
+    ({ \
+        static __typeof__(&_name) _next; \
+        if (_next == NULL) { \
+            _next = (__typeof__(&_name))dlsym(RTLD_NEXT, #_name); \
+        } \
+        _next; \
+    })
+
+static int preload_is_cdev(const char *path)
+{
+    return (path != NULL) && (strcmp(path, PRELOAD_CDEV) == 0) &&
+           abi_is_enabled();
+}
+
+/* A hw_counters file of an emulated host: its content, made now, in a
+ * descriptor of its own. -1: the path is none. */
+static int preload_open_counter(const char *path)
+{
+    const char *root = abi_sysfs_root();
+    const char *name, *node;
+    struct fabric *fabric;
+    char text[32], dir[FABRIC_PATH_MAX];
+    uint64_t value;
+    int fd = -1;
+
+    if ((path == NULL) || (*root == '\0') ||
+        strncmp(path, root, strlen(root)) ||
+        !strstr(path, "/hw_counters/")) {
+        return -1;
+    }
+
+    name = strrchr(path, '/') + 1;
+    node = strrchr(root, '/');
+    if ((node == NULL) || strncmp(node, "/node", 5) || (node[5] < '0') ||
+        (node[5] >= '0' + SIM_NODES)) {
+        return -1;
+    }
+
+    snprintf(dir, sizeof(dir), "%.*s", (int)(node - root), root);
+    fabric = fabric_open(dir, 0, -1);
+    if (fabric == NULL) {
+        return -1;
+    }
+    if (fabric_counter(fabric, node[5] - '0', name, &value) == 0) {
+        snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
+        fd = memfd_create("hw_counter", MFD_CLOEXEC);
+        if ((fd >= 0) && (pwrite(fd, text, strlen(text), 0) < 0)) {
+            close(fd);
+            fd = -1;
+        }
+    }
+
+    fabric_forget(fabric);
+    return fd;
+}
+
+/* /sys/class/infiniband/X, for programs that do not ask for SYSFS_PATH. */
+static const char *preload_redirect(const char *path, char *buf, size_t size)
+{
+    const char *root;
+
+    if ((path == NULL) || strncmp(path, PRELOAD_SYS_IB,
+                                  sizeof(PRELOAD_SYS_IB) - 1)) {
+        return path;
+    }
+
+    root = abi_sysfs_root();
+    if (*root == '\0') {
+        return path;
+    }
+    snprintf(buf, size, "%s%s", root, path + sizeof("/sys") - 1);
+    return buf;
+}
+
+/* What all the forms of open() have in common. Returns -2: go on with *path;
+ * else the answer. */
+static int preload_open(const char **path, int flags, char *buf, size_t size)
+{
+    int fd;
+
+    if (abi_inside) {
+        return -2;
+    }
+    if (preload_is_cdev(*path)) {
+        return abi_open(flags);
+    }
+
+    *path = preload_redirect(*path, buf, size);
+    fd    = preload_open_counter(*path);
+    return (fd >= 0) ? fd : -2;
+}
+
+#define PRELOAD_MODE(_flags, _mode) \
+    do { \
+        _mode = 0; \
+        if (__OPEN_NEEDS_MODE(_flags)) { \
+            va_list _ap; \
+            va_start(_ap, _flags); \
+            _mode = va_arg(_ap, mode_t); \
+            va_end(_ap); \
+        } \
+    } while (0)
+
+#define PRELOAD_OPEN(_name) \
+    PRELOAD_EXPORT int _name(const char *path, int flags, ...) \
+    { \
+        char buf[FABRIC_PATH_MAX + 256]; \
+        mode_t mode; \
+        int fd; \
+        \
+        PRELOAD_MODE(flags, mode); \
+        fd = preload_open(&path, flags, buf, sizeof(buf)); \
+        return (fd != -2) ? fd : PRELOAD_NEXT(_name)(path, flags, mode); \
+    }
+
+#define PRELOAD_OPENAT(_name) \
+    PRELOAD_EXPORT int _name(int dir, const char *path, int flags, ...) \
+    { \
+        char buf[FABRIC_PATH_MAX + 256]; \
+        mode_t mode; \
+        int fd; \
+        \
+        PRELOAD_MODE(flags, mode); \
+        fd = preload_open(&path, flags, buf, sizeof(buf)); \
+        return (fd != -2) ? fd : PRELOAD_NEXT(_name)(dir, path, flags, mode); \
+    }
+
+PRELOAD_OPEN(open)
+PRELOAD_OPEN(open64)
+PRELOAD_OPENAT(openat)
+PRELOAD_OPENAT(openat64)
+
+/* The fortified forms, for which there is no declaration */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+
+PRELOAD_EXPORT int __open_2(const char *path, int flags)
+{
+    return open(path, flags);
+}
+
+PRELOAD_EXPORT int __open64_2(const char *path, int flags)
+{
+    return open64(path, flags);
+}
+
+/* Make a memfd, or the missing device file, look like the character device. */
+#define PRELOAD_CDEV_STAT(_st) \
+    do { \
+        (_st)->st_mode  = S_IFCHR | 0666; \
+        (_st)->st_rdev  = makedev(FABRIC_UVERBS_MAJOR, FABRIC_UVERBS_MINOR); \
+        (_st)->st_nlink = 1; \
+    } while (0)
+
+#define PRELOAD_STAT(_name, _struct) \
+    PRELOAD_EXPORT int _name(const char *path, struct _struct *st) \
+    { \
+        char buf[FABRIC_PATH_MAX + 256]; \
+        \
+        if (!abi_inside && preload_is_cdev(path)) { \
+            memset(st, 0, sizeof(*st)); \
+            PRELOAD_CDEV_STAT(st); \
+            return 0; \
+        } \
+        path = preload_redirect(path, buf, sizeof(buf)); \
+        return PRELOAD_NEXT(_name)(path, st); \
+    }
+
+#define PRELOAD_FSTAT(_name, _struct) \
+    PRELOAD_EXPORT int _name(int fd, struct _struct *st) \
+    { \
+        int ret = PRELOAD_NEXT(_name)(fd, st); \
+        \
+        if ((ret == 0) && (abi_ctx_find(fd) != NULL)) { \
+            PRELOAD_CDEV_STAT(st); \
+        } \
+        return ret; \
+    }
+
+PRELOAD_STAT(stat, stat)
+PRELOAD_STAT(stat64, stat64)
+PRELOAD_FSTAT(fstat, stat)
+PRELOAD_FSTAT(fstat64, stat64)
+
+/* The forms that programs built with glibc before 2.33 call */
+int __xstat(int version, const char *path, struct stat *st);
+int __fxstat(int version, int fd, struct stat *st);
+
+PRELOAD_EXPORT int __xstat(int version, const char *path, struct stat *st)
+{
+    (void)version;
+    return stat(path, st);
+}
+
+PRELOAD_EXPORT int __fxstat(int version, int fd, struct stat *st)
+{
+    (void)version;
+    return fstat(fd, st);
+}
+
+PRELOAD_EXPORT int access(const char *path, int mode)
+{
+    char buf[FABRIC_PATH_MAX + 256];
+
+    if (!abi_inside && preload_is_cdev(path)) {
+        if ((abi.knobs.refuse_open != 0) && (mode != F_OK)) {
+            errno = abi.knobs.refuse_open;
+            return -1;
+        }
+        return 0;
+    }
+
+    path = preload_redirect(path, buf, sizeof(buf));
+    return PRELOAD_NEXT(access)(path, mode);
+}
+
+PRELOAD_EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+    struct abi_ctx *ctx;
+    va_list ap;
+    void *arg;
+    int ret;
+
+    va_start(ap, request);
+    arg = va_arg(ap, void*);
+    va_end(ap);
+
+    if ((request == RDMA_VERBS_IOCTL) && !abi_inside) {
+        ctx = abi_ctx_find(fd);
+        if (ctx != NULL) {
+            ret = abi_ioctl(ctx, arg);
+            if (ret != 0) {
+                errno = -ret;
+                return -1;
+            }
+            return 0;
+        }
+    }
+
+    return PRELOAD_NEXT(ioctl)(fd, request, arg);
+}
+
+PRELOAD_EXPORT int close(int fd)
+{
+    __typeof__(&close) next = PRELOAD_NEXT(close);
+
+    if (!abi_inside) {
+        abi_close(fd);
+    }
+    return next ? next(fd) : (int)syscall(SYS_close, fd);
+}
+
+/* The kernel's own list of RDMA devices would hide ours. */
+PRELOAD_EXPORT int socket(int domain, int type, int protocol)
+{
+    if ((domain == AF_NETLINK) && (protocol == NETLINK_RDMA) &&
+        abi_is_enabled()) {
+        errno = EPROTONOSUPPORT;
+        return -1;
+    }
+
+    return PRELOAD_NEXT(socket)(domain, type, protocol);
+}

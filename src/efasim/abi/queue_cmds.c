@@ -1,0 +1,415 @@
+/* Completion queues and queue pairs: the kernel driver's checks, the pages
+ * that the program will map, the engine's object. */
+#include "abi.h"
+
+#include <errno.h>
+#include <rdma/efa-abi.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+
+/* Offsets in a QP's doorbell page */
+enum {
+    QP_DB_SQ = 0,
+    QP_DB_RQ = 64,
+};
+
+static uint32_t abi_pow2(uint32_t n)
+{
+    uint32_t pow = 1;
+
+    while (pow < n) {
+        pow *= 2;
+    }
+    return pow;
+}
+
+static struct abi_cq *abi_cq_get(struct abi_ctx *ctx, int64_t handle)
+{
+    return ((handle >= 0) && (handle < SIM_MAX_CQ) &&
+            (abi.cq[handle].ctx == ctx)) ? &abi.cq[handle] : NULL;
+}
+
+static struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle)
+{
+    return ((handle >= 0) && (handle < SIM_MAX_QP) &&
+            (abi.qp[handle].ctx == ctx)) ? &abi.qp[handle] : NULL;
+}
+
+static int abi_cq_check(const struct efa_ibv_create_cq *req, uint32_t depth,
+                        int has_channel)
+{
+    const uint8_t known = EFA_CREATE_CQ_WITH_COMPLETION_CHANNEL |
+                          EFA_CREATE_CQ_WITH_SGID;
+
+    if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
+        (req->flags & ~known) || (req->num_sub_cqs != SIM_SUB_CQS) ||
+        ((req->cq_entry_size != IO_CQE_SMALL) &&
+         (req->cq_entry_size != IO_CQE_LARGE)) ||
+        ((req->flags & EFA_CREATE_CQ_WITH_SGID) &&
+         (req->cq_entry_size != IO_CQE_LARGE)) ||
+        (has_channel !=
+         !!(req->flags & EFA_CREATE_CQ_WITH_COMPLETION_CHANNEL))) {
+        return -EINVAL;
+    }
+
+    return 0;
+}
+
+/* The CQ in the engine, on fresh pages. */
+static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
+                       const struct efa_ibv_create_cq *req,
+                       struct abi_cq **entry_p)
+{
+    struct abi_region ring = { 0 }, db = { 0 };
+    struct abi_cq *entry;
+    struct sim_cq *cq;
+    int ret;
+
+    ret = abi_region_alloc(ctx, (size_t)depth * req->cq_entry_size, &ring);
+    if (ret == 0) {
+        ret = abi_region_alloc(ctx, ABI_PAGE, &db);
+    }
+    if (ret == 0) {
+        ret = sim_cq_create(abi.dev, depth, req->cq_entry_size, ring.ptr,
+                            (_Atomic uint32_t*)db.ptr, &cq);
+    }
+    if (ret != 0) {
+        abi_region_free(ctx, &ring);
+        abi_region_free(ctx, &db);
+        return ret;
+    }
+
+    entry         = &abi.cq[cq->index];
+    memset(entry, 0, sizeof(*entry));
+    entry->cq     = cq;
+    entry->ctx    = ctx;
+    entry->ring   = ring;
+    entry->db     = db;
+    cq->user      = entry;
+    cq->with_sgid = !!(req->flags & EFA_CREATE_CQ_WITH_SGID);
+    *entry_p      = entry;
+    return 0;
+}
+
+int abi_cq_create(struct abi_cmd *cmd)
+{
+    struct efa_ibv_create_cq_resp resp = { 0 };
+    struct abi_channel *channel        = NULL;
+    struct efa_ibv_create_cq req;
+    int64_t channel_fd;
+    struct abi_cq *entry;
+    uint64_t user;
+    uint32_t depth, flags;
+    int ret;
+
+    channel_fd = abi_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
+    if (abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
+                    offsetof(struct efa_ibv_create_cq, flags)) ||
+        abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),
+                    4) ||
+        abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user,
+                    sizeof(user), 8)) {
+        return -EINVAL;
+    }
+
+    abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags), 0);
+    if (flags != 0) {
+        return -EOPNOTSUPP;
+    }
+    if (channel_fd >= 0) {
+        channel = abi_channel_find(channel_fd);
+        if (channel == NULL) {
+            return -EBADF;
+        }
+    }
+
+    ret = abi_cq_check(&req, depth, channel != NULL);
+    if (ret == 0) {
+        ret = abi_cq_make(cmd->ctx, abi_pow2(depth), &req, &entry);
+    }
+    if (ret != 0) {
+        return ret;
+    }
+
+    entry->channel   = channel;
+    entry->handle    = user;
+    entry->user      = (struct ibv_cq*)(uintptr_t)user;
+    depth            = entry->cq->depth;
+    resp.comp_mask   = EFA_CREATE_CQ_RESP_DB_OFF;
+    resp.q_mmap_key  = entry->ring.offset;
+    resp.q_mmap_size = entry->ring.size;
+    resp.cq_idx      = entry->cq->index;
+    resp.db_mmap_key = entry->db.offset;
+    abi_hook_cq(entry);
+    abi_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
+    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry->cq->index);
+    return 0;
+}
+
+void abi_cq_drop(struct abi_cq *cq)
+{
+    cq->cq->refs = 0;
+    sim_cq_destroy(cq->cq);
+    abi_region_free(cq->ctx, &cq->ring);
+    abi_region_free(cq->ctx, &cq->db);
+    memset(cq, 0, sizeof(*cq));
+}
+
+int abi_cq_destroy(struct abi_cmd *cmd)
+{
+    struct abi_cq *entry = abi_cq_get(cmd->ctx,
+                                      abi_attr_handle(cmd,
+                                              UVERBS_ATTR_DESTROY_CQ_HANDLE));
+    struct ib_uverbs_destroy_cq_resp resp = { 0 };
+
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+    if (entry->cq->refs != 0) {
+        return -EBUSY;
+    }
+
+    resp.comp_events_reported = abi_channel_forget(entry);
+    abi_cq_drop(entry);
+    abi_attr_out(cmd, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
+    return 0;
+}
+
+static int abi_qp_check(const struct efa_ibv_create_qp *req,
+                        const struct ib_uverbs_qp_cap *cap, uint32_t type)
+{
+    uint32_t sq_depth = req->sq_ring_size / sizeof(struct io_tx_wqe);
+    uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
+
+    if ((type != IB_UVERBS_QPT_DRIVER) ||
+        (req->driver_qp_type != EFA_QP_DRIVER_TYPE_SRD)) {
+        return -EOPNOTSUPP;
+    }
+
+    if ((req->comp_mask != 0) || (cap->max_send_wr > SIM_MAX_SQ_WR) ||
+        (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
+        (cap->max_send_sge > SIM_MAX_SQ_SGE) ||
+        (cap->max_recv_sge > SIM_MAX_RQ_SGE) ||
+        (cap->max_inline_data > SIM_INLINE_BYTES) ||
+        (sq_depth > SIM_MAX_SQ_WR) || (rq_depth > SIM_MAX_RQ_WR) ||
+        (sq_depth & (sq_depth - 1)) || (rq_depth & (rq_depth - 1)) ||
+        (sq_depth < cap->max_send_wr)) {
+        return -EINVAL;
+    }
+
+    return 0;
+}
+
+static int abi_qp_make(struct abi_ctx *ctx,
+                       const struct efa_ibv_create_qp *req,
+                       struct sim_qp_attr *attr, struct abi_qp **entry_p)
+{
+    struct abi_region sq = { 0 }, rq = { 0 }, db = { 0 };
+    struct abi_qp *entry;
+    struct sim_qp *qp;
+    int ret;
+
+    ret = abi_region_alloc(ctx, req->sq_ring_size, &sq);
+    if (ret == 0) {
+        ret = abi_region_alloc(ctx, req->rq_ring_size, &rq);
+    }
+    if (ret == 0) {
+        ret = abi_region_alloc(ctx, ABI_PAGE, &db);
+    }
+    if (ret == 0) {
+        attr->sq_ring  = sq.ptr;
+        attr->rq_ring  = rq.ptr;
+        attr->sq_depth = req->sq_ring_size / sizeof(struct io_tx_wqe);
+        attr->rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
+        attr->sq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_SQ);
+        attr->rq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_RQ);
+        ret            = sim_qp_create(abi.dev, attr, &qp);
+    }
+    if (ret != 0) {
+        abi_region_free(ctx, &sq);
+        abi_region_free(ctx, &rq);
+        abi_region_free(ctx, &db);
+        return ret;
+    }
+
+    entry      = &abi.qp[qp->qpn];
+    memset(entry, 0, sizeof(*entry));
+    entry->qp  = qp;
+    entry->ctx = ctx;
+    entry->sq  = sq;
+    entry->rq  = rq;
+    entry->db  = db;
+    qp->user   = entry;
+    *entry_p   = entry;
+    return 0;
+}
+
+static void abi_qp_answer(struct abi_cmd *cmd, const struct abi_qp *entry,
+                          const struct ib_uverbs_qp_cap *cap)
+{
+    struct efa_ibv_create_qp_resp resp = { 0 };
+    uint32_t qpn                       = entry->qp->qpn;
+
+    resp.sq_db_offset      = QP_DB_SQ;
+    resp.rq_db_offset      = QP_DB_RQ;
+    resp.sq_db_mmap_key    = entry->db.offset;
+    resp.rq_db_mmap_key    = entry->db.offset;
+    resp.llq_desc_mmap_key = entry->sq.offset;
+    resp.rq_mmap_key       = entry->rq.offset;
+    resp.rq_mmap_size      = entry->rq.size;
+    abi_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
+    abi_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
+    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, qpn);
+}
+
+int abi_qp_create(struct abi_cmd *cmd)
+{
+    struct sim_qp_attr attr = { 0 };
+    struct abi_cq *send_cq, *recv_cq;
+    struct ib_uverbs_qp_cap cap;
+    struct efa_ibv_create_qp req;
+    struct abi_qp *entry;
+    uint32_t type, flags;
+    uint64_t user;
+    int ret;
+
+    send_cq = abi_cq_get(cmd->ctx, abi_attr_handle(cmd,
+                                   UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE));
+    recv_cq = abi_cq_get(cmd->ctx, abi_attr_handle(cmd,
+                                   UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE));
+    attr.pd = abi_pd_get(cmd->ctx, abi_attr_handle(cmd,
+                                   UVERBS_ATTR_CREATE_QP_PD_HANDLE));
+    if ((attr.pd == NULL) || (send_cq == NULL) || (recv_cq == NULL) ||
+        abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
+                    sizeof(req)) ||
+        abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
+                    sizeof(cap)) ||
+        abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type),
+                    4) ||
+        abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user,
+                    sizeof(user), 8)) {
+        return -EINVAL;
+    }
+
+    abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_FLAGS, &flags, sizeof(flags), 0);
+    if (flags & ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL) {
+        return -EOPNOTSUPP;
+    }
+
+    ret = abi_qp_check(&req, &cap, type);
+    if (ret != 0) {
+        return ret;
+    }
+
+    attr.send_cq      = send_cq->cq;
+    attr.recv_cq      = recv_cq->cq;
+    attr.max_send_sge = cap.max_send_sge;
+    attr.max_recv_sge = cap.max_recv_sge;
+    attr.max_inline   = cap.max_inline_data;
+    ret = abi_qp_make(cmd->ctx, &req, &attr, &entry);
+    if (ret != 0) {
+        return ret;
+    }
+
+    memcpy(entry->caps, &cap, sizeof(entry->caps));
+    entry->sq_sig_all = !!(flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
+    entry->user       = (struct ibv_qp*)(uintptr_t)user;
+    abi_hook_qp(entry);
+    abi_qp_answer(cmd, entry, &cap);
+    return 0;
+}
+
+void abi_qp_drop(struct abi_qp *qp)
+{
+    sim_qp_destroy(qp->qp);
+    abi_region_free(qp->ctx, &qp->sq);
+    abi_region_free(qp->ctx, &qp->rq);
+    abi_region_free(qp->ctx, &qp->db);
+    memset(qp, 0, sizeof(*qp));
+}
+
+int abi_qp_destroy(struct abi_cmd *cmd)
+{
+    struct abi_qp *entry = abi_qp_get(cmd->ctx,
+                                      abi_attr_handle(cmd,
+                                              UVERBS_ATTR_DESTROY_QP_HANDLE));
+    struct ib_uverbs_destroy_qp_resp resp = { 0 };
+
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+
+    abi_qp_drop(entry);
+    abi_attr_out(cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+    return 0;
+}
+
+int abi_qp_modify(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_modify_qp req;
+    struct sim_qp_mod mod;
+    struct abi_qp *entry;
+    int ret;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    entry = abi_qp_get(cmd->ctx, req.qp_handle);
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+
+    mod = (struct sim_qp_mod){
+        .mask       = req.attr_mask,
+        .state      = req.qp_state,
+        .cur_state  = req.cur_qp_state,
+        .qkey       = req.qkey,
+        .sq_psn     = req.sq_psn,
+        .port       = req.port_num,
+        .pkey_index = req.pkey_index,
+        .rnr_retry  = req.rnr_retry,
+    };
+    ret = sim_qp_modify(entry->qp, &mod);
+    if (ret == 0) {
+        abi_hook_qp(entry);
+    }
+    return ret;
+}
+
+int abi_qp_query(struct abi_cmd *cmd)
+{
+    struct ib_uverbs_query_qp_resp resp = { 0 };
+    struct ib_uverbs_query_qp req;
+    struct abi_qp *entry;
+
+    if (abi_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    entry = abi_qp_get(cmd->ctx, req.qp_handle);
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+
+    resp.max_send_wr     = entry->caps[0];
+    resp.max_recv_wr     = entry->caps[1];
+    resp.max_send_sge    = entry->caps[2];
+    resp.max_recv_sge    = entry->caps[3];
+    resp.max_inline_data = entry->caps[4];
+    resp.qkey            = entry->qp->qkey;
+    resp.sq_psn          = entry->qp->sq_psn;
+    resp.rnr_retry       = entry->qp->rnr_retry;
+    resp.qp_state        = entry->qp->state;
+    resp.cur_qp_state    = entry->qp->state;
+    resp.port_num        = 1;
+    resp.sq_sig_all      = entry->sq_sig_all;
+    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* The efasim command: one function per subcommand, each the exit status. */
+#ifndef EFASIM_CLI_CLI_H
+#define EFASIM_CLI_CLI_H
+
+#include "efasim/fabric/fabric.h"
+
+enum {
+    CLI_EXIT_USAGE   = 2,   /* a bad option; the line says which */
+    CLI_EXIT_FAILED  = 125, /* efasim itself failed, nothing was run */
+    CLI_EXIT_NO_EXEC = 126, /* the command cannot be executed */
+    CLI_EXIT_NO_CMD  = 127, /* the command was not found */
+};
+
+int cli_run(int argc, char **argv);
+int cli_stat(int argc, char **argv);
+int cli_clean(int argc, char **argv);
+
+/* One line on stderr, "efasim: ..." */
+void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* If argv[*i] is option --NAME, its value (from =VALUE or the next argument),
+ * and *i moves on; else NULL. With a missing value: exits with usage. */
+const char *cli_option(int argc, char **argv, int *i, const char *name);
+
+/* Name of the fabric from --fabric or EFASIM_FABRIC; NULL after an error. */
+const char *cli_fabric_name(const char *option);
+
+/* Print the counters of a fabric to fd. */
+void cli_stat_print(const struct fabric *fabric, int fd);
+
+#endif

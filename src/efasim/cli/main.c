@@ -1,0 +1,122 @@
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char cli_usage[] =
+    "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
+    "       efasim stat [--fabric NAME]\n"
+    "       efasim clean [--fabric NAME]\n"
+    "\n"
+    "run: COMMAND sees an EFA device, rdmap0s6, under the real libibverbs.\n"
+    "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
+    "  --per-node K            of the ranks that a launcher starts, K per\n"
+    "                          host\n"
+    "  --fabric NAME           fabric to join or make (default: default)\n"
+    "  --stat[=FILE]           counters to stderr, or FILE, at the end\n";
+
+static void cli_help(FILE *out)
+{
+    const struct sim_knob *knob;
+    char option[64];
+
+    fputs(cli_usage, out);
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        snprintf(option, sizeof(option), "--%s%s%s", knob->name,
+                 knob->arg ? " " : "", knob->arg ? knob->arg : "");
+        if (strlen(option) > 23) {
+            fprintf(out, "  %s\n                          %s\n", option,
+                    knob->help);
+        } else {
+            fprintf(out, "  %-24s%s\n", option, knob->help);
+        }
+    }
+    fputs("  Each of these is also an environment variable, for one process "
+          "alone:\n  --timeout-ms is EFASIM_TIMEOUT_MS.\n"
+          "stat: counters of each host that has a device, and bytes from host "
+          "to host.\n"
+          "clean: remove what killed processes left.\n", out);
+}
+
+void cli_error(const char *fmt, ...)
+{
+    va_list ap;
+
+    fputs("efasim: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+const char *cli_option(int argc, char **argv, int *i, const char *name)
+{
+    size_t length    = strlen(name);
+    const char *text = argv[*i];
+
+    if (strncmp(text, "--", 2) || strncmp(text + 2, name, length)) {
+        return NULL;
+    }
+    text += 2 + length;
+    if (*text == '=') {
+        return text + 1;
+    }
+    if (*text != '\0') {
+        return NULL;
+    }
+    if (*i + 1 >= argc) {
+        cli_error("--%s needs a value", name);
+        exit(CLI_EXIT_USAGE);
+    }
+
+    return argv[++*i];
+}
+
+const char *cli_fabric_name(const char *option)
+{
+    const char *name = option;
+
+    if (name == NULL) {
+        name = getenv("EFASIM_FABRIC");
+    }
+    if ((name == NULL) || (*name == '\0')) {
+        name = "default";
+    }
+    if (!fabric_name_is_valid(name)) {
+        cli_error("%s=%.64s: allowed are letters, digits, '.', '_' and '-', "
+                  "at most %d", option ? "--fabric" : "EFASIM_FABRIC", name,
+                  FABRIC_NAME_MAX - 1);
+        return NULL;
+    }
+
+    return name;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        cli_help(stderr);
+        return CLI_EXIT_USAGE;
+    }
+
+    if (!strcmp(argv[1], "run")) {
+        return cli_run(argc - 1, argv + 1);
+    }
+    if (!strcmp(argv[1], "stat")) {
+        return cli_stat(argc - 1, argv + 1);
+    }
+    if (!strcmp(argv[1], "clean")) {
+        return cli_clean(argc - 1, argv + 1);
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+        !strcmp(argv[1], "help")) {
+        cli_help(stdout);
+        return 0;
+    }
+
+    cli_error("unknown command '%.64s': allowed are run, stat and clean",
+              argv[1]);
+    return CLI_EXIT_USAGE;
+}

@@ -1,0 +1,415 @@
+/*
+ * efasim run: join or make the fabric, become part of the host, start the
+ * command with the device preloaded, wait, pass on how it ended.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct run_options {
+    int         node;      /* -1: not given */
+    int         per_node;  /* 0: not given */
+    const char *fabric;
+    int         stat;
+    const char *stat_file; /* NULL: stderr */
+};
+
+static volatile sig_atomic_t run_child;
+
+static int run_number(const char *option, const char *text, int min, int max,
+                      int *value)
+{
+    char *end;
+    long number;
+
+    errno  = 0;
+    number = strtol(text, &end, 10);
+    if ((errno != 0) || (end == text) || (*end != '\0') || (number < min) ||
+        (number > max)) {
+        cli_error("--%s=%.64s: allowed is a whole number from %d to %d",
+                  option, text, min, max);
+        return -1;
+    }
+
+    *value = number;
+    return 0;
+}
+
+/* EFASIM_ and the option's name in capitals */
+static void run_setenv_knob(const char *name, const char *value)
+{
+    char variable[64];
+    size_t i, length;
+
+    length = snprintf(variable, sizeof(variable), "EFASIM_%s", name);
+    for (i = 0; i < length; ++i) {
+        if (variable[i] == '-') {
+            variable[i] = '_';
+        } else if ((variable[i] >= 'a') && (variable[i] <= 'z')) {
+            variable[i] -= 'a' - 'A';
+        }
+    }
+    setenv(variable, value, 1);
+}
+
+/* 1: argv[*i] was a knob; 0: it was not; -1: it had a bad value. */
+static int run_knob(int argc, char **argv, int *i)
+{
+    const struct sim_knob *knob;
+    struct sim_knobs scratch;
+    const char *value;
+    char label[64], err[320];
+
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        snprintf(label, sizeof(label), "--%s", knob->name);
+        if (knob->arg != NULL) {
+            value = cli_option(argc, argv, i, knob->name);
+        } else {
+            value = !strcmp(argv[*i], label) ? "1" : NULL;
+        }
+        if (value == NULL) {
+            continue;
+        }
+
+        sim_knobs_init(&scratch);
+        if (sim_knob_set(&scratch, knob, label, value, err,
+                         sizeof(err)) != 0) {
+            cli_error("%s", err);
+            return -1;
+        }
+        run_setenv_knob(knob->name, value);
+        return 1;
+    }
+
+    return 0;
+}
+
+/* Returns the index of the command, or -1 after an error line. */
+static int run_parse(int argc, char **argv, struct run_options *options)
+{
+    const char *value;
+    int i, ret;
+
+    for (i = 1; (i < argc) && (argv[i][0] == '-'); ++i) {
+        if (!strcmp(argv[i], "--")) {
+            ++i;
+            break;
+        }
+
+        if ((value = cli_option(argc, argv, &i, "node")) != NULL) {
+            ret = run_number("node", value, 0, SIM_NODES - 1, &options->node);
+        } else if ((value = cli_option(argc, argv, &i, "per-node")) != NULL) {
+            ret = run_number("per-node", value, 1, SIM_SLOTS,
+                             &options->per_node);
+        } else if ((value = cli_option(argc, argv, &i, "fabric")) != NULL) {
+            options->fabric = value;
+            ret             = 0;
+        } else if (!strcmp(argv[i], "--stat")) {
+            options->stat = 1;
+            ret           = 0;
+        } else if (!strncmp(argv[i], "--stat=", 7)) {
+            options->stat      = 1;
+            options->stat_file = argv[i] + 7;
+            ret                = 0;
+        } else {
+            ret = run_knob(argc, argv, &i);
+            if (ret == 0) {
+                cli_error("unknown option '%.64s': see efasim --help",
+                          argv[i]);
+                return -1;
+            }
+            ret = (ret < 0) ? -1 : 0;
+        }
+        if (ret != 0) {
+            return -1;
+        }
+    }
+
+    if (i >= argc) {
+        cli_error("no command: efasim run [OPTION]... -- COMMAND [ARG]...");
+        return -1;
+    }
+    if ((options->node >= 0) && (options->per_node > 0)) {
+        cli_error("--node and --per-node exclude each other");
+        return -1;
+    }
+
+    return i;
+}
+
+/* libefasim.so lies in ../lib beside us, or in ../lib/efasim installed. */
+static int run_find_library(char *library, size_t size)
+{
+    static const char *const places[] = {
+        "../lib/libefasim.so", "../lib/efasim/libefasim.so",
+        "../lib64/efasim/libefasim.so",
+    };
+    char self[PATH_MAX], resolved[PATH_MAX], *slash;
+    ssize_t length;
+    unsigned i;
+
+    length = readlink("/proc/self/exe", self, sizeof(self) - 64);
+    if (length <= 0) {
+        return -1;
+    }
+    self[length] = '\0';
+    slash        = strrchr(self, '/') + 1;
+    for (i = 0; i < sizeof(places) / sizeof(places[0]); ++i) {
+        snprintf(slash, 64, "%s", places[i]);
+        if ((realpath(self, resolved) != NULL) &&
+            (strlen(resolved) < size)) {
+            strcpy(library, resolved);
+            return 0;
+        }
+    }
+
+    *slash = '\0';
+    cli_error("libefasim.so not found in %s%s: build or install it", self,
+              places[0]);
+    return -1;
+}
+
+/* Ours first, the caller's behind it; an older copy of ours goes. */
+static int run_set_preload(const char *library)
+{
+    const char *old = getenv("LD_PRELOAD");
+    const char *start, *end;
+    char *value, *at;
+
+    if (strpbrk(library, ": ") != NULL) {
+        cli_error("%s: LD_PRELOAD cannot hold a path with a blank or a colon; "
+                  "move the build elsewhere", library);
+        return -1;
+    }
+
+    value = malloc(strlen(library) + (old ? strlen(old) : 0) + 2);
+    if (value == NULL) {
+        cli_error("out of memory");
+        return -1;
+    }
+
+    at = stpcpy(value, library);
+    for (start = old; (start != NULL) && (*start != '\0'); start = end) {
+        start += strspn(start, ": ");
+        end    = start + strcspn(start, ": ");
+        if ((end > start) &&
+            !((size_t)(end - start) >= sizeof("libefasim.so") - 1 &&
+              !strncmp(end - (sizeof("libefasim.so") - 1), "libefasim.so",
+                       sizeof("libefasim.so") - 1))) {
+            *at++ = ':';
+            memcpy(at, start, end - start);
+            at += end - start;
+        }
+    }
+    *at = '\0';
+    setenv("LD_PRELOAD", value, 1);
+    free(value);
+    return 0;
+}
+
+/* A program built with AddressSanitizer wants its runtime first in the list;
+ * ours does no harm before it, and this tells it so. */
+static void run_set_asan(void)
+{
+    const char *old = getenv("ASAN_OPTIONS");
+    char value[1024];
+
+    if ((old != NULL) && strstr(old, "verify_asan_link_order")) {
+        return;
+    }
+    snprintf(value, sizeof(value), "verify_asan_link_order=0%s%s",
+             old ? ":" : "", old ? old : "");
+    setenv("ASAN_OPTIONS", value, 1);
+}
+
+static int run_environment(const struct run_options *options,
+                           const struct fabric *fabric, const char *name,
+                           unsigned node)
+{
+    char library[PATH_MAX], text[FABRIC_PATH_MAX + 32];
+
+    if ((run_find_library(library, sizeof(library)) != 0) ||
+        (run_set_preload(library) != 0)) {
+        return -1;
+    }
+
+    run_set_asan();
+    setenv("EFASIM_FABRIC", name, 1);
+    snprintf(text, sizeof(text), "%s/node%u", fabric->path, node);
+    setenv("SYSFS_PATH", text, 1);
+    snprintf(text, sizeof(text), "%u", node);
+    setenv("EFASIM_NODE", text, 1);
+    if (options->per_node > 0) {
+        snprintf(text, sizeof(text), "%d", options->per_node);
+        setenv("EFASIM_PER_NODE", text, 1);
+    } else if (options->node >= 0) {
+        unsetenv("EFASIM_PER_NODE"); /* of an outer run */
+    }
+    return 0;
+}
+
+static void run_forward(int sig)
+{
+    if (run_child > 0) {
+        kill(run_child, sig);
+    }
+}
+
+static const int run_signals[] = {
+    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH,
+};
+
+enum {
+    RUN_SIGNALS = sizeof(run_signals) / sizeof(run_signals[0]),
+};
+
+/* Start and await the command. The terminal sends its signals to the command
+ * as well as to us, so those are not passed on a second time. */
+static int run_command(char **argv)
+{
+    struct sigaction forward = { .sa_handler = run_forward };
+    sigset_t block, old;
+    pid_t pid;
+    int status, i;
+
+    sigemptyset(&block);
+    for (i = 0; i < RUN_SIGNALS; ++i) {
+        sigaddset(&block, run_signals[i]);
+    }
+    sigprocmask(SIG_BLOCK, &block, &old);
+
+    pid = fork();
+    if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &old, NULL);
+        execvp(argv[0], argv);
+        cli_error("%s: %s", argv[0], strerror(errno));
+        _exit((errno == ENOENT) ? CLI_EXIT_NO_CMD : CLI_EXIT_NO_EXEC);
+    }
+    if (pid < 0) {
+        cli_error("cannot start %s: %s", argv[0], strerror(errno));
+        return CLI_EXIT_FAILED;
+    }
+
+    run_child = pid;
+    for (i = 0; i < RUN_SIGNALS; ++i) {
+        sigaction(run_signals[i], &forward, NULL);
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return CLI_EXIT_FAILED;
+        }
+    }
+
+    run_child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+                                 WEXITSTATUS(status);
+}
+
+static void run_stat(const struct run_options *options,
+                     const struct fabric *fabric)
+{
+    int fd = STDERR_FILENO;
+
+    if (options->stat_file != NULL) {
+        fd = open(options->stat_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        if (fd < 0) {
+            cli_error("--stat=%s: %s", options->stat_file, strerror(errno));
+            return;
+        }
+    }
+
+    cli_stat_print(fabric, fd);
+    if (fd != STDERR_FILENO) {
+        close(fd);
+    }
+}
+
+/* The host: as told, else that of an outer run, else 0. */
+static int run_node(const struct run_options *options)
+{
+    const char *outer = getenv("EFASIM_NODE");
+    int node;
+
+    if (options->node >= 0) {
+        return options->node;
+    }
+    if ((options->per_node > 0) || (outer == NULL) ||
+        (getenv("EFASIM_FABRIC") == NULL)) {
+        return 0;
+    }
+
+    node = atoi(outer);
+    return ((node >= 0) && (node < SIM_NODES)) ? node : 0;
+}
+
+/* An `efasim run --per-node` that a launcher starts once per rank knows its
+ * rank: it is the same as --node, and the namespace is entered here. */
+static void run_place_rank(struct run_options *options)
+{
+    static const char *const ranks[] = {
+        "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+        "SLURM_LOCALID",
+    };
+    const char *rank;
+    unsigned i;
+    int node;
+
+    for (i = 0; (options->per_node > 0) &&
+                (i < sizeof(ranks) / sizeof(ranks[0])); ++i) {
+        rank = getenv(ranks[i]);
+        if (rank != NULL) {
+            node = atoi(rank) / options->per_node;
+            options->node     = (node < 0) ? 0 :
+                                (node < SIM_NODES) ? node : SIM_NODES - 1;
+            options->per_node = 0;
+        }
+    }
+}
+
+int cli_run(int argc, char **argv)
+{
+    struct run_options options = { .node = -1 };
+    char path[FABRIC_PATH_MAX], err[320];
+    struct fabric *fabric;
+    const char *name;
+    int command, node, ret;
+
+    command = run_parse(argc, argv, &options);
+    name    = (command < 0) ? NULL : cli_fabric_name(options.fabric);
+    if (name == NULL) {
+        return CLI_EXIT_USAGE;
+    }
+
+    run_place_rank(&options);
+    node = run_node(&options);
+    fabric_path(name, path);
+    fabric = fabric_open(path, FABRIC_CREATE, node);
+    if (fabric == NULL) {
+        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
+                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
+        return CLI_EXIT_FAILED;
+    }
+
+    if ((options.per_node == 0) && (getenv("EFASIM_PER_NODE") == NULL ||
+                                    options.node >= 0) &&
+        (fabric_enter_node(fabric, node, err, sizeof(err)) != 0)) {
+        cli_error("%s", err);
+    }
+
+    ret = run_environment(&options, fabric, name, node);
+    ret = (ret == 0) ? run_command(argv + command) : CLI_EXIT_FAILED;
+    if (options.stat) {
+        run_stat(&options, fabric);
+    }
+    fabric_close(fabric);
+    return ret;
+}

@@ -1,0 +1,161 @@
+/*
+ * Completion queues.
+ *
+ * What real hardware does when a completion finds its queue full is not
+ * public. Here nothing is lost: the completion waits in a spill list, it is
+ * counted (cq_overruns), and the first one is reported in a line, because on
+ * hardware it would be a bug of the program. Without a doorbell mapping the
+ * device cannot know the consumer and does not check.
+ */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
+                  uint8_t *buf, _Atomic uint32_t *db, struct sim_cq **cq_p)
+{
+    struct sim_cq *cq;
+    unsigned i;
+
+    if ((depth == 0) || (depth > SIM_MAX_CQE) || (depth & (depth - 1)) ||
+        ((cqe_size != IO_CQE_SMALL) && (cqe_size != IO_CQE_LARGE))) {
+        return -EINVAL;
+    }
+
+    for (i = 0; (i < SIM_MAX_CQ) && (dev->cq[i] != NULL); ++i) {
+    }
+    cq = (i < SIM_MAX_CQ) ? calloc(1, sizeof(*cq)) : NULL;
+    if (cq == NULL) {
+        return -ENOMEM;
+    }
+
+    cq->dev      = dev;
+    cq->index    = i;
+    cq->depth    = depth;
+    cq->cqe_size = cqe_size;
+    cq->buf      = buf;
+    cq->db       = db;
+    dev->cq[i]   = cq;
+    *cq_p        = cq;
+    return 0;
+}
+
+int sim_cq_destroy(struct sim_cq *cq)
+{
+    if (cq->refs != 0) {
+        return -EBUSY;
+    }
+
+    cq->dev->spilled       -= cq->spill_num;
+    cq->dev->cq[cq->index]  = NULL;
+    free(cq->spill);
+    free(cq);
+    return 0;
+}
+
+/* Completions not yet consumed, as far as the doorbell tells. */
+static uint32_t cq_pending(const struct sim_cq *cq)
+{
+    uint32_t db = atomic_load_explicit(cq->db, memory_order_acquire);
+
+    return (cq->produced - (db & IO_CQ_DB_CONSUMER)) & 0xffff;
+}
+
+static int cq_is_full(const struct sim_cq *cq)
+{
+    return (cq->db != NULL) && (cq_pending(cq) >= cq->depth);
+}
+
+static void cq_event(struct sim_cq *cq)
+{
+    if (cq->armed) {
+        cq->armed = 0;
+        cq->dev->ops->event(cq->dev->env, cq);
+    }
+}
+
+/* All but the word with the phase bit first, then that word. */
+static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
+{
+    uint32_t entry  = cq->produced & (cq->depth - 1);
+    uint8_t phase   = !((cq->produced / cq->depth) & 1);
+    uint8_t *target = cq->buf + (size_t)entry * cq->cqe_size;
+    struct io_cqe copy = *cqe;
+    uint32_t first;
+
+    copy.flags = (copy.flags & ~1u) | phase;
+    memcpy(&first, &copy, sizeof(first));
+    memcpy(target + sizeof(first), (uint8_t*)&copy + sizeof(first),
+           cq->cqe_size - sizeof(first));
+    atomic_store_explicit((_Atomic uint32_t*)target, first,
+                          memory_order_release);
+    ++cq->produced;
+}
+
+static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)
+{
+    struct sim_dev *dev = cq->dev;
+    struct io_cqe *spill;
+    uint32_t cap;
+
+    if (cq->spill_num == cq->spill_cap) {
+        cap   = cq->spill_cap ? 2 * cq->spill_cap : 64;
+        spill = realloc(cq->spill, cap * sizeof(*spill));
+        if (spill == NULL) {
+            sim_dev_log(dev, "out of memory: a completion of CQ %u is lost",
+                        cq->index);
+            return;
+        }
+        cq->spill     = spill;
+        cq->spill_cap = cap;
+    }
+
+    if (cq->spill_num == 0) {
+        sim_dev_log(dev, "CQ %u overrun: %u completions unread and one more "
+                    "arrived; real hardware would lose it. Create the CQ as "
+                    "deep as the queues that feed it", cq->index, cq->depth);
+    }
+    cq->spill[cq->spill_num++] = *cqe;
+    ++dev->spilled;
+    dir_count(dev->dir, dev->node, DIR_CQ_OVERRUNS, 1);
+}
+
+void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe)
+{
+    if ((cq->spill_num > 0) || cq_is_full(cq)) {
+        cq_spill(cq, cqe);
+        return;
+    }
+
+    cq_write(cq, cqe);
+    cq_event(cq);
+}
+
+unsigned sim_cq_unspill(struct sim_cq *cq)
+{
+    unsigned done = 0;
+
+    while ((done < cq->spill_num) && !cq_is_full(cq)) {
+        cq_write(cq, &cq->spill[done++]);
+    }
+
+    if (done > 0) {
+        cq->spill_num    -= done;
+        cq->dev->spilled -= done;
+        memmove(cq->spill, cq->spill + done,
+                cq->spill_num * sizeof(*cq->spill));
+        cq_event(cq);
+    }
+
+    return done;
+}
+
+void sim_cq_arm(struct sim_cq *cq)
+{
+    cq->armed = 1;
+    if ((cq->db != NULL) && (cq_pending(cq) > 0)) {
+        cq_event(cq);
+    }
+}

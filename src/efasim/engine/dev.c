@@ -1,0 +1,230 @@
+#include "engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
+                             const struct sim_env_ops *ops, void *env,
+                             const struct sim_knobs *knobs)
+{
+    struct sim_dev *dev = calloc(1, sizeof(*dev));
+
+    if (dev == NULL) {
+        return NULL;
+    }
+
+    dev->ah = calloc(knobs->max_ah, sizeof(*dev->ah));
+    if (dev->ah == NULL) {
+        free(dev);
+        return NULL;
+    }
+
+    dev->dir       = dir;
+    dev->ops       = ops;
+    dev->env       = env;
+    dev->knobs     = *knobs;
+    dev->slot      = slot;
+    dev->node      = node;
+    dev->owner     = atomic_load(&dir->slot[slot].owner);
+    dev->rng.state = knobs->seed * 0x100000001b3ull + ((uint64_t)node << 48);
+    dev->now       = ops->now(env);
+    list_init(&dev->qps);
+    list_init(&dev->peers);
+    list_init(&dev->timed);
+    list_init(&dev->reading);
+    list_init(&dev->op_free);
+    atomic_store(&dir->node[node].up, 1);
+    return dev;
+}
+
+static void dev_close_objects(struct sim_dev *dev)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        if (dev->qp[i] != NULL) {
+            sim_qp_destroy(dev->qp[i]);
+        }
+    }
+    for (i = 0; i < SIM_MAX_CQ; ++i) {
+        if (dev->cq[i] != NULL) {
+            dev->cq[i]->refs = 0;
+            sim_cq_destroy(dev->cq[i]);
+        }
+    }
+    for (i = 0; i < SIM_MAX_PD; ++i) {
+        if (dev->pd[i] != NULL) {
+            dev->pd[i]->refs = 0;
+            sim_pd_destroy(dev, dev->pd[i]);
+        }
+    }
+}
+
+void sim_dev_close(struct sim_dev *dev)
+{
+    struct sim_peer *peer;
+    unsigned i;
+
+    dev_close_objects(dev);
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        peer = dev->peer[i];
+        if (peer == NULL) {
+            continue;
+        }
+        sim_peer_tx_close(dev, peer);
+        if (peer->rx != NULL) {
+            dev->ops->ring_put(dev->env, peer->rx);
+        }
+        free(peer);
+    }
+
+    for (i = 0; i < dev->op_chunks; ++i) {
+        free(dev->op_chunk[i]);
+    }
+    free(dev->op_chunk);
+    free(dev->ah);
+    free(dev);
+}
+
+void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(dev->line, sizeof(dev->line), fmt, ap);
+    va_end(ap);
+    dev->ops->log(dev->env, dev->line);
+}
+
+/* Take what other processes have marked for us. */
+static unsigned dev_inbound(struct sim_dev *dev)
+{
+    struct dir_slot *slot = &dev->dir->slot[dev->slot];
+    struct sim_peer *peer;
+    unsigned word, done = 0;
+    uint64_t bits;
+
+    for (word = 0; word < SIM_SLOTS / 64; ++word) {
+        bits = dev->rx_more[word];
+        if (atomic_load_explicit(&slot->inbound[word],
+                                 memory_order_relaxed) != 0) {
+            bits |= atomic_exchange(&slot->inbound[word], 0);
+        }
+
+        dev->rx_more[word] = 0;
+        for (; bits != 0; bits &= bits - 1) {
+            peer = sim_peer_get(dev, word * 64 + __builtin_ctzll(bits));
+            if (peer != NULL) {
+                done += sim_rx_peer(dev, peer);
+            }
+        }
+    }
+
+    return done;
+}
+
+static unsigned dev_unspill(struct sim_dev *dev)
+{
+    unsigned i, done = 0;
+
+    for (i = 0; (i < SIM_MAX_CQ) && (dev->spilled > 0); ++i) {
+        if ((dev->cq[i] != NULL) && (dev->cq[i]->spill_num > 0)) {
+            done += sim_cq_unspill(dev->cq[i]);
+        }
+    }
+
+    return done;
+}
+
+static int dev_has_timers(const struct sim_dev *dev)
+{
+    return (dev->outstanding != 0) || !list_is_empty(&dev->timed);
+}
+
+unsigned sim_dev_progress(struct sim_dev *dev)
+{
+    struct sim_list *link;
+    struct sim_qp *qp;
+    unsigned done = 0;
+
+    ++dev->quiet;
+    if (dev_has_timers(dev)) {
+        dev->now = dev->ops->now(dev->env);
+    }
+
+    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
+        qp = list_entry(link, struct sim_qp, link);
+        if ((qp->sq.db != NULL) &&
+            (atomic_load_explicit(qp->sq.db, memory_order_acquire) !=
+             qp->sq.cc)) {
+            done += sim_tx_fetch(qp);
+        }
+    }
+
+    done += dev_inbound(dev);
+    if (!list_is_empty(&dev->reading)) {
+        done += sim_read_step(dev);
+    }
+    if (dev_has_timers(dev)) {
+        done += sim_timer_run(dev);
+    }
+    if (dev->spilled > 0) {
+        done += dev_unspill(dev);
+    }
+
+    dev->work += done;
+    return done;
+}
+
+int sim_dev_is_busy(struct sim_dev *dev)
+{
+    struct dir_slot *slot = &dev->dir->slot[dev->slot];
+    struct sim_list *link;
+    struct sim_qp *qp;
+    unsigned word;
+
+    if (dev->outstanding != 0) {
+        return 1;
+    }
+
+    for (word = 0; word < SIM_SLOTS / 64; ++word) {
+        if ((dev->rx_more[word] | atomic_load(&slot->inbound[word])) != 0) {
+            return 1;
+        }
+    }
+
+    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
+        qp = list_entry(link, struct sim_qp, link);
+        if ((qp->sq.db != NULL) && (qp->state == SIM_QPS_RTS) &&
+            (atomic_load(qp->sq.db) != qp->sq.cc)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
+                   uint8_t *status)
+{
+    struct sim_inject *inject;
+    unsigned i;
+
+    for (i = 0; i < dev->knobs.inject_num; ++i) {
+        inject = &dev->knobs.inject[i];
+        if ((inject->op != op) || (inject->count == 0)) {
+            continue;
+        }
+        if (inject->skip > 0) {
+            --inject->skip;
+            continue;
+        }
+        --inject->count;
+        *status = inject->status;
+        return 1;
+    }
+
+    return 0;
+}

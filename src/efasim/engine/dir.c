@@ -1,0 +1,130 @@
+#include "dir.h"
+
+#include <string.h>
+
+const char *const dir_counter_names[DIR_COUNTERS] = {
+    [DIR_TX_PKTS]              = "tx_pkts",
+    [DIR_TX_BYTES]             = "tx_bytes",
+    [DIR_RX_PKTS]              = "rx_pkts",
+    [DIR_RX_BYTES]             = "rx_bytes",
+    [DIR_RDMA_READ_WRS]        = "rdma_read_wrs",
+    [DIR_RDMA_READ_BYTES]      = "rdma_read_bytes",
+    [DIR_RDMA_READ_RESP_BYTES] = "rdma_read_resp_bytes",
+    [DIR_RDMA_READ_WR_ERR]     = "rdma_read_wr_err",
+    [DIR_RX_DROPS]             = "rx_drops",
+    [DIR_RNR]                  = "rnr",
+    [DIR_CQ_OVERRUNS]          = "cq_overruns",
+};
+
+void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16])
+{
+    memset(gid, 0, 16);
+    gid[0]  = 0xfe;
+    gid[1]  = 0x80;
+    gid[8]  = 0x0e;
+    gid[9]  = 0xfa;
+    gid[10] = (uint8_t)(dir->id >> 24);
+    gid[11] = (uint8_t)(dir->id >> 16);
+    gid[12] = (uint8_t)(dir->id >> 8);
+    gid[13] = (uint8_t)dir->id;
+    gid[15] = (uint8_t)(node + 1);
+}
+
+int dir_gid_node(const struct dir *dir, const uint8_t gid[16])
+{
+    uint8_t own[16];
+    int node = (int)gid[15] - 1;
+
+    if ((node < 0) || (node >= SIM_NODES)) {
+        return -1;
+    }
+
+    dir_gid(dir, node, own);
+    return memcmp(own, gid, sizeof(own)) ? -1 : node;
+}
+
+int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
+{
+    struct dir_qp *qp = dir->node[node].qp;
+    uint32_t free_owner;
+    int i, qpn;
+
+    /* 0 comes last: programs take it for "none" */
+    for (i = 1; i <= SIM_MAX_QP; ++i) {
+        qpn        = i % SIM_MAX_QP;
+        free_owner = 0;
+        if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
+                                           owner)) {
+            return qpn;
+        }
+    }
+
+    return -1;
+}
+
+void dir_qp_release(struct dir *dir, unsigned node, unsigned qpn)
+{
+    struct dir_qp *qp = &dir->node[node].qp[qpn];
+
+    atomic_store(&qp->state, 0);
+    atomic_store(&qp->owner, 0);
+}
+
+int dir_mr_claim(struct dir *dir, unsigned node, uint32_t owner)
+{
+    struct dir_node *n = &dir->node[node];
+    uint32_t hint      = atomic_load(&n->mr_hint) % SIM_MAX_MR;
+    uint32_t free_owner, high, i, index;
+    struct dir_mr *mr;
+
+    for (i = 0; i < SIM_MAX_MR; ++i) {
+        index      = (hint + i) % SIM_MAX_MR;
+        mr         = &dir->mr[node][index];
+        free_owner = 0;
+        if ((atomic_load_explicit(&mr->owner, memory_order_relaxed) == 0) &&
+            atomic_compare_exchange_strong(&mr->owner, &free_owner, owner)) {
+            mr->gen = (mr->gen % 63) + 1; /* 1 ... 63, so no key is 0 */
+            atomic_store(&n->mr_hint, index + 1);
+            high = atomic_load(&n->mr_high);
+            while ((high < index + 1) &&
+                   !atomic_compare_exchange_weak(&n->mr_high, &high,
+                                                 index + 1)) {
+            }
+            return (int)index;
+        }
+    }
+
+    return -1;
+}
+
+void dir_mr_release(struct dir *dir, unsigned node, unsigned index)
+{
+    struct dir_node *n = &dir->node[node];
+    struct dir_mr *mr  = &dir->mr[node][index];
+    uint32_t hint      = atomic_load(&n->mr_hint);
+
+    atomic_store(&mr->key, 0);
+    atomic_store(&mr->owner, 0);
+    while ((index < hint) &&
+           !atomic_compare_exchange_weak(&n->mr_hint, &hint, index)) {
+    }
+}
+
+void dir_purge(struct dir *dir, unsigned node, uint32_t owner)
+{
+    struct dir_node *n = &dir->node[node];
+    uint32_t high      = atomic_load(&n->mr_high);
+    unsigned i;
+
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        if (atomic_load(&n->qp[i].owner) == owner) {
+            dir_qp_release(dir, node, i);
+        }
+    }
+
+    for (i = 0; (i < high) && (i < SIM_MAX_MR); ++i) {
+        if (atomic_load(&dir->mr[node][i].owner) == owner) {
+            dir_mr_release(dir, node, i);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+/*
+ * The directory of a fabric: what every device may see of every other. It is
+ * plain memory; in production it lies in a file that all processes map, in
+ * tests in one calloc. Everything in it is written with atomics and without a
+ * lock, so a process that dies at any point leaves nothing locked.
+ *
+ * An "owner" names one attachment of one process: generation << 16 | slot + 1.
+ * Whatever a process claims here carries its owner, so that dir_purge() can
+ * take back all of it. 0 means free.
+ */
+#ifndef EFASIM_ENGINE_DIR_H
+#define EFASIM_ENGINE_DIR_H
+
+#include "limits.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define DIR_MAGIC  0x3153414645ull /* "EFAS1" */
+
+enum dir_counter {
+    DIR_TX_PKTS,
+    DIR_TX_BYTES,
+    DIR_RX_PKTS,
+    DIR_RX_BYTES,
+    DIR_RDMA_READ_WRS,
+    DIR_RDMA_READ_BYTES,
+    DIR_RDMA_READ_RESP_BYTES,
+    DIR_RDMA_READ_WR_ERR,
+    DIR_RX_DROPS,
+    DIR_RNR,              /* receiver-not-ready answers sent */
+    DIR_CQ_OVERRUNS,      /* completions that found their queue full */
+    DIR_COUNTERS
+};
+
+/* Names as `efasim stat` and the hw_counters files spell them. */
+extern const char *const dir_counter_names[DIR_COUNTERS];
+
+enum dir_slot_state {
+    DIR_SLOT_FREE,
+    DIR_SLOT_BUSY, /* being set up or taken down, under the fabric's lock */
+    DIR_SLOT_LIVE,
+};
+
+struct dir_qp {
+    _Atomic uint32_t owner;
+    _Atomic uint32_t state; /* enum sim_qp_state */
+    _Atomic uint32_t pd;
+    _Atomic uint32_t qkey;
+};
+
+struct dir_mr {
+    _Atomic uint32_t owner;
+    _Atomic uint32_t key;    /* 0 while not valid; else index | gen << 18 */
+    uint64_t         iova;   /* address that work requests name */
+    uint64_t         addr;   /* where that is in the owner's memory */
+    uint64_t         length;
+    uint32_t         access; /* SIM_ACCESS_ */
+    uint16_t         pd;
+    uint8_t          gen;    /* 1 ... 63 */
+    uint8_t          pad;
+};
+
+struct dir_slot {
+    _Atomic uint32_t state;
+    _Atomic uint32_t owner;
+    _Atomic uint32_t gen;    /* of the next owner; never goes back */
+    int32_t          pid;
+    uint64_t         start_time;
+    uint32_t         node;
+    uint32_t         is_device; /* 0: only keeps the fabric alive */
+
+    /* Who has something for this process: bit n = slot n. */
+    _Atomic uint64_t inbound[SIM_SLOTS / 64] __attribute__((aligned(64)));
+
+    _Atomic uint32_t sleeping __attribute__((aligned(64)));
+    _Atomic uint32_t wake;   /* futex word */
+
+    _Atomic uint8_t  ah[SIM_MAX_PD]; /* per PD: bit n = handle for node n */
+} __attribute__((aligned(64)));
+
+struct dir_node {
+    _Atomic uint64_t counter[DIR_COUNTERS];
+    _Atomic uint64_t pair_bytes[SIM_NODES]; /* payload from here to there */
+    _Atomic uint32_t up;                    /* a device was attached once */
+    _Atomic uint32_t mr_hint;
+    _Atomic uint32_t mr_high;               /* entries ever used */
+    _Atomic uint64_t ipc_ns;                /* inode of the namespace, or 0 */
+    struct dir_qp    qp[SIM_MAX_QP];
+} __attribute__((aligned(64)));
+
+struct dir {
+    uint64_t         magic;
+    uint64_t         size;   /* layout check between builds */
+    uint32_t         id;     /* distinguishes fabrics, part of every GID */
+    uint32_t         next_slot;
+    _Atomic uint32_t closed; /* 1: being removed, attach nothing more */
+    struct dir_slot  slot[SIM_SLOTS];
+    struct dir_node  node[SIM_NODES];
+    struct dir_mr    mr[SIM_NODES][SIM_MAX_MR]; /* last: sparse */
+};
+
+/* Bytes of the directory that are in use from the start: all but the MRs. */
+#define DIR_FIXED_BYTES  offsetof(struct dir, mr)
+
+static inline uint32_t dir_owner(uint32_t slot, uint32_t gen)
+{
+    return (gen << 16) | (slot + 1);
+}
+
+static inline uint32_t dir_owner_slot(uint32_t owner)
+{
+    return (owner & 0xffff) - 1;
+}
+
+static inline void dir_count(struct dir *dir, unsigned node,
+                             enum dir_counter counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(&dir->node[node].counter[counter], n,
+                              memory_order_relaxed);
+}
+
+/* The GID of a node: fe80::, the fabric's id, the node's number + 1. */
+void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16]);
+
+/* The node that has this GID in this fabric, or -1. */
+int dir_gid_node(const struct dir *dir, const uint8_t gid[16]);
+
+/* Claim the lowest free QPN (0 ... SIM_MAX_QP - 1) of a node; -1: none. */
+int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner);
+
+void dir_qp_release(struct dir *dir, unsigned node, unsigned qpn);
+
+/* Claim an MR index of a node, low ones first; -1: none. The entry's
+ * generation has been raised and its key is 0. */
+int dir_mr_claim(struct dir *dir, unsigned node, uint32_t owner);
+
+void dir_mr_release(struct dir *dir, unsigned node, unsigned index);
+
+/* Take back everything that `owner` holds on `node`. Idempotent; run by the
+ * process itself when it detaches, by others when it has died. */
+void dir_purge(struct dir *dir, unsigned node, uint32_t owner);
+
+#endif

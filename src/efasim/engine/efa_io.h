@@ -1,0 +1,138 @@
+/*
+ * What the device reads from and writes to the queues in host memory: work
+ * requests, receive descriptors and completions of EFA, little endian. The
+ * layouts are the device's published interface (rdma-core, providers/efa).
+ */
+#ifndef EFASIM_ENGINE_EFA_IO_H
+#define EFASIM_ENGINE_EFA_IO_H
+
+#include <stdint.h>
+
+enum { /* queue a completion belongs to */
+    IO_Q_SEND = 1,
+    IO_Q_RECV = 2,
+};
+
+enum { /* operation of a work request */
+    IO_OP_SEND  = 0,
+    IO_OP_READ  = 1,
+    IO_OP_WRITE = 2,
+};
+
+/* Completion status, as the device numbers it */
+enum sim_status {
+    SIM_ST_OK              = 0,
+    SIM_ST_FLUSHED         = 1,
+    SIM_ST_QP_INTERNAL     = 2,
+    SIM_ST_UNSUPPORTED_OP  = 3,
+    SIM_ST_BAD_AH          = 4,
+    SIM_ST_BAD_LKEY        = 5,
+    SIM_ST_LOCAL_LENGTH    = 6,
+    SIM_ST_REMOTE_ADDRESS  = 7,
+    SIM_ST_REMOTE_ABORT    = 8,
+    SIM_ST_BAD_DEST_QPN    = 9,
+    SIM_ST_RNR             = 10,
+    SIM_ST_REMOTE_LENGTH   = 11,
+    SIM_ST_REMOTE_STATUS   = 12,
+    SIM_ST_UNRESPONSIVE    = 13, /* answered before, silent now */
+    SIM_ST_UNKNOWN_PEER    = 14, /* responder has no address handle for us */
+    SIM_ST_UNREACHABLE     = 15, /* never answered */
+    SIM_ST_FEATURE         = 18,
+};
+
+/* Work request: meta descriptor, first 32 of its 64 bytes */
+struct io_tx_meta {
+    uint16_t req_id;
+    uint8_t  ctrl1;     /* 3:0 operation, 4 imm, 5 inline, 6 MBZ, 7 meta */
+    uint8_t  ctrl2;     /* 0 phase, 1 MBZ, 2 first, 3 last, 4 comp, 7:5 MBZ */
+    uint16_t dest_qpn;
+    uint16_t length;    /* inline: bytes; else: number of buffers */
+    uint32_t imm;
+    uint16_t ah;
+    uint8_t  ctrl3;     /* processing hints (rdma-core >= 60) */
+    uint8_t  reserved;
+    uint32_t qkey;
+    uint8_t  reserved2[12];
+};
+
+#define IO_TX_OP(_m)      ((_m)->ctrl1 & 0xf)
+#define IO_TX_HAS_IMM     0x10
+#define IO_TX_INLINE      0x20
+#define IO_TX_META_EXT    0x40
+#define IO_TX_META        0x80
+#define IO_TX_PHASE       0x01
+#define IO_TX_CTRL2_MUST  0x1c /* first, last, completion requested */
+#define IO_TX_CTRL2_MBZ   0xe2
+
+struct io_buf {
+    uint32_t length;
+    uint32_t lkey;      /* 24 bits, the rest must be zero */
+    uint32_t addr_lo;
+    uint32_t addr_hi;
+};
+
+struct io_remote {
+    uint32_t length;
+    uint32_t rkey;
+    uint32_t addr_lo;
+    uint32_t addr_hi;
+};
+
+struct io_tx_wqe {
+    struct io_tx_meta meta;
+    union {
+        struct io_buf sgl[2];
+        uint8_t       inl[32];
+        struct {
+            struct io_remote remote;
+            struct io_buf    local;
+        } rdma;
+    };
+};
+
+struct io_rx_desc {
+    uint32_t addr_lo;
+    uint32_t addr_hi;
+    uint16_t req_id;
+    uint16_t length;
+    uint32_t lkey_ctrl; /* 23:0 lkey, 29:24 MBZ, 30 first, 31 last */
+};
+
+#define IO_RX_LKEY        0x00ffffffu
+#define IO_RX_MBZ         0x3f000000u
+#define IO_RX_FIRST       0x40000000u
+#define IO_RX_LAST        0x80000000u
+
+struct io_cqe { /* 16 B; a 32 B entry appends src_addr */
+    uint16_t req_id;
+    uint8_t  status;
+    uint8_t  flags;     /* 0 phase, 2:1 queue, 3 imm, 6:4 operation */
+    uint16_t qpn;
+    uint16_t length;    /* receive only, as the fields below */
+    uint16_t ah;
+    uint16_t src_qpn;
+    uint32_t imm;
+    uint8_t  src_addr[16];
+};
+
+enum {
+    IO_CQE_SMALL  = 16,
+    IO_CQE_LARGE  = 32,
+    IO_CQE_IMM    = 0x08,
+    IO_AH_UNKNOWN = 0xffff,
+};
+
+/* CQ doorbell */
+#define IO_CQ_DB_CONSUMER 0x0000ffffu
+#define IO_CQ_DB_ARM      0x80000000u
+
+static inline uint64_t io_addr(uint32_t lo, uint32_t hi)
+{
+    return ((uint64_t)hi << 32) | lo;
+}
+
+_Static_assert(sizeof(struct io_tx_wqe) == 64, "work request");
+_Static_assert(sizeof(struct io_rx_desc) == 16, "receive descriptor");
+_Static_assert(sizeof(struct io_cqe) == 32, "completion");
+
+#endif

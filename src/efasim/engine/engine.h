@@ -1,0 +1,367 @@
+/*
+ * The engine: one EFA device of one process. Queues, address handles,
+ * registrations, packets, statuses. Pure: memory, clock, signalling and the
+ * other processes are reached through struct sim_env_ops; no system call, no
+ * thread, no lock. The caller serialises all calls on one device.
+ *
+ * Errors are negative errno values, as the kernel's driver would return them.
+ */
+#ifndef EFASIM_ENGINE_ENGINE_H
+#define EFASIM_ENGINE_ENGINE_H
+
+#include "dir.h"
+#include "efa_io.h"
+#include "knobs.h"
+#include "list.h"
+#include "ring.h"
+#include "rng.h"
+
+#include <stddef.h>
+
+struct sim_cq;
+
+/* What the engine needs from outside. `env` is the caller's. */
+struct sim_env_ops {
+    /* Nanoseconds, monotone. */
+    uint64_t (*now)(void *env);
+
+    /* The ring from us to `owner`, created on first use; NULL if it cannot be
+     * had. ring_put() ends its use. */
+    struct ring *(*ring_tx)(void *env, uint32_t owner);
+
+    /* The ring from `owner` to us; NULL while there is none. */
+    struct ring *(*ring_rx)(void *env, uint32_t owner);
+    void (*ring_put)(void *env, struct ring *ring);
+
+    /* Wake the process in this slot: it said that it sleeps. */
+    void (*wake)(void *env, unsigned slot);
+
+    /* Does the process still run? May cost a few system calls. When it does
+     * not, the callee has already taken back what it held (dir_purge). */
+    int (*is_alive)(void *env, uint32_t owner);
+
+    /* Copy from another process's memory. 0, -EFAULT (not mapped), -ESRCH
+     * (gone) or -EPERM. */
+    int (*read_remote)(void *env, uint32_t owner, void *dst, uint64_t addr,
+                       size_t length);
+
+    /* Our own process's registered memory. */
+    void (*mem_get)(void *env, void *dst, uint64_t addr, size_t length);
+    void (*mem_put)(void *env, uint64_t addr, const void *src, size_t length);
+
+    /* A completion arrived in a CQ that was armed. */
+    void (*event)(void *env, struct sim_cq *cq);
+
+    /* One line for the user; without newline. */
+    void (*log)(void *env, const char *line);
+};
+
+/* Access flags of a registration, the kernel's numbers */
+enum {
+    SIM_ACCESS_LOCAL_WRITE  = 1 << 0,
+    SIM_ACCESS_REMOTE_WRITE = 1 << 1,
+    SIM_ACCESS_REMOTE_READ  = 1 << 2,
+    SIM_ACCESS_OPTIONAL     = 0x3ff00000,
+};
+
+enum sim_qp_state { /* the kernel's numbers */
+    SIM_QPS_RESET,
+    SIM_QPS_INIT,
+    SIM_QPS_RTR,
+    SIM_QPS_RTS,
+    SIM_QPS_SQD,
+    SIM_QPS_SQE,
+    SIM_QPS_ERR,
+    SIM_QPS_LAST
+};
+
+enum { /* attributes that modify_qp can name, the kernel's numbers */
+    SIM_QPA_STATE       = 1 << 0,
+    SIM_QPA_CUR_STATE   = 1 << 1,
+    SIM_QPA_EN_SQD      = 1 << 2,
+    SIM_QPA_PKEY_INDEX  = 1 << 4,
+    SIM_QPA_PORT        = 1 << 5,
+    SIM_QPA_QKEY        = 1 << 6,
+    SIM_QPA_RNR_RETRY   = 1 << 11,
+    SIM_QPA_SQ_PSN      = 1 << 16,
+};
+
+struct sim_pd {
+    uint16_t index;
+    uint32_t refs;                  /* QPs, MRs, AHs */
+    uint16_t ah_of_node[SIM_NODES]; /* IO_AH_UNKNOWN: none */
+};
+
+struct sim_ah {
+    struct sim_pd *pd;              /* NULL: the number is free */
+    uint32_t       refs;
+    int            node;            /* -1: no such host in this fabric */
+    uint8_t        gid[16];
+};
+
+struct sim_cq {
+    struct sim_dev  *dev;
+    uint16_t         index;
+    uint16_t         cqe_size;      /* 16 or 32 */
+    uint32_t         depth;         /* a power of two */
+    uint32_t         produced;
+    uint32_t         refs;          /* QPs, twice if for both directions */
+    uint8_t          with_sgid;
+    uint8_t          armed;
+    uint8_t         *buf;
+    _Atomic uint32_t *db;           /* consumer index and arm bit */
+    struct io_cqe   *spill;         /* completions that found it full */
+    uint32_t         spill_num, spill_cap;
+    void            *user;          /* the caller's */
+};
+
+struct sim_wq {
+    uint8_t          *ring;
+    _Atomic uint32_t *db;           /* NULL: a queue of depth 0 */
+    uint32_t          depth;        /* descriptors, a power of two */
+    uint16_t          pc;           /* doorbell last seen */
+    uint16_t          cc;           /* descriptors taken */
+    uint8_t           phase;        /* of the next work request (SQ) */
+};
+
+struct sim_qp_attr {
+    struct sim_pd    *pd;
+    struct sim_cq    *send_cq, *recv_cq;
+    uint8_t          *sq_ring, *rq_ring;
+    uint32_t          sq_depth, rq_depth;   /* descriptors */
+    _Atomic uint32_t *sq_db, *rq_db;
+    uint32_t          max_send_sge, max_recv_sge, max_inline;
+};
+
+struct sim_qp {
+    struct sim_dev    *dev;
+    struct sim_list    link;        /* dev->qps */
+    struct sim_list    ops;         /* all requests not yet completed */
+    struct sim_qp_attr attr;
+    struct sim_wq      sq, rq;
+    uint32_t           qpn;
+    uint32_t           qkey;
+    uint32_t           sq_psn;
+    uint8_t            state;       /* enum sim_qp_state */
+    uint8_t            rnr_retry;
+    void              *user;
+};
+
+struct sim_qp_mod {
+    uint32_t mask;                  /* SIM_QPA_ */
+    uint32_t state, cur_state;
+    uint32_t qkey, sq_psn;
+    uint32_t port, pkey_index, rnr_retry;
+};
+
+enum sim_op_state {
+    SIM_OP_FREE,
+    SIM_OP_HELD,      /* delayed or overtaken; on dev->timed */
+    SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
+    SIM_OP_INFLIGHT,  /* on peer->inflight */
+    SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
+    SIM_OP_READING,   /* on dev->reading */
+    SIM_OP_LOST,      /* nobody will answer; on dev->timed */
+    SIM_OP_DONE,      /* completion is held back; on dev->timed */
+};
+
+/* One work request from the doorbell to its completion */
+struct sim_op {
+    struct sim_list  link;          /* by state */
+    struct sim_list  qp_link;       /* qp->ops */
+    struct sim_qp   *qp;
+    struct sim_peer *peer;
+    uint32_t         token;         /* generation << 20 | index */
+    uint8_t          state;         /* enum sim_op_state */
+    uint8_t          status;
+    uint8_t          rnr_left;
+    int8_t           node;          /* of the destination */
+    uint32_t         length;
+    uint32_t         done;          /* bytes of a read */
+    uint64_t         due;           /* ns: time-out, or end of a wait */
+    uint64_t         number;        /* counts the device's requests */
+    uint64_t         overtake;      /* held until so many requests, or (state
+                                       DONE) completions; 0: not held */
+    struct io_tx_wqe wqe;
+};
+
+/* Another process (or this one), as seen by a sender and receiver */
+struct sim_peer {
+    uint32_t        slot;
+    uint32_t        tx_owner, rx_owner; /* whom tx and rx belong to */
+    struct ring    *tx, *rx;
+    uint32_t        unanswered;     /* packets in tx without an answer */
+    uint8_t         heard;          /* it has answered once */
+    uint8_t         rx_broken;
+    uint64_t        next_check;     /* ns: is it alive? */
+    struct sim_list blocked, inflight;
+    struct sim_list link;           /* dev->peers while it has a tx ring */
+};
+
+struct sim_dev {
+    struct dir               *dir;
+    const struct sim_env_ops *ops;
+    void                     *env;
+    struct sim_knobs          knobs;
+    struct sim_rng            rng;
+    uint32_t                  slot, owner, node;
+    uint64_t                  now;   /* ns, refreshed when it matters */
+    uint64_t                  requests, completions; /* ever */
+    uint64_t                  timed_next, check_next; /* ns */
+    uint64_t                  work;  /* counts whatever was done */
+    uint32_t                  outstanding; /* requests not yet completed */
+    uint32_t                  quiet;       /* calls since one of either */
+    uint32_t                  overtaking;  /* of those on the timed list */
+    uint32_t                  spilled;     /* completions in spill lists */
+
+    struct sim_list           qps, peers, timed, reading;
+    struct sim_qp            *qp[SIM_MAX_QP];
+    struct sim_cq            *cq[SIM_MAX_CQ];
+    struct sim_pd            *pd[SIM_MAX_PD];
+    struct sim_ah            *ah;
+    struct sim_peer          *peer[SIM_SLOTS];
+    uint64_t                  rx_more[SIM_SLOTS / 64]; /* left by a burst */
+
+    struct sim_op           **op_chunk;   /* SIM_OP_CHUNK each */
+    uint32_t                  op_chunks;
+    struct sim_list           op_free;
+    char                      line[256];  /* for log */
+};
+
+/*
+ * Open a device on directory slot `slot` (claimed and live) of `node`.
+ * Returns NULL when memory is short. The directory, ops and env must outlive
+ * the device.
+ */
+struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
+                             const struct sim_env_ops *ops, void *env,
+                             const struct sim_knobs *knobs);
+
+/* Destroys what is left on it. The directory slot stays the caller's. */
+void sim_dev_close(struct sim_dev *dev);
+
+/*
+ * Let the device work: take new requests, packets and answers, run timers.
+ * Bounded work per call. Returns the number of things done, 0 when idle.
+ */
+unsigned sim_dev_progress(struct sim_dev *dev);
+
+/* Something is under way that needs progress calls (requests outstanding,
+ * packets not yet taken, doorbells not yet seen). */
+int sim_dev_is_busy(struct sim_dev *dev);
+
+void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Protection domains. -ENOMEM at the limit; -EBUSY while in use. */
+int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p);
+int sim_pd_destroy(struct sim_dev *dev, struct sim_pd *pd);
+
+/*
+ * Address handles: one number per (PD, GID), shared and counted. -EINVAL: the
+ * GID is zero or a multicast one; -ENOMEM: knobs.max_ah are in use.
+ */
+int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
+                  const uint8_t gid[16], uint16_t *number_p);
+int sim_ah_destroy(struct sim_dev *dev, uint16_t number);
+
+/*
+ * Registrations. `iova` is what work requests will name, `addr` where it is.
+ * -EINVAL: length 0, too long or wrapping; -EOPNOTSUPP: access flags the
+ * device does not have; -ENOMEM: none free. On success key and index are set.
+ */
+struct sim_mr_attr {
+    uint64_t addr, length, iova;
+    uint32_t access;     /* SIM_ACCESS_ */
+    uint32_t key, index; /* out */
+};
+
+int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
+                    struct sim_mr_attr *attr);
+int sim_mr_deregister(struct sim_dev *dev, uint32_t index);
+
+/* What a request wants to touch */
+struct sim_mr_range {
+    uint32_t key;
+    uint32_t access;
+    uint64_t iova, length;
+};
+
+static inline struct sim_mr_range sim_mr_range(const struct io_buf *buf,
+                                               uint32_t access)
+{
+    return (struct sim_mr_range){
+        .key    = buf->lkey,
+        .access = access,
+        .iova   = io_addr(buf->addr_lo, buf->addr_hi),
+        .length = buf->length,
+    };
+}
+
+/*
+ * Translate a local key. Returns 0 and *addr, or -1: the key is not valid for
+ * this PD, range or access.
+ */
+int sim_mr_local(struct sim_dev *dev, const struct sim_pd *pd,
+                 const struct sim_mr_range *range, uint64_t *addr);
+
+/* The same for a remote key, as the responder's device judges it. */
+int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
+                  uint32_t pd, const struct sim_mr_range *range,
+                  uint64_t *addr);
+
+/*
+ * Completion queues. `buf` holds depth * cqe_size zeroed bytes. -EINVAL: depth
+ * not a power of two in 1 ... SIM_MAX_CQE, or cqe_size; -ENOMEM; -EBUSY.
+ */
+int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
+                  uint8_t *buf, _Atomic uint32_t *db, struct sim_cq **cq_p);
+int sim_cq_destroy(struct sim_cq *cq);
+
+/* The next completion (one may be there already) causes one event. */
+void sim_cq_arm(struct sim_cq *cq);
+
+/* Engine-internal: append a completion; phase and order are its matter. */
+void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
+
+/* Engine-internal: move spilled completions into room that has come free. */
+unsigned sim_cq_unspill(struct sim_cq *cq);
+
+/*
+ * Queue pairs (SRD). -ENOMEM at the limit. Destroying one completes its
+ * requests with status 1; what it sent may still arrive.
+ */
+int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
+                  struct sim_qp **qp_p);
+void sim_qp_destroy(struct sim_qp *qp);
+
+/* -EINVAL: not in the state table, a missing or a surplus attribute, port
+ * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute. */
+int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
+
+/* Engine-internal, by file */
+unsigned sim_tx_fetch(struct sim_qp *qp);                      /* tx.c */
+void sim_tx_send(struct sim_op *op);
+void sim_tx_start(struct sim_op *op);                           /* op.c */
+void sim_tx_unblock(struct sim_peer *peer);
+unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer); /* rx.c */
+unsigned sim_read_step(struct sim_dev *dev);                   /* read.c */
+void sim_read_start(struct sim_op *op);
+struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
+struct sim_op *sim_op_find(struct sim_dev *dev, uint32_t token);
+void sim_op_complete(struct sim_op *op, uint8_t status);
+void sim_op_finish(struct sim_op *op);
+void sim_op_drop(struct sim_op *op);
+void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due);
+void sim_op_deadline(struct sim_op *op);
+unsigned sim_timer_run(struct sim_dev *dev);                   /* timer.c */
+struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot); /* peer.c */
+int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
+                     uint32_t owner);
+void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer);
+void sim_peer_signal(struct sim_dev *dev, uint32_t slot);
+void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer);
+int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
+                   uint8_t *status);
+
+#endif

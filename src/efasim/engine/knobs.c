@@ -1,0 +1,271 @@
+#include "knobs.h"
+#include "limits.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOB(_name, _field, _type, _min, _max, _arg, _help) \
+    { _name, _type, offsetof(struct sim_knobs, _field), _min, _max, _arg, \
+      _help }
+
+const struct sim_knob sim_knob_table[] = {
+    KNOB("seed", seed, SIM_KNOB_UINT, 0, UINT64_MAX, "N",
+         "seed of all randomness (default 1)"),
+    KNOB("reorder", reorder, SIM_KNOB_PROBABILITY, 0, 1, "P",
+         "share of packets and completions that are overtaken (default 0)"),
+    KNOB("timeout-ms", timeout_ms, SIM_KNOB_UINT, 1, 3600000, "MS",
+         "silence until statuses 13 and 15 (default 5000)"),
+    KNOB("rnr-us", rnr_us, SIM_KNOB_UINT, 1, 10000000, "US",
+         "between two tries at a receiver not ready (default 100)"),
+    KNOB("delay-us", delay_us, SIM_KNOB_UINT, 0, 10000000, "US",
+         "added to every send and read (default 0)"),
+    KNOB("max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
+         "address handles of a process (default 1024)"),
+    KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
+         "answer to a wrong QKEY, 0 for silence (default 9)"),
+    KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
+         "OP:STATUS[:COUNT[:SKIP]],...",
+         "after SKIP requests complete the next COUNT of OP\n"
+         "                          (send, read, recv) with STATUS"),
+    KNOB("memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
+         "RLIMIT_MEMLOCK holds for root too"),
+    KNOB("refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
+         "opening the device fails (EACCES)"),
+    KNOB("no-rdma-read", no_rdma_read, SIM_KNOB_FLAG, 0, 1, NULL,
+         "a device without RDMA"),
+    { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL }
+};
+
+void sim_knobs_init(struct sim_knobs *knobs)
+{
+    memset(knobs, 0, sizeof(*knobs));
+    knobs->seed        = 1;
+    knobs->timeout_ms  = 5000;
+    knobs->rnr_us      = 100;
+    knobs->max_ah      = SIM_MAX_AH;
+    knobs->qkey_status = 9;
+}
+
+static int knob_name_equal(const char *a, const char *b)
+{
+    for (; *a && *b; ++a, ++b) {
+        int ca = (*a == '_') ? '-' : tolower((unsigned char)*a);
+        int cb = (*b == '_') ? '-' : tolower((unsigned char)*b);
+
+        if (ca != cb) {
+            return 0;
+        }
+    }
+
+    return *a == *b;
+}
+
+const struct sim_knob *sim_knob_find(const char *name)
+{
+    const struct sim_knob *knob;
+
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        if (knob_name_equal(knob->name, name)) {
+            return knob;
+        }
+    }
+
+    return NULL;
+}
+
+/* Digits only: no sign, no space, nothing behind. `end` is set on success. */
+static int knob_number(const char *text, uint64_t max, uint64_t *value,
+                       const char **end)
+{
+    unsigned long long parsed;
+    char *stop;
+
+    if (!isdigit((unsigned char)*text)) {
+        return -1;
+    }
+
+    errno  = 0;
+    parsed = strtoull(text, &stop, 10);
+    if ((errno != 0) || (parsed > max)) {
+        return -1;
+    }
+
+    *value = parsed;
+    *end   = stop;
+    return 0;
+}
+
+static int knob_set_uint(uint64_t *field, const struct sim_knob *knob,
+                         const char *value)
+{
+    const char *end;
+    uint64_t number;
+
+    if (knob_number(value, knob->max, &number, &end) || (*end != '\0') ||
+        (number < knob->min)) {
+        return -1;
+    }
+
+    *field = number;
+    return 0;
+}
+
+static int knob_set_probability(double *field, const char *value)
+{
+    char *end;
+    double p;
+
+    if (!isdigit((unsigned char)*value) && (*value != '.')) {
+        return -1;
+    }
+
+    p = strtod(value, &end);
+    if ((end == value) || (*end != '\0') || !isfinite(p) || (p < 0) ||
+        (p > 1)) {
+        return -1;
+    }
+
+    *field = p;
+    return 0;
+}
+
+/* OP:STATUS[:COUNT[:SKIP]]; returns the character behind it, or NULL. */
+static const char *knob_parse_inject(const char *text,
+                                     struct sim_inject *inject)
+{
+    static const char *const op_names[] = { "send:", "read:", "recv:" };
+    uint64_t status;
+    unsigned op;
+
+    for (op = 0; op < 3; ++op) {
+        if (!strncmp(text, op_names[op], 5)) {
+            break;
+        }
+    }
+
+    inject->count = 1;
+    inject->skip  = 0;
+    if ((op == 3) || knob_number(text + 5, 255, &status, &text)) {
+        return NULL;
+    }
+
+    inject->op     = op;
+    inject->status = status;
+    if ((*text == ':') &&
+        knob_number(text + 1, UINT64_MAX, &inject->count, &text)) {
+        return NULL;
+    }
+    if ((*text == ':') &&
+        knob_number(text + 1, UINT64_MAX, &inject->skip, &text)) {
+        return NULL;
+    }
+
+    return text;
+}
+
+static int knob_set_inject(struct sim_knobs *knobs, const char *value)
+{
+    struct sim_inject inject[SIM_INJECT_MAX];
+    unsigned num = 0;
+
+    while (*value != '\0') {
+        if (num == SIM_INJECT_MAX) {
+            return -1;
+        }
+        value = knob_parse_inject(value, &inject[num]);
+        if ((value == NULL) || ((*value != ',') && (*value != '\0'))) {
+            return -1;
+        }
+        ++num;
+        value += (*value == ',');
+    }
+
+    memcpy(knobs->inject, inject, num * sizeof(inject[0]));
+    knobs->inject_num = num;
+    return 0;
+}
+
+static int knob_set_errno(uint64_t *field, const char *value)
+{
+    static const struct {
+        const char *name;
+        int         number;
+    } names[] = {
+        { "0", 0 },           { "1", EACCES },      { "EACCES", EACCES },
+        { "EPERM", EPERM },   { "ENODEV", ENODEV }, { "EBUSY", EBUSY },
+        { "ENOMEM", ENOMEM }, { "EIO", EIO },
+    };
+    unsigned i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        if (!strcmp(value, names[i].name)) {
+            *field = names[i].number;
+            return 0;
+        }
+    }
+
+    return -1;
+}
+
+static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
+{
+    switch (knob->type) {
+    case SIM_KNOB_UINT:
+        snprintf(buf, size, "a whole number from %llu to %llu",
+                 (unsigned long long)knob->min,
+                 (unsigned long long)knob->max);
+        break;
+    case SIM_KNOB_PROBABILITY:
+        snprintf(buf, size, "a number from 0 to 1");
+        break;
+    case SIM_KNOB_FLAG:
+        snprintf(buf, size, "0 or 1");
+        break;
+    case SIM_KNOB_INJECT:
+        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read or "
+                 "recv and STATUS 0 to 255, at most %d, separated by commas",
+                 SIM_INJECT_MAX);
+        break;
+    case SIM_KNOB_ERRNO:
+        snprintf(buf, size, "0, 1, EACCES, EPERM, ENODEV, EBUSY, ENOMEM or "
+                 "EIO");
+        break;
+    }
+}
+
+int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
+                 const char *label, const char *value, char *err,
+                 size_t err_size)
+{
+    void *field = (char*)knobs + knob->offset;
+    char allowed[160];
+    int ret = -1;
+
+    switch (knob->type) {
+    case SIM_KNOB_UINT:
+    case SIM_KNOB_FLAG:
+        ret = knob_set_uint(field, knob, value);
+        break;
+    case SIM_KNOB_PROBABILITY:
+        ret = knob_set_probability(field, value);
+        break;
+    case SIM_KNOB_INJECT:
+        ret = knob_set_inject(knobs, value);
+        break;
+    case SIM_KNOB_ERRNO:
+        ret = knob_set_errno(field, value);
+        break;
+    }
+
+    if (ret != 0) {
+        knob_allowed(knob, allowed, sizeof(allowed));
+        snprintf(err, err_size, "%s=%.100s: allowed is %s", label, value,
+                 allowed);
+    }
+
+    return ret;
+}

@@ -1,0 +1,80 @@
+/*
+ * What a device can be told to do. One knob is a command line option of
+ * `efasim run` and an environment variable: --timeout-ms is
+ * EFASIM_TIMEOUT_MS. The environment belongs to one process, so a knob can be
+ * set for one process only.
+ */
+#ifndef EFASIM_ENGINE_KNOBS_H
+#define EFASIM_ENGINE_KNOBS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SIM_INJECT_MAX = 16,
+};
+
+enum sim_inject_op {
+    SIM_INJECT_SEND,
+    SIM_INJECT_READ,
+    SIM_INJECT_RECV,
+};
+
+struct sim_inject {
+    uint8_t  op;      /* enum sim_inject_op */
+    uint8_t  status;
+    uint64_t count;   /* requests still to be hit */
+    uint64_t skip;    /* requests to let pass first */
+};
+
+struct sim_knobs {
+    uint64_t seed;
+    double   reorder;      /* probability, 0 ... 1 */
+    uint64_t timeout_ms;   /* until statuses 13 and 15 */
+    uint64_t rnr_us;       /* between two tries at a receiver not ready */
+    uint64_t delay_us;     /* added to every packet and read */
+    uint64_t max_ah;
+    uint64_t qkey_status;  /* answer to a wrong QKEY; 0: none (time-out) */
+    uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
+    uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
+    uint64_t no_rdma_read; /* 1: a device without RDMA */
+    unsigned inject_num;
+    struct sim_inject inject[SIM_INJECT_MAX];
+};
+
+enum sim_knob_type {
+    SIM_KNOB_UINT,
+    SIM_KNOB_PROBABILITY,
+    SIM_KNOB_FLAG,     /* an option without a value; 0 or 1 in environment */
+    SIM_KNOB_INJECT,
+    SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
+};
+
+struct sim_knob {
+    const char        *name;  /* as the option: "timeout-ms" */
+    enum sim_knob_type type;
+    size_t             offset; /* in struct sim_knobs */
+    uint64_t           min, max;
+    const char        *arg;   /* for the help text */
+    const char        *help;
+};
+
+/* The table; ends with a NULL name. */
+extern const struct sim_knob sim_knob_table[];
+
+void sim_knobs_init(struct sim_knobs *knobs);
+
+/* The knob of this name, or NULL. Dash and underscore are the same, upper
+ * and lower case too. */
+const struct sim_knob *sim_knob_find(const char *name);
+
+/*
+ * Set one knob from text. Returns 0; or -1 with one line in `err` that names
+ * the knob (as `label`, e.g. "EFASIM_REORDER"), the value and what is
+ * allowed; then the knob is unchanged.
+ */
+int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
+                 const char *label, const char *value, char *err,
+                 size_t err_size);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * All limits of the emulated device, in one block. The figures are those of a
+ * second-generation EFA device; where the hardware's own figure is not public
+ * the line says "ours".
+ */
+#ifndef EFASIM_ENGINE_LIMITS_H
+#define EFASIM_ENGINE_LIMITS_H
+
+enum {
+    /* the fabric (ours) */
+    SIM_NODES          = 8,       /* emulated hosts, one device each */
+    SIM_SLOTS          = 256,     /* processes attached at one time */
+    SIM_RING_BYTES     = 1 << 18, /* packet ring between two processes */
+    SIM_RING_ACKS      = 4096,    /* packets not yet answered, per pair */
+
+    /* what the device reports */
+    SIM_MAX_QP         = 256,
+    SIM_MAX_CQ         = 512,
+    SIM_MAX_PD         = 256,
+    SIM_MAX_MR         = 262144,
+    SIM_MAX_AH         = 1024,
+    SIM_MAX_SQ_WR      = 4096,
+    SIM_MAX_RQ_WR      = 32768,
+    SIM_MAX_CQE        = 32768,
+    SIM_MAX_SQ_SGE     = 2,
+    SIM_MAX_RQ_SGE     = 3,
+    SIM_MAX_RDMA_SGE   = 1,
+    SIM_INLINE_BYTES   = 32,
+    SIM_MAX_MSG        = 8928,    /* one message is one packet */
+    SIM_MAX_RDMA       = 1 << 30,
+    SIM_MAX_TX_BATCH   = 32,      /* ours: work requests per doorbell */
+    SIM_SUB_CQS        = 1,
+    SIM_MTU_ENUM       = 5,       /* IB_MTU_4096: the enum ends there */
+
+    /* how much one progress call may do (ours) */
+    SIM_RX_BURST       = 16,      /* packets taken from one peer */
+    SIM_TX_BURST       = 64,      /* work requests taken from one QP */
+    SIM_READ_CHUNK     = 1 << 18, /* bytes of an RDMA read */
+
+    SIM_QUIET          = 64,      /* ... calls without news: nothing comes */
+
+    SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
+};
+
+#define SIM_MAX_MR_SIZE  (96ull << 30)
+#define SIM_QKEY_PRIV    0x80000000u /* and above: the privileged range */
+
+#endif

@@ -1,0 +1,107 @@
+#include "engine.h"
+
+#include <errno.h>
+
+#define MR_INDEX_BITS  18
+#define MR_INDEX_MASK  ((1u << MR_INDEX_BITS) - 1)
+
+_Static_assert(SIM_MAX_MR == 1 << MR_INDEX_BITS, "key layout");
+
+static int mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
+{
+    uint32_t allowed = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
+
+    if (!dev->knobs.no_rdma_read) {
+        allowed |= SIM_ACCESS_REMOTE_READ;
+    }
+    if (attr->access & ~allowed) {
+        return -EOPNOTSUPP;
+    }
+
+    return ((attr->length == 0) || (attr->length > SIM_MAX_MR_SIZE) ||
+            (attr->addr + attr->length < attr->addr) ||
+            (attr->iova + attr->length < attr->iova)) ? -EINVAL : 0;
+}
+
+int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
+                    struct sim_mr_attr *attr)
+{
+    struct dir_mr *mr;
+    int index, ret;
+
+    ret = mr_check(dev, attr);
+    if (ret != 0) {
+        return ret;
+    }
+
+    index = dir_mr_claim(dev->dir, dev->node, dev->owner);
+    if (index < 0) {
+        return -ENOMEM;
+    }
+
+    mr          = &dev->dir->mr[dev->node][index];
+    mr->iova    = attr->iova;
+    mr->addr    = attr->addr;
+    mr->length  = attr->length;
+    mr->access  = attr->access;
+    mr->pd      = pd->index;
+    attr->index = index;
+    attr->key   = (uint32_t)index | ((uint32_t)mr->gen << MR_INDEX_BITS);
+    atomic_store(&mr->key, attr->key);
+    ++pd->refs;
+    return 0;
+}
+
+int sim_mr_deregister(struct sim_dev *dev, uint32_t index)
+{
+    struct dir_mr *mr;
+
+    if (index >= SIM_MAX_MR) {
+        return -EINVAL;
+    }
+
+    mr = &dev->dir->mr[dev->node][index];
+    if (atomic_load(&mr->owner) != dev->owner) {
+        return -EINVAL;
+    }
+
+    if (dev->pd[mr->pd] != NULL) {
+        --dev->pd[mr->pd]->refs;
+    }
+    dir_mr_release(dev->dir, dev->node, index);
+    return 0;
+}
+
+/* The owner of a remote entry may change it under us: the key is read before
+ * and after, and a change makes it invalid. */
+static int mr_translate(struct dir_mr *mr, uint32_t owner, uint32_t pd,
+                        const struct sim_mr_range *range, uint64_t *addr)
+{
+    uint64_t offset = range->iova - mr->iova;
+    int valid;
+
+    if ((range->key == 0) || (atomic_load(&mr->key) != range->key)) {
+        return -1;
+    }
+
+    valid = (atomic_load(&mr->owner) == owner) && (mr->pd == pd) &&
+            ((mr->access & range->access) == range->access) &&
+            (offset <= mr->length) && (range->length <= mr->length - offset);
+    *addr = mr->addr + offset;
+    return (valid && (atomic_load(&mr->key) == range->key)) ? 0 : -1;
+}
+
+int sim_mr_local(struct sim_dev *dev, const struct sim_pd *pd,
+                 const struct sim_mr_range *range, uint64_t *addr)
+{
+    return mr_translate(&dev->dir->mr[dev->node][range->key & MR_INDEX_MASK],
+                        dev->owner, pd->index, range, addr);
+}
+
+int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
+                  uint32_t pd, const struct sim_mr_range *range,
+                  uint64_t *addr)
+{
+    return mr_translate(&dev->dir->mr[node][range->key & MR_INDEX_MASK],
+                        owner, pd, range, addr);
+}

@@ -1,0 +1,204 @@
+/*
+ * Requests: from a pool of the device, found again by a token that packets
+ * carry (index and generation), and completed in one place.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OP_CHUNK       256u
+#define OP_INDEX_BITS  20
+#define OP_INDEX_MASK  ((1u << OP_INDEX_BITS) - 1)
+
+/*
+ * Reordering: a held request lets up to OP_OVERTAKE_MAX later ones pass, a
+ * held completion as many later completions. When no more come it goes after
+ * SIM_QUIET calls, or OP_HOLD_NS for a program that does not call.
+ */
+#define OP_OVERTAKE_MAX  8
+#define OP_HOLD_NS       1000000
+
+static int op_grow(struct sim_dev *dev)
+{
+    struct sim_op **chunks, *chunk;
+    unsigned i;
+
+    if ((dev->op_chunks + 1) * OP_CHUNK > OP_INDEX_MASK) {
+        return -1;
+    }
+
+    chunks = realloc(dev->op_chunk, (dev->op_chunks + 1) * sizeof(*chunks));
+    if (chunks == NULL) {
+        return -1;
+    }
+    dev->op_chunk = chunks;
+
+    chunk = calloc(OP_CHUNK, sizeof(*chunk));
+    if (chunk == NULL) {
+        return -1;
+    }
+
+    for (i = 0; i < OP_CHUNK; ++i) {
+        chunk[i].token = dev->op_chunks * OP_CHUNK + i;
+        list_init(&chunk[i].link);
+        list_init(&chunk[i].qp_link);
+        list_add_tail(&dev->op_free, &chunk[i].link);
+    }
+    dev->op_chunk[dev->op_chunks++] = chunk;
+    return 0;
+}
+
+struct sim_op *sim_op_get(struct sim_qp *qp)
+{
+    struct sim_dev *dev = qp->dev;
+    struct sim_op *op;
+
+    if (list_is_empty(&dev->op_free) && (op_grow(dev) != 0)) {
+        return NULL;
+    }
+
+    op = list_entry(dev->op_free.next, struct sim_op, link);
+    list_del(&op->link);
+    list_add_tail(&qp->ops, &op->qp_link);
+    op->node     = -1;
+    op->qp       = qp;
+    op->peer     = NULL;
+    op->done     = 0;
+    op->length   = 0;
+    op->overtake = 0;
+    op->due      = 0;
+    op->state    = SIM_OP_HELD;
+    op->status   = SIM_ST_OK;
+    op->rnr_left = qp->rnr_retry;
+    op->number   = ++dev->requests;
+    dev->quiet   = 0;
+    ++dev->outstanding;
+    return op;
+}
+
+void sim_op_drop(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if (op->overtake != 0) {
+        op->overtake = 0;
+        --dev->overtaking;
+    }
+    list_del(&op->link);
+    list_del(&op->qp_link);
+    op->state  = SIM_OP_FREE;
+    op->token += 1u << OP_INDEX_BITS;
+    op->peer   = NULL;
+    list_add_tail(&dev->op_free, &op->link);
+    --dev->outstanding;
+}
+
+struct sim_op *sim_op_find(struct sim_dev *dev, uint32_t token)
+{
+    uint32_t index = token & OP_INDEX_MASK;
+    struct sim_op *op;
+
+    if (index >= dev->op_chunks * OP_CHUNK) {
+        return NULL;
+    }
+
+    op = &dev->op_chunk[index / OP_CHUNK][index % OP_CHUNK];
+    return ((op->token == token) && (op->state != SIM_OP_FREE)) ? op : NULL;
+}
+
+void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    list_del(&op->link);
+    list_add_tail(&dev->timed, &op->link);
+    op->state = state;
+    op->due   = due;
+    if ((dev->timed_next == 0) || (due < dev->timed_next)) {
+        dev->timed_next = due;
+    }
+}
+
+void sim_op_deadline(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    op->due = dev->now + dev->knobs.timeout_ms * 1000000ull;
+    if ((dev->check_next == 0) || (op->due < dev->check_next)) {
+        dev->check_next = op->due;
+    }
+}
+
+/* The completion, now. */
+void sim_op_finish(struct sim_op *op)
+{
+    struct sim_qp *qp  = op->qp;
+    struct io_cqe cqe  = { 0 };
+    unsigned operation = IO_TX_OP(&op->wqe.meta);
+
+    if ((operation == IO_OP_READ) && (op->status != SIM_ST_OK)) {
+        dir_count(qp->dev->dir, qp->dev->node, DIR_RDMA_READ_WR_ERR, 1);
+    }
+
+    cqe.req_id = op->wqe.meta.req_id;
+    cqe.status = op->status;
+    cqe.flags  = (IO_Q_SEND << 1) | ((operation & 7) << 4);
+    cqe.qpn    = qp->qpn;
+    sim_cq_push(qp->attr.send_cq, &cqe);
+    sim_op_drop(op);
+}
+
+/*
+ * Whether and how far to hold back, 0: not at all. The answer depends on the
+ * seed and on the request's number alone, not on when acknowledgements come:
+ * one seed, one order.
+ */
+static unsigned op_overtake(const struct sim_op *op, unsigned stage)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct sim_rng rng  = { dev->rng.state + op->number * 2 + stage };
+
+    rng.state = rng_next(&rng);
+    return rng_chance(&rng, dev->knobs.reorder) ?
+           rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
+}
+
+static void op_hold(struct sim_op *op, enum sim_op_state state,
+                    uint64_t until)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    op->overtake = until;
+    ++dev->overtaking;
+    sim_op_wait(op, state, dev->now + OP_HOLD_NS);
+}
+
+void sim_op_complete(struct sim_op *op, uint8_t status)
+{
+    struct sim_dev *dev = op->qp->dev;
+    unsigned overtake   = op_overtake(op, 1);
+
+    ++dev->completions;
+    dev->quiet = 0;
+    op->status = status;
+    if (overtake > 0) {
+        op_hold(op, SIM_OP_DONE, dev->completions + overtake);
+    } else {
+        sim_op_finish(op);
+    }
+}
+
+void sim_tx_start(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+    unsigned overtake   = op_overtake(op, 0);
+
+    if (dev->knobs.delay_us != 0) {
+        sim_op_wait(op, SIM_OP_HELD, dev->now + dev->knobs.delay_us * 1000);
+    } else if (overtake > 0) {
+        op_hold(op, SIM_OP_HELD, op->number + overtake);
+    } else {
+        sim_tx_send(op);
+    }
+}

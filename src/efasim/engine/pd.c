@@ -1,0 +1,114 @@
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p)
+{
+    struct sim_pd *pd;
+    unsigned i, node;
+
+    for (i = 0; (i < SIM_MAX_PD) && (dev->pd[i] != NULL); ++i) {
+    }
+    if (i == SIM_MAX_PD) {
+        return -ENOMEM;
+    }
+
+    pd = calloc(1, sizeof(*pd));
+    if (pd == NULL) {
+        return -ENOMEM;
+    }
+
+    pd->index = i;
+    for (node = 0; node < SIM_NODES; ++node) {
+        pd->ah_of_node[node] = IO_AH_UNKNOWN;
+    }
+
+    atomic_store(&dev->dir->slot[dev->slot].ah[i], 0);
+    dev->pd[i] = pd;
+    *pd_p      = pd;
+    return 0;
+}
+
+int sim_pd_destroy(struct sim_dev *dev, struct sim_pd *pd)
+{
+    if (pd->refs != 0) {
+        return -EBUSY;
+    }
+
+    atomic_store(&dev->dir->slot[dev->slot].ah[pd->index], 0);
+    dev->pd[pd->index] = NULL;
+    free(pd);
+    return 0;
+}
+
+static int ah_gid_is_valid(const uint8_t gid[16])
+{
+    static const uint8_t zero[16];
+
+    return (gid[0] != 0xff) && memcmp(gid, zero, sizeof(zero));
+}
+
+int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
+                  const uint8_t gid[16], uint16_t *number_p)
+{
+    unsigned i, free_ah = dev->knobs.max_ah;
+    struct sim_ah *ah;
+
+    if (!ah_gid_is_valid(gid)) {
+        return -EINVAL;
+    }
+
+    for (i = dev->knobs.max_ah; i-- > 0;) {
+        ah = &dev->ah[i];
+        if (ah->pd == NULL) {
+            free_ah = i;
+        } else if ((ah->pd == pd) && !memcmp(ah->gid, gid, 16)) {
+            ++ah->refs;
+            *number_p = i;
+            return 0;
+        }
+    }
+
+    if (free_ah == dev->knobs.max_ah) {
+        return -ENOMEM;
+    }
+
+    ah       = &dev->ah[free_ah];
+    ah->pd   = pd;
+    ah->refs = 1;
+    ah->node = dir_gid_node(dev->dir, gid);
+    memcpy(ah->gid, gid, 16);
+    if (ah->node >= 0) {
+        pd->ah_of_node[ah->node] = free_ah;
+        atomic_fetch_or(&dev->dir->slot[dev->slot].ah[pd->index],
+                        (uint8_t)(1u << ah->node));
+    }
+
+    ++pd->refs;
+    *number_p = free_ah;
+    return 0;
+}
+
+int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
+{
+    struct sim_ah *ah = &dev->ah[number];
+
+    if ((number >= dev->knobs.max_ah) || (ah->pd == NULL)) {
+        return -EINVAL;
+    }
+    if (--ah->refs > 0) {
+        return 0;
+    }
+
+    if (ah->node >= 0) {
+        ah->pd->ah_of_node[ah->node] = IO_AH_UNKNOWN;
+        atomic_fetch_and(&dev->dir->slot[dev->slot].ah[ah->pd->index],
+                         (uint8_t)~(1u << ah->node));
+    }
+
+    --ah->pd->refs;
+    ah->pd = NULL;
+    return 0;
+}

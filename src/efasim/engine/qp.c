@@ -1,0 +1,259 @@
+/*
+ * Queue pairs and their states. The table is that of the kernel's driver for
+ * SRD: which attributes a transition needs, and which it may have.
+ */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct qp_transition {
+    uint8_t  valid;
+    uint32_t required, optional;
+};
+
+#define QPA_INIT  (SIM_QPA_PKEY_INDEX | SIM_QPA_PORT | SIM_QPA_QKEY)
+#define QPA_RUN   (SIM_QPA_CUR_STATE | SIM_QPA_QKEY)
+#define QPA_KNOWN (SIM_QPA_STATE | SIM_QPA_CUR_STATE | SIM_QPA_EN_SQD | \
+                   QPA_INIT | SIM_QPA_SQ_PSN | SIM_QPA_RNR_RETRY)
+
+static const struct qp_transition
+qp_transitions[SIM_QPS_LAST][SIM_QPS_LAST] = {
+    [SIM_QPS_RESET] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_INIT]  = { 1, QPA_INIT, 0 },
+    },
+    [SIM_QPS_INIT] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_ERR]   = { 1, 0, 0 },
+        [SIM_QPS_INIT]  = { 1, 0, QPA_INIT },
+        [SIM_QPS_RTR]   = { 1, 0, SIM_QPA_PKEY_INDEX | SIM_QPA_QKEY },
+    },
+    [SIM_QPS_RTR] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_ERR]   = { 1, 0, 0 },
+        [SIM_QPS_RTS]   = { 1, SIM_QPA_SQ_PSN, QPA_RUN | SIM_QPA_RNR_RETRY },
+    },
+    [SIM_QPS_RTS] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_ERR]   = { 1, 0, 0 },
+        [SIM_QPS_RTS]   = { 1, 0, QPA_RUN },
+        [SIM_QPS_SQD]   = { 1, 0, SIM_QPA_EN_SQD },
+    },
+    [SIM_QPS_SQD] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_ERR]   = { 1, 0, 0 },
+        [SIM_QPS_RTS]   = { 1, 0, QPA_RUN },
+        [SIM_QPS_SQD]   = { 1, 0, SIM_QPA_PKEY_INDEX | SIM_QPA_QKEY },
+    },
+    [SIM_QPS_SQE] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_ERR]   = { 1, 0, 0 },
+        [SIM_QPS_RTS]   = { 1, 0, QPA_RUN },
+    },
+    [SIM_QPS_ERR] = {
+        [SIM_QPS_RESET] = { 1, 0, 0 },
+        [SIM_QPS_ERR]   = { 1, 0, 0 },
+    },
+};
+
+static void qp_wq_init(struct sim_wq *wq, uint8_t *ring,
+                       _Atomic uint32_t *db, uint32_t depth)
+{
+    wq->ring  = ring;
+    wq->db    = depth ? db : NULL;
+    wq->depth = depth;
+    wq->pc    = 0;
+    wq->cc    = 0;
+    wq->phase = 0;
+}
+
+int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
+                  struct sim_qp **qp_p)
+{
+    struct sim_qp *qp = calloc(1, sizeof(*qp));
+    int qpn;
+
+    if (qp == NULL) {
+        return -ENOMEM;
+    }
+
+    qpn = dir_qp_claim(dev->dir, dev->node, dev->owner);
+    if (qpn < 0) {
+        free(qp);
+        return -ENOMEM;
+    }
+
+    qp->dev       = dev;
+    qp->attr      = *attr;
+    qp->qpn       = qpn;
+    qp->state     = SIM_QPS_RESET;
+    qp->rnr_retry = SIM_RNR_ENDLESS;
+    list_init(&qp->ops);
+    qp_wq_init(&qp->sq, attr->sq_ring, attr->sq_db, attr->sq_depth);
+    qp_wq_init(&qp->rq, attr->rq_ring, attr->rq_db, attr->rq_depth);
+    list_add_tail(&dev->qps, &qp->link);
+    dev->qp[qpn] = qp;
+    ++attr->pd->refs;
+    ++attr->send_cq->refs;
+    ++attr->recv_cq->refs;
+    *qp_p = qp;
+    return 0;
+}
+
+/* Complete every request with status 1; the ones still in the ring too. */
+static void qp_flush_sends(struct sim_qp *qp)
+{
+    struct sim_wq *sq = &qp->sq;
+    struct sim_op *op;
+    uint16_t pc;
+
+    while (!list_is_empty(&qp->ops)) {
+        op         = list_entry(qp->ops.next, struct sim_op, qp_link);
+        op->status = SIM_ST_FLUSHED;
+        sim_op_finish(op);
+    }
+
+    pc = sq->db ? (uint16_t)atomic_load(sq->db) : sq->cc;
+    if ((uint16_t)(pc - sq->cc) > sq->depth) {
+        return; /* a wild doorbell names no requests */
+    }
+    for (; sq->cc != pc; ++sq->cc) {
+        struct io_tx_wqe *wqe = (struct io_tx_wqe*)sq->ring +
+                                (sq->cc & (sq->depth - 1));
+        struct io_cqe cqe     = { 0 };
+
+        cqe.req_id = wqe->meta.req_id;
+        cqe.status = SIM_ST_FLUSHED;
+        cqe.flags  = (IO_Q_SEND << 1) | ((wqe->meta.ctrl1 & 7) << 4);
+        cqe.qpn    = qp->qpn;
+        sim_cq_push(qp->attr.send_cq, &cqe);
+    }
+}
+
+static void qp_flush_recvs(struct sim_qp *qp)
+{
+    struct sim_wq *rq = &qp->rq;
+    uint16_t pc       = rq->db ? (uint16_t)atomic_load(rq->db) : rq->cc;
+
+    if ((uint16_t)(pc - rq->cc) > rq->depth) {
+        return;
+    }
+    for (; rq->cc != pc; ++rq->cc) {
+        struct io_rx_desc *desc = (struct io_rx_desc*)rq->ring +
+                                  (rq->cc & (rq->depth - 1));
+        struct io_cqe cqe       = { 0 };
+
+        if (!(desc->lkey_ctrl & IO_RX_FIRST)) {
+            continue;
+        }
+        cqe.req_id = desc->req_id;
+        cqe.status = SIM_ST_FLUSHED;
+        cqe.flags  = IO_Q_RECV << 1;
+        cqe.qpn    = qp->qpn;
+        cqe.ah     = IO_AH_UNKNOWN;
+        sim_cq_push(qp->attr.recv_cq, &cqe);
+    }
+}
+
+/* Forget the requests: what RESET means. */
+static void qp_drop_all(struct sim_qp *qp)
+{
+    while (!list_is_empty(&qp->ops)) {
+        sim_op_drop(list_entry(qp->ops.next, struct sim_op, qp_link));
+    }
+
+    if (qp->sq.db != NULL) {
+        atomic_store(qp->sq.db, 0);
+    }
+    if (qp->rq.db != NULL) {
+        atomic_store(qp->rq.db, 0);
+    }
+    qp_wq_init(&qp->sq, qp->sq.ring, qp->sq.db, qp->sq.depth);
+    qp_wq_init(&qp->rq, qp->rq.ring, qp->rq.db, qp->rq.depth);
+}
+
+void sim_qp_destroy(struct sim_qp *qp)
+{
+    struct sim_dev *dev = qp->dev;
+
+    qp_flush_sends(qp);
+    dev->qp[qp->qpn] = NULL;
+    dir_qp_release(dev->dir, dev->node, qp->qpn);
+    list_del(&qp->link);
+    --qp->attr.pd->refs;
+    --qp->attr.send_cq->refs;
+    --qp->attr.recv_cq->refs;
+    free(qp);
+}
+
+static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
+                    uint32_t new_state)
+{
+    const struct qp_transition *move;
+    uint32_t given = mod->mask & ~SIM_QPA_STATE;
+    uint32_t cur   = (mod->mask & SIM_QPA_CUR_STATE) ? mod->cur_state :
+                                                       qp->state;
+
+    if (mod->mask & ~QPA_KNOWN) {
+        return -EOPNOTSUPP;
+    }
+    if ((cur != qp->state) || (new_state >= SIM_QPS_LAST)) {
+        return -EINVAL;
+    }
+
+    move = &qp_transitions[cur][new_state];
+    if (!move->valid || ((given & move->required) != move->required) ||
+        (given & ~(move->required | move->optional))) {
+        return -EINVAL;
+    }
+    if (((given & SIM_QPA_PORT) && (mod->port != 1)) ||
+        ((given & SIM_QPA_PKEY_INDEX) && (mod->pkey_index != 0)) ||
+        ((given & SIM_QPA_RNR_RETRY) &&
+         (mod->rnr_retry > SIM_RNR_ENDLESS))) {
+        return -EINVAL;
+    }
+
+    return 0;
+}
+
+static void qp_publish(struct sim_qp *qp)
+{
+    struct dir_qp *entry = &qp->dev->dir->node[qp->dev->node].qp[qp->qpn];
+
+    atomic_store(&entry->pd, qp->attr.pd->index);
+    atomic_store(&entry->qkey, qp->qkey);
+    atomic_store(&entry->state, qp->state);
+}
+
+int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
+{
+    uint32_t new_state = (mod->mask & SIM_QPA_STATE) ? mod->state : qp->state;
+    int ret            = qp_check(qp, mod, new_state);
+
+    if (ret != 0) {
+        return ret;
+    }
+
+    if (mod->mask & SIM_QPA_QKEY) {
+        qp->qkey = mod->qkey;
+    }
+    if (mod->mask & SIM_QPA_SQ_PSN) {
+        qp->sq_psn = mod->sq_psn;
+    }
+    if (mod->mask & SIM_QPA_RNR_RETRY) {
+        qp->rnr_retry = mod->rnr_retry;
+    }
+
+    qp->state = new_state;
+    qp_publish(qp);
+    if (new_state == SIM_QPS_ERR) {
+        qp_flush_sends(qp);
+        qp_flush_recvs(qp);
+    } else if (new_state == SIM_QPS_RESET) {
+        qp_drop_all(qp);
+        qp->rnr_retry = SIM_RNR_ENDLESS;
+    }
+
+    return 0;
+}

@@ -1,0 +1,79 @@
+/*
+ * One direction between two processes: packets from the producer, answers
+ * back from the consumer. Single producer, single consumer, no lock, plain
+ * memory. Packets are variable in size and contiguous; the producer writes a
+ * packet in place and then publishes it, so a producer that dies half-way
+ * leaves nothing the consumer can see.
+ *
+ * Answers never block: the producer keeps at most SIM_RING_ACKS packets
+ * unanswered, and the answer ring has that many entries. So a consumer can
+ * always take the next packet, and a full packet ring cannot close a cycle.
+ *
+ * The other side's memory is not trusted: indices and lengths read from the
+ * ring are checked, and a bad one marks the ring broken.
+ */
+#ifndef EFASIM_ENGINE_RING_H
+#define EFASIM_ENGINE_RING_H
+
+#include "limits.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    RING_PKT_PAD  = 0, /* rest of the ring is unused, wrap */
+    RING_PKT_SEND = 1,
+};
+
+struct ring_pkt {
+    uint32_t size;     /* bytes to the next packet, a multiple of 16 */
+    uint8_t  type;
+    uint8_t  has_imm;
+    uint16_t src_qpn;
+    uint16_t dst_qpn;
+    uint16_t src_node;
+    uint32_t qkey;
+    uint32_t token;    /* returned in the answer */
+    uint32_t imm;
+    uint32_t length;   /* payload bytes, following the header */
+    uint32_t pad;
+};
+
+struct ring_ack {
+    uint32_t token;
+    uint32_t status;   /* enum sim_status */
+};
+
+struct ring {
+    _Atomic uint32_t head __attribute__((aligned(64)));     /* producer */
+    _Atomic uint32_t tail __attribute__((aligned(64)));     /* consumer */
+    _Atomic uint32_t ack_head __attribute__((aligned(64))); /* consumer */
+    _Atomic uint32_t ack_tail __attribute__((aligned(64))); /* producer */
+    struct ring_ack  ack[SIM_RING_ACKS] __attribute__((aligned(64)));
+    uint8_t          data[SIM_RING_BYTES] __attribute__((aligned(64)));
+};
+
+/*
+ * Room for one packet with `length` bytes of payload (<= SIM_MAX_MSG).
+ * Returns the header to fill, with size set, or NULL when the ring is full.
+ * Nothing is visible to the consumer before ring_commit().
+ */
+struct ring_pkt *ring_reserve(struct ring *ring, uint32_t length);
+
+void ring_commit(struct ring *ring, struct ring_pkt *pkt);
+
+/*
+ * The oldest packet, or NULL when there is none. *broken is set when what the
+ * ring holds cannot be a packet; the ring is then of no more use.
+ */
+struct ring_pkt *ring_peek(struct ring *ring, int *broken);
+
+void ring_consume(struct ring *ring, const struct ring_pkt *pkt);
+
+/* Answer a packet. Returns 0, or -1 when the producer broke its promise. */
+int ring_answer(struct ring *ring, uint32_t token, uint32_t status);
+
+/* Take the oldest answer. Returns 1, or 0 when there is none. */
+int ring_answer_take(struct ring *ring, struct ring_ack *ack);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * The receive side: packets and answers from one peer.
+ *
+ * Not settled by any public source, and chosen here: a message longer than
+ * the receive buffer completes that receive with status 6 and the send with
+ * 11; a receive buffer with a bad key completes with 5 and the send with 12.
+ */
+#include "engine.h"
+
+#include <string.h>
+
+struct rx_sge {
+    uint64_t addr;
+    uint32_t length;
+};
+
+/* One posted receive, as read from the ring */
+struct rx_wqe {
+    struct rx_sge sge[SIM_MAX_RQ_SGE];
+    unsigned      num;
+    unsigned      descs;
+    uint16_t      req_id;
+    uint32_t      length;
+    uint8_t       status;
+};
+
+/*
+ * Read the receive at the head of the queue without taking it. 0: there is
+ * none. Descriptors that do not begin with "first" or do not end within
+ * SIM_MAX_RQ_SGE are malformed: they are taken one by one with status 2.
+ */
+static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
+{
+    struct sim_wq *rq = &qp->rq;
+    const struct io_rx_desc *desc;
+    struct sim_mr_range range;
+    uint16_t cc = rq->cc;
+
+    memset(wqe, 0, sizeof(*wqe));
+    rq->pc = (uint16_t)atomic_load_explicit(rq->db, memory_order_acquire);
+    do {
+        if (cc == rq->pc) {
+            return 0;
+        }
+
+        desc = (const struct io_rx_desc*)rq->ring + (cc & (rq->depth - 1));
+        ++cc;
+        ++wqe->descs;
+        if (wqe->descs == 1) {
+            wqe->req_id = desc->req_id;
+        }
+        if ((wqe->num == SIM_MAX_RQ_SGE) ||
+            (!(desc->lkey_ctrl & IO_RX_FIRST) != (wqe->descs > 1)) ||
+            (desc->lkey_ctrl & IO_RX_MBZ)) {
+            wqe->status = SIM_ST_QP_INTERNAL;
+            wqe->descs  = 1;
+            return 1;
+        }
+
+        if (desc->length == 0) {
+            continue;
+        }
+        range = (struct sim_mr_range){
+            .key    = desc->lkey_ctrl & IO_RX_LKEY,
+            .iova   = io_addr(desc->addr_lo, desc->addr_hi),
+            .length = desc->length,
+            .access = SIM_ACCESS_LOCAL_WRITE,
+        };
+        if (sim_mr_local(qp->dev, qp->attr.pd, &range,
+                         &wqe->sge[wqe->num].addr) != 0) {
+            wqe->status = SIM_ST_BAD_LKEY;
+        }
+        wqe->sge[wqe->num++].length = desc->length;
+        wqe->length                += desc->length;
+    } while (!(desc->lkey_ctrl & IO_RX_LAST));
+
+    return 1;
+}
+
+static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
+                       const struct ring_pkt *pkt)
+{
+    const uint8_t *src = (const uint8_t*)(pkt + 1);
+    uint32_t left      = pkt->length;
+    uint32_t length;
+    unsigned i;
+
+    for (i = 0; (i < wqe->num) && (left > 0); ++i) {
+        length = (left < wqe->sge[i].length) ? left : wqe->sge[i].length;
+        dev->ops->mem_put(dev->env, wqe->sge[i].addr, src, length);
+        src  += length;
+        left -= length;
+    }
+}
+
+static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
+                        const struct ring_pkt *pkt, uint8_t status)
+{
+    struct io_cqe cqe = { 0 };
+
+    cqe.req_id  = wqe->req_id;
+    cqe.status  = status;
+    cqe.flags   = IO_Q_RECV << 1;
+    cqe.qpn     = qp->qpn;
+    cqe.length  = pkt->length;
+    cqe.src_qpn = pkt->src_qpn;
+    cqe.ah      = qp->attr.pd->ah_of_node[pkt->src_node];
+    if (pkt->has_imm) {
+        cqe.flags |= IO_CQE_IMM;
+        cqe.imm    = pkt->imm;
+    }
+    if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
+        dir_gid(qp->dev->dir, pkt->src_node, cqe.src_addr);
+    }
+
+    qp->rq.cc += wqe->descs;
+    sim_cq_push(qp->attr.recv_cq, &cqe);
+}
+
+static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
+{
+    struct dir *dir = dev->dir;
+
+    dir_count(dir, dev->node, DIR_RX_PKTS, 1);
+    dir_count(dir, dev->node, DIR_RX_BYTES, pkt->length);
+    atomic_fetch_add_explicit(
+            &dir->node[pkt->src_node].pair_bytes[dev->node], pkt->length,
+            memory_order_relaxed);
+}
+
+/* Returns the answer's status. */
+static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
+{
+    struct sim_dev *dev = qp->dev;
+    struct rx_wqe wqe;
+    uint8_t status;
+
+    if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
+        dir_count(dev->dir, dev->node, DIR_RNR, 1);
+        return SIM_ST_RNR;
+    }
+
+    if (wqe.status != SIM_ST_OK) {
+        rx_complete(qp, &wqe, pkt, wqe.status);
+        return SIM_ST_REMOTE_STATUS;
+    }
+    if (wqe.length < pkt->length) {
+        rx_complete(qp, &wqe, pkt, SIM_ST_LOCAL_LENGTH);
+        return SIM_ST_REMOTE_LENGTH;
+    }
+    if (sim_inject_hit(dev, SIM_INJECT_RECV, &status)) {
+        rx_complete(qp, &wqe, pkt, status);
+        return SIM_ST_REMOTE_STATUS;
+    }
+
+    rx_scatter(dev, &wqe, pkt);
+    rx_complete(qp, &wqe, pkt, SIM_ST_OK);
+    rx_count(dev, pkt);
+    return SIM_ST_OK;
+}
+
+/* Returns 0 when there is an answer in *status, 1 for silence. */
+static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
+                     uint8_t *status)
+{
+    struct sim_qp *qp = (pkt->dst_qpn < SIM_MAX_QP) ? dev->qp[pkt->dst_qpn] :
+                                                      NULL;
+
+    if ((qp == NULL) || (qp->state < SIM_QPS_RTR) ||
+        (qp->state == SIM_QPS_ERR)) {
+        dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
+        *status = SIM_ST_BAD_DEST_QPN;
+        return 0;
+    }
+
+    if (qp->qkey != pkt->qkey) {
+        dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
+        *status = dev->knobs.qkey_status;
+        return dev->knobs.qkey_status == 0;
+    }
+
+    *status = rx_deliver(qp, pkt);
+    return 0;
+}
+
+/* An answer for silence still frees the ring entry of the sender. */
+#define RX_SILENCE 0xffu
+
+static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
+{
+    unsigned done = 0;
+    struct ring_pkt *pkt;
+    uint8_t status;
+    int broken = 0;
+
+    while ((done < SIM_RX_BURST) &&
+           ((pkt = ring_peek(peer->rx, &broken)) != NULL)) {
+        if (pkt->src_node >= SIM_NODES) {
+            broken = 1;
+            break;
+        }
+        if (rx_packet(dev, pkt, &status) != 0) {
+            status = RX_SILENCE;
+        }
+        if (ring_answer(peer->rx, pkt->token, status) != 0) {
+            broken = 1;
+            break;
+        }
+        ring_consume(peer->rx, pkt);
+        ++done;
+    }
+
+    if (broken) {
+        peer->rx_broken = 1;
+        sim_dev_log(dev, "the packet ring from slot %u is damaged: nothing "
+                    "more is taken from it. Is a program writing into the "
+                    "fabric's memory?", peer->slot);
+    } else if (done == SIM_RX_BURST) {
+        dev->rx_more[peer->slot / 64] |= 1ull << (peer->slot % 64);
+    }
+    if (done > 0) {
+        sim_peer_signal(dev, peer->slot);
+    }
+
+    return done;
+}
+
+static void rx_answer(struct sim_op *op, uint8_t status)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if (status != SIM_ST_RNR) {
+        sim_op_complete(op, status);
+    } else if (op->rnr_left == 0) {
+        sim_op_complete(op, SIM_ST_RNR);
+    } else {
+        op->rnr_left -= (op->rnr_left != SIM_RNR_ENDLESS);
+        sim_op_wait(op, SIM_OP_RNR, dev->now + dev->knobs.rnr_us * 1000);
+    }
+}
+
+static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
+{
+    unsigned done = 0;
+    struct ring_ack ack;
+    struct sim_op *op;
+
+    while (ring_answer_take(peer->tx, &ack)) {
+        ++done;
+        peer->unanswered -= (peer->unanswered > 0);
+        if (ack.status == RX_SILENCE) {
+            continue;
+        }
+
+        peer->heard = 1;
+        op          = sim_op_find(dev, ack.token);
+        if ((op != NULL) && (op->peer == peer) &&
+            (op->state == SIM_OP_INFLIGHT)) {
+            rx_answer(op, ack.status);
+        }
+    }
+
+    if (done > 0) {
+        sim_tx_unblock(peer);
+    }
+
+    return done;
+}
+
+/* Use the ring of whoever holds the slot now. What a process that has ended
+ * left in its ring is still taken. */
+static void rx_follow(struct sim_dev *dev, struct sim_peer *peer)
+{
+    uint32_t owner = atomic_load(&dev->dir->slot[peer->slot].owner);
+
+    if ((owner == peer->rx_owner) && (peer->rx != NULL)) {
+        return;
+    }
+
+    if (peer->rx != NULL) {
+        while (!peer->rx_broken && (rx_packets(dev, peer) == SIM_RX_BURST)) {
+        }
+        dev->ops->ring_put(dev->env, peer->rx);
+    }
+
+    peer->rx        = owner ? dev->ops->ring_rx(dev->env, owner) : NULL;
+    peer->rx_owner  = owner;
+    peer->rx_broken = 0;
+}
+
+unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
+{
+    unsigned done = 0;
+
+    if (peer->tx != NULL) {
+        done += rx_answers(dev, peer);
+    }
+
+    rx_follow(dev, peer);
+    if ((peer->rx != NULL) && !peer->rx_broken) {
+        done += rx_packets(dev, peer);
+    }
+
+    return done;
+}

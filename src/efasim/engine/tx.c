@@ -1,0 +1,341 @@
+/*
+ * The send side: take work requests from the ring that the host wrote, check
+ * them as the device would, send the packet.
+ */
+#include "engine.h"
+
+#include <string.h>
+
+/* What is wrong with a work request in itself: a status, or OK. */
+static uint8_t tx_check_meta(const struct sim_qp *qp,
+                             const struct io_tx_meta *meta)
+{
+    static const uint8_t zero[sizeof(meta->reserved2)];
+
+    if (!(meta->ctrl1 & IO_TX_META) || (meta->ctrl1 & IO_TX_META_EXT) ||
+        ((meta->ctrl2 & IO_TX_CTRL2_MUST) != IO_TX_CTRL2_MUST) ||
+        (meta->ctrl2 & IO_TX_CTRL2_MBZ) || (meta->ctrl3 & ~3) ||
+        (meta->reserved != 0) ||
+        memcmp(meta->reserved2, zero, sizeof(zero)) ||
+        ((meta->ctrl2 & IO_TX_PHASE) != qp->sq.phase)) {
+        return SIM_ST_QP_INTERNAL;
+    }
+
+    if ((IO_TX_OP(meta) != IO_OP_SEND) &&
+        ((IO_TX_OP(meta) != IO_OP_READ) || qp->dev->knobs.no_rdma_read)) {
+        return SIM_ST_UNSUPPORTED_OP;
+    }
+
+    if ((meta->ah >= qp->dev->knobs.max_ah) ||
+        (qp->dev->ah[meta->ah].pd != qp->attr.pd)) {
+        return SIM_ST_BAD_AH;
+    }
+
+    return SIM_ST_OK;
+}
+
+static uint8_t tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
+                            uint32_t access)
+{
+    struct sim_mr_range range = sim_mr_range(buf, access);
+    uint64_t addr;
+
+    if (buf->length == 0) {
+        return SIM_ST_OK;
+    }
+
+    return sim_mr_local(qp->dev, qp->attr.pd, &range, &addr) ?
+           SIM_ST_BAD_LKEY : SIM_ST_OK;
+}
+
+static uint8_t tx_check_send(struct sim_op *op)
+{
+    const struct io_tx_meta *meta = &op->wqe.meta;
+    uint64_t length = 0;
+    uint8_t status;
+    unsigned i;
+
+    if (meta->ctrl1 & IO_TX_INLINE) {
+        op->length = meta->length;
+        return (meta->length <= SIM_INLINE_BYTES) ? SIM_ST_OK :
+                                                    SIM_ST_LOCAL_LENGTH;
+    }
+
+    if (meta->length > SIM_MAX_SQ_SGE) {
+        return SIM_ST_QP_INTERNAL;
+    }
+    for (i = 0; i < meta->length; ++i) {
+        length += op->wqe.sgl[i].length;
+    }
+    if (length > SIM_MAX_MSG) {
+        return SIM_ST_LOCAL_LENGTH;
+    }
+    for (i = 0; i < meta->length; ++i) {
+        status = tx_check_buf(op->qp, &op->wqe.sgl[i], 0);
+        if (status != SIM_ST_OK) {
+            return status;
+        }
+    }
+
+    op->length = length;
+    return SIM_ST_OK;
+}
+
+static uint8_t tx_check_read(struct sim_op *op)
+{
+    const struct io_buf *local     = &op->wqe.rdma.local;
+    const struct io_remote *remote = &op->wqe.rdma.remote;
+
+    if (op->wqe.meta.length > SIM_MAX_RDMA_SGE) {
+        return SIM_ST_QP_INTERNAL;
+    }
+    op->length = op->wqe.meta.length ? local->length : 0;
+    if ((op->length > SIM_MAX_RDMA) || (remote->length != op->length)) {
+        return SIM_ST_LOCAL_LENGTH;
+    }
+
+    return (op->length == 0) ?
+           SIM_ST_OK :
+           tx_check_buf(op->qp, local, SIM_ACCESS_LOCAL_WRITE);
+}
+
+static uint8_t tx_check(struct sim_op *op)
+{
+    uint8_t status = tx_check_meta(op->qp, &op->wqe.meta);
+
+    if (status != SIM_ST_OK) {
+        return status;
+    }
+
+    op->node = op->qp->dev->ah[op->wqe.meta.ah].node;
+    return (IO_TX_OP(&op->wqe.meta) == IO_OP_SEND) ? tx_check_send(op) :
+                                                     tx_check_read(op);
+}
+
+/* What a program that writes the queues itself got wrong; the device stops
+ * the QP, and says why. */
+static void tx_refuse(struct sim_qp *qp, const char *what, uint32_t value)
+{
+    sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
+                what, value);
+    sim_qp_modify(qp, &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
+                                            .state = SIM_QPS_ERR });
+}
+
+/* The doorbell's value; 0 if it is sound. */
+static int tx_doorbell(struct sim_qp *qp)
+{
+    struct sim_wq *sq = &qp->sq;
+    uint32_t db       = atomic_load_explicit(sq->db, memory_order_acquire);
+    uint16_t step     = (uint16_t)(db - sq->pc);
+
+    if (db > 0xffff) {
+        tx_refuse(qp, "send doorbell wider than 16 bits", db);
+        return -1;
+    }
+    if ((uint16_t)(db - sq->cc) > sq->depth) {
+        tx_refuse(qp, "send doorbell beyond the queue", db);
+        return -1;
+    }
+
+    sq->pc = (uint16_t)(sq->pc + step);
+    return 0;
+}
+
+unsigned sim_tx_fetch(struct sim_qp *qp)
+{
+    struct sim_dev *dev = qp->dev;
+    struct sim_wq *sq   = &qp->sq;
+    unsigned done       = 0;
+    struct sim_op *op;
+    uint8_t status;
+
+    if ((qp->state != SIM_QPS_RTS) || (tx_doorbell(qp) != 0)) {
+        return 0;
+    }
+
+    dev->now = dev->ops->now(dev->env);
+    while ((sq->cc != sq->pc) && (done < SIM_TX_BURST)) {
+        op = sim_op_get(qp);
+        if (op == NULL) {
+            break; /* out of memory: the request stays in the queue */
+        }
+
+        memcpy(&op->wqe,
+               sq->ring + (sq->cc & (sq->depth - 1)) * sizeof(op->wqe),
+               sizeof(op->wqe));
+        status = tx_check(op);
+        sq->phase ^= (((sq->cc + 1) & (sq->depth - 1)) == 0);
+        ++sq->cc;
+        ++done;
+
+        if (status == SIM_ST_QP_INTERNAL) {
+            sim_op_complete(op, status);
+            tx_refuse(qp, "malformed work request",
+                      op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
+            break;
+        }
+        if ((status == SIM_ST_OK) &&
+            !sim_inject_hit(dev, IO_TX_OP(&op->wqe.meta) == IO_OP_SEND ?
+                            SIM_INJECT_SEND : SIM_INJECT_READ, &status)) {
+            sim_tx_start(op);
+        } else {
+            sim_op_complete(op, status);
+        }
+    }
+
+    return done;
+}
+
+/* Gather the payload. -1: a buffer was deregistered since it was posted. */
+static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
+{
+    struct sim_mr_range range;
+    uint64_t addr;
+    unsigned i;
+
+    if (op->wqe.meta.ctrl1 & IO_TX_INLINE) {
+        memcpy(dst, op->wqe.inl, op->length);
+        return 0;
+    }
+
+    for (i = 0; i < op->wqe.meta.length; ++i) {
+        const struct io_buf *buf = &op->wqe.sgl[i];
+
+        if (buf->length == 0) {
+            continue;
+        }
+        range = sim_mr_range(buf, 0);
+        if (sim_mr_local(dev, op->qp->attr.pd, &range, &addr) != 0) {
+            return -1;
+        }
+        dev->ops->mem_get(dev->env, dst, addr, buf->length);
+        dst += buf->length;
+    }
+
+    return 0;
+}
+
+enum {
+    TX_SENT,
+    TX_NO_ROOM,
+    TX_BAD_LKEY,
+};
+
+static int tx_write(struct sim_op *op, struct sim_peer *peer)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct ring_pkt *pkt;
+
+    if (peer->unanswered >= SIM_RING_ACKS) {
+        return TX_NO_ROOM;
+    }
+    pkt = ring_reserve(peer->tx, op->length);
+    if (pkt == NULL) {
+        return TX_NO_ROOM;
+    }
+    if (tx_copy(dev, op, (uint8_t*)(pkt + 1)) != 0) {
+        return TX_BAD_LKEY;
+    }
+
+    pkt->type     = RING_PKT_SEND;
+    pkt->has_imm  = !!(op->wqe.meta.ctrl1 & IO_TX_HAS_IMM);
+    pkt->src_qpn  = op->qp->qpn;
+    pkt->dst_qpn  = op->wqe.meta.dest_qpn;
+    pkt->src_node = dev->node;
+    pkt->qkey     = op->wqe.meta.qkey;
+    pkt->token    = op->token;
+    pkt->imm      = op->wqe.meta.imm;
+    pkt->length   = op->length;
+    ring_commit(peer->tx, pkt);
+    ++peer->unanswered;
+    dir_count(dev->dir, dev->node, DIR_TX_PKTS, 1);
+    dir_count(dev->dir, dev->node, DIR_TX_BYTES, op->length);
+    sim_peer_signal(dev, peer->slot);
+    return TX_SENT;
+}
+
+/* Send now; returns 0 when the ring is full. */
+static int tx_try(struct sim_op *op, struct sim_peer *peer)
+{
+    switch (tx_write(op, peer)) {
+    case TX_SENT:
+        list_del(&op->link);
+        op->state = SIM_OP_INFLIGHT;
+        sim_op_deadline(op);
+        list_add_tail(&peer->inflight, &op->link);
+        return 1;
+    case TX_BAD_LKEY:
+        sim_op_complete(op, SIM_ST_BAD_LKEY);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/*
+ * Find the destination of a request. NULL: the request has been dealt with:
+ * no such host (silence, then 15), or a host without that QPN (9).
+ */
+static struct sim_peer *tx_route(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+    uint32_t qpn        = op->wqe.meta.dest_qpn;
+    struct sim_peer *peer;
+    uint32_t owner;
+
+    if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
+        sim_op_deadline(op);
+        op->status = SIM_ST_UNREACHABLE;
+        sim_op_wait(op, SIM_OP_LOST, op->due);
+        return NULL;
+    }
+
+    owner = (qpn < SIM_MAX_QP) ?
+            atomic_load(&dev->dir->node[op->node].qp[qpn].owner) : 0;
+    if (owner == 0) {
+        sim_op_complete(op, SIM_ST_BAD_DEST_QPN);
+        return NULL;
+    }
+
+    peer = sim_peer_get(dev, dir_owner_slot(owner) % SIM_SLOTS);
+    if ((peer == NULL) || (sim_peer_tx_open(dev, peer, owner) != 0)) {
+        sim_op_complete(op, SIM_ST_QP_INTERNAL);
+        return NULL;
+    }
+
+    return peer;
+}
+
+void sim_tx_send(struct sim_op *op)
+{
+    struct sim_peer *peer;
+
+    if (IO_TX_OP(&op->wqe.meta) == IO_OP_READ) {
+        sim_read_start(op);
+        return;
+    }
+
+    peer = tx_route(op);
+    if (peer == NULL) {
+        return;
+    }
+
+    op->peer = peer;
+    if (list_is_empty(&peer->blocked) && tx_try(op, peer)) {
+        return;
+    }
+
+    list_del(&op->link);
+    op->state = SIM_OP_BLOCKED;
+    sim_op_deadline(op);
+    list_add_tail(&peer->blocked, &op->link);
+}
+
+void sim_tx_unblock(struct sim_peer *peer)
+{
+    while (!list_is_empty(&peer->blocked) &&
+           tx_try(list_entry(peer->blocked.next, struct sim_op, link),
+                  peer)) {
+    }
+}

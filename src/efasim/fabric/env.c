@@ -1,0 +1,202 @@
+/* What the engine asks of the outside, on a fabric between processes. */
+#include "fabric.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t env_now(void *env)
+{
+    struct timespec now;
+
+    (void)env;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static void env_ring_file(const struct fabric *fabric, uint32_t src,
+                          uint32_t dst, char *file, size_t size)
+{
+    snprintf(file, size, "%s/ring.%08x.%08x", fabric->path, src, dst);
+}
+
+static struct ring *env_ring_map(int fd)
+{
+    struct ring *ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE,
+                             MAP_SHARED, fd, 0);
+
+    return (ring == MAP_FAILED) ? NULL : ring;
+}
+
+static void env_ring_put(void *env, struct ring *ring)
+{
+    (void)env;
+    munmap(ring, sizeof(*ring));
+}
+
+static struct ring *env_ring_tx(void *arg, uint32_t owner)
+{
+    struct fabric_env *env = arg;
+    struct ring *ring      = NULL;
+    char file[FABRIC_PATH_MAX + 32], made[FABRIC_PATH_MAX + 40], line[256];
+    int fd, err;
+
+    /* The receiver may look at any time: the name appears when the ring is
+     * complete. */
+    env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
+    snprintf(made, sizeof(made), "%s.new", file);
+    unlink(made);
+    fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        err = errno;
+    } else {
+        /* allocated now: a full /dev/shm is an error, not a SIGBUS */
+        err = posix_fallocate(fd, 0, sizeof(*ring));
+        if (err == 0) {
+            ring = env_ring_map(fd);
+            err  = (ring == NULL) || (rename(made, file) != 0) ? errno : 0;
+        }
+        if (err != 0) {
+            unlink(made);
+        }
+        close(fd);
+    }
+
+    if (err != 0) {
+        if (ring != NULL) {
+            env_ring_put(env, ring);
+            ring = NULL;
+        }
+        snprintf(line, sizeof(line), "no packet ring to another process "
+                 "(%s): is /dev/shm full? Free some of it", strerror(err));
+        fabric_env_ops.log(env, line);
+    }
+    return ring;
+}
+
+static struct ring *env_ring_rx(void *arg, uint32_t owner)
+{
+    struct fabric_env *env = arg;
+    struct ring *ring      = NULL;
+    char file[FABRIC_PATH_MAX + 32];
+    struct stat st;
+    int fd;
+
+    env_ring_file(env->fabric, owner, env->fabric->owner, file, sizeof(file));
+    fd = open(file, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+
+    if ((fstat(fd, &st) == 0) && ((size_t)st.st_size == sizeof(*ring))) {
+        ring = env_ring_map(fd);
+    }
+    close(fd);
+    unlink(file); /* both ends have it: the name is of no more use */
+    return ring;
+}
+
+static void env_wake(void *arg, unsigned slot)
+{
+    struct fabric_env *env  = arg;
+    struct dir_slot *target = &env->fabric->dir->slot[slot];
+
+    atomic_fetch_add(&target->wake, 1);
+    syscall(SYS_futex, &target->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static int env_is_alive(void *arg, uint32_t owner)
+{
+    struct fabric_env *env = arg;
+
+    return fabric_owner_is_alive(env->fabric, owner);
+}
+
+static int env_read_remote(void *arg, uint32_t owner, void *dst,
+                           uint64_t addr, size_t length)
+{
+    struct fabric_env *env = arg;
+    struct dir_slot *slot  = &env->fabric->dir->slot[dir_owner_slot(owner) %
+                                                     SIM_SLOTS];
+    struct iovec local, remote;
+    ssize_t ret;
+
+    while (length > 0) {
+        local.iov_base  = dst;
+        remote.iov_base = (void*)(uintptr_t)addr;
+        local.iov_len   = remote.iov_len = length;
+        ret = process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
+        if (ret < 0) {
+            return -errno;
+        }
+        if (ret == 0) {
+            return -EFAULT;
+        }
+        dst     = (char*)dst + ret;
+        addr   += ret;
+        length -= ret;
+    }
+
+    /* the number may have gone to another process meanwhile */
+    return (atomic_load(&slot->owner) == owner) ? 0 : -ESRCH;
+}
+
+static void env_mem_get(void *env, void *dst, uint64_t addr, size_t length)
+{
+    (void)env;
+    memcpy(dst, (const void*)(uintptr_t)addr, length);
+}
+
+static void env_mem_put(void *env, uint64_t addr, const void *src,
+                        size_t length)
+{
+    (void)env;
+    memcpy((void*)(uintptr_t)addr, src, length);
+}
+
+static void env_event(void *arg, struct sim_cq *cq)
+{
+    struct fabric_env *env = arg;
+
+    env->event(cq);
+}
+
+static void env_log(void *env, const char *line)
+{
+    char buf[320];
+    int length;
+
+    (void)env;
+    length = snprintf(buf, sizeof(buf), "efasim[%d]: %s\n", (int)getpid(),
+                      line);
+    if (length >= (int)sizeof(buf)) {
+        length          = sizeof(buf) - 1;
+        buf[length - 1] = '\n';
+    }
+    if (write(STDERR_FILENO, buf, length) < 0) {
+        return; /* nobody to tell */
+    }
+}
+
+const struct sim_env_ops fabric_env_ops = {
+    .now         = env_now,
+    .ring_tx     = env_ring_tx,
+    .ring_rx     = env_ring_rx,
+    .ring_put    = env_ring_put,
+    .wake        = env_wake,
+    .is_alive    = env_is_alive,
+    .read_remote = env_read_remote,
+    .mem_get     = env_mem_get,
+    .mem_put     = env_mem_put,
+    .event       = env_event,
+    .log         = env_log,
+};

@@ -1,0 +1,130 @@
+/*
+ * A fabric: up to 8 emulated hosts on this machine whose devices reach each
+ * other. It is a folder in shared memory:
+ *
+ *   /dev/shm/efasim-UID-NAME/
+ *     lock       flock()ed for everything but the data path; the kernel frees
+ *                it when its holder dies
+ *     directory  struct dir, mapped by all
+ *     ring.S.D   packets from process S to D; the receiver maps it and removes
+ *                the name, so nothing is left when both end
+ *     nodeN/     what stands for /sys on host N
+ *
+ * A fabric lives while a process is attached to it. The last to leave removes
+ * it. What killed processes leave is found by pid and start time.
+ */
+#ifndef EFASIM_FABRIC_FABRIC_H
+#define EFASIM_FABRIC_FABRIC_H
+
+#include "efasim/engine/dir.h"
+#include "efasim/engine/engine.h"
+
+#include <stddef.h>
+
+enum {
+    FABRIC_NAME_MAX = 40,
+    FABRIC_PATH_MAX = 160,
+    FABRIC_RINGS    = 2 * SIM_SLOTS,
+};
+
+struct fabric {
+    char        path[FABRIC_PATH_MAX];
+    struct dir *dir;
+    int         slot;  /* of this process; -1: not attached */
+    uint32_t    owner;
+    uint32_t    node;
+};
+
+/* 1: letters, digits, dot, dash, underscore; at most FABRIC_NAME_MAX - 1. */
+int fabric_name_is_valid(const char *name);
+
+/* The folder of the fabric of this name and user. */
+void fabric_path(const char *name, char path[FABRIC_PATH_MAX]);
+
+enum {
+    FABRIC_CREATE = 1 << 0, /* make it when it is missing or dead */
+};
+
+/*
+ * Map a fabric. What dead processes left in it is taken back first. Returns
+ * NULL with errno: ENOENT (none of this name), EPROTO (made by another
+ * version of efasim, in use), ENOSPC (shared memory is full), or the error of
+ * the call that failed. With FABRIC_CREATE and `node` >= 0 the caller is
+ * attached in the same step, so the fabric cannot vanish in between.
+ */
+struct fabric *fabric_open(const char *path, unsigned flags, int node);
+
+/*
+ * Attach this process to `node` (again, after a fork). `is_device` 0: it only
+ * keeps the fabric alive. Returns 0, or -1 with errno ENOSPC: SIM_SLOTS
+ * processes are attached.
+ */
+int fabric_attach(struct fabric *fabric, unsigned node, int is_device);
+
+/*
+ * Give back all that this process holds; remove the fabric when it was the
+ * last; unmap; free. Harmless in a forked child, which holds nothing.
+ */
+void fabric_close(struct fabric *fabric);
+
+/* Unmap and free without detaching: for a forked child. */
+void fabric_forget(struct fabric *fabric);
+
+/* Take back what dead processes hold. Returns the number of live ones. */
+unsigned fabric_reap(struct fabric *fabric);
+
+/* 1: pid runs and is the process that started at start_time. */
+int fabric_process_is_alive(int pid, uint64_t start_time);
+
+/* Start time of a process in clock ticks since boot; 0: no such process. */
+uint64_t fabric_process_start(int pid);
+
+/*
+ * Remove the fabrics of this user that nobody uses, or only the one at `path`.
+ * Returns the number removed; *live the number left in use.
+ */
+unsigned fabric_clean(const char *path, unsigned *live);
+
+/* Is the process with this owner number alive? If not, take back what it
+ * held. */
+int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
+
+/*
+ * Make this process part of host `node`: an IPC namespace of its own, shared
+ * by the processes of that host, so that shared-memory transports see other
+ * hosts as other hosts. Needs root or user namespaces; call while single-
+ * threaded. Returns 0; or -1 with one line in `err`: then the process stays
+ * where it was.
+ */
+int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
+                      size_t err_size);
+
+/* Create nodeN/ for all nodes. Returns 0 or -1 with errno. */
+int fabric_sysfs_create(const char *path, const struct dir *dir);
+
+/* Name of a node's device; "uverbs0" is its character device. */
+#define FABRIC_DEVICE_NAME  "rdmap0s6"
+#define FABRIC_UVERBS_NAME  "uverbs0"
+#define FABRIC_UVERBS_MAJOR 231
+#define FABRIC_UVERBS_MINOR 192
+
+/* One counter of a node; for hw_counters files. -1: no such counter. */
+int fabric_counter(const struct fabric *fabric, unsigned node,
+                   const char *name, uint64_t *value);
+
+/* The environment of an engine on this fabric: rings, memory, clock. */
+extern const struct sim_env_ops fabric_env_ops;
+
+struct fabric_env {
+    struct fabric *fabric;
+    void (*event)(struct sim_cq *cq);
+};
+
+/* Engine-side helpers, by file: lock.c */
+int fabric_lock(const char *path);
+void fabric_unlock(int fd);
+
+/* Remove the folder and all that is in it. */
+void fabric_remove_tree(const char *path);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * An emulated host is an IPC namespace. UCX's shared-memory transports (posix,
+ * sysv, cma, xpmem) tell hosts apart by exactly that, so they reach within a
+ * node and not across. Nothing else of the process changes: files, network
+ * and process numbers stay common, which RDMA READ and mpirun need.
+ *
+ * The first process of node 0 keeps the namespace it is in, unless another
+ * node lives there; the first of any other node makes one; later ones join
+ * that of any live process of their node. Without root that takes a user
+ * namespace too.
+ */
+#include "fabric.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint64_t host_ns(int pid, const char *kind)
+{
+    char file[64];
+    struct stat st;
+
+    snprintf(file, sizeof(file), "/proc/%d/ns/%s", pid, kind);
+    return (stat(file, &st) == 0) ? st.st_ino : 0;
+}
+
+static int host_join_ns(int pid, const char *kind, int flag)
+{
+    char file[64];
+    int fd, ret;
+
+    if (host_ns(pid, kind) == host_ns(getpid(), kind)) {
+        return 0;
+    }
+
+    snprintf(file, sizeof(file), "/proc/%d/ns/%s", pid, kind);
+    fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+
+    ret = setns(fd, flag);
+    close(fd);
+    return ret;
+}
+
+static int host_join(int pid)
+{
+    if ((host_join_ns(pid, "ipc", CLONE_NEWIPC) == 0) || (errno != EPERM)) {
+        return 0;
+    }
+
+    if (host_join_ns(pid, "user", CLONE_NEWUSER) != 0) {
+        return -1;
+    }
+    return host_join_ns(pid, "ipc", CLONE_NEWIPC);
+}
+
+static void host_write(const char *file, const char *text)
+{
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        if (write(fd, text, strlen(text)) < 0) {
+            /* the identity map is then missing: ids show as nobody's */
+        }
+        close(fd);
+    }
+}
+
+static int host_make(void)
+{
+    unsigned uid = geteuid();
+    unsigned gid = getegid();
+    char map[64];
+
+    if ((unshare(CLONE_NEWIPC) == 0) || (errno != EPERM)) {
+        return (host_ns(getpid(), "ipc") != 0) ? 0 : -1;
+    }
+
+    if (unshare(CLONE_NEWUSER | CLONE_NEWIPC) != 0) {
+        return -1;
+    }
+    host_write("/proc/self/setgroups", "deny");
+    snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+    host_write("/proc/self/uid_map", map);
+    snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+    host_write("/proc/self/gid_map", map);
+    return 0;
+}
+
+/* A live process of this node that is in the node's namespace. 0: none. */
+static int host_member(struct fabric *fabric, unsigned node)
+{
+    uint64_t ns = atomic_load(&fabric->dir->node[node].ipc_ns);
+    struct dir_slot *slot;
+    unsigned i;
+
+    for (i = 0; (ns != 0) && (i < SIM_SLOTS); ++i) {
+        slot = &fabric->dir->slot[i];
+        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+            (slot->node == node) && (slot->pid != getpid()) &&
+            fabric_process_is_alive(slot->pid, slot->start_time) &&
+            (host_ns(slot->pid, "ipc") == ns)) {
+            return slot->pid;
+        }
+    }
+
+    return 0;
+}
+
+static int host_ns_is_taken(struct fabric *fabric, unsigned node, uint64_t ns)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_NODES; ++i) {
+        if ((i != node) &&
+            (atomic_load(&fabric->dir->node[i].ipc_ns) == ns) &&
+            (host_member(fabric, i) != 0)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+static int host_enter(struct fabric *fabric, unsigned node)
+{
+    struct dir_node *entry = &fabric->dir->node[node];
+    uint64_t ns            = host_ns(getpid(), "ipc");
+    int pid                = host_member(fabric, node);
+
+    if (pid != 0) {
+        return host_join(pid);
+    }
+
+    if ((node != 0) || host_ns_is_taken(fabric, node, ns)) {
+        if (host_make() != 0) {
+            return -1;
+        }
+        ns = host_ns(getpid(), "ipc");
+    }
+
+    atomic_store(&entry->ipc_ns, ns);
+    return 0;
+}
+
+int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
+                      size_t err_size)
+{
+    int lock = fabric_lock(fabric->path);
+    int ret  = host_enter(fabric, node);
+
+    if (ret != 0) {
+        snprintf(err, err_size, "node %u has no IPC namespace of its own "
+                 "(%s): shared-memory transports will reach across nodes. "
+                 "Run as root, or allow user namespaces "
+                 "(user.max_user_namespaces)", node, strerror(errno));
+    }
+    if (lock >= 0) {
+        fabric_unlock(lock);
+    }
+    return ret;
+}

@@ -1,0 +1,52 @@
+/*
+ * The fabric's lock: flock() on a file in its folder. The kernel drops it when
+ * the holder ends, however it ends. The folder may be removed while we wait:
+ * then the file that we locked is no longer the one with that name.
+ */
+#include "fabric.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int lock_is_current(int fd, const char *file)
+{
+    struct stat mine, named;
+
+    return (fstat(fd, &mine) == 0) && (stat(file, &named) == 0) &&
+           (mine.st_ino == named.st_ino) && (mine.st_dev == named.st_dev);
+}
+
+int fabric_lock(const char *path)
+{
+    char file[FABRIC_PATH_MAX + 8];
+    int fd, ret;
+
+    snprintf(file, sizeof(file), "%s/lock", path);
+    for (;;) {
+        fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0) {
+            return -1;
+        }
+
+        do {
+            ret = flock(fd, LOCK_EX);
+        } while ((ret != 0) && (errno == EINTR));
+        if (ret != 0) {
+            close(fd);
+            return -1;
+        }
+        if (lock_is_current(fd, file)) {
+            return fd;
+        }
+        close(fd);
+    }
+}
+
+void fabric_unlock(int fd)
+{
+    close(fd);
+}

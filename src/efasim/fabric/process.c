@@ -1,0 +1,64 @@
+#include "fabric.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Fields of /proc/PID/stat behind the command's name, which may hold spaces
+ * and brackets: state is the first, the start time the 20th. */
+static int process_stat(int pid, char *state, uint64_t *start_time)
+{
+    char buf[1024], *field;
+    ssize_t length;
+    int fd, i;
+
+    snprintf(buf, sizeof(buf), "/proc/%d/stat", pid);
+    fd = open(buf, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+
+    length = read(fd, buf, sizeof(buf) - 1);
+    close(fd);
+    if (length <= 0) {
+        return -1;
+    }
+
+    buf[length] = '\0';
+    field       = strrchr(buf, ')');
+    if ((field == NULL) || (field[1] != ' ')) {
+        return -1;
+    }
+
+    field += 2;
+    *state = *field;
+    for (i = 0; i < 19; ++i) {
+        field = strchr(field, ' ');
+        if (field == NULL) {
+            return -1;
+        }
+        ++field;
+    }
+
+    *start_time = strtoull(field, NULL, 10);
+    return 0;
+}
+
+uint64_t fabric_process_start(int pid)
+{
+    uint64_t start_time;
+    char state;
+
+    return process_stat(pid, &state, &start_time) ? 0 : start_time;
+}
+
+int fabric_process_is_alive(int pid, uint64_t start_time)
+{
+    uint64_t current;
+    char state;
+
+    return (process_stat(pid, &state, &current) == 0) &&
+           (current == start_time) && (state != 'Z') && (state != 'X');
+}

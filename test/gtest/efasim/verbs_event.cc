@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completion channels: who sleeps is woken, once. */
+#include "verbs_test.h"
+
+#include <chrono>
+#include <cstring>
+#include <poll.h>
+#include <thread>
+
+class Event : public testing::Test {
+protected:
+    Event() : a(dev, with_events()), b(dev, with_events()), mem(dev, 4096)
+    {
+        ah = dev.ah(dev.gid);
+    }
+
+    ~Event() override
+    {
+        EXPECT_EQ(0, ibv_destroy_ah(ah));
+    }
+
+    static QpParams with_events()
+    {
+        QpParams params;
+
+        params.events = true;
+        return params;
+    }
+
+    static bool readable(ibv_comp_channel *channel, int ms)
+    {
+        pollfd pfd = {channel->fd, POLLIN, 0};
+
+        return poll(&pfd, 1, ms) == 1;
+    }
+
+    static ibv_cq *event(ibv_comp_channel *channel)
+    {
+        ibv_cq *cq = nullptr;
+        void *context;
+
+        EXPECT_EQ(0, ibv_get_cq_event(channel, &cq, &context));
+        ibv_ack_cq_events(cq, 1);
+        return cq;
+    }
+
+    Device dev;
+    Qp     a, b;
+    Memory mem;
+    ibv_ah *ah;
+};
+
+TEST_F(Event, after_the_arm_only)
+{
+    ASSERT_EQ(0, b.recv(1, {mem.sge(0, 64)}));
+    ASSERT_EQ(0, a.send(2, ah, b.address(), {mem.sge(64, 8)}));
+    poll_one(a.scq);
+    poll_one(b.rcq);
+    EXPECT_FALSE(readable(b.channel, 50)) << "never armed";
+
+    ASSERT_EQ(0, ibv_req_notify_cq(b.rcq, 0));
+    EXPECT_FALSE(readable(b.channel, 50)) << "nothing came";
+    ASSERT_EQ(0, b.recv(3, {mem.sge(0, 64)}));
+    ASSERT_EQ(0, a.send(4, ah, b.address(), {mem.sge(64, 8)}));
+    ASSERT_TRUE(readable(b.channel, 5000));
+    EXPECT_EQ(b.rcq, event(b.channel));
+    EXPECT_EQ(3u, poll_one(b.rcq).wr_id);
+    poll_one(a.scq);
+
+    /* One arm, one event. */
+    ASSERT_EQ(0, b.recv(5, {mem.sge(0, 64)}));
+    ASSERT_EQ(0, a.send(6, ah, b.address(), {mem.sge(64, 8)}));
+    poll_one(a.scq);
+    poll_one(b.rcq);
+    EXPECT_FALSE(readable(b.channel, 50));
+}
+
+TEST_F(Event, of_a_send)
+{
+    ASSERT_EQ(0, ibv_req_notify_cq(a.scq, 0));
+    ASSERT_EQ(0, b.recv(1, {mem.sge(0, 64)}));
+    ASSERT_EQ(0, a.send(2, ah, b.address(), {mem.sge(64, 8)}));
+    ASSERT_TRUE(readable(a.channel, 5000));
+    EXPECT_EQ(a.scq, event(a.channel));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+}
+
+TEST_F(Event, of_a_failed_request)
+{
+    Address nobody = b.address();
+
+    nobody.qpn = 0xffff;
+    ASSERT_EQ(0, ibv_req_notify_cq(a.scq, 0));
+    ASSERT_EQ(0, a.send(2, ah, nobody, {mem.sge(64, 8)}));
+    ASSERT_TRUE(readable(a.channel, 20000));
+    event(a.channel);
+    EXPECT_NE(IBV_WC_SUCCESS, poll_one(a.scq).status);
+}
+
+/* Arm, look once more, sleep: no message may be missed. */
+TEST_F(Event, none_is_missed)
+{
+    const unsigned n = 2000;
+    std::thread sender([&] {
+        for (unsigned i = 0; i < n; ++i) {
+            while (a.send(i, ah, b.address(), {mem.sge(64, 8)}) != 0) {
+                poll_one(a.scq);
+            }
+            if (i % 7 == 0) {
+                std::this_thread::sleep_for(std::chrono::microseconds(300));
+            }
+        }
+    });
+    unsigned got = 0;
+    ibv_wc wc;
+
+    for (unsigned i = 0; i < 128; ++i) {
+        ASSERT_EQ(0, b.recv(i, {mem.sge(0, 64)}));
+    }
+    while (got < n) {
+        ASSERT_EQ(0, ibv_req_notify_cq(b.rcq, 0));
+        unsigned before = got;
+        while (ibv_poll_cq(b.rcq, 1, &wc) == 1) {
+            EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+            ++got;
+            b.recv(1, {mem.sge(0, 64)});
+        }
+        if (got == before) {
+            if (!readable(b.channel, 10000)) {
+                ADD_FAILURE() << "slept 10 s at message " << got;
+                break;
+            }
+            event(b.channel);
+        } else if (readable(b.channel, 0)) {
+            event(b.channel);
+        }
+    }
+    sender.join();
+    EXPECT_EQ(n, got);
+}
+
+TEST(event, channels_opened_many_times)
+{
+    Device dev;
+
+    for (int i = 0; i < 2000; ++i) {
+        ibv_comp_channel *channel = ibv_create_comp_channel(dev.ctx);
+        ASSERT_NE(nullptr, channel) << i;
+        ibv_cq *cq = ibv_create_cq(dev.ctx, 16, nullptr, channel, 0);
+        ASSERT_NE(nullptr, cq) << i;
+        ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
+        ASSERT_EQ(0, ibv_destroy_cq(cq));
+        ASSERT_EQ(0, ibv_destroy_comp_channel(channel));
+    }
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several processes, nodes, forks, deaths; counters of what crossed. */
+#include "verbs_test.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <list>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+/* Post @n receives of one piece of @mem each. */
+void post_receives(Qp &qp, Memory &mem, unsigned n, size_t len)
+{
+    for (unsigned i = 0; i < n; ++i) {
+        ASSERT_EQ(0, qp.recv(i, {mem.sge(i * len, len)}));
+    }
+}
+
+QpParams deep()
+{
+    QpParams params;
+
+    params.send_wr = 512;
+    params.recv_wr = 512;
+    return params;
+}
+
+} // namespace
+
+/* Echoes messages; opens its memory to reads. */
+TEST(DISABLED_Role, echo)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev, deep());
+    Memory mem(dev, 256 * MSG_MAX), big(dev, 4 << 20);
+    Address address = qp.address();
+
+    post_receives(qp, mem, 256, MSG_MAX);
+    big.fill(21);
+    address.buf  = (uintptr_t)big.data();
+    address.len  = big.size();
+    address.rkey = big.mr->rkey;
+    parent.put(address);
+    Address peer = parent.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+    ASSERT_NE(nullptr, ah);
+    unsigned n = parent.get<unsigned>();
+    parent.put<char>('r');
+    for (unsigned i = 0; i < n; ++i) {
+        ibv_wc wc = poll_one(qp.rcq);
+        ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+        ASSERT_EQ(0, qp.send(wc.wr_id, ah, peer,
+                             {mem.sge(wc.wr_id * MSG_MAX, wc.byte_len)}));
+        wc = poll_one(qp.scq);
+        ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+        ASSERT_EQ(0, qp.recv(wc.wr_id,
+                             {mem.sge(wc.wr_id * MSG_MAX, MSG_MAX)}));
+    }
+    parent.get<char>();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Messages there and back, and a read; the counters agree. */
+TEST(process, two_nodes)
+{
+    const unsigned n = 300;
+    Device dev;
+    Qp qp(dev, deep());
+    Memory out(dev, MSG_MAX), in(dev, MSG_MAX), into(dev, 4 << 20);
+    Child child(1, "echo");
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+
+    EXPECT_NE(0, memcmp(&peer.gid, &dev.gid, sizeof(dev.gid)))
+            << "each node has a GID of its own";
+    child.put(qp.address());
+    child.put(n);
+    child.get<char>();
+    int64_t tx    = stat_counter(0, "tx_bytes");
+    int64_t pkts  = stat_counter(0, "tx_pkts");
+    int64_t rx    = stat_counter(1, "rx_bytes");
+    int64_t reads = stat_counter(0, "rdma_read_bytes");
+    int64_t resp  = stat_counter(1, "rdma_read_resp_bytes");
+    int64_t total = 0;
+
+    for (unsigned i = 0; i < n; ++i) {
+        size_t len = (i * 7919) % (MSG_MAX + 1);
+        fill_bytes(out.data(), len, i, 0);
+        in.poison();
+        ASSERT_EQ(0, qp.recv(i, {in.sge(0, MSG_MAX)}));
+        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, len)}));
+        ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+        ibv_wc wc = poll_one(qp.rcq);
+        ASSERT_EQ(len, wc.byte_len);
+        ASSERT_LT(fill_diff(in.data(), len, i, 0), 0) << len;
+        total += len;
+    }
+    ASSERT_EQ(0, qp.read(1, ah, peer, into.sge(0, peer.len), peer.buf,
+                         peer.rkey));
+    ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    EXPECT_LT(fill_diff(into.data(), into.size(), 21, 0), 0);
+
+    EXPECT_EQ(total, stat_counter(0, "tx_bytes") - tx);
+    EXPECT_EQ((int64_t)n, stat_counter(0, "tx_pkts") - pkts);
+    EXPECT_EQ(total, stat_counter(1, "rx_bytes") - rx);
+    EXPECT_EQ((int64_t)peer.len, stat_counter(0, "rdma_read_bytes") - reads);
+    EXPECT_EQ((int64_t)peer.len,
+              stat_counter(1, "rdma_read_resp_bytes") - resp);
+    child.put<char>('e');
+    child.expect_ok();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Sleeps for two seconds, never polling, with receives posted. */
+TEST(DISABLED_Role, sleeper)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev, deep());
+    Memory mem(dev, 100 * 1000);
+
+    post_receives(qp, mem, 100, 1000);
+    parent.put(qp.address());
+    sleep(2);
+    unsigned n = 0;
+    for (auto &wc : poll_many(qp.rcq, 100)) {
+        EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+        EXPECT_LT(fill_diff(mem.data() + wc.wr_id * 1000, 1000, 31, 0), 0);
+        ++n;
+    }
+    parent.put(n);
+    parent.get<char>();
+}
+
+/* The device works while the process does not: the sends complete. */
+TEST(process, sleeping_receiver_receives)
+{
+    Device dev;
+    Qp qp(dev, deep());
+    Memory out(dev, 1000);
+    Child child(1, "sleeper");
+    Address peer  = child.get<Address>();
+    ibv_ah *ah    = dev.ah(peer.gid);
+    int64_t start = now_ms();
+
+    out.fill(31);
+    for (unsigned i = 0; i < 100; ++i) {
+        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, 1000)}));
+    }
+    for (auto &wc : poll_many(qp.scq, 100)) {
+        EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+    }
+    EXPECT_LT(now_ms() - start, 1500) << "they waited for the sleeper";
+    EXPECT_EQ(100u, child.get<unsigned>());
+    child.put<char>('e');
+    child.expect_ok();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* A sender that sleeps after its posts has sent. */
+TEST(process, sleeping_sender_sends)
+{
+    Device dev;
+    Qp qp(dev, deep());
+    Memory out(dev, 100);
+    Child child(1, "echo");
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+
+    child.put(qp.address());
+    child.put(10u);
+    child.get<char>();
+    for (unsigned i = 0; i < 10; ++i) {
+        ASSERT_EQ(0, qp.recv(i, {out.sge(0, 100)}));
+        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, 10)}));
+    }
+    usleep(1000000);
+    ibv_wc wc[20];
+    EXPECT_EQ(10, ibv_poll_cq(qp.scq, 20, wc));
+    EXPECT_EQ(10, ibv_poll_cq(qp.rcq, 20, wc));
+    child.put<char>('e');
+    child.expect_ok();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Receives until it is killed. */
+TEST(DISABLED_Role, victim)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev, deep());
+    Memory mem(dev, 1 << 20);
+    Address address = qp.address();
+    ibv_ah *ah;
+
+    post_receives(qp, mem, 100, 1000);
+    address.buf  = (uintptr_t)mem.data();
+    address.rkey = mem.mr->rkey;
+    parent.put(address);
+    Address peer = parent.get<Address>();
+    ah           = dev.ah(peer.gid);
+    ASSERT_NE(nullptr, ah);
+    parent.put<char>('r');
+    for (;;) {
+        ibv_wc wc;
+        if (ibv_poll_cq(qp.rcq, 1, &wc) == 1) {
+            qp.recv(wc.wr_id, {mem.sge(wc.wr_id * 1000, 1000)});
+        }
+    }
+}
+
+/* With a time-out of one second nothing waits longer for a dead peer. */
+TEST(DISABLED_Role, survivor)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev, deep());
+    Memory mem(dev, 1 << 20);
+
+    parent.put(qp.address());
+    Address peer = parent.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+    ibv_wc wc;
+    unsigned under_way = 0, done = 0;
+    for (unsigned i = 0; i < 2000; ++i) {
+        if (qp.send(i, ah, peer, {mem.sge(0, 500)}) == 0) {
+            ++under_way;
+        }
+        while (ibv_poll_cq(qp.scq, 1, &wc) == 1) {
+            EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+            ++done;
+        }
+    }
+    ASSERT_EQ(0, kill(peer.pid, SIGKILL));
+    int64_t start = now_ms();
+    while (done < under_way) {
+        wc = poll_one(qp.scq, 5000);
+        EXPECT_TRUE(wc.vendor_err == ST_OK || wc.vendor_err == ST_BAD_QPN ||
+                    wc.vendor_err == ST_UNRESPONSIVE) << wc.vendor_err;
+        ++done;
+    }
+    /* New ones fail too, sends and reads. */
+    ASSERT_EQ(0, qp.send(1, ah, peer, {mem.sge(0, 500)}));
+    EXPECT_NE(IBV_WC_SUCCESS, poll_one(qp.scq, 5000).status);
+    ASSERT_EQ(0, qp.read(2, ah, peer, mem.sge(0, 500), peer.buf, peer.rkey));
+    EXPECT_NE(IBV_WC_SUCCESS, poll_one(qp.scq, 5000).status);
+    EXPECT_LT(now_ms() - start, 5000);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+TEST(process, killed_peer)
+{
+    for (int round = 0; round < 3; ++round) {
+        Child victim(1, "victim"), survivor(2, "survivor",
+                                            {"--timeout-ms", "1000"});
+        Address v = victim.get<Address>();
+        Address s = survivor.get<Address>();
+        victim.put(s);
+        victim.get<char>();
+        survivor.put(v);
+        survivor.expect_ok();
+        EXPECT_EQ(128 + SIGKILL, victim.wait());
+    }
+}
+
+/* A dead node's place is taken by a new process; it works as ever. */
+TEST(process, successor_of_a_killed_one)
+{
+    Device dev;
+    Qp qp(dev, deep());
+    Memory mem(dev, 1000);
+
+    for (int round = 0; round < 5; ++round) {
+        Child victim(1, "victim");
+        Address v = victim.get<Address>();
+        victim.put(qp.address());
+        victim.get<char>();
+        ibv_ah *ah = dev.ah(v.gid);
+        ASSERT_EQ(0, qp.send(1, ah, v, {mem.sge(0, 100)}));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+        victim.kill(SIGKILL, v.pid);
+        EXPECT_EQ(128 + SIGKILL, victim.wait());
+        EXPECT_EQ(0, ibv_destroy_ah(ah));
+    }
+}
+
+TEST(process, eight_nodes)
+{
+    Device dev;
+    Qp qp(dev, deep());
+    Memory out(dev, 1000), in(dev, 1000);
+    std::list<Child> children;
+    std::vector<Address> peers;
+
+    for (int node = 1; node < 8; ++node) {
+        children.emplace_back(node, "echo");
+    }
+    for (auto &child : children) {
+        peers.push_back(child.get<Address>());
+        child.put(qp.address());
+        child.put(20u);
+        child.get<char>();
+    }
+    for (unsigned i = 0; i < 20; ++i) {
+        for (unsigned p = 0; p < peers.size(); ++p) {
+            ibv_ah *ah = dev.ah(peers[p].gid);
+            fill_bytes(out.data(), 1000, i * 8 + p, 0);
+            ASSERT_EQ(0, qp.recv(1, {in.sge(0, 1000)}));
+            ASSERT_EQ(0, qp.send(2, ah, peers[p], {out.sge(0, 1000)}));
+            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
+            EXPECT_LT(fill_diff(in.data(), 1000, i * 8 + p, 0), 0);
+            EXPECT_EQ(0, ibv_destroy_ah(ah));
+        }
+    }
+    for (auto &child : children) {
+        child.put<char>('e');
+        child.expect_ok();
+    }
+}
+
+/* A child of fork that does nothing, or runs a program, disturbs nobody. */
+TEST(process, fork_is_harmless)
+{
+    Device dev;
+    Qp a(dev), b(dev);
+    Memory mem(dev, 4096);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    for (unsigned i = 0; i < 20; ++i) {
+        ASSERT_EQ(0, b.recv(i, {mem.sge(0, 64)}));
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (i % 2) {
+                execlp("true", "true", (char*)nullptr);
+            }
+            _exit(0);
+        }
+        ASSERT_EQ(0, a.send(i, ah, b.address(), {mem.sge(64, 8)}));
+        int status;
+        ASSERT_EQ(pid, waitpid(pid, &status, 0));
+        EXPECT_EQ(0, status);
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+        EXPECT_EQ(i, poll_one(b.rcq).wr_id);
+    }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Threads with a queue pair each, on one device. */
+TEST(process, threads)
+{
+    Device dev;
+    std::vector<std::thread> threads;
+    std::vector<int> failed(4, 0);
+
+    for (unsigned t = 0; t < 4; ++t) {
+        threads.emplace_back([&, t] {
+            Qp a(dev), b(dev);
+            Memory mem(dev, 2048);
+            ibv_ah *ah = dev.ah(dev.gid);
+            for (unsigned i = 0; i < 500; ++i) {
+                fill_bytes(mem.data(), 1000, t * 1000 + i, 0);
+                b.recv(i, {mem.sge(1000, 1000)});
+                a.send(i, ah, b.address(), {mem.sge(0, 1000)});
+                failed[t] += poll_one(a.scq).status != IBV_WC_SUCCESS;
+                failed[t] += poll_one(b.rcq).wr_id != i;
+                failed[t] += fill_diff(mem.data() + 1000, 1000,
+                                       t * 1000 + i, 0) >= 0;
+            }
+            ibv_destroy_ah(ah);
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    for (int n : failed) {
+        EXPECT_EQ(0, n);
+    }
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state table, the depths and what may be posted. */
+#include "verbs_test.h"
+
+#include <cerrno>
+
+namespace {
+
+const int INIT_MASK = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                      IBV_QP_QKEY;
+const int RTS_MASK  = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+QpParams reset_params()
+{
+    QpParams params;
+
+    params.rts = false;
+    return params;
+}
+
+} // namespace
+
+TEST(qp_state, the_way_up)
+{
+    Device dev;
+    Qp qp(dev, reset_params());
+    ibv_qp_attr attr      = {};
+    ibv_qp_init_attr init = {};
+
+    EXPECT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 0x1234, 0));
+    EXPECT_EQ(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0));
+    EXPECT_EQ(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
+    ASSERT_EQ(0, ibv_query_qp(qp.qp, &attr, IBV_QP_STATE | IBV_QP_QKEY,
+                              &init));
+    EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
+    EXPECT_EQ(0x1234u, attr.qkey);
+}
+
+TEST(qp_state, missing_attributes)
+{
+    Device dev;
+    Qp qp(dev, reset_params());
+
+    for (int missing : {IBV_QP_PKEY_INDEX, IBV_QP_PORT, IBV_QP_QKEY}) {
+        EXPECT_NE(0, qp.modify(IBV_QPS_INIT, INIT_MASK & ~missing, 1, 0))
+                << "without " << missing;
+    }
+    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
+    ASSERT_EQ(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0));
+    EXPECT_NE(0, qp.modify(IBV_QPS_RTS, IBV_QP_STATE, 0, 0));
+    EXPECT_EQ(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
+}
+
+TEST(qp_state, steps_left_out)
+{
+    Device dev;
+    Qp qp(dev, reset_params());
+
+    EXPECT_NE(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0));
+    EXPECT_NE(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
+    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
+    EXPECT_NE(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
+}
+
+TEST(qp_state, foreign_attributes)
+{
+    Device dev;
+    Qp qp(dev, reset_params());
+
+    EXPECT_NE(0, qp.modify(IBV_QPS_INIT, INIT_MASK | IBV_QP_AV, 1, 0));
+    EXPECT_NE(0, qp.modify(IBV_QPS_INIT, INIT_MASK | IBV_QP_ACCESS_FLAGS, 1,
+                           0));
+    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
+    EXPECT_NE(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_DEST_QPN, 0,
+                           0));
+}
+
+/* A post before RTS is refused; receives are taken from INIT on. */
+TEST(qp_state, posts)
+{
+    Device dev;
+    Qp qp(dev, reset_params());
+    Memory mem(dev, 64);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    EXPECT_EQ(EINVAL, qp.send(1, ah, qp.address(), {mem.sge(0, 8)}));
+    EXPECT_EQ(EINVAL, qp.recv(1, {mem.sge(0, 8)}));
+    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
+    EXPECT_EQ(EINVAL, qp.send(1, ah, qp.address(), {mem.sge(0, 8)}));
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Posted receives come back flushed, and sends are refused. */
+TEST(qp_state, error_flushes)
+{
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 64);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    for (unsigned i = 0; i < 5; ++i) {
+        ASSERT_EQ(0, qp.recv(i, {mem.sge(0, 64)}));
+    }
+    ASSERT_EQ(0, qp.modify(IBV_QPS_ERR, IBV_QP_STATE, 0, 0));
+    for (unsigned i = 0; i < 5; ++i) {
+        ibv_wc wc = poll_one(qp.rcq);
+        EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, wc.status);
+        EXPECT_EQ((uint32_t)ST_FLUSHED, wc.vendor_err);
+    }
+    EXPECT_EQ(EINVAL, qp.send(9, ah, qp.address(), {mem.sge(0, 8)}));
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Sends under way when the QP goes to error come back, flushed or done. */
+TEST(qp_state, error_with_sends_under_way)
+{
+    Device dev;
+    Qp qp(dev), silent(dev);
+    Memory mem(dev, 64);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    /* Nobody posted a receive there: endless retries. */
+    for (unsigned i = 0; i < 10; ++i) {
+        ASSERT_EQ(0, qp.send(i, ah, silent.address(), {mem.sge(0, 8)}));
+    }
+    EXPECT_TRUE(poll_none(qp.scq, 100));
+    ASSERT_EQ(0, qp.modify(IBV_QPS_ERR, IBV_QP_STATE, 0, 0));
+    for (auto &wc : poll_many(qp.scq, 10)) {
+        EXPECT_EQ((uint32_t)ST_FLUSHED, wc.vendor_err);
+    }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+TEST(qp_limits, depth_and_sge)
+{
+    Device dev;
+    struct {
+        uint32_t QpParams::*what;
+        uint32_t most;
+    } limits[] = {
+        {&QpParams::send_wr, SQ_WR_MAX},   {&QpParams::recv_wr, RQ_WR_MAX},
+        {&QpParams::send_sge, SQ_SGE_MAX}, {&QpParams::recv_sge, RQ_SGE_MAX},
+        {&QpParams::inline_sz, INLINE_MAX}
+    };
+
+    for (auto &limit : limits) {
+        QpParams params;
+        params.cq_depth    = 32768;
+        params.*limit.what = limit.most;
+        EXPECT_NO_THROW(Qp(dev, params)) << limit.most;
+        params.*limit.what = limit.most + 1;
+        EXPECT_THROW(Qp(dev, params), std::exception) << limit.most + 1;
+    }
+}
+
+/* A full queue says ENOMEM; every place comes back with its completion. */
+TEST(qp_limits, full_send_queue)
+{
+    Device dev;
+    QpParams params;
+    params.send_wr = 16;
+    Qp qp(dev, params), silent(dev);
+    Memory mem(dev, 64);
+    ibv_ah *ah     = dev.ah(dev.gid);
+    unsigned n     = 0;
+
+    while (qp.send(n, ah, silent.address(), {mem.sge(0, 8)}) == 0) {
+        ASSERT_LT(++n, 10000u);
+    }
+    EXPECT_GE(n, 16u);
+    EXPECT_EQ(ENOMEM, qp.send(n, ah, silent.address(), {mem.sge(0, 8)}));
+    for (unsigned i = 0; i < n; ++i) {
+        ASSERT_EQ(0, silent.recv(i, {mem.sge(0, 64)}));
+    }
+    for (auto &wc : poll_many(qp.scq, n)) {
+        EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+    }
+    poll_many(silent.rcq, n);
+    EXPECT_EQ(0, silent.recv(1, {mem.sge(0, 64)}));
+    EXPECT_EQ(0, qp.send(1, ah, silent.address(), {mem.sge(0, 8)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    poll_one(silent.rcq);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+TEST(qp_limits, full_receive_queue)
+{
+    Device dev;
+    QpParams params;
+    params.recv_wr = 32;
+    Qp qp(dev, params);
+    Memory mem(dev, 64);
+    unsigned n = 0;
+
+    while (qp.recv(n, {mem.sge(0, 64)}) == 0) {
+        ASSERT_LT(++n, 10000u);
+    }
+    EXPECT_GE(n, 32u);
+    EXPECT_EQ(ENOMEM, qp.recv(n, {mem.sge(0, 64)}));
+}
+
+TEST(post, flags_and_operations)
+{
+    Device dev;
+    QpParams params;
+    params.inline_sz = INLINE_MAX;
+    Qp qp(dev, params);
+    Memory mem(dev, 64);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    EXPECT_EQ(EINVAL, qp.send(1, ah, qp.address(), {mem.sge(0, 8)},
+                              IBV_SEND_SIGNALED | IBV_SEND_FENCE));
+    EXPECT_EQ(EINVAL, qp.send(1, ah, qp.address(), {mem.sge(0, 8)},
+                              IBV_SEND_SIGNALED | IBV_SEND_SOLICITED));
+    EXPECT_EQ(EINVAL, qp.send(1, ah, qp.address(),
+                              {mem.sge(0, INLINE_MAX + 1)},
+                              IBV_SEND_SIGNALED | IBV_SEND_INLINE));
+    EXPECT_EQ(EINVAL, qp.send(1, ah, qp.address(),
+                              {mem.sge(0, 8), mem.sge(8, 8)}));
+
+    ibv_send_wr wr = {}, *bad;
+    ibv_sge sge    = mem.sge(0, 8);
+    for (auto op : {IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE,
+                    IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+        wr.opcode     = op;
+        wr.send_flags = IBV_SEND_SIGNALED;
+        wr.sg_list    = &sge;
+        wr.num_sge    = 1;
+        wr.wr.ud.ah   = ah;
+        EXPECT_EQ(EINVAL, ibv_post_send(qp.qp, &wr, &bad)) << op;
+    }
+    EXPECT_TRUE(poll_none(qp.scq, 20));
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Without sq_sig_all an unsignaled request is refused by the library. */
+TEST(post, every_request_is_signaled)
+{
+    Device dev;
+    ibv_cq *cq                = ibv_create_cq(dev.ctx, 16, nullptr, nullptr,
+                                              0);
+    ibv_qp_init_attr init     = {};
+    ibv_qp_attr attr          = {};
+    ibv_send_wr wr            = {}, *bad;
+
+    init.qp_type = IBV_QPT_DRIVER;
+    init.send_cq = init.recv_cq = cq;
+    init.cap     = {16, 16, 1, 1, 0};
+    ibv_qp *qp   = efadv_create_driver_qp(dev.pd, &init,
+                                          EFADV_QP_DRIVER_TYPE_SRD);
+    ASSERT_NE(nullptr, qp);
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qkey     = 1;
+    ASSERT_EQ(0, ibv_modify_qp(qp, &attr, INIT_MASK));
+    attr.qp_state = IBV_QPS_RTR;
+    ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+    attr.qp_state = IBV_QPS_RTS;
+    ASSERT_EQ(0, ibv_modify_qp(qp, &attr, RTS_MASK));
+    wr.opcode   = IBV_WR_SEND;
+    wr.wr.ud.ah = dev.ah(dev.gid);
+    EXPECT_EQ(EINVAL, ibv_post_send(qp, &wr, &bad));
+    EXPECT_EQ(0, ibv_destroy_ah(wr.wr.ud.ah));
+    EXPECT_EQ(0, ibv_destroy_qp(qp));
+    EXPECT_EQ(0, ibv_destroy_cq(cq));
+}
+
+/* Numbers are taken again; a predecessor's packets find another QKEY. */
+TEST(qp, numbers_are_used_again)
+{
+    Device dev;
+    std::vector<uint32_t> seen;
+    bool again = false;
+
+    for (int i = 0; i < 600 && !again; ++i) {
+        Qp qp(dev);
+        for (auto qpn : seen) {
+            again = again || qpn == qp.qp->qp_num;
+        }
+        seen.push_back(qp.qp->qp_num);
+    }
+    EXPECT_TRUE(again);
+}

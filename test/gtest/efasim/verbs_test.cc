@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs_test.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+uint64_t test_seed()
+{
+    const char *seed = getenv("TEST_SEED");
+
+    return seed ? strtoull(seed, nullptr, 0) : 1;
+}
+
+int64_t now_ms()
+{
+    using namespace std::chrono;
+
+    return duration_cast<milliseconds>(
+                   steady_clock::now().time_since_epoch()).count();
+}
+
+Device::Device()
+{
+    int n             = 0;
+    ibv_device **list = ibv_get_device_list(&n);
+
+    if (list != nullptr && n > 0) {
+        ctx = ibv_open_device(list[0]);
+    }
+    if (list != nullptr) {
+        ibv_free_device_list(list);
+    }
+    if (ctx == nullptr) {
+        throw std::runtime_error("no device: run this program by "
+                                 "`efasim run --`");
+    }
+    pd = ibv_alloc_pd(ctx);
+    EXPECT_NE(nullptr, pd);
+    EXPECT_EQ(0, ibv_query_gid(ctx, 1, 0, &gid));
+}
+
+Device::~Device()
+{
+    EXPECT_EQ(0, ibv_dealloc_pd(pd)) << "something of the PD is left";
+    EXPECT_EQ(0, ibv_close_device(ctx));
+}
+
+ibv_ah *Device::ah(const ibv_gid &to, ibv_pd *in)
+{
+    ibv_ah_attr attr = {};
+
+    attr.is_global = 1;
+    attr.port_num  = 1;
+    attr.grh.dgid  = to;
+    return ibv_create_ah(in ? in : pd, &attr);
+}
+
+Memory::Memory(Device &dev, size_t len, int access) : bytes(len, 0xa5)
+{
+    mr = ibv_reg_mr(dev.pd, bytes.data(), len, access);
+    EXPECT_NE(nullptr, mr) << strerror(errno);
+}
+
+Memory::~Memory()
+{
+    if (mr != nullptr) {
+        EXPECT_EQ(0, ibv_dereg_mr(mr));
+    }
+}
+
+ibv_sge Memory::sge(size_t at, size_t len) const
+{
+    ibv_sge sge = {};
+
+    sge.addr   = (uintptr_t)bytes.data() + at;
+    sge.length = len;
+    sge.lkey   = mr->lkey;
+    return sge;
+}
+
+Qp::Qp(Device &dev, const QpParams &params) : dev(dev)
+{
+    ibv_qp_init_attr_ex attr = {};
+    efadv_qp_init_attr efa   = {};
+
+    if (params.events) {
+        channel = ibv_create_comp_channel(dev.ctx);
+        EXPECT_NE(nullptr, channel);
+    }
+    scq = ibv_create_cq(dev.ctx, params.cq_depth, nullptr, channel, 0);
+    rcq = ibv_create_cq(dev.ctx, params.cq_depth, nullptr, channel, 0);
+    if (scq == nullptr || rcq == nullptr) {
+        throw std::runtime_error(std::string("ibv_create_cq: ") +
+                                 strerror(errno));
+    }
+
+    attr.qp_type             = IBV_QPT_DRIVER;
+    attr.comp_mask           = IBV_QP_INIT_ATTR_PD |
+                               IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags      = IBV_QP_EX_WITH_SEND |
+                               IBV_QP_EX_WITH_SEND_WITH_IMM |
+                               IBV_QP_EX_WITH_RDMA_READ;
+    attr.pd                  = dev.pd;
+    attr.send_cq             = scq;
+    attr.recv_cq             = rcq;
+    attr.sq_sig_all          = 1;
+    attr.cap.max_send_wr     = params.send_wr;
+    attr.cap.max_recv_wr     = params.recv_wr;
+    attr.cap.max_send_sge    = params.send_sge;
+    attr.cap.max_recv_sge    = params.recv_sge;
+    attr.cap.max_inline_data = params.inline_sz;
+    efa.driver_qp_type       = EFADV_QP_DRIVER_TYPE_SRD;
+    qp                       = efadv_create_qp_ex(dev.ctx, &attr, &efa,
+                                                  sizeof(efa));
+    if (qp == nullptr) {
+        throw std::runtime_error(std::string("efadv_create_qp_ex: ") +
+                                 strerror(errno));
+    }
+    qpx  = ibv_qp_to_qp_ex(qp);
+    qkey = params.qkey;
+    if (params.rts) {
+        EXPECT_EQ(0, to_rts(params.qkey, params.rnr_retry));
+    }
+}
+
+Qp::~Qp()
+{
+    EXPECT_EQ(0, ibv_destroy_qp(qp));
+    EXPECT_EQ(0, ibv_destroy_cq(scq));
+    EXPECT_EQ(0, ibv_destroy_cq(rcq));
+    if (channel != nullptr) {
+        EXPECT_EQ(0, ibv_destroy_comp_channel(channel));
+    }
+}
+
+int Qp::modify(ibv_qp_state state, int mask, uint32_t qkey, int rnr_retry)
+{
+    ibv_qp_attr attr = {};
+
+    attr.qp_state  = state;
+    attr.port_num  = 1;
+    attr.qkey      = qkey;
+    attr.rnr_retry = rnr_retry;
+    return ibv_modify_qp(qp, &attr, mask);
+}
+
+int Qp::to_rts(uint32_t qkey, int rnr_retry)
+{
+    int ret = modify(IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                   IBV_QP_PORT | IBV_QP_QKEY, qkey, 0);
+
+    this->qkey = qkey;
+    ret        = ret ? ret : modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0);
+    return ret ? ret : modify(IBV_QPS_RTS,
+                              IBV_QP_STATE | IBV_QP_SQ_PSN |
+                              (rnr_retry >= 0 ? IBV_QP_RNR_RETRY : 0), 0,
+                              rnr_retry);
+}
+
+Address Qp::address() const
+{
+    Address address = {};
+
+    address.gid  = dev.gid;
+    address.qpn  = qp->qp_num;
+    address.qkey = qkey;
+    address.pid  = getpid();
+    return address;
+}
+
+int Qp::recv(uint64_t id, std::vector<ibv_sge> list)
+{
+    ibv_recv_wr wr = {}, *bad;
+
+    wr.wr_id   = id;
+    wr.sg_list = list.data();
+    wr.num_sge = list.size();
+    return ibv_post_recv(qp, &wr, &bad);
+}
+
+static int post(Qp &qp, ibv_send_wr &wr, ibv_ah *ah, const Address &to,
+                std::vector<ibv_sge> &list)
+{
+    ibv_send_wr *bad;
+
+    wr.sg_list           = list.data();
+    wr.num_sge           = list.size();
+    wr.wr.ud.ah          = ah;
+    wr.wr.ud.remote_qpn  = to.qpn;
+    wr.wr.ud.remote_qkey = to.qkey;
+    return ibv_post_send(qp.qp, &wr, &bad);
+}
+
+int Qp::send(uint64_t id, ibv_ah *ah, const Address &to,
+             std::vector<ibv_sge> list, unsigned flags)
+{
+    ibv_send_wr wr = {};
+
+    wr.wr_id      = id;
+    wr.opcode     = IBV_WR_SEND;
+    wr.send_flags = flags;
+    return post(*this, wr, ah, to, list);
+}
+
+int Qp::send_imm(uint64_t id, ibv_ah *ah, const Address &to,
+                 std::vector<ibv_sge> list, uint32_t imm)
+{
+    ibv_send_wr wr = {};
+
+    wr.wr_id      = id;
+    wr.opcode     = IBV_WR_SEND_WITH_IMM;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.imm_data   = htobe32(imm);
+    return post(*this, wr, ah, to, list);
+}
+
+int Qp::read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
+             uint64_t remote, uint32_t rkey)
+{
+    ibv_wr_start(qpx);
+    qpx->wr_id    = id;
+    qpx->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_rdma_read(qpx, rkey, remote);
+    ibv_wr_set_ud_addr(qpx, ah, to.qpn, to.qkey);
+    ibv_wr_set_sge(qpx, into.lkey, into.addr, into.length);
+    return ibv_wr_complete(qpx);
+}
+
+ibv_wc poll_one(ibv_cq *cq, int ms)
+{
+    int64_t end = now_ms() + ms;
+    ibv_wc wc   = {};
+    int n;
+
+    do {
+        n = ibv_poll_cq(cq, 1, &wc);
+    } while (n == 0 && now_ms() < end);
+    if (n != 1) {
+        throw std::runtime_error("no completion within " +
+                                 std::to_string(ms) + " ms");
+    }
+    return wc;
+}
+
+bool poll_none(ibv_cq *cq, int ms)
+{
+    int64_t end = now_ms() + ms;
+    ibv_wc wc;
+
+    while (now_ms() < end) {
+        if (ibv_poll_cq(cq, 1, &wc) != 0) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return true;
+}
+
+std::vector<ibv_wc> poll_many(ibv_cq *cq, size_t n)
+{
+    std::vector<ibv_wc> list;
+
+    while (list.size() < n) {
+        list.push_back(poll_one(cq));
+    }
+    return list;
+}
+
+int main(int argc, char **argv)
+{
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}

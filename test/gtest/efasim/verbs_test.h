@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fixture of the verbs tests: programs that know libibverbs and libefa only,
+ * run on the emulated device by `efasim run -- gtest_verbs`. Nothing of the
+ * emulator is included; what is expected is what EFA's manuals, libefa and the
+ * kernel's driver say.
+ *
+ * A test that needs a second process, another node or a knob starts this
+ * program again as a child (see Child): the child runs a test of the suite
+ * DISABLED_Role and talks to its parent over a socket.
+ */
+#ifndef TEST_GTEST_VERBS_TEST_H
+#define TEST_GTEST_VERBS_TEST_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <infiniband/efadv.h>
+#include <infiniband/verbs.h>
+
+#include "test/apps/fill.h"
+
+/* What a second-generation device reports (vendor's figures). */
+enum {
+    MSG_MAX     = 8928,
+    INLINE_MAX  = 32,
+    SQ_SGE_MAX  = 2,
+    RQ_SGE_MAX  = 3,
+    SQ_WR_MAX   = 4096,
+    RQ_WR_MAX   = 32768,
+    AH_MAX      = 1024,
+    RNR_ENDLESS = 7
+};
+
+/* Raw completion statuses, as vendor_err shows them. */
+enum {
+    ST_OK = 0, ST_FLUSHED = 1, ST_BAD_LKEY = 5, ST_TOO_LONG = 6,
+    ST_BAD_ADDRESS = 7, ST_BAD_QPN = 9, ST_RNR = 10, ST_REMOTE_LENGTH = 11,
+    ST_UNRESPONSIVE = 13, ST_UNKNOWN_PEER = 14, ST_UNREACHABLE = 15
+};
+
+constexpr int WAIT_MS = 20000;
+
+uint64_t test_seed();
+int64_t now_ms();
+
+class Device {
+public:
+    Device(); /* the first device; a failure of the test if there is none */
+    ~Device();
+    Device(const Device&) = delete;
+
+    ibv_context *ctx = nullptr;
+    ibv_pd      *pd  = nullptr;
+    ibv_gid     gid  = {};
+
+    ibv_ah *ah(const ibv_gid &to, ibv_pd *in = nullptr);
+};
+
+class Memory {
+public:
+    Memory(Device &dev, size_t len, int access = IBV_ACCESS_LOCAL_WRITE |
+                                                 IBV_ACCESS_REMOTE_READ);
+    ~Memory();
+    Memory(const Memory&) = delete;
+
+    void fill(uint64_t key) { fill_bytes(data(), size(), key, 0); }
+    void poison() { std::fill(bytes.begin(), bytes.end(), 0xa5); }
+    uint8_t *data() { return bytes.data(); }
+    size_t size() const { return bytes.size(); }
+    ibv_sge sge(size_t at, size_t len) const;
+
+    std::vector<uint8_t> bytes;
+    ibv_mr               *mr = nullptr;
+};
+
+/* Where a QP is found; crosses between processes as it is. */
+struct Address {
+    ibv_gid  gid;
+    uint32_t qpn;
+    uint32_t qkey;
+    uint64_t buf;  /* a registered range, if the owner tells one */
+    uint64_t len;
+    uint32_t rkey;
+    uint32_t pid;
+};
+
+struct QpParams {
+    uint32_t send_wr   = 64;
+    uint32_t recv_wr   = 256;
+    uint32_t send_sge  = 1;
+    uint32_t recv_sge  = 1;
+    uint32_t inline_sz = 0;
+    int      cq_depth  = 1024;
+    int      rnr_retry = -1; /* not given: the device's default, endless */
+    uint32_t qkey      = 0x11111111;
+    bool     events    = false;
+    bool     rts       = true;
+};
+
+/* An SRD queue pair with a CQ of its own for each direction. */
+class Qp {
+public:
+    explicit Qp(Device &dev, const QpParams &params = {});
+    ~Qp();
+    Qp(const Qp&) = delete;
+
+    int modify(ibv_qp_state state, int mask, uint32_t qkey, int rnr_retry);
+    int to_rts(uint32_t qkey, int rnr_retry);
+    Address address() const;
+
+    /* Return what the verbs return: 0 or an errno value. */
+    int recv(uint64_t id, std::vector<ibv_sge> list);
+    int send(uint64_t id, ibv_ah *ah, const Address &to,
+             std::vector<ibv_sge> list, unsigned flags = IBV_SEND_SIGNALED);
+    int send_imm(uint64_t id, ibv_ah *ah, const Address &to,
+                 std::vector<ibv_sge> list, uint32_t imm);
+    int read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
+             uint64_t remote, uint32_t rkey);
+
+    Device           &dev;
+    ibv_comp_channel *channel = nullptr;
+    ibv_cq           *scq     = nullptr;
+    ibv_cq           *rcq     = nullptr;
+    ibv_qp           *qp      = nullptr;
+    ibv_qp_ex        *qpx     = nullptr;
+    uint32_t         qkey     = 0;
+};
+
+/* One completion within WAIT_MS; a failure if none comes. */
+ibv_wc poll_one(ibv_cq *cq, int ms = WAIT_MS);
+
+/* True if no completion comes within @ms. */
+bool poll_none(ibv_cq *cq, int ms);
+
+/* @n completions, by wr_id order of arrival. */
+std::vector<ibv_wc> poll_many(ibv_cq *cq, size_t n);
+
+/*
+ * Another process on a node, running DISABLED_Role.@role of this program. It
+ * ends with the object; a failure in it is a failure here.
+ */
+class Child {
+public:
+    Child(int node, const std::string &role,
+          const std::vector<std::string> &efasim_options = {});
+    ~Child();
+    Child(const Child&) = delete;
+
+    void put(const void *data, size_t len);
+    void get(void *data, size_t len); /* a failure when the child is gone */
+    template <typename T> void put(const T &v) { put(&v, sizeof(v)); }
+    template <typename T> T get() { T v = {}; get(&v, sizeof(v)); return v; }
+
+    /* Wait until it ends. @return its exit status, 128 + signal. */
+    int wait();
+    void expect_ok(); /* wait, and its tests passed */
+    void kill(int sig, pid_t pid);
+
+    int         fd  = -1;
+    pid_t       pid = -1; /* of `efasim run` */
+    std::string log;
+};
+
+/* The child's end of the socket. */
+class Parent {
+public:
+    Parent();
+    void put(const void *data, size_t len);
+    void get(void *data, size_t len);
+    template <typename T> void put(const T &v) { put(&v, sizeof(v)); }
+    template <typename T> T get() { T v = {}; get(&v, sizeof(v)); return v; }
+
+private:
+    int fd_;
+};
+
+/* Counter of the device of @node, as `efasim stat` prints it; -1: none. */
+int64_t stat_counter(int node, const std::string &name);
+
+/* Path of efasim; folder of this program's build. */
+std::string efasim_path();
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "flow_test.h"
+
+using namespace flow_test;
+
+/* Take all packets of a node off the wire. */
+static std::vector<Packet> take(Node &node)
+{
+    node.handle_events();
+    node.pull_ctl();
+    std::vector<Packet> packets(node.out.begin(), node.out.end());
+    node.out.clear();
+    return packets;
+}
+
+static unsigned type_of(const Packet &packet)
+{
+    return packet.bytes[0] & FLOW_WIRE_AM_MASK;
+}
+
+TEST(flow_hello, data_overtakes_it)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    ASSERT_EQ(1u, hello.size());
+    for (int i = 0; i < FLOW_INIT_WINDOW_MAX; ++i) {
+        ASSERT_TRUE(a.send(tx, std::to_string(i)));
+    }
+    EXPECT_FALSE(a.send(tx, "beyond the initial window"));
+    std::vector<Packet> data(a.out.rbegin(), a.out.rend());
+    a.out.clear();
+    for (Packet &packet : data) {
+        bool last = &packet == &data.back();
+        EXPECT_EQ(last ? FLOW_RX_DELIVER : FLOW_RX_HOLD, b.receive(packet));
+        EXPECT_EQ(FLOW_RX_DROP, b.receive(packet)); /* twice */
+    }
+    EXPECT_EQ((size_t)FLOW_INIT_WINDOW_MAX, b.got.size());
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
+    ASSERT_EQ((size_t)FLOW_INIT_WINDOW_MAX, b.got.size());
+    for (int i = 0; i < FLOW_INIT_WINDOW_MAX; ++i) {
+        EXPECT_EQ(std::to_string(i), b.got[i]);
+    }
+    for (Packet &packet : data) {
+        EXPECT_EQ(FLOW_RX_DROP, b.receive(packet)); /* past */
+        a.complete(packet);
+    }
+    a.complete(hello[0]);
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_TRUE(a.send(tx, "now"));
+}
+
+TEST(flow_hello, stranger_beyond_the_initial_window)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    ASSERT_TRUE(a.send(tx, "x"));
+    Packet packet = a.out.front();
+    flow_wire_put64(packet.bytes.data(),
+                    flow_wire_get64(packet.bytes.data()) +
+                            (FLOW_INIT_WINDOW_MAX * FLOW_WIRE_PSN_ONE));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(packet));
+    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
+}
+
+TEST(flow_hello, resent_after_rnr)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    a.complete(hello[0], FLOW_SEND_RNR);
+    EXPECT_TRUE(take(a).empty());
+    ASSERT_NE(FLOW_TIME_NEVER, flow_timer_next(a.core));
+    a.now = flow_timer_next(a.core) - 1;
+    EXPECT_TRUE(take(a).empty());
+    a.now = flow_timer_next(a.core);
+    hello = take(a);
+    ASSERT_EQ(1u, hello.size());
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+}
+
+TEST(flow_hello, duplicate_and_late)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
+    a.complete(hello[0]);
+    settle(a, b);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
+    settle(a, b);
+    EXPECT_EQ(1u, b.counters().rx_flows);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_OPEN));
+    ASSERT_TRUE(a.send(tx, "x"));
+    settle(a, b);
+    EXPECT_EQ(1u, b.got.size());
+}
+
+TEST(flow_hello, other_version)
+{
+    Node a(1), b(2);
+    a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    hello[0].bytes[1] = 77;
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello[0]));
+    EXPECT_EQ(FLOW_DROP_VERSION, b.last.reason);
+}
+
+TEST(flow_hello, liars)
+{
+    Node a(1), b(2);
+    a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    /* another QPN than it says */
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello[0].bytes, flow_src(ah_of(9), 9)));
+    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
+    /* another receiver than us */
+    Bytes other = hello[0].bytes;
+    other[16] ^= 1;
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(other, hello[0].src));
+    EXPECT_EQ(FLOW_DROP_NOT_FOR_US, b.last.reason);
+    EXPECT_EQ(0u, b.counters().peers);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
+    /* the incarnation of a known peer with another address */
+    other = hello[0].bytes;
+    other[24] ^= 1;
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(other, hello[0].src));
+    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
+}
+
+TEST(flow_hello, stranger_of_another_qp)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    ASSERT_TRUE(a.send(tx, "x"));
+    Packet data = a.out.front();
+    a.out.clear();
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data));
+    Packet next = data;
+    next.bytes[6] += 1;
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(next.bytes, flow_src(ah_of(9), 9)));
+    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
+    Bytes other = hello[0].bytes; /* as if it were QPN 9's */
+    other[40]   = 9;
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(other, flow_src(ah_of(9), 9)));
+    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
+}
+
+/* Thousands of flows whose hellos are all late: nothing is lost. */
+TEST(flow_hello, late_for_very_many_flows)
+{
+    Node a(1, [](flow_params_t *p) { p->max_linger = 10000; });
+    Node b(2);
+    std::vector<Packet> hellos, data;
+    const int flows = 5000;
+
+    a.handle_events();
+    for (int i = 0; i < flows; ++i) {
+        flow_tx_t *tx = a.open(b);
+        for (const Packet &packet : take(a)) {
+            hellos.push_back(packet);
+        }
+        ASSERT_TRUE(a.send(tx, "x"));
+        data.push_back(a.out.back());
+        a.out.clear();
+        flow_tx_close(a.core, tx);
+    }
+    ASSERT_EQ((size_t)flows, hellos.size());
+    for (Packet &packet : data) {
+        b.grow();
+        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
+        a.complete(packet);
+    }
+    for (Packet &packet : hellos) {
+        b.grow();
+        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(packet));
+        a.complete(packet);
+    }
+    EXPECT_EQ((size_t)flows, b.got.size());
+    settle(a, b);
+    EXPECT_EQ(0u, b.counters().rx_flows + a.counters().tx_flows);
+}
+
+TEST(flow_hello, waits_for_the_address_handle)
+{
+    Node a(1), b(2);
+    a.auto_ah     = false;
+    flow_tx_t *tx = a.open(b);
+
+    EXPECT_TRUE(take(a).empty());
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_INTRODUCED));
+    flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
+                     FLOW_PEER_PINNED);
+    EXPECT_EQ(1u, take(a).size());
+}
+
+TEST(flow_hello, simultaneous_and_two_endpoints)
+{
+    Node a(1), b(2);
+    flow_tx_t *a1 = a.open(b), *a2 = a.open(b);
+    flow_tx_t *b1 = b.open(a), *b2 = b.open(a);
+
+    settle(a, b);
+    for (flow_tx_t *tx : {a1, a2}) {
+        EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+        EXPECT_TRUE(a.send(tx, "a"));
+    }
+    for (flow_tx_t *tx : {b1, b2}) {
+        EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+        EXPECT_TRUE(b.send(tx, "b"));
+    }
+    settle(a, b);
+    EXPECT_EQ(2u, a.got.size());
+    EXPECT_EQ(2u, b.got.size());
+    EXPECT_EQ(1u, a.counters().peers);
+    EXPECT_EQ(2u, a.counters().rx_flows);
+}
+
+TEST(flow_hello, self)
+{
+    Node a(1);
+    flow_tx_t *tx = a.open(a);
+
+    settle(a);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+    for (int i = 0; i < 500; ++i) {
+        ASSERT_TRUE(a.send(tx, std::to_string(i)));
+        settle(a);
+    }
+    EXPECT_EQ(500u, a.got.size());
+    flow_tx_close(a.core, tx);
+    settle(a);
+    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
+                          a.counters().peers);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
+}
+
+TEST(flow_who, known_peer_is_asked)
+{
+    Node a(1), b(2);
+    connect(a, b);
+    flow_tx_t *second = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    /* the hello of the second flow is lost in b's memory, its data is not */
+    a.complete(hello[0]);
+    ASSERT_TRUE(a.send(second, "x"));
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, second->state);
+    EXPECT_EQ(1u, b.got.size());
+}
+
+TEST(flow_answer, stale)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    std::vector<Packet> answer = take(b);
+    ASSERT_EQ(1u, answer.size());
+    EXPECT_EQ(FLOW_CTL_ANSWER, type_of(answer[0]));
+    Bytes other = answer[0].bytes;
+    other[4] ^= 0x40; /* another endpoint's */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, answer[0].src));
+    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(answer[0].bytes, flow_src(7, 7)));
+    EXPECT_EQ(FLOW_DROP_SENDER, a.last.reason);
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(answer[0]));
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(answer[0]));
+    other = answer[0].bytes;
+    other[28] ^= 2; /* another token for the same flow */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, answer[0].src));
+    EXPECT_EQ(FLOW_DROP_FIELD, a.last.reason);
+    flow_tx_close(a.core, tx);
+    settle(a, b);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(answer[0]));
+}
+
+TEST(flow_limit, newest_wins)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    settle(a, b);
+    ASSERT_EQ(FLOW_WINDOW_MAX, tx->limit);
+
+    flow_ctl_msg_t msg;
+    memset(&msg, 0, sizeof(msg));
+    msg.type  = FLOW_CTL_LIMIT;
+    msg.ep    = tx->ep;
+    msg.src   = b.addr.incarnation;
+    msg.dst   = a.addr.incarnation;
+    msg.index = tx->index;
+    auto limit = [&](flow_psn_t value) {
+        Bytes bytes(FLOW_CTL_MAX);
+        msg.limit = value;
+        bytes.resize(flow_ctl_encode(&msg, bytes.data()));
+        a.receive(bytes, flow_src(ah_of(2), 2));
+        return tx->limit;
+    };
+    EXPECT_EQ(64, limit(0));      /* old */
+    EXPECT_EQ(64, limit(63));
+    EXPECT_EQ(64, limit(65));     /* more than anybody may give */
+    EXPECT_EQ(64, limit(0xffff));
+    ASSERT_TRUE(a.send(tx, "x"));
+    EXPECT_EQ(65, limit(65));
+    EXPECT_EQ(65, limit(64));     /* late */
+    EXPECT_STREQ("", a.check());
+}
+
+TEST(flow_rma, waits_for_the_pin)
+{
+    Node a(1), b(2);
+    b.pin_peers   = false;
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    EXPECT_FALSE(flow_tx_rma_refused(tx));
+    settle(a, b);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    for (const flow_event_t &event : b.events) {
+        if (event.type == FLOW_EVENT_PEER_WANTS_RMA) {
+            flow_peer_set_ah(b.core, event.peer, ah_of(1), FLOW_PEER_PINNED);
+        }
+    }
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_RMA));
+    EXPECT_TRUE(flow_tx_rma_ready(a.core, tx));
+}
+
+TEST(flow_rma, refused)
+{
+    Node a(1), b(2);
+    b.auto_ah     = false;
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    for (const flow_event_t &event : b.events) {
+        if (event.type == FLOW_EVENT_PEER_INTRODUCED) {
+            flow_peer_set_ah(b.core, event.peer, ah_of(1), FLOW_PEER_REFUSED);
+        }
+    }
+    settle(a, b);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    EXPECT_TRUE(flow_tx_rma_refused(tx));
+    EXPECT_TRUE(a.send(tx, "messages go on"));
+}
+
+TEST(flow_probe, dead_peer)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    flow_tx_probe(a.core, ab);
+    flow_tx_probe(a.core, ab);
+    std::vector<Packet> ping = take(a);
+    ASSERT_EQ(1u, ping.size());
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(ping[0]));
+    EXPECT_TRUE(take(b).empty());
+    flow_tx_probe(a.core, ab);
+    EXPECT_TRUE(take(a).empty()); /* one is on its way */
+    a.complete(ping[0], FLOW_SEND_DEAD);
+    a.handle_events();
+    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    (void)ba;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plans: one for each accident this field knows. */
+#include "sim.h"
+
+namespace sim {
+
+static Plan base(const char *name)
+{
+    Plan plan;
+
+    plan.name  = name;
+    plan.late  = 0.2;
+    plan.clog  = 0.001;
+    plan.noise = 0.01;
+    return plan;
+}
+
+static void traffic(std::vector<Plan> &all)
+{
+    Plan plan = base("stream");
+
+    plan.nodes      = 2;
+    plan.all_to_all = false;
+    plan.messages   = 3000;
+    all.push_back(plan);
+
+    plan            = base("oneway");
+    plan.nodes      = 2;
+    plan.all_to_all = false;
+    plan.both_ways  = false;
+    plan.messages   = 3000;
+    all.push_back(plan);
+
+    plan           = base("alltoall"); /* with itself, too */
+    plan.endpoints = 2;
+    plan.nodes     = 6;
+    plan.messages  = 100;
+    all.push_back(plan);
+
+    plan           = base("simultaneous");
+    plan.nodes     = 2;
+    plan.endpoints = 4;
+    plan.messages  = 200;
+    plan.jitter    = 200 * US;
+    all.push_back(plan);
+
+    plan            = base("hello"); /* hellos late, lost to reordering */
+    plan.nodes      = 4;
+    plan.hello_late = 3 * MS;
+    plan.endpoints  = 3;
+    plan.messages   = 60;
+    all.push_back(plan);
+
+    plan          = base("churn");
+    plan.churn    = true;
+    plan.messages = 40;
+    plan.nodes    = 4;
+    all.push_back(plan);
+}
+
+static void receivers(std::vector<Plan> &all)
+{
+    Plan plan = base("slow");
+
+    plan.nodes      = 4;
+    plan.incast     = true;
+    plan.poll_every = 100 * US;
+    plan.messages   = 300;
+    plan.deadline   = 60 * SEC;
+    all.push_back(plan);
+
+    plan            = base("sleeper"); /* a receiver that never polls */
+    plan.nodes      = 2;
+    plan.all_to_all = false;
+    plan.sleepers   = 1;
+    plan.buffers    = 256;
+    plan.messages   = 1000;
+    plan.noise      = 0;
+    plan.no_rnr     = true;
+    all.push_back(plan);
+
+    plan           = base("sleeper_many");
+    plan.nodes     = 8;
+    plan.incast    = true;
+    plan.sleepers  = 1;
+    plan.buffers   = 64;
+    plan.reserve   = 16;
+    plan.messages  = 200;
+    all.push_back(plan);
+
+    plan           = base("scarce"); /* far more flows than buffers */
+    plan.nodes     = 12;
+    plan.incast    = true;
+    plan.endpoints = 8;
+    plan.buffers   = 48;
+    plan.reserve   = 16;
+    plan.messages  = 60;
+    plan.deadline  = 60 * SEC;
+    all.push_back(plan);
+}
+
+static void deaths(std::vector<Plan> &all)
+{
+    Plan plan = base("dead");
+
+    plan.nodes    = 6;
+    plan.kills    = 2;
+    plan.messages = 200;
+    all.push_back(plan);
+
+    plan          = base("reuse"); /* the QPN comes back, the QKEY does not */
+    plan.nodes    = 5;
+    plan.kills    = 2;
+    plan.rebirth  = true;
+    plan.messages = 150;
+    all.push_back(plan);
+
+    plan           = base("reuse_qkey"); /* nor does the device help */
+    plan.nodes     = 5;
+    plan.kills     = 2;
+    plan.rebirth   = true;
+    plan.same_qkey = true;
+    plan.messages  = 150;
+    plan.late_by   = 5 * MS;
+    all.push_back(plan);
+
+    plan            = base("linkdown"); /* cut for 30 s, then stale packets */
+    plan.nodes      = 2;
+    plan.all_to_all = false;
+    plan.linkdown   = 30 * SEC;
+    plan.deadline   = 100 * SEC;
+    plan.messages   = 500;
+    all.push_back(plan);
+}
+
+static void scale(std::vector<Plan> &all)
+{
+    Plan plan = base("incast_10000");
+
+    plan.nodes      = 10001;
+    plan.incast     = true;
+    plan.messages   = 4;
+    plan.buffers    = 4096;
+    plan.noise      = 0;
+    plan.deadline   = 60 * SEC;
+    plan.faults_end = 5 * MS;
+    all.push_back(plan);
+
+    plan            = base("mesh_1000");
+    plan.nodes      = 1000;
+    plan.messages   = 1;
+    plan.buffers    = 1024;
+    plan.noise      = 0;
+    plan.late       = 0.02;
+    plan.deadline   = 60 * SEC;
+    plan.faults_end = 5 * MS;
+    all.push_back(plan);
+}
+
+std::vector<Plan> plans()
+{
+    std::vector<Plan> all;
+
+    traffic(all);
+    receivers(all);
+    deaths(all);
+    scale(all);
+    return all;
+}
+
+} /* namespace sim */

@@ -1,0 +1,226 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The emulated device under the real libibverbs and libefa: its engine, verbs
+# programs of ours, foreign verbs programs, and the command line.
+# usage: suite_efasim.sh BUILD_DIR [ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+# ------------------------------------------------------------ our programs
+
+engine_check() {
+    [ -x "$BUILD/test/gtest_efasim_engine" ] ||
+        skip_here "gtest_efasim_engine was not built"
+    "$BUILD/test/gtest_efasim_engine" --gtest_brief=1
+}
+
+# verbs_check FILTER [EFASIM_OPTION...]
+verbs_check() {
+    local filter=$1
+    shift
+    [ -x "$BUILD/test/gtest_verbs" ] || skip_here "gtest_verbs was not built"
+    with_stat "$@" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
+        --gtest_filter="$filter" || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+}
+
+# ------------------------------------------------------------ foreign ones
+
+devinfo() {
+    need ibv_devinfo
+    "$EFASIM" run --fabric "t$$" -- ibv_devinfo -v | tee "$CHECK_LOG.out"
+    local line
+    for line in 'hca_id:.*rdmap0s6' 'vendor_id:.*0x1d0f' \
+        'vendor_part_id:.*61345' 'max_qp:.*256' 'max_ah:.*1024' \
+        'max_cqe:.*32768' 'state:.*PORT_ACTIVE' 'max_msg_sz:.*0x22e0' \
+        'GID\[ *0\]:.*fe80:'; do
+        grep -qE "$line" "$CHECK_LOG.out" || fail "no line $line"
+    done
+}
+
+pyverbs_import() {
+    need python3
+    /usr/bin/python3 -c 'import pyverbs' 2>/dev/null ||
+        skip_here "python3-pyverbs is missing"
+    "$EFASIM" run --fabric "t$$" -- /usr/bin/python3 -c '
+import pyverbs.device as d
+names = [x.name.decode() for x in d.get_device_list()]
+assert names == ["rdmap0s6"], names
+ctx = d.Context(name="rdmap0s6")
+assert ctx.query_device().max_qp == 256
+print("ok", names)'
+}
+
+# perftest_verbs PROGRAM SIZE ITERATIONS: from rdma-core's perftest.
+perftest_verbs() {
+    need "$1"
+    two_nodes -- "$1" -c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3" -- \
+        "$1" -c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3" 127.0.0.1 || exit 1
+    at_least payload "$(stat_payload "$STAT")" $(($2 * $3))
+}
+
+libfabric_info() {
+    need fi_info
+    "$EFASIM" run --fabric "t$$" -- fi_info -p efa | tee "$CHECK_LOG.out"
+    grep -q 'provider: efa' "$CHECK_LOG.out" || fail "no provider efa"
+}
+
+# ------------------------------------------------------------ command line
+
+exit_status() {
+    local want=$1 got=0
+    shift
+    "$@" || got=$?
+    [ "$got" -eq "$want" ] || fail "status $got, expected $want: $*"
+}
+
+# The command's status passes through, signals as shells do.
+statuses() {
+    local run=("$EFASIM" run --fabric "t$$" --)
+    exit_status 0 "${run[@]}" true
+    exit_status 7 "${run[@]}" sh -c 'exit 7'
+    exit_status 143 "${run[@]}" sh -c 'kill -TERM $$'
+    exit_status 137 "${run[@]}" sh -c 'kill -KILL $$'
+    exit_status 127 "${run[@]}" /nonexistent/program
+}
+
+# Each bad value: not 0, and one line that names it.
+bad_options() {
+    local option out
+    for option in '--node 8' '--node -1' '--node x' '--reorder 2' \
+        '--seed x' '--inject jump:1' '--inject send:256' '--max-ah 0x' \
+        '--timeout-ms -5' '--nonsense' '--per-node 0'; do
+        # shellcheck disable=SC2086 # an option and its value
+        if out=$("$EFASIM" run $option -- true 2>&1); then
+            fail "$option was taken"
+        fi
+        echo "$option -> $out"
+        [ -n "$out" ] || fail "$option: no message"
+    done
+    if out=$(EFASIM_REORDER=2 "$EFASIM" run -- true 2>&1); then
+        EFASIM_REORDER=2 "$EFASIM" run -- ibv_devinfo >/dev/null 2>&1 &&
+            fail "EFASIM_REORDER=2 was taken"
+    fi
+    echo "$out"
+}
+
+# Programs without verbs run as ever, output and status.
+foreign_programs() {
+    local out
+    need python3 git
+    out=$("$EFASIM" run --fabric "t$$" -- bash -c 'echo $((6 * 7))')
+    [ "$out" = 42 ] || fail "bash: $out"
+    out=$("$EFASIM" run --fabric "t$$" -- python3 -c 'print(42)')
+    [ "$out" = 42 ] || fail "python3: $out"
+    out=$("$EFASIM" run --fabric "t$$" -- git --version)
+    [ "$out" = "$(git --version)" ] || fail "git: $out"
+}
+
+# The caller's LD_PRELOAD comes behind ours and stays.
+keeps_preload() {
+    local out
+    out=$(LD_PRELOAD=libpthread.so.0 "$EFASIM" run --fabric "t$$" -- \
+        sh -c 'echo "$LD_PRELOAD"')
+    echo "$out"
+    [[ $out =~ libefasim.*libpthread\.so\.0 ]] || fail "LD_PRELOAD=$out"
+}
+
+# A host of its own each: the nodes do not share System V or POSIX memory,
+# the processes of one node do.
+nodes_are_hosts() {
+    local script='ls -i /dev/shm | head -n 5; readlink /proc/self/ns/ipc'
+    local one two three
+    "$EFASIM" run --fabric "t$$" -- bash -c "
+        '$EFASIM' run --node 0 -- sh -c '$script' >'$CHECK_LOG.0'
+        '$EFASIM' run --node 1 -- sh -c '$script' >'$CHECK_LOG.1'
+        '$EFASIM' run --node 0 -- sh -c '$script' >'$CHECK_LOG.2'"
+    one=$(tail -n 1 "$CHECK_LOG.0")
+    two=$(tail -n 1 "$CHECK_LOG.1")
+    three=$(tail -n 1 "$CHECK_LOG.2")
+    echo "$one $two $three"
+    [ "$one" != "$two" ] || fail "nodes 0 and 1 share $one"
+    [ "$one" = "$three" ] || fail "node 0 is not itself: $one, $three"
+}
+
+# Eight nodes, with a GID each.
+gids_differ() {
+    local node gid gids=
+    need ibv_devinfo
+    for node in 0 1 2 3 4 5 6 7; do
+        gid=$("$EFASIM" run --fabric "t$$" --node $node -- ibv_devinfo -v |
+            sed -n 's/.*GID\[ *0\]: *\([^ ]*\).*/\1/p')
+        case " $gids " in *" $gid "*) fail "node $node: $gid again" ;; esac
+        gids="$gids $gid"
+    done
+    echo "$gids"
+}
+
+# Ranks of a launcher: K per node.
+per_node() {
+    local rank got
+    for rank in 0 1 2 3; do
+        got=$(OMPI_COMM_WORLD_LOCAL_RANK=$rank "$EFASIM" run \
+            --fabric "t$$" --per-node 2 -- sh -c 'echo "$EFASIM_NODE"')
+        [ "$got" = $((rank / 2)) ] || fail "rank $rank on node $got"
+    done
+}
+
+# After the death of everything (kill -9) `efasim clean`, and the next run by
+# itself, leave nothing behind.
+killed_leaves_nothing() {
+    local fabric=t$$ pid
+    "$EFASIM" run --fabric $fabric -- sleep 300 &
+    pid=$!
+    sleep 0.5
+    kill -KILL "$(pgrep -P $pid | head -n 1)" $pid
+    wait $pid 2>/dev/null
+    "$EFASIM" "$@" || fail "efasim $*"
+    sleep 0.2
+    ! shm_list | grep -q "$fabric" || fail "left: $(shm_list)"
+}
+
+left_by_verbs() {
+    nothing_left verbs_check 'process.*' || exit 1
+}
+
+suite_run() {
+    local seed
+
+    check engine 60 engine_check
+    check devinfo 20 devinfo
+    check pyverbs 20 pyverbs_import
+    check fi_info 20 libfabric_info
+
+    check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
+    check verbs_qp 60 verbs_check 'qp*:post.*'
+    check verbs_data 60 verbs_check 'Data.*'
+    check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
+    check verbs_inject 60 verbs_check '*Inject*'
+    check verbs_order 60 verbs_check 'order.*'
+    check verbs_event 60 verbs_check 'Event.*:event.*'
+    check verbs_process 120 verbs_check 'process.*'
+    for seed in $(seeds 1 20); do
+        check "verbs_data_reorder_$seed" 60 verbs_check \
+            'Data.*:Event.*:process.*' --reorder 0.3 --seed "$seed"
+    done
+
+    check ib_send_lat 30 perftest_verbs ib_send_lat 16 2000
+    check ib_send_bw 30 perftest_verbs ib_send_bw 8192 2000
+    check ib_read_bw 30 perftest_verbs ib_read_bw 1048576 200
+    check ib_read_lat 30 perftest_verbs ib_read_lat 4096 1000
+
+    check cli_statuses 20 statuses
+    check cli_bad_options 20 bad_options
+    check cli_foreign_programs 20 foreign_programs
+    check cli_keeps_preload 20 keeps_preload
+    check cli_nodes_are_hosts 20 nodes_are_hosts
+    check cli_gids_differ 20 gids_differ
+    check cli_per_node 20 per_node
+    check killed_then_clean 30 killed_leaves_nothing clean
+    check killed_then_run 30 killed_leaves_nothing run -- true
+    check nothing_left 120 left_by_verbs
+}
+
+suite_main efasim "$@"

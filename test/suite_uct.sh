@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The module itself: how it joins a UCX, and UCT's own interface of srd.
+# usage: suite_uct.sh BUILD_DIR [ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+hooks_check() {
+    local script=$TEST_DIR/gtest/uct/hooks_suite.sh
+    [ -x "$script" ] || skip_here "no hooks_suite.sh"
+    "$script" "$BUILD" "$PROFILE"
+}
+
+efa_check() {
+    [ -x "$BUILD/test/gtest_efa" ] || skip_here "gtest_efa was not built"
+    "$BUILD/test/gtest_efa" --gtest_brief=1
+}
+
+# uct_check FILTER [EFASIM_OPTION...]
+uct_check() {
+    local filter=$1
+    shift
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
+        --gtest_filter="$filter" || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
+}
+
+# UCX's own UCT benchmark over srd, between two nodes.
+uct_perftest() {
+    need ucx_perftest
+    two_nodes "${@:4}" -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
+        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -d rdmap0s6:1 -x srd \
+        -t "$1" -D "$2" -s "$3" -n 2000 -w 10 || exit 1
+    grep -q '^Final:' "$CHECK_LOG" || fail "no result"
+    at_least payload "$(stat_payload "$STAT")" $((2000 * $3))
+}
+
+uct_valgrind() {
+    need valgrind
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    "$EFASIM" run --fabric "t$$" -- "$SRDRUN" valgrind -q \
+        --num-callers=30 --log-file="$CHECK_LOG.valgrind" \
+        "$BUILD/test/gtest_uct" --gtest_brief=1 || exit 1
+    ! grep -E 'libuct_srd|libefasim' "$CHECK_LOG.valgrind" ||
+        fail "valgrind found errors with our code in the stack"
+}
+
+suite_run() {
+    local seed
+
+    check hooks 100 hooks_check
+    check efa 30 efa_check
+    check uct 60 uct_check '*'
+    for seed in $(seeds 2 20); do
+        check "uct_reorder_$seed" 60 uct_check '*' --reorder 0.3 \
+            --seed "$seed"
+    done
+    check uct_am_lat_short 30 uct_perftest am_lat short 8
+    check uct_am_lat_bcopy 30 uct_perftest am_lat bcopy 1000
+    check uct_am_bw_zcopy 30 uct_perftest am_bw zcopy 8000
+    check uct_am_bw_reorder 30 uct_perftest am_bw bcopy 4000 --reorder 0.3
+    check uct_get_zcopy 30 uct_perftest get zcopy 65536
+    check uct_get_bcopy 30 uct_perftest get bcopy 1000
+    full && check uct_valgrind 600 uct_valgrind
+}
+
+suite_main uct "$@"
