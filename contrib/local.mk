@@ -25,6 +25,6 @@ check-local:
 # What the test command leaves in a build folder.
 DISTCLEANFILES = configured-for
 distclean-local:
-	rm -rf clang sanitize
+	rm -rf clang sanitize logs
 	rm -f suite_*.log
 	-rmdir bin lib obj/flow obj 2>/dev/null
