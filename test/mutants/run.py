@@ -121,7 +121,7 @@ def test(gtest, sim):
 
 
 def main():
-    builder = Builder(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]))
+    builder = Builder(*map(os.path.abspath, sys.argv[1:3]))
     base = builder.base()
     alive = 0
     sound = test(builder.link(base, base, "gtest"),
