@@ -30,7 +30,7 @@ extern "C" {
 
 typedef enum flow_rx_verdict {
     FLOW_RX_DELIVER,
-    FLOW_RX_HOLD,
+    FLOW_RX_HOLD,    /* out says nothing                                      */
     FLOW_RX_CONTROL,
     FLOW_RX_DROP,
     FLOW_RX_NO_MEMORY
