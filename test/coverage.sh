@@ -21,6 +21,7 @@ g++ $cxx "$source"/test/gtest/flow/*.cc ./*.o --coverage -lgtest \
     -lgtest_main -lpthread -o gtest_flow || exit 1
 # shellcheck disable=SC2086
 g++ $cxx "$source"/test/sim/sim.cc "$source"/test/sim/node.cc \
+    "$source"/test/sim/node_report.cc \
     "$source"/test/sim/plans.cc "$source"/test/sim/main.cc ./*.o --coverage -o flow_sim || exit 1
 ./gtest_flow --gtest_brief=1 >/dev/null || exit 1
 ./flow_sim --plan small --count 10 >/dev/null || exit 1

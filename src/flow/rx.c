@@ -344,6 +344,9 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
         rx = flow_rx_find(core, peer, ep);
     }
 
+    if ((rx == NULL) && (word & FLOW_WIRE_CTL)) {
+        return flow_rx_drop(core, FLOW_DROP_STALE, out); /* goodbye, again */
+    }
     if (rx == NULL) {
         verdict = flow_rx_room(core, peer == NULL, out);
         if (verdict != FLOW_RX_CONTROL) {

@@ -13,8 +13,9 @@
  *
  * A held packet may wait long for the one before it, and that one needs a
  * buffer. So when few buffers are posted (rx_reserve or less), the caller
- * copies a packet to be held elsewhere and reposts: else all buffers may be held, and
- * the packet that would free them is refused for ever (a simulation found it).
+ * copies a packet to be held elsewhere and reposts: else all buffers may be
+ * held, and the packet that would free them is refused for ever (a simulation
+ * found it).
  *
  * A packet counts as consumed when accept or next hands it out, so the reserve
  * (flow_params_t) must cover what lies between delivery and reposting.

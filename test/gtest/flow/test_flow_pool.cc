@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: nothing changes when a pool is empty, and the call can be repeated. */
+/* A call that finds a pool empty changes nothing and can be repeated. */
 #include "flow_test.h"
 
 using namespace flow_test;
