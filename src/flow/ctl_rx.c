@@ -61,7 +61,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     }
     rx->echo = msg->index;
     if (rx->state == FLOW_RX_STRANGER) {
-        flow_rx_introduce(core, rx, src);
+        flow_rx_introduce(core, rx, src, msg->window);
     }
     if (rx->state == FLOW_RX_ACTIVE) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);

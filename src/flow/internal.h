@@ -135,7 +135,9 @@ flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
 /* NULL: no slot (grow). A stranger until flow_rx_introduce. */
 flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
                           flow_src_t src);
-void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src);
+/* window: what its sender may have sent before our answer. */
+void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
+                       unsigned window);
 void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);

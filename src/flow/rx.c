@@ -89,12 +89,18 @@ static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src)
+void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
+                       unsigned window)
 {
+    flow_psn_t limit = core->params.first_psn + (flow_psn_t)window;
+
     flow_assert(rx->state == FLOW_RX_STRANGER);
     rx->src     = src;
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = flow_rx_psn(rx);
+    if ((rx->ring == 0) && (flow_psn_diff(limit, rx->counted) >= 0)) {
+        rx->limit = limit; /* until now it had to be the largest allowed */
+    }
     flow_grant_open(core, rx);
     flow_pair_hello(core, rx);
     if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {

@@ -121,6 +121,7 @@ extern "C" __attribute__((noinline)) void bench_connect(size_t i)
     progress();
     msg         = message(FLOW_CTL_HELLO, i, 1);
     msg.version = FLOW_VERSION;
+    msg.window  = 16;
     msg.index   = 1;
     msg.addr    = addr;
     receive(msg, peers[i].src);
