@@ -23,7 +23,8 @@ build_files_changed() {
         \( -newer "$top/configure" -o -newer "$top/Makefile.in" \) -print)" ]
 }
 
-# build_tree DIR CONFIGURE-ARGUMENT...: configures DIR if need be, and makes it.
+# build_tree DIR CONFIGURE-ARGUMENT...: configures DIR if need be, and makes the
+# targets in $build_targets there ("all").
 build_tree() {
     local dir=$1 stamp jobs
     shift
@@ -43,7 +44,8 @@ build_tree() {
         printf '%s\n' "$stamp" >"$dir/configured-for"
     fi
     jobs=$(nproc 2>/dev/null || echo 1)
-    step "make -j$jobs" make -C "$dir" -j"$jobs"
+    # shellcheck disable=SC2086  # several targets
+    step "make -j$jobs" make -C "$dir" -j"$jobs" ${build_targets:-all}
 }
 
 in_folder() {

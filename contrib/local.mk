@@ -16,15 +16,18 @@ EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/common.sh \
               CONTRIBUTING.md
 CLEANFILES += bin/srdrun
 
+# What only the suites need, beside what "all" makes.
+test-programs: $(check_PROGRAMS)
+
 # make check: the suites on this build, all or those in SUITES.
 check-local:
 	$(srcdir)/contrib/test.sh --in . $(SUITES)
 
-.PHONY: check-local distclean-local
+.PHONY: test-programs check-local distclean-local
 
 # What the test command leaves in a build folder.
 DISTCLEANFILES = configured-for
 distclean-local:
-	rm -rf clang sanitize
+	rm -rf clang sanitize logs
 	rm -f suite_*.log
 	-rmdir bin lib obj/flow obj 2>/dev/null

@@ -180,6 +180,7 @@ if [ "$existing" = no ]; then
             "$install" "to build and test" || [ "$install" = no ] || exit 1
     fi
     say "building in ${build#"$top"/}"
+    build_targets='all test-programs'
     build_tree "$build" "${configure_args[@]}" || die "the build failed"
 fi
 [ "$build_only" = no ] || exit 0

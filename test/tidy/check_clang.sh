@@ -22,7 +22,7 @@ if [ ! -e Makefile ] || [ "$root/configure" -nt config.status ]; then
         exit 1
     }
 fi
-make -k -s -j"$(nproc)" >make.log 2>&1 || {
+make -k -s -j"$(nproc)" all test-programs >make.log 2>&1 || {
     grep -E '(error|warning):|\*\*\*' make.log | head -n 20
     echo "make fails with $cc (BUILD/clang/make.log)"
     exit 1

@@ -256,7 +256,7 @@ fi
 sample
 put configure <<'END'
 #!/bin/sh
-printf 'all:\n\t%s -Wall -Wextra -Werror -c %s\n' \
+printf 'test-programs:\nall:\n\t%s -Wall -Wextra -Werror -c %s\n' \
     "$CC" "$(dirname "$0")/src/flow/a.c" >Makefile
 touch config.status
 END
