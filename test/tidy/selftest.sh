@@ -277,6 +277,18 @@ expect pass check_messages.py
 put src/flow/a.c <<<'const char *a = "we can open %d files today";'
 expect fail check_messages.py 'README.md:2: nothing prints'
 
+sample
+echo 'int a;' | put src/flow/a.c
+echo 'See [this](docs/A.md#part), `src/flow/a.c`, `src/flow`.' | put README.md
+mkdir -p "$root/docs" && echo '[up](../README.md)' | put docs/A.md
+expect pass check_links.py
+echo '[up](README.md)' | put docs/A.md
+expect fail check_links.py 'docs/A.md:1: no docs/README.md here'
+rm "$root/docs/A.md"
+expect fail check_links.py 'README.md:1: no docs/A.md here'
+echo 'See `src/flow/b.c`.' | put README.md
+expect fail check_links.py 'README.md:1: no src/flow/b.c here'
+
 if command -v ucx_info >/dev/null; then
     sample
     mkdir -p "$build/bin"
