@@ -43,6 +43,9 @@ typedef struct ucx_abi {
     /* uct_iface_internal_ops_t of this minor. */
     void         *iface_internal_ops;
 
+    /* Interface flags that the minor wants of every network transport. */
+    uint64_t     iface_flags;
+
     /* Offset of uct_priv_worker_t::async, 0: not known. */
     size_t       worker_async;
 } ucx_abi_t;
@@ -50,6 +53,8 @@ typedef struct ucx_abi {
 /* Supported minors, oldest first, NULL at the end. */
 extern const ucx_abi_t *const ucx_abis[];
 
-extern const ucx_abi_t ucx_abi_1_13;
+extern const ucx_abi_t ucx_abi_1_13, ucx_abi_1_14, ucx_abi_1_15, ucx_abi_1_16,
+                       ucx_abi_1_17, ucx_abi_1_18, ucx_abi_1_19, ucx_abi_1_20,
+                       ucx_abi_1_21, ucx_abi_1_22, ucx_abi_1_23;
 
 #endif

@@ -22,6 +22,9 @@ typedef struct abi_config_parser {
     ucs_status_t (*clone)(const void *src, void *dest, const void *arg);
     void         (*release)(void *ptr, const void *arg);
     void         (*help)(char *buf, size_t max, const void *arg);
+#if UCX_MINOR >= 17
+    void         (*doc)(void *strb, const void *arg);
+#endif
     const void   *arg;
 } abi_config_parser_t;
 
@@ -39,7 +42,22 @@ typedef struct abi_config_entry {
     abi_config_field_t *table;
     size_t             size;
     ucs_list_link_t    list;
+#if UCX_MINOR >= 15
+    uint8_t            flags;
+#endif
 } abi_config_entry_t;
+
+/* ucs_config_parser_fill_opts() */
+#if UCX_MINOR >= 15
+typedef ucs_status_t (*abi_fill_opts_t)(void *opts, abi_config_entry_t *entry,
+                                        const char *env_prefix,
+                                        int ignore_errors);
+#else
+typedef ucs_status_t (*abi_fill_opts_t)(void *opts, abi_config_field_t *fields,
+                                        const char *env_prefix,
+                                        const char *table_prefix,
+                                        int ignore_errors);
+#endif
 
 /* ---- uct/base/uct_component.h ---- */
 
@@ -55,13 +73,21 @@ struct abi_component {
     ucs_status_t (*cm_open)(abi_component_t *component, uct_worker_h worker,
                             const uct_cm_config_t *config, uct_cm_h *cm_p);
     ucs_status_t (*rkey_unpack)(abi_component_t *component,
-                                const void *rkey_buffer, uct_rkey_t *rkey_p,
-                                void **handle_p);
+                                const void *rkey_buffer,
+#if UCX_MINOR >= 19
+                                const void *params,
+#endif
+                                uct_rkey_t *rkey_p, void **handle_p);
     ucs_status_t (*rkey_ptr)(abi_component_t *component, uct_rkey_t rkey,
                              void *handle, uint64_t remote_addr,
                              void **local_addr_p);
     ucs_status_t (*rkey_release)(abi_component_t *component, uct_rkey_t rkey,
                                  void *handle);
+#if UCX_MINOR >= 16
+    ucs_status_t (*rkey_compare)(abi_component_t *component, uct_rkey_t rkey1,
+                                 uct_rkey_t rkey2, const void *params,
+                                 int *result);
+#endif
     abi_config_entry_t md_config;
     abi_config_entry_t cm_config;
     ucs_list_link_t    tl_list;
@@ -102,8 +128,14 @@ typedef struct abi_perf_attr {
     double              send_post_overhead;
     double              recv_overhead;
     uct_ppn_bandwidth_t bandwidth;
+#if UCX_MINOR >= 19
+    uct_ppn_bandwidth_t path_bandwidth;
+#endif
     ucs_linear_func_t   latency;
     size_t              max_inflight_eps;
+#if UCX_MINOR >= 17
+    uint64_t            flags;
+#endif
 } abi_perf_attr_t;
 
 enum {
@@ -116,16 +148,109 @@ enum {
     ABI_PERF_SEND_POST_OVERHEAD = UCS_BIT(6),
     ABI_PERF_RECV_OVERHEAD      = UCS_BIT(7),
     ABI_PERF_BANDWIDTH          = UCS_BIT(8),
+#if UCX_MINOR >= 19
+    ABI_PERF_PATH_BANDWIDTH     = UCS_BIT(9),
+    ABI_PERF_LATENCY            = UCS_BIT(10),
+    ABI_PERF_MAX_INFLIGHT_EPS   = UCS_BIT(11),
+    ABI_PERF_FLAGS              = UCS_BIT(12)
+#else
     ABI_PERF_LATENCY            = UCS_BIT(9),
-    ABI_PERF_MAX_INFLIGHT_EPS   = UCS_BIT(10)
+    ABI_PERF_MAX_INFLIGHT_EPS   = UCS_BIT(10),
+    ABI_PERF_FLAGS              = UCS_BIT(11) /* from 1.17 on */
+#endif
 };
 
+#if UCX_MINOR >= 15
+typedef struct abi_is_reachable_params {
+    uint64_t                field_mask;
+    const uct_device_addr_t *device_addr;
+    const uct_iface_addr_t  *iface_addr;
+    char                    *info_string;
+    size_t                  info_string_length;
+    int                     scope;
+#if UCX_MINOR >= 18
+    size_t                  device_addr_length;
+    size_t                  iface_addr_length;
+#endif
+} abi_is_reachable_params_t;
+
+enum {
+    ABI_IS_REACHABLE_DEVICE_ADDR = UCS_BIT(0),
+    ABI_IS_REACHABLE_IFACE_ADDR  = UCS_BIT(1),
+    ABI_IS_REACHABLE_INFO        = UCS_BIT(2),
+    ABI_IS_REACHABLE_INFO_LENGTH = UCS_BIT(3),
+    ABI_IS_REACHABLE_SCOPE       = UCS_BIT(4),
+    ABI_SCOPE_DEVICE             = 0
+};
+#endif
+
+#if UCX_MINOR >= 16
+typedef struct abi_is_connected_params {
+    uint64_t                field_mask;
+    const uct_device_addr_t *device_addr;
+    const uct_iface_addr_t  *iface_addr;
+    const uct_ep_addr_t     *ep_addr;
+} abi_is_connected_params_t;
+
+enum {
+    ABI_IS_CONNECTED_DEVICE_ADDR = UCS_BIT(0),
+    ABI_IS_CONNECTED_IFACE_ADDR  = UCS_BIT(1)
+};
+#endif
+
+/* One entry per element, all arrays of the caller's. */
+typedef ucs_status_t (*abi_sgl_zcopy_t)(uct_ep_h ep, void *const *buffers,
+                                        const size_t *lengths,
+                                        uct_mem_h const *memhs,
+                                        const uint64_t *remote_addrs,
+                                        uct_rkey_t const *rkeys,
+                                        const size_t *counts,
+                                        const size_t *strides, size_t count,
+                                        uct_completion_t *comp);
+
 typedef struct abi_internal_ops {
+#if UCX_MINOR == 20 || UCX_MINOR >= 22
+    ucs_status_t (*iface_query_v2)(uct_iface_h iface, void *iface_attr);
+#endif
     ucs_status_t (*iface_estimate_perf)(uct_iface_h iface,
                                         abi_perf_attr_t *perf_attr);
     void         (*iface_vfs_refresh)(uct_iface_h iface);
+#if UCX_MINOR == 20
+    ucs_status_t (*iface_mem_element_pack)(const uct_iface_h iface,
+                                           uct_mem_h memh, uct_rkey_t rkey,
+                                           void *mem_element);
+#endif
     ucs_status_t (*ep_query)(uct_ep_h ep, uct_ep_attr_t *ep_attr);
+#if UCX_MINOR >= 21
+    ucs_status_t (*ep_invalidate)(uct_ep_h ep, const void *params);
+#else
     ucs_status_t (*ep_invalidate)(uct_ep_h ep, unsigned flags);
+#endif
+#if UCX_MINOR >= 14
+    ucs_status_t (*ep_connect_to_ep_v2)(uct_ep_h ep,
+                                        const uct_device_addr_t *device_addr,
+                                        const uct_ep_addr_t *ep_addr,
+                                        const void *params);
+#endif
+#if UCX_MINOR >= 15
+    int          (*iface_is_reachable_v2)(
+                                const uct_iface_h iface,
+                                const abi_is_reachable_params_t *params);
+#endif
+#if UCX_MINOR >= 16
+    int          (*ep_is_connected)(uct_ep_h ep,
+                                    const abi_is_connected_params_t *params);
+#endif
+#if UCX_MINOR >= 20
+    ucs_status_t (*ep_get_device_ep)(uct_ep_h ep, void **device_ep_p);
+#endif
+#if UCX_MINOR >= 22
+    abi_sgl_zcopy_t ep_put_sgl_zcopy;
+#endif
+#if UCX_MINOR >= 23
+    abi_sgl_zcopy_t ep_get_sgl_zcopy;
+    ucs_status_t    (*ep_outstanding_purge)(uct_ep_h ep, const void *params);
+#endif
 } abi_internal_ops_t;
 
 /* ---- uct/base/uct_md.h ---- */
@@ -135,7 +260,57 @@ typedef struct abi_md {
     abi_component_t *component;
 } abi_md_t;
 
-/* uct_md_attr_t of 1.13 */
+#if UCX_MINOR >= 14
+enum { ABI_MD_GLOBAL_ID_MAX = 256 };
+
+typedef struct abi_md_attr {
+    uint64_t          field_mask; /* the caller's */
+    uint64_t          max_alloc;
+    size_t            max_reg;
+    uint64_t          flags;
+    uint64_t          reg_mem_types;
+#if UCX_MINOR >= 15
+    uint64_t          reg_nonblock_mem_types;
+#endif
+    uint64_t          cache_mem_types;
+#if UCX_MINOR >= 18
+    uint64_t          gva_mem_types;
+#endif
+    uint64_t          detect_mem_types;
+    uint64_t          alloc_mem_types;
+    uint64_t          access_mem_types;
+    uint64_t          dmabuf_mem_types;
+    ucs_linear_func_t reg_cost;
+    char              component_name[UCT_COMPONENT_NAME_MAX];
+    size_t            rkey_packed_size;
+    ucs_cpu_set_t     local_cpus;
+    size_t            exported_mkey_packed_size;
+    char              global_id[ABI_MD_GLOBAL_ID_MAX];
+#if UCX_MINOR >= 16
+    size_t            reg_alignment;
+#endif
+#if UCX_MINOR >= 22
+    uint8_t           required_mem_flags;
+#endif
+} abi_md_attr_t;
+
+typedef struct abi_mem_reg_params {
+    uint64_t          field_mask;
+    uint64_t          flags;
+    int               dmabuf_fd;
+    size_t            dmabuf_offset;
+#if UCX_MINOR >= 22
+    ucs_memory_type_t mem_type;
+#endif
+} abi_mem_reg_params_t;
+
+enum {
+    ABI_MEM_REG_FLAGS         = UCS_BIT(0),
+    ABI_MEM_REG_DMABUF_FD     = UCS_BIT(1),
+    ABI_MEM_REG_DMABUF_OFFSET = UCS_BIT(2),
+    ABI_MEM_REG_MEM_TYPE      = UCS_BIT(3) /* from 1.22 on */
+};
+#else
 typedef struct abi_md_attr {
     uint64_t          max_alloc;
     size_t            max_reg;
@@ -149,13 +324,23 @@ typedef struct abi_md_attr {
     size_t            rkey_packed_size;
     ucs_cpu_set_t     local_cpus;
 } abi_md_attr_t;
+#endif
 
 enum {
     ABI_MD_FLAG_REG        = UCS_BIT(1),
     ABI_MD_FLAG_NEED_MEMH  = UCS_BIT(2),
     ABI_MD_FLAG_NEED_RKEY  = UCS_BIT(3),
     ABI_MD_FLAG_ADVISE     = UCS_BIT(4),
-    ABI_MD_FLAG_INVALIDATE = UCS_BIT(8)
+#if UCX_MINOR >= 15
+    ABI_MD_FLAG_INVALIDATE = UCS_BIT(11) | UCS_BIT(12), /* RMA and atomics */
+#else
+    ABI_MD_FLAG_INVALIDATE = UCS_BIT(8),
+#endif
+#if UCX_MINOR >= 14
+    ABI_MD_FLAG_REG_DMABUF = UCS_BIT(10)
+#else
+    ABI_MD_FLAG_REG_DMABUF = 0
+#endif
 };
 
 typedef struct abi_mem_dereg_params {
@@ -179,50 +364,116 @@ typedef struct abi_mkey_pack_params {
 
 enum {
     ABI_MKEY_PACK_FIELD_FLAGS = UCS_BIT(0),
+#if UCX_MINOR >= 15
+    ABI_MKEY_PACK_INVALIDATE  = UCS_BIT(0) | UCS_BIT(1) /* RMA, atomics */
+#else
     ABI_MKEY_PACK_INVALIDATE  = UCS_BIT(0)
+#endif
 };
 
 typedef struct abi_md_ops {
     void         (*close)(uct_md_h md);
     ucs_status_t (*query)(uct_md_h md, abi_md_attr_t *md_attr);
     ucs_status_t (*mem_alloc)(uct_md_h md, size_t *length_p, void **address_p,
-                              ucs_memory_type_t mem_type, unsigned flags,
-                              const char *alloc_name, uct_mem_h *memh_p);
+                              ucs_memory_type_t mem_type,
+#if UCX_MINOR >= 19
+                              ucs_sys_device_t sys_dev,
+#endif
+                              unsigned flags, const char *alloc_name,
+                              uct_mem_h *memh_p);
     ucs_status_t (*mem_free)(uct_md_h md, uct_mem_h memh);
     ucs_status_t (*mem_advise)(uct_md_h md, uct_mem_h memh, void *addr,
                                size_t length, unsigned advice);
     ucs_status_t (*mem_reg)(uct_md_h md, void *address, size_t length,
-                            unsigned flags, uct_mem_h *memh_p);
+#if UCX_MINOR >= 14
+                            const abi_mem_reg_params_t *params,
+#else
+                            unsigned flags,
+#endif
+                            uct_mem_h *memh_p);
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const abi_mem_dereg_params_t *params);
     ucs_status_t (*mem_query)(uct_md_h md, const void *address, size_t length,
-                              uct_md_mem_attr_t *mem_attr);
+                              void *mem_attr);
     ucs_status_t (*mkey_pack)(uct_md_h md, uct_mem_h memh,
+#if UCX_MINOR >= 16
+                              void *address, size_t length,
+#endif
                               const abi_mkey_pack_params_t *params,
                               void *rkey_buffer);
+#if UCX_MINOR >= 14
+    ucs_status_t (*mem_attach)(uct_md_h md, const void *mkey_buffer,
+                               void *params, uct_mem_h *memh_p);
+#endif
+#if UCX_MINOR <= 15
     int          (*is_sockaddr_accessible)(uct_md_h md,
                                            const ucs_sock_addr_t *sockaddr,
-                                           uct_sockaddr_accessibility_t mode);
+                                           unsigned mode);
+#endif
     ucs_status_t (*detect_memory_type)(uct_md_h md, const void *addr,
                                        size_t length,
                                        ucs_memory_type_t *mem_type_p);
+#if UCX_MINOR >= 23
+    ucs_status_t (*mem_elem_pack)(uct_md_h md, uct_mem_h memh, uct_rkey_t rkey,
+                                  void *mem_elem, void **release_handle_p);
+    void         (*mem_elem_release)(uct_md_h md, void *release_handle);
+#elif UCX_MINOR >= 21
+    ucs_status_t (*mem_elem_pack)(uct_md_h md, uct_mem_h memh, uct_rkey_t rkey,
+                                  void *mem_elem);
+#endif
 } abi_md_ops_t;
 
-/* ---- uct/base/uct_worker.h ---- */
+/* ---- uct/base/uct_worker.h: offset of uct_priv_worker_t::async ---- */
 
-enum { ABI_WORKER_ASYNC = 264 }; /* offset of uct_priv_worker_t::async */
+#if UCX_MINOR >= 16
+enum { ABI_WORKER_ASYNC = 136 };
+#else
+enum { ABI_WORKER_ASYNC = 264 };
+#endif
 
-/* ---- sizes of the release, measured on its binaries ---- */
+/*
+ * ---- sizes, measured on the releases' own binaries ----
+ *
+ * A second opinion beside the layout check, and what detection compares.
+ */
 
 #if UCX_MINOR == 13
-static_assert(sizeof(abi_config_field_t) == 80, "1.13");
-static_assert(sizeof(abi_config_entry_t) == 48, "1.13");
-static_assert(sizeof(abi_tl_t) == 96, "1.13");
-static_assert(sizeof(abi_component_t) == 208, "1.13");
-static_assert(sizeof(abi_md_ops_t) == 88, "1.13");
-static_assert(sizeof(abi_internal_ops_t) == 32, "1.13");
-static_assert(sizeof(abi_md_attr_t) == 224, "1.13");
-static_assert(sizeof(abi_perf_attr_t) == 88, "1.13");
+#define ABI_SIZES 80, 48, 96, 208, 88, 32, 224, 88
+#elif UCX_MINOR == 14
+#define ABI_SIZES 80, 48, 96, 208, 96, 40, 512, 88
+#elif UCX_MINOR == 15
+#define ABI_SIZES 80, 56, 104, 224, 96, 48, 520, 88
+#elif UCX_MINOR == 16
+#define ABI_SIZES 80, 56, 104, 232, 88, 56, 528, 88
+#elif UCX_MINOR == 17
+#define ABI_SIZES 88, 56, 104, 232, 88, 56, 528, 96
+#elif UCX_MINOR == 18
+#define ABI_SIZES 88, 56, 104, 232, 88, 56, 536, 96
+#elif UCX_MINOR == 19
+#define ABI_SIZES 88, 56, 104, 232, 88, 56, 536, 112
+#elif UCX_MINOR == 20
+#define ABI_SIZES 88, 56, 104, 232, 88, 80, 536, 112
+#elif UCX_MINOR == 21
+#define ABI_SIZES 88, 56, 104, 232, 96, 64, 536, 112
+#elif UCX_MINOR == 22
+#define ABI_SIZES 88, 56, 104, 232, 96, 80, 544, 112
+#elif UCX_MINOR == 23
+#define ABI_SIZES 88, 56, 104, 232, 104, 96, 544, 112
 #else
 #error "no layout of this UCX minor"
 #endif
+
+/* clang-format off */
+#define ABI_SIZES_CHECK(_field, _entry, _tl, _component, _md_ops, _iops, \
+                        _md_attr, _perf) \
+    static_assert(sizeof(abi_config_field_t) == (_field), "field"); \
+    static_assert(sizeof(abi_config_entry_t) == (_entry), "entry"); \
+    static_assert(sizeof(abi_tl_t) == (_tl), "tl"); \
+    static_assert(sizeof(abi_component_t) == (_component), "component"); \
+    static_assert(sizeof(abi_md_ops_t) == (_md_ops), "md_ops"); \
+    static_assert(sizeof(abi_internal_ops_t) == (_iops), "internal_ops"); \
+    static_assert(sizeof(abi_md_attr_t) == (_md_attr), "md_attr"); \
+    static_assert(sizeof(abi_perf_attr_t) == (_perf), "perf_attr")
+#define ABI_SIZES_CHECK_ALL(...) ABI_SIZES_CHECK(__VA_ARGS__)
+ABI_SIZES_CHECK_ALL(ABI_SIZES);
+/* clang-format on */

@@ -1,5 +1,5 @@
 /*
- * Second half of abi_glue.h: building UCX's tables for one host and linking
+ * Part of abi_glue.h: building UCX's tables for one host and linking
  * them into UCX's lists.
  */
 
@@ -22,6 +22,9 @@ static const char *abi_parent_field(abi_config_field_t *field,
     }
     field->name       = "";
     field->dfl_value  = "";
+#if UCX_MINOR >= 17
+    field->parser.doc = ucx_config_doc;
+#endif
     field->parser.arg = calls->iface_config_table;
     memcpy(&field->parser.read, &functions[0], sizeof(void*));
     memcpy(&field->parser.clone, &functions[1], sizeof(void*));
@@ -63,6 +66,9 @@ static int abi_table_build(abi_table_t *table, const ucx_config_table_t *from,
         field->parser.clone   = ucx_config_clone;
         field->parser.release = ucx_config_release;
         field->parser.help    = ucx_config_help;
+#if UCX_MINOR >= 17
+        field->parser.doc     = ucx_config_doc;
+#endif
         field->parser.arg     = &table->args[i];
     }
     return (*missing_p == NULL) ? 0 : -1;
@@ -90,6 +96,9 @@ static void abi_component_build(ucx_tables_t *tables,
     component->rkey_unpack        = abi_rkey_unpack;
     component->rkey_ptr           = abi_rkey_ptr;
     component->rkey_release       = abi_rkey_release;
+#if UCX_MINOR >= 16
+    component->rkey_compare       = abi_rkey_compare;
+#endif
     component->md_vfs_init        = abi_md_vfs_init;
     component->cm_config.name     = "";
     component->cm_config.prefix   = "";
@@ -181,8 +190,21 @@ static void abi_tables_register(ucx_host_t *host, ucx_tables_t *tables,
     }
 }
 
+static ucs_status_t abi_fill_opts(const ucx_calls_t *calls, void *opts,
+                                  abi_config_entry_t *entry)
+{
+    abi_fill_opts_t fill_opts;
+
+    memcpy(&fill_opts, &calls->config_fill_opts, sizeof(fill_opts));
+#if UCX_MINOR >= 15
+    return fill_opts(opts, entry, "UCX_", 1);
+#else
+    return fill_opts(opts, entry->table, "UCX_", entry->prefix, 1);
+#endif
+}
+
 static void abi_table_parse(const ucx_calls_t *calls, abi_table_t *table,
-                            const abi_config_entry_t *entry)
+                            abi_config_entry_t *entry)
 {
     void *opts = calloc(1, entry->size);
     unsigned i;
@@ -190,9 +212,7 @@ static void abi_table_parse(const ucx_calls_t *calls, abi_table_t *table,
     for (i = 0; i < table->count; ++i) {
         table->args[i].quiet = 1;
     }
-    if ((opts != NULL) &&
-        (calls->config_fill_opts(opts, table->fields, "UCX_", entry->prefix,
-                                 1) == UCS_OK)) {
+    if ((opts != NULL) && (abi_fill_opts(calls, opts, entry) == UCS_OK)) {
         calls->config_release_opts(opts, table->fields);
     }
     for (i = 0; i < table->count; ++i) {
@@ -239,5 +259,8 @@ const ucx_abi_t UCX_ABI = {
     .tables_register    = abi_tables_register,
     .tables_parse       = abi_tables_parse,
     .iface_internal_ops = &abi_internal_ops,
+#if UCX_MINOR >= 18
+    .iface_flags        = UCS_BIT(54), /* UCT_IFACE_FLAG_INTER_NODE */
+#endif
     .worker_async       = ABI_WORKER_ASYNC
 };

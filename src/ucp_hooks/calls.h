@@ -51,6 +51,7 @@ typedef struct ucx_calls {
     ucs_status_t (*iface_handle_ep_err)(uct_iface_h iface, uct_ep_h ep,
                                         ucs_status_t status);
     void         *iface_estimate_perf; /* changes its argument: see abi */
+    void         *iface_query_v2;      /* optional: 1.20, 1.22 and later */
 
     /* libucs */
     void (*log_dispatch)(const char *file, unsigned line, const char *function,
@@ -59,10 +60,7 @@ typedef struct ucx_calls {
     ucx_log_component_t *global_opts;  /* its first member */
     void (*class_cleanup_chain)(ucs_class_t *cls, void *object, int limit);
     ucs_list_link_t *config_global_list;
-    ucs_status_t (*config_fill_opts)(void *opts, void *fields,
-                                     const char *env_prefix,
-                                     const char *table_prefix,
-                                     int ignore_errors);
+    void *config_fill_opts; /* changes its arguments: see abi_layout.h */
     void (*config_release_opts)(void *opts, void *fields);
     ucs_status_t (*topo_find)(const ucs_sys_bus_id_t *bus_id,
                               ucs_sys_device_t *dev_p);

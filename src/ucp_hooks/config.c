@@ -269,3 +269,8 @@ void ucx_config_help(char *buf, size_t max, const void *p)
         config_append(buf, max, used, text);
     }
 }
+
+void ucx_config_doc(void *strb, const void *arg)
+{
+    (void)strb, (void)arg;
+}

@@ -47,4 +47,7 @@ void ucx_config_release(void *ptr, const void *arg);
  * its error line, so then it adds the variable's name. */
 void ucx_config_help(char *buf, size_t max, const void *arg);
 
+/* ::doc, from 1.17 on: documentation of choices beyond help(); none. */
+void ucx_config_doc(void *strb, const void *arg);
+
 #endif

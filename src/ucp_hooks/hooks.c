@@ -38,7 +38,11 @@ typedef struct instance {
     ucx_tables_t    *tables;
 } instance_t;
 
-const ucx_abi_t *const ucx_abis[] = {&ucx_abi_1_13, NULL};
+const ucx_abi_t *const ucx_abis[] = {
+    &ucx_abi_1_13, &ucx_abi_1_14, &ucx_abi_1_15, &ucx_abi_1_16,
+    &ucx_abi_1_17, &ucx_abi_1_18, &ucx_abi_1_19, &ucx_abi_1_20,
+    &ucx_abi_1_21, &ucx_abi_1_22, &ucx_abi_1_23, NULL
+};
 
 static pthread_mutex_t instances_lock = PTHREAD_MUTEX_INITIALIZER;
 static instance_t *instances;

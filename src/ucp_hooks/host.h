@@ -174,6 +174,8 @@ typedef struct ucx_iface_base {
     };
     ucx_host_t                  *host;
     const struct ucx_iface_vops *vops;
+    ucs_status_t                (*query)(uct_iface_h iface,
+                                         uct_iface_attr_t *attr);
 } ucx_iface_base_t;
 
 typedef struct ucx_ep_base {

@@ -45,6 +45,18 @@ static int iface_is_reachable(const uct_iface_h iface,
     return self->vops->is_reachable(iface, dev_addr, iface_addr);
 }
 
+/* The transport's answer, and the flags that this minor wants beside. */
+static ucs_status_t iface_query(uct_iface_h iface, uct_iface_attr_t *attr)
+{
+    ucx_iface_base_t *self = (ucx_iface_base_t*)iface;
+    ucs_status_t status    = self->query(iface, attr);
+
+    if (status == UCS_OK) {
+        attr->cap.flags |= self->host->calls->abi->iface_flags;
+    }
+    return status;
+}
+
 ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
                             const uct_iface_ops_t *ops,
                             const ucx_iface_vops_t *vops, uct_md_h md,
@@ -74,8 +86,12 @@ ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
         stats_parent = params->stats_root;
     }
 
-    self->host = host;
-    self->vops = vops;
+    self->host  = host;
+    self->vops  = vops;
+    self->query = ops->iface_query;
+    if (calls->abi->iface_flags != 0) {
+        all.iface_query = iface_query;
+    }
     status = calls->iface_init(self, calls->iface_class, &init_count, &all,
                                calls->abi->iface_internal_ops, md, worker,
                                params, config, stats_parent, "efa");

@@ -5,8 +5,20 @@
 ucp_hooks_sources = \
 	src/ucp_hooks/abi.h \
 	src/ucp_hooks/abi_1_13.c \
+	src/ucp_hooks/abi_1_14.c \
+	src/ucp_hooks/abi_1_15.c \
+	src/ucp_hooks/abi_1_16.c \
+	src/ucp_hooks/abi_1_17.c \
+	src/ucp_hooks/abi_1_18.c \
+	src/ucp_hooks/abi_1_19.c \
+	src/ucp_hooks/abi_1_20.c \
+	src/ucp_hooks/abi_1_21.c \
+	src/ucp_hooks/abi_1_22.c \
+	src/ucp_hooks/abi_1_23.c \
 	src/ucp_hooks/abi_glue.h \
+	src/ucp_hooks/abi_iface.h \
 	src/ucp_hooks/abi_layout.h \
+	src/ucp_hooks/abi_md.h \
 	src/ucp_hooks/abi_tables.h \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \

@@ -249,6 +249,10 @@ typedef struct ucx_component {
                                 uct_rkey_t *rkey_p, void **handle_p);
     ucs_status_t (*rkey_release)(ucx_host_t *host, uct_rkey_t rkey,
                                  void *handle);
+
+    /* <0, 0, >0. Optional: else the values of the keys are compared. */
+    int          (*rkey_compare)(ucx_host_t *host, uct_rkey_t rkey1,
+                                 uct_rkey_t rkey2);
 } ucx_component_t;
 
 /* The one component of this module, defined by the transports. */

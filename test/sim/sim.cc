@@ -101,8 +101,12 @@ void Sim::arrive(Packet packet)
     flow_send_status_t status;
     Time back = plan.delay + random.below(plan.jitter);
 
+    /* Against a reborn QPN with the same QKEY only headers that name the
+     * receiver help; short ones rest on the QKEY and 7 bits of generation. */
     if (!to->alive || (to->addr.qpn != packet.to_qpn) ||
-        (to->addr.qkey != packet.to_qkey)) {
+        (to->addr.qkey != packet.to_qkey) ||
+        ((to->addr.incarnation != packet.to_life) && !noise &&
+         !(packet.bytes[0] & (FLOW_WIRE_LONG | FLOW_WIRE_CTL)))) {
         status = FLOW_SEND_DEAD;
         back  += 500 * US;
     } else if (to->device_receive(packet)) {

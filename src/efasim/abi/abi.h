@@ -95,6 +95,7 @@ struct abi_state {
     struct fabric_env env;
     struct sim_knobs  knobs;
     int               pid;       /* the process that owns all this */
+    void             *dropped[3]; /* given up, not freed: others may be at it */
     uint64_t          pinned;
     struct abi_ctx    ctx[ABI_CONTEXTS];
     _Atomic int       contexts;  /* open ones */

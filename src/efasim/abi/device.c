@@ -240,10 +240,15 @@ static void abi_fork_child(void)
     unsigned i;
 
     pthread_mutex_init(&abi.lock, NULL);
-    abi_inside = 0;
-    abi.dev    = NULL;
-    abi.pid    = 0;
-    abi.pinned = 0;
+    abi_inside     = 0;
+    abi.dropped[0] = abi.dev;
+    abi.dropped[1] = abi.ah_ctx;
+    abi.dropped[2] = abi.mr;
+    abi.dev        = NULL;
+    abi.ah_ctx     = NULL;
+    abi.mr         = NULL;
+    abi.pid        = 0;
+    abi.pinned     = 0;
     if (abi.fabric != NULL) {
         fabric_forget(abi.fabric);
         abi.fabric = NULL;
@@ -261,8 +266,6 @@ static void abi_fork_child(void)
     memset(abi.pd, 0, sizeof(abi.pd));
     memset(abi.cq, 0, sizeof(abi.cq));
     memset(abi.qp, 0, sizeof(abi.qp));
-    abi.ah_ctx = NULL;
-    abi.mr     = NULL;
 }
 
 /*
@@ -279,6 +282,9 @@ static void abi_host_enter(const char *path)
     abi.host = fabric_open(path, 0, -1);
     if ((abi.host == NULL) || (fabric_attach(abi.host, node, 0) != 0)) {
         return; /* opening the device will say why */
+    }
+    if (fabric_sysfs_create(abi.host, node) != 0) {
+        abi_log("cannot write %s: %s", root, strerror(errno));
     }
     if (fabric_enter_node(abi.host, node, err, sizeof(err)) != 0) {
         abi_log("%s", err);
@@ -320,7 +326,8 @@ __attribute__((destructor)) static void abi_fini(void)
     /* Threads may still run, the backstop among them: the device stays
      * mapped, only the fabric is told that we leave. */
     if (abi_trylock()) {
-        abi.dev = NULL;
+        abi.dropped[0] = abi.dev;
+        abi.dev        = NULL;
         fabric_close(abi.fabric);
         abi.fabric = NULL;
         abi_unlock();

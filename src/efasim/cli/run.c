@@ -382,6 +382,7 @@ int cli_run(int argc, char **argv)
     struct fabric *fabric;
     const char *name;
     int command, node, ret;
+    unsigned live;
 
     command = run_parse(argc, argv, &options);
     name    = (command < 0) ? NULL : cli_fabric_name(options.fabric);
@@ -391,11 +392,15 @@ int cli_run(int argc, char **argv)
 
     run_place_rank(&options);
     node = run_node(&options);
+    fabric_clean(NULL, &live); /* what was killed leaves with the next run */
     fabric_path(name, path);
     fabric = fabric_open(path, FABRIC_CREATE, node);
-    if (fabric == NULL) {
+    if ((fabric == NULL) || (fabric_sysfs_create(fabric, node) != 0)) {
         cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
                   (errno == ENOSPC) ? "; free some of /dev/shm" : "");
+        if (fabric != NULL) {
+            fabric_close(fabric);
+        }
         return CLI_EXIT_FAILED;
     }
 

@@ -39,6 +39,8 @@ enum {
 
     SIM_QUIET          = 64,      /* ... calls without news: nothing comes */
 
+    SIM_CHECK_NS       = 10000000, /* between two looks at silent peers */
+
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
 };
 

@@ -124,9 +124,14 @@ void sim_op_deadline(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
+    uint64_t check      = dev->now + SIM_CHECK_NS;
+
     op->due = dev->now + dev->knobs.timeout_ms * 1000000ull;
-    if ((dev->check_next == 0) || (op->due < dev->check_next)) {
-        dev->check_next = op->due;
+    if (check > op->due) {
+        check = op->due;
+    }
+    if ((dev->check_next == 0) || (dev->check_next > check)) {
+        dev->check_next = check;
     }
 }
 

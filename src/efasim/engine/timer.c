@@ -5,8 +5,6 @@
  */
 #include "engine.h"
 
-#define TIMER_CHECK_NS  10000000ull /* between two looks at the peers */
-
 static void timer_fire(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
@@ -71,7 +69,7 @@ static void timer_peers(struct sim_dev *dev)
 {
     struct sim_list *link, *next;
 
-    dev->check_next = dev->now + TIMER_CHECK_NS;
+    dev->check_next = dev->now + SIM_CHECK_NS;
     for (link = dev->peers.next; link != &dev->peers; link = next) {
         next = link->next;
         sim_peer_check(dev, list_entry(link, struct sim_peer, link));

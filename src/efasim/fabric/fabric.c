@@ -159,7 +159,7 @@ static unsigned fabric_reap_locked(struct fabric *fabric)
 
 unsigned fabric_reap(struct fabric *fabric)
 {
-    int lock      = fabric_lock(fabric->path);
+    int lock      = fabric_lock(fabric->path, 1);
     unsigned live = fabric_reap_locked(fabric);
 
     if (lock >= 0) {
@@ -181,7 +181,7 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
         return 1;
     }
 
-    lock = fabric_lock(fabric->path);
+    lock = fabric_lock(fabric->path, 1);
     if (atomic_load(&slot->owner) == owner) {
         fabric_slot_free(fabric, slot);
     }
@@ -257,7 +257,7 @@ static int fabric_attach_locked(struct fabric *fabric, unsigned node,
 
 int fabric_attach(struct fabric *fabric, unsigned node, int is_device)
 {
-    int lock = fabric_lock(fabric->path);
+    int lock = fabric_lock(fabric->path, 1);
     int ret  = -1;
 
     if (lock < 0) {
@@ -281,11 +281,7 @@ int fabric_attach(struct fabric *fabric, unsigned node, int is_device)
 static int fabric_create(struct fabric *fabric)
 {
     fabric->dir = fabric_map(fabric->path, 1);
-    if (fabric->dir == NULL) {
-        return -1;
-    }
-
-    return fabric_sysfs_create(fabric->path, fabric->dir);
+    return (fabric->dir == NULL) ? -1 : 0;
 }
 
 /* Everything but the lock itself. */
@@ -359,7 +355,7 @@ struct fabric *fabric_open(const char *path, unsigned flags, int node)
     fabric->slot = -1;
 
     do {
-        lock = fabric_lock(path);
+        lock = fabric_lock(path, 1);
     } while ((lock < 0) && (errno == ENOENT) && (flags & FABRIC_CREATE) &&
              ((mkdir(path, 0700) == 0) || (errno == EEXIST)));
     if (lock < 0) {
@@ -424,7 +420,7 @@ void fabric_close(struct fabric *fabric)
         fabric_unlink_rings(fabric);
     }
 
-    lock = fabric_lock(fabric->path);
+    lock = fabric_lock(fabric->path, 1);
     if ((atomic_load(&slot->owner) == fabric->owner) &&
         (slot->pid == getpid())) {
         fabric_slot_free(fabric, slot);
@@ -440,13 +436,14 @@ void fabric_close(struct fabric *fabric)
     fabric_forget(fabric);
 }
 
-/* Returns 1 when the fabric at path was removed, 0 when it lives. */
+/* Returns 1 when the fabric at path was removed, 0 when it lives; one whose
+ * lock is taken does. */
 static int fabric_clean_one(const char *path)
 {
     struct fabric fabric = { .slot = -1 };
     int lock, dead;
 
-    lock = fabric_lock(path);
+    lock = fabric_lock(path, 0);
     if (lock < 0) {
         return 0;
     }

@@ -99,8 +99,8 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
 int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
                       size_t err_size);
 
-/* Create nodeN/ for all nodes. Returns 0 or -1 with errno. */
-int fabric_sysfs_create(const char *path, const struct dir *dir);
+/* Make nodeN/ for one node, if it is not there. Returns 0 or -1 with errno. */
+int fabric_sysfs_create(struct fabric *fabric, unsigned node);
 
 /* Name of a node's device; "uverbs0" is its character device. */
 #define FABRIC_DEVICE_NAME  "rdmap0s6"
@@ -120,8 +120,9 @@ struct fabric_env {
     void (*event)(struct sim_cq *cq);
 };
 
-/* Engine-side helpers, by file: lock.c */
-int fabric_lock(const char *path);
+/* lock.c: a descriptor, or -1 with errno. With `wait` 0: EWOULDBLOCK when
+ * somebody holds it. */
+int fabric_lock(const char *path, int wait);
 void fabric_unlock(int fd);
 
 /* Remove the folder and all that is in it. */

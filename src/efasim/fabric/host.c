@@ -152,7 +152,7 @@ static int host_enter(struct fabric *fabric, unsigned node)
 int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
                       size_t err_size)
 {
-    int lock = fabric_lock(fabric->path);
+    int lock = fabric_lock(fabric->path, 1);
     int ret  = host_enter(fabric, node);
 
     if (ret != 0) {

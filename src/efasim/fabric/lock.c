@@ -20,7 +20,7 @@ static int lock_is_current(int fd, const char *file)
            (mine.st_ino == named.st_ino) && (mine.st_dev == named.st_dev);
 }
 
-int fabric_lock(const char *path)
+int fabric_lock(const char *path, int wait)
 {
     char file[FABRIC_PATH_MAX + 8];
     int fd, ret;
@@ -33,10 +33,12 @@ int fabric_lock(const char *path)
         }
 
         do {
-            ret = flock(fd, LOCK_EX);
+            ret = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
         } while ((ret != 0) && (errno == EINTR));
         if (ret != 0) {
+            ret = errno;
             close(fd);
+            errno = ret;
             return -1;
         }
         if (lock_is_current(fd, file)) {

@@ -170,19 +170,25 @@ static int sysfs_create_node(const char *root, const uint8_t gid[16])
     return 0;
 }
 
-int fabric_sysfs_create(const char *path, const struct dir *dir)
+int fabric_sysfs_create(struct fabric *fabric, unsigned node)
 {
-    char root[FABRIC_PATH_MAX + 16];
+    char root[FABRIC_PATH_MAX + 16], mark[FABRIC_PATH_MAX + 32];
+    int lock = fabric_lock(fabric->path, 1);
+    int ret  = 0;
     uint8_t gid[16];
-    unsigned node;
 
-    for (node = 0; node < SIM_NODES; ++node) {
-        snprintf(root, sizeof(root), "%s/node%u", path, node);
-        dir_gid(dir, node, gid);
-        if (sysfs_create_node(root, gid) != 0) {
-            return -1;
+    snprintf(root, sizeof(root), "%s/node%u", fabric->path, node);
+    snprintf(mark, sizeof(mark), "%s/.complete", root);
+    if (access(mark, F_OK) != 0) {
+        dir_gid(fabric->dir, node, gid);
+        ret = sysfs_create_node(root, gid);
+        if (ret == 0) {
+            ret = sysfs_write(root, ".complete", "");
         }
     }
 
-    return 0;
+    if (lock >= 0) {
+        fabric_unlock(lock);
+    }
+    return ret;
 }

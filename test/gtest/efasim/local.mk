@@ -1,1 +1,13 @@
-# test/gtest/efasim
+# test/gtest/efasim: the engine alone, in one process, without any preload.
+if HAVE_GTEST
+noinst_PROGRAMS += test/gtest_efasim_engine
+test_gtest_efasim_engine_SOURCES = \
+	test/gtest/efasim/engine_objects.cc \
+	test/gtest/efasim/engine_read.cc test/gtest/efasim/engine_rig.c \
+	test/gtest/efasim/engine_rig.h test/gtest/efasim/engine_ring.cc \
+	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_test.h \
+	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
+	$(efasim_engine_sources)
+test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)
+endif

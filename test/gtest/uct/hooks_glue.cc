@@ -12,20 +12,40 @@
 #include <string>
 #include <vector>
 
+/* hooks_matrix.sh compiles this file once more for each other minor. */
+#ifndef UCX_MINOR
+#define UCX_MINOR 13
+#endif
+
 extern "C" {
 #include <ucs/async/async_fwd.h>
 #include <uct/api/uct.h>
-#define UCX_MINOR 13
 #include "ucp_hooks/abi_layout.h"
 
 /* of uct/api/v2, which is not installed */
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md,
                                  const abi_mem_dereg_params_t *params);
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
+#if UCX_MINOR >= 16
+                                 void *address, size_t length,
+#endif
                                  const abi_mkey_pack_params_t *params,
                                  void *rkey_buffer);
+#if UCX_MINOR >= 14
+ucs_status_t uct_md_query_v2(uct_md_h md, abi_md_attr_t *attr);
+#endif
+#if UCX_MINOR >= 15
+int uct_iface_is_reachable_v2(uct_iface_h iface,
+                              const abi_is_reachable_params_t *params);
+#endif
+#if UCX_MINOR >= 16
+int uct_ep_is_connected(uct_ep_h ep, const abi_is_connected_params_t *params);
+ucs_status_t uct_rkey_compare(uct_component_h component, uct_rkey_t rkey1,
+                              uct_rkey_t rkey2, const uint64_t *params,
+                              int *result);
+#endif
 ucs_status_t uct_iface_estimate_perf(uct_iface_h iface, abi_perf_attr_t *attr);
-ucs_status_t uct_ep_invalidate(uct_ep_h ep, unsigned flags);
+ucs_status_t uct_ep_invalidate(uct_ep_h ep, uintptr_t flags_or_params);
 ucs_status_t uct_ep_query(uct_ep_h ep, uct_ep_attr_t *attr);
 }
 
@@ -49,6 +69,12 @@ std::vector<uct_component_h> components_named(const std::string &name)
     }
     uct_release_component_list(list);
     return result;
+}
+
+/* From 1.17 on uct_config_modify() takes the prefix of the table, too. */
+std::string full_name(const char *prefix, const char *name)
+{
+    return std::string((UCX_MINOR >= 17) ? prefix : "") + name;
 }
 
 class glue_md : public ::testing::Test {
@@ -145,6 +171,48 @@ TEST_F(glue_md, attributes)
     EXPECT_STREQ("hooktest", attr.component_name);
 }
 
+#if UCX_MINOR >= 14
+TEST_F(glue_md, attributes_v2)
+{
+    abi_md_attr_t attr;
+
+    memset(&attr, 0xee, sizeof(attr));
+    attr.field_mask = UINT64_MAX >> 1;
+    ASSERT_EQ(UCS_OK, uct_md_query_v2(md, &attr));
+    EXPECT_EQ(UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_NEED_RKEY |
+              ABI_MD_FLAG_INVALIDATE, attr.flags);
+    EXPECT_EQ(1ul << 30, attr.max_reg);
+    EXPECT_EQ(UCS_BIT(UCS_MEMORY_TYPE_HOST), attr.reg_mem_types);
+    EXPECT_EQ(UCS_BIT(UCS_MEMORY_TYPE_HOST), attr.access_mem_types);
+    EXPECT_EQ(0u, attr.cache_mem_types);
+    EXPECT_EQ(0u, attr.dmabuf_mem_types);
+    EXPECT_EQ(0u, attr.exported_mkey_packed_size);
+    EXPECT_EQ(12u, attr.rkey_packed_size);
+    EXPECT_STREQ("hooktest", attr.component_name);
+#if UCX_MINOR >= 16
+    EXPECT_EQ(1u, attr.reg_alignment);
+#endif
+}
+#endif
+
+#if UCX_MINOR >= 16
+TEST_F(glue_md, remote_keys_compare)
+{
+    uint64_t params = 0;
+    int result      = 42;
+
+    EXPECT_EQ(UCS_OK, uct_rkey_compare(component, 1, 2, &params, &result));
+    EXPECT_EQ(-1, result);
+    EXPECT_EQ(UCS_OK, uct_rkey_compare(component, 2, 2, &params, &result));
+    EXPECT_EQ(0, result);
+    EXPECT_EQ(UCS_OK, uct_rkey_compare(component, 3, 2, &params, &result));
+    EXPECT_EQ(1, result);
+    params = 1;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_rkey_compare(component, 1, 2, &params, &result));
+}
+#endif
+
 TEST_F(glue_md, remote_key_round_trip)
 {
     char buffer[64] = {}, key[16];
@@ -159,7 +227,11 @@ TEST_F(glue_md, remote_key_round_trip)
     memcpy(&invalidate, key + 8, sizeof(invalidate));
     EXPECT_EQ(0u, invalidate);
     EXPECT_EQ(0x55, key[12]);
-    ASSERT_EQ(UCS_OK, uct_md_mkey_pack_v2(md, memh, &params, key));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack_v2(md, memh,
+#if UCX_MINOR >= 16
+                                          buffer, sizeof(buffer),
+#endif
+                                          &params, key));
     memcpy(&invalidate, key + 8, sizeof(invalidate));
     EXPECT_EQ(1u, invalidate);
 
@@ -252,12 +324,15 @@ TEST_F(glue_md, configuration_is_read_and_checked)
     char value[64];
 
     ASSERT_EQ(UCS_OK, uct_md_config_read(component, nullptr, nullptr, &config));
-    EXPECT_EQ(UCS_OK, uct_config_modify(config, "DEPTH", "4096"));
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              uct_config_modify(config, "DEPTH", "4097"));
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_config_modify(config, "DEPTH", "-1"));
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_config_modify(config, "DEPTH", "1e3"));
-    EXPECT_EQ(UCS_ERR_NO_ELEM, uct_config_modify(config, "DEPTHS", "16"));
+    auto modify = [&](const char *name, const char *text) {
+        return uct_config_modify(config, full_name("HOOKMD_", name).c_str(),
+                                 text);
+    };
+    EXPECT_EQ(UCS_OK, modify("DEPTH", "4096"));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, modify("DEPTH", "4097"));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, modify("DEPTH", "-1"));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, modify("DEPTH", "1e3"));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, modify("DEPTHS", "16"));
     ASSERT_EQ(UCS_OK, uct_config_get(config, "COLOUR", value, sizeof(value)));
     EXPECT_STREQ("green", value);
     uct_config_release(config);
@@ -335,7 +410,10 @@ protected:
         close();
         EXPECT_EQ(UCS_OK, uct_md_iface_config_read(md, "hooktl", nullptr,
                                                    nullptr, &config));
-        EXPECT_EQ(UCS_OK, uct_config_modify(config, "DEPTH", depth));
+        EXPECT_EQ(UCS_OK, uct_config_modify(
+                                  config,
+                                  full_name("HOOKTL_", "DEPTH").c_str(),
+                                  depth));
         params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
                             UCT_IFACE_PARAM_FIELD_DEVICE |
                             UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
@@ -382,6 +460,8 @@ TEST_F(glue_iface, attributes_start_zeroed_with_the_base_class_values)
     EXPECT_EQ(64, attr.priority);          /* DEPTH of our table */
     EXPECT_EQ(0u, attr.cap.put.max_short);
     EXPECT_EQ(256u, attr.cap.am.max_short);
+    EXPECT_EQ((UCX_MINOR >= 18) ? UCS_BIT(54) : 0, /* INTER_NODE */
+              attr.cap.flags & UCS_BIT(54));
 }
 
 TEST_F(glue_iface, a_forgotten_operation_is_refused_not_called)
@@ -452,6 +532,53 @@ TEST_F(glue_iface, reachability_is_the_transports_answer)
             iface, (const uct_device_addr_t*)address, nullptr));
 }
 
+#if UCX_MINOR >= 15
+TEST_F(glue_iface, reachability_v2)
+{
+    char address[8] = {}, info[16];
+    abi_is_reachable_params_t params = {};
+
+    ASSERT_EQ(UCS_OK, uct_iface_get_device_address(
+                              iface, (uct_device_addr_t*)address));
+    params.field_mask         = ABI_IS_REACHABLE_DEVICE_ADDR |
+                                ABI_IS_REACHABLE_IFACE_ADDR |
+                                ABI_IS_REACHABLE_INFO |
+                                ABI_IS_REACHABLE_INFO_LENGTH |
+                                ABI_IS_REACHABLE_SCOPE;
+    params.device_addr        = (const uct_device_addr_t*)address;
+    params.iface_addr         = (const uct_iface_addr_t*)address;
+    params.info_string        = info;
+    params.info_string_length = sizeof(info);
+    params.scope              = ABI_SCOPE_DEVICE;
+    memset(info, 'x', sizeof(info));
+    EXPECT_TRUE(uct_iface_is_reachable_v2(iface, &params));
+    EXPECT_STREQ("", info);
+    address[0] ^= 1;
+    EXPECT_FALSE(uct_iface_is_reachable_v2(iface, &params));
+    EXPECT_STREQ("not an address ", info);
+    params.field_mask = ABI_IS_REACHABLE_INFO; /* no address, no length */
+    EXPECT_FALSE(uct_iface_is_reachable_v2(iface, &params));
+}
+#endif
+
+#if UCX_MINOR >= 16
+TEST_F(glue_iface, connection_is_the_transports_answer)
+{
+    char address[8] = {};
+    abi_is_connected_params_t params = {};
+
+    ASSERT_EQ(UCS_OK, uct_iface_get_device_address(
+                              iface, (uct_device_addr_t*)address));
+    params.field_mask  = ABI_IS_CONNECTED_DEVICE_ADDR;
+    params.device_addr = (const uct_device_addr_t*)address;
+    EXPECT_TRUE(uct_ep_is_connected(ep, &params));
+    address[0] ^= 1;
+    EXPECT_FALSE(uct_ep_is_connected(ep, &params));
+    params.field_mask = 0;
+    EXPECT_FALSE(uct_ep_is_connected(ep, &params));
+}
+#endif
+
 TEST_F(glue_iface, performance_is_the_base_class_plus_the_transports)
 {
     abi_perf_attr_t attr = {};
@@ -476,7 +603,9 @@ TEST_F(glue_iface, an_invalidated_endpoint_reports_its_error)
 {
     EXPECT_EQ(UCS_OK, uct_ep_check(ep, 0, nullptr));
     EXPECT_TRUE(errors.empty());
-    EXPECT_EQ(UCS_OK, uct_ep_invalidate(ep, 0));
+    uint64_t params = 0; /* from 1.21 on a structure with a mask */
+    EXPECT_EQ(UCS_OK, uct_ep_invalidate(
+                              ep, (UCX_MINOR >= 21) ? (uintptr_t)&params : 0));
     EXPECT_EQ(UCS_OK, uct_ep_check(ep, 0, nullptr)); /* the handler's answer */
     ASSERT_EQ(1u, errors.size());
     EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, errors[0]);

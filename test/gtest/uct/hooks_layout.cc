@@ -38,7 +38,19 @@ RENAMED(abi_config_field_t, ucs_config_field_t);
 RENAMED(abi_config_parser_t, ucs_config_parser_t);
 RENAMED(abi_md_t, uct_md_t);
 RENAMED(abi_md_ops_t, uct_md_ops_t);
-RENAMED(abi_md_attr_t, uct_md_attr_t);
+#if UCX_MINOR >= 14
+typedef uct_md_attr_v2_t their_md_attr_t;
+RENAMED(abi_mem_reg_params_t, uct_md_mem_reg_params_t);
+#else
+typedef uct_md_attr_t their_md_attr_t;
+#endif
+#if UCX_MINOR >= 15
+RENAMED(abi_is_reachable_params_t, uct_iface_is_reachable_params_t);
+#endif
+#if UCX_MINOR >= 16
+RENAMED(abi_is_connected_params_t, uct_ep_is_connected_params_t);
+#endif
+RENAMED(abi_md_attr_t, their_md_attr_t);
 RENAMED(abi_perf_attr_t, uct_perf_attr_t);
 RENAMED(abi_internal_ops_t, uct_iface_internal_ops_t);
 RENAMED(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t);
@@ -49,8 +61,18 @@ template <class Ours, class Theirs>
 struct same : std::disjunction<std::is_same<Ours, Theirs>,
                                renamed<Ours, Theirs>> {};
 
+/* What we do not look into stands as void behind a pointer, and enumerations
+ * that not all headers have as integers. */
+template <class Theirs> struct same<void, Theirs> : std::true_type {};
+template <class Theirs>
+struct same<unsigned, Theirs> : std::disjunction<std::is_same<unsigned, Theirs>,
+                                                 std::is_enum<Theirs>> {};
+
 template <class Ours, class Theirs>
 struct same<const Ours, const Theirs> : same<Ours, Theirs> {};
+template <> struct same<void, void> : std::true_type {};
+template <> struct same<const void, const void> : std::true_type {};
+template <class Ours> struct same<Ours, void> : std::is_void<Ours> {};
 
 template <class Ours, class Theirs>
 struct same<Ours *, Theirs *> : same<Ours, Theirs> {};
@@ -59,7 +81,8 @@ template <class R1, class... A1, class R2, class... A2>
 struct same<R1(A1...), R2(A2...)> {
     static constexpr bool value = [] {
         if constexpr (sizeof...(A1) == sizeof...(A2)) {
-            return same<R1, R2>::value && (same<A1, A2>::value && ...);
+            return std::is_void_v<R1> == std::is_void_v<R2> &&
+                   same<R1, R2>::value && (same<A1, A2>::value && ...);
         } else {
             return false;
         }
@@ -114,6 +137,9 @@ CALLBACK(abi_config_parser_t, ucs_config_parser_t, write);
 CALLBACK(abi_config_parser_t, ucs_config_parser_t, clone);
 CALLBACK(abi_config_parser_t, ucs_config_parser_t, release);
 CALLBACK(abi_config_parser_t, ucs_config_parser_t, help);
+#if UCX_MINOR >= 17
+CALLBACK(abi_config_parser_t, ucs_config_parser_t, doc);
+#endif
 FIELD(abi_config_parser_t, ucs_config_parser_t, arg);
 static_assert(std::is_same_v<decltype(&ucx_config_read),
                              decltype(ucs_config_parser_t::read)>);
@@ -137,6 +163,11 @@ FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, prefix);
 CALLBACK(abi_config_entry_t, ucs_config_global_list_entry_t, table);
 FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, size);
 FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, list);
+#if UCX_MINOR >= 15
+FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, flags);
+#endif
+static_assert(same<abi_fill_opts_t,
+                   decltype(&ucs_config_parser_fill_opts)>::value);
 
 static_assert(sizeof(ucx_iface_config_t) >= sizeof(uct_iface_config_t));
 static_assert(alignof(ucx_iface_config_t) >= alignof(uct_iface_config_t));
@@ -150,6 +181,9 @@ CALLBACK(abi_component_t, uct_component_t, cm_open);
 CALLBACK(abi_component_t, uct_component_t, rkey_unpack);
 CALLBACK(abi_component_t, uct_component_t, rkey_ptr);
 CALLBACK(abi_component_t, uct_component_t, rkey_release);
+#if UCX_MINOR >= 16
+CALLBACK(abi_component_t, uct_component_t, rkey_compare);
+#endif
 FIELD(abi_component_t, uct_component_t, md_config);
 FIELD(abi_component_t, uct_component_t, cm_config);
 FIELD(abi_component_t, uct_component_t, tl_list);
@@ -183,26 +217,75 @@ CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_reg);
 CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_dereg);
 CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_query);
 CALLBACK(abi_md_ops_t, uct_md_ops_t, mkey_pack);
+#if UCX_MINOR >= 14
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_attach);
+#endif
+#if UCX_MINOR <= 15
 CALLBACK(abi_md_ops_t, uct_md_ops_t, is_sockaddr_accessible);
+#endif
+#if UCX_MINOR >= 21
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_elem_pack);
+#endif
+#if UCX_MINOR >= 23
+CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_elem_release);
+#endif
 CALLBACK(abi_md_ops_t, uct_md_ops_t, detect_memory_type);
 
-FIELD_AS(abi_md_attr_t, max_alloc, uct_md_attr_t, cap.max_alloc);
-FIELD_AS(abi_md_attr_t, max_reg, uct_md_attr_t, cap.max_reg);
-FIELD_AS(abi_md_attr_t, flags, uct_md_attr_t, cap.flags);
-FIELD_AS(abi_md_attr_t, reg_mem_types, uct_md_attr_t, cap.reg_mem_types);
-FIELD_AS(abi_md_attr_t, detect_mem_types, uct_md_attr_t, cap.detect_mem_types);
-FIELD_AS(abi_md_attr_t, alloc_mem_types, uct_md_attr_t, cap.alloc_mem_types);
-FIELD_AS(abi_md_attr_t, access_mem_types, uct_md_attr_t, cap.access_mem_types);
-FIELD(abi_md_attr_t, uct_md_attr_t, reg_cost);
-FIELD(abi_md_attr_t, uct_md_attr_t, component_name);
-FIELD(abi_md_attr_t, uct_md_attr_t, rkey_packed_size);
-FIELD(abi_md_attr_t, uct_md_attr_t, local_cpus);
+#if UCX_MINOR >= 14
+#define ATTR(_member) FIELD(abi_md_attr_t, uct_md_attr_v2_t, _member)
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, field_mask);
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, cache_mem_types);
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, dmabuf_mem_types);
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, exported_mkey_packed_size);
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, global_id);
+FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, field_mask);
+FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, flags);
+FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, dmabuf_fd);
+FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, dmabuf_offset);
+VALUE(ABI_MEM_REG_FLAGS, UCT_MD_MEM_REG_FIELD_FLAGS);
+VALUE(ABI_MEM_REG_DMABUF_FD, UCT_MD_MEM_REG_FIELD_DMABUF_FD);
+VALUE(ABI_MEM_REG_DMABUF_OFFSET, UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET);
+VALUE(ABI_MD_FLAG_REG_DMABUF, UCT_MD_FLAG_REG_DMABUF);
+#else
+#define ATTR(_member) \
+    FIELD_AS(abi_md_attr_t, _member, uct_md_attr_t, cap._member)
+#endif
+#if UCX_MINOR >= 15
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, reg_nonblock_mem_types);
+#endif
+#if UCX_MINOR >= 16
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, reg_alignment);
+#endif
+#if UCX_MINOR >= 18
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, gva_mem_types);
+#endif
+#if UCX_MINOR >= 22
+FIELD(abi_md_attr_t, uct_md_attr_v2_t, required_mem_flags);
+FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, mem_type);
+VALUE(ABI_MEM_REG_MEM_TYPE, UCT_MD_MEM_REG_FIELD_MEM_TYPE);
+#endif
+ATTR(max_alloc);
+ATTR(max_reg);
+ATTR(flags);
+ATTR(reg_mem_types);
+ATTR(detect_mem_types);
+ATTR(alloc_mem_types);
+ATTR(access_mem_types);
+FIELD(abi_md_attr_t, their_md_attr_t, reg_cost);
+FIELD(abi_md_attr_t, their_md_attr_t, component_name);
+FIELD(abi_md_attr_t, their_md_attr_t, rkey_packed_size);
+FIELD(abi_md_attr_t, their_md_attr_t, local_cpus);
 
 VALUE(ABI_MD_FLAG_REG, UCT_MD_FLAG_REG);
 VALUE(ABI_MD_FLAG_NEED_MEMH, UCT_MD_FLAG_NEED_MEMH);
 VALUE(ABI_MD_FLAG_NEED_RKEY, UCT_MD_FLAG_NEED_RKEY);
 VALUE(ABI_MD_FLAG_ADVISE, UCT_MD_FLAG_ADVISE);
+#if UCX_MINOR >= 15
+VALUE(ABI_MD_FLAG_INVALIDATE,
+      UCT_MD_FLAG_INVALIDATE_RMA | UCT_MD_FLAG_INVALIDATE_AMO);
+#else
 VALUE(ABI_MD_FLAG_INVALIDATE, UCT_MD_FLAG_INVALIDATE);
+#endif
 
 FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, field_mask);
 FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, flags);
@@ -215,7 +298,12 @@ VALUE(ABI_MEM_DEREG_INVALIDATE, UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
 FIELD(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t, field_mask);
 FIELD(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t, flags);
 VALUE(ABI_MKEY_PACK_FIELD_FLAGS, UCT_MD_MKEY_PACK_FIELD_FLAGS);
+#if UCX_MINOR >= 15
+VALUE(ABI_MKEY_PACK_INVALIDATE, UCT_MD_MKEY_PACK_FLAG_INVALIDATE_RMA |
+      UCT_MD_MKEY_PACK_FLAG_INVALIDATE_AMO);
+#else
 VALUE(ABI_MKEY_PACK_INVALIDATE, UCT_MD_MKEY_PACK_FLAG_INVALIDATE);
+#endif
 
 /* ---- interface ---- */
 
@@ -223,6 +311,55 @@ CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_estimate_perf);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_vfs_refresh);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_query);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_invalidate);
+#if UCX_MINOR >= 14
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_connect_to_ep_v2);
+#endif
+#if UCX_MINOR >= 15
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_is_reachable_v2);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, field_mask);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, device_addr);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, iface_addr);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, info_string);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
+      info_string_length);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, scope);
+VALUE(ABI_IS_REACHABLE_DEVICE_ADDR,
+      UCT_IFACE_IS_REACHABLE_FIELD_DEVICE_ADDR);
+VALUE(ABI_IS_REACHABLE_IFACE_ADDR, UCT_IFACE_IS_REACHABLE_FIELD_IFACE_ADDR);
+VALUE(ABI_IS_REACHABLE_INFO, UCT_IFACE_IS_REACHABLE_FIELD_INFO_STRING);
+VALUE(ABI_IS_REACHABLE_INFO_LENGTH,
+      UCT_IFACE_IS_REACHABLE_FIELD_INFO_STRING_LENGTH);
+VALUE(ABI_IS_REACHABLE_SCOPE, UCT_IFACE_IS_REACHABLE_FIELD_SCOPE);
+VALUE(ABI_SCOPE_DEVICE, UCT_IFACE_REACHABILITY_SCOPE_DEVICE);
+#endif
+#if UCX_MINOR >= 16
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_is_connected);
+FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, field_mask);
+FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, device_addr);
+FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, iface_addr);
+FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, ep_addr);
+VALUE(ABI_IS_CONNECTED_DEVICE_ADDR, UCT_EP_IS_CONNECTED_FIELD_DEVICE_ADDR);
+VALUE(ABI_IS_CONNECTED_IFACE_ADDR, UCT_EP_IS_CONNECTED_FIELD_IFACE_ADDR);
+#endif
+#if UCX_MINOR == 20 || UCX_MINOR >= 22
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_query_v2);
+#endif
+#if UCX_MINOR == 20
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_mem_element_pack);
+#endif
+#if UCX_MINOR >= 20
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_get_device_ep);
+#endif
+#if UCX_MINOR >= 22
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_put_sgl_zcopy);
+#endif
+#if UCX_MINOR >= 23
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_get_sgl_zcopy);
+CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_outstanding_purge);
+#endif
+#if UCX_MINOR >= 18
+VALUE(UCS_BIT(54), UCT_IFACE_FLAG_INTER_NODE);
+#endif
 
 FIELD(abi_perf_attr_t, uct_perf_attr_t, field_mask);
 FIELD(abi_perf_attr_t, uct_perf_attr_t, operation);
@@ -234,6 +371,14 @@ FIELD(abi_perf_attr_t, uct_perf_attr_t, send_pre_overhead);
 FIELD(abi_perf_attr_t, uct_perf_attr_t, send_post_overhead);
 FIELD(abi_perf_attr_t, uct_perf_attr_t, recv_overhead);
 FIELD(abi_perf_attr_t, uct_perf_attr_t, bandwidth);
+#if UCX_MINOR >= 17
+FIELD(abi_perf_attr_t, uct_perf_attr_t, flags);
+VALUE(ABI_PERF_FLAGS, UCT_PERF_ATTR_FIELD_FLAGS);
+#endif
+#if UCX_MINOR >= 19
+FIELD(abi_perf_attr_t, uct_perf_attr_t, path_bandwidth);
+VALUE(ABI_PERF_PATH_BANDWIDTH, UCT_PERF_ATTR_FIELD_PATH_BANDWIDTH);
+#endif
 FIELD(abi_perf_attr_t, uct_perf_attr_t, latency);
 FIELD(abi_perf_attr_t, uct_perf_attr_t, max_inflight_eps);
 VALUE(ABI_PERF_OPERATION, UCT_PERF_ATTR_FIELD_OPERATION);

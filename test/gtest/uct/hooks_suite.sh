@@ -315,7 +315,8 @@ refused() {
         "$(run_fake UCX_TLS=hooktl UCX_LOG_LEVEL=error)"
 }
 if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
-    last=$(sed -n 's/^.*&ucx_abi_1_\([0-9]*\), NULL.*/\1/p' "$top/src/ucp_hooks/hooks.c")
+    last=$(ls "$top/src/ucp_hooks"/abi_1_*.c | sed 's/.*abi_1_\([0-9]*\)\.c/\1/' |
+           sort -n | tail -1)
     known="1\.13( to 1\.$last)?"
     refused too-old "-DFAKE_MINOR=0" "-DFAKE_UCP=12" \
         "UCX 1\.12 is too old \(supported: UCX $known\): update UCX$"
@@ -333,9 +334,9 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
         "looks like UCX 1\.13, but uct_tcp_component has 216 bytes where 1\.13 has 208, .*$"
     refused stripped "-DFAKE_MINOR=13" "-DFAKE_UCP=13" \
         "probably a stripped or modified build: missing symbol uct_component_register$"
-    for minor in $(seq $((last + 1)) 23); do
-        refused "1.$minor" "-DFAKE_MINOR=$minor" "-DFAKE_UCP=$minor" \
-            "UCX 1\.$minor is not supported by this version of the module .*$"
+    for minor in 15 16 17 18 19 20 21 22 23; do
+        refused "1.$minor-wrong-sizes" "-DFAKE_MINOR=$minor" \
+            "-DFAKE_UCP=$minor" "looks like UCX 1\.$minor, but uct_.* bytes .*$"
         [ "$profile" = full ] || break
     done
 else

@@ -169,11 +169,33 @@ void efa_device_explain_none(char *why, size_t size)
     }
 }
 
+/*
+ * Why the device file cannot be opened. libibverbs tries other ways to open it
+ * after the first and leaves the error of the last, so the file is asked.
+ */
+static int efa_device_open_error(const struct ibv_device *ibdev, int err)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "/dev/infiniband/%s", ibdev->dev_name);
+    if (access(path, R_OK | W_OK) != 0) {
+        return errno;
+    }
+    return (err != 0) ? err : EIO;
+}
+
 static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
 {
     char limit[64];
 
     switch (err) {
+    case ENOENT:
+        host_report_absent(host, "srd",
+                           "%s cannot be opened: its /dev/infiniband/uverbs "
+                           "file is missing; load ib_uverbs, or start the "
+                           "container with --device=/dev/infiniband",
+                           name);
+        break;
     case EACCES:
     case EPERM:
         host_report_absent(host, "srd",
@@ -309,7 +331,8 @@ efa_device_open_context(const efa_verbs_t *verbs, const char *name)
         if (strcmp(verbs->get_device_name(list[i]), name) == 0) {
             errno   = 0;
             context = verbs->open_device(list[i]);
-            err     = (errno != 0) ? errno : EIO;
+            err     = (context != NULL) ? 0 :
+                                          efa_device_open_error(list[i], errno);
         }
     }
     verbs->free_device_list(list);

@@ -127,7 +127,11 @@ void efa_ep_destroy(uct_ep_h tl_ep)
     efa_ep_pending_purge(tl_ep, efa_ep_drop_request, NULL);
     ucx_ep_cleanup(&ep->super);
 
-    ep->state       = EFA_EP_DESTROYED;
+    /* UCP frees what a flush completes with right after this call; operations
+     * complete when the device lets go of their buffers */
+    ep->state  = EFA_EP_DESTROYED;
+    ep->status = UCS_ERR_CANCELED;
+    efa_ep_cancel_flushes(ep);
     ep->linger_prev = NULL;
     ep->linger_next = iface->lingering;
     if (iface->lingering != NULL) {

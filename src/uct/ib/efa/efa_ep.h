@@ -88,6 +88,9 @@ static inline void efa_out_append(efa_ep_t *ep, efa_out_t *out)
  * they like, destroy it included. */
 void efa_ep_flush_markers(efa_ep_t *ep);
 
+/* Completes every marker, wherever it stands, with UCS_ERR_CANCELED. */
+void efa_ep_cancel_flushes(efa_ep_t *ep);
+
 /* Takes an operation out. Call efa_ep_flush_markers when it returns 1. */
 static inline int efa_out_remove(efa_ep_t *ep, efa_out_t *out)
 {

@@ -21,6 +21,25 @@ void efa_ep_flush_markers(efa_ep_t *ep)
     }
 }
 
+void efa_ep_cancel_flushes(efa_ep_t *ep)
+{
+    efa_iface_t      *iface = efa_ep_iface(ep);
+    efa_out_t        *out, *next;
+    uct_completion_t *comp;
+
+    for (out = ep->queue.next; out != &ep->queue; out = next) {
+        next = out->next;
+        if (out->kind != EFA_OUT_FLUSH) {
+            continue;
+        }
+        out->prev->next = out->next;
+        out->next->prev = out->prev;
+        comp            = out->comp;
+        efa_marker_put(&iface->ops, out);
+        ucx_completion_done(comp, UCS_ERR_CANCELED);
+    }
+}
+
 void efa_ep_rma_done(efa_ep_t *ep)
 {
     efa_iface_t *iface = efa_ep_iface(ep);

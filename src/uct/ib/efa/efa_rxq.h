@@ -5,6 +5,7 @@
 #include "efa_chunk.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Receive queue: buffers that are posted, held by the protocol core (early
@@ -126,7 +127,11 @@ efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf);
  * payload. It overwrites bytes of the packet's header: call it last. */
 static inline void efa_rxbuf_make_desc(efa_rxbuf_t *rxbuf, void *data)
 {
-    uct_recv_desc((char*)data - rxbuf->rxq->headroom) = &rxbuf->desc;
+    uct_recv_desc_t *desc = &rxbuf->desc;
+
+    /* memcpy: behind a long header the payload is aligned to 4 bytes only */
+    memcpy((char*)data - rxbuf->rxq->headroom - sizeof(desc), &desc,
+           sizeof(desc));
 }
 
 #endif

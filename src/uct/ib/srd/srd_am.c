@@ -73,7 +73,9 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
 
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
     memcpy(op->buf + offset, &header, sizeof(header));
-    memcpy(op->buf + offset + sizeof(header), payload, length);
+    if (length > 0) { /* payload may be NULL then */
+        memcpy(op->buf + offset + sizeof(header), payload, length);
+    }
     srd_am_set_buf(iface, op, offset + sizeof(header) + length);
     return srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
 }
@@ -187,7 +189,9 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, head);
-    memcpy(head + offset, header, header_length);
+    if (header_length > 0) {
+        memcpy(head + offset, header, header_length);
+    }
     op->sge[0].addr   = (uintptr_t)head;
     op->sge[0].length = offset + header_length;
     op->num_sge       = 1;

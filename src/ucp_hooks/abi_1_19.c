@@ -1,0 +1,4 @@
+#define UCX_MINOR 19
+#define UCX_ABI   ucx_abi_1_19
+
+#include "abi_glue.h"

@@ -1,0 +1,4 @@
+#define UCX_MINOR 21
+#define UCX_ABI   ucx_abi_1_21
+
+#include "abi_glue.h"

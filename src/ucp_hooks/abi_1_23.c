@@ -1,0 +1,4 @@
+#define UCX_MINOR 23
+#define UCX_ABI   ucx_abi_1_23
+
+#include "abi_glue.h"

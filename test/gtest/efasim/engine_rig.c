@@ -1,0 +1,724 @@
+#include "engine_rig.h"
+
+#include "efasim/engine/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RIG_PROCS = 16,
+    RIG_QPS   = 64,
+};
+
+struct rig_proc {
+    struct rig       *rig;
+    unsigned          index;
+    unsigned          node;
+    int               dead;
+    struct sim_knobs  knobs;
+    struct sim_dev   *dev;
+    struct sim_pd    *pd[2];
+};
+
+struct rig_cq {
+    struct sim_cq   *cq;
+    uint8_t         *buf;
+    _Atomic uint32_t db;
+    uint32_t         depth, consumed, cqe_size;
+};
+
+struct rig_qp {
+    struct sim_qp    *qp;
+    unsigned          proc;
+    struct rig_cq     scq, rcq;
+    uint8_t          *sq, *rq;
+    _Atomic uint32_t  sq_db, rq_db;
+    uint32_t          sq_depth, rq_depth;
+    uint16_t          sq_pc, rq_pc;
+};
+
+struct rig {
+    struct dir     *dir;
+    struct rig_proc proc[RIG_PROCS];
+    unsigned        procs;
+    struct ring    *ring[RIG_PROCS][RIG_PROCS];
+    uint64_t        now;
+    unsigned        events;
+    char            log[256];
+    struct rig_qp  *qp[RIG_QPS];
+    uint8_t         ctrl1, ctrl2, reserved;
+};
+
+static uint64_t rig_now(void *env)
+{
+    return ((struct rig_proc*)env)->rig->now;
+}
+
+static struct ring *rig_ring(struct rig *rig, unsigned src, unsigned dst)
+{
+    if (rig->ring[src][dst] == NULL) {
+        rig->ring[src][dst] = calloc(1, sizeof(struct ring));
+    }
+    return rig->ring[src][dst];
+}
+
+static struct ring *rig_ring_tx(void *env, uint32_t owner)
+{
+    struct rig_proc *proc = env;
+
+    return rig_ring(proc->rig, proc->index, dir_owner_slot(owner));
+}
+
+static struct ring *rig_ring_rx(void *env, uint32_t owner)
+{
+    struct rig_proc *proc = env;
+
+    return proc->rig->ring[dir_owner_slot(owner)][proc->index];
+}
+
+static void rig_ring_put_env(void *env, struct ring *ring)
+{
+    (void)env;
+    (void)ring; /* the rig keeps them all */
+}
+
+static void rig_wake(void *env, unsigned slot)
+{
+    (void)env;
+    (void)slot;
+}
+
+static int rig_is_alive(void *env, uint32_t owner)
+{
+    struct rig *rig = ((struct rig_proc*)env)->rig;
+    unsigned slot   = dir_owner_slot(owner);
+
+    if (!rig->proc[slot].dead) {
+        return 1;
+    }
+    dir_purge(rig->dir, rig->proc[slot].node, owner);
+    atomic_store(&rig->dir->slot[slot].owner, 0);
+    return 0;
+}
+
+static int rig_read_remote(void *env, uint32_t owner, void *dst,
+                           uint64_t addr, size_t length)
+{
+    struct rig *rig = ((struct rig_proc*)env)->rig;
+
+    if (rig->proc[dir_owner_slot(owner)].dead) {
+        return -ESRCH;
+    }
+    if (addr < 4096) {
+        return -EFAULT; /* registered, but nothing is mapped there */
+    }
+    memcpy(dst, (void*)(uintptr_t)addr, length);
+    return 0;
+}
+
+static void rig_mem_get(void *env, void *dst, uint64_t addr, size_t length)
+{
+    (void)env;
+    memcpy(dst, (void*)(uintptr_t)addr, length);
+}
+
+static void rig_mem_put(void *env, uint64_t addr, const void *src,
+                        size_t length)
+{
+    (void)env;
+    memcpy((void*)(uintptr_t)addr, src, length);
+}
+
+static void rig_event(void *env, struct sim_cq *cq)
+{
+    (void)cq;
+    ++((struct rig_proc*)env)->rig->events;
+}
+
+static void rig_log_line(void *env, const char *line)
+{
+    struct rig *rig = ((struct rig_proc*)env)->rig;
+
+    strncpy(rig->log, line, sizeof(rig->log) - 1);
+}
+
+static const struct sim_env_ops rig_ops = {
+    .now         = rig_now,
+    .ring_tx     = rig_ring_tx,
+    .ring_rx     = rig_ring_rx,
+    .ring_put    = rig_ring_put_env,
+    .wake        = rig_wake,
+    .is_alive    = rig_is_alive,
+    .read_remote = rig_read_remote,
+    .mem_get     = rig_mem_get,
+    .mem_put     = rig_mem_put,
+    .event       = rig_event,
+    .log         = rig_log_line,
+};
+
+static void rig_proc_open(struct rig_proc *proc)
+{
+    proc->dev = sim_dev_open(proc->rig->dir, proc->index, proc->node,
+                             &rig_ops, proc, &proc->knobs);
+    sim_pd_create(proc->dev, &proc->pd[0]);
+    sim_pd_create(proc->dev, &proc->pd[1]);
+}
+
+struct rig *rig_open(unsigned procs, const unsigned *nodes)
+{
+    struct rig *rig = calloc(1, sizeof(*rig));
+    unsigned i;
+
+    rig->dir     = calloc(1, sizeof(*rig->dir));
+    rig->dir->id = 0xabcd;
+    rig->procs   = procs;
+    rig->now     = 1000000000;
+    for (i = 0; i < procs; ++i) {
+        rig->proc[i].rig   = rig;
+        rig->proc[i].index = i;
+        rig->proc[i].node  = nodes[i];
+        sim_knobs_init(&rig->proc[i].knobs);
+        rig->dir->slot[i].node = nodes[i];
+        atomic_store(&rig->dir->slot[i].owner, dir_owner(i, 1));
+        rig_proc_open(&rig->proc[i]);
+    }
+
+    return rig;
+}
+
+static void rig_qp_free(struct rig *rig, int i)
+{
+    struct rig_qp *qp = rig->qp[i];
+
+    if (qp != NULL) {
+        free(qp->scq.buf);
+        free(qp->rcq.buf);
+        free(qp->sq);
+        free(qp->rq);
+        free(qp);
+        rig->qp[i] = NULL;
+    }
+}
+
+void rig_close(struct rig *rig)
+{
+    unsigned i, j;
+
+    for (i = 0; i < rig->procs; ++i) {
+        sim_dev_close(rig->proc[i].dev);
+    }
+    for (i = 0; i < RIG_QPS; ++i) {
+        rig_qp_free(rig, i);
+    }
+    for (i = 0; i < RIG_PROCS; ++i) {
+        for (j = 0; j < RIG_PROCS; ++j) {
+            free(rig->ring[i][j]);
+        }
+    }
+    free(rig->dir);
+    free(rig);
+}
+
+int rig_knobs(struct rig *rig, unsigned proc, const char *text)
+{
+    struct rig_proc *p = &rig->proc[proc];
+    char copy[256], err[320], *save, *word, *value;
+
+    strncpy(copy, text, sizeof(copy) - 1);
+    copy[sizeof(copy) - 1] = '\0';
+    for (word = strtok_r(copy, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save)) {
+        value    = strchr(word, '=');
+        *value++ = '\0';
+        if ((sim_knob_find(word) == NULL) ||
+            sim_knob_set(&p->knobs, sim_knob_find(word), word, value, err,
+                         sizeof(err))) {
+            return -1;
+        }
+    }
+
+    sim_dev_close(p->dev);
+    rig_proc_open(p);
+    return 0;
+}
+
+void rig_advance(struct rig *rig, uint64_t ns)
+{
+    rig->now += ns;
+}
+
+unsigned rig_progress(struct rig *rig, unsigned proc)
+{
+    return rig->proc[proc].dead ? 0 : sim_dev_progress(rig->proc[proc].dev);
+}
+
+void rig_settle(struct rig *rig)
+{
+    unsigned i, done, idle = 0;
+
+    while (idle < 2 * SIM_QUIET) {
+        done = 0;
+        for (i = 0; i < rig->procs; ++i) {
+            done += rig_progress(rig, i);
+        }
+        idle = done ? 0 : idle + 1;
+    }
+}
+
+void rig_kill(struct rig *rig, unsigned proc)
+{
+    rig->proc[proc].dead = 1;
+}
+
+int rig_is_busy(struct rig *rig, unsigned proc)
+{
+    return sim_dev_is_busy(rig->proc[proc].dev);
+}
+
+unsigned rig_events(struct rig *rig)
+{
+    return rig->events;
+}
+
+const char *rig_log(struct rig *rig)
+{
+    return rig->log;
+}
+
+uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
+{
+    static const enum dir_counter map[] = {
+        [RIG_TX_PKTS]         = DIR_TX_PKTS,
+        [RIG_TX_BYTES]        = DIR_TX_BYTES,
+        [RIG_RX_PKTS]         = DIR_RX_PKTS,
+        [RIG_RX_BYTES]        = DIR_RX_BYTES,
+        [RIG_READ_BYTES]      = DIR_RDMA_READ_BYTES,
+        [RIG_READ_RESP_BYTES] = DIR_RDMA_READ_RESP_BYTES,
+        [RIG_RX_DROPS]        = DIR_RX_DROPS,
+        [RIG_RNR]             = DIR_RNR,
+        [RIG_CQ_OVERRUNS]     = DIR_CQ_OVERRUNS,
+    };
+
+    return atomic_load(&rig->dir->node[node].counter[map[which]]);
+}
+
+uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst)
+{
+    return atomic_load(&rig->dir->node[src].pair_bytes[dst]);
+}
+
+void rig_gid(struct rig *rig, unsigned node, uint8_t gid[16])
+{
+    dir_gid(rig->dir, node, gid);
+}
+
+int rig_ah_gid(struct rig *rig, unsigned proc, unsigned pd,
+               const uint8_t *gid, uint16_t *number)
+{
+    return sim_ah_create(rig->proc[proc].dev, rig->proc[proc].pd[pd], gid,
+                         number);
+}
+
+int rig_ah(struct rig *rig, unsigned proc, unsigned pd, unsigned node,
+           uint16_t *number)
+{
+    uint8_t gid[16];
+
+    dir_gid(rig->dir, node, gid);
+    return rig_ah_gid(rig, proc, pd, gid, number);
+}
+
+int rig_ah_destroy(struct rig *rig, unsigned proc, uint16_t number)
+{
+    return sim_ah_destroy(rig->proc[proc].dev, number);
+}
+
+int rig_mr(struct rig *rig, unsigned proc, unsigned pd, const void *buf,
+           uint64_t length, uint32_t access, uint32_t *key, uint32_t *index)
+{
+    struct sim_mr_attr attr = {
+        .addr   = (uintptr_t)buf,
+        .iova   = (uintptr_t)buf,
+        .length = length,
+        .access = access,
+    };
+    int ret = sim_mr_register(rig->proc[proc].dev, rig->proc[proc].pd[pd],
+                              &attr);
+
+    *key = attr.key;
+    if (index != NULL) {
+        *index = attr.index;
+    }
+    return ret;
+}
+
+int rig_mr_destroy(struct rig *rig, unsigned proc, uint32_t index)
+{
+    return sim_mr_deregister(rig->proc[proc].dev, index);
+}
+
+static int rig_cq_open(struct rig *rig, unsigned proc, uint32_t depth,
+                       uint32_t cqe_size, struct rig_cq *cq)
+{
+    cq->depth    = depth;
+    cq->cqe_size = cqe_size;
+    cq->buf      = calloc(depth, cqe_size);
+    return sim_cq_create(rig->proc[proc].dev, depth, cqe_size, cq->buf,
+                         &cq->db, &cq->cq);
+}
+
+static unsigned rig_default(unsigned value, unsigned otherwise)
+{
+    return value ? value : otherwise;
+}
+
+static void rig_qp_attr(struct rig_proc *proc, struct rig_qp *qp,
+                        struct sim_qp_attr *attr)
+{
+    memset(attr, 0, sizeof(*attr));
+    attr->pd       = proc->pd[0];
+    attr->send_cq  = qp->scq.cq;
+    attr->recv_cq  = qp->rcq.cq;
+    attr->sq_ring  = qp->sq;
+    attr->rq_ring  = qp->rq;
+    attr->sq_depth = qp->sq_depth;
+    attr->rq_depth = qp->rq_depth;
+    attr->sq_db    = &qp->sq_db;
+    attr->rq_db    = &qp->rq_db;
+}
+
+int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
+{
+    unsigned cqe_size = rig_default(conf->cqe_size, 32);
+    unsigned cq_depth = rig_default(conf->cq, 256);
+    struct sim_qp_attr attr;
+    struct rig_qp *qp;
+    int i, ret;
+
+    for (i = 0; rig->qp[i] != NULL; ++i) {
+    }
+    qp           = calloc(1, sizeof(*qp));
+    rig->qp[i]   = qp;
+    qp->proc     = conf->proc;
+    qp->sq_depth = rig_default(conf->sq, 64);
+    qp->rq_depth = rig_default(conf->rq, 64);
+    qp->sq       = calloc(qp->sq_depth, sizeof(struct io_tx_wqe));
+    qp->rq       = calloc(qp->rq_depth, sizeof(struct io_rx_desc));
+    ret = rig_cq_open(rig, conf->proc, cq_depth, cqe_size, &qp->scq);
+    if (ret == 0) {
+        ret = rig_cq_open(rig, conf->proc, cq_depth, cqe_size, &qp->rcq);
+    }
+    if (ret == 0) {
+        qp->rcq.cq->with_sgid = !!(conf->flags & RIG_SGID);
+        rig_qp_attr(&rig->proc[conf->proc], qp, &attr);
+        ret = sim_qp_create(rig->proc[conf->proc].dev, &attr, &qp->qp);
+    }
+    if (ret != 0) {
+        rig_qp_free(rig, i);
+        return ret;
+    }
+
+    if (!conf->reset) {
+        qp->qp->qkey = RIG_QKEY;
+        rig_qp_modify(rig, i, RIG_INIT, SIM_QPA_PKEY_INDEX | SIM_QPA_PORT |
+                                        SIM_QPA_QKEY);
+        rig_qp_modify(rig, i, RIG_RTR, 0);
+        rig_qp_modify(rig, i, RIG_RTS, SIM_QPA_SQ_PSN);
+        qp->qp->rnr_retry = conf->rnr_retry;
+    }
+    return i;
+}
+
+uint16_t rig_qpn(struct rig *rig, int qp)
+{
+    return rig->qp[qp]->qp->qpn;
+}
+
+int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
+{
+    struct sim_qp_mod mod = {
+        .mask = mask | SIM_QPA_STATE,
+        .state = state,
+        .qkey  = RIG_QKEY,
+        .port  = 1,
+    };
+
+    return sim_qp_modify(rig->qp[qp]->qp, &mod);
+}
+
+int rig_qp_state(struct rig *rig, int qp)
+{
+    return rig->qp[qp]->qp->state;
+}
+
+void rig_qp_destroy(struct rig *rig, int qp)
+{
+    sim_qp_destroy(rig->qp[qp]->qp);
+}
+
+static void rig_sgl(struct io_buf *buf, const void *addr, uint32_t length,
+                    uint32_t key)
+{
+    buf->addr_lo = (uint32_t)(uintptr_t)addr;
+    buf->addr_hi = (uint32_t)((uintptr_t)addr >> 32);
+    buf->length  = length;
+    buf->lkey    = key;
+}
+
+static void rig_post(struct rig *rig, int index, struct io_tx_wqe *wqe,
+                     unsigned op)
+{
+    struct rig_qp *qp = rig->qp[index];
+
+    wqe->meta.ctrl1 |= IO_TX_META | op;
+    wqe->meta.ctrl1 ^= rig->ctrl1;
+    wqe->meta.ctrl2  = IO_TX_CTRL2_MUST |
+                       ((qp->sq_pc / qp->sq_depth) & 1);
+    wqe->meta.ctrl2 ^= rig->ctrl2;
+    wqe->meta.reserved = rig->reserved;
+    rig->ctrl1 = rig->ctrl2 = rig->reserved = 0;
+    memcpy(qp->sq + (qp->sq_pc % qp->sq_depth) * sizeof(*wqe), wqe,
+           sizeof(*wqe));
+    ++qp->sq_pc;
+    atomic_store(&qp->sq_db, qp->sq_pc);
+}
+
+void rig_post_send(struct rig *rig, int qp, const struct rig_send *send)
+{
+    struct io_tx_wqe wqe;
+
+    memset(&wqe, 0, sizeof(wqe));
+    wqe.meta.req_id   = send->req_id;
+    wqe.meta.ah       = send->ah;
+    wqe.meta.dest_qpn = send->qpn;
+    wqe.meta.qkey     = send->qkey ? send->qkey : RIG_QKEY;
+    if (send->flags & RIG_IMM) {
+        wqe.meta.ctrl1 |= IO_TX_HAS_IMM;
+        wqe.meta.imm    = send->imm;
+    }
+    if (send->flags & RIG_INLINE) {
+        wqe.meta.ctrl1 |= IO_TX_INLINE;
+        wqe.meta.length = send->length;
+        memcpy(wqe.inl, send->buf, send->length < 32 ? send->length : 32);
+    } else {
+        wqe.meta.length = (send->buf2 != NULL) ? 2 : 1;
+        rig_sgl(&wqe.sgl[0], send->buf, send->length, send->key);
+        if (send->buf2 != NULL) {
+            rig_sgl(&wqe.sgl[1], send->buf2, send->length2, send->key2);
+        }
+    }
+    rig_post(rig, qp, &wqe, send->op);
+}
+
+void rig_post_read(struct rig *rig, int qp, const struct rig_read *read)
+{
+    struct io_tx_wqe wqe;
+
+    memset(&wqe, 0, sizeof(wqe));
+    wqe.meta.req_id         = read->req_id;
+    wqe.meta.ah             = read->ah;
+    wqe.meta.dest_qpn       = read->qpn;
+    wqe.meta.qkey           = read->qkey ? read->qkey : RIG_QKEY;
+    wqe.meta.length         = 1;
+    wqe.rdma.remote.length  = read->length;
+    wqe.rdma.remote.rkey    = read->rkey;
+    wqe.rdma.remote.addr_lo = (uint32_t)read->remote;
+    wqe.rdma.remote.addr_hi = (uint32_t)(read->remote >> 32);
+    rig_sgl(&wqe.rdma.local, read->buf, read->length, read->key);
+    rig_post(rig, qp, &wqe, IO_OP_READ);
+}
+
+void rig_post_recv(struct rig *rig, int index, uint16_t req_id, unsigned num,
+                   void *const *buf, const uint32_t *length, uint32_t key)
+{
+    struct rig_qp *qp = rig->qp[index];
+    struct io_rx_desc *desc;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        desc = (struct io_rx_desc*)qp->rq + (qp->rq_pc % qp->rq_depth);
+        memset(desc, 0, sizeof(*desc));
+        desc->addr_lo   = (uint32_t)(uintptr_t)buf[i];
+        desc->addr_hi   = (uint32_t)((uintptr_t)buf[i] >> 32);
+        desc->length    = length[i];
+        desc->lkey_ctrl = key | (i ? 0 : IO_RX_FIRST) |
+                          ((i == num - 1) ? IO_RX_LAST : 0);
+        desc->req_id    = i ? 0 : req_id;
+        ++qp->rq_pc;
+    }
+    atomic_store(&qp->rq_db, qp->rq_pc);
+}
+
+void rig_damage(struct rig *rig, uint8_t ctrl1, uint8_t ctrl2,
+                uint8_t reserved)
+{
+    rig->ctrl1    = ctrl1;
+    rig->ctrl2    = ctrl2;
+    rig->reserved = reserved;
+}
+
+void rig_doorbell(struct rig *rig, int qp, uint32_t value)
+{
+    atomic_store(&rig->qp[qp]->sq_db, value);
+}
+
+static int rig_poll(struct rig_cq *cq, struct rig_cqe *out)
+{
+    uint8_t *entry = cq->buf + (cq->consumed % cq->depth) * cq->cqe_size;
+    unsigned phase = !((cq->consumed / cq->depth) & 1);
+    struct io_cqe cqe;
+
+    memset(&cqe, 0, sizeof(cqe));
+    memcpy(&cqe, entry, cq->cqe_size);
+    if ((cqe.flags & 1) != phase) {
+        return 0;
+    }
+
+    ++cq->consumed;
+    atomic_store(&cq->db, cq->consumed & 0xffff);
+    out->req_id  = cqe.req_id;
+    out->status  = cqe.status;
+    out->queue   = (cqe.flags >> 1) & 3;
+    out->op      = (cqe.flags >> 4) & 7;
+    out->has_imm = (cqe.flags >> 3) & 1;
+    out->qpn     = cqe.qpn;
+    out->length  = cqe.length;
+    out->ah      = cqe.ah;
+    out->src_qpn = cqe.src_qpn;
+    out->imm     = cqe.imm;
+    memcpy(out->src_gid, cqe.src_addr, 16);
+    return 1;
+}
+
+int rig_poll_send(struct rig *rig, int qp, struct rig_cqe *cqe)
+{
+    return rig_poll(&rig->qp[qp]->scq, cqe);
+}
+
+int rig_poll_recv(struct rig *rig, int qp, struct rig_cqe *cqe)
+{
+    return rig_poll(&rig->qp[qp]->rcq, cqe);
+}
+
+void rig_arm_recv(struct rig *rig, int qp)
+{
+    sim_cq_arm(rig->qp[qp]->rcq.cq);
+}
+
+struct rig_ring {
+    struct ring ring;
+};
+
+struct rig_ring *rig_ring_open(void)
+{
+    return calloc(1, sizeof(struct rig_ring));
+}
+
+void rig_ring_close(struct rig_ring *ring)
+{
+    free(ring);
+}
+
+int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
+                 uint32_t length)
+{
+    struct ring_pkt *pkt = ring_reserve(&ring->ring, length);
+
+    if (pkt == NULL) {
+        return 0;
+    }
+    pkt->type   = RING_PKT_SEND;
+    pkt->token  = token;
+    pkt->length = length;
+    if (length > 0) {
+        memcpy(pkt + 1, data, length);
+    }
+    ring_commit(&ring->ring, pkt);
+    return 1;
+}
+
+int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
+                 uint32_t *length)
+{
+    int broken;
+    struct ring_pkt *pkt = ring_peek(&ring->ring, &broken);
+
+    if (pkt == NULL) {
+        return broken ? -1 : 0;
+    }
+    *token  = pkt->token;
+    *length = pkt->length;
+    memcpy(data, pkt + 1, pkt->length);
+    ring_consume(&ring->ring, pkt);
+    return 1;
+}
+
+int rig_ring_answer(struct rig_ring *ring, uint32_t token, uint32_t status)
+{
+    return ring_answer(&ring->ring, token, status);
+}
+
+int rig_ring_answer_take(struct rig_ring *ring, uint32_t *token,
+                         uint32_t *status)
+{
+    struct ring_ack ack;
+    int ret = ring_answer_take(&ring->ring, &ack);
+
+    if (ret) {
+        *token  = ack.token;
+        *status = ack.status;
+    }
+    return ret;
+}
+
+void rig_ring_damage(struct rig_ring *ring, uint32_t size, uint32_t length)
+{
+    struct ring_pkt *pkt = (struct ring_pkt*)ring->ring.data;
+
+    pkt->size   = size;
+    pkt->length = length;
+}
+
+void rig_ring_start_at(struct rig_ring *ring, uint32_t position)
+{
+    atomic_store(&ring->ring.head, position);
+    atomic_store(&ring->ring.tail, position);
+    atomic_store(&ring->ring.ack_head, position);
+    atomic_store(&ring->ring.ack_tail, position);
+}
+
+/* Claim and release one MR entry many times; the number of times that the
+ * key was the same as the time before. */
+int rig_dir_mr_cycle(struct rig *rig, unsigned node, unsigned times)
+{
+    unsigned i, last = 0, same = 0;
+    int index;
+
+    for (i = 0; i < times; ++i) {
+        index = dir_mr_claim(rig->dir, node, dir_owner(0, 1));
+        if (rig->dir->mr[node][index].gen == last) {
+            ++same;
+        }
+        last = rig->dir->mr[node][index].gen;
+        dir_mr_release(rig->dir, node, index);
+    }
+    return same;
+}
+
+int rig_dir_purge_leaves(struct rig *rig, unsigned proc)
+{
+    unsigned node  = rig->proc[proc].node;
+    uint32_t owner = rig->proc[proc].dev->owner;
+    int left       = 0;
+    unsigned i;
+
+    dir_purge(rig->dir, node, owner);
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        left += atomic_load(&rig->dir->node[node].qp[i].owner) == owner;
+    }
+    for (i = 0; i < SIM_MAX_MR; ++i) {
+        left += atomic_load(&rig->dir->mr[node][i].owner) == owner;
+    }
+    return left;
+}

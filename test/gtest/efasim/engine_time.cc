@@ -1,0 +1,334 @@
+/* Receiver not ready, silence, death, flush, order, completion queues. */
+#include "engine_test.h"
+
+#include <algorithm>
+
+/* One try and rnr_retry more, each rnr-us after the answer; then status 10. */
+TEST(engine_rnr, counts_exactly)
+{
+    for (unsigned retry = 0; retry < 7; ++retry) {
+        Pair pair(retry, "rnr-us=100");
+
+        pair.send(1, 10);
+        for (unsigned tries = 1; tries <= retry; ++tries) {
+            ASSERT_EQ(-1, pair.outcome());
+            ASSERT_EQ(tries, rig_counter(pair.rig, 1, RIG_RNR));
+            rig_advance(pair.rig, 99000);
+            ASSERT_EQ(-1, pair.outcome());
+            ASSERT_EQ(tries, rig_counter(pair.rig, 1, RIG_RNR));
+            rig_advance(pair.rig, 1000);
+        }
+        EXPECT_EQ(10, pair.outcome());
+        EXPECT_EQ(retry + 1, rig_counter(pair.rig, 1, RIG_RNR));
+        EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+    }
+}
+
+TEST(engine_rnr, endless_waits_and_then_delivers)
+{
+    Pair pair(7);
+
+    pair.send(1, 10);
+    for (unsigned i = 0; i < 2000; ++i) { /* far beyond the time-out */
+        ASSERT_EQ(-1, pair.outcome());
+        rig_advance(pair.rig, 10 * MS);
+    }
+    pair.recv(1, 100);
+    EXPECT_EQ(0, pair.outcome());
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(0, memcmp(pair.src.data(), pair.dst.data(), 10));
+}
+
+/* One receiver that is not ready does not hold up another. */
+TEST(engine_rnr, blocks_nobody_else)
+{
+    Pair pair(7);
+    int other       = pair.rig.qp(1);
+    void *buf       = pair.dst.data();
+    uint32_t length = 100;
+    rig_send send   = pair.message(2, 10);
+
+    for (unsigned i = 0; i < 20; ++i) {
+        pair.send(1, 10);
+    }
+    send.qpn = rig_qpn(pair.rig, other);
+    rig_post_recv(pair.rig, other, 9, 1, &buf, &length, pair.dst.key);
+    rig_post_send(pair.rig, pair.tx, &send);
+    EXPECT_EQ(0, pair.outcome());
+}
+
+/* A process that is alive and says nothing: 15 if it never answered, 13 if it
+ * did, at the time-out and not before. */
+TEST(engine_silence, timeout)
+{
+    Pair pair(7, "timeout-ms=1000");
+
+    pair.recv(1, 100);
+    pair.send(1, 10);
+    rig_progress(pair.rig, 0);
+    rig_advance(pair.rig, 999 * MS);
+    rig_progress(pair.rig, 0);
+    EXPECT_EQ(-1, pair.sent());
+    rig_advance(pair.rig, 20 * MS);
+    rig_progress(pair.rig, 0);
+    EXPECT_EQ(15, pair.sent());
+
+    rig_settle(pair.rig); /* it wakes up: the message was there all the time */
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(-1, pair.sent()); /* completed once */
+
+    pair.send(2, 10);
+    rig_progress(pair.rig, 0);
+    rig_advance(pair.rig, 1020 * MS);
+    rig_progress(pair.rig, 0);
+    EXPECT_EQ(13, pair.sent());
+}
+
+TEST(engine_silence, no_such_host)
+{
+    Pair pair(7, "timeout-ms=1000");
+    rig_send send = pair.message(1, 10);
+
+    send.ah = pair.rig.ah(0, 5); /* no device was ever there */
+    rig_post_send(pair.rig, pair.tx, &send);
+    EXPECT_EQ(-1, pair.outcome());
+    rig_advance(pair.rig, 1001 * MS);
+    EXPECT_EQ(15, pair.outcome());
+}
+
+/* Death is noticed within 100 ms; afterwards the QPN is nobody's. */
+TEST(engine_silence, death)
+{
+    Pair pair(7);
+
+    pair.recv(1, 100);
+    pair.send(1, 10);
+    ASSERT_EQ(0, pair.outcome());
+    for (unsigned i = 0; i < 50; ++i) {
+        pair.send(2, 8928); /* some in the ring, some waiting for room */
+    }
+    rig_progress(pair.rig, 0);
+    rig_kill(pair.rig, 1);
+    rig_advance(pair.rig, 60 * MS);
+    rig_progress(pair.rig, 0);
+    rig_advance(pair.rig, 60 * MS);
+    rig_settle(pair.rig);
+    for (unsigned i = 0; i < 50; ++i) {
+        ASSERT_EQ(13, pair.sent()) << i;
+    }
+    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+    pair.send(3, 10);
+    EXPECT_EQ(9, pair.outcome());
+}
+
+TEST(engine_flush, error_state_completes_all_with_1)
+{
+    Pair pair;
+    unsigned flushed = 0;
+    rig_cqe cqe;
+
+    for (unsigned i = 0; i < 10; ++i) {
+        pair.send(i, 10); /* no receives: these wait */
+    }
+    rig_settle(pair.rig);
+    for (unsigned i = 10; i < 15; ++i) {
+        pair.send(i, 10); /* these the device has not even seen */
+    }
+    ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.tx, RIG_ERR, 0));
+    while (rig_poll_send(pair.rig, pair.tx, &cqe)) {
+        EXPECT_EQ(1, cqe.status);
+        ++flushed;
+    }
+    EXPECT_EQ(15u, flushed);
+    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+
+    void *buf[2]       = { pair.dst.data(), pair.dst.data() + 100 };
+    uint32_t length[2] = { 100, 100 };
+    rig_post_recv(pair.rig, pair.rx, 77, 2, buf, length, pair.dst.key);
+    pair.recv(78, 100);
+    ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.rx, RIG_ERR, 0));
+    ASSERT_EQ(1, rig_poll_recv(pair.rig, pair.rx, &cqe));
+    EXPECT_EQ(77, cqe.req_id);
+    EXPECT_EQ(1, cqe.status);
+    ASSERT_EQ(1, rig_poll_recv(pair.rig, pair.rx, &cqe));
+    EXPECT_EQ(78, cqe.req_id);
+    EXPECT_EQ(0, rig_poll_recv(pair.rig, pair.rx, &cqe));
+}
+
+TEST(engine_flush, destroy_with_work_in_flight)
+{
+    Pair pair;
+
+    pair.recv(1, 100);
+    pair.send(1, 10);
+    rig_progress(pair.rig, 0);
+    rig_qp_destroy(pair.rig, pair.tx);
+    EXPECT_EQ(1, pair.sent());
+    rig_settle(pair.rig); /* the answer finds nobody, and that is all */
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(-1, pair.sent());
+}
+
+TEST(engine_flush, reset_forgets)
+{
+    Pair pair;
+
+    pair.send(1, 10);
+    rig_settle(pair.rig);
+    ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.tx, RIG_RESET, 0));
+    rig_advance(pair.rig, 100 * MS);
+    EXPECT_EQ(-1, pair.outcome());
+    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+}
+
+namespace {
+
+struct Orders {
+    std::vector<unsigned> delivered, completed;
+};
+
+Orders orders(const char *knobs)
+{
+    Pair pair(7, knobs, 512);
+    Orders result;
+    rig_cqe cqe;
+
+    for (unsigned i = 0; i < 300; ++i) {
+        pair.recv(i, 16, 16 * i);
+    }
+    for (unsigned i = 0; i < 300; ++i) {
+        rig_send send = pair.message(i, 16);
+
+        send.flags = RIG_IMM;
+        send.imm   = i;
+        rig_post_send(pair.rig, pair.tx, &send);
+    }
+    rig_settle(pair.rig);
+    while (rig_poll_send(pair.rig, pair.tx, &cqe)) {
+        EXPECT_EQ(0, cqe.status);
+        result.completed.push_back(cqe.req_id);
+    }
+    while (rig_poll_recv(pair.rig, pair.rx, &cqe)) {
+        result.delivered.push_back(cqe.imm);
+    }
+    return result;
+}
+
+bool is_permutation_of_all(std::vector<unsigned> order)
+{
+    std::sort(order.begin(), order.end());
+    for (unsigned i = 0; i < order.size(); ++i) {
+        if (order[i] != i) {
+            return false;
+        }
+    }
+    return order.size() == 300;
+}
+
+} // namespace
+
+TEST(engine_order, seeded)
+{
+    Orders plain = orders("seed=1");
+    Orders one   = orders("reorder=0.3 seed=1");
+    Orders same  = orders("reorder=0.3 seed=1");
+    Orders other = orders("reorder=0.3 seed=2");
+
+    EXPECT_TRUE(std::is_sorted(plain.delivered.begin(),
+                               plain.delivered.end()));
+    EXPECT_TRUE(is_permutation_of_all(plain.delivered));
+    for (auto *result : {&one, &other}) {
+        EXPECT_TRUE(is_permutation_of_all(result->delivered));
+        EXPECT_TRUE(is_permutation_of_all(result->completed));
+        EXPECT_FALSE(std::is_sorted(result->delivered.begin(),
+                                    result->delivered.end()));
+        EXPECT_NE(result->delivered, result->completed);
+    }
+    EXPECT_EQ(one.delivered, same.delivered);
+    EXPECT_EQ(one.completed, same.completed);
+    EXPECT_NE(one.delivered, other.delivered);
+}
+
+TEST(engine_order, delay)
+{
+    Pair pair(7, "delay-us=500");
+
+    pair.recv(1, 100);
+    pair.send(1, 10);
+    EXPECT_EQ(-1, pair.outcome());
+    rig_advance(pair.rig, 499000);
+    EXPECT_EQ(-1, pair.outcome());
+    rig_advance(pair.rig, 1000);
+    EXPECT_EQ(0, pair.outcome());
+}
+
+TEST(engine_inject, count_and_skip)
+{
+    Pair pair(7, "inject=send:8:2:1,recv:5:1,read:13:1");
+    const int expected[] = { 12, 8, 8, 0, 0 };
+
+    for (int status : expected) {
+        pair.recv(1, 100);
+        pair.send(1, 10);
+        EXPECT_EQ(status, pair.outcome());
+    }
+    EXPECT_EQ(5, pair.received()); /* of the first */
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(-1, pair.received()); /* the other two never left */
+    pair.rig.ah(1, 0);
+    pair.read(1, 10);
+    EXPECT_EQ(13, pair.outcome());
+    pair.read(1, 10);
+    EXPECT_EQ(0, pair.outcome());
+}
+
+TEST(engine_cq, overrun_is_counted_and_loses_nothing)
+{
+    Rig rig({0});
+    rig_qp_conf conf = {};
+    uint16_t ah      = rig.ah(0, 0);
+    rig_send send    = {};
+    unsigned seen    = 0;
+    rig_cqe cqe;
+    int qp;
+
+    conf.cq = 4;
+    qp      = rig_qp(rig, &conf);
+    send.ah  = ah;
+    send.qpn = 250; /* status 9 at once */
+    for (unsigned i = 0; i < 20; ++i) {
+        send.req_id = i;
+        rig_post_send(rig, qp, &send);
+    }
+    rig_settle(rig);
+    EXPECT_EQ(16u, rig_counter(rig, 0, RIG_CQ_OVERRUNS));
+    EXPECT_NE(nullptr, strstr(rig_log(rig), "overrun"));
+    while (rig_poll_send(rig, qp, &cqe)) {
+        EXPECT_EQ(seen++, cqe.req_id);
+        rig_progress(rig, 0);
+    }
+    EXPECT_EQ(20u, seen);
+}
+
+TEST(engine_cq, event_once_per_arm)
+{
+    Pair pair;
+
+    pair.recv(1, 100);
+    pair.send(1, 10);
+    rig_settle(pair.rig);
+    EXPECT_EQ(0u, rig_events(pair.rig)); /* not armed */
+    rig_arm_recv(pair.rig, pair.rx);
+    EXPECT_EQ(1u, rig_events(pair.rig)); /* one was there already */
+    EXPECT_EQ(0, pair.received());
+
+    rig_arm_recv(pair.rig, pair.rx);
+    EXPECT_EQ(1u, rig_events(pair.rig));
+    pair.recv(2, 100);
+    pair.recv(3, 100);
+    pair.send(2, 10);
+    pair.send(3, 10);
+    rig_settle(pair.rig);
+    EXPECT_EQ(2u, rig_events(pair.rig)); /* one for both */
+}

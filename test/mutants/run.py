@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Build each mutant of the core and run the unit tests and the simulator on it.
+usage: run.py SOURCE_DIR BUILD_DIR
+Every mutant must be caught (P15): by a failing test, a failing seed, a crash
+or a run that does not end. Prints a table; exit status 1 if one survives."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from table import MUTANTS  # noqa: E402
+
+CFLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-ffreestanding"]
+CXXFLAGS = ["-std=gnu++17", "-O1", "-g"]
+
+
+def compile_all(jobs):
+    """Run compile commands, two at a time."""
+    running = []
+    for job in jobs:
+        running.append(subprocess.Popen(job))
+        if len(running) == 2:
+            if running.pop(0).wait() != 0:
+                sys.exit("cannot compile: " + " ".join(job))
+    for process in running:
+        if process.wait() != 0:
+            sys.exit("cannot compile a mutant")
+
+
+class Builder:
+    def __init__(self, source, build):
+        self.source = source
+        self.work = os.path.join(build, "mutants")
+        self.core = sorted(f for f in os.listdir(source + "/src/flow")
+                           if f.endswith(".c"))
+        self.tests = {
+            kind: sorted(os.path.join(source, folder, f)
+                         for f in os.listdir(os.path.join(source, folder))
+                         if f.endswith(".cc"))
+            for kind, folder in (("sim", "test/sim"),
+                                 ("gtest", "test/gtest/flow"))}
+
+    def objects(self, tree, out, core, tests):
+        """Compile core files and tests against a tree into out."""
+        jobs = []
+        for name in core:
+            jobs.append(["gcc", *CFLAGS, "-I", tree, "-c",
+                         f"{tree}/flow/{name}", "-o", f"{out}/{name}.o"])
+        for kind in tests:
+            for path in self.tests[kind]:
+                target = f"{out}/{kind}_{os.path.basename(path)}.o"
+                jobs.append(["g++", *CXXFLAGS, "-I", tree, "-I",
+                             os.path.dirname(path), "-c", path, "-o", target])
+        compile_all(jobs)
+
+    def base(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        out = self.work + "/base"
+        os.makedirs(out)
+        self.objects(self.source + "/src", out, self.core, ("sim", "gtest"))
+        return out
+
+    def link(self, own, base, kind):
+        """Objects of own where it has them, else of base."""
+        names = [n + ".o" for n in self.core]
+        names += [f"{kind}_{os.path.basename(p)}.o" for p in self.tests[kind]]
+        objects = [f"{own}/{n}" if os.path.exists(f"{own}/{n}")
+                   else f"{base}/{n}" for n in names]
+        libs = ["-lgtest", "-lgtest_main", "-lpthread"] if kind == "gtest" \
+            else []
+        subprocess.run(["g++", *objects, *libs, "-o", f"{own}/{kind}"],
+                       check=True)
+        return f"{own}/{kind}"
+
+    def mutate(self, number, mutant):
+        _, name, old, new = mutant
+        tree = f"{self.work}/{number}"
+        shutil.copytree(self.source + "/src/flow", tree + "/flow")
+        path = f"{tree}/flow/{name}"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if text.count(old) != 1:
+            sys.exit(f"mutant '{mutant[0]}': its text occurs "
+                     f"{text.count(old)} times in {name}, not once; "
+                     "bring test/mutants/table.py up to date")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+        if name.endswith(".h"):
+            self.objects(tree, tree, self.core, ("sim", "gtest"))
+        else:
+            self.objects(tree, tree, [name], ())
+        return tree
+
+
+def caught_by(command, limit):
+    """None: it passed. Else how it failed."""
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, timeout=limit,
+                                stderr=subprocess.STDOUT, check=False)
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    if result.returncode == 0:
+        return None
+    if result.returncode < 0:
+        return f"crashes (signal {-result.returncode})"
+    text = result.stdout.decode(errors="replace").splitlines()
+    marks = [line for line in text
+             if line.startswith(("[  FAILED  ]", "FAIL "))]
+    return marks[0].strip()[:60] if marks else "fails"
+
+
+def test(gtest, sim):
+    """How the unit tests and the simulator see a build."""
+    seeds = ["--plan", "small", "--count", "3"]
+    return (caught_by([gtest, "--gtest_brief=1"], 60),
+            caught_by([sim, *seeds], 60) or
+            caught_by([sim, *seeds, "--wrap"], 60))
+
+
+def main():
+    builder = Builder(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]))
+    base = builder.base()
+    alive = 0
+    sound = test(builder.link(base, base, "gtest"),
+                 builder.link(base, base, "sim"))
+    if any(sound):
+        sys.exit(f"the unchanged core fails already: {sound}")
+    for number, mutant in enumerate(MUTANTS, 1):
+        tree = builder.mutate(number, mutant)
+        unit, sim = test(builder.link(tree, base, "gtest"),
+                         builder.link(tree, base, "sim"))
+        verdict = "caught  " if unit or sim else "SURVIVES"
+        alive += not (unit or sim)
+        print(f"{number:2} {verdict} {mutant[0]:38} | unit: {unit or '-'} | "
+              f"sim: {sim or '-'}", flush=True)
+        shutil.rmtree(tree)
+    print(f"{len(MUTANTS)} mutants, {alive} survive")
+    return 1 if alive else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
