@@ -242,6 +242,13 @@ expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
 put src/flow/b.h <<<'static inline int b(void) { return 0; }'
 expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
 
+put src/flow/b.h <<<'/* Part of a.h */ static int b(size_t size);'
+expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
+printf '#include <stddef.h>\n#include "b.h"\n' | put src/flow/a.h
+expect fail check_headers.sh 'src/flow/a.h: does not compile alone'
+put src/flow/b.h <<<'/* Part of a.h */ int b(size_t size);'
+expect pass check_headers.sh
+
 sample
 expect fail check_shell.sh 'nothing to check'
 printf '#!/bin/sh\necho a\n' | put test/a.sh
