@@ -45,7 +45,7 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
 
     FLOW_CHECK(rx->state != FLOW_RX_CLOSED || rx->ctl != 0 || rx->lists != 0);
     FLOW_CHECK((rx->ctl & FLOW_CTL_QUEUED) || (rx->ctl == 0) ||
-               (flow_core_peer(core, rx->peer)->state != FLOW_PEER_READY));
+               !flow_peer_reachable(flow_core_peer(core, rx->peer)));
     if (rx->state > FLOW_RX_ACTIVE) {
         FLOW_CHECK(rx->ring == 0);
         FLOW_CHECK(rx->src == FLOW_SRC_NONE);

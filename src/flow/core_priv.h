@@ -123,6 +123,7 @@ struct flow_peer {
     uint8_t     pin;       /* flow_peer_pin_t                                 */
     uint8_t     events;
     uint8_t     introduced; /* the caller knows it: it gets PEER_GONE         */
+    uint8_t     handled;    /* the caller set an address handle               */
     uint8_t     addressed;  /* addr is complete and in the address index      */
 };
 

@@ -157,7 +157,7 @@ static int flow_ctl_pull_rx(flow_core_t *core, flow_ctl_t *ctl)
     rx->ctl  &= (uint8_t)~FLOW_CTL_QUEUED;
     due       = rx->ctl & (0u - rx->ctl);
     ctl->peer = flow_core_peer(core, rx->peer);
-    if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY)) {
+    if ((due == 0) || !flow_peer_reachable(ctl->peer)) {
         flow_rx_try_release(core, rx);
         return 0;
     }

@@ -114,6 +114,11 @@ void flow_peer_ref(flow_peer_t *peer);
 void flow_peer_unref(flow_core_t *core, flow_peer_t *peer);
 /* Nobody refers to it: forget it, or keep a tombstone. */
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
+/*
+ * May control packets go to it? To a dead one only resets are ever due: it may
+ * live after all, and would else send into the void with good completions.
+ */
+int  flow_peer_reachable(const flow_peer_t *peer);
 /* May a packet of this sender belong to the peer? */
 int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
 

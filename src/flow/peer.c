@@ -163,6 +163,12 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
     }
 }
 
+int flow_peer_reachable(const flow_peer_t *peer)
+{
+    return (peer->state == FLOW_PEER_READY) ||
+           ((peer->state == FLOW_PEER_DEAD) && peer->handled);
+}
+
 int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
 {
     uint16_t ah = (uint16_t)(src >> 32);
@@ -220,6 +226,7 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     }
     peer->events    &= (uint8_t)~FLOW_DUE_PEER_INTRO;
     peer->introduced = 1;
+    peer->handled    = 1;
     if (peer->state == FLOW_PEER_READY) {
         flow_peer_wake(core, peer, repin);
     }
@@ -246,7 +253,11 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
         next = rx->peer_next;
-        flow_rx_close(core, rx);
+        if ((rx->state == FLOW_RX_ACTIVE) && flow_peer_reachable(peer)) {
+            flow_rx_fail(core, rx); /* if it lives after all, it is told */
+        } else {
+            flow_rx_close(core, rx);
+        }
     }
     flow_peer_unref(core, peer);
 }

@@ -187,7 +187,8 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
 /*
  * The flow cannot go on (completion with an error that is no receiver-not-
  * ready). dead: the peer's incarnation is gone (status 8, 9, 13, 15): all its
- * flows in both directions fail and its packets have no effect from now on.
+ * flows in both directions fail and its packets have no effect from now on. A
+ * reset per flow of its goes out all the same: should it live, it is told.
  * The number stays taken until flow_tx_done. Each flow of a user gets one
  * FLOW_EVENT_TX_FAILED. Repeating it changes nothing.
  */

@@ -260,7 +260,7 @@ const ucx_abi_t UCX_ABI = {
     .tables_parse       = abi_tables_parse,
     .iface_internal_ops = &abi_internal_ops,
 #if UCX_MINOR >= 18
-    .iface_flags        = UCS_BIT(54), /* UCT_IFACE_FLAG_INTER_NODE */
+    .iface_flags        = ABI_BIT(54), /* UCT_IFACE_FLAG_INTER_NODE */
 #endif
     .worker_async       = ABI_WORKER_ASYNC
 };

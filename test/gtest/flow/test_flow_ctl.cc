@@ -52,6 +52,30 @@ TEST(flow_hello, data_overtakes_it)
     EXPECT_TRUE(a.send(tx, "now"));
 }
 
+/* A dead predecessor's packets at the same QPN (and, by chance, QKEY). */
+TEST(flow_hello, data_for_another_incarnation)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    ASSERT_TRUE(a.send(tx, "x"));
+    Packet packet = a.out.front();
+    for (unsigned byte = 16; byte < 24; ++byte) {
+        Bytes other = packet.bytes;
+        other[byte] ^= 0x80;
+        EXPECT_EQ(FLOW_RX_DROP, b.receive(other, packet.src));
+        EXPECT_EQ(FLOW_DROP_NOT_FOR_US, b.last.reason);
+    }
+    for (unsigned from : {8u, 24u}) { /* no incarnation, no endpoint */
+        Bytes other = packet.bytes;
+        std::fill(other.begin() + from, other.begin() + from +
+                  ((from == 8) ? 8 : 4), 0);
+        EXPECT_EQ(FLOW_RX_DROP, b.receive(other, packet.src));
+        EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
+    }
+    EXPECT_EQ(0u, b.counters().rx_flows);
+}
+
 TEST(flow_hello, stranger_beyond_the_initial_window)
 {
     Node a(1), b(2);

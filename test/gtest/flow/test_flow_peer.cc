@@ -23,13 +23,18 @@ TEST(flow_peer, dead__everything_of_it_ends)
         }
     }
     EXPECT_EQ(1u, a.released);
-    EXPECT_EQ(0u, a.counters().rx_flows);
     EXPECT_EQ(FLOW_RX_DROP, a.receive(p0));
     EXPECT_EQ(nullptr, a.open(b)); /* that incarnation is gone */
     flow_tx_close(a.core, ab);
     flow_tx_close(a.core, ab2);
     a.handle_events();
     EXPECT_EQ(2u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_PEER_GONE));
+    a.pull_ctl();
+    ASSERT_EQ(1u, a.out.size()); /* a reset, should it live after all */
+    a.complete(a.out[0], FLOW_SEND_DEAD);
+    a.handle_events();
+    EXPECT_EQ(0u, a.counters().rx_flows);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
     EXPECT_EQ(nullptr, a.open(b)); /* even now */
     EXPECT_STREQ("", a.check());
@@ -61,7 +66,29 @@ TEST(flow_peer, dead__packets_have_no_effect)
     }
     EXPECT_EQ(got, a.got.size());
     EXPECT_EQ(2u, a.counters().drops[FLOW_DROP_DEAD]);
+    settle(a, b);
     EXPECT_EQ(0u, a.counters().rx_flows);
+}
+
+/* Taken for dead while it lives: it learns that its flow has ended. */
+TEST(flow_peer, dead__but_alive)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    flow_peer_dead(a.core, flow_tx_peer(a.core, ab));
+    a.handle_events();
+    flow_tx_close(a.core, ab);
+    ASSERT_TRUE(b.send(ba, "into the void"));
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_TRUE(a.got.empty());
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
+    EXPECT_EQ(0u, a.counters().rx_flows + a.counters().tx_flows);
+    EXPECT_EQ(0u, b.counters().tx_flows);
 }
 
 TEST(flow_peer, dead__tombstones_are_bounded)
@@ -110,6 +137,10 @@ TEST(flow_peer, reborn__younger_wins)
     EXPECT_EQ(FLOW_RX_CONTROL, a.receive(hello));
     EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
     a.handle_events();
+    a.pull_ctl();
+    for (Packet &packet : a.out) {
+        a.complete(packet); /* a reset to the old one among them */
+    }
     EXPECT_EQ(1u, a.counters().rx_flows);
 
     /* the other way round: a late hello of the old one does no harm */
