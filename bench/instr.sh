@@ -31,7 +31,7 @@ measure() { # function, messages, label
         --toggle-collect="$1" "$build/bench/instr" "$rounds" \
         >"$out/$1.log" 2>&1 || { tail -5 "$out/$1.log" >&2; exit 1; }
     awk -v transport="$(sum_objects "$1" 'libuct_srd')" \
-        -v verbs="$(sum_objects "$1" 'lib(efa|ibverbs)')" -v n="$2" \
+        -v verbs="$(sum_objects "$1" 'libefa\\.so|libibverbs')" -v n="$2" \
         -v label="$3" 'BEGIN {
             printf "%-34s transport %7.1f   verbs %7.1f\n", label,
                    transport / n, verbs / n }'

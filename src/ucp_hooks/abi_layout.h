@@ -13,6 +13,9 @@
 #include <uct/api/uct.h>
 #include <ucs/datastruct/list.h>
 
+/* not UCS_BIT, which is another expression in each release */
+#define ABI_BIT(_n) (1ul << (_n))
+
 /* ---- ucs/config/parser.h ---- */
 
 typedef struct abi_config_parser {
@@ -139,24 +142,24 @@ typedef struct abi_perf_attr {
 } abi_perf_attr_t;
 
 enum {
-    ABI_PERF_OPERATION          = UCS_BIT(0),
-    ABI_PERF_LOCAL_MEMORY_TYPE  = UCS_BIT(1),
-    ABI_PERF_REMOTE_MEMORY_TYPE = UCS_BIT(2),
-    ABI_PERF_LOCAL_SYS_DEVICE   = UCS_BIT(3),
-    ABI_PERF_REMOTE_SYS_DEVICE  = UCS_BIT(4),
-    ABI_PERF_SEND_PRE_OVERHEAD  = UCS_BIT(5),
-    ABI_PERF_SEND_POST_OVERHEAD = UCS_BIT(6),
-    ABI_PERF_RECV_OVERHEAD      = UCS_BIT(7),
-    ABI_PERF_BANDWIDTH          = UCS_BIT(8),
+    ABI_PERF_OPERATION          = ABI_BIT(0),
+    ABI_PERF_LOCAL_MEMORY_TYPE  = ABI_BIT(1),
+    ABI_PERF_REMOTE_MEMORY_TYPE = ABI_BIT(2),
+    ABI_PERF_LOCAL_SYS_DEVICE   = ABI_BIT(3),
+    ABI_PERF_REMOTE_SYS_DEVICE  = ABI_BIT(4),
+    ABI_PERF_SEND_PRE_OVERHEAD  = ABI_BIT(5),
+    ABI_PERF_SEND_POST_OVERHEAD = ABI_BIT(6),
+    ABI_PERF_RECV_OVERHEAD      = ABI_BIT(7),
+    ABI_PERF_BANDWIDTH          = ABI_BIT(8),
 #if UCX_MINOR >= 19
-    ABI_PERF_PATH_BANDWIDTH     = UCS_BIT(9),
-    ABI_PERF_LATENCY            = UCS_BIT(10),
-    ABI_PERF_MAX_INFLIGHT_EPS   = UCS_BIT(11),
-    ABI_PERF_FLAGS              = UCS_BIT(12)
+    ABI_PERF_PATH_BANDWIDTH     = ABI_BIT(9),
+    ABI_PERF_LATENCY            = ABI_BIT(10),
+    ABI_PERF_MAX_INFLIGHT_EPS   = ABI_BIT(11),
+    ABI_PERF_FLAGS              = ABI_BIT(12)
 #else
-    ABI_PERF_LATENCY            = UCS_BIT(9),
-    ABI_PERF_MAX_INFLIGHT_EPS   = UCS_BIT(10),
-    ABI_PERF_FLAGS              = UCS_BIT(11) /* from 1.17 on */
+    ABI_PERF_LATENCY            = ABI_BIT(9),
+    ABI_PERF_MAX_INFLIGHT_EPS   = ABI_BIT(10),
+    ABI_PERF_FLAGS              = ABI_BIT(11) /* from 1.17 on */
 #endif
 };
 
@@ -175,11 +178,11 @@ typedef struct abi_is_reachable_params {
 } abi_is_reachable_params_t;
 
 enum {
-    ABI_IS_REACHABLE_DEVICE_ADDR = UCS_BIT(0),
-    ABI_IS_REACHABLE_IFACE_ADDR  = UCS_BIT(1),
-    ABI_IS_REACHABLE_INFO        = UCS_BIT(2),
-    ABI_IS_REACHABLE_INFO_LENGTH = UCS_BIT(3),
-    ABI_IS_REACHABLE_SCOPE       = UCS_BIT(4),
+    ABI_IS_REACHABLE_DEVICE_ADDR = ABI_BIT(0),
+    ABI_IS_REACHABLE_IFACE_ADDR  = ABI_BIT(1),
+    ABI_IS_REACHABLE_INFO        = ABI_BIT(2),
+    ABI_IS_REACHABLE_INFO_LENGTH = ABI_BIT(3),
+    ABI_IS_REACHABLE_SCOPE       = ABI_BIT(4),
     ABI_SCOPE_DEVICE             = 0
 };
 #endif
@@ -193,8 +196,8 @@ typedef struct abi_is_connected_params {
 } abi_is_connected_params_t;
 
 enum {
-    ABI_IS_CONNECTED_DEVICE_ADDR = UCS_BIT(0),
-    ABI_IS_CONNECTED_IFACE_ADDR  = UCS_BIT(1)
+    ABI_IS_CONNECTED_DEVICE_ADDR = ABI_BIT(0),
+    ABI_IS_CONNECTED_IFACE_ADDR  = ABI_BIT(1)
 };
 #endif
 
@@ -305,10 +308,10 @@ typedef struct abi_mem_reg_params {
 } abi_mem_reg_params_t;
 
 enum {
-    ABI_MEM_REG_FLAGS         = UCS_BIT(0),
-    ABI_MEM_REG_DMABUF_FD     = UCS_BIT(1),
-    ABI_MEM_REG_DMABUF_OFFSET = UCS_BIT(2),
-    ABI_MEM_REG_MEM_TYPE      = UCS_BIT(3) /* from 1.22 on */
+    ABI_MEM_REG_FLAGS         = ABI_BIT(0),
+    ABI_MEM_REG_DMABUF_FD     = ABI_BIT(1),
+    ABI_MEM_REG_DMABUF_OFFSET = ABI_BIT(2),
+    ABI_MEM_REG_MEM_TYPE      = ABI_BIT(3) /* from 1.22 on */
 };
 #else
 typedef struct abi_md_attr {
@@ -327,17 +330,17 @@ typedef struct abi_md_attr {
 #endif
 
 enum {
-    ABI_MD_FLAG_REG        = UCS_BIT(1),
-    ABI_MD_FLAG_NEED_MEMH  = UCS_BIT(2),
-    ABI_MD_FLAG_NEED_RKEY  = UCS_BIT(3),
-    ABI_MD_FLAG_ADVISE     = UCS_BIT(4),
+    ABI_MD_FLAG_REG        = ABI_BIT(1),
+    ABI_MD_FLAG_NEED_MEMH  = ABI_BIT(2),
+    ABI_MD_FLAG_NEED_RKEY  = ABI_BIT(3),
+    ABI_MD_FLAG_ADVISE     = ABI_BIT(4),
 #if UCX_MINOR >= 15
-    ABI_MD_FLAG_INVALIDATE = UCS_BIT(11) | UCS_BIT(12), /* RMA and atomics */
+    ABI_MD_FLAG_INVALIDATE = ABI_BIT(11) | ABI_BIT(12), /* RMA and atomics */
 #else
-    ABI_MD_FLAG_INVALIDATE = UCS_BIT(8),
+    ABI_MD_FLAG_INVALIDATE = ABI_BIT(8),
 #endif
 #if UCX_MINOR >= 14
-    ABI_MD_FLAG_REG_DMABUF = UCS_BIT(10)
+    ABI_MD_FLAG_REG_DMABUF = ABI_BIT(10)
 #else
     ABI_MD_FLAG_REG_DMABUF = 0
 #endif
@@ -351,10 +354,10 @@ typedef struct abi_mem_dereg_params {
 } abi_mem_dereg_params_t;
 
 enum {
-    ABI_MEM_DEREG_FIELD_MEMH       = UCS_BIT(0),
-    ABI_MEM_DEREG_FIELD_FLAGS      = UCS_BIT(1),
-    ABI_MEM_DEREG_FIELD_COMPLETION = UCS_BIT(2),
-    ABI_MEM_DEREG_INVALIDATE       = UCS_BIT(0)
+    ABI_MEM_DEREG_FIELD_MEMH       = ABI_BIT(0),
+    ABI_MEM_DEREG_FIELD_FLAGS      = ABI_BIT(1),
+    ABI_MEM_DEREG_FIELD_COMPLETION = ABI_BIT(2),
+    ABI_MEM_DEREG_INVALIDATE       = ABI_BIT(0)
 };
 
 typedef struct abi_mkey_pack_params {
@@ -363,11 +366,11 @@ typedef struct abi_mkey_pack_params {
 } abi_mkey_pack_params_t;
 
 enum {
-    ABI_MKEY_PACK_FIELD_FLAGS = UCS_BIT(0),
+    ABI_MKEY_PACK_FIELD_FLAGS = ABI_BIT(0),
 #if UCX_MINOR >= 15
-    ABI_MKEY_PACK_INVALIDATE  = UCS_BIT(0) | UCS_BIT(1) /* RMA, atomics */
+    ABI_MKEY_PACK_INVALIDATE  = ABI_BIT(0) | ABI_BIT(1) /* RMA, atomics */
 #else
-    ABI_MKEY_PACK_INVALIDATE  = UCS_BIT(0)
+    ABI_MKEY_PACK_INVALIDATE  = ABI_BIT(0)
 #endif
 };
 

@@ -77,13 +77,13 @@ typedef struct ucx_md {
 /* Capabilities, mapped to the flags of the minor (or dropped where it has no
  * such flag). */
 enum {
-    UCX_MD_CAP_REG        = UCS_BIT(0),
-    UCX_MD_CAP_NEED_MEMH  = UCS_BIT(1), /* zcopy needs a local handle */
-    UCX_MD_CAP_NEED_RKEY  = UCS_BIT(2), /* RMA needs a remote key */
-    UCX_MD_CAP_ADVISE     = UCS_BIT(3),
-    UCX_MD_CAP_INVALIDATE = UCS_BIT(4), /* RMA by a peer ends at mem_dereg;
+    UCX_MD_CAP_REG        = 1 << 0,
+    UCX_MD_CAP_NEED_MEMH  = 1 << 1, /* zcopy needs a local handle */
+    UCX_MD_CAP_NEED_RKEY  = 1 << 2, /* RMA needs a remote key */
+    UCX_MD_CAP_ADVISE     = 1 << 3,
+    UCX_MD_CAP_INVALIDATE = 1 << 4, /* RMA by a peer ends at mem_dereg;
                                            needed for error mode PEER */
-    UCX_MD_CAP_REG_DMABUF = UCS_BIT(5)
+    UCX_MD_CAP_REG_DMABUF = 1 << 5
 };
 
 /* Zeroed by the caller. Memory types: bitmaps of UCS_BIT(UCS_MEMORY_TYPE_) */

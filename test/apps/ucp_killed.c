@@ -219,6 +219,9 @@ static void killed_close(killed_t *k)
         ucp_rkey_destroy(k->rkey);
     }
     node_ep_close(&k->node, UCP_EP_CLOSE_FLAG_FORCE);
+    /* A forced close returns at once; UCX 1.13 asserts if the worker goes
+     * while lanes are still being discarded. Its flush waits for them. */
+    node_flush(&k->node);
     killed_take_unexpected(k);
     if (k->memh != NULL) {
         ucp_mem_unmap(k->node.ctx, k->memh);

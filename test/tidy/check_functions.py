@@ -15,7 +15,7 @@ import tree
 
 LIMIT = 70
 PARAMETERS = 7
-UCT_OPERATION = re.compile(r'(am|put|get)_zcopy$|atomic|iface_init$')
+UCT_OPERATION = re.compile(r'^abi_|(am|put|get)_zcopy$|iface_init$')
 
 
 def functions(root, paths):

@@ -242,6 +242,13 @@ expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
 put src/flow/b.h <<<'static inline int b(void) { return 0; }'
 expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
 
+put src/flow/b.h <<<'/* Part of a.h */ static int b(size_t size);'
+expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
+printf '#include <stddef.h>\n#include "b.h"\n' | put src/flow/a.h
+expect fail check_headers.sh 'src/flow/a.h: does not compile alone'
+put src/flow/b.h <<<'/* Part of a.h */ int b(size_t size);'
+expect pass check_headers.sh
+
 sample
 expect fail check_shell.sh 'nothing to check'
 printf '#!/bin/sh\necho a\n' | put test/a.sh
@@ -276,6 +283,18 @@ END
 expect pass check_messages.py
 put src/flow/a.c <<<'const char *a = "we can open %d files today";'
 expect fail check_messages.py 'README.md:2: nothing prints'
+
+sample
+echo 'int a;' | put src/flow/a.c
+echo 'See [this](docs/A.md#part), `src/flow/a.c`, `src/flow`.' | put README.md
+mkdir -p "$root/docs" && echo '[up](../README.md)' | put docs/A.md
+expect pass check_links.py
+echo '[up](README.md)' | put docs/A.md
+expect fail check_links.py 'docs/A.md:1: no docs/README.md here'
+rm "$root/docs/A.md"
+expect fail check_links.py 'README.md:1: no docs/A.md here'
+echo 'See `src/flow/b.c`.' | put README.md
+expect fail check_links.py 'README.md:1: no src/flow/b.c here'
 
 if command -v ucx_info >/dev/null; then
     sample

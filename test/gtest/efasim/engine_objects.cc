@@ -61,20 +61,19 @@ TEST(engine_mr, refusals)
     uint32_t key;
     char byte;
 
-    EXPECT_EQ(-EINVAL, rig_mr(rig, 0, 0, &byte, 0, RIG_LOCAL, &key, NULL));
+    EXPECT_EQ(-EINVAL, rig_mr(rig, 0, 0, &byte, 0, RIG_LOCAL, &key));
     EXPECT_EQ(-EINVAL, rig_mr(rig, 0, 0, &byte, (96ull << 30) + 1, RIG_LOCAL,
-                              &key, NULL));
-    EXPECT_EQ(-EINVAL, rig_mr(rig, 0, 0, (void*)~0ull, 2, RIG_LOCAL, &key,
-                              NULL));
-    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, RIG_LOCAL | 2, &key,
-                                  NULL)); /* remote write */
-    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, 1 << 5, &key, NULL));
-    EXPECT_EQ(0, rig_mr(rig, 0, 0, &byte, 1, RIG_LOCAL | (1 << 20), &key,
-                        NULL)); /* optional flags are ignored */
+                              &key));
+    EXPECT_EQ(-EINVAL, rig_mr(rig, 0, 0, (void*)~0ull, 2, RIG_LOCAL, &key));
+    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, RIG_LOCAL | 2,
+                                  &key)); /* remote write */
+    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, 1 << 5, &key));
+    EXPECT_EQ(0, rig_mr(rig, 0, 0, &byte, 1, RIG_LOCAL | (1 << 20),
+                        &key)); /* optional flags are ignored */
     EXPECT_EQ(-EINVAL, rig_mr_destroy(rig, 0, 77));
 
     ASSERT_EQ(0, rig_knobs(rig, 0, "no-rdma-read=1"));
-    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, RIG_READ, &key, NULL));
+    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, RIG_READ, &key));
 }
 
 /* The whole table: each pair of states with no, each and all attributes. */
@@ -176,8 +175,7 @@ TEST(engine_dir, purge_takes_all_back)
     rig.qp(0);
     rig.qp(0);
     for (unsigned i = 0; i < 100; ++i) {
-        ASSERT_EQ(0, rig_mr(rig, 0, 0, bytes.data(), 100, RIG_LOCAL, &key,
-                            NULL));
+        ASSERT_EQ(0, rig_mr(rig, 0, 0, bytes.data(), 100, RIG_LOCAL, &key));
     }
     EXPECT_EQ(0, rig_dir_purge_leaves(rig, 0));
 }

@@ -92,23 +92,23 @@ TEST(engine_read, remote_keys)
 
     read = pair.read_of(1, 100); /* registered without remote read */
     ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, pair.dst.data(), 100, RIG_LOCAL,
-                        &read.rkey, NULL));
+                        &read.rkey));
     rig_post_read(pair.rig, pair.tx, &read);
     EXPECT_EQ(7, pair.outcome());
     ASSERT_EQ(0, rig_mr(pair.rig, 1, 1, pair.dst.data(), 100, RIG_READ,
-                        &read.rkey, NULL)); /* in another PD */
+                        &read.rkey)); /* in another PD */
     rig_post_read(pair.rig, pair.tx, &read);
     EXPECT_EQ(7, pair.outcome());
 
-    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, (void*)16, 100, RIG_READ, &key,
-                        NULL)); /* registered, but its pages are gone */
+    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, (void*)16, 100, RIG_READ,
+                        &key)); /* registered, but its pages are gone */
     read        = pair.read_of(1, 100);
     read.remote = 16;
     read.rkey   = key;
     rig_post_read(pair.rig, pair.tx, &read);
     EXPECT_EQ(7, pair.outcome());
 
-    ASSERT_EQ(0, rig_mr_destroy(pair.rig, 1, pair.dst.index));
+    ASSERT_EQ(0, rig_mr_destroy(pair.rig, 1, pair.dst.key));
     pair.read(1, 100);
     EXPECT_EQ(7, pair.outcome());
     EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
@@ -120,8 +120,8 @@ TEST(engine_read, local_errors)
     ReadPair pair;
     rig_read read = pair.read_of(1, 100);
 
-    ASSERT_EQ(0, rig_mr(pair.rig, 0, 0, pair.src.data(), 100, 0, &read.key,
-                        NULL)); /* may not be written */
+    ASSERT_EQ(0, rig_mr(pair.rig, 0, 0, pair.src.data(), 100, 0,
+                        &read.key)); /* may not be written */
     rig_post_read(pair.rig, pair.tx, &read);
     EXPECT_EQ(5, pair.outcome());
 
@@ -156,7 +156,7 @@ TEST(engine_read, deregistered_half_way)
     pair.read(1, 1 << 20);
     rig_progress(pair.rig, 0);
     EXPECT_EQ(-1, pair.sent());
-    ASSERT_EQ(0, rig_mr_destroy(pair.rig, 1, pair.dst.index));
+    ASSERT_EQ(0, rig_mr_destroy(pair.rig, 1, pair.dst.key));
     EXPECT_EQ(7, pair.outcome());
     EXPECT_EQ(0, pair.src.data()[(1 << 20) - 1]);
 }

@@ -1,54 +1,8 @@
-#include "engine_rig.h"
-
-#include "efasim/engine/engine.h"
+#include "engine_rig_struct.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    RIG_PROCS = 16,
-    RIG_QPS   = 64,
-};
-
-struct rig_proc {
-    struct rig       *rig;
-    unsigned          index;
-    unsigned          node;
-    int               dead;
-    struct sim_knobs  knobs;
-    struct sim_dev   *dev;
-    struct sim_pd    *pd[2];
-};
-
-struct rig_cq {
-    struct sim_cq   *cq;
-    uint8_t         *buf;
-    _Atomic uint32_t db;
-    uint32_t         depth, consumed, cqe_size;
-};
-
-struct rig_qp {
-    struct sim_qp    *qp;
-    unsigned          proc;
-    struct rig_cq     scq, rcq;
-    uint8_t          *sq, *rq;
-    _Atomic uint32_t  sq_db, rq_db;
-    uint32_t          sq_depth, rq_depth;
-    uint16_t          sq_pc, rq_pc;
-};
-
-struct rig {
-    struct dir     *dir;
-    struct rig_proc proc[RIG_PROCS];
-    unsigned        procs;
-    struct ring    *ring[RIG_PROCS][RIG_PROCS];
-    uint64_t        now;
-    unsigned        events;
-    char            log[256];
-    struct rig_qp  *qp[RIG_QPS];
-    uint8_t         ctrl1, ctrl2, reserved;
-};
 
 static uint64_t rig_now(void *env)
 {
@@ -335,7 +289,7 @@ int rig_ah_destroy(struct rig *rig, unsigned proc, uint16_t number)
 }
 
 int rig_mr(struct rig *rig, unsigned proc, unsigned pd, const void *buf,
-           uint64_t length, uint32_t access, uint32_t *key, uint32_t *index)
+           uint64_t length, uint32_t access, uint32_t *key)
 {
     struct sim_mr_attr attr = {
         .addr   = (uintptr_t)buf,
@@ -347,15 +301,13 @@ int rig_mr(struct rig *rig, unsigned proc, unsigned pd, const void *buf,
                               &attr);
 
     *key = attr.key;
-    if (index != NULL) {
-        *index = attr.index;
-    }
     return ret;
 }
 
-int rig_mr_destroy(struct rig *rig, unsigned proc, uint32_t index)
+/* The key's lower 18 bits are its index. */
+int rig_mr_destroy(struct rig *rig, unsigned proc, uint32_t key)
 {
-    return sim_mr_deregister(rig->proc[proc].dev, index);
+    return sim_mr_deregister(rig->proc[proc].dev, key & 0x3ffff);
 }
 
 static int rig_cq_open(struct rig *rig, unsigned proc, uint32_t depth,
@@ -455,270 +407,4 @@ int rig_qp_state(struct rig *rig, int qp)
 void rig_qp_destroy(struct rig *rig, int qp)
 {
     sim_qp_destroy(rig->qp[qp]->qp);
-}
-
-static void rig_sgl(struct io_buf *buf, const void *addr, uint32_t length,
-                    uint32_t key)
-{
-    buf->addr_lo = (uint32_t)(uintptr_t)addr;
-    buf->addr_hi = (uint32_t)((uintptr_t)addr >> 32);
-    buf->length  = length;
-    buf->lkey    = key;
-}
-
-static void rig_post(struct rig *rig, int index, struct io_tx_wqe *wqe,
-                     unsigned op)
-{
-    struct rig_qp *qp = rig->qp[index];
-
-    wqe->meta.ctrl1 |= IO_TX_META | op;
-    wqe->meta.ctrl1 ^= rig->ctrl1;
-    wqe->meta.ctrl2  = IO_TX_CTRL2_MUST |
-                       ((qp->sq_pc / qp->sq_depth) & 1);
-    wqe->meta.ctrl2 ^= rig->ctrl2;
-    wqe->meta.reserved = rig->reserved;
-    rig->ctrl1 = rig->ctrl2 = rig->reserved = 0;
-    memcpy(qp->sq + (qp->sq_pc % qp->sq_depth) * sizeof(*wqe), wqe,
-           sizeof(*wqe));
-    ++qp->sq_pc;
-    atomic_store(&qp->sq_db, qp->sq_pc);
-}
-
-void rig_post_send(struct rig *rig, int qp, const struct rig_send *send)
-{
-    struct io_tx_wqe wqe;
-
-    memset(&wqe, 0, sizeof(wqe));
-    wqe.meta.req_id   = send->req_id;
-    wqe.meta.ah       = send->ah;
-    wqe.meta.dest_qpn = send->qpn;
-    wqe.meta.qkey     = send->qkey ? send->qkey : RIG_QKEY;
-    if (send->flags & RIG_IMM) {
-        wqe.meta.ctrl1 |= IO_TX_HAS_IMM;
-        wqe.meta.imm    = send->imm;
-    }
-    if (send->flags & RIG_INLINE) {
-        wqe.meta.ctrl1 |= IO_TX_INLINE;
-        wqe.meta.length = send->length;
-        memcpy(wqe.inl, send->buf, send->length < 32 ? send->length : 32);
-    } else {
-        wqe.meta.length = (send->buf2 != NULL) ? 2 : 1;
-        rig_sgl(&wqe.sgl[0], send->buf, send->length, send->key);
-        if (send->buf2 != NULL) {
-            rig_sgl(&wqe.sgl[1], send->buf2, send->length2, send->key2);
-        }
-    }
-    rig_post(rig, qp, &wqe, send->op);
-}
-
-void rig_post_read(struct rig *rig, int qp, const struct rig_read *read)
-{
-    struct io_tx_wqe wqe;
-
-    memset(&wqe, 0, sizeof(wqe));
-    wqe.meta.req_id         = read->req_id;
-    wqe.meta.ah             = read->ah;
-    wqe.meta.dest_qpn       = read->qpn;
-    wqe.meta.qkey           = read->qkey ? read->qkey : RIG_QKEY;
-    wqe.meta.length         = 1;
-    wqe.rdma.remote.length  = read->length;
-    wqe.rdma.remote.rkey    = read->rkey;
-    wqe.rdma.remote.addr_lo = (uint32_t)read->remote;
-    wqe.rdma.remote.addr_hi = (uint32_t)(read->remote >> 32);
-    rig_sgl(&wqe.rdma.local, read->buf, read->length, read->key);
-    rig_post(rig, qp, &wqe, IO_OP_READ);
-}
-
-void rig_post_recv(struct rig *rig, int index, uint16_t req_id, unsigned num,
-                   void *const *buf, const uint32_t *length, uint32_t key)
-{
-    struct rig_qp *qp = rig->qp[index];
-    struct io_rx_desc *desc;
-    unsigned i;
-
-    for (i = 0; i < num; ++i) {
-        desc = (struct io_rx_desc*)qp->rq + (qp->rq_pc % qp->rq_depth);
-        memset(desc, 0, sizeof(*desc));
-        desc->addr_lo   = (uint32_t)(uintptr_t)buf[i];
-        desc->addr_hi   = (uint32_t)((uintptr_t)buf[i] >> 32);
-        desc->length    = length[i];
-        desc->lkey_ctrl = key | (i ? 0 : IO_RX_FIRST) |
-                          ((i == num - 1) ? IO_RX_LAST : 0);
-        desc->req_id    = i ? 0 : req_id;
-        ++qp->rq_pc;
-    }
-    atomic_store(&qp->rq_db, qp->rq_pc);
-}
-
-void rig_damage(struct rig *rig, uint8_t ctrl1, uint8_t ctrl2,
-                uint8_t reserved)
-{
-    rig->ctrl1    = ctrl1;
-    rig->ctrl2    = ctrl2;
-    rig->reserved = reserved;
-}
-
-void rig_doorbell(struct rig *rig, int qp, uint32_t value)
-{
-    atomic_store(&rig->qp[qp]->sq_db, value);
-}
-
-static int rig_poll(struct rig_cq *cq, struct rig_cqe *out)
-{
-    uint8_t *entry = cq->buf + (cq->consumed % cq->depth) * cq->cqe_size;
-    unsigned phase = !((cq->consumed / cq->depth) & 1);
-    struct io_cqe cqe;
-
-    memset(&cqe, 0, sizeof(cqe));
-    memcpy(&cqe, entry, cq->cqe_size);
-    if ((cqe.flags & 1) != phase) {
-        return 0;
-    }
-
-    ++cq->consumed;
-    atomic_store(&cq->db, cq->consumed & 0xffff);
-    out->req_id  = cqe.req_id;
-    out->status  = cqe.status;
-    out->queue   = (cqe.flags >> 1) & 3;
-    out->op      = (cqe.flags >> 4) & 7;
-    out->has_imm = (cqe.flags >> 3) & 1;
-    out->qpn     = cqe.qpn;
-    out->length  = cqe.length;
-    out->ah      = cqe.ah;
-    out->src_qpn = cqe.src_qpn;
-    out->imm     = cqe.imm;
-    memcpy(out->src_gid, cqe.src_addr, 16);
-    return 1;
-}
-
-int rig_poll_send(struct rig *rig, int qp, struct rig_cqe *cqe)
-{
-    return rig_poll(&rig->qp[qp]->scq, cqe);
-}
-
-int rig_poll_recv(struct rig *rig, int qp, struct rig_cqe *cqe)
-{
-    return rig_poll(&rig->qp[qp]->rcq, cqe);
-}
-
-void rig_arm_recv(struct rig *rig, int qp)
-{
-    sim_cq_arm(rig->qp[qp]->rcq.cq);
-}
-
-struct rig_ring {
-    struct ring ring;
-};
-
-struct rig_ring *rig_ring_open(void)
-{
-    return calloc(1, sizeof(struct rig_ring));
-}
-
-void rig_ring_close(struct rig_ring *ring)
-{
-    free(ring);
-}
-
-int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
-                 uint32_t length)
-{
-    struct ring_pkt *pkt = ring_reserve(&ring->ring, length);
-
-    if (pkt == NULL) {
-        return 0;
-    }
-    pkt->type   = RING_PKT_SEND;
-    pkt->token  = token;
-    pkt->length = length;
-    if (length > 0) {
-        memcpy(pkt + 1, data, length);
-    }
-    ring_commit(&ring->ring, pkt);
-    return 1;
-}
-
-int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
-                 uint32_t *length)
-{
-    int broken;
-    struct ring_pkt *pkt = ring_peek(&ring->ring, &broken);
-
-    if (pkt == NULL) {
-        return broken ? -1 : 0;
-    }
-    *token  = pkt->token;
-    *length = pkt->length;
-    memcpy(data, pkt + 1, pkt->length);
-    ring_consume(&ring->ring, pkt);
-    return 1;
-}
-
-int rig_ring_answer(struct rig_ring *ring, uint32_t token, uint32_t status)
-{
-    return ring_answer(&ring->ring, token, status);
-}
-
-int rig_ring_answer_take(struct rig_ring *ring, uint32_t *token,
-                         uint32_t *status)
-{
-    struct ring_ack ack;
-    int ret = ring_answer_take(&ring->ring, &ack);
-
-    if (ret) {
-        *token  = ack.token;
-        *status = ack.status;
-    }
-    return ret;
-}
-
-void rig_ring_damage(struct rig_ring *ring, uint32_t size, uint32_t length)
-{
-    struct ring_pkt *pkt = (struct ring_pkt*)ring->ring.data;
-
-    pkt->size   = size;
-    pkt->length = length;
-}
-
-void rig_ring_start_at(struct rig_ring *ring, uint32_t position)
-{
-    atomic_store(&ring->ring.head, position);
-    atomic_store(&ring->ring.tail, position);
-    atomic_store(&ring->ring.ack_head, position);
-    atomic_store(&ring->ring.ack_tail, position);
-}
-
-/* Claim and release one MR entry many times; the number of times that the
- * key was the same as the time before. */
-int rig_dir_mr_cycle(struct rig *rig, unsigned node, unsigned times)
-{
-    unsigned i, last = 0, same = 0;
-    int index;
-
-    for (i = 0; i < times; ++i) {
-        index = dir_mr_claim(rig->dir, node, dir_owner(0, 1));
-        if (rig->dir->mr[node][index].gen == last) {
-            ++same;
-        }
-        last = rig->dir->mr[node][index].gen;
-        dir_mr_release(rig->dir, node, index);
-    }
-    return same;
-}
-
-int rig_dir_purge_leaves(struct rig *rig, unsigned proc)
-{
-    unsigned node  = rig->proc[proc].node;
-    uint32_t owner = rig->proc[proc].dev->owner;
-    int left       = 0;
-    unsigned i;
-
-    dir_purge(rig->dir, node, owner);
-    for (i = 0; i < SIM_MAX_QP; ++i) {
-        left += atomic_load(&rig->dir->node[node].qp[i].owner) == owner;
-    }
-    for (i = 0; i < SIM_MAX_MR; ++i) {
-        left += atomic_load(&rig->dir->mr[node][i].owner) == owner;
-    }
-    return left;
 }

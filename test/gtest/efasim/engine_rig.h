@@ -97,8 +97,8 @@ int rig_ah_gid(struct rig *rig, unsigned proc, unsigned pd,
 int rig_ah_destroy(struct rig *rig, unsigned proc, uint16_t number);
 void rig_gid(struct rig *rig, unsigned node, uint8_t gid[16]);
 int rig_mr(struct rig *rig, unsigned proc, unsigned pd, const void *buf,
-           uint64_t length, uint32_t access, uint32_t *key, uint32_t *index);
-int rig_mr_destroy(struct rig *rig, unsigned proc, uint32_t index);
+           uint64_t length, uint32_t access, uint32_t *key);
+int rig_mr_destroy(struct rig *rig, unsigned proc, uint32_t key);
 
 /* A QP in PD 0 with CQs of its own; a number, or a negative errno. */
 int rig_qp(struct rig *rig, const struct rig_qp_conf *conf);

@@ -145,7 +145,7 @@ TEST(engine_send, local_errors)
     rig_post_send(pair.rig, pair.tx, &send);
     EXPECT_EQ(3, pair.outcome());
 
-    ASSERT_EQ(0, rig_mr_destroy(pair.rig, 0, pair.src.index));
+    ASSERT_EQ(0, rig_mr_destroy(pair.rig, 0, pair.src.key));
     pair.send(6, 10);
     EXPECT_EQ(5, pair.outcome());
     EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx)); /* none disturbs it */
@@ -171,7 +171,7 @@ TEST(engine_send, remote_errors)
 
     void *buf       = pair.dst.data();
     uint32_t length = 100;
-    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, buf, 100, RIG_READ, &key, NULL));
+    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, buf, 100, RIG_READ, &key));
     rig_post_recv(pair.rig, pair.rx, 2, 1, &buf, &length, key);
     pair.send(3, 100); /* the buffer may not be written */
     EXPECT_EQ(12, pair.outcome());

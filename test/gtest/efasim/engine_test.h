@@ -60,8 +60,7 @@ struct Memory {
            uint32_t access = RIG_LOCAL | RIG_READ) :
         bytes(size)
     {
-        EXPECT_EQ(0, rig_mr(rig, proc, 0, bytes.data(), size, access, &key,
-                            &index));
+        EXPECT_EQ(0, rig_mr(rig, proc, 0, bytes.data(), size, access, &key));
     }
 
     void fill(unsigned seed)
@@ -77,8 +76,7 @@ struct Memory {
     }
 
     std::vector<uint8_t> bytes;
-    uint32_t key   = 0;
-    uint32_t index = 0;
+    uint32_t key = 0;
 };
 
 /* A sender (process 0) and a receiver (process 1) on two hosts. */

@@ -4,7 +4,10 @@ noinst_PROGRAMS += test/gtest_efasim_engine
 test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_objects.cc \
 	test/gtest/efasim/engine_read.cc test/gtest/efasim/engine_rig.c \
-	test/gtest/efasim/engine_rig.h test/gtest/efasim/engine_ring.cc \
+	test/gtest/efasim/engine_rig.h test/gtest/efasim/engine_rig_post.c \
+	test/gtest/efasim/engine_rig_ring.c \
+	test/gtest/efasim/engine_rig_struct.h \
+	test/gtest/efasim/engine_ring.cc \
 	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_test.h \
 	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
 	$(efasim_engine_sources)

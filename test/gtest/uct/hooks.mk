@@ -11,7 +11,10 @@ obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_map)
 
 if HAVE_GTEST
 noinst_PROGRAMS += obj/hooks/hooks_glue
-obj_hooks_hooks_glue_SOURCES = test/gtest/uct/hooks_glue.cc
+obj_hooks_hooks_glue_SOURCES = \
+	test/gtest/uct/hooks_glue.h \
+	test/gtest/uct/hooks_glue_iface.cc \
+	test/gtest/uct/hooks_glue_md.cc
 obj_hooks_hooks_glue_LDADD   = $(UCT_LIBS) $(GTEST_LIBS)
 endif
 

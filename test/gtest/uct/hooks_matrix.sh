@@ -4,10 +4,10 @@
 #
 #   hooks_matrix.sh BUILD_DIR UCX_PREFIX...
 #
-# A UCX_PREFIX holds lib/libucp.so.0, its companions, and include/: an installed release,
-# or the libucx folder of an unpacked libucx-cu12 wheel. Compiles hooks_glue.cc
-# for its minor. Prints "ok NAME" or "FAIL NAME: reason", and last a sum; exits
-# 1 if one failed.
+# A UCX_PREFIX holds lib/libucp.so.0, its companions, and include/: an
+# installed release, or the libucx folder of an unpacked libucx-cu12 wheel.
+# hooks_glue_*.cc are compiled for its minor. Prints "ok NAME" or "FAIL NAME:
+# reason", and last a sum; exits 1 if one failed.
 set -u
 build=$(cd "${1:?usage: hooks_matrix.sh BUILD_DIR UCX_PREFIX...}" && pwd) || exit 2
 shift
@@ -65,7 +65,7 @@ for prefix; do
            "$build/obj/hooks/hooks_late" local "$lib/libucp.so.0" |
            grep -c HOOK)"
     if $CXX -std=gnu++17 -Wall -Wextra -DUCX_MINOR="$minor" -I"$lib/../include" -I"$top/src" \
-        ${UCX_CFLAGS:-} -o "$tmp/glue" "$here/hooks_glue.cc" \
+        ${UCX_CFLAGS:-} -o "$tmp/glue" "$here"/hooks_glue_*.cc \
         "$lib/libuct.so.0" "$lib/libucs.so.0" -Wl,--allow-shlib-undefined \
         -lgtest -lgtest_main -lpthread >"$tmp/log" 2>&1; then
         out=$(hooked "$tmp/glue")
@@ -74,7 +74,7 @@ for prefix; do
             "$(echo "$out" | sed -n 's/.*PASSED.* \([0-9]*\) tests\.*$/\1 passed/p')$(
                echo "$out" | grep -B1 -A3 Failure | head -5)"
     else
-        check "UCX $version: hooks_glue.cc compiles" "" "$(cat "$tmp/log")"
+        check "UCX $version: hooks_glue_*.cc compile" "" "$(cat "$tmp/log")"
     fi
 done
 echo "hooks matrix: $passed passed, $failed failed"

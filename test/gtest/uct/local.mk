@@ -8,6 +8,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_am.cc \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_get.cc \
+	test/gtest/uct/test_uct_load.cc \
 	test/gtest/uct/test_uct_order.cc
 test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
 

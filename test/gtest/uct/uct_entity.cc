@@ -137,7 +137,10 @@ Entity::am_handler(void *arg, void *data, size_t length, unsigned flags)
     const uint8_t *bytes = static_cast<const uint8_t *>(data);
     Bytes message(bytes, bytes + length);
 
-    self->received.push_back(message);
+    ++self->count;
+    if (self->record) {
+        self->received.push_back(message);
+    }
     if (self->on_message) {
         self->on_message(message);
     }

@@ -57,8 +57,11 @@ public:
 
     uct_ep_h connect(const Entity &peer);
 
-    /* What arrived, in the order of the callbacks. */
+    /* What arrived, in the order of the callbacks; only counted when `record`
+     * is off. */
     std::vector<Bytes> received;
+    bool record = true;
+    size_t count = 0;
     /* Called for each message after it was recorded; may be empty. */
     std::function<void(const Bytes &)> on_message;
     /* Keep descriptors instead of returning UCS_OK. */

@@ -16,8 +16,8 @@
  * to that cap efa_rxq_may_keep says no, UCP copies, and the buffer is back at
  * once. Nor may early packets use the queue up, since what they wait for has to
  * get in: posted stays at `floor`, and where no buffer is left for that, early
- * packets are copied out (efa_rxq_detach). So the queue never runs empty because
- * somebody does not consume or something is late (DESIGN.md decision 4).
+ * packets are copied out (efa_rxq_detach). So the queue never runs empty as
+ * long as somebody does not consume or something is late (DESIGN.md, 4).
  */
 
 #define EFA_RXQ_BATCH 16 /* receives posted with one doorbell */

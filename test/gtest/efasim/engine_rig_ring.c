@@ -1,0 +1,122 @@
+/* ring.c and dir.c, for their own tests. */
+#include "engine_rig_struct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rig_ring {
+    struct ring ring;
+};
+
+struct rig_ring *rig_ring_open(void)
+{
+    return calloc(1, sizeof(struct rig_ring));
+}
+
+void rig_ring_close(struct rig_ring *ring)
+{
+    free(ring);
+}
+
+int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
+                 uint32_t length)
+{
+    struct ring_pkt *pkt = ring_reserve(&ring->ring, length);
+
+    if (pkt == NULL) {
+        return 0;
+    }
+    pkt->type   = RING_PKT_SEND;
+    pkt->token  = token;
+    pkt->length = length;
+    if (length > 0) {
+        memcpy(pkt + 1, data, length);
+    }
+    ring_commit(&ring->ring, pkt);
+    return 1;
+}
+
+int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
+                 uint32_t *length)
+{
+    int broken;
+    struct ring_pkt *pkt = ring_peek(&ring->ring, &broken);
+
+    if (pkt == NULL) {
+        return broken ? -1 : 0;
+    }
+    *token  = pkt->token;
+    *length = pkt->length;
+    memcpy(data, pkt + 1, pkt->length);
+    ring_consume(&ring->ring, pkt);
+    return 1;
+}
+
+int rig_ring_answer(struct rig_ring *ring, uint32_t token, uint32_t status)
+{
+    return ring_answer(&ring->ring, token, status);
+}
+
+int rig_ring_answer_take(struct rig_ring *ring, uint32_t *token,
+                         uint32_t *status)
+{
+    struct ring_ack ack;
+    int ret = ring_answer_take(&ring->ring, &ack);
+
+    if (ret) {
+        *token  = ack.token;
+        *status = ack.status;
+    }
+    return ret;
+}
+
+void rig_ring_damage(struct rig_ring *ring, uint32_t size, uint32_t length)
+{
+    struct ring_pkt *pkt = (struct ring_pkt*)ring->ring.data;
+
+    pkt->size   = size;
+    pkt->length = length;
+}
+
+void rig_ring_start_at(struct rig_ring *ring, uint32_t position)
+{
+    atomic_store(&ring->ring.head, position);
+    atomic_store(&ring->ring.tail, position);
+    atomic_store(&ring->ring.ack_head, position);
+    atomic_store(&ring->ring.ack_tail, position);
+}
+
+/* Claim and release one MR entry many times; the number of times that the
+ * key was the same as the time before. */
+int rig_dir_mr_cycle(struct rig *rig, unsigned node, unsigned times)
+{
+    unsigned i, last = 0, same = 0;
+    int index;
+
+    for (i = 0; i < times; ++i) {
+        index = dir_mr_claim(rig->dir, node, dir_owner(0, 1));
+        if (rig->dir->mr[node][index].gen == last) {
+            ++same;
+        }
+        last = rig->dir->mr[node][index].gen;
+        dir_mr_release(rig->dir, node, index);
+    }
+    return same;
+}
+
+int rig_dir_purge_leaves(struct rig *rig, unsigned proc)
+{
+    unsigned node  = rig->proc[proc].node;
+    uint32_t owner = rig->proc[proc].dev->owner;
+    int left       = 0;
+    unsigned i;
+
+    dir_purge(rig->dir, node, owner);
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        left += atomic_load(&rig->dir->node[node].qp[i].owner) == owner;
+    }
+    for (i = 0; i < SIM_MAX_MR; ++i) {
+        left += atomic_load(&rig->dir->mr[node][i].owner) == owner;
+    }
+    return left;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receivers that do not keep up: window, receive queue and memory hold. The
+ * suite runs these alone and asks the device that no receiver was not ready. */
+#include "uct_entity.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+using namespace uct_test;
+
+class UctLoad : public UctTest {
+protected:
+    static constexpr unsigned WINDOW = 64;
+
+    /* Resident memory of this process, in KiB. */
+    static long resident()
+    {
+        long size = 0, pages = 0;
+        FILE *file = fopen("/proc/self/statm", "r");
+
+        if ((file == nullptr) ||
+            (fscanf(file, "%ld %ld", &size, &pages) != 2)) {
+            pages = -1;
+        }
+        if (file != nullptr) {
+            fclose(file);
+        }
+        return pages * 4;
+    }
+
+    static double now()
+    {
+        using namespace std::chrono;
+        return duration<double>(steady_clock::now().time_since_epoch())
+                .count();
+    }
+};
+
+TEST_F(UctLoad, sleeping_receiver__stops_its_sender_and_loses_nothing)
+{
+    open();
+    uint64_t sent = 0;
+
+    ASSERT_EQ(UCS_OK, send_short(ep, sent++, {}));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(flush(ep));
+
+    for (int round = 0; round < 3; ++round) {
+        uint64_t consumed = b->received.size();
+        double until = now() + 1.0;
+        long before = resident();
+        while (now() < until) { /* b sleeps, a wants to send all the time */
+            if (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
+                ++sent;
+            }
+            a->progress();
+            ASSERT_LE(sent - consumed, WINDOW);
+        }
+        EXPECT_GT(sent, consumed);
+        EXPECT_LT(resident() - before, 1024);
+        ASSERT_TRUE(wait([&] { return b->received.size() == sent; }));
+    }
+    for (uint64_t i = 0; i < sent; ++i) {
+        uint64_t number;
+        memcpy(&number, b->received[i].data(), sizeof(number));
+        ASSERT_EQ(i, number);
+    }
+}
+
+TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
+{
+    const int senders = 7;
+    const uint64_t each = 3000;
+    std::vector<std::unique_ptr<Entity>> from;
+    std::vector<uct_ep_h> eps;
+    std::vector<uint64_t> sent(senders, 0), got(senders, 0);
+    std::vector<uint64_t> half(senders, 0);
+    uint64_t total = 0;
+    bool ordered = true;
+
+    b = new Entity({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
+    a = new Entity();
+    b->on_message = [&](const Bytes &message) {
+        uint64_t number;
+        memcpy(&number, message.data(), sizeof(number));
+        int who = number >> 32;
+        ordered = ordered && ((number & 0xffffffff) == got[who]);
+        ++got[who];
+        if (++total == senders * each / 2) {
+            half = got;
+        }
+    };
+    for (int i = 0; i < senders; ++i) {
+        from.emplace_back(new Entity());
+        eps.push_back(from[i]->connect(*b));
+    }
+    /* introductions one by one: before them only receiver-not-ready guards */
+    for (int i = 0; i < senders; ++i) {
+        uint64_t number = (uint64_t(i) << 32) | sent[i]++;
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(eps[i], AM_ID, number, nullptr, 0));
+        ASSERT_TRUE(wait([&] {
+            from[i]->progress();
+            return (got[i] == 1) &&
+                   (uct_iface_flush(from[i]->iface(), 0, nullptr) == UCS_OK);
+        }));
+    }
+
+    ASSERT_TRUE(wait(
+            [&] {
+                for (int i = 0; i < senders; ++i) {
+                    uint64_t number = (uint64_t(i) << 32) | sent[i];
+                    if ((sent[i] < each) &&
+                        (uct_ep_am_short(eps[i], AM_ID, number, nullptr, 0) ==
+                         UCS_OK)) {
+                        ++sent[i];
+                    }
+                    from[i]->progress();
+                }
+                return total == senders * each;
+            },
+            60));
+    EXPECT_TRUE(ordered);
+    uint64_t least = *std::min_element(half.begin(), half.end());
+    uint64_t most = *std::max_element(half.begin(), half.end());
+    printf("shares when half had arrived:");
+    for (uint64_t share : half) {
+        printf(" %.1f%%", 100.0 * share / (senders * each / 2));
+    }
+    printf("\n");
+    EXPECT_GE(least * 2, most);
+    for (int i = 0; i < senders; ++i) {
+        uct_ep_destroy(eps[i]);
+    }
+}
+
+TEST_F(UctLoad, kept_descriptors__memory_stays_at_the_cap)
+{
+    const size_t count = 100000;
+
+    open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "512"}}, 80);
+    b->keep_descs = true;
+    b->record = false;
+    for (size_t i = 0; i < count / 10; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->count == count / 10; }));
+    long before = resident();
+    for (size_t i = count / 10; i < count; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->count == count; }));
+    EXPECT_LT(resident() - before, 1024);
+    EXPECT_LT(b->kept.size(), 512u);
+}
