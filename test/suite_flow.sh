@@ -32,7 +32,7 @@ pure() {
               grep -vE '^(memcpy|memset|memmove|memcmp|flow_.*)$' |
               grep -vE '^(__(asan|ubsan|sanitizer)_|_GLOBAL_OFFSET_TABLE_)')
     if [ -n "$foreign" ]; then
-        echo "the core needs foreign symbols:" $foreign
+        echo "the core needs foreign symbols: $foreign"
         return 1
     fi
 }
