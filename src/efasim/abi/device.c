@@ -310,7 +310,9 @@ __attribute__((constructor)) static void abi_init(void)
         return; /* `efasim run` has placed us */
     }
 
+    abi_inside = 1; /* the files it opens are its own */
     abi_host_enter(path);
+    abi_inside = 0;
 }
 
 __attribute__((destructor)) static void abi_fini(void)
