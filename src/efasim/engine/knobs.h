@@ -69,6 +69,9 @@ void sim_knobs_init(struct sim_knobs *knobs);
  * and lower case too. */
 const struct sim_knob *sim_knob_find(const char *name);
 
+/* The environment variable of a knob: timeout-ms is EFASIM_TIMEOUT_MS. */
+void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size);
+
 /*
  * Set one knob from text. Returns 0; or -1 with one line in `err` that names
  * the knob (as `label`, e.g. "EFASIM_REORDER"), the value and what is
