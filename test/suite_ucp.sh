@@ -136,11 +136,11 @@ ucx_info_config() {
 
 # bytes_check "EFASIM OPTIONS" [UCP_BYTES OPTION...]
 bytes_check() {
-    local words=$1
+    local extra
+    read -r -a extra <<<"$1"
     shift
     export UCX_TLS=srd
-    # shellcheck disable=SC2086 # a list of options
-    two_nodes $words -- \
+    two_nodes "${extra[@]}" -- \
         "$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@ "$@" -- \
         "$SRDRUN" "$BUILD/test/ucp_bytes" --client --port @PORT@ "$@" ||
         exit 1

@@ -29,6 +29,14 @@ uct_check() {
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
 }
 
+# Receivers that do not keep up: the window holds, so the device never says
+# receiver-not-ready.
+uct_load() {
+    uct_check 'UctLoad*' "$@"
+    grep '^shares' "$CHECK_LOG"
+    at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
+}
+
 # UCX's own UCT benchmark over srd, between two nodes.
 uct_perftest() {
     need ucx_perftest
@@ -60,6 +68,7 @@ suite_run() {
         check "uct_reorder_$seed" 60 uct_check '*' --reorder 0.3 \
             --seed "$seed"
     done
+    check uct_load 60 uct_load
     check uct_am_lat_short 30 uct_perftest am_lat short 8
     check uct_am_lat_bcopy 30 uct_perftest am_lat bcopy 1000
     check uct_am_bw_zcopy 30 uct_perftest am_bw zcopy 8000

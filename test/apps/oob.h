@@ -26,7 +26,7 @@ int oob_recv(int fd, void *buf, size_t len);
 int oob_swap(int fd, const void *mine, size_t mine_len, void **theirs,
              size_t *theirs_len);
 
-/* @return 1 when a byte was read into *byte, 0 when none is there, -1 closed. */
+/* @return 1: a byte was read into *byte, 0: none is there, -1: closed. */
 int oob_try_byte(int fd, uint8_t *byte);
 
 #endif

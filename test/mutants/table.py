@@ -5,8 +5,8 @@ longer fits the code is noticed."""
 
 MUTANTS = [
     ("no duplicate check", "rx.c",
-     "    if (distance < 0) {\n        return flow_rx_drop(core, FLOW_DROP_DUP",
-     "    if (distance < -64) {\n        return flow_rx_drop(core, FLOW_DROP_DUP"),
+     "    if (distance < 0) {\n        return flow_rx_drop(core, FLOW_DROP_D",
+     "    if (distance < -64) {\n        return flow_rx_drop(core, FLOW_DROP_D"),
     ("duplicate of a held packet accepted", "rx.c",
      "    if (ring->mask & bit) {", "    if (0) {"),
     ("send window off by one", "tx.c",

@@ -248,7 +248,7 @@ static void abi_fork_child(void)
     abi.ah_ctx     = NULL;
     abi.mr         = NULL;
     abi.pid        = 0;
-    abi.pinned     = 0;
+    abi.pinned     = abi.mr_reserved = 0;
     if (abi.fabric != NULL) {
         fabric_forget(abi.fabric);
         abi.fabric = NULL;

@@ -27,6 +27,7 @@ struct sim_inject {
     uint64_t skip;    /* requests to let pass first */
 };
 
+/* Every field that a knob sets alone has 8 bytes. */
 struct sim_knobs {
     uint64_t seed;
     double   reorder;      /* probability, 0 ... 1 */

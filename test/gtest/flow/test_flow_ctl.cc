@@ -90,6 +90,25 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
 }
 
+/* Else it could open the flow again behind the goodbye. */
+TEST(flow_hello, ends_before_the_goodbye)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    ASSERT_TRUE(a.send(tx, "x"));
+    Packet data = a.out.front();
+    a.out.clear();
+    flow_tx_close(a.core, tx);
+    b.receive(data);
+    a.complete(data);
+    EXPECT_TRUE(take(a).empty());
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    EXPECT_EQ(1u, take(a).size());
+}
+
 TEST(flow_hello, resent_after_rnr)
 {
     Node a(1), b(2);
