@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "uct_entity.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace uct_test {
@@ -250,7 +251,7 @@ size_t pack_bytes(void *dest, void *arg)
 {
     const Bytes *bytes = static_cast<const Bytes *>(arg);
 
-    memcpy(dest, bytes->data(), bytes->size());
+    std::copy(bytes->begin(), bytes->end(), static_cast<uint8_t *>(dest));
     return bytes->size();
 }
 

@@ -9,7 +9,9 @@
 
 /*
  * Hands one message up. UCP may keep the buffer where a replacement is at hand,
- * otherwise it copies; copies of ours it may not keep, as nothing bounds them.
+ * otherwise it copies. What it may not keep: copies of ours, as nothing bounds
+ * them, and what came with a long header, since it is not aligned for a
+ * descriptor.
  */
 static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
                                   unsigned am_id, unsigned offset)
@@ -19,7 +21,8 @@ static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
     unsigned     flags  = 0;
     ucs_status_t status;
 
-    if (efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached) {
+    if (efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
+        (offset == FLOW_SHORT_HDR)) {
         flags = UCT_CB_PARAM_FLAG_DESC;
         efa_rxbuf_make_desc(rxbuf, data);
     }

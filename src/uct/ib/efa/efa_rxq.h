@@ -5,7 +5,6 @@
 #include "efa_chunk.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Receive queue: buffers that are posted, held by the protocol core (early
@@ -124,14 +123,11 @@ static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
 efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf);
 
 /* Readies the word that UCT wants 8 bytes before the descriptor; `data` is the
- * payload. It overwrites bytes of the packet's header: call it last. */
+ * payload behind a short header, so aligned to 8 bytes. It overwrites bytes of
+ * the packet's header: call it last. */
 static inline void efa_rxbuf_make_desc(efa_rxbuf_t *rxbuf, void *data)
 {
-    uct_recv_desc_t *desc = &rxbuf->desc;
-
-    /* memcpy: behind a long header the payload is aligned to 4 bytes only */
-    memcpy((char*)data - rxbuf->rxq->headroom - sizeof(desc), &desc,
-           sizeof(desc));
+    uct_recv_desc((char*)data - rxbuf->rxq->headroom) = &rxbuf->desc;
 }
 
 #endif
