@@ -3,8 +3,8 @@
 #
 # The Debian packages this project needs, in this one place, and how they get
 # installed. Sourced, after common.sh. Each line: package, then what proves on
-# any other system that the same thing is there (a command, a header, or a
-# library of the dynamic linker).
+# any other system that the same thing is there (a command, a header, a library
+# of the dynamic linker, or a file by pattern).
 
 # To build the module and the emulated device.
 PACKAGES_BUILD='
@@ -34,6 +34,7 @@ perftest            command ib_send_lat
 libfabric-bin       command fi_info
 valgrind            command valgrind
 clang-14            command clang-14
+libclang-rt-14-dev  file /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 binutils            command nm
 python3             command python3
 universal-ctags     command ctags
@@ -46,6 +47,7 @@ package_present() {
     command) command -v "$2" >/dev/null 2>&1 ;;
     header) header_present "$2" ;;
     library) library_present "$2" ;;
+    file) compgen -G "$2" >/dev/null ;;
     esac
 }
 

@@ -18,7 +18,9 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/build.sh"
 
 last_line='^suite ([a-z]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
-default_suites='flow efasim uct ucp mpi tidy'
+default_suites='flow sim efasim uct ucp mpi tidy'
+# Minutes each: with --full, or by name.
+full_suites='mutants fuzz'
 
 usage() {
     cat <<END
@@ -26,7 +28,8 @@ Usage: contrib/test.sh [--full] [--build] [--sanitize] [--no-install]
                        [--in DIR] [SUITE...]
 
 Builds in build/ (warnings are errors) and runs the test suites, all if none
-is named: $default_suites.
+is named: $default_suites;
+with --full also $full_suites.
 The last line is "N passed, N failed, N skipped"; the status is 0 if none
 failed. Missing packages are named and then installed (apt-get, sudo).
 
@@ -45,13 +48,14 @@ END
 # minutes with the build), and with --full.
 budget_of() {
     case $profile:$1 in
-    ci:flow) echo 240 ;;
-    ci:efasim) echo 210 ;;
-    ci:uct) echo 120 ;;
+    ci:flow) echo 120 ;;
+    ci:sim) echo 180 ;;
+    ci:efasim) echo 180 ;;
+    ci:uct) echo 150 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
     ci:tidy) echo 180 ;;
-    ci:*) echo 180 ;;
+    ci:*) echo 600 ;;
     full:tidy) echo 300 ;;
     *) echo 3600 ;;
     esac
@@ -159,6 +163,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#suites[@]} = 0 ]; then
+    [ "$profile" = ci ] || default_suites="$default_suites $full_suites"
     read -r -a suites <<<"$default_suites"
     [ "$sanitize" = no ] || suites=("${suites[@]/tidy/}")
 fi

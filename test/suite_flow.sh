@@ -30,9 +30,9 @@ check() {
 pure() {
     foreign=$(nm -u "$build"/obj/flow/*.o | awk '$1 == "U" { print $2 }' |
               grep -vE '^(memcpy|memset|memmove|memcmp|flow_.*)$' |
-              grep -vE '^__(asan|ubsan|sanitizer)_')
+              grep -vE '^(__(asan|ubsan|sanitizer)_|_GLOBAL_OFFSET_TABLE_)')
     if [ -n "$foreign" ]; then
-        echo "the core needs foreign symbols:" $foreign
+        echo "the core needs foreign symbols: $foreign"
         return 1
     fi
 }
@@ -54,6 +54,7 @@ complete() {
 }
 
 check objects 0 objects_exist
+check gtest_flow 0 test -x "$build/test/gtest_flow"
 check purity 0 pure
 check complete 0 complete
 for suite in $("$build"/test/gtest_flow --gtest_list_tests |

@@ -24,6 +24,7 @@ efasim_fabric_sources = \
 efasim_abi_sources = \
 	src/efasim/abi/abi.h src/efasim/abi/backstop.c \
 	src/efasim/abi/channel.c src/efasim/abi/context.c \
+	src/efasim/abi/control.c src/efasim/efasim.h \
 	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
 	src/efasim/abi/hooks.c src/efasim/abi/ioctl.c \
 	src/efasim/abi/object_cmds.c src/efasim/abi/preload.c \

@@ -21,7 +21,8 @@ size_t flow_core_size(const flow_params_t *params)
 
 static int flow_params_valid(const flow_params_t *params)
 {
-    return (params->profile == FLOW_SRD) && (params->grant >= 1) && (params->grant <= FLOW_WINDOW_MAX) &&
+    return (params->profile == FLOW_SRD) && (params->grant >= 1) &&
+           (params->grant <= FLOW_WINDOW_MAX) &&
            (params->init_window >= 1) &&
            (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
            (params->self.incarnation != 0) && (params->rnr_min >= 1) &&

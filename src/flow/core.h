@@ -70,9 +70,9 @@ flow_core_t *flow_core_init(void *mem, size_t size,
 /*
  * Pools that must grow before the next batch, as bits 1 << flow_pool_t; 0 is
  * the normal answer. After it said 0 the core can open FLOW_RX_BATCH receive
- * flows, hold in as many and open one sending flow without asking again; more than
- * that may return FLOW_NO_MEMORY / FLOW_RX_NO_MEMORY, upon which the caller
- * grows and repeats the same call: nothing was changed.
+ * flows, hold in as many and open one sending flow without asking again; more
+ * may return FLOW_NO_MEMORY / FLOW_RX_NO_MEMORY, upon which the caller grows
+ * and repeats the same call: nothing was changed.
  */
 enum { FLOW_RX_BATCH = 16 };
 unsigned flow_core_grow_needed(const flow_core_t *core);

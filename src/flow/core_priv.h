@@ -21,6 +21,7 @@ enum {
     FLOW_CHUNK       = 1 << FLOW_CHUNK_SHIFT,
     FLOW_CHUNKS_MAX  = FLOW_INDEX_MAX >> FLOW_CHUNK_SHIFT,
     FLOW_RING_SHIFT  = 5,
+    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT, /* one per flow     */
     FLOW_LEVELS      = 16 /* of back-off                                      */
 };
 
@@ -167,7 +168,7 @@ struct flow_core {
     flow_params_t params;
     flow_tx_t    *tx_chunks[FLOW_CHUNKS_MAX];
     flow_peer_t  *peer_chunks[FLOW_CHUNKS_MAX];
-    flow_ring_t  *ring_chunks[FLOW_CHUNKS_MAX];
+    flow_ring_t  *ring_chunks[FLOW_RING_CHUNKS];
     uint32_t      tx_count, peer_count, ring_count;
     flow_fifo_t   tx_free, rx_free, peer_free, ring_free;
 

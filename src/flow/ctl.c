@@ -61,6 +61,7 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         msg.version = FLOW_VERSION;
         msg.flags   = (tx->flags & FLOW_TXF_RMA) ? FLOW_HELLO_RMA : 0;
         msg.addr    = core->params.self;
+        msg.window  = (uint8_t)core->params.init_window;
         msg.index   = tx->index;
         msg.born    = core->params.born;
         tx->flags  |= FLOW_TXF_HELLOED;

@@ -61,7 +61,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     }
     rx->echo = msg->index;
     if (rx->state == FLOW_RX_STRANGER) {
-        flow_rx_introduce(core, rx, src);
+        flow_rx_introduce(core, rx, src, msg->window);
     }
     if (rx->state == FLOW_RX_ACTIVE) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
@@ -172,8 +172,9 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
         flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
         return FLOW_DROP_NONE;
     case FLOW_CTL_WHO:
-        if (!(tx->hdr & FLOW_WIRE_LONG) || (tx->flags & FLOW_TXF_LAST)) {
-            return FLOW_DROP_STALE; /* answered meanwhile */
+        if (tx->state != FLOW_TX_HELLO) {
+            return FLOW_DROP_STALE; /* answered meanwhile, or closed: a hello
+                                       must not come behind the goodbye */
         }
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
         return FLOW_DROP_NONE;

@@ -15,6 +15,7 @@ static void flow_ctl_encode_hello(const flow_ctl_msg_t *msg, uint8_t *buf)
 {
     buf[1] = msg->version;
     buf[2] = msg->flags;
+    buf[3] = msg->window;
     memcpy(buf + 24, msg->addr.gid, sizeof(msg->addr.gid));
     flow_wire_put32(buf + 40, msg->addr.qpn);
     flow_wire_put32(buf + 44, msg->addr.qkey);
@@ -63,6 +64,7 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
 {
     msg->version = buf[1];
     msg->flags   = buf[2];
+    msg->window  = buf[3];
     memcpy(msg->addr.gid, buf + 24, sizeof(msg->addr.gid));
     msg->addr.qpn         = flow_wire_get32(buf + 40);
     msg->addr.qkey        = flow_wire_get32(buf + 44);
@@ -70,6 +72,7 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
     msg->index            = flow_wire_get32(buf + 48);
     msg->born             = flow_wire_get64(buf + 56);
     return ((msg->flags & ~FLOW_HELLO_RMA) || (msg->index == 0) ||
+            (msg->window == 0) || (msg->window > FLOW_INIT_WINDOW_MAX) ||
             (msg->index >= FLOW_INDEX_MAX) || (msg->src == 0)) ?
                    FLOW_DROP_FIELD :
                    FLOW_DROP_NONE;

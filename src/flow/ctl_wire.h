@@ -5,8 +5,8 @@
  *   all but goodbye:  0 type | FLOW_WIRE_CTL   1 see below   2 see below (16)
  *                     4 endpoint number (32)   8 incarnation of the sender
  *                    16 incarnation of the receiver
- *   hello    64 B  1 version  2 flags  24 GID  40 QPN  44 QKEY  48 sender's
- *                  index  52 zero  56 time of birth (64)
+ *   hello    64 B  1 version  2 flags  3 initial window  24 GID  40 QPN
+ *                  44 QKEY  48 sender's index  52 zero  56 time of birth (64)
  *   answer   40 B  1 zero  2 limit  24 index of the hello  28 token  32 number
  *                  of the endpoint whose limits we take from your headers, 0
  *                  none  36 pin (flow_peer_pin_t)  37 flags  38 zero
@@ -56,7 +56,7 @@ enum flow_ctl_flags {
 /* A control packet in the host's form; each type uses the fields it names. */
 typedef struct flow_ctl_msg {
     uint8_t     type;
-    uint8_t     version, flags, pin;
+    uint8_t     version, flags, pin, window;
     flow_psn_t  limit;
     uint32_t    ep, index, token, pair;
     uint64_t    src, dst, born;

@@ -75,8 +75,8 @@ enum flow_event_due {
 /* trace.c: what, of which endpoint number, at which PSN, and one more word. */
 typedef enum flow_trace_what {
     FLOW_TRACE_OPEN = 1, FLOW_TRACE_CLOSE, FLOW_TRACE_GONE, FLOW_TRACE_FAIL,
-    FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_HOLD, FLOW_TRACE_DELIVER,
-    FLOW_TRACE_GRANT, FLOW_TRACE_STARVED, FLOW_TRACE_LIMIT, FLOW_TRACE_CTL_TX,
+    FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_GRANT,
+    FLOW_TRACE_STARVED, FLOW_TRACE_LIMIT, FLOW_TRACE_CTL_TX,
     FLOW_TRACE_CTL_RX, FLOW_TRACE_CTL_DONE, FLOW_TRACE_RNR, FLOW_TRACE_PEER,
     FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE
 } flow_trace_what_t;
@@ -135,7 +135,9 @@ flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
 /* NULL: no slot (grow). A stranger until flow_rx_introduce. */
 flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
                           flow_src_t src);
-void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src);
+/* window: what its sender may have sent before our answer. */
+void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
+                       unsigned window);
 void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);

@@ -52,7 +52,7 @@ unsigned flow_core_grow_needed(const flow_core_t *core)
         pools |= 1u << FLOW_POOL_PEER;
     }
     if ((core->ring_free.count < FLOW_RX_BATCH) &&
-        (core->ring_count < (FLOW_CHUNKS_MAX << FLOW_RING_SHIFT))) {
+        (core->ring_count < FLOW_INDEX_MAX)) {
         pools |= 1u << FLOW_POOL_RING;
     }
     if (core->hash_used + FLOW_RX_BATCH + 1 > core->hash_size) {

@@ -12,9 +12,10 @@
  *   drain: while ((handle = flow_rx_next(core, out.token)) != NULL) deliver it
  *
  * A held packet may wait long for the one before it, and that one needs a
- * buffer. So when few buffers are posted (rx_reserve or less), the caller copies
- * a packet to be held elsewhere and reposts: else all buffers may be held, and
- * the packet that would free them is refused for ever (a simulation found it).
+ * buffer. So when few buffers are posted (rx_reserve or less), the caller
+ * copies a packet to be held elsewhere and reposts: else all buffers may be
+ * held, and the packet that would free them is refused for ever (a simulation
+ * found it).
  *
  * A packet counts as consumed when accept or next hands it out, so the reserve
  * (flow_params_t) must cover what lies between delivery and reposting.
@@ -30,7 +31,7 @@ extern "C" {
 
 typedef enum flow_rx_verdict {
     FLOW_RX_DELIVER,
-    FLOW_RX_HOLD,
+    FLOW_RX_HOLD,    /* out says nothing                                      */
     FLOW_RX_CONTROL,
     FLOW_RX_DROP,
     FLOW_RX_NO_MEMORY

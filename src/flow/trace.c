@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A ring of what happened last, for a debugger, and a hash over all that ever
- * happened: two runs from one seed must agree in it. The next in-order packet
- * of an open flow is not traced, so the data path pays nothing.
+ * happened: two runs from one seed must agree in it. Packets that are delivered
+ * or held are not traced, so the data path pays nothing.
  */
 #include "flow/internal.h"
 

@@ -1,7 +1,8 @@
 /*
  * The tables that UCX calls, filled from a provider: the translation between
  * provider.h and the private structures of the minor UCX_MINOR. Included once
- * by each abi_1_NN.c; everything here is static there, except UCX_ABI.
+ * by each abi_1_NN.c; everything here is static there, except UCX_ABI. The
+ * parts (.inc) are no headers: they stand on what is declared here.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -35,6 +36,6 @@ static const ucx_component_t *abi_provider(ucx_md_t *md)
     return ((ucx_tables_t*)md->component)->provider;
 }
 
-#include "abi_md.h"
-#include "abi_iface.h"
-#include "abi_tables.h"
+#include "abi_md.inc"
+#include "abi_iface.inc"
+#include "abi_tables.inc"

@@ -16,10 +16,10 @@ ucp_hooks_sources = \
 	src/ucp_hooks/abi_1_22.c \
 	src/ucp_hooks/abi_1_23.c \
 	src/ucp_hooks/abi_glue.h \
-	src/ucp_hooks/abi_iface.h \
+	src/ucp_hooks/abi_iface.inc \
 	src/ucp_hooks/abi_layout.h \
-	src/ucp_hooks/abi_md.h \
-	src/ucp_hooks/abi_tables.h \
+	src/ucp_hooks/abi_md.inc \
+	src/ucp_hooks/abi_tables.inc \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
 	src/ucp_hooks/config.c \

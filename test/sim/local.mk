@@ -1,5 +1,10 @@
-check_PROGRAMS += test/flow_sim
+check_PROGRAMS += test/flow_sim test/flow_scale
 test_flow_sim_SOURCES = test/sim/sim.h test/sim/node.h test/sim/sim.cc \
-                        test/sim/node.cc test/sim/plans.cc test/sim/main.cc
+                        test/sim/node.cc test/sim/node_report.cc \
+                        test/sim/plans.cc test/sim/main.cc
 test_flow_sim_LDADD   = $(flow_objects)
 test_flow_sim_DEPENDENCIES = $(flow_objects)
+
+test_flow_scale_SOURCES = test/sim/scale.cc
+test_flow_scale_LDADD   = $(flow_objects)
+test_flow_scale_DEPENDENCIES = $(flow_objects)

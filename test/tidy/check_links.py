@@ -13,7 +13,7 @@ LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
 PATH = re.compile(r'`((?:src|test|docs|contrib|m4|bench)/[\w./-]+)`')
 
 
-def main(root):
+def main(root, build):
     problems = []
     checked = 0
     for path in tree.files(root, '.md'):
@@ -24,10 +24,12 @@ def main(root):
             targets += PATH.findall(line)
             for target in targets:
                 checked += 1
-                if '_NAME' not in target and \
-                        not os.path.exists(os.path.join(root, target)):
+                # What is built, by its path below the build folder.
+                if '_NAME' not in target and not any(
+                        os.path.exists(os.path.join(place, target))
+                        for place in (root, build)):
                     problems.append(f'{path}:{number}: no {target} here')
     tree.finish(problems, checked, 'links in documents')
 
 
-main(sys.argv[1])
+main(sys.argv[1], sys.argv[2])

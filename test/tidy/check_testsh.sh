@@ -42,6 +42,7 @@ suite ucp <<<'echo "ok a 1"; echo "ok b 1"'
 suite mpi <<<'echo "suite mpi: 4 passed, 0 failed, 0 skipped"; exit 3'
 suite uct <<<'echo "ok a 1"; sleep 20'
 suite tidy <<<'sleep 20 & echo "suite tidy: 1 passed, 0 failed, 0 skipped"'
+suite sim <<<'echo "suite sim: 1 passed, 0 failed, 0 skipped"'
 suite other <<<'echo "suite flow: 1 passed, 0 failed, 0 skipped"'
 suite hang <<<'echo "suite hang: 9 passed, 0 failed, 0 skipped"; echo and more'
 
@@ -54,8 +55,8 @@ expect left_process 0 '1 passed, 0 failed, 0 skipped' tidy
 expect others_line 1 '0 passed, 1 failed, 0 skipped' other
 expect not_last 1 '0 passed, 1 failed, 0 skipped' hang
 expect sum 1 '5 passed, 1 failed, 1 skipped' flow efasim
-expect all 1 '13 passed, 4 failed, 1 skipped'
-names='efasim flow hang mpi other tidy ucp uct'
+expect all 1 '14 passed, 4 failed, 1 skipped'
+names='efasim flow hang mpi other sim tidy ucp uct'
 expect unknown_suite 1 "test.sh: unknown suite nope; there are: $names" nope
 expect unknown_option 1 'test.sh: unknown option --nope' --nope
 exit $status

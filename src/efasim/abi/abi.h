@@ -97,6 +97,7 @@ struct abi_state {
     int               pid;       /* the process that owns all this */
     void             *dropped[3]; /* given up, not freed: others may be at it */
     uint64_t          pinned;
+    uint32_t          mr_reserved; /* see fabric_mr_reserve() */
     struct abi_ctx    ctx[ABI_CONTEXTS];
     _Atomic int       contexts;  /* open ones */
     struct sim_list   channels;

@@ -142,19 +142,10 @@ static void abi_knobs_read(struct sim_knobs *knobs)
     const struct sim_knob *knob;
     char name[64], err[320];
     const char *value;
-    unsigned i;
 
     sim_knobs_init(knobs);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
-        snprintf(name, sizeof(name), "EFASIM_%s", knob->name);
-        for (i = 0; name[i] != '\0'; ++i) {
-            if (name[i] == '-') {
-                name[i] = '_';
-            } else if ((name[i] >= 'a') && (name[i] <= 'z')) {
-                name[i] -= 'a' - 'A';
-            }
-        }
-
+        sim_knob_variable(knob, name, sizeof(name));
         value = getenv(name);
         if ((value != NULL) && (*value != '\0') &&
             (sim_knob_set(knobs, knob, name, value, err, sizeof(err)) != 0)) {
@@ -248,7 +239,7 @@ static void abi_fork_child(void)
     abi.ah_ctx     = NULL;
     abi.mr         = NULL;
     abi.pid        = 0;
-    abi.pinned     = 0;
+    abi.pinned     = abi.mr_reserved = 0;
     if (abi.fabric != NULL) {
         fabric_forget(abi.fabric);
         abi.fabric = NULL;
@@ -310,7 +301,9 @@ __attribute__((constructor)) static void abi_init(void)
         return; /* `efasim run` has placed us */
     }
 
+    abi_inside = 1; /* the files it opens are its own */
     abi_host_enter(path);
+    abi_inside = 0;
 }
 
 __attribute__((destructor)) static void abi_fini(void)

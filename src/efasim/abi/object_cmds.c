@@ -159,6 +159,13 @@ int abi_mr_reg(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
+    if (fabric_mr_reserve(abi.fabric, abi.dev->node,
+                          &abi.mr_reserved) != 0) {
+        abi_log("no room for a registration (%s): is /dev/shm full? Free "
+                "some of it", strerror(errno));
+        return -ENOMEM;
+    }
+
     attr = (struct sim_mr_attr){
         .addr   = req.start,
         .length = req.length,

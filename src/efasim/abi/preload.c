@@ -117,7 +117,13 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
     }
 
     *path = preload_redirect(*path, buf, size);
-    fd    = preload_open_counter(*path);
+    if ((flags & O_ACCMODE) != O_RDONLY) {
+        return -2;
+    }
+
+    abi_inside = 1;
+    fd         = preload_open_counter(*path);
+    abi_inside = 0;
     return (fd >= 0) ? fd : -2;
 }
 

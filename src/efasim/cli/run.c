@@ -34,8 +34,8 @@ static int run_number(const char *option, const char *text, int min, int max,
     number = strtol(text, &end, 10);
     if ((errno != 0) || (end == text) || (*end != '\0') || (number < min) ||
         (number > max)) {
-        cli_error("--%s=%.64s: allowed is a whole number from %d to %d",
-                  option, text, min, max);
+        cli_error("%s=%.64s: allowed is a whole number from %d to %d", option,
+                  text, min, max);
         return -1;
     }
 
@@ -43,21 +43,30 @@ static int run_number(const char *option, const char *text, int min, int max,
     return 0;
 }
 
-/* EFASIM_ and the option's name in capitals */
-static void run_setenv_knob(const char *name, const char *value)
+/* A bad value in the environment is refused here, where somebody reads it. */
+static int run_check_environment(void)
 {
-    char variable[64];
-    size_t i, length;
+    const struct sim_knob *knob;
+    struct sim_knobs scratch;
+    char name[64], err[320];
+    const char *value;
+    int number;
 
-    length = snprintf(variable, sizeof(variable), "EFASIM_%s", name);
-    for (i = 0; i < length; ++i) {
-        if (variable[i] == '-') {
-            variable[i] = '_';
-        } else if ((variable[i] >= 'a') && (variable[i] <= 'z')) {
-            variable[i] -= 'a' - 'A';
+    sim_knobs_init(&scratch);
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        sim_knob_variable(knob, name, sizeof(name));
+        value = getenv(name);
+        if ((value != NULL) && (*value != '\0') &&
+            (sim_knob_set(&scratch, knob, name, value, err,
+                          sizeof(err)) != 0)) {
+            cli_error("%s", err);
+            return -1;
         }
     }
-    setenv(variable, value, 1);
+
+    value = getenv("EFASIM_NODE");
+    return (value == NULL) ? 0 :
+           run_number("EFASIM_NODE", value, 0, SIM_NODES - 1, &number);
 }
 
 /* 1: argv[*i] was a knob; 0: it was not; -1: it had a bad value. */
@@ -85,7 +94,8 @@ static int run_knob(int argc, char **argv, int *i)
             cli_error("%s", err);
             return -1;
         }
-        run_setenv_knob(knob->name, value);
+        sim_knob_variable(knob, label, sizeof(label));
+        setenv(label, value, 1);
         return 1;
     }
 
@@ -105,9 +115,9 @@ static int run_parse(int argc, char **argv, struct run_options *options)
         }
 
         if ((value = cli_option(argc, argv, &i, "node")) != NULL) {
-            ret = run_number("node", value, 0, SIM_NODES - 1, &options->node);
+            ret = run_number("--node", value, 0, SIM_NODES - 1, &options->node);
         } else if ((value = cli_option(argc, argv, &i, "per-node")) != NULL) {
-            ret = run_number("per-node", value, 1, SIM_SLOTS,
+            ret = run_number("--per-node", value, 1, SIM_SLOTS,
                              &options->per_node);
         } else if ((value = cli_option(argc, argv, &i, "fabric")) != NULL) {
             options->fabric = value;
@@ -386,7 +396,7 @@ int cli_run(int argc, char **argv)
 
     command = run_parse(argc, argv, &options);
     name    = (command < 0) ? NULL : cli_fabric_name(options.fabric);
-    if (name == NULL) {
+    if ((name == NULL) || (run_check_environment() != 0)) {
         return CLI_EXIT_USAGE;
     }
 

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t dev_seed(uint64_t seed, uint32_t node)
+{
+    return seed * 0x100000001b3ull + ((uint64_t)node << 48);
+}
+
 struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
                              const struct sim_env_ops *ops, void *env,
                              const struct sim_knobs *knobs)
@@ -28,7 +33,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     dev->slot      = slot;
     dev->node      = node;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
-    dev->rng.state = knobs->seed * 0x100000001b3ull + ((uint64_t)node << 48);
+    dev->rng.state = dev_seed(knobs->seed, node);
     dev->now       = ops->now(env);
     list_init(&dev->qps);
     list_init(&dev->peers);
@@ -37,6 +42,20 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     list_init(&dev->op_free);
     atomic_store(&dir->node[node].up, 1);
     return dev;
+}
+
+void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
+                     const struct sim_knob *knob)
+{
+    if (knob->type == SIM_KNOB_INJECT) {
+        memcpy(dev->knobs.inject, knobs->inject, sizeof(knobs->inject));
+        dev->knobs.inject_num = knobs->inject_num;
+        return;
+    }
+
+    memcpy((char*)&dev->knobs + knob->offset,
+           (const char*)knobs + knob->offset, sizeof(uint64_t));
+    dev->rng.state = dev_seed(dev->knobs.seed, dev->node);
 }
 
 static void dev_close_objects(struct sim_dev *dev)

@@ -193,6 +193,8 @@ struct sim_peer {
     uint32_t        unanswered;     /* packets in tx without an answer */
     uint8_t         heard;          /* it has answered once */
     uint8_t         rx_broken;
+    uint16_t        rnr_qpn;        /* was not ready: what follows to it */
+    uint64_t        rnr_until;      /* ns: waits until then */
     uint64_t        next_check;     /* ns: is it alive? */
     struct sim_list blocked, inflight;
     struct sim_list link;           /* dev->peers while it has a tx ring */
@@ -236,6 +238,11 @@ struct sim_dev {
 struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
                              const struct sim_env_ops *ops, void *env,
                              const struct sim_knobs *knobs);
+
+/* Take over one knob, from the next request on. The injections of the device
+ * count down in its own copy, so only `knob` is taken. */
+void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
+                     const struct sim_knob *knob);
 
 /* Destroys what is left on it. The directory slot stays the caller's. */
 void sim_dev_close(struct sim_dev *dev);

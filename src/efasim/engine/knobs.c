@@ -77,6 +77,16 @@ const struct sim_knob *sim_knob_find(const char *name)
     return NULL;
 }
 
+void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size)
+{
+    char *c;
+
+    snprintf(name, size, "EFASIM_%s", knob->name);
+    for (c = name; *c != '\0'; ++c) {
+        *c = (*c == '-') ? '_' : toupper((unsigned char)*c);
+    }
+}
+
 /* Digits only: no sign, no space, nothing behind. `end` is set on success. */
 static int knob_number(const char *text, uint64_t max, uint64_t *value,
                        const char **end)

@@ -27,6 +27,7 @@ struct sim_inject {
     uint64_t skip;    /* requests to let pass first */
 };
 
+/* Every field that a knob sets alone has 8 bytes. */
 struct sim_knobs {
     uint64_t seed;
     double   reorder;      /* probability, 0 ... 1 */
@@ -67,6 +68,9 @@ void sim_knobs_init(struct sim_knobs *knobs);
 /* The knob of this name, or NULL. Dash and underscore are the same, upper
  * and lower case too. */
 const struct sim_knob *sim_knob_find(const char *name);
+
+/* The environment variable of a knob: timeout-ms is EFASIM_TIMEOUT_MS. */
+void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size);
 
 /*
  * Set one knob from text. Returns 0; or -1 with one line in `err` that names

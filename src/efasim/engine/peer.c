@@ -53,6 +53,7 @@ void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer)
     peer->tx_owner   = 0;
     peer->unanswered = 0;
     peer->heard      = 0;
+    peer->rnr_until  = 0;
 }
 
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,

@@ -234,8 +234,10 @@ static void rx_answer(struct sim_op *op, uint8_t status)
     } else if (op->rnr_left == 0) {
         sim_op_complete(op, SIM_ST_RNR);
     } else {
-        op->rnr_left -= (op->rnr_left != SIM_RNR_ENDLESS);
-        sim_op_wait(op, SIM_OP_RNR, dev->now + dev->knobs.rnr_us * 1000);
+        op->rnr_left       -= (op->rnr_left != SIM_RNR_ENDLESS);
+        op->peer->rnr_qpn   = op->wqe.meta.dest_qpn;
+        op->peer->rnr_until = dev->now + dev->knobs.rnr_us * 1000;
+        sim_op_wait(op, SIM_OP_RNR, op->peer->rnr_until);
     }
 }
 

@@ -322,6 +322,11 @@ void sim_tx_send(struct sim_op *op)
     }
 
     op->peer = peer;
+    if ((peer->rnr_until > op->qp->dev->now) &&
+        (peer->rnr_qpn == op->wqe.meta.dest_qpn)) {
+        sim_op_wait(op, SIM_OP_RNR, peer->rnr_until); /* spare the try */
+        return;
+    }
     if (list_is_empty(&peer->blocked) && tx_try(op, peer)) {
         return;
     }

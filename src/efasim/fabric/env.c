@@ -14,6 +14,45 @@
 #include <time.h>
 #include <unistd.h>
 
+enum {
+    MR_MARGIN = 1024, /* entries that others may take meanwhile */
+    MR_STEP   = 4096,
+};
+
+int fabric_mr_reserve(struct fabric *fabric, unsigned node,
+                      uint32_t *reserved)
+{
+    uint32_t high = atomic_load(&fabric->dir->node[node].mr_high);
+    uint32_t upto = high + MR_STEP;
+    char file[FABRIC_PATH_MAX + 16];
+    size_t from;
+    int fd, err;
+
+    if ((high + MR_MARGIN <= *reserved) || (*reserved == SIM_MAX_MR)) {
+        return 0;
+    }
+
+    upto = (upto < SIM_MAX_MR) ? upto : SIM_MAX_MR;
+    snprintf(file, sizeof(file), "%s/directory", fabric->path);
+    fd = open(file, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+
+    from = offsetof(struct dir, mr) +
+           ((size_t)node * SIM_MAX_MR + *reserved) * sizeof(struct dir_mr);
+    err  = posix_fallocate(fd, from,
+                           (upto - *reserved) * sizeof(struct dir_mr));
+    close(fd);
+    if (err != 0) {
+        errno = err;
+        return -1;
+    }
+
+    *reserved = upto;
+    return 0;
+}
+
 static uint64_t env_now(void *env)
 {
     struct timespec now;

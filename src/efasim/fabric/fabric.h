@@ -108,6 +108,14 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned node);
 #define FABRIC_UVERBS_MAJOR 231
 #define FABRIC_UVERBS_MINOR 192
 
+/*
+ * Have pages for the registrations of a node before one is entered: a full
+ * /dev/shm is then an error and not a SIGBUS. *reserved is the number of
+ * entries known to have pages. Returns 0 or -1 with errno.
+ */
+int fabric_mr_reserve(struct fabric *fabric, unsigned node,
+                      uint32_t *reserved);
+
 /* One counter of a node; for hw_counters files. -1: no such counter. */
 int fabric_counter(const struct fabric *fabric, unsigned node,
                    const char *name, uint64_t *value);

@@ -90,6 +90,25 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
 }
 
+/* Else it could open the flow again behind the goodbye. */
+TEST(flow_hello, ends_before_the_goodbye)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    ASSERT_TRUE(a.send(tx, "x"));
+    Packet data = a.out.front();
+    a.out.clear();
+    flow_tx_close(a.core, tx);
+    b.receive(data);
+    a.complete(data);
+    EXPECT_TRUE(take(a).empty());
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    EXPECT_EQ(1u, take(a).size());
+}
+
 TEST(flow_hello, resent_after_rnr)
 {
     Node a(1), b(2);
@@ -287,6 +306,37 @@ TEST(flow_who, known_peer_is_asked)
     settle(a, b);
     EXPECT_EQ(FLOW_TX_OPEN, second->state);
     EXPECT_EQ(1u, b.got.size());
+}
+
+/* Found by flow_model: the hello would open the flow behind its goodbye. */
+TEST(flow_who, too_late)
+{
+    Node a(1), b(2);
+    auto [ab, ba]     = connect(a, b);
+    flow_tx_t *second = a.open(b);
+    std::vector<Packet> hello = take(a);
+
+    ASSERT_TRUE(a.send(second, "x"));
+    Packet data = a.out.front();
+    a.out.clear();
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data));
+    std::vector<Packet> who = take(b);
+    ASSERT_EQ(1u, who.size());
+    EXPECT_EQ(FLOW_CTL_WHO, type_of(who[0]));
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    a.complete(data);
+    flow_tx_close(a.core, second);
+    std::vector<Packet> bye = take(a);
+    ASSERT_EQ(1u, bye.size());
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(who[0]));
+    b.complete(who[0]);
+    b.receive(bye[0]);
+    a.complete(bye[0]);
+    settle(a, b);
+    EXPECT_EQ(1u, b.counters().rx_flows); /* the first one's */
+    (void)ab;
+    (void)ba;
 }
 
 TEST(flow_answer, stale)

@@ -277,3 +277,152 @@ TEST(flow_core, init__parameters)
     EXPECT_EQ(nullptr, flow_core_init(mem, sizeof(mem) - 1, &params));
     EXPECT_EQ(nullptr, flow_core_init(mem + 8, sizeof(mem), &params));
 }
+
+TEST(flow_tx, probe__only_when_nothing_else_would_tell)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "x"));
+    flow_tx_probe(a.core, ab); /* the message's completion will tell */
+    EXPECT_FALSE(flow_ctl_pending(a.core));
+    settle(a, b);
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    flow_tx_fail(b.core, ba, 0);
+    flow_tx_probe(b.core, ba);
+    b.pull_ctl();
+    EXPECT_TRUE(b.out.empty());
+}
+
+TEST(flow_tx, fail__repeated_and_while_closing)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "x"));
+    Packet p0 = a.out[0];
+    a.out.clear();
+    flow_tx_close(a.core, ab);
+    a.complete(p0, FLOW_SEND_ERROR); /* its last message fails: a reset */
+    flow_tx_fail(a.core, ab, 0);
+    settle(a, b);
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+
+    flow_tx_fail(b.core, ba, 0);
+    flow_tx_fail(b.core, ba, 0);
+    flow_tx_fail(b.core, ba, 1);
+    settle(a, b);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_GONE));
+}
+
+TEST(flow_tx, fail__before_the_hello_went)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    flow_tx_fail(a.core, tx, 0);
+    a.handle_events();
+    flow_tx_close(a.core, tx);
+    a.pull_ctl();
+    a.handle_events();
+    EXPECT_TRUE(a.out.empty()); /* nobody has heard of it */
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}
+
+TEST(flow_ctl, done__each_status)
+{
+    for (flow_send_status_t status : {FLOW_SEND_OK, FLOW_SEND_RNR,
+                                      FLOW_SEND_DEAD, FLOW_SEND_ERROR}) {
+        Node a(1), b(2);
+        flow_tx_t *tx = a.open(b);
+
+        a.handle_events();
+        a.pull_ctl();
+        Packet hello = a.out.front();
+        a.out.clear();
+        b.receive(hello);
+        a.complete(hello, status);
+        a.now += 1000000000;
+        settle(a, b);
+        bool lives = (status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR);
+        EXPECT_EQ(lives ? FLOW_TX_OPEN : FLOW_TX_FAILED, tx->state) << status;
+        EXPECT_EQ(lives ? 0u : 1u, a.count(FLOW_EVENT_TX_FAILED));
+    }
+}
+
+/* An answer that meets no buffer, or a broken queue of ours, is repeated. */
+TEST(flow_ctl, done__answer_again)
+{
+    for (flow_send_status_t status : {FLOW_SEND_RNR, FLOW_SEND_ERROR}) {
+        Node a(1), b(2);
+        flow_tx_t *tx = a.open(b);
+
+        a.handle_events();
+        a.pull_ctl();
+        b.receive(a.out.front());
+        a.complete(a.out.front());
+        a.out.clear();
+        for (int i = 0; i < 30; ++i) { /* up to the longest back-off */
+            b.handle_events();
+            b.pull_ctl();
+            ASSERT_EQ(1u, b.out.size()) << i;
+            b.complete(b.out.front(), status);
+            b.out.clear();
+            b.pull_ctl();
+            ASSERT_TRUE(b.out.empty());
+            ASSERT_LE(flow_timer_next(b.core) - b.now, 20000000u);
+            b.now = flow_timer_next(b.core);
+        }
+        settle(a, b);
+        EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+    }
+}
+
+TEST(flow_ctl, unsent__comes_again)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    a.handle_events();
+    a.pull_ctl();
+    flow_ctl_unsent(a.core, a.out.front().cookie);
+    a.out.clear();
+    EXPECT_TRUE(flow_ctl_pending(a.core));
+    a.pull_ctl();
+    ASSERT_EQ(1u, a.out.size());
+    b.receive(a.out.front());
+    a.complete(a.out.front());
+    a.out.clear();
+    b.handle_events();
+    b.pull_ctl();
+    flow_ctl_unsent(b.core, b.out.front().cookie);
+    b.out.clear();
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+}
+
+TEST(flow_ctl, done__flow_gone_meanwhile)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    /* a limit packet of b is out when a's goodbye closes the flow */
+    flow_rx_ctl_due(b.core, flow_core_rx(b.core, 1), FLOW_CTL_RX_LIMIT);
+    b.pull_ctl();
+    Packet limit = b.out.front();
+    b.out.clear();
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    b.complete(limit, FLOW_SEND_RNR);
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
+    EXPECT_EQ(0u, b.counters().peers);
+}

@@ -48,6 +48,7 @@ TEST(flow_wire, golden__hello)
 
     msg.version   = FLOW_VERSION;
     msg.flags     = FLOW_HELLO_RMA;
+    msg.window    = 16;
     msg.addr.qpn  = 0x31;
     msg.addr.qkey = 0x41424344;
     msg.index     = 0x51;
@@ -55,7 +56,7 @@ TEST(flow_wire, golden__hello)
     for (int i = 0; i < 16; ++i) {
         msg.addr.gid[i] = (uint8_t)(0xf0 + i);
     }
-    EXPECT_EQ(hex((std::string("81 01 0100") + BASE +
+    EXPECT_EQ(hex((std::string("81 01 0110") + BASE +
                    "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff 31000000 44434241"
                    "51000000 00000000 6867666564636261").c_str()),
               encode(msg));
@@ -134,6 +135,7 @@ TEST(flow_wire, decode__round_trip_and_every_length)
 
         msg.version = (type == FLOW_CTL_HELLO) ? FLOW_VERSION : 0;
         msg.index   = (type <= FLOW_CTL_LIMIT) ? 3 : 0;
+        msg.window  = (type == FLOW_CTL_HELLO) ? 1 : 0;
         msg.token   = (type == FLOW_CTL_ANSWER) ? 3 : 0;
         if (type == FLOW_CTL_HELLO) {
             msg.addr.incarnation = msg.src;
@@ -162,11 +164,14 @@ TEST(flow_wire, decode__fields)
     flow_ctl_msg_t msg = sample(FLOW_CTL_HELLO);
     msg.version = FLOW_VERSION;
     msg.index   = 1;
+    msg.window  = 1;
     Bytes hello = encode(msg);
 
     EXPECT_EQ(FLOW_DROP_NONE, drop(hello, 1, FLOW_VERSION));
     EXPECT_EQ(FLOW_DROP_VERSION, drop(hello, 1, FLOW_VERSION + 1));
     EXPECT_EQ(FLOW_DROP_FIELD, drop(hello, 2, 2));
+    EXPECT_EQ(FLOW_DROP_FIELD, drop(hello, 3, 0));
+    EXPECT_EQ(FLOW_DROP_FIELD, drop(hello, 3, 17));
     EXPECT_EQ(FLOW_DROP_FIELD, drop(hello, 48, 0));
     EXPECT_EQ(FLOW_DROP_FIELD, drop(hello, 51, 0xff));
     EXPECT_EQ(FLOW_DROP_FLAGS, drop(hello, 0, 0xa1));

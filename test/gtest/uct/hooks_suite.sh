@@ -108,7 +108,7 @@ if command -v ucx_info >/dev/null; then
         '^# syntax: +unsigned integer, from 16 to 4096$' \
         "$(hooked ucx_info -cf 2>&1)"
     check "without the module nothing of it is there" 0 \
-        "$(ucx_info -d -c 2>&1 | grep -ci hook[mt])"
+        "$(ucx_info -d -c 2>&1 | grep -ci 'hook[mt]')"
 
     # log lines go through UCX's logger, at UCX's level
     match "log level info shows our lines" \

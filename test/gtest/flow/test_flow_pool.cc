@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call that finds a pool empty changes nothing and can be repeated. */
+#include "flow_test.h"
+
+using namespace flow_test;
+
+/* A bare core that is given only the pools a test names. */
+class Bare {
+public:
+    explicit Bare(unsigned pools)
+    {
+        flow_params_default(&params);
+        params.self.incarnation = 2;
+        params.self.qpn         = 2;
+        params.rx_posted        = 1024;
+        core = flow_core_init(get(flow_core_size(&params)),
+                              flow_core_size(&params), &params);
+        give(pools);
+    }
+
+    ~Bare()
+    {
+        for (void *chunk : m_chunks) {
+            free(chunk);
+        }
+    }
+
+    void give(unsigned pools)
+    {
+        for (int pool = 0; pool < FLOW_POOL_LAST; ++pool) {
+            if (pools & (1u << pool)) {
+                flow_core_grow(core, (flow_pool_t)pool,
+                               get(flow_core_chunk_size(core,
+                                                        (flow_pool_t)pool)));
+            }
+        }
+    }
+
+    flow_rx_verdict_t receive(const Bytes &bytes, uint32_t qpn = 1)
+    {
+        flow_rx_verdict_t verdict =
+                flow_rx_accept(core, bytes.data(), bytes.size(), this,
+                               flow_src(FLOW_AH_UNKNOWN, qpn), 1, &out);
+
+        EXPECT_EQ(nullptr, flow_core_check(core));
+        return verdict;
+    }
+
+    uint64_t objects()
+    {
+        flow_counters_t c;
+
+        flow_core_counters(core, &c);
+        return c.tx_flows + c.rx_flows + c.peers + c.rings;
+    }
+
+    flow_params_t params;
+    flow_core_t  *core;
+    flow_rx_out_t out;
+
+private:
+    void *get(size_t size)
+    {
+        void *mem = aligned_alloc(FLOW_ALIGN, (size + 63) & ~(size_t)63);
+
+        m_chunks.push_back(mem);
+        return mem;
+    }
+
+    std::vector<void*> m_chunks;
+};
+
+enum {
+    TX   = 1u << FLOW_POOL_TX,
+    RX   = 1u << FLOW_POOL_RX,
+    PEER = 1u << FLOW_POOL_PEER,
+    RING = 1u << FLOW_POOL_RING,
+    HASH = 1u << FLOW_POOL_HASH
+};
+
+static Bytes data(uint64_t incarnation, uint32_t ep, flow_psn_t psn)
+{
+    Bytes bytes(FLOW_LONG_HDR + 1);
+
+    flow_wire_put64(&bytes[0], ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
+                                       FLOW_WIRE_LONG | 1);
+    flow_wire_put64(&bytes[8], incarnation);
+    flow_wire_put64(&bytes[16], 2);
+    flow_wire_put32(&bytes[24], ep);
+    return bytes;
+}
+
+static Bytes hello(uint64_t incarnation, uint32_t ep, uint32_t qpn = 1)
+{
+    flow_ctl_msg_t msg;
+    Bytes bytes(FLOW_CTL_MAX);
+
+    memset(&msg, 0, sizeof(msg));
+    msg.type     = FLOW_CTL_HELLO;
+    msg.version  = FLOW_VERSION;
+    msg.ep       = ep;
+    msg.src      = incarnation;
+    msg.dst      = 2;
+    msg.index    = 1;
+    msg.window   = 16;
+    msg.addr.qpn = qpn;
+    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
+    return bytes;
+}
+
+TEST(flow_pool, needed__names_what_is_missing)
+{
+    Bare bare(0);
+
+    EXPECT_EQ((unsigned)(TX | RX | PEER | RING | HASH),
+              flow_core_grow_needed(bare.core));
+    bare.give(RX | HASH);
+    EXPECT_EQ((unsigned)(TX | PEER | RING), flow_core_grow_needed(bare.core));
+    bare.give(TX | PEER | RING);
+    EXPECT_EQ(0u, flow_core_grow_needed(bare.core));
+}
+
+TEST(flow_pool, hello__no_memory)
+{
+    for (unsigned missing : {(unsigned)RX, (unsigned)PEER, (unsigned)HASH}) {
+        Bare bare((RX | PEER | HASH) & ~missing);
+
+        EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(hello(7, 1)));
+        EXPECT_EQ(0u, bare.objects());
+        bare.give(missing);
+        EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 1)));
+        EXPECT_EQ(2u, bare.objects());
+    }
+}
+
+TEST(flow_pool, data__no_memory)
+{
+    for (unsigned missing : {(unsigned)RX, (unsigned)PEER, (unsigned)HASH}) {
+        Bare bare((RX | PEER | HASH) & ~missing);
+
+        EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 0)));
+        EXPECT_EQ(0u, bare.objects());
+        bare.give(missing);
+        EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
+    }
+}
+
+TEST(flow_pool, hold__no_memory)
+{
+    Bare bare(RX | PEER | HASH);
+
+    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 1)));
+    bare.give(RING);
+    EXPECT_EQ(FLOW_RX_HOLD, bare.receive(data(7, 1, 1)));
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
+    EXPECT_TRUE(bare.out.more);
+    EXPECT_EQ(&bare, flow_rx_next(bare.core, bare.out.token));
+}
+
+TEST(flow_pool, open__no_memory)
+{
+    flow_addr_t peer;
+    flow_tx_t *tx;
+
+    memset(&peer, 0, sizeof(peer));
+    peer.incarnation = 9;
+    for (unsigned missing : {(unsigned)TX, (unsigned)PEER, (unsigned)HASH}) {
+        Bare bare((TX | PEER | HASH) & ~missing);
+
+        EXPECT_EQ(FLOW_NO_MEMORY, flow_tx_open(bare.core, &peer, &tx, &tx));
+        EXPECT_EQ(0u, bare.objects());
+        bare.give(missing);
+        EXPECT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, &tx, &tx));
+    }
+    Bare bare(TX | PEER | HASH);
+    peer.incarnation = 0;
+    EXPECT_EQ(FLOW_NO_RESOURCE, flow_tx_open(bare.core, &peer, &tx, &tx));
+    peer.incarnation = 9;
+    EXPECT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, &tx, &tx));
+    peer.qkey = 1; /* the same life with another address */
+    EXPECT_EQ(FLOW_NO_RESOURCE, flow_tx_open(bare.core, &peer, &tx, &tx));
+}
+
+TEST(flow_pool, hash__grows_with_the_peers)
+{
+    Bare bare(RX | RING);
+
+    for (uint64_t i = 1; i <= 3000; ++i) {
+        unsigned needed = flow_core_grow_needed(bare.core);
+        while (needed != 0) {
+            bare.give(needed);
+            needed = flow_core_grow_needed(bare.core);
+        }
+        flow_rx_verdict_t verdict =
+                flow_rx_accept(bare.core, hello(i * 77, 1, (uint32_t)i).data(),
+                               FLOW_CTL_HELLO_LEN, &bare,
+                               flow_src(FLOW_AH_UNKNOWN, (uint32_t)i), 1,
+                               &bare.out);
+        ASSERT_EQ(FLOW_RX_CONTROL, verdict);
+    }
+    for (uint64_t i = 1; i <= 3000; ++i) {
+        ASSERT_NE(nullptr, flow_peer_find(bare.core, i * 77));
+    }
+    EXPECT_EQ(nullptr, flow_peer_find(bare.core, 1));
+    EXPECT_EQ(nullptr, flow_core_check(bare.core));
+}
+
+/* Every index in use: new flows are refused by name, old ones go on. */
+TEST(flow_pool, full__dropped_and_counted)
+{
+    Bare bare(0);
+    flow_rx_verdict_t verdict = FLOW_RX_DROP;
+    uint64_t flows            = 0;
+
+    for (uint64_t peer = 1; flows < 2 * FLOW_INDEX_MAX; ++peer) {
+        for (uint32_t ep = 1; ep <= 256; ++ep, ++flows) {
+            Bytes bytes = data(peer + 1000, ep, 0);
+            for (int tries = 0; tries < 3; ++tries) {
+                verdict = flow_rx_accept(bare.core, bytes.data(), bytes.size(),
+                                         &bare, flow_src(1, 1), 1, &bare.out);
+                if (verdict != FLOW_RX_NO_MEMORY) {
+                    break;
+                }
+                bare.give(flow_core_grow_needed(bare.core));
+            }
+            if (verdict != FLOW_RX_DELIVER) {
+                break;
+            }
+        }
+        if (verdict != FLOW_RX_DELIVER) {
+            break;
+        }
+    }
+    EXPECT_EQ(FLOW_RX_DROP, verdict);
+    EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason);
+    EXPECT_EQ((uint64_t)FLOW_INDEX_MAX - 1 - FLOW_QUARANTINE, flows);
+    EXPECT_EQ(FLOW_RX_DROP, bare.receive(hello(1, 1)));
+    EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason);
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(1001, 1, 1)));
+    EXPECT_EQ(0u, flow_core_grow_needed(bare.core) & RX);
+}

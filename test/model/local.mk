@@ -1,0 +1,4 @@
+check_PROGRAMS += test/flow_model
+test_flow_model_SOURCES = test/model/model.cc
+test_flow_model_LDADD   = $(flow_objects)
+test_flow_model_DEPENDENCIES = $(flow_objects)

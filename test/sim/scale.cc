@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow_scale PEERS: one core connected with that many peers in both directions.
+ * Prints bytes per peer, and does each operation once per peer inside a
+ * function of its own, so that callgrind can count it:
+ *   valgrind --tool=callgrind --toggle-collect='bench_*' flow_scale 1000
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+extern "C" {
+#include "flow/flow.h"
+#include "flow/ctl_wire.h"
+}
+
+extern "C" void flow_assert_failed(const char *expr, const char *file, int line)
+{
+    fprintf(stderr, "flow assertion failed: %s at %s:%d\n", expr, file, line);
+    abort();
+}
+
+static const uint64_t SELF = 1ull << 40;
+
+struct Peer {
+    flow_tx_t *tx;
+    uint32_t   token; /* of its flow to us */
+    flow_src_t src;
+};
+
+static flow_core_t      *core;
+static std::vector<Peer> peers;
+static size_t            bytes;
+static uint8_t           packet[FLOW_CTL_MAX];
+
+static void *alloc(size_t size)
+{
+    void *mem = nullptr;
+
+    if (posix_memalign(&mem, FLOW_ALIGN, size) != 0) {
+        abort();
+    }
+    return mem;
+}
+
+static void grow()
+{
+    unsigned needed;
+
+    while ((needed = flow_core_grow_needed(core)) != 0) {
+        for (int pool = 0; pool < FLOW_POOL_LAST; ++pool) {
+            if (needed & (1u << pool)) {
+                size_t size = flow_core_chunk_size(core, (flow_pool_t)pool);
+                free(flow_core_grow(core, (flow_pool_t)pool, alloc(size)));
+                bytes += (pool == FLOW_POOL_HASH) ? size / 2 : size;
+            }
+        }
+    }
+}
+
+static void receive(const flow_ctl_msg_t &msg, flow_src_t src)
+{
+    flow_rx_out_t out;
+    unsigned len = flow_ctl_encode(&msg, packet);
+
+    if (flow_rx_accept(core, packet, len, &out, src, 1, &out) !=
+        FLOW_RX_CONTROL) {
+        printf("refused: %s\n", flow_drop_name(out.reason));
+        exit(1);
+    }
+}
+
+/* Handle events and control packets; remember the tokens we gave. */
+static void progress()
+{
+    flow_ctl_msg_t msg;
+    flow_event_t event;
+    flow_ctl_t ctl;
+
+    while (flow_event_pending(core) && flow_event_next(core, &event)) {
+        if (event.type == FLOW_EVENT_PEER_INTRODUCED) {
+            flow_peer_set_ah(core, event.peer, 7, FLOW_PEER_PINNED);
+        }
+    }
+    while (flow_ctl_pending(core) && flow_ctl_next(core, 1, &ctl)) {
+        if ((flow_ctl_decode(ctl.data, ctl.len, &msg) == FLOW_DROP_NONE) &&
+            (msg.type == FLOW_CTL_ANSWER)) {
+            peers[msg.dst - 1].token = msg.token;
+        }
+        flow_ctl_done(core, ctl.cookie, FLOW_SEND_OK, 1);
+    }
+}
+
+static flow_ctl_msg_t message(unsigned type, size_t i, uint32_t ep)
+{
+    flow_ctl_msg_t msg;
+
+    memset(&msg, 0, sizeof(msg));
+    msg.type = (uint8_t)type;
+    msg.ep   = ep;
+    msg.src  = i + 1;
+    msg.dst  = SELF;
+    return msg;
+}
+
+extern "C" __attribute__((noinline)) void bench_connect(size_t i)
+{
+    flow_addr_t addr;
+    flow_ctl_msg_t msg;
+
+    memset(&addr, 0, sizeof(addr));
+    addr.incarnation = i + 1;
+    addr.qpn         = (uint32_t)(i + 1);
+    memcpy(addr.gid, &i, sizeof(i));
+    grow();
+    peers[i].src = flow_src(7, addr.qpn);
+    if (flow_tx_open(core, &addr, &peers[i], &peers[i].tx) != FLOW_OK) {
+        abort();
+    }
+    progress();
+    msg         = message(FLOW_CTL_HELLO, i, 1);
+    msg.version = FLOW_VERSION;
+    msg.window  = 16;
+    msg.index   = 1;
+    msg.addr    = addr;
+    receive(msg, peers[i].src);
+    progress();
+    msg       = message(FLOW_CTL_ANSWER, i, peers[i].tx->ep);
+    msg.index = peers[i].tx->index;
+    msg.token = 1;
+    msg.pair  = 1;
+    msg.pin   = FLOW_PEER_PINNED;
+    msg.limit = FLOW_WINDOW_MAX;
+    receive(msg, peers[i].src);
+    progress();
+}
+
+extern "C" __attribute__((noinline)) void bench_send(size_t i)
+{
+    flow_tx_t *tx = peers[i].tx;
+
+    if (flow_tx_ready(core, tx)) {
+        flow_tx_header(core, tx, 3, packet);
+        flow_tx_commit(tx);
+    }
+}
+
+extern "C" __attribute__((noinline)) void bench_done(size_t i)
+{
+    flow_tx_done(core, peers[i].tx, 0);
+}
+
+static flow_rx_out_t bench_out;
+
+extern "C" __attribute__((noinline)) unsigned bench_receive(size_t i)
+{
+    return flow_rx_accept(core, packet, 16, packet, peers[i].src, 1,
+                          &bench_out);
+}
+
+extern "C" __attribute__((noinline)) unsigned bench_hold(size_t i)
+{
+    return flow_rx_accept(core, packet, 16, packet, peers[i].src, 1,
+                          &bench_out);
+}
+
+extern "C" __attribute__((noinline)) void *bench_next(size_t i)
+{
+    return flow_rx_next(core, peers[i].token);
+}
+
+static void data(size_t i, unsigned psn)
+{
+    flow_wire_put64(packet, ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
+                                    ((uint64_t)peers[i].token
+                                     << FLOW_WIRE_TOKEN_SHIFT) | 3);
+}
+
+static void run()
+{
+    for (size_t i = 0; i < peers.size(); ++i) {
+        bench_connect(i);
+    }
+    printf("%zu peers: %.1f bytes each, both directions", peers.size(),
+           (double)bytes / peers.size());
+    for (size_t i = 0; i < peers.size(); ++i) {
+        bench_send(i);
+        bench_done(i);
+        for (unsigned psn = 0; psn < 2; ++psn) {
+            data(i, psn);
+            if (bench_receive(i) != FLOW_RX_DELIVER) {
+                puts("not delivered");
+                exit(1);
+            }
+        }
+        for (unsigned psn = 17; psn > 2; --psn) { /* 16 in reverse */
+            data(i, psn);
+            if (bench_hold(i) != FLOW_RX_HOLD) {
+                puts("not held");
+                exit(1);
+            }
+        }
+        data(i, 2);
+        bench_receive(i);
+        while (bench_next(i) != nullptr) {
+        }
+    }
+    const char *error = flow_core_check(core);
+    printf(", %s\n", error ? error : "sound");
+    if (error != nullptr) {
+        exit(1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    flow_params_t params;
+    size_t count = (argc > 1) ? strtoul(argv[1], nullptr, 0) : 1000;
+
+    flow_params_default(&params);
+    params.self.incarnation = SELF;
+    params.rx_posted        = (uint32_t)(100 * count + 100);
+    core = flow_core_init(alloc(flow_core_size(&params)),
+                          flow_core_size(&params), &params);
+    peers.resize(count);
+    run();
+    return 0;
+}
