@@ -99,10 +99,13 @@ bad_options() {
         echo "$option -> $out"
         [ -n "$out" ] || fail "$option: no message"
     done
-    # In the environment of some process it may not end that process.
-    out=$(EFASIM_REORDER=2 "$EFASIM" run --fabric "t$$" -- \
+    if out=$(EFASIM_REORDER=2 "$EFASIM" run -- true 2>&1); then
+        fail "EFASIM_REORDER=2 was taken"
+    fi
+    grep -q 'EFASIM_REORDER=2' <<<"$out" || fail "EFASIM_REORDER=2: $out"
+    # Set for one process only, it may not end that process.
+    out=$("$EFASIM" run --fabric "t$$" -- env EFASIM_REORDER=2 \
         ibv_devinfo 2>&1 >/dev/null) || fail "EFASIM_REORDER=2 ended it"
-    echo "$out"
     grep -q 'EFASIM_REORDER=2' <<<"$out" || fail "EFASIM_REORDER=2: no line"
 }
 

@@ -159,11 +159,14 @@ static int killed_keys(killed_t *k)
         fprintf(stderr, "FAIL: exchange of keys\n");
         return -1;
     }
+    ucp_rkey_buffer_release(rkey);
     memcpy(&k->remote, theirs_addr, sizeof(k->remote));
+    free(theirs_addr);
     if (ucp_ep_rkey_unpack(k->node.ep, theirs, &k->rkey) != UCS_OK) {
         fprintf(stderr, "FAIL: ucp_ep_rkey_unpack\n");
         return -1;
     }
+    free(theirs);
     return 0;
 }
 
@@ -348,7 +351,8 @@ int main(int argc, char **argv)
         .port = 23457, .peer_err = 1, .timeout = 60,
         .err_cb = killed_on_error, .err_arg = &k
     };
-    pid_t me = getpid(), *peer;
+    pid_t me = getpid(); /* then the peer's */
+    pid_t *peer;
     size_t len;
 
     killed_parse(&k, &params, argc, argv);
@@ -367,5 +371,11 @@ int main(int argc, char **argv)
             traffic_round(&k);
         }
     }
-    return killed_client(&k, *peer) ? 1 : 0;
+    me = *peer;
+    free(peer);
+    if (killed_client(&k, me)) {
+        return 1;
+    }
+    free(k.buf);
+    return 0;
 }
