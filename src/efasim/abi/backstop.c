@@ -60,8 +60,9 @@ static int backstop_look(uint32_t *entries, unsigned *stuck_us,
     return !busy && !done;
 }
 
-/* Sleep until somebody wakes us. The mark first, then the last look. */
-static void backstop_sleep(void)
+/* Sleep until somebody wakes us: 1; or for SLEEP_MS: 0. The mark first, then
+ * the last look. */
+static int backstop_sleep(void)
 {
     struct timespec time = { SLEEP_MS / 1000, 0 };
     struct dir_slot *slot;
@@ -72,7 +73,7 @@ static void backstop_sleep(void)
     if (abi.dev == NULL) {
         abi_unlock();
         backstop_nap(IDLE_US);
-        return;
+        return 0;
     }
 
     slot = &abi.dev->dir->slot[abi.dev->slot];
@@ -83,9 +84,11 @@ static void backstop_sleep(void)
     abi_unlock();
 
     if (!busy) {
-        syscall(SYS_futex, &slot->wake, FUTEX_WAIT, wake, &time, NULL, 0);
+        busy = (syscall(SYS_futex, &slot->wake, FUTEX_WAIT, wake, &time, NULL,
+                        0) == 0) || (errno != ETIMEDOUT);
     }
     atomic_store(&slot->sleeping, 0);
+    return busy;
 }
 
 static void *backstop_main(void *arg)
@@ -104,8 +107,7 @@ static void *backstop_main(void *arg)
         }
 
         if (idle_us > IDLE_US) {
-            backstop_sleep();
-            idle_us = 0;
+            idle_us = backstop_sleep() ? 0 : IDLE_US;
         } else {
             backstop_nap(usec);
         }

@@ -29,7 +29,7 @@ static struct abi_qp hook_qp_seen;
     HOOK_NEXT(abi.qp, (_qp)->handle, SIM_MAX_QP, _function, hook_qp_seen)
 
 enum {
-    HOOK_SPINS_MAX = 1000, /* idle entries in a row before the CPU is offered */
+    HOOK_SPINS_MAX = 250,  /* idle entries in a row before the CPU is offered */
     HOOK_SPINS_GAP = 32,   /* and between two offers */
 };
 

@@ -94,6 +94,7 @@ struct dir {
     uint64_t         size;   /* layout check between builds */
     uint32_t         id;     /* distinguishes fabrics, part of every GID */
     uint32_t         next_slot;
+    _Atomic uint64_t user_ns; /* inode of the fabric's user namespace, or 0 */
     _Atomic uint32_t closed; /* 1: being removed, attach nothing more */
     struct dir_slot  slot[SIM_SLOTS];
     struct dir_node  node[SIM_NODES];

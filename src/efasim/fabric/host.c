@@ -6,8 +6,7 @@
  *
  * The first process of node 0 keeps the namespace it is in, unless another
  * node lives there; the first of any other node makes one; later ones join
- * that of any live process of their node. Without root that takes a user
- * namespace too.
+ * that of any live process of their node.
  */
 #include "fabric.h"
 
@@ -48,18 +47,6 @@ static int host_join_ns(int pid, const char *kind, int flag)
     return ret;
 }
 
-static int host_join(int pid)
-{
-    if ((host_join_ns(pid, "ipc", CLONE_NEWIPC) == 0) || (errno != EPERM)) {
-        return 0;
-    }
-
-    if (host_join_ns(pid, "user", CLONE_NEWUSER) != 0) {
-        return -1;
-    }
-    return host_join_ns(pid, "ipc", CLONE_NEWIPC);
-}
-
 static void host_write(const char *file, const char *text)
 {
     int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -72,17 +59,15 @@ static void host_write(const char *file, const char *text)
     }
 }
 
-static int host_make(void)
+/* A user namespace: maps this user to itself, and gives the right to make
+ * other namespaces until the command is executed. */
+static int host_make_user(void)
 {
     unsigned uid = geteuid();
     unsigned gid = getegid();
     char map[64];
 
-    if ((unshare(CLONE_NEWIPC) == 0) || (errno != EPERM)) {
-        return (host_ns(getpid(), "ipc") != 0) ? 0 : -1;
-    }
-
-    if (unshare(CLONE_NEWUSER | CLONE_NEWIPC) != 0) {
+    if (unshare(CLONE_NEWUSER) != 0) {
         return -1;
     }
     host_write("/proc/self/setgroups", "deny");
@@ -90,6 +75,37 @@ static int host_make(void)
     host_write("/proc/self/uid_map", map);
     snprintf(map, sizeof(map), "%u %u 1", gid, gid);
     host_write("/proc/self/gid_map", map);
+    return 0;
+}
+
+/*
+ * Without root: one user namespace for the whole fabric, node 0 included. The
+ * kernel lets processes of two of them not read each other's memory, which
+ * RDMA READ does.
+ */
+static int host_enter_user(struct fabric *fabric)
+{
+    uint64_t ns = atomic_load(&fabric->dir->user_ns);
+    struct dir_slot *slot;
+    unsigned i;
+
+    if ((ns != 0) && (ns == host_ns(getpid(), "user"))) {
+        return 0; /* an outer run has entered it */
+    }
+
+    for (i = 0; (ns != 0) && (i < SIM_SLOTS); ++i) {
+        slot = &fabric->dir->slot[i];
+        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+            fabric_process_is_alive(slot->pid, slot->start_time) &&
+            (host_ns(slot->pid, "user") == ns)) {
+            return host_join_ns(slot->pid, "user", CLONE_NEWUSER);
+        }
+    }
+
+    if (host_make_user() != 0) {
+        return -1;
+    }
+    atomic_store(&fabric->dir->user_ns, host_ns(getpid(), "user"));
     return 0;
 }
 
@@ -134,12 +150,15 @@ static int host_enter(struct fabric *fabric, unsigned node)
     uint64_t ns            = host_ns(getpid(), "ipc");
     int pid                = host_member(fabric, node);
 
+    if ((geteuid() != 0) && (host_enter_user(fabric) != 0) && (node == 0)) {
+        return 0; /* no user namespaces here: node 0 needs none */
+    }
     if (pid != 0) {
-        return host_join(pid);
+        return host_join_ns(pid, "ipc", CLONE_NEWIPC);
     }
 
     if ((node != 0) || host_ns_is_taken(fabric, node, ns)) {
-        if (host_make() != 0) {
+        if (unshare(CLONE_NEWIPC) != 0) {
             return -1;
         }
         ns = host_ns(getpid(), "ipc");
