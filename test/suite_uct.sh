@@ -61,7 +61,7 @@ uct_valgrind() {
 suite_run() {
     local seed
 
-    check hooks 100 hooks_check
+    check hooks 240 hooks_check
     check efa 30 efa_check
     check uct 60 uct_check '*'
     for seed in $(seeds 2 20); do
