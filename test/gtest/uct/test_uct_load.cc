@@ -142,7 +142,7 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
 
 TEST_F(UctLoad, kept_descriptors__memory_stays_at_the_cap)
 {
-    const size_t count = 100000;
+    const size_t count = (getenv("SRD_SANITIZE") == nullptr) ? 100000 : 10000;
 
     open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "512"}}, 80);
     b->keep_descs = true;
