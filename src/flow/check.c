@@ -60,6 +60,7 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
         FLOW_CHECK((rx->limit == psn) ||
                    (flow_psn_diff(rx->grant_at, psn) > 0));
         FLOW_CHECK((rx->limit != psn) || (rx->flags & FLOW_RXF_STARVED));
+        FLOW_CHECK((rx->limit != psn) || (rx->src == FLOW_SRC_NONE));
         FLOW_CHECK(flow_psn_diff(rx->limit, rx->told) >= 0);
     }
     if (rx->ring != 0) {

@@ -61,7 +61,8 @@ struct flow_rx {
     uint32_t   peer;
     uint32_t   pair;         /* sending flow whose limit its packets carry    */
     uint32_t   ep;           /* number of the sending endpoint                */
-    uint32_t   echo;         /* the sender's index, repeated in answers       */
+    uint32_t   echo;         /* the sender's index, repeated in answers; of a
+                                stranger its QPN                              */
     uint32_t   peer_next;
     uint32_t   ctl_next;
     uint32_t   starved_next;

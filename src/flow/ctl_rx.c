@@ -51,7 +51,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
     } else if ((rx->state == FLOW_RX_STRANGER) &&
-               ((uint32_t)rx->src != (uint32_t)src)) {
+               (rx->echo != (uint32_t)src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     }
 

@@ -76,6 +76,9 @@ void flow_grant_mark(flow_core_t *core, flow_rx_t *rx)
                ((rx->flags & FLOW_RXF_CARRIED) ? 4 : 2);
     int last;
 
+    if (rest == 0) {
+        rx->src = FLOW_SRC_NONE; /* the short way does not know the limit */
+    }
     step = (step > rest) ? rest : step;
     step = (step < 1) ? 1 : step;
     last = flow_psn_diff(rx->told, flow_rx_psn(rx));

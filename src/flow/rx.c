@@ -65,7 +65,8 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
     first         = core->params.first_psn;
     rx            = flow_core_rx(core, index);
     rx->state     = FLOW_RX_STRANGER;
-    rx->src       = src;
+    rx->src       = FLOW_SRC_NONE; /* only the long way for a stranger */
+    rx->echo      = (uint32_t)src;
     rx->expect    = ((uint64_t)first << FLOW_WIRE_PSN_SHIFT) |
                     ((uint64_t)flow_rx_token(rx) << FLOW_WIRE_TOKEN_SHIFT);
     rx->counted   = first;
@@ -369,7 +370,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
     } else if ((rx->state == FLOW_RX_STRANGER) &&
-               ((uint32_t)rx->src != (uint32_t)src)) {
+               (rx->echo != (uint32_t)src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     }
     return flow_rx_numbered(core, rx, word, handle, out);
@@ -411,7 +412,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     }
     if ((verdict == FLOW_RX_DELIVER) && (rx->state == FLOW_RX_ACTIVE)) {
         /* what the next one will most likely look like */
-        rx->src        = src;
+        rx->src        = (rx->limit != flow_rx_psn(rx)) ? src : FLOW_SRC_NONE;
         rx->limit_seen = (uint16_t)(word >> FLOW_WIRE_LIMIT_SHIFT);
         rx->expect     = (rx->expect & ~(uint64_t)FLOW_WIRE_LIMIT) |
                          (word & FLOW_WIRE_LIMIT);

@@ -135,6 +135,50 @@ TEST(flow_grant, rotation__silent_flows_do_not_starve_others)
     EXPECT_GT(b.counters().starved, 0u);
 }
 
+/* A sender that ignores its limit gets no further, not even in order. */
+TEST(flow_grant, starved__in_order_beyond_the_limit)
+{
+    Node a(1);
+    Node b(2, [](flow_params_t *p) {
+        p->rx_posted  = 10;
+        p->rx_reserve = 2;
+    });
+    std::vector<flow_tx_t*> txs;
+    flow_tx_t *tx = nullptr;
+
+    for (int i = 0; i < 9; ++i) { /* more credits given than there are */
+        txs.push_back(a.open(b));
+    }
+    settle(a, b);
+    for (flow_tx_t *flow : txs) {
+        while (a.send(flow, "x")) {
+        }
+    }
+    for (Packet &packet : a.out) { /* limits of b do not reach a */
+        b.receive(packet);
+        a.complete(packet);
+    }
+    a.out.clear();
+    uint64_t starved = b.counters().starved;
+    EXPECT_GT(starved, 0u);
+    for (flow_tx_t *flow : txs) {
+        flow_rx_t *rx = flow_rx_find(b.core, flow_peer_find(
+                                     b.core, a.addr.incarnation), flow->ep);
+        if ((rx != nullptr) && (rx->flags & FLOW_RXF_STARVED)) {
+            tx = flow;
+        }
+    }
+    ASSERT_NE(nullptr, tx);
+    size_t got = b.got.size();
+    tx->stop   = (flow_psn_t)(flow_tx_psn(tx) + 4); /* it cheats */
+    ASSERT_TRUE(a.send(tx, "cheat"));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(a.out.front()));
+    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
+    EXPECT_EQ(got, b.got.size());
+    EXPECT_EQ(1u, b.counters().overflows);
+    EXPECT_STREQ("", b.check());
+}
+
 TEST(flow_grant, more_buffers_later)
 {
     Node a(1);
