@@ -74,10 +74,13 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq);
  * Returns 1 if it grew. */
 int efa_rxq_grow(efa_rxq_t *rxq);
 
-/* Whether UCP may keep a buffer: a replacement is or can be made. */
+/* Whether UCP may keep a buffer: without it enough are left to post, or more
+ * can be made. (Free ones alone do not tell: they may be missing in the queue.)
+ */
 static inline int efa_rxq_may_keep(const efa_rxq_t *rxq)
 {
-    return (rxq->free_count > EFA_RXQ_BATCH) ||
+    return (rxq->free_count + rxq->posted + rxq->held >=
+            rxq->target + EFA_RXQ_BATCH) ||
            (rxq->total + EFA_RXQ_BATCH < rxq->max);
 }
 
