@@ -11,10 +11,6 @@
 #define EFA_RNR_BACKOFF_MIN 50000     /* ns */
 #define EFA_RNR_BACKOFF_MAX 100000000 /* ns */
 
-/* Buffers that no window may count on: two batches between delivery and
- * reposting, and control packets. */
-#define EFA_RX_RESERVE (4 * EFA_RXQ_BATCH)
-
 flow_time_t efa_iface_clock(efa_iface_t *iface)
 {
     struct timespec now;
@@ -104,7 +100,7 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
     params.born             = efa_birth_time();
     params.grant            = config->window;
     params.rx_posted        = iface->rxq.target;
-    params.rx_reserve       = EFA_RX_RESERVE;
+    params.rx_reserve       = EFA_RXQ_RESERVE;
     params.rnr_min          = EFA_RNR_BACKOFF_MIN;
     params.rnr_max          = EFA_RNR_BACKOFF_MAX;
     if (params.init_window > config->window) {

@@ -21,6 +21,11 @@
 
 #define EFA_RXQ_BATCH 16 /* receives posted with one doorbell */
 
+/* Buffers that no window may count on: two batches between delivery and
+ * reposting, and control packets. The protocol core is told so, and wants early
+ * packets copied out when no more than these are posted (flow/rx.h). */
+#define EFA_RXQ_RESERVE (4 * EFA_RXQ_BATCH)
+
 typedef struct efa_rxq efa_rxq_t;
 
 /* Bookkeeping of a buffer; headroom and packet lie behind it. */
@@ -117,7 +122,7 @@ static inline int efa_rxq_is_low(const efa_rxq_t *rxq)
 /* Whether a received packet has to leave its buffer in case it is early. */
 static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
 {
-    return (rxq->posted < rxq->floor / 2) && (rxq->free == NULL) &&
+    return (rxq->posted <= EFA_RXQ_RESERVE) && (rxq->free == NULL) &&
            (rxq->total >= rxq->max);
 }
 
