@@ -91,6 +91,7 @@ struct abi_state {
     _Atomic uint32_t  entries;   /* inline entries: the program drives us */
     struct sim_dev   *dev;       /* NULL until the first open */
     struct fabric    *fabric;
+    struct fabric    *left;      /* at exit: left, still mapped */
     struct fabric    *host;      /* --per-node: keeps our place on a host */
     struct fabric_env env;
     struct sim_knobs  knobs;

@@ -321,7 +321,8 @@ __attribute__((destructor)) static void abi_fini(void)
     if (abi_trylock()) {
         abi.dropped[0] = abi.dev;
         abi.dev        = NULL;
-        fabric_close(abi.fabric);
+        abi.left       = abi.fabric;
+        fabric_leave(abi.fabric);
         abi.fabric = NULL;
         abi_unlock();
     }

@@ -405,13 +405,12 @@ static void fabric_unlink_rings(const struct fabric *fabric)
     closedir(dir);
 }
 
-void fabric_close(struct fabric *fabric)
+void fabric_leave(struct fabric *fabric)
 {
     struct dir_slot *slot;
     int lock;
 
     if (fabric->slot < 0) {
-        fabric_forget(fabric);
         return;
     }
 
@@ -432,7 +431,12 @@ void fabric_close(struct fabric *fabric)
         }
         fabric_unlock(lock);
     }
+    fabric->slot = -1;
+}
 
+void fabric_close(struct fabric *fabric)
+{
+    fabric_leave(fabric);
     fabric_forget(fabric);
 }
 

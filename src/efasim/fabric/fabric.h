@@ -63,8 +63,12 @@ int fabric_attach(struct fabric *fabric, unsigned node, int is_device);
 
 /*
  * Give back all that this process holds; remove the fabric when it was the
- * last; unmap; free. Harmless in a forked child, which holds nothing.
+ * last. The directory stays mapped, for threads that still look at it.
+ * Harmless in a forked child, which holds nothing.
  */
+void fabric_leave(struct fabric *fabric);
+
+/* Leave, unmap, free. */
 void fabric_close(struct fabric *fabric);
 
 /* Unmap and free without detaching: for a forked child. */
