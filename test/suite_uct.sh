@@ -47,13 +47,62 @@ uct_perftest() {
     at_least payload "$(stat_payload "$STAT")" $((2000 * $3))
 }
 
+# says PATTERN COMMAND...: with srd asked for, one line warns of PATTERN; asked
+# for otherwise, nothing warns.
+says() {
+    local pattern=$1 out lines
+    shift
+    out=$(UCX_TLS=srd "$@" 2>&1)
+    lines=$(grep -c "$pattern" <<<"$out")
+    grep "$pattern" <<<"$out"
+    [ "$lines" -eq 1 ] || fail "$lines lines with '$pattern', expected 1"
+    out=$(UCX_TLS=tcp "$@" 2>&1)
+    ! grep -E 'EFA +(WARN|ERROR)' <<<"$out" || fail "not asked for, it warns"
+}
+
+# Everything that can hide the device, and what is said of it.
+messages() {
+    need ucx_info
+    local dir=$CHECK_LOG.dir sim=("$EFASIM" run --fabric "t$$")
+    local info=("$SRDRUN" ucx_info -d) libm libefa
+    rm -rf "$dir" && mkdir -p "$dir"/{sysfs,efa,verbs,old,other}
+    echo 'no library' | tee "$dir/efa/libefa.so.1" >"$dir/verbs/libibverbs.so.1"
+    libm=$(ldconfig -p | awk '/libm\.so\.6.*x86-64/ { print $NF; exit }')
+
+    says 'this machine has no EFA device' \
+        env "SYSFS_PATH=$dir/sysfs" "${info[@]}"
+    says 'libefa cannot be opened' \
+        "${sim[@]}" -- env "LD_LIBRARY_PATH=$dir/efa" "${info[@]}"
+    says 'libibverbs cannot be opened' \
+        "${sim[@]}" -- env "LD_LIBRARY_PATH=$dir/verbs" "${info[@]}"
+    if [ -n "$libm" ]; then
+        cp "$libm" "$dir/old/libefa.so.1"
+        says 'rdma-core is too old' \
+            "${sim[@]}" -- env "LD_LIBRARY_PATH=$dir/old" "${info[@]}"
+    fi
+    says 'cannot be opened: no right to read and write' \
+        "${sim[@]}" --refuse-open -- "${info[@]}"
+    says 'the limit on locked memory is 64 KiB' \
+        "${sim[@]}" --memlock-root -- bash -c 'ulimit -l 64; "$@"' - \
+        "${info[@]}"
+    # A libefa made for another libibverbs names another private version.
+    libefa=$(ldconfig -p | awk '/libefa\.so\.1.*x86-64/ { print $NF; exit }')
+    if [ -n "$libefa" ]; then
+        sed 's/IBVERBS_PRIVATE_[0-9][0-9]/IBVERBS_PRIVATE_99/g' "$libefa" \
+            >"$dir/other/libefa.so.1"
+        says 'libefa and libibverbs do not match' \
+            "${sim[@]}" -- env "LD_LIBRARY_PATH=$dir/other" "${info[@]}"
+    fi
+}
+
 uct_valgrind() {
     need valgrind
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
     "$EFASIM" run --fabric "t$$" -- "$SRDRUN" valgrind -q \
         --num-callers=30 --log-file="$CHECK_LOG.valgrind" \
-        "$BUILD/test/gtest_uct" --gtest_brief=1 || exit 1
+        "$BUILD/test/gtest_uct" --gtest_brief=1 \
+        --gtest_filter='-UctLoad*' || exit 1 # (they measure memory)
     ! grep -E 'libuct_srd|libefasim' "$CHECK_LOG.valgrind" ||
         fail "valgrind found errors with our code in the stack"
 }
@@ -63,6 +112,7 @@ suite_run() {
 
     check hooks 240 hooks_check
     check efa 30 efa_check
+    check messages 60 messages
     check uct 60 uct_check '*'
     for seed in $(seeds 2 20); do
         check "uct_reorder_$seed" 60 uct_check '*' --reorder 0.3 \

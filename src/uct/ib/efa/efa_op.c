@@ -74,8 +74,11 @@ efa_bounce_t *efa_bounce_grow(efa_op_pool_t *pool)
     if (count > pool->bounce_max - pool->bounce_count) {
         count = pool->bounce_max - pool->bounce_count;
     }
-    if ((count == 0) ||
-        (efa_chunk_add(pool->md, &pool->chunks, count * stride) != UCS_OK)) {
+    if (count == 0) {
+        return NULL;
+    }
+    if (efa_chunk_add(pool->md, &pool->chunks, count * stride) != UCS_OK) {
+        pool->bounce_max = pool->bounce_count; /* said once; not tried again */
         return NULL;
     }
 

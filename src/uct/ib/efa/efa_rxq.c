@@ -36,6 +36,7 @@ static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
     }
     status = efa_chunk_add(rxq->md, &rxq->chunks, count * rxq->stride);
     if (status != UCS_OK) {
+        rxq->max = rxq->total; /* said once; not tried again */
         return status;
     }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct efa_verbs_symbol {
     const char *name;
@@ -46,7 +47,8 @@ static int efa_verbs_load(void *lib, const char *file,
 
 static int efa_verbs_open(char *why, size_t size)
 {
-    void *ibverbs, *efa;
+    const char *error;
+    void       *ibverbs, *efa;
 
     ibverbs = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
     if (ibverbs == NULL) {
@@ -59,10 +61,16 @@ static int efa_verbs_open(char *why, size_t size)
 
     efa = dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
     if (efa == NULL) {
+        error = dlerror();
+        /* A provider names the private version of the libibverbs it is for */
         snprintf(why, size,
-                 "libefa cannot be opened (%s): install rdma-core's EFA "
-                 "provider (Debian: ibverbs-providers)",
-                 dlerror());
+                 (strstr(error, "IBVERBS_PRIVATE") != NULL) ?
+                         "libefa and libibverbs do not match (%s): install "
+                         "both from one rdma-core, and look for a second one "
+                         "in LD_LIBRARY_PATH" :
+                         "libefa cannot be opened (%s): install rdma-core's "
+                         "EFA provider (Debian: ibverbs-providers)",
+                 error);
         dlclose(ibverbs);
         return -1;
     }
