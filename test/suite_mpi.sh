@@ -8,7 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 set -u
 
-# mpi RANKS PER_NODE TLS ARG...: mpi_check on RANKS ranks.
+# mpi RANKS PER_NODE TLS ARG...: mpi_check on RANKS ranks. With OUTSIDE=yes
+# efasim starts mpirun instead of each rank.
 mpi() {
     local ranks=$1 per_node=$2 tls=$3
     shift 3
@@ -22,9 +23,15 @@ mpi() {
     [ "$(id -u)" -ne 0 ] || run+=(--allow-run-as-root)
     # Open MPI leaks at its end; that is not what is tested.
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-    with_stat "${EFASIM_OPTIONS[@]}" -- "${run[@]}" "$EFASIM" run \
-        --per-node "$per_node" -- "$SRDRUN" "$BUILD/test/mpi_check" "$@" ||
-        fail "mpirun: status $?"
+    if [ "${OUTSIDE-no}" = yes ]; then
+        with_stat "${EFASIM_OPTIONS[@]}" --per-node "$per_node" -- \
+            "${run[@]}" "$SRDRUN" "$BUILD/test/mpi_check" "$@" ||
+            fail "mpirun: status $?"
+    else
+        with_stat "${EFASIM_OPTIONS[@]}" -- "${run[@]}" "$EFASIM" run \
+            --per-node "$per_node" -- "$SRDRUN" "$BUILD/test/mpi_check" "$@" ||
+            fail "mpirun: status $?"
+    fi
     grep -q "^ok $ranks ranks" "$CHECK_LOG" || fail "no ok line"
 }
 
@@ -59,12 +66,17 @@ mpi_mixed() {
     at_most "bytes within a node" "$within" 65536
 }
 
+mpi_outside() {
+    OUTSIDE=yes mpi_mixed "$@"
+}
+
 suite_run() {
     local seed max=4194304
 
     check mpi_2_srd 60 mpi_between 2 $max
     check mpi_4_srd 90 mpi_between 4 $max
     check mpi_4_srd_sm 90 mpi_mixed $max
+    check mpi_4_outside 90 mpi_outside $max
     for seed in $(seeds 1 10); do
         check "mpi_2_reorder_$seed" 120 mpi_between 2 $max \
             --reorder 0.3 --seed "$seed"
