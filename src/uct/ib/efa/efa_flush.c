@@ -2,41 +2,39 @@
 /* Flush and fence (DESIGN.md decisions 8 and 9). */
 #include "efa_ep.h"
 
+/* Takes a marker out of the queue and tells who waits for it. */
+static void
+efa_marker_complete(efa_ep_t *ep, efa_out_t *marker, ucs_status_t status)
+{
+    uct_completion_t *comp = marker->comp;
+
+    efa_out_remove(ep, marker);
+    efa_marker_put(&efa_ep_iface(ep)->ops, marker);
+    ucx_completion_done(comp, status);
+}
+
 void efa_ep_flush_markers(efa_ep_t *ep)
 {
-    efa_iface_t      *iface = efa_ep_iface(ep);
-    efa_out_t        *out;
-    uct_completion_t *comp;
+    efa_out_t *out;
 
     /* A callback may flush again: its marker comes to the end, behind what was
      * posted meanwhile, and is completed here when nothing was. */
     while (((out = ep->queue.next) != &ep->queue) &&
            (out->kind == EFA_OUT_FLUSH)) {
-        out->prev->next = out->next;
-        out->next->prev = out->prev;
-        comp            = out->comp;
-        efa_marker_put(&iface->ops, out);
-        ucx_completion_done(comp, (ep->state == EFA_EP_ALIVE) ? UCS_OK :
-                                                                ep->status);
+        efa_marker_complete(ep, out,
+                            (ep->state == EFA_EP_ALIVE) ? UCS_OK : ep->status);
     }
 }
 
 void efa_ep_cancel_flushes(efa_ep_t *ep)
 {
-    efa_iface_t      *iface = efa_ep_iface(ep);
-    efa_out_t        *out, *next;
-    uct_completion_t *comp;
+    efa_out_t *out, *next;
 
     for (out = ep->queue.next; out != &ep->queue; out = next) {
         next = out->next;
-        if (out->kind != EFA_OUT_FLUSH) {
-            continue;
+        if (out->kind == EFA_OUT_FLUSH) {
+            efa_marker_complete(ep, out, UCS_ERR_CANCELED);
         }
-        out->prev->next = out->next;
-        out->next->prev = out->prev;
-        comp            = out->comp;
-        efa_marker_put(&iface->ops, out);
-        ucx_completion_done(comp, UCS_ERR_CANCELED);
     }
 }
 
