@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory of both cores, in one piece. A core is some 250 KB, of which a run of
- * a few messages touches a few KB, so only blocks known to change are saved.
- * Which these are is learnt: now and then all is compared with the start. A
- * block that changed without being known shows then, for nobody put it back.
+ * a few messages touches a few KB, so only blocks that may change are saved:
+ * those world.cc names. Now and then all is compared with the start: a block
+ * that changed without being saved shows, for nobody put it back. (Learning all
+ * of them that way was tried: a block that changes and changes back before
+ * anybody looks made a sound state look broken.)
  */
 #include "model.h"
 
@@ -33,10 +35,20 @@ void *memory_take(size_t size)
     return mem;
 }
 
+void memory_may_change(const void *from, size_t size)
+{
+    size_t offset = (size_t)((const uint8_t*)from - memory);
+
+    known.resize(MEMORY / BLOCK);
+    for (size_t block = offset / BLOCK; block * BLOCK < offset + size;
+         ++block) {
+        known[block] = true;
+    }
+}
+
 void memory_started()
 {
     start.assign(memory, memory + used);
-    known.resize(used / BLOCK);
 }
 
 void memory_reset()

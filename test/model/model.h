@@ -71,6 +71,7 @@ void broken(const char *what);
 
 /* memory.cc */
 void *memory_take(size_t size);
+void  memory_may_change(const void *from, size_t size); /* of what was taken  */
 void  memory_started(); /* all is taken: remember it                          */
 void  memory_reset(); /* to that; save what was missed so far                 */
 /* Copy what steps may touch, and back. saved keeps its room. */

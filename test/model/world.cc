@@ -292,8 +292,20 @@ static void start_core(unsigned id)
     }
     for (unsigned pool = 0; pool < FLOW_POOL_LAST; ++pool) {
         size_t size = flow_core_chunk_size(cores[id], (flow_pool_t)pool);
-        flow_core_grow(cores[id], (flow_pool_t)pool, memory_take(size));
+        void *chunk = memory_take(size);
+        flow_core_grow(cores[id], (flow_pool_t)pool, chunk);
+        /* a few objects are used, and free ones queue behind the last */
+        size_t part = (pool == FLOW_POOL_HASH) ? size :
+                      (pool == FLOW_POOL_RING) ? 3 * sizeof(flow_ring_t) :
+                                                 512;
+        memory_may_change(chunk, part);
+        memory_may_change((uint8_t*)chunk + size - part, part);
     }
+    memory_may_change(&cores[id]->rx_count,
+                      offsetof(flow_core_t, tx_chunks) -
+                              offsetof(flow_core_t, rx_count));
+    memory_may_change(&cores[id]->tx_count,
+                      sizeof(flow_core_t) - offsetof(flow_core_t, tx_count));
 }
 
 void world_start()
