@@ -112,8 +112,10 @@ static inline int flow_wire_is_long(uint64_t word)
 /* Bytes of the header that begins with this word. */
 static inline unsigned flow_wire_word_len(uint64_t word)
 {
-    return !(word & FLOW_WIRE_LONG) ? FLOW_SHORT_HDR :
-           (word & FLOW_WIRE_LIMIT) ? FLOW_ACK_HDR : FLOW_LONG_HDR;
+    if (__builtin_expect(!(word & FLOW_WIRE_LONG), 1)) {
+        return FLOW_SHORT_HDR;
+    }
+    return (word & FLOW_WIRE_LIMIT) ? FLOW_ACK_HDR : FLOW_LONG_HDR;
 }
 
 /* Active message id of a data packet the core accepted. */
