@@ -210,6 +210,17 @@ void Driver::pull_reposts()
     }
 }
 
+void Driver::pull_releases()
+{
+    flow_op_t *op;
+    int failed;
+
+    while (flow_tx_release_pending(core) &&
+           ((op = flow_tx_release_next(core, &failed)) != nullptr)) {
+        on_release(op, failed != 0);
+    }
+}
+
 flow_counters_t Driver::counters() const
 {
     flow_counters_t counters;

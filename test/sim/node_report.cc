@@ -33,7 +33,7 @@ std::string Node::leftovers()
     }
     if (sim.plan.flat && (memory > m_memory_early)) {
         snprintf(text, sizeof(text),
-                 "%zu bytes after a tenth of %u flows, %zu in the end",
+                 "%zu bytes when some of %u flows had been, %zu in the end",
                  m_memory_early, m_opened, memory);
         return text;
     }
