@@ -364,9 +364,9 @@ void Node::run_events()
         switch (event.type) {
         case FLOW_EVENT_PEER_INTRODUCED:
         case FLOW_EVENT_PEER_WANTS_RMA: {
-            const flow_addr_t *peer = flow_peer_addr(event.peer);
-            m_ahs.insert(peer->qpn);
-            flow_peer_set_ah(core, event.peer, peer->qpn & 0x7fff,
+            uint32_t qpn = flow_peer_addr(core, event.peer).qpn;
+            m_ahs.insert(qpn);
+            flow_peer_set_ah(core, event.peer, qpn & 0x7fff,
                              FLOW_PEER_PINNED);
             break;
         }
@@ -417,15 +417,15 @@ void Node::run_control()
             wake(US);
             break;
         }
-        const flow_addr_t *peer = flow_peer_addr(ctl.peer);
+        flow_addr_t peer = flow_peer_addr(core, ctl.peer);
         packet.bytes.assign(ctl.data, ctl.data + ctl.len);
         packet.from_slot = slot;
         packet.from_qpn  = addr.qpn;
         packet.from_life = addr.incarnation;
-        packet.to_slot   = (unsigned)(peer->gid[14] << 8) | peer->gid[15];
-        packet.to_qpn    = peer->qpn;
-        packet.to_qkey   = peer->qkey;
-        packet.to_life   = peer->incarnation;
+        packet.to_slot   = (unsigned)(peer.gid[14] << 8) | peer.gid[15];
+        packet.to_qpn    = peer.qpn;
+        packet.to_qkey   = peer.qkey;
+        packet.to_life   = peer.incarnation;
         packet.ctl       = true;
         packet.cookie    = ctl.cookie;
         packet.op        = nullptr;
