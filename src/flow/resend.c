@@ -29,7 +29,7 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
     }
 
     ring        = flow_core_ring(core, tx->ring);
-    ring->tx    = tx->index;
+    ring->tx    = flow_tx_index(tx);
     ring->due   = flow_tx_psn(tx);
     ring->level = 0;
     ring->tries = 0;
@@ -51,7 +51,8 @@ void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     ring->mask                           |= flow_psn_bit(op->psn);
     ring->slot[op->psn % FLOW_WINDOW_MAX] = op;
     if (tx->flags & FLOW_TXF_CARRIES) { /* the header acknowledged */
-        flow_core_rx(core, tx->carries)->ctl &= (uint8_t)~FLOW_CTL_RX_ACK;
+        flow_core_rx(core, tx->carries)->ctl &=
+                ~(unsigned)FLOW_CTL_RX_ACK;
     }
 }
 
@@ -139,7 +140,6 @@ static int flow_resend_push(flow_core_t *core, flow_op_t *op)
     }
 
     op->linked = 1;
-    ++op->tx->linked;
     flow_tx_repost_push(core, op);
     return 1;
 }
@@ -207,9 +207,9 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 
 void flow_resend_heard(flow_tx_t *tx)
 {
-    tx->tries = 0;
+    tx->linked = 0;
     tx->wait &= (uint8_t)~FLOW_WAIT_PONG;
-    tx->ctl  &= (uint8_t)~FLOW_CTL_TX_PING;
+    tx->ctl  &= ~(unsigned)FLOW_CTL_TX_PING;
 }
 
 void flow_resend_fail(flow_core_t *core, flow_tx_t *tx)
@@ -318,7 +318,7 @@ void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
     if (!flow_resend_ctl_due(tx, due)) {
         return;
     }
-    if (tx->tries >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
+    if (tx->linked >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
         if (last) {
             tx->flags |= FLOW_TXF_LAST; /* it was only a courtesy */
         } else {
@@ -327,11 +327,11 @@ void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
         return;
     }
 
-    ++tx->tries;
-    tx->ctl |= (uint8_t)due;
+    ++tx->linked;
+    tx->ctl |= due;
     if (!(tx->ctl & FLOW_CTL_QUEUED)) {
         tx->ctl |= FLOW_CTL_QUEUED;
-        flow_timer_tx(core, tx->index, tx->backoff, now);
-        tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
+        flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
+        tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
     }
 }

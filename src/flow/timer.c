@@ -183,7 +183,7 @@ static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
 
     while ((index = flow_fifo_rx_starved_pop(core, &core->parted_wait)) != 0) {
         rx         = flow_core_rx(core, index);
-        rx->lists &= (uint8_t)~FLOW_LIST_PARTED;
+        rx->lists &= ~(unsigned)FLOW_LIST_PARTED;
         flow_rx_close(core, rx);
         flow_rx_try_release(core, rx);
     }
