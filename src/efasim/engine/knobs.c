@@ -30,7 +30,8 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP requests complete the next COUNT of OP\n"
-         "                          (send, read, recv) with STATUS"),
+         "                          (send, read, recv) with STATUS; OP post:\n"
+         "                          posting fails with errno STATUS"),
     KNOB("memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
          "RLIMIT_MEMLOCK holds for root too"),
     KNOB("refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
@@ -147,11 +148,12 @@ static int knob_set_probability(double *field, const char *value)
 static const char *knob_parse_inject(const char *text,
                                      struct sim_inject *inject)
 {
-    static const char *const op_names[] = { "send:", "read:", "recv:" };
+    static const char *const op_names[] = { "send:", "read:", "recv:",
+                                            "post:" };
     uint64_t status;
     unsigned op;
 
-    for (op = 0; op < 3; ++op) {
+    for (op = 0; op <= SIM_INJECT_POST; ++op) {
         if (!strncmp(text, op_names[op], 5)) {
             break;
         }
@@ -159,7 +161,7 @@ static const char *knob_parse_inject(const char *text,
 
     inject->count = 1;
     inject->skip  = 0;
-    if ((op == 3) || knob_number(text + 5, 255, &status, &text)) {
+    if ((op > SIM_INJECT_POST) || knob_number(text + 5, 255, &status, &text)) {
         return NULL;
     }
 
@@ -236,8 +238,8 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         snprintf(buf, size, "0 or 1");
         break;
     case SIM_KNOB_INJECT:
-        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read or "
-                 "recv and STATUS 0 to 255, at most %d, separated by commas",
+        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read, "
+                 "recv or post and STATUS 0 to 255, at most %d, separated by commas",
                  SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:

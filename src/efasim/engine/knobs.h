@@ -18,6 +18,7 @@ enum sim_inject_op {
     SIM_INJECT_SEND,
     SIM_INJECT_READ,
     SIM_INJECT_RECV,
+    SIM_INJECT_POST, /* the verbs call that posts; `status` is its errno */
 };
 
 struct sim_inject {
