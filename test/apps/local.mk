@@ -3,7 +3,8 @@
 test_apps_common = test/apps/fill.c test/apps/fill.h \
                    test/apps/watchdog.c test/apps/watchdog.h \
                    test/apps/oob.c test/apps/oob.h \
-                   test/apps/node.c test/apps/node.h
+                   test/apps/node.c test/apps/node.h \
+                   test/apps/node_sockaddr.c test/apps/node_sockaddr.h
 
 noinst_PROGRAMS += test/ucp_bytes
 test_ucp_bytes_SOURCES = $(test_apps_common) test/apps/ucp_bytes.c \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "node.h"
+#include "node_sockaddr.h"
 #include "oob.h"
 #include "watchdog.h"
 
@@ -76,8 +77,7 @@ static int node_open_ep(node_t *node, const node_params_t *params)
     void *theirs;
     int ret;
     ucp_ep_params_t ep = {
-        .field_mask      = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
-                           UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+        .field_mask      = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                            UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .err_mode        = params->peer_err ? UCP_ERR_HANDLING_MODE_PEER :
                                               UCP_ERR_HANDLING_MODE_NONE,
@@ -85,6 +85,9 @@ static int node_open_ep(node_t *node, const node_params_t *params)
         .err_handler.arg = params->err_cb ? params->err_arg : node
     };
 
+    if (params->sockaddr) {
+        return node_sockaddr_open(node, &ep);
+    }
     if (node_check(ucp_worker_get_address(node->worker, &mine, &mine_len),
                    "ucp_worker_get_address")) {
         return -1;
@@ -95,9 +98,10 @@ static int node_open_ep(node_t *node, const node_params_t *params)
         fprintf(stderr, "the peer left during address exchange\n");
         return -1;
     }
-    ep.address = theirs;
-    ret        = node_check(ucp_ep_create(node->worker, &ep, &node->ep),
-                            "ucp_ep_create");
+    ep.field_mask |= UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    ep.address     = theirs;
+    ret            = node_check(ucp_ep_create(node->worker, &ep, &node->ep),
+                                "ucp_ep_create");
     free(theirs);
     return ret;
 }
