@@ -10,8 +10,9 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_get.cc \
 	test/gtest/uct/test_uct_load.cc \
 	test/gtest/uct/test_uct_order.cc \
-	test/gtest/uct/test_uct_put.cc
-test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
+	test/gtest/uct/test_uct_put.cc \
+	test/gtest/uct/test_uct_status.cc
+test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -ldl
 
 # Faults: the program stands before libc and verbs, as fault.h says.
 test_gtest_uct_fault_SOURCES = \

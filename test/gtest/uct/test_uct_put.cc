@@ -161,19 +161,22 @@ TEST_F(UctPut, fence__a_message_behind_it_finds_the_bytes_placed)
 TEST_F(UctPut, fence__repeated_costs_nothing_and_orders_puts_among_each_other)
 {
     Memory remote(*b, 8, 1);
+    uint64_t seen;
 
-    for (uint64_t i = 1; i <= 2000; ++i) {
+    for (uint64_t i = 1; i <= 600; ++i) {
         ASSERT_EQ(UCS_OK, until_taken([&] {
             return uct_ep_put_short(ep, &i, sizeof(i), address(remote),
                                     remote.rkey());
         }));
-        ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
-        ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
+        if (i % 3) {
+            ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
+            ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
+            continue;
+        }
+        ASSERT_TRUE(flush(ep));
+        memcpy(&seen, remote.data(), sizeof(seen));
+        ASSERT_EQ(i, seen); /* no earlier put came later */
     }
-    ASSERT_TRUE(flush(ep));
-    uint64_t last;
-    memcpy(&last, remote.data(), sizeof(last));
-    EXPECT_EQ(2000u, last); /* no earlier put overtook it */
 }
 
 TEST_F(UctPut, flush__completes_when_all_before_is_placed_in_any_order)
