@@ -46,7 +46,8 @@ static int abi_cq_check(const struct abi_efa_cq_in *req, uint32_t depth,
     known |= (caps & SIM_CAP_CQ_WITH_SGID) ? ABI_EFA_CQ_SGID : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_CQ_REQ_ID_64 : 0;
     if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
-        (req->flags & ~known) || (req->num_sub_cqs != abi.dev->profile->sub_cqs) ||
+        (req->flags & ~known) ||
+        (req->num_sub_cqs != abi.dev->profile->sub_cqs) ||
         ((req->entry_size != IO_CQE_SMALL) &&
          (req->entry_size != IO_CQE_LARGE)) ||
         ((req->flags & ABI_EFA_CQ_SGID) &&
