@@ -216,8 +216,10 @@ static int abi_qp_check(const struct abi_efa_qp_in *req,
     known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
              ABI_EFA_QP_UNSOLICITED_WRITE : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_QP_REQ_ID_64 : 0;
-    if ((type != IB_UVERBS_QPT_DRIVER) ||
-        (req->driver_qp_type != ABI_EFA_QP_SRD) || (req->flags & ~known)) {
+    if (((type != IB_UVERBS_QPT_UD) &&
+         ((type != IB_UVERBS_QPT_DRIVER) ||
+          (req->driver_qp_type != ABI_EFA_QP_SRD))) ||
+        (req->flags & ~known)) {
         return -EOPNOTSUPP;
     }
 
@@ -343,6 +345,7 @@ int abi_qp_create(struct abi_cmd *cmd)
     attr.max_recv_sge = cap.max_recv_sge;
     attr.max_inline   = cap.max_inline_data;
     attr.sq_stride    = abi_sq_stride(&req, &cap);
+    attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & ABI_EFA_QP_UNSOLICITED_WRITE);
     attr.req_id_64    = !!(req.flags & ABI_EFA_QP_REQ_ID_64);
     ret = abi_qp_make(cmd->ctx, &req, &attr, &entry);
