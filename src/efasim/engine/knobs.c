@@ -35,8 +35,8 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP requests complete the next COUNT of OP\n"
-         "                          (send, read, write, recv) with STATUS; OP\n"
-         "                          post: posting fails with errno STATUS"),
+         "                          (send, read, write, recv) with STATUS;\n"
+         "                          OP post: posting fails with that errno"),
     KNOB("memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
          "RLIMIT_MEMLOCK holds for root too"),
     KNOB("refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
@@ -266,8 +266,9 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         break;
     case SIM_KNOB_INJECT:
         snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read, "
-                 "write, recv or post and STATUS 0 to 255, at most %d, "
-                 "separated by commas", SIM_INJECT_MAX);
+                 "write, recv or post and STATUS 0 to 255, at most "
+                 "%d, separated by commas",
+                 SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:
         snprintf(buf, size, "0, 1, EACCES, EPERM, ENODEV, EBUSY, ENOMEM or "

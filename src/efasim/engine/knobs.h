@@ -18,8 +18,8 @@ enum sim_inject_op {
     SIM_INJECT_SEND,
     SIM_INJECT_READ,
     SIM_INJECT_RECV,
+    SIM_INJECT_POST, /* the verbs call that posts; `status` is its errno */
     SIM_INJECT_WRITE,
-    SIM_INJECT_POST, /* the status is the errno of the verbs call */
     SIM_INJECT_OPS
 };
 

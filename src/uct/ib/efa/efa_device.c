@@ -135,6 +135,15 @@ efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
     return found;
 }
 
+int efa_device_is_present(void)
+{
+    char name[256];
+
+    return efa_sysfs_find("class/infiniband_verbs", "/device", name,
+                          sizeof(name)) ||
+           efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
+}
+
 void efa_device_explain_none(char *why, size_t size)
 {
     char name[256], node[320];

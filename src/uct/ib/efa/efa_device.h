@@ -43,6 +43,9 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
                              char (**names_p)[EFA_DEVICE_NAME_MAX],
                              unsigned *count_p);
 
+/* Nonzero if sysfs shows an EFA, with a driver or without. */
+int efa_device_is_present(void);
+
 /*
  * One line for the user on why efa_device_list found none: cause and remedy.
  */

@@ -227,7 +227,7 @@ ucs_status_t efa_ep_blocked(const efa_ep_t *ep)
 
 ucs_status_t efa_post_failed(efa_ep_t *ep, int err)
 {
-    if ((err == ENOMEM) || (err == EAGAIN)) {
+    if (efa_post_is_shortage(err)) {
         return UCS_ERR_NO_RESOURCE;
     }
     efa_iface_break(efa_ep_iface(ep), "posting", err);

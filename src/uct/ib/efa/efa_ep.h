@@ -2,6 +2,8 @@
 #ifndef EFA_EP_H_
 #define EFA_EP_H_
 
+#include <errno.h>
+
 #include "efa_iface.h"
 
 /* Where an endpoint is in its life; efa_ep.c moves it, forwards only. */
@@ -156,6 +158,12 @@ static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
  * efa_post_send. */
 int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
                   uint64_t remote_addr, uint32_t rkey);
+
+/* Is the errno value of a failed post a matter of time? */
+static inline int efa_post_is_shortage(int err)
+{
+    return (err == ENOMEM) || (err == EAGAIN);
+}
 
 /* A post failed with `err`: UCS_ERR_NO_RESOURCE where it is a matter of time,
  * else the endpoint fails and the status tells why. */
