@@ -54,7 +54,7 @@ budget_of() {
     ci:uct) echo 150 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
-    ci:tidy) echo 180 ;;
+    ci:tidy) echo 300 ;;
     ci:*) echo 600 ;;
     full:tidy) echo 300 ;;
     *) echo 3600 ;;

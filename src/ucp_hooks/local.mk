@@ -22,12 +22,18 @@ ucp_hooks_sources = \
 	src/ucp_hooks/abi_tables.inc \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
+	src/ucp_hooks/company.c \
+	src/ucp_hooks/company.h \
 	src/ucp_hooks/config.c \
 	src/ucp_hooks/config.h \
 	src/ucp_hooks/detect.c \
 	src/ucp_hooks/detect.h \
+	src/ucp_hooks/fallback.c \
+	src/ucp_hooks/fallback.h \
 	src/ucp_hooks/find.c \
 	src/ucp_hooks/find.h \
+	src/ucp_hooks/global.c \
+	src/ucp_hooks/global.h \
 	src/ucp_hooks/hooks.c \
 	src/ucp_hooks/host.c \
 	src/ucp_hooks/host.h \
