@@ -39,6 +39,8 @@ binutils            command nm
 python3             command python3
 universal-ctags     command ctags
 shellcheck          command shellcheck
+libhwloc-dev        header hwloc.h
+iproute2            command ip
 '
 
 # package_present KIND NAME: is it there, whoever installed it?
