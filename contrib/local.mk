@@ -10,7 +10,8 @@ bin/srdrun: $(srcdir)/contrib/srdrun.in config.status
 	    $(srcdir)/contrib/srdrun.in >$@.tmp && chmod +x $@.tmp && \
 	    mv -f $@.tmp $@
 
-EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/common.sh \
+EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/chroot.sh \
+              contrib/common.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
               CONTRIBUTING.md

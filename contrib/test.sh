@@ -17,7 +17,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 # shellcheck source=contrib/build.sh
 . "$top/contrib/build.sh"
 
-last_line='^suite ([a-z]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 default_suites='flow sim efasim uct ucp mpi tidy'
 # Minutes each: with --full, or by name.
 full_suites='mutants fuzz'
@@ -54,7 +54,7 @@ budget_of() {
     ci:uct) echo 150 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
-    ci:tidy) echo 180 ;;
+    ci:tidy) echo 300 ;;
     ci:*) echo 600 ;;
     full:tidy) echo 300 ;;
     *) echo 3600 ;;

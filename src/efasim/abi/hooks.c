@@ -104,10 +104,35 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
     return HOOK_CQ(cq, start_poll)(cq, attr);
 }
 
+/* The errno that a post is to fail with, 0: none. Whether there is any
+ * injection is read without the lock: it costs every post. */
+static int hook_post_error(void)
+{
+    uint8_t status = 0;
+
+    if ((abi.dev == NULL) || (abi.dev->knobs.inject_num == 0)) {
+        return 0;
+    }
+
+    abi_lock();
+    if ((abi.dev == NULL) ||
+        !sim_inject_hit(abi.dev, SIM_INJECT_POST, &status)) {
+        status = 0;
+    }
+    abi_unlock();
+    return status;
+}
+
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
-    int ret = HOOK_QP(qp, post_send)(qp, wr, bad);
+    int ret = hook_post_error();
+
+    if (ret != 0) {
+        *bad = wr;
+        return ret;
+    }
+    ret = HOOK_QP(qp, post_send)(qp, wr, bad);
 
     abi_progress();
     abi_backstop_kick();
@@ -116,7 +141,13 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 static int hook_wr_complete(struct ibv_qp_ex *qp)
 {
-    int ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
+    int ret = hook_post_error();
+
+    if (ret != 0) {
+        ibv_wr_abort(qp);
+        return ret;
+    }
+    ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
 
     abi_progress();
     abi_backstop_kick();

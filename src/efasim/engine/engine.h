@@ -13,6 +13,7 @@
 #include "efa_io.h"
 #include "knobs.h"
 #include "list.h"
+#include "profile.h"
 #include "ring.h"
 #include "rng.h"
 
@@ -40,10 +41,10 @@ struct sim_env_ops {
      * not, the callee has already taken back what it held (dir_purge). */
     int (*is_alive)(void *env, uint32_t owner);
 
-    /* Copy from another process's memory. 0, -EFAULT (not mapped), -ESRCH
-     * (gone) or -EPERM. */
-    int (*read_remote)(void *env, uint32_t owner, void *dst, uint64_t addr,
-                       size_t length);
+    /* Copy from another process's memory, or with `is_write` into it. 0,
+     * -EFAULT (not mapped so), -ESRCH (gone) or -EPERM. */
+    int (*rdma)(void *env, uint32_t owner, int is_write, void *local,
+                uint64_t addr, size_t length);
 
     /* Our own process's registered memory. */
     void (*mem_get)(void *env, void *dst, uint64_t addr, size_t length);
@@ -103,8 +104,9 @@ struct sim_cq {
     struct sim_dev  *dev;
     uint16_t         index;
     uint16_t         cqe_size;      /* 16 or 32 */
-    uint32_t         depth;         /* a power of two */
-    uint32_t         produced;
+    uint16_t         subs;          /* rings, one behind the other in buf */
+    uint32_t         depth;         /* of each ring, a power of two */
+    uint32_t         produced[SIM_SUB_CQS_MAX];
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
     uint8_t          armed;
@@ -119,16 +121,26 @@ struct sim_wq {
     uint8_t          *ring;
     _Atomic uint32_t *db;           /* NULL: a queue of depth 0 */
     uint32_t          depth;        /* descriptors, a power of two */
+    uint16_t          stride;       /* bytes of one */
     uint16_t          pc;           /* doorbell last seen */
     uint16_t          cc;           /* descriptors taken */
     uint8_t           phase;        /* of the next work request (SQ) */
 };
+
+/* The descriptor that the free-running counter names */
+static inline const void *sim_wq_at(const struct sim_wq *wq, uint16_t counter)
+{
+    return wq->ring + (size_t)(counter & (wq->depth - 1)) * wq->stride;
+}
 
 struct sim_qp_attr {
     struct sim_pd    *pd;
     struct sim_cq    *send_cq, *recv_cq;
     uint8_t          *sq_ring, *rq_ring;
     uint32_t          sq_depth, rq_depth;   /* descriptors */
+    uint16_t          sq_stride;            /* IO_TX_WQE_SMALL or _LARGE */
+    uint8_t           unsolicited;  /* writes with imm take no receive */
+    uint8_t           req_id_64;    /* work requests have long ids */
     _Atomic uint32_t *sq_db, *rq_db;
     uint32_t          max_send_sge, max_recv_sge, max_inline;
 };
@@ -160,7 +172,7 @@ enum sim_op_state {
     SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
     SIM_OP_INFLIGHT,  /* on peer->inflight */
     SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
-    SIM_OP_READING,   /* on dev->reading */
+    SIM_OP_COPYING,   /* RDMA; on dev->copying */
     SIM_OP_LOST,      /* nobody will answer; on dev->timed */
     SIM_OP_DONE,      /* completion is held back; on dev->timed */
 };
@@ -176,8 +188,9 @@ struct sim_op {
     uint8_t          status;
     uint8_t          rnr_left;
     int8_t           node;          /* of the destination */
+    uint8_t          placed;        /* RDMA: all bytes are where they go */
     uint32_t         length;
-    uint32_t         done;          /* bytes of a read */
+    uint32_t         done;          /* bytes of an RDMA operation */
     uint64_t         due;           /* ns: time-out, or end of a wait */
     uint64_t         number;        /* counts the device's requests */
     uint64_t         overtake;      /* held until so many requests, or (state
@@ -204,6 +217,7 @@ struct sim_dev {
     struct dir               *dir;
     const struct sim_env_ops *ops;
     void                     *env;
+    const struct sim_profile *profile;
     struct sim_knobs          knobs;
     struct sim_rng            rng;
     uint32_t                  slot, owner, node;
@@ -216,7 +230,7 @@ struct sim_dev {
     uint32_t                  overtaking;  /* of those on the timed list */
     uint32_t                  spilled;     /* completions in spill lists */
 
-    struct sim_list           qps, peers, timed, reading;
+    struct sim_list           qps, peers, timed, copying;
     struct sim_qp            *qp[SIM_MAX_QP];
     struct sim_cq            *cq[SIM_MAX_CQ];
     struct sim_pd            *pd[SIM_MAX_PD];
@@ -229,6 +243,9 @@ struct sim_dev {
     struct sim_list           op_free;
     char                      line[256];  /* for log */
 };
+
+/* The device's capabilities, less what a knob takes away. */
+uint32_t sim_dev_caps(const struct sim_dev *dev);
 
 /*
  * Open a device on directory slot `slot` (claimed and live) of `node`.
@@ -318,7 +335,8 @@ int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
                   uint64_t *addr);
 
 /*
- * Completion queues. `buf` holds depth * cqe_size zeroed bytes. -EINVAL: depth
+ * Completion queues. `buf` holds depth * cqe_size zeroed bytes for each of the
+ * profile's sub-CQs: sends in the first, receives in the last. -EINVAL: depth
  * not a power of two in 1 ... SIM_MAX_CQE, or cqe_size; -ENOMEM; -EBUSY.
  */
 int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
@@ -346,14 +364,21 @@ void sim_qp_destroy(struct sim_qp *qp);
  * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
 
+/* Engine-internal: complete a work request. */
+void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
+                     uint8_t status);
+
 /* Engine-internal, by file */
 unsigned sim_tx_fetch(struct sim_qp *qp);                      /* tx.c */
 void sim_tx_send(struct sim_op *op);
 void sim_tx_start(struct sim_op *op);                           /* op.c */
 void sim_tx_unblock(struct sim_peer *peer);
 unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer); /* rx.c */
-unsigned sim_read_step(struct sim_dev *dev);                   /* read.c */
-void sim_read_start(struct sim_op *op);
+unsigned sim_rdma_step(struct sim_dev *dev);                   /* rdma.c */
+void sim_rdma_start(struct sim_op *op);
+uint8_t sim_rdma_check(struct sim_op *op);
+uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
+                         uint32_t access);
 struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
 struct sim_op *sim_op_find(struct sim_dev *dev, uint32_t token);
 void sim_op_complete(struct sim_op *op, uint8_t status);

@@ -65,6 +65,7 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     op->qp       = qp;
     op->peer     = NULL;
     op->done     = 0;
+    op->placed   = 0;
     op->length   = 0;
     op->overtake = 0;
     op->due      = 0;
@@ -139,18 +140,15 @@ void sim_op_deadline(struct sim_op *op)
 void sim_op_finish(struct sim_op *op)
 {
     struct sim_qp *qp  = op->qp;
-    struct io_cqe cqe  = { 0 };
     unsigned operation = IO_TX_OP(&op->wqe.meta);
 
-    if ((operation == IO_OP_READ) && (op->status != SIM_ST_OK)) {
-        dir_count(qp->dev->dir, qp->dev->node, DIR_RDMA_READ_WR_ERR, 1);
+    if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
+        dir_count(qp->dev->dir, qp->dev->node,
+                  (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
+                                              DIR_RDMA_WRITE_WR_ERR, 1);
     }
 
-    cqe.req_id = op->wqe.meta.req_id;
-    cqe.status = op->status;
-    cqe.flags  = (IO_Q_SEND << 1) | ((operation & 7) << 4);
-    cqe.qpn    = qp->qpn;
-    sim_cq_push(qp->attr.send_cq, &cqe);
+    sim_qp_send_cqe(qp, &op->wqe.meta, op->status);
     sim_op_drop(op);
 }
 

@@ -43,7 +43,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
             return 0;
         }
 
-        desc = (const struct io_rx_desc*)rq->ring + (cc & (rq->depth - 1));
+        desc = sim_wq_at(rq, cc);
         ++cc;
         ++wqe->descs;
         if (wqe->descs == 1) {
@@ -105,11 +105,16 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     cqe.length  = pkt->length;
     cqe.src_qpn = pkt->src_qpn;
     cqe.ah      = qp->attr.pd->ah_of_node[pkt->src_node];
-    if (pkt->has_imm) {
+    if (pkt->flags & RING_FLAG_IMM) {
         cqe.flags |= IO_CQE_IMM;
         cqe.imm    = pkt->imm;
     }
-    if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
+    if (pkt->type == RING_PKT_WRITE) {
+        cqe.flags    |= IO_OP_WRITE << 4;
+        cqe.flags    |= qp->attr.unsolicited ? IO_CQE_UNSOLICITED : 0;
+        cqe.length    = (uint16_t)pkt->written;
+        cqe.length_hi = pkt->written >> 16;
+    } else if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
         dir_gid(qp->dev->dir, pkt->src_node, cqe.src_addr);
     }
 
@@ -126,6 +131,30 @@ static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
     atomic_fetch_add_explicit(
             &dir->node[pkt->src_node].pair_bytes[dev->node], pkt->length,
             memory_order_relaxed);
+}
+
+/* The immediate of an RDMA write, whose bytes are in place already. It takes a
+ * receive, and touches none of its buffers. */
+static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
+{
+    struct rx_wqe wqe = { 0 };
+
+    if (!(pkt->flags & RING_FLAG_UNSOLICITED) != !qp->attr.unsolicited) {
+        return SIM_ST_FEATURE;
+    }
+    if (!qp->attr.unsolicited &&
+        ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
+        dir_count(qp->dev->dir, qp->dev->node, DIR_RNR, 1);
+        return SIM_ST_RNR;
+    }
+
+    if (wqe.status == SIM_ST_QP_INTERNAL) {
+        rx_complete(qp, &wqe, pkt, wqe.status);
+        return SIM_ST_REMOTE_STATUS;
+    }
+
+    rx_complete(qp, &wqe, pkt, SIM_ST_OK);
+    return SIM_ST_OK;
 }
 
 /* Returns the answer's status. */
@@ -179,7 +208,8 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         return dev->knobs.qkey_status == 0;
     }
 
-    *status = rx_deliver(qp, pkt);
+    *status = (pkt->type == RING_PKT_WRITE) ? rx_write(qp, pkt) :
+                                              rx_deliver(qp, pkt);
     return 0;
 }
 

@@ -272,14 +272,15 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     const efa_verbs_t       *verbs   = device->verbs;
     struct ibv_context      *context = device->context;
     struct ibv_device_attr   attr;
-    struct efadv_device_attr efa_attr;
+    efa_adv_device_attr_t    efa_attr;
     struct ibv_port_attr     port;
 
     memset(&attr, 0, sizeof(attr));
     memset(&efa_attr, 0, sizeof(efa_attr));
     memset(&port, 0, sizeof(port));
     if ((verbs->query_device(context, &attr) != 0) ||
-        (verbs->efa_query_device(context, &efa_attr, sizeof(efa_attr)) != 0) ||
+        (verbs->efa_query_device(context, (struct efadv_device_attr*)&efa_attr,
+                                 sizeof(efa_attr)) != 0) ||
         (verbs->query_port(context, EFA_PORT,
                            (struct _compat_ibv_port_attr*)&port) != 0) ||
         (verbs->query_gid(context, EFA_PORT, 0, &device->gid) != 0)) {
@@ -293,14 +294,17 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     device->max_rq_wr   = efa_attr.max_rq_wr;
     device->max_sq_sge  = efa_attr.max_sq_sge;
     device->inline_size = efa_attr.inline_buf_size;
-    device->max_rdma    = (device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
-                                  efa_attr.max_rdma_size :
-                                  0;
-    device->max_msg     = port.max_msg_sz;
-    device->max_mr      = attr.max_mr_size;
-    device->max_cqe     = attr.max_cqe;
-    device->max_ah      = attr.max_ah;
-    device->bandwidth   = efa_lane_speed(port.active_speed) *
+    device->inline_size_wide =
+            (efa_attr.inline_buf_size_ex > efa_attr.inline_buf_size) ?
+                    efa_attr.inline_buf_size_ex :
+                    efa_attr.inline_buf_size;
+    device->max_rdma     = efa_attr.max_rdma_size;
+    device->max_rdma_sge = (attr.max_sge_rd < 1) ? 1 : attr.max_sge_rd;
+    device->max_msg      = port.max_msg_sz;
+    device->max_mr       = attr.max_mr_size;
+    device->max_cqe      = attr.max_cqe;
+    device->max_ah       = attr.max_ah;
+    device->bandwidth    = efa_lane_speed(port.active_speed) *
                         efa_lane_count(port.active_width) / 8;
     return UCS_OK;
 }

@@ -34,6 +34,7 @@ static ucs_status_t efa_iface_open_qp(efa_iface_t *iface, efa_md_t *md,
     params.rx_depth  = config->rx_max;
     params.qkey      = iface->qkey;
     params.rnr_retry = config->rnr_retry;
+    params.inline_max = config->inline_max;
     params.events    = 1;
     return efa_qp_open(&iface->qp, md, &params);
 }
@@ -78,6 +79,7 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
         goto err_core;
     }
     efa_events_open(&iface->events, &iface->qp);
+    iface->get_short_time = config->get_short * 1e9;
     return UCS_OK;
 
 err_core:
@@ -114,7 +116,7 @@ static void efa_iface_cancel_all(efa_iface_t *iface)
     efa_out_t        *out;
     uct_completion_t *comp;
 
-    for (ep = iface->lingering; ep != NULL; ep = ep->linger_next) {
+    for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
         while ((out = ep->queue.next) != &ep->queue) {
             out->next->prev = &ep->queue;
             ep->queue.next  = out->next;
@@ -153,17 +155,6 @@ void efa_iface_close(efa_iface_t *iface)
     efa_qp_close(&iface->qp);
     efa_rxq_cleanup(&iface->rxq);
     efa_op_pool_cleanup(&iface->ops);
-}
-
-void efa_iface_break(efa_iface_t *iface, const char *what, int err)
-{
-    if (!iface->broken) {
-        iface->broken = 1;
-        host_error(iface->super.host,
-                   "%s: %s failed: %s; the device or its driver stopped: this "
-                   "interface is unusable, see the kernel's log",
-                   efa_iface_md(iface)->device->name, what, strerror(err));
-    }
 }
 
 ucs_status_t
