@@ -308,7 +308,12 @@ TEST(flow_core, init__parameters)
     };
 
     EXPECT_TRUE(valid([](flow_params_t*) {}));
-    EXPECT_FALSE(valid([](flow_params_t *p) { p->profile = FLOW_UD; }));
+    EXPECT_TRUE(valid([](flow_params_t *p) { p->profile = FLOW_UD; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) {
+        p->profile = (flow_profile_t)2;
+    }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->tries = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->tries = 256; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->grant = 0; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->grant = 65; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->init_window = 0; }));

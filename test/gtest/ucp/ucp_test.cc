@@ -43,7 +43,8 @@ Entity::Entity(uint64_t more_features)
     ucp_config_release(config);
 
     wp.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    wp.thread_mode = UCS_THREAD_MODE_SINGLE;
+    /* Never two at once, but a test may hand a worker to a thread. */
+    wp.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     if (ucp_worker_create(ctx, &wp, &worker) != UCS_OK ||
         ucp_worker_get_address(worker, &addr, &len) != UCS_OK) {
         fprintf(stderr, "cannot open a worker over UCX_TLS=%s\n",

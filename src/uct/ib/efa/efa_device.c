@@ -106,9 +106,8 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
     return UCS_OK;
 }
 
-/* Looks below `folder` of sysfs for an entry whose PCI function is an EFA. */
-static int
-efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
+int efa_sysfs_find(const char *folder, const char *device, char *name,
+                   size_t size)
 {
     char           path[PATH_MAX];
     DIR           *dir;
@@ -133,6 +132,15 @@ efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
     }
     closedir(dir);
     return found;
+}
+
+int efa_device_is_present(void)
+{
+    char name[256];
+
+    return efa_sysfs_find("class/infiniband_verbs", "/device", name,
+                          sizeof(name)) ||
+           efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
 }
 
 void efa_device_explain_none(char *why, size_t size)

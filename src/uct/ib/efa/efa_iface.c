@@ -176,6 +176,33 @@ efa_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr)
     return UCS_OK;
 }
 
+/* UCP asks only about peers that have a transport of this name. Says once, to
+ * who asked for srd, why they do not go together. */
+static void efa_iface_report_foreign(efa_iface_t *iface, const void *dev_addr)
+{
+    const efa_device_addr_t *addr = dev_addr;
+    static int               said;
+
+    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+        return;
+    }
+    if (memcmp(addr->magic, EFA_ADDR_MAGIC, sizeof(addr->magic)) != 0) {
+        host_report_absent(iface->super.host, "srd",
+                           "a peer is unreachable over srd: it uses another "
+                           "srd (UCX's own); start the peer with this module, "
+                           "too (srdrun, and UCX_EFA_CLAIM=y beside UCX's "
+                           "own)");
+    } else {
+        host_report_absent(iface->super.host, "srd",
+                           "a peer is unreachable over srd: it speaks version "
+                           "%d of the wire, this side %d; update the module "
+                           "%s",
+                           addr->version, EFA_ADDR_VERSION,
+                           (addr->version > EFA_ADDR_VERSION) ?
+                                   "on this side" : "on the peer's side");
+    }
+}
+
 int efa_iface_is_reachable(uct_iface_h tl_iface,
                            const uct_device_addr_t *dev_addr,
                            const uct_iface_addr_t *iface_addr)
@@ -183,8 +210,8 @@ int efa_iface_is_reachable(uct_iface_h tl_iface,
     uint64_t incarnation;
     uint32_t qpn, qkey;
 
-    (void)tl_iface;
     if (!efa_device_addr_is_ours(dev_addr)) {
+        efa_iface_report_foreign((efa_iface_t*)tl_iface, dev_addr);
         return 0;
     }
     if (iface_addr == NULL) {
