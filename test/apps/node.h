@@ -29,7 +29,9 @@ typedef struct node {
     ucp_ep_h      ep;
     int           fd;        /* out-of-band socket */
     int           client;
+    int           sockaddr;
     int           wakeup_fd; /* -1 when polling */
+    int           closing;   /* a peer that leaves is no failure any more */
     int           lost;      /* sleeps that ended by time with work waiting */
     ucs_status_t  ep_status; /* set by the default error callback */
 } node_t;

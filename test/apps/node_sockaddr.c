@@ -88,8 +88,36 @@ static int sockaddr_connect(node_t *node, ucp_ep_params_t *ep)
            sockaddr_failed("ucp_ep_create to a socket address", status);
 }
 
+/*
+ * UCP 1.13 chooses how to send by the lane that the endpoint starts with (tcp),
+ * and asserts when what waited is replayed on the lane it gets: a message there
+ * and back, and the lanes are final.
+ */
+static int sockaddr_greet(node_t *node)
+{
+    uint8_t out = 'g', in = 0;
+    op_t sent = {0}, got = {0};
+    ucp_request_param_t param = op_param_tag_recv(&got);
+
+    watchdog_kick("first message of a client/server endpoint");
+    op_started(&got, ucp_tag_recv_nbx(node->worker, &in, 1, ~(ucp_tag_t)0,
+                                      ~(ucp_tag_t)0, &param));
+    param = op_param_send(&sent);
+    op_started(&sent, ucp_tag_send_nbx(node->ep, &out, 1, ~(ucp_tag_t)0,
+                                       &param));
+    if (op_wait(node, &sent) != UCS_OK || op_wait(node, &got) != UCS_OK ||
+        in != out || node_flush(node) != UCS_OK) {
+        fprintf(stderr, "FAIL: the first message of a client/server endpoint "
+                "got lost\n");
+        return -1;
+    }
+    return node_barrier(node);
+}
+
 int node_sockaddr_open(node_t *node, ucp_ep_params_t *ep)
 {
-    return node->client ? sockaddr_connect(node, ep) :
-                          sockaddr_accept(node, ep);
+    int ret = node->client ? sockaddr_connect(node, ep) :
+                             sockaddr_accept(node, ep);
+
+    return ret ? ret : sockaddr_greet(node);
 }
