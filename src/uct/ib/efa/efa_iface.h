@@ -118,7 +118,8 @@ static inline unsigned efa_wc_status(const struct ibv_wc *wc)
     return (wc->vendor_err != 0) ? wc->vendor_err : EFA_STATUS_UNKNOWN;
 }
 
-/* One completion of a work request, just polled or from the stash. */
+/* One completion of a work request, just polled or from the stash; in_flight
+ * was lowered when it was polled. */
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err);
 
 /* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
