@@ -44,6 +44,30 @@ uct_fault() {
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
 }
 
+# What a user reads: one line when an interface opens, one when it closes, and
+# each packet at level data.
+uct_trace() {
+    local out=$CHECK_LOG.out word
+    UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        "$BUILD/test/gtest_uct" --gtest_filter='UctGet.get_bcopy*' \
+        >"$out" 2>&1 || fail "status $?"
+    for word in 'srd interface open: QPN 1, 512 sends' 'TX hello, endpoint 1' \
+        'RX hello, endpoint 1' 'TX answer, ' 'TX read, 100 bytes' \
+        'TX goodbye psn 0' 'srd interface closed: '; do
+        grep -m 1 "EFA .*$word" "$out" || fail "no line with '$word'"
+    done
+    UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        "$BUILD/test/gtest_uct" --gtest_filter='UctFailure.simultaneous*' \
+        >"$out" 2>&1
+    grep -m 1 ' TX ' "$out" | grep ' TX hello' ||
+        fail "the hello is not ahead of the first message"
+    UCX_LOG_LEVEL=info "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        "$BUILD/test/gtest_uct" --gtest_filter='UctGet.get_bcopy*' \
+        >"$out" 2>&1
+    [ "$(grep -c ' EFA ' "$out")" -eq 2 ] || # two interfaces
+        fail "level info should show a line for each interface"
+}
+
 # uct_put RELEASE DEVICE: RDMA WRITE needs a newer rdma-core than Debian 12's;
 # UCX is still 12's.
 uct_put() {
@@ -152,6 +176,7 @@ suite_run() {
             --seed "$seed"
     done
     check uct_fault 60 uct_fault
+    check uct_trace 30 uct_trace
     check uct_put 60 uct_put 13 efa2
     check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
     if full; then

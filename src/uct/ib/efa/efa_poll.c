@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completions: receives to the protocol core and up to UCP, sends to their
  * users. */
-#include "efa_ep.h"
+#include "efa_trace.h"
 
 #include <errno.h>
 
@@ -72,6 +72,7 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
         return;
     }
 
+    efa_trace_rx(iface, rxbuf->packet, wc->byte_len, wc->src_qp);
     rxbuf->length = wc->byte_len;
     if (__builtin_expect(efa_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = efa_rxq_detach(&iface->rxq, rxbuf);
