@@ -97,7 +97,7 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->qpn       = qpn;
     qp->gen       = atomic_load(&dev->dir->node[dev->node].qp[qpn].gen);
     qp->state     = SIM_QPS_RESET;
-    qp->rnr_retry = SIM_RNR_ENDLESS;
+    qp->rnr_retry = dev->knobs.rnr_retry;
     list_init(&qp->ops);
     qp_wq_init(&qp->sq, attr->sq_ring, attr->sq_db, attr->sq_depth,
                attr->sq_stride);
@@ -270,7 +270,7 @@ int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
         qp_flush_recvs(qp);
     } else if (new_state == SIM_QPS_RESET) {
         qp_drop_all(qp);
-        qp->rnr_retry = SIM_RNR_ENDLESS;
+        qp->rnr_retry = qp->dev->knobs.rnr_retry;
     }
 
     return 0;

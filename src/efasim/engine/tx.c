@@ -281,6 +281,9 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     peer->unanswered += !op->qp->attr.ud;
     dir_count(dev->dir, dev->node, DIR_TX_PKTS, 1);
     dir_count(dev->dir, dev->node, DIR_TX_BYTES, length);
+    sim_trace(dev, "tx qp=%u to=%d.%u id=%u len=%u flags=%u", op->qp->qpn,
+              op->node, op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length,
+              pkt->flags);
     sim_peer_signal(dev, peer->slot);
     return TX_SENT;
 }
@@ -300,6 +303,8 @@ static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
 
 static void tx_datagram_lost(struct sim_op *op)
 {
+    sim_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
+              op->wqe.meta.req_id);
     dir_count(op->qp->dev->dir, op->qp->dev->node, DIR_LOST, 1);
     sim_op_complete(op, SIM_ST_OK);
 }
@@ -385,7 +390,9 @@ static int tx_is_lost(const struct sim_op *op)
 {
     struct sim_rng rng = sim_op_rng(op, SIM_FATE_LOST);
 
-    return op->qp->attr.ud && rng_chance(&rng, op->qp->dev->knobs.loss);
+    return op->qp->attr.ud &&
+           (rng_chance(&rng, op->qp->dev->knobs.loss) ||
+            ((op->node >= 0) && sim_fault_cut(op->qp->dev, op->node)));
 }
 
 void sim_tx_send(struct sim_op *op)
