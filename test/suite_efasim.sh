@@ -150,8 +150,9 @@ bad_options() {
     local option out
     for option in '--node 8' '--node -1' '--node x' '--reorder 2' \
         '--seed x' '--inject jump:1' '--inject send:256' '--max-ah 0x' \
-        '--timeout-ms -5' '--device efa9' \
-        '--inject send:7:1.5' '--fail-command reg-mr:0' '--rnr-retry 8' '--nonsense' '--per-node 0'; do
+        '--timeout-ms -5' '--device efa9' '--inject send:7:1.5' \
+        '--fail-command reg-mr:0' '--rnr-retry 8' \
+        '--nonsense' '--per-node 0'; do
         # shellcheck disable=SC2086 # an option and its value
         if out=$("$EFASIM" run $option -- true 2>&1); then
             fail "$option was taken"
@@ -263,6 +264,8 @@ suite_run() {
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     check verbs_write_efa2 60 verbs_new_check 'Write.*' --device efa2
     check verbs_write_efa3 60 verbs_new_check 'Write.*' --device efa3
+    check verbs_direct 60 verbs_new_check 'Direct.*' --device efa2
+    check verbs_control 30 verbs_check 'control.*'
     check cli_generations 30 generations
     check verbs_inject 60 verbs_check '*Inject*'
     check verbs_fault 60 verbs_check 'fault.*'

@@ -434,8 +434,13 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
 void sim_qp_destroy(struct sim_qp *qp);
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
- * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute. */
+ * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute;
+ * -EPERM, and a line: a QKEY of the privileged range. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
+
+/* Engine-internal: what a program that writes the queues itself got wrong. The
+ * device stops the QP, and says why. */
+void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value);
 
 /* Engine-internal: complete a work request. */
 void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,

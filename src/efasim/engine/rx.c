@@ -24,6 +24,24 @@ struct rx_wqe {
     uint8_t       status;
 };
 
+/* The doorbell's value; 0 if it is sound. */
+static int rx_doorbell(struct sim_qp *qp)
+{
+    uint32_t db = atomic_load_explicit(qp->rq.db, memory_order_acquire);
+
+    if (db > 0xffff) {
+        sim_qp_refuse(qp, "receive doorbell wider than 16 bits", db);
+        return -1;
+    }
+    if ((uint16_t)(db - qp->rq.cc) > qp->rq.depth) {
+        sim_qp_refuse(qp, "receive doorbell beyond the queue", db);
+        return -1;
+    }
+
+    qp->rq.pc = (uint16_t)db;
+    return 0;
+}
+
 /*
  * Read the receive at the head of the queue without taking it. 0: there is
  * none. Descriptors that do not begin with "first" or do not end within
@@ -37,7 +55,10 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     uint16_t cc = rq->cc;
 
     memset(wqe, 0, sizeof(*wqe));
-    rq->pc = (uint16_t)atomic_load_explicit(rq->db, memory_order_acquire);
+    if (rx_doorbell(qp) != 0) {
+        return 0;
+    }
+
     do {
         if (cc == rq->pc) {
             return 0;

@@ -348,7 +348,7 @@ TEST(engine_plan, status_by_chance)
     Planned pair("inject send:7:0.2");
     unsigned failed = 0, status;
 
-    for (unsigned i = 0; i < 500; ++i) {
+    for (unsigned i = 0; i < 200; ++i) { /* a failed one leaves its receive */
         pair.send(i % 64);
         rig_settle(pair.rig);
         status = pair.sent();
@@ -358,8 +358,8 @@ TEST(engine_plan, status_by_chance)
             pair.received();
         }
     }
-    EXPECT_GT(failed, 60u);
-    EXPECT_LT(failed, 140u);
+    EXPECT_GT(failed, 20u);
+    EXPECT_LT(failed, 60u);
 }
 
 TEST(engine_plan, default_rnr_retry)

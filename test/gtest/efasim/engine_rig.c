@@ -463,6 +463,13 @@ int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
     return sim_qp_modify(rig->qp[qp]->qp, &mod);
 }
 
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey)
+{
+    struct sim_qp_mod mod = { .mask = SIM_QPA_QKEY, .qkey = qkey };
+
+    return sim_qp_modify(rig->qp[qp]->qp, &mod);
+}
+
 int rig_qp_state(struct rig *rig, int qp)
 {
     return rig->qp[qp]->qp->state;

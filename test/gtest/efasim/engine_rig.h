@@ -170,6 +170,8 @@ void rig_post_recv(struct rig *rig, int qp, uint16_t req_id, unsigned num,
 void rig_damage(struct rig *rig, uint8_t ctrl1, uint8_t ctrl2,
                 uint8_t reserved);
 void rig_doorbell(struct rig *rig, int qp, uint32_t value);
+void rig_recv_doorbell(struct rig *rig, int qp, uint32_t value);
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey); /* in RTS */
 
 /* Read a completion; 1 or 0. Does not run the device. */
 int rig_poll_send(struct rig *rig, int qp, struct rig_cqe *cqe);
