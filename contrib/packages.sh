@@ -39,6 +39,8 @@ binutils            command nm
 python3             command python3
 universal-ctags     command ctags
 shellcheck          command shellcheck
+libhwloc-dev        header hwloc.h
+iproute2            command ip
 '
 
 # What the suites matrix and efasim-clients can use beside that: other releases

@@ -287,6 +287,107 @@ fallback_same_host() {
     done
 }
 
+# ------------------------------------------------------------ Python
+
+# ucp.py WHEN: opens UCX by ctypes, the module before or after it or not at all,
+# then prints the memory domains that a context has.
+write_python() {
+    cat >"$1" <<'END'
+import ctypes, sys
+when, module = sys.argv[1], sys.argv[2]
+if when == 'before':
+    ctypes.CDLL(module, ctypes.RTLD_GLOBAL)
+ucp = ctypes.CDLL('libucp.so.0')
+if when == 'after':
+    ctypes.CDLL(module, ctypes.RTLD_GLOBAL)
+config, context = ctypes.c_void_p(), ctypes.c_void_p()
+params = (ctypes.c_uint64 * 32)(1, 1)           # features: tag
+assert ucp.ucp_config_read(None, None, ctypes.byref(config)) == 0
+assert ucp.ucp_init_version(1, 13, params, config, ctypes.byref(context)) == 0
+stdout = ctypes.c_void_p.in_dll(ctypes.CDLL(None), 'stdout')
+ucp.ucp_context_print_info(context, stdout)
+END
+}
+
+# python_says COUNT ENV... -- ARGUMENT...: so often stands the device there.
+python_says() {
+    local want=$1 words=() out=$CHECK_LOG.out
+    shift
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    "$EFASIM" run --fabric "t$$" -- env "${words[@]}" /usr/bin/python3 \
+        "$CHECK_LOG.py" "$@" "$BUILD/lib/libuct_srd.so.0" >"$out" 2>&1 ||
+        { cat "$out"; fail "$*: status $?"; }
+    grep ' rdmap0s6 ' "$out"
+    [ "$(grep -c ' rdmap0s6 $' "$out")" = "$want" ] ||
+        fail "${words[*]} $*: not $want times in $out"
+}
+
+python_ways() {
+    need /usr/bin/python3
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    local dir=$CHECK_LOG.dir path=$BUILD/lib/python
+    write_python "$CHECK_LOG.py"
+    mkdir -p "$dir/next"
+    echo 'print("the next sitecustomize")' >"$dir/next/sitecustomize.py"
+    export UCX_EFA_CLAIM=n UCX_TLS=srd,tcp # (one line for each domain)
+    python_says 1 A=1 -- before
+    python_says 1 A=1 -- after
+    UCX_TLS=tcp python_says 0 A=1 -- never
+    python_says 1 PYTHONPATH="$path" -- never
+    python_says 1 PYTHONPATH="$path:$dir/next" -- before
+    says '^the next sitecustomize$' "$CHECK_LOG.out"
+    # without the module: one line, and Python runs on
+    mkdir -p "$dir/python"
+    cp "$path/sitecustomize.py" "$dir/python/"
+    [ "$(PYTHONPATH=$dir/python /usr/bin/python3 -c 'print(6 * 7)' \
+        2>"$CHECK_LOG.out")" = 42 ] || fail "Python is disturbed"
+    says '^sitecustomize: no SRD transport: ' "$CHECK_LOG.out"
+}
+
+# ------------------------------------------------------------ system-wide
+
+# In a mount namespace with an /etc of its own.
+systemwide() {
+    need unshare ucx_info
+    [ "$(id -u)" = 0 ] || skip_here "needs root"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
+    rm -rf "$CHECK_LOG.etc"
+    cp -a /etc "$CHECK_LOG.etc"
+    unshare -m "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" systemwide_inside || exit
+    rm -rf "$CHECK_LOG.etc"
+    [ ! -e "$BUILD/ucx-efa-srd.d" ] || fail "the farm was left"
+}
+
+systemwide_inside() {
+    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before
+    mount --bind "$CHECK_LOG.etc" /etc || skip_here "no bind mounts here"
+    ldconfig
+    before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
+    ! "$tool" status || fail "enabled at first"
+    "$tool" enable || fail "enable: status $?"
+    "$tool" status || fail "not enabled"
+    ! "$tool" enable 2>/dev/null || fail "enabled twice"
+    "$EFASIM" run --fabric "t$$" -- ucx_info -d >"$out" 2>&1
+    says 'Component: efa$' "$out"
+    says 'Component: cma$' "$out"
+    [ "$(grep -c 'Transport: srd$' "$out")" = 1 ] || fail "not one srd"
+    ! grep -q 'Component: ib$' "$out" || fail "the ib component has the EFA"
+    "$EFASIM" run --fabric "t$$" -- env UCX_TLS=srd "$BUILD/bin/srd_info" \
+        --check >"$out"
+    says '^ok +loading +system-wide' "$out"
+    ucx_info -d >"$out" 2>&1 || fail "without a device: status $?"
+    says 'Transport: tcp$' "$out"
+    "$tool" disable || fail "disable: status $?"
+    ! "$tool" status || fail "enabled still"
+    "$EFASIM" run --fabric "t$$" -- env UCX_TLS=tcp ucx_info -d >"$out" 2>&1
+    says_not 'Component: efa$' "$out"
+    [ "$before" = "$(find /etc -type f ! -name ld.so.cache | sort |
+        xargs sha1sum)" ] || fail "something was left in /etc"
+}
+
 suite_run() {
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
@@ -304,6 +405,8 @@ suite_run() {
     check fallback_unusable 30 fallback_unusable
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
+    check python_ways 30 python_ways
+    check systemwide 60 systemwide
 }
 
 suite_main load "$@"

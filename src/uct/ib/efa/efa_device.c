@@ -106,9 +106,8 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
     return UCS_OK;
 }
 
-/* Looks below `folder` of sysfs for an entry whose PCI function is an EFA. */
-static int
-efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
+int efa_sysfs_find(const char *folder, const char *device, char *name,
+                   size_t size)
 {
     char           path[PATH_MAX];
     DIR           *dir;
