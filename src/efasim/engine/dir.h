@@ -18,7 +18,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 3
+#define DIR_LAYOUT 4
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -56,6 +56,7 @@ struct dir_qp {
     _Atomic uint32_t state; /* enum sim_qp_state */
     _Atomic uint32_t pd;
     _Atomic uint32_t qkey;
+    _Atomic uint32_t gen;   /* counts the QPs that had this number */
 };
 
 struct dir_mr {

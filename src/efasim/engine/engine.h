@@ -154,6 +154,7 @@ struct sim_qp {
     struct sim_qp_attr attr;
     struct sim_wq      sq, rq;
     uint32_t           qpn;
+    uint8_t            gen;         /* dir_qp.gen */
     uint32_t           qkey;
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */

@@ -95,6 +95,7 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->dev       = dev;
     qp->attr      = *attr;
     qp->qpn       = qpn;
+    qp->gen       = atomic_load(&dev->dir->node[dev->node].qp[qpn].gen);
     qp->state     = SIM_QPS_RESET;
     qp->rnr_retry = SIM_RNR_ENDLESS;
     list_init(&qp->ops);

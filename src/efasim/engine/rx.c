@@ -208,6 +208,7 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
 
     if ((qp == NULL) || (qp->state < SIM_QPS_RTR) ||
         (qp->state == SIM_QPS_ERR) ||
+        (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;

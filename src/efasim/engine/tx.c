@@ -235,6 +235,12 @@ static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
     return 0;
 }
 
+/* The directory's entry of the destination, whose QPN is in range */
+static struct dir_qp *tx_dst(const struct sim_op *op)
+{
+    return &op->qp->dev->dir->node[op->node].qp[op->wqe.meta.dest_qpn];
+}
+
 enum {
     TX_SENT,
     TX_NO_ROOM,
@@ -265,6 +271,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->src_qpn  = op->qp->qpn;
     pkt->dst_qpn  = op->wqe.meta.dest_qpn;
     pkt->src_node = dev->node;
+    pkt->dst_gen  = tx_dst(op)->gen;
     pkt->qkey     = op->wqe.meta.qkey;
     pkt->token    = op->token;
     pkt->imm      = op->wqe.meta.imm;
@@ -359,8 +366,7 @@ static struct sim_peer *tx_route(struct sim_op *op)
         return NULL;
     }
 
-    owner = (qpn < SIM_MAX_QP) ?
-            atomic_load(&dev->dir->node[op->node].qp[qpn].owner) : 0;
+    owner = (qpn < SIM_MAX_QP) ? atomic_load(&tx_dst(op)->owner) : 0;
     if (owner == 0) {
         sim_tx_reject(op, SIM_ST_BAD_DEST_QPN);
         return NULL;
