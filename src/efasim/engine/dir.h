@@ -18,7 +18,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 4
+#define DIR_LAYOUT 5
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -105,6 +105,7 @@ struct dir {
     uint64_t         size;   /* layout check between builds */
     uint32_t         id;     /* distinguishes fabrics, part of every GID */
     uint32_t         next_slot;
+    uint64_t         epoch;  /* ns of the monotonic clock: it was made */
     _Atomic uint64_t user_ns; /* inode of the fabric's user namespace, or 0 */
     _Atomic uint32_t closed; /* 1: being removed, attach nothing more */
     struct dir_slot  slot[SIM_SLOTS];
