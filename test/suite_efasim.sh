@@ -81,12 +81,25 @@ assert ctx.query_device().max_qp == 256
 print("ok", names)'
 }
 
-# perftest_verbs PROGRAM SIZE ITERATIONS: from rdma-core's perftest.
+# perftest_verbs PROGRAM SIZE ITERATIONS [TRANSPORT]: from rdma-core's perftest.
+# -Q 1: EFA wants every request signaled.
 perftest_verbs() {
     need "$1"
-    two_nodes -- "$1" -c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3" -- \
-        "$1" -c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3" 127.0.0.1 || exit 1
+    local options=(-c "${4:-SRD}" -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3")
+    [[ $1 != *_bw ]] || options+=(-Q 1)
+    two_nodes -- "$1" "${options[@]}" -- "$1" "${options[@]}" 127.0.0.1 ||
+        exit 1
     at_least payload "$(stat_payload "$STAT")" $(($2 * $3))
+}
+
+# pingpong TYPE: libfabric's, with contents checked.
+pingpong() {
+    need fi_pingpong
+    two_nodes -- fi_pingpong -p efa -e "$1" -c -I 200 -S 4096 -B @PORT@ -- \
+        fi_pingpong -p efa -e "$1" -c -I 200 -S 4096 -P @PORT@ 127.0.0.1 ||
+        exit 1
+    at_least payload "$(stat_payload "$STAT")" $((400 * 4096))
+    at_most overruns "$(stat_sum "$STAT" cq_overruns)" 0
 }
 
 libfabric_info() {
@@ -227,6 +240,7 @@ suite_run() {
     check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
+    check verbs_ud 60 verbs_check 'ud.*'
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     check verbs_write_efa2 60 verbs_new_check 'Write.*' --device efa2
     check verbs_write_efa3 60 verbs_new_check 'Write.*' --device efa3
@@ -244,6 +258,10 @@ suite_run() {
     check ib_send_bw 30 perftest_verbs ib_send_bw 8192 2000
     check ib_read_bw 30 perftest_verbs ib_read_bw 1048576 200
     check ib_read_lat 30 perftest_verbs ib_read_lat 4096 1000
+    check ib_send_lat_ud 30 perftest_verbs ib_send_lat 64 2000 UD
+    check ib_send_bw_ud 30 perftest_verbs ib_send_bw 4096 2000 UD
+    check pingpong_rdm 60 pingpong rdm
+    check pingpong_dgram 60 pingpong dgram
 
     check cli_statuses 20 statuses
     check cli_bad_options 20 bad_options

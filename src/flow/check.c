@@ -22,13 +22,22 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     }
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) <= FLOW_WINDOW_MAX);
-    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn));
+    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn) ||
+               ((tx->pins == FLOW_PIN_PENDING) &&
+                (flow_psn_diff(tx->stop, psn) == 1)));
     FLOW_CHECK(flow_psn_diff(tx->stop, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, tx->stop) >= 0);
-    FLOW_CHECK((tx->state != FLOW_TX_OPEN) || !(tx->hdr & FLOW_WIRE_LONG));
+    FLOW_CHECK((tx->state != FLOW_TX_OPEN) || !flow_wire_is_long(tx->hdr));
+    FLOW_CHECK(!flow_is_ud(core) || (tx->ring != 0) ||
+               ((tx->busy == 0) && (tx->stop == psn)));
+    FLOW_CHECK((tx->ring == 0) ||
+               (flow_core_ring(core, tx->ring)->tx == tx->index));
+    FLOW_CHECK((tx->ring == 0) ||
+               !(flow_core_ring(core, tx->ring)->mask & ~tx->busy));
     FLOW_CHECK(flow_core_peer(core, tx->peer)->refs > 0);
     if (tx->flags & FLOW_TXF_CARRIES) {
         FLOW_CHECK(tx->hdr & FLOW_WIRE_LIMIT);
+        FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LONG) == !flow_is_ud(core));
         FLOW_CHECK(flow_core_rx(core, tx->carries)->pair == tx->index);
         FLOW_CHECK(flow_core_rx(core, tx->carries)->limit ==
                    (flow_psn_t)(tx->hdr >> FLOW_WIRE_LIMIT_SHIFT));

@@ -11,6 +11,15 @@ void flow_params_default(flow_params_t *params)
     params->max_linger  = 4096;
     params->rnr_min     = 20000;    /* 20 us */
     params->rnr_max     = 20000000; /* 20 ms */
+    params->tries       = 64;       /* 31 s by the times of UD */
+}
+
+void flow_params_default_ud(flow_params_t *params)
+{
+    flow_params_default(params);
+    params->profile = FLOW_UD;
+    params->rnr_min = 2000000;   /* 2 ms */
+    params->rnr_max = 512000000; /* 512 ms */
 }
 
 size_t flow_core_size(const flow_params_t *params)
@@ -21,7 +30,9 @@ size_t flow_core_size(const flow_params_t *params)
 
 static int flow_params_valid(const flow_params_t *params)
 {
-    return (params->profile == FLOW_SRD) && (params->grant >= 1) &&
+    return ((params->profile == FLOW_SRD) || (params->profile == FLOW_UD)) &&
+           (params->tries >= 1) && (params->tries <= UINT8_MAX) &&
+           (params->grant >= 1) &&
            (params->grant <= FLOW_WINDOW_MAX) &&
            (params->init_window >= 1) &&
            (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
@@ -44,6 +55,7 @@ flow_core_t *flow_core_init(void *mem, size_t size,
     memset(core, 0, sizeof(*core));
     core->params     = *params;
     core->timer_next = FLOW_TIME_NEVER;
+    core->parted_due = FLOW_TIME_NEVER;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         core->batch[level].due = FLOW_TIME_NEVER;
     }

@@ -32,8 +32,11 @@ typedef struct flow_params {
                                    between delivery and reposting             */
     uint32_t       max_linger;  /* closed flows that are not gone yet; at the
                                    limit flow_tx_open says FLOW_NO_RESOURCE   */
-    flow_time_t    rnr_min;     /* first back-off after receiver-not-ready    */
+    flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;
+                                   UD: first time-out of what is unanswered   */
     flow_time_t    rnr_max;     /* it doubles up to this                      */
+    uint16_t       tries;       /* UD: time-outs in a row, with no word from
+                                   the peer, after which it is dead: 1 .. 255 */
     uint64_t       born;        /* real time of creation in ns, 0 unknown: of
                                    two incarnations at one GID and QPN the
                                    older is dead                              */
@@ -48,13 +51,18 @@ typedef enum flow_pool {
     FLOW_POOL_RX,   /* receiving flows                                        */
     FLOW_POOL_PEER, /* peers, one for both directions                         */
     FLOW_POOL_RING, /* 64-slot rings, only for flows with held (UD: also
-                       unacknowledged) packets                                */
+                       unacknowledged) packets; on UD ask for growth before
+                       each batch of sends, too                               */
     FLOW_POOL_HASH, /* the index of receiving flows and peers                 */
     FLOW_POOL_LAST
 } flow_pool_t;
 
-/* Fill with the defaults of an SRD interface; self, seed, rx_posted are 0. */
+/*
+ * Fill with the defaults of an SRD or UD interface; self, seed and rx_posted
+ * are 0.
+ */
 void flow_params_default(flow_params_t *params);
+void flow_params_default_ud(flow_params_t *params);
 
 /* Bytes flow_core_init needs, aligned to FLOW_ALIGN. */
 size_t flow_core_size(const flow_params_t *params);
@@ -103,6 +111,10 @@ typedef struct flow_counters {
     uint64_t limits_alone;  /* limit packets of their own                     */
     uint64_t ctl_sent;      /* control packets handed out, all kinds          */
     uint64_t rnr;           /* receiver-not-ready seen                        */
+    uint64_t acks_alone;    /* UD: acknowledgements in packets of their own   */
+    uint64_t timeouts;      /* UD: packets sent again after a time-out        */
+    uint64_t fast_resends;  /* UD: packets sent again because later ones were
+                               acknowledged                                   */
     uint64_t failed_flows;
     uint64_t overflows;     /* beyond the limit on SRD: the flow failed       */
     uint64_t tx_flows, rx_flows, peers, rings; /* in use now                  */

@@ -37,6 +37,8 @@ typedef enum flow_rx_state {
     FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
     FLOW_RX_ACTIVE,
     FLOW_RX_FAILED,   /* beyond the limit on SRD; the sender is being told    */
+    FLOW_RX_PARTED,   /* UD: ended by its sender; stays a while so that what
+                         is repeated or late finds it, and is confirmed       */
     FLOW_RX_CLOSED    /* done with; waits only to leave the lists             */
 } flow_rx_state_t;
 
@@ -94,12 +96,22 @@ enum flow_tx_flags {
 enum flow_tx_wait {
     FLOW_WAIT_STOP  = 1u << 0, /* FLOW_EVENT_TX_READY is owed                 */
     FLOW_WAIT_DRAIN = 1u << 1, /* closed: goodbye once nothing is out         */
-    FLOW_WAIT_RESET = 1u << 2  /* the last word is a reset, not a goodbye     */
+    FLOW_WAIT_RESET = 1u << 2, /* the last word is a reset, not a goodbye     */
+    FLOW_WAIT_PART  = 1u << 3, /* UD: the last word is out, not confirmed     */
+    FLOW_WAIT_PONG  = 1u << 4  /* UD: ping is out, nothing was heard since    */
 };
 
 enum flow_lists {
-    FLOW_LIST_CTL     = 1u << 0,
-    FLOW_LIST_STARVED = 1u << 1
+    FLOW_LIST_STARVED = 1u << 0,
+    FLOW_LIST_PARTED  = 1u << 1 /* by starved_next                            */
+};
+
+/* Of an operation on UD. */
+enum flow_op_flags {
+    FLOW_OPF_POSTED = 1u << 0, /* its post has not completed                  */
+    FLOW_OPF_OVER   = 1u << 1, /* acknowledged, or its flow failed            */
+    FLOW_OPF_FAILED = 1u << 2,
+    FLOW_OPF_FAST   = 1u << 3  /* was sent again because of a gap             */
 };
 
 typedef enum flow_peer_state {
@@ -129,10 +141,19 @@ struct flow_peer {
     uint8_t     addressed;  /* addr is complete and in the address index      */
 };
 
+/*
+ * A slot for each number of a window: packets held by a receiving flow, or, on
+ * UD, operations that a sending flow has not seen acknowledged. The latter stay
+ * in a batch of the timer until they expire with nothing taken.
+ */
 typedef struct flow_ring {
-    uint64_t mask; /* bit psn % 64: slot used                                 */
-    uint32_t next, index;
-    void    *slot[FLOW_WINDOW_MAX];
+    uint64_t   mask;  /* bit psn % 64: held; of a sender: not acknowledged    */
+    uint32_t   next, index;
+    uint32_t   tx;    /* the sending flow; 0: it has gone                     */
+    flow_psn_t due;   /* numbers before it are overdue when the batch expires */
+    uint8_t    level; /* of back-off                                          */
+    uint8_t    tries; /* time-outs since something was acknowledged           */
+    void      *slot[FLOW_WINDOW_MAX];
 } flow_ring_t;
 
 /* First in, first out, linked by one of the *_next fields; 0 ends it. */
@@ -149,6 +170,7 @@ typedef struct flow_batch {
     flow_time_t due;
     flow_fifo_t tx_wait, tx_gather; /* flows with control packets due         */
     flow_fifo_t rx_wait, rx_gather;
+    flow_fifo_t ring_wait, ring_gather;   /* UD: of sending flows             */
     flow_op_t  *op_wait, *op_gather;
 } flow_batch_t;
 
@@ -184,7 +206,11 @@ struct flow_core {
     flow_fifo_t   starved;
     int64_t       owed[FLOW_POT_LAST];
     flow_op_t    *repost_head, *repost_tail;
+    flow_op_t    *release_head, *release_tail;
     flow_batch_t  batch[FLOW_LEVELS];
+    flow_fifo_t   parted_wait, parted_gather;
+    flow_time_t   parted_due;
+    int           hold_all;      /* flow_rx_accept_held is running            */
 
     flow_counters_t    counters;
     uint64_t           trace_hash;

@@ -41,13 +41,15 @@ static void flow_ctl_base(const flow_core_t *core, const flow_peer_t *peer,
 static void flow_ctl_build_goodbye(flow_core_t *core, const flow_tx_t *tx,
                                    flow_ctl_t *ctl)
 {
-    flow_wire_put64(ctl->data, flow_wire_set_limit(tx->hdr, 0) &
-                                       ~(uint64_t)FLOW_WIRE_LIMIT);
-    ctl->data[0] |= FLOW_WIRE_CTL | FLOW_CTL_GOODBYE;
-    if (tx->hdr & FLOW_WIRE_LONG) {
-        flow_tx_header_long(core, tx, ctl->data);
+    uint64_t word = flow_wire_set_limit(tx->hdr, 0);
+
+    ctl->len = FLOW_SHORT_HDR;
+    if (flow_wire_is_long(word)) {
+        ctl->len = (uint16_t)flow_tx_header_rest(core, tx, ctl->data);
+    } else {
+        word &= ~(uint64_t)FLOW_WIRE_ACK;
     }
-    ctl->len = (uint16_t)flow_tx_header_len(tx);
+    flow_wire_put64(ctl->data, word | FLOW_WIRE_CTL | FLOW_CTL_GOODBYE);
 }
 
 static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
@@ -55,6 +57,10 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 {
     flow_ctl_msg_t msg;
 
+    if (flow_is_ud(core) &&
+        (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET))) {
+        tx->wait |= FLOW_WAIT_PART;
+    }
     switch (due) {
     case FLOW_CTL_TX_HELLO:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_HELLO, tx->ep, &msg);
@@ -84,11 +90,39 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
 }
 
+static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
+{
+    msg->index = rx->echo;
+    msg->limit = rx->limit;
+    msg->flags = (rx->flags & (FLOW_RXF_STARVED | FLOW_RXF_POT)) ?
+                         FLOW_LIMIT_ASK : 0;
+    rx->told   = rx->limit;
+}
+
+/* On UD one packet tells both, whichever is due. */
+static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
+                               flow_ctl_t *ctl)
+{
+    flow_ctl_msg_t msg;
+
+    flow_ctl_base(core, ctl->peer, FLOW_CTL_ACK, rx->ep, &msg);
+    flow_ctl_fill_limit(rx, &msg);
+    msg.ack  = flow_ack_get(core, rx, &msg.acked);
+    rx->ctl &= (uint8_t)~(FLOW_CTL_RX_LIMIT | FLOW_CTL_RX_ACK);
+    ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
+    ++core->counters.acks_alone;
+}
+
 static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
                               flow_ctl_t *ctl)
 {
     flow_ctl_msg_t msg;
 
+    if ((due == FLOW_CTL_RX_ACK) ||
+        ((due == FLOW_CTL_RX_LIMIT) && flow_is_ud(core))) {
+        flow_ctl_build_ack(core, rx, ctl);
+        return;
+    }
     switch (due) {
     case FLOW_CTL_RX_ANSWER:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_ANSWER, rx->ep, &msg);
@@ -103,17 +137,16 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     case FLOW_CTL_RX_WHO:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_WHO, rx->ep, &msg);
         break;
+    case FLOW_CTL_RX_PARTED:
+        flow_ctl_base(core, ctl->peer, FLOW_CTL_PARTED, rx->ep, &msg);
+        break;
     default:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, rx->ep, &msg);
         msg.flags = FLOW_RESET_BY_RX;
         break;
     }
     if ((due == FLOW_CTL_RX_ANSWER) || (due == FLOW_CTL_RX_LIMIT)) {
-        msg.index = rx->echo;
-        msg.limit = rx->limit;
-        msg.flags = (rx->flags & (FLOW_RXF_STARVED | FLOW_RXF_POT)) ?
-                            FLOW_LIMIT_ASK : 0;
-        rx->told  = rx->limit;
+        flow_ctl_fill_limit(rx, &msg);
         if (due == FLOW_CTL_RX_ANSWER) {
             rx->ctl &= (uint8_t)~FLOW_CTL_RX_LIMIT; /* it tells that, too */
         }
@@ -218,7 +251,9 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 {
     flow_assert(tx->ctl_out > 0);
     --tx->ctl_out;
-    if (status == FLOW_SEND_OK) {
+    if ((status == FLOW_SEND_OK) && flow_is_ud(core)) {
+        flow_resend_ctl(core, tx, due, now);
+    } else if (status == FLOW_SEND_OK) {
         tx->backoff = 0;
         if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {
             tx->flags |= FLOW_TXF_LAST;

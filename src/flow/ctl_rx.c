@@ -131,8 +131,11 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
 {
     uint64_t token = (uint64_t)msg->token << FLOW_WIRE_TOKEN_SHIFT;
 
-    if (tx->hdr & FLOW_WIRE_LONG) {
+    if (flow_wire_is_long(tx->hdr)) {
         tx->hdr = (tx->hdr & ~(uint64_t)FLOW_WIRE_LONG) | token;
+        if (flow_is_ud(core)) {
+            tx->ctl &= (uint8_t)~FLOW_CTL_TX_HELLO; /* it may wait its turn */
+        }
     } else if ((tx->hdr & ((uint64_t)FLOW_WIRE_TOKEN_MASK
                            << FLOW_WIRE_TOKEN_SHIFT)) != token) {
         return FLOW_DROP_FIELD;
@@ -150,6 +153,20 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         flow_pair_answer(core, tx, msg->pair);
     }
     flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+    flow_tx_try_release(core, tx); /* UD: a closed one waited for it */
+    return FLOW_DROP_NONE;
+}
+
+/* UD: the receiver knows of our last word. */
+static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
+{
+    if (!(tx->wait & FLOW_WAIT_PART) || (tx->busy != 0)) {
+        return FLOW_DROP_STALE;
+    }
+
+    tx->flags |= FLOW_TXF_LAST;
+    tx->ctl   &= FLOW_CTL_QUEUED;
+    flow_tx_try_release(core, tx);
     return FLOW_DROP_NONE;
 }
 
@@ -157,7 +174,8 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
                                   const flow_ctl_msg_t *msg)
 {
     flow_tx_t *tx = (msg->type == FLOW_CTL_ANSWER) ||
-                                    (msg->type == FLOW_CTL_LIMIT) ?
+                                    (msg->type == FLOW_CTL_LIMIT) ||
+                                    (msg->type == FLOW_CTL_ACK) ?
                             flow_ctl_tx(core, peer, msg) :
                             flow_ctl_tx_by_ep(core, peer, msg->ep);
 
@@ -165,7 +183,16 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
         return FLOW_DROP_STALE;
     }
 
+    if (flow_is_ud(core)) {
+        flow_resend_heard(tx);
+    }
     switch (msg->type) {
+    case FLOW_CTL_ACK:
+        flow_resend_ack(core, tx, msg->ack, msg->acked);
+        flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+        return FLOW_DROP_NONE;
+    case FLOW_CTL_PARTED:
+        return flow_ctl_parted(core, tx);
     case FLOW_CTL_ANSWER:
         return flow_ctl_answer(core, tx, msg);
     case FLOW_CTL_LIMIT:
@@ -193,8 +220,12 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     if ((rx == NULL) || (rx->state == FLOW_RX_CLOSED)) {
         return FLOW_DROP_STALE;
     }
+    if (flow_is_ud(core)) { /* something is waited for that tells we live */
+        flow_rx_ctl_due(core, rx, (rx->state == FLOW_RX_ACTIVE) ?
+                                          FLOW_CTL_RX_ACK : 0);
+    }
     if (msg->type == FLOW_CTL_RESET) {
-        flow_rx_close(core, rx);
+        flow_rx_end(core, rx);
     } else if (msg->type == FLOW_CTL_PING) {
         return FLOW_DROP_NONE;
     } else if (rx->state == FLOW_RX_ACTIVE) {
@@ -216,6 +247,9 @@ flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
     reason = flow_ctl_decode(pkt, len, &msg);
     if (reason != FLOW_DROP_NONE) {
         return flow_rx_drop(core, reason, out);
+    }
+    if ((msg.type >= FLOW_CTL_ACK) && !flow_is_ud(core)) {
+        return flow_rx_drop(core, FLOW_DROP_TYPE, out);
     }
     if (msg.dst != core->params.self.incarnation) {
         return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);

@@ -8,7 +8,9 @@ static const uint8_t flow_ctl_lens[FLOW_CTL_TYPE_LAST] = {
     [FLOW_CTL_WHO]    = FLOW_CTL_BASE_LEN,
     [FLOW_CTL_WANT]   = FLOW_CTL_BASE_LEN,
     [FLOW_CTL_RESET]  = FLOW_CTL_BASE_LEN,
-    [FLOW_CTL_PING]   = FLOW_CTL_BASE_LEN
+    [FLOW_CTL_PING]   = FLOW_CTL_BASE_LEN,
+    [FLOW_CTL_ACK]    = FLOW_CTL_ACK_LEN,
+    [FLOW_CTL_PARTED] = FLOW_CTL_BASE_LEN
 };
 
 static void flow_ctl_encode_hello(const flow_ctl_msg_t *msg, uint8_t *buf)
@@ -44,6 +46,10 @@ unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
         buf[36] = msg->pin;
         buf[37] = msg->flags;
         break;
+    case FLOW_CTL_ACK:
+        flow_wire_put16(buf + 28, msg->ack);
+        flow_wire_put64(buf + 32, msg->acked);
+        /* fall through */
     case FLOW_CTL_LIMIT:
         buf[1] = msg->flags;
         flow_wire_put16(buf + 2, msg->limit);
@@ -103,7 +109,8 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
 
     memset(msg, 0, sizeof(*msg));
     msg->type = buf[0] & FLOW_WIRE_AM_MASK;
-    if ((msg->type == 0) || (msg->type >= FLOW_CTL_GOODBYE)) {
+    if ((msg->type >= FLOW_CTL_TYPE_LAST) ||
+        (flow_ctl_lens[msg->type] == 0)) {
         return FLOW_DROP_TYPE;
     }
     if (buf[0] & (FLOW_WIRE_LONG | FLOW_WIRE_LIMIT)) {
@@ -127,6 +134,10 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
         return flow_ctl_decode_hello(buf, msg);
     case FLOW_CTL_ANSWER:
         return flow_ctl_decode_answer(buf, msg);
+    case FLOW_CTL_ACK:
+        msg->ack   = flow_wire_get16(buf + 28);
+        msg->acked = flow_wire_get64(buf + 32);
+        /* fall through */
     case FLOW_CTL_LIMIT:
         msg->flags = buf[1];
         msg->limit = flow_wire_get16(buf + 2);

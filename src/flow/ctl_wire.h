@@ -15,6 +15,10 @@
  *   want     24 B  1 zero  2 the limit it is blocked at
  *   reset    24 B  1 direction  2 zero
  *   ping     24 B  1, 2 zero; no effect, its completion tells
+ *   ack      40 B  UD, in place of limit. 1 flags  2 limit  24 index  28 lowest
+ *                  number not received  30 zero  32 bit i: that number + 1 + i
+ *                  was received (64)
+ *   parted   24 B  UD; 1, 2 zero: confirms goodbye and reset of direction 0
  *   goodbye        short or long header with FLOW_WIRE_CTL; PSN: the number
  *                  after the last packet
  * The endpoint number is the one of the endpoint whose flow it is about: the
@@ -35,6 +39,8 @@ enum flow_ctl_type {
     FLOW_CTL_RESET,
     FLOW_CTL_PING,
     FLOW_CTL_GOODBYE,
+    FLOW_CTL_ACK,
+    FLOW_CTL_PARTED,
     FLOW_CTL_TYPE_LAST
 };
 
@@ -42,12 +48,13 @@ enum flow_ctl_len {
     FLOW_CTL_BASE_LEN   = 24,
     FLOW_CTL_HELLO_LEN  = 64,
     FLOW_CTL_ANSWER_LEN = 40,
-    FLOW_CTL_LIMIT_LEN  = 32
+    FLOW_CTL_LIMIT_LEN  = 32,
+    FLOW_CTL_ACK_LEN    = 40
 };
 
 enum flow_ctl_flags {
     FLOW_HELLO_RMA   = 1u << 0, /* hello: pin an address handle for me        */
-    FLOW_LIMIT_ASK   = 1u << 0, /* answer, limit: buffers are scarce, say
+    FLOW_LIMIT_ASK   = 1u << 0, /* answer, limit, ack: buffers are scarce, say
                                    want when blocked                          */
     FLOW_RESET_BY_TX = 0,       /* reset: my flow ends here                   */
     FLOW_RESET_BY_RX = 1        /* reset: I lost packets of your flow         */
@@ -57,9 +64,9 @@ enum flow_ctl_flags {
 typedef struct flow_ctl_msg {
     uint8_t     type;
     uint8_t     version, flags, pin, window;
-    flow_psn_t  limit;
+    flow_psn_t  limit, ack;
     uint32_t    ep, index, token, pair;
-    uint64_t    src, dst, born;
+    uint64_t    src, dst, born, acked;
     flow_addr_t addr; /* hello: addr.incarnation is src                       */
 } flow_ctl_msg_t;
 

@@ -15,6 +15,7 @@ static void flow_event_tx_free(flow_core_t *core, flow_tx_t *tx)
 
     flow_trace(core, FLOW_TRACE_GONE, tx->ep, flow_tx_psn(tx), 0);
     flow_pair_tx_gone(core, tx);
+    flow_resend_detach(core, tx);
     while (*link != tx->index) {
         flow_assert(*link != 0);
         link = &flow_core_tx(core, *link)->peer_next;

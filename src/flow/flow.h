@@ -5,11 +5,13 @@
  *   core.h   parameters, memory, counters        tx.h     sending flows
  *   rx.h     received packets                    ctl.h    control packets, time
  *   event.h  what happened                       wire.h   layout of packets
+ *   resend.h sending on UD
  *
  * Progress of a transport, in this order:
  *   flow_core_grow_needed -> grow
  *   poll receives  -> flow_rx_accept, deliver, flow_rx_next
  *   poll sends     -> flow_tx_done / flow_tx_rnr / flow_tx_fail / flow_ctl_done
+ *                     (UD: flow_tx_sent, then flow_tx_release_next)
  *   flow_timer_next <= now -> flow_timer_run, flow_tx_repost_next
  *   flow_event_pending     -> flow_event_next
  *   flow_ctl_pending       -> flow_ctl_next
@@ -22,5 +24,6 @@
 #include "flow/rx.h"
 #include "flow/ctl.h"
 #include "flow/event.h"
+#include "flow/resend.h"
 
 #endif

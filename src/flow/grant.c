@@ -33,7 +33,8 @@ static int64_t flow_grant_capacity(const flow_core_t *core, flow_pot_t pot)
 /* The window of one flow when all share the AUTO pot. */
 static int flow_grant_share(const flow_core_t *core)
 {
-    int64_t flows = (int64_t)core->counters.rx_flows;
+    int64_t flows = (int64_t)core->counters.rx_flows -
+                    core->parted_wait.count - core->parted_gather.count;
     int64_t share = flow_grant_capacity(core, FLOW_POT_AUTO) /
                     (flows ? flows : 1);
 
@@ -205,7 +206,7 @@ void flow_grant_serve(flow_core_t *core)
 void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {
-        flow_rx_close(core, rx);
+        flow_rx_end(core, rx);
         return;
     }
 

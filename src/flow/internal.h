@@ -56,6 +56,8 @@ enum flow_ctl_due {
     FLOW_CTL_RX_LIMIT   = 1u << 1,
     FLOW_CTL_RX_WHO     = 1u << 2,
     FLOW_CTL_RX_RESET   = 1u << 3,
+    FLOW_CTL_RX_PARTED  = 1u << 4, /* UD */
+    FLOW_CTL_RX_ACK     = 1u << 5, /* UD */
     FLOW_CTL_QUEUED     = 1u << 7 /* on a control queue or in back-off        */
 };
 
@@ -78,7 +80,8 @@ typedef enum flow_trace_what {
     FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_GRANT,
     FLOW_TRACE_STARVED, FLOW_TRACE_LIMIT, FLOW_TRACE_CTL_TX,
     FLOW_TRACE_CTL_RX, FLOW_TRACE_CTL_DONE, FLOW_TRACE_RNR, FLOW_TRACE_PEER,
-    FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE
+    FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE, FLOW_TRACE_TIMEOUT,
+    FLOW_TRACE_ACK
 } flow_trace_what_t;
 void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
                 flow_psn_t psn, uint64_t arg);
@@ -128,6 +131,30 @@ void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
 void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead);
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
+void flow_tx_repost_push(flow_core_t *core, flow_op_t *op);
+
+/* resend.c: UD. A ring for a flow that has none; 0: the pool is empty. */
+int  flow_resend_prepare(flow_core_t *core, flow_tx_t *tx);
+/* The receiver's word: everything before ack, and ack + 1 + i for bit i. */
+void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
+                     uint64_t map);
+/* The peer was heard on behalf of this flow. */
+void flow_resend_heard(flow_tx_t *tx);
+/* The batch of this ring expired. */
+void flow_resend_expired(flow_core_t *core, uint32_t ring, flow_time_t now);
+/* The flow ends: all its operations are over, with an error. */
+void flow_resend_fail(flow_core_t *core, flow_tx_t *tx);
+/* The flow is gone: the ring goes when its batch expires. */
+void flow_resend_detach(flow_core_t *core, flow_tx_t *tx);
+/* A control packet is out of our hands: again, unless it has been answered. */
+void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
+                     flow_time_t now);
+/* Is this operation not to be sent again but released? */
+int  flow_resend_over(flow_core_t *core, flow_op_t *op);
+
+/* ack.c: UD. What a receiving flow has got: as flow_resend_ack takes it. */
+flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
+                        uint64_t *map);
 
 /* rx.c */
 flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
@@ -139,6 +166,8 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
                        unsigned window);
 void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
+/* Its sender ended it: as flow_rx_close; UD: rests, and confirms. */
+void flow_rx_end(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due);
@@ -147,6 +176,11 @@ flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
                                flow_rx_out_t *out);
 flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
                                flow_rx_out_t *out);
+
+static inline int flow_is_ud(const flow_core_t *core)
+{
+    return core->params.profile == FLOW_UD;
+}
 
 static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
 {
@@ -184,6 +218,14 @@ void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
 void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now);
+/* UD: as flow_timer_tx, where the time is not known. */
+void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level);
+/* UD: a ring of a sending flow expires after the delay of its level. */
+void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
+                     flow_time_t now);
+void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level);
+/* UD: a receiving flow that was closed rests. */
+void flow_timer_parted(flow_core_t *core, uint32_t index);
 /* The level after this one, held at the last whose delay is <= rnr_max. */
 unsigned flow_timer_level_next(const flow_core_t *core, unsigned level);
 

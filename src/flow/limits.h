@@ -13,6 +13,14 @@ enum flow_limits {
     FLOW_INDEX_MAX        = 1 << FLOW_INDEX_BITS,
     FLOW_SHORT_HDR        = 8,  /* bytes                                      */
     FLOW_LONG_HDR         = 28, /* bytes                                      */
+    FLOW_ACK_HDR          = 16, /* bytes, UD only                             */
+    FLOW_ACK_BITS         = 48, /* numbers after the lowest missing one that a
+                                   header can acknowledge                     */
+    FLOW_FAST_GAP         = 3,  /* later packets acknowledged before a missing
+                                   one is sent again without time-out         */
+    FLOW_GOODBYE_TRIES    = 16, /* UD: goodbyes without confirmation          */
+    FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow rests for
+                                   rnr_min * 2^6 and confirms goodbyes        */
     FLOW_CTL_MAX          = 96, /* longest control packet, bytes              */
     FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
     FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */

@@ -20,7 +20,7 @@ static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
     rx->flags      |= FLOW_RXF_CARRIED;
     rx->carrier_psn = flow_tx_psn(tx);
     tx->hdr         = flow_wire_set_limit(tx->hdr, rx->limit) |
-                      FLOW_WIRE_LIMIT;
+                      (flow_is_ud(core) ? FLOW_WIRE_ACK : FLOW_WIRE_LIMIT);
     flow_grant_mark(core, rx);
 }
 
@@ -114,7 +114,7 @@ void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx)
         tx         = flow_core_tx(core, rx->pair);
         tx->flags &= (uint8_t)~FLOW_TXF_CARRIES;
         tx->hdr    = flow_wire_set_limit(tx->hdr, 0) &
-                     ~(uint64_t)FLOW_WIRE_LIMIT;
+                     ~(uint64_t)FLOW_WIRE_ACK;
     }
     rx->pair   = 0;
     rx->flags &= (uint8_t)~FLOW_RXF_CARRIED;

@@ -10,6 +10,7 @@
 #define FLOW_PSN_H_
 
 #include <stdint.h>
+#include "flow/limits.h"
 
 typedef uint16_t flow_psn_t;
 
@@ -35,6 +36,23 @@ static inline flow_psn_t flow_psn_max(flow_psn_t a, flow_psn_t b)
 static inline flow_psn_t flow_psn_min(flow_psn_t a, flow_psn_t b)
 {
     return flow_psn_lt(a, b) ? a : b;
+}
+
+/* Its bit in a map of one window. */
+static inline uint64_t flow_psn_bit(flow_psn_t psn)
+{
+    return 1ull << (psn % FLOW_WINDOW_MAX);
+}
+
+/* Such a map with the bit of number n (mod 64) as bit 0, and back. */
+static inline uint64_t flow_psn_rotate_down(uint64_t map, unsigned n)
+{
+    return (map >> n) | (map << ((FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX));
+}
+
+static inline uint64_t flow_psn_rotate_up(uint64_t map, unsigned n)
+{
+    return (map << n) | (map >> ((FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX));
 }
 
 #endif

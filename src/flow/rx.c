@@ -104,8 +104,12 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     }
     flow_grant_open(core, rx);
     flow_pair_hello(core, rx);
+    if (flow_is_ud(core) &&
+        ((rx->ring != 0) || (rx->counted != core->params.first_psn))) {
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK);
+    }
     if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {
-        flow_rx_close(core, rx);
+        flow_rx_end(core, rx);
     }
 }
 
@@ -119,7 +123,7 @@ static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
     flow_rx_release_held(core, rx);
     flow_pair_rx_gone(core, rx);
     rx->flags &= (uint8_t)~FLOW_RXF_FINAL;
-    rx->ctl   &= FLOW_CTL_QUEUED;
+    rx->ctl   &= FLOW_CTL_QUEUED | FLOW_CTL_RX_PARTED;
 }
 
 void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
@@ -131,8 +135,27 @@ void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
     flow_trace(core, FLOW_TRACE_RX_CLOSE, rx->ep, flow_rx_psn(rx), rx->state);
     flow_rx_stop(core, rx);
     rx->state = FLOW_RX_CLOSED;
+    rx->ctl  &= FLOW_CTL_QUEUED;
     flow_grant_close(core, rx);
     flow_rx_try_release(core, rx);
+}
+
+void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
+{
+    if (!flow_is_ud(core)) {
+        flow_rx_close(core, rx);
+        return;
+    }
+
+    flow_rx_ctl_due(core, rx, FLOW_CTL_RX_PARTED);
+    if (rx->state < FLOW_RX_PARTED) {
+        flow_trace(core, FLOW_TRACE_RX_CLOSE, rx->ep, flow_rx_psn(rx),
+                   rx->state);
+        flow_rx_stop(core, rx);
+        rx->state = FLOW_RX_PARTED;
+        flow_grant_close(core, rx);
+        flow_rx_try_release(core, rx);
+    }
 }
 
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
@@ -150,6 +173,10 @@ void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
     flow_peer_t *peer;
     uint32_t *link;
 
+    if ((rx->state == FLOW_RX_PARTED) && (rx->lists == 0)) {
+        rx->lists |= FLOW_LIST_PARTED;
+        flow_timer_parted(core, rx->index);
+    }
     if ((rx->state != FLOW_RX_CLOSED) || (rx->ctl != 0) || (rx->lists != 0)) {
         return;
     }
@@ -232,6 +259,14 @@ void *flow_rx_next(flow_core_t *core, uint32_t token)
     return handle;
 }
 
+/* UD: the sender repeats its goodbye until it knows that we have it. */
+static void flow_rx_confirm(flow_core_t *core, flow_rx_t *rx)
+{
+    if (flow_is_ud(core)) {
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_PARTED);
+    }
+}
+
 /* The sender will send nothing from psn on. */
 static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
                                          flow_psn_t psn, flow_rx_out_t *out)
@@ -239,6 +274,7 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
     int distance = flow_psn_diff(psn, flow_rx_psn(rx));
 
     if (rx->flags & FLOW_RXF_FINAL) {
+        flow_rx_confirm(core, rx);
         return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
     }
     if ((distance < 0) || (flow_psn_diff(psn, rx->limit) > 0)) {
@@ -248,13 +284,24 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
     rx->flags |= FLOW_RXF_FINAL;
     rx->final  = psn;
     if (rx->state == FLOW_RX_ACTIVE) {
+        flow_rx_confirm(core, rx);
         if (distance == 0) {
-            flow_rx_close(core, rx);
+            flow_rx_end(core, rx);
         } else {
             flow_grant_mark(core, rx);
         }
     }
     return FLOW_RX_CONTROL;
+}
+
+/* A packet for a flow that is over: only a goodbye may still want a word. */
+static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
+                                       uint64_t word, flow_rx_out_t *out)
+{
+    if ((rx->state == FLOW_RX_PARTED) && (word & FLOW_WIRE_CTL)) {
+        flow_rx_confirm(core, rx);
+    }
+    return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
 }
 
 /* A numbered packet of a known flow. */
@@ -269,6 +316,9 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     if (word & FLOW_WIRE_CTL) {
         return flow_rx_goodbye(core, rx, psn, out);
     }
+    if (flow_is_ud(core) && (rx->state == FLOW_RX_ACTIVE)) {
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK); /* whatever it is */
+    }
     if (distance < 0) {
         return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
     }
@@ -282,13 +332,14 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
         }
         return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
     }
-    if (distance > 0) {
+    if ((distance > 0) || core->hold_all) {
+        out->more = distance == 0;
         return flow_rx_hold(core, rx, psn, handle, out);
     }
 
     out->more   = rx->ring != 0;
     out->am_id  = word & FLOW_WIRE_AM_MASK;
-    out->offset = (word & FLOW_WIRE_LONG) ? FLOW_LONG_HDR : FLOW_SHORT_HDR;
+    out->offset = (uint16_t)flow_wire_word_len(word);
     flow_rx_step(core, rx);
     return FLOW_RX_DELIVER;
 }
@@ -326,10 +377,6 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     if (len < FLOW_LONG_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    if (word & FLOW_WIRE_LIMIT) {
-        return flow_rx_drop(core, FLOW_DROP_FLAGS, out);
-    }
-
     from = flow_wire_get64(pkt + 8);
     ep   = flow_wire_get32(pkt + 24);
     if (flow_wire_get64(pkt + 16) != core->params.self.incarnation) {
@@ -368,7 +415,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
-        return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+        return flow_rx_ended(core, rx, word, out);
     } else if ((rx->state == FLOW_RX_STRANGER) &&
                (rx->echo != (uint32_t)src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
@@ -376,12 +423,29 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     return flow_rx_numbered(core, rx, word, handle, out);
 }
 
+/* What the header says for our flow that goes the other way. */
+static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
+                               const uint8_t *pkt)
+{
+    uint64_t word = flow_wire_get64(pkt);
+    uint64_t acked;
+
+    if (word & FLOW_WIRE_LONG) {
+        acked = flow_wire_get64(pkt + FLOW_SHORT_HDR);
+        flow_resend_heard(tx);
+        flow_resend_ack(core, tx, (flow_psn_t)acked,
+                        acked >> FLOW_WIRE_MAP_SHIFT);
+    }
+    flow_tx_limit(core, tx, (flow_psn_t)(word >> FLOW_WIRE_LIMIT_SHIFT));
+}
+
 /* A short header: index, generation and sender are checked one by one. */
 static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
-                                              uint64_t word, void *handle,
-                                              flow_src_t src,
+                                              const uint8_t *pkt,
+                                              void *handle, flow_src_t src,
                                               flow_rx_out_t *out)
 {
+    uint64_t word  = flow_wire_get64(pkt);
     uint32_t token = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
                      FLOW_WIRE_TOKEN_MASK;
     uint32_t index = token & (FLOW_INDEX_MAX - 1);
@@ -397,7 +461,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
         return flow_rx_drop(core, FLOW_DROP_TOKEN, out);
     }
     if (rx->state > FLOW_RX_ACTIVE) {
-        return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+        return flow_rx_ended(core, rx, word, out);
     }
     if (!flow_peer_sent(flow_core_peer(core, rx->peer), src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
@@ -407,10 +471,10 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     verdict = flow_rx_numbered(core, rx, word, handle, out);
     if (((verdict == FLOW_RX_DELIVER) || (verdict == FLOW_RX_HOLD)) &&
         (word & FLOW_WIRE_LIMIT) && (pair != 0)) {
-        flow_tx_limit(core, flow_core_tx(core, pair),
-                      (flow_psn_t)(word >> FLOW_WIRE_LIMIT_SHIFT));
+        flow_rx_take_limit(core, flow_core_tx(core, pair), pkt);
     }
-    if ((verdict == FLOW_RX_DELIVER) && (rx->state == FLOW_RX_ACTIVE)) {
+    if ((verdict == FLOW_RX_DELIVER) && (rx->state == FLOW_RX_ACTIVE) &&
+        !flow_is_ud(core)) { /* there every packet wants an answer */
         /* what the next one will most likely look like */
         rx->src        = (rx->limit != flow_rx_psn(rx)) ? src : FLOW_SRC_NONE;
         rx->limit_seen = (uint16_t)(word >> FLOW_WIRE_LIMIT_SHIFT);
@@ -476,10 +540,31 @@ flow_rx_accept_any(flow_core_t *core, const void *pkt, size_t len,
     if (len < FLOW_SHORT_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    if (bytes[0] & FLOW_WIRE_LONG) {
+    if (flow_wire_is_long(bytes[0])) {
         return flow_rx_accept_long(core, bytes, len, handle, src, out);
     }
-    return flow_rx_accept_short(core, flow_wire_get64(pkt), handle, src, out);
+    if (bytes[0] & FLOW_WIRE_LONG) {
+        if (!flow_is_ud(core) || (bytes[0] & FLOW_WIRE_CTL)) {
+            return flow_rx_drop(core, FLOW_DROP_FLAGS, out);
+        }
+        if (len < FLOW_ACK_HDR) {
+            return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+        }
+    }
+    return flow_rx_accept_short(core, bytes, handle, src, out);
+}
+
+flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
+                                      size_t len, void *handle, flow_src_t src,
+                                      flow_time_t now, flow_rx_out_t *out)
+{
+    flow_rx_verdict_t verdict;
+
+    (void)now;
+    core->hold_all = 1;
+    verdict        = flow_rx_accept_any(core, pkt, len, handle, src, out);
+    core->hold_all = 0;
+    return verdict;
 }
 
 flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,

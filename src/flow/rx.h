@@ -31,7 +31,7 @@ extern "C" {
 
 typedef enum flow_rx_verdict {
     FLOW_RX_DELIVER,
-    FLOW_RX_HOLD,    /* out says nothing                                      */
+    FLOW_RX_HOLD,    /* out says nothing (but see flow_rx_accept_held)        */
     FLOW_RX_CONTROL,
     FLOW_RX_DROP,
     FLOW_RX_NO_MEMORY
@@ -100,6 +100,15 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
 slow:
     return flow_rx_accept_slow(core, pkt, len, handle, src, now, out);
 }
+
+/*
+ * The same for a thread that must not deliver (UD: the one that acknowledges):
+ * data in order is held, too, with out.more set and the flow's token in out, so
+ * that progress drains it later. DELIVER is not returned.
+ */
+flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
+                                      size_t len, void *handle, flow_src_t src,
+                                      flow_time_t now, flow_rx_out_t *out);
 
 /*
  * The next held packet of the flow that is in order now, or NULL. The flow may

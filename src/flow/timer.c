@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Back-off after receiver-not-ready.
+ * Time: back-off after receiver-not-ready; on UD time-outs and the rest of
+ * closed receiving flows.
  *
  * A heap or a wheel would need a time per waiting object. Delays here are only
  * rnr_min * 2^level, so one batch per level will do: whatever arrives while a
  * batch waits gathers for the next one. The price is a delay between one and
  * two times the nominal, which also spreads senders that failed together.
+ *
+ * What starts to wait where the time is not known ("later") makes the timer
+ * due at once; the wait begins when it runs.
  */
 #include "flow/internal.h"
 
@@ -23,25 +27,36 @@ unsigned flow_timer_level_next(const flow_core_t *core, unsigned level)
     return level;
 }
 
-static int flow_batch_idle(const flow_batch_t *batch)
+static void flow_timer_start(flow_core_t *core, flow_time_t *due,
+                             flow_time_t when)
 {
-    return batch->due == FLOW_TIME_NEVER;
+    *due = when;
+    if (when < core->timer_next) {
+        core->timer_next = when;
+    }
 }
 
 /* Start the wait of a level if none runs; where does a new object belong? */
 static int flow_timer_arm(flow_core_t *core, unsigned level, flow_time_t now)
 {
     flow_batch_t *batch = &core->batch[level];
+    flow_time_t due     = now + flow_timer_delay(core, level);
 
-    if (!flow_batch_idle(batch)) {
-        return 0;
+    if (batch->due == FLOW_TIME_NEVER) {
+        flow_timer_start(core, &batch->due, due);
     }
+    return batch->due == due;
+}
 
-    batch->due = now + flow_timer_delay(core, level);
-    if (batch->due < core->timer_next) {
-        core->timer_next = batch->due;
+/* The same without a time: always for the next wait. */
+static flow_batch_t *flow_timer_later(flow_core_t *core, unsigned level)
+{
+    flow_batch_t *batch = &core->batch[level];
+
+    if (batch->due == FLOW_TIME_NEVER) {
+        flow_timer_start(core, &batch->due, 0);
     }
-    return 1;
+    return batch;
 }
 
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
@@ -52,6 +67,12 @@ void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
     flow_fifo_tx_ctl_push(core,
                           first ? &core->batch[level].tx_wait :
                                   &core->batch[level].tx_gather,
+                          index);
+}
+
+void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level)
+{
+    flow_fifo_tx_ctl_push(core, &flow_timer_later(core, level)->tx_gather,
                           index);
 }
 
@@ -66,6 +87,23 @@ void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
                           index);
 }
 
+void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
+                     flow_time_t now)
+{
+    int first = flow_timer_arm(core, level, now);
+
+    flow_fifo_ring_push(core,
+                        first ? &core->batch[level].ring_wait :
+                                &core->batch[level].ring_gather,
+                        ring);
+}
+
+void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level)
+{
+    flow_fifo_ring_push(core, &flow_timer_later(core, level)->ring_gather,
+                        ring);
+}
+
 void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now)
 {
@@ -77,42 +115,88 @@ void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
     *head    = op;
 }
 
+void flow_timer_parted(flow_core_t *core, uint32_t index)
+{
+    if (core->parted_due == FLOW_TIME_NEVER) {
+        flow_timer_start(core, &core->parted_due, 0);
+    }
+    flow_fifo_rx_starved_push(core, &core->parted_gather, index);
+}
+
 /* The wait of a batch is over: make its objects due. */
-static void flow_timer_release(flow_core_t *core, flow_batch_t *batch)
+static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
+                               flow_time_t now)
 {
     flow_op_t *op;
     uint32_t index;
 
-    while ((index = flow_fifo_tx_ctl_pop(core, &batch->tx_wait)) != 0) {
+    while ((index = flow_fifo_tx_ctl_pop(core, &over->tx_wait)) != 0) {
         flow_fifo_tx_ctl_push(core, &core->ctl_tx, index);
         ++core->ctl_pending;
     }
-    while ((index = flow_fifo_rx_ctl_pop(core, &batch->rx_wait)) != 0) {
+    while ((index = flow_fifo_rx_ctl_pop(core, &over->rx_wait)) != 0) {
         flow_fifo_rx_ctl_push(core, &core->ctl_rx, index);
         ++core->ctl_pending;
     }
-    while ((op = batch->op_wait) != NULL) {
-        batch->op_wait = op->next;
-        op->next       = NULL;
-        if (core->repost_tail != NULL) {
-            core->repost_tail->next = op;
-        } else {
-            core->repost_head = op;
-        }
-        core->repost_tail = op;
+    while ((op = over->op_wait) != NULL) {
+        over->op_wait = op->next;
+        flow_tx_repost_push(core, op);
+    }
+    while ((index = flow_fifo_ring_pop(core, &over->ring_wait)) != 0) {
+        flow_resend_expired(core, index, now);
     }
 }
 
-static int flow_timer_empty(const flow_batch_t *batch)
+/* What gathered waits now; is there anything? */
+static int flow_batch_turn(flow_batch_t *batch)
 {
-    return (batch->tx_wait.head == 0) && (batch->rx_wait.head == 0) &&
-           (batch->op_wait == NULL);
+    static const flow_fifo_t none = {0, 0, 0};
+
+    batch->tx_wait     = batch->tx_gather;
+    batch->rx_wait     = batch->rx_gather;
+    batch->ring_wait   = batch->ring_gather;
+    batch->op_wait     = batch->op_gather;
+    batch->tx_gather   = none;
+    batch->rx_gather   = none;
+    batch->ring_gather = none;
+    batch->op_gather   = NULL;
+    return (batch->tx_wait.head != 0) || (batch->rx_wait.head != 0) ||
+           (batch->ring_wait.head != 0) || (batch->op_wait != NULL);
+}
+
+/* One level is due. What it makes wait again joins the turn that begins. */
+static void flow_timer_expire(flow_core_t *core, unsigned level,
+                              flow_time_t now)
+{
+    flow_batch_t *batch = &core->batch[level];
+    flow_batch_t over   = *batch;
+
+    batch->due = flow_batch_turn(batch) ? now + flow_timer_delay(core, level) :
+                                          FLOW_TIME_NEVER;
+    flow_timer_release(core, &over, now);
+}
+
+static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
+{
+    uint32_t index;
+    flow_rx_t *rx;
+
+    while ((index = flow_fifo_rx_starved_pop(core, &core->parted_wait)) != 0) {
+        rx         = flow_core_rx(core, index);
+        rx->lists &= (uint8_t)~FLOW_LIST_PARTED;
+        flow_rx_close(core, rx);
+        flow_rx_try_release(core, rx);
+    }
+    core->parted_wait   = core->parted_gather;
+    core->parted_gather = (flow_fifo_t){0, 0, 0};
+    core->parted_due    = (core->parted_wait.head == 0) ?
+                                  FLOW_TIME_NEVER :
+                                  now + flow_timer_delay(core, FLOW_PART_LEVEL);
 }
 
 void flow_timer_run(flow_core_t *core, flow_time_t now)
 {
-    flow_time_t next = FLOW_TIME_NEVER;
-    flow_batch_t *batch;
+    flow_time_t next;
     unsigned level;
 
     if (now < core->timer_next) {
@@ -120,25 +204,17 @@ void flow_timer_run(flow_core_t *core, flow_time_t now)
     }
 
     for (level = 0; level < FLOW_LEVELS; ++level) {
-        batch = &core->batch[level];
-        if (flow_batch_idle(batch)) {
-            continue;
+        if (core->batch[level].due <= now) {
+            flow_timer_expire(core, level, now);
         }
-        if (batch->due <= now) {
-            flow_timer_release(core, batch);
-            batch->tx_wait   = batch->tx_gather;
-            batch->rx_wait   = batch->rx_gather;
-            batch->op_wait   = batch->op_gather;
-            batch->tx_gather = (flow_fifo_t){0, 0, 0};
-            batch->rx_gather = (flow_fifo_t){0, 0, 0};
-            batch->op_gather = NULL;
-            batch->due       = flow_timer_empty(batch) ?
-                                       FLOW_TIME_NEVER :
-                                       now + flow_timer_delay(core, level);
-        }
-        if (batch->due < next) {
-            next = batch->due;
-        }
+    }
+    if (core->parted_due <= now) {
+        flow_timer_expire_parted(core, now);
+    }
+
+    next = core->parted_due;
+    for (level = 0; level < FLOW_LEVELS; ++level) {
+        next = (core->batch[level].due < next) ? core->batch[level].due : next;
     }
     core->timer_next = next;
 }

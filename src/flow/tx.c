@@ -46,9 +46,7 @@ static flow_psn_t flow_tx_bound(flow_tx_t *tx)
 {
     flow_psn_t psn  = flow_tx_psn(tx);
     unsigned shift  = tx->una % FLOW_WINDOW_MAX;
-    uint64_t window = (tx->busy >> shift) |
-                      (tx->busy << ((FLOW_WINDOW_MAX - shift) %
-                                    FLOW_WINDOW_MAX));
+    uint64_t window = flow_psn_rotate_down(tx->busy, shift);
 
     tx->una = (tx->busy == 0) ? psn :
                                 tx->una + (flow_psn_t)__builtin_ctzll(window);
@@ -60,7 +58,7 @@ static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t bound = flow_tx_bound(tx);
 
-    if (tx->pins == 0) {
+    if ((tx->pins == 0) && (!flow_is_ud(core) || (tx->ring != 0))) {
         tx->stop = bound;
     }
     if ((tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN) &&
@@ -117,7 +115,7 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
                     FLOW_WIRE_LONG;
     tx->una       = core->params.first_psn;
     tx->limit     = core->params.first_psn + core->params.init_window;
-    tx->stop      = tx->limit;
+    tx->stop      = flow_is_ud(core) ? tx->una : tx->limit; /* UD: no ring */
     tx->state     = FLOW_TX_HELLO;
     tx->cookie    = cookie;
     tx->ep        = ++core->ep_last;
@@ -156,7 +154,8 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 /*
  * A closed flow: once its packets and control packets have ended, say the last
  * word; once that ended too, go. The hello must have ended first, or it could
- * arrive after the goodbye and open the flow at the peer again.
+ * arrive after the goodbye and open the flow at the peer again. On UD a hello
+ * ends by its answer, and the last word by its confirmation.
  */
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
@@ -169,11 +168,33 @@ void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
         if (tx->ctl == 0) { /* else when it leaves the control queue */
             flow_tx_event(core, tx, FLOW_DUE_TX_GONE);
         }
+    } else if (tx->wait & FLOW_WAIT_PART) {
+        return; /* UD: the timer repeats it */
     } else if (tx->wait & FLOW_WAIT_RESET) {
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_RESET);
     } else if (!(tx->ctl & FLOW_CTL_TX_HELLO)) {
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_GOODBYE);
     }
+}
+
+/*
+ * Blocked at the limit. On SRD the limit comes by itself unless the receiver
+ * told us to ask; on UD it may be lost, so we ask after a time-out.
+ */
+static void flow_tx_want(flow_core_t *core, flow_tx_t *tx)
+{
+    if (tx->flags & FLOW_TXF_ASK) {
+        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_WANT);
+    } else if (!flow_is_ud(core)) {
+        return;
+    } else {
+        tx->ctl |= FLOW_CTL_TX_WANT;
+        if (!(tx->ctl & FLOW_CTL_QUEUED)) {
+            tx->ctl |= FLOW_CTL_QUEUED;
+            flow_timer_tx_later(core, tx->index, tx->backoff);
+        }
+    }
+    tx->flags |= FLOW_TXF_ASKED;
 }
 
 int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
@@ -189,6 +210,10 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
         if (tx->pins != 0) {
             return 0;
         }
+        if (flow_is_ud(core) && !flow_resend_prepare(core, tx)) {
+            flow_tx_event(core, tx, FLOW_DUE_TX_READY); /* after a growth */
+            return 0;
+        }
         tx->stop = bound;
         return 1;
     }
@@ -198,22 +223,28 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
         ++core->counters.stalls;
         flow_trace(core, FLOW_TRACE_STALL, tx->ep, bound, tx->limit);
     }
-    if ((bound == tx->limit) &&
-        ((tx->flags & (FLOW_TXF_ASK | FLOW_TXF_ASKED)) == FLOW_TXF_ASK)) {
-        tx->flags |= FLOW_TXF_ASKED;
-        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_WANT);
+    if ((bound == tx->limit) && !(tx->flags & FLOW_TXF_ASKED)) {
+        flow_tx_want(core, tx);
     }
     return 0;
 }
 
-void flow_tx_header_long(const flow_core_t *core, const flow_tx_t *tx,
-                         void *buf)
+unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
+                             void *buf)
 {
     uint8_t *p = buf;
+    flow_psn_t ack;
+    uint64_t map;
 
+    if (tx->hdr & FLOW_WIRE_LIMIT) {
+        ack = flow_ack_get(core, flow_core_rx(core, tx->carries), &map);
+        flow_wire_put64(p + 8, ack | (map << FLOW_WIRE_MAP_SHIFT));
+        return FLOW_ACK_HDR;
+    }
     flow_wire_put64(p + 8, core->params.self.incarnation);
     flow_wire_put64(p + 16, flow_core_peer(core, tx->peer)->addr.incarnation);
     flow_wire_put32(p + 24, tx->ep);
+    return FLOW_LONG_HDR;
 }
 
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx)
@@ -231,6 +262,9 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
         return; /* old, or more than anybody may give */
     }
 
+    if (flow_is_ud(core)) {
+        tx->ctl &= (uint8_t)~FLOW_CTL_TX_WANT; /* it may wait its turn */
+    }
     tx->limit   = limit;
     tx->flags  &= (uint8_t)~FLOW_TXF_ASKED;
     tx->backoff = 0;
@@ -256,21 +290,34 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
     flow_op_t *op;
 
     flow_timer_run(core, now);
-    op = core->repost_head;
-    if (op == NULL) {
-        return NULL;
-    }
+    do {
+        op = core->repost_head;
+        if (op == NULL) {
+            return NULL;
+        }
 
-    core->repost_head = op->next;
-    if (core->repost_head == NULL) {
-        core->repost_tail = NULL;
-    }
-    op->next   = NULL;
-    op->linked = 0;
-    --op->tx->linked;
+        core->repost_head = op->next;
+        if (core->repost_head == NULL) {
+            core->repost_tail = NULL;
+        }
+        op->next   = NULL;
+        op->linked = 0;
+        --op->tx->linked;
+    } while (flow_is_ud(core) && flow_resend_over(core, op));
     *fail = (op->tx->state == FLOW_TX_FAILED) ||
             (op->tx->wait & FLOW_WAIT_RESET);
     return op;
+}
+
+void flow_tx_repost_push(flow_core_t *core, flow_op_t *op)
+{
+    op->next = NULL;
+    if (core->repost_tail != NULL) {
+        core->repost_tail->next = op;
+    } else {
+        core->repost_head = op;
+    }
+    core->repost_tail = op;
 }
 
 void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
@@ -282,11 +329,17 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
         core->repost_tail = op;
     }
     ++op->tx->linked;
+    if (flow_is_ud(core)) {
+        op->flags &= (uint8_t)~FLOW_OPF_POSTED;
+    }
 }
 
 /* A flow ends by its own or its peer's failure. */
 void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
 {
+    if (flow_is_ud(core)) {
+        flow_resend_fail(core, tx);
+    }
     if (dead || !(tx->flags & FLOW_TXF_HELLOED)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
         tx->ctl   &= FLOW_CTL_QUEUED;
@@ -303,6 +356,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
     } else if ((tx->state == FLOW_TX_LINGER) &&
                !(tx->events & FLOW_DUE_TX_GONE)) {
         tx->wait |= FLOW_WAIT_RESET;
+        tx->wait &= (uint8_t)~FLOW_WAIT_PART;
         tx->ctl  &= FLOW_CTL_QUEUED;
         flow_tx_try_release(core, tx);
     }
@@ -323,6 +377,9 @@ void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
         !(tx->ctl & ~FLOW_CTL_QUEUED) &&
         ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN))) {
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
+        if (flow_is_ud(core)) {
+            tx->wait |= FLOW_WAIT_PONG;
+        }
     }
 }
 
@@ -336,6 +393,15 @@ void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
 {
     tx->pins &= (uint8_t)~(reasons & ~FLOW_PIN_DOWN);
     flow_tx_advance(core, tx);
+}
+
+void flow_tx_pass_one(flow_tx_t *tx)
+{
+    flow_psn_t psn = flow_tx_psn(tx);
+
+    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn)) {
+        tx->stop = (flow_psn_t)(psn + 1);
+    }
 }
 
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)

@@ -6,7 +6,7 @@
  * of the core may be called between header and commit; if the post fails, do
  * not commit: no number was taken. Then exactly one of flow_tx_done
  * (delivered), flow_tx_rnr (send the same bytes again when told), or
- * flow_tx_fail.
+ * flow_tx_fail. On UD, see flow/resend.h for commit and what comes after.
  */
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_
@@ -38,13 +38,15 @@ enum flow_tx_pin {
 
 /*
  * What the transport embeds in each send it keeps (an active message until its
- * completion). The core links it only while the packet waits to be sent again.
+ * completion). The core links it only while the packet waits to be sent again,
+ * on UD also while it waits to be released.
  */
 typedef struct flow_op {
     struct flow_op *next;
     flow_tx_t      *tx;
     flow_psn_t      psn;
     uint8_t         linked;
+    uint8_t         flags; /* UD: enum flow_op_flags, the core's              */
 } flow_op_t;
 
 struct flow_tx {
@@ -63,6 +65,7 @@ struct flow_tx {
     uint8_t    ctl_out;   /* control packets handed out and not done          */
     uint8_t    backoff;   /* level of the next receiver-not-ready             */
     uint8_t    linked;    /* flow_op_t of this flow in back-off, <= 64        */
+    uint8_t    tries;     /* UD: unanswered control packets in a row          */
     uint8_t    rma;       /* flow_peer_pin_t: what the answer said            */
     uint32_t   ep;        /* number of this endpoint, never reused            */
     uint32_t   index;
@@ -72,6 +75,7 @@ struct flow_tx {
     uint32_t   peer_next; /* next flow to the same peer                       */
     uint32_t   ctl_next;
     uint32_t   event_next;
+    uint32_t   ring;      /* UD: of operations not acknowledged; 0 none       */
 };
 
 /*
@@ -116,15 +120,18 @@ static inline flow_psn_t flow_tx_psn(const flow_tx_t *tx)
     return (flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT);
 }
 
-/* 8, or 28 before the answer. Constant between flow_tx_ready and commit. */
+/*
+ * 8, or 28 before the answer; UD: 16 where it carries an acknowledgement.
+ * Constant between flow_tx_ready and commit.
+ */
 static inline unsigned flow_tx_header_len(const flow_tx_t *tx)
 {
-    return (tx->hdr & FLOW_WIRE_LONG) ? FLOW_LONG_HDR : FLOW_SHORT_HDR;
+    return flow_wire_word_len(tx->hdr);
 }
 
-/* Write the rest of a long header behind the word. */
-void flow_tx_header_long(const flow_core_t *core, const flow_tx_t *tx,
-                         void *buf);
+/* Write what follows the word in any but the shortest header; its length. */
+unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
+                             void *buf);
 
 /*
  * Write the header of the next packet; am_id < FLOW_AM_ID_MAX; buf has room for
@@ -136,8 +143,7 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
 {
     flow_wire_put64(buf, tx->hdr | am_id);
     if (flow_unlikely(tx->hdr & FLOW_WIRE_LONG)) {
-        flow_tx_header_long(core, tx, buf);
-        return FLOW_LONG_HDR;
+        return flow_tx_header_rest(core, tx, buf);
     }
     return FLOW_SHORT_HDR;
 }
@@ -179,7 +185,7 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now);
  * Next packet whose back-off is over, else NULL. Post it again, or, when the
  * queue is full, give it back by flow_tx_repost_put: it stays first.
  * *fail: the flow failed, complete the operation with an error and report it
- * by flow_tx_done (its number is released either way).
+ * by flow_tx_done (its number is released either way). UD: fail is never set.
  */
 flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail);
 void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
@@ -204,6 +210,13 @@ void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
 /* Stop and release a flow for reasons (enum flow_tx_pin) of the transport. */
 void flow_tx_pin(flow_tx_t *tx, unsigned reasons);
 void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
+
+/*
+ * Let one packet pass a flow that is stopped by FLOW_PIN_PENDING alone and has
+ * room in its window; until the next flow_tx_pin. For the first request of the
+ * transport's queue: what its completion sends must not pass the others.
+ */
+void flow_tx_pass_one(flow_tx_t *tx);
 
 /*
  * 1: the peer said that it keeps an address handle for us, RMA may be posted.

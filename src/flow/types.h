@@ -30,8 +30,8 @@ typedef enum flow_status {
 
 typedef enum flow_profile {
     FLOW_SRD, /* a send completion means delivered once                       */
-    FLOW_UD   /* a send completion means nothing; the core acknowledges. Not
-                 built yet: flow_core_init refuses it                         */
+    FLOW_UD   /* a send completion means that the device is done with the
+                 bytes; the core acknowledges and sends again                 */
 } flow_profile_t;
 
 /* How an interface is reached, and which life of it. */

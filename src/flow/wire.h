@@ -6,7 +6,7 @@
  * Short header, 8 B, one 64-bit word:
  *   bits  0..4  active message id, or type of a control packet
  *   bit   5     FLOW_WIRE_LONG: the long header follows
- *   bit   6     FLOW_WIRE_LIMIT: the limit field is valid (never with LONG)
+ *   bit   6     FLOW_WIRE_LIMIT: the limit field is valid
  *   bit   7     FLOW_WIRE_CTL: control packet
  *   bits  8..31 token: receiver index (low) and generation (high)
  *   bits 32..47 limit of the flow that goes the other way
@@ -14,6 +14,10 @@
  * Long header, 28 B: the word with token 0, then
  *   8 B incarnation of the sender, 8 B of the receiver it means, 4 B number of
  *   the sending endpoint.
+ * Acknowledging header, 16 B, UD only: LONG and LIMIT both set, the word as in
+ *   the short header, then one more for the flow that goes the other way:
+ *   bits  0..15 the lowest number not received
+ *   bits 16..63 bit 16 + i: that number + 1 + i was received
  */
 #ifndef FLOW_WIRE_H_
 #define FLOW_WIRE_H_
@@ -26,11 +30,13 @@
 #define FLOW_WIRE_AM_MASK     0x1fu
 #define FLOW_WIRE_LONG        0x20u
 #define FLOW_WIRE_LIMIT       0x40u
+#define FLOW_WIRE_ACK         (FLOW_WIRE_LONG | FLOW_WIRE_LIMIT)
 #define FLOW_WIRE_CTL         0x80u
 #define FLOW_WIRE_TOKEN_SHIFT 8
 #define FLOW_WIRE_TOKEN_MASK  0xffffffu
 #define FLOW_WIRE_LIMIT_SHIFT 32
 #define FLOW_WIRE_PSN_SHIFT   48
+#define FLOW_WIRE_MAP_SHIFT   16 /* in the second word of FLOW_WIRE_ACK */
 #define FLOW_WIRE_PSN_ONE     (1ull << FLOW_WIRE_PSN_SHIFT)
 /* The bits that name the next packet of a flow: number, token and flags. */
 #define FLOW_WIRE_EXPECT_MASK \
@@ -97,6 +103,21 @@ static inline uint64_t flow_wire_set_limit(uint64_t word, flow_psn_t limit)
            ((uint64_t)limit << FLOW_WIRE_LIMIT_SHIFT);
 }
 
+/* Does the header of this word name incarnations and endpoint? */
+static inline int flow_wire_is_long(uint64_t word)
+{
+    return (word & FLOW_WIRE_ACK) == FLOW_WIRE_LONG;
+}
+
+/* Bytes of the header that begins with this word. */
+static inline unsigned flow_wire_word_len(uint64_t word)
+{
+    if (__builtin_expect(!(word & FLOW_WIRE_LONG), 1)) {
+        return FLOW_SHORT_HDR;
+    }
+    return (word & FLOW_WIRE_LIMIT) ? FLOW_ACK_HDR : FLOW_LONG_HDR;
+}
+
 /* Active message id of a data packet the core accepted. */
 static inline unsigned flow_wire_am_id(const void *pkt)
 {
@@ -106,8 +127,7 @@ static inline unsigned flow_wire_am_id(const void *pkt)
 /* Bytes before the payload of a data packet the core accepted. */
 static inline unsigned flow_wire_hdr_len(const void *pkt)
 {
-    return (*(const uint8_t*)pkt & FLOW_WIRE_LONG) ? FLOW_LONG_HDR :
-                                                     FLOW_SHORT_HDR;
+    return flow_wire_word_len(*(const uint8_t*)pkt);
 }
 
 #endif

@@ -77,16 +77,30 @@ void abi_progress(void)
     }
 }
 
+/* The device's side of a program's CQ (plain or extended); NULL: unknown. */
+#define hook_cq_sim(_cq) \
+    (((_cq)->handle < SIM_MAX_CQ) ? abi.cq[(_cq)->handle].cq : NULL)
+
+static void hook_cq_empty(struct sim_cq *cq, uint32_t produced)
+{
+    if (cq != NULL) {
+        sim_cq_drained(cq, produced);
+    }
+}
+
 /* What has been delivered is handed out before the device delivers more: so a
  * program that polls paces its own receive queue. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    int ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
+    struct sim_cq *sim = hook_cq_sim(cq);
+    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
+    int ret            = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
     if (ret != 0) {
         return ret;
     }
 
+    hook_cq_empty(sim, produced);
     abi_progress();
     return HOOK_CQ(cq, poll_cq)(cq, num, wc);
 }
@@ -94,12 +108,15 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    int ret = HOOK_CQ(cq, start_poll)(cq, attr);
+    struct sim_cq *sim = hook_cq_sim(cq);
+    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
+    int ret            = HOOK_CQ(cq, start_poll)(cq, attr);
 
     if (ret != ENOENT) {
         return ret;
     }
 
+    hook_cq_empty(sim, produced);
     abi_progress();
     return HOOK_CQ(cq, start_poll)(cq, attr);
 }

@@ -46,7 +46,8 @@ static int abi_cq_check(const struct abi_efa_cq_in *req, uint32_t depth,
     known |= (caps & SIM_CAP_CQ_WITH_SGID) ? ABI_EFA_CQ_SGID : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_CQ_REQ_ID_64 : 0;
     if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
-        (req->flags & ~known) || (req->num_sub_cqs != abi.dev->profile->sub_cqs) ||
+        (req->flags & ~known) ||
+        (req->num_sub_cqs != abi.dev->profile->sub_cqs) ||
         ((req->entry_size != IO_CQE_SMALL) &&
          (req->entry_size != IO_CQE_LARGE)) ||
         ((req->flags & ABI_EFA_CQ_SGID) &&
@@ -215,8 +216,10 @@ static int abi_qp_check(const struct abi_efa_qp_in *req,
     known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
              ABI_EFA_QP_UNSOLICITED_WRITE : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_QP_REQ_ID_64 : 0;
-    if ((type != IB_UVERBS_QPT_DRIVER) ||
-        (req->driver_qp_type != ABI_EFA_QP_SRD) || (req->flags & ~known)) {
+    if (((type != IB_UVERBS_QPT_UD) &&
+         ((type != IB_UVERBS_QPT_DRIVER) ||
+          (req->driver_qp_type != ABI_EFA_QP_SRD))) ||
+        (req->flags & ~known)) {
         return -EOPNOTSUPP;
     }
 
@@ -342,6 +345,7 @@ int abi_qp_create(struct abi_cmd *cmd)
     attr.max_recv_sge = cap.max_recv_sge;
     attr.max_inline   = cap.max_inline_data;
     attr.sq_stride    = abi_sq_stride(&req, &cap);
+    attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & ABI_EFA_QP_UNSOLICITED_WRITE);
     attr.req_id_64    = !!(req.flags & ABI_EFA_QP_REQ_ID_64);
     ret = abi_qp_make(cmd->ctx, &req, &attr, &entry);

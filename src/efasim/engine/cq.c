@@ -4,8 +4,13 @@
  * What real hardware does when a completion finds its queue full is not
  * public. Here nothing is lost: the completion waits in a spill list, it is
  * counted (cq_overruns), and the first one is reported in a line, because on
- * hardware it would be a bug of the program. Without a doorbell mapping the
- * device cannot know the consumer and does not check.
+ * hardware it would be a bug of the program.
+ *
+ * How far the program has read is known from the doorbell, which lags: libefa
+ * does not write it after an extended poll that ended with an empty queue. So
+ * the caller also says when a poll found nothing (sim_cq_drained). A program
+ * that reads the ring by itself must write the doorbell. Without a doorbell
+ * mapping there is no check.
  */
 #include "engine.h"
 
@@ -56,14 +61,16 @@ int sim_cq_destroy(struct sim_cq *cq)
     return 0;
 }
 
-/* Completions not yet consumed, as far as the doorbell tells: it counts those
- * of all sub-CQs. */
+/* Completions not yet read, at most. Doorbell and counts are those of all
+ * sub-CQs together. */
 static uint32_t cq_pending(const struct sim_cq *cq)
 {
-    uint32_t db = atomic_load_explicit(cq->db, memory_order_acquire);
+    uint32_t db      = atomic_load_explicit(cq->db, memory_order_acquire);
+    uint32_t by_db   = (sim_cq_produced(cq) - (db & IO_CQ_DB_CONSUMER)) &
+                       0xffff;
+    uint32_t by_poll = sim_cq_produced(cq) - atomic_load(&cq->drained);
 
-    return (cq->produced[0] + cq->produced[1] - (db & IO_CQ_DB_CONSUMER)) &
-           0xffff;
+    return (by_db < by_poll) ? by_db : by_poll;
 }
 
 static int cq_is_full(const struct sim_cq *cq)
@@ -83,8 +90,10 @@ static void cq_event(struct sim_cq *cq)
 static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
 {
     unsigned sub    = ((cqe->flags >> 1) & 3) == IO_Q_SEND ? 0 : cq->subs - 1;
-    uint32_t entry  = cq->produced[sub] & (cq->depth - 1);
-    uint8_t phase   = !((cq->produced[sub] / cq->depth) & 1);
+    uint32_t count  = atomic_load_explicit(&cq->produced[sub],
+                                           memory_order_relaxed);
+    uint32_t entry  = count & (cq->depth - 1);
+    uint8_t phase   = !((count / cq->depth) & 1);
     uint8_t *target = cq->buf +
                       ((size_t)sub * cq->depth + entry) * cq->cqe_size;
     struct io_cqe copy = *cqe;
@@ -96,7 +105,8 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
            cq->cqe_size - sizeof(first));
     atomic_store_explicit((_Atomic uint32_t*)target, first,
                           memory_order_release);
-    ++cq->produced[sub];
+    atomic_store_explicit(&cq->produced[sub], count + 1,
+                          memory_order_relaxed);
 }
 
 static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)

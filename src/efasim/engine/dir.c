@@ -18,6 +18,8 @@ const char *const dir_counter_names[DIR_COUNTERS] = {
     [DIR_RX_DROPS]              = "rx_drops",
     [DIR_RNR]                   = "rnr",
     [DIR_CQ_OVERRUNS]           = "cq_overruns",
+    [DIR_LOST]                  = "lost_pkts",
+    [DIR_DUPLICATED]            = "duplicated_pkts",
 };
 
 void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16])

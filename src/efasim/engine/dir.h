@@ -18,7 +18,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 2
+#define DIR_LAYOUT 3
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -37,6 +37,8 @@ enum dir_counter {
     DIR_RX_DROPS,
     DIR_RNR,              /* receiver-not-ready answers sent */
     DIR_CQ_OVERRUNS,      /* completions that found their queue full */
+    DIR_LOST,             /* datagrams that went nowhere */
+    DIR_DUPLICATED,       /* datagrams sent twice on purpose */
     DIR_COUNTERS
 };
 

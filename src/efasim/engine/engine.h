@@ -106,10 +106,11 @@ struct sim_cq {
     uint16_t         cqe_size;      /* 16 or 32 */
     uint16_t         subs;          /* rings, one behind the other in buf */
     uint32_t         depth;         /* of each ring, a power of two */
-    uint32_t         produced[SIM_SUB_CQS_MAX];
+    _Atomic uint32_t produced[SIM_SUB_CQS_MAX];
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
     uint8_t          armed;
+    _Atomic uint32_t drained;       /* so many have been read, at least */
     uint8_t         *buf;
     _Atomic uint32_t *db;           /* consumer index and arm bit */
     struct io_cqe   *spill;         /* completions that found it full */
@@ -139,6 +140,7 @@ struct sim_qp_attr {
     uint8_t          *sq_ring, *rq_ring;
     uint32_t          sq_depth, rq_depth;   /* descriptors */
     uint16_t          sq_stride;            /* IO_TX_WQE_SMALL or _LARGE */
+    uint8_t           ud;           /* datagrams; else SRD */
     uint8_t           unsolicited;  /* writes with imm take no receive */
     uint8_t           req_id_64;    /* work requests have long ids */
     _Atomic uint32_t *sq_db, *rq_db;
@@ -175,6 +177,19 @@ enum sim_op_state {
     SIM_OP_COPYING,   /* RDMA; on dev->copying */
     SIM_OP_LOST,      /* nobody will answer; on dev->timed */
     SIM_OP_DONE,      /* completion is held back; on dev->timed */
+};
+
+/* What chance decides about a request, each from a sequence of its own. The
+ * answer depends on the seed and on the request's number alone, not on when
+ * acknowledgements come: one seed, one order. */
+enum sim_fate {
+    SIM_FATE_OVERTAKEN,      /* by other requests */
+    SIM_FATE_DONE_OVERTAKEN, /* its completion, by other completions */
+    SIM_FATE_LOST,
+    SIM_FATE_DUPLICATED,
+    SIM_FATE_JITTER,
+    SIM_FATE_FAILED,
+    SIM_FATES = 16
 };
 
 /* One work request from the doorbell to its completion */
@@ -343,6 +358,20 @@ int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
                   uint8_t *buf, _Atomic uint32_t *db, struct sim_cq **cq_p);
 int sim_cq_destroy(struct sim_cq *cq);
 
+/* Completions written so far, of all rings. Needs no serialising. */
+static inline uint32_t sim_cq_produced(const struct sim_cq *cq)
+{
+    return atomic_load_explicit(&cq->produced[0], memory_order_relaxed) +
+           atomic_load_explicit(&cq->produced[1], memory_order_relaxed);
+}
+
+/* A poll that began when `produced` were written found the CQ empty. Needs no
+ * serialising. */
+static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
+{
+    atomic_store_explicit(&cq->drained, produced, memory_order_relaxed);
+}
+
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
 
@@ -353,8 +382,8 @@ void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
 unsigned sim_cq_unspill(struct sim_cq *cq);
 
 /*
- * Queue pairs (SRD). -ENOMEM at the limit. Destroying one completes its
- * requests with status 1; what it sent may still arrive.
+ * Queue pairs. -ENOMEM at the limit. Destroying one completes its requests
+ * with status 1; what it sent may still arrive.
  */
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p);
@@ -379,7 +408,10 @@ void sim_rdma_start(struct sim_op *op);
 uint8_t sim_rdma_check(struct sim_op *op);
 uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
                          uint32_t access);
+void sim_tx_expire(struct sim_op *op);
+void sim_tx_reject(struct sim_op *op, uint8_t status);
 struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
+struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate);
 struct sim_op *sim_op_find(struct sim_dev *dev, uint32_t token);
 void sim_op_complete(struct sim_op *op, uint8_t status);
 void sim_op_finish(struct sim_op *op);

@@ -34,6 +34,8 @@ struct sim_inject {
 struct sim_knobs {
     uint64_t seed;
     double   reorder;      /* probability, 0 ... 1 */
+    double   loss;         /* of datagrams */
+    double   duplicate;    /* of datagrams */
     uint64_t timeout_ms;   /* until statuses 13 and 15 */
     uint64_t rnr_us;       /* between two tries at a receiver not ready */
     uint64_t delay_us;     /* added to every packet and read */

@@ -152,17 +152,21 @@ void sim_op_finish(struct sim_op *op)
     sim_op_drop(op);
 }
 
-/*
- * Whether and how far to hold back, 0: not at all. The answer depends on the
- * seed and on the request's number alone, not on when acknowledgements come:
- * one seed, one order.
- */
-static unsigned op_overtake(const struct sim_op *op, unsigned stage)
+struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate)
 {
-    struct sim_dev *dev = op->qp->dev;
-    struct sim_rng rng  = { dev->rng.state + op->number * 2 + stage };
+    struct sim_rng rng = { op->qp->dev->rng.state +
+                           op->number * SIM_FATES + fate };
 
     rng.state = rng_next(&rng);
+    return rng;
+}
+
+/* Whether and how far to hold back, 0: not at all. */
+static unsigned op_overtake(const struct sim_op *op, enum sim_fate fate)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct sim_rng rng  = sim_op_rng(op, fate);
+
     return rng_chance(&rng, dev->knobs.reorder) ?
            rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
 }
@@ -180,7 +184,7 @@ static void op_hold(struct sim_op *op, enum sim_op_state state,
 void sim_op_complete(struct sim_op *op, uint8_t status)
 {
     struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, 1);
+    unsigned overtake   = op_overtake(op, SIM_FATE_DONE_OVERTAKEN);
 
     ++dev->completions;
     dev->quiet = 0;
@@ -195,7 +199,7 @@ void sim_op_complete(struct sim_op *op, uint8_t status)
 void sim_tx_start(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, 0);
+    unsigned overtake   = op_overtake(op, SIM_FATE_OVERTAKEN);
 
     if (dev->knobs.delay_us != 0) {
         sim_op_wait(op, SIM_OP_HELD, dev->now + dev->knobs.delay_us * 1000);

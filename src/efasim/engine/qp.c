@@ -1,6 +1,7 @@
 /*
  * Queue pairs and their states. The table is that of the kernel's driver for
- * SRD: which attributes a transition needs, and which it may have.
+ * SRD: which attributes a transition needs, and which it may have. That of UD
+ * is the kernel's common one, which differs in the RNR retry alone.
  */
 #include "engine.h"
 
@@ -210,6 +211,9 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
 
     if (mod->mask & ~QPA_KNOWN) {
         return -EOPNOTSUPP;
+    }
+    if (qp->attr.ud && (mod->mask & SIM_QPA_RNR_RETRY)) {
+        return -EINVAL;
     }
     if ((cur != qp->state) || (new_state >= SIM_QPS_LAST)) {
         return -EINVAL;

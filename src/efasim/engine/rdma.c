@@ -103,23 +103,12 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
            SIM_ST_REMOTE_ADDRESS : SIM_ST_OK;
 }
 
-static void rdma_fail(struct sim_op *op, uint8_t status)
-{
-    if (status == SIM_ST_UNREACHABLE) {
-        op->status = status;
-        sim_op_deadline(op);
-        sim_op_wait(op, SIM_OP_LOST, op->due);
-    } else {
-        sim_op_complete(op, status);
-    }
-}
-
 void sim_rdma_start(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
     if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
-        rdma_fail(op, SIM_ST_UNREACHABLE);
+        sim_tx_reject(op, SIM_ST_UNREACHABLE);
         return;
     }
 
@@ -209,7 +198,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
         status = rdma_local(op, &local);
     }
     if (status != SIM_ST_OK) {
-        rdma_fail(op, status);
+        sim_tx_reject(op, status);
         return 0;
     }
 
@@ -219,7 +208,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
                                    (void*)(uintptr_t)(local + op->done),
                                    remote + op->done, chunk) : 0;
     if (err != 0) {
-        rdma_fail(op, rdma_error(dev, owner, err));
+        sim_tx_reject(op, rdma_error(dev, owner, err));
         return 0;
     }
 

@@ -29,6 +29,7 @@ enum {
 enum { /* ring_pkt.flags */
     RING_FLAG_IMM         = 1 << 0,
     RING_FLAG_UNSOLICITED = 1 << 1, /* the sender's QP was created so */
+    RING_FLAG_DATAGRAM    = 1 << 2, /* of a UD QP: there is no answer */
 };
 
 struct ring_pkt {

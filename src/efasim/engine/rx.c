@@ -77,20 +77,30 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     return 1;
 }
 
+/* Copy the payload behind the first `skip` bytes of the buffers. */
 static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
-                       const struct ring_pkt *pkt)
+                       const struct ring_pkt *pkt, uint32_t skip)
 {
     const uint8_t *src = (const uint8_t*)(pkt + 1);
     uint32_t left      = pkt->length;
-    uint32_t length;
+    uint32_t length, from;
     unsigned i;
 
     for (i = 0; (i < wqe->num) && (left > 0); ++i) {
-        length = (left < wqe->sge[i].length) ? left : wqe->sge[i].length;
-        dev->ops->mem_put(dev->env, wqe->sge[i].addr, src, length);
+        from   = (skip < wqe->sge[i].length) ? skip : wqe->sge[i].length;
+        length = wqe->sge[i].length - from;
+        length = (left < length) ? left : length;
+        dev->ops->mem_put(dev->env, wqe->sge[i].addr + from, src, length);
         src  += length;
         left -= length;
+        skip -= from;
     }
+}
+
+/* Bytes that stay free before the payload */
+static uint32_t rx_prefix(const struct sim_qp *qp)
+{
+    return qp->attr.ud ? SIM_UD_PREFIX : 0;
 }
 
 static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
@@ -102,7 +112,7 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     cqe.status  = status;
     cqe.flags   = IO_Q_RECV << 1;
     cqe.qpn     = qp->qpn;
-    cqe.length  = pkt->length;
+    cqe.length  = pkt->length + rx_prefix(qp);
     cqe.src_qpn = pkt->src_qpn;
     cqe.ah      = qp->attr.pd->ah_of_node[pkt->src_node];
     if (pkt->flags & RING_FLAG_IMM) {
@@ -165,7 +175,8 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     uint8_t status;
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
-        dir_count(dev->dir, dev->node, DIR_RNR, 1);
+        dir_count(dev->dir, dev->node, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR,
+                  1);
         return SIM_ST_RNR;
     }
 
@@ -173,7 +184,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
         rx_complete(qp, &wqe, pkt, wqe.status);
         return SIM_ST_REMOTE_STATUS;
     }
-    if (wqe.length < pkt->length) {
+    if (wqe.length < pkt->length + rx_prefix(qp)) {
         rx_complete(qp, &wqe, pkt, SIM_ST_LOCAL_LENGTH);
         return SIM_ST_REMOTE_LENGTH;
     }
@@ -182,7 +193,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
         return SIM_ST_REMOTE_STATUS;
     }
 
-    rx_scatter(dev, &wqe, pkt);
+    rx_scatter(dev, &wqe, pkt, rx_prefix(qp));
     rx_complete(qp, &wqe, pkt, SIM_ST_OK);
     rx_count(dev, pkt);
     return SIM_ST_OK;
@@ -196,7 +207,8 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
                                                       NULL;
 
     if ((qp == NULL) || (qp->state < SIM_QPS_RTR) ||
-        (qp->state == SIM_QPS_ERR)) {
+        (qp->state == SIM_QPS_ERR) ||
+        (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
         return 0;
@@ -232,7 +244,8 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
-        if (ring_answer(peer->rx, pkt->token, status) != 0) {
+        if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
+            (ring_answer(peer->rx, pkt->token, status) != 0)) {
             broken = 1;
             break;
         }
@@ -292,10 +305,6 @@ static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
         }
     }
 
-    if (done > 0) {
-        sim_tx_unblock(peer);
-    }
-
     return done;
 }
 
@@ -326,6 +335,7 @@ unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
 
     if (peer->tx != NULL) {
         done += rx_answers(dev, peer);
+        sim_tx_unblock(peer);
     }
 
     rx_follow(dev, peer);

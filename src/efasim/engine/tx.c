@@ -15,9 +15,9 @@ static int tx_op_is_supported(const struct sim_qp *qp, unsigned op)
     case IO_OP_SEND:
         return 1;
     case IO_OP_READ:
-        return !!(caps & SIM_CAP_RDMA_READ);
+        return (caps & SIM_CAP_RDMA_READ) && !qp->attr.ud;
     case IO_OP_WRITE:
-        return !!(caps & SIM_CAP_RDMA_WRITE);
+        return (caps & SIM_CAP_RDMA_WRITE) && !qp->attr.ud;
     default:
         return 0;
     }
@@ -96,7 +96,7 @@ static uint8_t tx_check_send(struct sim_op *op)
     for (i = 0; i < meta->length; ++i) {
         length += op->wqe.sgl[i].length;
     }
-    if (length > SIM_MAX_MSG) {
+    if (length > (op->qp->attr.ud ? SIM_MAX_UD : SIM_MAX_MSG)) {
         return SIM_ST_LOCAL_LENGTH;
     }
     for (i = 0; i < meta->length; ++i) {
@@ -261,6 +261,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->type     = op->placed ? RING_PKT_WRITE : RING_PKT_SEND;
     pkt->flags    = (op->wqe.meta.ctrl1 & IO_TX_HAS_IMM) ? RING_FLAG_IMM : 0;
     pkt->flags   |= op->qp->attr.unsolicited ? RING_FLAG_UNSOLICITED : 0;
+    pkt->flags   |= op->qp->attr.ud ? RING_FLAG_DATAGRAM : 0;
     pkt->src_qpn  = op->qp->qpn;
     pkt->dst_qpn  = op->wqe.meta.dest_qpn;
     pkt->src_node = dev->node;
@@ -270,11 +271,40 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->length   = length;
     pkt->written  = op->placed ? op->length : 0;
     ring_commit(peer->tx, pkt);
-    ++peer->unanswered;
+    peer->unanswered += !op->qp->attr.ud;
     dir_count(dev->dir, dev->node, DIR_TX_PKTS, 1);
     dir_count(dev->dir, dev->node, DIR_TX_BYTES, length);
     sim_peer_signal(dev, peer->slot);
     return TX_SENT;
+}
+
+/* A datagram's life ends when it has left: it is complete now. */
+static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct sim_rng rng  = sim_op_rng(op, SIM_FATE_DUPLICATED);
+
+    if (rng_chance(&rng, dev->knobs.duplicate) &&
+        (tx_write(op, peer) == TX_SENT)) {
+        dir_count(dev->dir, dev->node, DIR_DUPLICATED, 1);
+    }
+    sim_op_complete(op, SIM_ST_OK);
+}
+
+static void tx_datagram_lost(struct sim_op *op)
+{
+    dir_count(op->qp->dev->dir, op->qp->dev->node, DIR_LOST, 1);
+    sim_op_complete(op, SIM_ST_OK);
+}
+
+void sim_tx_expire(struct sim_op *op)
+{
+    if (op->qp->attr.ud) {
+        tx_datagram_lost(op);
+    } else {
+        sim_op_complete(op, op->peer->heard ? SIM_ST_UNRESPONSIVE :
+                                              SIM_ST_UNREACHABLE);
+    }
 }
 
 /* Send now; returns 0 when the ring is full. */
@@ -282,6 +312,10 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
 {
     switch (tx_write(op, peer)) {
     case TX_SENT:
+        if (op->qp->attr.ud) {
+            tx_datagram_sent(op, peer);
+            return 1;
+        }
         list_del(&op->link);
         op->state = SIM_OP_INFLIGHT;
         sim_op_deadline(op);
@@ -292,6 +326,20 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
         return 1;
     default:
         return 0;
+    }
+}
+
+/* A request that cannot be sent: silence is known after a while only. */
+void sim_tx_reject(struct sim_op *op, uint8_t status)
+{
+    if (op->qp->attr.ud) {
+        tx_datagram_lost(op);
+    } else if (status == SIM_ST_UNREACHABLE) {
+        sim_op_deadline(op);
+        op->status = status;
+        sim_op_wait(op, SIM_OP_LOST, op->due);
+    } else {
+        sim_op_complete(op, status);
     }
 }
 
@@ -307,26 +355,31 @@ static struct sim_peer *tx_route(struct sim_op *op)
     uint32_t owner;
 
     if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
-        sim_op_deadline(op);
-        op->status = SIM_ST_UNREACHABLE;
-        sim_op_wait(op, SIM_OP_LOST, op->due);
+        sim_tx_reject(op, SIM_ST_UNREACHABLE);
         return NULL;
     }
 
     owner = (qpn < SIM_MAX_QP) ?
             atomic_load(&dev->dir->node[op->node].qp[qpn].owner) : 0;
     if (owner == 0) {
-        sim_op_complete(op, SIM_ST_BAD_DEST_QPN);
+        sim_tx_reject(op, SIM_ST_BAD_DEST_QPN);
         return NULL;
     }
 
     peer = sim_peer_get(dev, dir_owner_slot(owner) % SIM_SLOTS);
     if ((peer == NULL) || (sim_peer_tx_open(dev, peer, owner) != 0)) {
-        sim_op_complete(op, SIM_ST_QP_INTERNAL);
+        sim_tx_reject(op, SIM_ST_QP_INTERNAL);
         return NULL;
     }
 
     return peer;
+}
+
+static int tx_is_lost(const struct sim_op *op)
+{
+    struct sim_rng rng = sim_op_rng(op, SIM_FATE_LOST);
+
+    return op->qp->attr.ud && rng_chance(&rng, op->qp->dev->knobs.loss);
 }
 
 void sim_tx_send(struct sim_op *op)
@@ -338,13 +391,17 @@ void sim_tx_send(struct sim_op *op)
         return;
     }
 
+    if (tx_is_lost(op)) {
+        tx_datagram_lost(op);
+        return;
+    }
     peer = tx_route(op);
     if (peer == NULL) {
         return;
     }
 
     op->peer = peer;
-    if ((peer->rnr_until > op->qp->dev->now) &&
+    if (!op->qp->attr.ud && (peer->rnr_until > op->qp->dev->now) &&
         (peer->rnr_qpn == op->wqe.meta.dest_qpn)) {
         sim_op_wait(op, SIM_OP_RNR, peer->rnr_until); /* spare the try */
         return;
@@ -356,6 +413,9 @@ void sim_tx_send(struct sim_op *op)
     list_del(&op->link);
     op->state = SIM_OP_BLOCKED;
     sim_op_deadline(op);
+    if (op->qp->attr.ud) {
+        op->due = op->qp->dev->now + SIM_UD_WAIT_NS;
+    }
     list_add_tail(&peer->blocked, &op->link);
 }
 

@@ -66,4 +66,60 @@ TEST_F(Accident, destroy_under_a_get)
     EXPECT_EQ(1u, comp.done);
 }
 
+/* In-tree: no get_short, no put_short. A short get returns with the bytes in
+ * place, and runs no callback of the user's meanwhile. */
+TEST_F(Accident, short_rma)
+{
+    open({{"GET_SHORT", "5s"}});
+    ASSERT_TRUE(a->attr().cap.flags & UCT_IFACE_FLAG_GET_SHORT);
+    Memory remote(*b, 4096, 1);
+    uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
+    uct_ep_h back    = b->connect(*a);
+    Completion pending;
+    Memory local(*a, 4096, 2);
+
+    Bytes into(16, 0);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              uct_ep_get_short(ep, into.data(), 16, address, remote.rkey()))
+            << "waited for the introduction";
+    introduce();
+    for (unsigned length : {0u, 1u, 8u, 16u}) {
+        for (uint64_t at = 0; at < 1000; ++at) {
+            std::fill(into.begin(), into.end(), 0);
+            ASSERT_EQ(UCS_OK, uct_ep_get_short(ep, into.data(), length,
+                                               address + at, remote.rkey()));
+            ASSERT_EQ(0, memcmp(into.data(), remote.data() + at, length));
+            ASSERT_EQ(16 - length, std::count(into.begin() + length,
+                                              into.end(), 0));
+        }
+    }
+    /* what else completes or arrives while it waits is told by progress */
+    device("delay-us", "20000");
+    ASSERT_EQ(UCS_INPROGRESS, get(local.iov(0, 4096), remote, &pending));
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, 1, nullptr, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_get_short(ep, into.data(), 16, address + 7,
+                                       remote.rkey()));
+    EXPECT_EQ(0, memcmp(into.data(), remote.data() + 7, 16));
+    EXPECT_EQ(0u, pending.done);
+    EXPECT_EQ(0u, a->count);
+    ASSERT_TRUE(wait([&] { return pending.done && a->count; }));
+    EXPECT_EQ(UCS_OK, pending.status);
+
+    if (a->attr().cap.flags & UCT_IFACE_FLAG_PUT_SHORT) {
+        device("delay-us", "0");
+        Bytes out = make_message(3, 8);
+        ucs_status_t status;
+        ASSERT_TRUE(wait([&] {
+            status = uct_ep_put_short(ep, out.data(), 8, address, remote.rkey());
+            return status != UCS_ERR_NO_RESOURCE;
+        }));
+        ASSERT_EQ(UCS_OK, status);
+        ASSERT_TRUE(flush(ep));
+        EXPECT_EQ(0, memcmp(out.data(), remote.data(), 8));
+    } else {
+        printf("no put_short: the device or its library has no RDMA WRITE\n");
+    }
+    uct_ep_destroy(back);
+}
+
 } // namespace accident

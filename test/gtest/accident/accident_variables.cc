@@ -223,6 +223,27 @@ TEST_F(Variable, SRD_MAX_AH)
     }
 }
 
+TEST_F(Variable, SRD_GET_SHORT)
+{
+    reopen({});
+    EXPECT_FALSE(a->attr().cap.flags & UCT_IFACE_FLAG_GET_SHORT);
+    for (const char *limit : {"100ms", "5s"}) {
+        reopen({{"GET_SHORT", limit}});
+        introduce();
+        Memory remote(*b, 64, 1);
+        uint64_t word;
+        device("delay-us", "300000");
+        double start        = now();
+        ucs_status_t status = uct_ep_get_short(
+                ep, &word, sizeof(word),
+                reinterpret_cast<uintptr_t>(remote.data()), remote.rkey());
+        EXPECT_EQ(strcmp(limit, "5s") ? UCS_ERR_TIMED_OUT : UCS_OK, status);
+        EXPECT_GE(now() - start, 0.09);
+        device("delay-us", "0");
+        flush(ep);
+    }
+}
+
 TEST_F(Variable, EFA_REG_CACHE)
 {
     setenv("UCX_EFA_REG_CACHE", "y", 1);

@@ -260,6 +260,8 @@ uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
         [RIG_RX_DROPS]        = DIR_RX_DROPS,
         [RIG_RNR]             = DIR_RNR,
         [RIG_CQ_OVERRUNS]     = DIR_CQ_OVERRUNS,
+        [RIG_LOST]            = DIR_LOST,
+        [RIG_DUPLICATED]      = DIR_DUPLICATED,
     };
 
     return atomic_load(&rig->dir->node[node].counter[map[which]]);
@@ -378,6 +380,7 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
         rig_qp_attr(&rig->proc[conf->proc], qp, &attr);
         attr.unsolicited = !!(conf->flags & RIG_UNSOLICITED);
         attr.req_id_64   = !!(conf->flags & RIG_REQ_ID_64);
+        attr.ud          = !!(conf->flags & RIG_UD);
         ret = sim_qp_create(rig->proc[conf->proc].dev, &attr, &qp->qp);
     }
     if (ret != 0) {

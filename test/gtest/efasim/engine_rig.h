@@ -29,6 +29,7 @@ enum {
     RIG_LARGE    = 2,    /* 128 B work requests */
     RIG_UNSOLICITED = 4, /* writes with immediate take no receive */
     RIG_REQ_ID_64   = 8, /* long request ids */
+    RIG_UD          = 16, /* datagrams */
     RIG_RESET    = 0,    /* QP states */
     RIG_INIT     = 1,
     RIG_RTR      = 2,
@@ -49,6 +50,8 @@ enum rig_counter {
     RIG_RX_DROPS,
     RIG_RNR,
     RIG_CQ_OVERRUNS,
+    RIG_LOST,
+    RIG_DUPLICATED,
 };
 
 struct rig_cqe {

@@ -237,16 +237,15 @@ int Qp::read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
 }
 
 int Qp::write(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge from,
-              uint64_t remote, uint32_t rkey, const uint32_t *imm,
-              bool as_inline)
+              const uint32_t *imm, bool as_inline)
 {
     ibv_wr_start(qpx);
     qpx->wr_id    = id;
     qpx->wr_flags = IBV_SEND_SIGNALED;
     if (imm != nullptr) {
-        ibv_wr_rdma_write_imm(qpx, rkey, remote, htobe32(*imm));
+        ibv_wr_rdma_write_imm(qpx, to.rkey, to.buf, htobe32(*imm));
     } else {
-        ibv_wr_rdma_write(qpx, rkey, remote);
+        ibv_wr_rdma_write(qpx, to.rkey, to.buf);
     }
     ibv_wr_set_ud_addr(qpx, ah, to.qpn, to.qkey);
     if (as_inline) {

@@ -132,10 +132,9 @@ public:
     int read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
              uint64_t remote, uint32_t rkey);
 
-    /* An RDMA write; with an immediate if @imm is not NULL. */
+    /* An RDMA write to @to.buf; with an immediate if @imm is not NULL. */
     int write(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge from,
-              uint64_t remote, uint32_t rkey, const uint32_t *imm = nullptr,
-              bool as_inline = false);
+              const uint32_t *imm = nullptr, bool as_inline = false);
 
     Device           &dev;
     ibv_comp_channel *channel = nullptr;

@@ -37,14 +37,22 @@ protected:
         return params;
     }
 
+    static Address at(const Qp &qp, Memory &memory, size_t offset = 0)
+    {
+        Address to = qp.address();
+
+        to.buf  = (uintptr_t)memory.data() + offset;
+        to.rkey = memory.mr->rkey;
+        return to;
+    }
+
     /* Write @len bytes and compare; the status. */
     ibv_wc write(Qp &a, Qp &b, size_t len, const uint32_t *imm = nullptr,
                  bool as_inline = false)
     {
         in->poison();
         out->fill(len + 5);
-        EXPECT_EQ(0, a.write(9, ah, b.address(), out->sge(0, len),
-                             (uintptr_t)in->data(), in->mr->rkey, imm,
+        EXPECT_EQ(0, a.write(9, ah, at(b, *in), out->sge(0, len), imm,
                              as_inline));
         ibv_wc wc = poll_one(a.scq);
         EXPECT_EQ(9u, wc.wr_id);
@@ -137,12 +145,10 @@ TEST_F(Write, wrong_keys)
     Memory readable(dev, 100, IBV_ACCESS_LOCAL_WRITE |
                               IBV_ACCESS_REMOTE_READ);
 
-    ASSERT_EQ(0, a.write(1, ah, b.address(), out->sge(0, 100),
-                         (uintptr_t)readable.data(), readable.mr->rkey));
+    ASSERT_EQ(0, a.write(1, ah, at(b, readable), out->sge(0, 100)));
     EXPECT_EQ(7u, poll_one(a.scq).vendor_err);
-    ASSERT_EQ(0, a.write(1, ah, b.address(), out->sge(0, 100),
-                         (uintptr_t)in->data() + (1 << 20) - 99,
-                         in->mr->rkey));
+    ASSERT_EQ(0, a.write(1, ah, at(b, *in, (1 << 20) - 99),
+                         out->sge(0, 100)));
     EXPECT_EQ(7u, poll_one(a.scq).vendor_err);
     EXPECT_EQ(0xa5, readable.data()[0]);
 }
@@ -188,8 +194,7 @@ TEST_F(Write, to_another_host)
     child.put(a.address());
     EXPECT_EQ(1, child.get<int>());
     out->fill(11);
-    ASSERT_EQ(0, a.write(3, there, to, out->sge(0, 500000), to.buf, to.rkey,
-                         &imm));
+    ASSERT_EQ(0, a.write(3, there, to, out->sge(0, 500000), &imm));
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
     EXPECT_EQ(2, child.get<int>());
     EXPECT_GE(stat_counter(1, "rdma_write_recv_bytes"), 500000);

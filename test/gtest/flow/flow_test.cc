@@ -107,9 +107,14 @@ bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
     packet.ctl      = false;
     ops.emplace_back(new flow_op_t());
     packet.op       = ops.back().get();
-    packet.op->tx   = tx;
-    packet.op->psn  = flow_tx_commit(tx);
     packet.cookie   = 0;
+    if (ud()) {
+        flow_tx_commit_op(core, tx, packet.op);
+        kept[packet.op] = packet;
+    } else {
+        packet.op->tx  = tx;
+        packet.op->psn = flow_tx_commit(tx);
+    }
     out.push_back(packet);
     return true;
 }
@@ -164,12 +169,13 @@ flow_rx_verdict_t Node::receive(const Bytes &bytes, flow_src_t src)
     std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
 
     std::copy(bytes.begin(), bytes.end(), copy.get());
-    verdict = flow_rx_accept(core, copy.get(), bytes.size(), handle, src, now,
-                             &last);
-    if (verdict == FLOW_RX_NO_MEMORY) {
+    for (int i = 0; i < 2; ++i) {
+        verdict = (hold_all ? flow_rx_accept_held : flow_rx_accept)(
+                core, copy.get(), bytes.size(), handle, src, now, &last);
+        if (verdict != FLOW_RX_NO_MEMORY) {
+            break;
+        }
         grow();
-        verdict = flow_rx_accept(core, copy.get(), bytes.size(), handle, src,
-                                 now, &last);
     }
     if (verdict == FLOW_RX_DELIVER) {
         EXPECT_EQ(flow_wire_hdr_len(bytes.data()), last.offset);
@@ -178,7 +184,7 @@ flow_rx_verdict_t Node::receive(const Bytes &bytes, flow_src_t src)
     } else if (verdict == FLOW_RX_HOLD) {
         held[handle] = std::move(buffer);
     }
-    if ((verdict != FLOW_RX_HOLD) && last.more) {
+    if ((verdict != FLOW_RX_HOLD) && !hold_all && last.more) {
         drain(last.token);
     }
     EXPECT_NE(FLOW_RX_NO_MEMORY, verdict);
@@ -215,6 +221,8 @@ void Node::complete(const Packet &packet, flow_send_status_t status)
 {
     if (packet.ctl) {
         flow_ctl_done(core, packet.cookie, status, now);
+    } else if (ud()) {
+        flow_tx_sent(core, packet.op, status != FLOW_SEND_OK);
     } else if (status == FLOW_SEND_RNR) {
         kept[packet.op] = packet;
         flow_tx_rnr(core, packet.op, now);
@@ -234,6 +242,11 @@ void Node::repost()
 
     while ((op = flow_tx_repost_next(core, now, &fail)) != nullptr) {
         Packet packet = kept[op];
+        if (ud()) {
+            flow_tx_header_again(core, op, packet.bytes.data());
+            out.push_back(packet);
+            continue;
+        }
         kept.erase(op);
         if (fail) {
             ++failed_ops;
@@ -242,6 +255,24 @@ void Node::repost()
             out.push_back(packet);
         }
     }
+}
+
+void Node::release()
+{
+    flow_op_t *op;
+    int fail;
+
+    while (flow_tx_release_pending(core) &&
+           ((op = flow_tx_release_next(core, &fail)) != nullptr)) {
+        EXPECT_EQ(1u, kept.erase(op));
+        acked      += !fail;
+        failed_ops += fail;
+    }
+}
+
+bool Node::ud() const
+{
+    return core->params.profile == FLOW_UD;
 }
 
 flow_counters_t Node::counters() const
@@ -274,6 +305,8 @@ static bool move(Node &from, Node &to)
 {
     bool moved = false;
 
+    from.grow();
+    from.release();
     from.handle_events();
     from.repost();
     from.pull_ctl();
@@ -286,8 +319,19 @@ static bool move(Node &from, Node &to)
         from.complete(packet);
         moved = true;
     }
+    from.release();
     from.handle_events();
     return moved;
+}
+
+void ud(flow_params_t *params)
+{
+    flow_addr_t self = params->self;
+    uint32_t posted  = params->rx_posted;
+
+    flow_params_default_ud(params);
+    params->self      = self;
+    params->rx_posted = posted;
 }
 
 void settle(Node &a, Node &b)

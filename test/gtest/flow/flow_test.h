@@ -56,9 +56,14 @@ public:
     void complete(const Packet &packet,
                   flow_send_status_t status = FLOW_SEND_OK);
     void repost();
+    /* UD: operations that are over. */
+    void release();
+    bool ud() const;
     flow_counters_t counters() const;
     unsigned count(flow_event_type_t type) const;
     const char *check();
+    /* Deliver what is in order now. */
+    void drain(uint32_t token);
 
     flow_core_t             *core;
     flow_addr_t              addr;
@@ -72,6 +77,9 @@ public:
     bool                     auto_ah    = true;
     unsigned                 released   = 0; /* held packets given back       */
     unsigned                 failed_ops = 0;
+    unsigned                 acked      = 0; /* UD: released without error    */
+    bool                     hold_all   = false; /* receive as the thread that
+                                                    acknowledges (UD)         */
     size_t                   memory     = 0;
 
 private:
@@ -79,13 +87,13 @@ private:
         Bytes bytes;
     };
     void deliver(const Bytes &bytes);
-    void drain(uint32_t token);
 
     void                    *core_mem;
     void                    *hash_mem = nullptr;
     std::vector<void*>       chunks;
     std::map<void*, std::unique_ptr<Held>> held;
-    std::map<flow_op_t*, Packet>           kept; /* waiting for a repost      */
+    std::map<flow_op_t*, Packet>           kept; /* waiting for a repost; UD:
+                                                    not released              */
     std::vector<std::unique_ptr<flow_op_t>> ops;
 };
 
@@ -95,6 +103,8 @@ static inline uint16_t ah_of(uint32_t qpn)
     return (uint16_t)(qpn & 0xff);
 }
 
+/* A tweak that makes a node speak UD. */
+void ud(flow_params_t *params);
 /* Move every packet of both nodes until nothing is left; all complete. */
 void settle(Node &a, Node &b);
 /* The same for one node that talks to itself. */

@@ -135,7 +135,7 @@ TEST_P(flow_rx_wrap, accept__malformed)
     }
     Bytes longer = good;
     longer.resize(FLOW_LONG_HDR - 1);
-    longer[0] |= FLOW_WIRE_LONG;
+    longer[0] = (uint8_t)((longer[0] & ~FLOW_WIRE_LIMIT) | FLOW_WIRE_LONG);
     EXPECT_EQ(FLOW_RX_DROP, b.receive(longer, p[0].src));
     EXPECT_EQ(FLOW_DROP_SHORT, b.last.reason);
     longer.resize(FLOW_LONG_HDR);

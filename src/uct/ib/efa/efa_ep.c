@@ -51,11 +51,13 @@ static ucs_status_t efa_ep_take_handle(efa_iface_t *iface, efa_ep_t *ep,
                    efa_iface_md(iface)->device->name, iface->ahs.limit);
     } else if (status != UCS_OK) {
         host_error(iface->super.host,
-                   "%s: no address handle for a peer: %s; is it in the same "
-                   "subnet, and does the security group allow all traffic "
-                   "within itself?",
+                   "%s: no address handle for a peer: %s%s",
                    efa_iface_md(iface)->device->name,
-                   iface->super.host->status_string(status));
+                   iface->super.host->status_string(status),
+                   (status == UCS_ERR_NO_MEMORY) ?
+                           "" :
+                           "; is it in the same subnet, and does the security "
+                           "group allow all traffic within itself?");
     }
     return status;
 }

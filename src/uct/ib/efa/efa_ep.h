@@ -128,6 +128,10 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
  * how many were taken off. */
 unsigned efa_pending_dispatch(efa_iface_t *iface);
 
+/* May a pinned endpoint post an RDMA operation all the same, as its request is
+ * being dispatched? Once for each dispatch. */
+int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
+
 /* Posts the packet in op->sge as a SEND. Returns 0, or the errno value of the
  * device, and then nothing was posted. */
 static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,

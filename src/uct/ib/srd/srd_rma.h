@@ -17,7 +17,8 @@ ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep);
 static inline ucs_status_t srd_rma_start(efa_iface_t *iface, efa_ep_t *ep)
 {
     if (__builtin_expect((ep->tx->pins != 0) || (iface->ops.free == NULL),
-                         0)) {
+                         0) &&
+        ((iface->ops.free == NULL) || !efa_pending_permits_rma(iface, ep))) {
         return efa_ep_blocked(ep);
     }
     if (__builtin_expect(!flow_tx_rma_ready(iface->core, ep->tx), 0)) {

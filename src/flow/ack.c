@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a receiving flow acknowledges (UD). Nothing is stored for it: received
+ * is what was handed out plus what its ring holds, so an acknowledgement always
+ * tells the present, and what was acknowledged is never forgotten.
+ */
+#include "flow/internal.h"
+
+flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
+                        uint64_t *map)
+{
+    flow_psn_t psn = flow_rx_psn(rx);
+    unsigned shift = psn % FLOW_WINDOW_MAX;
+    uint64_t held; /* bit i: psn + i */
+    unsigned run;
+
+    *map = 0;
+    if (rx->ring == 0) {
+        return psn;
+    }
+
+    held = flow_psn_rotate_down(flow_core_ring(core, rx->ring)->mask, shift);
+    run  = (~held == 0) ? FLOW_WINDOW_MAX :
+                          (unsigned)__builtin_ctzll(~held);
+    if (run < FLOW_WINDOW_MAX - 1) {
+        *map = held >> (run + 1);
+    }
+    return psn + (flow_psn_t)run;
+}

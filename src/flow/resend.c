@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending on UD: acknowledgements, sending again, time-outs.
+ *
+ * An operation is in at most one of: its post out, on the repost list, on the
+ * release list; and its bit in busy is taken until it is released. While a post
+ * of it is out it is not sent again (that would say nothing new), so a header
+ * can be brought up to date before each resend, and no old limit or
+ * acknowledgement is ever put on the wire.
+ *
+ * The timer knows flows, not packets: a ring sits in the batch of its level,
+ * and when that expires, what was sent before the last look and is still
+ * unacknowledged is overdue. So a packet is sent again after one to three
+ * delays, at a constant cost per expiry. All that is overdue goes at once:
+ * after a loss of many, one at a time would take a time-out each.
+ */
+#include "flow/internal.h"
+
+int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_ring_t *ring;
+
+    if (tx->ring != 0) {
+        return 1;
+    }
+    tx->ring = flow_pool_ring_get(core);
+    if (tx->ring == 0) {
+        return 0;
+    }
+
+    ring        = flow_core_ring(core, tx->ring);
+    ring->tx    = tx->index;
+    ring->due   = flow_tx_psn(tx);
+    ring->level = 0;
+    ring->tries = 0;
+    flow_timer_ring_later(core, tx->ring, 0);
+    return 1;
+}
+
+void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
+{
+    flow_ring_t *ring = flow_core_ring(core, tx->ring);
+
+    flow_assert(tx->ring != 0);
+    op->next   = NULL;
+    op->tx     = tx;
+    op->psn    = flow_tx_commit(tx);
+    op->linked = 0;
+    op->flags  = FLOW_OPF_POSTED;
+
+    ring->mask                           |= flow_psn_bit(op->psn);
+    ring->slot[op->psn % FLOW_WINDOW_MAX] = op;
+    if (tx->flags & FLOW_TXF_CARRIES) { /* the header acknowledged */
+        flow_core_rx(core, tx->carries)->ctl &= (uint8_t)~FLOW_CTL_RX_ACK;
+    }
+}
+
+static void flow_resend_release(flow_core_t *core, flow_op_t *op)
+{
+    op->next = NULL;
+    if (core->release_tail != NULL) {
+        core->release_tail->next = op;
+    } else {
+        core->release_head = op;
+    }
+    core->release_tail = op;
+}
+
+/* Nobody waits for this operation any more; it goes when nothing holds it. */
+static void flow_resend_finish(flow_core_t *core, flow_op_t *op,
+                               unsigned failed)
+{
+    op->flags |= FLOW_OPF_OVER | (uint8_t)failed;
+    if (!(op->flags & FLOW_OPF_POSTED) && !op->linked) {
+        flow_resend_release(core, op);
+    }
+}
+
+void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed)
+{
+    flow_assert(op->flags & FLOW_OPF_POSTED);
+    op->flags &= (uint8_t)~FLOW_OPF_POSTED;
+    if (op->flags & FLOW_OPF_OVER) {
+        flow_resend_release(core, op);
+    } else if (failed) {
+        flow_tx_died(core, op->tx, 0);
+    }
+}
+
+flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail)
+{
+    flow_op_t *op = core->release_head;
+
+    if (op == NULL) {
+        return NULL;
+    }
+
+    core->release_head = op->next;
+    if (core->release_head == NULL) {
+        core->release_tail = NULL;
+    }
+    op->next = NULL;
+    *fail    = (op->flags & FLOW_OPF_FAILED) != 0;
+    flow_tx_done(core, op->tx, op->psn);
+    return op;
+}
+
+int flow_resend_over(flow_core_t *core, flow_op_t *op)
+{
+    if (op->flags & FLOW_OPF_OVER) {
+        flow_resend_release(core, op);
+        return 1;
+    }
+
+    op->flags |= FLOW_OPF_POSTED;
+    return 0;
+}
+
+void flow_tx_header_again(const flow_core_t *core, const flow_op_t *op,
+                          void *buf)
+{
+    const flow_tx_t *tx = op->tx;
+    uint64_t word       = flow_wire_get64(buf);
+
+    if (((word & FLOW_WIRE_ACK) == FLOW_WIRE_ACK) &&
+        (tx->flags & FLOW_TXF_CARRIES)) {
+        flow_wire_put64(buf, flow_wire_set_limit(
+                                     word, (flow_psn_t)(tx->hdr >>
+                                             FLOW_WIRE_LIMIT_SHIFT)));
+        flow_tx_header_rest(core, tx, buf);
+    }
+}
+
+/* Send it again unless it is out or about to be. */
+static int flow_resend_push(flow_core_t *core, flow_op_t *op)
+{
+    if ((op->flags & FLOW_OPF_POSTED) || op->linked) {
+        return 0;
+    }
+
+    op->linked = 1;
+    ++op->tx->linked;
+    flow_tx_repost_push(core, op);
+    return 1;
+}
+
+/*
+ * got: bit i, number base + i was received. What is missing below enough of
+ * them was lost, not late: send it again, once between two time-outs.
+ */
+static void flow_resend_gaps(flow_core_t *core, flow_ring_t *ring,
+                             flow_psn_t base, uint64_t got)
+{
+    uint64_t missing = flow_psn_rotate_down(ring->mask,
+                                            base % FLOW_WINDOW_MAX);
+    uint64_t later;
+    flow_op_t *op;
+    unsigned i;
+
+    for (; missing != 0; missing &= missing - 1) {
+        i     = (unsigned)__builtin_ctzll(missing);
+        later = (got >> i) & ~1ull;
+        later &= later - 1;
+        later &= later - 1; /* FLOW_FAST_GAP - 1 of them taken off */
+        if (later == 0) {
+            return;
+        }
+        op = ring->slot[(flow_psn_t)(base + i) % FLOW_WINDOW_MAX];
+        if (!(op->flags & FLOW_OPF_FAST) && flow_resend_push(core, op)) {
+            op->flags |= FLOW_OPF_FAST;
+            ++core->counters.fast_resends;
+        }
+    }
+}
+
+void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
+                     uint64_t map)
+{
+    flow_psn_t base = flow_tx_psn(tx) - FLOW_WINDOW_MAX;
+    int below       = flow_psn_diff(ack, base);
+    flow_ring_t *ring;
+    uint64_t got, bits;
+
+    if ((tx->ring == 0) || (below < 0) || (below > FLOW_WINDOW_MAX)) {
+        return; /* nothing is out, from another time, or a lie */
+    }
+
+    got = (below == FLOW_WINDOW_MAX) ? ~0ull : (1ull << below) - 1;
+    if (below < FLOW_WINDOW_MAX - 1) {
+        got |= map << (below + 1);
+    }
+    ring        = flow_core_ring(core, tx->ring);
+    bits        = ring->mask &
+                  flow_psn_rotate_up(got, base % FLOW_WINDOW_MAX);
+    ring->mask &= ~bits;
+    if (bits != 0) {
+        ring->level = 0;
+        ring->tries = 0;
+    }
+    for (; bits != 0; bits &= bits - 1) {
+        flow_resend_finish(core, ring->slot[__builtin_ctzll(bits)], 0);
+    }
+    if (map != 0) {
+        flow_resend_gaps(core, ring, base, got);
+    }
+}
+
+void flow_resend_heard(flow_tx_t *tx)
+{
+    tx->tries = 0;
+    tx->wait &= (uint8_t)~FLOW_WAIT_PONG;
+    tx->ctl  &= (uint8_t)~FLOW_CTL_TX_PING;
+}
+
+void flow_resend_fail(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_ring_t *ring;
+    uint64_t bits;
+
+    if (tx->ring == 0) {
+        return;
+    }
+
+    ring       = flow_core_ring(core, tx->ring);
+    bits       = ring->mask;
+    ring->mask = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        flow_resend_finish(core, ring->slot[__builtin_ctzll(bits)],
+                           FLOW_OPF_FAILED);
+    }
+}
+
+void flow_resend_detach(flow_core_t *core, flow_tx_t *tx)
+{
+    if (tx->ring != 0) {
+        flow_core_ring(core, tx->ring)->tx = 0;
+        tx->ring                           = 0;
+    }
+}
+
+/* Nothing is taken: the slots go back, the next send asks for others. */
+static void flow_resend_idle(flow_core_t *core, uint32_t index)
+{
+    flow_ring_t *ring = flow_core_ring(core, index);
+    flow_tx_t *tx;
+
+    if (ring->tx != 0) {
+        tx       = flow_core_tx(core, ring->tx);
+        tx->ring = 0;
+        tx->stop = flow_tx_psn(tx);
+    }
+    flow_pool_ring_put(core, index);
+}
+
+void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)
+{
+    flow_ring_t *ring = flow_core_ring(core, index);
+    flow_tx_t *tx     = flow_core_tx(core, ring->tx);
+    uint64_t overdue;
+    flow_psn_t psn;
+
+    if ((ring->tx == 0) || (tx->busy == 0)) {
+        flow_resend_idle(core, index);
+        return;
+    }
+
+    overdue = 0;
+    for (psn = tx->una; flow_psn_lt(psn, ring->due); ++psn) {
+        overdue |= ring->mask & flow_psn_bit(psn);
+    }
+    if (overdue != 0) {
+        flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, ring->tries);
+        if (ring->tries >= core->params.tries) {
+            flow_peer_dead(core, flow_core_peer(core, tx->peer));
+            overdue = 0;
+        } else {
+            ++ring->tries;
+            ring->level = (uint8_t)flow_timer_level_next(core, ring->level);
+        }
+    }
+    for (; overdue != 0; overdue &= overdue - 1) {
+        flow_op_t *op = ring->slot[__builtin_ctzll(overdue)];
+
+        op->flags &= (uint8_t)~FLOW_OPF_FAST;
+        core->counters.timeouts += (unsigned)flow_resend_push(core, op);
+    }
+    ring->due = flow_tx_psn(tx);
+    flow_timer_ring(core, index, ring->level, now);
+}
+
+/* Has what this control packet asked for not come yet? */
+static int flow_resend_ctl_due(const flow_tx_t *tx, unsigned due)
+{
+    if ((tx->flags & FLOW_TXF_LAST) || (tx->state == FLOW_TX_FAILED)) {
+        return 0;
+    }
+
+    switch (due) {
+    case FLOW_CTL_TX_HELLO:
+        return flow_wire_is_long(tx->hdr) && !(tx->wait & FLOW_WAIT_RESET);
+    case FLOW_CTL_TX_WANT:
+        return (tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN) &&
+               (tx->limit == flow_tx_psn(tx));
+    case FLOW_CTL_TX_PING:
+        return (tx->wait & FLOW_WAIT_PONG) != 0;
+    case FLOW_CTL_TX_GOODBYE:
+        return !(tx->wait & FLOW_WAIT_RESET);
+    default:
+        return 1; /* reset */
+    }
+}
+
+void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
+                     flow_time_t now)
+{
+    int last = due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET);
+
+    if (!flow_resend_ctl_due(tx, due)) {
+        return;
+    }
+    if (tx->tries >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
+        if (last) {
+            tx->flags |= FLOW_TXF_LAST; /* it was only a courtesy */
+        } else {
+            flow_peer_dead(core, flow_core_peer(core, tx->peer));
+        }
+        return;
+    }
+
+    ++tx->tries;
+    tx->ctl |= (uint8_t)due;
+    if (!(tx->ctl & FLOW_CTL_QUEUED)) {
+        tx->ctl |= FLOW_CTL_QUEUED;
+        flow_timer_tx(core, tx->index, tx->backoff, now);
+        tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
+    }
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sending on UD: acknowledged, lost, late, doubled, never answered. */
+#include "flow_test.h"
+
+#include <random>
+
+using namespace flow_test;
+
+namespace {
+
+const flow_time_t MS = 1000000;
+
+class flow_resend : public ::testing::Test {
+protected:
+    Node a{1, ud}, b{2, ud};
+    flow_tx_t *ab = nullptr, *ba = nullptr;
+
+    void connect_both()
+    {
+        auto flows = connect(a, b);
+        ab         = flows.first;
+        ba         = flows.second;
+        pass(10 * MS); /* until no hello waits for its time-out */
+        a.events.clear();
+        b.events.clear();
+        a.out.clear();
+    }
+
+    /* Let time pass on both sides and move what comes due. */
+    void pass(flow_time_t time)
+    {
+        for (flow_time_t end = a.now + time; a.now < end; a.now += MS) {
+            b.now = a.now;
+            settle(a, b);
+        }
+    }
+
+    static void lose(Node &from)
+    {
+        from.pull_ctl();
+        while (!from.out.empty()) {
+            Packet packet = from.out.front();
+            from.out.pop_front();
+            from.complete(packet);
+        }
+    }
+};
+
+TEST_F(flow_resend, commit__bytes_stay_until_acknowledged)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet packet = a.out.front();
+    a.out.clear();
+    a.complete(packet);
+    a.release();
+    EXPECT_EQ(0u, a.acked);
+    EXPECT_EQ(1u, flow_tx_outstanding(ab));
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
+    settle(b, a);
+    EXPECT_EQ(1u, a.acked);
+    EXPECT_EQ(0u, flow_tx_outstanding(ab));
+    EXPECT_EQ(0u, a.failed_ops);
+}
+
+TEST_F(flow_resend, sent__acknowledged_first)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet packet = a.out.front();
+    a.out.clear();
+    b.receive(packet);
+    b.pull_ctl();
+    ASSERT_EQ(1u, b.out.size());
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(b.out.front()));
+    a.release();
+    EXPECT_EQ(0u, a.acked) << "its post is out";
+    a.complete(packet);
+    a.release();
+    EXPECT_EQ(1u, a.acked);
+}
+
+TEST_F(flow_resend, expired__sent_again_until_acknowledged)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    lose(a);
+    a.now += 20 * MS;
+    a.repost();
+    EXPECT_TRUE(a.out.empty()) << "the wait begins when the timer first runs";
+    for (int i = 0; (i < 10) && a.out.empty(); ++i) {
+        a.now += 4 * MS;
+        a.repost();
+    }
+    ASSERT_EQ(1u, a.out.size());
+    EXPECT_EQ(1u, a.counters().timeouts);
+    settle(a, b);
+    EXPECT_EQ(1u, a.acked);
+    EXPECT_EQ((std::vector<std::string>{"one"}), b.got);
+}
+
+TEST_F(flow_resend, expired__not_while_posted)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet packet = a.out.front();
+    a.out.clear();
+    for (int i = 0; i < 20; ++i) {
+        a.now += 10 * MS;
+        a.repost();
+    }
+    EXPECT_TRUE(a.out.empty());
+    b.receive(packet);
+    a.complete(packet);
+    settle(a, b);
+    EXPECT_EQ(1u, a.acked);
+}
+
+TEST_F(flow_resend, gaps__fast)
+{
+    connect_both();
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(a.send(ab, std::string(1, (char)('a' + i))));
+    }
+    std::deque<Packet> sent = a.out;
+    a.out.clear();
+    for (const Packet &packet : sent) {
+        a.complete(packet);
+    }
+    b.receive(sent[1]);
+    b.receive(sent[2]);
+    settle(b, a);
+    EXPECT_EQ(0u, a.counters().fast_resends) << "two may be reordering";
+    b.receive(sent[3]);
+    settle(b, a);
+    EXPECT_EQ(1u, a.counters().fast_resends);
+    EXPECT_EQ((std::vector<std::string>{"a", "b", "c", "d"}), b.got);
+    EXPECT_EQ(4u, a.acked);
+    pass(50 * MS);
+    EXPECT_EQ(5u, b.got.size());
+    EXPECT_EQ(5u, a.acked);
+}
+
+TEST_F(flow_resend, ack__duplicates_are_acknowledged_again)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet packet = a.out.front();
+    a.out.clear();
+    a.complete(packet);
+    b.receive(packet);
+    lose(b); /* the acknowledgement */
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(packet));
+    EXPECT_EQ(FLOW_DROP_DUPLICATE, b.last.reason);
+    settle(b, a);
+    EXPECT_EQ(1u, a.acked);
+    EXPECT_EQ(1u, b.got.size());
+}
+
+TEST_F(flow_resend, ack__impossible_numbers)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet packet = a.out.front();
+    a.out.clear();
+    a.complete(packet);
+    flow_psn_t psn = flow_tx_psn(ab);
+    for (int d : {1, 2, 100, 32767, -65, -66, -1000, -32768}) {
+        flow_resend_ack(a.core, ab, (flow_psn_t)(psn + d), 0);
+        EXPECT_EQ(1u, flow_tx_outstanding(ab)) << d;
+    }
+    flow_resend_ack(a.core, ab, (flow_psn_t)(psn - 1), ~0ull);
+    a.release();
+    EXPECT_EQ(0u, a.acked);
+    flow_resend_ack(a.core, ab, psn, ~0ull);
+    a.release();
+    EXPECT_EQ(1u, a.acked);
+}
+
+TEST_F(flow_resend, expired__peer_dead)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    for (int i = 0; (i < 100000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
+        a.repost();
+        lose(a);
+        a.release();
+        a.handle_events();
+        a.now += 2 * MS;
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_TRUE(a.events.back().dead);
+    EXPECT_EQ(1u, a.failed_ops);
+    EXPECT_EQ(64u, a.counters().timeouts);
+    flow_tx_close(a.core, ab);
+    settle(a);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_STREQ("", a.check());
+}
+
+TEST_F(flow_resend, ctl__hello_until_answered)
+{
+    ab = a.open(b);
+    a.handle_events();
+    for (int i = 0; i < 5; ++i) {
+        lose(a);
+        a.now += 100 * MS;
+    }
+    EXPECT_EQ(5u, a.counters().ctl_sent);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    for (int i = 0; i < 100; ++i) {
+        a.now += 100 * MS;
+        a.pull_ctl();
+    }
+    EXPECT_TRUE(a.out.empty());
+}
+
+TEST_F(flow_resend, ctl__hello_never_answered)
+{
+    ab = a.open(b);
+    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
+        a.handle_events();
+        lose(a);
+        a.now += 2000 * MS;
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(65u, a.counters().ctl_sent);
+}
+
+TEST_F(flow_resend, ctl__goodbye_until_confirmed)
+{
+    connect_both();
+    flow_tx_close(a.core, ab);
+    lose(a);
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
+    a.now += 10 * MS;
+    a.pull_ctl();
+    ASSERT_EQ(1u, a.out.size());
+    Packet goodbye = a.out.front();
+    a.out.clear();
+    a.complete(goodbye);
+    b.receive(goodbye);
+    lose(b); /* the confirmation */
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(goodbye));
+    EXPECT_EQ(FLOW_DROP_CLOSED, b.last.reason);
+    pass(20 * MS);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(1u, b.counters().rx_flows) << "rests";
+    pass(1000 * MS);
+    EXPECT_EQ(0u, b.counters().rx_flows);
+}
+
+TEST_F(flow_resend, ctl__goodbye_never_confirmed)
+{
+    connect_both();
+    flow_tx_close(a.core, ab);
+    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_GONE); ++i) {
+        lose(a);
+        a.now += 1000 * MS;
+        a.handle_events();
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_STREQ("", a.check());
+}
+
+TEST_F(flow_resend, ctl__late_packets_of_a_closed_flow)
+{
+    ab = a.open(b);
+    a.handle_events();
+    a.pull_ctl();
+    Packet hello = a.out.front();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet data = a.out.back();
+    settle(a, b);
+    flow_tx_close(a.core, ab);
+    pass(10 * MS);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(data));
+    EXPECT_EQ(1u, b.got.size());
+}
+
+TEST_F(flow_resend, want__the_limit_was_lost)
+{
+    connect_both();
+    unsigned sent = 0;
+
+    while (a.send(ab, "x")) {
+        ++sent;
+    }
+    while (!a.out.empty()) {
+        Packet packet = a.out.front();
+        a.out.pop_front();
+        b.receive(packet);
+        a.complete(packet);
+    }
+    ASSERT_EQ(sent, b.got.size());
+    lose(b);
+    EXPECT_FALSE(flow_tx_ready(a.core, ab));
+    pass(100 * MS);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_TRUE(flow_tx_ready(a.core, ab));
+    EXPECT_EQ(sent, a.acked);
+}
+
+TEST_F(flow_resend, header_again__newest)
+{
+    connect_both();
+    for (int i = 0; i < 4; ++i) { /* until both directions carry limits */
+        a.send(ab, "x");
+        b.send(ba, "y");
+        settle(a, b);
+    }
+    ASSERT_TRUE(a.send(ab, "one"));
+    ASSERT_EQ((unsigned)FLOW_ACK_HDR,
+              flow_wire_hdr_len(a.out.back().bytes.data()));
+    Packet old = a.out.back();
+    lose(a);
+    ASSERT_TRUE(b.send(ba, "two"));
+    a.receive(b.out.front());
+    for (int i = 0; (i < 10) && a.out.empty(); ++i) {
+        a.now += 4 * MS;
+        a.repost();
+    }
+    ASSERT_EQ(1u, a.out.size());
+    Bytes again = a.out.front().bytes;
+    EXPECT_EQ(flow_wire_get16(&old.bytes[8]) + 1, flow_wire_get16(&again[8]));
+    EXPECT_EQ(Bytes(old.bytes.begin() + 16, old.bytes.end()),
+              Bytes(again.begin() + 16, again.end()));
+}
+
+TEST_F(flow_resend, probe__heard_or_dead)
+{
+    connect_both();
+    flow_tx_probe(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(0, ab->wait & FLOW_WAIT_PONG);
+    flow_tx_probe(a.core, ab);
+    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
+        lose(a);
+        a.now += 1000 * MS;
+        a.handle_events();
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+}
+
+TEST_F(flow_resend, sent__our_device_refuses)
+{
+    connect_both();
+    a.send(ab, "one");
+    a.send(ab, "two");
+    Packet one = a.out[0], two = a.out[1];
+    a.out.clear();
+    a.complete(one, FLOW_SEND_ERROR);
+    a.release();
+    a.handle_events();
+    EXPECT_EQ(1u, a.failed_ops) << "the other post is out";
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    flow_tx_close(a.core, ab);
+    EXPECT_FALSE(flow_ctl_pending(a.core));
+    a.complete(two);
+    a.release();
+    EXPECT_EQ(2u, a.failed_ops);
+    pass(10 * MS); /* the reset, and its confirmation */
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}
+
+TEST_F(flow_resend, accept_held__acknowledged_before_delivery)
+{
+    connect_both();
+    a.send(ab, "one");
+    a.send(ab, "two");
+    b.hold_all = true;
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(a.out[1]));
+    EXPECT_EQ(0, b.last.more);
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(a.out[0]));
+    EXPECT_EQ(1, b.last.more);
+    uint32_t token = b.last.token;
+    a.complete(a.out[0]);
+    a.complete(a.out[1]);
+    a.out.clear();
+    settle(b, a);
+    EXPECT_EQ(2u, a.acked);
+    EXPECT_TRUE(b.got.empty());
+    b.hold_all = false;
+    a.send(ab, "three");
+    settle(a, b); /* behind what is held */
+    EXPECT_TRUE(b.got.empty());
+    b.drain(token);
+    EXPECT_EQ((std::vector<std::string>{"one", "two", "three"}), b.got);
+}
+
+/* Two nodes, both ways, everything may be lost, doubled and late. */
+class flow_resend_storm : public ::testing::TestWithParam<unsigned> {
+};
+
+TEST_P(flow_resend_storm, all_arrive_once_in_order)
+{
+    std::mt19937 random(GetParam());
+    auto chance = [&](unsigned percent) { return random() % 100 < percent; };
+    Node a(1, ud), b(2, ud);
+    Node *nodes[2]     = {&a, &b};
+    flow_tx_t *flow[2] = {a.open(b), b.open(a)};
+    unsigned sent[2]   = {0, 0};
+    const unsigned messages = 300;
+    std::vector<Packet> air[2];
+    bool closed = false;
+
+    for (unsigned step = 0; step < 400000; ++step) {
+        unsigned loss = (step < 20000) ? 30 : 0;
+        for (int i = 0; i < 2; ++i) {
+            Node &node = *nodes[i];
+            node.now += 50000;
+            node.grow();
+            node.release();
+            node.handle_events();
+            node.repost();
+            node.pull_ctl();
+            if ((sent[i] < messages) && chance(40) &&
+                node.send(flow[i], std::to_string(sent[i]))) {
+                ++sent[i];
+            }
+            while (!node.out.empty()) {
+                Packet packet = node.out.front();
+                node.out.pop_front();
+                for (int copies = 1 + chance(loss); copies > 0; --copies) {
+                    if (!chance(loss)) {
+                        air[i].push_back(packet);
+                    }
+                }
+                node.complete(packet);
+            }
+            while (!air[1 - i].empty() && chance(70)) {
+                size_t pick = random() % air[1 - i].size();
+                node.receive(air[1 - i][pick]);
+                air[1 - i].erase(air[1 - i].begin() + (long)pick);
+            }
+            if ((step % 64) == 0) {
+                ASSERT_STREQ("", node.check());
+            }
+        }
+        if (!closed && (a.got.size() == messages) &&
+            (b.got.size() == messages) && (a.acked == messages) &&
+            (b.acked == messages)) {
+            flow_tx_close(a.core, flow[0]);
+            flow_tx_close(b.core, flow[1]);
+            closed = true;
+        }
+        if (closed && (a.counters().rx_flows + a.counters().tx_flows +
+                       b.counters().rx_flows + b.counters().tx_flows == 0)) {
+            break;
+        }
+    }
+    for (Node *node : nodes) {
+        node->handle_events();
+        ASSERT_EQ(messages, node->got.size());
+        for (unsigned i = 0; i < messages; ++i) {
+            ASSERT_EQ(std::to_string(i), node->got[i]);
+        }
+        EXPECT_EQ(messages, node->acked);
+        EXPECT_EQ(0u, node->failed_ops);
+        EXPECT_EQ(1u, node->count(FLOW_EVENT_TX_GONE));
+        EXPECT_EQ(0u, node->counters().rx_flows);
+        EXPECT_EQ(0u, node->counters().rings);
+        EXPECT_EQ(1u, node->count(FLOW_EVENT_PEER_GONE));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(seed, flow_resend_storm, ::testing::Range(1u, 17u));
+
+} /* namespace */
