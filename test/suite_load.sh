@@ -388,6 +388,25 @@ systemwide_inside() {
         xargs sha1sum)" ] || fail "something was left in /etc"
 }
 
+# ------------------------------------------------------------ UCX's layouts
+
+# Against the private headers of UCX 1.13.1, from its source package.
+layout() {
+    need c++
+    local source
+    source=$("$TEST_DIR/../contrib/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
+        skip_here "$(tail -n 1 "$CHECK_LOG.source")"
+    "$TEST_DIR/gtest/uct/hooks_layout.sh" "$source"
+}
+
+# docs/UCX-VERSIONS.md is what the sources say today.
+versions_page() {
+    need python3
+    local root=$TEST_DIR/..
+    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/ucx_versions.py" "$root") ||
+        fail "run contrib/ucx_versions.py >docs/UCX-VERSIONS.md"
+}
+
 suite_run() {
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
@@ -407,6 +426,8 @@ suite_run() {
     check fallback_same_host 60 fallback_same_host
     check python_ways 30 python_ways
     check systemwide 60 systemwide
+    check layout 150 layout
+    check versions_page 30 versions_page
 }
 
 suite_main load "$@"
