@@ -175,6 +175,8 @@ between_hosts() {
     local a="srd$$a" b="srd$$b"
     # shellcheck disable=SC2064  # now, not then
     trap "ip netns del $a; ip netns del $b" EXIT
+    ip netns del "$a" 2>/dev/null
+    ip netns del "$b" 2>/dev/null
     { ip netns add "$a" && ip netns add "$b" &&
         ip link add v0 netns "$a" type veth peer name v1 netns "$b" &&
         ip -n "$a" addr add 10.77.0.1/24 dev v0 &&
@@ -261,12 +263,18 @@ fallback_unusable() {
     says 'could not be opened' "$CHECK_LOG.client"
 }
 
-# tcp is there, too, and srd carries the bytes: no alarm.
+# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
+# to take two lanes, and tcp is the second.
 fallback_none() {
+    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
     never "$CHECK_LOG.server"
     never "$CHECK_LOG.client"
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
+        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
 }
 
 # Two processes on one host, over tcp and over shared memory: no alarm.
