@@ -17,7 +17,7 @@ traces() {
 }
 
 apt-get -q update >/dev/null 2>&1 || { echo "apt-get update failed"; exit 77; }
-apt-get -q -y install "$deb" >/tmp/install.log 2>&1 ||
+apt-get -q -y -o APT::Install-Recommends=true install "$deb" >/tmp/install.log 2>&1 ||
     { tail -n 20 /tmp/install.log; exit 1; }
 [ -n "$(traces)" ] || { echo "nothing was installed"; exit 1; }
 echo "UCX $(dpkg-query -W -f '${Version}' libucx0)," \
