@@ -10,7 +10,27 @@ bin/srdrun: $(srcdir)/contrib/srdrun.in config.status
 	    $(srcdir)/contrib/srdrun.in >$@.tmp && chmod +x $@.tmp && \
 	    mv -f $@.tmp $@
 
-EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/common.sh \
+# The opt-in way without srdrun for UCX up to 1.21, and Python's.
+sbin_SCRIPTS += sbin/srd_systemwide
+
+sbin/srd_systemwide: $(srcdir)/contrib/srd_systemwide.in config.status
+	@$(MKDIR_P) sbin
+	$(AM_V_GEN)sed -e 's|%LIBDIR%|$(libdir)|g' \
+	    $(srcdir)/contrib/srd_systemwide.in >$@.tmp && chmod +x $@.tmp && \
+	    mv -f $@.tmp $@
+
+pythondir    = $(moddir)/python
+python_DATA += lib/python/sitecustomize.py
+
+lib/python/sitecustomize.py: $(srcdir)/contrib/python/sitecustomize.py
+	@$(MKDIR_P) lib/python
+	$(AM_V_GEN)cp $(srcdir)/contrib/python/sitecustomize.py $@
+
+EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py
+CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py
+
+EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/chroot.sh \
+              contrib/common.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
               CONTRIBUTING.md
@@ -30,4 +50,4 @@ DISTCLEANFILES = configured-for
 distclean-local:
 	rm -rf clang sanitize logs
 	rm -f suite_*.log
-	-rmdir bin lib obj/flow obj 2>/dev/null
+	-rmdir bin sbin lib/python lib obj/flow obj 2>/dev/null

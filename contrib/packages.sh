@@ -39,6 +39,16 @@ binutils            command nm
 python3             command python3
 universal-ctags     command ctags
 shellcheck          command shellcheck
+libhwloc-dev        header hwloc.h
+iproute2            command ip
+'
+
+# What the suites matrix and efasim-clients can use beside that: other releases
+# of Debian (contrib/chroot.sh), wheels of PyPI, rdma-core's own tests.
+PACKAGES_MATRIX='
+debootstrap         command debootstrap
+python3-pip         command pip3
+python3-pyverbs     file /usr/share/doc/rdma-core/tests/run_tests.py
 '
 
 # package_present KIND NAME: is it there, whoever installed it?

@@ -256,12 +256,13 @@ at_most() {
     echo "$1: $2 (at most $3)"
 }
 
-# All payload that crossed the fabric, by messages and by RDMA read.
+# All payload that crossed the fabric, by messages, RDMA reads and writes.
 stat_payload() {
-    local sent read
+    local sent read written
     sent=$(stat_sum "$1" tx_bytes) || exit 1
     read=$(stat_sum "$1" rdma_read_bytes) || exit 1
-    echo $((sent + read))
+    written=$(stat_sum "$1" rdma_write_bytes) || exit 1
+    echo $((sent + read + written))
 }
 
 # ------------------------------------------------------------ traces left

@@ -26,6 +26,17 @@ verbs_check() {
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
 }
 
+# The same for what a newer rdma-core than Debian 12's must drive. RDMA_CORE:
+# the folder of such a one's libraries, if the system's is older.
+verbs_new_check() {
+    [ -z "${RDMA_CORE-}" ] ||
+        export LD_LIBRARY_PATH=$RDMA_CORE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    (verbs_check "$@") && return
+    ! grep -q 'FAILED' "$CHECK_LOG" ||
+        grep -q 'no device: run this' "$CHECK_LOG" || exit 1
+    skip_here "this rdma-core is too old for $1 (RDMA_CORE names another)"
+}
+
 # ------------------------------------------------------------ foreign ones
 
 devinfo() {
@@ -38,6 +49,23 @@ devinfo() {
         'GID\[ *0\]:.*fe80:'; do
         grep -qE "$line" "$CHECK_LOG.out" || fail "no line $line"
     done
+}
+
+# A host has one generation of the device; another is refused with a line.
+generations() {
+    need ibv_devinfo
+    local got out
+    for got in efa0:61344 efa1:61345 efa2:61346; do
+        "$EFASIM" run --fabric "t$$" --device "${got%:*}" -- ibv_devinfo |
+            grep "vendor_part_id:.*${got#*:}" || fail "$got"
+    done
+    out=$("$EFASIM" run --fabric "t$$" --device efa1 -- \
+        "$EFASIM" run --device efa2 -- true 2>&1) && fail "efa2 beside efa1"
+    echo "$out"
+    grep -q 'another generation (efa1) than --device=efa2' <<<"$out" ||
+        fail "no line"
+    "$EFASIM" run --fabric "t$$" --device efa1 -- \
+        "$EFASIM" run --device efa2 --node 1 -- true || fail "node 1"
 }
 
 pyverbs_import() {
@@ -53,12 +81,25 @@ assert ctx.query_device().max_qp == 256
 print("ok", names)'
 }
 
-# perftest_verbs PROGRAM SIZE ITERATIONS: from rdma-core's perftest.
+# perftest_verbs PROGRAM SIZE ITERATIONS [TRANSPORT]: from rdma-core's perftest.
+# -Q 1: EFA wants every request signaled.
 perftest_verbs() {
     need "$1"
-    two_nodes -- "$1" -c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3" -- \
-        "$1" -c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3" 127.0.0.1 || exit 1
+    local options=(-c "${4:-SRD}" -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3")
+    [[ $1 != *_bw ]] || options+=(-Q 1)
+    two_nodes -- "$1" "${options[@]}" -- "$1" "${options[@]}" 127.0.0.1 ||
+        exit 1
     at_least payload "$(stat_payload "$STAT")" $(($2 * $3))
+}
+
+# pingpong TYPE: libfabric's, with contents checked.
+pingpong() {
+    need fi_pingpong
+    two_nodes -- fi_pingpong -p efa -e "$1" -c -I 200 -S 4096 -B @PORT@ -- \
+        fi_pingpong -p efa -e "$1" -c -I 200 -S 4096 -P @PORT@ 127.0.0.1 ||
+        exit 1
+    at_least payload "$(stat_payload "$STAT")" $((400 * 4096))
+    at_most overruns "$(stat_sum "$STAT" cq_overruns)" 0
 }
 
 libfabric_info() {
@@ -91,7 +132,7 @@ bad_options() {
     local option out
     for option in '--node 8' '--node -1' '--node x' '--reorder 2' \
         '--seed x' '--inject jump:1' '--inject send:256' '--max-ah 0x' \
-        '--timeout-ms -5' '--nonsense' '--per-node 0'; do
+        '--timeout-ms -5' '--device efa9' '--nonsense' '--per-node 0'; do
         # shellcheck disable=SC2086 # an option and its value
         if out=$("$EFASIM" run $option -- true 2>&1); then
             fail "$option was taken"
@@ -199,7 +240,11 @@ suite_run() {
     check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
+    check verbs_ud 60 verbs_check 'ud.*'
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
+    check verbs_write_efa2 60 verbs_new_check 'Write.*' --device efa2
+    check verbs_write_efa3 60 verbs_new_check 'Write.*' --device efa3
+    check cli_generations 30 generations
     check verbs_inject 60 verbs_check '*Inject*'
     check verbs_order 60 verbs_check 'order.*'
     check verbs_event 60 verbs_check 'Event.*:event.*'
@@ -213,6 +258,10 @@ suite_run() {
     check ib_send_bw 30 perftest_verbs ib_send_bw 8192 2000
     check ib_read_bw 30 perftest_verbs ib_read_bw 1048576 200
     check ib_read_lat 30 perftest_verbs ib_read_lat 4096 1000
+    check ib_send_lat_ud 30 perftest_verbs ib_send_lat 64 2000 UD
+    check ib_send_bw_ud 30 perftest_verbs ib_send_bw 4096 2000 UD
+    check pingpong_rdm 60 pingpong rdm
+    check pingpong_dgram 60 pingpong dgram
 
     check cli_statuses 20 statuses
     check cli_bad_options 20 bad_options

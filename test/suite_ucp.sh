@@ -27,17 +27,25 @@ perftest_sizes() {
     fi
 }
 
+# need_perftest: sets PERFTEST. A ucx_perftest that was built with MPI takes
+# itself for a rank where standard input is no terminal (Debian 13).
+need_perftest() {
+    need ucx_perftest
+    PERFTEST=("$SRDRUN" ucx_perftest)
+    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || PERFTEST+=(-P 0)
+}
+
 # perftest TEST [EFASIM_OPTION...]: all sizes in one run, by a batch file.
 perftest() {
     local test=$1 batch=$CHECK_LOG.batch payload lines
     shift
-    need ucx_perftest
+    need_perftest
     perftest_sizes | awk '{ print "size_" $1 " -s " $1 " -n " $2 }' >"$batch"
     payload=$(perftest_sizes | awk '{ n += $1 * $2 } END { printf "%.0f", n }')
     export UCX_TLS=srd
     two_nodes "$@" -- \
-        "$SRDRUN" ucx_perftest -p @PORT@ -b "$batch" -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t "$test" -w 5 \
+        "${PERFTEST[@]}" -p @PORT@ -b "$batch" -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t "$test" -w 5 \
         -b "$batch" || exit 1
     # ucx_perftest ends with status 0 after some failures: count results.
     lines=$(grep -c '^Final:' "$CHECK_LOG")
@@ -48,10 +56,10 @@ perftest() {
 
 # 1 MB messages move by RDMA READ, not by fragments.
 perftest_rdma() {
-    need ucx_perftest
+    need_perftest
     export UCX_TLS=srd
-    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t "$1" -s 1048576 -n 100 \
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t "$1" -s 1048576 -n 100 \
         -w 5 || exit 1
     at_least rdma_read_bytes "$(stat_sum "$STAT" rdma_read_bytes)" \
         $((100 * 1048576))
@@ -61,10 +69,10 @@ perftest_rdma() {
 
 # 8 B messages are messages, and each is one packet.
 perftest_eager() {
-    need ucx_perftest
+    need_perftest
     export UCX_TLS=srd
-    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t tag_lat -s 8 -n 2000 \
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_lat -s 8 -n 2000 \
         -w 5 || exit 1
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 4000
     at_most tx_pkts "$(stat_sum "$STAT" tx_pkts)" 10000
@@ -72,10 +80,10 @@ perftest_eager() {
 }
 
 perftest_error_mode() {
-    need ucx_perftest
+    need_perftest
     export UCX_TLS=srd
-    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -e -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -e -t "$1" -s 1048576 \
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -e -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -e -t "$1" -s 1048576 \
         -n 50 -w 5 || exit 1
     # With error handling the rendezvous must still be a read.
     at_least rdma_read_bytes "$(stat_sum "$STAT" rdma_read_bytes)" \
@@ -83,10 +91,10 @@ perftest_error_mode() {
 }
 
 perftest_sleep() {
-    need ucx_perftest
+    need_perftest
     export UCX_TLS=srd
-    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -I -E sleep -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -I -E sleep -t tag_lat \
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -I -E sleep -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -I -E sleep -t tag_lat \
         -s "$1" -n 200 -w 5 || exit 1
     at_least payload "$(stat_payload "$STAT")" $((200 * $1))
 }

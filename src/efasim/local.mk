@@ -10,7 +10,8 @@ efasim_engine_sources = \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/mr.c src/efasim/engine/op.c \
 	src/efasim/engine/pd.c src/efasim/engine/peer.c \
-	src/efasim/engine/qp.c src/efasim/engine/read.c \
+	src/efasim/engine/profile.c src/efasim/engine/profile.h \
+	src/efasim/engine/qp.c src/efasim/engine/rdma.c \
 	src/efasim/engine/ring.c src/efasim/engine/ring.h \
 	src/efasim/engine/rng.h src/efasim/engine/rx.c \
 	src/efasim/engine/timer.c src/efasim/engine/tx.c
@@ -23,6 +24,7 @@ efasim_fabric_sources = \
 
 efasim_abi_sources = \
 	src/efasim/abi/abi.h src/efasim/abi/backstop.c \
+	src/efasim/abi/efa_abi.h \
 	src/efasim/abi/channel.c src/efasim/abi/context.c \
 	src/efasim/abi/control.c src/efasim/efasim.h \
 	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \

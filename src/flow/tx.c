@@ -417,6 +417,15 @@ void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
     flow_tx_advance(core, tx);
 }
 
+void flow_tx_pass_one(flow_tx_t *tx)
+{
+    flow_psn_t psn = flow_tx_psn(tx);
+
+    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn)) {
+        tx->stop = (flow_psn_t)(psn + 1);
+    }
+}
+
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 {
     if (flow_likely(tx->rma == FLOW_PEER_PINNED) &&

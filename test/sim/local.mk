@@ -1,7 +1,12 @@
+flow_driver = test/driver/driver.h test/driver/driver.cc
+
 check_PROGRAMS += test/flow_sim test/flow_scale
-test_flow_sim_SOURCES = test/sim/sim.h test/sim/node.h test/sim/sim.cc \
-                        test/sim/node.cc test/sim/node_report.cc \
-                        test/sim/plans.cc test/sim/main.cc
+test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
+                        test/sim/node.h test/sim/sim.cc test/sim/network.cc \
+                        test/sim/node.cc test/sim/user.cc \
+                        test/sim/node_report.cc test/sim/plans.cc \
+                        test/sim/main.cc
+test_flow_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_flow_sim_LDADD   = $(flow_objects)
 test_flow_sim_DEPENDENCIES = $(flow_objects)
 

@@ -8,12 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-extern "C" void flow_assert_failed(const char *expr, const char *file, int line)
-{
-    fprintf(stderr, "flow assertion failed: %s at %s:%d\n", expr, file, line);
-    abort();
-}
-
 struct Options {
     std::string plan  = "small";
     uint64_t    seed  = 1;

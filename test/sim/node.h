@@ -5,6 +5,8 @@
 
 #include "sim.h"
 
+#include <unordered_set>
+
 namespace sim {
 
 struct Endpoint;
@@ -13,22 +15,23 @@ struct Endpoint;
 struct Op {
     flow_op_t op; /* first: the core hands it back                            */
     Endpoint *ep;
-    Packet    packet;
+    PacketRef packet;
     uint64_t  id;
 };
 
 struct Endpoint {
-    Node       *node;
     flow_tx_t  *tx;
+    Flow       *flow;
     flow_addr_t peer;
     unsigned    peer_slot;
     uint32_t    number;
     unsigned    to_send, sent = 0;
-    bool        closed = false, failed = false, gone = false;
+    bool        closed = false, finished = false, gone = false;
+    bool        runnable = false; /* on the list of those that may send       */
     unsigned    outstanding = 0;
 };
 
-class Node {
+class Node : public flow_test::Driver {
 public:
     Node(Sim &sim, unsigned slot, uint32_t qpn, uint32_t qkey);
     ~Node();
@@ -36,64 +39,84 @@ public:
     void open(unsigned peer_slot, unsigned messages);
     /* The device received a packet / finished one of ours. */
     bool device_receive(const Packet &packet);
-    void device_complete(const Packet &packet, flow_send_status_t status);
+    void device_complete(const PacketRef &packet, flow_send_status_t status);
     void wake(Time delay);
-    /* Everything the application wanted is sent and completed. */
-    bool done() const;
+    void poll_if_due(Time when);
+    /* Everything the application wanted is sent. */
+    bool done() const
+    {
+        return (m_unfinished == 0) &&
+               (!sim.plan.flat || (m_opened >= sim.plan.reopens));
+    }
     void close_all();
     /* Nothing must be left: "" or what is. */
     std::string leftovers();
     std::string state();
 
-    Sim        &sim;
-    unsigned    slot;
-    flow_addr_t addr;
-    flow_core_t *core;
-    bool        alive = true;
-    Time        asleep_until = 0;
-    unsigned    posted, min_posted;
-    size_t      memory = 0;
-    flow_counters_t counters() const;
+    Sim      &sim;
+    unsigned  slot;
+    bool      alive        = true;
+    Time      asleep_until = 0;
+
+protected:
+    void on_deliver(const Bytes &packet) override;
+    bool on_hold() override;
+    void on_unhold(bool copied) override;
+    void on_event(const flow_event_t &event) override;
+    uint16_t ah_of(const flow_addr_t &peer) override;
+    flow_peer_pin_t pin_of(const flow_event_t &event) override;
+    bool on_control(const flow_ctl_t &ctl) override;
+    bool on_repost(flow_op_t *op, bool failed) override;
+    void on_broken(const char *what) override;
 
 private:
-    struct Buffer {
+    struct Received {
         Bytes      bytes;
         flow_src_t src;
-        bool       copied = false; /* its device buffer is posted again      */
     };
+    struct Done {
+        PacketRef          packet;
+        flow_send_status_t status;
+    };
+    /* node.cc: the transport */
     void poll();
     void poll_receives();
     void poll_sends();
-    void run_timers();
-    void run_events();
-    void run_control();
-    void run_application();
-    void grow();
-    bool send_one(Endpoint &ep);
-    void post(Op *op);
-    void deliver(const Bytes &bytes);
-    void drain(uint32_t token);
-    void unhold(std::map<void*, std::unique_ptr<Buffer>>::iterator held);
+    void poll_send(const Done &done);
     void finish_op(Op *op, bool ok);
-    void close(Endpoint &ep);
-    void reopen(const Endpoint &ep);
+    void post(const PacketRef &packet);
+    void sleep();
+    void sent_failed(Endpoint *ep, bool dead);
+    std::shared_ptr<Packet> packet_to(const flow_addr_t &peer) const;
+    bool living(const Endpoint &ep) const;
 
-    struct Done {
-        Packet             packet;
-        flow_send_status_t status;
-    };
-    std::deque<std::unique_ptr<Buffer>>        m_received;
+    /* user.cc: the application */
+    void run_application();
+    void run_churn();
+    void run_chaos();
+    void make_runnable(Endpoint *ep);
+    bool send_one(Endpoint *ep);
+    void finished(Endpoint *ep);
+    void close(Endpoint *ep);
+    void reopen(const Endpoint &ep);
+    void gone(Endpoint *ep);
+    Endpoint *any_endpoint();
+
+    std::deque<Received>                       m_received;
     std::deque<Done>                           m_done;
-    std::map<void*, std::unique_ptr<Buffer>>   m_held;
-    std::vector<std::unique_ptr<Endpoint>>     m_endpoints;
-    std::set<uint64_t>                         m_dead; /* incarnations        */
-    std::set<uint32_t>                         m_ahs;  /* QPNs with a handle  */
-    std::map<uint64_t, Op*>                    m_ops;
+    std::unordered_map<uint32_t, std::unique_ptr<Endpoint>> m_endpoints;
+    std::vector<uint32_t>                      m_numbers; /* of those         */
+    std::vector<Endpoint*>                     m_runnable;
+    std::unordered_set<uint64_t>               m_dead;    /* incarnations     */
+    std::unordered_set<uint32_t>               m_ahs;     /* QPNs             */
+    std::unordered_set<uint32_t>               m_pinned;
+    std::unordered_map<uint64_t, Op*>          m_ops;
     uint64_t                                   m_op_last = 0;
-    unsigned                                   m_in_flight = 0, m_opened = 0;
-    Time                                       m_next_poll = UINT64_MAX;
-    void *m_core_mem, *m_hash_mem = nullptr;
-    std::vector<void*>                         m_chunks;
+    unsigned m_posted, m_posted_min, m_buffers;
+    unsigned m_in_flight = 0, m_opened = 0, m_unfinished = 0;
+    size_t   m_memory_early = 0; /* after the first tenth of all reopens      */
+    bool     m_closing   = false;
+    Time     m_next_poll = UINT64_MAX;
 };
 
 } /* namespace sim */

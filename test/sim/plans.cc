@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plans: one for each accident this field knows. */
-#include "sim.h"
+#include "plan.h"
 
 namespace sim {
 
@@ -133,6 +133,63 @@ static void deaths(std::vector<Plan> &all)
     all.push_back(plan);
 }
 
+/* What users and devices may do besides. */
+static void disorder(std::vector<Plan> &all)
+{
+    Plan plan = base("chaos");
+
+    plan.nodes     = 5;
+    plan.endpoints = 2;
+    plan.messages  = 100;
+    plan.chaos     = 0.1;
+    plan.pins      = 2;
+    plan.buffers   = 128;
+    plan.reserve   = 16;
+    all.push_back(plan);
+
+    plan             = base("own_errors"); /* our device refuses packets */
+    plan.nodes       = 4;
+    plan.endpoints   = 2;
+    plan.messages    = 60;
+    plan.churn       = true;
+    plan.own_errors  = 0.002;
+    plan.living_fail = true;
+    plan.deadline    = 60 * SEC;
+    all.push_back(plan);
+
+    plan           = base("replay"); /* packets of dead incarnations */
+    plan.nodes     = 5;
+    plan.kills     = 3;
+    plan.rebirth   = true;
+    plan.same_qkey = true;
+    plan.churn     = true;
+    plan.messages  = 60;
+    plan.replay    = 0.1;
+    all.push_back(plan);
+}
+
+/* A million flows one after the other (P5). */
+static void reconnect(std::vector<Plan> &all)
+{
+    Plan plan = base("reconnect_1000000");
+
+    plan.nodes      = 2;
+    plan.endpoints  = 8;
+    plan.messages   = 4;
+    plan.churn      = true;
+    plan.flat       = true;
+    plan.reopens    = 500000;
+    plan.late       = 0.01;
+    plan.noise      = 0.001;
+    plan.faults_end = 10 * MS;
+    plan.deadline   = 10000 * SEC;
+    all.push_back(plan);
+
+    plan.name    = "reconnect_20000";
+    plan.reopens = 10000;
+    all.push_back(plan);
+}
+
 static void scale(std::vector<Plan> &all)
 {
     Plan plan = base("incast_10000");
@@ -164,6 +221,8 @@ std::vector<Plan> plans()
     traffic(all);
     receivers(all);
     deaths(all);
+    disorder(all);
+    reconnect(all);
     scale(all);
     return all;
 }

@@ -33,9 +33,47 @@ uint64_t Sim::new_incarnation()
     return random.next() | 1;
 }
 
+void Sim::push(Time when, Kind kind, const PacketRef &packet, unsigned slot,
+               flow_send_status_t status)
+{
+    m_events.push({when, ++m_order, packet, kind, slot, status});
+}
+
 void Sim::at(Time when, std::function<void()> what)
 {
-    m_events.push({when, ++m_order, what});
+    push(when, CALL, nullptr);
+    m_calls[m_order] = what;
+}
+
+void Sim::poll_at(Time when, unsigned slot)
+{
+    push(when, POLL, nullptr, slot);
+}
+
+void Sim::handle(const Event &event)
+{
+    Node *node = m_nodes[event.slot].get();
+
+    switch (event.kind) {
+    case CALL: {
+        auto what = std::move(m_calls[event.order]);
+        m_calls.erase(event.order);
+        what();
+        break;
+    }
+    case POLL:
+        node->poll_if_due(event.when);
+        break;
+    case ARRIVE:
+        arrive(event.packet);
+        break;
+    case COMPLETE:
+        if (node->alive &&
+            (node->addr.incarnation == event.packet->from_life)) {
+            node->device_complete(event.packet, event.status);
+        }
+        break;
+    }
 }
 
 void Sim::fail(const char *format, ...)
@@ -58,90 +96,60 @@ void Sim::mix(uint64_t word)
     m_hash ^= m_hash >> 31;
 }
 
-void Sim::transmit(const Packet &packet)
+Flow *Sim::flow_open(uint64_t incarnation, uint32_t ep, uint64_t to_life)
 {
-    Time delay = plan.delay + random.below(plan.jitter);
-    std::pair<unsigned, unsigned> path(packet.from_slot, packet.to_slot);
+    Flow *flow = &m_flows[{incarnation, ep}];
 
-    ++packets;
-    if (faults()) {
-        if (random.chance(plan.late)) {
-            delay += random.below(plan.late_by);
-        }
-        if (packet.ctl && (plan.hello_late != 0)) {
-            delay += random.below(plan.hello_late);
-        }
-        if (random.chance(plan.clog)) {
-            m_clogged[path] = now + random.below(plan.clog_for);
-        }
-        if (random.chance(plan.noise)) {
-            Packet garbage = packet;
-            garbage.bytes.resize(random.below(100));
-            for (uint8_t &byte : garbage.bytes) {
-                byte = (uint8_t)random.next();
-            }
-            garbage.from_qpn = 50000; /* nobody's */
-            garbage.op_id    = UINT64_MAX;
-            at(now + delay, [this, garbage]() { arrive(garbage); });
-        }
-    }
-    auto clogged = m_clogged.find(path);
-    if ((clogged != m_clogged.end()) && (clogged->second > now)) {
-        delay += clogged->second - now;
-    }
-    Packet copy = packet;
-    at(now + delay, [this, copy]() { arrive(copy); });
+    flow->to_life = to_life;
+    ++opened;
+    return flow;
 }
 
-void Sim::arrive(Packet packet)
+Flow *Sim::flow_find(uint64_t incarnation, uint32_t ep)
 {
-    Node *to   = m_nodes[packet.to_slot].get();
-    Node *from = m_nodes[packet.from_slot].get();
-    bool noise = packet.op_id == UINT64_MAX;
-    flow_send_status_t status;
-    Time back = plan.delay + random.below(plan.jitter);
+    auto found = m_flows.find({incarnation, ep});
 
-    /* Against a reborn QPN with the same QKEY only headers that name the
-     * receiver help; short ones rest on the QKEY and 7 bits of generation. */
-    if (!to->alive || (to->addr.qpn != packet.to_qpn) ||
-        (to->addr.qkey != packet.to_qkey) ||
-        ((to->addr.incarnation != packet.to_life) && !noise &&
-         !(packet.bytes[0] & (FLOW_WIRE_LONG | FLOW_WIRE_CTL)))) {
-        status = FLOW_SEND_DEAD;
-        back  += 500 * US;
-    } else if (to->device_receive(packet)) {
-        status = FLOW_SEND_OK;
-    } else {
-        status = FLOW_SEND_RNR;
-        if (plan.no_rnr) {
-            fail("receiver-not-ready at node %u", packet.to_slot);
-        }
+    return (found == m_flows.end()) ? nullptr : &found->second;
+}
+
+void Sim::flow_failed(Flow *flow)
+{
+    if (!flow->failed) {
+        m_undelivered -= flow->sent - flow->got;
+        flow->failed   = true;
     }
-    if (!noise && from->alive &&
-        (from->addr.incarnation == packet.from_life)) {
-        if (faults() && random.chance(plan.late)) {
-            back += random.below(plan.late_by);
-        }
-        at(now + back, [this, packet, status]() {
-            Node *node = m_nodes[packet.from_slot].get();
-            if (node->alive && (node->addr.incarnation == packet.from_life)) {
-                node->device_complete(packet, status);
-            }
-        });
+}
+
+void Sim::flow_sent(Flow *flow)
+{
+    ++flow->sent;
+    m_undelivered += !flow->failed;
+}
+
+void Sim::flow_got(Flow *flow)
+{
+    ++flow->got;
+    ++delivered;
+    m_undelivered -= !flow->failed;
+}
+
+bool Sim::opens(unsigned from, unsigned to) const
+{
+    if (plan.incast) {
+        return (to == 0) && (from != 0);
     }
+    if (plan.all_to_all) {
+        return true; /* with itself, too */
+    }
+    return ((from ^ 1u) == to) && (plan.both_ways || !(from & 1));
 }
 
 void Sim::open_all()
 {
     for (unsigned from = 0; from < plan.nodes; ++from) {
         for (unsigned to = 0; to < plan.nodes; ++to) {
-            if (plan.incast ? ((to != 0) || (from == 0)) :
-                plan.all_to_all ? false :
-                                  ((from ^ 1u) != to) ||
-                                          (!plan.both_ways && (from & 1))) {
-                continue;
-            }
-            for (unsigned i = 0; i < plan.endpoints; ++i) {
+            for (unsigned i = 0; opens(from, to) && (i < plan.endpoints);
+                 ++i) {
                 at(now + random.below(100 * US), [this, from, to]() {
                     if (m_nodes[from]->alive && m_nodes[to]->alive) {
                         m_nodes[from]->open(to, plan.messages);
@@ -152,63 +160,65 @@ void Sim::open_all()
     }
 }
 
+/* A process dies: what it sent may be lost, and what was sent to it; nobody
+ * hears of it. */
 void Sim::kill(unsigned slot)
 {
-    uint32_t qpn  = m_nodes[slot]->addr.qpn;
-    uint32_t qkey = m_nodes[slot]->addr.qkey;
+    Node *node    = m_nodes[slot].get();
+    uint32_t qpn  = node->addr.qpn;
+    uint32_t qkey = node->addr.qkey;
 
-    m_nodes[slot]->alive = false;
-    for (auto &flow : oracle) {
-        if (flow.first.first == m_nodes[slot]->addr.incarnation) {
-            flow.second.failed = true;
+    node->alive = false;
+    for (auto &flow : m_flows) {
+        if ((flow.first.first == node->addr.incarnation) ||
+            (flow.second.to_life == node->addr.incarnation)) {
+            flow_failed(&flow.second);
         }
     }
-    if (!plan.rebirth) {
-        return;
+    if (plan.rebirth) {
+        at(now + random.below(2 * MS),
+           [this, slot, qpn, qkey]() { bear(slot, qpn, qkey); });
     }
-    at(now + random.below(2 * MS), [this, slot, qpn, qkey]() {
-        m_graveyard.push_back(std::move(m_nodes[slot]));
-        m_nodes[slot].reset(new Node(
-                *this, slot, qpn,
-                plan.same_qkey ? qkey : 1 + (uint32_t)random.below(1u << 30)));
-        for (unsigned to = 0; to < plan.nodes; ++to) {
-            if ((to != slot) && m_nodes[to]->alive) {
-                m_nodes[slot]->open(to, plan.messages);
-                m_nodes[to]->open(slot, plan.messages);
-            }
+}
+
+/* Another process gets the same QPN. */
+void Sim::bear(unsigned slot, uint32_t qpn, uint32_t qkey)
+{
+    m_graveyard.push_back(std::move(m_nodes[slot]));
+    m_nodes[slot].reset(new Node(
+            *this, slot, qpn,
+            plan.same_qkey ? qkey : 1 + (uint32_t)random.below(1u << 30)));
+    for (unsigned to = 0; to < plan.nodes; ++to) {
+        if ((to != slot) && m_nodes[to]->alive) {
+            m_nodes[slot]->open(to, plan.messages);
+            m_nodes[to]->open(slot, plan.messages);
         }
-    });
+    }
+}
+
+bool Sim::done()
+{
+    bool done = (now >= plan.faults_end + 3 * MS) && (m_undelivered == 0);
+
+    for (size_t i = 0; done && (i < m_nodes.size()); ++i) {
+        done = !m_nodes[i]->alive || m_nodes[i]->done();
+    }
+    return done;
 }
 
 /* From the end of the faults on: is everything done? Then close and finish. */
 void Sim::watch()
 {
-    bool done = now >= plan.faults_end + 3 * MS;
-
-    for (auto &node : m_nodes) {
-        done = done && (!node->alive || node->done());
-    }
-    if (done && !m_closing) {
+    if (done()) {
         m_closing = true;
-        m_done_at = now;
         for (auto &node : m_nodes) {
             if (node->alive) {
                 node->close_all();
             }
         }
-    }
-    if (!m_closing) {
-        if (now > plan.deadline) {
-            std::string text;
-            for (auto &node : m_nodes) {
-                text += node->state();
-            }
-            if (verbose) {
-                fputs(text.c_str(), stderr);
-            }
-            fail("not finished in time: the faults stopped, the work did not");
-            return;
-        }
+    } else if (now > plan.deadline) {
+        fail("not finished in time: the faults stopped, the work did not");
+    } else {
         at(now + MS, [this]() { watch(); });
     }
 }
@@ -224,7 +234,7 @@ void Sim::finish()
             mix(flow_core_trace_hash(node->core));
         }
     }
-    for (auto &flow : oracle) {
+    for (auto &flow : m_flows) {
         if (!flow.second.failed && (flow.second.got != flow.second.sent)) {
             fail("flow %lx/%u: %u sent, %u arrived",
                  (unsigned long)flow.first.first, flow.first.second,
@@ -233,9 +243,8 @@ void Sim::finish()
     }
 }
 
-std::string Sim::run()
+void Sim::plan_faults()
 {
-    open_all();
     for (unsigned i = 0; i < plan.sleepers; ++i) {
         m_nodes[i]->asleep_until = plan.faults_end;
     }
@@ -254,8 +263,27 @@ std::string Sim::run()
             m_clogged[{1, 0}] = now + plan.linkdown;
         });
     }
+    if (plan.partition != 0) {
+        m_split_from  = plan.faults_end / 8 + random.below(plan.partition / 4);
+        m_split_until = m_split_from + plan.partition;
+    }
     at(plan.faults_end, [this]() { watch(); });
+}
 
+std::string Sim::state()
+{
+    std::string text;
+
+    for (auto &node : m_nodes) {
+        text += node->state();
+    }
+    return text;
+}
+
+std::string Sim::run()
+{
+    open_all();
+    plan_faults();
     while (!m_events.empty() && m_error.empty()) {
         Event event = m_events.top();
         m_events.pop();
@@ -264,15 +292,13 @@ std::string Sim::run()
             fail("the cores never fall silent");
             break;
         }
-        event.what();
+        handle(event);
     }
     if (m_error.empty()) {
         finish();
     }
     if (!m_error.empty() && verbose) {
-        for (auto &node : m_nodes) {
-            fputs(node->state().c_str(), stderr);
-        }
+        fputs(state().c_str(), stderr);
     }
     return m_error;
 }

@@ -18,20 +18,16 @@
 #include <map>
 #include <memory>
 #include <queue>
-#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-extern "C" {
-#include "flow/flow.h"
-}
+#include "driver/driver.h"
+#include "plan.h"
 
 namespace sim {
 
-typedef std::vector<uint8_t> Bytes;
-typedef uint64_t             Time; /* ns                                      */
-
-static const Time US = 1000, MS = 1000 * US, SEC = 1000 * MS;
+using flow_test::Bytes;
 
 /* splitmix64: small, seeded, the same everywhere. */
 class Random {
@@ -45,55 +41,26 @@ private:
     uint64_t m_state;
 };
 
-/* What a plan may vary. Times in ns, probabilities 0 .. 1. */
-struct Plan {
-    std::string name;
-    flow_profile_t profile = FLOW_SRD;
-    unsigned nodes       = 4;
-    unsigned messages    = 300;    /* of each endpoint                        */
-    unsigned buffers     = 512;    /* receive buffers of each node            */
-    unsigned reserve     = 64;
-    unsigned sq_depth    = 128;    /* send slots of each node                 */
-    Time     delay       = 5 * US; /* of every packet                         */
-    Time     jitter      = 5 * US; /* up to this much more                    */
-    double   late        = 0.0;    /* chance of being very late               */
-    Time     late_by     = MS;
-    double   loss        = 0.0;    /* UD                                      */
-    double   dup         = 0.0;    /* UD                                      */
-    double   corrupt     = 0.0;    /* UD: as loss; a CRC drops it             */
-    double   noise       = 0.0;    /* garbage injected per packet             */
-    double   clog        = 0.0;    /* chance that a pair clogs, per packet    */
-    Time     clog_for    = 2 * MS;
-    Time     hello_late  = 0;      /* extra for control packets, at random    */
-    Time     faults_end  = 20 * MS;
-    Time     deadline    = 20 * SEC; /* virtual: all must be done             */
-    bool     all_to_all  = true;
-    bool     incast      = false;  /* all send to node 0                      */
-    bool     both_ways   = true;
-    unsigned endpoints   = 1;      /* per pair and direction                  */
-    bool     churn       = false;  /* close and reopen all the time           */
-    unsigned sleepers    = 0;      /* nodes that do not poll in the faults    */
-    Time     poll_every  = 0;      /* slow receivers: gap between polls       */
-    unsigned kills       = 0;      /* nodes that die in the fault phase       */
-    bool     rebirth     = false;  /* ... and come back with the same QPN     */
-    bool     same_qkey   = false;  /* ... and, against all odds, QKEY         */
-    Time     linkdown    = 0;      /* one pair cut for this long              */
-    bool     no_rnr      = false;  /* the plan must never see one             */
-    flow_psn_t first_psn = 0;
-};
-
+/* Never changed once it is sent: the wire and a sender may share it. */
 struct Packet {
     Bytes      bytes;
     unsigned   from_slot, to_slot;
     uint32_t   from_qpn, to_qpn, to_qkey;
     uint64_t   from_life, to_life; /* incarnations, for the device model      */
-    bool       ctl;
-    uint64_t   cookie;             /* control                                 */
-    struct Op *op;                 /* data                                    */
-    uint64_t   op_id;
+    bool       ctl   = false;
+    bool       noise = false;      /* nobody waits for its completion         */
+    uint64_t   cookie = 0;         /* control: flow_ctl_done; data: operation */
 };
+typedef std::shared_ptr<const Packet> PacketRef;
 
 class Node;
+
+/* What the oracle knows of one flow. */
+struct Flow {
+    uint64_t to_life = 0; /* the incarnation it is meant for                  */
+    unsigned sent = 0, got = 0;
+    bool     failed = false;
+};
 
 class Sim {
 public:
@@ -104,60 +71,88 @@ public:
     uint64_t hash() const { return m_hash; }
 
     void at(Time when, std::function<void()> what);
+    /* Node slot polls then, unless it was told another time since. */
+    void poll_at(Time when, unsigned slot);
     /* The network takes a packet; the sender's device will complete it. */
-    void transmit(const Packet &packet);
+    void transmit(const PacketRef &packet);
     void fail(const char *format, ...) __attribute__((format(printf, 2, 3)));
     void mix(uint64_t word);
     bool faults() const { return now < plan.faults_end; }
     Node *node(unsigned slot) { return m_nodes[slot].get(); }
     uint64_t new_incarnation();
 
-    /* The oracle: messages of (incarnation, endpoint number). */
-    struct Flow {
-        unsigned sent = 0, got = 0;
-        bool     failed = false;
-    };
-    std::map<std::pair<uint64_t, uint32_t>, Flow> oracle;
+    /* The oracle. Its records stay where they are. */
+    Flow *flow_open(uint64_t incarnation, uint32_t ep, uint64_t to_life);
+    Flow *flow_find(uint64_t incarnation, uint32_t ep);
+    void  flow_failed(Flow *flow);
+    void  flow_sent(Flow *flow);
+    void  flow_got(Flow *flow);
 
     const Plan plan;
     Random     random;
     Time       now = 1000;
     bool       verbose;
-    uint64_t   packets = 0, delivered = 0, rnr = 0;
+    uint64_t   packets = 0, delivered = 0, rnr = 0, lost = 0, opened = 0;
 
 private:
+    typedef std::pair<uint64_t, uint32_t> Name; /* incarnation, endpoint      */
+    struct NameHash {
+        size_t operator()(const Name &name) const
+        {
+            return name.first ^ (name.second * 0x9e3779b97f4a7c15ull);
+        }
+    };
+    enum Kind { CALL, POLL, ARRIVE, COMPLETE };
     struct Event {
-        Time                  when;
-        uint64_t              order;
-        std::function<void()> what;
+        Time               when;
+        uint64_t           order;
+        PacketRef          packet;
+        Kind               kind;
+        unsigned           slot;
+        flow_send_status_t status;
         bool operator<(const Event &other) const
         {
             return (when != other.when) ? when > other.when :
                                           order > other.order;
         }
     };
-    void arrive(Packet packet);
+    void push(Time when, Kind kind, const PacketRef &packet, unsigned slot = 0,
+              flow_send_status_t status = FLOW_SEND_OK);
+    void handle(const Event &event);
+    Time path_delay(const Packet &packet);
+    void put_on_path(const PacketRef &packet);
+    void disturb(const PacketRef &packet);
+    bool swallowed(const Packet &packet);
+    void arrive(const PacketRef &packet);
+    void complete(const PacketRef &packet, flow_send_status_t status,
+                  Time delay);
+    bool opens(unsigned from, unsigned to) const;
     void open_all();
+    void plan_faults();
     void kill(unsigned slot);
+    void bear(unsigned slot, uint32_t qpn, uint32_t qkey);
+    bool done();
     void watch();
     void finish();
+    std::string state();
 
-    std::priority_queue<Event>                   m_events;
-    uint64_t                                     m_order = 0;
-    std::vector<std::unique_ptr<Node>>           m_nodes;
-    std::vector<std::unique_ptr<Node>>           m_graveyard;
+    std::priority_queue<Event>                    m_events;
+    std::unordered_map<uint64_t, std::function<void()>> m_calls;
+    uint64_t                                      m_order = 0;
+    std::vector<std::unique_ptr<Node>>            m_nodes;
+    std::vector<std::unique_ptr<Node>>            m_graveyard;
     std::map<std::pair<unsigned, unsigned>, Time> m_clogged;
-    std::string                                  m_error;
-    uint64_t                                     m_hash = 0;
-    bool                                         m_closing = false;
-    Time                                         m_done_at = 0;
+    std::vector<PacketRef>                        m_past; /* to be replayed   */
+    Time m_split_from = 0, m_split_until = 0;
+    std::unordered_map<Name, Flow, NameHash>      m_flows;
+    uint64_t                                      m_undelivered = 0;
+    std::string                                   m_error;
+    uint64_t                                      m_hash    = 0;
+    bool                                          m_closing = false;
 };
 
-/* Fill bytes of message seq of a flow; check it. */
+/* The bytes of message seq of a flow. */
 Bytes message_make(uint64_t incarnation, uint32_t ep, uint32_t seq);
-
-/* All plans by name, for nodes and messages in bulk. */
-std::vector<Plan> plans();
 
 } /* namespace sim */
 

@@ -274,7 +274,8 @@ static void abi_host_enter(const char *path)
     if ((abi.host == NULL) || (fabric_attach(abi.host, node, 0) != 0)) {
         return; /* opening the device will say why */
     }
-    if (fabric_sysfs_create(abi.host, node) != 0) {
+    if ((fabric_sysfs_create(abi.host, node, abi.knobs.device) != 0) &&
+        (errno != EEXIST)) {
         abi_log("cannot write %s: %s", root, strerror(errno));
     }
     if (fabric_enter_node(abi.host, node, err, sizeof(err)) != 0) {

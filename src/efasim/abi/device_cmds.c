@@ -1,9 +1,9 @@
 /* Commands about the device itself, and the ones in the older "write" form. */
 #include "abi.h"
+#include "efa_abi.h"
 
 #include <endian.h>
 #include <errno.h>
-#include <rdma/efa-abi.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -14,23 +14,26 @@
 
 int abi_get_context(struct abi_cmd *cmd)
 {
-    struct efa_ibv_alloc_ucontext_resp resp = { 0 };
-    struct efa_ibv_alloc_ucontext_cmd req;
+    struct abi_efa_context_out resp = { 0 };
+    struct abi_efa_context_in req;
     uint32_t vectors = 1;
     uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
 
     /* the device limits a doorbell's batch: the program must know how */
     abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req), 0);
-    if (!(req.comp_mask & EFA_ALLOC_UCONTEXT_CMD_COMP_TX_BATCH)) {
+    if (!(req.supported_caps & ABI_EFA_CONTEXT_TX_BATCH)) {
         return -EOPNOTSUPP;
     }
 
-    resp.cmds_supp_udata_mask = EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE |
-                                EFA_USER_CMDS_SUPP_UDATA_CREATE_AH;
-    resp.sub_cqs_per_cq  = SIM_SUB_CQS;
-    resp.inline_buf_size = SIM_INLINE_BYTES;
-    resp.max_llq_size    = SIM_MAX_SQ_WR * sizeof(struct io_tx_wqe);
+    resp.cmds_supp_udata = ABI_EFA_UDATA_QUERY_DEVICE |
+                                ABI_EFA_UDATA_CREATE_AH;
+    resp.sub_cqs_per_cq  = abi.dev->profile->sub_cqs;
+    resp.inline_buf_size = IO_TX_INLINE_SMALL;
+    resp.max_llq_size    = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL;
     resp.max_tx_batch    = SIM_MAX_TX_BATCH;
+    if (abi.dev->profile->inline_bytes > IO_TX_INLINE_SMALL) {
+        resp.inline_buf_size_ex = abi.dev->profile->inline_bytes;
+    }
     abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
                  sizeof(vectors));
     abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
@@ -139,7 +142,7 @@ static void abi_device_base(struct ib_uverbs_query_device_resp *base)
     base->max_mr_size    = SIM_MAX_MR_SIZE;
     base->page_size_cap  = 0xfffff000;
     base->vendor_id      = 0x1d0f;
-    base->vendor_part_id = 0xefa1;
+    base->vendor_part_id = abi.dev->profile->pci_device;
     base->max_qp         = SIM_MAX_QP;
     base->max_qp_wr      = SIM_MAX_SQ_WR;
     base->max_sge        = SIM_MAX_SQ_SGE;
@@ -155,7 +158,7 @@ static void abi_device_base(struct ib_uverbs_query_device_resp *base)
 
 int abi_query_device(struct abi_cmd *cmd, int extended)
 {
-    struct efa_ibv_ex_query_device_resp efa = { 0 };
+    struct abi_efa_device_out efa = { 0 };
     struct ib_uverbs_ex_query_device_resp resp;
 
     memset(&resp, 0, sizeof(resp));
@@ -170,13 +173,9 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
     efa.max_rq_wr     = SIM_MAX_RQ_WR;
     efa.max_sq_sge    = SIM_MAX_SQ_SGE;
     efa.max_rq_sge    = SIM_MAX_RQ_SGE;
-    efa.max_rdma_size = abi.knobs.no_rdma_read ? 0 : SIM_MAX_RDMA;
-    efa.device_caps   = EFA_QUERY_DEVICE_CAPS_RNR_RETRY |
-                        EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS |
-                        EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID;
-    if (!abi.knobs.no_rdma_read) {
-        efa.device_caps |= EFA_QUERY_DEVICE_CAPS_RDMA_READ;
-    }
+    efa.device_caps   = sim_dev_caps(abi.dev);
+    efa.max_rdma_size = (efa.device_caps & SIM_CAP_RDMA_READ) ? SIM_MAX_RDMA :
+                                                                0;
 
     resp.response_length = sizeof(resp);
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));

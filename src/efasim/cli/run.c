@@ -385,6 +385,34 @@ static void run_place_rank(struct run_options *options)
     }
 }
 
+/* Attached to the fabric, with the host's device there; NULL after a line. */
+static struct fabric *run_fabric(const char *path, int node)
+{
+    const char *device    = getenv("EFASIM_DEVICE");
+    unsigned profile      = device ? sim_profile_find(device) : 0;
+    struct fabric *fabric = fabric_open(path, FABRIC_CREATE, node);
+
+    if ((fabric != NULL) &&
+        (fabric_sysfs_create(fabric, node, profile) == 0)) {
+        return fabric;
+    }
+
+    if (errno == EEXIST) {
+        cli_error("host %d has a device of another generation (%s) than "
+                  "--device=%s: all programs of a host share it; end them, "
+                  "or use another --node or --fabric", node,
+                  sim_profile_get(atomic_load(
+                          &fabric->dir->node[node].profile))->name, device);
+    } else {
+        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
+                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
+    }
+    if (fabric != NULL) {
+        fabric_close(fabric);
+    }
+    return NULL;
+}
+
 int cli_run(int argc, char **argv)
 {
     struct run_options options = { .node = -1 };
@@ -404,13 +432,8 @@ int cli_run(int argc, char **argv)
     node = run_node(&options);
     fabric_clean(NULL, &live); /* what was killed leaves with the next run */
     fabric_path(name, path);
-    fabric = fabric_open(path, FABRIC_CREATE, node);
-    if ((fabric == NULL) || (fabric_sysfs_create(fabric, node) != 0)) {
-        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
-                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
-        if (fabric != NULL) {
-            fabric_close(fabric);
-        }
+    fabric = run_fabric(path, node);
+    if (fabric == NULL) {
         return CLI_EXIT_FAILED;
     }
 

@@ -33,15 +33,27 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     dev->slot      = slot;
     dev->node      = node;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
+    dev->profile   = sim_profile_get(atomic_load(&dir->node[node].profile));
     dev->rng.state = dev_seed(knobs->seed, node);
     dev->now       = ops->now(env);
     list_init(&dev->qps);
     list_init(&dev->peers);
     list_init(&dev->timed);
-    list_init(&dev->reading);
+    list_init(&dev->copying);
     list_init(&dev->op_free);
     atomic_store(&dir->node[node].up, 1);
     return dev;
+}
+
+uint32_t sim_dev_caps(const struct sim_dev *dev)
+{
+    uint32_t caps = dev->profile->caps;
+
+    if (dev->knobs.no_rdma_read) {
+        caps &= ~(uint32_t)(SIM_CAP_RDMA_READ | SIM_CAP_RDMA_WRITE |
+                            SIM_CAP_UNSOLICITED_WRITE);
+    }
+    return caps;
 }
 
 void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
@@ -183,8 +195,8 @@ unsigned sim_dev_progress(struct sim_dev *dev)
     }
 
     done += dev_inbound(dev);
-    if (!list_is_empty(&dev->reading)) {
-        done += sim_read_step(dev);
+    if (!list_is_empty(&dev->copying)) {
+        done += sim_rdma_step(dev);
     }
     if (dev_has_timers(dev)) {
         done += sim_timer_run(dev);

@@ -16,7 +16,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define DIR_MAGIC  0x3153414645ull /* "EFAS1" */
+/* To be raised with every change of what stands below. Fabrics of different
+ * layouts have different folders and leave each other alone. */
+#define DIR_LAYOUT 3
+#define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
     DIR_TX_PKTS,
@@ -27,9 +30,15 @@ enum dir_counter {
     DIR_RDMA_READ_BYTES,
     DIR_RDMA_READ_RESP_BYTES,
     DIR_RDMA_READ_WR_ERR,
+    DIR_RDMA_WRITE_WRS,
+    DIR_RDMA_WRITE_BYTES,
+    DIR_RDMA_WRITE_RECV_BYTES,
+    DIR_RDMA_WRITE_WR_ERR,
     DIR_RX_DROPS,
     DIR_RNR,              /* receiver-not-ready answers sent */
     DIR_CQ_OVERRUNS,      /* completions that found their queue full */
+    DIR_LOST,             /* datagrams that went nowhere */
+    DIR_DUPLICATED,       /* datagrams sent twice on purpose */
     DIR_COUNTERS
 };
 
@@ -83,6 +92,7 @@ struct dir_node {
     _Atomic uint64_t counter[DIR_COUNTERS];
     _Atomic uint64_t pair_bytes[SIM_NODES]; /* payload from here to there */
     _Atomic uint32_t up;                    /* a device was attached once */
+    _Atomic uint32_t profile;               /* see profile.h; 0: default */
     _Atomic uint32_t mr_hint;
     _Atomic uint32_t mr_high;               /* entries ever used */
     _Atomic uint64_t ipc_ns;                /* inode of the namespace, or 0 */

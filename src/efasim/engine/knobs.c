@@ -1,5 +1,6 @@
 #include "knobs.h"
 #include "limits.h"
+#include "profile.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,6 +18,10 @@ const struct sim_knob sim_knob_table[] = {
          "seed of all randomness (default 1)"),
     KNOB("reorder", reorder, SIM_KNOB_PROBABILITY, 0, 1, "P",
          "share of packets and completions that are overtaken (default 0)"),
+    KNOB("loss", loss, SIM_KNOB_PROBABILITY, 0, 1, "P",
+         "share of datagrams (UD) that are lost (default 0)"),
+    KNOB("duplicate", duplicate, SIM_KNOB_PROBABILITY, 0, 1, "P",
+         "share of datagrams (UD) that arrive twice (default 0)"),
     KNOB("timeout-ms", timeout_ms, SIM_KNOB_UINT, 1, 3600000, "MS",
          "silence until statuses 13 and 15 (default 5000)"),
     KNOB("rnr-us", rnr_us, SIM_KNOB_UINT, 1, 10000000, "US",
@@ -30,13 +35,16 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP requests complete the next COUNT of OP\n"
-         "                          (send, read, recv) with STATUS"),
+         "                          (send, read, write, recv) with STATUS;\n"
+         "                          OP post: posting fails with that errno"),
     KNOB("memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
          "RLIMIT_MEMLOCK holds for root too"),
     KNOB("refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
          "opening the device fails (EACCES)"),
     KNOB("no-rdma-read", no_rdma_read, SIM_KNOB_FLAG, 0, 1, NULL,
          "a device without RDMA"),
+    KNOB("device", device, SIM_KNOB_DEVICE, 0, 0, "efa0|efa1|efa2|efa3",
+         "generation of the host's device (default efa1)"),
     { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL }
 };
 
@@ -147,19 +155,28 @@ static int knob_set_probability(double *field, const char *value)
 static const char *knob_parse_inject(const char *text,
                                      struct sim_inject *inject)
 {
-    static const char *const op_names[] = { "send:", "read:", "recv:" };
+    static const char *const op_names[SIM_INJECT_OPS] = {
+        [SIM_INJECT_SEND]  = "send",
+        [SIM_INJECT_READ]  = "read",
+        [SIM_INJECT_RECV]  = "recv",
+        [SIM_INJECT_WRITE] = "write",
+        [SIM_INJECT_POST]  = "post",
+    };
+    size_t length = strcspn(text, ":");
     uint64_t status;
     unsigned op;
 
-    for (op = 0; op < 3; ++op) {
-        if (!strncmp(text, op_names[op], 5)) {
+    for (op = 0; op < SIM_INJECT_OPS; ++op) {
+        if ((strlen(op_names[op]) == length) &&
+            !strncmp(text, op_names[op], length)) {
             break;
         }
     }
 
     inject->count = 1;
     inject->skip  = 0;
-    if ((op == 3) || knob_number(text + 5, 255, &status, &text)) {
+    if ((op == SIM_INJECT_OPS) || (text[length] != ':') ||
+        knob_number(text + length + 1, 255, &status, &text)) {
         return NULL;
     }
 
@@ -221,6 +238,18 @@ static int knob_set_errno(uint64_t *field, const char *value)
     return -1;
 }
 
+static int knob_set_device(uint64_t *field, const char *value)
+{
+    unsigned number = sim_profile_find(value);
+
+    if (number == 0) {
+        return -1;
+    }
+
+    *field = number;
+    return 0;
+}
+
 static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
 {
     switch (knob->type) {
@@ -236,13 +265,17 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         snprintf(buf, size, "0 or 1");
         break;
     case SIM_KNOB_INJECT:
-        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read or "
-                 "recv and STATUS 0 to 255, at most %d, separated by commas",
+        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read, "
+                 "write, recv or post and STATUS 0 to 255, at most "
+                 "%d, separated by commas",
                  SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:
         snprintf(buf, size, "0, 1, EACCES, EPERM, ENODEV, EBUSY, ENOMEM or "
                  "EIO");
+        break;
+    case SIM_KNOB_DEVICE:
+        snprintf(buf, size, "efa0, efa1, efa2 or efa3");
         break;
     }
 }
@@ -268,6 +301,9 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
         break;
     case SIM_KNOB_ERRNO:
         ret = knob_set_errno(field, value);
+        break;
+    case SIM_KNOB_DEVICE:
+        ret = knob_set_device(field, value);
         break;
     }
 

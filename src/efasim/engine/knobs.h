@@ -18,6 +18,9 @@ enum sim_inject_op {
     SIM_INJECT_SEND,
     SIM_INJECT_READ,
     SIM_INJECT_RECV,
+    SIM_INJECT_POST, /* the verbs call that posts; `status` is its errno */
+    SIM_INJECT_WRITE,
+    SIM_INJECT_OPS
 };
 
 struct sim_inject {
@@ -31,6 +34,8 @@ struct sim_inject {
 struct sim_knobs {
     uint64_t seed;
     double   reorder;      /* probability, 0 ... 1 */
+    double   loss;         /* of datagrams */
+    double   duplicate;    /* of datagrams */
     uint64_t timeout_ms;   /* until statuses 13 and 15 */
     uint64_t rnr_us;       /* between two tries at a receiver not ready */
     uint64_t delay_us;     /* added to every packet and read */
@@ -39,6 +44,7 @@ struct sim_knobs {
     uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
     uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
     uint64_t no_rdma_read; /* 1: a device without RDMA */
+    uint64_t device;       /* see profile.h; 0: what the host has */
     unsigned inject_num;
     struct sim_inject inject[SIM_INJECT_MAX];
 };
@@ -49,6 +55,7 @@ enum sim_knob_type {
     SIM_KNOB_FLAG,     /* an option without a value; 0 or 1 in environment */
     SIM_KNOB_INJECT,
     SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
+    SIM_KNOB_DEVICE,   /* name of a profile */
 };
 
 struct sim_knob {

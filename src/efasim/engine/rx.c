@@ -43,7 +43,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
             return 0;
         }
 
-        desc = (const struct io_rx_desc*)rq->ring + (cc & (rq->depth - 1));
+        desc = sim_wq_at(rq, cc);
         ++cc;
         ++wqe->descs;
         if (wqe->descs == 1) {
@@ -77,20 +77,30 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     return 1;
 }
 
+/* Copy the payload behind the first `skip` bytes of the buffers. */
 static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
-                       const struct ring_pkt *pkt)
+                       const struct ring_pkt *pkt, uint32_t skip)
 {
     const uint8_t *src = (const uint8_t*)(pkt + 1);
     uint32_t left      = pkt->length;
-    uint32_t length;
+    uint32_t length, from;
     unsigned i;
 
     for (i = 0; (i < wqe->num) && (left > 0); ++i) {
-        length = (left < wqe->sge[i].length) ? left : wqe->sge[i].length;
-        dev->ops->mem_put(dev->env, wqe->sge[i].addr, src, length);
+        from   = (skip < wqe->sge[i].length) ? skip : wqe->sge[i].length;
+        length = wqe->sge[i].length - from;
+        length = (left < length) ? left : length;
+        dev->ops->mem_put(dev->env, wqe->sge[i].addr + from, src, length);
         src  += length;
         left -= length;
+        skip -= from;
     }
+}
+
+/* Bytes that stay free before the payload */
+static uint32_t rx_prefix(const struct sim_qp *qp)
+{
+    return qp->attr.ud ? SIM_UD_PREFIX : 0;
 }
 
 static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
@@ -102,14 +112,19 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     cqe.status  = status;
     cqe.flags   = IO_Q_RECV << 1;
     cqe.qpn     = qp->qpn;
-    cqe.length  = pkt->length;
+    cqe.length  = pkt->length + rx_prefix(qp);
     cqe.src_qpn = pkt->src_qpn;
     cqe.ah      = qp->attr.pd->ah_of_node[pkt->src_node];
-    if (pkt->has_imm) {
+    if (pkt->flags & RING_FLAG_IMM) {
         cqe.flags |= IO_CQE_IMM;
         cqe.imm    = pkt->imm;
     }
-    if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
+    if (pkt->type == RING_PKT_WRITE) {
+        cqe.flags    |= IO_OP_WRITE << 4;
+        cqe.flags    |= qp->attr.unsolicited ? IO_CQE_UNSOLICITED : 0;
+        cqe.length    = (uint16_t)pkt->written;
+        cqe.length_hi = pkt->written >> 16;
+    } else if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
         dir_gid(qp->dev->dir, pkt->src_node, cqe.src_addr);
     }
 
@@ -128,6 +143,30 @@ static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
             memory_order_relaxed);
 }
 
+/* The immediate of an RDMA write, whose bytes are in place already. It takes a
+ * receive, and touches none of its buffers. */
+static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
+{
+    struct rx_wqe wqe = { 0 };
+
+    if (!(pkt->flags & RING_FLAG_UNSOLICITED) != !qp->attr.unsolicited) {
+        return SIM_ST_FEATURE;
+    }
+    if (!qp->attr.unsolicited &&
+        ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
+        dir_count(qp->dev->dir, qp->dev->node, DIR_RNR, 1);
+        return SIM_ST_RNR;
+    }
+
+    if (wqe.status == SIM_ST_QP_INTERNAL) {
+        rx_complete(qp, &wqe, pkt, wqe.status);
+        return SIM_ST_REMOTE_STATUS;
+    }
+
+    rx_complete(qp, &wqe, pkt, SIM_ST_OK);
+    return SIM_ST_OK;
+}
+
 /* Returns the answer's status. */
 static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
 {
@@ -136,7 +175,8 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     uint8_t status;
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
-        dir_count(dev->dir, dev->node, DIR_RNR, 1);
+        dir_count(dev->dir, dev->node, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR,
+                  1);
         return SIM_ST_RNR;
     }
 
@@ -144,7 +184,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
         rx_complete(qp, &wqe, pkt, wqe.status);
         return SIM_ST_REMOTE_STATUS;
     }
-    if (wqe.length < pkt->length) {
+    if (wqe.length < pkt->length + rx_prefix(qp)) {
         rx_complete(qp, &wqe, pkt, SIM_ST_LOCAL_LENGTH);
         return SIM_ST_REMOTE_LENGTH;
     }
@@ -153,7 +193,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
         return SIM_ST_REMOTE_STATUS;
     }
 
-    rx_scatter(dev, &wqe, pkt);
+    rx_scatter(dev, &wqe, pkt, rx_prefix(qp));
     rx_complete(qp, &wqe, pkt, SIM_ST_OK);
     rx_count(dev, pkt);
     return SIM_ST_OK;
@@ -167,7 +207,8 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
                                                       NULL;
 
     if ((qp == NULL) || (qp->state < SIM_QPS_RTR) ||
-        (qp->state == SIM_QPS_ERR)) {
+        (qp->state == SIM_QPS_ERR) ||
+        (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
         return 0;
@@ -179,7 +220,8 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         return dev->knobs.qkey_status == 0;
     }
 
-    *status = rx_deliver(qp, pkt);
+    *status = (pkt->type == RING_PKT_WRITE) ? rx_write(qp, pkt) :
+                                              rx_deliver(qp, pkt);
     return 0;
 }
 
@@ -202,7 +244,8 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
-        if (ring_answer(peer->rx, pkt->token, status) != 0) {
+        if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
+            (ring_answer(peer->rx, pkt->token, status) != 0)) {
             broken = 1;
             break;
         }
@@ -262,10 +305,6 @@ static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
         }
     }
 
-    if (done > 0) {
-        sim_tx_unblock(peer);
-    }
-
     return done;
 }
 
@@ -296,6 +335,7 @@ unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
 
     if (peer->tx != NULL) {
         done += rx_answers(dev, peer);
+        sim_tx_unblock(peer);
     }
 
     rx_follow(dev, peer);

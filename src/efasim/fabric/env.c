@@ -160,8 +160,8 @@ static int env_is_alive(void *arg, uint32_t owner)
     return fabric_owner_is_alive(env->fabric, owner);
 }
 
-static int env_read_remote(void *arg, uint32_t owner, void *dst,
-                           uint64_t addr, size_t length)
+static int env_rdma(void *arg, uint32_t owner, int is_write, void *bytes,
+                    uint64_t addr, size_t length)
 {
     struct fabric_env *env = arg;
     struct dir_slot *slot  = &env->fabric->dir->slot[dir_owner_slot(owner) %
@@ -170,17 +170,19 @@ static int env_read_remote(void *arg, uint32_t owner, void *dst,
     ssize_t ret;
 
     while (length > 0) {
-        local.iov_base  = dst;
+        local.iov_base  = bytes;
         remote.iov_base = (void*)(uintptr_t)addr;
         local.iov_len   = remote.iov_len = length;
-        ret = process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
+        ret = is_write ?
+              process_vm_writev(slot->pid, &local, 1, &remote, 1, 0) :
+              process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
         if (ret < 0) {
             return -errno;
         }
         if (ret == 0) {
             return -EFAULT;
         }
-        dst     = (char*)dst + ret;
+        bytes   = (char*)bytes + ret;
         addr   += ret;
         length -= ret;
     }
@@ -233,7 +235,7 @@ const struct sim_env_ops fabric_env_ops = {
     .ring_put    = env_ring_put,
     .wake        = env_wake,
     .is_alive    = env_is_alive,
-    .read_remote = env_read_remote,
+    .rdma        = env_rdma,
     .mem_get     = env_mem_get,
     .mem_put     = env_mem_put,
     .event       = env_event,

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #define FABRIC_ROOT    "/dev/shm"
-#define FABRIC_PREFIX  "efasim-"
+#define FABRIC_STR(_x) #_x
+#define FABRIC_XSTR(_x) FABRIC_STR(_x)
+#define FABRIC_PREFIX  "efasim" FABRIC_XSTR(DIR_LAYOUT) "-"
 
 int fabric_name_is_valid(const char *name)
 {

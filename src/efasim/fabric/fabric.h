@@ -2,7 +2,7 @@
  * A fabric: up to 8 emulated hosts on this machine whose devices reach each
  * other. It is a folder in shared memory:
  *
- *   /dev/shm/efasim-UID-NAME/
+ *   /dev/shm/efasimL-UID-NAME/   (L: version of the layout)
  *     lock       flock()ed for everything but the data path; the kernel frees
  *                it when its holder dies
  *     directory  struct dir, mapped by all
@@ -103,8 +103,13 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
 int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
                       size_t err_size);
 
-/* Make nodeN/ for one node, if it is not there. Returns 0 or -1 with errno. */
-int fabric_sysfs_create(struct fabric *fabric, unsigned node);
+/*
+ * Make nodeN/ for one node, if it is not there, with a device of this profile
+ * (0: the default, or what is there). Returns 0 or -1 with errno; EEXIST: the
+ * node is up with a device of another profile.
+ */
+int fabric_sysfs_create(struct fabric *fabric, unsigned node,
+                        unsigned profile);
 
 /* Name of a node's device; "uverbs0" is its character device. */
 #define FABRIC_DEVICE_NAME  "rdmap0s6"

@@ -56,8 +56,8 @@ static int rig_is_alive(void *env, uint32_t owner)
     return 0;
 }
 
-static int rig_read_remote(void *env, uint32_t owner, void *dst,
-                           uint64_t addr, size_t length)
+static int rig_rdma(void *env, uint32_t owner, int is_write, void *local,
+                    uint64_t addr, size_t length)
 {
     struct rig *rig = ((struct rig_proc*)env)->rig;
 
@@ -67,7 +67,11 @@ static int rig_read_remote(void *env, uint32_t owner, void *dst,
     if (addr < 4096) {
         return -EFAULT; /* registered, but nothing is mapped there */
     }
-    memcpy(dst, (void*)(uintptr_t)addr, length);
+    if (is_write) {
+        memcpy((void*)(uintptr_t)addr, local, length);
+    } else {
+        memcpy(local, (void*)(uintptr_t)addr, length);
+    }
     return 0;
 }
 
@@ -104,7 +108,7 @@ static const struct sim_env_ops rig_ops = {
     .ring_put    = rig_ring_put_env,
     .wake        = rig_wake,
     .is_alive    = rig_is_alive,
-    .read_remote = rig_read_remote,
+    .rdma        = rig_rdma,
     .mem_get     = rig_mem_get,
     .mem_put     = rig_mem_put,
     .event       = rig_event,
@@ -193,6 +197,7 @@ int rig_knobs(struct rig *rig, unsigned proc, const char *text)
     }
 
     sim_dev_close(p->dev);
+    atomic_store(&rig->dir->node[p->node].profile, p->knobs.device);
     rig_proc_open(p);
     return 0;
 }
@@ -249,9 +254,14 @@ uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
         [RIG_RX_BYTES]        = DIR_RX_BYTES,
         [RIG_READ_BYTES]      = DIR_RDMA_READ_BYTES,
         [RIG_READ_RESP_BYTES] = DIR_RDMA_READ_RESP_BYTES,
+        [RIG_WRITE_BYTES]     = DIR_RDMA_WRITE_BYTES,
+        [RIG_WRITE_RECV_BYTES] = DIR_RDMA_WRITE_RECV_BYTES,
+        [RIG_WRITE_ERR]       = DIR_RDMA_WRITE_WR_ERR,
         [RIG_RX_DROPS]        = DIR_RX_DROPS,
         [RIG_RNR]             = DIR_RNR,
         [RIG_CQ_OVERRUNS]     = DIR_CQ_OVERRUNS,
+        [RIG_LOST]            = DIR_LOST,
+        [RIG_DUPLICATED]      = DIR_DUPLICATED,
     };
 
     return atomic_load(&rig->dir->node[node].counter[map[which]]);
@@ -315,7 +325,8 @@ static int rig_cq_open(struct rig *rig, unsigned proc, uint32_t depth,
 {
     cq->depth    = depth;
     cq->cqe_size = cqe_size;
-    cq->buf      = calloc(depth, cqe_size);
+    cq->subs     = rig->proc[proc].dev->profile->sub_cqs;
+    cq->buf      = calloc((size_t)depth * cq->subs, cqe_size);
     return sim_cq_create(rig->proc[proc].dev, depth, cqe_size, cq->buf,
                          &cq->db, &cq->cq);
 }
@@ -335,6 +346,7 @@ static void rig_qp_attr(struct rig_proc *proc, struct rig_qp *qp,
     attr->sq_ring  = qp->sq;
     attr->rq_ring  = qp->rq;
     attr->sq_depth = qp->sq_depth;
+    attr->sq_stride   = qp->sq_stride;
     attr->rq_depth = qp->rq_depth;
     attr->sq_db    = &qp->sq_db;
     attr->rq_db    = &qp->rq_db;
@@ -355,7 +367,9 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
     qp->proc     = conf->proc;
     qp->sq_depth = rig_default(conf->sq, 64);
     qp->rq_depth = rig_default(conf->rq, 64);
-    qp->sq       = calloc(qp->sq_depth, sizeof(struct io_tx_wqe));
+    qp->sq_stride = (conf->flags & RIG_LARGE) ? IO_TX_WQE_LARGE :
+                                                IO_TX_WQE_SMALL;
+    qp->sq       = calloc(qp->sq_depth, qp->sq_stride);
     qp->rq       = calloc(qp->rq_depth, sizeof(struct io_rx_desc));
     ret = rig_cq_open(rig, conf->proc, cq_depth, cqe_size, &qp->scq);
     if (ret == 0) {
@@ -364,6 +378,9 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
     if (ret == 0) {
         qp->rcq.cq->with_sgid = !!(conf->flags & RIG_SGID);
         rig_qp_attr(&rig->proc[conf->proc], qp, &attr);
+        attr.unsolicited = !!(conf->flags & RIG_UNSOLICITED);
+        attr.req_id_64   = !!(conf->flags & RIG_REQ_ID_64);
+        attr.ud          = !!(conf->flags & RIG_UD);
         ret = sim_qp_create(rig->proc[conf->proc].dev, &attr, &qp->qp);
     }
     if (ret != 0) {

@@ -21,10 +21,15 @@ enum {
     RIG_MAX_MSG  = 8928,
     RIG_QKEY     = 0x1234567,
     RIG_LOCAL    = 1,    /* access: local write */
+    RIG_WRITE    = 2,    /* remote write */
     RIG_READ     = 4,    /* remote read */
     RIG_INLINE   = 1,    /* flags of a send */
     RIG_IMM      = 2,
     RIG_SGID     = 1,    /* flags of a QP: receive CQ tells source GIDs */
+    RIG_LARGE    = 2,    /* 128 B work requests */
+    RIG_UNSOLICITED = 4, /* writes with immediate take no receive */
+    RIG_REQ_ID_64   = 8, /* long request ids */
+    RIG_UD          = 16, /* datagrams */
     RIG_RESET    = 0,    /* QP states */
     RIG_INIT     = 1,
     RIG_RTR      = 2,
@@ -39,17 +44,24 @@ enum rig_counter {
     RIG_RX_BYTES,
     RIG_READ_BYTES,
     RIG_READ_RESP_BYTES,
+    RIG_WRITE_BYTES,
+    RIG_WRITE_RECV_BYTES,
+    RIG_WRITE_ERR,
     RIG_RX_DROPS,
     RIG_RNR,
     RIG_CQ_OVERRUNS,
+    RIG_LOST,
+    RIG_DUPLICATED,
 };
 
 struct rig_cqe {
     uint16_t req_id;
+    uint64_t long_id;   /* of a send */
     uint8_t  status;
     uint8_t  queue;     /* 1 send, 2 receive */
     uint8_t  op;
     uint8_t  has_imm;
+    uint8_t  unsolicited;
     uint16_t qpn;
     uint32_t length;
     uint16_t ah;
@@ -125,6 +137,7 @@ struct rig_send {
 
 void rig_post_send(struct rig *rig, int qp, const struct rig_send *send);
 
+/* An RDMA read, or with `write` a write */
 struct rig_read {
     uint16_t    req_id;
     uint16_t    ah;
@@ -135,6 +148,10 @@ struct rig_read {
     uint32_t    key;
     uint64_t    remote;
     uint32_t    rkey;
+    int         write;
+    unsigned    flags;     /* RIG_INLINE, RIG_IMM */
+    uint32_t    imm;
+    uint64_t    long_id;   /* bits 16 to 63 of the request's id */
 };
 
 void rig_post_read(struct rig *rig, int qp, const struct rig_read *read);

@@ -25,7 +25,8 @@ struct rig_cq {
     struct sim_cq   *cq;
     uint8_t         *buf;
     _Atomic uint32_t db;
-    uint32_t         depth, consumed, cqe_size;
+    uint32_t         depth, cqe_size, subs;
+    uint32_t         consumed[2];
 };
 
 struct rig_qp {
@@ -34,7 +35,7 @@ struct rig_qp {
     struct rig_cq     scq, rcq;
     uint8_t          *sq, *rq;
     _Atomic uint32_t  sq_db, rq_db;
-    uint32_t          sq_depth, rq_depth;
+    uint32_t          sq_depth, rq_depth, sq_stride;
     uint16_t          sq_pc, rq_pc;
 };
 

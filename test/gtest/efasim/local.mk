@@ -10,6 +10,7 @@ test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_ring.cc \
 	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_test.h \
 	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
+	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc \
 	$(efasim_engine_sources)
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)

@@ -323,7 +323,19 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
     refused too-old-unnamed "-DFAKE_MINOR=0" "" \
         "UCX older than 1\.13 \(supported: UCX $known\): update UCX$"
     refused too-new "-DFAKE_MINOR=23" "-DFAKE_UCP=24" \
-        "UCX 1\.24 is newer than what this module knows \(UCX $known\): .*$"
+        "UCX 1\.24 is newer than what .* \(UCX $known\): .*UCX_EFA_ABI=1\.23 tries it .*$"
+    # the override lets it pass on to the check of sizes, and no other does
+    newer() {
+        hooked env UCX_TLS=hooktl UCX_EFA_ABI="$1" "$obj/hooks_fake_user" \
+            "$tmp/too-new/libucp.so.0" 2>&1
+    }
+    match "too new, UCX_EFA_ABI=1.23: tried" \
+        'looks like UCX 1\.23, but uct_' "$(newer 1.23)"
+    for v in 1.22 1.24 1.99 23 x; do
+        match "too new, UCX_EFA_ABI=$v: refused" \
+            "newer than .*UCX_EFA_ABI=$v is not .*: 1\.23 is allowed$" \
+            "$(newer $v)"
+    done
     refused mixed "-DFAKE_MINOR=13" "-DFAKE_UCP=18" \
         "libucp says UCX 1\.18, the symbols of libuct say 1\.13, .*$"
     refused mixed-old "-DFAKE_MINOR=0" "-DFAKE_UCP=14" \

@@ -133,7 +133,7 @@ static int efa_ctl_post(efa_iface_t *iface, const flow_ctl_t *ctl)
     op->out.next        = (efa_out_t*)iface->ops.free_ctl;
     iface->ops.free_ctl = op;
     flow_ctl_unsent(iface->core, ctl->cookie);
-    if (err != ENOMEM) {
+    if (!efa_post_is_shortage(err)) {
         efa_iface_break(iface, "posting", err);
     }
     return 0;
@@ -168,7 +168,7 @@ static unsigned efa_repost_all(efa_iface_t *iface)
         ++count;
         if (!fail) {
             err = efa_post_send(iface, op->ep, op);
-            if (err == ENOMEM) {
+            if (efa_post_is_shortage(err)) {
                 flow_tx_repost_put(iface->core, flow_op);
                 break;
             }

@@ -103,6 +103,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     if (md->device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
         md->access |= IBV_ACCESS_REMOTE_WRITE;
     }
+    efa_md_memh_open(md);
     efa_md_cache_open(md, config);
 
     *md_p = &md->super;
@@ -120,6 +121,7 @@ void efa_md_close(ucx_md_t *super)
     efa_md_t *md = (efa_md_t*)super;
 
     efa_md_cache_close(md);
+    efa_md_memh_close(md);
     md->device->verbs->dealloc_pd(md->pd);
     efa_device_close(md->device);
     free(md);

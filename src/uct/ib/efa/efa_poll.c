@@ -124,7 +124,7 @@ unsigned efa_iface_poll_rx(efa_iface_t *iface)
 }
 
 /* The operation is over and its number released: tells its user. */
-static void
+static inline void
 efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
 {
     efa_ep_t         *ep      = op->ep;
@@ -132,7 +132,7 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     int               markers = efa_out_remove(ep, &op->out);
 
     --iface->user_ops;
-    if (op->out.kind >= EFA_OUT_GET_BCOPY) {
+    if (efa_out_is_rma(op->out.kind)) {
         efa_ep_rma_done(ep);
     }
     efa_op_give(&iface->ops, op);
@@ -145,10 +145,11 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     }
 }
 
-/* By the raw status of the device (EFA-FACTS: completion status). */
-static ucs_status_t efa_tx_status(unsigned vendor_err)
+ucs_status_t efa_tx_status(unsigned vendor_err)
 {
     switch (vendor_err) {
+    case 0:
+        return UCS_OK;
     case 1:
         return UCS_ERR_CANCELED;
     case 7:
@@ -169,6 +170,8 @@ static ucs_status_t efa_tx_status(unsigned vendor_err)
 static flow_send_status_t efa_tx_flow_status(unsigned vendor_err)
 {
     switch (vendor_err) {
+    case 0:
+        return FLOW_SEND_OK;
     case 10:
         return FLOW_SEND_RNR;
     case 8:
@@ -190,11 +193,19 @@ static void efa_ctl_finish(efa_iface_t *iface, efa_op_t *op,
     iface->ops.free_ctl = op;
 }
 
-static void
-efa_tx_error(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
+void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
 {
-    flow_send_status_t flow_status = efa_tx_flow_status(wc->vendor_err);
-    ucs_status_t       status      = efa_tx_status(wc->vendor_err);
+    if (!efa_out_is_rma(op->out.kind)) {
+        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
+    }
+    efa_op_finish(iface, op, status);
+}
+
+static void
+efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
+{
+    flow_send_status_t flow_status = efa_tx_flow_status(vendor_err);
+    ucs_status_t       status      = efa_tx_status(vendor_err);
     efa_ep_t          *ep          = op->ep;
 
     efa_iface_clock(iface);
@@ -202,20 +213,17 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
         efa_ctl_finish(iface, op, flow_status);
         return;
     }
-    if ((flow_status == FLOW_SEND_RNR) && (op->out.kind < EFA_OUT_GET_BCOPY)) {
+    if ((flow_status == FLOW_SEND_RNR) && !efa_out_is_rma(op->out.kind)) {
         flow_tx_rnr(iface->core, &op->flow, iface->now);
         return;
     }
 
     host_debug(iface->super.host,
-               "%s: operation to QPN %u ended with status %u (%s)",
-               efa_iface_md(iface)->device->name, ep->qpn, wc->vendor_err,
-               efa_iface_md(iface)->device->verbs->wc_status_str(wc->status));
+               "%s: operation to QPN %u ended with status %u of the device: %s",
+               efa_iface_md(iface)->device->name, ep->qpn, vendor_err,
+               iface->super.host->status_string(status));
     efa_ep_fail(ep, status, flow_status == FLOW_SEND_DEAD);
-    if (op->out.kind < EFA_OUT_GET_BCOPY) {
-        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
-    }
-    efa_op_finish(iface, op, status);
+    efa_op_cancel(iface, op, status);
 }
 
 void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
@@ -228,32 +236,30 @@ void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
     if (ep->state == EFA_EP_ALIVE) {
         efa_ep_fail(ep, UCS_ERR_ENDPOINT_TIMEOUT, 0); /* its event follows */
     }
-    flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
-    efa_op_finish(iface, op,
+    efa_op_cancel(iface, op,
                   (ep->status != UCS_OK) ? ep->status : UCS_ERR_CANCELED);
 }
 
-void efa_tx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
+void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
 {
-    efa_op_t *op = (efa_op_t*)(uintptr_t)wc->wr_id;
-
     --iface->in_flight;
-    if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
-        efa_tx_error(iface, op, wc);
+    if (__builtin_expect(vendor_err != 0, 0)) {
+        efa_tx_error(iface, op, vendor_err);
         return;
     }
 
     switch (op->out.kind) {
+    case EFA_OUT_AM:
+    case EFA_OUT_AM_ZCOPY:
+        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
+        break;
     case EFA_OUT_CTL:
         efa_ctl_finish(iface, op, FLOW_SEND_OK);
         return;
     case EFA_OUT_GET_BCOPY:
         op->unpack.func(op->unpack.arg, op->bounce->data, op->sge[0].length);
         break;
-    case EFA_OUT_GET_ZCOPY:
-        break;
     default:
-        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
         break;
     }
     efa_op_finish(iface, op, UCS_OK);
@@ -271,7 +277,20 @@ unsigned efa_iface_poll_tx(efa_iface_t *iface)
         return 0;
     }
     for (i = 0; i < count; ++i) {
-        efa_tx_completion(iface, &wc[i]);
+        efa_tx_completion(iface, (efa_op_t*)(uintptr_t)wc[i].wr_id,
+                          efa_wc_status(&wc[i]));
+    }
+    return count;
+}
+
+/* What follows the polls, of which `count` completions came. */
+static inline unsigned efa_iface_follow_up(efa_iface_t *iface, unsigned count)
+{
+    if (__builtin_expect(efa_iface_has_chores(iface), 0)) {
+        count += efa_iface_chores(iface);
+    }
+    if (__builtin_expect((iface->pending != NULL) && (count > 0), 0)) {
+        count += efa_pending_dispatch(iface);
     }
     return count;
 }
@@ -281,18 +300,16 @@ unsigned efa_iface_progress(uct_iface_h tl_iface)
     efa_iface_t *iface = (efa_iface_t*)tl_iface;
     unsigned     count = 0;
 
-    if (__builtin_expect(iface->stashed, 0)) {
+    if (__builtin_expect(iface->attend, 0)) {
         count += efa_iface_take_stash(iface);
+        if (iface->attend & EFA_ATTEND_BROKEN) {
+            count += efa_iface_end(iface);
+            return efa_iface_follow_up(iface, count);
+        }
     }
     count += efa_iface_poll_rx(iface);
     if (iface->in_flight > 0) {
         count += efa_iface_poll_tx(iface);
     }
-    if (__builtin_expect(efa_iface_has_chores(iface), 0)) {
-        count += efa_iface_chores(iface);
-    }
-    if (__builtin_expect((iface->pending != NULL) && (count > 0), 0)) {
-        count += efa_pending_dispatch(iface);
-    }
-    return count;
+    return efa_iface_follow_up(iface, count);
 }

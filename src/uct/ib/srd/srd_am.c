@@ -53,7 +53,7 @@ srd_am_set_buf(const efa_iface_t *iface, efa_op_t *op, unsigned length)
     op->sge[0].length = length;
     op->sge[0].lkey   = op->lkey;
     op->num_sge       = 1;
-    op->inlined       = length <= efa_iface_md(iface)->device->inline_size;
+    op->inlined       = length <= iface->qp.inline_size;
 }
 
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which states are the same: those equal in flows, peers, held packets, queues,
+ * back-offs and what is on the wire as a set. Counters, the trace and the clock
+ * have no influence on what can happen next (time only ever passes far enough
+ * to end every back-off). Sides are told apart by nothing but their place, so
+ * with equal tasks a state and its mirror image are the same, too.
+ */
+#include "model.h"
+
+namespace model {
+
+static uint64_t mix_word(uint64_t hash, uint64_t word)
+{
+    hash  = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    return hash ^ (hash >> 32);
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+    const uint8_t *p = (const uint8_t*)data;
+    uint64_t word;
+
+    for (; size >= 8; size -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = mix_word(hash, word);
+    }
+    for (; size > 0; --size) {
+        hash = mix_word(hash, *p++);
+    }
+    return hash;
+}
+
+uint64_t state_packet_hash(const Packet &packet)
+{
+    uint8_t bytes[FLOW_CTL_MAX];
+    uint64_t hash;
+
+    memcpy(bytes, packet.bytes, sizeof(bytes));
+    if (packet.ctl || (bytes[0] & FLOW_WIRE_LONG)) {
+        memset(bytes + 8, 0, 16); /* incarnations: the side says it all */
+    }
+    if (bytes[0] == (FLOW_WIRE_CTL | FLOW_CTL_HELLO)) {
+        memset(bytes + 40, 0, 8); /* QPN and QKEY: likewise */
+    }
+    hash = mix(7, bytes, packet.len);
+    hash = mix_word(hash, packet.cookie);
+    return mix_word(hash, ((uint64_t)packet.ctl << 16) |
+                                  ((uint64_t)packet.op << 8) | packet.done);
+}
+
+/* Held packets: stale slots say nothing. */
+static uint64_t mix_rings(uint64_t hash, const flow_core_t *core)
+{
+    for (unsigned index = 1; index < 3; ++index) {
+        const flow_ring_t *ring = flow_core_ring(core, index);
+        hash = mix_word(hash, ring->mask);
+        for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
+            hash = mix_word(hash,
+                            (uintptr_t)ring->slot[__builtin_ctzll(left)]);
+        }
+    }
+    return hash;
+}
+
+static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
+{
+    for (unsigned level = 0; level < FLOW_LEVELS; ++level) {
+        const flow_batch_t *batch = &core->batch[level];
+        if (batch->due == FLOW_TIME_NEVER) {
+            continue;
+        }
+        hash = mix_word(hash, level + 1);
+        hash = mix(hash, &batch->tx_wait,
+                   offsetof(flow_batch_t, op_wait) -
+                           offsetof(flow_batch_t, tx_wait));
+        for (const flow_op_t *list : {batch->op_wait, batch->op_gather}) {
+            for (; list != nullptr; list = list->next) {
+                hash = mix_word(hash, (uint64_t)(list - world.ops[id]) + 1);
+            }
+            hash = mix_word(hash, 0);
+        }
+    }
+    return hash;
+}
+
+/* One side, in words that do not depend on which side it is. */
+static uint64_t side_hash(unsigned id)
+{
+    const flow_core_t *core = cores[id];
+    uint64_t hash           = 1;
+    uint64_t wire           = 0;
+    const flow_peer_t *peer;
+
+    hash = mix(hash, core->tx_chunks[0] + 1, sizeof(flow_tx_t));
+    hash = mix(hash, core->rx_chunks[0] + 1, 2 * sizeof(flow_rx_t));
+    peer = core->peer_chunks[0] + 1;
+    hash = mix_word(hash, ((uint64_t)peer->tx_list << 32) | peer->rx_list);
+    hash = mix_word(hash, ((uint64_t)peer->out << 32) | peer->state);
+    hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->events);
+    hash = mix_rings(hash, core);
+    hash = mix_timers(hash, core, id);
+    hash = mix(hash, core->owed, sizeof(core->owed));
+    for (unsigned i = 0; i < world.on_wire; ++i) { /* a set */
+        wire += (world.wire[i].from == id) ? world.wire[i].hash : 0;
+    }
+    hash = mix_word(hash, wire);
+    for (unsigned op = 0; op < world.sent[id]; ++op) {
+        hash = mix_word(hash, world.ops[id][op].linked);
+    }
+    hash = mix_word(hash, ((uint64_t)world.sent[id] << 32) | world.got[id]);
+    return mix_word(hash, world.closed[id]);
+}
+
+uint64_t state_hash()
+{
+    uint64_t a    = side_hash(0);
+    uint64_t b    = side_hash(1);
+    uint64_t hash = mix_word(3, ((uint64_t)world.losses << 8) | world.repeats);
+
+    if ((bounds.messages[0] == bounds.messages[1]) && (a > b)) {
+        return mix_word(mix_word(hash, b), a);
+    }
+    return mix_word(mix_word(hash, a), b);
+}
+
+void state_check()
+{
+    for (unsigned id = 0; id < NODES; ++id) {
+        const char *error = flow_core_check(cores[id]);
+        if (error != nullptr) {
+            broken(error);
+        }
+    }
+}
+
+void state_check_end()
+{
+    flow_counters_t counters;
+    char text[256];
+
+    for (unsigned id = 0; id < NODES; ++id) {
+        flow_core_counters(cores[id], &counters);
+        if ((world.got[id] != bounds.messages[id ^ 1]) ||
+            (world.tx[id] != nullptr) || counters.rings || counters.rx_flows ||
+            counters.peers) {
+            snprintf(text, sizeof(text),
+                     "nothing moves, and not everything is done; node %u: got "
+                     "%u, flow %s, rings %u, receiving %u, peers %u", id,
+                     world.got[id], world.tx[id] ? "left" : "gone",
+                     (unsigned)counters.rings, (unsigned)counters.rx_flows,
+                     (unsigned)counters.peers);
+            broken(text);
+        }
+    }
+}
+
+} /* namespace model */

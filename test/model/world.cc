@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The steps of two peers and the wire between them: a side sends its next
+ * message or closes; a packet arrives and its completion comes; a packet is
+ * refused (SRD) or lost (UD); a packet arrives and stays on the wire, to arrive
+ * once more; back-offs and time-outs end.
+ */
+#include "model.h"
+
+namespace model {
+
+Bounds       bounds;
+World        world;
+flow_core_t *cores[NODES];
+std::string  trail;
+
+static void put_on_wire(Packet packet)
+{
+    if (world.on_wire == WIRE_MAX) {
+        broken("too many packets on the wire");
+    }
+    packet.hash                 = state_packet_hash(packet);
+    world.wire[world.on_wire++] = packet;
+}
+
+static Packet take_off_wire(unsigned which)
+{
+    Packet packet = world.wire[which];
+
+    world.wire[which] = world.wire[--world.on_wire];
+    return packet;
+}
+
+/* Events and control packets come at once: their order changes nothing that
+ * the order of deliveries does not. */
+static void pull_once(unsigned id)
+{
+    flow_core_t *core = cores[id];
+    flow_event_t event;
+    flow_ctl_t ctl;
+
+    while (flow_event_pending(core) && flow_event_next(core, &event)) {
+        if ((event.type == FLOW_EVENT_PEER_INTRODUCED) ||
+            (event.type == FLOW_EVENT_PEER_WANTS_RMA)) {
+            flow_peer_set_ah(core, event.peer, FLOW_AH_UNKNOWN,
+                             FLOW_PEER_PINNED);
+        } else if (event.type == FLOW_EVENT_TX_FAILED) {
+            broken("a flow failed");
+        } else if (event.type == FLOW_EVENT_TX_GONE) {
+            world.tx[id] = nullptr;
+        } else if (event.type == FLOW_EVENT_RX_RELEASE) {
+            broken("a held packet was thrown away");
+        }
+    }
+    while (flow_ctl_pending(core) && flow_ctl_next(core, world.now, &ctl)) {
+        Packet packet;
+        memset(&packet, 0, sizeof(packet));
+        packet.from   = (uint8_t)id;
+        packet.ctl    = 1;
+        packet.len    = (uint8_t)ctl.len;
+        packet.cookie = ctl.cookie;
+        memcpy(packet.bytes, ctl.data, ctl.len);
+        put_on_wire(packet);
+    }
+}
+
+static void pull()
+{
+    for (unsigned id = 0; id < NODES; ++id) {
+        while (flow_event_pending(cores[id]) || flow_ctl_pending(cores[id])) {
+            pull_once(id);
+        }
+    }
+}
+
+static void deliver(unsigned id, uint8_t number)
+{
+    if (number != world.got[id]) {
+        broken("a message came out of order or twice");
+    }
+    ++world.got[id];
+}
+
+static void receive(const Packet &packet)
+{
+    unsigned id = packet.from ^ 1u;
+    flow_rx_verdict_t verdict;
+    flow_rx_out_t out;
+    void *handle;
+
+    verdict = flow_rx_accept(cores[id], packet.bytes, packet.len,
+                             (void*)(uintptr_t)(packet.op + 1),
+                             flow_src(FLOW_AH_UNKNOWN, packet.from + 1u),
+                             world.now, &out);
+    if (verdict == FLOW_RX_NO_MEMORY) {
+        broken("no memory");
+    }
+    if (verdict == FLOW_RX_HOLD) {
+        return;
+    }
+    if (verdict == FLOW_RX_DELIVER) {
+        deliver(id, packet.op);
+    }
+    if (out.more) {
+        while ((handle = flow_rx_next(cores[id], out.token)) != nullptr) {
+            deliver(id, (uint8_t)((uintptr_t)handle - 1));
+        }
+    }
+}
+
+static void complete(const Packet &packet, flow_send_status_t status)
+{
+    unsigned id = packet.from;
+
+    if (packet.done) {
+        return;
+    }
+    if (packet.ctl) {
+        flow_ctl_done(cores[id], packet.cookie, status, world.now);
+    } else if (status == FLOW_SEND_RNR) {
+        world.kept[id][packet.op] = packet;
+        flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
+    } else {
+        flow_tx_done(cores[id], world.ops[id][packet.op].tx,
+                     world.ops[id][packet.op].psn);
+    }
+}
+
+static void send(unsigned id)
+{
+    flow_tx_t *tx = world.tx[id];
+    flow_op_t &op = world.ops[id][world.sent[id]];
+    Packet packet;
+
+    memset(&packet, 0, sizeof(packet));
+    packet.from = (uint8_t)id;
+    packet.op   = (uint8_t)world.sent[id]++;
+    packet.len  = (uint8_t)flow_tx_header(cores[id], tx, 1, packet.bytes);
+    op.tx       = tx;
+    op.psn      = flow_tx_commit(tx);
+    put_on_wire(packet);
+}
+
+static bool time_may_pass()
+{
+    return (flow_timer_next(cores[0]) != FLOW_TIME_NEVER) ||
+           (flow_timer_next(cores[1]) != FLOW_TIME_NEVER);
+}
+
+/* All back-offs end. */
+static void pass_time()
+{
+    flow_op_t *op;
+    int failed;
+
+    world.now += 1000000000;
+    for (unsigned id = 0; id < NODES; ++id) {
+        while ((op = flow_tx_repost_next(cores[id], world.now, &failed)) !=
+               nullptr) {
+            put_on_wire(world.kept[id][op - world.ops[id]]);
+        }
+    }
+}
+
+/* For the trail: who sent it, and what it is. */
+static std::string named(const Packet &packet)
+{
+    static const char *const names[FLOW_CTL_TYPE_LAST] = {
+        "?", "hello", "answer", "limit", "who", "want", "reset", "ping",
+        "goodbye"};
+    unsigned type = packet.bytes[0] & FLOW_WIRE_AM_MASK;
+
+    return std::string("(") + std::to_string(packet.from) + " " +
+           (packet.ctl ? names[(type < FLOW_CTL_TYPE_LAST) ? type : 0] :
+                         ("data " + std::to_string(packet.op)).c_str()) + ")";
+}
+
+/* Steps of the wire: 0 .. on_wire * kinds. Returns false and lowers *n by
+ * their number when n is beyond. */
+static bool step_wire(unsigned *n)
+{
+    unsigned total = world.on_wire;
+
+    if (*n < total) { /* it arrives and completes */
+        Packet packet = take_off_wire(*n);
+        trail += " d" + std::to_string(*n) + named(packet);
+        receive(packet);
+        complete(packet, FLOW_SEND_OK);
+        return true;
+    }
+    *n -= total;
+    if (world.losses > 0) {
+        if (*n < total) { /* it meets no buffer */
+            Packet packet = take_off_wire(*n);
+            --world.losses;
+            trail += " r" + std::to_string(*n) + named(packet);
+            complete(packet, FLOW_SEND_RNR);
+            return true;
+        }
+        *n -= total;
+    }
+    if (world.repeats > 0) {
+        if (*n < total) { /* it arrives, and will once more */
+            const Packet &packet = world.wire[*n];
+            --world.repeats;
+            trail += " t" + std::to_string(*n) + named(packet);
+            if ((bounds.profile == FLOW_UD) ||
+                (packet.bytes[0] != (FLOW_WIRE_CTL | FLOW_CTL_HELLO))) {
+                receive(packet); /* SRD: no hello comes behind a goodbye */
+            }
+            return true;
+        }
+        *n -= total;
+    }
+    return false;
+}
+
+/* The next message, or the end, of one side. */
+static bool step_user(unsigned id, unsigned *n)
+{
+    if ((world.tx[id] == nullptr) || world.closed[id]) {
+        return false;
+    }
+    if (world.sent[id] < bounds.messages[id]) {
+        if (!flow_tx_ready(cores[id], world.tx[id]) || ((*n)-- != 0)) {
+            return false;
+        }
+        trail += " s" + std::to_string(id);
+        send(id);
+        return true;
+    }
+    if ((*n)-- != 0) {
+        return false;
+    }
+    trail            += " c" + std::to_string(id);
+    world.closed[id]  = 1;
+    flow_tx_close(cores[id], world.tx[id]);
+    return true;
+}
+
+/* What happens by itself: events, control packets, and eager users. */
+static void settle()
+{
+    bool busy = true;
+
+    pull();
+    while (bounds.eager && busy) {
+        busy = false;
+        for (unsigned id = 0; id < NODES; ++id) {
+            unsigned first = 0;
+            busy |= step_user(id, &first);
+        }
+        pull();
+    }
+}
+
+bool world_step(unsigned n)
+{
+    bool done = step_wire(&n);
+
+    for (unsigned id = 0; !done && !bounds.eager && (id < NODES); ++id) {
+        done = step_user(id, &n);
+    }
+    if (!done && time_may_pass() && (n == 0)) {
+        trail += " w";
+        pass_time();
+        done = true;
+    }
+    if (done) {
+        settle();
+    }
+    return done;
+}
+
+static void start_core(unsigned id)
+{
+    flow_params_t params;
+
+    flow_params_default(&params);
+    params.profile          = bounds.profile;
+    params.self.incarnation = id + 1;
+    params.self.qpn         = id + 1;
+    params.grant            = (uint16_t)bounds.window;
+    params.init_window      = (uint16_t)bounds.window;
+    params.rx_posted        = 64;
+    params.rx_reserve       = 8;
+    params.first_psn        = 0xfffe;
+    cores[id] = flow_core_init(memory_take(flow_core_size(&params)),
+                               flow_core_size(&params), &params);
+    if (cores[id] == nullptr) {
+        broken("the core refuses its parameters");
+    }
+    for (unsigned pool = 0; pool < FLOW_POOL_LAST; ++pool) {
+        size_t size = flow_core_chunk_size(cores[id], (flow_pool_t)pool);
+        void *chunk = memory_take(size);
+        flow_core_grow(cores[id], (flow_pool_t)pool, chunk);
+        /* a few objects are used, and free ones queue behind the last */
+        size_t part = (pool == FLOW_POOL_HASH) ? size :
+                      (pool == FLOW_POOL_RING) ? 3 * sizeof(flow_ring_t) :
+                                                 512;
+        memory_may_change(chunk, part);
+        memory_may_change((uint8_t*)chunk + size - part, part);
+    }
+    memory_may_change(&cores[id]->rx_count,
+                      offsetof(flow_core_t, tx_chunks) -
+                              offsetof(flow_core_t, rx_count));
+    memory_may_change(&cores[id]->tx_count,
+                      sizeof(flow_core_t) - offsetof(flow_core_t, tx_count));
+}
+
+void world_start()
+{
+    flow_addr_t addr;
+
+    memset(&world, 0, sizeof(world));
+    world.now     = 1;
+    world.losses  = bounds.losses;
+    world.repeats = bounds.repeats;
+    if (cores[0] == nullptr) {
+        start_core(0);
+        start_core(1);
+        memory_started();
+    }
+    memory_reset();
+    trail.clear();
+    for (unsigned id = 0; id < NODES; ++id) {
+        if (bounds.messages[id] == 0) {
+            continue;
+        }
+        memset(&addr, 0, sizeof(addr));
+        addr.incarnation = addr.qpn = (id ^ 1u) + 1;
+        if (flow_tx_open(cores[id], &addr, nullptr, &world.tx[id]) !=
+            FLOW_OK) {
+            broken("no flow");
+        }
+    }
+    settle();
+}
+
+} /* namespace model */

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The application of a node: it opens, sends, checks what comes, closes. */
+#include "node.h"
+
+#include <cstring>
+
+namespace sim {
+
+Bytes message_make(uint64_t incarnation, uint32_t ep, uint32_t seq)
+{
+    Random random(incarnation ^ ((uint64_t)ep << 32) ^ seq);
+    Bytes bytes(16 + random.below(48));
+
+    for (size_t i = 16; i < bytes.size(); ++i) {
+        bytes[i] = (uint8_t)random.next();
+    }
+    memcpy(&bytes[0], &incarnation, 8);
+    memcpy(&bytes[8], &ep, 4);
+    memcpy(&bytes[12], &seq, 4);
+    return bytes;
+}
+
+void Node::open(unsigned peer_slot, unsigned messages)
+{
+    std::unique_ptr<Endpoint> ep(new Endpoint());
+
+    if (m_closing) {
+        return;
+    }
+    ep->peer      = sim.node(peer_slot)->addr; /* out of band */
+    ep->peer_slot = peer_slot;
+    ep->to_send   = messages;
+    ep->tx        = Driver::open(ep->peer, ep.get());
+    if (ep->tx == nullptr) {
+        if (!m_dead.count(ep->peer.incarnation)) {
+            sim.fail("node %u: open: status %d", slot, (int)status);
+        }
+        return;
+    }
+    ep->number = ep->tx->ep;
+    ep->flow   = sim.flow_open(addr.incarnation, ep->number,
+                               ep->peer.incarnation);
+    ++m_unfinished;
+    if (++m_opened == sim.plan.reopens / 10) {
+        m_memory_early = memory;
+    }
+    make_runnable(ep.get());
+    m_numbers.push_back(ep->number);
+    m_endpoints[ep->number] = std::move(ep);
+    wake(0);
+}
+
+Endpoint *Node::any_endpoint()
+{
+    if (m_numbers.empty()) {
+        return nullptr;
+    }
+
+    size_t which   = sim.random.below(m_numbers.size());
+    auto found     = m_endpoints.find(m_numbers[which]);
+    if (found == m_endpoints.end()) { /* gone since */
+        m_numbers[which] = m_numbers.back();
+        m_numbers.pop_back();
+        return nullptr;
+    }
+    return found->second.get();
+}
+
+/* ---- receiving */
+
+void Node::on_deliver(const Bytes &packet)
+{
+    size_t hdr = flow_wire_hdr_len(packet.data());
+    uint64_t incarnation;
+    uint32_t ep, seq;
+
+    if (packet.size() < hdr + 16) {
+        sim.fail("node %u got a message that nobody sent", slot);
+        return;
+    }
+    memcpy(&incarnation, &packet[hdr], 8);
+    memcpy(&ep, &packet[hdr + 8], 4);
+    memcpy(&seq, &packet[hdr + 12], 4);
+    Flow *flow = sim.flow_find(incarnation, ep);
+    if (flow == nullptr) {
+        sim.fail("node %u got a message of no flow", slot);
+        return;
+    }
+    if ((seq != flow->got) || (seq >= flow->sent)) {
+        sim.fail("node %u: flow %lx/%u: message %u arrived, %u expected", slot,
+                 (unsigned long)incarnation, ep, seq, flow->got);
+    }
+    if (m_dead.count(incarnation)) {
+        sim.fail("node %u: a dead incarnation delivered message %u", slot, seq);
+    }
+    Bytes expected = message_make(incarnation, ep, seq);
+    if ((packet.size() - hdr != expected.size()) ||
+        (memcmp(&packet[hdr], expected.data(), expected.size()) != 0) ||
+        (flow_wire_am_id(packet.data()) != seq % FLOW_AM_ID_MAX)) {
+        sim.fail("node %u: message %u of flow %u is damaged", slot, seq, ep);
+    }
+    sim.flow_got(flow);
+    sim.mix(incarnation ^ ((uint64_t)ep << 32) ^ seq);
+
+    /* A callback may do anything: now and then it closes and opens. */
+    if (sim.plan.churn && sim.faults() && sim.random.chance(0.01)) {
+        Endpoint *victim = any_endpoint();
+        if ((victim != nullptr) && !victim->closed && victim->finished) {
+            close(victim);
+            reopen(*victim);
+        }
+    }
+}
+
+/* ---- sending */
+
+void Node::make_runnable(Endpoint *ep)
+{
+    if (!ep->runnable && !ep->closed) {
+        ep->runnable = true;
+        m_runnable.push_back(ep);
+    }
+}
+
+void Node::finished(Endpoint *ep)
+{
+    if (!ep->finished) {
+        ep->finished = true;
+        --m_unfinished;
+    }
+}
+
+/* false: not now; then the core says when. */
+bool Node::send_one(Endpoint *ep)
+{
+    if (!flow_tx_ready(core, ep->tx)) {
+        return false;
+    }
+
+    Bytes text  = message_make(addr.incarnation, ep->number, ep->sent);
+    auto packet = packet_to(ep->peer);
+    Op *op      = new Op();
+    unsigned len;
+
+    packet->bytes.resize(flow_tx_header_len(ep->tx));
+    len = flow_tx_header(core, ep->tx, ep->sent % FLOW_AM_ID_MAX,
+                         packet->bytes.data());
+    if (len != packet->bytes.size()) {
+        sim.fail("node %u: a header of another length than said", slot);
+    }
+    packet->bytes.insert(packet->bytes.end(), text.begin(), text.end());
+    op->ep         = ep;
+    op->id         = ++m_op_last;
+    packet->cookie = op->id;
+    op->packet     = packet;
+    op->op.tx      = ep->tx;
+    op->op.psn     = flow_tx_commit(ep->tx);
+    m_ops[op->id]  = op;
+    ++ep->outstanding;
+    ++ep->sent;
+    sim.flow_sent(ep->flow);
+    post(op->packet);
+    return true;
+}
+
+void Node::run_application()
+{
+    size_t idle = 0; /* those before it wait for nothing but send slots */
+
+    while ((idle < m_runnable.size()) &&
+           (m_in_flight < sim.plan.sq_depth)) {
+        size_t which = idle + sim.random.below(m_runnable.size() - idle);
+        Endpoint *ep = m_runnable[which];
+        if (ep->sent == ep->to_send) {
+            finished(ep);
+        }
+        if (ep->closed || ep->finished || !send_one(ep)) {
+            ep->runnable      = false;
+            m_runnable[which] = m_runnable.back();
+            m_runnable.pop_back();
+        } else if (sim.random.chance(0.2)) {
+            std::swap(m_runnable[which], m_runnable[idle++]); /* a pause */
+        }
+    }
+    if (!m_runnable.empty() && (m_in_flight < sim.plan.sq_depth)) {
+        wake(US);
+    }
+    if (sim.plan.churn) {
+        run_churn();
+    }
+    if (sim.random.chance(sim.plan.chaos) && sim.faults()) {
+        run_chaos();
+    }
+}
+
+void Node::run_churn()
+{
+    for (int tries = 0; tries < 8; ++tries) {
+        Endpoint *ep = any_endpoint();
+        if ((ep != nullptr) && !ep->closed && ep->finished &&
+            sim.random.chance(0.3)) {
+            close(ep);
+            reopen(*ep);
+            wake(US);
+        }
+    }
+}
+
+/* What else a user may do at any time. */
+void Node::run_chaos()
+{
+    Endpoint *ep = any_endpoint();
+
+    if ((ep == nullptr) || ep->closed) {
+        return;
+    }
+    switch (sim.random.below(5)) {
+    case 0:
+        flow_tx_rma_ready(core, ep->tx);
+        flow_tx_rma_refused(ep->tx);
+        break;
+    case 1:
+        flow_tx_probe(core, ep->tx);
+        break;
+    case 2:
+        flow_tx_pin(ep->tx, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+        break;
+    case 3:
+        ++m_buffers; /* the queue grows */
+        ++m_posted;
+        flow_core_rx_posted(core, m_buffers);
+        break;
+    default:
+        close(ep);
+        reopen(*ep);
+        return;
+    }
+    if (ep->tx->pins != 0) { /* not for long */
+        uint32_t number = ep->number;
+        uint64_t life   = addr.incarnation;
+        sim.at(sim.now + sim.random.below(100 * US), [this, number, life]() {
+            auto found = m_endpoints.find(number);
+            if (alive && (addr.incarnation == life) &&
+                (found != m_endpoints.end()) && !found->second->closed) {
+                flow_tx_unpin(core, found->second->tx,
+                              FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+                make_runnable(found->second.get());
+                wake(0);
+            }
+        });
+    }
+}
+
+/* ---- closing */
+
+void Node::close(Endpoint *ep)
+{
+    ep->closed = true;
+    finished(ep);
+    flow_tx_close(core, ep->tx);
+}
+
+void Node::reopen(const Endpoint &ep)
+{
+    unsigned peer = ep.peer_slot;
+
+    if ((sim.faults() || sim.plan.flat) && (m_opened < sim.plan.reopens) &&
+        sim.node(peer)->alive) {
+        open(peer, (unsigned)sim.random.below(sim.plan.messages));
+    }
+}
+
+void Node::gone(Endpoint *ep)
+{
+    if (!ep->closed || (ep->outstanding != 0)) {
+        sim.fail("node %u: flow %u gone in a wrong state", slot, ep->number);
+        return;
+    }
+    if (ep->runnable) {
+        for (size_t i = 0; i < m_runnable.size(); ++i) {
+            if (m_runnable[i] == ep) {
+                m_runnable[i] = m_runnable.back();
+                m_runnable.pop_back();
+                break;
+            }
+        }
+    }
+    m_endpoints.erase(ep->number);
+}
+
+void Node::close_all()
+{
+    m_closing = true;
+    now       = sim.now;
+    for (auto &entry : m_endpoints) {
+        if (!entry.second->closed) {
+            close(entry.second.get());
+        }
+    }
+    wake(0);
+}
+
+} /* namespace sim */
