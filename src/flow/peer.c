@@ -284,8 +284,11 @@ void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin)
     }
     for (index = peer->rx_list; index != 0; index = rx->peer_next) {
         rx = flow_core_rx(core, index);
-        if ((rx->ctl != 0) || (repin && (rx->state == FLOW_RX_ACTIVE))) {
-            flow_rx_ctl_due(core, rx, repin ? FLOW_CTL_RX_ANSWER : 0);
+        if (repin && (rx->state == FLOW_RX_ACTIVE)) {
+            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
+        } else if (rx->ctl != 0) { /* a stranger is not answered: its sender
+                                      would never say hello again */
+            flow_rx_ctl_due(core, rx, 0);
         }
     }
 }
