@@ -29,7 +29,7 @@ lib/python/sitecustomize.py: $(srcdir)/contrib/python/sitecustomize.py
 EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py
 CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py
 
-EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/chroot.sh \
+EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh contrib/chroot.sh \
               contrib/common.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \

@@ -27,14 +27,6 @@ perftest_sizes() {
     fi
 }
 
-# need_perftest: sets PERFTEST. A ucx_perftest that was built with MPI takes
-# itself for a rank where standard input is no terminal (Debian 13).
-need_perftest() {
-    need ucx_perftest
-    PERFTEST=("$SRDRUN" ucx_perftest)
-    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || PERFTEST+=(-P 0)
-}
-
 # perftest TEST [EFASIM_OPTION...]: all sizes in one run, by a batch file.
 perftest() {
     local test=$1 batch=$CHECK_LOG.batch payload lines
