@@ -89,6 +89,16 @@ mpi_flood() {
     at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
 }
 
+# Seven senders, one receiver with a small queue: all get their share, the
+# queue never runs empty.
+mpi_shares() {
+    export UCX_SRD_RX_QUEUE_LEN=256 UCX_SRD_RX_BUFFERS_MAX=256
+    EFASIM_OPTIONS=("$@")
+    mpi 8 1 srd,self shares 64
+    grep -q '^shares' "$CHECK_LOG" || fail "no shares"
+    at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
+}
+
 # mpich RANKS MAX [EFASIM_OPTION...]: one rank per node. MPICH takes all ranks
 # of one host name for neighbours with memory in common: NOLOCAL.
 mpich() {
@@ -141,6 +151,7 @@ suite_run() {
     check mpi_4_one_node_sm 90 mpi_one_node 4 all $max
     check mpi_one_node_sm_flood 60 mpi_one_node 2 flood 200
     check mpi_flood 60 mpi_flood
+    check mpi_7_to_1_shares 120 mpi_shares
     check mpi_8_srd_small 120 mpi_between 8 65536
     check mpich_2 60 mpich 2 300000
     check mpich_4 90 mpich 4 300000
