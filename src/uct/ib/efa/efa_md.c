@@ -103,6 +103,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     if (md->device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
         md->access |= IBV_ACCESS_REMOTE_WRITE;
     }
+    efa_md_probe_gpu(md);
     efa_md_memh_open(md);
     efa_md_cache_open(md, config);
 
@@ -132,9 +133,14 @@ ucs_status_t efa_md_query(ucx_md_t *super, ucx_md_attr_t *attr)
     efa_md_t *md = (efa_md_t*)super;
 
     attr->caps             = UCX_MD_CAP_REG | UCX_MD_CAP_NEED_MEMH |
-                             UCX_MD_CAP_NEED_RKEY | UCX_MD_CAP_INVALIDATE;
-    attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST);
-    attr->cache_mem_types  = md->has_cache ? 0 : UCS_BIT(UCS_MEMORY_TYPE_HOST);
+                             UCX_MD_CAP_NEED_RKEY | UCX_MD_CAP_INVALIDATE |
+                             UCX_MD_CAP_ADVISE;
+    if (md->dmabuf_types != 0) {
+        attr->caps |= UCX_MD_CAP_REG_DMABUF;
+    }
+    attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST) | md->gpu_types;
+    attr->dmabuf_mem_types = md->dmabuf_types;
+    attr->cache_mem_types  = md->has_cache ? 0 : attr->reg_mem_types;
     attr->access_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     attr->max_reg          = md->device->max_mr;
     attr->reg_alignment    = 1;

@@ -35,6 +35,8 @@ struct efa_md {
     efa_device_t   *device;
     struct ibv_pd  *pd;
     int             access; /* IBV_ACCESS_* of every registration */
+    uint64_t        gpu_types;    /* registered by address (peer memory) */
+    uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */
     int             has_cache;
     efa_rcache_t    cache; /* when has_cache */
     pthread_mutex_t memh_lock;
@@ -69,6 +71,13 @@ efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle);
  * kept right (no memory events) is not kept. */
 void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config);
 void efa_md_cache_close(efa_md_t *md);
+
+/* Finds out which GPU memory this device and kernel can register. */
+void efa_md_probe_gpu(efa_md_t *md);
+
+/* mem_advise of the component (provider.h). */
+ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
+                            size_t length, unsigned advice);
 
 /* The pool of handles; after close no handle is valid. */
 void efa_md_memh_open(efa_md_t *md);
