@@ -12,6 +12,7 @@ typedef struct efa_md_config {
     int      reg_cache;        /* ucs_ternary_auto_value_t */
     unsigned reg_cache_max;    /* regions kept unused and used */
     size_t   reg_cache_bytes;  /* or UCS_MEMUNITS_INF */
+    int      fork_init;        /* ucs_ternary_auto_value_t */
 } efa_md_config_t;
 
 typedef struct efa_md efa_md_t;
@@ -83,7 +84,7 @@ ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
 void efa_md_memh_open(efa_md_t *md);
 void efa_md_memh_close(efa_md_t *md);
 
-#define EFA_MD_CONFIG_COUNT 3
+#define EFA_MD_CONFIG_COUNT 4
 extern const ucx_config_field_t efa_md_config_fields[];
 
 /* The devices of this domain that SRD can use (all of ours can). */

@@ -84,10 +84,6 @@ static int efa_verbs_open(char *why, size_t size)
         return -1;
     }
 
-    /* Before the first registration, or a fork takes pages from under the
-     * device. A kernel that copies such pages (5.12) makes this nothing; where
-     * it cannot be had, a program that does not fork goes on as well. */
-    efa_verbs_table.fork_init();
     efa_verbs_table.reg_dmabuf_mr =
             (__typeof__(efa_verbs_table.reg_dmabuf_mr))dlsym(
                     ibverbs, "ibv_reg_dmabuf_mr");
