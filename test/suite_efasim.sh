@@ -245,6 +245,57 @@ killed_leaves_nothing() {
     ! shm_list | grep -q "$fabric" || fail "left: $(shm_list)"
 }
 
+# A pair of processes, on hosts 0 and 1, of which one is killed (kill -9) at a
+# moment that chance chooses; the fabric must then serve another pair.
+killed_at_random() {
+    local rounds=$1
+    need ib_send_bw
+    nothing_left "$EFASIM" run --fabric "k$$" -- "$SUITE_SCRIPT" --call \
+        "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" killed_rounds "$rounds"
+}
+
+killed_rounds() {
+    local round pids victim port
+    for ((round = 1; round <= $1; ++round)); do
+        port=$(random_port)
+        killed_pair "$port" ib_send_bw -s 4096 -D 30
+        pids=("$(pgrep -P "$server" -x ib_send_bw)" \
+            "$(pgrep -P "$client" -x ib_send_bw)" "$server" "$client")
+        sleep "0.$((RANDOM % 50 + 10))"
+        victim=${pids[RANDOM % 2]}
+        [ -z "$victim" ] || kill -KILL "$victim"
+        sleep 0.1
+        kill -KILL "${pids[@]}" 2>/dev/null
+        wait "$server" "$client" 2>/dev/null
+        [ $((round % 5)) -eq 0 ] || continue
+        port=$(random_port)
+        killed_pair "$port" ib_send_lat -s 16 -n 100
+        wait "$client" || fail "round $round: the next pair, status $?"
+        wait "$server" || fail "round $round: the next server, status $?"
+        echo "round $round"
+    done
+}
+
+# Starts PROGRAM on host 0 and 1; sets server and client.
+killed_pair() {
+    local port=$1
+    shift
+    local command=("$@" -c SRD -d rdmap0s6 -x 0 -p "$port")
+    [ "$1" != ib_send_bw ] || command+=(-Q 1)
+    "$EFASIM" run --node 0 -- "${command[@]}" >"$CHECK_LOG.server" 2>&1 &
+    server=$!
+    wait_listen "$port" "$server" || fail "the server ended"
+    "$EFASIM" run --node 1 -- "${command[@]}" 127.0.0.1 \
+        >"$CHECK_LOG.client" 2>&1 &
+    client=$!
+}
+
+# What the device itself costs is printed, and it works.
+cost() {
+    [ -x "$BUILD/bench/efasim_cost" ] || skip_here "efasim_cost was not built"
+    "$BUILD/bench/efasim_cost" || fail "status $?"
+}
+
 left_by_verbs() {
     nothing_left verbs_check 'process.*' || exit 1
 }
@@ -283,7 +334,7 @@ suite_run() {
     check ib_read_bw 30 perftest_verbs ib_read_bw 1048576 200
     check ib_read_lat 30 perftest_verbs ib_read_lat 4096 1000
     check ib_send_lat_ud 30 perftest_verbs ib_send_lat 64 2000 UD
-    check ib_send_bw_ud 30 perftest_verbs ib_send_bw 4096 2000 UD
+    check ib_send_bw_ud 30 perftest_verbs ib_send_bw 1024 500 UD
     check pingpong_rdm 60 pingpong rdm
     check pingpong_dgram 60 pingpong dgram
 
@@ -297,6 +348,8 @@ suite_run() {
     check killed_then_clean 30 killed_leaves_nothing clean
     check killed_then_run 30 killed_leaves_nothing run -- true
     check nothing_left 120 left_by_verbs
+    check killed_at_random 600 killed_at_random "$(full && echo 200 || echo 5)"
+    check cost 60 cost
 }
 
 suite_main efasim "$@"
