@@ -41,6 +41,10 @@ universal-ctags     command ctags
 shellcheck          command shellcheck
 libhwloc-dev        header hwloc.h
 iproute2            command ip
+pkg-config          command pkg-config
+debhelper           command dh
+dpkg-dev            command dpkg-source
+lintian             command lintian
 '
 
 # What the suites matrix and efasim-clients can use beside that: other releases

@@ -39,12 +39,12 @@ need_ib_module() {
 # beside_ib [UCX_TLS]: nothing is set, or "all": the worker comes up without a
 # word, and the bytes go over srd (the nodes share no memory).
 beside_ib() {
-    need ucx_perftest
+    need_perftest
     need_ib_module
     unset UCX_TLS
     [ $# = 0 ] || export UCX_TLS=$1
-    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 \
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 \
         -w 5 || exit 1
     no_errors "$CHECK_LOG" "$CHECK_LOG.server"
     at_least payload "$(stat_payload "$STAT")" $((200 * 65536))
@@ -175,6 +175,8 @@ between_hosts() {
     local a="srd$$a" b="srd$$b"
     # shellcheck disable=SC2064  # now, not then
     trap "ip netns del $a; ip netns del $b" EXIT
+    ip netns del "$a" 2>/dev/null
+    ip netns del "$b" 2>/dev/null
     { ip netns add "$a" && ip netns add "$b" &&
         ip link add v0 netns "$a" type veth peer name v1 netns "$b" &&
         ip -n "$a" addr add 10.77.0.1/24 dev v0 &&
@@ -261,12 +263,18 @@ fallback_unusable() {
     says 'could not be opened' "$CHECK_LOG.client"
 }
 
-# tcp is there, too, and srd carries the bytes: no alarm.
+# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
+# to take two lanes, and tcp is the second.
 fallback_none() {
+    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
     never "$CHECK_LOG.server"
     never "$CHECK_LOG.client"
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
+        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
 }
 
 # Two processes on one host, over tcp and over shared memory: no alarm.
@@ -388,6 +396,25 @@ systemwide_inside() {
         xargs sha1sum)" ] || fail "something was left in /etc"
 }
 
+# ------------------------------------------------------------ UCX's layouts
+
+# Against the private headers of UCX 1.13.1, from its source package.
+layout() {
+    need c++
+    local source
+    source=$("$TEST_DIR/../contrib/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
+        skip_here "$(tail -n 1 "$CHECK_LOG.source")"
+    "$TEST_DIR/gtest/uct/hooks_layout.sh" "$source"
+}
+
+# docs/UCX-VERSIONS.md is what the sources say today.
+versions_page() {
+    need python3
+    local root=$TEST_DIR/..
+    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/ucx_versions.py" "$root") ||
+        fail "run contrib/ucx_versions.py >docs/UCX-VERSIONS.md"
+}
+
 suite_run() {
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
@@ -407,6 +434,8 @@ suite_run() {
     check fallback_same_host 60 fallback_same_host
     check python_ways 30 python_ways
     check systemwide 60 systemwide
+    check layout 150 layout
+    check versions_page 30 versions_page
 }
 
 suite_main load "$@"

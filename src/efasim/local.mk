@@ -46,6 +46,6 @@ bin_PROGRAMS += bin/efasim
 bin_efasim_SOURCES = $(efasim_engine_sources) $(efasim_fabric_sources) \
 	src/efasim/cli/cli.h src/efasim/cli/main.c src/efasim/cli/run.c \
 	src/efasim/cli/stat.c
-bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =
