@@ -69,6 +69,45 @@ plans() {
         fail "not refused: $out"
 }
 
+# Counters once, per queue pair, and as a table that renews itself.
+stat_command() {
+    need ib_send_bw
+    "$EFASIM" run --fabric "t$$" -- "$SUITE_SCRIPT" --call "$SUITE" \
+        "$BUILD" "$PROFILE" "$CHECK_LOG" stat_rounds "t$$"
+}
+
+stat_rounds() {
+    local port out
+    port=$(random_port)
+    killed_pair "$port" ib_send_bw -s 4096 -D 4
+    sleep 1
+    timeout 3 "$EFASIM" stat --fabric "$1" --watch | tee "$CHECK_LOG.watch"
+    "$EFASIM" stat --fabric "$1" --qps | tee "$CHECK_LOG.qps"
+    wait "$client" || fail "the client: status $?"
+    wait "$server" || fail "the server: status $?"
+    grep -qE '^qp node=1 qpn=[0-9]+ pid=[0-9]+ state=rts sent=[1-9]' \
+        "$CHECK_LOG.qps" || fail "no line of a queue pair"
+    [ "$(grep -cE '^host 1 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ] ||
+        fail "the table did not renew itself"
+    for out in --watch=0 --watch=x --nonsense; do
+        "$EFASIM" stat "$out" 2>&1 && fail "$out was taken"
+    done
+    true
+}
+
+# Each option stands in the manual page.
+manual() {
+    local page option
+    page=$(cd "$(dirname "$SUITE_SCRIPT")/.." && pwd)/src/efasim/efasim.1
+    [ -e "$page" ] || skip_here "no sources here"
+    for option in $("$EFASIM" --help | grep -oE '^  --[a-z-]+'); do
+        sed 's/\\-/-/g' "$page" | grep -q -e "$option" || fail "no $option"
+    done
+    ! command -v man >/dev/null ||
+        [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ] ||
+        fail "the page is malformed"
+}
+
 # A host has one generation of the device; another is refused with a line.
 generations() {
     need ibv_devinfo
@@ -321,6 +360,8 @@ suite_run() {
     check verbs_inject 60 verbs_check '*Inject*'
     check verbs_fault 60 verbs_check 'fault.*'
     check cli_plans 20 plans
+    check cli_stat 30 stat_command
+    check cli_manual 20 manual
     check verbs_order 60 verbs_check 'order.*'
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
