@@ -60,7 +60,8 @@ uninstall-hook:
 
 .PHONY: deb
 
-EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/chroot.sh \
+EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
+              contrib/chroot.sh \
               contrib/common.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \

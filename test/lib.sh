@@ -73,6 +73,15 @@ need() {
     done
 }
 
+# need_perftest: sets PERFTEST. A ucx_perftest that was built with MPI takes
+# itself for a rank where standard input is no terminal (Debian 13).
+need_perftest() {
+    need ucx_perftest
+    # shellcheck disable=SC2034 # for the suites
+    PERFTEST=("$SRDRUN" ucx_perftest)
+    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || PERFTEST+=(-P 0)
+}
+
 suite_stop() {
     [ -z "$suite_child" ] || kill "$suite_child" 2>/dev/null
     exit 143

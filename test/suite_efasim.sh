@@ -51,6 +51,24 @@ devinfo() {
     done
 }
 
+# A bad plan is refused before anything runs; a good one reaches the command.
+plans() {
+    local out
+    printf 'loss 0.1\nat 5 kill\n' >"$CHECK_LOG.plan"
+    out=$("$EFASIM" run --plan "$CHECK_LOG.plan" -- true 2>&1) &&
+        fail "a bad plan was taken"
+    echo "$out"
+    grep -q "$CHECK_LOG.plan, line 2: '5': allowed is a time" <<<"$out" ||
+        fail "no line"
+    out=$("$EFASIM" run --plan /nonexistent -- true 2>&1) && fail "no plan"
+    grep -q '/nonexistent: No such file' <<<"$out" || fail "no line: $out"
+    printf 'refuse-open EPERM # nobody\n' >"$CHECK_LOG.plan"
+    out=$("$EFASIM" run --fabric "t$$" --plan "$CHECK_LOG.plan" -- \
+        ibv_devinfo 2>&1) && fail "the plan was not kept"
+    grep -q 'Operation not permitted\|Failed to open' <<<"$out" ||
+        fail "not refused: $out"
+}
+
 # A host has one generation of the device; another is refused with a line.
 generations() {
     need ibv_devinfo
@@ -132,7 +150,9 @@ bad_options() {
     local option out
     for option in '--node 8' '--node -1' '--node x' '--reorder 2' \
         '--seed x' '--inject jump:1' '--inject send:256' '--max-ah 0x' \
-        '--timeout-ms -5' '--device efa9' '--nonsense' '--per-node 0'; do
+        '--timeout-ms -5' '--device efa9' '--inject send:7:1.5' \
+        '--fail-command reg-mr:0' '--rnr-retry 8' \
+        '--nonsense' '--per-node 0'; do
         # shellcheck disable=SC2086 # an option and its value
         if out=$("$EFASIM" run $option -- true 2>&1); then
             fail "$option was taken"
@@ -244,8 +264,12 @@ suite_run() {
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     check verbs_write_efa2 60 verbs_new_check 'Write.*' --device efa2
     check verbs_write_efa3 60 verbs_new_check 'Write.*' --device efa3
+    check verbs_direct 60 verbs_new_check 'Direct.*' --device efa2
+    check verbs_control 30 verbs_check 'control.*'
     check cli_generations 30 generations
     check verbs_inject 60 verbs_check '*Inject*'
+    check verbs_fault 60 verbs_check 'fault.*'
+    check cli_plans 20 plans
     check verbs_order 60 verbs_check 'order.*'
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'

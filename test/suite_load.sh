@@ -39,12 +39,12 @@ need_ib_module() {
 # beside_ib [UCX_TLS]: nothing is set, or "all": the worker comes up without a
 # word, and the bytes go over srd (the nodes share no memory).
 beside_ib() {
-    need ucx_perftest
+    need_perftest
     need_ib_module
     unset UCX_TLS
     [ $# = 0 ] || export UCX_TLS=$1
-    two_nodes -- "$SRDRUN" ucx_perftest -p @PORT@ -- \
-        "$SRDRUN" ucx_perftest 127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 \
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 \
         -w 5 || exit 1
     no_errors "$CHECK_LOG" "$CHECK_LOG.server"
     at_least payload "$(stat_payload "$STAT")" $((200 * 65536))

@@ -6,6 +6,8 @@ efasim_engine_sources = \
 	src/efasim/engine/cq.c src/efasim/engine/dev.c \
 	src/efasim/engine/dir.c src/efasim/engine/dir.h \
 	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
+	src/efasim/engine/fault.c src/efasim/engine/plan.c \
+	src/efasim/engine/plan.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/mr.c src/efasim/engine/op.c \
@@ -20,7 +22,7 @@ efasim_fabric_sources = \
 	src/efasim/fabric/env.c src/efasim/fabric/fabric.c \
 	src/efasim/fabric/fabric.h src/efasim/fabric/host.c \
 	src/efasim/fabric/lock.c src/efasim/fabric/process.c \
-	src/efasim/fabric/sysfs.c
+	src/efasim/fabric/plan.c src/efasim/fabric/sysfs.c
 
 efasim_abi_sources = \
 	src/efasim/abi/abi.h src/efasim/abi/backstop.c \

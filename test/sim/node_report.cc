@@ -17,11 +17,13 @@ std::string Node::leftovers()
         return "endpoint " + std::to_string(m_endpoints.begin()->first) +
                " never gone";
     }
-    /* Of a peer that died unnoticed something may stay: nobody asks it. */
-    bool lonely = (sim.plan.kills != 0) || sim.plan.living_fail;
-    if (!m_ops.empty() || (held() != 0) || (m_posted != m_buffers) ||
-        c.tx_flows || c.rings || c.lingering || m_in_flight ||
-        (!lonely && (c.rx_flows || c.peers || !m_pinned.empty()))) {
+    /* Of a peer that died unnoticed its flows to us may stay, with what they
+     * hold: nobody asks it. */
+    bool lonely = ((sim.plan.kills != 0) || sim.plan.living_fail) &&
+                  (c.rx_flows != 0);
+    if (!m_ops.empty() || c.tx_flows || c.lingering || m_in_flight ||
+        (!lonely && (c.rx_flows || c.peers || c.rings || (held() != 0) ||
+                     (m_posted != m_buffers) || !m_pinned.empty()))) {
         snprintf(text, sizeof(text),
                  "left: ops %zu held %zu posted %u of %u tx %lu rx %lu peers "
                  "%lu rings %lu lingering %lu in flight %u pinned %zu",
@@ -33,7 +35,7 @@ std::string Node::leftovers()
     }
     if (sim.plan.flat && (memory > m_memory_early)) {
         snprintf(text, sizeof(text),
-                 "%zu bytes after a tenth of %u flows, %zu in the end",
+                 "%zu bytes when some of %u flows had been, %zu in the end",
                  m_memory_early, m_opened, memory);
         return text;
     }

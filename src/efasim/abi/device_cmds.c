@@ -8,7 +8,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define WRITE_EXTENDED  0x80000000u
 
@@ -118,18 +119,33 @@ int abi_query_gid_table(struct abi_cmd *cmd)
     return 0;
 }
 
-/* The device raises no asynchronous events: a descriptor that never becomes
- * readable is all there is to it. */
+/* Asynchronous events are packets on a socket pair; the only one is that the
+ * device is gone. */
 int abi_async_event_alloc(struct abi_cmd *cmd)
 {
-    int fd = eventfd(0, EFD_CLOEXEC);
+    int fds[2];
 
-    if (fd < 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
         return -errno;
     }
 
-    abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fd);
+    if (abi.async_fd >= 0) {
+        close(abi.async_fd); /* of an earlier context: it hears nothing */
+    }
+    abi.async_fd = fds[1];
+    abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fds[0]);
     return 0;
+}
+
+void abi_async_fatal(void)
+{
+    struct ib_uverbs_async_event_desc event = { 0 };
+
+    event.event_type = IBV_EVENT_DEVICE_FATAL;
+    if (abi.async_fd >= 0) {
+        (void)!send(abi.async_fd, &event, sizeof(event),
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
 }
 
 static void abi_device_base(struct ib_uverbs_query_device_resp *base)
@@ -183,35 +199,63 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
     return 0;
 }
 
-int abi_invoke_write(struct abi_cmd *cmd)
+/* libibverbs asks without room for an answer, to see whether this form of the
+ * command exists. */
+static int abi_query_device_old(struct abi_cmd *cmd)
+{
+    return abi_attr(cmd, UVERBS_ATTR_CORE_OUT) ? abi_query_device(cmd, 0) :
+                                                 -ENOSPC;
+}
+
+static int abi_query_device_ex(struct abi_cmd *cmd)
+{
+    return abi_query_device(cmd, 1);
+}
+
+static const struct abi_write {
+    uint32_t    number;
+    const char *name;
+    int (*run)(struct abi_cmd *cmd);
+} abi_writes[] = {
+    { IB_USER_VERBS_CMD_QUERY_DEVICE, "query-device", abi_query_device_old },
+    { IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED, "query-device",
+      abi_query_device_ex },
+    { IB_USER_VERBS_CMD_ALLOC_PD, "alloc-pd", abi_pd_alloc },
+    { IB_USER_VERBS_CMD_CREATE_AH, "create-ah", abi_ah_create },
+    { IB_USER_VERBS_CMD_REG_MR, "reg-mr", abi_mr_reg },
+    { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, "create-channel",
+      abi_channel_create },
+    { IB_USER_VERBS_CMD_QUERY_QP, "query-qp", abi_qp_query },
+    { IB_USER_VERBS_CMD_MODIFY_QP, "modify-qp", abi_qp_modify },
+};
+
+static const struct abi_write *abi_write_find(const struct abi_cmd *cmd)
 {
     uint32_t number;
+    unsigned i;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number), 4)) {
-        return -EINVAL;
+    if (abi_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number),
+                    4) == 0) {
+        for (i = 0; i < sizeof(abi_writes) / sizeof(abi_writes[0]); ++i) {
+            if (abi_writes[i].number == number) {
+                return &abi_writes[i];
+            }
+        }
     }
 
-    switch (number) {
-    case IB_USER_VERBS_CMD_QUERY_DEVICE:
-        /* libibverbs asks without room for an answer, to see whether this
-         * form of the command exists */
-        return abi_attr(cmd, UVERBS_ATTR_CORE_OUT) ?
-               abi_query_device(cmd, 0) : -ENOSPC;
-    case IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED:
-        return abi_query_device(cmd, 1);
-    case IB_USER_VERBS_CMD_ALLOC_PD:
-        return abi_pd_alloc(cmd);
-    case IB_USER_VERBS_CMD_CREATE_AH:
-        return abi_ah_create(cmd);
-    case IB_USER_VERBS_CMD_REG_MR:
-        return abi_mr_reg(cmd);
-    case IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL:
-        return abi_channel_create(cmd);
-    case IB_USER_VERBS_CMD_QUERY_QP:
-        return abi_qp_query(cmd);
-    case IB_USER_VERBS_CMD_MODIFY_QP:
-        return abi_qp_modify(cmd);
-    default:
-        return -EOPNOTSUPP;
-    }
+    return NULL;
+}
+
+const char *abi_write_name(const struct abi_cmd *cmd)
+{
+    const struct abi_write *write = abi_write_find(cmd);
+
+    return write ? write->name : "";
+}
+
+int abi_invoke_write(struct abi_cmd *cmd)
+{
+    const struct abi_write *write = abi_write_find(cmd);
+
+    return write ? write->run(cmd) : -EOPNOTSUPP;
 }

@@ -195,6 +195,24 @@ int abi_mr_reg(struct abi_cmd *cmd)
     return 0;
 }
 
+/* Where the device's interconnects are: nobody's business here. */
+int abi_mr_query(struct abi_cmd *cmd)
+{
+    int64_t handle    = abi_attr_handle(cmd, ABI_EFA_MR_HANDLE);
+    uint16_t validity = 0, id = 0;
+
+    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
+        (abi.mr[handle].ctx != cmd->ctx)) {
+        return -EINVAL;
+    }
+
+    abi_attr_out(cmd, ABI_EFA_MR_IC_VALIDITY, &validity, sizeof(validity));
+    abi_attr_out(cmd, ABI_EFA_MR_RECV_IC, &id, sizeof(id));
+    abi_attr_out(cmd, ABI_EFA_MR_READ_IC, &id, sizeof(id));
+    abi_attr_out(cmd, ABI_EFA_MR_RDMA_RECV_IC, &id, sizeof(id));
+    return 0;
+}
+
 /* No dma-buf exporter here whose memory a process could read. */
 int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
 {

@@ -15,7 +15,9 @@ static const char cli_usage[] =
     "  --per-node K            of the ranks that a launcher starts, K per\n"
     "                          host\n"
     "  --fabric NAME           fabric to join or make (default: default)\n"
-    "  --stat[=FILE]           counters to stderr, or FILE, at the end\n";
+    "  --stat[=FILE]           counters to stderr, or FILE, at the end\n"
+    "  --plan FILE             faults by time and count; see efasim(1)\n"
+    "  --trace FILE            commands and packets, one line each\n";
 
 static void cli_help(FILE *out)
 {

@@ -102,6 +102,49 @@ static int run_knob(int argc, char **argv, int *i)
     return 0;
 }
 
+/* A program may change its folder: it gets the file's full path. */
+static int run_set_path(const char *variable, const char *option,
+                        const char *file)
+{
+    char path[PATH_MAX];
+
+    if (realpath(file, path) == NULL) {
+        cli_error("%s=%.200s: %s", option, file, strerror(errno));
+        return -1;
+    }
+
+    setenv(variable, path, 1);
+    return 0;
+}
+
+static int run_plan(const char *file)
+{
+    char err[400];
+    struct sim_plan *plan = fabric_plan_read(file, err, sizeof(err));
+
+    if (plan == NULL) {
+        cli_error("%s", err);
+        return -1;
+    }
+
+    free(plan);
+    return run_set_path("EFASIM_PLAN", "--plan", file);
+}
+
+/* Made here, empty; every program of the fabric appends to it. */
+static int run_trace(const char *file)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        cli_error("--trace=%.200s: %s", file, strerror(errno));
+        return -1;
+    }
+
+    close(fd);
+    return run_set_path("EFASIM_TRACE", "--trace", file);
+}
+
 /* Returns the index of the command, or -1 after an error line. */
 static int run_parse(int argc, char **argv, struct run_options *options)
 {
@@ -122,6 +165,10 @@ static int run_parse(int argc, char **argv, struct run_options *options)
         } else if ((value = cli_option(argc, argv, &i, "fabric")) != NULL) {
             options->fabric = value;
             ret             = 0;
+        } else if ((value = cli_option(argc, argv, &i, "plan")) != NULL) {
+            ret = run_plan(value);
+        } else if ((value = cli_option(argc, argv, &i, "trace")) != NULL) {
+            ret = run_trace(value);
         } else if (!strcmp(argv[i], "--stat")) {
             options->stat = 1;
             ret           = 0;

@@ -61,6 +61,7 @@ int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
         free_owner = 0;
         if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
                                            owner)) {
+            atomic_fetch_add(&qp[qpn].gen, 1);
             return qpn;
         }
     }

@@ -18,7 +18,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 3
+#define DIR_LAYOUT 5
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -56,6 +56,7 @@ struct dir_qp {
     _Atomic uint32_t state; /* enum sim_qp_state */
     _Atomic uint32_t pd;
     _Atomic uint32_t qkey;
+    _Atomic uint32_t gen;   /* counts the QPs that had this number */
 };
 
 struct dir_mr {
@@ -104,6 +105,7 @@ struct dir {
     uint64_t         size;   /* layout check between builds */
     uint32_t         id;     /* distinguishes fabrics, part of every GID */
     uint32_t         next_slot;
+    uint64_t         epoch;  /* ns of the monotonic clock: it was made */
     _Atomic uint64_t user_ns; /* inode of the fabric's user namespace, or 0 */
     _Atomic uint32_t closed; /* 1: being removed, attach nothing more */
     struct dir_slot  slot[SIM_SLOTS];

@@ -110,7 +110,8 @@ struct io_rx_desc {
     uint32_t lkey_ctrl; /* 23:0 lkey, 29:24 MBZ, 30 first, 31 last */
 };
 
-#define IO_RX_LKEY        0x00ffffffu
+#define IO_LKEY_MASK      0x00ffffffu
+#define IO_RX_LKEY        IO_LKEY_MASK
 #define IO_RX_MBZ         0x3f000000u
 #define IO_RX_FIRST       0x40000000u
 #define IO_RX_LAST        0x80000000u

@@ -13,6 +13,7 @@
 #include "efa_io.h"
 #include "knobs.h"
 #include "list.h"
+#include "plan.h"
 #include "profile.h"
 #include "ring.h"
 #include "rng.h"
@@ -20,6 +21,11 @@
 #include <stddef.h>
 
 struct sim_cq;
+
+enum sim_disaster {
+    SIM_DISASTER_REMOVED, /* the device was pulled out */
+    SIM_DISASTER_KILLED,  /* the host dies */
+};
 
 /* What the engine needs from outside. `env` is the caller's. */
 struct sim_env_ops {
@@ -55,6 +61,12 @@ struct sim_env_ops {
 
     /* One line for the user; without newline. */
     void (*log)(void *env, const char *line);
+
+    /* One line of the trace, without newline and time. */
+    void (*trace)(void *env, const char *line);
+
+    /* The plan says so. The device's QPs are in error already. */
+    void (*disaster)(void *env, enum sim_disaster what);
 };
 
 /* Access flags of a registration, the kernel's numbers */
@@ -154,6 +166,7 @@ struct sim_qp {
     struct sim_qp_attr attr;
     struct sim_wq      sq, rq;
     uint32_t           qpn;
+    uint8_t            gen;         /* dir_qp.gen */
     uint32_t           qkey;
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */
@@ -235,6 +248,7 @@ struct sim_dev {
     const struct sim_profile *profile;
     struct sim_knobs          knobs;
     struct sim_rng            rng;
+    struct sim_rng            chance; /* of injections */
     uint32_t                  slot, owner, node;
     uint64_t                  now;   /* ns, refreshed when it matters */
     uint64_t                  requests, completions; /* ever */
@@ -252,6 +266,14 @@ struct sim_dev {
     struct sim_ah            *ah;
     struct sim_peer          *peer[SIM_SLOTS];
     uint64_t                  rx_more[SIM_SLOTS / 64]; /* left by a burst */
+
+    const struct sim_plan    *plan;      /* NULL: none */
+    uint8_t                  *plan_done; /* per rule */
+    uint32_t                  cut, clogged, absent; /* bit n: host n */
+    uint8_t                   removed;
+    uint8_t                   tracing;
+    uint64_t                  link_free; /* ns: the link has sent all */
+    uint64_t                  rx_next;   /* ns: a slow receiver's next */
 
     struct sim_op           **op_chunk;   /* SIM_OP_CHUNK each */
     uint32_t                  op_chunks;
@@ -288,6 +310,28 @@ unsigned sim_dev_progress(struct sim_dev *dev);
 /* Something is under way that needs progress calls (requests outstanding,
  * packets not yet taken, doorbells not yet seen). */
 int sim_dev_is_busy(struct sim_dev *dev);
+
+/* A line of the trace; costs a branch while nobody wants one. */
+#define sim_trace(_dev, ...) \
+    do { \
+        if ((_dev)->tracing) { \
+            sim_dev_trace(_dev, __VA_ARGS__); \
+        } \
+    } while (0)
+
+void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Follow a plan, which must outlive the device, from the next progress on.
+ * Rules of knobs that hold from the start are the caller's (sim_plan_knobs). */
+void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan);
+
+/* The errno that the command `name` (of sim_command_names) is to fail with; 0:
+ * it goes on. Counts it. */
+int sim_command_error(struct sim_dev *dev, const char *name);
+
+/* Pull the device out: its QPs go to error, it answers nobody. */
+void sim_fault_remove(struct sim_dev *dev);
 
 void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -390,8 +434,13 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
 void sim_qp_destroy(struct sim_qp *qp);
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
- * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute. */
+ * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute;
+ * -EPERM, and a line: a QKEY of the privileged range. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
+
+/* Engine-internal: what a program that writes the queues itself got wrong. The
+ * device stops the QP, and says why. */
+void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value);
 
 /* Engine-internal: complete a work request. */
 void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
@@ -418,6 +467,11 @@ void sim_op_finish(struct sim_op *op);
 void sim_op_drop(struct sim_op *op);
 void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due);
 void sim_op_deadline(struct sim_op *op);
+void sim_fault_run(struct sim_dev *dev);                       /* fault.c */
+int sim_fault_pending(const struct sim_dev *dev);
+int sim_fault_frozen(const struct sim_dev *dev, unsigned node);
+int sim_fault_cut(const struct sim_dev *dev, unsigned node);
+uint64_t sim_fault_due(struct sim_op *op);
 unsigned sim_timer_run(struct sim_dev *dev);                   /* timer.c */
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot); /* peer.c */
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,

@@ -12,6 +12,7 @@
 
 enum {
     SIM_INJECT_MAX = 16,
+    SIM_FAIL_MAX   = 16,
 };
 
 enum sim_inject_op {
@@ -26,8 +27,16 @@ enum sim_inject_op {
 struct sim_inject {
     uint8_t  op;      /* enum sim_inject_op */
     uint8_t  status;
+    double   chance;  /* 0: by count; else each request, with this chance */
     uint64_t count;   /* requests still to be hit */
     uint64_t skip;    /* requests to let pass first */
+};
+
+/* A command (system call) of the device that is to fail */
+struct sim_fail {
+    char     name[24]; /* "reg-mr"; "any" */
+    uint64_t number;   /* the how many-th of that name; counts down */
+    int      error;
 };
 
 /* Every field that a knob sets alone has 8 bytes. */
@@ -38,7 +47,11 @@ struct sim_knobs {
     double   duplicate;    /* of datagrams */
     uint64_t timeout_ms;   /* until statuses 13 and 15 */
     uint64_t rnr_us;       /* between two tries at a receiver not ready */
-    uint64_t delay_us;     /* added to every packet and read */
+    uint64_t delay_us;     /* added to every request */
+    uint64_t jitter_us;    /* at most, added to every request */
+    uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
+    uint64_t receive_us;   /* a receiver takes a packet in that time */
+    uint64_t rnr_retry;    /* of a QP that does not say */
     uint64_t max_ah;
     uint64_t qkey_status;  /* answer to a wrong QKEY; 0: none (time-out) */
     uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
@@ -47,6 +60,8 @@ struct sim_knobs {
     uint64_t device;       /* see profile.h; 0: what the host has */
     unsigned inject_num;
     struct sim_inject inject[SIM_INJECT_MAX];
+    unsigned fail_num;
+    struct sim_fail fail[SIM_FAIL_MAX];
 };
 
 enum sim_knob_type {
@@ -54,6 +69,7 @@ enum sim_knob_type {
     SIM_KNOB_PROBABILITY,
     SIM_KNOB_FLAG,     /* an option without a value; 0 or 1 in environment */
     SIM_KNOB_INJECT,
+    SIM_KNOB_FAIL,
     SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
     SIM_KNOB_DEVICE,   /* name of a profile */
 };
@@ -66,6 +82,9 @@ struct sim_knob {
     const char        *arg;   /* for the help text */
     const char        *help;
 };
+
+/* Names of the commands that can be made to fail; ends with NULL. */
+extern const char *const sim_command_names[];
 
 /* The table; ends with a NULL name. */
 extern const struct sim_knob sim_knob_table[];

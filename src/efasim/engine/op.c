@@ -148,6 +148,8 @@ void sim_op_finish(struct sim_op *op)
                                               DIR_RDMA_WRITE_WR_ERR, 1);
     }
 
+    sim_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
+              op->wqe.meta.req_id, operation, op->status);
     sim_qp_send_cqe(qp, &op->wqe.meta, op->status);
     sim_op_drop(op);
 }
@@ -200,9 +202,10 @@ void sim_tx_start(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
     unsigned overtake   = op_overtake(op, SIM_FATE_OVERTAKEN);
+    uint64_t due        = sim_fault_due(op);
 
-    if (dev->knobs.delay_us != 0) {
-        sim_op_wait(op, SIM_OP_HELD, dev->now + dev->knobs.delay_us * 1000);
+    if (due > dev->now) {
+        sim_op_wait(op, SIM_OP_HELD, due);
     } else if (overtake > 0) {
         op_hold(op, SIM_OP_HELD, op->number + overtake);
     } else {

@@ -95,8 +95,9 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->dev       = dev;
     qp->attr      = *attr;
     qp->qpn       = qpn;
+    qp->gen       = atomic_load(&dev->dir->node[dev->node].qp[qpn].gen);
     qp->state     = SIM_QPS_RESET;
-    qp->rnr_retry = SIM_RNR_ENDLESS;
+    qp->rnr_retry = dev->knobs.rnr_retry;
     list_init(&qp->ops);
     qp_wq_init(&qp->sq, attr->sq_ring, attr->sq_db, attr->sq_depth,
                attr->sq_stride);
@@ -219,6 +220,13 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
         return -EINVAL;
     }
 
+    if ((mod->mask & SIM_QPA_QKEY) && (mod->qkey >= SIM_QKEY_PRIV)) {
+        sim_dev_log(qp->dev, "QP %u: QKEY %#x is of the privileged range; "
+                    "choose one below %#x", qp->qpn, mod->qkey,
+                    SIM_QKEY_PRIV);
+        return -EPERM;
+    }
+
     move = &qp_transitions[cur][new_state];
     if (!move->valid || ((given & move->required) != move->required) ||
         (given & ~(move->required | move->optional))) {
@@ -241,6 +249,14 @@ static void qp_publish(struct sim_qp *qp)
     atomic_store(&entry->pd, qp->attr.pd->index);
     atomic_store(&entry->qkey, qp->qkey);
     atomic_store(&entry->state, qp->state);
+}
+
+void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value)
+{
+    sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
+                what, value);
+    sim_qp_modify(qp, &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
+                                            .state = SIM_QPS_ERR });
 }
 
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
@@ -269,7 +285,7 @@ int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
         qp_flush_recvs(qp);
     } else if (new_state == SIM_QPS_RESET) {
         qp_drop_all(qp);
-        qp->rnr_retry = SIM_RNR_ENDLESS;
+        qp->rnr_retry = qp->dev->knobs.rnr_retry;
     }
 
     return 0;

@@ -112,6 +112,7 @@ void sim_rdma_start(struct sim_op *op)
         return;
     }
 
+    sim_op_deadline(op);
     list_del(&op->link);
     op->state = SIM_OP_COPYING;
     list_add_tail(&dev->copying, &op->link);
@@ -223,16 +224,39 @@ static uint32_t rdma_chunk(struct sim_op *op)
     return chunk;
 }
 
+/* The other host cannot be reached now: 1, and it waits, or its time is up. */
+static int rdma_waits(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if (!sim_fault_frozen(dev, op->node)) {
+        return 0;
+    }
+
+    if (op->due <= dev->now) {
+        sim_op_complete(op, SIM_ST_UNRESPONSIVE);
+    } else {
+        list_del(&op->link);
+        list_add_tail(&dev->copying, &op->link);
+    }
+    return 1;
+}
+
 unsigned sim_rdma_step(struct sim_dev *dev)
 {
     uint32_t bytes = 0;
-    unsigned done  = 0;
+    unsigned done  = 0, waiting = 0;
+    struct sim_op *op;
 
     while (!list_is_empty(&dev->copying) && (bytes < SIM_RDMA_CHUNK) &&
-           (done < SIM_TX_BURST)) {
-        bytes += rdma_chunk(list_entry(dev->copying.next, struct sim_op,
-                                       link));
-        ++done;
+           (done + waiting < SIM_TX_BURST)) {
+        op = list_entry(dev->copying.next, struct sim_op, link);
+        if (rdma_waits(op)) {
+            ++waiting;
+        } else {
+            bytes += rdma_chunk(op);
+            ++done;
+        }
     }
 
     return done;

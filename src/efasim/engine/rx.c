@@ -24,6 +24,24 @@ struct rx_wqe {
     uint8_t       status;
 };
 
+/* The doorbell's value; 0 if it is sound. */
+static int rx_doorbell(struct sim_qp *qp)
+{
+    uint32_t db = atomic_load_explicit(qp->rq.db, memory_order_acquire);
+
+    if (db > 0xffff) {
+        sim_qp_refuse(qp, "receive doorbell wider than 16 bits", db);
+        return -1;
+    }
+    if ((uint16_t)(db - qp->rq.cc) > qp->rq.depth) {
+        sim_qp_refuse(qp, "receive doorbell beyond the queue", db);
+        return -1;
+    }
+
+    qp->rq.pc = (uint16_t)db;
+    return 0;
+}
+
 /*
  * Read the receive at the head of the queue without taking it. 0: there is
  * none. Descriptors that do not begin with "first" or do not end within
@@ -37,7 +55,10 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     uint16_t cc = rq->cc;
 
     memset(wqe, 0, sizeof(*wqe));
-    rq->pc = (uint16_t)atomic_load_explicit(rq->db, memory_order_acquire);
+    if (rx_doorbell(qp) != 0) {
+        return 0;
+    }
+
     do {
         if (cc == rq->pc) {
             return 0;
@@ -208,6 +229,7 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
 
     if ((qp == NULL) || (qp->state < SIM_QPS_RTR) ||
         (qp->state == SIM_QPS_ERR) ||
+        (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
@@ -228,6 +250,12 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
 /* An answer for silence still frees the ring entry of the sender. */
 #define RX_SILENCE 0xffu
 
+/* A slow receiver takes a packet now and then. */
+static int rx_is_ready(const struct sim_dev *dev)
+{
+    return (dev->knobs.receive_us == 0) || (dev->now >= dev->rx_next);
+}
+
 static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
 {
     unsigned done = 0;
@@ -235,7 +263,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
     uint8_t status;
     int broken = 0;
 
-    while ((done < SIM_RX_BURST) &&
+    while ((done < SIM_RX_BURST) && rx_is_ready(dev) &&
            ((pkt = ring_peek(peer->rx, &broken)) != NULL)) {
         if (pkt->src_node >= SIM_NODES) {
             broken = 1;
@@ -244,12 +272,15 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
+        sim_trace(dev, "rx qp=%u from=%u.%u len=%u status=%u", pkt->dst_qpn,
+                  pkt->src_node, pkt->src_qpn, pkt->length, status);
         if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
             (ring_answer(peer->rx, pkt->token, status) != 0)) {
             broken = 1;
             break;
         }
         ring_consume(peer->rx, pkt);
+        dev->rx_next = dev->now + dev->knobs.receive_us * 1000;
         ++done;
     }
 
@@ -258,7 +289,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         sim_dev_log(dev, "the packet ring from slot %u is damaged: nothing "
                     "more is taken from it. Is a program writing into the "
                     "fabric's memory?", peer->slot);
-    } else if (done == SIM_RX_BURST) {
+    } else if ((done == SIM_RX_BURST) || !rx_is_ready(dev)) {
         dev->rx_more[peer->slot / 64] |= 1ull << (peer->slot % 64);
     }
     if (done > 0) {
@@ -333,6 +364,9 @@ unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
 {
     unsigned done = 0;
 
+    if (sim_fault_frozen(dev, dev->dir->slot[peer->slot].node % SIM_NODES)) {
+        return 0; /* sim_fault_heal() comes back to it */
+    }
     if (peer->tx != NULL) {
         done += rx_answers(dev, peer);
         sim_tx_unblock(peer);

@@ -63,6 +63,9 @@ uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
     struct sim_mr_range range = sim_mr_range(buf, access);
     uint64_t addr;
 
+    if (buf->lkey & ~IO_LKEY_MASK) {
+        return SIM_ST_QP_INTERNAL;
+    }
     if (buf->length == 0) {
         return SIM_ST_OK;
     }
@@ -123,33 +126,22 @@ static uint8_t tx_check(struct sim_op *op)
                                                      sim_rdma_check(op);
 }
 
-/* What a program that writes the queues itself got wrong; the device stops
- * the QP, and says why. */
-static void tx_refuse(struct sim_qp *qp, const char *what, uint32_t value)
-{
-    sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
-                what, value);
-    sim_qp_modify(qp, &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
-                                            .state = SIM_QPS_ERR });
-}
-
 /* The doorbell's value; 0 if it is sound. */
 static int tx_doorbell(struct sim_qp *qp)
 {
     struct sim_wq *sq = &qp->sq;
     uint32_t db       = atomic_load_explicit(sq->db, memory_order_acquire);
-    uint16_t step     = (uint16_t)(db - sq->pc);
 
     if (db > 0xffff) {
-        tx_refuse(qp, "send doorbell wider than 16 bits", db);
+        sim_qp_refuse(qp, "send doorbell wider than 16 bits", db);
         return -1;
     }
     if ((uint16_t)(db - sq->cc) > sq->depth) {
-        tx_refuse(qp, "send doorbell beyond the queue", db);
+        sim_qp_refuse(qp, "send doorbell beyond the queue", db);
         return -1;
     }
 
-    sq->pc = (uint16_t)(sq->pc + step);
+    sq->pc = (uint16_t)db;
     return 0;
 }
 
@@ -191,7 +183,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
 
         if (status == SIM_ST_QP_INTERNAL) {
             sim_op_complete(op, status);
-            tx_refuse(qp, "malformed work request",
+            sim_qp_refuse(qp, "malformed work request",
                       op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
             break;
         }
@@ -235,6 +227,12 @@ static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
     return 0;
 }
 
+/* The directory's entry of the destination, whose QPN is in range */
+static struct dir_qp *tx_dst(const struct sim_op *op)
+{
+    return &op->qp->dev->dir->node[op->node].qp[op->wqe.meta.dest_qpn];
+}
+
 enum {
     TX_SENT,
     TX_NO_ROOM,
@@ -265,6 +263,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->src_qpn  = op->qp->qpn;
     pkt->dst_qpn  = op->wqe.meta.dest_qpn;
     pkt->src_node = dev->node;
+    pkt->dst_gen  = tx_dst(op)->gen;
     pkt->qkey     = op->wqe.meta.qkey;
     pkt->token    = op->token;
     pkt->imm      = op->wqe.meta.imm;
@@ -274,6 +273,9 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     peer->unanswered += !op->qp->attr.ud;
     dir_count(dev->dir, dev->node, DIR_TX_PKTS, 1);
     dir_count(dev->dir, dev->node, DIR_TX_BYTES, length);
+    sim_trace(dev, "tx qp=%u to=%d.%u id=%u len=%u flags=%u", op->qp->qpn,
+              op->node, op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length,
+              pkt->flags);
     sim_peer_signal(dev, peer->slot);
     return TX_SENT;
 }
@@ -293,6 +295,8 @@ static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
 
 static void tx_datagram_lost(struct sim_op *op)
 {
+    sim_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
+              op->wqe.meta.req_id);
     dir_count(op->qp->dev->dir, op->qp->dev->node, DIR_LOST, 1);
     sim_op_complete(op, SIM_ST_OK);
 }
@@ -359,8 +363,7 @@ static struct sim_peer *tx_route(struct sim_op *op)
         return NULL;
     }
 
-    owner = (qpn < SIM_MAX_QP) ?
-            atomic_load(&dev->dir->node[op->node].qp[qpn].owner) : 0;
+    owner = (qpn < SIM_MAX_QP) ? atomic_load(&tx_dst(op)->owner) : 0;
     if (owner == 0) {
         sim_tx_reject(op, SIM_ST_BAD_DEST_QPN);
         return NULL;
@@ -379,7 +382,9 @@ static int tx_is_lost(const struct sim_op *op)
 {
     struct sim_rng rng = sim_op_rng(op, SIM_FATE_LOST);
 
-    return op->qp->attr.ud && rng_chance(&rng, op->qp->dev->knobs.loss);
+    return op->qp->attr.ud &&
+           (rng_chance(&rng, op->qp->dev->knobs.loss) ||
+            ((op->node >= 0) && sim_fault_cut(op->qp->dev, op->node)));
 }
 
 void sim_tx_send(struct sim_op *op)

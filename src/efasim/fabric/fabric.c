@@ -115,6 +115,7 @@ static struct dir *fabric_map(const char *path, int create)
     if (create) {
         dir->id    = fabric_new_id();
         dir->size  = sizeof(*dir);
+        dir->epoch = fabric_clock();
         dir->magic = DIR_MAGIC;
     } else if ((dir->magic != DIR_MAGIC) || (dir->size != sizeof(*dir))) {
         munmap(dir, sizeof(*dir));

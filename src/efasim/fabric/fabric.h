@@ -135,12 +135,25 @@ extern const struct sim_env_ops fabric_env_ops;
 struct fabric_env {
     struct fabric *fabric;
     void (*event)(struct sim_cq *cq);
+    void (*removed)(void);
+    int      trace_fd;   /* open for appending, if the device traces */
+    uint64_t virtual_ns; /* the time, if it is not the clock's; 0: it is */
 };
 
 /* lock.c: a descriptor, or -1 with errno. With `wait` 0: EWOULDBLOCK when
  * somebody holds it. */
 int fabric_lock(const char *path, int wait);
 void fabric_unlock(int fd);
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t fabric_clock(void);
+
+/*
+ * Read a plan from a file. Returns it (free() it), or NULL with one line in
+ * `err` that names the file, the line, and what is allowed there.
+ */
+struct sim_plan *fabric_plan_read(const char *file, char *err,
+                                  size_t err_size);
 
 /* Remove the folder and all that is in it. */
 void fabric_remove_tree(const char *path);

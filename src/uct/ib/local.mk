@@ -25,6 +25,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
 	src/uct/ib/efa/efa_rxq.c src/uct/ib/efa/efa_rxq.h \
 	src/uct/ib/efa/efa_stash.c \
+	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \

@@ -101,6 +101,22 @@ static void rig_log_line(void *env, const char *line)
     strncpy(rig->log, line, sizeof(rig->log) - 1);
 }
 
+static void rig_trace_line(void *env, const char *line)
+{
+    struct rig *rig = ((struct rig_proc*)env)->rig;
+
+    ++rig->traced;
+    strncpy(rig->trace, line, sizeof(rig->trace) - 1);
+}
+
+static void rig_disaster(void *env, enum sim_disaster what)
+{
+    struct rig_proc *proc = env;
+
+    proc->disaster = 1 + what;
+    proc->dead    |= (what == SIM_DISASTER_KILLED);
+}
+
 static const struct sim_env_ops rig_ops = {
     .now         = rig_now,
     .ring_tx     = rig_ring_tx,
@@ -113,6 +129,8 @@ static const struct sim_env_ops rig_ops = {
     .mem_put     = rig_mem_put,
     .event       = rig_event,
     .log         = rig_log_line,
+    .trace       = rig_trace_line,
+    .disaster    = rig_disaster,
 };
 
 static void rig_proc_open(struct rig_proc *proc)
@@ -132,6 +150,7 @@ struct rig *rig_open(unsigned procs, const unsigned *nodes)
     rig->dir->id = 0xabcd;
     rig->procs   = procs;
     rig->now     = 1000000000;
+    rig->dir->epoch = rig->now;
     for (i = 0; i < procs; ++i) {
         rig->proc[i].rig   = rig;
         rig->proc[i].index = i;
@@ -200,6 +219,34 @@ int rig_knobs(struct rig *rig, unsigned proc, const char *text)
     atomic_store(&rig->dir->node[p->node].profile, p->knobs.device);
     rig_proc_open(p);
     return 0;
+}
+
+int rig_plan(struct rig *rig, const char *text, char err[320])
+{
+    unsigned i;
+
+    if (sim_plan_parse(&rig->plan, text, err, 320) != 0) {
+        return -1;
+    }
+    for (i = 0; i < rig->procs; ++i) {
+        sim_plan_knobs(&rig->plan, rig->proc[i].node, &rig->proc[i].knobs);
+        sim_dev_close(rig->proc[i].dev);
+        rig_proc_open(&rig->proc[i]);
+        sim_fault_plan(rig->proc[i].dev, &rig->plan);
+        rig->proc[i].dev->tracing = 1;
+    }
+    return 0;
+}
+
+int rig_disaster_of(struct rig *rig, unsigned proc)
+{
+    return rig->proc[proc].disaster;
+}
+
+const char *rig_trace(struct rig *rig, unsigned *lines)
+{
+    *lines = rig->traced;
+    return rig->trace;
 }
 
 void rig_advance(struct rig *rig, uint64_t ns)
@@ -416,9 +463,22 @@ int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
     return sim_qp_modify(rig->qp[qp]->qp, &mod);
 }
 
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey)
+{
+    struct sim_qp_mod mod = { .mask = SIM_QPA_QKEY, .qkey = qkey };
+
+    return sim_qp_modify(rig->qp[qp]->qp, &mod);
+}
+
 int rig_qp_state(struct rig *rig, int qp)
 {
     return rig->qp[qp]->qp->state;
+}
+
+int rig_rnr_default(struct rig *rig, int qp)
+{
+    rig_qp_modify(rig, qp, RIG_RESET, 0);
+    return rig->qp[qp]->qp->rnr_retry;
 }
 
 void rig_qp_destroy(struct rig *rig, int qp)

@@ -87,6 +87,11 @@ void rig_close(struct rig *rig);
  * Returns 0, or -1 for a bad one. */
 int rig_knobs(struct rig *rig, unsigned proc, const char *text);
 
+/* Reopen all devices under a plan. 0, or -1 with a line in err. */
+int rig_plan(struct rig *rig, const char *text, char err[320]);
+int rig_disaster_of(struct rig *rig, unsigned proc); /* 1 removed, 2 killed */
+const char *rig_trace(struct rig *rig, unsigned *lines); /* the last */
+
 void rig_advance(struct rig *rig, uint64_t ns);
 unsigned rig_progress(struct rig *rig, unsigned proc);
 
@@ -117,6 +122,7 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf);
 uint16_t rig_qpn(struct rig *rig, int qp);
 int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask);
 int rig_qp_state(struct rig *rig, int qp);
+int rig_rnr_default(struct rig *rig, int qp); /* as after a reset */
 void rig_qp_destroy(struct rig *rig, int qp);
 
 struct rig_send {
@@ -164,6 +170,8 @@ void rig_post_recv(struct rig *rig, int qp, uint16_t req_id, unsigned num,
 void rig_damage(struct rig *rig, uint8_t ctrl1, uint8_t ctrl2,
                 uint8_t reserved);
 void rig_doorbell(struct rig *rig, int qp, uint32_t value);
+void rig_recv_doorbell(struct rig *rig, int qp, uint32_t value);
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey); /* in RTS */
 
 /* Read a completion; 1 or 0. Does not run the device. */
 int rig_poll_send(struct rig *rig, int qp, struct rig_cqe *cqe);

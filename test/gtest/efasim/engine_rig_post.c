@@ -122,6 +122,11 @@ void rig_doorbell(struct rig *rig, int qp, uint32_t value)
     atomic_store(&rig->qp[qp]->sq_db, value);
 }
 
+void rig_recv_doorbell(struct rig *rig, int qp, uint32_t value)
+{
+    atomic_store(&rig->qp[qp]->rq_db, value);
+}
+
 static void rig_cqe_read(const struct io_cqe *cqe, struct rig_cqe *out)
 {
     memset(out, 0, sizeof(*out));

@@ -16,6 +16,7 @@ struct rig_proc {
     unsigned          index;
     unsigned          node;
     int               dead;
+    int               disaster; /* 1 + enum sim_disaster */
     struct sim_knobs  knobs;
     struct sim_dev   *dev;
     struct sim_pd    *pd[2];
@@ -46,7 +47,9 @@ struct rig {
     struct ring    *ring[RIG_PROCS][RIG_PROCS];
     uint64_t        now;
     unsigned        events;
-    char            log[256];
+    char            log[256], trace[256];
+    unsigned        traced;
+    struct sim_plan plan;
     struct rig_qp  *qp[RIG_QPS];
     uint8_t         ctrl1, ctrl2, reserved;
 };

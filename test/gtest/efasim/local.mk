@@ -2,7 +2,9 @@
 if HAVE_GTEST
 noinst_PROGRAMS += test/gtest_efasim_engine
 test_gtest_efasim_engine_SOURCES = \
+	test/gtest/efasim/engine_direct.cc \
 	test/gtest/efasim/engine_objects.cc \
+	test/gtest/efasim/engine_plan.cc \
 	test/gtest/efasim/engine_read.cc test/gtest/efasim/engine_rig.c \
 	test/gtest/efasim/engine_rig.h test/gtest/efasim/engine_rig_post.c \
 	test/gtest/efasim/engine_rig_ring.c \

@@ -10,6 +10,8 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_status.cc \
                             test/gtest/efasim/verbs_order.cc \
                             test/gtest/efasim/verbs_event.cc \
+                            test/gtest/efasim/verbs_direct.cc \
+                            test/gtest/efasim/verbs_fault.cc \
                             test/gtest/efasim/verbs_process.cc \
                             test/gtest/efasim/verbs_ud.cc \
                             test/gtest/efasim/verbs_write.cc \
