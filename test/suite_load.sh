@@ -297,6 +297,28 @@ fallback_same_host() {
     done
 }
 
+# A UCX that the module cannot drive: on a machine with an EFA that is said
+# without being asked, as UCX will do without it.
+refused() {
+    need cc
+    local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
+    local user=$BUILD/obj/hooks/hooks_fake_user
+    [ -x "$user" ] || skip_here "hooks_fake_user was not built"
+    mkdir -p "$dir"
+    cc -shared -fPIC -DFAKE_MINOR=23 -Wl,-soname,libuct.so.0 \
+        -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
+        cc -shared -fPIC -DFAKE_UCP=24 -Wl,-soname,libucp.so.0 \
+            -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
+            -Wl,-rpath,"$dir" || fail "the stand-ins do not compile"
+    unset UCX_TLS
+    on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1 || fail "status $?"
+    says 'WARN +libuct_srd: not used with .*UCX 1\.24 is newer' "$out"
+    UCX_EFA_WARN_FALLBACK=n on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+    "$SRDRUN" "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+}
+
 # ------------------------------------------------------------ Python
 
 # ucp.py WHEN: opens UCX by ctypes, the module before or after it or not at all,
@@ -434,6 +456,7 @@ suite_run() {
     check fallback_unusable 30 fallback_unusable
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
+    check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide
     check layout 150 layout
