@@ -17,8 +17,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 # shellcheck source=contrib/build.sh
 . "$top/contrib/build.sh"
 
-last_line='^suite ([a-z]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
-default_suites='flow sim efasim uct ucp mpi tidy'
+last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+default_suites='flow sim efasim uct ucp mpi load info package tidy'
 # Minutes each: with --full, or by name.
 full_suites='mutants fuzz'
 
@@ -52,9 +52,12 @@ budget_of() {
     ci:sim) echo 180 ;;
     ci:efasim) echo 180 ;;
     ci:uct) echo 150 ;;
+    ci:load) echo 60 ;;
+    ci:info) echo 45 ;;
+    ci:package) echo 30 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
-    ci:tidy) echo 180 ;;
+    ci:tidy) echo 300 ;;
     ci:*) echo 600 ;;
     full:tidy) echo 300 ;;
     *) echo 3600 ;;

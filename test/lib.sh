@@ -73,6 +73,15 @@ need() {
     done
 }
 
+# need_perftest: sets PERFTEST. A ucx_perftest that was built with MPI takes
+# itself for a rank where standard input is no terminal (Debian 13).
+need_perftest() {
+    need ucx_perftest
+    # shellcheck disable=SC2034 # for the suites
+    PERFTEST=("$SRDRUN" ucx_perftest)
+    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || PERFTEST+=(-P 0)
+}
+
 suite_stop() {
     [ -z "$suite_child" ] || kill "$suite_child" 2>/dev/null
     exit 143
@@ -256,12 +265,13 @@ at_most() {
     echo "$1: $2 (at most $3)"
 }
 
-# All payload that crossed the fabric, by messages and by RDMA read.
+# All payload that crossed the fabric, by messages, RDMA reads and writes.
 stat_payload() {
-    local sent read
+    local sent read written
     sent=$(stat_sum "$1" tx_bytes) || exit 1
     read=$(stat_sum "$1" rdma_read_bytes) || exit 1
-    echo $((sent + read))
+    written=$(stat_sum "$1" rdma_write_bytes) || exit 1
+    echo $((sent + read + written))
 }
 
 # ------------------------------------------------------------ traces left

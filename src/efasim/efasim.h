@@ -1,6 +1,7 @@
 /*
- * For tests: change the emulated device of this process while it runs. Not
- * linked: look it up, it is there under `efasim run` and nowhere else.
+ * For tests: change, drive and read the emulated device of this process while
+ * it runs. Not linked: look it up, it is there under `efasim run` and nowhere
+ * else.
  *
  *     int (*control)(const char*, const char*) =
  *             (int (*)(const char*, const char*))
@@ -21,6 +22,28 @@ extern "C" {
  * (max-ah, no-rdma-read).
  */
 int efasim_control(const char *knob, const char *value);
+
+/*
+ * Let the device work once; needed only by programs that neither post nor poll
+ * through verbs calls (they write the queues themselves) and do not want to
+ * wait for the backstop thread. Returns 1 if something was done, else 0.
+ */
+int efasim_progress(void);
+
+/*
+ * A counter of this process's host, named as `efasim stat` prints it. Returns
+ * 0; ENOENT for an unknown name; ENODEV before the device is opened.
+ */
+int efasim_counter(const char *name, unsigned long long *value);
+
+/*
+ * Virtual time: from now on the device's clock stands at `ns` (of its own
+ * count, which began at 1 when the process did this first), and moves only by
+ * the next call. 0 gives it back to the real clock. For programs whose peers
+ * are all in the same process: others keep their own time. Returns 0, or
+ * EINVAL: time cannot go back.
+ */
+int efasim_clock(unsigned long long ns);
 
 #ifdef __cplusplus
 }

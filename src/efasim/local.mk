@@ -6,11 +6,14 @@ efasim_engine_sources = \
 	src/efasim/engine/cq.c src/efasim/engine/dev.c \
 	src/efasim/engine/dir.c src/efasim/engine/dir.h \
 	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
+	src/efasim/engine/fault.c src/efasim/engine/plan.c \
+	src/efasim/engine/plan.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/mr.c src/efasim/engine/op.c \
 	src/efasim/engine/pd.c src/efasim/engine/peer.c \
-	src/efasim/engine/qp.c src/efasim/engine/read.c \
+	src/efasim/engine/profile.c src/efasim/engine/profile.h \
+	src/efasim/engine/qp.c src/efasim/engine/rdma.c \
 	src/efasim/engine/ring.c src/efasim/engine/ring.h \
 	src/efasim/engine/rng.h src/efasim/engine/rx.c \
 	src/efasim/engine/timer.c src/efasim/engine/tx.c
@@ -19,10 +22,11 @@ efasim_fabric_sources = \
 	src/efasim/fabric/env.c src/efasim/fabric/fabric.c \
 	src/efasim/fabric/fabric.h src/efasim/fabric/host.c \
 	src/efasim/fabric/lock.c src/efasim/fabric/process.c \
-	src/efasim/fabric/sysfs.c
+	src/efasim/fabric/plan.c src/efasim/fabric/sysfs.c
 
 efasim_abi_sources = \
 	src/efasim/abi/abi.h src/efasim/abi/backstop.c \
+	src/efasim/abi/efa_abi.h \
 	src/efasim/abi/channel.c src/efasim/abi/context.c \
 	src/efasim/abi/control.c src/efasim/efasim.h \
 	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
@@ -38,10 +42,11 @@ lib_libefasim_so_CFLAGS = $(BASE_CFLAGS) -fPIC -fvisibility=hidden
 lib_libefasim_so_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,nodelete -pthread
 lib_libefasim_so_LDADD = -ldl
 
+dist_man_MANS += src/efasim/efasim.1
 bin_PROGRAMS += bin/efasim
 bin_efasim_SOURCES = $(efasim_engine_sources) $(efasim_fabric_sources) \
 	src/efasim/cli/cli.h src/efasim/cli/main.c src/efasim/cli/run.c \
 	src/efasim/cli/stat.c
-bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =

@@ -22,7 +22,9 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     }
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) <= FLOW_WINDOW_MAX);
-    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn));
+    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn) ||
+               ((tx->pins == FLOW_PIN_PENDING) &&
+                (flow_psn_diff(tx->stop, psn) == 1)));
     FLOW_CHECK(flow_psn_diff(tx->stop, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, tx->stop) >= 0);
     FLOW_CHECK((tx->state != FLOW_TX_OPEN) || !flow_wire_is_long(tx->hdr));

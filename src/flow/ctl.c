@@ -153,7 +153,8 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
 }
 
 /* The lowest due bit first: hello before goodbye, answer before limit. */
-static int flow_ctl_pull_tx(flow_core_t *core, flow_ctl_t *ctl)
+static int flow_ctl_pull_tx(flow_core_t *core, flow_time_t now,
+                            flow_ctl_t *ctl)
 {
     uint32_t index = flow_fifo_tx_ctl_pop(core, &core->ctl_tx);
     flow_tx_t *tx  = flow_core_tx(core, index);
@@ -166,6 +167,9 @@ static int flow_ctl_pull_tx(flow_core_t *core, flow_ctl_t *ctl)
     if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY) ||
         (tx->ctl_out == FLOW_CTL_OUT_MAX) ||
         (ctl->peer->out == FLOW_PEER_OUT_MAX)) {
+        if (flow_is_ud(core) && (due == 0)) {
+            flow_resend_ctl(core, tx, now); /* it was answered meanwhile */
+        }
         flow_tx_try_release(core, tx);
         return 0; /* flow_peer_set_ah or flow_ctl_done queues it again */
     }
@@ -217,7 +221,7 @@ int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
         rx_turn = (core->ctl_tx.head == 0) ||
                   ((core->ctl_rx.head != 0) && (core->counters.ctl_sent & 1));
         found   = rx_turn ? flow_ctl_pull_rx(core, ctl) :
-                            flow_ctl_pull_tx(core, ctl);
+                            flow_ctl_pull_tx(core, now, ctl);
     }
     if (found) {
         ++core->counters.ctl_sent;
@@ -258,7 +262,7 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         flow_tx_ctl_due(core, tx, 0);
     }
     if ((status == FLOW_SEND_OK) && flow_is_ud(core)) {
-        flow_resend_ctl(core, tx, due, now);
+        flow_resend_ctl(core, tx, now);
     } else if (status == FLOW_SEND_OK) {
         tx->backoff = 0;
         if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {
@@ -270,7 +274,6 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     } else {
         tx->ctl |= due;
         if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-            tx->ctl |= FLOW_CTL_QUEUED;
             flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
             tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
         }

@@ -130,7 +130,7 @@ static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
     }
 
     tx->flags |= FLOW_TXF_LAST;
-    tx->ctl   &= FLOW_CTL_QUEUED;
+    tx->ctl   &= FLOW_CTL_TX_LISTS;
     flow_tx_try_release(core, tx);
     return FLOW_DROP_NONE;
 }

@@ -58,7 +58,9 @@ enum flow_ctl_due {
     FLOW_CTL_RX_RESET   = 1u << 3,
     FLOW_CTL_RX_PARTED  = 1u << 4, /* UD */
     FLOW_CTL_RX_ACK     = 1u << 5, /* UD */
-    FLOW_CTL_QUEUED     = 1u << 6 /* on a control queue or in back-off        */
+    FLOW_CTL_QUEUED     = 1u << 6, /* on a control queue or in back-off       */
+    FLOW_CTL_TX_TIMED   = 1u << 5, /* in back-off: with FLOW_CTL_QUEUED       */
+    FLOW_CTL_TX_LISTS   = FLOW_CTL_QUEUED | FLOW_CTL_TX_TIMED
 };
 
 /* Events due. */
@@ -187,9 +189,8 @@ void flow_resend_expired(flow_core_t *core, uint32_t ring, flow_time_t now);
 void flow_resend_fail(flow_core_t *core, flow_tx_t *tx);
 /* The flow is gone: the ring goes when its batch expires. */
 void flow_resend_detach(flow_core_t *core, flow_tx_t *tx);
-/* A control packet is out of our hands: again, unless it has been answered. */
-void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
-                     flow_time_t now);
+/* A control packet is out of our hands: repeat what has not been answered. */
+void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now);
 /* Is this operation not to be sent again but released? */
 int  flow_resend_over(flow_core_t *core, flow_op_t *op);
 
@@ -285,7 +286,7 @@ flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
                                   size_t len, flow_src_t src,
                                   flow_rx_out_t *out);
 
-/* timer.c: come back after the back-off of this level. */
+/* timer.c: come back after the back-off of this level; not queued so far. */
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
 void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,

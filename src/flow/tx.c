@@ -158,7 +158,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     if (!(tx->flags & FLOW_TXF_HELLOED) && (tx->busy == 0) &&
         (flow_tx_psn(tx) == core->params.first_psn)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody has heard of it */
-        tx->ctl   &= FLOW_CTL_QUEUED;
+        tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     tx->wait   = FLOW_WAIT_DRAIN |
                  ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
@@ -209,7 +209,6 @@ static void flow_tx_want(flow_core_t *core, flow_tx_t *tx)
     } else {
         tx->ctl |= FLOW_CTL_TX_WANT;
         if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-            tx->ctl |= FLOW_CTL_QUEUED;
             flow_timer_tx_later(core, flow_tx_index(tx), tx->backoff);
         }
     }
@@ -364,7 +363,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
     }
     if (dead || !(tx->flags & FLOW_TXF_HELLOED)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
-        tx->ctl   &= FLOW_CTL_QUEUED;
+        tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     if ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN)) {
         flow_trace(core, FLOW_TRACE_FAIL, tx->ep, flow_tx_psn(tx), dead);
@@ -373,13 +372,13 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
         tx->pins   |= FLOW_PIN_DOWN;
         tx->stop    = flow_tx_psn(tx);
         tx->events &= FLOW_DUE_QUEUED;
-        tx->ctl    &= FLOW_CTL_QUEUED;
+        tx->ctl    &= FLOW_CTL_TX_LISTS;
         flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
     } else if ((tx->state == FLOW_TX_LINGER) &&
                !(tx->events & FLOW_DUE_TX_GONE)) {
         tx->wait |= FLOW_WAIT_RESET;
         tx->wait &= (uint8_t)~FLOW_WAIT_PART;
-        tx->ctl  &= FLOW_CTL_QUEUED;
+        tx->ctl  &= FLOW_CTL_TX_LISTS;
         flow_tx_try_release(core, tx);
     }
 }
@@ -396,7 +395,7 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead)
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->busy == 0) && (tx->ctl_out == 0) &&
-        !(tx->ctl & ~FLOW_CTL_QUEUED) &&
+        !(tx->ctl & ~FLOW_CTL_TX_LISTS) &&
         ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN))) {
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
         if (flow_is_ud(core)) {
@@ -415,6 +414,15 @@ void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
 {
     tx->pins &= (uint8_t)~(reasons & ~FLOW_PIN_DOWN);
     flow_tx_advance(core, tx);
+}
+
+void flow_tx_pass_one(flow_tx_t *tx)
+{
+    flow_psn_t psn = flow_tx_psn(tx);
+
+    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn)) {
+        tx->stop = (flow_psn_t)(psn + 1);
+    }
 }
 
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)

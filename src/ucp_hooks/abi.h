@@ -10,6 +10,7 @@
 #define UCX_EFA_ABI_H
 
 #include "calls.h"
+#include "company.h"
 #include "provider.h"
 
 /* UCX's tables for one host, all in one block of memory: built once, linked
@@ -24,9 +25,10 @@ typedef struct ucx_abi {
     size_t   component_size;     /* uct_tcp_component */
     size_t   config_field_size;  /* uct_md_config_table: the end mark alone */
 
-    /* Is there a transport of this name in UCX's list already? */
-    int          (*tl_is_registered)(const ucx_calls_t *calls,
-                                     const char *name);
+    /* Call @visit for every component in UCX's list but @ours, and then for
+     * each of its transports. */
+    void         (*neighbours)(const ucx_calls_t *calls, const void *ours,
+                               ucx_visit_func_t visit, void *arg);
 
     /* Calls dlsym. NULL: a parser of UCX is missing and *missing_p is its
      * name, or it is NULL and memory is out. */
@@ -40,8 +42,10 @@ typedef struct ucx_abi {
     void         (*tables_register)(ucx_host_t *host, ucx_tables_t *tables,
                                     int declined);
 
-    /* Parse all variables once, so that UCX does not call them unknown. */
-    void         (*tables_parse)(ucx_host_t *host, ucx_tables_t *tables);
+    /* Parse all variables once, so that UCX does not call them unknown, the
+     * process-wide ones into @global, where they stay. */
+    void         (*tables_parse)(ucx_host_t *host, ucx_tables_t *tables,
+                                 ucx_global_t *global);
 
     /* uct_iface_internal_ops_t of this minor. */
     void         *iface_internal_ops;

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "abi_layout.h"
+#include "company.h"
 #include "config.h"
 
 /* UCX's tl callbacks do not say which tl they are called for. */
@@ -26,7 +27,8 @@ struct ucx_tables {
     ucx_host_t            *host;
     const ucx_component_t *provider;
     unsigned              tl_count;
-    abi_table_t           md_table;
+    abi_table_t           md_table, global_table;
+    abi_config_entry_t    global;
     abi_table_t           tl_tables[ABI_TL_MAX];
     abi_tl_t              tls[ABI_TL_MAX];
 };

@@ -10,6 +10,7 @@
 #include <ucs/datastruct/list.h>
 #include <ucs/type/class.h>
 
+#include "global.h"
 #include "host.h"
 
 /* UCX's ucs_log_component_config_t. */
@@ -78,6 +79,8 @@ typedef struct ucx_calls {
 
     void *uct;  /* handle that pins libuct, what it needs, and resolves names */
     const struct ucx_abi *abi;
+    ucx_global_t global;
+    const void *component; /* ours, in UCX's list */
 } ucx_calls_t;
 
 /*

@@ -140,15 +140,44 @@ static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
     return 1;
 }
 
+/* By symbols a newer one looks like the newest known. */
+static int versions_are_newer(const versions_t *v)
+{
+    return v->has_ucp &&
+           ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST));
+}
+
+/* 0 if UCX_EFA_ABI names what this newer one looks like. */
+static int versions_refuse_newer(const versions_t *v, ucx_detected_t *detected)
+{
+    const char *text;
+    int abi = ucx_global_abi(&text);
+
+    if ((abi > 0) && (abi == v->minor) && (detect_abi(abi) != NULL)) {
+        return 0;
+    }
+    if (abi != 0) {
+        detect_refuse(detected,
+                      "UCX %u.%u is newer than what this module knows, and "
+                      "UCX_EFA_ABI=%.32s is not the version it looks like: "
+                      "1.%d is allowed", v->ucp_major, v->ucp_minor, text,
+                      v->minor);
+    } else {
+        detect_refuse(detected,
+                      "UCX %u.%u is newer than what this module knows (UCX "
+                      "%s): update the module, or use an older UCX; "
+                      "UCX_EFA_ABI=1.%d tries it nevertheless, at your own "
+                      "risk", v->ucp_major, v->ucp_minor, v->supported,
+                      v->minor);
+    }
+    return 1;
+}
+
 /* Nonzero if the versions do not go together, or are none we drive. */
 static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
 {
-    if (v->has_ucp && ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST))) {
-        /* by symbols it looks like the newest one */
-        detect_refuse(detected,
-                      "UCX %u.%u is newer than what this module knows (UCX "
-                      "%s): update the module, or use an older UCX",
-                      v->ucp_major, v->ucp_minor, v->supported);
+    if (versions_are_newer(v)) {
+        return versions_refuse_newer(v, detected);
     } else if (v->minor < 0) {
         detect_refuse(detected,
                       "the exported symbols match no UCX release, probably a "

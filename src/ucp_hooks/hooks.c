@@ -32,7 +32,8 @@ typedef struct instance {
     struct instance *next;
     void            *base; /* load address of libuct */
     char            *path;
-    int             refused;
+    int             refused;  /* no UCX that we drive */
+    int             declined; /* driven by somebody else: variables only */
     ucx_host_t      host;
     ucx_calls_t     calls;
     ucx_tables_t    *tables;
@@ -60,14 +61,14 @@ static instance_t *instance_find_locked(const ucx_found_t *found)
     return NULL;
 }
 
-static int instance_is_known(const ucx_found_t *found)
+static instance_t *instance_find(const ucx_found_t *found)
 {
-    int known;
+    instance_t *it;
 
     pthread_mutex_lock(&instances_lock);
-    known = instance_find_locked(found) != NULL;
+    it = instance_find_locked(found);
     pthread_mutex_unlock(&instances_lock);
-    return known;
+    return it;
 }
 
 static void instance_free(instance_t *it)
@@ -133,23 +134,8 @@ static void instance_prepare(instance_t *it, const ucx_found_t *found,
                         "out of memory", (missing != NULL) ? missing : "");
         return;
     }
-    detected.abi->tables_parse(&it->host, it->tables);
-}
-
-/* A transport of ours is there already under another component: UCX's own srd
- * (1.19 and later), or a second copy of this module. */
-static const char *instance_collision(const instance_t *it)
-{
-    unsigned i;
-
-    for (i = 0; i < ucx_provider.transport_count; ++i) {
-        const char *name = ucx_provider.transports[i]->name;
-
-        if (it->calls.abi->tl_is_registered(&it->calls, name)) {
-            return name;
-        }
-    }
-    return NULL;
+    it->calls.component = it->tables; /* its first member */
+    detected.abi->tables_parse(&it->host, it->tables, &it->calls.global);
 }
 
 /* Link @it into the list and, if it is not refused, into UCX. 0, or -1 if
@@ -165,9 +151,10 @@ static int instance_add(instance_t *it, const ucx_found_t *found,
         it->next  = instances;
         instances = it;
         if (!it->refused) {
-            *collision_p = instance_collision(it);
+            *collision_p = ucx_company_rival(&it->host);
+            it->declined = *collision_p != NULL;
             it->calls.abi->tables_register(&it->host, it->tables,
-                                           *collision_p != NULL);
+                                           it->declined);
         }
         ret = 0;
     }
@@ -183,7 +170,7 @@ static void instance_attach(const ucx_found_t *found)
     instance_t *it;
     int kept;
 
-    if (instance_is_known(found)) {
+    if (instance_find(found) != NULL) {
         dlclose(found->handle);
         return;
     }
@@ -202,6 +189,8 @@ static void instance_attach(const ucx_found_t *found)
         ucx_message_refused(found->path, why);
     } else if (kept && (collision != NULL)) {
         ucx_message_collision(&it->host, collision);
+    } else if (kept) {
+        (void)ucx_company_settle(&it->host);
     }
     if (!kept || it->refused) {
         dlclose(found->handle); /* only a libuct that has our tables is kept */
@@ -246,6 +235,8 @@ ucs_status_t uct_query_components(uct_component_h **components_p,
     ucs_status_t (*real)(uct_component_h **components_p,
                          unsigned *num_components_p);
     ucx_found_t found;
+    instance_t *it;
+    ucs_status_t status;
     void *entry;
 
     if (ucx_find_for_caller(__builtin_return_address(0), &found)) {
@@ -257,5 +248,12 @@ ucs_status_t uct_query_components(uct_component_h **components_p,
     entry = dlsym(found.handle, "uct_query_components");
     memcpy(&real, &entry, sizeof(real));
     instance_attach(&found);
-    return real(components_p, num_components_p);
+    status = real(components_p, num_components_p);
+
+    /* UCX has loaded its modules meanwhile. found.path outlived the handle. */
+    it = (status == UCS_OK) ? instance_find(&found) : NULL;
+    if ((it != NULL) && !it->refused && !it->declined) {
+        (void)ucx_company_settle(&it->host);
+    }
+    return status;
 }

@@ -176,6 +176,7 @@ typedef struct ucx_iface_base {
     const struct ucx_iface_vops *vops;
     ucs_status_t                (*query)(uct_iface_h iface,
                                          uct_iface_attr_t *attr);
+    struct ucx_worker_use       *use; /* fallback.h */
 } ucx_iface_base_t;
 
 typedef struct ucx_ep_base {

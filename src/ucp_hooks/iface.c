@@ -3,6 +3,7 @@
  */
 #include "abi.h"
 #include "calls.h"
+#include "fallback.h"
 #include "provider.h"
 
 #define IFACE_OP(_name) { #_name, offsetof(uct_iface_ops_t, _name) }
@@ -97,14 +98,17 @@ ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
                                params, config, stats_parent, "efa");
     if (status != UCS_OK) {
         calls->class_cleanup_chain(calls->iface_class, self, init_count);
+        return status;
     }
-    return status;
+    self->use = ucx_fallback_iface_opened(worker);
+    return UCS_OK;
 }
 
 void ucx_iface_cleanup(ucx_iface_base_t *self)
 {
     const ucx_calls_t *calls = self->host->calls;
 
+    ucx_fallback_iface_closed(self->use);
     calls->class_cleanup_chain(calls->iface_class, self, -1);
 }
 
@@ -149,8 +153,10 @@ ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface)
     status = calls->ep_init(ep, calls->ep_class, &init_count, iface);
     if (status != UCS_OK) {
         calls->class_cleanup_chain(calls->ep_class, ep, init_count);
+        return status;
     }
-    return status;
+    ucx_fallback_ep_created(iface->use);
+    return UCS_OK;
 }
 
 void ucx_ep_cleanup(ucx_ep_base_t *ep)

@@ -22,12 +22,18 @@ ucp_hooks_sources = \
 	src/ucp_hooks/abi_tables.inc \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
+	src/ucp_hooks/company.c \
+	src/ucp_hooks/company.h \
 	src/ucp_hooks/config.c \
 	src/ucp_hooks/config.h \
 	src/ucp_hooks/detect.c \
 	src/ucp_hooks/detect.h \
+	src/ucp_hooks/fallback.c \
+	src/ucp_hooks/fallback.h \
 	src/ucp_hooks/find.c \
 	src/ucp_hooks/find.h \
+	src/ucp_hooks/global.c \
+	src/ucp_hooks/global.h \
 	src/ucp_hooks/hooks.c \
 	src/ucp_hooks/host.c \
 	src/ucp_hooks/host.h \
@@ -56,3 +62,10 @@ lib_libuct_srd_so_0_CFLAGS       = $(ucp_hooks_cflags)
 lib_libuct_srd_so_0_LDFLAGS      = $(ucp_hooks_ldflags) -Wl,-soname,libuct_srd.so.0
 lib_libuct_srd_so_0_LDADD        = $(flow_objects)
 lib_libuct_srd_so_0_DEPENDENCIES = $(flow_objects) $(ucp_hooks_map)
+
+# Only for contrib/srd_systemwide.
+mod_PROGRAMS += lib/srd_shim.so
+lib_srd_shim_so_SOURCES = src/ucp_hooks/shim.c
+lib_srd_shim_so_CFLAGS  = $(BASE_CFLAGS) -fPIC -fvisibility=hidden
+lib_srd_shim_so_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,relro -Wl,--as-needed
+lib_srd_shim_so_LDADD   = -ldl

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "global.h"
 #include "provider.h"
 
 /* Nonzero if the list of UCX_TLS begins an item with @name at @item. */
@@ -76,8 +77,11 @@ static ucs_log_level_t message_log_level(void)
 
 void ucx_message_refused(const char *path, const char *why)
 {
-    ucs_log_level_t level = message_any_asked_for() ? UCS_LOG_LEVEL_WARN :
-                                                      UCS_LOG_LEVEL_DEBUG;
+    int efa_idle          = (ucx_provider.device_is_present != NULL) &&
+                            ucx_global_warns() &&
+                            ucx_provider.device_is_present();
+    ucs_log_level_t level = (message_any_asked_for() || efa_idle) ?
+                            UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG;
 
     if (level <= message_log_level()) {
         fprintf(stderr, "[%d] %s libuct_srd: not used with %s: %s\n",
@@ -88,11 +92,17 @@ void ucx_message_refused(const char *path, const char *why)
 
 void ucx_message_collision(const ucx_host_t *host, const char *name)
 {
+    static const ucx_host_t *said; /* UCX asks for the same list repeatedly */
+
+    if (__atomic_exchange_n(&said, host, __ATOMIC_RELAXED) == host) {
+        return;
+    }
     host_report_absent(host, name,
                        "transport %s of this module is left out: another "
                        "component of %s has one of that name (UCX's own, or "
-                       "the module is loaded twice); UCX_MODULES=^efa switches "
-                       "UCX's own off", name, host->uct_path);
+                       "the module is loaded twice); to use this one instead "
+                       "of UCX's own: UCX_EFA_CLAIM=y, or UCX_MODULES=^efa",
+                       name, host->uct_path);
 }
 
 void ucx_message_lost_caller(void)

@@ -8,7 +8,8 @@
 #include "host.h"
 
 /* The libuct at @path is none we can drive, because of @why. Written to stderr
- * by ourselves: UCX's logger may be the very thing that differs. */
+ * by ourselves: UCX's logger may be the very thing that differs. Also a warning
+ * where this machine has an EFA, unless UCX_EFA_WARN_FALLBACK=n. */
 void ucx_message_refused(const char *path, const char *why);
 
 /* Another component of this UCX already has transport @name. */

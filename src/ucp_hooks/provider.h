@@ -210,6 +210,10 @@ typedef struct ucx_component {
                               char (**names_p)[UCT_MD_NAME_MAX],
                               unsigned *count_p);
 
+    /* Nonzero if this machine has a device of ours, whether or not it can be
+     * used. Cheap, opens no library, says nothing. Optional. */
+    int (*device_is_present)(void);
+
     /* @config: parsed md_config, valid during the call. *md_p: zeroed ucx_md_t
      * and more; the caller fills the ucx_md_t. Any error: UCX goes on without
      * this domain. */

@@ -11,6 +11,7 @@
 #include "node.h"
 
 #define BYTES_WINDOW_MAX 256
+#define BYTES_SIZE_MAX   (64u << 20)
 
 /* Bytes around each receive buffer that must stay as they were. */
 #define BYTES_GUARD 64
@@ -57,10 +58,12 @@ typedef struct bytes {
 
 typedef int (*bytes_batch_fn_t)(bytes_t *bt, batch_t *batch);
 
+/* A test is a sweep of @batch over all sizes, or does it all in @run. */
 typedef struct bytes_test {
-    const char *name;
-    int        (*run)(bytes_t *bt);
-    int        in_all; /* part of "all" */
+    const char       *name;
+    bytes_batch_fn_t batch;
+    int              (*run)(bytes_t *bt);
+    int              in_all; /* part of "all" */
 } bytes_test_t;
 
 /*
@@ -91,7 +94,8 @@ void msg_close(msg_t *msg);
 /* Wait for one operation. @return 0, or -1 after a line on a bad status. */
 int msg_wait(bytes_t *bt, msg_t *msg, const char *what);
 
-/* Wait for both directions of a batch. */
+/* Wait for what a batch sends (as @what), or for both directions. */
+int batch_wait_tx(bytes_t *bt, batch_t *batch, const char *what);
 int batch_wait(bytes_t *bt, batch_t *batch);
 
 /* A line about a failure: test, message, size and @fmt. @return -1. */

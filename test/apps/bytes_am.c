@@ -228,12 +228,7 @@ static int am_batch(bytes_t *bt, batch_t *batch)
             return -1;
         }
     }
-    for (i = 0; i < batch->count; ++i) {
-        if (msg_wait(bt, &batch->tx[i], "AM send")) {
-            return -1;
-        }
-    }
-    return am.failed ? -1 : 0;
+    return (batch_wait_tx(bt, batch, "AM send") || am.failed) ? -1 : 0;
 }
 
 static int am_run(bytes_t *bt, uint32_t flags)
@@ -270,9 +265,9 @@ static int run_am_reply(bytes_t *bt)
 }
 
 const bytes_test_t bytes_am_tests[] = {
-    {"am", run_am, 1},
-    {"am_eager", run_am_eager, 1},
-    {"am_rndv", run_am_rndv, 1},
-    {"am_reply", run_am_reply, 1},
-    {NULL, NULL, 0}
+    {"am", NULL, run_am, 1},
+    {"am_eager", NULL, run_am_eager, 1},
+    {"am_rndv", NULL, run_am_rndv, 1},
+    {"am_reply", NULL, run_am_reply, 1},
+    {NULL, NULL, NULL, 0}
 };

@@ -124,6 +124,6 @@ static int run_hold(bytes_t *bt)
 }
 
 const bytes_test_t bytes_hold_tests[] = {
-    {"tag_hold", run_hold, 0},
-    {NULL, NULL, 0}
+    {"tag_hold", NULL, run_hold, 0},
+    {NULL, NULL, NULL, 0}
 };

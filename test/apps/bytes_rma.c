@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RMA_REGION (64u << 20)
+/* A batch of 48 MB or one message of the largest size, and the gaps. */
+#define RMA_REGION (BYTES_SIZE_MAX + (1u << 20))
 #define RMA_POISON 0x3c
 
 static struct {
@@ -137,18 +138,6 @@ static int rma_collect(bytes_t *bt, batch_t *batch, const size_t *at)
     return 0;
 }
 
-static int rma_wait_tx(bytes_t *bt, batch_t *batch, const char *what)
-{
-    unsigned i;
-
-    for (i = 0; i < batch->count; ++i) {
-        if (msg_wait(bt, &batch->tx[i], what)) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int rma_put_batch(bytes_t *bt, batch_t *batch)
 {
     size_t at[BYTES_WINDOW_MAX];
@@ -174,7 +163,7 @@ static int rma_put_batch(bytes_t *bt, batch_t *batch)
                               "put not done after the flush");
         }
     }
-    if (rma_wait_tx(bt, batch, "put") || node_barrier(&bt->node) ||
+    if (batch_wait_tx(bt, batch, "put") || node_barrier(&bt->node) ||
         rma_collect(bt, batch, at)) {
         return -1;
     }
@@ -340,9 +329,9 @@ static int run_amo64(bytes_t *bt)
 }
 
 const bytes_test_t bytes_rma_tests[] = {
-    {"put", run_put, 1},
-    {"get", run_get, 1},
-    {"amo32", run_amo32, 1},
-    {"amo64", run_amo64, 1},
-    {NULL, NULL, 0}
+    {"put", NULL, run_put, 1},
+    {"get", NULL, run_get, 1},
+    {"amo32", NULL, run_amo32, 1},
+    {"amo64", NULL, run_amo64, 1},
+    {NULL, NULL, NULL, 0}
 };

@@ -108,28 +108,18 @@ static int stream_recv(bytes_t *bt, batch_t *batch, int wait_all)
     return 0;
 }
 
-static int stream_wait_tx(bytes_t *bt, batch_t *batch)
-{
-    unsigned i;
-
-    for (i = 0; i < batch->count; ++i) {
-        if (msg_wait(bt, &batch->tx[i], "stream send")) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int stream_some(bytes_t *bt, batch_t *batch)
 {
     stream_post_tx(bt, batch);
-    return stream_recv(bt, batch, 0) || stream_wait_tx(bt, batch) ? -1 : 0;
+    return stream_recv(bt, batch, 0) ||
+           batch_wait_tx(bt, batch, "stream send") ? -1 : 0;
 }
 
 static int stream_all(bytes_t *bt, batch_t *batch)
 {
     stream_post_tx(bt, batch);
-    return stream_recv(bt, batch, 1) || stream_wait_tx(bt, batch) ? -1 : 0;
+    return stream_recv(bt, batch, 1) ||
+           batch_wait_tx(bt, batch, "stream send") ? -1 : 0;
 }
 
 /* Data taken as UCP hands it over, without a buffer of ours. */
@@ -161,27 +151,12 @@ static int stream_data(bytes_t *bt, batch_t *batch)
         }
         left -= len;
     }
-    return stream_wait_tx(bt, batch);
-}
-
-static int run_stream(bytes_t *bt)
-{
-    return bytes_sweep(bt, stream_some);
-}
-
-static int run_stream_waitall(bytes_t *bt)
-{
-    return bytes_sweep(bt, stream_all);
-}
-
-static int run_stream_data(bytes_t *bt)
-{
-    return bytes_sweep(bt, stream_data);
+    return batch_wait_tx(bt, batch, "stream send");
 }
 
 const bytes_test_t bytes_stream_tests[] = {
-    {"stream", run_stream, 1},
-    {"stream_waitall", run_stream_waitall, 1},
-    {"stream_data", run_stream_data, 1},
-    {NULL, NULL, 0}
+    {"stream", stream_some, NULL, 1},
+    {"stream_waitall", stream_all, NULL, 1},
+    {"stream_data", stream_data, NULL, 1},
+    {NULL, NULL, NULL, 0}
 };

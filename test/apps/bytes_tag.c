@@ -14,37 +14,50 @@ static ucp_tag_t tag_of(const bytes_t *bt, const msg_t *msg)
     return (bt->stream << 40) | msg->index;
 }
 
+static void tag_recv(bytes_t *bt, msg_t *msg, ucp_tag_t tag)
+{
+    ucp_request_param_t param = op_param_tag_recv(&msg->op);
+
+    op_started(&msg->op, ucp_tag_recv_nbx(bt->node.worker, msg->buf, msg->len,
+                                          tag, TAG_MASK_ALL, &param));
+}
+
+static void tag_send(bytes_t *bt, msg_t *msg, ucp_tag_t tag)
+{
+    ucp_request_param_t param = op_param_send(&msg->op);
+
+    op_started(&msg->op, ucp_tag_send_nbx(bt->node.ep, msg->buf, msg->len,
+                                          tag, &param));
+}
+
+static void tag_send_sync(bytes_t *bt, msg_t *msg, ucp_tag_t tag)
+{
+    ucp_request_param_t param = op_param_send(&msg->op);
+
+    op_started(&msg->op, ucp_tag_send_sync_nbx(bt->node.ep, msg->buf,
+                                               msg->len, tag, &param));
+}
+
 static void tag_post_rx(bytes_t *bt, batch_t *batch)
 {
     unsigned order[BYTES_WINDOW_MAX], i;
-    ucp_request_param_t param;
     msg_t *msg;
 
     bytes_shuffle(order, batch->count, &bt->rand_own);
     for (i = 0; i < batch->count; ++i) {
-        msg   = &batch->rx[order[i]];
-        param = op_param_tag_recv(&msg->op);
-        op_started(&msg->op,
-                   ucp_tag_recv_nbx(bt->node.worker, msg->buf, msg->len,
-                                    tag_of(bt, msg), TAG_MASK_ALL, &param));
+        msg = &batch->rx[order[i]];
+        tag_recv(bt, msg, tag_of(bt, msg));
     }
 }
 
 static void tag_post_tx(bytes_t *bt, batch_t *batch, int sync)
 {
-    ucp_request_param_t param;
     unsigned i;
     msg_t *msg;
 
     for (i = 0; i < batch->count; ++i) {
-        msg   = &batch->tx[i];
-        param = op_param_send(&msg->op);
-        op_started(&msg->op,
-                   sync ? ucp_tag_send_sync_nbx(bt->node.ep, msg->buf,
-                                                msg->len, tag_of(bt, msg),
-                                                &param) :
-                          ucp_tag_send_nbx(bt->node.ep, msg->buf, msg->len,
-                                           tag_of(bt, msg), &param));
+        msg = &batch->tx[i];
+        (sync ? tag_send_sync : tag_send)(bt, msg, tag_of(bt, msg));
     }
 }
 
@@ -160,22 +173,13 @@ static int tag_probed(bytes_t *bt, batch_t *batch)
 static int tag_ordered(bytes_t *bt, batch_t *batch)
 {
     ucp_tag_t tag = (bt->stream << 40) | 0xffffffff;
-    ucp_request_param_t param;
     unsigned i;
-    msg_t *msg;
 
     for (i = 0; i < batch->count; ++i) {
-        msg   = &batch->tx[i];
-        param = op_param_send(&msg->op);
-        op_started(&msg->op, ucp_tag_send_nbx(bt->node.ep, msg->buf, msg->len,
-                                              tag, &param));
+        tag_send(bt, &batch->tx[i], tag);
     }
     for (i = 0; i < batch->count; ++i) {
-        msg   = &batch->rx[i];
-        param = op_param_tag_recv(&msg->op);
-        op_started(&msg->op,
-                   ucp_tag_recv_nbx(bt->node.worker, msg->buf, msg->len, tag,
-                                    TAG_MASK_ALL, &param));
+        tag_recv(bt, &batch->rx[i], tag);
     }
     return batch_wait(bt, batch);
 }
@@ -262,54 +266,14 @@ static int tag_truncated(bytes_t *bt, batch_t *batch)
     return tag_unexpected(bt, batch);
 }
 
-static int run_tag(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_expected);
-}
-
-static int run_tag_unexp(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_unexpected);
-}
-
-static int run_tag_sync(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_sync_expected);
-}
-
-static int run_tag_sync_unexp(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_sync_unexpected);
-}
-
-static int run_tag_probe(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_probed);
-}
-
-static int run_tag_order(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_ordered);
-}
-
-static int run_tag_iov(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_iov);
-}
-
-static int run_tag_trunc(bytes_t *bt)
-{
-    return bytes_sweep(bt, tag_truncated);
-}
-
 const bytes_test_t bytes_tag_tests[] = {
-    {"tag", run_tag, 1},
-    {"tag_unexp", run_tag_unexp, 1},
-    {"tag_sync", run_tag_sync, 1},
-    {"tag_sync_unexp", run_tag_sync_unexp, 1},
-    {"tag_probe", run_tag_probe, 1},
-    {"tag_order", run_tag_order, 1},
-    {"tag_iov", run_tag_iov, 1},
-    {"tag_trunc", run_tag_trunc, 1},
-    {NULL, NULL, 0}
+    {"tag", tag_expected, NULL, 1},
+    {"tag_unexp", tag_unexpected, NULL, 1},
+    {"tag_sync", tag_sync_expected, NULL, 1},
+    {"tag_sync_unexp", tag_sync_unexpected, NULL, 1},
+    {"tag_probe", tag_probed, NULL, 1},
+    {"tag_order", tag_ordered, NULL, 1},
+    {"tag_iov", tag_iov, NULL, 1},
+    {"tag_trunc", tag_truncated, NULL, 1},
+    {NULL, NULL, NULL, 0}
 };

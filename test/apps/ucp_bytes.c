@@ -24,10 +24,11 @@ static const char bytes_usage[] =
     "  --seed N            of sizes, contents and order [1]\n"
     "  --iters N           random sizes after the fixed list [100]\n"
     "  --dense STEP        step of the sizes from 65 to 9000 [97]\n"
-    "  --min N, --max N    sizes in bytes [0, 16777216]\n"
+    "  --min N, --max N    sizes in bytes, at most 67108864 [0, 16777216]\n"
     "  --window N          messages in flight each way [16]\n"
     "  --tests A,B|all     which tests [all]; --list names them\n"
     "  --error-mode MODE   none or peer [none]\n"
+    "  --sockaddr          client/server connection; in error mode peer\n"
     "  --wakeup            sleep on the worker's descriptor between events\n"
     "  --hold-unexpected N test tag_hold: N messages to a sleeping receiver\n"
     "  --hold-seconds S    its sleep [3]\n"
@@ -35,8 +36,8 @@ static const char bytes_usage[] =
 
 enum {
     OPT_CLIENT = 256, OPT_PORT, OPT_SEED, OPT_ITERS, OPT_DENSE, OPT_MIN,
-    OPT_MAX, OPT_WINDOW, OPT_TESTS, OPT_LIST, OPT_ERROR_MODE, OPT_WAKEUP,
-    OPT_HOLD, OPT_HOLD_SECONDS, OPT_TIMEOUT, OPT_HELP
+    OPT_MAX, OPT_WINDOW, OPT_TESTS, OPT_LIST, OPT_ERROR_MODE, OPT_SOCKADDR,
+    OPT_WAKEUP, OPT_HOLD, OPT_HOLD_SECONDS, OPT_TIMEOUT, OPT_HELP
 };
 
 static const struct option bytes_options[] = {
@@ -51,6 +52,7 @@ static const struct option bytes_options[] = {
     {"tests", required_argument, NULL, OPT_TESTS},
     {"list", no_argument, NULL, OPT_LIST},
     {"error-mode", required_argument, NULL, OPT_ERROR_MODE},
+    {"sockaddr", no_argument, NULL, OPT_SOCKADDR},
     {"wakeup", no_argument, NULL, OPT_WAKEUP},
     {"hold-unexpected", required_argument, NULL, OPT_HOLD},
     {"hold-seconds", required_argument, NULL, OPT_HOLD_SECONDS},
@@ -98,19 +100,21 @@ static void option_error_mode(node_params_t *params)
 static void option_apply(int opt, const char *name, bytes_opts_t *o,
                          node_params_t *p)
 {
-    const uint64_t size_max = 16u << 20;
-
     switch (opt) {
     case OPT_CLIENT: p->client = 1; break;
     case OPT_PORT: p->port = arg_number(name, 1, 65535); break;
     case OPT_SEED: o->seed = arg_number(name, 0, UINT64_MAX); break;
     case OPT_ITERS: o->iters = arg_number(name, 0, 20000); break;
     case OPT_DENSE: o->dense = arg_number(name, 1, 100000); break;
-    case OPT_MIN: o->min = arg_number(name, 0, size_max); break;
-    case OPT_MAX: o->max = arg_number(name, 0, size_max); break;
+    case OPT_MIN: o->min = arg_number(name, 0, BYTES_SIZE_MAX); break;
+    case OPT_MAX: o->max = arg_number(name, 0, BYTES_SIZE_MAX); break;
     case OPT_WINDOW: o->window = arg_number(name, 1, BYTES_WINDOW_MAX); break;
     case OPT_TESTS: o->tests = optarg; break;
     case OPT_ERROR_MODE: option_error_mode(p); break;
+    case OPT_SOCKADDR:
+        p->sockaddr = 1;
+        p->peer_err = 1;
+        break;
     case OPT_WAKEUP: p->wakeup = 1; break;
     case OPT_HOLD:
         o->hold  = arg_number(name, 1, 1000000);
@@ -160,7 +164,7 @@ static int bytes_run_one(bytes_t *bt, const bytes_test_t *test,
     bt->rand     = fill_key(bt->opts.seed, stream, 0);
     bt->rand_own = fill_key(bt->opts.seed, stream, 1 + bt->node.client);
     watchdog_kick("%s", test->name);
-    if (test->run(bt)) {
+    if (test->batch ? bytes_sweep(bt, test->batch) : test->run(bt)) {
         return -1;
     }
     if (bt->node.ep_status != UCS_OK) {

@@ -19,6 +19,7 @@ LAYERS = {
     'uct/ib/efa': {'ucp_hooks', 'flow'},
     'uct/ib/srd': {'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/efa', 'ucp_hooks', 'flow'},
+    'tools': {'uct/ib/efa', 'ucp_hooks'},
 }
 
 # What of ucp_hooks is meant for other layers.

@@ -14,7 +14,9 @@ if [ ! -x "$root/contrib/test.sh" ]; then
 fi
 mkdir -p "$work/test" "$work/build"
 cp -r "$root/contrib" "$work"
-# One suite gets a small budget.
+# The suites below are all there are; one gets a small budget.
+sed -i "s/^default_suites=.*/default_suites='flow sim efasim uct ucp mpi tidy'/" \
+    "$work/contrib/test.sh"
 sed -i 's/^    ci:uct) echo [0-9]*/    ci:uct) echo 1/' "$work/contrib/test.sh"
 
 # suite NAME: standard input becomes test/suite_NAME.sh.

@@ -22,6 +22,7 @@
 enum {
     ABI_CONTEXTS = 64,
     ABI_PAGE     = 4096,
+    ABI_HIGH_FD  = 500,
 };
 
 /* Pages of a context's memfd, mapped by us as well */
@@ -95,6 +96,8 @@ struct abi_state {
     struct fabric    *host;      /* --per-node: keeps our place on a host */
     struct fabric_env env;
     struct sim_knobs  knobs;
+    struct sim_plan  *plan;      /* NULL: none */
+    int               async_fd;  /* our end of the asynchronous events; -1 */
     int               pid;       /* the process that owns all this */
     void             *dropped[3]; /* given up, not freed: others may be at it */
     uint64_t          pinned;
@@ -157,6 +160,7 @@ struct abi_cmd {
     struct abi_ctx         *ctx;
     struct ib_uverbs_attr  *attrs;
     unsigned                num;
+    const char             *name; /* as in sim_command_names */
 };
 
 /* Attribute `id`, or NULL. */
@@ -184,6 +188,12 @@ int abi_query_gid_entry(struct abi_cmd *cmd);
 int abi_query_gid_table(struct abi_cmd *cmd);
 int abi_async_event_alloc(struct abi_cmd *cmd);
 int abi_invoke_write(struct abi_cmd *cmd);
+
+/* The "write" form of a command: its name, "" for an unknown one. */
+const char *abi_write_name(const struct abi_cmd *cmd);
+
+/* Tell the program that its device is gone (IBV_EVENT_DEVICE_FATAL). */
+void abi_async_fatal(void);
 int abi_query_device(struct abi_cmd *cmd, int extended);
 
 /* object_cmds.c: PD, AH, MR, channel */
@@ -194,6 +204,7 @@ int abi_ah_destroy(struct abi_cmd *cmd);
 int abi_mr_reg(struct abi_cmd *cmd);
 int abi_mr_reg_dmabuf(struct abi_cmd *cmd);
 int abi_mr_destroy(struct abi_cmd *cmd);
+int abi_mr_query(struct abi_cmd *cmd);
 int abi_channel_create(struct abi_cmd *cmd);
 void abi_mr_drop(uint32_t index);
 struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle);

@@ -1,6 +1,7 @@
 #include "abi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 #include <unistd.h>
 
 struct abi_state abi = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .lock     = PTHREAD_MUTEX_INITIALIZER,
+    .async_fd = -1,
+    .env      = { .trace_fd = -1 },
 };
 
 __thread int abi_inside __attribute__((tls_model("initial-exec")));
@@ -154,6 +157,35 @@ static void abi_knobs_read(struct sim_knobs *knobs)
     }
 }
 
+/* EFASIM_PLAN and EFASIM_TRACE name files. */
+static void abi_files_open(void)
+{
+    const char *plan  = getenv("EFASIM_PLAN");
+    const char *trace = getenv("EFASIM_TRACE");
+    char err[400];
+    int fd;
+
+    if ((plan != NULL) && (*plan != '\0')) {
+        abi.plan = fabric_plan_read(plan, err, sizeof(err));
+        if (abi.plan == NULL) {
+            abi_log("EFASIM_PLAN: %s; no plan is followed", err);
+        } else {
+            sim_plan_knobs(abi.plan, abi_node(), &abi.knobs);
+        }
+    }
+    if ((trace != NULL) && (*trace != '\0')) {
+        fd = open(trace, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            abi_log("EFASIM_TRACE=%.100s: %s; nothing is traced", trace,
+                    strerror(errno));
+            return;
+        }
+        /* out of the way of programs that count on low numbers */
+        abi.env.trace_fd = fcntl(fd, F_DUPFD_CLOEXEC, ABI_HIGH_FD);
+        close(fd);
+    }
+}
+
 static int abi_tables_alloc(void)
 {
     if (abi.mr == NULL) {
@@ -210,8 +242,9 @@ int abi_device_start(void)
     /* others read our registered memory; Yama asks for this */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     abi.env.fabric = abi.fabric;
-    abi.env.event  = abi_channel_event;
-    abi.pid        = getpid();
+    abi.env.event   = abi_channel_event;
+    abi.env.removed = abi_async_fatal;
+    abi.pid         = getpid();
     abi.dev        = sim_dev_open(abi.fabric->dir, abi.fabric->slot,
                                   abi.fabric->node, &fabric_env_ops, &abi.env,
                                   &abi.knobs);
@@ -221,6 +254,10 @@ int abi_device_start(void)
         return -ENOMEM;
     }
 
+    if (abi.plan != NULL) {
+        sim_fault_plan(abi.dev, abi.plan);
+    }
+    abi.dev->tracing = (abi.env.trace_fd >= 0);
     return 0;
 }
 
@@ -239,6 +276,7 @@ static void abi_fork_child(void)
     abi.ah_ctx     = NULL;
     abi.mr         = NULL;
     abi.pid        = 0;
+    abi.async_fd   = -1; /* the parent's; it goes when the child executes */
     abi.pinned     = abi.mr_reserved = 0;
     if (abi.fabric != NULL) {
         fabric_forget(abi.fabric);
@@ -274,7 +312,8 @@ static void abi_host_enter(const char *path)
     if ((abi.host == NULL) || (fabric_attach(abi.host, node, 0) != 0)) {
         return; /* opening the device will say why */
     }
-    if (fabric_sysfs_create(abi.host, node) != 0) {
+    if ((fabric_sysfs_create(abi.host, node, abi.knobs.device) != 0) &&
+        (errno != EEXIST)) {
         abi_log("cannot write %s: %s", root, strerror(errno));
     }
     if (fabric_enter_node(abi.host, node, err, sizeof(err)) != 0) {
@@ -296,12 +335,15 @@ __attribute__((constructor)) static void abi_init(void)
     }
 
     abi_knobs_read(&abi.knobs);
+    abi_inside = 1; /* the files it opens are its own */
+    abi_files_open();
+    abi_inside = 0;
     pthread_atfork(abi_lock, abi_unlock, abi_fork_child);
     if (getenv("EFASIM_PER_NODE") == NULL) {
         return; /* `efasim run` has placed us */
     }
 
-    abi_inside = 1; /* the files it opens are its own */
+    abi_inside = 1;
     abi_host_enter(path);
     abi_inside = 0;
 }

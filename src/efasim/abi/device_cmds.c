@@ -1,36 +1,40 @@
 /* Commands about the device itself, and the ones in the older "write" form. */
 #include "abi.h"
+#include "efa_abi.h"
 
 #include <endian.h>
 #include <errno.h>
-#include <rdma/efa-abi.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define WRITE_EXTENDED  0x80000000u
 
 int abi_get_context(struct abi_cmd *cmd)
 {
-    struct efa_ibv_alloc_ucontext_resp resp = { 0 };
-    struct efa_ibv_alloc_ucontext_cmd req;
+    struct abi_efa_context_out resp = { 0 };
+    struct abi_efa_context_in req;
     uint32_t vectors = 1;
     uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
 
     /* the device limits a doorbell's batch: the program must know how */
     abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req), 0);
-    if (!(req.comp_mask & EFA_ALLOC_UCONTEXT_CMD_COMP_TX_BATCH)) {
+    if (!(req.supported_caps & ABI_EFA_CONTEXT_TX_BATCH)) {
         return -EOPNOTSUPP;
     }
 
-    resp.cmds_supp_udata_mask = EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE |
-                                EFA_USER_CMDS_SUPP_UDATA_CREATE_AH;
-    resp.sub_cqs_per_cq  = SIM_SUB_CQS;
-    resp.inline_buf_size = SIM_INLINE_BYTES;
-    resp.max_llq_size    = SIM_MAX_SQ_WR * sizeof(struct io_tx_wqe);
+    resp.cmds_supp_udata = ABI_EFA_UDATA_QUERY_DEVICE |
+                                ABI_EFA_UDATA_CREATE_AH;
+    resp.sub_cqs_per_cq  = abi.dev->profile->sub_cqs;
+    resp.inline_buf_size = IO_TX_INLINE_SMALL;
+    resp.max_llq_size    = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL;
     resp.max_tx_batch    = SIM_MAX_TX_BATCH;
+    if (abi.dev->profile->inline_bytes > IO_TX_INLINE_SMALL) {
+        resp.inline_buf_size_ex = abi.dev->profile->inline_bytes;
+    }
     abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
                  sizeof(vectors));
     abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
@@ -115,18 +119,33 @@ int abi_query_gid_table(struct abi_cmd *cmd)
     return 0;
 }
 
-/* The device raises no asynchronous events: a descriptor that never becomes
- * readable is all there is to it. */
+/* Asynchronous events are packets on a socket pair; the only one is that the
+ * device is gone. */
 int abi_async_event_alloc(struct abi_cmd *cmd)
 {
-    int fd = eventfd(0, EFD_CLOEXEC);
+    int fds[2];
 
-    if (fd < 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
         return -errno;
     }
 
-    abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fd);
+    if (abi.async_fd >= 0) {
+        close(abi.async_fd); /* of an earlier context: it hears nothing */
+    }
+    abi.async_fd = fds[1];
+    abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fds[0]);
     return 0;
+}
+
+void abi_async_fatal(void)
+{
+    struct ib_uverbs_async_event_desc event = { 0 };
+
+    event.event_type = IBV_EVENT_DEVICE_FATAL;
+    if (abi.async_fd >= 0) {
+        (void)!send(abi.async_fd, &event, sizeof(event),
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
 }
 
 static void abi_device_base(struct ib_uverbs_query_device_resp *base)
@@ -139,7 +158,7 @@ static void abi_device_base(struct ib_uverbs_query_device_resp *base)
     base->max_mr_size    = SIM_MAX_MR_SIZE;
     base->page_size_cap  = 0xfffff000;
     base->vendor_id      = 0x1d0f;
-    base->vendor_part_id = 0xefa1;
+    base->vendor_part_id = abi.dev->profile->pci_device;
     base->max_qp         = SIM_MAX_QP;
     base->max_qp_wr      = SIM_MAX_SQ_WR;
     base->max_sge        = SIM_MAX_SQ_SGE;
@@ -155,7 +174,7 @@ static void abi_device_base(struct ib_uverbs_query_device_resp *base)
 
 int abi_query_device(struct abi_cmd *cmd, int extended)
 {
-    struct efa_ibv_ex_query_device_resp efa = { 0 };
+    struct abi_efa_device_out efa = { 0 };
     struct ib_uverbs_ex_query_device_resp resp;
 
     memset(&resp, 0, sizeof(resp));
@@ -170,13 +189,9 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
     efa.max_rq_wr     = SIM_MAX_RQ_WR;
     efa.max_sq_sge    = SIM_MAX_SQ_SGE;
     efa.max_rq_sge    = SIM_MAX_RQ_SGE;
-    efa.max_rdma_size = abi.knobs.no_rdma_read ? 0 : SIM_MAX_RDMA;
-    efa.device_caps   = EFA_QUERY_DEVICE_CAPS_RNR_RETRY |
-                        EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS |
-                        EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID;
-    if (!abi.knobs.no_rdma_read) {
-        efa.device_caps |= EFA_QUERY_DEVICE_CAPS_RDMA_READ;
-    }
+    efa.device_caps   = sim_dev_caps(abi.dev);
+    efa.max_rdma_size = (efa.device_caps & SIM_CAP_RDMA_READ) ? SIM_MAX_RDMA :
+                                                                0;
 
     resp.response_length = sizeof(resp);
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
@@ -184,35 +199,63 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
     return 0;
 }
 
-int abi_invoke_write(struct abi_cmd *cmd)
+/* libibverbs asks without room for an answer, to see whether this form of the
+ * command exists. */
+static int abi_query_device_old(struct abi_cmd *cmd)
+{
+    return abi_attr(cmd, UVERBS_ATTR_CORE_OUT) ? abi_query_device(cmd, 0) :
+                                                 -ENOSPC;
+}
+
+static int abi_query_device_ex(struct abi_cmd *cmd)
+{
+    return abi_query_device(cmd, 1);
+}
+
+static const struct abi_write {
+    uint32_t    number;
+    const char *name;
+    int (*run)(struct abi_cmd *cmd);
+} abi_writes[] = {
+    { IB_USER_VERBS_CMD_QUERY_DEVICE, "query-device", abi_query_device_old },
+    { IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED, "query-device",
+      abi_query_device_ex },
+    { IB_USER_VERBS_CMD_ALLOC_PD, "alloc-pd", abi_pd_alloc },
+    { IB_USER_VERBS_CMD_CREATE_AH, "create-ah", abi_ah_create },
+    { IB_USER_VERBS_CMD_REG_MR, "reg-mr", abi_mr_reg },
+    { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, "create-channel",
+      abi_channel_create },
+    { IB_USER_VERBS_CMD_QUERY_QP, "query-qp", abi_qp_query },
+    { IB_USER_VERBS_CMD_MODIFY_QP, "modify-qp", abi_qp_modify },
+};
+
+static const struct abi_write *abi_write_find(const struct abi_cmd *cmd)
 {
     uint32_t number;
+    unsigned i;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number), 4)) {
-        return -EINVAL;
+    if (abi_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number),
+                    4) == 0) {
+        for (i = 0; i < sizeof(abi_writes) / sizeof(abi_writes[0]); ++i) {
+            if (abi_writes[i].number == number) {
+                return &abi_writes[i];
+            }
+        }
     }
 
-    switch (number) {
-    case IB_USER_VERBS_CMD_QUERY_DEVICE:
-        /* libibverbs asks without room for an answer, to see whether this
-         * form of the command exists */
-        return abi_attr(cmd, UVERBS_ATTR_CORE_OUT) ?
-               abi_query_device(cmd, 0) : -ENOSPC;
-    case IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED:
-        return abi_query_device(cmd, 1);
-    case IB_USER_VERBS_CMD_ALLOC_PD:
-        return abi_pd_alloc(cmd);
-    case IB_USER_VERBS_CMD_CREATE_AH:
-        return abi_ah_create(cmd);
-    case IB_USER_VERBS_CMD_REG_MR:
-        return abi_mr_reg(cmd);
-    case IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL:
-        return abi_channel_create(cmd);
-    case IB_USER_VERBS_CMD_QUERY_QP:
-        return abi_qp_query(cmd);
-    case IB_USER_VERBS_CMD_MODIFY_QP:
-        return abi_qp_modify(cmd);
-    default:
-        return -EOPNOTSUPP;
-    }
+    return NULL;
+}
+
+const char *abi_write_name(const struct abi_cmd *cmd)
+{
+    const struct abi_write *write = abi_write_find(cmd);
+
+    return write ? write->name : "";
+}
+
+int abi_invoke_write(struct abi_cmd *cmd)
+{
+    const struct abi_write *write = abi_write_find(cmd);
+
+    return write ? write->run(cmd) : -EOPNOTSUPP;
 }

@@ -77,16 +77,30 @@ void abi_progress(void)
     }
 }
 
+/* The device's side of a program's CQ (plain or extended); NULL: unknown. */
+#define hook_cq_sim(_cq) \
+    (((_cq)->handle < SIM_MAX_CQ) ? abi.cq[(_cq)->handle].cq : NULL)
+
+static void hook_cq_empty(struct sim_cq *cq, uint32_t produced)
+{
+    if (cq != NULL) {
+        sim_cq_drained(cq, produced);
+    }
+}
+
 /* What has been delivered is handed out before the device delivers more: so a
  * program that polls paces its own receive queue. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    int ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
+    struct sim_cq *sim = hook_cq_sim(cq);
+    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
+    int ret            = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
     if (ret != 0) {
         return ret;
     }
 
+    hook_cq_empty(sim, produced);
     abi_progress();
     return HOOK_CQ(cq, poll_cq)(cq, num, wc);
 }
@@ -94,20 +108,48 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    int ret = HOOK_CQ(cq, start_poll)(cq, attr);
+    struct sim_cq *sim = hook_cq_sim(cq);
+    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
+    int ret            = HOOK_CQ(cq, start_poll)(cq, attr);
 
     if (ret != ENOENT) {
         return ret;
     }
 
+    hook_cq_empty(sim, produced);
     abi_progress();
     return HOOK_CQ(cq, start_poll)(cq, attr);
+}
+
+/* The errno that a post is to fail with, 0: none. Whether there is any
+ * injection is read without the lock: it costs every post. */
+static int hook_post_error(void)
+{
+    uint8_t status = 0;
+
+    if ((abi.dev == NULL) || (abi.dev->knobs.inject_num == 0)) {
+        return 0;
+    }
+
+    abi_lock();
+    if ((abi.dev == NULL) ||
+        !sim_inject_hit(abi.dev, SIM_INJECT_POST, &status)) {
+        status = 0;
+    }
+    abi_unlock();
+    return status;
 }
 
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
-    int ret = HOOK_QP(qp, post_send)(qp, wr, bad);
+    int ret = hook_post_error();
+
+    if (ret != 0) {
+        *bad = wr;
+        return ret;
+    }
+    ret = HOOK_QP(qp, post_send)(qp, wr, bad);
 
     abi_progress();
     abi_backstop_kick();
@@ -116,7 +158,13 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 static int hook_wr_complete(struct ibv_qp_ex *qp)
 {
-    int ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
+    int ret = hook_post_error();
+
+    if (ret != 0) {
+        ibv_wr_abort(qp);
+        return ret;
+    }
+    ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
 
     abi_progress();
     abi_backstop_kick();

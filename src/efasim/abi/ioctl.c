@@ -1,5 +1,6 @@
 /* Decoding of RDMA_VERBS_IOCTL, by the rules of the kernel's uverbs core. */
 #include "abi.h"
+#include "efa_abi.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -76,29 +77,62 @@ static const struct {
     uint16_t object;
     uint16_t method;
     int (*run)(struct abi_cmd *cmd);
+    const char *name; /* NULL: see abi_write_name() */
 } abi_methods[] = {
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, abi_invoke_write },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, abi_get_context },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, abi_query_port },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, abi_invoke_write,
+      NULL },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, abi_get_context,
+      "get-context" },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, abi_query_port,
+      "query-port" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY,
-      abi_query_gid_entry },
+      abi_query_gid_entry, "query-gid" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE,
-      abi_query_gid_table },
+      abi_query_gid_table, "query-gid" },
     { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC,
-      abi_async_event_alloc },
-    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, abi_pd_destroy },
-    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, abi_ah_destroy },
-    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, abi_mr_destroy },
-    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, abi_mr_reg_dmabuf },
-    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, abi_cq_create },
-    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, abi_cq_destroy },
-    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, abi_qp_create },
-    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, abi_qp_destroy },
+      abi_async_event_alloc, "async-event" },
+    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, abi_pd_destroy,
+      "destroy-pd" },
+    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, abi_ah_destroy,
+      "destroy-ah" },
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, abi_mr_destroy,
+      "destroy-mr" },
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, abi_mr_reg_dmabuf,
+      "reg-dmabuf-mr" },
+    { UVERBS_OBJECT_MR, ABI_EFA_METHOD_MR_QUERY, abi_mr_query, "query-mr" },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, abi_cq_create, "create-cq" },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, abi_cq_destroy,
+      "destroy-cq" },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, abi_qp_create, "create-qp" },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, abi_qp_destroy,
+      "destroy-qp" },
 };
+
+/* What destroys goes on after the device is gone: the kernel lets a program
+ * clean up. */
+static int abi_run(struct abi_cmd *cmd, int (*run)(struct abi_cmd *cmd))
+{
+    int destroys = !strncmp(cmd->name, "destroy", 7);
+    int ret;
+
+    if (abi.dev == NULL) {
+        return -EIO;
+    }
+
+    ret = -sim_command_error(abi.dev, cmd->name);
+    if ((ret == 0) && abi.dev->removed && !destroys) {
+        ret = -EIO;
+    }
+    if (ret == 0) {
+        ret = run(cmd);
+    }
+    sim_trace(abi.dev, "cmd %s ret=%d", cmd->name, ret);
+    return ret;
+}
 
 int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-    struct abi_cmd cmd = { ctx, hdr->attrs, hdr->num_attrs };
+    struct abi_cmd cmd = { ctx, hdr->attrs, hdr->num_attrs, NULL };
     int ret            = -EPROTONOSUPPORT;
     unsigned i;
 
@@ -112,7 +146,9 @@ int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
     for (i = 0; i < sizeof(abi_methods) / sizeof(abi_methods[0]); ++i) {
         if ((abi_methods[i].object == hdr->object_id) &&
             (abi_methods[i].method == hdr->method_id)) {
-            ret = (abi.dev != NULL) ? abi_methods[i].run(&cmd) : -EIO;
+            cmd.name = abi_methods[i].name ? abi_methods[i].name :
+                                             abi_write_name(&cmd);
+            ret      = abi_run(&cmd, abi_methods[i].run);
             break;
         }
     }

@@ -1,8 +1,8 @@
 /* Protection domains, address handles, registrations, completion channels. */
 #include "abi.h"
+#include "efa_abi.h"
 
 #include <errno.h>
-#include <rdma/efa-abi.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle)
 int abi_pd_alloc(struct abi_cmd *cmd)
 {
     struct ib_uverbs_alloc_pd_resp resp = { 0 };
-    struct efa_ibv_alloc_pd_resp efa    = { 0 };
+    struct abi_efa_pd_out efa    = { 0 };
     struct sim_pd *pd;
     int ret;
 
@@ -59,7 +59,7 @@ int abi_pd_destroy(struct abi_cmd *cmd)
 int abi_ah_create(struct abi_cmd *cmd)
 {
     struct ib_uverbs_create_ah_resp resp = { 0 };
-    struct efa_ibv_create_ah_resp efa    = { 0 };
+    struct abi_efa_ah_out efa    = { 0 };
     struct ib_uverbs_create_ah req;
     struct sim_pd *pd;
     uint16_t number;
@@ -82,7 +82,7 @@ int abi_ah_create(struct abi_cmd *cmd)
 
     abi.ah_ctx[number]     = cmd->ctx;
     resp.ah_handle         = number;
-    efa.efa_address_handle = number;
+    efa.number = number;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
     abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
     return 0;
@@ -192,6 +192,24 @@ int abi_mr_reg(struct abi_cmd *cmd)
     resp.lkey                 = attr.key;
     resp.rkey                 = attr.key;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}
+
+/* Where the device's interconnects are: nobody's business here. */
+int abi_mr_query(struct abi_cmd *cmd)
+{
+    int64_t handle    = abi_attr_handle(cmd, ABI_EFA_MR_HANDLE);
+    uint16_t validity = 0, id = 0;
+
+    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
+        (abi.mr[handle].ctx != cmd->ctx)) {
+        return -EINVAL;
+    }
+
+    abi_attr_out(cmd, ABI_EFA_MR_IC_VALIDITY, &validity, sizeof(validity));
+    abi_attr_out(cmd, ABI_EFA_MR_RECV_IC, &id, sizeof(id));
+    abi_attr_out(cmd, ABI_EFA_MR_READ_IC, &id, sizeof(id));
+    abi_attr_out(cmd, ABI_EFA_MR_RDMA_RECV_IC, &id, sizeof(id));
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /* Completion queues and queue pairs: the kernel driver's checks, the pages
  * that the program will map, the engine's object. */
 #include "abi.h"
+#include "efa_abi.h"
 
 #include <errno.h>
-#include <rdma/efa-abi.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -37,20 +37,23 @@ static struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle)
             (abi.qp[handle].ctx == ctx)) ? &abi.qp[handle] : NULL;
 }
 
-static int abi_cq_check(const struct efa_ibv_create_cq *req, uint32_t depth,
+static int abi_cq_check(const struct abi_efa_cq_in *req, uint32_t depth,
                         int has_channel)
 {
-    const uint8_t known = EFA_CREATE_CQ_WITH_COMPLETION_CHANNEL |
-                          EFA_CREATE_CQ_WITH_SGID;
+    uint32_t caps = sim_dev_caps(abi.dev);
+    uint8_t known = ABI_EFA_CQ_CHANNEL;
 
+    known |= (caps & SIM_CAP_CQ_WITH_SGID) ? ABI_EFA_CQ_SGID : 0;
+    known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_CQ_REQ_ID_64 : 0;
     if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
-        (req->flags & ~known) || (req->num_sub_cqs != SIM_SUB_CQS) ||
-        ((req->cq_entry_size != IO_CQE_SMALL) &&
-         (req->cq_entry_size != IO_CQE_LARGE)) ||
-        ((req->flags & EFA_CREATE_CQ_WITH_SGID) &&
-         (req->cq_entry_size != IO_CQE_LARGE)) ||
+        (req->flags & ~known) ||
+        (req->num_sub_cqs != abi.dev->profile->sub_cqs) ||
+        ((req->entry_size != IO_CQE_SMALL) &&
+         (req->entry_size != IO_CQE_LARGE)) ||
+        ((req->flags & ABI_EFA_CQ_SGID) &&
+         (req->entry_size != IO_CQE_LARGE)) ||
         (has_channel !=
-         !!(req->flags & EFA_CREATE_CQ_WITH_COMPLETION_CHANNEL))) {
+         !!(req->flags & ABI_EFA_CQ_CHANNEL))) {
         return -EINVAL;
     }
 
@@ -59,7 +62,7 @@ static int abi_cq_check(const struct efa_ibv_create_cq *req, uint32_t depth,
 
 /* The CQ in the engine, on fresh pages. */
 static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
-                       const struct efa_ibv_create_cq *req,
+                       const struct abi_efa_cq_in *req,
                        struct abi_cq **entry_p)
 {
     struct abi_region ring = { 0 }, db = { 0 };
@@ -67,12 +70,13 @@ static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
     struct sim_cq *cq;
     int ret;
 
-    ret = abi_region_alloc(ctx, (size_t)depth * req->cq_entry_size, &ring);
+    ret = abi_region_alloc(ctx, (size_t)depth * req->entry_size *
+                                req->num_sub_cqs, &ring);
     if (ret == 0) {
         ret = abi_region_alloc(ctx, ABI_PAGE, &db);
     }
     if (ret == 0) {
-        ret = sim_cq_create(abi.dev, depth, req->cq_entry_size, ring.ptr,
+        ret = sim_cq_create(abi.dev, depth, req->entry_size, ring.ptr,
                             (_Atomic uint32_t*)db.ptr, &cq);
     }
     if (ret != 0) {
@@ -88,16 +92,16 @@ static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
     entry->ring   = ring;
     entry->db     = db;
     cq->user      = entry;
-    cq->with_sgid = !!(req->flags & EFA_CREATE_CQ_WITH_SGID);
+    cq->with_sgid = !!(req->flags & ABI_EFA_CQ_SGID);
     *entry_p      = entry;
     return 0;
 }
 
 int abi_cq_create(struct abi_cmd *cmd)
 {
-    struct efa_ibv_create_cq_resp resp = { 0 };
+    struct abi_efa_cq_out resp = { 0 };
     struct abi_channel *channel        = NULL;
-    struct efa_ibv_create_cq req;
+    struct abi_efa_cq_in req;
     int64_t channel_fd;
     struct abi_cq *entry;
     uint64_t user;
@@ -106,7 +110,7 @@ int abi_cq_create(struct abi_cmd *cmd)
 
     channel_fd = abi_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
     if (abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
-                    offsetof(struct efa_ibv_create_cq, flags)) ||
+                    offsetof(struct abi_efa_cq_in, flags)) ||
         abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),
                     4) ||
         abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user,
@@ -137,7 +141,7 @@ int abi_cq_create(struct abi_cmd *cmd)
     entry->handle    = user;
     entry->user      = (struct ibv_cq*)(uintptr_t)user;
     depth            = entry->cq->depth;
-    resp.comp_mask   = EFA_CREATE_CQ_RESP_DB_OFF;
+    resp.comp_mask   = ABI_EFA_CQ_OUT_DB;
     resp.q_mmap_key  = entry->ring.offset;
     resp.q_mmap_size = entry->ring.size;
     resp.cq_idx      = entry->cq->index;
@@ -178,33 +182,62 @@ int abi_cq_destroy(struct abi_cmd *cmd)
     return 0;
 }
 
-static int abi_qp_check(const struct efa_ibv_create_qp *req,
+/* The program may choose the size of its work requests: it asks for so many
+ * of them, and for a ring of so many bytes. */
+static uint16_t abi_sq_stride(const struct abi_efa_qp_in *req,
+                              const struct ib_uverbs_qp_cap *cap)
+{
+    int has_large = abi.dev->profile->inline_bytes > IO_TX_INLINE_SMALL;
+
+    return (has_large && (cap->max_send_wr > 0) &&
+            (req->sq_ring_size / cap->max_send_wr >= IO_TX_WQE_LARGE)) ?
+           IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
+}
+
+static int abi_qp_check_caps(const struct ib_uverbs_qp_cap *cap)
+{
+    return ((cap->max_send_wr > SIM_MAX_SQ_WR) ||
+            (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
+            (cap->max_send_sge > SIM_MAX_SQ_SGE) ||
+            (cap->max_recv_sge > SIM_MAX_RQ_SGE) ||
+            (cap->max_inline_data > abi.dev->profile->inline_bytes)) ?
+           -EINVAL : 0;
+}
+
+static int abi_qp_check(const struct abi_efa_qp_in *req,
                         const struct ib_uverbs_qp_cap *cap, uint32_t type)
 {
-    uint32_t sq_depth = req->sq_ring_size / sizeof(struct io_tx_wqe);
+    uint16_t stride   = abi_sq_stride(req, cap);
+    uint32_t sq_depth = req->sq_ring_size / stride;
     uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
+    uint32_t caps     = sim_dev_caps(abi.dev);
+    uint16_t known    = 0;
 
-    if ((type != IB_UVERBS_QPT_DRIVER) ||
-        (req->driver_qp_type != EFA_QP_DRIVER_TYPE_SRD)) {
+    known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
+             ABI_EFA_QP_UNSOLICITED_WRITE : 0;
+    known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_QP_REQ_ID_64 : 0;
+    if (((type != IB_UVERBS_QPT_UD) &&
+         ((type != IB_UVERBS_QPT_DRIVER) ||
+          (req->driver_qp_type != ABI_EFA_QP_SRD))) ||
+        (req->flags & ~known)) {
         return -EOPNOTSUPP;
     }
 
-    if ((req->comp_mask != 0) || (cap->max_send_wr > SIM_MAX_SQ_WR) ||
-        (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
-        (cap->max_send_sge > SIM_MAX_SQ_SGE) ||
-        (cap->max_recv_sge > SIM_MAX_RQ_SGE) ||
-        (cap->max_inline_data > SIM_INLINE_BYTES) ||
-        (sq_depth > SIM_MAX_SQ_WR) || (rq_depth > SIM_MAX_RQ_WR) ||
+    if ((req->comp_mask != 0) ||
+        (req->sq_ring_size > SIM_MAX_SQ_WR * IO_TX_WQE_SMALL) ||
+        (rq_depth > SIM_MAX_RQ_WR) ||
         (sq_depth & (sq_depth - 1)) || (rq_depth & (rq_depth - 1)) ||
-        (sq_depth < cap->max_send_wr)) {
+        (sq_depth < cap->max_send_wr) ||
+        ((cap->max_inline_data > IO_TX_INLINE_SMALL) &&
+         (stride == IO_TX_WQE_SMALL))) {
         return -EINVAL;
     }
 
-    return 0;
+    return abi_qp_check_caps(cap);
 }
 
 static int abi_qp_make(struct abi_ctx *ctx,
-                       const struct efa_ibv_create_qp *req,
+                       const struct abi_efa_qp_in *req,
                        struct sim_qp_attr *attr, struct abi_qp **entry_p)
 {
     struct abi_region sq = { 0 }, rq = { 0 }, db = { 0 };
@@ -222,7 +255,7 @@ static int abi_qp_make(struct abi_ctx *ctx,
     if (ret == 0) {
         attr->sq_ring  = sq.ptr;
         attr->rq_ring  = rq.ptr;
-        attr->sq_depth = req->sq_ring_size / sizeof(struct io_tx_wqe);
+        attr->sq_depth = req->sq_ring_size / attr->sq_stride;
         attr->rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
         attr->sq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_SQ);
         attr->rq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_RQ);
@@ -250,9 +283,10 @@ static int abi_qp_make(struct abi_ctx *ctx,
 static void abi_qp_answer(struct abi_cmd *cmd, const struct abi_qp *entry,
                           const struct ib_uverbs_qp_cap *cap)
 {
-    struct efa_ibv_create_qp_resp resp = { 0 };
-    uint32_t qpn                       = entry->qp->qpn;
+    struct abi_efa_qp_out resp = { 0 };
+    uint32_t qpn               = entry->qp->qpn;
 
+    resp.recv_sub_cq       = abi.dev->profile->sub_cqs - 1;
     resp.sq_db_offset      = QP_DB_SQ;
     resp.rq_db_offset      = QP_DB_RQ;
     resp.sq_db_mmap_key    = entry->db.offset;
@@ -271,7 +305,7 @@ int abi_qp_create(struct abi_cmd *cmd)
     struct sim_qp_attr attr = { 0 };
     struct abi_cq *send_cq, *recv_cq;
     struct ib_uverbs_qp_cap cap;
-    struct efa_ibv_create_qp req;
+    struct abi_efa_qp_in req;
     struct abi_qp *entry;
     uint32_t type, flags;
     uint64_t user;
@@ -285,7 +319,7 @@ int abi_qp_create(struct abi_cmd *cmd)
                                    UVERBS_ATTR_CREATE_QP_PD_HANDLE));
     if ((attr.pd == NULL) || (send_cq == NULL) || (recv_cq == NULL) ||
         abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
-                    sizeof(req)) ||
+                    offsetof(struct abi_efa_qp_in, flags)) ||
         abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
                     sizeof(cap)) ||
         abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type),
@@ -310,6 +344,10 @@ int abi_qp_create(struct abi_cmd *cmd)
     attr.max_send_sge = cap.max_send_sge;
     attr.max_recv_sge = cap.max_recv_sge;
     attr.max_inline   = cap.max_inline_data;
+    attr.sq_stride    = abi_sq_stride(&req, &cap);
+    attr.ud           = (type == IB_UVERBS_QPT_UD);
+    attr.unsolicited  = !!(req.flags & ABI_EFA_QP_UNSOLICITED_WRITE);
+    attr.req_id_64    = !!(req.flags & ABI_EFA_QP_REQ_ID_64);
     ret = abi_qp_make(cmd->ctx, &req, &attr, &entry);
     if (ret != 0) {
         return ret;

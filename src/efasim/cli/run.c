@@ -102,6 +102,49 @@ static int run_knob(int argc, char **argv, int *i)
     return 0;
 }
 
+/* A program may change its folder: it gets the file's full path. */
+static int run_set_path(const char *variable, const char *option,
+                        const char *file)
+{
+    char path[PATH_MAX];
+
+    if (realpath(file, path) == NULL) {
+        cli_error("%s=%.200s: %s", option, file, strerror(errno));
+        return -1;
+    }
+
+    setenv(variable, path, 1);
+    return 0;
+}
+
+static int run_plan(const char *file)
+{
+    char err[400];
+    struct sim_plan *plan = fabric_plan_read(file, err, sizeof(err));
+
+    if (plan == NULL) {
+        cli_error("%s", err);
+        return -1;
+    }
+
+    free(plan);
+    return run_set_path("EFASIM_PLAN", "--plan", file);
+}
+
+/* Made here, empty; every program of the fabric appends to it. */
+static int run_trace(const char *file)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        cli_error("--trace=%.200s: %s", file, strerror(errno));
+        return -1;
+    }
+
+    close(fd);
+    return run_set_path("EFASIM_TRACE", "--trace", file);
+}
+
 /* Returns the index of the command, or -1 after an error line. */
 static int run_parse(int argc, char **argv, struct run_options *options)
 {
@@ -122,6 +165,10 @@ static int run_parse(int argc, char **argv, struct run_options *options)
         } else if ((value = cli_option(argc, argv, &i, "fabric")) != NULL) {
             options->fabric = value;
             ret             = 0;
+        } else if ((value = cli_option(argc, argv, &i, "plan")) != NULL) {
+            ret = run_plan(value);
+        } else if ((value = cli_option(argc, argv, &i, "trace")) != NULL) {
+            ret = run_trace(value);
         } else if (!strcmp(argv[i], "--stat")) {
             options->stat = 1;
             ret           = 0;
@@ -155,7 +202,8 @@ static int run_parse(int argc, char **argv, struct run_options *options)
     return i;
 }
 
-/* libefasim.so lies in ../lib beside us, or in ../lib/efasim installed. */
+/* libefasim.so lies in ../lib beside us, or where it was installed, or where
+ * all of that was moved to. */
 static int run_find_library(char *library, size_t size)
 {
     static const char *const places[] = {
@@ -179,6 +227,12 @@ static int run_find_library(char *library, size_t size)
             strcpy(library, resolved);
             return 0;
         }
+    }
+
+    if ((access(SIMDIR "/libefasim.so", R_OK) == 0) &&
+        (sizeof(SIMDIR "/libefasim.so") <= size)) {
+        strcpy(library, SIMDIR "/libefasim.so");
+        return 0;
     }
 
     *slash = '\0';
@@ -385,6 +439,34 @@ static void run_place_rank(struct run_options *options)
     }
 }
 
+/* Attached to the fabric, with the host's device there; NULL after a line. */
+static struct fabric *run_fabric(const char *path, int node)
+{
+    const char *device    = getenv("EFASIM_DEVICE");
+    unsigned profile      = device ? sim_profile_find(device) : 0;
+    struct fabric *fabric = fabric_open(path, FABRIC_CREATE, node);
+
+    if ((fabric != NULL) &&
+        (fabric_sysfs_create(fabric, node, profile) == 0)) {
+        return fabric;
+    }
+
+    if (errno == EEXIST) {
+        cli_error("host %d has a device of another generation (%s) than "
+                  "--device=%s: all programs of a host share it; end them, "
+                  "or use another --node or --fabric", node,
+                  sim_profile_get(atomic_load(
+                          &fabric->dir->node[node].profile))->name, device);
+    } else {
+        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
+                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
+    }
+    if (fabric != NULL) {
+        fabric_close(fabric);
+    }
+    return NULL;
+}
+
 int cli_run(int argc, char **argv)
 {
     struct run_options options = { .node = -1 };
@@ -404,13 +486,8 @@ int cli_run(int argc, char **argv)
     node = run_node(&options);
     fabric_clean(NULL, &live); /* what was killed leaves with the next run */
     fabric_path(name, path);
-    fabric = fabric_open(path, FABRIC_CREATE, node);
-    if ((fabric == NULL) || (fabric_sysfs_create(fabric, node) != 0)) {
-        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
-                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
-        if (fabric != NULL) {
-            fabric_close(fabric);
-        }
+    fabric = run_fabric(path, node);
+    if (fabric == NULL) {
         return CLI_EXIT_FAILED;
     }
 

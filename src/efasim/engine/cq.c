@@ -4,8 +4,13 @@
  * What real hardware does when a completion finds its queue full is not
  * public. Here nothing is lost: the completion waits in a spill list, it is
  * counted (cq_overruns), and the first one is reported in a line, because on
- * hardware it would be a bug of the program. Without a doorbell mapping the
- * device cannot know the consumer and does not check.
+ * hardware it would be a bug of the program.
+ *
+ * How far the program has read is known from the doorbell, which lags: libefa
+ * does not write it after an extended poll that ended with an empty queue. So
+ * the caller also says when a poll found nothing (sim_cq_drained). A program
+ * that reads the ring by itself must write the doorbell. Without a doorbell
+ * mapping there is no check.
  */
 #include "engine.h"
 
@@ -35,6 +40,7 @@ int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
     cq->index    = i;
     cq->depth    = depth;
     cq->cqe_size = cqe_size;
+    cq->subs     = dev->profile->sub_cqs;
     cq->buf      = buf;
     cq->db       = db;
     dev->cq[i]   = cq;
@@ -55,12 +61,16 @@ int sim_cq_destroy(struct sim_cq *cq)
     return 0;
 }
 
-/* Completions not yet consumed, as far as the doorbell tells. */
+/* Completions not yet read, at most. Doorbell and counts are those of all
+ * sub-CQs together. */
 static uint32_t cq_pending(const struct sim_cq *cq)
 {
-    uint32_t db = atomic_load_explicit(cq->db, memory_order_acquire);
+    uint32_t db      = atomic_load_explicit(cq->db, memory_order_acquire);
+    uint32_t by_db   = (sim_cq_produced(cq) - (db & IO_CQ_DB_CONSUMER)) &
+                       0xffff;
+    uint32_t by_poll = sim_cq_produced(cq) - atomic_load(&cq->drained);
 
-    return (cq->produced - (db & IO_CQ_DB_CONSUMER)) & 0xffff;
+    return (by_db < by_poll) ? by_db : by_poll;
 }
 
 static int cq_is_full(const struct sim_cq *cq)
@@ -79,9 +89,13 @@ static void cq_event(struct sim_cq *cq)
 /* All but the word with the phase bit first, then that word. */
 static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
 {
-    uint32_t entry  = cq->produced & (cq->depth - 1);
-    uint8_t phase   = !((cq->produced / cq->depth) & 1);
-    uint8_t *target = cq->buf + (size_t)entry * cq->cqe_size;
+    unsigned sub    = ((cqe->flags >> 1) & 3) == IO_Q_SEND ? 0 : cq->subs - 1;
+    uint32_t count  = atomic_load_explicit(&cq->produced[sub],
+                                           memory_order_relaxed);
+    uint32_t entry  = count & (cq->depth - 1);
+    uint8_t phase   = !((count / cq->depth) & 1);
+    uint8_t *target = cq->buf +
+                      ((size_t)sub * cq->depth + entry) * cq->cqe_size;
     struct io_cqe copy = *cqe;
     uint32_t first;
 
@@ -91,7 +105,8 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
            cq->cqe_size - sizeof(first));
     atomic_store_explicit((_Atomic uint32_t*)target, first,
                           memory_order_release);
-    ++cq->produced;
+    atomic_store_explicit(&cq->produced[sub], count + 1,
+                          memory_order_relaxed);
 }
 
 static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)
@@ -112,14 +127,16 @@ static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)
         cq->spill_cap = cap;
     }
 
-    if (cq->spill_num == 0) {
+    if ((cq->spill_num == 0) && (cq->subs == 1)) {
         sim_dev_log(dev, "CQ %u overrun: %u completions unread and one more "
                     "arrived; real hardware would lose it. Create the CQ as "
                     "deep as the queues that feed it", cq->index, cq->depth);
     }
     cq->spill[cq->spill_num++] = *cqe;
     ++dev->spilled;
-    dir_count(dev->dir, dev->node, DIR_CQ_OVERRUNS, 1);
+    if (cq->subs == 1) { /* else one ring may be full and the other not */
+        dir_count(dev->dir, dev->node, DIR_CQ_OVERRUNS, 1);
+    }
 }
 
 void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe)

@@ -33,15 +33,28 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     dev->slot      = slot;
     dev->node      = node;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
+    dev->profile   = sim_profile_get(atomic_load(&dir->node[node].profile));
     dev->rng.state = dev_seed(knobs->seed, node);
+    dev->chance    = dev->rng;
     dev->now       = ops->now(env);
     list_init(&dev->qps);
     list_init(&dev->peers);
     list_init(&dev->timed);
-    list_init(&dev->reading);
+    list_init(&dev->copying);
     list_init(&dev->op_free);
     atomic_store(&dir->node[node].up, 1);
     return dev;
+}
+
+uint32_t sim_dev_caps(const struct sim_dev *dev)
+{
+    uint32_t caps = dev->profile->caps;
+
+    if (dev->knobs.no_rdma_read) {
+        caps &= ~(uint32_t)(SIM_CAP_RDMA_READ | SIM_CAP_RDMA_WRITE |
+                            SIM_CAP_UNSOLICITED_WRITE);
+    }
+    return caps;
 }
 
 void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
@@ -50,6 +63,11 @@ void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
     if (knob->type == SIM_KNOB_INJECT) {
         memcpy(dev->knobs.inject, knobs->inject, sizeof(knobs->inject));
         dev->knobs.inject_num = knobs->inject_num;
+        return;
+    }
+    if (knob->type == SIM_KNOB_FAIL) {
+        memcpy(dev->knobs.fail, knobs->fail, sizeof(knobs->fail));
+        dev->knobs.fail_num = knobs->fail_num;
         return;
     }
 
@@ -103,6 +121,7 @@ void sim_dev_close(struct sim_dev *dev)
         free(dev->op_chunk[i]);
     }
     free(dev->op_chunk);
+    free(dev->plan_done);
     free(dev->ah);
     free(dev);
 }
@@ -115,6 +134,16 @@ void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
     vsnprintf(dev->line, sizeof(dev->line), fmt, ap);
     va_end(ap);
     dev->ops->log(dev->env, dev->line);
+}
+
+void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(dev->line, sizeof(dev->line), fmt, ap);
+    va_end(ap);
+    dev->ops->trace(dev->env, dev->line);
 }
 
 /* Take what other processes have marked for us. */
@@ -159,7 +188,8 @@ static unsigned dev_unspill(struct sim_dev *dev)
 
 static int dev_has_timers(const struct sim_dev *dev)
 {
-    return (dev->outstanding != 0) || !list_is_empty(&dev->timed);
+    return (dev->outstanding != 0) || !list_is_empty(&dev->timed) ||
+           (dev->plan != NULL) || (dev->knobs.receive_us != 0);
 }
 
 unsigned sim_dev_progress(struct sim_dev *dev)
@@ -173,6 +203,9 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         dev->now = dev->ops->now(dev->env);
     }
 
+    if (dev->plan != NULL) {
+        sim_fault_run(dev);
+    }
     for (link = dev->qps.next; link != &dev->qps; link = link->next) {
         qp = list_entry(link, struct sim_qp, link);
         if ((qp->sq.db != NULL) &&
@@ -183,8 +216,8 @@ unsigned sim_dev_progress(struct sim_dev *dev)
     }
 
     done += dev_inbound(dev);
-    if (!list_is_empty(&dev->reading)) {
-        done += sim_read_step(dev);
+    if (!list_is_empty(&dev->copying)) {
+        done += sim_rdma_step(dev);
     }
     if (dev_has_timers(dev)) {
         done += sim_timer_run(dev);
@@ -204,7 +237,7 @@ int sim_dev_is_busy(struct sim_dev *dev)
     struct sim_qp *qp;
     unsigned word;
 
-    if (dev->outstanding != 0) {
+    if ((dev->outstanding != 0) || sim_fault_pending(dev)) {
         return 1;
     }
 
@@ -225,6 +258,24 @@ int sim_dev_is_busy(struct sim_dev *dev)
     return 0;
 }
 
+int sim_command_error(struct sim_dev *dev, const char *name)
+{
+    struct sim_fail *fail;
+    int error = 0;
+    unsigned i;
+
+    for (i = 0; i < dev->knobs.fail_num; ++i) {
+        fail = &dev->knobs.fail[i];
+        if ((fail->number > 0) &&
+            (!strcmp(fail->name, "any") || !strcmp(fail->name, name)) &&
+            (--fail->number == 0)) {
+            error = fail->error;
+        }
+    }
+
+    return error;
+}
+
 int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
                    uint8_t *status)
 {
@@ -233,7 +284,17 @@ int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
 
     for (i = 0; i < dev->knobs.inject_num; ++i) {
         inject = &dev->knobs.inject[i];
-        if ((inject->op != op) || (inject->count == 0)) {
+        if (inject->op != op) {
+            continue;
+        }
+        if (inject->chance > 0) {
+            if (rng_chance(&dev->chance, inject->chance)) {
+                *status = inject->status;
+                return 1;
+            }
+            continue;
+        }
+        if (inject->count == 0) {
             continue;
         }
         if (inject->skip > 0) {

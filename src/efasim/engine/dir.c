@@ -3,17 +3,23 @@
 #include <string.h>
 
 const char *const dir_counter_names[DIR_COUNTERS] = {
-    [DIR_TX_PKTS]              = "tx_pkts",
-    [DIR_TX_BYTES]             = "tx_bytes",
-    [DIR_RX_PKTS]              = "rx_pkts",
-    [DIR_RX_BYTES]             = "rx_bytes",
-    [DIR_RDMA_READ_WRS]        = "rdma_read_wrs",
-    [DIR_RDMA_READ_BYTES]      = "rdma_read_bytes",
-    [DIR_RDMA_READ_RESP_BYTES] = "rdma_read_resp_bytes",
-    [DIR_RDMA_READ_WR_ERR]     = "rdma_read_wr_err",
-    [DIR_RX_DROPS]             = "rx_drops",
-    [DIR_RNR]                  = "rnr",
-    [DIR_CQ_OVERRUNS]          = "cq_overruns",
+    [DIR_TX_PKTS]               = "tx_pkts",
+    [DIR_TX_BYTES]              = "tx_bytes",
+    [DIR_RX_PKTS]               = "rx_pkts",
+    [DIR_RX_BYTES]              = "rx_bytes",
+    [DIR_RDMA_READ_WRS]         = "rdma_read_wrs",
+    [DIR_RDMA_READ_BYTES]       = "rdma_read_bytes",
+    [DIR_RDMA_READ_RESP_BYTES]  = "rdma_read_resp_bytes",
+    [DIR_RDMA_READ_WR_ERR]      = "rdma_read_wr_err",
+    [DIR_RDMA_WRITE_WRS]        = "rdma_write_wrs",
+    [DIR_RDMA_WRITE_BYTES]      = "rdma_write_bytes",
+    [DIR_RDMA_WRITE_RECV_BYTES] = "rdma_write_recv_bytes",
+    [DIR_RDMA_WRITE_WR_ERR]     = "rdma_write_wr_err",
+    [DIR_RX_DROPS]              = "rx_drops",
+    [DIR_RNR]                   = "rnr",
+    [DIR_CQ_OVERRUNS]           = "cq_overruns",
+    [DIR_LOST]                  = "lost_pkts",
+    [DIR_DUPLICATED]            = "duplicated_pkts",
 };
 
 void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16])
@@ -55,6 +61,10 @@ int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
         free_owner = 0;
         if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
                                            owner)) {
+            atomic_fetch_add(&qp[qpn].gen, 1);
+            qp[qpn].sent     = qp[qpn].sent_bytes     = 0;
+            qp[qpn].received = qp[qpn].received_bytes = 0;
+            qp[qpn].errors   = 0;
             return qpn;
         }
     }

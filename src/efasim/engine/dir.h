@@ -16,7 +16,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define DIR_MAGIC  0x3153414645ull /* "EFAS1" */
+/* To be raised with every change of what stands below. Fabrics of different
+ * layouts have different folders and leave each other alone. */
+#define DIR_LAYOUT 6
+#define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
     DIR_TX_PKTS,
@@ -27,9 +30,15 @@ enum dir_counter {
     DIR_RDMA_READ_BYTES,
     DIR_RDMA_READ_RESP_BYTES,
     DIR_RDMA_READ_WR_ERR,
+    DIR_RDMA_WRITE_WRS,
+    DIR_RDMA_WRITE_BYTES,
+    DIR_RDMA_WRITE_RECV_BYTES,
+    DIR_RDMA_WRITE_WR_ERR,
     DIR_RX_DROPS,
     DIR_RNR,              /* receiver-not-ready answers sent */
     DIR_CQ_OVERRUNS,      /* completions that found their queue full */
+    DIR_LOST,             /* datagrams that went nowhere */
+    DIR_DUPLICATED,       /* datagrams sent twice on purpose */
     DIR_COUNTERS
 };
 
@@ -47,6 +56,12 @@ struct dir_qp {
     _Atomic uint32_t state; /* enum sim_qp_state */
     _Atomic uint32_t pd;
     _Atomic uint32_t qkey;
+    _Atomic uint32_t gen;   /* counts the QPs that had this number */
+
+    /* for `efasim stat`; written by the owner alone */
+    _Atomic uint64_t sent, sent_bytes;         /* requests without error */
+    _Atomic uint64_t received, received_bytes; /* likewise */
+    _Atomic uint64_t errors;                   /* completions with one */
 };
 
 struct dir_mr {
@@ -83,6 +98,7 @@ struct dir_node {
     _Atomic uint64_t counter[DIR_COUNTERS];
     _Atomic uint64_t pair_bytes[SIM_NODES]; /* payload from here to there */
     _Atomic uint32_t up;                    /* a device was attached once */
+    _Atomic uint32_t profile;               /* see profile.h; 0: default */
     _Atomic uint32_t mr_hint;
     _Atomic uint32_t mr_high;               /* entries ever used */
     _Atomic uint64_t ipc_ns;                /* inode of the namespace, or 0 */
@@ -94,6 +110,7 @@ struct dir {
     uint64_t         size;   /* layout check between builds */
     uint32_t         id;     /* distinguishes fabrics, part of every GID */
     uint32_t         next_slot;
+    uint64_t         epoch;  /* ns of the monotonic clock: it was made */
     _Atomic uint64_t user_ns; /* inode of the fabric's user namespace, or 0 */
     _Atomic uint32_t closed; /* 1: being removed, attach nothing more */
     struct dir_slot  slot[SIM_SLOTS];
@@ -119,6 +136,15 @@ static inline void dir_count(struct dir *dir, unsigned node,
 {
     atomic_fetch_add_explicit(&dir->node[node].counter[counter], n,
                               memory_order_relaxed);
+}
+
+/* Add to a counter that only the caller writes. */
+static inline void dir_own_count(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_store_explicit(counter,
+                          atomic_load_explicit(counter,
+                                               memory_order_relaxed) + n,
+                          memory_order_relaxed);
 }
 
 /* The GID of a node: fe80::, the fabric's id, the node's number + 1. */

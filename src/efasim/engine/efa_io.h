@@ -52,7 +52,8 @@ struct io_tx_meta {
     uint8_t  ctrl3;     /* processing hints (rdma-core >= 60) */
     uint8_t  reserved;
     uint32_t qkey;
-    uint8_t  reserved2[12];
+    uint8_t  reserved2[6];
+    uint16_t req_id_ex[3]; /* 64-bit request ids: bits 16 to 63; else MBZ */
 };
 
 #define IO_TX_OP(_m)      ((_m)->ctrl1 & 0xf)
@@ -78,16 +79,27 @@ struct io_remote {
     uint32_t addr_hi;
 };
 
+/* 128 bytes; a queue of 64 B requests has the first half of it. */
 struct io_tx_wqe {
     struct io_tx_meta meta;
     union {
         struct io_buf sgl[2];
-        uint8_t       inl[32];
+        uint8_t       inl[80];
         struct {
             struct io_remote remote;
-            struct io_buf    local;
+            union {
+                struct io_buf local;
+                uint8_t       inl[80];
+            };
         } rdma;
     };
+};
+
+enum {
+    IO_TX_WQE_SMALL     = 64,
+    IO_TX_WQE_LARGE     = 128,
+    IO_TX_INLINE_SMALL  = 32,
+    IO_TX_INLINE_LARGE  = 80,
 };
 
 struct io_rx_desc {
@@ -98,7 +110,8 @@ struct io_rx_desc {
     uint32_t lkey_ctrl; /* 23:0 lkey, 29:24 MBZ, 30 first, 31 last */
 };
 
-#define IO_RX_LKEY        0x00ffffffu
+#define IO_LKEY_MASK      0x00ffffffu
+#define IO_RX_LKEY        IO_LKEY_MASK
 #define IO_RX_MBZ         0x3f000000u
 #define IO_RX_FIRST       0x40000000u
 #define IO_RX_LAST        0x80000000u
@@ -106,20 +119,30 @@ struct io_rx_desc {
 struct io_cqe { /* 16 B; a 32 B entry appends src_addr */
     uint16_t req_id;
     uint8_t  status;
-    uint8_t  flags;     /* 0 phase, 2:1 queue, 3 imm, 6:4 operation */
+    uint8_t  flags;     /* 0 phase, 2:1 queue, 3 imm, 6:4 operation,
+                           7 unsolicited */
     uint16_t qpn;
-    uint16_t length;    /* receive only, as the fields below */
-    uint16_t ah;
-    uint16_t src_qpn;
-    uint32_t imm;
-    uint8_t  src_addr[16];
+    union {
+        uint16_t req_id_ex[3];  /* send: bits 16 to 63 of a long id */
+        struct {                /* receive */
+            uint16_t length;    /* bits 0 to 15 */
+            uint16_t ah;
+            uint16_t src_qpn;
+        };
+    };
+    uint32_t imm;               /* receive */
+    union {
+        uint8_t  src_addr[16];  /* of a message whose AH is unknown */
+        uint16_t length_hi;     /* of an RDMA write: bits 16 to 31 */
+    };
 };
 
 enum {
-    IO_CQE_SMALL  = 16,
-    IO_CQE_LARGE  = 32,
-    IO_CQE_IMM    = 0x08,
-    IO_AH_UNKNOWN = 0xffff,
+    IO_CQE_SMALL       = 16,
+    IO_CQE_LARGE       = 32,
+    IO_CQE_IMM         = 0x08,
+    IO_CQE_UNSOLICITED = 0x80,
+    IO_AH_UNKNOWN      = 0xffff,
 };
 
 /* CQ doorbell */
@@ -131,7 +154,8 @@ static inline uint64_t io_addr(uint32_t lo, uint32_t hi)
     return ((uint64_t)hi << 32) | lo;
 }
 
-_Static_assert(sizeof(struct io_tx_wqe) == 64, "work request");
+_Static_assert(sizeof(struct io_tx_meta) == 32, "meta descriptor");
+_Static_assert(sizeof(struct io_tx_wqe) == IO_TX_WQE_LARGE, "work request");
 _Static_assert(sizeof(struct io_rx_desc) == 16, "receive descriptor");
 _Static_assert(sizeof(struct io_cqe) == 32, "completion");
 

@@ -13,12 +13,19 @@
 #include "efa_io.h"
 #include "knobs.h"
 #include "list.h"
+#include "plan.h"
+#include "profile.h"
 #include "ring.h"
 #include "rng.h"
 
 #include <stddef.h>
 
 struct sim_cq;
+
+enum sim_disaster {
+    SIM_DISASTER_REMOVED, /* the device was pulled out */
+    SIM_DISASTER_KILLED,  /* the host dies */
+};
 
 /* What the engine needs from outside. `env` is the caller's. */
 struct sim_env_ops {
@@ -40,10 +47,10 @@ struct sim_env_ops {
      * not, the callee has already taken back what it held (dir_purge). */
     int (*is_alive)(void *env, uint32_t owner);
 
-    /* Copy from another process's memory. 0, -EFAULT (not mapped), -ESRCH
-     * (gone) or -EPERM. */
-    int (*read_remote)(void *env, uint32_t owner, void *dst, uint64_t addr,
-                       size_t length);
+    /* Copy from another process's memory, or with `is_write` into it. 0,
+     * -EFAULT (not mapped so), -ESRCH (gone) or -EPERM. */
+    int (*rdma)(void *env, uint32_t owner, int is_write, void *local,
+                uint64_t addr, size_t length);
 
     /* Our own process's registered memory. */
     void (*mem_get)(void *env, void *dst, uint64_t addr, size_t length);
@@ -54,6 +61,12 @@ struct sim_env_ops {
 
     /* One line for the user; without newline. */
     void (*log)(void *env, const char *line);
+
+    /* One line of the trace, without newline and time. */
+    void (*trace)(void *env, const char *line);
+
+    /* The plan says so. The device's QPs are in error already. */
+    void (*disaster)(void *env, enum sim_disaster what);
 };
 
 /* Access flags of a registration, the kernel's numbers */
@@ -103,11 +116,13 @@ struct sim_cq {
     struct sim_dev  *dev;
     uint16_t         index;
     uint16_t         cqe_size;      /* 16 or 32 */
-    uint32_t         depth;         /* a power of two */
-    uint32_t         produced;
+    uint16_t         subs;          /* rings, one behind the other in buf */
+    uint32_t         depth;         /* of each ring, a power of two */
+    _Atomic uint32_t produced[SIM_SUB_CQS_MAX];
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
     uint8_t          armed;
+    _Atomic uint32_t drained;       /* so many have been read, at least */
     uint8_t         *buf;
     _Atomic uint32_t *db;           /* consumer index and arm bit */
     struct io_cqe   *spill;         /* completions that found it full */
@@ -119,16 +134,27 @@ struct sim_wq {
     uint8_t          *ring;
     _Atomic uint32_t *db;           /* NULL: a queue of depth 0 */
     uint32_t          depth;        /* descriptors, a power of two */
+    uint16_t          stride;       /* bytes of one */
     uint16_t          pc;           /* doorbell last seen */
     uint16_t          cc;           /* descriptors taken */
     uint8_t           phase;        /* of the next work request (SQ) */
 };
+
+/* The descriptor that the free-running counter names */
+static inline const void *sim_wq_at(const struct sim_wq *wq, uint16_t counter)
+{
+    return wq->ring + (size_t)(counter & (wq->depth - 1)) * wq->stride;
+}
 
 struct sim_qp_attr {
     struct sim_pd    *pd;
     struct sim_cq    *send_cq, *recv_cq;
     uint8_t          *sq_ring, *rq_ring;
     uint32_t          sq_depth, rq_depth;   /* descriptors */
+    uint16_t          sq_stride;            /* IO_TX_WQE_SMALL or _LARGE */
+    uint8_t           ud;           /* datagrams; else SRD */
+    uint8_t           unsolicited;  /* writes with imm take no receive */
+    uint8_t           req_id_64;    /* work requests have long ids */
     _Atomic uint32_t *sq_db, *rq_db;
     uint32_t          max_send_sge, max_recv_sge, max_inline;
 };
@@ -139,7 +165,9 @@ struct sim_qp {
     struct sim_list    ops;         /* all requests not yet completed */
     struct sim_qp_attr attr;
     struct sim_wq      sq, rq;
+    struct dir_qp     *entry;       /* in the directory */
     uint32_t           qpn;
+    uint8_t            gen;         /* dir_qp.gen */
     uint32_t           qkey;
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */
@@ -160,9 +188,22 @@ enum sim_op_state {
     SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
     SIM_OP_INFLIGHT,  /* on peer->inflight */
     SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
-    SIM_OP_READING,   /* on dev->reading */
+    SIM_OP_COPYING,   /* RDMA; on dev->copying */
     SIM_OP_LOST,      /* nobody will answer; on dev->timed */
     SIM_OP_DONE,      /* completion is held back; on dev->timed */
+};
+
+/* What chance decides about a request, each from a sequence of its own. The
+ * answer depends on the seed and on the request's number alone, not on when
+ * acknowledgements come: one seed, one order. */
+enum sim_fate {
+    SIM_FATE_OVERTAKEN,      /* by other requests */
+    SIM_FATE_DONE_OVERTAKEN, /* its completion, by other completions */
+    SIM_FATE_LOST,
+    SIM_FATE_DUPLICATED,
+    SIM_FATE_JITTER,
+    SIM_FATE_FAILED,
+    SIM_FATES = 16
 };
 
 /* One work request from the doorbell to its completion */
@@ -176,8 +217,9 @@ struct sim_op {
     uint8_t          status;
     uint8_t          rnr_left;
     int8_t           node;          /* of the destination */
+    uint8_t          placed;        /* RDMA: all bytes are where they go */
     uint32_t         length;
-    uint32_t         done;          /* bytes of a read */
+    uint32_t         done;          /* bytes of an RDMA operation */
     uint64_t         due;           /* ns: time-out, or end of a wait */
     uint64_t         number;        /* counts the device's requests */
     uint64_t         overtake;      /* held until so many requests, or (state
@@ -204,8 +246,10 @@ struct sim_dev {
     struct dir               *dir;
     const struct sim_env_ops *ops;
     void                     *env;
+    const struct sim_profile *profile;
     struct sim_knobs          knobs;
     struct sim_rng            rng;
+    struct sim_rng            chance; /* of injections */
     uint32_t                  slot, owner, node;
     uint64_t                  now;   /* ns, refreshed when it matters */
     uint64_t                  requests, completions; /* ever */
@@ -216,7 +260,7 @@ struct sim_dev {
     uint32_t                  overtaking;  /* of those on the timed list */
     uint32_t                  spilled;     /* completions in spill lists */
 
-    struct sim_list           qps, peers, timed, reading;
+    struct sim_list           qps, peers, timed, copying;
     struct sim_qp            *qp[SIM_MAX_QP];
     struct sim_cq            *cq[SIM_MAX_CQ];
     struct sim_pd            *pd[SIM_MAX_PD];
@@ -224,11 +268,22 @@ struct sim_dev {
     struct sim_peer          *peer[SIM_SLOTS];
     uint64_t                  rx_more[SIM_SLOTS / 64]; /* left by a burst */
 
+    const struct sim_plan    *plan;      /* NULL: none */
+    uint8_t                  *plan_done; /* per rule */
+    uint32_t                  cut, clogged, absent; /* bit n: host n */
+    uint8_t                   removed;
+    uint8_t                   tracing;
+    uint64_t                  link_free; /* ns: the link has sent all */
+    uint64_t                  rx_next;   /* ns: a slow receiver's next */
+
     struct sim_op           **op_chunk;   /* SIM_OP_CHUNK each */
     uint32_t                  op_chunks;
     struct sim_list           op_free;
     char                      line[256];  /* for log */
 };
+
+/* The device's capabilities, less what a knob takes away. */
+uint32_t sim_dev_caps(const struct sim_dev *dev);
 
 /*
  * Open a device on directory slot `slot` (claimed and live) of `node`.
@@ -256,6 +311,28 @@ unsigned sim_dev_progress(struct sim_dev *dev);
 /* Something is under way that needs progress calls (requests outstanding,
  * packets not yet taken, doorbells not yet seen). */
 int sim_dev_is_busy(struct sim_dev *dev);
+
+/* A line of the trace; costs a branch while nobody wants one. */
+#define sim_trace(_dev, ...) \
+    do { \
+        if ((_dev)->tracing) { \
+            sim_dev_trace(_dev, __VA_ARGS__); \
+        } \
+    } while (0)
+
+void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Follow a plan, which must outlive the device, from the next progress on.
+ * Rules of knobs that hold from the start are the caller's (sim_plan_knobs). */
+void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan);
+
+/* The errno that the command `name` (of sim_command_names) is to fail with; 0:
+ * it goes on. Counts it. */
+int sim_command_error(struct sim_dev *dev, const char *name);
+
+/* Pull the device out: its QPs go to error, it answers nobody. */
+void sim_fault_remove(struct sim_dev *dev);
 
 void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -318,12 +395,27 @@ int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
                   uint64_t *addr);
 
 /*
- * Completion queues. `buf` holds depth * cqe_size zeroed bytes. -EINVAL: depth
+ * Completion queues. `buf` holds depth * cqe_size zeroed bytes for each of the
+ * profile's sub-CQs: sends in the first, receives in the last. -EINVAL: depth
  * not a power of two in 1 ... SIM_MAX_CQE, or cqe_size; -ENOMEM; -EBUSY.
  */
 int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
                   uint8_t *buf, _Atomic uint32_t *db, struct sim_cq **cq_p);
 int sim_cq_destroy(struct sim_cq *cq);
+
+/* Completions written so far, of all rings. Needs no serialising. */
+static inline uint32_t sim_cq_produced(const struct sim_cq *cq)
+{
+    return atomic_load_explicit(&cq->produced[0], memory_order_relaxed) +
+           atomic_load_explicit(&cq->produced[1], memory_order_relaxed);
+}
+
+/* A poll that began when `produced` were written found the CQ empty. Needs no
+ * serialising. */
+static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
+{
+    atomic_store_explicit(&cq->drained, produced, memory_order_relaxed);
+}
 
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
@@ -335,16 +427,25 @@ void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
 unsigned sim_cq_unspill(struct sim_cq *cq);
 
 /*
- * Queue pairs (SRD). -ENOMEM at the limit. Destroying one completes its
- * requests with status 1; what it sent may still arrive.
+ * Queue pairs. -ENOMEM at the limit. Destroying one completes its requests
+ * with status 1; what it sent may still arrive.
  */
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p);
 void sim_qp_destroy(struct sim_qp *qp);
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
- * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute. */
+ * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute;
+ * -EPERM, and a line: a QKEY of the privileged range. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
+
+/* Engine-internal: what a program that writes the queues itself got wrong. The
+ * device stops the QP, and says why. */
+void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value);
+
+/* Engine-internal: complete a work request. */
+void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
+                     uint8_t status);
 
 /* Engine-internal, by file */
 unsigned sim_tx_fetch(struct sim_qp *qp);                      /* tx.c */
@@ -352,15 +453,26 @@ void sim_tx_send(struct sim_op *op);
 void sim_tx_start(struct sim_op *op);                           /* op.c */
 void sim_tx_unblock(struct sim_peer *peer);
 unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer); /* rx.c */
-unsigned sim_read_step(struct sim_dev *dev);                   /* read.c */
-void sim_read_start(struct sim_op *op);
+unsigned sim_rdma_step(struct sim_dev *dev);                   /* rdma.c */
+void sim_rdma_start(struct sim_op *op);
+uint8_t sim_rdma_check(struct sim_op *op);
+uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
+                         uint32_t access);
+void sim_tx_expire(struct sim_op *op);
+void sim_tx_reject(struct sim_op *op, uint8_t status);
 struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
+struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate);
 struct sim_op *sim_op_find(struct sim_dev *dev, uint32_t token);
 void sim_op_complete(struct sim_op *op, uint8_t status);
 void sim_op_finish(struct sim_op *op);
 void sim_op_drop(struct sim_op *op);
 void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due);
 void sim_op_deadline(struct sim_op *op);
+void sim_fault_run(struct sim_dev *dev);                       /* fault.c */
+int sim_fault_pending(const struct sim_dev *dev);
+int sim_fault_frozen(const struct sim_dev *dev, unsigned node);
+int sim_fault_cut(const struct sim_dev *dev, unsigned node);
+uint64_t sim_fault_due(struct sim_op *op);
 unsigned sim_timer_run(struct sim_dev *dev);                   /* timer.c */
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot); /* peer.c */
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,

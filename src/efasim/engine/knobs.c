@@ -1,5 +1,6 @@
 #include "knobs.h"
 #include "limits.h"
+#include "profile.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,12 +18,24 @@ const struct sim_knob sim_knob_table[] = {
          "seed of all randomness (default 1)"),
     KNOB("reorder", reorder, SIM_KNOB_PROBABILITY, 0, 1, "P",
          "share of packets and completions that are overtaken (default 0)"),
+    KNOB("loss", loss, SIM_KNOB_PROBABILITY, 0, 1, "P",
+         "share of datagrams (UD) that are lost (default 0)"),
+    KNOB("duplicate", duplicate, SIM_KNOB_PROBABILITY, 0, 1, "P",
+         "share of datagrams (UD) that arrive twice (default 0)"),
     KNOB("timeout-ms", timeout_ms, SIM_KNOB_UINT, 1, 3600000, "MS",
          "silence until statuses 13 and 15 (default 5000)"),
     KNOB("rnr-us", rnr_us, SIM_KNOB_UINT, 1, 10000000, "US",
          "between two tries at a receiver not ready (default 100)"),
     KNOB("delay-us", delay_us, SIM_KNOB_UINT, 0, 10000000, "US",
          "added to every send and read (default 0)"),
+    KNOB("jitter-us", jitter_us, SIM_KNOB_UINT, 0, 10000000, "US",
+         "at most, added to every request at random (default 0)"),
+    KNOB("rate-mbps", rate_mbps, SIM_KNOB_UINT, 0, 10000000, "MBPS",
+         "megabits a second that a device sends, 0 for any (default)"),
+    KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
+         "a slow receiver: a packet in that time (default 0)"),
+    KNOB("rnr-retry", rnr_retry, SIM_KNOB_UINT, 0, 7, "N",
+         "tries of a QP that does not say, 7 without end (default)"),
     KNOB("max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
          "address handles of a process (default 1024)"),
     KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
@@ -30,13 +43,20 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP requests complete the next COUNT of OP\n"
-         "                          (send, read, recv) with STATUS"),
+         "                          (send, read, write, recv) with STATUS;\n"
+         "                          OP post: posting fails with that errno"),
+    KNOB("fail-command", fail_num, SIM_KNOB_FAIL, 0, 0,
+         "NAME:N[:ERRNO],...",
+         "the N-th command NAME (reg-mr, create-qp, any...) fails\n"
+         "                          with ERRNO (default ENOMEM)"),
     KNOB("memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
          "RLIMIT_MEMLOCK holds for root too"),
     KNOB("refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
          "opening the device fails (EACCES)"),
     KNOB("no-rdma-read", no_rdma_read, SIM_KNOB_FLAG, 0, 1, NULL,
          "a device without RDMA"),
+    KNOB("device", device, SIM_KNOB_DEVICE, 0, 0, "efa0|efa1|efa2|efa3",
+         "generation of the host's device (default efa1)"),
     { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL }
 };
 
@@ -48,6 +68,7 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->rnr_us      = 100;
     knobs->max_ah      = SIM_MAX_AH;
     knobs->qkey_status = 9;
+    knobs->rnr_retry   = SIM_RNR_ENDLESS;
 }
 
 static int knob_name_equal(const char *a, const char *b)
@@ -147,24 +168,39 @@ static int knob_set_probability(double *field, const char *value)
 static const char *knob_parse_inject(const char *text,
                                      struct sim_inject *inject)
 {
-    static const char *const op_names[] = { "send:", "read:", "recv:" };
+    static const char *const op_names[SIM_INJECT_OPS] = {
+        [SIM_INJECT_SEND]  = "send",
+        [SIM_INJECT_READ]  = "read",
+        [SIM_INJECT_RECV]  = "recv",
+        [SIM_INJECT_WRITE] = "write",
+        [SIM_INJECT_POST]  = "post",
+    };
+    size_t length = strcspn(text, ":");
     uint64_t status;
     unsigned op;
+    char *end;
 
-    for (op = 0; op < 3; ++op) {
-        if (!strncmp(text, op_names[op], 5)) {
+    for (op = 0; op < SIM_INJECT_OPS; ++op) {
+        if ((strlen(op_names[op]) == length) &&
+            !strncmp(text, op_names[op], length)) {
             break;
         }
     }
 
-    inject->count = 1;
-    inject->skip  = 0;
-    if ((op == 3) || knob_number(text + 5, 255, &status, &text)) {
+    inject->count  = 1;
+    inject->skip   = 0;
+    inject->chance = 0;
+    if ((op == SIM_INJECT_OPS) || (text[length] != ':') ||
+        knob_number(text + length + 1, 255, &status, &text)) {
         return NULL;
     }
 
     inject->op     = op;
     inject->status = status;
+    if ((*text == ':') && (strcspn(text + 1, ".") < strcspn(text + 1, ":,"))) {
+        inject->chance = strtod(text + 1, &end);
+        return ((inject->chance > 0) && (inject->chance <= 1)) ? end : NULL;
+    }
     if ((*text == ':') &&
         knob_number(text + 1, UINT64_MAX, &inject->count, &text)) {
         return NULL;
@@ -199,7 +235,8 @@ static int knob_set_inject(struct sim_knobs *knobs, const char *value)
     return 0;
 }
 
-static int knob_set_errno(uint64_t *field, const char *value)
+/* -1: not one of the names */
+static int knob_errno(const char *value)
 {
     static const struct {
         const char *name;
@@ -207,18 +244,98 @@ static int knob_set_errno(uint64_t *field, const char *value)
     } names[] = {
         { "0", 0 },           { "1", EACCES },      { "EACCES", EACCES },
         { "EPERM", EPERM },   { "ENODEV", ENODEV }, { "EBUSY", EBUSY },
-        { "ENOMEM", ENOMEM }, { "EIO", EIO },
+        { "ENOMEM", ENOMEM }, { "EIO", EIO },       { "EINVAL", EINVAL },
+        { "EOPNOTSUPP", EOPNOTSUPP },
     };
     unsigned i;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
         if (!strcmp(value, names[i].name)) {
-            *field = names[i].number;
+            return names[i].number;
+        }
+    }
+
+    return -1;
+}
+
+static int knob_set_errno(uint64_t *field, const char *value)
+{
+    int number = knob_errno(value);
+
+    if (number < 0) {
+        return -1;
+    }
+
+    *field = number;
+    return 0;
+}
+
+const char *const sim_command_names[] = {
+    "any",      "alloc-pd",  "create-ah",      "reg-mr",   "reg-dmabuf-mr",
+    "query-mr", "create-cq", "create-channel", "create-qp", "modify-qp",
+    "query-qp", "query-device", "query-port",  "get-context", NULL
+};
+
+/* NAME:N[:ERRNO]; `text` is cut up. */
+static int knob_parse_fail(char *text, struct sim_fail *fail)
+{
+    char *save, *name = strtok_r(text, ":", &save);
+    char *number      = name ? strtok_r(NULL, ":", &save) : NULL;
+    char *error       = number ? strtok_r(NULL, ":", &save) : NULL;
+    const char *end;
+    unsigned i;
+
+    if ((number == NULL) || knob_number(number, UINT32_MAX, &fail->number,
+                                        &end) ||
+        (*end != '\0') || (fail->number == 0)) {
+        return -1;
+    }
+
+    fail->error = error ? knob_errno(error) : ENOMEM;
+    for (i = 0; (fail->error > 0) && (sim_command_names[i] != NULL); ++i) {
+        if (knob_name_equal(sim_command_names[i], name)) {
+            snprintf(fail->name, sizeof(fail->name), "%s",
+                     sim_command_names[i]);
             return 0;
         }
     }
 
     return -1;
+}
+
+static int knob_set_fail(struct sim_knobs *knobs, const char *value)
+{
+    struct sim_fail fail[SIM_FAIL_MAX];
+    char copy[512], *save, *word;
+    unsigned num = 0;
+
+    if (strlen(value) >= sizeof(copy)) {
+        return -1;
+    }
+    strcpy(copy, value);
+    for (word = strtok_r(copy, ",", &save); word != NULL;
+         word = strtok_r(NULL, ",", &save)) {
+        if ((num == SIM_FAIL_MAX) || knob_parse_fail(word, &fail[num])) {
+            return -1;
+        }
+        ++num;
+    }
+
+    memcpy(knobs->fail, fail, num * sizeof(fail[0]));
+    knobs->fail_num = num;
+    return 0;
+}
+
+static int knob_set_device(uint64_t *field, const char *value)
+{
+    unsigned number = sim_profile_find(value);
+
+    if (number == 0) {
+        return -1;
+    }
+
+    *field = number;
+    return 0;
 }
 
 static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
@@ -236,13 +353,23 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         snprintf(buf, size, "0 or 1");
         break;
     case SIM_KNOB_INJECT:
-        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] with OP send, read or "
-                 "recv and STATUS 0 to 255, at most %d, separated by commas",
+        snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] or OP:STATUS:0.1 with "
+                 "OP send, read, "
+                 "write, recv or post and STATUS 0 to 255, at most "
+                 "%d, separated by commas",
                  SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:
-        snprintf(buf, size, "0, 1, EACCES, EPERM, ENODEV, EBUSY, ENOMEM or "
-                 "EIO");
+        snprintf(buf, size, "0, 1, EACCES, EPERM, ENODEV, EBUSY, ENOMEM, "
+                 "EIO, EINVAL or EOPNOTSUPP");
+        break;
+    case SIM_KNOB_FAIL:
+        snprintf(buf, size, "NAME:N[:ERRNO], at most %d, separated by commas; "
+                 "NAME is any or a command such as reg-mr, create-qp",
+                 SIM_FAIL_MAX);
+        break;
+    case SIM_KNOB_DEVICE:
+        snprintf(buf, size, "efa0, efa1, efa2 or efa3");
         break;
     }
 }
@@ -252,7 +379,7 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
                  size_t err_size)
 {
     void *field = (char*)knobs + knob->offset;
-    char allowed[160];
+    char allowed[200];
     int ret = -1;
 
     switch (knob->type) {
@@ -268,6 +395,12 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
         break;
     case SIM_KNOB_ERRNO:
         ret = knob_set_errno(field, value);
+        break;
+    case SIM_KNOB_FAIL:
+        ret = knob_set_fail(knobs, value);
+        break;
+    case SIM_KNOB_DEVICE:
+        ret = knob_set_device(field, value);
         break;
     }
 

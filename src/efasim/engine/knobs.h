@@ -12,35 +12,56 @@
 
 enum {
     SIM_INJECT_MAX = 16,
+    SIM_FAIL_MAX   = 16,
 };
 
 enum sim_inject_op {
     SIM_INJECT_SEND,
     SIM_INJECT_READ,
     SIM_INJECT_RECV,
+    SIM_INJECT_POST, /* the verbs call that posts; `status` is its errno */
+    SIM_INJECT_WRITE,
+    SIM_INJECT_OPS
 };
 
 struct sim_inject {
     uint8_t  op;      /* enum sim_inject_op */
     uint8_t  status;
+    double   chance;  /* 0: by count; else each request, with this chance */
     uint64_t count;   /* requests still to be hit */
     uint64_t skip;    /* requests to let pass first */
+};
+
+/* A command (system call) of the device that is to fail */
+struct sim_fail {
+    char     name[24]; /* "reg-mr"; "any" */
+    uint64_t number;   /* the how many-th of that name; counts down */
+    int      error;
 };
 
 /* Every field that a knob sets alone has 8 bytes. */
 struct sim_knobs {
     uint64_t seed;
     double   reorder;      /* probability, 0 ... 1 */
+    double   loss;         /* of datagrams */
+    double   duplicate;    /* of datagrams */
     uint64_t timeout_ms;   /* until statuses 13 and 15 */
     uint64_t rnr_us;       /* between two tries at a receiver not ready */
-    uint64_t delay_us;     /* added to every packet and read */
+    uint64_t delay_us;     /* added to every request */
+    uint64_t jitter_us;    /* at most, added to every request */
+    uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
+    uint64_t receive_us;   /* a receiver takes a packet in that time */
+    uint64_t rnr_retry;    /* of a QP that does not say */
     uint64_t max_ah;
     uint64_t qkey_status;  /* answer to a wrong QKEY; 0: none (time-out) */
     uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
     uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
     uint64_t no_rdma_read; /* 1: a device without RDMA */
+    uint64_t device;       /* see profile.h; 0: what the host has */
     unsigned inject_num;
     struct sim_inject inject[SIM_INJECT_MAX];
+    unsigned fail_num;
+    struct sim_fail fail[SIM_FAIL_MAX];
 };
 
 enum sim_knob_type {
@@ -48,7 +69,9 @@ enum sim_knob_type {
     SIM_KNOB_PROBABILITY,
     SIM_KNOB_FLAG,     /* an option without a value; 0 or 1 in environment */
     SIM_KNOB_INJECT,
+    SIM_KNOB_FAIL,
     SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
+    SIM_KNOB_DEVICE,   /* name of a profile */
 };
 
 struct sim_knob {
@@ -59,6 +82,9 @@ struct sim_knob {
     const char        *arg;   /* for the help text */
     const char        *help;
 };
+
+/* Names of the commands that can be made to fail; ends with NULL. */
+extern const char *const sim_command_names[];
 
 /* The table; ends with a NULL name. */
 extern const struct sim_knob sim_knob_table[];

@@ -25,21 +25,23 @@ enum {
     SIM_MAX_SQ_SGE     = 2,
     SIM_MAX_RQ_SGE     = 3,
     SIM_MAX_RDMA_SGE   = 1,
-    SIM_INLINE_BYTES   = 32,
     SIM_MAX_MSG        = 8928,    /* one message is one packet */
+    SIM_MAX_UD         = 4096,    /* a datagram: the MTU */
+    SIM_UD_PREFIX      = 40,      /* bytes left free before a received one */
     SIM_MAX_RDMA       = 1 << 30,
-    SIM_MAX_TX_BATCH   = 32,      /* ours: work requests per doorbell */
-    SIM_SUB_CQS        = 1,
+    SIM_MAX_TX_BATCH   = 32,      /* ours: 64 B units per doorbell */
+    SIM_SUB_CQS_MAX    = 2,
     SIM_MTU_ENUM       = 5,       /* IB_MTU_4096: the enum ends there */
 
     /* how much one progress call may do (ours) */
     SIM_RX_BURST       = 16,      /* packets taken from one peer */
     SIM_TX_BURST       = 64,      /* work requests taken from one QP */
-    SIM_READ_CHUNK     = 1 << 18, /* bytes of an RDMA read */
+    SIM_RDMA_CHUNK     = 1 << 18, /* bytes of an RDMA read or write */
 
     SIM_QUIET          = 64,      /* ... calls without news: nothing comes */
 
     SIM_CHECK_NS       = 10000000, /* between two looks at silent peers */
+    SIM_UD_WAIT_NS     = 100000000, /* a datagram finds no room: lost */
 
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
 };

@@ -11,8 +11,11 @@ static int mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
 {
     uint32_t allowed = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
 
-    if (!dev->knobs.no_rdma_read) {
+    if (sim_dev_caps(dev) & SIM_CAP_RDMA_READ) {
         allowed |= SIM_ACCESS_REMOTE_READ;
+    }
+    if (sim_dev_caps(dev) & SIM_CAP_RDMA_WRITE) {
+        allowed |= SIM_ACCESS_REMOTE_WRITE;
     }
     if (attr->access & ~allowed) {
         return -EOPNOTSUPP;

@@ -65,6 +65,7 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     op->qp       = qp;
     op->peer     = NULL;
     op->done     = 0;
+    op->placed   = 0;
     op->length   = 0;
     op->overtake = 0;
     op->due      = 0;
@@ -139,32 +140,41 @@ void sim_op_deadline(struct sim_op *op)
 void sim_op_finish(struct sim_op *op)
 {
     struct sim_qp *qp  = op->qp;
-    struct io_cqe cqe  = { 0 };
     unsigned operation = IO_TX_OP(&op->wqe.meta);
 
-    if ((operation == IO_OP_READ) && (op->status != SIM_ST_OK)) {
-        dir_count(qp->dev->dir, qp->dev->node, DIR_RDMA_READ_WR_ERR, 1);
+    if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
+        dir_count(qp->dev->dir, qp->dev->node,
+                  (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
+                                              DIR_RDMA_WRITE_WR_ERR, 1);
     }
 
-    cqe.req_id = op->wqe.meta.req_id;
-    cqe.status = op->status;
-    cqe.flags  = (IO_Q_SEND << 1) | ((operation & 7) << 4);
-    cqe.qpn    = qp->qpn;
-    sim_cq_push(qp->attr.send_cq, &cqe);
+    if (op->status == SIM_ST_OK) {
+        dir_own_count(&qp->entry->sent, 1);
+        dir_own_count(&qp->entry->sent_bytes, op->length);
+    } else {
+        dir_own_count(&qp->entry->errors, 1);
+    }
+    sim_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
+              op->wqe.meta.req_id, operation, op->status);
+    sim_qp_send_cqe(qp, &op->wqe.meta, op->status);
     sim_op_drop(op);
 }
 
-/*
- * Whether and how far to hold back, 0: not at all. The answer depends on the
- * seed and on the request's number alone, not on when acknowledgements come:
- * one seed, one order.
- */
-static unsigned op_overtake(const struct sim_op *op, unsigned stage)
+struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate)
 {
-    struct sim_dev *dev = op->qp->dev;
-    struct sim_rng rng  = { dev->rng.state + op->number * 2 + stage };
+    struct sim_rng rng = { op->qp->dev->rng.state +
+                           op->number * SIM_FATES + fate };
 
     rng.state = rng_next(&rng);
+    return rng;
+}
+
+/* Whether and how far to hold back, 0: not at all. */
+static unsigned op_overtake(const struct sim_op *op, enum sim_fate fate)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct sim_rng rng  = sim_op_rng(op, fate);
+
     return rng_chance(&rng, dev->knobs.reorder) ?
            rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
 }
@@ -182,7 +192,7 @@ static void op_hold(struct sim_op *op, enum sim_op_state state,
 void sim_op_complete(struct sim_op *op, uint8_t status)
 {
     struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, 1);
+    unsigned overtake   = op_overtake(op, SIM_FATE_DONE_OVERTAKEN);
 
     ++dev->completions;
     dev->quiet = 0;
@@ -197,10 +207,11 @@ void sim_op_complete(struct sim_op *op, uint8_t status)
 void sim_tx_start(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, 0);
+    unsigned overtake   = op_overtake(op, SIM_FATE_OVERTAKEN);
+    uint64_t due        = sim_fault_due(op);
 
-    if (dev->knobs.delay_us != 0) {
-        sim_op_wait(op, SIM_OP_HELD, dev->now + dev->knobs.delay_us * 1000);
+    if (due > dev->now) {
+        sim_op_wait(op, SIM_OP_HELD, due);
     } else if (overtake > 0) {
         op_hold(op, SIM_OP_HELD, op->number + overtake);
     } else {

@@ -24,20 +24,14 @@ struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
 }
 
 /* All that was sent to a process which is gone. */
-static void peer_fail(struct sim_dev *dev, struct sim_peer *peer)
+static void peer_fail(struct sim_peer *peer)
 {
-    uint8_t status = peer->heard ? SIM_ST_UNRESPONSIVE : SIM_ST_UNREACHABLE;
-    struct sim_op *op;
-
     while (!list_is_empty(&peer->inflight)) {
-        op = list_entry(peer->inflight.next, struct sim_op, link);
-        sim_op_complete(op, status);
+        sim_tx_expire(list_entry(peer->inflight.next, struct sim_op, link));
     }
     while (!list_is_empty(&peer->blocked)) {
-        op = list_entry(peer->blocked.next, struct sim_op, link);
-        sim_op_complete(op, status);
+        sim_tx_expire(list_entry(peer->blocked.next, struct sim_op, link));
     }
-    (void)dev;
 }
 
 void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer)
@@ -46,7 +40,7 @@ void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer)
         return;
     }
 
-    peer_fail(dev, peer);
+    peer_fail(peer);
     dev->ops->ring_put(dev->env, peer->tx);
     list_del(&peer->link);
     peer->tx         = NULL;
@@ -98,8 +92,7 @@ static int peer_is_silent(const struct sim_peer *peer)
 }
 
 /* Fail the requests at the head of a list whose time is up. */
-static void peer_expire(struct sim_dev *dev, struct sim_peer *peer,
-                        struct sim_list *list)
+static void peer_expire(struct sim_dev *dev, struct sim_list *list)
 {
     struct sim_op *op;
 
@@ -108,8 +101,7 @@ static void peer_expire(struct sim_dev *dev, struct sim_peer *peer,
         if (op->due > dev->now) {
             break;
         }
-        sim_op_complete(op, peer->heard ? SIM_ST_UNRESPONSIVE :
-                                          SIM_ST_UNREACHABLE);
+        sim_tx_expire(op);
     }
 }
 
@@ -120,8 +112,8 @@ void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer)
         return;
     }
 
-    peer_expire(dev, peer, &peer->inflight);
-    peer_expire(dev, peer, &peer->blocked);
+    peer_expire(dev, &peer->inflight);
+    peer_expire(dev, &peer->blocked);
     if (dev->now < peer->next_check) {
         return;
     }

@@ -1,11 +1,13 @@
 /*
  * Queue pairs and their states. The table is that of the kernel's driver for
- * SRD: which attributes a transition needs, and which it may have.
+ * SRD: which attributes a transition needs, and which it may have. That of UD
+ * is the kernel's common one, which differs in the RNR retry alone.
  */
 #include "engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct qp_transition {
     uint8_t  valid;
@@ -57,15 +59,21 @@ qp_transitions[SIM_QPS_LAST][SIM_QPS_LAST] = {
     },
 };
 
-static void qp_wq_init(struct sim_wq *wq, uint8_t *ring,
-                       _Atomic uint32_t *db, uint32_t depth)
+static void qp_wq_reset(struct sim_wq *wq)
 {
-    wq->ring  = ring;
-    wq->db    = depth ? db : NULL;
-    wq->depth = depth;
     wq->pc    = 0;
     wq->cc    = 0;
     wq->phase = 0;
+}
+
+static void qp_wq_init(struct sim_wq *wq, uint8_t *ring,
+                       _Atomic uint32_t *db, uint32_t depth, uint16_t stride)
+{
+    wq->ring   = ring;
+    wq->db     = depth ? db : NULL;
+    wq->depth  = depth;
+    wq->stride = stride;
+    qp_wq_reset(wq);
 }
 
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
@@ -87,11 +95,15 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->dev       = dev;
     qp->attr      = *attr;
     qp->qpn       = qpn;
+    qp->entry     = &dev->dir->node[dev->node].qp[qpn];
+    qp->gen       = atomic_load(&qp->entry->gen);
     qp->state     = SIM_QPS_RESET;
-    qp->rnr_retry = SIM_RNR_ENDLESS;
+    qp->rnr_retry = dev->knobs.rnr_retry;
     list_init(&qp->ops);
-    qp_wq_init(&qp->sq, attr->sq_ring, attr->sq_db, attr->sq_depth);
-    qp_wq_init(&qp->rq, attr->rq_ring, attr->rq_db, attr->rq_depth);
+    qp_wq_init(&qp->sq, attr->sq_ring, attr->sq_db, attr->sq_depth,
+               attr->sq_stride);
+    qp_wq_init(&qp->rq, attr->rq_ring, attr->rq_db, attr->rq_depth,
+               sizeof(struct io_rx_desc));
     list_add_tail(&dev->qps, &qp->link);
     dev->qp[qpn] = qp;
     ++attr->pd->refs;
@@ -99,6 +111,19 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     ++attr->recv_cq->refs;
     *qp_p = qp;
     return 0;
+}
+
+void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
+                     uint8_t status)
+{
+    struct io_cqe cqe = { 0 };
+
+    cqe.req_id = meta->req_id;
+    cqe.status = status;
+    cqe.flags  = (IO_Q_SEND << 1) | ((meta->ctrl1 & 7) << 4);
+    cqe.qpn    = qp->qpn;
+    memcpy(cqe.req_id_ex, meta->req_id_ex, sizeof(cqe.req_id_ex));
+    sim_cq_push(qp->attr.send_cq, &cqe);
 }
 
 /* Complete every request with status 1; the ones still in the ring too. */
@@ -119,15 +144,7 @@ static void qp_flush_sends(struct sim_qp *qp)
         return; /* a wild doorbell names no requests */
     }
     for (; sq->cc != pc; ++sq->cc) {
-        struct io_tx_wqe *wqe = (struct io_tx_wqe*)sq->ring +
-                                (sq->cc & (sq->depth - 1));
-        struct io_cqe cqe     = { 0 };
-
-        cqe.req_id = wqe->meta.req_id;
-        cqe.status = SIM_ST_FLUSHED;
-        cqe.flags  = (IO_Q_SEND << 1) | ((wqe->meta.ctrl1 & 7) << 4);
-        cqe.qpn    = qp->qpn;
-        sim_cq_push(qp->attr.send_cq, &cqe);
+        sim_qp_send_cqe(qp, sim_wq_at(sq, sq->cc), SIM_ST_FLUSHED);
     }
 }
 
@@ -140,9 +157,8 @@ static void qp_flush_recvs(struct sim_qp *qp)
         return;
     }
     for (; rq->cc != pc; ++rq->cc) {
-        struct io_rx_desc *desc = (struct io_rx_desc*)rq->ring +
-                                  (rq->cc & (rq->depth - 1));
-        struct io_cqe cqe       = { 0 };
+        const struct io_rx_desc *desc = sim_wq_at(rq, rq->cc);
+        struct io_cqe cqe             = { 0 };
 
         if (!(desc->lkey_ctrl & IO_RX_FIRST)) {
             continue;
@@ -169,8 +185,8 @@ static void qp_drop_all(struct sim_qp *qp)
     if (qp->rq.db != NULL) {
         atomic_store(qp->rq.db, 0);
     }
-    qp_wq_init(&qp->sq, qp->sq.ring, qp->sq.db, qp->sq.depth);
-    qp_wq_init(&qp->rq, qp->rq.ring, qp->rq.db, qp->rq.depth);
+    qp_wq_reset(&qp->sq);
+    qp_wq_reset(&qp->rq);
 }
 
 void sim_qp_destroy(struct sim_qp *qp)
@@ -198,8 +214,18 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
     if (mod->mask & ~QPA_KNOWN) {
         return -EOPNOTSUPP;
     }
+    if (qp->attr.ud && (mod->mask & SIM_QPA_RNR_RETRY)) {
+        return -EINVAL;
+    }
     if ((cur != qp->state) || (new_state >= SIM_QPS_LAST)) {
         return -EINVAL;
+    }
+
+    if ((mod->mask & SIM_QPA_QKEY) && (mod->qkey >= SIM_QKEY_PRIV)) {
+        sim_dev_log(qp->dev, "QP %u: QKEY %#x is of the privileged range; "
+                    "choose one below %#x", qp->qpn, mod->qkey,
+                    SIM_QKEY_PRIV);
+        return -EPERM;
     }
 
     move = &qp_transitions[cur][new_state];
@@ -219,11 +245,17 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
 
 static void qp_publish(struct sim_qp *qp)
 {
-    struct dir_qp *entry = &qp->dev->dir->node[qp->dev->node].qp[qp->qpn];
+    atomic_store(&qp->entry->pd, qp->attr.pd->index);
+    atomic_store(&qp->entry->qkey, qp->qkey);
+    atomic_store(&qp->entry->state, qp->state);
+}
 
-    atomic_store(&entry->pd, qp->attr.pd->index);
-    atomic_store(&entry->qkey, qp->qkey);
-    atomic_store(&entry->state, qp->state);
+void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value)
+{
+    sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
+                what, value);
+    sim_qp_modify(qp, &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
+                                            .state = SIM_QPS_ERR });
 }
 
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
@@ -252,7 +284,7 @@ int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
         qp_flush_recvs(qp);
     } else if (new_state == SIM_QPS_RESET) {
         qp_drop_all(qp);
-        qp->rnr_retry = SIM_RNR_ENDLESS;
+        qp->rnr_retry = qp->dev->knobs.rnr_retry;
     }
 
     return 0;

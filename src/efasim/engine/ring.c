@@ -64,7 +64,7 @@ static int ring_pkt_is_sane(const struct ring_pkt *pkt, uint32_t size,
     }
 
     return (pkt->type == RING_PKT_PAD) ||
-           ((pkt->length <= SIM_MAX_MSG) &&
+           ((pkt->type <= RING_PKT_WRITE) && (pkt->length <= SIM_MAX_MSG) &&
             (size == ring_pkt_size(pkt->length)));
 }
 

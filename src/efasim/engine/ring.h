@@ -23,20 +23,28 @@
 enum {
     RING_PKT_PAD  = 0, /* rest of the ring is unused, wrap */
     RING_PKT_SEND = 1,
+    RING_PKT_WRITE = 2, /* tells of an RDMA write with immediate, no payload */
+};
+
+enum { /* ring_pkt.flags */
+    RING_FLAG_IMM         = 1 << 0,
+    RING_FLAG_UNSOLICITED = 1 << 1, /* the sender's QP was created so */
+    RING_FLAG_DATAGRAM    = 1 << 2, /* of a UD QP: there is no answer */
 };
 
 struct ring_pkt {
     uint32_t size;     /* bytes to the next packet, a multiple of 16 */
     uint8_t  type;
-    uint8_t  has_imm;
+    uint8_t  flags;    /* RING_FLAG_ */
     uint16_t src_qpn;
     uint16_t dst_qpn;
-    uint16_t src_node;
+    uint8_t  src_node;
+    uint8_t  dst_gen;  /* dir_qp.gen of the destination when it was sent */
     uint32_t qkey;
     uint32_t token;    /* returned in the answer */
     uint32_t imm;
     uint32_t length;   /* payload bytes, following the header */
-    uint32_t pad;
+    uint32_t written;  /* bytes of the RDMA write */
 };
 
 struct ring_ack {

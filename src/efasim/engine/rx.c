@@ -24,6 +24,24 @@ struct rx_wqe {
     uint8_t       status;
 };
 
+/* The doorbell's value; 0 if it is sound. */
+static int rx_doorbell(struct sim_qp *qp)
+{
+    uint32_t db = atomic_load_explicit(qp->rq.db, memory_order_acquire);
+
+    if (db > 0xffff) {
+        sim_qp_refuse(qp, "receive doorbell wider than 16 bits", db);
+        return -1;
+    }
+    if ((uint16_t)(db - qp->rq.cc) > qp->rq.depth) {
+        sim_qp_refuse(qp, "receive doorbell beyond the queue", db);
+        return -1;
+    }
+
+    qp->rq.pc = (uint16_t)db;
+    return 0;
+}
+
 /*
  * Read the receive at the head of the queue without taking it. 0: there is
  * none. Descriptors that do not begin with "first" or do not end within
@@ -37,13 +55,16 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     uint16_t cc = rq->cc;
 
     memset(wqe, 0, sizeof(*wqe));
-    rq->pc = (uint16_t)atomic_load_explicit(rq->db, memory_order_acquire);
+    if (rx_doorbell(qp) != 0) {
+        return 0;
+    }
+
     do {
         if (cc == rq->pc) {
             return 0;
         }
 
-        desc = (const struct io_rx_desc*)rq->ring + (cc & (rq->depth - 1));
+        desc = sim_wq_at(rq, cc);
         ++cc;
         ++wqe->descs;
         if (wqe->descs == 1) {
@@ -77,20 +98,30 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     return 1;
 }
 
+/* Copy the payload behind the first `skip` bytes of the buffers. */
 static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
-                       const struct ring_pkt *pkt)
+                       const struct ring_pkt *pkt, uint32_t skip)
 {
     const uint8_t *src = (const uint8_t*)(pkt + 1);
     uint32_t left      = pkt->length;
-    uint32_t length;
+    uint32_t length, from;
     unsigned i;
 
     for (i = 0; (i < wqe->num) && (left > 0); ++i) {
-        length = (left < wqe->sge[i].length) ? left : wqe->sge[i].length;
-        dev->ops->mem_put(dev->env, wqe->sge[i].addr, src, length);
+        from   = (skip < wqe->sge[i].length) ? skip : wqe->sge[i].length;
+        length = wqe->sge[i].length - from;
+        length = (left < length) ? left : length;
+        dev->ops->mem_put(dev->env, wqe->sge[i].addr + from, src, length);
         src  += length;
         left -= length;
+        skip -= from;
     }
+}
+
+/* Bytes that stay free before the payload */
+static uint32_t rx_prefix(const struct sim_qp *qp)
+{
+    return qp->attr.ud ? SIM_UD_PREFIX : 0;
 }
 
 static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
@@ -102,17 +133,28 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     cqe.status  = status;
     cqe.flags   = IO_Q_RECV << 1;
     cqe.qpn     = qp->qpn;
-    cqe.length  = pkt->length;
+    cqe.length  = pkt->length + rx_prefix(qp);
     cqe.src_qpn = pkt->src_qpn;
     cqe.ah      = qp->attr.pd->ah_of_node[pkt->src_node];
-    if (pkt->has_imm) {
+    if (pkt->flags & RING_FLAG_IMM) {
         cqe.flags |= IO_CQE_IMM;
         cqe.imm    = pkt->imm;
     }
-    if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
+    if (pkt->type == RING_PKT_WRITE) {
+        cqe.flags    |= IO_OP_WRITE << 4;
+        cqe.flags    |= qp->attr.unsolicited ? IO_CQE_UNSOLICITED : 0;
+        cqe.length    = (uint16_t)pkt->written;
+        cqe.length_hi = pkt->written >> 16;
+    } else if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
         dir_gid(qp->dev->dir, pkt->src_node, cqe.src_addr);
     }
 
+    if (status == SIM_ST_OK) {
+        dir_own_count(&qp->entry->received, 1);
+        dir_own_count(&qp->entry->received_bytes, pkt->length + pkt->written);
+    } else {
+        dir_own_count(&qp->entry->errors, 1);
+    }
     qp->rq.cc += wqe->descs;
     sim_cq_push(qp->attr.recv_cq, &cqe);
 }
@@ -128,6 +170,30 @@ static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
             memory_order_relaxed);
 }
 
+/* The immediate of an RDMA write, whose bytes are in place already. It takes a
+ * receive, and touches none of its buffers. */
+static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
+{
+    struct rx_wqe wqe = { 0 };
+
+    if (!(pkt->flags & RING_FLAG_UNSOLICITED) != !qp->attr.unsolicited) {
+        return SIM_ST_FEATURE;
+    }
+    if (!qp->attr.unsolicited &&
+        ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
+        dir_count(qp->dev->dir, qp->dev->node, DIR_RNR, 1);
+        return SIM_ST_RNR;
+    }
+
+    if (wqe.status == SIM_ST_QP_INTERNAL) {
+        rx_complete(qp, &wqe, pkt, wqe.status);
+        return SIM_ST_REMOTE_STATUS;
+    }
+
+    rx_complete(qp, &wqe, pkt, SIM_ST_OK);
+    return SIM_ST_OK;
+}
+
 /* Returns the answer's status. */
 static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
 {
@@ -136,7 +202,8 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     uint8_t status;
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
-        dir_count(dev->dir, dev->node, DIR_RNR, 1);
+        dir_count(dev->dir, dev->node, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR,
+                  1);
         return SIM_ST_RNR;
     }
 
@@ -144,7 +211,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
         rx_complete(qp, &wqe, pkt, wqe.status);
         return SIM_ST_REMOTE_STATUS;
     }
-    if (wqe.length < pkt->length) {
+    if (wqe.length < pkt->length + rx_prefix(qp)) {
         rx_complete(qp, &wqe, pkt, SIM_ST_LOCAL_LENGTH);
         return SIM_ST_REMOTE_LENGTH;
     }
@@ -153,7 +220,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
         return SIM_ST_REMOTE_STATUS;
     }
 
-    rx_scatter(dev, &wqe, pkt);
+    rx_scatter(dev, &wqe, pkt, rx_prefix(qp));
     rx_complete(qp, &wqe, pkt, SIM_ST_OK);
     rx_count(dev, pkt);
     return SIM_ST_OK;
@@ -167,7 +234,9 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
                                                       NULL;
 
     if ((qp == NULL) || (qp->state < SIM_QPS_RTR) ||
-        (qp->state == SIM_QPS_ERR)) {
+        (qp->state == SIM_QPS_ERR) ||
+        (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
+        (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
         return 0;
@@ -179,12 +248,19 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         return dev->knobs.qkey_status == 0;
     }
 
-    *status = rx_deliver(qp, pkt);
+    *status = (pkt->type == RING_PKT_WRITE) ? rx_write(qp, pkt) :
+                                              rx_deliver(qp, pkt);
     return 0;
 }
 
 /* An answer for silence still frees the ring entry of the sender. */
 #define RX_SILENCE 0xffu
+
+/* A slow receiver takes a packet now and then. */
+static int rx_is_ready(const struct sim_dev *dev)
+{
+    return (dev->knobs.receive_us == 0) || (dev->now >= dev->rx_next);
+}
 
 static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
 {
@@ -193,7 +269,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
     uint8_t status;
     int broken = 0;
 
-    while ((done < SIM_RX_BURST) &&
+    while ((done < SIM_RX_BURST) && rx_is_ready(dev) &&
            ((pkt = ring_peek(peer->rx, &broken)) != NULL)) {
         if (pkt->src_node >= SIM_NODES) {
             broken = 1;
@@ -202,11 +278,15 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
-        if (ring_answer(peer->rx, pkt->token, status) != 0) {
+        sim_trace(dev, "rx qp=%u from=%u.%u len=%u status=%u", pkt->dst_qpn,
+                  pkt->src_node, pkt->src_qpn, pkt->length, status);
+        if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
+            (ring_answer(peer->rx, pkt->token, status) != 0)) {
             broken = 1;
             break;
         }
         ring_consume(peer->rx, pkt);
+        dev->rx_next = dev->now + dev->knobs.receive_us * 1000;
         ++done;
     }
 
@@ -215,7 +295,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         sim_dev_log(dev, "the packet ring from slot %u is damaged: nothing "
                     "more is taken from it. Is a program writing into the "
                     "fabric's memory?", peer->slot);
-    } else if (done == SIM_RX_BURST) {
+    } else if ((done == SIM_RX_BURST) || !rx_is_ready(dev)) {
         dev->rx_more[peer->slot / 64] |= 1ull << (peer->slot % 64);
     }
     if (done > 0) {
@@ -262,10 +342,6 @@ static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
         }
     }
 
-    if (done > 0) {
-        sim_tx_unblock(peer);
-    }
-
     return done;
 }
 
@@ -294,8 +370,12 @@ unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
 {
     unsigned done = 0;
 
+    if (sim_fault_frozen(dev, dev->dir->slot[peer->slot].node % SIM_NODES)) {
+        return 0; /* sim_fault_heal() comes back to it */
+    }
     if (peer->tx != NULL) {
         done += rx_answers(dev, peer);
+        sim_tx_unblock(peer);
     }
 
     rx_follow(dev, peer);

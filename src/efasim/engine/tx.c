@@ -6,23 +6,46 @@
 
 #include <string.h>
 
+/* Is the operation one that this QP has? */
+static int tx_op_is_supported(const struct sim_qp *qp, unsigned op)
+{
+    uint32_t caps = sim_dev_caps(qp->dev);
+
+    switch (op) {
+    case IO_OP_SEND:
+        return 1;
+    case IO_OP_READ:
+        return (caps & SIM_CAP_RDMA_READ) && !qp->attr.ud;
+    case IO_OP_WRITE:
+        return (caps & SIM_CAP_RDMA_WRITE) && !qp->attr.ud;
+    default:
+        return 0;
+    }
+}
+
+static int tx_is_zero(const void *bytes, size_t size)
+{
+    static const uint8_t zero[16];
+
+    return memcmp(bytes, zero, size) == 0;
+}
+
 /* What is wrong with a work request in itself: a status, or OK. */
 static uint8_t tx_check_meta(const struct sim_qp *qp,
                              const struct io_tx_meta *meta)
 {
-    static const uint8_t zero[sizeof(meta->reserved2)];
-
     if (!(meta->ctrl1 & IO_TX_META) || (meta->ctrl1 & IO_TX_META_EXT) ||
         ((meta->ctrl2 & IO_TX_CTRL2_MUST) != IO_TX_CTRL2_MUST) ||
         (meta->ctrl2 & IO_TX_CTRL2_MBZ) || (meta->ctrl3 & ~3) ||
         (meta->reserved != 0) ||
-        memcmp(meta->reserved2, zero, sizeof(zero)) ||
+        !tx_is_zero(meta->reserved2, sizeof(meta->reserved2)) ||
+        (!qp->attr.req_id_64 &&
+         !tx_is_zero(meta->req_id_ex, sizeof(meta->req_id_ex))) ||
         ((meta->ctrl2 & IO_TX_PHASE) != qp->sq.phase)) {
         return SIM_ST_QP_INTERNAL;
     }
 
-    if ((IO_TX_OP(meta) != IO_OP_SEND) &&
-        ((IO_TX_OP(meta) != IO_OP_READ) || qp->dev->knobs.no_rdma_read)) {
+    if (!tx_op_is_supported(qp, IO_TX_OP(meta))) {
         return SIM_ST_UNSUPPORTED_OP;
     }
 
@@ -34,18 +57,27 @@ static uint8_t tx_check_meta(const struct sim_qp *qp,
     return SIM_ST_OK;
 }
 
-static uint8_t tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
-                            uint32_t access)
+uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
+                         uint32_t access)
 {
     struct sim_mr_range range = sim_mr_range(buf, access);
     uint64_t addr;
 
+    if (buf->lkey & ~IO_LKEY_MASK) {
+        return SIM_ST_QP_INTERNAL;
+    }
     if (buf->length == 0) {
         return SIM_ST_OK;
     }
 
     return sim_mr_local(qp->dev, qp->attr.pd, &range, &addr) ?
            SIM_ST_BAD_LKEY : SIM_ST_OK;
+}
+
+static uint32_t tx_inline_room(const struct sim_qp *qp)
+{
+    return (qp->sq.stride == IO_TX_WQE_LARGE) ? IO_TX_INLINE_LARGE :
+                                                IO_TX_INLINE_SMALL;
 }
 
 static uint8_t tx_check_send(struct sim_op *op)
@@ -57,8 +89,8 @@ static uint8_t tx_check_send(struct sim_op *op)
 
     if (meta->ctrl1 & IO_TX_INLINE) {
         op->length = meta->length;
-        return (meta->length <= SIM_INLINE_BYTES) ? SIM_ST_OK :
-                                                    SIM_ST_LOCAL_LENGTH;
+        return (meta->length <= tx_inline_room(op->qp)) ?
+               SIM_ST_OK : SIM_ST_LOCAL_LENGTH;
     }
 
     if (meta->length > SIM_MAX_SQ_SGE) {
@@ -67,11 +99,11 @@ static uint8_t tx_check_send(struct sim_op *op)
     for (i = 0; i < meta->length; ++i) {
         length += op->wqe.sgl[i].length;
     }
-    if (length > SIM_MAX_MSG) {
+    if (length > (op->qp->attr.ud ? SIM_MAX_UD : SIM_MAX_MSG)) {
         return SIM_ST_LOCAL_LENGTH;
     }
     for (i = 0; i < meta->length; ++i) {
-        status = tx_check_buf(op->qp, &op->wqe.sgl[i], 0);
+        status = sim_tx_check_buf(op->qp, &op->wqe.sgl[i], 0);
         if (status != SIM_ST_OK) {
             return status;
         }
@@ -79,24 +111,6 @@ static uint8_t tx_check_send(struct sim_op *op)
 
     op->length = length;
     return SIM_ST_OK;
-}
-
-static uint8_t tx_check_read(struct sim_op *op)
-{
-    const struct io_buf *local     = &op->wqe.rdma.local;
-    const struct io_remote *remote = &op->wqe.rdma.remote;
-
-    if (op->wqe.meta.length > SIM_MAX_RDMA_SGE) {
-        return SIM_ST_QP_INTERNAL;
-    }
-    op->length = op->wqe.meta.length ? local->length : 0;
-    if ((op->length > SIM_MAX_RDMA) || (remote->length != op->length)) {
-        return SIM_ST_LOCAL_LENGTH;
-    }
-
-    return (op->length == 0) ?
-           SIM_ST_OK :
-           tx_check_buf(op->qp, local, SIM_ACCESS_LOCAL_WRITE);
 }
 
 static uint8_t tx_check(struct sim_op *op)
@@ -109,17 +123,7 @@ static uint8_t tx_check(struct sim_op *op)
 
     op->node = op->qp->dev->ah[op->wqe.meta.ah].node;
     return (IO_TX_OP(&op->wqe.meta) == IO_OP_SEND) ? tx_check_send(op) :
-                                                     tx_check_read(op);
-}
-
-/* What a program that writes the queues itself got wrong; the device stops
- * the QP, and says why. */
-static void tx_refuse(struct sim_qp *qp, const char *what, uint32_t value)
-{
-    sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
-                what, value);
-    sim_qp_modify(qp, &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
-                                            .state = SIM_QPS_ERR });
+                                                     sim_rdma_check(op);
 }
 
 /* The doorbell's value; 0 if it is sound. */
@@ -127,19 +131,29 @@ static int tx_doorbell(struct sim_qp *qp)
 {
     struct sim_wq *sq = &qp->sq;
     uint32_t db       = atomic_load_explicit(sq->db, memory_order_acquire);
-    uint16_t step     = (uint16_t)(db - sq->pc);
 
     if (db > 0xffff) {
-        tx_refuse(qp, "send doorbell wider than 16 bits", db);
+        sim_qp_refuse(qp, "send doorbell wider than 16 bits", db);
         return -1;
     }
     if ((uint16_t)(db - sq->cc) > sq->depth) {
-        tx_refuse(qp, "send doorbell beyond the queue", db);
+        sim_qp_refuse(qp, "send doorbell beyond the queue", db);
         return -1;
     }
 
-    sq->pc = (uint16_t)(sq->pc + step);
+    sq->pc = (uint16_t)db;
     return 0;
+}
+
+static enum sim_inject_op tx_inject_op(const struct sim_op *op)
+{
+    static const uint8_t map[] = {
+        [IO_OP_SEND]  = SIM_INJECT_SEND,
+        [IO_OP_READ]  = SIM_INJECT_READ,
+        [IO_OP_WRITE] = SIM_INJECT_WRITE,
+    };
+
+    return map[IO_TX_OP(&op->wqe.meta)];
 }
 
 unsigned sim_tx_fetch(struct sim_qp *qp)
@@ -161,9 +175,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
             break; /* out of memory: the request stays in the queue */
         }
 
-        memcpy(&op->wqe,
-               sq->ring + (sq->cc & (sq->depth - 1)) * sizeof(op->wqe),
-               sizeof(op->wqe));
+        memcpy(&op->wqe, sim_wq_at(sq, sq->cc), sq->stride);
         status = tx_check(op);
         sq->phase ^= (((sq->cc + 1) & (sq->depth - 1)) == 0);
         ++sq->cc;
@@ -171,13 +183,12 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
 
         if (status == SIM_ST_QP_INTERNAL) {
             sim_op_complete(op, status);
-            tx_refuse(qp, "malformed work request",
+            sim_qp_refuse(qp, "malformed work request",
                       op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
             break;
         }
         if ((status == SIM_ST_OK) &&
-            !sim_inject_hit(dev, IO_TX_OP(&op->wqe.meta) == IO_OP_SEND ?
-                            SIM_INJECT_SEND : SIM_INJECT_READ, &status)) {
+            !sim_inject_hit(dev, tx_inject_op(op), &status)) {
             sim_tx_start(op);
         } else {
             sim_op_complete(op, status);
@@ -216,6 +227,12 @@ static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
     return 0;
 }
 
+/* The directory's entry of the destination, whose QPN is in range */
+static struct dir_qp *tx_dst(const struct sim_op *op)
+{
+    return &op->qp->dev->dir->node[op->node].qp[op->wqe.meta.dest_qpn];
+}
+
 enum {
     TX_SENT,
     TX_NO_ROOM,
@@ -225,34 +242,73 @@ enum {
 static int tx_write(struct sim_op *op, struct sim_peer *peer)
 {
     struct sim_dev *dev = op->qp->dev;
+    uint32_t length     = op->placed ? 0 : op->length;
     struct ring_pkt *pkt;
 
     if (peer->unanswered >= SIM_RING_ACKS) {
         return TX_NO_ROOM;
     }
-    pkt = ring_reserve(peer->tx, op->length);
+    pkt = ring_reserve(peer->tx, length);
     if (pkt == NULL) {
         return TX_NO_ROOM;
     }
-    if (tx_copy(dev, op, (uint8_t*)(pkt + 1)) != 0) {
+    if (!op->placed && (tx_copy(dev, op, (uint8_t*)(pkt + 1)) != 0)) {
         return TX_BAD_LKEY;
     }
 
-    pkt->type     = RING_PKT_SEND;
-    pkt->has_imm  = !!(op->wqe.meta.ctrl1 & IO_TX_HAS_IMM);
+    pkt->type     = op->placed ? RING_PKT_WRITE : RING_PKT_SEND;
+    pkt->flags    = (op->wqe.meta.ctrl1 & IO_TX_HAS_IMM) ? RING_FLAG_IMM : 0;
+    pkt->flags   |= op->qp->attr.unsolicited ? RING_FLAG_UNSOLICITED : 0;
+    pkt->flags   |= op->qp->attr.ud ? RING_FLAG_DATAGRAM : 0;
     pkt->src_qpn  = op->qp->qpn;
     pkt->dst_qpn  = op->wqe.meta.dest_qpn;
     pkt->src_node = dev->node;
+    pkt->dst_gen  = tx_dst(op)->gen;
     pkt->qkey     = op->wqe.meta.qkey;
     pkt->token    = op->token;
     pkt->imm      = op->wqe.meta.imm;
-    pkt->length   = op->length;
+    pkt->length   = length;
+    pkt->written  = op->placed ? op->length : 0;
     ring_commit(peer->tx, pkt);
-    ++peer->unanswered;
+    peer->unanswered += !op->qp->attr.ud;
     dir_count(dev->dir, dev->node, DIR_TX_PKTS, 1);
-    dir_count(dev->dir, dev->node, DIR_TX_BYTES, op->length);
+    dir_count(dev->dir, dev->node, DIR_TX_BYTES, length);
+    sim_trace(dev, "tx qp=%u to=%d.%u id=%u len=%u flags=%u", op->qp->qpn,
+              op->node, op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length,
+              pkt->flags);
     sim_peer_signal(dev, peer->slot);
     return TX_SENT;
+}
+
+/* A datagram's life ends when it has left: it is complete now. */
+static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct sim_rng rng  = sim_op_rng(op, SIM_FATE_DUPLICATED);
+
+    if (rng_chance(&rng, dev->knobs.duplicate) &&
+        (tx_write(op, peer) == TX_SENT)) {
+        dir_count(dev->dir, dev->node, DIR_DUPLICATED, 1);
+    }
+    sim_op_complete(op, SIM_ST_OK);
+}
+
+static void tx_datagram_lost(struct sim_op *op)
+{
+    sim_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
+              op->wqe.meta.req_id);
+    dir_count(op->qp->dev->dir, op->qp->dev->node, DIR_LOST, 1);
+    sim_op_complete(op, SIM_ST_OK);
+}
+
+void sim_tx_expire(struct sim_op *op)
+{
+    if (op->qp->attr.ud) {
+        tx_datagram_lost(op);
+    } else {
+        sim_op_complete(op, op->peer->heard ? SIM_ST_UNRESPONSIVE :
+                                              SIM_ST_UNREACHABLE);
+    }
 }
 
 /* Send now; returns 0 when the ring is full. */
@@ -260,6 +316,10 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
 {
     switch (tx_write(op, peer)) {
     case TX_SENT:
+        if (op->qp->attr.ud) {
+            tx_datagram_sent(op, peer);
+            return 1;
+        }
         list_del(&op->link);
         op->state = SIM_OP_INFLIGHT;
         sim_op_deadline(op);
@@ -270,6 +330,20 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
         return 1;
     default:
         return 0;
+    }
+}
+
+/* A request that cannot be sent: silence is known after a while only. */
+void sim_tx_reject(struct sim_op *op, uint8_t status)
+{
+    if (op->qp->attr.ud) {
+        tx_datagram_lost(op);
+    } else if (status == SIM_ST_UNREACHABLE) {
+        sim_op_deadline(op);
+        op->status = status;
+        sim_op_wait(op, SIM_OP_LOST, op->due);
+    } else {
+        sim_op_complete(op, status);
     }
 }
 
@@ -285,44 +359,54 @@ static struct sim_peer *tx_route(struct sim_op *op)
     uint32_t owner;
 
     if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
-        sim_op_deadline(op);
-        op->status = SIM_ST_UNREACHABLE;
-        sim_op_wait(op, SIM_OP_LOST, op->due);
+        sim_tx_reject(op, SIM_ST_UNREACHABLE);
         return NULL;
     }
 
-    owner = (qpn < SIM_MAX_QP) ?
-            atomic_load(&dev->dir->node[op->node].qp[qpn].owner) : 0;
+    owner = (qpn < SIM_MAX_QP) ? atomic_load(&tx_dst(op)->owner) : 0;
     if (owner == 0) {
-        sim_op_complete(op, SIM_ST_BAD_DEST_QPN);
+        sim_tx_reject(op, SIM_ST_BAD_DEST_QPN);
         return NULL;
     }
 
     peer = sim_peer_get(dev, dir_owner_slot(owner) % SIM_SLOTS);
     if ((peer == NULL) || (sim_peer_tx_open(dev, peer, owner) != 0)) {
-        sim_op_complete(op, SIM_ST_QP_INTERNAL);
+        sim_tx_reject(op, SIM_ST_QP_INTERNAL);
         return NULL;
     }
 
     return peer;
 }
 
+static int tx_is_lost(const struct sim_op *op)
+{
+    struct sim_rng rng = sim_op_rng(op, SIM_FATE_LOST);
+
+    return op->qp->attr.ud &&
+           (rng_chance(&rng, op->qp->dev->knobs.loss) ||
+            ((op->node >= 0) && sim_fault_cut(op->qp->dev, op->node)));
+}
+
 void sim_tx_send(struct sim_op *op)
 {
     struct sim_peer *peer;
 
-    if (IO_TX_OP(&op->wqe.meta) == IO_OP_READ) {
-        sim_read_start(op);
+    if ((IO_TX_OP(&op->wqe.meta) != IO_OP_SEND) && !op->placed) {
+        sim_rdma_start(op);
         return;
     }
 
+    if (tx_is_lost(op)) {
+        tx_datagram_lost(op);
+        return;
+    }
     peer = tx_route(op);
     if (peer == NULL) {
         return;
     }
 
     op->peer = peer;
-    if ((peer->rnr_until > op->qp->dev->now) &&
+    if (!op->qp->attr.ud && (peer->rnr_until > op->qp->dev->now) &&
         (peer->rnr_qpn == op->wqe.meta.dest_qpn)) {
         sim_op_wait(op, SIM_OP_RNR, peer->rnr_until); /* spare the try */
         return;
@@ -334,6 +418,9 @@ void sim_tx_send(struct sim_op *op)
     list_del(&op->link);
     op->state = SIM_OP_BLOCKED;
     sim_op_deadline(op);
+    if (op->qp->attr.ud) {
+        op->due = op->qp->dev->now + SIM_UD_WAIT_NS;
+    }
     list_add_tail(&peer->blocked, &op->link);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,13 +54,19 @@ int fabric_mr_reserve(struct fabric *fabric, unsigned node,
     return 0;
 }
 
-static uint64_t env_now(void *env)
+uint64_t fabric_clock(void)
 {
     struct timespec now;
 
-    (void)env;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static uint64_t env_now(void *arg)
+{
+    const struct fabric_env *env = arg;
+
+    return env->virtual_ns ? env->virtual_ns : fabric_clock();
 }
 
 static void env_ring_file(const struct fabric *fabric, uint32_t src,
@@ -160,8 +167,8 @@ static int env_is_alive(void *arg, uint32_t owner)
     return fabric_owner_is_alive(env->fabric, owner);
 }
 
-static int env_read_remote(void *arg, uint32_t owner, void *dst,
-                           uint64_t addr, size_t length)
+static int env_rdma(void *arg, uint32_t owner, int is_write, void *bytes,
+                    uint64_t addr, size_t length)
 {
     struct fabric_env *env = arg;
     struct dir_slot *slot  = &env->fabric->dir->slot[dir_owner_slot(owner) %
@@ -170,17 +177,19 @@ static int env_read_remote(void *arg, uint32_t owner, void *dst,
     ssize_t ret;
 
     while (length > 0) {
-        local.iov_base  = dst;
+        local.iov_base  = bytes;
         remote.iov_base = (void*)(uintptr_t)addr;
         local.iov_len   = remote.iov_len = length;
-        ret = process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
+        ret = is_write ?
+              process_vm_writev(slot->pid, &local, 1, &remote, 1, 0) :
+              process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
         if (ret < 0) {
             return -errno;
         }
         if (ret == 0) {
             return -EFAULT;
         }
-        dst     = (char*)dst + ret;
+        bytes   = (char*)bytes + ret;
         addr   += ret;
         length -= ret;
     }
@@ -226,6 +235,34 @@ static void env_log(void *env, const char *line)
     }
 }
 
+/* One write() per line: the lines of several processes do not mix. */
+static void env_trace(void *arg, const char *line)
+{
+    struct fabric_env *env = arg;
+    uint64_t now           = env_now(arg) - env->fabric->dir->epoch;
+    char buf[320];
+    int length;
+
+    length = snprintf(buf, sizeof(buf), "%llu.%06llu pid=%d node=%u %s\n",
+                      (unsigned long long)(now / 1000000000),
+                      (unsigned long long)(now / 1000 % 1000000),
+                      (int)getpid(), env->fabric->node, line);
+    length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
+    if (write(env->trace_fd, buf, length) < 0) {
+        return; /* the disk is full: the program matters more */
+    }
+}
+
+static void env_disaster(void *arg, enum sim_disaster what)
+{
+    struct fabric_env *env = arg;
+
+    if (what == SIM_DISASTER_KILLED) {
+        kill(getpid(), SIGKILL);
+    }
+    env->removed();
+}
+
 const struct sim_env_ops fabric_env_ops = {
     .now         = env_now,
     .ring_tx     = env_ring_tx,
@@ -233,9 +270,11 @@ const struct sim_env_ops fabric_env_ops = {
     .ring_put    = env_ring_put,
     .wake        = env_wake,
     .is_alive    = env_is_alive,
-    .read_remote = env_read_remote,
+    .rdma        = env_rdma,
     .mem_get     = env_mem_get,
     .mem_put     = env_mem_put,
     .event       = env_event,
     .log         = env_log,
+    .trace       = env_trace,
+    .disaster    = env_disaster,
 };

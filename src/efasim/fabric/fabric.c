@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #define FABRIC_ROOT    "/dev/shm"
-#define FABRIC_PREFIX  "efasim-"
+#define FABRIC_STR(_x) #_x
+#define FABRIC_XSTR(_x) FABRIC_STR(_x)
+#define FABRIC_PREFIX  "efasim" FABRIC_XSTR(DIR_LAYOUT) "-"
 
 int fabric_name_is_valid(const char *name)
 {
@@ -113,6 +115,7 @@ static struct dir *fabric_map(const char *path, int create)
     if (create) {
         dir->id    = fabric_new_id();
         dir->size  = sizeof(*dir);
+        dir->epoch = fabric_clock();
         dir->magic = DIR_MAGIC;
     } else if ((dir->magic != DIR_MAGIC) || (dir->size != sizeof(*dir))) {
         munmap(dir, sizeof(*dir));

@@ -2,7 +2,7 @@
  * A fabric: up to 8 emulated hosts on this machine whose devices reach each
  * other. It is a folder in shared memory:
  *
- *   /dev/shm/efasim-UID-NAME/
+ *   /dev/shm/efasimL-UID-NAME/   (L: version of the layout)
  *     lock       flock()ed for everything but the data path; the kernel frees
  *                it when its holder dies
  *     directory  struct dir, mapped by all
@@ -103,8 +103,13 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
 int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
                       size_t err_size);
 
-/* Make nodeN/ for one node, if it is not there. Returns 0 or -1 with errno. */
-int fabric_sysfs_create(struct fabric *fabric, unsigned node);
+/*
+ * Make nodeN/ for one node, if it is not there, with a device of this profile
+ * (0: the default, or what is there). Returns 0 or -1 with errno; EEXIST: the
+ * node is up with a device of another profile.
+ */
+int fabric_sysfs_create(struct fabric *fabric, unsigned node,
+                        unsigned profile);
 
 /* Name of a node's device; "uverbs0" is its character device. */
 #define FABRIC_DEVICE_NAME  "rdmap0s6"
@@ -130,12 +135,25 @@ extern const struct sim_env_ops fabric_env_ops;
 struct fabric_env {
     struct fabric *fabric;
     void (*event)(struct sim_cq *cq);
+    void (*removed)(void);
+    int      trace_fd;   /* open for appending, if the device traces */
+    uint64_t virtual_ns; /* the time, if it is not the clock's; 0: it is */
 };
 
 /* lock.c: a descriptor, or -1 with errno. With `wait` 0: EWOULDBLOCK when
  * somebody holds it. */
 int fabric_lock(const char *path, int wait);
 void fabric_unlock(int fd);
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t fabric_clock(void);
+
+/*
+ * Read a plan from a file. Returns it (free() it), or NULL with one line in
+ * `err` that names the file, the line, and what is allowed there.
+ */
+struct sim_plan *fabric_plan_read(const char *file, char *err,
+                                  size_t err_size);
 
 /* Remove the folder and all that is in it. */
 void fabric_remove_tree(const char *path);

@@ -16,11 +16,11 @@
 #define SYS_IB       "class/infiniband/" FABRIC_DEVICE_NAME
 #define SYS_PORT     SYS_IB "/ports/1"
 #define SYS_UVERBS   "class/infiniband_verbs/" FABRIC_UVERBS_NAME
-#define SYS_MODALIAS "pci:v00001D0Fd0000EFA1sv00001D0Fsd0000EFA1bc02sc00i00"
+#define SYS_MODALIAS "pci:v00001D0Fd0000EFA@sv00001D0Fsd0000EFA@bc02sc00i00"
 
 static const struct {
     const char *name;
-    const char *content; /* NULL: see sysfs_host() */
+    const char *content; /* @: the generation; NULL: see sysfs_host() */
 } sysfs_files[] = {
     { "class/infiniband_verbs/abi_version", "6\n" },
     { SYS_UVERBS "/ibdev",            FABRIC_DEVICE_NAME "\n" },
@@ -43,9 +43,9 @@ static const struct {
     { SYS_PORT "/cap_mask",           "0x00000000\n" },
     { SYS_PORT "/link_layer",         "Unspecified\n" },
     { SYS_PCI "/vendor",              "0x1d0f\n" },
-    { SYS_PCI "/device",              "0xefa1\n" },
+    { SYS_PCI "/device",              "0xefa@\n" },
     { SYS_PCI "/subsystem_vendor",    "0x1d0f\n" },
-    { SYS_PCI "/subsystem_device",    "0xefa1\n" },
+    { SYS_PCI "/subsystem_device",    "0xefa@\n" },
     { SYS_PCI "/class",               "0x020000\n" },
     { SYS_PCI "/revision",            "0x00\n" },
     { SYS_PCI "/modalias",            SYS_MODALIAS "\n" },
@@ -132,19 +132,33 @@ static void sysfs_host(const uint8_t gid[16], const char *name, char *buf,
     }
 }
 
-static int sysfs_create_node(const char *root, const uint8_t gid[16])
+/* The text of one file, for a device of this generation. */
+static void sysfs_content(unsigned file, const uint8_t gid[16],
+                          const struct sim_profile *profile, char *buf,
+                          size_t size)
 {
-    char buf[64], name[128];
-    const char *content;
+    char *mark;
+
+    if (sysfs_files[file].content == NULL) {
+        sysfs_host(gid, sysfs_files[file].name, buf, size);
+        return;
+    }
+
+    snprintf(buf, size, "%s", sysfs_files[file].content);
+    while ((mark = strchr(buf, '@')) != NULL) {
+        *mark = '0' + (profile->pci_device & 0xf);
+    }
+}
+
+static int sysfs_create_node(const char *root, const uint8_t gid[16],
+                             const struct sim_profile *profile)
+{
+    char buf[96], name[128];
     unsigned i;
 
     for (i = 0; i < sizeof(sysfs_files) / sizeof(sysfs_files[0]); ++i) {
-        content = sysfs_files[i].content;
-        if (content == NULL) {
-            sysfs_host(gid, sysfs_files[i].name, buf, sizeof(buf));
-            content = buf;
-        }
-        if (sysfs_write(root, sysfs_files[i].name, content) != 0) {
+        sysfs_content(i, gid, profile, buf, sizeof(buf));
+        if (sysfs_write(root, sysfs_files[i].name, buf) != 0) {
             return -1;
         }
     }
@@ -170,25 +184,43 @@ static int sysfs_create_node(const char *root, const uint8_t gid[16])
     return 0;
 }
 
-int fabric_sysfs_create(struct fabric *fabric, unsigned node)
+static int sysfs_create_locked(struct fabric *fabric, unsigned node,
+                               unsigned profile)
 {
+    _Atomic uint32_t *current = &fabric->dir->node[node].profile;
     char root[FABRIC_PATH_MAX + 16], mark[FABRIC_PATH_MAX + 32];
-    int lock = fabric_lock(fabric->path, 1);
-    int ret  = 0;
     uint8_t gid[16];
 
     snprintf(root, sizeof(root), "%s/node%u", fabric->path, node);
     snprintf(mark, sizeof(mark), "%s/.complete", root);
-    if (access(mark, F_OK) != 0) {
-        dir_gid(fabric->dir, node, gid);
-        ret = sysfs_create_node(root, gid);
-        if (ret == 0) {
-            ret = sysfs_write(root, ".complete", "");
+    if (access(mark, F_OK) == 0) {
+        if ((profile != 0) && (profile != atomic_load(current))) {
+            errno = EEXIST;
+            return -1;
         }
+        return 0;
     }
+
+    profile = profile ? profile : SIM_PROFILE_DEFAULT;
+    atomic_store(current, profile);
+    dir_gid(fabric->dir, node, gid);
+    if (sysfs_create_node(root, gid, sim_profile_get(profile)) != 0) {
+        return -1;
+    }
+
+    return sysfs_write(root, ".complete", "");
+}
+
+int fabric_sysfs_create(struct fabric *fabric, unsigned node,
+                        unsigned profile)
+{
+    int lock = fabric_lock(fabric->path, 1);
+    int ret  = sysfs_create_locked(fabric, node, profile);
+    int err  = errno;
 
     if (lock >= 0) {
         fabric_unlock(lock);
     }
+    errno = err;
     return ret;
 }

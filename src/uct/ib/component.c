@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one component of this module, as src/ucp_hooks registers it. */
+#include "efa/efa_device.h"
 #include "efa/efa_md.h"
 #include "srd/srd.h"
 
@@ -17,13 +18,15 @@ const ucx_component_t ucx_provider = {
         },
     .transports      = efa_transports,
     .transport_count = sizeof(efa_transports) / sizeof(efa_transports[0]),
-    .query_mds       = efa_md_list,
-    .md_open         = efa_md_open,
-    .md_close        = efa_md_close,
-    .md_query        = efa_md_query,
-    .mem_reg         = efa_mem_reg,
-    .mem_dereg       = efa_mem_dereg,
-    .mkey_pack       = efa_mkey_pack,
-    .rkey_unpack     = efa_rkey_unpack,
-    .rkey_release    = efa_rkey_release,
+    .query_mds         = efa_md_list,
+    .device_is_present = efa_device_is_present,
+    .md_open           = efa_md_open,
+    .md_close          = efa_md_close,
+    .md_query          = efa_md_query,
+    .mem_reg           = efa_mem_reg,
+    .mem_dereg         = efa_mem_dereg,
+    .mem_advise        = efa_mem_advise,
+    .mkey_pack         = efa_mkey_pack,
+    .rkey_unpack       = efa_rkey_unpack,
+    .rkey_release      = efa_rkey_release,
 };

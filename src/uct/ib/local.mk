@@ -5,6 +5,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_addr.h \
 	src/uct/ib/efa/efa_ah.c src/uct/ib/efa/efa_ah.h \
 	src/uct/ib/efa/efa_arm.c \
+	src/uct/ib/efa/efa_break.c \
 	src/uct/ib/efa/efa_chores.c \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_config.c \
@@ -13,6 +14,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_ep.c src/uct/ib/efa/efa_ep.h \
 	src/uct/ib/efa/efa_events.c src/uct/ib/efa/efa_events.h \
 	src/uct/ib/efa/efa_flush.c \
+	src/uct/ib/efa/efa_gpu.c \
 	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \
@@ -23,12 +25,16 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
 	src/uct/ib/efa/efa_rxq.c src/uct/ib/efa/efa_rxq.h \
+	src/uct/ib/efa/efa_stash.c \
+	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \
 	src/uct/ib/srd/srd_config.c \
+	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \
+	src/uct/ib/srd/srd_put.c \
 	src/uct/ib/srd/srd_query.c \
-	src/uct/ib/srd/srd_rma.c
+	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h
 
 mod_PROGRAMS += lib/libuct_srd.so.0

@@ -186,7 +186,8 @@ TEST(engine_knobs, values)
         "seed=0", "seed=18446744073709551615", "reorder=0", "reorder=1",
         "reorder=0.25", "reorder=.5", "timeout-ms=1", "TIMEOUT_MS=3600000",
         "rnr-us=1", "delay-us=0", "max-ah=65534", "qkey-status=0",
-        "inject=send:13", "inject=read:7:10", "inject=recv:5:1:3,send:9",
+        "inject=send:13", "inject=read:7:10", "inject=post:12",
+        "inject=recv:5:1:3,send:9",
         "memlock-root=1", "refuse-open=EACCES", "no-rdma-read=0",
     };
     const char *bad[] = {

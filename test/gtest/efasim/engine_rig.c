@@ -56,8 +56,8 @@ static int rig_is_alive(void *env, uint32_t owner)
     return 0;
 }
 
-static int rig_read_remote(void *env, uint32_t owner, void *dst,
-                           uint64_t addr, size_t length)
+static int rig_rdma(void *env, uint32_t owner, int is_write, void *local,
+                    uint64_t addr, size_t length)
 {
     struct rig *rig = ((struct rig_proc*)env)->rig;
 
@@ -67,7 +67,11 @@ static int rig_read_remote(void *env, uint32_t owner, void *dst,
     if (addr < 4096) {
         return -EFAULT; /* registered, but nothing is mapped there */
     }
-    memcpy(dst, (void*)(uintptr_t)addr, length);
+    if (is_write) {
+        memcpy((void*)(uintptr_t)addr, local, length);
+    } else {
+        memcpy(local, (void*)(uintptr_t)addr, length);
+    }
     return 0;
 }
 
@@ -97,6 +101,22 @@ static void rig_log_line(void *env, const char *line)
     strncpy(rig->log, line, sizeof(rig->log) - 1);
 }
 
+static void rig_trace_line(void *env, const char *line)
+{
+    struct rig *rig = ((struct rig_proc*)env)->rig;
+
+    ++rig->traced;
+    strncpy(rig->trace, line, sizeof(rig->trace) - 1);
+}
+
+static void rig_disaster(void *env, enum sim_disaster what)
+{
+    struct rig_proc *proc = env;
+
+    proc->disaster = 1 + what;
+    proc->dead    |= (what == SIM_DISASTER_KILLED);
+}
+
 static const struct sim_env_ops rig_ops = {
     .now         = rig_now,
     .ring_tx     = rig_ring_tx,
@@ -104,11 +124,13 @@ static const struct sim_env_ops rig_ops = {
     .ring_put    = rig_ring_put_env,
     .wake        = rig_wake,
     .is_alive    = rig_is_alive,
-    .read_remote = rig_read_remote,
+    .rdma        = rig_rdma,
     .mem_get     = rig_mem_get,
     .mem_put     = rig_mem_put,
     .event       = rig_event,
     .log         = rig_log_line,
+    .trace       = rig_trace_line,
+    .disaster    = rig_disaster,
 };
 
 static void rig_proc_open(struct rig_proc *proc)
@@ -128,6 +150,7 @@ struct rig *rig_open(unsigned procs, const unsigned *nodes)
     rig->dir->id = 0xabcd;
     rig->procs   = procs;
     rig->now     = 1000000000;
+    rig->dir->epoch = rig->now;
     for (i = 0; i < procs; ++i) {
         rig->proc[i].rig   = rig;
         rig->proc[i].index = i;
@@ -193,8 +216,37 @@ int rig_knobs(struct rig *rig, unsigned proc, const char *text)
     }
 
     sim_dev_close(p->dev);
+    atomic_store(&rig->dir->node[p->node].profile, p->knobs.device);
     rig_proc_open(p);
     return 0;
+}
+
+int rig_plan(struct rig *rig, const char *text, char err[320])
+{
+    unsigned i;
+
+    if (sim_plan_parse(&rig->plan, text, err, 320) != 0) {
+        return -1;
+    }
+    for (i = 0; i < rig->procs; ++i) {
+        sim_plan_knobs(&rig->plan, rig->proc[i].node, &rig->proc[i].knobs);
+        sim_dev_close(rig->proc[i].dev);
+        rig_proc_open(&rig->proc[i]);
+        sim_fault_plan(rig->proc[i].dev, &rig->plan);
+        rig->proc[i].dev->tracing = 1;
+    }
+    return 0;
+}
+
+int rig_disaster_of(struct rig *rig, unsigned proc)
+{
+    return rig->proc[proc].disaster;
+}
+
+const char *rig_trace(struct rig *rig, unsigned *lines)
+{
+    *lines = rig->traced;
+    return rig->trace;
 }
 
 void rig_advance(struct rig *rig, uint64_t ns)
@@ -249,9 +301,14 @@ uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
         [RIG_RX_BYTES]        = DIR_RX_BYTES,
         [RIG_READ_BYTES]      = DIR_RDMA_READ_BYTES,
         [RIG_READ_RESP_BYTES] = DIR_RDMA_READ_RESP_BYTES,
+        [RIG_WRITE_BYTES]     = DIR_RDMA_WRITE_BYTES,
+        [RIG_WRITE_RECV_BYTES] = DIR_RDMA_WRITE_RECV_BYTES,
+        [RIG_WRITE_ERR]       = DIR_RDMA_WRITE_WR_ERR,
         [RIG_RX_DROPS]        = DIR_RX_DROPS,
         [RIG_RNR]             = DIR_RNR,
         [RIG_CQ_OVERRUNS]     = DIR_CQ_OVERRUNS,
+        [RIG_LOST]            = DIR_LOST,
+        [RIG_DUPLICATED]      = DIR_DUPLICATED,
     };
 
     return atomic_load(&rig->dir->node[node].counter[map[which]]);
@@ -315,7 +372,8 @@ static int rig_cq_open(struct rig *rig, unsigned proc, uint32_t depth,
 {
     cq->depth    = depth;
     cq->cqe_size = cqe_size;
-    cq->buf      = calloc(depth, cqe_size);
+    cq->subs     = rig->proc[proc].dev->profile->sub_cqs;
+    cq->buf      = calloc((size_t)depth * cq->subs, cqe_size);
     return sim_cq_create(rig->proc[proc].dev, depth, cqe_size, cq->buf,
                          &cq->db, &cq->cq);
 }
@@ -335,6 +393,7 @@ static void rig_qp_attr(struct rig_proc *proc, struct rig_qp *qp,
     attr->sq_ring  = qp->sq;
     attr->rq_ring  = qp->rq;
     attr->sq_depth = qp->sq_depth;
+    attr->sq_stride   = qp->sq_stride;
     attr->rq_depth = qp->rq_depth;
     attr->sq_db    = &qp->sq_db;
     attr->rq_db    = &qp->rq_db;
@@ -355,7 +414,9 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
     qp->proc     = conf->proc;
     qp->sq_depth = rig_default(conf->sq, 64);
     qp->rq_depth = rig_default(conf->rq, 64);
-    qp->sq       = calloc(qp->sq_depth, sizeof(struct io_tx_wqe));
+    qp->sq_stride = (conf->flags & RIG_LARGE) ? IO_TX_WQE_LARGE :
+                                                IO_TX_WQE_SMALL;
+    qp->sq       = calloc(qp->sq_depth, qp->sq_stride);
     qp->rq       = calloc(qp->rq_depth, sizeof(struct io_rx_desc));
     ret = rig_cq_open(rig, conf->proc, cq_depth, cqe_size, &qp->scq);
     if (ret == 0) {
@@ -364,6 +425,9 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
     if (ret == 0) {
         qp->rcq.cq->with_sgid = !!(conf->flags & RIG_SGID);
         rig_qp_attr(&rig->proc[conf->proc], qp, &attr);
+        attr.unsolicited = !!(conf->flags & RIG_UNSOLICITED);
+        attr.req_id_64   = !!(conf->flags & RIG_REQ_ID_64);
+        attr.ud          = !!(conf->flags & RIG_UD);
         ret = sim_qp_create(rig->proc[conf->proc].dev, &attr, &qp->qp);
     }
     if (ret != 0) {
@@ -399,9 +463,22 @@ int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
     return sim_qp_modify(rig->qp[qp]->qp, &mod);
 }
 
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey)
+{
+    struct sim_qp_mod mod = { .mask = SIM_QPA_QKEY, .qkey = qkey };
+
+    return sim_qp_modify(rig->qp[qp]->qp, &mod);
+}
+
 int rig_qp_state(struct rig *rig, int qp)
 {
     return rig->qp[qp]->qp->state;
+}
+
+int rig_rnr_default(struct rig *rig, int qp)
+{
+    rig_qp_modify(rig, qp, RIG_RESET, 0);
+    return rig->qp[qp]->qp->rnr_retry;
 }
 
 void rig_qp_destroy(struct rig *rig, int qp)

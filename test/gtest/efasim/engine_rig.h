@@ -21,10 +21,15 @@ enum {
     RIG_MAX_MSG  = 8928,
     RIG_QKEY     = 0x1234567,
     RIG_LOCAL    = 1,    /* access: local write */
+    RIG_WRITE    = 2,    /* remote write */
     RIG_READ     = 4,    /* remote read */
     RIG_INLINE   = 1,    /* flags of a send */
     RIG_IMM      = 2,
     RIG_SGID     = 1,    /* flags of a QP: receive CQ tells source GIDs */
+    RIG_LARGE    = 2,    /* 128 B work requests */
+    RIG_UNSOLICITED = 4, /* writes with immediate take no receive */
+    RIG_REQ_ID_64   = 8, /* long request ids */
+    RIG_UD          = 16, /* datagrams */
     RIG_RESET    = 0,    /* QP states */
     RIG_INIT     = 1,
     RIG_RTR      = 2,
@@ -39,17 +44,24 @@ enum rig_counter {
     RIG_RX_BYTES,
     RIG_READ_BYTES,
     RIG_READ_RESP_BYTES,
+    RIG_WRITE_BYTES,
+    RIG_WRITE_RECV_BYTES,
+    RIG_WRITE_ERR,
     RIG_RX_DROPS,
     RIG_RNR,
     RIG_CQ_OVERRUNS,
+    RIG_LOST,
+    RIG_DUPLICATED,
 };
 
 struct rig_cqe {
     uint16_t req_id;
+    uint64_t long_id;   /* of a send */
     uint8_t  status;
     uint8_t  queue;     /* 1 send, 2 receive */
     uint8_t  op;
     uint8_t  has_imm;
+    uint8_t  unsolicited;
     uint16_t qpn;
     uint32_t length;
     uint16_t ah;
@@ -74,6 +86,11 @@ void rig_close(struct rig *rig);
 /* Close and reopen one process's device with these knobs, "name=value ...".
  * Returns 0, or -1 for a bad one. */
 int rig_knobs(struct rig *rig, unsigned proc, const char *text);
+
+/* Reopen all devices under a plan. 0, or -1 with a line in err. */
+int rig_plan(struct rig *rig, const char *text, char err[320]);
+int rig_disaster_of(struct rig *rig, unsigned proc); /* 1 removed, 2 killed */
+const char *rig_trace(struct rig *rig, unsigned *lines); /* the last */
 
 void rig_advance(struct rig *rig, uint64_t ns);
 unsigned rig_progress(struct rig *rig, unsigned proc);
@@ -105,6 +122,7 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf);
 uint16_t rig_qpn(struct rig *rig, int qp);
 int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask);
 int rig_qp_state(struct rig *rig, int qp);
+int rig_rnr_default(struct rig *rig, int qp); /* as after a reset */
 void rig_qp_destroy(struct rig *rig, int qp);
 
 struct rig_send {
@@ -125,6 +143,7 @@ struct rig_send {
 
 void rig_post_send(struct rig *rig, int qp, const struct rig_send *send);
 
+/* An RDMA read, or with `write` a write */
 struct rig_read {
     uint16_t    req_id;
     uint16_t    ah;
@@ -135,6 +154,10 @@ struct rig_read {
     uint32_t    key;
     uint64_t    remote;
     uint32_t    rkey;
+    int         write;
+    unsigned    flags;     /* RIG_INLINE, RIG_IMM */
+    uint32_t    imm;
+    uint64_t    long_id;   /* bits 16 to 63 of the request's id */
 };
 
 void rig_post_read(struct rig *rig, int qp, const struct rig_read *read);
@@ -147,6 +170,8 @@ void rig_post_recv(struct rig *rig, int qp, uint16_t req_id, unsigned num,
 void rig_damage(struct rig *rig, uint8_t ctrl1, uint8_t ctrl2,
                 uint8_t reserved);
 void rig_doorbell(struct rig *rig, int qp, uint32_t value);
+void rig_recv_doorbell(struct rig *rig, int qp, uint32_t value);
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey); /* in RTS */
 
 /* Read a completion; 1 or 0. Does not run the device. */
 int rig_poll_send(struct rig *rig, int qp, struct rig_cqe *cqe);

@@ -16,6 +16,7 @@ struct rig_proc {
     unsigned          index;
     unsigned          node;
     int               dead;
+    int               disaster; /* 1 + enum sim_disaster */
     struct sim_knobs  knobs;
     struct sim_dev   *dev;
     struct sim_pd    *pd[2];
@@ -25,7 +26,8 @@ struct rig_cq {
     struct sim_cq   *cq;
     uint8_t         *buf;
     _Atomic uint32_t db;
-    uint32_t         depth, consumed, cqe_size;
+    uint32_t         depth, cqe_size, subs;
+    uint32_t         consumed[2];
 };
 
 struct rig_qp {
@@ -34,7 +36,7 @@ struct rig_qp {
     struct rig_cq     scq, rcq;
     uint8_t          *sq, *rq;
     _Atomic uint32_t  sq_db, rq_db;
-    uint32_t          sq_depth, rq_depth;
+    uint32_t          sq_depth, rq_depth, sq_stride;
     uint16_t          sq_pc, rq_pc;
 };
 
@@ -45,7 +47,9 @@ struct rig {
     struct ring    *ring[RIG_PROCS][RIG_PROCS];
     uint64_t        now;
     unsigned        events;
-    char            log[256];
+    char            log[256], trace[256];
+    unsigned        traced;
+    struct sim_plan plan;
     struct rig_qp  *qp[RIG_QPS];
     uint8_t         ctrl1, ctrl2, reserved;
 };

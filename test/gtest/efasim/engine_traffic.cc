@@ -209,3 +209,24 @@ TEST(engine_traffic, delayed_and_reordered)
 {
     run_seeds("rnr-us=50 delay-us=30 reorder=0.9");
 }
+
+/* What was on its way to a QP that is gone does not reach the next one of the
+ * same number and key; what is sent to it later does. */
+TEST(engine_traffic, reused_number)
+{
+    Pair pair;
+    uint16_t qpn = rig_qpn(pair.rig, pair.rx);
+
+    pair.recv(1, 100);
+    pair.send(1, 100);
+    rig_progress(pair.rig, 0);
+    rig_qp_destroy(pair.rig, pair.rx);
+    pair.rx = pair.rig.qp(1);
+    ASSERT_EQ(qpn, rig_qpn(pair.rig, pair.rx));
+    pair.recv(2, 100);
+    EXPECT_EQ(9, pair.outcome());
+    EXPECT_EQ(-1, pair.received());
+    pair.send(3, 100);
+    EXPECT_EQ(0, pair.outcome());
+    EXPECT_EQ(0, pair.received());
+}

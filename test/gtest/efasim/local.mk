@@ -2,7 +2,9 @@
 if HAVE_GTEST
 noinst_PROGRAMS += test/gtest_efasim_engine
 test_gtest_efasim_engine_SOURCES = \
+	test/gtest/efasim/engine_direct.cc \
 	test/gtest/efasim/engine_objects.cc \
+	test/gtest/efasim/engine_plan.cc \
 	test/gtest/efasim/engine_read.cc test/gtest/efasim/engine_rig.c \
 	test/gtest/efasim/engine_rig.h test/gtest/efasim/engine_rig_post.c \
 	test/gtest/efasim/engine_rig_ring.c \
@@ -10,6 +12,7 @@ test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_ring.cc \
 	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_test.h \
 	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
+	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc \
 	$(efasim_engine_sources)
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)

@@ -10,7 +10,11 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_status.cc \
                             test/gtest/efasim/verbs_order.cc \
                             test/gtest/efasim/verbs_event.cc \
+                            test/gtest/efasim/verbs_direct.cc \
+                            test/gtest/efasim/verbs_fault.cc \
                             test/gtest/efasim/verbs_process.cc \
+                            test/gtest/efasim/verbs_ud.cc \
+                            test/gtest/efasim/verbs_write.cc \
                             test/apps/fill.c test/apps/fill.h
 test_gtest_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_verbs_LDADD    = -lgtest -lpthread $(VERBS_LIBS)

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <dlfcn.h>
 #include <unistd.h>
 
 class Status : public testing::Test {
@@ -43,6 +44,24 @@ protected:
     Memory mem;
     ibv_ah *ah;
 };
+
+/* The verbs call itself fails: nothing is sent, and the queue goes on. */
+TEST_F(Status, failed_post)
+{
+    auto control = reinterpret_cast<int (*)(const char*, const char*)>(
+            dlsym(RTLD_DEFAULT, "efasim_control"));
+
+    ASSERT_NE(nullptr, control);
+    ASSERT_EQ(0, b.recv(1, {mem.sge(MSG_MAX, 100)}));
+    ASSERT_EQ(0, control("inject", "post:12:2"));
+    EXPECT_EQ(ENOMEM, a.send(2, ah, b.address(), {mem.sge(0, 8)}));
+    EXPECT_EQ(ENOMEM, a.read(3, ah, b.address(), mem.sge(0, 8), 0, 0));
+    EXPECT_TRUE(poll_none(a.scq, 20));
+    ASSERT_EQ(0, a.send(4, ah, b.address(), {mem.sge(0, 8)}));
+    EXPECT_EQ(4u, poll_one(a.scq).wr_id);
+    EXPECT_EQ(1u, poll_one(b.rcq).wr_id);
+    still_works();
+}
 
 TEST_F(Status, bad_lkey_of_a_send)
 {

@@ -103,6 +103,10 @@ Qp::Qp(Device &dev, const QpParams &params) : dev(dev)
     attr.send_ops_flags      = IBV_QP_EX_WITH_SEND |
                                IBV_QP_EX_WITH_SEND_WITH_IMM |
                                IBV_QP_EX_WITH_RDMA_READ;
+    if (params.write) {
+        attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE |
+                               IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+    }
     attr.pd                  = dev.pd;
     attr.send_cq             = scq;
     attr.recv_cq             = rcq;
@@ -113,6 +117,9 @@ Qp::Qp(Device &dev, const QpParams &params) : dev(dev)
     attr.cap.max_recv_sge    = params.recv_sge;
     attr.cap.max_inline_data = params.inline_sz;
     efa.driver_qp_type       = EFADV_QP_DRIVER_TYPE_SRD;
+    /* an old header has one reserved word where the flags are */
+    memcpy((char*)&efa + offsetof(efadv_qp_init_attr, driver_qp_type) + 4,
+           &params.efa_flags, sizeof(params.efa_flags));
     qp                       = efadv_create_qp_ex(dev.ctx, &attr, &efa,
                                                   sizeof(efa));
     if (qp == nullptr) {
@@ -227,6 +234,34 @@ int Qp::read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
     ibv_wr_set_ud_addr(qpx, ah, to.qpn, to.qkey);
     ibv_wr_set_sge(qpx, into.lkey, into.addr, into.length);
     return ibv_wr_complete(qpx);
+}
+
+int Qp::write(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge from,
+              const uint32_t *imm, bool as_inline)
+{
+    ibv_wr_start(qpx);
+    qpx->wr_id    = id;
+    qpx->wr_flags = IBV_SEND_SIGNALED;
+    if (imm != nullptr) {
+        ibv_wr_rdma_write_imm(qpx, to.rkey, to.buf, htobe32(*imm));
+    } else {
+        ibv_wr_rdma_write(qpx, to.rkey, to.buf);
+    }
+    ibv_wr_set_ud_addr(qpx, ah, to.qpn, to.qkey);
+    if (as_inline) {
+        ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)from.addr, from.length);
+    } else {
+        ibv_wr_set_sge(qpx, from.lkey, from.addr, from.length);
+    }
+    return ibv_wr_complete(qpx);
+}
+
+uint32_t device_caps(Device &dev)
+{
+    efadv_device_attr attr = {};
+
+    EXPECT_EQ(0, efadv_query_device(dev.ctx, &attr, sizeof(attr)));
+    return attr.device_caps;
 }
 
 ibv_wc poll_one(ibv_cq *cq, int ms)

@@ -100,6 +100,16 @@ struct QpParams {
     uint32_t qkey      = 0x11111111;
     bool     events    = false;
     bool     rts       = true;
+    bool     write     = false; /* may do RDMA writes */
+    uint16_t efa_flags = 0;     /* of efadv_qp_init_attr */
+};
+
+/* Names that the headers of an old rdma-core lack */
+enum {
+    CAP_RDMA_WRITE        = 1 << 3,
+    CAP_UNSOLICITED_WRITE = 1 << 4,
+    QP_UNSOLICITED_WRITE  = 1 << 0,
+    QP_INLINE_WRITE       = 1 << 1,
 };
 
 /* An SRD queue pair with a CQ of its own for each direction. */
@@ -122,6 +132,10 @@ public:
     int read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
              uint64_t remote, uint32_t rkey);
 
+    /* An RDMA write to @to.buf; with an immediate if @imm is not NULL. */
+    int write(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge from,
+              const uint32_t *imm = nullptr, bool as_inline = false);
+
     Device           &dev;
     ibv_comp_channel *channel = nullptr;
     ibv_cq           *scq     = nullptr;
@@ -130,6 +144,9 @@ public:
     ibv_qp_ex        *qpx     = nullptr;
     uint32_t         qkey     = 0;
 };
+
+/* Capabilities as efadv_query_device reports them. */
+uint32_t device_caps(Device &dev);
 
 /* One completion within WAIT_MS; a failure if none comes. */
 ibv_wc poll_one(ibv_cq *cq, int ms = WAIT_MS);

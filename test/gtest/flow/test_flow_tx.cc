@@ -169,6 +169,51 @@ TEST(flow_tx, pin__one_compare_stops)
     (void)ba;
 }
 
+TEST(flow_tx, pass_one__one_packet_passes_the_queue)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    flow_tx_pass_one(ab); /* not stopped: no effect */
+    EXPECT_TRUE(a.send(ab, "1"));
+    EXPECT_TRUE(a.send(ab, "2"));
+
+    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pass_one(ab);
+    EXPECT_STREQ("", a.check());
+    EXPECT_TRUE(a.send(ab, "3"));
+    EXPECT_FALSE(a.send(ab, "no"));
+    EXPECT_STREQ("", a.check());
+
+    flow_tx_pass_one(ab);
+    flow_tx_pin(ab, FLOW_PIN_PENDING); /* taken back */
+    EXPECT_FALSE(a.send(ab, "no"));
+    flow_tx_pin(ab, FLOW_PIN_FENCE);
+    flow_tx_pass_one(ab); /* a fence lets nothing pass */
+    EXPECT_FALSE(a.send(ab, "no"));
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+    EXPECT_TRUE(a.send(ab, "4"));
+    settle(a, b);
+    EXPECT_EQ((std::vector<std::string>{"1", "2", "3", "4"}), b.got);
+}
+
+TEST(flow_tx, pass_one__not_beyond_the_window)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+    unsigned sent = 0;
+
+    while (a.send(ab, "x")) {
+        ++sent;
+    }
+    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pass_one(ab);
+    EXPECT_FALSE(a.send(ab, "no"));
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    settle(a, b);
+    EXPECT_EQ(sent, b.got.size());
+}
+
 TEST(flow_tx, pin__window_opens_meanwhile)
 {
     Node a(1), b(2);

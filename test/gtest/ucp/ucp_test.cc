@@ -43,7 +43,8 @@ Entity::Entity(uint64_t more_features)
     ucp_config_release(config);
 
     wp.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    wp.thread_mode = UCS_THREAD_MODE_SINGLE;
+    /* Never two at once, but a test may hand a worker to a thread. */
+    wp.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     if (ucp_worker_create(ctx, &wp, &worker) != UCS_OK ||
         ucp_worker_get_address(worker, &addr, &len) != UCS_OK) {
         fprintf(stderr, "cannot open a worker over UCX_TLS=%s\n",
@@ -259,7 +260,7 @@ void UcpTest::close(ucp_ep_h ep, uint32_t flags)
 
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags        = flags;
-    open_eps_.remove(ep);
+    forget(ep);
     ucs_status_ptr_t request = ucp_ep_close_nbx(ep, &param);
     if (UCS_PTR_IS_PTR(request)) {
         until([&] { return ucp_request_check_status(request) !=
@@ -269,6 +270,30 @@ void UcpTest::close(ucp_ep_h ep, uint32_t flags)
     } else {
         EXPECT_EQ(UCS_OK, UCS_PTR_STATUS(request));
     }
+}
+
+void UcpTest::take_unexpected(Entity &entity, ucp_tag_t tag)
+{
+    ucp_tag_recv_info_t info;
+
+    while (auto message = ucp_tag_probe_nb(entity.worker, tag, ~0ull, 1,
+                                           &info)) {
+        Buffer in(info.length);
+        Op op;
+        auto param = op.tag_param();
+        op.started(ucp_tag_msg_recv_nbx(entity.worker, in.data(), in.size(),
+                                        message, &param));
+        until([&] { return op.done > 0; }, "receive from a closed endpoint");
+        ucp_request_free(op.request);
+    }
+}
+
+double seconds_now()
+{
+    using clock = std::chrono::steady_clock;
+
+    return std::chrono::duration<double>(clock::now().time_since_epoch())
+            .count();
 }
 
 void UcpTest::progress()

@@ -82,6 +82,12 @@ protected:
     /* Close with UCP_EP_CLOSE_* and wait. */
     void close(ucp_ep_h ep, uint32_t flags = 0);
 
+    /* The test closes @ep itself. */
+    void forget(ucp_ep_h ep) { open_eps_.remove(ep); }
+
+    /* Receive what has come with @tag, so that UCP does not warn of it. */
+    void take_unexpected(Entity &entity, ucp_tag_t tag);
+
     /* A further entity, progressed and destroyed with the others. */
     Entity &entity_new(uint64_t more_features = 0);
     void entity_drop(Entity &entity);
@@ -117,6 +123,9 @@ private:
     static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status);
     std::list<ucp_ep_h> open_eps_;
 };
+
+/* Of a clock that does not jump. */
+double seconds_now();
 
 /* Names of the transports of an endpoint's lanes. */
 std::vector<std::string> ep_transports(ucp_ep_h ep);

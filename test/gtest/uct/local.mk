@@ -1,7 +1,7 @@
 # UCT tests. gtest_uct drives the module through UCT's public API and runs under
 # 'efasim run -- srdrun'; gtest_efa has what needs no device.
 if HAVE_GTEST
-noinst_PROGRAMS += test/gtest_uct test/gtest_efa
+noinst_PROGRAMS += test/gtest_uct test/gtest_uct_fault test/gtest_efa
 
 test_gtest_uct_SOURCES = \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
@@ -9,8 +9,21 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_get.cc \
 	test/gtest/uct/test_uct_load.cc \
-	test/gtest/uct/test_uct_order.cc
-test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
+	test/gtest/uct/test_uct_memory.cc \
+	test/gtest/uct/test_uct_order.cc \
+	test/gtest/uct/test_uct_put.cc \
+	test/gtest/uct/test_uct_status.cc
+test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -ldl
+
+# Faults: the program stands before libc and verbs, as fault.h says.
+test_gtest_uct_fault_SOURCES = \
+	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
+	test/gtest/uct/fault.cc test/gtest/uct/fault.h \
+	test/gtest/uct/fault_verbs.inc \
+	test/gtest/uct/test_data_path.cc \
+	test/gtest/uct/test_fault_sweep.cc
+test_gtest_uct_fault_LDFLAGS = -rdynamic
+test_gtest_uct_fault_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -libverbs -ldl
 
 test_gtest_efa_SOURCES = \
 	test/gtest/uct/test_efa_rcache.cc \

@@ -68,6 +68,11 @@ TEST_F(UctGet, get_zcopy__nothing_and_too_much)
     EXPECT_EQ(UCS_OK, get_zcopy(&none, address, remote.rkey(), nullptr));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
               get_zcopy(&huge, address, remote.rkey(), nullptr));
+    std::vector<uct_iov_t> many(a->attr().cap.get.max_iov + 1,
+                                local.iov(0, 16));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_ep_get_zcopy(ep, many.data(), many.size(), address,
+                               remote.rkey(), nullptr));
 }
 
 TEST_F(UctGet, get_bcopy__unpacks_before_it_completes)
@@ -133,6 +138,109 @@ TEST_F(UctGet, bad_rkey__fails_the_operation_and_the_endpoint_once)
     }
     EXPECT_EQ(1u, a->failures.size());
     EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
+}
+
+class UctGetShort : public UctGet {
+protected:
+    ucs_status_t get_short(void *buffer, size_t length, Memory &remote)
+    {
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+        wait([&] {
+            status = uct_ep_get_short(
+                    ep, buffer, length,
+                    reinterpret_cast<uintptr_t>(remote.data()), remote.rkey());
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        return status;
+    }
+};
+
+TEST_F(UctGetShort, not_offered__unless_asked_for)
+{
+    open();
+    EXPECT_FALSE(a->attr().cap.flags & UCT_IFACE_FLAG_GET_SHORT);
+}
+
+TEST_F(UctGetShort, each_length__returns_with_the_bytes_in_place)
+{
+    open({{"GET_SHORT", "5s"}});
+    ASSERT_TRUE(a->attr().cap.flags & UCT_IFACE_FLAG_GET_SHORT);
+    const size_t max = a->attr().cap.get.max_short;
+    Memory remote(*b, max + 1, 3);
+
+    /* rather than wait for the peer to answer */
+    Bytes first(8);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              uct_ep_get_short(ep, first.data(), 8,
+                               reinterpret_cast<uintptr_t>(remote.data()),
+                               remote.rkey()));
+    for (size_t length = 0; length <= max; ++length) {
+        Bytes bytes(max + 1, 0xee);
+        ASSERT_EQ(UCS_OK, get_short(bytes.data(), length, remote));
+        EXPECT_EQ(0, memcmp(bytes.data(), remote.data(), length));
+        EXPECT_EQ(0xee, bytes[length]) << length;
+    }
+    Bytes large(max + 1);
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, get_short(large.data(), max + 1, remote));
+}
+
+TEST_F(UctGetShort, no_callback_runs_inside__and_none_is_lost)
+{
+    open({{"GET_SHORT", "5s"}});
+    Memory remote(*b, 8, 3), local(*a, 1 << 20, 4), large(*b, 1 << 20, 5);
+    uct_iov_t iov = local.iov(0, local.size());
+    std::vector<Completion> comps(20);
+    uint64_t value = 0;
+
+    ASSERT_EQ(UCS_OK, get_short(&value, sizeof(value), remote));
+    uct_ep_h back = b->connect(*a);
+    for (uint64_t round = 0; round < 20; ++round) {
+        ASSERT_EQ(UCS_OK, send_short(ep, round, {}));
+        while (uct_ep_am_short(back, AM_ID, round, nullptr, 0) != UCS_OK) {
+            progress();
+        }
+        ASSERT_EQ(UCS_INPROGRESS,
+                  get_zcopy(&iov, reinterpret_cast<uintptr_t>(large.data()),
+                            large.rkey(), &comps[round].uct));
+        unsigned done = 0;
+        for (const Completion &comp : comps) {
+            done += comp.done;
+        }
+        size_t received = a->count;
+        value = 0;
+        ASSERT_EQ(UCS_OK,
+                  uct_ep_get_short(ep, &value, sizeof(value),
+                                   reinterpret_cast<uintptr_t>(remote.data()),
+                                   remote.rkey()));
+        EXPECT_EQ(0, memcmp(&value, remote.data(), sizeof(value)));
+        for (const Completion &comp : comps) {
+            done -= comp.done;
+        }
+        EXPECT_EQ(0u, done);
+        EXPECT_EQ(received, a->count);
+    }
+    ASSERT_TRUE(flush(ep));
+    EXPECT_TRUE(wait([&] { return (a->count == 20) && (b->count == 20); }));
+    for (const Completion &comp : comps) {
+        EXPECT_EQ(1u, comp.done);
+    }
+    uct_ep_destroy(back);
+}
+
+TEST_F(UctGetShort, bad_rkey__is_an_error_and_the_handler_comes_from_progress)
+{
+    open({{"GET_SHORT", "5s"}});
+    Memory remote(*b, 8, 3);
+    uint64_t value;
+
+    ASSERT_EQ(UCS_OK, get_short(&value, sizeof(value), remote));
+    EXPECT_EQ(UCS_ERR_REJECTED,
+              uct_ep_get_short(ep, &value, sizeof(value),
+                               reinterpret_cast<uintptr_t>(remote.data()),
+                               remote.rkey() ^ 0x5a5a00));
+    EXPECT_TRUE(a->failures.empty());
+    EXPECT_TRUE(wait([&] { return a->failures.size() == 1; }));
 }
 
 TEST_F(UctGet, many_at_once__complete_each_once_with_their_own_bytes)

@@ -107,6 +107,65 @@ TEST_F(UctOrder, pending__nothing_overtakes_a_queued_request)
     }
 }
 
+/* A dispatch posts once while others wait: were it twice, what a callback of the
+ * user sends in there would overtake them. */
+TEST_F(UctOrder, pending__a_dispatch_posts_once_while_others_wait)
+{
+    open();
+    uint64_t sent = fill_window();
+    Request first(ep, sent + 1), second(ep, sent + 2);
+    unsigned calls = 0;
+
+    first.before = [&] {
+        calls += (calls > 0) || (uct_ep_am_short(ep, AM_ID, sent, nullptr,
+                                                 0) == UCS_OK);
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &first.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &second.uct, 0));
+    ASSERT_TRUE(wait([&] { return second.done; }));
+    EXPECT_LE(2u, calls) << "the second send of a dispatch was accepted";
+    ASSERT_TRUE(wait([&] { return b->received.size() >= sent + 3; }));
+    for (uint64_t i = 0; i < sent + 3; ++i) {
+        ASSERT_EQ(i, number_of(b->received[i]));
+    }
+}
+
+/* The same for reads, which take no number. */
+TEST_F(UctOrder, pending__a_dispatch_reads_once_while_others_wait)
+{
+    open();
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    Completion read;
+    read.uct.count = 2;
+    auto get = [&] {
+        uct_iov_t iov = local.iov(0, 64);
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), &read.uct);
+    };
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(wait([&] { return get() == UCS_INPROGRESS; }));
+    ASSERT_TRUE(flush(ep));
+    uint64_t sent = 1;
+    while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
+        ++sent;
+    }
+    Request first(ep, sent), second(ep, sent + 1);
+    bool once = true;
+    first.before = [&] {
+        if (read.uct.count == 1) { /* one of two is done, none since */
+            ucs_status_t one = get(), two = get();
+            once = (one == UCS_INPROGRESS) && (two == UCS_ERR_NO_RESOURCE);
+            first.before = nullptr;
+        }
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &first.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &second.uct, 0));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get()) << "overtakes the queue";
+    ASSERT_TRUE(wait([&] { return second.done && (read.done == 1); }));
+    EXPECT_TRUE(once);
+}
+
 TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
 {
     open();

@@ -16,12 +16,18 @@ static void check(ucs_status_t status, const char *what)
 
 Entity::Entity(const Config &config, size_t headroom) : m_headroom(headroom)
 {
-    check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &m_async),
-          "async");
-    check(uct_worker_create(m_async, UCS_THREAD_MODE_SINGLE, &m_worker),
-          "worker");
-    open_md();
-    open_iface(config, headroom);
+    try {
+        check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
+                                       &m_async),
+              "async");
+        check(uct_worker_create(m_async, UCS_THREAD_MODE_SINGLE, &m_worker),
+              "worker");
+        open_md();
+        open_iface(config, headroom);
+    } catch (...) {
+        close();
+        throw;
+    }
 }
 
 Entity::~Entity()
@@ -29,12 +35,26 @@ Entity::~Entity()
     for (const Kept &item : kept) {
         uct_iface_release_desc(item.data - m_headroom);
     }
-    uct_iface_close(m_iface);
-    uct_md_close(m_md);
-    uct_worker_destroy(m_worker);
-    ucs_async_context_destroy(m_async);
+    close();
 }
 
+void Entity::close()
+{
+    if (m_iface != nullptr) {
+        uct_iface_close(m_iface);
+    }
+    if (m_md != nullptr) {
+        uct_md_close(m_md);
+    }
+    if (m_worker != nullptr) {
+        uct_worker_destroy(m_worker);
+    }
+    if (m_async != nullptr) {
+        ucs_async_context_destroy(m_async);
+    }
+}
+
+/* The domain of the first device, of component efa. */
 void Entity::open_md()
 {
     uct_component_h *components;
@@ -45,27 +65,31 @@ void Entity::open_md()
         uct_component_attr_t attr;
         attr.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
                           UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
-        check(uct_component_query(components[i], &attr), "component");
-        if ((strcmp(attr.name, "efa") == 0) && (attr.md_resource_count > 0)) {
+        if ((uct_component_query(components[i], &attr) != UCS_OK) ||
+            (strcmp(attr.name, "efa") != 0) || (attr.md_resource_count == 0)) {
+            continue;
+        }
+        std::vector<uct_md_resource_desc_t> mds(attr.md_resource_count);
+        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
+        attr.md_resources = mds.data();
+        if (uct_component_query(components[i], &attr) == UCS_OK) {
             m_component = components[i];
-            std::vector<uct_md_resource_desc_t> mds(attr.md_resource_count);
-            attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-            attr.md_resources = mds.data();
-            check(uct_component_query(components[i], &attr), "domains");
-            uct_md_config_t *config;
-            check(uct_md_config_read(m_component, nullptr, nullptr, &config),
-                  "md config");
             m_device = mds[0].md_name;
-            check(uct_md_open(m_component, mds[0].md_name, config, &m_md),
-                  "md open");
-            uct_config_release(config);
         }
     }
     uct_release_component_list(components);
-    if (m_md == nullptr) {
+    if (m_component == nullptr) {
         throw std::runtime_error("no component efa with a device: run under "
                                  "'efasim run -- srdrun'");
     }
+
+    uct_md_config_t *config;
+    check(uct_md_config_read(m_component, nullptr, nullptr, &config),
+          "md config");
+    ucs_status_t status = uct_md_open(m_component, m_device.c_str(), config,
+                                      &m_md);
+    uct_config_release(config);
+    check(status, "md open");
 }
 
 void Entity::open_iface(const Config &settings, size_t headroom)
@@ -95,9 +119,13 @@ void Entity::open_iface(const Config &settings, size_t headroom)
     params.rx_headroom = headroom;
     params.err_handler = err_handler;
     params.err_handler_arg = this;
-    check(uct_iface_open(m_md, m_worker, &params, config, &m_iface),
-          "iface open");
+    ucs_status_t status = uct_iface_open(m_md, m_worker, &params, config,
+                                         &m_iface);
     uct_config_release(config);
+    if (status != UCS_OK) {
+        m_iface = nullptr;
+    }
+    check(status, "iface open");
 
     check(uct_iface_query(m_iface, &m_attr), "iface query");
     device_addr.resize(m_attr.device_addr_len);
@@ -174,9 +202,14 @@ Memory::Memory(Entity &entity, size_t length, uint32_t seed)
                          UCT_MD_MEM_ACCESS_RMA, &m_memh),
           "mem reg");
     Bytes packed(attr.rkey_packed_size);
-    check(uct_md_mkey_pack(entity.md(), m_memh, packed.data()), "rkey pack");
-    check(uct_rkey_unpack(entity.component(), packed.data(), &m_rkey),
-          "rkey unpack");
+    ucs_status_t status = uct_md_mkey_pack(entity.md(), m_memh, packed.data());
+    if (status == UCS_OK) {
+        status = uct_rkey_unpack(entity.component(), packed.data(), &m_rkey);
+    }
+    if (status != UCS_OK) {
+        uct_md_mem_dereg(entity.md(), m_memh);
+    }
+    check(status, "remote key");
 }
 
 Memory::~Memory()

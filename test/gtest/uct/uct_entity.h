@@ -102,6 +102,7 @@ public:
     Bytes device_addr, iface_addr;
 
 private:
+    void close();
     void open_md();
     void open_iface(const Config &config, size_t headroom);
     static ucs_status_t am_handler(void *arg, void *data, size_t length,

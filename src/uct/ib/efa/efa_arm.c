@@ -10,21 +10,6 @@
  */
 #include "efa_ep.h"
 
-unsigned efa_iface_take_stash(efa_iface_t *iface)
-{
-    unsigned stashed = iface->stashed;
-
-    iface->stashed = 0;
-    if (stashed & EFA_STASHED_RX) {
-        efa_iface_clock(iface);
-        efa_rx_completion(iface, &iface->stash_rx);
-    }
-    if (stashed & EFA_STASHED_TX) {
-        efa_tx_completion(iface, &iface->stash_tx);
-    }
-    return __builtin_popcount(stashed);
-}
-
 ucs_status_t efa_iface_event_fd(uct_iface_h tl_iface, int *fd_p)
 {
     efa_iface_t *iface = (efa_iface_t*)tl_iface;
@@ -36,20 +21,14 @@ ucs_status_t efa_iface_event_fd(uct_iface_h tl_iface, int *fd_p)
     return UCS_OK;
 }
 
-static void
-efa_iface_peek(efa_iface_t *iface, struct ibv_cq *cq, unsigned which,
-               struct ibv_wc *wc)
-{
-    if (!(iface->stashed & which) &&
-        (cq->context->ops.poll_cq(cq, 1, wc) == 1)) {
-        iface->stashed |= which;
-    }
-}
-
-/* Whether the next progress has something to do that needs no completion. */
+/* Whether the next progress has something to do that needs no completion to be
+ * polled. */
 static int efa_iface_is_busy(const efa_iface_t *iface)
 {
-    return flow_event_pending(iface->core) ||
+    if (iface->attend & EFA_ATTEND_BROKEN) {
+        return (iface->qp.qp != NULL) || flow_event_pending(iface->core);
+    }
+    return iface->attend || flow_event_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
             (flow_timer_next(iface->core) == FLOW_TIME_NEVER));
 }
@@ -75,15 +54,18 @@ ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events)
     if (efa_iface_is_busy(iface)) {
         return UCS_ERR_BUSY;
     }
+    if (iface->broken) {
+        efa_iface_arm_timer(iface);
+        return UCS_OK;
+    }
     err = efa_events_rearm(&iface->events, &iface->qp);
     if (err != 0) {
         efa_iface_break(iface, "arming", err);
-        efa_events_set_timer(&iface->events, 1); /* readable, not an error */
-        return UCS_OK;
+        return UCS_ERR_BUSY; /* progress ends the interface */
     }
-    efa_iface_peek(iface, iface->qp.rx_cq, EFA_STASHED_RX, &iface->stash_rx);
-    efa_iface_peek(iface, iface->qp.tx_cq, EFA_STASHED_TX, &iface->stash_tx);
-    if (iface->stashed) {
+    efa_iface_stash_rx(iface);
+    efa_iface_stash_tx(iface);
+    if (iface->attend) {
         return UCS_ERR_BUSY;
     }
     efa_iface_arm_timer(iface);

@@ -5,9 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* A peer says hello: its requests need our address handle for it. Nearly out
- * of handles, only those get one to keep that ask for RMA. */
-static void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
+/* Nearly out of handles, only those peers get one to keep that ask for RMA. */
+void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
 {
     flow_addr_t  addr = flow_peer_addr(iface->core, peer);
     efa_ah_t    *ah   = flow_peer_cookie(peer);
@@ -61,9 +60,11 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
 
     switch (event->type) {
     case FLOW_EVENT_TX_READY:
-    case FLOW_EVENT_TX_OPEN:
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched after the chores */
+    case FLOW_EVENT_TX_OPEN:
+        efa_rxq_follow_peers(iface); /* it may have a flow to us by now */
+        break;
     case FLOW_EVENT_TX_FAILED:
         efa_ep_report_failure(event->cookie, event->dead);
         break;
@@ -133,7 +134,7 @@ static int efa_ctl_post(efa_iface_t *iface, const flow_ctl_t *ctl)
     op->out.next        = (efa_out_t*)iface->ops.free_ctl;
     iface->ops.free_ctl = op;
     flow_ctl_unsent(iface->core, ctl->cookie);
-    if (err != ENOMEM) {
+    if (!efa_post_is_shortage(err)) {
         efa_iface_break(iface, "posting", err);
     }
     return 0;
@@ -168,7 +169,7 @@ static unsigned efa_repost_all(efa_iface_t *iface)
         ++count;
         if (!fail) {
             err = efa_post_send(iface, op->ep, op);
-            if (err == ENOMEM) {
+            if (efa_post_is_shortage(err)) {
                 flow_tx_repost_put(iface->core, flow_op);
                 break;
             }

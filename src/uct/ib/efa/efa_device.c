@@ -106,9 +106,8 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
     return UCS_OK;
 }
 
-/* Looks below `folder` of sysfs for an entry whose PCI function is an EFA. */
-static int
-efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
+int efa_sysfs_find(const char *folder, const char *device, char *name,
+                   size_t size)
 {
     char           path[PATH_MAX];
     DIR           *dir;
@@ -133,6 +132,15 @@ efa_sysfs_find(const char *folder, const char *device, char *name, size_t size)
     }
     closedir(dir);
     return found;
+}
+
+int efa_device_is_present(void)
+{
+    char name[256];
+
+    return efa_sysfs_find("class/infiniband_verbs", "/device", name,
+                          sizeof(name)) ||
+           efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
 }
 
 void efa_device_explain_none(char *why, size_t size)
@@ -264,14 +272,15 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     const efa_verbs_t       *verbs   = device->verbs;
     struct ibv_context      *context = device->context;
     struct ibv_device_attr   attr;
-    struct efadv_device_attr efa_attr;
+    efa_adv_device_attr_t    efa_attr;
     struct ibv_port_attr     port;
 
     memset(&attr, 0, sizeof(attr));
     memset(&efa_attr, 0, sizeof(efa_attr));
     memset(&port, 0, sizeof(port));
     if ((verbs->query_device(context, &attr) != 0) ||
-        (verbs->efa_query_device(context, &efa_attr, sizeof(efa_attr)) != 0) ||
+        (verbs->efa_query_device(context, (struct efadv_device_attr*)&efa_attr,
+                                 sizeof(efa_attr)) != 0) ||
         (verbs->query_port(context, EFA_PORT,
                            (struct _compat_ibv_port_attr*)&port) != 0) ||
         (verbs->query_gid(context, EFA_PORT, 0, &device->gid) != 0)) {
@@ -285,14 +294,17 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     device->max_rq_wr   = efa_attr.max_rq_wr;
     device->max_sq_sge  = efa_attr.max_sq_sge;
     device->inline_size = efa_attr.inline_buf_size;
-    device->max_rdma    = (device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
-                                  efa_attr.max_rdma_size :
-                                  0;
-    device->max_msg     = port.max_msg_sz;
-    device->max_mr      = attr.max_mr_size;
-    device->max_cqe     = attr.max_cqe;
-    device->max_ah      = attr.max_ah;
-    device->bandwidth   = efa_lane_speed(port.active_speed) *
+    device->inline_size_wide =
+            (efa_attr.inline_buf_size_ex > efa_attr.inline_buf_size) ?
+                    efa_attr.inline_buf_size_ex :
+                    efa_attr.inline_buf_size;
+    device->max_rdma     = efa_attr.max_rdma_size;
+    device->max_rdma_sge = (attr.max_sge_rd < 1) ? 1 : attr.max_sge_rd;
+    device->max_msg      = port.max_msg_sz;
+    device->max_mr       = attr.max_mr_size;
+    device->max_cqe      = attr.max_cqe;
+    device->max_ah       = attr.max_ah;
+    device->bandwidth    = efa_lane_speed(port.active_speed) *
                         efa_lane_count(port.active_width) / 8;
     return UCS_OK;
 }

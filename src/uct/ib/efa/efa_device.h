@@ -12,7 +12,7 @@
 /* What EFA's driver reports and rdma-core 44's header does not name yet. */
 #define EFA_DEVICE_CAP_RDMA_READ  (1 << 0)
 #define EFA_DEVICE_CAP_RNR_RETRY  (1 << 1)
-#define EFA_DEVICE_CAP_RDMA_WRITE (1 << 4)
+#define EFA_DEVICE_CAP_RDMA_WRITE (1 << 3)
 
 /* An open device: its context, and what was asked of it once. */
 typedef struct efa_device {
@@ -24,8 +24,10 @@ typedef struct efa_device {
     unsigned            caps;         /* EFA_DEVICE_CAP_ */
     unsigned            max_sq_wr, max_rq_wr;
     unsigned            max_sq_sge;
-    unsigned            inline_size;  /* bytes */
-    size_t              max_rdma;     /* bytes of one RDMA operation, or 0 */
+    unsigned            max_rdma_sge;
+    unsigned            inline_size;      /* bytes, of a 64 B work request */
+    unsigned            inline_size_wide; /* of a 128 B one, else the same */
+    size_t              max_rdma;     /* bytes of one RDMA operation */
     size_t              max_msg;      /* bytes of one message */
     size_t              max_mr;       /* bytes of one registration */
     unsigned            max_cqe, max_ah;
@@ -40,6 +42,17 @@ typedef struct efa_device {
 ucs_status_t efa_device_list(const efa_verbs_t *verbs,
                              char (**names_p)[EFA_DEVICE_NAME_MAX],
                              unsigned *count_p);
+
+/*
+ * Looks below `folder` of sysfs ("bus/pci/devices", or as libibverbs lists them
+ * with `device` "/device") for an entry whose PCI function is an EFA. Nonzero
+ * if there is one; then `name` is the entry's.
+ */
+int efa_sysfs_find(const char *folder, const char *device, char *name,
+                   size_t size);
+
+/* Nonzero if sysfs shows an EFA, with a driver or without. */
+int efa_device_is_present(void);
 
 /*
  * One line for the user on why efa_device_list found none: cause and remedy.

@@ -51,13 +51,37 @@ static ucs_status_t efa_ep_take_handle(efa_iface_t *iface, efa_ep_t *ep,
                    efa_iface_md(iface)->device->name, iface->ahs.limit);
     } else if (status != UCS_OK) {
         host_error(iface->super.host,
-                   "%s: no address handle for a peer: %s; is it in the same "
-                   "subnet, and does the security group allow all traffic "
-                   "within itself?",
+                   "%s: no address handle for a peer: %s%s",
                    efa_iface_md(iface)->device->name,
-                   iface->super.host->status_string(status));
+                   iface->super.host->status_string(status),
+                   (status == UCS_ERR_NO_MEMORY) ?
+                           "" :
+                           "; is it in the same subnet, and does the security "
+                           "group allow all traffic within itself?");
     }
     return status;
+}
+
+static void efa_ep_list_add(efa_ep_t **list, efa_ep_t *ep)
+{
+    ep->list_prev = NULL;
+    ep->list_next = *list;
+    if (*list != NULL) {
+        (*list)->list_prev = ep;
+    }
+    *list = ep;
+}
+
+static void efa_ep_list_remove(efa_ep_t **list, efa_ep_t *ep)
+{
+    if (ep->list_prev != NULL) {
+        ep->list_prev->list_next = ep->list_next;
+    } else {
+        *list = ep->list_next;
+    }
+    if (ep->list_next != NULL) {
+        ep->list_next->list_prev = ep->list_prev;
+    }
 }
 
 ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
@@ -70,6 +94,9 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     if (!efa_iface_is_reachable(params->iface, params->dev_addr,
                                 params->iface_addr)) {
         return UCS_ERR_UNREACHABLE;
+    }
+    if (iface->broken) {
+        return UCS_ERR_IO_ERROR; /* said when it broke */
     }
     efa_ep_address(params, &peer);
     ep = calloc(1, sizeof(*ep));
@@ -97,6 +124,8 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;
     ++iface->endpoints;
+    efa_ep_list_add(&iface->alive, ep);
+    efa_peer_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
     efa_ctl_post_all(iface); /* the hello, ahead of the first message */
     *ep_p = &ep->super.super;
     return UCS_OK;
@@ -132,12 +161,8 @@ void efa_ep_destroy(uct_ep_h tl_ep)
     ep->state  = EFA_EP_DESTROYED;
     ep->status = UCS_ERR_CANCELED;
     efa_ep_cancel_flushes(ep);
-    ep->linger_prev = NULL;
-    ep->linger_next = iface->lingering;
-    if (iface->lingering != NULL) {
-        iface->lingering->linger_prev = ep;
-    }
-    iface->lingering = ep;
+    efa_ep_list_remove(&iface->alive, ep);
+    efa_ep_list_add(&iface->lingering, ep);
     flow_tx_close(iface->core, ep->tx);
 }
 
@@ -145,14 +170,7 @@ void efa_ep_free_lingering(efa_ep_t *ep)
 {
     efa_iface_t *iface = efa_ep_iface(ep);
 
-    if (ep->linger_prev != NULL) {
-        ep->linger_prev->linger_next = ep->linger_next;
-    } else {
-        iface->lingering = ep->linger_next;
-    }
-    if (ep->linger_next != NULL) {
-        ep->linger_next->linger_prev = ep->linger_prev;
-    }
+    efa_ep_list_remove(&iface->lingering, ep);
     efa_ah_put(&iface->ahs, ep->ah);
     --iface->endpoints;
     free(ep);
@@ -212,7 +230,7 @@ ucs_status_t efa_ep_blocked(const efa_ep_t *ep)
 
 ucs_status_t efa_post_failed(efa_ep_t *ep, int err)
 {
-    if ((err == ENOMEM) || (err == EAGAIN)) {
+    if (efa_post_is_shortage(err)) {
         return UCS_ERR_NO_RESOURCE;
     }
     efa_iface_break(efa_ep_iface(ep), "posting", err);

@@ -2,6 +2,8 @@
 #ifndef EFA_EP_H_
 #define EFA_EP_H_
 
+#include <errno.h>
+
 #include "efa_iface.h"
 
 /* Where an endpoint is in its life; efa_ep.c moves it, forwards only. */
@@ -21,6 +23,7 @@ struct efa_ep {
     uint8_t        fenced;  /* until rma_ops is 0 */
     uint8_t        state;   /* efa_ep_state_t */
     uint8_t        reported;
+    uint8_t        rma_refused; /* and the user was told */
     ucs_status_t   status; /* UCS_OK while alive */
 
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
@@ -28,7 +31,7 @@ struct efa_ep {
     efa_ep_t           *ring_prev, *ring_next; /* while requests is not NULL */
 
     efa_ah_t *ah;
-    efa_ep_t *linger_prev, *linger_next; /* while destroyed */
+    efa_ep_t *list_prev, *list_next; /* of the alive, then of the lingering */
 };
 
 static inline efa_iface_t *efa_ep_iface(const efa_ep_t *ep)
@@ -70,6 +73,9 @@ void efa_ep_free_lingering(efa_ep_t *ep);
 /* What a post that found no number, no operation or no buffer returns:
  * UCS_ERR_NO_RESOURCE, or why the endpoint failed. */
 ucs_status_t efa_ep_blocked(const efa_ep_t *ep);
+
+/* The device will never return this operation: completes it. */
+void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status);
 
 /* An active message that waited to be sent again never will be: its endpoint
  * failed, or the post did (`err`, an errno value, else 0). */
@@ -122,6 +128,13 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
  * how many were taken off. */
 unsigned efa_pending_dispatch(efa_iface_t *iface);
 
+/* May a pinned endpoint post an RDMA operation all the same, as its request is
+ * being dispatched? Once for each dispatch. */
+int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
+
+/* Logs what is about to be posted to `qpn` (efa_trace.c). */
+void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn);
+
 /* Posts the packet in op->sge as a SEND. Returns 0, or the errno value of the
  * device, and then nothing was posted. */
 static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
@@ -141,6 +154,9 @@ static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
     wr.wr.ud.remote_qpn  = ep->qpn;
     wr.wr.ud.remote_qkey = ep->qkey;
 
+    if (__builtin_expect(iface->traced, 0)) {
+        efa_trace_log_tx(iface, op, ep->qpn);
+    }
     err = iface->qp.qp->context->ops.post_send(iface->qp.qp, &wr, &bad);
     if (__builtin_expect(err == 0, 1)) {
         ++iface->in_flight;
@@ -148,9 +164,16 @@ static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
     return err;
 }
 
-/* Posts an RDMA READ into op->sge[0]. As efa_post_send. */
-int efa_post_read(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
+/* Posts an RDMA WRITE (EFA_OUT_PUT) from op->sge, or an RDMA READ into it. As
+ * efa_post_send. */
+int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
                   uint64_t remote_addr, uint32_t rkey);
+
+/* Is the errno value of a failed post a matter of time? */
+static inline int efa_post_is_shortage(int err)
+{
+    return (err == ENOMEM) || (err == EAGAIN);
+}
 
 /* A post failed with `err`: UCS_ERR_NO_RESOURCE where it is a matter of time,
  * else the endpoint fails and the status tells why. */

@@ -34,8 +34,29 @@ static ucs_status_t efa_iface_open_qp(efa_iface_t *iface, efa_md_t *md,
     params.rx_depth  = config->rx_max;
     params.qkey      = iface->qkey;
     params.rnr_retry = config->rnr_retry;
+    params.inline_max = config->inline_max;
     params.events    = 1;
     return efa_qp_open(&iface->qp, md, &params);
+}
+
+static void efa_iface_report_open(efa_iface_t *iface,
+                                  const efa_iface_config_t *config)
+{
+    unsigned caps = efa_iface_md(iface)->device->caps;
+
+    host_debug(iface->super.host,
+               "%s: srd interface open: QPN %u, %u sends, %u to %u receives, "
+               "%u bytes inline%s, RDMA:%s%s%s, events: %s",
+               efa_iface_md(iface)->device->name, iface->qp.qp->qp_num,
+               config->tx_depth, config->rx_initial, config->rx_max,
+               iface->qp.inline_size,
+               (iface->qp.inline_write > 0) ? " (writes too)" : "",
+               (caps & EFA_DEVICE_CAP_RDMA_READ) ? " read" : "",
+               (caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " write" : "",
+               (caps & (EFA_DEVICE_CAP_RDMA_READ | EFA_DEVICE_CAP_RDMA_WRITE)) ?
+                       "" :
+                       " none",
+               (iface->events.epoll_fd >= 0) ? "yes" : "no");
 }
 
 ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
@@ -78,6 +99,10 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
         goto err_core;
     }
     efa_events_open(&iface->events, &iface->qp);
+    iface->get_short_time = config->get_short * 1e9;
+    iface->traced         = host_log_is_enabled(iface->super.host,
+                                                UCS_LOG_LEVEL_TRACE_DATA);
+    efa_iface_report_open(iface, config);
     return UCS_OK;
 
 err_core:
@@ -114,7 +139,7 @@ static void efa_iface_cancel_all(efa_iface_t *iface)
     efa_out_t        *out;
     uct_completion_t *comp;
 
-    for (ep = iface->lingering; ep != NULL; ep = ep->linger_next) {
+    for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
         while ((out = ep->queue.next) != &ep->queue) {
             out->next->prev = &ep->queue;
             ep->queue.next  = out->next;
@@ -155,17 +180,6 @@ void efa_iface_close(efa_iface_t *iface)
     efa_op_pool_cleanup(&iface->ops);
 }
 
-void efa_iface_break(efa_iface_t *iface, const char *what, int err)
-{
-    if (!iface->broken) {
-        iface->broken = 1;
-        host_error(iface->super.host,
-                   "%s: %s failed: %s; the device or its driver stopped: this "
-                   "interface is unusable, see the kernel's log",
-                   efa_iface_md(iface)->device->name, what, strerror(err));
-    }
-}
-
 ucs_status_t
 efa_iface_get_device_address(uct_iface_h tl_iface, uct_device_addr_t *addr)
 {
@@ -185,6 +199,33 @@ efa_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr)
     return UCS_OK;
 }
 
+/* UCP asks only about peers that have a transport of this name. Says once, to
+ * who asked for srd, why they do not go together. */
+static void efa_iface_report_foreign(efa_iface_t *iface, const void *dev_addr)
+{
+    const efa_device_addr_t *addr = dev_addr;
+    static int               said;
+
+    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+        return;
+    }
+    if (memcmp(addr->magic, EFA_ADDR_MAGIC, sizeof(addr->magic)) != 0) {
+        host_report_absent(iface->super.host, "srd",
+                           "a peer is unreachable over srd: it uses another "
+                           "srd (UCX's own); start the peer with this module, "
+                           "too (srdrun, and UCX_EFA_CLAIM=y beside UCX's "
+                           "own)");
+    } else {
+        host_report_absent(iface->super.host, "srd",
+                           "a peer is unreachable over srd: it speaks version "
+                           "%d of the wire, this side %d; update the module "
+                           "%s",
+                           addr->version, EFA_ADDR_VERSION,
+                           (addr->version > EFA_ADDR_VERSION) ?
+                                   "on this side" : "on the peer's side");
+    }
+}
+
 int efa_iface_is_reachable(uct_iface_h tl_iface,
                            const uct_device_addr_t *dev_addr,
                            const uct_iface_addr_t *iface_addr)
@@ -192,8 +233,8 @@ int efa_iface_is_reachable(uct_iface_h tl_iface,
     uint64_t incarnation;
     uint32_t qpn, qkey;
 
-    (void)tl_iface;
     if (!efa_device_addr_is_ours(dev_addr)) {
+        efa_iface_report_foreign((efa_iface_t*)tl_iface, dev_addr);
         return 0;
     }
     if (iface_addr == NULL) {

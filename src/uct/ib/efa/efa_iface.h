@@ -10,6 +10,8 @@
 
 typedef struct efa_ep efa_ep_t;
 
+#define EFA_STATUS_UNKNOWN 12 /* "bad status", for an error without a number */
+
 /* Settings of an interface, after the configuration table was parsed. */
 typedef struct efa_iface_config {
     unsigned tx_depth;   /* operations in flight */
@@ -18,11 +20,15 @@ typedef struct efa_iface_config {
     unsigned window;     /* packets granted to one peer */
     unsigned rnr_retry;  /* of the device, before it comes back to us */
     unsigned max_ah;
+    unsigned inline_max; /* bytes in a work request, as far as there is room */
+    double   get_short;  /* seconds that get_short waits; 0: not offered */
 } efa_iface_config_t;
 
+/* What progress sees to before it polls. */
 enum {
-    EFA_STASHED_RX = 1 << 0,
-    EFA_STASHED_TX = 1 << 1
+    EFA_ATTEND_RX     = 1 << 0, /* stash_rx */
+    EFA_ATTEND_TX     = 1 << 1, /* stash_tx */
+    EFA_ATTEND_BROKEN = 1 << 2  /* the device failed: nothing is polled */
 };
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
@@ -37,7 +43,8 @@ typedef struct efa_iface {
     unsigned      user_ops;  /* operations of users that are not complete */
     unsigned      rma_ops;   /* of them RMA */
     size_t        max_payload; /* bytes of an active message, headers apart */
-    uint8_t       stashed; /* EFA_STASHED_ */
+    uint8_t       attend;      /* EFA_ATTEND_ */
+    uint8_t       traced;      /* packets are logged (efa_trace.h) */
     flow_time_t   now;         /* read when something was received or a timer
                                   runs */
     efa_rxq_t     rxq;
@@ -45,6 +52,7 @@ typedef struct efa_iface {
     /* pending */
     efa_ep_t     *pending; /* ring of endpoints with requests, or NULL */
     efa_ep_t     *serving; /* whose request is being dispatched, or NULL */
+    uint8_t       served_rma; /* it took its one RDMA operation */
     efa_ep_t     *stuck;   /* first of this round that could not go on */
 
     /* the rest */
@@ -52,12 +60,16 @@ typedef struct efa_iface {
     efa_events_t   events;
     void          *core_chunks; /* memory of the core, linked by first word */
     unsigned       endpoints;   /* alive, destroyed ones that linger too */
+    efa_ep_t      *alive;       /* the user's endpoints */
     efa_ep_t      *lingering;   /* destroyed with operations outstanding */
     uint32_t       qkey;
     uint64_t       incarnation;
+    flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
     int            broken; /* the device failed; said once */
-    /* completions that arming found; progress takes them first */
-    struct ibv_wc  stash_rx, stash_tx;
+
+    /* completions that were polled where no callback may run */
+    struct ibv_wc  stash_rx;
+    efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
 } efa_iface_t;
 
 static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
@@ -98,8 +110,21 @@ unsigned efa_iface_poll_rx(efa_iface_t *iface);
 /* The same for completed work requests. */
 unsigned efa_iface_poll_tx(efa_iface_t *iface);
 
-/* One completion of a work request, from the poll or the event path. */
-void efa_tx_completion(efa_iface_t *iface, const struct ibv_wc *wc);
+/* Status of a completion as the device gave it; 0 is success. */
+static inline unsigned efa_wc_status(const struct ibv_wc *wc)
+{
+    if (__builtin_expect(wc->status == IBV_WC_SUCCESS, 1)) {
+        return 0;
+    }
+    return (wc->vendor_err != 0) ? wc->vendor_err : EFA_STATUS_UNKNOWN;
+}
+
+/* One completion of a work request, just polled or from the stash; in_flight
+ * was lowered when it was polled. */
+void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err);
+
+/* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
+ucs_status_t efa_tx_status(unsigned vendor_err);
 /* One received message. */
 void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc);
 
@@ -113,10 +138,15 @@ static inline int efa_iface_has_chores(const efa_iface_t *iface)
 /* Runs them. Returns how much was done, 0 when nothing was due. */
 unsigned efa_iface_chores(efa_iface_t *iface);
 
+/* A peer is known, by its hello or since we opened a flow to it: its requests
+ * need our address handle for it, and packets may go to it. `rma`: it asked. */
+void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma);
+
 /* Posts the control packets that are due, as far as there are slots. */
 unsigned efa_ctl_post_all(efa_iface_t *iface);
 
-/* The device failed: says so once; endpoints fail as their operations do. */
+/* The device failed: says so once; the next progress ends the interface. No
+ * callback runs. */
 void efa_iface_break(efa_iface_t *iface, const char *what, int err);
 
 /* iface_progress, iface_flush, iface_fence of UCT. */
@@ -129,8 +159,26 @@ ucs_status_t efa_iface_fence(uct_iface_h tl_iface, unsigned flags);
 ucs_status_t efa_iface_event_fd(uct_iface_h tl_iface, int *fd_p);
 ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events);
 
-/* Handles what arming found. Returns how many completions that was. */
+/* Handles what was stashed. Returns how many completions that was. */
 unsigned efa_iface_take_stash(efa_iface_t *iface);
+
+/* Polls one completion of either kind into the stash, if there is one. */
+void efa_iface_stash_rx(efa_iface_t *iface);
+void efa_iface_stash_tx(efa_iface_t *iface);
+
+/*
+ * Waits until `op`, just posted, is complete, at most `time` ns. Runs nobody's
+ * callback: other completions are stashed.
+ * UCS_OK; UCS_ERR_TIMED_OUT, then it is still the device's; or the error it
+ * ended with.
+ */
+ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time);
+
+/* Ends an interface whose device failed (efa_break.c), from progress: stops the
+ * queue pair, so that no buffer of a user is touched any more, then completes
+ * and reports everything with an error. Idempotent. Returns how much that was.
+ */
+unsigned efa_iface_end(efa_iface_t *iface);
 
 /* Address operations of UCT. */
 ucs_status_t

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EFA_MEMH_BLOCK 64 /* handles that are added at a time */
+
 static int efa_mr_reg(void *arg, void *address, size_t length, void **mr_p)
 {
     efa_md_t          *md    = arg;
@@ -79,6 +81,72 @@ void efa_md_cache_close(efa_md_t *md)
     }
 }
 
+void efa_md_memh_open(efa_md_t *md)
+{
+    pthread_mutex_init(&md->memh_lock, NULL);
+    md->memh_free   = NULL;
+    md->memh_blocks = NULL;
+}
+
+void efa_md_memh_close(efa_md_t *md)
+{
+    void *block;
+
+    while ((block = md->memh_blocks) != NULL) {
+        md->memh_blocks = *(void**)block;
+        free(block);
+    }
+    pthread_mutex_destroy(&md->memh_lock);
+}
+
+static void efa_memh_put(efa_memh_t *memh)
+{
+    efa_md_t *md = memh->md;
+
+    pthread_mutex_lock(&md->memh_lock);
+    memh->next    = md->memh_free;
+    md->memh_free = memh;
+    pthread_mutex_unlock(&md->memh_lock);
+}
+
+/* Adds handles to the pool, under its lock. */
+static void efa_memh_grow(efa_md_t *md)
+{
+    efa_memh_t *memhs;
+    void      **block;
+    unsigned    i;
+
+    block = calloc(1, sizeof(void*) + (EFA_MEMH_BLOCK * sizeof(*memhs)));
+    if (block == NULL) {
+        return;
+    }
+    *block          = md->memh_blocks;
+    md->memh_blocks = block;
+    memhs           = (efa_memh_t*)(block + 1);
+    for (i = 0; i < EFA_MEMH_BLOCK; ++i) {
+        memhs[i].md   = md;
+        memhs[i].next = md->memh_free;
+        md->memh_free = &memhs[i];
+    }
+}
+
+/* A handle, NULL when out of memory. */
+static efa_memh_t *efa_memh_get(efa_md_t *md)
+{
+    efa_memh_t *memh;
+
+    pthread_mutex_lock(&md->memh_lock);
+    if (md->memh_free == NULL) {
+        efa_memh_grow(md);
+    }
+    memh = md->memh_free;
+    if (memh != NULL) {
+        md->memh_free = memh->next;
+    }
+    pthread_mutex_unlock(&md->memh_lock);
+    return memh;
+}
+
 static ucs_status_t efa_mr_status(int err)
 {
     switch (err) {
@@ -94,6 +162,21 @@ static ucs_status_t efa_mr_status(int err)
     }
 }
 
+static int
+efa_mr_reg_dmabuf(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
+{
+    const efa_verbs_t *verbs = md->device->verbs;
+
+    if (verbs->reg_dmabuf_mr == NULL) {
+        return EOPNOTSUPP;
+    }
+    errno = 0;
+    *mr_p = verbs->reg_dmabuf_mr(md->pd, reg->dmabuf_offset, reg->length,
+                                 (uintptr_t)reg->address, reg->dmabuf_fd,
+                                 md->access);
+    return (*mr_p != NULL) ? 0 : ((errno != 0) ? errno : EIO);
+}
+
 static void
 efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
 {
@@ -101,9 +184,9 @@ efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
 
     if (err == ENOMEM) {
         host_log(md->super.host, host_reg_level(reg->flags),
-                 "%s: cannot register %zu bytes at %p: out of locked memory "
-                 "(the limit is %s; raise it with 'ulimit -l unlimited' or "
-                 "memlock in limits.conf) or of memory regions",
+                 "%s: cannot register %zu bytes at %p: out of memory, of "
+                 "locked memory (the limit is %s; raise it with 'ulimit -l "
+                 "unlimited' or memlock in limits.conf) or of memory regions",
                  md->device->name, reg->length, reg->address,
                  efa_memlock_text(limit, sizeof(limit)));
     } else {
@@ -124,12 +207,15 @@ efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
     if (reg->length == 0) {
         return UCS_ERR_INVALID_PARAM;
     }
-    memh = calloc(1, sizeof(*memh));
+    memh = efa_memh_get(md);
     if (memh == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    if (md->has_cache) {
+    memh->region = NULL;
+    if (reg->dmabuf_fd >= 0) {
+        err = efa_mr_reg_dmabuf(md, reg, &mr);
+    } else if (md->has_cache && (reg->mem_type == UCS_MEMORY_TYPE_HOST)) {
         err = efa_rcache_get(&md->cache, reg->address, reg->length,
                              &memh->region);
         mr  = (err == 0) ? memh->region->mr : NULL;
@@ -138,7 +224,7 @@ efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
     }
     if (err != 0) {
         efa_mr_report(md, reg, err);
-        free(memh);
+        efa_memh_put(memh);
         return efa_mr_status(err);
     }
 
@@ -152,7 +238,7 @@ static void efa_memh_gone(efa_rcache_gone_t *gone)
     efa_memh_t *memh = (efa_memh_t*)((char*)gone - offsetof(efa_memh_t, gone));
     uct_completion_t *comp = memh->comp;
 
-    free(memh);
+    efa_memh_put(memh);
     ucx_completion_done(comp, UCS_OK);
 }
 
@@ -173,11 +259,26 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
         efa_rcache_put(&md->cache, memh->region);
     }
 
-    free(memh);
+    efa_memh_put(memh);
     if (invalidate) {
         ucx_completion_done(comp, UCS_OK);
     }
     return UCS_OK;
+}
+
+ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
+                            size_t length, unsigned advice)
+{
+    const struct ibv_mr *mr    = ((const efa_memh_t*)memh)->mr;
+    uintptr_t            start = (uintptr_t)address;
+
+    (void)md;
+    (void)advice;
+    if ((start < (uintptr_t)mr->addr) || (length > mr->length) ||
+        (start - (uintptr_t)mr->addr > mr->length - length)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return UCS_OK; /* whatever it is: registered pages are there to stay */
 }
 
 ucs_status_t

@@ -14,8 +14,9 @@
 typedef enum efa_out_kind {
     EFA_OUT_AM,        /* active message, bytes in op->buf or op->bounce */
     EFA_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
-    EFA_OUT_GET_BCOPY,
-    EFA_OUT_GET_ZCOPY,
+    EFA_OUT_GET_BCOPY, /* from here on RDMA */
+    EFA_OUT_GET_ZCOPY, /* also get_short: into op->buf */
+    EFA_OUT_PUT,       /* from op->buf, op->bounce or user memory */
     EFA_OUT_CTL,       /* control packet of the protocol core: in no queue */
     EFA_OUT_FLUSH      /* marker */
 } efa_out_kind_t;
@@ -29,6 +30,15 @@ struct efa_out {
 };
 
 struct efa_ep;
+
+/* Whether an operation of a user is RDMA; the rest are active messages. */
+static inline int efa_out_is_rma(uint8_t kind)
+{
+    return kind >= EFA_OUT_GET_BCOPY;
+}
+
+/* Pieces of local memory of one work request. */
+#define EFA_OP_SGE 2
 
 /* Bytes in an operation itself: a message this short needs no bounce buffer. */
 #define EFA_OP_BUF 128
@@ -44,12 +54,14 @@ struct efa_bounce {
 };
 
 /* One work request, from post to completion (through reposts, too). */
-typedef struct efa_op {
+typedef struct efa_op efa_op_t;
+
+struct efa_op {
     efa_out_t       out; /* first: operations and markers share the queue */
     flow_op_t       flow;
     struct efa_ep  *ep;
     efa_bounce_t   *bounce; /* or NULL */
-    struct ibv_sge  sge[2];
+    struct ibv_sge  sge[EFA_OP_SGE];
     uint8_t         num_sge;
     uint8_t         inlined;
     uint32_t        lkey; /* of buf */
@@ -63,8 +75,10 @@ typedef struct efa_op {
             struct efa_ah *ah;
         } ctl; /* EFA_OUT_CTL */
     };
-    uint8_t buf[EFA_OP_BUF];
-} efa_op_t;
+    efa_op_t *stash_next; /* completed, and progress will see to it */
+    uint32_t  vendor_err; /* then: status of the device, 0 is success */
+    uint8_t   buf[EFA_OP_BUF];
+};
 
 /*
  * The pools of an interface. Operations are made once, as many as the send

@@ -4,9 +4,11 @@
  * with requests form a ring that is served in turn, one request at a time.
  *
  * While its queue is not empty an endpoint's flow is pinned, so that every
- * operation returns NO_RESOURCE and nothing overtakes; the pin is off while a
- * request of that endpoint is dispatched. A callback may add, purge and destroy
- * anywhere: after each one only the ring's head and `serving` are read anew.
+ * operation returns NO_RESOURCE and nothing overtakes. The request that is
+ * dispatched may post once: its completion may run in there, and what a user's
+ * callback sends must not overtake the requests behind. A callback may add,
+ * purge and destroy anywhere: after each one only the ring's head and `serving`
+ * are read anew.
  */
 #include "efa_ep.h"
 
@@ -81,9 +83,7 @@ efa_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
     if (ep->ring_next == NULL) {
         efa_ring_add(iface, ep);
     }
-    if (iface->serving != ep) {
-        flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
-    }
+    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
     return UCS_OK;
 }
 
@@ -145,17 +145,34 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     }
 }
 
+int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep)
+{
+    if ((iface->serving != ep) || iface->served_rma ||
+        (ep->tx->pins != FLOW_PIN_PENDING)) {
+        return 0;
+    }
+    iface->served_rma = 1;
+    return 1;
+}
+
 /* Dispatches one request of the ring's head. Returns whether it went on. */
 static int efa_pending_serve(efa_iface_t *iface)
 {
     efa_ep_t          *ep = iface->pending;
+    flow_psn_t         psn;
     uct_pending_req_t *req;
     ucs_status_t       status;
 
-    iface->pending = ep->ring_next; /* its turn is over, whatever comes */
-    iface->serving = ep;
-    req            = efa_ep_pop_request(ep);
-    flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+    iface->pending    = ep->ring_next; /* its turn is over, whatever comes */
+    iface->serving    = ep;
+    iface->served_rma = 0;
+    req               = efa_ep_pop_request(ep);
+    psn               = flow_tx_psn(ep->tx);
+    if (ep->requests == NULL) {
+        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+    } else {
+        flow_tx_pass_one(ep->tx);
+    }
 
     status = req->func(req);
 
@@ -167,7 +184,8 @@ static int efa_pending_serve(efa_iface_t *iface)
         efa_ep_push_request(ep, req);
     }
     efa_ep_settle(iface, ep);
-    return (status == UCS_OK) || (status == UCS_INPROGRESS);
+    return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
+           iface->served_rma || (flow_tx_psn(ep->tx) != psn);
 }
 
 unsigned efa_pending_dispatch(efa_iface_t *iface)

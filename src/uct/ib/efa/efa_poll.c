@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completions: receives to the protocol core and up to UCP, sends to their
  * users. */
-#include "efa_ep.h"
+#include "efa_trace.h"
 
 #include <errno.h>
 
@@ -72,6 +72,7 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
         return;
     }
 
+    efa_trace_rx(iface, rxbuf->packet, wc->byte_len, wc->src_qp);
     rxbuf->length = wc->byte_len;
     if (__builtin_expect(efa_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = efa_rxq_detach(&iface->rxq, rxbuf);
@@ -124,7 +125,7 @@ unsigned efa_iface_poll_rx(efa_iface_t *iface)
 }
 
 /* The operation is over and its number released: tells its user. */
-static void
+static inline void
 efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
 {
     efa_ep_t         *ep      = op->ep;
@@ -132,7 +133,7 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     int               markers = efa_out_remove(ep, &op->out);
 
     --iface->user_ops;
-    if (op->out.kind >= EFA_OUT_GET_BCOPY) {
+    if (efa_out_is_rma(op->out.kind)) {
         efa_ep_rma_done(ep);
     }
     efa_op_give(&iface->ops, op);
@@ -145,10 +146,11 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     }
 }
 
-/* By the raw status of the device (EFA-FACTS: completion status). */
-static ucs_status_t efa_tx_status(unsigned vendor_err)
+ucs_status_t efa_tx_status(unsigned vendor_err)
 {
     switch (vendor_err) {
+    case 0:
+        return UCS_OK;
     case 1:
         return UCS_ERR_CANCELED;
     case 7:
@@ -169,6 +171,8 @@ static ucs_status_t efa_tx_status(unsigned vendor_err)
 static flow_send_status_t efa_tx_flow_status(unsigned vendor_err)
 {
     switch (vendor_err) {
+    case 0:
+        return FLOW_SEND_OK;
     case 10:
         return FLOW_SEND_RNR;
     case 8:
@@ -190,11 +194,19 @@ static void efa_ctl_finish(efa_iface_t *iface, efa_op_t *op,
     iface->ops.free_ctl = op;
 }
 
-static void
-efa_tx_error(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
+void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
 {
-    flow_send_status_t flow_status = efa_tx_flow_status(wc->vendor_err);
-    ucs_status_t       status      = efa_tx_status(wc->vendor_err);
+    if (!efa_out_is_rma(op->out.kind)) {
+        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
+    }
+    efa_op_finish(iface, op, status);
+}
+
+static void
+efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
+{
+    flow_send_status_t flow_status = efa_tx_flow_status(vendor_err);
+    ucs_status_t       status      = efa_tx_status(vendor_err);
     efa_ep_t          *ep          = op->ep;
 
     efa_iface_clock(iface);
@@ -202,20 +214,17 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
         efa_ctl_finish(iface, op, flow_status);
         return;
     }
-    if ((flow_status == FLOW_SEND_RNR) && (op->out.kind < EFA_OUT_GET_BCOPY)) {
+    if ((flow_status == FLOW_SEND_RNR) && !efa_out_is_rma(op->out.kind)) {
         flow_tx_rnr(iface->core, &op->flow, iface->now);
         return;
     }
 
     host_debug(iface->super.host,
-               "%s: operation to QPN %u ended with status %u (%s)",
-               efa_iface_md(iface)->device->name, ep->qpn, wc->vendor_err,
-               efa_iface_md(iface)->device->verbs->wc_status_str(wc->status));
+               "%s: operation to QPN %u ended with status %u of the device: %s",
+               efa_iface_md(iface)->device->name, ep->qpn, vendor_err,
+               iface->super.host->status_string(status));
     efa_ep_fail(ep, status, flow_status == FLOW_SEND_DEAD);
-    if (op->out.kind < EFA_OUT_GET_BCOPY) {
-        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
-    }
-    efa_op_finish(iface, op, status);
+    efa_op_cancel(iface, op, status);
 }
 
 void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
@@ -228,32 +237,56 @@ void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
     if (ep->state == EFA_EP_ALIVE) {
         efa_ep_fail(ep, UCS_ERR_ENDPOINT_TIMEOUT, 0); /* its event follows */
     }
-    flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
-    efa_op_finish(iface, op,
+    efa_op_cancel(iface, op,
                   (ep->status != UCS_OK) ? ep->status : UCS_ERR_CANCELED);
 }
 
-void efa_tx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
+/* Who waits for an active message, or for a flush behind it. */
+static __attribute__((noinline)) void
+efa_am_tell(efa_ep_t *ep, uct_completion_t *comp, int markers)
 {
-    efa_op_t *op = (efa_op_t*)(uintptr_t)wc->wr_id;
+    ucx_completion_done(comp, UCS_OK);
+    if (markers) {
+        efa_ep_flush_markers(ep);
+    }
+}
 
-    --iface->in_flight;
-    if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
-        efa_tx_error(iface, op, wc);
+/* An active message arrived: efa_op_finish without what it cannot be. (Its
+ * flow is not gone, since the core waits for its number.) */
+static inline void efa_am_done(efa_iface_t *iface, efa_op_t *op)
+{
+    efa_ep_t         *ep   = op->ep;
+    uct_completion_t *comp = op->out.comp;
+    int               markers;
+
+    flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
+    markers = efa_out_remove(ep, &op->out);
+    --iface->user_ops;
+    efa_op_give(&iface->ops, op);
+    if (__builtin_expect((comp != NULL) || markers, 0)) {
+        efa_am_tell(ep, comp, markers);
+    }
+}
+
+void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
+{
+    if (__builtin_expect(vendor_err != 0, 0)) {
+        efa_tx_error(iface, op, vendor_err);
         return;
     }
 
     switch (op->out.kind) {
+    case EFA_OUT_AM:
+    case EFA_OUT_AM_ZCOPY:
+        efa_am_done(iface, op);
+        return;
     case EFA_OUT_CTL:
         efa_ctl_finish(iface, op, FLOW_SEND_OK);
         return;
     case EFA_OUT_GET_BCOPY:
         op->unpack.func(op->unpack.arg, op->bounce->data, op->sge[0].length);
         break;
-    case EFA_OUT_GET_ZCOPY:
-        break;
     default:
-        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
         break;
     }
     efa_op_finish(iface, op, UCS_OK);
@@ -263,6 +296,7 @@ unsigned efa_iface_poll_tx(efa_iface_t *iface)
 {
     struct ibv_cq *cq = iface->qp.tx_cq;
     struct ibv_wc  wc[EFA_POLL_BATCH];
+    efa_op_t      *op;
     int            i, count;
 
     count = cq->context->ops.poll_cq(cq, EFA_POLL_BATCH, wc);
@@ -270,8 +304,28 @@ unsigned efa_iface_poll_tx(efa_iface_t *iface)
         efa_iface_break(iface, "polling for completions", -count);
         return 0;
     }
+    iface->in_flight -= count;
     for (i = 0; i < count; ++i) {
-        efa_tx_completion(iface, &wc[i]);
+        op = (efa_op_t*)(uintptr_t)wc[i].wr_id;
+        if (__builtin_expect((wc[i].status == IBV_WC_SUCCESS) &&
+                                     (op->out.kind == EFA_OUT_AM),
+                             1)) {
+            efa_am_done(iface, op);
+        } else {
+            efa_tx_completion(iface, op, efa_wc_status(&wc[i]));
+        }
+    }
+    return count;
+}
+
+/* What follows the polls, of which `count` completions came. */
+static inline unsigned efa_iface_follow_up(efa_iface_t *iface, unsigned count)
+{
+    if (__builtin_expect(efa_iface_has_chores(iface), 0)) {
+        count += efa_iface_chores(iface);
+    }
+    if (__builtin_expect((iface->pending != NULL) && (count > 0), 0)) {
+        count += efa_pending_dispatch(iface);
     }
     return count;
 }
@@ -281,18 +335,16 @@ unsigned efa_iface_progress(uct_iface_h tl_iface)
     efa_iface_t *iface = (efa_iface_t*)tl_iface;
     unsigned     count = 0;
 
-    if (__builtin_expect(iface->stashed, 0)) {
+    if (__builtin_expect(iface->attend, 0)) {
         count += efa_iface_take_stash(iface);
+        if (iface->attend & EFA_ATTEND_BROKEN) {
+            count += efa_iface_end(iface);
+            return efa_iface_follow_up(iface, count);
+        }
     }
     count += efa_iface_poll_rx(iface);
     if (iface->in_flight > 0) {
         count += efa_iface_poll_tx(iface);
     }
-    if (__builtin_expect(efa_iface_has_chores(iface), 0)) {
-        count += efa_iface_chores(iface);
-    }
-    if (__builtin_expect((iface->pending != NULL) && (count > 0), 0)) {
-        count += efa_pending_dispatch(iface);
-    }
-    return count;
+    return efa_iface_follow_up(iface, count);
 }

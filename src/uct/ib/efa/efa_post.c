@@ -2,17 +2,29 @@
 /* RDMA work requests: only the ibv_wr_ calls can post them (EFA-FACTS). */
 #include "efa_ep.h"
 
-int efa_post_read(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
+int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
                   uint64_t remote_addr, uint32_t rkey)
 {
     struct ibv_qp_ex *qpx = iface->qp.qpx;
     int               err;
 
+    if (__builtin_expect(iface->traced, 0)) {
+        efa_trace_log_tx(iface, op, ep->qpn);
+    }
     ibv_wr_start(qpx);
     qpx->wr_id    = (uintptr_t)op;
     qpx->wr_flags = IBV_SEND_SIGNALED;
-    ibv_wr_rdma_read(qpx, rkey, remote_addr);
-    ibv_wr_set_sge_list(qpx, op->num_sge, op->sge);
+    if (op->out.kind == EFA_OUT_PUT) {
+        ibv_wr_rdma_write(qpx, rkey, remote_addr);
+    } else {
+        ibv_wr_rdma_read(qpx, rkey, remote_addr);
+    }
+    if (op->inlined) {
+        ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)op->sge[0].addr,
+                               op->sge[0].length);
+    } else {
+        ibv_wr_set_sge_list(qpx, op->num_sge, op->sge);
+    }
     ibv_wr_set_ud_addr(qpx, ep->ibah, ep->qpn, ep->qkey);
     err = ibv_wr_complete(qpx);
     if (err == 0) {

@@ -56,15 +56,34 @@ efa_qp_create_cqs(efa_qp_t *qp, const efa_qp_params_t *params)
                                  efa_qp_report(qp, "completion queue", errno);
 }
 
-static ucs_status_t
-efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
+/* Work requests of 128 B hold more bytes, those of writes too, but the send
+ * queue takes half as many of them. */
+static int
+efa_qp_may_be_wide(const efa_device_t *device, const efa_qp_params_t *params)
+{
+    return (params->inline_max > device->inline_size) &&
+           (device->inline_size_wide > device->inline_size) &&
+           (params->tx_depth <= device->max_sq_wr / 2);
+}
+
+static unsigned efa_qp_inline(unsigned wish, unsigned most)
+{
+    return (wish < most) ? wish : most;
+}
+
+static struct ibv_qp *
+efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
 {
     const efa_device_t        *device = qp->md->device;
     struct ibv_qp_init_attr_ex attr;
-    struct efadv_qp_init_attr  efa_attr;
+    efa_adv_qp_attr_t          efa_attr;
 
     memset(&attr, 0, sizeof(attr));
     memset(&efa_attr, 0, sizeof(efa_attr));
+    qp->inline_size          = efa_qp_inline(params->inline_max,
+                                             wide ? device->inline_size_wide :
+                                                    device->inline_size);
+    qp->inline_write         = 0;
     attr.qp_type             = IBV_QPT_DRIVER;
     attr.send_cq             = qp->tx_cq;
     attr.recv_cq             = qp->rx_cq;
@@ -73,7 +92,7 @@ efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
     attr.cap.max_recv_wr     = params->rx_depth;
     attr.cap.max_send_sge    = (device->max_sq_sge < 2) ? 1 : 2;
     attr.cap.max_recv_sge    = 1;
-    attr.cap.max_inline_data = device->inline_size;
+    attr.cap.max_inline_data = qp->inline_size;
     attr.sq_sig_all          = 1; /* the device signals every request */
     attr.comp_mask      = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
@@ -82,16 +101,38 @@ efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
     }
     if (device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
         attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE;
+        if (wide) {
+            efa_attr.flags  |= EFA_ADV_QP_INLINE_WRITE;
+            qp->inline_write = qp->inline_size;
+        }
     }
     efa_attr.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
 
-    errno  = 0;
-    qp->qp = device->verbs->efa_create_qp_ex(device->context, &attr, &efa_attr,
-                                             sizeof(efa_attr));
+    errno = 0;
+    return device->verbs->efa_create_qp_ex(
+            device->context, &attr, (struct efadv_qp_init_attr*)&efa_attr,
+            sizeof(efa_attr));
+}
+
+static ucs_status_t
+efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
+{
+    const efa_device_t *device = qp->md->device;
+
+    if (efa_qp_may_be_wide(device, params)) {
+        qp->qp = efa_qp_try(qp, params, 1);
+    }
+    if (qp->qp == NULL) {
+        qp->qp = efa_qp_try(qp, params, 0);
+    }
     if (qp->qp == NULL) {
         return efa_qp_report(qp, "SRD queue pair", errno);
     }
     qp->qpx = device->verbs->qp_to_qp_ex(qp->qp);
+    host_debug(qp->md->super.host,
+               "%s: queue pair of %u sends and %u receives, %u B inline",
+               device->name, params->tx_depth, params->rx_depth,
+               qp->inline_size);
     return UCS_OK;
 }
 

@@ -9,6 +9,7 @@ typedef struct efa_qp_params {
     unsigned tx_depth, rx_depth; /* work requests */
     uint32_t qkey;               /* below 0x80000000, not 0 */
     unsigned rnr_retry;          /* 0..6; 7 is without end */
+    unsigned inline_max;         /* bytes inside a work request, wished for */
     int      events;             /* try completion events */
 } efa_qp_params_t;
 
@@ -19,6 +20,8 @@ typedef struct efa_qp {
     struct ibv_qp_ex        *qpx; /* for RDMA */
     struct ibv_cq           *tx_cq, *rx_cq;
     struct ibv_comp_channel *channel; /* NULL: no completion events */
+    unsigned                 inline_size;  /* bytes a message may have inline */
+    unsigned                 inline_write; /* an RDMA WRITE; 0: none */
 } efa_qp_t;
 
 /*

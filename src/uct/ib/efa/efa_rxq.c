@@ -122,6 +122,9 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq)
     unsigned     missing, count;
     ucs_status_t status;
 
+    if (rxq->qp == NULL) {
+        return UCS_OK;
+    }
     while ((rxq->posted + rxq->held < rxq->target) ||
            (rxq->posted < rxq->floor)) {
         if ((rxq->free == NULL) && (efa_rxq_add_chunk(rxq) != UCS_OK)) {

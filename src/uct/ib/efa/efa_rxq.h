@@ -70,7 +70,8 @@ ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp);
 
 /*
  * Posts free buffers until posted + held is target. What cannot be posted now
- * stays free and is tried at the next call.
+ * stays free and is tried at the next call. Without a queue pair (before
+ * efa_rxq_attach, or when the device failed) nothing is posted.
  * UCS_OK; UCS_ERR_IO_ERROR: the device refuses.
  */
 ucs_status_t efa_rxq_fill(efa_rxq_t *rxq);

@@ -16,6 +16,7 @@
  */
 
 #define EFA_VERBS_TABLE(X)                                                     \
+    X(fork_init, ibv_fork_init)                                                \
     X(get_device_list, ibv_get_device_list)                                    \
     X(free_device_list, ibv_free_device_list)                                  \
     X(get_device_name, ibv_get_device_name)                                    \
@@ -45,6 +46,36 @@
     X(efa_query_device, efadv_query_device)                                    \
     X(efa_create_qp_ex, efadv_create_qp_ex)                                    \
     X(efa_query_ah, efadv_query_ah)
+
+/*
+ * Structures of libefa as they are since rdma-core 63 (efadv_query_device(3),
+ * efadv_create_qp_ex(3)): the header at hand may be older. Fields came into
+ * reserved room, so an older library takes the same sizes and leaves what it
+ * does not know at 0.
+ */
+typedef struct efa_adv_device_attr {
+    uint64_t comp_mask;
+    uint32_t max_sq_wr, max_rq_wr;
+    uint16_t max_sq_sge, max_rq_sge;
+    uint16_t inline_buf_size;    /* of a 64 B work request */
+    uint16_t inline_buf_size_ex; /* of a 128 B one; 0 or the same: none */
+    uint32_t device_caps;
+    uint32_t max_rdma_size;
+} efa_adv_device_attr_t;
+
+typedef struct efa_adv_qp_attr {
+    uint64_t comp_mask;
+    uint32_t driver_qp_type;
+    uint16_t flags; /* EFA_ADV_QP_ */
+    uint8_t  sl;
+    uint8_t  reserved;
+} efa_adv_qp_attr_t;
+
+#define EFA_ADV_QP_INLINE_WRITE (1 << 1) /* EFADV_QP_FLAGS_INLINE_WRITE */
+
+_Static_assert(sizeof(efa_adv_device_attr_t) ==
+                       sizeof(struct efadv_device_attr),
+               "as efadv_query_device has it");
 
 typedef struct efa_verbs {
 #define EFA_VERBS_FIELD(_name, _symbol) __typeof__(&_symbol) _name;

@@ -14,16 +14,18 @@ typedef struct srd_iface_config {
     unsigned           window;
     unsigned           rnr_retry;
     unsigned           max_ah;
+    unsigned           tx_inline;
+    double             get_short;
 } srd_iface_config_t;
 
-#define SRD_CONFIG_COUNT 6
+#define SRD_CONFIG_COUNT 8
 extern const ucx_config_field_t srd_config_fields[];
 extern const ucx_transport_t    srd_transport;
 
 /* iface_query of UCT. */
 ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
 
-/* Active messages (srd_am.c) and RDMA (srd_rma.c) of UCT. */
+/* Active messages (srd_am.c), puts and gets (srd_put.c, srd_get.c) of UCT. */
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                              const void *payload, unsigned length);
 ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
@@ -34,6 +36,16 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
                              unsigned header_length, const uct_iov_t *iov,
                              size_t iovcnt, unsigned flags,
                              uct_completion_t *comp);
+ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
+                              unsigned length, uint64_t remote_addr,
+                              uct_rkey_t rkey);
+ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
+                         uint64_t remote_addr, uct_rkey_t rkey);
+ucs_status_t srd_ep_put_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
+                              size_t iovcnt, uint64_t remote_addr,
+                              uct_rkey_t rkey, uct_completion_t *comp);
+ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
+                              uint64_t remote_addr, uct_rkey_t rkey);
 ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
                               void *arg, size_t length, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp);

@@ -23,6 +23,15 @@ const ucx_config_field_t srd_config_fields[] = {
     SRD_FIELD("MAX_AH", "1024", max_ah, 1, 65535,
               "Hosts (address handles) an interface talks to at a time; the "
               "device may have less"),
+    SRD_FIELD("TX_INLINE", "80", tx_inline, 0, 128,
+              "Bytes of a message or a short put that travel inside the work "
+              "request, as far as the device goes: more than 32 takes work "
+              "requests of 128 B, with rdma-core 63 or later"),
+    {"GET_SHORT", "0",
+     "Time that a short get (UCT's get_short, which blocks) waits at most for "
+     "its bytes; 0: there are no short gets, since UCP ends the process when "
+     "one fails",
+     offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600, NULL},
 };
 
 _Static_assert((sizeof(srd_config_fields) / sizeof(srd_config_fields[0])) ==

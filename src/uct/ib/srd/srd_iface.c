@@ -21,6 +21,10 @@ static const uct_iface_ops_t srd_iface_ops = {
     .ep_am_short_iov          = srd_ep_am_short_iov,
     .ep_am_bcopy              = srd_ep_am_bcopy,
     .ep_am_zcopy              = srd_ep_am_zcopy,
+    .ep_put_short             = srd_ep_put_short,
+    .ep_put_bcopy             = srd_ep_put_bcopy,
+    .ep_put_zcopy             = srd_ep_put_zcopy,
+    .ep_get_short             = srd_ep_get_short,
     .ep_get_bcopy             = srd_ep_get_bcopy,
     .ep_get_zcopy             = srd_ep_get_zcopy,
     .ep_pending_add           = efa_ep_pending_add,
@@ -62,6 +66,8 @@ static void srd_config_resolve(const srd_iface_config_t *config, efa_md_t *md,
     out->window     = config->window;
     out->rnr_retry  = config->rnr_retry;
     out->max_ah     = config->max_ah;
+    out->inline_max = config->tx_inline;
+    out->get_short  = config->get_short;
     if (out->tx_depth + 64 > md->device->max_sq_wr) {
         out->tx_depth = md->device->max_sq_wr - 64;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the interface can, as UCT asks. */
-#include "srd.h"
+#include "srd_rma.h"
 
 #include <uct/ib/efa/efa_addr.h>
 
@@ -29,18 +29,36 @@ static void srd_query_am(const efa_iface_t *iface, uct_iface_attr_t *attr)
 
 static void srd_query_get(const efa_iface_t *iface, uct_iface_attr_t *attr)
 {
-    size_t max_rdma = efa_iface_md(iface)->device->max_rdma;
-
-    if (max_rdma == 0) {
+    if (!(efa_iface_md(iface)->device->caps & EFA_DEVICE_CAP_RDMA_READ)) {
         return; /* the first generation reads nothing */
     }
     attr->cap.get.max_bcopy       = iface->max_payload;
     attr->cap.get.min_zcopy       = 0;
-    attr->cap.get.max_zcopy       = max_rdma;
+    attr->cap.get.max_zcopy       = efa_iface_md(iface)->device->max_rdma;
     attr->cap.get.opt_zcopy_align = SRD_ALIGN;
     attr->cap.get.align_mtu       = iface->max_payload;
-    attr->cap.get.max_iov         = 1;
+    attr->cap.get.max_iov         = srd_rma_max_iov(iface);
     attr->cap.flags |= UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_GET_ZCOPY;
+    if (iface->get_short_time > 0) {
+        attr->cap.get.max_short = EFA_OP_BUF;
+        attr->cap.flags        |= UCT_IFACE_FLAG_GET_SHORT;
+    }
+}
+
+static void srd_query_put(const efa_iface_t *iface, uct_iface_attr_t *attr)
+{
+    if (!(efa_iface_md(iface)->device->caps & EFA_DEVICE_CAP_RDMA_WRITE)) {
+        return; /* UCP emulates puts by active messages */
+    }
+    attr->cap.put.max_short       = EFA_OP_BUF;
+    attr->cap.put.max_bcopy       = iface->max_payload;
+    attr->cap.put.min_zcopy       = 0;
+    attr->cap.put.max_zcopy       = efa_iface_md(iface)->device->max_rdma;
+    attr->cap.put.opt_zcopy_align = SRD_ALIGN;
+    attr->cap.put.align_mtu       = iface->max_payload;
+    attr->cap.put.max_iov         = srd_rma_max_iov(iface);
+    attr->cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY |
+                       UCT_IFACE_FLAG_PUT_ZCOPY;
 }
 
 ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
@@ -54,6 +72,7 @@ ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
                       UCT_IFACE_FLAG_EP_CHECK;
     srd_query_am(iface, attr);
     srd_query_get(iface, attr);
+    srd_query_put(iface, attr);
     if (iface->events.epoll_fd >= 0) {
         attr->cap.event_flags = UCT_IFACE_FLAG_EVENT_SEND_COMP |
                                 UCT_IFACE_FLAG_EVENT_RECV |

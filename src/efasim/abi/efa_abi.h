@@ -1,0 +1,136 @@
+/*
+ * The driver's part of the uverbs commands: what libefa appends to a command
+ * and expects behind an answer. The layouts are the kernel's interface
+ * (rdma/efa-abi.h of Linux 6.18); spelled out here because the header of an
+ * older distribution lacks the newest fields, and a newer one has renamed
+ * older ones. An older libefa sends a shorter structure; the rest reads as 0.
+ */
+#ifndef EFASIM_ABI_EFA_ABI_H
+#define EFASIM_ABI_EFA_ABI_H
+
+#include <stdint.h>
+
+enum { /* abi_efa_context_in.supported_caps */
+    ABI_EFA_CONTEXT_TX_BATCH  = 1 << 0,
+    ABI_EFA_CONTEXT_MIN_SQ_WR = 1 << 1,
+};
+
+struct abi_efa_context_in {
+    uint32_t supported_caps;
+    uint8_t  reserved[4];
+};
+
+enum { /* abi_efa_context_out.cmds_supp_udata */
+    ABI_EFA_UDATA_QUERY_DEVICE = 1 << 0,
+    ABI_EFA_UDATA_CREATE_AH    = 1 << 1,
+};
+
+struct abi_efa_context_out {
+    uint32_t comp_mask;
+    uint32_t cmds_supp_udata;
+    uint16_t sub_cqs_per_cq;
+    uint16_t inline_buf_size;
+    uint32_t max_llq_size;       /* bytes */
+    uint16_t max_tx_batch;       /* in units of 64 bytes */
+    uint16_t min_sq_wr;
+    uint16_t inline_buf_size_ex; /* with 128 B work requests; 0: none */
+    uint8_t  reserved[2];
+};
+
+struct abi_efa_pd_out {
+    uint32_t comp_mask;
+    uint16_t pdn;
+    uint8_t  reserved[2];
+};
+
+struct abi_efa_ah_out {
+    uint32_t comp_mask;
+    uint16_t number;
+    uint8_t  reserved[2];
+};
+
+enum { /* abi_efa_cq_in.flags */
+    ABI_EFA_CQ_CHANNEL   = 1 << 0,
+    ABI_EFA_CQ_SGID      = 1 << 1,
+    ABI_EFA_CQ_REQ_ID_64 = 1 << 2,
+};
+
+struct abi_efa_cq_in {
+    uint32_t comp_mask;
+    uint32_t entry_size;
+    uint16_t num_sub_cqs;
+    uint8_t  flags;
+    uint8_t  reserved[5];
+};
+
+enum { /* abi_efa_cq_out.comp_mask */
+    ABI_EFA_CQ_OUT_DB = 1 << 0,
+};
+
+struct abi_efa_cq_out {
+    uint32_t comp_mask;
+    uint8_t  reserved[4];
+    uint64_t q_mmap_key;
+    uint64_t q_mmap_size;
+    uint16_t cq_idx;
+    uint8_t  reserved2[2];
+    uint32_t db_off;
+    uint64_t db_mmap_key;
+};
+
+enum { /* abi_efa_qp_in.flags */
+    ABI_EFA_QP_UNSOLICITED_WRITE = 1 << 0,
+    ABI_EFA_QP_REQ_ID_64         = 1 << 1,
+};
+
+enum { /* abi_efa_qp_in.driver_qp_type */
+    ABI_EFA_QP_SRD = 0,
+};
+
+struct abi_efa_qp_in {
+    uint32_t comp_mask;
+    uint32_t rq_ring_size;       /* bytes */
+    uint32_t sq_ring_size;       /* bytes */
+    uint32_t driver_qp_type;
+    uint16_t flags;              /* from here on: since rdma-core 52 */
+    uint8_t  sl;
+    uint8_t  reserved[5];
+};
+
+struct abi_efa_qp_out {
+    uint32_t comp_mask;
+    uint32_t rq_db_offset;
+    uint32_t sq_db_offset;
+    uint32_t llq_desc_offset;
+    uint64_t rq_mmap_key;
+    uint64_t rq_mmap_size;
+    uint64_t rq_db_mmap_key;
+    uint64_t sq_db_mmap_key;
+    uint64_t llq_desc_mmap_key;
+    uint16_t send_sub_cq;
+    uint16_t recv_sub_cq;
+    uint8_t  reserved[4];
+};
+
+struct abi_efa_device_out {
+    uint32_t comp_mask;
+    uint32_t max_sq_wr;
+    uint32_t max_rq_wr;
+    uint16_t max_sq_sge;
+    uint16_t max_rq_sge;
+    uint32_t max_rdma_size;
+    uint32_t device_caps;        /* enum sim_cap */
+};
+
+/* Methods and attributes of the driver's own */
+enum {
+    ABI_EFA_DRIVER_NS        = 0x1000,
+    ABI_EFA_METHOD_MR_QUERY  = ABI_EFA_DRIVER_NS,
+    ABI_EFA_MR_HANDLE        = ABI_EFA_DRIVER_NS,
+    ABI_EFA_MR_IC_VALIDITY,
+    ABI_EFA_MR_RECV_IC,
+    ABI_EFA_MR_READ_IC,
+    ABI_EFA_MR_RDMA_RECV_IC,
+};
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * Faults: the rules of a plan as their time comes, and what they and the
+ * knobs do to the traffic: delay, rate, hosts that do not reach each other.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+
+void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
+{
+    dev->plan      = plan;
+    dev->plan_done = calloc(plan->num ? plan->num : 1, 1);
+    if (dev->plan_done == NULL) {
+        dev->plan = NULL;
+        sim_dev_log(dev, "out of memory: the plan is not followed");
+    }
+}
+
+int sim_fault_frozen(const struct sim_dev *dev, unsigned node)
+{
+    return ((dev->cut | dev->clogged | dev->absent) >> node) & 1 ||
+           (dev->absent >> dev->node) & 1;
+}
+
+int sim_fault_cut(const struct sim_dev *dev, unsigned node)
+{
+    return ((dev->cut | dev->absent) >> node) & 1;
+}
+
+static void fault_between(struct sim_dev *dev, const struct sim_rule *rule,
+                          uint32_t *mask)
+{
+    uint32_t self = 1u << dev->node;
+
+    *mask |= (rule->a & self) ? rule->b : 0;
+    *mask |= (rule->b & self) ? rule->a : 0;
+}
+
+static void fault_heal(struct sim_dev *dev)
+{
+    unsigned i;
+
+    dev->cut     = 0;
+    dev->clogged = 0;
+    dev->absent  = dev->removed ? 1u << dev->node : 0;
+    for (i = 0; i < SIM_SLOTS; ++i) { /* look at what was left lying */
+        if (dev->peer[i] != NULL) {
+            dev->rx_more[i / 64] |= 1ull << (i % 64);
+        }
+    }
+}
+
+void sim_fault_remove(struct sim_dev *dev)
+{
+    struct sim_list *link;
+
+    if (dev->removed) {
+        return;
+    }
+
+    dev->removed = 1;
+    dev->absent |= 1u << dev->node;
+    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
+        sim_qp_modify(list_entry(link, struct sim_qp, link),
+                      &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
+                                            .state = SIM_QPS_ERR });
+    }
+    dev->ops->disaster(dev->env, SIM_DISASTER_REMOVED);
+}
+
+static void fault_knob(struct sim_dev *dev, const struct sim_rule *rule)
+{
+    struct sim_knobs knobs = dev->knobs;
+    char err[256];
+
+    if (sim_knob_set(&knobs, rule->knob, rule->knob->name, rule->value, err,
+                     sizeof(err)) == 0) {
+        sim_dev_control(dev, &knobs, rule->knob);
+    }
+}
+
+static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
+{
+    int here = !!(rule->hosts & (1u << dev->node));
+
+    switch (rule->action) {
+    case SIM_DO_PARTITION:
+        fault_between(dev, rule, &dev->cut);
+        break;
+    case SIM_DO_CLOG:
+        fault_between(dev, rule, &dev->clogged);
+        break;
+    case SIM_DO_HEAL:
+        fault_heal(dev);
+        break;
+    case SIM_DO_ABSENT:
+        dev->absent |= rule->hosts; /* the others must know for RDMA */
+        break;
+    case SIM_DO_REMOVE:
+        if (here) {
+            sim_fault_remove(dev);
+        } else {
+            dev->absent |= rule->hosts;
+        }
+        break;
+    case SIM_DO_KILL:
+        if (here) {
+            dev->ops->disaster(dev->env, SIM_DISASTER_KILLED);
+        }
+        break;
+    case SIM_DO_KNOB:
+    default:
+        if (here && (rule->when != SIM_WHEN_START)) {
+            fault_knob(dev, rule);
+        }
+        break;
+    }
+}
+
+static int fault_is_due(const struct sim_dev *dev, const struct sim_rule *rule)
+{
+    switch (rule->when) {
+    case SIM_WHEN_TIME:
+        return dev->now - dev->dir->epoch >= rule->mark;
+    case SIM_WHEN_REQUESTS:
+        return dev->requests >= rule->mark;
+    case SIM_WHEN_START:
+    default:
+        return 1;
+    }
+}
+
+void sim_fault_run(struct sim_dev *dev)
+{
+    const struct sim_rule *rule;
+    unsigned i;
+
+    for (i = 0; i < dev->plan->num; ++i) {
+        rule = &dev->plan->rule[i];
+        if (!dev->plan_done[i] && fault_is_due(dev, rule)) {
+            dev->plan_done[i] = 1;
+            sim_trace(dev, "plan line=%u", rule->line);
+            fault_apply(dev, rule);
+        }
+    }
+}
+
+int sim_fault_pending(const struct sim_dev *dev)
+{
+    unsigned i;
+
+    for (i = 0; (dev->plan != NULL) && (i < dev->plan->num); ++i) {
+        if (!dev->plan_done[i] &&
+            (dev->plan->rule[i].when == SIM_WHEN_TIME)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+uint64_t sim_fault_due(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+    uint64_t due        = dev->now + dev->knobs.delay_us * 1000;
+    struct sim_rng rng;
+
+    if (dev->knobs.jitter_us != 0) {
+        rng  = sim_op_rng(op, SIM_FATE_JITTER);
+        due += rng_range(&rng, 0, dev->knobs.jitter_us * 1000);
+    }
+    if (dev->knobs.rate_mbps != 0) {
+        if (dev->link_free < dev->now) {
+            dev->link_free = dev->now;
+        }
+        dev->link_free += op->length * 8000ull / dev->knobs.rate_mbps;
+        due            += dev->link_free - dev->now;
+    }
+
+    return due;
+}

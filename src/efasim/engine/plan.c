@@ -1,0 +1,286 @@
+#include "plan.h"
+#include "limits.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLAN_WORDS = 12,
+    PLAN_LINE  = 256,
+};
+
+/* One line, cut into words */
+struct plan_line {
+    unsigned number;
+    char     text[PLAN_LINE];
+    char    *word[PLAN_WORDS];
+    unsigned words, at;
+    char    *err;
+    size_t   err_size;
+};
+
+static const char *const plan_actions[SIM_DO_ACTIONS] = {
+    [SIM_DO_KNOB]      = NULL,
+    [SIM_DO_PARTITION] = "partition",
+    [SIM_DO_CLOG]      = "clog",
+    [SIM_DO_HEAL]      = "heal",
+    [SIM_DO_ABSENT]    = "absent",
+    [SIM_DO_REMOVE]    = "remove",
+    [SIM_DO_KILL]      = "kill",
+};
+
+static int plan_fail(struct plan_line *line, const char *allowed)
+{
+    const char *word = (line->at < line->words) ? line->word[line->at] :
+                                                  "end of line";
+
+    snprintf(line->err, line->err_size, "line %u: '%.60s': allowed is %s",
+             line->number, word, allowed);
+    return -1;
+}
+
+/* The next word, or NULL. */
+static const char *plan_peek(const struct plan_line *line)
+{
+    return (line->at < line->words) ? line->word[line->at] : NULL;
+}
+
+static int plan_is(struct plan_line *line, const char *word)
+{
+    const char *next = plan_peek(line);
+
+    if ((next == NULL) || strcmp(next, word)) {
+        return 0;
+    }
+
+    ++line->at;
+    return 1;
+}
+
+static int plan_number(const char *text, uint64_t *value, char **end)
+{
+    if (!isdigit((unsigned char)*text)) {
+        return -1;
+    }
+
+    errno  = 0;
+    *value = strtoull(text, end, 10);
+    return (errno == 0) ? 0 : -1;
+}
+
+static int plan_time(struct plan_line *line, uint64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        uint64_t    ns;
+    } units[] = {
+        { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
+    };
+    const char *word = plan_peek(line);
+    char *end;
+    unsigned i;
+
+    if ((word == NULL) || plan_number(word, ns, &end)) {
+        return plan_fail(line, "a time such as 500ms, 2s, 100us or 1ns");
+    }
+    for (i = 0; i < sizeof(units) / sizeof(units[0]); ++i) {
+        if (!strcmp(end, units[i].unit) &&
+            (*ns <= UINT64_MAX / 4 / units[i].ns)) {
+            *ns *= units[i].ns;
+            ++line->at;
+            return 0;
+        }
+    }
+
+    return plan_fail(line, "a time such as 500ms, 2s, 100us or 1ns");
+}
+
+/* 0 or 0,2,3: a mask. */
+static int plan_hosts(struct plan_line *line, uint32_t *mask)
+{
+    const char *word = plan_peek(line);
+    uint64_t host;
+    char *end;
+
+    *mask = 0;
+    do {
+        if ((word == NULL) || plan_number(word, &host, &end) ||
+            (host >= SIM_NODES) || ((*end != ',') && (*end != '\0'))) {
+            return plan_fail(line, "hosts such as 0 or 0,2,3, each below 8");
+        }
+        *mask |= 1u << host;
+        word   = end + 1;
+    } while (*end == ',');
+
+    ++line->at;
+    return 0;
+}
+
+static int plan_when(struct plan_line *line, struct sim_rule *rule)
+{
+    char *end;
+
+    rule->hosts = (1u << SIM_NODES) - 1;
+    rule->when  = SIM_WHEN_START;
+    if (plan_is(line, "at")) {
+        rule->when = SIM_WHEN_TIME;
+        if (plan_time(line, &rule->mark) != 0) {
+            return -1;
+        }
+    } else if (plan_is(line, "after")) {
+        rule->when = SIM_WHEN_REQUESTS;
+        if ((plan_peek(line) == NULL) ||
+            plan_number(plan_peek(line), &rule->mark, &end) ||
+            (*end != '\0')) {
+            return plan_fail(line, "a number of requests");
+        }
+        ++line->at;
+    }
+
+    return plan_is(line, "on") ? plan_hosts(line, &rule->hosts) : 0;
+}
+
+/* What the device must know before it is opened */
+static int plan_knob_is_fixed(const struct sim_knob *knob)
+{
+    static const char *const fixed[] = {
+        "max-ah", "no-rdma-read", "refuse-open", "memlock-root",
+    };
+    unsigned i;
+
+    for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); ++i) {
+        if (!strcmp(knob->name, fixed[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+static int plan_knob(struct plan_line *line, struct sim_rule *rule)
+{
+    const char *name = plan_peek(line);
+    struct sim_knobs scratch;
+    const char *value;
+    char err[256];
+
+    rule->knob = name ? sim_knob_find(name) : NULL;
+    if ((rule->knob == NULL) || (rule->knob->type == SIM_KNOB_DEVICE)) {
+        return plan_fail(line, "partition, clog, heal, absent, remove, kill "
+                         "or an option of efasim run other than device");
+    }
+    if ((rule->when != SIM_WHEN_START) && plan_knob_is_fixed(rule->knob)) {
+        return plan_fail(line, "nothing that must be known at the start");
+    }
+
+    ++line->at;
+    value = plan_peek(line);
+    value = value ? value : (rule->knob->arg ? "" : "1");
+    line->at += (line->at < line->words);
+    sim_knobs_init(&scratch);
+    if ((strlen(value) >= SIM_PLAN_VALUE) ||
+        sim_knob_set(&scratch, rule->knob, rule->knob->name, value, err,
+                     sizeof(err))) {
+        snprintf(line->err, line->err_size, "line %u: %s", line->number,
+                 (strlen(value) >= SIM_PLAN_VALUE) ? "value too long" : err);
+        return -1;
+    }
+
+    rule->action = SIM_DO_KNOB;
+    snprintf(rule->value, sizeof(rule->value), "%s", value);
+    return 0;
+}
+
+static int plan_action(struct plan_line *line, struct sim_rule *rule)
+{
+    unsigned i;
+
+    for (i = SIM_DO_KNOB + 1; i < SIM_DO_ACTIONS; ++i) {
+        if (plan_is(line, plan_actions[i])) {
+            rule->action = i;
+            break;
+        }
+    }
+    if (i == SIM_DO_ACTIONS) {
+        return plan_knob(line, rule);
+    }
+
+    if ((i == SIM_DO_PARTITION) || (i == SIM_DO_CLOG)) {
+        return (plan_hosts(line, &rule->a) || plan_hosts(line, &rule->b)) ?
+               -1 : 0;
+    }
+    return 0;
+}
+
+/* Cut a line into words; returns the start of the next line. */
+static const char *plan_split(struct plan_line *line, const char *text)
+{
+    size_t length = strcspn(text, "\n");
+    size_t copy   = (length < PLAN_LINE) ? length : PLAN_LINE - 1;
+    char *save, *word;
+
+    memcpy(line->text, text, copy);
+    line->text[copy]                    = '\0';
+    line->text[strcspn(line->text, "#")] = '\0';
+    line->words                         = 0;
+    line->at                            = 0;
+    for (word = strtok_r(line->text, " \t\r", &save);
+         (word != NULL) && (line->words < PLAN_WORDS);
+         word = strtok_r(NULL, " \t\r", &save)) {
+        line->word[line->words++] = word;
+    }
+
+    ++line->number;
+    return text + length + (text[length] == '\n');
+}
+
+int sim_plan_parse(struct sim_plan *plan, const char *text, char *err,
+                   size_t err_size)
+{
+    struct plan_line line = { .err = err, .err_size = err_size };
+    struct sim_rule *rule;
+
+    plan->num = 0;
+    while (*text != '\0') {
+        text = plan_split(&line, text);
+        if (line.words == 0) {
+            continue;
+        }
+        if (plan->num == SIM_PLAN_RULES) {
+            return plan_fail(&line, "no more than 256 rules");
+        }
+
+        rule = &plan->rule[plan->num];
+        memset(rule, 0, sizeof(*rule));
+        rule->line = line.number;
+        if (plan_when(&line, rule) || plan_action(&line, rule)) {
+            return -1;
+        }
+        if (line.at < line.words) {
+            return plan_fail(&line, "nothing more on this line");
+        }
+        ++plan->num;
+    }
+
+    return 0;
+}
+
+void sim_plan_knobs(const struct sim_plan *plan, unsigned host,
+                    struct sim_knobs *knobs)
+{
+    const struct sim_rule *rule;
+    char err[256];
+    unsigned i;
+
+    for (i = 0; i < plan->num; ++i) {
+        rule = &plan->rule[i];
+        if ((rule->when == SIM_WHEN_START) && (rule->action == SIM_DO_KNOB) &&
+            (rule->hosts & (1u << host))) {
+            sim_knob_set(knobs, rule->knob, rule->knob->name, rule->value,
+                         err, sizeof(err)); /* parsed once: it is good */
+        }
+    }
+}

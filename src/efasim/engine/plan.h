@@ -1,0 +1,77 @@
+/*
+ * A plan of faults: what a device does wrong, and when. A plan is text, one
+ * rule per line, '#' begins a comment:
+ *
+ *     [at TIME | after COUNT] [on HOSTS] ACTION
+ *
+ *     TIME    since the fabric was made: 500ms, 2s, 100us, 1ns
+ *     COUNT   requests that the device has taken
+ *     HOSTS   0 or 0,2,3; default: all
+ *     ACTION  KNOB VALUE       as the option of `efasim run`
+ *             partition A B    hosts A and B do not reach each other
+ *             clog A B         nothing moves between them, and nothing is lost
+ *             heal             ends partitions, clogs and absence
+ *             absent           the device takes no packet, answers nothing
+ *             remove           the device is pulled out
+ *             kill             the host dies: SIGKILL for its programs
+ *
+ * A rule without `at` and `after` holds from the start. Times are those of
+ * the fabric, so that all its processes act together.
+ */
+#ifndef EFASIM_ENGINE_PLAN_H
+#define EFASIM_ENGINE_PLAN_H
+
+#include "knobs.h"
+
+#include <stdint.h>
+
+enum {
+    SIM_PLAN_RULES = 256,
+    SIM_PLAN_VALUE = 64,
+};
+
+enum sim_plan_when {
+    SIM_WHEN_START,
+    SIM_WHEN_TIME,     /* `mark` is nanoseconds since the fabric was made */
+    SIM_WHEN_REQUESTS, /* `mark` is the number of requests */
+};
+
+enum sim_plan_action {
+    SIM_DO_KNOB,
+    SIM_DO_PARTITION,
+    SIM_DO_CLOG,
+    SIM_DO_HEAL,
+    SIM_DO_ABSENT,
+    SIM_DO_REMOVE,
+    SIM_DO_KILL,
+    SIM_DO_ACTIONS
+};
+
+struct sim_rule {
+    enum sim_plan_when     when;
+    uint64_t               mark;
+    uint32_t               hosts;  /* bit n: host n */
+    enum sim_plan_action   action;
+    uint32_t               a, b;   /* hosts of a partition or clog */
+    const struct sim_knob *knob;
+    char                   value[SIM_PLAN_VALUE];
+    unsigned               line;
+};
+
+struct sim_plan {
+    unsigned        num;
+    struct sim_rule rule[SIM_PLAN_RULES];
+};
+
+/*
+ * Parse a plan. Returns 0; or -1 with one line in `err`: line number, what
+ * stands there, what is allowed. `plan` is then not to be used.
+ */
+int sim_plan_parse(struct sim_plan *plan, const char *text, char *err,
+                   size_t err_size);
+
+/* Set the knobs of the rules that hold from the start on this host. */
+void sim_plan_knobs(const struct sim_plan *plan, unsigned host,
+                    struct sim_knobs *knobs);
+
+#endif

@@ -1,0 +1,39 @@
+#include "profile.h"
+#include "efa_io.h"
+
+#include <string.h>
+
+#define CAPS_FIRST  (SIM_CAP_RNR_RETRY | SIM_CAP_CQ_NOTIFICATIONS)
+#define CAPS_SECOND (CAPS_FIRST | SIM_CAP_RDMA_READ | SIM_CAP_CQ_WITH_SGID)
+#define CAPS_THIRD  (CAPS_SECOND | SIM_CAP_RDMA_WRITE | \
+                     SIM_CAP_UNSOLICITED_WRITE | SIM_CAP_DATA_POLLING_128)
+#define CAPS_FOURTH (CAPS_THIRD | SIM_CAP_REQ_ID_64)
+
+static const struct sim_profile profiles[SIM_PROFILES] = {
+    { "efa0", 0xefa0, CAPS_FIRST,  IO_TX_INLINE_SMALL, 2 },
+    { "efa1", 0xefa1, CAPS_SECOND, IO_TX_INLINE_SMALL, 1 },
+    { "efa2", 0xefa2, CAPS_THIRD,  IO_TX_INLINE_SMALL, 1 },
+    { "efa3", 0xefa3, CAPS_FOURTH, IO_TX_INLINE_LARGE, 1 },
+};
+
+const struct sim_profile *sim_profile_get(unsigned number)
+{
+    if ((number < 1) || (number > SIM_PROFILES)) {
+        number = SIM_PROFILE_DEFAULT;
+    }
+
+    return &profiles[number - 1];
+}
+
+unsigned sim_profile_find(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_PROFILES; ++i) {
+        if (!strcmp(name, profiles[i].name)) {
+            return i + 1;
+        }
+    }
+
+    return 0;
+}

@@ -1,0 +1,263 @@
+/*
+ * RDMA READ and WRITE. The responder's device decides: QPN, QKEY, an address
+ * handle for the requester, the remote key. All of that stands in the
+ * directory, so the responder's CPU has no part in it, and neither has it in
+ * the copy, which goes in chunks, in turn over all operations under way. A
+ * write with immediate then sends a packet without payload, which takes a
+ * receive there, or none if both QPs were created for unsolicited ones.
+ */
+#include "engine.h"
+
+#include <errno.h>
+
+static int rdma_is_write(const struct sim_op *op)
+{
+    return IO_TX_OP(&op->wqe.meta) == IO_OP_WRITE;
+}
+
+/* An inline write: only 128 B requests have room for data and address. */
+static uint8_t rdma_check_inline(struct sim_op *op)
+{
+    const struct io_tx_meta *meta = &op->wqe.meta;
+
+    if (!rdma_is_write(op) || (op->qp->sq.stride == IO_TX_WQE_SMALL)) {
+        return SIM_ST_UNSUPPORTED_OP;
+    }
+
+    op->length = meta->length;
+    return ((meta->length > IO_TX_INLINE_LARGE) ||
+            (op->wqe.rdma.remote.length != op->length)) ?
+           SIM_ST_LOCAL_LENGTH : SIM_ST_OK;
+}
+
+uint8_t sim_rdma_check(struct sim_op *op)
+{
+    const struct io_buf *local    = &op->wqe.rdma.local;
+    const struct io_tx_meta *meta = &op->wqe.meta;
+
+    if (!rdma_is_write(op) && (meta->ctrl1 & IO_TX_HAS_IMM)) {
+        return SIM_ST_UNSUPPORTED_OP;
+    }
+    if (meta->ctrl1 & IO_TX_INLINE) {
+        return rdma_check_inline(op);
+    }
+    if (meta->length > SIM_MAX_RDMA_SGE) {
+        return SIM_ST_QP_INTERNAL;
+    }
+
+    op->length = meta->length ? local->length : 0;
+    if ((op->length > SIM_MAX_RDMA) ||
+        (op->wqe.rdma.remote.length != op->length)) {
+        return SIM_ST_LOCAL_LENGTH;
+    }
+
+    return (op->length == 0) ?
+           SIM_ST_OK :
+           sim_tx_check_buf(op->qp, local, rdma_is_write(op) ?
+                            0 : SIM_ACCESS_LOCAL_WRITE);
+}
+
+/* The responder's judgement: a status. On OK *addr is in the target's memory
+ * and *owner names the target. */
+static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
+                            uint64_t *addr)
+{
+    const struct io_remote *remote = &op->wqe.rdma.remote;
+    struct sim_dev *dev            = op->qp->dev;
+    struct dir *dir                = dev->dir;
+    struct sim_mr_range range;
+    struct dir_qp *qp;
+    uint32_t pd, state;
+
+    if (op->wqe.meta.dest_qpn >= SIM_MAX_QP) {
+        return SIM_ST_BAD_DEST_QPN;
+    }
+
+    qp     = &dir->node[op->node].qp[op->wqe.meta.dest_qpn];
+    *owner = atomic_load(&qp->owner);
+    state  = atomic_load(&qp->state);
+    pd     = atomic_load(&qp->pd);
+    if ((*owner == 0) || (state < SIM_QPS_RTR) || (state == SIM_QPS_ERR)) {
+        return SIM_ST_BAD_DEST_QPN;
+    }
+    if (atomic_load(&qp->qkey) != op->wqe.meta.qkey) {
+        return dev->knobs.qkey_status ? dev->knobs.qkey_status :
+                                        SIM_ST_UNREACHABLE;
+    }
+    if (!(atomic_load(&dir->slot[dir_owner_slot(*owner) % SIM_SLOTS]
+                               .ah[pd % SIM_MAX_PD]) &
+          (1u << dev->node))) {
+        return SIM_ST_UNKNOWN_PEER;
+    }
+
+    if (op->length == 0) {
+        return SIM_ST_OK;
+    }
+
+    range.key    = remote->rkey;
+    range.iova   = io_addr(remote->addr_lo, remote->addr_hi);
+    range.length = op->length;
+    range.access = rdma_is_write(op) ? SIM_ACCESS_REMOTE_WRITE :
+                                       SIM_ACCESS_REMOTE_READ;
+    return sim_mr_remote(dev, op->node, *owner, pd, &range, addr) ?
+           SIM_ST_REMOTE_ADDRESS : SIM_ST_OK;
+}
+
+void sim_rdma_start(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
+        sim_tx_reject(op, SIM_ST_UNREACHABLE);
+        return;
+    }
+
+    sim_op_deadline(op);
+    list_del(&op->link);
+    op->state = SIM_OP_COPYING;
+    list_add_tail(&dev->copying, &op->link);
+}
+
+static uint8_t rdma_error(struct sim_dev *dev, uint32_t owner, int err)
+{
+    switch (err) {
+    case -ESRCH:
+        dev->ops->is_alive(dev->env, owner); /* takes back what it held */
+        return SIM_ST_UNRESPONSIVE;
+    case -EFAULT:
+        return SIM_ST_REMOTE_ADDRESS;
+    default:
+        sim_dev_log(dev, "RDMA refused by the kernel (error %d): "
+                    "processes may not access each other's memory here. Run "
+                    "them as one user, and allow ptrace "
+                    "(kernel.yama.ptrace_scope, container seccomp)", -err);
+        return SIM_ST_REMOTE_STATUS;
+    }
+}
+
+static void rdma_count(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+    struct dir *dir     = dev->dir;
+    int write           = rdma_is_write(op);
+    unsigned from       = write ? dev->node : (unsigned)op->node;
+    unsigned to         = write ? (unsigned)op->node : dev->node;
+
+    dir_count(dir, dev->node, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS,
+              1);
+    dir_count(dir, dev->node, write ? DIR_RDMA_WRITE_BYTES :
+                                      DIR_RDMA_READ_BYTES, op->length);
+    dir_count(dir, op->node, write ? DIR_RDMA_WRITE_RECV_BYTES :
+                                     DIR_RDMA_READ_RESP_BYTES, op->length);
+    atomic_fetch_add_explicit(&dir->node[from].pair_bytes[to], op->length,
+                              memory_order_relaxed);
+}
+
+/* All bytes are placed: done, or a packet with the immediate follows. */
+static void rdma_placed(struct sim_op *op)
+{
+    rdma_count(op);
+    op->placed = 1;
+    if (op->wqe.meta.ctrl1 & IO_TX_HAS_IMM) {
+        sim_tx_send(op);
+    } else {
+        sim_op_complete(op, SIM_ST_OK);
+    }
+}
+
+/* Where the local bytes are. The key may have gone since the request was
+ * posted. */
+static uint8_t rdma_local(struct sim_op *op, uint64_t *addr)
+{
+    struct sim_mr_range range = sim_mr_range(&op->wqe.rdma.local,
+                                             rdma_is_write(op) ?
+                                             0 : SIM_ACCESS_LOCAL_WRITE);
+
+    if (op->length == 0) {
+        return SIM_ST_OK;
+    }
+    if (op->wqe.meta.ctrl1 & IO_TX_INLINE) {
+        *addr = (uintptr_t)op->wqe.rdma.inl;
+        return SIM_ST_OK;
+    }
+
+    return sim_mr_local(op->qp->dev, op->qp->attr.pd, &range, addr) ?
+           SIM_ST_BAD_LKEY : SIM_ST_OK;
+}
+
+/* Copy one chunk; returns its length. */
+static uint32_t rdma_chunk(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+    uint64_t local = 0, remote = 0;
+    uint32_t owner, chunk;
+    uint8_t status;
+    int err;
+
+    status = rdma_resolve(op, &owner, &remote);
+    if (status == SIM_ST_OK) {
+        status = rdma_local(op, &local);
+    }
+    if (status != SIM_ST_OK) {
+        sim_tx_reject(op, status);
+        return 0;
+    }
+
+    chunk = op->length - op->done;
+    chunk = (chunk < SIM_RDMA_CHUNK) ? chunk : SIM_RDMA_CHUNK;
+    err   = chunk ? dev->ops->rdma(dev->env, owner, rdma_is_write(op),
+                                   (void*)(uintptr_t)(local + op->done),
+                                   remote + op->done, chunk) : 0;
+    if (err != 0) {
+        sim_tx_reject(op, rdma_error(dev, owner, err));
+        return 0;
+    }
+
+    op->done += chunk;
+    if (op->done == op->length) {
+        rdma_placed(op);
+    } else {
+        list_del(&op->link);
+        list_add_tail(&dev->copying, &op->link);
+    }
+
+    return chunk;
+}
+
+/* The other host cannot be reached now: 1, and it waits, or its time is up. */
+static int rdma_waits(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if (!sim_fault_frozen(dev, op->node)) {
+        return 0;
+    }
+
+    if (op->due <= dev->now) {
+        sim_op_complete(op, SIM_ST_UNRESPONSIVE);
+    } else {
+        list_del(&op->link);
+        list_add_tail(&dev->copying, &op->link);
+    }
+    return 1;
+}
+
+unsigned sim_rdma_step(struct sim_dev *dev)
+{
+    uint32_t bytes = 0;
+    unsigned done  = 0, waiting = 0;
+    struct sim_op *op;
+
+    while (!list_is_empty(&dev->copying) && (bytes < SIM_RDMA_CHUNK) &&
+           (done + waiting < SIM_TX_BURST)) {
+        op = list_entry(dev->copying.next, struct sim_op, link);
+        if (rdma_waits(op)) {
+            ++waiting;
+        } else {
+            bytes += rdma_chunk(op);
+            ++done;
+        }
+    }
+
+    return done;
+}

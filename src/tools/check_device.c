@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the PCI function to a device that is open. */
+#include "info.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEVICE_REG_BYTES = 16 << 20 };
+
+static const char after_device[] = "no device to look at";
+
+/* 0 if there is a device file that can be used, else what fails was said. */
+static int check_files(info_t *info)
+{
+    char name[256], why[INFO_TEXT_MAX], node[300];
+    int fd, has_pci = efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
+
+    efa_device_explain_none(why, sizeof(why));
+    if (!efa_sysfs_find("class/infiniband_verbs", "/device", name,
+                        sizeof(name))) {
+        info_report(info, has_pci ? INFO_OK : INFO_FAIL, "device", NULL, "%s",
+                    has_pci ? name : why);
+        info_report(info, has_pci ? INFO_FAIL : INFO_SKIP, "driver", NULL,
+                    "%s", has_pci ? why : after_device);
+        info_report(info, INFO_SKIP, "device files", NULL, after_device);
+        return -1;
+    }
+    info_report(info, INFO_OK, "device", NULL, "an EFA is attached");
+    info_report(info, INFO_OK, "driver", NULL, "efa and ib_uverbs have it");
+
+    snprintf(node, sizeof(node), "/dev/infiniband/%s", name);
+    if (access(node, F_OK) != 0) {
+        info_report(info, INFO_FAIL, "device files", NULL, "%s", why);
+        return -1;
+    }
+    fd = open(node, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        info_report(info, INFO_FAIL, "device files",
+                    "give the user that right (udev rule or group), or run the "
+                    "container with --device=/dev/infiniband",
+                    "%s cannot be opened to read and write: %s", node,
+                    strerror(errno));
+        return -1;
+    }
+    close(fd);
+    info_report(info, INFO_OK, "device files", NULL, "%s", node);
+    return 0;
+}
+
+static int check_libraries(info_t *info)
+{
+    char why[INFO_TEXT_MAX];
+
+    info->verbs = efa_verbs_get(why, sizeof(why));
+    if (info->verbs == NULL) {
+        info_report(info, INFO_FAIL, "libraries", NULL, "%s", why);
+        return -1;
+    }
+    info_report(info, INFO_OK, "libraries", NULL,
+                "libibverbs and libefa open and go together");
+    return 0;
+}
+
+static int check_provider(info_t *info)
+{
+    char why[INFO_TEXT_MAX];
+
+    if ((efa_device_list(info->verbs, &info->devices, &info->device_count) !=
+         UCS_OK) || (info->device_count == 0)) {
+        efa_device_explain_none(why, sizeof(why));
+        info_report(info, INFO_FAIL, "provider", NULL, "%s", why);
+        return -1;
+    }
+    info_report(info, INFO_OK, "provider", NULL, "libibverbs lists %u EFA%s",
+                info->device_count, (info->device_count > 1) ? "s" : "");
+    return 0;
+}
+
+/* Registers what a transport does at least. */
+static void check_locked(info_t *info, const efa_device_t *device)
+{
+    struct ibv_pd *pd = device->verbs->alloc_pd(device->context);
+    void *memory      = malloc(DEVICE_REG_BYTES);
+    struct ibv_mr *mr = NULL;
+    char limit[64];
+
+    (void)efa_memlock_text(limit, sizeof(limit));
+    if ((pd != NULL) && (memory != NULL)) {
+        mr = device->verbs->reg_mr(pd, memory, DEVICE_REG_BYTES,
+                                   IBV_ACCESS_LOCAL_WRITE);
+    }
+    if (mr == NULL) {
+        info_report(info, INFO_FAIL, "locked memory",
+                    "ulimit -l unlimited; memlock in limits.conf, "
+                    "LimitMEMLOCK=infinity for a service, --ulimit memlock=-1 "
+                    "for a container",
+                    "16 MiB cannot be registered (%s); the limit is %s",
+                    strerror(errno), limit);
+    } else {
+        info_report(info, INFO_OK, "locked memory", NULL,
+                    "16 MiB can be registered; the limit is %s", limit);
+        device->verbs->dereg_mr(mr);
+    }
+    free(memory);
+    if (pd != NULL) {
+        device->verbs->dealloc_pd(pd);
+    }
+}
+
+static void check_open_one(info_t *info, const char *name, int is_first)
+{
+    efa_device_t *device;
+
+    if (efa_device_open(&info->host, name, &device) != UCS_OK) {
+        const char *why = host_stub_message();
+        int is_memlock  = strstr(why, "locked memory") != NULL;
+
+        info_report(info, INFO_FAIL, is_memlock ? "locked memory" : "open",
+                    NULL, "%s", why);
+        if (is_first) {
+            info_report(info, INFO_SKIP, is_memlock ? "open" : "locked memory",
+                        NULL, "%s cannot be opened", name);
+        }
+        return;
+    }
+    info_report(info, (device->max_rdma > 0) ? INFO_OK : INFO_WARN, "open",
+                (device->max_rdma > 0) ? NULL :
+                "none here: large messages go in packets; newer instance types "
+                "have RDMA",
+                "%s: %s, messages of %zu B", name,
+                (device->max_rdma > 0) ? "SRD with RDMA read" :
+                "SRD without RDMA", device->max_msg);
+    if (is_first) {
+        check_locked(info, device);
+    }
+    efa_device_close(device);
+}
+
+void check_device(info_t *info)
+{
+    unsigned i;
+
+    if (check_files(info) != 0) {
+        info_report(info, INFO_SKIP, "libraries", NULL, after_device);
+        info_report(info, INFO_SKIP, "provider", NULL, after_device);
+    } else if (check_libraries(info) != 0) {
+        info_report(info, INFO_SKIP, "provider", NULL,
+                    "libibverbs cannot be asked");
+    } else if (check_provider(info) == 0) {
+        for (i = 0; i < info->device_count; ++i) {
+            check_open_one(info, info->devices[i], i == 0);
+        }
+        return;
+    }
+    info_report(info, INFO_SKIP, "open", NULL, after_device);
+    info_report(info, INFO_SKIP, "locked memory", NULL, after_device);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Open MPI's pml/ucx gives way unless UCX offers a transport and a device of
+ * its lists, which name Mellanox's. They are parameters: environment, then the
+ * user's file, then the system's.
+ */
+#include "info.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int in_path(const char *program)
+{
+    const char *path = getenv("PATH"), *end;
+    char file[4200];
+
+    while ((path != NULL) && (*path != '\0')) {
+        end = path + strcspn(path, ":");
+        snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path), path,
+                 program);
+        if (access(file, X_OK) == 0) {
+            return 1;
+        }
+        path = (*end == ':') ? end + 1 : end;
+    }
+    return 0;
+}
+
+/* The value of "NAME = VALUE" in the file, the last one. 0, or -1: none. */
+static int file_param(const char *path, const char *name, char *value,
+                      size_t size)
+{
+    FILE *file = fopen(path, "re");
+    char line[1024], key[256], text[512];
+    int found = -1;
+
+    while ((file != NULL) && (fgets(line, sizeof(line), file) != NULL)) {
+        if ((sscanf(line, " %255[^= \t#] = %511[^ \t\n#]", key, text) == 2) &&
+            !strcmp(key, name)) {
+            snprintf(value, size, "%s", text);
+            found = 0;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return found;
+}
+
+/* "" if it is set nowhere. */
+static void mca_param(const info_t *info, const char *name, char *value,
+                      size_t size)
+{
+    const char *home = getenv("HOME"), *set;
+    char path[4200];
+
+    snprintf(path, sizeof(path), "OMPI_MCA_%s", name);
+    set = getenv(path);
+    snprintf(value, size, "%s", (set != NULL) ? set : "");
+    if (set != NULL) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%s/.openmpi/mca-params.conf",
+             (home != NULL) ? home : "");
+    if (file_param(path, name, value, size) != 0) {
+        snprintf(path, sizeof(path), "%s/etc/openmpi/openmpi-mca-params.conf",
+                 info->sysroot);
+        (void)file_param(path, name, value, size);
+    }
+}
+
+static int is_any_or(const char *list, const char *name)
+{
+    return !strcmp(list, "any") || (strstr(list, name) != NULL);
+}
+
+void check_mpi(info_t *info)
+{
+    const char *device = (info->device_count > 0) ? info->devices[0] : "rdmap";
+    char tls[512], devices[512], pml[512];
+
+    if (!in_path("ompi_info") && !in_path("mpirun")) {
+        info_report(info, INFO_OK, "Open MPI", NULL, "not installed");
+        return;
+    }
+    mca_param(info, "pml_ucx_tls", tls, sizeof(tls));
+    mca_param(info, "pml_ucx_devices", devices, sizeof(devices));
+    mca_param(info, "pml", pml, sizeof(pml));
+    if ((pml[0] != '\0') && (strstr(pml, "ucx") == NULL)) {
+        info_report(info, INFO_WARN, "Open MPI", "mpirun --mca pml ucx",
+                    "pml=%s: it does without UCX", pml);
+    } else if (!is_any_or(tls, "srd") || !is_any_or(devices, device)) {
+        info_report(info, INFO_WARN, "Open MPI",
+                    "mpirun --mca pml ucx --mca pml_ucx_tls any --mca "
+                    "pml_ucx_devices any, or the same as OMPI_MCA_... or in "
+                    "openmpi-mca-params.conf",
+                    "pml_ucx_tls=%s, pml_ucx_devices=%s: its UCX component "
+                    "gives way to another", tls[0] ? tls : "(default)",
+                    devices[0] ? devices : "(default)");
+    } else {
+        info_report(info, INFO_OK, "Open MPI", NULL,
+                    "pml_ucx_tls=%s, pml_ucx_devices=%s", tls, devices);
+    }
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which UCX there is, how it gets the module, and what it then chooses. */
+#include "info.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLUGIN_MINOR = 22 }; /* from here on UCX loads modules of any name */
+
+static int check_version(info_t *info)
+{
+    const probe_t *probe = &info->direct;
+
+    if (probe->major == 0) {
+        info_report(info, INFO_FAIL, "UCX",
+                    "install UCX (Debian: libucx0), or set LD_LIBRARY_PATH to "
+                    "where it is",
+                    "no UCX can be opened: %s", probe->error);
+        return -1;
+    }
+    if (strstr(probe->log, "libuct_srd: not used") != NULL) {
+        info_report(info, INFO_FAIL, "UCX", NULL, "%u.%u.%u: %s", probe->major,
+                    probe->minor, probe->release, probe->log);
+        return -1;
+    }
+    info_report(info, INFO_OK, "UCX", NULL, "%u.%u.%u in %s", probe->major,
+                probe->minor, probe->release, probe->ucp_path);
+    return 0;
+}
+
+/* How UCX itself finds the module; NULL if somebody has to help. */
+static const char *loading_way(const info_t *info)
+{
+    const char *plugins = getenv("UCX_PLUGIN_PATH");
+    const char *module  = info->chosen.plugin;
+
+    if (module[0] == '\0') {
+        return NULL;
+    }
+    if (strstr(module, "/ucx-efa-srd.d/") != NULL) {
+        return "system-wide (srd_systemwide)";
+    }
+    return ((plugins != NULL) && !strncmp(module, plugins, strlen(plugins))) ?
+           "by UCX_PLUGIN_PATH" : "by UCX, from its module folder";
+}
+
+static int check_loading(info_t *info)
+{
+    const char *loaded = probe_loaded_module();
+    const char *way    = loading_way(info);
+
+    if (loaded != NULL) {
+        info_report(info, INFO_OK, "loading", NULL,
+                    "preloaded (srdrun or LD_PRELOAD): %s", loaded);
+    } else if (way != NULL) {
+        info_report(info, INFO_OK, "loading", NULL, "%s: %s", way,
+                    info->chosen.plugin);
+    } else if (info->module[0] == '\0') {
+        info_report(info, INFO_FAIL, "loading",
+                    "install this package whole (make install), or run "
+                    "srd_info from where it was built",
+                    "libuct_srd.so.0 is not beside this program, and UCX has "
+                    "none");
+        return -1;
+    } else {
+        info_report(info, INFO_OK, "loading", NULL,
+                    "start programs with srdrun%s: %s",
+                    (info->direct.minor >= PLUGIN_MINOR) ?
+                    ", or set UCX_PLUGIN_PATH" : "", info->module);
+    }
+    return 0;
+}
+
+/* Does UCX have us, whatever it chooses then? */
+static int check_transport(info_t *info)
+{
+    const probe_t *probe = &info->direct;
+
+    if (!probe->has_srd || (probe->lane_count == 0)) {
+        info_report(info, INFO_FAIL, "transport",
+                    "the lines above say what is missing; else UCX_LOG_LEVEL="
+                    "debug shows more",
+                    "UCX cannot use srd: %s",
+                    (probe->log[0] != '\0') ? probe->log : probe->error);
+        return -1;
+    }
+    info_report(info, INFO_OK, "transport", NULL, "UCX has srd from %s",
+                probe->plugin);
+    return 0;
+}
+
+static const char *srd_lane(const probe_t *probe)
+{
+    unsigned i;
+
+    for (i = 0; i < probe->lane_count; ++i) {
+        if (!strncmp(probe->lanes[i], "srd/", 4)) {
+            return probe->lanes[i];
+        }
+    }
+    return NULL;
+}
+
+/* UCX_TLS and UCX_NET_DEVICES. */
+static void check_selection(info_t *info)
+{
+    const probe_t *probe = &info->chosen;
+    const char *tls      = getenv("UCX_TLS");
+    const char *net      = getenv("UCX_NET_DEVICES");
+
+    if (srd_lane(probe) != NULL) {
+        info_report(info, INFO_OK, "selection", NULL,
+                    "UCX_TLS=%s, UCX_NET_DEVICES=%s: UCX takes %s",
+                    (tls != NULL) ? tls : "(not set)",
+                    (net != NULL) ? net : "(not set)", srd_lane(probe));
+    } else if ((net != NULL) && (strstr(net, info->devices[0]) == NULL) &&
+               strcmp(net, "all")) {
+        info_report(info, INFO_FAIL, "selection",
+                    "unset it, or add the EFA with its port, e.g. "
+                    "UCX_NET_DEVICES=rdmap0s6:1",
+                    "UCX_NET_DEVICES=%s leaves out %s", net, info->devices[0]);
+    } else {
+        info_report(info, INFO_FAIL, "selection", "UCX_TLS=srd,sm,self",
+                    "UCX_TLS=%s leaves srd out; to another host UCX would "
+                    "take: %s", (tls != NULL) ? tls : "(not set)",
+                    (probe->lane_count > 0) ? probe->lanes[0] : probe->error);
+    }
+}
+
+static void check_message(info_t *info)
+{
+    const probe_t *probe = &info->direct;
+
+    if (probe->message_ok) {
+        info_report(info, INFO_OK, "message", NULL,
+                    "4 KiB through the device to itself arrived intact");
+    } else {
+        info_report(info, INFO_FAIL, "message",
+                    "a security group that allows all traffic from and to "
+                    "itself, on every EFA interface; all of them in one subnet",
+                    "a message through the device to itself failed: %s%s%s",
+                    probe->error, (probe->log[0] != '\0') ? "; " : "",
+                    probe->log);
+    }
+}
+
+void check_ucx(info_t *info)
+{
+    static const char after[] = "an earlier check failed";
+    int usable                = info->counts[INFO_FAIL] == 0;
+
+    if (check_version(info) != 0) {
+        info_report(info, INFO_SKIP, "loading", NULL, "no UCX to load it");
+        info_report(info, INFO_SKIP, "transport", NULL, after);
+    } else if ((check_loading(info) == 0) && usable) {
+        if (check_transport(info) == 0) {
+            check_selection(info);
+            check_message(info);
+            return;
+        }
+    } else {
+        info_report(info, INFO_SKIP, "transport", NULL, after);
+    }
+    info_report(info, INFO_SKIP, "selection", NULL, after);
+    info_report(info, INFO_SKIP, "message", NULL, after);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * srd_info: what stands between a program and the EFA of this machine. It asks
+ * the module's own code (src/uct/ib/efa) about the device, so what it says is
+ * what UCX would be told, and a stock UCX in a process of its own about the
+ * rest.
+ */
+#ifndef SRD_INFO_H_
+#define SRD_INFO_H_
+
+#include <stddef.h>
+
+#include <uct/ib/efa/efa_device.h>
+
+#include "probe.h"
+
+enum {
+    INFO_TEXT_MAX    = 768, /* bytes of one line of a report */
+    INFO_DEVICES_MAX = 64
+};
+
+typedef enum {
+    INFO_OK,
+    INFO_WARN, /* it works, not as well as it could */
+    INFO_FAIL, /* UCX does without the EFA */
+    INFO_SKIP, /* cannot be told, as an earlier check failed */
+    INFO_LEVELS
+} info_level_t;
+
+typedef struct info {
+    const char    *sysroot; /* "" or where /proc, /sys and /etc are read */
+    char          module[4096]; /* path of the module, "" if there is none */
+    unsigned      counts[INFO_LEVELS];
+
+    /* The EFA devices that libibverbs lists. */
+    const efa_verbs_t *verbs;
+    char          (*devices)[EFA_DEVICE_NAME_MAX];
+    unsigned      device_count;
+
+    ucx_host_t    host;      /* host_stub.c: keeps the last message */
+    probe_t       direct;    /* UCX with srd alone, a message to itself */
+    probe_t       chosen;    /* UCX as the environment has it */
+} info_t;
+
+/* One line of the check; the remedy, if not NULL, on a second one. */
+void info_report(info_t *info, info_level_t level, const char *name,
+                 const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Reads the first bytes of sysroot + @path as text, without the newline at the
+ * end. 0, or -1. */
+int info_read(const info_t *info, const char *path, char *text, size_t size);
+
+/* Nonzero if sysroot + @path exists. */
+int info_exists(const info_t *info, const char *path);
+
+/* host_stub.c: a ucx_host_t for the module's code outside of UCX, and the last
+ * message that code had for the user ("" if none). */
+void host_stub_init(ucx_host_t *host);
+const char *host_stub_message(void);
+
+/* check_*.c: each makes the lines of its subject. They run in this order. */
+void check_device(info_t *info);
+void check_memory(info_t *info);
+void check_gpu(info_t *info);
+void check_ucx(info_t *info);
+void check_mpi(info_t *info);
+
+/* places.c: "NUMA node 0, CPUs 0-7, near GPU 0000:10:1c.0" for the device with
+ * PCI address @bdf ("" if unknown). */
+void places_describe(const info_t *info, const char *bdf, char *text,
+                     size_t size);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where a device sits: by hwloc where srd_info was built with it, which knows
+ * what is near on the PCI tree; the NUMA node by sysfs in any case, since hwloc
+ * does not see a device that only this process has (efasim).
+ */
+#include "info.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+#ifdef HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+/* A sysfs attribute of PCI function @bdf, where libibverbs looks. */
+static int pci_attribute(const info_t *info, const char *bdf, const char *name,
+                         char *text, size_t size)
+{
+    const char *root = getenv("SYSFS_PATH");
+    char path[PATH_MAX];
+    FILE *file;
+    int ret = -1;
+
+    snprintf(path, sizeof(path), "%s%s/bus/pci/devices/%s/%s",
+             (root != NULL) ? "" : info->sysroot,
+             (root != NULL) ? root : "/sys", bdf, name);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        ret = (fgets(text, (int)size, file) != NULL) ? 0 : -1;
+        text[strcspn(text, "\n")] = '\0';
+        fclose(file);
+    }
+    return ret;
+}
+
+#ifdef HAVE_HWLOC
+/* Appends the GPUs that share the device's nearest place but the machine. */
+static void places_near(const char *bdf, char *text, size_t size)
+{
+    hwloc_topology_t topology;
+    hwloc_obj_t device, place, gpu = NULL;
+
+    if (hwloc_topology_init(&topology) != 0) {
+        return;
+    }
+    hwloc_topology_set_io_types_filter(topology,
+                                       HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(topology) == 0) {
+        device = hwloc_get_pcidev_by_busidstring(topology, bdf);
+        place  = (device == NULL) ? NULL :
+                 hwloc_get_non_io_ancestor_obj(topology, device);
+        while ((place != NULL) &&
+               ((gpu = hwloc_get_next_pcidev(topology, gpu)) != NULL)) {
+            const struct hwloc_pcidev_attr_s *pci = &gpu->attr->pcidev;
+
+            if (((pci->class_id >> 8) == 0x03) && (gpu != device) &&
+                (hwloc_get_non_io_ancestor_obj(topology, gpu) == place)) {
+                snprintf(text + strlen(text), size - strlen(text),
+                         ", near GPU %04x:%02x:%02x.%01x%s",
+                         pci->domain, pci->bus, pci->dev, pci->func,
+                         (gpu->parent == device->parent) ? " (one switch)" :
+                                                           "");
+            }
+        }
+    }
+    hwloc_topology_destroy(topology);
+}
+#else
+static void places_near(const char *bdf, char *text, size_t size)
+{
+    (void)bdf, (void)text, (void)size;
+}
+#endif
+
+void places_describe(const info_t *info, const char *bdf, char *text,
+                     size_t size)
+{
+    char node[32], cpus[256];
+
+    snprintf(text, size, "not known");
+    if (bdf[0] == '\0') {
+        return;
+    }
+    if ((pci_attribute(info, bdf, "numa_node", node, sizeof(node)) == 0) &&
+        (node[0] != '-')) {
+        snprintf(text, size, "NUMA node %s", node);
+        if (pci_attribute(info, bdf, "local_cpulist", cpus, sizeof(cpus)) ==
+            0) {
+            snprintf(text + strlen(text), size - strlen(text), ", CPUs %s",
+                     cpus);
+        }
+    } else {
+        snprintf(text, size, "no NUMA node of its own");
+    }
+    places_near(bdf, text, size);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "probe.h"
+
+#include <errno.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probe_ucx.h"
+
+enum { PROBE_SECONDS = 20 };
+
+static int module_find(struct dl_phdr_info *object, size_t size, void *arg)
+{
+    const char **path = arg;
+
+    (void)size;
+    if (strstr(object->dlpi_name, "/libuct_srd.so.0") == NULL) {
+        return 0;
+    }
+    *path = object->dlpi_name;
+    return 1;
+}
+
+const char *probe_loaded_module(void)
+{
+    const char *path = NULL;
+
+    (void)dl_iterate_phdr(module_find, &path);
+    return path;
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from);
+}
+
+static void add_lane(probe_t *probe, const char *text)
+{
+    if (probe->lane_count < PROBE_LANES_MAX) {
+        copy_text(probe->lanes[probe->lane_count++], PROBE_LANE_MAX, text);
+    }
+}
+
+/* A line of UCX's log; what is before the level is of no interest. */
+static void add_log(probe_t *probe, const char *line)
+{
+    const char *text = strstr(line, " WARN ");
+
+    text = (text != NULL) ? text : strstr(line, " ERROR ");
+    if ((text == NULL) || (probe->log[0] != '\0')) {
+        return;
+    }
+    text += strcspn(text + 1, " ") + 1;
+    copy_text(probe->log, sizeof(probe->log), text + strspn(text, " "));
+}
+
+/* A line of the child: KEY VALUE after a mark, or UCX's own output. */
+static void probe_line(probe_t *probe, const char *line)
+{
+    const char *value = strchr(line, ' ');
+    size_t length;
+
+    if ((line[0] != PROBE_MARK) || (value == NULL)) {
+        add_log(probe, line);
+        return;
+    }
+    length = value++ - ++line;
+#define IS(_key) ((length == strlen(_key)) && !strncmp(line, _key, length))
+    if (IS("version")) {
+        (void)sscanf(value, "%u.%u.%u", &probe->major, &probe->minor,
+                     &probe->release);
+    } else if (IS("ucp")) {
+        copy_text(probe->ucp_path, sizeof(probe->ucp_path), value);
+    } else if (IS("plugin")) {
+        copy_text(probe->plugin, sizeof(probe->plugin), value);
+    } else if (IS("srd")) {
+        probe->has_srd   = 1;
+        probe->srd_types = strtoull(value, NULL, 16);
+    } else if (IS("types")) {
+        probe->ucp_types = strtoull(value, NULL, 16);
+    } else if (IS("lane")) {
+        add_lane(probe, value);
+    } else if (IS("message")) {
+        probe->message_ok = 1;
+    } else if (IS("error")) {
+        copy_text(probe->error, sizeof(probe->error), value);
+    }
+#undef IS
+}
+
+static double now_seconds(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+/* Lines from @fd until its end. 0, or -1: the time is over. */
+static int probe_read(probe_t *probe, int fd)
+{
+    double end = now_seconds() + PROBE_SECONDS;
+    char line[4 * PROBE_TEXT_MAX];
+    size_t used = 0;
+
+    for (;;) {
+        struct pollfd pfd = {.fd = fd, .events = POLLIN};
+        int left          = (int)((end - now_seconds()) * 1000);
+        char *newline;
+        ssize_t got;
+
+        if ((left <= 0) || ((poll(&pfd, 1, left) <= 0) && (errno != EINTR))) {
+            return -1;
+        }
+        got = read(fd, line + used, sizeof(line) - 1 - used);
+        if (got <= 0) {
+            return 0;
+        }
+        used      += got;
+        line[used] = '\0';
+        while ((newline = strchr(line, '\n')) != NULL) {
+            *newline = '\0';
+            probe_line(probe, line);
+            used -= newline + 1 - line;
+            memmove(line, newline + 1, used + 1);
+        }
+        if (used == sizeof(line) - 1) {
+            used = 0; /* no line of ours is that long */
+        }
+    }
+}
+
+static void probe_child(int fd, const char *tls, const char *module,
+                        int message)
+{
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (tls != NULL) {
+        setenv("UCX_TLS", tls, 1);
+    } else {
+        unsetenv("UCX_TLS");
+    }
+    if (message) {
+        unsetenv("UCX_NET_DEVICES");
+    }
+    setenv("UCX_LOG_LEVEL", "warn", 1);
+    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
+    unsetenv("UCX_LOG_FILE");
+    probe_ucx(module, message);
+    fflush(NULL);
+    _exit(0); /* without UCX's destructors */
+}
+
+int probe_run(probe_t *probe, const char *tls, const char *module, int message)
+{
+    int fds[2], status = 0;
+    pid_t pid;
+
+    memset(probe, 0, sizeof(*probe));
+    copy_text(probe->tls, sizeof(probe->tls), (tls != NULL) ? tls : "");
+    if (pipe(fds) != 0) {
+        return -1;
+    }
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        close(fds[0]);
+        probe_child(fds[1], tls, module, message);
+    }
+    close(fds[1]);
+    if (pid > 0) {
+        if (probe_read(probe, fds[0]) != 0) {
+            kill(pid, SIGKILL);
+            copy_text(probe->error, sizeof(probe->error), "no end after 20 s");
+        }
+        while ((waitpid(pid, &status, 0) < 0) && (errno == EINTR)) {
+        }
+        if ((probe->error[0] == '\0') && WIFSIGNALED(status)) {
+            snprintf(probe->error, sizeof(probe->error), "ended by signal %d",
+                     WTERMSIG(status));
+        }
+    }
+    close(fds[0]);
+    return (pid > 0) ? 0 : -1;
+}

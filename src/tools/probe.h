@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A UCX of this machine, tried in a child process: UCX cannot be unloaded, may
+ * log, and may abort, and none of that shall end the report.
+ */
+#ifndef SRD_INFO_PROBE_H_
+#define SRD_INFO_PROBE_H_
+
+#include <stdint.h>
+
+enum {
+    PROBE_TEXT_MAX  = 768,
+    PROBE_LANES_MAX = 16,
+    PROBE_LANE_MAX  = 192
+};
+
+typedef struct probe {
+    unsigned major, minor, release; /* of libucp; 0.0.0: none found */
+    char     ucp_path[PROBE_TEXT_MAX];
+    char     plugin[PROBE_TEXT_MAX]; /* path of the module UCX has, "" none */
+    int      has_srd;     /* component efa offers a device */
+    uint64_t srd_types;   /* memory types it registers (UCS_BIT) */
+    uint64_t ucp_types;   /* memory types that this UCX knows here */
+    char     tls[PROBE_TEXT_MAX]; /* UCX_TLS that was used */
+    char     lanes[PROBE_LANES_MAX][PROBE_LANE_MAX]; /* "srd/rdmap0s6:1 am" */
+    unsigned lane_count;
+    int      message_ok;  /* a message to itself arrived as it was */
+    char     error[PROBE_TEXT_MAX]; /* "" or what went wrong, UCX's words */
+    char     log[PROBE_TEXT_MAX];   /* the first warning of ours or UCX's */
+} probe_t;
+
+/*
+ * Open a UCP worker and an endpoint to itself with UCX_TLS=@tls (NULL: unset),
+ * the module @module opened first if it is not NULL; then say what there is.
+ * With @message also send one, over any device. Takes at most 20 seconds.
+ * 0, or -1: no process could be made (then *probe is zeroed).
+ */
+int probe_run(probe_t *probe, const char *tls, const char *module, int message);
+
+/* Of the module, if it is in this process, else NULL. */
+const char *probe_loaded_module(void);
+
+#endif

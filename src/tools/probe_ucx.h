@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the child of probe.c does: a UCP program of a few calls, which opens UCX
+ * at run time so that srd_info starts without one. */
+#ifndef SRD_INFO_PROBE_UCX_H_
+#define SRD_INFO_PROBE_UCX_H_
+
+#define PROBE_MARK '\001'
+
+/* Prints lines MARK KEY SPACE VALUE to stdout: version, ucp, plugin, srd,
+ * types, lane, message, error; see probe_t. */
+void probe_ucx(const char *module, int message);
+
+#endif

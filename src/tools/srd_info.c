@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command: see the text below, or srd_info --help. */
+#define _GNU_SOURCE
+#include "info.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <config.h>
+
+static const char doc[] =
+        "Shows the EFA devices of this machine and what UCX makes of them."
+        "\vWith --check each line says ok, warn, FAIL or skip, and what to do; "
+        "the status is then 0 if nothing failed, 1 if something did. Set the "
+        "environment as for the program in question, and put srdrun in front "
+        "if the program has it.";
+
+const char *argp_program_version = "srd_info " PACKAGE_VERSION;
+
+enum { KEY_SYSROOT = 256 };
+
+static const struct argp_option options[] = {
+    {"check", 'c', NULL, 0,
+     "Walk through everything that makes UCX miss an EFA", 0},
+    {"sysroot", KEY_SYSROOT, "DIR", 0,
+     "Read /proc, /sys and /etc below DIR, except for verbs (SYSFS_PATH)", 0},
+    {NULL, 0, NULL, 0, NULL, 0}
+};
+
+typedef struct arguments {
+    int        check;
+    const char *sysroot;
+} arguments_t;
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    arguments_t *arguments = state->input;
+
+    switch (key) {
+    case 'c':
+        arguments->check = 1;
+        return 0;
+    case KEY_SYSROOT:
+        arguments->sysroot = value;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "nothing is expected after the options: '%s'", value);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void info_report(info_t *info, info_level_t level, const char *name,
+                 const char *remedy, const char *format, ...)
+{
+    static const char *const words[] = {"ok", "warn", "FAIL", "skip"};
+    va_list ap;
+
+    ++info->counts[level];
+    printf("%-4s  %-14s ", words[level], name);
+    va_start(ap, format);
+    vprintf(format, ap);
+    va_end(ap);
+    printf("\n");
+    if (remedy != NULL) {
+        printf("      %-14s remedy: %s\n", "", remedy);
+    }
+}
+
+int info_read(const info_t *info, const char *path, char *text, size_t size)
+{
+    char full[PATH_MAX];
+    FILE *file;
+    size_t length;
+
+    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
+    file = fopen(full, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    length = fread(text, 1, size - 1, file);
+    fclose(file);
+    while ((length > 0) && (text[length - 1] == '\n')) {
+        --length;
+    }
+    text[length] = '\0';
+    return 0;
+}
+
+int info_exists(const info_t *info, const char *path)
+{
+    char full[PATH_MAX];
+
+    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
+    return access(full, F_OK) == 0;
+}
+
+/* As srdrun: in a build tree, where it was installed, where it was moved to. */
+static void module_find(char *module, size_t size)
+{
+    static const char *const places[] = {"%s/../lib/libuct_srd.so.0",
+                                         LIBDIR "/ucx/libuct_srd.so.0",
+                                         "%s/../lib/ucx/libuct_srd.so.0"};
+    char self[PATH_MAX / 2], path[PATH_MAX], real[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    unsigned i;
+
+    module[0]                       = '\0';
+    self[(length > 0) ? length : 0] = '\0';
+    if (strrchr(self, '/') != NULL) {
+        *strrchr(self, '/') = '\0';
+    }
+    for (i = 0; (i < 3) && (module[0] == '\0'); ++i) {
+        if (i == 1) {
+            snprintf(path, sizeof(path), "%s", places[i]);
+        } else {
+            snprintf(path, sizeof(path), "%s%s", self, places[i] + 2);
+        }
+        if (realpath(path, real) != NULL) {
+            snprintf(module, size, "%s", real);
+        }
+    }
+}
+
+/* UCX_TLS without what stays within a host: so UCX shows what it would take to
+ * another one. NULL: unset. */
+static const char *tls_between_hosts(char *text, size_t size)
+{
+    static const char local[] = "self,sm,shm,mm,posix,sysv,cma,knem,xpmem";
+    const char *tls           = getenv("UCX_TLS");
+    char copy[PROBE_TEXT_MAX], *item, *rest;
+
+    if ((tls == NULL) || !strcmp(tls, "all")) {
+        snprintf(text, size, "^%s", local);
+        return text;
+    }
+    if (tls[0] == '^') {
+        snprintf(text, size, "%s,%s", tls, local);
+        return text;
+    }
+    snprintf(copy, sizeof(copy), "%s", tls);
+    text[0] = '\0';
+    for (item = strtok_r(copy, ",", &rest); item != NULL;
+         item = strtok_r(NULL, ",", &rest)) {
+        char wrapped[128];
+        const char list[] = ",self,sm,shm,mm,posix,sysv,cma,knem,xpmem,";
+
+        snprintf(wrapped, sizeof(wrapped), ",%.100s,", item);
+        if (strstr(list, wrapped) == NULL) {
+            snprintf(text + strlen(text), size - strlen(text), "%s%s",
+                     (text[0] != '\0') ? "," : "", item);
+        }
+    }
+    return (text[0] != '\0') ? text : tls;
+}
+
+/* UCX in children, before this process opens verbs itself. */
+static void probes_run(info_t *info)
+{
+    char tls[PROBE_TEXT_MAX];
+    const char *module = (info->module[0] != '\0') ? info->module : NULL;
+    const char *use    = (probe_loaded_module() != NULL) ? NULL : module;
+
+    (void)tls_between_hosts(tls, sizeof(tls));
+    (void)probe_run(&info->chosen, tls, NULL, 0);
+    if (info->chosen.plugin[0] != '\0') {
+        use = NULL; /* UCX finds one by itself */
+    } else if (use != NULL) {
+        (void)probe_run(&info->chosen, tls, use, 0);
+        info->chosen.plugin[0] = '\0';
+    }
+    (void)probe_run(&info->direct, "srd", use, 1);
+}
+
+static int run_check(info_t *info)
+{
+    check_device(info);
+    check_memory(info);
+    check_gpu(info);
+    check_ucx(info);
+    check_mpi(info);
+    printf("%u ok, %u warnings, %u failed, %u skipped\n",
+           info->counts[INFO_OK], info->counts[INFO_WARN],
+           info->counts[INFO_FAIL], info->counts[INFO_SKIP]);
+    return (info->counts[INFO_FAIL] > 0) ? 1 : 0;
+}
+
+static void show_device(info_t *info, const char *name)
+{
+    char place[INFO_TEXT_MAX];
+    efa_device_t *device;
+    unsigned i;
+
+    printf("device %s\n", name);
+    if (efa_device_open(&info->host, name, &device) != UCS_OK) {
+        printf("  cannot be opened: %s\n", host_stub_message());
+        return;
+    }
+    places_describe(info, device->bdf, place, sizeof(place));
+    printf("  place          PCI %s, %s\n",
+           (device->bdf[0] != '\0') ? device->bdf : "unknown", place);
+    printf("  GID            ");
+    for (i = 0; i < sizeof(device->gid.raw); ++i) {
+        printf("%s%02x", ((i > 0) && (i % 2 == 0)) ? ":" : "",
+               device->gid.raw[i]);
+    }
+    printf("\n  capabilities  %s%s%s SRD\n",
+           (device->caps & EFA_DEVICE_CAP_RDMA_READ) ? " RDMA read," : "",
+           (device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " RDMA write," : "",
+           (device->caps & EFA_DEVICE_CAP_RNR_RETRY) ? " RNR retry," : "");
+    printf("  messages       to %zu B, inline %u B; RDMA to %zu B\n",
+           device->max_msg, device->inline_size, device->max_rdma);
+    printf("  queues         %u sends, %u receives; %u address handles\n",
+           device->max_sq_wr, device->max_rq_wr, device->max_ah);
+    printf("  link           %.0f Gbit/s\n", device->bandwidth * 8e-9);
+    efa_device_close(device);
+}
+
+static void show_devices(info_t *info)
+{
+    char why[INFO_TEXT_MAX];
+    unsigned i;
+
+    info->verbs = efa_verbs_get(why, sizeof(why));
+    if ((info->verbs != NULL) &&
+        (efa_device_list(info->verbs, &info->devices, &info->device_count) ==
+         UCS_OK) && (info->device_count == 0)) {
+        efa_device_explain_none(why, sizeof(why));
+    }
+    for (i = 0; i < info->device_count; ++i) {
+        show_device(info, info->devices[i]);
+    }
+    if (info->device_count == 0) {
+        printf("no device: %s\n", why);
+    }
+}
+
+static void show_lanes(const info_t *info)
+{
+    static const struct {
+        ucs_memory_type_t type;
+        const char        *name;
+    } gpus[] = {{UCS_MEMORY_TYPE_CUDA, "CUDA"}, {UCS_MEMORY_TYPE_ROCM, "ROCm"}};
+    const probe_t *probe = &info->chosen;
+    unsigned i;
+
+    printf("lanes to another host (UCX_TLS=%s)\n", probe->tls);
+    for (i = 0; i < probe->lane_count; ++i) {
+        printf("  host memory    %s\n", probe->lanes[i]);
+    }
+    if (probe->lane_count == 0) {
+        printf("  none: %s\n", probe->error);
+    }
+    for (i = 0; i < sizeof(gpus) / sizeof(gpus[0]); ++i) {
+        printf("  %s memory    %s\n", gpus[i].name,
+               !(probe->ucp_types & UCS_BIT(gpus[i].type)) ?
+               "this UCX finds none here" :
+               (probe->srd_types & UCS_BIT(gpus[i].type)) ?
+               "as host memory: srd reaches it" :
+               "as host memory, copied through it by UCX");
+    }
+}
+
+static int run_show(info_t *info)
+{
+    const probe_t *probe = &info->direct;
+    const char *loaded   = probe_loaded_module();
+
+    show_devices(info);
+    if (probe->major == 0) {
+        printf("UCX              none: %s\n", probe->error);
+    } else {
+        printf("UCX              %u.%u.%u in %s\n", probe->major, probe->minor,
+               probe->release, probe->ucp_path);
+    }
+    printf("module           %s%s\n",
+           (loaded != NULL) ? loaded :
+           (info->chosen.plugin[0] != '\0') ? info->chosen.plugin :
+           (info->module[0] != '\0') ? info->module : "not found",
+           (loaded != NULL) ? " (preloaded)" :
+           (info->chosen.plugin[0] != '\0') ? " (loaded by UCX)" :
+           " (not loaded here; srdrun COMMAND does it)");
+    show_lanes(info);
+    return (info->device_count > 0) ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse_option, NULL, doc,
+                                     NULL, NULL, NULL};
+    arguments_t arguments         = {0, ""};
+    static info_t info;
+
+    argp_err_exit_status = 2;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+        return 2;
+    }
+    info.sysroot = arguments.sysroot;
+    host_stub_init(&info.host);
+    module_find(info.module, sizeof(info.module));
+    probes_run(&info);
+    return arguments.check ? run_check(&info) : run_show(&info);
+}

@@ -1,0 +1,172 @@
+#include "company.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "fallback.h"
+#include "message.h"
+
+enum { CLAIMS_MAX = 16 }; /* one for each libuct with an ib component */
+
+#define COMPANY_IB "ib"
+
+typedef struct claim {
+    const void           *component;
+    ucx_host_t           *host;
+    ucx_query_mds_func_t query; /* the component's own */
+} claim_t;
+
+static pthread_mutex_t claims_lock = PTHREAD_MUTEX_INITIALIZER;
+static claim_t claims[CLAIMS_MAX];
+static unsigned claim_count;
+
+static const claim_t *claim_find(const void *component)
+{
+    const claim_t *found = NULL;
+    unsigned i;
+
+    pthread_mutex_lock(&claims_lock);
+    for (i = 0; (i < claim_count) && (found == NULL); ++i) {
+        found = (claims[i].component == component) ? &claims[i] : NULL;
+    }
+    pthread_mutex_unlock(&claims_lock);
+    return found;
+}
+
+typedef struct rival {
+    const char *name; /* of the transport, ours too; NULL: there is none */
+    int        is_copy;
+} rival_t;
+
+static void rival_visit(const ucx_neighbour_t *neighbour, void *arg)
+{
+    rival_t *rival = arg;
+    unsigned i;
+
+    for (i = 0; (neighbour->tl_name != NULL) &&
+                (i < ucx_provider.transport_count); ++i) {
+        const char *name = ucx_provider.transports[i]->name;
+
+        if ((rival->name == NULL) &&
+            !strncmp(neighbour->tl_name, name, UCT_TL_NAME_MAX)) {
+            rival->name    = name;
+            rival->is_copy = !strncmp(neighbour->component_name,
+                                      ucx_provider.name,
+                                      UCT_COMPONENT_NAME_MAX);
+        }
+    }
+}
+
+const char *ucx_company_rival(const ucx_host_t *host)
+{
+    const ucx_calls_t *calls = host->calls;
+    rival_t rival            = {NULL, 0};
+
+    calls->abi->neighbours(calls, calls->component, rival_visit, &rival);
+    return ((calls->global.claim == UCS_YES) && !rival.is_copy) ? NULL :
+                                                                  rival.name;
+}
+
+static int claim_is_ours(char (*names)[UCT_MD_NAME_MAX], unsigned count,
+                         const char *md_name)
+{
+    unsigned i;
+
+    for (i = 0; i < count; ++i) {
+        if (!strncmp(names[i], md_name, UCT_MD_NAME_MAX - 1)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void claim_filter(const claim_t *claim, uct_md_resource_desc_t *list,
+                         unsigned *count_p)
+{
+    char (*names)[UCT_MD_NAME_MAX] = NULL;
+    unsigned i, count = 0, kept = 0;
+
+    if (ucx_provider.query_mds(claim->host, &names, &count) != UCS_OK) {
+        return; /* we serve none, so none is claimed */
+    }
+    for (i = 0; i < *count_p; ++i) {
+        if (claim_is_ours(names, count, list[i].md_name)) {
+            host_debug(claim->host, "%s is an EFA device: kept from UCX's %s "
+                       "component (UCX_EFA_CLAIM=n leaves it there)",
+                       list[i].md_name, COMPANY_IB);
+        } else {
+            list[kept++] = list[i];
+        }
+    }
+    *count_p = kept;
+    free(names);
+}
+
+/* In the place of the ib component's query function. */
+static ucs_status_t claim_query(void *component,
+                                uct_md_resource_desc_t **resources_p,
+                                unsigned *count_p)
+{
+    const claim_t *claim = claim_find(component);
+    ucs_status_t status;
+
+    if (claim == NULL) {
+        return UCS_ERR_NO_DEVICE; /* only set where there is a claim */
+    }
+    status = claim->query(component, resources_p, count_p);
+    if ((status == UCS_OK) && (*count_p > 0) &&
+        (claim->host->calls->global.claim != UCS_NO) &&
+        (ucx_company_rival(claim->host) == NULL)) {
+        claim_filter(claim, *resources_p, count_p);
+    }
+    return status;
+}
+
+static void claim_attach(ucx_host_t *host, const ucx_neighbour_t *neighbour)
+{
+    ucx_query_mds_func_t ours = claim_query, theirs;
+    int full = 0;
+
+    pthread_mutex_lock(&claims_lock);
+    memcpy(&theirs, neighbour->query_mds, sizeof(theirs));
+    if (theirs != ours) {
+        full = claim_count == CLAIMS_MAX;
+        if (!full) {
+            claims[claim_count++] = (claim_t){neighbour->component, host,
+                                              theirs};
+            memcpy(neighbour->query_mds, &ours, sizeof(ours));
+        }
+    }
+    pthread_mutex_unlock(&claims_lock);
+    if (full) {
+        host_debug(host, "more than %d copies of UCX's %s component: this one "
+                   "keeps its EFA devices", CLAIMS_MAX, COMPANY_IB);
+    }
+}
+
+static void settle_visit(const ucx_neighbour_t *neighbour, void *arg)
+{
+    ucx_host_t *host = arg;
+
+    if (neighbour->tl_name != NULL) {
+        ucx_fallback_attach(host, neighbour);
+    } else if (!strncmp(neighbour->component_name, COMPANY_IB,
+                        UCT_COMPONENT_NAME_MAX)) {
+        claim_attach(host, neighbour);
+    }
+}
+
+int ucx_company_settle(ucx_host_t *host)
+{
+    const ucx_calls_t *calls = host->calls;
+    const char *rival        = ucx_company_rival(host);
+
+    if (rival != NULL) {
+        ucx_message_collision(host, rival);
+        return 1;
+    }
+    calls->abi->neighbours(calls, calls->component, settle_visit, host);
+    return 0;
+}

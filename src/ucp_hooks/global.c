@@ -1,0 +1,57 @@
+#include "global.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "provider.h"
+
+#define GLOBAL_FIELD(_name, _dflt, _member, _type, _doc) \
+    { _name, _dflt, _doc, offsetof(ucx_global_t, _member), _type, 0, 0, NULL }
+
+static const ucx_config_field_t global_fields[] = {
+    GLOBAL_FIELD("CLAIM", "try", claim, UCX_CONFIG_TERNARY,
+                 "Keep UCX's own ib component off EFA devices, which it takes "
+                 "for InfiniBand ones: y, n, or try (unless this UCX has an "
+                 "srd of its own; with y that one is set aside)"),
+    GLOBAL_FIELD("WARN_FALLBACK", "y", warn_fallback, UCX_CONFIG_BOOL,
+                 "Warn once when UCX takes another network transport to a "
+                 "host although this one has an EFA"),
+    GLOBAL_FIELD("ABI", "", abi, UCX_CONFIG_STRING,
+                 "Treat a UCX newer than this module knows as this version, "
+                 "e.g. 1.23, at your own risk (environment only)"),
+};
+
+const ucx_config_table_t ucx_global_table = {
+    .title  = "EFA global",
+    .prefix = "EFA_",
+    .fields = global_fields,
+    .count  = sizeof(global_fields) / sizeof(global_fields[0]),
+    .size   = sizeof(ucx_global_t)
+};
+
+int ucx_global_abi(const char **text)
+{
+    unsigned minor;
+    char end;
+
+    *text = getenv("UCX_EFA_ABI");
+    if ((*text == NULL) || (**text == '\0')) {
+        return 0;
+    }
+    return (sscanf(*text, "1.%2u%c", &minor, &end) == 1) ? (int)minor : -1;
+}
+
+int ucx_global_warns(void)
+{
+    static const char *const no[] = {"n", "no", "0", "off", "false"};
+    const char *value = getenv("UCX_EFA_WARN_FALLBACK");
+    unsigned i;
+
+    for (i = 0; (value != NULL) && (i < sizeof(no) / sizeof(no[0])); ++i) {
+        if (!strcasecmp(value, no[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completions polled where no callback may run: when arming looks into the
+ * queues, and while get_short waits. They cannot be put back; progress takes
+ * them first, in their order.
+ */
+#include "efa_ep.h"
+
+#define EFA_WAIT_POLLS 64 /* between two looks at the clock */
+
+static void
+efa_stash_add(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
+{
+    if (iface->stash_tx == NULL) {
+        iface->stash_tx_tail = &iface->stash_tx;
+    }
+    --iface->in_flight;
+    op->vendor_err        = efa_wc_status(wc);
+    op->stash_next        = NULL;
+    *iface->stash_tx_tail = op;
+    iface->stash_tx_tail  = &op->stash_next;
+    iface->attend        |= EFA_ATTEND_TX;
+}
+
+void efa_iface_stash_rx(efa_iface_t *iface)
+{
+    struct ibv_cq *cq = iface->qp.rx_cq;
+
+    if (!(iface->attend & EFA_ATTEND_RX) &&
+        (cq->context->ops.poll_cq(cq, 1, &iface->stash_rx) == 1)) {
+        iface->attend |= EFA_ATTEND_RX;
+    }
+}
+
+void efa_iface_stash_tx(efa_iface_t *iface)
+{
+    struct ibv_cq *cq = iface->qp.tx_cq;
+    struct ibv_wc  wc;
+
+    if (!(iface->attend & EFA_ATTEND_TX) &&
+        (cq->context->ops.poll_cq(cq, 1, &wc) == 1)) {
+        efa_stash_add(iface, (efa_op_t*)(uintptr_t)wc.wr_id, &wc);
+    }
+}
+
+unsigned efa_iface_take_stash(efa_iface_t *iface)
+{
+    unsigned  attend = iface->attend, count = 0;
+    efa_op_t *op, *next;
+
+    iface->attend &= ~(EFA_ATTEND_RX | EFA_ATTEND_TX);
+    if (attend & EFA_ATTEND_RX) {
+        ++count;
+        efa_iface_clock(iface);
+        efa_rx_completion(iface, &iface->stash_rx);
+    }
+    /* A callback may call get_short, which begins a new list */
+    op              = iface->stash_tx;
+    iface->stash_tx = NULL;
+    for (; op != NULL; op = next) {
+        next = op->stash_next;
+        ++count;
+        efa_tx_completion(iface, op, op->vendor_err);
+    }
+    return count;
+}
+
+/* Polls until `op` is complete, or the time is over: then NULL. */
+static const struct ibv_wc *
+efa_tx_wait_wc(efa_iface_t *iface, const efa_op_t *op, flow_time_t deadline,
+               struct ibv_wc *wc)
+{
+    struct ibv_cq *cq = iface->qp.tx_cq;
+    unsigned       polls;
+    int            count = 0;
+
+    do {
+        for (polls = 0; (polls < EFA_WAIT_POLLS) && (count >= 0); ++polls) {
+            count = cq->context->ops.poll_cq(cq, 1, wc);
+            if (count != 1) {
+                continue;
+            }
+            if ((uintptr_t)wc->wr_id == (uintptr_t)op) {
+                return wc;
+            }
+            efa_stash_add(iface, (efa_op_t*)(uintptr_t)wc->wr_id, wc);
+        }
+    } while ((count >= 0) && (efa_iface_clock(iface) < deadline));
+
+    return NULL;
+}
+
+ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time)
+{
+    flow_time_t   deadline = efa_iface_clock(iface) + time;
+    struct ibv_wc wc;
+    unsigned      vendor_err;
+
+    if (efa_tx_wait_wc(iface, op, deadline, &wc) == NULL) {
+        return UCS_ERR_TIMED_OUT;
+    }
+    --iface->in_flight;
+    vendor_err = efa_wc_status(&wc);
+    efa_tx_completion(iface, op, vendor_err);
+    return efa_tx_status(vendor_err);
+}

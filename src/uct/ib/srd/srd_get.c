@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gets, by RDMA READ. */
+#include "srd_rma.h"
+
+#include <string.h>
+
+ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
+                              void *arg, size_t length, uint64_t remote_addr,
+                              uct_rkey_t rkey, uct_completion_t *comp)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    srd_remote_t remote = {remote_addr, rkey};
+    ucs_status_t status = srd_rma_start(iface, ep);
+    efa_op_t    *op     = iface->ops.free;
+
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    if (length > iface->max_payload) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (length == 0) {
+        unpack_cb(arg, NULL, 0);
+        return UCS_OK;
+    }
+    op->bounce = efa_bounce_get(&iface->ops);
+    if (op->bounce == NULL) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    op->unpack.func = unpack_cb;
+    op->unpack.arg  = arg;
+    return srd_rma_post_bounce(iface, ep, op, EFA_OUT_GET_BCOPY, length,
+                               &remote, comp);
+}
+
+ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
+                              size_t iovcnt, uint64_t remote_addr,
+                              uct_rkey_t rkey, uct_completion_t *comp)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    srd_remote_t remote = {remote_addr, rkey};
+    ucs_status_t status = srd_rma_start(iface, ep);
+
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    return srd_rma_post_iov(iface, ep, EFA_OUT_GET_ZCOPY, iov, iovcnt, &remote,
+                            comp);
+}
+
+/*
+ * UCT gives get_short no completion: it returns with the data in place. So it
+ * waits, for its own completion only; what else completes meanwhile is stashed
+ * for progress, since no callback may run in here. It reads into the operation:
+ * when the time is over the device may still write there, not at the user's.
+ */
+ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
+                              uint64_t remote_addr, uct_rkey_t rkey)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    srd_remote_t remote = {remote_addr, rkey};
+    ucs_status_t status = srd_rma_start(iface, ep);
+    efa_op_t    *op     = iface->ops.free;
+
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (length > sizeof(op->buf)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (length == 0) {
+        return UCS_OK;
+    }
+
+    op->sge[0].addr   = (uintptr_t)op->buf;
+    op->sge[0].length = length;
+    op->sge[0].lkey   = op->lkey;
+    op->num_sge       = 1;
+    op->inlined       = 0;
+    status = srd_rma_post(iface, ep, op, EFA_OUT_GET_ZCOPY, &remote, NULL);
+    if (status != UCS_INPROGRESS) {
+        return status;
+    }
+    status = efa_tx_wait(iface, op, iface->get_short_time);
+    if (status == UCS_OK) {
+        memcpy(buffer, op->buf, length); /* free again, but nobody took it */
+    } else if (status == UCS_ERR_TIMED_OUT) {
+        host_error(iface->super.host,
+                   "%s: get_short: QPN %u did not answer in time "
+                   "(UCX_SRD_GET_SHORT)",
+                   efa_ep_device(ep), ep->qpn);
+    }
+    return status;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts, by RDMA WRITE. The device completes a write when its bytes are placed
+ * at the target (EFA-FACTS: completion and ordering), so flush and fence need
+ * no read behind it.
+ */
+#include "srd_rma.h"
+
+#include <string.h>
+
+ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
+                              unsigned length, uint64_t remote_addr,
+                              uct_rkey_t rkey)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    srd_remote_t remote = {remote_addr, rkey};
+    ucs_status_t status = srd_rma_start(iface, ep);
+    efa_op_t    *op     = iface->ops.free;
+
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    if (length > sizeof(op->buf)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (length == 0) {
+        return UCS_OK;
+    }
+
+    memcpy(op->buf, buffer, length);
+    op->sge[0].addr   = (uintptr_t)op->buf;
+    op->sge[0].length = length;
+    op->sge[0].lkey   = op->lkey;
+    op->num_sge       = 1;
+    op->inlined       = length <= iface->qp.inline_write;
+    status = srd_rma_post(iface, ep, op, EFA_OUT_PUT, &remote, NULL);
+    return (status == UCS_INPROGRESS) ? UCS_OK : status;
+}
+
+ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
+                         uint64_t remote_addr, uct_rkey_t rkey)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    srd_remote_t remote = {remote_addr, rkey};
+    ucs_status_t status = srd_rma_start(iface, ep);
+    efa_op_t    *op     = iface->ops.free;
+    size_t       length;
+
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    op->bounce = efa_bounce_get(&iface->ops);
+    if (op->bounce == NULL) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    length = pack_cb(op->bounce->data, arg);
+    if (length == 0) {
+        efa_bounce_put(&iface->ops, op->bounce);
+        op->bounce = NULL;
+        return 0;
+    }
+    status = srd_rma_post_bounce(iface, ep, op, EFA_OUT_PUT, length, &remote,
+                                 NULL);
+    return (status == UCS_INPROGRESS) ? (ssize_t)length : status;
+}
+
+ucs_status_t srd_ep_put_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
+                              size_t iovcnt, uint64_t remote_addr,
+                              uct_rkey_t rkey, uct_completion_t *comp)
+{
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    srd_remote_t remote = {remote_addr, rkey};
+    ucs_status_t status = srd_rma_start(iface, ep);
+
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    return srd_rma_post_iov(iface, ep, EFA_OUT_PUT, iov, iovcnt, &remote,
+                            comp);
+}

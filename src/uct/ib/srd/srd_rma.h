@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SRD_RMA_H_
+#define SRD_RMA_H_
+
+#include "srd.h"
+
+/* What gets and puts share. */
+
+/* Out of line part of srd_rma_start: the peer has not pinned a handle for us.
+ * UCS_ERR_NO_RESOURCE, or UCS_ERR_UNREACHABLE when it never will. */
+ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep);
+
+/*
+ * UCS_OK when an RDMA operation may be posted now: then iface->ops.free is it.
+ * UCS_ERR_NO_RESOURCE, UCS_ERR_UNREACHABLE, or why the endpoint failed.
+ */
+static inline ucs_status_t srd_rma_start(efa_iface_t *iface, efa_ep_t *ep)
+{
+    if (__builtin_expect((ep->tx->pins != 0) || (iface->ops.free == NULL),
+                         0) &&
+        ((iface->ops.free == NULL) || !efa_pending_permits_rma(iface, ep))) {
+        return efa_ep_blocked(ep);
+    }
+    if (__builtin_expect(!flow_tx_rma_ready(iface->core, ep->tx), 0)) {
+        return srd_rma_not_ready(iface, ep);
+    }
+    return UCS_OK;
+}
+
+/* Where the bytes lie at the other end. */
+typedef struct srd_remote {
+    uint64_t   address;
+    uct_rkey_t rkey;
+} srd_remote_t;
+
+/*
+ * Posts `op` (what srd_rma_start found), with local memory in op->sge.
+ * UCS_INPROGRESS; else what efa_post_failed says, and op is still free.
+ */
+ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
+                          unsigned kind, const srd_remote_t *remote,
+                          uct_completion_t *comp);
+
+/* The same from or into op->bounce, of `length` bytes; a failure gives the
+ * buffer back. */
+ucs_status_t srd_rma_post_bounce(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
+                                 unsigned kind, size_t length,
+                                 const srd_remote_t *remote,
+                                 uct_completion_t *comp);
+
+/* The same from or into user memory. Also UCS_OK for no bytes at all, and
+ * UCS_ERR_INVALID_PARAM beyond what iface_query says. */
+ucs_status_t srd_rma_post_iov(efa_iface_t *iface, efa_ep_t *ep, unsigned kind,
+                              const uct_iov_t *iov, size_t iovcnt,
+                              const srd_remote_t *remote,
+                              uct_completion_t *comp);
+
+/* Local pieces of one RDMA operation. */
+static inline unsigned srd_rma_max_iov(const efa_iface_t *iface)
+{
+    const efa_device_t *device = efa_iface_md(iface)->device;
+    unsigned            most   = (device->max_sq_sge < EFA_OP_SGE) ?
+                                         device->max_sq_sge :
+                                         EFA_OP_SGE;
+
+    return (device->max_rdma_sge < most) ? device->max_rdma_sge : most;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "accident.h"
+
+#include "efasim/efasim.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace uct_test;
+
+namespace accident {
+
+void Accident::TearDown()
+{
+    device("inject", "");
+    device("delay-us", "0");
+    UctTest::TearDown();
+}
+
+void Accident::device(const char *knob, const char *value)
+{
+    auto control = reinterpret_cast<decltype(&efasim_control)>(
+            dlsym(RTLD_DEFAULT, "efasim_control"));
+
+    ASSERT_NE(nullptr, control) << "run under 'efasim run -- srdrun'";
+    ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
+}
+
+long Accident::resident()
+{
+    long size = 0, pages = 0;
+
+    if (getenv("SRD_SANITIZE") != nullptr) {
+        return 0;
+    }
+    FILE *file = fopen("/proc/self/statm", "r");
+    if ((file == nullptr) || (fscanf(file, "%ld %ld", &size, &pages) != 2)) {
+        ADD_FAILURE() << "/proc/self/statm cannot be read";
+    }
+    if (file != nullptr) {
+        fclose(file);
+    }
+    return pages * 4;
+}
+
+uint64_t Accident::fill(uint64_t first)
+{
+    uint64_t number = first;
+
+    while (uct_ep_am_short(ep, AM_ID, number, nullptr, 0) == UCS_OK) {
+        ++number;
+    }
+    return number - first;
+}
+
+void Accident::introduce()
+{
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(wait([&] { return b->count == 1; }));
+    progress_for(0.05); /* the answer */
+    ASSERT_TRUE(flush(ep));
+}
+
+void Accident::progress_for(double seconds)
+{
+    double until = now() + seconds;
+
+    while (now() < until) {
+        progress();
+    }
+}
+
+void Accident::expect_in_order(uint64_t count)
+{
+    ASSERT_EQ(count, b->received.size());
+    for (uint64_t i = 0; i < count; ++i) {
+        uint64_t number;
+        memcpy(&number, b->received[i].data(), sizeof(number));
+        ASSERT_EQ(i, number);
+    }
+}
+
+ucs_status_t
+Accident::get(const uct_iov_t &iov, Memory &remote, Completion *comp)
+{
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+    wait([&] {
+        status = uct_ep_get_zcopy(ep, &iov, 1,
+                                  reinterpret_cast<uintptr_t>(remote.data()),
+                                  remote.rkey(), &comp->uct);
+        return status != UCS_ERR_NO_RESOURCE;
+    });
+    return status;
+}
+
+double Accident::now()
+{
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+} // namespace accident

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receivers that do not consume, packets that get lost, directions that
+ * starve each other. */
+#include "accident.h"
+
+#include <cstdlib>
+
+using namespace uct_test;
+
+namespace accident {
+
+/* Messages a peer may send before they are consumed (UCX_SRD_WINDOW). */
+static const uint64_t WINDOW = 64;
+
+/* In-tree: an idle receiver, 6000 messages accepted and flushed with success,
+ * most of them never to arrive. */
+TEST_F(Accident, idle_receiver)
+{
+    const uint64_t count = 6000;
+    const char *seconds  = getenv("IDLE_SECONDS");
+
+    open();
+    introduce();
+    uint64_t sent = 1;
+    long before   = resident();
+    double until  = now() + (seconds ? atof(seconds) : 1);
+    while (now() < until) {
+        if ((sent < count) &&
+            (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK)) {
+            ++sent;
+        }
+        a->progress();
+    }
+    EXPECT_LE(sent - 1, WINDOW) << "accepted for a receiver that sleeps";
+    EXPECT_GT(sent, 1u);
+    EXPECT_EQ(1u, b->count);
+    EXPECT_LT(resident() - before, 1024) << "KiB while it slept";
+
+    while (sent < count) {
+        ASSERT_EQ(UCS_OK, send_short(ep, sent++, {}));
+    }
+    ASSERT_TRUE(flush(ep));
+    ASSERT_TRUE(wait([&] { return b->count >= count; }));
+    expect_in_order(count);
+    EXPECT_TRUE(a->failures.empty());
+}
+
+/* In-tree: one lost packet, and what came after it grew the receiver by
+ * 105 MB. Here one packet is refused (receiver not ready) again and again
+ * while the sender would like to send 100 MB. */
+TEST_F(Accident, reorder_memory)
+{
+    const uint64_t count = 12000;
+    const Bytes message  = make_message(1, 8800);
+    uint64_t accepted    = 0;
+
+    open();
+    b->record = false;
+    introduce();
+    device("inject", "send:10:1"); /* the first of them */
+    do {
+        ++accepted;
+    } while (uct_ep_am_bcopy(ep, AM_ID, pack_bytes,
+                             const_cast<Bytes *>(&message), 0) > 0);
+    device("inject", "send:10:1000000000"); /* and each repetition */
+    --accepted;
+    ASSERT_GT(accepted, 8u);
+
+    progress_for(0.1);
+    long before = resident();
+    for (double until = now() + 2; now() < until;) {
+        if (uct_ep_am_bcopy(ep, AM_ID, pack_bytes,
+                            const_cast<Bytes *>(&message), 0) > 0) {
+            ++accepted;
+        }
+        progress();
+    }
+    EXPECT_LE(accepted, WINDOW);
+    EXPECT_EQ(1u, b->count) << "delivered past a gap";
+    EXPECT_LT(resident() - before, 1024) << "KiB while the gap was open";
+
+    device("inject", "");
+    for (; accepted < count; ++accepted) {
+        ASSERT_EQ(ssize_t(message.size()), send_bcopy(ep, message));
+    }
+    ASSERT_TRUE(wait([&] { return b->count == 1 + count; }));
+    EXPECT_LT(resident() - before, 4096) << "KiB after 100 MB";
+}
+
+/* In-tree: 2000 progress calls and a flush never completed, because receives
+ * kept coming. Four flows bring more than one progress takes. */
+TEST_F(Accident, starving_completions)
+{
+    open();
+    introduce();
+    std::vector<uct_ep_h> back;
+    Bytes header(8);
+    Completion comp;
+    uint64_t idle = 0;
+    unsigned calls;
+
+    a->record = false;
+    for (int i = 0; i < 4; ++i) {
+        back.push_back(b->connect(*a));
+    }
+    auto flood = [&] {
+        for (uct_ep_h each : back) {
+            while (uct_ep_am_short(each, AM_ID, 1, nullptr, 0) == UCS_OK) {
+            }
+        }
+        b->progress();
+    };
+    for (int i = 0; i < 2000; ++i) { /* let it begin */
+        flood();
+        a->progress();
+    }
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_am_zcopy(ep, AM_ID, header.data(), header.size(), nullptr,
+                              0, 0, &comp.uct));
+    for (calls = 0; (comp.done == 0) && (calls < 2000); ++calls) {
+        flood();
+        size_t count = a->count;
+        a->progress();
+        idle += (a->count == count);
+    }
+    printf("the completion came with progress call %u, %llu of them without "
+           "a receive\n", calls, (unsigned long long)idle);
+    EXPECT_EQ(1u, comp.done);
+    EXPECT_LT(calls, 20u);
+    EXPECT_EQ(0u, idle) << "receives did not keep coming: no test";
+
+    /* and the other way round: receives come while sends keep completing */
+    size_t got = a->count;
+    for (calls = 0; (a->count == got) && (calls < 2000); ++calls) {
+        uct_ep_am_short(back[0], AM_ID, 1, nullptr, 0);
+        fill(0);
+        progress();
+    }
+    EXPECT_LT(calls, 20u);
+    ASSERT_TRUE(flush(ep));
+    for (uct_ep_h each : back) {
+        uct_ep_destroy(each);
+    }
+}
+
+} // namespace accident

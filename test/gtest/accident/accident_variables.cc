@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* In-tree: every one of 41 UCX_SRD_* variables is inherited, and several do
+ * nothing. Here each variable that UCX lists for us has a test of its name, in
+ * which its effect shows; suite ucp compares the two lists. */
+#include "accident.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace uct_test;
+
+namespace accident {
+
+class Variable : public Accident {
+protected:
+    void TearDown() override
+    {
+        unsetenv("UCX_EFA_REG_CACHE");
+        unsetenv("UCX_EFA_REG_CACHE_MAX");
+        unsetenv("UCX_EFA_REG_CACHE_SIZE");
+        Accident::TearDown();
+    }
+
+    void reopen(const Config &config, size_t headroom = 0)
+    {
+        if (ep != nullptr) {
+            uct_ep_destroy(ep);
+            ep = nullptr;
+        }
+        delete a;
+        delete b;
+        a = b = nullptr;
+        open(config, headroom);
+    }
+
+    /* Messages that `eps` endpoints take while b makes no progress. */
+    uint64_t flood(unsigned eps)
+    {
+        uct_ep_h first = ep;
+        uint64_t sent  = fill(0);
+        std::vector<uct_ep_h> more;
+
+        for (unsigned i = 1; i < eps; ++i) {
+            more.push_back(ep = a->connect(*b));
+            sent += fill(0);
+        }
+        for (uct_ep_h each : more) {
+            uct_ep_destroy(each);
+        }
+        ep = first;
+        return sent;
+    }
+
+    /* Tries at a receiver that was not ready, of all processes of this host. */
+    static uint64_t refusals()
+    {
+        const char *sysfs        = getenv("SYSFS_PATH");
+        unsigned long long value = 0;
+        std::string path         = std::string(sysfs ? sysfs : "/sys") +
+                                   "/class/infiniband/rdmap0s6/ports/1/"
+                                   "hw_counters/rnr";
+        char text[32]            = "";
+        int fd                   = ::open(path.c_str(), O_RDONLY);
+
+        EXPECT_GT(read(fd, text, sizeof(text) - 1), 0) << path;
+        EXPECT_EQ(1, sscanf(text, "%llu", &value)) << path;
+        close(fd);
+        return value;
+    }
+
+    /* Is a registration still there when it is made again, after one of each
+     * of `others`? Page-aligned, so that no two share one. */
+    bool kept(const std::vector<size_t> &others)
+    {
+        const size_t length = 65536, gap = 4096;
+        size_t total        = length + gap;
+
+        for (size_t size : others) {
+            total += size + gap;
+        }
+        void *memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        EXPECT_NE(MAP_FAILED, memory);
+        uint8_t *next = static_cast<uint8_t *>(memory);
+        Bytes first   = key_of(next, length);
+        next         += length + gap;
+        for (size_t size : others) {
+            key_of(next, size);
+            next += size + gap;
+        }
+        bool same = key_of(memory, length) == first;
+        EXPECT_EQ(0, munmap(memory, total));
+        return same;
+    }
+
+private:
+    Bytes key_of(void *address, size_t length)
+    {
+        uct_md_attr_t attr;
+        uct_mem_h memh;
+
+        EXPECT_EQ(UCS_OK, uct_md_query(a->md(), &attr));
+        Bytes packed(attr.rkey_packed_size);
+        EXPECT_EQ(UCS_OK, uct_md_mem_reg(a->md(), address, length,
+                                         UCT_MD_MEM_ACCESS_RMA, &memh));
+        EXPECT_EQ(UCS_OK, uct_md_mkey_pack(a->md(), memh, packed.data()));
+        EXPECT_EQ(UCS_OK, uct_md_mem_dereg(a->md(), memh));
+        return packed;
+    }
+};
+
+TEST_F(Variable, SRD_WINDOW)
+{
+    for (const char *window : {"1", "8", "64"}) {
+        reopen({{"WINDOW", window}});
+        introduce();
+        uint64_t sent = 0;
+        for (double until = now() + 0.05; now() < until; a->progress()) {
+            sent += fill(0);
+        }
+        /* the greeting may still count: limits come by half windows */
+        uint64_t most = strtoull(window, nullptr, 10);
+        EXPECT_LE(sent, most);
+        EXPECT_GE(sent + 1, most);
+        EXPECT_GE(sent, 1u);
+    }
+}
+
+TEST_F(Variable, SRD_TX_QUEUE_LEN)
+{
+    reopen({{"TX_QUEUE_LEN", "16"}});
+    EXPECT_EQ(16u, flood(4));
+    reopen({{"TX_QUEUE_LEN", "512"}});
+    EXPECT_GT(flood(4), 16u);
+}
+
+/* 12 endpoints that nobody knows yet may send 16 messages each. */
+TEST_F(Variable, SRD_RX_QUEUE_LEN)
+{
+    uint64_t before;
+
+    reopen({{"RX_QUEUE_LEN", "512"}});
+    before = refusals();
+    flood(12);
+    ASSERT_TRUE(wait([&] { return b->count > 100; }));
+    EXPECT_EQ(before, refusals()) << "512 receives were not posted";
+
+    reopen({{"RX_QUEUE_LEN", "128"}});
+    before = refusals();
+    flood(12);
+    double until = now() + 0.1;
+    while (now() < until) {
+        a->progress();
+    }
+    EXPECT_LT(before, refusals()) << "more than 128 receives were posted";
+}
+
+TEST_F(Variable, SRD_RX_BUFFERS_MAX)
+{
+    size_t kept[2];
+    unsigned n = 0;
+
+    for (const char *max : {"256", "1024"}) {
+        reopen({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", max}}, 80);
+        b->keep_descs = true;
+        b->record     = false;
+        for (uint64_t i = 0; i < 3000; ++i) {
+            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        }
+        ASSERT_TRUE(wait([&] { return b->count == 3000; }));
+        kept[n] = b->kept.size();
+        EXPECT_LT(kept[n], strtoul(max, nullptr, 10));
+        ++n;
+    }
+    EXPECT_LT(kept[0], kept[1]);
+}
+
+/* How often the device tries, counted by the device. */
+TEST_F(Variable, SRD_RNR_RETRY)
+{
+    uint64_t tries[2];
+    unsigned n = 0;
+
+    device("rnr-us", "1000");
+    for (const char *retry : {"0", "6"}) {
+        reopen({{"RNR_RETRY", retry}, {"RX_QUEUE_LEN", "128"}});
+        uint64_t before = refusals();
+        flood(12);
+        double until = now() + 0.2;
+        while (now() < until) {
+            a->progress();
+        }
+        tries[n++] = refusals() - before;
+    }
+    device("rnr-us", "100");
+    printf("refused: %llu without device retries, %llu with 6\n",
+           (unsigned long long)tries[0], (unsigned long long)tries[1]);
+    EXPECT_GT(tries[0], 0u);
+    EXPECT_GT(tries[1], 2 * tries[0]);
+}
+
+TEST_F(Variable, SRD_MAX_AH)
+{
+    for (const char *max : {"1", "1024"}) {
+        uct_ep_h second = nullptr;
+
+        reopen({{"MAX_AH", max}});
+        Bytes host = b->device_addr, iface = b->iface_addr;
+        host[12]  ^= 1; /* another GID */
+        iface[9]  ^= 1; /* and another incarnation there */
+        uct_ep_params_t params = {};
+        params.field_mask      = UCT_EP_PARAM_FIELD_IFACE |
+                                 UCT_EP_PARAM_FIELD_DEV_ADDR |
+                                 UCT_EP_PARAM_FIELD_IFACE_ADDR;
+        params.iface           = a->iface();
+        params.dev_addr        = reinterpret_cast<const uct_device_addr_t *>(
+                host.data());
+        params.iface_addr      = reinterpret_cast<const uct_iface_addr_t *>(
+                iface.data());
+        ucs_status_t status    = uct_ep_create(&params, &second);
+        EXPECT_EQ(strcmp(max, "1") ? UCS_OK : UCS_ERR_NO_RESOURCE, status);
+        if (status == UCS_OK) {
+            uct_ep_destroy(second);
+        }
+    }
+}
+
+TEST_F(Variable, SRD_GET_SHORT)
+{
+    reopen({});
+    EXPECT_FALSE(a->attr().cap.flags & UCT_IFACE_FLAG_GET_SHORT);
+    for (const char *limit : {"100ms", "5s"}) {
+        reopen({{"GET_SHORT", limit}});
+        introduce();
+        Memory remote(*b, 64, 1);
+        uint64_t word;
+        device("delay-us", "300000");
+        double start        = now();
+        ucs_status_t status = uct_ep_get_short(
+                ep, &word, sizeof(word),
+                reinterpret_cast<uintptr_t>(remote.data()), remote.rkey());
+        EXPECT_EQ(strcmp(limit, "5s") ? UCS_ERR_TIMED_OUT : UCS_OK, status);
+        EXPECT_GE(now() - start, 0.09);
+        device("delay-us", "0");
+        flush(ep);
+    }
+}
+
+TEST_F(Variable, EFA_REG_CACHE)
+{
+    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    reopen({});
+    EXPECT_TRUE(kept({65536}));
+    setenv("UCX_EFA_REG_CACHE", "n", 1);
+    reopen({});
+    EXPECT_FALSE(kept({65536}));
+}
+
+TEST_F(Variable, EFA_REG_CACHE_MAX)
+{
+    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    for (const char *max : {"2", "16384"}) {
+        setenv("UCX_EFA_REG_CACHE_MAX", max, 1);
+        reopen({});
+        EXPECT_EQ(strcmp(max, "2") != 0, kept({8192, 65536, 131072, 262144}));
+    }
+}
+
+TEST_F(Variable, EFA_REG_CACHE_SIZE)
+{
+    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    for (const char *size : {"1m", "inf"}) {
+        setenv("UCX_EFA_REG_CACHE_SIZE", size, 1);
+        reopen({});
+        EXPECT_EQ(strcmp(size, "1m") != 0, kept({1 << 20}));
+    }
+}
+
+} // namespace accident

@@ -1,0 +1,17 @@
+# The accidents that were reproduced against the in-tree transport, one test
+# each (docs/TESTING.md has the table). Suite ucp runs each alone, under
+# 'efasim run -- srdrun', and looks at the device's counters.
+if HAVE_GTEST
+noinst_PROGRAMS += test/gtest_accident
+
+test_gtest_accident_SOURCES = \
+	test/gtest/accident/accident.cc test/gtest/accident/accident.h \
+	test/gtest/accident/accident_flow.cc \
+	test/gtest/accident/accident_rma.cc \
+	test/gtest/accident/accident_peer.cc \
+	test/gtest/accident/accident_churn.cc \
+	test/gtest/accident/accident_variables.cc \
+	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h
+test_gtest_accident_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+test_gtest_accident_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
+endif

@@ -1,0 +1,55 @@
+#include "engine_test.h"
+
+#include <cerrno>
+
+/*
+ * What only a program can do that writes the queues itself: the device says
+ * what is wrong, and stops the QP.
+ */
+
+static void refused(Pair &pair, int qp, const char *what)
+{
+    rig_settle(pair.rig);
+    EXPECT_EQ(RIG_ERR, rig_qp_state(pair.rig, qp));
+    EXPECT_NE(nullptr, strstr(rig_log(pair.rig), what))
+            << rig_log(pair.rig);
+}
+
+TEST(engine_direct, receive_doorbells)
+{
+    for (uint32_t value : {0x10001u, 65u, 0xffffu}) {
+        Pair pair;
+
+        rig_recv_doorbell(pair.rig, pair.rx, value);
+        pair.send(1, 10);
+        refused(pair, pair.rx, value > 0xffff ? "wider than 16 bits" :
+                                                "beyond the queue");
+    }
+
+    Pair pair; /* exactly full is full */
+    rig_recv_doorbell(pair.rig, pair.rx, 64);
+    rig_settle(pair.rig);
+    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
+}
+
+TEST(engine_direct, reserved_bits_of_a_key)
+{
+    Pair pair;
+    rig_send send = pair.message(1, 10);
+
+    send.key |= 1u << 24;
+    rig_post_send(pair.rig, pair.tx, &send);
+    refused(pair, pair.tx, "malformed work request");
+    EXPECT_EQ(2, pair.sent());
+}
+
+TEST(engine_direct, privileged_qkey)
+{
+    Pair pair;
+
+    EXPECT_EQ(-EPERM, rig_qkey(pair.rig, pair.tx, 0x80000000u));
+    EXPECT_NE(nullptr, strstr(rig_log(pair.rig), "privileged"));
+    EXPECT_EQ(-EPERM, rig_qkey(pair.rig, pair.tx, 0xffffffffu));
+    EXPECT_EQ(0, rig_qkey(pair.rig, pair.tx, 0x7fffffffu));
+    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
+}

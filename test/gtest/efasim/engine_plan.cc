@@ -1,0 +1,385 @@
+#include "engine_test.h"
+
+namespace {
+
+/* Two hosts under a plan; what it does is looked at from host 0. */
+struct Planned {
+    explicit Planned(const char *plan, unsigned flags = 0) :
+        rig({0, 1}),
+        parsed(parse(plan)),
+        tx(qp(0, flags)),
+        rx(qp(1, flags)),
+        src(rig, 0, 1 << 20),
+        dst(rig, 1, 1 << 20),
+        ah(rig.ah(0, 1)),
+        back(rig.ah(1, 0))
+    {
+        src.fill(1);
+    }
+
+    int parse(const char *plan)
+    {
+        char err[320] = "";
+
+        EXPECT_EQ(0, rig_plan(rig, plan, err)) << err;
+        return 0;
+    }
+
+    int qp(unsigned proc, unsigned flags)
+    {
+        rig_qp_conf conf = {};
+
+        conf.proc      = proc;
+        conf.rnr_retry = 7;
+        conf.flags     = flags;
+        return rig_qp(rig, &conf);
+    }
+
+    void send(uint16_t id, uint32_t length = 100)
+    {
+        rig_send send = {};
+        void *buf     = dst.data();
+        uint32_t room = length + 40;
+
+        send.req_id = id;
+        send.ah     = ah;
+        send.qpn    = rig_qpn(rig, rx);
+        send.buf    = src.data();
+        send.length = length;
+        send.key    = src.key;
+        rig_post_recv(rig, rx, id, 1, &buf, &room, dst.key);
+        rig_post_send(rig, tx, &send);
+    }
+
+    void read(uint16_t id)
+    {
+        rig_read read = {};
+
+        read.req_id = id;
+        read.ah     = ah;
+        read.qpn    = rig_qpn(rig, rx);
+        read.buf    = src.data();
+        read.length = 100;
+        read.key    = src.key;
+        read.remote = (uintptr_t)dst.data();
+        read.rkey   = dst.key;
+        rig_post_read(rig, tx, &read);
+    }
+
+    /* Let so much time pass, in small steps. */
+    void pass(unsigned ms)
+    {
+        for (unsigned i = 0; i < ms; ++i) {
+            rig_advance(rig, MS);
+            rig_progress(rig, 0);
+            rig_progress(rig, 1);
+        }
+        rig_settle(rig);
+    }
+
+    int sent()
+    {
+        rig_cqe cqe;
+
+        return rig_poll_send(rig, tx, &cqe) ? cqe.status : -1;
+    }
+
+    int received()
+    {
+        rig_cqe cqe;
+
+        return rig_poll_recv(rig, rx, &cqe) ? cqe.status : -1;
+    }
+
+    Rig      rig;
+    int      parsed;
+    int      tx, rx;
+    Memory   src, dst;
+    uint16_t ah, back;
+};
+
+std::string plan_error(const char *plan)
+{
+    Rig rig({0});
+    char err[320] = "";
+
+    EXPECT_EQ(-1, rig_plan(rig, plan, err)) << plan;
+    return err;
+}
+
+} // namespace
+
+/* A bad line is named, with what stands there and what is allowed. */
+TEST(engine_plan, errors)
+{
+    static const struct {
+        const char *plan, *want;
+    } cases[] = {
+        { "nonsense 1", "line 1: 'nonsense'" },
+        { "# fine\n\nreorder 2", "line 3: reorder=2" },
+        { "at 5 kill", "line 1: '5': allowed is a time" },
+        { "at 5m kill", "a time such as" },
+        { "at", "'end of line'" },
+        { "after x kill", "'x': allowed is a number of requests" },
+        { "on 9 kill", "'9': allowed is hosts" },
+        { "on 0, kill", "allowed is hosts" },
+        { "partition 0", "'end of line': allowed is hosts" },
+        { "kill now", "'now': allowed is nothing more" },
+        { "at 1s max-ah 5", "must be known at the start" },
+        { "device efa2", "other than device" },
+        { "at 99999999999999999999s kill", "a time" },
+        { "inject send:999", "line 1: inject=send:999" },
+        { "fail-command dance:1", "line 1: fail-command" },
+    };
+
+    for (auto &one : cases) {
+        std::string err = plan_error(one.plan);
+
+        EXPECT_NE(std::string::npos, err.find(one.want)) << err;
+        EXPECT_EQ(std::string::npos, err.find('\n')) << err;
+    }
+    std::string many;
+    for (unsigned i = 0; i < 257; ++i) {
+        many += "heal\n";
+    }
+    EXPECT_NE(std::string::npos, plan_error(many.c_str()).find("256 rules"));
+}
+
+/* A partition is silence: what is sent waits, and times out. */
+TEST(engine_plan, partition_times_out)
+{
+    Planned pair("timeout-ms 100\nat 10ms partition 0 1");
+
+    pair.send(1);
+    rig_settle(pair.rig);
+    EXPECT_EQ(0, pair.sent());
+    EXPECT_EQ(0, pair.received());
+    pair.pass(10);
+    pair.send(2);
+    pair.read(3);
+    pair.pass(50);
+    EXPECT_EQ(-1, pair.sent());
+    EXPECT_EQ(-1, pair.received());
+    pair.pass(80);
+    EXPECT_EQ(13, pair.sent());
+    EXPECT_EQ(13, pair.sent());
+    EXPECT_EQ(-1, pair.received());
+}
+
+TEST(engine_plan, partition_heals)
+{
+    Planned pair("at 10ms partition 0 1\nat 500ms heal");
+
+    pair.pass(10);
+    pair.send(1);
+    pair.read(2);
+    pair.pass(400);
+    EXPECT_EQ(-1, pair.sent());
+    pair.pass(100);
+    EXPECT_EQ(0, pair.sent());
+    EXPECT_EQ(0, pair.sent());
+    EXPECT_EQ(0, pair.received());
+}
+
+/* Datagrams are lost in a partition, and wait in a clog. */
+TEST(engine_plan, datagrams)
+{
+    Planned cut("partition 0 1\nat 50ms heal", RIG_UD);
+
+    cut.pass(1);
+    cut.send(1);
+    rig_settle(cut.rig);
+    EXPECT_EQ(0, cut.sent());
+    cut.pass(100);
+    EXPECT_EQ(-1, cut.received());
+    EXPECT_EQ(1u, rig_counter(cut.rig, 0, RIG_LOST));
+
+    Planned clog("clog 0 1\nat 50ms heal", RIG_UD);
+    clog.pass(1);
+    clog.send(1);
+    rig_settle(clog.rig);
+    EXPECT_EQ(-1, clog.received());
+    clog.pass(100);
+    EXPECT_EQ(0, clog.received());
+}
+
+/* A partition of others does not matter. */
+TEST(engine_plan, partition_of_others)
+{
+    Planned pair("partition 2,3 4\nclog 1 5");
+
+    pair.pass(1);
+    pair.send(1);
+    rig_settle(pair.rig);
+    EXPECT_EQ(0, pair.sent());
+}
+
+TEST(engine_plan, absent)
+{
+    Planned pair("timeout-ms 50\non 1 absent");
+
+    pair.pass(1);
+    pair.send(1);
+    pair.read(2);
+    pair.pass(100);
+    EXPECT_GE(pair.sent(), 13);
+    EXPECT_GE(pair.sent(), 13);
+}
+
+TEST(engine_plan, removed_device)
+{
+    Planned pair("timeout-ms 50\nat 10ms on 0 remove");
+
+    rig_progress(pair.rig, 0);
+    pair.send(1);
+    rig_advance(pair.rig, 10 * MS);
+    rig_progress(pair.rig, 0);
+    EXPECT_EQ(1, rig_disaster_of(pair.rig, 0));
+    EXPECT_EQ(0, rig_disaster_of(pair.rig, 1));
+    EXPECT_EQ(1, pair.sent()); /* flushed */
+    EXPECT_EQ(RIG_ERR, rig_qp_state(pair.rig, pair.tx));
+    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
+}
+
+TEST(engine_plan, killed_host)
+{
+    Planned pair("after 3 on 0 kill");
+
+    for (unsigned i = 0; i < 2; ++i) {
+        pair.send(i);
+        rig_settle(pair.rig);
+        EXPECT_EQ(0, pair.sent());
+    }
+    EXPECT_EQ(0, rig_disaster_of(pair.rig, 0));
+    pair.send(3);
+    rig_settle(pair.rig);
+    EXPECT_EQ(2, rig_disaster_of(pair.rig, 0));
+}
+
+/* Knobs: from the start, later, and on one host only. */
+TEST(engine_plan, knobs)
+{
+    Planned pair("on 0 delay-us 5000\nat 100ms on 0 delay-us 0\n"
+                 "on 1 delay-us 900000");
+
+    pair.send(1);
+    pair.pass(4);
+    EXPECT_EQ(-1, pair.sent());
+    pair.pass(3);
+    EXPECT_EQ(0, pair.sent());
+    pair.pass(100);
+    pair.send(2);
+    rig_settle(pair.rig);
+    EXPECT_EQ(0, pair.sent());
+}
+
+TEST(engine_plan, rate_of_the_link)
+{
+    Planned pair("rate-mbps 80"); /* 10 bytes a microsecond */
+    unsigned ms = 0;
+
+    for (unsigned i = 0; i < 50; ++i) {
+        pair.send(i, 8000); /* 0.8 ms each */
+    }
+    for (unsigned done = 0; done < 50; ++ms) {
+        ASSERT_LT(ms, 100u);
+        rig_advance(pair.rig, MS);
+        rig_progress(pair.rig, 0);
+        rig_progress(pair.rig, 1);
+        rig_progress(pair.rig, 0);
+        while (pair.sent() == 0) {
+            ++done;
+        }
+    }
+    EXPECT_GE(ms, 39u);
+    EXPECT_LE(ms, 43u);
+}
+
+TEST(engine_plan, jitter_is_within_its_bounds)
+{
+    Planned pair("jitter-us 10000");
+    unsigned early = 0, late = 0;
+
+    for (unsigned i = 0; i < 60; ++i) {
+        pair.send(i);
+    }
+    pair.pass(5);
+    while (pair.sent() == 0) {
+        ++early;
+    }
+    pair.pass(6);
+    while (pair.sent() == 0) {
+        ++late;
+    }
+    EXPECT_EQ(60u, early + late);
+    EXPECT_GT(early, 10u);
+    EXPECT_GT(late, 10u);
+}
+
+/* A slow receiver stops nobody, and takes one packet in its time. */
+TEST(engine_plan, slow_receiver)
+{
+    Planned pair("on 1 receive-us 1000");
+    unsigned done = 0;
+
+    for (unsigned i = 0; i < 20; ++i) {
+        pair.send(i);
+    }
+    rig_settle(pair.rig);
+    while (pair.sent() == 0) {
+        ++done;
+    }
+    EXPECT_EQ(1u, done);
+    pair.pass(10);
+    while (pair.sent() == 0) {
+        ++done;
+    }
+    EXPECT_GE(done, 10u);
+    EXPECT_LE(done, 12u);
+    pair.pass(10);
+    while (pair.sent() == 0) {
+        ++done;
+    }
+    EXPECT_EQ(20u, done);
+}
+
+TEST(engine_plan, status_by_chance)
+{
+    Planned pair("inject send:7:0.2");
+    unsigned failed = 0, status;
+
+    for (unsigned i = 0; i < 200; ++i) { /* a failed one leaves its receive */
+        pair.send(i % 64);
+        rig_settle(pair.rig);
+        status = pair.sent();
+        ASSERT_TRUE(status == 0 || status == 7);
+        failed += status == 7;
+        if (status == 0) {
+            pair.received();
+        }
+    }
+    EXPECT_GT(failed, 20u);
+    EXPECT_LT(failed, 60u);
+}
+
+TEST(engine_plan, default_rnr_retry)
+{
+    Rig rig({0, 1});
+
+    ASSERT_EQ(0, rig_knobs(rig, 0, "rnr-retry=2"));
+    int tx = rig.qp(0, 7), rx = rig.qp(1);
+    (void)rx;
+    EXPECT_EQ(2, rig_rnr_default(rig, tx));
+}
+
+TEST(engine_plan, trace)
+{
+    Planned pair("reorder 0");
+    unsigned lines, more;
+
+    pair.send(7);
+    rig_trace(pair.rig, &lines);
+    rig_settle(pair.rig);
+    EXPECT_STREQ("done qp=1 id=7 op=0 status=0", rig_trace(pair.rig, &more));
+    EXPECT_EQ(lines + 5, more); /* a line of each plan, tx, rx, done */
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Once everything was used, the data path allocates nothing, enters the kernel
+ * nowhere and takes no lock (P10). Counted are the module's own calls.
+ */
+#include "fault.h"
+#include "uct_entity.h"
+
+#include <cstdlib>
+
+using namespace uct_test;
+
+class DataPath : public UctTest {
+protected:
+    static void unpack(void *arg, const void *, size_t length)
+    {
+        *static_cast<size_t *>(arg) += length;
+    }
+
+    bool again(ucs_status_t status)
+    {
+        if (status == UCS_ERR_NO_RESOURCE) {
+            progress();
+        }
+        return status == UCS_ERR_NO_RESOURCE;
+    }
+
+    void complete(const std::function<ucs_status_t(uct_completion_t *)> &post)
+    {
+        Completion comp;
+        ucs_status_t status;
+
+        while (again(status = post(&comp.uct))) {
+        }
+        ASSERT_TRUE((status == UCS_OK) || (status == UCS_INPROGRESS));
+        while ((status == UCS_INPROGRESS) && (comp.done == 0)) {
+            progress();
+        }
+    }
+
+    void exchange(Memory &remote, Memory &local)
+    {
+        uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
+        uct_iov_t iov = local.iov(0, 4000);
+        size_t unpacked = 0;
+
+        for (uint64_t i = 0; i < 100; ++i) {
+            while (again(uct_ep_am_short(ep, AM_ID, i, nullptr, 0))) {
+            }
+            while (uct_ep_am_bcopy(ep, AM_ID, pack_large, nullptr, 0) < 0) {
+                progress();
+            }
+        }
+        complete([&](uct_completion_t *comp) {
+            return uct_ep_am_zcopy(ep, AM_ID, &address, sizeof(address), &iov,
+                                   1, 0, comp);
+        });
+        complete([&](uct_completion_t *comp) {
+            return uct_ep_get_zcopy(ep, &iov, 1, address, remote.rkey(), comp);
+        });
+        complete([&](uct_completion_t *comp) {
+            return uct_ep_get_bcopy(ep, unpack, &unpacked, 1000, address,
+                                    remote.rkey(), comp);
+        });
+        if (a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY) {
+            while (again(uct_ep_put_short(ep, &address, sizeof(address),
+                                          address, remote.rkey()))) {
+            }
+            complete([&](uct_completion_t *comp) {
+                return uct_ep_put_zcopy(ep, &iov, 1, address, remote.rkey(),
+                                        comp);
+            });
+        }
+        uct_ep_fence(ep, 0);
+        complete([&](uct_completion_t *comp) {
+            return uct_ep_flush(ep, 0, comp);
+        });
+    }
+
+    static size_t pack_large(void *dest, void *)
+    {
+        memset(dest, 1, 8000);
+        return 8000;
+    }
+
+    void registration(void *memory, size_t length)
+    {
+        uct_mem_h memh;
+
+        ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), memory, length,
+                                         UCT_MD_MEM_ACCESS_RMA, &memh));
+        ASSERT_EQ(UCS_OK, uct_md_mem_dereg(a->md(), memh));
+    }
+};
+
+TEST_F(DataPath, second_time__allocates_nothing_and_calls_no_kernel)
+{
+    open();
+    b->record = false;
+    a->record = false;
+    Memory remote(*b, 4096, 1), local(*a, 4096, 2);
+
+    for (int i = 0; i < 20; ++i) {
+        exchange(remote, local);
+    }
+    fault_arm("", 0);
+    fault_system_calls();
+    for (int i = 0; i < 20; ++i) {
+        exchange(remote, local);
+    }
+    EXPECT_EQ("", fault_system_calls());
+    if (fault_has_malloc()) {
+        EXPECT_EQ(0u, fault_calls("malloc"));
+    }
+    EXPECT_LT(0u, fault_calls("post_send"));
+    EXPECT_EQ(0u, fault_calls("ibv_reg_mr"));
+}
+
+TEST_F(DataPath, registration_of_known_memory__costs_no_allocation)
+{
+    if (!fault_has_malloc()) {
+        GTEST_SKIP() << "the sanitizer's allocator is in its place";
+    }
+    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    open();
+    unsetenv("UCX_EFA_REG_CACHE");
+    Bytes memory(1 << 20);
+
+    registration(memory.data(), memory.size());
+    fault_arm("", 0);
+    for (int i = 0; i < 10; ++i) {
+        registration(memory.data(), memory.size());
+    }
+    EXPECT_EQ(0u, fault_calls("malloc"));
+    EXPECT_EQ(0u, fault_calls("ibv_reg_mr"));
+}

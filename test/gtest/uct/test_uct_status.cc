@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every completion status that EFA has (P12), put into the device's mouth for
+ * messages, reads and writes, for the first packet of all, and for receives. */
+#include "uct_entity.h"
+
+#include <dlfcn.h>
+
+using namespace uct_test;
+
+namespace {
+
+struct Case {
+    unsigned status;
+    ucs_status_t ucs;
+    bool dead; /* the peer, not this operation alone */
+};
+
+/* EFA-FACTS: completion status. 10, receiver not ready, is no error of a
+ * message, but none can come for RDMA, so there it is one. */
+const Case cases[] = {
+        {1, UCS_ERR_CANCELED, false},
+        {2, UCS_ERR_IO_ERROR, false},
+        {3, UCS_ERR_IO_ERROR, false},
+        {4, UCS_ERR_IO_ERROR, false},
+        {5, UCS_ERR_IO_ERROR, false},
+        {6, UCS_ERR_IO_ERROR, false},
+        {7, UCS_ERR_REJECTED, false},
+        {8, UCS_ERR_CONNECTION_RESET, true},
+        {9, UCS_ERR_CONNECTION_RESET, true},
+        {10, UCS_ERR_IO_ERROR, false},
+        {11, UCS_ERR_IO_ERROR, false},
+        {12, UCS_ERR_IO_ERROR, false},
+        {13, UCS_ERR_ENDPOINT_TIMEOUT, true},
+        {14, UCS_ERR_UNREACHABLE, false},
+        {15, UCS_ERR_ENDPOINT_TIMEOUT, true},
+        {18, UCS_ERR_IO_ERROR, false},
+};
+
+} // namespace
+
+class UctStatus : public UctTest, public ::testing::WithParamInterface<Case> {
+protected:
+    /* What one test did not use up is none of the next one's. */
+    void TearDown() override
+    {
+        inject_nothing();
+        UctTest::TearDown();
+    }
+
+    static void inject_nothing()
+    {
+        inject("send", 1, 1, 1000000000);
+    }
+
+    static void inject(const char *operation, unsigned status,
+                       unsigned count = 1, unsigned skip = 0)
+    {
+        using Control = int (*)(const char *, const char *);
+        Control control = reinterpret_cast<Control>(
+                dlsym(RTLD_DEFAULT, "efasim_control"));
+        std::string value = std::string(operation) + ":" +
+                            std::to_string(status) + ":" +
+                            std::to_string(count) + ":" +
+                            std::to_string(skip);
+
+        ASSERT_NE(nullptr, control) << "run under 'efasim run'";
+        ASSERT_EQ(0, control("inject", value.c_str()));
+    }
+
+    /* The introduction is over and nothing is under way. */
+    void settle(uct_ep_h endpoint)
+    {
+        size_t before = b->count;
+
+        ASSERT_EQ(UCS_OK, send_short(endpoint, 0, {}));
+        ASSERT_TRUE(wait([&] { return b->count > before; }));
+        ASSERT_TRUE(flush(endpoint));
+        for (int i = 0; i < 2000; ++i) {
+            progress();
+        }
+    }
+
+    using Post = std::function<ucs_status_t(uct_completion_t *)>;
+
+    /* Posts on ep with `status` injected for `operation`. */
+    void fails_once(const char *operation, const Post &post)
+    {
+        const Case &expected = GetParam();
+        uct_ep_h other = a->connect(*b);
+        Completion comp;
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+        settle(ep);
+        settle(other);
+        wait([&] { /* RMA waits for the peer's word */
+            inject(operation, expected.status);
+            status = post(&comp.uct);
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        ASSERT_EQ(UCS_INPROGRESS, status);
+        ASSERT_TRUE(a->failures.empty()) << "reported from inside the post";
+        ASSERT_TRUE(wait([&] { return comp.done && !a->failures.empty(); }));
+        EXPECT_EQ(expected.ucs, comp.status);
+        EXPECT_EQ(expected.ucs, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+        for (int i = 0; i < 2000; ++i) {
+            progress();
+        }
+        EXPECT_EQ(1u, comp.done);
+        EXPECT_EQ(expected.dead ? 2u : 1u, a->failures.size());
+        for (const Entity::Failure &failure : a->failures) {
+            if (failure.ep == ep) {
+                EXPECT_EQ(expected.ucs, failure.status);
+            }
+        }
+        if (!expected.dead) {
+            settle(other); /* goes on as before */
+        }
+        uct_ep_destroy(other);
+    }
+};
+
+TEST_P(UctStatus, message)
+{
+    open();
+    Bytes header = make_message(1, 16);
+    auto post = [&](uct_completion_t *comp) {
+        return uct_ep_am_zcopy(ep, AM_ID, header.data(), header.size(),
+                               nullptr, 0, 0, comp);
+    };
+
+    if (GetParam().status != 10) {
+        fails_once("send", post);
+        return;
+    }
+    settle(ep);
+    Completion comp;
+    inject("send", 10, 5);
+    size_t before = b->count;
+    ASSERT_EQ(UCS_INPROGRESS, post(&comp.uct));
+    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+    EXPECT_EQ(UCS_OK, comp.status);
+    ASSERT_TRUE(wait([&] { return b->count == before + 1; }));
+    EXPECT_TRUE(a->failures.empty());
+}
+
+TEST_P(UctStatus, read)
+{
+    open();
+    Memory remote(*b, 4096, 1), local(*a, 4096, 2);
+    uct_iov_t iov = local.iov(0, 64);
+
+    fails_once("read", [&](uct_completion_t *comp) {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), comp);
+    });
+}
+
+TEST_P(UctStatus, write)
+{
+    open();
+    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
+        GTEST_SKIP() << "no RDMA WRITE here";
+    }
+    Memory remote(*b, 4096, 1), local(*a, 4096, 2);
+    uct_iov_t iov = local.iov(0, 64);
+
+    fails_once("write", [&](uct_completion_t *comp) {
+        return uct_ep_put_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), comp);
+    });
+}
+
+/* The hello and what follows it: the message arrives, or the failure is told.
+ */
+TEST_P(UctStatus, introduction)
+{
+    open();
+    uct_ep_destroy(ep);
+    inject("send", GetParam().status, 2);
+    ep = a->connect(*b);
+    uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
+    EXPECT_TRUE(wait([&] { return (b->count == 1) || !a->failures.empty(); }));
+    if (GetParam().status == 10) {
+        EXPECT_EQ(1u, b->count);
+    }
+    for (int i = 0; i < 2000; ++i) {
+        progress();
+    }
+    EXPECT_LE(a->failures.size(), 1u);
+}
+
+/* A receive that fails costs its message (the sender is told by the device),
+ * not its buffer: afterwards as many are posted as before. */
+TEST_P(UctStatus, receive__its_buffer_is_posted_again)
+{
+    open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
+    settle(ep);
+    for (int i = 0; i < 40; ++i) {
+        inject("recv", GetParam().status, 20);
+        uct_ep_h brief = a->connect(*b);
+        for (int k = 0; k < 16; ++k) {
+            uct_ep_am_short(brief, AM_ID, k, nullptr, 0);
+            progress();
+        }
+        uct_ep_destroy(brief);
+    }
+    inject_nothing();
+    uct_ep_h fresh = a->connect(*b);
+    settle(fresh);
+    uct_ep_destroy(fresh);
+}
+
+INSTANTIATE_TEST_SUITE_P(Statuses, UctStatus, ::testing::ValuesIn(cases),
+                         [](const auto &info) {
+                             return std::to_string(info.param.status);
+                         });

@@ -1,0 +1,328 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# srd_info: all is well under efasim, and each failure that its check knows is
+# provoked and named, alone.
+# usage: suite_info.sh BUILD_DIR [ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+INFO_MPI=(OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any)
+
+clean_environment() {
+    local name
+    for name in $(compgen -e UCX_) $(compgen -e OMPI_); do unset "$name"; done
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    OUT=$CHECK_LOG.out DIR=$CHECK_LOG.dir
+    rm -rf "$DIR"
+    mkdir -p "$DIR"
+}
+
+# outside [ENV...] : [OPTION...], inside [ENV...] : [OPTION...]: the check on
+# this machine, or on an emulated node; into $OUT, the status into $STATUS.
+outside() {
+    local words=()
+    while [ "$1" != : ]; do words+=("$1"); shift; done
+    shift
+    STATUS=0
+    env "${INFO_MPI[@]}" "${words[@]}" "${INFO:-$BUILD/bin/srd_info}" --check \
+        "$@" >"$OUT" 2>&1 || STATUS=$?
+    cat "$OUT"
+}
+
+inside() {
+    outside "$EFASIM" run --fabric "t$$" "${SIM[@]}" -- env "$@"
+}
+SIM=()
+
+# verdict LEVEL NAME REGEX: exactly this check is LEVEL, with such a text and a
+# remedy in it or below, and no other is warn or FAIL. The status goes with it.
+verdict() {
+    local lines
+    lines=$(grep -E '^(warn|FAIL)' "$OUT")
+    [ "$(grep -c . <<<"$lines")" = 1 ] || fail "not one line: $lines"
+    grep -Eq "^$1 +$2 +.*$3" <<<"$lines" || fail "no '$1 $2 $3' in: $lines"
+    grep -A 1 -E "^$1 +$2 " "$OUT" |
+        grep -Eq 'remedy: |[:;] .*(install|start|load|attach|update|raise|use) ' ||
+        fail "no remedy"
+    [ "$STATUS" = "$([ "$1" = FAIL ] && echo 1 || echo 0)" ] ||
+        fail "status $STATUS"
+}
+
+all_ok() {
+    clean_environment
+    inside :
+    [ "$STATUS" = 0 ] || fail "status $STATUS"
+    ! grep -vE '^ok  |^[0-9]+ ok, 0 warnings, 0 failed, 0 skipped$' "$OUT" ||
+        fail "not all is ok"
+    [ "$(grep -c '^ok ' "$OUT")" -ge 15 ] || fail "checks are missing"
+    # with srdrun the module is in this very process
+    inside "$SRDRUN" :
+    grep -E '^ok +loading +preloaded .*libuct_srd\.so\.0' "$OUT" ||
+        fail "preloaded, and not seen"
+    ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "not all is ok"
+}
+
+shows() {
+    clean_environment
+    SIM=(--per-node 1)
+    "$EFASIM" run --fabric "t$$" -- "$BUILD/bin/srd_info" >"$OUT" ||
+        fail "status $?"
+    cat "$OUT"
+    local line
+    for line in '^device rdmap0s6$' '^  place +PCI 0000:00:06.0, ' \
+        '^  GID +fe80:' '^  capabilities .*RDMA read,.* SRD$' \
+        '^  messages +to 8928 B' '^UCX +1\.[0-9]+\.[0-9]+ in /' \
+        '^module +/.*libuct_srd.so.0 ' '^lanes to another host' \
+        '^  host memory +srd/rdmap0s6:1.* am' '^  CUDA memory '; do
+        grep -Eq "$line" "$OUT" || fail "no line $line"
+    done
+    "$BUILD/bin/srd_info" >"$OUT" && fail "no device, and status 0"
+    grep -q '^no device: this machine has no EFA' "$OUT" || fail "not said"
+    "$BUILD/bin/srd_info" --nosuch 2>/dev/null
+    [ $? = 2 ] || fail "a wrong option: not status 2"
+    "$BUILD/bin/srd_info" --help | grep -q -- --check || fail "no help"
+}
+
+device() {
+    clean_environment
+    mkdir -p "$DIR/none" "$DIR/pci/bus/pci/devices/0000:00:06.0" \
+        "$DIR/verbs/class/infiniband_verbs/uverbs97/device"
+    echo 'pci:v00001D0Fd0000EFA1sv00001D0Fsd0000EFA1bc02sc00i00' |
+        tee "$DIR/pci/bus/pci/devices/0000:00:06.0/modalias" \
+            >"$DIR/verbs/class/infiniband_verbs/uverbs97/device/modalias"
+    outside SYSFS_PATH="$DIR/none" :
+    verdict FAIL device 'no EFA device'
+    outside SYSFS_PATH="$DIR/pci" :
+    verdict FAIL driver 'has no driver.*modprobe efa'
+    outside SYSFS_PATH="$DIR/verbs" :
+    verdict FAIL 'device files' 'uverbs97 is not.*--device=/dev/infiniband'
+    SIM=(--refuse-open)
+    inside :
+    verdict FAIL 'device files' 'cannot be opened to read and write'
+}
+
+libraries() {
+    clean_environment
+    local libefa
+    mkdir -p "$DIR"/{efa,verbs,other}
+    echo 'no library' | tee "$DIR/efa/libefa.so.1" >"$DIR/verbs/libibverbs.so.1"
+    inside LD_LIBRARY_PATH="$DIR/efa" :
+    verdict FAIL libraries 'libefa cannot be opened'
+    inside LD_LIBRARY_PATH="$DIR/verbs" :
+    verdict FAIL libraries 'libibverbs cannot be opened'
+    libefa=$(ldconfig -p | awk '/libefa\.so\.1.*x86-64/ { print $NF; exit }')
+    [ -n "$libefa" ] || return 0
+    sed 's/IBVERBS_PRIVATE_[0-9][0-9]/IBVERBS_PRIVATE_99/g' "$libefa" \
+        >"$DIR/other/libefa.so.1"
+    inside LD_LIBRARY_PATH="$DIR/other" :
+    verdict FAIL libraries 'libefa and libibverbs do not match'
+}
+
+# A generation of the device that this libefa does not know.
+provider() {
+    clean_environment
+    # shellcheck disable=SC2016  # for the inner shell
+    inside bash -c 'rm -rf "$0"; cp -r "$SYSFS_PATH" "$0" 2>/dev/null
+        find "$0" -name modalias -exec sed -i s/EFA[0-9]/EFAF/ {} + &&
+        SYSFS_PATH=$0 exec "$@"' "$DIR/sys" :
+    verdict FAIL provider 'libibverbs has no provider'
+}
+
+locked_memory() {
+    clean_environment
+    SIM=(--memlock-root)
+    # shellcheck disable=SC2016
+    inside bash -c 'ulimit -l 64; exec "$@"' - :
+    verdict FAIL 'locked memory' 'limit is 64 KiB'
+    # enough to open the device, not to register
+    # shellcheck disable=SC2016
+    inside bash -c 'ulimit -l 12000; exec "$@"' - :
+    grep -E '^FAIL +locked memory +16 MiB cannot' "$OUT" || fail "not seen"
+}
+
+no_rdma() {
+    clean_environment
+    SIM=(--no-rdma-read)
+    inside :
+    verdict warn open 'SRD without RDMA'
+}
+
+# gpu NAME PCI-VENDOR [MODULE...]: a picture of a machine with one.
+gpu() {
+    local root=$DIR/$1 device=$DIR/$1/sys/bus/pci/devices/0000:10:1c.0 name
+    mkdir -p "$device" "$root/proc"
+    echo 0x030200 >"$device/class"
+    echo "$2" >"$device/vendor"
+    cp /proc/meminfo "$root/proc/"
+    shift 2
+    for name; do mkdir -p "$root/sys/module/$name"; done
+}
+
+system() {
+    clean_environment
+    mkdir -p "$DIR/huge/proc"
+    printf 'HugePages_Total: 8\nHugePages_Free: 0\n' >"$DIR/huge/proc/meminfo"
+    inside : --sysroot="$DIR/huge"
+    verdict warn 'huge pages' 'all 8 are in use'
+    inside : --sysroot="$DIR/nowhere"
+    verdict warn 'huge pages' '/proc/meminfo cannot be read'
+    gpu bare 0x10de
+    inside : --sysroot="$DIR/bare"
+    verdict warn 'GPU memory' '1 GPUs without a driver'
+    gpu alone 0x10de nvidia
+    inside : --sysroot="$DIR/alone"
+    verdict warn 'GPU memory' 'neither peer memory nor dmabuf'
+    # with it, what is said depends on what module and UCX register
+    gpu peer 0x10de nvidia nvidia_peermem
+    inside : --sysroot="$DIR/peer"
+    ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"
+    gpu amd 0x1002 amdgpu
+    inside : --sysroot="$DIR/amd"
+    ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"
+}
+
+# resize FILE SYMBOL: writes FILE again with another size of SYMBOL, as if it
+# were of a UCX that nobody knows.
+resize() {
+    python3 - "$1" "$2" <<'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+name = sys.argv[2].encode() + b'\0'
+shoff, = struct.unpack_from('<Q', data, 0x28)
+size, count = struct.unpack_from('<HH', data, 0x3a)
+sections = [struct.unpack_from('<IIQQQQIIQQ', data, shoff + i * size)
+            for i in range(count)]
+done = 0
+for section in sections:
+    if section[1] != 11:                                   # SHT_DYNSYM
+        continue
+    strings = sections[section[6]][4]
+    for at in range(section[4], section[4] + section[5], 24):
+        text = strings + struct.unpack_from('<I', data, at)[0]
+        if data[text:text + len(name)] == name:
+            struct.pack_into('<Q', data, at + 16, 8)
+            done += 1
+open(sys.argv[1], 'wb').write(data)
+sys.exit(done != 1)
+END
+}
+
+ucx() {
+    clean_environment
+    need python3
+    local libucp name
+    mkdir -p "$DIR"/{none,unknown}
+    echo 'no library' >"$DIR/none/libucp.so.0"
+    inside LD_LIBRARY_PATH="$DIR/none" :
+    verdict FAIL UCX 'no UCX can be opened'
+    libucp=$(ldconfig -p | awk '/libucp\.so\.0 / { print $NF; exit }')
+    for name in ucp uct ucs ucm; do
+        cp "$(dirname "$libucp")/lib$name.so.0" "$DIR/unknown/" || exit 1
+    done
+    resize "$DIR/unknown/libuct.so.0" uct_tcp_component || fail "not resized"
+    inside LD_LIBRARY_PATH="$DIR/unknown" :
+    verdict FAIL UCX 'uct_tcp_component has 8 bytes where .*use a release'
+}
+
+loading() {
+    clean_environment
+    [ ! -e "$("$BUILD/bin/srd_info" --help >/dev/null; \
+        sed -n 's/^libdir = //p' "$BUILD/Makefile")/ucx/libuct_srd.so.0" ] ||
+        skip_here "the module is installed on this machine"
+    mkdir -p "$DIR/bin"
+    cp "$BUILD/bin/srd_info" "$DIR/bin/"
+    INFO=$DIR/bin/srd_info inside :
+    verdict FAIL loading 'is not beside this program'
+}
+
+# UCX has an srd of its own, and ours stays out.
+transport() {
+    clean_environment
+    local name file
+    [ -e "$BUILD/obj/hooks/intree/libuct_ib.so.0" ] ||
+        skip_here "the stand-in was not built"
+    ucx_info -v | grep -q '[Vv]ersion:* 1\.13\.' ||
+        skip_here "the stand-in speaks UCX 1.13"
+    mkdir -p "$DIR/ucx"
+    for name in ucp uct ucs ucm; do
+        file=$(ldconfig -p | awk -v n="lib$name.so.0" '$1 == n { print $NF; exit }')
+        ln -sf "$file" "$DIR/"
+    done
+    ln -sf "$BUILD/obj/hooks/intree/libuct_ib.so.0" "$DIR/ucx/"
+    inside INTREE_SRD=1 LD_LIBRARY_PATH="$DIR" :
+    verdict FAIL transport 'another component of .* UCX_EFA_CLAIM=y'
+}
+
+selection() {
+    clean_environment
+    local tls
+    for tls in tcp tcp,sm '^srd' self,sm; do
+        inside UCX_TLS="$tls" :
+        verdict FAIL selection "UCX_TLS=${tls/^/.}"
+    done
+    for tls in srd srd,sm,self all '^sm' srd,tcp; do
+        inside UCX_TLS="$tls" :
+        ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "UCX_TLS=$tls is well"
+    done
+    inside UCX_NET_DEVICES=eth9 :
+    verdict FAIL selection 'UCX_NET_DEVICES=eth9 leaves out rdmap0s6'
+    inside UCX_NET_DEVICES=eth9,rdmap0s6:1 :
+    ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "the device is in the list"
+}
+
+# What a security group does: sends get no answer.
+message() {
+    clean_environment
+    SIM=(--inject send:15:1000)
+    inside :
+    verdict FAIL message 'through the device to itself failed'
+    grep -A 1 '^FAIL  message' "$OUT" | grep -q 'security group' ||
+        fail "no security group in the remedy"
+}
+
+open_mpi() {
+    clean_environment
+    mkdir -p "$DIR/bin" "$DIR/root/etc/openmpi" "$DIR/root/proc" "$DIR/home"
+    cp /proc/meminfo "$DIR/root/proc/"
+    printf '#!/bin/sh\n' >"$DIR/bin/ompi_info"
+    chmod +x "$DIR/bin/ompi_info"
+    local path=$DIR/bin:$PATH
+    local mpi=("${INFO_MPI[@]}")
+    INFO_MPI=(HOME="$DIR/home" PATH="$path")
+    inside : --sysroot="$DIR/root"
+    verdict warn 'Open MPI' 'pml_ucx_tls=\(default\)'
+    inside OMPI_MCA_pml_ucx_tls=rc_verbs OMPI_MCA_pml_ucx_devices=any : \
+        --sysroot="$DIR/root"
+    verdict warn 'Open MPI' 'pml_ucx_tls=rc_verbs'
+    inside "${mpi[@]}" OMPI_MCA_pml=ob1 : --sysroot="$DIR/root"
+    verdict warn 'Open MPI' 'pml=ob1'
+    printf '# a comment\npml_ucx_tls = any\npml_ucx_devices=any\n' \
+        >"$DIR/root/etc/openmpi/openmpi-mca-params.conf"
+    inside : --sysroot="$DIR/root"
+    ! grep -E '^(warn|FAIL)' "$OUT" || fail "the system's file was not read"
+    mkdir -p "$DIR/home/.openmpi"
+    echo 'pml_ucx_devices = mlx5_0:1' >"$DIR/home/.openmpi/mca-params.conf"
+    inside : --sysroot="$DIR/root"
+    verdict warn 'Open MPI' 'pml_ucx_devices=mlx5_0:1'
+}
+
+suite_run() {
+    check info_all_ok 30 all_ok
+    check info_shows 30 shows
+    check info_device 30 device
+    check info_libraries 30 libraries
+    check info_provider 30 provider
+    check info_locked_memory 30 locked_memory
+    check info_no_rdma 30 no_rdma
+    check info_system 30 system
+    check info_ucx 30 ucx
+    check info_loading 30 loading
+    check info_transport 30 transport
+    check info_selection 60 selection
+    check info_message 60 message
+    check info_open_mpi 30 open_mpi
+}
+
+suite_main info "$@"

@@ -1,0 +1,466 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The module in the company of others: UCX's ib module, an srd of UCX's own,
+# other transports, peers of other kinds; and the ways to get it loaded.
+# usage: suite_load.sh BUILD_DIR [ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+# no_errors FILE...: UCX found nothing to complain of.
+no_errors() {
+    ! grep -hE ' (ERROR|WARN|FATAL) ' "$@" || fail "lines of trouble"
+}
+
+# on_node COMMAND...: on one emulated node, the module loaded.
+on_node() {
+    "$EFASIM" run --fabric "t$$" -- "$SRDRUN" "$@"
+}
+
+# says PATTERN FILE, says_not PATTERN FILE
+says() {
+    grep -aE -m 1 -- "$1" "$2" || fail "no line '$1' in $2"
+}
+
+says_not() {
+    ! grep -aE -- "$1" "$2" || fail "a line '$1' in $2"
+}
+
+need_ib_module() {
+    local libuct
+    libuct=$(ldconfig -p | awk '/libuct\.so\.0 / { print $NF; exit }')
+    [ -e "$(dirname "$libuct")/ucx/libuct_ib.so.0" ] ||
+        skip_here "this UCX has no ib module"
+}
+
+# ------------------------------------------------------------ UCX's ib module
+
+# beside_ib [UCX_TLS]: nothing is set, or "all": the worker comes up without a
+# word, and the bytes go over srd (the nodes share no memory).
+beside_ib() {
+    need_perftest
+    need_ib_module
+    unset UCX_TLS
+    [ $# = 0 ] || export UCX_TLS=$1
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 \
+        -w 5 || exit 1
+    no_errors "$CHECK_LOG" "$CHECK_LOG.server"
+    at_least payload "$(stat_payload "$STAT")" $((200 * 65536))
+}
+
+# The ib component has no device here but the EFA, so it has none at all.
+claim() {
+    need ucx_info
+    need_ib_module
+    local out=$CHECK_LOG.out
+    UCX_EFA_CLAIM=n on_node ucx_info -d >"$out" 2>&1
+    grep -q 'Component: ib$' "$out" ||
+        skip_here "the ib module of this UCX takes no EFA device by itself"
+    UCX_LOG_LEVEL=debug on_node ucx_info -d >"$out" 2>&1
+    says 'EFA +DEBUG +rdmap0s6 is an EFA device: kept from UCX.s ib' "$out"
+    says_not 'Component: ib$' "$out"
+    UCX_EFA_CLAIM=perhaps on_node ucx_info -d >"$out" 2>&1
+    says "Invalid value for .*'perhaps'\. Expected: y, n or try .*UCX_EFA_CLAIM" \
+        "$out"
+    says_not 'Component: ib$' "$out"
+}
+
+# Without a device the ib component is as ever: same answer, no line of ours.
+claim_idle() {
+    need ucx_info
+    local dir=$CHECK_LOG.dir
+    mkdir -p "$dir"
+    SYSFS_PATH=$dir ucx_info -d >"$dir/plain" 2>&1
+    SYSFS_PATH=$dir "$SRDRUN" ucx_info -d >"$dir/hooked" 2>&1
+    diff <(grep -E 'Component|Transport' "$dir/plain") \
+        <(grep -E 'Component|Transport' "$dir/hooked") || fail "other components"
+}
+
+# ------------------------------------------------------------ UCX's own srd
+
+# with_standin COMMAND...: UCX's libraries from a folder in which the stand-in
+# takes the place of the ib module.
+with_standin() {
+    local dir=$CHECK_LOG.standin name file
+    [ -e "$BUILD/obj/hooks/intree/libuct_ib.so.0" ] ||
+        skip_here "the stand-in was not built"
+    ucx_info -v | grep -q '[Vv]ersion:* 1\.13\.' ||
+        skip_here "the stand-in speaks UCX 1.13"
+    mkdir -p "$dir/ucx"
+    for name in ucp uct ucs ucm; do
+        file=$(ldconfig -p | awk -v n="lib$name.so.0" '$1 == n { print $NF; exit }')
+        ln -sf "$file" "$dir/"
+    done
+    ln -sf "$BUILD/obj/hooks/intree/libuct_ib.so.0" "$dir/ucx/"
+    LD_LIBRARY_PATH=$dir on_node "$@"
+}
+
+# The stand-in is loaded while UCX is asked for its components, after us.
+intree_ib() {
+    need ucx_info
+    local out=$CHECK_LOG.out
+    with_standin ucx_info -d >"$out" 2>&1 || exit
+    says 'asked to open other0' "$out"
+    says_not 'asked to open rdmap0s6' "$out"
+    says 'Transport: srd$' "$out"
+}
+
+intree_srd() {
+    need ucx_info
+    local out=$CHECK_LOG.out
+    export INTREE_SRD=1
+    UCX_TLS=srd with_standin ucx_info -d >"$out" 2>&1 || exit
+    says 'WARN +transport srd of this module is left out: .*UCX_EFA_CLAIM=y' \
+        "$out"
+    says 'asked to open rdmap0s6' "$out"
+    says_not 'Transport: srd$' "$out"
+    [ "$(grep -c 'is left out' "$out")" = 1 ] || fail "said more than once"
+    UCX_TLS=tcp with_standin ucx_info -d >"$out" 2>&1
+    says_not 'WARN|ERROR' "$out"
+}
+
+intree_srd_claimed() {
+    need ucx_info
+    local out=$CHECK_LOG.out
+    export INTREE_SRD=1 UCX_EFA_CLAIM=y
+    with_standin ucx_info -d >"$out" 2>&1 || exit
+    says 'Transport: srd$' "$out"
+    says_not 'asked to open rdmap0s6|is left out' "$out"
+}
+
+# Variables of ours are known wherever we stand: in use, without a device, set
+# aside by UCX's own srd. One that is nobody's is not.
+variables() {
+    need ucx_info
+    local out=$CHECK_LOG.out how
+    export UCX_WARN_UNUSED_ENV_VARS=y UCX_SRD_WINDOW=3 UCX_EFA_REG_CACHE=n \
+        UCX_EFA_WARN_FALLBACK=n UCX_EFA_ABI='' UCX_EFA_NOSUCH=1
+    for how in on_node "$SRDRUN" with_own_srd; do
+        UCX_TLS=tcp,self "$how" ucx_info -w -u t >"$out" 2>&1
+        says 'unused env(ironment)? variable: UCX_EFA_NOSUCH' "$out"
+        says_not 'variable.*UCX_(EFA_[^N]|SRD)' "$out"
+    done
+}
+
+with_own_srd() {
+    INTREE_SRD=1 with_standin "$@"
+}
+
+# ------------------------------------------------------------ peers
+
+peer_kinds() {
+    local out=$CHECK_LOG.out kind
+    [ -x "$BUILD/obj/hooks/hooks_peer" ] || skip_here "hooks_peer was not built"
+    for kind in own other newer older; do
+        UCX_TLS=srd on_node "$BUILD/obj/hooks/hooks_peer" "$kind" \
+            >"$out.$kind" 2>&1 || fail "$kind: status $?"
+        says "^$kind: $([ "$kind" = own ] || echo un)reachable" "$out.$kind"
+        UCX_TLS=all on_node "$BUILD/obj/hooks/hooks_peer" "$kind" >"$out" 2>&1
+        says_not WARN "$out"
+    done
+    says_not WARN "$out.own"
+    says "WARN .*uses another srd" "$out.other"
+    says 'WARN .*update the module on this side' "$out.newer"
+    says "WARN .*update the module on the peer's side" "$out.older"
+}
+
+# ------------------------------------------------------------ no silence
+
+# between_hosts SERVER_ENV -- CLIENT_ENV: two emulated nodes, each with a
+# network of its own, so UCX sees two hosts; ucx_perftest over what is set.
+# Lines of either side: $CHECK_LOG.server, $CHECK_LOG.client.
+between_hosts() {
+    need ucx_perftest ip
+    [ "$(id -u)" = 0 ] || skip_here "network namespaces need root"
+    local a="srd$$a" b="srd$$b"
+    # shellcheck disable=SC2064  # now, not then
+    trap "ip netns del $a; ip netns del $b" EXIT
+    ip netns del "$a" 2>/dev/null
+    ip netns del "$b" 2>/dev/null
+    { ip netns add "$a" && ip netns add "$b" &&
+        ip link add v0 netns "$a" type veth peer name v1 netns "$b" &&
+        ip -n "$a" addr add 10.77.0.1/24 dev v0 &&
+        ip -n "$b" addr add 10.77.0.2/24 dev v1 &&
+        ip -n "$a" link set v0 up && ip -n "$b" link set v1 up &&
+        ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
+        ip netns exec "$a" true; } || skip_here "no network namespaces here"
+    { link_up "$a" v0 && link_up "$b" v1; } || fail "the link does not come up"
+    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" between_hosts_inside "$a" "$b" "$@"
+}
+
+link_up() {
+    local tries=0
+    until [ "$(ip netns exec "$1" cat "/sys/class/net/$2/operstate")" = up ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || return 1
+        sleep 0.05
+    done
+}
+
+between_hosts_inside() {
+    local a=$1 b=$2 server=() pid status tries=0
+    shift 2
+    while [ "$1" != -- ]; do
+        server+=("$1")
+        shift
+    done
+    shift
+    ip netns exec "$a" "$EFASIM" run --node 0 -- env "${server[@]}" \
+        ucx_perftest -p 23459 >"$CHECK_LOG.server" 2>&1 &
+    pid=$!
+    until ip netns exec "$a" grep -qs ':5BA3 ' /proc/net/tcp; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "the server does not listen"
+        sleep 0.05
+    done
+    ip netns exec "$b" "$EFASIM" run --node 1 -- env "$@" ucx_perftest \
+        10.77.0.1 -p 23459 -t tag_lat -s 8 -n 50 -w 2 >"$CHECK_LOG.client" 2>&1
+    status=$?
+    [ $status = 0 ] || kill $pid 2>/dev/null
+    wait $pid
+    cat "$CHECK_LOG.server" "$CHECK_LOG.client"
+    [ $status = 0 ] || fail "client: status $status"
+}
+
+once() {
+    [ "$(grep -c 'although this one has an EFA' "$1")" = 1 ] ||
+        fail "not one warning in $1"
+}
+
+never() {
+    says_not 'although this one has an EFA|ERROR' "$1"
+}
+
+fallback_excluded() {
+    between_hosts "$SRDRUN" env UCX_TLS=tcp,sm -- \
+        "$SRDRUN" env UCX_NET_DEVICES=v1 || exit
+    once "$CHECK_LOG.server"
+    once "$CHECK_LOG.client"
+    says 'UCX takes tcp on v1 .*leaves it out' "$CHECK_LOG.client"
+}
+
+fallback_silenced() {
+    between_hosts "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n -- \
+        "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+}
+
+# The peer runs without the module: only our side can tell.
+fallback_peer() {
+    between_hosts env UCX_TLS=tcp -- "$SRDRUN" || exit
+    never "$CHECK_LOG.server"
+    once "$CHECK_LOG.client"
+    says 'the peer offers no srd of this kind' "$CHECK_LOG.client"
+}
+
+# The device is there, and cannot be opened.
+fallback_unusable() {
+    between_hosts env UCX_TLS=tcp -- env EFASIM_REFUSE_OPEN=EACCES "$SRDRUN" ||
+        exit
+    once "$CHECK_LOG.client"
+    says 'could not be opened' "$CHECK_LOG.client"
+}
+
+# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
+# to take two lanes, and tcp is the second.
+fallback_none() {
+    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
+        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+}
+
+# Two processes on one host, over tcp and over shared memory: no alarm.
+fallback_same_host() {
+    need ucx_perftest
+    local tls port pid
+    for tls in tcp tcp,sm; do
+        port=$(random_port)
+        export UCX_TLS=$tls
+        on_node ucx_perftest -p "$port" >"$CHECK_LOG.server" 2>&1 &
+        pid=$!
+        wait_listen "$port" $pid || fail "the server does not listen"
+        on_node ucx_perftest 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
+            >"$CHECK_LOG.client" 2>&1 || fail "client: status $?"
+        wait $pid || fail "server: status $?"
+        never "$CHECK_LOG.server"
+        never "$CHECK_LOG.client"
+    done
+}
+
+# A UCX that the module cannot drive: on a machine with an EFA that is said
+# without being asked, as UCX will do without it.
+refused() {
+    need cc
+    local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
+    local user=$BUILD/obj/hooks/hooks_fake_user
+    [ -x "$user" ] || skip_here "hooks_fake_user was not built"
+    mkdir -p "$dir"
+    cc -shared -fPIC -DFAKE_MINOR=23 -Wl,-soname,libuct.so.0 \
+        -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
+        cc -shared -fPIC -DFAKE_UCP=24 -Wl,-soname,libucp.so.0 \
+            -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
+            -Wl,-rpath,"$dir" || fail "the stand-ins do not compile"
+    unset UCX_TLS
+    on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1 || fail "status $?"
+    says 'WARN +libuct_srd: not used with .*UCX 1\.24 is newer' "$out"
+    UCX_EFA_WARN_FALLBACK=n on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+    "$SRDRUN" "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+}
+
+# ------------------------------------------------------------ Python
+
+# ucp.py WHEN: opens UCX by ctypes, the module before or after it or not at all,
+# then prints the memory domains that a context has.
+write_python() {
+    cat >"$1" <<'END'
+import ctypes, sys
+when, module = sys.argv[1], sys.argv[2]
+if when == 'before':
+    ctypes.CDLL(module, ctypes.RTLD_GLOBAL)
+ucp = ctypes.CDLL('libucp.so.0')
+if when == 'after':
+    ctypes.CDLL(module, ctypes.RTLD_GLOBAL)
+config, context = ctypes.c_void_p(), ctypes.c_void_p()
+params = (ctypes.c_uint64 * 32)(1, 1)           # features: tag
+assert ucp.ucp_config_read(None, None, ctypes.byref(config)) == 0
+assert ucp.ucp_init_version(1, 13, params, config, ctypes.byref(context)) == 0
+stdout = ctypes.c_void_p.in_dll(ctypes.CDLL(None), 'stdout')
+ucp.ucp_context_print_info(context, stdout)
+END
+}
+
+# python_says COUNT ENV... -- ARGUMENT...: so often stands the device there.
+python_says() {
+    local want=$1 words=() out=$CHECK_LOG.out
+    shift
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    "$EFASIM" run --fabric "t$$" -- env "${words[@]}" /usr/bin/python3 \
+        "$CHECK_LOG.py" "$@" "$BUILD/lib/libuct_srd.so.0" >"$out" 2>&1 ||
+        { cat "$out"; fail "$*: status $?"; }
+    grep ' rdmap0s6 ' "$out"
+    [ "$(grep -c ' rdmap0s6 $' "$out")" = "$want" ] ||
+        fail "${words[*]} $*: not $want times in $out"
+}
+
+python_ways() {
+    need /usr/bin/python3
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    local dir=$CHECK_LOG.dir path=$BUILD/lib/python
+    write_python "$CHECK_LOG.py"
+    mkdir -p "$dir/next"
+    echo 'print("the next sitecustomize")' >"$dir/next/sitecustomize.py"
+    export UCX_EFA_CLAIM=n UCX_TLS=srd,tcp # (one line for each domain)
+    python_says 1 A=1 -- before
+    python_says 1 A=1 -- after
+    UCX_TLS=tcp python_says 0 A=1 -- never
+    python_says 1 PYTHONPATH="$path" -- never
+    python_says 1 PYTHONPATH="$path:$dir/next" -- before
+    says '^the next sitecustomize$' "$CHECK_LOG.out"
+    # without the module: one line, and Python runs on
+    mkdir -p "$dir/python"
+    cp "$path/sitecustomize.py" "$dir/python/"
+    [ "$(PYTHONPATH=$dir/python /usr/bin/python3 -c 'print(6 * 7)' \
+        2>"$CHECK_LOG.out")" = 42 ] || fail "Python is disturbed"
+    says '^sitecustomize: no SRD transport: ' "$CHECK_LOG.out"
+}
+
+# ------------------------------------------------------------ system-wide
+
+# In a mount namespace with an /etc of its own.
+systemwide() {
+    need unshare ucx_info
+    [ "$(id -u)" = 0 ] || skip_here "needs root"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
+    rm -rf "$CHECK_LOG.etc"
+    cp -a /etc "$CHECK_LOG.etc"
+    unshare -m "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" systemwide_inside || exit
+    rm -rf "$CHECK_LOG.etc"
+    [ ! -e "$BUILD/ucx-efa-srd.d" ] || fail "the farm was left"
+}
+
+systemwide_inside() {
+    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before
+    mount --bind "$CHECK_LOG.etc" /etc || skip_here "no bind mounts here"
+    ldconfig
+    before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
+    ! "$tool" status || fail "enabled at first"
+    "$tool" enable || fail "enable: status $?"
+    "$tool" status || fail "not enabled"
+    ! "$tool" enable 2>/dev/null || fail "enabled twice"
+    "$EFASIM" run --fabric "t$$" -- ucx_info -d >"$out" 2>&1
+    says 'Component: efa$' "$out"
+    says 'Component: cma$' "$out"
+    [ "$(grep -c 'Transport: srd$' "$out")" = 1 ] || fail "not one srd"
+    ! grep -q 'Component: ib$' "$out" || fail "the ib component has the EFA"
+    "$EFASIM" run --fabric "t$$" -- env UCX_TLS=srd "$BUILD/bin/srd_info" \
+        --check >"$out"
+    says '^ok +loading +system-wide' "$out"
+    ucx_info -d >"$out" 2>&1 || fail "without a device: status $?"
+    says 'Transport: tcp$' "$out"
+    "$tool" disable || fail "disable: status $?"
+    ! "$tool" status || fail "enabled still"
+    "$EFASIM" run --fabric "t$$" -- env UCX_TLS=tcp ucx_info -d >"$out" 2>&1
+    says_not 'Component: efa$' "$out"
+    [ "$before" = "$(find /etc -type f ! -name ld.so.cache | sort |
+        xargs sha1sum)" ] || fail "something was left in /etc"
+}
+
+# ------------------------------------------------------------ UCX's layouts
+
+# Against the private headers of UCX 1.13.1, from its source package.
+layout() {
+    need c++
+    local source
+    source=$("$TEST_DIR/../contrib/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
+        skip_here "$(tail -n 1 "$CHECK_LOG.source")"
+    "$TEST_DIR/gtest/uct/hooks_layout.sh" "$source"
+}
+
+# docs/UCX-VERSIONS.md is what the sources say today.
+versions_page() {
+    need python3
+    local root=$TEST_DIR/..
+    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/ucx_versions.py" "$root") ||
+        fail "run contrib/ucx_versions.py >docs/UCX-VERSIONS.md"
+}
+
+suite_run() {
+    check beside_ib_unset 30 beside_ib
+    check beside_ib_all 30 beside_ib all
+    check beside_ib_not_sm 30 beside_ib '^sm'
+    check claim 30 claim
+    check claim_idle 30 claim_idle
+    check intree_ib 30 intree_ib
+    check intree_srd 30 intree_srd
+    check intree_srd_claimed 30 intree_srd_claimed
+    check variables 30 variables
+    check peer_kinds 30 peer_kinds
+    check fallback_excluded 30 fallback_excluded
+    check fallback_silenced 30 fallback_silenced
+    check fallback_peer 30 fallback_peer
+    check fallback_unusable 30 fallback_unusable
+    check fallback_none 30 fallback_none
+    check fallback_same_host 60 fallback_same_host
+    check refused 30 refused
+    check python_ways 30 python_ways
+    check systemwide 60 systemwide
+    check layout 150 layout
+    check versions_page 30 versions_page
+}
+
+suite_main load "$@"
