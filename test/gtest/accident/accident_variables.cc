@@ -120,7 +120,10 @@ TEST_F(Variable, SRD_WINDOW)
         for (double until = now() + 0.05; now() < until; a->progress()) {
             sent += fill(0);
         }
-        EXPECT_EQ(strtoull(window, nullptr, 10), sent);
+        /* the introduction's message may still be in the window: what is
+         * consumed is granted anew by halves of it */
+        EXPECT_LE(sent, strtoull(window, nullptr, 10));
+        EXPECT_GE(sent + 1, strtoull(window, nullptr, 10));
     }
 }
 
