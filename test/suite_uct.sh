@@ -71,19 +71,12 @@ uct_trace() {
 # uct_put RELEASE DEVICE: RDMA WRITE needs a newer rdma-core than Debian 12's;
 # UCX is still 12's.
 uct_put() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 device=$2
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
-    "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
-        "contrib/chroot.sh $release makes it"
-    "$chroot" --bind "$BUILD" "$release" -- \
-        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib NEED_PUT=y \
-        "$EFASIM" run --fabric "t$$x$RANDOM" --device "$device" \
-        "${@:3}" --stat="$CHECK_LOG.stat" -- \
+    in_release "$1" --device "$2" "${@:3}" -- env NEED_PUT=y \
         "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
         --gtest_filter='*Put*:*write*:*Get*' || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
-    at_least writes "$(stat_sum "$CHECK_LOG.stat" rdma_write_bytes)" 1000000
+    at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
 }
 
 # Receivers that do not keep up: the window holds, so the device never says
