@@ -362,6 +362,8 @@ suite_run() {
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'
+    check verbs_ud_efa0 60 verbs_check 'ud.*' --device efa0
+    check verbs_dmabuf 60 verbs_check 'Dmabuf.*'
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
     check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3
