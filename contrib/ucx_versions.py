@@ -160,7 +160,9 @@ one for the UCX at hand is taken when it is found. A minor is known by a symbol
 that its libuct has and the one before has not; the sizes of three data objects
 of libuct (transport, component, config field) and the version of libucp must
 agree, else the module stays out and says why. A newer UCX is refused, unless
-`UCX_EFA_ABI` names the version that it looks like.
+`UCX_EFA_ABI` names the version that it looks like. Beside UCX the file needs
+glibc 2.34 (Debian 12, RHEL 9, Ubuntu 22.04), no other library, which
+`test/tidy/check_glibc.sh` and `check_needed.sh` check.
 
 ## Sizes in bytes
 ''')

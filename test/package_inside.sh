@@ -16,10 +16,11 @@ traces() {
         grep -vE "^$(cd "$(dirname "$0")/.." && pwd -P)(/|$)"
 }
 
+before=$(traces)
 apt-get -q update >/dev/null 2>&1 || { echo "apt-get update failed"; exit 77; }
 apt-get -q -y -o APT::Install-Recommends=true install "$deb" >/tmp/install.log 2>&1 ||
     { tail -n 20 /tmp/install.log; exit 1; }
-[ -n "$(traces)" ] || { echo "nothing was installed"; exit 1; }
+[ "$(traces)" != "$before" ] || { echo "nothing was installed"; exit 1; }
 echo "UCX $(dpkg-query -W -f '${Version}' libucx0)," \
     "rdma-core $(dpkg-query -W -f '${Version}' ibverbs-providers)"
 
@@ -37,7 +38,7 @@ if [ "${SYSTEMWIDE-yes}" = yes ]; then
 fi
 apt-get -q -y purge ucx-efa-srd >/tmp/remove.log 2>&1 ||
     { tail -n 20 /tmp/remove.log; exit 1; }
-rest=$(traces)
-[ -z "$rest" ] || { echo "left behind: $rest"; exit 1; }
+[ "$(traces)" = "$before" ] ||
+    { echo "left behind:"; diff <(echo "$before") <(traces); exit 1; }
 ! ldconfig -p | grep -E 'srd' || { echo "left in the loader's cache"; exit 1; }
 echo "ok, and gone"

@@ -55,11 +55,12 @@ claim() {
     need ucx_info
     need_ib_module
     local out=$CHECK_LOG.out
+    UCX_EFA_CLAIM=n on_node ucx_info -d >"$out" 2>&1
+    grep -q 'Component: ib$' "$out" ||
+        skip_here "the ib module of this UCX takes no EFA device by itself"
     UCX_LOG_LEVEL=debug on_node ucx_info -d >"$out" 2>&1
     says 'EFA +DEBUG +rdmap0s6 is an EFA device: kept from UCX.s ib' "$out"
     says_not 'Component: ib$' "$out"
-    UCX_EFA_CLAIM=n on_node ucx_info -d >"$out" 2>&1
-    says 'Component: ib$' "$out"
     UCX_EFA_CLAIM=perhaps on_node ucx_info -d >"$out" 2>&1
     says "Invalid value for .*'perhaps'\. Expected: y, n or try .*UCX_EFA_CLAIM" \
         "$out"
@@ -138,7 +139,8 @@ variables() {
         UCX_EFA_WARN_FALLBACK=n UCX_EFA_ABI='' UCX_EFA_NOSUCH=1
     for how in on_node "$SRDRUN" with_own_srd; do
         UCX_TLS=tcp,self "$how" ucx_info -w -u t >"$out" 2>&1
-        says 'unused env variable: UCX_EFA_NOSUCH \(' "$out"
+        says 'unused env(ironment)? variable: UCX_EFA_NOSUCH' "$out"
+        says_not 'variable.*UCX_(EFA_[^N]|SRD)' "$out"
     done
 }
 
@@ -295,6 +297,28 @@ fallback_same_host() {
     done
 }
 
+# A UCX that the module cannot drive: on a machine with an EFA that is said
+# without being asked, as UCX will do without it.
+refused() {
+    need cc
+    local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
+    local user=$BUILD/obj/hooks/hooks_fake_user
+    [ -x "$user" ] || skip_here "hooks_fake_user was not built"
+    mkdir -p "$dir"
+    cc -shared -fPIC -DFAKE_MINOR=23 -Wl,-soname,libuct.so.0 \
+        -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
+        cc -shared -fPIC -DFAKE_UCP=24 -Wl,-soname,libucp.so.0 \
+            -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
+            -Wl,-rpath,"$dir" || fail "the stand-ins do not compile"
+    unset UCX_TLS
+    on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1 || fail "status $?"
+    says 'WARN +libuct_srd: not used with .*UCX 1\.24 is newer' "$out"
+    UCX_EFA_WARN_FALLBACK=n on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+    "$SRDRUN" "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+}
+
 # ------------------------------------------------------------ Python
 
 # ucp.py WHEN: opens UCX by ctypes, the module before or after it or not at all,
@@ -432,6 +456,7 @@ suite_run() {
     check fallback_unusable 30 fallback_unusable
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
+    check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide
     check layout 150 layout
