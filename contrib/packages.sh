@@ -29,6 +29,9 @@ g++                 command g++
 libgtest-dev        header gtest/gtest.h
 openmpi-bin         command mpirun
 libopenmpi-dev      command mpicc
+mpich               command mpiexec.mpich
+libmpich-dev        command mpicc.mpich
+hpcc                command hpcc
 ibverbs-utils       command ibv_devinfo
 perftest            command ib_send_lat
 libfabric-bin       command fi_info

@@ -177,6 +177,8 @@ suite_run() {
     done
     check uct_fault 60 uct_fault
     check uct_trace 30 uct_trace
+    UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'
+    full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
     check uct_put 60 uct_put 13 efa2
     check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
     if full; then

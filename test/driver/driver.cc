@@ -179,7 +179,7 @@ void Driver::pull_events()
         case FLOW_EVENT_PEER_WANTS_RMA:
             if (answers_introductions()) {
                 flow_peer_set_ah(core, event.peer,
-                                 ah_of(*flow_peer_addr(event.peer)),
+                                 ah_of(flow_peer_addr(core, event.peer)),
                                  pin_of(event));
             }
             break;

@@ -133,7 +133,7 @@ static uint64_t side_hash(unsigned id)
 
     peer = core->peer_chunks[0] + 1;
     hash = mix_word(hash, ((uint64_t)peer->tx_list << 32) | peer->rx_list);
-    hash = mix_word(hash, ((uint64_t)peer->refs << 32) | peer->state);
+    hash = mix_word(hash, ((uint64_t)peer->out << 32) | peer->state);
     hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->events);
     hash = mix_timers(hash, core, id);
     hash = mix(hash, core->owed, sizeof(core->owed));

@@ -131,6 +131,9 @@ void Node::sleep()
     } else if (timer != FLOW_TIME_NEVER) {
         wake((timer > sim.now) ? timer - sim.now : 0);
     }
+    if (sim.plan.flat && !m_closing && !done()) {
+        wake(10 * US); /* its user closes and opens without being asked */
+    }
 }
 
 /* ---- receives */
@@ -278,7 +281,7 @@ bool Node::on_control(const flow_ctl_t &ctl)
         return false;
     }
 
-    auto packet    = packet_to(*flow_peer_addr(ctl.peer));
+    auto packet    = packet_to(flow_peer_addr(core, ctl.peer));
     packet->ctl    = true;
     packet->cookie = ctl.cookie;
     packet->bytes.assign(ctl.data, ctl.data + ctl.len);
@@ -299,7 +302,7 @@ uint16_t Node::ah_of(const flow_addr_t &peer)
 
 flow_peer_pin_t Node::pin_of(const flow_event_t &event)
 {
-    uint32_t qpn = flow_peer_addr(event.peer)->qpn;
+    uint32_t qpn = flow_peer_addr(core, event.peer).qpn;
 
     flow_peer_set_cookie(event.peer, (void*)(uintptr_t)qpn);
     if (m_pinned.count(qpn) || (m_pinned.size() < sim.plan.pins)) {

@@ -17,13 +17,14 @@ std::string Node::leftovers()
         return "endpoint " + std::to_string(m_endpoints.begin()->first) +
                " never gone";
     }
-    /* Of a peer that died unnoticed its flows to us may stay, with what they
-     * hold: nobody asks it. */
-    bool lonely = ((sim.plan.kills != 0) || sim.plan.living_fail) &&
-                  (c.rx_flows != 0);
+    /* Of the dead there are tombstones; of those that died unnoticed their
+     * flows to us, with what they hold: nobody asks them. */
+    bool deaths = (sim.plan.kills != 0) || sim.plan.living_fail;
+    bool ghosts = deaths && (c.rx_flows != 0);
     if (!m_ops.empty() || c.tx_flows || c.lingering || m_in_flight ||
-        (!lonely && (c.rx_flows || c.peers || c.rings || (held() != 0) ||
-                     (m_posted != m_buffers) || !m_pinned.empty()))) {
+        (!deaths && (c.rx_flows || c.peers)) ||
+        (!ghosts && (c.rings || (held() != 0) || (m_posted != m_buffers) ||
+                     !m_pinned.empty()))) {
         snprintf(text, sizeof(text),
                  "left: ops %zu held %zu posted %u of %u tx %lu rx %lu peers "
                  "%lu rings %lu lingering %lu in flight %u pinned %zu",
