@@ -52,8 +52,8 @@ budget_of() {
     ci:sim) echo 180 ;;
     ci:efasim) echo 180 ;;
     ci:uct) echo 150 ;;
-    ci:load) echo 60 ;;
-    ci:info) echo 45 ;;
+    ci:load) echo 90 ;;
+    ci:info) echo 40 ;;
     ci:package) echo 30 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
