@@ -147,19 +147,28 @@ __attribute__((noinline)) void bench_post_bcopy(bench_side_t *side)
     }
 }
 
+/* Not by a jump, as callgrind would count that to the caller. */
+static inline unsigned bench_progress(const bench_side_t *side)
+{
+    unsigned count = uct_iface_progress(side->iface);
+
+    __asm__ volatile("" : "+r"(count));
+    return count;
+}
+
 __attribute__((noinline)) unsigned bench_receive(bench_side_t *side)
 {
-    return uct_iface_progress(side->iface);
+    return bench_progress(side);
 }
 
 __attribute__((noinline)) unsigned bench_complete(bench_side_t *side)
 {
-    return uct_iface_progress(side->iface);
+    return bench_progress(side);
 }
 
 __attribute__((noinline)) unsigned bench_empty(bench_side_t *side)
 {
-    return uct_iface_progress(side->iface);
+    return bench_progress(side);
 }
 
 /* 16 messages are posted, arrive in one poll, complete in one poll. Receives
@@ -213,6 +222,11 @@ int main(int argc, char **argv)
     }
     for (i = 0; i < rounds; ++i) {
         bench_round(&a, &b, bench_post_bcopy);
+    }
+    /* the last limits have to be out, or b looks for their completions */
+    for (i = 0; i < 1000; ++i) {
+        uct_iface_progress(a.iface);
+        uct_iface_progress(b.iface);
     }
     for (i = 0; i < rounds; ++i) {
         bench_empty(&b);

@@ -29,7 +29,39 @@ lib/python/sitecustomize.py: $(srcdir)/contrib/python/sitecustomize.py
 EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py
 CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py
 
-EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/chroot.sh \
+pkgconfigdir    = $(libdir)/pkgconfig
+pkgconfig_DATA += lib/ucx-efa-srd.pc
+
+lib/ucx-efa-srd.pc: $(srcdir)/contrib/ucx-efa-srd.pc.in config.status
+	@$(MKDIR_P) lib
+	$(AM_V_GEN)sed -e 's|%VERSION%|$(PACKAGE_VERSION)|g' \
+	    -e 's|%PREFIX%|$(prefix)|g' -e 's|%LIBDIR%|$(libdir)|g' \
+	    $(srcdir)/contrib/ucx-efa-srd.pc.in >$@.tmp && mv -f $@.tmp $@
+
+dist_man_MANS += contrib/man/srdrun.1 contrib/man/srd_info.1 \
+                 contrib/man/srd_systemwide.8
+EXTRA_DIST += contrib/ucx-efa-srd.pc.in contrib/make_deb.sh
+CLEANFILES += lib/ucx-efa-srd.pc
+
+# A Debian package for this release, in deb/.
+deb: dist
+	$(srcdir)/contrib/make_deb.sh $(distdir).tar.xz $(PACKAGE_VERSION) deb
+
+# What is no source of a program: whole folders, so that none is forgotten.
+dist-hook:
+	(cd $(srcdir) && tar -cf - --exclude=__pycache__ docs test bench \
+	    contrib .ci .clang-format) | (cd $(distdir) && tar -xf -)
+	chmod -R u+w $(distdir)
+
+# Our own folders; UCX's, and those of the system, only if they are empty.
+uninstall-hook:
+	-rmdir $(DESTDIR)$(pythondir) $(DESTDIR)$(moddir) \
+	    $(DESTDIR)$(simdir) 2>/dev/null
+
+.PHONY: deb
+
+EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
+              contrib/chroot.sh \
               contrib/common.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
@@ -48,6 +80,6 @@ check-local:
 # What the test command leaves in a build folder.
 DISTCLEANFILES = configured-for
 distclean-local:
-	rm -rf clang sanitize logs
+	rm -rf clang sanitize logs deb
 	rm -f suite_*.log
 	-rmdir bin sbin lib/python lib obj/flow obj 2>/dev/null

@@ -29,6 +29,9 @@ g++                 command g++
 libgtest-dev        header gtest/gtest.h
 openmpi-bin         command mpirun
 libopenmpi-dev      command mpicc
+mpich               command mpiexec.mpich
+libmpich-dev        command mpicc.mpich
+hpcc                command hpcc
 ibverbs-utils       command ibv_devinfo
 perftest            command ib_send_lat
 libfabric-bin       command fi_info
@@ -41,6 +44,10 @@ universal-ctags     command ctags
 shellcheck          command shellcheck
 libhwloc-dev        header hwloc.h
 iproute2            command ip
+pkg-config          command pkg-config
+debhelper           command dh
+dpkg-dev            command dpkg-source
+lintian             command lintian
 '
 
 # What the suites matrix and efasim-clients can use beside that: other releases

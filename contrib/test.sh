@@ -18,7 +18,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/build.sh"
 
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
-default_suites='flow sim efasim uct ucp mpi load info tidy'
+default_suites='flow sim efasim uct ucp mpi load info package tidy'
 # Minutes each: with --full, or by name.
 full_suites='mutants fuzz'
 
@@ -54,6 +54,7 @@ budget_of() {
     ci:uct) echo 150 ;;
     ci:load) echo 60 ;;
     ci:info) echo 45 ;;
+    ci:package) echo 30 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
     ci:tidy) echo 300 ;;

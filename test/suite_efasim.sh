@@ -26,15 +26,26 @@ verbs_check() {
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
 }
 
-# The same for what a newer rdma-core than Debian 12's must drive. RDMA_CORE:
-# the folder of such a one's libraries, if the system's is older.
-verbs_new_check() {
+# newer_check RELEASE FILTER DEVICE: the same for what a newer rdma-core than
+# Debian 12's must drive, by that of another release; here if ours is new enough
+# or RDMA_CORE names the folder of one.
+newer_check() {
+    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 filter=$2 device=$3
     [ -z "${RDMA_CORE-}" ] ||
         export LD_LIBRARY_PATH=$RDMA_CORE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    (verbs_check "$@") && return
+    if (verbs_check "$filter" --device "$device") &&
+        ! grep -q 'rdma-core' "$CHECK_LOG"; then
+        return # no test was skipped for its age
+    fi
     ! grep -q 'FAILED' "$CHECK_LOG" ||
         grep -q 'no device: run this' "$CHECK_LOG" || exit 1
-    skip_here "this rdma-core is too old for $1 (RDMA_CORE names another)"
+    "$chroot" --made "$release" || skip_here "this rdma-core is too old for" \
+        "$filter, and Debian $release is not made here: contrib/chroot.sh" \
+        "$release makes it"
+    "$chroot" --bind "$BUILD" "$release" -- "$EFASIM" run --fabric "t$$" \
+        --device "$device" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
+        --gtest_filter="$filter" | tee "$CHECK_LOG.new" || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG.new" || fail "no test ran"
 }
 
 # ------------------------------------------------------------ plans, kinds
@@ -55,6 +66,45 @@ plans() {
         ibv_devinfo 2>&1) && fail "the plan was not kept"
     grep -q 'Operation not permitted\|Failed to open' <<<"$out" ||
         fail "not refused: $out"
+}
+
+# Counters once, per queue pair, and as a table that renews itself.
+stat_command() {
+    need ib_send_bw
+    "$EFASIM" run --fabric "t$$" -- "$SUITE_SCRIPT" --call "$SUITE" \
+        "$BUILD" "$PROFILE" "$CHECK_LOG" stat_rounds "t$$"
+}
+
+stat_rounds() {
+    local port out
+    port=$(random_port)
+    killed_pair "$port" ib_send_bw -s 4096 -D 4
+    sleep 1
+    timeout 3 "$EFASIM" stat --fabric "$1" --watch | tee "$CHECK_LOG.watch"
+    "$EFASIM" stat --fabric "$1" --qps | tee "$CHECK_LOG.qps"
+    wait "$client_pid" || fail "the client: status $?"
+    wait "$server_pid" || fail "the server: status $?"
+    grep -qE '^qp node=1 qpn=[0-9]+ pid=[0-9]+ state=rts sent=[1-9]' \
+        "$CHECK_LOG.qps" || fail "no line of a queue pair"
+    [ "$(grep -cE '^host 1 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ] ||
+        fail "the table did not renew itself"
+    for out in --watch=0 --watch=x --nonsense; do
+        "$EFASIM" stat "$out" 2>&1 && fail "$out was taken"
+    done
+    true
+}
+
+# Each option stands in the manual page.
+manual() {
+    local page option
+    page=$(cd "$(dirname "$SUITE_SCRIPT")/.." && pwd)/src/efasim/efasim.1
+    [ -e "$page" ] || skip_here "no sources here"
+    for option in $("$EFASIM" --help | grep -oE '^  --[a-z-]+'); do
+        sed 's/\\-/-/g' "$page" | grep -q -e "$option" || fail "no $option"
+    done
+    ! command -v man >/dev/null ||
+        [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ] ||
+        fail "the page is malformed"
 }
 
 # A host has one generation of the device; another is refused with a line.
@@ -193,6 +243,57 @@ killed_leaves_nothing() {
     ! shm_list | grep -q "$fabric" || fail "left: $(shm_list)"
 }
 
+# A pair of processes, on hosts 0 and 1, of which one is killed (kill -9) at a
+# moment that chance chooses; the fabric must then serve another pair.
+killed_at_random() {
+    local rounds=$1
+    need ib_send_bw
+    nothing_left "$EFASIM" run --fabric "k$$" -- "$SUITE_SCRIPT" --call \
+        "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" killed_rounds "$rounds"
+}
+
+killed_rounds() {
+    local round pids victim port
+    for ((round = 1; round <= $1; ++round)); do
+        port=$(random_port)
+        killed_pair "$port" ib_send_bw -s 4096 -D 30
+        pids=("$(pgrep -P "$server_pid" -x ib_send_bw)" \
+            "$(pgrep -P "$client_pid" -x ib_send_bw)" "$server_pid" "$client_pid")
+        sleep "0.$((RANDOM % 50 + 10))"
+        victim=${pids[RANDOM % 2]}
+        [ -z "$victim" ] || kill -KILL "$victim"
+        sleep 0.1
+        kill -KILL "${pids[@]}" 2>/dev/null
+        wait "$server_pid" "$client_pid" 2>/dev/null
+        [ $((round % 5)) -eq 0 ] || continue
+        port=$(random_port)
+        killed_pair "$port" ib_send_lat -s 16 -n 100
+        wait "$client_pid" || fail "round $round: the next pair, status $?"
+        wait "$server_pid" || fail "round $round: the next server, status $?"
+        echo "round $round"
+    done
+}
+
+# Starts PROGRAM on host 0 and 1; sets server_pid and client_pid.
+killed_pair() {
+    local port=$1
+    shift
+    local command=("$@" -c SRD -d rdmap0s6 -x 0 -p "$port")
+    [ "$1" != ib_send_bw ] || command+=(-Q 1)
+    "$EFASIM" run --node 0 -- "${command[@]}" >"$CHECK_LOG.server" 2>&1 &
+    server_pid=$!
+    wait_listen "$port" "$server_pid" || fail "the server ended"
+    "$EFASIM" run --node 1 -- "${command[@]}" 127.0.0.1 \
+        >"$CHECK_LOG.client" 2>&1 &
+    client_pid=$!
+}
+
+# What the device itself costs is printed, and it works.
+cost() {
+    [ -x "$BUILD/bench/efasim_cost" ] || skip_here "efasim_cost was not built"
+    "$BUILD/bench/efasim_cost" || fail "status $?"
+}
+
 left_by_verbs() {
     nothing_left verbs_check 'process.*' || exit 1
 }
@@ -207,14 +308,16 @@ suite_run() {
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
-    check verbs_write_efa2 60 verbs_new_check 'Write.*' --device efa2
-    check verbs_write_efa3 60 verbs_new_check 'Write.*' --device efa3
-    check verbs_direct 60 verbs_new_check 'Direct.*' --device efa2
+    check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
+    check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3
+    check verbs_direct 60 newer_check sid 'Direct.*' efa2
     check verbs_control 30 verbs_check 'control.*'
     check cli_generations 30 generations
     check verbs_inject 60 verbs_check '*Inject*'
     check verbs_fault 60 verbs_check 'fault.*'
     check cli_plans 20 plans
+    check cli_stat 30 stat_command
+    check cli_manual 20 manual
     check verbs_order 60 verbs_check 'order.*'
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
@@ -222,7 +325,6 @@ suite_run() {
         check "verbs_data_reorder_$seed" 60 verbs_check \
             'Data.*:Event.*:process.*' --reorder 0.3 --seed "$seed"
     done
-
 
     check cli_statuses 20 statuses
     check cli_bad_options 20 bad_options
@@ -234,6 +336,8 @@ suite_run() {
     check killed_then_clean 30 killed_leaves_nothing clean
     check killed_then_run 30 killed_leaves_nothing run -- true
     check nothing_left 120 left_by_verbs
+    check killed_at_random 600 killed_at_random "$(full && echo 200 || echo 5)"
+    check cost 60 cost
 }
 
 suite_main efasim "$@"

@@ -55,11 +55,12 @@ claim() {
     need ucx_info
     need_ib_module
     local out=$CHECK_LOG.out
+    UCX_EFA_CLAIM=n on_node ucx_info -d >"$out" 2>&1
+    grep -q 'Component: ib$' "$out" ||
+        skip_here "the ib module of this UCX takes no EFA device by itself"
     UCX_LOG_LEVEL=debug on_node ucx_info -d >"$out" 2>&1
     says 'EFA +DEBUG +rdmap0s6 is an EFA device: kept from UCX.s ib' "$out"
     says_not 'Component: ib$' "$out"
-    UCX_EFA_CLAIM=n on_node ucx_info -d >"$out" 2>&1
-    says 'Component: ib$' "$out"
     UCX_EFA_CLAIM=perhaps on_node ucx_info -d >"$out" 2>&1
     says "Invalid value for .*'perhaps'\. Expected: y, n or try .*UCX_EFA_CLAIM" \
         "$out"
@@ -138,7 +139,8 @@ variables() {
         UCX_EFA_WARN_FALLBACK=n UCX_EFA_ABI='' UCX_EFA_NOSUCH=1
     for how in on_node "$SRDRUN" with_own_srd; do
         UCX_TLS=tcp,self "$how" ucx_info -w -u t >"$out" 2>&1
-        says 'unused env variable: UCX_EFA_NOSUCH \(' "$out"
+        says 'unused env(ironment)? variable: UCX_EFA_NOSUCH' "$out"
+        says_not 'variable.*UCX_(EFA_[^N]|SRD)' "$out"
     done
 }
 
@@ -175,6 +177,8 @@ between_hosts() {
     local a="srd$$a" b="srd$$b"
     # shellcheck disable=SC2064  # now, not then
     trap "ip netns del $a; ip netns del $b" EXIT
+    ip netns del "$a" 2>/dev/null
+    ip netns del "$b" 2>/dev/null
     { ip netns add "$a" && ip netns add "$b" &&
         ip link add v0 netns "$a" type veth peer name v1 netns "$b" &&
         ip -n "$a" addr add 10.77.0.1/24 dev v0 &&
@@ -261,12 +265,18 @@ fallback_unusable() {
     says 'could not be opened' "$CHECK_LOG.client"
 }
 
-# tcp is there, too, and srd carries the bytes: no alarm.
+# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
+# to take two lanes, and tcp is the second.
 fallback_none() {
+    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
     never "$CHECK_LOG.server"
     never "$CHECK_LOG.client"
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
+        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
 }
 
 # Two processes on one host, over tcp and over shared memory: no alarm.
@@ -285,6 +295,28 @@ fallback_same_host() {
         never "$CHECK_LOG.server"
         never "$CHECK_LOG.client"
     done
+}
+
+# A UCX that the module cannot drive: on a machine with an EFA that is said
+# without being asked, as UCX will do without it.
+refused() {
+    need cc
+    local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
+    local user=$BUILD/obj/hooks/hooks_fake_user
+    [ -x "$user" ] || skip_here "hooks_fake_user was not built"
+    mkdir -p "$dir"
+    cc -shared -fPIC -DFAKE_MINOR=23 -Wl,-soname,libuct.so.0 \
+        -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
+        cc -shared -fPIC -DFAKE_UCP=24 -Wl,-soname,libucp.so.0 \
+            -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
+            -Wl,-rpath,"$dir" || fail "the stand-ins do not compile"
+    unset UCX_TLS
+    on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1 || fail "status $?"
+    says 'WARN +libuct_srd: not used with .*UCX 1\.24 is newer' "$out"
+    UCX_EFA_WARN_FALLBACK=n on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
+    "$SRDRUN" "$user" "$dir/libucp.so.0" >"$out" 2>&1
+    says_not WARN "$out"
 }
 
 # ------------------------------------------------------------ Python
@@ -388,6 +420,25 @@ systemwide_inside() {
         xargs sha1sum)" ] || fail "something was left in /etc"
 }
 
+# ------------------------------------------------------------ UCX's layouts
+
+# Against the private headers of UCX 1.13.1, from its source package.
+layout() {
+    need c++
+    local source
+    source=$("$TEST_DIR/../contrib/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
+        skip_here "$(tail -n 1 "$CHECK_LOG.source")"
+    "$TEST_DIR/gtest/uct/hooks_layout.sh" "$source"
+}
+
+# docs/UCX-VERSIONS.md is what the sources say today.
+versions_page() {
+    need python3
+    local root=$TEST_DIR/..
+    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/ucx_versions.py" "$root") ||
+        fail "run contrib/ucx_versions.py >docs/UCX-VERSIONS.md"
+}
+
 suite_run() {
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
@@ -405,8 +456,11 @@ suite_run() {
     check fallback_unusable 30 fallback_unusable
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
+    check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide
+    check layout 150 layout
+    check versions_page 30 versions_page
 }
 
 suite_main load "$@"

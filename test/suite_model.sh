@@ -33,6 +33,11 @@ explore 60 srd 4 6 0 2 0
 explore 60 srd 4 6 0 0 2
 explore 60 --eager srd 4 3 3 0 0
 explore 60 --eager srd 2 2 2 1 0
+explore 60 ud 1 1 0 2 2
+explore 60 ud 2 2 0 1 1
+explore 60 --eager ud 2 2 2 0 0
+explore 60 --eager ud 4 6 0 0 0
+explore 60 --eager ud 1 1 1 2 2
 if [ "${2:-ci}" = full ]; then
     explore 300 srd 4 6 0 2 2
     explore 300 srd 2 1 1 1 1

@@ -1,20 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Open MPI's pml/ucx over srd on emulated nodes; contents checked, and the
-# device's counters tell which bytes crossed it.
+# MPI over srd on emulated nodes: Open MPI (pml/ucx, osc/ucx), MPICH, HPCC;
+# contents checked, and the device's counters tell which bytes crossed it.
 # usage: suite_mpi.sh BUILD_DIR [ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -u
 
-# mpi RANKS PER_NODE TLS ARG...: mpi_check on RANKS ranks. With OUTSIDE=yes
-# efasim starts mpirun instead of each rank.
-mpi() {
+# openmpi RANKS PER_NODE TLS COMMAND...: on RANKS ranks. With OUTSIDE=yes efasim
+# starts mpirun instead of each rank.
+openmpi() {
     local ranks=$1 per_node=$2 tls=$3
     shift 3
     need mpirun
-    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
     # pml/ucx looks for Mellanox names unless told otherwise.
     local run=(mpirun -np "$ranks" --oversubscribe
         --mca pml ucx --mca osc ucx --mca btl '^openib,ofi'
@@ -25,13 +24,20 @@ mpi() {
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
     if [ "${OUTSIDE-no}" = yes ]; then
         with_stat "${EFASIM_OPTIONS[@]}" --per-node "$per_node" -- \
-            "${run[@]}" "$SRDRUN" "$BUILD/test/mpi_check" "$@" ||
-            fail "mpirun: status $?"
+            "${run[@]}" "$SRDRUN" "$@" || fail "mpirun: status $?"
     else
         with_stat "${EFASIM_OPTIONS[@]}" -- "${run[@]}" "$EFASIM" run \
-            --per-node "$per_node" -- "$SRDRUN" "$BUILD/test/mpi_check" "$@" ||
+            --per-node "$per_node" -- "$SRDRUN" "$@" ||
             fail "mpirun: status $?"
     fi
+}
+
+# mpi RANKS PER_NODE TLS ARG...: mpi_check.
+mpi() {
+    local ranks=$1 per_node=$2 tls=$3
+    shift 3
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    openmpi "$ranks" "$per_node" "$tls" "$BUILD/test/mpi_check" "$@"
     grep -q "^ok $ranks ranks" "$CHECK_LOG" || fail "no ok line"
 }
 
@@ -66,6 +72,71 @@ mpi_mixed() {
     at_most "bytes within a node" "$within" 65536
 }
 
+# All ranks on one node with sm: the device has nothing to do, not one packet.
+mpi_one_node() {
+    local ranks=$1
+    shift
+    mpi "$ranks" "$ranks" srd,sm,self "$@"
+    at_most packets "$(stat_sum "$STAT" tx_pkts)" 0
+    at_most reads "$(stat_sum "$STAT" rdma_read_wrs)" 0
+}
+
+# 100,000 messages before the first receive, between nodes: the receiver's
+# queue never runs empty.
+mpi_flood() {
+    mpi 2 1 srd,self flood 200
+    at_least "bytes from node 1 to 0" "$(pair_bytes "$STAT" 1 0)" 9000000
+    at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
+}
+
+# Seven senders, one receiver with a small queue: all get their share, the
+# queue never runs empty.
+mpi_shares() {
+    export UCX_SRD_RX_QUEUE_LEN=256 UCX_SRD_RX_BUFFERS_MAX=256
+    EFASIM_OPTIONS=("$@")
+    mpi 8 1 srd,self shares 64
+    grep -q '^shares' "$CHECK_LOG" || fail "no shares"
+    at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
+}
+
+# mpich RANKS MAX [EFASIM_OPTION...]: one rank per node. MPICH takes all ranks
+# of one host name for neighbours with memory in common: NOLOCAL.
+mpich() {
+    local ranks=$1 max=$2 program=$BUILD/test/mpi_check_mpich
+    local apps=$TEST_DIR/apps
+    shift 2
+    need mpiexec.mpich mpicc.mpich
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    mpicc.mpich -O2 -g -w -o "$program" "$apps"/{mpi_check,mpi_window}.c \
+        "$apps"/{mpi_flood,fill}.c || fail "mpicc.mpich"
+    export UCX_TLS=srd,self MPIR_CVAR_NOLOCAL=1
+    with_stat "$@" -- mpiexec.mpich -n "$ranks" "$EFASIM" run --per-node 1 -- \
+        "$SRDRUN" "$program" all "$max" || fail "mpiexec.mpich: status $?"
+    grep -q "^ok $ranks ranks" "$CHECK_LOG" || fail "no ok line"
+    at_least payload "$(stat_payload "$STAT")" $((ranks * max * 4))
+}
+
+# HPC Challenge validates its own results.
+hpcc_check() {
+    local input=/usr/share/doc/hpcc/examples/_hpccinf.txt
+    local dir=$CHECK_LOG.hpcc
+    need hpcc
+    [ -f "$input" ] || skip_here "no $input"
+    rm -rf "$dir" && mkdir -p "$dir"
+    cd "$dir" || exit 1
+    sed -e "6s/.*/$(full && echo 1000 || echo 400) Ns/" -e '8s/.*/40 NBs/' \
+        "$input" >hpccinf.txt
+    openmpi 4 1 srd,self hpcc
+    grep -E 'PASSED|FAILED|residual=|Errors|passed|failed' hpccoutf.txt
+    at_least "residual checks passed" \
+        "$(grep -c PASSED hpccoutf.txt)" 11
+    ! grep -q FAILED hpccoutf.txt || fail "a residual check failed"
+    at_least "kinds of RandomAccess without an error" \
+        "$(grep -cE '^MPIRandomAccess(_LCG)?_Errors=0$' hpccoutf.txt)" 2
+    grep -q '^PTRANS_residual=0$' hpccoutf.txt || fail "PTRANS"
+    at_least payload "$(stat_payload "$STAT")" 100000000
+}
+
 mpi_outside() {
     OUTSIDE=yes mpi_mixed "$@"
 }
@@ -77,6 +148,15 @@ suite_run() {
     check mpi_4_srd 90 mpi_between 4 $max
     check mpi_4_srd_sm 90 mpi_mixed $max
     check mpi_4_outside 90 mpi_outside $max
+    check mpi_4_one_node_sm 90 mpi_one_node 4 all $max
+    check mpi_one_node_sm_flood 60 mpi_one_node 2 flood 200
+    check mpi_flood 60 mpi_flood
+    check mpi_7_to_1_shares 120 mpi_shares
+    check mpi_8_srd_small 120 mpi_between 8 65536
+    check mpich_2 60 mpich 2 300000
+    check mpich_4 90 mpich 4 300000
+    check mpich_2_reorder 60 mpich 2 300000 --reorder 0.3
+    check hpcc_4 120 hpcc_check
     for seed in $(seeds 1 10); do
         check "mpi_2_reorder_$seed" 120 mpi_between 2 $max \
             --reorder 0.3 --seed "$seed"

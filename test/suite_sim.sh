@@ -1,42 +1,69 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The simulator over the protocol core. A failing seed prints how to replay it.
+# The simulator over the protocol core, two plans at a time. A failing seed
+# prints how to replay it.
 # usage: test/suite_sim.sh BUILD_DIR [ci|full]
 # A night's worth: BUILD_DIR/test/flow_sim --plan small --count 100000
-sim=$1/test/flow_sim
-passed=0
-failed=0
+build=$1
+profile=${2:-ci}
+sim=$build/test/flow_sim
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
 
-run() {
+# one NAME SECONDS ARGUMENTS...: a line in a file of its own
+one() {
     name=$1
     limit=$2
     shift 2
+    file=$work/$(echo "$name" | tr / _)
     start=$(date +%s)
-    if out=$(timeout "$limit" "$sim" "$@" 2>&1); then
-        echo "ok $name $(($(date +%s) - start))"
-        passed=$((passed + 1))
+    if timeout "$limit" "$sim" "$@" >"$file.log" 2>&1; then
+        echo "ok $name $(($(date +%s) - start))" >"$file.out"
     else
-        echo "FAIL $name:"
-        echo "$out" | tail -n 20
-        failed=$((failed + 1))
+        {
+            echo "FAIL $name: exit status $?, the end of its output follows"
+            tail -n 20 "$file.log"
+        } >"$file.out"
     fi
+    cat "$file.out"
 }
 
-if [ "${2:-ci}" = full ]; then
-    seeds=1000 big=3
-else
-    seeds=100 big=1
-fi
-for plan in $("$sim" --list | awk '$2 <= 16 { print $1 }'); do
-    run "$plan" 600 --plan "$plan" --count "$seeds"
-    run "$plan/wrap" 600 --plan "$plan" --count $((seeds / 10)) --wrap \
-        --trace-hash
-done
-run incast_10000 300 --plan incast_10000 --count "$big"
-if [ "${2:-ci}" = full ]; then
-    run mesh_1000 1500 --plan mesh_1000 --count "$big"
-else
-    run mesh_1000/200 100 --plan mesh_1000 --nodes 200
+# What to run, longest first.
+list() {
+    if [ "$profile" = full ]; then
+        seeds=1000
+        echo "mesh_1000 2400 --plan mesh_1000 --count 3"
+        echo "incast_10000 600 --plan incast_10000 --count 3"
+        echo "reconnect_1000000 900 --plan reconnect_1000000"
+    else
+        seeds=100
+        echo "mesh_1000/150 120 --plan mesh_1000 --nodes 150"
+        echo "incast_10000 120 --plan incast_10000"
+        echo "reconnect_20000 60 --plan reconnect_20000"
+    fi
+    echo "ud_reconnect_10000 300 --plan ud_reconnect_10000"
+    "$sim" --list | awk -v seeds="$seeds" '$2 <= 16 && !/reconnect/ {
+        print $1, 600, "--plan", $1, "--count", seeds
+        print $1 "/wrap", 600, "--plan", $1, "--count", seeds / 10,
+              "--wrap --trace-hash"
+    }'
+}
+
+list >"$work/list"
+half() {
+    awk -v half="$1" 'NR % 2 == half' "$work/list" | while read -r line; do
+        # shellcheck disable=SC2086
+        one $line
+    done
+}
+half 0 &
+half 1
+wait
+passed=$(cat "$work"/*.out | grep -c '^ok ')
+failed=$(cat "$work"/*.out | grep -c '^FAIL ')
+if [ $((passed + failed)) -ne "$(wc -l <"$work/list")" ]; then
+    echo "FAIL list: not every plan was run"
+    failed=$((failed + 1))
 fi
 echo "suite sim: $passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -29,6 +29,63 @@ uct_check() {
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
 }
 
+# Every allocation and every verb of the module fails once; its data path
+# allocates and calls nothing.
+uct_fault() {
+    local program=$BUILD/test/gtest_uct_fault
+    [ -x "$program" ] || skip_here "gtest_uct_fault was not built"
+    with_stat "$@" -- "$SRDRUN" "$program" --gtest_brief=1 \
+        >"$CHECK_LOG.out" 2>&1
+    local status=$?
+    # what it says of the faults is expected; too much for a log
+    grep -vE ' EFA +(ERROR|WARN) ' "$CHECK_LOG.out"
+    [ "$status" -eq 0 ] || fail "status $status"
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG.out" || fail "no test ran"
+    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
+}
+
+# What a user reads: one line when an interface opens, one when it closes, and
+# each packet at level data.
+uct_trace() {
+    local out=$CHECK_LOG.out word
+    UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        "$BUILD/test/gtest_uct" --gtest_filter='UctGet.get_bcopy*' \
+        >"$out" 2>&1 || fail "status $?"
+    for word in 'srd interface open: QPN 1, 512 sends' 'TX hello, endpoint 1' \
+        'RX hello, endpoint 1' 'TX answer, ' 'TX read, 100 bytes' \
+        'TX goodbye psn 0' 'srd interface closed: '; do
+        grep -m 1 "EFA .*$word" "$out" || fail "no line with '$word'"
+    done
+    UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        "$BUILD/test/gtest_uct" --gtest_filter='UctFailure.simultaneous*' \
+        >"$out" 2>&1
+    grep -m 1 ' TX ' "$out" | grep ' TX hello' ||
+        fail "the hello is not ahead of the first message"
+    UCX_LOG_LEVEL=info "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        "$BUILD/test/gtest_uct" --gtest_filter='UctGet.get_bcopy*' \
+        >"$out" 2>&1
+    [ "$(grep -c ' EFA ' "$out")" -eq 2 ] || # two interfaces
+        fail "level info should show a line for each interface"
+}
+
+# uct_put RELEASE DEVICE: RDMA WRITE needs a newer rdma-core than Debian 12's;
+# UCX is still 12's.
+uct_put() {
+    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 device=$2
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
+        "contrib/chroot.sh $release makes it"
+    "$chroot" --bind "$BUILD" "$release" -- \
+        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib NEED_PUT=y \
+        "$EFASIM" run --fabric "t$$x$RANDOM" --device "$device" \
+        "${@:3}" --stat="$CHECK_LOG.stat" -- \
+        "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
+        --gtest_filter='*Put*:*write*:*Get*' || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    at_least writes "$(stat_sum "$CHECK_LOG.stat" rdma_write_bytes)" 1000000
+}
+
 # Receivers that do not keep up: the window holds, so the device never says
 # receiver-not-ready.
 uct_load() {
@@ -118,6 +175,17 @@ suite_run() {
         check "uct_reorder_$seed" 60 uct_check '*' --reorder 0.3 \
             --seed "$seed"
     done
+    check uct_fault 60 uct_fault
+    check uct_trace 30 uct_trace
+    UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'
+    full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
+    check uct_put 60 uct_put 13 efa2
+    check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
+    if full; then
+        check uct_fault_reorder 60 uct_fault --reorder 0.3
+        check uct_put_inline 60 uct_put sid efa3
+        check uct_put_inline_reorder 60 uct_put sid efa3 --reorder 0.5
+    fi
     check uct_load 60 uct_load
     check uct_am_lat_short 30 uct_perftest am_lat short 8
     check uct_am_lat_bcopy 30 uct_perftest am_lat bcopy 1000

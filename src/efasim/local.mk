@@ -42,10 +42,11 @@ lib_libefasim_so_CFLAGS = $(BASE_CFLAGS) -fPIC -fvisibility=hidden
 lib_libefasim_so_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,nodelete -pthread
 lib_libefasim_so_LDADD = -ldl
 
+dist_man_MANS += src/efasim/efasim.1
 bin_PROGRAMS += bin/efasim
 bin_efasim_SOURCES = $(efasim_engine_sources) $(efasim_fabric_sources) \
 	src/efasim/cli/cli.h src/efasim/cli/main.c src/efasim/cli/run.c \
 	src/efasim/cli/stat.c
-bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =

@@ -31,14 +31,17 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     FLOW_CHECK(!flow_is_ud(core) || (tx->ring != 0) ||
                ((tx->busy == 0) && (tx->stop == psn)));
     FLOW_CHECK((tx->ring == 0) ||
-               (flow_core_ring(core, tx->ring)->tx == tx->index));
+               (flow_core_ring(core, tx->ring)->tx == flow_tx_index(tx)));
     FLOW_CHECK((tx->ring == 0) ||
                !(flow_core_ring(core, tx->ring)->mask & ~tx->busy));
-    FLOW_CHECK(flow_core_peer(core, tx->peer)->refs > 0);
+    FLOW_CHECK(flow_peer_in_use(flow_core_peer(core, tx->peer)));
+    if ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries != 0)) {
+        FLOW_CHECK(flow_core_rx(core, tx->carries)->pair ==
+                   flow_tx_index(tx));
+    }
     if (tx->flags & FLOW_TXF_CARRIES) {
         FLOW_CHECK(tx->hdr & FLOW_WIRE_LIMIT);
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LONG) == !flow_is_ud(core));
-        FLOW_CHECK(flow_core_rx(core, tx->carries)->pair == tx->index);
         FLOW_CHECK(flow_core_rx(core, tx->carries)->limit ==
                    (flow_psn_t)(tx->hdr >> FLOW_WIRE_LIMIT_SHIFT));
     } else {
@@ -57,20 +60,18 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
                !flow_peer_reachable(flow_core_peer(core, rx->peer)));
     if (rx->state > FLOW_RX_ACTIVE) {
         FLOW_CHECK(rx->ring == 0);
-        FLOW_CHECK(rx->src == FLOW_SRC_NONE);
+        FLOW_CHECK(rx->expect & FLOW_RX_SHUT);
         return NULL;
     }
 
     FLOW_CHECK(flow_psn_diff(rx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(rx->limit, psn) <= FLOW_WINDOW_MAX);
-    FLOW_CHECK(flow_psn_diff(psn, rx->counted) >= 0);
-    FLOW_CHECK(flow_psn_diff(rx->limit, rx->counted) >= 0);
+    FLOW_CHECK(flow_psn_diff(psn, flow_rx_counted(rx)) >= 0);
     if (rx->state == FLOW_RX_ACTIVE) {
         FLOW_CHECK((rx->limit == psn) ||
-                   (flow_psn_diff(rx->grant_at, psn) > 0));
+                   ((uint8_t)(rx->grant_at - psn - 1) < FLOW_WINDOW_MAX));
         FLOW_CHECK((rx->limit != psn) || (rx->flags & FLOW_RXF_STARVED));
-        FLOW_CHECK((rx->limit != psn) || (rx->src == FLOW_SRC_NONE));
-        FLOW_CHECK(flow_psn_diff(rx->limit, rx->told) >= 0);
+        FLOW_CHECK((rx->limit != psn) || (rx->expect & FLOW_RX_SHUT));
     }
     if (rx->ring != 0) {
         ring = flow_core_ring(core, rx->ring);
@@ -100,7 +101,7 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
     for (index = 1; index < core->rx_count; ++index) {
         rx = flow_core_rx(core, index);
         if (rx->state == FLOW_RX_FREE) {
-            FLOW_CHECK(rx->src == FLOW_SRC_NONE);
+            FLOW_CHECK(rx->expect & FLOW_RX_SHUT);
             continue;
         }
         ++*rx_flows;
@@ -111,33 +112,30 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
         if (rx->state == FLOW_RX_ACTIVE) {
             owed[(rx->flags & FLOW_RXF_POT) ? FLOW_POT_DEMAND :
                                               FLOW_POT_AUTO] +=
-                    flow_psn_diff(rx->limit, rx->counted);
+                    flow_psn_diff(rx->limit, flow_rx_counted(rx));
         }
     }
     return NULL;
 }
 
-/* References of a peer by flows; the rest are control packets out. */
+/* The flows of each peer are its own. */
 static const char *flow_check_peers(const flow_core_t *core)
 {
     const flow_peer_t *peer;
-    uint32_t index, flow, refs;
+    uint32_t index, flow;
 
     for (index = 1; index < core->peer_count; ++index) {
         peer = flow_core_peer(core, index);
-        refs = 0;
         for (flow = peer->tx_list; flow != 0;
              flow = flow_core_tx(core, flow)->peer_next) {
             FLOW_CHECK(flow_core_tx(core, flow)->peer == index);
-            ++refs;
         }
         for (flow = peer->rx_list; flow != 0;
              flow = flow_core_rx(core, flow)->peer_next) {
             FLOW_CHECK(flow_core_rx(core, flow)->peer == index);
-            ++refs;
         }
-        FLOW_CHECK(refs <= peer->refs);
-        FLOW_CHECK((peer->state != FLOW_PEER_FREE) || (peer->refs == 0));
+        FLOW_CHECK((peer->state != FLOW_PEER_FREE) ||
+                   !flow_peer_in_use(peer));
     }
     return NULL;
 }

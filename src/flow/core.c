@@ -31,7 +31,7 @@ size_t flow_core_size(const flow_params_t *params)
 static int flow_params_valid(const flow_params_t *params)
 {
     return ((params->profile == FLOW_SRD) || (params->profile == FLOW_UD)) &&
-           (params->tries >= 1) && (params->tries <= UINT8_MAX) &&
+           (params->tries >= 1) && (params->tries < (1u << 7)) &&
            (params->grant >= 1) &&
            (params->grant <= FLOW_WINDOW_MAX) &&
            (params->init_window >= 1) &&
@@ -55,6 +55,8 @@ flow_core_t *flow_core_init(void *mem, size_t size,
     memset(core, 0, sizeof(*core));
     core->params     = *params;
     core->timer_next = FLOW_TIME_NEVER;
+    core->prefixes[0].peers = 1; /* our own network is never without room */
+    memcpy(&core->prefixes[0].gid, params->self.gid, sizeof(uint64_t));
     core->parted_due = FLOW_TIME_NEVER;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         core->batch[level].due = FLOW_TIME_NEVER;

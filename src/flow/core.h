@@ -36,7 +36,7 @@ typedef struct flow_params {
                                    UD: first time-out of what is unanswered   */
     flow_time_t    rnr_max;     /* it doubles up to this                      */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
-                                   the peer, after which it is dead: 1 .. 255 */
+                                   the peer, after which it is dead: 1 .. 127 */
     uint64_t       born;        /* real time of creation in ns, 0 unknown: of
                                    two incarnations at one GID and QPN the
                                    older is dead                              */
@@ -53,7 +53,7 @@ typedef enum flow_pool {
     FLOW_POOL_RING, /* 64-slot rings, only for flows with held (UD: also
                        unacknowledged) packets; on UD ask for growth before
                        each batch of sends, too                               */
-    FLOW_POOL_HASH, /* the index of receiving flows and peers                 */
+    FLOW_POOL_HASH, /* the indices of receiving flows and peers               */
     FLOW_POOL_LAST
 } flow_pool_t;
 

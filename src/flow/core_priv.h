@@ -42,35 +42,35 @@ typedef enum flow_rx_state {
     FLOW_RX_CLOSED    /* done with; waits only to leave the lists             */
 } flow_rx_state_t;
 
+/* Small for the same reason as struct flow_tx. */
 struct flow_rx {
-    uint64_t   expect;       /* header word of the next packet, masked        */
-    flow_src_t src;          /* its sender; FLOW_SRC_NONE: no packet fits     */
-    uint16_t   limit_seen;   /* last limit field of its packets               */
-    flow_psn_t grant_at;     /* consumed number at which to look at the grant */
-    flow_psn_t limit;        /* given                                         */
-    flow_psn_t told;         /* given and surely on its way to the sender     */
-    flow_psn_t counted;      /* consumed number that the pot knows of         */
-    flow_psn_t carrier_psn;  /* of the pair when the limit was last raised    */
-    flow_psn_t final;        /* number of the goodbye, if FLOW_RXF_FINAL      */
-    uint8_t    state;        /* flow_rx_state_t                               */
-    uint8_t    flags;
-    uint8_t    ctl;          /* control packets due                           */
-    uint8_t    backoff;
-    uint8_t    gen;          /* generation of the index                       */
-    uint8_t    lists;        /* which lists it is on                          */
-    uint32_t   ring;         /* 0: nothing held                               */
-    uint32_t   index;
-    uint32_t   peer;
-    uint32_t   pair;         /* sending flow whose limit its packets carry    */
+    uint64_t   expect;       /* header word of the next packet, its limit as
+                                last seen, message id 0; it names our index
+                                and generation. FLOW_RX_SHUT: fits none       */
+    flow_src_t src;          /* its sender                                    */
     uint32_t   ep;           /* number of the sending endpoint                */
-    uint32_t   echo;         /* the sender's index, repeated in answers; of a
-                                stranger its QPN                              */
-    uint32_t   peer_next;
-    uint32_t   ctl_next;
-    uint32_t   starved_next;
+    flow_psn_t limit;        /* given                                         */
+    uint8_t    grant_at;     /* low bits of the consumed number at which to
+                                look at the grant                             */
+    uint8_t    mark;         /* CARRIED: of the pair's number when the limit
+                                was last raised; FINAL: of the goodbye's      */
+    uint8_t    counted;      /* of the consumed number that the pot knows of  */
+    uint32_t   told     : 7; /* of the limit surely on its way to the sender  */
+    uint32_t   hash_next : 17;
+    uint64_t   peer     : 17;
+    uint64_t   peer_next : 17;
+    uint64_t   pair     : 17; /* sending flow whose limit its packets carry   */
+    uint64_t   state    : 3; /* flow_rx_state_t                               */
+    uint64_t   ctl      : 7; /* control packets due                           */
+    uint64_t   lists    : 2; /* which lists it is on                          */
+    uint64_t   ring     : 17; /* 0: nothing held                              */
+    uint64_t   ctl_next : 17;
+    uint64_t   starved_next : 17;
+    uint64_t   flags    : 8; /* enum flow_rx_flags                            */
+    uint64_t   backoff  : 4;
 };
 
-#define FLOW_SRC_NONE UINT64_MAX
+#define FLOW_RX_SHUT 1ull
 
 enum flow_rx_flags {
     FLOW_RXF_PAIRED  = 1u << 0, /* has or had a pair: never gets another      */
@@ -79,12 +79,13 @@ enum flow_rx_flags {
     FLOW_RXF_DEMAND  = 1u << 3, /* the sender asked for more                  */
     FLOW_RXF_STARVED = 1u << 4, /* nothing left to send with, nothing to give */
     FLOW_RXF_POT     = 1u << 5, /* credits counted in FLOW_POT_DEMAND         */
-    FLOW_RXF_ASKED   = 1u << 6  /* who-are-you was sent                       */
+    FLOW_RXF_ASKED   = 1u << 6, /* who-are-you was sent                       */
+    FLOW_RXF_RESTS   = 1u << 7  /* off the list of its peer, held by it       */
 };
 
 enum flow_tx_flags {
     FLOW_TXF_PAIRED  = 1u << 0, /* has or had a pair                          */
-    FLOW_TXF_CARRIES = 1u << 1, /* carries is a receive flow's index          */
+    FLOW_TXF_CARRIES = 1u << 1, /* our headers have the limit of the pair     */
     FLOW_TXF_AWAITS  = 1u << 2, /* carries is an endpoint number to come      */
     FLOW_TXF_ASK     = 1u << 3, /* buffers are scarce: ask when blocked       */
     FLOW_TXF_ASKED   = 1u << 4, /* asked at this limit                        */
@@ -123,23 +124,34 @@ typedef enum flow_peer_state {
 } flow_peer_state_t;
 
 struct flow_peer {
-    flow_addr_t addr;
-    uint64_t    born;
-    void       *cookie;
-    uint32_t    index;
-    uint32_t    hash_next; /* by incarnation                                  */
-    uint32_t    addr_next; /* by GID and QPN                                  */
-    uint32_t    tx_list, rx_list;
-    uint32_t    event_next;
-    uint32_t    refs;      /* flows and control packets out                   */
-    uint16_t    ah;
-    uint8_t     state;     /* flow_peer_state_t                               */
-    uint8_t     pin;       /* flow_peer_pin_t                                 */
-    uint8_t     events;
-    uint8_t     introduced; /* the caller knows it: it gets PEER_GONE         */
-    uint8_t     handled;    /* the caller set an address handle               */
-    uint8_t     addressed;  /* addr is complete and in the address index      */
+    uint64_t incarnation;
+    uint64_t gid;             /* lower half, as in memory                     */
+    void    *cookie;
+    uint32_t qpn    : 24;
+    uint32_t prefix : 8;      /* of core->prefixes: upper half of its GID     */
+    uint32_t qkey;
+    uint64_t born       : 48; /* time of birth in units of 2^16 ns, 0 unknown */
+    uint64_t ah         : 16;
+    uint64_t index      : 17;
+    uint64_t hash_next  : 17; /* by incarnation                               */
+    uint64_t addr_next  : 17; /* by GID and QPN                               */
+    uint64_t out        : 13; /* control packets out, and flows that rest     */
+    uint64_t tx_list    : 17;
+    uint64_t rx_list    : 17;
+    uint64_t event_next : 17;
+    uint64_t events     : 4;
+    uint64_t state      : 3;  /* flow_peer_state_t                            */
+    uint64_t pin        : 2;  /* flow_peer_pin_t                              */
+    uint64_t introduced : 1;  /* the caller knows it: it gets PEER_GONE       */
+    uint64_t handled    : 1;  /* the caller set an address handle             */
+    uint64_t addressed  : 1;  /* address complete and in the address index    */
 };
+
+/* Hosts differ in the lower half; the upper one is that of their network. */
+typedef struct flow_prefix {
+    uint64_t gid;
+    uint32_t peers;
+} flow_prefix_t;
 
 /*
  * A slot for each number of a window: packets held by a receiving flow, or, on
@@ -155,6 +167,14 @@ typedef struct flow_ring {
     uint8_t    tries; /* time-outs since something was acknowledged           */
     void      *slot[FLOW_WINDOW_MAX];
 } flow_ring_t;
+
+/* Three indices in one table. */
+enum flow_index {
+    FLOW_INDEX_INCARNATION, /* peers                                          */
+    FLOW_INDEX_ADDR,        /* peers by GID and QPN                           */
+    FLOW_INDEX_RX,          /* receiving flows by peer and endpoint number    */
+    FLOW_INDEX_LAST
+};
 
 /* First in, first out, linked by one of the *_next fields; 0 ends it. */
 typedef struct flow_fifo {
@@ -195,11 +215,10 @@ struct flow_core {
     uint32_t      tx_count, peer_count, ring_count;
     flow_fifo_t   tx_free, rx_free, peer_free, ring_free;
 
-    uint32_t     *hash;          /* buckets by incarnation, then by address   */
-    uint32_t      hash_size;     /* of each half; power of two                */
-    uint32_t      hash_used;     /* peers                                     */
+    uint32_t     *hash;          /* heads of chains: enum flow_index          */
+    uint32_t      hash_size;     /* of each index; power of two               */
+    flow_prefix_t prefixes[FLOW_PREFIXES]; /* the first is our own            */
     flow_fifo_t   tombstones;    /* dead peers without flows, oldest first    */
-    uint32_t      ep_last;
 
     flow_fifo_t   ctl_tx, ctl_rx; /* flows with control packets due now       */
     flow_fifo_t   event_tx, event_peer, event_ring;

@@ -11,15 +11,15 @@
  * Cookie of a control packet: what it was and for whom, and enough of the
  * identity to notice that the flow has gone meanwhile.
  *   bit 63 receiving flow | 56..62 due bit | 32..48 peer | 0..31 token, or
- *   sending flow's index and low bits of its endpoint number
+ *   the sending flow's endpoint number
  */
-#define FLOW_COOKIE_RX    (1ull << 63)
-#define FLOW_COOKIE_EP(_tx) (((_tx)->ep << FLOW_INDEX_BITS) & UINT32_MAX)
+#define FLOW_COOKIE_RX (1ull << 63)
+
+enum { FLOW_CTL_OUT_MAX = (1 << 6) - 1 }; /* of one flow at a time */
 
 static uint64_t flow_ctl_cookie_tx(const flow_tx_t *tx, unsigned due)
 {
-    return ((uint64_t)due << 56) | ((uint64_t)tx->peer << 32) |
-           FLOW_COOKIE_EP(tx) | tx->index;
+    return ((uint64_t)due << 56) | ((uint64_t)tx->peer << 32) | tx->ep;
 }
 
 static uint64_t flow_ctl_cookie_rx(const flow_rx_t *rx, unsigned due)
@@ -35,7 +35,7 @@ static void flow_ctl_base(const flow_core_t *core, const flow_peer_t *peer,
     msg->type = (uint8_t)type;
     msg->ep   = ep;
     msg->src  = core->params.self.incarnation;
-    msg->dst  = peer->addr.incarnation;
+    msg->dst  = peer->incarnation;
 }
 
 static void flow_ctl_build_goodbye(flow_core_t *core, const flow_tx_t *tx,
@@ -68,7 +68,6 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         msg.flags   = (tx->flags & FLOW_TXF_RMA) ? FLOW_HELLO_RMA : 0;
         msg.addr    = core->params.self;
         msg.window  = (uint8_t)core->params.init_window;
-        msg.index   = tx->index;
         msg.born    = core->params.born;
         tx->flags  |= FLOW_TXF_HELLOED;
         break;
@@ -92,11 +91,10 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 
 static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
 {
-    msg->index = rx->echo;
     msg->limit = rx->limit;
     msg->flags = (rx->flags & (FLOW_RXF_STARVED | FLOW_RXF_POT)) ?
                          FLOW_LIMIT_ASK : 0;
-    rx->told   = rx->limit;
+    rx->told   = rx->limit & 0x7f;
 }
 
 /* On UD one packet tells both, whichever is due. */
@@ -108,7 +106,7 @@ static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
     flow_ctl_base(core, ctl->peer, FLOW_CTL_ACK, rx->ep, &msg);
     flow_ctl_fill_limit(rx, &msg);
     msg.ack  = flow_ack_get(core, rx, &msg.acked);
-    rx->ctl &= (uint8_t)~(FLOW_CTL_RX_LIMIT | FLOW_CTL_RX_ACK);
+    rx->ctl &= ~(unsigned)(FLOW_CTL_RX_LIMIT | FLOW_CTL_RX_ACK);
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
     ++core->counters.acks_alone;
 }
@@ -148,29 +146,35 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     if ((due == FLOW_CTL_RX_ANSWER) || (due == FLOW_CTL_RX_LIMIT)) {
         flow_ctl_fill_limit(rx, &msg);
         if (due == FLOW_CTL_RX_ANSWER) {
-            rx->ctl &= (uint8_t)~FLOW_CTL_RX_LIMIT; /* it tells that, too */
+            rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it tells that, too */
         }
     }
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
 }
 
 /* The lowest due bit first: hello before goodbye, answer before limit. */
-static int flow_ctl_pull_tx(flow_core_t *core, flow_ctl_t *ctl)
+static int flow_ctl_pull_tx(flow_core_t *core, flow_time_t now,
+                            flow_ctl_t *ctl)
 {
     uint32_t index = flow_fifo_tx_ctl_pop(core, &core->ctl_tx);
     flow_tx_t *tx  = flow_core_tx(core, index);
     unsigned due;
 
     --core->ctl_pending;
-    tx->ctl  &= (uint8_t)~FLOW_CTL_QUEUED;
+    tx->ctl  &= ~(unsigned)FLOW_CTL_QUEUED;
     due       = tx->ctl & (0u - tx->ctl);
     ctl->peer = flow_core_peer(core, tx->peer);
-    if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY)) {
+    if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY) ||
+        (tx->ctl_out == FLOW_CTL_OUT_MAX) ||
+        (ctl->peer->out == FLOW_PEER_OUT_MAX)) {
+        if (flow_is_ud(core) && (due == 0)) {
+            flow_resend_ctl(core, tx, now); /* it was answered meanwhile */
+        }
         flow_tx_try_release(core, tx);
-        return 0; /* flow_peer_set_ah queues it again */
+        return 0; /* flow_peer_set_ah or flow_ctl_done queues it again */
     }
 
-    tx->ctl &= (uint8_t)~due;
+    tx->ctl &= ~due;
     if (tx->ctl != 0) {
         flow_tx_ctl_due(core, tx, 0);
     }
@@ -188,15 +192,16 @@ static int flow_ctl_pull_rx(flow_core_t *core, flow_ctl_t *ctl)
     unsigned due;
 
     --core->ctl_pending;
-    rx->ctl  &= (uint8_t)~FLOW_CTL_QUEUED;
+    rx->ctl  &= ~(unsigned)FLOW_CTL_QUEUED;
     due       = rx->ctl & (0u - rx->ctl);
     ctl->peer = flow_core_peer(core, rx->peer);
-    if ((due == 0) || !flow_peer_reachable(ctl->peer)) {
+    if ((due == 0) || !flow_peer_reachable(ctl->peer) ||
+        (ctl->peer->out == FLOW_PEER_OUT_MAX)) {
         flow_rx_try_release(core, rx);
         return 0;
     }
 
-    rx->ctl &= (uint8_t)~due;
+    rx->ctl &= ~due;
     ctl->cookie = flow_ctl_cookie_rx(rx, due);
     flow_ctl_build_rx(core, rx, due, ctl);
     if (rx->ctl != 0) {
@@ -216,24 +221,26 @@ int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
         rx_turn = (core->ctl_tx.head == 0) ||
                   ((core->ctl_rx.head != 0) && (core->counters.ctl_sent & 1));
         found   = rx_turn ? flow_ctl_pull_rx(core, ctl) :
-                            flow_ctl_pull_tx(core, ctl);
+                            flow_ctl_pull_tx(core, now, ctl);
     }
     if (found) {
         ++core->counters.ctl_sent;
-        flow_peer_ref(ctl->peer);
+        flow_peer_hold(ctl->peer); /* there is room: it was asked */
     }
     return found;
+}
+
+static flow_peer_t *flow_ctl_cookie_get_peer(flow_core_t *core,
+                                             uint64_t cookie)
+{
+    return flow_core_peer(core, (cookie >> 32) & (FLOW_INDEX_MAX - 1));
 }
 
 /* The flow of a cookie if it is still that one. */
 static flow_tx_t *flow_ctl_cookie_get_tx(flow_core_t *core, uint64_t cookie)
 {
-    flow_tx_t *tx = flow_core_tx(core, cookie & (FLOW_INDEX_MAX - 1));
-
-    return ((tx->state != FLOW_TX_FREE) &&
-            ((FLOW_COOKIE_EP(tx) | tx->index) == (uint32_t)cookie)) ?
-                   tx :
-                   NULL;
+    return flow_tx_find(core, flow_ctl_cookie_get_peer(core, cookie),
+                        (uint32_t)cookie);
 }
 
 static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
@@ -251,8 +258,11 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 {
     flow_assert(tx->ctl_out > 0);
     --tx->ctl_out;
+    if (tx->ctl != 0) {
+        flow_tx_ctl_due(core, tx, 0);
+    }
     if ((status == FLOW_SEND_OK) && flow_is_ud(core)) {
-        flow_resend_ctl(core, tx, due, now);
+        flow_resend_ctl(core, tx, now);
     } else if (status == FLOW_SEND_OK) {
         tx->backoff = 0;
         if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {
@@ -264,9 +274,8 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     } else {
         tx->ctl |= due;
         if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-            tx->ctl |= FLOW_CTL_QUEUED;
-            flow_timer_tx(core, tx->index, tx->backoff, now);
-            tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
+            flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
+            tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
         }
     }
     flow_tx_try_release(core, tx);
@@ -290,16 +299,15 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     rx->ctl |= due;
     if (!(rx->ctl & FLOW_CTL_QUEUED)) {
         rx->ctl |= FLOW_CTL_QUEUED;
-        flow_timer_rx(core, rx->index, rx->backoff, now);
-        rx->backoff = (uint8_t)flow_timer_level_next(core, rx->backoff);
+        flow_timer_rx(core, flow_rx_index(rx), rx->backoff, now);
+        rx->backoff = flow_timer_level_next(core, rx->backoff) & 0xf;
     }
 }
 
 void flow_ctl_done(flow_core_t *core, uint64_t cookie,
                    flow_send_status_t status, flow_time_t now)
 {
-    flow_peer_t *peer = flow_core_peer(core, (cookie >> 32) &
-                                                     (FLOW_INDEX_MAX - 1));
+    flow_peer_t *peer = flow_ctl_cookie_get_peer(core, cookie);
     unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
     flow_rx_t *rx;
     flow_tx_t *tx;
@@ -325,12 +333,13 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
             flow_ctl_done_tx(core, tx, due, status, now);
         }
     }
-    flow_peer_unref(core, peer);
+    flow_peer_put(core, peer);
 }
 
 void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
 {
-    unsigned due = (unsigned)(cookie >> 56) & 0x7f;
+    flow_peer_t *peer = flow_ctl_cookie_get_peer(core, cookie);
+    unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
     flow_rx_t *rx;
     flow_tx_t *tx;
 
@@ -350,6 +359,5 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
             flow_tx_try_release(core, tx);
         }
     }
-    flow_peer_unref(core, flow_core_peer(core, (cookie >> 32) &
-                                                       (FLOW_INDEX_MAX - 1)));
+    flow_peer_put(core, peer);
 }

@@ -61,7 +61,7 @@ static inline flow_time_t flow_timer_next(const flow_core_t *core)
 void flow_timer_run(flow_core_t *core, flow_time_t now);
 
 /* What the core knows of a peer. The address is constant while it lives. */
-const flow_addr_t *flow_peer_addr(const flow_peer_t *peer);
+flow_addr_t flow_peer_addr(const flow_core_t *core, const flow_peer_t *peer);
 
 /* The caller's word for a peer (its address handle); NULL at first. */
 void *flow_peer_cookie(const flow_peer_t *peer);

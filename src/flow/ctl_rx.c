@@ -4,25 +4,26 @@
 #include "flow/ctl_wire.h"
 
 /* May this hello come from whom it says? */
-static flow_drop_t flow_ctl_hello_check(const flow_peer_t *peer,
+static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
+                                        const flow_peer_t *peer,
                                         const flow_ctl_msg_t *msg,
                                         flow_src_t src)
 {
-    if ((uint32_t)src != msg->addr.qpn) {
+    if ((uint16_t)src != (uint16_t)msg->addr.qpn) {
         return FLOW_DROP_SENDER;
     }
-    if (peer == NULL) {
-        return FLOW_DROP_NONE;
-    }
-    if (peer->state == FLOW_PEER_DEAD) {
+    if ((peer != NULL) && (peer->state == FLOW_PEER_DEAD)) {
         return FLOW_DROP_DEAD;
     }
-    if ((peer->state != FLOW_PEER_UNKNOWN) &&
-        (!flow_peer_same_addr(peer, &msg->addr) ||
-         !flow_peer_sent(peer, src))) {
+    if ((peer != NULL) && !flow_peer_sent(peer, src)) {
         return FLOW_DROP_SENDER;
     }
-    return FLOW_DROP_NONE;
+    if ((peer == NULL) || (peer->state == FLOW_PEER_UNKNOWN)) {
+        return flow_peer_fits(core, &msg->addr) ? FLOW_DROP_NONE :
+                                                  FLOW_DROP_FULL;
+    }
+    return flow_peer_same_addr(core, peer, &msg->addr) ? FLOW_DROP_NONE :
+                                                         FLOW_DROP_SENDER;
 }
 
 static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
@@ -30,7 +31,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
                                         flow_src_t src, flow_rx_out_t *out)
 {
     flow_peer_t *peer  = flow_peer_find(core, msg->src);
-    flow_drop_t reason = flow_ctl_hello_check(peer, msg, src);
+    flow_drop_t reason = flow_ctl_hello_check(core, peer, msg, src);
     flow_rx_verdict_t verdict;
     flow_rx_t *rx;
 
@@ -45,21 +46,17 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
             return verdict;
         }
         if (peer == NULL) {
-            peer = flow_peer_create(core, msg->src);
+            peer = flow_peer_create(core, msg->src, src);
         }
-        rx = flow_rx_create(core, peer, msg->ep, src);
+        rx = flow_rx_create(core, peer, msg->ep);
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
-    } else if ((rx->state == FLOW_RX_STRANGER) &&
-               (rx->echo != (uint32_t)src)) {
-        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     }
 
     flow_peer_introduce(core, peer, &msg->addr, msg->born);
     if (peer->state == FLOW_PEER_DEAD) {
         return flow_rx_drop(core, FLOW_DROP_DEAD, out);
     }
-    rx->echo = msg->index;
     if (rx->state == FLOW_RX_STRANGER) {
         flow_rx_introduce(core, rx, src, msg->window);
     }
@@ -74,38 +71,6 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     return FLOW_RX_CONTROL;
 }
 
-/* Our flow that the packet is about, or NULL. */
-static flow_tx_t *flow_ctl_tx(flow_core_t *core, const flow_peer_t *peer,
-                              const flow_ctl_msg_t *msg)
-{
-    flow_tx_t *tx;
-
-    if ((msg->index == 0) || (msg->index >= core->tx_count)) {
-        return NULL;
-    }
-    tx = flow_core_tx(core, msg->index);
-    return ((tx->state == FLOW_TX_FREE) || (tx->ep != msg->ep) ||
-            (tx->peer != peer->index)) ?
-                   NULL :
-                   tx;
-}
-
-/* The same by number alone, where the peer does not know our index. */
-static flow_tx_t *flow_ctl_tx_by_ep(flow_core_t *core, const flow_peer_t *peer,
-                                    uint32_t ep)
-{
-    uint32_t index;
-    flow_tx_t *tx;
-
-    for (index = peer->tx_list; index != 0; index = tx->peer_next) {
-        tx = flow_core_tx(core, index);
-        if (tx->ep == ep) {
-            return tx;
-        }
-    }
-    return NULL;
-}
-
 /* A limit, and whether we have to ask for more when we are blocked at it. */
 static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
                                 flow_psn_t limit, int ask)
@@ -115,7 +80,7 @@ static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
     }
 
     if (limit != tx->limit) {
-        tx->flags &= (uint8_t)~FLOW_TXF_ASK;
+        tx->flags &= ~(unsigned)FLOW_TXF_ASK;
         flow_tx_limit(core, tx, limit);
     }
     if (ask) {
@@ -134,7 +99,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
     if (flow_wire_is_long(tx->hdr)) {
         tx->hdr = (tx->hdr & ~(uint64_t)FLOW_WIRE_LONG) | token;
         if (flow_is_ud(core)) {
-            tx->ctl &= (uint8_t)~FLOW_CTL_TX_HELLO; /* it may wait its turn */
+            tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* it may wait its turn */
         }
     } else if ((tx->hdr & ((uint64_t)FLOW_WIRE_TOKEN_MASK
                            << FLOW_WIRE_TOKEN_SHIFT)) != token) {
@@ -165,7 +130,7 @@ static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
     }
 
     tx->flags |= FLOW_TXF_LAST;
-    tx->ctl   &= FLOW_CTL_QUEUED;
+    tx->ctl   &= FLOW_CTL_TX_LISTS;
     flow_tx_try_release(core, tx);
     return FLOW_DROP_NONE;
 }
@@ -173,11 +138,7 @@ static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
 static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
                                   const flow_ctl_msg_t *msg)
 {
-    flow_tx_t *tx = (msg->type == FLOW_CTL_ANSWER) ||
-                                    (msg->type == FLOW_CTL_LIMIT) ||
-                                    (msg->type == FLOW_CTL_ACK) ?
-                            flow_ctl_tx(core, peer, msg) :
-                            flow_ctl_tx_by_ep(core, peer, msg->ep);
+    flow_tx_t *tx = flow_tx_find(core, peer, msg->ep);
 
     if ((tx == NULL) || (tx->state == FLOW_TX_FAILED)) {
         return FLOW_DROP_STALE;

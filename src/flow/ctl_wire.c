@@ -21,7 +21,6 @@ static void flow_ctl_encode_hello(const flow_ctl_msg_t *msg, uint8_t *buf)
     memcpy(buf + 24, msg->addr.gid, sizeof(msg->addr.gid));
     flow_wire_put32(buf + 40, msg->addr.qpn);
     flow_wire_put32(buf + 44, msg->addr.qkey);
-    flow_wire_put32(buf + 48, msg->index);
     flow_wire_put64(buf + 56, msg->born);
 }
 
@@ -40,7 +39,6 @@ unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
         break;
     case FLOW_CTL_ANSWER:
         flow_wire_put16(buf + 2, msg->limit);
-        flow_wire_put32(buf + 24, msg->index);
         flow_wire_put32(buf + 28, msg->token);
         flow_wire_put32(buf + 32, msg->pair);
         buf[36] = msg->pin;
@@ -53,7 +51,6 @@ unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
     case FLOW_CTL_LIMIT:
         buf[1] = msg->flags;
         flow_wire_put16(buf + 2, msg->limit);
-        flow_wire_put32(buf + 24, msg->index);
         break;
     case FLOW_CTL_WANT:
         flow_wire_put16(buf + 2, msg->limit);
@@ -75,11 +72,10 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
     msg->addr.qpn         = flow_wire_get32(buf + 40);
     msg->addr.qkey        = flow_wire_get32(buf + 44);
     msg->addr.incarnation = msg->src;
-    msg->index            = flow_wire_get32(buf + 48);
     msg->born             = flow_wire_get64(buf + 56);
-    return ((msg->flags & ~FLOW_HELLO_RMA) || (msg->index == 0) ||
-            (msg->window == 0) || (msg->window > FLOW_INIT_WINDOW_MAX) ||
-            (msg->index >= FLOW_INDEX_MAX) || (msg->src == 0)) ?
+    return ((msg->flags & ~FLOW_HELLO_RMA) || (msg->window == 0) ||
+            (msg->window > FLOW_INIT_WINDOW_MAX) || (msg->src == 0) ||
+            (msg->addr.qpn > FLOW_QPN_MAX)) ?
                    FLOW_DROP_FIELD :
                    FLOW_DROP_NONE;
 }
@@ -88,7 +84,6 @@ static flow_drop_t flow_ctl_decode_answer(const uint8_t *buf,
                                           flow_ctl_msg_t *msg)
 {
     msg->limit = flow_wire_get16(buf + 2);
-    msg->index = flow_wire_get32(buf + 24);
     msg->token = flow_wire_get32(buf + 28);
     msg->pair  = flow_wire_get32(buf + 32);
     msg->pin   = buf[36];
@@ -141,7 +136,6 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
     case FLOW_CTL_LIMIT:
         msg->flags = buf[1];
         msg->limit = flow_wire_get16(buf + 2);
-        msg->index = flow_wire_get32(buf + 24);
         break;
     case FLOW_CTL_WANT:
         msg->limit = flow_wire_get16(buf + 2);

@@ -11,19 +11,14 @@ static const uint8_t flow_event_tx_order[] = {
 static void flow_event_tx_free(flow_core_t *core, flow_tx_t *tx)
 {
     flow_peer_t *peer = flow_core_peer(core, tx->peer);
-    uint32_t *link    = &peer->tx_list;
 
     flow_trace(core, FLOW_TRACE_GONE, tx->ep, flow_tx_psn(tx), 0);
     flow_pair_tx_gone(core, tx);
     flow_resend_detach(core, tx);
-    while (*link != tx->index) {
-        flow_assert(*link != 0);
-        link = &flow_core_tx(core, *link)->peer_next;
-    }
-    *link = tx->peer_next;
+    flow_peer_drop_tx(core, peer, tx);
     --core->counters.lingering;
-    flow_pool_tx_put(core, tx->index);
-    flow_peer_unref(core, peer);
+    flow_pool_tx_put(core, flow_tx_index(tx));
+    flow_peer_check_idle(core, peer);
 }
 
 static int flow_event_tx(flow_core_t *core, flow_event_t *event)
@@ -32,13 +27,13 @@ static int flow_event_tx(flow_core_t *core, flow_event_t *event)
     flow_tx_t *tx  = flow_core_tx(core, index);
     unsigned i;
 
-    tx->events &= (uint8_t)~FLOW_DUE_QUEUED;
+    tx->events &= ~(unsigned)FLOW_DUE_QUEUED;
     for (i = 0; i < sizeof(flow_event_tx_order); ++i) {
         if (!(tx->events & (1u << flow_event_tx_order[i]))) {
             continue;
         }
 
-        tx->events   &= (uint8_t)~(1u << flow_event_tx_order[i]);
+        tx->events   &= ~(1u << flow_event_tx_order[i]);
         event->type   = (flow_event_type_t)flow_event_tx_order[i];
         event->tx     = tx;
         event->cookie = tx->cookie;
@@ -63,7 +58,7 @@ static int flow_event_peer(flow_core_t *core, flow_event_t *event)
 
     event->peer  = peer;
     peer->events = 0;
-    if (peer->refs == 0) {
+    if (!flow_peer_in_use(peer)) {
         event->cookie = peer->cookie;
         event->type   = FLOW_EVENT_PEER_GONE;
         flow_peer_release(core, peer);

@@ -49,23 +49,29 @@ static flow_pot_t flow_grant_pot(const flow_rx_t *rx)
     return (rx->flags & FLOW_RXF_POT) ? FLOW_POT_DEMAND : FLOW_POT_AUTO;
 }
 
+/* Credits of the flow that its pot knows of. */
+static int flow_grant_rest(const flow_rx_t *rx)
+{
+    return flow_psn_diff(rx->limit, flow_rx_counted(rx));
+}
+
 /* Tell the pot what was consumed since the last time. */
 static void flow_grant_sync(flow_core_t *core, flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
 
-    core->owed[flow_grant_pot(rx)] -= flow_psn_diff(psn, rx->counted);
-    rx->counted                     = psn;
+    core->owed[flow_grant_pot(rx)] -= flow_psn_diff(psn, flow_rx_counted(rx));
+    rx->counted                     = (uint8_t)psn;
 }
 
 /* Move what the flow still has to the other pot. */
 static void flow_grant_move(flow_core_t *core, flow_rx_t *rx, flow_pot_t pot)
 {
-    int rest = flow_psn_diff(rx->limit, rx->counted);
+    int rest = flow_grant_rest(rx);
 
     core->owed[flow_grant_pot(rx)] -= rest;
     core->owed[pot]                += rest;
-    rx->flags &= (uint8_t)~FLOW_RXF_POT;
+    rx->flags &= ~(unsigned)FLOW_RXF_POT;
     rx->flags |= (pot == FLOW_POT_DEMAND) ? FLOW_RXF_POT : 0;
 }
 
@@ -78,27 +84,27 @@ void flow_grant_mark(flow_core_t *core, flow_rx_t *rx)
     int last;
 
     if (rest == 0) {
-        rx->src = FLOW_SRC_NONE; /* the short way does not know the limit */
+        rx->expect |= FLOW_RX_SHUT; /* the short way does not know the limit */
     }
     step = (step > rest) ? rest : step;
     step = (step < 1) ? 1 : step;
-    last = flow_psn_diff(rx->told, flow_rx_psn(rx));
-    if ((rx->told != rx->limit) && (last > 0) && (step > last)) {
+    last = flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx));
+    if ((flow_rx_told(rx) != rx->limit) && (last > 0) && (step > last)) {
         step = last; /* look before the sender runs out */
     }
     if (rx->flags & FLOW_RXF_FINAL) {
-        last = flow_psn_diff(rx->final, flow_rx_psn(rx));
+        last = flow_psn_diff(flow_rx_final(rx), flow_rx_psn(rx));
         step = (step > last) ? last : step;
     }
-    rx->grant_at = flow_rx_psn(rx) + (flow_psn_t)step;
+    rx->grant_at = (uint8_t)(flow_rx_psn(rx) + (flow_psn_t)step);
 }
 
 /* Did a header take the present limit along since it was raised? */
 static void flow_grant_told(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) &&
-        (flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->carrier_psn)) {
-        rx->told = rx->limit;
+        ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {
+        rx->told = rx->limit & 0x7f;
     }
 }
 
@@ -106,9 +112,9 @@ static void flow_grant_told(flow_core_t *core, flow_rx_t *rx)
 static void flow_grant_tell(flow_core_t *core, flow_rx_t *rx)
 {
     flow_grant_told(core, rx);
-    if ((rx->told != rx->limit) &&
+    if ((flow_rx_told(rx) != rx->limit) &&
         (!(rx->flags & FLOW_RXF_CARRIED) || (rx->flags & FLOW_RXF_POT) ||
-         (flow_psn_diff(rx->told, flow_rx_psn(rx)) <=
+         (flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx)) <=
           flow_grant_share(core) / 2))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
     }
@@ -122,12 +128,12 @@ static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
     flow_grant_told(core, rx);
     core->owed[flow_grant_pot(rx)] += more;
     rx->limit += (flow_psn_t)more;
-    rx->flags &= (uint8_t)~(FLOW_RXF_STARVED | FLOW_RXF_DEMAND);
+    rx->flags &= ~(unsigned)(FLOW_RXF_STARVED | FLOW_RXF_DEMAND);
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, rx->limit, rx->flags);
     if (rx->flags & FLOW_RXF_CARRIED) {
-        tx              = flow_core_tx(core, rx->pair);
-        tx->hdr         = flow_wire_set_limit(tx->hdr, rx->limit);
-        rx->carrier_psn = flow_tx_psn(tx);
+        tx      = flow_core_tx(core, rx->pair);
+        tx->hdr = flow_wire_set_limit(tx->hdr, rx->limit);
+        flow_rx_mark_carrier(rx, tx);
     }
     flow_grant_tell(core, rx);
 }
@@ -145,7 +151,7 @@ static void flow_grant_starve(flow_core_t *core, flow_rx_t *rx)
     }
     if ((rx->flags & FLOW_RXF_DEMAND) && !(rx->lists & FLOW_LIST_STARVED)) {
         rx->lists |= FLOW_LIST_STARVED;
-        flow_fifo_rx_starved_push(core, &core->starved, rx->index);
+        flow_fifo_rx_starved_push(core, &core->starved, flow_rx_index(rx));
     }
 }
 
@@ -154,7 +160,7 @@ static int flow_grant_auto(flow_core_t *core, flow_rx_t *rx)
 {
     int64_t room = flow_grant_capacity(core, FLOW_POT_AUTO) -
                    core->owed[FLOW_POT_AUTO];
-    int rest     = flow_psn_diff(rx->limit, rx->counted);
+    int rest     = flow_grant_rest(rx);
     int more     = flow_grant_share(core) - rest;
 
     if (more <= 0) {
@@ -198,20 +204,21 @@ void flow_grant_serve(flow_core_t *core)
             flow_grant_mark(core, rx);
         }
         flow_fifo_rx_starved_pop(core, &core->starved);
-        rx->lists &= (uint8_t)~FLOW_LIST_STARVED;
+        rx->lists &= ~(unsigned)FLOW_LIST_STARVED;
         flow_rx_try_release(core, rx);
     }
 }
 
 void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
 {
-    if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {
+    if ((rx->flags & FLOW_RXF_FINAL) &&
+        (flow_rx_final(rx) == flow_rx_psn(rx))) {
         flow_rx_end(core, rx);
         return;
     }
 
     flow_grant_sync(core, rx);
-    if (!flow_grant_auto(core, rx) && (rx->limit == rx->counted)) {
+    if (!flow_grant_auto(core, rx) && (flow_grant_rest(rx) == 0)) {
         flow_grant_starve(core, rx);
     }
     flow_grant_tell(core, rx);
@@ -221,9 +228,9 @@ void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
 
 void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
 {
-    rx->told = rx->limit;
-    core->owed[FLOW_POT_AUTO] += flow_psn_diff(rx->limit, rx->counted);
-    if (!flow_grant_auto(core, rx) && (rx->limit == rx->counted)) {
+    rx->told = rx->limit & 0x7f;
+    core->owed[FLOW_POT_AUTO] += flow_grant_rest(rx);
+    if (!flow_grant_auto(core, rx) && (flow_grant_rest(rx) == 0)) {
         flow_grant_starve(core, rx);
     } /* the answer will tell */
     flow_grant_mark(core, rx);
@@ -231,8 +238,8 @@ void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
 
 void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
 {
-    core->owed[flow_grant_pot(rx)] -= flow_psn_diff(rx->limit, rx->counted);
-    rx->counted                     = rx->limit;
+    core->owed[flow_grant_pot(rx)] -= flow_grant_rest(rx);
+    rx->counted                     = (uint8_t)rx->limit;
     flow_grant_serve(core);
 }
 
@@ -245,7 +252,7 @@ void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 
     flow_grant_sync(core, rx);
     rx->flags |= FLOW_RXF_DEMAND;
-    if (rx->limit == rx->counted) {
+    if (flow_grant_rest(rx) == 0) {
         flow_rx_grant(core, rx);
     }
 }

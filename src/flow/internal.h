@@ -58,7 +58,9 @@ enum flow_ctl_due {
     FLOW_CTL_RX_RESET   = 1u << 3,
     FLOW_CTL_RX_PARTED  = 1u << 4, /* UD */
     FLOW_CTL_RX_ACK     = 1u << 5, /* UD */
-    FLOW_CTL_QUEUED     = 1u << 7 /* on a control queue or in back-off        */
+    FLOW_CTL_QUEUED     = 1u << 6, /* on a control queue or in back-off       */
+    FLOW_CTL_TX_TIMED   = 1u << 5, /* in back-off: with FLOW_CTL_QUEUED       */
+    FLOW_CTL_TX_LISTS   = FLOW_CTL_QUEUED | FLOW_CTL_TX_TIMED
 };
 
 /* Events due. */
@@ -71,7 +73,8 @@ enum flow_event_due {
     FLOW_DUE_PEER_INTRO   = 1u << 0,
     FLOW_DUE_PEER_RMA     = 1u << 1,
     FLOW_DUE_PEER_GONE    = 1u << 2,
-    FLOW_DUE_QUEUED       = 1u << 7
+    FLOW_DUE_PEER_QUEUED  = 1u << 3,
+    FLOW_DUE_QUEUED       = 1u << 5
 };
 
 /* trace.c: what, of which endpoint number, at which PSN, and one more word. */
@@ -99,22 +102,54 @@ int      flow_pool_peer_free(const flow_core_t *core);
 uint32_t flow_pool_ring_get(flow_core_t *core);
 void     flow_pool_ring_put(flow_core_t *core, uint32_t index);
 
-/* Heads of the chains of peers. */
+/* hash.c: heads of chains (they hold an index), and records put and dropped. */
 uint32_t *flow_hash_incarnation(flow_core_t *core, uint64_t incarnation);
-uint32_t *flow_hash_addr(flow_core_t *core, const flow_addr_t *addr);
+uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer);
+uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep);
+void      flow_hash_put_peer(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_drop_peer(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_put_addr(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_drop_addr(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_put_rx(flow_core_t *core, flow_rx_t *rx);
+void      flow_hash_drop_rx(flow_core_t *core, flow_rx_t *rx);
+/* Move everything to the table at mem; the old one, NULL if there was none. */
+void     *flow_hash_move(flow_core_t *core, void *mem);
+/* Heads in the next table. */
+uint32_t  flow_hash_next_size(const flow_core_t *core);
+int       flow_hash_full(const flow_core_t *core);
 
 /* peer.c */
 flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation);
-/* NULL: no slot (grow). The new peer has no address and no reference. */
-flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation);
+/* NULL: no slot (grow). The new peer has no flow, and of an address the QPN. */
+flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
+                              flow_src_t src);
 /* Its address became known; the caller is told. */
 void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
                          const flow_addr_t *addr, uint64_t born);
+/* Could an address be kept: is it valid, and is there room for its prefix? */
+int  flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr);
 /* Does a known peer have this address? */
-int  flow_peer_same_addr(const flow_peer_t *peer, const flow_addr_t *addr);
+int  flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
+                         const flow_addr_t *addr);
 void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
-void flow_peer_ref(flow_peer_t *peer);
-void flow_peer_unref(flow_core_t *core, flow_peer_t *peer);
+/* A flow is done with: was it the last? */
+void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer);
+/*
+ * What is not on its lists but needs it, too: control packets out, flows that
+ * rest. 0: too many.
+ */
+enum { FLOW_PEER_OUT_MAX = (1 << 13) - 2 };
+int  flow_peer_hold(flow_peer_t *peer);
+void flow_peer_put(flow_core_t *core, flow_peer_t *peer);
+static inline int flow_peer_in_use(const flow_peer_t *peer)
+{
+    return (peer->tx_list != 0) || (peer->rx_list != 0) || (peer->out != 0);
+}
+/* Queue what waited until control packets may go; tell a changed pin. */
+void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin);
+/* Take a flow off the list of its peer. */
+void flow_peer_drop_tx(flow_core_t *core, flow_peer_t *peer, flow_tx_t *tx);
+void flow_peer_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx);
 /* Nobody refers to it: forget it, or keep a tombstone. */
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
 /*
@@ -122,7 +157,7 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
  * live after all, and would else send into the void with good completions.
  */
 int  flow_peer_reachable(const flow_peer_t *peer);
-/* May a packet of this sender belong to the peer? */
+/* May a packet of this sender belong to the peer, as far as is known? */
 int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
 
 /* tx.c */
@@ -131,6 +166,14 @@ void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
 void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead);
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
+/* The flow to this peer with this endpoint number, or NULL. */
+flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
+                        uint32_t ep);
+static inline uint32_t flow_tx_index(const flow_tx_t *tx)
+{
+    return tx->ep & (FLOW_INDEX_MAX - 1);
+}
+
 void flow_tx_repost_push(flow_core_t *core, flow_op_t *op);
 
 /* resend.c: UD. A ring for a flow that has none; 0: the pool is empty. */
@@ -146,9 +189,8 @@ void flow_resend_expired(flow_core_t *core, uint32_t ring, flow_time_t now);
 void flow_resend_fail(flow_core_t *core, flow_tx_t *tx);
 /* The flow is gone: the ring goes when its batch expires. */
 void flow_resend_detach(flow_core_t *core, flow_tx_t *tx);
-/* A control packet is out of our hands: again, unless it has been answered. */
-void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
-                     flow_time_t now);
+/* A control packet is out of our hands: repeat what has not been answered. */
+void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now);
 /* Is this operation not to be sent again but released? */
 int  flow_resend_over(flow_core_t *core, flow_op_t *op);
 
@@ -160,8 +202,7 @@ flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
 flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
                         uint32_t ep);
 /* NULL: no slot (grow). A stranger until flow_rx_introduce. */
-flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
-                          flow_src_t src);
+flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep);
 /* window: what its sender may have sent before our answer. */
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
                        unsigned window);
@@ -187,9 +228,43 @@ static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
     return (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT);
 }
 
+/*
+ * What the record keeps in 7 or 8 bits is less than that below the number that
+ * is named here with it.
+ */
+static inline flow_psn_t flow_rx_counted(const flow_rx_t *rx)
+{
+    return rx->limit - (uint8_t)(rx->limit - rx->counted);
+}
+
+static inline flow_psn_t flow_rx_told(const flow_rx_t *rx)
+{
+    return rx->limit - ((rx->limit - rx->told) & 0x7f);
+}
+
+/* Of a flow with FLOW_RXF_FINAL; at most a window above what is consumed. */
+static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
+{
+    return flow_rx_psn(rx) + (uint8_t)(rx->mark - flow_rx_psn(rx));
+}
+
 static inline uint32_t flow_rx_token(const flow_rx_t *rx)
 {
-    return rx->index | ((uint32_t)rx->gen << FLOW_INDEX_BITS);
+    return (uint32_t)(rx->expect >> FLOW_WIRE_TOKEN_SHIFT) &
+           FLOW_WIRE_TOKEN_MASK;
+}
+
+static inline uint32_t flow_rx_index(const flow_rx_t *rx)
+{
+    return flow_rx_token(rx) & (FLOW_INDEX_MAX - 1);
+}
+
+/* The limit was raised: the headers after this one take it along. */
+static inline void flow_rx_mark_carrier(flow_rx_t *rx, const flow_tx_t *tx)
+{
+    if (!(rx->flags & FLOW_RXF_FINAL)) { /* then nobody needs the limit */
+        rx->mark = (uint8_t)flow_tx_psn(tx);
+    }
 }
 
 /* grant.c */
@@ -211,7 +286,7 @@ flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
                                   size_t len, flow_src_t src,
                                   flow_rx_out_t *out);
 
-/* timer.c: come back after the back-off of this level. */
+/* timer.c: come back after the back-off of this level; not queued so far. */
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
 void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,

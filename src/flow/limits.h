@@ -11,6 +11,7 @@ enum flow_limits {
     FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
     FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */
     FLOW_INDEX_MAX        = 1 << FLOW_INDEX_BITS,
+    FLOW_QPN_MAX          = 0xffffff,
     FLOW_SHORT_HDR        = 8,  /* bytes                                      */
     FLOW_LONG_HDR         = 28, /* bytes                                      */
     FLOW_ACK_HDR          = 16, /* bytes, UD only                             */
@@ -25,6 +26,9 @@ enum flow_limits {
     FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
     FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
     FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
+    FLOW_PAIR_SEARCH      = 32, /* flows looked at to find one without a pair */
+    FLOW_PREFIXES         = 64, /* upper halves of GIDs among all peers       */
+    FLOW_HASH_LOAD        = 6,  /* peers, flows in one chain of the index     */
     FLOW_TRACE_LEN        = 256 /* entries of the trace ring, power of two    */
 };
 

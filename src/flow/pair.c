@@ -8,27 +8,27 @@
  * nothing needs confirming. The sender uses it only where it pairs the same
  * two flows itself. A flow gets a pair at most once: a header on its way could
  * else be taken for another flow's limit. Where no pair comes about, limits
- * travel alone.
+ * travel alone; so only the newest flows are searched for one.
  */
 #include "flow/internal.h"
 
 static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
 {
-    tx->flags      &= (uint8_t)~FLOW_TXF_AWAITS;
-    tx->flags      |= FLOW_TXF_CARRIES;
-    tx->carries     = rx->index;
-    rx->flags      |= FLOW_RXF_CARRIED;
-    rx->carrier_psn = flow_tx_psn(tx);
-    tx->hdr         = flow_wire_set_limit(tx->hdr, rx->limit) |
-                      (flow_is_ud(core) ? FLOW_WIRE_ACK : FLOW_WIRE_LIMIT);
+    tx->flags &= ~(unsigned)FLOW_TXF_AWAITS;
+    tx->flags |= FLOW_TXF_CARRIES;
+    rx->flags |= FLOW_RXF_CARRIED;
+    flow_rx_mark_carrier(rx, tx);
+    tx->hdr    = flow_wire_set_limit(tx->hdr, rx->limit) |
+                 (flow_is_ud(core) ? FLOW_WIRE_ACK : FLOW_WIRE_LIMIT);
     flow_grant_mark(core, rx);
 }
 
 static void flow_pair_set(flow_tx_t *tx, flow_rx_t *rx)
 {
-    rx->pair   = tx->index;
-    rx->flags |= FLOW_RXF_PAIRED;
-    tx->flags |= FLOW_TXF_PAIRED;
+    rx->pair    = flow_tx_index(tx);
+    rx->flags  |= FLOW_RXF_PAIRED;
+    tx->carries = flow_rx_index(rx);
+    tx->flags  |= FLOW_TXF_PAIRED;
 }
 
 /* A receiving flow was introduced: which of our flows to that peer is it? */
@@ -36,10 +36,12 @@ void flow_pair_hello(flow_core_t *core, flow_rx_t *rx)
 {
     flow_peer_t *peer = flow_core_peer(core, rx->peer);
     flow_tx_t *best   = NULL;
+    unsigned left     = FLOW_PAIR_SEARCH;
     uint32_t index;
     flow_tx_t *tx;
 
-    for (index = peer->tx_list; index != 0; index = tx->peer_next) {
+    for (index = peer->tx_list; (index != 0) && (left-- != 0);
+         index = tx->peer_next) {
         tx = flow_core_tx(core, index);
         if ((tx->flags & FLOW_TXF_PAIRED) || (tx->state >= FLOW_TX_LINGER)) {
             continue;
@@ -65,10 +67,12 @@ void flow_pair_open(flow_core_t *core, flow_tx_t *tx)
 {
     flow_peer_t *peer = flow_core_peer(core, tx->peer);
     flow_rx_t *best   = NULL;
+    unsigned left     = FLOW_PAIR_SEARCH;
     uint32_t index;
     flow_rx_t *rx;
 
-    for (index = peer->rx_list; index != 0; index = rx->peer_next) {
+    for (index = peer->rx_list; (index != 0) && (left-- != 0);
+         index = rx->peer_next) {
         rx = flow_core_rx(core, index);
         if ((rx->state == FLOW_RX_ACTIVE) && !(rx->flags & FLOW_RXF_PAIRED)) {
             best = rx;
@@ -101,43 +105,39 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
         flow_pair_set(tx, rx);
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
     }
-    if (rx->pair == tx->index) {
+    if (rx->pair == flow_tx_index(tx)) {
         flow_pair_carry(core, tx, rx);
     }
 }
 
 void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx)
 {
-    flow_tx_t *tx;
+    flow_tx_t *tx = flow_core_tx(core, rx->pair);
 
-    if ((rx->flags & FLOW_RXF_CARRIED) && (rx->pair != 0)) {
-        tx         = flow_core_tx(core, rx->pair);
-        tx->flags &= (uint8_t)~FLOW_TXF_CARRIES;
-        tx->hdr    = flow_wire_set_limit(tx->hdr, 0) &
-                     ~(uint64_t)FLOW_WIRE_ACK;
+    if (rx->pair != 0) {
+        tx->carries = 0;
+        if (tx->flags & FLOW_TXF_CARRIES) {
+            tx->flags &= ~(unsigned)FLOW_TXF_CARRIES;
+            tx->hdr    = flow_wire_set_limit(tx->hdr, 0) &
+                         ~(uint64_t)FLOW_WIRE_ACK;
+        }
     }
     rx->pair   = 0;
-    rx->flags &= (uint8_t)~FLOW_RXF_CARRIED;
+    rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
 }
 
 void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx)
 {
-    flow_peer_t *peer = flow_core_peer(core, tx->peer);
-    uint32_t index;
     flow_rx_t *rx;
 
-    if (!(tx->flags & FLOW_TXF_PAIRED)) {
+    if (!(tx->flags & FLOW_TXF_PAIRED) || (tx->carries == 0)) {
         return;
     }
 
-    for (index = peer->rx_list; index != 0; index = rx->peer_next) {
-        rx = flow_core_rx(core, index);
-        if (rx->pair == tx->index) {
-            rx->pair   = 0;
-            rx->flags &= (uint8_t)~FLOW_RXF_CARRIED;
-            if (rx->state == FLOW_RX_ACTIVE) {
-                flow_grant_mark(core, rx);
-            }
-        }
+    rx         = flow_core_rx(core, tx->carries);
+    rx->pair   = 0;
+    rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
+    if (rx->state == FLOW_RX_ACTIVE) {
+        flow_grant_mark(core, rx);
     }
 }

@@ -19,56 +19,104 @@ flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation)
     for (index = *flow_hash_incarnation(core, incarnation); index != 0;
          index = peer->hash_next) {
         peer = flow_core_peer(core, index);
-        if (peer->addr.incarnation == incarnation) {
+        if (peer->incarnation == incarnation) {
             return peer;
         }
     }
     return NULL;
 }
 
-flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation)
+flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
+                              flow_src_t src)
 {
     uint32_t index = flow_pool_peer_get(core);
     flow_peer_t *peer;
-    uint32_t *head;
 
     if (index == 0) {
         return NULL;
     }
 
-    peer                   = flow_core_peer(core, index);
-    peer->addr.incarnation = incarnation;
-    peer->state            = FLOW_PEER_UNKNOWN;
-    peer->ah               = FLOW_AH_UNKNOWN;
-    head                   = flow_hash_incarnation(core, incarnation);
-    peer->hash_next        = *head;
-    *head                  = index;
+    peer              = flow_core_peer(core, index);
+    peer->incarnation = incarnation;
+    peer->state       = FLOW_PEER_UNKNOWN;
+    peer->ah          = FLOW_AH_UNKNOWN;
+    peer->qpn         = (uint16_t)src;
+    flow_hash_put_peer(core, peer);
     return peer;
 }
 
-int flow_peer_same_addr(const flow_peer_t *peer, const flow_addr_t *addr)
+static void flow_addr_split(const flow_addr_t *addr, uint64_t *upper,
+                            uint64_t *lower)
 {
-    return (peer->addr.qpn == addr->qpn) && (peer->addr.qkey == addr->qkey) &&
-           (memcmp(peer->addr.gid, addr->gid, sizeof(addr->gid)) == 0);
+    memcpy(upper, addr->gid, sizeof(*upper));
+    memcpy(lower, addr->gid + sizeof(*upper), sizeof(*lower));
+}
+
+/* Where this prefix is, or could be put; FLOW_PREFIXES: nowhere. */
+static unsigned flow_prefix_find(const flow_core_t *core, uint64_t upper)
+{
+    unsigned room = FLOW_PREFIXES;
+    unsigned i;
+
+    for (i = 0; i < FLOW_PREFIXES; ++i) {
+        if ((core->prefixes[i].gid == upper) &&
+            (core->prefixes[i].peers != 0)) {
+            return i;
+        }
+        if ((core->prefixes[i].peers == 0) && (room == FLOW_PREFIXES)) {
+            room = i;
+        }
+    }
+    return room;
+}
+
+int flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr)
+{
+    uint64_t upper, lower;
+
+    flow_addr_split(addr, &upper, &lower);
+    return flow_prefix_find(core, upper) != FLOW_PREFIXES;
+}
+
+flow_addr_t flow_peer_addr(const flow_core_t *core, const flow_peer_t *peer)
+{
+    flow_addr_t addr = {.incarnation = peer->incarnation,
+                        .qpn         = peer->qpn,
+                        .qkey        = peer->qkey};
+
+    memcpy(addr.gid, &core->prefixes[peer->prefix].gid, sizeof(uint64_t));
+    memcpy(addr.gid + sizeof(uint64_t), &peer->gid, sizeof(uint64_t));
+    return addr;
+}
+
+int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
+                        const flow_addr_t *addr)
+{
+    uint64_t upper, lower;
+
+    flow_addr_split(addr, &upper, &lower);
+    return (peer->qpn == addr->qpn) && (peer->qkey == addr->qkey) &&
+           (peer->gid == lower) && (core->prefixes[peer->prefix].gid == upper);
 }
 
 /*
  * Another incarnation at the GID and QPN of this one: a QPN has one owner at a
- * time, so the one born earlier is dead. Unknown births tell nothing.
+ * time, so the one born earlier is dead. Unknown births tell nothing, nor do
+ * two within one tick of 65 us.
  */
+enum { FLOW_BORN_SHIFT = 16, FLOW_BORN_TICK = 1 << FLOW_BORN_SHIFT };
+
 static void flow_peer_supersede(flow_core_t *core, flow_peer_t *peer)
 {
     flow_peer_t *other;
     uint32_t index, next;
 
-    for (index = *flow_hash_addr(core, &peer->addr); index != 0;
-         index = next) {
+    for (index = *flow_hash_addr(core, peer); index != 0; index = next) {
         other = flow_core_peer(core, index);
         next  = other->addr_next;
-        if ((other == peer) || (other->addr.qpn != peer->addr.qpn) ||
-            (memcmp(other->addr.gid, peer->addr.gid,
-                    sizeof(peer->addr.gid)) != 0) ||
-            (other->born == 0) || (peer->born == 0)) {
+        if ((other == peer) || (other->qpn != peer->qpn) ||
+            (other->gid != peer->gid) || (other->prefix != peer->prefix) ||
+            (other->born == 0) || (other->born == peer->born)) {
             continue;
         }
         flow_peer_dead(core, (other->born < peer->born) ? other : peer);
@@ -78,75 +126,109 @@ static void flow_peer_supersede(flow_core_t *core, flow_peer_t *peer)
 void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
                          const flow_addr_t *addr, uint64_t born)
 {
-    uint32_t *head;
+    uint64_t upper, lower;
 
     if (peer->state == FLOW_PEER_UNKNOWN) {
-        peer->addr      = *addr;
+        flow_addr_split(addr, &upper, &lower);
         peer->state     = FLOW_PEER_KNOWN;
         peer->addressed = 1;
-        head            = flow_hash_addr(core, addr);
-        peer->addr_next = *head;
-        *head           = peer->index;
+        peer->qpn       = addr->qpn;
+        peer->qkey      = addr->qkey;
+        peer->gid       = lower;
+        peer->prefix    = (uint8_t)flow_prefix_find(core, upper);
+        ++core->prefixes[peer->prefix].peers;
+        core->prefixes[peer->prefix].gid = upper;
+        flow_hash_put_addr(core, peer);
         flow_trace(core, FLOW_TRACE_PEER, peer->index, 0, addr->incarnation);
         flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
     }
     if ((peer->born == 0) && (born != 0)) {
-        peer->born = born;
+        peer->born = (born >> FLOW_BORN_SHIFT) | (born < FLOW_BORN_TICK);
         flow_peer_supersede(core, peer);
     }
 }
 
 void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
 {
-    if (!(peer->events & FLOW_DUE_QUEUED)) {
-        peer->events |= FLOW_DUE_QUEUED;
+    if (!(peer->events & FLOW_DUE_PEER_QUEUED)) {
+        peer->events |= FLOW_DUE_PEER_QUEUED;
         flow_fifo_peer_event_push(core, &core->event_peer, peer->index);
         ++core->event_pending;
     }
     peer->events |= due;
 }
 
-void flow_peer_ref(flow_peer_t *peer)
+int flow_peer_hold(flow_peer_t *peer)
 {
-    ++peer->refs;
+    if (peer->out >= FLOW_PEER_OUT_MAX) {
+        return 0;
+    }
+    ++peer->out;
+    return 1;
 }
 
-void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_put(flow_core_t *core, flow_peer_t *peer)
 {
-    flow_assert(peer->refs > 0);
-    if (--peer->refs == 0) {
+    if (peer->out-- == FLOW_PEER_OUT_MAX) {
+        flow_peer_wake(core, peer, 0);
+    }
+    flow_peer_check_idle(core, peer);
+}
+
+void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
+{
+    if (!flow_peer_in_use(peer)) {
         flow_peer_event(core, peer, FLOW_DUE_PEER_GONE);
     }
 }
 
-static void flow_peer_unlink(flow_core_t *core, uint32_t *link, uint32_t index,
-                             int by_addr)
+void flow_peer_drop_tx(flow_core_t *core, flow_peer_t *peer, flow_tx_t *tx)
 {
-    flow_peer_t *peer;
+    uint32_t index = flow_tx_index(tx);
+    flow_tx_t *before;
 
-    while (*link != index) {
-        flow_assert(*link != 0);
-        peer = flow_core_peer(core, *link);
-        link = by_addr ? &peer->addr_next : &peer->hash_next;
+    if (peer->tx_list == index) {
+        peer->tx_list = tx->peer_next;
+        return;
     }
-    peer  = flow_core_peer(core, index);
-    *link = by_addr ? peer->addr_next : peer->hash_next;
+    before = flow_core_tx(core, peer->tx_list);
+    while (before->peer_next != index) {
+        flow_assert(before->peer_next != 0);
+        before = flow_core_tx(core, before->peer_next);
+    }
+    before->peer_next = tx->peer_next;
+}
+
+void flow_peer_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
+{
+    uint32_t index = flow_rx_index(rx);
+    flow_rx_t *before;
+
+    if (peer->rx_list == index) {
+        peer->rx_list = rx->peer_next;
+        return;
+    }
+    before = flow_core_rx(core, peer->rx_list);
+    while (before->peer_next != index) {
+        flow_assert(before->peer_next != 0);
+        before = flow_core_rx(core, before->peer_next);
+    }
+    before->peer_next = rx->peer_next;
 }
 
 static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
 {
-    flow_peer_unlink(core, flow_hash_incarnation(core, peer->addr.incarnation),
-                     peer->index, 0);
+    flow_hash_drop_peer(core, peer);
     flow_pool_peer_put(core, peer->index);
 }
 
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
 {
-    flow_assert((peer->refs == 0) && (peer->tx_list == 0) &&
-                (peer->rx_list == 0));
+    flow_assert(!flow_peer_in_use(peer));
     if (peer->addressed) {
-        flow_peer_unlink(core, flow_hash_addr(core, &peer->addr), peer->index,
-                         1);
+        flow_hash_drop_addr(core, peer);
+        --core->prefixes[peer->prefix].peers;
+        peer->addressed = 0;
     }
     peer->cookie = NULL;
     if (peer->state != FLOW_PEER_DEAD) {
@@ -171,16 +253,11 @@ int flow_peer_reachable(const flow_peer_t *peer)
 
 int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
 {
-    uint16_t ah = (uint16_t)(src >> 32);
+    uint16_t ah = (uint16_t)(src >> 16);
 
-    return ((uint32_t)src == peer->addr.qpn) &&
+    return ((uint16_t)src == (uint16_t)peer->qpn) &&
            ((ah == peer->ah) || (ah == FLOW_AH_UNKNOWN) ||
             (peer->ah == FLOW_AH_UNKNOWN));
-}
-
-const flow_addr_t *flow_peer_addr(const flow_peer_t *peer)
-{
-    return &peer->addr;
 }
 
 void *flow_peer_cookie(const flow_peer_t *peer)
@@ -193,8 +270,7 @@ void flow_peer_set_cookie(flow_peer_t *peer, void *cookie)
     peer->cookie = cookie;
 }
 
-/* Queue what waited for an address handle; tell a changed pin. */
-static void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin)
+void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin)
 {
     uint32_t index;
     flow_tx_t *tx;
@@ -208,8 +284,11 @@ static void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin)
     }
     for (index = peer->rx_list; index != 0; index = rx->peer_next) {
         rx = flow_core_rx(core, index);
-        if ((rx->ctl != 0) || (repin && (rx->state == FLOW_RX_ACTIVE))) {
-            flow_rx_ctl_due(core, rx, repin ? FLOW_CTL_RX_ANSWER : 0);
+        if (repin && (rx->state == FLOW_RX_ACTIVE)) {
+            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
+        } else if (rx->ctl != 0) { /* a stranger is not answered: its sender
+                                      would never say hello again */
+            flow_rx_ctl_due(core, rx, 0);
         }
     }
 }
@@ -220,11 +299,11 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     int repin = (peer->state == FLOW_PEER_READY) && (peer->pin != pin);
 
     peer->ah  = ah;
-    peer->pin = (uint8_t)pin;
+    peer->pin = pin;
     if (peer->state == FLOW_PEER_KNOWN) {
         peer->state = FLOW_PEER_READY;
     }
-    peer->events    &= (uint8_t)~FLOW_DUE_PEER_INTRO;
+    peer->events    &= ~(unsigned)FLOW_DUE_PEER_INTRO;
     peer->introduced = 1;
     peer->handled    = 1;
     if (peer->state == FLOW_PEER_READY) {
@@ -242,9 +321,9 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
         return;
     }
 
-    flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->addr.incarnation);
+    flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->incarnation);
     peer->state = FLOW_PEER_DEAD;
-    flow_peer_ref(peer); /* the lists shrink under our hands */
+    ++peer->out; /* it stays while the lists shrink under our hands */
     for (index = peer->tx_list; index != 0; index = next) {
         tx   = flow_core_tx(core, index);
         next = tx->peer_next;
@@ -259,5 +338,6 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
             flow_rx_close(core, rx);
         }
     }
-    flow_peer_unref(core, peer);
+    --peer->out;
+    flow_peer_check_idle(core, peer);
 }

@@ -24,11 +24,9 @@ static size_t flow_pool_object_size(flow_pool_t pool)
 
 size_t flow_core_chunk_size(const flow_core_t *core, flow_pool_t pool)
 {
-    uint32_t size;
-
     if (pool == FLOW_POOL_HASH) {
-        size = (core->hash_size == 0) ? FLOW_CHUNK : core->hash_size * 2;
-        return (size_t)size * 2 * sizeof(uint32_t);
+        return (size_t)flow_hash_next_size(core) * FLOW_INDEX_LAST *
+               sizeof(uint32_t);
     }
     if (pool == FLOW_POOL_RING) {
         return flow_pool_object_size(pool) << FLOW_RING_SHIFT;
@@ -55,118 +53,83 @@ unsigned flow_core_grow_needed(const flow_core_t *core)
         (core->ring_count < FLOW_INDEX_MAX)) {
         pools |= 1u << FLOW_POOL_RING;
     }
-    if (core->hash_used + FLOW_RX_BATCH + 1 > core->hash_size) {
+    if (flow_hash_full(core)) {
         pools |= 1u << FLOW_POOL_HASH;
     }
     return pools;
 }
 
-/* Add the objects from..to-1 to a free queue. */
-#define FLOW_POOL_FILL(_core, _fifo, _get, _name, _count, _n) \
+/* Number the objects of a new chunk and queue them as free, but for number 0. */
+#define FLOW_POOL_FILL(_core, _fifo, _name, _count, _n, _set) \
     do { \
+        uint32_t _end = (_count) + (_n); \
         uint32_t _i; \
-        for (_i = (_count); _i < (_count) + (_n); ++_i) { \
-            _get(_core, _i)->index = _i; \
+        for (_i = (_count); _i < _end; ++_i) { \
+            _set(_core, _i); \
             if (_i != 0) { \
                 flow_fifo_##_name##_push(_core, _fifo, _i); \
             } \
         } \
-        (_count) += (_n); \
+        (_count) = _end; \
     } while (0)
 
-static void flow_pool_grow_rx(flow_core_t *core, void *mem)
+static void flow_pool_set_tx(flow_core_t *core, uint32_t index)
 {
-    flow_rx_t *chunk = mem;
-    unsigned i;
-
-    for (i = 0; i < FLOW_CHUNK; ++i) {
-        chunk[i].src = FLOW_SRC_NONE;
-        chunk[i].gen = (core->params.seed + i) & ((1u << FLOW_GEN_BITS) - 1);
-    }
-    core->rx_chunks[core->rx_count >> FLOW_CHUNK_SHIFT] = chunk;
-    FLOW_POOL_FILL(core, &core->rx_free, flow_core_rx, rx_ctl, core->rx_count,
-                   FLOW_CHUNK);
+    flow_core_tx(core, index)->ep = index;
 }
 
-static uint32_t flow_hash_slot(const flow_core_t *core, uint64_t key)
+/* A free flow keeps index and generation in the word that fits no packet. */
+static void flow_pool_set_rx_token(flow_core_t *core, uint32_t index,
+                                   uint64_t gen)
 {
-    return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) &
-           (core->hash_size - 1);
+    uint64_t token = index |
+                     ((gen & ((1u << FLOW_GEN_BITS) - 1)) << FLOW_INDEX_BITS);
+
+    flow_core_rx(core, index)->expect = (token << FLOW_WIRE_TOKEN_SHIFT) |
+                                        FLOW_RX_SHUT;
 }
 
-static uint64_t flow_hash_addr_key(const flow_addr_t *addr)
+static void flow_pool_set_rx(flow_core_t *core, uint32_t index)
 {
-    return flow_wire_get64(addr->gid) ^
-           (flow_wire_get64(addr->gid + 8) * 0xff51afd7ed558ccdull) ^
-           ((uint64_t)addr->qpn << 20);
+    flow_pool_set_rx_token(core, index, core->params.seed + index);
 }
 
-uint32_t *flow_hash_incarnation(flow_core_t *core, uint64_t incarnation)
+static void flow_pool_set_peer(flow_core_t *core, uint32_t index)
 {
-    return &core->hash[flow_hash_slot(core, incarnation)];
+    flow_core_peer(core, index)->index = index & (FLOW_INDEX_MAX - 1);
 }
 
-uint32_t *flow_hash_addr(flow_core_t *core, const flow_addr_t *addr)
+static void flow_pool_set_ring(flow_core_t *core, uint32_t index)
 {
-    return &core->hash[core->hash_size +
-                       flow_hash_slot(core, flow_hash_addr_key(addr))];
-}
-
-/* Move all peers to a table of twice the size; the old one is returned. */
-static void *flow_pool_rehash(flow_core_t *core, void *mem, size_t bytes)
-{
-    uint32_t *old     = core->hash;
-    uint32_t old_size = core->hash_size;
-    uint32_t bucket, index, next, *head;
-    flow_peer_t *peer;
-
-    core->hash      = mem;
-    core->hash_size = (uint32_t)(bytes / (2 * sizeof(uint32_t)));
-    for (bucket = 0; bucket < 2 * old_size; ++bucket) {
-        for (index = old[bucket]; index != 0; index = next) {
-            peer = flow_core_peer(core, index);
-            if (bucket < old_size) {
-                next            = peer->hash_next;
-                head            = flow_hash_incarnation(core,
-                                                        peer->addr.incarnation);
-                peer->hash_next = *head;
-            } else {
-                next            = peer->addr_next;
-                head            = flow_hash_addr(core, &peer->addr);
-                peer->addr_next = *head;
-            }
-            *head = index;
-        }
-    }
-    return old;
+    flow_core_ring(core, index)->index = index;
 }
 
 void *flow_core_grow(flow_core_t *core, flow_pool_t pool, void *mem)
 {
-    size_t bytes = flow_core_chunk_size(core, pool);
-
-    memset(mem, 0, bytes);
+    memset(mem, 0, flow_core_chunk_size(core, pool));
     switch (pool) {
     case FLOW_POOL_TX:
         core->tx_chunks[core->tx_count >> FLOW_CHUNK_SHIFT] = mem;
-        FLOW_POOL_FILL(core, &core->tx_free, flow_core_tx, tx_ctl,
-                       core->tx_count, FLOW_CHUNK);
+        FLOW_POOL_FILL(core, &core->tx_free, tx_ctl, core->tx_count,
+                       FLOW_CHUNK, flow_pool_set_tx);
         return NULL;
     case FLOW_POOL_RX:
-        flow_pool_grow_rx(core, mem);
+        core->rx_chunks[core->rx_count >> FLOW_CHUNK_SHIFT] = mem;
+        FLOW_POOL_FILL(core, &core->rx_free, rx_ctl, core->rx_count,
+                       FLOW_CHUNK, flow_pool_set_rx);
         return NULL;
     case FLOW_POOL_PEER:
         core->peer_chunks[core->peer_count >> FLOW_CHUNK_SHIFT] = mem;
-        FLOW_POOL_FILL(core, &core->peer_free, flow_core_peer, peer_event,
-                       core->peer_count, FLOW_CHUNK);
+        FLOW_POOL_FILL(core, &core->peer_free, peer_event, core->peer_count,
+                       FLOW_CHUNK, flow_pool_set_peer);
         return NULL;
     case FLOW_POOL_RING:
         core->ring_chunks[core->ring_count >> FLOW_RING_SHIFT] = mem;
-        FLOW_POOL_FILL(core, &core->ring_free, flow_core_ring, ring,
-                       core->ring_count, 1u << FLOW_RING_SHIFT);
+        FLOW_POOL_FILL(core, &core->ring_free, ring, core->ring_count,
+                       1u << FLOW_RING_SHIFT, flow_pool_set_ring);
         return NULL;
     default:
-        return flow_pool_rehash(core, mem, bytes);
+        return flow_hash_move(core, mem);
     }
 }
 
@@ -174,20 +137,22 @@ uint32_t flow_pool_tx_get(flow_core_t *core)
 {
     uint32_t index = flow_fifo_tx_ctl_pop(core, &core->tx_free);
 
-    if (index != 0) {
-        ++core->counters.tx_flows;
-    }
+    flow_core_tx(core, index)->ep += FLOW_INDEX_MAX;
+    ++core->counters.tx_flows;
     return index;
 }
 
 void flow_pool_tx_put(flow_core_t *core, uint32_t index)
 {
     flow_tx_t *tx = flow_core_tx(core, index);
+    uint32_t ep   = tx->ep;
 
     memset(tx, 0, sizeof(*tx));
-    tx->index = index;
+    tx->ep = ep;
     --core->counters.tx_flows;
-    flow_fifo_tx_ctl_push(core, &core->tx_free, index);
+    if (ep <= UINT32_MAX - FLOW_INDEX_MAX) { /* else its numbers are used up */
+        flow_fifo_tx_ctl_push(core, &core->tx_free, index);
+    }
 }
 
 uint32_t flow_pool_rx_free(const flow_core_t *core)
@@ -199,7 +164,7 @@ uint32_t flow_pool_rx_free(const flow_core_t *core)
 
 int flow_pool_peer_free(const flow_core_t *core)
 {
-    return (core->peer_free.count > 0) && (core->hash_used < core->hash_size);
+    return (core->peer_free.count > 0) && (core->hash_size > 0);
 }
 
 uint32_t flow_pool_rx_get(flow_core_t *core)
@@ -220,12 +185,10 @@ uint32_t flow_pool_rx_get(flow_core_t *core)
 void flow_pool_rx_put(flow_core_t *core, uint32_t index)
 {
     flow_rx_t *rx = flow_core_rx(core, index);
-    uint8_t gen   = (rx->gen + 1) & ((1u << FLOW_GEN_BITS) - 1);
+    uint32_t gen  = (flow_rx_token(rx) >> FLOW_INDEX_BITS) + 1;
 
     memset(rx, 0, sizeof(*rx));
-    rx->index = index;
-    rx->gen   = gen;
-    rx->src   = FLOW_SRC_NONE;
+    flow_pool_set_rx_token(core, index, gen);
     --core->counters.rx_flows;
     flow_fifo_rx_ctl_push(core, &core->rx_free, index);
 }
@@ -241,7 +204,6 @@ uint32_t flow_pool_peer_get(flow_core_t *core)
     index = flow_fifo_peer_event_pop(core, &core->peer_free);
     if (index != 0) {
         ++core->counters.peers;
-        ++core->hash_used;
     }
     return index;
 }
@@ -253,7 +215,6 @@ void flow_pool_peer_put(flow_core_t *core, uint32_t index)
     memset(peer, 0, sizeof(*peer));
     peer->index = index;
     --core->counters.peers;
-    --core->hash_used;
     flow_fifo_peer_event_push(core, &core->peer_free, index);
 }
 

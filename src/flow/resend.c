@@ -29,7 +29,7 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
     }
 
     ring        = flow_core_ring(core, tx->ring);
-    ring->tx    = tx->index;
+    ring->tx    = flow_tx_index(tx);
     ring->due   = flow_tx_psn(tx);
     ring->level = 0;
     ring->tries = 0;
@@ -51,7 +51,8 @@ void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     ring->mask                           |= flow_psn_bit(op->psn);
     ring->slot[op->psn % FLOW_WINDOW_MAX] = op;
     if (tx->flags & FLOW_TXF_CARRIES) { /* the header acknowledged */
-        flow_core_rx(core, tx->carries)->ctl &= (uint8_t)~FLOW_CTL_RX_ACK;
+        flow_core_rx(core, tx->carries)->ctl &=
+                ~(unsigned)FLOW_CTL_RX_ACK;
     }
 }
 
@@ -139,7 +140,6 @@ static int flow_resend_push(flow_core_t *core, flow_op_t *op)
     }
 
     op->linked = 1;
-    ++op->tx->linked;
     flow_tx_repost_push(core, op);
     return 1;
 }
@@ -207,9 +207,9 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 
 void flow_resend_heard(flow_tx_t *tx)
 {
-    tx->tries = 0;
+    tx->linked = 0;
     tx->wait &= (uint8_t)~FLOW_WAIT_PONG;
-    tx->ctl  &= (uint8_t)~FLOW_CTL_TX_PING;
+    tx->ctl  &= ~(unsigned)FLOW_CTL_TX_PING;
 }
 
 void flow_resend_fail(flow_core_t *core, flow_tx_t *tx)
@@ -288,37 +288,52 @@ void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)
     flow_timer_ring(core, index, ring->level, now);
 }
 
-/* Has what this control packet asked for not come yet? */
-static int flow_resend_ctl_due(const flow_tx_t *tx, unsigned due)
+/* What was asked for or told in control packets and has not been answered. */
+static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
 {
+    unsigned due = 0;
+
     if ((tx->flags & FLOW_TXF_LAST) || (tx->state == FLOW_TX_FAILED)) {
         return 0;
     }
 
-    switch (due) {
-    case FLOW_CTL_TX_HELLO:
-        return flow_wire_is_long(tx->hdr) && !(tx->wait & FLOW_WAIT_RESET);
-    case FLOW_CTL_TX_WANT:
-        return (tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN) &&
-               (tx->limit == flow_tx_psn(tx));
-    case FLOW_CTL_TX_PING:
-        return (tx->wait & FLOW_WAIT_PONG) != 0;
-    case FLOW_CTL_TX_GOODBYE:
-        return !(tx->wait & FLOW_WAIT_RESET);
-    default:
-        return 1; /* reset */
+    if (tx->wait & FLOW_WAIT_PART) {
+        return (tx->wait & FLOW_WAIT_RESET) ? FLOW_CTL_TX_RESET :
+                                              FLOW_CTL_TX_GOODBYE;
     }
+    if ((tx->flags & FLOW_TXF_HELLOED) && flow_wire_is_long(tx->hdr) &&
+        !(tx->wait & FLOW_WAIT_RESET)) {
+        due |= FLOW_CTL_TX_HELLO;
+    }
+    if ((tx->wait & FLOW_WAIT_STOP) && (tx->flags & FLOW_TXF_ASKED) &&
+        !(tx->pins & FLOW_PIN_DOWN) && (tx->limit == flow_tx_psn(tx))) {
+        due |= FLOW_CTL_TX_WANT;
+    }
+    if (tx->wait & FLOW_WAIT_PONG) {
+        due |= FLOW_CTL_TX_PING;
+    }
+    return due;
 }
 
-void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
-                     flow_time_t now)
+/*
+ * Once for each time-out, not for each packet: while something of the flow is
+ * queued to go now, its end comes here again; while it is in back-off already,
+ * what is open joins it.
+ */
+void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
 {
-    int last = due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET);
+    unsigned due = flow_resend_ctl_open(tx);
+    int last     = due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET);
 
-    if (!flow_resend_ctl_due(tx, due)) {
+    if ((due == 0) ||
+        ((tx->ctl & FLOW_CTL_TX_LISTS) == FLOW_CTL_QUEUED)) {
         return;
     }
-    if (tx->tries >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
+    if (tx->ctl & FLOW_CTL_TX_TIMED) {
+        tx->ctl |= due;
+        return;
+    }
+    if (tx->linked >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
         if (last) {
             tx->flags |= FLOW_TXF_LAST; /* it was only a courtesy */
         } else {
@@ -327,11 +342,8 @@ void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due,
         return;
     }
 
-    ++tx->tries;
-    tx->ctl |= (uint8_t)due;
-    if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-        tx->ctl |= FLOW_CTL_QUEUED;
-        flow_timer_tx(core, tx->index, tx->backoff, now);
-        tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
-    }
+    ++tx->linked;
+    tx->ctl |= due;
+    flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
+    tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
 }

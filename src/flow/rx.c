@@ -31,7 +31,7 @@ void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due)
     rx->ctl |= due;
     if (!(rx->ctl & FLOW_CTL_QUEUED)) {
         rx->ctl |= FLOW_CTL_QUEUED;
-        flow_fifo_rx_ctl_push(core, &core->ctl_rx, rx->index);
+        flow_fifo_rx_ctl_push(core, &core->ctl_rx, flow_rx_index(rx));
         ++core->ctl_pending;
     }
 }
@@ -42,17 +42,17 @@ flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
     uint32_t index;
     flow_rx_t *rx;
 
-    for (index = peer->rx_list; index != 0; index = rx->peer_next) {
+    for (index = *flow_hash_rx(core, peer->index, ep); index != 0;
+         index = rx->hash_next) {
         rx = flow_core_rx(core, index);
-        if (rx->ep == ep) {
+        if ((rx->ep == ep) && (rx->peer == peer->index)) {
             return rx;
         }
     }
     return NULL;
 }
 
-flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
-                          flow_src_t src)
+flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
 {
     uint32_t index = flow_pool_rx_get(core);
     flow_psn_t first;
@@ -65,17 +65,14 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep,
     first         = core->params.first_psn;
     rx            = flow_core_rx(core, index);
     rx->state     = FLOW_RX_STRANGER;
-    rx->src       = FLOW_SRC_NONE; /* only the long way for a stranger */
-    rx->echo      = (uint32_t)src;
-    rx->expect    = ((uint64_t)first << FLOW_WIRE_PSN_SHIFT) |
-                    ((uint64_t)flow_rx_token(rx) << FLOW_WIRE_TOKEN_SHIFT);
-    rx->counted   = first;
+    rx->expect   |= (uint64_t)first << FLOW_WIRE_PSN_SHIFT; /* and shut */
+    rx->counted   = (uint8_t)first;
     rx->limit     = first + FLOW_INIT_WINDOW_MAX;
     rx->ep        = ep;
     rx->peer      = peer->index;
     rx->peer_next = peer->rx_list;
     peer->rx_list = index;
-    flow_peer_ref(peer);
+    flow_hash_put_rx(core, rx);
     flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
     return rx;
 }
@@ -93,22 +90,26 @@ static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
                        unsigned window)
 {
+    flow_psn_t psn   = flow_rx_psn(rx);
     flow_psn_t limit = core->params.first_psn + (flow_psn_t)window;
 
     flow_assert(rx->state == FLOW_RX_STRANGER);
     rx->src     = src;
     rx->state   = FLOW_RX_ACTIVE;
-    rx->counted = flow_rx_psn(rx);
-    if ((rx->ring == 0) && (flow_psn_diff(limit, rx->counted) >= 0)) {
+    rx->counted = (uint8_t)psn;
+    if (!flow_is_ud(core)) { /* there every packet wants an answer */
+        rx->expect &= ~FLOW_RX_SHUT;
+    }
+    if ((rx->ring == 0) && (flow_psn_diff(limit, psn) >= 0)) {
         rx->limit = limit; /* until now it had to be the largest allowed */
     }
     flow_grant_open(core, rx);
     flow_pair_hello(core, rx);
     if (flow_is_ud(core) &&
-        ((rx->ring != 0) || (rx->counted != core->params.first_psn))) {
+        ((rx->ring != 0) || (psn != core->params.first_psn))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK);
     }
-    if ((rx->flags & FLOW_RXF_FINAL) && (rx->final == flow_rx_psn(rx))) {
+    if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
         flow_rx_end(core, rx);
     }
 }
@@ -117,12 +118,12 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
 static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->state == FLOW_RX_STRANGER) {
-        rx->counted = rx->limit; /* never granted */
+        rx->counted = (uint8_t)rx->limit; /* never granted */
     }
-    rx->src = FLOW_SRC_NONE;
+    rx->expect |= FLOW_RX_SHUT;
     flow_rx_release_held(core, rx);
     flow_pair_rx_gone(core, rx);
-    rx->flags &= (uint8_t)~FLOW_RXF_FINAL;
+    rx->flags &= ~(unsigned)FLOW_RXF_FINAL;
     rx->ctl   &= FLOW_CTL_QUEUED | FLOW_CTL_RX_PARTED;
 }
 
@@ -140,6 +141,23 @@ void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
     flow_rx_try_release(core, rx);
 }
 
+/*
+ * Off the peer's list, where it would only be in the way: with many reconnects
+ * there are many that rest. Too many of one peer: no rest for this one.
+ */
+static void flow_rx_rest(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_peer_t *peer = flow_core_peer(core, rx->peer);
+
+    if (flow_peer_hold(peer)) {
+        rx->flags |= FLOW_RXF_RESTS;
+        flow_peer_drop_rx(core, peer, rx);
+        flow_rx_try_release(core, rx);
+    } else {
+        flow_rx_close(core, rx);
+    }
+}
+
 void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
 {
     if (!flow_is_ud(core)) {
@@ -154,7 +172,7 @@ void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
         flow_rx_stop(core, rx);
         rx->state = FLOW_RX_PARTED;
         flow_grant_close(core, rx);
-        flow_rx_try_release(core, rx);
+        flow_rx_rest(core, rx);
     }
 }
 
@@ -171,25 +189,25 @@ void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
 void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
 {
     flow_peer_t *peer;
-    uint32_t *link;
 
     if ((rx->state == FLOW_RX_PARTED) && (rx->lists == 0)) {
         rx->lists |= FLOW_LIST_PARTED;
-        flow_timer_parted(core, rx->index);
+        flow_timer_parted(core, flow_rx_index(rx));
     }
     if ((rx->state != FLOW_RX_CLOSED) || (rx->ctl != 0) || (rx->lists != 0)) {
         return;
     }
 
     peer = flow_core_peer(core, rx->peer);
-    link = &peer->rx_list;
-    while (*link != rx->index) {
-        flow_assert(*link != 0);
-        link = &flow_core_rx(core, *link)->peer_next;
+    flow_hash_drop_rx(core, rx);
+    if (rx->flags & FLOW_RXF_RESTS) {
+        flow_pool_rx_put(core, flow_rx_index(rx));
+        flow_peer_put(core, peer);
+    } else {
+        flow_peer_drop_rx(core, peer, rx);
+        flow_pool_rx_put(core, flow_rx_index(rx));
+        flow_peer_check_idle(core, peer);
     }
-    *link = rx->peer_next;
-    flow_pool_rx_put(core, rx->index);
-    flow_peer_unref(core, peer);
 }
 
 /* Put an early packet into its slot. */
@@ -222,7 +240,7 @@ static void flow_rx_step(flow_core_t *core, flow_rx_t *rx)
 {
     rx->expect += FLOW_WIRE_PSN_ONE;
     ++core->counters.delivered;
-    if ((rx->state == FLOW_RX_ACTIVE) && (flow_rx_psn(rx) == rx->grant_at)) {
+    if ((rx->state == FLOW_RX_ACTIVE) && ((uint8_t)flow_rx_psn(rx) == rx->grant_at)) {
         flow_rx_grant(core, rx);
     }
 }
@@ -282,7 +300,7 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
     }
 
     rx->flags |= FLOW_RXF_FINAL;
-    rx->final  = psn;
+    rx->mark   = (uint8_t)psn;
     if (rx->state == FLOW_RX_ACTIVE) {
         flow_rx_confirm(core, rx);
         if (distance == 0) {
@@ -324,7 +342,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     }
     if ((flow_psn_diff(psn, rx->limit) >= 0) ||
         ((rx->flags & FLOW_RXF_FINAL) &&
-         (flow_psn_diff(psn, rx->final) >= 0))) {
+         (flow_psn_diff(psn, flow_rx_final(rx)) >= 0))) {
         if ((core->params.profile == FLOW_SRD) &&
             (rx->state == FLOW_RX_ACTIVE)) {
             ++core->counters.overflows;
@@ -391,8 +409,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
         rx = NULL;
     } else if (peer->state == FLOW_PEER_DEAD) {
         return flow_rx_drop(core, FLOW_DROP_DEAD, out);
-    } else if ((peer->state != FLOW_PEER_UNKNOWN) &&
-               !flow_peer_sent(peer, src)) {
+    } else if (!flow_peer_sent(peer, src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     } else {
         rx = flow_rx_find(core, peer, ep);
@@ -407,18 +424,15 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             return verdict;
         }
         if (peer == NULL) {
-            peer = flow_peer_create(core, from);
+            peer = flow_peer_create(core, from, src);
         }
-        rx = flow_rx_create(core, peer, ep, src);
+        rx = flow_rx_create(core, peer, ep);
         rx->flags |= FLOW_RXF_ASKED;
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_ended(core, rx, word, out);
-    } else if ((rx->state == FLOW_RX_STRANGER) &&
-               (rx->echo != (uint32_t)src)) {
-        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     }
     return flow_rx_numbered(core, rx, word, handle, out);
 }
@@ -476,10 +490,10 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     if ((verdict == FLOW_RX_DELIVER) && (rx->state == FLOW_RX_ACTIVE) &&
         !flow_is_ud(core)) { /* there every packet wants an answer */
         /* what the next one will most likely look like */
-        rx->src        = (rx->limit != flow_rx_psn(rx)) ? src : FLOW_SRC_NONE;
-        rx->limit_seen = (uint16_t)(word >> FLOW_WIRE_LIMIT_SHIFT);
-        rx->expect     = (rx->expect & ~(uint64_t)FLOW_WIRE_LIMIT) |
-                         (word & FLOW_WIRE_LIMIT);
+        rx->src    = src;
+        rx->expect = (rx->expect & ~(FLOW_WIRE_SEEN_MASK | FLOW_RX_SHUT)) |
+                     (word & FLOW_WIRE_SEEN_MASK) |
+                     ((rx->limit == flow_rx_psn(rx)) ? FLOW_RX_SHUT : 0);
     }
     return verdict;
 }
@@ -502,11 +516,11 @@ static int flow_rx_early(flow_core_t *core, uint64_t word, void *handle,
         return 0;
     }
     rx = flow_core_rx(core, index);
-    if ((((word ^ rx->expect) & (FLOW_WIRE_EXPECT_MASK & UINT32_MAX)) != 0) ||
+    if (((((word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect) &
+          (FLOW_WIRE_PSN_ONE - 1)) != 0) ||
         (src != rx->src) || (rx->ring == 0) ||
         (flow_psn_diff(psn, flow_rx_psn(rx)) <= 0) ||
         (flow_psn_diff(psn, rx->limit) >= 0) ||
-        ((uint16_t)(word >> FLOW_WIRE_LIMIT_SHIFT) != rx->limit_seen) ||
         (rx->flags & FLOW_RXF_FINAL)) {
         return 0;
     }

@@ -75,13 +75,11 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
         goto slow;
     }
 
-    /* One compare for number, token with its generation, and flags; one for
-     * the sender; one for the limit, which seldom changes. */
+    /* One compare for number, token with its generation, flags, and the limit,
+     * which seldom changes; one for the sender. */
     rx = flow_core_rx(core, index);
     if (flow_unlikely(((word & FLOW_WIRE_EXPECT_MASK) != rx->expect) ||
-                      (src != rx->src) ||
-                      ((uint16_t)(word >> FLOW_WIRE_LIMIT_SHIFT) !=
-                       rx->limit_seen))) {
+                      (src != rx->src))) {
         goto slow;
     }
 
@@ -91,7 +89,7 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
     out->offset  = FLOW_SHORT_HDR;
     out->am_id   = word & FLOW_WIRE_AM_MASK;
     out->more    = rx->ring != 0;
-    if (flow_unlikely((flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
+    if (flow_unlikely((uint8_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
                       rx->grant_at)) {
         flow_rx_grant(core, rx);
     }

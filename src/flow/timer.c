@@ -64,6 +64,7 @@ void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
 {
     int first = flow_timer_arm(core, level, now);
 
+    flow_core_tx(core, index)->ctl |= FLOW_CTL_TX_LISTS;
     flow_fifo_tx_ctl_push(core,
                           first ? &core->batch[level].tx_wait :
                                   &core->batch[level].tx_gather,
@@ -72,6 +73,7 @@ void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
 
 void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level)
 {
+    flow_core_tx(core, index)->ctl |= FLOW_CTL_TX_LISTS;
     flow_fifo_tx_ctl_push(core, &flow_timer_later(core, level)->tx_gather,
                           index);
 }
@@ -131,6 +133,7 @@ static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
     uint32_t index;
 
     while ((index = flow_fifo_tx_ctl_pop(core, &over->tx_wait)) != 0) {
+        flow_core_tx(core, index)->ctl &= ~(unsigned)FLOW_CTL_TX_TIMED;
         flow_fifo_tx_ctl_push(core, &core->ctl_tx, index);
         ++core->ctl_pending;
     }
@@ -183,7 +186,7 @@ static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
 
     while ((index = flow_fifo_rx_starved_pop(core, &core->parted_wait)) != 0) {
         rx         = flow_core_rx(core, index);
-        rx->lists &= (uint8_t)~FLOW_LIST_PARTED;
+        rx->lists &= ~(unsigned)FLOW_LIST_PARTED;
         flow_rx_close(core, rx);
         flow_rx_try_release(core, rx);
     }

@@ -20,7 +20,7 @@ void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
     if (!(tx->events & FLOW_DUE_QUEUED)) {
         tx->events |= FLOW_DUE_QUEUED;
-        flow_fifo_tx_event_push(core, &core->event_tx, tx->index);
+        flow_fifo_tx_event_push(core, &core->event_tx, flow_tx_index(tx));
         ++core->event_pending;
     }
     tx->events |= due;
@@ -31,7 +31,7 @@ void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due)
     tx->ctl |= due;
     if (!(tx->ctl & FLOW_CTL_QUEUED)) {
         tx->ctl |= FLOW_CTL_QUEUED;
-        flow_fifo_tx_ctl_push(core, &core->ctl_tx, tx->index);
+        flow_fifo_tx_ctl_push(core, &core->ctl_tx, flow_tx_index(tx));
         ++core->ctl_pending;
     }
 }
@@ -74,18 +74,39 @@ static flow_status_t flow_tx_open_peer(flow_core_t *core,
 {
     flow_peer_t *peer = flow_peer_find(core, addr->incarnation);
 
+    if (((peer == NULL) || (peer->state == FLOW_PEER_UNKNOWN)) &&
+        !flow_peer_fits(core, addr)) {
+        return FLOW_NO_RESOURCE;
+    }
     if (peer == NULL) {
-        peer = flow_peer_create(core, addr->incarnation);
+        peer = flow_peer_create(core, addr->incarnation,
+                                flow_src(FLOW_AH_UNKNOWN, addr->qpn));
         if (peer == NULL) {
             return FLOW_NO_MEMORY;
         }
     } else if ((peer->state == FLOW_PEER_DEAD) ||
                ((peer->state != FLOW_PEER_UNKNOWN) &&
-                !flow_peer_same_addr(peer, addr))) {
+                !flow_peer_same_addr(core, peer, addr))) {
         return FLOW_NO_RESOURCE;
     }
     *peer_p = peer;
     return FLOW_OK;
+}
+
+flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
+                        uint32_t ep)
+{
+    uint32_t index = ep & (FLOW_INDEX_MAX - 1);
+    flow_tx_t *tx;
+
+    if ((index == 0) || (index >= core->tx_count)) {
+        return NULL;
+    }
+    tx = flow_core_tx(core, index);
+    return ((tx->state != FLOW_TX_FREE) && (tx->ep == ep) &&
+            (tx->peer == peer->index)) ?
+                   tx :
+                   NULL;
 }
 
 flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
@@ -97,7 +118,7 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     uint32_t index;
 
     if ((core->counters.lingering >= core->params.max_linger) ||
-        (addr->incarnation == 0) || (core->ep_last == UINT32_MAX)) {
+        (addr->incarnation == 0) || (addr->qpn > FLOW_QPN_MAX)) {
         return FLOW_NO_RESOURCE;
     }
     if (core->tx_free.count == 0) {
@@ -118,11 +139,9 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     tx->stop      = flow_is_ud(core) ? tx->una : tx->limit; /* UD: no ring */
     tx->state     = FLOW_TX_HELLO;
     tx->cookie    = cookie;
-    tx->ep        = ++core->ep_last;
     tx->peer      = peer->index;
     tx->peer_next = peer->tx_list;
     peer->tx_list = index;
-    flow_peer_ref(peer);
     flow_peer_introduce(core, peer, addr, 0);
     flow_trace(core, FLOW_TRACE_OPEN, tx->ep, flow_tx_psn(tx), peer->index);
     flow_pair_open(core, tx);
@@ -139,7 +158,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     if (!(tx->flags & FLOW_TXF_HELLOED) && (tx->busy == 0) &&
         (flow_tx_psn(tx) == core->params.first_psn)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody has heard of it */
-        tx->ctl   &= FLOW_CTL_QUEUED;
+        tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     tx->wait   = FLOW_WAIT_DRAIN |
                  ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
@@ -160,7 +179,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->state != FLOW_TX_LINGER) || (tx->busy != 0) ||
-        (tx->linked != 0) || (tx->ctl_out != 0)) {
+        (tx->ctl_out != 0) || (!flow_is_ud(core) && (tx->linked != 0))) {
         return;
     }
 
@@ -190,8 +209,7 @@ static void flow_tx_want(flow_core_t *core, flow_tx_t *tx)
     } else {
         tx->ctl |= FLOW_CTL_TX_WANT;
         if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-            tx->ctl |= FLOW_CTL_QUEUED;
-            flow_timer_tx_later(core, tx->index, tx->backoff);
+            flow_timer_tx_later(core, flow_tx_index(tx), tx->backoff);
         }
     }
     tx->flags |= FLOW_TXF_ASKED;
@@ -242,7 +260,7 @@ unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
         return FLOW_ACK_HDR;
     }
     flow_wire_put64(p + 8, core->params.self.incarnation);
-    flow_wire_put64(p + 16, flow_core_peer(core, tx->peer)->addr.incarnation);
+    flow_wire_put64(p + 16, flow_core_peer(core, tx->peer)->incarnation);
     flow_wire_put32(p + 24, tx->ep);
     return FLOW_LONG_HDR;
 }
@@ -266,7 +284,7 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
         tx->ctl &= (uint8_t)~FLOW_CTL_TX_WANT; /* it may wait its turn */
     }
     tx->limit   = limit;
-    tx->flags  &= (uint8_t)~FLOW_TXF_ASKED;
+    tx->flags  &= ~(unsigned)FLOW_TXF_ASKED;
     tx->backoff = 0;
     flow_trace(core, FLOW_TRACE_LIMIT, tx->ep, limit, flow_tx_psn(tx));
     flow_tx_advance(core, tx);
@@ -282,7 +300,7 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
     op->linked = 1;
     flow_trace(core, FLOW_TRACE_RNR, tx->ep, op->psn, tx->backoff);
     flow_timer_op(core, op, tx->backoff, now);
-    tx->backoff = (uint8_t)flow_timer_level_next(core, tx->backoff);
+    tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
 }
 
 flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
@@ -302,8 +320,10 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
         }
         op->next   = NULL;
         op->linked = 0;
-        --op->tx->linked;
     } while (flow_is_ud(core) && flow_resend_over(core, op));
+    if (!flow_is_ud(core)) {
+        --op->tx->linked;
+    }
     *fail = (op->tx->state == FLOW_TX_FAILED) ||
             (op->tx->wait & FLOW_WAIT_RESET);
     return op;
@@ -328,9 +348,10 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
     if (core->repost_tail == NULL) {
         core->repost_tail = op;
     }
-    ++op->tx->linked;
     if (flow_is_ud(core)) {
         op->flags &= (uint8_t)~FLOW_OPF_POSTED;
+    } else {
+        ++op->tx->linked;
     }
 }
 
@@ -342,7 +363,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
     }
     if (dead || !(tx->flags & FLOW_TXF_HELLOED)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
-        tx->ctl   &= FLOW_CTL_QUEUED;
+        tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     if ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN)) {
         flow_trace(core, FLOW_TRACE_FAIL, tx->ep, flow_tx_psn(tx), dead);
@@ -351,13 +372,13 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
         tx->pins   |= FLOW_PIN_DOWN;
         tx->stop    = flow_tx_psn(tx);
         tx->events &= FLOW_DUE_QUEUED;
-        tx->ctl    &= FLOW_CTL_QUEUED;
+        tx->ctl    &= FLOW_CTL_TX_LISTS;
         flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
     } else if ((tx->state == FLOW_TX_LINGER) &&
                !(tx->events & FLOW_DUE_TX_GONE)) {
         tx->wait |= FLOW_WAIT_RESET;
         tx->wait &= (uint8_t)~FLOW_WAIT_PART;
-        tx->ctl  &= FLOW_CTL_QUEUED;
+        tx->ctl  &= FLOW_CTL_TX_LISTS;
         flow_tx_try_release(core, tx);
     }
 }
@@ -374,7 +395,7 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead)
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->busy == 0) && (tx->ctl_out == 0) &&
-        !(tx->ctl & ~FLOW_CTL_QUEUED) &&
+        !(tx->ctl & ~FLOW_CTL_TX_LISTS) &&
         ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN))) {
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
         if (flow_is_ud(core)) {

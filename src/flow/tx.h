@@ -49,6 +49,10 @@ typedef struct flow_op {
     uint8_t         flags; /* UD: enum flow_op_flags, the core's              */
 } flow_op_t;
 
+/*
+ * The record is small because it stays while nothing is in flight: 10,000 peers
+ * have 10,000 of them. Indices have FLOW_INDEX_BITS.
+ */
 struct flow_tx {
     uint64_t   hdr;       /* next header word: number, token, limit, flags    */
     uint64_t   busy;      /* bit psn % 64: taken and not completed            */
@@ -56,26 +60,26 @@ struct flow_tx {
     flow_psn_t stop;      /* the number that may not be sent: the one compare */
     flow_psn_t limit;     /* as the receiver said                             */
     flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
-    uint8_t    state;     /* flow_tx_state_t                                  */
     uint8_t    pins;      /* enum flow_tx_pin                                 */
-    uint8_t    wait;      /* a completion or a limit is waited for            */
-    uint8_t    flags;
-    uint8_t    events;    /* due for flow_event_next                          */
-    uint8_t    ctl;       /* control packets due                              */
-    uint8_t    ctl_out;   /* control packets handed out and not done          */
-    uint8_t    backoff;   /* level of the next receiver-not-ready             */
-    uint8_t    linked;    /* flow_op_t of this flow in back-off, <= 64        */
-    uint8_t    tries;     /* UD: unanswered control packets in a row          */
-    uint8_t    rma;       /* flow_peer_pin_t: what the answer said            */
-    uint32_t   ep;        /* number of this endpoint, never reused            */
-    uint32_t   index;
-    uint32_t   peer;
-    uint32_t   carries;   /* receive flow whose limit rides in our headers;
-                             while it is not known, its endpoint number       */
-    uint32_t   peer_next; /* next flow to the same peer                       */
-    uint32_t   ctl_next;
-    uint32_t   event_next;
-    uint32_t   ring;      /* UD: of operations not acknowledged; 0 none       */
+    uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
+    uint32_t   ep;        /* number of this endpoint, never reused: its index
+                             and, above, the uses of that index               */
+    uint32_t   carries;   /* PAIRED: receive flow of the pair, 0 if gone;
+                             AWAITS: its endpoint number, it is not known yet */
+    uint64_t   peer      : 17;
+    uint64_t   peer_next : 17; /* next flow to the same peer                  */
+    uint64_t   ring      : 17; /* UD: of operations not acknowledged; 0 none  */
+    uint64_t   state     : 3;  /* flow_tx_state_t                             */
+    uint64_t   rma       : 2;  /* flow_peer_pin_t: what the answer said       */
+    uint64_t   flags     : 8;  /* enum flow_tx_flags                          */
+    uint64_t   ctl_next  : 17;
+    uint64_t   event_next : 17;
+    uint64_t   events    : 6;  /* due for flow_event_next                     */
+    uint64_t   ctl       : 7;  /* control packets due                         */
+    uint64_t   ctl_out   : 6;  /* control packets handed out and not done     */
+    uint64_t   backoff   : 4;  /* level of the next receiver-not-ready        */
+    uint64_t   linked    : 7;  /* flow_op_t of this flow in back-off, <= 64;
+                                  UD: unanswered control packets in a row     */
 };
 
 /*

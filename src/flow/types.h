@@ -38,19 +38,20 @@ typedef enum flow_profile {
 typedef struct flow_addr {
     uint8_t  gid[16];
     uint64_t incarnation; /* random, not 0                                    */
-    uint32_t qpn;
+    uint32_t qpn;         /* 24 bits                                          */
     uint32_t qkey;
 } flow_addr_t;
 
 /*
  * Sender of a received packet: our address handle's number for it (0xffff when
  * the device knows none) and its QPN, in one word so that a check is a compare.
+ * The device reports both in 16 bits.
  */
-typedef uint64_t flow_src_t;
+typedef uint32_t flow_src_t;
 #define FLOW_AH_UNKNOWN 0xffffu
 static inline flow_src_t flow_src(uint16_t ah, uint32_t qpn)
 {
-    return ((uint64_t)ah << 32) | qpn;
+    return ((uint32_t)ah << 16) | (qpn & 0xffff);
 }
 
 /* How a send ended, for packets that the core asked to send. */

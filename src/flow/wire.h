@@ -38,9 +38,11 @@
 #define FLOW_WIRE_PSN_SHIFT   48
 #define FLOW_WIRE_MAP_SHIFT   16 /* in the second word of FLOW_WIRE_ACK */
 #define FLOW_WIRE_PSN_ONE     (1ull << FLOW_WIRE_PSN_SHIFT)
-/* The bits that name the next packet of a flow: number, token and flags. */
-#define FLOW_WIRE_EXPECT_MASK \
-    (0xffff000000000000ull | 0x00000000ffffff00ull | 0xe0ull)
+/* All but the message id: what of the next packet of a flow is known. */
+#define FLOW_WIRE_EXPECT_MASK (~(uint64_t)FLOW_WIRE_AM_MASK)
+/* Of that, what a receiver takes from the packet before. */
+#define FLOW_WIRE_SEEN_MASK \
+    ((0xffffull << FLOW_WIRE_LIMIT_SHIFT) | FLOW_WIRE_LIMIT)
 
 /* Builtins: the core is compiled freestanding, where memcpy is a call. */
 static inline uint64_t flow_wire_get64(const void *p)

@@ -3,7 +3,8 @@
 test_apps_common = test/apps/fill.c test/apps/fill.h \
                    test/apps/watchdog.c test/apps/watchdog.h \
                    test/apps/oob.c test/apps/oob.h \
-                   test/apps/node.c test/apps/node.h
+                   test/apps/node.c test/apps/node.h \
+                   test/apps/node_sockaddr.c test/apps/node_sockaddr.h
 
 noinst_PROGRAMS += test/ucp_bytes
 test_ucp_bytes_SOURCES = $(test_apps_common) test/apps/ucp_bytes.c \
@@ -18,13 +19,19 @@ test_ucp_killed_SOURCES = $(test_apps_common) test/apps/ucp_killed.c
 test_ucp_killed_LDADD   = $(UCP_LIBS)
 
 # The MPI program is built by MPI's compiler wrapper, hence a rule of its own.
+test_mpi_sources = $(srcdir)/test/apps/mpi_check.c \
+                   $(srcdir)/test/apps/mpi_window.c \
+                   $(srcdir)/test/apps/mpi_flood.c \
+                   $(srcdir)/test/apps/fill.c
+test_mpi_headers = $(srcdir)/test/apps/mpi_check.h \
+                   $(srcdir)/test/apps/fill.h
 if HAVE_MPI
 noinst_DATA += test/mpi_check
 endif
-test/mpi_check: $(srcdir)/test/apps/mpi_check.c \
-                $(srcdir)/test/apps/fill.c $(srcdir)/test/apps/fill.h
+test/mpi_check: $(test_mpi_sources) $(test_mpi_headers)
 	@$(MKDIR_P) test
 	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -o $@ \
-	    $(srcdir)/test/apps/mpi_check.c $(srcdir)/test/apps/fill.c
-EXTRA_DIST += test/apps/mpi_check.c
+	    $(test_mpi_sources)
+EXTRA_DIST += test/apps/mpi_check.c test/apps/mpi_check.h \
+              test/apps/mpi_window.c test/apps/mpi_flood.c
 CLEANFILES += test/mpi_check

@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI program that checks every byte: ring, all-to-all, pairs of ranks,
- * wildcard and unexpected receives, reductions. Sizes 1 B to --max.
+ * wildcard and unexpected receives, reductions, one-sided. Sizes 1 B to --max.
  */
-#include "fill.h"
+#include "mpi_check.h"
 
-#include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_SEED 77
+int rank, ranks;
+const char *mode_now = "start";
 
-static int rank, ranks, size_max = 4 << 20;
-static const char *mode_now = "start";
+static int size_max = 4 << 20;
 static volatile int size_now;
 
-/* Contents of message @tag from @from to @to. */
-static uint64_t msg_key(int from, int to, int tag)
+uint64_t msg_key(int from, int to, int tag)
 {
     return fill_key(CHECK_SEED, from * 4096 + to, tag);
 }
 
-static void msg_check(const char *buf, int len, int from, int tag)
+void msg_check(const char *buf, int len, int from, int tag)
 {
     uint64_t key = msg_key(from, rank, tag);
     ptrdiff_t at = fill_diff(buf, len, key, 0);
@@ -65,7 +63,7 @@ static int size_next(int size)
     return (size == power - 1) ? power : size + 1;
 }
 
-static char *buf_alloc(size_t len)
+char *buf_alloc(size_t len)
 {
     char *buf = malloc(len ? len : 1);
 
@@ -207,21 +205,30 @@ static void check_allreduce(int len)
     free(rx);
 }
 
+/* A mode that is not part of "all" runs at the largest size only. */
 static const struct {
     const char *name;
     void       (*check)(int len);
+    int        in_all;
 } modes[] = {
-    {"ring", check_ring},           {"alltoall", check_alltoall},
-    {"pt2pt", check_pt2pt},         {"anysource", check_anysource},
-    {"allreduce", check_allreduce}
+    {"ring", check_ring, 1},           {"alltoall", check_alltoall, 1},
+    {"pt2pt", check_pt2pt, 1},         {"anysource", check_anysource, 1},
+    {"allreduce", check_allreduce, 1}, {"onesided", check_onesided, 1},
+    {"flood", check_flood, 0},         {"shares", check_shares, 0}
 };
+
+static int mode_wanted(const char *mode, unsigned i)
+{
+    return strcmp(mode, "all") ? !strcmp(mode, modes[i].name) :
+                                 modes[i].in_all;
+}
 
 static void usage(void)
 {
     if (rank == 0) {
         fprintf(stderr, "usage: mpi_check [MODE] [MAX_BYTES] [SECONDS]\n"
                 "MODE: all (default), ring, alltoall, pt2pt, anysource, "
-                "allreduce; SECONDS per mode until it counts as hung\n");
+                "allreduce, onesided, flood, shares; SECONDS per mode until it counts as hung\n");
     }
     MPI_Finalize();
     exit(2);
@@ -241,12 +248,13 @@ int main(int argc, char **argv)
     signal(SIGALRM, on_alarm);
 
     for (i = 0; i < sizeof(modes) / sizeof(modes[0]); ++i) {
-        if (strcmp(mode, "all") && strcmp(mode, modes[i].name)) {
+        if (!mode_wanted(mode, i)) {
             continue;
         }
         mode_now = modes[i].name;
         alarm(seconds);
-        for (len = 1; len <= size_max; len = size_next(len)) {
+        len = modes[i].in_all ? 1 : size_max;
+        for (; len <= size_max; len = size_next(len)) {
             size_now = len;
             modes[i].check(len);
         }

@@ -16,6 +16,7 @@ typedef struct node_params {
     uint16_t port;     /* of the out-of-band socket */
     int      client;   /* 1: connects, 0: listens */
     int      peer_err; /* endpoints in error mode PEER */
+    int      sockaddr; /* connect by socket address; with peer_err only */
     int      wakeup;   /* sleep on the worker's descriptor instead of polling */
     int      timeout;  /* seconds without progress until the watchdog ends us */
     void     (*err_cb)(void *arg, ucp_ep_h ep, ucs_status_t status);
@@ -28,7 +29,9 @@ typedef struct node {
     ucp_ep_h      ep;
     int           fd;        /* out-of-band socket */
     int           client;
+    int           sockaddr;
     int           wakeup_fd; /* -1 when polling */
+    int           closing;   /* a peer that leaves is no failure any more */
     int           lost;      /* sleeps that ended by time with work waiting */
     ucs_status_t  ep_status; /* set by the default error callback */
 } node_t;

@@ -28,6 +28,7 @@ static const char bytes_usage[] =
     "  --window N          messages in flight each way [16]\n"
     "  --tests A,B|all     which tests [all]; --list names them\n"
     "  --error-mode MODE   none or peer [none]\n"
+    "  --sockaddr          client/server connection; in error mode peer\n"
     "  --wakeup            sleep on the worker's descriptor between events\n"
     "  --hold-unexpected N test tag_hold: N messages to a sleeping receiver\n"
     "  --hold-seconds S    its sleep [3]\n"
@@ -35,8 +36,8 @@ static const char bytes_usage[] =
 
 enum {
     OPT_CLIENT = 256, OPT_PORT, OPT_SEED, OPT_ITERS, OPT_DENSE, OPT_MIN,
-    OPT_MAX, OPT_WINDOW, OPT_TESTS, OPT_LIST, OPT_ERROR_MODE, OPT_WAKEUP,
-    OPT_HOLD, OPT_HOLD_SECONDS, OPT_TIMEOUT, OPT_HELP
+    OPT_MAX, OPT_WINDOW, OPT_TESTS, OPT_LIST, OPT_ERROR_MODE, OPT_SOCKADDR,
+    OPT_WAKEUP, OPT_HOLD, OPT_HOLD_SECONDS, OPT_TIMEOUT, OPT_HELP
 };
 
 static const struct option bytes_options[] = {
@@ -51,6 +52,7 @@ static const struct option bytes_options[] = {
     {"tests", required_argument, NULL, OPT_TESTS},
     {"list", no_argument, NULL, OPT_LIST},
     {"error-mode", required_argument, NULL, OPT_ERROR_MODE},
+    {"sockaddr", no_argument, NULL, OPT_SOCKADDR},
     {"wakeup", no_argument, NULL, OPT_WAKEUP},
     {"hold-unexpected", required_argument, NULL, OPT_HOLD},
     {"hold-seconds", required_argument, NULL, OPT_HOLD_SECONDS},
@@ -109,6 +111,10 @@ static void option_apply(int opt, const char *name, bytes_opts_t *o,
     case OPT_WINDOW: o->window = arg_number(name, 1, BYTES_WINDOW_MAX); break;
     case OPT_TESTS: o->tests = optarg; break;
     case OPT_ERROR_MODE: option_error_mode(p); break;
+    case OPT_SOCKADDR:
+        p->sockaddr = 1;
+        p->peer_err = 1;
+        break;
     case OPT_WAKEUP: p->wakeup = 1; break;
     case OPT_HOLD:
         o->hold  = arg_number(name, 1, 1000000);

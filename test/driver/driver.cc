@@ -26,7 +26,9 @@ static void *take(size_t size)
     if (!list.empty()) {
         mem = list.back();
         list.pop_back();
-    } else if (posix_memalign(&mem, FLOW_ALIGN, size) != 0) {
+        return mem; /* with what another core left there */
+    }
+    if (posix_memalign(&mem, FLOW_ALIGN, size) != 0) {
         abort();
     }
     memset(mem, 0xa5, size); /* the core must not lean on zeros */
@@ -177,7 +179,7 @@ void Driver::pull_events()
         case FLOW_EVENT_PEER_WANTS_RMA:
             if (answers_introductions()) {
                 flow_peer_set_ah(core, event.peer,
-                                 ah_of(*flow_peer_addr(event.peer)),
+                                 ah_of(flow_peer_addr(core, event.peer)),
                                  pin_of(event));
             }
             break;
@@ -207,6 +209,17 @@ void Driver::pull_reposts()
 
     while (((op = flow_tx_repost_next(core, now, &failed)) != nullptr) &&
            on_repost(op, failed != 0)) {
+    }
+}
+
+void Driver::pull_releases()
+{
+    flow_op_t *op;
+    int failed;
+
+    while (flow_tx_release_pending(core) &&
+           ((op = flow_tx_release_next(core, &failed)) != nullptr)) {
+        on_release(op, failed != 0);
     }
 }
 

@@ -45,6 +45,9 @@ public:
     void pull_control();
     /* Pull operations to be sent again; likewise. */
     void pull_reposts();
+    /* UD: pull operations that are over. */
+    void pull_releases();
+    bool ud() const { return core->params.profile == FLOW_UD; }
     /* NULL, or the invariant that is broken. */
     const char *check() { return flow_core_check(core); }
     flow_counters_t counters() const;
@@ -82,6 +85,12 @@ protected:
     virtual bool on_control(const flow_ctl_t &ctl) = 0;
     /* Post it again, or, if failed, complete it. false: given back, stop. */
     virtual bool on_repost(flow_op_t *op, bool failed) = 0;
+    /* UD: it was acknowledged, or failed. */
+    virtual void on_release(flow_op_t *op, bool failed)
+    {
+        (void)op;
+        (void)failed;
+    }
     /* The core did what it must not do. */
     virtual void on_broken(const char *what) = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzzers share: a core with memory, and input taken byte by byte. */
+/* What the fuzzers share: a core that traps, and input taken byte by byte. */
 #ifndef FUZZ_H_
 #define FUZZ_H_
 
@@ -10,14 +10,15 @@
 #include <memory>
 #include <vector>
 
+#include "driver/driver.h"
+
 extern "C" {
-#include "flow/flow.h"
 #include "flow/ctl_wire.h"
 }
 
 namespace fuzz {
 
-typedef std::vector<uint8_t> Bytes;
+using flow_test::Bytes;
 
 /* The input, as long as it lasts; then zeros. */
 class Input {
@@ -47,6 +48,7 @@ private:
     size_t         m_left;
 };
 
+/* A packet that was handed to the device. */
 struct Sent {
     Bytes      bytes;
     bool       ctl;
@@ -54,36 +56,35 @@ struct Sent {
     flow_op_t *op;
 };
 
-class Core {
+class Core : public flow_test::Driver {
 public:
-    explicit Core(unsigned id);
-    ~Core();
-    void grow();
-    void receive(const Bytes &bytes, flow_src_t src);
-    void events();
-    void control();
-    void timers();
+    Core(unsigned id, flow_profile_t profile);
+    /* Everything a progress does but polling: what is to be sent is in out. */
+    void progress();
     bool send(flow_tx_t *tx, uint8_t byte);
     void complete(const Sent &sent, flow_send_status_t status);
     flow_tx_t *open(const Core &peer);
-    /* Trap when an invariant is broken or more came than was sent. */
+    void close(flow_tx_t *tx);
+    /* Trap when an invariant is broken. */
     void check();
 
-    flow_core_t           *core;
-    flow_addr_t            addr;
-    flow_time_t            now = 1;
-    std::vector<Sent>      out;
-    std::vector<flow_tx_t*> flows;
-    std::vector<uint8_t>   got;
+    std::vector<Sent>       out;
+    std::vector<flow_tx_t*> flows;   /* nullptr: closed                       */
+    std::vector<uint8_t>    got;     /* last byte of each message             */
+
+protected:
+    void on_deliver(const Bytes &packet) override;
+    void on_event(const flow_event_t &event) override;
+    bool on_control(const flow_ctl_t &ctl) override;
+    bool on_repost(flow_op_t *op, bool failed) override;
+    void on_release(flow_op_t *op, bool failed) override;
+    void on_broken(const char *what) override;
 
 private:
-    void drain(uint32_t token);
+    void forget(flow_tx_t *tx);
 
-    void                              *m_mem, *m_hash = nullptr;
-    std::vector<std::pair<size_t, void*>> m_chunks;
-    std::map<void*, std::unique_ptr<Bytes>> m_held;
     std::vector<std::unique_ptr<flow_op_t>> m_ops;
-    std::map<flow_op_t*, Sent>         m_kept;
+    std::map<flow_op_t*, Sent>              m_kept; /* to be sent again       */
 };
 
 } /* namespace fuzz */

@@ -42,7 +42,6 @@ struct Bounds {
 
 struct Packet {
     uint8_t  from, len, ctl, op; /* op: data, which message                   */
-    uint8_t  done;               /* repeated: the sender has its completion   */
     uint8_t  bytes[FLOW_CTL_MAX];
     uint64_t cookie;
     uint64_t hash;               /* of all that, alike on both sides          */

@@ -45,22 +45,34 @@ uint64_t state_packet_hash(const Packet &packet)
     }
     hash = mix(7, bytes, packet.len);
     hash = mix_word(hash, packet.cookie);
-    return mix_word(hash, ((uint64_t)packet.ctl << 16) |
-                                  ((uint64_t)packet.op << 8) | packet.done);
+    return mix_word(hash, ((uint64_t)packet.ctl << 8) | packet.op);
 }
 
-/* Held packets: stale slots say nothing. */
-static uint64_t mix_rings(uint64_t hash, const flow_core_t *core)
+/* A ring, whatever its index: slots that are not taken say nothing. */
+static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
+                         uint32_t index)
 {
-    for (unsigned index = 1; index < 3; ++index) {
-        const flow_ring_t *ring = flow_core_ring(core, index);
-        hash = mix_word(hash, ring->mask);
-        for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
-            hash = mix_word(hash,
-                            (uintptr_t)ring->slot[__builtin_ctzll(left)]);
-        }
+    const flow_ring_t *ring = flow_core_ring(core, index);
+
+    if (index == 0) {
+        return mix_word(hash, 0);
+    }
+    hash = mix_word(hash, ring->mask);
+    if (ring->tx != 0) { /* its slots are operations, in order of number */
+        return mix_word(hash, ((uint64_t)ring->due << 32) |
+                                      ((uint64_t)ring->level << 16) |
+                                      ring->tries);
+    }
+    for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
+        hash = mix_word(hash, (uintptr_t)ring->slot[__builtin_ctzll(left)]);
     }
     return hash;
+}
+
+/* SRD: time passes by ending all back-offs; UD: when they end counts, too. */
+static uint64_t mix_due(uint64_t hash, flow_time_t due)
+{
+    return mix_word(hash, (bounds.profile == FLOW_UD) ? due - world.now : 1);
 }
 
 static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
@@ -70,16 +82,43 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
         if (batch->due == FLOW_TIME_NEVER) {
             continue;
         }
-        hash = mix_word(hash, level + 1);
-        hash = mix(hash, &batch->tx_wait,
-                   offsetof(flow_batch_t, op_wait) -
-                           offsetof(flow_batch_t, tx_wait));
+        hash = mix_due(mix_word(hash, level), batch->due);
+        hash = mix(hash, &batch->tx_wait, 4 * sizeof(flow_fifo_t));
+        for (const flow_fifo_t *fifo : {&batch->ring_wait,
+                                        &batch->ring_gather}) {
+            for (uint32_t ring = fifo->head; ring != 0;
+                 ring = flow_core_ring(core, ring)->next) {
+                hash = mix_word(hash, flow_core_ring(core, ring)->tx);
+            }
+            hash = mix_word(hash, 99);
+        }
         for (const flow_op_t *list : {batch->op_wait, batch->op_gather}) {
             for (; list != nullptr; list = list->next) {
                 hash = mix_word(hash, (uint64_t)(list - world.ops[id]) + 1);
             }
             hash = mix_word(hash, 0);
         }
+    }
+    if (core->parted_due != FLOW_TIME_NEVER) {
+        hash = mix_due(hash, core->parted_due);
+        hash = mix_word(hash, core->parted_wait.count);
+        hash = mix_word(hash, core->parted_gather.count);
+    }
+    return hash;
+}
+
+static uint64_t mix_flows(uint64_t hash, const flow_core_t *core)
+{
+    flow_tx_t tx = *flow_core_tx(core, 1);
+
+    hash    = mix_ring(hash, core, tx.ring);
+    tx.ring = 0;
+    hash    = mix(hash, &tx, sizeof(tx));
+    for (unsigned index = 1; index <= 2; ++index) {
+        flow_rx_t rx = *flow_core_rx(core, index);
+        hash    = mix_ring(hash, core, rx.ring);
+        rx.ring = 0;
+        hash    = mix(hash, &rx, sizeof(rx));
     }
     return hash;
 }
@@ -88,17 +127,14 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
 static uint64_t side_hash(unsigned id)
 {
     const flow_core_t *core = cores[id];
-    uint64_t hash           = 1;
+    uint64_t hash           = mix_flows(1, core);
     uint64_t wire           = 0;
     const flow_peer_t *peer;
 
-    hash = mix(hash, core->tx_chunks[0] + 1, sizeof(flow_tx_t));
-    hash = mix(hash, core->rx_chunks[0] + 1, 2 * sizeof(flow_rx_t));
     peer = core->peer_chunks[0] + 1;
     hash = mix_word(hash, ((uint64_t)peer->tx_list << 32) | peer->rx_list);
-    hash = mix_word(hash, ((uint64_t)peer->refs << 32) | peer->state);
+    hash = mix_word(hash, ((uint64_t)peer->out << 32) | peer->state);
     hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->events);
-    hash = mix_rings(hash, core);
     hash = mix_timers(hash, core, id);
     hash = mix(hash, core->owed, sizeof(core->owed));
     for (unsigned i = 0; i < world.on_wire; ++i) { /* a set */
@@ -106,7 +142,8 @@ static uint64_t side_hash(unsigned id)
     }
     hash = mix_word(hash, wire);
     for (unsigned op = 0; op < world.sent[id]; ++op) {
-        hash = mix_word(hash, world.ops[id][op].linked);
+        hash = mix_word(hash, ((uint64_t)world.ops[id][op].flags << 8) |
+                                      world.ops[id][op].linked);
     }
     hash = mix_word(hash, ((uint64_t)world.sent[id] << 32) | world.got[id]);
     return mix_word(hash, world.closed[id]);

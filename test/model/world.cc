@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The steps of two peers and the wire between them: a side sends its next
- * message or closes; a packet arrives and its completion comes; a packet is
- * refused (SRD) or lost (UD); a packet arrives and stays on the wire, to arrive
- * once more; back-offs and time-outs end.
+ * message or closes; a packet arrives (SRD: and its completion comes); a packet
+ * is refused (SRD) or lost (UD); a packet arrives and stays on the wire, to
+ * arrive once more; back-offs and time-outs end. On UD a completion says
+ * nothing and comes at once. Time-outs there end when nothing is on the wire;
+ * one that ends too early costs a repeat, for it makes one.
  */
 #include "model.h"
 
@@ -14,6 +16,28 @@ World        world;
 flow_core_t *cores[NODES];
 std::string  trail;
 
+static bool ud()
+{
+    return bounds.profile == FLOW_UD;
+}
+
+static void complete(const Packet &packet, flow_send_status_t status)
+{
+    unsigned id = packet.from;
+
+    if (packet.ctl) {
+        flow_ctl_done(cores[id], packet.cookie, status, world.now);
+    } else if (ud()) {
+        flow_tx_sent(cores[id], &world.ops[id][packet.op], 0);
+    } else if (status == FLOW_SEND_RNR) {
+        world.kept[id][packet.op] = packet;
+        flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
+    } else {
+        flow_tx_done(cores[id], world.ops[id][packet.op].tx,
+                     world.ops[id][packet.op].psn);
+    }
+}
+
 static void put_on_wire(Packet packet)
 {
     if (world.on_wire == WIRE_MAX) {
@@ -21,6 +45,14 @@ static void put_on_wire(Packet packet)
     }
     packet.hash                 = state_packet_hash(packet);
     world.wire[world.on_wire++] = packet;
+}
+
+/* UD: the device is done with all that was put on the wire since. */
+static void complete_since(unsigned first)
+{
+    for (unsigned last = world.on_wire; ud() && (first < last); ++first) {
+        complete(world.wire[first], FLOW_SEND_OK);
+    }
 }
 
 static Packet take_off_wire(unsigned which)
@@ -38,7 +70,14 @@ static void pull_once(unsigned id)
     flow_core_t *core = cores[id];
     flow_event_t event;
     flow_ctl_t ctl;
+    int failed;
 
+    while (flow_tx_release_pending(core)) {
+        flow_tx_release_next(core, &failed);
+        if (failed) {
+            broken("an operation failed");
+        }
+    }
     while (flow_event_pending(core) && flow_event_next(core, &event)) {
         if ((event.type == FLOW_EVENT_PEER_INTRODUCED) ||
             (event.type == FLOW_EVENT_PEER_WANTS_RMA)) {
@@ -52,6 +91,7 @@ static void pull_once(unsigned id)
             broken("a held packet was thrown away");
         }
     }
+    unsigned first = world.on_wire;
     while (flow_ctl_pending(core) && flow_ctl_next(core, world.now, &ctl)) {
         Packet packet;
         memset(&packet, 0, sizeof(packet));
@@ -62,12 +102,14 @@ static void pull_once(unsigned id)
         memcpy(packet.bytes, ctl.data, ctl.len);
         put_on_wire(packet);
     }
+    complete_since(first);
 }
 
 static void pull()
 {
     for (unsigned id = 0; id < NODES; ++id) {
-        while (flow_event_pending(cores[id]) || flow_ctl_pending(cores[id])) {
+        while (flow_event_pending(cores[id]) || flow_ctl_pending(cores[id]) ||
+               flow_tx_release_pending(cores[id])) {
             pull_once(id);
         }
     }
@@ -108,24 +150,6 @@ static void receive(const Packet &packet)
     }
 }
 
-static void complete(const Packet &packet, flow_send_status_t status)
-{
-    unsigned id = packet.from;
-
-    if (packet.done) {
-        return;
-    }
-    if (packet.ctl) {
-        flow_ctl_done(cores[id], packet.cookie, status, world.now);
-    } else if (status == FLOW_SEND_RNR) {
-        world.kept[id][packet.op] = packet;
-        flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
-    } else {
-        flow_tx_done(cores[id], world.ops[id][packet.op].tx,
-                     world.ops[id][packet.op].psn);
-    }
-}
-
 static void send(unsigned id)
 {
     flow_tx_t *tx = world.tx[id];
@@ -136,29 +160,57 @@ static void send(unsigned id)
     packet.from = (uint8_t)id;
     packet.op   = (uint8_t)world.sent[id]++;
     packet.len  = (uint8_t)flow_tx_header(cores[id], tx, 1, packet.bytes);
-    op.tx       = tx;
-    op.psn      = flow_tx_commit(tx);
+    if (ud()) {
+        flow_tx_commit_op(cores[id], tx, &op);
+        world.kept[id][packet.op] = packet;
+    } else {
+        op.tx  = tx;
+        op.psn = flow_tx_commit(tx);
+    }
     put_on_wire(packet);
+    complete_since(world.on_wire - 1);
+}
+
+/* What is due to be sent again. */
+static void repost(unsigned id)
+{
+    unsigned first = world.on_wire;
+    flow_op_t *op;
+    int failed;
+
+    while ((op = flow_tx_repost_next(cores[id], world.now, &failed)) !=
+           nullptr) {
+        Packet packet = world.kept[id][op - world.ops[id]];
+        if (ud()) {
+            flow_tx_header_again(cores[id], op, packet.bytes);
+        }
+        put_on_wire(packet);
+    }
+    complete_since(first);
 }
 
 static bool time_may_pass()
 {
-    return (flow_timer_next(cores[0]) != FLOW_TIME_NEVER) ||
-           (flow_timer_next(cores[1]) != FLOW_TIME_NEVER);
+    return ((flow_timer_next(cores[0]) != FLOW_TIME_NEVER) ||
+            (flow_timer_next(cores[1]) != FLOW_TIME_NEVER)) &&
+           (!ud() || (world.on_wire == 0) || (world.repeats > 0));
 }
 
-/* All back-offs end. */
+/*
+ * All back-offs end; on UD with something on the wire the first of them: it
+ * may take longer than a time-out, but not than a closed flow rests.
+ */
 static void pass_time()
 {
-    flow_op_t *op;
-    int failed;
-
-    world.now += 1000000000;
+    if (!ud() || (world.on_wire == 0)) {
+        world.now += 1000000000;
+    } else {
+        --world.repeats;
+        world.now += 3 * cores[0]->params.rnr_min;
+    }
     for (unsigned id = 0; id < NODES; ++id) {
-        while ((op = flow_tx_repost_next(cores[id], world.now, &failed)) !=
-               nullptr) {
-            put_on_wire(world.kept[id][op - world.ops[id]]);
-        }
+        flow_timer_run(cores[id], world.now);
+        repost(id);
     }
 }
 
@@ -167,7 +219,7 @@ static std::string named(const Packet &packet)
 {
     static const char *const names[FLOW_CTL_TYPE_LAST] = {
         "?", "hello", "answer", "limit", "who", "want", "reset", "ping",
-        "goodbye"};
+        "goodbye", "ack", "parted"};
     unsigned type = packet.bytes[0] & FLOW_WIRE_AM_MASK;
 
     return std::string("(") + std::to_string(packet.from) + " " +
@@ -185,16 +237,20 @@ static bool step_wire(unsigned *n)
         Packet packet = take_off_wire(*n);
         trail += " d" + std::to_string(*n) + named(packet);
         receive(packet);
-        complete(packet, FLOW_SEND_OK);
+        if (!ud()) {
+            complete(packet, FLOW_SEND_OK);
+        }
         return true;
     }
     *n -= total;
     if (world.losses > 0) {
-        if (*n < total) { /* it meets no buffer */
+        if (*n < total) { /* it meets no buffer, or none ever sees it */
             Packet packet = take_off_wire(*n);
             --world.losses;
             trail += " r" + std::to_string(*n) + named(packet);
-            complete(packet, FLOW_SEND_RNR);
+            if (!ud()) {
+                complete(packet, FLOW_SEND_RNR);
+            }
             return true;
         }
         *n -= total;
@@ -204,7 +260,7 @@ static bool step_wire(unsigned *n)
             const Packet &packet = world.wire[*n];
             --world.repeats;
             trail += " t" + std::to_string(*n) + named(packet);
-            if ((bounds.profile == FLOW_UD) ||
+            if (ud() ||
                 (packet.bytes[0] != (FLOW_WIRE_CTL | FLOW_CTL_HELLO))) {
                 receive(packet); /* SRD: no hello comes behind a goodbye */
             }
@@ -243,6 +299,9 @@ static void settle()
 {
     bool busy = true;
 
+    for (unsigned id = 0; ud() && (id < NODES); ++id) {
+        repost(id); /* what a gap showed to be missing */
+    }
     pull();
     while (bounds.eager && busy) {
         busy = false;
@@ -276,8 +335,11 @@ static void start_core(unsigned id)
 {
     flow_params_t params;
 
-    flow_params_default(&params);
-    params.profile          = bounds.profile;
+    if (ud()) {
+        flow_params_default_ud(&params);
+    } else {
+        flow_params_default(&params);
+    }
     params.self.incarnation = id + 1;
     params.self.qpn         = id + 1;
     params.grant            = (uint16_t)bounds.window;
@@ -295,7 +357,8 @@ static void start_core(unsigned id)
         void *chunk = memory_take(size);
         flow_core_grow(cores[id], (flow_pool_t)pool, chunk);
         /* a few objects are used, and free ones queue behind the last */
-        size_t part = (pool == FLOW_POOL_HASH) ? size :
+        size_t part = ((pool == FLOW_POOL_HASH) ||
+                       ((pool == FLOW_POOL_RING) && ud())) ? size :
                       (pool == FLOW_POOL_RING) ? 3 * sizeof(flow_ring_t) :
                                                  512;
         memory_may_change(chunk, part);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Build each mutant of the core and run the unit tests and the simulator on it.
-usage: run.py SOURCE_DIR BUILD_DIR
+"""Build each mutant of the core and run its tests on it: unit tests, simulator,
+explorer.
+usage: run.py SOURCE_DIR BUILD_DIR [EVERY]
+EVERY 5: only each fifth mutant, and only until one of the tests catches it.
 Every mutant must be caught (P15): by a failing test, a failing seed, a crash
 or a run that does not end. Prints a table; exit status 1 if one survives."""
 
@@ -13,6 +15,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from table import MUTANTS  # noqa: E402
 
+KINDS = {"gtest": ("test/gtest/flow",),
+         "sim": ("test/sim", "test/driver"),
+         "model": ("test/model",)}
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-ffreestanding"]
 CXXFLAGS = ["-std=gnu++17", "-O1", "-g"]
 
@@ -38,10 +43,10 @@ class Builder:
                            if f.endswith(".c"))
         self.tests = {
             kind: sorted(os.path.join(source, folder, f)
+                         for folder in folders
                          for f in os.listdir(os.path.join(source, folder))
                          if f.endswith(".cc") and f != "scale.cc")
-            for kind, folder in (("sim", "test/sim"),
-                                 ("gtest", "test/gtest/flow"))}
+            for kind, folders in KINDS.items()}
 
     def objects(self, tree, out, core, tests):
         """Compile core files and tests against a tree into out."""
@@ -53,6 +58,7 @@ class Builder:
             for path in self.tests[kind]:
                 target = f"{out}/{kind}_{os.path.basename(path)}.o"
                 jobs.append(["g++", *CXXFLAGS, "-I", tree, "-I",
+                             self.source + "/test", "-I",
                              os.path.dirname(path), "-c", path, "-o", target])
         compile_all(jobs)
 
@@ -60,7 +66,7 @@ class Builder:
         shutil.rmtree(self.work, ignore_errors=True)
         out = self.work + "/base"
         os.makedirs(out)
-        self.objects(self.source + "/src", out, self.core, ("sim", "gtest"))
+        self.objects(self.source + "/src", out, self.core, KINDS)
         return out
 
     def link(self, own, base, kind):
@@ -89,7 +95,7 @@ class Builder:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text.replace(old, new))
         if name.endswith(".h"):
-            self.objects(tree, tree, self.core, ("sim", "gtest"))
+            self.objects(tree, tree, self.core, KINDS)
         else:
             self.objects(tree, tree, [name], ())
         return tree
@@ -108,36 +114,56 @@ def caught_by(command, limit):
         return f"crashes (signal {-result.returncode})"
     text = result.stdout.decode(errors="replace").splitlines()
     marks = [line for line in text
-             if line.startswith(("[  FAILED  ]", "FAIL "))]
+             if line.startswith(("[  FAILED  ]", "FAIL ", "BROKEN"))]
     return marks[0].strip()[:60] if marks else "fails"
 
 
-def test(gtest, sim):
-    """How the unit tests and the simulator see a build."""
-    seeds = ["--plan", "small", "--count", "3"]
-    return (caught_by([gtest, "--gtest_brief=1"], 60),
-            caught_by([sim, *seeds], 60) or
-            caught_by([sim, *seeds, "--wrap"], 60))
+SEEDS = ["--plan", "small", "--count", "2"]
+COMMANDS = {
+    "gtest": [["--gtest_brief=1"]],
+    "model": [["srd", "2", "2", "0", "1", "1"],
+              ["ud", "2", "2", "0", "1", "1"],
+              ["--eager", "srd", "2", "2", "2", "0", "0"]],
+    "sim": [SEEDS, SEEDS + ["--wrap"]]}
+
+
+def test(programs, until_caught=False):
+    """How each kind of test sees a build: {kind: None or how it failed}."""
+    seen = {}
+    for kind, program in programs:
+        if not (until_caught and any(seen.values())):
+            found = None
+            for arguments in COMMANDS[kind]:
+                found = found or caught_by([program(), *arguments], 120)
+            seen[kind] = found
+    return seen
 
 
 def main():
     builder = Builder(*map(os.path.abspath, sys.argv[1:3]))
+    every = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     base = builder.base()
     alive = 0
-    sound = test(builder.link(base, base, "gtest"),
-                 builder.link(base, base, "sim"))
-    if any(sound):
+
+    def programs(tree):
+        return [(kind, lambda kind=kind: builder.link(tree, base, kind))
+                for kind in COMMANDS]
+
+    sound = test(programs(base))
+    if any(sound.values()):
         sys.exit(f"the unchanged core fails already: {sound}")
-    for number, mutant in enumerate(MUTANTS, 1):
+    chosen = list(enumerate(MUTANTS, 1))[::every]
+    for number, mutant in chosen:
         tree = builder.mutate(number, mutant)
-        unit, sim = test(builder.link(tree, base, "gtest"),
-                         builder.link(tree, base, "sim"))
-        verdict = "caught  " if unit or sim else "SURVIVES"
-        alive += not (unit or sim)
-        print(f"{number:2} {verdict} {mutant[0]:38} | unit: {unit or '-'} | "
-              f"sim: {sim or '-'}", flush=True)
+        seen = test(programs(tree), every > 1)
+        caught = any(seen.values())
+        alive += not caught
+        print(f"{number:2} {'caught  ' if caught else 'SURVIVES'} "
+              f"{mutant[0]:38}",
+              *(f"{kind}: {how or '-'}" for kind, how in seen.items()),
+              sep=" | ", flush=True)
         shutil.rmtree(tree)
-    print(f"{len(MUTANTS)} mutants, {alive} survive")
+    print(f"{len(chosen)} mutants, {alive} survive")
     return 1 if alive else 0
 
 

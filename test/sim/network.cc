@@ -43,6 +43,10 @@ bool Sim::swallowed(const Packet &packet)
          (packet.to_slot < plan.nodes / 2))) {
         return true;
     }
+    if ((now >= m_down_from) && (now < m_down_until) &&
+        (packet.from_slot < 2) && (packet.to_slot < 2)) {
+        return random.chance(0.9); /* what is left comes when it is up again */
+    }
     return faults() &&
            (random.chance(plan.loss) || random.chance(plan.corrupt));
 }
@@ -133,7 +137,7 @@ void Sim::arrive(const PacketRef &packet)
     if (!to->alive || (to->addr.qpn != packet->to_qpn) ||
         (to->addr.qkey != packet->to_qkey) ||
         ((to->addr.incarnation != packet->to_life) &&
-         !(first & (FLOW_WIRE_LONG | FLOW_WIRE_CTL)))) {
+         !flow_wire_is_long(first) && !(first & FLOW_WIRE_CTL))) {
         status = FLOW_SEND_DEAD;
         back   = 500 * US;
     } else if (to->device_receive(*packet)) {

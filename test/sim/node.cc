@@ -11,8 +11,14 @@ static flow_params_t params_of(Sim &sim, unsigned slot, uint32_t qpn,
 {
     flow_params_t params;
 
-    flow_params_default(&params);
-    params.profile          = sim.plan.profile;
+    if (sim.plan.profile == FLOW_UD) {
+        flow_params_default_ud(&params);
+    } else {
+        flow_params_default(&params);
+    }
+    if (sim.plan.tries != 0) {
+        params.tries = (uint16_t)sim.plan.tries;
+    }
     params.self.gid[0]      = 0xfe;
     params.self.gid[14]     = (uint8_t)(slot >> 8);
     params.self.gid[15]     = (uint8_t)slot;
@@ -99,9 +105,11 @@ void Node::poll()
     if (m_in_flight < sim.plan.sq_depth) {
         pull_reposts();
     }
+    pull_releases();
     pull_events();
     run_application();
     pull_control();
+    pull_releases();
     pull_events();
     if (sim.random.chance(m_numbers.size() > 100 ? 0.0005 : 0.02)) {
         error = check();
@@ -118,10 +126,13 @@ void Node::sleep()
     flow_time_t timer = flow_timer_next(core);
 
     if (!m_received.empty() || !m_done.empty() || flow_ctl_pending(core) ||
-        flow_event_pending(core)) {
+        flow_event_pending(core) || flow_tx_release_pending(core)) {
         wake(US / 2);
     } else if (timer != FLOW_TIME_NEVER) {
         wake((timer > sim.now) ? timer - sim.now : 0);
+    }
+    if (sim.plan.flat && !m_closing && !done()) {
+        wake(10 * US); /* its user closes and opens without being asked */
     }
 }
 
@@ -179,6 +190,10 @@ void Node::poll_send(const Done &done)
     Op *op        = found->second;
     flow_tx_t *tx = op->ep->tx;
     flow_psn_t psn = op->op.psn;
+    if (ud()) {
+        flow_tx_sent(core, &op->op, done.status != FLOW_SEND_OK);
+        return;
+    }
     switch (done.status) {
     case FLOW_SEND_RNR:
         flow_tx_rnr(core, &op->op, now);
@@ -223,8 +238,19 @@ bool Node::on_repost(flow_op_t *flow_op, bool failed)
         wake(US);
         return false;
     }
-    post(op->packet);
+    if (ud()) {
+        auto again = std::make_shared<Packet>(*op->packet);
+        flow_tx_header_again(core, flow_op, again->bytes.data());
+        post(again);
+    } else {
+        post(op->packet);
+    }
     return m_in_flight < sim.plan.sq_depth;
+}
+
+void Node::on_release(flow_op_t *op, bool failed)
+{
+    finish_op((Op*)op, !failed);
 }
 
 void Node::post(const PacketRef &packet)
@@ -255,7 +281,7 @@ bool Node::on_control(const flow_ctl_t &ctl)
         return false;
     }
 
-    auto packet    = packet_to(*flow_peer_addr(ctl.peer));
+    auto packet    = packet_to(flow_peer_addr(core, ctl.peer));
     packet->ctl    = true;
     packet->cookie = ctl.cookie;
     packet->bytes.assign(ctl.data, ctl.data + ctl.len);
@@ -276,7 +302,7 @@ uint16_t Node::ah_of(const flow_addr_t &peer)
 
 flow_peer_pin_t Node::pin_of(const flow_event_t &event)
 {
-    uint32_t qpn = flow_peer_addr(event.peer)->qpn;
+    uint32_t qpn = flow_peer_addr(core, event.peer).qpn;
 
     flow_peer_set_cookie(event.peer, (void*)(uintptr_t)qpn);
     if (m_pinned.count(qpn) || (m_pinned.size() < sim.plan.pins)) {

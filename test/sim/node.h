@@ -67,6 +67,7 @@ protected:
     flow_peer_pin_t pin_of(const flow_event_t &event) override;
     bool on_control(const flow_ctl_t &ctl) override;
     bool on_repost(flow_op_t *op, bool failed) override;
+    void on_release(flow_op_t *op, bool failed) override;
     void on_broken(const char *what) override;
 
 private:

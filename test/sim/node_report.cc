@@ -17,11 +17,14 @@ std::string Node::leftovers()
         return "endpoint " + std::to_string(m_endpoints.begin()->first) +
                " never gone";
     }
-    /* Of a peer that died unnoticed something may stay: nobody asks it. */
-    bool lonely = (sim.plan.kills != 0) || sim.plan.living_fail;
-    if (!m_ops.empty() || (held() != 0) || (m_posted != m_buffers) ||
-        c.tx_flows || c.rings || c.lingering || m_in_flight ||
-        (!lonely && (c.rx_flows || c.peers || !m_pinned.empty()))) {
+    /* Of the dead there are tombstones; of those that died unnoticed their
+     * flows to us, with what they hold: nobody asks them. */
+    bool deaths = (sim.plan.kills != 0) || sim.plan.living_fail;
+    bool ghosts = deaths && (c.rx_flows != 0);
+    if (!m_ops.empty() || c.tx_flows || c.lingering || m_in_flight ||
+        (!deaths && (c.rx_flows || c.peers)) ||
+        (!ghosts && (c.rings || (held() != 0) || (m_posted != m_buffers) ||
+                     !m_pinned.empty()))) {
         snprintf(text, sizeof(text),
                  "left: ops %zu held %zu posted %u of %u tx %lu rx %lu peers "
                  "%lu rings %lu lingering %lu in flight %u pinned %zu",
@@ -33,7 +36,7 @@ std::string Node::leftovers()
     }
     if (sim.plan.flat && (memory > m_memory_early)) {
         snprintf(text, sizeof(text),
-                 "%zu bytes after a tenth of %u flows, %zu in the end",
+                 "%zu bytes when some of %u flows had been, %zu in the end",
                  m_memory_early, m_opened, memory);
         return text;
     }

@@ -32,7 +32,8 @@ struct Plan {
     bool     churn       = false;  /* close and reopen all the time ...       */
     unsigned reopens     = 400;    /* ... until a node opened so many         */
     bool     flat        = false;  /* and no memory is taken after the first
-                                      tenth of them (P5)                      */
+                                      tenth of them (P5); UD: half, for what
+                                      is closed rests a while                 */
 
     /* resources */
     unsigned buffers     = 512;    /* receive buffers of each node            */
@@ -80,7 +81,8 @@ struct Plan {
     bool     living_fail = false;
 };
 
-/* All plans, small ones first. */
+void plans_ud(std::vector<Plan> &all);
+/* All plans. */
 std::vector<Plan> plans();
 
 } /* namespace sim */

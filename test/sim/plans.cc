@@ -222,6 +222,7 @@ std::vector<Plan> plans()
     receivers(all);
     deaths(all);
     disorder(all);
+    plans_ud(all);
     reconnect(all);
     scale(all);
     return all;

@@ -112,7 +112,7 @@ extern "C" __attribute__((noinline)) void bench_connect(size_t i)
     memset(&addr, 0, sizeof(addr));
     addr.incarnation = i + 1;
     addr.qpn         = (uint32_t)(i + 1);
-    memcpy(addr.gid, &i, sizeof(i));
+    memcpy(addr.gid + 8, &i, sizeof(i)); /* one network, many hosts */
     grow();
     peers[i].src = flow_src(7, addr.qpn);
     if (flow_tx_open(core, &addr, &peers[i], &peers[i].tx) != FLOW_OK) {
@@ -122,12 +122,10 @@ extern "C" __attribute__((noinline)) void bench_connect(size_t i)
     msg         = message(FLOW_CTL_HELLO, i, 1);
     msg.version = FLOW_VERSION;
     msg.window  = 16;
-    msg.index   = 1;
     msg.addr    = addr;
     receive(msg, peers[i].src);
     progress();
     msg       = message(FLOW_CTL_ANSWER, i, peers[i].tx->ep);
-    msg.index = peers[i].tx->index;
     msg.token = 1;
     msg.pair  = 1;
     msg.pin   = FLOW_PEER_PINNED;

@@ -258,9 +258,11 @@ void Sim::plan_faults()
            });
     }
     if (plan.linkdown != 0) {
-        at(plan.faults_end / 8, [this]() {
-            m_clogged[{0, 1}] = now + plan.linkdown;
-            m_clogged[{1, 0}] = now + plan.linkdown;
+        m_down_from  = plan.faults_end / 8;
+        m_down_until = m_down_from + plan.linkdown;
+        at(m_down_from, [this]() {
+            m_clogged[{0, 1}] = m_down_until;
+            m_clogged[{1, 0}] = m_down_until;
         });
     }
     if (plan.partition != 0) {

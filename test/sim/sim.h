@@ -144,6 +144,7 @@ private:
     std::map<std::pair<unsigned, unsigned>, Time> m_clogged;
     std::vector<PacketRef>                        m_past; /* to be replayed   */
     Time m_split_from = 0, m_split_until = 0;
+    Time m_down_from  = 0, m_down_until  = 0;
     std::unordered_map<Name, Flow, NameHash>      m_flows;
     uint64_t                                      m_undelivered = 0;
     std::string                                   m_error;

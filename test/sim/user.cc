@@ -41,7 +41,7 @@ void Node::open(unsigned peer_slot, unsigned messages)
     ep->flow   = sim.flow_open(addr.incarnation, ep->number,
                                ep->peer.incarnation);
     ++m_unfinished;
-    if (++m_opened == sim.plan.reopens / 10) {
+    if (++m_opened == sim.plan.reopens / (ud() ? 2 : 10)) {
         m_memory_early = memory;
     }
     make_runnable(ep.get());
@@ -133,6 +133,9 @@ void Node::finished(Endpoint *ep)
 /* false: not now; then the core says when. */
 bool Node::send_one(Endpoint *ep)
 {
+    if (ud()) {
+        grow(); /* of rings a flow may need one now */
+    }
     if (!flow_tx_ready(core, ep->tx)) {
         return false;
     }
@@ -153,8 +156,12 @@ bool Node::send_one(Endpoint *ep)
     op->id         = ++m_op_last;
     packet->cookie = op->id;
     op->packet     = packet;
-    op->op.tx      = ep->tx;
-    op->op.psn     = flow_tx_commit(ep->tx);
+    if (ud()) {
+        flow_tx_commit_op(core, ep->tx, &op->op);
+    } else {
+        op->op.tx  = ep->tx;
+        op->op.psn = flow_tx_commit(ep->tx);
+    }
     m_ops[op->id]  = op;
     ++ep->outstanding;
     ++ep->sent;

@@ -5,12 +5,17 @@
 set -u
 limit=2.34
 status=0
-for name in libuct_srd.so.0 libefasim.so; do
-    object=$2/lib/$name
+for name in lib/libuct_srd.so.0 lib/libefasim.so lib/srd_shim.so bin/srd_info \
+    bin/efasim; do
+    object=$2/$name
+    case $name in
+    lib/lib*) ;;
+    *) [ -f "$object" ] || continue ;;
+    esac
     newest=$(readelf -VW "$object" 2>/dev/null |
         grep -o 'GLIBC_[0-9][0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
     if [ -z "$newest" ]; then
-        echo "nothing to check was found: lib/$name needs no glibc symbol"
+        echo "nothing to check was found: $name needs no glibc symbol"
         status=1
         continue
     fi

@@ -300,15 +300,17 @@ if command -v ucx_info >/dev/null; then
     sample
     mkdir -p "$build/bin"
     # The real ucx_info would ask a real module.
-    printf '#!/bin/sh\necho UCX_SRD_ALLOC=x\necho %s\n' UCX_SRD_A=1 \
+    printf '#!/bin/sh\nprintf "%s"\n' \
+        '# why\n# syntax: text\nUCX_SRD_A=1\n\nUCX_SRD_ALLOC=x\n' \
         >"$build/bin/srdrun"
     chmod +x "$build/bin/srdrun"
-    echo '| `UCX_SRD_A` | `1` | why |' | put README.md
+    echo '| `UCX_SRD_A` | `1` | text | why |' | put README.md
     expect pass check_variables.sh
-    echo '| `UCX_SRD_A` | `2` | why |' | put README.md
-    expect fail check_variables.sh 'only in README.md:  UCX_SRD_A=2'
-    echo '| `UCX_SRD_B` | `1` | why |' | put README.md
-    expect fail check_variables.sh 'only in ucx_info -c:  UCX_SRD_A=1'
+    echo '| `UCX_SRD_A` | `2` | text | why |' | put README.md
+    expect fail check_variables.sh 'only in README.md:  | `UCX_SRD_A` | `2`'
+    echo '| `UCX_SRD_B` | `1` | text | why |' | put README.md
+    expect fail check_variables.sh \
+        'only in ucx_info -cf:  | `UCX_SRD_A` | `1`'
 fi
 
 sample

@@ -7,7 +7,7 @@
 
 static const char cli_usage[] =
     "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
-    "       efasim stat [--fabric NAME]\n"
+    "       efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]]\n"
     "       efasim clean [--fabric NAME]\n"
     "\n"
     "run: COMMAND sees an EFA device, rdmap0s6, under the real libibverbs.\n"
@@ -38,7 +38,8 @@ static void cli_help(FILE *out)
     fputs("  Each of these is also an environment variable, for one process "
           "alone:\n  --timeout-ms is EFASIM_TIMEOUT_MS.\n"
           "stat: counters of each host that has a device, and bytes from host "
-          "to host.\n"
+          "to host;\n      --qps: of each queue pair, --watch: again and "
+          "again.\n"
           "clean: remove what killed processes left.\n", out);
 }
 

@@ -202,7 +202,8 @@ static int run_parse(int argc, char **argv, struct run_options *options)
     return i;
 }
 
-/* libefasim.so lies in ../lib beside us, or in ../lib/efasim installed. */
+/* libefasim.so lies in ../lib beside us, or where it was installed, or where
+ * all of that was moved to. */
 static int run_find_library(char *library, size_t size)
 {
     static const char *const places[] = {
@@ -226,6 +227,12 @@ static int run_find_library(char *library, size_t size)
             strcpy(library, resolved);
             return 0;
         }
+    }
+
+    if ((access(SIMDIR "/libefasim.so", R_OK) == 0) &&
+        (sizeof(SIMDIR "/libefasim.so") <= size)) {
+        strcpy(library, SIMDIR "/libefasim.so");
+        return 0;
     }
 
     *slash = '\0';

@@ -62,6 +62,9 @@ int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
         if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
                                            owner)) {
             atomic_fetch_add(&qp[qpn].gen, 1);
+            qp[qpn].sent     = qp[qpn].sent_bytes     = 0;
+            qp[qpn].received = qp[qpn].received_bytes = 0;
+            qp[qpn].errors   = 0;
             return qpn;
         }
     }

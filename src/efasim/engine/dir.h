@@ -18,7 +18,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 5
+#define DIR_LAYOUT 6
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -57,6 +57,11 @@ struct dir_qp {
     _Atomic uint32_t pd;
     _Atomic uint32_t qkey;
     _Atomic uint32_t gen;   /* counts the QPs that had this number */
+
+    /* for `efasim stat`; written by the owner alone */
+    _Atomic uint64_t sent, sent_bytes;         /* requests without error */
+    _Atomic uint64_t received, received_bytes; /* likewise */
+    _Atomic uint64_t errors;                   /* completions with one */
 };
 
 struct dir_mr {
@@ -131,6 +136,15 @@ static inline void dir_count(struct dir *dir, unsigned node,
 {
     atomic_fetch_add_explicit(&dir->node[node].counter[counter], n,
                               memory_order_relaxed);
+}
+
+/* Add to a counter that only the caller writes. */
+static inline void dir_own_count(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_store_explicit(counter,
+                          atomic_load_explicit(counter,
+                                               memory_order_relaxed) + n,
+                          memory_order_relaxed);
 }
 
 /* The GID of a node: fe80::, the fabric's id, the node's number + 1. */

@@ -165,6 +165,7 @@ struct sim_qp {
     struct sim_list    ops;         /* all requests not yet completed */
     struct sim_qp_attr attr;
     struct sim_wq      sq, rq;
+    struct dir_qp     *entry;       /* in the directory */
     uint32_t           qpn;
     uint8_t            gen;         /* dir_qp.gen */
     uint32_t           qkey;

@@ -41,7 +41,7 @@ enum {
     SIM_QUIET          = 64,      /* ... calls without news: nothing comes */
 
     SIM_CHECK_NS       = 10000000, /* between two looks at silent peers */
-    SIM_UD_WAIT_NS     = 5000000, /* a datagram that finds no room is lost */
+    SIM_UD_WAIT_NS     = 100000000, /* a datagram finds no room: lost */
 
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
 };

@@ -148,6 +148,12 @@ void sim_op_finish(struct sim_op *op)
                                               DIR_RDMA_WRITE_WR_ERR, 1);
     }
 
+    if (op->status == SIM_ST_OK) {
+        dir_own_count(&qp->entry->sent, 1);
+        dir_own_count(&qp->entry->sent_bytes, op->length);
+    } else {
+        dir_own_count(&qp->entry->errors, 1);
+    }
     sim_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
               op->wqe.meta.req_id, operation, op->status);
     sim_qp_send_cqe(qp, &op->wqe.meta, op->status);

@@ -95,7 +95,8 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->dev       = dev;
     qp->attr      = *attr;
     qp->qpn       = qpn;
-    qp->gen       = atomic_load(&dev->dir->node[dev->node].qp[qpn].gen);
+    qp->entry     = &dev->dir->node[dev->node].qp[qpn];
+    qp->gen       = atomic_load(&qp->entry->gen);
     qp->state     = SIM_QPS_RESET;
     qp->rnr_retry = dev->knobs.rnr_retry;
     list_init(&qp->ops);
@@ -244,11 +245,9 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
 
 static void qp_publish(struct sim_qp *qp)
 {
-    struct dir_qp *entry = &qp->dev->dir->node[qp->dev->node].qp[qp->qpn];
-
-    atomic_store(&entry->pd, qp->attr.pd->index);
-    atomic_store(&entry->qkey, qp->qkey);
-    atomic_store(&entry->state, qp->state);
+    atomic_store(&qp->entry->pd, qp->attr.pd->index);
+    atomic_store(&qp->entry->qkey, qp->qkey);
+    atomic_store(&qp->entry->state, qp->state);
 }
 
 void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value)

@@ -149,6 +149,12 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
         dir_gid(qp->dev->dir, pkt->src_node, cqe.src_addr);
     }
 
+    if (status == SIM_ST_OK) {
+        dir_own_count(&qp->entry->received, 1);
+        dir_own_count(&qp->entry->received_bytes, pkt->length + pkt->written);
+    } else {
+        dir_own_count(&qp->entry->errors, 1);
+    }
     qp->rq.cc += wqe->descs;
     sim_cq_push(qp->attr.recv_cq, &cqe);
 }

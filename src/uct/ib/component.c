@@ -25,6 +25,7 @@ const ucx_component_t ucx_provider = {
     .md_query          = efa_md_query,
     .mem_reg           = efa_mem_reg,
     .mem_dereg         = efa_mem_dereg,
+    .mem_advise        = efa_mem_advise,
     .mkey_pack         = efa_mkey_pack,
     .rkey_unpack       = efa_rkey_unpack,
     .rkey_release      = efa_rkey_release,

@@ -14,6 +14,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_ep.c src/uct/ib/efa/efa_ep.h \
 	src/uct/ib/efa/efa_events.c src/uct/ib/efa/efa_events.h \
 	src/uct/ib/efa/efa_flush.c \
+	src/uct/ib/efa/efa_gpu.c \
 	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \
@@ -25,6 +26,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
 	src/uct/ib/efa/efa_rxq.c src/uct/ib/efa/efa_rxq.h \
 	src/uct/ib/efa/efa_stash.c \
+	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \

@@ -120,7 +120,11 @@ TEST_F(Variable, SRD_WINDOW)
         for (double until = now() + 0.05; now() < until; a->progress()) {
             sent += fill(0);
         }
-        EXPECT_EQ(strtoull(window, nullptr, 10), sent);
+        /* the greeting may still count: limits come by half windows */
+        uint64_t most = strtoull(window, nullptr, 10);
+        EXPECT_LE(sent, most);
+        EXPECT_GE(sent + 1, most);
+        EXPECT_GE(sent, 1u);
     }
 }
 

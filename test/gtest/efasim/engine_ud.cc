@@ -226,7 +226,7 @@ TEST(engine_ud, receiver_does_not_run)
     for (unsigned i = 0; i < 200; ++i) {
         pair.send(i, 4096);
     }
-    for (unsigned i = 0; i < 100; ++i) {
+    for (unsigned i = 0; i < 300; ++i) {
         rig_progress(pair.rig, 0);
         rig_advance(pair.rig, MS);
     }

@@ -102,7 +102,7 @@ bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
     EXPECT_EQ(flow_tx_header_len(tx), len);
     memcpy(packet.bytes.data() + len, text.data(), text.size());
     packet.bytes.resize(len + text.size());
-    packet.dst      = flow_peer_addr(flow_tx_peer(core, tx))->qpn;
+    packet.dst      = flow_peer_addr(core, flow_tx_peer(core, tx)).qpn;
     packet.src      = flow_src(ah_of(addr.qpn), addr.qpn);
     packet.ctl      = false;
     ops.emplace_back(new flow_op_t());
@@ -126,7 +126,7 @@ void Node::pull_ctl()
 
     while (flow_ctl_next(core, now, &ctl)) {
         packet.bytes.assign(ctl.data, ctl.data + ctl.len);
-        packet.dst    = flow_peer_addr(ctl.peer)->qpn;
+        packet.dst    = flow_peer_addr(core, ctl.peer).qpn;
         packet.src    = flow_src(ah_of(addr.qpn), addr.qpn);
         packet.ctl    = true;
         packet.op     = nullptr;
@@ -202,7 +202,7 @@ void Node::handle_events()
         case FLOW_EVENT_PEER_WANTS_RMA:
             if (auto_ah) {
                 flow_peer_set_ah(core, event.peer,
-                                 ah_of(flow_peer_addr(event.peer)->qpn),
+                                 ah_of(flow_peer_addr(core, event.peer).qpn),
                                  pin_peers ? FLOW_PEER_PINNED :
                                              FLOW_PEER_UNPINNED);
             }

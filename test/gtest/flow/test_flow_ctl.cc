@@ -380,7 +380,6 @@ TEST(flow_limit, newest_wins)
     msg.ep    = tx->ep;
     msg.src   = b.addr.incarnation;
     msg.dst   = a.addr.incarnation;
-    msg.index = tx->index;
     auto limit = [&](flow_psn_t value) {
         Bytes bytes(FLOW_CTL_MAX);
         msg.limit = value;

@@ -117,7 +117,7 @@ TEST(flow_peer, reborn__younger_wins)
 {
     static uint64_t born;
     auto tweak = [](flow_params_t *p) {
-        p->born              = born;
+        p->born              = born << 16; /* the core's unit */
         p->self.incarnation += born;
     };
     Node a(1);
@@ -145,7 +145,7 @@ TEST(flow_peer, reborn__younger_wins)
 
     /* the other way round: a late hello of the old one does no harm */
     Node c(3);
-    Node old2(2, [](flow_params_t *p) { p->born = 1; });
+    Node old2(2, [](flow_params_t *p) { p->born = 1 << 16; });
     old2.open(c);
     old2.handle_events();
     old2.pull_ctl();

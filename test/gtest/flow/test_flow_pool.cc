@@ -101,7 +101,6 @@ static Bytes hello(uint64_t incarnation, uint32_t ep, uint32_t qpn = 1)
     msg.ep       = ep;
     msg.src      = incarnation;
     msg.dst      = 2;
-    msg.index    = 1;
     msg.window   = 16;
     msg.addr.qpn = qpn;
     bytes.resize(flow_ctl_encode(&msg, bytes.data()));

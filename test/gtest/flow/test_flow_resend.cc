@@ -216,6 +216,29 @@ TEST_F(flow_resend, ctl__hello_until_answered)
     EXPECT_TRUE(a.out.empty());
 }
 
+/* Completions that come between two control packets repeat nothing at once. */
+TEST_F(flow_resend, ctl__completed_while_another_is_queued)
+{
+    unsigned sent = 0;
+    flow_ctl_t ctl;
+
+    ab = a.open(b);
+    a.handle_events();
+    while (a.send(ab, "x")) { /* blocked: want joins the hello in back-off */
+    }
+    a.out.clear();
+    for (int i = 0; i < 20; ++i) {
+        for (int n = 0; flow_ctl_next(a.core, a.now, &ctl); ++n) {
+            ASSERT_LT(n, 2);
+            flow_ctl_done(a.core, ctl.cookie, FLOW_SEND_OK, a.now);
+            ++sent;
+        }
+        a.now += 2000 * MS;
+    }
+    EXPECT_GT(sent, 30u) << "both are repeated";
+    EXPECT_EQ(FLOW_TX_HELLO, ab->state);
+}
+
 TEST_F(flow_resend, ctl__hello_never_answered)
 {
     ab = a.open(b);

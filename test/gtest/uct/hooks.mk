@@ -39,5 +39,6 @@ EXTRA_DIST += \
 	test/gtest/uct/hooks_fake_ucp.c \
 	test/gtest/uct/hooks_fake_uct.c \
 	test/gtest/uct/hooks_layout.cc \
+	test/gtest/uct/hooks_layout.sh \
 	test/gtest/uct/hooks_matrix.sh \
 	test/gtest/uct/hooks_suite.sh

@@ -2,8 +2,8 @@
  * Compile-time check: our declarations of UCX's private structures
  * (src/ucp_hooks/abi_layout.h, minor UCX_MINOR) against the private headers of
  * a UCX source tree of that minor. Nothing of it runs: it compiles or it does
- * not. hooks_suite.sh compiles it with -fsyntax-only when UCX_SOURCE names a
- * tree, and once more with each HOOKS_BREAK_n to see that it can fail.
+ * not. hooks_layout.sh compiles it with -fsyntax-only, and once more with each
+ * HOOKS_BREAK_n to see that it can fail.
  */
 #include <cstddef>
 #include <type_traits>

@@ -4,8 +4,7 @@
 #
 #   hooks_suite.sh BUILD_DIR [PROFILE]      PROFILE: ci (default) or full
 #
-# UCX_SOURCE=DIR: also check our layouts against the private headers of that
-# UCX source tree. Prints a line per test: "ok NAME", "FAIL NAME: reason" or
+# Prints a line per test: "ok NAME", "FAIL NAME: reason" or
 # "skip NAME: reason", and at the end "suite hooks: P passed, F failed, S
 # skipped"; exits 1 if one failed.
 set -u
@@ -19,7 +18,6 @@ product=$build/lib/libuct_srd.so.0
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 skipped=0
-source_tree=${UCX_SOURCE:-}
 for v in $(compgen -e UCX_); do unset "$v"; done
 
 ok()   { echo "ok $1"; passed=$((passed + 1)); }
@@ -62,7 +60,7 @@ hooked() {
 }
 
 libucp=$(ldconfig -p | awk '/libucp\.so\.0 / {print $NF; exit}')
-: "${CC:=cc}" "${CXX:=c++}"
+: "${CC:=cc}"
 
 # ---- the file itself ----
 
@@ -353,31 +351,6 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
     done
 else
     skip "refused" "no C compiler"
-fi
-
-# ---- layouts against UCX's own private headers ----
-
-layout() {
-    local minor=$1; shift
-    $CXX -std=gnu++17 -fsyntax-only -w -DUCX_MINOR="$minor" \
-        -DTREE_MINOR="$tree_minor" -DENABLE_DEBUG_DATA=0 \
-        -DENABLE_PARAMS_CHECK=0 -DENABLE_ASSERT=0 "$@" \
-        -I"$source_tree/src" -I"$source_tree" -I"$top/src" \
-        "$here/hooks_layout.cc" 2>&1
-}
-if [ -z "$source_tree" ]; then
-    skip "layout" "UCX_SOURCE names no UCX source tree"
-elif ! $CXX --version >/dev/null 2>&1; then
-    skip "layout" "no C++ compiler"
-else
-    tree_minor=$(sed -n 's/^define(\[ucx_ver_minor\], *\([0-9]*\)).*/\1/p' \
-                 "$source_tree/configure.ac")
-    out=$(layout "$tree_minor" | head -3)
-    check "layout of UCX 1.$tree_minor" "" "$out"
-    for i in 1 2 3 4 5; do
-        match "layout check $i can fail" 'static.assert' \
-            "$(layout "$tree_minor" -DHOOKS_BREAK_$i)"
-    done
 fi
 
 echo "suite hooks: $passed passed, $failed failed, $skipped skipped"

@@ -5,18 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
-/* A peer says hello: its requests need our address handle for it. Nearly out
- * of handles, only those get one to keep that ask for RMA. */
-static void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
+/* Nearly out of handles, only those peers get one to keep that ask for RMA. */
+void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
 {
-    const flow_addr_t *addr = flow_peer_addr(peer);
-    efa_ah_t          *ah   = flow_peer_cookie(peer);
-    ucs_status_t       status;
+    flow_addr_t  addr = flow_peer_addr(iface->core, peer);
+    efa_ah_t    *ah   = flow_peer_cookie(peer);
+    ucs_status_t status;
 
     if ((ah == NULL) &&
         (rma || (iface->ahs.count < iface->ahs.limit / 16 * 15) ||
          (iface->ahs.limit < 16))) {
-        status = efa_ah_get(&iface->ahs, addr->gid, &ah);
+        status = efa_ah_get(&iface->ahs, addr.gid, &ah);
         if (status != UCS_OK) {
             host_warn(iface->super.host,
                       "%s: no address handle to keep for a peer: its RMA to us "
@@ -61,9 +60,11 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
 
     switch (event->type) {
     case FLOW_EVENT_TX_READY:
-    case FLOW_EVENT_TX_OPEN:
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched after the chores */
+    case FLOW_EVENT_TX_OPEN:
+        efa_rxq_follow_peers(iface); /* it may have a flow to us by now */
+        break;
     case FLOW_EVENT_TX_FAILED:
         efa_ep_report_failure(event->cookie, event->dead);
         break;
@@ -107,13 +108,13 @@ static void efa_ctl_fill(efa_op_t *op, const flow_ctl_t *ctl, efa_ah_t *ah)
 /* Posts one control packet. Returns 0 when that has to wait. */
 static int efa_ctl_post(efa_iface_t *iface, const flow_ctl_t *ctl)
 {
-    const flow_addr_t *addr = flow_peer_addr(ctl->peer);
-    efa_op_t          *op   = iface->ops.free_ctl;
-    efa_ah_t          *ah;
-    efa_ep_t           to;
-    int                err;
+    flow_addr_t addr = flow_peer_addr(iface->core, ctl->peer);
+    efa_op_t   *op   = iface->ops.free_ctl;
+    efa_ah_t   *ah;
+    efa_ep_t    to;
+    int         err;
 
-    if (efa_ah_get(&iface->ahs, addr->gid, &ah) != UCS_OK) {
+    if (efa_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
         /* all handles are in use now: later, after a back-off */
         flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR, iface->now);
         return 1;
@@ -122,8 +123,8 @@ static int efa_ctl_post(efa_iface_t *iface, const flow_ctl_t *ctl)
     iface->ops.free_ctl = (efa_op_t*)op->out.next;
     efa_ctl_fill(op, ctl, ah);
     to.ibah = ah->ibah;
-    to.qpn  = addr->qpn;
-    to.qkey = addr->qkey;
+    to.qpn  = addr.qpn;
+    to.qkey = addr.qkey;
     err     = efa_post_send(iface, &to, op);
     if (err == 0) {
         return 1;

@@ -14,6 +14,11 @@ const ucx_config_field_t efa_md_config_fields[] = {
     {"REG_CACHE_SIZE", "inf", "Bytes that the cache keeps registered at most",
      offsetof(efa_md_config_t, reg_cache_bytes), UCX_CONFIG_MEMUNITS, 0, 0,
      NULL},
+    {"FORK_INIT", "try",
+     "Make fork() safe on kernels before 5.12: y, n, or try. There children "
+     "then cannot touch memory that the parent has registered; with n they "
+     "can, but a fork may make the parent lose what the device writes",
+     offsetof(efa_md_config_t, fork_init), UCX_CONFIG_TERNARY, 0, 0, NULL},
 };
 
 _Static_assert((sizeof(efa_md_config_fields) /

@@ -125,6 +125,7 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ep->requests_tail = &ep->requests;
     ++iface->endpoints;
     efa_ep_list_add(&iface->alive, ep);
+    efa_peer_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
     efa_ctl_post_all(iface); /* the hello, ahead of the first message */
     *ep_p = &ep->super.super;
     return UCS_OK;

@@ -132,6 +132,9 @@ unsigned efa_pending_dispatch(efa_iface_t *iface);
  * being dispatched? Once for each dispatch. */
 int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
 
+/* Logs what is about to be posted to `qpn` (efa_trace.c). */
+void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn);
+
 /* Posts the packet in op->sge as a SEND. Returns 0, or the errno value of the
  * device, and then nothing was posted. */
 static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
@@ -151,6 +154,9 @@ static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
     wr.wr.ud.remote_qpn  = ep->qpn;
     wr.wr.ud.remote_qkey = ep->qkey;
 
+    if (__builtin_expect(iface->traced, 0)) {
+        efa_trace_log_tx(iface, op, ep->qpn);
+    }
     err = iface->qp.qp->context->ops.post_send(iface->qp.qp, &wr, &bad);
     if (__builtin_expect(err == 0, 1)) {
         ++iface->in_flight;

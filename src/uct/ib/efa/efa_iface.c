@@ -39,6 +39,26 @@ static ucs_status_t efa_iface_open_qp(efa_iface_t *iface, efa_md_t *md,
     return efa_qp_open(&iface->qp, md, &params);
 }
 
+static void efa_iface_report_open(efa_iface_t *iface,
+                                  const efa_iface_config_t *config)
+{
+    unsigned caps = efa_iface_md(iface)->device->caps;
+
+    host_debug(iface->super.host,
+               "%s: srd interface open: QPN %u, %u sends, %u to %u receives, "
+               "%u bytes inline%s, RDMA:%s%s%s, events: %s",
+               efa_iface_md(iface)->device->name, iface->qp.qp->qp_num,
+               config->tx_depth, config->rx_initial, config->rx_max,
+               iface->qp.inline_size,
+               (iface->qp.inline_write > 0) ? " (writes too)" : "",
+               (caps & EFA_DEVICE_CAP_RDMA_READ) ? " read" : "",
+               (caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " write" : "",
+               (caps & (EFA_DEVICE_CAP_RDMA_READ | EFA_DEVICE_CAP_RDMA_WRITE)) ?
+                       "" :
+                       " none",
+               (iface->events.epoll_fd >= 0) ? "yes" : "no");
+}
+
 ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
                             const efa_iface_config_t *config,
                             size_t rx_headroom)
@@ -80,6 +100,9 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     }
     efa_events_open(&iface->events, &iface->qp);
     iface->get_short_time = config->get_short * 1e9;
+    iface->traced         = host_log_is_enabled(iface->super.host,
+                                                UCS_LOG_LEVEL_TRACE_DATA);
+    efa_iface_report_open(iface, config);
     return UCS_OK;
 
 err_core:

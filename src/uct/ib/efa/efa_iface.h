@@ -44,6 +44,7 @@ typedef struct efa_iface {
     unsigned      rma_ops;   /* of them RMA */
     size_t        max_payload; /* bytes of an active message, headers apart */
     uint8_t       attend;      /* EFA_ATTEND_ */
+    uint8_t       traced;      /* packets are logged (efa_trace.h) */
     flow_time_t   now;         /* read when something was received or a timer
                                   runs */
     efa_rxq_t     rxq;
@@ -118,7 +119,8 @@ static inline unsigned efa_wc_status(const struct ibv_wc *wc)
     return (wc->vendor_err != 0) ? wc->vendor_err : EFA_STATUS_UNKNOWN;
 }
 
-/* One completion of a work request, just polled or from the stash. */
+/* One completion of a work request, just polled or from the stash; in_flight
+ * was lowered when it was polled. */
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err);
 
 /* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
@@ -135,6 +137,10 @@ static inline int efa_iface_has_chores(const efa_iface_t *iface)
 
 /* Runs them. Returns how much was done, 0 when nothing was due. */
 unsigned efa_iface_chores(efa_iface_t *iface);
+
+/* A peer is known, by its hello or since we opened a flow to it: its requests
+ * need our address handle for it, and packets may go to it. `rma`: it asked. */
+void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma);
 
 /* Posts the control packets that are due, as far as there are slots. */
 unsigned efa_ctl_post_all(efa_iface_t *iface);

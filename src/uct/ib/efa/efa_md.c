@@ -69,6 +69,28 @@ ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
     return UCS_OK;
 }
 
+/* Before the first registration of the process. Newer kernels copy pages that
+ * a device writes to at fork; there libibverbs does nothing. */
+static ucs_status_t
+efa_md_fork_init(efa_md_t *md, const efa_md_config_t *config)
+{
+    int err;
+
+    if (config->fork_init == UCS_NO) {
+        return UCS_OK;
+    }
+    err = md->device->verbs->fork_init();
+    if ((err == 0) || (config->fork_init == UCS_TRY)) {
+        return UCS_OK;
+    }
+    host_report_absent(md->super.host, "srd",
+                       "%s: fork() cannot be made safe as UCX_EFA_FORK_INIT=y "
+                       "wants: %s; something else in this process has "
+                       "registered memory before",
+                       md->device->name, strerror(err));
+    return UCS_ERR_UNSUPPORTED;
+}
+
 ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
                          const void *config, ucx_md_t **md_p)
 {
@@ -84,6 +106,10 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     status = efa_device_open(host, name, &md->device);
     if (status != UCS_OK) {
         goto err_free;
+    }
+    status = efa_md_fork_init(md, config);
+    if (status != UCS_OK) {
+        goto err_close;
     }
 
     md->pd = md->device->verbs->alloc_pd(md->device->context);
@@ -103,6 +129,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     if (md->device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
         md->access |= IBV_ACCESS_REMOTE_WRITE;
     }
+    efa_md_probe_gpu(md);
     efa_md_memh_open(md);
     efa_md_cache_open(md, config);
 
@@ -132,9 +159,14 @@ ucs_status_t efa_md_query(ucx_md_t *super, ucx_md_attr_t *attr)
     efa_md_t *md = (efa_md_t*)super;
 
     attr->caps             = UCX_MD_CAP_REG | UCX_MD_CAP_NEED_MEMH |
-                             UCX_MD_CAP_NEED_RKEY | UCX_MD_CAP_INVALIDATE;
-    attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST);
-    attr->cache_mem_types  = md->has_cache ? 0 : UCS_BIT(UCS_MEMORY_TYPE_HOST);
+                             UCX_MD_CAP_NEED_RKEY | UCX_MD_CAP_INVALIDATE |
+                             UCX_MD_CAP_ADVISE;
+    if (md->dmabuf_types != 0) {
+        attr->caps |= UCX_MD_CAP_REG_DMABUF;
+    }
+    attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST) | md->gpu_types;
+    attr->dmabuf_mem_types = md->dmabuf_types;
+    attr->cache_mem_types  = md->has_cache ? 0 : attr->reg_mem_types;
     attr->access_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     attr->max_reg          = md->device->max_mr;
     attr->reg_alignment    = 1;

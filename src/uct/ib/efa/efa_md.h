@@ -12,6 +12,7 @@ typedef struct efa_md_config {
     int      reg_cache;        /* ucs_ternary_auto_value_t */
     unsigned reg_cache_max;    /* regions kept unused and used */
     size_t   reg_cache_bytes;  /* or UCS_MEMUNITS_INF */
+    int      fork_init;        /* ucs_ternary_auto_value_t */
 } efa_md_config_t;
 
 typedef struct efa_md efa_md_t;
@@ -35,6 +36,8 @@ struct efa_md {
     efa_device_t   *device;
     struct ibv_pd  *pd;
     int             access; /* IBV_ACCESS_* of every registration */
+    uint64_t        gpu_types;    /* registered by address (peer memory) */
+    uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */
     int             has_cache;
     efa_rcache_t    cache; /* when has_cache */
     pthread_mutex_t memh_lock;
@@ -70,11 +73,18 @@ efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle);
 void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config);
 void efa_md_cache_close(efa_md_t *md);
 
+/* Finds out which GPU memory this device and kernel can register. */
+void efa_md_probe_gpu(efa_md_t *md);
+
+/* mem_advise of the component (provider.h). */
+ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
+                            size_t length, unsigned advice);
+
 /* The pool of handles; after close no handle is valid. */
 void efa_md_memh_open(efa_md_t *md);
 void efa_md_memh_close(efa_md_t *md);
 
-#define EFA_MD_CONFIG_COUNT 3
+#define EFA_MD_CONFIG_COUNT 4
 extern const ucx_config_field_t efa_md_config_fields[];
 
 /* The devices of this domain that SRD can use (all of ours can). */

@@ -162,6 +162,21 @@ static ucs_status_t efa_mr_status(int err)
     }
 }
 
+static int
+efa_mr_reg_dmabuf(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
+{
+    const efa_verbs_t *verbs = md->device->verbs;
+
+    if (verbs->reg_dmabuf_mr == NULL) {
+        return EOPNOTSUPP;
+    }
+    errno = 0;
+    *mr_p = verbs->reg_dmabuf_mr(md->pd, reg->dmabuf_offset, reg->length,
+                                 (uintptr_t)reg->address, reg->dmabuf_fd,
+                                 md->access);
+    return (*mr_p != NULL) ? 0 : ((errno != 0) ? errno : EIO);
+}
+
 static void
 efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
 {
@@ -197,13 +212,15 @@ efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
         return UCS_ERR_NO_MEMORY;
     }
 
-    if (md->has_cache) {
+    memh->region = NULL;
+    if (reg->dmabuf_fd >= 0) {
+        err = efa_mr_reg_dmabuf(md, reg, &mr);
+    } else if (md->has_cache && (reg->mem_type == UCS_MEMORY_TYPE_HOST)) {
         err = efa_rcache_get(&md->cache, reg->address, reg->length,
                              &memh->region);
         mr  = (err == 0) ? memh->region->mr : NULL;
     } else {
-        memh->region = NULL;
-        err          = efa_mr_reg(md, reg->address, reg->length, &mr);
+        err = efa_mr_reg(md, reg->address, reg->length, &mr);
     }
     if (err != 0) {
         efa_mr_report(md, reg, err);
@@ -247,6 +264,21 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
         ucx_completion_done(comp, UCS_OK);
     }
     return UCS_OK;
+}
+
+ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
+                            size_t length, unsigned advice)
+{
+    const struct ibv_mr *mr    = ((const efa_memh_t*)memh)->mr;
+    uintptr_t            start = (uintptr_t)address;
+
+    (void)md;
+    (void)advice;
+    if ((start < (uintptr_t)mr->addr) || (length > mr->length) ||
+        (start - (uintptr_t)mr->addr > mr->length - length)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return UCS_OK; /* whatever it is: registered pages are there to stay */
 }
 
 ucs_status_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completions: receives to the protocol core and up to UCP, sends to their
  * users. */
-#include "efa_ep.h"
+#include "efa_trace.h"
 
 #include <errno.h>
 
@@ -72,6 +72,7 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
         return;
     }
 
+    efa_trace_rx(iface, rxbuf->packet, wc->byte_len, wc->src_qp);
     rxbuf->length = wc->byte_len;
     if (__builtin_expect(efa_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = efa_rxq_detach(&iface->rxq, rxbuf);
@@ -240,9 +241,35 @@ void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
                   (ep->status != UCS_OK) ? ep->status : UCS_ERR_CANCELED);
 }
 
+/* Who waits for an active message, or for a flush behind it. */
+static __attribute__((noinline)) void
+efa_am_tell(efa_ep_t *ep, uct_completion_t *comp, int markers)
+{
+    ucx_completion_done(comp, UCS_OK);
+    if (markers) {
+        efa_ep_flush_markers(ep);
+    }
+}
+
+/* An active message arrived: efa_op_finish without what it cannot be. (Its
+ * flow is not gone, since the core waits for its number.) */
+static inline void efa_am_done(efa_iface_t *iface, efa_op_t *op)
+{
+    efa_ep_t         *ep   = op->ep;
+    uct_completion_t *comp = op->out.comp;
+    int               markers;
+
+    flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
+    markers = efa_out_remove(ep, &op->out);
+    --iface->user_ops;
+    efa_op_give(&iface->ops, op);
+    if (__builtin_expect((comp != NULL) || markers, 0)) {
+        efa_am_tell(ep, comp, markers);
+    }
+}
+
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
 {
-    --iface->in_flight;
     if (__builtin_expect(vendor_err != 0, 0)) {
         efa_tx_error(iface, op, vendor_err);
         return;
@@ -251,8 +278,8 @@ void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
     switch (op->out.kind) {
     case EFA_OUT_AM:
     case EFA_OUT_AM_ZCOPY:
-        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
-        break;
+        efa_am_done(iface, op);
+        return;
     case EFA_OUT_CTL:
         efa_ctl_finish(iface, op, FLOW_SEND_OK);
         return;
@@ -269,6 +296,7 @@ unsigned efa_iface_poll_tx(efa_iface_t *iface)
 {
     struct ibv_cq *cq = iface->qp.tx_cq;
     struct ibv_wc  wc[EFA_POLL_BATCH];
+    efa_op_t      *op;
     int            i, count;
 
     count = cq->context->ops.poll_cq(cq, EFA_POLL_BATCH, wc);
@@ -276,9 +304,16 @@ unsigned efa_iface_poll_tx(efa_iface_t *iface)
         efa_iface_break(iface, "polling for completions", -count);
         return 0;
     }
+    iface->in_flight -= count;
     for (i = 0; i < count; ++i) {
-        efa_tx_completion(iface, (efa_op_t*)(uintptr_t)wc[i].wr_id,
-                          efa_wc_status(&wc[i]));
+        op = (efa_op_t*)(uintptr_t)wc[i].wr_id;
+        if (__builtin_expect((wc[i].status == IBV_WC_SUCCESS) &&
+                                     (op->out.kind == EFA_OUT_AM),
+                             1)) {
+            efa_am_done(iface, op);
+        } else {
+            efa_tx_completion(iface, op, efa_wc_status(&wc[i]));
+        }
     }
     return count;
 }

@@ -8,6 +8,9 @@ int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
     struct ibv_qp_ex *qpx = iface->qp.qpx;
     int               err;
 
+    if (__builtin_expect(iface->traced, 0)) {
+        efa_trace_log_tx(iface, op, ep->qpn);
+    }
     ibv_wr_start(qpx);
     qpx->wr_id    = (uintptr_t)op;
     qpx->wr_flags = IBV_SEND_SIGNALED;

@@ -14,6 +14,7 @@ efa_stash_add(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
     if (iface->stash_tx == NULL) {
         iface->stash_tx_tail = &iface->stash_tx;
     }
+    --iface->in_flight;
     op->vendor_err        = efa_wc_status(wc);
     op->stash_next        = NULL;
     *iface->stash_tx_tail = op;
@@ -91,13 +92,14 @@ efa_tx_wait_wc(efa_iface_t *iface, const efa_op_t *op, flow_time_t deadline,
 
 ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time)
 {
-    flow_time_t          deadline = efa_iface_clock(iface) + time;
-    struct ibv_wc        wc;
-    unsigned             vendor_err;
+    flow_time_t   deadline = efa_iface_clock(iface) + time;
+    struct ibv_wc wc;
+    unsigned      vendor_err;
 
     if (efa_tx_wait_wc(iface, op, deadline, &wc) == NULL) {
         return UCS_ERR_TIMED_OUT;
     }
+    --iface->in_flight;
     vendor_err = efa_wc_status(&wc);
     efa_tx_completion(iface, op, vendor_err);
     return efa_tx_status(vendor_err);

@@ -16,6 +16,7 @@
  */
 
 #define EFA_VERBS_TABLE(X)                                                     \
+    X(fork_init, ibv_fork_init)                                                \
     X(get_device_list, ibv_get_device_list)                                    \
     X(free_device_list, ibv_free_device_list)                                  \
     X(get_device_name, ibv_get_device_name)                                    \

@@ -56,6 +56,43 @@ srd_am_set_buf(const efa_iface_t *iface, efa_op_t *op, unsigned length)
     op->inlined       = length <= iface->qp.inline_size;
 }
 
+/* What a short message too long for short ones consists of. */
+typedef struct srd_long {
+    const uint64_t *header;
+    const void     *payload;
+    unsigned        length;
+} srd_long_t;
+
+static size_t srd_long_pack(void *dest, void *arg)
+{
+    const srd_long_t *message = arg;
+
+    memcpy(dest, message->header, sizeof(*message->header));
+    memcpy((uint8_t*)dest + sizeof(*message->header), message->payload,
+           message->length);
+    return sizeof(*message->header) + message->length;
+}
+
+/*
+ * A short message beyond max_short. UCP up to 1.15 chooses short by the lane
+ * that an endpoint starts with, and replays what waited on the lane it gets:
+ * connected by socket address that was tcp, whose short messages are longer.
+ */
+static ucs_status_t
+srd_am_long(uct_ep_h tl_ep, uint8_t id, const uint64_t *header,
+            const void *payload, unsigned length)
+{
+    efa_iface_t *iface   = efa_ep_iface((efa_ep_t*)tl_ep);
+    srd_long_t   message = {header, payload, length};
+    ssize_t      packed;
+
+    if (length + sizeof(*header) > iface->max_payload) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    packed = srd_ep_am_bcopy(tl_ep, id, srd_long_pack, &message, 0);
+    return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
+}
+
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                              const void *payload, unsigned length)
 {
@@ -68,7 +105,7 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
         return efa_ep_blocked(ep);
     }
     if (__builtin_expect(length + sizeof(header) > SRD_MAX_SHORT, 0)) {
-        return UCS_ERR_INVALID_PARAM;
+        return srd_am_long(tl_ep, id, &header, payload, length);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);

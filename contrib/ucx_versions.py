@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""ucx_versions.py [ROOT]: prints docs/UCX-VERSIONS.md, what differs from one UCX
+minor to the next in what this module declares of it, and what was tried how.
+
+Read from the sources: src/ucp_hooks/abi_layout.h (declarations), detect.c (how
+a minor is known) and test/matrix/ (which UCX the matrix suite runs). Suite load
+compares the result with the page."""
+
+import os
+import re
+import sys
+
+HEADER = 'src/ucp_hooks/abi_layout.h'
+SIZES = ['config field', 'config entry', 'transport', 'component', 'MD ops',
+         'internal ops', 'MD attr', 'perf attr']
+
+# UCX's names for our structures.
+NAMES = {
+    'abi_config_parser': 'ucs_config_parser_t',
+    'abi_config_field': 'ucs_config_field_t',
+    'abi_config_entry': 'ucs_config_global_list_entry_t',
+    'abi_component': 'uct_component_t',
+    'abi_tl': 'uct_tl_t',
+    'abi_tl_device': 'uct_tl_device_resource_t',
+    'abi_perf_attr': 'uct_perf_attr_t',
+    'abi_is_reachable_params': 'uct_iface_is_reachable_params_t',
+    'abi_is_connected_params': 'uct_ep_is_connected_params_t',
+    'abi_internal_ops': 'uct_iface_internal_ops_t',
+    'abi_md': 'uct_md_t',
+    'abi_md_attr': 'uct_md_attr_v2_t (1.13: uct_md_attr_t)',
+    'abi_mem_reg_params': 'uct_md_mem_reg_params_t',
+    'abi_mem_dereg_params': 'uct_md_mem_dereg_params_t',
+    'abi_mkey_pack_params': 'uct_md_mkey_pack_params_t',
+    'abi_md_ops': 'uct_md_ops_t',
+}
+
+# Real systems that the matrix suite runs, by the minor of their UCX.
+SYSTEMS = {13: 'Debian 12', 18: 'Debian 13', 23: 'Debian sid'}
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding='utf-8') as file:
+        return file.read()
+
+
+def preprocess(text, minor):
+    """The lines that a compiler sees with UCX_MINOR=minor."""
+    stack = []  # [now, any branch was taken]
+    for line in text.split('\n'):
+        word = re.match(r'#\s*(if|elif|else|endif|ifndef)\b(.*)', line)
+        if not word:
+            if all(now for now, _ in stack) and not line.startswith('#'):
+                yield line
+            continue
+        kind, rest = word.groups()
+        if kind in ('if', 'ifndef'):
+            now = kind == 'if' and holds(rest, minor)
+            stack.append([now, now])
+        elif kind == 'elif':
+            stack[-1][0] = not stack[-1][1] and holds(rest, minor)
+            stack[-1][1] |= stack[-1][0]
+        elif kind == 'else':
+            stack[-1][0] = not stack[-1][1]
+        else:
+            stack.pop()
+
+
+def holds(condition, minor):
+    terms = []
+    for term in condition.split('||'):
+        found = re.fullmatch(r'\s*UCX_MINOR\s*(==|>=|<=)\s*(\d+)\s*', term)
+        if not found:
+            sys.exit(f'{HEADER}: condition not understood: {condition}')
+        value = int(found.group(2))
+        terms.append({'==': minor == value, '>=': minor >= value,
+                      '<=': minor <= value}[found.group(1)])
+    return any(terms)
+
+
+def structures(text, minor):
+    """{structure or call: {member: its declaration, without spaces}}"""
+    code = re.sub(r'/\*.*?\*/', ' ', '\n'.join(preprocess(text, minor)),
+                  flags=re.S)
+    found = {}
+    for match in re.finditer(r'struct (abi_\w+) \{(.*?)\n\}', code, re.S):
+        members = {}
+        for part in match.group(2).split(';'):
+            part = re.sub(r'\s+', ' ', part).strip()
+            name = re.search(r'\(\*(\w+)\)', part) or \
+                re.search(r'(\w+)(\[\w+\])?$', part)
+            if name:
+                members[name.group(1)] = part
+        found[match.group(1)] = members
+    call = re.search(r'\(\*abi_fill_opts_t\)\((.*?)\);', code, re.S)
+    found['ucs_config_parser_fill_opts()'] = {
+        'arguments': re.sub(r'\s+', ' ', call.group(1))}
+    return found
+
+
+def differences(old, new):
+    """Lines: what became of each structure."""
+    for name in sorted(set(old) | set(new), key=lambda n: NAMES.get(n, n)):
+        before, after = old.get(name, {}), new.get(name, {})
+        title = f'`{NAMES.get(name, name)}`'
+        if not before:
+            yield f'{title}: new'
+            continue
+        parts = [('+', [m for m in after if m not in before]),
+                 ('-', [m for m in before if m not in after]),
+                 ('changed ', [m for m in after if m in before and
+                               after[m] != before[m]])]
+        moved = [m for m in before if m in after]
+        if moved != [m for m in after if m in before]:
+            parts.append(('order of members', ['']))
+        text = ', '.join(sign + (f'`{m}`' if m else '')
+                         for sign, members in parts for m in members)
+        if text:
+            yield f'{title}: {text}'
+
+
+def sizes(text, minor):
+    found = re.search(rf'UCX_MINOR == {minor}\n#define ABI_SIZES (.*)', text)
+    return [part.strip() for part in found.group(1).split(',')]
+
+
+def known_by(detect, minor):
+    for number, symbol in re.findall(r'\{(\d+), "(\w+)"\}', detect):
+        if int(number) == minor:
+            return f'`{symbol}`'
+    only = re.search(rf'detect_only_1_{minor}\[\] = "(\w+)"', detect)
+    return f'`{only.group(1)}`, which no other has' if only else '?'
+
+
+def tested(root, minor):
+    how = ['private headers: ' + ('source package, suite load' if minor == 13
+                                  else 'once, of the release tag')]
+    if minor in SYSTEMS:
+        how.append(f'matrix suite: {SYSTEMS[minor]}')
+    wheels = [f'{package} {version}' for _, package, version in
+              re.findall(r'^(ci|full) +(\S+) +(\S+)',
+                         read(root, 'test/matrix/wheels.txt'), re.M)
+              if version.startswith(f'1.{minor}.')]
+    if wheels:
+        how.append('matrix suite: ' + ', '.join(wheels))
+    return how
+
+
+def main(root):
+    text, detect = read(root, HEADER), read(root, 'src/ucp_hooks/detect.c')
+    minors = [int(m) for m in re.findall(r'UCX_MINOR == (\d+)\n#define ABI_SIZ',
+                                         text)]
+    print('''# UCX versions
+
+Written by `contrib/ucx_versions.py` from the sources; not by hand.
+
+One file serves all these versions: what the module declares of UCX's private
+structures is compiled once for each minor (`src/ucp_hooks/abi_1_*.c`), and the
+one for the UCX at hand is taken when it is found. A minor is known by a symbol
+that its libuct has and the one before has not; the sizes of three data objects
+of libuct (transport, component, config field) and the version of libucp must
+agree, else the module stays out and says why. A newer UCX is refused, unless
+`UCX_EFA_ABI` names the version that it looks like. Beside UCX the file needs
+glibc 2.34 (Debian 12, RHEL 9, Ubuntu 22.04), no other library, which
+`test/tidy/check_glibc.sh` and `check_needed.sh` check.
+
+## Sizes in bytes
+''')
+    print('| UCX | ' + ' | '.join(SIZES) + ' |')
+    print('|---' * (len(SIZES) + 1) + '|')
+    for minor in minors:
+        print(f'| 1.{minor} | ' + ' | '.join(sizes(text, minor)) + ' |')
+    print('''
+"MD attr" of 1.13 is the first version of that structure. The same through all
+of them: `uct_iface_ops_t` 400, `uct_iface_attr_t` 536, `uct_base_iface_t` 1280
+(1288 in builds with statistics), its table of handlers at 424.
+
+## Minor by minor
+''')
+    for minor in minors:
+        print(f'### 1.{minor}\n')
+        print(f'- known by {known_by(detect, minor)}')
+        if minor != minors[0]:
+            changes = list(differences(structures(text, minor - 1),
+                                       structures(text, minor)))
+            for change in changes or ['nothing of what is declared differs']:
+                print(f'- {change}')
+        print('- tried: ' + '; '.join(tested(root, minor)) + '\n')
+    print('''## How it is tried
+
+- **Layouts against private headers** (`test/gtest/uct/hooks_layout.cc`): sizes,
+  offsets and types of all callbacks, by a compiler. Of 1.13 on every run of
+  suite load, from the source package (skipped with a line where it cannot be
+  had); of the others the headers are in no package, and the check was made once
+  from the release tags: `test/gtest/uct/hooks_layout.sh DIR` repeats it.
+- **Every callback of the tables under a real UCX** (`hooks_glue_*.cc`, by
+  `test/gtest/uct/hooks_matrix.sh build PREFIX...`): UCT's own API calls each
+  with values that are compared, so a member at a wrong place shows. Neither
+  headers nor debug information of the release are needed for it.
+- **Data between two emulated nodes** with every byte compared: suite ucp here,
+  suite matrix with the systems and wheels above.''')
+
+
+main(sys.argv[1] if len(sys.argv) > 1 else
+     os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The table of variables in README.md, from the tables in the code, as
+# "ucx_info -cf" prints them: name, default, what is allowed, meaning.
+# usage: variables.sh BUILD_DIR            prints the rows
+#        variables.sh BUILD_DIR README.md  puts them into README.md
+set -eu
+export LC_ALL=C
+
+# What UCX gives to every transport is not ours to explain.
+rows() {
+    "$1/bin/srdrun" ucx_info -cf 2>/dev/null | awk '
+        /^#/ {
+            sub(/^# ?/, "")
+            if (sub(/^syntax: */, "")) {
+                syntax = $0
+            } else if ($0 != "" && !/^(inherits|alias):?/) {
+                doc = $0
+            }
+            next
+        }
+        /^UCX_(SRD|EFA)_/ && !/_(ALLOC|FAILURE|MAX_NUM_EPS)=/ {
+            at = index($0, "=")
+            gsub(/\|/, "\\\\|", syntax)
+            printf "| `%s` | `%s` | %s | %s |\n", substr($0, 1, at - 1),
+                   substr($0, at + 1), syntax, doc
+        }
+        /^$/ { doc = syntax = "" }' | sort -u
+}
+
+table=$(rows "$1")
+if [ -z "${2-}" ]; then
+    [ -z "$table" ] || echo "$table"
+    exit
+fi
+[ -n "$table" ] || {
+    echo "variables.sh: ucx_info -cf shows no variable of ours" >&2
+    exit 1
+}
+awk -v table="$table" '
+    /^\| `UCX_(SRD|EFA)_/ {
+        if (!done++) print table
+        next
+    }
+    { print }' "$2" >"$2.new"
+mv "$2.new" "$2"

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The indices: peers by incarnation and by address, receiving flows by peer and
+ * endpoint number. Chains through the records, short ones: a head for each few
+ * records costs less than a table with room to spare, and only packets without
+ * a token and control packets come this way.
+ */
+#include "flow/internal.h"
+
+static uint32_t *flow_hash_head(flow_core_t *core, enum flow_index which,
+                                uint64_t key)
+{
+    uint32_t slot = (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) &
+                    (core->hash_size - 1);
+
+    return &core->hash[(uint32_t)which * core->hash_size + slot];
+}
+
+uint32_t *flow_hash_incarnation(flow_core_t *core, uint64_t incarnation)
+{
+    return flow_hash_head(core, FLOW_INDEX_INCARNATION, incarnation);
+}
+
+uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer)
+{
+    return flow_hash_head(core, FLOW_INDEX_ADDR,
+                          (peer->gid * 0xff51afd7ed558ccdull) ^
+                          ((uint64_t)peer->qpn << 20) ^ peer->prefix);
+}
+
+uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
+{
+    return flow_hash_head(core, FLOW_INDEX_RX, ((uint64_t)ep << 17) ^ peer);
+}
+
+uint32_t flow_hash_next_size(const flow_core_t *core)
+{
+    return (core->hash_size == 0) ? FLOW_CHUNK : core->hash_size * 2;
+}
+
+int flow_hash_full(const flow_core_t *core)
+{
+    uint64_t used = (core->counters.peers > core->counters.rx_flows) ?
+                            core->counters.peers :
+                            core->counters.rx_flows;
+
+    return used + FLOW_RX_BATCH >= (uint64_t)core->hash_size * FLOW_HASH_LOAD;
+}
+
+/* Put a record at the head of its chain; take it out from anywhere. */
+#define FLOW_HASH_DEFINE(_name, _type, _get, _link, _index, _head) \
+    void flow_hash_put_##_name(flow_core_t *core, _type *record) \
+    { \
+        uint32_t *head = _head; \
+        record->_link  = *head; \
+        *head          = _index; \
+    } \
+    void flow_hash_drop_##_name(flow_core_t *core, _type *record) \
+    { \
+        uint32_t *head = _head; \
+        _type *before; \
+        if (*head == (_index)) { \
+            *head = record->_link; \
+            return; \
+        } \
+        before = _get(core, *head); \
+        while (before->_link != (_index)) { \
+            flow_assert(before->_link != 0); \
+            before = _get(core, before->_link); \
+        } \
+        before->_link = record->_link; \
+    }
+
+FLOW_HASH_DEFINE(peer, flow_peer_t, flow_core_peer, hash_next, record->index,
+                 flow_hash_incarnation(core, record->incarnation))
+FLOW_HASH_DEFINE(addr, flow_peer_t, flow_core_peer, addr_next, record->index,
+                 flow_hash_addr(core, record))
+FLOW_HASH_DEFINE(rx, flow_rx_t, flow_core_rx, hash_next, flow_rx_index(record),
+                 flow_hash_rx(core, record->peer, record->ep))
+
+/* Move a chain of the old table, record by record. */
+#define FLOW_HASH_MOVE(_core, _index, _name, _get, _link) \
+    while (_index != 0) { \
+        uint32_t _next = _get(_core, _index)->_link; \
+        flow_hash_put_##_name(_core, _get(_core, _index)); \
+        _index = _next; \
+    }
+
+void *flow_hash_move(flow_core_t *core, void *mem)
+{
+    uint32_t *old     = core->hash;
+    uint32_t old_size = core->hash_size;
+    uint32_t slot, index;
+
+    core->hash_size = flow_hash_next_size(core);
+    core->hash      = mem;
+    for (slot = 0; slot < old_size; ++slot) {
+        index = old[FLOW_INDEX_INCARNATION * old_size + slot];
+        FLOW_HASH_MOVE(core, index, peer, flow_core_peer, hash_next)
+        index = old[FLOW_INDEX_ADDR * old_size + slot];
+        FLOW_HASH_MOVE(core, index, addr, flow_core_peer, addr_next)
+        index = old[FLOW_INDEX_RX * old_size + slot];
+        FLOW_HASH_MOVE(core, index, rx, flow_core_rx, hash_next)
+    }
+    return old;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_trace.h"
+
+#include <flow/ctl_wire.h>
+#include <flow/wire.h>
+
+#include <stdio.h>
+
+static const char *const efa_ctl_names[FLOW_CTL_TYPE_LAST] = {
+    [FLOW_CTL_HELLO]   = "hello",
+    [FLOW_CTL_ANSWER]  = "answer",
+    [FLOW_CTL_LIMIT]   = "limit",
+    [FLOW_CTL_WHO]     = "who are you",
+    [FLOW_CTL_WANT]    = "want",
+    [FLOW_CTL_RESET]   = "reset",
+    [FLOW_CTL_PING]    = "ping",
+    [FLOW_CTL_GOODBYE] = "goodbye",
+    [FLOW_CTL_ACK]     = "ack",
+    [FLOW_CTL_PARTED]  = "parted"
+};
+
+/* Messages, and goodbye, which has their header. */
+static void efa_trace_data(char *line, size_t size, const uint8_t *packet,
+                           uint64_t word, size_t length)
+{
+    unsigned header  = flow_wire_word_len(word);
+    char     what[16];
+    int      written;
+
+    snprintf(what, sizeof(what), (word & FLOW_WIRE_CTL) ? "goodbye" : "am %u",
+             (unsigned)(word & FLOW_WIRE_AM_MASK));
+    written = snprintf(line, size, "%s psn %u, %zu bytes", what,
+                       (unsigned)(word >> FLOW_WIRE_PSN_SHIFT) & 0xffff,
+                       (length > header) ? length - header : 0);
+    if ((written < 0) || ((size_t)written >= size)) {
+        return;
+    }
+    line += written;
+    size -= written;
+    if (flow_wire_is_long(word) && (length >= FLOW_LONG_HDR)) {
+        snprintf(line, size, ", from %016llx endpoint %u to %016llx",
+                 (unsigned long long)flow_wire_get64(packet + 8),
+                 flow_wire_get32(packet + 24),
+                 (unsigned long long)flow_wire_get64(packet + 16));
+        return;
+    }
+    written = snprintf(line, size, ", token %06x",
+                       (unsigned)(word >> FLOW_WIRE_TOKEN_SHIFT) &
+                               FLOW_WIRE_TOKEN_MASK);
+    if ((word & FLOW_WIRE_LIMIT) && (written > 0) && ((size_t)written < size)) {
+        snprintf(line + written, size - written, ", limit %u",
+                 (unsigned)(word >> FLOW_WIRE_LIMIT_SHIFT) & 0xffff);
+    }
+}
+
+static void efa_trace_ctl(char *line, size_t size, const uint8_t *packet,
+                          unsigned type, size_t length)
+{
+    const char *name = (type < FLOW_CTL_TYPE_LAST) ? efa_ctl_names[type] : NULL;
+    char        limit[24] = "";
+
+    if ((name == NULL) || (length < FLOW_CTL_BASE_LEN)) {
+        snprintf(line, size, "control packet of unknown type %u, %zu bytes",
+                 type, length);
+        return;
+    }
+    if ((type == FLOW_CTL_ANSWER) || (type == FLOW_CTL_LIMIT) ||
+        (type == FLOW_CTL_WANT) || (type == FLOW_CTL_ACK)) {
+        snprintf(limit, sizeof(limit), " %u,", flow_wire_get16(packet + 2));
+    }
+    snprintf(line, size, "%s,%s endpoint %u, from %016llx to %016llx", name,
+             limit, flow_wire_get32(packet + 4),
+             (unsigned long long)flow_wire_get64(packet + 8),
+             (unsigned long long)flow_wire_get64(packet + 16));
+}
+
+void efa_trace_packet(char *line, size_t size, const void *packet,
+                      size_t length)
+{
+    uint64_t word;
+    unsigned type;
+
+    if (length < FLOW_SHORT_HDR) {
+        snprintf(line, size, "packet of %zu bytes, too short for a header",
+                 length);
+        return;
+    }
+    word = flow_wire_get64(packet);
+    type = word & FLOW_WIRE_AM_MASK;
+    if ((word & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
+        efa_trace_ctl(line, size, packet, type, length);
+    } else {
+        efa_trace_data(line, size, packet, word, length);
+    }
+}
+
+void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn)
+{
+    char   line[EFA_TRACE_LINE];
+    size_t length = 0;
+    int    i;
+
+    for (i = 0; i < op->num_sge; ++i) {
+        length += op->sge[i].length;
+    }
+    if (op->out.kind != EFA_OUT_CTL && efa_out_is_rma(op->out.kind)) {
+        host_debug(iface->super.host, "%s: QPN %u TX %s, %zu bytes",
+                   efa_iface_md(iface)->device->name, qpn,
+                   (op->out.kind == EFA_OUT_PUT) ? "write" : "read", length);
+        return;
+    }
+    /* the header lies in the first piece */
+    efa_trace_packet(line, sizeof(line),
+                     (const void*)(uintptr_t)op->sge[0].addr, length);
+    host_debug(iface->super.host, "%s: QPN %u TX %s",
+               efa_iface_md(iface)->device->name, qpn, line);
+}
+
+void efa_trace_log_rx(efa_iface_t *iface, const void *packet, size_t length,
+                      uint32_t qpn)
+{
+    char line[EFA_TRACE_LINE];
+
+    efa_trace_packet(line, sizeof(line), packet, length);
+    host_debug(iface->super.host, "%s: QPN %u RX %s",
+               efa_iface_md(iface)->device->name, qpn, line);
+}

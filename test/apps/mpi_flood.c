@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FLOOD_MESSAGES 100000
+#define FLOOD_BATCH    1000
+
+static int flood_len(int i, int max)
+{
+    return fill_mix(i) % (max + 1);
+}
+
+static void flood_send(int max)
+{
+    MPI_Request rq[FLOOD_BATCH];
+    char *buf = buf_alloc((size_t)FLOOD_BATCH * max);
+    char *tx;
+    int i, n;
+
+    for (i = 0; i < FLOOD_MESSAGES; ++i) {
+        n  = i % FLOOD_BATCH;
+        tx = buf + (size_t)n * max;
+        fill_bytes(tx, flood_len(i, max), msg_key(rank, 0, i), 0);
+        MPI_Isend(tx, flood_len(i, max), MPI_BYTE, 0, i % 8, MPI_COMM_WORLD,
+                  &rq[n]);
+        if (n == FLOOD_BATCH - 1) {
+            MPI_Waitall(FLOOD_BATCH, rq, MPI_STATUSES_IGNORE);
+        }
+    }
+    /* Of another tag, so that rank 0 takes it ahead of all the others. */
+    MPI_Send(buf, 0, MPI_BYTE, 0, 8, MPI_COMM_WORLD);
+    free(buf);
+}
+
+/* In the order sent within a tag, the tags one after the other. */
+static void flood_recv(int max)
+{
+    char *rx = buf_alloc(max);
+    MPI_Status status;
+    int i, tag, got;
+
+    MPI_Recv(rx, 0, MPI_BYTE, 1, 8, MPI_COMM_WORLD, &status);
+    for (tag = 7; tag >= 0; --tag) {
+        for (i = tag; i < FLOOD_MESSAGES; i += 8) {
+            MPI_Recv(rx, max, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &status);
+            MPI_Get_count(&status, MPI_BYTE, &got);
+            if (got != flood_len(i, max)) {
+                fprintf(stderr, "FAIL flood: message %d has %d B\n", i, got);
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            }
+            msg_check(rx, got, 1, i);
+        }
+    }
+    free(rx);
+}
+
+#define SHARES_EACH 20000
+
+static void shares_send(int max)
+{
+    char *tx = buf_alloc(max);
+    int i;
+
+    for (i = 0; i < SHARES_EACH; ++i) {
+        fill_bytes(tx, max, msg_key(rank, 0, i), 0);
+        MPI_Send(tx, max, MPI_BYTE, 0, 3, MPI_COMM_WORLD);
+    }
+    free(tx);
+}
+
+static void shares_recv(int max)
+{
+    const int half = SHARES_EACH * (ranks - 1) / 2;
+    int *got       = calloc(ranks, sizeof(*got));
+    char *rx       = buf_alloc(max);
+    MPI_Status status;
+    int i, r;
+
+    for (i = 0; i < SHARES_EACH * (ranks - 1); ++i) {
+        MPI_Recv(rx, max, MPI_BYTE, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD,
+                 &status);
+        msg_check(rx, max, status.MPI_SOURCE, got[status.MPI_SOURCE]++);
+        if (i + 1 != half) {
+            continue;
+        }
+        printf("shares when half had come:");
+        for (r = 1; r < ranks; ++r) {
+            printf(" %.1f%%", 100.0 * got[r] / half);
+        }
+        printf("\n");
+        for (r = 1; r < ranks; ++r) {
+            /* A tenth of a fair share: the kernel's turns count, too. */
+            if (got[r] < half / (ranks - 1) / 10) {
+                fprintf(stderr, "FAIL shares: rank %d is starved\n", r);
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            }
+        }
+    }
+    free(rx);
+    free(got);
+}
+
+void check_shares(int len)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        shares_recv(len);
+    } else {
+        shares_send(len);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void check_flood(int len)
+{
+    if (rank == 1) {
+        flood_send(len);
+    } else if (rank == 0) {
+        flood_recv(len);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}

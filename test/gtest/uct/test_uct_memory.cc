@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registrations: huge ones, advice, the limits, and a fork in between. */
+#include "uct_entity.h"
+
+#include <cstdlib>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace uct_test;
+
+namespace {
+
+/* Address space without memory behind it until it is touched. */
+class Mapping {
+public:
+    explicit Mapping(size_t length, int protection = PROT_READ | PROT_WRITE)
+        : m_length(length)
+    {
+        m_data = mmap(nullptr, length, protection,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    ~Mapping()
+    {
+        if (m_data != MAP_FAILED) {
+            munmap(m_data, m_length);
+        }
+    }
+    Mapping(const Mapping &) = delete;
+    bool ok() const
+    {
+        return m_data != MAP_FAILED;
+    }
+    uint8_t *data() const
+    {
+        return static_cast<uint8_t *>(m_data);
+    }
+    size_t size() const
+    {
+        return m_length;
+    }
+
+private:
+    void *m_data;
+    size_t m_length;
+};
+
+} // namespace
+
+class UctMemory : public UctTest {
+protected:
+    static ucs_status_t reg(Entity &entity, void *data, size_t length,
+                            uct_mem_h *memh)
+    {
+        return uct_md_mem_reg(entity.md(), data, length,
+                              UCT_MD_MEM_ACCESS_RMA |
+                                      UCT_MD_MEM_FLAG_HIDE_ERRORS,
+                              memh);
+    }
+
+    /* Reads `length` bytes of b's memory at offset to the same offset of a's.
+     */
+    void get(const Mapping &remote, const Mapping &local, size_t offset,
+             size_t length)
+    {
+        uct_mem_h remote_memh, local_memh;
+        uct_rkey_bundle_t rkey;
+        uint8_t packed[64];
+        Completion comp;
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+        ASSERT_EQ(UCS_OK, reg(*b, remote.data(), remote.size(), &remote_memh));
+        ASSERT_EQ(UCS_OK, reg(*a, local.data(), local.size(), &local_memh));
+        ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
+        ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+        uct_iov_t iov = {local.data() + offset, length, local_memh, 0, 1};
+        wait([&] {
+            status = uct_ep_get_zcopy(
+                    ep, &iov, 1,
+                    reinterpret_cast<uintptr_t>(remote.data()) + offset,
+                    rkey.rkey, &comp.uct);
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        ASSERT_EQ(UCS_INPROGRESS, status);
+        ASSERT_TRUE(wait([&] { return comp.done > 0; }, 100));
+        EXPECT_EQ(UCS_OK, comp.status);
+        uct_rkey_release(a->component(), &rkey);
+        uct_md_mem_dereg(b->md(), remote_memh);
+        uct_md_mem_dereg(a->md(), local_memh);
+    }
+};
+
+TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
+{
+    open();
+    const size_t size = (5ul << 30) + 12345, offset = (4ul << 30) + 777;
+    Mapping remote(size), local(size);
+    Bytes bytes = make_message(1, 100000);
+
+    ASSERT_TRUE(remote.ok() && local.ok());
+    memcpy(remote.data() + offset, bytes.data(), bytes.size());
+    get(remote, local, offset, bytes.size());
+    EXPECT_EQ(0, memcmp(local.data() + offset, bytes.data(), bytes.size()));
+    EXPECT_EQ(0, local.data()[offset - 1]);
+    EXPECT_EQ(0, local.data()[offset + bytes.size()]);
+}
+
+TEST_F(UctMemory, largest_get__in_one_operation)
+{
+    open();
+    const size_t size = a->attr().cap.get.max_zcopy;
+    if (getenv("SRD_LARGE") == nullptr) {
+        GTEST_SKIP() << "takes twice " << (size >> 20) << " MiB: SRD_LARGE=y";
+    }
+    Mapping remote(size), local(size);
+
+    ASSERT_TRUE(remote.ok() && local.ok());
+    for (size_t i = 0; i < size; i += 4096) {
+        remote.data()[i] = pattern(7, i);
+    }
+    get(remote, local, 0, size);
+    EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
+}
+
+TEST_F(UctMemory, more_than_the_device_takes__is_an_error_of_that_call)
+{
+    open();
+    uct_md_attr_t attr;
+    uct_mem_h memh;
+    ASSERT_EQ(UCS_OK, uct_md_query(a->md(), &attr));
+    Mapping space(attr.cap.max_reg + 4096, PROT_NONE);
+
+    if (!space.ok()) {
+        GTEST_SKIP() << "no address space for it";
+    }
+    EXPECT_NE(UCS_OK, reg(*a, space.data(), space.size(), &memh));
+    EXPECT_NE(UCS_OK, reg(*a, space.data(), 0, &memh));
+    Memory fine(*a, 4096, 1);
+}
+
+TEST_F(UctMemory, advice__inside_a_registration_only)
+{
+    open();
+    Memory memory(*a, 10000, 1);
+
+    EXPECT_EQ(UCS_OK, uct_md_mem_advise(a->md(), memory.memh(), memory.data(),
+                                        memory.size(), UCT_MADV_WILLNEED));
+    EXPECT_EQ(UCS_OK, uct_md_mem_advise(a->md(), memory.memh(),
+                                        memory.data() + 9999, 1,
+                                        UCT_MADV_NORMAL));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_md_mem_advise(a->md(), memory.memh(),
+                                memory.data() + (64 << 20), 1,
+                                UCT_MADV_WILLNEED));
+}
+
+/* Children come and go, as of system() or subprocess; what the parent had
+ * registered and under way goes on. With UCX_EFA_FORK_INIT=n a child may touch
+ * the parent's memory on any kernel. */
+TEST_F(UctMemory, fork__the_parent_goes_on)
+{
+    open();
+    Mapping remote(1 << 20), local(1 << 20);
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    for (uint64_t round = 1; round <= 10; ++round) {
+        ASSERT_EQ(UCS_OK, send_short(ep, round, {}));
+        pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            const char *init = getenv("UCX_EFA_FORK_INIT");
+            if ((init != nullptr) && (strcmp(init, "n") == 0)) {
+                memset(local.data(), 1, local.size());
+                memset(remote.data(), 2, remote.size());
+            }
+            _exit(0);
+        }
+        memset(remote.data(), static_cast<int>(round + 2), remote.size());
+        memset(local.data(), 0, local.size());
+        get(remote, local, 0, local.size());
+        int status;
+        ASSERT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_EQ(0, status);
+        ASSERT_EQ(0, memcmp(local.data(), remote.data(), local.size()));
+        EXPECT_EQ(static_cast<uint8_t>(round + 2), local.data()[12345]);
+    }
+    EXPECT_TRUE(wait([&] { return b->count == 11; }));
+}
