@@ -294,6 +294,12 @@ stat_payload() {
     echo $((sent + read + written))
 }
 
+# bytes_checked LOG: what a client of ours says that it received and compared.
+bytes_checked() {
+    awk '$1 == "ok" { n += $4 } END { if (!n) exit 1; printf "%.0f\n", n }' \
+        "$1" || fail "nothing was received and checked"
+}
+
 # ------------------------------------------------------------ traces left
 
 # Shared memory and other files of the emulator, one per line.
