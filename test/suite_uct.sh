@@ -34,6 +34,7 @@ uct_check() {
 uct_fault() {
     local program=$BUILD/test/gtest_uct_fault
     [ -x "$program" ] || skip_here "gtest_uct_fault was not built"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers stand before libc, too"
     with_stat "$@" -- "$SRDRUN" "$program" --gtest_brief=1 \
         >"$CHECK_LOG.out" 2>&1
     local status=$?
