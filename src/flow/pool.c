@@ -59,7 +59,7 @@ unsigned flow_core_grow_needed(const flow_core_t *core)
     return pools;
 }
 
-/* Number the objects of a new chunk and queue them as free, but for number 0. */
+/* Number the objects of a new chunk and queue them as free, but for no. 0. */
 #define FLOW_POOL_FILL(_core, _fifo, _name, _count, _n, _set) \
     do { \
         uint32_t _end = (_count) + (_n); \

@@ -9,10 +9,11 @@
  *   ACTIVE    |             -        CLOSED -> FREE     FAILED
  *   FAILED    |             -        -                  -       told: CLOSED
  *
- * CLOSED lasts only until the flow has left the queues it is on. A stranger is
- * delivered to: its long header names flow and receiver, and the hello adds
- * only what an answer needs. Holding it instead was tried; it made the data of
- * honest peers depend on a bound on strangers.
+ * CLOSED lasts only until the flow has left the queues it is on. On UD, where
+ * goodbye and data are repeated, PARTED comes before it: the flow rests.
+ * A stranger is delivered to: its long header names flow and receiver, and the
+ * hello adds only what an answer needs. Holding it instead was tried; it made
+ * the data of honest peers depend on a bound on strangers.
  */
 #include "flow/internal.h"
 #include "flow/ctl_wire.h"
@@ -240,7 +241,8 @@ static void flow_rx_step(flow_core_t *core, flow_rx_t *rx)
 {
     rx->expect += FLOW_WIRE_PSN_ONE;
     ++core->counters.delivered;
-    if ((rx->state == FLOW_RX_ACTIVE) && ((uint8_t)flow_rx_psn(rx) == rx->grant_at)) {
+    if ((rx->state == FLOW_RX_ACTIVE) &&
+        ((uint8_t)flow_rx_psn(rx) == rx->grant_at)) {
         flow_rx_grant(core, rx);
     }
 }

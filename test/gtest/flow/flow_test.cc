@@ -270,6 +270,15 @@ void Node::release()
     }
 }
 
+void Node::progress()
+{
+    grow();
+    release();
+    handle_events();
+    repost();
+    pull_ctl();
+}
+
 bool Node::ud() const
 {
     return core->params.profile == FLOW_UD;
@@ -305,11 +314,7 @@ static bool move(Node &from, Node &to)
 {
     bool moved = false;
 
-    from.grow();
-    from.release();
-    from.handle_events();
-    from.repost();
-    from.pull_ctl();
+    from.progress();
     while (!from.out.empty()) {
         Packet packet = from.out.front();
         from.out.pop_front();

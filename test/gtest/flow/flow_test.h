@@ -59,6 +59,8 @@ public:
     /* UD: operations that are over. */
     void release();
     bool ud() const;
+    /* All of a transport's progress but receiving. */
+    void progress();
     flow_counters_t counters() const;
     unsigned count(flow_event_type_t type) const;
     const char *check();

@@ -429,17 +429,12 @@ TEST_P(flow_resend_storm, all_arrive_once_in_order)
     const unsigned messages = 300;
     std::vector<Packet> air[2];
     bool closed = false;
-
     for (unsigned step = 0; step < 400000; ++step) {
         unsigned loss = (step < 20000) ? 30 : 0;
         for (int i = 0; i < 2; ++i) {
             Node &node = *nodes[i];
             node.now += 50000;
-            node.grow();
-            node.release();
-            node.handle_events();
-            node.repost();
-            node.pull_ctl();
+            node.progress();
             if ((sent[i] < messages) && chance(40) &&
                 node.send(flow[i], std::to_string(sent[i]))) {
                 ++sent[i];
