@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Branch coverage of src/flow (gcov) by its unit tests, the simulator, the
 # explorer and the inputs that the fuzzers keep. Not counted: flow_assert, and
-# check.c, whose branches are there to be never taken. What is missing must
-# stand in test/coverage.txt, with a reason; with less than 98 % it fails.
+# check.c, whose branches are there to be never taken. What is missing is
+# printed unless it stands in test/coverage.txt, with a reason; less than the
+# minimum in there fails.
 # usage: test/coverage.sh BUILD_DIR
 source=$(cd "$(dirname "$0")/.." && pwd)
 work=$1/coverage
@@ -77,6 +78,9 @@ awk -v list="$source/test/coverage.txt" '
             if (text ~ /^[a-z_]*\.[ch]: /) {
                 known[text] = 1
             }
+            if (text ~ /^minimum /) {
+                minimum = substr(text, 9) + 0
+            }
         }
     }
     { ++total }
@@ -85,7 +89,6 @@ awk -v list="$source/test/coverage.txt" '
         sub(/^missed /, "")
         if (!($0 in known)) {
             print "not taken, and no reason in test/coverage.txt: " $0
-            bad = 1
         }
         seen[$0] = 1
     }
@@ -96,7 +99,7 @@ awk -v list="$source/test/coverage.txt" '
             }
         }
         share = 100 * (total - missed) / total
-        printf "branch coverage of src/flow: %.2f %% (%d of %d)\n", share,
-               total - missed, total
-        exit bad || (share < 98)
+        printf "branch coverage of src/flow: %.2f %% (%d of %d), at least " \
+               "%.1f\n", share, total - missed, total, minimum
+        exit (share < minimum)
     }' branches
