@@ -69,45 +69,29 @@ uct_trace() {
         fail "level info should show a line for each interface"
 }
 
-# with_newer RELEASE COMMAND...: RDMA WRITE needs a newer rdma-core than Debian
-# 12's; UCX is still 12's.
-with_newer() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1
-    shift
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
-    "$chroot" --made "$release" || skip_here "Debian $release is not made" \
-        "here: contrib/chroot.sh $release makes it"
-    "$chroot" --bind "$BUILD" "$release" -- \
-        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib NEED_PUT=y "$@"
-}
-
-# uct_put RELEASE DEVICE [EFASIM_OPTION...]
+# uct_put RELEASE DEVICE: RDMA WRITE needs a newer rdma-core than Debian 12's;
+# UCX is still 12's.
 uct_put() {
-    local release=$1 device=$2
-    shift 2
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    with_newer "$release" \
-        "$EFASIM" run --fabric "t$$x$RANDOM" --device "$device" \
-        "$@" --stat="$CHECK_LOG.stat" -- \
+    in_release "$1" --device "$2" "${@:3}" -- env NEED_PUT=y \
         "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
         --gtest_filter='*Put*:*write*:*Get*' || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
-    at_least writes "$(stat_sum "$CHECK_LOG.stat" rdma_write_bytes)" 1000000
+    at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
 }
 
 # UCP over it, two processes: rendezvous by put and UCP's own puts, every byte
 # compared by its receiver.
 ucp_put() {
+    local port bytes
     [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
-    with_newer 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" ucp_put_inside "$@"
-}
-
-ucp_put_inside() {
-    local bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@
-        --tests "tag,tag_sync,am,put,get,amo64" --max 1000000 --iters 20 --timeout 20)
+    port=$(random_port)
+    bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port "$port" --max 1000000
+        --tests "tag,tag_sync,am,put,get,amo64" --iters 20 --timeout 20)
     export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
-    two_nodes --device efa2 "$@" -- "${bytes[@]}" -- "${bytes[@]}" --client ||
+    in_release 13 --device efa2 "$@" -- \
+        "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
+        two_nodes_inside "$port" "${bytes[@]}" -- "${bytes[@]}" --client ||
         exit 1
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 5000000
 }
