@@ -83,16 +83,15 @@ uct_put() {
 # UCP over it, two processes: rendezvous by put and UCP's own puts, every byte
 # compared by its receiver.
 ucp_put() {
+    local port bytes
     [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
-    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" ucp_put_inside "$@"
-}
-
-ucp_put_inside() {
-    local bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@
-        --tests "tag,tag_sync,am,put,get,amo64" --max 1000000 --iters 20 --timeout 20)
+    port=$(random_port)
+    bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port "$port" --max 1000000
+        --tests "tag,tag_sync,am,put,get,amo64" --iters 20 --timeout 20)
     export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
-    two_nodes --device efa2 "$@" -- "${bytes[@]}" -- "${bytes[@]}" --client ||
+    in_release 13 --device efa2 "$@" -- \
+        "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
+        two_nodes_inside "$port" "${bytes[@]}" -- "${bytes[@]}" --client ||
         exit 1
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 5000000
 }
