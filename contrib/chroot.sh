@@ -108,12 +108,27 @@ APT::Install-Recommends "false";
 Acquire::Languages "none";
 Acquire::Retries "2";'
 
+# mirror_answers PID ROOT: a network that swallows packets would let debootstrap
+# try for a quarter of an hour; the index comes in seconds or not at all.
+mirror_answers() {
+    local second
+    for second in $(seq 1 40); do
+        ! compgen -G "$2/var/lib/apt/lists/*Release" >/dev/null || return 0
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 1
+    done
+    echo "no index from the mirror in $second s"
+    kill "$1"
+    return 1
+}
+
 make_base() {
     local from
     from=$(mirror)
     # shellcheck disable=SC2086 # none, or one word
     timeout 900 debootstrap --variant=minbase --include=ca-certificates \
-        "$suite" "$1" $from || return 1
+        "$suite" "$1" $from &
+    mirror_answers $! "$1" && wait $! || return 1
     echo "$apt_options" >"$1/etc/apt/apt.conf.d/90srd"
     # No service may start.
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"

@@ -230,6 +230,33 @@ two_nodes_inside() {
         fail "server: status $server_status"
 }
 
+# with_release RELEASE COMMAND...: in a chroot of Debian RELEASE, for its
+# rdma-core; UCX is Debian 12's, which our programs are built for. Variables
+# UCX_* and EFASIM_* reach COMMAND.
+with_release() {
+    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1
+    shift
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
+        "contrib/chroot.sh $release makes it"
+    "$chroot" --bind "$BUILD" "$release" -- \
+        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib "$@"
+}
+
+# in_release RELEASE [EFASIM_OPTION...] -- COMMAND...: with_stat in with_release.
+in_release() {
+    local release=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    STAT=$CHECK_LOG.stat
+    with_release "$release" "$EFASIM" run --fabric "t$$x$RANDOM" \
+        "${options[@]}" --stat="$STAT" -- "$@"
+}
+
 # ------------------------------------------------------------ counters
 
 # stat_sum FILE COUNTER [NODE]: over all nodes, or of one.
@@ -272,6 +299,12 @@ stat_payload() {
     read=$(stat_sum "$1" rdma_read_bytes) || exit 1
     written=$(stat_sum "$1" rdma_write_bytes) || exit 1
     echo $((sent + read + written))
+}
+
+# bytes_checked LOG: what a client of ours says that it received and compared.
+bytes_checked() {
+    awk '$1 == "ok" { n += $4 } END { if (!n) exit 1; printf "%.0f\n", n }' \
+        "$1" || fail "nothing was received and checked"
 }
 
 # ------------------------------------------------------------ traces left

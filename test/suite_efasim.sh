@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The emulated device under the real libibverbs and libefa: its engine, verbs
-# programs of ours, foreign verbs programs, and the command line.
+# programs of ours, and the command line. Foreign programs: efasim-clients.
 # usage: suite_efasim.sh BUILD_DIR [ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -59,19 +59,7 @@ newer_check() {
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG.new" || fail "no test ran"
 }
 
-# ------------------------------------------------------------ foreign ones
-
-devinfo() {
-    need ibv_devinfo
-    "$EFASIM" run --fabric "t$$" -- ibv_devinfo -v | tee "$CHECK_LOG.out"
-    local line
-    for line in 'hca_id:.*rdmap0s6' 'vendor_id:.*0x1d0f' \
-        'vendor_part_id:.*61345' 'max_qp:.*256' 'max_ah:.*1024' \
-        'max_cqe:.*32768' 'state:.*PORT_ACTIVE' 'max_msg_sz:.*0x22e0' \
-        'GID\[ *0\]:.*fe80:'; do
-        grep -qE "$line" "$CHECK_LOG.out" || fail "no line $line"
-    done
-}
+# ------------------------------------------------------------ plans, kinds
 
 # A bad plan is refused before anything runs; a good one reaches the command.
 plans() {
@@ -147,46 +135,6 @@ generations() {
         fail "no line"
     "$EFASIM" run --fabric "t$$" --device efa1 -- \
         "$EFASIM" run --device efa2 --node 1 -- true || fail "node 1"
-}
-
-pyverbs_import() {
-    need python3
-    /usr/bin/python3 -c 'import pyverbs' 2>/dev/null ||
-        skip_here "python3-pyverbs is missing"
-    "$EFASIM" run --fabric "t$$" -- /usr/bin/python3 -c '
-import pyverbs.device as d
-names = [x.name.decode() for x in d.get_device_list()]
-assert names == ["rdmap0s6"], names
-ctx = d.Context(name="rdmap0s6")
-assert ctx.query_device().max_qp == 256
-print("ok", names)'
-}
-
-# perftest_verbs PROGRAM SIZE ITERATIONS [TRANSPORT]: from rdma-core's perftest.
-# -Q 1: EFA wants every request signaled.
-perftest_verbs() {
-    need "$1"
-    local options=(-c "${4:-SRD}" -d rdmap0s6 -x 0 -p @PORT@ -s "$2" -n "$3")
-    [[ $1 != *_bw ]] || options+=(-Q 1)
-    two_nodes -- "$1" "${options[@]}" -- "$1" "${options[@]}" 127.0.0.1 ||
-        exit 1
-    at_least payload "$(stat_payload "$STAT")" $(($2 * $3))
-}
-
-# pingpong TYPE: libfabric's, with contents checked.
-pingpong() {
-    need fi_pingpong
-    two_nodes -- fi_pingpong -p efa -e "$1" -c -I 200 -S 4096 -B @PORT@ -- \
-        fi_pingpong -p efa -e "$1" -c -I 200 -S 4096 -P @PORT@ 127.0.0.1 ||
-        exit 1
-    at_least payload "$(stat_payload "$STAT")" $((400 * 4096))
-    at_most overruns "$(stat_sum "$STAT" cq_overruns)" 0
-}
-
-libfabric_info() {
-    need fi_info
-    "$EFASIM" run --fabric "t$$" -- fi_info -p efa | tee "$CHECK_LOG.out"
-    grep -q 'provider: efa' "$CHECK_LOG.out" || fail "no provider efa"
 }
 
 # ------------------------------------------------------------ command line
@@ -432,11 +380,8 @@ suite_run() {
     local seed
 
     check engine 60 engine_check
-    check devinfo 20 devinfo
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || echo 15)"
-    check pyverbs 20 pyverbs_import
-    check fi_info 20 libfabric_info
 
     check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
@@ -462,15 +407,6 @@ suite_run() {
         check "verbs_data_reorder_$seed" 60 verbs_check \
             'Data.*:Event.*:process.*' --reorder 0.3 --seed "$seed"
     done
-
-    check ib_send_lat 30 perftest_verbs ib_send_lat 16 2000
-    check ib_send_bw 30 perftest_verbs ib_send_bw 8192 2000
-    check ib_read_bw 30 perftest_verbs ib_read_bw 1048576 200
-    check ib_read_lat 30 perftest_verbs ib_read_lat 4096 1000
-    check ib_send_lat_ud 30 perftest_verbs ib_send_lat 64 2000 UD
-    check ib_send_bw_ud 30 perftest_verbs ib_send_bw 1024 500 UD
-    check pingpong_rdm 60 pingpong rdm
-    check pingpong_dgram 60 pingpong dgram
 
     check cli_statuses 20 statuses
     check cli_bad_options 20 bad_options

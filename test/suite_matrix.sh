@@ -103,7 +103,7 @@ wheel_check() {
     two_nodes -- "${program[@]}" -- "${program[@]}" --client || exit 1
     at_least "tests" "$(grep -c ' messages  *[0-9.]* s$' "$CHECK_LOG")" 6
     at_least "payload over the device" "$(stat_payload "$STAT")" \
-        "$(awk '$1 == "ok" { n += $4 } END { printf "%.0f", n }' "$CHECK_LOG")"
+        "$(bytes_checked "$CHECK_LOG")"
 }
 
 wheels() {

@@ -40,7 +40,7 @@ wheel_get() {
     # shellcheck disable=SC2064 # now
     trap "rm -rf '$new'" EXIT
     if ! python3 -m pip download -q --no-deps --only-binary=:all: \
-        --no-cache-dir -d "$new" "$1==$2" >"$log" 2>&1; then
+        --no-cache-dir --retries 1 --timeout 10 -d "$new" "$1==$2" >"$log" 2>&1; then
         cat "$log"
         skip_here "pip cannot get $1 $2: $(grep . "$log" | tail -n 1)"
     fi
