@@ -110,6 +110,8 @@ manual() {
     local page option
     page=$(cd "$(dirname "$SUITE_SCRIPT")/.." && pwd)/src/efasim/efasim.1
     [ -e "$page" ] || skip_here "no sources here"
+    "$EFASIM" run --help | grep -q 'usage: efasim run' || fail "run --help"
+    "$EFASIM" stat --help | grep -q 'usage: efasim run' || fail "stat --help"
     for option in $("$EFASIM" --help | grep -oE '^  --[a-z-]+'); do
         sed 's/\\-/-/g' "$page" | grep -q -e "$option" || fail "no $option"
     done

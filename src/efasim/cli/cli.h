@@ -4,6 +4,8 @@
 
 #include "efasim/fabric/fabric.h"
 
+#include <stdio.h>
+
 enum {
     CLI_EXIT_USAGE   = 2,   /* a bad option; the line says which */
     CLI_EXIT_FAILED  = 125, /* efasim itself failed, nothing was run */
@@ -14,6 +16,9 @@ enum {
 int cli_run(int argc, char **argv);
 int cli_stat(int argc, char **argv);
 int cli_clean(int argc, char **argv);
+
+/* All commands and options. */
+void cli_help(FILE *out);
 
 /* One line on stderr, "efasim: ..." */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

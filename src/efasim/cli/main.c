@@ -19,7 +19,7 @@ static const char cli_usage[] =
     "  --plan FILE             faults by time and count; see efasim(1)\n"
     "  --trace FILE            commands and packets, one line each\n";
 
-static void cli_help(FILE *out)
+void cli_help(FILE *out)
 {
     const struct sim_knob *knob;
     char option[64];

@@ -156,6 +156,10 @@ static int run_parse(int argc, char **argv, struct run_options *options)
             ++i;
             break;
         }
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            cli_help(stdout);
+            exit(0);
+        }
 
         if ((value = cli_option(argc, argv, &i, "node")) != NULL) {
             ret = run_number("--node", value, 0, SIM_NODES - 1, &options->node);

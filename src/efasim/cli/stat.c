@@ -160,6 +160,10 @@ static int stat_options(int argc, char **argv, struct stat_options *options)
     int i;
 
     for (i = 1; i < argc; ++i) {
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            cli_help(stdout);
+            exit(0);
+        }
         value = cli_option(argc, argv, &i, "fabric");
         if (value != NULL) {
             options->fabric = value;
