@@ -20,7 +20,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 default_suites='flow sim efasim uct ucp mpi load info package tidy'
 # Minutes each: with --full, or by name.
-full_suites='mutants fuzz'
+full_suites='mutants fuzz matrix efasim-clients'
 
 usage() {
     cat <<END
@@ -57,6 +57,8 @@ budget_of() {
     ci:package) echo 30 ;;
     ci:ucp) echo 300 ;;
     ci:mpi) echo 120 ;;
+    ci:matrix) echo 240 ;;
+    ci:efasim-clients) echo 240 ;;
     ci:tidy) echo 300 ;;
     ci:*) echo 600 ;;
     full:tidy) echo 300 ;;
