@@ -18,9 +18,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/build.sh"
 
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
-default_suites='flow sim efasim uct ucp mpi load info package tidy'
-# Minutes each: with --full, or by name.
-full_suites='mutants fuzz matrix efasim-clients'
+default_suites='flow sim model fuzz mutants efasim efasim-clients uct ucp mpi'
+default_suites="$default_suites load info package matrix tidy"
 
 usage() {
     cat <<END
@@ -28,12 +27,11 @@ Usage: contrib/test.sh [--full] [--build] [--sanitize] [--no-install]
                        [--in DIR] [SUITE...]
 
 Builds in build/ (warnings are errors) and runs the test suites, all if none
-is named: $default_suites;
-with --full also $full_suites.
+is named: $default_suites.
 The last line is "N passed, N failed, N skipped"; the status is 0 if none
 failed. Missing packages are named and then installed (apt-get, sudo).
 
-  --full        many seeds, long runs (an hour); default: the CI profile, in
+  --full        many seeds, long runs (hours); default: the CI profile, in
                 which all suites together take at most 25 minutes
   --build       build only
   --sanitize    build in build/sanitize with AddressSanitizer and
@@ -44,24 +42,18 @@ failed. Missing packages are named and then installed (apt-get, sudo).
 END
 }
 
-# Seconds a suite may take: in the CI profile (they add up to less than 25
-# minutes with the build), and with --full.
+# Seconds a suite may take: in the CI profile about twice what it takes on two
+# quiet cores, all of them together taking less than 25 minutes with the build.
 budget_of() {
     case $profile:$1 in
-    ci:flow) echo 120 ;;
-    ci:sim) echo 180 ;;
-    ci:efasim) echo 180 ;;
-    ci:uct) echo 150 ;;
-    ci:load) echo 60 ;;
-    ci:info) echo 45 ;;
-    ci:package) echo 30 ;;
-    ci:ucp) echo 300 ;;
-    ci:mpi) echo 120 ;;
-    ci:matrix) echo 240 ;;
-    ci:efasim-clients) echo 240 ;;
-    ci:tidy) echo 300 ;;
+    ci:info) echo 60 ;;
+    ci:package) echo 60 ;;
+    ci:flow | ci:model | ci:load) echo 120 ;;
+    ci:efasim | ci:uct | ci:mutants | ci:fuzz) echo 180 ;;
+    ci:sim | ci:mpi | ci:tidy) echo 240 ;;
+    ci:efasim-clients | ci:ucp | ci:matrix) echo 300 ;;
     ci:*) echo 600 ;;
-    full:tidy) echo 300 ;;
+    full:sim | full:matrix | full:efasim-clients) echo 5400 ;;
     *) echo 3600 ;;
     esac
 }
@@ -175,7 +167,6 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#suites[@]} = 0 ]; then
-    [ "$profile" = ci ] || default_suites="$default_suites $full_suites"
     read -r -a suites <<<"$default_suites"
     [ "$sanitize" = no ] || suites=("${suites[@]/tidy/}")
 fi

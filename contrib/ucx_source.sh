@@ -26,7 +26,7 @@ if [ ! -e "$folder/configure.ac" ]; then
         'Created-By: Packages' 2>/dev/null | sort -u |
         sed 's/^/deb-src /' >"$work/sources.list"
     [ -s "$work/sources.list" ] || skip "apt has no package lists"
-    apt=(timeout 100 apt-get -qq -o "Dir::Etc::sourcelist=$work/sources.list"
+    apt=(timeout 40 apt-get -qq -o "Dir::Etc::sourcelist=$work/sources.list"
         -o "Dir::Etc::sourceparts=$work/parts"
         -o "Dir::State::lists=$work/lists" -o Acquire::Languages=none
         -o APT::Sandbox::User=root -o "Dir::Cache::pkgcache=" -o

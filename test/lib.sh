@@ -230,6 +230,33 @@ two_nodes_inside() {
         fail "server: status $server_status"
 }
 
+# with_release RELEASE COMMAND...: in a chroot of Debian RELEASE, for its
+# rdma-core; UCX is Debian 12's, which our programs are built for. Variables
+# UCX_* and EFASIM_* reach COMMAND.
+with_release() {
+    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1
+    shift
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
+        "contrib/chroot.sh $release makes it"
+    "$chroot" --bind "$BUILD" "$release" -- \
+        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib "$@"
+}
+
+# in_release RELEASE [EFASIM_OPTION...] -- COMMAND...: with_stat in with_release.
+in_release() {
+    local release=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    STAT=$CHECK_LOG.stat
+    with_release "$release" "$EFASIM" run --fabric "t$$x$RANDOM" \
+        "${options[@]}" --stat="$STAT" -- "$@"
+}
+
 # ------------------------------------------------------------ counters
 
 # stat_sum FILE COUNTER [NODE]: over all nodes, or of one.

@@ -13,7 +13,18 @@ set -u
 engine_check() {
     [ -x "$BUILD/test/gtest_efasim_engine" ] ||
         skip_here "gtest_efasim_engine was not built"
-    "$BUILD/test/gtest_efasim_engine" --gtest_brief=1
+    "$BUILD/test/gtest_efasim_engine" --gtest_brief=1 \
+        --gtest_filter='-engine_soak.*'
+}
+
+# soak SECONDS: random plans of faults in virtual time, from a new seed.
+soak() {
+    [ -x "$BUILD/test/gtest_efasim_engine" ] ||
+        skip_here "gtest_efasim_engine was not built"
+    local seed=${SOAK_SEED:-$RANDOM}
+    echo "SOAK_SEED=$seed"
+    SOAK_SEED=$seed SOAK_SECONDS=$1 "$BUILD/test/gtest_efasim_engine" \
+        --gtest_brief=1 --gtest_filter='engine_soak.*'
 }
 
 # verbs_check FILTER [EFASIM_OPTION...]
@@ -288,6 +299,71 @@ killed_pair() {
     client_pid=$!
 }
 
+# Two fabrics of the same hosts at one time do not meet.
+several_fabrics() {
+    need ib_send_lat
+    local a=a$$ b=b$$ port pids=() pid
+    for name in "$a" "$b"; do
+        "$EFASIM" run --fabric "$name" --stat="$CHECK_LOG.$name" -- \
+            "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+            "$CHECK_LOG.$name" latency_pair &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do
+        wait "$pid" || fail "a pair: status $?"
+    done
+    for name in "$a" "$b"; do
+        at_most "bytes of $name" "$(pair_bytes "$CHECK_LOG.$name" 1 0)" 32000
+        at_least "bytes of $name" "$(pair_bytes "$CHECK_LOG.$name" 1 0)" 32000
+    done
+}
+
+latency_pair() {
+    local port
+    port=$(random_port)
+    killed_pair "$port" ib_send_lat -s 32 -n 1000
+    wait "$client_pid" || fail "the client: status $?"
+    wait "$server_pid" || fail "the server: status $?"
+}
+
+# Another user has fabrics of his own, also of the same name.
+two_users() {
+    need setpriv ibv_devinfo
+    [ "$(id -u)" -eq 0 ] || skip_here "needs root to become another user"
+    local home=/tmp/efasim-user.$$ status=0
+    mkdir -p "$home/bin" "$home/lib"
+    cp "$BUILD/bin/efasim" "$home/bin/"
+    cp "$BUILD/lib/libefasim.so" "$home/lib/"
+    chmod -R a+rX "$home"
+    "$EFASIM" run --fabric "t$$" -- setpriv --reuid 65534 --regid 65534 \
+        --clear-groups env -u LD_PRELOAD -u EFASIM_FABRIC -u SYSFS_PATH \
+        -u EFASIM_NODE "$home/bin/efasim" run --fabric "t$$" -- \
+        ibv_devinfo >"$CHECK_LOG.user" 2>&1 || status=$?
+    rm -rf "$home"
+    cat "$CHECK_LOG.user"
+    [ "$status" -eq 0 ] || fail "the other user: status $status"
+    grep -q rdmap0s6 "$CHECK_LOG.user" || fail "no device"
+}
+
+# A full /dev/shm is a line that says so, at every step, and never a signal.
+shm_full() {
+    [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
+    unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
+    local kb out status
+    for kb in 4 300 $(full && echo 400 500) 600 900; do
+        status=0
+        out=$(unshare -m sh -c 'mount -t tmpfs -o size="$1"k none /dev/shm &&
+            shift && exec "$@"' sh "$kb" timeout 60 "$EFASIM" run \
+            --fabric "t$$" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
+            --gtest_filter='Data.send_sizes' 2>&1) || status=$?
+        echo "$kb kB: status $status: $(tail -n 1 <<<"$out")"
+        [ "$status" -lt 128 ] || fail "$kb kB: ended by a signal: $out"
+        [ "$status" -eq 0 ] || grep -qE 'shm' <<<"$out" ||
+            fail "$kb kB: nothing says why: $out"
+    done
+    [ "$status" -eq 0 ] || fail "$kb kB are not enough"
+}
+
 # What the device itself costs is printed, and it works.
 cost() {
     [ -x "$BUILD/bench/efasim_cost" ] || skip_here "efasim_cost was not built"
@@ -302,11 +378,15 @@ suite_run() {
     local seed
 
     check engine 60 engine_check
+    check soak "$(full && echo 2000 || echo 60)" soak \
+        "$(full && echo 1800 || echo 15)"
 
     check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'
+    check verbs_ud_efa0 60 verbs_check 'ud.*' --device efa0
+    check verbs_dmabuf 60 verbs_check 'Dmabuf.*'
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
     check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3
@@ -337,6 +417,9 @@ suite_run() {
     check killed_then_run 30 killed_leaves_nothing run -- true
     check nothing_left 120 left_by_verbs
     check killed_at_random 600 killed_at_random "$(full && echo 200 || echo 5)"
+    check several_fabrics 60 several_fabrics
+    check two_users 30 two_users
+    check shm_full 120 shm_full
     check cost 60 cost
 }
 

@@ -64,6 +64,8 @@ done
 if [ "$profile" = full ]; then
     check shuffled 300 "$build"/test/gtest_flow --gtest_shuffle \
         --gtest_repeat=20
+    check coverage 900 sh "$(dirname "$0")/coverage.sh" "$build"
+    tail -n 1 "$log"
 fi
 
 echo "suite flow: $passed passed, $failed failed, 0 skipped"

@@ -85,6 +85,32 @@ shows() {
     "$BUILD/bin/srd_info" --help | grep -q -- --check || fail "no help"
 }
 
+# The place as sysfs has it; the emulated device itself belongs to no node.
+places() {
+    clean_environment
+    # shellcheck disable=SC2016  # for the inner shell
+    "$EFASIM" run --fabric "t$$" -- bash -c 'rm -rf "$0"
+        cp -r "$SYSFS_PATH" "$0" 2>/dev/null
+        cd "$0/devices/pci0000:00/0000:00:06.0" && echo 1 >numa_node &&
+        echo 4-7,12-15 >local_cpulist && SYSFS_PATH=$0 exec "$1"' \
+        "$DIR/sys" "$BUILD/bin/srd_info" >"$OUT" 2>&1
+    cat "$OUT"
+    grep -q '^  place  *PCI 0000:00:06.0, NUMA node 1, CPUs 4-7,12-15' "$OUT" ||
+        fail "the place is not told"
+}
+
+# Two GPUs of a machine that hwloc reads from a file: one beside the EFA, one
+# behind a bridge of its own.
+gpus_near() {
+    clean_environment
+    ldd "$BUILD/bin/srd_info" | grep -q libhwloc ||
+        skip_here "srd_info was built without hwloc"
+    HWLOC_XMLFILE=$TEST_DIR/gpus.xml "$EFASIM" run --fabric "t$$" -- \
+        "$BUILD/bin/srd_info" >"$OUT" 2>&1
+    grep -F 'near GPU 0000:00:1c.0 (behind one bridge), near GPU 0000:10:1d.0' \
+        "$OUT" | grep -v '1d.0 (' || fail "the GPUs are not told"
+}
+
 device() {
     clean_environment
     mkdir -p "$DIR/none" "$DIR/pci/bus/pci/devices/0000:00:06.0" \
@@ -311,6 +337,8 @@ open_mpi() {
 suite_run() {
     check info_all_ok 30 all_ok
     check info_shows 30 shows
+    check info_places 30 places
+    check info_gpus_near 30 gpus_near
     check info_device 30 device
     check info_libraries 30 libraries
     check info_provider 30 provider

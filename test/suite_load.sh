@@ -459,7 +459,7 @@ suite_run() {
     check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide
-    check layout 150 layout
+    check layout 100 layout
     check versions_page 30 versions_page
 }
 

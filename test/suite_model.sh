@@ -37,7 +37,7 @@ explore 60 ud 1 1 0 2 2
 explore 60 ud 2 2 0 1 1
 explore 60 --eager ud 2 2 2 0 0
 explore 60 --eager ud 4 6 0 0 0
-explore 60 --eager ud 1 1 1 2 2
+explore 60 --eager ud 1 1 1 1 1
 if [ "${2:-ci}" = full ]; then
     explore 300 srd 4 6 0 2 2
     explore 300 srd 2 1 1 1 1
@@ -46,6 +46,12 @@ if [ "${2:-ci}" = full ]; then
     explore 300 --eager srd 4 3 3 2 0
     explore 300 --eager srd 4 3 3 0 2
     explore 900 --eager srd 4 3 3 1 1
+    explore 300 ud 2 2 0 2 2
+    explore 900 --eager ud 1 1 1 2 2
+    explore 300 --eager ud 4 4 0 1 1
+    explore 300 --eager ud 4 6 0 2 0
+    explore 600 --eager ud 2 2 2 1 1
+    explore 300 --eager ud 4 3 3 0 0
 fi
 echo "suite model: $passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -35,8 +35,8 @@ install_uninstall() {
     fi
     make -C "$BUILD" uninstall DESTDIR="$root" prefix=/opt/srd >/dev/null ||
         fail "make uninstall"
-    ! find "$root" ! -type d | grep . || fail "files are left"
-    ! find "$root" -type d | grep -E 'ucx|efasim|srd/.*srd' ||
+    ! (cd "$root" && find . ! -type d) | grep . || fail "files are left"
+    ! (cd "$root/opt/srd" && find . -type d) | grep -E 'ucx|efasim|srd' ||
         fail "folders of ours are left"
 }
 

@@ -61,9 +61,28 @@ half 1
 wait
 passed=$(cat "$work"/*.out | grep -c '^ok ')
 failed=$(cat "$work"/*.out | grep -c '^FAIL ')
+skipped=0
 if [ $((passed + failed)) -ne "$(wc -l <"$work/list")" ]; then
     echo "FAIL list: not every plan was run"
     failed=$((failed + 1))
 fi
-echo "suite sim: $passed passed, $failed failed, 0 skipped"
+# Bytes per peer and instructions per event, for 100 to 10,000 peers.
+sh "$(dirname "$0")/scale.sh" "$build" >"$work/scale" 2>&1
+case $? in
+0)
+    sed 's/^/    /' "$work/scale"
+    echo "ok scale"
+    passed=$((passed + 1))
+    ;;
+77)
+    echo "skip scale: $(tail -n 1 "$work/scale")"
+    skipped=1
+    ;;
+*)
+    echo "FAIL scale: the end of its output follows"
+    tail -n 20 "$work/scale"
+    failed=$((failed + 1))
+    ;;
+esac
+echo "suite sim: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -194,8 +194,7 @@ gtest_check() {
     at_least payload "$(stat_payload "$STAT")" 1000000
 }
 
-# order_check RNDV_SCHEME [EFASIM_OPTION...]: what may not overtake what. By
-# put_zcopy only where the device and its library write; UCP falls back else.
+# order_check RNDV_SCHEME [EFASIM_OPTION...]: what may not overtake what.
 order_check() {
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     export UCX_TLS=srd UCX_RNDV_SCHEME=$1
@@ -205,6 +204,28 @@ order_check() {
         --gtest_filter="$ORDER_TESTS" || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
     at_least payload "$(stat_payload "$STAT")" 10000000
+}
+
+# The same where device and library write (rdma-core >= 48): puts are RDMA WRITE,
+# the rendezvous, too.
+order_write_check() {
+    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    export UCX_TLS=srd UCX_RNDV_SCHEME=put_zcopy
+    in_release 13 "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" \
+        --gtest_brief=1 --gtest_filter="$ORDER_TESTS:Rma*" || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    at_least "bytes written" "$(stat_sum "$STAT" rdma_write_bytes)" 100000000
+}
+
+# Accidents that take a device that writes.
+accident_write_check() {
+    [ -x "$BUILD/test/gtest_accident" ] ||
+        skip_here "gtest_accident was not built"
+    in_release 13 "$@" -- "$SRDRUN" "$BUILD/test/gtest_accident" \
+        --gtest_brief=1 --gtest_filter='Accident.*:FailedPost.*' || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    ! grep -q 'no put_short' "$CHECK_LOG" || fail "put_short was not tested"
+    at_least writes "$(stat_sum "$STAT" rdma_write_wrs)" 1
 }
 
 # ------------------------------------------------------------ accidents
@@ -370,9 +391,9 @@ suite_run() {
     fi
 
     check order_get_reorder 200 order_check get_zcopy --reorder 0.5
-    check order_put_reorder 200 order_check put_zcopy --reorder 0.5 \
-        --delay-us 50
-    check order_am 200 order_check am
+    check order_put_reorder 200 order_write_check --device efa3 \
+        --reorder 0.5 --delay-us 50
+    full && check order_am 200 order_check am
 
     export CHURN_ENDPOINTS=20000 CHURN_OPENS=300 IDLE_SECONDS=1
     if full; then
@@ -393,6 +414,7 @@ suite_run() {
     check accident_lost_connect_packet 60 accident_check \
         Accident.lost_connect_packet
     check accident_failed_post 60 accident_check 'FailedPost.*'
+    check accident_with_writes 60 accident_write_check --device efa3
     check accident_variables 60 accident_variables_check
     check churn_endpoints 120 accident_check Churn.endpoints
     check churn_endpoints_reorder 120 accident_check Churn.endpoints \

@@ -34,6 +34,7 @@ uct_check() {
 uct_fault() {
     local program=$BUILD/test/gtest_uct_fault
     [ -x "$program" ] || skip_here "gtest_uct_fault was not built"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers stand before libc, too"
     with_stat "$@" -- "$SRDRUN" "$program" --gtest_brief=1 \
         >"$CHECK_LOG.out" 2>&1
     local status=$?
@@ -71,19 +72,29 @@ uct_trace() {
 # uct_put RELEASE DEVICE: RDMA WRITE needs a newer rdma-core than Debian 12's;
 # UCX is still 12's.
 uct_put() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 device=$2
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
-    "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
-        "contrib/chroot.sh $release makes it"
-    "$chroot" --bind "$BUILD" "$release" -- \
-        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib NEED_PUT=y \
-        "$EFASIM" run --fabric "t$$x$RANDOM" --device "$device" \
-        "${@:3}" --stat="$CHECK_LOG.stat" -- \
+    in_release "$1" --device "$2" "${@:3}" -- env NEED_PUT=y \
         "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
         --gtest_filter='*Put*:*write*:*Get*' || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
-    at_least writes "$(stat_sum "$CHECK_LOG.stat" rdma_write_bytes)" 1000000
+    at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
+}
+
+# UCP over it, two processes: rendezvous by put and UCP's own puts, every byte
+# compared by its receiver.
+ucp_put() {
+    [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
+    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" ucp_put_inside "$@"
+}
+
+ucp_put_inside() {
+    local bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@
+        --tests "tag,tag_sync,am,put,get,amo64" --max 1000000 --iters 20 --timeout 20)
+    export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
+    two_nodes --device efa2 "$@" -- "${bytes[@]}" -- "${bytes[@]}" --client ||
+        exit 1
+    at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 5000000
 }
 
 # Receivers that do not keep up: the window holds, so the device never says
@@ -181,6 +192,8 @@ suite_run() {
     full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
     check uct_put 60 uct_put 13 efa2
     check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
+    check ucp_put 60 ucp_put
+    check ucp_put_reorder 60 ucp_put --reorder 0.5
     if full; then
         check uct_fault_reorder 60 uct_fault --reorder 0.3
         check uct_put_inline 60 uct_put sid efa3

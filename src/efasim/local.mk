@@ -30,6 +30,7 @@ efasim_abi_sources = \
 	src/efasim/abi/channel.c src/efasim/abi/context.c \
 	src/efasim/abi/control.c src/efasim/efasim.h \
 	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
+	src/efasim/abi/dmabuf.c \
 	src/efasim/abi/hooks.c src/efasim/abi/ioctl.c \
 	src/efasim/abi/object_cmds.c src/efasim/abi/preload.c \
 	src/efasim/abi/queue_cmds.c

@@ -64,8 +64,8 @@ static void places_near(const char *bdf, char *text, size_t size)
                 snprintf(text + strlen(text), size - strlen(text),
                          ", near GPU %04x:%02x:%02x.%01x%s",
                          pci->domain, pci->bus, pci->dev, pci->func,
-                         (gpu->parent == device->parent) ? " (one switch)" :
-                                                           "");
+                         (gpu->parent == device->parent) ?
+                                 " (behind one bridge)" : "");
             }
         }
     }

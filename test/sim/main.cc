@@ -21,7 +21,7 @@ static void usage()
     puts("usage: flow_sim [--plan NAME|small|all] [--seed N] [--count N]\n"
          "                [--nodes N] [--wrap] [--trace-hash] [--verbose]\n"
          "                [--list]\n"
-         "  small: every plan of at most 16 nodes; --wrap starts all numbers\n"
+         "  small: every plan of at most 16 nodes but reconnect; --wrap starts all numbers\n"
          "  just before their wrap; --trace-hash runs each seed twice and\n"
          "  compares (P9)");
 }
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
             continue;
         }
         if ((options.plan != plan.name) && (options.plan != "all") &&
-            ((options.plan != "small") || (plan.nodes > 16))) {
+            ((options.plan != "small") || (plan.nodes > 16) || plan.flat)) {
             continue;
         }
         ++plans;

@@ -34,7 +34,9 @@ std::string Node::leftovers()
                  (unsigned long)c.lingering, m_in_flight, m_pinned.size());
         return text;
     }
-    if (sim.plan.flat && (memory > m_memory_early)) {
+    /* UD: how many closed ones rest varies by a chunk or two. */
+    if (sim.plan.flat && (memory > m_memory_early +
+                                           (ud() ? m_memory_early / 16 : 0))) {
         snprintf(text, sizeof(text),
                  "%zu bytes when some of %u flows had been, %zu in the end",
                  m_memory_early, m_opened, memory);

@@ -84,6 +84,8 @@ struct abi_qp {
 struct abi_mr {
     struct abi_ctx *ctx;
     uint64_t        pinned;  /* bytes charged against RLIMIT_MEMLOCK */
+    void           *map;     /* of a dma-buf; else NULL */
+    size_t          map_size;
 };
 
 struct abi_state {
@@ -202,7 +204,8 @@ int abi_pd_destroy(struct abi_cmd *cmd);
 int abi_ah_create(struct abi_cmd *cmd);
 int abi_ah_destroy(struct abi_cmd *cmd);
 int abi_mr_reg(struct abi_cmd *cmd);
-int abi_mr_reg_dmabuf(struct abi_cmd *cmd);
+int abi_mr_reg_dmabuf(struct abi_cmd *cmd); /* dmabuf.c */
+int abi_mr_room(void);
 int abi_mr_destroy(struct abi_cmd *cmd);
 int abi_mr_query(struct abi_cmd *cmd);
 int abi_channel_create(struct abi_cmd *cmd);

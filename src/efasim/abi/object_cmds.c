@@ -139,6 +139,19 @@ static int abi_memlock_allows(uint64_t bytes)
            (abi.pinned + bytes <= limit.rlim_cur);
 }
 
+/* Is there room for one more in the directory? 0 or -ENOMEM, after a line. */
+int abi_mr_room(void)
+{
+    if (fabric_mr_reserve(abi.fabric, abi.dev->node,
+                          &abi.mr_reserved) == 0) {
+        return 0;
+    }
+
+    abi_log("no room for a registration (%s): is /dev/shm full? Free some of "
+            "it", strerror(errno));
+    return -ENOMEM;
+}
+
 int abi_mr_reg(struct abi_cmd *cmd)
 {
     struct ib_uverbs_reg_mr_resp resp = { 0 };
@@ -159,11 +172,9 @@ int abi_mr_reg(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    if (fabric_mr_reserve(abi.fabric, abi.dev->node,
-                          &abi.mr_reserved) != 0) {
-        abi_log("no room for a registration (%s): is /dev/shm full? Free "
-                "some of it", strerror(errno));
-        return -ENOMEM;
+    ret = abi_mr_room();
+    if (ret != 0) {
+        return ret;
     }
 
     attr = (struct sim_mr_attr){
@@ -213,18 +224,17 @@ int abi_mr_query(struct abi_cmd *cmd)
     return 0;
 }
 
-/* No dma-buf exporter here whose memory a process could read. */
-int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
-{
-    (void)cmd;
-    return -EOPNOTSUPP;
-}
-
 void abi_mr_drop(uint32_t index)
 {
-    abi.pinned        -= abi.mr[index].pinned;
-    abi.mr[index].ctx  = NULL;
+    struct abi_mr *mr = &abi.mr[index];
+
+    abi.pinned -= mr->pinned;
+    mr->ctx     = NULL;
     sim_mr_deregister(abi.dev, index);
+    if (mr->map != NULL) {
+        munmap(mr->map, mr->map_size);
+        mr->map = NULL;
+    }
 }
 
 int abi_mr_destroy(struct abi_cmd *cmd)

@@ -10,7 +10,8 @@ test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_rig_ring.c \
 	test/gtest/efasim/engine_rig_struct.h \
 	test/gtest/efasim/engine_ring.cc \
-	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_test.h \
+	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_soak.cc \
+	test/gtest/efasim/engine_test.h \
 	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
 	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc \
 	$(efasim_engine_sources)

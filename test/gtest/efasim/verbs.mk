@@ -11,6 +11,7 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_order.cc \
                             test/gtest/efasim/verbs_event.cc \
                             test/gtest/efasim/verbs_direct.cc \
+                            test/gtest/efasim/verbs_dmabuf.cc \
                             test/gtest/efasim/verbs_fault.cc \
                             test/gtest/efasim/verbs_process.cc \
                             test/gtest/efasim/verbs_ud.cc \

@@ -77,7 +77,7 @@ ibv_sge Memory::sge(size_t at, size_t len) const
 
     sge.addr   = (uintptr_t)bytes.data() + at;
     sge.length = len;
-    sge.lkey   = mr->lkey;
+    sge.lkey   = (mr != nullptr) ? mr->lkey : 0; /* no room: said already */
     return sge;
 }
 

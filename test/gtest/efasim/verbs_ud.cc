@@ -85,7 +85,8 @@ TEST(ud, datagrams)
 {
     Device dev;
     UdQp a(dev), b(dev);
-    Memory out(dev, 4096), in(dev, 4200);
+    Memory out(dev, 4096, IBV_ACCESS_LOCAL_WRITE);
+    Memory in(dev, 4200, IBV_ACCESS_LOCAL_WRITE);
     ibv_ah *ah = dev.ah(dev.gid);
 
     for (size_t len : {1, 31, 32, 33, 1000, 4096}) {
@@ -111,7 +112,8 @@ TEST(ud, empty_queue_loses)
 {
     Device dev;
     UdQp a(dev), b(dev);
-    Memory out(dev, 100), in(dev, 200);
+    Memory out(dev, 100, IBV_ACCESS_LOCAL_WRITE);
+    Memory in(dev, 200, IBV_ACCESS_LOCAL_WRITE);
     ibv_ah *ah = dev.ah(dev.gid);
 
     for (unsigned i = 0; i < 100; ++i) {

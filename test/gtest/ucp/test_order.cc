@@ -131,7 +131,7 @@ protected:
             ops.back().started(ucp_put_nbx(ep, out.data() + at, len,
                                            remote(at), rkey, &param));
         }
-        ASSERT_EQ(UCS_OK, ucp_worker_fence(a.worker));
+        ASSERT_EQ(UCS_OK, fence(a, b));
     }
 
     void finish_puts()

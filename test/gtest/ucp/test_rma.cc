@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ucp_test.h"
 
-#include <atomic>
 #include <cstring>
-#include <thread>
 
 class Rma : public UcpTest, public testing::WithParamInterface<size_t> {
 protected:
@@ -144,23 +142,6 @@ TEST_F(Rma, many_then_worker_flush)
     unmap();
 }
 
-/* From UCX 1.16 on a fence may wait for the peer's answers: @peer is another
- * process then. */
-static ucs_status_t fence_with(Entity &from, Entity &peer)
-{
-    std::atomic<bool> done{false};
-    std::thread other([&] {
-        while (!done) {
-            ucp_worker_progress(peer.worker);
-        }
-    });
-    ucs_status_t status = ucp_worker_fence(from.worker);
-
-    done = true;
-    other.join();
-    return status;
-}
-
 /* A put after a fence may not be seen before one that precedes it. */
 TEST_F(Rma, fence_orders_puts)
 {
@@ -174,7 +155,7 @@ TEST_F(Rma, fence_orders_puts)
         uint64_t seen;
         Op first, second;
         put(ep, out.data(), len, 0, first);
-        ASSERT_EQ(UCS_OK, fence_with(a, b));
+        ASSERT_EQ(UCS_OK, fence(a, b));
         put(ep, &round, sizeof(round), len, second);
         until([&] { memcpy(&seen, (void*)flag, 8); return seen == round; },
               "the flag put after the fence");

@@ -2,10 +2,12 @@
 #include "ucp_test.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 uint64_t test_seed()
 {
@@ -328,6 +330,27 @@ void UcpTest::finish(Op &op, const char *what, ucs_status_t want)
         ucp_request_free(op.request);
         op.request = nullptr;
     }
+}
+
+ucs_status_t UcpTest::fence(Entity &from, Entity &peer)
+{
+    std::atomic<bool> done{false};
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    if (minor < 16) {
+        return ucp_worker_fence(from.worker);
+    }
+
+    std::thread other([&] {
+        while (!done) {
+            ucp_worker_progress(peer.worker);
+        }
+    });
+    ucs_status_t status = ucp_worker_fence(from.worker);
+    done                = true;
+    other.join();
+    return status;
 }
 
 void UcpTest::flush(Entity &entity)

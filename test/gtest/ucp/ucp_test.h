@@ -100,6 +100,10 @@ protected:
     /* Wait for @op, which must end with @want. */
     void finish(Op &op, const char *what, ucs_status_t want = UCS_OK);
 
+    /* Fence of a worker that put to @peer. From UCX 1.16 on it may wait for
+     * the peer's answers, and a peer is another process. */
+    static ucs_status_t fence(Entity &from, Entity &peer);
+
     void flush(Entity &entity);
     void flush(ucp_ep_h ep);
 

@@ -4,6 +4,7 @@
 #include "uct_entity.h"
 
 #include <dlfcn.h>
+#include <stdexcept>
 
 using namespace uct_test;
 
@@ -12,13 +13,13 @@ namespace {
 struct Case {
     unsigned status;
     ucs_status_t ucs;
-    bool dead; /* the peer, not this operation alone */
+    bool dead; /* the peer or our device, not this operation alone */
 };
 
 /* EFA-FACTS: completion status. 10, receiver not ready, is no error of a
  * message, but none can come for RDMA, so there it is one. */
 const Case cases[] = {
-        {1, UCS_ERR_CANCELED, false},
+        {1, UCS_ERR_CANCELED, true}, /* flushed: the device is gone */
         {2, UCS_ERR_IO_ERROR, false},
         {3, UCS_ERR_IO_ERROR, false},
         {4, UCS_ERR_IO_ERROR, false},
@@ -38,7 +39,7 @@ const Case cases[] = {
 
 } // namespace
 
-class UctStatus : public UctTest, public ::testing::WithParamInterface<Case> {
+class UctInject : public UctTest {
 protected:
     /* What one test did not use up is none of the next one's. */
     void TearDown() override
@@ -80,6 +81,14 @@ protected:
         }
     }
 
+};
+
+/* The one status that ends more than an operation. */
+using UctStatus1 = UctInject;
+
+class UctStatus : public UctInject,
+                  public ::testing::WithParamInterface<Case> {
+protected:
     using Post = std::function<ucs_status_t(uct_completion_t *)>;
 
     /* Posts on ep with `status` injected for `operation`. */
@@ -195,6 +204,9 @@ TEST_P(UctStatus, introduction)
  * not its buffer: afterwards as many are posted as before. */
 TEST_P(UctStatus, receive__its_buffer_is_posted_again)
 {
+    if (GetParam().status == 1) {
+        GTEST_SKIP() << "flushed__the_interface_ends";
+    }
     open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
     settle(ep);
     for (int i = 0; i < 40; ++i) {
@@ -210,6 +222,23 @@ TEST_P(UctStatus, receive__its_buffer_is_posted_again)
     uct_ep_h fresh = a->connect(*b);
     settle(fresh);
     uct_ep_destroy(fresh);
+}
+
+/* A device that was pulled out flushes what it has, and an idle interface has
+ * its receives: it ends by name, and so do its endpoints. */
+TEST_F(UctStatus1, flushed__the_interface_ends)
+{
+    open();
+    uct_ep_h back = b->connect(*a);
+    settle(ep);
+    inject("recv", 1);
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ASSERT_TRUE(wait([&] { return !b->failures.empty(); }));
+    EXPECT_EQ(1u, b->failures.size());
+    EXPECT_EQ(UCS_ERR_IO_ERROR, b->failures[0].status);
+    EXPECT_EQ(UCS_ERR_IO_ERROR, uct_ep_am_short(back, AM_ID, 1, nullptr, 0));
+    EXPECT_THROW(b->connect(*a), std::runtime_error);
+    uct_ep_destroy(back);
 }
 
 INSTANTIATE_TEST_SUITE_P(Statuses, UctStatus, ::testing::ValuesIn(cases),

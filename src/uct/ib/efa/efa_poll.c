@@ -69,6 +69,9 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
     --iface->rxq.posted;
     if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
         efa_rxq_put(&iface->rxq, rxbuf);
+        if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
+            efa_iface_break(iface, "receiving", ENODEV);
+        }
         return;
     }
 
@@ -210,6 +213,9 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
     efa_ep_t          *ep          = op->ep;
 
     efa_iface_clock(iface);
+    if (vendor_err == EFA_STATUS_FLUSHED) {
+        efa_iface_break(iface, "sending", ENODEV);
+    }
     if (op->out.kind == EFA_OUT_CTL) {
         efa_ctl_finish(iface, op, flow_status);
         return;

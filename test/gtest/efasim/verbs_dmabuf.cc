@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration of a dma-buf; a memfd stands in for one. */
+#include "verbs_test.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+class Dmabuf : public testing::Test {
+protected:
+    Dmabuf() : fd(memfd_create("dmabuf", 0))
+    {
+        EXPECT_EQ(0, ftruncate(fd, size));
+        bytes = (uint8_t*)mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                               MAP_SHARED, fd, 0);
+    }
+
+    ~Dmabuf() override
+    {
+        munmap(bytes, size);
+        close(fd);
+    }
+
+    ibv_mr *reg(uint64_t offset, size_t length, uint64_t iova, int fd)
+    {
+        return ibv_reg_dmabuf_mr(dev.pd, offset, length, iova, fd,
+                                 IBV_ACCESS_LOCAL_WRITE |
+                                 IBV_ACCESS_REMOTE_READ);
+    }
+
+    enum { size = 1 << 20 };
+    Device dev;
+    int fd;
+    uint8_t *bytes;
+};
+
+/* Named by an I/O address that is nobody's pointer. */
+TEST_F(Dmabuf, moves_data)
+{
+    const uint64_t iova = 0x7000000001000;
+    ibv_mr *mr = reg(4096, 65536, iova, fd);
+    Qp a(dev), b(dev);
+    Memory plain(dev, 65536);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    ASSERT_NE(nullptr, mr) << strerror(errno);
+    plain.fill(3);
+    ASSERT_EQ(0, b.recv(1, {ibv_sge{iova + 10, 8000, mr->lkey}}));
+    ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, 8000)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_EQ(8000u, poll_one(b.rcq).byte_len);
+    EXPECT_LT(fill_diff(bytes + 4096 + 10, 8000, 3, 0), 0);
+
+    fill_bytes(bytes + 4096, 65536, 9, 0);
+    plain.poison();
+    ASSERT_EQ(0, a.read(3, ah, b.address(), plain.sge(0, 65536), iova,
+                        mr->rkey));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_LT(fill_diff(plain.data(), 65536, 9, 0), 0);
+    ASSERT_EQ(0, a.read(4, ah, b.address(), plain.sge(0, 100), iova + 65500,
+                        mr->rkey));
+    EXPECT_EQ((uint32_t)ST_BAD_ADDRESS, poll_one(a.scq).vendor_err);
+    EXPECT_EQ(0, ibv_dereg_mr(mr));
+    ibv_destroy_ah(ah);
+}
+
+TEST_F(Dmabuf, refused)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    EXPECT_EQ(nullptr, reg(0, 100, 0, null)); /* no dma-buf */
+    EXPECT_EQ(nullptr, reg(size - 50, 100, size - 50, fd)); /* beyond it */
+    EXPECT_EQ(nullptr, reg(0, 0, 0, fd));
+    EXPECT_EQ(nullptr, reg(10, 100, 20, fd)); /* offset in page differs */
+    EXPECT_EQ(nullptr, reg(0, 100, 0, 12345));
+    close(null);
+}
+
+/* Nothing stays mapped or counted. */
+TEST_F(Dmabuf, many_times)
+{
+    for (unsigned i = 0; i < 2000; ++i) {
+        ibv_mr *mr = reg(0, size, 0, fd);
+
+        ASSERT_NE(nullptr, mr) << i;
+        ASSERT_EQ(0, ibv_dereg_mr(mr));
+    }
+}

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Work per event and bytes per peer must not depend on the number of peers:
+# flow_scale with 100, 1,000 and 10,000 of them; instructions by callgrind,
+# which repeat exactly. More than 160 bytes at 10,000, or more than a tenth more
+# instructions at 10,000 peers than at 100, fails.
+# usage: test/scale.sh BUILD_DIR
+scale=$1/test/flow_scale
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 77; }
+for peers in 100 1000 10000; do
+    valgrind --tool=callgrind --toggle-collect='bench_*' \
+        --callgrind-out-file="$work/out.$peers" "$scale" "$peers" \
+        >"$work/said.$peers" 2>"$work/log" || { cat "$work/log"; exit 1; }
+    cat "$work/said.$peers"
+    callgrind_annotate --inclusive=yes --threshold=100 "$work/out.$peers" |
+        sed -n 's/^ *\([0-9,]*\) .*scale.cc:\(bench_[a-z]*\) .*/\2 \1/p' | tr -d , |
+        sort -u >"$work/count.$peers"
+done
+
+# Calls for each peer: as below, others one.
+awk '
+    BEGIN {
+        calls["bench_receive"] = 3
+        calls["bench_hold"]    = 15
+        calls["bench_next"]    = 16
+    }
+    FILENAME ~ /said/ { bytes = $3 }
+    FILENAME ~ /count/ {
+        peers = FILENAME
+        sub(/.*count\./, "", peers)
+        cost[$1, peers] = $2 / peers / (($1 in calls) ? calls[$1] : 1)
+        name[$1] = 1
+    }
+    END {
+        printf "%-16s %8s %8s %8s instructions each\n", "", 100, 1000, 10000
+        for (n in name) {
+            printf "%-16s %8.1f %8.1f %8.1f\n", n, cost[n, 100],
+                   cost[n, 1000], cost[n, 10000]
+            if (cost[n, 10000] > 1.1 * cost[n, 100] + 1) {
+                print "FAIL: " n " costs more with more peers"
+                bad = 1
+            }
+            ++found
+        }
+        if (bytes > 160) {
+            print "FAIL: " bytes " bytes for a peer, 160 promised"
+            bad = 1
+        }
+        if (found < 6) {
+            print "FAIL: callgrind counted " found " operations of 6"
+            bad = 1
+        }
+        exit bad
+    }' "$work/count.100" "$work/count.1000" "$work/count.10000" \
+    "$work/said.10000"
