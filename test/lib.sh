@@ -38,6 +38,7 @@ check() {
     case $status in
     0)
         echo "ok $name $took"
+        sed -n 's/^note: /    /p' "$log"
         suite_passed=$((suite_passed + 1))
         ;;
     "$SKIPPED")
@@ -63,6 +64,11 @@ skip_here() {
 fail() {
     echo "FAIL: $*"
     exit 1
+}
+
+# A number that the suite shows under the check's "ok".
+note() {
+    echo "note: $*"
 }
 
 # need COMMAND...: skip the check if one is missing.

@@ -100,7 +100,7 @@ ucp_put() {
 # receiver-not-ready.
 uct_load() {
     uct_check 'UctLoad*' "$@"
-    grep '^shares' "$CHECK_LOG"
+    note "$(grep '^shares' "$CHECK_LOG")"
     at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
 }
 
