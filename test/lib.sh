@@ -263,6 +263,22 @@ in_release() {
         "${options[@]}" --stat="$STAT" -- "$@"
 }
 
+# ucx_with_standin DIR: UCX's libraries in DIR, with the stand-in that has an srd
+# of its own in the place of the ib module.
+ucx_with_standin() {
+    local name file
+    [ -e "$BUILD/obj/hooks/intree/libuct_ib.so.0" ] ||
+        skip_here "the stand-in was not built"
+    ucx_info -v | grep -q '[Vv]ersion:* 1\.13\.' ||
+        skip_here "the stand-in speaks UCX 1.13"
+    mkdir -p "$1/ucx"
+    for name in ucp uct ucs ucm; do
+        file=$(ldconfig -p | awk -v n="lib$name.so.0" '$1 == n { print $NF; exit }')
+        ln -sf "$file" "$1/"
+    done
+    ln -sf "$BUILD/obj/hooks/intree/libuct_ib.so.0" "$1/ucx/"
+}
+
 # ------------------------------------------------------------ counters
 
 # stat_sum FILE COUNTER [NODE]: over all nodes, or of one.

@@ -266,17 +266,7 @@ loading() {
 # UCX has an srd of its own, and ours stays out.
 transport() {
     clean_environment
-    local name file
-    [ -e "$BUILD/obj/hooks/intree/libuct_ib.so.0" ] ||
-        skip_here "the stand-in was not built"
-    ucx_info -v | grep -q '[Vv]ersion:* 1\.13\.' ||
-        skip_here "the stand-in speaks UCX 1.13"
-    mkdir -p "$DIR/ucx"
-    for name in ucp uct ucs ucm; do
-        file=$(ldconfig -p | awk -v n="lib$name.so.0" '$1 == n { print $NF; exit }')
-        ln -sf "$file" "$DIR/"
-    done
-    ln -sf "$BUILD/obj/hooks/intree/libuct_ib.so.0" "$DIR/ucx/"
+    ucx_with_standin "$DIR"
     inside INTREE_SRD=1 LD_LIBRARY_PATH="$DIR" :
     verdict FAIL transport 'another component of .* UCX_EFA_CLAIM=y'
 }

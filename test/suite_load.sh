@@ -80,20 +80,10 @@ claim_idle() {
 
 # ------------------------------------------------------------ UCX's own srd
 
-# with_standin COMMAND...: UCX's libraries from a folder in which the stand-in
-# takes the place of the ib module.
+# with_standin COMMAND...
 with_standin() {
-    local dir=$CHECK_LOG.standin name file
-    [ -e "$BUILD/obj/hooks/intree/libuct_ib.so.0" ] ||
-        skip_here "the stand-in was not built"
-    ucx_info -v | grep -q '[Vv]ersion:* 1\.13\.' ||
-        skip_here "the stand-in speaks UCX 1.13"
-    mkdir -p "$dir/ucx"
-    for name in ucp uct ucs ucm; do
-        file=$(ldconfig -p | awk -v n="lib$name.so.0" '$1 == n { print $NF; exit }')
-        ln -sf "$file" "$dir/"
-    done
-    ln -sf "$BUILD/obj/hooks/intree/libuct_ib.so.0" "$dir/ucx/"
+    local dir=$CHECK_LOG.standin
+    ucx_with_standin "$dir"
     LD_LIBRARY_PATH=$dir on_node "$@"
 }
 

@@ -39,16 +39,10 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
                               size_t iovcnt, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp)
 {
-    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface  = efa_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    ucs_status_t status = srd_rma_start(iface, ep);
 
-    if (__builtin_expect(status != UCS_OK, 0)) {
-        return status;
-    }
-    return srd_rma_post_iov(iface, ep, EFA_OUT_GET_ZCOPY, iov, iovcnt, &remote,
-                            comp);
+    return srd_rma_zcopy((efa_ep_t*)tl_ep, EFA_OUT_GET_ZCOPY, iov, iovcnt, &remote,
+                         comp);
 }
 
 /*

@@ -63,14 +63,18 @@ ucs_status_t srd_rma_post_bounce(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
     return status;
 }
 
-ucs_status_t srd_rma_post_iov(efa_iface_t *iface, efa_ep_t *ep, unsigned kind,
-                              const uct_iov_t *iov, size_t iovcnt,
-                              const srd_remote_t *remote,
-                              uct_completion_t *comp)
+ucs_status_t
+srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
+              const srd_remote_t *remote, uct_completion_t *comp)
 {
-    efa_op_t *op    = iface->ops.free;
-    size_t    total = 0, length, i;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    ucs_status_t status = srd_rma_start(iface, ep);
+    efa_op_t    *op     = iface->ops.free;
+    size_t       total  = 0, length, i;
 
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
     if (iovcnt > srd_rma_max_iov(iface)) {
         return UCS_ERR_INVALID_PARAM;
     }

@@ -48,12 +48,12 @@ ucs_status_t srd_rma_post_bounce(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
                                  const srd_remote_t *remote,
                                  uct_completion_t *comp);
 
-/* The same from or into user memory. Also UCS_OK for no bytes at all, and
- * UCS_ERR_INVALID_PARAM beyond what iface_query says. */
-ucs_status_t srd_rma_post_iov(efa_iface_t *iface, efa_ep_t *ep, unsigned kind,
-                              const uct_iov_t *iov, size_t iovcnt,
-                              const srd_remote_t *remote,
-                              uct_completion_t *comp);
+/* A whole operation from or into user memory: srd_rma_start, then the same.
+ * Also UCS_OK for no bytes at all, and UCS_ERR_INVALID_PARAM beyond what
+ * iface_query says. */
+ucs_status_t
+srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
+              const srd_remote_t *remote, uct_completion_t *comp);
 
 /* Local pieces of one RDMA operation. */
 static inline unsigned srd_rma_max_iov(const efa_iface_t *iface)
