@@ -123,6 +123,8 @@ suite_run() {
         done
     else
         release_checks 13
+        # Its rdma-core serves checks of other suites.
+        check sid 700 system_made sid
     fi
 }
 
