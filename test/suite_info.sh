@@ -175,6 +175,23 @@ no_rdma() {
     verdict warn open 'SRD without RDMA'
 }
 
+# The driver says no.
+open_device() {
+    clean_environment
+    SIM=(--fail-command get-context:1:EOPNOTSUPP)
+    inside :
+    verdict FAIL open 'refuses this user space'
+    SIM=(--fail-command get-context:1:EIO)
+    inside :
+    verdict FAIL open 'cannot be opened: Input/output error; .*dmesg'
+    SIM=(--fail-command get-context:1:ENOMEM)
+    inside :
+    verdict FAIL 'locked memory' 'cannot be opened: out of memory'
+    SIM=(--fail-command alloc-pd:1:EIO)
+    inside :
+    verdict FAIL 'locked memory' 'Input/output error.*is not the cause'
+}
+
 # gpu NAME PCI-VENDOR [MODULE...]: a picture of a machine with one.
 gpu() {
     local root=$DIR/$1 device=$DIR/$1/sys/bus/pci/devices/0000:10:1c.0 name
@@ -333,6 +350,7 @@ suite_run() {
     check info_libraries 30 libraries
     check info_provider 30 provider
     check info_locked_memory 30 locked_memory
+    check info_open 30 open_device
     check info_no_rdma 30 no_rdma
     check info_system 30 system
     check info_ucx 30 ucx

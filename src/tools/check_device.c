@@ -93,7 +93,13 @@ static void check_locked(info_t *info, const efa_device_t *device)
         mr = device->verbs->reg_mr(pd, memory, DEVICE_REG_BYTES,
                                    IBV_ACCESS_LOCAL_WRITE);
     }
-    if (mr == NULL) {
+    if ((mr == NULL) && (errno != ENOMEM)) {
+        info_report(info, INFO_FAIL, "locked memory",
+                    "the kernel's log (dmesg) may say why; attach the "
+                    "interface anew",
+                    "16 MiB cannot be registered (%s); the limit, %s, is not "
+                    "the cause", strerror(errno), limit);
+    } else if (mr == NULL) {
         info_report(info, INFO_FAIL, "locked memory",
                     "ulimit -l unlimited; memlock in limits.conf, "
                     "LimitMEMLOCK=infinity for a service, --ulimit memlock=-1 "

@@ -227,8 +227,11 @@ static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
                            name, efa_memlock_text(limit, sizeof(limit)));
         break;
     default:
-        host_report_absent(host, "srd", "%s cannot be opened: %s", name,
-                           strerror(err));
+        host_report_absent(host, "srd",
+                           "%s cannot be opened: %s; the kernel's log (dmesg) "
+                           "may say why; load the driver anew (modprobe -r "
+                           "efa, modprobe efa), or attach the interface anew",
+                           name, strerror(err));
     }
 }
 

@@ -41,8 +41,8 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
 {
     srd_remote_t remote = {remote_addr, rkey};
 
-    return srd_rma_zcopy((efa_ep_t*)tl_ep, EFA_OUT_GET_ZCOPY, iov, iovcnt, &remote,
-                         comp);
+    return srd_rma_zcopy((efa_ep_t*)tl_ep, EFA_OUT_GET_ZCOPY, iov, iovcnt,
+                         &remote, comp);
 }
 
 /*
