@@ -236,13 +236,17 @@ static flow_peer_t *flow_ctl_cookie_get_peer(flow_core_t *core,
     return flow_core_peer(core, (cookie >> 32) & (FLOW_INDEX_MAX - 1));
 }
 
-/* The flow of a cookie if it is still that one. */
+/* A sending flow stays while one of its control packets is out. */
 static flow_tx_t *flow_ctl_cookie_get_tx(flow_core_t *core, uint64_t cookie)
 {
-    return flow_tx_find(core, flow_ctl_cookie_get_peer(core, cookie),
-                        (uint32_t)cookie);
+    flow_tx_t *tx = flow_tx_find(core, flow_ctl_cookie_get_peer(core, cookie),
+                                 (uint32_t)cookie);
+
+    flow_assert((tx != NULL) && (tx->ctl_out > 0));
+    return tx;
 }
 
+/* The receiving flow of a cookie if it is still that one. */
 static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
 {
     flow_rx_t *rx = flow_core_rx(core, cookie & (FLOW_INDEX_MAX - 1));
@@ -256,7 +260,6 @@ static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
 static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
                              flow_send_status_t status, flow_time_t now)
 {
-    flow_assert(tx->ctl_out > 0);
     --tx->ctl_out;
     if (tx->ctl != 0) {
         flow_tx_ctl_due(core, tx, 0);
@@ -310,7 +313,6 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
     flow_peer_t *peer = flow_ctl_cookie_get_peer(core, cookie);
     unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
     flow_rx_t *rx;
-    flow_tx_t *tx;
 
     if (status != FLOW_SEND_OK) {
         flow_trace(core, FLOW_TRACE_CTL_DONE, (uint32_t)cookie, 0, status);
@@ -328,10 +330,8 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
             flow_ctl_done_rx(core, rx, due, status, now);
         }
     } else {
-        tx = flow_ctl_cookie_get_tx(core, cookie);
-        if (tx != NULL) {
-            flow_ctl_done_tx(core, tx, due, status, now);
-        }
+        flow_ctl_done_tx(core, flow_ctl_cookie_get_tx(core, cookie), due,
+                         status, now);
     }
     flow_peer_put(core, peer);
 }
@@ -351,13 +351,11 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
         }
     } else {
         tx = flow_ctl_cookie_get_tx(core, cookie);
-        if (tx != NULL) {
-            --tx->ctl_out;
-            if (!(tx->flags & FLOW_TXF_LAST)) {
-                flow_tx_ctl_due(core, tx, due);
-            }
-            flow_tx_try_release(core, tx);
+        --tx->ctl_out;
+        if (!(tx->flags & FLOW_TXF_LAST)) {
+            flow_tx_ctl_due(core, tx, due);
         }
+        flow_tx_try_release(core, tx);
     }
     flow_peer_put(core, peer);
 }

@@ -39,8 +39,8 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie);
 
 /*
  * It ended. RNR: due again after a back-off. DEAD: the peer's incarnation is
- * gone. ERROR: the flow it served fails. A cookie whose flow has gone is
- * ignored.
+ * gone. ERROR: the flow it served fails. Once for each packet handed out; that
+ * the receiving flow it served has gone meanwhile does not matter.
  */
 void flow_ctl_done(flow_core_t *core, uint64_t cookie,
                    flow_send_status_t status, flow_time_t now);

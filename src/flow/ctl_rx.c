@@ -86,7 +86,7 @@ static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
     if (ask) {
         tx->flags |= FLOW_TXF_ASK;
     }
-    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN)) {
+    if (tx->wait & FLOW_WAIT_STOP) {
         flow_tx_ready_slow(core, tx); /* asks if it has to */
     }
 }
@@ -125,10 +125,11 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
 /* UD: the receiver knows of our last word. */
 static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
 {
-    if (!(tx->wait & FLOW_WAIT_PART) || (tx->busy != 0)) {
+    if (!(tx->wait & FLOW_WAIT_PART)) {
         return FLOW_DROP_STALE;
     }
 
+    flow_assert(tx->busy == 0); /* else the last word had not gone out */
     tx->flags |= FLOW_TXF_LAST;
     tx->ctl   &= FLOW_CTL_TX_LISTS;
     flow_tx_try_release(core, tx);

@@ -35,9 +35,10 @@ static int flow_grant_share(const flow_core_t *core)
 {
     int64_t flows = (int64_t)core->counters.rx_flows -
                     core->parted_wait.count - core->parted_gather.count;
-    int64_t share = flow_grant_capacity(core, FLOW_POT_AUTO) /
-                    (flows ? flows : 1);
+    int64_t share;
 
+    flow_assert(flows > 0); /* the one that asks for its share */
+    share = flow_grant_capacity(core, FLOW_POT_AUTO) / flows;
     if (share > core->params.grant) {
         share = core->params.grant;
     }

@@ -47,6 +47,13 @@ int flow_hash_full(const flow_core_t *core)
     return used + FLOW_RX_BATCH >= (uint64_t)core->hash_size * FLOW_HASH_LOAD;
 }
 
+/* The next of a chain in which what is looked for comes later. */
+static uint32_t flow_hash_later(uint32_t next)
+{
+    flow_assert(next != 0);
+    return next;
+}
+
 /* Put a record at the head of its chain; take it out from anywhere. */
 #define FLOW_HASH_DEFINE(_name, _type, _get, _link, _index, _head) \
     void flow_hash_put_##_name(flow_core_t *core, _type *record) \
@@ -65,8 +72,7 @@ int flow_hash_full(const flow_core_t *core)
         } \
         before = _get(core, *head); \
         while (before->_link != (_index)) { \
-            flow_assert(before->_link != 0); \
-            before = _get(core, before->_link); \
+            before = _get(core, flow_hash_later(before->_link)); \
         } \
         before->_link = record->_link; \
     }

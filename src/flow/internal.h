@@ -89,7 +89,10 @@ typedef enum flow_trace_what {
 void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
                 flow_psn_t psn, uint64_t arg);
 
-/* pool.c: objects by index, zeroed but for index (and generation). */
+/*
+ * pool.c: objects by index, zeroed but for index (and generation). 0: none, for
+ * peers and rings; the others must be asked for before.
+ */
 uint32_t flow_pool_tx_get(flow_core_t *core);
 void     flow_pool_tx_put(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_rx_get(flow_core_t *core);
@@ -201,7 +204,7 @@ flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
 /* rx.c */
 flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
                         uint32_t ep);
-/* NULL: no slot (grow). A stranger until flow_rx_introduce. */
+/* flow_rx_room was asked. A stranger until flow_rx_introduce. */
 flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep);
 /* window: what its sender may have sent before our answer. */
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,

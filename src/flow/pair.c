@@ -94,7 +94,7 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
     }
 
     rx = flow_rx_find(core, flow_core_peer(core, tx->peer), ep);
-    if ((rx == NULL) || (rx->state == FLOW_RX_STRANGER)) {
+    if ((rx == NULL) || (rx->state != FLOW_RX_ACTIVE)) {
         if (!(tx->flags & FLOW_TXF_PAIRED)) {
             tx->flags  |= FLOW_TXF_AWAITS;
             tx->carries = ep;
@@ -134,10 +134,9 @@ void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx)
         return;
     }
 
-    rx         = flow_core_rx(core, tx->carries);
+    rx = flow_core_rx(core, tx->carries);
+    flow_assert(rx->state == FLOW_RX_ACTIVE); /* else it left its pair */
     rx->pair   = 0;
     rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
-    if (rx->state == FLOW_RX_ACTIVE) {
-        flow_grant_mark(core, rx);
-    }
+    flow_grant_mark(core, rx);
 }

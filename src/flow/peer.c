@@ -225,12 +225,11 @@ static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(!flow_peer_in_use(peer));
-    if (peer->addressed) {
-        flow_hash_drop_addr(core, peer);
-        --core->prefixes[peer->prefix].peers;
-        peer->addressed = 0;
-    }
-    peer->cookie = NULL;
+    flow_assert(peer->addressed); /* flows of strangers do not end */
+    flow_hash_drop_addr(core, peer);
+    --core->prefixes[peer->prefix].peers;
+    peer->addressed = 0;
+    peer->cookie    = NULL;
     if (peer->state != FLOW_PEER_DEAD) {
         flow_peer_forget(core, peer);
         return;

@@ -169,17 +169,9 @@ int flow_pool_peer_free(const flow_core_t *core)
 
 uint32_t flow_pool_rx_get(flow_core_t *core)
 {
-    uint32_t index;
-
-    if (flow_pool_rx_free(core) == 0) {
-        return 0;
-    }
-
-    index = flow_fifo_rx_ctl_pop(core, &core->rx_free);
-    if (index != 0) {
-        ++core->counters.rx_flows;
-    }
-    return index;
+    flow_assert(flow_pool_rx_free(core) > 0);
+    ++core->counters.rx_flows;
+    return flow_fifo_rx_ctl_pop(core, &core->rx_free);
 }
 
 void flow_pool_rx_put(flow_core_t *core, uint32_t index)
@@ -195,17 +187,12 @@ void flow_pool_rx_put(flow_core_t *core, uint32_t index)
 
 uint32_t flow_pool_peer_get(flow_core_t *core)
 {
-    uint32_t index;
-
     if (!flow_pool_peer_free(core)) {
         return 0;
     }
 
-    index = flow_fifo_peer_event_pop(core, &core->peer_free);
-    if (index != 0) {
-        ++core->counters.peers;
-    }
-    return index;
+    ++core->counters.peers;
+    return flow_fifo_peer_event_pop(core, &core->peer_free);
 }
 
 void flow_pool_peer_put(flow_core_t *core, uint32_t index)

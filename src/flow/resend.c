@@ -305,8 +305,7 @@ static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
         !(tx->wait & FLOW_WAIT_RESET)) {
         due |= FLOW_CTL_TX_HELLO;
     }
-    if ((tx->wait & FLOW_WAIT_STOP) && (tx->flags & FLOW_TXF_ASKED) &&
-        !(tx->pins & FLOW_PIN_DOWN) && (tx->limit == flow_tx_psn(tx))) {
+    if ((tx->wait & FLOW_WAIT_STOP) && (tx->flags & FLOW_TXF_ASKED)) {
         due |= FLOW_CTL_TX_WANT;
     }
     if (tx->wait & FLOW_WAIT_PONG) {

@@ -59,10 +59,6 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     flow_psn_t first;
     flow_rx_t *rx;
 
-    if (index == 0) {
-        return NULL;
-    }
-
     first         = core->params.first_psn;
     rx            = flow_core_rx(core, index);
     rx->state     = FLOW_RX_STRANGER;

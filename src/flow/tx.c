@@ -179,7 +179,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->state != FLOW_TX_LINGER) || (tx->busy != 0) ||
-        (tx->ctl_out != 0) || (!flow_is_ud(core) && (tx->linked != 0))) {
+        (tx->ctl_out != 0)) { /* what is in back-off is busy */
         return;
     }
 

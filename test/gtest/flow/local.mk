@@ -5,6 +5,8 @@ test_gtest_flow_SOURCES = test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_psn.cc \
                           test/gtest/flow/test_flow_wire.cc \
                           test/gtest/flow/test_flow_pool.cc \
+                          test/gtest/flow/test_flow_bounds.cc \
+                          test/gtest/flow/test_flow_ends.cc \
                           test/gtest/flow/test_flow_hash.cc \
                           test/gtest/flow/test_flow_tx.cc \
                           test/gtest/flow/test_flow_resend.cc \

@@ -7,9 +7,9 @@ using namespace flow_test;
 /* A bare core that is given only the pools a test names. */
 class Bare {
 public:
-    explicit Bare(unsigned pools)
+    explicit Bare(unsigned pools, bool ud = false)
     {
-        flow_params_default(&params);
+        (ud ? flow_params_default_ud : flow_params_default)(&params);
         params.self.incarnation = 2;
         params.self.qpn         = 2;
         params.rx_posted        = 1024;
@@ -201,6 +201,34 @@ TEST(flow_pool, hash__grows_with_the_peers)
         ASSERT_NE(nullptr, flow_peer_find(bare.core, i * 77));
     }
     EXPECT_EQ(nullptr, flow_peer_find(bare.core, 1));
+    EXPECT_EQ(nullptr, flow_core_check(bare.core));
+    for (uint64_t i = 1; i <= 3000; ++i) { /* again: all have endpoint 1 */
+        flow_rx_t *rx = flow_rx_find(bare.core,
+                                     flow_peer_find(bare.core, i * 77), 1);
+        ASSERT_NE(nullptr, rx);
+        ASSERT_EQ(i * 77, flow_core_peer(bare.core, rx->peer)->incarnation);
+    }
+}
+
+/* UD: a send needs a ring; without one the flow waits for the growth. */
+TEST(flow_pool, send__no_memory)
+{
+    Bare bare(TX | PEER | HASH, true);
+    flow_addr_t peer;
+    flow_event_t event;
+    flow_tx_t *tx;
+
+    memset(&peer, 0, sizeof(peer));
+    peer.incarnation = 9;
+    ASSERT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, nullptr, &tx));
+    ASSERT_EQ(1, flow_event_next(bare.core, &event));
+    EXPECT_EQ(FLOW_EVENT_PEER_INTRODUCED, event.type);
+    EXPECT_FALSE(flow_tx_ready(bare.core, tx));
+    EXPECT_TRUE(flow_core_grow_needed(bare.core) & RING);
+    ASSERT_EQ(1, flow_event_next(bare.core, &event));
+    EXPECT_EQ(FLOW_EVENT_TX_READY, event.type);
+    bare.give(RING);
+    EXPECT_TRUE(flow_tx_ready(bare.core, tx));
     EXPECT_EQ(nullptr, flow_core_check(bare.core));
 }
 

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is bounded at its bound, and indices where records meet in one chain. */
+#include "flow_test.h"
+
+using namespace flow_test;
+
+namespace {
+
+flow_ctl_msg_t message(unsigned type, const Node &from, const Node &to,
+                       uint32_t ep)
+{
+    flow_ctl_msg_t msg;
+
+    memset(&msg, 0, sizeof(msg));
+    msg.type = (uint8_t)type;
+    msg.ep   = ep;
+    msg.src  = from.addr.incarnation;
+    msg.dst  = to.addr.incarnation;
+    return msg;
+}
+
+Bytes encode(const flow_ctl_msg_t &msg)
+{
+    Bytes bytes(FLOW_CTL_MAX);
+
+    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
+    return bytes;
+}
+
+flow_src_t src_of(const Node &node)
+{
+    return flow_src(ah_of(node.addr.qpn), node.addr.qpn);
+}
+
+flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx)
+{
+    return flow_rx_find(node.core,
+                        flow_peer_find(node.core, from.addr.incarnation),
+                        tx->ep);
+}
+
+/* UD: a whole window is held when the acknowledgement goes. */
+TEST(flow_bounds, ack__whole_window_held)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *ab = connect(a, b).first;
+    unsigned sent = 0;
+    uint64_t map;
+
+    while (a.send(ab, "x")) {
+        ++sent;
+    }
+    ASSERT_EQ((unsigned)FLOW_WINDOW_MAX, sent);
+    b.hold_all = true;
+    for (const Packet &packet : a.out) {
+        ASSERT_EQ(FLOW_RX_HOLD, b.receive(packet));
+        a.complete(packet);
+    }
+    a.out.clear();
+    flow_rx_t *rx = rx_of(b, a, ab);
+    EXPECT_EQ(flow_tx_psn(ab), flow_ack_get(b.core, rx, &map));
+    EXPECT_EQ(0u, map);
+    settle(b, a);
+    EXPECT_EQ(sent, a.acked);
+    EXPECT_TRUE(b.got.empty());
+    b.drain(flow_rx_token(rx));
+    EXPECT_EQ(sent, b.got.size());
+}
+
+/* Asked who it is again and again, one flow answers 63 times at once. */
+TEST(flow_bounds, ctl__out_of_one_flow)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    const int max = 63;
+
+    a.handle_events();
+    for (int i = 0; i < max + 10; ++i) {
+        EXPECT_EQ(FLOW_RX_CONTROL,
+                  a.receive(encode(message(FLOW_CTL_WHO, b, a, tx->ep)),
+                            src_of(b)));
+        a.pull_ctl();
+    }
+    ASSERT_EQ((size_t)max, a.out.size());
+    EXPECT_STREQ("", a.check());
+    a.complete(a.out.front());
+    a.out.clear();
+    a.pull_ctl();
+    EXPECT_EQ(1u, a.out.size()) << "what waited goes with the next";
+    EXPECT_STREQ("", a.check());
+}
+
+/* As many out as a peer may have: answers wait for one to end. */
+TEST(flow_bounds, ctl__out_of_one_peer)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab     = connect(a, b).first;
+    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
+
+    while (flow_peer_hold(peer)) {
+    }
+    EXPECT_EQ((unsigned)FLOW_PEER_OUT_MAX, peer->out);
+    flow_rx_ctl_due(b.core, rx_of(b, a, ab), FLOW_CTL_RX_ANSWER);
+    b.pull_ctl();
+    EXPECT_TRUE(b.out.empty());
+    EXPECT_EQ((unsigned)FLOW_PEER_OUT_MAX, peer->out);
+    flow_peer_put(b.core, peer);
+    b.pull_ctl();
+    EXPECT_EQ(1u, b.out.size());
+}
+
+/* UD: no room to rest. The flow goes at once, unconfirmed. */
+TEST(flow_bounds, rest__too_many_of_one_peer)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *ab     = connect(a, b).first;
+    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
+
+    while (flow_peer_hold(peer)) {
+    }
+    a.now += 100000000; /* until no hello waits for its time-out */
+    a.pull_ctl();
+    a.out.clear();
+    flow_tx_close(a.core, ab);
+    a.pull_ctl();
+    ASSERT_EQ(1u, a.out.size());
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(a.out.front()));
+    b.pull_ctl();
+    EXPECT_TRUE(b.out.empty());
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_STREQ("", b.check());
+}
+
+/* UD: nothing goes to a peer before there is an address handle. */
+TEST(flow_bounds, ud__waits_for_the_handle)
+{
+    Node a(1, ud), b(2, ud);
+
+    a.auto_ah     = false;
+    flow_tx_t *tx = a.open(b);
+    a.handle_events();
+    a.pull_ctl();
+    EXPECT_TRUE(a.out.empty());
+    flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
+                     FLOW_PEER_PINNED);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+}
+
+TEST(flow_bounds, release__nothing_is_over)
+{
+    Node a(1, ud);
+    int fail = 7;
+
+    EXPECT_EQ(nullptr, flow_tx_release_next(a.core, &fail));
+    EXPECT_EQ(7, fail);
+}
+
+/* Only the newest flows are searched for one without a pair. */
+TEST(flow_bounds, pair__search)
+{
+    Node a(1), b(2);
+    std::vector<flow_tx_t*> flows;
+    const unsigned more = 8;
+
+    for (unsigned i = 0; i < FLOW_PAIR_SEARCH + more; ++i) {
+        flows.push_back(a.open(b));
+        settle(a, b);
+    }
+    flow_tx_t *ba = b.open(a);
+    ASSERT_TRUE(ba->flags & FLOW_TXF_PAIRED);
+    EXPECT_EQ(flows[more]->ep, flow_core_rx(b.core, ba->carries)->ep);
+    settle(a, b);
+    EXPECT_TRUE(ba->flags & FLOW_TXF_CARRIES);
+}
+
+/* The peer pairs our flow with another than we did: no limits in headers. */
+TEST(flow_bounds, pair__disagreement)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab1 = a.open(b), *ab2 = a.open(b);
+
+    settle(a, b);
+    flow_tx_t *ba = b.open(a);
+    ASSERT_EQ(ab1->ep, flow_core_rx(b.core, ba->carries)->ep);
+    flow_pair_answer(b.core, ba, ab2->ep);
+    EXPECT_FALSE(ba->flags & (FLOW_TXF_CARRIES | FLOW_TXF_AWAITS));
+    EXPECT_FALSE(rx_of(b, a, ab2)->flags & FLOW_RXF_PAIRED);
+    EXPECT_STREQ("", b.check());
+}
+
+TEST(flow_bounds, prefix__comes_back)
+{
+    Node a(1), b(2);
+    flow_addr_t addr = b.addr;
+    flow_tx_t *tx;
+
+    addr.gid[1] = 1;
+    for (int i = 0; i < 3; ++i) {
+        addr.incarnation = 0x1000 + i;
+        a.grow();
+        ASSERT_EQ(FLOW_OK, flow_tx_open(a.core, &addr, nullptr, &tx));
+        flow_peer_t *peer = flow_tx_peer(a.core, tx);
+        EXPECT_EQ(1u, peer->prefix) << "the slot that came free";
+        EXPECT_EQ(1u, a.core->prefixes[1].peers);
+        flow_tx_close(a.core, tx);
+        a.handle_events();
+        a.pull_ctl();
+        a.handle_events();
+        EXPECT_EQ(0u, a.core->prefixes[1].peers);
+        EXPECT_STREQ("", a.check());
+    }
+}
+
+/* Peers that share QPN and chain, but not the address. */
+class flow_reborn : public testing::Test {
+protected:
+    uint32_t *head(uint64_t gid, unsigned prefix)
+    {
+        flow_peer_t peer;
+
+        memset(&peer, 0, sizeof(peer));
+        peer.qpn    = qpn;
+        peer.gid    = gid;
+        peer.prefix = prefix;
+        return flow_hash_addr(c.core, &peer);
+    }
+
+    flow_peer_t *hello(uint64_t incarnation, uint64_t gid, unsigned network,
+                       uint64_t born)
+    {
+        flow_ctl_msg_t msg = message(FLOW_CTL_HELLO, c, c, 1);
+
+        msg.version     = FLOW_VERSION;
+        msg.src         = incarnation;
+        msg.window      = 1;
+        msg.born        = born << 16;
+        msg.addr        = c.addr;
+        msg.addr.qpn    = qpn;
+        msg.addr.gid[1] = (uint8_t)network;
+        memcpy(msg.addr.gid + sizeof(gid), &gid, sizeof(gid));
+        c.receive(encode(msg), flow_src(FLOW_AH_UNKNOWN, qpn));
+        return flow_peer_find(c.core, incarnation);
+    }
+
+    static const uint32_t qpn = 9;
+    Node                  c{3};
+};
+
+TEST_F(flow_reborn, only_at_the_same_address)
+{
+    const uint64_t gid = 1;
+    uint64_t other     = 1;
+
+    while ((other == gid) || (head(other, 0) != head(gid, 0))) {
+        ++other;
+    }
+    flow_peer_t *first   = hello(100, gid, 0, 5);
+    flow_peer_t *host    = hello(101, other, 0, 6);
+    flow_peer_t *network = hello(102, gid, 1, 7);
+    flow_peer_t *unborn  = hello(103, gid, 0, 0);
+    flow_peer_t *twin    = hello(104, gid, 0, 5);
+    for (flow_peer_t *peer : {first, host, network, unborn, twin}) {
+        ASSERT_NE(nullptr, peer);
+        EXPECT_NE(FLOW_PEER_DEAD, peer->state) << peer->incarnation;
+    }
+    flow_peer_t *young = hello(105, gid, 0, 8);
+    for (flow_peer_t *peer : {host, network, unborn, young}) {
+        EXPECT_NE(FLOW_PEER_DEAD, peer->state) << peer->incarnation;
+    }
+    EXPECT_EQ(FLOW_PEER_DEAD, first->state);
+    EXPECT_EQ(FLOW_PEER_DEAD, twin->state);
+    EXPECT_STREQ("", c.check());
+}
+
+/* An endpoint number that no flow of ours can have. */
+TEST(flow_bounds, limit__endpoint_out_of_range)
+{
+    Node a(1), b(2);
+
+    connect(a, b);
+    for (uint32_t ep : {(uint32_t)FLOW_INDEX_MAX, FLOW_INDEX_MAX - 1u}) {
+        EXPECT_EQ(FLOW_RX_DROP,
+                  a.receive(encode(message(FLOW_CTL_LIMIT, b, a, ep)),
+                            src_of(b)));
+        EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    }
+}
+
+/* What is refused during a back-off waits for the next one. */
+TEST(flow_bounds, timer__gathers)
+{
+    Node a(1), b(2);
+
+    a.open(b);
+    a.open(b);
+    a.handle_events();
+    a.pull_ctl();
+    ASSERT_EQ(2u, a.out.size());
+    Packet one = a.out[0], two = a.out[1];
+    a.out.clear();
+    a.complete(one, FLOW_SEND_RNR);
+    flow_time_t first = flow_timer_next(a.core);
+    flow_time_t delay = first - a.now;
+    a.now            += delay / 2;
+    a.complete(two, FLOW_SEND_RNR);
+    EXPECT_EQ(first, flow_timer_next(a.core));
+    a.now = first;
+    a.pull_ctl();
+    ASSERT_EQ(1u, a.out.size());
+    EXPECT_EQ(one.bytes, a.out[0].bytes);
+    EXPECT_EQ(first + delay, flow_timer_next(a.core));
+    a.now = first + delay;
+    a.pull_ctl();
+    ASSERT_EQ(2u, a.out.size());
+    EXPECT_EQ(two.bytes, a.out[1].bytes);
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+}
+
+/*
+ * Five flows, four of them used up, and credits for two of those who ask. The
+ * others wait in line, and end there.
+ */
+TEST(flow_bounds, starved__ends_in_line)
+{
+    Node a(1);
+    Node b(2, [](flow_params_t *p) {
+        p->rx_posted  = 10;
+        p->rx_reserve = 2;
+    });
+    std::vector<flow_tx_t*> flows;
+    std::vector<flow_rx_t*> rx;
+
+    for (int i = 0; i < 5; ++i) {
+        flows.push_back(a.open(b));
+    }
+    settle(a, b);
+    for (int i = 0; i < 4; ++i) {
+        while (a.send(flows[i], "x")) {
+        }
+        for (const Packet &packet : a.out) {
+            b.receive(packet);
+            a.complete(packet);
+        }
+        a.out.clear();
+        rx.push_back(rx_of(b, a, flows[i]));
+        EXPECT_TRUE(rx[i]->flags & FLOW_RXF_STARVED);
+    }
+    for (int i = 0; i < 4; ++i) {
+        flow_ctl_msg_t want = message(FLOW_CTL_WANT, a, b, flows[i]->ep);
+        want.limit          = rx[i]->limit;
+        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(encode(want), src_of(a)));
+    }
+    b.pull_ctl(); /* limits, which a does not see */
+    for (const Packet &packet : b.out) {
+        b.complete(packet);
+    }
+    b.out.clear();
+    ASSERT_EQ(2u, b.core->starved.count);
+    for (int i : {3, 2}) { /* the last in line, then the first */
+        EXPECT_EQ(5u, b.counters().rx_flows);
+        flow_tx_close(a.core, flows[i]);
+        a.pull_ctl();
+        ASSERT_EQ(1u, a.out.size());
+        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(a.out.front()));
+        a.complete(a.out.front());
+        a.out.clear();
+        EXPECT_STREQ("", b.check());
+    }
+    EXPECT_EQ(3u, b.counters().rx_flows);
+    EXPECT_EQ(0u, b.core->starved.count);
+    settle(a, b);
+    EXPECT_STREQ("", b.check());
+}
+
+} /* namespace */

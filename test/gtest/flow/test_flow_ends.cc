@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flows and peers that end while something of them is queued or on its way. */
+#include "flow_test.h"
+
+using namespace flow_test;
+
+namespace {
+
+Bytes message(unsigned type, const Node &from, const Node &to, uint32_t ep,
+              unsigned flags = 0)
+{
+    flow_ctl_msg_t msg;
+    Bytes bytes(FLOW_CTL_MAX);
+
+    memset(&msg, 0, sizeof(msg));
+    msg.type  = (uint8_t)type;
+    msg.flags = (uint8_t)flags;
+    msg.ep    = ep;
+    msg.src   = from.addr.incarnation;
+    msg.dst   = to.addr.incarnation;
+    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
+    return bytes;
+}
+
+flow_src_t src_of(const Node &node)
+{
+    return flow_src(ah_of(node.addr.qpn), node.addr.qpn);
+}
+
+/* Take all packets of a node off the wire. */
+std::vector<Packet> take(Node &node)
+{
+    node.handle_events();
+    node.pull_ctl();
+    std::vector<Packet> packets(node.out.begin(), node.out.end());
+    node.out.clear();
+    return packets;
+}
+
+unsigned type_of(const Packet &packet)
+{
+    return packet.bytes[0] & FLOW_WIRE_AM_MASK;
+}
+
+flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx)
+{
+    return flow_rx_find(node.core,
+                        flow_peer_find(node.core, from.addr.incarnation),
+                        tx->ep);
+}
+
+/* Data and goodbye of a flow whose hello is still under way. */
+class flow_late_hello : public testing::Test {
+protected:
+    flow_late_hello() : a(1), b(2)
+    {
+        tx    = a.open(b);
+        hello = take(a).at(0);
+        for (const char *text : {"0", "1"}) {
+            EXPECT_TRUE(a.send(tx, text));
+            data.push_back(a.out.back());
+        }
+        a.out.clear();
+        a.complete(hello);
+        a.complete(data[0]);
+        a.complete(data[1]);
+        flow_tx_close(a.core, tx);
+        bye = take(a).at(0);
+    }
+
+    Node                a, b;
+    flow_tx_t          *tx;
+    Packet              hello, bye;
+    std::vector<Packet> data;
+};
+
+TEST_F(flow_late_hello, all_was_delivered)
+{
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[0]));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[1]));
+    EXPECT_EQ(1u, b.counters().rx_flows) << "nobody to part from yet";
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
+    EXPECT_TRUE(take(b).empty()) << "no answer to what has ended";
+    b.handle_events();
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ(0u, b.counters().owed);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
+    EXPECT_STREQ("", b.check());
+}
+
+TEST_F(flow_late_hello, data_is_missing)
+{
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[0]));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
+    EXPECT_EQ(1u, b.counters().rx_flows) << "the second is missing";
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[1]));
+    EXPECT_TRUE(take(b).empty());
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ((std::vector<std::string>{"0", "1"}), b.got);
+    settle(a, b);
+    EXPECT_STREQ("", b.check());
+}
+
+/* The last packet of a flow comes the slow way, and ends it. */
+TEST(flow_ends, last_packet__sender_not_known_to_the_device)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    ASSERT_TRUE(a.send(ab, "last"));
+    Packet last = a.out.front();
+    a.out.clear();
+    a.complete(last);
+    flow_tx_close(a.core, ab);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
+    EXPECT_EQ(FLOW_RX_DELIVER,
+              b.receive(last.bytes, flow_src(FLOW_AH_UNKNOWN, 1)));
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ((std::vector<std::string>{"last"}), b.got);
+    EXPECT_STREQ("", b.check());
+}
+
+/* A goodbye far ahead: grants go on as before, early packets are held. */
+TEST(flow_ends, goodbye__many_packets_behind)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+    std::vector<Packet> p;
+
+    for (int i = 0; i < 60; ++i) {
+        ASSERT_TRUE(a.send(ab, std::to_string(i)));
+        p.push_back(a.out.back());
+        a.complete(p.back());
+    }
+    a.out.clear();
+    flow_tx_close(a.core, ab);
+    Packet bye = take(a).at(0);
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[3]));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    for (int i = 0; i < 60; ++i) {
+        EXPECT_EQ(1u, b.counters().rx_flows) << i;
+        EXPECT_EQ(((i == 2) || (i == 3)) ? FLOW_RX_DROP : FLOW_RX_DELIVER,
+                  b.receive(p[i])) << i;
+    }
+    ASSERT_EQ(60u, b.got.size());
+    for (int i = 0; i < 60; ++i) {
+        EXPECT_EQ(std::to_string(i), b.got[i]);
+    }
+    EXPECT_EQ(0u, b.counters().rx_flows);
+}
+
+/* Closed while a limit of it is queued: nothing more is said or kept. */
+class flow_closed_queued : public testing::Test {
+protected:
+    flow_closed_queued() : a(1), b(2)
+    {
+        std::tie(ab, ba) = connect(a, b);
+        rx    = rx_of(b, a, ab);
+        flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_LIMIT);
+        limit = take(b).at(0);
+        flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_LIMIT);
+        flow_tx_close(a.core, ab);
+        bye   = take(a).at(0);
+        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+        EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
+        EXPECT_EQ(1u, b.counters().rx_flows);
+    }
+
+    void expect_gone()
+    {
+        EXPECT_TRUE(take(b).empty());
+        EXPECT_EQ(0u, b.counters().rx_flows);
+        EXPECT_STREQ("", b.check());
+    }
+
+    Node       a, b;
+    flow_tx_t *ab, *ba;
+    flow_rx_t *rx;
+    Packet     limit, bye;
+};
+
+TEST_F(flow_closed_queued, unsent)
+{
+    flow_ctl_unsent(b.core, limit.cookie);
+    expect_gone();
+}
+
+TEST_F(flow_closed_queued, unsent_after_it_was_gone)
+{
+    expect_gone();
+    flow_ctl_unsent(b.core, limit.cookie);
+    expect_gone();
+}
+
+TEST_F(flow_closed_queued, done)
+{
+    b.complete(limit, FLOW_SEND_RNR);
+    expect_gone();
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core)) << "not repeated";
+}
+
+TEST_F(flow_closed_queued, ping)
+{
+    EXPECT_EQ(FLOW_RX_DROP,
+              b.receive(message(FLOW_CTL_PING, a, b, ab->ep), src_of(a)));
+    EXPECT_EQ(FLOW_DROP_STALE, b.last.reason);
+    b.complete(limit);
+    expect_gone();
+}
+
+TEST_F(flow_closed_queued, peer_dead)
+{
+    flow_peer_dead(b.core, flow_tx_peer(b.core, ba));
+    b.complete(limit);
+    expect_gone();
+    EXPECT_EQ(1u, b.counters().failed_flows) << "ba; it had ended before";
+}
+
+/* The completion of a packet must not touch who has its flow's index now. */
+TEST(flow_ends, done__index_in_use_again)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    flow_rx_t *rx  = rx_of(b, a, ab);
+    uint32_t index = flow_rx_index(rx);
+    flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_LIMIT);
+    Packet limit = take(b).at(0);
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    do {
+        ab = a.open(b);
+        settle(a, b);
+        rx = rx_of(b, a, ab);
+        ASSERT_NE(nullptr, rx);
+    } while (flow_rx_index(rx) != index);
+    b.complete(limit, FLOW_SEND_RNR);
+    EXPECT_EQ(0u, rx->ctl);
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
+    EXPECT_STREQ("", b.check());
+}
+
+/* The receiver ended the flow while a control packet of ours was out. */
+class flow_reset_meanwhile : public testing::Test {
+protected:
+    flow_reset_meanwhile() : a(1), b(2)
+    {
+        ab   = connect(a, b).first;
+        flow_tx_probe(a.core, ab);
+        ping = take(a).at(0);
+        flow_rx_fail(b.core, rx_of(b, a, ab));
+        Packet reset = take(b).at(0);
+        EXPECT_EQ(FLOW_RX_CONTROL, a.receive(reset));
+        b.complete(reset);
+        EXPECT_EQ(FLOW_TX_FAILED, ab->state);
+    }
+
+    void expect_end()
+    {
+        EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+        a.handle_events();
+        flow_tx_close(a.core, ab);
+        EXPECT_TRUE(take(a).empty()) << "nobody there to be told";
+        EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+        EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+        EXPECT_STREQ("", a.check());
+    }
+
+    Node       a, b;
+    flow_tx_t *ab;
+    Packet     ping;
+};
+
+TEST_F(flow_reset_meanwhile, receiver_not_ready)
+{
+    a.complete(ping, FLOW_SEND_RNR);
+    expect_end();
+}
+
+TEST_F(flow_reset_meanwhile, unsent)
+{
+    flow_ctl_unsent(a.core, ping.cookie);
+    EXPECT_FALSE(flow_ctl_pending(a.core));
+    expect_end();
+}
+
+/* What is said of a flow that has ended here pairs with nothing. */
+TEST(flow_ends, pair__with_a_failed_flow)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    flow_rx_fail(b.core, rx_of(b, a, ab));
+    flow_tx_t *ba = b.open(a);
+    flow_pair_answer(b.core, ba, ab->ep);
+    EXPECT_FALSE(ba->flags & (FLOW_TXF_PAIRED | FLOW_TXF_CARRIES));
+    for (const Packet &packet : take(b)) {
+        EXPECT_NE((unsigned)FLOW_CTL_ANSWER, type_of(packet));
+        a.receive(packet);
+        b.complete(packet);
+    }
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
+    EXPECT_EQ(FLOW_TX_OPEN, ba->state);
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(0u, b.counters().tx_flows);
+}
+
+TEST(flow_ends, rma__failed_after_it_was_pinned)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    EXPECT_TRUE(flow_tx_rma_ready(a.core, ab));
+    flow_tx_fail(a.core, ab, 0);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, ab));
+    EXPECT_FALSE(flow_tx_rma_refused(ab));
+    EXPECT_FALSE(ab->flags & FLOW_TXF_RMA) << "there is nothing to ask for";
+}
+
+TEST(flow_ends, rma__peer_dead_before_it_was_asked)
+{
+    Node a(1), b(2);
+
+    b.pin_peers   = false;
+    flow_tx_t *tx = a.open(b);
+    settle(a, b);
+    flow_tx_rma_ready(a.core, tx);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
+    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
+    flow_peer_dead(b.core, peer);
+    b.handle_events();
+    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+    EXPECT_STREQ("", b.check());
+}
+
+/* Its last flow closed and another opened before the caller heard of it. */
+TEST(flow_ends, peer__in_use_again)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    a.handle_events();
+    flow_tx_close(a.core, tx);
+    a.pull_ctl();
+    flow_event_t event;
+    ASSERT_EQ(1, flow_event_next(a.core, &event));
+    EXPECT_EQ(FLOW_EVENT_TX_GONE, event.type);
+    tx = a.open(b);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_PEER_GONE));
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_INTRODUCED));
+}
+
+/* Dead before there was an address handle: nothing can be told to it. */
+TEST(flow_ends, peer__dead_without_a_handle)
+{
+    Node a(1), b(2);
+
+    b.auto_ah     = false;
+    flow_tx_t *tx = a.open(b);
+    for (const Packet &packet : take(a)) {
+        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(packet));
+    }
+    EXPECT_TRUE(take(b).empty());
+    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
+    flow_rx_t *rx     = rx_of(b, a, tx);
+    flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_ANSWER); /* it stays queued */
+    flow_peer_dead(b.core, peer);
+    EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
+    flow_peer_set_ah(b.core, peer, ah_of(1), FLOW_PEER_PINNED);
+    EXPECT_EQ(FLOW_PEER_DEAD, peer->state);
+    EXPECT_TRUE(take(b).empty());
+    b.handle_events();
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
+    EXPECT_STREQ("", b.check());
+}
+
+TEST(flow_ends, close__peer_dead_before_the_event)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    a.handle_events();
+    flow_tx_close(a.core, tx);
+    a.pull_ctl(); /* it leaves the control queue: gone, but not told */
+    flow_peer_dead(a.core, flow_tx_peer(a.core, tx));
+    a.handle_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
+    EXPECT_STREQ("", a.check());
+}
+
+/* Data went before the hello could; the flow is not unheard of. */
+TEST(flow_ends, close__data_without_hello)
+{
+    Node a(1), b(2);
+
+    a.auto_ah     = false;
+    flow_tx_t *tx = a.open(b);
+    ASSERT_TRUE(a.send(tx, "0"));
+    Packet data = take(a).at(0);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data));
+    a.complete(data);
+    flow_tx_close(a.core, tx);
+    EXPECT_TRUE(take(a).empty());
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
+    flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
+                     FLOW_PEER_PINNED);
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ((std::vector<std::string>{"0"}), b.got);
+}
+
+/* UD: confirmations nobody asked for, and what a failed flow leaves unsaid. */
+TEST(flow_ends, parted__without_a_goodbye)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *ab = connect(a, b).first;
+
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(message(FLOW_CTL_PARTED, b, a, ab->ep),
+                                      src_of(b)));
+    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    EXPECT_TRUE(a.send(ab, "goes on"));
+    settle(a, b);
+    EXPECT_EQ(1u, a.acked);
+}
+
+TEST(flow_ends, ud__reset_instead_of_the_hello)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *tx = a.open(b);
+    Packet hello  = take(a).at(0);
+
+    ASSERT_TRUE(a.send(tx, "x"));
+    Packet data = a.out.front();
+    a.out.clear();
+    a.complete(data, FLOW_SEND_ERROR);
+    a.release();
+    EXPECT_EQ(FLOW_TX_FAILED, tx->state);
+    flow_tx_close(a.core, tx);
+    a.complete(hello); /* not answered, and not to be said again */
+    std::vector<Packet> last = take(a);
+    ASSERT_EQ(1u, last.size());
+    EXPECT_EQ((unsigned)FLOW_CTL_RESET, type_of(last[0]));
+}
+
+TEST(flow_ends, ud__failed_while_a_ping_is_out)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *ab = connect(a, b).first;
+
+    for (int i = 0; i < 20; ++i) {
+        a.now += 1000000;
+        b.now  = a.now;
+        settle(a, b);
+    }
+    flow_tx_probe(a.core, ab);
+    Packet ping = take(a).at(0);
+    flow_tx_fail(a.core, ab, 0);
+    a.complete(ping);
+    a.now += 1000000000;
+    EXPECT_TRUE(take(a).empty()) << "a failed flow does not ask again";
+    flow_tx_close(a.core, ab);
+    std::vector<Packet> last = take(a);
+    ASSERT_EQ(1u, last.size());
+    EXPECT_EQ((unsigned)FLOW_CTL_RESET, type_of(last[0]));
+}
+
+} /* namespace */
