@@ -47,25 +47,26 @@ static uint64_t limit_news(const flow_tx_t *tx, flow_psn_t limit, bool ask)
 static uint64_t acks_what(const flow_core_t *core, const flow_tx_t *tx,
                           flow_psn_t ack, uint64_t map)
 {
-    uint64_t fresh = 0;
+    const uint64_t seen = map;
+    uint64_t fresh      = 0;
 
     if (tx->ring == 0) {
         return 0;
     }
-    uint64_t mask  = flow_core_ring(core, tx->ring)->mask;
-    flow_psn_t psn = tx->una;
-    for (unsigned i = 0; i < FLOW_WINDOW_MAX; ++i, ++psn) {
-        int after = flow_psn_diff(psn, ack);
-        bool got  = (after < 0) || ((after > 0) && (after <= FLOW_WINDOW_MAX) &&
-                                   ((map >> (after - 1)) & 1));
-        if (got && (mask & flow_psn_bit(psn))) {
-            fresh |= 1ull << (psn % FLOW_WINDOW_MAX);
+    const flow_ring_t *ring = flow_core_ring(core, tx->ring);
+    for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
+        unsigned slot       = (unsigned)__builtin_ctzll(left);
+        const flow_op_t *op = (const flow_op_t*)ring->slot[slot];
+        int after           = flow_psn_diff(op->psn, ack);
+        if ((after < 0) ||
+            ((after > 0) && (after <= FLOW_WINDOW_MAX) &&
+             ((map >> (after - 1)) & 1))) {
+            fresh |= 1ull << slot;
         }
     }
-    if (__builtin_popcountll(map) >= FLOW_FAST_GAP) {
-        return mix_word(mix_word(fresh, ack), map) | 1;
-    }
-    return fresh;
+    map &= map - (map != 0); /* FLOW_FAST_GAP - 1 of its bits taken off */
+    map &= map - (map != 0);
+    return (map == 0) ? fresh : mix_word(mix_word(fresh, ack), seen) | 1;
 }
 
 /* An acknowledgement and a limit, in a packet of their own or in a header. */

@@ -50,7 +50,7 @@ static bool stopped()
 
 static void look_for_missed()
 {
-    if (((++steps < 4096) || ((steps & 65535) == 0)) && memory_missed()) {
+    if (((++steps < 512) || ((steps & 65535) == 0)) && memory_missed()) {
         longjmp(start_over, 1);
     }
 }
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
     printf("%s%s%s window %u, %u + %u messages, %u losses, %u repeats: %llu "
            "states (missed one: %.1g), %llu steps, %llu ends%s\n",
            bounds.profile == FLOW_UD ? "ud" : "srd",
-           bounds.eager ? ", eager," : "", bounds.prove ? ", proven," : "",
+           bounds.eager ? " eager" : "", bounds.prove ? " proven" : "",
            bounds.window, bounds.messages[0], bounds.messages[1],
            bounds.losses, bounds.repeats,
            (unsigned long long)model::seen.count(), model::seen.chance(),

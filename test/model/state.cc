@@ -210,8 +210,7 @@ static void look_at_wire(uint64_t *sums)
     for (unsigned i = 0; i < world.on_wire; ++i) {
         Packet &packet = world.wire[i];
 
-        packet.effect = effect_of(packet);
-        packet.twin   = 0;
+        packet.twin = 0;
         for (unsigned j = 0; (j < i) && !packet.twin; ++j) {
             packet.twin = (world.wire[j].effect == packet.effect) &&
                           (world.wire[j].from == packet.from);

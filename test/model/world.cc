@@ -351,10 +351,13 @@ static bool step_user(unsigned id, unsigned *n)
     return true;
 }
 
-static void sweep()
+/* What can the packets do now? */
+static void look_at_wire()
 {
     for (unsigned i = 0; i < world.on_wire;) {
-        if (effect_of(world.wire[i]) == 0) {
+        Packet &packet = world.wire[i];
+        packet.effect  = effect_of(packet);
+        if (dead_letter(packet) && !bounds.prove) {
             take_off_wire(i);
         } else {
             ++i;
@@ -380,9 +383,7 @@ static void settle()
             busy |= bounds.eager && step_user(id, &first);
         }
     }
-    if (ud() && !bounds.prove) {
-        sweep();
-    }
+    look_at_wire();
 }
 
 bool world_step(unsigned n)
