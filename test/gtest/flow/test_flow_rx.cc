@@ -38,7 +38,7 @@ protected:
         for (size_t i = 0; i < b.got.size(); ++i) {
             ASSERT_EQ(std::to_string(i), b.got[i]);
         }
-        EXPECT_STREQ("", b.check());
+        EXPECT_STREQ(nullptr, b.check());
     }
 
     static flow_psn_t first;
@@ -186,7 +186,7 @@ TEST_P(flow_rx_wrap, goodbye__overtakes_data)
         a.complete(packet);
     }
     flow_tx_close(a.core, ab);
-    a.pull_ctl();
+    a.pull_control();
     ASSERT_EQ(1u, a.out.size());
     Packet bye = a.out.front();
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
@@ -250,7 +250,7 @@ TEST_P(flow_rx_wrap, next__flow_gone)
     EXPECT_EQ(nullptr, flow_rx_next(b.core, b.last.token));
     EXPECT_EQ(nullptr, flow_rx_next(b.core, 0));
     EXPECT_EQ(nullptr, flow_rx_next(b.core, 0xffffff));
-    b.handle_events();
+    b.pull_events();
     EXPECT_EQ(2u, b.released);
     EXPECT_EQ(0u, b.counters().rings);
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[0]));
