@@ -60,7 +60,7 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     if (flow_is_ud(core) && !(tx->wait & FLOW_WAIT_PART) &&
         (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET))) {
         tx->wait |= FLOW_WAIT_PART;
-        tx->linked = 0; /* from now on it counts the last words */
+        tx->linked = 1; /* from now on it counts these */
     }
     switch (due) {
     case FLOW_CTL_TX_HELLO:

@@ -285,8 +285,7 @@ static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
         return (tx->wait & FLOW_WAIT_RESET) ? FLOW_CTL_TX_RESET :
                                               FLOW_CTL_TX_GOODBYE;
     }
-    if ((tx->flags & FLOW_TXF_HELLOED) && flow_wire_is_long(tx->hdr) &&
-        !(tx->wait & FLOW_WAIT_RESET)) {
+    if (flow_wire_is_long(tx->hdr) && !(tx->wait & FLOW_WAIT_RESET)) {
         due |= FLOW_CTL_TX_HELLO;
     }
     if ((tx->wait & FLOW_WAIT_STOP) && (tx->flags & FLOW_TXF_ASKED)) {

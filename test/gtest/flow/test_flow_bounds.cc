@@ -189,6 +189,36 @@ TEST(flow_bounds, pair__disagreement)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+/* The peer sees further than we did: our flow was beyond the search. */
+TEST(flow_bounds, pair__by_the_answer_alone)
+{
+    Node a(1), b(2);
+    std::vector<flow_tx_t*> to_a, to_b;
+
+    for (unsigned i = 0; i <= FLOW_PAIR_SEARCH; ++i) {
+        to_a.push_back(b.open(a));
+        settle(a, b);
+    }
+    for (unsigned i = 0; i < FLOW_PAIR_SEARCH; ++i) {
+        to_b.push_back(a.open(b));
+        settle(a, b);
+    }
+    flow_tx_t *last = a.open(b);
+    ASSERT_FALSE(last->flags & FLOW_TXF_PAIRED);
+    flow_tx_close(b.core, to_a.back());
+    while (b.count(FLOW_EVENT_TX_GONE) == 0) { /* the hello comes later */
+        b.progress();
+        for (; !b.out.empty(); b.out.pop_front()) {
+            a.receive(b.out.front());
+            b.complete(b.out.front());
+        }
+    }
+    settle(a, b);
+    ASSERT_TRUE(last->flags & FLOW_TXF_CARRIES);
+    EXPECT_EQ(to_a.front()->ep, flow_core_rx(a.core, last->carries)->ep);
+    EXPECT_TRUE(to_a.front()->flags & FLOW_TXF_CARRIES);
+}
+
 TEST(flow_bounds, prefix__comes_back)
 {
     Node a(1), b(2);

@@ -88,6 +88,13 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
                             (FLOW_INIT_WINDOW_MAX * FLOW_WIRE_PSN_ONE));
     EXPECT_EQ(FLOW_RX_DROP, b.receive(packet));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
+    EXPECT_EQ(1u, b.counters().overflows);
+
+    /* what was lost cannot come again: the sender is told, once it is known */
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, tx->state);
+    EXPECT_TRUE(b.got.size() <= 1);
+    EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
 /* Else it could open the flow again behind the goodbye. */

@@ -507,3 +507,55 @@ TEST_P(flow_resend_storm, all_arrive_once_in_order)
 INSTANTIATE_TEST_SUITE_P(seed, flow_resend_storm, ::testing::Range(1u, 17u));
 
 } /* namespace */
+
+/*
+ * A queue of requests that waits at the limit for so long that nothing is out
+ * any more: the slots went back, and the one that may pass needs new ones.
+ */
+TEST_F(flow_resend, pass_one__after_the_slots_went_back)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "1"));
+    settle(a, b);
+    pass(20 * MS);
+    ASSERT_EQ(0u, ab->ring);
+    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pass_one(a.core, ab);
+    EXPECT_STREQ(nullptr, a.check());
+    EXPECT_TRUE(a.send(ab, "2"));
+    EXPECT_FALSE(a.send(ab, "no"));
+    EXPECT_STREQ(nullptr, a.check());
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    settle(a, b);
+    EXPECT_EQ((std::vector<std::string>{"1", "2"}), b.got);
+}
+
+/* The last word is said a fixed number of times, whatever else is heard. */
+TEST_F(flow_resend, goodbye__an_old_answer_does_not_prolong_it)
+{
+    unsigned said = 0;
+
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "x"));
+    a.pull_control();
+    b.receive(a.out.front());
+    a.complete(a.out.front());
+    a.out.clear();
+    b.pull_control();
+    Packet ack = b.out.front();
+    b.out.clear();
+    a.receive(ack);
+    a.pull_releases();
+    flow_tx_close(a.core, ab);
+    for (flow_time_t end = a.now + 60000 * MS; a.now < end; a.now += MS) {
+        a.progress();
+        for (; !a.out.empty(); a.out.pop_front()) {
+            ++said;
+            a.complete(a.out.front()); /* lost */
+            a.receive(ack);            /* as it arrived before */
+        }
+    }
+    a.progress();
+    EXPECT_EQ(FLOW_GOODBYE_TRIES, said);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}

@@ -222,6 +222,27 @@ TEST_P(flow_rx_wrap, goodbye__data_behind_it)
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
 }
 
+/* Early packets behind a goodbye are measured by it, not only by the limit. */
+TEST_P(flow_rx_wrap, goodbye__early_packets_after_it)
+{
+    std::vector<Packet> p = packets(6);
+    Packet bye            = p[4];
+
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    bye.bytes.resize(8);
+    bye.bytes[0] = (uint8_t)(FLOW_WIRE_CTL | FLOW_CTL_GOODBYE |
+                             (bye.bytes[0] & FLOW_WIRE_LIMIT));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[3]));
+    EXPECT_STREQ(nullptr, b.check());
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));
+    EXPECT_EQ(4u, b.got.size());
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[5]));
+    EXPECT_EQ(FLOW_DROP_TOKEN, b.last.reason) << "the flow ended";
+    expect_in_order();
+}
+
 TEST_P(flow_rx_wrap, goodbye__impossible_number)
 {
     std::vector<Packet> p = packets(2);

@@ -174,22 +174,22 @@ TEST(flow_tx, pass_one__one_packet_passes_the_queue)
     Node a(1), b(2);
     flow_tx_t *ab = connect(a, b).first;
 
-    flow_tx_pass_one(ab); /* not stopped: no effect */
+    flow_tx_pass_one(a.core, ab); /* not stopped: no effect */
     EXPECT_TRUE(a.send(ab, "1"));
     EXPECT_TRUE(a.send(ab, "2"));
 
     flow_tx_pin(ab, FLOW_PIN_PENDING);
-    flow_tx_pass_one(ab);
+    flow_tx_pass_one(a.core, ab);
     EXPECT_STREQ(nullptr, a.check());
     EXPECT_TRUE(a.send(ab, "3"));
     EXPECT_FALSE(a.send(ab, "no"));
     EXPECT_STREQ(nullptr, a.check());
 
-    flow_tx_pass_one(ab);
+    flow_tx_pass_one(a.core, ab);
     flow_tx_pin(ab, FLOW_PIN_PENDING); /* taken back */
     EXPECT_FALSE(a.send(ab, "no"));
     flow_tx_pin(ab, FLOW_PIN_FENCE);
-    flow_tx_pass_one(ab); /* a fence lets nothing pass */
+    flow_tx_pass_one(a.core, ab); /* a fence lets nothing pass */
     EXPECT_FALSE(a.send(ab, "no"));
     flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
     EXPECT_TRUE(a.send(ab, "4"));
@@ -207,7 +207,7 @@ TEST(flow_tx, pass_one__not_beyond_the_window)
         ++sent;
     }
     flow_tx_pin(ab, FLOW_PIN_PENDING);
-    flow_tx_pass_one(ab);
+    flow_tx_pass_one(a.core, ab);
     EXPECT_FALSE(a.send(ab, "no"));
     flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
     settle(a, b);
