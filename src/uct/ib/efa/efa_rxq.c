@@ -80,8 +80,12 @@ void efa_rxq_cleanup(efa_rxq_t *rxq)
 
 ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp)
 {
-    rxq->qp = qp;
-    return efa_rxq_fill(rxq);
+    ucs_status_t status;
+
+    rxq->qp    = qp;
+    status     = efa_rxq_fill(rxq);
+    rxq->least = rxq->posted;
+    return status;
 }
 
 /* Posts `count` free buffers with one call. Those the device did not take go
@@ -124,6 +128,9 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq)
 
     if (rxq->qp == NULL) {
         return UCS_OK;
+    }
+    if (rxq->posted < rxq->least) {
+        rxq->least = rxq->posted;
     }
     while ((rxq->posted + rxq->held < rxq->target) ||
            (rxq->posted < rxq->floor)) {

@@ -50,6 +50,7 @@ struct efa_rxq {
     unsigned       target;  /* for posted + held */
     unsigned       floor;   /* for posted */
     unsigned       max;     /* for total */
+    unsigned       least;   /* that posted ever was before refilling */
     size_t         packet_size, headroom, stride;
     efa_chunk_t   *chunks;
 };
