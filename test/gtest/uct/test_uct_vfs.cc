@@ -53,7 +53,7 @@ TEST_F(UctVfs, numbers__are_what_happened)
     EXPECT_LE(number(path_b, "granted"), 64u);
     EXPECT_GE(number(path_b, "granted"), 32u);
     EXPECT_LT(number(path_b, "receives_posted_least"), 128u);
-    EXPECT_GE(number(path_b, "receives_posted_least"), 96u);
+    EXPECT_GT(number(path_b, "receives_posted_least"), 32u);
     EXPECT_EQ(128u, number(path_b, "receive_buffers"));
     EXPECT_EQ(0u, number(path_b, "receive_buffers_kept"));
 }
