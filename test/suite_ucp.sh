@@ -304,7 +304,7 @@ accident_variables_check() {
 inline_effect() {
     env "UCX_SRD_TX_INLINE=$1" UCX_LOG_LEVEL=debug UCX_TLS=srd "$EFASIM" run \
         --fabric "t$$" -- "$SRDRUN" ucx_info -e -u t 2>/dev/null |
-        grep -q "queue pair of .*, $2 B inline" ||
+        grep -q "srd interface open: .*, $2 bytes inline" ||
         fail "UCX_SRD_TX_INLINE=$1: not $2 B inline"
 }
 

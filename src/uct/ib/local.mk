@@ -7,6 +7,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_arm.c \
 	src/uct/ib/efa/efa_break.c \
 	src/uct/ib/efa/efa_chores.c \
+	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_config.c \
 	src/uct/ib/efa/efa_core.c \
