@@ -10,7 +10,8 @@ static const char cli_usage[] =
     "       efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]]\n"
     "       efasim clean [--fabric NAME]\n"
     "\n"
-    "run: COMMAND sees an EFA device, rdmap0s6, under the real libibverbs.\n"
+    "run: COMMAND sees an EFA device, rdmap0s6, under the real libibverbs; with\n"
+    "--devices N several of them.\n"
     "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
     "  --per-node K            of the ranks that a launcher starts, K per\n"
     "                          host\n"
@@ -75,6 +76,23 @@ const char *cli_option(int argc, char **argv, int *i, const char *name)
     }
 
     return argv[++*i];
+}
+
+int cli_number(const char *option, const char *text, unsigned min,
+               unsigned max, unsigned *value)
+{
+    const char *end;
+    uint64_t number;
+
+    if ((sim_number(text, max, &number, &end) != 0) || (*end != '\0') ||
+        (number < min)) {
+        cli_error("%s=%.64s: allowed is a whole number from %u to %u", option,
+                  text, min, max);
+        return -1;
+    }
+
+    *value = number;
+    return 0;
 }
 
 const char *cli_fabric_name(const char *option)
