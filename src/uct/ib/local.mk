@@ -7,6 +7,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_arm.c \
 	src/uct/ib/efa/efa_break.c \
 	src/uct/ib/efa/efa_chores.c \
+	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_config.c \
 	src/uct/ib/efa/efa_core.c \
@@ -28,6 +29,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_stash.c \
 	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
+	src/uct/ib/efa/efa_vfs.c src/uct/ib/efa/efa_vfs.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \
 	src/uct/ib/srd/srd_config.c \
