@@ -5,9 +5,9 @@
  * lock, so a process that dies at any point leaves nothing locked.
  *
  * A "NIC" is a device of a host; its number counts over the whole fabric.
- * An "owner" names one attachment: a NIC that a process has open, as generation << 16 | slot + 1.
- * Whatever a process claims here carries its owner, so that dir_purge() can
- * take back all of it. 0 means free.
+ * An "owner" names one attachment, a NIC that a process has open: generation
+ * << 16 | slot + 1. Whatever is claimed here carries its owner, so that
+ * dir_purge() can take back all of it. 0 means free.
  */
 #ifndef EFASIM_ENGINE_DIR_H
 #define EFASIM_ENGINE_DIR_H
