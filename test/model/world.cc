@@ -420,7 +420,25 @@ static void may_change(flow_core_t *core)
     memory_may_change(&core->trace[FLOW_TRACE_LEN - 1], sizeof(core->trace[0]));
 }
 
-enum { RINGS = 4 /* of a core: as many as can be in use, and a few */ };
+enum {
+    RINGS   = 4,  /* of a core: as many as can be in use, and a few           */
+    OBJECTS = 256 /* bytes at either end of a chunk                           */
+};
+
+/* Of its indices: where the other side and its flow are, as peer 1 to 3. */
+static void heads_may_change(unsigned id)
+{
+    flow_core_t *core = cores[id];
+    flow_peer_t other;
+
+    memset(&other, 0, sizeof(other));
+    other.qpn = (id ^ 1u) + 1;
+    memory_may_change(flow_hash_incarnation(core, other.qpn), 1);
+    memory_may_change(flow_hash_addr(core, &other), 1);
+    for (uint32_t peer = 1; peer <= 3; ++peer) {
+        memory_may_change(flow_hash_rx(core, peer, FLOW_INDEX_MAX + 1), 1);
+    }
+}
 
 static void start_core(unsigned id)
 {
@@ -447,14 +465,15 @@ static void start_core(unsigned id)
         size_t size = flow_core_chunk_size(cores[id], (flow_pool_t)pool);
         void *chunk = memory_take(id, size);
         flow_core_grow(cores[id], (flow_pool_t)pool, chunk);
-        /* a few objects are used, and free ones queue behind the last */
-        size_t part = (pool == FLOW_POOL_HASH) ? size :
-                      (pool == FLOW_POOL_RING) ? (RINGS + 1) *
-                                                         sizeof(flow_ring_t) :
-                                                 512;
-        memory_may_change(chunk, part);
-        memory_may_change((uint8_t*)chunk + size - part, part);
+        if (pool == FLOW_POOL_RING) {
+            memory_may_change(chunk, (RINGS + 1) * sizeof(flow_ring_t));
+        } else if (pool != FLOW_POOL_HASH) {
+            /* a few are used, and free ones queue behind the last */
+            memory_may_change(chunk, OBJECTS);
+            memory_may_change((uint8_t*)chunk + size - OBJECTS, OBJECTS);
+        }
     }
+    heads_may_change(id);
     cores[id]->ring_free.tail  = RINGS; /* so that they go round */
     cores[id]->ring_free.count = RINGS;
     flow_core_ring(cores[id], RINGS)->next = 0;
