@@ -106,7 +106,9 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
         ((rx->ring != 0) || (psn != core->params.first_psn))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK);
     }
-    if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
+    if (rx->flags & FLOW_RXF_OVERRUN) {
+        flow_rx_fail(core, rx);
+    } else if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
         flow_rx_end(core, rx);
     }
 }
@@ -320,6 +322,17 @@ static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
     return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
 }
 
+/* SRD: what is dropped is lost, so the flow fails; its sender must be known. */
+static void flow_rx_overrun(flow_core_t *core, flow_rx_t *rx)
+{
+    ++core->counters.overflows;
+    if (rx->state == FLOW_RX_ACTIVE) {
+        flow_rx_fail(core, rx);
+    } else {
+        rx->flags |= FLOW_RXF_OVERRUN;
+    }
+}
+
 /* A numbered packet of a known flow. */
 static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
                                           uint64_t word, void *handle,
@@ -341,10 +354,8 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     if ((flow_psn_diff(psn, rx->limit) >= 0) ||
         ((rx->flags & FLOW_RXF_FINAL) &&
          (flow_psn_diff(psn, flow_rx_final(rx)) >= 0))) {
-        if ((core->params.profile == FLOW_SRD) &&
-            (rx->state == FLOW_RX_ACTIVE)) {
-            ++core->counters.overflows;
-            flow_rx_fail(core, rx);
+        if (!flow_is_ud(core)) {
+            flow_rx_overrun(core, rx);
         }
         return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
     }
@@ -425,7 +436,6 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             peer = flow_peer_create(core, from, src);
         }
         rx = flow_rx_create(core, peer, ep);
-        rx->flags |= FLOW_RXF_ASKED;
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
         }

@@ -171,7 +171,7 @@ static int efa_pending_serve(efa_iface_t *iface)
     if (ep->requests == NULL) {
         flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
     } else {
-        flow_tx_pass_one(ep->tx);
+        flow_tx_pass_one(iface->core, ep->tx);
     }
 
     status = req->func(req);
