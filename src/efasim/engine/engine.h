@@ -474,6 +474,7 @@ int sim_fault_frozen(const struct sim_dev *dev, unsigned nic);
 int sim_fault_cut(const struct sim_dev *dev, unsigned nic);
 uint64_t sim_fault_due(struct sim_op *op);
 unsigned sim_timer_run(struct sim_dev *dev);                   /* timer.c */
+unsigned sim_timer_overtaken(struct sim_dev *dev);
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot); /* peer.c */
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
                      uint32_t owner);

@@ -193,6 +193,9 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         } else {
             sim_op_complete(op, status);
         }
+        if (dev->overtaking > 0) {
+            sim_timer_overtaken(dev);
+        }
     }
 
     return done;
