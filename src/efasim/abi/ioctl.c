@@ -106,6 +106,17 @@ static const struct {
     { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, abi_qp_create, "create-qp" },
     { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, abi_qp_destroy,
       "destroy-qp" },
+    { UVERBS_OBJECT_DEVICE, ABI_DEVICE_QUERY_CNTR_CAPS, abi_cntr_caps,
+      "query-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_CREATE, abi_cntr_create,
+      "create-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_DESTROY, abi_cntr_destroy,
+      "destroy-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_MODIFY, abi_cntr_modify,
+      "modify-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_READ, abi_cntr_read, "read-comp-cntr" },
+    { UVERBS_OBJECT_QP, ABI_QP_ATTACH_CNTR, abi_cntr_attach,
+      "attach-comp-cntr" },
 };
 
 /* What destroys goes on after the device is gone: the kernel lets a program

@@ -157,6 +157,7 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     }
     qp->rq.cc += wqe->descs;
     sim_cq_push(qp->attr.recv_cq, &cqe);
+    sim_cntr_count(qp, SIM_CNTR_RECV, status);
 }
 
 static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
