@@ -215,7 +215,7 @@ TEST(DISABLED_Role, rails_knock)
  * comes to the second one. */
 TEST(rails, a_device_that_nobody_polls)
 {
-    Child child(1, "rails_knock");
+    Child child(3, "rails_knock");
     End idle(NAMES[0]), quiet(NAMES[3], true);
     ibv_cq *cq;
     void *context;
