@@ -416,7 +416,8 @@ suite_run() {
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || echo 15)"
 
-    check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
+    check verbs_device 60 verbs_check \
+        'device.*:ah.*:mr.*:pd.*:cq.*:counters.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'

@@ -15,6 +15,12 @@ enum {
     QP_DB_RQ = 64,
 };
 
+/* What a QP can be asked for; the kernel's driver refuses the rest. */
+#define QP_QUERY_KNOWN \
+    ((uint32_t)(SIM_QPA_STATE | SIM_QPA_PKEY_INDEX | SIM_QPA_PORT | \
+                SIM_QPA_QKEY | SIM_QPA_RNR_RETRY | SIM_QPA_SQ_PSN | \
+                SIM_QPA_CAP))
+
 static uint32_t abi_pow2(uint32_t n)
 {
     uint32_t pow = 1;
@@ -61,8 +67,8 @@ static int abi_cq_check(const struct sim_dev *dev,
     return 0;
 }
 
-/* The program brings the ring itself, in a dma-buf: mapped, with room for this
- * many bytes. 0 also if it does not. */
+/* The program brings the ring itself, in a dma-buf: mapped, with whole pages for
+ * this many bytes. 0 also if it does not. */
 static int abi_cq_ext(const struct abi_cmd *cmd, size_t bytes,
                       struct abi_mapping *ext)
 {
@@ -78,14 +84,15 @@ static int abi_cq_ext(const struct abi_cmd *cmd, size_t bytes,
     }
     if (abi_attr_in(cmd, ABI_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
         abi_attr_in(cmd, ABI_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
-        (length < bytes)) {
+        (length < ((bytes + ABI_PAGE - 1) & ~(size_t)(ABI_PAGE - 1)))) {
         return -EINVAL;
     }
 
     return abi_dmabuf_map(fd, offset, length, ext);
 }
 
-/* The CQ in the engine, on fresh pages, or the program's. */
+/* The CQ in the engine, on fresh pages, or the program's. In the latter case the
+ * driver maps nothing, so there is no doorbell either. */
 static int abi_cq_make(struct abi_cmd *cmd, uint32_t depth,
                        const struct abi_efa_cq_in *req,
                        struct abi_cq **entry_p)
@@ -100,7 +107,7 @@ static int abi_cq_make(struct abi_cmd *cmd, uint32_t depth,
 
     ret = abi_cq_ext(cmd, bytes, &ext);
     ret = ret ? ret : abi_regions_alloc(ctx, (size_t[]){ ABI_PAGE, bytes },
-                                        ext.start ? 1 : 2, region);
+                                        ext.start ? 0 : 2, region);
     ret = ret ? ret : sim_cq_create(ctx->dev->sim, depth, req->entry_size,
                                     ext.start ? (uint8_t*)ext.addr :
                                                 region[1].ptr,
@@ -169,7 +176,7 @@ int abi_cq_create(struct abi_cmd *cmd)
     entry->handle    = user;
     entry->user      = (struct ibv_cq*)(uintptr_t)user;
     depth            = entry->cq->depth;
-    resp.comp_mask   = ABI_EFA_CQ_OUT_DB;
+    resp.comp_mask   = entry->ext.start ? 0 : ABI_EFA_CQ_OUT_DB;
     resp.q_mmap_key  = entry->ring.offset;
     resp.q_mmap_size = entry->ring.size;
     resp.cq_idx      = entry->cq->index;
@@ -466,6 +473,9 @@ int abi_qp_query(struct abi_cmd *cmd)
     if (entry == NULL) {
         return -EINVAL;
     }
+    if (req.attr_mask & ~QP_QUERY_KNOWN) {
+        return -EOPNOTSUPP;
+    }
 
     resp.max_send_wr     = entry->caps[0];
     resp.max_recv_wr     = entry->caps[1];
@@ -476,7 +486,6 @@ int abi_qp_query(struct abi_cmd *cmd)
     resp.sq_psn          = entry->qp->sq_psn;
     resp.rnr_retry       = entry->qp->rnr_retry;
     resp.qp_state        = entry->qp->state;
-    resp.cur_qp_state    = entry->qp->state;
     resp.port_num        = 1;
     resp.sq_sig_all      = entry->sq_sig_all;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));

@@ -97,6 +97,7 @@ enum { /* attributes that modify_qp can name, the kernel's numbers */
     SIM_QPA_QKEY        = 1 << 6,
     SIM_QPA_RNR_RETRY   = 1 << 11,
     SIM_QPA_SQ_PSN      = 1 << 16,
+    SIM_QPA_CAP         = 1 << 19, /* can be asked for, not set */
 };
 
 struct sim_pd {
@@ -460,7 +461,7 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
 void sim_qp_destroy(struct sim_qp *qp);
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
- * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute;
+ * other than 1; -EOPNOTSUPP: unknown attribute, pkey index other than 0;
  * -EPERM, and a line: a QKEY of the privileged range. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
 

@@ -240,13 +240,13 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
         return -EINVAL;
     }
     if (((given & SIM_QPA_PORT) && (mod->port != 1)) ||
-        ((given & SIM_QPA_PKEY_INDEX) && (mod->pkey_index != 0)) ||
         ((given & SIM_QPA_RNR_RETRY) &&
          (mod->rnr_retry > SIM_RNR_ENDLESS))) {
         return -EINVAL;
     }
 
-    return 0;
+    return ((given & SIM_QPA_PKEY_INDEX) && (mod->pkey_index != 0)) ?
+           -EOPNOTSUPP : 0;
 }
 
 static void qp_publish(struct sim_qp *qp)

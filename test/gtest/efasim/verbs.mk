@@ -4,6 +4,7 @@ noinst_PROGRAMS += test/gtest_verbs
 test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_test.cc \
                             test/gtest/efasim/verbs_child.cc \
+                            test/gtest/efasim/verbs_counters.cc \
                             test/gtest/efasim/verbs_device.cc \
                             test/gtest/efasim/verbs_qp.cc \
                             test/gtest/efasim/verbs_data.cc \
