@@ -1,5 +1,6 @@
-/* Completion counters: two words that the device writes, in the program's memory
- * or in dma-bufs. Newer than most kernels' headers: the numbers are ours. */
+/* Completion counters: two words that the device writes, in the program's
+ * memory or in dma-bufs. Newer than most kernels' headers: the numbers are
+ * ours. */
 #include "abi.h"
 #include "efa_abi.h"
 

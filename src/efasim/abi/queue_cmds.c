@@ -67,8 +67,8 @@ static int abi_cq_check(const struct sim_dev *dev,
     return 0;
 }
 
-/* The program brings the ring itself, in a dma-buf: mapped, with whole pages for
- * this many bytes. 0 also if it does not. */
+/* The program brings the ring itself, in a dma-buf: mapped, with whole pages
+ * for this many bytes. 0 also if it does not. */
 static int abi_cq_ext(const struct abi_cmd *cmd, size_t bytes,
                       struct abi_mapping *ext)
 {
@@ -91,8 +91,8 @@ static int abi_cq_ext(const struct abi_cmd *cmd, size_t bytes,
     return abi_dmabuf_map(fd, offset, length, ext);
 }
 
-/* The CQ in the engine, on fresh pages, or the program's. In the latter case the
- * driver maps nothing, so there is no doorbell either. */
+/* The CQ in the engine, on fresh pages, or the program's. In the latter case
+ * the driver maps nothing, so there is no doorbell either. */
 static int abi_cq_make(struct abi_cmd *cmd, uint32_t depth,
                        const struct abi_efa_cq_in *req,
                        struct abi_cq **entry_p)

@@ -188,88 +188,119 @@ TEST(Newer, cq_in_the_programs_memory)
     EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
 
-/* Counters of sends, receives and reads; the errors apart; in the library's
- * words and in words of the program's. */
-TEST(Newer, completion_counters)
-{
-    auto caps_of = symbol<int (*)(ibv_context*, NewCntrCaps*, size_t)>(
-            "_ibv_query_comp_cntr_caps");
-    auto create  = symbol<NewCntr *(*)(ibv_context*, NewCntrAttr*,
-                                       NewEfaCntrAttr*, uint32_t)>(
-            "efadv_create_comp_cntr");
-    auto destroy = symbol<int (*)(NewCntr*)>("ibv_destroy_comp_cntr");
-    auto set     = symbol<int (*)(NewCntr*, uint64_t)>("ibv_set_comp_cntr");
-    auto inc     = symbol<int (*)(NewCntr*, uint64_t)>("ibv_inc_comp_cntr");
-    auto value   = symbol<int (*)(NewCntr*, uint64_t*)>("ibv_read_comp_cntr");
-    auto errors  = symbol<int (*)(NewCntr*, uint64_t*)>(
-            "ibv_read_err_comp_cntr");
-    auto attach  = symbol<int (*)(ibv_qp*, NewCntr*, NewAttach*)>(
-            "ibv_qp_attach_comp_cntr");
-    Device dev;
-    NewCntrCaps caps = {};
+/* Completion counters: one in words of the program's, one by address and one in
+ * a dma-buf; another in the library's. */
+class Counters : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        auto caps_of = symbol<int (*)(ibv_context*, NewCntrCaps*, size_t)>(
+                "_ibv_query_comp_cntr_caps");
+        auto create  = symbol<NewCntr *(*)(ibv_context*, NewCntrAttr*,
+                                           NewEfaCntrAttr*, uint32_t)>(
+                "efadv_create_comp_cntr");
 
-    if (create == nullptr || caps_of == nullptr ||
-        caps_of(dev.ctx, &caps, sizeof(caps)) != 0) {
-        GTEST_SKIP() << "no completion counters: an older device or rdma-core";
+        if (create == nullptr || caps_of == nullptr ||
+            caps_of(dev.ctx, &caps, sizeof(caps)) != 0) {
+            GTEST_SKIP() << "no completion counters: an older device or "
+                            "rdma-core";
+        }
+        NewCntrAttr attr   = {};
+        NewEfaCntrAttr efa = {}, plain = {};
+        efa.flags          = 3; /* both words are the program's */
+        efa.comp.ptr       = words.data + 64;
+        efa.err.type       = 1;
+        efa.err.fd         = words.fd;
+        efa.err.offset     = 128;
+        efa.err.ptr        = words.data + 128;
+        sends              = create(dev.ctx, &attr, &efa, sizeof(efa));
+        receives           = create(dev.ctx, &attr, &plain, sizeof(plain));
+        ASSERT_NE(nullptr, sends) << strerror(errno);
+        ASSERT_NE(nullptr, receives) << strerror(errno);
+        ah = dev.ah(dev.gid);
     }
+
+    void TearDown() override
+    {
+        if (ah != nullptr) {
+            EXPECT_EQ(0, ibv_destroy_ah(ah));
+            EXPECT_EQ(0, destroy(sends));
+            EXPECT_EQ(0, destroy(receives));
+        }
+    }
+
+    int attach(Qp &qp, NewCntr *to, uint32_t ops)
+    {
+        NewAttach what = {0, ops};
+
+        return symbol<int (*)(ibv_qp*, NewCntr*, NewAttach*)>(
+                "ibv_qp_attach_comp_cntr")(qp.qp, to, &what);
+    }
+
+    uint64_t value(NewCntr *of, const char *call = "ibv_read_comp_cntr")
+    {
+        uint64_t n = 99999;
+
+        EXPECT_EQ(0, symbol<int (*)(NewCntr*, uint64_t*)>(call)(of, &n));
+        return n;
+    }
+
+    uint64_t sent() { return *(volatile uint64_t*)(words.data + 64); }
+    uint64_t failed() { return *(volatile uint64_t*)(words.data + 128); }
+
+    int (*destroy)(NewCntr*) = symbol<int (*)(NewCntr*)>(
+            "ibv_destroy_comp_cntr");
+    NewCntrCaps caps = {};
+    NewCntr *sends = nullptr, *receives = nullptr;
+    Device dev;
+    Buffer words{4096};
+    ibv_ah *ah = nullptr;
+};
+
+TEST_F(Counters, count_what_they_are_attached_for)
+{
+    Qp a(dev), b(dev);
+    Memory memory(dev, 256);
+
     EXPECT_LT(0u, caps.max_counters);
     EXPECT_EQ((unsigned)(COUNT_SEND | COUNT_RECV | COUNT_READ | COUNT_WRITE),
               caps.ops);
-
-    Buffer words(4096);
-    NewCntrAttr attr        = {};
-    NewEfaCntrAttr efa      = {}, plain = {};
-    efa.flags               = 3; /* both words are the program's */
-    efa.comp.ptr            = words.data + 64; /* by address, */
-    efa.err.type            = 1;               /* and in a dma-buf */
-    efa.err.fd              = words.fd;
-    efa.err.offset          = 128;
-    efa.err.ptr             = words.data + 128;
-    NewCntr *sends          = create(dev.ctx, &attr, &efa, sizeof(efa));
-    NewCntr *receives       = create(dev.ctx, &attr, &plain, sizeof(plain));
-    auto *sent = (volatile uint64_t*)(words.data + 64);
-    auto *failed = (volatile uint64_t*)(words.data + 128);
-    uint64_t n = 0;
-    ASSERT_NE(nullptr, sends) << strerror(errno);
-    ASSERT_NE(nullptr, receives) << strerror(errno);
-    {
-        Qp a(dev), b(dev);
-        Memory memory(dev, 256);
-        ibv_ah *ah       = dev.ah(dev.gid);
-        NewAttach on     = {0, COUNT_SEND | COUNT_READ};
-        NewAttach remote = {0, COUNT_REMOTE_READ};
-        ASSERT_EQ(0, attach(a.qp, sends, &on));
-        EXPECT_NE(0, attach(a.qp, receives, &on)) << "it is counted already";
-        EXPECT_NE(0, attach(a.qp, receives, &remote)) << "not counted here";
-        on.ops = COUNT_RECV;
-        ASSERT_EQ(0, attach(b.qp, receives, &on));
-        for (unsigned i = 0; i < 5; ++i) {
-            ASSERT_EQ(0, b.recv(i, {memory.sge(0, 64)}));
-            ASSERT_EQ(0, a.send(i, ah, b.address(), {memory.sge(64, 64)}));
-            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(b.rcq).status);
-        }
-        EXPECT_EQ(5u, *sent);
-        ASSERT_EQ(0, value(receives, &n));
-        EXPECT_EQ(5u, n);
-        ASSERT_EQ(0, a.read(1, ah, b.address(), memory.sge(0, 64),
-                            (uintptr_t)memory.data() + 64, memory.mr->rkey));
+    ASSERT_EQ(0, attach(a, sends, COUNT_SEND | COUNT_READ));
+    ASSERT_EQ(0, attach(b, receives, COUNT_RECV));
+    for (unsigned i = 0; i < 5; ++i) {
+        ASSERT_EQ(0, b.recv(i, {memory.sge(0, 64)}));
+        ASSERT_EQ(0, a.send(i, ah, b.address(), {memory.sge(64, 64)}));
         ASSERT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-        EXPECT_EQ(6u, *sent);
-        ASSERT_EQ(0, a.read(2, ah, b.address(), memory.sge(0, 64), 1, 1));
-        ASSERT_NE(IBV_WC_SUCCESS, poll_one(a.scq).status);
-        EXPECT_EQ(6u, *sent);
-        EXPECT_EQ(1u, *failed);
-        EXPECT_EQ(0, set(sends, 100));
-        EXPECT_EQ(0, inc(sends, 11));
-        EXPECT_EQ(111u, *sent);
-        EXPECT_NE(0, destroy(sends)) << "a QP uses it";
-        EXPECT_EQ(0, ibv_destroy_ah(ah));
+        ASSERT_EQ(IBV_WC_SUCCESS, poll_one(b.rcq).status);
     }
-    ASSERT_EQ(0, errors(receives, &n));
-    EXPECT_EQ(0u, n);
-    EXPECT_EQ(0, destroy(sends));
-    EXPECT_EQ(0, destroy(receives));
+    EXPECT_EQ(5u, sent());
+    EXPECT_EQ(5u, value(receives));
+    ASSERT_EQ(0, a.read(1, ah, b.address(), memory.sge(0, 64),
+                        (uintptr_t)memory.data() + 64, memory.mr->rkey));
+    ASSERT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_EQ(6u, sent());
+    ASSERT_EQ(0, a.read(2, ah, b.address(), memory.sge(0, 64), 1, 1));
+    ASSERT_NE(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_EQ(6u, sent());
+    EXPECT_EQ(1u, failed());
+    EXPECT_EQ(0u, value(receives, "ibv_read_err_comp_cntr"));
+}
+
+TEST_F(Counters, refusals_and_setting)
+{
+    Qp a(dev);
+
+    ASSERT_EQ(0, attach(a, sends, COUNT_SEND));
+    EXPECT_NE(0, attach(a, receives, COUNT_SEND)) << "it is counted already";
+    EXPECT_NE(0, attach(a, receives, COUNT_REMOTE_READ)) << "not counted here";
+    EXPECT_NE(0, attach(a, receives, 0));
+    EXPECT_NE(0, destroy(sends)) << "a QP uses it";
+    EXPECT_EQ(0, symbol<int (*)(NewCntr*, uint64_t)>(
+                         "ibv_set_comp_cntr")(sends, 100));
+    EXPECT_EQ(0, symbol<int (*)(NewCntr*, uint64_t)>(
+                         "ibv_inc_comp_cntr")(sends, 11));
+    EXPECT_EQ(111u, sent());
+    EXPECT_EQ(0u, failed());
 }
 
 /* --ic-id 5 */
