@@ -37,14 +37,15 @@ verbs_check() {
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
 }
 
-# newer_check RELEASE FILTER DEVICE: the same for what a newer rdma-core than
-# Debian 12's must drive, by that of another release; here if ours is new enough
-# or RDMA_CORE names the folder of one.
+# newer_check RELEASE FILTER DEVICE [EFASIM_OPTION...]: the same for what a
+# newer rdma-core than Debian 12's must drive, by that of another release; here
+# if ours is new enough or RDMA_CORE names the folder of one.
 newer_check() {
     local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 filter=$2 device=$3
+    shift 3
     [ -z "${RDMA_CORE-}" ] ||
         export LD_LIBRARY_PATH=$RDMA_CORE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    if (verbs_check "$filter" --device "$device") &&
+    if (verbs_check "$filter" --device "$device" "$@") &&
         ! grep -q 'rdma-core' "$CHECK_LOG"; then
         return # no test was skipped for its age
     fi
@@ -54,7 +55,7 @@ newer_check() {
         "$filter, and Debian $release is not made here: contrib/chroot.sh" \
         "$release makes it"
     "$chroot" --bind "$BUILD" "$release" -- "$EFASIM" run --fabric "t$$" \
-        --device "$device" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
+        --device "$device" "$@" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
         --gtest_filter="$filter" | tee "$CHECK_LOG.new" || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG.new" || fail "no test ran"
 }
@@ -415,7 +416,8 @@ suite_run() {
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || echo 15)"
 
-    check verbs_device 60 verbs_check 'device.*:ah.*:mr.*:pd.*:cq.*'
+    check verbs_device 60 verbs_check \
+        'device.*:ah.*:mr.*:pd.*:cq.*:counters.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'
@@ -424,6 +426,8 @@ suite_run() {
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
     check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3
+    check verbs_newer_efa2 60 newer_check sid 'Newer.*cq*' efa2
+    check verbs_newer_efa3 60 newer_check sid 'Newer.*:Counters.*' efa3 --ic-id 5
     check verbs_direct 60 newer_check sid 'Direct.*' efa2
     check verbs_rails 120 verbs_check 'rails.*' --devices 4
     check verbs_control 30 verbs_check 'control.*'

@@ -80,6 +80,17 @@ uct_put() {
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
 }
 
+# uct_native RELEASE DEVICE FILTER [EFASIM_OPTION...]: UCT of the UCX of that
+# release, of which the program knows nothing: what it calls has not changed.
+uct_native() {
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    in_release "$1" --device "$2" "${@:4}" -- env -u LD_LIBRARY_PATH \
+        NEED_PUT=y NEED_DMABUF=y "$SRDRUN" "$BUILD/test/gtest_uct" \
+        --gtest_brief=1 --gtest_filter="$3" || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    at_least "bytes read" "$(stat_sum "$STAT" rdma_read_bytes)" 1000000
+}
+
 # UCP over it, two processes: rendezvous by put and UCP's own puts, every byte
 # compared by its receiver.
 ucp_put() {
@@ -193,10 +204,13 @@ suite_run() {
     full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
     check uct_put 60 uct_put 13 efa2
     check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
+    check uct_ucx_1_18_memory 60 uct_native 13 efa2 'UctMemory*:UctPut*'
     check ucp_put 60 ucp_put
     check ucp_put_reorder 60 ucp_put --reorder 0.5
     if full; then
         check uct_fault_reorder 60 uct_fault --reorder 0.3
+        check uct_ucx_1_18 120 uct_native 13 efa2 '*' --reorder 0.3
+        check uct_ucx_1_23 120 uct_native sid efa3 '*' --reorder 0.3
         check uct_put_inline 60 uct_put sid efa3
         check uct_put_inline_reorder 60 uct_put sid efa3 --reorder 0.5
     fi

@@ -3,6 +3,7 @@
 # is built without sanitizers, so that it goes into any program; the engine
 # runs under them in its tests.
 efasim_engine_sources = \
+	src/efasim/engine/cntr.c \
 	src/efasim/engine/cq.c src/efasim/engine/dev.c \
 	src/efasim/engine/dir.c src/efasim/engine/dir.h \
 	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
@@ -27,7 +28,8 @@ efasim_fabric_sources = \
 efasim_abi_sources = \
 	src/efasim/abi/abi.h src/efasim/abi/backstop.c \
 	src/efasim/abi/efa_abi.h \
-	src/efasim/abi/channel.c src/efasim/abi/context.c \
+	src/efasim/abi/channel.c src/efasim/abi/cntr_cmds.c \
+	src/efasim/abi/context.c \
 	src/efasim/abi/control.c src/efasim/efasim.h \
 	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
 	src/efasim/abi/dmabuf.c \

@@ -35,6 +35,13 @@ struct abi_region {
     size_t   size;
 };
 
+/* Pages of a dma-buf, mapped by us */
+struct abi_mapping {
+    void    *start; /* NULL: none */
+    size_t   size;
+    uint64_t addr;  /* where the part that was asked for begins */
+};
+
 struct abi_channel {
     struct sim_list link;
     int             user_fd;  /* the end that the program reads */
@@ -66,6 +73,7 @@ struct abi_cq {
     struct ibv_cq      *user;    /* the program's structure */
     uint64_t            handle;  /* what an event carries */
     struct abi_region   ring, db;
+    struct abi_mapping  ext;     /* the ring, if it is the program's */
     uint32_t            events;  /* sent on the channel */
 
     /* libefa's functions that ours stand before; NULL: not hooked */
@@ -89,8 +97,13 @@ struct abi_qp {
 struct abi_mr {
     struct abi_ctx *ctx;
     uint64_t        pinned;  /* bytes charged against RLIMIT_MEMLOCK */
-    void           *map;     /* of a dma-buf; else NULL */
-    size_t          map_size;
+    struct abi_mapping map;  /* of a dma-buf */
+};
+
+struct abi_cntr {
+    struct sim_cntr   *cntr;
+    struct abi_ctx    *ctx;
+    struct abi_mapping map[2]; /* of words that are in dma-bufs */
 };
 
 /* A device of this process's host */
@@ -108,6 +121,7 @@ struct abi_dev {
     struct abi_pd     pd[SIM_MAX_PD];
     struct abi_ctx  **ah_ctx;    /* by number; counts in the engine */
     struct abi_mr    *mr;        /* by index */
+    struct abi_cntr   cntr[SIM_MAX_CNTR];
     void             *dropped[3]; /* given up, not freed: others may be at it */
 };
 
@@ -171,8 +185,11 @@ struct abi_ctx *abi_ctx_find(int fd);
 
 /* The program closes fd, which may be a context or a channel's end. */
 void abi_close(int fd);
-int abi_region_alloc(struct abi_ctx *ctx, size_t size,
-                     struct abi_region *region);
+
+/* Fresh zeroed pages, one region for each of `sizes`: all, or none and a
+ * negative errno. */
+int abi_regions_alloc(struct abi_ctx *ctx, const size_t *sizes, unsigned num,
+                      struct abi_region *regions);
 void abi_region_free(struct abi_ctx *ctx, struct abi_region *region);
 
 /* ioctl.c: the command decoder; 0 or a negative errno. */
@@ -226,13 +243,31 @@ int abi_pd_destroy(struct abi_cmd *cmd);
 int abi_ah_create(struct abi_cmd *cmd);
 int abi_ah_destroy(struct abi_cmd *cmd);
 int abi_mr_reg(struct abi_cmd *cmd);
-int abi_mr_reg_dmabuf(struct abi_cmd *cmd); /* dmabuf.c */
 int abi_mr_room(struct abi_dev *dev);
 int abi_mr_destroy(struct abi_cmd *cmd);
 int abi_mr_query(struct abi_cmd *cmd);
 int abi_channel_create(struct abi_cmd *cmd);
 void abi_mr_drop(struct abi_dev *dev, uint32_t index);
+int abi_is_mapped(uint64_t addr, uint64_t span); /* 1 or 0 */
 struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle);
+
+/* dmabuf.c */
+int abi_mr_reg_dmabuf(struct abi_cmd *cmd);
+
+/* Map a part of a dma-buf. 0; -EBADF: no descriptor; -EINVAL: not of a dma-buf,
+ * or shorter than that. Unmapping one that is not mapped does nothing. */
+int abi_dmabuf_map(int fd, uint64_t offset, uint64_t length,
+                   struct abi_mapping *map);
+void abi_dmabuf_unmap(struct abi_mapping *map);
+
+/* cntr_cmds.c: completion counters */
+int abi_cntr_caps(struct abi_cmd *cmd);
+int abi_cntr_create(struct abi_cmd *cmd);
+int abi_cntr_destroy(struct abi_cmd *cmd);
+int abi_cntr_modify(struct abi_cmd *cmd);
+int abi_cntr_read(struct abi_cmd *cmd);
+int abi_cntr_attach(struct abi_cmd *cmd);
+void abi_cntr_drop(struct abi_cntr *cntr);
 
 /* queue_cmds.c: CQ, QP */
 int abi_cq_create(struct abi_cmd *cmd);
@@ -241,6 +276,7 @@ int abi_qp_create(struct abi_cmd *cmd);
 int abi_qp_destroy(struct abi_cmd *cmd);
 int abi_qp_modify(struct abi_cmd *cmd);
 int abi_qp_query(struct abi_cmd *cmd);
+struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle);
 void abi_cq_drop(struct abi_cq *cq);
 void abi_qp_drop(struct abi_qp *qp);
 

@@ -87,6 +87,11 @@ static void abi_ctx_release(struct abi_ctx *ctx)
             abi_cq_drop(&abi.cq[i]);
         }
     }
+    for (i = 0; i < SIM_MAX_CNTR; ++i) {
+        if (dev->cntr[i].ctx == ctx) {
+            abi_cntr_drop(&dev->cntr[i]);
+        }
+    }
     for (i = 0; i < SIM_MAX_MR; ++i) {
         if (dev->mr[i].ctx == ctx) {
             abi_mr_drop(dev, i);
@@ -137,8 +142,8 @@ void abi_close(int fd)
     abi_unlock();
 }
 
-int abi_region_alloc(struct abi_ctx *ctx, size_t size,
-                     struct abi_region *region)
+static int ctx_region_alloc(struct abi_ctx *ctx, size_t size,
+                            struct abi_region *region)
 {
     void *ptr;
 
@@ -160,6 +165,25 @@ int abi_region_alloc(struct abi_ctx *ctx, size_t size,
     region->offset = ctx->size;
     region->size   = size;
     ctx->size     += size;
+    return 0;
+}
+
+int abi_regions_alloc(struct abi_ctx *ctx, const size_t *sizes, unsigned num,
+                      struct abi_region *regions)
+{
+    unsigned i;
+    int ret;
+
+    for (i = 0; i < num; ++i) {
+        ret = ctx_region_alloc(ctx, sizes[i], &regions[i]);
+        if (ret != 0) {
+            while (i-- > 0) {
+                abi_region_free(ctx, &regions[i]);
+            }
+            return ret;
+        }
+    }
+
     return 0;
 }
 

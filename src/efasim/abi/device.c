@@ -328,6 +328,7 @@ static void abi_device_forget(struct abi_dev *dev)
     dev->mr          = NULL;
     dev->mr_reserved = 0;
     memset(dev->pd, 0, sizeof(dev->pd));
+    memset(dev->cntr, 0, sizeof(dev->cntr));
     if (dev->fabric != NULL) {
         fabric_forget(dev->fabric);
         dev->fabric = NULL;

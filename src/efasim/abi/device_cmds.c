@@ -166,6 +166,7 @@ static void abi_device_base(const struct abi_dev *dev,
     base->page_size_cap  = 0xfffff000;
     base->vendor_id      = 0x1d0f;
     base->vendor_part_id = dev->sim->profile->pci_device;
+    base->hw_ver         = dev->sim->profile->pci_device;
     base->max_qp         = SIM_MAX_QP;
     base->max_qp_wr      = SIM_MAX_SQ_WR;
     base->max_sge        = SIM_MAX_SQ_SGE;

@@ -32,7 +32,6 @@ static int dmabuf_request(const struct abi_cmd *cmd,
                         sizeof(req->iova), 8) ||
             abi_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
                         &req->access, sizeof(req->access), 4) ||
-            (req->length == 0) || (req->offset + req->length < req->offset) ||
             ((req->offset ^ req->iova) & (ABI_PAGE - 1))) ? -EINVAL : 0;
 }
 
@@ -52,30 +51,38 @@ static int dmabuf_is_one(int fd)
     return !strncmp(target, "/memfd:", 7) || !strncmp(target, "/dmabuf:", 8);
 }
 
-/* Map the pages; *map is the mapping, the range begins at *addr in it. */
-static int dmabuf_map(const struct dmabuf_request *req, void **map,
-                      size_t *size, uint64_t *addr)
+int abi_dmabuf_map(int fd, uint64_t offset, uint64_t length,
+                   struct abi_mapping *map)
 {
-    uint64_t first = req->offset & ~(uint64_t)(ABI_PAGE - 1);
-    off_t end      = lseek(req->fd, 0, SEEK_END);
+    uint64_t first = offset & ~(uint64_t)(ABI_PAGE - 1);
+    off_t end      = lseek(fd, 0, SEEK_END);
 
     if ((end < 0) && (errno == EBADF)) {
         return -EBADF; /* what programs probe with */
     }
-    if (!dmabuf_is_one(req->fd) || (end < 0) ||
-        ((uint64_t)end < req->offset + req->length)) {
+    if (!dmabuf_is_one(fd) || (end < 0) || (length == 0) ||
+        (offset + length < offset) || ((uint64_t)end < offset + length)) {
         return -EINVAL;
     }
 
-    *size = req->offset + req->length - first;
-    *map  = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, req->fd,
-                 first);
-    if (*map == MAP_FAILED) {
+    map->size  = offset + length - first;
+    map->start = mmap(NULL, map->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      first);
+    if (map->start == MAP_FAILED) {
+        map->start = NULL;
         return -errno;
     }
 
-    *addr = (uintptr_t)*map + (req->offset - first);
+    map->addr = (uintptr_t)map->start + (offset - first);
     return 0;
+}
+
+void abi_dmabuf_unmap(struct abi_mapping *map)
+{
+    if (map->start != NULL) {
+        munmap(map->start, map->size);
+        map->start = NULL;
+    }
 }
 
 int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
@@ -84,29 +91,28 @@ int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
     struct sim_pd *pd = abi_pd_get(cmd->ctx, abi_attr_handle(cmd,
                                    UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
     struct sim_mr_attr attr = { 0 };
+    struct abi_mapping map  = { 0 };
     struct dmabuf_request req;
-    void *map   = NULL;
-    size_t size = 0;
     int ret;
 
     ret = (pd == NULL) ? -EINVAL : dmabuf_request(cmd, &req);
     ret = ret ? ret : abi_mr_room(dev);
-    ret = ret ? ret : dmabuf_map(&req, &map, &size, &attr.addr);
+    ret = ret ? ret : abi_dmabuf_map(req.fd, req.offset, req.length, &map);
     if (ret != 0) {
         return ret;
     }
 
+    attr.addr   = map.addr;
     attr.length = req.length;
     attr.iova   = req.iova;
     attr.access = req.access;
     ret         = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
-        munmap(map, size);
+        abi_dmabuf_unmap(&map);
         return ret;
     }
 
-    dev->mr[attr.index] = (struct abi_mr){ .ctx = cmd->ctx, .map = map,
-                                           .map_size = size };
+    dev->mr[attr.index] = (struct abi_mr){ .ctx = cmd->ctx, .map = map };
     abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
                  sizeof(attr.key));
     abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,

@@ -131,6 +131,55 @@ enum {
     ABI_EFA_MR_RECV_IC,
     ABI_EFA_MR_READ_IC,
     ABI_EFA_MR_RDMA_RECV_IC,
+    ABI_EFA_CNTR_BUFFER      = ABI_EFA_DRIVER_NS,
+    ABI_EFA_CNTR_ERR_BUFFER,
+};
+
+enum { /* what ABI_EFA_MR_IC_VALIDITY says of the three numbers */
+    ABI_EFA_MR_IC_ALL = 7,
+};
+
+/* Of the kernel's interface, newer than the headers of a distribution */
+enum {
+    ABI_CQ_BUFFER_VA = 8, /* attributes of CQ_CREATE */
+    ABI_CQ_BUFFER_LENGTH,
+    ABI_CQ_BUFFER_FD,
+    ABI_CQ_BUFFER_OFFSET,
+
+    ABI_DEVICE_QUERY_CNTR_CAPS = 8,
+    ABI_CNTR_CAPS_MAX = 0,
+    ABI_CNTR_CAPS_MAX_VALUE,
+    ABI_CNTR_CAPS_OPS,
+
+    ABI_QP_ATTACH_CNTR  = 2,
+    ABI_QP_ATTACH_QP    = 0,
+    ABI_QP_ATTACH_WHICH,
+    ABI_QP_ATTACH_OPS,
+
+    ABI_OBJECT_CNTR     = 19,
+    ABI_CNTR_CREATE     = 0, /* methods */
+    ABI_CNTR_DESTROY,
+    ABI_CNTR_MODIFY,
+    ABI_CNTR_READ,
+    ABI_CNTR_HANDLE     = 0, /* attributes: of all methods, */
+    ABI_CNTR_ENTRY      = 1, /* of MODIFY and READ, */
+    ABI_CNTR_MODIFY_OP  = 2, /* of MODIFY */
+    ABI_CNTR_MODIFY_VALUE,
+    ABI_CNTR_READ_VALUE = 2, /* of READ */
+};
+
+enum { /* abi_buffer_desc.type */
+    ABI_BUFFER_DMABUF,
+    ABI_BUFFER_VA,
+};
+
+struct abi_buffer_desc {
+    uint32_t type;
+    int32_t  fd;
+    uint32_t flags;
+    uint32_t optional_flags;
+    uint64_t addr; /* of a dma-buf: the offset in it */
+    uint64_t length;
 };
 
 #endif

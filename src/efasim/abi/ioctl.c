@@ -106,10 +106,47 @@ static const struct {
     { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, abi_qp_create, "create-qp" },
     { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, abi_qp_destroy,
       "destroy-qp" },
+    { UVERBS_OBJECT_DEVICE, ABI_DEVICE_QUERY_CNTR_CAPS, abi_cntr_caps,
+      "query-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_CREATE, abi_cntr_create,
+      "create-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_DESTROY, abi_cntr_destroy,
+      "destroy-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_MODIFY, abi_cntr_modify,
+      "modify-comp-cntr" },
+    { ABI_OBJECT_CNTR, ABI_CNTR_READ, abi_cntr_read, "read-comp-cntr" },
+    { UVERBS_OBJECT_QP, ABI_QP_ATTACH_CNTR, abi_cntr_attach,
+      "attach-comp-cntr" },
 };
 
 /* What destroys goes on after the device is gone: the kernel lets a program
  * clean up. */
+/* The driver's counters of commands, and of those that failed. */
+static void abi_count(const struct abi_cmd *cmd, int ret)
+{
+    static const struct {
+        const char             *name;
+        enum dir_driver_counter counter;
+    } errors[] = {
+        { "alloc-pd", DIR_ALLOC_PD_ERR },   { "create-qp", DIR_CREATE_QP_ERR },
+        { "create-cq", DIR_CREATE_CQ_ERR }, { "reg-mr", DIR_REG_MR_ERR },
+        { "reg-dmabuf-mr", DIR_REG_MR_ERR },
+        { "create-ah", DIR_CREATE_AH_ERR },
+        { "get-context", DIR_ALLOC_UCONTEXT_ERR },
+    };
+    const struct sim_dev *dev = cmd->ctx->dev->sim;
+    _Atomic uint64_t *driver  = dev->dir->nic[dev->nic].driver;
+    unsigned i;
+
+    atomic_fetch_add(&driver[DIR_SUBMITTED_CMDS], 1);
+    atomic_fetch_add(&driver[ret ? DIR_CMDS_ERR : DIR_COMPLETED_CMDS], 1);
+    for (i = 0; (ret != 0) && (i < sizeof(errors) / sizeof(errors[0])); ++i) {
+        if (!strcmp(errors[i].name, cmd->name)) {
+            atomic_fetch_add(&driver[errors[i].counter], 1);
+        }
+    }
+}
+
 static int abi_run(struct abi_cmd *cmd, int (*run)(struct abi_cmd *cmd))
 {
     struct sim_dev *dev = cmd->ctx->dev->sim;
@@ -127,6 +164,7 @@ static int abi_run(struct abi_cmd *cmd, int (*run)(struct abi_cmd *cmd))
     if (ret == 0) {
         ret = run(cmd);
     }
+    abi_count(cmd, ret);
     sim_trace(dev, "cmd %s ret=%d", cmd->name, ret);
     return ret;
 }

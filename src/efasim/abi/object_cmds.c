@@ -113,7 +113,7 @@ static uint64_t abi_page_span(uint64_t addr, uint64_t length)
 
 /* The kernel pins the pages, so they must be there. mincore() says whether
  * the range is mapped. */
-static int abi_is_mapped(uint64_t addr, uint64_t span)
+int abi_is_mapped(uint64_t addr, uint64_t span)
 {
     static unsigned char vec[1 << 16]; /* one byte per page; under the lock */
     uint64_t at, step;
@@ -211,11 +211,13 @@ int abi_mr_reg(struct abi_cmd *cmd)
     return 0;
 }
 
-/* Where the device's interconnects are: nobody's business here. */
+/* Which interconnects the device uses for the memory: all of them one, or
+ * nothing is known. */
 int abi_mr_query(struct abi_cmd *cmd)
 {
     int64_t handle    = abi_attr_handle(cmd, ABI_EFA_MR_HANDLE);
-    uint16_t validity = 0, id = 0;
+    uint16_t id       = cmd->ctx->dev->sim->knobs.ic_id;
+    uint16_t validity = id ? ABI_EFA_MR_IC_ALL : 0;
 
     if ((handle < 0) || (handle >= SIM_MAX_MR) ||
         (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
@@ -236,10 +238,7 @@ void abi_mr_drop(struct abi_dev *dev, uint32_t index)
     abi.pinned -= mr->pinned;
     mr->ctx     = NULL;
     sim_mr_deregister(dev->sim, index);
-    if (mr->map != NULL) {
-        munmap(mr->map, mr->map_size);
-        mr->map = NULL;
-    }
+    abi_dmabuf_unmap(&mr->map);
 }
 
 int abi_mr_destroy(struct abi_cmd *cmd)

@@ -15,6 +15,12 @@ enum {
     QP_DB_RQ = 64,
 };
 
+/* What a QP can be asked for; the kernel's driver refuses the rest. */
+#define QP_QUERY_KNOWN \
+    ((uint32_t)(SIM_QPA_STATE | SIM_QPA_PKEY_INDEX | SIM_QPA_PORT | \
+                SIM_QPA_QKEY | SIM_QPA_RNR_RETRY | SIM_QPA_SQ_PSN | \
+                SIM_QPA_CAP))
+
 static uint32_t abi_pow2(uint32_t n)
 {
     uint32_t pow = 1;
@@ -31,7 +37,7 @@ static struct abi_cq *abi_cq_get(struct abi_ctx *ctx, int64_t handle)
             (abi.cq[handle].ctx == ctx)) ? &abi.cq[handle] : NULL;
 }
 
-static struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle)
+struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle)
 {
     return ((handle >= 0) && (handle < ABI_QPS) &&
             (abi.qp[handle].ctx == ctx)) ? &abi.qp[handle] : NULL;
@@ -61,28 +67,55 @@ static int abi_cq_check(const struct sim_dev *dev,
     return 0;
 }
 
-/* The CQ in the engine, on fresh pages. */
-static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
+/* The program brings the ring itself, in a dma-buf: mapped, with whole pages
+ * for this many bytes. 0 also if it does not. */
+static int abi_cq_ext(const struct abi_cmd *cmd, size_t bytes,
+                      struct abi_mapping *ext)
+{
+    int64_t fd = abi_attr_handle(cmd, ABI_CQ_BUFFER_FD);
+    uint64_t offset, length;
+
+    if (fd < 0) {
+        return abi_attr(cmd, ABI_CQ_BUFFER_VA) ? -EOPNOTSUPP :
+               abi_attr(cmd, ABI_CQ_BUFFER_LENGTH) ? -EINVAL : 0;
+    }
+    if (!(sim_dev_caps(cmd->ctx->dev->sim) & SIM_CAP_CQ_WITH_EXT_MEM)) {
+        return -EOPNOTSUPP;
+    }
+    if (abi_attr_in(cmd, ABI_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
+        abi_attr_in(cmd, ABI_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
+        (length < ((bytes + ABI_PAGE - 1) & ~(size_t)(ABI_PAGE - 1)))) {
+        return -EINVAL;
+    }
+
+    return abi_dmabuf_map(fd, offset, length, ext);
+}
+
+/* The CQ in the engine, on fresh pages, or the program's. In the latter case
+ * the driver maps nothing, so there is no doorbell either. */
+static int abi_cq_make(struct abi_cmd *cmd, uint32_t depth,
                        const struct abi_efa_cq_in *req,
                        struct abi_cq **entry_p)
 {
-    struct abi_region ring = { 0 }, db = { 0 };
+    size_t bytes = (size_t)depth * req->entry_size * req->num_sub_cqs;
+    struct abi_region region[2] = { { 0 } }; /* doorbell, ring */
+    struct abi_mapping ext      = { 0 };
+    struct abi_ctx *ctx         = cmd->ctx;
     struct abi_cq *entry;
     struct sim_cq *cq;
     int ret;
 
-    ret = abi_region_alloc(ctx, (size_t)depth * req->entry_size *
-                                req->num_sub_cqs, &ring);
-    if (ret == 0) {
-        ret = abi_region_alloc(ctx, ABI_PAGE, &db);
-    }
-    if (ret == 0) {
-        ret = sim_cq_create(ctx->dev->sim, depth, req->entry_size, ring.ptr,
-                            (_Atomic uint32_t*)db.ptr, &cq);
-    }
+    ret = abi_cq_ext(cmd, bytes, &ext);
+    ret = ret ? ret : abi_regions_alloc(ctx, (size_t[]){ ABI_PAGE, bytes },
+                                        ext.start ? 0 : 2, region);
+    ret = ret ? ret : sim_cq_create(ctx->dev->sim, depth, req->entry_size,
+                                    ext.start ? (uint8_t*)ext.addr :
+                                                region[1].ptr,
+                                    (_Atomic uint32_t*)region[0].ptr, &cq);
     if (ret != 0) {
-        abi_region_free(ctx, &ring);
-        abi_region_free(ctx, &db);
+        abi_dmabuf_unmap(&ext);
+        abi_region_free(ctx, &region[0]);
+        abi_region_free(ctx, &region[1]);
         return ret;
     }
 
@@ -90,8 +123,9 @@ static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
     memset(entry, 0, sizeof(*entry));
     entry->cq     = cq;
     entry->ctx    = ctx;
-    entry->ring   = ring;
-    entry->db     = db;
+    entry->db     = region[0];
+    entry->ring   = region[1];
+    entry->ext    = ext;
     cq->user      = entry;
     cq->with_sgid = !!(req->flags & ABI_EFA_CQ_SGID);
     *entry_p      = entry;
@@ -132,7 +166,7 @@ int abi_cq_create(struct abi_cmd *cmd)
 
     ret = abi_cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
     if (ret == 0) {
-        ret = abi_cq_make(cmd->ctx, abi_pow2(depth), &req, &entry);
+        ret = abi_cq_make(cmd, abi_pow2(depth), &req, &entry);
     }
     if (ret != 0) {
         return ret;
@@ -142,7 +176,7 @@ int abi_cq_create(struct abi_cmd *cmd)
     entry->handle    = user;
     entry->user      = (struct ibv_cq*)(uintptr_t)user;
     depth            = entry->cq->depth;
-    resp.comp_mask   = ABI_EFA_CQ_OUT_DB;
+    resp.comp_mask   = entry->ext.start ? 0 : ABI_EFA_CQ_OUT_DB;
     resp.q_mmap_key  = entry->ring.offset;
     resp.q_mmap_size = entry->ring.size;
     resp.cq_idx      = entry->cq->index;
@@ -158,6 +192,7 @@ void abi_cq_drop(struct abi_cq *cq)
 {
     cq->cq->refs = 0;
     sim_cq_destroy(cq->cq);
+    abi_dmabuf_unmap(&cq->ext);
     abi_region_free(cq->ctx, &cq->ring);
     abi_region_free(cq->ctx, &cq->db);
     memset(cq, 0, sizeof(*cq));
@@ -244,31 +279,29 @@ static int abi_qp_make(struct abi_ctx *ctx,
                        const struct abi_efa_qp_in *req,
                        struct sim_qp_attr *attr, struct abi_qp **entry_p)
 {
-    struct abi_region sq = { 0 }, rq = { 0 }, db = { 0 };
+    const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, ABI_PAGE };
+    struct abi_region region[3] = { { 0 } }; /* in that order */
     struct abi_qp *entry;
     struct sim_qp *qp;
+    unsigned i;
     int ret;
 
-    ret = abi_region_alloc(ctx, req->sq_ring_size, &sq);
-    if (ret == 0) {
-        ret = abi_region_alloc(ctx, req->rq_ring_size, &rq);
-    }
-    if (ret == 0) {
-        ret = abi_region_alloc(ctx, ABI_PAGE, &db);
-    }
-    if (ret == 0) {
-        attr->sq_ring  = sq.ptr;
-        attr->rq_ring  = rq.ptr;
-        attr->sq_depth = req->sq_ring_size / attr->sq_stride;
-        attr->rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
-        attr->sq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_SQ);
-        attr->rq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_RQ);
-        ret            = sim_qp_create(ctx->dev->sim, attr, &qp);
-    }
+    ret = abi_regions_alloc(ctx, sizes, 3, region);
     if (ret != 0) {
-        abi_region_free(ctx, &sq);
-        abi_region_free(ctx, &rq);
-        abi_region_free(ctx, &db);
+        return ret;
+    }
+
+    attr->sq_ring  = region[0].ptr;
+    attr->rq_ring  = region[1].ptr;
+    attr->sq_depth = req->sq_ring_size / attr->sq_stride;
+    attr->rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
+    attr->sq_db    = (_Atomic uint32_t*)(region[2].ptr + QP_DB_SQ);
+    attr->rq_db    = (_Atomic uint32_t*)(region[2].ptr + QP_DB_RQ);
+    ret            = sim_qp_create(ctx->dev->sim, attr, &qp);
+    if (ret != 0) {
+        for (i = 0; i < 3; ++i) {
+            abi_region_free(ctx, &region[i]);
+        }
         return ret;
     }
 
@@ -276,9 +309,9 @@ static int abi_qp_make(struct abi_ctx *ctx,
     memset(entry, 0, sizeof(*entry));
     entry->qp  = qp;
     entry->ctx = ctx;
-    entry->sq  = sq;
-    entry->rq  = rq;
-    entry->db  = db;
+    entry->sq  = region[0];
+    entry->rq  = region[1];
+    entry->db  = region[2];
     qp->user   = entry;
     *entry_p   = entry;
     return 0;
@@ -440,6 +473,9 @@ int abi_qp_query(struct abi_cmd *cmd)
     if (entry == NULL) {
         return -EINVAL;
     }
+    if (req.attr_mask & ~QP_QUERY_KNOWN) {
+        return -EOPNOTSUPP;
+    }
 
     resp.max_send_wr     = entry->caps[0];
     resp.max_recv_wr     = entry->caps[1];
@@ -450,7 +486,6 @@ int abi_qp_query(struct abi_cmd *cmd)
     resp.sq_psn          = entry->qp->sq_psn;
     resp.rnr_retry       = entry->qp->rnr_retry;
     resp.qp_state        = entry->qp->state;
-    resp.cur_qp_state    = entry->qp->state;
     resp.port_num        = 1;
     resp.sq_sig_all      = entry->sq_sig_all;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));

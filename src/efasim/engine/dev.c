@@ -92,6 +92,11 @@ static void dev_close_objects(struct sim_dev *dev)
             sim_cq_destroy(dev->cq[i]);
         }
     }
+    for (i = 0; i < SIM_MAX_CNTR; ++i) {
+        if (dev->cntr[i] != NULL) {
+            sim_cntr_destroy(dev->cntr[i]);
+        }
+    }
     for (i = 0; i < SIM_MAX_PD; ++i) {
         if (dev->pd[i] != NULL) {
             dev->pd[i]->refs = 0;

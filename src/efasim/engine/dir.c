@@ -15,11 +15,28 @@ const char *const dir_counter_names[DIR_COUNTERS] = {
     [DIR_RDMA_WRITE_BYTES]      = "rdma_write_bytes",
     [DIR_RDMA_WRITE_RECV_BYTES] = "rdma_write_recv_bytes",
     [DIR_RDMA_WRITE_WR_ERR]     = "rdma_write_wr_err",
+    [DIR_SEND_WRS]              = "send_wrs",
+    [DIR_SEND_BYTES]            = "send_bytes",
+    [DIR_RECV_WRS]              = "recv_wrs",
+    [DIR_RECV_BYTES]            = "recv_bytes",
+    [DIR_UNRESPONSIVE]          = "unresponsive_remote_events",
     [DIR_RX_DROPS]              = "rx_drops",
     [DIR_RNR]                   = "rnr",
     [DIR_CQ_OVERRUNS]           = "cq_overruns",
     [DIR_LOST]                  = "lost_pkts",
     [DIR_DUPLICATED]            = "duplicated_pkts",
+};
+
+const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
+    [DIR_SUBMITTED_CMDS]     = "submitted_cmds",
+    [DIR_COMPLETED_CMDS]     = "completed_cmds",
+    [DIR_CMDS_ERR]           = "cmds_err",
+    [DIR_ALLOC_PD_ERR]       = "alloc_pd_err",
+    [DIR_CREATE_QP_ERR]      = "create_qp_err",
+    [DIR_CREATE_CQ_ERR]      = "create_cq_err",
+    [DIR_REG_MR_ERR]         = "reg_mr_err",
+    [DIR_CREATE_AH_ERR]      = "create_ah_err",
+    [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
 void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16])

@@ -19,7 +19,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 7
+#define DIR_LAYOUT 8
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -35,6 +35,11 @@ enum dir_counter {
     DIR_RDMA_WRITE_BYTES,
     DIR_RDMA_WRITE_RECV_BYTES,
     DIR_RDMA_WRITE_WR_ERR,
+    DIR_SEND_WRS,
+    DIR_SEND_BYTES,
+    DIR_RECV_WRS,
+    DIR_RECV_BYTES,
+    DIR_UNRESPONSIVE,     /* requests that ended with status 13 or 15 */
     DIR_RX_DROPS,
     DIR_RNR,              /* receiver-not-ready answers sent */
     DIR_CQ_OVERRUNS,      /* completions that found their queue full */
@@ -45,6 +50,22 @@ enum dir_counter {
 
 /* Names as `efasim stat` and the hw_counters files spell them. */
 extern const char *const dir_counter_names[DIR_COUNTERS];
+
+/* What the driver counts of commands, in the device's own hw_counters */
+enum dir_driver_counter {
+    DIR_SUBMITTED_CMDS,
+    DIR_COMPLETED_CMDS,
+    DIR_CMDS_ERR,
+    DIR_ALLOC_PD_ERR,
+    DIR_CREATE_QP_ERR,
+    DIR_CREATE_CQ_ERR,
+    DIR_REG_MR_ERR,
+    DIR_CREATE_AH_ERR,
+    DIR_ALLOC_UCONTEXT_ERR,
+    DIR_DRIVER_COUNTERS
+};
+
+extern const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS];
 
 enum dir_slot_state {
     DIR_SLOT_FREE,
@@ -98,6 +119,7 @@ struct dir_slot {
 
 struct dir_nic {
     _Atomic uint64_t counter[DIR_COUNTERS];
+    _Atomic uint64_t driver[DIR_DRIVER_COUNTERS];
     _Atomic uint64_t pair_bytes[SIM_NICS];  /* payload from here to there */
     _Atomic uint32_t up;                    /* a device was attached once */
     _Atomic uint32_t mr_hint;

@@ -97,6 +97,7 @@ enum { /* attributes that modify_qp can name, the kernel's numbers */
     SIM_QPA_QKEY        = 1 << 6,
     SIM_QPA_RNR_RETRY   = 1 << 11,
     SIM_QPA_SQ_PSN      = 1 << 16,
+    SIM_QPA_CAP         = 1 << 19, /* can be asked for, not set */
 };
 
 struct sim_pd {
@@ -159,6 +160,28 @@ struct sim_qp_attr {
     uint32_t          max_send_sge, max_recv_sge, max_inline;
 };
 
+/* What a completion counter counts, the kernel's numbers. The rest, what
+ * others read and write here, is not modelled: no CPU of ours sees it. */
+enum sim_cntr_op {
+    SIM_CNTR_SEND  = 0,
+    SIM_CNTR_RECV  = 1,
+    SIM_CNTR_READ  = 2,
+    SIM_CNTR_WRITE = 4,
+    SIM_CNTR_OPS   = 5
+};
+
+#define SIM_CNTR_KNOWN \
+    (1u << SIM_CNTR_SEND | 1u << SIM_CNTR_RECV | 1u << SIM_CNTR_READ | \
+     1u << SIM_CNTR_WRITE)
+
+struct sim_cntr {
+    struct sim_dev *dev;
+    uint16_t        index;
+    uint32_t        refs;           /* kinds of requests of QPs */
+    uint64_t        value[2];       /* without and with an error */
+    uint64_t        addr[2];        /* where the program reads them */
+};
+
 struct sim_qp {
     struct sim_dev    *dev;
     struct sim_list    link;        /* dev->qps */
@@ -172,6 +195,7 @@ struct sim_qp {
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */
     uint8_t            rnr_retry;
+    struct sim_cntr   *cntr[SIM_CNTR_OPS]; /* NULL: nobody counts */
     void              *user;
 };
 
@@ -264,6 +288,7 @@ struct sim_dev {
     struct sim_qp            *qp[SIM_MAX_QP];
     struct sim_cq            *cq[SIM_MAX_CQ];
     struct sim_pd            *pd[SIM_MAX_PD];
+    struct sim_cntr          *cntr[SIM_MAX_CNTR];
     struct sim_ah            *ah;
     struct sim_peer          *peer[SIM_SLOTS];
     uint64_t                  rx_more[SIM_SLOTS / 64]; /* left by a burst */
@@ -274,6 +299,7 @@ struct sim_dev {
     uint8_t                   removed;
     uint8_t                   tracing;
     uint64_t                  link_free; /* ns: the link has sent all */
+    uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */
     uint64_t                  rx_next;   /* ns: a slow receiver's next */
 
     struct sim_op           **op_chunk;   /* SIM_OP_CHUNK each */
@@ -435,9 +461,25 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
 void sim_qp_destroy(struct sim_qp *qp);
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
- * other than 1, pkey index other than 0; -EOPNOTSUPP: unknown attribute;
+ * other than 1; -EOPNOTSUPP: unknown attribute, pkey index other than 0;
  * -EPERM, and a line: a QKEY of the privileged range. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
+
+/*
+ * Completion counters. `addr`: two words of 8 bytes in the program's memory.
+ * -ENOMEM at the limit; -EBUSY: a QP uses it. Attached: the QP counts these
+ * kinds of requests (bits of enum sim_cntr_op) there; -EINVAL: none, or one
+ * that is not counted; -EBUSY: it counts one elsewhere.
+ */
+int sim_cntr_create(struct sim_dev *dev, const uint64_t addr[2],
+                    struct sim_cntr **cntr_p);
+int sim_cntr_destroy(struct sim_cntr *cntr);
+void sim_cntr_set(struct sim_cntr *cntr, int is_error, uint64_t value);
+int sim_cntr_attach(struct sim_qp *qp, struct sim_cntr *cntr, uint32_t ops);
+
+/* Engine-internal: a QP goes; one of its requests is complete. */
+void sim_cntr_detach(struct sim_qp *qp);
+void sim_cntr_count(struct sim_qp *qp, enum sim_cntr_op op, uint8_t status);
 
 /* Engine-internal: what a program that writes the queues itself got wrong. The
  * device stops the QP, and says why. */
@@ -474,6 +516,7 @@ int sim_fault_frozen(const struct sim_dev *dev, unsigned nic);
 int sim_fault_cut(const struct sim_dev *dev, unsigned nic);
 uint64_t sim_fault_due(struct sim_op *op);
 unsigned sim_timer_run(struct sim_dev *dev);                   /* timer.c */
+unsigned sim_timer_overtaken(struct sim_dev *dev);
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot); /* peer.c */
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
                      uint32_t owner);

@@ -159,6 +159,19 @@ int sim_fault_pending(const struct sim_dev *dev)
     return 0;
 }
 
+/* Send op at this rate behind what is being sent; the time that it waits. */
+static uint64_t fault_paced(struct sim_op *op, uint64_t mbps,
+                            uint64_t *link_free)
+{
+    uint64_t now = op->qp->dev->now;
+
+    if (*link_free < now) {
+        *link_free = now;
+    }
+    *link_free += op->length * 8000ull / mbps;
+    return *link_free - now;
+}
+
 uint64_t sim_fault_due(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
@@ -170,11 +183,11 @@ uint64_t sim_fault_due(struct sim_op *op)
         due += rng_range(&rng, 0, dev->knobs.jitter_us * 1000);
     }
     if (dev->knobs.rate_mbps != 0) {
-        if (dev->link_free < dev->now) {
-            dev->link_free = dev->now;
-        }
-        dev->link_free += op->length * 8000ull / dev->knobs.rate_mbps;
-        due            += dev->link_free - dev->now;
+        due += fault_paced(op, dev->knobs.rate_mbps, &dev->link_free);
+    }
+    if (op->qp->attr.ud && (dev->knobs.ud_rate_mbps != 0) && (op->nic >= 0)) {
+        due += fault_paced(op, dev->knobs.ud_rate_mbps,
+                           &dev->ud_free[op->nic]);
     }
 
     return due;

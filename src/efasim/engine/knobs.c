@@ -33,6 +33,14 @@ const struct sim_knob sim_knob_table[] = {
          "at most, added to every request at random (default 0)"),
     KNOB("rate-mbps", rate_mbps, SIM_KNOB_UINT, 0, 10000000, "MBPS",
          "megabits a second that a device sends, 0 for any (default)"),
+    KNOB("ud-rate-mbps", ud_rate_mbps, SIM_KNOB_UINT, 0, 10000000, "MBPS",
+         "megabits a second of datagrams (UD) to one device (default 0)"),
+    KNOB("ud-mtu", ud_mtu, SIM_KNOB_UINT, 256, SIM_MAX_MSG, "BYTES",
+         "of a datagram (UD), at most (default 8928)"),
+    KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
+         "a doorbell may announce at most max_tx_batch requests"),
+    KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
+         "interconnect that efadv_query_mr tells (default 0: none)"),
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
          "a slow receiver: a packet in that time (default 0)"),
     KNOB("rnr-retry", rnr_retry, SIM_KNOB_UINT, 0, 7, "N",
@@ -71,6 +79,7 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->timeout_ms  = 5000;
     knobs->rnr_us      = 100;
     knobs->max_ah      = SIM_MAX_AH;
+    knobs->ud_mtu      = SIM_MAX_MSG;
     knobs->qkey_status = 9;
     knobs->rnr_retry   = SIM_RNR_ENDLESS;
 }

@@ -50,6 +50,10 @@ struct sim_knobs {
     uint64_t delay_us;     /* added to every request */
     uint64_t jitter_us;    /* at most, added to every request */
     uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
+    uint64_t ud_rate_mbps; /* of datagrams from a device to another; likewise */
+    uint64_t ud_mtu;       /* bytes of a datagram, at most */
+    uint64_t strict_batch; /* 1: a doorbell may not announce too many */
+    uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
     uint64_t receive_us;   /* a receiver takes a packet in that time */
     uint64_t rnr_retry;    /* of a QP that does not say */
     uint64_t max_ah;

@@ -21,6 +21,7 @@ enum {
     SIM_MAX_CQ         = 512,
     SIM_MAX_PD         = 256,
     SIM_MAX_MR         = 262144,
+    SIM_MAX_CNTR       = 256,     /* completion counters (ours) */
     SIM_MAX_AH         = 1024,
     SIM_MAX_SQ_WR      = 4096,
     SIM_MAX_RQ_WR      = 32768,
@@ -29,7 +30,6 @@ enum {
     SIM_MAX_RQ_SGE     = 3,
     SIM_MAX_RDMA_SGE   = 1,
     SIM_MAX_MSG        = 8928,    /* one message is one packet */
-    SIM_MAX_UD         = 4096,    /* a datagram: the MTU */
     SIM_UD_PREFIX      = 40,      /* bytes left free before a received one */
     SIM_MAX_RDMA       = 1 << 30,
     SIM_MAX_TX_BATCH   = 32,      /* ours: 64 B units per doorbell */

@@ -140,10 +140,12 @@ void sim_op_deadline(struct sim_op *op)
 void sim_op_finish(struct sim_op *op)
 {
     struct sim_qp *qp  = op->qp;
+    struct dir *dir    = qp->dev->dir;
+    unsigned nic       = qp->dev->nic;
     unsigned operation = IO_TX_OP(&op->wqe.meta);
 
     if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
-        dir_count(qp->dev->dir, qp->dev->nic,
+        dir_count(dir, nic,
                   (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
                                               DIR_RDMA_WRITE_WR_ERR, 1);
     }
@@ -151,8 +153,15 @@ void sim_op_finish(struct sim_op *op)
     if (op->status == SIM_ST_OK) {
         dir_own_count(&qp->entry->sent, 1);
         dir_own_count(&qp->entry->sent_bytes, op->length);
+        if (operation == IO_OP_SEND) {
+            dir_count(dir, nic, DIR_SEND_WRS, 1);
+            dir_count(dir, nic, DIR_SEND_BYTES, op->length);
+        }
     } else {
         dir_own_count(&qp->entry->errors, 1);
+        dir_count(dir, nic, DIR_UNRESPONSIVE,
+                  (op->status == SIM_ST_UNRESPONSIVE) ||
+                  (op->status == SIM_ST_UNREACHABLE));
     }
     sim_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
               op->wqe.meta.req_id, operation, op->status);

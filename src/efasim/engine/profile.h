@@ -19,6 +19,8 @@ enum sim_cap { /* as the kernel's query_device reports them */
     SIM_CAP_DATA_POLLING_128  = 1 << 4,
     SIM_CAP_RDMA_WRITE        = 1 << 5,
     SIM_CAP_UNSOLICITED_WRITE = 1 << 6,
+    SIM_CAP_CQ_WITH_EXT_MEM   = 1 << 7,
+    SIM_CAP_COMP_CNTR         = 1 << 8,
     SIM_CAP_REQ_ID_64         = 1 << 9,
 };
 

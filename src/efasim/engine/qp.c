@@ -124,6 +124,10 @@ void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
     cqe.qpn    = qp->qpn;
     memcpy(cqe.req_id_ex, meta->req_id_ex, sizeof(cqe.req_id_ex));
     sim_cq_push(qp->attr.send_cq, &cqe);
+    sim_cntr_count(qp, (IO_TX_OP(meta) == IO_OP_READ)  ? SIM_CNTR_READ :
+                       (IO_TX_OP(meta) == IO_OP_WRITE) ? SIM_CNTR_WRITE :
+                                                         SIM_CNTR_SEND,
+                   status);
 }
 
 /* Complete every request with status 1; the ones still in the ring too. */
@@ -169,6 +173,7 @@ static void qp_flush_recvs(struct sim_qp *qp)
         cqe.qpn    = qp->qpn;
         cqe.ah     = IO_AH_UNKNOWN;
         sim_cq_push(qp->attr.recv_cq, &cqe);
+        sim_cntr_count(qp, SIM_CNTR_RECV, cqe.status);
     }
 }
 
@@ -194,6 +199,7 @@ void sim_qp_destroy(struct sim_qp *qp)
     struct sim_dev *dev = qp->dev;
 
     qp_flush_sends(qp);
+    sim_cntr_detach(qp);
     dev->qp[qp->qpn] = NULL;
     dir_qp_release(dev->dir, dev->nic, qp->qpn);
     list_del(&qp->link);
@@ -234,13 +240,13 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
         return -EINVAL;
     }
     if (((given & SIM_QPA_PORT) && (mod->port != 1)) ||
-        ((given & SIM_QPA_PKEY_INDEX) && (mod->pkey_index != 0)) ||
         ((given & SIM_QPA_RNR_RETRY) &&
          (mod->rnr_retry > SIM_RNR_ENDLESS))) {
         return -EINVAL;
     }
 
-    return 0;
+    return ((given & SIM_QPA_PKEY_INDEX) && (mod->pkey_index != 0)) ?
+           -EOPNOTSUPP : 0;
 }
 
 static void qp_publish(struct sim_qp *qp)

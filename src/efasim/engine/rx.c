@@ -152,11 +152,14 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     if (status == SIM_ST_OK) {
         dir_own_count(&qp->entry->received, 1);
         dir_own_count(&qp->entry->received_bytes, pkt->length + pkt->written);
+        dir_count(qp->dev->dir, qp->dev->nic, DIR_RECV_WRS, 1);
+        dir_count(qp->dev->dir, qp->dev->nic, DIR_RECV_BYTES, pkt->length);
     } else {
         dir_own_count(&qp->entry->errors, 1);
     }
     qp->rq.cc += wqe->descs;
     sim_cq_push(qp->attr.recv_cq, &cqe);
+    sim_cntr_count(qp, SIM_CNTR_RECV, status);
 }
 
 static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)

@@ -99,7 +99,8 @@ static uint8_t tx_check_send(struct sim_op *op)
     for (i = 0; i < meta->length; ++i) {
         length += op->wqe.sgl[i].length;
     }
-    if (length > (op->qp->attr.ud ? SIM_MAX_UD : SIM_MAX_MSG)) {
+    if (length > (op->qp->attr.ud ? op->qp->dev->knobs.ud_mtu :
+                                    SIM_MAX_MSG)) {
         return SIM_ST_LOCAL_LENGTH;
     }
     for (i = 0; i < meta->length; ++i) {
@@ -138,6 +139,13 @@ static int tx_doorbell(struct sim_qp *qp)
     }
     if ((uint16_t)(db - sq->cc) > sq->depth) {
         sim_qp_refuse(qp, "send doorbell beyond the queue", db);
+        return -1;
+    }
+    if (qp->dev->knobs.strict_batch &&
+        ((uint16_t)(db - sq->pc) * sq->stride >
+         SIM_MAX_TX_BATCH * IO_TX_WQE_SMALL)) {
+        sim_qp_refuse(qp, "send doorbell announces more than max_tx_batch",
+                      (uint16_t)(db - sq->pc));
         return -1;
     }
 
@@ -192,6 +200,9 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
             sim_tx_start(op);
         } else {
             sim_op_complete(op, status);
+        }
+        if (dev->overtaking > 0) {
+            sim_timer_overtaken(dev);
         }
     }
 

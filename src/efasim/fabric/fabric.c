@@ -521,6 +521,12 @@ int fabric_counter(const struct fabric *fabric, unsigned nic,
             return 0;
         }
     }
+    for (i = 0; i < DIR_DRIVER_COUNTERS; ++i) {
+        if (!strcmp(name, dir_driver_counter_names[i])) {
+            *value = atomic_load(&fabric->dir->nic[nic].driver[i]);
+            return 0;
+        }
+    }
 
     return -1;
 }

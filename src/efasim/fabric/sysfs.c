@@ -205,6 +205,25 @@ static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
     }
 }
 
+/* Empty files: what they hold is made when they are opened. */
+static int sysfs_create_counters(const struct sysfs_dev *dev,
+                                 const char *folder, const char *const *names,
+                                 unsigned num)
+{
+    char buf[96], name[192];
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        snprintf(buf, sizeof(buf), "%s%s", folder, names[i]);
+        sysfs_path(dev, SYS_IB, buf, name, sizeof(name));
+        if (sysfs_write(dev->root, name, "") != 0) {
+            return -1;
+        }
+    }
+
+    return 0;
+}
+
 static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 {
     char buf[96], name[160], *mark;
@@ -226,16 +245,11 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
         }
     }
 
-    for (i = 0; i < DIR_COUNTERS; ++i) {
-        snprintf(buf, sizeof(buf), "ports/1/hw_counters/%s",
-                 dir_counter_names[i]);
-        sysfs_path(dev, SYS_IB, buf, name, sizeof(name));
-        if (sysfs_write(dev->root, name, "") != 0) {
-            return -1;
-        }
-    }
-
-    return 0;
+    return sysfs_create_counters(dev, "ports/1/hw_counters/",
+                                 dir_counter_names, DIR_COUNTERS) ||
+           sysfs_create_counters(dev, "hw_counters/",
+                                 dir_driver_counter_names,
+                                 DIR_DRIVER_COUNTERS) ? -1 : 0;
 }
 
 static int sysfs_create_links(const struct sysfs_dev *dev)

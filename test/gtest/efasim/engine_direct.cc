@@ -32,6 +32,36 @@ TEST(engine_direct, receive_doorbells)
     EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
 }
 
+/* 32 requests of 64 bytes are what one doorbell may announce; the device sees
+ * how many only if it looks at each. */
+TEST(engine_direct, batch_of_a_doorbell)
+{
+    for (auto knobs : {"strict-batch=1", "strict-batch=0"}) {
+        Pair pair(7, knobs);
+
+        for (unsigned round = 0; round < 4; ++round) {
+            for (unsigned i = 0; i < 32; ++i) {
+                pair.recv(i, 100);
+                pair.send(i, 10);
+            }
+            rig_settle(pair.rig);
+            for (unsigned i = 0; i < 32; ++i) {
+                ASSERT_EQ(0, pair.sent()) << knobs;
+                ASSERT_EQ(0, pair.received());
+            }
+        }
+        for (unsigned i = 0; i < 33; ++i) {
+            pair.send(i, 10);
+        }
+        if (knobs[13] == '1') {
+            refused(pair, pair.tx, "more than max_tx_batch (0x21)");
+        } else {
+            rig_settle(pair.rig);
+            EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
+        }
+    }
+}
+
 TEST(engine_direct, reserved_bits_of_a_key)
 {
     Pair pair;

@@ -3,67 +3,22 @@
 namespace {
 
 /* Two hosts under a plan; what it does is looked at from host 0. */
-struct Planned {
+struct Planned : public Pair {
     explicit Planned(const char *plan, unsigned flags = 0) :
-        rig({0, 1}),
-        parsed(parse(plan)),
-        tx(qp(0, flags)),
-        rx(qp(1, flags)),
-        src(rig, 0, 1 << 20),
-        dst(rig, 1, 1 << 20),
-        ah(rig.ah(0, 1)),
-        back(rig.ah(1, 0))
+        Pair(7, "", 64, flags, flags, plan), back(rig.ah(1, 0))
     {
-        src.fill(1);
     }
 
-    int parse(const char *plan)
-    {
-        char err[320] = "";
-
-        EXPECT_EQ(0, rig_plan(rig, plan, err)) << err;
-        return 0;
-    }
-
-    int qp(unsigned proc, unsigned flags)
-    {
-        rig_qp_conf conf = {};
-
-        conf.proc      = proc;
-        conf.rnr_retry = 7;
-        conf.flags     = flags;
-        return rig_qp(rig, &conf);
-    }
-
+    /* With a receive for it. */
     void send(uint16_t id, uint32_t length = 100)
     {
-        rig_send send = {};
-        void *buf     = dst.data();
-        uint32_t room = length + 40;
-
-        send.req_id = id;
-        send.ah     = ah;
-        send.qpn    = rig_qpn(rig, rx);
-        send.buf    = src.data();
-        send.length = length;
-        send.key    = src.key;
-        rig_post_recv(rig, rx, id, 1, &buf, &room, dst.key);
-        rig_post_send(rig, tx, &send);
+        recv(id, length + 40);
+        Pair::send(id, length);
     }
 
     void read(uint16_t id)
     {
-        rig_read read = {};
-
-        read.req_id = id;
-        read.ah     = ah;
-        read.qpn    = rig_qpn(rig, rx);
-        read.buf    = src.data();
-        read.length = 100;
-        read.key    = src.key;
-        read.remote = (uintptr_t)dst.data();
-        read.rkey   = dst.key;
-        rig_post_read(rig, tx, &read);
+        Pair::read(id, 100);
     }
 
     /* Let so much time pass, in small steps. */
@@ -77,25 +32,7 @@ struct Planned {
         rig_settle(rig);
     }
 
-    int sent()
-    {
-        rig_cqe cqe;
-
-        return rig_poll_send(rig, tx, &cqe) ? cqe.status : -1;
-    }
-
-    int received()
-    {
-        rig_cqe cqe;
-
-        return rig_poll_recv(rig, rx, &cqe) ? cqe.status : -1;
-    }
-
-    Rig      rig;
-    int      parsed;
-    int      tx, rx;
-    Memory   src, dst;
-    uint16_t ah, back;
+    uint16_t back;
 };
 
 std::string plan_error(const char *plan)
@@ -123,6 +60,10 @@ TEST(engine_plan, errors)
         { "after x kill", "'x': allowed is a number of requests" },
         { "on 9 kill", "'9': allowed is hosts" },
         { "on 0, kill", "allowed is hosts" },
+        { "on 0.4 kill", "'0.4': allowed is hosts" },
+        { "on 0. kill", "'0.': allowed is hosts" },
+        { "on 0.1.2 kill", "'0.1.2': allowed is hosts" },
+        { "devices 2", "other than device" },
         { "partition 0", "'end of line': allowed is hosts" },
         { "kill now", "'now': allowed is nothing more" },
         { "at 1s max-ah 5", "must be known at the start" },
@@ -271,6 +212,49 @@ TEST(engine_plan, knobs)
     pair.send(2);
     rig_settle(pair.rig);
     EXPECT_EQ(0, pair.sent());
+}
+
+/* A device alone may be named; host 0 has the first one of it. */
+TEST(engine_plan, one_device_of_a_host)
+{
+    Planned other("on 1.1 delay-us 5000"), same("on 0.0,1.3 delay-us 5000");
+
+    other.send(1);
+    EXPECT_EQ(0, other.outcome());
+    same.send(1);
+    EXPECT_EQ(-1, same.outcome());
+    same.pass(5);
+    EXPECT_EQ(0, same.sent());
+
+    Planned cut("at 0ms partition 0.1,0.2 1\nat 5ms partition 0.0 1.0");
+    cut.send(1);
+    EXPECT_EQ(0, cut.outcome()) << "other devices' partition";
+    cut.pass(6);
+    cut.send(2);
+    cut.pass(6);
+    EXPECT_EQ(-1, cut.sent());
+}
+
+/* Datagrams to one device have a rate of their own. */
+TEST(engine_plan, rate_of_datagrams)
+{
+    Planned ud("ud-rate-mbps 8", RIG_UD); /* a byte a microsecond */
+    Planned srd("ud-rate-mbps 8");
+
+    srd.send(1, 4000);
+    EXPECT_EQ(0, srd.outcome());
+    for (unsigned i = 0; i < 3; ++i) {
+        ud.send(i, 2000);
+    }
+    EXPECT_EQ(-1, ud.outcome());
+    ud.pass(1);
+    EXPECT_EQ(-1, ud.sent());
+    ud.pass(1);
+    EXPECT_EQ(0, ud.sent());
+    EXPECT_EQ(-1, ud.sent());
+    ud.pass(4);
+    EXPECT_EQ(0, ud.sent());
+    EXPECT_EQ(0, ud.sent());
 }
 
 TEST(engine_plan, rate_of_the_link)

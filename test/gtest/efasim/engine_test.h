@@ -79,13 +79,15 @@ struct Memory {
     uint32_t key = 0;
 };
 
-/* A sender (process 0) and a receiver (process 1) on two hosts. */
+/* A sender (process 0) and a receiver (process 1) on two hosts, both with these
+ * knobs, and under a plan. */
 struct Pair {
     explicit Pair(unsigned rnr_retry = 7, const char *knobs = "",
-                  unsigned depth = 64, unsigned flags = 0) :
+                  unsigned depth = 64, unsigned flags = 0,
+                  unsigned tx_flags = 0, const char *plan = nullptr) :
         rig({0, 1}),
-        knobs_set(set(knobs)),
-        tx(rig.qp(0, rnr_retry, depth)),
+        is_set(set(knobs, plan)),
+        tx(rig.qp(0, rnr_retry, depth, tx_flags)),
         rx(rig.qp(1, rnr_retry, depth, flags)),
         src(rig, 0, 1 << 20),
         dst(rig, 1, 1 << 20),
@@ -94,10 +96,15 @@ struct Pair {
         src.fill(1);
     }
 
-    int set(const char *knobs)
+    int set(const char *knobs, const char *plan)
     {
+        char err[320] = "";
+
         EXPECT_EQ(0, rig_knobs(rig, 0, knobs));
         EXPECT_EQ(0, rig_knobs(rig, 1, knobs));
+        if (plan != nullptr) {
+            EXPECT_EQ(0, rig_plan(rig, plan, err)) << err;
+        }
         return 0;
     }
 
@@ -173,7 +180,7 @@ struct Pair {
     }
 
     Rig      rig;
-    int      knobs_set;
+    int      is_set;
     int      tx, rx;
     Memory   src, dst;
     uint16_t ah;

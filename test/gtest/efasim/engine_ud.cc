@@ -28,8 +28,8 @@ TEST(engine_ud, prefix_and_contents)
     UdPair pair;
     rig_cqe cqe;
 
-    for (uint32_t length : {0u, 1u, 32u, 4095u, 4096u}) {
-        memset(pair.dst.data(), 0x5a, 5000);
+    for (uint32_t length : {0u, 1u, 32u, 4096u, 8927u, 8928u}) {
+        memset(pair.dst.data(), 0x5a, 9000);
         pair.recv(4, length + 40);
         pair.send(1, length);
         ASSERT_EQ(0, pair.outcome()) << length;
@@ -67,10 +67,14 @@ TEST(engine_ud, prefix_across_buffers)
 
 TEST(engine_ud, too_long)
 {
-    UdPair pair;
+    UdPair pair, small("ud-mtu=4096");
 
-    pair.send(1, 4097);
+    pair.send(1, 8929);
     EXPECT_EQ(6, pair.outcome());
+    small.send(1, 4096);
+    EXPECT_EQ(0, small.outcome());
+    small.send(1, 4097);
+    EXPECT_EQ(6, small.outcome());
     pair.recv(1, 139);
     pair.send(1, 100); /* no room for the prefix */
     EXPECT_EQ(0, pair.outcome());

@@ -4,6 +4,7 @@ noinst_PROGRAMS += test/gtest_verbs
 test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_test.cc \
                             test/gtest/efasim/verbs_child.cc \
+                            test/gtest/efasim/verbs_counters.cc \
                             test/gtest/efasim/verbs_device.cc \
                             test/gtest/efasim/verbs_qp.cc \
                             test/gtest/efasim/verbs_data.cc \
@@ -13,6 +14,7 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_direct.cc \
                             test/gtest/efasim/verbs_dmabuf.cc \
                             test/gtest/efasim/verbs_fault.cc \
+                            test/gtest/efasim/verbs_newer.cc \
                             test/gtest/efasim/verbs_process.cc \
                             test/gtest/efasim/verbs_rails.cc \
                             test/gtest/efasim/verbs_ud.cc \

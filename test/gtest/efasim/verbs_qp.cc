@@ -131,6 +131,72 @@ TEST(qp_state, error_with_sends_under_way)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
+/* What a QP may be asked for and told, and what not. */
+TEST(qp_state, queries_and_other_ports)
+{
+    Device dev;
+    Qp qp(dev, reset_params());
+    ibv_qp_attr attr      = {};
+    ibv_qp_init_attr init = {};
+    const int known       = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                            IBV_QP_QKEY | IBV_QP_SQ_PSN | IBV_QP_CAP |
+                            IBV_QP_RNR_RETRY;
+
+    ASSERT_EQ(0, ibv_query_qp(qp.qp, &attr, known, &init));
+    EXPECT_EQ(IBV_QPS_RESET, attr.qp_state);
+    EXPECT_EQ(64u, attr.cap.max_send_wr);
+    EXPECT_EQ(EOPNOTSUPP, ibv_query_qp(qp.qp, &attr, known | IBV_QP_AV,
+                                       &init));
+    attr            = {};
+    attr.qp_state   = IBV_QPS_INIT;
+    attr.port_num   = 1;
+    attr.pkey_index = 1;
+    EXPECT_EQ(EOPNOTSUPP, ibv_modify_qp(qp.qp, &attr, INIT_MASK));
+    attr.pkey_index = 0;
+    attr.port_num   = 2;
+    EXPECT_EQ(EINVAL, ibv_modify_qp(qp.qp, &attr, INIT_MASK));
+}
+
+/* Destroyed while sends wait for a receiver, a long read is under way and
+ * receives are posted: all of it can go at once, and the number's next holder
+ * hears nothing of it. */
+TEST(qp, destroyed_with_work_in_flight)
+{
+    Device dev;
+    Qp silent(dev);
+    Memory big(dev, 64 << 20), mem(dev, 4096);
+    ibv_ah *ah = dev.ah(dev.gid);
+    uint32_t qpn;
+
+    {
+        Qp busy(dev);
+        qpn = busy.qp->qp_num;
+        for (unsigned i = 0; i < 10; ++i) {
+            ASSERT_EQ(0, busy.recv(i, {mem.sge(0, 64)}));
+            ASSERT_EQ(0, busy.send(i, ah, silent.address(),
+                                   {mem.sge(0, 64)}));
+        }
+        ASSERT_EQ(0, busy.read(10, ah, silent.address(),
+                               big.sge(0, 32 << 20),
+                               (uintptr_t)big.data() + (32 << 20),
+                               big.mr->rkey));
+        ASSERT_EQ(0, silent.send(1, ah, busy.address(), {mem.sge(0, 64)}));
+    }
+    poll_one(silent.scq); /* it came in time, or the QP was gone: 9 */
+    Qp next(dev);
+    EXPECT_EQ(qpn, next.qp->qp_num);
+    ASSERT_EQ(0, next.recv(77, {mem.sge(0, 64)}));
+    for (unsigned i = 0; i < 10; ++i) {
+        ASSERT_EQ(0, silent.recv(i, {mem.sge(0, 64)}));
+    }
+    EXPECT_TRUE(poll_none(next.scq, 20)) << "a completion of the dead";
+    EXPECT_TRUE(poll_none(next.rcq, 1));
+    ASSERT_EQ(0, next.send(5, ah, next.address(), {mem.sge(64, 64)}));
+    EXPECT_EQ(5u, poll_one(next.scq).wr_id);
+    EXPECT_EQ(77u, poll_one(next.rcq).wr_id);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
 TEST(qp_limits, depth_and_sge)
 {
     Device dev;

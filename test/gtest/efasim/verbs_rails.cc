@@ -197,30 +197,40 @@ TEST(rails, contexts_of_one_device)
     EXPECT_EQ(opened + 1, stat_counter(0, "rx_pkts", NAMES[1]));
 }
 
-/* The program polls one device all the time and waits for an event of the
- * other: the backstop serves that one. */
+/* Sends one message, a while after it got the address. */
+TEST(DISABLED_Role, rails_knock)
+{
+    Parent parent;
+    End end(NAMES[0]);
+    Address to = parent.get<Address>();
+    ibv_ah *ah = end.dev.ah(to.gid);
+
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ASSERT_EQ(0, end.qp.send(2, ah, to, {end.mem.sge(0, 100)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.scq).status);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* The program has slept for a while, on all of its devices, when a message
+ * comes to the second one. */
 TEST(rails, a_device_that_nobody_polls)
 {
-    End busy(NAMES[0]), quiet(NAMES[3], true);
-    ibv_ah *ah = busy.dev.ah(quiet.dev.gid);
+    Child child(3, "rails_knock");
+    End idle(NAMES[0]), quiet(NAMES[3], true);
     ibv_cq *cq;
     void *context;
     ibv_wc wc;
 
     ASSERT_EQ(0, quiet.qp.recv(1, {quiet.mem.sge(0, 100)}));
     ASSERT_EQ(0, ibv_req_notify_cq(quiet.qp.rcq, 0));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    std::thread poller([&] {
-        ASSERT_EQ(0, busy.qp.send(2, ah, quiet.qp.address(),
-                                  {busy.mem.sge(0, 100)}));
-        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(busy.qp.scq).status);
-    });
+    child.put(quiet.qp.address());
+    int64_t start = now_ms();
     ASSERT_EQ(0, ibv_get_cq_event(quiet.qp.channel, &cq, &context));
     EXPECT_EQ(quiet.qp.rcq, cq);
+    EXPECT_LT(now_ms() - start, 1500) << "nobody woke the backstop";
     ibv_ack_cq_events(cq, 1);
     EXPECT_EQ(1, ibv_poll_cq(quiet.qp.rcq, 1, &wc));
-    poller.join();
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
+    child.expect_ok();
 }
 
 /* A thread for each device, all at once. */

@@ -228,9 +228,29 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
     }
 }
 
-ucs_status_t efa_ep_blocked(const efa_ep_t *ep)
+void efa_ep_doubt(efa_ep_t *ep, flow_time_t now)
 {
-    return (ep->state == EFA_EP_ALIVE) ? UCS_ERR_NO_RESOURCE : ep->status;
+    flow_time_t passed = now - ep->doubted;
+
+    if (passed < EFA_DOUBT_TIME) {
+        return;
+    }
+    ep->doubted = now;
+    /* Of an earlier wait? Then this one has just begun. */
+    if ((passed < EFA_DOUBT_TIME * 16) && (ep->state == EFA_EP_ALIVE)) {
+        flow_tx_probe(efa_ep_iface(ep)->core, ep->tx);
+    }
+}
+
+ucs_status_t efa_ep_blocked(efa_ep_t *ep)
+{
+    if (ep->state != EFA_EP_ALIVE) {
+        return ep->status;
+    }
+    if (ep->tx->busy == 0) {
+        efa_ep_doubt(ep, efa_iface_clock(efa_ep_iface(ep)));
+    }
+    return UCS_ERR_NO_RESOURCE;
 }
 
 ucs_status_t efa_post_failed(efa_ep_t *ep, int err)

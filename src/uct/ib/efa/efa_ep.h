@@ -26,6 +26,7 @@ struct efa_ep {
     uint8_t        rma_refused; /* and the user was told */
     ucs_status_t   status; /* UCS_OK while alive */
 
+    flow_time_t         doubted;  /* when efa_ep_doubt last took a look */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
     efa_ep_t           *ring_prev, *ring_next; /* while requests is not NULL */
@@ -72,7 +73,15 @@ void efa_ep_free_lingering(efa_ep_t *ep);
 
 /* What a post that found no number, no operation or no buffer returns:
  * UCS_ERR_NO_RESOURCE, or why the endpoint failed. */
-ucs_status_t efa_ep_blocked(const efa_ep_t *ep);
+ucs_status_t efa_ep_blocked(efa_ep_t *ep);
+
+/*
+ * The endpoint waits for its peer, at `now`. Where nothing is under way whose
+ * completion would tell, the peer is asked, once a second, whether it lives: it
+ * may have gone with messages that it took and never consumed, and UCP's
+ * keepalive is itself a message for such an endpoint.
+ */
+void efa_ep_doubt(efa_ep_t *ep, flow_time_t now);
 
 /* The device will never return this operation: completes it. */
 void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status);
@@ -127,6 +136,16 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
 /* Serves pending requests, endpoints in turn, until none can go on. Returns
  * how many were taken off. */
 unsigned efa_pending_dispatch(efa_iface_t *iface);
+
+/* Progress found nothing to do while requests wait: efa_ep_doubt for their
+ * endpoints, now and then. */
+void efa_pending_wait(efa_iface_t *iface);
+
+/* The same at once: who waits goes to sleep. */
+void efa_pending_doubt(efa_iface_t *iface);
+
+/* Nanoseconds between two looks at an endpoint that waits. */
+#define EFA_DOUBT_TIME 1000000000ull
 
 /* May a pinned endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch. */

@@ -56,6 +56,7 @@ typedef struct efa_iface {
     efa_ep_t     *pending; /* ring of endpoints with requests, or NULL */
     efa_ep_t     *serving; /* whose request is being dispatched, or NULL */
     uint8_t       served_rma; /* it took its one RDMA operation */
+    unsigned      idle;    /* progress calls in vain while requests waited */
     efa_ep_t     *stuck;   /* first of this round that could not go on */
 
     /* the rest */

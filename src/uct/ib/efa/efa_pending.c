@@ -13,6 +13,7 @@
 #include "efa_ep.h"
 
 #define EFA_PENDING_BUDGET 256 /* requests served in one progress */
+#define EFA_PENDING_IDLE   256 /* idle progress calls between two looks */
 
 static uct_pending_req_t **efa_request_next(uct_pending_req_t *req)
 {
@@ -186,6 +187,24 @@ static int efa_pending_serve(efa_iface_t *iface)
     efa_ep_settle(iface, ep);
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
            iface->served_rma || (flow_tx_psn(ep->tx) != psn);
+}
+
+void efa_pending_doubt(efa_iface_t *iface)
+{
+    flow_time_t now = efa_iface_clock(iface);
+    efa_ep_t   *ep  = iface->pending;
+
+    do {
+        efa_ep_doubt(ep, now);
+        ep = ep->ring_next;
+    } while (ep != iface->pending);
+}
+
+void efa_pending_wait(efa_iface_t *iface)
+{
+    if ((++iface->idle % EFA_PENDING_IDLE) == 0) {
+        efa_pending_doubt(iface);
+    }
 }
 
 unsigned efa_pending_dispatch(efa_iface_t *iface)

@@ -155,8 +155,8 @@ ucs_status_t efa_tx_status(unsigned vendor_err)
     switch (vendor_err) {
     case 0:
         return UCS_OK;
-    case 1:
-        return UCS_ERR_CANCELED;
+    case 1: /* not by us: the device is gone */
+        return UCS_ERR_IO_ERROR;
     case 7:
         return UCS_ERR_REJECTED;
     case 8:
@@ -331,8 +331,12 @@ static inline unsigned efa_iface_follow_up(efa_iface_t *iface, unsigned count)
     if (__builtin_expect(efa_iface_has_chores(iface), 0)) {
         count += efa_iface_chores(iface);
     }
-    if (__builtin_expect((iface->pending != NULL) && (count > 0), 0)) {
-        count += efa_pending_dispatch(iface);
+    if (__builtin_expect(iface->pending != NULL, 0)) {
+        if (count > 0) {
+            count += efa_pending_dispatch(iface);
+        } else {
+            efa_pending_wait(iface);
+        }
     }
     return count;
 }
