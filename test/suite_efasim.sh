@@ -401,6 +401,8 @@ suite_run() {
     check verbs_order 60 verbs_check 'order.*'
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
+    check verbs_fork 60 verbs_check 'fork.*'
+    check verbs_signal 60 verbs_check 'Signal.*:thread.*'
     for seed in $(seeds 1 20); do
         check "verbs_data_reorder_$seed" 60 verbs_check \
             'Data.*:Event.*:process.*' --reorder 0.3 --seed "$seed"

@@ -64,6 +64,11 @@ soak_choose() {
 
 # ------------------------------------------------------------ its programs
 
+soak_no_server() {
+    kill "$1" 2>/dev/null
+    fail "the server did not listen"
+}
+
 # soak_two SERVER_HOST CLIENT_HOST PORT COMMAND...: the client's has 127.0.0.1
 # or $SOAK_CLIENT behind it.
 soak_two() {
@@ -71,7 +76,7 @@ soak_two() {
     shift 3
     "${SOAK_RUN[@]}" --node "$a" -- "$@" &
     pid=$!
-    wait_listen "$port" "$pid" || fail "the server did not listen"
+    wait_listen "$port" "$pid" || soak_no_server "$pid"
     "${SOAK_RUN[@]}" --node "$b" -- "$@" "${SOAK_CLIENT:-127.0.0.1}" ||
         status=$?
     [ $status -eq 0 ] || kill "$pid" 2>/dev/null
@@ -94,7 +99,7 @@ soak_killed() {
 # Its last line of output is "payload BYTES", which must have crossed at least.
 soak_program() {
     local name=$1 a=$2 b=$3 port=$4 size=$5 number=$6 seed=$7
-    local verbs=(-d rdmap0s6 -x 0 -p "$port") bytes=$((size % 8192 + 1))
+    local verbs=(-d rdmap0s6 -x 0 -p "$port") bytes=$((size % 8192 + 2))
     local payload=0
     case $name in
     read)
@@ -163,7 +168,7 @@ soak_pingpong() {
     local options=(-p efa -e "$1" -I 20 -S "$5" -c) pid
     "${SOAK_RUN[@]}" --node "$2" -- fi_pingpong "${options[@]}" -B "$4" &
     pid=$!
-    wait_listen "$4" $pid || fail "the server did not listen"
+    wait_listen "$4" $pid || soak_no_server $pid
     "${SOAK_RUN[@]}" --node "$3" -- fi_pingpong "${options[@]}" -P "$4" \
         127.0.0.1 || fail "client: status $?"
     wait $pid || fail "server: status $?"

@@ -118,6 +118,11 @@ extern struct abi_state abi;
 
 /* This thread is inside the device and holds the lock: what it opens and
  * closes is its own, not the program's. */
+enum {
+    ABI_OUTSIDE,
+    ABI_INSIDE_COMMAND, /* signals are held off */
+    ABI_INSIDE_DATA,    /* a signal handler may interrupt, and find this */
+};
 extern __thread int abi_inside;
 
 /* device.c: the process's device */
@@ -132,6 +137,10 @@ int abi_device_start(void);
 void abi_lock(void);
 int abi_trylock(void);   /* 1: taken */
 void abi_unlock(void);
+
+/* 1, the first time after a line that names `what`: we are in a signal handler that found its
+ * own thread in the data path, and abi_lock() would wait for ever. */
+int abi_is_interrupted(const char *what);
 void abi_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* node of this process, from EFASIM_NODE or the rank. */

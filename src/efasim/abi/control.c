@@ -17,6 +17,9 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
         abi_log("no knob is named %.64s: see efasim --help", name);
         return EINVAL;
     }
+    if (abi_is_interrupted("efasim_control")) {
+        return EBUSY;
+    }
 
     abi_lock();
     if ((abi.dev != NULL) &&
@@ -50,6 +53,10 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
     uint64_t count;
     int ret = ENODEV;
 
+    if (abi_is_interrupted("efasim_counter")) {
+        return EBUSY;
+    }
+
     abi_lock();
     if (abi.fabric != NULL) {
         ret = ENOENT;
@@ -67,6 +74,10 @@ CONTROL_EXPORT int efasim_clock(unsigned long long ns)
 {
     static uint64_t base;
     int ret = 0;
+
+    if (abi_is_interrupted("efasim_clock")) {
+        return EBUSY;
+    }
 
     abi_lock();
     if (ns == 0) {

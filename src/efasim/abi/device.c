@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct abi_state abi = {
@@ -28,27 +30,78 @@ void abi_log(const char *fmt, ...)
     fabric_env_ops.log(NULL, line);
 }
 
+/*
+ * Commands hold signals off while they have the lock: a handler never finds
+ * its own thread in one, as it never does in a system call. The data path,
+ * which only tries, cannot afford that: a handler may interrupt it, and must
+ * look at abi_inside before it locks.
+ */
+static __thread uint64_t abi_signals
+        __attribute__((tls_model("initial-exec")));
+
+static void abi_signals_hold(void)
+{
+    uint64_t all = ~0ull;
+
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &abi_signals, sizeof(all));
+}
+
+static void abi_signals_restore(void)
+{
+    uint64_t old = abi_signals;
+
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+}
+
 void abi_lock(void)
 {
+    abi_signals_hold();
     pthread_mutex_lock(&abi.lock);
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_COMMAND;
 }
 
 int abi_trylock(void)
 {
-    /* a signal handler may interrupt a holder and get here */
-    if (abi_inside || (pthread_mutex_trylock(&abi.lock) != 0)) {
+    /* a signal handler may interrupt a holder and get here: at any moment the
+     * mark says so before the lock is taken, and until it is given back */
+    if (abi_inside) {
         return 0;
     }
 
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_DATA;
+    if (pthread_mutex_trylock(&abi.lock) != 0) {
+        abi_inside = ABI_OUTSIDE;
+        return 0;
+    }
     return 1;
 }
 
 void abi_unlock(void)
 {
-    abi_inside = 0;
+    int inside = abi_inside;
+
     pthread_mutex_unlock(&abi.lock);
+    abi_inside = ABI_OUTSIDE;
+    if (inside == ABI_INSIDE_COMMAND) {
+        abi_signals_restore();
+    }
+}
+
+int abi_is_interrupted(const char *what)
+{
+    static _Atomic int said;
+
+    if (!abi_inside) {
+        return 0;
+    }
+
+    if (!atomic_exchange(&said, 1)) {
+        abi_log("%s in a signal handler that interrupted this thread's poll "
+                "or post: refused (EBUSY). Hardware would take it; here block "
+                "the signal while you poll, or act on it later (said once)",
+                what);
+    }
+    return 1;
 }
 
 static const char *abi_fabric_path(char path[FABRIC_PATH_MAX])
@@ -261,14 +314,31 @@ int abi_device_start(void)
     return 0;
 }
 
+/* fork() in a handler may find its own thread in the data path: then the lock
+ * is ours already, and stays. */
+static void abi_fork_prepare(void)
+{
+    if (!abi_inside) {
+        abi_lock();
+    }
+}
+
+static void abi_fork_parent(void)
+{
+    if (abi_inside == ABI_INSIDE_COMMAND) {
+        abi_unlock();
+    }
+}
+
 /* A forked child has none of the parent's device: not its slot, not its
  * thread. What it opens itself is new. The parent's memory is only dropped. */
 static void abi_fork_child(void)
 {
+    int inside = abi_inside;
     unsigned i;
 
     pthread_mutex_init(&abi.lock, NULL);
-    abi_inside     = 0;
+    abi_inside     = ABI_OUTSIDE;
     abi.dropped[0] = abi.dev;
     abi.dropped[1] = abi.ah_ctx;
     abi.dropped[2] = abi.mr;
@@ -295,6 +365,9 @@ static void abi_fork_child(void)
     memset(abi.pd, 0, sizeof(abi.pd));
     memset(abi.cq, 0, sizeof(abi.cq));
     memset(abi.qp, 0, sizeof(abi.qp));
+    if (inside == ABI_INSIDE_COMMAND) {
+        abi_signals_restore();
+    }
 }
 
 /*
@@ -334,18 +407,19 @@ __attribute__((constructor)) static void abi_init(void)
         return;
     }
 
+    fabric_leave_executed(path);
     abi_knobs_read(&abi.knobs);
-    abi_inside = 1; /* the files it opens are its own */
+    abi_inside = ABI_INSIDE_DATA; /* the files it opens are its own */
     abi_files_open();
-    abi_inside = 0;
-    pthread_atfork(abi_lock, abi_unlock, abi_fork_child);
+    abi_inside = ABI_OUTSIDE;
+    pthread_atfork(abi_fork_prepare, abi_fork_parent, abi_fork_child);
     if (getenv("EFASIM_PER_NODE") == NULL) {
         return; /* `efasim run` has placed us */
     }
 
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_DATA;
     abi_host_enter(path);
-    abi_inside = 0;
+    abi_inside = ABI_OUTSIDE;
 }
 
 __attribute__((destructor)) static void abi_fini(void)

@@ -127,7 +127,7 @@ static int hook_post_error(void)
 {
     uint8_t status = 0;
 
-    if ((abi.dev == NULL) || (abi.dev->knobs.inject_num == 0)) {
+    if ((abi.dev == NULL) || (abi.dev->knobs.inject_num == 0) || abi_inside) {
         return 0;
     }
 
@@ -175,8 +175,13 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
  * same word: the device must be told here. */
 static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-    int ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
+    int ret;
 
+    if (abi_is_interrupted("arming a completion queue")) {
+        return EBUSY;
+    }
+
+    ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
     if ((ret == 0) && (cq->handle < SIM_MAX_CQ)) {
         abi_lock();
         if ((abi.dev != NULL) && (abi.cq[cq->handle].cq != NULL)) {

@@ -4,8 +4,8 @@
  * through, and without EFASIM_FABRIC all of it does.
  */
 #include "abi.h"
+#include "preload.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -14,28 +14,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define PRELOAD_EXPORT  __attribute__((visibility("default")))
 #define PRELOAD_CDEV    "/dev/infiniband/" FABRIC_UVERBS_NAME
 #define PRELOAD_SYS_IB  "/sys/class/infiniband"
-#ifndef NETLINK_RDMA
-#define NETLINK_RDMA    20
-#endif
-
-/* The next definition of a function, looked up once. */
-#define PRELOAD_NEXT(_name) \
-    ({ \
-        static __typeof__(&_name) _next; \
-        if (_next == NULL) { \
-            _next = (__typeof__(&_name))dlsym(RTLD_NEXT, #_name); \
-        } \
-        _next; \
-    })
 
 static int preload_is_cdev(const char *path)
 {
@@ -121,9 +106,9 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         return -2;
     }
 
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_DATA;
     fd         = preload_open_counter(*path);
-    abi_inside = 0;
+    abi_inside = ABI_OUTSIDE;
     return (fd >= 0) ? fd : -2;
 }
 
@@ -262,7 +247,7 @@ PRELOAD_EXPORT int ioctl(int fd, unsigned long request, ...)
     arg = va_arg(ap, void*);
     va_end(ap);
 
-    if ((request == RDMA_VERBS_IOCTL) && !abi_inside) {
+    if (request == RDMA_VERBS_IOCTL) {
         ctx = abi_ctx_find(fd);
         if (ctx != NULL) {
             ret = abi_ioctl(ctx, arg);
@@ -281,20 +266,7 @@ PRELOAD_EXPORT int close(int fd)
 {
     __typeof__(&close) next = PRELOAD_NEXT(close);
 
-    if (!abi_inside) {
-        abi_close(fd);
-    }
+    abi_close(fd);
+    preload_netlink_close(fd);
     return next ? next(fd) : (int)syscall(SYS_close, fd);
-}
-
-/* The kernel's own list of RDMA devices would hide ours. */
-PRELOAD_EXPORT int socket(int domain, int type, int protocol)
-{
-    if ((domain == AF_NETLINK) && (protocol == NETLINK_RDMA) &&
-        abi_is_enabled()) {
-        errno = EPROTONOSUPPORT;
-        return -1;
-    }
-
-    return PRELOAD_NEXT(socket)(domain, type, protocol);
 }
