@@ -152,19 +152,20 @@ PRELOAD_OPEN(open64)
 PRELOAD_OPENAT(openat)
 PRELOAD_OPENAT(openat64)
 
-/* The fortified forms, for which there is no declaration */
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
+/* The fortified forms, for which there is no declaration. None of ours calls
+ * another by its name: that may be a sanitizer's, which calls the other. */
+#define PRELOAD_OPEN_2(_name, _plain) \
+    int _name(const char *path, int flags); \
+    PRELOAD_EXPORT int _name(const char *path, int flags) \
+    { \
+        char buf[FABRIC_PATH_MAX + 256]; \
+        int fd = preload_open(&path, flags, buf, sizeof(buf)); \
+        \
+        return (fd != -2) ? fd : PRELOAD_NEXT(_plain)(path, flags); \
+    }
 
-PRELOAD_EXPORT int __open_2(const char *path, int flags)
-{
-    return open(path, flags);
-}
-
-PRELOAD_EXPORT int __open64_2(const char *path, int flags)
-{
-    return open64(path, flags);
-}
+PRELOAD_OPEN_2(__open_2, open)
+PRELOAD_OPEN_2(__open64_2, open64)
 
 /* Make a memfd, or the missing device file, look like the character device. */
 #define PRELOAD_CDEV_STAT(_st) \
@@ -175,7 +176,7 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
     } while (0)
 
 #define PRELOAD_STAT(_name, _struct) \
-    PRELOAD_EXPORT int _name(const char *path, struct _struct *st) \
+    static int preload_##_name(const char *path, struct _struct *st) \
     { \
         char buf[FABRIC_PATH_MAX + 256]; \
         \
@@ -186,10 +187,15 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
         } \
         path = preload_redirect(path, buf, sizeof(buf)); \
         return PRELOAD_NEXT(_name)(path, st); \
+    } \
+    \
+    PRELOAD_EXPORT int _name(const char *path, struct _struct *st) \
+    { \
+        return preload_##_name(path, st); \
     }
 
 #define PRELOAD_FSTAT(_name, _struct) \
-    PRELOAD_EXPORT int _name(int fd, struct _struct *st) \
+    static int preload_##_name(int fd, struct _struct *st) \
     { \
         int ret = PRELOAD_NEXT(_name)(fd, st); \
         \
@@ -197,6 +203,11 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
             PRELOAD_CDEV_STAT(st); \
         } \
         return ret; \
+    } \
+    \
+    PRELOAD_EXPORT int _name(int fd, struct _struct *st) \
+    { \
+        return preload_##_name(fd, st); \
     }
 
 PRELOAD_STAT(stat, stat)
@@ -211,13 +222,13 @@ int __fxstat(int version, int fd, struct stat *st);
 PRELOAD_EXPORT int __xstat(int version, const char *path, struct stat *st)
 {
     (void)version;
-    return stat(path, st);
+    return preload_stat(path, st);
 }
 
 PRELOAD_EXPORT int __fxstat(int version, int fd, struct stat *st)
 {
     (void)version;
-    return fstat(fd, st);
+    return preload_fstat(fd, st);
 }
 
 PRELOAD_EXPORT int access(const char *path, int mode)
