@@ -194,6 +194,10 @@ typedef struct flow_batch {
     flow_op_t  *op_wait, *op_gather;
 } flow_batch_t;
 
+typedef struct flow_op_list {
+    flow_op_t *head, *tail;      /* linked by next; tail is set when head is  */
+} flow_op_list_t;
+
 typedef struct flow_trace_entry {
     uint16_t what;
     uint16_t psn;
@@ -224,8 +228,8 @@ struct flow_core {
     flow_fifo_t   event_tx, event_peer, event_ring;
     flow_fifo_t   starved;
     int64_t       owed[FLOW_POT_LAST];
-    flow_op_t    *repost_head, *repost_tail;
-    flow_op_t    *release_head, *release_tail;
+    flow_op_list_t repost;       /* to be sent again now                      */
+    flow_op_list_t release;      /* UD: over, the caller's again              */
     flow_batch_t  batch[FLOW_LEVELS];
     flow_fifo_t   parted_wait, parted_gather;
     flow_time_t   parted_due;

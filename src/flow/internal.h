@@ -45,6 +45,32 @@ FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next)
 FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next)
 FLOW_FIFO_DEFINE(ring, flow_core_ring, next)
 
+/* The same for operations, which are the transport's. */
+static inline void flow_op_push(flow_op_list_t *list, flow_op_t *op)
+{
+    op->next = NULL;
+    if (list->tail != NULL) {
+        list->tail->next = op;
+    } else {
+        list->head = op;
+    }
+    list->tail = op;
+}
+
+static inline flow_op_t *flow_op_pop(flow_op_list_t *list)
+{
+    flow_op_t *op = list->head;
+
+    if (op != NULL) {
+        list->head = op->next;
+        if (list->head == NULL) {
+            list->tail = NULL;
+        }
+        op->next = NULL;
+    }
+    return op;
+}
+
 /* Control packets due, per sending and per receiving flow. */
 enum flow_ctl_due {
     FLOW_CTL_TX_HELLO   = 1u << 0,
@@ -176,8 +202,6 @@ static inline uint32_t flow_tx_index(const flow_tx_t *tx)
 {
     return tx->ep & (FLOW_INDEX_MAX - 1);
 }
-
-void flow_tx_repost_push(flow_core_t *core, flow_op_t *op);
 
 /* resend.c: UD. A ring for a flow that has none; 0: the pool is empty. */
 int  flow_resend_prepare(flow_core_t *core, flow_tx_t *tx);

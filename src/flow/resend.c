@@ -56,24 +56,13 @@ void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     }
 }
 
-static void flow_resend_release(flow_core_t *core, flow_op_t *op)
-{
-    op->next = NULL;
-    if (core->release_tail != NULL) {
-        core->release_tail->next = op;
-    } else {
-        core->release_head = op;
-    }
-    core->release_tail = op;
-}
-
 /* Nobody waits for this operation any more; it goes when nothing holds it. */
 static void flow_resend_finish(flow_core_t *core, flow_op_t *op,
                                unsigned failed)
 {
     op->flags |= FLOW_OPF_OVER | (uint8_t)failed;
     if (!(op->flags & FLOW_OPF_POSTED) && !op->linked) {
-        flow_resend_release(core, op);
+        flow_op_push(&core->release, op);
     }
 }
 
@@ -82,7 +71,7 @@ void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed)
     flow_assert(op->flags & FLOW_OPF_POSTED);
     op->flags &= (uint8_t)~FLOW_OPF_POSTED;
     if (op->flags & FLOW_OPF_OVER) {
-        flow_resend_release(core, op);
+        flow_op_push(&core->release, op);
     } else if (failed) {
         flow_tx_died(core, op->tx, 0);
     }
@@ -90,26 +79,19 @@ void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed)
 
 flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail)
 {
-    flow_op_t *op = core->release_head;
+    flow_op_t *op = flow_op_pop(&core->release);
 
-    if (op == NULL) {
-        return NULL;
+    if (op != NULL) {
+        *fail = (op->flags & FLOW_OPF_FAILED) != 0;
+        flow_tx_done(core, op->tx, op->psn);
     }
-
-    core->release_head = op->next;
-    if (core->release_head == NULL) {
-        core->release_tail = NULL;
-    }
-    op->next = NULL;
-    *fail    = (op->flags & FLOW_OPF_FAILED) != 0;
-    flow_tx_done(core, op->tx, op->psn);
     return op;
 }
 
 int flow_resend_over(flow_core_t *core, flow_op_t *op)
 {
     if (op->flags & FLOW_OPF_OVER) {
-        flow_resend_release(core, op);
+        flow_op_push(&core->release, op);
         return 1;
     }
 
@@ -140,7 +122,7 @@ static int flow_resend_push(flow_core_t *core, flow_op_t *op)
     }
 
     op->linked = 1;
-    flow_tx_repost_push(core, op);
+    flow_op_push(&core->repost, op);
     return 1;
 }
 

@@ -48,7 +48,7 @@ flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail);
 /* Nonzero when flow_tx_release_next has something. One load and compare. */
 static inline int flow_tx_release_pending(const flow_core_t *core)
 {
-    return core->release_head != NULL;
+    return core->release.head != NULL;
 }
 
 /*

@@ -143,7 +143,7 @@ static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
     }
     while ((op = over->op_wait) != NULL) {
         over->op_wait = op->next;
-        flow_tx_repost_push(core, op);
+        flow_op_push(&core->repost, op);
     }
     while ((index = flow_fifo_ring_pop(core, &over->ring_wait)) != 0) {
         flow_resend_expired(core, index, now);

@@ -309,16 +309,10 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
 
     flow_timer_run(core, now);
     do {
-        op = core->repost_head;
+        op = flow_op_pop(&core->repost);
         if (op == NULL) {
             return NULL;
         }
-
-        core->repost_head = op->next;
-        if (core->repost_head == NULL) {
-            core->repost_tail = NULL;
-        }
-        op->next   = NULL;
         op->linked = 0;
     } while (flow_is_ud(core) && flow_resend_over(core, op));
     if (!flow_is_ud(core)) {
@@ -329,24 +323,13 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
     return op;
 }
 
-void flow_tx_repost_push(flow_core_t *core, flow_op_t *op)
-{
-    op->next = NULL;
-    if (core->repost_tail != NULL) {
-        core->repost_tail->next = op;
-    } else {
-        core->repost_head = op;
-    }
-    core->repost_tail = op;
-}
-
 void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
 {
-    op->next          = core->repost_head;
+    op->next          = core->repost.head;
     op->linked        = 1;
-    core->repost_head = op;
-    if (core->repost_tail == NULL) {
-        core->repost_tail = op;
+    core->repost.head = op;
+    if (core->repost.tail == NULL) {
+        core->repost.tail = op;
     }
     if (flow_is_ud(core)) {
         op->flags &= (uint8_t)~FLOW_OPF_POSTED;

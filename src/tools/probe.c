@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "probe_ucx.h"
@@ -96,24 +95,16 @@ static void probe_line(probe_t *probe, const char *line)
 #undef IS
 }
 
-static double now_seconds(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec + ts.tv_nsec * 1e-9;
-}
-
 /* Lines from @fd until its end. 0, or -1: the time is over. */
 static int probe_read(probe_t *probe, int fd)
 {
-    double end = now_seconds() + PROBE_SECONDS;
+    double end = probe_seconds() + PROBE_SECONDS;
     char line[4 * PROBE_TEXT_MAX];
     size_t used = 0;
 
     for (;;) {
         struct pollfd pfd = {.fd = fd, .events = POLLIN};
-        int left          = (int)((end - now_seconds()) * 1000);
+        int left          = (int)((end - probe_seconds()) * 1000);
         char *newline;
         ssize_t got;
 

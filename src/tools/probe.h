@@ -7,6 +7,7 @@
 #define SRD_INFO_PROBE_H_
 
 #include <stdint.h>
+#include <time.h>
 
 enum {
     PROBE_TEXT_MAX  = 768,
@@ -36,6 +37,15 @@ typedef struct probe {
  * 0, or -1: no process could be made (then *probe is zeroed).
  */
 int probe_run(probe_t *probe, const char *tls, const char *module, int message);
+
+/* Of the monotonic clock. */
+static inline double probe_seconds(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
 
 /* Of the module, if it is in this process, else NULL. */
 const char *probe_loaded_module(void);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
 
@@ -164,14 +163,6 @@ static void lanes_say(const worker_t *w)
     free(text);
 }
 
-static double now_seconds(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec + ts.tv_nsec * 1e-9;
-}
-
 /* Nothing done yet is an error as well. */
 static ucs_status_t request_wait(const worker_t *w, void *request, double end)
 {
@@ -182,7 +173,7 @@ static ucs_status_t request_wait(const worker_t *w, void *request, double end)
     }
     while ((status = ucx.ucp_request_check_status(request)) ==
            UCS_INPROGRESS) {
-        if (now_seconds() > end) {
+        if (probe_seconds() > end) {
             return UCS_ERR_TIMED_OUT;
         }
         ucx.ucp_worker_progress(w->worker);
@@ -194,7 +185,7 @@ static void message_say(const worker_t *w)
 {
     static char sent[MESSAGE_SIZE], received[MESSAGE_SIZE];
     ucp_request_param_t param = {0};
-    double end                = now_seconds() + MESSAGE_SECONDS;
+    double end                = probe_seconds() + MESSAGE_SECONDS;
     ucs_status_ptr_t send, receive;
     unsigned i;
 

@@ -104,9 +104,12 @@ int info_exists(const info_t *info, const char *path)
 /* As srdrun: in a build tree, where it was installed, where it was moved to. */
 static void module_find(char *module, size_t size)
 {
-    static const char *const places[] = {"%s/../lib/libuct_srd.so.0",
-                                         LIBDIR "/ucx/libuct_srd.so.0",
-                                         "%s/../lib/ucx/libuct_srd.so.0"};
+    static const struct {
+        int         beside; /* of this program, else of the machine */
+        const char *path;
+    } places[] = {{1, "/../lib/libuct_srd.so.0"},
+                  {0, LIBDIR "/ucx/libuct_srd.so.0"},
+                  {1, "/../lib/ucx/libuct_srd.so.0"}};
     char self[PATH_MAX / 2], path[PATH_MAX], real[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     unsigned i;
@@ -116,23 +119,24 @@ static void module_find(char *module, size_t size)
     if (strrchr(self, '/') != NULL) {
         *strrchr(self, '/') = '\0';
     }
-    for (i = 0; (i < 3) && (module[0] == '\0'); ++i) {
-        if (i == 1) {
-            snprintf(path, sizeof(path), "%s", places[i]);
-        } else {
-            snprintf(path, sizeof(path), "%s%s", self, places[i] + 2);
-        }
+    for (i = 0; (i < sizeof(places) / sizeof(places[0])) && (module[0] == '\0');
+         ++i) {
+        snprintf(path, sizeof(path), "%s%s", places[i].beside ? self : "",
+                 places[i].path);
         if (realpath(path, real) != NULL) {
             snprintf(module, size, "%s", real);
         }
     }
 }
 
-/* UCX_TLS without what stays within a host: so UCX shows what it would take to
+/* What stays within a host. */
+#define LOCAL_TLS "self,sm,shm,mm,posix,sysv,cma,knem,xpmem"
+
+/* UCX_TLS without that: so UCX shows what it would take to
  * another one. NULL: unset. */
 static const char *tls_between_hosts(char *text, size_t size)
 {
-    static const char local[] = "self,sm,shm,mm,posix,sysv,cma,knem,xpmem";
+    static const char local[] = LOCAL_TLS;
     const char *tls           = getenv("UCX_TLS");
     char copy[PROBE_TEXT_MAX], *item, *rest;
 
@@ -149,7 +153,7 @@ static const char *tls_between_hosts(char *text, size_t size)
     for (item = strtok_r(copy, ",", &rest); item != NULL;
          item = strtok_r(NULL, ",", &rest)) {
         char wrapped[128];
-        const char list[] = ",self,sm,shm,mm,posix,sysv,cma,knem,xpmem,";
+        const char list[] = "," LOCAL_TLS ",";
 
         snprintf(wrapped, sizeof(wrapped), ",%.100s,", item);
         if (strstr(list, wrapped) == NULL) {

@@ -71,6 +71,15 @@ typedef struct ucx_calls {
     double (*clocks_per_sec)(void);    /* optional: an inline on aarch64 */
     void *(*mem_alloc)(size_t size, const char *name); /* optional: else libc */
     void (*mem_free)(void *ptr);                       /* optional: else libc */
+    ucs_status_t (*vfs_add_file)(void *object, ucx_vfs_read_cb_t read,
+                                 void *arg, uint64_t number,
+                                 const char *path, ...); /* optional */
+    void (*text_append)(struct ucs_string_buffer *text, const char *format,
+                        ...);                            /* optional */
+    ucs_status_t (*stats_alloc)(void **node_p, ucx_stats_class_t *cls,
+                                void *parent, const char *name,
+                                ...);                    /* optional */
+    void (*stats_free)(void *node);                      /* optional */
 
     /* libucm, optional */
     ucs_status_t (*ucm_set_handler)(int events, int priority,

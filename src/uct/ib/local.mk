@@ -7,6 +7,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_arm.c \
 	src/uct/ib/efa/efa_break.c \
 	src/uct/ib/efa/efa_chores.c \
+	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_config.c \
 	src/uct/ib/efa/efa_core.c \
@@ -18,6 +19,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \
+	src/uct/ib/efa/efa_numbers.c src/uct/ib/efa/efa_numbers.h \
 	src/uct/ib/efa/efa_op.c src/uct/ib/efa/efa_op.h \
 	src/uct/ib/efa/efa_pending.c \
 	src/uct/ib/efa/efa_poll.c \
@@ -28,6 +30,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_stash.c \
 	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
+	src/uct/ib/efa/efa_vfs.c src/uct/ib/efa/efa_vfs.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \
 	src/uct/ib/srd/srd_config.c \

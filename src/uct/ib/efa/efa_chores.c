@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the protocol core asks for: events, control packets, reposts, timers. */
 #include "efa_ep.h"
+#include "efa_numbers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,16 +43,17 @@ static void efa_rxq_follow_peers(efa_iface_t *iface)
     flow_counters_t counters;
 
     flow_core_counters(iface->core, &counters);
-    while ((counters.rx_flows * FLOW_INIT_WINDOW_MAX > iface->rxq.target) &&
+    while ((counters.rx_flows * FLOW_INIT_WINDOW_MAX > iface->rxq.base) &&
            efa_rxq_grow(&iface->rxq)) {
     }
-    if ((counters.owed * 2 > iface->rxq.target)) {
+    if (counters.owed * 2 > iface->rxq.base) {
         efa_rxq_grow(&iface->rxq);
     }
+    efa_rxq_cover(&iface->rxq, counters.owed);
     if (efa_rxq_fill(&iface->rxq) != UCS_OK) {
         efa_iface_break(iface, "posting receives", EIO);
     }
-    flow_core_rx_posted(iface->core, iface->rxq.target);
+    flow_core_rx_posted(iface->core, iface->rxq.base);
 }
 
 static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
@@ -197,6 +199,7 @@ unsigned efa_iface_chores(efa_iface_t *iface)
         ++count;
         efa_event_handle(iface, &event);
     }
+    efa_numbers_report(iface);
     if (flow_ctl_pending(iface->core)) {
         if (efa_core_grow(iface) != UCS_OK) {
             return count; /* memory may come back; control waits for it */

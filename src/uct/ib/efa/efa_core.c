@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, time and parameters for the protocol core, which has none itself. */
 #include "efa_iface.h"
+#include "efa_block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
     params.self.incarnation = iface->incarnation;
     params.born             = efa_birth_time();
     params.grant            = config->window;
-    params.rx_posted        = iface->rxq.target;
+    params.rx_posted        = iface->rxq.base;
     params.rx_reserve       = EFA_RXQ_RESERVE;
     params.rnr_min          = EFA_RNR_BACKOFF_MIN;
     params.rnr_max          = EFA_RNR_BACKOFF_MAX;
@@ -124,12 +125,7 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
 
 void efa_core_close(efa_iface_t *iface)
 {
-    void *block;
-
-    while ((block = iface->core_chunks) != NULL) {
-        iface->core_chunks = *(void**)block;
-        free(block);
-    }
+    efa_block_list_free(&iface->core_chunks);
     iface->core = NULL;
 }
 

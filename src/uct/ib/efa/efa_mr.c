@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registration of memory, through the cache where there is one. */
 #include "efa_md.h"
+#include "efa_block.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,12 +91,7 @@ void efa_md_memh_open(efa_md_t *md)
 
 void efa_md_memh_close(efa_md_t *md)
 {
-    void *block;
-
-    while ((block = md->memh_blocks) != NULL) {
-        md->memh_blocks = *(void**)block;
-        free(block);
-    }
+    efa_block_list_free(&md->memh_blocks);
     pthread_mutex_destroy(&md->memh_lock);
 }
 
@@ -113,16 +109,12 @@ static void efa_memh_put(efa_memh_t *memh)
 static void efa_memh_grow(efa_md_t *md)
 {
     efa_memh_t *memhs;
-    void      **block;
     unsigned    i;
 
-    block = calloc(1, sizeof(void*) + (EFA_MEMH_BLOCK * sizeof(*memhs)));
-    if (block == NULL) {
+    memhs = efa_block_add(&md->memh_blocks, EFA_MEMH_BLOCK, sizeof(*memhs));
+    if (memhs == NULL) {
         return;
     }
-    *block          = md->memh_blocks;
-    md->memh_blocks = block;
-    memhs           = (efa_memh_t*)(block + 1);
     for (i = 0; i < EFA_MEMH_BLOCK; ++i) {
         memhs[i].md   = md;
         memhs[i].next = md->memh_free;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_op.h"
+#include "efa_block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +56,7 @@ ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
 
 void efa_op_pool_cleanup(efa_op_pool_t *pool)
 {
-    void *block;
-
-    while ((block = pool->marker_blocks) != NULL) {
-        pool->marker_blocks = *(void**)block;
-        free(block);
-    }
+    efa_block_list_free(&pool->marker_blocks);
     efa_chunk_list_free(pool->md, &pool->chunks);
 }
 
@@ -96,17 +92,14 @@ efa_bounce_t *efa_bounce_grow(efa_op_pool_t *pool)
 efa_out_t *efa_marker_get(efa_op_pool_t *pool)
 {
     efa_out_t *marker = pool->free_markers;
-    void     **block;
     unsigned   i;
 
     if (marker == NULL) {
-        block = calloc(1, sizeof(void*) + (EFA_MARKER_BLOCK * sizeof(*marker)));
-        if (block == NULL) {
+        marker = efa_block_add(&pool->marker_blocks, EFA_MARKER_BLOCK,
+                               sizeof(*marker));
+        if (marker == NULL) {
             return NULL;
         }
-        *block              = pool->marker_blocks;
-        pool->marker_blocks = block;
-        marker              = (efa_out_t*)(block + 1);
         for (i = 0; i < EFA_MARKER_BLOCK; ++i) {
             marker[i].kind = EFA_OUT_FLUSH;
             efa_marker_put(pool, &marker[i]);

@@ -129,10 +129,6 @@ efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
         return efa_qp_report(qp, "SRD queue pair", errno);
     }
     qp->qpx = device->verbs->qp_to_qp_ex(qp->qp);
-    host_debug(qp->md->super.host,
-               "%s: queue pair of %u sends and %u receives, %u B inline",
-               device->name, params->tx_depth, params->rx_depth,
-               qp->inline_size);
     return UCS_OK;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "srd.h"
 
+#include <uct/ib/efa/efa_numbers.h>
+#include <uct/ib/efa/efa_vfs.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +56,7 @@ static const ucx_iface_vops_t srd_iface_vops = {
     .is_reachable    = efa_iface_is_reachable,
     .ep_is_connected = efa_ep_is_connected,
     .ep_invalidate   = efa_ep_invalidate,
+    .vfs_refresh     = efa_vfs_refresh,
 };
 
 /* The table's ranges are UCX's to check; what hangs together and what the
@@ -113,7 +117,9 @@ srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
         goto err_cleanup;
     }
 
-    *iface_p = (uct_iface_h)iface;
+    iface->stats = ucx_stats_open(super_md->host, params, &efa_numbers_class,
+                                  md->device->name);
+    *iface_p     = (uct_iface_h)iface;
     return UCS_OK;
 
 err_cleanup:
