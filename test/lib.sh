@@ -71,6 +71,13 @@ note() {
     echo "note: $*"
 }
 
+# one_cpu: from here on this check has one CPU only, and so all it starts.
+one_cpu() {
+    need taskset
+    taskset -cp "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" $$ ||
+        fail "taskset: status $?"
+}
+
 # need COMMAND...: skip the check if one is missing.
 need() {
     local command

@@ -57,6 +57,12 @@ newer_check() {
         fail "no test ran"
 }
 
+# Eight processes that poll, on one CPU.
+share_one_cpu() {
+    one_cpu
+    SHARE_LEAST=50 verbs_check 'share.*'
+}
+
 # ------------------------------------------------------------ plans, kinds
 
 # A bad plan is refused before anything runs; a good one reaches the command.
@@ -436,6 +442,8 @@ suite_run() {
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
+    check verbs_share 90 verbs_check 'share.*'
+    check verbs_share_one_cpu 90 share_one_cpu
     check verbs_signal 60 verbs_check 'Signal.*:thread.*'
     for seed in $(seeds 1 20); do
         check "verbs_data_reorder_$seed" 60 verbs_check \
