@@ -63,6 +63,36 @@ share_one_cpu() {
     SHARE_LEAST=50 verbs_check 'share.*'
 }
 
+# threads_with NAME CFLAG... [-- COMMAND...]: test/apps/verbs_threads.c, built
+# so, under COMMAND. What it posts and polls must be in order for the sanitizer.
+threads_with() {
+    local program=$BUILD/test/verbs_threads.$1 flags=()
+    need "${CC:-cc}"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    shift
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        flags+=("$1")
+        shift
+    done
+    [ $# = 0 ] || shift
+    "${CC:-cc}" -g -O1 "${flags[@]}" -o "$program" \
+        "$TEST_DIR/apps/verbs_threads.c" -lefa -libverbs -lpthread ||
+        fail "${CC:-cc}: status $?"
+    echo 'called_from_lib:libefasim.so' >"$CHECK_LOG.tsan"
+    export TSAN_OPTIONS=suppressions=$CHECK_LOG.tsan
+    with_stat -- timeout -k 5 90 "$@" "$program" 2>&1 ||
+        fail "status $?"
+    grep -q '^ok 2000 messages' "$CHECK_LOG" || fail "no ok line"
+    ! grep -E 'SUMMARY: |ERROR SUMMARY: [1-9]' "$CHECK_LOG" ||
+        fail "the sanitizer complained"
+    at_least bytes "$(stat_sum "$STAT" tx_bytes)" 2000000
+}
+
+threads_valgrind() {
+    need valgrind
+    threads_with valgrind -- valgrind --error-exitcode=9
+}
+
 # ------------------------------------------------------------ plans, kinds
 
 # A bad plan is refused before anything runs; a good one reaches the command.
@@ -442,6 +472,9 @@ suite_run() {
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
+    check threads_tsan 100 threads_with tsan -fsanitize=thread
+    check threads_asan 100 threads_with asan -fsanitize=address,undefined
+    check threads_valgrind 100 threads_valgrind
     check verbs_share 90 verbs_check 'share.*'
     check verbs_share_one_cpu 90 share_one_cpu
     check verbs_signal 60 verbs_check 'Signal.*:thread.*'
