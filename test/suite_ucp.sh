@@ -184,14 +184,41 @@ killed_check() {
 }
 
 ORDER_TESTS='Order.*:Flag.*:Sequence.*:Handler.*'
+FLOW_TESTS='FlowControl.*'
 
 gtest_check() {
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     export UCX_TLS=${1:-srd}
     shift
     with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" \
-        --gtest_filter="-$ORDER_TESTS" --gtest_brief=1 || exit 1
+        --gtest_filter="-$ORDER_TESTS:$FLOW_TESTS" --gtest_brief=1 || exit 1
     at_least payload "$(stat_payload "$STAT")" 1000000
+}
+
+# flow_control_check [EFASIM_OPTION...]: receivers that do not consume, by the
+# figures that the interfaces show; and by the device's.
+flow_control_check() {
+    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    export UCX_TLS=srd
+    full && export SLEEP_SECONDS=5 KEPT_MESSAGES=100000 SHARE_MESSAGES=20000
+    with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
+        --gtest_filter="$FLOW_TESTS" || exit 1
+    grep -q '^\[  PASSED  \] 3' "$CHECK_LOG" || fail "not every test ran"
+    while read -r line; do
+        note "$line"
+    done < <(grep -E '^(figures|shares|round)' "$CHECK_LOG")
+    at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
+}
+
+# hold_line_check SECONDS OPTION...: hold_check of a server that sleeps first;
+# its interface says at its end how many receives were posted at least.
+hold_line_check() {
+    local least
+    export UCX_LOG_LEVEL=info
+    hold_check "" --hold-seconds "$@"
+    least=$(sed -nE 's/.* ([0-9]+) receives posted at least.*/\1/p' \
+        "$CHECK_LOG.server" | sort -n | head -n 1)
+    at_least "receives posted at least" "${least:-0}" 100
 }
 
 # order_check RNDV_SCHEME [EFASIM_OPTION...]: what may not overtake what.
@@ -382,6 +409,10 @@ suite_run() {
     check bytes_hold 60 hold_check "" --hold-unexpected 2000
     check bytes_hold_small 90 hold_check "--reorder 0.3" \
         --hold-unexpected 20000 --max 64
+    check bytes_hold_asleep 60 hold_line_check "$(full && echo 5 || echo 2)" \
+        --hold-unexpected 3000 --max 4000
+    check flow_control 120 flow_control_check
+    check flow_control_reorder 120 flow_control_check --reorder 0.3
     check peer_computes 150 computes_check "$(full && echo 60 || echo 6)"
     if full; then
         check bytes_dense 1200 bytes_check "" --dense 1 --iters 1000

@@ -46,6 +46,8 @@ static const symbol_t calls_symbols[] = {
     CALL("ucs_arch_get_clocks_per_sec", clocks_per_sec, OPTIONAL),
     CALL("ucs_malloc", mem_alloc, OPTIONAL),
     CALL("ucs_free", mem_free, OPTIONAL),
+    CALL("ucs_vfs_obj_add_ro_file", vfs_add_file, OPTIONAL),
+    CALL("ucs_string_buffer_appendf", text_append, OPTIONAL),
     CALL("ucm_set_event_handler", ucm_set_handler, OPTIONAL),
     CALL("ucm_unset_event_handler", ucm_unset_handler, OPTIONAL),
 };

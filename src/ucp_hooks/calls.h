@@ -71,6 +71,11 @@ typedef struct ucx_calls {
     double (*clocks_per_sec)(void);    /* optional: an inline on aarch64 */
     void *(*mem_alloc)(size_t size, const char *name); /* optional: else libc */
     void (*mem_free)(void *ptr);                       /* optional: else libc */
+    ucs_status_t (*vfs_add_file)(void *object, ucx_vfs_read_cb_t read,
+                                 void *arg, uint64_t number,
+                                 const char *path, ...); /* optional */
+    void (*text_append)(struct ucs_string_buffer *text, const char *format,
+                        ...);                            /* optional */
 
     /* libucm, optional */
     ucs_status_t (*ucm_set_handler)(int events, int priority,

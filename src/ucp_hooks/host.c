@@ -12,6 +12,7 @@
 
 enum {
     HOST_LINE_MAX           = 1024,
+    HOST_FILE_LINE_MAX      = 256,
     HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
     HOST_TOPO_NAME_PRIORITY = 10
 };
@@ -84,6 +85,34 @@ ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
         (void)host->calls->topo_set_name(device, name, HOST_TOPO_NAME_PRIORITY);
     }
     return device;
+}
+
+/* ---- files ---- */
+
+ucs_status_t ucx_vfs_add_file(const ucx_host_t *host, void *object,
+                              const char *path, ucx_vfs_read_cb_t read,
+                              void *arg, uint64_t number)
+{
+    ucs_status_t status;
+
+    if ((host->calls->vfs_add_file == NULL) ||
+        (host->calls->text_append == NULL)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    status = host->calls->vfs_add_file(object, read, arg, number, "%s", path);
+    return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
+}
+
+void ucx_vfs_print(const ucx_host_t *host, struct ucs_string_buffer *text,
+                   const char *format, ...)
+{
+    char line[HOST_FILE_LINE_MAX];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(line, sizeof(line), format, ap);
+    va_end(ap);
+    host->calls->text_append(text, "%s", line);
 }
 
 /* ---- memory events ---- */

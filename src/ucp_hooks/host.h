@@ -144,6 +144,30 @@ void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
 
 
 /*
+ * Files that UCX shows of its objects (VFS: ucx_vfs mounts them, and
+ * ucs_vfs_path_read_file reads them in a program). @read is called at each
+ * reading, in any thread: it has to find out by itself whether @object, which
+ * may be on its way out, still is; its text goes to ucx_vfs_print. Below @object
+ * until uct_iface_close or uct_ep_destroy takes that away.
+ *   UCS_OK                 also when there is such a file
+ *   UCS_ERR_UNSUPPORTED    this UCX has no VFS
+ *   another error          UCX's own
+ */
+struct ucs_string_buffer;
+typedef void (*ucx_vfs_read_cb_t)(void *object, struct ucs_string_buffer *text,
+                                  void *arg, uint64_t number);
+
+ucs_status_t ucx_vfs_add_file(const ucx_host_t *host, void *object,
+                              const char *path, ucx_vfs_read_cb_t read,
+                              void *arg, uint64_t number);
+
+/* Appends at most 255 characters to what is being read. */
+void ucx_vfs_print(const ucx_host_t *host, struct ucs_string_buffer *text,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+
+/*
  * Interfaces. A transport's interface structure begins with ucx_iface_base_t,
  * its endpoint with ucx_ep_base_t. The storage is UCX's (uct_base_iface_t,
  * uct_base_ep_t); its real size is checked when the host is set up, and more

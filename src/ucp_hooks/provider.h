@@ -189,6 +189,11 @@ typedef struct ucx_iface_vops {
     /* Fail @ep as if its peer had died: the error handler follows from
      * progress. UCS_OK or UCS_ERR_UNSUPPORTED. Optional. */
     ucs_status_t (*ep_invalidate)(uct_ep_h ep);
+
+    /* UCX shows this interface's files: ucx_vfs_add_file for each of them that
+     * is the transport's own. Any thread, repeatedly; the interface stays
+     * open meanwhile as far as UCX sees to it. Optional. */
+    void (*vfs_refresh)(uct_iface_h iface);
 } ucx_iface_vops_t;
 
 

@@ -8,8 +8,11 @@ test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/gtest/ucp/test_stream.cc \
                           test/gtest/ucp/test_rma.cc \
                           test/gtest/ucp/test_connect.cc \
+                          test/gtest/ucp/test_flow_control.cc \
                           test/gtest/ucp/test_load.cc \
                           test/gtest/ucp/test_order.cc \
+                          test/gtest/uct/vfs_files.cc \
+                          test/gtest/uct/vfs_files.h \
                           test/apps/fill.c test/apps/fill.h
 test_gtest_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_ucp_LDADD    = -lgtest -lpthread $(UCP_LIBS)

@@ -12,8 +12,10 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_memory.cc \
 	test/gtest/uct/test_uct_order.cc \
 	test/gtest/uct/test_uct_put.cc \
-	test/gtest/uct/test_uct_status.cc
-test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -ldl
+	test/gtest/uct/test_uct_status.cc \
+	test/gtest/uct/test_uct_vfs.cc \
+	test/gtest/uct/vfs_files.cc test/gtest/uct/vfs_files.h
+test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -lpthread -ldl
 
 # Faults: the program stands before libc and verbs, as fault.h says.
 test_gtest_uct_fault_SOURCES = \

@@ -42,16 +42,17 @@ static void efa_rxq_follow_peers(efa_iface_t *iface)
     flow_counters_t counters;
 
     flow_core_counters(iface->core, &counters);
-    while ((counters.rx_flows * FLOW_INIT_WINDOW_MAX > iface->rxq.target) &&
+    while ((counters.rx_flows * FLOW_INIT_WINDOW_MAX > iface->rxq.base) &&
            efa_rxq_grow(&iface->rxq)) {
     }
-    if ((counters.owed * 2 > iface->rxq.target)) {
+    if (counters.owed * 2 > iface->rxq.base) {
         efa_rxq_grow(&iface->rxq);
     }
+    efa_rxq_cover(&iface->rxq, counters.owed);
     if (efa_rxq_fill(&iface->rxq) != UCS_OK) {
         efa_iface_break(iface, "posting receives", EIO);
     }
-    flow_core_rx_posted(iface->core, iface->rxq.target);
+    flow_core_rx_posted(iface->core, iface->rxq.base);
 }
 
 static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)

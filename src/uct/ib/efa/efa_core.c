@@ -100,7 +100,7 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
     params.self.incarnation = iface->incarnation;
     params.born             = efa_birth_time();
     params.grant            = config->window;
-    params.rx_posted        = iface->rxq.target;
+    params.rx_posted        = iface->rxq.base;
     params.rx_reserve       = EFA_RXQ_RESERVE;
     params.rnr_min          = EFA_RNR_BACKOFF_MIN;
     params.rnr_max          = EFA_RNR_BACKOFF_MAX;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_addr.h"
 #include "efa_ep.h"
+#include "efa_vfs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -124,7 +125,9 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;
     ++iface->endpoints;
+    efa_vfs_lock();
     efa_ep_list_add(&iface->alive, ep);
+    efa_vfs_unlock();
     efa_peer_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
     efa_ctl_post_all(iface); /* the hello, ahead of the first message */
     *ep_p = &ep->super.super;
@@ -161,7 +164,9 @@ void efa_ep_destroy(uct_ep_h tl_ep)
     ep->state  = EFA_EP_DESTROYED;
     ep->status = UCS_ERR_CANCELED;
     efa_ep_cancel_flushes(ep);
+    efa_vfs_lock();
     efa_ep_list_remove(&iface->alive, ep);
+    efa_vfs_unlock();
     efa_ep_list_add(&iface->lingering, ep);
     flow_tx_close(iface->core, ep->tx);
 }

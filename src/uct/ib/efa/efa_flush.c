@@ -112,7 +112,7 @@ ucs_status_t efa_iface_flush(uct_iface_h tl_iface, unsigned flags,
     if (comp != NULL) {
         return UCS_ERR_UNSUPPORTED;
     }
-    return (iface->user_ops == 0) ? UCS_OK : UCS_INPROGRESS;
+    return (iface->ops_done == iface->ops_posted) ? UCS_OK : UCS_INPROGRESS;
 }
 
 ucs_status_t efa_iface_fence(uct_iface_h tl_iface, unsigned flags)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_addr.h"
 #include "efa_ep.h"
+#include "efa_vfs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,6 +104,7 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     iface->traced         = host_log_is_enabled(iface->super.host,
                                                 UCS_LOG_LEVEL_TRACE_DATA);
     efa_iface_report_open(iface, config);
+    efa_vfs_open(iface);
     return UCS_OK;
 
 err_core:
@@ -158,15 +160,19 @@ static void efa_iface_report_close(efa_iface_t *iface)
 
     flow_core_counters(iface->core, &counters);
     host_info(iface->super.host,
-              "%s: srd interface closed: %lu messages received, %lu came "
-              "early, %lu sends met a full window, %lu receiver-not-ready",
+              "%s: srd interface closed: %lu messages sent, %lu received, %lu "
+              "came early, %lu sends met a full window, %lu receiver-not-ready, %u "
+              "receives posted at least",
               efa_iface_md(iface)->device->name,
-              (unsigned long)counters.delivered, (unsigned long)counters.held,
-              (unsigned long)counters.stalls, (unsigned long)counters.rnr);
+              (unsigned long)(iface->ops_posted - iface->rma_posted),
+              (unsigned long)iface->received, (unsigned long)counters.held,
+              (unsigned long)counters.stalls, (unsigned long)counters.rnr,
+              iface->rxq.least);
 }
 
 void efa_iface_close(efa_iface_t *iface)
 {
+    efa_vfs_close(iface);
     efa_iface_take_stash(iface);
     efa_iface_say_goodbye(iface);
     efa_iface_report_close(iface);

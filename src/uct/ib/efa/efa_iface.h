@@ -41,8 +41,10 @@ typedef struct efa_iface {
     efa_qp_t      qp;
     efa_op_pool_t ops;
     unsigned      in_flight; /* work requests at the device, control too */
-    unsigned      user_ops;  /* operations of users that are not complete */
-    unsigned      rma_ops;   /* of them RMA */
+    uint64_t      ops_posted, ops_done; /* operations of users, since open */
+    unsigned      rma_ops;   /* RMA that is not done */
+    uint64_t      rma_posted; /* of ops_posted */
+    uint64_t      received;   /* messages handed up */
     size_t        max_payload; /* bytes of an active message, headers apart */
     uint8_t       attend;      /* EFA_ATTEND_ */
     uint8_t       traced;      /* packets are logged (efa_trace.h) */
@@ -61,12 +63,14 @@ typedef struct efa_iface {
     efa_events_t   events;
     void          *core_chunks; /* memory of the core, linked by first word */
     unsigned       endpoints;   /* alive, destroyed ones that linger too */
-    efa_ep_t      *alive;       /* the user's endpoints */
+    efa_ep_t      *alive;       /* the user's endpoints; changes under
+                                   efa_vfs_lock */
     efa_ep_t      *lingering;   /* destroyed with operations outstanding */
     uint32_t       qkey;
     uint64_t       incarnation;
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
     int            broken; /* the device failed; said once */
+    struct efa_iface *vfs_next; /* of the open ones (efa_vfs.c) */
 
     /* completions that were polled where no callback may run */
     struct ibv_wc  stash_rx;

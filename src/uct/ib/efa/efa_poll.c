@@ -21,6 +21,7 @@ static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
     unsigned     flags  = 0;
     ucs_status_t status;
 
+    ++iface->received;
     if (efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
         (offset == FLOW_SHORT_HDR)) {
         flags = UCT_CB_PARAM_FLAG_DESC;
@@ -135,7 +136,7 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     uct_completion_t *comp    = op->out.comp;
     int               markers = efa_out_remove(ep, &op->out);
 
-    --iface->user_ops;
+    ++iface->ops_done;
     if (efa_out_is_rma(op->out.kind)) {
         efa_ep_rma_done(ep);
     }
@@ -267,7 +268,7 @@ static inline void efa_am_done(efa_iface_t *iface, efa_op_t *op)
 
     flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
     markers = efa_out_remove(ep, &op->out);
-    --iface->user_ops;
+    ++iface->ops_done;
     efa_op_give(&iface->ops, op);
     if (__builtin_expect((comp != NULL) || markers, 0)) {
         efa_am_tell(ep, comp, markers);

@@ -58,6 +58,7 @@ ucs_status_t efa_rxq_init(efa_rxq_t *rxq, efa_md_t *md, unsigned target,
     memset(rxq, 0, sizeof(*rxq));
     rxq->md          = md;
     rxq->target      = target;
+    rxq->base        = target;
     rxq->max         = max;
     rxq->packet_size = packet_size;
     rxq->headroom    = headroom;
@@ -80,8 +81,12 @@ void efa_rxq_cleanup(efa_rxq_t *rxq)
 
 ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp)
 {
-    rxq->qp = qp;
-    return efa_rxq_fill(rxq);
+    ucs_status_t status;
+
+    rxq->qp    = qp;
+    status     = efa_rxq_fill(rxq);
+    rxq->least = rxq->posted;
+    return status;
 }
 
 /* Posts `count` free buffers with one call. Those the device did not take go
@@ -125,6 +130,9 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq)
     if (rxq->qp == NULL) {
         return UCS_OK;
     }
+    if (rxq->posted < rxq->least) {
+        rxq->least = rxq->posted;
+    }
     while ((rxq->posted + rxq->held < rxq->target) ||
            (rxq->posted < rxq->floor)) {
         if ((rxq->free == NULL) && (efa_rxq_add_chunk(rxq) != UCS_OK)) {
@@ -145,17 +153,31 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq)
 
 int efa_rxq_grow(efa_rxq_t *rxq)
 {
-    unsigned target = rxq->target * 2;
+    unsigned base = rxq->base * 2;
 
-    if (target > rxq->max / 2) {
-        target = rxq->max / 2;
+    if (base > rxq->max / 2) {
+        base = rxq->max / 2;
     }
-    if (target <= rxq->target) {
+    if (base <= rxq->base) {
         return 0;
     }
-    rxq->target = target;
-    rxq->floor  = target / 2;
+    rxq->base  = base;
+    rxq->floor = base / 2;
+    if (rxq->target < base) {
+        rxq->target = base;
+    }
     return 1;
+}
+
+void efa_rxq_cover(efa_rxq_t *rxq, unsigned granted)
+{
+    unsigned most   = rxq->max - (2 * EFA_RXQ_BATCH);
+    unsigned target = granted + EFA_RXQ_RESERVE;
+
+    target = (target < most) ? target : most;
+    if (target > rxq->target) {
+        rxq->target = target;
+    }
 }
 
 efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)

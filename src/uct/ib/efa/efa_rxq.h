@@ -48,8 +48,10 @@ struct efa_rxq {
     unsigned       posted;  /* the device has */
     unsigned       held;    /* the protocol core has */
     unsigned       target;  /* for posted + held */
+    unsigned       base;    /* of target: what windows are granted from */
     unsigned       floor;   /* for posted */
     unsigned       max;     /* for total */
+    unsigned       least;   /* that posted ever was before refilling */
     size_t         packet_size, headroom, stride;
     efa_chunk_t   *chunks;
 };
@@ -76,9 +78,13 @@ ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp);
  */
 ucs_status_t efa_rxq_fill(efa_rxq_t *rxq);
 
-/* More receives, in steps: doubles target up to half of max.
- * Returns 1 if it grew. */
+/* More receives, in steps: doubles base up to half of max, and target is at
+ * least that. Returns 1 if it grew. */
 int efa_rxq_grow(efa_rxq_t *rxq);
+
+/* Raises target, nearly up to max, so that it covers `granted` messages: peers
+ * that are introduced bring initial windows that nobody asked base for. */
+void efa_rxq_cover(efa_rxq_t *rxq, unsigned granted);
 
 /* Whether UCP may keep a buffer: without it enough are left to post, or more
  * can be made. (Free ones alone do not tell: they may be missing in the queue.)

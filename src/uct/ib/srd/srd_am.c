@@ -41,7 +41,7 @@ srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind,
     op->flow.tx  = ep->tx;
     op->flow.psn = flow_tx_commit(ep->tx);
     efa_out_append(ep, &op->out);
-    ++iface->user_ops;
+    ++iface->ops_posted;
     return UCS_OK;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "srd.h"
 
+#include <uct/ib/efa/efa_vfs.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +55,7 @@ static const ucx_iface_vops_t srd_iface_vops = {
     .is_reachable    = efa_iface_is_reachable,
     .ep_is_connected = efa_ep_is_connected,
     .ep_invalidate   = efa_ep_invalidate,
+    .vfs_refresh     = efa_vfs_refresh,
 };
 
 /* The table's ranges are UCX's to check; what hangs together and what the

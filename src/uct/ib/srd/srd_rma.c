@@ -39,7 +39,8 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
     efa_out_append(ep, &op->out);
     ++ep->rma_ops;
     ++iface->rma_ops;
-    ++iface->user_ops;
+    ++iface->ops_posted;
+    ++iface->rma_posted;
     return UCS_INPROGRESS;
 }
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an interface shows of itself in UCX's tree of files. */
+#include "uct_entity.h"
+#include "vfs_files.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace uct_test;
+using namespace vfs_test;
+
+class UctVfs : public UctTest {
+protected:
+    /* a and b with an endpoint from a to b, as open(), and their paths. */
+    void open_watched(const Config &config = {})
+    {
+        auto before = interfaces();
+
+        b = new Entity(config);
+        path_b = newest(before);
+        before.insert(path_b);
+        a = new Entity();
+        path_a = newest(before);
+        ep = a->connect(*b);
+    }
+
+    std::string path_a, path_b;
+};
+
+TEST_F(UctVfs, numbers__are_what_happened)
+{
+    open_watched({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "512"}});
+    EXPECT_EQ(128u, number(path_b, "receives_posted"));
+    EXPECT_EQ(128u, number(path_b, "receives_posted_least"));
+    EXPECT_EQ(0u, number(path_b, "messages_received"));
+    EXPECT_EQ(0u, number(path_b, "peers"));
+    EXPECT_EQ(0u, number(path_b, "granted"));
+
+    for (uint64_t i = 0; i < 100; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(flush(ep));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 100; }));
+    EXPECT_EQ(100u, number(path_b, "messages_received"));
+    EXPECT_EQ(100u, number(path_a, "messages_sent"));
+    EXPECT_EQ(0u, number(path_a, "messages_received"));
+    EXPECT_EQ(1u, number(path_b, "peers"));
+    EXPECT_EQ(1u, number(path_b, "flows_in"));
+    EXPECT_EQ(1u, number(path_a, "peers"));
+    EXPECT_EQ(1u, number(path_b, "address_handles"));
+    EXPECT_EQ(0u, number(path_a, "receiver_not_ready"));
+    EXPECT_EQ(0u, number(path_a, "requests_in_flight"));
+    EXPECT_LE(number(path_b, "granted"), 64u);
+    EXPECT_GE(number(path_b, "granted"), 32u);
+    EXPECT_LT(number(path_b, "receives_posted_least"), 128u);
+    EXPECT_GT(number(path_b, "receives_posted_least"), 32u);
+    EXPECT_EQ(128u, number(path_b, "receive_buffers"));
+    EXPECT_EQ(0u, number(path_b, "receive_buffers_kept"));
+}
+
+TEST_F(UctVfs, kept_and_stalls__are_counted)
+{
+    open_watched();
+    b->keep_descs = true;
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(flush(ep));
+    EXPECT_EQ(0u, number(path_a, "window_stalls"));
+
+    uint64_t sent = 1;
+    while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
+        ASSERT_LE(++sent, 100u);
+    }
+    EXPECT_EQ(1u, number(path_a, "window_stalls"));
+    for (int i = 0; i < 10; ++i) { /* none with the long header is kept */
+        ASSERT_EQ(UCS_OK, send_short(ep, sent++, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == sent; }));
+    ASSERT_GE(b->kept.size(), 10u);
+    EXPECT_EQ(b->kept.size(), number(path_b, "receive_buffers_kept"));
+}
+
+TEST_F(UctVfs, endpoints__a_line_for_each)
+{
+    open_watched();
+    uct_ep_h second = a->connect(*b);
+
+    EXPECT_TRUE(endpoints(path_b).empty());
+    ASSERT_EQ(2u, endpoints(path_a).size());
+    EXPECT_EQ("hello", endpoints(path_a)[0]["state"]);
+    EXPECT_EQ("0", endpoints(path_a)[0]["psn"]);
+    for (uint64_t i = 0; i < 5; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == 5; }));
+    ASSERT_TRUE(flush(ep));
+    ASSERT_TRUE(wait([&] { return endpoints(path_a)[1]["state"] == "open"; }));
+
+    auto line = endpoints(path_a)[1]; /* the latest comes first */
+    EXPECT_EQ("5", line["psn"]);
+    EXPECT_EQ("0", line["sending"]);
+    EXPECT_EQ("0", line["pending"]);
+    EXPECT_GE(std::stoi(line["limit"]), 64);
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 5, nullptr, 0));
+    EXPECT_EQ("1", endpoints(path_a)[1]["sending"]);
+
+    uct_ep_destroy(second);
+    EXPECT_EQ(1u, endpoints(path_a).size());
+    ASSERT_TRUE(flush(ep));
+}
+
+/* UCX's own reader is a thread: interfaces and endpoints come and go under it. */
+TEST_F(UctVfs, reader__meets_what_goes_away)
+{
+    std::atomic<bool> stop(false);
+    std::atomic<uint64_t> reads(0), lines(0);
+    std::thread reader([&] {
+        while (!stop) {
+            for (const auto &path : interfaces()) {
+                text(path, "messages_received");
+                lines += !text(path, "endpoints").empty();
+                ++reads;
+            }
+        }
+    });
+
+    for (int round = 0; round < 200; ++round) {
+        Entity c, d;
+        uct_ep_h each[8];
+        for (auto &cd : each) {
+            cd = c.connect(d);
+        }
+        uct_ep_am_short(each[0], AM_ID, 1, nullptr, 0);
+        for (int i = 0; i < 200; ++i) {
+            c.progress();
+            d.progress();
+        }
+        for (auto &cd : each) {
+            uct_ep_destroy(cd);
+        }
+    }
+    stop = true;
+    reader.join();
+    EXPECT_GT(reads, 20u);
+    EXPECT_GT(lines, 0u);
+}
