@@ -54,22 +54,19 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
 /*
  * The pieces of flow_rx_accept, for a caller that polls in batches:
  *
- *   word = flow_wire_get64(pkt), len >= FLOW_SHORT_HDR
- *   rx   = flow_rx_at(core, word)
+ *   word  = flow_wire_get64(pkt), len >= FLOW_SHORT_HDR
+ *   index = flow_rx_index_of(word), < core->rx_count
+ *   rx    = flow_core_rx(core, index)
  *   flow_rx_is_next(rx, word, src): flow_rx_take, then as DELIVER with offset
  *                                   FLOW_SHORT_HDR and out.more 0
  *   flow_rx_early(...) != 0:        as HOLD
- *   else, or where rx is NULL:      flow_rx_accept
+ *   anything else:                  flow_rx_accept
  */
 
-/* What the token of a short header points at, if anything; nothing of it is
- * checked yet. */
-static inline flow_rx_t *flow_rx_at(const flow_core_t *core, uint64_t word)
+/* Index of the flow that a short header names; nothing is checked yet. */
+static inline uint32_t flow_rx_index_of(uint64_t word)
 {
-    uint32_t index = (word >> FLOW_WIRE_TOKEN_SHIFT) & (FLOW_INDEX_MAX - 1);
-
-    return flow_likely(index < core->rx_count) ? flow_core_rx(core, index) :
-                                                 NULL;
+    return (word >> FLOW_WIRE_TOKEN_SHIFT) & (FLOW_INDEX_MAX - 1);
 }
 
 /* One compare for number, token with its generation, flags, and the limit,
@@ -118,17 +115,19 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
                flow_src_t src, flow_time_t now, flow_rx_out_t *out)
 {
     uint64_t word;
+    uint32_t index;
     flow_rx_t *rx;
 
     if (flow_unlikely(len < FLOW_SHORT_HDR)) {
         goto slow;
     }
-    word = flow_wire_get64(pkt);
-    rx   = flow_rx_at(core, word);
-    if (flow_unlikely(rx == NULL)) {
+    word  = flow_wire_get64(pkt);
+    index = flow_rx_index_of(word);
+    if (flow_unlikely(index >= core->rx_count)) {
         goto slow;
     }
 
+    rx = flow_core_rx(core, index);
     if (flow_likely(flow_rx_fits(rx, word, src))) {
         out->token  = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
                       FLOW_WIRE_TOKEN_MASK;

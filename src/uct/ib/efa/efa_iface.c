@@ -126,7 +126,7 @@ static void efa_iface_say_goodbye(efa_iface_t *iface)
     flow_time_t deadline = efa_iface_clock(iface) + EFA_GOODBYE_TIME;
 
     while (!iface->broken &&
-           ((iface->endpoints > 0) || (iface->in_flight > 0) ||
+           ((iface->endpoints > 0) || efa_iface_is_sending(iface) ||
             flow_ctl_pending(iface->core)) &&
            (efa_iface_clock(iface) < deadline)) {
         efa_iface_poll_tx(iface);

@@ -37,7 +37,7 @@ static const struct {
     {"srd/receives_posted_least", EFA_VFS_POSTED_LEAST}, /* ever */
     {"srd/receive_buffers", EFA_VFS_BUFFERS},
     {"srd/receive_buffers_kept", EFA_VFS_KEPT},    /* by UCP */
-    {"srd/requests_in_flight", EFA_VFS_IN_FLIGHT}, /* at the device */
+    {"srd/requests_in_flight", EFA_VFS_IN_FLIGHT}, /* or to be sent again */
     {"srd/peers", EFA_VFS_PEERS},
     {"srd/flows_in", EFA_VFS_FLOWS_IN}, /* endpoints of peers to us */
     {"srd/address_handles", EFA_VFS_HANDLES},
@@ -117,7 +117,7 @@ efa_vfs_value(const efa_iface_t *iface, efa_vfs_number_t number)
     case EFA_VFS_KEPT:
         return rxq->total - rxq->free_count - rxq->posted - rxq->held;
     case EFA_VFS_IN_FLIGHT:
-        return iface->in_flight;
+        return iface->ops_posted - iface->ops_done + iface->ctl_ops;
     case EFA_VFS_PEERS:
         return counters.peers;
     case EFA_VFS_FLOWS_IN:
@@ -166,7 +166,7 @@ static void efa_vfs_read_endpoints(void *object, struct ucs_string_buffer *text,
         ucx_vfs_print(iface->super.host, text,
                       "qpn=%u state=%s psn=%u limit=%u sending=%d rma=%u "
                       "pending=%d\n",
-                      ep->qpn, efa_vfs_state(ep), flow_tx_psn(ep->tx),
+                      ep->dest.remote_qpn, efa_vfs_state(ep), flow_tx_psn(ep->tx),
                       ep->tx->limit, __builtin_popcountll(ep->tx->busy),
                       ep->rma_ops, ep->requests != NULL);
     }
