@@ -248,10 +248,10 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
                      unsigned max)
 {
     uint32_t index = token & (FLOW_INDEX_MAX - 1);
-    unsigned count, slot;
+    unsigned count, first, i;
     flow_ring_t *ring;
     flow_rx_t *rx;
-    uint64_t bit;
+    uint64_t map;
 
     if ((index == 0) || (index >= core->rx_count)) {
         return 0;
@@ -261,16 +261,19 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
         return 0;
     }
 
-    ring = flow_core_ring(core, rx->ring);
-    for (count = 0; count < max; ++count) {
-        slot = (flow_rx_psn(rx) + count) % FLOW_WINDOW_MAX;
-        bit  = 1ull << slot;
-        if (!(ring->mask & bit)) {
-            break;
-        }
-        ring->mask    &= ~bit;
-        handles[count] = ring->slot[slot];
+    ring  = flow_core_ring(core, rx->ring);
+    first = flow_rx_psn(rx) % FLOW_WINDOW_MAX;
+    map   = ~flow_psn_rotate_down(ring->mask, first); /* what is missing */
+    count = (map == 0) ? FLOW_WINDOW_MAX : (unsigned)__builtin_ctzll(map);
+    if (count == 0) {
+        return 0;
     }
+    count = (count < max) ? count : max;
+    for (i = 0; i < count; ++i) {
+        handles[i] = ring->slot[(first + i) % FLOW_WINDOW_MAX];
+    }
+    map         = ~0ull >> (FLOW_WINDOW_MAX - count); /* what is handed out */
+    ring->mask &= ~flow_psn_rotate_up(map, first);
     if (ring->mask == 0) {
         flow_pool_ring_put(core, rx->ring);
         rx->ring = 0;
@@ -498,33 +501,6 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                      ((rx->limit == flow_rx_psn(rx)) ? FLOW_RX_SHUT : 0);
     }
     return verdict;
-}
-
-int flow_rx_early(flow_core_t *core, flow_rx_t *rx, uint64_t word,
-                  flow_src_t src, void *handle)
-{
-    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
-    flow_ring_t *ring;
-    uint64_t bit;
-
-    if ((((word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect) &
-         (FLOW_WIRE_PSN_ONE - 1)) ||
-        (src != rx->src) || (rx->ring == 0) ||
-        (flow_psn_diff(psn, flow_rx_psn(rx)) <= 0) ||
-        (flow_psn_diff(psn, rx->limit) >= 0) ||
-        (rx->flags & FLOW_RXF_FINAL)) {
-        return 0;
-    }
-    ring = flow_core_ring(core, rx->ring);
-    bit  = flow_psn_bit(psn);
-    if (ring->mask & bit) {
-        return 0;
-    }
-
-    ring->mask                       |= bit;
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
-    ++core->counters.held;
-    return 1;
 }
 
 static __attribute__((noinline)) flow_rx_verdict_t

@@ -100,8 +100,33 @@ static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
  * has a short way, too: right flow, sender and flags, within the window, not in
  * order, into a ring that is there. 1: the core has handle. 0: nothing done.
  */
-int flow_rx_early(flow_core_t *core, flow_rx_t *rx, uint64_t word,
-                  flow_src_t src, void *handle);
+static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
+                                uint64_t word, flow_src_t src, void *handle)
+{
+    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    uint64_t other = (word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect;
+    flow_ring_t *ring;
+    uint64_t bit;
+
+    if ((other & (FLOW_WIRE_PSN_ONE - 1)) || (src != rx->src) ||
+        (rx->ring == 0) ||
+        (flow_psn_diff(psn, (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT)) <=
+         0) ||
+        (flow_psn_diff(psn, rx->limit) >= 0) ||
+        (rx->flags & FLOW_RXF_FINAL)) {
+        return 0;
+    }
+    ring = flow_core_ring(core, rx->ring);
+    bit  = flow_psn_bit(psn);
+    if (ring->mask & bit) {
+        return 0;
+    }
+
+    ring->mask                       |= bit;
+    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    ++core->counters.held;
+    return 1;
+}
 
 /*
  * Classify one received packet of len bytes at pkt. handle (not NULL) is the

@@ -155,6 +155,13 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
     return FLOW_SHORT_HDR;
 }
 
+/* flow_tx_header where flow_tx_header_len is FLOW_SHORT_HDR. */
+static inline void flow_tx_header_short(const flow_tx_t *tx, unsigned am_id,
+                                        void *buf)
+{
+    flow_wire_put64(buf, tx->hdr | am_id);
+}
+
 /*
  * The packet was posted (or will surely be): take the number, which is
  * returned. The caller keeps (tx, psn) with the work request.

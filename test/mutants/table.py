@@ -55,7 +55,7 @@ MUTANTS = [
      "    core->owed[flow_grant_pot(rx)] -= flow_psn_diff(psn, "
      "flow_rx_counted(rx));\n", ""),
     ("held packet handed out twice", "rx.c",
-     "        ring->mask    &= ~bit;\n", ""),
+     "    ring->mask &= ~flow_psn_rotate_up(map, first);\n", ""),
     ("held packets of a dead flow leaked", "rx.c",
      "    rx->expect |= FLOW_RX_SHUT;\n    flow_rx_release_held(core, rx);\n",
      "    rx->expect |= FLOW_RX_SHUT;\n"),

@@ -140,19 +140,26 @@ int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
 /* Logs what is about to be posted to `qpn` (efa_trace.c). */
 void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn);
 
-/* Posts what op->wr has as a SEND. Returns 0, or the errno value of the device,
- * and then nothing was posted. */
-static inline int efa_post_send(efa_iface_t *iface, const efa_dest_t *dest,
-                                efa_op_t *op)
+/* efa_post_send without a look at iface->traced. */
+static inline int efa_post_send_untraced(efa_iface_t *iface,
+                                         const efa_dest_t *dest, efa_op_t *op)
 {
     struct ibv_qp      *qp = iface->qp.qp;
     struct ibv_send_wr *bad;
 
     op->wr.wr.ud = *dest;
+    return qp->context->ops.post_send(qp, &op->wr, &bad);
+}
+
+/* Posts what op->wr has as a SEND. Returns 0, or the errno value of the device,
+ * and then nothing was posted. */
+static inline int efa_post_send(efa_iface_t *iface, const efa_dest_t *dest,
+                                efa_op_t *op)
+{
     if (__builtin_expect(iface->traced, 0)) {
         efa_trace_log_tx(iface, op, dest->remote_qpn);
     }
-    return qp->context->ops.post_send(qp, &op->wr, &bad);
+    return efa_post_send_untraced(iface, dest, op);
 }
 
 /* Posts an RDMA WRITE (EFA_OUT_PUT) from the pieces of op->wr, or an RDMA READ

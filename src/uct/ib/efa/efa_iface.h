@@ -46,6 +46,8 @@ typedef struct efa_iface {
     uint64_t      rma_posted; /* of ops_posted */
     uint64_t      received;   /* messages handed up */
     size_t        max_payload; /* bytes of an active message, headers apart */
+    unsigned      few; /* payloads of short messages below it take the shortest
+                          way: inside the work request, not traced */
     uint8_t       attend;      /* EFA_ATTEND_ */
     uint8_t       traced;      /* packets are logged (efa_trace.h) */
     flow_time_t   now;         /* as last read: when a timer is set or runs */

@@ -22,29 +22,37 @@ static inline efa_op_t *srd_am_start(efa_iface_t *iface, efa_ep_t *ep)
     return iface->ops.free; /* taken by srd_am_post */
 }
 
-/* Posts the filled operation; on success it is the device's. */
+/* The operation was posted (or not, with `err`): on success it is the device's.
+ */
 static inline ucs_status_t
-srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind)
+srd_am_posted(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, int err)
 {
-    int err;
-
-    op->ep       = ep;
-    op->out.kind = kind;
-    err          = efa_post_send(iface, &ep->dest, op);
     if (__builtin_expect(err != 0, 0)) {
         return efa_post_failed(ep, err);
     }
-
     efa_op_take(&iface->ops, op);
     op->flow.psn = flow_tx_commit(ep->tx);
     ++iface->ops_posted;
     return UCS_OK;
 }
 
-/* The payload of most short messages, by few instructions: a call of memcpy
- * costs as much as posting. `length` <= SRD_FEW; src may be NULL at 0. */
-#define SRD_FEW 16
+/* Posts the filled operation. */
+static inline ucs_status_t
+srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind)
+{
+    op->ep       = ep;
+    op->out.kind = kind;
+    return srd_am_posted(iface, ep, op, efa_post_send(iface, &ep->dest, op));
+}
 
+/* Short headers, and a number that may be sent: the shortest way. */
+static inline int srd_am_is_open(const flow_tx_t *tx)
+{
+    return flow_tx_is_open(tx) && (flow_tx_header_len(tx) == FLOW_SHORT_HDR);
+}
+
+/* The payload of most short messages, by few instructions: a call of memcpy
+ * costs as much as posting. `length` <= 16; src may be NULL at 0. */
 static inline void
 srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
 {
@@ -131,20 +139,22 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     efa_op_t    *op    = iface->ops.free;
     flow_tx_t   *tx    = ep->tx;
 
-    if (__builtin_expect(!flow_tx_is_open(tx) || (op == NULL) ||
-                                 (length > SRD_FEW) ||
-                                 (flow_tx_header_len(tx) != FLOW_SHORT_HDR),
+    if (__builtin_expect(!srd_am_is_open(tx) || (op == NULL) ||
+                                 (length >= iface->few),
                          0)) {
         return srd_am_short_any(tl_ep, id, header, payload, length);
     }
 
-    flow_tx_header(iface->core, tx, id, op->buf);
+    flow_tx_header_short(tx, id, op->buf);
     memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
     srd_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
                     length);
-    efa_op_set_buf(op, FLOW_SHORT_HDR + sizeof(header) + length,
-                   iface->qp.inline_size);
-    return srd_am_post(iface, ep, op, EFA_OUT_AM);
+    op->buf_sge.length = FLOW_SHORT_HDR + sizeof(header) + length;
+    efa_op_set_pieces(op, &op->buf_sge, 1, 1);
+    op->ep       = ep;
+    op->out.kind = EFA_OUT_AM;
+    return srd_am_posted(iface, ep, op,
+                         efa_post_send_untraced(iface, &ep->dest, op));
 }
 
 ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
@@ -177,8 +187,10 @@ ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     return srd_am_post(iface, ep, op, EFA_OUT_AM);
 }
 
-ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
-                        void *arg, unsigned flags)
+/* Whatever srd_ep_am_bcopy has no short way for. */
+static __attribute__((noinline)) ssize_t
+srd_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                 void *arg)
 {
     efa_ep_t     *ep    = (efa_ep_t*)tl_ep;
     efa_iface_t  *iface = efa_ep_iface(ep);
@@ -188,18 +200,44 @@ ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     unsigned      offset;
     size_t        length;
 
-    (void)flags;
-    if (__builtin_expect(op == NULL, 0)) {
+    if (op == NULL) {
         return efa_ep_blocked(ep);
     }
     bounce = efa_op_bounce(&iface->ops, op);
-    if (__builtin_expect(bounce == NULL, 0)) {
+    if (bounce == NULL) {
         return efa_ep_blocked(ep);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, bounce->data);
     length = pack_cb(bounce->data + offset, arg);
     efa_op_set_bounce(op, offset + length);
+    status = srd_am_post(iface, ep, op, EFA_OUT_AM);
+    return (status == UCS_OK) ? (ssize_t)length : status;
+}
+
+ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                        void *arg, unsigned flags)
+{
+    efa_ep_t     *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t  *iface = efa_ep_iface(ep);
+    efa_op_t     *op    = iface->ops.free;
+    flow_tx_t    *tx    = ep->tx;
+    efa_bounce_t *bounce;
+    ucs_status_t  status;
+    size_t        length;
+
+    (void)flags;
+    if (__builtin_expect(!srd_am_is_open(tx) || (op == NULL) ||
+                                 (op->bounce == NULL),
+                         0)) {
+        return srd_am_bcopy_any(tl_ep, id, pack_cb, arg);
+    }
+
+    bounce = op->bounce;
+    flow_tx_header_short(tx, id, bounce->data);
+    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
+    bounce->sge.length = FLOW_SHORT_HDR + length;
+    efa_op_set_pieces(op, &bounce->sge, 1, 0);
     status = srd_am_post(iface, ep, op, EFA_OUT_AM);
     return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
 }
