@@ -199,7 +199,7 @@ suite_run() {
             --seed "$seed"
     done
     check uct_fault 60 uct_fault
-    check uct_instructions 90 uct_instructions
+    check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace
     UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'
     full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'

@@ -168,7 +168,8 @@ static void efa_vfs_read_endpoints(void *object, struct ucs_string_buffer *text,
                       "pending=%d\n",
                       ep->dest.remote_qpn, efa_vfs_state(ep),
                       flow_tx_psn(ep->tx), ep->tx->limit,
-                      __builtin_popcountll(ep->tx->busy), ep->rma_ops, ep->requests != NULL);
+                      __builtin_popcountll(ep->tx->busy), ep->rma_ops,
+                      ep->requests != NULL);
     }
     efa_vfs_unlock();
 }
