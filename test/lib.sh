@@ -281,10 +281,12 @@ ucx_with_standin() {
 
 # ------------------------------------------------------------ counters
 
-# stat_sum FILE COUNTER [NODE]: over all nodes, or of one.
+# stat_sum FILE COUNTER [NODE [DEVICE]]: over all nodes, or of one, and all of
+# its devices, or one.
 stat_sum() {
-    awk -v want="$2=" -v node="node=${3-}" '
-        /^node=/ && (node == "node=" || $1 == node) {
+    awk -v want="$2=" -v node="node=${3-}" -v device="device=${4-}" '
+        /^node=/ && (node == "node=" || $1 == node) &&
+            (device == "device=" || $2 == device) {
             for (i = 1; i <= NF; ++i) {
                 if (index($i, want) == 1) {
                     sum += substr($i, length(want) + 1)

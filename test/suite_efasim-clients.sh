@@ -104,6 +104,31 @@ perftest_verbs() {
     at_least "payload" "$(stat_payload "$STAT")" $((size * iterations))
 }
 
+# perftest_devices SERVER_DEVICE CLIENT_DEVICE: those carry it, and no other.
+perftest_devices() {
+    need ib_send_bw
+    local command=(ib_send_bw -c SRD -x 0 -p @PORT@ -s 8192 -n 2000) sent
+    two_nodes --devices 4 -- "${command[@]}" -d "$1" -- "${command[@]}" \
+        -d "$2" 127.0.0.1 || exit 1
+    sent=$(stat_sum "$STAT" tx_bytes 1 "$2") || exit 1
+    at_least "sent by $2" "$sent" 16384000
+    at_least "received by $1" "$(stat_sum "$STAT" rx_bytes 0 "$1")" 16384000
+    [ "$(stat_payload "$STAT")" -eq "$sent" ] || fail "others sent, too"
+}
+
+# UCX stripes one message over both devices of each host.
+ucx_devices() {
+    need_perftest
+    local command=(env UCX_TLS="srd,tcp" UCX_MAX_RNDV_RAILS=2 "${PERFTEST[@]}"
+        -p @PORT@ -t tag_bw -s 4000000 -n 100) device
+    two_nodes --devices 2 -- "${command[@]}" -- "${command[@]}" 127.0.0.1 ||
+        exit 1
+    for device in rdmap0s6 rdmap16s6; do
+        at_least "read by $device" \
+            "$(stat_sum "$STAT" rdma_read_bytes 0 "$device")" 180000000
+    done
+}
+
 # Debian 12's has no RDMA write for EFA.
 perftest_write() {
     local written
@@ -122,6 +147,20 @@ libfabric_info() {
     grep -q 'provider: efa' "$CHECK_LOG.out" || fail "no provider efa"
     for type in FI_EP_RDM FI_EP_DGRAM; do
         grep -q "type: $type" "$CHECK_LOG.out" || fail "no $type"
+    done
+}
+
+# A domain of each kind for each device.
+libfabric_devices() {
+    local device type
+    need fi_info
+    "$EFASIM" run --fabric "t$$" --devices 4 -- fi_info -p efa |
+        tee "$CHECK_LOG.out"
+    for device in rdmap0s6 rdmap16s6 rdmap32s6 rdmap48s6; do
+        for type in rdm dgrm; do
+            grep -q "domain: $device-$type" "$CHECK_LOG.out" ||
+                fail "no domain $device-$type"
+        done
     done
 }
 
@@ -199,7 +238,9 @@ clients() {
     "$@" ib_send_bw_UD 30 perftest_verbs ib_send_bw UD 4096 2000 -Q 1
     "$@" ib_read_lat 30 perftest_verbs ib_read_lat SRD 4096 1000
     "$@" ib_read_bw 30 perftest_verbs ib_read_bw SRD 1048576 200
+    "$@" ib_send_bw_devices 60 perftest_devices rdmap16s6 rdmap48s6
     "$@" fi_info 20 libfabric_info
+    "$@" fi_info_devices 20 libfabric_devices
     "$@" fi_pingpong_rdm 60 libfabric_pingpong rdm all 27
     "$@" fi_pingpong_dgram 60 libfabric_dgram
     "$@" mpi_ofi 60 mpi_ofi
@@ -217,6 +258,7 @@ writes() {
 suite_run() {
     local release releases='13'
     clients here
+    check ucx_devices 60 ucx_devices
     ! full || releases='12 13 sid'
     for release in $releases; do
         check "$release" 700 system_made "$release"

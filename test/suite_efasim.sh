@@ -95,9 +95,9 @@ stat_rounds() {
     "$EFASIM" stat --fabric "$1" --qps | tee "$CHECK_LOG.qps"
     wait "$client_pid" || fail "the client: status $?"
     wait "$server_pid" || fail "the server: status $?"
-    grep -qE '^qp node=1 qpn=[0-9]+ pid=[0-9]+ state=rts sent=[1-9]' \
+    grep -qE '^qp node=1 device=rdmap0s6 qpn=[0-9]+ pid=[0-9]+ state=rts sent=[1-9]' \
         "$CHECK_LOG.qps" || fail "no line of a queue pair"
-    [ "$(grep -cE '^host 1 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ] ||
+    [ "$(grep -cE '^host 1 rdmap0s6 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ] ||
         fail "the table did not renew itself"
     for out in --watch=0 --watch=x --nonsense; do
         "$EFASIM" stat "$out" 2>&1 && fail "$out was taken"
@@ -131,10 +131,42 @@ generations() {
     out=$("$EFASIM" run --fabric "t$$" --device efa1 -- \
         "$EFASIM" run --device efa2 -- true 2>&1) && fail "efa2 beside efa1"
     echo "$out"
-    grep -q 'another generation (efa1) than --device=efa2' <<<"$out" ||
+    grep -q 'host 0 has 1 of the generation efa1, not.*--device=efa2' <<<"$out" ||
         fail "no line"
     "$EFASIM" run --fabric "t$$" --device efa1 -- \
         "$EFASIM" run --device efa2 --node 1 -- true || fail "node 1"
+}
+
+# The devices of a host: names, places, how many; a plan may name one alone.
+devices() {
+    need ibv_devinfo
+    local out number
+    for number in 1 2 3 4; do
+        out=$("$EFASIM" run --fabric "t$$" --devices $number -- ibv_devinfo -l)
+        [ "$(grep -c rdmap <<<"$out")" -eq $number ] || fail "$number: $out"
+    done
+    out=$("$EFASIM" run --fabric "t$$" --devices 2 -- sh -c \
+        'for d in rdmap0s6 rdmap16s6; do
+            ibv_devinfo -d $d >/dev/null && readlink -f \
+                /sys/class/infiniband/$d "$SYSFS_PATH/class/infiniband/$d/device"
+        done')
+    echo "$out"
+    grep -q 'pci0000:10/0000:10:06.0$' <<<"$out" || fail "no place"
+    out=$("$EFASIM" run --fabric "t$$" --devices 2 -- \
+        "$EFASIM" run --devices 3 -- true 2>&1) && fail "3 devices beside 2"
+    echo "$out"
+    grep -q 'host 0 has 2 of.*--devices=3' <<<"$out" || fail "no line"
+    out=$("$EFASIM" run --devices 5 -- true 2>&1) && fail "5 devices"
+    grep -q -e '--devices=5: allowed is a whole number from 1 to 4' \
+        <<<"$out" || fail "no line: $out"
+    printf 'on 0.1 refuse-open EPERM\n' >"$CHECK_LOG.plan"
+    "$EFASIM" run --fabric "t$$" --devices 2 --plan "$CHECK_LOG.plan" -- \
+        ibv_devinfo -d rdmap0s6 >/dev/null || fail "the wrong one is refused"
+    "$EFASIM" run --fabric "t$$" --devices 2 --plan "$CHECK_LOG.plan" -- \
+        ibv_devinfo -d rdmap16s6 >/dev/null 2>&1 && fail "0.1 is not refused"
+    printf 'on 0.4 delay-us 1\n' >"$CHECK_LOG.plan"
+    out=$("$EFASIM" run --plan "$CHECK_LOG.plan" -- true 2>&1) && fail "0.4"
+    grep -q "line 1: '0.4': allowed is hosts" <<<"$out" || fail "no line: $out"
 }
 
 # ------------------------------------------------------------ command line
@@ -352,7 +384,7 @@ shm_full() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
     unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
     local kb out status
-    for kb in 4 300 $(full && echo 400 500) 600 900; do
+    for kb in 4 800 $(full && echo 1000 1200) 1300 1800; do
         status=0
         out=$(unshare -m sh -c 'mount -t tmpfs -o size="$1"k none /dev/shm &&
             shift && exec "$@"' sh "$kb" timeout 60 "$EFASIM" run \
@@ -393,8 +425,10 @@ suite_run() {
     check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
     check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3
     check verbs_direct 60 newer_check sid 'Direct.*' efa2
+    check verbs_rails 120 verbs_check 'rails.*' --devices 4
     check verbs_control 30 verbs_check 'control.*'
     check cli_generations 30 generations
+    check cli_devices 30 devices
     check verbs_inject 60 verbs_check '*Inject*'
     check verbs_fault 60 verbs_check 'fault.*'
     check cli_plans 20 plans

@@ -435,6 +435,8 @@ suite_run() {
     check accident_reorder_memory 60 accident_check Accident.reorder_memory
     check accident_starving_completions 60 accident_ready_check \
         Accident.starving_completions
+    check accident_starving_control 60 accident_ready_check \
+        Accident.starving_control
     check accident_fence_then_cancel 60 accident_ready_check \
         Accident.fence_then_cancel
     check accident_destroy_under_a_get 60 accident_ready_check \

@@ -201,6 +201,8 @@ suite_run() {
     check uct_fault 60 uct_fault
     check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace
+    NO_EVENTS=y check uct_no_events 30 uct_check 'UctFailure.events__absent*' \
+        --fail-command create-channel:1:EOPNOTSUPP
     UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'
     full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
     check uct_put 60 uct_put 13 efa2

@@ -48,6 +48,8 @@ static const symbol_t calls_symbols[] = {
     CALL("ucs_free", mem_free, OPTIONAL),
     CALL("ucs_vfs_obj_add_ro_file", vfs_add_file, OPTIONAL),
     CALL("ucs_string_buffer_appendf", text_append, OPTIONAL),
+    CALL("ucs_stats_node_alloc", stats_alloc, OPTIONAL),
+    CALL("ucs_stats_node_free", stats_free, OPTIONAL),
     CALL("ucm_set_event_handler", ucm_set_handler, OPTIONAL),
     CALL("ucm_unset_event_handler", ucm_unset_handler, OPTIONAL),
 };

@@ -76,6 +76,10 @@ typedef struct ucx_calls {
                                  const char *path, ...); /* optional */
     void (*text_append)(struct ucs_string_buffer *text, const char *format,
                         ...);                            /* optional */
+    ucs_status_t (*stats_alloc)(void **node_p, ucx_stats_class_t *cls,
+                                void *parent, const char *name,
+                                ...);                    /* optional */
+    void (*stats_free)(void *node);                      /* optional */
 
     /* libucm, optional */
     ucs_status_t (*ucm_set_handler)(int events, int priority,

@@ -13,6 +13,7 @@
 enum {
     HOST_LINE_MAX           = 1024,
     HOST_FILE_LINE_MAX      = 256,
+    HOST_STATS_COUNTERS     = 128, /* offset in ucs_stats_node_t, 1.13-1.23 */
     HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
     HOST_TOPO_NAME_PRIORITY = 10
 };
@@ -113,6 +114,33 @@ void ucx_vfs_print(const ucx_host_t *host, struct ucs_string_buffer *text,
     vsnprintf(line, sizeof(line), format, ap);
     va_end(ap);
     host->calls->text_append(text, "%s", line);
+}
+
+/* ---- statistics ---- */
+
+uint64_t *ucx_stats_open(const ucx_host_t *host,
+                         const uct_iface_params_t *params,
+                         ucx_stats_class_t *cls, const char *name)
+{
+    void *node = NULL;
+
+    if ((host->calls->stats_alloc == NULL) ||
+        (host->calls->stats_free == NULL) ||
+        !(params->field_mask & UCT_IFACE_PARAM_FIELD_STATS_ROOT) ||
+        (params->stats_root == NULL) ||
+        (host->calls->stats_alloc(&node, cls, params->stats_root, "-%s",
+                                  name) != UCS_OK) ||
+        (node == NULL)) {
+        return NULL;
+    }
+    return (uint64_t*)((char*)node + HOST_STATS_COUNTERS);
+}
+
+void ucx_stats_close(const ucx_host_t *host, uint64_t *counters)
+{
+    if (counters != NULL) {
+        host->calls->stats_free((char*)counters - HOST_STATS_COUNTERS);
+    }
 }
 
 /* ---- memory events ---- */

@@ -168,6 +168,28 @@ void ucx_vfs_print(const ucx_host_t *host, struct ucs_string_buffer *text,
 
 
 /*
+ * Statistics, which only UCX builds made with --enable-stats have, and show
+ * where UCX_STATS_DEST and the like ask for it. Counters named by @cls, a node
+ * called after it and @name below that of the worker in @params (@cls, of static
+ * life, is UCX's from now on). Returns them, all 0, to be written at any time;
+ * NULL where there are no statistics or no memory.
+ */
+typedef struct ucx_stats_class {
+    const char *name;
+    unsigned   count;
+    unsigned   id;      /* UCX's */
+    const char *names[];
+} ucx_stats_class_t;
+
+uint64_t *ucx_stats_open(const ucx_host_t *host,
+                         const uct_iface_params_t *params,
+                         ucx_stats_class_t *cls, const char *name);
+
+/* The counters are UCX's last word on them. @counters may be NULL. */
+void ucx_stats_close(const ucx_host_t *host, uint64_t *counters);
+
+
+/*
  * Interfaces. A transport's interface structure begins with ucx_iface_base_t,
  * its endpoint with ucx_ep_base_t. The storage is UCX's (uct_base_iface_t,
  * uct_base_ep_t); its real size is checked when the host is set up, and more

@@ -1,7 +1,8 @@
 /*
- * The device at the kernel's uverbs ABI. One engine device per process, shared
- * by all contexts (open descriptors) of it; a context is a memfd whose pages
- * are the queues and doorbells, so that mmap() needs no help from us.
+ * The devices at the kernel's uverbs ABI. One engine device per process and
+ * device of the host, shared by all contexts (open descriptors) of it; a
+ * context is a memfd whose pages are the queues and doorbells, so that mmap()
+ * needs no help from us.
  *
  * Everything here runs under one lock of the process. Commands take it; the
  * data path (hooks.c) only tries, and when it is taken leaves the work to the
@@ -23,6 +24,8 @@ enum {
     ABI_CONTEXTS = 64,
     ABI_PAGE     = 4096,
     ABI_HIGH_FD  = 500,
+    ABI_CQS      = SIM_DEVICES * SIM_MAX_CQ, /* handles in a process */
+    ABI_QPS      = SIM_DEVICES * SIM_MAX_QP,
 };
 
 /* Pages of a context's memfd, mapped by us as well */
@@ -40,7 +43,9 @@ struct abi_channel {
 
 struct abi_ctx {
     _Atomic int     fd;       /* -1: the entry is free */
+    struct abi_dev *dev;
     uint64_t        size;     /* of the memfd */
+    int             async_fd; /* our end of its asynchronous events; -1 */
 
     /* libefa's functions that ours stand before */
     int (*poll_cq)(struct ibv_cq*, int, struct ibv_wc*);
@@ -88,46 +93,62 @@ struct abi_mr {
     size_t          map_size;
 };
 
+/* A device of this process's host */
+struct abi_dev {
+    unsigned          index;
+    struct sim_dev   *sim;       /* NULL until the first open */
+    struct fabric    *fabric;    /* with the slot that is this device's */
+    struct fabric    *left;      /* at exit: left, still mapped */
+    struct fabric_env env;
+    struct sim_knobs  knobs;
+    _Atomic uint32_t  entries;   /* inline entries: the program drives us */
+    uint32_t          seen;      /* the backstop's: entries at its last look, */
+    unsigned          stuck_us;  /* and how long work has waited since */
+    uint32_t          mr_reserved; /* see fabric_mr_reserve() */
+    struct abi_pd     pd[SIM_MAX_PD];
+    struct abi_ctx  **ah_ctx;    /* by number; counts in the engine */
+    struct abi_mr    *mr;        /* by index */
+    void             *dropped[3]; /* given up, not freed: others may be at it */
+};
+
+/* The handles of CQs and QPs are unique in the process, so that the data path
+ * finds them without asking for the device: index of the device * SIM_MAX_CQ
+ * (SIM_MAX_QP) + number. All other handles are numbers of the device. */
 struct abi_state {
     pthread_mutex_t   lock;
     _Atomic int       again;     /* somebody found the lock taken */
-    _Atomic uint32_t  entries;   /* inline entries: the program drives us */
-    struct sim_dev   *dev;       /* NULL until the first open */
-    struct fabric    *fabric;
-    struct fabric    *left;      /* at exit: left, still mapped */
     struct fabric    *host;      /* --per-node: keeps our place on a host */
-    struct fabric_env env;
-    struct sim_knobs  knobs;
     struct sim_plan  *plan;      /* NULL: none */
-    int               async_fd;  /* our end of the asynchronous events; -1 */
     int               pid;       /* the process that owns all this */
-    void             *dropped[3]; /* given up, not freed: others may be at it */
     uint64_t          pinned;
-    uint32_t          mr_reserved; /* see fabric_mr_reserve() */
+    struct abi_dev    device[SIM_DEVICES];
     struct abi_ctx    ctx[ABI_CONTEXTS];
     _Atomic int       contexts;  /* open ones */
     struct sim_list   channels;
-    struct abi_pd     pd[SIM_MAX_PD];
-    struct abi_cq     cq[SIM_MAX_CQ];
-    struct abi_qp     qp[SIM_MAX_QP];
-    struct abi_ctx  **ah_ctx;    /* by number; counts in the engine */
-    struct abi_mr    *mr;        /* by index */
+    struct abi_cq     cq[ABI_CQS]; /* by handle */
+    struct abi_qp     qp[ABI_QPS];
 };
 
 extern struct abi_state abi;
+
+#define abi_for_each_device(_dev) \
+    for ((_dev) = abi.device; (_dev) < abi.device + SIM_DEVICES; ++(_dev))
 
 /* This thread is inside the device and holds the lock: what it opens and
  * closes is its own, not the program's. */
 extern __thread int abi_inside;
 
-/* device.c: the process's device */
+/* device.c: the process's devices */
 
 /* From the environment; 0, or -1 when there is nothing to emulate. */
 int abi_is_enabled(void);
 
-/* With the lock held: attach to the fabric. 0 or a negative errno, after one
- * line on stderr. */
-int abi_device_start(void);
+/* With the lock held: attach the device to the fabric. 0 or a negative errno,
+ * after one line on stderr. */
+int abi_device_start(struct abi_dev *dev);
+
+/* This process has a device open. Lock-free. */
+int abi_is_open(void);
 
 void abi_lock(void);
 int abi_trylock(void);   /* 1: taken */
@@ -142,8 +163,8 @@ const char *abi_sysfs_root(void);
 
 /* context.c */
 
-/* Open the device; a descriptor, or -1 with errno. */
-int abi_open(int flags);
+/* Open a device of the host; a descriptor, or -1 with errno. */
+int abi_open(unsigned device, int flags);
 
 /* Is fd one of our contexts? Lock-free. */
 struct abi_ctx *abi_ctx_find(int fd);
@@ -194,8 +215,9 @@ int abi_invoke_write(struct abi_cmd *cmd);
 /* The "write" form of a command: its name, "" for an unknown one. */
 const char *abi_write_name(const struct abi_cmd *cmd);
 
-/* Tell the program that its device is gone (IBV_EVENT_DEVICE_FATAL). */
-void abi_async_fatal(void);
+/* Tell the program that the device is gone (IBV_EVENT_DEVICE_FATAL), in every
+ * context of it. */
+void abi_async_fatal(struct fabric_env *env);
 int abi_query_device(struct abi_cmd *cmd, int extended);
 
 /* object_cmds.c: PD, AH, MR, channel */
@@ -205,11 +227,11 @@ int abi_ah_create(struct abi_cmd *cmd);
 int abi_ah_destroy(struct abi_cmd *cmd);
 int abi_mr_reg(struct abi_cmd *cmd);
 int abi_mr_reg_dmabuf(struct abi_cmd *cmd); /* dmabuf.c */
-int abi_mr_room(void);
+int abi_mr_room(struct abi_dev *dev);
 int abi_mr_destroy(struct abi_cmd *cmd);
 int abi_mr_query(struct abi_cmd *cmd);
 int abi_channel_create(struct abi_cmd *cmd);
-void abi_mr_drop(uint32_t index);
+void abi_mr_drop(struct abi_dev *dev, uint32_t index);
 struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle);
 
 /* queue_cmds.c: CQ, QP */
@@ -232,11 +254,14 @@ struct abi_channel *abi_channel_find(int fd);
 void abi_hook_cq(struct abi_cq *cq);
 void abi_hook_qp(struct abi_qp *qp);
 
-/* Let the device work, if nobody else is at it. */
-void abi_progress(void);
+/* Let a device work, if nobody else is at it; NULL: all of them. Returns the
+ * number of things done. */
+unsigned abi_progress(struct abi_dev *dev);
 
 /* backstop.c */
 void abi_backstop_start(void);
-void abi_backstop_kick(void);
+
+/* The thread may sleep: this device has something for it. */
+void abi_backstop_kick(struct abi_dev *dev);
 
 #endif

@@ -29,35 +29,85 @@ static void backstop_nap(unsigned usec)
     nanosleep(&time, NULL);
 }
 
-/* One look. Returns the time until the next in *usec; 1 when idle. */
-static int backstop_look(uint32_t *entries, unsigned *stuck_us,
-                         unsigned *usec)
+/* One look at one device. Returns the time until the next; *idle is cleared
+ * unless it has nothing to do. */
+static unsigned backstop_look_at(struct abi_dev *dev, int *idle)
 {
-    uint32_t now = atomic_load(&abi.entries);
+    uint32_t entries = atomic_load(&dev->entries);
+    unsigned usec    = TICK_CALLS_US;
     unsigned done;
     int busy;
 
-    if (now != *entries) {
-        *entries  = now;
-        *stuck_us = 0;
-        *usec     = TICK_CALLS_US;
-        return 0;
+    if (entries != dev->seen) {
+        dev->seen     = entries;
+        dev->stuck_us = 0;
+        *idle         = 0;
+        return usec;
     }
 
     abi_lock();
-    if (abi.dev == NULL) {
-        abi_unlock();
-        *usec = TICK_CALLS_US;
-        return 1;
-    }
-    done = sim_dev_progress(abi.dev);
-    busy = sim_dev_is_busy(abi.dev);
-    abi_unlock();
+    if (dev->sim != NULL) {
+        done = sim_dev_progress(dev->sim);
+        busy = sim_dev_is_busy(dev->sim);
 
-    *stuck_us = done ? 0 : *stuck_us;
-    *usec     = (*stuck_us > STUCK_US) ? TICK_STUCK_US : TICK_BUSY_US;
-    *stuck_us += busy ? *usec : 0;
-    return !busy && !done;
+        dev->stuck_us  = done ? 0 : dev->stuck_us;
+        usec           = (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
+                                                      TICK_BUSY_US;
+        dev->stuck_us += busy ? usec : 0;
+        *idle         &= !busy && !done;
+    }
+    abi_unlock();
+    return usec;
+}
+
+/* A look at all devices. Returns 1 when all are idle. */
+static int backstop_look(unsigned *usec)
+{
+    struct abi_dev *dev;
+    unsigned next;
+    int idle = 1;
+
+    *usec = TICK_STUCK_US;
+    abi_for_each_device(dev) {
+        if (dev->sim != NULL) {
+            next  = backstop_look_at(dev, &idle);
+            *usec = (next < *usec) ? next : *usec;
+        }
+    }
+
+    return idle;
+}
+
+/* With the lock held: say of all devices that their process sleeps, or not.
+ * Returns the slot that it sleeps at; NULL: no device is open. */
+static struct dir_slot *backstop_mark(int sleeping)
+{
+    struct dir_slot *slot = NULL;
+    const struct abi_dev *dev;
+    struct dir *dir;
+
+    abi_for_each_device(dev) {
+        if (dev->sim != NULL) {
+            dir  = dev->sim->dir;
+            slot = &dir->slot[dir->slot[dev->sim->slot].home % SIM_SLOTS];
+            atomic_store(&dir->slot[dev->sim->slot].sleeping, sleeping);
+        }
+    }
+
+    return slot;
+}
+
+static int backstop_is_busy(void)
+{
+    const struct abi_dev *dev;
+
+    abi_for_each_device(dev) {
+        if ((dev->sim != NULL) && sim_dev_is_busy(dev->sim)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 /* Sleep until somebody wakes us: 1; or for SLEEP_MS: 0. The mark first, then
@@ -66,41 +116,41 @@ static int backstop_sleep(void)
 {
     struct timespec time = { SLEEP_MS / 1000, 0 };
     struct dir_slot *slot;
-    uint32_t wake;
-    int busy = 1;
+    uint32_t wake = 0;
+    int busy;
 
     abi_lock();
-    if (abi.dev == NULL) {
+    slot = backstop_mark(1);
+    if (slot == NULL) {
         abi_unlock();
         backstop_nap(IDLE_US);
         return 0;
     }
 
-    slot = &abi.dev->dir->slot[abi.dev->slot];
     wake = atomic_load(&slot->wake);
-    atomic_store(&slot->sleeping, 1);
     atomic_thread_fence(memory_order_seq_cst);
-    busy = sim_dev_is_busy(abi.dev);
+    busy = backstop_is_busy();
     abi_unlock();
 
     if (!busy) {
         busy = (syscall(SYS_futex, &slot->wake, FUTEX_WAIT, wake, &time, NULL,
                         0) == 0) || (errno != ETIMEDOUT);
     }
-    atomic_store(&slot->sleeping, 0);
+
+    abi_lock();
+    backstop_mark(0);
+    abi_unlock();
     return busy;
 }
 
 static void *backstop_main(void *arg)
 {
-    uint32_t entries  = 0;
-    unsigned idle_us  = 0;
-    unsigned stuck_us = 0;
+    unsigned idle_us = 0;
     unsigned usec;
 
     (void)arg;
     for (;;) {
-        if (!backstop_look(&entries, &stuck_us, &usec)) {
+        if (!backstop_look(&usec)) {
             idle_us = 0;
         } else {
             idle_us += usec;
@@ -116,17 +166,17 @@ static void *backstop_main(void *arg)
     return NULL;
 }
 
-void abi_backstop_kick(void)
+void abi_backstop_kick(struct abi_dev *dev)
 {
     struct dir_slot *slot;
 
-    if (abi.dev == NULL) {
+    if ((dev == NULL) || (dev->sim == NULL)) {
         return;
     }
 
-    slot = &abi.dev->dir->slot[abi.dev->slot];
+    slot = &dev->sim->dir->slot[dev->sim->slot];
     if (atomic_load_explicit(&slot->sleeping, memory_order_relaxed)) {
-        fabric_env_ops.wake(&abi.env, abi.dev->slot);
+        fabric_env_ops.wake(&dev->env, dev->sim->slot);
     }
 }
 

@@ -79,7 +79,7 @@ void abi_channel_close(int fd)
         return;
     }
 
-    for (i = 0; i < SIM_MAX_CQ; ++i) {
+    for (i = 0; i < ABI_CQS; ++i) {
         if (abi.cq[i].channel == channel) {
             abi.cq[i].channel = NULL;
         }

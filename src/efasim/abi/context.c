@@ -2,27 +2,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-int abi_open(int flags)
+int abi_open(unsigned device, int flags)
 {
+    struct abi_dev *dev = &abi.device[device];
     struct abi_ctx *ctx = NULL;
     int fd, ret, i;
+    char name[32];
 
-    if (abi.knobs.refuse_open != 0) {
-        errno = abi.knobs.refuse_open;
+    if (dev->knobs.refuse_open != 0) {
+        errno = dev->knobs.refuse_open;
         return -1;
     }
 
-    fd = memfd_create("efasim-" FABRIC_UVERBS_NAME,
+    snprintf(name, sizeof(name), "efasim-" FABRIC_UVERBS_NAME "%u", device);
+    fd = memfd_create(name,
                       (flags & O_CLOEXEC) ? MFD_CLOEXEC : 0);
     if (fd < 0) {
         return -1;
     }
 
     abi_lock();
-    ret = abi_device_start();
+    ret = abi_device_start(dev);
     for (i = 0; (ret == 0) && (i < ABI_CONTEXTS); ++i) {
         if (atomic_load(&abi.ctx[i].fd) < 0) {
             ctx = &abi.ctx[i];
@@ -31,6 +35,7 @@ int abi_open(int flags)
     }
 
     if (ctx != NULL) {
+        ctx->dev  = dev;
         ctx->size = 0;
         atomic_store(&ctx->fd, fd);
         atomic_fetch_add(&abi.contexts, 1);
@@ -69,38 +74,43 @@ struct abi_ctx *abi_ctx_find(int fd)
 /* What the kernel does when the last reference to the file goes. */
 static void abi_ctx_release(struct abi_ctx *ctx)
 {
+    struct abi_dev *dev = ctx->dev;
     unsigned i;
 
-    for (i = 0; i < SIM_MAX_QP; ++i) {
+    for (i = 0; i < ABI_QPS; ++i) {
         if (abi.qp[i].ctx == ctx) {
             abi_qp_drop(&abi.qp[i]);
         }
     }
-    for (i = 0; i < SIM_MAX_CQ; ++i) {
+    for (i = 0; i < ABI_CQS; ++i) {
         if (abi.cq[i].ctx == ctx) {
             abi_cq_drop(&abi.cq[i]);
         }
     }
     for (i = 0; i < SIM_MAX_MR; ++i) {
-        if (abi.mr[i].ctx == ctx) {
-            abi_mr_drop(i);
+        if (dev->mr[i].ctx == ctx) {
+            abi_mr_drop(dev, i);
         }
     }
-    for (i = 0; i < abi.knobs.max_ah; ++i) {
-        while ((abi.ah_ctx[i] == ctx) && (abi.dev->ah[i].pd != NULL)) {
-            sim_ah_destroy(abi.dev, i);
+    for (i = 0; i < dev->knobs.max_ah; ++i) {
+        while ((dev->ah_ctx[i] == ctx) && (dev->sim->ah[i].pd != NULL)) {
+            sim_ah_destroy(dev->sim, i);
         }
-        if (abi.ah_ctx[i] == ctx) {
-            abi.ah_ctx[i] = NULL;
+        if (dev->ah_ctx[i] == ctx) {
+            dev->ah_ctx[i] = NULL;
         }
     }
     for (i = 0; i < SIM_MAX_PD; ++i) {
-        if (abi.pd[i].ctx == ctx) {
-            sim_pd_destroy(abi.dev, abi.pd[i].pd);
-            abi.pd[i].ctx = NULL;
+        if (dev->pd[i].ctx == ctx) {
+            sim_pd_destroy(dev->sim, dev->pd[i].pd);
+            dev->pd[i].ctx = NULL;
         }
     }
 
+    if (ctx->async_fd >= 0) {
+        close(ctx->async_fd);
+        ctx->async_fd = -1;
+    }
     atomic_store(&ctx->fd, -1);
     atomic_fetch_sub(&abi.contexts, 1);
 }
@@ -109,7 +119,7 @@ void abi_close(int fd)
 {
     struct abi_ctx *ctx;
 
-    if ((abi.dev == NULL) || (abi.pid != getpid())) {
+    if (!abi_is_open() || (abi.pid != getpid())) {
         return;
     }
 
@@ -119,8 +129,8 @@ void abi_close(int fd)
     }
 
     abi_lock();
-    if ((abi.dev != NULL) && (ctx != NULL) &&
-        (atomic_load(&ctx->fd) == fd)) {
+    if ((ctx != NULL) && (atomic_load(&ctx->fd) == fd) &&
+        (ctx->dev->sim != NULL)) {
         abi_ctx_release(ctx);
     }
     abi_channel_close(fd);

@@ -7,10 +7,30 @@
 
 #define CONTROL_EXPORT __attribute__((visibility("default")))
 
+static int control_set(struct abi_dev *dev, const struct sim_knob *knob,
+                       const char *value)
+{
+    char err[320];
+
+    if (abi_is_open() && (knob->scope >= SIM_SCOPE_OPEN)) {
+        return EBUSY;
+    }
+    if (sim_knob_set(&dev->knobs, knob, knob->name, value, err,
+                     sizeof(err)) != 0) {
+        abi_log("%s", err);
+        return EINVAL;
+    }
+
+    if (dev->sim != NULL) {
+        sim_dev_control(dev->sim, &dev->knobs, knob);
+    }
+    return 0;
+}
+
 CONTROL_EXPORT int efasim_control(const char *name, const char *value)
 {
     const struct sim_knob *knob = sim_knob_find(name);
-    char err[320];
+    struct abi_dev *dev;
     int ret = 0;
 
     if (knob == NULL) {
@@ -19,16 +39,11 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
     }
 
     abi_lock();
-    if ((abi.dev != NULL) &&
-        (!strcmp(knob->name, "max-ah") ||
-         !strcmp(knob->name, "no-rdma-read"))) {
-        ret = EBUSY;
-    } else if (sim_knob_set(&abi.knobs, knob, knob->name, value, err,
-                            sizeof(err)) != 0) {
-        abi_log("%s", err);
-        ret = EINVAL;
-    } else if (abi.dev != NULL) {
-        sim_dev_control(abi.dev, &abi.knobs, knob);
+    abi_for_each_device(dev) {
+        ret = control_set(dev, knob, value);
+        if (ret != 0) {
+            break; /* it is the same with the others */
+        }
     }
     abi_unlock();
     return ret;
@@ -36,48 +51,59 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
 
 CONTROL_EXPORT int efasim_progress(void)
 {
-    unsigned done = 0;
-
-    if (abi_trylock()) {
-        done = (abi.dev != NULL) ? sim_dev_progress(abi.dev) : 0;
-        abi_unlock();
-    }
-    return done != 0;
+    return abi_progress(NULL) != 0;
 }
 
+/* "NAME" counts for all open devices, "DEVICE/NAME" for one. */
 CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
 {
+    const char *slash      = strchr(name, '/');
+    const char *counter    = slash ? slash + 1 : name;
+    unsigned long long sum = 0;
+    struct abi_dev *dev;
     uint64_t count;
-    int ret = ENODEV;
+    int only, ret = ENODEV;
 
+    only = slash ? fabric_device_find(name, slash - name) : -1;
     abi_lock();
-    if (abi.fabric != NULL) {
-        ret = ENOENT;
-        if (fabric_counter(abi.fabric, abi.fabric->node, name, &count) == 0) {
-            *value = count;
-            ret    = 0;
+    abi_for_each_device(dev) {
+        if ((dev->fabric == NULL) ||
+            (slash && ((int)dev->index != only))) {
+            continue;
         }
+        ret = ENOENT;
+        if (fabric_counter(dev->fabric, dev->fabric->nic, counter,
+                           &count) != 0) {
+            break;
+        }
+        sum += count;
+        ret  = 0;
     }
     abi_unlock();
+
+    if (ret == 0) {
+        *value = sum;
+    }
     return ret;
 }
 
 /* The virtual clock goes on from the real one, so no time-out sees a leap. */
 CONTROL_EXPORT int efasim_clock(unsigned long long ns)
 {
-    static uint64_t base;
+    static uint64_t base, now;
+    struct abi_dev *dev;
     int ret = 0;
 
     abi_lock();
     if (ns == 0) {
-        abi.env.virtual_ns = 0;
-        base               = 0;
+        base = now = 0;
     } else {
         base = base ? base : fabric_clock();
-        ret  = (base + ns < abi.env.virtual_ns) ? EINVAL : 0;
-        if (ret == 0) {
-            abi.env.virtual_ns = base + ns;
-        }
+        ret  = (base + ns < now) ? EINVAL : 0;
+        now  = ret ? now : base + ns;
+    }
+    abi_for_each_device(dev) {
+        dev->env.virtual_ns = now;
     }
     abi_unlock();
     return ret;

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 struct abi_state abi = {
-    .lock     = PTHREAD_MUTEX_INITIALIZER,
-    .async_fd = -1,
-    .env      = { .trace_fd = -1 },
+    .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 __thread int abi_inside __attribute__((tls_model("initial-exec")));
@@ -119,16 +117,16 @@ unsigned abi_node(void)
 
     if (per_node > 0) {
         node = abi_local_rank() / per_node;
-        if (node >= SIM_NODES) {
+        if (node >= SIM_HOSTS) {
             abi_log("rank %ld at %ld per node needs node %ld, but a fabric "
                     "has nodes 0 to %d; using node %d", abi_local_rank(),
-                    per_node, node, SIM_NODES - 1, SIM_NODES - 1);
-            node = SIM_NODES - 1;
+                    per_node, node, SIM_HOSTS - 1, SIM_HOSTS - 1);
+            node = SIM_HOSTS - 1;
         }
         return node;
     }
 
-    node = abi_env_number("EFASIM_NODE", 0, SIM_NODES - 1);
+    node = abi_env_number("EFASIM_NODE", 0, SIM_HOSTS - 1);
     return (node < 0) ? 0 : node;
 }
 
@@ -140,10 +138,12 @@ const char *abi_sysfs_root(void)
 }
 
 /* EFASIM_*: a bad value is reported and keeps the default. */
-static void abi_knobs_read(struct sim_knobs *knobs)
+static void abi_knobs_read(void)
 {
+    struct sim_knobs *knobs = &abi.device[0].knobs;
     const struct sim_knob *knob;
     char name[64], err[320];
+    struct abi_dev *dev;
     const char *value;
 
     sim_knobs_init(knobs);
@@ -155,6 +155,45 @@ static void abi_knobs_read(struct sim_knobs *knobs)
             abi_log("%s; the default is used", err);
         }
     }
+    abi_for_each_device(dev) {
+        dev->knobs = *knobs;
+    }
+}
+
+static void abi_plan_open(const char *file)
+{
+    struct abi_dev *dev;
+    char err[400];
+
+    abi.plan = fabric_plan_read(file, err, sizeof(err));
+    if (abi.plan == NULL) {
+        abi_log("EFASIM_PLAN: %s; no plan is followed", err);
+        return;
+    }
+    abi_for_each_device(dev) {
+        sim_plan_knobs(abi.plan, dir_nic_of(abi_node(), dev->index),
+                       &dev->knobs);
+    }
+}
+
+static void abi_trace_open(const char *file)
+{
+    int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    struct abi_dev *dev;
+    int high;
+
+    if (fd < 0) {
+        abi_log("EFASIM_TRACE=%.100s: %s; nothing is traced", file,
+                strerror(errno));
+        return;
+    }
+
+    /* out of the way of programs that count on low numbers */
+    high = fcntl(fd, F_DUPFD_CLOEXEC, ABI_HIGH_FD);
+    close(fd);
+    abi_for_each_device(dev) {
+        dev->env.trace_fd = high;
+    }
 }
 
 /* EFASIM_PLAN and EFASIM_TRACE name files. */
@@ -162,43 +201,28 @@ static void abi_files_open(void)
 {
     const char *plan  = getenv("EFASIM_PLAN");
     const char *trace = getenv("EFASIM_TRACE");
-    char err[400];
-    int fd;
 
     if ((plan != NULL) && (*plan != '\0')) {
-        abi.plan = fabric_plan_read(plan, err, sizeof(err));
-        if (abi.plan == NULL) {
-            abi_log("EFASIM_PLAN: %s; no plan is followed", err);
-        } else {
-            sim_plan_knobs(abi.plan, abi_node(), &abi.knobs);
-        }
+        abi_plan_open(plan);
     }
     if ((trace != NULL) && (*trace != '\0')) {
-        fd = open(trace, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-        if (fd < 0) {
-            abi_log("EFASIM_TRACE=%.100s: %s; nothing is traced", trace,
-                    strerror(errno));
-            return;
-        }
-        /* out of the way of programs that count on low numbers */
-        abi.env.trace_fd = fcntl(fd, F_DUPFD_CLOEXEC, ABI_HIGH_FD);
-        close(fd);
+        abi_trace_open(trace);
     }
 }
 
-static int abi_tables_alloc(void)
+static int abi_tables_alloc(struct abi_dev *dev)
 {
-    if (abi.mr == NULL) {
-        abi.mr = calloc(SIM_MAX_MR, sizeof(*abi.mr));
+    if (dev->mr == NULL) {
+        dev->mr = calloc(SIM_MAX_MR, sizeof(*dev->mr));
     }
-    if (abi.ah_ctx == NULL) {
-        abi.ah_ctx = calloc(abi.knobs.max_ah, sizeof(*abi.ah_ctx));
+    if (dev->ah_ctx == NULL) {
+        dev->ah_ctx = calloc(dev->knobs.max_ah, sizeof(*dev->ah_ctx));
     }
 
-    return ((abi.mr != NULL) && (abi.ah_ctx != NULL)) ? 0 : -ENOMEM;
+    return ((dev->mr != NULL) && (dev->ah_ctx != NULL)) ? 0 : -ENOMEM;
 }
 
-static int abi_fabric_attach(void)
+static int abi_fabric_attach(struct abi_dev *dev)
 {
     char path[FABRIC_PATH_MAX];
     int err;
@@ -207,33 +231,64 @@ static int abi_fabric_attach(void)
         return -ENODEV;
     }
 
-    abi.fabric = fabric_open(path, 0, -1);
-    if ((abi.fabric != NULL) &&
-        (fabric_attach(abi.fabric, abi_node(), 1) == 0)) {
+    dev->fabric = fabric_open(path, 0, -1);
+    if ((dev->fabric != NULL) &&
+        (fabric_attach(dev->fabric, dir_nic_of(abi_node(), dev->index),
+                       1) == 0)) {
         return 0;
     }
 
     err = errno;
     abi_log("no fabric at %s (%s): has the `efasim run` that made it ended, "
-            "or are %d processes attached?", path, strerror(err), SIM_SLOTS);
-    if (abi.fabric != NULL) {
-        fabric_forget(abi.fabric);
-        abi.fabric = NULL;
+            "or are %d processes and devices attached?", path, strerror(err),
+            SIM_SLOTS);
+    if (dev->fabric != NULL) {
+        fabric_forget(dev->fabric);
+        dev->fabric = NULL;
     }
     return -ENODEV;
 }
 
-int abi_device_start(void)
+int abi_is_open(void)
+{
+    const struct abi_dev *dev;
+
+    abi_for_each_device(dev) {
+        if (dev->sim != NULL) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* The process sleeps at one place for all its devices: at the first one's. */
+static void abi_device_home(struct abi_dev *dev)
+{
+    struct dir *dir = dev->fabric->dir;
+    const struct abi_dev *other;
+
+    abi_for_each_device(other) {
+        if (other->sim != NULL) {
+            dir->slot[dev->fabric->slot].home =
+                    dir->slot[other->fabric->slot].home;
+            fabric_env_ops.wake(&dev->env, dev->fabric->slot);
+            break; /* the sleeper now knows of one more */
+        }
+    }
+}
+
+int abi_device_start(struct abi_dev *dev)
 {
     int ret;
 
-    if (abi.dev != NULL) {
+    if (dev->sim != NULL) {
         return 0;
     }
 
-    ret = abi_tables_alloc();
+    ret = abi_tables_alloc(dev);
     if (ret == 0) {
-        ret = abi_fabric_attach();
+        ret = abi_fabric_attach(dev);
     }
     if (ret != 0) {
         return ret;
@@ -241,46 +296,57 @@ int abi_device_start(void)
 
     /* others read our registered memory; Yama asks for this */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    abi.env.fabric = abi.fabric;
-    abi.env.event   = abi_channel_event;
-    abi.env.removed = abi_async_fatal;
-    abi.pid         = getpid();
-    abi.dev        = sim_dev_open(abi.fabric->dir, abi.fabric->slot,
-                                  abi.fabric->node, &fabric_env_ops, &abi.env,
-                                  &abi.knobs);
-    if (abi.dev == NULL) {
-        fabric_close(abi.fabric);
-        abi.fabric = NULL;
+    dev->env.fabric  = dev->fabric;
+    dev->env.event   = abi_channel_event;
+    dev->env.removed = abi_async_fatal;
+    abi.pid          = getpid();
+    abi_device_home(dev);
+    dev->sim = sim_dev_open(dev->fabric->dir, dev->fabric->slot,
+                            dev->fabric->nic, &fabric_env_ops, &dev->env,
+                            &dev->knobs);
+    if (dev->sim == NULL) {
+        fabric_close(dev->fabric);
+        dev->fabric = NULL;
         return -ENOMEM;
     }
 
     if (abi.plan != NULL) {
-        sim_fault_plan(abi.dev, abi.plan);
+        sim_fault_plan(dev->sim, abi.plan);
     }
-    abi.dev->tracing = (abi.env.trace_fd >= 0);
+    dev->sim->tracing = (dev->env.trace_fd >= 0);
     return 0;
 }
 
-/* A forked child has none of the parent's device: not its slot, not its
- * thread. What it opens itself is new. The parent's memory is only dropped. */
+/* In a forked child: the parent's memory is only dropped. */
+static void abi_device_forget(struct abi_dev *dev)
+{
+    dev->dropped[0] = dev->sim;
+    dev->dropped[1] = dev->ah_ctx;
+    dev->dropped[2] = dev->mr;
+    dev->sim         = NULL;
+    dev->ah_ctx      = NULL;
+    dev->mr          = NULL;
+    dev->mr_reserved = 0;
+    memset(dev->pd, 0, sizeof(dev->pd));
+    if (dev->fabric != NULL) {
+        fabric_forget(dev->fabric);
+        dev->fabric = NULL;
+    }
+}
+
+/* A forked child has none of the parent's devices: not their slots, not the
+ * thread. What it opens itself is new. */
 static void abi_fork_child(void)
 {
+    struct abi_dev *dev;
     unsigned i;
 
     pthread_mutex_init(&abi.lock, NULL);
-    abi_inside     = 0;
-    abi.dropped[0] = abi.dev;
-    abi.dropped[1] = abi.ah_ctx;
-    abi.dropped[2] = abi.mr;
-    abi.dev        = NULL;
-    abi.ah_ctx     = NULL;
-    abi.mr         = NULL;
-    abi.pid        = 0;
-    abi.async_fd   = -1; /* the parent's; it goes when the child executes */
-    abi.pinned     = abi.mr_reserved = 0;
-    if (abi.fabric != NULL) {
-        fabric_forget(abi.fabric);
-        abi.fabric = NULL;
+    abi_inside = 0;
+    abi.pid    = 0;
+    abi.pinned = 0;
+    abi_for_each_device(dev) {
+        abi_device_forget(dev);
     }
     if (abi.host != NULL) {
         fabric_forget(abi.host);
@@ -291,8 +357,8 @@ static void abi_fork_child(void)
     atomic_store(&abi.contexts, 0);
     for (i = 0; i < ABI_CONTEXTS; ++i) {
         atomic_store(&abi.ctx[i].fd, -1);
+        abi.ctx[i].async_fd = -1; /* the parent's; it goes with exec */
     }
-    memset(abi.pd, 0, sizeof(abi.pd));
     memset(abi.cq, 0, sizeof(abi.cq));
     memset(abi.qp, 0, sizeof(abi.qp));
 }
@@ -309,14 +375,16 @@ static void abi_host_enter(const char *path)
     snprintf(root, sizeof(root), "%s/node%u", path, node);
     setenv("SYSFS_PATH", root, 1);
     abi.host = fabric_open(path, 0, -1);
-    if ((abi.host == NULL) || (fabric_attach(abi.host, node, 0) != 0)) {
+    if ((abi.host == NULL) ||
+        (fabric_attach(abi.host, dir_nic_of(node, 0), 0) != 0)) {
         return; /* opening the device will say why */
     }
-    if ((fabric_sysfs_create(abi.host, node, abi.knobs.device) != 0) &&
+    if ((fabric_sysfs_create(abi.host, node, abi.device[0].knobs.device,
+                             abi.device[0].knobs.devices) != 0) &&
         (errno != EEXIST)) {
         abi_log("cannot write %s: %s", root, strerror(errno));
     }
-    if (fabric_enter_node(abi.host, node, err, sizeof(err)) != 0) {
+    if (fabric_enter_host(abi.host, node, err, sizeof(err)) != 0) {
         abi_log("%s", err);
     }
 }
@@ -324,17 +392,23 @@ static void abi_host_enter(const char *path)
 __attribute__((constructor)) static void abi_init(void)
 {
     char path[FABRIC_PATH_MAX];
+    struct abi_dev *dev;
     unsigned i;
 
     list_init(&abi.channels);
     for (i = 0; i < ABI_CONTEXTS; ++i) {
         atomic_init(&abi.ctx[i].fd, -1);
+        abi.ctx[i].async_fd = -1;
+    }
+    abi_for_each_device(dev) {
+        dev->index        = dev - abi.device;
+        dev->env.trace_fd = -1;
     }
     if (abi_fabric_path(path) == NULL) {
         return;
     }
 
-    abi_knobs_read(&abi.knobs);
+    abi_knobs_read();
     abi_inside = 1; /* the files it opens are its own */
     abi_files_open();
     abi_inside = 0;
@@ -350,22 +424,28 @@ __attribute__((constructor)) static void abi_init(void)
 
 __attribute__((destructor)) static void abi_fini(void)
 {
+    struct abi_dev *dev;
+
     if (abi.host != NULL) {
         fabric_close(abi.host);
         abi.host = NULL;
     }
-    if ((abi.dev == NULL) || (abi.pid != getpid())) {
+    if (!abi_is_open() || (abi.pid != getpid())) {
         return;
     }
 
-    /* Threads may still run, the backstop among them: the device stays
+    /* Threads may still run, the backstop among them: the devices stay
      * mapped, only the fabric is told that we leave. */
     if (abi_trylock()) {
-        abi.dropped[0] = abi.dev;
-        abi.dev        = NULL;
-        abi.left       = abi.fabric;
-        fabric_leave(abi.fabric);
-        abi.fabric = NULL;
+        abi_for_each_device(dev) {
+            if (dev->sim != NULL) {
+                dev->dropped[0] = dev->sim;
+                dev->sim        = NULL;
+                dev->left       = dev->fabric;
+                fabric_leave(dev->fabric);
+                dev->fabric = NULL;
+            }
+        }
         abi_unlock();
     }
 }

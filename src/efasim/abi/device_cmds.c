@@ -15,7 +15,8 @@
 
 int abi_get_context(struct abi_cmd *cmd)
 {
-    struct abi_efa_context_out resp = { 0 };
+    const struct sim_profile *profile = cmd->ctx->dev->sim->profile;
+    struct abi_efa_context_out resp   = { 0 };
     struct abi_efa_context_in req;
     uint32_t vectors = 1;
     uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
@@ -28,12 +29,12 @@ int abi_get_context(struct abi_cmd *cmd)
 
     resp.cmds_supp_udata = ABI_EFA_UDATA_QUERY_DEVICE |
                                 ABI_EFA_UDATA_CREATE_AH;
-    resp.sub_cqs_per_cq  = abi.dev->profile->sub_cqs;
+    resp.sub_cqs_per_cq  = profile->sub_cqs;
     resp.inline_buf_size = IO_TX_INLINE_SMALL;
     resp.max_llq_size    = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL;
     resp.max_tx_batch    = SIM_MAX_TX_BATCH;
-    if (abi.dev->profile->inline_bytes > IO_TX_INLINE_SMALL) {
-        resp.inline_buf_size_ex = abi.dev->profile->inline_bytes;
+    if (profile->inline_bytes > IO_TX_INLINE_SMALL) {
+        resp.inline_buf_size_ex = profile->inline_bytes;
     }
     abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
                  sizeof(vectors));
@@ -69,10 +70,11 @@ int abi_query_port(struct abi_cmd *cmd)
     return 0;
 }
 
-static void abi_gid_fill(struct ib_uverbs_gid_entry *entry)
+static void abi_gid_fill(const struct abi_dev *dev,
+                         struct ib_uverbs_gid_entry *entry)
 {
     memset(entry, 0, sizeof(*entry));
-    dir_gid(abi.dev->dir, abi.dev->node, (uint8_t*)entry->gid);
+    dir_gid(dev->sim->dir, dev->sim->nic, (uint8_t*)entry->gid);
     entry->port_num = 1;
     entry->gid_type = IB_UVERBS_GID_TYPE_IB;
 }
@@ -92,7 +94,7 @@ int abi_query_gid_entry(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    abi_gid_fill(&entry);
+    abi_gid_fill(cmd->ctx->dev, &entry);
     abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
                  sizeof(entry));
     return 0;
@@ -111,7 +113,7 @@ int abi_query_gid_table(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    abi_gid_fill(&entry);
+    abi_gid_fill(cmd->ctx->dev, &entry);
     abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &entry,
                  sizeof(entry));
     abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &num,
@@ -129,36 +131,41 @@ int abi_async_event_alloc(struct abi_cmd *cmd)
         return -errno;
     }
 
-    if (abi.async_fd >= 0) {
-        close(abi.async_fd); /* of an earlier context: it hears nothing */
+    if (cmd->ctx->async_fd >= 0) {
+        close(cmd->ctx->async_fd); /* an earlier one: it hears nothing */
     }
-    abi.async_fd = fds[1];
+    cmd->ctx->async_fd = fds[1];
     abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fds[0]);
     return 0;
 }
 
-void abi_async_fatal(void)
+void abi_async_fatal(struct fabric_env *env)
 {
     struct ib_uverbs_async_event_desc event = { 0 };
+    unsigned i;
 
     event.event_type = IBV_EVENT_DEVICE_FATAL;
-    if (abi.async_fd >= 0) {
-        (void)!send(abi.async_fd, &event, sizeof(event),
-                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    for (i = 0; i < ABI_CONTEXTS; ++i) {
+        if ((atomic_load(&abi.ctx[i].fd) >= 0) &&
+            (&abi.ctx[i].dev->env == env) && (abi.ctx[i].async_fd >= 0)) {
+            (void)!send(abi.ctx[i].async_fd, &event, sizeof(event),
+                        MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
     }
 }
 
-static void abi_device_base(struct ib_uverbs_query_device_resp *base)
+static void abi_device_base(const struct abi_dev *dev,
+                            struct ib_uverbs_query_device_resp *base)
 {
     uint8_t gid[16];
 
-    dir_gid(abi.dev->dir, abi.dev->node, gid);
+    dir_gid(dev->sim->dir, dev->sim->nic, gid);
     memcpy(&base->node_guid, gid + 8, 8);
     base->sys_image_guid = base->node_guid;
     base->max_mr_size    = SIM_MAX_MR_SIZE;
     base->page_size_cap  = 0xfffff000;
     base->vendor_id      = 0x1d0f;
-    base->vendor_part_id = abi.dev->profile->pci_device;
+    base->vendor_part_id = dev->sim->profile->pci_device;
     base->max_qp         = SIM_MAX_QP;
     base->max_qp_wr      = SIM_MAX_SQ_WR;
     base->max_sge        = SIM_MAX_SQ_SGE;
@@ -167,7 +174,7 @@ static void abi_device_base(struct ib_uverbs_query_device_resp *base)
     base->max_cqe        = SIM_MAX_CQE;
     base->max_mr         = SIM_MAX_MR;
     base->max_pd         = SIM_MAX_PD;
-    base->max_ah         = abi.knobs.max_ah;
+    base->max_ah         = dev->knobs.max_ah;
     base->max_pkeys      = 1;
     base->phys_port_cnt  = 1;
 }
@@ -178,7 +185,7 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
     struct ib_uverbs_ex_query_device_resp resp;
 
     memset(&resp, 0, sizeof(resp));
-    abi_device_base(&resp.base);
+    abi_device_base(cmd->ctx->dev, &resp.base);
     if (!extended) {
         abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp.base,
                      sizeof(resp.base));
@@ -189,7 +196,7 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
     efa.max_rq_wr     = SIM_MAX_RQ_WR;
     efa.max_sq_sge    = SIM_MAX_SQ_SGE;
     efa.max_rq_sge    = SIM_MAX_RQ_SGE;
-    efa.device_caps   = sim_dev_caps(abi.dev);
+    efa.device_caps   = sim_dev_caps(cmd->ctx->dev->sim);
     efa.max_rdma_size = (efa.device_caps & SIM_CAP_RDMA_READ) ? SIM_MAX_RDMA :
                                                                 0;
 

@@ -80,6 +80,7 @@ static int dmabuf_map(const struct dmabuf_request *req, void **map,
 
 int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
 {
+    struct abi_dev *dev = cmd->ctx->dev;
     struct sim_pd *pd = abi_pd_get(cmd->ctx, abi_attr_handle(cmd,
                                    UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
     struct sim_mr_attr attr = { 0 };
@@ -89,7 +90,7 @@ int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
     int ret;
 
     ret = (pd == NULL) ? -EINVAL : dmabuf_request(cmd, &req);
-    ret = ret ? ret : abi_mr_room();
+    ret = ret ? ret : abi_mr_room(dev);
     ret = ret ? ret : dmabuf_map(&req, &map, &size, &attr.addr);
     if (ret != 0) {
         return ret;
@@ -98,14 +99,14 @@ int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
     attr.length = req.length;
     attr.iova   = req.iova;
     attr.access = req.access;
-    ret         = sim_mr_register(abi.dev, pd, &attr);
+    ret         = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
         munmap(map, size);
         return ret;
     }
 
-    abi.mr[attr.index] = (struct abi_mr){ .ctx = cmd->ctx, .map = map,
-                                          .map_size = size };
+    dev->mr[attr.index] = (struct abi_mr){ .ctx = cmd->ctx, .map = map,
+                                           .map_size = size };
     abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
                  sizeof(attr.key));
     abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,

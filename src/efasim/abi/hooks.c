@@ -24,9 +24,9 @@ static struct abi_qp hook_qp_seen;
     (((_handle) < (_max)) && ((_table)[_handle]._function != NULL) ? \
      (_table)[_handle]._function : (_seen)._function)
 #define HOOK_CQ(_cq, _function) \
-    HOOK_NEXT(abi.cq, (_cq)->handle, SIM_MAX_CQ, _function, hook_cq_seen)
+    HOOK_NEXT(abi.cq, (_cq)->handle, ABI_CQS, _function, hook_cq_seen)
 #define HOOK_QP(_qp, _function) \
-    HOOK_NEXT(abi.qp, (_qp)->handle, SIM_MAX_QP, _function, hook_qp_seen)
+    HOOK_NEXT(abi.qp, (_qp)->handle, ABI_QPS, _function, hook_qp_seen)
 
 enum {
     HOOK_SPINS_MAX = 250,  /* idle entries in a row before the CPU is offered */
@@ -51,35 +51,65 @@ static void hook_spin(unsigned done)
     }
 }
 
-void abi_progress(void)
+static unsigned hook_run(struct abi_dev *dev)
 {
-    if (abi.dev == NULL) {
-        return;
+    unsigned done = 0;
+
+    if (dev != NULL) {
+        return (dev->sim != NULL) ? sim_dev_progress(dev->sim) : 0;
     }
 
-    atomic_store_explicit(&abi.entries,
-                          atomic_load_explicit(&abi.entries,
-                                               memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    abi_for_each_device(dev) {
+        if (dev->sim != NULL) {
+            done += sim_dev_progress(dev->sim);
+        }
+    }
+
+    return done;
+}
+
+unsigned abi_progress(struct abi_dev *dev)
+{
+    unsigned done = 0;
+
     for (;;) {
         if (!abi_trylock()) {
             atomic_store(&abi.again, 1);
-            return;
+            return done;
         }
-        if (abi.dev != NULL) {
-            hook_spin(sim_dev_progress(abi.dev));
-        }
+        done += hook_run(dev);
         abi_unlock();
         if (!atomic_load_explicit(&abi.again, memory_order_relaxed) ||
             !atomic_exchange(&abi.again, 0)) {
-            return;
+            return done;
         }
+        dev = NULL; /* whose, nobody says: all of them */
     }
+}
+
+/* Progress for a program that polls or posts. */
+static void hook_progress(struct abi_dev *dev)
+{
+    if ((dev == NULL) || (dev->sim == NULL)) {
+        return;
+    }
+
+    atomic_store_explicit(&dev->entries,
+                          atomic_load_explicit(&dev->entries,
+                                               memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    hook_spin(abi_progress(dev));
 }
 
 /* The device's side of a program's CQ (plain or extended); NULL: unknown. */
 #define hook_cq_sim(_cq) \
-    (((_cq)->handle < SIM_MAX_CQ) ? abi.cq[(_cq)->handle].cq : NULL)
+    (((_cq)->handle < ABI_CQS) ? abi.cq[(_cq)->handle].cq : NULL)
+
+/* The device of a program's CQ or QP; NULL: unknown. */
+#define hook_dev(_table, _object, _max) \
+    ((((_object)->handle < (_max)) && \
+      ((_table)[(_object)->handle].ctx != NULL)) ? \
+     (_table)[(_object)->handle].ctx->dev : NULL)
 
 static void hook_cq_empty(struct sim_cq *cq, uint32_t produced)
 {
@@ -101,7 +131,7 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
     }
 
     hook_cq_empty(sim, produced);
-    abi_progress();
+    hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
     return HOOK_CQ(cq, poll_cq)(cq, num, wc);
 }
 
@@ -117,57 +147,64 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
     }
 
     hook_cq_empty(sim, produced);
-    abi_progress();
+    hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
     return HOOK_CQ(cq, start_poll)(cq, attr);
 }
 
 /* The errno that a post is to fail with, 0: none. Whether there is any
  * injection is read without the lock: it costs every post. */
-static int hook_post_error(void)
+static int hook_post_error(struct abi_dev *dev)
 {
     uint8_t status = 0;
 
-    if ((abi.dev == NULL) || (abi.dev->knobs.inject_num == 0)) {
+    if ((dev == NULL) || (dev->sim == NULL) ||
+        (dev->sim->knobs.inject_num == 0)) {
         return 0;
     }
 
     abi_lock();
-    if ((abi.dev == NULL) ||
-        !sim_inject_hit(abi.dev, SIM_INJECT_POST, &status)) {
+    if ((dev->sim == NULL) ||
+        !sim_inject_hit(dev->sim, SIM_INJECT_POST, &status)) {
         status = 0;
     }
     abi_unlock();
     return status;
 }
 
+static void hook_posted(struct abi_dev *dev)
+{
+    hook_progress(dev);
+    abi_backstop_kick(dev);
+}
+
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
-    int ret = hook_post_error();
+    struct abi_dev *dev = hook_dev(abi.qp, qp, ABI_QPS);
+    int ret             = hook_post_error(dev);
 
     if (ret != 0) {
         *bad = wr;
         return ret;
     }
-    ret = HOOK_QP(qp, post_send)(qp, wr, bad);
 
-    abi_progress();
-    abi_backstop_kick();
+    ret = HOOK_QP(qp, post_send)(qp, wr, bad);
+    hook_posted(dev);
     return ret;
 }
 
 static int hook_wr_complete(struct ibv_qp_ex *qp)
 {
-    int ret = hook_post_error();
+    struct abi_dev *dev = hook_dev(abi.qp, &qp->qp_base, ABI_QPS);
+    int ret             = hook_post_error(dev);
 
     if (ret != 0) {
         ibv_wr_abort(qp);
         return ret;
     }
-    ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
 
-    abi_progress();
-    abi_backstop_kick();
+    ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
+    hook_posted(dev);
     return ret;
 }
 
@@ -175,16 +212,16 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
  * same word: the device must be told here. */
 static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-    int ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
+    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
+    int ret             = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
 
-    if ((ret == 0) && (cq->handle < SIM_MAX_CQ)) {
+    if ((ret == 0) && (dev != NULL)) {
         abi_lock();
-        if ((abi.dev != NULL) && (abi.cq[cq->handle].cq != NULL)) {
-            sim_cq_arm(abi.cq[cq->handle].cq);
+        if ((dev->sim != NULL) && (hook_cq_sim(cq) != NULL)) {
+            sim_cq_arm(hook_cq_sim(cq));
         }
         abi_unlock();
-        abi_progress();
-        abi_backstop_kick();
+        hook_posted(dev);
     }
     return ret;
 }

@@ -112,21 +112,22 @@ static const struct {
  * clean up. */
 static int abi_run(struct abi_cmd *cmd, int (*run)(struct abi_cmd *cmd))
 {
-    int destroys = !strncmp(cmd->name, "destroy", 7);
+    struct sim_dev *dev = cmd->ctx->dev->sim;
+    int destroys        = !strncmp(cmd->name, "destroy", 7);
     int ret;
 
-    if (abi.dev == NULL) {
+    if (dev == NULL) {
         return -EIO;
     }
 
-    ret = -sim_command_error(abi.dev, cmd->name);
-    if ((ret == 0) && abi.dev->removed && !destroys) {
+    ret = -sim_command_error(dev, cmd->name);
+    if ((ret == 0) && dev->removed && !destroys) {
         ret = -EIO;
     }
     if (ret == 0) {
         ret = run(cmd);
     }
-    sim_trace(abi.dev, "cmd %s ret=%d", cmd->name, ret);
+    sim_trace(dev, "cmd %s ret=%d", cmd->name, ret);
     return ret;
 }
 

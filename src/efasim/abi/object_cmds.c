@@ -15,25 +15,27 @@
 struct sim_pd *abi_pd_get(struct abi_ctx *ctx, int64_t handle)
 {
     return ((handle >= 0) && (handle < SIM_MAX_PD) &&
-            (abi.pd[handle].ctx == ctx)) ? abi.pd[handle].pd : NULL;
+            (ctx->dev->pd[handle].ctx == ctx)) ?
+           ctx->dev->pd[handle].pd : NULL;
 }
 
 int abi_pd_alloc(struct abi_cmd *cmd)
 {
     struct ib_uverbs_alloc_pd_resp resp = { 0 };
-    struct abi_efa_pd_out efa    = { 0 };
+    struct abi_efa_pd_out efa           = { 0 };
+    struct abi_dev *dev                 = cmd->ctx->dev;
     struct sim_pd *pd;
     int ret;
 
-    ret = sim_pd_create(abi.dev, &pd);
+    ret = sim_pd_create(dev->sim, &pd);
     if (ret != 0) {
         return ret;
     }
 
-    abi.pd[pd->index].pd  = pd;
-    abi.pd[pd->index].ctx = cmd->ctx;
-    resp.pd_handle        = pd->index;
-    efa.pdn               = pd->index;
+    dev->pd[pd->index].pd  = pd;
+    dev->pd[pd->index].ctx = cmd->ctx;
+    resp.pd_handle         = pd->index;
+    efa.pdn                = pd->index;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
     abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
     return 0;
@@ -49,9 +51,9 @@ int abi_pd_destroy(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    ret = sim_pd_destroy(abi.dev, pd);
+    ret = sim_pd_destroy(cmd->ctx->dev->sim, pd);
     if (ret == 0) {
-        abi.pd[handle].ctx = NULL;
+        cmd->ctx->dev->pd[handle].ctx = NULL;
     }
     return ret;
 }
@@ -59,7 +61,8 @@ int abi_pd_destroy(struct abi_cmd *cmd)
 int abi_ah_create(struct abi_cmd *cmd)
 {
     struct ib_uverbs_create_ah_resp resp = { 0 };
-    struct abi_efa_ah_out efa    = { 0 };
+    struct abi_efa_ah_out efa            = { 0 };
+    struct abi_dev *dev                  = cmd->ctx->dev;
     struct ib_uverbs_create_ah req;
     struct sim_pd *pd;
     uint16_t number;
@@ -75,14 +78,14 @@ int abi_ah_create(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    ret = sim_ah_create(abi.dev, pd, req.attr.grh.dgid, &number);
+    ret = sim_ah_create(dev->sim, pd, req.attr.grh.dgid, &number);
     if (ret != 0) {
         return ret;
     }
 
-    abi.ah_ctx[number]     = cmd->ctx;
-    resp.ah_handle         = number;
-    efa.number = number;
+    dev->ah_ctx[number] = cmd->ctx;
+    resp.ah_handle      = number;
+    efa.number          = number;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
     abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
     return 0;
@@ -90,14 +93,15 @@ int abi_ah_create(struct abi_cmd *cmd)
 
 int abi_ah_destroy(struct abi_cmd *cmd)
 {
-    int64_t handle = abi_attr_handle(cmd, UVERBS_ATTR_DESTROY_AH_HANDLE);
+    int64_t handle      = abi_attr_handle(cmd, UVERBS_ATTR_DESTROY_AH_HANDLE);
+    struct abi_dev *dev = cmd->ctx->dev;
 
-    if ((handle < 0) || (handle >= (int64_t)abi.knobs.max_ah) ||
-        (abi.ah_ctx[handle] != cmd->ctx)) {
+    if ((handle < 0) || (handle >= (int64_t)dev->knobs.max_ah) ||
+        (dev->ah_ctx[handle] != cmd->ctx)) {
         return -EINVAL;
     }
 
-    return sim_ah_destroy(abi.dev, handle);
+    return sim_ah_destroy(dev->sim, handle);
 }
 
 static uint64_t abi_page_span(uint64_t addr, uint64_t length)
@@ -126,11 +130,11 @@ static int abi_is_mapped(uint64_t addr, uint64_t span)
     return 1;
 }
 
-static int abi_memlock_allows(uint64_t bytes)
+static int abi_memlock_allows(const struct abi_dev *dev, uint64_t bytes)
 {
     struct rlimit limit;
 
-    if ((geteuid() == 0) && !abi.knobs.memlock_root) {
+    if ((geteuid() == 0) && !dev->knobs.memlock_root) {
         return 1;
     }
 
@@ -140,10 +144,10 @@ static int abi_memlock_allows(uint64_t bytes)
 }
 
 /* Is there room for one more in the directory? 0 or -ENOMEM, after a line. */
-int abi_mr_room(void)
+int abi_mr_room(struct abi_dev *dev)
 {
-    if (fabric_mr_reserve(abi.fabric, abi.dev->node,
-                          &abi.mr_reserved) == 0) {
+    if (fabric_mr_reserve(dev->fabric, dev->sim->nic,
+                          &dev->mr_reserved) == 0) {
         return 0;
     }
 
@@ -155,6 +159,7 @@ int abi_mr_room(void)
 int abi_mr_reg(struct abi_cmd *cmd)
 {
     struct ib_uverbs_reg_mr_resp resp = { 0 };
+    struct abi_dev *dev               = cmd->ctx->dev;
     struct ib_uverbs_reg_mr req;
     struct sim_mr_attr attr;
     struct sim_pd *pd;
@@ -172,7 +177,7 @@ int abi_mr_reg(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    ret = abi_mr_room();
+    ret = abi_mr_room(dev);
     if (ret != 0) {
         return ret;
     }
@@ -183,25 +188,25 @@ int abi_mr_reg(struct abi_cmd *cmd)
         .iova   = req.hca_va,
         .access = req.access_flags,
     };
-    ret = sim_mr_register(abi.dev, pd, &attr);
+    ret = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
         return ret;
     }
 
     span = abi_page_span(req.start, req.length);
-    ret  = !abi_memlock_allows(span) ? -ENOMEM :
+    ret  = !abi_memlock_allows(dev, span) ? -ENOMEM :
            !abi_is_mapped(req.start, span) ? -EFAULT : 0;
     if (ret != 0) {
-        sim_mr_deregister(abi.dev, attr.index);
+        sim_mr_deregister(dev->sim, attr.index);
         return ret;
     }
 
-    abi.pinned               += span;
-    abi.mr[attr.index].ctx    = cmd->ctx;
-    abi.mr[attr.index].pinned = span;
-    resp.mr_handle            = attr.index;
-    resp.lkey                 = attr.key;
-    resp.rkey                 = attr.key;
+    abi.pinned                += span;
+    dev->mr[attr.index].ctx    = cmd->ctx;
+    dev->mr[attr.index].pinned = span;
+    resp.mr_handle             = attr.index;
+    resp.lkey                  = attr.key;
+    resp.rkey                  = attr.key;
     abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
     return 0;
 }
@@ -213,7 +218,7 @@ int abi_mr_query(struct abi_cmd *cmd)
     uint16_t validity = 0, id = 0;
 
     if ((handle < 0) || (handle >= SIM_MAX_MR) ||
-        (abi.mr[handle].ctx != cmd->ctx)) {
+        (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
         return -EINVAL;
     }
 
@@ -224,13 +229,13 @@ int abi_mr_query(struct abi_cmd *cmd)
     return 0;
 }
 
-void abi_mr_drop(uint32_t index)
+void abi_mr_drop(struct abi_dev *dev, uint32_t index)
 {
-    struct abi_mr *mr = &abi.mr[index];
+    struct abi_mr *mr = &dev->mr[index];
 
     abi.pinned -= mr->pinned;
     mr->ctx     = NULL;
-    sim_mr_deregister(abi.dev, index);
+    sim_mr_deregister(dev->sim, index);
     if (mr->map != NULL) {
         munmap(mr->map, mr->map_size);
         mr->map = NULL;
@@ -242,11 +247,11 @@ int abi_mr_destroy(struct abi_cmd *cmd)
     int64_t handle = abi_attr_handle(cmd, UVERBS_ATTR_DESTROY_MR_HANDLE);
 
     if ((handle < 0) || (handle >= SIM_MAX_MR) ||
-        (abi.mr[handle].ctx != cmd->ctx)) {
+        (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
         return -EINVAL;
     }
 
-    abi_mr_drop(handle);
+    abi_mr_drop(cmd->ctx->dev, handle);
     return 0;
 }
 

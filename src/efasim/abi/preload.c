@@ -22,6 +22,7 @@
 
 #define PRELOAD_EXPORT  __attribute__((visibility("default")))
 #define PRELOAD_CDEV    "/dev/infiniband/" FABRIC_UVERBS_NAME
+#define PRELOAD_IB      "/infiniband/"
 #define PRELOAD_SYS_IB  "/sys/class/infiniband"
 #ifndef NETLINK_RDMA
 #define NETLINK_RDMA    20
@@ -37,10 +38,43 @@
         _next; \
     })
 
-static int preload_is_cdev(const char *path)
+/* The device of the host whose character device this is; -1: none. */
+static int preload_cdev(const char *path)
 {
-    return (path != NULL) && (strcmp(path, PRELOAD_CDEV) == 0) &&
-           abi_is_enabled();
+    char file[FABRIC_PATH_MAX + 64];
+    const char *number;
+
+    if ((path == NULL) || strncmp(path, PRELOAD_CDEV,
+                                  sizeof(PRELOAD_CDEV) - 1)) {
+        return -1;
+    }
+
+    number = path + sizeof(PRELOAD_CDEV) - 1;
+    if ((*number < '0') || (*number >= '0' + SIM_DEVICES) ||
+        (number[1] != '\0') || !abi_is_enabled()) {
+        return -1;
+    }
+
+    snprintf(file, sizeof(file), "%s/class/infiniband_verbs/"
+             FABRIC_UVERBS_NAME "%c/dev", abi_sysfs_root(), *number);
+    return (PRELOAD_NEXT(access)(file, F_OK) == 0) ? *number - '0' : -1;
+}
+
+/* The device that a path below the emulated /sys is about; -1: none. */
+static int preload_sysfs_device(const char *path)
+{
+    const char *name = strstr(path, PRELOAD_IB), *next;
+
+    while (name != NULL) { /* the last one: folders above may have the name */
+        name += sizeof(PRELOAD_IB) - 1;
+        next  = strstr(name, PRELOAD_IB);
+        if (next == NULL) {
+            return fabric_device_find(name, strcspn(name, "/"));
+        }
+        name = next;
+    }
+
+    return -1;
 }
 
 /* A hw_counters file of an emulated host: its content, made now, in a
@@ -52,7 +86,7 @@ static int preload_open_counter(const char *path)
     struct fabric *fabric;
     char text[32], dir[FABRIC_PATH_MAX];
     uint64_t value;
-    int fd = -1;
+    int fd = -1, device;
 
     if ((path == NULL) || (*root == '\0') ||
         strncmp(path, root, strlen(root)) ||
@@ -60,10 +94,11 @@ static int preload_open_counter(const char *path)
         return -1;
     }
 
-    name = strrchr(path, '/') + 1;
-    node = strrchr(root, '/');
+    device = preload_sysfs_device(path);
+    name   = strrchr(path, '/') + 1;
+    node   = strrchr(root, '/');
     if ((node == NULL) || strncmp(node, "/node", 5) || (node[5] < '0') ||
-        (node[5] >= '0' + SIM_NODES)) {
+        (node[5] >= '0' + SIM_HOSTS) || (device < 0)) {
         return -1;
     }
 
@@ -72,7 +107,8 @@ static int preload_open_counter(const char *path)
     if (fabric == NULL) {
         return -1;
     }
-    if (fabric_counter(fabric, node[5] - '0', name, &value) == 0) {
+    if (fabric_counter(fabric, dir_nic_of(node[5] - '0', device), name,
+                       &value) == 0) {
         snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
         fd = memfd_create("hw_counter", MFD_CLOEXEC);
         if ((fd >= 0) && (pwrite(fd, text, strlen(text), 0) < 0)) {
@@ -107,13 +143,14 @@ static const char *preload_redirect(const char *path, char *buf, size_t size)
  * else the answer. */
 static int preload_open(const char **path, int flags, char *buf, size_t size)
 {
-    int fd;
+    int fd, device;
 
     if (abi_inside) {
         return -2;
     }
-    if (preload_is_cdev(*path)) {
-        return abi_open(flags);
+    device = preload_cdev(*path);
+    if (device >= 0) {
+        return abi_open(device, flags);
     }
 
     *path = preload_redirect(*path, buf, size);
@@ -182,21 +219,23 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
 }
 
 /* Make a memfd, or the missing device file, look like the character device. */
-#define PRELOAD_CDEV_STAT(_st) \
+#define PRELOAD_CDEV_STAT(_st, _device) \
     do { \
         (_st)->st_mode  = S_IFCHR | 0666; \
-        (_st)->st_rdev  = makedev(FABRIC_UVERBS_MAJOR, FABRIC_UVERBS_MINOR); \
+        (_st)->st_rdev  = makedev(FABRIC_UVERBS_MAJOR, \
+                                  FABRIC_UVERBS_MINOR + (_device)); \
         (_st)->st_nlink = 1; \
     } while (0)
 
 #define PRELOAD_STAT(_name, _struct) \
     PRELOAD_EXPORT int _name(const char *path, struct _struct *st) \
     { \
+        int device = abi_inside ? -1 : preload_cdev(path); \
         char buf[FABRIC_PATH_MAX + 256]; \
         \
-        if (!abi_inside && preload_is_cdev(path)) { \
+        if (device >= 0) { \
             memset(st, 0, sizeof(*st)); \
-            PRELOAD_CDEV_STAT(st); \
+            PRELOAD_CDEV_STAT(st, device); \
             return 0; \
         } \
         path = preload_redirect(path, buf, sizeof(buf)); \
@@ -206,10 +245,11 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
 #define PRELOAD_FSTAT(_name, _struct) \
     PRELOAD_EXPORT int _name(int fd, struct _struct *st) \
     { \
-        int ret = PRELOAD_NEXT(_name)(fd, st); \
+        int ret                   = PRELOAD_NEXT(_name)(fd, st); \
+        const struct abi_ctx *ctx = (ret == 0) ? abi_ctx_find(fd) : NULL; \
         \
-        if ((ret == 0) && (abi_ctx_find(fd) != NULL)) { \
-            PRELOAD_CDEV_STAT(st); \
+        if (ctx != NULL) { \
+            PRELOAD_CDEV_STAT(st, ctx->dev->index); \
         } \
         return ret; \
     }
@@ -237,11 +277,12 @@ PRELOAD_EXPORT int __fxstat(int version, int fd, struct stat *st)
 
 PRELOAD_EXPORT int access(const char *path, int mode)
 {
+    int device = abi_inside ? -1 : preload_cdev(path);
     char buf[FABRIC_PATH_MAX + 256];
 
-    if (!abi_inside && preload_is_cdev(path)) {
-        if ((abi.knobs.refuse_open != 0) && (mode != F_OK)) {
-            errno = abi.knobs.refuse_open;
+    if (device >= 0) {
+        if ((abi.device[device].knobs.refuse_open != 0) && (mode != F_OK)) {
+            errno = abi.device[device].knobs.refuse_open;
             return -1;
         }
         return 0;

@@ -27,27 +27,28 @@ static uint32_t abi_pow2(uint32_t n)
 
 static struct abi_cq *abi_cq_get(struct abi_ctx *ctx, int64_t handle)
 {
-    return ((handle >= 0) && (handle < SIM_MAX_CQ) &&
+    return ((handle >= 0) && (handle < ABI_CQS) &&
             (abi.cq[handle].ctx == ctx)) ? &abi.cq[handle] : NULL;
 }
 
 static struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle)
 {
-    return ((handle >= 0) && (handle < SIM_MAX_QP) &&
+    return ((handle >= 0) && (handle < ABI_QPS) &&
             (abi.qp[handle].ctx == ctx)) ? &abi.qp[handle] : NULL;
 }
 
-static int abi_cq_check(const struct abi_efa_cq_in *req, uint32_t depth,
+static int abi_cq_check(const struct sim_dev *dev,
+                        const struct abi_efa_cq_in *req, uint32_t depth,
                         int has_channel)
 {
-    uint32_t caps = sim_dev_caps(abi.dev);
+    uint32_t caps = sim_dev_caps(dev);
     uint8_t known = ABI_EFA_CQ_CHANNEL;
 
     known |= (caps & SIM_CAP_CQ_WITH_SGID) ? ABI_EFA_CQ_SGID : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_CQ_REQ_ID_64 : 0;
     if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
         (req->flags & ~known) ||
-        (req->num_sub_cqs != abi.dev->profile->sub_cqs) ||
+        (req->num_sub_cqs != dev->profile->sub_cqs) ||
         ((req->entry_size != IO_CQE_SMALL) &&
          (req->entry_size != IO_CQE_LARGE)) ||
         ((req->flags & ABI_EFA_CQ_SGID) &&
@@ -76,7 +77,7 @@ static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
         ret = abi_region_alloc(ctx, ABI_PAGE, &db);
     }
     if (ret == 0) {
-        ret = sim_cq_create(abi.dev, depth, req->entry_size, ring.ptr,
+        ret = sim_cq_create(ctx->dev->sim, depth, req->entry_size, ring.ptr,
                             (_Atomic uint32_t*)db.ptr, &cq);
     }
     if (ret != 0) {
@@ -85,7 +86,7 @@ static int abi_cq_make(struct abi_ctx *ctx, uint32_t depth,
         return ret;
     }
 
-    entry         = &abi.cq[cq->index];
+    entry         = &abi.cq[ctx->dev->index * SIM_MAX_CQ + cq->index];
     memset(entry, 0, sizeof(*entry));
     entry->cq     = cq;
     entry->ctx    = ctx;
@@ -129,7 +130,7 @@ int abi_cq_create(struct abi_cmd *cmd)
         }
     }
 
-    ret = abi_cq_check(&req, depth, channel != NULL);
+    ret = abi_cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
     if (ret == 0) {
         ret = abi_cq_make(cmd->ctx, abi_pow2(depth), &req, &entry);
     }
@@ -149,7 +150,7 @@ int abi_cq_create(struct abi_cmd *cmd)
     abi_hook_cq(entry);
     abi_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
     abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
-    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry->cq->index);
+    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry - abi.cq);
     return 0;
 }
 
@@ -184,33 +185,36 @@ int abi_cq_destroy(struct abi_cmd *cmd)
 
 /* The program may choose the size of its work requests: it asks for so many
  * of them, and for a ring of so many bytes. */
-static uint16_t abi_sq_stride(const struct abi_efa_qp_in *req,
+static uint16_t abi_sq_stride(const struct sim_profile *profile,
+                              const struct abi_efa_qp_in *req,
                               const struct ib_uverbs_qp_cap *cap)
 {
-    int has_large = abi.dev->profile->inline_bytes > IO_TX_INLINE_SMALL;
+    int has_large = profile->inline_bytes > IO_TX_INLINE_SMALL;
 
     return (has_large && (cap->max_send_wr > 0) &&
             (req->sq_ring_size / cap->max_send_wr >= IO_TX_WQE_LARGE)) ?
            IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
 }
 
-static int abi_qp_check_caps(const struct ib_uverbs_qp_cap *cap)
+static int abi_qp_check_caps(const struct sim_profile *profile,
+                             const struct ib_uverbs_qp_cap *cap)
 {
     return ((cap->max_send_wr > SIM_MAX_SQ_WR) ||
             (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
             (cap->max_send_sge > SIM_MAX_SQ_SGE) ||
             (cap->max_recv_sge > SIM_MAX_RQ_SGE) ||
-            (cap->max_inline_data > abi.dev->profile->inline_bytes)) ?
+            (cap->max_inline_data > profile->inline_bytes)) ?
            -EINVAL : 0;
 }
 
-static int abi_qp_check(const struct abi_efa_qp_in *req,
+static int abi_qp_check(const struct sim_dev *dev,
+                        const struct abi_efa_qp_in *req,
                         const struct ib_uverbs_qp_cap *cap, uint32_t type)
 {
-    uint16_t stride   = abi_sq_stride(req, cap);
+    uint16_t stride   = abi_sq_stride(dev->profile, req, cap);
     uint32_t sq_depth = req->sq_ring_size / stride;
     uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
-    uint32_t caps     = sim_dev_caps(abi.dev);
+    uint32_t caps     = sim_dev_caps(dev);
     uint16_t known    = 0;
 
     known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
@@ -233,7 +237,7 @@ static int abi_qp_check(const struct abi_efa_qp_in *req,
         return -EINVAL;
     }
 
-    return abi_qp_check_caps(cap);
+    return abi_qp_check_caps(dev->profile, cap);
 }
 
 static int abi_qp_make(struct abi_ctx *ctx,
@@ -259,7 +263,7 @@ static int abi_qp_make(struct abi_ctx *ctx,
         attr->rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
         attr->sq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_SQ);
         attr->rq_db    = (_Atomic uint32_t*)(db.ptr + QP_DB_RQ);
-        ret            = sim_qp_create(abi.dev, attr, &qp);
+        ret            = sim_qp_create(ctx->dev->sim, attr, &qp);
     }
     if (ret != 0) {
         abi_region_free(ctx, &sq);
@@ -268,7 +272,7 @@ static int abi_qp_make(struct abi_ctx *ctx,
         return ret;
     }
 
-    entry      = &abi.qp[qp->qpn];
+    entry      = &abi.qp[ctx->dev->index * SIM_MAX_QP + qp->qpn];
     memset(entry, 0, sizeof(*entry));
     entry->qp  = qp;
     entry->ctx = ctx;
@@ -286,7 +290,7 @@ static void abi_qp_answer(struct abi_cmd *cmd, const struct abi_qp *entry,
     struct abi_efa_qp_out resp = { 0 };
     uint32_t qpn               = entry->qp->qpn;
 
-    resp.recv_sub_cq       = abi.dev->profile->sub_cqs - 1;
+    resp.recv_sub_cq       = entry->ctx->dev->sim->profile->sub_cqs - 1;
     resp.sq_db_offset      = QP_DB_SQ;
     resp.rq_db_offset      = QP_DB_RQ;
     resp.sq_db_mmap_key    = entry->db.offset;
@@ -297,12 +301,13 @@ static void abi_qp_answer(struct abi_cmd *cmd, const struct abi_qp *entry,
     abi_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
     abi_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
     abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
-    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, qpn);
+    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, entry - abi.qp);
 }
 
 int abi_qp_create(struct abi_cmd *cmd)
 {
-    struct sim_qp_attr attr = { 0 };
+    const struct sim_dev *dev = cmd->ctx->dev->sim;
+    struct sim_qp_attr attr   = { 0 };
     struct abi_cq *send_cq, *recv_cq;
     struct ib_uverbs_qp_cap cap;
     struct abi_efa_qp_in req;
@@ -334,7 +339,7 @@ int abi_qp_create(struct abi_cmd *cmd)
         return -EOPNOTSUPP;
     }
 
-    ret = abi_qp_check(&req, &cap, type);
+    ret = abi_qp_check(dev, &req, &cap, type);
     if (ret != 0) {
         return ret;
     }
@@ -344,7 +349,7 @@ int abi_qp_create(struct abi_cmd *cmd)
     attr.max_send_sge = cap.max_send_sge;
     attr.max_recv_sge = cap.max_recv_sge;
     attr.max_inline   = cap.max_inline_data;
-    attr.sq_stride    = abi_sq_stride(&req, &cap);
+    attr.sq_stride    = abi_sq_stride(dev->profile, &req, &cap);
     attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & ABI_EFA_QP_UNSOLICITED_WRITE);
     attr.req_id_64    = !!(req.flags & ABI_EFA_QP_REQ_ID_64);

@@ -30,6 +30,11 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 /* Name of the fabric from --fabric or EFASIM_FABRIC; NULL after an error. */
 const char *cli_fabric_name(const char *option);
 
+/* A whole number from min to max, the value of `option`. Returns 0; or -1 after
+ * one line that names both and what is allowed. */
+int cli_number(const char *option, const char *text, unsigned min,
+               unsigned max, unsigned *value);
+
 /* Print the counters of a fabric to fd. */
 void cli_stat_print(const struct fabric *fabric, int fd);
 

@@ -77,6 +77,23 @@ const char *cli_option(int argc, char **argv, int *i, const char *name)
     return argv[++*i];
 }
 
+int cli_number(const char *option, const char *text, unsigned min,
+               unsigned max, unsigned *value)
+{
+    const char *end;
+    uint64_t number;
+
+    if ((sim_number(text, max, &number, &end) != 0) || (*end != '\0') ||
+        (number < min)) {
+        cli_error("%s=%.64s: allowed is a whole number from %u to %u", option,
+                  text, min, max);
+        return -1;
+    }
+
+    *value = number;
+    return 0;
+}
+
 const char *cli_fabric_name(const char *option)
 {
     const char *name = option;

@@ -24,25 +24,6 @@ struct run_options {
 
 static volatile sig_atomic_t run_child;
 
-static int run_number(const char *option, const char *text, int min, int max,
-                      int *value)
-{
-    char *end;
-    long number;
-
-    errno  = 0;
-    number = strtol(text, &end, 10);
-    if ((errno != 0) || (end == text) || (*end != '\0') || (number < min) ||
-        (number > max)) {
-        cli_error("%s=%.64s: allowed is a whole number from %d to %d", option,
-                  text, min, max);
-        return -1;
-    }
-
-    *value = number;
-    return 0;
-}
-
 /* A bad value in the environment is refused here, where somebody reads it. */
 static int run_check_environment(void)
 {
@@ -50,7 +31,7 @@ static int run_check_environment(void)
     struct sim_knobs scratch;
     char name[64], err[320];
     const char *value;
-    int number;
+    unsigned number;
 
     sim_knobs_init(&scratch);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
@@ -66,7 +47,7 @@ static int run_check_environment(void)
 
     value = getenv("EFASIM_NODE");
     return (value == NULL) ? 0 :
-           run_number("EFASIM_NODE", value, 0, SIM_NODES - 1, &number);
+           cli_number("EFASIM_NODE", value, 0, SIM_HOSTS - 1, &number);
 }
 
 /* 1: argv[*i] was a knob; 0: it was not; -1: it had a bad value. */
@@ -148,6 +129,7 @@ static int run_trace(const char *file)
 /* Returns the index of the command, or -1 after an error line. */
 static int run_parse(int argc, char **argv, struct run_options *options)
 {
+    unsigned number = 0;
     const char *value;
     int i, ret;
 
@@ -162,10 +144,11 @@ static int run_parse(int argc, char **argv, struct run_options *options)
         }
 
         if ((value = cli_option(argc, argv, &i, "node")) != NULL) {
-            ret = run_number("--node", value, 0, SIM_NODES - 1, &options->node);
+            ret = cli_number("--node", value, 0, SIM_HOSTS - 1, &number);
+            options->node = number;
         } else if ((value = cli_option(argc, argv, &i, "per-node")) != NULL) {
-            ret = run_number("--per-node", value, 1, SIM_SLOTS,
-                             &options->per_node);
+            ret = cli_number("--per-node", value, 1, SIM_SLOTS, &number);
+            options->per_node = number;
         } else if ((value = cli_option(argc, argv, &i, "fabric")) != NULL) {
             options->fabric = value;
             ret             = 0;
@@ -416,7 +399,7 @@ static int run_node(const struct run_options *options)
     }
 
     node = atoi(outer);
-    return ((node >= 0) && (node < SIM_NODES)) ? node : 0;
+    return ((node >= 0) && (node < SIM_HOSTS)) ? node : 0;
 }
 
 /* An `efasim run --per-node` that a launcher starts once per rank knows its
@@ -437,30 +420,36 @@ static void run_place_rank(struct run_options *options)
         if (rank != NULL) {
             node = atoi(rank) / options->per_node;
             options->node     = (node < 0) ? 0 :
-                                (node < SIM_NODES) ? node : SIM_NODES - 1;
+                                (node < SIM_HOSTS) ? node : SIM_HOSTS - 1;
             options->per_node = 0;
         }
     }
 }
 
-/* Attached to the fabric, with the host's device there; NULL after a line. */
+/* Attached to the fabric, with the host's devices there; NULL after a line.
+ * The values in the environment have been checked. */
 static struct fabric *run_fabric(const char *path, int node)
 {
     const char *device    = getenv("EFASIM_DEVICE");
+    const char *devices   = getenv("EFASIM_DEVICES");
     unsigned profile      = device ? sim_profile_find(device) : 0;
     struct fabric *fabric = fabric_open(path, FABRIC_CREATE, node);
+    const struct dir_host *host;
 
     if ((fabric != NULL) &&
-        (fabric_sysfs_create(fabric, node, profile) == 0)) {
+        (fabric_sysfs_create(fabric, node, profile,
+                             devices ? atoi(devices) : 0) == 0)) {
         return fabric;
     }
 
     if (errno == EEXIST) {
-        cli_error("host %d has a device of another generation (%s) than "
-                  "--device=%s: all programs of a host share it; end them, "
-                  "or use another --node or --fabric", node,
-                  sim_profile_get(atomic_load(
-                          &fabric->dir->node[node].profile))->name, device);
+        host = &fabric->dir->host[node];
+        cli_error("host %d has %u of the generation %s, not --devices=%s "
+                  "--device=%s: all programs of a host share its devices; end "
+                  "them, or use another --node or --fabric", node,
+                  atomic_load(&host->devices),
+                  sim_profile_get(atomic_load(&host->profile))->name,
+                  devices ? devices : "any", device ? device : "any");
     } else {
         cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
                   (errno == ENOSPC) ? "; free some of /dev/shm" : "");
@@ -497,7 +486,7 @@ int cli_run(int argc, char **argv)
 
     if ((options.per_node == 0) && (getenv("EFASIM_PER_NODE") == NULL ||
                                     options.node >= 0) &&
-        (fabric_enter_node(fabric, node, err, sizeof(err)) != 0)) {
+        (fabric_enter_host(fabric, node, err, sizeof(err)) != 0)) {
         cli_error("%s", err);
     }
 

@@ -18,34 +18,75 @@ struct stat_options {
 
 /* Counters as they were at the last look */
 struct stat_seen {
-    uint64_t counter[SIM_NODES][DIR_COUNTERS];
-    uint64_t pair[SIM_NODES][SIM_NODES];
+    uint64_t counter[SIM_NICS][DIR_COUNTERS];
+    uint64_t pair[SIM_NICS][SIM_NICS];
 };
 
-void cli_stat_print(const struct fabric *fabric, int fd)
+/* Of the nic, in the order of its host's devices */
+static const char *stat_device(unsigned nic)
 {
-    const struct dir_node *node;
-    unsigned i, n, to;
-    uint64_t bytes;
+    return fabric_device_name(dir_nic_device(nic));
+}
 
-    for (n = 0; n < SIM_NODES; ++n) {
-        node = &fabric->dir->node[n];
-        if (!atomic_load(&node->up)) {
+static void stat_print_counters(const struct fabric *fabric, int fd)
+{
+    const struct dir_nic *nic;
+    unsigned i, n;
+
+    for (n = 0; n < SIM_NICS; ++n) {
+        nic = &fabric->dir->nic[n];
+        if (!atomic_load(&nic->up)) {
             continue;
         }
-        dprintf(fd, "node=%u device=" FABRIC_DEVICE_NAME, n);
+        dprintf(fd, "node=%u device=%s", dir_nic_host(n), stat_device(n));
         for (i = 0; i < DIR_COUNTERS; ++i) {
             dprintf(fd, " %s=%llu", dir_counter_names[i],
-                    (unsigned long long)atomic_load(&node->counter[i]));
+                    (unsigned long long)atomic_load(&nic->counter[i]));
         }
         dprintf(fd, "\n");
     }
+}
 
-    for (n = 0; n < SIM_NODES; ++n) {
-        for (to = 0; to < SIM_NODES; ++to) {
-            bytes = atomic_load(&fabric->dir->node[n].pair_bytes[to]);
+/* What went from device to device: the bytes of hosts `src` to `dst`. */
+static uint64_t stat_pair(const struct fabric *fabric, unsigned src,
+                          unsigned dst)
+{
+    uint64_t bytes = 0;
+    unsigned i, k;
+
+    for (i = 0; i < SIM_DEVICES; ++i) {
+        for (k = 0; k < SIM_DEVICES; ++k) {
+            bytes += atomic_load(&fabric->dir->nic[dir_nic_of(src, i)]
+                                         .pair_bytes[dir_nic_of(dst, k)]);
+        }
+    }
+
+    return bytes;
+}
+
+void cli_stat_print(const struct fabric *fabric, int fd)
+{
+    unsigned src, dst;
+    uint64_t bytes;
+
+    stat_print_counters(fabric, fd);
+    for (src = 0; src < SIM_HOSTS; ++src) {
+        for (dst = 0; dst < SIM_HOSTS; ++dst) {
+            bytes = stat_pair(fabric, src, dst);
             if (bytes > 0) {
-                dprintf(fd, "pair src=%u dst=%u bytes=%llu\n", n, to,
+                dprintf(fd, "pair src=%u dst=%u bytes=%llu\n", src, dst,
+                        (unsigned long long)bytes);
+            }
+        }
+    }
+
+    for (src = 0; src < SIM_NICS; ++src) {
+        for (dst = 0; dst < SIM_NICS; ++dst) {
+            bytes = atomic_load(&fabric->dir->nic[src].pair_bytes[dst]);
+            if (bytes > 0) {
+                dprintf(fd, "rail src=%u src_device=%s dst=%u dst_device=%s "
+                        "bytes=%llu\n", dir_nic_host(src), stat_device(src),
+                        dir_nic_host(dst), stat_device(dst),
                         (unsigned long long)bytes);
             }
         }
@@ -61,17 +102,18 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
     uint32_t owner, state;
     unsigned n, i;
 
-    for (n = 0; n < SIM_NODES; ++n) {
+    for (n = 0; n < SIM_NICS; ++n) {
         for (i = 0; i < SIM_MAX_QP; ++i) {
-            qp    = &fabric->dir->node[n].qp[i];
+            qp    = &fabric->dir->nic[n].qp[i];
             owner = atomic_load(&qp->owner);
             state = atomic_load(&qp->state);
             if (owner == 0) {
                 continue;
             }
-            dprintf(fd, "qp node=%u qpn=%u pid=%d state=%s sent=%llu "
-                    "sent_bytes=%llu received=%llu received_bytes=%llu "
-                    "errors=%llu\n", n, i,
+            dprintf(fd, "qp node=%u device=%s qpn=%u pid=%d state=%s "
+                    "sent=%llu sent_bytes=%llu received=%llu "
+                    "received_bytes=%llu errors=%llu\n", dir_nic_host(n),
+                    stat_device(n), i,
                     fabric->dir->slot[dir_owner_slot(owner) % SIM_SLOTS].pid,
                     (state < 7) ? states[state] : "?",
                     (unsigned long long)atomic_load(&qp->sent),
@@ -83,36 +125,40 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
     }
 }
 
+/* One line of the table, if anything ever moved there. */
+static void stat_row(const char *what, uint64_t value, uint64_t *seen,
+                     unsigned seconds)
+{
+    if (value != 0) {
+        printf("%-44s %20llu %14llu\n", what, (unsigned long long)value,
+               (unsigned long long)(value - *seen) / seconds);
+    }
+    *seen = value;
+}
+
 /* A line per counter that moves or has moved: total, and per second. */
 static void stat_table(const struct fabric *fabric, struct stat_seen *seen,
                        unsigned seconds)
 {
-    const struct dir_node *node;
-    uint64_t value;
+    const struct dir_nic *nic;
+    char what[96];
     unsigned n, i;
 
-    printf("%-28s %20s %14s\n", "", "total", "per second");
-    for (n = 0; n < SIM_NODES; ++n) {
-        node = &fabric->dir->node[n];
+    printf("%-44s %20s %14s\n", "", "total", "per second");
+    for (n = 0; n < SIM_NICS; ++n) {
+        nic = &fabric->dir->nic[n];
         for (i = 0; i < DIR_COUNTERS; ++i) {
-            value = atomic_load(&node->counter[i]);
-            if (value != 0) {
-                printf("host %u %-21s %20llu %14llu\n", n,
-                       dir_counter_names[i], (unsigned long long)value,
-                       (unsigned long long)(value - seen->counter[n][i]) /
-                       seconds);
-            }
-            seen->counter[n][i] = value;
+            snprintf(what, sizeof(what), "host %u %s %s", dir_nic_host(n),
+                     stat_device(n), dir_counter_names[i]);
+            stat_row(what, atomic_load(&nic->counter[i]),
+                     &seen->counter[n][i], seconds);
         }
-        for (i = 0; i < SIM_NODES; ++i) {
-            value = atomic_load(&node->pair_bytes[i]);
-            if (value != 0) {
-                printf("host %u to host %u bytes       %20llu %14llu\n", n, i,
-                       (unsigned long long)value,
-                       (unsigned long long)(value - seen->pair[n][i]) /
-                       seconds);
-            }
-            seen->pair[n][i] = value;
+        for (i = 0; i < SIM_NICS; ++i) {
+            snprintf(what, sizeof(what), "host %u %s to host %u %s bytes",
+                     dir_nic_host(n), stat_device(n), dir_nic_host(i),
+                     stat_device(i));
+            stat_row(what, atomic_load(&nic->pair_bytes[i]),
+                     &seen->pair[n][i], seconds);
         }
     }
 }
@@ -136,22 +182,6 @@ static void stat_watch(const struct fabric *fabric,
     }
 }
 
-static int stat_seconds(const char *text, unsigned *seconds)
-{
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-
-    if ((end == text) || (*end != '\0') || (*text == '-') || (number < 1) ||
-        (number > 3600)) {
-        cli_error("--watch=%.64s: allowed is a whole number of seconds from "
-                  "1 to 3600", text);
-        return -1;
-    }
-
-    *seconds = number;
-    return 0;
-}
-
 /* Returns 0, or an exit status. */
 static int stat_options(int argc, char **argv, struct stat_options *options)
 {
@@ -172,7 +202,8 @@ static int stat_options(int argc, char **argv, struct stat_options *options)
         } else if (is_stat && !strcmp(argv[i], "--watch")) {
             options->watch = 1;
         } else if (is_stat && !strncmp(argv[i], "--watch=", 8)) {
-            if (stat_seconds(argv[i] + 8, &options->watch) != 0) {
+            if (cli_number("--watch", argv[i] + 8, 1, 3600,
+                           &options->watch) != 0) {
                 return CLI_EXIT_USAGE;
             }
         } else {

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t dev_seed(uint64_t seed, uint32_t node)
+static uint64_t dev_seed(uint64_t seed, uint32_t nic)
 {
-    return seed * 0x100000001b3ull + ((uint64_t)node << 48);
+    return seed * 0x100000001b3ull + ((uint64_t)nic << 48);
 }
 
-struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
+struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
                              const struct sim_env_ops *ops, void *env,
                              const struct sim_knobs *knobs)
 {
@@ -31,10 +31,11 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     dev->env       = env;
     dev->knobs     = *knobs;
     dev->slot      = slot;
-    dev->node      = node;
+    dev->nic       = nic;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
-    dev->profile   = sim_profile_get(atomic_load(&dir->node[node].profile));
-    dev->rng.state = dev_seed(knobs->seed, node);
+    dev->profile   = sim_profile_get(
+            atomic_load(&dir->host[dir_nic_host(nic)].profile));
+    dev->rng.state = dev_seed(knobs->seed, nic);
     dev->chance    = dev->rng;
     dev->now       = ops->now(env);
     list_init(&dev->qps);
@@ -42,7 +43,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
     list_init(&dev->timed);
     list_init(&dev->copying);
     list_init(&dev->op_free);
-    atomic_store(&dir->node[node].up, 1);
+    atomic_store(&dir->nic[nic].up, 1);
     return dev;
 }
 
@@ -73,7 +74,7 @@ void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
 
     memcpy((char*)&dev->knobs + knob->offset,
            (const char*)knobs + knob->offset, sizeof(uint64_t));
-    dev->rng.state = dev_seed(dev->knobs.seed, dev->node);
+    dev->rng.state = dev_seed(dev->knobs.seed, dev->nic);
 }
 
 static void dev_close_objects(struct sim_dev *dev)

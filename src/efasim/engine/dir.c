@@ -22,7 +22,7 @@ const char *const dir_counter_names[DIR_COUNTERS] = {
     [DIR_DUPLICATED]            = "duplicated_pkts",
 };
 
-void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16])
+void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16])
 {
     memset(gid, 0, 16);
     gid[0]  = 0xfe;
@@ -33,25 +33,25 @@ void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16])
     gid[11] = (uint8_t)(dir->id >> 16);
     gid[12] = (uint8_t)(dir->id >> 8);
     gid[13] = (uint8_t)dir->id;
-    gid[15] = (uint8_t)(node + 1);
+    gid[15] = (uint8_t)(nic + 1);
 }
 
-int dir_gid_node(const struct dir *dir, const uint8_t gid[16])
+int dir_gid_nic(const struct dir *dir, const uint8_t gid[16])
 {
     uint8_t own[16];
-    int node = (int)gid[15] - 1;
+    int nic = (int)gid[15] - 1;
 
-    if ((node < 0) || (node >= SIM_NODES)) {
+    if ((nic < 0) || (nic >= SIM_NICS)) {
         return -1;
     }
 
-    dir_gid(dir, node, own);
-    return memcmp(own, gid, sizeof(own)) ? -1 : node;
+    dir_gid(dir, nic, own);
+    return memcmp(own, gid, sizeof(own)) ? -1 : nic;
 }
 
-int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
+int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner)
 {
-    struct dir_qp *qp = dir->node[node].qp;
+    struct dir_qp *qp = dir->nic[nic].qp;
     uint32_t free_owner;
     int i, qpn;
 
@@ -72,24 +72,24 @@ int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner)
     return -1;
 }
 
-void dir_qp_release(struct dir *dir, unsigned node, unsigned qpn)
+void dir_qp_release(struct dir *dir, unsigned nic, unsigned qpn)
 {
-    struct dir_qp *qp = &dir->node[node].qp[qpn];
+    struct dir_qp *qp = &dir->nic[nic].qp[qpn];
 
     atomic_store(&qp->state, 0);
     atomic_store(&qp->owner, 0);
 }
 
-int dir_mr_claim(struct dir *dir, unsigned node, uint32_t owner)
+int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner)
 {
-    struct dir_node *n = &dir->node[node];
+    struct dir_nic *n = &dir->nic[nic];
     uint32_t hint      = atomic_load(&n->mr_hint) % SIM_MAX_MR;
     uint32_t free_owner, high, i, index;
     struct dir_mr *mr;
 
     for (i = 0; i < SIM_MAX_MR; ++i) {
         index      = (hint + i) % SIM_MAX_MR;
-        mr         = &dir->mr[node][index];
+        mr         = &dir->mr[nic][index];
         free_owner = 0;
         if ((atomic_load_explicit(&mr->owner, memory_order_relaxed) == 0) &&
             atomic_compare_exchange_strong(&mr->owner, &free_owner, owner)) {
@@ -107,10 +107,10 @@ int dir_mr_claim(struct dir *dir, unsigned node, uint32_t owner)
     return -1;
 }
 
-void dir_mr_release(struct dir *dir, unsigned node, unsigned index)
+void dir_mr_release(struct dir *dir, unsigned nic, unsigned index)
 {
-    struct dir_node *n = &dir->node[node];
-    struct dir_mr *mr  = &dir->mr[node][index];
+    struct dir_nic *n = &dir->nic[nic];
+    struct dir_mr *mr  = &dir->mr[nic][index];
     uint32_t hint      = atomic_load(&n->mr_hint);
 
     atomic_store(&mr->key, 0);
@@ -120,21 +120,21 @@ void dir_mr_release(struct dir *dir, unsigned node, unsigned index)
     }
 }
 
-void dir_purge(struct dir *dir, unsigned node, uint32_t owner)
+void dir_purge(struct dir *dir, unsigned nic, uint32_t owner)
 {
-    struct dir_node *n = &dir->node[node];
+    struct dir_nic *n = &dir->nic[nic];
     uint32_t high      = atomic_load(&n->mr_high);
     unsigned i;
 
     for (i = 0; i < SIM_MAX_QP; ++i) {
         if (atomic_load(&n->qp[i].owner) == owner) {
-            dir_qp_release(dir, node, i);
+            dir_qp_release(dir, nic, i);
         }
     }
 
     for (i = 0; (i < high) && (i < SIM_MAX_MR); ++i) {
-        if (atomic_load(&dir->mr[node][i].owner) == owner) {
-            dir_mr_release(dir, node, i);
+        if (atomic_load(&dir->mr[nic][i].owner) == owner) {
+            dir_mr_release(dir, nic, i);
         }
     }
 }

@@ -4,9 +4,10 @@
  * tests in one calloc. Everything in it is written with atomics and without a
  * lock, so a process that dies at any point leaves nothing locked.
  *
- * An "owner" names one attachment of one process: generation << 16 | slot + 1.
- * Whatever a process claims here carries its owner, so that dir_purge() can
- * take back all of it. 0 means free.
+ * A "NIC" is a device of a host; its number counts over the whole fabric.
+ * An "owner" names one attachment, a NIC that a process has open: generation
+ * << 16 | slot + 1. Whatever is claimed here carries its owner, so that
+ * dir_purge() can take back all of it. 0 means free.
  */
 #ifndef EFASIM_ENGINE_DIR_H
 #define EFASIM_ENGINE_DIR_H
@@ -18,7 +19,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 6
+#define DIR_LAYOUT 7
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -82,8 +83,9 @@ struct dir_slot {
     _Atomic uint32_t gen;    /* of the next owner; never goes back */
     int32_t          pid;
     uint64_t         start_time;
-    uint32_t         node;
+    uint32_t         nic;       /* without a device: the first of its host */
     uint32_t         is_device; /* 0: only keeps the fabric alive */
+    uint32_t         home;      /* the process sleeps on that slot's `wake` */
 
     /* Who has something for this process: bit n = slot n. */
     _Atomic uint64_t inbound[SIM_SLOTS / 64] __attribute__((aligned(64)));
@@ -91,19 +93,23 @@ struct dir_slot {
     _Atomic uint32_t sleeping __attribute__((aligned(64)));
     _Atomic uint32_t wake;   /* futex word */
 
-    _Atomic uint8_t  ah[SIM_MAX_PD]; /* per PD: bit n = handle for node n */
+    _Atomic uint32_t ah[SIM_MAX_PD]; /* per PD: bit n = handle for NIC n */
 } __attribute__((aligned(64)));
 
-struct dir_node {
+struct dir_nic {
     _Atomic uint64_t counter[DIR_COUNTERS];
-    _Atomic uint64_t pair_bytes[SIM_NODES]; /* payload from here to there */
+    _Atomic uint64_t pair_bytes[SIM_NICS];  /* payload from here to there */
     _Atomic uint32_t up;                    /* a device was attached once */
-    _Atomic uint32_t profile;               /* see profile.h; 0: default */
     _Atomic uint32_t mr_hint;
     _Atomic uint32_t mr_high;               /* entries ever used */
-    _Atomic uint64_t ipc_ns;                /* inode of the namespace, or 0 */
     struct dir_qp    qp[SIM_MAX_QP];
 } __attribute__((aligned(64)));
+
+struct dir_host {
+    _Atomic uint64_t ipc_ns;  /* inode of the namespace, or 0 */
+    _Atomic uint32_t profile; /* of its devices, see profile.h; 0: default */
+    _Atomic uint32_t devices; /* how many it has; 0: it is not up */
+};
 
 struct dir {
     uint64_t         magic;
@@ -114,12 +120,28 @@ struct dir {
     _Atomic uint64_t user_ns; /* inode of the fabric's user namespace, or 0 */
     _Atomic uint32_t closed; /* 1: being removed, attach nothing more */
     struct dir_slot  slot[SIM_SLOTS];
-    struct dir_node  node[SIM_NODES];
-    struct dir_mr    mr[SIM_NODES][SIM_MAX_MR]; /* last: sparse */
+    struct dir_host  host[SIM_HOSTS];
+    struct dir_nic   nic[SIM_NICS];
+    struct dir_mr    mr[SIM_NICS][SIM_MAX_MR]; /* last: sparse */
 };
 
 /* Bytes of the directory that are in use from the start: all but the MRs. */
 #define DIR_FIXED_BYTES  offsetof(struct dir, mr)
+
+static inline unsigned dir_nic_of(unsigned host, unsigned device)
+{
+    return host * SIM_DEVICES + device;
+}
+
+static inline unsigned dir_nic_host(unsigned nic)
+{
+    return nic / SIM_DEVICES;
+}
+
+static inline unsigned dir_nic_device(unsigned nic)
+{
+    return nic % SIM_DEVICES;
+}
 
 static inline uint32_t dir_owner(uint32_t slot, uint32_t gen)
 {
@@ -131,10 +153,10 @@ static inline uint32_t dir_owner_slot(uint32_t owner)
     return (owner & 0xffff) - 1;
 }
 
-static inline void dir_count(struct dir *dir, unsigned node,
+static inline void dir_count(struct dir *dir, unsigned nic,
                              enum dir_counter counter, uint64_t n)
 {
-    atomic_fetch_add_explicit(&dir->node[node].counter[counter], n,
+    atomic_fetch_add_explicit(&dir->nic[nic].counter[counter], n,
                               memory_order_relaxed);
 }
 
@@ -147,25 +169,25 @@ static inline void dir_own_count(_Atomic uint64_t *counter, uint64_t n)
                           memory_order_relaxed);
 }
 
-/* The GID of a node: fe80::, the fabric's id, the node's number + 1. */
-void dir_gid(const struct dir *dir, unsigned node, uint8_t gid[16]);
+/* The GID of a NIC: fe80::, the fabric's id, the NIC's number + 1. */
+void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16]);
 
-/* The node that has this GID in this fabric, or -1. */
-int dir_gid_node(const struct dir *dir, const uint8_t gid[16]);
+/* The NIC that has this GID in this fabric, or -1. */
+int dir_gid_nic(const struct dir *dir, const uint8_t gid[16]);
 
-/* Claim the lowest free QPN (0 ... SIM_MAX_QP - 1) of a node; -1: none. */
-int dir_qp_claim(struct dir *dir, unsigned node, uint32_t owner);
+/* Claim the lowest free QPN (0 ... SIM_MAX_QP - 1) of a NIC; -1: none. */
+int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner);
 
-void dir_qp_release(struct dir *dir, unsigned node, unsigned qpn);
+void dir_qp_release(struct dir *dir, unsigned nic, unsigned qpn);
 
-/* Claim an MR index of a node, low ones first; -1: none. The entry's
+/* Claim an MR index of a NIC, low ones first; -1: none. The entry's
  * generation has been raised and its key is 0. */
-int dir_mr_claim(struct dir *dir, unsigned node, uint32_t owner);
+int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner);
 
-void dir_mr_release(struct dir *dir, unsigned node, unsigned index);
+void dir_mr_release(struct dir *dir, unsigned nic, unsigned index);
 
-/* Take back everything that `owner` holds on `node`. Idempotent; run by the
+/* Take back everything that `owner` holds on `nic`. Idempotent; run by the
  * process itself when it detaches, by others when it has died. */
-void dir_purge(struct dir *dir, unsigned node, uint32_t owner);
+void dir_purge(struct dir *dir, unsigned nic, uint32_t owner);
 
 #endif

@@ -102,13 +102,13 @@ enum { /* attributes that modify_qp can name, the kernel's numbers */
 struct sim_pd {
     uint16_t index;
     uint32_t refs;                  /* QPs, MRs, AHs */
-    uint16_t ah_of_node[SIM_NODES]; /* IO_AH_UNKNOWN: none */
+    uint16_t ah_of_nic[SIM_NICS]; /* IO_AH_UNKNOWN: none */
 };
 
 struct sim_ah {
     struct sim_pd *pd;              /* NULL: the number is free */
     uint32_t       refs;
-    int            node;            /* -1: no such host in this fabric */
+    int            nic;            /* -1: no such NIC in this fabric */
     uint8_t        gid[16];
 };
 
@@ -216,7 +216,7 @@ struct sim_op {
     uint8_t          state;         /* enum sim_op_state */
     uint8_t          status;
     uint8_t          rnr_left;
-    int8_t           node;          /* of the destination */
+    int8_t           nic;          /* of the destination */
     uint8_t          placed;        /* RDMA: all bytes are where they go */
     uint32_t         length;
     uint32_t         done;          /* bytes of an RDMA operation */
@@ -250,7 +250,7 @@ struct sim_dev {
     struct sim_knobs          knobs;
     struct sim_rng            rng;
     struct sim_rng            chance; /* of injections */
-    uint32_t                  slot, owner, node;
+    uint32_t                  slot, owner, nic;
     uint64_t                  now;   /* ns, refreshed when it matters */
     uint64_t                  requests, completions; /* ever */
     uint64_t                  timed_next, check_next; /* ns */
@@ -270,7 +270,7 @@ struct sim_dev {
 
     const struct sim_plan    *plan;      /* NULL: none */
     uint8_t                  *plan_done; /* per rule */
-    uint32_t                  cut, clogged, absent; /* bit n: host n */
+    uint32_t                  cut, clogged, absent; /* bit n: NIC n */
     uint8_t                   removed;
     uint8_t                   tracing;
     uint64_t                  link_free; /* ns: the link has sent all */
@@ -286,11 +286,11 @@ struct sim_dev {
 uint32_t sim_dev_caps(const struct sim_dev *dev);
 
 /*
- * Open a device on directory slot `slot` (claimed and live) of `node`.
+ * Open a device on directory slot `slot` (claimed and live) of `nic`.
  * Returns NULL when memory is short. The directory, ops and env must outlive
  * the device.
  */
-struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t node,
+struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
                              const struct sim_env_ops *ops, void *env,
                              const struct sim_knobs *knobs);
 
@@ -390,7 +390,7 @@ int sim_mr_local(struct sim_dev *dev, const struct sim_pd *pd,
                  const struct sim_mr_range *range, uint64_t *addr);
 
 /* The same for a remote key, as the responder's device judges it. */
-int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
+int sim_mr_remote(struct sim_dev *dev, uint32_t nic, uint32_t owner,
                   uint32_t pd, const struct sim_mr_range *range,
                   uint64_t *addr);
 
@@ -470,8 +470,8 @@ void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due);
 void sim_op_deadline(struct sim_op *op);
 void sim_fault_run(struct sim_dev *dev);                       /* fault.c */
 int sim_fault_pending(const struct sim_dev *dev);
-int sim_fault_frozen(const struct sim_dev *dev, unsigned node);
-int sim_fault_cut(const struct sim_dev *dev, unsigned node);
+int sim_fault_frozen(const struct sim_dev *dev, unsigned nic);
+int sim_fault_cut(const struct sim_dev *dev, unsigned nic);
 uint64_t sim_fault_due(struct sim_op *op);
 unsigned sim_timer_run(struct sim_dev *dev);                   /* timer.c */
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot); /* peer.c */

@@ -16,21 +16,21 @@ void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
     }
 }
 
-int sim_fault_frozen(const struct sim_dev *dev, unsigned node)
+int sim_fault_frozen(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->cut | dev->clogged | dev->absent) >> node) & 1 ||
-           (dev->absent >> dev->node) & 1;
+    return ((dev->cut | dev->clogged | dev->absent) >> nic) & 1 ||
+           (dev->absent >> dev->nic) & 1;
 }
 
-int sim_fault_cut(const struct sim_dev *dev, unsigned node)
+int sim_fault_cut(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->cut | dev->absent) >> node) & 1;
+    return ((dev->cut | dev->absent) >> nic) & 1;
 }
 
 static void fault_between(struct sim_dev *dev, const struct sim_rule *rule,
                           uint32_t *mask)
 {
-    uint32_t self = 1u << dev->node;
+    uint32_t self = 1u << dev->nic;
 
     *mask |= (rule->a & self) ? rule->b : 0;
     *mask |= (rule->b & self) ? rule->a : 0;
@@ -42,7 +42,7 @@ static void fault_heal(struct sim_dev *dev)
 
     dev->cut     = 0;
     dev->clogged = 0;
-    dev->absent  = dev->removed ? 1u << dev->node : 0;
+    dev->absent  = dev->removed ? 1u << dev->nic : 0;
     for (i = 0; i < SIM_SLOTS; ++i) { /* look at what was left lying */
         if (dev->peer[i] != NULL) {
             dev->rx_more[i / 64] |= 1ull << (i % 64);
@@ -59,7 +59,7 @@ void sim_fault_remove(struct sim_dev *dev)
     }
 
     dev->removed = 1;
-    dev->absent |= 1u << dev->node;
+    dev->absent |= 1u << dev->nic;
     for (link = dev->qps.next; link != &dev->qps; link = link->next) {
         sim_qp_modify(list_entry(link, struct sim_qp, link),
                       &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
@@ -81,7 +81,7 @@ static void fault_knob(struct sim_dev *dev, const struct sim_rule *rule)
 
 static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
 {
-    int here = !!(rule->hosts & (1u << dev->node));
+    int here = !!(rule->nics & (1u << dev->nic));
 
     switch (rule->action) {
     case SIM_DO_PARTITION:
@@ -94,13 +94,13 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
         fault_heal(dev);
         break;
     case SIM_DO_ABSENT:
-        dev->absent |= rule->hosts; /* the others must know for RDMA */
+        dev->absent |= rule->nics; /* the others must know for RDMA */
         break;
     case SIM_DO_REMOVE:
         if (here) {
             sim_fault_remove(dev);
         } else {
-            dev->absent |= rule->hosts;
+            dev->absent |= rule->nics;
         }
         break;
     case SIM_DO_KILL:

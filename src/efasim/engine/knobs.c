@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOB(_name, _field, _type, _min, _max, _arg, _help) \
+#define KNOB_OF(_scope, _name, _field, _type, _min, _max, _arg, _help) \
     { _name, _type, offsetof(struct sim_knobs, _field), _min, _max, _arg, \
-      _help }
+      _help, SIM_SCOPE_##_scope }
+#define KNOB(_name, ...)  KNOB_OF(ANY, _name, __VA_ARGS__)
 
 const struct sim_knob sim_knob_table[] = {
     KNOB("seed", seed, SIM_KNOB_UINT, 0, UINT64_MAX, "N",
@@ -36,8 +37,8 @@ const struct sim_knob sim_knob_table[] = {
          "a slow receiver: a packet in that time (default 0)"),
     KNOB("rnr-retry", rnr_retry, SIM_KNOB_UINT, 0, 7, "N",
          "tries of a QP that does not say, 7 without end (default)"),
-    KNOB("max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
-         "address handles of a process (default 1024)"),
+    KNOB_OF(OPEN, "max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
+            "address handles of a process (default 1024)"),
     KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
          "answer to a wrong QKEY, 0 for silence (default 9)"),
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
@@ -49,15 +50,18 @@ const struct sim_knob sim_knob_table[] = {
          "NAME:N[:ERRNO],...",
          "the N-th command NAME (reg-mr, create-qp, any...) fails\n"
          "                          with ERRNO (default ENOMEM)"),
-    KNOB("memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
-         "RLIMIT_MEMLOCK holds for root too"),
-    KNOB("refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
-         "opening the device fails (EACCES)"),
-    KNOB("no-rdma-read", no_rdma_read, SIM_KNOB_FLAG, 0, 1, NULL,
-         "a device without RDMA"),
-    KNOB("device", device, SIM_KNOB_DEVICE, 0, 0, "efa0|efa1|efa2|efa3",
-         "generation of the host's device (default efa1)"),
-    { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL }
+    KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
+            "RLIMIT_MEMLOCK holds for root too"),
+    KNOB_OF(PROCESS, "refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
+            "opening the device fails (EACCES)"),
+    KNOB_OF(OPEN, "no-rdma-read", no_rdma_read, SIM_KNOB_FLAG, 0, 1, NULL,
+            "a device without RDMA"),
+    KNOB_OF(HOST, "device", device, SIM_KNOB_DEVICE, 0, 0,
+            "efa0|efa1|efa2|efa3",
+            "generation of the host's devices (default efa1)"),
+    KNOB_OF(HOST, "devices", devices, SIM_KNOB_UINT, 1, SIM_DEVICES, "N",
+            "devices of the host: rdmap0s6, rdmap16s6, ... (default 1)"),
+    { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL, SIM_SCOPE_ANY }
 };
 
 void sim_knobs_init(struct sim_knobs *knobs)
@@ -108,9 +112,8 @@ void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size)
     }
 }
 
-/* Digits only: no sign, no space, nothing behind. `end` is set on success. */
-static int knob_number(const char *text, uint64_t max, uint64_t *value,
-                       const char **end)
+int sim_number(const char *text, uint64_t max, uint64_t *value,
+               const char **end)
 {
     unsigned long long parsed;
     char *stop;
@@ -136,7 +139,7 @@ static int knob_set_uint(uint64_t *field, const struct sim_knob *knob,
     const char *end;
     uint64_t number;
 
-    if (knob_number(value, knob->max, &number, &end) || (*end != '\0') ||
+    if (sim_number(value, knob->max, &number, &end) || (*end != '\0') ||
         (number < knob->min)) {
         return -1;
     }
@@ -191,7 +194,7 @@ static const char *knob_parse_inject(const char *text,
     inject->skip   = 0;
     inject->chance = 0;
     if ((op == SIM_INJECT_OPS) || (text[length] != ':') ||
-        knob_number(text + length + 1, 255, &status, &text)) {
+        sim_number(text + length + 1, 255, &status, &text)) {
         return NULL;
     }
 
@@ -202,11 +205,11 @@ static const char *knob_parse_inject(const char *text,
         return ((inject->chance > 0) && (inject->chance <= 1)) ? end : NULL;
     }
     if ((*text == ':') &&
-        knob_number(text + 1, UINT64_MAX, &inject->count, &text)) {
+        sim_number(text + 1, UINT64_MAX, &inject->count, &text)) {
         return NULL;
     }
     if ((*text == ':') &&
-        knob_number(text + 1, UINT64_MAX, &inject->skip, &text)) {
+        sim_number(text + 1, UINT64_MAX, &inject->skip, &text)) {
         return NULL;
     }
 
@@ -235,23 +238,28 @@ static int knob_set_inject(struct sim_knobs *knobs, const char *value)
     return 0;
 }
 
+static const struct {
+    const char *name;
+    int         number;
+} knob_errnos[] = {
+    { "0", 0 },           { "1", EACCES },      { "EACCES", EACCES },
+    { "EPERM", EPERM },   { "ENODEV", ENODEV }, { "EBUSY", EBUSY },
+    { "ENOMEM", ENOMEM }, { "EIO", EIO },       { "EINVAL", EINVAL },
+    { "EOPNOTSUPP", EOPNOTSUPP },
+};
+
+enum {
+    KNOB_ERRNOS = sizeof(knob_errnos) / sizeof(knob_errnos[0]),
+};
+
 /* -1: not one of the names */
 static int knob_errno(const char *value)
 {
-    static const struct {
-        const char *name;
-        int         number;
-    } names[] = {
-        { "0", 0 },           { "1", EACCES },      { "EACCES", EACCES },
-        { "EPERM", EPERM },   { "ENODEV", ENODEV }, { "EBUSY", EBUSY },
-        { "ENOMEM", ENOMEM }, { "EIO", EIO },       { "EINVAL", EINVAL },
-        { "EOPNOTSUPP", EOPNOTSUPP },
-    };
     unsigned i;
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        if (!strcmp(value, names[i].name)) {
-            return names[i].number;
+    for (i = 0; i < KNOB_ERRNOS; ++i) {
+        if (!strcmp(value, knob_errnos[i].name)) {
+            return knob_errnos[i].number;
         }
     }
 
@@ -285,7 +293,7 @@ static int knob_parse_fail(char *text, struct sim_fail *fail)
     const char *end;
     unsigned i;
 
-    if ((number == NULL) || knob_number(number, UINT32_MAX, &fail->number,
+    if ((number == NULL) || sim_number(number, UINT32_MAX, &fail->number,
                                         &end) ||
         (*end != '\0') || (fail->number == 0)) {
         return -1;
@@ -340,6 +348,9 @@ static int knob_set_device(uint64_t *field, const char *value)
 
 static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
 {
+    size_t at = 0;
+    unsigned i;
+
     switch (knob->type) {
     case SIM_KNOB_UINT:
         snprintf(buf, size, "a whole number from %llu to %llu",
@@ -360,8 +371,11 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
                  SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:
-        snprintf(buf, size, "0, 1, EACCES, EPERM, ENODEV, EBUSY, ENOMEM, "
-                 "EIO, EINVAL or EOPNOTSUPP");
+        for (i = 0; i < KNOB_ERRNOS; ++i) {
+            at += snprintf(buf + at, size - at, "%s%s", knob_errnos[i].name,
+                           (i + 2 < KNOB_ERRNOS) ? ", " :
+                           (i + 2 == KNOB_ERRNOS) ? " or " : "");
+        }
         break;
     case SIM_KNOB_FAIL:
         snprintf(buf, size, "NAME:N[:ERRNO], at most %d, separated by commas; "

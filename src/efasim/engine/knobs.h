@@ -58,6 +58,7 @@ struct sim_knobs {
     uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
     uint64_t no_rdma_read; /* 1: a device without RDMA */
     uint64_t device;       /* see profile.h; 0: what the host has */
+    uint64_t devices;      /* number of the host's; 0: what it has */
     unsigned inject_num;
     struct sim_inject inject[SIM_INJECT_MAX];
     unsigned fail_num;
@@ -74,6 +75,13 @@ enum sim_knob_type {
     SIM_KNOB_DEVICE,   /* name of a profile */
 };
 
+enum sim_knob_scope {
+    SIM_SCOPE_ANY,     /* may change at any time */
+    SIM_SCOPE_PROCESS, /* the engine does not know it: no plan changes it */
+    SIM_SCOPE_OPEN,    /* fixed when the device is opened */
+    SIM_SCOPE_HOST,    /* of the host: all its programs share it */
+};
+
 struct sim_knob {
     const char        *name;  /* as the option: "timeout-ms" */
     enum sim_knob_type type;
@@ -81,10 +89,18 @@ struct sim_knob {
     uint64_t           min, max;
     const char        *arg;   /* for the help text */
     const char        *help;
+    enum sim_knob_scope scope;
 };
 
 /* Names of the commands that can be made to fail; ends with NULL. */
 extern const char *const sim_command_names[];
+
+/*
+ * A whole number at the start of `text`, at most `max`: digits alone, no sign,
+ * no space. Returns 0, with *end behind it; or -1, nothing set.
+ */
+int sim_number(const char *text, uint64_t max, uint64_t *value,
+               const char **end);
 
 /* The table; ends with a NULL name. */
 extern const struct sim_knob sim_knob_table[];

@@ -8,8 +8,11 @@
 
 enum {
     /* the fabric (ours) */
-    SIM_NODES          = 8,       /* emulated hosts, one device each */
-    SIM_SLOTS          = 256,     /* processes attached at one time */
+    SIM_HOSTS          = 8,
+    SIM_DEVICES        = 4,       /* of a host, at most */
+    SIM_NICS           = SIM_HOSTS * SIM_DEVICES, /* devices in the fabric */
+    SIM_SLOTS          = 256,     /* devices open at one time, per process,
+                                     and processes that keep a fabric */
     SIM_RING_BYTES     = 1 << 18, /* packet ring between two processes */
     SIM_RING_ACKS      = 4096,    /* packets not yet answered, per pair */
 

@@ -37,12 +37,12 @@ int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
         return ret;
     }
 
-    index = dir_mr_claim(dev->dir, dev->node, dev->owner);
+    index = dir_mr_claim(dev->dir, dev->nic, dev->owner);
     if (index < 0) {
         return -ENOMEM;
     }
 
-    mr          = &dev->dir->mr[dev->node][index];
+    mr          = &dev->dir->mr[dev->nic][index];
     mr->iova    = attr->iova;
     mr->addr    = attr->addr;
     mr->length  = attr->length;
@@ -63,7 +63,7 @@ int sim_mr_deregister(struct sim_dev *dev, uint32_t index)
         return -EINVAL;
     }
 
-    mr = &dev->dir->mr[dev->node][index];
+    mr = &dev->dir->mr[dev->nic][index];
     if (atomic_load(&mr->owner) != dev->owner) {
         return -EINVAL;
     }
@@ -71,7 +71,7 @@ int sim_mr_deregister(struct sim_dev *dev, uint32_t index)
     if (dev->pd[mr->pd] != NULL) {
         --dev->pd[mr->pd]->refs;
     }
-    dir_mr_release(dev->dir, dev->node, index);
+    dir_mr_release(dev->dir, dev->nic, index);
     return 0;
 }
 
@@ -97,14 +97,14 @@ static int mr_translate(struct dir_mr *mr, uint32_t owner, uint32_t pd,
 int sim_mr_local(struct sim_dev *dev, const struct sim_pd *pd,
                  const struct sim_mr_range *range, uint64_t *addr)
 {
-    return mr_translate(&dev->dir->mr[dev->node][range->key & MR_INDEX_MASK],
+    return mr_translate(&dev->dir->mr[dev->nic][range->key & MR_INDEX_MASK],
                         dev->owner, pd->index, range, addr);
 }
 
-int sim_mr_remote(struct sim_dev *dev, uint32_t node, uint32_t owner,
+int sim_mr_remote(struct sim_dev *dev, uint32_t nic, uint32_t owner,
                   uint32_t pd, const struct sim_mr_range *range,
                   uint64_t *addr)
 {
-    return mr_translate(&dev->dir->mr[node][range->key & MR_INDEX_MASK],
+    return mr_translate(&dev->dir->mr[nic][range->key & MR_INDEX_MASK],
                         owner, pd, range, addr);
 }

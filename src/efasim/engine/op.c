@@ -61,7 +61,7 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     op = list_entry(dev->op_free.next, struct sim_op, link);
     list_del(&op->link);
     list_add_tail(&qp->ops, &op->qp_link);
-    op->node     = -1;
+    op->nic     = -1;
     op->qp       = qp;
     op->peer     = NULL;
     op->done     = 0;
@@ -143,7 +143,7 @@ void sim_op_finish(struct sim_op *op)
     unsigned operation = IO_TX_OP(&op->wqe.meta);
 
     if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
-        dir_count(qp->dev->dir, qp->dev->node,
+        dir_count(qp->dev->dir, qp->dev->nic,
                   (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
                                               DIR_RDMA_WRITE_WR_ERR, 1);
     }

@@ -7,7 +7,7 @@
 int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p)
 {
     struct sim_pd *pd;
-    unsigned i, node;
+    unsigned i, nic;
 
     for (i = 0; (i < SIM_MAX_PD) && (dev->pd[i] != NULL); ++i) {
     }
@@ -21,8 +21,8 @@ int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p)
     }
 
     pd->index = i;
-    for (node = 0; node < SIM_NODES; ++node) {
-        pd->ah_of_node[node] = IO_AH_UNKNOWN;
+    for (nic = 0; nic < SIM_NICS; ++nic) {
+        pd->ah_of_nic[nic] = IO_AH_UNKNOWN;
     }
 
     atomic_store(&dev->dir->slot[dev->slot].ah[i], 0);
@@ -78,12 +78,12 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
     ah       = &dev->ah[free_ah];
     ah->pd   = pd;
     ah->refs = 1;
-    ah->node = dir_gid_node(dev->dir, gid);
+    ah->nic = dir_gid_nic(dev->dir, gid);
     memcpy(ah->gid, gid, 16);
-    if (ah->node >= 0) {
-        pd->ah_of_node[ah->node] = free_ah;
+    if (ah->nic >= 0) {
+        pd->ah_of_nic[ah->nic] = free_ah;
         atomic_fetch_or(&dev->dir->slot[dev->slot].ah[pd->index],
-                        (uint8_t)(1u << ah->node));
+                        1u << ah->nic);
     }
 
     ++pd->refs;
@@ -102,10 +102,10 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
         return 0;
     }
 
-    if (ah->node >= 0) {
-        ah->pd->ah_of_node[ah->node] = IO_AH_UNKNOWN;
+    if (ah->nic >= 0) {
+        ah->pd->ah_of_nic[ah->nic] = IO_AH_UNKNOWN;
         atomic_fetch_and(&dev->dir->slot[dev->slot].ah[ah->pd->index],
-                         (uint8_t)~(1u << ah->node));
+                         ~(1u << ah->nic));
     }
 
     --ah->pd->refs;

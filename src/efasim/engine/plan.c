@@ -1,8 +1,6 @@
 #include "plan.h"
-#include "limits.h"
+#include "dir.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,17 +58,6 @@ static int plan_is(struct plan_line *line, const char *word)
     return 1;
 }
 
-static int plan_number(const char *text, uint64_t *value, char **end)
-{
-    if (!isdigit((unsigned char)*text)) {
-        return -1;
-    }
-
-    errno  = 0;
-    *value = strtoull(text, end, 10);
-    return (errno == 0) ? 0 : -1;
-}
-
 static int plan_time(struct plan_line *line, uint64_t *ns)
 {
     static const struct {
@@ -79,11 +66,10 @@ static int plan_time(struct plan_line *line, uint64_t *ns)
     } units[] = {
         { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
     };
-    const char *word = plan_peek(line);
-    char *end;
+    const char *word = plan_peek(line), *end;
     unsigned i;
 
-    if ((word == NULL) || plan_number(word, ns, &end)) {
+    if ((word == NULL) || sim_number(word, UINT64_MAX, ns, &end)) {
         return plan_fail(line, "a time such as 500ms, 2s, 100us or 1ns");
     }
     for (i = 0; i < sizeof(units) / sizeof(units[0]); ++i) {
@@ -98,20 +84,37 @@ static int plan_time(struct plan_line *line, uint64_t *ns)
     return plan_fail(line, "a time such as 500ms, 2s, 100us or 1ns");
 }
 
-/* 0 or 0,2,3: a mask. */
+/* HOST or HOST.DEVICE at the start of `word`: the bits of its NICs, and *end
+ * behind it. 0: it is none. */
+static uint32_t plan_nics(const char *word, const char **end)
+{
+    uint64_t host, device;
+
+    if (sim_number(word, SIM_HOSTS - 1, &host, end)) {
+        return 0;
+    }
+    if (**end != '.') {
+        return ((1u << SIM_DEVICES) - 1) << dir_nic_of(host, 0);
+    }
+
+    return sim_number(*end + 1, SIM_DEVICES - 1, &device, end) ?
+           0 : 1u << dir_nic_of(host, device);
+}
+
+/* 0 or 0,2.1,3: a mask of NICs. */
 static int plan_hosts(struct plan_line *line, uint32_t *mask)
 {
-    const char *word = plan_peek(line);
-    uint64_t host;
-    char *end;
+    const char *word = plan_peek(line), *end = "";
+    uint32_t nics;
 
     *mask = 0;
     do {
-        if ((word == NULL) || plan_number(word, &host, &end) ||
-            (host >= SIM_NODES) || ((*end != ',') && (*end != '\0'))) {
-            return plan_fail(line, "hosts such as 0 or 0,2,3, each below 8");
+        nics = word ? plan_nics(word, &end) : 0;
+        if ((nics == 0) || ((*end != ',') && (*end != '\0'))) {
+            return plan_fail(line, "hosts such as 0 or 0,2,3, each below 8, "
+                             "or 0.1 for device 1 of host 0, below 4");
         }
-        *mask |= 1u << host;
+        *mask |= nics;
         word   = end + 1;
     } while (*end == ',');
 
@@ -121,10 +124,10 @@ static int plan_hosts(struct plan_line *line, uint32_t *mask)
 
 static int plan_when(struct plan_line *line, struct sim_rule *rule)
 {
-    char *end;
+    const char *end;
 
-    rule->hosts = (1u << SIM_NODES) - 1;
-    rule->when  = SIM_WHEN_START;
+    rule->nics = UINT32_MAX;
+    rule->when = SIM_WHEN_START;
     if (plan_is(line, "at")) {
         rule->when = SIM_WHEN_TIME;
         if (plan_time(line, &rule->mark) != 0) {
@@ -133,31 +136,14 @@ static int plan_when(struct plan_line *line, struct sim_rule *rule)
     } else if (plan_is(line, "after")) {
         rule->when = SIM_WHEN_REQUESTS;
         if ((plan_peek(line) == NULL) ||
-            plan_number(plan_peek(line), &rule->mark, &end) ||
+            sim_number(plan_peek(line), UINT64_MAX, &rule->mark, &end) ||
             (*end != '\0')) {
             return plan_fail(line, "a number of requests");
         }
         ++line->at;
     }
 
-    return plan_is(line, "on") ? plan_hosts(line, &rule->hosts) : 0;
-}
-
-/* What the device must know before it is opened */
-static int plan_knob_is_fixed(const struct sim_knob *knob)
-{
-    static const char *const fixed[] = {
-        "max-ah", "no-rdma-read", "refuse-open", "memlock-root",
-    };
-    unsigned i;
-
-    for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); ++i) {
-        if (!strcmp(knob->name, fixed[i])) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return plan_is(line, "on") ? plan_hosts(line, &rule->nics) : 0;
 }
 
 static int plan_knob(struct plan_line *line, struct sim_rule *rule)
@@ -168,11 +154,13 @@ static int plan_knob(struct plan_line *line, struct sim_rule *rule)
     char err[256];
 
     rule->knob = name ? sim_knob_find(name) : NULL;
-    if ((rule->knob == NULL) || (rule->knob->type == SIM_KNOB_DEVICE)) {
+    if ((rule->knob == NULL) || (rule->knob->scope == SIM_SCOPE_HOST)) {
         return plan_fail(line, "partition, clog, heal, absent, remove, kill "
-                         "or an option of efasim run other than device");
+                         "or an option of efasim run other than device and "
+                         "devices");
     }
-    if ((rule->when != SIM_WHEN_START) && plan_knob_is_fixed(rule->knob)) {
+    if ((rule->when != SIM_WHEN_START) &&
+        (rule->knob->scope != SIM_SCOPE_ANY)) {
         return plan_fail(line, "nothing that must be known at the start");
     }
 
@@ -268,7 +256,7 @@ int sim_plan_parse(struct sim_plan *plan, const char *text, char *err,
     return 0;
 }
 
-void sim_plan_knobs(const struct sim_plan *plan, unsigned host,
+void sim_plan_knobs(const struct sim_plan *plan, unsigned nic,
                     struct sim_knobs *knobs)
 {
     const struct sim_rule *rule;
@@ -278,7 +266,7 @@ void sim_plan_knobs(const struct sim_plan *plan, unsigned host,
     for (i = 0; i < plan->num; ++i) {
         rule = &plan->rule[i];
         if ((rule->when == SIM_WHEN_START) && (rule->action == SIM_DO_KNOB) &&
-            (rule->hosts & (1u << host))) {
+            (rule->nics & (1u << nic))) {
             sim_knob_set(knobs, rule->knob, rule->knob->name, rule->value,
                          err, sizeof(err)); /* parsed once: it is good */
         }

@@ -6,7 +6,7 @@
  *
  *     TIME    since the fabric was made: 500ms, 2s, 100us, 1ns
  *     COUNT   requests that the device has taken
- *     HOSTS   0 or 0,2,3; default: all
+ *     HOSTS   0 or 0,2,3; 0.1 is device 1 of host 0 alone; default: all
  *     ACTION  KNOB VALUE       as the option of `efasim run`
  *             partition A B    hosts A and B do not reach each other
  *             clog A B         nothing moves between them, and nothing is lost
@@ -50,9 +50,9 @@ enum sim_plan_action {
 struct sim_rule {
     enum sim_plan_when     when;
     uint64_t               mark;
-    uint32_t               hosts;  /* bit n: host n */
+    uint32_t               nics;   /* bit n: NIC n */
     enum sim_plan_action   action;
-    uint32_t               a, b;   /* hosts of a partition or clog */
+    uint32_t               a, b;   /* the sides of a partition or clog: NICs */
     const struct sim_knob *knob;
     char                   value[SIM_PLAN_VALUE];
     unsigned               line;
@@ -70,8 +70,8 @@ struct sim_plan {
 int sim_plan_parse(struct sim_plan *plan, const char *text, char *err,
                    size_t err_size);
 
-/* Set the knobs of the rules that hold from the start on this host. */
-void sim_plan_knobs(const struct sim_plan *plan, unsigned host,
+/* Set the knobs of the rules that hold from the start on this NIC. */
+void sim_plan_knobs(const struct sim_plan *plan, unsigned nic,
                     struct sim_knobs *knobs);
 
 #endif

@@ -86,7 +86,7 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
         return -ENOMEM;
     }
 
-    qpn = dir_qp_claim(dev->dir, dev->node, dev->owner);
+    qpn = dir_qp_claim(dev->dir, dev->nic, dev->owner);
     if (qpn < 0) {
         free(qp);
         return -ENOMEM;
@@ -95,7 +95,7 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->dev       = dev;
     qp->attr      = *attr;
     qp->qpn       = qpn;
-    qp->entry     = &dev->dir->node[dev->node].qp[qpn];
+    qp->entry     = &dev->dir->nic[dev->nic].qp[qpn];
     qp->gen       = atomic_load(&qp->entry->gen);
     qp->state     = SIM_QPS_RESET;
     qp->rnr_retry = dev->knobs.rnr_retry;
@@ -195,7 +195,7 @@ void sim_qp_destroy(struct sim_qp *qp)
 
     qp_flush_sends(qp);
     dev->qp[qp->qpn] = NULL;
-    dir_qp_release(dev->dir, dev->node, qp->qpn);
+    dir_qp_release(dev->dir, dev->nic, qp->qpn);
     list_del(&qp->link);
     --qp->attr.pd->refs;
     --qp->attr.send_cq->refs;

@@ -73,7 +73,7 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
         return SIM_ST_BAD_DEST_QPN;
     }
 
-    qp     = &dir->node[op->node].qp[op->wqe.meta.dest_qpn];
+    qp     = &dir->nic[op->nic].qp[op->wqe.meta.dest_qpn];
     *owner = atomic_load(&qp->owner);
     state  = atomic_load(&qp->state);
     pd     = atomic_load(&qp->pd);
@@ -86,7 +86,7 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     }
     if (!(atomic_load(&dir->slot[dir_owner_slot(*owner) % SIM_SLOTS]
                                .ah[pd % SIM_MAX_PD]) &
-          (1u << dev->node))) {
+          (1u << dev->nic))) {
         return SIM_ST_UNKNOWN_PEER;
     }
 
@@ -99,7 +99,7 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     range.length = op->length;
     range.access = rdma_is_write(op) ? SIM_ACCESS_REMOTE_WRITE :
                                        SIM_ACCESS_REMOTE_READ;
-    return sim_mr_remote(dev, op->node, *owner, pd, &range, addr) ?
+    return sim_mr_remote(dev, op->nic, *owner, pd, &range, addr) ?
            SIM_ST_REMOTE_ADDRESS : SIM_ST_OK;
 }
 
@@ -107,7 +107,7 @@ void sim_rdma_start(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
+    if ((op->nic < 0) || !atomic_load(&dev->dir->nic[op->nic].up)) {
         sim_tx_reject(op, SIM_ST_UNREACHABLE);
         return;
     }
@@ -140,16 +140,16 @@ static void rdma_count(struct sim_op *op)
     struct sim_dev *dev = op->qp->dev;
     struct dir *dir     = dev->dir;
     int write           = rdma_is_write(op);
-    unsigned from       = write ? dev->node : (unsigned)op->node;
-    unsigned to         = write ? (unsigned)op->node : dev->node;
+    unsigned from       = write ? dev->nic : (unsigned)op->nic;
+    unsigned to         = write ? (unsigned)op->nic : dev->nic;
 
-    dir_count(dir, dev->node, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS,
+    dir_count(dir, dev->nic, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS,
               1);
-    dir_count(dir, dev->node, write ? DIR_RDMA_WRITE_BYTES :
+    dir_count(dir, dev->nic, write ? DIR_RDMA_WRITE_BYTES :
                                       DIR_RDMA_READ_BYTES, op->length);
-    dir_count(dir, op->node, write ? DIR_RDMA_WRITE_RECV_BYTES :
+    dir_count(dir, op->nic, write ? DIR_RDMA_WRITE_RECV_BYTES :
                                      DIR_RDMA_READ_RESP_BYTES, op->length);
-    atomic_fetch_add_explicit(&dir->node[from].pair_bytes[to], op->length,
+    atomic_fetch_add_explicit(&dir->nic[from].pair_bytes[to], op->length,
                               memory_order_relaxed);
 }
 
@@ -229,7 +229,7 @@ static int rdma_waits(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    if (!sim_fault_frozen(dev, op->node)) {
+    if (!sim_fault_frozen(dev, op->nic)) {
         return 0;
     }
 

@@ -38,7 +38,7 @@ struct ring_pkt {
     uint8_t  flags;    /* RING_FLAG_ */
     uint16_t src_qpn;
     uint16_t dst_qpn;
-    uint8_t  src_node;
+    uint8_t  src_nic;
     uint8_t  dst_gen;  /* dir_qp.gen of the destination when it was sent */
     uint32_t qkey;
     uint32_t token;    /* returned in the answer */

@@ -135,7 +135,7 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     cqe.qpn     = qp->qpn;
     cqe.length  = pkt->length + rx_prefix(qp);
     cqe.src_qpn = pkt->src_qpn;
-    cqe.ah      = qp->attr.pd->ah_of_node[pkt->src_node];
+    cqe.ah      = qp->attr.pd->ah_of_nic[pkt->src_nic];
     if (pkt->flags & RING_FLAG_IMM) {
         cqe.flags |= IO_CQE_IMM;
         cqe.imm    = pkt->imm;
@@ -146,7 +146,7 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
         cqe.length    = (uint16_t)pkt->written;
         cqe.length_hi = pkt->written >> 16;
     } else if ((cqe.ah == IO_AH_UNKNOWN) && qp->attr.recv_cq->with_sgid) {
-        dir_gid(qp->dev->dir, pkt->src_node, cqe.src_addr);
+        dir_gid(qp->dev->dir, pkt->src_nic, cqe.src_addr);
     }
 
     if (status == SIM_ST_OK) {
@@ -163,10 +163,10 @@ static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
 {
     struct dir *dir = dev->dir;
 
-    dir_count(dir, dev->node, DIR_RX_PKTS, 1);
-    dir_count(dir, dev->node, DIR_RX_BYTES, pkt->length);
+    dir_count(dir, dev->nic, DIR_RX_PKTS, 1);
+    dir_count(dir, dev->nic, DIR_RX_BYTES, pkt->length);
     atomic_fetch_add_explicit(
-            &dir->node[pkt->src_node].pair_bytes[dev->node], pkt->length,
+            &dir->nic[pkt->src_nic].pair_bytes[dev->nic], pkt->length,
             memory_order_relaxed);
 }
 
@@ -181,7 +181,7 @@ static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
     }
     if (!qp->attr.unsolicited &&
         ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
-        dir_count(qp->dev->dir, qp->dev->node, DIR_RNR, 1);
+        dir_count(qp->dev->dir, qp->dev->nic, DIR_RNR, 1);
         return SIM_ST_RNR;
     }
 
@@ -202,7 +202,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     uint8_t status;
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
-        dir_count(dev->dir, dev->node, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR,
+        dir_count(dev->dir, dev->nic, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR,
                   1);
         return SIM_ST_RNR;
     }
@@ -237,13 +237,13 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         (qp->state == SIM_QPS_ERR) ||
         (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
-        dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
+        dir_count(dev->dir, dev->nic, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
         return 0;
     }
 
     if (qp->qkey != pkt->qkey) {
-        dir_count(dev->dir, dev->node, DIR_RX_DROPS, 1);
+        dir_count(dev->dir, dev->nic, DIR_RX_DROPS, 1);
         *status = dev->knobs.qkey_status;
         return dev->knobs.qkey_status == 0;
     }
@@ -271,15 +271,17 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
 
     while ((done < SIM_RX_BURST) && rx_is_ready(dev) &&
            ((pkt = ring_peek(peer->rx, &broken)) != NULL)) {
-        if (pkt->src_node >= SIM_NODES) {
+        if (pkt->src_nic >= SIM_NICS) {
             broken = 1;
             break;
         }
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
-        sim_trace(dev, "rx qp=%u from=%u.%u len=%u status=%u", pkt->dst_qpn,
-                  pkt->src_node, pkt->src_qpn, pkt->length, status);
+        sim_trace(dev, "rx qp=%u from=%u.%u.%u len=%u status=%u",
+                  pkt->dst_qpn, dir_nic_host(pkt->src_nic),
+                  dir_nic_device(pkt->src_nic), pkt->src_qpn, pkt->length,
+                  status);
         if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
             (ring_answer(peer->rx, pkt->token, status) != 0)) {
             broken = 1;
@@ -370,7 +372,7 @@ unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
 {
     unsigned done = 0;
 
-    if (sim_fault_frozen(dev, dev->dir->slot[peer->slot].node % SIM_NODES)) {
+    if (sim_fault_frozen(dev, dev->dir->slot[peer->slot].nic % SIM_NICS)) {
         return 0; /* sim_fault_heal() comes back to it */
     }
     if (peer->tx != NULL) {

@@ -121,7 +121,7 @@ static uint8_t tx_check(struct sim_op *op)
         return status;
     }
 
-    op->node = op->qp->dev->ah[op->wqe.meta.ah].node;
+    op->nic = op->qp->dev->ah[op->wqe.meta.ah].nic;
     return (IO_TX_OP(&op->wqe.meta) == IO_OP_SEND) ? tx_check_send(op) :
                                                      sim_rdma_check(op);
 }
@@ -230,7 +230,7 @@ static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
 /* The directory's entry of the destination, whose QPN is in range */
 static struct dir_qp *tx_dst(const struct sim_op *op)
 {
-    return &op->qp->dev->dir->node[op->node].qp[op->wqe.meta.dest_qpn];
+    return &op->qp->dev->dir->nic[op->nic].qp[op->wqe.meta.dest_qpn];
 }
 
 enum {
@@ -262,7 +262,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->flags   |= op->qp->attr.ud ? RING_FLAG_DATAGRAM : 0;
     pkt->src_qpn  = op->qp->qpn;
     pkt->dst_qpn  = op->wqe.meta.dest_qpn;
-    pkt->src_node = dev->node;
+    pkt->src_nic = dev->nic;
     pkt->dst_gen  = tx_dst(op)->gen;
     pkt->qkey     = op->wqe.meta.qkey;
     pkt->token    = op->token;
@@ -271,11 +271,11 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->written  = op->placed ? op->length : 0;
     ring_commit(peer->tx, pkt);
     peer->unanswered += !op->qp->attr.ud;
-    dir_count(dev->dir, dev->node, DIR_TX_PKTS, 1);
-    dir_count(dev->dir, dev->node, DIR_TX_BYTES, length);
-    sim_trace(dev, "tx qp=%u to=%d.%u id=%u len=%u flags=%u", op->qp->qpn,
-              op->node, op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length,
-              pkt->flags);
+    dir_count(dev->dir, dev->nic, DIR_TX_PKTS, 1);
+    dir_count(dev->dir, dev->nic, DIR_TX_BYTES, length);
+    sim_trace(dev, "tx qp=%u to=%u.%u.%u id=%u len=%u flags=%u",
+              op->qp->qpn, dir_nic_host(op->nic), dir_nic_device(op->nic),
+              op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length, pkt->flags);
     sim_peer_signal(dev, peer->slot);
     return TX_SENT;
 }
@@ -288,7 +288,7 @@ static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
 
     if (rng_chance(&rng, dev->knobs.duplicate) &&
         (tx_write(op, peer) == TX_SENT)) {
-        dir_count(dev->dir, dev->node, DIR_DUPLICATED, 1);
+        dir_count(dev->dir, dev->nic, DIR_DUPLICATED, 1);
     }
     sim_op_complete(op, SIM_ST_OK);
 }
@@ -297,7 +297,7 @@ static void tx_datagram_lost(struct sim_op *op)
 {
     sim_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
               op->wqe.meta.req_id);
-    dir_count(op->qp->dev->dir, op->qp->dev->node, DIR_LOST, 1);
+    dir_count(op->qp->dev->dir, op->qp->dev->nic, DIR_LOST, 1);
     sim_op_complete(op, SIM_ST_OK);
 }
 
@@ -358,7 +358,7 @@ static struct sim_peer *tx_route(struct sim_op *op)
     struct sim_peer *peer;
     uint32_t owner;
 
-    if ((op->node < 0) || !atomic_load(&dev->dir->node[op->node].up)) {
+    if ((op->nic < 0) || !atomic_load(&dev->dir->nic[op->nic].up)) {
         sim_tx_reject(op, SIM_ST_UNREACHABLE);
         return NULL;
     }
@@ -384,7 +384,7 @@ static int tx_is_lost(const struct sim_op *op)
 
     return op->qp->attr.ud &&
            (rng_chance(&rng, op->qp->dev->knobs.loss) ||
-            ((op->node >= 0) && sim_fault_cut(op->qp->dev, op->node)));
+            ((op->nic >= 0) && sim_fault_cut(op->qp->dev, op->nic)));
 }
 
 void sim_tx_send(struct sim_op *op)

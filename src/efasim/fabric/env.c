@@ -20,10 +20,10 @@ enum {
     MR_STEP   = 4096,
 };
 
-int fabric_mr_reserve(struct fabric *fabric, unsigned node,
+int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
                       uint32_t *reserved)
 {
-    uint32_t high = atomic_load(&fabric->dir->node[node].mr_high);
+    uint32_t high = atomic_load(&fabric->dir->nic[nic].mr_high);
     uint32_t upto = high + MR_STEP;
     char file[FABRIC_PATH_MAX + 16];
     size_t from;
@@ -41,7 +41,7 @@ int fabric_mr_reserve(struct fabric *fabric, unsigned node,
     }
 
     from = offsetof(struct dir, mr) +
-           ((size_t)node * SIM_MAX_MR + *reserved) * sizeof(struct dir_mr);
+           ((size_t)nic * SIM_MAX_MR + *reserved) * sizeof(struct dir_mr);
     err  = posix_fallocate(fd, from,
                            (upto - *reserved) * sizeof(struct dir_mr));
     close(fd);
@@ -154,7 +154,8 @@ static struct ring *env_ring_rx(void *arg, uint32_t owner)
 static void env_wake(void *arg, unsigned slot)
 {
     struct fabric_env *env  = arg;
-    struct dir_slot *target = &env->fabric->dir->slot[slot];
+    struct dir *dir         = env->fabric->dir;
+    struct dir_slot *target = &dir->slot[dir->slot[slot].home % SIM_SLOTS];
 
     atomic_fetch_add(&target->wake, 1);
     syscall(SYS_futex, &target->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -240,13 +241,15 @@ static void env_trace(void *arg, const char *line)
 {
     struct fabric_env *env = arg;
     uint64_t now           = env_now(arg) - env->fabric->dir->epoch;
+    unsigned nic           = env->fabric->nic;
     char buf[320];
     int length;
 
-    length = snprintf(buf, sizeof(buf), "%llu.%06llu pid=%d node=%u %s\n",
-                      (unsigned long long)(now / 1000000000),
+    length = snprintf(buf, sizeof(buf), "%llu.%06llu pid=%d node=%u device=%s "
+                      "%s\n", (unsigned long long)(now / 1000000000),
                       (unsigned long long)(now / 1000 % 1000000),
-                      (int)getpid(), env->fabric->node, line);
+                      (int)getpid(), dir_nic_host(nic),
+                      fabric_device_name(dir_nic_device(nic)), line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
     if (write(env->trace_fd, buf, length) < 0) {
         return; /* the disk is full: the program matters more */
@@ -260,7 +263,7 @@ static void env_disaster(void *arg, enum sim_disaster what)
     if (what == SIM_DISASTER_KILLED) {
         kill(getpid(), SIGKILL);
     }
-    env->removed();
+    env->removed(env);
 }
 
 const struct sim_env_ops fabric_env_ops = {

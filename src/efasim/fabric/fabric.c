@@ -131,7 +131,7 @@ static int fabric_slot_free(struct fabric *fabric, struct dir_slot *slot)
     uint32_t owner = atomic_load(&slot->owner);
 
     if (slot->is_device) {
-        dir_purge(fabric->dir, slot->node % SIM_NODES, owner);
+        dir_purge(fabric->dir, slot->nic % SIM_NICS, owner);
     }
     atomic_store(&slot->owner, 0);
     atomic_store(&slot->state, DIR_SLOT_FREE);
@@ -195,7 +195,7 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
 }
 
 /* The place that this process took before it executed another program. */
-static int fabric_attach_again(struct fabric *fabric, unsigned node)
+static int fabric_attach_again(struct fabric *fabric, unsigned nic)
 {
     uint64_t start_time = fabric_process_start(getpid());
     struct dir_slot *slot;
@@ -205,9 +205,9 @@ static int fabric_attach_again(struct fabric *fabric, unsigned node)
         slot = &fabric->dir->slot[i];
         if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
             !slot->is_device && (slot->pid == getpid()) &&
-            (slot->start_time == start_time) && (slot->node == node)) {
+            (slot->start_time == start_time) && (slot->nic == nic)) {
             fabric->slot  = i;
-            fabric->node  = node;
+            fabric->nic   = nic;
             fabric->owner = atomic_load(&slot->owner);
             return 1;
         }
@@ -216,7 +216,7 @@ static int fabric_attach_again(struct fabric *fabric, unsigned node)
     return 0;
 }
 
-static int fabric_attach_locked(struct fabric *fabric, unsigned node,
+static int fabric_attach_locked(struct fabric *fabric, unsigned nic,
                                 int is_device)
 {
     struct dir *dir = fabric->dir;
@@ -224,7 +224,7 @@ static int fabric_attach_locked(struct fabric *fabric, unsigned node,
     uint32_t index, gen;
     unsigned i;
 
-    if (!is_device && fabric_attach_again(fabric, node)) {
+    if (!is_device && fabric_attach_again(fabric, nic)) {
         return 0;
     }
 
@@ -243,22 +243,23 @@ static int fabric_attach_locked(struct fabric *fabric, unsigned node,
     dir->next_slot   = index + 1;
     slot->pid        = getpid();
     slot->start_time = fabric_process_start(slot->pid);
-    slot->node       = node;
+    slot->nic        = nic;
     slot->is_device  = is_device;
+    slot->home       = index;
     atomic_store(&slot->sleeping, 0);
     memset((void*)slot->inbound, 0, sizeof(slot->inbound));
     memset((void*)slot->ah, 0, sizeof(slot->ah));
     gen = (atomic_fetch_add(&slot->gen, 1) + 1) & 0xffff;
 
     fabric->slot  = index;
-    fabric->node  = node;
+    fabric->nic   = nic;
     fabric->owner = dir_owner(index, gen);
     atomic_store(&slot->owner, fabric->owner);
     atomic_store(&slot->state, DIR_SLOT_LIVE);
     return 0;
 }
 
-int fabric_attach(struct fabric *fabric, unsigned node, int is_device)
+int fabric_attach(struct fabric *fabric, unsigned nic, int is_device)
 {
     int lock = fabric_lock(fabric->path, 1);
     int ret  = -1;
@@ -269,10 +270,10 @@ int fabric_attach(struct fabric *fabric, unsigned node, int is_device)
     if (atomic_load(&fabric->dir->closed)) {
         errno = ENOENT;
     } else {
-        ret = fabric_attach_locked(fabric, node, is_device);
+        ret = fabric_attach_locked(fabric, nic, is_device);
         if ((ret != 0) && (errno == ENOSPC)) {
             fabric_reap_locked(fabric);
-            ret = fabric_attach_locked(fabric, node, is_device);
+            ret = fabric_attach_locked(fabric, nic, is_device);
         }
     }
 
@@ -316,7 +317,7 @@ static void fabric_empty(struct fabric *fabric)
     closedir(dir);
 }
 
-static int fabric_open_locked(struct fabric *fabric, unsigned flags, int node)
+static int fabric_open_locked(struct fabric *fabric, unsigned flags, int host)
 {
     fabric->dir = fabric_map(fabric->path, 0);
     if ((fabric->dir == NULL) && (errno == EPROTO) &&
@@ -331,13 +332,14 @@ static int fabric_open_locked(struct fabric *fabric, unsigned flags, int node)
                 return -1;
             }
         }
-        return (node < 0) ? 0 : fabric_attach_locked(fabric, node, 0);
+        return (host < 0) ? 0 :
+               fabric_attach_locked(fabric, dir_nic_of(host, 0), 0);
     }
 
     return (fabric->dir == NULL) ? -1 : 0;
 }
 
-struct fabric *fabric_open(const char *path, unsigned flags, int node)
+struct fabric *fabric_open(const char *path, unsigned flags, int host)
 {
     struct fabric *fabric;
     int lock, ret, err;
@@ -366,7 +368,7 @@ struct fabric *fabric_open(const char *path, unsigned flags, int node)
         return NULL;
     }
 
-    ret = fabric_open_locked(fabric, flags, node);
+    ret = fabric_open_locked(fabric, flags, host);
     err = errno;
     fabric_unlock(lock);
     if (ret != 0) {
@@ -508,14 +510,14 @@ unsigned fabric_clean(const char *path, unsigned *live)
     return removed;
 }
 
-int fabric_counter(const struct fabric *fabric, unsigned node,
+int fabric_counter(const struct fabric *fabric, unsigned nic,
                    const char *name, uint64_t *value)
 {
     unsigned i;
 
     for (i = 0; i < DIR_COUNTERS; ++i) {
         if (!strcmp(name, dir_counter_names[i])) {
-            *value = atomic_load(&fabric->dir->node[node].counter[i]);
+            *value = atomic_load(&fabric->dir->nic[nic].counter[i]);
             return 0;
         }
     }

@@ -1,13 +1,15 @@
 /*
- * A fabric: up to 8 emulated hosts on this machine whose devices reach each
- * other. It is a folder in shared memory:
+ * A fabric: up to SIM_HOSTS emulated hosts on this machine, with up to
+ * SIM_DEVICES devices each, all of which reach each other. It is a folder in
+ * shared memory:
  *
  *   /dev/shm/efasimL-UID-NAME/   (L: version of the layout)
  *     lock       flock()ed for everything but the data path; the kernel frees
  *                it when its holder dies
  *     directory  struct dir, mapped by all
- *     ring.S.D   packets from process S to D; the receiver maps it and removes
- *                the name, so nothing is left when both end
+ *     ring.S.D   packets from slot S (a device that a process has open) to
+ *                D; the receiver maps it and removes the name, so nothing
+ *                is left when both end
  *     nodeN/     what stands for /sys on host N
  *
  * A fabric lives while a process is attached to it. The last to leave removes
@@ -32,7 +34,7 @@ struct fabric {
     struct dir *dir;
     int         slot;  /* of this process; -1: not attached */
     uint32_t    owner;
-    uint32_t    node;
+    uint32_t    nic;   /* as it is attached */
 };
 
 /* 1: letters, digits, dot, dash, underscore; at most FABRIC_NAME_MAX - 1. */
@@ -49,17 +51,17 @@ enum {
  * Map a fabric. What dead processes left in it is taken back first. Returns
  * NULL with errno: ENOENT (none of this name), EPROTO (made by another
  * version of efasim, in use), ENOSPC (shared memory is full), or the error of
- * the call that failed. With FABRIC_CREATE and `node` >= 0 the caller is
+ * the call that failed. With FABRIC_CREATE and `host` >= 0 the caller is
  * attached in the same step, so the fabric cannot vanish in between.
  */
-struct fabric *fabric_open(const char *path, unsigned flags, int node);
+struct fabric *fabric_open(const char *path, unsigned flags, int host);
 
 /*
- * Attach this process to `node` (again, after a fork). `is_device` 0: it only
- * keeps the fabric alive. Returns 0, or -1 with errno ENOSPC: SIM_SLOTS
- * processes are attached.
+ * Attach to `nic` (again, after a fork). `is_device` 0: this process only keeps
+ * the fabric alive, on the host of `nic`. Returns 0, or -1 with errno ENOSPC:
+ * SIM_SLOTS are attached.
  */
-int fabric_attach(struct fabric *fabric, unsigned node, int is_device);
+int fabric_attach(struct fabric *fabric, unsigned nic, int is_device);
 
 /*
  * Give back all that this process holds; remove the fabric when it was the
@@ -94,39 +96,45 @@ unsigned fabric_clean(const char *path, unsigned *live);
 int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
 
 /*
- * Make this process part of host `node`: an IPC namespace of its own, shared
+ * Make this process part of a host: an IPC namespace of its own, shared
  * by the processes of that host, so that shared-memory transports see other
  * hosts as other hosts. Needs root or user namespaces; call while single-
  * threaded. Returns 0; or -1 with one line in `err`: then the process stays
  * where it was.
  */
-int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
+int fabric_enter_host(struct fabric *fabric, unsigned host, char *err,
                       size_t err_size);
 
 /*
- * Make nodeN/ for one node, if it is not there, with a device of this profile
- * (0: the default, or what is there). Returns 0 or -1 with errno; EEXIST: the
- * node is up with a device of another profile.
+ * Make nodeN/ for one host, if it is not there, with so many devices of this
+ * profile (0: the default, or what is there). Returns 0 or -1 with errno;
+ * EEXIST: the host is up with other devices.
  */
-int fabric_sysfs_create(struct fabric *fabric, unsigned node,
-                        unsigned profile);
+int fabric_sysfs_create(struct fabric *fabric, unsigned host,
+                        unsigned profile, unsigned devices);
 
-/* Name of a node's device; "uverbs0" is its character device. */
-#define FABRIC_DEVICE_NAME  "rdmap0s6"
-#define FABRIC_UVERBS_NAME  "uverbs0"
+/* Name of a host's device 0 ... SIM_DEVICES - 1, after its place on the PCI
+ * bus, as hosts show it: "rdmap0s6", "rdmap16s6", ... */
+const char *fabric_device_name(unsigned device);
+
+/* The device of this name (its first `length` characters), or -1. */
+int fabric_device_find(const char *name, size_t length);
+
+/* "uverbsN" is the character device of device N, its minor number follows. */
+#define FABRIC_UVERBS_NAME  "uverbs"
 #define FABRIC_UVERBS_MAJOR 231
 #define FABRIC_UVERBS_MINOR 192
 
 /*
- * Have pages for the registrations of a node before one is entered: a full
+ * Have pages for the registrations of a NIC before one is entered: a full
  * /dev/shm is then an error and not a SIGBUS. *reserved is the number of
  * entries known to have pages. Returns 0 or -1 with errno.
  */
-int fabric_mr_reserve(struct fabric *fabric, unsigned node,
+int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
                       uint32_t *reserved);
 
-/* One counter of a node; for hw_counters files. -1: no such counter. */
-int fabric_counter(const struct fabric *fabric, unsigned node,
+/* One counter of a NIC; for hw_counters files. -1: no such counter. */
+int fabric_counter(const struct fabric *fabric, unsigned nic,
                    const char *name, uint64_t *value);
 
 /* The environment of an engine on this fabric: rings, memory, clock. */
@@ -135,7 +143,7 @@ extern const struct sim_env_ops fabric_env_ops;
 struct fabric_env {
     struct fabric *fabric;
     void (*event)(struct sim_cq *cq);
-    void (*removed)(void);
+    void (*removed)(struct fabric_env *env);
     int      trace_fd;   /* open for appending, if the device traces */
     uint64_t virtual_ns; /* the time, if it is not the clock's; 0: it is */
 };

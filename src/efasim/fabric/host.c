@@ -109,17 +109,17 @@ static int host_enter_user(struct fabric *fabric)
     return 0;
 }
 
-/* A live process of this node that is in the node's namespace. 0: none. */
-static int host_member(struct fabric *fabric, unsigned node)
+/* A live process of this host that is in the host's namespace. 0: none. */
+static int host_member(struct fabric *fabric, unsigned host)
 {
-    uint64_t ns = atomic_load(&fabric->dir->node[node].ipc_ns);
+    uint64_t ns = atomic_load(&fabric->dir->host[host].ipc_ns);
     struct dir_slot *slot;
     unsigned i;
 
     for (i = 0; (ns != 0) && (i < SIM_SLOTS); ++i) {
         slot = &fabric->dir->slot[i];
         if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-            (slot->node == node) && (slot->pid != getpid()) &&
+            (dir_nic_host(slot->nic) == host) && (slot->pid != getpid()) &&
             fabric_process_is_alive(slot->pid, slot->start_time) &&
             (host_ns(slot->pid, "ipc") == ns)) {
             return slot->pid;
@@ -129,13 +129,13 @@ static int host_member(struct fabric *fabric, unsigned node)
     return 0;
 }
 
-static int host_ns_is_taken(struct fabric *fabric, unsigned node, uint64_t ns)
+static int host_ns_is_taken(struct fabric *fabric, unsigned host, uint64_t ns)
 {
     unsigned i;
 
-    for (i = 0; i < SIM_NODES; ++i) {
-        if ((i != node) &&
-            (atomic_load(&fabric->dir->node[i].ipc_ns) == ns) &&
+    for (i = 0; i < SIM_HOSTS; ++i) {
+        if ((i != host) &&
+            (atomic_load(&fabric->dir->host[i].ipc_ns) == ns) &&
             (host_member(fabric, i) != 0)) {
             return 1;
         }
@@ -144,20 +144,20 @@ static int host_ns_is_taken(struct fabric *fabric, unsigned node, uint64_t ns)
     return 0;
 }
 
-static int host_enter(struct fabric *fabric, unsigned node)
+static int host_enter(struct fabric *fabric, unsigned host)
 {
-    struct dir_node *entry = &fabric->dir->node[node];
+    struct dir_host *entry = &fabric->dir->host[host];
     uint64_t ns            = host_ns(getpid(), "ipc");
-    int pid                = host_member(fabric, node);
+    int pid                = host_member(fabric, host);
 
-    if ((geteuid() != 0) && (host_enter_user(fabric) != 0) && (node == 0)) {
+    if ((geteuid() != 0) && (host_enter_user(fabric) != 0) && (host == 0)) {
         return 0; /* no user namespaces here: node 0 needs none */
     }
     if (pid != 0) {
         return host_join_ns(pid, "ipc", CLONE_NEWIPC);
     }
 
-    if ((node != 0) || host_ns_is_taken(fabric, node, ns)) {
+    if ((host != 0) || host_ns_is_taken(fabric, host, ns)) {
         if (unshare(CLONE_NEWIPC) != 0) {
             return -1;
         }
@@ -168,17 +168,17 @@ static int host_enter(struct fabric *fabric, unsigned node)
     return 0;
 }
 
-int fabric_enter_node(struct fabric *fabric, unsigned node, char *err,
+int fabric_enter_host(struct fabric *fabric, unsigned host, char *err,
                       size_t err_size)
 {
     int lock = fabric_lock(fabric->path, 1);
-    int ret  = host_enter(fabric, node);
+    int ret  = host_enter(fabric, host);
 
     if (ret != 0) {
         snprintf(err, err_size, "node %u has no IPC namespace of its own "
                  "(%s): shared-memory transports will reach across nodes. "
                  "Run as root, or allow user namespaces "
-                 "(user.max_user_namespaces)", node, strerror(errno));
+                 "(user.max_user_namespaces)", host, strerror(errno));
     }
     if (lock >= 0) {
         fabric_unlock(lock);

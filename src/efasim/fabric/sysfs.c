@@ -1,7 +1,9 @@
 /*
  * What stands for /sys on an emulated host: the files that libibverbs, libefa,
- * libfabric and UCX read to find a device. Constant text; the hw_counters
- * files are empty here, their content is made when they are opened.
+ * libfabric and UCX read to find its devices, laid out as the kernel does: a
+ * device is a folder of the PCI bus, and the classes link to it. Constant text;
+ * the hw_counters files are empty here, their content is made when they are
+ * opened.
  */
 #include "fabric.h"
 
@@ -12,60 +14,88 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SYS_PCI      "devices/pci0000:00/0000:00:06.0"
-#define SYS_IB       "class/infiniband/" FABRIC_DEVICE_NAME
-#define SYS_PORT     SYS_IB "/ports/1"
-#define SYS_UVERBS   "class/infiniband_verbs/" FABRIC_UVERBS_NAME
 #define SYS_MODALIAS "pci:v00001D0Fd0000EFA@sv00001D0Fsd0000EFA@bc02sc00i00"
 
-static const struct {
-    const char *name;
-    const char *content; /* @: the generation; NULL: see sysfs_host() */
-} sysfs_files[] = {
-    { "class/infiniband_verbs/abi_version", "6\n" },
-    { SYS_UVERBS "/ibdev",            FABRIC_DEVICE_NAME "\n" },
-    { SYS_UVERBS "/dev",              "231:192\n" },
-    { SYS_UVERBS "/abi_version",      "1\n" },
-    { SYS_IB "/node_type",            "7: unspecified\n" },
-    { SYS_IB "/fw_ver",               "0.0.0.0\n" },
-    { SYS_IB "/node_desc",            "efasim\n" },
-    { SYS_IB "/node_guid",            NULL },
-    { SYS_IB "/sys_image_guid",       NULL },
-    { SYS_PORT "/gids/0",             NULL },
-    { SYS_PORT "/pkeys/0",            "0xffff\n" },
-    { SYS_PORT "/state",              "4: ACTIVE\n" },
-    { SYS_PORT "/phys_state",         "5: LinkUp\n" },
-    { SYS_PORT "/rate",               "100 Gb/sec (4X EDR)\n" },
-    { SYS_PORT "/lid",                "0x0\n" },
-    { SYS_PORT "/sm_lid",             "0x0\n" },
-    { SYS_PORT "/sm_sl",              "0\n" },
-    { SYS_PORT "/lid_mask_count",     "1\n" },
-    { SYS_PORT "/cap_mask",           "0x00000000\n" },
-    { SYS_PORT "/link_layer",         "Unspecified\n" },
-    { SYS_PCI "/vendor",              "0x1d0f\n" },
-    { SYS_PCI "/device",              "0xefa@\n" },
-    { SYS_PCI "/subsystem_vendor",    "0x1d0f\n" },
-    { SYS_PCI "/subsystem_device",    "0xefa@\n" },
-    { SYS_PCI "/class",               "0x020000\n" },
-    { SYS_PCI "/revision",            "0x00\n" },
-    { SYS_PCI "/modalias",            SYS_MODALIAS "\n" },
-    { SYS_PCI "/numa_node",           "-1\n" },
-    { SYS_PCI "/current_link_speed",  "16.0 GT/s PCIe\n" },
-    { SYS_PCI "/current_link_width",  "16\n" },
-    { SYS_PCI "/max_link_speed",      "16.0 GT/s PCIe\n" },
-    { SYS_PCI "/max_link_width",      "16\n" },
+/* A device that is being written */
+struct sysfs_dev {
+    const char               *root;
+    const struct sim_profile *profile;
+    unsigned                  device;
+    uint8_t                   gid[16];
+    char                      address[16]; /* on the PCI bus */
+    char                      pci[48];     /* its folder, below root */
+};
+
+/* Folders of one device */
+enum sysfs_base {
+    SYS_PCI,
+    SYS_IB,
+    SYS_VERBS,
 };
 
 static const struct {
-    const char *name;
-    const char *target;
-} sysfs_links[] = {
-    { SYS_UVERBS "/device",   "../../../" SYS_PCI },
-    { SYS_IB "/device",       "../../../" SYS_PCI },
-    { SYS_PCI "/driver",      "../../../bus/pci/drivers/efa" },
-    { SYS_PCI "/subsystem",   "../../../bus/pci" },
-    { "bus/pci/devices/0000:00:06.0", "../../../" SYS_PCI },
+    enum sysfs_base base;
+    const char     *name;
+    const char     *content; /* @: the generation; NULL: see sysfs_own() */
+} sysfs_files[] = {
+    { SYS_VERBS, "ibdev",                  NULL },
+    { SYS_VERBS, "dev",                    NULL },
+    { SYS_VERBS, "abi_version",            "1\n" },
+    { SYS_IB, "node_type",                 "7: unspecified\n" },
+    { SYS_IB, "fw_ver",                    "0.0.0.0\n" },
+    { SYS_IB, "node_desc",                 "efasim\n" },
+    { SYS_IB, "node_guid",                 NULL },
+    { SYS_IB, "sys_image_guid",            NULL },
+    { SYS_IB, "ports/1/gids/0",            NULL },
+    { SYS_IB, "ports/1/pkeys/0",           "0xffff\n" },
+    { SYS_IB, "ports/1/state",             "4: ACTIVE\n" },
+    { SYS_IB, "ports/1/phys_state",        "5: LinkUp\n" },
+    { SYS_IB, "ports/1/rate",              "100 Gb/sec (4X EDR)\n" },
+    { SYS_IB, "ports/1/lid",               "0x0\n" },
+    { SYS_IB, "ports/1/sm_lid",            "0x0\n" },
+    { SYS_IB, "ports/1/sm_sl",             "0\n" },
+    { SYS_IB, "ports/1/lid_mask_count",    "1\n" },
+    { SYS_IB, "ports/1/cap_mask",          "0x00000000\n" },
+    { SYS_IB, "ports/1/link_layer",        "Unspecified\n" },
+    { SYS_PCI, "vendor",                   "0x1d0f\n" },
+    { SYS_PCI, "device",                   "0xefa@\n" },
+    { SYS_PCI, "subsystem_vendor",         "0x1d0f\n" },
+    { SYS_PCI, "subsystem_device",         "0xefa@\n" },
+    { SYS_PCI, "class",                    "0x020000\n" },
+    { SYS_PCI, "revision",                 "0x00\n" },
+    { SYS_PCI, "modalias",                 SYS_MODALIAS "\n" },
+    { SYS_PCI, "numa_node",                NULL },
+    { SYS_PCI, "current_link_speed",       "16.0 GT/s PCIe\n" },
+    { SYS_PCI, "current_link_width",       "16\n" },
+    { SYS_PCI, "max_link_speed",           "16.0 GT/s PCIe\n" },
+    { SYS_PCI, "max_link_width",           "16\n" },
 };
+
+/* A host with several devices has them on buses 0x00, 0x10, 0x20, ...; the
+ * name counts the bus in decimals. */
+const char *fabric_device_name(unsigned device)
+{
+    static const char *const names[] = {
+        "rdmap0s6", "rdmap16s6", "rdmap32s6", "rdmap48s6",
+    };
+
+    _Static_assert(sizeof(names) / sizeof(names[0]) == SIM_DEVICES, "names");
+    return names[device % SIM_DEVICES];
+}
+
+int fabric_device_find(const char *name, size_t length)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_DEVICES; ++i) {
+        if ((strlen(fabric_device_name(i)) == length) &&
+            !strncmp(name, fabric_device_name(i), length)) {
+            return i;
+        }
+    }
+
+    return -1;
+}
 
 /* Make the folders that lead to a file. */
 static int sysfs_mkdirs(char *file)
@@ -87,7 +117,7 @@ static int sysfs_mkdirs(char *file)
 static int sysfs_write(const char *root, const char *name,
                        const char *content)
 {
-    char file[FABRIC_PATH_MAX + 128];
+    char file[FABRIC_PATH_MAX + 160];
     size_t length = strlen(content);
     int fd, ret;
 
@@ -108,7 +138,7 @@ static int sysfs_write(const char *root, const char *name,
 
 static int sysfs_link(const char *root, const char *name, const char *target)
 {
-    char file[FABRIC_PATH_MAX + 128];
+    char file[FABRIC_PATH_MAX + 160];
 
     snprintf(file, sizeof(file), "%s/%s", root, name);
     if (sysfs_mkdirs(file) != 0) {
@@ -118,65 +148,89 @@ static int sysfs_link(const char *root, const char *name, const char *target)
     return ((symlink(target, file) == 0) || (errno == EEXIST)) ? 0 : -1;
 }
 
-/* What differs from host to host: the GID, and the GUIDs made from it. */
-static void sysfs_host(const uint8_t gid[16], const char *name, char *buf,
-                       size_t size)
+/* A file of the device, below root. */
+static void sysfs_path(const struct sysfs_dev *dev, enum sysfs_base base,
+                       const char *name, char *buf, size_t size)
 {
-    int first = strstr(name, "gids") ? 0 : 8;
-    size_t at = 0;
+    switch (base) {
+    case SYS_IB:
+        snprintf(buf, size, "%s/infiniband/%s/%s", dev->pci,
+                 fabric_device_name(dev->device), name);
+        break;
+    case SYS_VERBS:
+        snprintf(buf, size, "%s/infiniband_verbs/" FABRIC_UVERBS_NAME "%u/%s",
+                 dev->pci, dev->device, name);
+        break;
+    case SYS_PCI:
+    default:
+        snprintf(buf, size, "%s/%s", dev->pci, name);
+        break;
+    }
+}
+
+/* The device's memory node: as many devices near each as this machine has
+ * nodes; -1, as firmware that says nothing, where there is but one. */
+static int sysfs_numa(unsigned device, unsigned devices)
+{
+    unsigned nodes = 0;
+    char file[64];
+
+    do {
+        snprintf(file, sizeof(file), "/sys/devices/system/node/node%u", nodes);
+    } while ((access(file, F_OK) == 0) && (++nodes < SIM_DEVICES));
+
+    return (nodes > 1) ? (int)(device * nodes / devices) : -1;
+}
+
+/* What differs from device to device: names, and the GUIDs made of the GID. */
+static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
+                      const char *name, char *buf, size_t size)
+{
+    const uint8_t *gid = dev->gid;
+    size_t at          = 0;
     int i;
 
-    for (i = first; i < 16; i += 2) {
-        at += snprintf(buf + at, size - at, "%02x%02x%s", gid[i], gid[i + 1],
-                       (i == 14) ? "\n" : ":");
+    if (!strcmp(name, "ibdev")) {
+        snprintf(buf, size, "%s\n", fabric_device_name(dev->device));
+    } else if (!strcmp(name, "dev")) {
+        snprintf(buf, size, "%d:%u\n", FABRIC_UVERBS_MAJOR,
+                 FABRIC_UVERBS_MINOR + dev->device);
+    } else if (!strcmp(name, "numa_node")) {
+        snprintf(buf, size, "%d\n", sysfs_numa(dev->device, devices));
+    } else {
+        for (i = strstr(name, "gids") ? 0 : 8; i < 16; i += 2) {
+            at += snprintf(buf + at, size - at, "%02x%02x%s", gid[i],
+                           gid[i + 1], (i == 14) ? "\n" : ":");
+        }
     }
 }
 
-/* The text of one file, for a device of this generation. */
-static void sysfs_content(unsigned file, const uint8_t gid[16],
-                          const struct sim_profile *profile, char *buf,
-                          size_t size)
+static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 {
-    char *mark;
-
-    if (sysfs_files[file].content == NULL) {
-        sysfs_host(gid, sysfs_files[file].name, buf, size);
-        return;
-    }
-
-    snprintf(buf, size, "%s", sysfs_files[file].content);
-    while ((mark = strchr(buf, '@')) != NULL) {
-        *mark = '0' + (profile->pci_device & 0xf);
-    }
-}
-
-static int sysfs_create_node(const char *root, const uint8_t gid[16],
-                             const struct sim_profile *profile)
-{
-    char buf[96], name[128];
+    char buf[96], name[160], *mark;
     unsigned i;
 
     for (i = 0; i < sizeof(sysfs_files) / sizeof(sysfs_files[0]); ++i) {
-        sysfs_content(i, gid, profile, buf, sizeof(buf));
-        if (sysfs_write(root, sysfs_files[i].name, buf) != 0) {
+        if (sysfs_files[i].content == NULL) {
+            sysfs_own(dev, devices, sysfs_files[i].name, buf, sizeof(buf));
+        } else {
+            snprintf(buf, sizeof(buf), "%s", sysfs_files[i].content);
+            while ((mark = strchr(buf, '@')) != NULL) {
+                *mark = '0' + (dev->profile->pci_device & 0xf);
+            }
+        }
+        sysfs_path(dev, sysfs_files[i].base, sysfs_files[i].name, name,
+                   sizeof(name));
+        if (sysfs_write(dev->root, name, buf) != 0) {
             return -1;
         }
     }
 
     for (i = 0; i < DIR_COUNTERS; ++i) {
-        snprintf(name, sizeof(name), SYS_PORT "/hw_counters/%s",
+        snprintf(buf, sizeof(buf), "ports/1/hw_counters/%s",
                  dir_counter_names[i]);
-        if (sysfs_write(root, name, "") != 0) {
-            return -1;
-        }
-    }
-
-    if (sysfs_write(root, "bus/pci/drivers/efa/module", "") != 0) {
-        return -1;
-    }
-    for (i = 0; i < sizeof(sysfs_links) / sizeof(sysfs_links[0]); ++i) {
-        if (sysfs_link(root, sysfs_links[i].name,
-                       sysfs_links[i].target) != 0) {
+        sysfs_path(dev, SYS_IB, buf, name, sizeof(name));
+        if (sysfs_write(dev->root, name, "") != 0) {
             return -1;
         }
     }
@@ -184,38 +238,101 @@ static int sysfs_create_node(const char *root, const uint8_t gid[16],
     return 0;
 }
 
-static int sysfs_create_locked(struct fabric *fabric, unsigned node,
-                               unsigned profile)
+static int sysfs_create_links(const struct sysfs_dev *dev)
 {
-    _Atomic uint32_t *current = &fabric->dir->node[node].profile;
-    char root[FABRIC_PATH_MAX + 16], mark[FABRIC_PATH_MAX + 32];
-    uint8_t gid[16];
+    const char *ib = fabric_device_name(dev->device);
+    char name[160], target[160];
+    int ret = 0;
 
-    snprintf(root, sizeof(root), "%s/node%u", fabric->path, node);
-    snprintf(mark, sizeof(mark), "%s/.complete", root);
-    if (access(mark, F_OK) == 0) {
-        if ((profile != 0) && (profile != atomic_load(current))) {
-            errno = EEXIST;
-            return -1;
-        }
-        return 0;
+    snprintf(target, sizeof(target), "../../../%s", dev->address);
+    sysfs_path(dev, SYS_IB, "device", name, sizeof(name));
+    ret |= sysfs_link(dev->root, name, target);
+    sysfs_path(dev, SYS_VERBS, "device", name, sizeof(name));
+    ret |= sysfs_link(dev->root, name, target);
+    sysfs_path(dev, SYS_PCI, "driver", name, sizeof(name));
+    ret |= sysfs_link(dev->root, name, "../../../bus/pci/drivers/efa");
+    sysfs_path(dev, SYS_PCI, "subsystem", name, sizeof(name));
+    ret |= sysfs_link(dev->root, name, "../../../bus/pci");
+
+    snprintf(name, sizeof(name), "class/infiniband/%s", ib);
+    snprintf(target, sizeof(target), "../../%s/infiniband/%s", dev->pci, ib);
+    ret |= sysfs_link(dev->root, name, target);
+    snprintf(name, sizeof(name), "class/infiniband_verbs/"
+             FABRIC_UVERBS_NAME "%u", dev->device);
+    snprintf(target, sizeof(target), "../../%s/infiniband_verbs/"
+             FABRIC_UVERBS_NAME "%u", dev->pci, dev->device);
+    ret |= sysfs_link(dev->root, name, target);
+    snprintf(name, sizeof(name), "bus/pci/devices/%s", dev->address);
+    snprintf(target, sizeof(target), "../../../%s", dev->pci);
+    return ret | sysfs_link(dev->root, name, target);
+}
+
+static int sysfs_create_host(const struct fabric *fabric, unsigned host,
+                             const char *root)
+{
+    const struct dir_host *entry = &fabric->dir->host[host];
+    unsigned devices             = atomic_load(&entry->devices);
+    struct sysfs_dev dev         = { .root = root };
+
+    dev.profile = sim_profile_get(atomic_load(&entry->profile));
+    if ((sysfs_write(root, "class/infiniband_verbs/abi_version",
+                     "6\n") != 0) ||
+        (sysfs_write(root, "bus/pci/drivers/efa/module", "") != 0)) {
+        return -1;
     }
 
-    profile = profile ? profile : SIM_PROFILE_DEFAULT;
-    atomic_store(current, profile);
-    dir_gid(fabric->dir, node, gid);
-    if (sysfs_create_node(root, gid, sim_profile_get(profile)) != 0) {
+    /* the last first: shared memory lists folders newest first, and programs
+     * that take the first device then take the first */
+    for (dev.device = devices; dev.device-- > 0;) {
+        dir_gid(fabric->dir, dir_nic_of(host, dev.device), dev.gid);
+        snprintf(dev.address, sizeof(dev.address), "0000:%02x:06.0",
+                 (16 * dev.device) & 0xff);
+        snprintf(dev.pci, sizeof(dev.pci), "devices/pci0000:%02x/%s",
+                 (16 * dev.device) & 0xff, dev.address);
+        if ((sysfs_create_files(&dev, devices) != 0) ||
+            (sysfs_create_links(&dev) != 0)) {
+            return -1;
+        }
+    }
+
+    return 0;
+}
+
+/* 1: the host is as asked for; 0 asks for nothing. */
+static int sysfs_host_is(const struct dir_host *host, unsigned profile,
+                         unsigned devices)
+{
+    return ((profile == 0) || (profile == atomic_load(&host->profile))) &&
+           ((devices == 0) || (devices == atomic_load(&host->devices)));
+}
+
+static int sysfs_create_locked(struct fabric *fabric, unsigned host,
+                               unsigned profile, unsigned devices)
+{
+    struct dir_host *entry = &fabric->dir->host[host];
+    char root[FABRIC_PATH_MAX + 16], mark[FABRIC_PATH_MAX + 32];
+
+    snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
+    snprintf(mark, sizeof(mark), "%s/.complete", root);
+    if (access(mark, F_OK) == 0) {
+        errno = EEXIST;
+        return sysfs_host_is(entry, profile, devices) ? 0 : -1;
+    }
+
+    atomic_store(&entry->profile, profile ? profile : SIM_PROFILE_DEFAULT);
+    atomic_store(&entry->devices, devices ? devices : 1);
+    if (sysfs_create_host(fabric, host, root) != 0) {
         return -1;
     }
 
     return sysfs_write(root, ".complete", "");
 }
 
-int fabric_sysfs_create(struct fabric *fabric, unsigned node,
-                        unsigned profile)
+int fabric_sysfs_create(struct fabric *fabric, unsigned host,
+                        unsigned profile, unsigned devices)
 {
     int lock = fabric_lock(fabric->path, 1);
-    int ret  = sysfs_create_locked(fabric, node, profile);
+    int ret  = sysfs_create_locked(fabric, host, profile, devices);
     int err  = errno;
 
     if (lock >= 0) {

@@ -19,6 +19,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \
+	src/uct/ib/efa/efa_numbers.c src/uct/ib/efa/efa_numbers.h \
 	src/uct/ib/efa/efa_op.c src/uct/ib/efa/efa_op.h \
 	src/uct/ib/efa/efa_pending.c \
 	src/uct/ib/efa/efa_poll.c \

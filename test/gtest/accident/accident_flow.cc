@@ -143,4 +143,36 @@ TEST_F(Accident, starving_completions)
     }
 }
 
+/* Limits, answers and goodbyes pass a send queue that messages fill: each of
+ * its slots is taken again as soon as it is free, and every request takes 2 ms.
+ * Without limits the other side stops after a window. */
+TEST_F(Accident, starving_control)
+{
+    const size_t count = 20 * WINDOW;
+
+    open({{"TX_QUEUE_LEN", "16"}});
+    introduce();
+    uct_ep_h back = b->connect(*a);
+    a->record = b->record = false;
+    ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
+    ASSERT_TRUE(wait([&] { return a->count == 1; }));
+    ASSERT_TRUE(flush(ep));
+    device("delay-us", "2000");
+    ASSERT_TRUE(wait(
+            [&] {
+                fill(0); /* a's queue is full before and after its progress */
+                a->progress();
+                fill(0);
+                while (uct_ep_am_short(back, AM_ID, 1, nullptr, 0) == UCS_OK) {
+                }
+                b->progress();
+                return a->count > count;
+            },
+            30)) << a->count << " messages passed of " << count;
+    EXPECT_GT(b->count, WINDOW) << "its own messages did not go on";
+    device("delay-us", "0");
+    ASSERT_TRUE(flush(ep));
+    uct_ep_destroy(back);
+}
+
 } // namespace accident

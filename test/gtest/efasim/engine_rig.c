@@ -51,7 +51,7 @@ static int rig_is_alive(void *env, uint32_t owner)
     if (!rig->proc[slot].dead) {
         return 1;
     }
-    dir_purge(rig->dir, rig->proc[slot].node, owner);
+    dir_purge(rig->dir, rig->proc[slot].nic, owner);
     atomic_store(&rig->dir->slot[slot].owner, 0);
     return 0;
 }
@@ -135,7 +135,7 @@ static const struct sim_env_ops rig_ops = {
 
 static void rig_proc_open(struct rig_proc *proc)
 {
-    proc->dev = sim_dev_open(proc->rig->dir, proc->index, proc->node,
+    proc->dev = sim_dev_open(proc->rig->dir, proc->index, proc->nic,
                              &rig_ops, proc, &proc->knobs);
     sim_pd_create(proc->dev, &proc->pd[0]);
     sim_pd_create(proc->dev, &proc->pd[1]);
@@ -154,9 +154,9 @@ struct rig *rig_open(unsigned procs, const unsigned *nodes)
     for (i = 0; i < procs; ++i) {
         rig->proc[i].rig   = rig;
         rig->proc[i].index = i;
-        rig->proc[i].node  = nodes[i];
+        rig->proc[i].nic   = dir_nic_of(nodes[i], 0);
         sim_knobs_init(&rig->proc[i].knobs);
-        rig->dir->slot[i].node = nodes[i];
+        rig->dir->slot[i].nic = rig->proc[i].nic;
         atomic_store(&rig->dir->slot[i].owner, dir_owner(i, 1));
         rig_proc_open(&rig->proc[i]);
     }
@@ -216,7 +216,8 @@ int rig_knobs(struct rig *rig, unsigned proc, const char *text)
     }
 
     sim_dev_close(p->dev);
-    atomic_store(&rig->dir->node[p->node].profile, p->knobs.device);
+    atomic_store(&rig->dir->host[dir_nic_host(p->nic)].profile,
+                 p->knobs.device);
     rig_proc_open(p);
     return 0;
 }
@@ -229,7 +230,7 @@ int rig_plan(struct rig *rig, const char *text, char err[320])
         return -1;
     }
     for (i = 0; i < rig->procs; ++i) {
-        sim_plan_knobs(&rig->plan, rig->proc[i].node, &rig->proc[i].knobs);
+        sim_plan_knobs(&rig->plan, rig->proc[i].nic, &rig->proc[i].knobs);
         sim_dev_close(rig->proc[i].dev);
         rig_proc_open(&rig->proc[i]);
         sim_fault_plan(rig->proc[i].dev, &rig->plan);
@@ -311,17 +312,18 @@ uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
         [RIG_DUPLICATED]      = DIR_DUPLICATED,
     };
 
-    return atomic_load(&rig->dir->node[node].counter[map[which]]);
+    return atomic_load(&rig->dir->nic[dir_nic_of(node, 0)].counter[map[which]]);
 }
 
 uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst)
 {
-    return atomic_load(&rig->dir->node[src].pair_bytes[dst]);
+    return atomic_load(&rig->dir->nic[dir_nic_of(src, 0)]
+                               .pair_bytes[dir_nic_of(dst, 0)]);
 }
 
 void rig_gid(struct rig *rig, unsigned node, uint8_t gid[16])
 {
-    dir_gid(rig->dir, node, gid);
+    dir_gid(rig->dir, dir_nic_of(node, 0), gid);
 }
 
 int rig_ah_gid(struct rig *rig, unsigned proc, unsigned pd,
@@ -336,7 +338,7 @@ int rig_ah(struct rig *rig, unsigned proc, unsigned pd, unsigned node,
 {
     uint8_t gid[16];
 
-    dir_gid(rig->dir, node, gid);
+    dir_gid(rig->dir, dir_nic_of(node, 0), gid);
     return rig_ah_gid(rig, proc, pd, gid, number);
 }
 

@@ -79,7 +79,7 @@ struct rig_qp_conf {
     int      reset;       /* leave it in RESET */
 };
 
-/* `procs` processes; process i is on host nodes[i]. */
+/* `procs` processes; process i is on host nodes[i], and has device 0 of it. */
 struct rig *rig_open(unsigned procs, const unsigned *nodes);
 void rig_close(struct rig *rig);
 

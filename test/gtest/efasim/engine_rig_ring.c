@@ -90,33 +90,34 @@ void rig_ring_start_at(struct rig_ring *ring, uint32_t position)
  * key was the same as the time before. */
 int rig_dir_mr_cycle(struct rig *rig, unsigned node, unsigned times)
 {
+    unsigned nic = dir_nic_of(node, 0);
     unsigned i, last = 0, same = 0;
     int index;
 
     for (i = 0; i < times; ++i) {
-        index = dir_mr_claim(rig->dir, node, dir_owner(0, 1));
-        if (rig->dir->mr[node][index].gen == last) {
+        index = dir_mr_claim(rig->dir, nic, dir_owner(0, 1));
+        if (rig->dir->mr[nic][index].gen == last) {
             ++same;
         }
-        last = rig->dir->mr[node][index].gen;
-        dir_mr_release(rig->dir, node, index);
+        last = rig->dir->mr[nic][index].gen;
+        dir_mr_release(rig->dir, nic, index);
     }
     return same;
 }
 
 int rig_dir_purge_leaves(struct rig *rig, unsigned proc)
 {
-    unsigned node  = rig->proc[proc].node;
+    unsigned nic   = rig->proc[proc].nic;
     uint32_t owner = rig->proc[proc].dev->owner;
     int left       = 0;
     unsigned i;
 
-    dir_purge(rig->dir, node, owner);
+    dir_purge(rig->dir, nic, owner);
     for (i = 0; i < SIM_MAX_QP; ++i) {
-        left += atomic_load(&rig->dir->node[node].qp[i].owner) == owner;
+        left += atomic_load(&rig->dir->nic[nic].qp[i].owner) == owner;
     }
     for (i = 0; i < SIM_MAX_MR; ++i) {
-        left += atomic_load(&rig->dir->mr[node][i].owner) == owner;
+        left += atomic_load(&rig->dir->mr[nic][i].owner) == owner;
     }
     return left;
 }

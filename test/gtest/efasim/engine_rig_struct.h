@@ -14,7 +14,7 @@ enum {
 struct rig_proc {
     struct rig       *rig;
     unsigned          index;
-    unsigned          node;
+    unsigned          nic;
     int               dead;
     int               disaster; /* 1 + enum sim_disaster */
     struct sim_knobs  knobs;

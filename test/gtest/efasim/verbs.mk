@@ -14,6 +14,7 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_dmabuf.cc \
                             test/gtest/efasim/verbs_fault.cc \
                             test/gtest/efasim/verbs_process.cc \
+                            test/gtest/efasim/verbs_rails.cc \
                             test/gtest/efasim/verbs_ud.cc \
                             test/gtest/efasim/verbs_write.cc \
                             test/apps/fill.c test/apps/fill.h

@@ -175,7 +175,8 @@ void Parent::get(void *data, size_t len)
     get_all(fd_, data, len);
 }
 
-int64_t stat_counter(int node, const std::string &name)
+int64_t stat_counter(int node, const std::string &name,
+                     const std::string &device)
 {
     std::string command = efasim_path() + " stat";
     FILE *pipe          = popen(command.c_str(), "r");
@@ -184,9 +185,9 @@ int64_t stat_counter(int node, const std::string &name)
 
     while (pipe != nullptr && fgets(line, sizeof(line), pipe)) {
         std::stringstream words(line);
-        std::string word, mine = "node=" + std::to_string(node);
-        words >> word;
-        if (word != mine) {
+        std::string word, mine = "node=" + std::to_string(node), of;
+        words >> word >> of;
+        if (word != mine || of != "device=" + device) {
             continue;
         }
         while (words >> word) {

@@ -120,6 +120,7 @@ TEST(fault, trace)
         ASSERT_NE(std::string::npos, at) << want << " is not in order in\n"
                                          << text.str();
     }
-    EXPECT_NE(std::string::npos, text.str().find(" node=2 tx qp="));
+    EXPECT_NE(std::string::npos, text.str().find(" node=2 device=rdmap0s6 "
+                                                 "tx qp="));
     unlink(file.c_str());
 }

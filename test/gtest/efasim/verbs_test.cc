@@ -22,13 +22,15 @@ int64_t now_ms()
                    steady_clock::now().time_since_epoch()).count();
 }
 
-Device::Device()
+Device::Device(const std::string &name)
 {
     int n             = 0;
     ibv_device **list = ibv_get_device_list(&n);
 
-    if (list != nullptr && n > 0) {
-        ctx = ibv_open_device(list[0]);
+    for (int i = 0; i < n && ctx == nullptr; ++i) {
+        if (name.empty() || name == ibv_get_device_name(list[i])) {
+            ctx = ibv_open_device(list[i]);
+        }
     }
     if (list != nullptr) {
         ibv_free_device_list(list);

@@ -50,7 +50,8 @@ int64_t now_ms();
 
 class Device {
 public:
-    Device(); /* the first device; a failure of the test if there is none */
+    /* The first device, or the one of this name; throws if there is none. */
+    explicit Device(const std::string &name = "");
     ~Device();
     Device(const Device&) = delete;
 
@@ -196,8 +197,9 @@ private:
     int fd_;
 };
 
-/* Counter of the device of @node, as `efasim stat` prints it; -1: none. */
-int64_t stat_counter(int node, const std::string &name);
+/* Counter of a device of @node, as `efasim stat` prints it; -1: none. */
+int64_t stat_counter(int node, const std::string &name,
+                     const std::string &device = "rdmap0s6");
 
 /* Path of efasim; folder of this program's build. */
 std::string efasim_path();

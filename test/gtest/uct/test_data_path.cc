@@ -7,6 +7,9 @@
 #include "uct_entity.h"
 
 #include <cstdlib>
+#include <functional>
+#include <sys/mman.h>
+#include <utility>
 
 using namespace uct_test;
 
@@ -133,4 +136,53 @@ TEST_F(DataPath, registration_of_known_memory__costs_no_allocation)
     }
     EXPECT_EQ(0u, fault_calls("malloc"));
     EXPECT_EQ(0u, fault_calls("ibv_reg_mr"));
+}
+
+/* What left the address space is no known memory when it comes back: its pages
+ * are others. UCX tells us, however it left. */
+TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
+{
+    const size_t length = 1 << 20;
+    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    open();
+    unsetenv("UCX_EFA_REG_CACHE");
+    void *memory = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(MAP_FAILED, memory);
+    auto again = [&] {
+        return mmap(memory, length, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    };
+    const std::vector<std::pair<const char *, std::function<bool()>>> ways = {
+        {"munmap", [&] {
+            return (munmap(memory, length) == 0) && (again() == memory);
+        }},
+        {"munmap of a part", [&] {
+            return (munmap(static_cast<char *>(memory) + 4096, 4096) == 0) &&
+                   (again() == memory);
+        }},
+        {"mmap over it", [&] { return again() == memory; }},
+        {"mremap", [&] {
+            void *away = mremap(memory, length, length, MREMAP_MAYMOVE |
+                                                        MREMAP_FIXED,
+                                static_cast<char *>(memory) + (64 << 20));
+            return (away != MAP_FAILED) && (again() == memory) &&
+                   (munmap(away, length) == 0);
+        }},
+        {"madvise", [&] {
+            return madvise(memory, length, MADV_DONTNEED) == 0;
+        }},
+    };
+
+    for (const auto &way : ways) {
+        registration(memory, length);
+        fault_arm("", 0);
+        registration(memory, length);
+        EXPECT_EQ(0u, fault_calls("ibv_reg_mr")) << "before " << way.first;
+        ASSERT_TRUE(way.second()) << way.first;
+        fault_arm("", 0);
+        registration(memory, length);
+        EXPECT_EQ(1u, fault_calls("ibv_reg_mr")) << "after " << way.first;
+    }
+    munmap(memory, length);
 }

@@ -2,6 +2,7 @@
 /* Peers that go, addresses that lie, endpoints that churn, events. */
 #include "uct_entity.h"
 
+#include <cstdlib>
 #include <poll.h>
 
 using namespace uct_test;
@@ -171,4 +172,30 @@ TEST_F(UctFailure, event_arm__busy_while_something_waits_then_wakes)
             b->progress();
         }
     }
+}
+
+/* A device that refuses completion channels (older EFA): UCT is not told of
+ * events, and messages pass. NO_EVENTS: the first interface meets that. */
+TEST_F(UctFailure, events__absent_where_the_device_has_none)
+{
+    if (getenv("NO_EVENTS") == nullptr) {
+        GTEST_SKIP() << "NO_EVENTS=y, on a device without channels";
+    }
+    b = new Entity();
+    a = new Entity();
+    ep = a->connect(*b);
+    int fd;
+
+    EXPECT_EQ(0u, b->attr().cap.event_flags);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_iface_event_fd_get(b->iface(), &fd));
+    EXPECT_TRUE(a->attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD);
+    uct_ep_h back = b->connect(*a);
+    for (uint64_t i = 0; i < 1000; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        ASSERT_EQ(UCS_OK, send_short(back, i, {}));
+    }
+    ASSERT_TRUE(wait([&] {
+        return (b->received.size() == 1000) && (a->received.size() == 1000);
+    }));
+    uct_ep_destroy(back);
 }

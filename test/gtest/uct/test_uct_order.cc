@@ -305,6 +305,25 @@ TEST_F(UctOrder, flush__refused_while_requests_are_pending)
     EXPECT_TRUE(flush(ep));
 }
 
+/* UCP's flush of a worker asks nobody else about requests it left with us. */
+TEST_F(UctOrder, iface_flush__waits_for_pending_requests)
+{
+    open();
+    uint64_t sent = fill_window();
+    Request request(ep, sent);
+
+    /* b sleeps: what was sent is delivered, but not consumed */
+    while (uct_iface_flush(a->iface(), 0, nullptr) != UCS_OK) {
+        a->progress();
+    }
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    EXPECT_EQ(UCS_INPROGRESS, uct_iface_flush(a->iface(), 0, nullptr));
+    ASSERT_TRUE(wait([&] {
+        return uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK;
+    }));
+    EXPECT_TRUE(request.done);
+}
+
 TEST_F(UctOrder, flush__as_a_pending_request_passes_those_behind_it)
 {
     open();

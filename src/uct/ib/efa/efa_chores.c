@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the protocol core asks for: events, control packets, reposts, timers. */
 #include "efa_ep.h"
+#include "efa_numbers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -196,6 +197,7 @@ unsigned efa_iface_chores(efa_iface_t *iface)
         ++count;
         efa_event_handle(iface, &event);
     }
+    efa_numbers_report(iface);
     if (flow_ctl_pending(iface->core)) {
         if (efa_core_grow(iface) != UCS_OK) {
             return count; /* memory may come back; control waits for it */

@@ -117,7 +117,12 @@ ucs_status_t efa_iface_flush(uct_iface_h tl_iface, unsigned flags,
     if (comp != NULL) {
         return UCS_ERR_UNSUPPORTED;
     }
-    return (iface->ops_done == iface->ops_posted) ? UCS_OK : UCS_INPROGRESS;
+    /* UCP counts what it waits for an answer to, not what it left with us: a
+     * worker's flush is done when this says so */
+    return ((iface->ops_done == iface->ops_posted) &&
+            (iface->pending == NULL)) ?
+                   UCS_OK :
+                   UCS_INPROGRESS;
 }
 
 ucs_status_t efa_iface_fence(uct_iface_h tl_iface, unsigned flags)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_addr.h"
 #include "efa_ep.h"
+#include "efa_numbers.h"
 #include "efa_vfs.h"
 
 #include <errno.h>
@@ -187,6 +188,9 @@ static void efa_iface_report_close(efa_iface_t *iface)
 void efa_iface_close(efa_iface_t *iface)
 {
     efa_vfs_close(iface);
+    efa_numbers_report(iface);
+    ucx_stats_close(iface->super.host, iface->stats);
+    iface->stats = NULL;
     efa_iface_take_stash(iface);
     efa_iface_say_goodbye(iface);
     efa_iface_report_close(iface);

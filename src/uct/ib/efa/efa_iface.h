@@ -71,6 +71,7 @@ typedef struct efa_iface {
     uint64_t       incarnation;
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
     int            broken; /* the device failed; said once */
+    uint64_t      *stats;  /* UCX's copy of our numbers, or NULL */
     struct efa_iface *vfs_next; /* of the open ones (efa_vfs.c) */
 
     /* completions that were polled where no callback may run */

@@ -70,16 +70,20 @@ ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
 }
 
 /* Before the first registration of the process. Newer kernels copy pages that
- * a device writes to at fork; there libibverbs does nothing. */
+ * a device writes to at fork: nothing to do there, and it must not be done,
+ * since libibverbs up to 44 would take registered memory from children. */
 static ucs_status_t
 efa_md_fork_init(efa_md_t *md, const efa_md_config_t *config)
 {
-    int err;
+    const efa_verbs_t *verbs = md->device->verbs;
+    int                err;
 
-    if (config->fork_init == UCS_NO) {
+    if ((config->fork_init == UCS_NO) ||
+        ((verbs->is_fork_initialized != NULL) &&
+         (verbs->is_fork_initialized() == EFA_FORK_UNNEEDED))) {
         return UCS_OK;
     }
-    err = md->device->verbs->fork_init();
+    err = verbs->fork_init();
     if ((err == 0) || (config->fork_init == UCS_TRY)) {
         return UCS_OK;
     }

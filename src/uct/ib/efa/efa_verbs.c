@@ -87,6 +87,9 @@ static int efa_verbs_open(char *why, size_t size)
     efa_verbs_table.reg_dmabuf_mr =
             (__typeof__(efa_verbs_table.reg_dmabuf_mr))dlsym(
                     ibverbs, "ibv_reg_dmabuf_mr");
+    efa_verbs_table.is_fork_initialized =
+            (__typeof__(efa_verbs_table.is_fork_initialized))dlsym(
+                    ibverbs, "ibv_is_fork_initialized");
     return 0;
 }
 

@@ -86,7 +86,11 @@ typedef struct efa_verbs {
     struct ibv_mr *(*reg_dmabuf_mr)(struct ibv_pd *pd, uint64_t offset,
                                     size_t length, uint64_t iova, int fd,
                                     int access);
+    /* From rdma-core 35; NULL in an older library. */
+    int (*is_fork_initialized)(void);
 } efa_verbs_t;
+
+#define EFA_FORK_UNNEEDED 2 /* IBV_FORK_UNNEEDED: the kernel copies at fork */
 
 /*
  * The table, opened at the first call and kept for the life of the process

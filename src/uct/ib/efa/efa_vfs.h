@@ -6,8 +6,8 @@
 
 /*
  * What an interface shows in UCX's tree of files, folder srd of
- * uct/worker/ADDRESS/iface/ADDRESS: a file with a number for each of its
- * counters (efa_vfs.c has the table), and the file "endpoints" with a line for
+ * uct/worker/ADDRESS/iface/ADDRESS: a file for each of its numbers
+ * (efa_numbers.h), and the file "endpoints" with a line for
  * each endpoint of the user.
  *
  * UCX reads files in a thread of its own and holds no lock over an object

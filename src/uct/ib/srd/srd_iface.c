@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "srd.h"
 
+#include <uct/ib/efa/efa_numbers.h>
 #include <uct/ib/efa/efa_vfs.h>
 
 #include <errno.h>
@@ -116,7 +117,9 @@ srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
         goto err_cleanup;
     }
 
-    *iface_p = (uct_iface_h)iface;
+    iface->stats = ucx_stats_open(super_md->host, params, &efa_numbers_class,
+                                  md->device->name);
+    *iface_p     = (uct_iface_h)iface;
     return UCS_OK;
 
 err_cleanup:

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several devices of a host in one process, and several contexts of one. Run
+ * with `efasim run --devices 4`. */
+#include "verbs_test.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+const std::vector<std::string> NAMES = {
+    "rdmap0s6", "rdmap16s6", "rdmap32s6", "rdmap48s6",
+};
+
+/* A device with a queue pair and memory, ready to talk. */
+struct End {
+    explicit End(const std::string &name, bool events = false) :
+        name(name), dev(name), qp(dev, params(events)),
+        mem(dev, 1 << 20, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ) { }
+
+    static QpParams params(bool events)
+    {
+        QpParams params;
+
+        params.events = events;
+        return params;
+    }
+
+    Address address()
+    {
+        Address address = qp.address();
+
+        address.buf  = (uintptr_t)mem.data();
+        address.len  = mem.size();
+        address.rkey = mem.mr->rkey;
+        return address;
+    }
+
+    std::string name;
+    Device dev;
+    Qp qp;
+    Memory mem;
+};
+
+/* One message from @a to @b, each byte compared. */
+void exchange(End &a, End &b, uint64_t key)
+{
+    ibv_ah *ah = a.dev.ah(b.dev.gid);
+
+    ASSERT_NE(nullptr, ah);
+    fill_bytes(a.mem.data(), MSG_MAX, key, 0);
+    memset(b.mem.data() + MSG_MAX, 0xa5, MSG_MAX);
+    ASSERT_EQ(0, b.qp.recv(7, {b.mem.sge(MSG_MAX, MSG_MAX)}));
+    ASSERT_EQ(0, a.qp.send(8, ah, b.qp.address(), {a.mem.sge(0, MSG_MAX)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.qp.scq).status);
+    ibv_wc wc = poll_one(b.qp.rcq);
+    EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+    EXPECT_EQ(a.qp.qp->qp_num, wc.src_qp);
+    EXPECT_LT(fill_diff(b.mem.data() + MSG_MAX, MSG_MAX, key, 0), 0);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* @a reads the first half of @b's memory into its second; the status. */
+uint32_t read_from(End &a, End &b)
+{
+    ibv_ah *ah      = a.dev.ah(b.dev.gid);
+    const size_t at = a.mem.size() / 2;
+
+    b.mem.fill(99);
+    EXPECT_EQ(0, a.qp.read(1, ah, b.address(), a.mem.sge(at, at),
+                           b.address().buf, b.address().rkey));
+    ibv_wc wc = poll_one(a.qp.scq);
+    if (wc.status == IBV_WC_SUCCESS) {
+        EXPECT_LT(fill_diff(a.mem.data() + at, at, 99, 0), 0);
+    }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+    return wc.vendor_err;
+}
+
+std::string sysfs_line(Device &dev, const char *file)
+{
+    std::string path = std::string(dev.ctx->device->ibdev_path) + "/" + file;
+    int fd           = open(path.c_str(), O_RDONLY); /* not fopen(): counters */
+    char text[256]   = {};
+
+    EXPECT_GE(fd, 0) << path;
+    EXPECT_GE(read(fd, text, sizeof(text) - 1), 0);
+    close(fd);
+    return std::string(text, strcspn(text, "\n"));
+}
+
+} // namespace
+
+/* Each has a name, a place on the PCI bus, a GID and a character device. */
+TEST(rails, are_listed_and_open)
+{
+    std::vector<std::string> gids, places;
+
+    for (unsigned i = 0; i < NAMES.size(); ++i) {
+        Device dev(NAMES[i]);
+        struct stat st;
+        char link[4096] = {};
+
+        ASSERT_EQ(0, fstat(dev.ctx->cmd_fd, &st));
+        EXPECT_TRUE(S_ISCHR(st.st_mode));
+        EXPECT_EQ(192 + i, minor(st.st_rdev));
+        EXPECT_EQ("uverbs" + std::to_string(i), dev.ctx->device->dev_name);
+        gids.emplace_back((char*)&dev.gid, sizeof(dev.gid));
+        std::string pci = dev.ctx->device->ibdev_path;
+        ASSERT_NE(nullptr, realpath((pci + "/device").c_str(), link));
+        places.emplace_back(link);
+        std::string place = strrchr(link, '/') + 1;
+        EXPECT_EQ("0000:" + std::to_string(i) + "0:06.0", place);
+        EXPECT_EQ("0x1d0f", sysfs_line(dev, "device/vendor"));
+        EXPECT_NE("", sysfs_line(dev, "device/numa_node"));
+    }
+    for (auto list : {gids, places}) {
+        std::sort(list.begin(), list.end());
+        EXPECT_EQ(list.end(), std::adjacent_find(list.begin(), list.end()));
+    }
+}
+
+/* Every device reaches every device, itself too, by messages and reads. */
+TEST(rails, every_pair_in_one_process)
+{
+    std::vector<std::unique_ptr<End>> end;
+
+    for (auto &name : NAMES) {
+        end.emplace_back(new End(name));
+    }
+    for (auto &a : end) {
+        for (auto &b : end) {
+            int64_t tx = stat_counter(0, "tx_bytes", a->name);
+            int64_t rx = stat_counter(0, "rx_bytes", b->name);
+            exchange(*a, *b, tx + rx);
+            EXPECT_EQ(MSG_MAX, stat_counter(0, "tx_bytes", a->name) - tx);
+            EXPECT_EQ(MSG_MAX, stat_counter(0, "rx_bytes", b->name) - rx);
+            EXPECT_EQ(std::to_string(stat_counter(0, "tx_bytes", a->name)),
+                      sysfs_line(a->dev, "ports/1/hw_counters/tx_bytes"));
+            ibv_ah *back = b->dev.ah(a->dev.gid); /* the responder's rule */
+            EXPECT_EQ((uint32_t)ST_OK, read_from(*a, *b));
+            EXPECT_EQ(0, ibv_destroy_ah(back));
+        }
+    }
+}
+
+/* Keys and address handles are of one device alone. */
+TEST(rails, keys_and_handles_are_the_devices_own)
+{
+    End a(NAMES[0]), b(NAMES[1]), c(NAMES[2]);
+    ibv_ah *a_to_b = a.dev.ah(b.dev.gid), *b_to_c = b.dev.ah(c.dev.gid);
+    ibv_sge foreign = b.mem.sge(0, 8);
+
+    /* b knows c, not a: a's read finds no handle for a */
+    EXPECT_EQ((uint32_t)ST_UNKNOWN_PEER, read_from(a, b));
+    ibv_ah *b_to_a = b.dev.ah(a.dev.gid);
+    EXPECT_EQ((uint32_t)ST_OK, read_from(a, b));
+
+    /* b's second registration: no key of a has that number */
+    Memory more(b.dev, 4096);
+    foreign.lkey = more.mr->lkey;
+    ASSERT_EQ(0, a.qp.send(1, a_to_b, b.qp.address(), {foreign}));
+    EXPECT_EQ((uint32_t)ST_BAD_LKEY, poll_one(a.qp.scq).vendor_err);
+    for (auto ah : {a_to_b, b_to_c, b_to_a}) {
+        EXPECT_EQ(0, ibv_destroy_ah(ah));
+    }
+}
+
+/* Two contexts of one device: objects apart, messages across, and one lives on
+ * when the other is closed. */
+TEST(rails, contexts_of_one_device)
+{
+    End stays(NAMES[1]);
+    int64_t opened;
+
+    {
+        End goes(NAMES[1]);
+        ibv_qp_init_attr attr = {};
+        EXPECT_EQ(0, memcmp(&stays.dev.gid, &goes.dev.gid, sizeof(ibv_gid)));
+        exchange(stays, goes, 1);
+        exchange(goes, stays, 2);
+        attr.qp_type = IBV_QPT_UD; /* with the other context's CQs */
+        attr.send_cq = stays.qp.scq;
+        attr.recv_cq = stays.qp.rcq;
+        attr.cap     = {16, 16, 1, 1, 0};
+        EXPECT_EQ(nullptr, ibv_create_qp(goes.dev.pd, &attr));
+        opened = stat_counter(0, "rx_pkts", NAMES[1]);
+    }
+    exchange(stays, stays, 3);
+    EXPECT_EQ(opened + 1, stat_counter(0, "rx_pkts", NAMES[1]));
+}
+
+/* The program polls one device all the time and waits for an event of the
+ * other: the backstop serves that one. */
+TEST(rails, a_device_that_nobody_polls)
+{
+    End busy(NAMES[0]), quiet(NAMES[3], true);
+    ibv_ah *ah = busy.dev.ah(quiet.dev.gid);
+    ibv_cq *cq;
+    void *context;
+    ibv_wc wc;
+
+    ASSERT_EQ(0, quiet.qp.recv(1, {quiet.mem.sge(0, 100)}));
+    ASSERT_EQ(0, ibv_req_notify_cq(quiet.qp.rcq, 0));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::thread poller([&] {
+        ASSERT_EQ(0, busy.qp.send(2, ah, quiet.qp.address(),
+                                  {busy.mem.sge(0, 100)}));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(busy.qp.scq).status);
+    });
+    ASSERT_EQ(0, ibv_get_cq_event(quiet.qp.channel, &cq, &context));
+    EXPECT_EQ(quiet.qp.rcq, cq);
+    ibv_ack_cq_events(cq, 1);
+    EXPECT_EQ(1, ibv_poll_cq(quiet.qp.rcq, 1, &wc));
+    poller.join();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* A thread for each device, all at once. */
+TEST(rails, a_thread_each)
+{
+    std::vector<std::thread> threads;
+    std::vector<std::unique_ptr<End>> end;
+
+    for (auto &name : NAMES) {
+        end.emplace_back(new End(name));
+    }
+    for (auto &one : end) {
+        threads.emplace_back([&one] {
+            for (unsigned i = 0; i < 500; ++i) {
+                exchange(*one, *one, i);
+            }
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+}
+
+/* Waits for a message on each of its devices, then sends it back. */
+TEST(DISABLED_Role, rails_echo)
+{
+    Parent parent;
+    std::vector<std::unique_ptr<End>> end;
+
+    for (auto &name : NAMES) {
+        end.emplace_back(new End(name));
+        ASSERT_EQ(0, end.back()->qp.recv(
+                             0, {end.back()->mem.sge(0, MSG_MAX)}));
+        parent.put(end.back()->qp.address());
+    }
+    for (unsigned round = 0; round < NAMES.size() * NAMES.size(); ++round) {
+        Address back = parent.get<Address>();
+        End &one     = *end[parent.get<unsigned>()];
+        ibv_wc wc    = poll_one(one.qp.rcq);
+        ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+        ibv_ah *ah = one.dev.ah(back.gid);
+        ASSERT_EQ(0, one.qp.send(1, ah, back, {one.mem.sge(0, wc.byte_len)}));
+        ASSERT_EQ(IBV_WC_SUCCESS, poll_one(one.qp.scq).status);
+        ASSERT_EQ(0, one.qp.recv(0, {one.mem.sge(0, MSG_MAX)}));
+        EXPECT_EQ(0, ibv_destroy_ah(ah));
+        parent.put<char>('d');
+    }
+}
+
+/* Device i of one host with device k of another, for all i and k. */
+TEST(rails, every_pair_of_two_hosts)
+{
+    Child child(1, "rails_echo", {"--devices", "4"});
+    std::vector<Address> peer;
+    uint64_t key = 0;
+
+    for (unsigned i = 0; i < NAMES.size(); ++i) {
+        peer.push_back(child.get<Address>());
+    }
+    for (auto &name : NAMES) {
+        End end(name);
+        for (unsigned k = 0; k < NAMES.size(); ++k) {
+            ibv_ah *ah = end.dev.ah(peer[k].gid);
+            end.mem.fill(++key);
+            child.put(end.qp.address());
+            child.put(k);
+            ASSERT_EQ(0, end.qp.recv(2, {end.mem.sge(MSG_MAX, MSG_MAX)}));
+            ASSERT_EQ(0, end.qp.send(1, ah, peer[k],
+                                     {end.mem.sge(0, MSG_MAX)}));
+            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.scq).status);
+            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.rcq).status);
+            EXPECT_LT(fill_diff(end.mem.data() + MSG_MAX, MSG_MAX, key, 0), 0);
+            child.get<char>();
+            EXPECT_EQ(0, ibv_destroy_ah(ah));
+        }
+    }
+    child.expect_ok();
+    for (auto &name : NAMES) {
+        EXPECT_EQ(4 * MSG_MAX, stat_counter(1, "tx_bytes", name)) << name;
+        EXPECT_EQ(4 * MSG_MAX, stat_counter(1, "rx_bytes", name)) << name;
+    }
+}
+
+/* Its second device goes with the first message that it sends. */
+TEST(DISABLED_Role, rails_removed)
+{
+    End first(NAMES[0]), second(NAMES[1]);
+    Device again(NAMES[1]);
+    ibv_ah *ah = second.dev.ah(second.dev.gid);
+    ibv_async_event event;
+
+    exchange(first, first, 1);
+    ASSERT_EQ(0, second.qp.send(1, ah, second.qp.address(),
+                                {second.mem.sge(0, 8)}));
+    EXPECT_EQ((uint32_t)ST_FLUSHED, poll_one(second.qp.scq).vendor_err);
+    for (auto ctx : {second.dev.ctx, again.ctx}) { /* both are told */
+        ASSERT_EQ(0, ibv_get_async_event(ctx, &event));
+        EXPECT_EQ(IBV_EVENT_DEVICE_FATAL, event.event_type);
+        ibv_ack_async_event(&event);
+        EXPECT_EQ(nullptr, ibv_alloc_pd(ctx));
+    }
+    exchange(first, first, 2); /* the other one works on */
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+TEST(rails, one_device_is_removed)
+{
+    std::string plan = "/tmp/rails-plan." + std::to_string(getpid());
+
+    std::ofstream(plan) << "after 1 on 2.1 remove\n";
+    Child(2, "rails_removed", {"--devices", "2", "--plan", plan}).expect_ok();
+    unlink(plan.c_str());
+}
