@@ -173,6 +173,19 @@ messages() {
     fi
 }
 
+# Instructions per message, each within its bound.
+uct_instructions() {
+    need valgrind python3
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    [ "$(uname -m)" = x86_64 ] || skip_here "the bounds are those of x86-64"
+    if ! grep -q '^CC = .*gcc' "$BUILD/Makefile" ||
+        ! grep -q '^CFLAGS = .*-O2' "$BUILD/Makefile"; then
+        skip_here "the bounds are those of gcc -O2"
+    fi
+    "$TEST_DIR/../bench/instr.sh" --check "$BUILD" 16 1000 || exit 1
+    note "$(grep 'a message of 8 B' "$CHECK_LOG")"
+}
+
 uct_valgrind() {
     need valgrind
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
@@ -197,6 +210,7 @@ suite_run() {
             --seed "$seed"
     done
     check uct_fault 60 uct_fault
+    check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace
     NO_EVENTS=y check uct_no_events 30 uct_check 'UctFailure.events__absent*' \
         --fail-command create-channel:1:EOPNOTSUPP

@@ -58,8 +58,7 @@ MUTANTS = [
      "    core->owed[flow_grant_pot(rx)] -= flow_psn_diff(psn, "
      "flow_rx_counted(rx));\n", ""),
     ("held packet handed out twice", "rx.c",
-     "    ring->mask &= ~(1ull << slot);\n    if (ring->mask == 0) {",
-     "    if (ring->mask == (1ull << slot)) {"),
+     "    ring->mask &= ~flow_psn_rotate_up(map, first);\n", ""),
     ("held packets of a dead flow leaked", "rx.c",
      "    rx->expect |= FLOW_RX_SHUT;\n    flow_rx_release_held(core, rx);\n",
      "    rx->expect |= FLOW_RX_SHUT;\n"),
@@ -67,9 +66,8 @@ MUTANTS = [
      "(other->born < peer->born) ? other : peer",
      "(other->born > peer->born) ? other : peer"),
     ("fast path does not check the sender", "rx.h",
-     "((word & FLOW_WIRE_EXPECT_MASK) != rx->expect) ||\n"
-     "                      (src != rx->src))) {",
-     "(word & FLOW_WIRE_EXPECT_MASK) != rx->expect)) {"),
+     "((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == rx->src);",
+     "((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == src);"),
     ("a stranger is answered", "peer.c",
      "        if (repin && (rx->state == FLOW_RX_ACTIVE)) {",
      "        if (repin) {"),

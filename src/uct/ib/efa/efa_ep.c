@@ -118,9 +118,9 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         goto err_put;
     }
 
-    ep->ibah          = ep->ah->ibah;
-    ep->qpn           = peer.qpn;
-    ep->qkey          = peer.qkey;
+    ep->dest.ah       = ep->ah->ibah;
+    ep->dest.remote_qpn  = peer.qpn;
+    ep->dest.remote_qkey = peer.qkey;
     ep->queue.prev    = &ep->queue;
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;
@@ -220,7 +220,7 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
         /* nobody handles it: the user must read of it somewhere */
         host_error(iface->super.host,
                    "%s: endpoint to QPN %u failed: %s%s",
-                   efa_iface_md(iface)->device->name, ep->qpn,
+                   efa_iface_md(iface)->device->name, ep->dest.remote_qpn,
                    iface->super.host->status_string(status),
                    (status == UCS_ERR_ENDPOINT_TIMEOUT) ?
                            " (the peer's process or host is gone)" :
@@ -299,5 +299,5 @@ int efa_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
         return 1;
     }
     efa_iface_addr_unpack(iface_addr, &qpn, &qkey, &incarnation);
-    return (qpn == ep->qpn) && (qkey == ep->qkey);
+    return (qpn == ep->dest.remote_qpn) && (qkey == ep->dest.remote_qkey);
 }

@@ -57,8 +57,7 @@ static void efa_ring_remove(efa_iface_t *iface, efa_ep_t *ep)
 static int efa_ep_can_post_all(efa_iface_t *iface, efa_ep_t *ep)
 {
     if ((ep->state != EFA_EP_ALIVE) || (iface->ops.free == NULL) ||
-        ((iface->ops.free_bounce == NULL) &&
-         (iface->ops.bounce_count >= iface->ops.bounce_max))) {
+        (efa_op_bounce(&iface->ops, iface->ops.free) == NULL)) {
         return 0;
     }
     return flow_tx_ready(iface->core, ep->tx) &&
