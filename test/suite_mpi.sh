@@ -157,7 +157,7 @@ mpi_outside() {
 }
 
 suite_run() {
-    local seed max=4194304
+    local seed ranks max=4194304
 
     check mpi_2_srd 60 mpi_between 2 $max
     check mpi_4_srd 90 mpi_between 4 $max
@@ -182,6 +182,9 @@ suite_run() {
             --reorder 0.3 --seed "$seed"
     done
     if full; then
+        for ranks in 3 5 6 7; do
+            check "mpi_${ranks}_srd" 300 mpi_between "$ranks" 65536
+        done
         check mpi_8_srd 300 mpi_between 8 1048576
     fi
 }
