@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # How fast the emulated device is, by its engine alone and by foreign programs
-# on two of its hosts. Rates need two cores that are free.
+# on two of its hosts. Rates need two cores that are free; instructions and CPU
+# time do not.
 # usage: efasim.sh BUILD_DIR
 set -u
 build=$(cd "${1:?usage: efasim.sh BUILD_DIR}" && pwd -P) || exit 2
@@ -11,9 +12,35 @@ port=$((20000 + RANDOM % 12000))
 
 "$build/bench/efasim_cost" || exit 1
 
-# pair PROGRAM [OPTION]...: perftest's last line, and the CPU time of both.
+# instructions SIZE: of the engine, sender and receiver, per message: they
+# repeat exactly, on any machine. (Of larger ones callgrind counts the bytes that
+# `rep movsb` copies.)
+instructions() {
+    local bursts count=()
+    for bursts in 200 400; do
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+            "$build/bench/efasim_cost" "$1" $bursts 2>&1 |
+            awk '/Collected/ { print $NF }' >"$work"
+        count+=("$(cat "$work")")
+    done
+    echo "engine $1 bytes: $(((count[1] - count[0]) / (200 * 32)))" \
+        "instructions per message"
+}
+
+work=$(mktemp) || exit 1
+trap 'rm -f "$work"' EXIT
+if command -v valgrind >/dev/null; then
+    instructions 16
+    instructions 1024
+fi
+
+# pair NUMBER PROGRAM [OPTION]...: perftest's last line for so many messages, the
+# CPU time of both, and the rate that the busier of them would reach with a core
+# of its own, which tells more where the machine has other work.
 pair() {
-    local options=(-c SRD -d rdmap0s6 -x 0 -p "$port" "${@:2}")
+    local number=$1
+    shift
+    local options=(-c SRD -d rdmap0s6 -x 0 -p "$port" -n "$number" "${@:2}")
     # shellcheck disable=SC2016 # for the inner shell
     "$efasim" run --fabric "bench$$" -- bash -c '
         efasim=$1
@@ -24,7 +51,10 @@ pair() {
         TIMEFORMAT="client: %U s user, %S s system"
         time "$efasim" run --node 1 -- "$@" 127.0.0.1
         wait' bash "$efasim" timeout 120 "$1" "${options[@]}" 2>&1 |
-        grep -E '^ (#bytes|[0-9])|user'
+        grep -E '^ (#bytes|[0-9])|user' | tee "$work"
+    awk -v n="$number" '/user/ { sub(/.*(server|client): /, "")
+            t = $1 + $4; max = (t > max) ? t : max }
+        END { if (max) printf "by CPU time: %.0f a second\n", n / max }' "$work"
     port=$((port + 1))
 }
 
@@ -33,8 +63,8 @@ command -v ib_send_bw >/dev/null || {
     exit 0
 }
 echo "== messages of 16 bytes (target: 2 million a second)"
-pair ib_send_bw -s 16 -n 2000000 -Q 1 -r 4096 -t 1024
+pair 2000000 ib_send_bw -s 16 -Q 1 -r 4096 -t 1024
 echo "== RDMA read of 1 MB"
-pair ib_read_bw -s 1048576 -n 4000
+pair 4000 ib_read_bw -s 1048576
 echo "== latency of 16 bytes"
-pair ib_send_lat -s 16 -n 100000
+pair 100000 ib_send_lat -s 16

@@ -1,129 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The data path of one process with two interfaces, in functions that callgrind
- * can tell apart by name: bench/instr.sh runs it and divides.
+ * can tell apart by name: bench/instr.sh runs it and divides. What a function
+ * is named for is all that happens in it, else the program ends: 16 messages
+ * come in one poll and complete in one poll, and the polls in which a limit
+ * packet is sent or taken have functions of their own.
  *
- * usage: instr ROUNDS
+ * usage: instr ROUNDS            the data path
+ *        instr ROUNDS ENDPOINTS  as many endpoints, each to a GID of its own
  */
-#include <uct/api/uct.h>
-#include <ucs/async/async_fwd.h>
+#include "instr_side.h"
 
-#include <stdint.h>
+#include <uct/ib/efa/efa_iface.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BENCH_AM    = 3,
     BENCH_BATCH = 16, /* messages in a poll */
-    BENCH_BCOPY = 1024
+    BENCH_BCOPY = 1024,
+    BENCH_IDLE  = 100, /* polls after which nothing is under way any more */
+    BENCH_GID   = 4    /* where it lies in a device address (efa_addr.h) */
 };
-
-typedef struct bench_side {
-    uct_worker_h   worker;
-    uct_iface_h    iface;
-    uct_ep_h       ep;
-    unsigned long  received;
-    unsigned char  dev_addr[64], iface_addr[64];
-} bench_side_t;
-
-static ucs_async_context_t *bench_async;
-static uct_md_h             bench_md;
-static char                 bench_device[UCT_MD_NAME_MAX + 2];
-
-static void bench_check(ucs_status_t status, const char *what)
-{
-    if (status != UCS_OK) {
-        fprintf(stderr, "instr: %s: %s\n", what, ucs_status_string(status));
-        exit(1);
-    }
-}
-
-static ucs_status_t
-bench_am(void *arg, void *data, size_t length, unsigned flags)
-{
-    (void)data;
-    (void)length;
-    (void)flags;
-    ++((bench_side_t*)arg)->received;
-    return UCS_OK;
-}
-
-static void bench_open_md(void)
-{
-    uct_component_h       *components;
-    uct_component_attr_t   attr;
-    uct_md_resource_desc_t md[8];
-    uct_md_config_t       *config;
-    unsigned               count, i;
-
-    bench_check(uct_query_components(&components, &count), "components");
-    for (i = 0; i < count; ++i) {
-        attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_NAME |
-                          UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
-        bench_check(uct_component_query(components[i], &attr), "component");
-        if (strcmp(attr.name, "efa") || (attr.md_resource_count == 0)) {
-            continue;
-        }
-        attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-        attr.md_resources = md;
-        bench_check(uct_component_query(components[i], &attr), "domains");
-        bench_check(uct_md_config_read(components[i], NULL, NULL, &config),
-                    "md config");
-        bench_check(uct_md_open(components[i], md[0].md_name, config,
-                                &bench_md),
-                    "md");
-        uct_config_release(config);
-        snprintf(bench_device, sizeof(bench_device), "%s:1", md[0].md_name);
-    }
-    uct_release_component_list(components);
-    if (bench_md == NULL) {
-        fprintf(stderr, "instr: no component efa: run it under 'efasim run -- "
-                        "srdrun'\n");
-        exit(1);
-    }
-}
-
-static void bench_open(bench_side_t *side)
-{
-    uct_iface_params_t  params;
-    uct_iface_config_t *config;
-
-    memset(&params, 0, sizeof(params));
-    bench_check(uct_worker_create(bench_async, UCS_THREAD_MODE_SINGLE,
-                                  &side->worker),
-                "worker");
-    bench_check(uct_md_iface_config_read(bench_md, "srd", NULL, NULL, &config),
-                "config");
-    params.field_mask           = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
-                                  UCT_IFACE_PARAM_FIELD_DEVICE;
-    params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
-    params.mode.device.tl_name  = "srd";
-    params.mode.device.dev_name = bench_device;
-    bench_check(uct_iface_open(bench_md, side->worker, &params, config,
-                               &side->iface),
-                "interface");
-    uct_config_release(config);
-    uct_iface_set_am_handler(side->iface, BENCH_AM, bench_am, side, 0);
-    uct_iface_get_device_address(side->iface,
-                                 (uct_device_addr_t*)side->dev_addr);
-    uct_iface_get_address(side->iface, (uct_iface_addr_t*)side->iface_addr);
-    uct_iface_progress_enable(side->iface,
-                              UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
-}
-
-static void bench_connect(bench_side_t *side, const bench_side_t *peer)
-{
-    uct_ep_params_t params;
-
-    memset(&params, 0, sizeof(params));
-    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
-                        UCT_EP_PARAM_FIELD_IFACE_ADDR;
-    params.iface      = side->iface;
-    params.dev_addr   = (const uct_device_addr_t*)peer->dev_addr;
-    params.iface_addr = (const uct_iface_addr_t*)peer->iface_addr;
-    bench_check(uct_ep_create(&params, &side->ep), "endpoint");
-}
 
 static size_t bench_pack(void *dest, void *arg)
 {
@@ -132,23 +31,8 @@ static size_t bench_pack(void *dest, void *arg)
     return BENCH_BCOPY; /* the packing itself is the user's, not ours */
 }
 
-/* One phase each, so that callgrind sums it under a name. */
-__attribute__((noinline)) void bench_post_short(bench_side_t *side)
-{
-    uint64_t payload = 1;
-
-    bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, &payload, 0), "short");
-}
-
-__attribute__((noinline)) void bench_post_bcopy(bench_side_t *side)
-{
-    if (uct_ep_am_bcopy(side->ep, BENCH_AM, bench_pack, NULL, 0) < 0) {
-        bench_check(UCS_ERR_IO_ERROR, "bcopy");
-    }
-}
-
 /* Not by a jump, as callgrind would count that to the caller. */
-static inline unsigned bench_progress(const bench_side_t *side)
+static inline unsigned bench_progress(bench_side_t *side)
 {
     unsigned count = uct_iface_progress(side->iface);
 
@@ -156,88 +40,290 @@ static inline unsigned bench_progress(const bench_side_t *side)
     return count;
 }
 
-__attribute__((noinline)) unsigned bench_receive(bench_side_t *side)
+#define BENCH_PHASE __attribute__((noinline))
+
+BENCH_PHASE void bench_post_short(bench_side_t *side)
+{
+    bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, NULL, 0), "short");
+}
+
+BENCH_PHASE void bench_post_payload(bench_side_t *side)
+{
+    uint64_t payload = 1;
+
+    bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, &payload,
+                                sizeof(payload)),
+                "short with a payload");
+}
+
+BENCH_PHASE void bench_post_bcopy(bench_side_t *side)
+{
+    if (uct_ep_am_bcopy(side->ep, BENCH_AM, bench_pack, NULL, 0) < 0) {
+        bench_check(UCS_ERR_IO_ERROR, "bcopy");
+    }
+}
+
+BENCH_PHASE unsigned bench_receive(bench_side_t *side)
 {
     return bench_progress(side);
 }
 
-__attribute__((noinline)) unsigned bench_complete(bench_side_t *side)
+BENCH_PHASE unsigned bench_receive_limit(bench_side_t *side)
 {
     return bench_progress(side);
 }
 
-__attribute__((noinline)) unsigned bench_empty(bench_side_t *side)
+BENCH_PHASE unsigned bench_receive_alone(bench_side_t *side)
 {
     return bench_progress(side);
 }
 
-/* 16 messages are posted, arrive in one poll, complete in one poll. Receives
- * and completions that come in pieces are counted by the message all the
- * same. */
-static void bench_round(bench_side_t *from, bench_side_t *to,
-                        void (*post)(bench_side_t*))
+BENCH_PHASE unsigned bench_receive_reversed(bench_side_t *side)
 {
-    unsigned long target = to->received + BENCH_BATCH;
-    unsigned      i;
+    return bench_progress(side);
+}
 
-    for (i = 0; i < BENCH_BATCH; ++i) {
-        post(from);
+BENCH_PHASE unsigned bench_complete(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
+BENCH_PHASE unsigned bench_complete_limit(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
+BENCH_PHASE unsigned bench_complete_alone(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
+/* Only the completion of a limit packet is there. */
+BENCH_PHASE unsigned bench_limit_done(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
+BENCH_PHASE unsigned bench_empty(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
+BENCH_PHASE ucs_status_t bench_flush(bench_side_t *side)
+{
+    ucs_status_t status = uct_iface_flush(side->iface, 0, NULL);
+
+    __asm__ volatile("" : "+r"(status));
+    return status;
+}
+
+BENCH_PHASE uct_ep_h bench_create(bench_side_t *side, const void *dev_addr,
+                                  const void *iface_addr)
+{
+    return bench_side_connect(side, dev_addr, iface_addr);
+}
+
+/* Until nothing is under way. */
+static void bench_settle(bench_side_t *a, bench_side_t *b)
+{
+    unsigned idle = 0;
+
+    while (idle < BENCH_IDLE) {
+        idle = (bench_progress(a) + bench_progress(b) == 0) ? idle + 1 : 0;
     }
-    while (to->received < target) {
-        bench_receive(to);
+    bench_check(uct_iface_flush(a->iface, 0, NULL), "flush");
+}
+
+/* The last completion that a poll gave comes first. */
+static int (*bench_poll_cq)(struct ibv_cq *cq, int count, struct ibv_wc *wc);
+
+static int bench_poll_reversed(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+    int           polled = bench_poll_cq(cq, count, wc);
+    struct ibv_wc swap;
+    int           i;
+
+    for (i = 0; i < polled / 2; ++i) {
+        swap               = wc[i];
+        wc[i]              = wc[polled - 1 - i];
+        wc[polled - 1 - i] = swap;
     }
-    while (uct_iface_flush(from->iface, 0, NULL) == UCS_INPROGRESS) {
-        bench_complete(from);
+    return polled;
+}
+
+static void bench_reverse(bench_side_t *side, int reverse)
+{
+    struct ibv_context *context =
+            ((efa_iface_t*)side->iface)->qp.rx_cq->context;
+
+    if (reverse) {
+        bench_poll_cq = context->ops.poll_cq;
     }
+    context->ops.poll_cq = reverse ? bench_poll_reversed : bench_poll_cq;
+}
+
+typedef unsigned (*bench_poll_t)(bench_side_t *side);
+
+/* What a round calls: functions without a limit packet, then those with. */
+typedef struct bench_round {
+    unsigned     batch;
+    void         (*post)(bench_side_t *side);
+    bench_poll_t receive[2], complete[2];
+} bench_round_t;
+
+/* Single messages, until one brings the receiver to send a limit packet. From
+ * there on the next one is due after half a window. Returns that half. */
+static unsigned bench_align(bench_side_t *a, bench_side_t *b)
+{
+    unsigned messages, times;
+
+    for (times = 0; times < 2; ++times) {
+        messages = 0;
+        do {
+            bench_check(uct_ep_am_short(a->ep, BENCH_AM, 1, NULL, 0), "align");
+            ++messages;
+            if (messages > 1000) {
+                bench_expect(0, 1, "limit packets");
+            }
+        } while (bench_progress(b) == 1);
+        bench_settle(a, b);
+    }
+    return messages;
+}
+
+static void bench_run(bench_side_t *a, bench_side_t *b, unsigned half,
+                      unsigned long rounds, const bench_round_t *round)
+{
+    unsigned      sent = 0, i, limit;
+    unsigned long n;
+
+    for (n = 0; n < rounds; ++n) {
+        for (i = 0; i < round->batch; ++i) {
+            round->post(a);
+        }
+        sent  = (sent + round->batch) % half;
+        limit = sent == 0;
+        bench_expect(round->receive[limit](b), round->batch + limit,
+                     "messages in a poll");
+        bench_expect(round->complete[limit](a), round->batch + limit,
+                     "completions in a poll");
+        if (limit) {
+            bench_expect(bench_limit_done(b), 1, "completion of a limit");
+        }
+    }
+    bench_expect(sent, 0, "rounds and half a window leave");
+}
+
+/* Memory for packets and operations comes by mmap. */
+static unsigned long bench_chunks(const efa_chunk_t *chunk)
+{
+    unsigned long bytes = 0;
+
+    for (; chunk != NULL; chunk = chunk->next) {
+        bytes += chunk->size;
+    }
+    return bytes;
+}
+
+static unsigned long bench_memory(const bench_side_t *side)
+{
+    const efa_iface_t *iface = (const efa_iface_t*)side->iface;
+
+    return bench_heap() + bench_chunks(iface->rxq.chunks) +
+           bench_chunks(iface->ops.chunks);
+}
+
+static void bench_data_path(unsigned long rounds)
+{
+    static const bench_round_t round[] = {
+        {BENCH_BATCH, bench_post_short,
+         {bench_receive, bench_receive_limit},
+         {bench_complete, bench_complete_limit}},
+        {BENCH_BATCH, bench_post_payload,
+         {bench_receive, bench_receive_limit},
+         {bench_complete, bench_complete_limit}},
+        {BENCH_BATCH, bench_post_bcopy,
+         {bench_receive, bench_receive_limit},
+         {bench_complete, bench_complete_limit}},
+        {1, bench_post_short,
+         {bench_receive_alone, bench_progress},
+         {bench_complete_alone, bench_progress}},
+    };
+    static const bench_round_t reversed = {
+        BENCH_BATCH, bench_post_short,
+        {bench_receive_reversed, bench_progress},
+        {bench_progress, bench_progress}
+    };
+    bench_side_t  a, b;
+    unsigned long heap, i;
+    unsigned      half;
+
+    heap = bench_heap();
+    bench_side_open(&a);
+    printf("memory of an interface at open: %lu bytes\n",
+           bench_memory(&a) - heap);
+    bench_side_open(&b);
+    a.ep = bench_side_connect(&a, b.dev_addr, b.iface_addr);
+    for (i = 0; i < 1000; ++i) { /* introductions */
+        uct_ep_am_short(a.ep, BENCH_AM, 0, NULL, 0);
+        bench_progress(&a);
+        bench_progress(&b);
+    }
+    bench_settle(&a, &b);
+
+    half = bench_align(&a, &b);
+    for (i = 0; i < sizeof(round) / sizeof(round[0]); ++i) {
+        bench_run(&a, &b, half, rounds * BENCH_BATCH / round[i].batch,
+                  &round[i]);
+        bench_settle(&a, &b);
+    }
+    bench_reverse(&b, 1);
+    bench_run(&a, &b, half, rounds, &reversed);
+    bench_reverse(&b, 0);
+    bench_settle(&a, &b);
+    for (i = 0; i < rounds; ++i) {
+        bench_expect(bench_empty(&b), 0, "empty progress");
+    }
+    bench_side_close(&a);
+    bench_side_close(&b);
+}
+
+static void bench_endpoints(unsigned long rounds, unsigned long endpoints)
+{
+    bench_side_t  a;
+    unsigned char dev_addr[64], iface_addr[64];
+    unsigned long i, heap;
+    uint32_t      host;
+
+    bench_side_open(&a);
+    memcpy(dev_addr, a.dev_addr, sizeof(dev_addr));
+    memcpy(iface_addr, a.iface_addr, sizeof(iface_addr));
+    heap = bench_heap();
+    for (i = 1; i <= endpoints; ++i) {
+        host = i;
+        memcpy(dev_addr + BENCH_GID + 12, &host, sizeof(host));
+        memcpy(iface_addr + 8, &host, sizeof(host)); /* incarnation */
+        bench_create(&a, dev_addr, iface_addr);
+    }
+    printf("memory of an endpoint: %lu bytes\n",
+           (bench_heap() - heap) / endpoints);
+    for (i = 0; i < rounds; ++i) {
+        bench_check(bench_flush(&a), "flush");
+    }
+    fflush(stdout);
+    _Exit(0); /* nobody answers a goodbye */
 }
 
 int main(int argc, char **argv)
 {
     unsigned long rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 100;
-    bench_side_t  a, b;
-    unsigned long i;
 
-    memset(&a, 0, sizeof(a));
-    memset(&b, 0, sizeof(b));
-    bench_check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
-                                         &bench_async),
-                "async");
-    bench_open_md();
-    bench_open(&a);
-    bench_open(&b);
-    bench_connect(&a, &b);
-
-    for (i = 0; i < 1000; ++i) { /* introductions */
-        uct_ep_am_short(a.ep, BENCH_AM, 0, NULL, 0);
-        uct_iface_progress(a.iface);
-        uct_iface_progress(b.iface);
+    bench_md_open();
+    if (argc > 2) {
+        bench_endpoints(rounds, strtoul(argv[2], NULL, 10));
+    } else {
+        bench_data_path(rounds);
     }
-    while ((uct_iface_flush(a.iface, 0, NULL) != UCS_OK) ||
-           (uct_iface_progress(b.iface) > 0)) {
-        uct_iface_progress(a.iface);
-    }
-
-    for (i = 0; i < rounds; ++i) {
-        bench_round(&a, &b, bench_post_short);
-    }
-    for (i = 0; i < rounds; ++i) {
-        bench_round(&a, &b, bench_post_bcopy);
-    }
-    /* the last limits have to be out, or b looks for their completions */
-    for (i = 0; i < 1000; ++i) {
-        uct_iface_progress(a.iface);
-        uct_iface_progress(b.iface);
-    }
-    for (i = 0; i < rounds; ++i) {
-        bench_empty(&b);
-    }
-
-    uct_ep_destroy(a.ep);
-    uct_iface_close(a.iface);
-    uct_iface_close(b.iface);
-    uct_worker_destroy(a.worker);
-    uct_worker_destroy(b.worker);
-    uct_md_close(bench_md);
-    ucs_async_context_destroy(bench_async);
+    bench_md_close();
     return 0;
 }

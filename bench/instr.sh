@@ -1,58 +1,116 @@
 #!/usr/bin/env bash
 # Instructions per message, by callgrind, on the emulated device.
-# usage: bench/instr.sh [BUILD_DIR] [ROUNDS]
+# usage: bench/instr.sh [--check] [BUILD_DIR [ROUNDS [ENDPOINTS]]]
 #
 # "transport" is libuct_srd.so.0 alone, "verbs" is libibverbs and libefa under
-# it. The emulated device, UCT's dispatch and libc are not counted.
+# it. The emulated device, UCT's dispatch and libc are not counted. Counts
+# repeat exactly. Each has a bound, a little above what it was last: --check
+# fails when one is exceeded (the bounds hold for gcc at -O2 on x86-64).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
+check=
+if [ "${1:-}" = --check ]; then
+    check=1
+    shift
+fi
 build=$(cd "${1:-$here/build}" && pwd)
-rounds=${2:-200}
+rounds=${2:-64}
 batch=16
+endpoints=${3:-10000}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-command -v valgrind >/dev/null || {
-    echo "instr.sh: valgrind is missing (Debian: apt-get install valgrind)" >&2
+for tool in valgrind python3; do
+    command -v "$tool" >/dev/null || {
+        echo "instr.sh: $tool is missing (Debian: apt-get install $tool)" >&2
+        exit 1
+    }
+done
+if [ $((rounds % 4)) -ne 0 ]; then
+    echo "instr.sh: $rounds rounds: a multiple of 4, please" >&2
+    exit 1
+fi
+
+failed() { # log
+    tail -5 "$1" >&2
+    echo "instr.sh: the run failed" >&2
     exit 1
 }
 
-# Instructions under function $1, summed over objects that match $2. From the
-# data itself, as callgrind_annotate names no object for what was inlined.
-sum_objects() {
-    awk -v want="$2" '
-        /^c?ob=/ { # a number stands for a name once that was given
-            id = $1
-            sub(/^c?ob=/, "", id)
-            if (NF > 1) name[id] = $2
-            if (/^ob=/) object = name[id]
-            next
-        }
-        /^calls=/ { called = 1; next } # the next line is the callee
-        /^[0-9+*-]/ {
-            if (!called && object ~ want) sum += $NF
-            called = 0
-        }
-        END { print sum + 0 }' "$out/$1"
+# One run that collects in function $1; further arguments go to the program.
+# Prints transport, verbs and the emulated device's own polls (instr_where.py).
+collect() {
+    local phase=$1
+    shift
+    "$build/bin/efasim" run --max-ah $((endpoints * 2)) -- \
+        env UCX_SRD_MAX_AH=$((endpoints * 2)) "$build/bin/srdrun" \
+        valgrind --tool=callgrind --dump-instr=yes \
+        --callgrind-out-file="$out/$phase" --toggle-collect="$phase" \
+        "$build/bench/instr" "$@" >"$out/$phase.log" 2>&1 ||
+        failed "$out/$phase.log"
+    python3 "$here/bench/instr_where.py" "$out/$phase"
 }
 
-measure() { # function, messages, label
-    "$build/bin/efasim" run -- env LD_PRELOAD_KEEP=1 "$build/bin/srdrun" \
-        valgrind --tool=callgrind --callgrind-out-file="$out/$1" \
-        --toggle-collect="$1" "$build/bench/instr" "$rounds" \
-        >"$out/$1.log" 2>&1 || { tail -5 "$out/$1.log" >&2; exit 1; }
-    awk -v transport="$(sum_objects "$1" 'libuct_srd')" \
-        -v verbs="$(sum_objects "$1" 'libefa\\.so|libibverbs')" -v n="$2" \
-        -v label="$3" 'BEGIN {
-            printf "%-34s transport %7.1f   verbs %7.1f\n", label,
-                   transport / n, verbs / n }'
+# phase, operations in the whole run, bound for the transport, label
+measure() {
+    local transport verbs again
+    read -r transport verbs again < <(collect "$1" "${program[@]}")
+    echo "$1|$2|$3|$transport|$verbs|$again|$4" >>"$out/table"
 }
 
 messages=$((rounds * batch))
+program=("$rounds")
+measure bench_empty "$rounds" 44 "empty progress"
+measure bench_post_short $((messages * 3)) 70 "post am_short 8 B"
+measure bench_post_payload "$messages" 74 "post am_short 8 B + 8 B"
+measure bench_post_bcopy "$messages" 75 "post am_bcopy 1 KB"
+# half of the polls have a limit packet, which is counted with those
+measure bench_receive $((messages * 3 / 2)) 77 "receive, 16 in a poll"
+measure bench_receive_reversed $((messages / 2)) 190 "receive, 16 reversed"
+measure bench_receive_alone $((messages * 31 / 32)) 165 "receive, alone"
+measure bench_complete $((messages * 3 / 2)) 30 "completion, 16 in a poll"
+measure bench_complete_alone $((messages * 31 / 32)) 108 "completion, alone"
+# of their own polls, without which the rest is what a limit packet costs
+measure bench_receive_limit $((rounds * 3 / 2)) 2200 "16 received, limit sent"
+measure bench_complete_limit $((rounds * 3 / 2)) 1070 "16 complete, limit taken"
+measure bench_limit_done $((rounds * 3 / 2)) 380 "completion of a limit"
+program=("$rounds" "$endpoints")
+measure bench_flush "$rounds" 15 "iface_flush, $endpoints endpoints"
+measure bench_create "$endpoints" 1500 "endpoint, $endpoints GIDs"
+
 echo "instructions per operation, $rounds rounds of $batch messages"
-measure bench_post_short "$messages" "post am_short 8 B"
-measure bench_post_bcopy "$messages" "post am_bcopy 1 KB"
-measure bench_receive $((2 * messages)) "receive one message"
-measure bench_complete $((2 * messages)) "complete one send"
-measure bench_empty "$rounds" "empty progress"
+awk -F '|' -v check="$check" -v batch="$batch" '
+    $1 == "bench_empty" { poll = $5 / 2 / $2 } # it polls twice: see again
+    {
+        transport = $4 / $2
+        verbs     = ($5 - $6 * poll) / $2
+        t[$1] = transport
+        v[$1] = verbs
+        printf "%-34s transport %7.1f   verbs %7.1f\n", $7, transport, verbs
+        if (transport > $3) {
+            printf "%s: %s takes %.1f instructions, %d are its bound\n",
+                   check ? "FAIL" : "NOTE", $7, transport, $3
+            bad = 1
+        }
+    }
+    function limit(c, both) { # what a limit packet costs, its polls apart
+        both = c["bench_receive_limit"] + c["bench_complete_limit"]
+        both -= batch * (c["bench_receive"] + c["bench_complete"])
+        return both + c["bench_limit_done"]
+    }
+    function message(c) {
+        return c["bench_post_short"] + c["bench_receive"] + c["bench_complete"]
+    }
+    END {
+        printf "%-34s transport %7.1f   verbs %7.1f\n",
+               "a limit packet, both ends", limit(t), limit(v)
+        printf "%-34s transport %7.1f   verbs %7.1f   whole %7.1f\n",
+               "a message of 8 B", message(t), message(v),
+               message(t) + message(v)
+        share = (limit(t) + limit(v)) / (2 * batch)
+        printf "%-34s %55.1f\n", "with its share of a limit packet",
+               message(t) + message(v) + share
+        exit check && bad
+    }' "$out/table"
+grep -h "^memory of" "$out/bench_empty.log" "$out/bench_create.log"

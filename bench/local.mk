@@ -1,8 +1,8 @@
 # Measurements; bench/*.sh run them.
 noinst_PROGRAMS += bench/instr
-bench_instr_SOURCES = bench/instr.c
+bench_instr_SOURCES = bench/instr.c bench/instr_side.c bench/instr_side.h
 bench_instr_LDADD   = $(UCT_LIBS)
-EXTRA_DIST += bench/instr.sh
+EXTRA_DIST += bench/instr.sh bench/instr_where.py
 
 # The cost of the emulated device alone.
 noinst_PROGRAMS += bench/efasim_cost

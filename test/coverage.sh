@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 }
 END
 rm -f sim_scale.oo
-g++ gtest_flow_*.oo ./*.o --coverage -lgtest -lgtest_main -lpthread \
+g++ gtest_flow_*.oo driver_*.oo ./*.o --coverage -lgtest -lgtest_main -lpthread \
     -o gtest_flow || exit 1
 g++ sim_*.oo driver_*.oo ./*.o --coverage -o flow_sim || exit 1
 g++ model_*.oo ./*.o --coverage -o flow_model || exit 1

@@ -71,6 +71,13 @@ note() {
     echo "note: $*"
 }
 
+# one_cpu: from here on this check has one CPU only, and so all it starts.
+one_cpu() {
+    need taskset
+    taskset -cp "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" $$ ||
+        fail "taskset: status $?"
+}
+
 # need COMMAND...: skip the check if one is missing.
 need() {
     local command
@@ -174,17 +181,10 @@ wait_listen() {
 # with_stat [EFASIM_OPTION...] -- COMMAND...: a fresh fabric around COMMAND; at
 # its end the counters of all nodes are in $STAT.
 with_stat() {
-    local options=()
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
+    local status=0
     STAT=$CHECK_LOG.stat
     rm -f "$STAT"
-    "$EFASIM" run --fabric "t$$x$RANDOM" "${options[@]}" --stat="$STAT" -- \
-        "$@"
-    local status=$?
+    "$EFASIM" run --fabric "t$$x$RANDOM" --stat="$STAT" "$@" || status=$?
     [ "$status" -eq 0 ] || return "$status"
     [ -s "$STAT" ] || fail "efasim run --stat left no counters"
     cat "$STAT"
@@ -251,16 +251,11 @@ with_release() {
 
 # in_release RELEASE [EFASIM_OPTION...] -- COMMAND...: with_stat in with_release.
 in_release() {
-    local release=$1 options=()
-    shift
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
+    local release=$1
     shift
     STAT=$CHECK_LOG.stat
     with_release "$release" "$EFASIM" run --fabric "t$$x$RANDOM" \
-        "${options[@]}" --stat="$STAT" -- "$@"
+        --stat="$STAT" "$@"
 }
 
 # ucx_with_standin DIR: UCX's libraries in DIR, with the stand-in that has an srd

@@ -41,7 +41,7 @@ verbs_check() {
 # newer rdma-core than Debian 12's must drive, by that of another release; here
 # if ours is new enough or RDMA_CORE names the folder of one.
 newer_check() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 filter=$2 device=$3
+    local release=$1 filter=$2 device=$3
     shift 3
     [ -z "${RDMA_CORE-}" ] ||
         export LD_LIBRARY_PATH=$RDMA_CORE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -51,13 +51,47 @@ newer_check() {
     fi
     ! grep -q 'FAILED' "$CHECK_LOG" ||
         grep -q 'no device: run this' "$CHECK_LOG" || exit 1
-    "$chroot" --made "$release" || skip_here "this rdma-core is too old for" \
-        "$filter, and Debian $release is not made here: contrib/chroot.sh" \
-        "$release makes it"
-    "$chroot" --bind "$BUILD" "$release" -- "$EFASIM" run --fabric "t$$" \
-        --device "$device" "$@" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
-        --gtest_filter="$filter" | tee "$CHECK_LOG.new" || exit 1
-    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG.new" || fail "no test ran"
+    echo "this rdma-core is too old for $filter: that of Debian $release"
+    in_release "$release" --device "$device" "$@" -- "$BUILD/test/gtest_verbs" \
+        --gtest_brief=1 --gtest_filter="$filter" || exit 1
+    sed '1,/^this rdma-core/d' "$CHECK_LOG" | grep -q '^\[  PASSED  \] [1-9]' ||
+        fail "no test ran"
+}
+
+# Eight processes that poll, on one CPU.
+share_one_cpu() {
+    one_cpu
+    SHARE_LEAST=50 verbs_check 'share.*'
+}
+
+# threads_with NAME CFLAG... [-- COMMAND...]: test/apps/verbs_threads.c, built
+# so, under COMMAND. What it posts and polls must be in order for the sanitizer.
+threads_with() {
+    local program=$BUILD/test/verbs_threads.$1 flags=()
+    need "${CC:-cc}"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    shift
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        flags+=("$1")
+        shift
+    done
+    [ $# = 0 ] || shift
+    "${CC:-cc}" -g -O1 "${flags[@]}" -o "$program" \
+        "$TEST_DIR/apps/verbs_threads.c" -lefa -libverbs -lpthread ||
+        fail "${CC:-cc}: status $?"
+    echo 'called_from_lib:libefasim.so' >"$CHECK_LOG.tsan"
+    export TSAN_OPTIONS=suppressions=$CHECK_LOG.tsan
+    with_stat -- timeout -k 5 90 "$@" "$program" 2>&1 ||
+        fail "status $?"
+    grep -q '^ok 2000 messages' "$CHECK_LOG" || fail "no ok line"
+    ! grep -E 'SUMMARY: |ERROR SUMMARY: [1-9]' "$CHECK_LOG" ||
+        fail "the sanitizer complained"
+    at_least bytes "$(stat_sum "$STAT" tx_bytes)" 2000000
+}
+
+threads_valgrind() {
+    need valgrind
+    threads_with valgrind -- valgrind --error-exitcode=9
 }
 
 # ------------------------------------------------------------ plans, kinds
@@ -441,6 +475,13 @@ suite_run() {
     check verbs_order 60 verbs_check 'order.*'
     check verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
+    check verbs_fork 60 verbs_check 'fork.*'
+    check threads_tsan 100 threads_with tsan -fsanitize=thread
+    check threads_asan 100 threads_with asan -fsanitize=address,undefined
+    check threads_valgrind 100 threads_valgrind
+    check verbs_share 90 verbs_check 'share.*'
+    check verbs_share_one_cpu 90 share_one_cpu
+    check verbs_signal 60 verbs_check 'Signal.*:thread.*'
     for seed in $(seeds 1 20); do
         check "verbs_data_reorder_$seed" 60 verbs_check \
             'Data.*:Event.*:process.*' --reorder 0.3 --seed "$seed"

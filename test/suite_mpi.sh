@@ -99,6 +99,21 @@ mpi_shares() {
     at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
 }
 
+# The same on one CPU, where the kernel gives all of them the same time: then
+# the shares are equal. (On two, a rank with fewer neighbours on its CPU has up
+# to five times the others' time, and its share.)
+mpi_shares_one_cpu() {
+    one_cpu
+    mpi_shares
+    awk '/^shares when/ {
+            for (i = 6; i <= NF; ++i) {
+                ++n
+                bad += ($i + 0 < 10) || ($i + 0 > 20)
+            }
+        }
+        END { exit n != 7 || bad }' "$CHECK_LOG" || fail "not equal"
+}
+
 # mpich RANKS MAX [EFASIM_OPTION...]: one rank per node. MPICH takes all ranks
 # of one host name for neighbours with memory in common: NOLOCAL.
 mpich() {
@@ -152,6 +167,7 @@ suite_run() {
     check mpi_one_node_sm_flood 60 mpi_one_node 2 flood 200
     check mpi_flood 60 mpi_flood
     check mpi_7_to_1_shares 120 mpi_shares
+    ! full || check mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
     check mpi_8_srd_small 120 mpi_between 8 65536
     check mpich_2 60 mpich 2 300000
     check mpich_4 90 mpich 4 300000

@@ -183,6 +183,80 @@ killed_check() {
     grep -q '^ok ' "$CHECK_LOG" || fail "no ok line"
 }
 
+# ------------------------------------------------------------ several devices
+
+# device_name I: of the I-th device of a host.
+device_name() {
+    echo "rdmap$((16 * $1))s6"
+}
+
+# rails_check N CHECK ARG...: a check below on hosts of N devices; each of them
+# carries its part of what is large.
+rails_check() {
+    local count=$1 node i name
+    shift
+    export UCX_MAX_RNDV_RAILS=$count UCX_MAX_EAGER_RAILS=$count
+    "$@"
+    for node in 0 1; do
+        for ((i = 0; i < count; ++i)); do
+            name=$(device_name "$i")
+            at_least "bytes read by $name of node $node" \
+                "$(stat_sum "$STAT" rdma_read_bytes "$node" "$name")" 1000000
+            at_least "bytes sent by $name of node $node" \
+                "$(stat_sum "$STAT" tx_bytes "$node" "$name")" 50
+        done
+    done
+}
+
+# One message is read in parts by the devices of the receiver; each device reads
+# its share of it.
+rails_share() {
+    local count=$1 i read
+    need_perftest
+    export UCX_TLS=srd UCX_MAX_RNDV_RAILS=$count
+    two_nodes --devices "$count" -- "${PERFTEST[@]}" -p @PORT@ -- \
+        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_bw -s 16777216 -n 10 \
+        -w 1 || exit 1
+    for ((i = 0; i < count; ++i)); do
+        read=$(stat_sum "$STAT" rdma_read_bytes 0 "$(device_name "$i")")
+        at_least "read by device $i" "$read" $((16777216 * 9 / count))
+        at_most "read by device $i" "$read" $((16777216 * 13 / count))
+    done
+}
+
+# UCX_NET_DEVICES chooses: one device here, another there, and only they work.
+rails_chosen() {
+    local payload
+    export UCX_TLS=srd
+    two_nodes --devices 4 -- \
+        env "UCX_NET_DEVICES=$(device_name 1):1" \
+        "$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@ --max 1000000 -- \
+        env "UCX_NET_DEVICES=$(device_name 3):1" \
+        "$SRDRUN" "$BUILD/test/ucp_bytes" --client --port @PORT@ \
+        --max 1000000 || exit 1
+    payload=$(stat_payload "$STAT")
+    at_least "bytes between the two" "$(awk -v a="src_device=$(device_name 1)" \
+        -v b="src_device=$(device_name 3)" '$1 == "rail" &&
+            ($3 == a && /dst_device=rdmap48s6/ || $3 == b &&
+             /dst_device=rdmap16s6/) { sub("bytes=", "", $NF); n += $NF }
+        END { printf "%.0f", n }' "$STAT")" "$payload"
+}
+
+# rails_lost DEVICE TRAFFIC: that device of host 1 is pulled out in the middle
+# of traffic over two. Both sides are told, once, and all their requests end.
+rails_lost() {
+    local plan=$CHECK_LOG.plan
+    echo "after 3000 on 1.$1 remove" >"$plan"
+    export UCX_TLS=srd UCX_MAX_RNDV_RAILS=2 UCX_KEEPALIVE_INTERVAL=1s
+    two_nodes --devices 2 --timeout-ms 1000 --plan "$plan" -- \
+        "$SRDRUN" "$BUILD/test/ucp_killed" --port @PORT@ --lost \
+        --size 300000 --traffic "$2" --within 30 -- \
+        "$SRDRUN" "$BUILD/test/ucp_killed" --client --port @PORT@ --lost \
+        --size 300000 --traffic "$2" --within 30 || exit 1
+    grep -q '^ok ' "$CHECK_LOG" || fail "no ok line of the client"
+    grep -q '^ok ' "$CHECK_LOG.server" || fail "no ok line of the server"
+}
+
 ORDER_TESTS='Order.*:Flag.*:Sequence.*:Handler.*'
 FLOW_TESTS='FlowControl.*'
 
@@ -425,6 +499,15 @@ suite_run() {
     check order_put_reorder 200 order_write_check --device efa3 \
         --reorder 0.5 --delay-us 50
     full && check order_am 200 order_check am
+
+    check rails_2_bytes 120 rails_check 2 bytes_check "--devices 2"
+    check rails_4_reorder 180 rails_check 4 bytes_check \
+        "--devices 4 --reorder 0.3" --error-mode peer --max 4000000
+    check rails_2_share 60 rails_share 2
+    check rails_4_share 60 rails_share 4
+    check rails_chosen 120 rails_chosen
+    check rails_lost_second 90 rails_lost 1 both
+    check rails_lost_first 90 rails_lost 0 both
 
     export CHURN_ENDPOINTS=20000 CHURN_OPENS=300 IDLE_SECONDS=1
     if full; then

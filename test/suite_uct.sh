@@ -80,6 +80,17 @@ uct_put() {
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
 }
 
+# uct_native RELEASE DEVICE FILTER [EFASIM_OPTION...]: UCT of the UCX of that
+# release, of which the program knows nothing: what it calls has not changed.
+uct_native() {
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    in_release "$1" --device "$2" "${@:4}" -- env -u LD_LIBRARY_PATH \
+        NEED_PUT=y NEED_DMABUF=y "$SRDRUN" "$BUILD/test/gtest_uct" \
+        --gtest_brief=1 --gtest_filter="$3" || exit 1
+    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    at_least "bytes read" "$(stat_sum "$STAT" rdma_read_bytes)" 1000000
+}
+
 # UCP over it, two processes: rendezvous by put and UCP's own puts, every byte
 # compared by its receiver.
 ucp_put() {
@@ -162,6 +173,19 @@ messages() {
     fi
 }
 
+# Instructions per message, each within its bound.
+uct_instructions() {
+    need valgrind python3
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    [ "$(uname -m)" = x86_64 ] || skip_here "the bounds are those of x86-64"
+    if ! grep -q '^CC = .*gcc' "$BUILD/Makefile" ||
+        ! grep -q '^CFLAGS = .*-O2' "$BUILD/Makefile"; then
+        skip_here "the bounds are those of gcc -O2"
+    fi
+    "$TEST_DIR/../bench/instr.sh" --check "$BUILD" 16 1000 || exit 1
+    note "$(grep 'a message of 8 B' "$CHECK_LOG")"
+}
+
 uct_valgrind() {
     need valgrind
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
@@ -186,6 +210,7 @@ suite_run() {
             --seed "$seed"
     done
     check uct_fault 60 uct_fault
+    check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace
     NO_EVENTS=y check uct_no_events 30 uct_check 'UctFailure.events__absent*' \
         --fail-command create-channel:1:EOPNOTSUPP
@@ -193,10 +218,13 @@ suite_run() {
     full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
     check uct_put 60 uct_put 13 efa2
     check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
+    check uct_ucx_1_18_memory 60 uct_native 13 efa2 'UctMemory*:UctPut*'
     check ucp_put 60 ucp_put
     check ucp_put_reorder 60 ucp_put --reorder 0.5
     if full; then
         check uct_fault_reorder 60 uct_fault --reorder 0.3
+        check uct_ucx_1_18 120 uct_native 13 efa2 '*' --reorder 0.3
+        check uct_ucx_1_23 120 uct_native sid efa3 '*' --reorder 0.3
         check uct_put_inline 60 uct_put sid efa3
         check uct_put_inline_reorder 60 uct_put sid efa3 --reorder 0.5
     fi

@@ -34,7 +34,8 @@ efasim_abi_sources = \
 	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
 	src/efasim/abi/dmabuf.c \
 	src/efasim/abi/hooks.c src/efasim/abi/ioctl.c \
-	src/efasim/abi/object_cmds.c src/efasim/abi/preload.c \
+	src/efasim/abi/netlink.c src/efasim/abi/object_cmds.c \
+	src/efasim/abi/preload.c src/efasim/abi/preload.h \
 	src/efasim/abi/queue_cmds.c
 
 sim_PROGRAMS += lib/libefasim.so

@@ -79,7 +79,8 @@ enum flow_rx_flags {
     FLOW_RXF_DEMAND  = 1u << 3, /* the sender asked for more                  */
     FLOW_RXF_STARVED = 1u << 4, /* nothing left to send with, nothing to give */
     FLOW_RXF_POT     = 1u << 5, /* credits counted in FLOW_POT_DEMAND         */
-    FLOW_RXF_ASKED   = 1u << 6, /* who-are-you was sent                       */
+    FLOW_RXF_OVERRUN = 1u << 6, /* SRD: a stranger lost what was beyond its
+                                   window: it fails when it says hello        */
     FLOW_RXF_RESTS   = 1u << 7  /* off the list of its peer, held by it       */
 };
 

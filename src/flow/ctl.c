@@ -57,9 +57,10 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 {
     flow_ctl_msg_t msg;
 
-    if (flow_is_ud(core) &&
+    if (flow_is_ud(core) && !(tx->wait & FLOW_WAIT_PART) &&
         (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET))) {
         tx->wait |= FLOW_WAIT_PART;
+        tx->linked = 1; /* from now on it counts these */
     }
     switch (due) {
     case FLOW_CTL_TX_HELLO:

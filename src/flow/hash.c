@@ -25,7 +25,7 @@ uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer)
 {
     return flow_hash_head(core, FLOW_INDEX_ADDR,
                           (peer->gid * 0xff51afd7ed558ccdull) ^
-                          ((uint64_t)peer->qpn << 20) ^ peer->prefix);
+                          ((uint64_t)peer->qpn << 20));
 }
 
 uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)

@@ -337,6 +337,5 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
             flow_rx_close(core, rx);
         }
     }
-    --peer->out;
-    flow_peer_check_idle(core, peer);
+    flow_peer_put(core, peer);
 }

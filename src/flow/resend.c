@@ -189,7 +189,9 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 
 void flow_resend_heard(flow_tx_t *tx)
 {
-    tx->linked = 0;
+    if (!(tx->wait & FLOW_WAIT_PART)) { /* that waits for one packet only */
+        tx->linked = 0;
+    }
     tx->wait &= (uint8_t)~FLOW_WAIT_PONG;
     tx->ctl  &= ~(unsigned)FLOW_CTL_TX_PING;
 }
@@ -283,8 +285,7 @@ static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
         return (tx->wait & FLOW_WAIT_RESET) ? FLOW_CTL_TX_RESET :
                                               FLOW_CTL_TX_GOODBYE;
     }
-    if ((tx->flags & FLOW_TXF_HELLOED) && flow_wire_is_long(tx->hdr) &&
-        !(tx->wait & FLOW_WAIT_RESET)) {
+    if (flow_wire_is_long(tx->hdr) && !(tx->wait & FLOW_WAIT_RESET)) {
         due |= FLOW_CTL_TX_HELLO;
     }
     if ((tx->wait & FLOW_WAIT_STOP) && (tx->flags & FLOW_TXF_ASKED)) {

@@ -106,7 +106,9 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
         ((rx->ring != 0) || (psn != core->params.first_psn))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK);
     }
-    if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
+    if (rx->flags & FLOW_RXF_OVERRUN) {
+        flow_rx_fail(core, rx);
+    } else if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
         flow_rx_end(core, rx);
     }
 }
@@ -232,47 +234,54 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
     return FLOW_RX_HOLD;
 }
 
-/* One packet was handed out: number, counter, grant. */
-static void flow_rx_step(flow_core_t *core, flow_rx_t *rx)
+/* Packets are handed out: number, counter, grant. */
+static void flow_rx_step(flow_core_t *core, flow_rx_t *rx, unsigned count)
 {
-    rx->expect += FLOW_WIRE_PSN_ONE;
-    ++core->counters.delivered;
-    if ((rx->state == FLOW_RX_ACTIVE) &&
-        ((uint8_t)flow_rx_psn(rx) == rx->grant_at)) {
+    unsigned mark = (uint8_t)(rx->grant_at - flow_rx_psn(rx));
+
+    rx->expect += count * FLOW_WIRE_PSN_ONE;
+    core->counters.delivered += count;
+    if ((rx->state == FLOW_RX_ACTIVE) && (mark != 0) && (mark <= count)) {
         flow_rx_grant(core, rx);
     }
 }
 
-void *flow_rx_next(flow_core_t *core, uint32_t token)
+unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
+                     unsigned max)
 {
     uint32_t index = token & (FLOW_INDEX_MAX - 1);
+    unsigned count, first, i;
     flow_ring_t *ring;
     flow_rx_t *rx;
-    unsigned slot;
-    void *handle;
+    uint64_t map;
 
     if ((index == 0) || (index >= core->rx_count)) {
-        return NULL;
+        return 0;
     }
     rx = flow_core_rx(core, index);
     if ((flow_rx_token(rx) != token) || (rx->ring == 0)) {
-        return NULL;
+        return 0;
     }
 
-    ring = flow_core_ring(core, rx->ring);
-    slot = flow_rx_psn(rx) % FLOW_WINDOW_MAX;
-    if (!(ring->mask & (1ull << slot))) {
-        return NULL;
+    ring  = flow_core_ring(core, rx->ring);
+    first = flow_rx_psn(rx) % FLOW_WINDOW_MAX;
+    map   = ~flow_psn_rotate_down(ring->mask, first); /* what is missing */
+    count = (map == 0) ? FLOW_WINDOW_MAX : (unsigned)__builtin_ctzll(map);
+    if (count == 0) {
+        return 0;
     }
-
-    handle      = ring->slot[slot];
-    ring->mask &= ~(1ull << slot);
+    count = (count < max) ? count : max;
+    for (i = 0; i < count; ++i) {
+        handles[i] = ring->slot[(first + i) % FLOW_WINDOW_MAX];
+    }
+    map         = ~0ull >> (FLOW_WINDOW_MAX - count); /* what is handed out */
+    ring->mask &= ~flow_psn_rotate_up(map, first);
     if (ring->mask == 0) {
         flow_pool_ring_put(core, rx->ring);
         rx->ring = 0;
     }
-    flow_rx_step(core, rx);
-    return handle;
+    flow_rx_step(core, rx, count);
+    return count;
 }
 
 /* UD: the sender repeats its goodbye until it knows that we have it. */
@@ -320,6 +329,17 @@ static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
     return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
 }
 
+/* SRD: what is dropped is lost, so the flow fails; its sender must be known. */
+static void flow_rx_overrun(flow_core_t *core, flow_rx_t *rx)
+{
+    ++core->counters.overflows;
+    if (rx->state == FLOW_RX_ACTIVE) {
+        flow_rx_fail(core, rx);
+    } else {
+        rx->flags |= FLOW_RXF_OVERRUN;
+    }
+}
+
 /* A numbered packet of a known flow. */
 static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
                                           uint64_t word, void *handle,
@@ -341,10 +361,8 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     if ((flow_psn_diff(psn, rx->limit) >= 0) ||
         ((rx->flags & FLOW_RXF_FINAL) &&
          (flow_psn_diff(psn, flow_rx_final(rx)) >= 0))) {
-        if ((core->params.profile == FLOW_SRD) &&
-            (rx->state == FLOW_RX_ACTIVE)) {
-            ++core->counters.overflows;
-            flow_rx_fail(core, rx);
+        if (!flow_is_ud(core)) {
+            flow_rx_overrun(core, rx);
         }
         return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
     }
@@ -356,7 +374,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     out->more   = rx->ring != 0;
     out->am_id  = word & FLOW_WIRE_AM_MASK;
     out->offset = (uint16_t)flow_wire_word_len(word);
-    flow_rx_step(core, rx);
+    flow_rx_step(core, rx, 1);
     return FLOW_RX_DELIVER;
 }
 
@@ -425,7 +443,6 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             peer = flow_peer_create(core, from, src);
         }
         rx = flow_rx_create(core, peer, ep);
-        rx->flags |= FLOW_RXF_ASKED;
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
         }
@@ -496,43 +513,6 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     return verdict;
 }
 
-/*
- * Reordering is ordinary on this network, so the second most frequent packet
- * has a short way, too: right flow, sender and flags, within the window, not in
- * order, into a ring that is there. Anything else: 0, nothing done.
- */
-static int flow_rx_early(flow_core_t *core, uint64_t word, void *handle,
-                         flow_src_t src)
-{
-    uint32_t index = (word >> FLOW_WIRE_TOKEN_SHIFT) & (FLOW_INDEX_MAX - 1);
-    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
-    uint64_t bit   = 1ull << (psn % FLOW_WINDOW_MAX);
-    flow_ring_t *ring;
-    flow_rx_t *rx;
-
-    if (index >= core->rx_count) {
-        return 0;
-    }
-    rx = flow_core_rx(core, index);
-    if (((((word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect) &
-          (FLOW_WIRE_PSN_ONE - 1)) != 0) ||
-        (src != rx->src) || (rx->ring == 0) ||
-        (flow_psn_diff(psn, flow_rx_psn(rx)) <= 0) ||
-        (flow_psn_diff(psn, rx->limit) >= 0) ||
-        (rx->flags & FLOW_RXF_FINAL)) {
-        return 0;
-    }
-    ring = flow_core_ring(core, rx->ring);
-    if (ring->mask & bit) {
-        return 0;
-    }
-
-    ring->mask                       |= bit;
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
-    ++core->counters.held;
-    return 1;
-}
-
 static __attribute__((noinline)) flow_rx_verdict_t
 flow_rx_accept_any(flow_core_t *core, const void *pkt, size_t len,
                    void *handle, flow_src_t src, flow_rx_out_t *out)
@@ -584,9 +564,5 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       flow_time_t now, flow_rx_out_t *out)
 {
     (void)now;
-    if (flow_likely(len >= FLOW_SHORT_HDR) &&
-        flow_rx_early(core, flow_wire_get64(pkt), handle, src)) {
-        return FLOW_RX_HOLD;
-    }
     return flow_rx_accept_any(core, pkt, len, handle, src, out);
 }

@@ -10,6 +10,7 @@
  *   case FLOW_RX_NO_MEMORY:  flow_core_grow, then the same call again
  *   }
  *   drain: while ((handle = flow_rx_next(core, out.token)) != NULL) deliver it
+ *          (or several at a time by flow_rx_run)
  *
  * A held packet may wait long for the one before it, and that one needs a
  * buffer. So when few buffers are posted (rx_reserve or less), the caller
@@ -45,10 +46,87 @@ typedef struct flow_rx_out {
     flow_drop_t reason;  /* DROP                                              */
 } flow_rx_out_t;
 
-/* Out of line part of flow_rx_accept: everything but the next short packet. */
+/* Out of line part of flow_rx_accept: neither next nor early. */
 flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
                                       flow_time_t now, flow_rx_out_t *out);
+
+/*
+ * The pieces of flow_rx_accept, for a caller that polls in batches:
+ *
+ *   word  = flow_wire_get64(pkt), len >= FLOW_SHORT_HDR
+ *   index = flow_rx_index_of(word), < core->rx_count
+ *   rx    = flow_core_rx(core, index)
+ *   flow_rx_is_next(rx, word, src): flow_rx_take, then as DELIVER with offset
+ *                                   FLOW_SHORT_HDR and out.more 0
+ *   flow_rx_early(...) != 0:        as HOLD
+ *   anything else:                  flow_rx_accept
+ */
+
+/* Index of the flow that a short header names; nothing is checked yet. */
+static inline uint32_t flow_rx_index_of(uint64_t word)
+{
+    return (word >> FLOW_WIRE_TOKEN_SHIFT) & (FLOW_INDEX_MAX - 1);
+}
+
+/* One compare for number, token with its generation, flags, and the limit,
+ * which seldom changes; one for the sender. */
+static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
+                               flow_src_t src)
+{
+    return ((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == rx->src);
+}
+
+/* The next packet of an open flow that holds none. */
+static inline int flow_rx_is_next(const flow_rx_t *rx, uint64_t word,
+                                  flow_src_t src)
+{
+    return flow_likely(flow_rx_fits(rx, word, src)) &&
+           flow_likely(rx->ring == 0);
+}
+
+/* Takes the number of a packet that fits. */
+static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
+{
+    rx->expect += FLOW_WIRE_PSN_ONE;
+    if (flow_unlikely((uint8_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
+                      rx->grant_at)) {
+        flow_rx_grant(core, rx);
+    }
+}
+
+/*
+ * Reordering is ordinary on this network, so the second most frequent packet
+ * has a short way, too: right flow, sender and flags, within the window, not in
+ * order, into a ring that is there. 1: the core has handle. 0: nothing done.
+ */
+static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
+                                uint64_t word, flow_src_t src, void *handle)
+{
+    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    uint64_t other = (word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect;
+    flow_ring_t *ring;
+    uint64_t bit;
+
+    if ((other & (FLOW_WIRE_PSN_ONE - 1)) || (src != rx->src) ||
+        (rx->ring == 0) ||
+        (flow_psn_diff(psn, (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT)) <=
+         0) ||
+        (flow_psn_diff(psn, rx->limit) >= 0) ||
+        (rx->flags & FLOW_RXF_FINAL)) {
+        return 0;
+    }
+    ring = flow_core_ring(core, rx->ring);
+    bit  = flow_psn_bit(psn);
+    if (ring->mask & bit) {
+        return 0;
+    }
+
+    ring->mask                       |= bit;
+    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    ++core->counters.held;
+    return 1;
+}
 
 /*
  * Classify one received packet of len bytes at pkt. handle (not NULL) is the
@@ -68,32 +146,25 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
     if (flow_unlikely(len < FLOW_SHORT_HDR)) {
         goto slow;
     }
-
     word  = flow_wire_get64(pkt);
-    index = (word >> FLOW_WIRE_TOKEN_SHIFT) & (FLOW_INDEX_MAX - 1);
+    index = flow_rx_index_of(word);
     if (flow_unlikely(index >= core->rx_count)) {
         goto slow;
     }
 
-    /* One compare for number, token with its generation, flags, and the limit,
-     * which seldom changes; one for the sender. */
     rx = flow_core_rx(core, index);
-    if (flow_unlikely(((word & FLOW_WIRE_EXPECT_MASK) != rx->expect) ||
-                      (src != rx->src))) {
-        goto slow;
+    if (flow_likely(flow_rx_fits(rx, word, src))) {
+        out->token  = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
+                      FLOW_WIRE_TOKEN_MASK;
+        out->offset = FLOW_SHORT_HDR;
+        out->am_id  = word & FLOW_WIRE_AM_MASK;
+        out->more   = rx->ring != 0;
+        flow_rx_take(core, rx);
+        return FLOW_RX_DELIVER;
     }
-
-    rx->expect  += FLOW_WIRE_PSN_ONE;
-    out->token   = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
-                   FLOW_WIRE_TOKEN_MASK;
-    out->offset  = FLOW_SHORT_HDR;
-    out->am_id   = word & FLOW_WIRE_AM_MASK;
-    out->more    = rx->ring != 0;
-    if (flow_unlikely((uint8_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
-                      rx->grant_at)) {
-        flow_rx_grant(core, rx);
+    if (flow_rx_early(core, rx, word, src, handle)) {
+        return FLOW_RX_HOLD;
     }
-    return FLOW_RX_DELIVER;
 
 slow:
     return flow_rx_accept_slow(core, pkt, len, handle, src, now, out);
@@ -109,10 +180,21 @@ flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
                                       flow_time_t now, flow_rx_out_t *out);
 
 /*
- * The next held packet of the flow that is in order now, or NULL. The flow may
- * have gone meanwhile: then NULL, its packets come as FLOW_EVENT_RX_RELEASE.
+ * Held packets of the flow that are in order now, at most max (1 .. 64), into
+ * handles; their number. The flow may have gone meanwhile: then 0, its packets
+ * come as FLOW_EVENT_RX_RELEASE. What is handed out is the caller's, whatever
+ * comes of the flow.
  */
-void *flow_rx_next(flow_core_t *core, uint32_t token);
+unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
+                     unsigned max);
+
+/* The next of them, or NULL. */
+static inline void *flow_rx_next(flow_core_t *core, uint32_t token)
+{
+    void *handle;
+
+    return (flow_rx_run(core, token, &handle, 1) != 0) ? handle : NULL;
+}
 
 #ifdef __cplusplus
 }

@@ -163,8 +163,8 @@ static int flow_batch_turn(flow_batch_t *batch)
     batch->rx_gather   = none;
     batch->ring_gather = none;
     batch->op_gather   = NULL;
-    return (batch->tx_wait.head != 0) || (batch->rx_wait.head != 0) ||
-           (batch->ring_wait.head != 0) || (batch->op_wait != NULL);
+    return ((batch->tx_wait.head | batch->rx_wait.head |
+             batch->ring_wait.head) != 0) || (batch->op_wait != NULL);
 }
 
 /* One level is due. What it makes wait again joins the turn that begins. */

@@ -399,11 +399,12 @@ void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
     flow_tx_advance(core, tx);
 }
 
-void flow_tx_pass_one(flow_tx_t *tx)
+void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t psn = flow_tx_psn(tx);
 
-    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn)) {
+    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn) &&
+        (!flow_is_ud(core) || flow_resend_prepare(core, tx))) {
         tx->stop = (flow_psn_t)(psn + 1);
     }
 }

@@ -102,17 +102,20 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx);
 /* Out of line part of flow_tx_ready. */
 int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx);
 
+/* The one compare: a packet may be sent now. Else ask flow_tx_ready. */
+static inline int flow_tx_is_open(const flow_tx_t *tx)
+{
+    return flow_likely((flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT) !=
+                       tx->stop);
+}
+
 /*
  * 1: one packet may be sent now. 0: not; FLOW_EVENT_TX_READY comes when the
  * window opens (not for pins the transport set: it takes them off itself).
  */
 static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
 {
-    if (flow_likely((flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT) !=
-                    tx->stop)) {
-        return 1;
-    }
-    return flow_tx_ready_slow(core, tx);
+    return flow_tx_is_open(tx) || flow_tx_ready_slow(core, tx);
 }
 
 /* The peer of a flow, to give it an address handle at once. */
@@ -152,6 +155,13 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
     return FLOW_SHORT_HDR;
 }
 
+/* flow_tx_header where flow_tx_header_len is FLOW_SHORT_HDR. */
+static inline void flow_tx_header_short(const flow_tx_t *tx, unsigned am_id,
+                                        void *buf)
+{
+    flow_wire_put64(buf, tx->hdr | am_id);
+}
+
 /*
  * The packet was posted (or will surely be): take the number, which is
  * returned. The caller keeps (tx, psn) with the work request.
@@ -168,11 +178,17 @@ static inline flow_psn_t flow_tx_commit(flow_tx_t *tx)
 /* Out of line part of flow_tx_done. */
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx);
 
+/* First half of flow_tx_done; nonzero: flow_tx_done_slow is the other one. */
+static inline int flow_tx_end(flow_tx_t *tx, unsigned psn)
+{
+    tx->busy &= flow_psn_rotate_up(~1ull, psn % FLOW_WINDOW_MAX);
+    return flow_unlikely(tx->wait != 0);
+}
+
 /* The packet psn (any number congruent to it modulo 64) was delivered. */
 static inline void flow_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
 {
-    tx->busy &= ~(1ull << (psn % FLOW_WINDOW_MAX));
-    if (flow_unlikely(tx->wait)) {
+    if (flow_tx_end(tx, psn)) {
         flow_tx_done_slow(core, tx);
     }
 }
@@ -218,9 +234,10 @@ void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 /*
  * Let one packet pass a flow that is stopped by FLOW_PIN_PENDING alone and has
  * room in its window; until the next flow_tx_pin. For the first request of the
- * transport's queue: what its completion sends must not pass the others.
+ * transport's queue: what its completion sends must not pass the others. UD: not
+ * while the pool of rings is empty (grow).
  */
-void flow_tx_pass_one(flow_tx_t *tx);
+void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 
 /*
  * 1: the peer said that it keeps an address handle for us, RMA may be posted.
@@ -240,6 +257,15 @@ static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
         ++count;
     }
     return count;
+}
+
+/* Is every packet before number psn (at most the next one) completed? */
+static inline int flow_tx_done_before(const flow_tx_t *tx, flow_psn_t psn)
+{
+    uint64_t map = flow_psn_rotate_down(tx->busy, tx->una % FLOW_WINDOW_MAX);
+
+    return (map == 0) ||
+           !flow_psn_lt((flow_psn_t)(tx->una + __builtin_ctzll(map)), psn);
 }
 
 #ifdef __cplusplus

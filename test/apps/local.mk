@@ -35,3 +35,6 @@ test/mpi_check: $(test_mpi_sources) $(test_mpi_headers)
 EXTRA_DIST += test/apps/mpi_check.c test/apps/mpi_check.h \
               test/apps/mpi_window.c test/apps/mpi_flood.c
 CLEANFILES += test/mpi_check
+
+# Built by suite efasim, with sanitizers.
+EXTRA_DIST += test/apps/verbs_threads.c

@@ -141,8 +141,9 @@ flow_rx_verdict_t Driver::receive(const Bytes &bytes, flow_src_t src)
         memcpy(exact.get(), bytes.data(), bytes.size());
     }
     memset(&out, 0, sizeof(out));
-    while ((verdict = flow_rx_accept(core, exact.get(), bytes.size(), handle,
-                                     src, now, &out)) == FLOW_RX_NO_MEMORY) {
+    auto accept = hold_all ? flow_rx_accept_held : flow_rx_accept;
+    while ((verdict = accept(core, exact.get(), bytes.size(), handle, src, now,
+                             &out)) == FLOW_RX_NO_MEMORY) {
         if (flow_core_grow_needed(core) == 0) {
             on_broken("no memory, and no pool to be grown");
             break;
@@ -163,7 +164,7 @@ flow_rx_verdict_t Driver::receive(const Bytes &bytes, flow_src_t src)
         }
         on_deliver(bytes);
     }
-    if (out.more) {
+    if (out.more && !hold_all) {
         drain(out.token);
     }
     return verdict;
@@ -197,8 +198,7 @@ void Driver::pull_control()
 {
     flow_ctl_t ctl;
 
-    while (flow_ctl_pending(core) && flow_ctl_next(core, now, &ctl) &&
-           on_control(ctl)) {
+    while (flow_ctl_next(core, now, &ctl) && on_control(ctl)) {
     }
 }
 

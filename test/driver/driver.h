@@ -41,6 +41,8 @@ public:
     flow_rx_verdict_t receive(const Bytes &bytes, flow_src_t src);
     /* Pull all events; introductions are answered, held packets returned. */
     void pull_events();
+    /* Deliver what is in order now. */
+    void drain(uint32_t token);
     /* Pull control packets until there is none or on_control returns false. */
     void pull_control();
     /* Pull operations to be sent again; likewise. */
@@ -59,6 +61,8 @@ public:
     size_t        memory = 0;   /* bytes handed to the core                   */
     flow_status_t status = FLOW_OK;
     flow_rx_out_t last;         /* of the last receive                        */
+    bool          hold_all = false; /* receive as the thread that acknowledges
+                                       (UD): nothing is delivered             */
 
 protected:
     /* A message in order: the whole packet. */
@@ -99,7 +103,6 @@ private:
         Bytes bytes;
         bool  copied;
     };
-    void drain(uint32_t token);
     Bytes unhold(void *handle);
 
     void                                   *m_core_mem, *m_hash_mem = nullptr;

@@ -1,71 +1,253 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Mixed traffic under random plans of faults, for as long as asked. Sourced by
-# suite_efasim-clients.sh, after lib.sh. SOAK_SEED=N replays a run's plans and
-# programs; the scheduling between processes is the kernel's.
+# Mixed traffic under random plans of faults, for as long as asked, in one
+# fabric of eight hosts. Sourced by suite_efasim-clients.sh, after lib.sh.
+#
+# A round is a plan of faults and up to four pairs of programs at once, which
+# start one after the other; the next round begins when all have ended. Host 0
+# belongs to a process that lives through all rounds. Programs check their own
+# contents or counts; the device's counters must agree with their sum.
+#
+# A round is made of seed and number alone, so SOAK_SEED and SOAK_ROUND replay
+# it (again and again); the scheduling between processes is the kernel's.
 
-# A fraction of FROM to TO thousandths.
+SOAK_PROGRAMS='read send send_lat ud write verbs bytes bytes bytes pingpong
+               dgram mpi killed'
+
+# ------------------------------------------------------------ what a round is
+
+# Of RANDOM's next, up to so many thousandths. (A subshell would seed RANDOM
+# anew.)
 soak_share() {
-    awk "BEGIN { printf \"%.3f\", ($1 + $RANDOM % ($2 - $1 + 1)) / 1000 }"
+    printf '%s 0.%03d\n' "$1" $((RANDOM % ($2 + 1)))
 }
 
-# Faults that hold traffic up, and lose nothing that SRD may not lose: nothing
-# here lasts as long as the device's time-out of 5 s.
+# soak_plan MS: faults that hold traffic up, from MS after the fabric's start
+# on, and lose nothing that SRD may not lose: none lasts as long as the
+# device's time-out of 5 s. Hosts 6 and 7, with datagrams and RDMA write, are
+# not held up.
 soak_plan() {
-    local at=50 length rule
-    echo "reorder $(soak_share 0 500)"
+    local at=$(($1 + 50)) rule
+    local a=$((1 + RANDOM % 5)) b=$((RANDOM % 6))
+    [ $a != $b ] || b=0
+    soak_share reorder 500
     echo "jitter-us $((RANDOM % 200))"
     [ $((RANDOM % 3)) != 0 ] || echo "delay-us $((RANDOM % 100))"
-    [ $((RANDOM % 3)) != 0 ] || echo "on 1 receive-us $((1 + RANDOM % 20))"
+    [ $((RANDOM % 3)) != 0 ] || echo "on $a receive-us $((1 + RANDOM % 20))"
     [ $((RANDOM % 3)) != 0 ] || echo "rate-mbps $((1000 + RANDOM % 20000))"
-    for rule in 'clog 0 1' 'partition 0 1' 'on 1 absent' 'clog 1 0'; do
+    [ $((RANDOM % 3)) != 0 ] || echo "rnr-us $((10 + RANDOM % 1000))"
+    for rule in "clog $a $b" "partition $a $b" "on $a absent" \
+        "clog $b 1,2,3" "partition 1,2 3,4,5"; do
         [ $((RANDOM % 2)) = 0 ] || continue
         at=$((at + RANDOM % 1000))
-        length=$((20 + RANDOM % 800))
         echo "at ${at}ms $rule"
-        at=$((at + length))
+        at=$((at + 20 + RANDOM % 800))
         echo "at ${at}ms heal"
     done
 }
 
-# Sets SERVER and CLIENT, and PAYLOAD, the bytes that must cross at least; 0:
-# what the client says it received and checked.
-soak_program() {
-    local size=$((1 << (6 + RANDOM % 15))) common
-    case $((RANDOM % 5)) in
-    0)
-        common=(-c SRD -d rdmap0s6 -x 0 -p @PORT@ -s "$size" -n 200)
-        SERVER=(ib_read_bw "${common[@]}")
-        CLIENT=("${SERVER[@]}" 127.0.0.1)
-        PAYLOAD=$((size * 200))
-        ;;
-    1)
-        common=(-c SRD -d rdmap0s6 -x 0 -p @PORT@ -s $((size % 8192 + 1)))
-        SERVER=(ib_send_bw "${common[@]}" -n 2000)
-        CLIENT=("${SERVER[@]}" 127.0.0.1)
-        PAYLOAD=$(((size % 8192 + 1) * 2000))
-        ;;
-    *)
-        SERVER=("$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@
-            --seed "$RANDOM" --window $((1 + RANDOM % 64))
-            --iters $((RANDOM % 50)) --max "$size" --timeout 60)
-        CLIENT=("${SERVER[@]}" --client)
-        PAYLOAD=0
-        ;;
-    esac
+# Lines "PROGRAM SERVER_HOST CLIENT_HOST PORT SIZE NUMBER SEED".
+soak_choose() {
+    local programs a b port i
+    read -r -d '' -a programs <<<"$SOAK_PROGRAMS"
+    port=$((20000 + RANDOM % 11000))
+    for ((i = 0; i <= RANDOM % 4; ++i)); do
+        a=$((1 + RANDOM % 5))
+        b=$((1 + (a + RANDOM % 4) % 5))
+        port=$((port + 1 + RANDOM % 50))
+        until ! port_listens $port; do port=$((port + 1)); done
+        echo "${programs[RANDOM % ${#programs[@]}]} $a $b $port" \
+            "$((1 << (RANDOM % 15 + 6)))" "$((RANDOM % 50))" "$RANDOM"
+    done
 }
+
+# ------------------------------------------------------------ its programs
+
+soak_no_server() {
+    kill "$1" 2>/dev/null
+    fail "the server did not listen"
+}
+
+# soak_two SERVER_HOST CLIENT_HOST PORT COMMAND...: the client's has 127.0.0.1
+# or $SOAK_CLIENT behind it.
+soak_two() {
+    local a=$1 b=$2 port=$3 pid status=0
+    shift 3
+    "${SOAK_RUN[@]}" --node "$a" -- "$@" &
+    pid=$!
+    wait_listen "$port" "$pid" || soak_no_server "$pid"
+    "${SOAK_RUN[@]}" --node "$b" -- "$@" "${SOAK_CLIENT:-127.0.0.1}" ||
+        status=$?
+    [ $status -eq 0 ] || kill "$pid" 2>/dev/null
+    wait "$pid" || fail "server: status $?"
+    [ $status -eq 0 ] || fail "client: status $status"
+}
+
+# One that is killed while it sends: nobody else may notice.
+soak_killed() {
+    local pid
+    (soak_two "$@" 2>&1) >/dev/null &
+    pid=$!
+    sleep "0.$((RANDOM % 90 + 10))"
+    pkill -KILL -f -- "ib_send_bw .*-p $3 " # it alone has this port
+    wait $pid
+    true
+}
+
+# soak_program PROGRAM HOST HOST PORT SIZE NUMBER SEED: one line of the choice.
+# Its last line of output is "payload BYTES", which must have crossed at least.
+soak_program() {
+    local name=$1 a=$2 b=$3 port=$4 size=$5 number=$6 seed=$7
+    local verbs=(-d rdmap0s6 -x 0 -p "$port") bytes=$((size % 8192 + 2))
+    local payload=0
+    case $name in
+    read)
+        soak_two "$a" "$b" "$port" ib_read_bw -c SRD "${verbs[@]}" \
+            -s "$size" -n 200
+        payload=$((size * 200))
+        ;;
+    send)
+        soak_two "$a" "$b" "$port" ib_send_bw -c SRD "${verbs[@]}" \
+            -s $bytes -n 2000
+        payload=$((bytes * 2000))
+        ;;
+    send_lat)
+        soak_two "$a" "$b" "$port" ib_send_lat -c SRD "${verbs[@]}" \
+            -s $bytes -n 300
+        payload=$((bytes * 300))
+        ;;
+    ud)
+        SOAK_RUN+=(--device efa2)
+        soak_two 6 7 "$port" ib_send_lat -c UD "${verbs[@]}" \
+            -s $((bytes / 2)) -n 300
+        payload=$((bytes / 2 * 300))
+        ;;
+    write)
+        "$CHROOT" --made 13 && [ -z "${SRD_SANITIZE-}" ] || return 0
+        SOAK_RUN=(with_release 13 "${SOAK_RUN[@]}" --device efa2)
+        soak_two 6 7 "$port" ib_write_bw -c SRD "${verbs[@]}" \
+            -s "$size" -n 200
+        payload=$((size * 200))
+        ;;
+    verbs)
+        "${SOAK_RUN[@]}" --node "$a" -- "$BUILD/test/gtest_verbs" \
+            --gtest_brief=1 --gtest_filter='Data.*:ud.*' || fail "status $?"
+        payload=10000
+        ;;
+    bytes)
+        SOAK_CLIENT=--client soak_two "$a" "$b" "$port" "$SRDRUN" \
+            "$BUILD/test/ucp_bytes" --port "$port" --seed "$seed" \
+            --window $((1 + seed % 64)) --iters "$number" --max "$size" \
+            --timeout 60
+        payload=$(bytes_checked "$SOAK_OUT")
+        ;;
+    pingpong)
+        SOAK_CLIENT=-P soak_pingpong rdm "$a" "$b" "$port" "$bytes"
+        payload=$((bytes * 40))
+        ;;
+    dgram)
+        SOAK_RUN+=(--device efa2)
+        soak_pingpong dgram 6 7 "$port" $((bytes / 2))
+        payload=$((bytes / 2 * 40))
+        ;;
+    mpi)
+        soak_mpi
+        payload=65536
+        ;;
+    killed)
+        soak_killed "$a" "$b" "$port" ib_send_bw -c SRD -d rdmap0s6 -x 0 \
+            -p "$port" -s $bytes -D 20
+        ;;
+    esac || exit 1
+    echo "payload $payload"
+}
+
+# libfabric's client has the port behind another option than its server.
+soak_pingpong() {
+    local options=(-p efa -e "$1" -I 20 -S "$5" -c) pid
+    "${SOAK_RUN[@]}" --node "$2" -- fi_pingpong "${options[@]}" -B "$4" &
+    pid=$!
+    wait_listen "$4" $pid || soak_no_server $pid
+    "${SOAK_RUN[@]}" --node "$3" -- fi_pingpong "${options[@]}" -P "$4" \
+        127.0.0.1 || fail "client: status $?"
+    wait $pid || fail "server: status $?"
+    ! grep -qiE 'error|mismatch|integrity' "$SOAK_OUT" || fail "an error line"
+}
+
+soak_mpi() {
+    local run=(mpirun -np 4 --oversubscribe --mca pml cm --mca mtl ofi
+        --mca btl self --mca mtl_ofi_provider_include efa
+        --mca opal_common_ofi_provider_include efa)
+    [ "$(id -u)" -ne 0 ] || run+=(--allow-run-as-root)
+    "${run[@]}" "${SOAK_RUN[@]}" --per-node 1 -- \
+        "$BUILD/test/mpi_check" all 65536 || fail "mpirun: status $?"
+    grep -q '^ok 4 ranks' "$SOAK_OUT" || fail "no ok line"
+}
+
+# ------------------------------------------------------------ rounds
+
+# Bytes that crossed between hosts, without those of host 0's own process.
+soak_crossed() {
+    "$EFASIM" stat | awk '
+        $1 == "pair" && ($2 != "src=0" || $3 != "dst=0") {
+            sub("bytes=", "", $4); sum += $4 }
+        END { printf "%.0f\n", sum }'
+}
+
+# soak_round SEED ROUND MS: MS is the fabric's age.
+soak_round() {
+    local plan=$CHECK_LOG.plan i=0 line pids=() payload=0 before seed=$1
+    local words names=
+    RANDOM=$((($1 + $2) % 32768))
+    soak_plan "$3" >"$plan"
+    soak_choose >"$CHECK_LOG.programs"
+    SOAK_RUN=("$EFASIM" run --seed $((seed + $2)) --plan "$plan")
+    before=$(soak_crossed)
+    while read -r -a words; do
+        SOAK_OUT=$CHECK_LOG.program$i
+        (soak_program "${words[@]}") >"$SOAK_OUT" 2>&1 </dev/null &
+        pids+=($!)
+        names="$names ${words[0]}"
+        i=$((i + 1))
+        sleep "0.$((words[6] % 8))"
+    done <"$CHECK_LOG.programs"
+    for ((i = 0; i < ${#pids[@]}; ++i)); do
+        wait "${pids[i]}" || soak_failed "$@" "$i" "status $?"
+        line=$(tail -n 1 "$CHECK_LOG.program$i")
+        [[ $line =~ ^payload\ ([0-9]+)$ ]] ||
+            soak_failed "$@" "$i" "no payload"
+        payload=$((payload + BASH_REMATCH[1]))
+    done
+    at_least "round $2:$names: payload" $(($(soak_crossed) - before)) \
+        "$payload"
+}
+
+# soak_failed SEED ROUND MS PROGRAM REASON
+soak_failed() {
+    echo "the plan:"
+    cat "$CHECK_LOG.plan"
+    echo "the programs: $(tr '\n' ';' <"$CHECK_LOG.programs")"
+    echo "what number $4 said:"
+    tail -n 25 "$CHECK_LOG.program$4"
+    echo "again: SOAK_SEED=$1 SOAK_ROUND=$2 CHECKS='^soak\$'" \
+        "$SUITE_SCRIPT $BUILD $PROFILE"
+    fail "round $2: $(sed -n "$(($4 + 1))p" "$CHECK_LOG.programs"): $5"
+}
+
+# ------------------------------------------------------------ memory
 
 # One process that lives through all of it, opens and closes workers and
 # endpoints, and checks its contents: its memory must stay flat.
 soak_resident() {
-    "$EFASIM" run --fabric "r$$" --reorder 0.2 -- sh -c 'echo $$ >"$0.pid"
+    # shellcheck disable=SC2016 # for the inner shell
+    "$EFASIM" run --node 0 --reorder 0.2 -- sh -c 'echo $$ >"$0.pid"
         exec "$@"' "$CHECK_LOG" "$SRDRUN" "$BUILD/test/gtest_ucp" \
         --gtest_brief=1 --gtest_repeat=100000 --gtest_break_on_failure \
         >"$CHECK_LOG.resident" 2>&1
 }
 
-# A line per second, "ITERATION KILOBYTES".
+# A line per second, "ITERATION KILOBYTES", of the resident process.
 soak_sample() {
     local pid iteration
     while sleep 1; do
@@ -76,59 +258,66 @@ soak_sample() {
     done >"$CHECK_LOG.rss"
 }
 
-# The least of the later half of the iterations against that of the first: what
-# leaks stays, while a peak tells of the machine's load. Iteration 0 warms up.
-soak_memory_flat() {
-    local iterations
-    iterations=$(tail -n 1 "$CHECK_LOG.rss" | cut -d ' ' -f 1)
-    echo "the resident process: ${iterations:=0} iterations, kilobytes:" \
-        "$(cut -d ' ' -f 2 "$CHECK_LOG.rss" | sort -n | sed -n '1p;$p' |
-            xargs)"
-    if [ "$iterations" -lt 3 ]; then
-        ! full || fail "it came to $iterations iterations only"
-        echo "memory not compared: this machine was too slow for three"
-        return
-    fi
-    awk -v n="$iterations" '
-        $1 >= 1 && $1 <= n / 2 && (!first || $2 < first) { first = $2 }
-        $1 > n / 2 && $1 < n && (!later || $2 < later) { later = $2 }
-        END { printf "least first %d, later %d KB\n", first, later
-              exit !(later <= first * 1.1 + 4096) }' "$CHECK_LOG.rss" ||
-        fail "memory grows"
+# A line per round, "ROUND KILOBYTES", of the fabric's folder, when only the
+# resident process has anything there.
+soak_sample_folder() {
+    echo "$1 $(du -sk "/dev/shm"/efasim*-"$EFASIM_FABRIC" | cut -f 1)" \
+        >>"$CHECK_LOG.folder"
 }
 
-# soak SECONDS
-soak() {
-    local end=$((SECONDS + $1)) round=0 resident sampler
-    local seed=${SOAK_SEED:-$RANDOM}
-    need ib_read_bw ib_send_bw
-    echo "SOAK_SEED=$seed"
-    rm -f "$CHECK_LOG.pid"
+# soak_flat FILE WHAT SLACK_KB: the least of the later half of the turns
+# against that of the second quarter: what leaks stays, while a peak tells of
+# the machine's load, and the first turns touch what is touched once.
+soak_flat() {
+    local turns
+    turns=$(tail -n 1 "$1" | cut -d ' ' -f 1)
+    echo "$2: ${turns:=0} turns, kilobytes:" \
+        "$(cut -d ' ' -f 2 "$1" | sort -n | sed -n '1p;$p' | xargs)"
+    if [ "$turns" -lt 4 ]; then
+        ! full || [ -n "${SOAK_ROUND-}" ] || fail "$2: $turns turns only"
+        echo "memory not compared: this machine was too slow for four"
+        return
+    fi
+    awk -v n="$turns" -v what="$2" -v slack="$3" '
+        $1 >= n / 4 && $1 <= n / 2 && (!first || $2 < first) { first = $2 }
+        $1 > n / 2 && $1 <= n && (!later || $2 < later) { later = $2 }
+        END { printf "note: %s: %d KB in the second quarter, %d in the " \
+                     "later half\n", what, first, later
+              exit !(later <= first * 1.1 + slack) }' "$1" ||
+        fail "$2 grows"
+}
+
+soak_inside() {
+    local start=$SECONDS began=$EPOCHREALTIME round=0 seed=$2 now
+    local resident sampler
     export UCX_TLS=srd
+    rm -f "$CHECK_LOG.pid" "$CHECK_LOG.folder"
     soak_resident &
     resident=$!
     soak_sample &
     sampler=$!
     # shellcheck disable=SC2064 # now
     trap "kill $sampler \$(cat '$CHECK_LOG.pid') 2>/dev/null" EXIT
-    while [ $SECONDS -lt $end ]; do
+    while [ $((SECONDS - start)) -lt "$1" ]; do
         round=$((round + 1))
-        RANDOM=$(((seed + round) % 32768))
-        soak_plan >"$CHECK_LOG.plan"
-        soak_program
-        echo "--- round $round, plan: $(tr '\n' ';' <"$CHECK_LOG.plan")"
-        two_nodes --seed "$((seed + round))" --plan "$CHECK_LOG.plan" -- \
-            "${SERVER[@]}" -- "${CLIENT[@]}" >"$CHECK_LOG.round" 2>&1 || {
-            cat "$CHECK_LOG.plan" "$CHECK_LOG.round"
-            fail "round $round: ${SERVER[*]}"
-        }
-        [ "$PAYLOAD" != 0 ] || PAYLOAD=$(bytes_checked "$CHECK_LOG.round")
-        at_least payload "$(stat_payload "$STAT")" "$PAYLOAD"
+        now=$(awk "BEGIN { printf \"%d\", 1e3 * ($EPOCHREALTIME - $began) }")
+        soak_round "$seed" "${SOAK_ROUND:-$round}" "$now"
+        soak_sample_folder $round
         kill -0 $resident 2>/dev/null || {
             tail -n 30 "$CHECK_LOG.resident"
-            fail "the resident process ended"
+            fail "the resident process ended (SOAK_SEED=$seed)"
         }
     done
-    soak_memory_flat
-    echo "rounds: $round"
+    echo "note: seed $seed, $round rounds"
+    soak_flat "$CHECK_LOG.rss" "the resident process" 4096
+    soak_flat "$CHECK_LOG.folder" "the fabric's folder" 256
+}
+
+# soak SECONDS
+soak() {
+    local seed=${SOAK_SEED:-$RANDOM}
+    need ib_read_bw ib_send_bw ib_send_lat fi_pingpong mpirun
+    echo "SOAK_SEED=$seed"
+    nothing_left "$EFASIM" run --fabric "s$$" -- "$SUITE_SCRIPT" --call \
+        "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" soak_inside "$1" "$seed"
 }

@@ -1,5 +1,6 @@
 check_PROGRAMS += test/flow_model
-test_flow_model_SOURCES = test/model/model.h test/model/model.cc \
+test_flow_model_SOURCES = test/model/model.h test/model/seen.h \
+                          test/model/model.cc test/model/effect.cc \
                           test/model/world.cc test/model/state.cc \
                           test/model/memory.cc
 test_flow_model_LDADD   = $(flow_objects)

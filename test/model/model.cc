@@ -2,16 +2,22 @@
 /*
  * The search: from each state every step is tried, a state seen before is not
  * entered again. At every state the invariants hold; where nothing can move any
- * more, all messages must have arrived, once and in order.
+ * more, all messages must have arrived, once and in order. Depth first: the
+ * path to a state is at hand when something is wrong.
  *
- * Depth first: the path to a state is at hand when something is wrong. States
- * are remembered by 64 bits: among 10^8 of them, two different ones are taken
- * for the same with a chance of 1 in 3000.
+ * --prove looks whether states that are taken for the same are the same, and
+ * packets that are said to do nothing do nothing: nothing is taken off the
+ * wire, each packet's arrival is a step, and where a state is met again, the
+ * states after it must be the ones that came after it the first time. By
+ * induction then no future was left out. It costs several times as much.
  */
 #include "model.h"
+#include "seen.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <memory>
+#include <unordered_map>
 
 namespace model {
 
@@ -27,89 +33,106 @@ void broken(const char *what)
     exit(1);
 }
 
-/* A set of nonzero words: open addressing, at most half full. */
-class Seen {
-public:
-    Seen() { clear(); }
-    void clear()
-    {
-        m_slots.assign(1 << 16, 0);
-        m_count = 0;
-    }
-    uint64_t count() const { return m_count; }
-    /* false: it was there */
-    bool add(uint64_t word)
-    {
-        uint64_t *slot = find(word |= 1);
-        if (*slot == word) {
-            return false;
-        }
-        *slot = word;
-        if (++m_count * 2 > m_slots.size()) {
-            grow();
-        }
-        return true;
-    }
-
-private:
-    uint64_t *find(uint64_t word)
-    {
-        size_t i = (word * 0xff51afd7ed558ccdull) >> 20;
-        while ((m_slots[i & (m_slots.size() - 1)] != 0) &&
-               (m_slots[i & (m_slots.size() - 1)] != word)) {
-            ++i;
-        }
-        return &m_slots[i & (m_slots.size() - 1)];
-    }
-    void grow()
-    {
-        std::vector<uint64_t> old(m_slots.size() * 2, 0);
-        old.swap(m_slots);
-        for (uint64_t word : old) {
-            if (word != 0) {
-                *find(word) = word;
-            }
-        }
-    }
-    std::vector<uint64_t> m_slots;
-    uint64_t              m_count;
-};
-
 static Seen     seen;
 static uint64_t steps, ends;
 
-static void explore(unsigned depth)
+/* --prove: what comes after a state, and how it was met first, by its hash. */
+struct Future {
+    uint64_t    digest;
+    std::string trail;
+};
+static std::unordered_map<uint64_t, Future> futures;
+
+static bool stopped()
+{
+    return seen.count() >= bounds.states_max;
+}
+
+static void look_for_missed()
+{
+    if (((++steps < 512) || ((steps & 65535) == 0)) && memory_missed()) {
+        longjmp(start_over, 1);
+    }
+}
+
+/* The states after this one, as a set, without itself. */
+static uint64_t future_of(const Saved &here, uint64_t hash)
+{
+    static std::vector<uint64_t> after;
+    size_t length   = trail.size();
+    uint64_t digest = 0;
+
+    after.clear();
+    for (unsigned n = 0; world_step(n); ++n) {
+        uint64_t next = state_hash();
+        look_for_missed();
+        if (was_nothing && (next != hash)) {
+            broken("a packet that can do nothing did something");
+        }
+        if (next != hash) {
+            after.push_back(next);
+        }
+        memory_restore(here, (1u << NODES) - 1);
+        trail.resize(length);
+    }
+    memory_restore(here, (1u << NODES) - 1);
+    std::sort(after.begin(), after.end());
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    for (uint64_t next : after) {
+        digest = mix_word(digest, next);
+    }
+    return digest;
+}
+
+static void prove(const Saved &here, uint64_t hash, bool first)
+{
+    uint64_t future = future_of(here, hash);
+
+    if (first) {
+        futures[hash] = {future, trail};
+    } else if (futures[hash].digest != future) {
+        trail += "\n  the other after:" + futures[hash].trail;
+        broken("two states taken for the same have different futures");
+    }
+}
+
+/* before: of the state this one came from, by steps of the nodes touched. */
+static void explore(unsigned depth, const Saved *before, uint64_t hash)
 {
     /* one place to save for each depth, kept: no allocation per state */
     static std::vector<std::unique_ptr<Saved>> places;
+    bool first    = seen.add(hash);
     size_t length = trail.size();
     unsigned n;
 
+    if (!first && !bounds.prove) {
+        return;
+    }
     if (places.size() <= depth) {
         places.emplace_back(new Saved());
     }
     Saved &here = *places[depth];
-    memory_save(&here);
-    for (n = 0; seen.count() < bounds.states_max; ++n) {
-        if (!world_step(n)) {
-            break;
-        }
-        ++steps;
-        if (((steps < 4096) || ((steps & 65535) == 0)) && memory_missed()) {
-            longjmp(start_over, 1);
-        }
-        if (seen.add(state_hash())) {
-            state_check();
-            explore(depth + 1);
-        }
-        memory_restore(here);
+    if (first) {
+        state_check();
+    }
+    memory_save(&here, before, touched);
+    if (bounds.prove) {
+        prove(here, hash, first);
+    }
+    if (!first) {
+        return;
+    }
+    for (n = 0; !stopped() && world_step(n); ++n) {
+        unsigned changed = touched;
+        look_for_missed();
+        explore(depth + 1, &here, state_hash());
+        memory_restore(here, changed);
         trail.resize(length);
     }
-    if (n == 0) {
+    if (n == 0 && !stopped()) {
         ++ends;
         state_check_end();
     }
-    memory_restore(here); /* asking for a step may have changed something */
 }
 
 /* No object with a destructor lives where start_over is jumped from. */
@@ -118,9 +141,10 @@ static void run()
     (void)setjmp(start_over);
     do {
         seen.clear();
+        futures.clear();
         steps = ends = 0;
         world_start();
-        explore(0);
+        explore(0, nullptr, state_hash());
     } while (memory_missed());
 }
 
@@ -139,15 +163,20 @@ using model::bounds;
 static bool parse(int argc, char **argv)
 {
     static const unsigned most[] = {4, model::MESSAGES_MAX,
-                                    model::MESSAGES_MAX, 8, 8};
+                                    model::MESSAGES_MAX,
+                                    model::FAULTS_MAX, model::FAULTS_MAX};
     unsigned *const fields[]     = {&bounds.window, &bounds.messages[0],
                                     &bounds.messages[1], &bounds.losses,
                                     &bounds.repeats};
 
-    if ((argc > 1) && (strcmp(argv[1], "--eager") == 0)) {
-        bounds.eager = true;
-        --argc;
-        ++argv;
+    for (; (argc > 1) && (argv[1][0] == '-'); --argc, ++argv) {
+        if (strcmp(argv[1], "--eager") == 0) {
+            bounds.eager = true;
+        } else if (strcmp(argv[1], "--prove") == 0) {
+            bounds.prove = true;
+        } else {
+            return false;
+        }
     }
     if ((argc < 7) || (argc > 8) ||
         (strcmp(argv[1], "srd") && strcmp(argv[1], "ud"))) {
@@ -169,23 +198,25 @@ static bool parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) {
-        puts("usage: flow_model [--eager] srd|ud WINDOW MESSAGES_A MESSAGES_B "
-             "LOSSES REPEATS [MAX_STATES]\n"
+        puts("usage: flow_model [--eager] [--prove] srd|ud WINDOW MESSAGES_A "
+             "MESSAGES_B LOSSES REPEATS [MAX_STATES]\n"
              "  --eager: users send and close as soon as they can, else at any "
              "time\n"
+             "  --prove: check that states taken for the same have the same "
+             "future\n"
              "  window 1..4, messages 0..6 (0: that side opens no flow),\n"
              "  losses (srd: refused packets) and repeats 0..8");
         return 2;
     }
     model::run();
-    printf("%s%s window %u, %u + %u messages, %u losses, %u repeats: %llu "
-           "states, %llu steps, %llu ends%s\n",
+    printf("%s%s%s window %u, %u + %u messages, %u losses, %u repeats: %llu "
+           "states (missed one: %.1g), %llu steps, %llu ends%s\n",
            bounds.profile == FLOW_UD ? "ud" : "srd",
-           bounds.eager ? ", eager," : "", bounds.window,
-           bounds.messages[0], bounds.messages[1], bounds.losses,
-           bounds.repeats, (unsigned long long)model::seen.count(),
+           bounds.eager ? " eager" : "", bounds.prove ? " proven" : "",
+           bounds.window, bounds.messages[0], bounds.messages[1],
+           bounds.losses, bounds.repeats,
+           (unsigned long long)model::seen.count(), model::seen.chance(),
            (unsigned long long)model::steps, (unsigned long long)model::ends,
-           (model::seen.count() >= bounds.states_max) ?
-                   " (stopped at the bound)" : ", all of them");
+           model::stopped() ? " (stopped at the bound)" : ", all of them");
     return 0;
 }

@@ -5,8 +5,9 @@
  * A state is the memory of both cores plus the world around them: what is on
  * the wire, what was sent, what arrived. memory.cc saves it and puts it back at
  * the same addresses, so pointers stay good; world.cc knows the steps that are
- * possible from a state; state.cc tells states apart and judges them; model.cc
- * searches.
+ * possible from a state; effect.cc says what a packet on the wire can still do,
+ * state.cc which states have the same future, and judges them; model.cc
+ * searches, and with --prove looks whether the latter two are right.
  */
 #ifndef MODEL_H_
 #define MODEL_H_
@@ -26,7 +27,15 @@ extern "C" {
 
 namespace model {
 
-enum { MESSAGES_MAX = 6, NODES = 2, WIRE_MAX = 48 };
+enum {
+    MESSAGES_MAX = 6,
+    NODES        = 2,
+    WIRE_MAX     = 48,
+    FAULTS_MAX   = 8, /* losses, repeats                                      */
+    EARLY        = 3, /* times rnr_min: how long before everything arrived a
+                         time-out may end                                     */
+    TRIES_MAX    = 12 /* time-outs in a row: fewer than any bound of the core */
+};
 
 /* What is explored. */
 struct Bounds {
@@ -37,20 +46,29 @@ struct Bounds {
     unsigned repeats       = 0; /* packets that arrive twice                  */
     bool     eager         = false; /* users send and close as soon as they
                                        can; else at any time                  */
+    bool     prove         = false; /* keep what is taken for stale           */
     uint64_t states_max    = UINT64_MAX;
 };
 
 struct Packet {
-    uint8_t  from, len, ctl, op; /* op: data, which message                   */
-    uint8_t  bytes[FLOW_CTL_MAX];
     uint64_t cookie;
-    uint64_t hash;               /* of all that, alike on both sides          */
+    uint64_t effect; /* what it can do in this state (state_hash): 0 nothing  */
+    uint8_t  from, len, ctl, op; /* op: data, which message                   */
+    uint8_t  twin;   /* another one in front of it does the same              */
+    uint8_t  bytes[FLOW_CTL_HELLO_LEN];
+};
+
+/* A data packet that may have to be sent again. */
+struct Kept {
+    uint8_t len;
+    uint8_t bytes[FLOW_LONG_HDR];
 };
 
 /* Everything that is not memory of a core. Plain data, copied as a whole. */
 struct World {
     flow_op_t   ops[NODES][MESSAGES_MAX];
-    Packet      kept[NODES][MESSAGES_MAX]; /* bytes kept for sending again    */
+    Kept        kept[NODES][MESSAGES_MAX];
+    uint64_t    side[NODES]; /* part of the hash                              */
     unsigned    on_wire;
     unsigned    sent[NODES], got[NODES];
     unsigned    losses, repeats; /* left                                      */
@@ -63,23 +81,42 @@ struct World {
 extern Bounds       bounds;
 extern World        world;
 extern flow_core_t *cores[NODES];
-extern std::string  trail; /* the steps from the start to here                */
+extern unsigned     touched; /* bit id: node id took part in the last steps   */
+extern bool         was_nothing; /* the last step: a packet that can do
+                                    nothing arrived                           */
+extern std::string  trail;   /* the steps from the start to here              */
+
+static inline bool ud()
+{
+    return bounds.profile == FLOW_UD;
+}
+
+static inline uint64_t mix_word(uint64_t hash, uint64_t word)
+{
+    hash  = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    return hash ^ (hash >> 32);
+}
 
 /* Print what is wrong and the steps that led there; does not return. */
 void broken(const char *what);
 
 /* memory.cc */
-void *memory_take(size_t size);
+void *memory_take(unsigned node, size_t size);
 void  memory_may_change(const void *from, size_t size); /* of what was taken  */
+void  memory_no_matter(const void *from, size_t size);  /* not even looked at */
 void  memory_started(); /* all is taken: remember it                          */
 void  memory_reset(); /* to that; save what was missed so far                 */
-/* Copy what steps may touch, and back. saved keeps its room. */
+/*
+ * Copy what steps may touch, and back, of the nodes of a mask. A node that did
+ * not change since before was saved is found there. saved keeps its room.
+ */
 struct Saved {
-    std::vector<uint8_t> blocks;
+    std::vector<uint8_t> room[NODES];
+    const uint8_t       *blocks[NODES];
     World                world;
 };
-void  memory_save(Saved *saved);
-void  memory_restore(const Saved &saved);
+void  memory_save(Saved *saved, const Saved *before, unsigned nodes);
+void  memory_restore(const Saved &saved, unsigned nodes);
 /* Did steps touch what is not saved? Then reset and start over. */
 bool  memory_missed();
 
@@ -88,9 +125,14 @@ void world_start();
 /* Step number n of those possible here; false: there are fewer. */
 bool world_step(unsigned n);
 
-/* state.cc: equal for states that have the same future. */
+/*
+ * effect.cc: what can happen when this packet arrives, now or later: 0,
+ * nothing; else a hash of all that counts.
+ */
+uint64_t effect_of(const Packet &packet);
+
+/* state.cc: equal for states that have the same future; says twin, too. */
 uint64_t state_hash();
-uint64_t state_packet_hash(const Packet &packet);
 /* Every invariant of both cores; does not return when one is broken. */
 void     state_check();
 /* Nothing can move any more: everything must be done. */

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which states are the same: those equal in flows, peers, held packets, queues,
- * back-offs and what is on the wire as a set. Counters, the trace and the clock
- * have no influence on what can happen next (time only ever passes far enough
- * to end every back-off). Sides are told apart by nothing but their place, so
- * with equal tasks a state and its mirror image are the same, too.
+ * back-offs and what the packets on the wire, as a set, can still do. No
+ * influence on what can happen next have: counters, trace, the clock (only when
+ * a wait ends from now), links of lists that are no longer used, and what the
+ * core brings up to date before it looks at it (low edge and stop of a sending
+ * flow). Sides are told apart by nothing but their place, so with equal tasks a
+ * state and its mirror image are the same, too. --prove checks it.
  */
 #include "model.h"
 
 namespace model {
-
-static uint64_t mix_word(uint64_t hash, uint64_t word)
-{
-    hash  = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-    return hash ^ (hash >> 32);
-}
 
 static uint64_t mix(uint64_t hash, const void *data, size_t size)
 {
@@ -31,21 +27,11 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-uint64_t state_packet_hash(const Packet &packet)
+static void stays_below(unsigned tries)
 {
-    uint8_t bytes[FLOW_CTL_MAX];
-    uint64_t hash;
-
-    memcpy(bytes, packet.bytes, sizeof(bytes));
-    if (packet.ctl || (bytes[0] & FLOW_WIRE_LONG)) {
-        memset(bytes + 8, 0, 16); /* incarnations: the side says it all */
+    if (tries >= TRIES_MAX) {
+        broken("too many time-outs in a row to leave their number out");
     }
-    if (bytes[0] == (FLOW_WIRE_CTL | FLOW_CTL_HELLO)) {
-        memset(bytes + 40, 0, 8); /* QPN and QKEY: likewise */
-    }
-    hash = mix(7, bytes, packet.len);
-    hash = mix_word(hash, packet.cookie);
-    return mix_word(hash, ((uint64_t)packet.ctl << 8) | packet.op);
 }
 
 /* A ring, whatever its index: slots that are not taken say nothing. */
@@ -59,9 +45,14 @@ static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
     }
     hash = mix_word(hash, ring->mask);
     if (ring->tx != 0) { /* its slots are operations, in order of number */
-        return mix_word(hash, ((uint64_t)ring->due << 32) |
-                                      ((uint64_t)ring->level << 16) |
-                                      ring->tries);
+        uint64_t early = 0;
+        for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
+            unsigned slot       = (unsigned)__builtin_ctzll(left);
+            const flow_op_t *op = (const flow_op_t*)ring->slot[slot];
+            early |= (uint64_t)flow_psn_lt(op->psn, ring->due) << slot;
+        }
+        stays_below(ring->tries);
+        return mix_word(mix_word(hash, early), ring->level);
     }
     for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
         hash = mix_word(hash, (uintptr_t)ring->slot[__builtin_ctzll(left)]);
@@ -72,89 +63,198 @@ static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
 /* SRD: time passes by ending all back-offs; UD: when they end counts, too. */
 static uint64_t mix_due(uint64_t hash, flow_time_t due)
 {
-    return mix_word(hash, (bounds.profile == FLOW_UD) ? due - world.now : 1);
+    return mix_word(hash, !ud() ? 1 : (due > world.now) ? due - world.now : 0);
+}
+
+static uint64_t mix_rx_list(uint64_t hash, const flow_core_t *core,
+                            const flow_fifo_t &fifo, bool starved)
+{
+    for (uint32_t index = fifo.head; index != 0;) {
+        const flow_rx_t *rx = flow_core_rx(core, index);
+        hash  = mix_word(hash, index);
+        index = starved ? rx->starved_next : rx->ctl_next;
+    }
+    return mix_word(hash, 98);
+}
+
+static uint64_t mix_batch(uint64_t hash, const flow_core_t *core,
+                          const flow_batch_t &batch, unsigned id)
+{
+    hash = mix_due(hash, batch.due);
+    hash = mix_word(hash, batch.tx_wait.count); /* there is one such flow */
+    hash = mix_word(hash, batch.tx_gather.count);
+    hash = mix_rx_list(hash, core, batch.rx_wait, false);
+    hash = mix_rx_list(hash, core, batch.rx_gather, false);
+    for (const flow_fifo_t *fifo : {&batch.ring_wait, &batch.ring_gather}) {
+        for (uint32_t ring = fifo->head; ring != 0;
+             ring = flow_core_ring(core, ring)->next) {
+            hash = mix_word(hash, flow_core_ring(core, ring)->tx);
+        }
+        hash = mix_word(hash, 99);
+    }
+    for (const flow_op_t *list : {batch.op_wait, batch.op_gather}) {
+        for (; list != nullptr; list = list->next) {
+            hash = mix_word(hash, (uint64_t)(list - world.ops[id]) + 1);
+        }
+        hash = mix_word(hash, 0);
+    }
+    return hash;
 }
 
 static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
 {
     for (unsigned level = 0; level < FLOW_LEVELS; ++level) {
-        const flow_batch_t *batch = &core->batch[level];
-        if (batch->due == FLOW_TIME_NEVER) {
-            continue;
-        }
-        hash = mix_due(mix_word(hash, level), batch->due);
-        hash = mix(hash, &batch->tx_wait, 4 * sizeof(flow_fifo_t));
-        for (const flow_fifo_t *fifo : {&batch->ring_wait,
-                                        &batch->ring_gather}) {
-            for (uint32_t ring = fifo->head; ring != 0;
-                 ring = flow_core_ring(core, ring)->next) {
-                hash = mix_word(hash, flow_core_ring(core, ring)->tx);
-            }
-            hash = mix_word(hash, 99);
-        }
-        for (const flow_op_t *list : {batch->op_wait, batch->op_gather}) {
-            for (; list != nullptr; list = list->next) {
-                hash = mix_word(hash, (uint64_t)(list - world.ops[id]) + 1);
-            }
-            hash = mix_word(hash, 0);
+        const flow_batch_t &batch = core->batch[level];
+        if (batch.due != FLOW_TIME_NEVER) {
+            hash = mix_batch(mix_word(hash, level), core, batch, id);
         }
     }
     if (core->parted_due != FLOW_TIME_NEVER) {
         hash = mix_due(hash, core->parted_due);
-        hash = mix_word(hash, core->parted_wait.count);
-        hash = mix_word(hash, core->parted_gather.count);
+        hash = mix_rx_list(hash, core, core->parted_wait, true);
+        hash = mix_rx_list(hash, core, core->parted_gather, true);
     }
     return hash;
 }
 
-static uint64_t mix_flows(uint64_t hash, const flow_core_t *core)
+/* UD: a header that is brought up to date when it is sent again says less. */
+static uint64_t mix_kept(uint64_t hash, const Kept &kept, const flow_tx_t &tx)
+{
+    hash = mix_word(hash, kept.len);
+    if ((kept.len != FLOW_ACK_HDR) || (tx.flags & FLOW_TXF_CARRIES)) {
+        return hash;
+    }
+    return mix(hash, kept.bytes, kept.len);
+}
+
+static uint64_t mix_tx(uint64_t hash, const flow_core_t *core, unsigned id)
 {
     flow_tx_t tx = *flow_core_tx(core, 1);
 
-    hash    = mix_ring(hash, core, tx.ring);
+    if (tx.state == FLOW_TX_FREE) {
+        return mix_word(hash, 5);
+    }
+    hash = mix_ring(hash, core, tx.ring);
+    while (flow_psn_lt(tx.una, flow_tx_psn(&tx)) &&
+           !(tx.busy & flow_psn_bit(tx.una))) {
+        ++tx.una;
+    }
+    if (ud() && !(tx.wait & FLOW_WAIT_PART)) { /* few goodbyes are said */
+        stays_below(tx.linked);
+        tx.linked = 0;
+    }
     tx.ring = 0;
-    hash    = mix(hash, &tx, sizeof(tx));
-    for (unsigned index = 1; index <= 2; ++index) {
-        flow_rx_t rx = *flow_core_rx(core, index);
-        hash    = mix_ring(hash, core, rx.ring);
-        rx.ring = 0;
-        hash    = mix(hash, &rx, sizeof(rx));
+    tx.stop = 0;
+    tx.peer = tx.peer_next = tx.ctl_next = tx.event_next = 0;
+    hash = mix(hash, &tx, sizeof(tx));
+    for (unsigned i = 0; i < world.sent[id]; ++i) {
+        const flow_op_t &op = world.ops[id][i];
+        if (!(tx.busy & flow_psn_bit(op.psn))) {
+            continue; /* it is the user's again */
+        }
+        hash = mix_word(hash, ((uint64_t)op.flags << 8) | op.linked);
+        if (ud()) {
+            hash = mix_kept(hash, world.kept[id][i], tx);
+        }
     }
     return hash;
+}
+
+static uint64_t mix_rx(uint64_t hash, const flow_core_t *core, uint32_t index,
+                       const flow_peer_t *peer)
+{
+    flow_rx_t rx = *flow_core_rx(core, index);
+
+    if (rx.state >= FLOW_RX_FAILED) { /* no numbers any more */
+        hash = mix_word(hash, flow_rx_token(&rx));
+        hash = mix_word(hash, ((uint64_t)rx.ctl << 32) | rx.flags);
+        return mix_word(hash, ((uint64_t)rx.lists << 32) | rx.state);
+    }
+    hash      = mix_ring(hash, core, rx.ring);
+    rx.ring   = 0;
+    rx.expect &= ~FLOW_WIRE_SEEN_MASK; /* a limit that was taken */
+    rx.src    = (peer != nullptr) && flow_peer_sent(peer, rx.src);
+    rx.peer   = rx.peer_next = rx.hash_next = rx.ctl_next = 0;
+    rx.starved_next = 0;
+    return mix(hash, &rx, sizeof(rx));
 }
 
 /* One side, in words that do not depend on which side it is. */
 static uint64_t side_hash(unsigned id)
 {
-    const flow_core_t *core = cores[id];
-    uint64_t hash           = mix_flows(1, core);
-    uint64_t wire           = 0;
-    const flow_peer_t *peer;
+    flow_core_t *core       = cores[id];
+    const flow_peer_t *peer = flow_peer_find(core, (id ^ 1u) + 1);
+    uint64_t hash           = mix_tx(1, core, id);
 
-    peer = core->peer_chunks[0] + 1;
-    hash = mix_word(hash, ((uint64_t)peer->tx_list << 32) | peer->rx_list);
-    hash = mix_word(hash, ((uint64_t)peer->out << 32) | peer->state);
-    hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->events);
-    hash = mix_timers(hash, core, id);
+    for (uint32_t index = 1; index < core->rx_free.head; ++index) {
+        hash = mix_rx(hash, core, index, peer);
+    }
+    if (peer != nullptr) {
+        hash = mix_word(hash, ((uint64_t)peer->out << 32) | peer->state);
+        hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->introduced);
+        for (uint32_t index = peer->rx_list; index != 0;
+             index = flow_core_rx(core, index)->peer_next) {
+            hash = mix_word(hash, index);
+        }
+    }
+    hash = mix_timers(mix_word(hash, 97), core, id);
+    hash = mix_rx_list(hash, core, core->starved, true);
     hash = mix(hash, core->owed, sizeof(core->owed));
-    for (unsigned i = 0; i < world.on_wire; ++i) { /* a set */
-        wire += (world.wire[i].from == id) ? world.wire[i].hash : 0;
-    }
-    hash = mix_word(hash, wire);
-    for (unsigned op = 0; op < world.sent[id]; ++op) {
-        hash = mix_word(hash, ((uint64_t)world.ops[id][op].flags << 8) |
-                                      world.ops[id][op].linked);
-    }
     hash = mix_word(hash, ((uint64_t)world.sent[id] << 32) | world.got[id]);
     return mix_word(hash, world.closed[id]);
 }
 
+/* What each packet can do; with twins of others in front of it told. */
+static void look_at_wire(uint64_t *sums)
+{
+    for (unsigned i = 0; i < world.on_wire; ++i) {
+        Packet &packet = world.wire[i];
+
+        packet.twin = 0;
+        for (unsigned j = 0; (j < i) && !packet.twin; ++j) {
+            packet.twin = (world.wire[j].effect == packet.effect) &&
+                          (world.wire[j].from == packet.from);
+        }
+        sums[packet.from] += (packet.effect == 0) ?
+                                     0 : mix_word(packet.effect, 11);
+    }
+}
+
+/* SRD: what was refused is as good as on the wire. */
+static uint64_t what_waits(unsigned id)
+{
+    uint64_t sum = 0;
+
+    for (unsigned op = 0; !ud() && (op < world.sent[id]); ++op) {
+        const Kept &kept = world.kept[id][op];
+        Packet packet;
+        if (!world.ops[id][op].linked) {
+            continue;
+        }
+        memset(&packet, 0, sizeof(packet));
+        packet.from = (uint8_t)id;
+        packet.op   = (uint8_t)op;
+        packet.len  = kept.len;
+        memcpy(packet.bytes, kept.bytes, sizeof(kept.bytes));
+        sum += mix_word(effect_of(packet), 13);
+    }
+    return sum;
+}
+
 uint64_t state_hash()
 {
-    uint64_t a    = side_hash(0);
-    uint64_t b    = side_hash(1);
+    uint64_t sums[NODES] = {0, 0};
     uint64_t hash = mix_word(3, ((uint64_t)world.losses << 8) | world.repeats);
+    uint64_t a, b;
 
+    for (unsigned id = 0; id < NODES; ++id) {
+        if (touched & (1u << id)) {
+            world.side[id] = side_hash(id);
+        }
+    }
+    look_at_wire(sums);
+    a = mix_word(world.side[0], sums[0] + what_waits(0));
+    b = mix_word(world.side[1], sums[1] + what_waits(1));
     if ((bounds.messages[0] == bounds.messages[1]) && (a > b)) {
         return mix_word(mix_word(hash, b), a);
     }
@@ -164,7 +264,8 @@ uint64_t state_hash()
 void state_check()
 {
     for (unsigned id = 0; id < NODES; ++id) {
-        const char *error = flow_core_check(cores[id]);
+        const char *error = (touched & (1u << id)) ?
+                                    flow_core_check(cores[id]) : nullptr;
         if (error != nullptr) {
             broken(error);
         }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The steps of two peers and the wire between them: a side sends its next
- * message or closes; a packet arrives (SRD: and its completion comes); a packet
- * is refused (SRD) or lost (UD); a packet arrives and stays on the wire, to
- * arrive once more; back-offs and time-outs end. On UD a completion says
- * nothing and comes at once. Time-outs there end when nothing is on the wire;
- * one that ends too early costs a repeat, for it makes one.
+ * message, or learns that it may not yet, or closes; a packet arrives (SRD: and
+ * its completion comes); a packet is refused (SRD) or lost (UD); a packet
+ * arrives and stays on the wire, to arrive once more; back-offs and time-outs
+ * end. On UD a completion says nothing and comes at once. Time-outs there end
+ * when nothing is on the wire; one that ends too early costs a repeat, for it
+ * makes one.
+ *
+ * A packet that can do nothing (effect.cc) does not count: on UD it is taken
+ * off the wire. To lose it would only leave fewer faults for the others. Of
+ * packets that can do the same, one is enough to try.
  */
 #include "model.h"
 
@@ -14,23 +19,34 @@ namespace model {
 Bounds       bounds;
 World        world;
 flow_core_t *cores[NODES];
+unsigned     touched;
+bool         was_nothing;
 std::string  trail;
 
-static bool ud()
+static bool dead_letter(const Packet &packet)
 {
-    return bounds.profile == FLOW_UD;
+    return packet.effect == 0;
+}
+
+static void keep(const Packet &packet)
+{
+    Kept &kept = world.kept[packet.from][packet.op];
+
+    kept.len = packet.len;
+    memcpy(kept.bytes, packet.bytes, sizeof(kept.bytes));
 }
 
 static void complete(const Packet &packet, flow_send_status_t status)
 {
     unsigned id = packet.from;
 
+    touched |= 1u << id;
     if (packet.ctl) {
         flow_ctl_done(cores[id], packet.cookie, status, world.now);
     } else if (ud()) {
         flow_tx_sent(cores[id], &world.ops[id][packet.op], 0);
     } else if (status == FLOW_SEND_RNR) {
-        world.kept[id][packet.op] = packet;
+        keep(packet);
         flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
     } else {
         flow_tx_done(cores[id], world.ops[id][packet.op].tx,
@@ -38,12 +54,11 @@ static void complete(const Packet &packet, flow_send_status_t status)
     }
 }
 
-static void put_on_wire(Packet packet)
+static void put_on_wire(const Packet &packet)
 {
     if (world.on_wire == WIRE_MAX) {
         broken("too many packets on the wire");
     }
-    packet.hash                 = state_packet_hash(packet);
     world.wire[world.on_wire++] = packet;
 }
 
@@ -95,6 +110,9 @@ static void pull_once(unsigned id)
     while (flow_ctl_pending(core) && flow_ctl_next(core, world.now, &ctl)) {
         Packet packet;
         memset(&packet, 0, sizeof(packet));
+        if (ctl.len > sizeof(packet.bytes)) {
+            broken("a control packet is longer than a hello");
+        }
         packet.from   = (uint8_t)id;
         packet.ctl    = 1;
         packet.len    = (uint8_t)ctl.len;
@@ -105,14 +123,10 @@ static void pull_once(unsigned id)
     complete_since(first);
 }
 
-static void pull()
+static bool may_pull(unsigned id)
 {
-    for (unsigned id = 0; id < NODES; ++id) {
-        while (flow_event_pending(cores[id]) || flow_ctl_pending(cores[id]) ||
-               flow_tx_release_pending(cores[id])) {
-            pull_once(id);
-        }
-    }
+    return flow_event_pending(cores[id]) || flow_ctl_pending(cores[id]) ||
+           flow_tx_release_pending(cores[id]);
 }
 
 static void deliver(unsigned id, uint8_t number)
@@ -130,7 +144,8 @@ static void receive(const Packet &packet)
     flow_rx_out_t out;
     void *handle;
 
-    verdict = flow_rx_accept(cores[id], packet.bytes, packet.len,
+    touched |= 1u << id;
+    verdict  = flow_rx_accept(cores[id], packet.bytes, packet.len,
                              (void*)(uintptr_t)(packet.op + 1),
                              flow_src(FLOW_AH_UNKNOWN, packet.from + 1u),
                              world.now, &out);
@@ -162,7 +177,7 @@ static void send(unsigned id)
     packet.len  = (uint8_t)flow_tx_header(cores[id], tx, 1, packet.bytes);
     if (ud()) {
         flow_tx_commit_op(cores[id], tx, &op);
-        world.kept[id][packet.op] = packet;
+        keep(packet);
     } else {
         op.tx  = tx;
         op.psn = flow_tx_commit(tx);
@@ -171,8 +186,8 @@ static void send(unsigned id)
     complete_since(world.on_wire - 1);
 }
 
-/* What is due to be sent again. */
-static void repost(unsigned id)
+/* What is due to be sent again; was there anything? */
+static bool repost(unsigned id)
 {
     unsigned first = world.on_wire;
     flow_op_t *op;
@@ -180,38 +195,66 @@ static void repost(unsigned id)
 
     while ((op = flow_tx_repost_next(cores[id], world.now, &failed)) !=
            nullptr) {
-        Packet packet = world.kept[id][op - world.ops[id]];
+        Packet packet;
+        memset(&packet, 0, sizeof(packet));
+        packet.from = (uint8_t)id;
+        packet.op   = (uint8_t)(op - world.ops[id]);
+        packet.len  = world.kept[id][packet.op].len;
+        memcpy(packet.bytes, world.kept[id][packet.op].bytes, FLOW_LONG_HDR);
         if (ud()) {
             flow_tx_header_again(cores[id], op, packet.bytes);
         }
         put_on_wire(packet);
     }
     complete_since(first);
+    return world.on_wire != first;
 }
 
-static bool time_may_pass()
+static void pass_time(flow_time_t delay)
+{
+    world.now += delay;
+    touched    = (1u << NODES) - 1;
+    for (unsigned id = 0; id < NODES; ++id) {
+        flow_timer_run(cores[id], world.now);
+    }
+}
+
+/* Nothing is on the wire that can do anything: all back-offs end. */
+static bool step_late(unsigned *n)
+{
+    bool empty = true;
+
+    for (unsigned i = 0; ud() && (i < world.on_wire); ++i) {
+        empty = empty && dead_letter(world.wire[i]);
+    }
+    if (!empty || ((*n)-- != 0)) {
+        return false;
+    }
+    if (ud()) {
+        world.on_wire = 0;
+    }
+    trail += " w";
+    pass_time(1000000000);
+    return true;
+}
+
+/* UD: the first of them ends too early. */
+static bool step_early(unsigned *n)
+{
+    if (!ud() || (world.repeats == 0) || ((*n)-- != 0)) {
+        return false;
+    }
+    --world.repeats;
+    trail += " v";
+    pass_time(EARLY * cores[0]->params.rnr_min);
+    return true;
+}
+
+static bool step_time(unsigned *n)
 {
     return ((flow_timer_next(cores[0]) != FLOW_TIME_NEVER) ||
             (flow_timer_next(cores[1]) != FLOW_TIME_NEVER)) &&
-           (!ud() || (world.on_wire == 0) || (world.repeats > 0));
-}
-
-/*
- * All back-offs end; on UD with something on the wire the first of them: it
- * may take longer than a time-out, but not than a closed flow rests.
- */
-static void pass_time()
-{
-    if (!ud() || (world.on_wire == 0)) {
-        world.now += 1000000000;
-    } else {
-        --world.repeats;
-        world.now += 3 * cores[0]->params.rnr_min;
-    }
-    for (unsigned id = 0; id < NODES; ++id) {
-        flow_timer_run(cores[id], world.now);
-        repost(id);
-    }
+           (step_late(n) || step_early(n));
 }
 
 /* For the trail: who sent it, and what it is. */
@@ -227,46 +270,58 @@ static std::string named(const Packet &packet)
                          ("data " + std::to_string(packet.op)).c_str()) + ")";
 }
 
-/* Steps of the wire: 0 .. on_wire * kinds. Returns false and lowers *n by
- * their number when n is beyond. */
-static bool step_wire(unsigned *n)
+/* It arrives and completes. */
+static bool step_arrive(unsigned *n)
 {
-    unsigned total = world.on_wire;
-
-    if (*n < total) { /* it arrives and completes */
-        Packet packet = take_off_wire(*n);
-        trail += " d" + std::to_string(*n) + named(packet);
+    for (unsigned i = 0; i < world.on_wire; ++i) {
+        if (world.wire[i].twin || ((*n)-- != 0)) {
+            continue;
+        }
+        Packet packet = take_off_wire(i);
+        was_nothing   = dead_letter(packet);
+        trail += " d" + std::to_string(i) + named(packet);
         receive(packet);
         if (!ud()) {
             complete(packet, FLOW_SEND_OK);
         }
         return true;
     }
-    *n -= total;
-    if (world.losses > 0) {
-        if (*n < total) { /* it meets no buffer, or none ever sees it */
-            Packet packet = take_off_wire(*n);
-            --world.losses;
-            trail += " r" + std::to_string(*n) + named(packet);
-            if (!ud()) {
-                complete(packet, FLOW_SEND_RNR);
-            }
-            return true;
+    return false;
+}
+
+/* It meets no buffer, or none ever sees it. */
+static bool step_lose(unsigned *n)
+{
+    for (unsigned i = 0; (i < world.on_wire) && (world.losses > 0); ++i) {
+        if (world.wire[i].twin || dead_letter(world.wire[i]) ||
+            ((*n)-- != 0)) {
+            continue;
         }
-        *n -= total;
+        Packet packet = take_off_wire(i);
+        --world.losses;
+        trail += " r" + std::to_string(i) + named(packet);
+        if (!ud()) {
+            complete(packet, FLOW_SEND_RNR);
+        }
+        return true;
     }
-    if (world.repeats > 0) {
-        if (*n < total) { /* it arrives, and will once more */
-            const Packet &packet = world.wire[*n];
-            --world.repeats;
-            trail += " t" + std::to_string(*n) + named(packet);
-            if (ud() ||
-                (packet.bytes[0] != (FLOW_WIRE_CTL | FLOW_CTL_HELLO))) {
-                receive(packet); /* SRD: no hello comes behind a goodbye */
-            }
-            return true;
+    return false;
+}
+
+/* It arrives, and will once more. */
+static bool step_repeat(unsigned *n)
+{
+    for (unsigned i = 0; (i < world.on_wire) && (world.repeats > 0); ++i) {
+        const Packet packet = world.wire[i];
+        if (packet.twin || dead_letter(packet) || ((*n)-- != 0)) {
+            continue;
         }
-        *n -= total;
+        --world.repeats;
+        trail += " t" + std::to_string(i) + named(packet);
+        if (ud() || (packet.bytes[0] != (FLOW_WIRE_CTL | FLOW_CTL_HELLO))) {
+            receive(packet); /* SRD: no hello comes behind a goodbye */
+        }
+        return true;
     }
     return false;
 }
@@ -274,61 +329,115 @@ static bool step_wire(unsigned *n)
 /* The next message, or the end, of one side. */
 static bool step_user(unsigned id, unsigned *n)
 {
-    if ((world.tx[id] == nullptr) || world.closed[id]) {
+    flow_tx_t *tx = world.tx[id];
+
+    if ((tx == nullptr) || world.closed[id] ||
+        ((world.sent[id] < bounds.messages[id]) &&
+         (tx->wait & FLOW_WAIT_STOP)) || /* blocked until an event comes */
+        ((*n)-- != 0)) {
         return false;
     }
-    if (world.sent[id] < bounds.messages[id]) {
-        if (!flow_tx_ready(cores[id], world.tx[id]) || ((*n)-- != 0)) {
-            return false;
-        }
+    touched |= 1u << id;
+    if (world.sent[id] == bounds.messages[id]) {
+        trail            += " c" + std::to_string(id);
+        world.closed[id]  = 1;
+        flow_tx_close(cores[id], tx);
+    } else if (flow_tx_ready(cores[id], tx)) {
         trail += " s" + std::to_string(id);
         send(id);
-        return true;
+    } else {
+        trail += " b" + std::to_string(id);
     }
-    if ((*n)-- != 0) {
-        return false;
-    }
-    trail            += " c" + std::to_string(id);
-    world.closed[id]  = 1;
-    flow_tx_close(cores[id], world.tx[id]);
     return true;
 }
 
-/* What happens by itself: events, control packets, and eager users. */
+/* What can the packets do now? */
+static void look_at_wire()
+{
+    for (unsigned i = 0; i < world.on_wire;) {
+        Packet &packet = world.wire[i];
+        packet.effect  = effect_of(packet);
+        if (dead_letter(packet) && !bounds.prove) {
+            take_off_wire(i);
+        } else {
+            ++i;
+        }
+    }
+}
+
+/* What happens by itself: resends, events, control packets, eager users. */
 static void settle()
 {
     bool busy = true;
 
-    for (unsigned id = 0; ud() && (id < NODES); ++id) {
-        repost(id); /* what a gap showed to be missing */
-    }
-    pull();
-    while (bounds.eager && busy) {
+    while (busy) {
         busy = false;
         for (unsigned id = 0; id < NODES; ++id) {
             unsigned first = 0;
-            busy |= step_user(id, &first);
+            if (!(touched & (1u << id))) {
+                continue;
+            }
+            while (repost(id) || may_pull(id)) {
+                pull_once(id);
+            }
+            busy |= bounds.eager && step_user(id, &first);
         }
-        pull();
     }
+    look_at_wire();
 }
 
 bool world_step(unsigned n)
 {
-    bool done = step_wire(&n);
+    bool done;
 
+    touched     = 0;
+    was_nothing = false;
+    done        = step_arrive(&n) || step_lose(&n) || step_repeat(&n);
     for (unsigned id = 0; !done && !bounds.eager && (id < NODES); ++id) {
         done = step_user(id, &n);
     }
-    if (!done && time_may_pass() && (n == 0)) {
-        trail += " w";
-        pass_time();
-        done = true;
-    }
+    done = done || step_time(&n);
     if (done) {
         settle();
     }
     return done;
+}
+
+/* What of a core's own memory a few flows change. */
+static void may_change(flow_core_t *core)
+{
+    memory_may_change(&core->rx_count,
+                      offsetof(flow_core_t, params) -
+                              offsetof(flow_core_t, rx_count));
+    memory_may_change(&core->tx_count,
+                      offsetof(flow_core_t, prefixes) -
+                              offsetof(flow_core_t, tx_count));
+    memory_may_change(core->prefixes, sizeof(core->prefixes[0]));
+    memory_may_change(&core->tombstones,
+                      offsetof(flow_core_t, trace) -
+                              offsetof(flow_core_t, tombstones));
+    memory_no_matter(core->trace, sizeof(core->trace));
+    memory_may_change(&core->trace[FLOW_TRACE_LEN - 1], sizeof(core->trace[0]));
+}
+
+enum {
+    RINGS   = 4,  /* of a core: as many as can be in use, and a few           */
+    OBJECTS = 256 /* bytes at either end of a chunk                           */
+};
+
+/* Of its indices: where the other side and its flow are, as peer 1 to 3. */
+static void heads_may_change(unsigned id)
+{
+    flow_core_t *core = cores[id];
+    flow_peer_t other;
+
+    memset(&other, 0, sizeof(other));
+    other.qpn = (id ^ 1u) + 1;
+    memory_may_change(flow_hash_incarnation(core, other.qpn), 1);
+    memory_may_change(flow_hash_addr(core, &other), 1);
+    for (uint32_t peer = 1; peer <= 3; ++peer) {
+        memory_may_change(flow_hash_rx(core, peer, FLOW_INDEX_MAX + 1), 1);
+    }
 }
 
 static void start_core(unsigned id)
@@ -347,28 +456,28 @@ static void start_core(unsigned id)
     params.rx_posted        = 64;
     params.rx_reserve       = 8;
     params.first_psn        = 0xfffe;
-    cores[id] = flow_core_init(memory_take(flow_core_size(&params)),
+    cores[id] = flow_core_init(memory_take(id, flow_core_size(&params)),
                                flow_core_size(&params), &params);
     if (cores[id] == nullptr) {
         broken("the core refuses its parameters");
     }
     for (unsigned pool = 0; pool < FLOW_POOL_LAST; ++pool) {
         size_t size = flow_core_chunk_size(cores[id], (flow_pool_t)pool);
-        void *chunk = memory_take(size);
+        void *chunk = memory_take(id, size);
         flow_core_grow(cores[id], (flow_pool_t)pool, chunk);
-        /* a few objects are used, and free ones queue behind the last */
-        size_t part = ((pool == FLOW_POOL_HASH) ||
-                       ((pool == FLOW_POOL_RING) && ud())) ? size :
-                      (pool == FLOW_POOL_RING) ? 3 * sizeof(flow_ring_t) :
-                                                 512;
-        memory_may_change(chunk, part);
-        memory_may_change((uint8_t*)chunk + size - part, part);
+        if (pool == FLOW_POOL_RING) {
+            memory_may_change(chunk, (RINGS + 1) * sizeof(flow_ring_t));
+        } else if (pool != FLOW_POOL_HASH) {
+            /* a few are used, and free ones queue behind the last */
+            memory_may_change(chunk, OBJECTS);
+            memory_may_change((uint8_t*)chunk + size - OBJECTS, OBJECTS);
+        }
     }
-    memory_may_change(&cores[id]->rx_count,
-                      offsetof(flow_core_t, tx_chunks) -
-                              offsetof(flow_core_t, rx_count));
-    memory_may_change(&cores[id]->tx_count,
-                      sizeof(flow_core_t) - offsetof(flow_core_t, tx_count));
+    heads_may_change(id);
+    cores[id]->ring_free.tail  = RINGS; /* so that they go round */
+    cores[id]->ring_free.count = RINGS;
+    flow_core_ring(cores[id], RINGS)->next = 0;
+    may_change(cores[id]);
 }
 
 void world_start()
@@ -385,6 +494,7 @@ void world_start()
         memory_started();
     }
     memory_reset();
+    touched = (1u << NODES) - 1;
     trail.clear();
     for (unsigned id = 0; id < NODES; ++id) {
         if (bounds.messages[id] == 0) {

@@ -15,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from table import MUTANTS  # noqa: E402
 
-KINDS = {"gtest": ("test/gtest/flow",),
+KINDS = {"gtest": ("test/gtest/flow", "test/driver"),
          "sim": ("test/sim", "test/driver"),
          "model": ("test/model",)}
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-ffreestanding"]

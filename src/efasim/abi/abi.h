@@ -59,6 +59,8 @@ struct abi_ctx {
     int (*req_notify_cq)(struct ibv_cq*, int);
     int (*post_send)(struct ibv_qp*, struct ibv_send_wr*,
                      struct ibv_send_wr**);
+    int (*post_recv)(struct ibv_qp*, struct ibv_recv_wr*,
+                     struct ibv_recv_wr**);
 };
 
 struct abi_pd {
@@ -91,6 +93,8 @@ struct abi_qp {
     uint8_t           sq_sig_all;
     int (*post_send)(struct ibv_qp*, struct ibv_send_wr*,
                      struct ibv_send_wr**);
+    int (*post_recv)(struct ibv_qp*, struct ibv_recv_wr*,
+                     struct ibv_recv_wr**);
     int (*wr_complete)(struct ibv_qp_ex*);
 };
 
@@ -150,6 +154,11 @@ extern struct abi_state abi;
 
 /* This thread is inside the device and holds the lock: what it opens and
  * closes is its own, not the program's. */
+enum {
+    ABI_OUTSIDE,
+    ABI_INSIDE_COMMAND, /* signals are held off */
+    ABI_INSIDE_DATA,    /* a signal handler may interrupt, and find this */
+};
 extern __thread int abi_inside;
 
 /* device.c: the process's devices */
@@ -167,6 +176,18 @@ int abi_is_open(void);
 void abi_lock(void);
 int abi_trylock(void);   /* 1: taken */
 void abi_unlock(void);
+
+/*
+ * For a program under ThreadSanitizer, which sees neither doorbells nor
+ * completions: what a thread did before it posted is seen by the device, and
+ * what the device did by the thread that polled. Nothing in other programs.
+ */
+void abi_order_before(void); /* a post, the end of the device's work */
+void abi_order_after(void);  /* a completion, the begin of its work */
+
+/* 1, the first time after a line that names `what`: we are in a signal handler that found its
+ * own thread in the data path, and abi_lock() would wait for ever. */
+int abi_is_interrupted(const char *what);
 void abi_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* node of this process, from EFASIM_NODE or the rank. */

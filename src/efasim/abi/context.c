@@ -17,6 +17,10 @@ int abi_open(unsigned device, int flags)
         errno = dev->knobs.refuse_open;
         return -1;
     }
+    if (abi_is_interrupted("opening the device")) {
+        errno = EBUSY;
+        return -1;
+    }
 
     snprintf(name, sizeof(name), "efasim-" FABRIC_UVERBS_NAME "%u", device);
     fd = memfd_create(name,
@@ -129,6 +133,15 @@ void abi_close(int fd)
     }
 
     ctx = abi_ctx_find(fd);
+    if (abi_inside) {
+        /* our own, or a signal handler's: then its objects stay until the
+         * process ends, but the number may be another file's soon */
+        if (ctx != NULL) {
+            atomic_store(&ctx->fd, -1);
+            atomic_fetch_sub(&abi.contexts, 1);
+        }
+        return;
+    }
     if ((ctx == NULL) && list_is_empty(&abi.channels)) {
         return;
     }

@@ -37,6 +37,9 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
         abi_log("no knob is named %.64s: see efasim --help", name);
         return EINVAL;
     }
+    if (abi_is_interrupted("efasim_control")) {
+        return EBUSY;
+    }
 
     abi_lock();
     abi_for_each_device(dev) {
@@ -63,6 +66,10 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
     struct abi_dev *dev;
     uint64_t count;
     int only, ret = ENODEV;
+
+    if (abi_is_interrupted("efasim_counter")) {
+        return EBUSY;
+    }
 
     only = slash ? fabric_device_find(name, slash - name) : -1;
     abi_lock();
@@ -93,6 +100,10 @@ CONTROL_EXPORT int efasim_clock(unsigned long long ns)
     static uint64_t base, now;
     struct abi_dev *dev;
     int ret = 0;
+
+    if (abi_is_interrupted("efasim_clock")) {
+        return EBUSY;
+    }
 
     abi_lock();
     if (ns == 0) {

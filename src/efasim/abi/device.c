@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct abi_state abi = {
@@ -26,27 +28,99 @@ void abi_log(const char *fmt, ...)
     fabric_env_ops.log(NULL, line);
 }
 
+/*
+ * Commands hold signals off while they have the lock: a handler never finds
+ * its own thread in one, as it never does in a system call. The data path,
+ * which only tries, cannot afford that: a handler may interrupt it, and must
+ * look at abi_inside before it locks.
+ */
+static __thread uint64_t abi_signals
+        __attribute__((tls_model("initial-exec")));
+
+static void abi_signals_hold(void)
+{
+    uint64_t all = ~0ull;
+
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &abi_signals, sizeof(all));
+}
+
+static void abi_signals_restore(void)
+{
+    uint64_t old = abi_signals;
+
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+}
+
+/* Of ThreadSanitizer's run-time library, where the program has one */
+void __tsan_acquire(void *addr) __attribute__((weak));
+void __tsan_release(void *addr) __attribute__((weak));
+
+void abi_order_before(void)
+{
+    if (__tsan_release != NULL) {
+        __tsan_release(&abi);
+    }
+}
+
+void abi_order_after(void)
+{
+    if (__tsan_acquire != NULL) {
+        __tsan_acquire(&abi);
+    }
+}
+
 void abi_lock(void)
 {
+    abi_signals_hold();
+    abi_inside = ABI_INSIDE_COMMAND;
     pthread_mutex_lock(&abi.lock);
-    abi_inside = 1;
+    abi_order_after();
 }
 
 int abi_trylock(void)
 {
-    /* a signal handler may interrupt a holder and get here */
-    if (abi_inside || (pthread_mutex_trylock(&abi.lock) != 0)) {
+    /* a signal handler may interrupt a holder and get here: at any moment the
+     * mark says so before the lock is taken, and until it is given back */
+    if (abi_inside) {
         return 0;
     }
 
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_DATA;
+    if (pthread_mutex_trylock(&abi.lock) != 0) {
+        abi_inside = ABI_OUTSIDE;
+        return 0;
+    }
+    abi_order_after();
     return 1;
 }
 
 void abi_unlock(void)
 {
-    abi_inside = 0;
+    int inside = abi_inside;
+
+    abi_order_before();
     pthread_mutex_unlock(&abi.lock);
+    abi_inside = ABI_OUTSIDE;
+    if (inside == ABI_INSIDE_COMMAND) {
+        abi_signals_restore();
+    }
+}
+
+int abi_is_interrupted(const char *what)
+{
+    static _Atomic int said;
+
+    if (!abi_inside) {
+        return 0;
+    }
+
+    if (!atomic_exchange(&said, 1)) {
+        abi_log("%s in a signal handler that interrupted this thread's poll "
+                "or post: refused (EBUSY). Hardware would take it; here block "
+                "the signal while you poll, or act on it later (said once)",
+                what);
+    }
+    return 1;
 }
 
 static const char *abi_fabric_path(char path[FABRIC_PATH_MAX])
@@ -317,6 +391,22 @@ int abi_device_start(struct abi_dev *dev)
     return 0;
 }
 
+/* fork() in a handler may find its own thread in the data path: then the lock
+ * is ours already, and stays. */
+static void abi_fork_prepare(void)
+{
+    if (!abi_inside) {
+        abi_lock();
+    }
+}
+
+static void abi_fork_parent(void)
+{
+    if (abi_inside == ABI_INSIDE_COMMAND) {
+        abi_unlock();
+    }
+}
+
 /* In a forked child: the parent's memory is only dropped. */
 static void abi_device_forget(struct abi_dev *dev)
 {
@@ -339,11 +429,12 @@ static void abi_device_forget(struct abi_dev *dev)
  * thread. What it opens itself is new. */
 static void abi_fork_child(void)
 {
+    int inside = abi_inside;
     struct abi_dev *dev;
     unsigned i;
 
     pthread_mutex_init(&abi.lock, NULL);
-    abi_inside = 0;
+    abi_inside = ABI_OUTSIDE;
     abi.pid    = 0;
     abi.pinned = 0;
     abi_for_each_device(dev) {
@@ -362,6 +453,9 @@ static void abi_fork_child(void)
     }
     memset(abi.cq, 0, sizeof(abi.cq));
     memset(abi.qp, 0, sizeof(abi.qp));
+    if (inside == ABI_INSIDE_COMMAND) {
+        abi_signals_restore();
+    }
 }
 
 /*
@@ -409,18 +503,19 @@ __attribute__((constructor)) static void abi_init(void)
         return;
     }
 
+    fabric_leave_executed(path);
     abi_knobs_read();
-    abi_inside = 1; /* the files it opens are its own */
+    abi_inside = ABI_INSIDE_DATA; /* the files it opens are its own */
     abi_files_open();
-    abi_inside = 0;
-    pthread_atfork(abi_lock, abi_unlock, abi_fork_child);
+    abi_inside = ABI_OUTSIDE;
+    pthread_atfork(abi_fork_prepare, abi_fork_parent, abi_fork_child);
     if (getenv("EFASIM_PER_NODE") == NULL) {
         return; /* `efasim run` has placed us */
     }
 
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_DATA;
     abi_host_enter(path);
-    abi_inside = 0;
+    abi_inside = ABI_OUTSIDE;
 }
 
 __attribute__((destructor)) static void abi_fini(void)

@@ -126,13 +126,13 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
     uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
     int ret            = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
-    if (ret != 0) {
-        return ret;
+    if (ret == 0) {
+        hook_cq_empty(sim, produced);
+        hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
+        ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
-
-    hook_cq_empty(sim, produced);
-    hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
-    return HOOK_CQ(cq, poll_cq)(cq, num, wc);
+    abi_order_after();
+    return ret;
 }
 
 static int hook_start_poll(struct ibv_cq_ex *cq,
@@ -142,13 +142,13 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
     uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
     int ret            = HOOK_CQ(cq, start_poll)(cq, attr);
 
-    if (ret != ENOENT) {
-        return ret;
+    if (ret == ENOENT) {
+        hook_cq_empty(sim, produced);
+        hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
+        ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
-
-    hook_cq_empty(sim, produced);
-    hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
-    return HOOK_CQ(cq, start_poll)(cq, attr);
+    abi_order_after();
+    return ret;
 }
 
 /* The errno that a post is to fail with, 0: none. Whether there is any
@@ -157,7 +157,7 @@ static int hook_post_error(struct abi_dev *dev)
 {
     uint8_t status = 0;
 
-    if ((dev == NULL) || (dev->sim == NULL) ||
+    if ((dev == NULL) || (dev->sim == NULL) || abi_inside ||
         (dev->sim->knobs.inject_num == 0)) {
         return 0;
     }
@@ -188,9 +188,18 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
         return ret;
     }
 
+    abi_order_before();
     ret = HOOK_QP(qp, post_send)(qp, wr, bad);
     hook_posted(dev);
     return ret;
+}
+
+/* The device looks for receives when it needs one: only for the order. */
+static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+                          struct ibv_recv_wr **bad)
+{
+    abi_order_before();
+    return HOOK_QP(qp, post_recv)(qp, wr, bad);
 }
 
 static int hook_wr_complete(struct ibv_qp_ex *qp)
@@ -203,6 +212,7 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
         return ret;
     }
 
+    abi_order_before();
     ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
     hook_posted(dev);
     return ret;
@@ -213,8 +223,13 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
 static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
     struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
-    int ret             = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
+    int ret;
 
+    if (abi_is_interrupted("arming a completion queue")) {
+        return EBUSY;
+    }
+
+    ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
     if ((ret == 0) && (dev != NULL)) {
         abi_lock();
         if ((dev->sim != NULL) && (hook_cq_sim(cq) != NULL)) {
@@ -253,9 +268,11 @@ void abi_hook_cq(struct abi_cq *entry)
         entry->ctx->poll_cq       = ops->poll_cq;
         entry->ctx->req_notify_cq = ops->req_notify_cq;
         entry->ctx->post_send     = ops->post_send;
+        entry->ctx->post_recv     = ops->post_recv;
         ops->poll_cq              = hook_poll_cq;
         ops->req_notify_cq        = hook_req_notify_cq;
         ops->post_send            = hook_post_send;
+        ops->post_recv            = hook_post_recv;
     }
     entry->poll_cq       = entry->ctx->poll_cq;
     entry->req_notify_cq = entry->ctx->req_notify_cq;
@@ -280,6 +297,7 @@ void abi_hook_qp(struct abi_qp *entry)
     /* on the command that creates it, its extended part is not filled in
      * yet; that of a state change sees it */
     entry->post_send = entry->ctx->post_send;
+    entry->post_recv = entry->ctx->post_recv;
     if (entry->qp->attr.send_cq->user != NULL) {
         abi_hook_cq(entry->qp->attr.send_cq->user);
         abi_hook_cq(entry->qp->attr.recv_cq->user);
@@ -290,6 +308,7 @@ void abi_hook_qp(struct abi_qp *entry)
         ex->wr_complete    = hook_wr_complete;
     }
     hook_qp_seen.post_send = entry->post_send;
+    hook_qp_seen.post_recv = entry->post_recv;
     if (entry->wr_complete != NULL) {
         hook_qp_seen.wr_complete = entry->wr_complete;
     }

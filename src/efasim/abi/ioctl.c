@@ -180,6 +180,9 @@ int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
         (hdr->reserved1 != 0) || (hdr->reserved2 != 0)) {
         return -EINVAL;
     }
+    if (abi_is_interrupted("a verbs command")) {
+        return -EBUSY;
+    }
 
     abi_lock();
     for (i = 0; i < sizeof(abi_methods) / sizeof(abi_methods[0]); ++i) {

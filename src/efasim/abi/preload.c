@@ -4,8 +4,8 @@
  * through, and without EFASIM_FABRIC all of it does.
  */
 #include "abi.h"
+#include "preload.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -14,29 +14,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define PRELOAD_EXPORT  __attribute__((visibility("default")))
 #define PRELOAD_CDEV    "/dev/infiniband/" FABRIC_UVERBS_NAME
 #define PRELOAD_IB      "/infiniband/"
 #define PRELOAD_SYS_IB  "/sys/class/infiniband"
-#ifndef NETLINK_RDMA
-#define NETLINK_RDMA    20
-#endif
-
-/* The next definition of a function, looked up once. */
-#define PRELOAD_NEXT(_name) \
-    ({ \
-        static __typeof__(&_name) _next; \
-        if (_next == NULL) { \
-            _next = (__typeof__(&_name))dlsym(RTLD_NEXT, #_name); \
-        } \
-        _next; \
-    })
 
 /* The device of the host whose character device this is; -1: none. */
 static int preload_cdev(const char *path)
@@ -158,9 +143,9 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         return -2;
     }
 
-    abi_inside = 1;
+    abi_inside = ABI_INSIDE_DATA;
     fd         = preload_open_counter(*path);
-    abi_inside = 0;
+    abi_inside = ABI_OUTSIDE;
     return (fd >= 0) ? fd : -2;
 }
 
@@ -204,19 +189,20 @@ PRELOAD_OPEN(open64)
 PRELOAD_OPENAT(openat)
 PRELOAD_OPENAT(openat64)
 
-/* The fortified forms, for which there is no declaration */
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
+/* The fortified forms, for which there is no declaration. None of ours calls
+ * another by its name: that may be a sanitizer's, which calls the other. */
+#define PRELOAD_OPEN_2(_name, _plain) \
+    int _name(const char *path, int flags); \
+    PRELOAD_EXPORT int _name(const char *path, int flags) \
+    { \
+        char buf[FABRIC_PATH_MAX + 256]; \
+        int fd = preload_open(&path, flags, buf, sizeof(buf)); \
+        \
+        return (fd != -2) ? fd : PRELOAD_NEXT(_plain)(path, flags); \
+    }
 
-PRELOAD_EXPORT int __open_2(const char *path, int flags)
-{
-    return open(path, flags);
-}
-
-PRELOAD_EXPORT int __open64_2(const char *path, int flags)
-{
-    return open64(path, flags);
-}
+PRELOAD_OPEN_2(__open_2, open)
+PRELOAD_OPEN_2(__open64_2, open64)
 
 /* Make a memfd, or the missing device file, look like the character device. */
 #define PRELOAD_CDEV_STAT(_st, _device) \
@@ -228,7 +214,7 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
     } while (0)
 
 #define PRELOAD_STAT(_name, _struct) \
-    PRELOAD_EXPORT int _name(const char *path, struct _struct *st) \
+    static int preload_##_name(const char *path, struct _struct *st) \
     { \
         int device = abi_inside ? -1 : preload_cdev(path); \
         char buf[FABRIC_PATH_MAX + 256]; \
@@ -240,10 +226,15 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
         } \
         path = preload_redirect(path, buf, sizeof(buf)); \
         return PRELOAD_NEXT(_name)(path, st); \
+    } \
+    \
+    PRELOAD_EXPORT int _name(const char *path, struct _struct *st) \
+    { \
+        return preload_##_name(path, st); \
     }
 
 #define PRELOAD_FSTAT(_name, _struct) \
-    PRELOAD_EXPORT int _name(int fd, struct _struct *st) \
+    static int preload_##_name(int fd, struct _struct *st) \
     { \
         int ret                   = PRELOAD_NEXT(_name)(fd, st); \
         const struct abi_ctx *ctx = (ret == 0) ? abi_ctx_find(fd) : NULL; \
@@ -252,6 +243,11 @@ PRELOAD_EXPORT int __open64_2(const char *path, int flags)
             PRELOAD_CDEV_STAT(st, ctx->dev->index); \
         } \
         return ret; \
+    } \
+    \
+    PRELOAD_EXPORT int _name(int fd, struct _struct *st) \
+    { \
+        return preload_##_name(fd, st); \
     }
 
 PRELOAD_STAT(stat, stat)
@@ -266,13 +262,13 @@ int __fxstat(int version, int fd, struct stat *st);
 PRELOAD_EXPORT int __xstat(int version, const char *path, struct stat *st)
 {
     (void)version;
-    return stat(path, st);
+    return preload_stat(path, st);
 }
 
 PRELOAD_EXPORT int __fxstat(int version, int fd, struct stat *st)
 {
     (void)version;
-    return fstat(fd, st);
+    return preload_fstat(fd, st);
 }
 
 PRELOAD_EXPORT int access(const char *path, int mode)
@@ -303,7 +299,7 @@ PRELOAD_EXPORT int ioctl(int fd, unsigned long request, ...)
     arg = va_arg(ap, void*);
     va_end(ap);
 
-    if ((request == RDMA_VERBS_IOCTL) && !abi_inside) {
+    if (request == RDMA_VERBS_IOCTL) {
         ctx = abi_ctx_find(fd);
         if (ctx != NULL) {
             ret = abi_ioctl(ctx, arg);
@@ -322,20 +318,7 @@ PRELOAD_EXPORT int close(int fd)
 {
     __typeof__(&close) next = PRELOAD_NEXT(close);
 
-    if (!abi_inside) {
-        abi_close(fd);
-    }
+    abi_close(fd);
+    preload_netlink_close(fd);
     return next ? next(fd) : (int)syscall(SYS_close, fd);
-}
-
-/* The kernel's own list of RDMA devices would hide ours. */
-PRELOAD_EXPORT int socket(int domain, int type, int protocol)
-{
-    if ((domain == AF_NETLINK) && (protocol == NETLINK_RDMA) &&
-        abi_is_enabled()) {
-        errno = EPROTONOSUPPORT;
-        return -1;
-    }
-
-    return PRELOAD_NEXT(socket)(domain, type, protocol);
 }

@@ -439,6 +439,42 @@ void fabric_leave(struct fabric *fabric)
     fabric->slot = -1;
 }
 
+/* A device that this process had before it executed this program. */
+static struct dir_slot *fabric_slot_executed(const struct fabric *fabric)
+{
+    struct dir_slot *slot;
+    unsigned i;
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        slot = &fabric->dir->slot[i];
+        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+            slot->is_device && (slot->pid == getpid()) &&
+            (slot->start_time == fabric_process_start(getpid()))) {
+            return slot;
+        }
+    }
+
+    return NULL;
+}
+
+void fabric_leave_executed(const char *path)
+{
+    struct fabric fabric = { .slot = -1 };
+    struct dir_slot *slot;
+
+    snprintf(fabric.path, sizeof(fabric.path), "%s", path);
+    fabric.dir = fabric_map(path, 0);
+    while ((fabric.dir != NULL) &&
+           ((slot = fabric_slot_executed(&fabric)) != NULL)) {
+        fabric.slot  = slot - fabric.dir->slot;
+        fabric.owner = atomic_load(&slot->owner);
+        fabric_leave(&fabric);
+    }
+    if (fabric.dir != NULL) {
+        munmap(fabric.dir, sizeof(*fabric.dir));
+    }
+}
+
 void fabric_close(struct fabric *fabric)
 {
     fabric_leave(fabric);

@@ -70,6 +70,13 @@ int fabric_attach(struct fabric *fabric, unsigned nic, int is_device);
  */
 void fabric_leave(struct fabric *fabric);
 
+/*
+ * exec() closes a device, but the process goes on: the new program gives back
+ * what the one before it held in the fabric at `path`. Without that nothing
+ * happens. Call while single-threaded, before attaching a device.
+ */
+void fabric_leave_executed(const char *path);
+
 /* Leave, unmap, free. */
 void fabric_close(struct fabric *fabric);
 

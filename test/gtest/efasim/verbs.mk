@@ -14,9 +14,12 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_direct.cc \
                             test/gtest/efasim/verbs_dmabuf.cc \
                             test/gtest/efasim/verbs_fault.cc \
+                            test/gtest/efasim/verbs_fork.cc \
                             test/gtest/efasim/verbs_newer.cc \
                             test/gtest/efasim/verbs_process.cc \
                             test/gtest/efasim/verbs_rails.cc \
+                            test/gtest/efasim/verbs_share.cc \
+                            test/gtest/efasim/verbs_signal.cc \
                             test/gtest/efasim/verbs_ud.cc \
                             test/gtest/efasim/verbs_write.cc \
                             test/apps/fill.c test/apps/fill.h

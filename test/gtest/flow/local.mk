@@ -1,6 +1,6 @@
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_flow
-test_gtest_flow_SOURCES = test/gtest/flow/flow_test.h \
+test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/flow_test.cc \
                           test/gtest/flow/test_flow_psn.cc \
                           test/gtest/flow/test_flow_wire.cc \
@@ -14,6 +14,7 @@ test_gtest_flow_SOURCES = test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_ctl.cc \
                           test/gtest/flow/test_flow_grant.cc \
                           test/gtest/flow/test_flow_peer.cc
+test_gtest_flow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_gtest_flow_LDADD   = $(flow_objects) $(GTEST_LIBS)
 test_gtest_flow_DEPENDENCIES = $(flow_objects)
 endif

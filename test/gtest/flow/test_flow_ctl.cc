@@ -6,8 +6,8 @@ using namespace flow_test;
 /* Take all packets of a node off the wire. */
 static std::vector<Packet> take(Node &node)
 {
-    node.handle_events();
-    node.pull_ctl();
+    node.pull_events();
+    node.pull_control();
     std::vector<Packet> packets(node.out.begin(), node.out.end());
     node.out.clear();
     return packets;
@@ -88,6 +88,13 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
                             (FLOW_INIT_WINDOW_MAX * FLOW_WIRE_PSN_ONE));
     EXPECT_EQ(FLOW_RX_DROP, b.receive(packet));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
+    EXPECT_EQ(1u, b.counters().overflows);
+
+    /* what was lost cannot come again: the sender is told, once it is known */
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, tx->state);
+    EXPECT_TRUE(b.got.size() <= 1);
+    EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
 /* Else it could open the flow again behind the goodbye. */
@@ -212,7 +219,7 @@ TEST(flow_hello, late_for_very_many_flows)
     std::vector<Packet> hellos, data;
     const int flows = 5000;
 
-    a.handle_events();
+    a.pull_events();
     for (int i = 0; i < flows; ++i) {
         flow_tx_t *tx = a.open(b);
         for (const Packet &packet : take(a)) {
@@ -394,7 +401,7 @@ TEST(flow_limit, newest_wins)
     ASSERT_TRUE(a.send(tx, "x"));
     EXPECT_EQ(65, limit(65));
     EXPECT_EQ(65, limit(64));     /* late */
-    EXPECT_STREQ("", a.check());
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 TEST(flow_rma, waits_for_the_pin)
@@ -451,7 +458,7 @@ TEST(flow_probe, dead_peer)
     flow_tx_probe(a.core, ab);
     EXPECT_TRUE(take(a).empty()); /* one is on its way */
     a.complete(ping[0], FLOW_SEND_DEAD);
-    a.handle_events();
+    a.pull_events();
     EXPECT_EQ(FLOW_TX_FAILED, ab->state);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
     (void)ba;

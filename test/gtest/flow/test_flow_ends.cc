@@ -30,8 +30,8 @@ flow_src_t src_of(const Node &node)
 /* Take all packets of a node off the wire. */
 std::vector<Packet> take(Node &node)
 {
-    node.handle_events();
-    node.pull_ctl();
+    node.pull_events();
+    node.pull_control();
     std::vector<Packet> packets(node.out.begin(), node.out.end());
     node.out.clear();
     return packets;
@@ -82,11 +82,11 @@ TEST_F(flow_late_hello, all_was_delivered)
     EXPECT_EQ(1u, b.counters().rx_flows) << "nobody to part from yet";
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
     EXPECT_TRUE(take(b).empty()) << "no answer to what has ended";
-    b.handle_events();
+    b.pull_events();
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ(0u, b.counters().owed);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 TEST_F(flow_late_hello, data_is_missing)
@@ -100,7 +100,7 @@ TEST_F(flow_late_hello, data_is_missing)
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ((std::vector<std::string>{"0", "1"}), b.got);
     settle(a, b);
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* The last packet of a flow comes the slow way, and ends it. */
@@ -119,7 +119,7 @@ TEST(flow_ends, last_packet__sender_not_known_to_the_device)
               b.receive(last.bytes, flow_src(FLOW_AH_UNKNOWN, 1)));
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ((std::vector<std::string>{"last"}), b.got);
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* A goodbye far ahead: grants go on as before, early packets are held. */
@@ -173,7 +173,7 @@ protected:
     {
         EXPECT_TRUE(take(b).empty());
         EXPECT_EQ(0u, b.counters().rx_flows);
-        EXPECT_STREQ("", b.check());
+        EXPECT_STREQ(nullptr, b.check());
     }
 
     Node       a, b;
@@ -241,7 +241,7 @@ TEST(flow_ends, done__index_in_use_again)
     b.complete(limit, FLOW_SEND_RNR);
     EXPECT_EQ(0u, rx->ctl);
     EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* The receiver ended the flow while a control packet of ours was out. */
@@ -262,12 +262,12 @@ protected:
     void expect_end()
     {
         EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-        a.handle_events();
+        a.pull_events();
         flow_tx_close(a.core, ab);
         EXPECT_TRUE(take(a).empty()) << "nobody there to be told";
         EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
         EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-        EXPECT_STREQ("", a.check());
+        EXPECT_STREQ(nullptr, a.check());
     }
 
     Node       a, b;
@@ -335,9 +335,9 @@ TEST(flow_ends, rma__peer_dead_before_it_was_asked)
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
     flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
     flow_peer_dead(b.core, peer);
-    b.handle_events();
+    b.pull_events();
     EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* Its last flow closed and another opened before the caller heard of it. */
@@ -346,9 +346,9 @@ TEST(flow_ends, peer__in_use_again)
     Node a(1), b(2);
     flow_tx_t *tx = a.open(b);
 
-    a.handle_events();
+    a.pull_events();
     flow_tx_close(a.core, tx);
-    a.pull_ctl();
+    a.pull_control();
     flow_event_t event;
     ASSERT_EQ(1, flow_event_next(a.core, &event));
     EXPECT_EQ(FLOW_EVENT_TX_GONE, event.type);
@@ -378,10 +378,10 @@ TEST(flow_ends, peer__dead_without_a_handle)
     flow_peer_set_ah(b.core, peer, ah_of(1), FLOW_PEER_PINNED);
     EXPECT_EQ(FLOW_PEER_DEAD, peer->state);
     EXPECT_TRUE(take(b).empty());
-    b.handle_events();
+    b.pull_events();
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 TEST(flow_ends, close__peer_dead_before_the_event)
@@ -389,15 +389,15 @@ TEST(flow_ends, close__peer_dead_before_the_event)
     Node a(1), b(2);
     flow_tx_t *tx = a.open(b);
 
-    a.handle_events();
+    a.pull_events();
     flow_tx_close(a.core, tx);
-    a.pull_ctl(); /* it leaves the control queue: gone, but not told */
+    a.pull_control(); /* it leaves the control queue: gone, but not told */
     flow_peer_dead(a.core, flow_tx_peer(a.core, tx));
-    a.handle_events();
+    a.pull_events();
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
     EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED));
     EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ("", a.check());
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 /* Data went before the hello could; the flow is not unheard of. */
@@ -446,7 +446,7 @@ TEST(flow_ends, ud__reset_instead_of_the_hello)
     Packet data = a.out.front();
     a.out.clear();
     a.complete(data, FLOW_SEND_ERROR);
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(FLOW_TX_FAILED, tx->state);
     flow_tx_close(a.core, tx);
     a.complete(hello); /* not answered, and not to be said again */

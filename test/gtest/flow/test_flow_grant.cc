@@ -61,8 +61,8 @@ TEST(flow_grant, invariant__owed_never_above_the_buffers)
         for (unsigned i = 0; i < 7; ++i) {
             while (peers[i]->send(txs[i], "x")) {
             }
-            peers[i]->handle_events();
-            peers[i]->pull_ctl();
+            peers[i]->pull_events();
+            peers[i]->pull_control();
             while (!peers[i]->out.empty()) {
                 Packet packet = peers[i]->out.front();
                 peers[i]->out.pop_front();
@@ -70,8 +70,8 @@ TEST(flow_grant, invariant__owed_never_above_the_buffers)
                 peers[i]->complete(packet);
                 ASSERT_LE(b.counters().owed, 240u);
             }
-            b.handle_events();
-            b.pull_ctl();
+            b.pull_events();
+            b.pull_control();
             for (Packet &packet : b.out) {
                 for (auto &peer : peers) {
                     if (packet.dst == peer->addr.qpn) {
@@ -81,7 +81,7 @@ TEST(flow_grant, invariant__owed_never_above_the_buffers)
                 b.complete(packet);
             }
             b.out.clear();
-            ASSERT_STREQ("", b.check());
+            ASSERT_STREQ(nullptr, b.check());
         }
     }
     /* each gets its share */
@@ -176,7 +176,7 @@ TEST(flow_grant, starved__in_order_beyond_the_limit)
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
     EXPECT_EQ(got, b.got.size());
     EXPECT_EQ(1u, b.counters().overflows);
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 TEST(flow_grant, more_buffers_later)

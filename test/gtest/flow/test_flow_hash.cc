@@ -70,16 +70,16 @@ TEST(flow_hash, prefix__more_networks_than_are_kept)
     /* the same for a hello; and a peer that goes makes room */
     Node far(3, [](flow_params_t *p) { p->self.gid[1] = FLOW_PREFIXES; });
     far.open(a);
-    far.handle_events();
-    far.pull_ctl();
+    far.pull_events();
+    far.pull_control();
     EXPECT_EQ(FLOW_RX_DROP, a.receive(far.out.front()));
     EXPECT_EQ(FLOW_DROP_FULL, a.last.reason);
     flow_tx_close(a.core, flows[5]);
-    a.handle_events(); /* gone, then its peer */
-    a.pull_ctl();
-    a.handle_events();
+    a.pull_events(); /* gone, then its peer */
+    a.pull_control();
+    a.pull_events();
     EXPECT_EQ(FLOW_RX_CONTROL, a.receive(far.out.front()));
-    EXPECT_STREQ("", a.check());
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 TEST(flow_hash, open__address_out_of_range)
@@ -102,9 +102,9 @@ TEST(flow_hash, ep__never_reused)
     uint32_t index = flow_tx_index(tx);
     uint32_t free  = a.core->tx_free.count;
     flow_tx_close(a.core, tx);
-    a.handle_events();
-    a.pull_ctl();
-    a.handle_events();
+    a.pull_events();
+    a.pull_control();
+    a.pull_events();
     EXPECT_EQ(0u, a.counters().tx_flows);
     EXPECT_EQ(free, a.core->tx_free.count) << "index " << index << " retires";
 }
@@ -121,7 +121,7 @@ TEST(flow_hash, peer__too_many_control_packets_out)
         ASSERT_NE(nullptr, a.open(b));
         ++opened;
     }
-    a.handle_events();
+    a.pull_events();
     while (flow_ctl_next(a.core, a.now, &ctl)) {
         cookies.push_back(ctl.cookie);
     }
@@ -133,7 +133,7 @@ TEST(flow_hash, peer__too_many_control_packets_out)
         flow_ctl_done(a.core, ctl.cookie, FLOW_SEND_OK, a.now);
     }
     EXPECT_EQ(100u, opened);
-    EXPECT_STREQ("", a.check());
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 /* UD: flows that rest are off the list of their peer, which stays for them. */
@@ -159,10 +159,10 @@ TEST(flow_hash, peer__kept_by_what_rests)
         b.now += 1000000;
         flow_timer_run(b.core, b.now);
     }
-    b.handle_events();
+    b.pull_events();
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ("", b.check());
+    EXPECT_STREQ(nullptr, b.check());
 }
 
 } /* namespace */

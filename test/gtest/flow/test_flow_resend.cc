@@ -37,7 +37,7 @@ protected:
 
     static void lose(Node &from)
     {
-        from.pull_ctl();
+        from.pull_control();
         while (!from.out.empty()) {
             Packet packet = from.out.front();
             from.out.pop_front();
@@ -53,7 +53,7 @@ TEST_F(flow_resend, commit__bytes_stay_until_acknowledged)
     Packet packet = a.out.front();
     a.out.clear();
     a.complete(packet);
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(0u, a.acked);
     EXPECT_EQ(1u, flow_tx_outstanding(ab));
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
@@ -70,13 +70,13 @@ TEST_F(flow_resend, sent__acknowledged_first)
     Packet packet = a.out.front();
     a.out.clear();
     b.receive(packet);
-    b.pull_ctl();
+    b.pull_control();
     ASSERT_EQ(1u, b.out.size());
     EXPECT_EQ(FLOW_RX_CONTROL, a.receive(b.out.front()));
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(0u, a.acked) << "its post is out";
     a.complete(packet);
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(1u, a.acked);
 }
 
@@ -86,11 +86,11 @@ TEST_F(flow_resend, expired__sent_again_until_acknowledged)
     ASSERT_TRUE(a.send(ab, "one"));
     lose(a);
     a.now += 20 * MS;
-    a.repost();
+    a.pull_reposts();
     EXPECT_TRUE(a.out.empty()) << "the wait begins when the timer first runs";
     for (int i = 0; (i < 10) && a.out.empty(); ++i) {
         a.now += 4 * MS;
-        a.repost();
+        a.pull_reposts();
     }
     ASSERT_EQ(1u, a.out.size());
     EXPECT_EQ(1u, a.counters().timeouts);
@@ -107,7 +107,7 @@ TEST_F(flow_resend, expired__not_while_posted)
     a.out.clear();
     for (int i = 0; i < 20; ++i) {
         a.now += 10 * MS;
-        a.repost();
+        a.pull_reposts();
     }
     EXPECT_TRUE(a.out.empty());
     b.receive(packet);
@@ -170,10 +170,10 @@ TEST_F(flow_resend, ack__impossible_numbers)
         EXPECT_EQ(1u, flow_tx_outstanding(ab)) << d;
     }
     flow_resend_ack(a.core, ab, (flow_psn_t)(psn - 1), ~0ull);
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(0u, a.acked);
     flow_resend_ack(a.core, ab, psn, ~0ull);
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(1u, a.acked);
 }
 
@@ -182,10 +182,10 @@ TEST_F(flow_resend, expired__peer_dead)
     connect_both();
     ASSERT_TRUE(a.send(ab, "one"));
     for (int i = 0; (i < 100000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
-        a.repost();
+        a.pull_reposts();
         lose(a);
-        a.release();
-        a.handle_events();
+        a.pull_releases();
+        a.pull_events();
         a.now += 2 * MS;
     }
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
@@ -195,13 +195,13 @@ TEST_F(flow_resend, expired__peer_dead)
     flow_tx_close(a.core, ab);
     settle(a);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_STREQ("", a.check());
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 TEST_F(flow_resend, ctl__hello_until_answered)
 {
     ab = a.open(b);
-    a.handle_events();
+    a.pull_events();
     for (int i = 0; i < 5; ++i) {
         lose(a);
         a.now += 100 * MS;
@@ -211,7 +211,7 @@ TEST_F(flow_resend, ctl__hello_until_answered)
     EXPECT_EQ(FLOW_TX_OPEN, ab->state);
     for (int i = 0; i < 100; ++i) {
         a.now += 100 * MS;
-        a.pull_ctl();
+        a.pull_control();
     }
     EXPECT_TRUE(a.out.empty());
 }
@@ -223,7 +223,7 @@ TEST_F(flow_resend, ctl__completed_while_another_is_queued)
     flow_ctl_t ctl;
 
     ab = a.open(b);
-    a.handle_events();
+    a.pull_events();
     while (a.send(ab, "x")) { /* blocked: want joins the hello in back-off */
     }
     a.out.clear();
@@ -243,7 +243,7 @@ TEST_F(flow_resend, ctl__hello_never_answered)
 {
     ab = a.open(b);
     for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
-        a.handle_events();
+        a.pull_events();
         lose(a);
         a.now += 2000 * MS;
     }
@@ -258,7 +258,7 @@ TEST_F(flow_resend, ctl__goodbye_until_confirmed)
     lose(a);
     EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
     a.now += 10 * MS;
-    a.pull_ctl();
+    a.pull_control();
     ASSERT_EQ(1u, a.out.size());
     Packet goodbye = a.out.front();
     a.out.clear();
@@ -281,17 +281,17 @@ TEST_F(flow_resend, ctl__goodbye_never_confirmed)
     for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_GONE); ++i) {
         lose(a);
         a.now += 1000 * MS;
-        a.handle_events();
+        a.pull_events();
     }
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_STREQ("", a.check());
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 TEST_F(flow_resend, ctl__late_packets_of_a_closed_flow)
 {
     ab = a.open(b);
-    a.handle_events();
-    a.pull_ctl();
+    a.pull_events();
+    a.pull_control();
     Packet hello = a.out.front();
     ASSERT_TRUE(a.send(ab, "one"));
     Packet data = a.out.back();
@@ -344,7 +344,7 @@ TEST_F(flow_resend, header_again__newest)
     a.receive(b.out.front());
     for (int i = 0; (i < 10) && a.out.empty(); ++i) {
         a.now += 4 * MS;
-        a.repost();
+        a.pull_reposts();
     }
     ASSERT_EQ(1u, a.out.size());
     Bytes again = a.out.front().bytes;
@@ -363,7 +363,7 @@ TEST_F(flow_resend, probe__heard_or_dead)
     for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
         lose(a);
         a.now += 1000 * MS;
-        a.handle_events();
+        a.pull_events();
     }
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
 }
@@ -376,14 +376,14 @@ TEST_F(flow_resend, sent__our_device_refuses)
     Packet one = a.out[0], two = a.out[1];
     a.out.clear();
     a.complete(one, FLOW_SEND_ERROR);
-    a.release();
-    a.handle_events();
+    a.pull_releases();
+    a.pull_events();
     EXPECT_EQ(1u, a.failed_ops) << "the other post is out";
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
     flow_tx_close(a.core, ab);
     EXPECT_FALSE(flow_ctl_pending(a.core));
     a.complete(two);
-    a.release();
+    a.pull_releases();
     EXPECT_EQ(2u, a.failed_ops);
     pass(10 * MS); /* the reset, and its confirmation */
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
@@ -474,7 +474,7 @@ TEST_P(flow_resend_storm, all_arrive_once_in_order)
                 air[1 - i].erase(air[1 - i].begin() + (long)pick);
             }
             if ((step % 64) == 0) {
-                ASSERT_STREQ("", node.check());
+                ASSERT_STREQ(nullptr, node.check());
             }
         }
         if (!closed && (a.got.size() == messages) &&
@@ -490,7 +490,7 @@ TEST_P(flow_resend_storm, all_arrive_once_in_order)
         }
     }
     for (Node *node : nodes) {
-        node->handle_events();
+        node->pull_events();
         ASSERT_EQ(messages, node->got.size());
         for (unsigned i = 0; i < messages; ++i) {
             ASSERT_EQ(std::to_string(i), node->got[i]);
@@ -507,3 +507,55 @@ TEST_P(flow_resend_storm, all_arrive_once_in_order)
 INSTANTIATE_TEST_SUITE_P(seed, flow_resend_storm, ::testing::Range(1u, 17u));
 
 } /* namespace */
+
+/*
+ * A queue of requests that waits at the limit for so long that nothing is out
+ * any more: the slots went back, and the one that may pass needs new ones.
+ */
+TEST_F(flow_resend, pass_one__after_the_slots_went_back)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "1"));
+    settle(a, b);
+    pass(20 * MS);
+    ASSERT_EQ(0u, ab->ring);
+    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pass_one(a.core, ab);
+    EXPECT_STREQ(nullptr, a.check());
+    EXPECT_TRUE(a.send(ab, "2"));
+    EXPECT_FALSE(a.send(ab, "no"));
+    EXPECT_STREQ(nullptr, a.check());
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    settle(a, b);
+    EXPECT_EQ((std::vector<std::string>{"1", "2"}), b.got);
+}
+
+/* The last word is said a fixed number of times, whatever else is heard. */
+TEST_F(flow_resend, goodbye__an_old_answer_does_not_prolong_it)
+{
+    unsigned said = 0;
+
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "x"));
+    a.pull_control();
+    b.receive(a.out.front());
+    a.complete(a.out.front());
+    a.out.clear();
+    b.pull_control();
+    Packet ack = b.out.front();
+    b.out.clear();
+    a.receive(ack);
+    a.pull_releases();
+    flow_tx_close(a.core, ab);
+    for (flow_time_t end = a.now + 60000 * MS; a.now < end; a.now += MS) {
+        a.progress();
+        for (; !a.out.empty(); a.out.pop_front()) {
+            ++said;
+            a.complete(a.out.front()); /* lost */
+            a.receive(ack);            /* as it arrived before */
+        }
+    }
+    a.progress();
+    EXPECT_EQ(FLOW_GOODBYE_TRIES, said);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}

@@ -38,7 +38,7 @@ protected:
         for (size_t i = 0; i < b.got.size(); ++i) {
             ASSERT_EQ(std::to_string(i), b.got[i]);
         }
-        EXPECT_STREQ("", b.check());
+        EXPECT_STREQ(nullptr, b.check());
     }
 
     static flow_psn_t first;
@@ -186,7 +186,7 @@ TEST_P(flow_rx_wrap, goodbye__overtakes_data)
         a.complete(packet);
     }
     flow_tx_close(a.core, ab);
-    a.pull_ctl();
+    a.pull_control();
     ASSERT_EQ(1u, a.out.size());
     Packet bye = a.out.front();
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
@@ -222,6 +222,27 @@ TEST_P(flow_rx_wrap, goodbye__data_behind_it)
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
 }
 
+/* Early packets behind a goodbye are measured by it, not only by the limit. */
+TEST_P(flow_rx_wrap, goodbye__early_packets_after_it)
+{
+    std::vector<Packet> p = packets(6);
+    Packet bye            = p[4];
+
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    bye.bytes.resize(8);
+    bye.bytes[0] = (uint8_t)(FLOW_WIRE_CTL | FLOW_CTL_GOODBYE |
+                             (bye.bytes[0] & FLOW_WIRE_LIMIT));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[3]));
+    EXPECT_STREQ(nullptr, b.check());
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));
+    EXPECT_EQ(4u, b.got.size());
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[5]));
+    EXPECT_EQ(FLOW_DROP_TOKEN, b.last.reason) << "the flow ended";
+    expect_in_order();
+}
+
 TEST_P(flow_rx_wrap, goodbye__impossible_number)
 {
     std::vector<Packet> p = packets(2);
@@ -250,7 +271,7 @@ TEST_P(flow_rx_wrap, next__flow_gone)
     EXPECT_EQ(nullptr, flow_rx_next(b.core, b.last.token));
     EXPECT_EQ(nullptr, flow_rx_next(b.core, 0));
     EXPECT_EQ(nullptr, flow_rx_next(b.core, 0xffffff));
-    b.handle_events();
+    b.pull_events();
     EXPECT_EQ(2u, b.released);
     EXPECT_EQ(0u, b.counters().rings);
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[0]));

@@ -155,7 +155,7 @@ TEST(flow_wire, golden__data_and_goodbye)
     settle(a, b);
 
     flow_tx_close(a.core, tx);
-    a.pull_ctl();
+    a.pull_control();
     expect.resize(8);
     expect[0] = 0x88;
     expect[6] = 2;

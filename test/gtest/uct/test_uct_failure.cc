@@ -199,3 +199,91 @@ TEST_F(UctFailure, events__absent_where_the_device_has_none)
     }));
     uct_ep_destroy(back);
 }
+
+/* A peer that took a window of messages and went without consuming them leaves
+ * no request under way that could fail. Whoever waits for it finds out: with a
+ * queued request, with posts that are refused, asleep. */
+class UctWaiting : public UctFailure {
+protected:
+    struct Request {
+        uct_pending_req_t uct;
+        uct_ep_h ep;
+        bool gone;
+    };
+
+    void wait_for_one_that_left()
+    {
+        open();
+        ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+        ASSERT_TRUE(wait([&] { return b->count == 1; }));
+        ASSERT_TRUE(flush(ep));
+        while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+            while (uct_iface_flush(a->iface(), 0, nullptr) != UCS_OK) {
+                a->progress();
+            }
+        }
+        queued.ep = ep;
+        queued.gone = false;
+        queued.uct.func = [](uct_pending_req_t *self) {
+            Request *request = reinterpret_cast<Request *>(self);
+            ucs_status_t status = uct_ep_am_short(request->ep, AM_ID, 2,
+                                                  nullptr, 0);
+            request->gone = status != UCS_ERR_NO_RESOURCE;
+            return request->gone ? UCS_OK : UCS_ERR_NO_RESOURCE;
+        };
+    }
+
+    Request queued;
+};
+
+TEST_F(UctWaiting, queued_request__ends_when_the_peer_is_gone)
+{
+    wait_for_one_that_left();
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
+    for (int i = 0; i < 20000; ++i) {
+        a->progress();
+    }
+    EXPECT_TRUE(a->failures.empty()) << "it sleeps, but lives";
+    delete b;
+    b = nullptr;
+    EXPECT_TRUE(wait([&] { return !a->failures.empty() && queued.gone; }));
+    EXPECT_EQ(1u, a->failures.size());
+}
+
+TEST_F(UctWaiting, refused_posts__end_when_the_peer_is_gone)
+{
+    wait_for_one_that_left();
+    delete b;
+    b = nullptr;
+    EXPECT_TRUE(wait([&] {
+        return uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) !=
+               UCS_ERR_NO_RESOURCE;
+    }));
+    EXPECT_EQ(1u, a->failures.size());
+}
+
+TEST_F(UctWaiting, asleep__wakes_when_the_peer_is_gone)
+{
+    int fd;
+    wait_for_one_that_left();
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(a->iface(), &fd));
+    delete b;
+    b = nullptr;
+    struct pollfd pfd = {fd, POLLIN, 0};
+    unsigned naps = 0;
+    while (a->failures.empty() && (naps < 100)) {
+        ucs_status_t status = uct_iface_event_arm(
+                a->iface(), UCT_EVENT_RECV | UCT_EVENT_SEND_COMP);
+        if (status == UCS_OK) {
+            ++naps;
+            ASSERT_EQ(1, poll(&pfd, 1, 10000)) << "nothing woke it";
+        } else {
+            ASSERT_EQ(UCS_ERR_BUSY, status);
+        }
+        while (a->progress() != 0) {
+        }
+    }
+    EXPECT_EQ(1u, a->failures.size());
+    EXPECT_LT(naps, 20u);
+}

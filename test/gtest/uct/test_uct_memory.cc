@@ -66,13 +66,22 @@ protected:
              size_t length)
     {
         uct_mem_h remote_memh, local_memh;
+
+        ASSERT_EQ(UCS_OK, reg(*b, remote.data(), remote.size(), &remote_memh));
+        ASSERT_EQ(UCS_OK, reg(*a, local.data(), local.size(), &local_memh));
+        get(remote, remote_memh, local, local_memh, offset, length);
+        uct_md_mem_dereg(b->md(), remote_memh);
+        uct_md_mem_dereg(a->md(), local_memh);
+    }
+
+    void get(const Mapping &remote, uct_mem_h remote_memh, const Mapping &local,
+             uct_mem_h local_memh, size_t offset, size_t length)
+    {
         uct_rkey_bundle_t rkey;
         uint8_t packed[64];
         Completion comp;
         ucs_status_t status = UCS_ERR_NO_RESOURCE;
 
-        ASSERT_EQ(UCS_OK, reg(*b, remote.data(), remote.size(), &remote_memh));
-        ASSERT_EQ(UCS_OK, reg(*a, local.data(), local.size(), &local_memh));
         ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
         ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
         uct_iov_t iov = {local.data() + offset, length, local_memh, 0, 1};
@@ -87,8 +96,6 @@ protected:
         ASSERT_TRUE(wait([&] { return comp.done > 0; }, 100));
         EXPECT_EQ(UCS_OK, comp.status);
         uct_rkey_release(a->component(), &rkey);
-        uct_md_mem_dereg(b->md(), remote_memh);
-        uct_md_mem_dereg(a->md(), local_memh);
     }
 };
 
@@ -205,4 +212,71 @@ TEST_F(UctMemory, fork__the_parent_goes_on)
         EXPECT_EQ(static_cast<uint8_t>(round + 2), local.data()[12345]);
     }
     EXPECT_TRUE(wait([&] { return b->count == 11; }));
+}
+
+/* Of UCX 1.14 and newer (uct_md_mem_reg_params_t), which need not be that of
+ * the headers. */
+struct RegParams {
+    uint64_t field_mask; /* 1 flags, 2 dmabuf_fd, 4 dmabuf_offset */
+    uint64_t flags;
+    int dmabuf_fd;
+    size_t dmabuf_offset;
+    uint64_t reserved[8];
+};
+
+/* Memory of a GPU, handed over as a dma-buf: a memfd stands in for it. Its
+ * addresses are nobody's to touch, so only the dma-buf can have moved bytes. */
+TEST_F(UctMemory, dmabuf__is_read_and_read_into)
+{
+    auto reg_v2 = reinterpret_cast<ucs_status_t (*)(
+            uct_md_h, void *, size_t, const RegParams *, uct_mem_h *)>(
+            dlsym(RTLD_DEFAULT, "uct_md_mem_reg_v2"));
+    if (reg_v2 == nullptr) {
+        ASSERT_EQ(nullptr, getenv("NEED_DMABUF"));
+        GTEST_SKIP() << "UCX 1.14 and newer register dma-bufs";
+    }
+    open();
+    const size_t size = 1 << 20, skipped = 8192;
+    Mapping unreachable(size, PROT_NONE), host(size);
+    int fd = memfd_create("dmabuf", 0);
+    uct_mem_h dmabuf_a, dmabuf_b, host_a, host_b;
+    RegParams params = {7, UCT_MD_MEM_ACCESS_RMA, fd, skipped, {}};
+
+    ASSERT_EQ(0, ftruncate(fd, skipped + size));
+    auto bytes = static_cast<uint8_t *>(
+            mmap(nullptr, skipped + size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                 fd, 0));
+    ASSERT_NE(MAP_FAILED, static_cast<void *>(bytes));
+    ASSERT_EQ(UCS_OK, reg(*a, host.data(), size, &host_a));
+    ASSERT_EQ(UCS_OK, reg(*b, host.data(), size, &host_b));
+    ASSERT_EQ(UCS_OK,
+              reg_v2(a->md(), unreachable.data(), size, &params, &dmabuf_a));
+    ASSERT_EQ(UCS_OK,
+              reg_v2(b->md(), unreachable.data(), size, &params, &dmabuf_b));
+
+    for (size_t i = 0; i < size; ++i) {
+        bytes[skipped + i] = pattern(1, i);
+    }
+    get(unreachable, dmabuf_b, host, host_a, 100, size - 100);
+    EXPECT_EQ(0, memcmp(host.data() + 100, bytes + skipped + 100, size - 100));
+    EXPECT_EQ(0, host.data()[99]);
+
+    for (size_t i = 0; i < size; ++i) {
+        host.data()[i] = pattern(2, i);
+    }
+    get(host, host_b, unreachable, dmabuf_a, 0, size / 2);
+    EXPECT_EQ(0, memcmp(host.data(), bytes + skipped, size / 2));
+    EXPECT_EQ(pattern(1, size / 2), bytes[skipped + size / 2]);
+
+    uct_mem_h none;
+    params.flags    |= UCT_MD_MEM_FLAG_HIDE_ERRORS;
+    params.dmabuf_fd = 1 << 20; /* nobody's descriptor */
+    EXPECT_NE(UCS_OK,
+              reg_v2(b->md(), unreachable.data(), size, &params, &none));
+    uct_md_mem_dereg(a->md(), dmabuf_a);
+    uct_md_mem_dereg(b->md(), dmabuf_b);
+    uct_md_mem_dereg(a->md(), host_a);
+    uct_md_mem_dereg(b->md(), host_b);
+    munmap(bytes, skipped + size);
+    ::close(fd);
 }

@@ -19,7 +19,7 @@ struct Case {
 /* EFA-FACTS: completion status. 10, receiver not ready, is no error of a
  * message, but none can come for RDMA, so there it is one. */
 const Case cases[] = {
-        {1, UCS_ERR_CANCELED, true}, /* flushed: the device is gone */
+        {1, UCS_ERR_IO_ERROR, true}, /* flushed: the device is gone */
         {2, UCS_ERR_IO_ERROR, false},
         {3, UCS_ERR_IO_ERROR, false},
         {4, UCS_ERR_IO_ERROR, false},

@@ -2,6 +2,7 @@
 #include "uct_entity.h"
 
 #include <algorithm>
+#include <dlfcn.h>
 #include <stdexcept>
 
 namespace uct_test {
@@ -14,7 +15,17 @@ static void check(ucs_status_t status, const char *what)
     }
 }
 
-Entity::Entity(const Config &config, size_t headroom) : m_headroom(headroom)
+/* Is the UCX of this process 1.16 or newer, the headers older, or the other way
+ * round? */
+static bool is_other_ucx()
+{
+    bool is_new = dlsym(RTLD_DEFAULT, "uct_rkey_compare") != nullptr;
+
+    return is_new != (UCT_API >= UCT_VERSION(1, 16));
+}
+
+Entity::Entity(const Config &config, size_t headroom)
+    : m_headroom(headroom), m_other_ucx(is_other_ucx())
 {
     try {
         check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
@@ -100,9 +111,10 @@ void Entity::open_iface(const Config &settings, size_t headroom)
     check(uct_md_iface_config_read(m_md, "srd", nullptr, nullptr, &config),
           "iface config");
     for (const auto &item : settings) {
-        check(uct_config_modify(config, item.first.c_str(),
-                                item.second.c_str()),
-              item.first.c_str());
+        /* newer UCX wants the prefix, too */
+        std::string name = m_other_ucx ? "SRD_" + item.first : item.first;
+        check(uct_config_modify(config, name.c_str(), item.second.c_str()),
+              name.c_str());
     }
 
     uct_iface_params_t params;

@@ -18,6 +18,7 @@
 extern "C" {
 #include <ucs/async/async_fwd.h>
 #include <uct/api/uct.h>
+#include <uct/api/version.h>
 }
 
 namespace uct_test {
@@ -50,9 +51,12 @@ public:
     ~Entity();
     Entity(const Entity &) = delete;
 
+    /* As a worker does. UCX changed what uct_worker_progress() has inlined
+     * into this program; on another than it was built with, the interface. */
     unsigned progress()
     {
-        return uct_worker_progress(m_worker);
+        return m_other_ucx ? uct_iface_progress(m_iface) :
+                             uct_worker_progress(m_worker);
     }
 
     uct_ep_h connect(const Entity &peer);
@@ -118,6 +122,7 @@ private:
     uct_iface_attr_t m_attr;
     std::string m_device;
     size_t m_headroom;
+    bool m_other_ucx;
 };
 
 /* Registered memory of an entity, with its packed remote key unpacked. */

@@ -37,11 +37,14 @@ static void efa_iface_arm_timer(efa_iface_t *iface)
 {
     flow_time_t next = flow_timer_next(iface->core), now;
 
-    if (next == FLOW_TIME_NEVER) {
+    if ((next == FLOW_TIME_NEVER) && (iface->pending == NULL)) {
         efa_events_set_timer(&iface->events, 0);
         return;
     }
     now = efa_iface_clock(iface);
+    if ((iface->pending != NULL) && (next - now > EFA_DOUBT_TIME)) {
+        next = now + EFA_DOUBT_TIME; /* then another look at who waits */
+    }
     efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
 }
 
@@ -51,6 +54,9 @@ ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events)
     int          err;
 
     (void)events; /* both directions: an idle one gives no event */
+    if (iface->pending != NULL) {
+        efa_pending_doubt(iface);
+    }
     if (efa_iface_is_busy(iface)) {
         return UCS_ERR_BUSY;
     }

@@ -24,28 +24,58 @@ void efa_iface_break(efa_iface_t *iface, const char *what, int err)
     }
 }
 
+/* What waits for a receiver comes back from the protocol core. */
+static int efa_op_is_at_device(const efa_op_t *op)
+{
+    return !op->flow.linked;
+}
+
 static efa_op_t *efa_list_first_op(efa_ep_t *ep)
 {
     efa_out_t *out;
-    efa_op_t  *op;
 
     for (; ep != NULL; ep = ep->list_next) {
         for (out = ep->queue.next; out != &ep->queue; out = out->next) {
-            op = (efa_op_t*)out;
-            /* what waits for a receiver comes back from the protocol core */
-            if ((out->kind != EFA_OUT_FLUSH) && !op->flow.linked) {
-                return op;
+            if ((out->kind != EFA_OUT_FLUSH) &&
+                efa_op_is_at_device((efa_op_t*)out)) {
+                return (efa_op_t*)out;
             }
         }
     }
     return NULL;
 }
 
+static void efa_list_forget_eps(efa_op_t *op)
+{
+    for (; op != NULL; op = (efa_op_t*)op->out.next) {
+        op->ep = NULL;
+    }
+}
+
+/* Messages that are in no queue: among all operations, those that are on no
+ * free list. No callback can post any more. */
+static unsigned efa_iface_cancel_messages(efa_iface_t *iface)
+{
+    unsigned  count = 0;
+    efa_op_t *op;
+
+    efa_list_forget_eps(iface->ops.free);
+    efa_list_forget_eps(iface->ops.fenced);
+    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+        if ((op->ep != NULL) && (op->out.kind == EFA_OUT_AM) &&
+            efa_op_is_at_device(op)) {
+            efa_op_cancel(iface, op, UCS_ERR_IO_ERROR);
+            ++count;
+        }
+    }
+    return count;
+}
+
 /* The device returns no operation any more: all are completed here. Each
  * callback may change the lists, so every search begins anew. */
 static unsigned efa_iface_cancel_ops(efa_iface_t *iface)
 {
-    unsigned  count = 0;
+    unsigned  count = efa_iface_cancel_messages(iface);
     efa_op_t *op;
 
     while (((op = efa_list_first_op(iface->alive)) != NULL) ||
@@ -67,7 +97,7 @@ unsigned efa_iface_end(efa_iface_t *iface)
     efa_qp_stop(&iface->qp);
     iface->rxq.qp       = NULL; /* nothing is posted any more */
     iface->ops.free_ctl = NULL;
-    iface->in_flight    = 0;
+    iface->ctl_ops      = 0;
     for (ep = iface->alive; ep != NULL; ep = ep->list_next) {
         efa_ep_fail(ep, UCS_ERR_IO_ERROR, 0); /* its event follows */
     }

@@ -95,16 +95,12 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
 
 static void efa_ctl_fill(efa_op_t *op, const flow_ctl_t *ctl, efa_ah_t *ah)
 {
-    op->out.kind      = EFA_OUT_CTL;
-    op->out.comp      = NULL;
-    op->ctl.cookie    = ctl->cookie;
-    op->ctl.ah        = ah;
-    op->inlined       = 0;
-    op->num_sge       = 1;
-    op->sge[0].addr   = (uintptr_t)op->buf;
-    op->sge[0].length = ctl->len;
-    op->sge[0].lkey   = op->lkey;
+    op->out.kind   = EFA_OUT_CTL;
+    op->out.comp   = NULL;
+    op->ctl.cookie = ctl->cookie;
+    op->ctl.ah     = ah;
     memcpy(op->buf, ctl->data, ctl->len);
+    efa_op_set_buf(op, ctl->len, 0);
 }
 
 /* Posts one control packet. Returns 0 when that has to wait. */
@@ -113,22 +109,24 @@ static int efa_ctl_post(efa_iface_t *iface, const flow_ctl_t *ctl)
     flow_addr_t addr = flow_peer_addr(iface->core, ctl->peer);
     efa_op_t   *op   = iface->ops.free_ctl;
     efa_ah_t   *ah;
-    efa_ep_t    to;
+    efa_dest_t  dest;
     int         err;
 
     if (efa_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
         /* all handles are in use now: later, after a back-off */
-        flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR, iface->now);
+        flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR,
+                      efa_iface_clock(iface));
         return 1;
     }
 
     iface->ops.free_ctl = (efa_op_t*)op->out.next;
     efa_ctl_fill(op, ctl, ah);
-    to.ibah = ah->ibah;
-    to.qpn  = addr.qpn;
-    to.qkey = addr.qkey;
-    err     = efa_post_send(iface, &to, op);
+    dest.ah          = ah->ibah;
+    dest.remote_qpn  = addr.qpn;
+    dest.remote_qkey = addr.qkey;
+    err              = efa_post_send(iface, &dest, op);
     if (err == 0) {
+        ++iface->ctl_ops;
         return 1;
     }
 
@@ -170,7 +168,7 @@ static unsigned efa_repost_all(efa_iface_t *iface)
         err = 0;
         ++count;
         if (!fail) {
-            err = efa_post_send(iface, op->ep, op);
+            err = efa_post_send(iface, &op->ep->dest, op);
             if (efa_post_is_shortage(err)) {
                 flow_tx_repost_put(iface->core, flow_op);
                 break;

@@ -118,9 +118,9 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         goto err_put;
     }
 
-    ep->ibah          = ep->ah->ibah;
-    ep->qpn           = peer.qpn;
-    ep->qkey          = peer.qkey;
+    ep->dest.ah       = ep->ah->ibah;
+    ep->dest.remote_qpn  = peer.qpn;
+    ep->dest.remote_qkey = peer.qkey;
     ep->queue.prev    = &ep->queue;
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;
@@ -220,7 +220,7 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
         /* nobody handles it: the user must read of it somewhere */
         host_error(iface->super.host,
                    "%s: endpoint to QPN %u failed: %s%s",
-                   efa_iface_md(iface)->device->name, ep->qpn,
+                   efa_iface_md(iface)->device->name, ep->dest.remote_qpn,
                    iface->super.host->status_string(status),
                    (status == UCS_ERR_ENDPOINT_TIMEOUT) ?
                            " (the peer's process or host is gone)" :
@@ -228,9 +228,29 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
     }
 }
 
-ucs_status_t efa_ep_blocked(const efa_ep_t *ep)
+void efa_ep_doubt(efa_ep_t *ep, flow_time_t now)
 {
-    return (ep->state == EFA_EP_ALIVE) ? UCS_ERR_NO_RESOURCE : ep->status;
+    flow_time_t passed = now - ep->doubted;
+
+    if (passed < EFA_DOUBT_TIME) {
+        return;
+    }
+    ep->doubted = now;
+    /* Of an earlier wait? Then this one has just begun. */
+    if ((passed < EFA_DOUBT_TIME * 16) && (ep->state == EFA_EP_ALIVE)) {
+        flow_tx_probe(efa_ep_iface(ep)->core, ep->tx);
+    }
+}
+
+ucs_status_t efa_ep_blocked(efa_ep_t *ep)
+{
+    if (ep->state != EFA_EP_ALIVE) {
+        return ep->status;
+    }
+    if (ep->tx->busy == 0) {
+        efa_ep_doubt(ep, efa_iface_clock(efa_ep_iface(ep)));
+    }
+    return UCS_ERR_NO_RESOURCE;
 }
 
 ucs_status_t efa_post_failed(efa_ep_t *ep, int err)
@@ -279,5 +299,5 @@ int efa_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
         return 1;
     }
     efa_iface_addr_unpack(iface_addr, &qpn, &qkey, &incarnation);
-    return (qpn == ep->qpn) && (qkey == ep->qkey);
+    return (qpn == ep->dest.remote_qpn) && (qkey == ep->dest.remote_qkey);
 }

@@ -6,6 +6,9 @@
 
 #include "efa_iface.h"
 
+/* Where a work request goes: address handle, remote_qpn, remote_qkey. */
+typedef __typeof__(((struct ibv_send_wr*)NULL)->wr.ud) efa_dest_t;
+
 /* Where an endpoint is in its life; efa_ep.c moves it, forwards only. */
 typedef enum efa_ep_state {
     EFA_EP_ALIVE,
@@ -16,16 +19,18 @@ typedef enum efa_ep_state {
 struct efa_ep {
     ucx_ep_base_t  super;
     flow_tx_t     *tx;
-    struct ibv_ah *ibah;
-    uint32_t       qpn, qkey;
+    efa_dest_t     dest;
     efa_out_t      queue;   /* head of what is outstanding; .next is oldest */
     unsigned       rma_ops; /* in the queue */
+    unsigned       flushes; /* markers in the queue */
+    uint8_t        flushing; /* there are some */
     uint8_t        fenced;  /* until rma_ops is 0 */
     uint8_t        state;   /* efa_ep_state_t */
     uint8_t        reported;
     uint8_t        rma_refused; /* and the user was told */
     ucs_status_t   status; /* UCS_OK while alive */
 
+    flow_time_t         doubted;  /* when efa_ep_doubt last took a look */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
     efa_ep_t           *ring_prev, *ring_next; /* while requests is not NULL */
@@ -72,7 +77,15 @@ void efa_ep_free_lingering(efa_ep_t *ep);
 
 /* What a post that found no number, no operation or no buffer returns:
  * UCS_ERR_NO_RESOURCE, or why the endpoint failed. */
-ucs_status_t efa_ep_blocked(const efa_ep_t *ep);
+ucs_status_t efa_ep_blocked(efa_ep_t *ep);
+
+/*
+ * The endpoint waits for its peer, at `now`. Where nothing is under way whose
+ * completion would tell, the peer is asked, once a second, whether it lives: it
+ * may have gone with messages that it took and never consumed, and UCP's
+ * keepalive is itself a message for such an endpoint.
+ */
+void efa_ep_doubt(efa_ep_t *ep, flow_time_t now);
 
 /* The device will never return this operation: completes it. */
 void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status);
@@ -90,24 +103,25 @@ static inline void efa_out_append(efa_ep_t *ep, efa_out_t *out)
     ep->queue.prev      = out;
 }
 
-/* Completes the markers at the front. Callbacks run; with `ep` they may do as
- * they like, destroy it included. */
+/* Completes the markers that nothing is outstanding before. Callbacks run; with
+ * `ep` they may do as they like, destroy it included. Call it when an operation
+ * ended and ep->flushing is set. */
 void efa_ep_flush_markers(efa_ep_t *ep);
 
 /* Completes every marker, wherever it stands, with UCS_ERR_CANCELED. */
 void efa_ep_cancel_flushes(efa_ep_t *ep);
 
-/* Takes an operation out. Call efa_ep_flush_markers when it returns 1. */
-static inline int efa_out_remove(efa_ep_t *ep, efa_out_t *out)
+static inline void efa_out_remove(efa_out_t *out)
 {
     out->prev->next = out->next;
     out->next->prev = out->prev;
-    return ep->queue.next->kind == EFA_OUT_FLUSH; /* the head's is not */
 }
 
+/* Nothing is outstanding. */
 static inline int efa_ep_is_idle(const efa_ep_t *ep)
 {
-    return ep->queue.next == &ep->queue;
+    return (ep->queue.next == &ep->queue) &&
+           ((ep->tx == NULL) || (flow_tx_outstanding(ep->tx) == 0));
 }
 
 /* An RMA operation of the endpoint ended: fences may open. */
@@ -128,6 +142,16 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
  * how many were taken off. */
 unsigned efa_pending_dispatch(efa_iface_t *iface);
 
+/* Progress found nothing to do while requests wait: efa_ep_doubt for their
+ * endpoints, now and then. */
+void efa_pending_wait(efa_iface_t *iface);
+
+/* The same at once: who waits goes to sleep. */
+void efa_pending_doubt(efa_iface_t *iface);
+
+/* Nanoseconds between two looks at an endpoint that waits. */
+#define EFA_DOUBT_TIME 1000000000ull
+
 /* May a pinned endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch. */
 int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
@@ -135,37 +159,30 @@ int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
 /* Logs what is about to be posted to `qpn` (efa_trace.c). */
 void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn);
 
-/* Posts the packet in op->sge as a SEND. Returns 0, or the errno value of the
- * device, and then nothing was posted. */
-static inline int efa_post_send(efa_iface_t *iface, const efa_ep_t *ep,
-                                efa_op_t *op)
+/* efa_post_send without a look at iface->traced. */
+static inline int efa_post_send_untraced(efa_iface_t *iface,
+                                         const efa_dest_t *dest, efa_op_t *op)
 {
-    struct ibv_send_wr wr, *bad;
-    int                err;
+    struct ibv_qp      *qp = iface->qp.qp;
+    struct ibv_send_wr *bad;
 
-    wr.wr_id             = (uintptr_t)op;
-    wr.next              = NULL;
-    wr.sg_list           = op->sge;
-    wr.num_sge           = op->num_sge;
-    wr.opcode            = IBV_WR_SEND;
-    wr.send_flags        = IBV_SEND_SIGNALED | (op->inlined ? IBV_SEND_INLINE :
-                                                              0);
-    wr.wr.ud.ah          = ep->ibah;
-    wr.wr.ud.remote_qpn  = ep->qpn;
-    wr.wr.ud.remote_qkey = ep->qkey;
-
-    if (__builtin_expect(iface->traced, 0)) {
-        efa_trace_log_tx(iface, op, ep->qpn);
-    }
-    err = iface->qp.qp->context->ops.post_send(iface->qp.qp, &wr, &bad);
-    if (__builtin_expect(err == 0, 1)) {
-        ++iface->in_flight;
-    }
-    return err;
+    op->wr.wr.ud = *dest;
+    return qp->context->ops.post_send(qp, &op->wr, &bad);
 }
 
-/* Posts an RDMA WRITE (EFA_OUT_PUT) from op->sge, or an RDMA READ into it. As
- * efa_post_send. */
+/* Posts what op->wr has as a SEND. Returns 0, or the errno value of the device,
+ * and then nothing was posted. */
+static inline int efa_post_send(efa_iface_t *iface, const efa_dest_t *dest,
+                                efa_op_t *op)
+{
+    if (__builtin_expect(iface->traced, 0)) {
+        efa_trace_log_tx(iface, op, dest->remote_qpn);
+    }
+    return efa_post_send_untraced(iface, dest, op);
+}
+
+/* Posts an RDMA WRITE (EFA_OUT_PUT) from the pieces of op->wr, or an RDMA READ
+ * into them. As efa_post_send. */
 int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
                   uint64_t remote_addr, uint32_t rkey);
 

@@ -8,7 +8,8 @@ efa_marker_complete(efa_ep_t *ep, efa_out_t *marker, ucs_status_t status)
 {
     uct_completion_t *comp = marker->comp;
 
-    efa_out_remove(ep, marker);
+    efa_out_remove(marker);
+    ep->flushing = --ep->flushes > 0;
     efa_marker_put(&efa_ep_iface(ep)->ops, marker);
     ucx_completion_done(comp, status);
 }
@@ -20,7 +21,8 @@ void efa_ep_flush_markers(efa_ep_t *ep)
     /* A callback may flush again: its marker comes to the end, behind what was
      * posted meanwhile, and is completed here when nothing was. */
     while (((out = ep->queue.next) != &ep->queue) &&
-           (out->kind == EFA_OUT_FLUSH)) {
+           (out->kind == EFA_OUT_FLUSH) &&
+           ((ep->tx == NULL) || flow_tx_done_before(ep->tx, out->psn))) {
         efa_marker_complete(ep, out,
                             (ep->state == EFA_EP_ALIVE) ? UCS_OK : ep->status);
     }
@@ -86,7 +88,10 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
             return UCS_ERR_NO_MEMORY;
         }
         marker->comp = comp;
+        marker->psn  = flow_tx_psn(ep->tx);
         efa_out_append(ep, marker);
+        ++ep->flushes;
+        ep->flushing = 1;
     }
     return UCS_INPROGRESS;
 }

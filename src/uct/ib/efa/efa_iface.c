@@ -61,6 +61,19 @@ static void efa_iface_report_open(efa_iface_t *iface,
                (iface->events.epoll_fd >= 0) ? "yes" : "no");
 }
 
+/* iface->few: none, or up to 16 bytes behind the short header and that of
+ * am_short. */
+static unsigned efa_iface_few(const efa_iface_t *iface)
+{
+    unsigned headers = FLOW_SHORT_HDR + sizeof(uint64_t);
+    unsigned room    = iface->qp.inline_size;
+
+    if (iface->traced || (room < headers)) {
+        return 0;
+    }
+    return ((room - headers < 16) ? room - headers : 16) + 1;
+}
+
 ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
                             const efa_iface_config_t *config,
                             size_t rx_headroom)
@@ -104,6 +117,7 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     iface->get_short_time = config->get_short * 1e9;
     iface->traced         = host_log_is_enabled(iface->super.host,
                                                 UCS_LOG_LEVEL_TRACE_DATA);
+    iface->few            = efa_iface_few(iface);
     efa_iface_report_open(iface, config);
     efa_vfs_open(iface);
     return UCS_OK;
@@ -127,7 +141,7 @@ static void efa_iface_say_goodbye(efa_iface_t *iface)
     flow_time_t deadline = efa_iface_clock(iface) + EFA_GOODBYE_TIME;
 
     while (!iface->broken &&
-           ((iface->endpoints > 0) || (iface->in_flight > 0) ||
+           ((iface->endpoints > 0) || efa_iface_is_sending(iface) ||
             flow_ctl_pending(iface->core)) &&
            (efa_iface_clock(iface) < deadline)) {
         efa_iface_poll_tx(iface);

@@ -40,22 +40,24 @@ typedef struct efa_iface {
     flow_core_t  *core;
     efa_qp_t      qp;
     efa_op_pool_t ops;
-    unsigned      in_flight; /* work requests at the device, control too */
     uint64_t      ops_posted, ops_done; /* operations of users, since open */
+    unsigned      ctl_ops;   /* control packets at the device */
     unsigned      rma_ops;   /* RMA that is not done */
     uint64_t      rma_posted; /* of ops_posted */
     uint64_t      received;   /* messages handed up */
     size_t        max_payload; /* bytes of an active message, headers apart */
+    unsigned      few; /* payloads of short messages below it take the shortest
+                          way: inside the work request, not traced */
     uint8_t       attend;      /* EFA_ATTEND_ */
     uint8_t       traced;      /* packets are logged (efa_trace.h) */
-    flow_time_t   now;         /* read when something was received or a timer
-                                  runs */
+    flow_time_t   now;         /* as last read: when a timer is set or runs */
     efa_rxq_t     rxq;
 
     /* pending */
     efa_ep_t     *pending; /* ring of endpoints with requests, or NULL */
     efa_ep_t     *serving; /* whose request is being dispatched, or NULL */
     uint8_t       served_rma; /* it took its one RDMA operation */
+    unsigned      idle;    /* progress calls in vain while requests waited */
     efa_ep_t     *stuck;   /* first of this round that could not go on */
 
     /* the rest */
@@ -107,13 +109,7 @@ void         efa_core_close(efa_iface_t *iface);
 /* Monotonic clock of the core. */
 flow_time_t efa_iface_clock(efa_iface_t *iface);
 
-/*
- * Polls for at most a batch of received messages and delivers what is in
- * order. Returns how many completions there were.
- */
-unsigned efa_iface_poll_rx(efa_iface_t *iface);
-
-/* The same for completed work requests. */
+/* Polls for a batch of completed work requests. Returns how many there were. */
 unsigned efa_iface_poll_tx(efa_iface_t *iface);
 
 /* Status of a completion as the device gave it; 0 is success. */
@@ -125,8 +121,14 @@ static inline unsigned efa_wc_status(const struct ibv_wc *wc)
     return (wc->vendor_err != 0) ? wc->vendor_err : EFA_STATUS_UNKNOWN;
 }
 
-/* One completion of a work request, just polled or from the stash; in_flight
- * was lowered when it was polled. */
+/* Whether the device may have work requests of ours (or one waits to be sent
+ * again). */
+static inline int efa_iface_is_sending(const efa_iface_t *iface)
+{
+    return (iface->ops_posted != iface->ops_done) || (iface->ctl_ops > 0);
+}
+
+/* One completion of a work request, just polled or from the stash. */
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err);
 
 /* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */

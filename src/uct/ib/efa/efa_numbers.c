@@ -42,7 +42,8 @@ void efa_numbers_read(const efa_iface_t *iface, uint64_t *values)
     values[EFA_NUMBER_BUFFERS]      = rxq->total;
     values[EFA_NUMBER_KEPT]         = rxq->total - rxq->free_count -
                                       rxq->posted - rxq->held;
-    values[EFA_NUMBER_IN_FLIGHT]    = iface->in_flight;
+    values[EFA_NUMBER_IN_FLIGHT]    = iface->ops_posted - iface->ops_done +
+                                      iface->ctl_ops;
     values[EFA_NUMBER_PEERS]        = counters.peers;
     values[EFA_NUMBER_FLOWS_IN]     = counters.rx_flows;
     values[EFA_NUMBER_HANDLES]      = iface->ahs.count;

@@ -8,22 +8,88 @@
 #define EFA_BOUNCE_CHUNK 32 /* buffers that are added at a time */
 #define EFA_MARKER_BLOCK 32
 
+/* Operations as a free list, with the parts of their work requests that never
+ * change. */
 static efa_op_t *efa_op_link(efa_op_t *ops, unsigned count, uint32_t lkey)
 {
-    unsigned i;
+    efa_op_t *op;
 
-    for (i = 0; i < count; ++i) {
-        ops[i].lkey     = lkey;
-        ops[i].out.next = (i + 1 < count) ? &ops[i + 1].out : NULL;
+    for (op = ops; op < ops + count; ++op) {
+        op->buf_sge.addr = (uintptr_t)op->buf;
+        op->buf_sge.lkey = lkey;
+        op->wr.wr_id     = (uintptr_t)op;
+        op->wr.opcode    = IBV_WR_SEND;
+        op->out.next     = (op + 1 < ops + count) ? &op[1].out : NULL;
     }
     return (count > 0) ? ops : NULL;
+}
+
+/* Adds a chunk of bounce buffers; none at the limit. */
+static void efa_bounce_grow(efa_op_pool_t *pool)
+{
+    size_t        stride = sizeof(efa_bounce_t) + pool->bounce_size;
+    unsigned      count  = EFA_BOUNCE_CHUNK;
+    efa_bounce_t *bounce;
+    unsigned      i;
+
+    if (count > pool->bounce_max - pool->bounce_count) {
+        count = pool->bounce_max - pool->bounce_count;
+    }
+    if (count == 0) {
+        return;
+    }
+    if (efa_chunk_add(pool->md, &pool->chunks, count * stride) != UCS_OK) {
+        pool->bounce_max = pool->bounce_count; /* said once; not tried again */
+        return;
+    }
+
+    for (i = 0; i < count; ++i) {
+        bounce = (efa_bounce_t*)((char*)pool->chunks->memory + (i * stride));
+        bounce->sge.addr  = (uintptr_t)bounce->data;
+        bounce->sge.lkey  = pool->chunks->mr->lkey;
+        bounce->next      = pool->free_bounce;
+        pool->free_bounce = bounce;
+    }
+    pool->bounce_count += count;
+}
+
+/* Some free operation's buffer. */
+static efa_bounce_t *efa_bounce_take(efa_op_t *op)
+{
+    efa_bounce_t *bounce;
+
+    while ((op != NULL) && (op->bounce == NULL)) {
+        op = (efa_op_t*)op->out.next;
+    }
+    if (op == NULL) {
+        return NULL;
+    }
+    bounce     = op->bounce;
+    op->bounce = NULL;
+    return bounce;
+}
+
+efa_bounce_t *efa_op_bounce_get(efa_op_pool_t *pool, efa_op_t *op)
+{
+    efa_bounce_t *bounce;
+
+    if (pool->free_bounce == NULL) {
+        efa_bounce_grow(pool);
+    }
+    bounce = pool->free_bounce;
+    if (bounce != NULL) {
+        pool->free_bounce = bounce->next;
+    } else {
+        bounce = efa_bounce_take(pool->free);
+    }
+    op->bounce = bounce;
+    return bounce;
 }
 
 ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
                               unsigned count, unsigned count_ctl,
                               size_t packet_size)
 {
-    efa_bounce_t *bounce;
     ucs_status_t  status;
     efa_op_t     *ops;
 
@@ -45,12 +111,12 @@ ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
     pool->free     = efa_op_link(ops, count, pool->chunks->mr->lkey);
     pool->free_ctl = efa_op_link(ops + count, count_ctl,
                                  pool->chunks->mr->lkey);
-    bounce         = efa_bounce_grow(pool);
-    if (bounce == NULL) {
+    pool->ops      = ops;
+    efa_bounce_grow(pool);
+    if (pool->free_bounce == NULL) {
         efa_op_pool_cleanup(pool);
         return UCS_ERR_NO_MEMORY;
     }
-    efa_bounce_put(pool, bounce);
     return UCS_OK;
 }
 
@@ -58,35 +124,6 @@ void efa_op_pool_cleanup(efa_op_pool_t *pool)
 {
     efa_block_list_free(&pool->marker_blocks);
     efa_chunk_list_free(pool->md, &pool->chunks);
-}
-
-efa_bounce_t *efa_bounce_grow(efa_op_pool_t *pool)
-{
-    size_t        stride = sizeof(efa_bounce_t) + pool->bounce_size;
-    unsigned      count  = EFA_BOUNCE_CHUNK;
-    efa_bounce_t *bounce = NULL;
-    unsigned      i;
-
-    if (count > pool->bounce_max - pool->bounce_count) {
-        count = pool->bounce_max - pool->bounce_count;
-    }
-    if (count == 0) {
-        return NULL;
-    }
-    if (efa_chunk_add(pool->md, &pool->chunks, count * stride) != UCS_OK) {
-        pool->bounce_max = pool->bounce_count; /* said once; not tried again */
-        return NULL;
-    }
-
-    for (i = 0; i < count; ++i) {
-        bounce = (efa_bounce_t*)((char*)pool->chunks->memory + (i * stride));
-        bounce->lkey = pool->chunks->mr->lkey;
-        if (i + 1 < count) {
-            efa_bounce_put(pool, bounce);
-        }
-    }
-    pool->bounce_count += count;
-    return bounce;
 }
 
 efa_out_t *efa_marker_get(efa_op_pool_t *pool)

@@ -10,9 +10,14 @@
  * What an endpoint has outstanding: one queue per endpoint in the order of
  * posting, of operations and of the markers of flushes. Completions take
  * operations out anywhere; a marker is done when it has come to the front.
+ *
+ * Active messages that nobody waits for, nearly all there are, are in no queue:
+ * their flow knows which numbers are not done, and a marker has the number that
+ * it stands before.
  */
 typedef enum efa_out_kind {
-    EFA_OUT_AM,        /* active message, bytes in op->buf or op->bounce */
+    EFA_OUT_AM,        /* active message, bytes in op->buf or op->bounce; no
+                          comp, in no queue */
     EFA_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
     EFA_OUT_GET_BCOPY, /* from here on RDMA */
     EFA_OUT_GET_ZCOPY, /* also get_short: into op->buf */
@@ -27,6 +32,7 @@ struct efa_out {
     efa_out_t        *prev, *next;
     uct_completion_t *comp; /* or NULL */
     uint8_t           kind; /* efa_out_kind_t */
+    flow_psn_t        psn;  /* FLUSH: of the first message behind it */
 };
 
 struct efa_ep;
@@ -47,10 +53,10 @@ static inline int efa_out_is_rma(uint8_t kind)
 typedef struct efa_bounce efa_bounce_t;
 
 struct efa_bounce {
-    efa_bounce_t *next; /* while free */
-    uint32_t      lkey;
-    uint32_t      reserved;
-    uint8_t       data[];
+    efa_bounce_t  *next; /* while no operation has it */
+    void          *reserved; /* data is aligned to 16 */
+    struct ibv_sge sge;  /* data; its length is the packet's */
+    uint8_t        data[];
 };
 
 /* One work request, from post to completion (through reposts, too). */
@@ -60,11 +66,11 @@ struct efa_op {
     efa_out_t       out; /* first: operations and markers share the queue */
     flow_op_t       flow;
     struct efa_ep  *ep;
-    efa_bounce_t   *bounce; /* or NULL */
-    struct ibv_sge  sge[EFA_OP_SGE];
-    uint8_t         num_sge;
-    uint8_t         inlined;
-    uint32_t        lkey; /* of buf */
+    efa_bounce_t   *bounce; /* or NULL; once it has one it keeps it */
+    struct ibv_send_wr wr;  /* filled but for what changes: pieces, flags,
+                               destination; RDMA takes pieces and flags */
+    struct ibv_sge  buf_sge;         /* buf; its length is the packet's */
+    struct ibv_sge  sge[EFA_OP_SGE]; /* pieces of user memory */
     union {
         struct {
             uct_unpack_callback_t func;
@@ -83,7 +89,8 @@ struct efa_op {
 /*
  * The pools of an interface. Operations are made once, as many as the send
  * queue takes, so that a post cannot find it full; some of them are kept for
- * control packets. Bounce buffers grow in chunks, up to one for an operation.
+ * control packets. Bounce buffers grow in chunks, up to one for an operation,
+ * and stay with the operation that took one, whatever it is used for next.
  */
 typedef struct efa_op_pool {
     efa_md_t     *md;
@@ -91,6 +98,7 @@ typedef struct efa_op_pool {
     efa_op_t     *fenced;   /* where they lie while the interface is fenced */
     efa_op_t    **sink;     /* free or fenced: where completed ones go */
     efa_op_t     *free_ctl; /* the reserve */
+    efa_op_t     *ops;      /* all of them, `count` first */
     efa_bounce_t *free_bounce;
     efa_out_t    *free_markers;
     efa_chunk_t  *chunks;
@@ -108,41 +116,53 @@ ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
 
 void efa_op_pool_cleanup(efa_op_pool_t *pool);
 
-/* Out of line part of efa_bounce_get: adds a chunk; NULL at the limit. */
-efa_bounce_t *efa_bounce_grow(efa_op_pool_t *pool);
+/* Out of line part of efa_op_bounce: a buffer that no operation has, a new one,
+ * or, out of memory, that of another free operation. */
+efa_bounce_t *efa_op_bounce_get(efa_op_pool_t *pool, efa_op_t *op);
 
-static inline efa_bounce_t *efa_bounce_get(efa_op_pool_t *pool)
+/* The bounce buffer of an operation that is free (not yet taken); NULL when out
+ * of memory and all are in use. */
+static inline efa_bounce_t *efa_op_bounce(efa_op_pool_t *pool, efa_op_t *op)
 {
-    efa_bounce_t *bounce = pool->free_bounce;
-
-    if (__builtin_expect(bounce == NULL, 0)) {
-        return efa_bounce_grow(pool);
+    if (__builtin_expect(op->bounce == NULL, 0)) {
+        return efa_op_bounce_get(pool, op);
     }
-    pool->free_bounce = bounce->next;
-    return bounce;
+    return op->bounce;
 }
 
-static inline void efa_bounce_put(efa_op_pool_t *pool, efa_bounce_t *bounce)
+/* What op->wr takes along: pieces of memory, or the bytes themselves. */
+static inline void
+efa_op_set_pieces(efa_op_t *op, struct ibv_sge *sge, int count, int inlined)
 {
-    bounce->next      = pool->free_bounce;
-    pool->free_bounce = bounce;
+    op->wr.sg_list    = sge;
+    op->wr.num_sge    = count;
+    op->wr.send_flags = IBV_SEND_SIGNALED | (inlined ? IBV_SEND_INLINE : 0);
 }
 
-/* Takes the operation the caller saw at pool->free (not NULL). */
-static inline efa_op_t *efa_op_take(efa_op_pool_t *pool)
+/* The first `length` bytes of op->buf, inside the work request where it takes
+ * so many. */
+static inline void
+efa_op_set_buf(efa_op_t *op, unsigned length, unsigned inline_size)
 {
-    efa_op_t *op = pool->free;
+    op->buf_sge.length = length;
+    efa_op_set_pieces(op, &op->buf_sge, 1, length <= inline_size);
+}
 
+/* Those of op->bounce, which is not NULL. */
+static inline void efa_op_set_bounce(efa_op_t *op, size_t length)
+{
+    op->bounce->sge.length = length;
+    efa_op_set_pieces(op, &op->bounce->sge, 1, 0);
+}
+
+/* Takes the operation that the caller saw at pool->free. */
+static inline void efa_op_take(efa_op_pool_t *pool, const efa_op_t *op)
+{
     pool->free = (efa_op_t*)op->out.next;
-    return op;
 }
 
 static inline void efa_op_give(efa_op_pool_t *pool, efa_op_t *op)
 {
-    if (op->bounce != NULL) {
-        efa_bounce_put(pool, op->bounce);
-        op->bounce = NULL;
-    }
     op->out.next = (efa_out_t*)*pool->sink;
     *pool->sink  = op;
 }

@@ -13,6 +13,7 @@
 #include "efa_ep.h"
 
 #define EFA_PENDING_BUDGET 256 /* requests served in one progress */
+#define EFA_PENDING_IDLE   256 /* idle progress calls between two looks */
 
 static uct_pending_req_t **efa_request_next(uct_pending_req_t *req)
 {
@@ -56,8 +57,7 @@ static void efa_ring_remove(efa_iface_t *iface, efa_ep_t *ep)
 static int efa_ep_can_post_all(efa_iface_t *iface, efa_ep_t *ep)
 {
     if ((ep->state != EFA_EP_ALIVE) || (iface->ops.free == NULL) ||
-        ((iface->ops.free_bounce == NULL) &&
-         (iface->ops.bounce_count >= iface->ops.bounce_max))) {
+        (efa_op_bounce(&iface->ops, iface->ops.free) == NULL)) {
         return 0;
     }
     return flow_tx_ready(iface->core, ep->tx) &&
@@ -171,7 +171,7 @@ static int efa_pending_serve(efa_iface_t *iface)
     if (ep->requests == NULL) {
         flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
     } else {
-        flow_tx_pass_one(ep->tx);
+        flow_tx_pass_one(iface->core, ep->tx);
     }
 
     status = req->func(req);
@@ -186,6 +186,24 @@ static int efa_pending_serve(efa_iface_t *iface)
     efa_ep_settle(iface, ep);
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
            iface->served_rma || (flow_tx_psn(ep->tx) != psn);
+}
+
+void efa_pending_doubt(efa_iface_t *iface)
+{
+    flow_time_t now = efa_iface_clock(iface);
+    efa_ep_t   *ep  = iface->pending;
+
+    do {
+        efa_ep_doubt(ep, now);
+        ep = ep->ring_next;
+    } while (ep != iface->pending);
+}
+
+void efa_pending_wait(efa_iface_t *iface)
+{
+    if ((++iface->idle % EFA_PENDING_IDLE) == 0) {
+        efa_pending_doubt(iface);
+    }
 }
 
 unsigned efa_pending_dispatch(efa_iface_t *iface)

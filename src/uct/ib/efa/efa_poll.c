@@ -11,38 +11,53 @@
  * Hands one message up. UCP may keep the buffer where a replacement is at hand,
  * otherwise it copies. What it may not keep: copies of ours, as nothing bounds
  * them, and what came with a long header, since it is not aligned for a
- * descriptor.
+ * descriptor. Returns whether it keeps it.
  */
+static inline int
+efa_rx_hand_up(efa_iface_t *iface, efa_rxbuf_t *rxbuf, uint64_t am_id,
+               void *data, unsigned length, int may_keep)
+{
+    unsigned flags = 0;
+
+    if (__builtin_expect(may_keep, 1)) {
+        flags = UCT_CB_PARAM_FLAG_DESC;
+        efa_rxbuf_make_desc(rxbuf);
+    }
+    return ucx_iface_invoke_am(&iface->super, am_id, data, length, flags) ==
+           UCS_INPROGRESS;
+}
+
 static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
                                   unsigned am_id, unsigned offset)
 {
-    void        *data   = rxbuf->packet + offset;
-    unsigned     length = rxbuf->length - offset;
-    unsigned     flags  = 0;
-    ucs_status_t status;
-
     ++iface->received;
-    if (efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
-        (offset == FLOW_SHORT_HDR)) {
-        flags = UCT_CB_PARAM_FLAG_DESC;
-        efa_rxbuf_make_desc(rxbuf, data);
-    }
-    status = ucx_iface_invoke_am(&iface->super, am_id, data, length, flags);
-    if (status != UCS_INPROGRESS) {
+    if (efa_rx_hand_up(iface, rxbuf, am_id, rxbuf->packet + offset,
+                       rxbuf->length - offset,
+                       efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
+                               (offset == FLOW_SHORT_HDR))) {
+        efa_rxq_keep(&iface->rxq);
+    } else {
         efa_rxq_put(&iface->rxq, rxbuf);
     }
 }
 
 /* Early packets whose turn has come. */
-static void efa_rx_drain(efa_iface_t *iface, uint32_t token)
+static __attribute__((noinline)) void
+efa_rx_drain(efa_iface_t *iface, uint32_t token)
 {
+    void        *held[EFA_POLL_BATCH];
     efa_rxbuf_t *rxbuf;
+    unsigned     count, i;
 
-    while ((rxbuf = flow_rx_next(iface->core, token)) != NULL) {
-        efa_rxq_unhold(&iface->rxq, rxbuf);
-        efa_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
-                       flow_wire_hdr_len(rxbuf->packet));
-    }
+    do {
+        count = flow_rx_run(iface->core, token, held, EFA_POLL_BATCH);
+        for (i = 0; i < count; ++i) {
+            rxbuf = held[i];
+            efa_rxq_unhold(&iface->rxq, rxbuf);
+            efa_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
+                           flow_wire_hdr_len(rxbuf->packet));
+        }
+    } while (count == EFA_POLL_BATCH);
 }
 
 static flow_rx_verdict_t
@@ -60,14 +75,19 @@ efa_rx_accept_grow(efa_iface_t *iface, efa_rxbuf_t *rxbuf, flow_src_t src,
                           src, iface->now, out);
 }
 
+/* By number and address handle, as the core compares it. */
+static inline flow_src_t efa_wc_src(const struct ibv_wc *wc)
+{
+    return flow_src(wc->slid, wc->src_qp);
+}
+
 void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
 {
     efa_rxbuf_t      *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
-    flow_src_t        src   = flow_src(wc->slid, wc->src_qp);
+    flow_src_t        src   = efa_wc_src(wc);
     flow_rx_verdict_t verdict;
     flow_rx_out_t     out;
 
-    --iface->rxq.posted;
     if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
         efa_rxq_put(&iface->rxq, rxbuf);
         if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
@@ -103,23 +123,86 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
     }
 }
 
-unsigned efa_iface_poll_rx(efa_iface_t *iface)
+/* A completion that is not the next message of a flow: an early packet of one
+ * that holds some already is kept, all else looked at closely. */
+static __attribute__((noinline)) void
+efa_rx_other(efa_iface_t *iface, flow_rx_t *rx, uint64_t word,
+             const struct ibv_wc *wc)
 {
-    struct ibv_cq *cq = iface->qp.rx_cq;
-    struct ibv_wc  wc[EFA_POLL_BATCH];
-    int            i, count;
+    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
 
-    count = cq->context->ops.poll_cq(cq, EFA_POLL_BATCH, wc);
-    if (count <= 0) {
-        if (count < 0) {
-            efa_iface_break(iface, "polling for receives", -count);
-        }
-        return 0;
+    --iface->received; /* counted as if it were */
+    if ((rx == NULL) || efa_rxq_is_scarce(&iface->rxq) ||
+        !flow_rx_early(iface->core, rx, word, efa_wc_src(wc), rxbuf)) {
+        efa_rx_completion(iface, wc);
+        return;
+    }
+    rxbuf->length = wc->byte_len;
+    efa_rxq_hold(&iface->rxq, rxbuf);
+}
+
+/* One completion, and for nearly all no call but that of the message's handler.
+ */
+static inline void
+efa_rx_one(efa_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc)
+{
+    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
+    uint64_t     word;
+    uint32_t     index;
+    flow_rx_t   *rx;
+
+    if (__builtin_expect((wc->status != IBV_WC_SUCCESS) ||
+                                 (wc->byte_len < FLOW_SHORT_HDR),
+                         0)) {
+        efa_rx_other(iface, NULL, 0, wc);
+        return;
+    }
+    word  = flow_wire_get64(rxbuf->packet);
+    index = flow_rx_index_of(word);
+    if (__builtin_expect(index >= core->rx_count, 0)) {
+        efa_rx_other(iface, NULL, 0, wc);
+        return;
+    }
+    rx = flow_core_rx(core, index);
+    if (__builtin_expect(!flow_rx_is_next(rx, word, efa_wc_src(wc)), 0)) {
+        efa_rx_other(iface, rx, word, wc);
+        return;
     }
 
-    efa_iface_clock(iface);
-    for (i = 0; i < count; ++i) {
-        efa_rx_completion(iface, &wc[i]);
+    flow_rx_take(core, rx);
+    if (__builtin_expect(efa_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
+                                        rxbuf->packet + FLOW_SHORT_HDR,
+                                        wc->byte_len - FLOW_SHORT_HDR,
+                                        efa_rxq_may_keep(&iface->rxq)),
+                         0)) {
+        efa_rxq_keep(&iface->rxq);
+    } else {
+        efa_rxq_put_own(&iface->rxq, rxbuf);
+    }
+}
+
+/* What was polled, or (negative) why nothing was. Returns how many completions
+ * there were. */
+static __attribute__((noinline)) unsigned
+efa_rx_batch(efa_iface_t *iface, const struct ibv_wc *wc, int count)
+{
+    flow_core_t         *core = iface->core;
+    const struct ibv_wc *end  = wc + count;
+
+    if (__builtin_expect(count < 0, 0)) {
+        efa_iface_break(iface, "polling for receives", -count);
+        return 0;
+    }
+    iface->rxq.posted -= count;
+    if (__builtin_expect(iface->traced, 0)) {
+        for (; wc < end; ++wc) {
+            efa_rx_completion(iface, wc);
+        }
+    } else {
+        iface->received += count; /* as nearly all will be */
+        do {
+            efa_rx_one(iface, core, wc);
+        } while (++wc < end);
     }
     if (efa_rxq_is_low(&iface->rxq) &&
         (efa_rxq_fill(&iface->rxq) != UCS_OK)) {
@@ -132,17 +215,20 @@ unsigned efa_iface_poll_rx(efa_iface_t *iface)
 static inline void
 efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
 {
-    efa_ep_t         *ep      = op->ep;
-    uct_completion_t *comp    = op->out.comp;
-    int               markers = efa_out_remove(ep, &op->out);
+    efa_ep_t         *ep   = op->ep;
+    uct_completion_t *comp = NULL;
 
     ++iface->ops_done;
+    if (op->out.kind != EFA_OUT_AM) {
+        efa_out_remove(&op->out);
+        comp = op->out.comp;
+    }
     if (efa_out_is_rma(op->out.kind)) {
         efa_ep_rma_done(ep);
     }
     efa_op_give(&iface->ops, op);
     ucx_completion_done(comp, status);
-    if (markers) {
+    if (ep->flushing) {
         efa_ep_flush_markers(ep);
     }
     if (__builtin_expect(ep->tx == NULL, 0) && efa_ep_is_idle(ep)) {
@@ -155,8 +241,8 @@ ucs_status_t efa_tx_status(unsigned vendor_err)
     switch (vendor_err) {
     case 0:
         return UCS_OK;
-    case 1:
-        return UCS_ERR_CANCELED;
+    case 1: /* not by us: the device is gone */
+        return UCS_ERR_IO_ERROR;
     case 7:
         return UCS_ERR_REJECTED;
     case 8:
@@ -192,6 +278,7 @@ static flow_send_status_t efa_tx_flow_status(unsigned vendor_err)
 static void efa_ctl_finish(efa_iface_t *iface, efa_op_t *op,
                            flow_send_status_t status)
 {
+    --iface->ctl_ops;
     flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
     efa_ah_put(&iface->ahs, op->ctl.ah);
     op->out.next        = (efa_out_t*)iface->ops.free_ctl;
@@ -201,7 +288,7 @@ static void efa_ctl_finish(efa_iface_t *iface, efa_op_t *op,
 void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
 {
     if (!efa_out_is_rma(op->out.kind)) {
-        flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
+        flow_tx_done(iface->core, op->ep->tx, op->flow.psn);
     }
     efa_op_finish(iface, op, status);
 }
@@ -222,13 +309,15 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
         return;
     }
     if ((flow_status == FLOW_SEND_RNR) && !efa_out_is_rma(op->out.kind)) {
+        op->flow.tx = ep->tx;
         flow_tx_rnr(iface->core, &op->flow, iface->now);
         return;
     }
 
     host_debug(iface->super.host,
                "%s: operation to QPN %u ended with status %u of the device: %s",
-               efa_iface_md(iface)->device->name, ep->qpn, vendor_err,
+               efa_iface_md(iface)->device->name, ep->dest.remote_qpn,
+               vendor_err,
                iface->super.host->status_string(status));
     efa_ep_fail(ep, status, flow_status == FLOW_SEND_DEAD);
     efa_op_cancel(iface, op, status);
@@ -248,30 +337,19 @@ void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
                   (ep->status != UCS_OK) ? ep->status : UCS_ERR_CANCELED);
 }
 
-/* Who waits for an active message, or for a flush behind it. */
-static __attribute__((noinline)) void
-efa_am_tell(efa_ep_t *ep, uct_completion_t *comp, int markers)
-{
-    ucx_completion_done(comp, UCS_OK);
-    if (markers) {
-        efa_ep_flush_markers(ep);
-    }
-}
-
-/* An active message arrived: efa_op_finish without what it cannot be. (Its
- * flow is not gone, since the core waits for its number.) */
+/* An active message that nobody waits for arrived: efa_op_finish without what
+ * it cannot be. (Its flow is not gone, since the core waits for its number.) */
 static inline void efa_am_done(efa_iface_t *iface, efa_op_t *op)
 {
-    efa_ep_t         *ep   = op->ep;
-    uct_completion_t *comp = op->out.comp;
-    int               markers;
+    efa_ep_t *ep = op->ep;
 
-    flow_tx_done(iface->core, op->flow.tx, op->flow.psn);
-    markers = efa_out_remove(ep, &op->out);
+    if (flow_tx_end(ep->tx, op->flow.psn)) {
+        flow_tx_done_slow(iface->core, ep->tx);
+    }
     ++iface->ops_done;
     efa_op_give(&iface->ops, op);
-    if (__builtin_expect((comp != NULL) || markers, 0)) {
-        efa_am_tell(ep, comp, markers);
+    if (__builtin_expect(ep->flushing, 0)) {
+        efa_ep_flush_markers(ep);
     }
 }
 
@@ -284,14 +362,17 @@ void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
 
     switch (op->out.kind) {
     case EFA_OUT_AM:
-    case EFA_OUT_AM_ZCOPY:
         efa_am_done(iface, op);
         return;
+    case EFA_OUT_AM_ZCOPY:
+        flow_tx_done(iface->core, op->ep->tx, op->flow.psn);
+        break;
     case EFA_OUT_CTL:
         efa_ctl_finish(iface, op, FLOW_SEND_OK);
         return;
     case EFA_OUT_GET_BCOPY:
-        op->unpack.func(op->unpack.arg, op->bounce->data, op->sge[0].length);
+        op->unpack.func(op->unpack.arg, op->bounce->data,
+                        op->bounce->sge.length);
         break;
     default:
         break;
@@ -299,30 +380,48 @@ void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
     efa_op_finish(iface, op, UCS_OK);
 }
 
-unsigned efa_iface_poll_tx(efa_iface_t *iface)
+static __attribute__((noinline)) void
+efa_tx_other(efa_iface_t *iface, const struct ibv_wc *wc)
 {
-    struct ibv_cq *cq = iface->qp.tx_cq;
-    struct ibv_wc  wc[EFA_POLL_BATCH];
-    efa_op_t      *op;
-    int            i, count;
+    efa_tx_completion(iface, (efa_op_t*)(uintptr_t)wc->wr_id,
+                      efa_wc_status(wc));
+}
 
-    count = cq->context->ops.poll_cq(cq, EFA_POLL_BATCH, wc);
-    if (count < 0) {
+/* As efa_rx_batch. */
+static __attribute__((noinline)) unsigned
+efa_tx_batch(efa_iface_t *iface, const struct ibv_wc *wc, int count)
+{
+    const struct ibv_wc *end = wc + count;
+    efa_op_t            *op;
+
+    if (__builtin_expect(count < 0, 0)) {
         efa_iface_break(iface, "polling for completions", -count);
         return 0;
     }
-    iface->in_flight -= count;
-    for (i = 0; i < count; ++i) {
-        op = (efa_op_t*)(uintptr_t)wc[i].wr_id;
-        if (__builtin_expect((wc[i].status == IBV_WC_SUCCESS) &&
+    do {
+        op = (efa_op_t*)(uintptr_t)wc->wr_id;
+        if (__builtin_expect((wc->status == IBV_WC_SUCCESS) &&
                                      (op->out.kind == EFA_OUT_AM),
                              1)) {
             efa_am_done(iface, op);
         } else {
-            efa_tx_completion(iface, op, efa_wc_status(&wc[i]));
+            efa_tx_other(iface, wc);
         }
-    }
+    } while (++wc < end);
     return count;
+}
+
+static inline int efa_poll(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+    return cq->context->ops.poll_cq(cq, EFA_POLL_BATCH, wc);
+}
+
+unsigned efa_iface_poll_tx(efa_iface_t *iface)
+{
+    struct ibv_wc wc[EFA_POLL_BATCH];
+    int           polled = efa_poll(iface->qp.tx_cq, wc);
+
+    return (polled != 0) ? efa_tx_batch(iface, wc, polled) : 0;
 }
 
 /* What follows the polls, of which `count` completions came. */
@@ -331,27 +430,48 @@ static inline unsigned efa_iface_follow_up(efa_iface_t *iface, unsigned count)
     if (__builtin_expect(efa_iface_has_chores(iface), 0)) {
         count += efa_iface_chores(iface);
     }
-    if (__builtin_expect((iface->pending != NULL) && (count > 0), 0)) {
-        count += efa_pending_dispatch(iface);
+    if (__builtin_expect(iface->pending != NULL, 0)) {
+        if (count > 0) {
+            count += efa_pending_dispatch(iface);
+        } else {
+            efa_pending_wait(iface);
+        }
     }
     return count;
 }
 
+/* Something came before this progress. Returns whether it was the end. */
+static __attribute__((noinline)) int
+efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
+{
+    *count_p = efa_iface_take_stash(iface);
+    if (!(iface->attend & EFA_ATTEND_BROKEN)) {
+        return 0;
+    }
+    *count_p += efa_iface_end(iface);
+    return 1;
+}
+
 unsigned efa_iface_progress(uct_iface_h tl_iface)
 {
-    efa_iface_t *iface = (efa_iface_t*)tl_iface;
-    unsigned     count = 0;
+    efa_iface_t  *iface = (efa_iface_t*)tl_iface;
+    struct ibv_wc wc[EFA_POLL_BATCH];
+    unsigned      count = 0;
+    int           polled;
 
-    if (__builtin_expect(iface->attend, 0)) {
-        count += efa_iface_take_stash(iface);
-        if (iface->attend & EFA_ATTEND_BROKEN) {
-            count += efa_iface_end(iface);
-            return efa_iface_follow_up(iface, count);
-        }
+    if (__builtin_expect(iface->attend, 0) &&
+        efa_iface_attend(iface, &count)) {
+        return efa_iface_follow_up(iface, count);
     }
-    count += efa_iface_poll_rx(iface);
-    if (iface->in_flight > 0) {
-        count += efa_iface_poll_tx(iface);
+    polled = efa_poll(iface->qp.rx_cq, wc);
+    if (polled != 0) {
+        count += efa_rx_batch(iface, wc, polled);
+    }
+    if (efa_iface_is_sending(iface)) {
+        polled = efa_poll(iface->qp.tx_cq, wc);
+        if (polled != 0) {
+            count += efa_tx_batch(iface, wc, polled);
+        }
     }
     return efa_iface_follow_up(iface, count);
 }

@@ -6,10 +6,9 @@ int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
                   uint64_t remote_addr, uint32_t rkey)
 {
     struct ibv_qp_ex *qpx = iface->qp.qpx;
-    int               err;
 
     if (__builtin_expect(iface->traced, 0)) {
-        efa_trace_log_tx(iface, op, ep->qpn);
+        efa_trace_log_tx(iface, op, ep->dest.remote_qpn);
     }
     ibv_wr_start(qpx);
     qpx->wr_id    = (uintptr_t)op;
@@ -19,16 +18,13 @@ int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
     } else {
         ibv_wr_rdma_read(qpx, rkey, remote_addr);
     }
-    if (op->inlined) {
-        ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)op->sge[0].addr,
-                               op->sge[0].length);
+    if (op->wr.send_flags & IBV_SEND_INLINE) {
+        ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)op->wr.sg_list->addr,
+                               op->wr.sg_list->length);
     } else {
-        ibv_wr_set_sge_list(qpx, op->num_sge, op->sge);
+        ibv_wr_set_sge_list(qpx, op->wr.num_sge, op->wr.sg_list);
     }
-    ibv_wr_set_ud_addr(qpx, ep->ibah, ep->qpn, ep->qkey);
-    err = ibv_wr_complete(qpx);
-    if (err == 0) {
-        ++iface->in_flight;
-    }
-    return err;
+    ibv_wr_set_ud_addr(qpx, ep->dest.ah, ep->dest.remote_qpn,
+                       ep->dest.remote_qkey);
+    return ibv_wr_complete(qpx);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_rxq.h"
 
+#include <flow/flow.h>
+
+#include <limits.h>
 #include <string.h>
 
 #define EFA_RXQ_CHUNK 64 /* buffers that are added at a time */
@@ -11,6 +14,7 @@ static void efa_rxbuf_release(uct_recv_desc_t *self, void *desc)
                                         offsetof(efa_rxbuf_t, desc));
 
     (void)desc;
+    --rxbuf->rxq->kept;
     efa_rxq_put(rxbuf->rxq, rxbuf);
 }
 
@@ -19,6 +23,18 @@ static size_t efa_rxq_room(const efa_rxq_t *rxq)
 {
     return (sizeof(efa_rxbuf_t) + sizeof(void*) + rxq->headroom + 15) &
            ~(size_t)15;
+}
+
+/* total, target or max changed. */
+static void efa_rxq_set_keep(efa_rxq_t *rxq)
+{
+    unsigned needed = rxq->target + EFA_RXQ_BATCH;
+
+    if (rxq->total + EFA_RXQ_BATCH < rxq->max) {
+        rxq->keep_max = UINT_MAX;
+    } else {
+        rxq->keep_max = (rxq->total > needed) ? rxq->total - needed : 0;
+    }
 }
 
 static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
@@ -37,6 +53,7 @@ static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
     status = efa_chunk_add(rxq->md, &rxq->chunks, count * rxq->stride);
     if (status != UCS_OK) {
         rxq->max = rxq->total; /* said once; not tried again */
+        efa_rxq_set_keep(rxq);
         return status;
     }
 
@@ -45,10 +62,18 @@ static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
         rxbuf->desc.cb = efa_rxbuf_release;
         rxbuf->rxq     = rxq;
         rxbuf->packet  = (uint8_t*)rxbuf + efa_rxq_room(rxq);
-        rxbuf->lkey    = rxq->chunks->mr->lkey;
+        rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -
+                                        rxq->headroom);
+        rxbuf->sge.addr   = (uintptr_t)rxbuf->packet;
+        rxbuf->sge.length = rxq->packet_size;
+        rxbuf->sge.lkey   = rxq->chunks->mr->lkey;
+        rxbuf->wr.wr_id   = (uintptr_t)rxbuf;
+        rxbuf->wr.sg_list = &rxbuf->sge;
+        rxbuf->wr.num_sge = 1;
         efa_rxq_put(rxq, rxbuf);
     }
     rxq->total += count;
+    efa_rxq_set_keep(rxq);
     return UCS_OK;
 }
 
@@ -89,34 +114,39 @@ ucs_status_t efa_rxq_attach(efa_rxq_t *rxq, struct ibv_qp *qp)
     return status;
 }
 
+/* Takes `count` free buffers, of which there are as many, off the list. */
+static struct ibv_recv_wr *efa_rxq_take(efa_rxq_t *rxq, unsigned count)
+{
+    struct ibv_recv_wr *first = rxq->free, *last = first;
+    unsigned            i;
+
+    if (__builtin_expect(count == rxq->free_count, 1)) {
+        rxq->free = NULL; /* the chain ends as it should */
+    } else {
+        for (i = 1; i < count; ++i) {
+            last = last->next;
+        }
+        rxq->free  = last->next;
+        last->next = NULL;
+    }
+    rxq->free_count -= count;
+    return first;
+}
+
 /* Posts `count` free buffers with one call. Those the device did not take go
  * back to the free list. */
 static ucs_status_t efa_rxq_post(efa_rxq_t *rxq, unsigned count)
 {
-    struct ibv_recv_wr wrs[EFA_RXQ_BATCH], *bad = NULL;
-    struct ibv_sge     sges[EFA_RXQ_BATCH];
-    efa_rxbuf_t       *rxbuf;
-    unsigned           i;
+    struct ibv_recv_wr *first = efa_rxq_take(rxq, count), *bad = NULL, *next;
 
-    for (i = 0; i < count; ++i) {
-        rxbuf           = rxq->free;
-        rxq->free       = rxbuf->next;
-        sges[i].addr    = (uintptr_t)rxbuf->packet;
-        sges[i].length  = rxq->packet_size;
-        sges[i].lkey    = rxbuf->lkey;
-        wrs[i].wr_id    = (uintptr_t)rxbuf;
-        wrs[i].sg_list  = &sges[i];
-        wrs[i].num_sge  = 1;
-        wrs[i].next     = (i + 1 < count) ? &wrs[i + 1] : NULL;
-    }
-    rxq->free_count -= count;
-    rxq->posted     += count;
-    if (rxq->qp->context->ops.post_recv(rxq->qp, wrs, &bad) == 0) {
+    rxq->posted += count;
+    if (rxq->qp->context->ops.post_recv(rxq->qp, first, &bad) == 0) {
         return UCS_OK;
     }
 
-    for (i = (bad == NULL) ? 0 : bad - wrs; i < count; ++i) {
-        efa_rxq_put(rxq, (efa_rxbuf_t*)(uintptr_t)wrs[i].wr_id);
+    for (bad = (bad == NULL) ? first : bad; bad != NULL; bad = next) {
+        next = bad->next;
+        efa_rxq_put(rxq, (efa_rxbuf_t*)(uintptr_t)bad->wr_id);
         --rxq->posted;
     }
     return UCS_ERR_IO_ERROR;
@@ -166,6 +196,7 @@ int efa_rxq_grow(efa_rxq_t *rxq)
     if (rxq->target < base) {
         rxq->target = base;
     }
+    efa_rxq_set_keep(rxq);
     return 1;
 }
 
@@ -177,6 +208,7 @@ void efa_rxq_cover(efa_rxq_t *rxq, unsigned granted)
     target = (target < most) ? target : most;
     if (target > rxq->target) {
         rxq->target = target;
+        efa_rxq_set_keep(rxq);
     }
 }
 

@@ -31,19 +31,22 @@ typedef struct efa_rxq efa_rxq_t;
 /* Bookkeeping of a buffer; headroom and packet lie behind it. */
 typedef struct efa_rxbuf {
     uct_recv_desc_t   desc; /* what UCP calls to release a kept buffer */
-    efa_rxq_t        *rxq;
-    struct efa_rxbuf *next; /* while free */
-    uint8_t          *packet;
-    uint32_t          length; /* of the packet received */
-    uint32_t          lkey;
-    uint8_t           detached; /* a copy from malloc: never posted */
+    efa_rxq_t         *rxq;
+    uint8_t           *packet;
+    uct_recv_desc_t  **word;     /* where UCT wants it, behind a short header */
+    uint32_t           length;   /* of a packet that is held */
+    uint8_t            detached; /* a copy from malloc: never posted */
+    struct ibv_recv_wr wr;       /* ready to be posted; .next: while free */
+    struct ibv_sge     sge;
 } efa_rxbuf_t;
 
 struct efa_rxq {
     efa_md_t      *md;
     struct ibv_qp *qp;
-    efa_rxbuf_t   *free;
+    struct ibv_recv_wr *free; /* a chain as ibv_post_recv takes it */
     unsigned       free_count;
+    unsigned       kept;     /* buffers that UCP has */
+    unsigned       keep_max; /* kept < keep_max: it may keep one more */
     unsigned       total;   /* buffers there are */
     unsigned       posted;  /* the device has */
     unsigned       held;    /* the protocol core has */
@@ -91,9 +94,21 @@ void efa_rxq_cover(efa_rxq_t *rxq, unsigned granted);
  */
 static inline int efa_rxq_may_keep(const efa_rxq_t *rxq)
 {
-    return (rxq->free_count + rxq->posted + rxq->held >=
-            rxq->target + EFA_RXQ_BATCH) ||
-           (rxq->total + EFA_RXQ_BATCH < rxq->max);
+    return rxq->kept < rxq->keep_max;
+}
+
+/* UCP keeps a buffer; efa_rxbuf_release gets it back. */
+static inline void efa_rxq_keep(efa_rxq_t *rxq)
+{
+    ++rxq->kept;
+}
+
+/* A received buffer, no copy, is nobody's any more. */
+static inline void efa_rxq_put_own(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
+{
+    rxbuf->wr.next = rxq->free;
+    rxq->free      = &rxbuf->wr;
+    ++rxq->free_count;
 }
 
 /* A received buffer is nobody's any more. */
@@ -101,11 +116,9 @@ static inline void efa_rxq_put(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
 {
     if (__builtin_expect(rxbuf->detached, 0)) {
         free(rxbuf);
-        return;
+    } else {
+        efa_rxq_put_own(rxq, rxbuf);
     }
-    rxbuf->next = rxq->free;
-    rxq->free   = rxbuf;
-    ++rxq->free_count;
 }
 
 /* The protocol core keeps a buffer, and gives it back. */
@@ -137,12 +150,12 @@ static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
  * `rxbuf` itself when out of memory. */
 efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf);
 
-/* Readies the word that UCT wants 8 bytes before the descriptor; `data` is the
- * payload behind a short header, so aligned to 8 bytes. It overwrites bytes of
- * the packet's header: call it last. */
-static inline void efa_rxbuf_make_desc(efa_rxbuf_t *rxbuf, void *data)
+/* Readies the word that UCT wants 8 bytes before the descriptor, for a payload
+ * behind a short header, which so is aligned to 8 bytes. It may overwrite bytes
+ * of the packet's header: call it last. */
+static inline void efa_rxbuf_make_desc(efa_rxbuf_t *rxbuf)
 {
-    uct_recv_desc((char*)data - rxbuf->rxq->headroom) = &rxbuf->desc;
+    *rxbuf->word = &rxbuf->desc;
 }
 
 #endif

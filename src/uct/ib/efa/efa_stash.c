@@ -14,7 +14,6 @@ efa_stash_add(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
     if (iface->stash_tx == NULL) {
         iface->stash_tx_tail = &iface->stash_tx;
     }
-    --iface->in_flight;
     op->vendor_err        = efa_wc_status(wc);
     op->stash_next        = NULL;
     *iface->stash_tx_tail = op;
@@ -28,6 +27,7 @@ void efa_iface_stash_rx(efa_iface_t *iface)
 
     if (!(iface->attend & EFA_ATTEND_RX) &&
         (cq->context->ops.poll_cq(cq, 1, &iface->stash_rx) == 1)) {
+        --iface->rxq.posted;
         iface->attend |= EFA_ATTEND_RX;
     }
 }
@@ -51,7 +51,6 @@ unsigned efa_iface_take_stash(efa_iface_t *iface)
     iface->attend &= ~(EFA_ATTEND_RX | EFA_ATTEND_TX);
     if (attend & EFA_ATTEND_RX) {
         ++count;
-        efa_iface_clock(iface);
         efa_rx_completion(iface, &iface->stash_rx);
     }
     /* A callback may call get_short, which begins a new list */
@@ -99,7 +98,6 @@ ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time)
     if (efa_tx_wait_wc(iface, op, deadline, &wc) == NULL) {
         return UCS_ERR_TIMED_OUT;
     }
-    --iface->in_flight;
     vendor_err = efa_wc_status(&wc);
     efa_tx_completion(iface, op, vendor_err);
     return efa_tx_status(vendor_err);

@@ -100,8 +100,8 @@ void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn)
     size_t length = 0;
     int    i;
 
-    for (i = 0; i < op->num_sge; ++i) {
-        length += op->sge[i].length;
+    for (i = 0; i < op->wr.num_sge; ++i) {
+        length += op->wr.sg_list[i].length;
     }
     if (op->out.kind != EFA_OUT_CTL && efa_out_is_rma(op->out.kind)) {
         host_debug(iface->super.host, "%s: QPN %u TX %s, %zu bytes",
@@ -111,7 +111,7 @@ void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn)
     }
     /* the header lies in the first piece */
     efa_trace_packet(line, sizeof(line),
-                     (const void*)(uintptr_t)op->sge[0].addr, length);
+                     (const void*)(uintptr_t)op->wr.sg_list->addr, length);
     host_debug(iface->super.host, "%s: QPN %u TX %s",
                efa_iface_md(iface)->device->name, qpn, line);
 }

@@ -89,9 +89,10 @@ static void efa_vfs_read_endpoints(void *object, struct ucs_string_buffer *text,
         ucx_vfs_print(iface->super.host, text,
                       "qpn=%u state=%s psn=%u limit=%u sending=%d rma=%u "
                       "pending=%d\n",
-                      ep->qpn, efa_vfs_state(ep), flow_tx_psn(ep->tx),
-                      ep->tx->limit, __builtin_popcountll(ep->tx->busy),
-                      ep->rma_ops, ep->requests != NULL);
+                      ep->dest.remote_qpn, efa_vfs_state(ep),
+                      flow_tx_psn(ep->tx), ep->tx->limit,
+                      __builtin_popcountll(ep->tx->busy), ep->rma_ops,
+                      ep->requests != NULL);
     }
     efa_vfs_unlock();
 }

@@ -22,55 +22,66 @@ static inline efa_op_t *srd_am_start(efa_iface_t *iface, efa_ep_t *ep)
     return iface->ops.free; /* taken by srd_am_post */
 }
 
-/* Posts the filled operation; on success it is the device's. */
+/* The operation was posted (or not, with `err`): on success it is the device's.
+ */
 static inline ucs_status_t
-srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind,
-            uct_completion_t *comp)
+srd_am_posted(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, int err)
 {
-    int err;
-
-    op->ep       = ep;
-    op->out.kind = kind;
-    op->out.comp = comp;
-    err          = efa_post_send(iface, ep, op);
     if (__builtin_expect(err != 0, 0)) {
         return efa_post_failed(ep, err);
     }
-
-    efa_op_take(&iface->ops);
-    op->flow.tx  = ep->tx;
+    efa_op_take(&iface->ops, op);
     op->flow.psn = flow_tx_commit(ep->tx);
-    efa_out_append(ep, &op->out);
     ++iface->ops_posted;
     return UCS_OK;
 }
 
-/* The message lies in op->buf. */
-static inline void
-srd_am_set_buf(const efa_iface_t *iface, efa_op_t *op, unsigned length)
+/* Posts the filled operation. */
+static inline ucs_status_t
+srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind)
 {
-    op->sge[0].addr   = (uintptr_t)op->buf;
-    op->sge[0].length = length;
-    op->sge[0].lkey   = op->lkey;
-    op->num_sge       = 1;
-    op->inlined       = length <= iface->qp.inline_size;
+    op->ep       = ep;
+    op->out.kind = kind;
+    return srd_am_posted(iface, ep, op, efa_post_send(iface, &ep->dest, op));
+}
+
+/* Short headers, and a number that may be sent: the shortest way. */
+static inline int srd_am_is_open(const flow_tx_t *tx)
+{
+    return flow_tx_is_open(tx) && (flow_tx_header_len(tx) == FLOW_SHORT_HDR);
+}
+
+/* The payload of most short messages, by few instructions: a call of memcpy
+ * costs as much as posting. `length` <= 16; src may be NULL at 0. */
+static inline void
+srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
+{
+    if (length >= sizeof(uint64_t)) { /* two pieces that may overlap */
+        memcpy(dest, src, sizeof(uint64_t));
+        memcpy(dest + length - sizeof(uint64_t),
+               src + length - sizeof(uint64_t), sizeof(uint64_t));
+        return;
+    }
+    for (; length > 0; --length) {
+        dest[length - 1] = src[length - 1];
+    }
 }
 
 /* What a short message too long for short ones consists of. */
 typedef struct srd_long {
-    const uint64_t *header;
-    const void     *payload;
-    unsigned        length;
+    uint64_t    header;
+    const void *payload;
+    unsigned    length;
 } srd_long_t;
 
 static size_t srd_long_pack(void *dest, void *arg)
 {
     const srd_long_t *message = arg;
 
-    memcpy(dest, message->header, sizeof(*message->header));
-    memcpy((uint8_t*)dest + sizeof(*message->header), message->payload,
+    memcpy(dest, &message->header, sizeof(message->header));
+    memcpy((uint8_t*)dest + sizeof(message->header), message->payload,
            message->length);
-    return sizeof(*message->header) + message->length;
+    return sizeof(message->header) + message->length;
 }
 
 /*
@@ -79,33 +90,35 @@ static size_t srd_long_pack(void *dest, void *arg)
  * connected by socket address that was tcp, whose short messages are longer.
  */
 static ucs_status_t
-srd_am_long(uct_ep_h tl_ep, uint8_t id, const uint64_t *header,
-            const void *payload, unsigned length)
+srd_am_long(uct_ep_h tl_ep, uint8_t id, uint64_t header, const void *payload,
+            unsigned length)
 {
     efa_iface_t *iface   = efa_ep_iface((efa_ep_t*)tl_ep);
     srd_long_t   message = {header, payload, length};
     ssize_t      packed;
 
-    if (length + sizeof(*header) > iface->max_payload) {
+    if (length + sizeof(header) > iface->max_payload) {
         return UCS_ERR_INVALID_PARAM;
     }
     packed = srd_ep_am_bcopy(tl_ep, id, srd_long_pack, &message, 0);
     return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
 }
 
-ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
-                             const void *payload, unsigned length)
+/* Whatever srd_ep_am_short has no short way for. */
+static __attribute__((noinline)) ucs_status_t
+srd_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                 const void *payload, unsigned length)
 {
     efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
     efa_iface_t *iface = efa_ep_iface(ep);
     efa_op_t    *op    = srd_am_start(iface, ep);
     unsigned     offset;
 
-    if (__builtin_expect(op == NULL, 0)) {
+    if (op == NULL) {
         return efa_ep_blocked(ep);
     }
-    if (__builtin_expect(length + sizeof(header) > SRD_MAX_SHORT, 0)) {
-        return srd_am_long(tl_ep, id, &header, payload, length);
+    if (length > SRD_MAX_SHORT - sizeof(header)) {
+        return srd_am_long(tl_ep, id, header, payload, length);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
@@ -113,8 +126,35 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     if (length > 0) { /* payload may be NULL then */
         memcpy(op->buf + offset + sizeof(header), payload, length);
     }
-    srd_am_set_buf(iface, op, offset + sizeof(header) + length);
-    return srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
+    efa_op_set_buf(op, offset + sizeof(header) + length,
+                   iface->qp.inline_size);
+    return srd_am_post(iface, ep, op, EFA_OUT_AM);
+}
+
+ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                             const void *payload, unsigned length)
+{
+    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface = efa_ep_iface(ep);
+    efa_op_t    *op    = iface->ops.free;
+    flow_tx_t   *tx    = ep->tx;
+
+    if (__builtin_expect(!srd_am_is_open(tx) || (op == NULL) ||
+                                 (length >= iface->few),
+                         0)) {
+        return srd_am_short_any(tl_ep, id, header, payload, length);
+    }
+
+    flow_tx_header_short(tx, id, op->buf);
+    memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
+    srd_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
+                    length);
+    op->buf_sge.length = FLOW_SHORT_HDR + sizeof(header) + length;
+    efa_op_set_pieces(op, &op->buf_sge, 1, 1);
+    op->ep       = ep;
+    op->out.kind = EFA_OUT_AM;
+    return srd_am_posted(iface, ep, op,
+                         efa_post_send_untraced(iface, &ep->dest, op));
 }
 
 ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
@@ -143,12 +183,14 @@ ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
             offset += iov[i].length;
         }
     }
-    srd_am_set_buf(iface, op, offset);
-    return srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
+    efa_op_set_buf(op, offset, iface->qp.inline_size);
+    return srd_am_post(iface, ep, op, EFA_OUT_AM);
 }
 
-ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
-                        void *arg, unsigned flags)
+/* Whatever srd_ep_am_bcopy has no short way for. */
+static __attribute__((noinline)) ssize_t
+srd_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                 void *arg)
 {
     efa_ep_t     *ep    = (efa_ep_t*)tl_ep;
     efa_iface_t  *iface = efa_ep_iface(ep);
@@ -158,46 +200,64 @@ ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     unsigned      offset;
     size_t        length;
 
-    (void)flags;
-    if (__builtin_expect((op == NULL) ||
-                                 ((bounce = efa_bounce_get(&iface->ops)) ==
-                                  NULL),
-                         0)) {
+    if (op == NULL) {
+        return efa_ep_blocked(ep);
+    }
+    bounce = efa_op_bounce(&iface->ops, op);
+    if (bounce == NULL) {
         return efa_ep_blocked(ep);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, bounce->data);
     length = pack_cb(bounce->data + offset, arg);
+    efa_op_set_bounce(op, offset + length);
+    status = srd_am_post(iface, ep, op, EFA_OUT_AM);
+    return (status == UCS_OK) ? (ssize_t)length : status;
+}
 
-    op->bounce        = bounce;
-    op->sge[0].addr   = (uintptr_t)bounce->data;
-    op->sge[0].length = offset + length;
-    op->sge[0].lkey   = bounce->lkey;
-    op->num_sge       = 1;
-    op->inlined       = 0;
-    status            = srd_am_post(iface, ep, op, EFA_OUT_AM, NULL);
-    if (__builtin_expect(status != UCS_OK, 0)) {
-        op->bounce = NULL;
-        efa_bounce_put(&iface->ops, bounce);
-        return status;
+ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                        void *arg, unsigned flags)
+{
+    efa_ep_t     *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t  *iface = efa_ep_iface(ep);
+    efa_op_t     *op    = iface->ops.free;
+    flow_tx_t    *tx    = ep->tx;
+    efa_bounce_t *bounce;
+    ucs_status_t  status;
+    size_t        length;
+
+    (void)flags;
+    if (__builtin_expect(!srd_am_is_open(tx) || (op == NULL) ||
+                                 (op->bounce == NULL),
+                         0)) {
+        return srd_am_bcopy_any(tl_ep, id, pack_cb, arg);
     }
-    return length;
+
+    bounce = op->bounce;
+    flow_tx_header_short(tx, id, bounce->data);
+    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
+    bounce->sge.length = FLOW_SHORT_HDR + length;
+    efa_op_set_pieces(op, &bounce->sge, 1, 0);
+    status = srd_am_post(iface, ep, op, EFA_OUT_AM);
+    return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
 }
 
 /* Where the headers of a zcopy message go: op->buf if they fit. */
 static uint8_t *srd_am_zcopy_head(efa_iface_t *iface, efa_op_t *op,
                                   unsigned header_length)
 {
+    efa_bounce_t *bounce;
+
     if (header_length <= SRD_MAX_SHORT) {
-        op->sge[0].lkey = op->lkey;
+        op->sge[0] = op->buf_sge;
         return op->buf;
     }
-    op->bounce = efa_bounce_get(&iface->ops);
-    if (op->bounce == NULL) {
+    bounce = efa_op_bounce(&iface->ops, op);
+    if (bounce == NULL) {
         return NULL;
     }
-    op->sge[0].lkey = op->bounce->lkey;
-    return op->bounce->data;
+    op->sge[0] = bounce->sge;
+    return bounce->data;
 }
 
 ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
@@ -229,24 +289,18 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     if (header_length > 0) {
         memcpy(head + offset, header, header_length);
     }
-    op->sge[0].addr   = (uintptr_t)head;
     op->sge[0].length = offset + header_length;
-    op->num_sge       = 1;
-    op->inlined       = 0;
     if (length > 0) {
         op->sge[1].addr   = (uintptr_t)iov->buffer;
         op->sge[1].length = length;
         op->sge[1].lkey   = efa_memh_lkey(iov->memh);
-        op->num_sge       = 2;
     }
-
-    status = srd_am_post(iface, ep, op, EFA_OUT_AM_ZCOPY, comp);
-    if (status == UCS_OK) {
-        return UCS_INPROGRESS;
+    efa_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
+    op->out.comp = comp;
+    status       = srd_am_post(iface, ep, op, EFA_OUT_AM_ZCOPY);
+    if (status != UCS_OK) {
+        return status;
     }
-    if (op->bounce != NULL) {
-        efa_bounce_put(&iface->ops, op->bounce);
-        op->bounce = NULL;
-    }
-    return status;
+    efa_out_append(ep, &op->out);
+    return UCS_INPROGRESS;
 }

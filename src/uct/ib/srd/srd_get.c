@@ -24,8 +24,7 @@ ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
         unpack_cb(arg, NULL, 0);
         return UCS_OK;
     }
-    op->bounce = efa_bounce_get(&iface->ops);
-    if (op->bounce == NULL) {
+    if (efa_op_bounce(&iface->ops, op) == NULL) {
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -70,11 +69,7 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
         return UCS_OK;
     }
 
-    op->sge[0].addr   = (uintptr_t)op->buf;
-    op->sge[0].length = length;
-    op->sge[0].lkey   = op->lkey;
-    op->num_sge       = 1;
-    op->inlined       = 0;
+    efa_op_set_buf(op, length, 0);
     status = srd_rma_post(iface, ep, op, EFA_OUT_GET_ZCOPY, &remote, NULL);
     if (status != UCS_INPROGRESS) {
         return status;
@@ -86,7 +81,7 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
         host_error(iface->super.host,
                    "%s: get_short: QPN %u did not answer in time "
                    "(UCX_SRD_GET_SHORT)",
-                   efa_ep_device(ep), ep->qpn);
+                   efa_ep_device(ep), ep->dest.remote_qpn);
     }
     return status;
 }

@@ -29,11 +29,7 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
     }
 
     memcpy(op->buf, buffer, length);
-    op->sge[0].addr   = (uintptr_t)op->buf;
-    op->sge[0].length = length;
-    op->sge[0].lkey   = op->lkey;
-    op->num_sge       = 1;
-    op->inlined       = length <= iface->qp.inline_write;
+    efa_op_set_buf(op, length, iface->qp.inline_write);
     status = srd_rma_post(iface, ep, op, EFA_OUT_PUT, &remote, NULL);
     return (status == UCS_INPROGRESS) ? UCS_OK : status;
 }
@@ -51,15 +47,12 @@ ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }
-    op->bounce = efa_bounce_get(&iface->ops);
-    if (op->bounce == NULL) {
+    if (efa_op_bounce(&iface->ops, op) == NULL) {
         return UCS_ERR_NO_RESOURCE;
     }
 
     length = pack_cb(op->bounce->data, arg);
     if (length == 0) {
-        efa_bounce_put(&iface->ops, op->bounce);
-        op->bounce = NULL;
         return 0;
     }
     status = srd_rma_post_bounce(iface, ep, op, EFA_OUT_PUT, length, &remote,

@@ -16,7 +16,7 @@ ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep)
         host_error(iface->super.host,
                    "%s: QPN %u has no address handle left for us: its memory "
                    "cannot be read or written; raise UCX_SRD_MAX_AH there",
-                   efa_ep_device(ep), ep->qpn);
+                   efa_ep_device(ep), ep->dest.remote_qpn);
     }
     return UCS_ERR_UNREACHABLE;
 }
@@ -35,7 +35,7 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
         return efa_post_failed(ep, err);
     }
 
-    efa_op_take(&iface->ops);
+    efa_op_take(&iface->ops, op);
     efa_out_append(ep, &op->out);
     ++ep->rma_ops;
     ++iface->rma_ops;
@@ -49,19 +49,8 @@ ucs_status_t srd_rma_post_bounce(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
                                  const srd_remote_t *remote,
                                  uct_completion_t *comp)
 {
-    ucs_status_t status;
-
-    op->sge[0].addr   = (uintptr_t)op->bounce->data;
-    op->sge[0].length = length;
-    op->sge[0].lkey   = op->bounce->lkey;
-    op->num_sge       = 1;
-    op->inlined       = 0;
-    status            = srd_rma_post(iface, ep, op, kind, remote, comp);
-    if (__builtin_expect(status != UCS_INPROGRESS, 0)) {
-        efa_bounce_put(&iface->ops, op->bounce);
-        op->bounce = NULL;
-    }
-    return status;
+    efa_op_set_bounce(op, length);
+    return srd_rma_post(iface, ep, op, kind, remote, comp);
 }
 
 ucs_status_t
@@ -72,6 +61,7 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
     ucs_status_t status = srd_rma_start(iface, ep);
     efa_op_t    *op     = iface->ops.free;
     size_t       total  = 0, length, i;
+    int          pieces = 0;
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
@@ -79,23 +69,22 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
     if (iovcnt > srd_rma_max_iov(iface)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    op->num_sge = 0;
-    op->inlined = 0;
     for (i = 0; i < iovcnt; ++i) {
         length = iov[i].length * iov[i].count;
         if (length > efa_iface_md(iface)->device->max_rdma - total) {
             return UCS_ERR_INVALID_PARAM;
         }
         if (length > 0) {
-            op->sge[op->num_sge].addr   = (uintptr_t)iov[i].buffer;
-            op->sge[op->num_sge].length = length;
-            op->sge[op->num_sge].lkey   = efa_memh_lkey(iov[i].memh);
-            ++op->num_sge;
+            op->sge[pieces].addr   = (uintptr_t)iov[i].buffer;
+            op->sge[pieces].length = length;
+            op->sge[pieces].lkey   = efa_memh_lkey(iov[i].memh);
+            ++pieces;
             total += length;
         }
     }
     if (total == 0) {
         return UCS_OK;
     }
+    efa_op_set_pieces(op, op->sge, pieces, 0);
     return srd_rma_post(iface, ep, op, kind, remote, comp);
 }

@@ -34,15 +34,14 @@ typedef struct srd_remote {
 } srd_remote_t;
 
 /*
- * Posts `op` (what srd_rma_start found), with local memory in op->sge.
+ * Posts `op` (what srd_rma_start found), with the pieces that were set.
  * UCS_INPROGRESS; else what efa_post_failed says, and op is still free.
  */
 ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
                           unsigned kind, const srd_remote_t *remote,
                           uct_completion_t *comp);
 
-/* The same from or into op->bounce, of `length` bytes; a failure gives the
- * buffer back. */
+/* The same from or into op->bounce, of `length` bytes. */
 ucs_status_t srd_rma_post_bounce(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
                                  unsigned kind, size_t length,
                                  const srd_remote_t *remote,

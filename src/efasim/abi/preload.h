@@ -1,0 +1,22 @@
+/* What the files of interposed C library functions share. */
+#ifndef EFASIM_ABI_PRELOAD_H
+#define EFASIM_ABI_PRELOAD_H
+
+#include <dlfcn.h>
+
+#define PRELOAD_EXPORT  __attribute__((visibility("default")))
+
+/* The next definition of a function, looked up once. */
+#define PRELOAD_NEXT(_name) \
+    ({ \
+        static __typeof__(&_name) _next; \
+        if (_next == NULL) { \
+            _next = (__typeof__(&_name))dlsym(RTLD_NEXT, #_name); \
+        } \
+        _next; \
+    })
+
+/* netlink.c: the program closes fd, which may be one of its sockets. */
+void preload_netlink_close(int fd);
+
+#endif

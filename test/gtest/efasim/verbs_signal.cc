@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal handlers that use the device, wherever they interrupt it; and one CQ
+ * that several threads poll. */
+#include "verbs_test.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+/* @handler runs every so many microseconds, while it exists. */
+class Timer {
+public:
+    explicit Timer(void (*handler)(int), int usec = 200)
+    {
+        struct sigaction action = {};
+        itimerval time          = {{0, usec}, {0, usec}};
+
+        action.sa_handler = handler;
+        action.sa_flags   = SA_RESTART;
+        sigaction(SIGALRM, &action, &old);
+        setitimer(ITIMER_REAL, &time, nullptr);
+    }
+
+    ~Timer()
+    {
+        itimerval none = {};
+
+        setitimer(ITIMER_REAL, &none, nullptr);
+        sigaction(SIGALRM, &old, nullptr);
+    }
+
+private:
+    struct sigaction old;
+};
+
+/* What a handler works with: queue pairs that nobody else uses. */
+struct Handler {
+    Qp       *from, *to;
+    Memory   *mem;
+    ibv_ah   *ah;
+    unsigned posted, sent, received, failed;
+    unsigned commands, refused;
+} handler;
+
+/* At most eight messages under way, and all completions. */
+void handler_traffic(int)
+{
+    ibv_wc wc;
+
+    if (handler.posted - handler.received < 8) {
+        ibv_sge into = handler.mem->sge(0, 100), from = handler.mem->sge(100, 100);
+        ibv_recv_wr recv = {}, *bad_recv;
+        ibv_send_wr send = {}, *bad_send;
+        recv.sg_list          = &into;
+        recv.num_sge          = 1;
+        send.sg_list          = &from;
+        send.num_sge          = 1;
+        send.opcode           = IBV_WR_SEND;
+        send.send_flags       = IBV_SEND_SIGNALED;
+        send.wr.ud.ah         = handler.ah;
+        send.wr.ud.remote_qpn = handler.to->qp->qp_num;
+        send.wr.ud.remote_qkey = handler.to->qkey;
+        handler.failed += ibv_post_recv(handler.to->qp, &recv, &bad_recv) != 0;
+        handler.failed += ibv_post_send(handler.from->qp, &send,
+                                        &bad_send) != 0;
+        ++handler.posted;
+    }
+    while (ibv_poll_cq(handler.from->scq, 1, &wc) == 1) {
+        handler.failed += wc.status != IBV_WC_SUCCESS;
+        ++handler.sent;
+    }
+    while (ibv_poll_cq(handler.to->rcq, 1, &wc) == 1) {
+        handler.failed += wc.status != IBV_WC_SUCCESS;
+        ++handler.received;
+    }
+}
+
+/* A verbs command, of the kind that asks for no memory. */
+void handler_command(int)
+{
+    ibv_qp_attr attr;
+    ibv_qp_init_attr init;
+    int ret = ibv_query_qp(handler.from->qp, &attr, IBV_QP_STATE, &init);
+
+    handler.refused  += ret == EBUSY;
+    handler.failed   += ret != 0 && ret != EBUSY;
+    handler.commands += ret == 0;
+}
+
+void handler_fork(int)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        _exit(0);
+    }
+    handler.failed += waitpid(pid, &status, 0) != pid || status != 0;
+    ++handler.commands;
+}
+
+/* Messages of this thread's own, with a command now and then. */
+void main_traffic(Device &dev, int ms)
+{
+    Qp a(dev), b(dev);
+    Memory mem(dev, 2000);
+    ibv_ah *ah    = dev.ah(dev.gid);
+    int64_t until = now_ms() + ms;
+
+    for (unsigned i = 0; now_ms() < until; ++i) {
+        fill_bytes(mem.data(), 1000, i, 0);
+        ASSERT_EQ(0, b.recv(i, {mem.sge(1000, 1000)}));
+        ASSERT_EQ(0, a.send(i, ah, b.address(), {mem.sge(0, 1000)}));
+        ASSERT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+        ASSERT_EQ(i, poll_one(b.rcq).wr_id);
+        ASSERT_LT(fill_diff(mem.data() + 1000, 1000, i, 0), 0);
+        if (i % 16 == 0) {
+            Memory other(dev, 5000);
+        }
+    }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+class Signal : public testing::Test {
+protected:
+    Signal() : from(dev), to(dev), mem(dev, 200), ah(dev.ah(dev.gid))
+    {
+        handler = {&from, &to, &mem, ah, 0, 0, 0, 0, 0, 0};
+    }
+    ~Signal() override
+    {
+        ibv_destroy_ah(ah);
+    }
+
+    Device dev;
+    Qp     from, to;
+    Memory mem;
+    ibv_ah *ah;
+};
+
+} // namespace
+
+TEST_F(Signal, handler_polls_and_posts)
+{
+    {
+        Timer timer(handler_traffic);
+        main_traffic(dev, 1000);
+    }
+    for (unsigned i = 0; i < 1000 && handler.received < handler.posted; ++i) {
+        handler_traffic(0);
+        usleep(1000);
+    }
+    EXPECT_EQ(0u, handler.failed);
+    EXPECT_GT(handler.posted, 100u);
+    EXPECT_EQ(handler.posted, handler.received);
+    EXPECT_EQ(handler.posted, handler.sent);
+}
+
+/* A handler never finds a command half done: as with a system call. */
+TEST_F(Signal, handler_interrupts_commands)
+{
+    int64_t until = now_ms() + 1000;
+    {
+        Timer timer(handler_command);
+        while (now_ms() < until) {
+            Memory other(dev, 100000);
+        }
+    }
+    EXPECT_EQ(0u, handler.failed);
+    EXPECT_EQ(0u, handler.refused);
+    EXPECT_GT(handler.commands, 100u);
+}
+
+/* One that interrupts a poll may find the device at work: then its command is
+ * refused, and nothing hangs. */
+TEST_F(Signal, handler_commands_during_polls)
+{
+    {
+        Timer timer(handler_command);
+        main_traffic(dev, 1000);
+    }
+    EXPECT_EQ(0u, handler.failed);
+    EXPECT_GT(handler.commands, 10u);
+}
+
+/* fork() takes malloc's locks: so polls only. */
+TEST_F(Signal, handler_forks_during_polls)
+{
+    Qp idle(dev);
+    int64_t until = now_ms() + 1000;
+    ibv_wc wc;
+    {
+        Timer timer(handler_fork, 10000);
+        while (now_ms() < until) {
+            ASSERT_EQ(0, ibv_poll_cq(idle.rcq, 1, &wc));
+        }
+    }
+    EXPECT_EQ(0u, handler.failed);
+    EXPECT_GT(handler.commands, 10u);
+}
+
+/* Four threads poll one CQ: each completion goes to one of them. */
+TEST(thread, several_poll_one_cq)
+{
+    const unsigned n = 4000, depth = 64;
+    Device dev;
+    QpParams params;
+    params.send_wr = params.recv_wr = depth;
+    Qp a(dev, params), b(dev, params);
+    Memory mem(dev, 200);
+    ibv_ah *ah = dev.ah(dev.gid);
+    std::vector<std::atomic<unsigned>> seen(n);
+    std::atomic<unsigned> sent{0}, received{0}, failed{0};
+    std::vector<std::thread> threads;
+
+    for (unsigned t = 0; t < 4; ++t) {
+        threads.emplace_back([&] {
+            ibv_wc wc;
+            while (sent < n || received < n) {
+                if (ibv_poll_cq(a.scq, 1, &wc) == 1) {
+                    failed += wc.status != IBV_WC_SUCCESS;
+                    ++sent;
+                }
+                if (ibv_poll_cq(b.rcq, 1, &wc) == 1) {
+                    failed += wc.status != IBV_WC_SUCCESS;
+                    ++seen[wc.wr_id];
+                    ++received;
+                }
+            }
+        });
+    }
+    for (unsigned i = 0; i < n; ++i) {
+        while (i - sent >= depth || i - received >= depth) {
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(0, b.recv(i, {mem.sge(0, 100)}));
+        EXPECT_EQ(0, a.send(i, ah, b.address(), {mem.sge(100, 100)}));
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(0u, failed);
+    for (unsigned i = 0; i < n; ++i) {
+        ASSERT_EQ(1u, seen[i]) << i;
+    }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
