@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Exhaustive exploration of the protocol core: two peers, small windows (P8).
 # A run that does not reach every state within its bounds has failed. Two run at
-# the same time; the largest need 8 GiB together.
+# the same time; the largest need 4 GiB together.
 # usage: test/suite_model.sh BUILD_DIR [ci|full]
 profile=${2:-ci}
 
@@ -45,7 +45,16 @@ list() {
 END
     if [ "$profile" = full ]; then
         cat <<END
-1200 ud 4 6 0 2 2
+3400 ud 4 6 0 2 2
+3400 --eager ud 4 3 3 2 2
+3400 --eager srd 4 3 3 2 2
+3400 srd 4 6 0 2 2
+3400 srd 4 3 3 0 0
+3400 --eager srd 4 6 6 0 0
+3400 --eager ud 4 6 6 0 0
+3400 --prove srd 1 1 1 1 1
+3400 --prove --eager ud 2 2 2 1 1
+3400 --prove ud 2 2 0 2 2
 END
     fi
 }
