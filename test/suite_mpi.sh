@@ -93,7 +93,6 @@ mpi_flood() {
 # queue never runs empty.
 mpi_shares() {
     export UCX_SRD_RX_QUEUE_LEN=256 UCX_SRD_RX_BUFFERS_MAX=256
-    EFASIM_OPTIONS=("$@")
     mpi 8 1 srd,self shares 64
     grep -q '^shares' "$CHECK_LOG" || fail "no shares"
     at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0

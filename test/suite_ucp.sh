@@ -259,7 +259,7 @@ rails_lost() {
 }
 
 ORDER_TESTS='Order.*:Flag.*:Sequence.*:Handler.*'
-FLOW_TESTS='FlowControl.*'
+FLOW_TESTS='FlowControl.*:SevenToOne.*'
 
 gtest_check() {
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
