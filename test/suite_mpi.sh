@@ -93,7 +93,6 @@ mpi_flood() {
 # queue never runs empty.
 mpi_shares() {
     export UCX_SRD_RX_QUEUE_LEN=256 UCX_SRD_RX_BUFFERS_MAX=256
-    EFASIM_OPTIONS=("$@")
     mpi 8 1 srd,self shares 64
     grep -q '^shares' "$CHECK_LOG" || fail "no shares"
     at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
@@ -157,7 +156,7 @@ mpi_outside() {
 }
 
 suite_run() {
-    local seed max=4194304
+    local seed ranks max=4194304
 
     check mpi_2_srd 60 mpi_between 2 $max
     check mpi_4_srd 90 mpi_between 4 $max
@@ -182,6 +181,9 @@ suite_run() {
             --reorder 0.3 --seed "$seed"
     done
     if full; then
+        for ranks in 3 5 6 7; do
+            check "mpi_${ranks}_srd" 300 mpi_between "$ranks" 65536
+        done
         check mpi_8_srd 300 mpi_between 8 1048576
     fi
 }

@@ -82,10 +82,11 @@ perftest_error_mode() {
         $((50 * 1048576))
 }
 
+# perftest_sleep SIZE [EFASIM_OPTION...]
 perftest_sleep() {
     need_perftest
     export UCX_TLS=srd
-    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -I -E sleep -- \
+    two_nodes "${@:2}" -- "${PERFTEST[@]}" -p @PORT@ -I -E sleep -- \
         "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -I -E sleep -t tag_lat \
         -s "$1" -n 200 -w 5 || exit 1
     at_least payload "$(stat_payload "$STAT")" $((200 * $1))
@@ -258,7 +259,7 @@ rails_lost() {
 }
 
 ORDER_TESTS='Order.*:Flag.*:Sequence.*:Handler.*'
-FLOW_TESTS='FlowControl.*'
+FLOW_TESTS='FlowControl.*:SevenToOne.*'
 
 gtest_check() {
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
@@ -433,7 +434,7 @@ nothing_left_check() {
 }
 
 suite_run() {
-    local test seed mode
+    local test seed mode count
 
     for test in true:true bash:'bash -c pwd' python3:'python3 -c print(42)' \
         ls:'ls /'; do
@@ -500,12 +501,30 @@ suite_run() {
         --reorder 0.5 --delay-us 50
     full && check order_am 200 order_check am
 
-    check rails_2_bytes 120 rails_check 2 bytes_check "--devices 2"
+    check rails_2_bytes 120 rails_check 2 bytes_check "--devices 2" \
+        --max 2000000
     check rails_4_reorder 180 rails_check 4 bytes_check \
         "--devices 4 --reorder 0.3" --error-mode peer --max 4000000
     check rails_2_share 60 rails_share 2
     check rails_4_share 60 rails_share 4
     check rails_chosen 120 rails_chosen
+    if full; then
+        check rails_2_wakeup 120 rails_check 2 bytes_check "--devices 2" \
+            --wakeup --max 4000000
+        check rails_2_sockaddr 120 rails_check 2 sockaddr_check \
+            "--devices 2" --max 4000000
+        check rails_4_64MB 300 rails_check 4 bytes_check "--devices 4" \
+            --min 16777217 --max 67108864 --iters 0 --window 1 \
+            --tests tag,am,stream,put,get
+        for count in 2 4; do
+            check "rails_${count}_sleep" 60 perftest_sleep 1048576 \
+                --devices "$count"
+            for test in $perftests; do
+                check "rails_${count}_perftest_$test" 180 \
+                    perftest "$test" --devices "$count" --reorder 0.3
+            done
+        done
+    fi
     check rails_lost_second 90 rails_lost 1 both
     check rails_lost_first 90 rails_lost 0 both
 

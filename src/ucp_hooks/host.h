@@ -147,8 +147,8 @@ void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
  * Files that UCX shows of its objects (VFS: ucx_vfs mounts them, and
  * ucs_vfs_path_read_file reads them in a program). @read is called at each
  * reading, in any thread: it has to find out by itself whether @object, which
- * may be on its way out, still is; its text goes to ucx_vfs_print. Below @object
- * until uct_iface_close or uct_ep_destroy takes that away.
+ * may be on its way out, still is; its text goes to ucx_vfs_print. A file is
+ * below @object until uct_iface_close or uct_ep_destroy takes that away.
  *   UCS_OK                 also when there is such a file
  *   UCS_ERR_UNSUPPORTED    this UCX has no VFS
  *   another error          UCX's own
@@ -170,9 +170,9 @@ void ucx_vfs_print(const ucx_host_t *host, struct ucs_string_buffer *text,
 /*
  * Statistics, which only UCX builds made with --enable-stats have, and show
  * where UCX_STATS_DEST and the like ask for it. Counters named by @cls, a node
- * called after it and @name below that of the worker in @params (@cls, of static
- * life, is UCX's from now on). Returns them, all 0, to be written at any time;
- * NULL where there are no statistics or no memory.
+ * called after it and @name below that of the worker in @params. @cls has
+ * static life and is UCX's from now on. Returns the counters, all 0, to be
+ * written at any time; NULL where there are no statistics or no memory.
  */
 typedef struct ucx_stats_class {
     const char *name;

@@ -185,8 +185,9 @@ void abi_unlock(void);
 void abi_order_before(void); /* a post, the end of the device's work */
 void abi_order_after(void);  /* a completion, the begin of its work */
 
-/* 1, the first time after a line that names `what`: we are in a signal handler that found its
- * own thread in the data path, and abi_lock() would wait for ever. */
+/* 1, the first time after a line that names `what`: we are in a signal handler
+ * that found its own thread in the data path, and abi_lock() would wait for
+ * ever. */
 int abi_is_interrupted(const char *what);
 void abi_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -135,7 +135,7 @@ static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)
     cq->spill[cq->spill_num++] = *cqe;
     ++dev->spilled;
     if (cq->subs == 1) { /* else one ring may be full and the other not */
-        dir_count(dev->dir, dev->nic, DIR_CQ_OVERRUNS, 1);
+        sim_count(dev, DIR_CQ_OVERRUNS, 1);
     }
 }
 

@@ -105,6 +105,18 @@ static void dev_close_objects(struct sim_dev *dev)
     }
 }
 
+void sim_dev_flush(struct sim_dev *dev)
+{
+    unsigned counter;
+
+    while (dev->counted_mask != 0) {
+        counter            = __builtin_ctz(dev->counted_mask);
+        dev->counted_mask &= dev->counted_mask - 1;
+        dir_count(dev->dir, dev->nic, counter, dev->counted[counter]);
+        dev->counted[counter] = 0;
+    }
+}
+
 void sim_dev_close(struct sim_dev *dev)
 {
     struct sim_peer *peer;
@@ -123,6 +135,7 @@ void sim_dev_close(struct sim_dev *dev)
         free(peer);
     }
 
+    sim_dev_flush(dev);
     for (i = 0; i < dev->op_chunks; ++i) {
         free(dev->op_chunk[i]);
     }
@@ -232,6 +245,7 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         done += dev_unspill(dev);
     }
 
+    sim_dev_flush(dev);
     dev->work += done;
     return done;
 }

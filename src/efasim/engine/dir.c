@@ -39,6 +39,9 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
+_Static_assert(DIR_COUNTERS <= 32, "a mask of counters");
+_Static_assert(SIM_NICS <= 32, "masks of NICs");
+
 void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16])
 {
     memset(gid, 0, 16);

@@ -175,6 +175,8 @@ static inline uint32_t dir_owner_slot(uint32_t owner)
     return (owner & 0xffff) - 1;
 }
 
+/* Add to a counter of any NIC. A device counts what it does by itself first,
+ * see sim_count(). */
 static inline void dir_count(struct dir *dir, unsigned nic,
                              enum dir_counter counter, uint64_t n)
 {

@@ -279,6 +279,8 @@ struct sim_dev {
     uint64_t                  requests, completions; /* ever */
     uint64_t                  timed_next, check_next; /* ns */
     uint64_t                  work;  /* counts whatever was done */
+    uint64_t                  counted[DIR_COUNTERS]; /* not yet told */
+    uint32_t                  counted_mask; /* which of them are not 0 */
     uint32_t                  outstanding; /* requests not yet completed */
     uint32_t                  quiet;       /* calls since one of either */
     uint32_t                  overtaking;  /* of those on the timed list */
@@ -333,6 +335,18 @@ void sim_dev_close(struct sim_dev *dev);
  * Bounded work per call. Returns the number of things done, 0 when idle.
  */
 unsigned sim_dev_progress(struct sim_dev *dev);
+
+/* Count something of this device. The directory is told at the end of a
+ * progress call: its counters are shared by processes, and cost more. */
+static inline void sim_count(struct sim_dev *dev, enum dir_counter counter,
+                             uint64_t n)
+{
+    dev->counted[counter] += n;
+    dev->counted_mask     |= 1u << counter;
+}
+
+/* Tell the directory what was counted; before the device is left as it is. */
+void sim_dev_flush(struct sim_dev *dev);
 
 /* Something is under way that needs progress calls (requests outstanding,
  * packets not yet taken, doorbells not yet seen). */

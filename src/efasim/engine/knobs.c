@@ -176,25 +176,26 @@ static int knob_set_probability(double *field, const char *value)
     return 0;
 }
 
+static const char *const knob_ops[SIM_INJECT_OPS] = {
+    [SIM_INJECT_SEND]  = "send",
+    [SIM_INJECT_READ]  = "read",
+    [SIM_INJECT_RECV]  = "recv",
+    [SIM_INJECT_WRITE] = "write",
+    [SIM_INJECT_POST]  = "post",
+};
+
 /* OP:STATUS[:COUNT[:SKIP]]; returns the character behind it, or NULL. */
 static const char *knob_parse_inject(const char *text,
                                      struct sim_inject *inject)
 {
-    static const char *const op_names[SIM_INJECT_OPS] = {
-        [SIM_INJECT_SEND]  = "send",
-        [SIM_INJECT_READ]  = "read",
-        [SIM_INJECT_RECV]  = "recv",
-        [SIM_INJECT_WRITE] = "write",
-        [SIM_INJECT_POST]  = "post",
-    };
     size_t length = strcspn(text, ":");
     uint64_t status;
     unsigned op;
     char *end;
 
     for (op = 0; op < SIM_INJECT_OPS; ++op) {
-        if ((strlen(op_names[op]) == length) &&
-            !strncmp(text, op_names[op], length)) {
+        if ((strlen(knob_ops[op]) == length) &&
+            !strncmp(text, knob_ops[op], length)) {
             break;
         }
     }
@@ -355,11 +356,28 @@ static int knob_set_device(uint64_t *field, const char *value)
     return 0;
 }
 
-static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
+/* Append "a, b or c" to a text. The names are the first members of structures
+ * so many bytes apart. */
+static void knob_join(char *buf, size_t size, const void *names, size_t stride,
+                      unsigned num)
 {
-    size_t at = 0;
+    const char *name;
+    size_t at;
     unsigned i;
 
+    for (i = 0; i < num; ++i) {
+        at = strlen(buf);
+        memcpy(&name, (const char*)names + i * stride, sizeof(name));
+        snprintf(buf + at, size - at, "%s%s", name,
+                 (i + 2 < num) ? ", " : (i + 2 == num) ? " or " : "");
+    }
+}
+
+static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
+{
+    size_t at;
+
+    buf[0] = '\0';
     switch (knob->type) {
     case SIM_KNOB_UINT:
         snprintf(buf, size, "a whole number from %llu to %llu",
@@ -374,17 +392,15 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         break;
     case SIM_KNOB_INJECT:
         snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] or OP:STATUS:0.1 with "
-                 "OP send, read, "
-                 "write, recv or post and STATUS 0 to 255, at most "
-                 "%d, separated by commas",
-                 SIM_INJECT_MAX);
+                 "OP ");
+        knob_join(buf, size, knob_ops, sizeof(knob_ops[0]), SIM_INJECT_OPS);
+        at = strlen(buf);
+        snprintf(buf + at, size - at, " and STATUS 0 to 255, at most %d, "
+                 "separated by commas", SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:
-        for (i = 0; i < KNOB_ERRNOS; ++i) {
-            at += snprintf(buf + at, size - at, "%s%s", knob_errnos[i].name,
-                           (i + 2 < KNOB_ERRNOS) ? ", " :
-                           (i + 2 == KNOB_ERRNOS) ? " or " : "");
-        }
+        knob_join(buf, size, knob_errnos, sizeof(knob_errnos[0]),
+                  KNOB_ERRNOS);
         break;
     case SIM_KNOB_FAIL:
         snprintf(buf, size, "NAME:N[:ERRNO], at most %d, separated by commas; "
@@ -392,7 +408,8 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
                  SIM_FAIL_MAX);
         break;
     case SIM_KNOB_DEVICE:
-        snprintf(buf, size, "efa0, efa1, efa2 or efa3");
+        knob_join(buf, size, sim_profile_get(1), sizeof(struct sim_profile),
+                  SIM_PROFILES);
         break;
     }
 }

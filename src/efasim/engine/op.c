@@ -139,27 +139,25 @@ void sim_op_deadline(struct sim_op *op)
 /* The completion, now. */
 void sim_op_finish(struct sim_op *op)
 {
-    struct sim_qp *qp  = op->qp;
-    struct dir *dir    = qp->dev->dir;
-    unsigned nic       = qp->dev->nic;
-    unsigned operation = IO_TX_OP(&op->wqe.meta);
+    struct sim_qp *qp   = op->qp;
+    struct sim_dev *dev = qp->dev;
+    unsigned operation  = IO_TX_OP(&op->wqe.meta);
 
     if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
-        dir_count(dir, nic,
-                  (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
-                                              DIR_RDMA_WRITE_WR_ERR, 1);
+        sim_count(dev, (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
+                                                   DIR_RDMA_WRITE_WR_ERR, 1);
     }
 
     if (op->status == SIM_ST_OK) {
         dir_own_count(&qp->entry->sent, 1);
         dir_own_count(&qp->entry->sent_bytes, op->length);
         if (operation == IO_OP_SEND) {
-            dir_count(dir, nic, DIR_SEND_WRS, 1);
-            dir_count(dir, nic, DIR_SEND_BYTES, op->length);
+            sim_count(dev, DIR_SEND_WRS, 1);
+            sim_count(dev, DIR_SEND_BYTES, op->length);
         }
     } else {
         dir_own_count(&qp->entry->errors, 1);
-        dir_count(dir, nic, DIR_UNRESPONSIVE,
+        sim_count(dev, DIR_UNRESPONSIVE,
                   (op->status == SIM_ST_UNRESPONSIVE) ||
                   (op->status == SIM_ST_UNREACHABLE));
     }

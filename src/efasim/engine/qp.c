@@ -207,6 +207,7 @@ void sim_qp_destroy(struct sim_qp *qp)
     --qp->attr.send_cq->refs;
     --qp->attr.recv_cq->refs;
     free(qp);
+    sim_dev_flush(dev);
 }
 
 static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,

@@ -143,10 +143,9 @@ static void rdma_count(struct sim_op *op)
     unsigned from       = write ? dev->nic : (unsigned)op->nic;
     unsigned to         = write ? (unsigned)op->nic : dev->nic;
 
-    dir_count(dir, dev->nic, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS,
-              1);
-    dir_count(dir, dev->nic, write ? DIR_RDMA_WRITE_BYTES :
-                                      DIR_RDMA_READ_BYTES, op->length);
+    sim_count(dev, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS, 1);
+    sim_count(dev, write ? DIR_RDMA_WRITE_BYTES : DIR_RDMA_READ_BYTES,
+              op->length);
     dir_count(dir, op->nic, write ? DIR_RDMA_WRITE_RECV_BYTES :
                                      DIR_RDMA_READ_RESP_BYTES, op->length);
     atomic_fetch_add_explicit(&dir->nic[from].pair_bytes[to], op->length,

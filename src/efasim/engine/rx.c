@@ -152,8 +152,8 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     if (status == SIM_ST_OK) {
         dir_own_count(&qp->entry->received, 1);
         dir_own_count(&qp->entry->received_bytes, pkt->length + pkt->written);
-        dir_count(qp->dev->dir, qp->dev->nic, DIR_RECV_WRS, 1);
-        dir_count(qp->dev->dir, qp->dev->nic, DIR_RECV_BYTES, pkt->length);
+        sim_count(qp->dev, DIR_RECV_WRS, 1);
+        sim_count(qp->dev, DIR_RECV_BYTES, pkt->length);
     } else {
         dir_own_count(&qp->entry->errors, 1);
     }
@@ -166,8 +166,8 @@ static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
 {
     struct dir *dir = dev->dir;
 
-    dir_count(dir, dev->nic, DIR_RX_PKTS, 1);
-    dir_count(dir, dev->nic, DIR_RX_BYTES, pkt->length);
+    sim_count(dev, DIR_RX_PKTS, 1);
+    sim_count(dev, DIR_RX_BYTES, pkt->length);
     atomic_fetch_add_explicit(
             &dir->nic[pkt->src_nic].pair_bytes[dev->nic], pkt->length,
             memory_order_relaxed);
@@ -184,7 +184,7 @@ static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
     }
     if (!qp->attr.unsolicited &&
         ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
-        dir_count(qp->dev->dir, qp->dev->nic, DIR_RNR, 1);
+        sim_count(qp->dev, DIR_RNR, 1);
         return SIM_ST_RNR;
     }
 
@@ -205,8 +205,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     uint8_t status;
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
-        dir_count(dev->dir, dev->nic, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR,
-                  1);
+        sim_count(dev, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR, 1);
         return SIM_ST_RNR;
     }
 
@@ -240,13 +239,13 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         (qp->state == SIM_QPS_ERR) ||
         (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
-        dir_count(dev->dir, dev->nic, DIR_RX_DROPS, 1);
+        sim_count(dev, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
         return 0;
     }
 
     if (qp->qkey != pkt->qkey) {
-        dir_count(dev->dir, dev->nic, DIR_RX_DROPS, 1);
+        sim_count(dev, DIR_RX_DROPS, 1);
         *status = dev->knobs.qkey_status;
         return dev->knobs.qkey_status == 0;
     }

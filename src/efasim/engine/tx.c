@@ -282,8 +282,8 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->written  = op->placed ? op->length : 0;
     ring_commit(peer->tx, pkt);
     peer->unanswered += !op->qp->attr.ud;
-    dir_count(dev->dir, dev->nic, DIR_TX_PKTS, 1);
-    dir_count(dev->dir, dev->nic, DIR_TX_BYTES, length);
+    sim_count(dev, DIR_TX_PKTS, 1);
+    sim_count(dev, DIR_TX_BYTES, length);
     sim_trace(dev, "tx qp=%u to=%u.%u.%u id=%u len=%u flags=%u",
               op->qp->qpn, dir_nic_host(op->nic), dir_nic_device(op->nic),
               op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length, pkt->flags);
@@ -299,7 +299,7 @@ static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
 
     if (rng_chance(&rng, dev->knobs.duplicate) &&
         (tx_write(op, peer) == TX_SENT)) {
-        dir_count(dev->dir, dev->nic, DIR_DUPLICATED, 1);
+        sim_count(dev, DIR_DUPLICATED, 1);
     }
     sim_op_complete(op, SIM_ST_OK);
 }
@@ -308,7 +308,7 @@ static void tx_datagram_lost(struct sim_op *op)
 {
     sim_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
               op->wqe.meta.req_id);
-    dir_count(op->qp->dev->dir, op->qp->dev->nic, DIR_LOST, 1);
+    sim_count(op->qp->dev, DIR_LOST, 1);
     sim_op_complete(op, SIM_ST_OK);
 }
 

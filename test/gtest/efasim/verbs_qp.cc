@@ -131,6 +131,31 @@ TEST(qp_state, error_with_sends_under_way)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
+/* Drained: what is posted waits, what was under way ends, receives go on. */
+TEST(qp_state, drained_and_back)
+{
+    Device dev;
+    Qp qp(dev), other(dev);
+    Memory mem(dev, 256);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    for (unsigned i = 0; i < 2; ++i) {
+        ASSERT_EQ(0, qp.recv(i, {mem.sge(0, 64)}));
+        ASSERT_EQ(0, other.recv(i, {mem.sge(64, 64)}));
+    }
+    ASSERT_EQ(0, qp.modify(IBV_QPS_SQD, IBV_QP_STATE, 0, 0));
+    ASSERT_EQ(0, qp.send(1, ah, other.address(), {mem.sge(128, 64)}));
+    EXPECT_TRUE(poll_none(qp.scq, 20));
+    ASSERT_EQ(0, other.send(2, ah, qp.address(), {mem.sge(128, 64)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(other.scq).status);
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
+    EXPECT_TRUE(poll_none(other.rcq, 1));
+    ASSERT_EQ(0, qp.modify(IBV_QPS_RTS, IBV_QP_STATE, 0, 0));
+    EXPECT_EQ(1u, poll_one(qp.scq).wr_id);
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(other.rcq).status);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
 /* What a QP may be asked for and told, and what not. */
 TEST(qp_state, queries_and_other_ports)
 {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -251,6 +252,29 @@ TEST(rails, a_thread_each)
     }
     for (auto &thread : threads) {
         thread.join();
+    }
+}
+
+/* A forked child has none of its parent's devices, and may open all of them. */
+TEST(rails, opened_again_after_a_fork)
+{
+    End a(NAMES[0]), b(NAMES[2]);
+
+    for (unsigned i = 0; i < 5; ++i) {
+        exchange(a, b, i);
+        pid_t pid = fork();
+        if (pid == 0) {
+            {
+                End mine(NAMES[2]), other(NAMES[3]);
+                exchange(mine, other, 10 + i);
+                exchange(other, mine, 20 + i);
+            }
+            _exit(HasFailure());
+        }
+        exchange(b, a, 30 + i);
+        int status;
+        ASSERT_EQ(pid, waitpid(pid, &status, 0));
+        EXPECT_EQ(0, status);
     }
 }
 

@@ -63,7 +63,8 @@ protected:
         flush(*from.entity);
     }
 
-    /* The figures of now; nobody but @from sends to @to. What is granted and not consumed is all that may be
+    /* The figures of now; nobody but @from sends to @to. What is granted and
+     * not consumed is all that may be
      * under way or wait at the device: fewer than the receives posted. */
     void watch(const std::vector<Watched> &from, const Watched &to)
     {
@@ -241,98 +242,129 @@ struct Sender {
     Op       op[256];
 };
 
-TEST_F(FlowControl, seven_to_one_with_a_small_queue)
-{
-    const uint64_t each = from_env("SHARE_MESSAGES", 3000);
-    Watched to = open(true);
-    std::vector<Watched> from;
-    auto &senders = *new std::vector<Sender>(7);
-    uint64_t total = 0;
+class SevenToOne : public FlowControl {
+protected:
+    static const unsigned COUNT = 7;
 
-    for (auto &one : senders) {
-        from.push_back(open());
-        one.ep = connect(*from.back().entity, *to.entity);
-        introduce(from.back(), to, one.ep);
-    }
-    auto start_one = [&](Sender &one, unsigned who) {
+    void start_one(unsigned who)
+    {
+        Sender &one   = senders_[who];
         unsigned slot = one.next % 256;
         Op &op        = one.op[slot];
-        if (op.request != nullptr && !op.done) {
-            return;
-        }
+
         if (op.request != nullptr) {
+            if (!op.done) {
+                return;
+            }
             ucp_request_free(op.request);
         }
         op             = Op();
         one.word[slot] = one.next++;
         auto param     = op.send_param();
         op.started(ucp_tag_send_nbx(one.ep, &one.word[slot], 8, who, &param));
-    };
-    auto take_one = [&](Sender &one, unsigned who) {
+    }
+
+    /* One message of @who, if there is one. */
+    bool take_one(unsigned who)
+    {
+        Sender &one   = senders_[who];
         uint64_t word = 0;
         ucp_tag_recv_info_t info;
-        auto message = ucp_tag_probe_nb(to.entity->worker, who, ~0ul, 1, &info);
+        auto message = ucp_tag_probe_nb(to_.entity->worker, who, ~0ul, 1,
+                                        &info);
+
         if (message == nullptr) {
             return false;
         }
         Op op;
         auto param = op.tag_param();
-        op.started(ucp_tag_msg_recv_nbx(to.entity->worker, &word, 8, message,
+        op.started(ucp_tag_msg_recv_nbx(to_.entity->worker, &word, 8, message,
                                         &param));
         finish(op, "receive");
         EXPECT_EQ(one.got, word) << "sender " << who;
         ++one.got;
-        if (++total == each * senders.size() / 2) {
-            for (auto &s : senders) {
-                s.half = s.got;
+        if (++total_ == each_ * COUNT / 2) {
+            for (unsigned i = 0; i < COUNT; ++i) {
+                senders_[i].half = senders_[i].got;
             }
         }
         return true;
-    };
+    }
+
+    void send_round()
+    {
+        for (unsigned who = 0; who < COUNT; ++who) {
+            for (unsigned i = 0; i < 4 && senders_[who].next < each_; ++i) {
+                start_one(who);
+            }
+            ucp_worker_progress(from_[who].entity->worker);
+        }
+    }
+
+    void receive_round()
+    {
+        ucp_worker_progress(to_.entity->worker);
+        for (unsigned who = 0; who < COUNT; ++who) {
+            while (take_one(who)) {
+            }
+        }
+    }
+
+    void report_shares()
+    {
+        uint64_t least = UINT64_MAX, most = 0;
+
+        printf("shares when half had arrived:");
+        for (unsigned i = 0; i < COUNT; ++i) {
+            least = std::min(least, senders_[i].half);
+            most  = std::max(most, senders_[i].half);
+            printf(" %.1f%%", 200.0 * senders_[i].half / (each_ * COUNT));
+        }
+        printf("\n");
+        EXPECT_GE(least * 2, most);
+    }
+
+    const uint64_t each_ = from_env("SHARE_MESSAGES", 3000);
+    Sender *senders_     = new Sender[COUNT];
+    uint64_t total_      = 0;
+    Watched to_;
+    std::vector<Watched> from_;
+};
+
+TEST_F(SevenToOne, small_queue_equal_shares)
+{
+    to_ = open(true);
+    for (unsigned i = 0; i < COUNT; ++i) {
+        from_.push_back(open());
+        senders_[i].ep = connect(*from_[i].entity, *to_.entity);
+        introduce(from_[i], to_, senders_[i].ep);
+    }
 
     double awake = seconds_now() + from_env("SLEEP_SECONDS", 1);
-    double late  = awake + WAIT_SECONDS;
-    while (total < each * senders.size()) {
-        ASSERT_LT(seconds_now(), late) << total << " messages came";
-        for (unsigned who = 0; who < senders.size(); ++who) {
-            for (unsigned i = 0; i < 4 && senders[who].next < each; ++i) {
-                start_one(senders[who], who);
-            }
-            ucp_worker_progress(from[who].entity->worker);
-        }
-        watch(from, to);
+    while (total_ < each_ * COUNT) {
+        ASSERT_LT(seconds_now(), awake + WAIT_SECONDS)
+                << total_ << " messages came";
+        send_round();
+        watch(from_, to_);
         if (HasFailure()) {
             return;
         }
-        if (seconds_now() < awake) {
-            continue; /* the receiver sleeps first */
-        }
-        ucp_worker_progress(to.entity->worker);
-        for (unsigned who = 0; who < senders.size(); ++who) {
-            while (take_one(senders[who], who)) {
-            }
+        if (seconds_now() >= awake) { /* the receiver sleeps first */
+            receive_round();
         }
     }
 
-    uint64_t least = UINT64_MAX, most = 0;
-    printf("shares when half had arrived:");
-    for (auto &one : senders) {
-        least = std::min(least, one.half);
-        most  = std::max(most, one.half);
-        printf(" %.1f%%", 200.0 * one.half / (each * senders.size()));
-    }
-    printf("\n");
-    EXPECT_GE(least * 2, most);
-    report(from, to);
-    for (auto &one : senders) {
-        for (auto &op : one.op) {
+    report_shares();
+    report(from_, to_);
+    for (unsigned i = 0; i < COUNT; ++i) {
+        for (auto &op : senders_[i].op) {
             if (op.request != nullptr || op.done) {
                 finish(op, "send");
             }
         }
-        close(one.ep);
+        close(senders_[i].ep);
     }
-    delete &senders;
+    delete[] senders_;
 }
 
 } // namespace

@@ -193,6 +193,13 @@ const Verb *find_verb(const char *name)
 
 } // namespace
 
+/* The module looks whether the kernel copies at fork, and then leaves
+ * ibv_fork_init alone, which is to fail here: this one does not copy. */
+static int fault_fork_status()
+{
+    return 0; /* IBV_FORK_DISABLED */
+}
+
 /*
  * dlsym of this program, before that of the C library. It must not return to
  * here after calling the real one, which learns from its return address who
@@ -217,6 +224,10 @@ fault_pick(void *handle, const char *name, const void *caller)
     }
     if (module_start == 0) {
         dl_iterate_phdr(module_find, nullptr);
+    }
+    if (is_module(caller) &&
+        (strcmp(name, "ibv_is_fork_initialized") == 0)) {
+        return reinterpret_cast<void *>(fault_fork_status);
     }
     if (!is_module(caller) || ((verb = find_verb(name)) == nullptr)) {
         return nullptr;

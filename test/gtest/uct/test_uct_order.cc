@@ -293,6 +293,48 @@ TEST_F(UctOrder, flush__of_an_idle_endpoint_and_interface_is_done)
     ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
 }
 
+/* Messages are in no queue: a flush knows them by their numbers. More than a
+ * poll takes, so that some are done before others. */
+TEST_F(UctOrder, flush__waits_for_the_messages_before_it)
+{
+    open();
+    Completion flushed;
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(flush(ep));
+    for (int i = 0; i < 2000; ++i) { /* introductions */
+        progress();
+    }
+    for (uint64_t i = 1; i <= 40; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
+    ASSERT_TRUE(wait([&] {
+        a->progress();
+        return flushed.done > 0;
+    }));
+    EXPECT_EQ(UCS_OK, flushed.status);
+    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
+}
+
+TEST_F(UctOrder, flush__does_not_wait_for_messages_behind_it)
+{
+    open();
+    Completion flushed;
+    uint64_t sent = 1;
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
+    ASSERT_TRUE(wait([&] { /* never idle */
+        while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
+            ++sent;
+        }
+        return flushed.done > 0;
+    }));
+    EXPECT_EQ(UCS_OK, flushed.status);
+    ASSERT_TRUE(wait([&] { return b->count == sent; }));
+}
+
 TEST_F(UctOrder, flush__refused_while_requests_are_pending)
 {
     open();

@@ -241,6 +241,32 @@ TEST_F(UctStatus1, flushed__the_interface_ends)
     uct_ep_destroy(back);
 }
 
+/* More messages than a poll takes: the rest is completed by us. */
+TEST_F(UctStatus1, flushed__messages_under_way_end_too)
+{
+    open();
+    uct_ep_h back = b->connect(*a);
+    Completion flushed;
+
+    settle(ep);
+    ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
+    ASSERT_TRUE(flush(back));
+    ASSERT_TRUE(wait([&] { return a->count == 1; }));
+    for (uint64_t i = 1; i <= 40; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, i, nullptr, 0));
+    }
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(back, 0, &flushed.uct));
+    inject("recv", 1);
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ASSERT_TRUE(wait([&] {
+        b->progress();
+        return flushed.done && !b->failures.empty();
+    }));
+    EXPECT_EQ(UCS_ERR_IO_ERROR, flushed.status);
+    EXPECT_EQ(UCS_OK, uct_iface_flush(b->iface(), 0, nullptr));
+    uct_ep_destroy(back);
+}
+
 INSTANTIATE_TEST_SUITE_P(Statuses, UctStatus, ::testing::ValuesIn(cases),
                          [](const auto &info) {
                              return std::to_string(info.param.status);

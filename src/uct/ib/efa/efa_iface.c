@@ -176,8 +176,8 @@ static void efa_iface_report_close(efa_iface_t *iface)
     flow_core_counters(iface->core, &counters);
     host_info(iface->super.host,
               "%s: srd interface closed: %lu messages sent, %lu received, %lu "
-              "came early, %lu sends met a full window, %lu receiver-not-ready, %u "
-              "receives posted at least",
+              "came early, %lu sends met a full window, %lu "
+              "receiver-not-ready, %u receives posted at least",
               efa_iface_md(iface)->device->name,
               (unsigned long)(iface->ops_posted - iface->rma_posted),
               (unsigned long)iface->received, (unsigned long)counters.held,
