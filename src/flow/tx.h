@@ -234,8 +234,8 @@ void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 /*
  * Let one packet pass a flow that is stopped by FLOW_PIN_PENDING alone and has
  * room in its window; until the next flow_tx_pin. For the first request of the
- * transport's queue: what its completion sends must not pass the others. UD: not
- * while the pool of rings is empty (grow).
+ * transport's queue: what its completion sends must not pass the others. UD:
+ * not while the pool of rings is empty (grow).
  */
 void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 

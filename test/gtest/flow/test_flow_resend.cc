@@ -559,3 +559,29 @@ TEST_F(flow_resend, goodbye__an_old_answer_does_not_prolong_it)
     EXPECT_EQ(FLOW_GOODBYE_TRIES, said);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 }
+
+/* The pool is empty: not now, and no harm done; after a growth it may. */
+TEST_F(flow_resend, pass_one__no_slots_left)
+{
+    std::vector<uint32_t> taken;
+    uint32_t ring;
+
+    connect_both();
+    pass(20 * MS);
+    ASSERT_EQ(0u, ab->ring);
+    while ((ring = flow_pool_ring_get(a.core)) != 0) {
+        taken.push_back(ring);
+    }
+    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pass_one(a.core, ab);
+    EXPECT_FALSE(a.send(ab, "no"));
+    EXPECT_STREQ(nullptr, a.check());
+    for (uint32_t index : taken) {
+        flow_pool_ring_put(a.core, index);
+    }
+    flow_tx_pass_one(a.core, ab);
+    EXPECT_TRUE(a.send(ab, "1"));
+    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    settle(a, b);
+    EXPECT_EQ((std::vector<std::string>{"1"}), b.got);
+}
