@@ -204,9 +204,9 @@ suite_run() {
     check hooks 240 hooks_check
     check efa 30 efa_check
     check messages 60 messages
-    check uct 60 uct_check '*'
+    check uct 120 uct_check '*'
     for seed in $(seeds 2 20); do
-        check "uct_reorder_$seed" 60 uct_check '*' --reorder 0.3 \
+        check "uct_reorder_$seed" 120 uct_check '*' --reorder 0.3 \
             --seed "$seed"
     done
     check uct_fault 60 uct_fault

@@ -124,7 +124,7 @@ TEST_F(UctVfs, reader__meets_what_goes_away)
         }
     });
 
-    for (int round = 0; round < 200; ++round) {
+    for (int round = 0; round < 60; ++round) {
         Entity c, d;
         uct_ep_h each[8];
         for (auto &cd : each) {
