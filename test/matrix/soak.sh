@@ -132,7 +132,10 @@ soak_program() {
         ;;
     verbs)
         "${SOAK_RUN[@]}" --node "$a" -- "$BUILD/test/gtest_verbs" \
-            --gtest_brief=1 --gtest_filter='Data.*:ud.*' || fail "status $?"
+            --gtest_brief=1 --gtest_filter='Data.*' || fail "status $?"
+        # an absent device loses datagrams: they are for hosts not held up
+        "${SOAK_RUN[@]}" --node 6 --device efa2 -- "$BUILD/test/gtest_verbs" \
+            --gtest_brief=1 --gtest_filter='ud.*' || fail "status $?"
         payload=10000
         ;;
     bytes)
