@@ -67,8 +67,9 @@ share_one_cpu() {
 # threads_with NAME CFLAG... [-- COMMAND...]: test/apps/verbs_threads.c, built
 # so, under COMMAND. What it posts and polls must be in order for the sanitizer.
 threads_with() {
-    local program=$BUILD/test/verbs_threads.$1 flags=()
-    need "${CC:-cc}"
+    local program=$BUILD/test/verbs_threads.$1 flags=() cc
+    read -r -a cc <<<"${CC:-cc}"
+    need "${cc[0]}"
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
     shift
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -76,9 +77,9 @@ threads_with() {
         shift
     done
     [ $# = 0 ] || shift
-    "${CC:-cc}" -g -O1 "${flags[@]}" -o "$program" \
+    "${cc[@]}" -g -O1 "${flags[@]}" -o "$program" \
         "$TEST_DIR/apps/verbs_threads.c" -lefa -libverbs -lpthread ||
-        fail "${CC:-cc}: status $?"
+        fail "${cc[*]}: status $?"
     echo 'called_from_lib:libefasim.so' >"$CHECK_LOG.tsan"
     export TSAN_OPTIONS=suppressions=$CHECK_LOG.tsan
     with_stat -- timeout -k 5 90 "$@" "$program" 2>&1 ||
