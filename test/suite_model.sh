@@ -45,13 +45,12 @@ list() {
 END
     if [ "$profile" = full ]; then
         cat <<END
-3400 ud 4 6 0 2 2
+3400 --eager ud 4 6 0 2 2
 3400 --eager ud 4 3 3 2 2
 3400 --eager srd 4 3 3 2 2
 3400 srd 4 6 0 2 2
 3400 srd 4 3 3 0 0
 3400 --eager srd 4 6 6 0 0
-3400 --eager ud 4 6 6 0 0
 3400 --prove srd 1 1 1 1 1
 3400 --prove --eager ud 2 2 2 1 1
 3400 --prove ud 2 2 0 2 2
