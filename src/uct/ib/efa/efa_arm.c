@@ -42,7 +42,7 @@ static void efa_iface_arm_timer(efa_iface_t *iface)
         return;
     }
     now = efa_iface_clock(iface);
-    if ((iface->pending != NULL) && (next - now > EFA_DOUBT_TIME)) {
+    if ((iface->pending != NULL) && (next > now + EFA_DOUBT_TIME)) {
         next = now + EFA_DOUBT_TIME; /* then another look at who waits */
     }
     efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
