@@ -40,8 +40,7 @@ void efa_numbers_read(const efa_iface_t *iface, uint64_t *values)
     values[EFA_NUMBER_POSTED]       = rxq->posted;
     values[EFA_NUMBER_POSTED_LEAST] = rxq->least;
     values[EFA_NUMBER_BUFFERS]      = rxq->total;
-    values[EFA_NUMBER_KEPT]         = rxq->total - rxq->free_count -
-                                      rxq->posted - rxq->held;
+    values[EFA_NUMBER_KEPT]         = rxq->kept;
     values[EFA_NUMBER_IN_FLIGHT]    = iface->ops_posted - iface->ops_done +
                                       iface->ctl_ops;
     values[EFA_NUMBER_PEERS]        = counters.peers;
