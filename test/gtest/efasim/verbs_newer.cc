@@ -103,30 +103,6 @@ ibv_cq_ex *create_cq(Device &dev, const NewCqAttr &attr)
             dev.ctx, &init, &attr, sizeof(attr));
 }
 
-/* A queue pair in RTS with @cq for both directions. */
-ibv_qp *qp_on(Device &dev, ibv_cq *cq)
-{
-    ibv_qp_init_attr attr = {};
-    ibv_qp_attr mod       = {};
-
-    attr.send_cq = attr.recv_cq = cq;
-    attr.cap     = {8, 8, 1, 1, 0};
-    attr.qp_type = IBV_QPT_DRIVER;
-    ibv_qp *qp   = efadv_create_driver_qp(dev.pd, &attr,
-                                          EFADV_QP_DRIVER_TYPE_SRD);
-    EXPECT_NE(nullptr, qp);
-    mod.qp_state = IBV_QPS_INIT;
-    mod.port_num = 1;
-    mod.qkey     = 7;
-    EXPECT_EQ(0, ibv_modify_qp(qp, &mod, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-                                         IBV_QP_PORT | IBV_QP_QKEY));
-    mod.qp_state = IBV_QPS_RTR;
-    EXPECT_EQ(0, ibv_modify_qp(qp, &mod, IBV_QP_STATE));
-    mod.qp_state = IBV_QPS_RTS;
-    EXPECT_EQ(0, ibv_modify_qp(qp, &mod, IBV_QP_STATE | IBV_QP_SQ_PSN));
-    return qp;
-}
-
 } // namespace
 
 /* The completions are written where the program said: 100 of them, in a ring of

@@ -330,24 +330,9 @@ TEST(post, every_request_is_signaled)
     Device dev;
     ibv_cq *cq                = ibv_create_cq(dev.ctx, 16, nullptr, nullptr,
                                               0);
-    ibv_qp_init_attr init     = {};
-    ibv_qp_attr attr          = {};
+    ibv_qp *qp                = qp_on(dev, cq);
     ibv_send_wr wr            = {}, *bad;
 
-    init.qp_type = IBV_QPT_DRIVER;
-    init.send_cq = init.recv_cq = cq;
-    init.cap     = {16, 16, 1, 1, 0};
-    ibv_qp *qp   = efadv_create_driver_qp(dev.pd, &init,
-                                          EFADV_QP_DRIVER_TYPE_SRD);
-    ASSERT_NE(nullptr, qp);
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = 1;
-    attr.qkey     = 1;
-    ASSERT_EQ(0, ibv_modify_qp(qp, &attr, INIT_MASK));
-    attr.qp_state = IBV_QPS_RTR;
-    ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-    attr.qp_state = IBV_QPS_RTS;
-    ASSERT_EQ(0, ibv_modify_qp(qp, &attr, RTS_MASK));
     wr.opcode   = IBV_WR_SEND;
     wr.wr.ud.ah = dev.ah(dev.gid);
     EXPECT_EQ(EINVAL, ibv_post_send(qp, &wr, &bad));

@@ -145,7 +145,8 @@ Qp::~Qp()
     }
 }
 
-int Qp::modify(ibv_qp_state state, int mask, uint32_t qkey, int rnr_retry)
+static int qp_modify(ibv_qp *qp, ibv_qp_state state, int mask, uint32_t qkey,
+                     int rnr_retry)
 {
     ibv_qp_attr attr = {};
 
@@ -156,17 +157,43 @@ int Qp::modify(ibv_qp_state state, int mask, uint32_t qkey, int rnr_retry)
     return ibv_modify_qp(qp, &attr, mask);
 }
 
+static int qp_to_rts(ibv_qp *qp, uint32_t qkey, int rnr_retry)
+{
+    int ret = qp_modify(qp, IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                          IBV_QP_PORT | IBV_QP_QKEY, qkey, 0);
+
+    ret = ret ? ret : qp_modify(qp, IBV_QPS_RTR, IBV_QP_STATE, 0, 0);
+    return ret ? ret : qp_modify(qp, IBV_QPS_RTS,
+                                 IBV_QP_STATE | IBV_QP_SQ_PSN |
+                                 (rnr_retry >= 0 ? IBV_QP_RNR_RETRY : 0), 0,
+                                 rnr_retry);
+}
+
+ibv_qp *qp_on(Device &dev, ibv_cq *cq)
+{
+    ibv_qp_init_attr attr = {};
+
+    attr.send_cq = attr.recv_cq = cq;
+    attr.cap     = {16, 16, 1, 1, 0};
+    attr.qp_type = IBV_QPT_DRIVER;
+    ibv_qp *qp   = efadv_create_driver_qp(dev.pd, &attr,
+                                          EFADV_QP_DRIVER_TYPE_SRD);
+    if (qp == nullptr) {
+        throw std::runtime_error("no SRD queue pair");
+    }
+    EXPECT_EQ(0, qp_to_rts(qp, 7, -1));
+    return qp;
+}
+
+int Qp::modify(ibv_qp_state state, int mask, uint32_t qkey, int rnr_retry)
+{
+    return qp_modify(qp, state, mask, qkey, rnr_retry);
+}
+
 int Qp::to_rts(uint32_t qkey, int rnr_retry)
 {
-    int ret = modify(IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-                                   IBV_QP_PORT | IBV_QP_QKEY, qkey, 0);
-
     this->qkey = qkey;
-    ret        = ret ? ret : modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0);
-    return ret ? ret : modify(IBV_QPS_RTS,
-                              IBV_QP_STATE | IBV_QP_SQ_PSN |
-                              (rnr_retry >= 0 ? IBV_QP_RNR_RETRY : 0), 0,
-                              rnr_retry);
+    return qp_to_rts(qp, qkey, rnr_retry);
 }
 
 Address Qp::address() const

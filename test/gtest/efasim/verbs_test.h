@@ -146,6 +146,10 @@ public:
     uint32_t         qkey     = 0;
 };
 
+/* An SRD queue pair in RTS with @cq for both directions; it signals only what
+ * asks for that. */
+ibv_qp *qp_on(Device &dev, ibv_cq *cq);
+
 /* Capabilities as efadv_query_device reports them. */
 uint32_t device_caps(Device &dev);
 
