@@ -23,7 +23,6 @@ struct efa_ep {
     efa_out_t      queue;   /* head of what is outstanding; .next is oldest */
     unsigned       rma_ops; /* in the queue */
     unsigned       flushes; /* markers in the queue */
-    uint8_t        flushing; /* there are some */
     uint8_t        fenced;  /* until rma_ops is 0 */
     uint8_t        state;   /* efa_ep_state_t */
     uint8_t        reported;
@@ -105,7 +104,7 @@ static inline void efa_out_append(efa_ep_t *ep, efa_out_t *out)
 
 /* Completes the markers that nothing is outstanding before. Callbacks run; with
  * `ep` they may do as they like, destroy it included. Call it when an operation
- * ended and ep->flushing is set. */
+ * ended and there are flushes. */
 void efa_ep_flush_markers(efa_ep_t *ep);
 
 /* Completes every marker, wherever it stands, with UCS_ERR_CANCELED. */

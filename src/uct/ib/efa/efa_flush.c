@@ -9,7 +9,7 @@ efa_marker_complete(efa_ep_t *ep, efa_out_t *marker, ucs_status_t status)
     uct_completion_t *comp = marker->comp;
 
     efa_out_remove(marker);
-    ep->flushing = --ep->flushes > 0;
+    --ep->flushes;
     efa_marker_put(&efa_ep_iface(ep)->ops, marker);
     ucx_completion_done(comp, status);
 }
@@ -91,7 +91,6 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
         marker->psn  = flow_tx_psn(ep->tx);
         efa_out_append(ep, marker);
         ++ep->flushes;
-        ep->flushing = 1;
     }
     return UCS_INPROGRESS;
 }

@@ -228,7 +228,7 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     }
     efa_op_give(&iface->ops, op);
     ucx_completion_done(comp, status);
-    if (ep->flushing) {
+    if (ep->flushes > 0) {
         efa_ep_flush_markers(ep);
     }
     if (__builtin_expect(ep->tx == NULL, 0) && efa_ep_is_idle(ep)) {
@@ -348,7 +348,7 @@ static inline void efa_am_done(efa_iface_t *iface, efa_op_t *op)
     }
     ++iface->ops_done;
     efa_op_give(&iface->ops, op);
-    if (__builtin_expect(ep->flushing, 0)) {
+    if (__builtin_expect(ep->flushes > 0, 0)) {
         efa_ep_flush_markers(ep);
     }
 }
