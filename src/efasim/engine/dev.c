@@ -31,6 +31,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
     dev->env       = env;
     dev->knobs     = *knobs;
     dev->slot      = slot;
+    dev->own       = &dir->slot[slot];
     dev->nic       = nic;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
     dev->profile   = sim_profile_get(
@@ -105,18 +106,6 @@ static void dev_close_objects(struct sim_dev *dev)
     }
 }
 
-void sim_dev_flush(struct sim_dev *dev)
-{
-    unsigned counter;
-
-    while (dev->counted_mask != 0) {
-        counter            = __builtin_ctz(dev->counted_mask);
-        dev->counted_mask &= dev->counted_mask - 1;
-        dir_count(dev->dir, dev->nic, counter, dev->counted[counter]);
-        dev->counted[counter] = 0;
-    }
-}
-
 void sim_dev_close(struct sim_dev *dev)
 {
     struct sim_peer *peer;
@@ -129,13 +118,12 @@ void sim_dev_close(struct sim_dev *dev)
             continue;
         }
         sim_peer_tx_close(dev, peer);
-        if (peer->rx != NULL) {
-            dev->ops->ring_put(dev->env, peer->rx);
+        if (peer->rx.ring != NULL) {
+            dev->ops->ring_put(dev->env, peer->rx.ring);
         }
         free(peer);
     }
 
-    sim_dev_flush(dev);
     for (i = 0; i < dev->op_chunks; ++i) {
         free(dev->op_chunk[i]);
     }
@@ -163,33 +151,6 @@ void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
     vsnprintf(dev->line, sizeof(dev->line), fmt, ap);
     va_end(ap);
     dev->ops->trace(dev->env, dev->line);
-}
-
-/* Take what other processes have marked for us. */
-static unsigned dev_inbound(struct sim_dev *dev)
-{
-    struct dir_slot *slot = &dev->dir->slot[dev->slot];
-    struct sim_peer *peer;
-    unsigned word, done = 0;
-    uint64_t bits;
-
-    for (word = 0; word < SIM_SLOTS / 64; ++word) {
-        bits = dev->rx_more[word];
-        if (atomic_load_explicit(&slot->inbound[word],
-                                 memory_order_relaxed) != 0) {
-            bits |= atomic_exchange(&slot->inbound[word], 0);
-        }
-
-        dev->rx_more[word] = 0;
-        for (; bits != 0; bits &= bits - 1) {
-            peer = sim_peer_get(dev, word * 64 + __builtin_ctzll(bits));
-            if (peer != NULL) {
-                done += sim_rx_peer(dev, peer);
-            }
-        }
-    }
-
-    return done;
 }
 
 static unsigned dev_unspill(struct sim_dev *dev)
@@ -234,7 +195,7 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         }
     }
 
-    done += dev_inbound(dev);
+    done += sim_peer_run(dev);
     if (!list_is_empty(&dev->copying)) {
         done += sim_rdma_step(dev);
     }
@@ -245,26 +206,18 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         done += dev_unspill(dev);
     }
 
-    sim_dev_flush(dev);
     dev->work += done;
     return done;
 }
 
 int sim_dev_is_busy(struct sim_dev *dev)
 {
-    struct dir_slot *slot = &dev->dir->slot[dev->slot];
     struct sim_list *link;
     struct sim_qp *qp;
-    unsigned word;
 
-    if ((dev->outstanding != 0) || sim_fault_pending(dev)) {
+    if ((dev->outstanding != 0) || sim_fault_pending(dev) ||
+        sim_peer_has_packets(dev)) {
         return 1;
-    }
-
-    for (word = 0; word < SIM_SLOTS / 64; ++word) {
-        if ((dev->rx_more[word] | atomic_load(&slot->inbound[word])) != 0) {
-            return 1;
-        }
     }
 
     for (link = dev->qps.next; link != &dev->qps; link = link->next) {

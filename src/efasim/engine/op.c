@@ -149,14 +149,14 @@ void sim_op_finish(struct sim_op *op)
     }
 
     if (op->status == SIM_ST_OK) {
-        dir_own_count(&qp->entry->sent, 1);
-        dir_own_count(&qp->entry->sent_bytes, op->length);
+        dir_own_count(&qp->count->sent, 1);
+        dir_own_count(&qp->count->sent_bytes, op->length);
         if (operation == IO_OP_SEND) {
             sim_count(dev, DIR_SEND_WRS, 1);
             sim_count(dev, DIR_SEND_BYTES, op->length);
         }
     } else {
-        dir_own_count(&qp->entry->errors, 1);
+        dir_own_count(&qp->count->errors, 1);
         sim_count(dev, DIR_UNRESPONSIVE,
                   (op->status == SIM_ST_UNRESPONSIVE) ||
                   (op->status == SIM_ST_UNREACHABLE));

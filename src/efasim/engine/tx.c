@@ -259,7 +259,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     if (peer->unanswered >= SIM_RING_ACKS) {
         return TX_NO_ROOM;
     }
-    pkt = ring_reserve(peer->tx, length);
+    pkt = ring_reserve(&peer->tx, length);
     if (pkt == NULL) {
         return TX_NO_ROOM;
     }
@@ -280,8 +280,11 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->imm      = op->wqe.meta.imm;
     pkt->length   = length;
     pkt->written  = op->placed ? op->length : 0;
-    ring_commit(peer->tx, pkt);
-    peer->unanswered += !op->qp->attr.ud;
+    ring_commit(&peer->tx, pkt);
+    if (!op->qp->attr.ud) {
+        ++peer->unanswered;
+        sim_peer_await(dev, peer);
+    }
     sim_count(dev, DIR_TX_PKTS, 1);
     sim_count(dev, DIR_TX_BYTES, length);
     sim_trace(dev, "tx qp=%u to=%u.%u.%u id=%u len=%u flags=%u",
@@ -433,6 +436,7 @@ void sim_tx_send(struct sim_op *op)
         op->due = op->qp->dev->now + SIM_UD_WAIT_NS;
     }
     list_add_tail(&peer->blocked, &op->link);
+    sim_peer_await(op->qp->dev, peer);
 }
 
 void sim_tx_unblock(struct sim_peer *peer)

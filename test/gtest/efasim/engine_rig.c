@@ -312,13 +312,12 @@ uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
         [RIG_DUPLICATED]      = DIR_DUPLICATED,
     };
 
-    return atomic_load(&rig->dir->nic[dir_nic_of(node, 0)].counter[map[which]]);
+    return dir_counter(rig->dir, dir_nic_of(node, 0), map[which]);
 }
 
 uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst)
 {
-    return atomic_load(&rig->dir->nic[dir_nic_of(src, 0)]
-                               .pair_bytes[dir_nic_of(dst, 0)]);
+    return dir_pair(rig->dir, dir_nic_of(src, 0), dir_nic_of(dst, 0));
 }
 
 void rig_gid(struct rig *rig, unsigned node, uint8_t gid[16])
