@@ -93,7 +93,7 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
     uint32_t count  = atomic_load_explicit(&cq->produced[sub],
                                            memory_order_relaxed);
     uint32_t entry  = count & (cq->depth - 1);
-    uint8_t phase   = !((count / cq->depth) & 1);
+    uint8_t phase   = !(count & cq->depth); /* counts rounds */
     uint8_t *target = cq->buf +
                       ((size_t)sub * cq->depth + entry) * cq->cqe_size;
     struct io_cqe copy = *cqe;

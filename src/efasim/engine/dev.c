@@ -172,29 +172,44 @@ static int dev_has_timers(const struct sim_dev *dev)
            (dev->plan != NULL) || (dev->knobs.receive_us != 0);
 }
 
-unsigned sim_dev_progress(struct sim_dev *dev)
+/* Take new requests. The clock is read here if it was not yet. */
+static unsigned dev_fetch(struct sim_dev *dev, int has_time)
 {
     struct sim_list *link;
     struct sim_qp *qp;
     unsigned done = 0;
 
+    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
+        qp = list_entry(link, struct sim_qp, link);
+        if ((qp->sq.db == NULL) ||
+            (atomic_load_explicit(qp->sq.db, memory_order_acquire) ==
+             qp->sq.cc)) {
+            continue;
+        }
+        if (!has_time) {
+            dev->now = dev->ops->now(dev->env);
+            has_time = 1;
+        }
+        done += sim_tx_fetch(qp);
+    }
+
+    return done;
+}
+
+unsigned sim_dev_progress(struct sim_dev *dev)
+{
+    int has_time  = dev_has_timers(dev);
+    unsigned done = 0;
+
     ++dev->quiet;
-    if (dev_has_timers(dev)) {
+    if (has_time) {
         dev->now = dev->ops->now(dev->env);
     }
 
     if (dev->plan != NULL) {
         sim_fault_run(dev);
     }
-    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
-        qp = list_entry(link, struct sim_qp, link);
-        if ((qp->sq.db != NULL) &&
-            (atomic_load_explicit(qp->sq.db, memory_order_acquire) !=
-             qp->sq.cc)) {
-            done += sim_tx_fetch(qp);
-        }
-    }
-
+    done += dev_fetch(dev, has_time);
     done += sim_peer_run(dev);
     if (!list_is_empty(&dev->copying)) {
         done += sim_rdma_step(dev);

@@ -180,8 +180,13 @@ struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate)
 static unsigned op_overtake(const struct sim_op *op, enum sim_fate fate)
 {
     struct sim_dev *dev = op->qp->dev;
-    struct sim_rng rng  = sim_op_rng(op, fate);
+    struct sim_rng rng;
 
+    if (dev->knobs.reorder == 0) {
+        return 0;
+    }
+
+    rng = sim_op_rng(op, fate);
     return rng_chance(&rng, dev->knobs.reorder) ?
            rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
 }

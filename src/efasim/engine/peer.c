@@ -163,8 +163,10 @@ unsigned sim_peer_run(struct sim_dev *dev)
         fresh = atomic_load_explicit(&dev->own->inbound[word],
                                      memory_order_acquire) &
                 ~dev->rx_hot[word];
-        dev->rx_hot[word] |= fresh;
-        dev->rx_hot_num   += __builtin_popcountll(fresh);
+        if (fresh != 0) {
+            dev->rx_hot[word] |= fresh;
+            dev->rx_hot_num   += __builtin_popcountll(fresh);
+        }
         packets            = dev->rx_more[word] | dev->rx_hot[word];
         dev->rx_more[word] = 0;
         for (bits = packets | dev->awaiting[word]; bits != 0;

@@ -176,7 +176,6 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         return 0;
     }
 
-    dev->now = dev->ops->now(dev->env);
     while ((sq->cc != sq->pc) && (done < SIM_TX_BURST)) {
         op = sim_op_get(qp);
         if (op == NULL) {
@@ -394,11 +393,15 @@ static struct sim_peer *tx_route(struct sim_op *op)
 
 static int tx_is_lost(const struct sim_op *op)
 {
-    struct sim_rng rng = sim_op_rng(op, SIM_FATE_LOST);
+    struct sim_rng rng;
 
-    return op->qp->attr.ud &&
-           (rng_chance(&rng, op->qp->dev->knobs.loss) ||
-            ((op->nic >= 0) && sim_fault_cut(op->qp->dev, op->nic)));
+    if (!op->qp->attr.ud) {
+        return 0;
+    }
+
+    rng = sim_op_rng(op, SIM_FATE_LOST);
+    return rng_chance(&rng, op->qp->dev->knobs.loss) ||
+           ((op->nic >= 0) && sim_fault_cut(op->qp->dev, op->nic));
 }
 
 void sim_tx_send(struct sim_op *op)
