@@ -28,6 +28,7 @@ static struct ring *rig_ring_rx(void *env, uint32_t owner)
 {
     struct rig_proc *proc = env;
 
+    ++proc->ring_asked;
     return proc->rig->ring[dir_owner_slot(owner)][proc->index];
 }
 
@@ -281,6 +282,11 @@ void rig_kill(struct rig *rig, unsigned proc)
 int rig_is_busy(struct rig *rig, unsigned proc)
 {
     return sim_dev_is_busy(rig->proc[proc].dev);
+}
+
+unsigned rig_ring_asked(struct rig *rig, unsigned proc)
+{
+    return rig->proc[proc].ring_asked;
 }
 
 unsigned rig_events(struct rig *rig)

@@ -131,6 +131,9 @@ int rig_dir_purge_leaves(struct rig *rig, unsigned proc)
     for (i = 0; i < SIM_MAX_QP; ++i) {
         left += atomic_load(&rig->dir->nic[nic].qp[i].owner) == owner;
     }
+    for (i = 0; i < DIR_COUNTERS; ++i) { /* or the next one would have it */
+        left += atomic_load(&rig->proc[proc].dev->own->counter[i]) != 0;
+    }
     for (i = 0; i < SIM_MAX_MR; ++i) {
         left += atomic_load(&rig->dir->mr[nic][i].owner) == owner;
     }
