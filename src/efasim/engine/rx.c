@@ -54,7 +54,11 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     struct sim_mr_range range;
     uint16_t cc = rq->cc;
 
-    memset(wqe, 0, sizeof(*wqe));
+    wqe->num    = 0;
+    wqe->descs  = 0;
+    wqe->req_id = 0;
+    wqe->length = 0;
+    wqe->status = SIM_ST_OK;
     if (rx_doorbell(qp) != 0) {
         return 0;
     }

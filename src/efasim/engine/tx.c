@@ -23,11 +23,15 @@ static int tx_op_is_supported(const struct sim_qp *qp, unsigned op)
     }
 }
 
-static int tx_is_zero(const void *bytes, size_t size)
+/* Are these 6 bytes zero? */
+static int tx_is_zero(const void *bytes)
 {
-    static const uint8_t zero[16];
+    uint32_t low;
+    uint16_t high;
 
-    return memcmp(bytes, zero, size) == 0;
+    memcpy(&low, bytes, sizeof(low));
+    memcpy(&high, (const uint8_t*)bytes + sizeof(low), sizeof(high));
+    return (low | high) == 0;
 }
 
 /* What is wrong with a work request in itself: a status, or OK. */
@@ -38,9 +42,8 @@ static uint8_t tx_check_meta(const struct sim_qp *qp,
         ((meta->ctrl2 & IO_TX_CTRL2_MUST) != IO_TX_CTRL2_MUST) ||
         (meta->ctrl2 & IO_TX_CTRL2_MBZ) || (meta->ctrl3 & ~3) ||
         (meta->reserved != 0) ||
-        !tx_is_zero(meta->reserved2, sizeof(meta->reserved2)) ||
-        (!qp->attr.req_id_64 &&
-         !tx_is_zero(meta->req_id_ex, sizeof(meta->req_id_ex))) ||
+        !tx_is_zero(meta->reserved2) ||
+        (!qp->attr.req_id_64 && !tx_is_zero(meta->req_id_ex)) ||
         ((meta->ctrl2 & IO_TX_PHASE) != qp->sq.phase)) {
         return SIM_ST_QP_INTERNAL;
     }
@@ -164,6 +167,18 @@ static enum sim_inject_op tx_inject_op(const struct sim_op *op)
     return map[IO_TX_OP(&op->wqe.meta)];
 }
 
+/* The request at the head of the queue; of a size that the compiler knows. */
+static void tx_read(struct io_tx_wqe *wqe, const struct sim_wq *sq)
+{
+    const void *src = sim_wq_at(sq, sq->cc);
+
+    if (sq->stride == IO_TX_WQE_SMALL) {
+        memcpy(wqe, src, IO_TX_WQE_SMALL);
+    } else {
+        memcpy(wqe, src, IO_TX_WQE_LARGE);
+    }
+}
+
 unsigned sim_tx_fetch(struct sim_qp *qp)
 {
     struct sim_dev *dev = qp->dev;
@@ -182,7 +197,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
             break; /* out of memory: the request stays in the queue */
         }
 
-        memcpy(&op->wqe, sim_wq_at(sq, sq->cc), sq->stride);
+        tx_read(&op->wqe, sq);
         status = tx_check(op);
         sq->phase ^= (((sq->cc + 1) & (sq->depth - 1)) == 0);
         ++sq->cc;
