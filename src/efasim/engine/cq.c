@@ -76,9 +76,18 @@ static uint32_t cq_pending(const struct sim_cq *cq)
     return (by_db < by_poll) ? by_db : by_poll;
 }
 
-static int cq_is_full(const struct sim_cq *cq)
+/* How far the program has read is looked up when what there was room for at the
+ * last look is used up: it reads on, so there is never less. */
+static int cq_is_full(struct sim_cq *cq)
 {
-    return (cq->db != NULL) && (cq_pending(cq) >= cq->depth);
+    uint32_t pending;
+
+    if ((cq->room == 0) && (cq->db != NULL)) {
+        pending  = cq_pending(cq);
+        cq->room = (pending < cq->depth) ? cq->depth - pending : 0;
+    }
+
+    return (cq->room == 0) && (cq->db != NULL);
 }
 
 static void cq_event(struct sim_cq *cq)
@@ -114,6 +123,7 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
                           memory_order_release);
     atomic_store_explicit(&cq->produced[sub], count + 1,
                           memory_order_relaxed);
+    cq->room -= (cq->room > 0);
 }
 
 static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)

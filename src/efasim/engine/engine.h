@@ -119,6 +119,7 @@ struct sim_cq {
     uint16_t         cqe_size;      /* 16 or 32 */
     uint16_t         subs;          /* rings, one behind the other in buf */
     uint32_t         depth;         /* of each ring, a power of two */
+    uint32_t         room;          /* so many more fit, at least */
     _Atomic uint32_t produced[SIM_SUB_CQS_MAX];
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
