@@ -295,6 +295,10 @@ ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface);
 void ucx_ep_cleanup(ucx_ep_base_t *ep);
 
 
+/* What UCP sends to connect an endpoint: UCP_AM_ID_WIREUP of UCX 1.13 to 1.23
+ * (src/ucp/core/ucp_types.h); always by am_bcopy. */
+#define UCX_AM_ID_WIREUP 1
+
 /*
  * Hand a received active message to UCP. @id < UCT_AM_ID_MAX is the caller's
  * duty: it comes from a peer.

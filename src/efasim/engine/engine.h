@@ -208,7 +208,8 @@ struct sim_qp_mod {
 
 enum sim_op_state {
     SIM_OP_FREE,
-    SIM_OP_HELD,      /* delayed or overtaken; on dev->timed */
+    SIM_OP_DELAYED,   /* not yet on its way; on dev->timed */
+    SIM_OP_HELD,      /* others overtake it; on dev->timed */
     SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
     SIM_OP_INFLIGHT,  /* on peer->inflight */
     SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
@@ -246,8 +247,8 @@ struct sim_op {
     uint32_t         done;          /* bytes of an RDMA operation */
     uint64_t         due;           /* ns: time-out, or end of a wait */
     uint64_t         number;        /* counts the device's requests */
-    uint64_t         overtake;      /* held until so many requests, or (state
-                                       DONE) completions; 0: not held */
+    uint64_t         overtake;      /* held until so many departures, or
+                                       (state DONE) completions; 0: not held */
     struct io_tx_wqe wqe;
 };
 
@@ -276,13 +277,13 @@ struct sim_dev {
     struct sim_rng            chance; /* of injections */
     uint32_t                  slot, owner, nic;
     uint64_t                  now;   /* ns, refreshed when it matters */
-    uint64_t                  requests, completions; /* ever */
+    uint64_t                  requests, departures, completions; /* ever */
     uint64_t                  timed_next, check_next; /* ns */
     uint64_t                  work;  /* counts whatever was done */
     uint64_t                  counted[DIR_COUNTERS]; /* not yet told */
     uint32_t                  counted_mask; /* which of them are not 0 */
     uint32_t                  outstanding; /* requests not yet completed */
-    uint32_t                  quiet;       /* calls since one of either */
+    uint32_t                  quiet;       /* calls since one of those */
     uint32_t                  overtaking;  /* of those on the timed list */
     uint32_t                  spilled;     /* completions in spill lists */
 
@@ -507,6 +508,7 @@ void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
 unsigned sim_tx_fetch(struct sim_qp *qp);                      /* tx.c */
 void sim_tx_send(struct sim_op *op);
 void sim_tx_start(struct sim_op *op);                           /* op.c */
+void sim_tx_leave(struct sim_op *op); /* its delay is over; op.c */
 void sim_tx_unblock(struct sim_peer *peer);
 unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer); /* rx.c */
 unsigned sim_rdma_step(struct sim_dev *dev);                   /* rdma.c */

@@ -69,7 +69,7 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     op->length   = 0;
     op->overtake = 0;
     op->due      = 0;
-    op->state    = SIM_OP_HELD;
+    op->state    = SIM_OP_DELAYED;
     op->status   = SIM_ST_OK;
     op->rnr_left = qp->rnr_retry;
     op->number   = ++dev->requests;
@@ -211,17 +211,27 @@ void sim_op_complete(struct sim_op *op, uint8_t status)
     }
 }
 
-void sim_tx_start(struct sim_op *op)
+void sim_tx_leave(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
     unsigned overtake   = op_overtake(op, SIM_FATE_OVERTAKEN);
-    uint64_t due        = sim_fault_due(op);
 
-    if (due > dev->now) {
-        sim_op_wait(op, SIM_OP_HELD, due);
-    } else if (overtake > 0) {
-        op_hold(op, SIM_OP_HELD, op->number + overtake);
+    ++dev->departures;
+    dev->quiet = 0;
+    if (overtake > 0) {
+        op_hold(op, SIM_OP_HELD, dev->departures + overtake);
     } else {
         sim_tx_send(op);
+    }
+}
+
+void sim_tx_start(struct sim_op *op)
+{
+    uint64_t due = sim_fault_due(op);
+
+    if (due > op->qp->dev->now) {
+        sim_op_wait(op, SIM_OP_DELAYED, due);
+    } else {
+        sim_tx_leave(op);
     }
 }

@@ -16,6 +16,9 @@ static void timer_fire(struct sim_op *op)
     }
 
     switch (op->state) {
+    case SIM_OP_DELAYED:
+        sim_tx_leave(op);
+        break;
     case SIM_OP_HELD:
     case SIM_OP_RNR:
         sim_tx_send(op);
@@ -31,37 +34,50 @@ static void timer_fire(struct sim_op *op)
 static int timer_is_due(const struct sim_dev *dev, const struct sim_op *op)
 {
     uint64_t passed = (op->state == SIM_OP_DONE) ? dev->completions :
-                                                   dev->requests;
+                                                   dev->departures;
 
     return (op->due <= dev->now) ||
            ((op->overtake != 0) &&
             ((op->overtake <= passed) || (dev->quiet >= SIM_QUIET)));
 }
 
-/* Let go what as many as it may have overtaken: at each request, however many a
- * doorbell announces, so that the order does not hang on when we look. */
-unsigned sim_timer_overtaken(struct sim_dev *dev)
+/* Move what is due in front of `before`, in the order of the list. */
+static void timer_collect(struct sim_dev *dev, struct sim_list *before)
 {
-    struct sim_list due, *link, *next;
-    unsigned fired = 0;
+    struct sim_list *link, *next;
     struct sim_op *op;
 
-    list_init(&due);
     dev->timed_next = UINT64_MAX;
     for (link = dev->timed.next; link != &dev->timed; link = next) {
         next = link->next;
         op   = list_entry(link, struct sim_op, link);
         if (timer_is_due(dev, op)) {
             list_del(link);
-            list_add_tail(&due, link);
+            list_add_tail(before, link);
         } else if (op->due < dev->timed_next) {
             dev->timed_next = op->due;
         }
     }
+}
 
+/* Let go what as many as it may have overtaken: at each request that leaves,
+ * however many a doorbell announces or a delay ends for, so that the order does
+ * not hang on when we look. */
+unsigned sim_timer_overtaken(struct sim_dev *dev)
+{
+    unsigned fired = 0;
+    struct sim_list due;
+    uint64_t departures;
+
+    list_init(&due);
+    timer_collect(dev, &due);
     while (!list_is_empty(&due)) {
+        departures = dev->departures;
         timer_fire(list_entry(due.next, struct sim_op, link));
         ++fired;
+        if ((dev->departures != departures) && (dev->overtaking > 0)) {
+            timer_collect(dev, due.next);
+        }
     }
 
     return fired;

@@ -32,6 +32,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/efa/efa_vfs.c src/uct/ib/efa/efa_vfs.h \
+	src/uct/ib/efa/efa_wireup.c \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \
 	src/uct/ib/srd/srd_config.c \

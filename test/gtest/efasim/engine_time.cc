@@ -204,6 +204,8 @@ Orders orders(const char *knobs)
         rig_post_send(pair.rig, pair.tx, &send);
     }
     rig_settle(pair.rig);
+    rig_advance(pair.rig, 100000); /* what was delayed leaves */
+    rig_settle(pair.rig);
     while (rig_poll_send(pair.rig, pair.tx, &cqe)) {
         EXPECT_EQ(0, cqe.status);
         result.completed.push_back(cqe.req_id);
@@ -247,6 +249,23 @@ TEST(engine_order, seeded)
     EXPECT_EQ(one.delivered, same.delivered);
     EXPECT_EQ(one.completed, same.completed);
     EXPECT_NE(one.delivered, other.delivered);
+}
+
+/* A delay puts all of them off, and some are overtaken all the same. */
+TEST(engine_order, delayed)
+{
+    Orders plain   = orders("delay-us=50");
+    Orders held    = orders("delay-us=50 reorder=0.3 seed=1");
+    unsigned later = 0;
+
+    EXPECT_TRUE(is_permutation_of_all(plain.delivered));
+    EXPECT_TRUE(std::is_sorted(plain.delivered.begin(),
+                               plain.delivered.end()));
+    EXPECT_TRUE(is_permutation_of_all(held.delivered));
+    for (unsigned i = 1; i < 300; ++i) {
+        later += held.delivered[i] < held.delivered[i - 1];
+    }
+    EXPECT_GT(later, 30u);
 }
 
 TEST(engine_order, delay)

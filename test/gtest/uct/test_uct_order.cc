@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pending, flush and fence. */
+/* Pending and flush; fences are in test_uct_fence.cc. */
 #include "uct_entity.h"
 
 using namespace uct_test;
@@ -413,58 +413,4 @@ TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)
     }
     EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
     EXPECT_TRUE(a->failures.empty()); /* the user asked for it */
-}
-
-TEST_F(UctOrder, fence__messages_wait_for_earlier_gets)
-{
-    open();
-    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
-    uct_iov_t iov = local.iov(0, 1 << 20);
-    Completion read;
-
-    ASSERT_TRUE(wait([&] {
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), &read.uct) == UCS_INPROGRESS;
-    }));
-    ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
-    ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0)); /* again: no change */
-    if (!read.done) {
-        EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-                  uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
-        EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-                  uct_ep_get_zcopy(ep, &iov, 1, 0, remote.rkey(), nullptr));
-    }
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    ASSERT_TRUE(wait([&] {
-        unsigned done = read.done;
-        status = uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
-        EXPECT_TRUE((status != UCS_OK) || (done > 0));
-        return status == UCS_OK;
-    }));
-}
-
-TEST_F(UctOrder, iface_fence__holds_every_endpoint_until_reads_are_done)
-{
-    open();
-    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
-    uct_iov_t iov = local.iov(0, 1 << 20);
-    uct_ep_h other = a->connect(*b);
-    Completion read;
-
-    ASSERT_TRUE(wait([&] {
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), &read.uct) == UCS_INPROGRESS;
-    }));
-    ASSERT_EQ(UCS_OK, uct_iface_fence(a->iface(), 0));
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    ASSERT_TRUE(wait([&] {
-        unsigned done = read.done;
-        status = uct_ep_am_short(other, AM_ID, 1, nullptr, 0);
-        EXPECT_TRUE((status != UCS_OK) || (done > 0));
-        return status == UCS_OK;
-    }));
-    ASSERT_TRUE(flush(other));
-    uct_ep_destroy(other);
 }

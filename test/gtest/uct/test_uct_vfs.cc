@@ -124,7 +124,10 @@ TEST_F(UctVfs, reader__meets_what_goes_away)
         }
     });
 
-    for (int round = 0; round < 60; ++round) {
+    /* 60 rounds, and more where the reader hardly ran beside them */
+    for (int round = 0;
+         (round < 60) || ((round < 6000) && ((reads <= 20) || (lines == 0)));
+         ++round) {
         Entity c, d;
         uct_ep_h each[8];
         for (auto &cd : each) {

@@ -16,6 +16,13 @@ typedef enum efa_ep_state {
     EFA_EP_DESTROYED /* the user has no pointer to it; operations return */
 } efa_ep_state_t;
 
+/* UCP's wire-up of an endpoint, as far as fences go (efa_wireup.c). */
+typedef enum efa_wireup {
+    EFA_WIREUP_NONE,
+    EFA_WIREUP_ASKED, /* the request is out: UCP may hold requests back */
+    EFA_WIREUP_REPLAY /* it hands them to us, and a fence is among them */
+} efa_wireup_t;
+
 struct efa_ep {
     ucx_ep_base_t  super;
     flow_tx_t     *tx;
@@ -27,7 +34,9 @@ struct efa_ep {
     uint8_t        state;   /* efa_ep_state_t */
     uint8_t        reported;
     uint8_t        rma_refused; /* and the user was told */
+    uint8_t        wireup;  /* efa_wireup_t */
     ucs_status_t   status; /* UCS_OK while alive */
+    uint32_t       wireup_mark; /* ASKED: fences then; REPLAY: progress then */
 
     flow_time_t         doubted;  /* when efa_ep_doubt last took a look */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
@@ -126,6 +135,26 @@ static inline int efa_ep_is_idle(const efa_ep_t *ep)
 /* An RMA operation of the endpoint ended: fences may open. */
 void efa_ep_rma_done(efa_ep_t *ep);
 
+/* A message of UCP's wire-up was posted. */
+void efa_wireup_sent(efa_ep_t *ep);
+
+/* A fence was among requests that UCP took back from us to hold them. */
+void efa_wireup_took_fence(efa_ep_t *ep);
+
+/* Out of line part of efa_ep_is_replayed. */
+int efa_wireup_is_replayed(efa_ep_t *ep);
+
+/* RMA was posted, or a request queued: may a fence stand right behind it that
+ * we were not told of at this place? */
+static inline int efa_ep_is_replayed(efa_ep_t *ep)
+{
+    return __builtin_expect(ep->wireup != EFA_WIREUP_NONE, 0) &&
+           efa_wireup_is_replayed(ep);
+}
+
+/* What is posted from now on waits for the RMA that was posted before. */
+void efa_ep_fence_now(efa_ep_t *ep);
+
 /* ep_flush, ep_fence of UCT. */
 ucs_status_t
 efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp);
@@ -153,7 +182,17 @@ void efa_pending_doubt(efa_iface_t *iface);
 
 /* May a pinned endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch. */
-int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep);
+int efa_pending_permits_rma(efa_iface_t *iface, efa_ep_t *ep);
+
+/*
+ * A fence of the endpoint, behind the requests that wait or the one being
+ * dispatched: efa_ep_fence_now when they have been. Returns 0 where there are
+ * none and the fence can only be now.
+ */
+int efa_pending_fence(efa_ep_t *ep);
+
+/* The same for each endpoint that has requests. */
+void efa_pending_fence_all(efa_iface_t *iface);
 
 /* Logs what is about to be posted to `qpn` (efa_trace.c). */
 void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn);

@@ -95,14 +95,22 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     return UCS_INPROGRESS;
 }
 
+void efa_ep_fence_now(efa_ep_t *ep)
+{
+    if ((ep->rma_ops > 0) && !ep->fenced) {
+        ep->fenced = 1;
+        flow_tx_pin(ep->tx, FLOW_PIN_FENCE);
+    }
+}
+
 ucs_status_t efa_ep_fence(uct_ep_h tl_ep, unsigned flags)
 {
     efa_ep_t *ep = (efa_ep_t*)tl_ep;
 
     (void)flags;
-    if ((ep->rma_ops > 0) && !ep->fenced) {
-        ep->fenced = 1;
-        flow_tx_pin(ep->tx, FLOW_PIN_FENCE);
+    ++efa_ep_iface(ep)->fences;
+    if (!efa_pending_fence(ep)) {
+        efa_ep_fence_now(ep);
     }
     return UCS_OK;
 }
@@ -129,8 +137,12 @@ ucs_status_t efa_iface_fence(uct_iface_h tl_iface, unsigned flags)
     efa_iface_t *iface = (efa_iface_t*)tl_iface;
 
     (void)flags;
+    ++iface->fences;
     if (iface->rma_ops > 0) {
         efa_op_pool_fence(&iface->ops);
     }
+    /* Requests that wait are ordered with what comes later to their endpoint:
+     * that is all UCP promises its users (ucp_worker_fence) */
+    efa_pending_fence_all(iface);
     return UCS_OK;
 }

@@ -29,7 +29,8 @@ typedef struct efa_iface_config {
 enum {
     EFA_ATTEND_RX     = 1 << 0, /* stash_rx */
     EFA_ATTEND_TX     = 1 << 1, /* stash_tx */
-    EFA_ATTEND_BROKEN = 1 << 2  /* the device failed: nothing is polled */
+    EFA_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
+    EFA_ATTEND_REPLAY = 1 << 3  /* a replay of UCP's is over (efa_wireup.c) */
 };
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
@@ -56,7 +57,11 @@ typedef struct efa_iface {
     /* pending */
     efa_ep_t     *pending; /* ring of endpoints with requests, or NULL */
     efa_ep_t     *serving; /* whose request is being dispatched, or NULL */
-    uint8_t       served_rma; /* it took its one RDMA operation */
+    uint8_t       served_rma;   /* it took its one RDMA operation */
+    uint8_t       served_fence; /* a fence stands behind it */
+    flow_psn_t    served_psn;   /* the endpoint's when it began */
+    uint32_t      fences;       /* ever */
+    uint32_t      replays;      /* that were over, ever */
     unsigned      idle;    /* progress calls in vain while requests waited */
     efa_ep_t     *stuck;   /* first of this round that could not go on */
 

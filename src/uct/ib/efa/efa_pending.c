@@ -5,19 +5,31 @@
  *
  * While its queue is not empty an endpoint's flow is pinned, so that every
  * operation returns NO_RESOURCE and nothing overtakes. The request that is
- * dispatched may post once: its completion may run in there, and what a user's
- * callback sends must not overtake the requests behind. A callback may add,
- * purge and destroy anywhere: after each one only the ring's head and `serving`
- * are read anew.
+ * dispatched may post once, a message or RMA: its completion may run in there,
+ * and what a user's callback sends must not overtake the requests behind. A
+ * callback may add, purge and destroy anywhere: after each one only the ring's
+ * head and `serving` are read anew.
+ *
+ * A fence stands in the queue, too, behind the last request there is: what it
+ * has to wait for is posted only when that one has been dispatched.
  */
 #include "efa_ep.h"
 
 #define EFA_PENDING_BUDGET 256 /* requests served in one progress */
 #define EFA_PENDING_IDLE   256 /* idle progress calls between two looks */
 
-static uct_pending_req_t **efa_request_next(uct_pending_req_t *req)
+/* Ours in a request that waits. */
+typedef struct efa_request {
+    uct_pending_req_t *next;
+    uint8_t            fence; /* one stands behind it */
+} efa_request_t;
+
+_Static_assert(sizeof(efa_request_t) <= UCT_PENDING_REQ_PRIV_LEN,
+               "a request has no room for us");
+
+static efa_request_t *efa_request(uct_pending_req_t *req)
 {
-    return (uct_pending_req_t**)&req->priv;
+    return (efa_request_t*)&req->priv;
 }
 
 static void efa_ring_add(efa_iface_t *iface, efa_ep_t *ep)
@@ -77,9 +89,10 @@ efa_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
         return UCS_ERR_BUSY;
     }
 
-    *efa_request_next(req) = NULL;
-    *ep->requests_tail     = req;
-    ep->requests_tail      = efa_request_next(req);
+    efa_request(req)->next  = NULL;
+    efa_request(req)->fence = efa_ep_is_replayed(ep);
+    *ep->requests_tail      = req;
+    ep->requests_tail       = &efa_request(req)->next;
     if (ep->ring_next == NULL) {
         efa_ring_add(iface, ep);
     }
@@ -91,7 +104,7 @@ static uct_pending_req_t *efa_ep_pop_request(efa_ep_t *ep)
 {
     uct_pending_req_t *req = ep->requests;
 
-    ep->requests = *efa_request_next(req);
+    ep->requests = efa_request(req)->next;
     if (ep->requests == NULL) {
         ep->requests_tail = &ep->requests;
     }
@@ -100,11 +113,45 @@ static uct_pending_req_t *efa_ep_pop_request(efa_ep_t *ep)
 
 static void efa_ep_push_request(efa_ep_t *ep, uct_pending_req_t *req)
 {
-    *efa_request_next(req) = ep->requests;
+    efa_request(req)->next  = ep->requests;
+    efa_request(req)->fence = efa_ep_iface(ep)->served_fence;
     if (ep->requests == NULL) {
-        ep->requests_tail = efa_request_next(req);
+        ep->requests_tail = &efa_request(req)->next;
     }
     ep->requests = req;
+}
+
+int efa_pending_fence(efa_ep_t *ep)
+{
+    efa_iface_t   *iface = efa_ep_iface(ep);
+    efa_request_t *last;
+
+    if (ep->requests != NULL) {
+        last        = (efa_request_t*)((char*)ep->requests_tail -
+                                       offsetof(efa_request_t, next));
+        last->fence = 1;
+        return 1;
+    }
+    if (iface->serving == ep) {
+        iface->served_fence = 1;
+        return 1;
+    }
+    return 0;
+}
+
+void efa_pending_fence_all(efa_iface_t *iface)
+{
+    efa_ep_t *ep = iface->pending;
+
+    if (iface->serving != NULL) {
+        efa_pending_fence(iface->serving);
+    }
+    if (ep != NULL) {
+        do {
+            efa_pending_fence(ep);
+            ep = ep->ring_next;
+        } while (ep != iface->pending);
+    }
 }
 
 /* After a dispatch: the endpoint stays in the ring while it has requests. */
@@ -129,29 +176,43 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
     efa_iface_t *iface = efa_ep_iface(ep);
     uct_pending_req_t *req, *next;
+    int                fenced = 0;
 
     /* The queue is taken off first: cb may add to it */
+    for (req = ep->requests; req != NULL; req = efa_request(req)->next) {
+        fenced |= efa_request(req)->fence;
+    }
     req               = ep->requests;
     ep->requests      = NULL;
     ep->requests_tail = &ep->requests;
     if (iface->serving != ep) {
+        if (fenced) {
+            efa_ep_fence_now(ep); /* what was posted before still counts */
+        }
         efa_ep_settle(iface, ep);
+    } else {
+        iface->served_fence |= fenced;
+    }
+    if (fenced) {
+        efa_wireup_took_fence(ep);
     }
     for (; req != NULL; req = next) {
-        next = *efa_request_next(req);
+        next = efa_request(req)->next;
         if (cb != NULL) {
             cb(req, arg);
         }
     }
 }
 
-int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep)
+int efa_pending_permits_rma(efa_iface_t *iface, efa_ep_t *ep)
 {
     if ((iface->serving != ep) || iface->served_rma ||
-        (ep->tx->pins != FLOW_PIN_PENDING)) {
+        (ep->tx->pins != FLOW_PIN_PENDING) ||
+        (flow_tx_psn(ep->tx) != iface->served_psn)) {
         return 0;
     }
     iface->served_rma = 1;
+    flow_tx_pin(ep->tx, FLOW_PIN_PENDING); /* a message may not pass any more */
     return 1;
 }
 
@@ -159,16 +220,16 @@ int efa_pending_permits_rma(efa_iface_t *iface, const efa_ep_t *ep)
 static int efa_pending_serve(efa_iface_t *iface)
 {
     efa_ep_t          *ep = iface->pending;
-    flow_psn_t         psn;
     uct_pending_req_t *req;
     ucs_status_t       status;
 
-    iface->pending    = ep->ring_next; /* its turn is over, whatever comes */
-    iface->serving    = ep;
-    iface->served_rma = 0;
-    req               = efa_ep_pop_request(ep);
-    psn               = flow_tx_psn(ep->tx);
-    if (ep->requests == NULL) {
+    iface->pending      = ep->ring_next; /* its turn is over, whatever comes */
+    iface->serving      = ep;
+    iface->served_rma   = 0;
+    req                 = efa_ep_pop_request(ep);
+    iface->served_fence = efa_request(req)->fence;
+    iface->served_psn   = flow_tx_psn(ep->tx);
+    if ((ep->requests == NULL) && !iface->served_fence) {
         flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
     } else {
         flow_tx_pass_one(iface->core, ep->tx);
@@ -182,10 +243,12 @@ static int efa_pending_serve(efa_iface_t *iface)
     iface->serving = NULL;
     if (status != UCS_OK) {
         efa_ep_push_request(ep, req);
+    } else if (iface->served_fence) {
+        efa_ep_fence_now(ep);
     }
     efa_ep_settle(iface, ep);
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
-           iface->served_rma || (flow_tx_psn(ep->tx) != psn);
+           iface->served_rma || (flow_tx_psn(ep->tx) != iface->served_psn);
 }
 
 void efa_pending_doubt(efa_iface_t *iface)

@@ -444,6 +444,10 @@ static inline unsigned efa_iface_follow_up(efa_iface_t *iface, unsigned count)
 static __attribute__((noinline)) int
 efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
 {
+    if (iface->attend & EFA_ATTEND_REPLAY) {
+        iface->attend &= ~EFA_ATTEND_REPLAY;
+        ++iface->replays;
+    }
     *count_p = efa_iface_take_stash(iface);
     if (!(iface->attend & EFA_ATTEND_BROKEN)) {
         return 0;

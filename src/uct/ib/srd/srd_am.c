@@ -221,7 +221,13 @@ srd_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     length = pack_cb(bounce->data + offset, arg);
     efa_op_set_bounce(op, offset + length);
     status = srd_am_post(iface, ep, op, EFA_OUT_AM);
-    return (status == UCS_OK) ? (ssize_t)length : status;
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    if (id == UCX_AM_ID_WIREUP) {
+        efa_wireup_sent(ep);
+    }
+    return length;
 }
 
 ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
@@ -236,8 +242,8 @@ ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     size_t        length;
 
     (void)flags;
-    if (__builtin_expect(!srd_am_is_open(tx) || (op == NULL) ||
-                                 (op->bounce == NULL),
+    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(tx) ||
+                                 (op == NULL) || (op->bounce == NULL),
                          0)) {
         return srd_am_bcopy_any(tl_ep, id, pack_cb, arg);
     }

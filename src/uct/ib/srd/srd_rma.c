@@ -41,6 +41,9 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
     ++iface->rma_ops;
     ++iface->ops_posted;
     ++iface->rma_posted;
+    if (efa_ep_is_replayed(ep)) {
+        efa_ep_fence_now(ep);
+    }
     return UCS_INPROGRESS;
 }
 

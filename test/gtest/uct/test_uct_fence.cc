@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fences: what was there before is done before what comes later is posted,
+ * also where it waits in the queue of pending requests. */
+#include "uct_entity.h"
+
+#include <memory>
+
+using namespace uct_test;
+
+namespace {
+
+class UctFence : public UctTest {
+protected:
+    static constexpr size_t LENGTH = 1 << 20;
+    static constexpr uint8_t WIREUP_ID = 1;
+
+    void SetUp() override
+    {
+        open();
+        remote.reset(new Memory(*b, LENGTH, 1));
+        local.reset(new Memory(*a, LENGTH, 2));
+    }
+
+    void TearDown() override
+    {
+        remote.reset();
+        local.reset();
+        UctTest::TearDown();
+    }
+
+    ucs_status_t read(Completion &comp)
+    {
+        uct_iov_t iov = local->iov(0, LENGTH);
+
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote->data()),
+                                remote->rkey(), &comp.uct);
+    }
+
+    ucs_status_t message()
+    {
+        return uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
+    }
+
+    /* A request of the queue: `post` until it is through. */
+    struct Request {
+        uct_pending_req_t uct;
+        std::function<ucs_status_t()> post;
+        bool done = false;
+
+        explicit Request(std::function<ucs_status_t()> p) : post(p)
+        {
+            uct.func = [](uct_pending_req_t *self) {
+                Request *req        = reinterpret_cast<Request*>(self);
+                ucs_status_t status = req->post();
+                if (status == UCS_INPROGRESS) {
+                    status = UCS_OK; /* posted; to UCT: there is more to do */
+                }
+                req->done = status == UCS_OK;
+                return status;
+            };
+        }
+    };
+
+    void add(Request &request)
+    {
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    }
+
+    /* Everything waits from now on, until b makes progress. */
+    void block(Request &blocked)
+    {
+        ASSERT_TRUE(wait([&] { /* reads may be posted */
+            return read(first) == UCS_INPROGRESS;
+        }));
+        ASSERT_TRUE(flush(ep));
+        while (message() == UCS_OK) {
+        }
+        add(blocked);
+        ASSERT_EQ(UCS_ERR_NO_RESOURCE, read(first));
+    }
+
+    /* UCP's message that connects: from now on it may hold requests back. */
+    void wire_up()
+    {
+        ASSERT_EQ(UCS_OK, uct_iface_set_am_handler(
+                b->iface(), WIREUP_ID,
+                [](void*, void*, size_t, unsigned) { return UCS_OK; },
+                nullptr, 0));
+        ASSERT_TRUE(wait([&] { return read(first) == UCS_INPROGRESS; }));
+        ASSERT_TRUE(flush(ep));
+        ASSERT_EQ(0, uct_ep_am_bcopy(ep, WIREUP_ID,
+                                     [](void*, void*) { return size_t(0); },
+                                     nullptr, 0));
+    }
+
+    void fence(bool iface)
+    {
+        ASSERT_EQ(UCS_OK, iface ? uct_iface_fence(a->iface(), 0) :
+                                  uct_ep_fence(ep, 0));
+    }
+
+    std::unique_ptr<Memory> remote, local;
+    Completion first;
+};
+
+TEST_F(UctFence, fence__messages_wait_for_earlier_gets)
+{
+    Completion done;
+
+    ASSERT_TRUE(wait([&] { return read(done) == UCS_INPROGRESS; }));
+    ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0)); /* again: no change */
+    if (!done.done) {
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE, message());
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE, read(first));
+    }
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    ASSERT_TRUE(wait([&] {
+        unsigned before = done.done;
+        status = message();
+        EXPECT_TRUE((status != UCS_OK) || (before > 0));
+        return status == UCS_OK;
+    }));
+}
+
+TEST_F(UctFence, iface_fence__holds_every_endpoint_until_reads_are_done)
+{
+    uct_ep_h other = a->connect(*b);
+    Completion done;
+
+    ASSERT_TRUE(wait([&] { return read(done) == UCS_INPROGRESS; }));
+    ASSERT_EQ(UCS_OK, uct_iface_fence(a->iface(), 0));
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    ASSERT_TRUE(wait([&] {
+        unsigned before = done.done;
+        status = uct_ep_am_short(other, AM_ID, 1, nullptr, 0);
+        EXPECT_TRUE((status != UCS_OK) || (before > 0));
+        return status == UCS_OK;
+    }));
+    ASSERT_TRUE(flush(other));
+    uct_ep_destroy(other);
+}
+
+/* The read waits in the queue when the fence comes: it counts. */
+TEST_F(UctFence, fence__covers_what_waits_in_the_queue)
+{
+    for (bool iface : {false, true}) {
+        Completion done;
+        unsigned at_message = 0;
+        Request blocked([&] { return message(); });
+        Request reading([&] { return read(done); });
+        Request behind([&] {
+            at_message = done.done;
+            return message();
+        });
+
+        block(blocked);
+        add(reading);
+        fence(iface);
+        add(behind);
+        ASSERT_TRUE(wait([&] { return behind.done; }));
+        EXPECT_EQ(1u, at_message) << "posted before the read was done";
+        ASSERT_TRUE(flush(ep));
+    }
+}
+
+/* Nothing waits behind the fence; messages are sent when they can be. */
+TEST_F(UctFence, fence__of_the_queue_covers_messages_that_never_wait)
+{
+    for (bool iface : {false, true}) {
+        Completion done;
+        Request blocked([&] { return message(); });
+        Request reading([&] { return read(done); });
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+        block(blocked);
+        add(reading);
+        fence(iface);
+        ASSERT_TRUE(wait([&] {
+            unsigned before = done.done;
+
+            status = message();
+            EXPECT_TRUE((status != UCS_OK) || (before == 1));
+            return status == UCS_OK;
+        }));
+        ASSERT_TRUE(flush(ep));
+    }
+}
+
+/* UCP completes a request in its dispatch: its user may send in there. */
+TEST_F(UctFence, fence__of_the_queue_covers_messages_sent_in_the_dispatch)
+{
+    Completion done;
+    ucs_status_t inside = UCS_OK;
+    Request blocked([&] { return message(); });
+    Request reading([&] {
+        ucs_status_t status = read(done);
+
+        if (status == UCS_INPROGRESS) {
+            inside = message();
+        }
+        return status;
+    });
+
+    block(blocked);
+    add(reading);
+    fence(false);
+    ASSERT_TRUE(wait([&] { return reading.done; }));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, inside);
+    ASSERT_TRUE(flush(ep));
+}
+
+/* In the dispatch of the last request before it, too. */
+TEST_F(UctFence, fence__in_a_dispatch_stands_behind_that_request)
+{
+    for (bool iface : {false, true}) {
+        Completion done;
+        unsigned at_message = 0;
+        Request blocked([&] { return message(); });
+        Request reading([&] {
+            ucs_status_t status = read(done);
+
+            fence(iface);
+            return status;
+        });
+        Request behind([&] {
+            at_message = done.done;
+            return message();
+        });
+
+        block(blocked);
+        add(reading);
+        ASSERT_TRUE(wait([&] {
+            if (!reading.done) {
+                return false;
+            }
+            return behind.done ||
+                   (uct_ep_pending_add(ep, &behind.uct, 0) == UCS_OK) ||
+                   (behind.uct.func(&behind.uct) == UCS_OK);
+        }));
+        ASSERT_TRUE(wait([&] { return behind.done; }));
+        EXPECT_EQ(1u, at_message);
+        ASSERT_TRUE(flush(ep));
+    }
+}
+
+TEST_F(UctFence, fence__two_in_the_queue_part_three)
+{
+    Completion done[2];
+    unsigned at_second = 0, at_message = 0;
+    Request blocked([&] { return message(); });
+    Request reading([&] { return read(done[0]); });
+    Request again([&] {
+        at_second = done[0].done;
+        return read(done[1]);
+    });
+    Request behind([&] {
+        at_message = done[1].done;
+        return message();
+    });
+
+    block(blocked);
+    add(reading);
+    fence(false);
+    add(again);
+    fence(true);
+    add(behind);
+    ASSERT_TRUE(wait([&] { return behind.done; }));
+    EXPECT_EQ(1u, at_second);
+    EXPECT_EQ(1u, at_message);
+    ASSERT_TRUE(flush(ep));
+}
+
+/* A purge takes the requests, not the fence: what was posted before them is
+ * still to be waited for. */
+TEST_F(UctFence, fence__outlives_the_requests_it_stood_behind)
+{
+    Completion done;
+    Request blocked([&] { return message(); });
+    Request reading([&] { return read(done); });
+    Request last([&] { return message(); });
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+    block(blocked);
+    add(reading);
+    add(last);
+    fence(false);
+    last.post = [&] { return UCS_ERR_NO_RESOURCE; }; /* it stays */
+    ASSERT_TRUE(wait([&] { return reading.done; }));
+    uct_ep_pending_purge(ep, nullptr, nullptr);
+    ASSERT_TRUE(wait([&] {
+        unsigned before = done.done;
+
+        status = message();
+        EXPECT_TRUE((status != UCS_OK) || (before == 1));
+        return status == UCS_OK;
+    }));
+    ASSERT_TRUE(flush(ep));
+}
+
+/* UCP holds requests back while it connects, and tells us of the fence among
+ * them at once: all that it replays is fenced, and nothing after that. */
+TEST_F(UctFence, fence__before_a_replay_covers_it)
+{
+    for (bool iface : {false, true}) {
+        Completion done, second;
+        unsigned at_message = 0;
+        Request behind([&] {
+            at_message = done.done;
+            return message();
+        });
+
+        wire_up();
+        fence(iface);
+        a->progress();
+        ASSERT_EQ(UCS_INPROGRESS, read(done));
+        ASSERT_EQ(UCS_ERR_NO_RESOURCE, message());
+        add(behind);
+        ASSERT_TRUE(wait([&] { return behind.done; }));
+        EXPECT_EQ(1u, at_message);
+
+        ASSERT_TRUE(wait([&] { return read(second) == UCS_INPROGRESS; }));
+        EXPECT_EQ(UCS_OK, message()) << "the replay is long over";
+        ASSERT_TRUE(flush(ep));
+    }
+}
+
+/* The replay meets a full window: it goes through the queue. */
+TEST_F(UctFence, fence__before_a_replay_covers_what_is_queued)
+{
+    Completion done[2];
+    unsigned at_second = 0, at_message = 0;
+    Request reading([&] { return read(done[0]); });
+    Request again([&] {
+        at_second = done[0].done;
+        return read(done[1]);
+    });
+    Request behind([&] {
+        at_message = done[1].done;
+        return message();
+    });
+    Request blocked([&] { return message(); });
+
+    wire_up();
+    fence(true);
+    while (message() == UCS_OK) {
+    }
+    add(blocked);
+    add(reading);
+    add(again);
+    add(behind);
+    ASSERT_TRUE(wait([&] { return behind.done; }));
+    EXPECT_EQ(1u, at_second);
+    EXPECT_EQ(1u, at_message);
+    ASSERT_TRUE(flush(ep));
+}
+
+TEST_F(UctFence, replay__without_a_fence_is_not_fenced)
+{
+    Completion done;
+
+    fence(true); /* before the wire-up: none of its business */
+    wire_up();
+    ASSERT_EQ(UCS_INPROGRESS, read(done));
+    EXPECT_EQ(UCS_OK, message());
+    ASSERT_TRUE(flush(ep));
+}
+
+/* UCP takes requests back to hold them until it is connected; the fence among
+ * them goes along. */
+TEST_F(UctFence, fence__comes_back_with_the_requests_that_ucp_took)
+{
+    Completion done;
+    Request blocked([&] { return message(); });
+    Request reading([&] { return read(done); });
+    Request behind([&] { return message(); });
+
+    block(blocked);
+    add(reading);
+    fence(true);
+    uct_ep_pending_purge(ep, nullptr, nullptr);
+    ASSERT_EQ(UCS_INPROGRESS, read(done)); /* a read needs no window */
+    ASSERT_TRUE(wait([&] {
+        unsigned before = done.done;
+        ucs_status_t status = message();
+
+        EXPECT_TRUE((status != UCS_OK) || (before == 1));
+        return status == UCS_OK;
+    }));
+    ASSERT_TRUE(flush(ep));
+}
+
+/* One dispatch, one post: a message may not follow the RMA past the queue. */
+TEST_F(UctFence, pending__a_dispatch_posts_once)
+{
+    Completion done;
+    ucs_status_t inside = UCS_OK, reversed = UCS_OK;
+    Request blocked([&] { return message(); });
+    Request reading([&] {
+        ucs_status_t status = read(done);
+
+        if (status == UCS_INPROGRESS) {
+            inside = message();
+        }
+        return status;
+    });
+    Request sending([&] {
+        ucs_status_t status = message();
+
+        if (status == UCS_OK) {
+            reversed = read(first);
+        }
+        return status;
+    });
+    Request behind([&] { return message(); });
+
+    block(blocked);
+    add(reading);
+    add(sending);
+    add(behind);
+    ASSERT_TRUE(wait([&] { return behind.done; }));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, inside);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, reversed);
+    ASSERT_TRUE(flush(ep));
+}
+
+} /* namespace */
