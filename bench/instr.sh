@@ -64,7 +64,7 @@ program=("$rounds")
 measure bench_empty "$rounds" 44 "empty progress"
 measure bench_post_short $((messages * 3)) 70 "post am_short 8 B"
 measure bench_post_payload "$messages" 74 "post am_short 8 B + 8 B"
-measure bench_post_bcopy "$messages" 75 "post am_bcopy 1 KB"
+measure bench_post_bcopy "$messages" 78 "post am_bcopy 1 KB"
 # half of the polls have a limit packet, which is counted with those
 measure bench_receive $((messages * 3 / 2)) 77 "receive, 16 in a poll"
 measure bench_receive_reversed $((messages / 2)) 190 "receive, 16 reversed"

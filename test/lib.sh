@@ -240,13 +240,29 @@ two_nodes_inside() {
 # rdma-core; UCX is Debian 12's, which our programs are built for. Variables
 # UCX_* and EFASIM_* reach COMMAND.
 with_release() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1
+    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 sanitized=()
     shift
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
     "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
         "contrib/chroot.sh $release makes it"
-    "$chroot" --bind "$BUILD" "$release" -- \
+    [ -z "${SRD_SANITIZE-}" ] || sanitizers_carry
+    "$chroot" --bind "$BUILD" "$release" -- "${sanitized[@]}" \
         env LD_LIBRARY_PATH=/opt/ucx-1.13/lib "$@"
+}
+
+# A chroot has no runtime of the sanitizers: this machine's goes along, to the
+# path that it has here, by which it is preloaded. Sets `sanitized`, what a
+# command in there begins with.
+sanitizers_carry() {
+    local dir=$BUILD/sanitizers lib home
+    mkdir -p "$dir"
+    while read -r lib; do
+        lib=$(readlink -f "$lib")
+        home=${lib%/*}
+        cp -u "$lib" "$dir/"
+    done < <(ldd "$BUILD/lib/libuct_srd.so.0" | awk '/san\.so/ { print $3 }')
+    # shellcheck disable=SC2016 # for the shell in there
+    sanitized=(sh -c 'cp "$0"/* "$1" && ldconfig && shift && exec "$@"' "$dir"
+        "$home" env "ASAN_OPTIONS=$ASAN_OPTIONS" "UBSAN_OPTIONS=$UBSAN_OPTIONS")
 }
 
 # in_release RELEASE [EFASIM_OPTION...] -- COMMAND...: with_stat in with_release.

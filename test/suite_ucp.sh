@@ -258,7 +258,7 @@ rails_lost() {
     grep -q '^ok ' "$CHECK_LOG.server" || fail "no ok line of the server"
 }
 
-ORDER_TESTS='Order.*:Flag.*:Sequence.*:Handler.*'
+ORDER_TESTS='Order.*:Flag.*:FirstFlag.*:Sequence.*:Handler.*'
 FLOW_TESTS='FlowControl.*:SevenToOne.*'
 
 gtest_check() {

@@ -35,7 +35,9 @@ typedef struct ucx_abi {
     ucx_tables_t *(*tables_build)(ucx_host_t *host,
                                   const ucx_component_t *provider,
                                   const char **missing_p);
-    void         (*tables_free)(ucx_tables_t *tables); /* if not registered */
+
+    /* If not registered; with what tables_parse read into @global. */
+    void         (*tables_free)(ucx_tables_t *tables, ucx_global_t *global);
 
     /* Link the configuration tables; with @declined nothing else, otherwise
      * also the component and its transports. No dl* call, no log line. */

@@ -74,7 +74,7 @@ static instance_t *instance_find(const ucx_found_t *found)
 static void instance_free(instance_t *it)
 {
     if (it->tables != NULL) {
-        it->calls.abi->tables_free(it->tables);
+        it->calls.abi->tables_free(it->tables, &it->calls.global);
     }
     free(it->path);
     free(it);
@@ -168,7 +168,7 @@ static void instance_attach(const ucx_found_t *found)
     const char *collision = NULL;
     char why[640]         = "";
     instance_t *it;
-    int kept;
+    int kept, close;
 
     if (instance_find(found) != NULL) {
         dlclose(found->handle);
@@ -192,11 +192,12 @@ static void instance_attach(const ucx_found_t *found)
     } else if (kept) {
         (void)ucx_company_settle(&it->host);
     }
-    if (!kept || it->refused) {
-        dlclose(found->handle); /* only a libuct that has our tables is kept */
-    }
+    close = !kept || it->refused;
     if (!kept) {
         instance_free(it);
+    }
+    if (close) {
+        dlclose(found->handle); /* only a libuct that has our tables is kept */
     }
 }
 

@@ -65,6 +65,8 @@ static const struct {
     { SYS_PCI, "revision",                 "0x00\n" },
     { SYS_PCI, "modalias",                 SYS_MODALIAS "\n" },
     { SYS_PCI, "numa_node",                NULL },
+    { SYS_PCI, "local_cpus",               NULL },
+    { SYS_PCI, "local_cpulist",            NULL },
     { SYS_PCI, "current_link_speed",       "16.0 GT/s PCIe\n" },
     { SYS_PCI, "current_link_width",       "16\n" },
     { SYS_PCI, "max_link_speed",           "16.0 GT/s PCIe\n" },
@@ -182,7 +184,27 @@ static int sysfs_numa(unsigned device, unsigned devices)
     return (nodes > 1) ? (int)(device * nodes / devices) : -1;
 }
 
-/* What differs from device to device: names, and the GUIDs made of the GID. */
+/* CPUs near a device, as the kernel writes them: those of its memory node, or
+ * all; `kind` is a file of nodes, "cpumap" or "cpulist". Empty on a kernel
+ * without nodes. */
+static void sysfs_cpus(int node, const char *kind, char *buf, size_t size)
+{
+    char path[64];
+    ssize_t length = 0;
+    int fd;
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/%s",
+             (node < 0) ? 0 : node, kind);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        length = read(fd, buf, size - 1);
+        close(fd);
+    }
+    buf[(length > 0) ? length : 0] = '\0';
+}
+
+/* What differs from device to device: names, places, and the GUIDs made of the
+ * GID. */
 static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
                       const char *name, char *buf, size_t size)
 {
@@ -197,6 +219,9 @@ static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
                  FABRIC_UVERBS_MINOR + dev->device);
     } else if (!strcmp(name, "numa_node")) {
         snprintf(buf, size, "%d\n", sysfs_numa(dev->device, devices));
+    } else if (!strncmp(name, "local_cpu", 9)) {
+        sysfs_cpus(sysfs_numa(dev->device, devices),
+                   (name[9] == 's') ? "cpumap" : "cpulist", buf, size);
     } else {
         for (i = strstr(name, "gids") ? 0 : 8; i < 16; i += 2) {
             at += snprintf(buf + at, size - at, "%02x%02x%s", gid[i],
@@ -226,7 +251,7 @@ static int sysfs_create_counters(const struct sysfs_dev *dev,
 
 static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 {
-    char buf[96], name[160], *mark;
+    char buf[4096], name[160], *mark; /* a bit each of thousands of CPUs */
     unsigned i;
 
     for (i = 0; i < sizeof(sysfs_files) / sizeof(sysfs_files[0]); ++i) {

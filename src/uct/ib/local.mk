@@ -11,6 +11,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_config.c \
 	src/uct/ib/efa/efa_core.c \
+	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
 	src/uct/ib/efa/efa_ep.c src/uct/ib/efa/efa_ep.h \
 	src/uct/ib/efa/efa_events.c src/uct/ib/efa/efa_events.h \

@@ -259,12 +259,15 @@ asm(".text\n"
 
 namespace {
 bool has_malloc;
+std::atomic<long> allocation_balance; /* of owned */
+} // namespace
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(FAULT_NO_MALLOC)
+namespace {
 /* What the module allocated and nobody freed: UCX frees some of it, so free
  * looks at pointers, not at callers. Hashed by address, linear probing. */
 const size_t OWNED_SLOTS = 1 << 16;
 std::atomic<void *> owned[OWNED_SLOTS];
-std::atomic<long> allocation_balance;
 char owned_gone; /* its address marks a slot that was used */
 
 size_t owned_slot(const void *memory, size_t step)
@@ -302,7 +305,6 @@ void owned_remove(void *memory)
 }
 } // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(FAULT_NO_MALLOC)
 extern "C" {
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);

@@ -12,6 +12,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_memory.cc \
 	test/gtest/uct/test_uct_fence.cc \
 	test/gtest/uct/test_uct_order.cc \
+	test/gtest/uct/test_uct_place.cc \
 	test/gtest/uct/test_uct_put.cc \
 	test/gtest/uct/test_uct_status.cc \
 	test/gtest/uct/test_uct_vfs.cc \

@@ -69,6 +69,49 @@ TEST_F(UctAm, am_short__beyond_the_limit_goes_as_one_packet_all_the_same)
     EXPECT_TRUE(flush(ep));
 }
 
+/* One message from pieces, none and empty ones included; lengths of no bytes at
+ * all, up to the limit, beyond it (as am_short does, for the same reason), and
+ * beyond what one packet holds. */
+TEST_F(UctAm, am_short_iov__pieces_and_limits)
+{
+    open();
+    const size_t limit = a->attr().cap.am.max_short;
+    const size_t most  = a->attr().cap.am.max_bcopy;
+    const std::vector<std::vector<size_t>> cases = {
+            {},      {0},         {1},         {0, 1, 0}, {8, 5, 3, 1},
+            {limit}, {limit - 1, 1}, {limit, 1}, {8, 500}, {1, most - 1}};
+    size_t count = 0;
+
+    for (const auto &lengths : cases) {
+        std::vector<Bytes> pieces;
+        std::vector<uct_iov_t> iov;
+        Bytes whole;
+        for (size_t length : lengths) {
+            pieces.push_back(make_message(pieces.size() + 1, length));
+            whole.insert(whole.end(), pieces.back().begin(),
+                         pieces.back().end());
+        }
+        for (Bytes &piece : pieces) {
+            iov.push_back({piece.empty() ? nullptr : piece.data(),
+                           piece.size(), nullptr, 0, 1});
+        }
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+        wait([&] {
+            status = uct_ep_am_short_iov(ep, AM_ID, iov.data(), iov.size());
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        ASSERT_EQ(UCS_OK, status) << whole.size() << " bytes";
+        ASSERT_TRUE(wait([&] { return b->received.size() > count; }));
+        EXPECT_EQ(whole, b->received[count++]);
+    }
+
+    Bytes payload(most);
+    uct_iov_t iov[2] = {{payload.data(), most, nullptr, 0, 1},
+                        {payload.data(), 1, nullptr, 0, 1}};
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_ep_am_short_iov(ep, AM_ID, iov, 2));
+    EXPECT_TRUE(flush(ep));
+}
+
 TEST_F(UctAm, am_bcopy__lengths_up_to_the_limit)
 {
     open();

@@ -60,22 +60,28 @@ protected:
                               memh);
     }
 
-    /* Reads `length` bytes of b's memory at offset to the same offset of a's.
-     */
-    void get(const Mapping &remote, const Mapping &local, size_t offset,
-             size_t length)
+    /* uct_ep_get_zcopy or uct_ep_put_zcopy */
+    using Operation = ucs_status_t (*)(uct_ep_h, const uct_iov_t *, size_t,
+                                       uint64_t, uct_rkey_t,
+                                       uct_completion_t *);
+
+    /* Moves `length` bytes between b's memory at offset and the same offset of
+     * a's. */
+    void move(Operation operation, const Mapping &remote, const Mapping &local,
+              size_t offset, size_t length)
     {
         uct_mem_h remote_memh, local_memh;
 
         ASSERT_EQ(UCS_OK, reg(*b, remote.data(), remote.size(), &remote_memh));
         ASSERT_EQ(UCS_OK, reg(*a, local.data(), local.size(), &local_memh));
-        get(remote, remote_memh, local, local_memh, offset, length);
+        move(operation, remote, remote_memh, local, local_memh, offset, length);
         uct_md_mem_dereg(b->md(), remote_memh);
         uct_md_mem_dereg(a->md(), local_memh);
     }
 
-    void get(const Mapping &remote, uct_mem_h remote_memh, const Mapping &local,
-             uct_mem_h local_memh, size_t offset, size_t length)
+    void move(Operation operation, const Mapping &remote,
+              uct_mem_h remote_memh, const Mapping &local,
+              uct_mem_h local_memh, size_t offset, size_t length)
     {
         uct_rkey_bundle_t rkey;
         uint8_t packed[64];
@@ -86,7 +92,7 @@ protected:
         ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
         uct_iov_t iov = {local.data() + offset, length, local_memh, 0, 1};
         wait([&] {
-            status = uct_ep_get_zcopy(
+            status = operation(
                     ep, &iov, 1,
                     reinterpret_cast<uintptr_t>(remote.data()) + offset,
                     rkey.rkey, &comp.uct);
@@ -96,6 +102,26 @@ protected:
         ASSERT_TRUE(wait([&] { return comp.done > 0; }, 100));
         EXPECT_EQ(UCS_OK, comp.status);
         uct_rkey_release(a->component(), &rkey);
+    }
+
+    /* As much as one operation takes, from a page-wise pattern. */
+    void move_largest(Operation operation, size_t size, bool put)
+    {
+        if (getenv("SRD_LARGE") == nullptr) {
+            GTEST_SKIP() << "takes twice " << (size >> 20)
+                         << " MiB: SRD_LARGE=y";
+        }
+        Mapping remote(size), local(size);
+        const Mapping &source = put ? local : remote;
+
+        ASSERT_TRUE(remote.ok() && local.ok());
+        for (size_t i = 0; i < size; i += 4096) {
+            source.data()[i] = pattern(7, i);
+        }
+        source.data()[size - 1] = 99;
+        move(operation, remote, local, 0, size);
+        EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
+        EXPECT_EQ(99, (put ? remote : local).data()[size - 1]);
     }
 };
 
@@ -108,7 +134,7 @@ TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
 
     ASSERT_TRUE(remote.ok() && local.ok());
     memcpy(remote.data() + offset, bytes.data(), bytes.size());
-    get(remote, local, offset, bytes.size());
+    move(uct_ep_get_zcopy, remote, local, offset, bytes.size());
     EXPECT_EQ(0, memcmp(local.data() + offset, bytes.data(), bytes.size()));
     EXPECT_EQ(0, local.data()[offset - 1]);
     EXPECT_EQ(0, local.data()[offset + bytes.size()]);
@@ -117,18 +143,16 @@ TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
 TEST_F(UctMemory, largest_get__in_one_operation)
 {
     open();
-    const size_t size = a->attr().cap.get.max_zcopy;
-    if (getenv("SRD_LARGE") == nullptr) {
-        GTEST_SKIP() << "takes twice " << (size >> 20) << " MiB: SRD_LARGE=y";
-    }
-    Mapping remote(size), local(size);
+    move_largest(uct_ep_get_zcopy, a->attr().cap.get.max_zcopy, false);
+}
 
-    ASSERT_TRUE(remote.ok() && local.ok());
-    for (size_t i = 0; i < size; i += 4096) {
-        remote.data()[i] = pattern(7, i);
+TEST_F(UctMemory, largest_put__in_one_operation)
+{
+    open();
+    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
+        GTEST_SKIP() << "an older device or rdma-core";
     }
-    get(remote, local, 0, size);
-    EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
+    move_largest(uct_ep_put_zcopy, a->attr().cap.put.max_zcopy, true);
 }
 
 TEST_F(UctMemory, more_than_the_device_takes__is_an_error_of_that_call)
@@ -204,7 +228,7 @@ TEST_F(UctMemory, fork__the_parent_goes_on)
         }
         memset(remote.data(), static_cast<int>(round + 2), remote.size());
         memset(local.data(), 0, local.size());
-        get(remote, local, 0, local.size());
+        move(uct_ep_get_zcopy, remote, local, 0, local.size());
         int status;
         ASSERT_EQ(child, waitpid(child, &status, 0));
         EXPECT_EQ(0, status);
@@ -257,14 +281,15 @@ TEST_F(UctMemory, dmabuf__is_read_and_read_into)
     for (size_t i = 0; i < size; ++i) {
         bytes[skipped + i] = pattern(1, i);
     }
-    get(unreachable, dmabuf_b, host, host_a, 100, size - 100);
+    move(uct_ep_get_zcopy, unreachable, dmabuf_b, host, host_a, 100,
+         size - 100);
     EXPECT_EQ(0, memcmp(host.data() + 100, bytes + skipped + 100, size - 100));
     EXPECT_EQ(0, host.data()[99]);
 
     for (size_t i = 0; i < size; ++i) {
         host.data()[i] = pattern(2, i);
     }
-    get(host, host_b, unreachable, dmabuf_a, 0, size / 2);
+    move(uct_ep_get_zcopy, host, host_b, unreachable, dmabuf_a, 0, size / 2);
     EXPECT_EQ(0, memcmp(host.data(), bytes + skipped, size / 2));
     EXPECT_EQ(pattern(1, size / 2), bytes[skipped + size / 2]);
 

@@ -13,6 +13,7 @@ struct Request {
     uint64_t number;
     bool done = false;
     std::function<void()> before; /* runs first, may do anything */
+    std::function<void()> after;  /* as a callback of the user's would */
 
     Request(uct_ep_h to, uint64_t n) : ep(to), number(n)
     {
@@ -30,6 +31,9 @@ struct Request {
                                               nullptr, 0);
         if (status == UCS_OK) {
             req->done = true;
+            if (req->after) {
+                req->after();
+            }
         }
         return status;
     }
@@ -366,33 +370,93 @@ TEST_F(UctOrder, iface_flush__waits_for_pending_requests)
     EXPECT_TRUE(request.done);
 }
 
+/* A flush that waits as a request, as UCP's do. */
+struct QueuedFlush {
+    uct_pending_req_t uct;
+    uct_ep_h ep;
+    unsigned calls = 0;
+    Completion comp;
+    std::function<void()> after; /* what the user does when it is done */
+
+    explicit QueuedFlush(uct_ep_h of) : ep(of)
+    {
+        uct.func = [](uct_pending_req_t *self) {
+            QueuedFlush *f = reinterpret_cast<QueuedFlush *>(self);
+            ++f->calls;
+            ucs_status_t status = uct_ep_flush(f->ep, 0, &f->comp.uct);
+            if (status == UCS_OK) {
+                f->comp.done = 1;
+            }
+            if (f->after && !UCS_STATUS_IS_ERR(status)) {
+                f->after();
+            }
+            return (status == UCS_INPROGRESS) ? UCS_OK : status;
+        };
+    }
+};
+
 TEST_F(UctOrder, flush__as_a_pending_request_passes_those_behind_it)
 {
     open();
     uint64_t sent = fill_window();
-    struct Flush {
-        uct_pending_req_t uct;
-        uct_ep_h ep;
-        unsigned calls;
-        Completion comp;
-    } queued;
-    queued.ep = ep;
-    queued.calls = 0;
-    queued.uct.func = [](uct_pending_req_t *self) {
-        Flush *f = reinterpret_cast<Flush *>(self);
-        ++f->calls;
-        ucs_status_t status = uct_ep_flush(f->ep, 0, &f->comp.uct);
-        if (status == UCS_OK) {
-            f->comp.done = 1;
-        }
-        return (status == UCS_INPROGRESS) ? UCS_OK : status;
-    };
+    QueuedFlush queued(ep);
     Request behind(ep, sent);
 
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &behind.uct, 0));
     ASSERT_TRUE(wait([&] { return behind.done && queued.comp.done; }));
     EXPECT_EQ(1u, queued.calls);
+}
+
+/* It posted nothing, and what its user's callback sends may not pass those
+ * behind it all the same. */
+TEST_F(UctOrder, flush__as_a_pending_request_opens_no_way_past_those_behind)
+{
+    open();
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    uct_iov_t iov = local.iov(0, 64);
+    auto get = [&] {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), nullptr);
+    };
+
+    ASSERT_TRUE(wait([&] { return get() == UCS_INPROGRESS; }));
+    uint64_t sent = fill_window();
+    Request first(ep, sent), behind(ep, sent + 1);
+    QueuedFlush queued(ep);
+    queued.after = [&] {
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+                  uct_ep_am_short(ep, AM_ID, 999999, nullptr, 0));
+        EXPECT_EQ(UCS_ERR_NO_RESOURCE, uct_ep_flush(ep, 0, nullptr));
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &first.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &behind.uct, 0));
+    ASSERT_TRUE(wait([&] { return behind.done && queued.comp.done; }));
+    ASSERT_TRUE(flush(ep));
+    ASSERT_TRUE(wait([&] { return b->received.size() >= sent + 2; }));
+    for (uint64_t i = 0; i < sent + 2; ++i) {
+        ASSERT_EQ(i, number_of(b->received[i]));
+    }
+}
+
+/* A user who flushes in the callback of a send means what he sent after it,
+ * too, which waits behind. */
+TEST_F(UctOrder, flush__from_a_callback_in_a_dispatch_waits_for_those_behind)
+{
+    open();
+    uint64_t sent = fill_window();
+    Request first(ep, sent), behind(ep, sent + 1);
+    ucs_status_t status = UCS_OK;
+
+    first.after = [&] { status = uct_ep_flush(ep, 0, nullptr); };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &first.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &behind.uct, 0));
+    ASSERT_TRUE(wait([&] { return behind.done; }));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, status);
+    EXPECT_TRUE(flush(ep));
 }
 
 TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)

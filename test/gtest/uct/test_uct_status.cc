@@ -80,7 +80,6 @@ protected:
             progress();
         }
     }
-
 };
 
 /* The one status that ends more than an operation. */
@@ -252,14 +251,17 @@ TEST_F(UctStatus1, flushed__messages_under_way_end_too)
     ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
     ASSERT_TRUE(flush(back));
     ASSERT_TRUE(wait([&] { return a->count == 1; }));
+    inject("recv", 1);
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    for (int i = 0; i < 100; ++i) {
+        a->progress(); /* it leaves; b's posts take it in, b's next poll sees
+                          it before any of theirs */
+    }
     for (uint64_t i = 1; i <= 40; ++i) {
         ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, i, nullptr, 0));
     }
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(back, 0, &flushed.uct));
-    inject("recv", 1);
-    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
     ASSERT_TRUE(wait([&] {
-        b->progress();
         return flushed.done && !b->failures.empty();
     }));
     EXPECT_EQ(UCS_ERR_IO_ERROR, flushed.status);

@@ -312,7 +312,7 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     return UCS_OK;
 }
 
-static void efa_device_find_bdf(efa_device_t *device)
+static void efa_device_find_place(efa_device_t *device)
 {
     char    path[PATH_MAX], target[PATH_MAX];
     ssize_t length;
@@ -320,6 +320,7 @@ static void efa_device_find_bdf(efa_device_t *device)
 
     snprintf(path, sizeof(path), "%s/device",
              device->context->device->ibdev_path);
+    efa_cpus_near(path, &device->local_cpus);
     length = readlink(path, target, sizeof(target) - 1);
     if (length > 0) {
         target[length] = '\0';
@@ -383,7 +384,7 @@ efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
     if (status != UCS_OK) {
         goto err_close;
     }
-    efa_device_find_bdf(device);
+    efa_device_find_place(device);
 
     *device_p = device;
     return UCS_OK;

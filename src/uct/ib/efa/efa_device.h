@@ -2,6 +2,7 @@
 #ifndef EFA_DEVICE_H_
 #define EFA_DEVICE_H_
 
+#include "efa_cpus.h"
 #include "efa_verbs.h"
 
 #include <ucp_hooks/host.h>
@@ -20,6 +21,7 @@ typedef struct efa_device {
     struct ibv_context *context;
     char                name[EFA_DEVICE_NAME_MAX];
     char                bdf[32]; /* "0000:00:06.0", "" where unknown */
+    ucs_cpu_set_t       local_cpus; /* all where unknown */
     union ibv_gid       gid;
     unsigned            caps;         /* EFA_DEVICE_CAP_ */
     unsigned            max_sq_wr, max_rq_wr;

@@ -181,8 +181,12 @@ void efa_pending_doubt(efa_iface_t *iface);
 #define EFA_DOUBT_TIME 1000000000ull
 
 /* May a pinned endpoint post an RDMA operation all the same, as its request is
- * being dispatched? Once for each dispatch. */
+ * being dispatched? Once for each dispatch, and then nothing else. */
 int efa_pending_permits_rma(efa_iface_t *iface, efa_ep_t *ep);
+
+/* May it be flushed: no request waits, or the one being dispatched is a flush,
+ * which has done nothing yet? Likewise. */
+int efa_pending_permits_flush(efa_iface_t *iface, efa_ep_t *ep);
 
 /*
  * A fence of the endpoint, behind the requests that wait or the one being

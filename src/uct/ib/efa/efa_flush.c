@@ -64,8 +64,9 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     efa_out_t   *marker;
 
     /* A flush that is itself a request being dispatched comes after all that
-     * was queued before it; what is queued behind it is none of its business */
-    if ((ep->requests != NULL) && (iface->serving != ep)) {
+     * was queued before it; what is queued behind it is none of its business.
+     * One that a callback calls in a dispatch means that, too */
+    if (!efa_pending_permits_flush(iface, ep)) {
         return UCS_ERR_NO_RESOURCE;
     }
     if (flags & UCT_FLUSH_FLAG_CANCEL) {

@@ -57,7 +57,7 @@ typedef struct efa_iface {
     /* pending */
     efa_ep_t     *pending; /* ring of endpoints with requests, or NULL */
     efa_ep_t     *serving; /* whose request is being dispatched, or NULL */
-    uint8_t       served_rma;   /* it took its one RDMA operation */
+    uint8_t       served_one;   /* it took its one RDMA operation, or flush */
     uint8_t       served_fence; /* a fence stands behind it */
     flow_psn_t    served_psn;   /* the endpoint's when it began */
     uint32_t      fences;       /* ever */

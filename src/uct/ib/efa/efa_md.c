@@ -177,7 +177,7 @@ ucs_status_t efa_md_query(ucx_md_t *super, ucx_md_attr_t *attr)
     attr->rkey_packed_size = sizeof(uint32_t);
     attr->reg_cost.c       = md->has_cache ? EFA_REG_COST_CACHED : EFA_REG_COST;
     attr->reg_cost.m       = md->has_cache ? 0 : EFA_REG_COST_BYTE;
-    memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
+    attr->local_cpus       = md->device->local_cpus;
     return UCS_OK;
 }
 

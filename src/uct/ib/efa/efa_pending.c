@@ -5,10 +5,11 @@
  *
  * While its queue is not empty an endpoint's flow is pinned, so that every
  * operation returns NO_RESOURCE and nothing overtakes. The request that is
- * dispatched may post once, a message or RMA: its completion may run in there,
- * and what a user's callback sends must not overtake the requests behind. A
- * callback may add, purge and destroy anywhere: after each one only the ring's
- * head and `serving` are read anew.
+ * dispatched may do one thing, a message, RMA or a flush: its completion may
+ * run in there, and what a user's callback sends must not overtake the requests
+ * behind, nor its flush be done before them. A callback may add, purge and
+ * destroy anywhere: after each one only the ring's head and `serving` are read
+ * anew.
  *
  * A fence stands in the queue, too, behind the last request there is: what it
  * has to wait for is posted only when that one has been dispatched.
@@ -204,16 +205,27 @@ void efa_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     }
 }
 
-int efa_pending_permits_rma(efa_iface_t *iface, efa_ep_t *ep)
+/* What the dispatched request may do once, before all else; nothing passes
+ * those behind it any more. */
+static int efa_pending_permits(efa_iface_t *iface, efa_ep_t *ep)
 {
-    if ((iface->serving != ep) || iface->served_rma ||
-        (ep->tx->pins != FLOW_PIN_PENDING) ||
+    if ((iface->serving != ep) || iface->served_one ||
         (flow_tx_psn(ep->tx) != iface->served_psn)) {
         return 0;
     }
-    iface->served_rma = 1;
-    flow_tx_pin(ep->tx, FLOW_PIN_PENDING); /* a message may not pass any more */
+    iface->served_one = 1;
+    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
     return 1;
+}
+
+int efa_pending_permits_rma(efa_iface_t *iface, efa_ep_t *ep)
+{
+    return (ep->tx->pins == FLOW_PIN_PENDING) && efa_pending_permits(iface, ep);
+}
+
+int efa_pending_permits_flush(efa_iface_t *iface, efa_ep_t *ep)
+{
+    return (ep->requests == NULL) || efa_pending_permits(iface, ep);
 }
 
 /* Dispatches one request of the ring's head. Returns whether it went on. */
@@ -225,7 +237,7 @@ static int efa_pending_serve(efa_iface_t *iface)
 
     iface->pending      = ep->ring_next; /* its turn is over, whatever comes */
     iface->serving      = ep;
-    iface->served_rma   = 0;
+    iface->served_one   = 0;
     req                 = efa_ep_pop_request(ep);
     iface->served_fence = efa_request(req)->fence;
     iface->served_psn   = flow_tx_psn(ep->tx);
@@ -248,7 +260,7 @@ static int efa_pending_serve(efa_iface_t *iface)
     }
     efa_ep_settle(iface, ep);
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
-           iface->served_rma || (flow_tx_psn(ep->tx) != iface->served_psn);
+           iface->served_one || (flow_tx_psn(ep->tx) != iface->served_psn);
 }
 
 void efa_pending_doubt(efa_iface_t *iface)

@@ -67,41 +67,54 @@ srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
     }
 }
 
-/* What a short message too long for short ones consists of. */
-typedef struct srd_long {
-    uint64_t    header;
-    const void *payload;
-    unsigned    length;
-} srd_long_t;
+/* The pieces of a short message. */
+typedef struct srd_pieces {
+    const uct_iov_t *iov;
+    size_t           count;
+} srd_pieces_t;
 
-static size_t srd_long_pack(void *dest, void *arg)
+static size_t srd_pieces_pack(void *dest, void *arg)
 {
-    const srd_long_t *message = arg;
+    const srd_pieces_t *pieces = arg;
+    const uct_iov_t    *iov;
+    uint8_t            *end = dest;
 
-    memcpy(dest, &message->header, sizeof(message->header));
-    memcpy((uint8_t*)dest + sizeof(message->header), message->payload,
-           message->length);
-    return sizeof(message->header) + message->length;
+    for (iov = pieces->iov; iov < pieces->iov + pieces->count; ++iov) {
+        if (iov->length > 0) { /* else it may have no address */
+            memcpy(end, iov->buffer, iov->length);
+            end += iov->length;
+        }
+    }
+    return end - (uint8_t*)dest;
 }
 
 /*
- * A short message beyond max_short. UCP up to 1.15 chooses short by the lane
- * that an endpoint starts with, and replays what waited on the lane it gets:
- * connected by socket address that was tcp, whose short messages are longer.
+ * A short message of `total` bytes, beyond max_short. UCP up to 1.15 chooses
+ * short by the lane that an endpoint starts with, and replays what waited on
+ * the lane it gets: connected by socket address that was tcp, whose short
+ * messages are longer.
  */
 static ucs_status_t
-srd_am_long(uct_ep_h tl_ep, uint8_t id, uint64_t header, const void *payload,
-            unsigned length)
+srd_am_long(uct_ep_h tl_ep, uint8_t id, srd_pieces_t *pieces, size_t total)
 {
-    efa_iface_t *iface   = efa_ep_iface((efa_ep_t*)tl_ep);
-    srd_long_t   message = {header, payload, length};
-    ssize_t      packed;
+    ssize_t packed;
 
-    if (length + sizeof(header) > iface->max_payload) {
+    if (total > efa_ep_iface((efa_ep_t*)tl_ep)->max_payload) {
         return UCS_ERR_INVALID_PARAM;
     }
-    packed = srd_ep_am_bcopy(tl_ep, id, srd_long_pack, &message, 0);
+    packed = srd_ep_am_bcopy(tl_ep, id, srd_pieces_pack, pieces, 0);
     return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
+}
+
+static ucs_status_t
+srd_am_short_long(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                  const void *payload, unsigned length)
+{
+    uct_iov_t    iov[2] = {{.buffer = &header, .length = sizeof(header)},
+                           {.buffer = (void*)payload, .length = length}};
+    srd_pieces_t pieces = {iov, 2};
+
+    return srd_am_long(tl_ep, id, &pieces, sizeof(header) + length);
 }
 
 /* Whatever srd_ep_am_short has no short way for. */
@@ -118,7 +131,7 @@ srd_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
         return efa_ep_blocked(ep);
     }
     if (length > SRD_MAX_SHORT - sizeof(header)) {
-        return srd_am_long(tl_ep, id, header, payload, length);
+        return srd_am_short_long(tl_ep, id, header, payload, length);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
@@ -160,9 +173,10 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
 ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
                                  const uct_iov_t *iov, size_t iovcnt)
 {
-    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface = efa_ep_iface(ep);
-    efa_op_t    *op    = srd_am_start(iface, ep);
+    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface  = efa_ep_iface(ep);
+    efa_op_t    *op     = srd_am_start(iface, ep);
+    srd_pieces_t pieces = {iov, iovcnt};
     size_t       i, total = 0;
     unsigned     offset;
 
@@ -173,17 +187,12 @@ ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
         total += iov[i].length;
     }
     if (total > SRD_MAX_SHORT) {
-        return UCS_ERR_INVALID_PARAM;
+        return srd_am_long(tl_ep, id, &pieces, total);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
-    for (i = 0; i < iovcnt; ++i) {
-        if (iov[i].length > 0) {
-            memcpy(op->buf + offset, iov[i].buffer, iov[i].length);
-            offset += iov[i].length;
-        }
-    }
-    efa_op_set_buf(op, offset, iface->qp.inline_size);
+    srd_pieces_pack(op->buf + offset, &pieces);
+    efa_op_set_buf(op, offset + total, iface->qp.inline_size);
     return srd_am_post(iface, ep, op, EFA_OUT_AM);
 }
 
