@@ -31,20 +31,28 @@ static struct abi_qp hook_qp_seen;
 enum {
     HOOK_SPINS_MAX = 250,  /* idle entries in a row before the CPU is offered */
     HOOK_SPINS_GAP = 32,   /* and between two offers */
+    HOOK_BUSY_MAX  = 256,  /* things done for several peers: offered, too */
 };
 
 /*
  * Programs poll without a pause, and there may be more of them than cores: one
  * that has found nothing for a long while lets the others run, as the device
- * in its peer may be what it waits for.
+ * in its peer may be what it waits for. One that several send to lets those go
+ * on that share its core: else the sender on another core, which never stops,
+ * would be served almost alone.
  */
-static void hook_spin(unsigned done)
+static void hook_spin(const struct sim_dev *sim, unsigned done)
 {
-    static __thread unsigned spins
+    static __thread unsigned spins, busy
             __attribute__((tls_model("initial-exec")));
 
     if (done != 0) {
         spins = 0;
+        busy += done;
+        if ((busy >= HOOK_BUSY_MAX) && (sim->rx_hot_num > 1)) {
+            busy = 0;
+            sched_yield();
+        }
     } else if (++spins >= HOOK_SPINS_MAX) {
         spins = HOOK_SPINS_MAX - HOOK_SPINS_GAP;
         sched_yield();
@@ -90,7 +98,9 @@ unsigned abi_progress(struct abi_dev *dev)
 /* Progress for a program that polls or posts. */
 static void hook_progress(struct abi_dev *dev)
 {
-    if ((dev == NULL) || (dev->sim == NULL)) {
+    const struct sim_dev *sim = (dev != NULL) ? dev->sim : NULL;
+
+    if (sim == NULL) {
         return;
     }
 
@@ -98,7 +108,7 @@ static void hook_progress(struct abi_dev *dev)
                           atomic_load_explicit(&dev->entries,
                                                memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    hook_spin(abi_progress(dev));
+    hook_spin(sim, abi_progress(dev));
 }
 
 /* The device's side of a program's CQ (plain or extended); NULL: unknown. */
