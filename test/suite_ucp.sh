@@ -310,14 +310,18 @@ order_check() {
 
 # The same where device and library write (rdma-core >= 48): puts are RDMA WRITE,
 # the rendezvous, too. UCX is still 1.13, whose fence does not wait; with
-# OWN_UCX=y it is the release's, which flushes.
+# OWN_UCX=y it is the release's, which flushes (and refuses endpoints of two
+# error modes between two workers, as Handler makes them).
 order_write_check() {
-    local own=()
+    local own=() filter="$ORDER_TESTS:Rma*"
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     export UCX_TLS=srd UCX_RNDV_SCHEME=put_zcopy
-    [ -z "${OWN_UCX-}" ] || own=(env -u LD_LIBRARY_PATH)
+    if [ -n "${OWN_UCX-}" ]; then
+        own=(env -u LD_LIBRARY_PATH)
+        filter="$filter:-Handler.*"
+    fi
     in_release 13 "$@" -- "${own[@]}" "$SRDRUN" "$BUILD/test/gtest_ucp" \
-        --gtest_brief=1 --gtest_filter="$ORDER_TESTS:Rma*" || exit 1
+        --gtest_brief=1 --gtest_filter="$filter" || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
     at_least "bytes written" "$(stat_sum "$STAT" rdma_write_bytes)" 100000000
 }
