@@ -1,49 +1,27 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The protocol core: purity of its objects, unit tests.
 # usage: test/suite_flow.sh BUILD_DIR [ci|full]
-build=$1
-profile=${2:-ci}
-passed=0
-failed=0
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
 
-# check NAME TIMEOUT PROGRAM..., or a function of ours with TIMEOUT 0
-check() {
-    name=$1
-    limit=$2
-    shift 2
-    start=$(date +%s)
-    [ "$limit" = 0 ] || set -- timeout "$limit" "$@"
-    if "$@" >"$log" 2>&1; then
-        echo "ok $name $(($(date +%s) - start))"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $name: exit status $?, the end of its output follows"
-        tail -n 40 "$log"
-        failed=$((failed + 1))
-    fi
-}
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # The objects may need nothing but these (DESIGN.md, decision 2).
 pure() {
-    foreign=$(nm -u "$build"/obj/flow/*.o | awk '$1 == "U" { print $2 }' |
+    local foreign
+    foreign=$(nm -u "$BUILD"/obj/flow/*.o | awk '$1 == "U" { print $2 }' |
               grep -vE '^(memcpy|memset|memmove|memcmp|flow_.*)$' |
               grep -vE '^(__(asan|ubsan|sanitizer)_|_GLOBAL_OFFSET_TABLE_)')
-    if [ -n "$foreign" ]; then
-        echo "the core needs foreign symbols: $foreign"
-        return 1
-    fi
+    [ -z "$foreign" ] || fail "the core needs foreign symbols: $foreign"
 }
 
 objects_exist() {
-    ls "$build"/obj/flow/*.o
+    ls "$BUILD"/obj/flow/*.o
 }
 
 # Every symbol that one object needs from the core is in another one.
 complete() {
-    nm "$build"/obj/flow/*.o | awk '
+    nm "$BUILD"/obj/flow/*.o | awk '
         $1 == "U" && $2 ~ /^flow_/ { need[$2] = 1 }
         $2 ~ /^[TDRB]$/ { have[$3] = 1 }
         END {
@@ -53,20 +31,26 @@ complete() {
         }'
 }
 
-check objects 0 objects_exist
-check gtest_flow 0 test -x "$build/test/gtest_flow"
-check purity 0 pure
-check complete 0 complete
-for suite in $("$build"/test/gtest_flow --gtest_list_tests |
-               sed -n 's/^\([^ ].*\)\.$/\1/p'); do
-    check "$suite" 120 "$build"/test/gtest_flow --gtest_filter="$suite.*"
-done
-if [ "$profile" = full ]; then
-    check shuffled 300 "$build"/test/gtest_flow --gtest_shuffle \
-        --gtest_repeat=20
-    check coverage 900 sh "$(dirname "$0")/coverage.sh" "$build"
-    tail -n 1 "$log"
-fi
+coverage() {
+    sh "$TEST_DIR/coverage.sh" "$BUILD" || exit 1
+    note "$(tail -n 1 "$CHECK_LOG")"
+}
 
-echo "suite flow: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+suite_run() {
+    local gtest=$BUILD/test/gtest_flow suite
+
+    check objects 10 objects_exist
+    check gtest_flow 10 test -x "$gtest"
+    check purity 10 pure
+    check complete 10 complete
+    for suite in $("$gtest" --gtest_list_tests |
+                   sed -n 's/^\([^ ].*\)\.$/\1/p'); do
+        check "$suite" 120 "$gtest" --gtest_filter="$suite.*"
+    done
+    if full; then
+        check shuffled 300 "$gtest" --gtest_shuffle --gtest_repeat=20
+        check coverage 900 coverage
+    fi
+}
+
+suite_main flow "$@"

@@ -535,7 +535,6 @@ __attribute__((destructor)) static void abi_fini(void)
     if (abi_trylock()) {
         abi_for_each_device(dev) {
             if (dev->sim != NULL) {
-                sim_dev_flush(dev->sim);
                 dev->dropped[0] = dev->sim;
                 dev->sim        = NULL;
                 dev->left       = dev->fabric;

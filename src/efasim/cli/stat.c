@@ -30,18 +30,16 @@ static const char *stat_device(unsigned nic)
 
 static void stat_print_counters(const struct fabric *fabric, int fd)
 {
-    const struct dir_nic *nic;
     unsigned i, n;
 
     for (n = 0; n < SIM_NICS; ++n) {
-        nic = &fabric->dir->nic[n];
-        if (!atomic_load(&nic->up)) {
+        if (!atomic_load(&fabric->dir->nic[n].up)) {
             continue;
         }
         dprintf(fd, "node=%u device=%s", dir_nic_host(n), stat_device(n));
         for (i = 0; i < DIR_COUNTERS; ++i) {
             dprintf(fd, " %s=%llu", dir_counter_names[i],
-                    (unsigned long long)atomic_load(&nic->counter[i]));
+                    (unsigned long long)dir_counter(fabric->dir, n, i));
         }
         dprintf(fd, "\n");
     }
@@ -56,8 +54,8 @@ static uint64_t stat_pair(const struct fabric *fabric, unsigned src,
 
     for (i = 0; i < SIM_DEVICES; ++i) {
         for (k = 0; k < SIM_DEVICES; ++k) {
-            bytes += atomic_load(&fabric->dir->nic[dir_nic_of(src, i)]
-                                         .pair_bytes[dir_nic_of(dst, k)]);
+            bytes += dir_pair(fabric->dir, dir_nic_of(src, i),
+                              dir_nic_of(dst, k));
         }
     }
 
@@ -82,7 +80,7 @@ void cli_stat_print(const struct fabric *fabric, int fd)
 
     for (src = 0; src < SIM_NICS; ++src) {
         for (dst = 0; dst < SIM_NICS; ++dst) {
-            bytes = atomic_load(&fabric->dir->nic[src].pair_bytes[dst]);
+            bytes = dir_pair(fabric->dir, src, dst);
             if (bytes > 0) {
                 dprintf(fd, "rail src=%u src_device=%s dst=%u dst_device=%s "
                         "bytes=%llu\n", dir_nic_host(src), stat_device(src),
@@ -98,6 +96,7 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
     static const char *const states[] = {
         "reset", "init", "rtr", "rts", "sqd", "sqe", "error",
     };
+    const struct dir_qp_count *count;
     const struct dir_qp *qp;
     uint32_t owner, state;
     unsigned n, i;
@@ -105,6 +104,7 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
     for (n = 0; n < SIM_NICS; ++n) {
         for (i = 0; i < SIM_MAX_QP; ++i) {
             qp    = &fabric->dir->nic[n].qp[i];
+            count = &fabric->dir->nic[n].qp_count[i];
             owner = atomic_load(&qp->owner);
             state = atomic_load(&qp->state);
             if (owner == 0) {
@@ -116,11 +116,11 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
                     stat_device(n), i,
                     fabric->dir->slot[dir_owner_slot(owner) % SIM_SLOTS].pid,
                     (state < 7) ? states[state] : "?",
-                    (unsigned long long)atomic_load(&qp->sent),
-                    (unsigned long long)atomic_load(&qp->sent_bytes),
-                    (unsigned long long)atomic_load(&qp->received),
-                    (unsigned long long)atomic_load(&qp->received_bytes),
-                    (unsigned long long)atomic_load(&qp->errors));
+                    (unsigned long long)atomic_load(&count->sent),
+                    (unsigned long long)atomic_load(&count->sent_bytes),
+                    (unsigned long long)atomic_load(&count->received),
+                    (unsigned long long)atomic_load(&count->received_bytes),
+                    (unsigned long long)atomic_load(&count->errors));
         }
     }
 }
@@ -140,24 +140,22 @@ static void stat_row(const char *what, uint64_t value, uint64_t *seen,
 static void stat_table(const struct fabric *fabric, struct stat_seen *seen,
                        unsigned seconds)
 {
-    const struct dir_nic *nic;
     char what[96];
     unsigned n, i;
 
     printf("%-44s %20s %14s\n", "", "total", "per second");
     for (n = 0; n < SIM_NICS; ++n) {
-        nic = &fabric->dir->nic[n];
         for (i = 0; i < DIR_COUNTERS; ++i) {
             snprintf(what, sizeof(what), "host %u %s %s", dir_nic_host(n),
                      stat_device(n), dir_counter_names[i]);
-            stat_row(what, atomic_load(&nic->counter[i]),
+            stat_row(what, dir_counter(fabric->dir, n, i),
                      &seen->counter[n][i], seconds);
         }
         for (i = 0; i < SIM_NICS; ++i) {
             snprintf(what, sizeof(what), "host %u %s to host %u %s bytes",
                      dir_nic_host(n), stat_device(n), dir_nic_host(i),
                      stat_device(i));
-            stat_row(what, atomic_load(&nic->pair_bytes[i]),
+            stat_row(what, dir_pair(fabric->dir, n, i),
                      &seen->pair[n][i], seconds);
         }
     }

@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The phase bit in the first word of a completion */
+#define CQ_PHASE  (1u << (8 * offsetof(struct io_cqe, flags)))
+
 int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
                   uint8_t *buf, _Atomic uint32_t *db, struct sim_cq **cq_p)
 {
@@ -93,16 +96,20 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
     uint32_t count  = atomic_load_explicit(&cq->produced[sub],
                                            memory_order_relaxed);
     uint32_t entry  = count & (cq->depth - 1);
-    uint8_t phase   = !((count / cq->depth) & 1);
+    uint8_t phase   = !(count & cq->depth); /* counts rounds */
     uint8_t *target = cq->buf +
                       ((size_t)sub * cq->depth + entry) * cq->cqe_size;
-    struct io_cqe copy = *cqe;
     uint32_t first;
 
-    copy.flags = (copy.flags & ~1u) | phase;
-    memcpy(&first, &copy, sizeof(first));
-    memcpy(target + sizeof(first), (uint8_t*)&copy + sizeof(first),
-           cq->cqe_size - sizeof(first));
+    memcpy(&first, cqe, sizeof(first));
+    first = (first & ~CQ_PHASE) | (phase * CQ_PHASE);
+    if (cq->cqe_size == IO_CQE_SMALL) { /* sizes that the compiler knows */
+        memcpy(target + sizeof(first), (const uint8_t*)cqe + sizeof(first),
+               IO_CQE_SMALL - sizeof(first));
+    } else {
+        memcpy(target + sizeof(first), (const uint8_t*)cqe + sizeof(first),
+               IO_CQE_LARGE - sizeof(first));
+    }
     atomic_store_explicit((_Atomic uint32_t*)target, first,
                           memory_order_release);
     atomic_store_explicit(&cq->produced[sub], count + 1,

@@ -31,6 +31,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
     dev->env       = env;
     dev->knobs     = *knobs;
     dev->slot      = slot;
+    dev->own       = &dir->slot[slot];
     dev->nic       = nic;
     dev->owner     = atomic_load(&dir->slot[slot].owner);
     dev->profile   = sim_profile_get(
@@ -105,18 +106,6 @@ static void dev_close_objects(struct sim_dev *dev)
     }
 }
 
-void sim_dev_flush(struct sim_dev *dev)
-{
-    unsigned counter;
-
-    while (dev->counted_mask != 0) {
-        counter            = __builtin_ctz(dev->counted_mask);
-        dev->counted_mask &= dev->counted_mask - 1;
-        dir_count(dev->dir, dev->nic, counter, dev->counted[counter]);
-        dev->counted[counter] = 0;
-    }
-}
-
 void sim_dev_close(struct sim_dev *dev)
 {
     struct sim_peer *peer;
@@ -129,13 +118,12 @@ void sim_dev_close(struct sim_dev *dev)
             continue;
         }
         sim_peer_tx_close(dev, peer);
-        if (peer->rx != NULL) {
-            dev->ops->ring_put(dev->env, peer->rx);
+        if (peer->rx.ring != NULL) {
+            dev->ops->ring_put(dev->env, peer->rx.ring);
         }
         free(peer);
     }
 
-    sim_dev_flush(dev);
     for (i = 0; i < dev->op_chunks; ++i) {
         free(dev->op_chunk[i]);
     }
@@ -165,33 +153,6 @@ void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
     dev->ops->trace(dev->env, dev->line);
 }
 
-/* Take what other processes have marked for us. */
-static unsigned dev_inbound(struct sim_dev *dev)
-{
-    struct dir_slot *slot = &dev->dir->slot[dev->slot];
-    struct sim_peer *peer;
-    unsigned word, done = 0;
-    uint64_t bits;
-
-    for (word = 0; word < SIM_SLOTS / 64; ++word) {
-        bits = dev->rx_more[word];
-        if (atomic_load_explicit(&slot->inbound[word],
-                                 memory_order_relaxed) != 0) {
-            bits |= atomic_exchange(&slot->inbound[word], 0);
-        }
-
-        dev->rx_more[word] = 0;
-        for (; bits != 0; bits &= bits - 1) {
-            peer = sim_peer_get(dev, word * 64 + __builtin_ctzll(bits));
-            if (peer != NULL) {
-                done += sim_rx_peer(dev, peer);
-            }
-        }
-    }
-
-    return done;
-}
-
 static unsigned dev_unspill(struct sim_dev *dev)
 {
     unsigned i, done = 0;
@@ -211,30 +172,45 @@ static int dev_has_timers(const struct sim_dev *dev)
            (dev->plan != NULL) || (dev->knobs.receive_us != 0);
 }
 
-unsigned sim_dev_progress(struct sim_dev *dev)
+/* Take new requests. The clock is read here if it was not yet. */
+static unsigned dev_fetch(struct sim_dev *dev, int has_time)
 {
     struct sim_list *link;
     struct sim_qp *qp;
     unsigned done = 0;
 
+    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
+        qp = list_entry(link, struct sim_qp, link);
+        if ((qp->sq.db == NULL) ||
+            (atomic_load_explicit(qp->sq.db, memory_order_acquire) ==
+             qp->sq.cc)) {
+            continue;
+        }
+        if (!has_time) {
+            dev->now = dev->ops->now(dev->env);
+            has_time = 1;
+        }
+        done += sim_tx_fetch(qp);
+    }
+
+    return done;
+}
+
+unsigned sim_dev_progress(struct sim_dev *dev)
+{
+    int has_time  = dev_has_timers(dev);
+    unsigned done = 0;
+
     ++dev->quiet;
-    if (dev_has_timers(dev)) {
+    if (has_time) {
         dev->now = dev->ops->now(dev->env);
     }
 
     if (dev->plan != NULL) {
         sim_fault_run(dev);
     }
-    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
-        qp = list_entry(link, struct sim_qp, link);
-        if ((qp->sq.db != NULL) &&
-            (atomic_load_explicit(qp->sq.db, memory_order_acquire) !=
-             qp->sq.cc)) {
-            done += sim_tx_fetch(qp);
-        }
-    }
-
-    done += dev_inbound(dev);
+    done += dev_fetch(dev, has_time);
+    done += sim_peer_run(dev);
     if (!list_is_empty(&dev->copying)) {
         done += sim_rdma_step(dev);
     }
@@ -245,26 +221,18 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         done += dev_unspill(dev);
     }
 
-    sim_dev_flush(dev);
     dev->work += done;
     return done;
 }
 
 int sim_dev_is_busy(struct sim_dev *dev)
 {
-    struct dir_slot *slot = &dev->dir->slot[dev->slot];
     struct sim_list *link;
     struct sim_qp *qp;
-    unsigned word;
 
-    if ((dev->outstanding != 0) || sim_fault_pending(dev)) {
+    if ((dev->outstanding != 0) || sim_fault_pending(dev) ||
+        sim_peer_has_packets(dev)) {
         return 1;
-    }
-
-    for (word = 0; word < SIM_SLOTS / 64; ++word) {
-        if ((dev->rx_more[word] | atomic_load(&slot->inbound[word])) != 0) {
-            return 1;
-        }
     }
 
     for (link = dev->qps.next; link != &dev->qps; link = link->next) {

@@ -39,8 +39,51 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
-_Static_assert(DIR_COUNTERS <= 32, "a mask of counters");
 _Static_assert(SIM_NICS <= 32, "masks of NICs");
+
+uint64_t dir_counter(const struct dir *dir, unsigned nic,
+                     enum dir_counter counter)
+{
+    uint64_t sum = atomic_load(&dir->nic[nic].counter[counter]);
+    unsigned i;
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        if (dir->slot[i].nic == nic) { /* a free one has counted nothing */
+            sum += atomic_load(&dir->slot[i].counter[counter]);
+        }
+    }
+
+    return sum;
+}
+
+uint64_t dir_pair(const struct dir *dir, unsigned from, unsigned to)
+{
+    uint64_t sum = atomic_load(&dir->nic[from].pair_bytes[to]);
+    unsigned i;
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        if (dir->slot[i].nic == to) {
+            sum += atomic_load(&dir->slot[i].bytes_from[from]);
+        }
+    }
+
+    return sum;
+}
+
+/* Add what an attachment counted to its NIC. */
+static void dir_slot_account(struct dir *dir, struct dir_slot *slot,
+                             unsigned nic)
+{
+    unsigned i;
+
+    for (i = 0; i < DIR_COUNTERS; ++i) {
+        dir_count(dir, nic, i, atomic_exchange(&slot->counter[i], 0));
+    }
+    for (i = 0; i < SIM_NICS; ++i) {
+        atomic_fetch_add(&dir->nic[i].pair_bytes[nic],
+                         atomic_exchange(&slot->bytes_from[i], 0));
+    }
+}
 
 void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16])
 {
@@ -82,9 +125,8 @@ int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner)
         if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
                                            owner)) {
             atomic_fetch_add(&qp[qpn].gen, 1);
-            qp[qpn].sent     = qp[qpn].sent_bytes     = 0;
-            qp[qpn].received = qp[qpn].received_bytes = 0;
-            qp[qpn].errors   = 0;
+            memset((void*)&dir->nic[nic].qp_count[qpn], 0,
+                   sizeof(struct dir_qp_count));
             return qpn;
         }
     }
@@ -146,6 +188,7 @@ void dir_purge(struct dir *dir, unsigned nic, uint32_t owner)
     uint32_t high      = atomic_load(&n->mr_high);
     unsigned i;
 
+    dir_slot_account(dir, &dir->slot[dir_owner_slot(owner) % SIM_SLOTS], nic);
     for (i = 0; i < SIM_MAX_QP; ++i) {
         if (atomic_load(&n->qp[i].owner) == owner) {
             dir_qp_release(dir, nic, i);

@@ -19,7 +19,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 8
+#define DIR_LAYOUT 9
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -79,12 +79,15 @@ struct dir_qp {
     _Atomic uint32_t pd;
     _Atomic uint32_t qkey;
     _Atomic uint32_t gen;   /* counts the QPs that had this number */
+};
 
-    /* for `efasim stat`; written by the owner alone */
+/* Of a QP, for `efasim stat`. Its owner alone writes it, for each message: so
+ * not beside what senders read for each. */
+struct dir_qp_count {
     _Atomic uint64_t sent, sent_bytes;         /* requests without error */
     _Atomic uint64_t received, received_bytes; /* likewise */
     _Atomic uint64_t errors;                   /* completions with one */
-};
+} __attribute__((aligned(64)));
 
 struct dir_mr {
     _Atomic uint32_t owner;
@@ -108,16 +111,24 @@ struct dir_slot {
     uint32_t         is_device; /* 0: only keeps the fabric alive */
     uint32_t         home;      /* the process sleeps on that slot's `wake` */
 
-    /* Who has something for this process: bit n = slot n. */
+    /* Who has packets for this process: bit n = slot n. Answers are not told
+     * of: who waits for some looks. */
     _Atomic uint64_t inbound[SIM_SLOTS / 64] __attribute__((aligned(64)));
 
     _Atomic uint32_t sleeping __attribute__((aligned(64)));
     _Atomic uint32_t wake;   /* futex word */
 
     _Atomic uint32_t ah[SIM_MAX_PD]; /* per PD: bit n = handle for NIC n */
+
+    /* What this attachment counts, written by it alone; dir_purge() adds it to
+     * its NIC's. Payload by the NIC that sent it. */
+    _Atomic uint64_t counter[DIR_COUNTERS] __attribute__((aligned(64)));
+    _Atomic uint64_t bytes_from[SIM_NICS];
 } __attribute__((aligned(64)));
 
 struct dir_nic {
+    /* of attachments that are gone, and what others count of us: to be read
+     * by dir_counter() and dir_pair() */
     _Atomic uint64_t counter[DIR_COUNTERS];
     _Atomic uint64_t driver[DIR_DRIVER_COUNTERS];
     _Atomic uint64_t pair_bytes[SIM_NICS];  /* payload from here to there */
@@ -125,6 +136,7 @@ struct dir_nic {
     _Atomic uint32_t mr_hint;
     _Atomic uint32_t mr_high;               /* entries ever used */
     struct dir_qp    qp[SIM_MAX_QP];
+    struct dir_qp_count qp_count[SIM_MAX_QP];
 } __attribute__((aligned(64)));
 
 struct dir_host {
@@ -175,8 +187,8 @@ static inline uint32_t dir_owner_slot(uint32_t owner)
     return (owner & 0xffff) - 1;
 }
 
-/* Add to a counter of any NIC. A device counts what it does by itself first,
- * see sim_count(). */
+/* Add to a counter of any NIC. What a device does itself it counts in its own
+ * slot (dir_own_count), which costs less. */
 static inline void dir_count(struct dir *dir, unsigned nic,
                              enum dir_counter counter, uint64_t n)
 {
@@ -192,6 +204,13 @@ static inline void dir_own_count(_Atomic uint64_t *counter, uint64_t n)
                                                memory_order_relaxed) + n,
                           memory_order_relaxed);
 }
+
+/* A counter of a NIC. */
+uint64_t dir_counter(const struct dir *dir, unsigned nic,
+                     enum dir_counter counter);
+
+/* Payload that went from one NIC to another. */
+uint64_t dir_pair(const struct dir *dir, unsigned from, unsigned to);
 
 /* The GID of a NIC: fe80::, the fabric's id, the NIC's number + 1. */
 void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16]);

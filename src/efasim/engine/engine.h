@@ -189,6 +189,7 @@ struct sim_qp {
     struct sim_qp_attr attr;
     struct sim_wq      sq, rq;
     struct dir_qp     *entry;       /* in the directory */
+    struct dir_qp_count *count;     /* likewise */
     uint32_t           qpn;
     uint8_t            gen;         /* dir_qp.gen */
     uint32_t           qkey;
@@ -256,10 +257,12 @@ struct sim_op {
 struct sim_peer {
     uint32_t        slot;
     uint32_t        tx_owner, rx_owner; /* whom tx and rx belong to */
-    struct ring    *tx, *rx;
+    struct ring_tx  tx;
+    struct ring_rx  rx;
     uint32_t        unanswered;     /* packets in tx without an answer */
     uint8_t         heard;          /* it has answered once */
     uint8_t         rx_broken;
+    uint32_t        idle;           /* looks at rx in a row that found none */
     uint16_t        rnr_qpn;        /* was not ready: what follows to it */
     uint64_t        rnr_until;      /* ns: waits until then */
     uint64_t        next_check;     /* ns: is it alive? */
@@ -276,12 +279,11 @@ struct sim_dev {
     struct sim_rng            rng;
     struct sim_rng            chance; /* of injections */
     uint32_t                  slot, owner, nic;
+    struct dir_slot          *own;   /* the slot's entry */
     uint64_t                  now;   /* ns, refreshed when it matters */
     uint64_t                  requests, departures, completions; /* ever */
     uint64_t                  timed_next, check_next; /* ns */
     uint64_t                  work;  /* counts whatever was done */
-    uint64_t                  counted[DIR_COUNTERS]; /* not yet told */
-    uint32_t                  counted_mask; /* which of them are not 0 */
     uint32_t                  outstanding; /* requests not yet completed */
     uint32_t                  quiet;       /* calls since one of those */
     uint32_t                  overtaking;  /* of those on the timed list */
@@ -294,7 +296,12 @@ struct sim_dev {
     struct sim_cntr          *cntr[SIM_MAX_CNTR];
     struct sim_ah            *ah;
     struct sim_peer          *peer[SIM_SLOTS];
-    uint64_t                  rx_more[SIM_SLOTS / 64]; /* left by a burst */
+
+    /* Peers to look at, bit n = slot n: */
+    uint64_t                  rx_more[SIM_SLOTS / 64];  /* left by a burst */
+    uint64_t                  rx_hot[SIM_SLOTS / 64];   /* sent of late */
+    uint64_t                  awaiting[SIM_SLOTS / 64]; /* will answer us */
+    uint32_t                  rx_hot_num;
 
     const struct sim_plan    *plan;      /* NULL: none */
     uint8_t                  *plan_done; /* per rule */
@@ -337,17 +344,12 @@ void sim_dev_close(struct sim_dev *dev);
  */
 unsigned sim_dev_progress(struct sim_dev *dev);
 
-/* Count something of this device. The directory is told at the end of a
- * progress call: its counters are shared by processes, and cost more. */
+/* Count something of this device. */
 static inline void sim_count(struct sim_dev *dev, enum dir_counter counter,
                              uint64_t n)
 {
-    dev->counted[counter] += n;
-    dev->counted_mask     |= 1u << counter;
+    dir_own_count(&dev->own->counter[counter], n);
 }
-
-/* Tell the directory what was counted; before the device is left as it is. */
-void sim_dev_flush(struct sim_dev *dev);
 
 /* Something is under way that needs progress calls (requests outstanding,
  * packets not yet taken, doorbells not yet seen). */
@@ -510,7 +512,8 @@ void sim_tx_send(struct sim_op *op);
 void sim_tx_start(struct sim_op *op);                           /* op.c */
 void sim_tx_leave(struct sim_op *op); /* its delay is over; op.c */
 void sim_tx_unblock(struct sim_peer *peer);
-unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer); /* rx.c */
+unsigned sim_rx_answers(struct sim_dev *dev, struct sim_peer *peer); /* rx.c */
+unsigned sim_rx_packets(struct sim_dev *dev, struct sim_peer *peer);
 unsigned sim_rdma_step(struct sim_dev *dev);                   /* rdma.c */
 void sim_rdma_start(struct sim_op *op);
 uint8_t sim_rdma_check(struct sim_op *op);
@@ -538,6 +541,9 @@ int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
                      uint32_t owner);
 void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer);
 void sim_peer_signal(struct sim_dev *dev, uint32_t slot);
+unsigned sim_peer_run(struct sim_dev *dev);
+int sim_peer_has_packets(const struct sim_dev *dev);
+void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer);
 void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer);
 int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
                    uint8_t *status);

@@ -149,14 +149,14 @@ void sim_op_finish(struct sim_op *op)
     }
 
     if (op->status == SIM_ST_OK) {
-        dir_own_count(&qp->entry->sent, 1);
-        dir_own_count(&qp->entry->sent_bytes, op->length);
+        dir_own_count(&qp->count->sent, 1);
+        dir_own_count(&qp->count->sent_bytes, op->length);
         if (operation == IO_OP_SEND) {
             sim_count(dev, DIR_SEND_WRS, 1);
             sim_count(dev, DIR_SEND_BYTES, op->length);
         }
     } else {
-        dir_own_count(&qp->entry->errors, 1);
+        dir_own_count(&qp->count->errors, 1);
         sim_count(dev, DIR_UNRESPONSIVE,
                   (op->status == SIM_ST_UNRESPONSIVE) ||
                   (op->status == SIM_ST_UNREACHABLE));
@@ -180,8 +180,13 @@ struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate)
 static unsigned op_overtake(const struct sim_op *op, enum sim_fate fate)
 {
     struct sim_dev *dev = op->qp->dev;
-    struct sim_rng rng  = sim_op_rng(op, fate);
+    struct sim_rng rng;
 
+    if (dev->knobs.reorder == 0) {
+        return 0;
+    }
+
+    rng = sim_op_rng(op, fate);
     return rng_chance(&rng, dev->knobs.reorder) ?
            rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
 }

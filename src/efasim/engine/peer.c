@@ -3,6 +3,12 @@
 #include <stdlib.h>
 
 #define PEER_CHECK_NS  50000000ull /* between two looks at a silent peer */
+#define PEER_HOT_LOOKS 256 /* in vain, at all hot peers: one gets cold */
+
+static uint64_t peer_bit(const struct sim_peer *peer)
+{
+    return 1ull << (peer->slot % 64);
+}
 
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
 {
@@ -23,6 +29,11 @@ struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
     return peer;
 }
 
+void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer)
+{
+    dev->awaiting[peer->slot / 64] |= peer_bit(peer);
+}
+
 /* All that was sent to a process which is gone. */
 static void peer_fail(struct sim_peer *peer)
 {
@@ -36,41 +47,46 @@ static void peer_fail(struct sim_peer *peer)
 
 void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer)
 {
-    if (peer->tx == NULL) {
+    if (peer->tx.ring == NULL) {
         return;
     }
 
     peer_fail(peer);
-    dev->ops->ring_put(dev->env, peer->tx);
+    dev->ops->ring_put(dev->env, peer->tx.ring);
     list_del(&peer->link);
-    peer->tx         = NULL;
+    peer->tx.ring    = NULL;
     peer->tx_owner   = 0;
     peer->unanswered = 0;
     peer->heard      = 0;
+    dev->awaiting[peer->slot / 64] &= ~peer_bit(peer);
     peer->rnr_until  = 0;
 }
 
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
                      uint32_t owner)
 {
+    struct ring *ring;
+
     if (peer->tx_owner == owner) {
         return 0;
     }
 
     sim_peer_tx_close(dev, peer);
-    peer->tx = dev->ops->ring_tx(dev->env, owner);
-    if (peer->tx == NULL) {
+    ring = dev->ops->ring_tx(dev->env, owner);
+    if (ring == NULL) {
         return -1;
     }
 
+    ring_tx_open(&peer->tx, ring);
     peer->tx_owner   = owner;
     peer->next_check = dev->now + PEER_CHECK_NS;
     list_add_tail(&dev->peers, &peer->link);
     return 0;
 }
 
-/* The mark must be visible before we look whether the peer sleeps, and the
- * peer looks for marks after it has said so: one of the two sees the other. */
+/* The packet must be visible before we look for the mark and whether the peer
+ * sleeps, and the peer looks for packets after it has taken the mark back or
+ * said that it sleeps: one of the two sees the other. */
 void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
 {
     struct dir_slot *target   = &dev->dir->slot[slot];
@@ -84,6 +100,118 @@ void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
     if (atomic_load_explicit(&target->sleeping, memory_order_relaxed)) {
         dev->ops->wake(dev->env, slot);
     }
+}
+
+/*
+ * While packets come from a peer its mark stays, and we look at its ring at
+ * each call: to take the mark back and have it set again for each packet costs
+ * both sides more than the packet does. When none came for a while the mark is
+ * taken back, and we look once more: a sender that still saw it had made its
+ * packet visible before.
+ */
+static void peer_cool(struct sim_dev *dev, struct sim_peer *peer)
+{
+    unsigned word = peer->slot / 64;
+
+    peer->idle          = 0;
+    dev->rx_hot[word]  &= ~peer_bit(peer);
+    dev->rx_more[word] |= peer_bit(peer);
+    --dev->rx_hot_num;
+    atomic_fetch_and(&dev->own->inbound[word], ~peer_bit(peer));
+}
+
+static unsigned peer_packets(struct sim_dev *dev, struct sim_peer *peer)
+{
+    unsigned done = sim_rx_packets(dev, peer);
+    int hot       = !!(dev->rx_hot[peer->slot / 64] & peer_bit(peer));
+
+    if (done > 0) {
+        peer->idle = 0;
+    } else if (hot && ((peer->rx.ring == NULL) ||
+                       (++peer->idle >= PEER_HOT_LOOKS / dev->rx_hot_num))) {
+        peer_cool(dev, peer);
+    }
+
+    return done;
+}
+
+/* Answers first: they make room for what packets cause. */
+static unsigned peer_run(struct sim_dev *dev, struct sim_peer *peer,
+                         int packets)
+{
+    unsigned word = peer->slot / 64;
+    unsigned done = 0;
+
+    if (!sim_fault_frozen(dev, dev->dir->slot[peer->slot].nic % SIM_NICS)) {
+        done += sim_rx_answers(dev, peer);
+        if ((peer->unanswered == 0) && list_is_empty(&peer->blocked)) {
+            dev->awaiting[word] &= ~peer_bit(peer);
+        }
+        done += packets ? peer_packets(dev, peer) : 0;
+    } /* else sim_fault_heal() comes back to it */
+
+    return done;
+}
+
+unsigned sim_peer_run(struct sim_dev *dev)
+{
+    struct sim_peer *peer;
+    unsigned word, i, done = 0;
+    uint64_t bits, fresh, packets;
+
+    for (word = 0; word < SIM_SLOTS / 64; ++word) {
+        fresh = atomic_load_explicit(&dev->own->inbound[word],
+                                     memory_order_acquire) &
+                ~dev->rx_hot[word];
+        if (fresh != 0) {
+            dev->rx_hot[word] |= fresh;
+            dev->rx_hot_num   += __builtin_popcountll(fresh);
+        }
+        packets            = dev->rx_more[word] | dev->rx_hot[word];
+        dev->rx_more[word] = 0;
+        for (bits = packets | dev->awaiting[word]; bits != 0;
+             bits &= bits - 1) {
+            i    = __builtin_ctzll(bits);
+            peer = sim_peer_get(dev, word * 64 + i);
+            if (peer != NULL) {
+                done += peer_run(dev, peer, (packets >> i) & 1);
+            }
+        }
+    }
+
+    return done;
+}
+
+/* Of a hot peer: its mark says nothing. */
+static int peer_has_packets(const struct sim_dev *dev,
+                            const struct sim_peer *peer)
+{
+    return (atomic_load(&dev->dir->slot[peer->slot].owner) !=
+            peer->rx_owner) ||
+           ((peer->rx.ring != NULL) && !peer->rx_broken &&
+            ring_has_packets(&peer->rx));
+}
+
+int sim_peer_has_packets(const struct sim_dev *dev)
+{
+    unsigned word;
+    uint64_t bits;
+
+    for (word = 0; word < SIM_SLOTS / 64; ++word) {
+        bits = dev->rx_hot[word];
+        if ((dev->rx_more[word] != 0) ||
+            (atomic_load(&dev->own->inbound[word]) & ~bits)) {
+            return 1;
+        }
+        for (; bits != 0; bits &= bits - 1) {
+            if (peer_has_packets(dev, dev->peer[word * 64 +
+                                                __builtin_ctzll(bits)])) {
+                return 1;
+            }
+        }
+    }
+
+    return 0;
 }
 
 static int peer_is_silent(const struct sim_peer *peer)
@@ -121,7 +249,7 @@ void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer)
     peer->next_check = dev->now + PEER_CHECK_NS;
     if ((atomic_load(&dev->dir->slot[peer->slot].owner) != peer->tx_owner) ||
         !dev->ops->is_alive(dev->env, peer->tx_owner)) {
-        sim_rx_peer(dev, peer); /* answers it gave before it died */
+        peer_run(dev, peer, 1); /* what it said before it died */
         sim_peer_tx_close(dev, peer);
     }
 }

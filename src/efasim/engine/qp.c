@@ -96,6 +96,7 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     qp->attr      = *attr;
     qp->qpn       = qpn;
     qp->entry     = &dev->dir->nic[dev->nic].qp[qpn];
+    qp->count     = &dev->dir->nic[dev->nic].qp_count[qpn];
     qp->gen       = atomic_load(&qp->entry->gen);
     qp->state     = SIM_QPS_RESET;
     qp->rnr_retry = dev->knobs.rnr_retry;
@@ -207,7 +208,6 @@ void sim_qp_destroy(struct sim_qp *qp)
     --qp->attr.send_cq->refs;
     --qp->attr.recv_cq->refs;
     free(qp);
-    sim_dev_flush(dev);
 }
 
 static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,

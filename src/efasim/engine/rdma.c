@@ -140,16 +140,18 @@ static void rdma_count(struct sim_op *op)
     struct sim_dev *dev = op->qp->dev;
     struct dir *dir     = dev->dir;
     int write           = rdma_is_write(op);
-    unsigned from       = write ? dev->nic : (unsigned)op->nic;
-    unsigned to         = write ? (unsigned)op->nic : dev->nic;
 
     sim_count(dev, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS, 1);
     sim_count(dev, write ? DIR_RDMA_WRITE_BYTES : DIR_RDMA_READ_BYTES,
               op->length);
     dir_count(dir, op->nic, write ? DIR_RDMA_WRITE_RECV_BYTES :
                                      DIR_RDMA_READ_RESP_BYTES, op->length);
-    atomic_fetch_add_explicit(&dir->nic[from].pair_bytes[to], op->length,
-                              memory_order_relaxed);
+    if (write) {
+        atomic_fetch_add_explicit(&dir->nic[dev->nic].pair_bytes[op->nic],
+                                  op->length, memory_order_relaxed);
+    } else {
+        dir_own_count(&dev->own->bytes_from[op->nic], op->length);
+    }
 }
 
 /* All bytes are placed: done, or a packet with the immediate follows. */

@@ -6,6 +6,7 @@
  * of the ring's size. */
 #define RING_MASK   (SIM_RING_BYTES - 1)
 #define RING_ALIGN  16u
+#define RING_AHEAD  128u /* bytes that are fetched before they are written */
 
 _Static_assert(sizeof(struct ring_pkt) % RING_ALIGN == 0, "packet header");
 
@@ -20,39 +21,64 @@ static uint32_t ring_pkt_size(uint32_t length)
            ~(RING_ALIGN - 1);
 }
 
-struct ring_pkt *ring_reserve(struct ring *ring, uint32_t length)
+void ring_tx_open(struct ring_tx *tx, struct ring *ring)
+{
+    tx->ring     = ring;
+    tx->head     = atomic_load(&ring->head);
+    tx->tail     = atomic_load(&ring->tail);
+    tx->ack_tail = atomic_load(&ring->ack_tail);
+    tx->ack_head = tx->ack_tail;
+}
+
+void ring_rx_open(struct ring_rx *rx, struct ring *ring)
+{
+    rx->ring     = ring;
+    rx->tail     = atomic_load(&ring->tail) & ~(RING_ALIGN - 1);
+    rx->head     = rx->tail;
+    rx->ack_head = atomic_load(&ring->ack_head);
+    rx->ack_tail = atomic_load(&ring->ack_tail);
+}
+
+/* Are `size` bytes free? Looks at the consumer's position when it must. */
+static int ring_has_room(struct ring_tx *tx, uint32_t size)
+{
+    if (SIM_RING_BYTES - (tx->head - tx->tail) >= size) {
+        return 1;
+    }
+
+    tx->tail = atomic_load_explicit(&tx->ring->tail, memory_order_acquire);
+    return SIM_RING_BYTES - (tx->head - tx->tail) >= size;
+}
+
+struct ring_pkt *ring_reserve(struct ring_tx *tx, uint32_t length)
 {
     uint32_t size = ring_pkt_size(length);
-    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-    uint32_t left = SIM_RING_BYTES - (head & RING_MASK);
-    uint32_t room = SIM_RING_BYTES - (head - tail);
+    uint32_t left = SIM_RING_BYTES - (tx->head & RING_MASK);
     struct ring_pkt *pkt;
 
     if (left < size) {
-        if (room < left + size) {
+        if (!ring_has_room(tx, left + size)) {
             return NULL;
         }
-        pkt       = ring_at(ring, head);
+        pkt       = ring_at(tx->ring, tx->head);
         pkt->type = RING_PKT_PAD;
         pkt->size = left;
-        atomic_store_explicit(&ring->head, head + left, memory_order_release);
-        head += left;
-    } else if (room < size) {
+        ring_commit(tx, pkt);
+    } else if (!ring_has_room(tx, size)) {
         return NULL;
     }
 
-    pkt       = ring_at(ring, head);
+    pkt       = ring_at(tx->ring, tx->head);
     pkt->size = size;
     return pkt;
 }
 
-void ring_commit(struct ring *ring, struct ring_pkt *pkt)
+void ring_commit(struct ring_tx *tx, const struct ring_pkt *pkt)
 {
-    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-
-    atomic_store_explicit(&ring->head, head + pkt->size,
-                          memory_order_release);
+    tx->head += pkt->size;
+    atomic_store_explicit(&tx->ring->head, tx->head, memory_order_release);
+    /* the consumer had the next line a round ago: ask for it in time */
+    __builtin_prefetch(ring_at(tx->ring, tx->head + RING_AHEAD), 1);
 }
 
 static int ring_pkt_is_sane(const struct ring_pkt *pkt, uint32_t size,
@@ -68,71 +94,84 @@ static int ring_pkt_is_sane(const struct ring_pkt *pkt, uint32_t size,
             (size == ring_pkt_size(pkt->length)));
 }
 
-struct ring_pkt *ring_peek(struct ring *ring, int *broken)
+struct ring_pkt *ring_peek(struct ring_rx *rx, int *broken)
 {
     struct ring_pkt *pkt;
-    uint32_t head, tail;
+    uint32_t size;
 
     *broken = 0;
     for (;;) {
-        tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-        head = atomic_load_explicit(&ring->head, memory_order_acquire);
-        if (head == tail) {
-            return NULL;
+        if (rx->head == rx->tail) {
+            rx->head = atomic_load_explicit(&rx->ring->head,
+                                            memory_order_acquire);
+            if (rx->head == rx->tail) {
+                return NULL;
+            }
         }
 
-        pkt = ring_at(ring, tail);
-        if ((head - tail > SIM_RING_BYTES) ||
-            !ring_pkt_is_sane(pkt, pkt->size, head - tail,
-                              SIM_RING_BYTES - (tail & RING_MASK))) {
+        pkt  = ring_at(rx->ring, rx->tail);
+        size = pkt->size;
+        if ((rx->head - rx->tail > SIM_RING_BYTES) ||
+            !ring_pkt_is_sane(pkt, size, rx->head - rx->tail,
+                              SIM_RING_BYTES - (rx->tail & RING_MASK))) {
             *broken = 1;
             return NULL;
         }
 
+        rx->size = size;
         if (pkt->type != RING_PKT_PAD) {
             return pkt;
         }
-        ring_consume(ring, pkt);
+        ring_consume(rx);
     }
 }
 
-void ring_consume(struct ring *ring, const struct ring_pkt *pkt)
+void ring_consume(struct ring_rx *rx)
 {
-    uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-
-    atomic_store_explicit(&ring->tail, tail + pkt->size,
-                          memory_order_release);
+    rx->tail += rx->size;
 }
 
-int ring_answer(struct ring *ring, uint32_t token, uint32_t status)
+int ring_answer(struct ring_rx *rx, uint32_t token, uint32_t status)
 {
-    uint32_t head = atomic_load_explicit(&ring->ack_head,
-                                         memory_order_relaxed);
-    uint32_t tail = atomic_load_explicit(&ring->ack_tail,
-                                         memory_order_acquire);
+    struct ring_ack *ack = &rx->ring->ack[rx->ack_head % SIM_RING_ACKS];
 
-    if (head - tail >= SIM_RING_ACKS) {
-        return -1;
+    if (rx->ack_head - rx->ack_tail >= SIM_RING_ACKS) {
+        rx->ack_tail = atomic_load_explicit(&rx->ring->ack_tail,
+                                            memory_order_acquire);
+        if (rx->ack_head - rx->ack_tail >= SIM_RING_ACKS) {
+            return -1;
+        }
     }
 
-    ring->ack[head % SIM_RING_ACKS].token  = token;
-    ring->ack[head % SIM_RING_ACKS].status = status;
-    atomic_store_explicit(&ring->ack_head, head + 1, memory_order_release);
+    ack->token  = token;
+    ack->status = status;
+    ++rx->ack_head;
     return 0;
 }
 
-int ring_answer_take(struct ring *ring, struct ring_ack *ack)
+void ring_publish(struct ring_rx *rx)
 {
-    uint32_t tail = atomic_load_explicit(&ring->ack_tail,
-                                         memory_order_relaxed);
-    uint32_t head = atomic_load_explicit(&ring->ack_head,
-                                         memory_order_acquire);
+    atomic_store_explicit(&rx->ring->ack_head, rx->ack_head,
+                          memory_order_release);
+    atomic_store_explicit(&rx->ring->tail, rx->tail, memory_order_release);
+}
 
-    if (head == tail) {
-        return 0;
+int ring_answer_take(struct ring_tx *tx, struct ring_ack *ack)
+{
+    if (tx->ack_head == tx->ack_tail) {
+        tx->ack_head = atomic_load_explicit(&tx->ring->ack_head,
+                                            memory_order_acquire);
+        if ((tx->ack_head == tx->ack_tail) ||
+            (tx->ack_head - tx->ack_tail > SIM_RING_ACKS)) {
+            tx->ack_head = tx->ack_tail; /* none, or not to be believed */
+            return 0;
+        }
     }
 
-    *ack = ring->ack[tail % SIM_RING_ACKS];
-    atomic_store_explicit(&ring->ack_tail, tail + 1, memory_order_release);
+    *ack = tx->ring->ack[tx->ack_tail++ % SIM_RING_ACKS];
+    if (tx->ack_head == tx->ack_tail) { /* all: the consumer may go on */
+        atomic_store_explicit(&tx->ring->ack_tail, tx->ack_tail,
+                              memory_order_release);
+    }
     return 1;
 }

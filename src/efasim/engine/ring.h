@@ -9,7 +9,12 @@
  * unanswered, and the answer ring has that many entries. So a consumer can
  * always take the next packet, and a full packet ring cannot close a cycle.
  *
- * The other side's memory is not trusted: indices and lengths read from the
+ * What one side writes the other's core must fetch, and that costs more than
+ * all else here. So each side keeps its own positions in memory of its own,
+ * looks at the other's only when it has used up what it last saw, and the
+ * consumer tells of what it took once for many packets.
+ *
+ * The other side's memory is not trusted: positions and lengths read from the
  * ring are checked, and a bad one marks the ring broken.
  */
 #ifndef EFASIM_ENGINE_RING_H
@@ -52,36 +57,67 @@ struct ring_ack {
     uint32_t status;   /* enum sim_status */
 };
 
+/* Free-running positions; each is written by one side, for the other. */
 struct ring {
     _Atomic uint32_t head __attribute__((aligned(64)));     /* producer */
     _Atomic uint32_t tail __attribute__((aligned(64)));     /* consumer */
-    _Atomic uint32_t ack_head __attribute__((aligned(64))); /* consumer */
+    _Atomic uint32_t ack_head;                              /* consumer */
     _Atomic uint32_t ack_tail __attribute__((aligned(64))); /* producer */
     struct ring_ack  ack[SIM_RING_ACKS] __attribute__((aligned(64)));
     uint8_t          data[SIM_RING_BYTES] __attribute__((aligned(64)));
 };
+
+/* The producer's end */
+struct ring_tx {
+    struct ring *ring;              /* NULL: none */
+    uint32_t     head, ack_tail;    /* ours */
+    uint32_t     tail, ack_head;    /* the consumer's, as last seen */
+};
+
+/* The consumer's end */
+struct ring_rx {
+    struct ring *ring;              /* NULL: none */
+    uint32_t     tail, ack_head;    /* ours */
+    uint32_t     head, ack_tail;    /* the producer's, as last seen */
+    uint32_t     size;              /* of the packet last peeked at */
+};
+
+/* Begin where the ring's users before us, if any, have ended. */
+void ring_tx_open(struct ring_tx *tx, struct ring *ring);
+void ring_rx_open(struct ring_rx *rx, struct ring *ring);
 
 /*
  * Room for one packet with `length` bytes of payload (<= SIM_MAX_MSG).
  * Returns the header to fill, with size set, or NULL when the ring is full.
  * Nothing is visible to the consumer before ring_commit().
  */
-struct ring_pkt *ring_reserve(struct ring *ring, uint32_t length);
+struct ring_pkt *ring_reserve(struct ring_tx *tx, uint32_t length);
 
-void ring_commit(struct ring *ring, struct ring_pkt *pkt);
+void ring_commit(struct ring_tx *tx, const struct ring_pkt *pkt);
+
+/* Is there anything that was not taken yet? Costs a look at one line. */
+static inline int ring_has_packets(const struct ring_rx *rx)
+{
+    return atomic_load_explicit(&rx->ring->head, memory_order_acquire) !=
+           rx->tail;
+}
 
 /*
  * The oldest packet, or NULL when there is none. *broken is set when what the
  * ring holds cannot be a packet; the ring is then of no more use.
  */
-struct ring_pkt *ring_peek(struct ring *ring, int *broken);
+struct ring_pkt *ring_peek(struct ring_rx *rx, int *broken);
 
-void ring_consume(struct ring *ring, const struct ring_pkt *pkt);
+/* Take the packet that ring_peek() returned. */
+void ring_consume(struct ring_rx *rx);
 
 /* Answer a packet. Returns 0, or -1 when the producer broke its promise. */
-int ring_answer(struct ring *ring, uint32_t token, uint32_t status);
+int ring_answer(struct ring_rx *rx, uint32_t token, uint32_t status);
+
+/* Tell the producer what was taken and answered: before the ring is left. */
+void ring_publish(struct ring_rx *rx);
 
 /* Take the oldest answer. Returns 1, or 0 when there is none. */
-int ring_answer_take(struct ring *ring, struct ring_ack *ack);
+int ring_answer_take(struct ring_tx *tx, struct ring_ack *ack);
 
 #endif

@@ -54,7 +54,11 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     struct sim_mr_range range;
     uint16_t cc = rq->cc;
 
-    memset(wqe, 0, sizeof(*wqe));
+    wqe->num    = 0;
+    wqe->descs  = 0;
+    wqe->req_id = 0;
+    wqe->length = 0;
+    wqe->status = SIM_ST_OK;
     if (rx_doorbell(qp) != 0) {
         return 0;
     }
@@ -150,12 +154,12 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     }
 
     if (status == SIM_ST_OK) {
-        dir_own_count(&qp->entry->received, 1);
-        dir_own_count(&qp->entry->received_bytes, pkt->length + pkt->written);
+        dir_own_count(&qp->count->received, 1);
+        dir_own_count(&qp->count->received_bytes, pkt->length + pkt->written);
         sim_count(qp->dev, DIR_RECV_WRS, 1);
         sim_count(qp->dev, DIR_RECV_BYTES, pkt->length);
     } else {
-        dir_own_count(&qp->entry->errors, 1);
+        dir_own_count(&qp->count->errors, 1);
     }
     qp->rq.cc += wqe->descs;
     sim_cq_push(qp->attr.recv_cq, &cqe);
@@ -164,13 +168,9 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
 
 static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
 {
-    struct dir *dir = dev->dir;
-
     sim_count(dev, DIR_RX_PKTS, 1);
     sim_count(dev, DIR_RX_BYTES, pkt->length);
-    atomic_fetch_add_explicit(
-            &dir->nic[pkt->src_nic].pair_bytes[dev->nic], pkt->length,
-            memory_order_relaxed);
+    dir_own_count(&dev->own->bytes_from[pkt->src_nic], pkt->length);
 }
 
 /* The immediate of an RDMA write, whose bytes are in place already. It takes a
@@ -272,7 +272,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
     int broken = 0;
 
     while ((done < SIM_RX_BURST) && rx_is_ready(dev) &&
-           ((pkt = ring_peek(peer->rx, &broken)) != NULL)) {
+           ((pkt = ring_peek(&peer->rx, &broken)) != NULL)) {
         if (pkt->src_nic >= SIM_NICS) {
             broken = 1;
             break;
@@ -285,11 +285,11 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
                   dir_nic_device(pkt->src_nic), pkt->src_qpn, pkt->length,
                   status);
         if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
-            (ring_answer(peer->rx, pkt->token, status) != 0)) {
+            (ring_answer(&peer->rx, pkt->token, status) != 0)) {
             broken = 1;
             break;
         }
-        ring_consume(peer->rx, pkt);
+        ring_consume(&peer->rx);
         dev->rx_next = dev->now + dev->knobs.receive_us * 1000;
         ++done;
     }
@@ -303,7 +303,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         dev->rx_more[peer->slot / 64] |= 1ull << (peer->slot % 64);
     }
     if (done > 0) {
-        sim_peer_signal(dev, peer->slot);
+        ring_publish(&peer->rx);
     }
 
     return done;
@@ -325,15 +325,19 @@ static void rx_answer(struct sim_op *op, uint8_t status)
     }
 }
 
-static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
+unsigned sim_rx_answers(struct sim_dev *dev, struct sim_peer *peer)
 {
     unsigned done = 0;
     struct ring_ack ack;
     struct sim_op *op;
 
-    while (ring_answer_take(peer->tx, &ack)) {
+    if (peer->tx.ring == NULL) {
+        return 0;
+    }
+
+    while ((peer->unanswered > 0) && ring_answer_take(&peer->tx, &ack)) {
         ++done;
-        peer->unanswered -= (peer->unanswered > 0);
+        --peer->unanswered;
         if (ack.status == RX_SILENCE) {
             continue;
         }
@@ -346,6 +350,7 @@ static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
         }
     }
 
+    sim_tx_unblock(peer);
     return done;
 }
 
@@ -354,38 +359,30 @@ static unsigned rx_answers(struct sim_dev *dev, struct sim_peer *peer)
 static void rx_follow(struct sim_dev *dev, struct sim_peer *peer)
 {
     uint32_t owner = atomic_load(&dev->dir->slot[peer->slot].owner);
+    struct ring *ring;
 
-    if ((owner == peer->rx_owner) && (peer->rx != NULL)) {
+    if ((owner == peer->rx_owner) && (peer->rx.ring != NULL)) {
         return;
     }
 
-    if (peer->rx != NULL) {
+    if (peer->rx.ring != NULL) {
         while (!peer->rx_broken && (rx_packets(dev, peer) == SIM_RX_BURST)) {
         }
-        dev->ops->ring_put(dev->env, peer->rx);
+        dev->ops->ring_put(dev->env, peer->rx.ring);
+        peer->rx.ring = NULL;
     }
 
-    peer->rx        = owner ? dev->ops->ring_rx(dev->env, owner) : NULL;
+    ring = owner ? dev->ops->ring_rx(dev->env, owner) : NULL;
+    if (ring != NULL) {
+        ring_rx_open(&peer->rx, ring);
+    }
     peer->rx_owner  = owner;
     peer->rx_broken = 0;
 }
 
-unsigned sim_rx_peer(struct sim_dev *dev, struct sim_peer *peer)
+unsigned sim_rx_packets(struct sim_dev *dev, struct sim_peer *peer)
 {
-    unsigned done = 0;
-
-    if (sim_fault_frozen(dev, dev->dir->slot[peer->slot].nic % SIM_NICS)) {
-        return 0; /* sim_fault_heal() comes back to it */
-    }
-    if (peer->tx != NULL) {
-        done += rx_answers(dev, peer);
-        sim_tx_unblock(peer);
-    }
-
     rx_follow(dev, peer);
-    if ((peer->rx != NULL) && !peer->rx_broken) {
-        done += rx_packets(dev, peer);
-    }
-
-    return done;
+    return ((peer->rx.ring != NULL) && !peer->rx_broken) ?
+           rx_packets(dev, peer) : 0;
 }

@@ -23,11 +23,15 @@ static int tx_op_is_supported(const struct sim_qp *qp, unsigned op)
     }
 }
 
-static int tx_is_zero(const void *bytes, size_t size)
+/* Are these 6 bytes zero? */
+static int tx_is_zero(const void *bytes)
 {
-    static const uint8_t zero[16];
+    uint32_t low;
+    uint16_t high;
 
-    return memcmp(bytes, zero, size) == 0;
+    memcpy(&low, bytes, sizeof(low));
+    memcpy(&high, (const uint8_t*)bytes + sizeof(low), sizeof(high));
+    return (low | high) == 0;
 }
 
 /* What is wrong with a work request in itself: a status, or OK. */
@@ -38,9 +42,8 @@ static uint8_t tx_check_meta(const struct sim_qp *qp,
         ((meta->ctrl2 & IO_TX_CTRL2_MUST) != IO_TX_CTRL2_MUST) ||
         (meta->ctrl2 & IO_TX_CTRL2_MBZ) || (meta->ctrl3 & ~3) ||
         (meta->reserved != 0) ||
-        !tx_is_zero(meta->reserved2, sizeof(meta->reserved2)) ||
-        (!qp->attr.req_id_64 &&
-         !tx_is_zero(meta->req_id_ex, sizeof(meta->req_id_ex))) ||
+        !tx_is_zero(meta->reserved2) ||
+        (!qp->attr.req_id_64 && !tx_is_zero(meta->req_id_ex)) ||
         ((meta->ctrl2 & IO_TX_PHASE) != qp->sq.phase)) {
         return SIM_ST_QP_INTERNAL;
     }
@@ -164,6 +167,18 @@ static enum sim_inject_op tx_inject_op(const struct sim_op *op)
     return map[IO_TX_OP(&op->wqe.meta)];
 }
 
+/* The request at the head of the queue; of a size that the compiler knows. */
+static void tx_read(struct io_tx_wqe *wqe, const struct sim_wq *sq)
+{
+    const void *src = sim_wq_at(sq, sq->cc);
+
+    if (sq->stride == IO_TX_WQE_SMALL) {
+        memcpy(wqe, src, IO_TX_WQE_SMALL);
+    } else {
+        memcpy(wqe, src, IO_TX_WQE_LARGE);
+    }
+}
+
 unsigned sim_tx_fetch(struct sim_qp *qp)
 {
     struct sim_dev *dev = qp->dev;
@@ -176,14 +191,13 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         return 0;
     }
 
-    dev->now = dev->ops->now(dev->env);
     while ((sq->cc != sq->pc) && (done < SIM_TX_BURST)) {
         op = sim_op_get(qp);
         if (op == NULL) {
             break; /* out of memory: the request stays in the queue */
         }
 
-        memcpy(&op->wqe, sim_wq_at(sq, sq->cc), sq->stride);
+        tx_read(&op->wqe, sq);
         status = tx_check(op);
         sq->phase ^= (((sq->cc + 1) & (sq->depth - 1)) == 0);
         ++sq->cc;
@@ -259,7 +273,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     if (peer->unanswered >= SIM_RING_ACKS) {
         return TX_NO_ROOM;
     }
-    pkt = ring_reserve(peer->tx, length);
+    pkt = ring_reserve(&peer->tx, length);
     if (pkt == NULL) {
         return TX_NO_ROOM;
     }
@@ -280,8 +294,11 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->imm      = op->wqe.meta.imm;
     pkt->length   = length;
     pkt->written  = op->placed ? op->length : 0;
-    ring_commit(peer->tx, pkt);
-    peer->unanswered += !op->qp->attr.ud;
+    ring_commit(&peer->tx, pkt);
+    if (!op->qp->attr.ud) {
+        ++peer->unanswered;
+        sim_peer_await(dev, peer);
+    }
     sim_count(dev, DIR_TX_PKTS, 1);
     sim_count(dev, DIR_TX_BYTES, length);
     sim_trace(dev, "tx qp=%u to=%u.%u.%u id=%u len=%u flags=%u",
@@ -391,11 +408,15 @@ static struct sim_peer *tx_route(struct sim_op *op)
 
 static int tx_is_lost(const struct sim_op *op)
 {
-    struct sim_rng rng = sim_op_rng(op, SIM_FATE_LOST);
+    struct sim_rng rng;
 
-    return op->qp->attr.ud &&
-           (rng_chance(&rng, op->qp->dev->knobs.loss) ||
-            ((op->nic >= 0) && sim_fault_cut(op->qp->dev, op->nic)));
+    if (!op->qp->attr.ud) {
+        return 0;
+    }
+
+    rng = sim_op_rng(op, SIM_FATE_LOST);
+    return rng_chance(&rng, op->qp->dev->knobs.loss) ||
+           ((op->nic >= 0) && sim_fault_cut(op->qp->dev, op->nic));
 }
 
 void sim_tx_send(struct sim_op *op)
@@ -433,6 +454,7 @@ void sim_tx_send(struct sim_op *op)
         op->due = op->qp->dev->now + SIM_UD_WAIT_NS;
     }
     list_add_tail(&peer->blocked, &op->link);
+    sim_peer_await(op->qp->dev, peer);
 }
 
 void sim_tx_unblock(struct sim_peer *peer)

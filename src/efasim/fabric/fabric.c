@@ -553,7 +553,7 @@ int fabric_counter(const struct fabric *fabric, unsigned nic,
 
     for (i = 0; i < DIR_COUNTERS; ++i) {
         if (!strcmp(name, dir_counter_names[i])) {
-            *value = atomic_load(&fabric->dir->nic[nic].counter[i]);
+            *value = dir_counter(fabric->dir, nic, i);
             return 0;
         }
     }

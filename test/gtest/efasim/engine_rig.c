@@ -28,6 +28,7 @@ static struct ring *rig_ring_rx(void *env, uint32_t owner)
 {
     struct rig_proc *proc = env;
 
+    ++proc->ring_asked;
     return proc->rig->ring[dir_owner_slot(owner)][proc->index];
 }
 
@@ -283,6 +284,11 @@ int rig_is_busy(struct rig *rig, unsigned proc)
     return sim_dev_is_busy(rig->proc[proc].dev);
 }
 
+unsigned rig_ring_asked(struct rig *rig, unsigned proc)
+{
+    return rig->proc[proc].ring_asked;
+}
+
 unsigned rig_events(struct rig *rig)
 {
     return rig->events;
@@ -312,13 +318,12 @@ uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
         [RIG_DUPLICATED]      = DIR_DUPLICATED,
     };
 
-    return atomic_load(&rig->dir->nic[dir_nic_of(node, 0)].counter[map[which]]);
+    return dir_counter(rig->dir, dir_nic_of(node, 0), map[which]);
 }
 
 uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst)
 {
-    return atomic_load(&rig->dir->nic[dir_nic_of(src, 0)]
-                               .pair_bytes[dir_nic_of(dst, 0)]);
+    return dir_pair(rig->dir, dir_nic_of(src, 0), dir_nic_of(dst, 0));
 }
 
 void rig_gid(struct rig *rig, unsigned node, uint8_t gid[16])

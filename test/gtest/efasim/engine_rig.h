@@ -102,6 +102,9 @@ void rig_settle(struct rig *rig);
 void rig_kill(struct rig *rig, unsigned proc);
 int rig_is_busy(struct rig *rig, unsigned proc);
 unsigned rig_events(struct rig *rig);
+
+/* How often the process looked for a ring from another. */
+unsigned rig_ring_asked(struct rig *rig, unsigned proc);
 const char *rig_log(struct rig *rig); /* the last line */
 uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which);
 uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst);

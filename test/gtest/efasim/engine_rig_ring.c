@@ -5,23 +5,32 @@
 #include <string.h>
 
 struct rig_ring {
-    struct ring ring;
+    struct ring   *ring;
+    struct ring_tx tx;
+    struct ring_rx rx;
 };
 
 struct rig_ring *rig_ring_open(void)
 {
-    return calloc(1, sizeof(struct rig_ring));
+    struct rig_ring *ring = calloc(1, sizeof(*ring));
+
+    ring->ring = aligned_alloc(64, sizeof(*ring->ring));
+    memset(ring->ring, 0, sizeof(*ring->ring));
+    ring_tx_open(&ring->tx, ring->ring);
+    ring_rx_open(&ring->rx, ring->ring);
+    return ring;
 }
 
 void rig_ring_close(struct rig_ring *ring)
 {
+    free(ring->ring);
     free(ring);
 }
 
 int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
                  uint32_t length)
 {
-    struct ring_pkt *pkt = ring_reserve(&ring->ring, length);
+    struct ring_pkt *pkt = ring_reserve(&ring->tx, length);
 
     if (pkt == NULL) {
         return 0;
@@ -32,7 +41,7 @@ int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
     if (length > 0) {
         memcpy(pkt + 1, data, length);
     }
-    ring_commit(&ring->ring, pkt);
+    ring_commit(&ring->tx, pkt);
     return 1;
 }
 
@@ -40,7 +49,7 @@ int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
                  uint32_t *length)
 {
     int broken;
-    struct ring_pkt *pkt = ring_peek(&ring->ring, &broken);
+    struct ring_pkt *pkt = ring_peek(&ring->rx, &broken);
 
     if (pkt == NULL) {
         return broken ? -1 : 0;
@@ -48,20 +57,24 @@ int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
     *token  = pkt->token;
     *length = pkt->length;
     memcpy(data, pkt + 1, pkt->length);
-    ring_consume(&ring->ring, pkt);
+    ring_consume(&ring->rx);
+    ring_publish(&ring->rx);
     return 1;
 }
 
 int rig_ring_answer(struct rig_ring *ring, uint32_t token, uint32_t status)
 {
-    return ring_answer(&ring->ring, token, status);
+    int ret = ring_answer(&ring->rx, token, status);
+
+    ring_publish(&ring->rx);
+    return ret;
 }
 
 int rig_ring_answer_take(struct rig_ring *ring, uint32_t *token,
                          uint32_t *status)
 {
     struct ring_ack ack;
-    int ret = ring_answer_take(&ring->ring, &ack);
+    int ret = ring_answer_take(&ring->tx, &ack);
 
     if (ret) {
         *token  = ack.token;
@@ -72,7 +85,7 @@ int rig_ring_answer_take(struct rig_ring *ring, uint32_t *token,
 
 void rig_ring_damage(struct rig_ring *ring, uint32_t size, uint32_t length)
 {
-    struct ring_pkt *pkt = (struct ring_pkt*)ring->ring.data;
+    struct ring_pkt *pkt = (struct ring_pkt*)ring->ring->data;
 
     pkt->size   = size;
     pkt->length = length;
@@ -80,10 +93,12 @@ void rig_ring_damage(struct rig_ring *ring, uint32_t size, uint32_t length)
 
 void rig_ring_start_at(struct rig_ring *ring, uint32_t position)
 {
-    atomic_store(&ring->ring.head, position);
-    atomic_store(&ring->ring.tail, position);
-    atomic_store(&ring->ring.ack_head, position);
-    atomic_store(&ring->ring.ack_tail, position);
+    atomic_store(&ring->ring->head, position);
+    atomic_store(&ring->ring->tail, position);
+    atomic_store(&ring->ring->ack_head, position);
+    atomic_store(&ring->ring->ack_tail, position);
+    ring_tx_open(&ring->tx, ring->ring);
+    ring_rx_open(&ring->rx, ring->ring);
 }
 
 /* Claim and release one MR entry many times; the number of times that the
@@ -115,6 +130,9 @@ int rig_dir_purge_leaves(struct rig *rig, unsigned proc)
     dir_purge(rig->dir, nic, owner);
     for (i = 0; i < SIM_MAX_QP; ++i) {
         left += atomic_load(&rig->dir->nic[nic].qp[i].owner) == owner;
+    }
+    for (i = 0; i < DIR_COUNTERS; ++i) { /* or the next one would have it */
+        left += atomic_load(&rig->proc[proc].dev->own->counter[i]) != 0;
     }
     for (i = 0; i < SIM_MAX_MR; ++i) {
         left += atomic_load(&rig->dir->mr[nic][i].owner) == owner;

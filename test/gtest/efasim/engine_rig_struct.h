@@ -17,6 +17,7 @@ struct rig_proc {
     unsigned          nic;
     int               dead;
     int               disaster; /* 1 + enum sim_disaster */
+    unsigned          ring_asked;
     struct sim_knobs  knobs;
     struct sim_dev   *dev;
     struct sim_pd    *pd[2];

@@ -1,0 +1,159 @@
+/*
+ * How a receiver learns of packets: by a mark, which stays while packets come,
+ * and a look at the ring. And who counts what.
+ */
+#include "engine_test.h"
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+namespace {
+
+/* Longer than a receiver goes on looking at a silent peer */
+const unsigned LONG_IDLE = 1000;
+
+struct MarksTest : public ::testing::Test {
+    void idle(unsigned calls)
+    {
+        while (calls-- > 0) {
+            rig_progress(pair.rig, 1);
+        }
+    }
+
+    /* One message, which the receiver must find at its next call. */
+    void message(uint16_t id)
+    {
+        pair.recv(id, 100);
+        pair.send(id, 16);
+        rig_progress(pair.rig, 0);
+        EXPECT_NE(0, rig_is_busy(pair.rig, 1));
+        rig_progress(pair.rig, 1);
+        ASSERT_EQ(0, pair.received());
+        rig_progress(pair.rig, 0);
+        ASSERT_EQ(0, pair.sent());
+    }
+
+    Pair pair;
+};
+
+} // namespace
+
+using engine_marks = MarksTest;
+
+/* Whatever the receiver thinks of the sender when the packet comes. */
+TEST_F(engine_marks, found_after_any_silence)
+{
+    for (unsigned calls = 0; calls < LONG_IDLE; ++calls) {
+        idle(calls);
+        message(calls);
+        ASSERT_FALSE(HasFatalFailure()) << "after " << calls << " idle calls";
+    }
+}
+
+/* A process may sleep in the kernel when nothing is there for it, in the middle
+ * of traffic, too: then the mark is still set. */
+TEST_F(engine_marks, busy_only_with_packets)
+{
+    for (unsigned calls : {0u, 1u, 10u, LONG_IDLE}) {
+        message(calls);
+        idle(calls);
+        EXPECT_EQ(0, rig_is_busy(pair.rig, 1)) << calls;
+        EXPECT_EQ(0, rig_is_busy(pair.rig, 0)) << calls;
+    }
+}
+
+/* Where all goes one way nobody asks for the ring of the other, which is a
+ * system call; and the receiver asks for its ring once. */
+TEST_F(engine_marks, one_way_opens_one_ring)
+{
+    for (unsigned i = 0; i < 200; ++i) {
+        message(i);
+    }
+    EXPECT_EQ(0u, rig_ring_asked(pair.rig, 0));
+    EXPECT_EQ(1u, rig_ring_asked(pair.rig, 1));
+}
+
+/* An answer that comes when the request is gone already leaves nothing behind
+ * that would keep the sender looking or awake. */
+TEST_F(engine_marks, answer_to_nobody)
+{
+    pair.recv(1, 100);
+    pair.send(1, 16);
+    rig_progress(pair.rig, 0);
+    rig_qp_destroy(pair.rig, pair.tx);
+    rig_settle(pair.rig);
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(0, rig_is_busy(pair.rig, 0));
+    pair.tx = pair.rig.qp(0);
+    message(2);
+}
+
+/* Two threads: packets come at the very moment at which the receiver takes the
+ * mark back. None may lie there unseen. As many as three seconds allow. */
+TEST_F(engine_marks, no_packet_is_overlooked)
+{
+    using clock = std::chrono::steady_clock;
+    const auto end        = clock::now() + std::chrono::seconds(3);
+    const unsigned enough = 20000;
+    std::atomic<bool> done{false};
+    std::mt19937 random(1);
+    unsigned messages = 0;
+
+    for (unsigned i = 0; i < 8; ++i) { /* time stands still: never not ready */
+        pair.recv(i, 100);
+    }
+    std::thread receiver([&] {
+        while (!done) {
+            rig_progress(pair.rig, 1);
+            if (pair.received() == 0) {
+                pair.recv(1, 100);
+            }
+        }
+    });
+
+    while ((messages < enough) && (clock::now() < end)) {
+        unsigned pause = random() % 2000; /* idle calls: some cool it */
+
+        pair.send(messages, 16);
+        while ((pair.sent() != 0) &&
+               (clock::now() < end + std::chrono::seconds(20))) {
+            rig_progress(pair.rig, 0);
+        }
+        if (rig_is_busy(pair.rig, 0)) {
+            break;
+        }
+        ++messages;
+        while (pause-- > 0) {
+            rig_progress(pair.rig, 0);
+        }
+    }
+    EXPECT_EQ(0, rig_is_busy(pair.rig, 0)) << "after " << messages;
+    done = true;
+    receiver.join();
+}
+
+/* What a process counted stays when it is gone, and is not counted twice. */
+TEST_F(engine_marks, counters_outlive_their_process)
+{
+    uint64_t sent, received, bytes;
+
+    for (unsigned i = 0; i < 10; ++i) {
+        message(i);
+    }
+    sent     = rig_counter(pair.rig, 0, RIG_TX_BYTES);
+    received = rig_counter(pair.rig, 1, RIG_RX_PKTS);
+    bytes    = rig_pair(pair.rig, 0, 1);
+    EXPECT_EQ(160u, sent);
+    EXPECT_EQ(10u, received);
+    EXPECT_EQ(160u, bytes);
+
+    for (unsigned i = 0; i < 2; ++i) {
+        EXPECT_EQ(0, rig_dir_purge_leaves(pair.rig, 0));
+        EXPECT_EQ(0, rig_dir_purge_leaves(pair.rig, 1));
+        EXPECT_EQ(sent, rig_counter(pair.rig, 0, RIG_TX_BYTES));
+        EXPECT_EQ(received, rig_counter(pair.rig, 1, RIG_RX_PKTS));
+        EXPECT_EQ(bytes, rig_pair(pair.rig, 0, 1));
+    }
+}
