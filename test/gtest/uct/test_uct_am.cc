@@ -165,6 +165,11 @@ TEST_F(UctAm, am_zcopy__header_and_payload_at_their_limits)
     uct_iov_t iov = memory.iov(0, max);
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
               uct_ep_am_zcopy(ep, AM_ID, "x", 1, &iov, 1, 0, nullptr));
+    std::vector<uct_iov_t> many(a->attr().cap.am.max_iov + 1,
+                                memory.iov(0, 1));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, many.data(), many.size(),
+                              0, nullptr));
 }
 
 TEST_F(UctAm, order__ten_thousand_messages_in_the_order_of_posting)

@@ -426,3 +426,41 @@ TEST_F(UctFence, pending__a_dispatch_posts_once)
 }
 
 } /* namespace */
+
+/* UCP's put rendezvous is one request: its last write, a fence, its message;
+ * alone or with others behind it. */
+TEST_F(UctFence, fence__of_a_request_stands_before_the_rest_of_it)
+{
+    for (bool iface : {false, true}) {
+        for (bool others : {false, true}) {
+            Completion done;
+            bool posted         = false;
+            unsigned at_message = 0;
+            Request blocked([&] { return message(); });
+            Request parts([&] {
+                ucs_status_t status = posted ? UCS_OK : read(done);
+
+                if (UCS_STATUS_IS_ERR(status)) {
+                    return status;
+                }
+                posted = true;
+                fence(iface);
+                at_message = done.done;
+                return message();
+            });
+            Request behind([&] { return message(); });
+
+            block(blocked);
+            add(parts);
+            if (others) {
+                add(behind);
+            }
+            ASSERT_TRUE(wait([&] {
+                return parts.done && (!others || behind.done);
+            }));
+            EXPECT_EQ(1u, at_message) << "iface " << iface << ", others "
+                                      << others;
+            ASSERT_TRUE(flush(ep));
+        }
+    }
+}

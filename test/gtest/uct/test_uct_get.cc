@@ -98,6 +98,16 @@ TEST_F(UctGet, get_bcopy__unpacks_before_it_completes)
         EXPECT_EQ(1u, comp.done);
         EXPECT_EQ(Bytes(remote.data(), remote.data() + length), result);
     }
+
+    Bytes result(1); /* nothing is read at once, and too much is refused */
+    const uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
+    EXPECT_EQ(UCS_OK, uct_ep_get_bcopy(ep, unpack, &result, 0, address,
+                                       remote.rkey(), nullptr));
+    EXPECT_TRUE(result.empty());
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              uct_ep_get_bcopy(ep, unpack, &result, max + 1, address,
+                               remote.rkey(), nullptr));
+    EXPECT_TRUE(flush(ep));
 }
 
 TEST_F(UctGet, first_operation__waits_for_the_answer_while_messages_flow)

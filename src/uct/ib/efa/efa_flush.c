@@ -106,11 +106,15 @@ void efa_ep_fence_now(efa_ep_t *ep)
 
 ucs_status_t efa_ep_fence(uct_ep_h tl_ep, unsigned flags)
 {
-    efa_ep_t *ep = (efa_ep_t*)tl_ep;
+    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
+    efa_iface_t *iface = efa_ep_iface(ep);
 
     (void)flags;
-    ++efa_ep_iface(ep)->fences;
-    if (!efa_pending_fence(ep)) {
+    ++iface->fences;
+    /* Called in a dispatch it is most likely the request's own: UCP's put
+     * rendezvous posts its last write, fences, and sends its message, all in
+     * one request. So it stands at once, too */
+    if (!efa_pending_fence(ep) || (iface->serving == ep)) {
         efa_ep_fence_now(ep);
     }
     return UCS_OK;
