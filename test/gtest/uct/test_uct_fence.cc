@@ -10,7 +10,11 @@ using namespace uct_test;
 namespace {
 
 class UctFence : public UctTest {
-protected:
+public: /* for Steps */
+    using UctTest::ep;
+    using UctTest::flush;
+    using UctTest::wait;
+
     static constexpr size_t LENGTH = 1 << 20;
     static constexpr uint8_t WIREUP_ID = 1;
 
@@ -68,7 +72,7 @@ protected:
     }
 
     /* Everything waits from now on, until b makes progress. */
-    void block(Request &blocked)
+    void block()
     {
         ASSERT_TRUE(wait([&] { /* reads may be posted */
             return read(first) == UCS_INPROGRESS;
@@ -100,8 +104,49 @@ protected:
                                   uct_ep_fence(ep, 0));
     }
 
+    /* Sends to `to` as soon as it may; by then the read has to be done. */
+    void message_goes_after(const Completion &done, uct_ep_h to)
+    {
+        ASSERT_TRUE(wait([&] {
+            unsigned before     = done.done;
+            ucs_status_t status = uct_ep_am_short(to, AM_ID, 1, nullptr, 0);
+
+            EXPECT_TRUE((status != UCS_OK) || (before == 1));
+            return status == UCS_OK;
+        }));
+        ASSERT_TRUE(flush(to));
+    }
+
     std::unique_ptr<Memory> remote, local;
     Completion first;
+    Request blocked{[this] { return message(); }};
+};
+
+/* Requests: two reads and a message, and whether each was posted only when the
+ * one before was done. */
+struct Steps {
+    UctFence &test;
+    Completion done[2];
+    unsigned at_second = 0, at_message = 0;
+    UctFence::Request first{[this] { return test.read(done[0]); }};
+    UctFence::Request second{[this] {
+        at_second = done[0].done;
+        return test.read(done[1]);
+    }};
+    UctFence::Request message{[this] {
+        at_message = done[1].done;
+        return test.message();
+    }};
+
+    explicit Steps(UctFence &t) : test(t) {}
+
+    void were_taken_in_turn()
+    {
+        ASSERT_TRUE(test.wait([&] { return message.done; }));
+        EXPECT_EQ(1u, at_second);
+        EXPECT_EQ(1u, at_message);
+        ASSERT_TRUE(test.flush(test.ep));
+    }
 };
 
 TEST_F(UctFence, fence__messages_wait_for_earlier_gets)
@@ -115,13 +160,7 @@ TEST_F(UctFence, fence__messages_wait_for_earlier_gets)
         EXPECT_EQ(UCS_ERR_NO_RESOURCE, message());
         EXPECT_EQ(UCS_ERR_NO_RESOURCE, read(first));
     }
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    ASSERT_TRUE(wait([&] {
-        unsigned before = done.done;
-        status = message();
-        EXPECT_TRUE((status != UCS_OK) || (before > 0));
-        return status == UCS_OK;
-    }));
+    message_goes_after(done, ep);
 }
 
 TEST_F(UctFence, iface_fence__holds_every_endpoint_until_reads_are_done)
@@ -131,14 +170,7 @@ TEST_F(UctFence, iface_fence__holds_every_endpoint_until_reads_are_done)
 
     ASSERT_TRUE(wait([&] { return read(done) == UCS_INPROGRESS; }));
     ASSERT_EQ(UCS_OK, uct_iface_fence(a->iface(), 0));
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    ASSERT_TRUE(wait([&] {
-        unsigned before = done.done;
-        status = uct_ep_am_short(other, AM_ID, 1, nullptr, 0);
-        EXPECT_TRUE((status != UCS_OK) || (before > 0));
-        return status == UCS_OK;
-    }));
-    ASSERT_TRUE(flush(other));
+    message_goes_after(done, other);
     uct_ep_destroy(other);
 }
 
@@ -148,14 +180,13 @@ TEST_F(UctFence, fence__covers_what_waits_in_the_queue)
     for (bool iface : {false, true}) {
         Completion done;
         unsigned at_message = 0;
-        Request blocked([&] { return message(); });
         Request reading([&] { return read(done); });
         Request behind([&] {
             at_message = done.done;
             return message();
         });
 
-        block(blocked);
+        block();
         add(reading);
         fence(iface);
         add(behind);
@@ -170,21 +201,12 @@ TEST_F(UctFence, fence__of_the_queue_covers_messages_that_never_wait)
 {
     for (bool iface : {false, true}) {
         Completion done;
-        Request blocked([&] { return message(); });
         Request reading([&] { return read(done); });
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
 
-        block(blocked);
+        block();
         add(reading);
         fence(iface);
-        ASSERT_TRUE(wait([&] {
-            unsigned before = done.done;
-
-            status = message();
-            EXPECT_TRUE((status != UCS_OK) || (before == 1));
-            return status == UCS_OK;
-        }));
-        ASSERT_TRUE(flush(ep));
+        message_goes_after(done, ep);
     }
 }
 
@@ -193,7 +215,6 @@ TEST_F(UctFence, fence__of_the_queue_covers_messages_sent_in_the_dispatch)
 {
     Completion done;
     ucs_status_t inside = UCS_OK;
-    Request blocked([&] { return message(); });
     Request reading([&] {
         ucs_status_t status = read(done);
 
@@ -203,7 +224,7 @@ TEST_F(UctFence, fence__of_the_queue_covers_messages_sent_in_the_dispatch)
         return status;
     });
 
-    block(blocked);
+    block();
     add(reading);
     fence(false);
     ASSERT_TRUE(wait([&] { return reading.done; }));
@@ -217,7 +238,6 @@ TEST_F(UctFence, fence__in_a_dispatch_stands_behind_that_request)
     for (bool iface : {false, true}) {
         Completion done;
         unsigned at_message = 0;
-        Request blocked([&] { return message(); });
         Request reading([&] {
             ucs_status_t status = read(done);
 
@@ -229,7 +249,7 @@ TEST_F(UctFence, fence__in_a_dispatch_stands_behind_that_request)
             return message();
         });
 
-        block(blocked);
+        block();
         add(reading);
         ASSERT_TRUE(wait([&] {
             if (!reading.done) {
@@ -247,29 +267,15 @@ TEST_F(UctFence, fence__in_a_dispatch_stands_behind_that_request)
 
 TEST_F(UctFence, fence__two_in_the_queue_part_three)
 {
-    Completion done[2];
-    unsigned at_second = 0, at_message = 0;
-    Request blocked([&] { return message(); });
-    Request reading([&] { return read(done[0]); });
-    Request again([&] {
-        at_second = done[0].done;
-        return read(done[1]);
-    });
-    Request behind([&] {
-        at_message = done[1].done;
-        return message();
-    });
+    Steps steps(*this);
 
-    block(blocked);
-    add(reading);
+    block();
+    add(steps.first);
     fence(false);
-    add(again);
+    add(steps.second);
     fence(true);
-    add(behind);
-    ASSERT_TRUE(wait([&] { return behind.done; }));
-    EXPECT_EQ(1u, at_second);
-    EXPECT_EQ(1u, at_message);
-    ASSERT_TRUE(flush(ep));
+    add(steps.message);
+    steps.were_taken_in_turn();
 }
 
 /* A purge takes the requests, not the fence: what was posted before them is
@@ -277,26 +283,17 @@ TEST_F(UctFence, fence__two_in_the_queue_part_three)
 TEST_F(UctFence, fence__outlives_the_requests_it_stood_behind)
 {
     Completion done;
-    Request blocked([&] { return message(); });
     Request reading([&] { return read(done); });
     Request last([&] { return message(); });
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
 
-    block(blocked);
+    block();
     add(reading);
     add(last);
     fence(false);
     last.post = [&] { return UCS_ERR_NO_RESOURCE; }; /* it stays */
     ASSERT_TRUE(wait([&] { return reading.done; }));
     uct_ep_pending_purge(ep, nullptr, nullptr);
-    ASSERT_TRUE(wait([&] {
-        unsigned before = done.done;
-
-        status = message();
-        EXPECT_TRUE((status != UCS_OK) || (before == 1));
-        return status == UCS_OK;
-    }));
-    ASSERT_TRUE(flush(ep));
+    message_goes_after(done, ep);
 }
 
 /* UCP holds requests back while it connects, and tells us of the fence among
@@ -329,31 +326,17 @@ TEST_F(UctFence, fence__before_a_replay_covers_it)
 /* The replay meets a full window: it goes through the queue. */
 TEST_F(UctFence, fence__before_a_replay_covers_what_is_queued)
 {
-    Completion done[2];
-    unsigned at_second = 0, at_message = 0;
-    Request reading([&] { return read(done[0]); });
-    Request again([&] {
-        at_second = done[0].done;
-        return read(done[1]);
-    });
-    Request behind([&] {
-        at_message = done[1].done;
-        return message();
-    });
-    Request blocked([&] { return message(); });
+    Steps steps(*this);
 
     wire_up();
     fence(true);
     while (message() == UCS_OK) {
     }
     add(blocked);
-    add(reading);
-    add(again);
-    add(behind);
-    ASSERT_TRUE(wait([&] { return behind.done; }));
-    EXPECT_EQ(1u, at_second);
-    EXPECT_EQ(1u, at_message);
-    ASSERT_TRUE(flush(ep));
+    add(steps.first);
+    add(steps.second);
+    add(steps.message);
+    steps.were_taken_in_turn();
 }
 
 TEST_F(UctFence, replay__without_a_fence_is_not_fenced)
@@ -372,23 +355,15 @@ TEST_F(UctFence, replay__without_a_fence_is_not_fenced)
 TEST_F(UctFence, fence__comes_back_with_the_requests_that_ucp_took)
 {
     Completion done;
-    Request blocked([&] { return message(); });
     Request reading([&] { return read(done); });
     Request behind([&] { return message(); });
 
-    block(blocked);
+    block();
     add(reading);
     fence(true);
     uct_ep_pending_purge(ep, nullptr, nullptr);
     ASSERT_EQ(UCS_INPROGRESS, read(done)); /* a read needs no window */
-    ASSERT_TRUE(wait([&] {
-        unsigned before = done.done;
-        ucs_status_t status = message();
-
-        EXPECT_TRUE((status != UCS_OK) || (before == 1));
-        return status == UCS_OK;
-    }));
-    ASSERT_TRUE(flush(ep));
+    message_goes_after(done, ep);
 }
 
 /* One dispatch, one post: a message may not follow the RMA past the queue. */
@@ -396,7 +371,6 @@ TEST_F(UctFence, pending__a_dispatch_posts_once)
 {
     Completion done;
     ucs_status_t inside = UCS_OK, reversed = UCS_OK;
-    Request blocked([&] { return message(); });
     Request reading([&] {
         ucs_status_t status = read(done);
 
@@ -415,7 +389,7 @@ TEST_F(UctFence, pending__a_dispatch_posts_once)
     });
     Request behind([&] { return message(); });
 
-    block(blocked);
+    block();
     add(reading);
     add(sending);
     add(behind);
@@ -424,8 +398,6 @@ TEST_F(UctFence, pending__a_dispatch_posts_once)
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, reversed);
     ASSERT_TRUE(flush(ep));
 }
-
-} /* namespace */
 
 /* UCP's put rendezvous is one request: its last write, a fence, its message;
  * alone or with others behind it. */
@@ -436,7 +408,6 @@ TEST_F(UctFence, fence__of_a_request_stands_before_the_rest_of_it)
             Completion done;
             bool posted         = false;
             unsigned at_message = 0;
-            Request blocked([&] { return message(); });
             Request parts([&] {
                 ucs_status_t status = posted ? UCS_OK : read(done);
 
@@ -450,7 +421,7 @@ TEST_F(UctFence, fence__of_a_request_stands_before_the_rest_of_it)
             });
             Request behind([&] { return message(); });
 
-            block(blocked);
+            block();
             add(parts);
             if (others) {
                 add(behind);
@@ -464,3 +435,5 @@ TEST_F(UctFence, fence__of_a_request_stands_before_the_rest_of_it)
         }
     }
 }
+
+} /* namespace */
