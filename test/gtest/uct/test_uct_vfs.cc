@@ -109,14 +109,21 @@ TEST_F(UctVfs, endpoints__a_line_for_each)
     ASSERT_TRUE(flush(ep));
 }
 
-/* UCX's own reader is a thread: interfaces and endpoints come and go under it. */
-TEST_F(UctVfs, reader__meets_what_goes_away)
+/*
+ * UCX's own reader is a thread: endpoints come and go under it. Interfaces do
+ * not: UCX 1.13 frees a node of its tree that is being read when the node's
+ * parent goes too, and takes an object at the same address for the old one
+ * (an assertion in vfs_obj.c, or a broken heap; read in its source).
+ */
+TEST_F(UctVfs, reader__meets_endpoints_that_come_and_go)
 {
     std::atomic<bool> stop(false);
     std::atomic<uint64_t> reads(0), lines(0);
+
+    open_watched();
     std::thread reader([&] {
         while (!stop) {
-            for (const auto &path : interfaces()) {
+            for (const auto &path : {path_a, path_b}) {
                 text(path, "messages_received");
                 lines += !text(path, "endpoints").empty();
                 ++reads;
@@ -124,22 +131,21 @@ TEST_F(UctVfs, reader__meets_what_goes_away)
         }
     });
 
-    /* 60 rounds, and more where the reader hardly ran beside them */
+    /* 2000 rounds, and more where the reader hardly ran beside them */
     for (int round = 0;
-         (round < 60) || ((round < 6000) && ((reads <= 20) || (lines == 0)));
+         (round < 2000) || ((round < 20000) && ((reads <= 20) || (lines == 0)));
          ++round) {
-        Entity c, d;
         uct_ep_h each[8];
-        for (auto &cd : each) {
-            cd = c.connect(d);
+
+        for (auto &to_b : each) {
+            to_b = a->connect(*b);
         }
         uct_ep_am_short(each[0], AM_ID, 1, nullptr, 0);
-        for (int i = 0; i < 200; ++i) {
-            c.progress();
-            d.progress();
+        for (int i = 0; i < 50; ++i) {
+            progress();
         }
-        for (auto &cd : each) {
-            uct_ep_destroy(cd);
+        for (auto &to_b : each) {
+            uct_ep_destroy(to_b);
         }
     }
     stop = true;
