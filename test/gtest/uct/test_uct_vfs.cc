@@ -131,9 +131,9 @@ TEST_F(UctVfs, reader__meets_endpoints_that_come_and_go)
         }
     });
 
-    /* 2000 rounds, and more where the reader hardly ran beside them */
+    /* 10000 rounds, and more where the reader hardly ran beside them */
     for (int round = 0;
-         (round < 2000) || ((round < 20000) && ((reads <= 20) || (lines == 0)));
+         (round < 10000) || ((round < 99999) && ((reads <= 20) || (lines == 0)));
          ++round) {
         uct_ep_h each[8];
 
