@@ -52,8 +52,8 @@ budget_of() {
     ci:flow | ci:model | ci:load) echo 120 ;;
     ci:efasim | ci:uct | ci:mutants | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
-    ci:efasim-clients | ci:tidy) echo 300 ;;
-    ci:ucp | ci:matrix) echo 420 ;; # matrix makes two Debian systems, once
+    ci:efasim-clients) echo 300 ;;
+    ci:ucp | ci:tidy | ci:matrix) echo 420 ;; # matrix makes two Debian systems, once
     ci:*) echo 600 ;;
     full:sim | full:matrix | full:efasim-clients) echo 5400 ;;
     *) echo 3600 ;;
