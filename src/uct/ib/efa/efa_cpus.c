@@ -4,9 +4,6 @@
 #include "efa_cpus.h"
 
 #include <ctype.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int efa_cpus_digit(char c)
@@ -16,9 +13,10 @@ static int efa_cpus_digit(char c)
 
 /* From the last digit, which has CPUs 0 to 3. Returns how many CPUs the set
  * has, or -1 for what is no set. */
-static int efa_cpus_parse(const char *text, size_t length, ucs_cpu_set_t *cpus)
+static int efa_cpus_parse(const char *text, ucs_cpu_set_t *cpus)
 {
-    int cpu = 0, count = 0, bit;
+    size_t length = strlen(text);
+    int    cpu = 0, count = 0, bit;
 
     while ((length > 0) && isspace((unsigned char)text[length - 1])) {
         --length;
@@ -41,22 +39,10 @@ static int efa_cpus_parse(const char *text, size_t length, ucs_cpu_set_t *cpus)
     return count;
 }
 
-void efa_cpus_near(const char *device_dir, ucs_cpu_set_t *cpus)
+void efa_cpus_from_text(const char *text, ucs_cpu_set_t *cpus)
 {
-    char    path[PATH_MAX], *text = NULL;
-    size_t  size = 0;
-    ssize_t length = -1;
-    FILE   *file;
-
-    snprintf(path, sizeof(path), "%s/local_cpus", device_dir);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        length = getline(&text, &size, file);
-        fclose(file);
-    }
     memset(cpus, 0, sizeof(*cpus));
-    if ((length <= 0) || (efa_cpus_parse(text, length, cpus) <= 0)) {
+    if (efa_cpus_parse(text, cpus) <= 0) {
         memset(cpus, 0xff, sizeof(*cpus));
     }
-    free(text);
 }

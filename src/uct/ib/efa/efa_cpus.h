@@ -5,10 +5,10 @@
 #include <ucs/type/cpu_set.h>
 
 /*
- * The CPUs near the PCI function whose folder of sysfs is `device_dir`: what
- * local_cpus there says. All CPUs, when there is no such file, or none or
- * nothing sensible in it. CPUs that the set has no room for are left out.
+ * The CPUs that `text` names, the contents of a file of sysfs such as
+ * local_cpus. All CPUs, when it names none or is nothing sensible. CPUs that
+ * the set has no room for are left out.
  */
-void efa_cpus_near(const char *device_dir, ucs_cpu_set_t *cpus);
+void efa_cpus_from_text(const char *text, ucs_cpu_set_t *cpus);
 
 #endif

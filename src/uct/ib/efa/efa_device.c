@@ -34,7 +34,7 @@ static const char *efa_sysfs_root(void)
     return ((root != NULL) && (getuid() == geteuid())) ? root : "/sys";
 }
 
-static int efa_file_read(const char *path, char *buffer, size_t size)
+int efa_file_read(const char *path, char *buffer, size_t size)
 {
     FILE  *file = fopen(path, "re");
     size_t length;
@@ -315,12 +315,18 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
 static void efa_device_find_place(efa_device_t *device)
 {
     char    path[PATH_MAX], target[PATH_MAX];
+    char    text[4096]; /* as much as a file of sysfs has */
     ssize_t length;
     char   *base;
 
+    snprintf(path, sizeof(path), "%s/device/local_cpus",
+             device->context->device->ibdev_path);
+    if (efa_file_read(path, text, sizeof(text)) != 0) {
+        text[0] = '\0';
+    }
+    efa_cpus_from_text(text, &device->local_cpus);
     snprintf(path, sizeof(path), "%s/device",
              device->context->device->ibdev_path);
-    efa_cpus_near(path, &device->local_cpus);
     length = readlink(path, target, sizeof(target) - 1);
     if (length > 0) {
         target[length] = '\0';

@@ -17,21 +17,13 @@
 /* The driver names its peer memory provider, "NVIDIA" or another. */
 static int efa_p2p_is_nvidia(const efa_device_t *device)
 {
-    char  path[sizeof(device->context->device->ibdev_path) + 16];
-    char  text[64];
-    FILE *file;
-    int   found;
+    char path[sizeof(device->context->device->ibdev_path) + 16];
+    char text[64];
 
     snprintf(path, sizeof(path), "%s/device/p2p",
              device->context->device->ibdev_path);
-    file = fopen(path, "re");
-    if (file == NULL) {
-        return 0;
-    }
-    found = (fgets(text, sizeof(text), file) != NULL) &&
-            (strncmp(text, "NVIDIA", 6) == 0);
-    fclose(file);
-    return found;
+    return (efa_file_read(path, text, sizeof(text)) == 0) &&
+           (strncmp(text, "NVIDIA", 6) == 0);
 }
 
 /* Whether dma-bufs can be registered: the kernel looks at the descriptor only
