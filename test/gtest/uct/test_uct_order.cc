@@ -61,6 +61,15 @@ protected:
         }
         return sent;
     }
+
+    /* Messages 0 to count - 1 come to b, in this order. */
+    void came_in_order(uint64_t count)
+    {
+        ASSERT_TRUE(wait([&] { return b->received.size() >= count; }));
+        for (uint64_t i = 0; i < count; ++i) {
+            ASSERT_EQ(i, number_of(b->received[i]));
+        }
+    }
 };
 
 TEST_F(UctOrder, pending_add__busy_exactly_when_all_could_be_posted)
@@ -105,10 +114,7 @@ TEST_F(UctOrder, pending__nothing_overtakes_a_queued_request)
         return requests.back().done;
     }));
     EXPECT_FALSE(overtaken);
-    ASSERT_TRUE(wait([&] { return b->received.size() >= sent + 50; }));
-    for (uint64_t i = 0; i < sent + 50; ++i) {
-        ASSERT_EQ(i, number_of(b->received[i]));
-    }
+    came_in_order(sent + 50);
 }
 
 /* A dispatch posts once while others wait: were it twice, what a callback of the
@@ -128,10 +134,7 @@ TEST_F(UctOrder, pending__a_dispatch_posts_once_while_others_wait)
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &second.uct, 0));
     ASSERT_TRUE(wait([&] { return second.done; }));
     EXPECT_LE(2u, calls) << "the second send of a dispatch was accepted";
-    ASSERT_TRUE(wait([&] { return b->received.size() >= sent + 3; }));
-    for (uint64_t i = 0; i < sent + 3; ++i) {
-        ASSERT_EQ(i, number_of(b->received[i]));
-    }
+    came_in_order(sent + 3);
 }
 
 /* The same for reads, which take no number. */
@@ -436,10 +439,7 @@ TEST_F(UctOrder, flush__as_a_pending_request_opens_no_way_past_those_behind)
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &behind.uct, 0));
     ASSERT_TRUE(wait([&] { return behind.done && queued.comp.done; }));
     ASSERT_TRUE(flush(ep));
-    ASSERT_TRUE(wait([&] { return b->received.size() >= sent + 2; }));
-    for (uint64_t i = 0; i < sent + 2; ++i) {
-        ASSERT_EQ(i, number_of(b->received[i]));
-    }
+    came_in_order(sent + 2);
 }
 
 /* A user who flushes in the callback of a send means what he sent after it,
