@@ -62,7 +62,7 @@ uninstall-hook:
 
 EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
               contrib/chroot.sh \
-              contrib/common.sh \
+              contrib/common.sh contrib/limit.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
               CONTRIBUTING.md

@@ -40,22 +40,24 @@ clang-14            command clang-14
 libclang-rt-14-dev  file /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 binutils            command nm
 python3             command python3
+python3-pyverbs     file /usr/share/doc/rdma-core/tests/run_tests.py
 universal-ctags     command ctags
 shellcheck          command shellcheck
 libhwloc-dev        header hwloc.h
 iproute2            command ip
+procps              command pgrep
+git                 command git
 pkg-config          command pkg-config
+'
+
+# What the profiles ci and full need beside that: other releases of Debian
+# (contrib/chroot.sh), wheels of PyPI, UCX's source, our own package.
+PACKAGES_CI='
+debootstrap         command debootstrap
+python3-pip         command pip3
 debhelper           command dh
 dpkg-dev            command dpkg-source
 lintian             command lintian
-'
-
-# What the suites matrix and efasim-clients can use beside that: other releases
-# of Debian (contrib/chroot.sh), wheels of PyPI, rdma-core's own tests.
-PACKAGES_MATRIX='
-debootstrap         command debootstrap
-python3-pip         command pip3
-python3-pyverbs     file /usr/share/doc/rdma-core/tests/run_tests.py
 '
 
 # package_present KIND NAME: is it there, whoever installed it?

@@ -16,15 +16,19 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/packages.sh"
 # shellcheck source=contrib/build.sh
 . "$top/contrib/build.sh"
+# shellcheck source=contrib/limit.sh
+. "$top/contrib/limit.sh"
 
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
-# matrix makes the other Debian releases that later suites borrow from.
+# matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix efasim efasim-clients uct'
 default_suites="$default_suites ucp mpi load info package tidy"
+# What is of other systems alone: not for the quick profile.
+not_quick='matrix'
 
 usage() {
     cat <<END
-Usage: contrib/test.sh [--full] [--build] [--sanitize] [--no-install]
+Usage: contrib/test.sh [--ci | --full] [--build] [--sanitize] [--no-install]
                        [--in DIR] [SUITE...]
 
 Builds in build/ (warnings are errors) and runs the test suites, all if none
@@ -32,8 +36,15 @@ is named: $default_suites.
 The last line is "N passed, N failed, N skipped"; the status is 0 if none
 failed. Missing packages are named and then installed (apt-get, sudo).
 
-  --full        many seeds, long runs (hours); default: the CI profile, in
-                which all suites together take at most 25 minutes
+Without SUITE or profile: the quick profile, the heart of every suite, at most
+10 minutes on two cores, build included. Suites that are named run in the
+profile of CI, as far as what they need is here.
+
+  --ci          what CI runs, at most 45 minutes on two quiet cores: makes
+                systems of Debian 13 and sid (contrib/chroot.sh); a skip that
+                test/skips.txt does not name is a failure
+  --full        the same with many seeds, long runs, all releases (hours)
+  --quick       the quick profile of the suites that are named
   --build       build only
   --sanitize    build in build/sanitize with AddressSanitizer and
                 UndefinedBehaviorSanitizer and run the suites there
@@ -43,17 +54,21 @@ failed. Missing packages are named and then installed (apt-get, sudo).
 END
 }
 
-# Seconds a suite may take: in the CI profile about twice what it takes on two
-# quiet cores, all of them together taking less than 25 minutes with the build.
+# Seconds a suite may take: about twice what it takes on two quiet cores. On
+# others it has as much more as they are slower (contrib/limit.sh).
 budget_of() {
     case $profile:$1 in
+    quick:flow | quick:package | quick:info | quick:model) echo 40 ;;
+    quick:ucp) echo 180 ;;
+    quick:uct | quick:efasim) echo 100 ;;
+    quick:*) echo 80 ;;
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
     ci:efasim | ci:uct | ci:mutants | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
-    ci:ucp | ci:tidy | ci:matrix) echo 420 ;; # matrix makes two Debian systems, once
+    ci:ucp | ci:tidy | ci:matrix) echo 420 ;;
     ci:*) echo 600 ;;
     full:sim | full:matrix | full:efasim-clients) echo 5400 ;;
     *) echo 3600 ;;
@@ -80,10 +95,28 @@ set_sanitizer_options() {
     LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/lsan.supp"
 }
 
+# skips_unknown SUITE LOG: how many skips there are whose suite, check and reason
+# test/skips.txt does not name; a line on standard error for each.
+skips_unknown() {
+    local name reason suite check text count=0
+    while IFS=: read -r name reason; do
+        while read -r suite check text; do
+            text=${text%%[[:space:]]*#*}
+            # shellcheck disable=SC2053 # patterns
+            if [[ $1 == $suite && $name == $check && $reason == *"$text"* ]]; then
+                continue 2
+            fi
+        done < <(grep -v '^#' "$top/test/skips.txt")
+        warn "suite $1: the skip of $name is not in test/skips.txt:$reason"
+        count=$((count + 1))
+    done < <(sed -n 's/^skip //p' "$2")
+    echo $count
+}
+
 # run_suite NAME: adds to passed, failed and skipped.
 run_suite() {
     local suite=$1 script=$top/test/suite_$1.sh budget start status=0 took
-    local log tail_pid line p f s
+    local log tail_pid watch_pid line p f s
     budget=$(budget_with_sanitizers "$suite")
     say "suite $suite ($profile, at most $budget s)"
     if [ ! -x "$script" ]; then
@@ -102,12 +135,15 @@ run_suite() {
     : >"$log"
     start=$SECONDS
     # Not through a pipe: a process that a check left behind would hold it.
-    timeout -k 10 "$budget" "$script" "$build" "$profile" >"$log" 2>&1 \
-        </dev/null &
+    timeout -k 10 $((budget * LIMIT_STRETCH)) "$script" "$build" "$profile" \
+        >"$log" 2>&1 </dev/null &
     suite_pid=$!
+    limit_watch "$suite_pid" "$budget" &
+    watch_pid=$!
     tail -n +1 -s 0.2 -f --pid="$suite_pid" "$log" &
     tail_pid=$!
     wait "$suite_pid" || status=$?
+    { kill "$watch_pid" && wait "$watch_pid"; } 2>/dev/null
     wait "$tail_pid" 2>/dev/null
     # timeout made a process group: nothing of it may disturb the next suite.
     if kill -KILL -- "-$suite_pid" 2>/dev/null; then
@@ -132,16 +168,19 @@ run_suite() {
         warn "suite $suite: exit status $status"
         f=1
     fi
+    [ "$strict" = no ] || f=$((f + $(skips_unknown "$suite" "$log")))
     printf '== suite %s: %d s of %d s, %d passed, %d failed, %d skipped\n' \
         "$suite" "$took" "$budget" "$p" "$f" "$s"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-profile=ci build=$top/build install=yes sanitize=no build_only=no existing=no
+profile='' build=$top/build install=yes sanitize=no build_only=no existing=no
+strict=no
 suites=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --full) profile=full ;;
+    --ci | --full) profile=${1#--} strict=yes ;;
+    --quick) profile=quick ;;
     --build) build_only=yes ;;
     --sanitize) sanitize=yes ;;
     --no-install) install=no ;;
@@ -169,9 +208,15 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#suites[@]} = 0 ]; then
-    read -r -a suites <<<"$default_suites"
-    [ "$sanitize" = no ] || suites=("${suites[@]/tidy/}")
+    profile=${profile:-quick}
+    for suite in $default_suites; do
+        case $profile:$sanitize:" $not_quick ":$suite in
+        quick:*" $suite "* | *:yes:*:tidy) ;;
+        *) suites+=("$suite") ;;
+        esac
+    done
 fi
+profile=${profile:-ci}
 
 configure_args=(--enable-werror)
 if [ "$sanitize" = yes ]; then
@@ -180,18 +225,29 @@ if [ "$sanitize" = yes ]; then
     set_sanitizer_options
 fi
 
+# What the profile needs beside what is built and run.
+packages=$PACKAGES_BUILD$PACKAGES_RUN$PACKAGES_TEST
+[ "$profile" = quick ] || packages=$packages$PACKAGES_CI
+
 if [ "$existing" = no ]; then
     if [ "$build_only" = yes ] || [ "$install" = no ]; then
         packages_require "$PACKAGES_BUILD" "$install" "to build" || exit 1
     fi
     # Without installing, a suite skips what it cannot do.
     if [ "$build_only" = no ]; then
-        packages_require "$PACKAGES_BUILD$PACKAGES_RUN$PACKAGES_TEST" \
-            "$install" "to build and test" || [ "$install" = no ] || exit 1
+        packages_require "$packages" "$install" "to build and test" ||
+            [ "$install" = no ] || exit 1
     fi
     say "building in ${build#"$top"/}"
     build_targets='all test-programs'
     build_tree "$build" "${configure_args[@]}" || die "the build failed"
+    # Suites borrow from those; what cannot be made, they say.
+    if [ "$build_only" = no ] && [ "$strict" = yes ]; then
+        for release in 13 sid; do
+            "$top/contrib/chroot.sh" --made "$release" ||
+                step "Debian $release" "$top/contrib/chroot.sh" "$release"
+        done
+    fi
 fi
 [ "$build_only" = no ] || exit 0
 

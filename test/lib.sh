@@ -11,6 +11,8 @@
 
 TEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 SKIPPED=77
+# shellcheck source=contrib/limit.sh
+. "$TEST_DIR/../contrib/limit.sh"
 
 # ---------------------------------------------------------------- the frame
 
@@ -19,9 +21,10 @@ suite_failed=0
 suite_skipped=0
 suite_child=
 
-# check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip.
+# check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip. SECONDS are
+# quiet ones (contrib/limit.sh).
 check() {
-    local name=$1 limit=$2 log status=0 start took
+    local name=$1 limit=$2 log status=0 start took watch
     shift 2
     if [ -n "${CHECKS-}" ] && [[ ! $name =~ $CHECKS ]]; then
         return
@@ -29,10 +32,13 @@ check() {
     log=$SUITE_LOGS/${name//\//_}.log
     limit=$((limit * ${SLOWNESS:-1}))
     start=$EPOCHREALTIME
-    timeout -k 5 "$limit" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$log" "$@" >"$log" 2>&1 </dev/null &
+    timeout -k 5 $((limit * LIMIT_STRETCH)) "$SUITE_SCRIPT" --call "$SUITE" \
+        "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null &
     suite_child=$!
+    limit_watch "$suite_child" "$limit" &
+    watch=$!
     wait "$suite_child" || status=$?
+    { kill "$watch" && wait "$watch"; } 2>/dev/null
     suite_child=
     took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
     case $status in
@@ -112,7 +118,7 @@ suite_main() {
         exit
     fi
     if [ $# -lt 1 ] || [ ! -d "$1" ]; then
-        echo "usage: suite_$SUITE.sh BUILD_DIR [ci|full]" >&2
+        echo "usage: suite_$SUITE.sh BUILD_DIR [quick|ci|full]" >&2
         echo "CHECKS=REGEX in the environment runs the checks it matches" >&2
         exit 2
     fi
@@ -143,9 +149,14 @@ full() {
     [ "$PROFILE" = full ]
 }
 
-# seeds CI FULL: that many seeds, one per line.
+# ci: what the quick profile leaves out is behind it.
+ci() {
+    [ "$PROFILE" != quick ]
+}
+
+# seeds CI FULL: that many seeds, one per line; one in the quick profile.
 seeds() {
-    if full; then seq 1 "$2"; else seq 1 "$1"; fi
+    if full; then seq 1 "$2"; elif ci; then seq 1 "$1"; else echo 1; fi
 }
 
 # ------------------------------------------------------------ two processes

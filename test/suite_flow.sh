@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The protocol core: purity of its objects, unit tests.
-# usage: test/suite_flow.sh BUILD_DIR [ci|full]
+# usage: test/suite_flow.sh BUILD_DIR [quick|ci|full]
 
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Fuzzers of the protocol core (libFuzzer, ASan, UBSan), built by clang; all at
 # the same time. What they find lies in BUILD_DIR/fuzz.
-# usage: test/suite_fuzz.sh BUILD_DIR [ci|full]
+# usage: test/suite_fuzz.sh BUILD_DIR [quick|ci|full]
 source=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
-seconds=60
-[ "${2:-ci}" = full ] && seconds=180
+case ${2:-ci} in
+full) seconds=180 ;;
+ci) seconds=60 ;;
+*) seconds=10 ;;
+esac
 work=$build/fuzz
 passed=0
 failed=0

@@ -3,7 +3,7 @@
 #
 # srd_info: all is well under efasim, and each failure that its check knows is
 # provoked and named, alone.
-# usage: suite_info.sh BUILD_DIR [ci|full]
+# usage: suite_info.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -u

@@ -5,7 +5,7 @@
 # each in its own system (contrib/chroot.sh) with its rdma-core and Open MPI,
 # and the wheels of PyPI. What runs there are the checks of the suites ucp and
 # mpi. docs/MATRIX.md tells which.
-# usage: suite_matrix.sh BUILD_DIR [ci|full]
+# usage: suite_matrix.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/matrix/system.sh

@@ -3,7 +3,7 @@
 # Exhaustive exploration of the protocol core: two peers, small windows (P8).
 # A run that does not reach every state within its bounds has failed. Two run at
 # the same time; the largest need 4 GiB together.
-# usage: test/suite_model.sh BUILD_DIR [ci|full]
+# usage: test/suite_model.sh BUILD_DIR [quick|ci|full]
 profile=${2:-ci}
 
 # One line of the list below, as a check of its own.

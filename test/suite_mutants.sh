@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each single-line fault of the protocol core must be caught by its tests; in CI
 # a few of them.
-# usage: test/suite_mutants.sh BUILD_DIR [ci|full]
+# usage: test/suite_mutants.sh BUILD_DIR [quick|ci|full]
 source=$(cd "$(dirname "$0")/.." && pwd)
-every=1
-[ "${2:-ci}" = full ] || every=9
+case ${2:-ci} in
+full) every=1 ;;
+ci) every=9 ;;
+*) every=40 ;;
+esac
 out=$(python3 "$source/test/mutants/run.py" "$source" "$1" "$every" 2>&1)
 echo "$out"
 passed=$(echo "$out" | grep -c '^ *[0-9]* caught')

@@ -4,7 +4,7 @@
 # What is installed and packaged: make install and uninstall, the pkg-config
 # file; with full also make distcheck, the Debian package, and that package in
 # systems of Debian 12 and 13 that have nothing else.
-# usage: suite_package.sh BUILD_DIR [ci|full]
+# usage: suite_package.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -u

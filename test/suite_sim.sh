@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The simulator over the protocol core, two plans at a time. A failing seed
 # prints how to replay it.
-# usage: test/suite_sim.sh BUILD_DIR [ci|full]
+# usage: test/suite_sim.sh BUILD_DIR [quick|ci|full]
 # A night's worth: BUILD_DIR/test/flow_sim --plan small --count 100000
 build=$1
 profile=${2:-ci}
@@ -37,6 +37,7 @@ list() {
         echo "reconnect_1000000 900 --plan reconnect_1000000"
     else
         seeds=100
+        [ "$profile" = ci ] || seeds=20
         echo "mesh_1000/150 120 --plan mesh_1000 --nodes 150"
         echo "incast_10000 120 --plan incast_10000"
         echo "reconnect_20000 60 --plan reconnect_20000"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The module itself: how it joins a UCX, and UCT's own interface of srd.
-# usage: suite_uct.sh BUILD_DIR [ci|full]
+# usage: suite_uct.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -u
@@ -225,11 +225,11 @@ suite_run() {
     UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'
     full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
     full && SRD_LARGE=y check uct_put_1gib 100 uct_put_1gib
-    check uct_put 60 uct_put 13 efa2
-    check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
-    check uct_ucx_1_18_memory 60 uct_native 13 efa2 'UctMemory*:UctPut*'
-    check ucp_put 60 ucp_put
-    check ucp_put_reorder 60 ucp_put --reorder 0.5
+    ci && check uct_put 60 uct_put 13 efa2
+    ci && check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
+    ci && check uct_ucx_1_18_memory 60 uct_native 13 efa2 'UctMemory*:UctPut*'
+    ci && check ucp_put 60 ucp_put
+    ci && check ucp_put_reorder 60 ucp_put --reorder 0.5
     if full; then
         check uct_fault_reorder 60 uct_fault --reorder 0.3
         check uct_ucx_1_18 120 uct_native 13 efa2 '*' --reorder 0.3
@@ -238,12 +238,12 @@ suite_run() {
         check uct_put_inline_reorder 60 uct_put sid efa3 --reorder 0.5
     fi
     check uct_load 60 uct_load
-    check uct_am_lat_short 30 uct_perftest am_lat short 8
+    ci && check uct_am_lat_short 30 uct_perftest am_lat short 8
     check uct_am_lat_bcopy 30 uct_perftest am_lat bcopy 1000
     check uct_am_bw_zcopy 30 uct_perftest am_bw zcopy 8000
-    check uct_am_bw_reorder 30 uct_perftest am_bw bcopy 4000 --reorder 0.3
+    ci && check uct_am_bw_reorder 30 uct_perftest am_bw bcopy 4000 --reorder 0.3
     check uct_get_zcopy 30 uct_perftest get zcopy 65536
-    check uct_get_bcopy 30 uct_perftest get bcopy 1000
+    ci && check uct_get_bcopy 30 uct_perftest get bcopy 1000
     full && check uct_valgrind 600 uct_valgrind
 }
 

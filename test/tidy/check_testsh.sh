@@ -17,7 +17,12 @@ cp -r "$root/contrib" "$work"
 # The suites below are all there are; one gets a small budget.
 sed -i "s/^default_suites=.*/default_suites='flow sim efasim uct ucp mpi tidy'/" \
     "$work/contrib/test.sh"
-sed -i 's/^    ci:uct) echo [0-9]*/    ci:uct) echo 1/' "$work/contrib/test.sh"
+sed -i 's/^    case $profile:$1 in$/&\n    *:uct) echo 1 ;;/' \
+    "$work/contrib/test.sh"
+cat >"$work/test/skips.txt" <<'END'
+# suite, check, reason
+s*  b*  no such thing  # why
+END
 
 # suite NAME: standard input becomes test/suite_NAME.sh.
 suite() {
@@ -30,7 +35,7 @@ expect() {
     local name=$1 want=$2 line=$3 output got
     shift 3
     output=$("$work/contrib/test.sh" --in "$work/build" "$@" 2>&1 </dev/null)
-    got=$?
+    got=$? said=$output
     if [ "$got" != "$want" ] || [ "${output##*$'\n'}" != "$line" ]; then
         echo "$name: status $got (expected $want), last line" \
             "'${output##*$'\n'}' (expected '$line')"
@@ -45,6 +50,11 @@ suite mpi <<<'echo "suite mpi: 4 passed, 0 failed, 0 skipped"; exit 3'
 suite uct <<<'echo "ok a 1"; sleep 20'
 suite tidy <<<'sleep 20 & echo "suite tidy: 1 passed, 0 failed, 0 skipped"'
 suite sim <<<'echo "suite sim: 1 passed, 0 failed, 0 skipped"'
+suite skips <<<'echo "skip bad: no such thing here"
+    echo "suite skips: 1 passed, 0 failed, 1 skipped"'
+suite skips-two <<<'echo "skip bad: other"; echo "skip good: no such thing"
+    echo "suite skips-two: 1 passed, 0 failed, 2 skipped"'
+suite quick <<<'[ "$2" = quick ] && echo "suite quick: 1 passed, 0 failed, 0 skipped"'
 suite other <<<'echo "suite flow: 1 passed, 0 failed, 0 skipped"'
 suite hang <<<'echo "suite hang: 9 passed, 0 failed, 0 skipped"; echo and more'
 
@@ -53,12 +63,21 @@ expect failing 1 '3 passed, 1 failed, 0 skipped' efasim
 expect no_last_line 1 '2 passed, 1 failed, 0 skipped' ucp
 expect bad_status 1 '4 passed, 1 failed, 0 skipped' mpi
 expect over_budget 1 '1 passed, 1 failed, 0 skipped' uct
+grep -q 'suite uct was ended at its budget of 1 s' <<<"$said" || {
+    echo "over_budget: it was not ended at its budget: $said"
+    status=1
+}
 expect left_process 0 '1 passed, 0 failed, 0 skipped' tidy
 expect others_line 1 '0 passed, 1 failed, 0 skipped' other
 expect not_last 1 '0 passed, 1 failed, 0 skipped' hang
 expect sum 1 '5 passed, 1 failed, 1 skipped' flow efasim
 expect all 1 '14 passed, 4 failed, 1 skipped'
-names='efasim flow hang mpi other sim tidy ucp uct'
+expect skip_known 0 '1 passed, 0 failed, 1 skipped' --ci skips
+expect skip_unknown 1 '1 passed, 2 failed, 2 skipped' --ci skips-two
+expect skip_any 0 '1 passed, 0 failed, 2 skipped' skips-two
+expect profile 0 '1 passed, 0 failed, 0 skipped' --quick quick
+expect no_profile 1 '0 passed, 1 failed, 0 skipped' quick
+names='efasim flow hang mpi other quick sim skips-two skips tidy ucp uct'
 expect unknown_suite 1 "test.sh: unknown suite nope; there are: $names" nope
 expect unknown_option 1 'test.sh: unknown option --nope' --nope
 exit $status

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Limits of time that mean the same on a busy machine and on one CPU as on two
+# quiet ones. Sourced by test.sh and by test/lib.sh.
+#
+# A limit of S seconds is one of "quiet" seconds: what passed, but no more than
+# half of the CPU time that the limited processes used or left unused. Where
+# others take the CPUs, or there is one only, they have accordingly longer.
+
+# A limit is at most so many times itself, whatever the machine does.
+export LIMIT_STRETCH=6
+
+# limit_idle: seconds, in hundredths, for which the CPUs that this process may
+# use had nothing to do since the machine started.
+limit_idle() {
+    awk '$1 == "Cpus_allowed_list:" {
+            n = split($2, parts, ",")
+            for (i = 1; i <= n; ++i) {
+                last = split(parts[i], ends, "-") > 1 ? ends[2] : ends[1]
+                for (c = ends[1] + 0; c <= last; ++c) mine["cpu" c] = 1
+            }
+        }
+        $1 in mine { idle += $5 + $6 }
+        END { printf "%d\n", idle }' /proc/self/status /proc/stat
+}
+
+# limit_used PID: CPU time, in hundredths of a second, of PID, of those below
+# it and of those of them that have ended.
+limit_used() {
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$1" '
+        { pid = $1; sub(/^.*\) /, ""); parent[pid] = $2
+          used[pid] = $12 + $13 + $14 + $15 }
+        END {
+            for (pid in used) {
+                for (p = pid; p != root && p in parent; p = parent[p]) { }
+                if (p == root) sum += used[pid]
+            }
+            printf "%d\n", sum
+        }'
+}
+
+# limit_watch PID SECONDS: ends with PID, a `timeout` of LIMIT_STRETCH times
+# SECONDS, or lets it end what it started as soon as SECONDS quiet ones are over.
+limit_watch() {
+    local pid=$1 limit=$(($2 * 100)) began=${EPOCHREALTIME/./} idle quiet spare
+    idle=$(limit_idle)
+    quiet=0
+    while [ $quiet -lt $limit ]; do
+        limit_sleep $(((limit - quiet + 99) / 100))
+        kill -0 "$pid" 2>/dev/null || return
+        quiet=$(((${EPOCHREALTIME/./} - began) / 10000))
+        spare=$((($(limit_used "$pid") + $(limit_idle) - idle) / 2))
+        [ $spare -ge $quiet ] || quiet=$spare
+    done
+    # What timeout's own alarm does.
+    kill -ALRM "$pid" 2>/dev/null
+}
+
+# limit_sleep SECONDS: without a process that would be left behind.
+limit_sleep() {
+    read -r -t "$1" _ <> <(:)
+}
