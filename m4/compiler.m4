@@ -1,5 +1,7 @@
 # SRD_COMPILER_FLAGS: warnings, and --enable-werror for CI.
-# BASE_CFLAGS/BASE_CXXFLAGS hold what every object of ours is built with.
+# BASE_CFLAGS/BASE_CXXFLAGS hold what every object of ours is built with. The
+# tests in C++ are half of all compile time: what tests is built without
+# optimization, what computes (simulator, explorer) with FAST_CXXFLAGS.
 AC_DEFUN([SRD_COMPILER_FLAGS], [
     AC_ARG_ENABLE([werror],
         [AS_HELP_STRING([--enable-werror], [treat compiler warnings as errors])],
@@ -12,4 +14,8 @@ AC_DEFUN([SRD_COMPILER_FLAGS], [
     ])
     AC_SUBST([BASE_CFLAGS])
     AC_SUBST([BASE_CXXFLAGS])
+    FAST_CXXFLAGS="-g -O2"
+    AC_SUBST([FAST_CXXFLAGS])
+    TEST_CXXFLAGS="-g1 -O0"
+    AC_SUBST([TEST_CXXFLAGS])
 ])

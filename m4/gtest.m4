@@ -1,4 +1,5 @@
-# SRD_CHECK_GTEST: GoogleTest, for the suites under test/gtest.
+# SRD_CHECK_GTEST: GoogleTest, for the suites under test/gtest. Its header takes
+# longer to compile than most tests, so gcc has it precompiled (GTEST_PCH).
 AC_DEFUN([SRD_CHECK_GTEST], [
     AC_LANG_PUSH([C++])
     AC_CHECK_HEADER([gtest/gtest.h], [have_gtest=yes], [have_gtest=no])
@@ -8,4 +9,6 @@ AC_DEFUN([SRD_CHECK_GTEST], [
     GTEST_LIBS="-lgtest -lgtest_main -lpthread"
     AC_SUBST([GTEST_LIBS])
     AM_CONDITIONAL([HAVE_GTEST], [test "x$have_gtest" = xyes])
+    AM_CONDITIONAL([GTEST_PCH], [test "x$have_gtest$GXX" = xyesyes &&
+        ! $CXX --version 2>/dev/null | grep -q clang])
 ])

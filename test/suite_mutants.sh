@@ -7,7 +7,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 case ${2:-ci} in
 full) every=1 ;;
 ci) every=9 ;;
-*) every=40 ;;
+*) every=13 ;;
 esac
 out=$(python3 "$source/test/mutants/run.py" "$source" "$1" "$every" 2>&1)
 echo "$out"

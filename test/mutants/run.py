@@ -7,6 +7,7 @@ EVERY 5: only each fifth mutant, and only until one of the tests catches it.
 Every mutant must be caught (P15): by a failing test, a failing seed, a crash
 or a run that does not end. Prints a table; exit status 1 if one survives."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -38,6 +39,7 @@ def compile_all(jobs):
 class Builder:
     def __init__(self, source, build):
         self.source = source
+        self.build = build
         self.work = os.path.join(build, "mutants")
         self.core = sorted(f for f in os.listdir(source + "/src/flow")
                            if f.endswith(".c"))
@@ -63,11 +65,30 @@ class Builder:
         compile_all(jobs)
 
     def base(self):
+        """The sound core and the tests: the build's own objects of these,
+        unless it has sanitizers, which the core here has not."""
         shutil.rmtree(self.work, ignore_errors=True)
         out = self.work + "/base"
         os.makedirs(out)
-        self.objects(self.source + "/src", out, self.core, KINDS)
+        self.objects(self.source + "/src", out, self.core, ())
+        for kind, paths in self.tests.items():
+            built = [self.built(kind, path) for path in paths]
+            if "SRD_SANITIZE" in os.environ or not all(built):
+                self.objects(self.source + "/src", out, (), (kind,))
+                continue
+            for path, file in zip(paths, built):
+                os.symlink(file, f"{out}/{kind}_{os.path.basename(path)}.o")
         return out
+
+    def built(self, kind, path):
+        """The object that make made of a test for a program of this kind."""
+        folder = os.path.join(self.build, os.path.relpath(
+            os.path.dirname(path), self.source))
+        stem = os.path.basename(path)[:-3]
+        for file in glob.glob(f"{folder}/*-{stem}.o"):
+            if not folder.endswith("driver") or kind in file:
+                return file
+        return None
 
     def link(self, own, base, kind):
         """Objects of own where it has them, else of base."""

@@ -8,9 +8,11 @@ test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
                         test/sim/plans_ud.cc \
                         test/sim/main.cc
 test_flow_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
+test_flow_sim_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_sim_LDADD   = $(flow_objects)
 test_flow_sim_DEPENDENCIES = $(flow_objects)
 
 test_flow_scale_SOURCES = test/sim/scale.cc
+test_flow_scale_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_scale_LDADD   = $(flow_objects)
 test_flow_scale_DEPENDENCIES = $(flow_objects)

@@ -14,4 +14,5 @@ test_gtest_accident_SOURCES = \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h
 test_gtest_accident_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_accident_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
+gtest_objects += $(test_gtest_accident_OBJECTS)
 endif

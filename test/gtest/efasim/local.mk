@@ -18,4 +18,5 @@ test_gtest_efasim_engine_SOURCES = \
 	$(efasim_engine_sources)
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)
+gtest_objects += $(test_gtest_efasim_engine_OBJECTS)
 endif

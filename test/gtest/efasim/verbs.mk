@@ -25,4 +25,5 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/apps/fill.c test/apps/fill.h
 test_gtest_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_verbs_LDADD    = -lgtest -lpthread $(VERBS_LIBS)
+gtest_objects += $(test_gtest_verbs_OBJECTS)
 endif

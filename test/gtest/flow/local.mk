@@ -17,4 +17,5 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
 test_gtest_flow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_gtest_flow_LDADD   = $(flow_objects) $(GTEST_LIBS)
 test_gtest_flow_DEPENDENCIES = $(flow_objects)
+gtest_objects += $(test_gtest_flow_OBJECTS)
 endif

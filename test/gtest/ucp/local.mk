@@ -16,4 +16,5 @@ test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/apps/fill.c test/apps/fill.h
 test_gtest_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_ucp_LDADD    = -lgtest -lpthread $(UCP_LIBS)
+gtest_objects += $(test_gtest_ucp_OBJECTS)
 endif

@@ -16,6 +16,7 @@ obj_hooks_hooks_glue_SOURCES = \
 	test/gtest/uct/hooks_glue_iface.cc \
 	test/gtest/uct/hooks_glue_md.cc
 obj_hooks_hooks_glue_LDADD   = $(UCT_LIBS) $(GTEST_LIBS)
+gtest_objects += $(obj_hooks_hooks_glue_OBJECTS)
 endif
 
 noinst_PROGRAMS += obj/hooks/hooks_late obj/hooks/hooks_fake_user

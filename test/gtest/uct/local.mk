@@ -34,4 +34,5 @@ test_gtest_efa_SOURCES = \
 	test/gtest/uct/rcache_shim.c \
 	src/uct/ib/efa/efa_rcache.c
 test_gtest_efa_LDADD = $(GTEST_LIBS)
+gtest_objects += $(test_gtest_uct_OBJECTS) $(test_gtest_uct_fault_OBJECTS) $(test_gtest_efa_OBJECTS)
 endif
