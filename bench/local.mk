@@ -1,11 +1,11 @@
 # Measurements; bench/*.sh run them.
-noinst_PROGRAMS += bench/instr
+check_PROGRAMS += bench/instr
 bench_instr_SOURCES = bench/instr.c bench/instr_side.c bench/instr_side.h
 bench_instr_LDADD   = $(UCT_LIBS)
 EXTRA_DIST += bench/instr.sh bench/instr_where.py
 
 # The cost of the emulated device alone.
-noinst_PROGRAMS += bench/efasim_cost
+check_PROGRAMS += bench/efasim_cost
 bench_efasim_cost_SOURCES = bench/efasim_cost.c \
 	test/gtest/efasim/engine_rig.c test/gtest/efasim/engine_rig.h \
 	test/gtest/efasim/engine_rig_post.c \

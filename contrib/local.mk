@@ -69,7 +69,7 @@ EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
 CLEANFILES += bin/srdrun
 
 # What only the suites need, beside what "all" makes.
-test-programs: $(check_PROGRAMS)
+test-programs: $(check_PROGRAMS) $(check_DATA)
 
 # make check: the suites on this build, all or those in SUITES.
 check-local:

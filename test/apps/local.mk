@@ -6,7 +6,7 @@ test_apps_common = test/apps/fill.c test/apps/fill.h \
                    test/apps/node.c test/apps/node.h \
                    test/apps/node_sockaddr.c test/apps/node_sockaddr.h
 
-noinst_PROGRAMS += test/ucp_bytes
+check_PROGRAMS += test/ucp_bytes
 test_ucp_bytes_SOURCES = $(test_apps_common) test/apps/ucp_bytes.c \
                          test/apps/bytes.c test/apps/bytes.h \
                          test/apps/bytes_tag.c test/apps/bytes_am.c \
@@ -14,7 +14,7 @@ test_ucp_bytes_SOURCES = $(test_apps_common) test/apps/ucp_bytes.c \
                          test/apps/bytes_hold.c
 test_ucp_bytes_LDADD   = $(UCP_LIBS)
 
-noinst_PROGRAMS += test/ucp_killed
+check_PROGRAMS += test/ucp_killed
 test_ucp_killed_SOURCES = $(test_apps_common) test/apps/ucp_killed.c
 test_ucp_killed_LDADD   = $(UCP_LIBS)
 
@@ -26,7 +26,7 @@ test_mpi_sources = $(srcdir)/test/apps/mpi_check.c \
 test_mpi_headers = $(srcdir)/test/apps/mpi_check.h \
                    $(srcdir)/test/apps/fill.h
 if HAVE_MPI
-noinst_DATA += test/mpi_check
+check_DATA += test/mpi_check
 endif
 test/mpi_check: $(test_mpi_sources) $(test_mpi_headers)
 	@$(MKDIR_P) test

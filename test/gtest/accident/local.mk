@@ -2,7 +2,7 @@
 # each (docs/TESTING.md has the table). Suite ucp runs each alone, under
 # 'efasim run -- srdrun', and looks at the device's counters.
 if HAVE_GTEST
-noinst_PROGRAMS += test/gtest_accident
+check_PROGRAMS += test/gtest_accident
 
 test_gtest_accident_SOURCES = \
 	test/gtest/accident/accident.cc test/gtest/accident/accident.h \

@@ -1,6 +1,6 @@
 # test/gtest/efasim: the engine alone, in one process, without any preload.
 if HAVE_GTEST
-noinst_PROGRAMS += test/gtest_efasim_engine
+check_PROGRAMS += test/gtest_efasim_engine
 test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_direct.cc \
 	test/gtest/efasim/engine_marks.cc \

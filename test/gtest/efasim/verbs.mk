@@ -1,6 +1,6 @@
 # Black-box verbs programs, run as `efasim run -- gtest_verbs`.
 if HAVE_GTEST
-noinst_PROGRAMS += test/gtest_verbs
+check_PROGRAMS += test/gtest_verbs
 test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_test.cc \
                             test/gtest/efasim/verbs_child.cc \

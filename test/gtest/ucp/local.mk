@@ -1,6 +1,6 @@
 # test/gtest/ucp: UCP programs in one process over the transports of UCX_TLS.
 if HAVE_GTEST
-noinst_PROGRAMS += test/gtest_ucp
+check_PROGRAMS += test/gtest_ucp
 test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/gtest/ucp/ucp_test.cc \
                           test/gtest/ucp/test_tag.cc \

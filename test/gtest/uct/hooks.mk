@@ -1,6 +1,6 @@
 # Tests of src/ucp_hooks: a module of the same sources with a provider of the
 # tests' own (no device, a loopback transport), and programs that load it.
-noinst_PROGRAMS += obj/hooks/libuct_hooktest.so.0
+check_PROGRAMS += obj/hooks/libuct_hooktest.so.0
 obj_hooks_libuct_hooktest_so_0_SOURCES = \
 	test/gtest/uct/hooks_provider.c \
 	$(ucp_hooks_sources)
@@ -10,7 +10,7 @@ obj_hooks_libuct_hooktest_so_0_LDFLAGS = $(ucp_hooks_ldflags) \
 obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_map)
 
 if HAVE_GTEST
-noinst_PROGRAMS += obj/hooks/hooks_glue
+check_PROGRAMS += obj/hooks/hooks_glue
 obj_hooks_hooks_glue_SOURCES = \
 	test/gtest/uct/hooks_glue.h \
 	test/gtest/uct/hooks_glue_iface.cc \
@@ -19,14 +19,14 @@ obj_hooks_hooks_glue_LDADD   = $(UCT_LIBS) $(GTEST_LIBS)
 gtest_objects += $(obj_hooks_hooks_glue_OBJECTS)
 endif
 
-noinst_PROGRAMS += obj/hooks/hooks_late obj/hooks/hooks_fake_user
+check_PROGRAMS += obj/hooks/hooks_late obj/hooks/hooks_fake_user
 obj_hooks_hooks_late_SOURCES      = test/gtest/uct/hooks_late.c
 obj_hooks_hooks_late_LDADD        = -ldl -lpthread
 obj_hooks_hooks_fake_user_SOURCES = test/gtest/uct/hooks_fake_user.c
 obj_hooks_hooks_fake_user_LDADD   = -ldl
 
 # UCX's ib module and in-tree srd, and a program that meets foreign peers
-noinst_PROGRAMS += obj/hooks/intree/libuct_ib.so.0 obj/hooks/hooks_peer
+check_PROGRAMS += obj/hooks/intree/libuct_ib.so.0 obj/hooks/hooks_peer
 obj_hooks_intree_libuct_ib_so_0_SOURCES = test/gtest/uct/hooks_intree.c
 obj_hooks_intree_libuct_ib_so_0_CFLAGS  = $(AM_CFLAGS) -fPIC
 obj_hooks_intree_libuct_ib_so_0_LDFLAGS = $(AM_LDFLAGS) -shared \

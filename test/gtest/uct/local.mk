@@ -1,7 +1,7 @@
 # UCT tests. gtest_uct drives the module through UCT's public API and runs under
 # 'efasim run -- srdrun'; gtest_efa has what needs no device.
 if HAVE_GTEST
-noinst_PROGRAMS += test/gtest_uct test/gtest_uct_fault test/gtest_efa
+check_PROGRAMS += test/gtest_uct test/gtest_uct_fault test/gtest_efa
 
 test_gtest_uct_SOURCES = \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
