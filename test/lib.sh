@@ -101,6 +101,12 @@ need_perftest() {
     ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || PERFTEST+=(-P 0)
 }
 
+# rendezvous: from here on messages of 64 KB are fetched or written. UCX's own
+# threshold follows the CPU's maker and the number of devices: 300 KB and more.
+rendezvous() {
+    export UCX_RNDV_THRESH=65536
+}
+
 suite_stop() {
     [ -z "$suite_child" ] || kill "$suite_child" 2>/dev/null
     exit 143

@@ -119,6 +119,7 @@ perftest_devices() {
 # UCX stripes one message over both devices of each host.
 ucx_devices() {
     need_perftest
+    rendezvous
     local command=(env UCX_TLS="srd,tcp" UCX_MAX_RNDV_RAILS=2 "${PERFTEST[@]}"
         -p @PORT@ -t tag_bw -s 4000000 -n 100) device
     two_nodes --devices 2 -- "${command[@]}" -- "${command[@]}" 127.0.0.1 ||

@@ -49,6 +49,7 @@ perftest() {
 # 1 MB messages move by RDMA READ, not by fragments.
 perftest_rdma() {
     need_perftest
+    rendezvous
     export UCX_TLS=srd
     two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
         "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t "$1" -s 1048576 -n 100 \
@@ -73,6 +74,7 @@ perftest_eager() {
 
 perftest_error_mode() {
     need_perftest
+    rendezvous
     export UCX_TLS=srd
     two_nodes -- "${PERFTEST[@]}" -p @PORT@ -e -- \
         "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -e -t "$1" -s 1048576 \
@@ -175,6 +177,7 @@ sockaddr_check() {
 killed_check() {
     local traffic=$1 size=$2
     shift 2
+    rendezvous
     export UCX_TLS=srd UCX_KEEPALIVE_INTERVAL=1s SERVER_MAY_DIE=1
     two_nodes --timeout-ms 1000 -- \
         "$SRDRUN" "$BUILD/test/ucp_killed" --port @PORT@ --size "$size" \
@@ -196,6 +199,7 @@ device_name() {
 rails_check() {
     local count=$1 node i name
     shift
+    rendezvous
     export UCX_MAX_RNDV_RAILS=$count UCX_MAX_EAGER_RAILS=$count
     "$@"
     for node in 0 1; do
@@ -214,6 +218,7 @@ rails_check() {
 rails_share() {
     local count=$1 i read
     need_perftest
+    rendezvous
     export UCX_TLS=srd UCX_MAX_RNDV_RAILS=$count
     two_nodes --devices "$count" -- "${PERFTEST[@]}" -p @PORT@ -- \
         "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_bw -s 16777216 -n 10 \
@@ -228,6 +233,7 @@ rails_share() {
 # UCX_NET_DEVICES chooses: one device here, another there, and only they work.
 rails_chosen() {
     local taken
+    rendezvous
     export UCX_TLS=srd
     two_nodes --devices 4 -- \
         env "UCX_NET_DEVICES=$(device_name 1):1" \
@@ -249,6 +255,7 @@ rails_chosen() {
 # of traffic over two. Both sides are told, once, and all their requests end.
 rails_lost() {
     local plan=$CHECK_LOG.plan
+    rendezvous
     echo "after 3000 on 1.$1 remove" >"$plan"
     export UCX_TLS=srd UCX_MAX_RNDV_RAILS=2 UCX_KEEPALIVE_INTERVAL=1s
     two_nodes --devices 2 --timeout-ms 1000 --plan "$plan" -- \
@@ -301,6 +308,7 @@ hold_line_check() {
 # order_check RNDV_SCHEME [EFASIM_OPTION...]: what may not overtake what.
 order_check() {
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    rendezvous
     export UCX_TLS=srd UCX_RNDV_SCHEME=$1
     full && export COMPUTE_SECONDS=60
     shift
@@ -317,6 +325,7 @@ order_check() {
 order_write_check() {
     local own=() filter="$ORDER_TESTS:Rma*"
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    rendezvous
     export UCX_TLS=srd UCX_RNDV_SCHEME=put_zcopy
     if [ -n "${OWN_UCX-}" ]; then
         own=(env -u LD_LIBRARY_PATH)

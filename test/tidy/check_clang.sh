@@ -4,11 +4,11 @@
 # BUILD/clang. Says which file warned.
 set -u
 root=$1 build=$2
-cc=$(command -v clang-14 || command -v clang) || {
+cc=$(command -v clang || command -v clang-14) || {
     echo "clang is not installed"
     exit 77
 }
-cxx=$(command -v clang++-14 || command -v clang++) || {
+cxx=$(command -v clang++ || command -v clang++-14) || {
     echo "clang++ is not installed"
     exit 77
 }
