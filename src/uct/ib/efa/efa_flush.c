@@ -76,12 +76,12 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
             ep->reported = 1; /* the user knows: no error handler */
         }
         efa_ep_fail(ep, UCS_ERR_CANCELED, 0);
-    } else if (ep->state != EFA_EP_ALIVE) {
-        return ep->status;
     }
 
+    /* Of a failed endpoint, too: with an answer UCP frees what the completions
+     * of its operations use */
     if (efa_ep_is_idle(ep)) {
-        return UCS_OK;
+        return (flags & UCT_FLUSH_FLAG_CANCEL) ? UCS_OK : ep->status;
     }
     if (comp != NULL) {
         marker = efa_marker_get(&iface->ops);
