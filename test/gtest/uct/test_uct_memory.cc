@@ -248,6 +248,39 @@ struct RegParams {
     uint64_t reserved[8];
 };
 
+/* One word of the attributes of a domain in UCX 1.16 and newer, by its bit in
+ * the field mask: asked for alone, wherever it stands in the structure. */
+static uint64_t md_attr_word(const Entity &entity, unsigned bit)
+{
+    auto query_v2 = reinterpret_cast<ucs_status_t (*)(uct_md_h, uint64_t *)>(
+            dlsym(RTLD_DEFAULT, "uct_md_query_v2"));
+    uint64_t words[512] = {uint64_t(1) << bit}, all = 0;
+
+    EXPECT_EQ(UCS_OK, query_v2(entity.md(), words));
+    for (unsigned i = 1; i < 512; ++i) {
+        all |= words[i];
+    }
+    return all;
+}
+
+/* UCX asks a domain with dmabuf_mem_types for the dma-buf of memory. We take
+ * them; a driver of GPUs gives them. */
+TEST_F(UctMemory, dmabuf__is_imported_and_not_exported)
+{
+    if (dlsym(RTLD_DEFAULT, "uct_rkey_compare") == nullptr) {
+        ASSERT_EQ(nullptr, getenv("NEED_DMABUF"));
+        GTEST_SKIP() << "the bits are those of UCX 1.16 and newer";
+    }
+    const uint64_t gpu = UCS_BIT(UCS_MEMORY_TYPE_CUDA) |
+                         UCS_BIT(UCS_MEMORY_TYPE_ROCM);
+    const uint64_t host = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+
+    open();
+    EXPECT_EQ(0u, md_attr_word(*a, 9)) << "dmabuf_mem_types";
+    EXPECT_EQ(host | gpu, md_attr_word(*a, 5)) << "cache_mem_types";
+    EXPECT_EQ(host, md_attr_word(*a, 3)) << "reg_mem_types: by address";
+}
+
 /* Memory of a GPU, handed over as a dma-buf: a memfd stands in for it. Its
  * addresses are nobody's to touch, so only the dma-buf can have moved bytes. */
 TEST_F(UctMemory, dmabuf__is_read_and_read_into)
