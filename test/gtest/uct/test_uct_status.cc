@@ -25,7 +25,7 @@ const Case cases[] = {
         {4, UCS_ERR_IO_ERROR, false},
         {5, UCS_ERR_IO_ERROR, false},
         {6, UCS_ERR_IO_ERROR, false},
-        {7, UCS_ERR_REJECTED, false},
+        {7, UCS_ERR_CONNECTION_RESET, false},
         {8, UCS_ERR_CONNECTION_RESET, true},
         {9, UCS_ERR_CONNECTION_RESET, true},
         {10, UCS_ERR_IO_ERROR, false},
