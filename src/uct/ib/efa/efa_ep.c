@@ -200,6 +200,32 @@ void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead)
     }
 }
 
+/* The user knows, for `rounds` of progress. */
+static void efa_ep_told(efa_ep_t *ep, unsigned rounds)
+{
+    efa_iface_t *iface = efa_ep_iface(ep);
+
+    ep->reported = 1;
+    ep->told     = iface->rounds - rounds;
+    efa_iface_count_rounds(iface);
+}
+
+void efa_ep_cancel(efa_ep_t *ep)
+{
+    if (ep->state == EFA_EP_ALIVE) {
+        efa_ep_told(ep, EFA_TOLD_ROUNDS);
+    }
+    efa_ep_fail(ep, UCS_ERR_CANCELED, 0);
+}
+
+ucs_status_t efa_ep_failure(const efa_ep_t *ep)
+{
+    uint32_t rounds = efa_ep_iface(ep)->rounds - ep->told;
+
+    return (ep->reported && (rounds >= EFA_TOLD_ROUNDS)) ? ep->status :
+                                                           UCS_ERR_NO_RESOURCE;
+}
+
 void efa_ep_report_failure(efa_ep_t *ep, int dead)
 {
     efa_iface_t *iface = efa_ep_iface(ep);
@@ -213,8 +239,8 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
         return;
     }
 
-    ep->reported = 1;
-    status       = ep->status;
+    efa_ep_told(ep, 0);
+    status = ep->status;
     if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
         UCS_OK) {
         /* nobody handles it: the user must read of it somewhere */
@@ -245,7 +271,7 @@ void efa_ep_doubt(efa_ep_t *ep, flow_time_t now)
 ucs_status_t efa_ep_blocked(efa_ep_t *ep)
 {
     if (ep->state != EFA_EP_ALIVE) {
-        return ep->status;
+        return efa_ep_failure(ep);
     }
     if (ep->tx->busy == 0) {
         efa_ep_doubt(ep, efa_iface_clock(efa_ep_iface(ep)));
@@ -277,7 +303,7 @@ efa_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     (void)flags;
     (void)comp;
     if (ep->state != EFA_EP_ALIVE) {
-        return ep->status;
+        return ep->reported ? ep->status : UCS_OK; /* the report follows */
     }
     flow_tx_probe(efa_ep_iface(ep)->core, ep->tx);
     return UCS_OK;

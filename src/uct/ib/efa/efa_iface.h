@@ -30,7 +30,9 @@ enum {
     EFA_ATTEND_RX     = 1 << 0, /* stash_rx */
     EFA_ATTEND_TX     = 1 << 1, /* stash_tx */
     EFA_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
-    EFA_ATTEND_REPLAY = 1 << 3  /* a replay of UCP's is over (efa_wireup.c) */
+    EFA_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (efa_wireup.c) */
+    EFA_ATTEND_TOLD   = 1 << 4  /* a user was told of a failure a short time
+                                   ago: rounds of progress are counted */
 };
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
@@ -62,6 +64,8 @@ typedef struct efa_iface {
     flow_psn_t    served_psn;   /* the endpoint's when it began */
     uint32_t      fences;       /* ever */
     uint32_t      replays;      /* that were over, ever */
+    uint32_t      rounds;       /* of progress, while EFA_ATTEND_TOLD is set */
+    uint32_t      rounds_end;   /* when it is no longer */
     unsigned      idle;    /* progress calls in vain while requests waited */
     efa_ep_t     *stuck;   /* first of this round that could not go on */
 
@@ -135,6 +139,10 @@ static inline int efa_iface_is_sending(const efa_iface_t *iface)
 
 /* One completion of a work request, just polled or from the stash. */
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err);
+
+/* Counts the next few rounds of progress (EFA_TOLD_ROUNDS); each serves pending
+ * requests. */
+void efa_iface_count_rounds(efa_iface_t *iface);
 
 /* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
 ucs_status_t efa_tx_status(unsigned vendor_err);

@@ -9,6 +9,7 @@
 ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep)
 {
     if (!flow_tx_rma_refused(ep->tx)) {
+        ep->rma_asked = 1;
         return UCS_ERR_NO_RESOURCE;
     }
     if (!ep->rma_refused) {
