@@ -3,6 +3,7 @@
  * one that has to wait. */
 #include "uct_entity.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <poll.h>
 
@@ -351,4 +352,157 @@ TEST_F(UctContract, event_descriptor__is_quiet_until_it_is_armed)
     ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 2, nullptr, 0));
     a->progress();
     EXPECT_EQ(1, poll(&pfd, 1, 10000));
+}
+
+/* What get_bcopy unpacks into may be gone with the endpoint. */
+TEST_F(UctContract, destroy__nothing_is_unpacked_after_it)
+{
+    struct Place {
+        unsigned unpacked = 0;
+        static void unpack(void *arg, const void *, size_t)
+        {
+            ++static_cast<Place *>(arg)->unpacked;
+        }
+    };
+    open();
+    Memory remote(*b, 4096, 1);
+    Completion comp[3];
+    Place place;
+    uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
+
+    introduce();
+    device("delay-us", "50000");
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_bcopy(ep, Place::unpack, &place, 100, address,
+                                remote.rkey(), &comp[0].uct) ==
+               UCS_INPROGRESS;
+    }));
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_get_bcopy(ep, Place::unpack, &place, 100, address,
+                               remote.rkey(), nullptr));
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_get_bcopy(ep, Place::unpack, &place, 100, address,
+                               remote.rkey(), &comp[1].uct));
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &comp[2].uct));
+    ASSERT_EQ(0u, place.unpacked);
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    for (const Completion &c : comp) {
+        EXPECT_EQ(1u, c.done);
+        EXPECT_EQ(UCS_ERR_CANCELED, c.status);
+    }
+    /* through progress, and through the end of the interface */
+    ASSERT_TRUE(wait([&] {
+        return uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK;
+    }));
+    delete a;
+    a = nullptr;
+    EXPECT_EQ(0u, place.unpacked);
+    EXPECT_EQ(1u, comp[0].done);
+}
+
+/* The same, and nobody calls progress in between. */
+TEST_F(UctContract, destroy__nothing_is_unpacked_by_the_interface_s_end)
+{
+    open();
+    Memory remote(*b, 4096, 1);
+    unsigned unpacked = 0;
+
+    introduce();
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_bcopy(
+                       ep,
+                       [](void *arg, const void *, size_t) {
+                           ++*static_cast<unsigned *>(arg);
+                       },
+                       &unpacked, 100,
+                       reinterpret_cast<uintptr_t>(remote.data()),
+                       remote.rkey(), nullptr) == UCS_INPROGRESS;
+    }));
+    unpacked = 0;
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    delete a;
+    a = nullptr;
+    EXPECT_EQ(0u, unpacked);
+}
+
+/* A living peer's device answers soon: the memory is the user's again when the
+ * endpoint is gone. */
+TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
+{
+    open();
+    Memory remote(*b, 8192, 1), local(*a, 8192, 2);
+    uct_iov_t iov = local.iov(0, 8000);
+
+    introduce();
+    for (int round = 0; round < 50; ++round) {
+        Completion comp;
+        unsigned posted = 0;
+
+        comp.uct.count = 1000;
+        ASSERT_TRUE(wait([&] { /* until the peer has its handle for us */
+            return get(iov, remote, &comp.uct) == UCS_INPROGRESS;
+        }));
+        ++posted;
+        while ((posted < 500) &&
+               (uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                &comp.uct) == UCS_INPROGRESS)) {
+            ++posted;
+        }
+        ASSERT_GT(posted, 1u);
+        posted += uct_ep_flush(ep, 0, &comp.uct) == UCS_INPROGRESS;
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        EXPECT_EQ(1000 - static_cast<int>(posted), comp.uct.count);
+        ep = a->connect(*b);
+    }
+}
+
+/* What the device still has at the end of the interface is cancelled there, and
+ * nothing writes to it any more. */
+TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)
+{
+    const size_t size = 1 << 20;
+    open();
+    Memory remote(*b, size, 1);
+    Bytes bytes(size, 0xa5);
+    struct Lent { /* registered until the completion, as UCP does */
+        Completion comp;
+        uct_md_h md;
+        uct_mem_h memh;
+        static void back(uct_completion_t *self)
+        {
+            Lent *lent = reinterpret_cast<Lent *>(self);
+
+            Completion::callback(self);
+            uct_md_mem_dereg(lent->md, lent->memh);
+        }
+    } lent;
+
+    introduce();
+    {
+        Memory first(*a, 64, 2);
+        Completion comp;
+        start_get(first.iov(0, 64), remote, &comp.uct);
+        ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+    }
+    lent.comp.uct.func = Lent::back;
+    lent.md = a->md();
+    ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), bytes.data(), size,
+                                     UCT_MD_MEM_ACCESS_RMA, &lent.memh));
+    device("delay-us", "500000");
+    ASSERT_EQ(UCS_INPROGRESS, get({bytes.data(), size, lent.memh, 0, 1}, remote,
+                                  &lent.comp.uct));
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    EXPECT_EQ(0u, lent.comp.done) << "the device may still write there";
+    delete a;
+    a = nullptr;
+    EXPECT_EQ(1u, lent.comp.done);
+    EXPECT_EQ(UCS_ERR_CANCELED, lent.comp.status);
+    for (int i = 0; i < 1000; ++i) {
+        b->progress();
+    }
+    EXPECT_EQ(ptrdiff_t(size), std::count(bytes.begin(), bytes.end(), 0xa5));
 }

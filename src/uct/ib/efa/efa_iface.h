@@ -87,6 +87,7 @@ typedef struct efa_iface {
     /* completions that were polled where no callback may run */
     struct ibv_wc  stash_rx;
     efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
+    flow_time_t    waited_in_vain; /* when efa_tx_wait_ep last did */
 } efa_iface_t;
 
 static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
@@ -194,6 +195,13 @@ void efa_iface_stash_tx(efa_iface_t *iface);
  * ended with.
  */
 ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time);
+
+/*
+ * Waits at most `time` ns until the device has given back what it has of the
+ * user's memory for an endpoint that is being destroyed; completions of its
+ * operations run. An operation that waits to be sent again is not waited for.
+ */
+void efa_tx_wait_ep(efa_iface_t *iface, efa_ep_t *ep, flow_time_t time);
 
 /* Ends an interface whose device failed (efa_break.c), from progress: stops the
  * queue pair, so that no buffer of a user is touched any more, then completes
