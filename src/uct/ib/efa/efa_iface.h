@@ -13,7 +13,8 @@ typedef struct efa_ep efa_ep_t;
 #define EFA_STATUS_FLUSHED 1 /* the queue pair is gone, and not by us */
 #define EFA_STATUS_UNKNOWN 12 /* "bad status", for an error without a number */
 
-/* Settings of an interface, after the configuration table was parsed. */
+/* Settings of an interface, after the configuration table was parsed, and what
+ * its opener wants. */
 typedef struct efa_iface_config {
     unsigned tx_depth;   /* operations in flight */
     unsigned rx_initial; /* receives posted at open */
@@ -23,6 +24,7 @@ typedef struct efa_iface_config {
     unsigned max_ah;
     unsigned inline_max; /* bytes in a work request, as far as there is room */
     double   get_short;  /* seconds that get_short waits; 0: not offered */
+    efa_rxq_layout_t rx_layout; /* packet_size apart */
 } efa_iface_config_t;
 
 /* What progress sees to before it polls. */
@@ -101,8 +103,7 @@ static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
  * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
  */
 ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
-                            const efa_iface_config_t *config,
-                            size_t rx_headroom);
+                            const efa_iface_config_t *config);
 
 /*
  * Says goodbye to peers for a bounded time, stops the device, completes what
