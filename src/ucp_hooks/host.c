@@ -15,6 +15,7 @@ enum {
     HOST_FILE_LINE_MAX      = 256,
     HOST_STATS_COUNTERS     = 128, /* offset in ucs_stats_node_t, 1.13-1.23 */
     HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
+    HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
     HOST_TOPO_NAME_PRIORITY = 10
 };
 
@@ -159,8 +160,12 @@ static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
     const watch_t *watch = arg;
 
-    (void)type;
-    watch->cb(event->vm_unmapped.address, event->vm_unmapped.size, watch->arg);
+    if (type == UCM_EVENT_MEM_TYPE_FREE) {
+        watch->cb(event->mem_type.address, event->mem_type.size, watch->arg);
+    } else {
+        watch->cb(event->vm_unmapped.address, event->vm_unmapped.size,
+                  watch->arg);
+    }
 }
 
 ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
@@ -181,7 +186,7 @@ ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
     watch->cb   = cb;
     watch->arg  = arg;
 
-    status = host->calls->ucm_set_handler(UCM_EVENT_VM_UNMAPPED,
+    status = host->calls->ucm_set_handler(HOST_UNMAP_EVENTS,
                                           HOST_UNMAP_PRIORITY, host_unmapped,
                                           watch);
     if (status != UCS_OK) {
@@ -211,8 +216,7 @@ void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
     }
     pthread_mutex_unlock(&watches_lock);
     if (watch != NULL) {
-        host->calls->ucm_unset_handler(UCM_EVENT_VM_UNMAPPED, host_unmapped,
-                                       watch);
+        host->calls->ucm_unset_handler(HOST_UNMAP_EVENTS, host_unmapped, watch);
         free(watch);
     }
 }

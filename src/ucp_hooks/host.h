@@ -126,8 +126,8 @@ ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
 
 /*
  * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,
- * MADV_DONTNEED and the like), in the unmapping thread: a cache must stop
- * handing out registrations that touch the range. @cb must not allocate, free
+ * MADV_DONTNEED and the like) or a GPU's is freed, in the thread that does it: a
+ * cache must stop handing out registrations that touch the range. @cb must not allocate, free
  * or unmap memory, and may take only locks under which nobody else does.
  *   UCS_OK               events will be delivered
  *   UCS_ERR_UNSUPPORTED  libucm is absent or its hooks are off (UCX_MEM_EVENTS

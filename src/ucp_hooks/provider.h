@@ -91,9 +91,10 @@ typedef struct ucx_md_attr {
     unsigned          caps;             /* UCX_MD_CAP_ */
     uint64_t          reg_mem_types;    /* can be registered */
     uint64_t          cache_mem_types;  /* UCX's cache should serve (>= 1.14);
-                                           a domain that caches itself says 0 */
+                                           what the domain caches itself is
+                                           not among them; of dma-bufs, all
+                                           that UCX may hand us */
     uint64_t          access_mem_types; /* the CPU can load and store */
-    uint64_t          dmabuf_mem_types; /* can be registered by dmabuf */
     size_t            max_reg;          /* longest registration, bytes */
     size_t            reg_alignment;    /* power of two, 1 = none */
     size_t            rkey_packed_size; /* bytes */

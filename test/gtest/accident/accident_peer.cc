@@ -169,7 +169,9 @@ TEST_F(FailedPost, broken_device)
     for (int round = 0; round < 3; ++round) {
         for (ucs_status_t status : post_all(remote, local)) {
             EXPECT_LT(status, 0);
-            EXPECT_NE(UCS_ERR_NO_RESOURCE, status);
+            if (round > 0) { /* it was reported meanwhile */
+                EXPECT_NE(UCS_ERR_NO_RESOURCE, status);
+            }
         }
         progress_for(0.05);
     }

@@ -8,6 +8,7 @@ test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/gtest/ucp/test_stream.cc \
                           test/gtest/ucp/test_rma.cc \
                           test/gtest/ucp/test_connect.cc \
+                          test/gtest/ucp/test_failure.cc \
                           test/gtest/ucp/test_flow_control.cc \
                           test/gtest/ucp/test_load.cc \
                           test/gtest/ucp/test_order.cc \

@@ -6,6 +6,7 @@ check_PROGRAMS += test/gtest_uct test/gtest_uct_fault test/gtest_efa
 test_gtest_uct_SOURCES = \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
 	test/gtest/uct/test_uct_am.cc \
+	test/gtest/uct/test_uct_contract.cc \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_get.cc \
 	test/gtest/uct/test_uct_load.cc \

@@ -7,9 +7,14 @@
 #include "uct_entity.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <functional>
 #include <sys/mman.h>
 #include <utility>
+
+extern "C" {
+#include <ucm/api/ucm.h>
+}
 
 using namespace uct_test;
 
@@ -138,6 +143,24 @@ TEST_F(DataPath, registration_of_known_memory__costs_no_allocation)
     EXPECT_EQ(0u, fault_calls("ibv_reg_mr"));
 }
 
+/* What UCX says when a GPU's memory is freed: that does not leave the address
+ * space as other memory does. */
+static bool say_freed(void *address, size_t length)
+{
+    auto dispatch = reinterpret_cast<void (*)(ucm_event_type_t, ucm_event_t *)>(
+            dlsym(RTLD_DEFAULT, "ucm_event_dispatch"));
+    ucm_event_t event = {};
+
+    if (dispatch == nullptr) {
+        return false;
+    }
+    event.mem_type.address  = address;
+    event.mem_type.size     = length;
+    event.mem_type.mem_type = UCS_MEMORY_TYPE_CUDA;
+    dispatch(UCM_EVENT_MEM_TYPE_FREE, &event);
+    return true;
+}
+
 /* What left the address space is no known memory when it comes back: its pages
  * are others. UCX tells us, however it left. */
 TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
@@ -172,6 +195,7 @@ TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
         {"madvise", [&] {
             return madvise(memory, length, MADV_DONTNEED) == 0;
         }},
+        {"cudaFree", [&] { return say_freed(memory, length); }},
     };
 
     for (const auto &way : ways) {

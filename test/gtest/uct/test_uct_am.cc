@@ -42,6 +42,69 @@ TEST_F(UctAm, am_short__every_length_arrives_intact)
     }
 }
 
+/* What UCP may keep lies as it wants it; of any size, behind any headroom. */
+TEST_F(UctAm, am_alignment__of_descriptors)
+{
+    const uint64_t both = UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT |
+                          UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
+    const std::vector<Entity::Align> aligns = {
+            {UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT, 1, 0},
+            {UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT, 4096, 0},
+            {both, 2, 8}, /* as UCP asks for it */
+            {both, 64, 8},
+            {both, 16, 3},
+            {both, 8192, 8191},
+    };
+    size_t headroom = 0;
+
+    for (const auto &align : aligns) {
+        headroom += 24;
+        a = new Entity();
+        b = new Entity({}, headroom, align);
+        ep = a->connect(*b);
+        b->keep_descs = true;
+        for (uint64_t i = 0; b->kept.size() < 300; ++i) {
+            ASSERT_GT(send_bcopy(ep, make_message(i, 1 + (i * 97) % 8000)), 0);
+            progress();
+            ASSERT_LT(i, 20000u);
+        }
+        for (const auto &item : b->kept) {
+            auto point = reinterpret_cast<uintptr_t>(item.data) + align.offset;
+            ASSERT_EQ(0u, point % align.alignment)
+                    << align.alignment << " with offset " << align.offset;
+            ASSERT_EQ(0, memcmp(item.data, item.message.data(),
+                                item.message.size()));
+        }
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        delete a;
+        delete b;
+        a = b = nullptr;
+    }
+}
+
+TEST_F(UctAm, am_alignment__invalid_ones)
+{
+    const uint64_t alignment = UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT;
+    const uint64_t offset = UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
+    const std::vector<Entity::Align> aligns = {
+            {alignment, 0, 0},          {alignment, 3, 0},
+            {alignment, 4095, 0},       {alignment | offset, 24, 8},
+            {offset, 8, 8}, /* of nothing */
+    };
+
+    for (const auto &align : aligns) {
+        try {
+            Entity entity({}, 0, align);
+            ADD_FAILURE() << align.alignment << ", " << align.offset;
+        } catch (const std::runtime_error &error) {
+            EXPECT_NE(std::string::npos,
+                      std::string(error.what()).find(ucs_status_string(
+                              UCS_ERR_INVALID_PARAM))) << error.what();
+        }
+    }
+}
+
 /* UCP up to 1.15 sends as short what was short on the lane it replaced. */
 TEST_F(UctAm, am_short__beyond_the_limit_goes_as_one_packet_all_the_same)
 {

@@ -39,8 +39,9 @@ TEST_F(UctFailure, closed_peer__is_reported_once_and_everything_completes)
     EXPECT_EQ(1u, a->failures.size());
     EXPECT_EQ(ep, a->failures[0].ep);
     EXPECT_NE(UCS_OK, comps[0].status);
-    EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
-    EXPECT_NE(UCS_ERR_NO_RESOURCE, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ucs_status_t status = send_short(ep, 1, {});
+    EXPECT_TRUE(UCS_STATUS_IS_ERR(status));
+    EXPECT_NE(UCS_ERR_NO_RESOURCE, status);
 }
 
 TEST_F(UctFailure, ep_check__finds_a_peer_that_is_gone_and_spares_a_living_one)

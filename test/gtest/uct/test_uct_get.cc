@@ -245,7 +245,7 @@ TEST_F(UctGetShort, bad_rkey__is_an_error_and_the_handler_comes_from_progress)
     uint64_t value;
 
     ASSERT_EQ(UCS_OK, get_short(&value, sizeof(value), remote));
-    EXPECT_EQ(UCS_ERR_REJECTED,
+    EXPECT_EQ(UCS_ERR_CONNECTION_RESET,
               uct_ep_get_short(ep, &value, sizeof(value),
                                reinterpret_cast<uintptr_t>(remote.data()),
                                remote.rkey() ^ 0x5a5a00));

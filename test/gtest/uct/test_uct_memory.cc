@@ -248,6 +248,83 @@ struct RegParams {
     uint64_t reserved[8];
 };
 
+/* A handle of nobody's, of another domain, or that was given back. */
+TEST_F(UctMemory, foreign_handles__are_invalid_parameters)
+{
+    open();
+    Memory remote(*b, 4096, 1), other(*b, 4096, 3);
+    Mapping far(4096), near(4096);
+    uint64_t where = reinterpret_cast<uintptr_t>(remote.data());
+    Bytes bytes(4096);
+    uct_mem_h returned;
+
+    ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), bytes.data(), bytes.size(),
+                                     UCT_MD_MEM_ACCESS_RMA, &returned));
+    move(uct_ep_get_zcopy, far, near, 0, 100); /* the peer is ready */
+    ASSERT_EQ(UCS_OK, uct_md_mem_dereg(a->md(), returned));
+    for (uct_mem_h memh :
+         {uct_mem_h(nullptr), reinterpret_cast<uct_mem_h>(0xdeadbeef),
+          other.memh(), returned}) {
+        uct_iov_t iov = {bytes.data(), 100, memh, 0, 1};
+        Completion comp;
+
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_ep_get_zcopy(ep, &iov, 1, where, remote.rkey(),
+                                   &comp.uct));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                  &comp.uct));
+        if (a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY) {
+            EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                      uct_ep_put_zcopy(ep, &iov, 1, where, remote.rkey(),
+                                       &comp.uct));
+        }
+        uint32_t key;
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_md_mkey_pack(a->md(), memh, &key));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_md_mem_dereg(a->md(), memh));
+        EXPECT_EQ(0u, comp.done);
+    }
+    /* no bytes, no handle */
+    uct_iov_t none = {nullptr, 0, nullptr, 0, 1};
+    EXPECT_EQ(UCS_OK, uct_ep_get_zcopy(ep, &none, 1, where, remote.rkey(),
+                                       nullptr));
+    move(uct_ep_get_zcopy, far, near, 0, 4096); /* it goes on */
+}
+
+/* One word of the attributes of a domain in UCX 1.16 and newer, by its bit in
+ * the field mask: asked for alone, wherever it stands in the structure. */
+static uint64_t md_attr_word(const Entity &entity, unsigned bit)
+{
+    auto query_v2 = reinterpret_cast<ucs_status_t (*)(uct_md_h, uint64_t *)>(
+            dlsym(RTLD_DEFAULT, "uct_md_query_v2"));
+    uint64_t words[512] = {uint64_t(1) << bit}, all = 0;
+
+    EXPECT_EQ(UCS_OK, query_v2(entity.md(), words));
+    for (unsigned i = 1; i < 512; ++i) {
+        all |= words[i];
+    }
+    return all;
+}
+
+/* UCX asks a domain with dmabuf_mem_types for the dma-buf of memory. We take
+ * them; a driver of GPUs gives them. */
+TEST_F(UctMemory, dmabuf__is_imported_and_not_exported)
+{
+    if (dlsym(RTLD_DEFAULT, "uct_rkey_compare") == nullptr) {
+        ASSERT_EQ(nullptr, getenv("NEED_DMABUF"));
+        GTEST_SKIP() << "the bits are those of UCX 1.16 and newer";
+    }
+    const uint64_t gpu = UCS_BIT(UCS_MEMORY_TYPE_CUDA) |
+                         UCS_BIT(UCS_MEMORY_TYPE_ROCM);
+    const uint64_t host = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+
+    open();
+    EXPECT_EQ(0u, md_attr_word(*a, 9)) << "dmabuf_mem_types";
+    EXPECT_EQ(host | gpu, md_attr_word(*a, 5)) << "cache_mem_types";
+    EXPECT_EQ(host, md_attr_word(*a, 3)) << "reg_mem_types: by address";
+}
+
 /* Memory of a GPU, handed over as a dma-buf: a memfd stands in for it. Its
  * addresses are nobody's to touch, so only the dma-buf can have moved bytes. */
 TEST_F(UctMemory, dmabuf__is_read_and_read_into)

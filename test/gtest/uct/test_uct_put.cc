@@ -213,7 +213,7 @@ TEST_F(UctPut, bad_rkey__fails_the_operation_and_the_endpoint_once)
                                 remote.rkey() ^ 0x5a5a00, &comp.uct);
     }));
     ASSERT_TRUE(wait([&] { return comp.done && !a->failures.empty(); }));
-    EXPECT_EQ(UCS_ERR_REJECTED, comp.status);
+    EXPECT_EQ(UCS_ERR_CONNECTION_RESET, comp.status);
     EXPECT_EQ(make_message(1, 4096),
               Bytes(remote.data(), remote.data() + 4096));
 }

@@ -25,7 +25,7 @@ const Case cases[] = {
         {4, UCS_ERR_IO_ERROR, false},
         {5, UCS_ERR_IO_ERROR, false},
         {6, UCS_ERR_IO_ERROR, false},
-        {7, UCS_ERR_REJECTED, false},
+        {7, UCS_ERR_CONNECTION_RESET, false},
         {8, UCS_ERR_CONNECTION_RESET, true},
         {9, UCS_ERR_CONNECTION_RESET, true},
         {10, UCS_ERR_IO_ERROR, false},
@@ -109,7 +109,7 @@ protected:
         ASSERT_TRUE(a->failures.empty()) << "reported from inside the post";
         ASSERT_TRUE(wait([&] { return comp.done && !a->failures.empty(); }));
         EXPECT_EQ(expected.ucs, comp.status);
-        EXPECT_EQ(expected.ucs, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+        EXPECT_EQ(expected.ucs, send_short(ep, 1, {}));
         for (int i = 0; i < 2000; ++i) {
             progress();
         }
@@ -235,7 +235,7 @@ TEST_F(UctStatus1, flushed__the_interface_ends)
     ASSERT_TRUE(wait([&] { return !b->failures.empty(); }));
     EXPECT_EQ(1u, b->failures.size());
     EXPECT_EQ(UCS_ERR_IO_ERROR, b->failures[0].status);
-    EXPECT_EQ(UCS_ERR_IO_ERROR, uct_ep_am_short(back, AM_ID, 1, nullptr, 0));
+    EXPECT_EQ(UCS_ERR_IO_ERROR, send_short(back, 1, {}));
     EXPECT_THROW(b->connect(*a), std::runtime_error);
     uct_ep_destroy(back);
 }

@@ -24,7 +24,7 @@ static bool is_other_ucx()
     return is_new != (UCT_API >= UCT_VERSION(1, 16));
 }
 
-Entity::Entity(const Config &config, size_t headroom)
+Entity::Entity(const Config &config, size_t headroom, const Align &align)
     : m_headroom(headroom), m_other_ucx(is_other_ucx())
 {
     try {
@@ -34,7 +34,7 @@ Entity::Entity(const Config &config, size_t headroom)
         check(uct_worker_create(m_async, UCS_THREAD_MODE_SINGLE, &m_worker),
               "worker");
         open_md();
-        open_iface(config, headroom);
+        open_iface(config, headroom, align);
     } catch (...) {
         close();
         throw;
@@ -103,7 +103,8 @@ void Entity::open_md()
     check(status, "md open");
 }
 
-void Entity::open_iface(const Config &settings, size_t headroom)
+void Entity::open_iface(const Config &settings, size_t headroom,
+                        const Align &align)
 {
     uct_iface_config_t *config;
     std::string device = m_device + ":1";
@@ -124,7 +125,10 @@ void Entity::open_iface(const Config &settings, size_t headroom)
                         UCT_IFACE_PARAM_FIELD_RX_HEADROOM |
                         UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
                         UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG |
-                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS;
+                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS |
+                        align.fields;
+    params.am_alignment = align.alignment;
+    params.am_align_offset = align.offset;
     params.open_mode = UCT_IFACE_OPEN_MODE_DEVICE;
     params.mode.device.tl_name = "srd";
     params.mode.device.dev_name = device.c_str();

@@ -47,7 +47,14 @@ using Config = std::map<std::string, std::string>;
 
 class Entity {
 public:
-    explicit Entity(const Config &config = {}, size_t headroom = 0);
+    /* Of uct_iface_params_t; those of `fields` count. */
+    struct Align {
+        uint64_t fields;
+        size_t alignment, offset;
+    };
+
+    explicit Entity(const Config &config = {}, size_t headroom = 0,
+                    const Align &align = {});
     ~Entity();
     Entity(const Entity &) = delete;
 
@@ -108,7 +115,7 @@ public:
 private:
     void close();
     void open_md();
-    void open_iface(const Config &config, size_t headroom);
+    void open_iface(const Config &config, size_t headroom, const Align &align);
     static ucs_status_t am_handler(void *arg, void *data, size_t length,
                                    unsigned flags);
     static ucs_status_t

@@ -26,7 +26,8 @@ ucs_status_t efa_iface_event_fd(uct_iface_h tl_iface, int *fd_p)
 static int efa_iface_is_busy(const efa_iface_t *iface)
 {
     if (iface->attend & EFA_ATTEND_BROKEN) {
-        return (iface->qp.qp != NULL) || flow_event_pending(iface->core);
+        return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
+               (iface->attend & EFA_ATTEND_TOLD);
     }
     return iface->attend || flow_event_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ns that destroying an endpoint waits for the user's memory: what is under way
+ * to a living peer needs a few us */
+#define EFA_DESTROY_TIME 20000000
+
 static void efa_ep_address(const uct_ep_params_t *params, flow_addr_t *peer)
 {
     const efa_device_addr_t *device = (const void*)params->dev_addr;
@@ -148,6 +152,36 @@ static void efa_ep_drop_request(uct_pending_req_t *req, void *arg)
     (void)arg;
 }
 
+static void efa_ep_unpack_nothing(void *arg, const void *data, size_t length)
+{
+    (void)arg;
+    (void)data;
+    (void)length;
+}
+
+/* Reads into our buffers: what they bring is nobody's any more. */
+static void efa_ep_drop_reads(efa_ep_t *ep)
+{
+    efa_out_t        *out, *next;
+    uct_completion_t *comp;
+
+    for (out = ep->queue.next; out != &ep->queue; out = next) {
+        next = out->next;
+        if (out->kind == EFA_OUT_GET_BCOPY) {
+            ((efa_op_t*)out)->unpack.func = efa_ep_unpack_nothing;
+            comp      = out->comp;
+            out->comp = NULL;
+            ucx_completion_done(comp, UCS_ERR_CANCELED);
+        }
+    }
+}
+
+/*
+ * After this call no callback of the user's runs but completions of zcopy
+ * operations that the device still has: it may write into their memory, or
+ * send what is in there, so that the user may not have it back. They come from
+ * progress, or, cancelled, from the interface's end.
+ */
 void efa_ep_destroy(uct_ep_h tl_ep)
 {
     efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
@@ -159,10 +193,11 @@ void efa_ep_destroy(uct_ep_h tl_ep)
     efa_ep_pending_purge(tl_ep, efa_ep_drop_request, NULL);
     ucx_ep_cleanup(&ep->super);
 
-    /* UCP frees what a flush completes with right after this call; operations
-     * complete when the device lets go of their buffers */
     ep->state  = EFA_EP_DESTROYED;
     ep->status = UCS_ERR_CANCELED;
+    efa_ep_drop_reads(ep);
+    efa_tx_wait_ep(iface, ep, EFA_DESTROY_TIME);
+    /* UCP frees what a flush completes with right after this call */
     efa_ep_cancel_flushes(ep);
     efa_vfs_lock();
     efa_ep_list_remove(&iface->alive, ep);
@@ -200,6 +235,32 @@ void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead)
     }
 }
 
+/* The user knows, for `rounds` of progress. */
+static void efa_ep_told(efa_ep_t *ep, unsigned rounds)
+{
+    efa_iface_t *iface = efa_ep_iface(ep);
+
+    ep->reported = 1;
+    ep->told     = iface->rounds - rounds;
+    efa_iface_count_rounds(iface);
+}
+
+void efa_ep_cancel(efa_ep_t *ep)
+{
+    if (ep->state == EFA_EP_ALIVE) {
+        efa_ep_told(ep, EFA_TOLD_ROUNDS);
+    }
+    efa_ep_fail(ep, UCS_ERR_CANCELED, 0);
+}
+
+ucs_status_t efa_ep_failure(const efa_ep_t *ep)
+{
+    uint32_t rounds = efa_ep_iface(ep)->rounds - ep->told;
+
+    return (ep->reported && (rounds >= EFA_TOLD_ROUNDS)) ? ep->status :
+                                                           UCS_ERR_NO_RESOURCE;
+}
+
 void efa_ep_report_failure(efa_ep_t *ep, int dead)
 {
     efa_iface_t *iface = efa_ep_iface(ep);
@@ -213,8 +274,8 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
         return;
     }
 
-    ep->reported = 1;
-    status       = ep->status;
+    efa_ep_told(ep, 0);
+    status = ep->status;
     if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
         UCS_OK) {
         /* nobody handles it: the user must read of it somewhere */
@@ -245,7 +306,7 @@ void efa_ep_doubt(efa_ep_t *ep, flow_time_t now)
 ucs_status_t efa_ep_blocked(efa_ep_t *ep)
 {
     if (ep->state != EFA_EP_ALIVE) {
-        return ep->status;
+        return efa_ep_failure(ep);
     }
     if (ep->tx->busy == 0) {
         efa_ep_doubt(ep, efa_iface_clock(efa_ep_iface(ep)));
@@ -277,7 +338,7 @@ efa_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     (void)flags;
     (void)comp;
     if (ep->state != EFA_EP_ALIVE) {
-        return ep->status;
+        return ep->reported ? ep->status : UCS_OK; /* the report follows */
     }
     flow_tx_probe(efa_ep_iface(ep)->core, ep->tx);
     return UCS_OK;

@@ -32,11 +32,13 @@ struct efa_ep {
     unsigned       flushes; /* markers in the queue */
     uint8_t        fenced;  /* until rma_ops is 0 */
     uint8_t        state;   /* efa_ep_state_t */
-    uint8_t        reported;
+    uint8_t        reported; /* the error handler was called, or need not be */
+    uint8_t        rma_asked;   /* RMA had to wait for the peer's answer */
     uint8_t        rma_refused; /* and the user was told */
     uint8_t        wireup;  /* efa_wireup_t */
     ucs_status_t   status; /* UCS_OK while alive */
     uint32_t       wireup_mark; /* ASKED: fences then; REPLAY: progress then */
+    uint32_t       told;    /* iface->rounds when it was reported */
 
     flow_time_t         doubted;  /* when efa_ep_doubt last took a look */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
@@ -76,6 +78,22 @@ void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead);
  * may be gone when this returns. */
 void efa_ep_report_failure(efa_ep_t *ep, int dead);
 
+/* The user gives it up: as efa_ep_fail, but nobody is told. */
+void efa_ep_cancel(efa_ep_t *ep);
+
+/*
+ * What an operation on a failed endpoint returns: UCS_ERR_NO_RESOURCE until the
+ * user was told and had EFA_TOLD_ROUNDS of progress to act upon it, then why it
+ * failed. Before that UCP chooses the same lane again: with error mode FAILOVER
+ * it starts a request anew from inside the completion that failed, and an error
+ * from in there would be answered in the same way, without end.
+ */
+ucs_status_t efa_ep_failure(const efa_ep_t *ep);
+
+/* Rounds of progress between a report and the first error that is returned:
+ * UCP acts on it in a callback of the same or the next one. */
+#define EFA_TOLD_ROUNDS 4
+
 /* The core is done with the flow of a destroyed endpoint: frees it, or its last
  * operation will. */
 void efa_ep_flow_gone(efa_ep_t *ep);
@@ -84,7 +102,7 @@ void efa_ep_flow_gone(efa_ep_t *ep);
 void efa_ep_free_lingering(efa_ep_t *ep);
 
 /* What a post that found no number, no operation or no buffer returns:
- * UCS_ERR_NO_RESOURCE, or why the endpoint failed. */
+ * UCS_ERR_NO_RESOURCE, or why the endpoint failed (efa_ep_failure). */
 ucs_status_t efa_ep_blocked(efa_ep_t *ep);
 
 /*

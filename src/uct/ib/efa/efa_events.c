@@ -44,16 +44,34 @@ static int efa_cq_arm(struct ibv_cq *cq)
     return cq->context->ops.req_notify_cq(cq, 0);
 }
 
+static int efa_events_watch(efa_events_t *events, int fd, int op, unsigned mask)
+{
+    struct epoll_event event;
+
+    memset(&event, 0, sizeof(event));
+    event.events  = mask;
+    event.data.fd = fd;
+    return epoll_ctl(events->epoll_fd, op, fd, &event);
+}
+
+static int efa_events_arm(const efa_qp_t *qp)
+{
+    int err = efa_cq_arm(qp->rx_cq);
+
+    return (err == 0) ? efa_cq_arm(qp->tx_cq) : err;
+}
+
 int efa_events_rearm(efa_events_t *events, efa_qp_t *qp)
 {
-    int err;
-
     efa_events_drain(events, qp);
-    err = efa_cq_arm(qp->rx_cq);
-    if (err == 0) {
-        err = efa_cq_arm(qp->tx_cq);
+    if (!events->is_armed) {
+        if (efa_events_watch(events, qp->channel->fd, EPOLL_CTL_MOD,
+                             EPOLLIN) != 0) {
+            return errno;
+        }
+        events->is_armed = 1;
     }
-    return err;
+    return efa_events_arm(qp);
 }
 
 void efa_events_set_timer(efa_events_t *events, uint64_t delay)
@@ -64,16 +82,6 @@ void efa_events_set_timer(efa_events_t *events, uint64_t delay)
     spec.it_value.tv_sec  = delay / 1000000000u;
     spec.it_value.tv_nsec = delay % 1000000000u;
     timerfd_settime(events->timer_fd, 0, &spec, NULL);
-}
-
-static int efa_events_watch(efa_events_t *events, int fd)
-{
-    struct epoll_event event;
-
-    memset(&event, 0, sizeof(event));
-    event.events  = EPOLLIN;
-    event.data.fd = fd;
-    return epoll_ctl(events->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 void efa_events_open(efa_events_t *events, efa_qp_t *qp)
@@ -89,9 +97,11 @@ void efa_events_open(efa_events_t *events, efa_qp_t *qp)
     events->timer_fd = timerfd_create(CLOCK_MONOTONIC,
                                       TFD_NONBLOCK | TFD_CLOEXEC);
     if ((events->epoll_fd < 0) || (events->timer_fd < 0) ||
-        (efa_events_watch(events, qp->channel->fd) != 0) ||
-        (efa_events_watch(events, events->timer_fd) != 0) ||
-        (efa_events_rearm(events, qp) != 0)) {
+        (efa_events_watch(events, events->timer_fd, EPOLL_CTL_ADD,
+                          EPOLLIN) != 0) ||
+        /* what this trial brings makes nothing readable: nobody asked yet */
+        (efa_events_watch(events, qp->channel->fd, EPOLL_CTL_ADD, 0) != 0) ||
+        (efa_events_arm(qp) != 0)) {
         host_debug(qp->md->super.host,
                    "%s: no completion events: waiting for messages takes CPU",
                    qp->md->device->name);

@@ -11,6 +11,7 @@
 typedef struct efa_events {
     int epoll_fd; /* -1: no events */
     int timer_fd;
+    int is_armed; /* somebody asked for events, ever: the channel is watched */
     unsigned got[2]; /* events of tx and rx CQ not acknowledged */
 } efa_events_t;
 
@@ -19,8 +20,8 @@ typedef struct efa_events {
 void efa_events_open(efa_events_t *events, efa_qp_t *qp);
 void efa_events_close(efa_events_t *events, efa_qp_t *qp);
 
-/* Takes the events off the channel and arms both queues anew. Returns 0 or an
- * errno value. */
+/* Takes the events off the channel and arms both queues anew. From the first
+ * call on events make the descriptor readable. Returns 0 or an errno value. */
 int efa_events_rearm(efa_events_t *events, efa_qp_t *qp);
 
 /* Makes the descriptor readable after `delay` ns; 0: no timer. */

@@ -63,25 +63,23 @@ efa_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     efa_iface_t *iface = efa_ep_iface(ep);
     efa_out_t   *marker;
 
-    /* A flush that is itself a request being dispatched comes after all that
-     * was queued before it; what is queued behind it is none of its business.
-     * One that a callback calls in a dispatch means that, too */
-    if (!efa_pending_permits_flush(iface, ep)) {
-        return UCS_ERR_NO_RESOURCE;
-    }
     if (flags & UCT_FLUSH_FLAG_CANCEL) {
         /* What waits for a receiver comes back from the core, what the device
-         * has comes back by a completion: then the buffers are the user's */
-        if (ep->state == EFA_EP_ALIVE) {
-            ep->reported = 1; /* the user knows: no error handler */
-        }
-        efa_ep_fail(ep, UCS_ERR_CANCELED, 0);
-    } else if (ep->state != EFA_EP_ALIVE) {
-        return ep->status;
+         * has comes back by a completion: then the buffers are the user's.
+         * Requests that are queued fail when they are dispatched, or the user
+         * takes them back: the cancel does not wait for them */
+        efa_ep_cancel(ep);
+    } else if (!efa_pending_permits_flush(iface, ep)) {
+        /* A flush that is itself a request being dispatched comes after all
+         * that was queued before it; what is queued behind it is none of its
+         * business. One that a callback calls in a dispatch means that, too */
+        return UCS_ERR_NO_RESOURCE;
     }
 
+    /* Of a failed endpoint, too: with an answer UCP frees what the completions
+     * of its operations use */
     if (efa_ep_is_idle(ep)) {
-        return UCS_OK;
+        return (flags & UCT_FLUSH_FLAG_CANCEL) ? UCS_OK : ep->status;
     }
     if (comp != NULL) {
         marker = efa_marker_get(&iface->ops);

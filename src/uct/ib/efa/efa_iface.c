@@ -75,10 +75,10 @@ static unsigned efa_iface_few(const efa_iface_t *iface)
 }
 
 ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
-                            const efa_iface_config_t *config,
-                            size_t rx_headroom)
+                            const efa_iface_config_t *config)
 {
-    ucs_status_t status;
+    efa_rxq_layout_t layout = config->rx_layout;
+    ucs_status_t     status;
 
     iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;
     status             = efa_iface_identity(iface);
@@ -90,8 +90,9 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         return status;
     }
-    status = efa_rxq_init(&iface->rxq, md, config->rx_initial, config->rx_max,
-                          md->device->max_msg, rx_headroom);
+    layout.packet_size = md->device->max_msg;
+    status             = efa_rxq_init(&iface->rxq, md, config->rx_initial,
+                                      config->rx_max, &layout);
     if (status != UCS_OK) {
         goto err_ops;
     }

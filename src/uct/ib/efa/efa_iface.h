@@ -13,7 +13,8 @@ typedef struct efa_ep efa_ep_t;
 #define EFA_STATUS_FLUSHED 1 /* the queue pair is gone, and not by us */
 #define EFA_STATUS_UNKNOWN 12 /* "bad status", for an error without a number */
 
-/* Settings of an interface, after the configuration table was parsed. */
+/* Settings of an interface, after the configuration table was parsed, and what
+ * its opener wants. */
 typedef struct efa_iface_config {
     unsigned tx_depth;   /* operations in flight */
     unsigned rx_initial; /* receives posted at open */
@@ -23,6 +24,7 @@ typedef struct efa_iface_config {
     unsigned max_ah;
     unsigned inline_max; /* bytes in a work request, as far as there is room */
     double   get_short;  /* seconds that get_short waits; 0: not offered */
+    efa_rxq_layout_t rx_layout; /* packet_size apart */
 } efa_iface_config_t;
 
 /* What progress sees to before it polls. */
@@ -30,7 +32,9 @@ enum {
     EFA_ATTEND_RX     = 1 << 0, /* stash_rx */
     EFA_ATTEND_TX     = 1 << 1, /* stash_tx */
     EFA_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
-    EFA_ATTEND_REPLAY = 1 << 3  /* a replay of UCP's is over (efa_wireup.c) */
+    EFA_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (efa_wireup.c) */
+    EFA_ATTEND_TOLD   = 1 << 4  /* a user was told of a failure a short time
+                                   ago: rounds of progress are counted */
 };
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
@@ -62,6 +66,8 @@ typedef struct efa_iface {
     flow_psn_t    served_psn;   /* the endpoint's when it began */
     uint32_t      fences;       /* ever */
     uint32_t      replays;      /* that were over, ever */
+    uint32_t      rounds;       /* of progress, while EFA_ATTEND_TOLD is set */
+    uint32_t      rounds_end;   /* when it is no longer */
     unsigned      idle;    /* progress calls in vain while requests waited */
     efa_ep_t     *stuck;   /* first of this round that could not go on */
 
@@ -83,6 +89,7 @@ typedef struct efa_iface {
     /* completions that were polled where no callback may run */
     struct ibv_wc  stash_rx;
     efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
+    flow_time_t    waited_in_vain; /* when efa_tx_wait_ep last did */
 } efa_iface_t;
 
 static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
@@ -96,8 +103,7 @@ static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
  * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
  */
 ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
-                            const efa_iface_config_t *config,
-                            size_t rx_headroom);
+                            const efa_iface_config_t *config);
 
 /*
  * Says goodbye to peers for a bounded time, stops the device, completes what
@@ -135,6 +141,10 @@ static inline int efa_iface_is_sending(const efa_iface_t *iface)
 
 /* One completion of a work request, just polled or from the stash. */
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err);
+
+/* Counts the next few rounds of progress (EFA_TOLD_ROUNDS); each serves pending
+ * requests. */
+void efa_iface_count_rounds(efa_iface_t *iface);
 
 /* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
 ucs_status_t efa_tx_status(unsigned vendor_err);
@@ -186,6 +196,13 @@ void efa_iface_stash_tx(efa_iface_t *iface);
  * ended with.
  */
 ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time);
+
+/*
+ * Waits at most `time` ns until the device has given back what it has of the
+ * user's memory for an endpoint that is being destroyed; completions of its
+ * operations run. An operation that waits to be sent again is not waited for.
+ */
+void efa_tx_wait_ep(efa_iface_t *iface, efa_ep_t *ep, flow_time_t time);
 
 /* Ends an interface whose device failed (efa_break.c), from progress: stops the
  * queue pair, so that no buffer of a user is touched any more, then completes

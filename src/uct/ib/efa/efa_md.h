@@ -21,7 +21,7 @@ typedef struct efa_md efa_md_t;
  * leaves it to the cache that this is cheap, so handles come from a pool. */
 typedef struct efa_memh {
     struct ibv_mr       *mr;
-    efa_md_t            *md;
+    efa_md_t            *md; /* NULL while free */
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
     union {
@@ -44,6 +44,19 @@ struct efa_md {
     efa_memh_t     *memh_free;
     void           *memh_blocks; /* linked by their first word */
 };
+
+/* Is it a handle of this domain? Not so for NULL, one that was given back, and
+ * what other domains hand out: structures, or odd constants. */
+static inline int efa_memh_is_of(uct_mem_h handle, const efa_md_t *md)
+{
+    const efa_memh_t *memh = handle;
+
+    return (memh != NULL) && ((uintptr_t)handle % sizeof(void*) == 0) &&
+           (memh->md == md);
+}
+
+/* Says that it is not. UCS_ERR_INVALID_PARAM. */
+ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh);
 
 static inline uint32_t efa_memh_lkey(uct_mem_h memh)
 {

@@ -95,10 +95,20 @@ void efa_md_memh_close(efa_md_t *md)
     pthread_mutex_destroy(&md->memh_lock);
 }
 
+ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh)
+{
+    host_error(md->super.host,
+               "%s: %p is no memory handle of this device: register the memory "
+               "with it, and give the handle back last",
+               md->device->name, memh);
+    return UCS_ERR_INVALID_PARAM;
+}
+
 static void efa_memh_put(efa_memh_t *memh)
 {
     efa_md_t *md = memh->md;
 
+    memh->md = NULL;
     pthread_mutex_lock(&md->memh_lock);
     memh->next    = md->memh_free;
     md->memh_free = memh;
@@ -116,7 +126,6 @@ static void efa_memh_grow(efa_md_t *md)
         return;
     }
     for (i = 0; i < EFA_MEMH_BLOCK; ++i) {
-        memhs[i].md   = md;
         memhs[i].next = md->memh_free;
         md->memh_free = &memhs[i];
     }
@@ -134,6 +143,7 @@ static efa_memh_t *efa_memh_get(efa_md_t *md)
     memh = md->memh_free;
     if (memh != NULL) {
         md->memh_free = memh->next;
+        memh->md      = md;
     }
     pthread_mutex_unlock(&md->memh_lock);
     return memh;
@@ -240,6 +250,9 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
     efa_md_t   *md   = (efa_md_t*)super;
     efa_memh_t *memh = handle;
 
+    if (!efa_memh_is_of(handle, md)) {
+        return efa_memh_refuse(md, handle);
+    }
     if (memh->region == NULL) {
         efa_mr_dereg(md, memh->mr);
     } else if (invalidate) {
@@ -261,11 +274,14 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
 ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
                             size_t length, unsigned advice)
 {
-    const struct ibv_mr *mr    = ((const efa_memh_t*)memh)->mr;
+    const struct ibv_mr *mr;
     uintptr_t            start = (uintptr_t)address;
 
-    (void)md;
     (void)advice;
+    if (!efa_memh_is_of(memh, (efa_md_t*)md)) {
+        return efa_memh_refuse((efa_md_t*)md, memh);
+    }
+    mr = ((const efa_memh_t*)memh)->mr;
     if ((start < (uintptr_t)mr->addr) || (length > mr->length) ||
         (start - (uintptr_t)mr->addr > mr->length - length)) {
         return UCS_ERR_INVALID_PARAM;
@@ -276,10 +292,13 @@ ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
 ucs_status_t
 efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer)
 {
-    uint32_t rkey = ((const efa_memh_t*)memh)->mr->rkey;
+    uint32_t rkey;
 
-    (void)md;
     (void)invalidate; /* every key of ours ends with its registration */
+    if (!efa_memh_is_of(memh, (efa_md_t*)md)) {
+        return efa_memh_refuse((efa_md_t*)md, memh);
+    }
+    rkey = ((const efa_memh_t*)memh)->mr->rkey;
     memcpy(buffer, &rkey, sizeof(rkey));
     return UCS_OK;
 }

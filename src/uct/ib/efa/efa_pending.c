@@ -66,15 +66,16 @@ static void efa_ring_remove(efa_iface_t *iface, efa_ep_t *ep)
     }
 }
 
-/* Whether every kind of operation could be posted now. */
+/* Whether every kind of operation that was tried could be posted now. */
 static int efa_ep_can_post_all(efa_iface_t *iface, efa_ep_t *ep)
 {
     if ((ep->state != EFA_EP_ALIVE) || (iface->ops.free == NULL) ||
         (efa_op_bounce(&iface->ops, iface->ops.free) == NULL)) {
         return 0;
     }
+    /* RMA waits for the hello's answer: who has not asked for it need not */
     return flow_tx_ready(iface->core, ep->tx) &&
-           (flow_tx_rma_ready(iface->core, ep->tx) ||
+           (!ep->rma_asked || flow_tx_rma_ready(iface->core, ep->tx) ||
             flow_tx_rma_refused(ep->tx));
 }
 
@@ -98,6 +99,9 @@ efa_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
         efa_ring_add(iface, ep);
     }
     flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    if (ep->state != EFA_EP_ALIVE) {
+        efa_iface_count_rounds(iface); /* it is dispatched, to be told */
+    }
     return UCS_OK;
 }
 

@@ -243,8 +243,8 @@ ucs_status_t efa_tx_status(unsigned vendor_err)
         return UCS_OK;
     case 1: /* not by us: the device is gone */
         return UCS_ERR_IO_ERROR;
-    case 7:
-        return UCS_ERR_REJECTED;
+    case 7: /* remote access: UCX has one status for it and for a peer that is
+               gone, since memory may be taken away in the middle of a transfer */
     case 8:
     case 9:
         return UCS_ERR_CONNECTION_RESET;
@@ -440,6 +440,12 @@ static inline unsigned efa_iface_follow_up(efa_iface_t *iface, unsigned count)
     return count;
 }
 
+void efa_iface_count_rounds(efa_iface_t *iface)
+{
+    iface->rounds_end = iface->rounds + EFA_TOLD_ROUNDS;
+    iface->attend    |= EFA_ATTEND_TOLD;
+}
+
 /* Something came before this progress. Returns whether it was the end. */
 static __attribute__((noinline)) int
 efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
@@ -449,6 +455,12 @@ efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
         ++iface->replays;
     }
     *count_p = efa_iface_take_stash(iface);
+    if (iface->attend & EFA_ATTEND_TOLD) {
+        if (++iface->rounds == iface->rounds_end) {
+            iface->attend &= ~EFA_ATTEND_TOLD;
+        }
+        ++*count_p;
+    }
     if (!(iface->attend & EFA_ATTEND_BROKEN)) {
         return 0;
     }

@@ -21,8 +21,18 @@ static void efa_rxbuf_release(uct_recv_desc_t *self, void *desc)
 /* Bytes before the packet: bookkeeping, UCT's word, headroom. */
 static size_t efa_rxq_room(const efa_rxq_t *rxq)
 {
-    return (sizeof(efa_rxbuf_t) + sizeof(void*) + rxq->headroom + 15) &
+    return (sizeof(efa_rxbuf_t) + sizeof(void*) + rxq->layout.headroom + 15) &
            ~(size_t)15;
+}
+
+/* Where the packet begins: on a multiple of 16, or as UCP wants its payload. */
+static uint8_t *efa_rxq_packet(const efa_rxq_t *rxq, efa_rxbuf_t *rxbuf)
+{
+    uint8_t  *first = (uint8_t*)rxbuf + efa_rxq_room(rxq);
+    uintptr_t point = (uintptr_t)first + FLOW_SHORT_HDR +
+                      rxq->layout.align_offset;
+
+    return first + (-point & (rxq->layout.align - 1));
 }
 
 /* total, target or max changed. */
@@ -61,11 +71,11 @@ static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
         rxbuf = (efa_rxbuf_t*)((char*)rxq->chunks->memory + (i * rxq->stride));
         rxbuf->desc.cb = efa_rxbuf_release;
         rxbuf->rxq     = rxq;
-        rxbuf->packet  = (uint8_t*)rxbuf + efa_rxq_room(rxq);
+        rxbuf->packet  = efa_rxq_packet(rxq, rxbuf);
         rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -
-                                        rxq->headroom);
+                                        rxq->layout.headroom);
         rxbuf->sge.addr   = (uintptr_t)rxbuf->packet;
-        rxbuf->sge.length = rxq->packet_size;
+        rxbuf->sge.length = rxq->layout.packet_size;
         rxbuf->sge.lkey   = rxq->chunks->mr->lkey;
         rxbuf->wr.wr_id   = (uintptr_t)rxbuf;
         rxbuf->wr.sg_list = &rxbuf->sge;
@@ -78,17 +88,17 @@ static ucs_status_t efa_rxq_add_chunk(efa_rxq_t *rxq)
 }
 
 ucs_status_t efa_rxq_init(efa_rxq_t *rxq, efa_md_t *md, unsigned target,
-                          unsigned max, size_t packet_size, size_t headroom)
+                          unsigned max, const efa_rxq_layout_t *layout)
 {
     memset(rxq, 0, sizeof(*rxq));
-    rxq->md          = md;
-    rxq->target      = target;
-    rxq->base        = target;
-    rxq->max         = max;
-    rxq->packet_size = packet_size;
-    rxq->headroom    = headroom;
-    rxq->floor       = target / 2;
-    rxq->stride      = (efa_rxq_room(rxq) + packet_size + 63) & ~(size_t)63;
+    rxq->md     = md;
+    rxq->target = target;
+    rxq->base   = target;
+    rxq->max    = max;
+    rxq->layout = *layout;
+    rxq->floor  = target / 2;
+    rxq->stride = (efa_rxq_room(rxq) + layout->align - 1 +
+                   layout->packet_size + 63) & ~(size_t)63;
 
     while (rxq->total < target) {
         if (efa_rxq_add_chunk(rxq) != UCS_OK) {

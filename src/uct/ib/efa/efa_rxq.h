@@ -33,12 +33,21 @@ typedef struct efa_rxbuf {
     uct_recv_desc_t   desc; /* what UCP calls to release a kept buffer */
     efa_rxq_t         *rxq;
     uint8_t           *packet;
-    uct_recv_desc_t  **word;     /* where UCT wants it, behind a short header */
+    void              *word;     /* where UCT wants the descriptor's address,
+                                    behind a short header; of any alignment */
     uint32_t           length;   /* of a packet that is held */
     uint8_t            detached; /* a copy from malloc: never posted */
     struct ibv_recv_wr wr;       /* ready to be posted; .next: while free */
     struct ibv_sge     sge;
 } efa_rxbuf_t;
+
+/* What a receive buffer is to hold, and where. */
+typedef struct efa_rxq_layout {
+    size_t packet_size;  /* of the longest one */
+    size_t headroom;     /* bytes that UCP wants before the payload */
+    size_t align;        /* power of 2: the payload's byte align_offset is a */
+    size_t align_offset; /* multiple of it, behind a short header */
+} efa_rxq_layout_t;
 
 struct efa_rxq {
     efa_md_t      *md;
@@ -55,17 +64,14 @@ struct efa_rxq {
     unsigned       floor;   /* for posted */
     unsigned       max;     /* for total */
     unsigned       least;   /* that posted ever was before refilling */
-    size_t         packet_size, headroom, stride;
+    efa_rxq_layout_t layout;
+    size_t         stride;
     efa_chunk_t   *chunks;
 };
 
-/*
- * No buffer is posted before efa_rxq_attach. `packet_size`: longest packet,
- * `headroom`: bytes UCP wants before the payload.
- * UCS_OK, UCS_ERR_NO_MEMORY.
- */
+/* No buffer is posted before efa_rxq_attach. UCS_OK, UCS_ERR_NO_MEMORY. */
 ucs_status_t efa_rxq_init(efa_rxq_t *rxq, efa_md_t *md, unsigned target,
-                          unsigned max, size_t packet_size, size_t headroom);
+                          unsigned max, const efa_rxq_layout_t *layout);
 
 /* Call it when the queue pair is gone and UCP has released all it kept. */
 void efa_rxq_cleanup(efa_rxq_t *rxq);
@@ -151,11 +157,13 @@ static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
 efa_rxbuf_t *efa_rxq_detach(efa_rxq_t *rxq, efa_rxbuf_t *rxbuf);
 
 /* Readies the word that UCT wants 8 bytes before the descriptor, for a payload
- * behind a short header, which so is aligned to 8 bytes. It may overwrite bytes
+ * behind a short header. It may overwrite bytes
  * of the packet's header: call it last. */
 static inline void efa_rxbuf_make_desc(efa_rxbuf_t *rxbuf)
 {
-    *rxbuf->word = &rxbuf->desc;
+    uct_recv_desc_t *desc = &rxbuf->desc;
+
+    memcpy(rxbuf->word, &desc, sizeof(desc));
 }
 
 #endif

@@ -292,6 +292,9 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     if ((iovcnt > 1) || (header_length + length > iface->max_payload)) {
         return UCS_ERR_INVALID_PARAM;
     }
+    if ((length > 0) && !efa_memh_is_of(iov->memh, efa_iface_md(iface))) {
+        return efa_memh_refuse(efa_iface_md(iface), iov->memh);
+    }
     if (__builtin_expect(op == NULL, 0)) {
         return efa_ep_blocked(ep);
     }

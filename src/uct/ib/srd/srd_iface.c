@@ -86,19 +86,53 @@ static void srd_config_resolve(const srd_iface_config_t *config, efa_md_t *md,
     }
 }
 
+/* Headroom and alignment of what is received. UCP asks for offset 8 whatever
+ * the alignment, where uct.h wants less than that: the remainder counts. */
+static ucs_status_t
+srd_rx_layout(ucx_host_t *host, const uct_iface_params_t *params,
+              efa_rxq_layout_t *layout)
+{
+    size_t align  = 1, offset = 0;
+    int    aligns = (params->field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) !=
+                    0;
+
+    if (aligns) {
+        align = params->am_alignment;
+    }
+    if (params->field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET) {
+        offset = params->am_align_offset;
+    }
+    if ((align == 0) || ((align & (align - 1)) != 0) ||
+        (!aligns &&
+         (params->field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET))) {
+        host_error(host,
+                   "srd: alignment %zu with offset %zu of active messages: the "
+                   "alignment has to be given, and a power of 2",
+                   aligns ? align : 0, offset);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    memset(layout, 0, sizeof(*layout));
+    layout->align        = align;
+    layout->align_offset = offset & (align - 1);
+    if (params->field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) {
+        layout->headroom = params->rx_headroom;
+    }
+    return UCS_OK;
+}
+
 static ucs_status_t
 srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
                const uct_iface_params_t *params, const void *config,
                uct_iface_h *iface_p)
 {
-    efa_md_t          *md       = (efa_md_t*)super_md;
-    size_t             headroom = 0;
+    efa_md_t          *md = (efa_md_t*)super_md;
     efa_iface_config_t efa_config;
     efa_iface_t       *iface;
     ucs_status_t       status;
 
-    if (params->field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) {
-        headroom = params->rx_headroom;
+    status = srd_rx_layout(super_md->host, params, &efa_config.rx_layout);
+    if (status != UCS_OK) {
+        return status;
     }
     if (posix_memalign((void**)&iface, 64, sizeof(*iface)) != 0) {
         return UCS_ERR_NO_MEMORY;
@@ -112,7 +146,7 @@ srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
         goto err_free;
     }
     srd_config_resolve(config, md, &efa_config);
-    status = efa_iface_open(iface, md, &efa_config, headroom);
+    status = efa_iface_open(iface, md, &efa_config);
     if (status != UCS_OK) {
         goto err_cleanup;
     }

@@ -18,14 +18,14 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
     ucs_status_t status = srd_rma_start(iface, ep);
     efa_op_t    *op     = iface->ops.free;
 
+    if (length == 0) { /* waits for nothing, and is refused by an end only */
+        return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
+    }
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }
     if (length > sizeof(op->buf)) {
         return UCS_ERR_INVALID_PARAM;
-    }
-    if (length == 0) {
-        return UCS_OK;
     }
 
     memcpy(op->buf, buffer, length);

@@ -9,6 +9,7 @@
 ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep)
 {
     if (!flow_tx_rma_refused(ep->tx)) {
+        ep->rma_asked = 1;
         return UCS_ERR_NO_RESOURCE;
     }
     if (!ep->rma_refused) {
@@ -78,6 +79,9 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
             return UCS_ERR_INVALID_PARAM;
         }
         if (length > 0) {
+            if (!efa_memh_is_of(iov[i].memh, efa_iface_md(iface))) {
+                return efa_memh_refuse(efa_iface_md(iface), iov[i].memh);
+            }
             op->sge[pieces].addr   = (uintptr_t)iov[i].buffer;
             op->sge[pieces].length = length;
             op->sge[pieces].lkey   = efa_memh_lkey(iov[i].memh);

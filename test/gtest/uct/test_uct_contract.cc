@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What UCT promises of an endpoint that fails, is cancelled or destroyed, and of
+ * one that has to wait. */
+#include "uct_entity.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <poll.h>
+
+using namespace uct_test;
+
+class UctContract : public UctTest {
+protected:
+    void TearDown() override
+    {
+        device("inject", "send:1:1:1000000000"); /* that is: nothing */
+        device("delay-us", "0");
+        UctTest::TearDown();
+    }
+
+    /* Sets a knob of the emulated device. */
+    static void device(const char *knob, const char *value)
+    {
+        using Control = int (*)(const char *, const char *);
+        Control control = reinterpret_cast<Control>(
+                dlsym(RTLD_DEFAULT, "efasim_control"));
+
+        ASSERT_NE(nullptr, control) << "run under 'efasim run'";
+        ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
+    }
+
+    /* As the peer died; the handler is called from progress. UCX 1.21 and newer
+     * take a pointer where older ones take flags. */
+    static void invalidate(uct_ep_h endpoint)
+    {
+        static const uint64_t params[8] = {};
+        using Invalidate = ucs_status_t (*)(uct_ep_h, const uint64_t *);
+        Invalidate call = reinterpret_cast<Invalidate>(
+                dlsym(RTLD_DEFAULT, "uct_ep_invalidate"));
+
+        ASSERT_NE(nullptr, call);
+        ASSERT_EQ(UCS_OK, call(endpoint, params));
+    }
+
+    /* Both know each other and nothing is under way. */
+    void introduce()
+    {
+        size_t before = b->count;
+
+        ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+        ASSERT_TRUE(wait([&] { return b->count > before; }));
+        ASSERT_TRUE(flush(ep));
+        for (int i = 0; i < 2000; ++i) {
+            progress();
+        }
+    }
+
+    ucs_status_t get(const uct_iov_t &iov, Memory &remote,
+                     uct_completion_t *comp)
+    {
+        return uct_ep_get_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), comp);
+    }
+
+    /* The same until it is taken. */
+    void start_get(const uct_iov_t &iov, Memory &remote, uct_completion_t *comp)
+    {
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+        wait([&] {
+            status = get(iov, remote, comp);
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        ASSERT_EQ(UCS_INPROGRESS, status);
+    }
+
+    /* Messages until one is refused. */
+    void fill()
+    {
+        while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+        }
+    }
+};
+
+/* A queued request that sends a message; it notes what it was answered. */
+struct Request {
+    uct_pending_req_t uct;
+    uct_ep_h ep;
+    unsigned calls = 0;
+    ucs_status_t answer = UCS_OK;
+
+    explicit Request(uct_ep_h endpoint) : ep(endpoint)
+    {
+        uct.func = [](uct_pending_req_t *self) {
+            Request *request = reinterpret_cast<Request *>(self);
+
+            ++request->calls;
+            request->answer = uct_ep_am_short(request->ep, AM_ID, 7, nullptr, 0);
+            return (request->answer == UCS_ERR_NO_RESOURCE) ?
+                           UCS_ERR_NO_RESOURCE :
+                           UCS_OK;
+        };
+    }
+};
+
+TEST_F(UctContract, flush__of_a_failed_endpoint_waits_for_its_operations)
+{
+    const size_t size = 1 << 20;
+    open();
+    Memory remote(*b, size, 1), local(*a, size, 2);
+    Completion bad, good, flushed, cancelled;
+
+    introduce();
+    start_get(local.iov(0, 8), remote, &bad.uct);
+    ASSERT_TRUE(wait([&] { return bad.done > 0; }));
+    bad = Completion();
+
+    device("delay-us", "100000");
+    start_get(local.iov(0, size), remote, &good.uct);
+    device("inject", "read:13:1");
+    start_get(local.iov(0, 8), remote, &bad.uct);
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    ASSERT_EQ(1u, bad.done);
+    ASSERT_EQ(0u, good.done);
+    EXPECT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
+    EXPECT_EQ(UCS_INPROGRESS,
+              uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &cancelled.uct));
+    EXPECT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, nullptr));
+    ASSERT_TRUE(wait([&] {
+        EXPECT_LE(flushed.done, good.done);
+        return flushed.done && cancelled.done;
+    }));
+    EXPECT_EQ(1u, good.done);
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, flushed.status);
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, uct_ep_flush(ep, 0, nullptr));
+    EXPECT_EQ(UCS_OK, uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr));
+}
+
+/* Until the user knows, it would only try again. */
+TEST_F(UctContract, failed_and_not_reported__nothing_is_refused_for_good)
+{
+    open();
+    introduce();
+    Request request(ep);
+
+    invalidate(ep);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    EXPECT_EQ(UCS_OK, uct_ep_check(ep, 0, nullptr));
+    if (a->attr().cap.flags & UCT_IFACE_FLAG_PUT_SHORT) {
+        EXPECT_EQ(UCS_OK, uct_ep_put_short(ep, nullptr, 0, 0, 0));
+    }
+    EXPECT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    EXPECT_TRUE(a->failures.empty()) << "reported from inside a call";
+    a->progress();
+    EXPECT_EQ(1u, a->failures.size());
+    ASSERT_TRUE(wait([&] {
+        return (request.calls > 0) && (request.answer != UCS_ERR_NO_RESOURCE);
+    }));
+    EXPECT_EQ(UCS_ERR_CONNECTION_RESET, request.answer);
+    EXPECT_EQ(UCS_ERR_CONNECTION_RESET,
+              uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    if (a->attr().cap.flags & UCT_IFACE_FLAG_PUT_SHORT) {
+        EXPECT_EQ(UCS_ERR_CONNECTION_RESET,
+                  uct_ep_put_short(ep, nullptr, 0, 0, 0));
+    }
+    EXPECT_EQ(1u, a->failures.size());
+}
+
+/* A request that comes late to an endpoint that failed long ago. */
+TEST_F(UctContract, failed_and_reported__a_request_is_dispatched_and_told)
+{
+    open();
+    introduce();
+    invalidate(ep);
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    for (int i = 0; i < 1000; ++i) {
+        progress();
+    }
+    Request request(ep);
+    EXPECT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    EXPECT_TRUE(wait([&] { return request.calls > 0; }, 5));
+    EXPECT_EQ(UCS_ERR_CONNECTION_RESET, request.answer);
+}
+
+/* What UCP 1.23 does in error mode FAILOVER: a completion with an error starts
+ * the request anew, at once; so does an error of a post; a worker's callback,
+ * one round after the endpoint's handler, takes the endpoint away. */
+class UctRestart : public UctContract {
+protected:
+    struct Restart {
+        uct_completion_t comp;
+        uct_pending_req_t pending;
+        UctRestart *test;
+        unsigned depth = 0, restarts = 0;
+        bool queued = false;
+    };
+
+    static void start(Restart *restart)
+    {
+        ++restart->restarts;
+        if (restart->test->taken_away) {
+            return; /* another lane takes it */
+        }
+        ASSERT_LT(++restart->depth, 10u) << "started anew without end";
+        restart->comp.count = 1;
+        restart->comp.status = UCS_OK;
+        ucs_status_t status = restart->test->get(*restart->test->iov,
+                                                 *restart->test->remote,
+                                                 &restart->comp);
+        if (status == UCS_ERR_NO_RESOURCE) {
+            if (!restart->queued) {
+                restart->queued = true;
+                ASSERT_EQ(UCS_OK, uct_ep_pending_add(restart->test->ep,
+                                                     &restart->pending, 0));
+            }
+        } else if (UCS_STATUS_IS_ERR(status)) {
+            restart->comp.count = 0;
+            restart->comp.status = status;
+            done(&restart->comp);
+        }
+        --restart->depth;
+    }
+
+    static void done(uct_completion_t *comp)
+    {
+        if (comp->status != UCS_OK) {
+            start(reinterpret_cast<Restart *>(comp));
+        }
+    }
+
+    static ucs_status_t serve(uct_pending_req_t *self)
+    {
+        Restart *restart = reinterpret_cast<Restart *>(
+                reinterpret_cast<char *>(self) - offsetof(Restart, pending));
+        start(restart);
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    Memory *remote;
+    uct_iov_t *iov;
+    bool taken_away = false;
+};
+
+TEST_F(UctRestart, on_the_same_endpoint__ends_when_the_user_takes_it_away)
+{
+    open();
+    Memory far(*b, 4096, 1), near(*a, 4096, 2);
+    uct_iov_t piece = near.iov(0, 4096);
+    Restart restarts[16];
+
+    remote = &far;
+    iov = &piece;
+    introduce();
+    for (Restart &restart : restarts) {
+        restart.test = this;
+        restart.comp.func = done;
+        restart.comp.count = 1;
+        restart.comp.status = UCS_OK;
+        restart.pending.func = serve;
+    }
+    Completion first;
+    start_get(piece, far, &first.uct); /* the peer has its handle for us */
+    ASSERT_TRUE(wait([&] { return first.done > 0; }));
+    device("inject", "read:13:16");
+    for (Restart &restart : restarts) {
+        start_get(piece, far, &restart.comp);
+    }
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    a->progress();
+    unsigned purged = 0, queued = 0;
+    uct_ep_pending_purge(ep, [](uct_pending_req_t *, void *arg) {
+        ++*static_cast<unsigned *>(arg);
+    }, &purged);
+    taken_away = true;
+    for (Restart &restart : restarts) {
+        queued += restart.queued;
+    }
+    EXPECT_GE(queued, 1u);
+    EXPECT_EQ(queued, purged);
+    ASSERT_TRUE(wait([&] {
+        unsigned restarted = 0;
+        for (Restart &restart : restarts) {
+            restarted += restart.restarts > 0;
+        }
+        return restarted == 16;
+    }));
+}
+
+TEST_F(UctContract, flush_cancel__comes_before_requests_that_wait)
+{
+    open();
+    introduce();
+    fill();
+    Request request(ep);
+    Completion cancelled;
+
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, uct_ep_flush(ep, 0, nullptr));
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &cancelled.uct));
+    ASSERT_TRUE(wait([&] { return cancelled.done && (request.calls > 0); }));
+    EXPECT_EQ(UCS_ERR_CANCELED, request.answer);
+    EXPECT_EQ(UCS_OK, uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr));
+    EXPECT_TRUE(a->failures.empty());
+}
+
+/* Before the peer has answered messages can go, RMA cannot. */
+TEST_F(UctContract, pending_add__before_the_first_answer)
+{
+    open();
+    uct_ep_h fresh = a->connect(*b);
+    Request request(fresh);
+
+    EXPECT_EQ(UCS_ERR_BUSY, uct_ep_pending_add(fresh, &request.uct, 0));
+    EXPECT_EQ(UCS_OK, uct_ep_am_short(fresh, AM_ID, 1, nullptr, 0));
+
+    uct_ep_h reader = a->connect(*b);
+    Request read(reader);
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    uct_iov_t iov = local.iov(0, 64);
+    ASSERT_EQ(UCS_ERR_NO_RESOURCE,
+              uct_ep_get_zcopy(reader, &iov, 1,
+                               reinterpret_cast<uintptr_t>(remote.data()),
+                               remote.rkey(), nullptr));
+    EXPECT_EQ(UCS_OK, uct_ep_pending_add(reader, &read.uct, 0));
+    ASSERT_TRUE(wait([&] { return read.calls > 0; }));
+    EXPECT_EQ(UCS_OK, read.answer);
+    uct_ep_destroy(fresh);
+    uct_ep_destroy(reader);
+}
+
+TEST_F(UctContract, event_descriptor__is_quiet_until_it_is_armed)
+{
+    int fd;
+    open();
+    ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(b->iface(), &fd));
+    struct pollfd pfd = {fd, POLLIN, 0};
+
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    introduce();
+    EXPECT_EQ(0, poll(&pfd, 1, 0)) << "nobody has asked for events";
+    ucs_status_t status;
+    while ((status = uct_iface_event_arm(b->iface(), UCT_EVENT_RECV)) ==
+           UCS_ERR_BUSY) {
+        progress();
+    }
+    ASSERT_EQ(UCS_OK, status);
+    EXPECT_EQ(0, poll(&pfd, 1, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 2, nullptr, 0));
+    a->progress();
+    EXPECT_EQ(1, poll(&pfd, 1, 10000));
+}
+
+/* What get_bcopy unpacks into may be gone with the endpoint. */
+TEST_F(UctContract, destroy__nothing_is_unpacked_after_it)
+{
+    struct Place {
+        unsigned unpacked = 0;
+        static void unpack(void *arg, const void *, size_t)
+        {
+            ++static_cast<Place *>(arg)->unpacked;
+        }
+    };
+    open();
+    Memory remote(*b, 4096, 1);
+    Completion comp[3];
+    Place place;
+    uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
+
+    introduce();
+    device("delay-us", "50000");
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_bcopy(ep, Place::unpack, &place, 100, address,
+                                remote.rkey(), &comp[0].uct) ==
+               UCS_INPROGRESS;
+    }));
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_get_bcopy(ep, Place::unpack, &place, 100, address,
+                               remote.rkey(), nullptr));
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_get_bcopy(ep, Place::unpack, &place, 100, address,
+                               remote.rkey(), &comp[1].uct));
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &comp[2].uct));
+    ASSERT_EQ(0u, place.unpacked);
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    for (const Completion &c : comp) {
+        EXPECT_EQ(1u, c.done);
+        EXPECT_EQ(UCS_ERR_CANCELED, c.status);
+    }
+    /* through progress, and through the end of the interface */
+    ASSERT_TRUE(wait([&] {
+        return uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK;
+    }));
+    delete a;
+    a = nullptr;
+    EXPECT_EQ(0u, place.unpacked);
+    EXPECT_EQ(1u, comp[0].done);
+}
+
+/* The same, and nobody calls progress in between. */
+TEST_F(UctContract, destroy__nothing_is_unpacked_by_the_interface_s_end)
+{
+    open();
+    Memory remote(*b, 4096, 1);
+    unsigned unpacked = 0;
+
+    introduce();
+    ASSERT_TRUE(wait([&] {
+        return uct_ep_get_bcopy(
+                       ep,
+                       [](void *arg, const void *, size_t) {
+                           ++*static_cast<unsigned *>(arg);
+                       },
+                       &unpacked, 100,
+                       reinterpret_cast<uintptr_t>(remote.data()),
+                       remote.rkey(), nullptr) == UCS_INPROGRESS;
+    }));
+    unpacked = 0;
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    delete a;
+    a = nullptr;
+    EXPECT_EQ(0u, unpacked);
+}
+
+/* A living peer's device answers soon: the memory is the user's again when the
+ * endpoint is gone. */
+TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
+{
+    open();
+    Memory remote(*b, 8192, 1), local(*a, 8192, 2);
+    uct_iov_t iov = local.iov(0, 8000);
+
+    introduce();
+    for (int round = 0; round < 50; ++round) {
+        Completion comp;
+        unsigned posted = 0;
+
+        comp.uct.count = 1000;
+        ASSERT_TRUE(wait([&] { /* until the peer has its handle for us */
+            return get(iov, remote, &comp.uct) == UCS_INPROGRESS;
+        }));
+        ++posted;
+        while ((posted < 500) &&
+               (uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                &comp.uct) == UCS_INPROGRESS)) {
+            ++posted;
+        }
+        ASSERT_GT(posted, 1u);
+        posted += uct_ep_flush(ep, 0, &comp.uct) == UCS_INPROGRESS;
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        EXPECT_EQ(1000 - static_cast<int>(posted), comp.uct.count);
+        ep = a->connect(*b);
+    }
+}
+
+/* What the device still has at the end of the interface is cancelled there, and
+ * nothing writes to it any more. */
+TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)
+{
+    const size_t size = 1 << 20;
+    open();
+    Memory remote(*b, size, 1);
+    Bytes bytes(size, 0xa5);
+    struct Lent { /* registered until the completion, as UCP does */
+        Completion comp;
+        uct_md_h md;
+        uct_mem_h memh;
+        static void back(uct_completion_t *self)
+        {
+            Lent *lent = reinterpret_cast<Lent *>(self);
+
+            Completion::callback(self);
+            uct_md_mem_dereg(lent->md, lent->memh);
+        }
+    } lent;
+
+    introduce();
+    {
+        Memory first(*a, 64, 2);
+        Completion comp;
+        start_get(first.iov(0, 64), remote, &comp.uct);
+        ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+    }
+    lent.comp.uct.func = Lent::back;
+    lent.md = a->md();
+    ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), bytes.data(), size,
+                                     UCT_MD_MEM_ACCESS_RMA, &lent.memh));
+    device("delay-us", "500000");
+    ASSERT_EQ(UCS_INPROGRESS, get({bytes.data(), size, lent.memh, 0, 1}, remote,
+                                  &lent.comp.uct));
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    EXPECT_EQ(0u, lent.comp.done) << "the device may still write there";
+    delete a;
+    a = nullptr;
+    EXPECT_EQ(1u, lent.comp.done);
+    EXPECT_EQ(UCS_ERR_CANCELED, lent.comp.status);
+    for (int i = 0; i < 1000; ++i) {
+        b->progress();
+    }
+    EXPECT_EQ(ptrdiff_t(size), std::count(bytes.begin(), bytes.end(), 0xa5));
+}
