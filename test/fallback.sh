@@ -227,9 +227,17 @@ way() {
         words=(UCX_NET_DEVICES=v1)
         reason='UCX_(NET_DEVICES|TLS)=.* leaves it out: .*takes it'
         ;;
+    no_srd_there)
+        words=(FAR_PORT=23462 FAR_LINGER=3)
+        reason='the peer offers no srd of this kind: start it with'
+        ;;
     other_srd)
         words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1)
         reason='(another component of .* UCX_EFA_CLAIM=y|UCX_TLS=.* takes it)'
+        ;;
+    silenced)
+        words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)
+        reason='cannot be opened: Input/output error'
         ;;
     declined)
         words=(LD_LIBRARY_PATH="$pictures/resized"
@@ -274,6 +282,7 @@ table_rows() {
     local name
     echo works 0 0 0 1
     echo no_device 0 0 1 0
+    echo silenced 0 0 1 0
     for name in no_driver no_device_file no_provider no_right refused \
         old_libefa no_libefa no_libibverbs no_match memlock_open \
         memlock_buffers no_pd no_cq no_qp other_device declined; do
@@ -283,15 +292,16 @@ table_rows() {
     [ ! -e "$pictures/standin" ] || echo other_srd 1 1 1 1
 }
 
-# cell WAY TLS LINES: one program on one emulated node sends to the other host.
+# cell WAY TLS LINES [IP]: one program on one emulated node sends to the other
+# host, by its worker's address or by socket address.
 cell() {
     local out=$CHECK_LOG.cell sim words reason lines status=0
     local tls=(UCX_TLS="$2")
     [ "$2" != unset ] || tls=(-u UCX_TLS)
     way "$1"
     "$EFASIM" run --node 1 "${sim[@]}" -- env "${tls[@]}" "${words[@]}" \
-        "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" >"$out" 2>&1 ||
-        status=$?
+        "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" "${@:4}" \
+        >"$out" 2>&1 || status=$?
     [ $status = 0 ] ||
         { cat "$out"; echo "$1, UCX_TLS=$2: status $status"; return 1; }
     lines=$(grep -aEc 'EFA +WARN|WARN +libuct_srd' "$out")
@@ -308,35 +318,62 @@ cell() {
 
 table_cells() {
     local pictures=$CHECK_LOG.pictures bad=0 name expected i
+    local server_ip=10.77.0.1
     while read -r name expected; do
         read -ra expected <<<"$expected"
         for i in "${!TABLE_TLS[@]}"; do
             cell "$name" "${TABLE_TLS[i]}" "${expected[i]}" || bad=$((bad + 1))
         done
     done < <(table_rows)
+    # endpoints by socket address
+    cell works srd,tcp 0 "$server_ip" || bad=$((bad + 1))
+    cell works unset 0 "$server_ip" || bad=$((bad + 1))
+    cell works tcp,sm,self 1 "$server_ip" || bad=$((bad + 1))
+    cell refused unset 1 "$server_ip" || bad=$((bad + 1))
+    cell refused srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    cell no_srd_there srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    cell no_device unset 0 "$server_ip" || bad=$((bad + 1))
     [ $bad = 0 ] || fail "$bad cells"
 }
 
-table_inside() {
-    local a=$1 b=$2 pictures=$CHECK_LOG.pictures pid tries=0 status=0
-    table_pictures
-    (ucx_with_standin "$pictures/standin") || rm -rf "$pictures/standin"
-    rm -f "$CHECK_LOG.address" "$CHECK_LOG.fifo"
+# far_server NAME COMMAND...: starts one with COMMAND in front, whose address comes
+# into $CHECK_LOG.NAME. far_servers_end waits for all of them.
+far_server() {
+    local name=$1 tries=0
+    shift
+    rm -f "$CHECK_LOG.$name" "$CHECK_LOG.fifo"
     mkfifo "$CHECK_LOG.fifo"
-    UCX_TLS=srd,tcp,sm,self ip netns exec "$a" "$EFASIM" run --node 0 -- \
-        "$SRDRUN" "$BUILD/test/ucp_far" --serve "$CHECK_LOG.address" \
-        <"$CHECK_LOG.fifo" >"$CHECK_LOG.server" 2>&1 &
-    pid=$!
-    exec 9>"$CHECK_LOG.fifo" # closed: the server ends
-    until [ -e "$CHECK_LOG.address" ]; do
+    "$@" "$SRDRUN" "$BUILD/test/ucp_far" --serve "$CHECK_LOG.$name" \
+        <"$CHECK_LOG.fifo" >"$CHECK_LOG.$name.log" 2>&1 &
+    far_pids+=($!)
+    exec {far_fd}>"$CHECK_LOG.fifo" # closed: the server ends
+    far_fds+=("$far_fd")
+    until [ -e "$CHECK_LOG.$name" ]; do
         tries=$((tries + 1))
-        [ $tries -lt 200 ] || fail "no address: $(cat "$CHECK_LOG.server")"
+        [ $tries -lt 200 ] || fail "no address: $(cat "$CHECK_LOG.$name.log")"
         sleep 0.05
     done
+}
+
+far_servers_end() {
+    local fd pid
+    for fd in "${far_fds[@]}"; do exec {fd}>&-; done
+    for pid in "${far_pids[@]}"; do
+        wait "$pid" || fail "a server: status $?"
+    done
+}
+
+table_inside() {
+    local a=$1 b=$2 pictures=$CHECK_LOG.pictures status=0
+    local far_fd far_fds=() far_pids=()
+    local node=(ip netns exec "$a" "$EFASIM" run --node 0 -- env)
+    table_pictures
+    (ucx_with_standin "$pictures/standin") || rm -rf "$pictures/standin"
+    far_server address "${node[@]}" UCX_TLS=srd,tcp,sm,self
+    far_server no_srd "${node[@]}" UCX_TLS=tcp,sm,self FAR_PORT=23462
     ip netns exec "$b" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" table_cells || status=$?
-    exec 9>&-
-    wait $pid || fail "the other host: status $?"
+    far_servers_end
     rm -rf "$pictures"
     return $status
 }
@@ -346,4 +383,33 @@ table_inside() {
 fallback_table() {
     need python3
     on_hosts table_inside
+}
+
+# Two hosts with one network: containers, and emulated nodes as they are. The
+# shared memory that does not reach the peer tells them from one host.
+nodes_inside() {
+    local pictures=$CHECK_LOG.pictures far_fd far_fds=() far_pids=() bad=0
+    mkdir -p "$pictures/none"
+    far_server address "$EFASIM" run --node 0 -- env UCX_TLS=srd,tcp,sm,self
+    cell works unset 0 || bad=1
+    cell refused unset 1 || bad=1
+    cell refused tcp,sm,self 1 || bad=1
+    cell works srd,tcp 0 127.0.0.1 || bad=1
+    cell no_device unset 0 || bad=1
+    far_servers_end
+    far_fds=() far_pids=()
+    far_server address "$EFASIM" run --node 1 -- env UCX_TLS=srd,tcp,sm,self
+    cell refused unset 0 || bad=1
+    cell works tcp,sm,self 0 || bad=1
+    cell works tcp,sm,self 0 127.0.0.1 || bad=1
+    cell works tcp 0 127.0.0.1 || bad=1
+    cell refused unset 0 127.0.0.1 || bad=1
+    cell works srd,tcp 0 127.0.0.1 || bad=1
+    far_servers_end
+    [ $bad = 0 ] || fail "see above"
+}
+
+fallback_nodes() {
+    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" nodes_inside
 }

@@ -318,6 +318,7 @@ suite_run() {
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
     check fallback_table 120 fallback_table
+    check fallback_nodes 30 fallback_nodes
     check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide

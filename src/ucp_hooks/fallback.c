@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "abi.h"
 #include "calls.h"
@@ -19,7 +20,10 @@ enum {
     ADDR_MAX      = 64,  /* longest device address that is compared, bytes */
     REASON_MAX    = 640, /* bytes */
     CB_ID_NULL    = -1,  /* UCS_CALLBACKQ_ID_NULL */
-    TCP_ADDR_HEAD = 2    /* bytes: flags and family, before the IP address */
+    CONNECT_LOOKS = 1000, /* calls of progress, and seconds, in which UCX */
+    CONNECT_TIME  = 1,    /* connects an srd lane beside that of a socket */
+    ADDR_MIN      = 2,
+    TCP_LOOPBACK  = 1    /* a flag in the first byte of tcp's addresses */
 };
 
 /* A transport of another component. */
@@ -49,6 +53,8 @@ typedef struct watched {
     unsigned                    far_eps;  /* to another address */
     unsigned                    near_eps; /* to one of ours */
     uct_worker_cb_id_t          check_id;
+    unsigned                    looks; /* more before the check; 0: none */
+    time_t                      due;   /* and not before */
     uct_ep_create_func_t        ep_create; /* these are its own */
     uct_iface_close_func_t      close;
     uct_ep_connect_to_ep_func_t connect;
@@ -158,7 +164,8 @@ static void watched_check_cancel(watched_t *watched)
     }
 }
 
-static void watched_compare(watched_t *watched)
+/* Nonzero if other hosts have more endpoints here than of srd. */
+static int watched_is_alone(const watched_t *watched)
 {
     const ucx_worker_use_t *use = watched->use;
     unsigned memory             = use->eps[USE_MEMORY];
@@ -167,27 +174,52 @@ static void watched_compare(watched_t *watched)
     if ((use->ifaces[USE_MEMORY] > 0) && (watched->near_eps > memory)) {
         near = watched->near_eps - memory;
     }
-    if (watched->far_eps + near > use->eps[USE_SRD]) {
+    return watched->far_eps + near > use->eps[USE_SRD];
+}
+
+static void watched_compare(watched_t *watched)
+{
+    if (watched_is_alone(watched)) {
         fallback_say(watched, (watched->far_eps > 0) ? "to another host" :
                      "to another IPC namespace of this host");
     }
 }
 
-/* From progress: all lanes of the new endpoints are there now. */
+static time_t watched_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+/* From progress: all lanes of the new endpoints are there now, or after a
+ * while. */
 static unsigned watched_check(void *arg)
 {
     watched_t *watched = arg;
 
+    if (watched_is_alone(watched) && (watched->looks > 0)) {
+        if (watched->looks == CONNECT_LOOKS) {
+            watched->due = watched_clock() + CONNECT_TIME + 1;
+        }
+        if ((--watched->looks > 0) || (watched_clock() < watched->due)) {
+            watched->looks += (watched->looks == 0);
+            return 0;
+        }
+    }
+    watched->looks = 0;
     watched_check_cancel(watched);
     watched_compare(watched);
     return 0;
 }
 
 /* A peer is far or near. With an srd or shared memory beside it, what counts is
- * what they have once all lanes are made. */
-static void watched_add_peer(watched_t *watched, int is_far)
+ * what they have once all lanes are made; @looks: how long that may take. */
+static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
     *(is_far ? &watched->far_eps : &watched->near_eps) += 1;
+    watched->looks = (looks > 0) ? looks : watched->looks;
     if (is_far && (watched->use->ifaces[USE_SRD] == 0)) {
         watched_compare(watched);
     } else if (watched->check_id == CB_ID_NULL) {
@@ -199,50 +231,60 @@ static void watched_add_peer(watched_t *watched, int is_far)
 
 /* ---- is a peer on this host? ---- */
 
-/* Nonzero if an IP address of this host is the end of @addr. */
-static int addr_is_local_ip(const uint8_t *addr, size_t length)
+/* Nonzero if @ip, of @family and @size bytes, is an address of this host. */
+static int ip_is_local(int family, const uint8_t *ip, size_t size)
 {
     struct ifaddrs *list, *it;
-    int local = 0;
+    int local = (family == AF_INET) && (ip[0] == IN_LOOPBACKNET);
 
-    if (getifaddrs(&list) != 0) {
+    if (local || (getifaddrs(&list) != 0)) {
         return 1; /* no warning without knowing */
     }
     for (it = list; (it != NULL) && !local; it = it->ifa_next) {
-        const void *ip = NULL;
-        size_t size    = 0;
+        const struct sockaddr *addr = it->ifa_addr;
 
-        if ((it->ifa_addr != NULL) && (it->ifa_addr->sa_family == AF_INET)) {
-            size = sizeof(struct in_addr);
-            ip   = &((struct sockaddr_in*)it->ifa_addr)->sin_addr;
-        } else if ((it->ifa_addr != NULL) &&
-                   (it->ifa_addr->sa_family == AF_INET6)) {
-            size = sizeof(struct in6_addr);
-            ip   = &((struct sockaddr_in6*)it->ifa_addr)->sin6_addr;
+        if ((addr != NULL) && (addr->sa_family == family)) {
+            local = !memcmp((family == AF_INET) ?
+                            (void*)&((struct sockaddr_in*)addr)->sin_addr :
+                            (void*)&((struct sockaddr_in6*)addr)->sin6_addr,
+                            ip, size);
         }
-        local = (ip != NULL) && (size + TCP_ADDR_HEAD == length) &&
-                !memcmp(addr + TCP_ADDR_HEAD, ip, size);
     }
     freeifaddrs(list);
     return local;
 }
 
-/* @addr has the length of our own only if its head is the same. */
-static int watched_peer_is_here(const watched_t *watched, const void *addr)
+/* A device address of tcp, which may come from a connected socket, too: flags,
+ * family, IP address; that of a loopback device has none. */
+static int tcp_addr_is_local(const uint8_t *addr)
 {
-    int is_tcp = !strcmp(watched->opener->tl_name, "tcp");
-
-    if (is_tcp && memcmp(watched->addr, addr, TCP_ADDR_HEAD)) {
-        return 0;
+    if (addr[0] & TCP_LOOPBACK) {
+        return 1; /* reached within a network namespace only */
     }
-    return !memcmp(watched->addr, addr, watched->addr_len) ||
-           (is_tcp && addr_is_local_ip(addr, watched->addr_len));
+    switch (addr[1]) {
+    case AF_INET:
+        return ip_is_local(AF_INET, addr + 2, sizeof(struct in_addr));
+    case AF_INET6:
+        return ip_is_local(AF_INET6, addr + 2, sizeof(struct in6_addr));
+    default:
+        return 1;
+    }
 }
 
-static void watched_look_at(watched_t *watched, const void *dev_addr)
+static int watched_peer_is_here(const watched_t *watched, const void *addr)
+{
+    if (!strcmp(watched->opener->tl_name, "tcp")) {
+        return tcp_addr_is_local(addr);
+    }
+    return !memcmp(watched->addr, addr, watched->addr_len);
+}
+
+static void watched_look_at(watched_t *watched, const void *dev_addr,
+                            unsigned looks)
 {
     if (!fallback_said && (watched->addr_len > 0) && (dev_addr != NULL)) {
-        watched_add_peer(watched, !watched_peer_is_here(watched, dev_addr));
+        watched_add_peer(watched, !watched_peer_is_here(watched, dev_addr),
+                         looks);
     }
 }
 
@@ -277,7 +319,7 @@ static ucs_status_t watched_ep_create(const uct_ep_params_t *params,
         return status;
     }
     if (params->field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) {
-        watched_look_at(watched, params->dev_addr);
+        watched_look_at(watched, params->dev_addr, 0);
     }
     return watched->ep_create(params, ep_p);
 }
@@ -293,7 +335,7 @@ static ucs_status_t watched_connect(uct_ep_h ep,
     if (watched == NULL) {
         return UCS_ERR_INVALID_PARAM;
     }
-    watched_look_at(watched, dev_addr);
+    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
     return watched->connect(ep, dev_addr, ep_addr);
 }
 
@@ -308,7 +350,7 @@ static ucs_status_t watched_connect_v2(uct_ep_h ep,
     if (watched == NULL) {
         return UCS_ERR_INVALID_PARAM;
     }
-    watched_look_at(watched, dev_addr);
+    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
     return watched->connect_v2(ep, dev_addr, ep_addr, params);
 }
 
@@ -390,7 +432,7 @@ static void watched_addr_get(watched_t *watched)
 
     memset(&attr, 0, sizeof(attr));
     if ((iface->ops.iface_query(iface, &attr) == UCS_OK) &&
-        (attr.device_addr_len >= TCP_ADDR_HEAD) &&
+        (attr.device_addr_len >= ADDR_MIN) &&
         (attr.device_addr_len <= ADDR_MAX) &&
         (iface->ops.iface_get_device_address(iface, (void*)watched->addr) ==
          UCS_OK)) {

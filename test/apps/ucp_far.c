@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What UCX takes to a peer on another host.
- *   ucp_far --serve FILE  write the worker's address to FILE and answer, until
- *                         standard input ends
- *   ucp_far FILE          an endpoint to that address, a message, a flush
+ *   ucp_far --serve FILE  write the worker's address to FILE, listen, and answer
+ *                         until standard input ends
+ *   ucp_far FILE [IP]     an endpoint to that address, or by socket address to
+ *                         IP; a message, a flush
+ * Environment: FAR_PORT to listen at or connect to, FAR_LINGER seconds of
+ * progress after the flush.
  * Both hosts see FILE. Nothing is printed but trouble: what the libraries say
  * is what the caller is after.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +83,61 @@ static int far_write(const char *file, const void *data, size_t size)
     return 0;
 }
 
+static int far_number(const char *variable, int other)
+{
+    const char *value = getenv(variable);
+
+    return (value != NULL) ? atoi(value) : other;
+}
+
+static struct sockaddr_in far_sockaddr(const char *ip)
+{
+    struct sockaddr_in addr = {
+        .sin_family = AF_INET,
+        .sin_port   = htons(far_number("FAR_PORT", 23461))
+    };
+
+    (void)inet_pton(AF_INET, ip, &addr.sin_addr);
+    return addr;
+}
+
+static void far_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    (void)arg, (void)ep, (void)status; /* the client left */
+}
+
+static void far_on_client(ucp_conn_request_h request, void *arg)
+{
+    ucp_ep_params_t params = {
+        .field_mask     = UCP_EP_PARAM_FIELD_CONN_REQUEST |
+                          UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                          UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .err_mode       = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler.cb = far_on_error,
+        .conn_request   = request
+    };
+    ucp_ep_h ep;
+
+    (void)arg;
+    (void)far_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create");
+}
+
+static int far_listen(void)
+{
+    struct sockaddr_in addr      = far_sockaddr("0.0.0.0");
+    ucp_listener_params_t params = {
+        .field_mask       = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
+                            UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
+        .sockaddr.addr    = (const struct sockaddr*)&addr,
+        .sockaddr.addrlen = sizeof(addr),
+        .conn_handler.cb  = far_on_client
+    };
+    ucp_listener_h listener;
+
+    return far_check(ucp_listener_create(far_worker, &params, &listener),
+                     "ucp_listener_create");
+}
+
 static int far_serve(const char *file)
 {
     struct pollfd end = {.fd = 0, .events = POLLIN};
@@ -85,7 +145,7 @@ static int far_serve(const char *file)
     size_t size;
     int ret;
 
-    if (far_check(ucp_worker_get_address(far_worker, &address, &size),
+    if (far_listen() || far_check(ucp_worker_get_address(far_worker, &address, &size),
                   "ucp_worker_get_address")) {
         return -1;
     }
@@ -119,28 +179,56 @@ static int far_wait(ucs_status_ptr_t request, const char *what)
     return far_check(status, what);
 }
 
-static int far_send(const char *file)
+static void far_linger(void)
+{
+    time_t end = time(NULL) + far_number("FAR_LINGER", 0);
+
+    while (time(NULL) < end) {
+        ucp_worker_progress(far_worker);
+    }
+}
+
+static int far_read(const char *file, void *address)
+{
+    FILE *in = fopen(file, "re");
+
+    if ((in == NULL) || (fread(address, 1, FAR_ADDRESS, in) == 0)) {
+        perror(file);
+        return -1;
+    }
+    fclose(in);
+    return 0;
+}
+
+static int far_send(const char *file, const char *ip)
 {
     static char address[FAR_ADDRESS], word[8] = "hello";
+    struct sockaddr_in addr  = far_sockaddr((ip != NULL) ? ip : "0.0.0.0");
     ucp_request_param_t none = {0};
     ucp_ep_params_t params   = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
         .address    = (const ucp_address_t*)address
     };
-    FILE *in                 = fopen(file, "re");
     ucp_ep_h ep;
 
-    if ((in == NULL) || (fread(address, 1, sizeof(address), in) == 0)) {
-        perror(file);
+    if (ip != NULL) {
+        params.field_mask       = UCP_EP_PARAM_FIELD_FLAGS |
+                                  UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                                  UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        params.err_mode         = UCP_ERR_HANDLING_MODE_PEER;
+        params.sockaddr.addr    = (const struct sockaddr*)&addr;
+        params.sockaddr.addrlen = sizeof(addr);
+    } else if (far_read(file, address) != 0) {
         return -1;
     }
-    fclose(in);
     if (far_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create") ||
         far_wait(ucp_tag_send_nbx(ep, word, sizeof(word), FAR_TAG, &none),
                  "ucp_tag_send_nbx") ||
         far_wait(ucp_ep_flush_nbx(ep, &none), "ucp_ep_flush_nbx")) {
         return -1;
     }
+    far_linger();
     return far_wait(ucp_ep_close_nbx(ep, &none), "ucp_ep_close_nbx");
 }
 
@@ -149,14 +237,14 @@ int main(int argc, char **argv)
     int serve = (argc == 3) && !strcmp(argv[1], "--serve");
     int ret;
 
-    if (!serve && (argc != 2)) {
-        fprintf(stderr, "usage: ucp_far [--serve] FILE\n");
+    if (!serve && (argc != 2) && (argc != 3)) {
+        fprintf(stderr, "usage: ucp_far --serve FILE, or FILE [IP]\n");
         return 2;
     }
     if (far_open() != 0) {
         return 1;
     }
-    ret = serve ? far_serve(argv[2]) : far_send(argv[1]);
+    ret = serve ? far_serve(argv[2]) : far_send(argv[1], argv[2]);
     if (ret == 0) {
         far_close();
     }
