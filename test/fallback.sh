@@ -233,7 +233,7 @@ way() {
         ;;
     other_srd)
         words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1)
-        reason='(another component of .* UCX_EFA_CLAIM=y|UCX_TLS=.* takes it)'
+        reason='(another component of .* UCX_EFA_CLAIM=y|=tcp.* takes it)'
         ;;
     silenced)
         words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)

@@ -109,13 +109,14 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
     int asked  = ucx_user_asked_for(ucx_provider.transports[0]->name);
+    int rival  = ucx_company_rival(watched->opener->host) != NULL;
 
     if (watched->use->ifaces[USE_SRD] > 0) {
         snprintf(text, max, "the peer offers no srd of this kind: start it "
                  "with the same module, too");
         return;
     }
-    if (!has_md) {
+    if (!has_md && !rival) {
         ucx_message_absence(text, max);
         if (text[0] != '\0') {
             return;
@@ -124,7 +125,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     if (fallback_is_set("UCX_TLS") && !asked) {
         snprintf(text, max, "UCX_TLS=%.64s leaves it out: UCX_TLS=srd,sm,self "
                  "takes it", getenv("UCX_TLS"));
-    } else if (ucx_company_rival(watched->opener->host) != NULL) {
+    } else if (rival) {
         snprintf(text, max, "another component of this UCX has an srd, which "
                  "does not serve; to use this module's: UCX_EFA_CLAIM=y, or "
                  "UCX_MODULES=^efa");
