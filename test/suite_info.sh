@@ -226,32 +226,6 @@ system() {
     ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"
 }
 
-# resize FILE SYMBOL: writes FILE again with another size of SYMBOL, as if it
-# were of a UCX that nobody knows.
-resize() {
-    python3 - "$1" "$2" <<'END'
-import struct, sys
-data = bytearray(open(sys.argv[1], 'rb').read())
-name = sys.argv[2].encode() + b'\0'
-shoff, = struct.unpack_from('<Q', data, 0x28)
-size, count = struct.unpack_from('<HH', data, 0x3a)
-sections = [struct.unpack_from('<IIQQQQIIQQ', data, shoff + i * size)
-            for i in range(count)]
-done = 0
-for section in sections:
-    if section[1] != 11:                                   # SHT_DYNSYM
-        continue
-    strings = sections[section[6]][4]
-    for at in range(section[4], section[4] + section[5], 24):
-        text = strings + struct.unpack_from('<I', data, at)[0]
-        if data[text:text + len(name)] == name:
-            struct.pack_into('<Q', data, at + 16, 8)
-            done += 1
-open(sys.argv[1], 'wb').write(data)
-sys.exit(done != 1)
-END
-}
-
 ucx() {
     clean_environment
     need python3
@@ -264,7 +238,7 @@ ucx() {
     for name in ucp uct ucs ucm; do
         cp "$(dirname "$libucp")/lib$name.so.0" "$DIR/unknown/" || exit 1
     done
-    resize "$DIR/unknown/libuct.so.0" uct_tcp_component || fail "not resized"
+    elf_resize "$DIR/unknown/libuct.so.0" uct_tcp_component || fail "not resized"
     inside LD_LIBRARY_PATH="$DIR/unknown" :
     verdict FAIL UCX 'uct_tcp_component has 8 bytes where .*use a release'
 }

@@ -6,6 +6,8 @@
 # usage: suite_load.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=test/fallback.sh
+. "$(dirname "$0")/fallback.sh"
 set -u
 
 # no_errors FILE...: UCX found nothing to complain of.
@@ -154,137 +156,6 @@ peer_kinds() {
     says "WARN .*uses another srd" "$out.other"
     says 'WARN .*update the module on this side' "$out.newer"
     says "WARN .*update the module on the peer's side" "$out.older"
-}
-
-# ------------------------------------------------------------ no silence
-
-# between_hosts SERVER_ENV -- CLIENT_ENV: two emulated nodes, each with a
-# network of its own, so UCX sees two hosts; ucx_perftest over what is set.
-# Lines of either side: $CHECK_LOG.server, $CHECK_LOG.client.
-between_hosts() {
-    need ucx_perftest ip
-    [ "$(id -u)" = 0 ] || skip_here "network namespaces need root"
-    local a="srd$$a" b="srd$$b"
-    # shellcheck disable=SC2064  # now, not then
-    trap "ip netns del $a; ip netns del $b" EXIT
-    ip netns del "$a" 2>/dev/null
-    ip netns del "$b" 2>/dev/null
-    { ip netns add "$a" && ip netns add "$b" &&
-        ip link add v0 netns "$a" type veth peer name v1 netns "$b" &&
-        ip -n "$a" addr add 10.77.0.1/24 dev v0 &&
-        ip -n "$b" addr add 10.77.0.2/24 dev v1 &&
-        ip -n "$a" link set v0 up && ip -n "$b" link set v1 up &&
-        ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
-        ip netns exec "$a" true; } || skip_here "no network namespaces here"
-    { link_up "$a" v0 && link_up "$b" v1; } || fail "the link does not come up"
-    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" between_hosts_inside "$a" "$b" "$@"
-}
-
-link_up() {
-    local tries=0
-    until [ "$(ip netns exec "$1" cat "/sys/class/net/$2/operstate")" = up ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 100 ] || return 1
-        sleep 0.05
-    done
-}
-
-between_hosts_inside() {
-    local a=$1 b=$2 server=() pid status tries=0
-    shift 2
-    while [ "$1" != -- ]; do
-        server+=("$1")
-        shift
-    done
-    shift
-    ip netns exec "$a" "$EFASIM" run --node 0 -- env "${server[@]}" \
-        ucx_perftest -p 23459 >"$CHECK_LOG.server" 2>&1 &
-    pid=$!
-    until ip netns exec "$a" grep -qs ':5BA3 ' /proc/net/tcp; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ] || fail "the server does not listen"
-        sleep 0.05
-    done
-    ip netns exec "$b" "$EFASIM" run --node 1 -- env "$@" ucx_perftest \
-        10.77.0.1 -p 23459 -t tag_lat -s 8 -n 50 -w 2 >"$CHECK_LOG.client" 2>&1
-    status=$?
-    [ $status = 0 ] || kill $pid 2>/dev/null
-    wait $pid
-    cat "$CHECK_LOG.server" "$CHECK_LOG.client"
-    [ $status = 0 ] || fail "client: status $status"
-}
-
-once() {
-    [ "$(grep -c 'although this one has an EFA' "$1")" = 1 ] ||
-        fail "not one warning in $1"
-}
-
-never() {
-    says_not 'although this one has an EFA|ERROR' "$1"
-}
-
-fallback_excluded() {
-    between_hosts "$SRDRUN" env UCX_TLS=tcp,sm -- \
-        "$SRDRUN" env UCX_NET_DEVICES=v1 || exit
-    once "$CHECK_LOG.server"
-    once "$CHECK_LOG.client"
-    says 'UCX takes tcp on v1 .*leaves it out' "$CHECK_LOG.client"
-}
-
-fallback_silenced() {
-    between_hosts "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n -- \
-        "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
-}
-
-# The peer runs without the module: only our side can tell.
-fallback_peer() {
-    between_hosts env UCX_TLS=tcp -- "$SRDRUN" || exit
-    never "$CHECK_LOG.server"
-    once "$CHECK_LOG.client"
-    says 'the peer offers no srd of this kind' "$CHECK_LOG.client"
-}
-
-# The device is there, and cannot be opened.
-fallback_unusable() {
-    between_hosts env UCX_TLS=tcp -- env EFASIM_REFUSE_OPEN=EACCES "$SRDRUN" ||
-        exit
-    once "$CHECK_LOG.client"
-    says 'could not be opened' "$CHECK_LOG.client"
-}
-
-# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
-# to take two lanes, and tcp is the second.
-fallback_none() {
-    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
-    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
-    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
-    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
-        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
-}
-
-# Two processes on one host, over tcp and over shared memory: no alarm.
-fallback_same_host() {
-    need ucx_perftest
-    local tls port pid
-    for tls in tcp tcp,sm; do
-        port=$(random_port)
-        export UCX_TLS=$tls
-        on_node ucx_perftest -p "$port" >"$CHECK_LOG.server" 2>&1 &
-        pid=$!
-        wait_listen "$port" $pid || fail "the server does not listen"
-        on_node ucx_perftest 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
-            >"$CHECK_LOG.client" 2>&1 || fail "client: status $?"
-        wait $pid || fail "server: status $?"
-        never "$CHECK_LOG.server"
-        never "$CHECK_LOG.client"
-    done
 }
 
 # A UCX that the module cannot drive: on a machine with an EFA that is said
@@ -446,6 +317,8 @@ suite_run() {
     check fallback_unusable 30 fallback_unusable
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
+    check fallback_table 120 fallback_table
+    check fallback_nodes 30 fallback_nodes
     check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide

@@ -34,9 +34,14 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
     va_end(ap);
 }
 
-/* All is told here. */
-int ucx_user_asked_for(const char *name)
+void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
+                     const char *function, const char *name,
+                     const char *format, ...)
 {
-    (void)name;
-    return 1;
+    va_list ap;
+
+    (void)host, (void)file, (void)line, (void)function, (void)name;
+    va_start(ap, format);
+    vsnprintf(message, sizeof(message), format, ap);
+    va_end(ap);
 }

@@ -51,6 +51,10 @@ typedef struct ucx_abi {
 
     /* uct_iface_internal_ops_t of this minor. */
     void         *iface_internal_ops;
+    size_t       internal_ops_size;
+
+    /* Offset in it of ep_connect_to_ep_v2, 0: there is none. */
+    size_t       connect_to_ep_v2;
 
     /* Interface flags that the minor wants of every network transport. */
     uint64_t     iface_flags;

@@ -12,6 +12,8 @@
 #include "abi_layout.h"
 #include "company.h"
 #include "config.h"
+#include "fallback.h"
+#include "message.h"
 
 /* UCX's tl callbacks do not say which tl they are called for. */
 enum { ABI_TL_MAX = 4 };

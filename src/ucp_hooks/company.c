@@ -59,14 +59,21 @@ static void rival_visit(const ucx_neighbour_t *neighbour, void *arg)
     }
 }
 
-const char *ucx_company_rival(const ucx_host_t *host)
+static rival_t rival_find(const ucx_host_t *host)
 {
     const ucx_calls_t *calls = host->calls;
     rival_t rival            = {NULL, 0};
 
     calls->abi->neighbours(calls, calls->component, rival_visit, &rival);
-    return ((calls->global.claim == UCS_YES) && !rival.is_copy) ? NULL :
-                                                                  rival.name;
+    if ((calls->global.claim == UCS_YES) && !rival.is_copy) {
+        rival.name = NULL;
+    }
+    return rival;
+}
+
+const char *ucx_company_rival(const ucx_host_t *host)
+{
+    return rival_find(host).name;
 }
 
 static int claim_is_ours(char (*names)[UCT_MD_NAME_MAX], unsigned count,
@@ -161,12 +168,13 @@ static void settle_visit(const ucx_neighbour_t *neighbour, void *arg)
 int ucx_company_settle(ucx_host_t *host)
 {
     const ucx_calls_t *calls = host->calls;
-    const char *rival        = ucx_company_rival(host);
+    rival_t rival            = rival_find(host);
 
-    if (rival != NULL) {
-        ucx_message_collision(host, rival);
-        return 1;
+    if (rival.name != NULL) {
+        ucx_message_collision(host, rival.name);
     }
-    calls->abi->neighbours(calls, calls->component, settle_visit, host);
-    return 0;
+    if ((rival.name == NULL) || !rival.is_copy) { /* the copy looks itself */
+        calls->abi->neighbours(calls, calls->component, settle_visit, host);
+    }
+    return rival.name != NULL;
 }

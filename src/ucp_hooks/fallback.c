@@ -4,168 +4,156 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "abi.h"
 #include "calls.h"
+#include "message.h"
 #include "provider.h"
+#include "worker_use.h"
 
 enum {
-    OPENERS_MAX   = 64, /* transports that we stand in front of */
-    ADDR_MAX      = 64, /* longest device address that is compared, bytes */
-    CB_ID_NULL    = -1, /* UCS_CALLBACKQ_ID_NULL */
-    TCP_ADDR_HEAD = 2   /* bytes: flags and family, before the IP address */
+    OPENERS_MAX   = 64,  /* transports that we stand in front of */
+    ADDR_MAX      = 64,  /* longest device address that is compared, bytes */
+    REASON_MAX    = 640, /* bytes */
+    CB_ID_NULL    = -1,  /* UCS_CALLBACKQ_ID_NULL */
+    CONNECT_LOOKS = 1000, /* calls of progress, and seconds, in which UCX */
+    CONNECT_TIME  = 1,    /* connects an srd lane beside that of a socket */
+    ADDR_MIN      = 2,
+    TCP_LOOPBACK  = 1    /* a flag in the first byte of tcp's addresses */
 };
 
 /* A transport of another component. */
 typedef struct opener {
     const void            *component;
     char                  tl_name[UCT_TL_NAME_MAX];
+    use_kind_t            kind;
     ucx_host_t            *host;
     ucx_iface_open_func_t open; /* its own */
 } opener_t;
 
+typedef ucs_status_t (*connect_v2_t)(uct_ep_h ep,
+                                     const uct_device_addr_t *dev_addr,
+                                     const uct_ep_addr_t *ep_addr,
+                                     const void *params);
+
 /* An interface that such a transport opened. */
 typedef struct watched {
-    struct watched               *next;
-    uct_iface_h                  iface;
-    uct_worker_h                 worker;
-    const opener_t               *opener;
-    char                         device[UCT_DEVICE_NAME_MAX];
-    uint8_t                      addr[ADDR_MAX];
-    size_t                       addr_len; /* 0: too long to be compared */
-    unsigned                     remote_eps;
-    uct_worker_cb_id_t           check_id;
-    uct_ep_create_func_t         ep_create; /* its own */
-    uct_iface_close_func_t       close;     /* its own */
+    struct watched              *next;
+    uct_iface_h                 iface;
+    uct_worker_h                worker;
+    ucx_worker_use_t            *use;
+    const opener_t              *opener;
+    char                        device[UCT_DEVICE_NAME_MAX];
+    uint8_t                     addr[ADDR_MAX];
+    size_t                      addr_len; /* 0: too long to be compared */
+    unsigned                    far_eps;  /* to another address */
+    unsigned                    near_eps; /* to one of ours */
+    uct_worker_cb_id_t          check_id;
+    unsigned                    looks; /* more before the check; 0: none */
+    time_t                      due;   /* and not before */
+    uct_ep_create_func_t        ep_create; /* these are its own */
+    uct_iface_close_func_t      close;
+    uct_ep_connect_to_ep_func_t connect;
+    connect_v2_t                connect_v2;
+    void                        *internal_ops, *internal_copy;
 } watched_t;
-
-struct ucx_worker_use {
-    struct ucx_worker_use *next;
-    uct_worker_h          worker;
-    unsigned              ifaces, eps;
-};
 
 static pthread_mutex_t fallback_lock = PTHREAD_MUTEX_INITIALIZER;
 static opener_t openers[OPENERS_MAX];
 static unsigned opener_count;
 static watched_t *watched_ifaces;
-static ucx_worker_use_t *worker_uses;
+static unsigned fallback_mds;
 static int fallback_said; /* or there is nothing to be said, ever */
 
-/* ---- our own interfaces and endpoints ---- */
-
-static ucx_worker_use_t *worker_use_find_locked(uct_worker_h worker)
-{
-    ucx_worker_use_t *use = worker_uses;
-
-    while ((use != NULL) && (use->worker != worker)) {
-        use = use->next;
-    }
-    return use;
-}
+/* ---- our own ---- */
 
 ucx_worker_use_t *ucx_fallback_iface_opened(uct_worker_h worker)
 {
-    ucx_worker_use_t *use;
-
-    pthread_mutex_lock(&fallback_lock);
-    use = worker_use_find_locked(worker);
-    if ((use == NULL) && ((use = calloc(1, sizeof(*use))) != NULL)) {
-        use->worker = worker;
-        use->next   = worker_uses;
-        worker_uses = use;
-    }
-    if (use != NULL) {
-        ++use->ifaces;
-    }
-    pthread_mutex_unlock(&fallback_lock);
-    return use;
+    return worker_use_get(worker, USE_SRD);
 }
 
 void ucx_fallback_iface_closed(ucx_worker_use_t *use)
 {
-    ucx_worker_use_t **link = &worker_uses;
-
-    if (use == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&fallback_lock);
-    if (--use->ifaces == 0) {
-        while (*link != use) {
-            link = &(*link)->next;
-        }
-        *link = use->next;
-        free(use);
-    }
-    pthread_mutex_unlock(&fallback_lock);
+    worker_use_put(use, USE_SRD);
 }
 
 void ucx_fallback_ep_created(ucx_worker_use_t *use)
 {
-    if (use != NULL) {
-        __atomic_fetch_add(&use->eps, 1, __ATOMIC_RELAXED);
-    }
+    worker_use_add_ep(use, USE_SRD);
 }
 
-/* Endpoints of ours on @worker; -1: not even an interface. */
-static long worker_eps(uct_worker_h worker)
+void ucx_fallback_md_opened(void)
 {
-    const ucx_worker_use_t *use;
-    long eps;
+    __atomic_fetch_add(&fallback_mds, 1, __ATOMIC_RELAXED);
+}
 
-    pthread_mutex_lock(&fallback_lock);
-    use = worker_use_find_locked(worker);
-    eps = (use == NULL) ? -1 : (long)use->eps;
-    pthread_mutex_unlock(&fallback_lock);
-    return eps;
+void ucx_fallback_md_closed(void)
+{
+    __atomic_fetch_sub(&fallback_mds, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- what is said ---- */
 
-static const char *fallback_reason(long eps, unsigned usable)
+static int fallback_is_set(const char *variable)
 {
-    if (usable == 0) {
-        return "that cannot be used, for a reason that UCX_LOG_LEVEL=debug "
-               "shows";
-    }
-    if (eps >= 0) {
-        return "the peer offers no srd of this kind: start it with the same "
-               "module, too";
-    }
-    if ((getenv("UCX_TLS") != NULL) || (getenv("UCX_NET_DEVICES") != NULL)) {
-        return "UCX_TLS or UCX_NET_DEVICES leaves it out: UCX_TLS=srd,sm,self "
-               "takes it";
-    }
-    return "it could not be opened, for a reason that UCX_LOG_LEVEL=debug "
-           "shows";
+    const char *value = getenv(variable);
+
+    return (value != NULL) && strcmp(value, "all");
 }
 
-static void fallback_say(const watched_t *watched, long eps)
+static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
-    ucx_host_t *host               = watched->opener->host;
-    char (*names)[UCT_MD_NAME_MAX] = NULL;
-    unsigned count                 = 0;
+    int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
+    int asked  = ucx_user_asked_for(ucx_provider.transports[0]->name);
+    int rival  = ucx_company_rival(watched->opener->host) != NULL;
 
-    if (__atomic_exchange_n(&fallback_said, 1, __ATOMIC_RELAXED)) {
+    if (watched->use->ifaces[USE_SRD] > 0) {
+        snprintf(text, max, "the peer offers no srd of this kind: start it "
+                 "with the same module, too");
         return;
     }
-    if (ucx_company_rival(host) != NULL) {
-        return; /* another srd serves, or failed to */
+    if (!has_md && !rival) {
+        ucx_message_absence(text, max);
+        if (text[0] != '\0') {
+            return;
+        }
     }
-    if (ucx_provider.query_mds(host, &names, &count) != UCS_OK) {
-        count = 0;
+    if (fallback_is_set("UCX_TLS") && !asked) {
+        snprintf(text, max, "UCX_TLS=%.64s leaves it out: UCX_TLS=srd,sm,self "
+                 "takes it", getenv("UCX_TLS"));
+    } else if (rival) {
+        snprintf(text, max, "another component of this UCX has an srd, which "
+                 "does not serve; to use this module's: UCX_EFA_CLAIM=y, or "
+                 "UCX_MODULES=^efa");
+    } else if (fallback_is_set("UCX_NET_DEVICES")) {
+        snprintf(text, max, "UCX_NET_DEVICES=%.64s leaves it out: unset it, "
+                 "or add the EFA (ucx_info -d shows its name), which takes it",
+                 getenv("UCX_NET_DEVICES"));
+    } else {
+        snprintf(text, max, "it could not be opened, for a reason that "
+                 "UCX_LOG_LEVEL=debug shows");
     }
-    free(names);
-    if ((count == 0) && ((ucx_provider.device_is_present == NULL) ||
-                         !ucx_provider.device_is_present())) {
-        return; /* nothing better than that other transport here */
+}
+
+/* @where: to another host, or what is as far */
+static void fallback_say(const watched_t *watched, const char *where)
+{
+    ucx_host_t *host = watched->opener->host;
+    char reason[REASON_MAX];
+
+    if (__atomic_exchange_n(&fallback_said, 1, __ATOMIC_RELAXED) ||
+        (ucx_provider.device_is_present == NULL) ||
+        !ucx_provider.device_is_present() || !ucx_message_is_first()) {
+        return; /* nothing better than that other transport here, or known */
     }
-    host_warn(host, "UCX takes %s on %s to another host although this one has "
-              "an EFA: %s; 'srd_info --check' tells more, "
-              "UCX_EFA_WARN_FALLBACK=n silences this",
-              watched->opener->tl_name, watched->device,
-              fallback_reason(eps, count));
+    fallback_reason(watched, reason, sizeof(reason));
+    host_warn(host, "UCX takes %s on %s %s although this one has an EFA: %s; "
+              "'srd_info --check' tells more, UCX_EFA_WARN_FALLBACK=n silences "
+              "this", watched->opener->tl_name, watched->device, where, reason);
 }
 
 static void watched_check_cancel(watched_t *watched)
@@ -177,28 +165,65 @@ static void watched_check_cancel(watched_t *watched)
     }
 }
 
-/* From progress: all lanes of the new endpoints are there now. */
+/* Nonzero if other hosts have more endpoints here than of srd. */
+static int watched_is_alone(const watched_t *watched)
+{
+    const ucx_worker_use_t *use = watched->use;
+    unsigned memory             = use->eps[USE_MEMORY];
+    unsigned near               = 0;
+
+    if ((use->ifaces[USE_MEMORY] > 0) && (watched->near_eps > memory)) {
+        near = watched->near_eps - memory;
+    }
+    return watched->far_eps + near > use->eps[USE_SRD];
+}
+
+static void watched_compare(watched_t *watched)
+{
+    if (watched_is_alone(watched)) {
+        fallback_say(watched, (watched->far_eps > 0) ? "to another host" :
+                     "to another IPC namespace of this host");
+    }
+}
+
+static time_t watched_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+/* From progress: all lanes of the new endpoints are there now, or after a
+ * while. */
 static unsigned watched_check(void *arg)
 {
     watched_t *watched = arg;
-    long eps           = worker_eps(watched->worker);
 
-    watched_check_cancel(watched);
-    if ((long)watched->remote_eps > eps) {
-        fallback_say(watched, eps);
+    if (watched_is_alone(watched) && (watched->looks > 0)) {
+        if (watched->looks == CONNECT_LOOKS) {
+            watched->due = watched_clock() + CONNECT_TIME + 1;
+        }
+        if ((--watched->looks > 0) || (watched_clock() < watched->due)) {
+            watched->looks += (watched->looks == 0);
+            return 0;
+        }
     }
+    watched->looks = 0;
+    watched_check_cancel(watched);
+    watched_compare(watched);
     return 0;
 }
 
-static void watched_remote(watched_t *watched)
+/* A peer is far or near. With an srd or shared memory beside it, what counts is
+ * what they have once all lanes are made; @looks: how long that may take. */
+static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
-    long eps = worker_eps(watched->worker);
-
-    ++watched->remote_eps;
-    if (eps < 0) {
-        fallback_say(watched, eps);
-    } else if (((long)watched->remote_eps > eps) &&
-               (watched->check_id == CB_ID_NULL)) {
+    *(is_far ? &watched->far_eps : &watched->near_eps) += 1;
+    watched->looks = (looks > 0) ? looks : watched->looks;
+    if (is_far && (watched->use->ifaces[USE_SRD] == 0)) {
+        watched_compare(watched);
+    } else if (watched->check_id == CB_ID_NULL) {
         watched->opener->host->worker_progress_register(watched->worker,
                                                         watched_check, watched,
                                                         0, &watched->check_id);
@@ -207,44 +232,61 @@ static void watched_remote(watched_t *watched)
 
 /* ---- is a peer on this host? ---- */
 
-/* Nonzero if an IP address of this host is the end of @addr. */
-static int addr_is_local_ip(const uint8_t *addr, size_t length)
+/* Nonzero if @ip, of @family and @size bytes, is an address of this host. */
+static int ip_is_local(int family, const uint8_t *ip, size_t size)
 {
     struct ifaddrs *list, *it;
-    int local = 0;
+    int local = (family == AF_INET) && (ip[0] == IN_LOOPBACKNET);
 
-    if (getifaddrs(&list) != 0) {
+    if (local || (getifaddrs(&list) != 0)) {
         return 1; /* no warning without knowing */
     }
     for (it = list; (it != NULL) && !local; it = it->ifa_next) {
-        const void *ip = NULL;
-        size_t size    = 0;
+        const struct sockaddr *addr = it->ifa_addr;
 
-        if ((it->ifa_addr != NULL) && (it->ifa_addr->sa_family == AF_INET)) {
-            size = sizeof(struct in_addr);
-            ip   = &((struct sockaddr_in*)it->ifa_addr)->sin_addr;
-        } else if ((it->ifa_addr != NULL) &&
-                   (it->ifa_addr->sa_family == AF_INET6)) {
-            size = sizeof(struct in6_addr);
-            ip   = &((struct sockaddr_in6*)it->ifa_addr)->sin6_addr;
+        if ((addr != NULL) && (addr->sa_family == family)) {
+            local = !memcmp((family == AF_INET) ?
+                            (void*)&((struct sockaddr_in*)addr)->sin_addr :
+                            (void*)&((struct sockaddr_in6*)addr)->sin6_addr,
+                            ip, size);
         }
-        local = (ip != NULL) && (size + TCP_ADDR_HEAD == length) &&
-                !memcmp(addr + TCP_ADDR_HEAD, ip, size);
     }
     freeifaddrs(list);
     return local;
 }
 
-/* @addr has the length of our own only if its head is the same. */
+/* A device address of tcp, which may come from a connected socket, too: flags,
+ * family, IP address; that of a loopback device has none. */
+static int tcp_addr_is_local(const uint8_t *addr)
+{
+    if (addr[0] & TCP_LOOPBACK) {
+        return 1; /* reached within a network namespace only */
+    }
+    switch (addr[1]) {
+    case AF_INET:
+        return ip_is_local(AF_INET, addr + 2, sizeof(struct in_addr));
+    case AF_INET6:
+        return ip_is_local(AF_INET6, addr + 2, sizeof(struct in6_addr));
+    default:
+        return 1;
+    }
+}
+
 static int watched_peer_is_here(const watched_t *watched, const void *addr)
 {
-    int is_tcp = !strcmp(watched->opener->tl_name, "tcp");
-
-    if (is_tcp && memcmp(watched->addr, addr, TCP_ADDR_HEAD)) {
-        return 0;
+    if (!strcmp(watched->opener->tl_name, "tcp")) {
+        return tcp_addr_is_local(addr);
     }
-    return !memcmp(watched->addr, addr, watched->addr_len) ||
-           (is_tcp && addr_is_local_ip(addr, watched->addr_len));
+    return !memcmp(watched->addr, addr, watched->addr_len);
+}
+
+static void watched_look_at(watched_t *watched, const void *dev_addr,
+                            unsigned looks)
+{
+    if (!fallback_said && (watched->addr_len > 0) && (dev_addr != NULL)) {
+        watched_add_peer(watched, !watched_peer_is_here(watched, dev_addr),
+                         looks);
+    }
 }
 
 /* ---- in front of the transport ---- */
@@ -265,22 +307,106 @@ static ucs_status_t watched_ep_create(const uct_ep_params_t *params,
                                       uct_ep_h *ep_p)
 {
     watched_t *watched = watched_find(params->iface);
+    ucs_status_t status;
 
     if (watched == NULL) {
         return UCS_ERR_INVALID_PARAM; /* a copy of a closed one's operations */
     }
-    if (!fallback_said && (watched->addr_len > 0) &&
-        (params->field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) &&
-        !watched_peer_is_here(watched, params->dev_addr)) {
-        watched_remote(watched);
+    if (watched->opener->kind != USE_NETWORK) {
+        status = watched->ep_create(params, ep_p);
+        if (status == UCS_OK) {
+            worker_use_add_ep(watched->use, watched->opener->kind);
+        }
+        return status;
+    }
+    if (params->field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) {
+        watched_look_at(watched, params->dev_addr, 0);
     }
     return watched->ep_create(params, ep_p);
+}
+
+/* Endpoints that are made without an address get it here: after a connection
+ * by socket address. */
+static ucs_status_t watched_connect(uct_ep_h ep,
+                                    const uct_device_addr_t *dev_addr,
+                                    const uct_ep_addr_t *ep_addr)
+{
+    watched_t *watched = watched_find(ep->iface);
+
+    if (watched == NULL) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
+    return watched->connect(ep, dev_addr, ep_addr);
+}
+
+/* The same from UCX 1.14 on. */
+static ucs_status_t watched_connect_v2(uct_ep_h ep,
+                                       const uct_device_addr_t *dev_addr,
+                                       const uct_ep_addr_t *ep_addr,
+                                       const void *params)
+{
+    watched_t *watched = watched_find(ep->iface);
+
+    if (watched == NULL) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
+    return watched->connect_v2(ep, dev_addr, ep_addr, params);
+}
+
+/* Where an interface has its private operations: behind its public ones. */
+static void **watched_internal(uct_iface_h iface)
+{
+    return (void**)(iface + 1);
+}
+
+/* Of tcp only: those of the ib component are part of a larger table. */
+static void watched_connect_attach(watched_t *watched)
+{
+    const ucx_abi_t *abi  = watched->opener->host->calls->abi;
+    connect_v2_t ours     = watched_connect_v2;
+    uct_iface_h iface     = watched->iface;
+    void **ops            = watched_internal(iface);
+
+    if (strcmp(watched->opener->tl_name, "tcp")) {
+        return;
+    }
+    if (abi->connect_to_ep_v2 == 0) {
+        watched->connect            = iface->ops.ep_connect_to_ep;
+        iface->ops.ep_connect_to_ep = watched_connect;
+        return;
+    }
+    watched->internal_copy = malloc(abi->internal_ops_size);
+    if (watched->internal_copy == NULL) {
+        return; /* a warning less */
+    }
+    watched->internal_ops = *ops;
+    memcpy(watched->internal_copy, *ops, abi->internal_ops_size);
+    memcpy(&watched->connect_v2, (char*)*ops + abi->connect_to_ep_v2,
+           sizeof(watched->connect_v2));
+    memcpy((char*)watched->internal_copy + abi->connect_to_ep_v2, &ours,
+           sizeof(ours));
+    *ops = watched->internal_copy;
+}
+
+static void watched_detach(watched_t *watched)
+{
+    uct_iface_h iface = watched->iface;
+
+    iface->ops.ep_create   = watched->ep_create;
+    iface->ops.iface_close = watched->close;
+    if (watched->connect != NULL) {
+        iface->ops.ep_connect_to_ep = watched->connect;
+    }
+    if (watched->internal_ops != NULL) {
+        *watched_internal(iface) = watched->internal_ops;
+    }
 }
 
 static void watched_close(uct_iface_h iface)
 {
     watched_t *watched = watched_find(iface), **link = &watched_ifaces;
-    uct_iface_close_func_t close;
 
     if (watched == NULL) {
         return;
@@ -293,11 +419,11 @@ static void watched_close(uct_iface_h iface)
     *link = watched->next;
     pthread_mutex_unlock(&fallback_lock);
 
-    close                  = watched->close;
-    iface->ops.ep_create   = watched->ep_create;
-    iface->ops.iface_close = close;
+    watched_detach(watched);
+    worker_use_put(watched->use, watched->opener->kind);
+    free(watched->internal_copy);
     free(watched);
-    close(iface);
+    iface->ops.iface_close(iface);
 }
 
 static void watched_addr_get(watched_t *watched)
@@ -307,7 +433,7 @@ static void watched_addr_get(watched_t *watched)
 
     memset(&attr, 0, sizeof(attr));
     if ((iface->ops.iface_query(iface, &attr) == UCS_OK) &&
-        (attr.device_addr_len >= TCP_ADDR_HEAD) &&
+        (attr.device_addr_len >= ADDR_MIN) &&
         (attr.device_addr_len <= ADDR_MAX) &&
         (iface->ops.iface_get_device_address(iface, (void*)watched->addr) ==
          UCS_OK)) {
@@ -325,12 +451,20 @@ static void watched_attach(const opener_t *opener, uct_worker_h worker,
     }
     watched->iface     = iface;
     watched->worker    = worker;
+    watched->use       = worker_use_get(worker, opener->kind);
     watched->opener    = opener;
     watched->check_id  = CB_ID_NULL;
     watched->ep_create = iface->ops.ep_create;
     watched->close     = iface->ops.iface_close;
     strncpy(watched->device, device, sizeof(watched->device) - 1);
-    watched_addr_get(watched);
+    if (watched->use == NULL) {
+        free(watched);
+        return;
+    }
+    if (opener->kind == USE_NETWORK) {
+        watched_addr_get(watched);
+        watched_connect_attach(watched);
+    }
 
     iface->ops.ep_create   = watched_ep_create;
     iface->ops.iface_close = watched_close;
@@ -382,20 +516,52 @@ static ucs_status_t opener_open(uct_md_h md, uct_worker_h worker,
     return status;
 }
 
+static use_kind_t opener_kind(const ucx_neighbour_t *neighbour)
+{
+    static const struct {
+        const char *component, *transport; /* NULL: any */
+        use_kind_t kind;
+    } known[] = {
+        {NULL, "posix", USE_MEMORY}, {NULL, "sysv", USE_MEMORY},
+        {NULL, "xpmem", USE_MEMORY}, {"tcp", NULL, USE_NETWORK},
+        {"ib", NULL, USE_NETWORK},
+    };
+    unsigned i;
+
+    for (i = 0; i < ucx_provider.transport_count; ++i) {
+        if (!strncmp(neighbour->tl_name, ucx_provider.transports[i]->name,
+                     UCT_TL_NAME_MAX)) {
+            return USE_SRD;
+        }
+    }
+    for (i = 0; i < sizeof(known) / sizeof(known[0]); ++i) {
+        if (((known[i].component == NULL) ||
+             !strncmp(neighbour->component_name, known[i].component,
+                      UCT_COMPONENT_NAME_MAX)) &&
+            ((known[i].transport == NULL) ||
+             !strncmp(neighbour->tl_name, known[i].transport,
+                      UCT_TL_NAME_MAX))) {
+            return known[i].kind;
+        }
+    }
+    return USE_KINDS;
+}
+
 void ucx_fallback_attach(ucx_host_t *host, const ucx_neighbour_t *neighbour)
 {
     ucx_iface_open_func_t ours = opener_open, theirs;
+    use_kind_t kind                = opener_kind(neighbour);
     opener_t *opener;
 
-    if (strncmp(neighbour->component_name, "tcp", UCT_COMPONENT_NAME_MAX) &&
-        strncmp(neighbour->component_name, "ib", UCT_COMPONENT_NAME_MAX)) {
+    if (kind == USE_KINDS) {
         return;
     }
     pthread_mutex_lock(&fallback_lock);
     memcpy(&theirs, neighbour->iface_open, sizeof(theirs));
-    if ((theirs != ours) && (opener_count < OPENERS_MAX)) {
+    if ((theirs != NULL) && (theirs != ours) && (opener_count < OPENERS_MAX)) {
         opener            = &openers[opener_count++];
         opener->component = neighbour->component;
+        opener->kind      = kind;
         opener->host      = host;
         opener->open      = theirs;
         strncpy(opener->tl_name, neighbour->tl_name, UCT_TL_NAME_MAX - 1);

@@ -1,29 +1,35 @@
 /*
  * No silent fallback: one warning in a process when UCX takes another network
  * transport (tcp, or one of the ib component) to another host although this
- * host has an EFA.
+ * host has an EFA, usable or not.
  *
- * The moment is the creation of an endpoint by that transport, not the opening
- * of its interface: UCX opens interfaces of all transports it may use, also
- * where all ranks share one host. To know it we stand in front of the
- * transport's iface_open, and of ep_create in the operations of the interface,
- * which are public and of one layout in all versions.
+ * The moment is the creation or connection of an endpoint by that transport,
+ * not the opening of its interface: UCX opens interfaces of all transports it
+ * may use, also where all ranks share one host. To know it we stand in front of
+ * the transport's iface_open, and of what makes endpoints in the operations of
+ * the interface. Those that serve beside it are counted in the same way:
+ * endpoints of an srd, ours or UCX's own, and of shared memory.
+ *
+ * Another host is one with another address; or with one of ours, where this
+ * process has shared memory and it does not reach the peer: containers, and
+ * emulated hosts.
  *
  * No warning: the peer is on this host; there is an srd endpoint for each peer
- * (then the other transport serves besides it); UCX_EFA_WARN_FALLBACK=n.
- * Not seen: endpoints that are made without an address and connected later
- * (rc), and connections by socket address as such.
+ * (then the other transport serves besides it); UCX_EFA_WARN_FALLBACK=n; the
+ * process has been told already why there is no srd.
  */
 #ifndef UCX_EFA_FALLBACK_H
 #define UCX_EFA_FALLBACK_H
 
 #include "company.h"
+#include "worker_use.h"
 
-/* What a worker has of ours; kept as long as the process lives. */
-typedef struct ucx_worker_use ucx_worker_use_t;
-
-/* Stand in front of this transport, if it is a network's and not done yet. */
+/* Stand in front of this transport, if it matters and it is not done yet. */
 void ucx_fallback_attach(ucx_host_t *host, const ucx_neighbour_t *neighbour);
+
+/* A memory domain of ours: while there is one the device is not what lacks. */
+void ucx_fallback_md_opened(void);
+void ucx_fallback_md_closed(void);
 
 /* An interface of ours on @worker was opened. NULL: out of memory, and what
  * follows takes NULL. */

@@ -33,7 +33,6 @@ typedef struct instance {
     void            *base; /* load address of libuct */
     char            *path;
     int             refused;  /* no UCX that we drive */
-    int             declined; /* driven by somebody else: variables only */
     ucx_host_t      host;
     ucx_calls_t     calls;
     ucx_tables_t    *tables;
@@ -140,21 +139,18 @@ static void instance_prepare(instance_t *it, const ucx_found_t *found,
 
 /* Link @it into the list and, if it is not refused, into UCX. 0, or -1 if
  * another thread was first. */
-static int instance_add(instance_t *it, const ucx_found_t *found,
-                        const char **collision_p)
+static int instance_add(instance_t *it, const ucx_found_t *found)
 {
     int ret = -1;
 
-    *collision_p = NULL;
     pthread_mutex_lock(&instances_lock);
     if (instance_find_locked(found) == NULL) {
         it->next  = instances;
         instances = it;
         if (!it->refused) {
-            *collision_p = ucx_company_rival(&it->host);
-            it->declined = *collision_p != NULL;
             it->calls.abi->tables_register(&it->host, it->tables,
-                                           it->declined);
+                                           ucx_company_rival(&it->host) !=
+                                           NULL);
         }
         ret = 0;
     }
@@ -165,8 +161,7 @@ static int instance_add(instance_t *it, const ucx_found_t *found,
 /* Takes over found->handle. */
 static void instance_attach(const ucx_found_t *found)
 {
-    const char *collision = NULL;
-    char why[640]         = "";
+    char why[640] = "";
     instance_t *it;
     int kept, close;
 
@@ -184,11 +179,9 @@ static void instance_attach(const ucx_found_t *found)
     it->base = found->base;
     instance_prepare(it, found, why, sizeof(why));
 
-    kept = instance_add(it, found, &collision) == 0;
+    kept = instance_add(it, found) == 0;
     if (kept && it->refused) {
         ucx_message_refused(found->path, why);
-    } else if (kept && (collision != NULL)) {
-        ucx_message_collision(&it->host, collision);
     } else if (kept) {
         (void)ucx_company_settle(&it->host);
     }
@@ -253,7 +246,7 @@ ucs_status_t uct_query_components(uct_component_h **components_p,
 
     /* UCX has loaded its modules meanwhile. found.path outlived the handle. */
     it = (status == UCS_OK) ? instance_find(&found) : NULL;
-    if ((it != NULL) && !it->refused && !it->declined) {
+    if ((it != NULL) && !it->refused) {
         (void)ucx_company_settle(&it->host);
     }
     return status;

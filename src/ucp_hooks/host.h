@@ -104,13 +104,19 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
  */
 int ucx_user_asked_for(const char *name);
 
-/* Why a device or transport is absent: a warning to who asked for it by name,
- * debug to everyone else. */
+/*
+ * Why a device or transport is absent: what happened, why, what to do next. A
+ * warning to who asked for transport @name by name, the first time in the
+ * process; to everyone else level debug, and it is kept: if UCX then takes
+ * another transport to another host, that warning has it (fallback.h).
+ */
+void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
+                     const char *function, const char *name,
+                     const char *format, ...)
+    __attribute__((format(printf, 6, 7), cold));
+
 #define host_report_absent(_host, _name, ...) \
-    host_log(_host, \
-             ucx_user_asked_for(_name) ? UCS_LOG_LEVEL_WARN : \
-                                         UCS_LOG_LEVEL_DEBUG, \
-             __VA_ARGS__)
+    ucx_host_absent(_host, __FILE__, __LINE__, __func__, _name, __VA_ARGS__)
 
 
 /* Seconds in UCX's time unit (ucs_time_t: ticks of its clock). */

@@ -40,7 +40,9 @@ ucp_hooks_sources = \
 	src/ucp_hooks/iface.c \
 	src/ucp_hooks/message.c \
 	src/ucp_hooks/message.h \
-	src/ucp_hooks/provider.h
+	src/ucp_hooks/provider.h \
+	src/ucp_hooks/worker_use.c \
+	src/ucp_hooks/worker_use.h
 
 ucp_hooks_map = $(srcdir)/src/ucp_hooks/hooks.map
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "message.h"
 
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,13 @@
 
 #include "global.h"
 #include "provider.h"
+
+enum { ABSENCE_MAX = 512 };
+
+static pthread_mutex_t absence_lock = PTHREAD_MUTEX_INITIALIZER;
+static char absence[ABSENCE_MAX];
+static int absence_is_shown;
+static int message_said;
 
 /* Nonzero if the list of UCX_TLS begins an item with @name at @item. */
 static int tls_item_is(const char *item, size_t length, const char *name)
@@ -87,6 +96,59 @@ void ucx_message_refused(const char *path, const char *why)
         fprintf(stderr, "[%d] %s libuct_srd: not used with %s: %s\n",
                 (int)getpid(),
                 (level == UCS_LOG_LEVEL_WARN) ? "WARN " : "DEBUG", path, why);
+    }
+}
+
+int ucx_message_is_first(void)
+{
+    return !__atomic_exchange_n(&message_said, 1, __ATOMIC_RELAXED);
+}
+
+void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
+                     const char *function, const char *name,
+                     const char *format, ...)
+{
+    ucs_log_level_t level = UCS_LOG_LEVEL_DEBUG;
+    char text[ABSENCE_MAX];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    if (ucx_user_asked_for(name)) {
+        level = ucx_message_is_first() ? UCS_LOG_LEVEL_WARN :
+                                         UCS_LOG_LEVEL_DIAG;
+    }
+    pthread_mutex_lock(&absence_lock);
+    memcpy(absence, text, sizeof(absence));
+    absence_is_shown = level <= UCS_LOG_LEVEL_WARN;
+    pthread_mutex_unlock(&absence_lock);
+    if (host_log_is_enabled(host, level)) {
+        ucx_host_log(host, file, line, function, level, "%s", text);
+    }
+}
+
+void ucx_message_absence(char *text, size_t max)
+{
+    pthread_mutex_lock(&absence_lock);
+    snprintf(text, max, "%s", absence);
+    pthread_mutex_unlock(&absence_lock);
+}
+
+void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status)
+{
+    char text[ABSENCE_MAX];
+    int shown;
+
+    ucx_message_absence(text, sizeof(text));
+    pthread_mutex_lock(&absence_lock);
+    shown            = absence_is_shown;
+    absence_is_shown = 1;
+    pthread_mutex_unlock(&absence_lock);
+    if (!shown) {
+        host_error(host, "an EFA interface cannot be opened, and UCX ends its "
+                   "worker for that: %s; UCX_TLS=^srd goes without",
+                   (text[0] != '\0') ? text : host->status_string(status));
     }
 }
 

@@ -18,6 +18,10 @@ check_PROGRAMS += test/ucp_killed
 test_ucp_killed_SOURCES = $(test_apps_common) test/apps/ucp_killed.c
 test_ucp_killed_LDADD   = $(UCP_LIBS)
 
+noinst_PROGRAMS += test/ucp_far
+test_ucp_far_SOURCES = test/apps/ucp_far.c
+test_ucp_far_LDADD   = $(UCP_LIBS)
+
 # The MPI program is built by MPI's compiler wrapper, hence a rule of its own.
 test_mpi_sources = $(srcdir)/test/apps/mpi_check.c \
                    $(srcdir)/test/apps/mpi_window.c \

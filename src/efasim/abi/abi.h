@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_CONTEXTS = 64,
+    ABI_CONTEXTS = 1024, /* of a process; three files each */
     ABI_PAGE     = 4096,
     ABI_HIGH_FD  = 500,
     ABI_CQS      = SIM_DEVICES * SIM_MAX_CQ, /* handles in a process */
@@ -53,6 +53,7 @@ struct abi_ctx {
     struct abi_dev *dev;
     uint64_t        size;     /* of the memfd */
     int             async_fd; /* our end of its asynchronous events; -1 */
+    unsigned        mrs;      /* registrations it has */
 
     /* libefa's functions that ours stand before */
     int (*poll_cq)(struct ibv_cq*, int, struct ibv_wc*);
@@ -142,6 +143,7 @@ struct abi_state {
     struct abi_dev    device[SIM_DEVICES];
     struct abi_ctx    ctx[ABI_CONTEXTS];
     _Atomic int       contexts;  /* open ones */
+    _Atomic unsigned  ctx_end;   /* entries of ctx that mean anything */
     struct sim_list   channels;
     struct abi_cq     cq[ABI_CQS]; /* by handle */
     struct abi_qp     qp[ABI_QPS];

@@ -6,11 +6,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* With the lock held. NULL, after a line: all are taken. */
+static struct abi_ctx *ctx_find_free(void)
+{
+    unsigned i, end = atomic_load(&abi.ctx_end);
+
+    for (i = 0; i < end; ++i) {
+        if (atomic_load(&abi.ctx[i].fd) < 0) {
+            return &abi.ctx[i];
+        }
+    }
+
+    if (end < ABI_CONTEXTS) {
+        atomic_store(&abi.ctx[end].fd, -1);
+        abi.ctx[end].async_fd = -1;
+        atomic_store(&abi.ctx_end, end + 1);
+        return &abi.ctx[end];
+    }
+    abi_log("this process has %d contexts open, as many as can be: close some",
+            ABI_CONTEXTS);
+    return NULL;
+}
+
 int abi_open(unsigned device, int flags)
 {
     struct abi_dev *dev = &abi.device[device];
     struct abi_ctx *ctx = NULL;
-    int fd, ret, i;
+    int fd, ret;
     char name[32];
 
     if (dev->knobs.refuse_open != 0) {
@@ -31,13 +53,7 @@ int abi_open(unsigned device, int flags)
 
     abi_lock();
     ret = abi_device_start(dev);
-    for (i = 0; (ret == 0) && (i < ABI_CONTEXTS); ++i) {
-        if (atomic_load(&abi.ctx[i].fd) < 0) {
-            ctx = &abi.ctx[i];
-            break;
-        }
-    }
-
+    ctx = (ret == 0) ? ctx_find_free() : NULL;
     if (ctx != NULL) {
         ctx->dev  = dev;
         ctx->size = 0;
@@ -58,14 +74,15 @@ int abi_open(unsigned device, int flags)
 
 struct abi_ctx *abi_ctx_find(int fd)
 {
-    unsigned i;
+    unsigned i, end;
 
     if ((fd < 0) || (atomic_load_explicit(&abi.contexts,
                                           memory_order_relaxed) == 0)) {
         return NULL;
     }
 
-    for (i = 0; i < ABI_CONTEXTS; ++i) {
+    end = atomic_load(&abi.ctx_end);
+    for (i = 0; i < end; ++i) {
         if (atomic_load_explicit(&abi.ctx[i].fd,
                                  memory_order_relaxed) == fd) {
             return &abi.ctx[i];
@@ -96,7 +113,7 @@ static void abi_ctx_release(struct abi_ctx *ctx)
             abi_cntr_drop(&dev->cntr[i]);
         }
     }
-    for (i = 0; i < SIM_MAX_MR; ++i) {
+    for (i = 0; (ctx->mrs > 0) && (i < SIM_MAX_MR); ++i) {
         if (dev->mr[i].ctx == ctx) {
             abi_mr_drop(dev, i);
         }

@@ -431,7 +431,7 @@ static void abi_fork_child(void)
 {
     int inside = abi_inside;
     struct abi_dev *dev;
-    unsigned i;
+    unsigned end;
 
     pthread_mutex_init(&abi.lock, NULL);
     abi_inside = ABI_OUTSIDE;
@@ -447,10 +447,8 @@ static void abi_fork_child(void)
 
     list_init(&abi.channels);
     atomic_store(&abi.contexts, 0);
-    for (i = 0; i < ABI_CONTEXTS; ++i) {
-        atomic_store(&abi.ctx[i].fd, -1);
-        abi.ctx[i].async_fd = -1; /* the parent's; it goes with exec */
-    }
+    end = atomic_exchange(&abi.ctx_end, 0); /* their files are the parent's */
+    memset(abi.ctx, 0, end * sizeof(abi.ctx[0]));
     memset(abi.cq, 0, sizeof(abi.cq));
     memset(abi.qp, 0, sizeof(abi.qp));
     if (inside == ABI_INSIDE_COMMAND) {
@@ -488,13 +486,8 @@ __attribute__((constructor)) static void abi_init(void)
 {
     char path[FABRIC_PATH_MAX];
     struct abi_dev *dev;
-    unsigned i;
 
     list_init(&abi.channels);
-    for (i = 0; i < ABI_CONTEXTS; ++i) {
-        atomic_init(&abi.ctx[i].fd, -1);
-        abi.ctx[i].async_fd = -1;
-    }
     abi_for_each_device(dev) {
         dev->index        = dev - abi.device;
         dev->env.trace_fd = -1;

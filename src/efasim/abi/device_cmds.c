@@ -142,10 +142,10 @@ int abi_async_event_alloc(struct abi_cmd *cmd)
 void abi_async_fatal(struct fabric_env *env)
 {
     struct ib_uverbs_async_event_desc event = { 0 };
-    unsigned i;
+    unsigned i, end = atomic_load(&abi.ctx_end);
 
     event.event_type = IBV_EVENT_DEVICE_FATAL;
-    for (i = 0; i < ABI_CONTEXTS; ++i) {
+    for (i = 0; i < end; ++i) {
         if ((atomic_load(&abi.ctx[i].fd) >= 0) &&
             (&abi.ctx[i].dev->env == env) && (abi.ctx[i].async_fd >= 0)) {
             (void)!send(abi.ctx[i].async_fd, &event, sizeof(event),

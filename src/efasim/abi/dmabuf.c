@@ -113,6 +113,7 @@ int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
     }
 
     dev->mr[attr.index] = (struct abi_mr){ .ctx = cmd->ctx, .map = map };
+    ++cmd->ctx->mrs;
     abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
                  sizeof(attr.key));
     abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,

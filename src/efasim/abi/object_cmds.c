@@ -201,6 +201,7 @@ int abi_mr_reg(struct abi_cmd *cmd)
         return ret;
     }
 
+    ++cmd->ctx->mrs;
     abi.pinned                += span;
     dev->mr[attr.index].ctx    = cmd->ctx;
     dev->mr[attr.index].pinned = span;
@@ -236,6 +237,7 @@ void abi_mr_drop(struct abi_dev *dev, uint32_t index)
     struct abi_mr *mr = &dev->mr[index];
 
     abi.pinned -= mr->pinned;
+    --mr->ctx->mrs;
     mr->ctx     = NULL;
     sim_mr_deregister(dev->sim, index);
     abi_dmabuf_unmap(&mr->map);

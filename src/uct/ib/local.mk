@@ -30,6 +30,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_rxq.c src/uct/ib/efa/efa_rxq.h \
 	src/uct/ib/efa/efa_stash.c \
 	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
+	src/uct/ib/efa/efa_trial.c \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/efa/efa_vfs.c src/uct/ib/efa/efa_vfs.h \
 	src/uct/ib/efa/efa_wireup.c \

@@ -74,6 +74,85 @@ TEST(device, opened_many_times)
     }
 }
 
+/* Contexts to the emulator's limit; what is beyond it is refused by name, and
+ * the last ones carry data as well as the first. A context is three files. */
+class Contexts {
+public:
+    ~Contexts()
+    {
+        for (ibv_context *ctx : list) {
+            EXPECT_EQ(0, ibv_close_device(ctx));
+        }
+    }
+
+    /* Opens @count more. @return 0 or errno. */
+    int open(ibv_device *device, size_t count)
+    {
+        for (size_t i = 0; i < count; ++i) {
+            errno            = 0;
+            ibv_context *ctx = ibv_open_device(device);
+            if (ctx == nullptr) {
+                return errno ? errno : EIO;
+            }
+            list.push_back(ctx);
+        }
+        return 0;
+    }
+
+    std::vector<ibv_context*> list;
+};
+
+TEST(device, contexts)
+{
+    enum { MAX = 1024, FILES = 3, MORE = 64 };
+    rlimit files = {};
+
+    ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &files));
+    if (files.rlim_max < FILES * MAX + MORE) {
+        GTEST_SKIP() << "a process may open " << files.rlim_max << " files";
+    }
+    files.rlim_cur = files.rlim_max;
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+
+    Device first;
+    Contexts many;
+    ASSERT_EQ(0, many.open(first.ctx->device, MAX - 2)) << many.list.size();
+    {
+        Device last;
+        EXPECT_NE(0, many.open(last.ctx->device, 1));
+
+        Qp a(first), b(last);
+        Memory from(first, 64), to(last, 64);
+        ibv_ah *ah = first.ah(last.gid);
+        from.fill(7);
+        ASSERT_EQ(0, b.recv(1, {to.sge(0, 64)}));
+        ASSERT_EQ(0, a.send(2, ah, b.address(), {from.sge(0, 64)}));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(b.rcq).status);
+        EXPECT_EQ(from.bytes, to.bytes);
+        EXPECT_EQ(0, ibv_destroy_ah(ah));
+    }
+    EXPECT_EQ(0, many.open(first.ctx->device, 1)) << "not given back";
+}
+
+/* Fewer files than that: an error again, and those that are open work. */
+TEST(device, contexts_without_files)
+{
+    rlimit files = {}, few = {};
+    Device first;
+    Contexts many;
+
+    ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &files));
+    few          = files;
+    few.rlim_cur = 100;
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &few));
+    EXPECT_NE(0, many.open(first.ctx->device, 100));
+    EXPECT_GT(many.list.size(), 10u);
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+    EXPECT_EQ(0, many.open(first.ctx->device, 1));
+    Qp qp(first);
+}
+
 TEST(ah, shared_by_destination)
 {
     Device dev;

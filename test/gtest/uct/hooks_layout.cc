@@ -13,6 +13,7 @@ extern "C" {
 #include <uct/base/uct_iface.h>
 #include <uct/base/uct_component.h>
 #include <uct/base/uct_worker.h>
+#include <uct/tcp/tcp.h>
 #include <ucs/config/global_opts.h>
 }
 
@@ -407,6 +408,14 @@ CALLBACK(ucx_am_handler_t, uct_am_handler_t, cb);
 FIELD(ucx_am_handler_t, uct_am_handler_t, arg);
 VALUE(UCX_BASE_IFACE_AM, offsetof(uct_base_iface_t, am));
 static_assert(UCX_BASE_IFACE_ROOM >= sizeof(uct_base_iface_t));
+/* fallback.c: where an interface has its private operations, and the beginning
+ * of a device address of tcp */
+VALUE(sizeof(uct_iface_t), offsetof(uct_base_iface_t, internal_ops));
+VALUE(1, UCT_TCP_DEVICE_ADDR_FLAG_LOOPBACK);
+VALUE(0, offsetof(uct_tcp_device_addr_t, flags));
+VALUE(1, offsetof(uct_tcp_device_addr_t, sa_family));
+static_assert(sizeof(uct_tcp_device_addr_t) == 2 &&
+              sizeof(uct_tcp_device_addr_t::sa_family) == 1);
 static_assert(UCX_BASE_EP_ROOM >= sizeof(uct_base_ep_t));
 VALUE(ABI_WORKER_ASYNC, offsetof(uct_priv_worker_t, async));
 VALUE(sizeof(uct_iface_ops_t), 400);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,11 +185,14 @@ void efa_device_explain_none(char *why, size_t size)
 static int efa_device_open_error(const struct ibv_device *ibdev, int err)
 {
     char path[PATH_MAX];
+    int  fd;
 
     snprintf(path, sizeof(path), "/dev/infiniband/%s", ibdev->dev_name);
-    if (access(path, R_OK | W_OK) != 0) {
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
         return errno;
     }
+    close(fd);
     return (err != 0) ? err : EIO;
 }
 
@@ -287,7 +291,10 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
         (verbs->query_port(context, EFA_PORT,
                            (struct _compat_ibv_port_attr*)&port) != 0) ||
         (verbs->query_gid(context, EFA_PORT, 0, &device->gid) != 0)) {
-        host_report_absent(host, "srd", "%s does not answer queries: %s",
+        host_report_absent(host, "srd",
+                           "%s does not answer queries: %s; load the driver "
+                           "anew (modprobe -r efa, modprobe efa), or attach "
+                           "the interface anew",
                            device->name, strerror(errno));
         return UCS_ERR_IO_ERROR;
     }

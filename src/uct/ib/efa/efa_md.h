@@ -100,7 +100,14 @@ void efa_md_memh_close(efa_md_t *md);
 #define EFA_MD_CONFIG_COUNT 4
 extern const ucx_config_field_t efa_md_config_fields[];
 
-/* The devices of this domain that SRD can use (all of ours can). */
+/*
+ * Whether this process can open an interface on this domain now: registers
+ * memory for messages and makes a queue pair, and gives both back. A failure is
+ * reported as absence. UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
+ */
+ucs_status_t efa_md_try(efa_md_t *md);
+
+/* The devices of this domain that SRD can use: ours, unless the trial fails. */
 ucs_status_t efa_md_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
                                   unsigned *count_p);
 

@@ -19,7 +19,9 @@ static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
                            efa_memlock_text(limit, sizeof(limit)));
         return UCS_ERR_NO_MEMORY;
     }
-    host_report_absent(qp->md->super.host, "srd", "%s: no %s: %s",
+    host_report_absent(qp->md->super.host, "srd",
+                       "%s: no %s: %s; the kernel's log (dmesg) may say why; "
+                       "load the driver anew (modprobe -r efa, modprobe efa)",
                        qp->md->device->name, what, strerror(err));
     return UCS_ERR_IO_ERROR;
 }

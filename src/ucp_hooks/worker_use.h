@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a worker has of each kind of transport, as far as fallback.h counts it.
+ */
+#ifndef UCX_EFA_WORKER_USE_H
+#define UCX_EFA_WORKER_USE_H
+
+#include <uct/api/uct.h>
+
+typedef enum use_kind {
+    USE_NETWORK, /* UCX may fall back to it */
+    USE_SRD,     /* ours, or another component's with a name of ours */
+    USE_MEMORY,  /* shared memory that active messages go through */
+    USE_KINDS
+} use_kind_t;
+
+/* Lives as long as an interface that was counted. */
+typedef struct ucx_worker_use {
+    struct ucx_worker_use *next;
+    uct_worker_h          worker;
+    unsigned              refs;
+    unsigned              ifaces[USE_KINDS], eps[USE_KINDS];
+} ucx_worker_use_t;
+
+/* One more interface on @worker. NULL: out of memory, and what follows takes
+ * NULL. */
+ucx_worker_use_t *worker_use_get(uct_worker_h worker, use_kind_t kind);
+
+/* That interface was closed. */
+void worker_use_put(ucx_worker_use_t *use, use_kind_t kind);
+
+/* One more endpoint, ever. */
+void worker_use_add_ep(ucx_worker_use_t *use, use_kind_t kind);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UCX gives up a whole worker when one of its interfaces cannot be opened, also
+ * where other transports would do. So what would stop ours, little locked
+ * memory first of all, is found out before, and the device is not offered:
+ * then UCX goes on without it, and says so (ucp_hooks/fallback.h).
+ */
+#include "efa_chunk.h"
+#include "efa_qp.h"
+
+#define EFA_TRIAL_BYTES 0x400000 /* an interface begins with 3 MB, and grows */
+#define EFA_TRIAL_DEPTH 64
+#define EFA_TRIAL_QKEY  1
+
+ucs_status_t efa_md_try(efa_md_t *md)
+{
+    const efa_qp_params_t params = {
+        .tx_depth = EFA_TRIAL_DEPTH,
+        .rx_depth = EFA_TRIAL_DEPTH,
+        .qkey     = EFA_TRIAL_QKEY
+    };
+    efa_chunk_t *list = NULL;
+    efa_qp_t     qp;
+    ucs_status_t status;
+
+    status = efa_chunk_add(md, &list, EFA_TRIAL_BYTES);
+    if (status != UCS_OK) {
+        return status;
+    }
+    status = efa_qp_open(&qp, md, &params);
+    if (status == UCS_OK) {
+        efa_qp_close(&qp);
+    }
+    efa_chunk_list_free(md, &list);
+    return status;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What UCX takes to a peer on another host.
+ *   ucp_far --serve FILE  write the worker's address to FILE, listen, and answer
+ *                         until standard input ends
+ *   ucp_far FILE [IP]     an endpoint to that address, or by socket address to
+ *                         IP; a message, a flush
+ * Environment: FAR_PORT to listen at or connect to, FAR_LINGER seconds of
+ * progress after the flush.
+ * Both hosts see FILE. Nothing is printed but trouble: what the libraries say
+ * is what the caller is after.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+enum {
+    FAR_SECONDS = 20,
+    FAR_ADDRESS = 65536, /* bytes, at most */
+    FAR_TAG     = 7
+};
+
+static ucp_context_h far_ctx;
+static ucp_worker_h far_worker;
+
+static int far_check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        fprintf(stderr, "%s: %s\n", what, ucs_status_string(status));
+        return -1;
+    }
+    return 0;
+}
+
+static int far_open(void)
+{
+    ucp_params_t context       = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES,
+        .features   = UCP_FEATURE_TAG
+    };
+    ucp_worker_params_t worker = {
+        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SINGLE
+    };
+
+    return far_check(ucp_init(&context, NULL, &far_ctx), "ucp_init") ||
+           far_check(ucp_worker_create(far_ctx, &worker, &far_worker),
+                     "ucp_worker_create");
+}
+
+static void far_close(void)
+{
+    ucp_worker_destroy(far_worker);
+    ucp_cleanup(far_ctx);
+}
+
+/* The file appears whole: under another name first. */
+static int far_write(const char *file, const void *data, size_t size)
+{
+    char other[4096];
+    FILE *out;
+    int ok;
+
+    snprintf(other, sizeof(other), "%s.part", file);
+    out = fopen(other, "we");
+    if (out == NULL) {
+        perror(other);
+        return -1;
+    }
+    ok = fwrite(data, 1, size, out) == size;
+    ok = (fclose(out) == 0) && ok;
+    if (!ok || (rename(other, file) != 0)) {
+        perror(file);
+        return -1;
+    }
+    return 0;
+}
+
+static int far_number(const char *variable, int other)
+{
+    const char *value = getenv(variable);
+
+    return (value != NULL) ? atoi(value) : other;
+}
+
+static struct sockaddr_in far_sockaddr(const char *ip)
+{
+    struct sockaddr_in addr = {
+        .sin_family = AF_INET,
+        .sin_port   = htons(far_number("FAR_PORT", 23461))
+    };
+
+    (void)inet_pton(AF_INET, ip, &addr.sin_addr);
+    return addr;
+}
+
+static void far_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    (void)arg, (void)ep, (void)status; /* the client left */
+}
+
+static void far_on_client(ucp_conn_request_h request, void *arg)
+{
+    ucp_ep_params_t params = {
+        .field_mask     = UCP_EP_PARAM_FIELD_CONN_REQUEST |
+                          UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                          UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .err_mode       = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler.cb = far_on_error,
+        .conn_request   = request
+    };
+    ucp_ep_h ep;
+
+    (void)arg;
+    (void)far_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create");
+}
+
+static int far_listen(void)
+{
+    struct sockaddr_in addr      = far_sockaddr("0.0.0.0");
+    ucp_listener_params_t params = {
+        .field_mask       = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
+                            UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
+        .sockaddr.addr    = (const struct sockaddr*)&addr,
+        .sockaddr.addrlen = sizeof(addr),
+        .conn_handler.cb  = far_on_client
+    };
+    ucp_listener_h listener;
+
+    return far_check(ucp_listener_create(far_worker, &params, &listener),
+                     "ucp_listener_create");
+}
+
+static int far_serve(const char *file)
+{
+    struct pollfd end = {.fd = 0, .events = POLLIN};
+    ucp_address_t *address;
+    size_t size;
+    int ret;
+
+    if (far_listen() || far_check(ucp_worker_get_address(far_worker, &address, &size),
+                  "ucp_worker_get_address")) {
+        return -1;
+    }
+    ret = far_write(file, address, size);
+    ucp_worker_release_address(far_worker, address);
+    while ((ret == 0) && (poll(&end, 1, 1) == 0)) {
+        while (ucp_worker_progress(far_worker) != 0) {
+        }
+    }
+    return ret;
+}
+
+/* Progress until @request is done. */
+static int far_wait(ucs_status_ptr_t request, const char *what)
+{
+    time_t end          = time(NULL) + FAR_SECONDS;
+    ucs_status_t status = UCS_PTR_STATUS(request);
+
+    while (UCS_PTR_IS_PTR(request)) {
+        ucp_worker_progress(far_worker);
+        status = ucp_request_check_status(request);
+        if (status != UCS_INPROGRESS) {
+            ucp_request_free(request);
+            break;
+        }
+        if (time(NULL) > end) {
+            fprintf(stderr, "%s: not done in %d s\n", what, FAR_SECONDS);
+            return -1;
+        }
+    }
+    return far_check(status, what);
+}
+
+static void far_linger(void)
+{
+    time_t end = time(NULL) + far_number("FAR_LINGER", 0);
+
+    while (time(NULL) < end) {
+        ucp_worker_progress(far_worker);
+    }
+}
+
+static int far_read(const char *file, void *address)
+{
+    FILE *in = fopen(file, "re");
+
+    if ((in == NULL) || (fread(address, 1, FAR_ADDRESS, in) == 0)) {
+        perror(file);
+        return -1;
+    }
+    fclose(in);
+    return 0;
+}
+
+static int far_send(const char *file, const char *ip)
+{
+    static char address[FAR_ADDRESS], word[8] = "hello";
+    struct sockaddr_in addr  = far_sockaddr((ip != NULL) ? ip : "0.0.0.0");
+    ucp_request_param_t none = {0};
+    ucp_ep_params_t params   = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+        .address    = (const ucp_address_t*)address
+    };
+    ucp_ep_h ep;
+
+    if (ip != NULL) {
+        params.field_mask       = UCP_EP_PARAM_FIELD_FLAGS |
+                                  UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                                  UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        params.err_mode         = UCP_ERR_HANDLING_MODE_PEER;
+        params.sockaddr.addr    = (const struct sockaddr*)&addr;
+        params.sockaddr.addrlen = sizeof(addr);
+    } else if (far_read(file, address) != 0) {
+        return -1;
+    }
+    if (far_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create") ||
+        far_wait(ucp_tag_send_nbx(ep, word, sizeof(word), FAR_TAG, &none),
+                 "ucp_tag_send_nbx") ||
+        far_wait(ucp_ep_flush_nbx(ep, &none), "ucp_ep_flush_nbx")) {
+        return -1;
+    }
+    far_linger();
+    return far_wait(ucp_ep_close_nbx(ep, &none), "ucp_ep_close_nbx");
+}
+
+int main(int argc, char **argv)
+{
+    int serve = (argc == 3) && !strcmp(argv[1], "--serve");
+    int ret;
+
+    if (!serve && (argc != 2) && (argc != 3)) {
+        fprintf(stderr, "usage: ucp_far --serve FILE, or FILE [IP]\n");
+        return 2;
+    }
+    if (far_open() != 0) {
+        return 1;
+    }
+    ret = serve ? far_serve(argv[2]) : far_send(argv[1], argv[2]);
+    if (ret == 0) {
+        far_close();
+    }
+    return ret ? 1 : 0;
+}

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# No silent fall-back: checks of suite load, which sources this file. Where this
+# machine has an EFA device and UCX takes another transport to another host, one
+# line says so; anywhere else none does.
+
+# ------------------------------------------------------------ two hosts
+
+# on_hosts FUNCTION [ARGUMENT...]: calls it with the names of two network
+# namespaces in front, 10.77.0.1 and 10.77.0.2, within a fabric: with an emulated
+# node in each UCX sees two hosts.
+on_hosts() {
+    need ip
+    [ "$(id -u)" = 0 ] || skip_here "network namespaces need root"
+    local a="srd$$a" b="srd$$b" function=$1
+    shift
+    # shellcheck disable=SC2064  # now, not then
+    trap "ip netns del $a; ip netns del $b" EXIT
+    ip netns del "$a" 2>/dev/null
+    ip netns del "$b" 2>/dev/null
+    { ip netns add "$a" && ip netns add "$b" &&
+        ip link add v0 netns "$a" type veth peer name v1 netns "$b" &&
+        ip -n "$a" addr add 10.77.0.1/24 dev v0 &&
+        ip -n "$b" addr add 10.77.0.2/24 dev v1 &&
+        ip -n "$a" link set v0 up && ip -n "$b" link set v1 up &&
+        ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
+        ip netns exec "$a" true; } || skip_here "no network namespaces here"
+    { link_up "$a" v0 && link_up "$b" v1; } || fail "the link does not come up"
+    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" "$function" "$a" "$b" "$@"
+}
+
+link_up() {
+    local tries=0
+    until [ "$(ip netns exec "$1" cat "/sys/class/net/$2/operstate")" = up ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || return 1
+        sleep 0.05
+    done
+}
+
+# between_hosts SERVER_ENV -- CLIENT_ENV: ucx_perftest over what is set. Lines of
+# either side: $CHECK_LOG.server, $CHECK_LOG.client.
+between_hosts() {
+    need ucx_perftest
+    on_hosts between_hosts_inside "$@"
+}
+
+between_hosts_inside() {
+    local a=$1 b=$2 server=() pid status tries=0
+    shift 2
+    while [ "$1" != -- ]; do
+        server+=("$1")
+        shift
+    done
+    shift
+    ip netns exec "$a" "$EFASIM" run --node 0 -- env "${server[@]}" \
+        ucx_perftest -p 23459 >"$CHECK_LOG.server" 2>&1 &
+    pid=$!
+    until ip netns exec "$a" grep -qs ':5BA3 ' /proc/net/tcp; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "the server does not listen"
+        sleep 0.05
+    done
+    ip netns exec "$b" "$EFASIM" run --node 1 -- env "$@" ucx_perftest \
+        10.77.0.1 -p 23459 -t tag_lat -s 8 -n 50 -w 2 >"$CHECK_LOG.client" 2>&1
+    status=$?
+    [ $status = 0 ] || kill $pid 2>/dev/null
+    wait $pid
+    cat "$CHECK_LOG.server" "$CHECK_LOG.client"
+    [ $status = 0 ] || fail "client: status $status"
+}
+
+once() {
+    [ "$(grep -c 'although this one has an EFA' "$1")" = 1 ] ||
+        fail "not one warning in $1"
+}
+
+never() {
+    says_not 'although this one has an EFA|ERROR' "$1"
+}
+
+fallback_excluded() {
+    between_hosts "$SRDRUN" env UCX_TLS=tcp,sm -- \
+        "$SRDRUN" env UCX_NET_DEVICES=v1 || exit
+    once "$CHECK_LOG.server"
+    once "$CHECK_LOG.client"
+    says 'UCX takes tcp on v1 .*leaves it out' "$CHECK_LOG.client"
+}
+
+fallback_silenced() {
+    between_hosts "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n -- \
+        "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+}
+
+# The peer runs without the module: only our side can tell.
+fallback_peer() {
+    between_hosts env UCX_TLS=tcp -- "$SRDRUN" || exit
+    never "$CHECK_LOG.server"
+    once "$CHECK_LOG.client"
+    says 'the peer offers no srd of this kind' "$CHECK_LOG.client"
+}
+
+# The device is there, and cannot be opened.
+fallback_unusable() {
+    between_hosts env UCX_TLS=tcp -- env EFASIM_REFUSE_OPEN=EACCES "$SRDRUN" ||
+        exit
+    once "$CHECK_LOG.client"
+    says 'EFA: rdmap0s6 cannot be opened: no right' "$CHECK_LOG.client"
+}
+
+# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
+# to take two lanes, and tcp is the second.
+fallback_none() {
+    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
+        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+}
+
+# Two processes on one host, over tcp and over shared memory: no alarm.
+fallback_same_host() {
+    need ucx_perftest
+    local tls port pid
+    for tls in tcp tcp,sm; do
+        port=$(random_port)
+        export UCX_TLS=$tls
+        on_node ucx_perftest -p "$port" >"$CHECK_LOG.server" 2>&1 &
+        pid=$!
+        wait_listen "$port" $pid || fail "the server does not listen"
+        on_node ucx_perftest 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
+            >"$CHECK_LOG.client" 2>&1 || fail "client: status $?"
+        wait $pid || fail "server: status $?"
+        never "$CHECK_LOG.server"
+        never "$CHECK_LOG.client"
+    done
+}
+
+
+# ------------------------------------------------------------ the table
+
+# failing COMMAND ERROR: sets sim, so that the first of them fail.
+failing() {
+    local n list=
+    for n in 1 2 3 4 5 6 7 8; do
+        list+=${list:+,}$1:$n:$2
+    done
+    sim=(--fail-command "$list")
+}
+
+# way NAME: how the device is missing. Sets sim (options of efasim), words (what
+# the program begins with), reason (a pattern of the line).
+way() {
+    sim=() words=() reason='UCX_TLS=tcp.* leaves it out: UCX_TLS=.* takes it'
+    case $1 in
+    no_device)
+        words=(SYSFS_PATH="$pictures/none")
+        reason='no EFA device: attach one'
+        ;;
+    no_driver)
+        words=(SYSFS_PATH="$pictures/pci")
+        reason='has no driver: load it with .modprobe efa'
+        ;;
+    no_device_file)
+        words=(SYSFS_PATH="$pictures/verbs")
+        reason='uverbs97 is not: start the container with --device'
+        ;;
+    no_provider)
+        words=(SYSFS_PATH="$pictures/unknown")
+        reason='no provider for it: .*install'
+        ;;
+    no_right)
+        sim=(--refuse-open)
+        reason='no right to read and write.*udev rule'
+        ;;
+    refused)
+        words=(EFASIM_REFUSE_OPEN=EIO)
+        reason='cannot be opened: Input/output error.*load the driver anew'
+        ;;
+    old_libefa)
+        failing get-context EOPNOTSUPP
+        reason='libefa is older than the driver needs; update'
+        ;;
+    no_libefa)
+        words=(LD_LIBRARY_PATH="$pictures/libefa")
+        reason='libefa cannot be opened .*: install'
+        ;;
+    no_libibverbs)
+        words=(LD_LIBRARY_PATH="$pictures/libibverbs")
+        reason='libibverbs cannot be opened .*: install'
+        ;;
+    no_match)
+        words=(LD_LIBRARY_PATH="$pictures/match")
+        reason='libefa and libibverbs do not match .*: install both'
+        ;;
+    memlock_open)
+        sim=(--memlock-root)
+        words=(bash -c 'ulimit -l 64; exec "$@"' - env)
+        reason='the limit (on locked memory )?is 64 KiB.*ulimit -l unlimited'
+        ;;
+    memlock_buffers)
+        sim=(--memlock-root)
+        words=(bash -c 'ulimit -l 2000; exec "$@"' - env)
+        reason='the limit (on locked memory )?is 2000 KiB.*ulimit -l unlimited'
+        ;;
+    no_pd)
+        failing alloc-pd ENOMEM
+        reason='no protection domain: .*close some'
+        ;;
+    no_cq)
+        failing create-cq EINVAL
+        reason='no completion queue: Invalid argument.*dmesg'
+        ;;
+    no_qp)
+        failing create-qp ENOMEM
+        reason='the device has none left.*close other'
+        ;;
+    other_device)
+        words=(UCX_NET_DEVICES=v1)
+        reason='UCX_(NET_DEVICES|TLS)=.* leaves it out: .*takes it'
+        ;;
+    no_srd_there)
+        words=(FAR_PORT=23462 FAR_LINGER=3)
+        reason='the peer offers no srd of this kind: start it with'
+        ;;
+    other_srd)
+        words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1)
+        reason='(another component of .* UCX_EFA_CLAIM=y|=tcp.* takes it)'
+        ;;
+    silenced)
+        words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)
+        reason='cannot be opened: Input/output error'
+        ;;
+    declined)
+        words=(LD_LIBRARY_PATH="$pictures/resized"
+            UCX_MODULE_DIR="$pictures/none") # the ib module would fail
+        reason='not used with .*use a release'
+        ;;
+    esac
+}
+
+# What a table of ways needs, made once, in $pictures.
+table_pictures() {
+    local alias='pci:v00001D0Fd0000EFA1sv00001D0Fsd0000EFA1bc02sc00i00'
+    local name libefa libucp
+
+    rm -rf "$pictures"
+    mkdir -p "$pictures"/{none,libefa,libibverbs,match,resized} \
+        "$pictures/pci/bus/pci/devices/0000:00:06.0" \
+        "$pictures/verbs/class/infiniband_verbs/uverbs97/device"
+    echo "$alias" | tee "$pictures/pci/bus/pci/devices/0000:00:06.0/modalias" \
+        >"$pictures/verbs/class/infiniband_verbs/uverbs97/device/modalias"
+    # shellcheck disable=SC2016 # for the inner shell
+    "$EFASIM" run --node 1 -- sh -c 'cp -r "$SYSFS_PATH" "$1"' - \
+        "$pictures/unknown" 2>/dev/null
+    find "$pictures/unknown" -name modalias -exec sed -i s/EFA[0-9]/EFAF/ {} +
+    echo 'no library' | tee "$pictures/libefa/libefa.so.1" \
+        >"$pictures/libibverbs/libibverbs.so.1"
+    libefa=$(ldconfig -p | awk '/libefa\.so\.1.*x86-64/ { print $NF; exit }')
+    sed 's/IBVERBS_PRIVATE_[0-9][0-9]/IBVERBS_PRIVATE_99/g' "$libefa" \
+        >"$pictures/match/libefa.so.1"
+    libucp=$(ldconfig -p | awk '/libucp\.so\.0 / { print $NF; exit }')
+    for name in ucp uct ucs ucm; do
+        cp "${libucp%/*}/lib$name.so.0" "$pictures/resized/" || exit 1
+    done
+    elf_resize "$pictures/resized/libuct.so.0" uct_tcp_component ||
+        fail "not resized"
+}
+
+TABLE_TLS=(unset all srd,tcp,sm,self tcp,sm,self)
+
+# A row: a way, and the lines expected with each of TABLE_TLS.
+table_rows() {
+    local name
+    echo works 0 0 0 1
+    echo no_device 0 0 1 0
+    echo silenced 0 0 1 0
+    for name in no_driver no_device_file no_provider no_right refused \
+        old_libefa no_libefa no_libibverbs no_match memlock_open \
+        memlock_buffers no_pd no_cq no_qp other_device declined; do
+        echo "$name" 1 1 1 1
+    done
+    # the stand-in for UCX's own is for UCX 1.13
+    [ ! -e "$pictures/standin" ] || echo other_srd 1 1 1 1
+}
+
+# cell WAY TLS LINES [IP]: one program on one emulated node sends to the other
+# host, by its worker's address or by socket address.
+cell() {
+    local out=$CHECK_LOG.cell sim words reason lines status=0
+    local tls=(UCX_TLS="$2")
+    [ "$2" != unset ] || tls=(-u UCX_TLS)
+    way "$1"
+    "$EFASIM" run --node 1 "${sim[@]}" -- env "${tls[@]}" "${words[@]}" \
+        "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" "${@:4}" \
+        >"$out" 2>&1 || status=$?
+    [ $status = 0 ] ||
+        { cat "$out"; echo "$1, UCX_TLS=$2: status $status"; return 1; }
+    lines=$(grep -aEc 'EFA +WARN|WARN +libuct_srd' "$out")
+    if [ "$lines" != "$3" ]; then
+        cat "$out"
+        echo "$1, UCX_TLS=$2: $lines lines, not $3"
+        return 1
+    elif [ "$lines" = 1 ] && ! grep -aEq "WARN .*$reason" "$out"; then
+        cat "$out"
+        echo "$1, UCX_TLS=$2: no line '$reason'"
+        return 1
+    fi
+}
+
+table_cells() {
+    local pictures=$CHECK_LOG.pictures bad=0 name expected i
+    local server_ip=10.77.0.1
+    while read -r name expected; do
+        read -ra expected <<<"$expected"
+        for i in "${!TABLE_TLS[@]}"; do
+            cell "$name" "${TABLE_TLS[i]}" "${expected[i]}" || bad=$((bad + 1))
+        done
+    done < <(table_rows)
+    # endpoints by socket address
+    cell works srd,tcp 0 "$server_ip" || bad=$((bad + 1))
+    cell works unset 0 "$server_ip" || bad=$((bad + 1))
+    cell works tcp,sm,self 1 "$server_ip" || bad=$((bad + 1))
+    cell refused unset 1 "$server_ip" || bad=$((bad + 1))
+    cell refused srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    cell no_srd_there srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    cell no_device unset 0 "$server_ip" || bad=$((bad + 1))
+    [ $bad = 0 ] || fail "$bad cells"
+}
+
+# far_server NAME COMMAND...: starts one with COMMAND in front, whose address comes
+# into $CHECK_LOG.NAME. far_servers_end waits for all of them.
+far_server() {
+    local name=$1 tries=0
+    shift
+    rm -f "$CHECK_LOG.$name" "$CHECK_LOG.fifo"
+    mkfifo "$CHECK_LOG.fifo"
+    "$@" "$SRDRUN" "$BUILD/test/ucp_far" --serve "$CHECK_LOG.$name" \
+        <"$CHECK_LOG.fifo" >"$CHECK_LOG.$name.log" 2>&1 &
+    far_pids+=($!)
+    exec {far_fd}>"$CHECK_LOG.fifo" # closed: the server ends
+    far_fds+=("$far_fd")
+    until [ -e "$CHECK_LOG.$name" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "no address: $(cat "$CHECK_LOG.$name.log")"
+        sleep 0.05
+    done
+}
+
+far_servers_end() {
+    local fd pid
+    for fd in "${far_fds[@]}"; do exec {fd}>&-; done
+    for pid in "${far_pids[@]}"; do
+        wait "$pid" || fail "a server: status $?"
+    done
+}
+
+table_inside() {
+    local a=$1 b=$2 pictures=$CHECK_LOG.pictures status=0
+    local far_fd far_fds=() far_pids=()
+    local node=(ip netns exec "$a" "$EFASIM" run --node 0 -- env)
+    table_pictures
+    (ucx_with_standin "$pictures/standin") || rm -rf "$pictures/standin"
+    far_server address "${node[@]}" UCX_TLS=srd,tcp,sm,self
+    far_server no_srd "${node[@]}" UCX_TLS=tcp,sm,self FAR_PORT=23462
+    ip netns exec "$b" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" table_cells || status=$?
+    far_servers_end
+    rm -rf "$pictures"
+    return $status
+}
+
+# Every way in which the device can be missing, by UCX_TLS: exactly one line of
+# ours, or none.
+fallback_table() {
+    need python3
+    on_hosts table_inside
+}
+
+# Two hosts with one network: containers, and emulated nodes as they are. The
+# shared memory that does not reach the peer tells them from one host.
+nodes_inside() {
+    local pictures=$CHECK_LOG.pictures far_fd far_fds=() far_pids=() bad=0
+    mkdir -p "$pictures/none"
+    far_server address "$EFASIM" run --node 0 -- env UCX_TLS=srd,tcp,sm,self
+    cell works unset 0 || bad=1
+    cell refused unset 1 || bad=1
+    cell refused tcp,sm,self 1 || bad=1
+    cell works srd,tcp 0 127.0.0.1 || bad=1
+    cell no_device unset 0 || bad=1
+    far_servers_end
+    far_fds=() far_pids=()
+    far_server address "$EFASIM" run --node 1 -- env UCX_TLS=srd,tcp,sm,self
+    cell refused unset 0 || bad=1
+    cell works tcp,sm,self 0 || bad=1
+    cell works tcp,sm,self 0 127.0.0.1 || bad=1
+    cell works tcp 0 127.0.0.1 || bad=1
+    cell refused unset 0 127.0.0.1 || bad=1
+    cell works srd,tcp 0 127.0.0.1 || bad=1
+    far_servers_end
+    [ $bad = 0 ] || fail "see above"
+}
+
+fallback_nodes() {
+    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" nodes_inside
+}
