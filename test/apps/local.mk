@@ -18,7 +18,7 @@ check_PROGRAMS += test/ucp_killed
 test_ucp_killed_SOURCES = $(test_apps_common) test/apps/ucp_killed.c
 test_ucp_killed_LDADD   = $(UCP_LIBS)
 
-noinst_PROGRAMS += test/ucp_far
+check_PROGRAMS += test/ucp_far
 test_ucp_far_SOURCES = test/apps/ucp_far.c
 test_ucp_far_LDADD   = $(UCP_LIBS)
 
