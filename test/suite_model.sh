@@ -13,6 +13,7 @@ if [ "$profile" = one ]; then
     shift 3
     start=$(date +%s)
     # of CPU: other programs may have the machine, too
+    # shellcheck disable=SC3045 # Debian's sh has it
     out=$(ulimit -t "$limit" && exec "$model" "$@" 2>&1)
     status=$?
     case $status$out in
