@@ -40,6 +40,12 @@ limit_used() {
         }'
 }
 
+# limit_past: CPU time, in hundredths of a second, of what this shell has waited
+# for.
+limit_past() {
+    awk '{ sub(/^.*\) /, ""); print $14 + $15 }' /proc/$$/stat
+}
+
 # limit_watch PID SECONDS: ends with PID, a `timeout` of LIMIT_STRETCH times
 # SECONDS, or lets it end what it started as soon as SECONDS quiet ones are over.
 limit_watch() {

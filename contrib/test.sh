@@ -116,7 +116,7 @@ skips_unknown() {
 # run_suite NAME: adds to passed, failed and skipped.
 run_suite() {
     local suite=$1 script=$top/test/suite_$1.sh budget start status=0 took
-    local log tail_pid watch_pid line p f s
+    local log tail_pid watch_pid line p f s cpu
     budget=$(budget_with_sanitizers "$suite")
     say "suite $suite ($profile, at most $budget s)"
     if [ ! -x "$script" ]; then
@@ -133,7 +133,7 @@ run_suite() {
     fi
     log=$build/suite_$suite.log
     : >"$log"
-    start=$SECONDS
+    start=$SECONDS cpu=$(limit_past)
     # Not through a pipe: a process that a check left behind would hold it.
     timeout -k 10 $((budget * LIMIT_STRETCH)) "$script" "$build" "$profile" \
         >"$log" 2>&1 </dev/null &
@@ -150,7 +150,7 @@ run_suite() {
         warn "suite $suite left processes behind; they were ended"
     fi
     suite_pid=
-    took=$((SECONDS - start))
+    took=$((SECONDS - start)) cpu=$((($(limit_past) - cpu) / 100))
 
     line=$(grep -v '^[[:space:]]*$' "$log" | tail -n 1)
     if [[ $line =~ $last_line && ${BASH_REMATCH[1]} = "$suite" ]]; then
@@ -169,8 +169,8 @@ run_suite() {
         f=1
     fi
     [ "$strict" = no ] || f=$((f + $(skips_unknown "$suite" "$log")))
-    printf '== suite %s: %d s of %d s, %d passed, %d failed, %d skipped\n' \
-        "$suite" "$took" "$budget" "$p" "$f" "$s"
+    printf '== suite %s: %d s of %d s (CPU %d s), %d passed, %d failed, %d skipped\n' \
+        "$suite" "$took" "$budget" "$cpu" "$p" "$f" "$s"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 

@@ -1,5 +1,5 @@
 # SRD_CHECK_GTEST: GoogleTest, for the suites under test/gtest. Its header takes
-# longer to compile than most tests, so gcc has it precompiled (GTEST_PCH).
+# longer to compile than most tests, so gcc and clang have it precompiled.
 AC_DEFUN([SRD_CHECK_GTEST], [
     AC_LANG_PUSH([C++])
     AC_CHECK_HEADER([gtest/gtest.h], [have_gtest=yes], [have_gtest=no])
@@ -9,6 +9,5 @@ AC_DEFUN([SRD_CHECK_GTEST], [
     GTEST_LIBS="-lgtest -lgtest_main -lpthread"
     AC_SUBST([GTEST_LIBS])
     AM_CONDITIONAL([HAVE_GTEST], [test "x$have_gtest" = xyes])
-    AM_CONDITIONAL([GTEST_PCH], [test "x$have_gtest$GXX" = xyesyes &&
-        ! $CXX --version 2>/dev/null | grep -q clang])
+    AM_CONDITIONAL([GTEST_PCH], [test "x$have_gtest$GXX" = xyesyes])
 ])

@@ -44,7 +44,7 @@ link() {
 
 fuzz() {
     mkdir -p "$work/corpus_$1"
-    timeout $((seconds + 60)) "$work/fuzz_$1" -max_total_time=$seconds \
+    timeout $((seconds + 300)) "$work/fuzz_$1" -max_total_time=$seconds \
         -max_len=2048 -artifact_prefix="$work/fuzz_$1-" \
         "$work/corpus_$1" "$source/test/fuzz/corpus/$1"
     echo "status $?"

@@ -57,6 +57,10 @@ all_ok() {
     ! grep -vE '^ok  |^[0-9]+ ok, 0 warnings, 0 failed, 0 skipped$' "$OUT" ||
         fail "not all is ok"
     [ "$(grep -c '^ok ' "$OUT")" -ge 15 ] || fail "checks are missing"
+    # what UCX says where one forgets it
+    ! ucx_info -v | grep -q 'ersion:* 1\.13\.' ||
+        grep -E '^ok +loading +start .* srdrun; .*"Out of memory"' "$OUT" ||
+        fail "what happens without srdrun is not said"
     # with srdrun the module is in this very process
     inside "$SRDRUN" :
     grep -E '^ok +loading +preloaded .*libuct_srd\.so\.0' "$OUT" ||

@@ -52,6 +52,29 @@ beside_ib() {
     at_least payload "$(stat_payload "$STAT")" $((200 * 65536))
 }
 
+# Without the module UCX 1.13's ib module takes the device and fails. README's
+# table and srd_info name what a user then reads.
+without_module() {
+    local out=$CHECK_LOG.out pid status=0 port
+    need ucx_perftest
+    need_ib_module
+    ucx_info -v | grep -q 'ersion:* 1\.13\.' ||
+        skip_here "the ib module of this UCX leaves the device alone"
+    port=$(random_port)
+    unset UCX_TLS
+    "$EFASIM" run --fabric "t$$" --node 0 -- ucx_perftest -p "$port" \
+        >"$out.server" 2>&1 &
+    pid=$!
+    wait_listen "$port" $pid || fail "the server does not listen"
+    "$EFASIM" run --fabric "t$$" --node 1 -- ucx_perftest 127.0.0.1 \
+        -p "$port" -t tag_lat -n 10 >"$out" 2>&1
+    kill $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    says 'Out of memory' "$out"
+    says 'ibv_reg_mr.* access=0x[0-9a-f]*f\) failed: Operation not supp' "$out"
+    says '^[|] "Out of memory".*srdrun' "$TEST_DIR/../README.md"
+}
+
 # The ib component has no device here but the EFA, so it has none at all.
 claim() {
     need ucx_info
@@ -304,6 +327,7 @@ suite_run() {
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
     check beside_ib_not_sm 30 beside_ib '^sm'
+    check without_module 30 without_module
     check claim 30 claim
     check claim_idle 30 claim_idle
     check intree_ib 30 intree_ib

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLUGIN_MINOR = 22 }; /* from here on UCX loads modules of any name */
+enum {
+    PLUGIN_MINOR = 22, /* from here on UCX loads modules of any name */
+    SPARING_MINOR = 18 /* from here on its ib module leaves EFA devices alone */
+};
 
 static int check_version(info_t *info)
 {
@@ -67,7 +70,10 @@ static int check_loading(info_t *info)
         info_report(info, INFO_OK, "loading", NULL,
                     "start programs with srdrun%s: %s",
                     (info->direct.minor >= PLUGIN_MINOR) ?
-                    ", or set UCX_PLUGIN_PATH" : "", info->module);
+                    ", or set UCX_PLUGIN_PATH" :
+                    (info->direct.minor < SPARING_MINOR) ?
+                    "; without, UCX's ib module takes the device, and they end "
+                    "in \"Out of memory\" or the like" : "", info->module);
     }
     return 0;
 }

@@ -1,11 +1,12 @@
 # gtest's header, precompiled, for the objects of the programs that append to
-# gtest_objects in their local.mk. A compiler that cannot use it takes the header.
+# gtest_objects in their local.mk.
 gtest_objects =
 if GTEST_PCH
 gtest_pch     = test/gtest/pch.h.gch
 gtest_include = -include test/gtest/pch.h
 
-test/gtest/pch.h.gch: $(srcdir)/test/gtest/pch.mk config.status
+test/gtest/pch.h.gch: $(srcdir)/test/gtest/pch.mk config.status \
+		$(wildcard /usr/include/gtest/gtest.h)
 	@$(MKDIR_P) test/gtest
 	@echo '#include <gtest/gtest.h>' >test/gtest/pch.h
 	$(AM_V_CXX)$(CXX) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) \

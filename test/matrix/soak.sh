@@ -124,7 +124,10 @@ soak_program() {
         payload=$((bytes / 2 * 300))
         ;;
     write)
-        "$CHROOT" --made 13 && [ -z "${SRD_SANITIZE-}" ] || return 0
+        if ! "$CHROOT" --made 13 || [ -n "${SRD_SANITIZE-}" ]; then
+            echo "payload 0"
+            return
+        fi
         SOAK_RUN=(with_release 13 "${SOAK_RUN[@]}" --device efa2)
         soak_two 6 7 "$port" ib_write_bw -c SRD "${verbs[@]}" \
             -s "$size" -n 200

@@ -15,7 +15,7 @@ cxx=$(command -v clang++ || command -v clang++-14) || {
 mkdir -p "$build/clang" || exit 1
 cd "$build/clang" || exit 1
 if [ ! -e Makefile ] || [ "$root/configure" -nt config.status ]; then
-    CC=$cc CXX=$cxx CFLAGS='-O1' CXXFLAGS='-O0' "$root/configure" -q \
+    CC=$cc CXX=$cxx CFLAGS='-O0' CXXFLAGS='-O0' "$root/configure" -q \
         --enable-werror >configure.log 2>&1 || {
         tail -n 20 configure.log
         echo "configure fails with $cc"
