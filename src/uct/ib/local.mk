@@ -36,6 +36,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_wireup.c \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \
+	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \

@@ -25,6 +25,7 @@ typedef struct efa_iface_config {
     unsigned inline_max; /* bytes in a work request, as far as there is room */
     double   get_short;  /* seconds that get_short waits; 0: not offered */
     efa_rxq_layout_t rx_layout; /* packet_size apart */
+    int      counted;    /* UCT's own statistics are kept */
 } efa_iface_config_t;
 
 /* What progress sees to before it polls. */
@@ -35,6 +36,12 @@ enum {
     EFA_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (efa_wireup.c) */
     EFA_ATTEND_TOLD   = 1 << 4  /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
+};
+
+/* What is done with each packet beside. */
+enum {
+    EFA_TRACED_LOG   = 1 << 0, /* a line, and the user's tracer (efa_trace.h) */
+    EFA_TRACED_COUNT = 1 << 1  /* UCT's own statistics */
 };
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
@@ -54,7 +61,7 @@ typedef struct efa_iface {
     unsigned      few; /* payloads of short messages below it take the shortest
                           way: inside the work request, not traced */
     uint8_t       attend;      /* EFA_ATTEND_ */
-    uint8_t       traced;      /* packets are logged (efa_trace.h) */
+    uint8_t       traced;      /* EFA_TRACED_: no short ways for packets */
     flow_time_t   now;         /* as last read: when a timer is set or runs */
     efa_rxq_t     rxq;
 
@@ -84,6 +91,7 @@ typedef struct efa_iface {
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
     int            broken; /* the device failed; said once */
     uint64_t      *stats;  /* UCX's copy of our numbers, or NULL */
+    int            trace_level; /* ucs_log_level_t of packets */
     struct efa_iface *vfs_next; /* of the open ones (efa_vfs.c) */
 
     /* completions that were polled where no callback may run */
