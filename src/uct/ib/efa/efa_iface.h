@@ -97,7 +97,7 @@ typedef struct efa_iface {
     /* completions that were polled where no callback may run */
     struct ibv_wc  stash_rx;
     efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
-    flow_time_t    waited_in_vain; /* when efa_tx_wait_ep last did */
+    flow_time_t    waited_in_vain; /* when efa_ep_take_back last did */
 } efa_iface_t;
 
 static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
@@ -205,12 +205,11 @@ void efa_iface_stash_tx(efa_iface_t *iface);
  */
 ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time);
 
-/*
- * Waits at most `time` ns until the device has given back what it has of the
- * user's memory for an endpoint that is being destroyed; completions of its
- * operations run. An operation that waits to be sent again is not waited for.
- */
-void efa_tx_wait_ep(efa_iface_t *iface, efa_ep_t *ep, flow_time_t time);
+/* Keeps a completion of a work request for progress, and completes those of one
+ * endpoint that are kept. */
+void
+efa_stash_add(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc);
+void efa_stash_take_ep(efa_iface_t *iface, const efa_ep_t *ep);
 
 /* Ends an interface whose device failed (efa_break.c), from progress: stops the
  * queue pair, so that no buffer of a user is touched any more, then completes
