@@ -60,6 +60,12 @@ uct_trace() {
     UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
         "$BUILD/test/gtest_uct" --gtest_filter='UctFailure.simultaneous*' \
         >"$out" 2>&1
+    NEED_TRACER=y UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- \
+        "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_filter='*am_tracer*' \
+        >"$out.tracer" 2>&1 || { cat "$out.tracer" && fail "the tracer"; }
+    grep -q '^\[  PASSED  \] 1' "$out.tracer" || fail "no test of the tracer"
+    [ "$(grep -c ' EFA .* am 5 .*(tracer was here)' "$out.tracer")" -eq 8 ] ||
+        fail "the log has not what the tracer says"
     grep -m 1 ' TX ' "$out" | grep ' TX hello' ||
         fail "the hello is not ahead of the first message"
     UCX_LOG_LEVEL=info "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \

@@ -76,6 +76,9 @@ typedef struct ucx_calls {
                                  const char *path, ...); /* optional */
     void (*text_append)(struct ucs_string_buffer *text, const char *format,
                         ...);                            /* optional */
+    void (*iface_dump_am)(void *iface, uct_am_trace_type_t type, uint8_t id,
+                          const void *data, size_t length, char *buffer,
+                          size_t max);                   /* optional */
     ucs_status_t (*stats_alloc)(void **node_p, ucx_stats_class_t *cls,
                                 void *parent, const char *name,
                                 ...);                    /* optional */
@@ -91,6 +94,9 @@ typedef struct ucx_calls {
     ucx_global_t global;
     const void *component; /* ours, in UCX's list */
 } ucx_calls_t;
+
+/* Where a node of statistics (ucs_stats_node_t, 1.13 to 1.23) has its counters */
+enum { UCX_STATS_NODE_COUNTERS = 128 };
 
 /*
  * Look everything up in @uct, a dlopen() handle of a libuct, and its needed

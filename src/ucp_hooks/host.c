@@ -13,7 +13,6 @@
 enum {
     HOST_LINE_MAX           = 1024,
     HOST_FILE_LINE_MAX      = 256,
-    HOST_STATS_COUNTERS     = 128, /* offset in ucs_stats_node_t, 1.13-1.23 */
     HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
     HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
     HOST_TOPO_NAME_PRIORITY = 10
@@ -134,13 +133,13 @@ uint64_t *ucx_stats_open(const ucx_host_t *host,
         (node == NULL)) {
         return NULL;
     }
-    return (uint64_t*)((char*)node + HOST_STATS_COUNTERS);
+    return (uint64_t*)((char*)node + UCX_STATS_NODE_COUNTERS);
 }
 
 void ucx_stats_close(const ucx_host_t *host, uint64_t *counters)
 {
     if (counters != NULL) {
-        host->calls->stats_free((char*)counters - HOST_STATS_COUNTERS);
+        host->calls->stats_free((char*)counters - UCX_STATS_NODE_COUNTERS);
     }
 }
 

@@ -196,6 +196,35 @@ void ucx_stats_close(const ucx_host_t *host, uint64_t *counters);
 
 
 /*
+ * UCT's own numbers of every interface and endpoint, which the same builds have.
+ * They lie in UCX's part of both, whose size tells of them, and are found there
+ * by their names. In other builds, or where nobody asked for statistics,
+ * counting does nothing.
+ */
+typedef enum {
+    UCX_EP_AM, UCX_EP_PUT, UCX_EP_GET,
+    UCX_EP_BYTES_SHORT, UCX_EP_BYTES_BCOPY, UCX_EP_BYTES_ZCOPY,
+    UCX_EP_NO_RES, UCX_EP_FLUSH, UCX_EP_FLUSH_WAIT, UCX_EP_PENDING,
+    UCX_EP_FENCE, UCX_EP_COUNTER_LAST
+} ucx_ep_counter_t;
+
+typedef enum {
+    UCX_IFACE_RX_AM, UCX_IFACE_RX_AM_BYTES, UCX_IFACE_FLUSH,
+    UCX_IFACE_FLUSH_WAIT, UCX_IFACE_FENCE, UCX_IFACE_COUNTER_LAST
+} ucx_iface_counter_t;
+
+/* Nonzero in builds that have them: those are made by and for developers. */
+int  ucx_host_has_counters(const ucx_host_t *host);
+void ucx_ep_count(uct_ep_h ep, ucx_ep_counter_t counter, uint64_t n);
+void ucx_iface_count(uct_iface_h iface, ucx_iface_counter_t counter,
+                     uint64_t n);
+
+/* The level that packets are logged at: UCX's own for them, TRACE_DATA, or in
+ * builds that print nothing above DEBUG, which most users have, that one. */
+ucs_log_level_t ucx_host_packet_level(const ucx_host_t *host);
+
+
+/*
  * Interfaces. A transport's interface structure begins with ucx_iface_base_t,
  * its endpoint with ucx_ep_base_t. The storage is UCX's (uct_base_iface_t,
  * uct_base_ep_t); its real size is checked when the host is set up, and more
@@ -292,6 +321,12 @@ ucs_async_context_t *ucx_worker_async(const ucx_host_t *host,
  */
 ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
                                      ucs_status_t status);
+
+/* What the user's tracer (uct_iface_set_am_tracer), if any, says of a message
+ * with @id and @data: @buffer of @max bytes gets a text, perhaps none. */
+void ucx_iface_dump_am(ucx_iface_base_t *self, uct_am_trace_type_t type,
+                       uint8_t id, const void *data, size_t length,
+                       char *buffer, size_t max);
 
 /* Construct UCX's part of an endpoint (zeroed memory). UCS_OK, or on
  * statistics builds UCS_ERR_NO_MEMORY; then nothing is owed. */

@@ -26,6 +26,7 @@ ucp_hooks_sources = \
 	src/ucp_hooks/company.h \
 	src/ucp_hooks/config.c \
 	src/ucp_hooks/config.h \
+	src/ucp_hooks/counters.c \
 	src/ucp_hooks/detect.c \
 	src/ucp_hooks/detect.h \
 	src/ucp_hooks/fallback.c \

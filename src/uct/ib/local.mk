@@ -18,6 +18,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_flush.c \
 	src/uct/ib/efa/efa_gpu.c \
 	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
+	src/uct/ib/efa/efa_lent.c \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \
 	src/uct/ib/efa/efa_numbers.c src/uct/ib/efa/efa_numbers.h \
@@ -36,6 +37,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_wireup.c \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c \
+	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \

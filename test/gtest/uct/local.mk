@@ -33,7 +33,10 @@ test_gtest_uct_fault_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -libverbs -ldl
 test_gtest_efa_SOURCES = \
 	test/gtest/uct/test_efa_rcache.cc \
 	test/gtest/uct/rcache_shim.c \
-	src/uct/ib/efa/efa_rcache.c
+	src/uct/ib/efa/efa_rcache.c \
+	test/gtest/uct/test_counters.cc \
+	test/gtest/uct/counters_shim.c \
+	src/ucp_hooks/counters.c
 test_gtest_efa_LDADD = $(GTEST_LIBS)
 gtest_objects += $(test_gtest_uct_OBJECTS) $(test_gtest_uct_fault_OBJECTS) $(test_gtest_efa_OBJECTS)
 endif

@@ -42,6 +42,59 @@ TEST_F(UctAm, am_short__every_length_arrives_intact)
     }
 }
 
+/* A tracer of the user's sees each message once, on both sides, and what it says
+ * is in the log: UCX_LOG_LEVEL=data, and run in suite uct's check uct_trace. */
+TEST_F(UctAm, am_tracer__sees_every_message)
+{
+    if (getenv("NEED_TRACER") == nullptr) {
+        GTEST_SKIP() << "NEED_TRACER=y with UCX_LOG_LEVEL=data";
+    }
+    struct Tracer {
+        std::vector<size_t> sent, got;
+        static void see(void *arg, uct_am_trace_type_t type, uint8_t id,
+                        const void *data, size_t length, char *buffer,
+                        size_t max)
+        {
+            Tracer *self = static_cast<Tracer *>(arg);
+            auto bytes = static_cast<const uint8_t *>(data);
+
+            EXPECT_EQ(AM_ID, id);
+            for (size_t i = 0; i < length; ++i) {
+                ASSERT_EQ(pattern(3, i), bytes[i]) << i << " of " << length;
+            }
+            snprintf(buffer, max, "(tracer was here)");
+            (type == UCT_AM_TRACE_TYPE_SEND ? self->sent : self->got)
+                    .push_back(length);
+        }
+    } tracer;
+    open();
+    Memory local(*a, 4000, 3);
+    const Bytes bytes = make_message(3, 4000);
+    uint64_t header;
+
+    ASSERT_EQ(UCS_OK, uct_iface_set_am_tracer(a->iface(), Tracer::see,
+                                              &tracer));
+    ASSERT_EQ(UCS_OK, uct_iface_set_am_tracer(b->iface(), Tracer::see,
+                                              &tracer));
+    memcpy(&header, bytes.data(), sizeof(header));
+    ASSERT_EQ(UCS_OK, send_short(ep, header,
+                                 Bytes(bytes.begin() + 8, bytes.begin() + 20)));
+    ASSERT_TRUE(wait([&] { return b->count == 1; }));
+    for (int i = 0; i < 2000; ++i) {
+        progress(); /* from here on with short headers */
+    }
+    ASSERT_EQ(UCS_OK, send_short(ep, header,
+                                 Bytes(bytes.begin() + 8, bytes.begin() + 20)));
+    ASSERT_EQ(1000, send_bcopy(ep, Bytes(bytes.begin(), bytes.begin() + 1000)));
+    uct_iov_t iov = local.iov(16, 3000);
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_am_zcopy(ep, AM_ID, bytes.data(), 16, &iov,
+                                              1, 0, nullptr));
+    ASSERT_TRUE(wait([&] { return b->count == 4; }));
+    /* of zcopy the sender's has the header: the rest may be a GPU's */
+    EXPECT_EQ(std::vector<size_t>({20, 20, 1000, 16}), tracer.sent);
+    EXPECT_EQ(std::vector<size_t>({20, 20, 1000, 3016}), tracer.got);
+}
+
 /* What UCP may keep lies as it wants it; of any size, behind any headroom. */
 TEST_F(UctAm, am_alignment__of_descriptors)
 {

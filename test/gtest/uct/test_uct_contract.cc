@@ -459,6 +459,59 @@ TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
     }
 }
 
+/* The same of an endpoint whose peer has not answered yet. */
+TEST_F(UctContract, destroy__ends_zcopy_to_a_peer_that_is_silent)
+{
+    open();
+    Memory local(*a, 8192, 2);
+    uct_iov_t iov = local.iov(0, 8000);
+
+    for (int round = 0; round < 50; ++round) {
+        uct_ep_h fresh = a->connect(*b);
+        Completion comp;
+        int posted = 0;
+
+        comp.uct.count = 1000;
+        while (uct_ep_am_zcopy(fresh, AM_ID, nullptr, 0, &iov, 1, 0,
+                               &comp.uct) == UCS_INPROGRESS) {
+            ++posted;
+        }
+        posted += uct_ep_flush(fresh, 0, &comp.uct) == UCS_INPROGRESS;
+        ASSERT_GT(posted, 2);
+        uct_ep_destroy(fresh);
+        EXPECT_EQ(1000 - posted, comp.uct.count) << "round " << round;
+        b->progress();
+    }
+}
+
+/* A message that the receiver had no room for is sent again, from a copy. */
+TEST_F(UctContract, destroy__zcopy_that_is_to_be_sent_again_goes_on_as_a_copy)
+{
+    open();
+    introduce();
+    for (unsigned header_length : {0u, 30u, 3000u}) {
+        Memory local(*a, 5000, header_length);
+        Bytes header = make_message(9, header_length), expected = header;
+        uct_iov_t iov = local.iov(0, 5000);
+        Completion comp;
+        size_t before = b->count;
+
+        expected.insert(expected.end(), local.data(), local.data() + 5000);
+        device("inject", "send:10:3");
+        ASSERT_EQ(UCS_INPROGRESS,
+                  uct_ep_am_zcopy(ep, AM_ID, header.data(), header_length, &iov,
+                                  1, 0, &comp.uct));
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        EXPECT_EQ(1u, comp.done);
+        EXPECT_EQ(UCS_ERR_CANCELED, comp.status);
+        std::fill(local.data(), local.data() + 5000, 0xee);
+        ASSERT_TRUE(wait([&] { return b->count > before; }));
+        EXPECT_EQ(expected, b->received.back());
+        ep = a->connect(*b);
+    }
+}
+
 /* What the device still has at the end of the interface is cancelled there, and
  * nothing writes to it any more. */
 TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)

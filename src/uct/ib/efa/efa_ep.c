@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ns that destroying an endpoint waits for the user's memory: what is under way
- * to a living peer needs a few us */
-#define EFA_DESTROY_TIME 20000000
-
 static void efa_ep_address(const uct_ep_params_t *params, flow_addr_t *peer)
 {
     const efa_device_addr_t *device = (const void*)params->dev_addr;
@@ -152,36 +148,6 @@ static void efa_ep_drop_request(uct_pending_req_t *req, void *arg)
     (void)arg;
 }
 
-static void efa_ep_unpack_nothing(void *arg, const void *data, size_t length)
-{
-    (void)arg;
-    (void)data;
-    (void)length;
-}
-
-/* Reads into our buffers: what they bring is nobody's any more. */
-static void efa_ep_drop_reads(efa_ep_t *ep)
-{
-    efa_out_t        *out, *next;
-    uct_completion_t *comp;
-
-    for (out = ep->queue.next; out != &ep->queue; out = next) {
-        next = out->next;
-        if (out->kind == EFA_OUT_GET_BCOPY) {
-            ((efa_op_t*)out)->unpack.func = efa_ep_unpack_nothing;
-            comp      = out->comp;
-            out->comp = NULL;
-            ucx_completion_done(comp, UCS_ERR_CANCELED);
-        }
-    }
-}
-
-/*
- * After this call no callback of the user's runs but completions of zcopy
- * operations that the device still has: it may write into their memory, or
- * send what is in there, so that the user may not have it back. They come from
- * progress, or, cancelled, from the interface's end.
- */
 void efa_ep_destroy(uct_ep_h tl_ep)
 {
     efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
@@ -195,8 +161,7 @@ void efa_ep_destroy(uct_ep_h tl_ep)
 
     ep->state  = EFA_EP_DESTROYED;
     ep->status = UCS_ERR_CANCELED;
-    efa_ep_drop_reads(ep);
-    efa_tx_wait_ep(iface, ep, EFA_DESTROY_TIME);
+    efa_ep_take_back(ep);
     /* UCP frees what a flush completes with right after this call */
     efa_ep_cancel_flushes(ep);
     efa_vfs_lock();

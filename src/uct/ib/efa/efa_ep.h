@@ -78,6 +78,10 @@ void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead);
  * may be gone when this returns. */
 void efa_ep_report_failure(efa_ep_t *ep, int dead);
 
+/* The endpoint is being destroyed: completes what can be of what is outstanding
+ * (efa_lent.c). */
+void efa_ep_take_back(efa_ep_t *ep);
+
 /* The user gives it up: as efa_ep_fail, but nobody is told. */
 void efa_ep_cancel(efa_ep_t *ep);
 

@@ -2,6 +2,7 @@
 #include "efa_addr.h"
 #include "efa_ep.h"
 #include "efa_numbers.h"
+#include "efa_trace.h"
 #include "efa_vfs.h"
 
 #include <errno.h>
@@ -116,9 +117,12 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     }
     efa_events_open(&iface->events, &iface->qp);
     iface->get_short_time = config->get_short * 1e9;
-    iface->traced         = host_log_is_enabled(iface->super.host,
-                                                UCS_LOG_LEVEL_TRACE_DATA);
-    iface->few            = efa_iface_few(iface);
+    iface->traced         = config->counted ? EFA_TRACED_COUNT : 0;
+    efa_trace_look(iface);
+    if (iface->traced) {
+        iface->trace_level = ucx_host_packet_level(iface->super.host);
+    }
+    iface->few = efa_iface_few(iface);
     efa_iface_report_open(iface, config);
     efa_vfs_open(iface);
     return UCS_OK;

@@ -25,6 +25,7 @@ typedef struct efa_iface_config {
     unsigned inline_max; /* bytes in a work request, as far as there is room */
     double   get_short;  /* seconds that get_short waits; 0: not offered */
     efa_rxq_layout_t rx_layout; /* packet_size apart */
+    int      counted;    /* UCT's own statistics are kept */
 } efa_iface_config_t;
 
 /* What progress sees to before it polls. */
@@ -35,6 +36,12 @@ enum {
     EFA_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (efa_wireup.c) */
     EFA_ATTEND_TOLD   = 1 << 4  /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
+};
+
+/* What is done with each packet beside. */
+enum {
+    EFA_TRACED_LOG   = 1 << 0, /* a line, and the user's tracer (efa_trace.h) */
+    EFA_TRACED_COUNT = 1 << 1  /* UCT's own statistics */
 };
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
@@ -54,7 +61,7 @@ typedef struct efa_iface {
     unsigned      few; /* payloads of short messages below it take the shortest
                           way: inside the work request, not traced */
     uint8_t       attend;      /* EFA_ATTEND_ */
-    uint8_t       traced;      /* packets are logged (efa_trace.h) */
+    uint8_t       traced;      /* EFA_TRACED_: no short ways for packets */
     flow_time_t   now;         /* as last read: when a timer is set or runs */
     efa_rxq_t     rxq;
 
@@ -84,12 +91,13 @@ typedef struct efa_iface {
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
     int            broken; /* the device failed; said once */
     uint64_t      *stats;  /* UCX's copy of our numbers, or NULL */
+    int            trace_level; /* ucs_log_level_t of packets */
     struct efa_iface *vfs_next; /* of the open ones (efa_vfs.c) */
 
     /* completions that were polled where no callback may run */
     struct ibv_wc  stash_rx;
     efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
-    flow_time_t    waited_in_vain; /* when efa_tx_wait_ep last did */
+    flow_time_t    waited_in_vain; /* when efa_ep_take_back last did */
 } efa_iface_t;
 
 static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
@@ -197,12 +205,11 @@ void efa_iface_stash_tx(efa_iface_t *iface);
  */
 ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time);
 
-/*
- * Waits at most `time` ns until the device has given back what it has of the
- * user's memory for an endpoint that is being destroyed; completions of its
- * operations run. An operation that waits to be sent again is not waited for.
- */
-void efa_tx_wait_ep(efa_iface_t *iface, efa_ep_t *ep, flow_time_t time);
+/* Keeps a completion of a work request for progress, and completes those of one
+ * endpoint that are kept. */
+void
+efa_stash_add(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc);
+void efa_stash_take_ep(efa_iface_t *iface, const efa_ep_t *ep);
 
 /* Ends an interface whose device failed (efa_break.c), from progress: stops the
  * queue pair, so that no buffer of a user is touched any more, then completes

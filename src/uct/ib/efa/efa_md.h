@@ -24,6 +24,7 @@ typedef struct efa_memh {
     efa_md_t            *md; /* NULL while free */
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
+    int                  is_host; /* no GPU's memory, for sure */
     union {
         uct_completion_t *comp; /* of an invalidation */
         struct efa_memh  *next; /* while free */

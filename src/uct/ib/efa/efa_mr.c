@@ -230,8 +230,10 @@ efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
         return efa_mr_status(err);
     }
 
-    memh->mr = mr;
-    *memh_p  = memh;
+    memh->mr      = mr;
+    memh->is_host = (reg->dmabuf_fd < 0) && (md->gpu_types == 0) &&
+                    (reg->mem_type == UCS_MEMORY_TYPE_HOST);
+    *memh_p       = memh;
     return UCS_OK;
 }
 

@@ -81,6 +81,7 @@ struct efa_op {
             struct efa_ah *ah;
         } ctl; /* EFA_OUT_CTL */
     };
+    int       lent_host;  /* AM_ZCOPY: the CPU can read the user's memory */
     efa_op_t *stash_next; /* completed, and progress will see to it */
     uint32_t  vendor_err; /* then: status of the device, 0 is success */
     uint8_t   buf[EFA_OP_BUF];

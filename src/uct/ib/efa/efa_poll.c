@@ -27,10 +27,20 @@ efa_rx_hand_up(efa_iface_t *iface, efa_rxbuf_t *rxbuf, uint64_t am_id,
            UCS_INPROGRESS;
 }
 
+static __attribute__((noinline)) void
+efa_rx_count(efa_iface_t *iface, size_t length)
+{
+    ucx_iface_count(&iface->super.super, UCX_IFACE_RX_AM, 1);
+    ucx_iface_count(&iface->super.super, UCX_IFACE_RX_AM_BYTES, length);
+}
+
 static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
                                   unsigned am_id, unsigned offset)
 {
     ++iface->received;
+    if (__builtin_expect(iface->traced & EFA_TRACED_COUNT, 0)) {
+        efa_rx_count(iface, rxbuf->length - offset);
+    }
     if (efa_rx_hand_up(iface, rxbuf, am_id, rxbuf->packet + offset,
                        rxbuf->length - offset,
                        efa_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&

@@ -94,34 +94,72 @@ void efa_trace_packet(char *line, size_t size, const void *packet,
     }
 }
 
+/* What the user's tracer says of a message, of which `length` bytes are at hand;
+ * nothing of other packets. */
+static void efa_trace_am(efa_iface_t *iface, uct_am_trace_type_t type,
+                         const uint8_t *packet, size_t length, char *text)
+{
+    uint64_t word;
+    unsigned header;
+
+    text[0] = '\0';
+    if (length < FLOW_SHORT_HDR) {
+        return;
+    }
+    word   = flow_wire_get64(packet);
+    header = flow_wire_word_len(word);
+    if (!(word & FLOW_WIRE_CTL) && (length >= header)) {
+        ucx_iface_dump_am(&iface->super, type, word & FLOW_WIRE_AM_MASK,
+                          packet + header, length - header, text,
+                          EFA_TRACE_TEXT);
+    }
+}
+
+static void efa_trace_log(efa_iface_t *iface, const char *direction,
+                          uint32_t qpn, const char *line, const char *text)
+{
+    host_log(iface->super.host, (ucs_log_level_t)iface->trace_level,
+             "%s: QPN %u %s %s%s%s", efa_iface_md(iface)->device->name, qpn,
+             direction, line, (text[0] != '\0') ? " " : "", text);
+}
+
 void efa_trace_log_tx(efa_iface_t *iface, const efa_op_t *op, uint32_t qpn)
 {
-    char   line[EFA_TRACE_LINE];
-    size_t length = 0;
-    int    i;
+    const struct ibv_sge *first = op->wr.sg_list;
+    char                  line[EFA_TRACE_LINE], text[EFA_TRACE_TEXT];
+    size_t                length = 0;
+    int                   i;
 
+    if (!(iface->traced & EFA_TRACED_LOG)) {
+        return;
+    }
     for (i = 0; i < op->wr.num_sge; ++i) {
         length += op->wr.sg_list[i].length;
     }
     if (op->out.kind != EFA_OUT_CTL && efa_out_is_rma(op->out.kind)) {
-        host_debug(iface->super.host, "%s: QPN %u TX %s, %zu bytes",
-                   efa_iface_md(iface)->device->name, qpn,
-                   (op->out.kind == EFA_OUT_PUT) ? "write" : "read", length);
+        snprintf(line, sizeof(line), "%s, %zu bytes",
+                 (op->out.kind == EFA_OUT_PUT) ? "write" : "read", length);
+        efa_trace_log(iface, "TX", qpn, line, "");
         return;
     }
-    /* the header lies in the first piece */
-    efa_trace_packet(line, sizeof(line),
-                     (const void*)(uintptr_t)op->wr.sg_list->addr, length);
-    host_debug(iface->super.host, "%s: QPN %u TX %s",
-               efa_iface_md(iface)->device->name, qpn, line);
+    /* The headers lie in the first piece; the others may be of a GPU, whose
+     * memory nobody can read here */
+    efa_trace_packet(line, sizeof(line), (const void*)(uintptr_t)first->addr,
+                     length);
+    efa_trace_am(iface, UCT_AM_TRACE_TYPE_SEND,
+                 (const void*)(uintptr_t)first->addr, first->length, text);
+    efa_trace_log(iface, "TX", qpn, line, text);
 }
 
 void efa_trace_log_rx(efa_iface_t *iface, const void *packet, size_t length,
                       uint32_t qpn)
 {
-    char line[EFA_TRACE_LINE];
+    char line[EFA_TRACE_LINE], text[EFA_TRACE_TEXT];
 
+    if (!(iface->traced & EFA_TRACED_LOG)) {
+        return;
+    }
     efa_trace_packet(line, sizeof(line), packet, length);
-    host_debug(iface->super.host, "%s: QPN %u RX %s",
-               efa_iface_md(iface)->device->name, qpn, line);
+    efa_trace_am(iface, UCT_AM_TRACE_TYPE_RECV, packet, length, text);
+    efa_trace_log(iface, "RX", qpn, line, text);
 }

@@ -6,11 +6,13 @@
 
 /*
  * Packets as text, one line each, with UCX_LOG_LEVEL=data. Whether that is on
- * is asked once, when the interface opens: off, a packet costs one test. The
- * lines say DEBUG, as a UCX built for users refuses to print a higher level.
+ * is asked once, when the interface opens: off, a packet costs one test. (In
+ * builds for developers at each call: srd_checked.c.) The lines say DEBUG where
+ * a UCX built for users refuses to print a higher level.
  */
 
 #define EFA_TRACE_LINE 192 /* bytes that hold any line */
+#define EFA_TRACE_TEXT 512 /* what the user's tracer may add */
 
 /*
  * Writes what a packet of `length` bytes says: kind, numbers, payload's length.
@@ -18,6 +20,15 @@
  */
 void efa_trace_packet(char *line, size_t size, const void *packet,
                       size_t length);
+
+/* Is it on? Sets or clears EFA_TRACED_LOG. */
+static inline void efa_trace_look(efa_iface_t *iface)
+{
+    iface->traced &= ~EFA_TRACED_LOG;
+    if (host_log_is_enabled(iface->super.host, UCS_LOG_LEVEL_TRACE_DATA)) {
+        iface->traced |= EFA_TRACED_LOG;
+    }
+}
 
 /* Out of line part of efa_trace_rx. What is posted is logged by efa_post_send
  * and efa_post_rdma. */

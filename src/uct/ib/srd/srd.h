@@ -53,6 +53,16 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
                               size_t iovcnt, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp);
 
+/* Puts what UCX builds for developers have before the operations
+ * (srd_checked.c). */
+void srd_checked_ops(uct_iface_ops_t *ops);
+
+/* Bytes of header that am_zcopy takes. */
+static inline size_t srd_max_hdr(const efa_iface_t *iface)
+{
+    return iface->max_payload / 2;
+}
+
 /* Bytes of payload that fit op->buf behind the longest header; of am_short,
  * 8 of them are its own header. */
 #define SRD_MAX_SHORT (EFA_OP_BUF - FLOW_LONG_HDR)

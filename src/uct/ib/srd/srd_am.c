@@ -314,8 +314,9 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         op->sge[1].lkey   = efa_memh_lkey(iov->memh);
     }
     efa_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
-    op->out.comp = comp;
-    status       = srd_am_post(iface, ep, op, EFA_OUT_AM_ZCOPY);
+    op->lent_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;
+    op->out.comp  = comp;
+    status        = srd_am_post(iface, ep, op, EFA_OUT_AM_ZCOPY);
     if (status != UCS_OK) {
         return status;
     }

@@ -127,9 +127,14 @@ srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
 {
     efa_md_t          *md = (efa_md_t*)super_md;
     efa_iface_config_t efa_config;
+    uct_iface_ops_t    ops = srd_iface_ops;
     efa_iface_t       *iface;
     ucs_status_t       status;
 
+    efa_config.counted = ucx_host_has_counters(super_md->host);
+    if (efa_config.counted) {
+        srd_checked_ops(&ops);
+    }
     status = srd_rx_layout(super_md->host, params, &efa_config.rx_layout);
     if (status != UCS_OK) {
         return status;
@@ -139,7 +144,7 @@ srd_iface_open(ucx_md_t *super_md, uct_worker_h worker,
     }
     memset(iface, 0, sizeof(*iface));
 
-    status = ucx_iface_init(super_md->host, &iface->super, &srd_iface_ops,
+    status = ucx_iface_init(super_md->host, &iface->super, &ops,
                             &srd_iface_vops, (uct_md_h)md, worker, params,
                             config);
     if (status != UCS_OK) {

@@ -19,7 +19,7 @@ static void srd_query_am(const efa_iface_t *iface, uct_iface_attr_t *attr)
     attr->cap.am.max_zcopy       = iface->max_payload;
     attr->cap.am.opt_zcopy_align = SRD_ALIGN;
     attr->cap.am.align_mtu       = iface->max_payload;
-    attr->cap.am.max_hdr         = iface->max_payload / 2;
+    attr->cap.am.max_hdr         = srd_max_hdr(iface);
     attr->cap.am.max_iov         = 1;
     attr->cap.flags |= UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY;
     if (efa_iface_md(iface)->device->max_sq_sge >= 2) {
