@@ -95,7 +95,7 @@ typedef struct ucx_calls {
     const void *component; /* ours, in UCX's list */
 } ucx_calls_t;
 
-/* Where a node of statistics (ucs_stats_node_t, 1.13 to 1.23) has its counters */
+/* Where a node of statistics (ucs_stats_node_t) has its counters, in all UCX */
 enum { UCX_STATS_NODE_COUNTERS = 128 };
 
 /*

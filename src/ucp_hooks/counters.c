@@ -5,10 +5,10 @@
  *
  * The statistics are not in any public header. What is relied on is one thing
  * in all sources from 1.13 to 1.23: a build that has them is made with 8 bytes
- * more at the end of uct_base_iface_t and of uct_base_ep_t, a pointer to a node;
- * a node begins with its class, which is a public structure, and has its
- * counters where ucx_stats_open() writes, too. The order of the counters differs
- * with other options of the build, so they are looked up by name.
+ * more at the end of uct_base_iface_t and of uct_base_ep_t, a pointer to a
+ * node; a node begins with its class, which is a public structure, and has its
+ * counters where ucx_stats_open() writes, too. The order of the counters
+ * differs with other options of the build: they are looked up by name.
  */
 #include "host.h"
 

@@ -132,9 +132,10 @@ ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
 
 /*
  * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,
- * MADV_DONTNEED and the like) or a GPU's is freed, in the thread that does it: a
- * cache must stop handing out registrations that touch the range. @cb must not allocate, free
- * or unmap memory, and may take only locks under which nobody else does.
+ * MADV_DONTNEED and the like) or a GPU's is freed, in the thread that does it:
+ * a cache must stop handing out registrations that touch the range. @cb must
+ * not allocate, free or unmap memory, and may take only locks under which
+ * nobody else does.
  *   UCS_OK               events will be delivered
  *   UCS_ERR_UNSUPPORTED  libucm is absent or its hooks are off (UCX_MEM_EVENTS
  *                        =n): nothing may be cached
@@ -196,9 +197,9 @@ void ucx_stats_close(const ucx_host_t *host, uint64_t *counters);
 
 
 /*
- * UCT's own numbers of every interface and endpoint, which the same builds have.
- * They lie in UCX's part of both, whose size tells of them, and are found there
- * by their names. In other builds, or where nobody asked for statistics,
+ * UCT's own numbers of every interface and endpoint, which the same builds
+ * have. They lie in UCX's part of both, whose size tells of them, and are found
+ * there by their names. In other builds, or where nobody asked for statistics,
  * counting does nothing.
  */
 typedef enum {

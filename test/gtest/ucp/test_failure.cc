@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A path that fails under a rendezvous. The device answers one read of the
- * receiver with an error: efasim run --inject read:13:1:N. */
+/* A path that fails under a rendezvous: the device answers one read of the
+ * receiver with an error. */
 #include "ucp_test.h"
 
-class FailedRead : public UcpTest {
+#include <cstdlib>
+#include <dlfcn.h>
+
+/* Rendezvous by reads for all but short messages, for what UCP opens next. */
+class ByReads {
+protected:
+    ByReads()
+    {
+        setenv("UCX_RNDV_SCHEME", "get_zcopy", 1);
+        setenv("UCX_RNDV_THRESH", "8k", 1);
+    }
+    ~ByReads()
+    {
+        unsetenv("UCX_RNDV_SCHEME");
+        unsetenv("UCX_RNDV_THRESH");
+    }
+};
+
+class FailedRead : private ByReads, public UcpTest {
 protected:
     static constexpr unsigned COUNT = 16;
 
@@ -22,6 +40,11 @@ void FailedRead::receive_all(size_t size, size_t offset)
     ucp_ep_h ep = connect(a, b);
     forget(ep); /* its sends hear nothing more: it ends with its worker */
     exchange(b, ep, 8, key(1000));
+    using Control = int (*)(const char *, const char *);
+    auto control = reinterpret_cast<Control>(dlsym(RTLD_DEFAULT,
+                                                   "efasim_control"));
+    ASSERT_NE(nullptr, control) << "run under 'efasim run'";
+    ASSERT_EQ(0, control("inject", "read:13:1:1"));
     for (unsigned i = 0; i < COUNT; ++i) {
         in.emplace_back(size + offset);
         out.emplace_back(size, key(i));
@@ -48,7 +71,7 @@ void FailedRead::receive_all(size_t size, size_t offset)
         ucp_request_free(in_op[i].request);
         ucp_request_free(out_op[i].request);
     }
-    EXPECT_GE(failed, 1u) << "no read failed: run with --inject read:13:1:1";
+    EXPECT_GE(failed, 1u) << "no read failed";
     EXPECT_GE(ended, 2u);
     EXPECT_LE(errors_, 1); /* the sender's, which is told */
     errors_ = 0;

@@ -21,7 +21,12 @@ static struct {
 } shim;
 
 /* A node of statistics, with this order of counters. */
-static ucx_stats_class_t *shim_class;
+static const ucx_stats_class_t shim_class = {
+    .name  = "some",
+    .count = 8,
+    .names = {"am", "put", "tag", "flush", "rx_am", "bytes_short", "no_res",
+              "fence"}
+};
 static struct {
     const ucx_stats_class_t *cls;
     char     rest[UCX_STATS_NODE_COUNTERS - sizeof(void*)];
@@ -54,19 +59,11 @@ static void shim_dispatch(const char *file, unsigned line, const char *function,
 /* UCX's parts are `more` bytes larger than without statistics. */
 void counters_shim_open(unsigned more, int with_node)
 {
-    static struct {
-        ucx_stats_class_t cls;
-        const char        *names[8];
-    } cls = {
-        {.name = "some", .count = 8},
-        {"am", "put", "tag", "flush", "rx_am", "bytes_short", "no_res", "fence"}
-    };
     void *node = with_node ? &shim_node : NULL;
 
     memset(&shim, 0, sizeof(shim));
     memset(&shim_node, 0, sizeof(shim_node));
-    shim_class              = &cls.cls;
-    shim_node.cls           = shim_class;
+    shim_node.cls           = &shim_class;
     shim.ep_class.size      = SHIM_EP_SIZE - 8 + more;
     shim.iface_class.size   = SHIM_IFACE_SIZE - 8 + more;
     shim.calls.ep_class     = &shim.ep_class;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCT promises of an endpoint that fails, is cancelled or destroyed, and of
- * one that has to wait. */
+/* What UCT promises of an endpoint that fails, is cancelled or destroyed, and
+ * of one that has to wait. */
 #include "uct_entity.h"
 
 #include <algorithm>
@@ -96,7 +96,8 @@ struct Request {
             Request *request = reinterpret_cast<Request *>(self);
 
             ++request->calls;
-            request->answer = uct_ep_am_short(request->ep, AM_ID, 7, nullptr, 0);
+            request->answer = uct_ep_am_short(request->ep, AM_ID, 7, nullptr,
+                                              0);
             return (request->answer == UCS_ERR_NO_RESOURCE) ?
                            UCS_ERR_NO_RESOURCE :
                            UCS_OK;

@@ -253,8 +253,8 @@ ucs_status_t efa_tx_status(unsigned vendor_err)
         return UCS_OK;
     case 1: /* not by us: the device is gone */
         return UCS_ERR_IO_ERROR;
-    case 7: /* remote access: UCX has one status for it and for a peer that is
-               gone, since memory may be taken away in the middle of a transfer */
+    case 7: /* remote access: UCX has one status for it and for a peer that
+               is gone, as memory may be taken away in mid-transfer */
     case 8:
     case 9:
         return UCS_ERR_CONNECTION_RESET;

@@ -94,8 +94,8 @@ void efa_trace_packet(char *line, size_t size, const void *packet,
     }
 }
 
-/* What the user's tracer says of a message, of which `length` bytes are at hand;
- * nothing of other packets. */
+/* What the user's tracer says of a message, of which `length` bytes are at
+ * hand; nothing of other packets. */
 static void efa_trace_am(efa_iface_t *iface, uct_am_trace_type_t type,
                          const uint8_t *packet, size_t length, char *text)
 {
