@@ -275,7 +275,7 @@ table_pictures() {
         fail "not resized"
 }
 
-TABLE_TLS=(unset all srd,tcp,sm,self tcp,sm,self)
+TABLE_TLS=(unset all 'srd,tcp,sm,self' 'tcp,sm,self')
 
 # A row: a way, and the lines expected with each of TABLE_TLS.
 table_rows() {
