@@ -119,7 +119,8 @@ enum flow_op_flags {
 typedef enum flow_peer_state {
     FLOW_PEER_FREE,
     FLOW_PEER_UNKNOWN, /* only its incarnation is known                       */
-    FLOW_PEER_KNOWN,   /* address known, the caller has not set a handle yet  */
+    FLOW_PEER_KNOWN,   /* address known, the caller has not set a handle yet,
+                          or nothing got through: control packets wait        */
     FLOW_PEER_READY,   /* control packets may go                              */
     FLOW_PEER_DEAD     /* also remembered for a while after its last flow     */
 } flow_peer_state_t;
@@ -131,8 +132,13 @@ struct flow_peer {
     uint32_t qpn    : 24;
     uint32_t prefix : 8;      /* of core->prefixes: upper half of its GID     */
     uint32_t qkey;
-    uint64_t born       : 48; /* time of birth in units of 2^16 ns, 0 unknown */
     uint64_t ah         : 16;
+    uint64_t live       : 18; /* sending flows that neither failed nor were
+                                 closed                                       */
+    uint64_t tomb_next  : 17;
+    uint64_t entombed   : 1;  /* on core->tombstones                          */
+    uint64_t rival      : 1;  /* another is known at its GID and QPN, which is
+                                 dead if this one lives                       */
     uint64_t index      : 17;
     uint64_t hash_next  : 17; /* by incarnation                               */
     uint64_t addr_next  : 17; /* by GID and QPN                               */

@@ -69,7 +69,6 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         msg.flags   = (tx->flags & FLOW_TXF_RMA) ? FLOW_HELLO_RMA : 0;
         msg.addr    = core->params.self;
         msg.window  = (uint8_t)core->params.init_window;
-        msg.born    = core->params.born;
         tx->flags  |= FLOW_TXF_HELLOED;
         break;
     case FLOW_CTL_TX_WANT:
@@ -81,7 +80,8 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         break;
     case FLOW_CTL_TX_RESET:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, tx->ep, &msg);
-        msg.flags = FLOW_RESET_BY_TX;
+        msg.flags = (tx->why == FLOW_END_LOST) ? FLOW_RESET_LOST :
+                                                 FLOW_RESET_BY_TX;
         break;
     default:
         flow_ctl_build_goodbye(core, tx, ctl);
@@ -168,11 +168,14 @@ static int flow_ctl_pull_tx(flow_core_t *core, flow_time_t now,
     if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY) ||
         (tx->ctl_out == FLOW_CTL_OUT_MAX) ||
         (ctl->peer->out == FLOW_PEER_OUT_MAX)) {
-        if (flow_is_ud(core) && (due == 0)) {
+        if (due != 0) {
+            return 0; /* flow_peer_set_ah or flow_ctl_done queues it again */
+        }
+        if (flow_is_ud(core)) {
             flow_resend_ctl(core, tx, now); /* it was answered meanwhile */
         }
         flow_tx_try_release(core, tx);
-        return 0; /* flow_peer_set_ah or flow_ctl_done queues it again */
+        return 0;
     }
 
     tx->ctl &= ~due;
@@ -258,6 +261,25 @@ static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
                    NULL;
 }
 
+/* Due again, after a back-off unless the peer is parked. */
+static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
+                              flow_send_status_t status, flow_time_t now)
+{
+    if ((status == FLOW_SEND_LOST) &&
+        (core->counters.lingering > core->params.max_linger / 2)) {
+        tx->flags |= FLOW_TXF_LAST; /* too many wait for who may be gone */
+        tx->ctl   &= FLOW_CTL_TX_LISTS;
+        return;
+    }
+
+    tx->ctl |= due;
+    if (!(tx->ctl & FLOW_CTL_QUEUED) &&
+        (flow_core_peer(core, tx->peer)->state == FLOW_PEER_READY)) {
+        flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
+        tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
+    }
+}
+
 static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
                              flow_send_status_t status, flow_time_t now)
 {
@@ -274,13 +296,9 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         }
     } else if ((status == FLOW_SEND_ERROR) || (tx->flags & FLOW_TXF_LAST)) {
         tx->flags |= FLOW_TXF_LAST;
-        flow_tx_died(core, tx, 0);
-    } else {
-        tx->ctl |= due;
-        if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-            flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
-            tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
-        }
+        flow_tx_died(core, tx, FLOW_END_ERROR);
+    } else if ((status == FLOW_SEND_RNR) || (tx->state == FLOW_TX_LINGER)) {
+        flow_ctl_again_tx(core, tx, due, status, now);
     }
     flow_tx_try_release(core, tx);
 }
@@ -301,10 +319,25 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
 
     /* A failure of our own is tried again as well: the sender depends on it. */
     rx->ctl |= due;
-    if (!(rx->ctl & FLOW_CTL_QUEUED)) {
+    if (!(rx->ctl & FLOW_CTL_QUEUED) &&
+        flow_peer_reachable(flow_core_peer(core, rx->peer))) {
         rx->ctl |= FLOW_CTL_QUEUED;
         flow_timer_rx(core, flow_rx_index(rx), rx->backoff, now);
         rx->backoff = flow_timer_level_next(core, rx->backoff) & 0xf;
+    }
+}
+
+/* No answer to a control packet. On behalf of a flow that had ended before it
+ * says nothing of newer ones. */
+static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
+                          uint64_t cookie)
+{
+    if (!(cookie & FLOW_COOKIE_RX) &&
+        flow_tx_is_live(flow_ctl_cookie_get_tx(core, cookie))) {
+        flow_peer_lost(core, peer);
+    }
+    if (peer->live == 0) {
+        flow_peer_park(peer);
     }
 }
 
@@ -317,9 +350,13 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
 
     if (status != FLOW_SEND_OK) {
         flow_trace(core, FLOW_TRACE_CTL_DONE, (uint32_t)cookie, 0, status);
+    } else if (peer->rival && !flow_is_ud(core)) {
+        flow_peer_proved(core, peer, 1); /* its device took it, with its QKEY */
     }
     if (status == FLOW_SEND_RNR) {
         ++core->counters.rnr;
+    } else if (status == FLOW_SEND_LOST) {
+        flow_ctl_lost(core, peer, cookie);
     } else if (status == FLOW_SEND_DEAD) {
         flow_peer_dead(core, peer);
         status = FLOW_SEND_OK;

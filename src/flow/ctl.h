@@ -38,8 +38,9 @@ int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl);
 void flow_ctl_unsent(flow_core_t *core, uint64_t cookie);
 
 /*
- * It ended. RNR: due again after a back-off. DEAD: the peer's incarnation is
- * gone. ERROR: the flow it served fails. Once for each packet handed out; that
+ * It ended. RNR: due again after a back-off. LOST: flow_peer_lost if it served
+ * a sending flow that was well. DEAD: flow_peer_dead. ERROR: the sending flow
+ * it served fails. Once for each packet handed out; that
  * the receiving flow it served has gone meanwhile does not matter.
  */
 void flow_ctl_done(flow_core_t *core, uint64_t cookie,
@@ -82,7 +83,20 @@ typedef enum flow_peer_pin {
 void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
                       flow_peer_pin_t pin);
 
-/* The peer is dead by other knowledge; as flow_tx_fail with dead. */
+/*
+ * Nothing gets through to the peer, or no answer from it: the flows to it fail,
+ * those from it go on. It may live, so it is told of each flow that was lost,
+ * when that is closed, and then fails the other flow of the pair; if that does
+ * not get through either, it waits until the peer is heard or a flow is opened
+ * to it. New flows, of either side, are as good as any.
+ */
+void flow_peer_lost(flow_core_t *core, flow_peer_t *peer);
+
+/*
+ * The peer's incarnation is gone, for certain: its flows in both directions
+ * fail, no flow to it can be opened, its packets have no effect but a reset in
+ * answer to a hello, should it live after all.
+ */
 void flow_peer_dead(flow_core_t *core, flow_peer_t *peer);
 
 #ifdef __cplusplus

@@ -12,13 +12,11 @@ static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
     if ((uint16_t)src != (uint16_t)msg->addr.qpn) {
         return FLOW_DROP_SENDER;
     }
-    if ((peer != NULL) && (peer->state == FLOW_PEER_DEAD)) {
-        return FLOW_DROP_DEAD;
-    }
-    if ((peer != NULL) && !flow_peer_sent(peer, src)) {
+    if ((peer != NULL) && (peer->state != FLOW_PEER_DEAD) &&
+        !flow_peer_sent(peer, src)) {
         return FLOW_DROP_SENDER;
     }
-    if ((peer == NULL) || (peer->state == FLOW_PEER_UNKNOWN)) {
+    if ((peer == NULL) || !peer->addressed) {
         return flow_peer_fits(core, &msg->addr) ? FLOW_DROP_NONE :
                                                   FLOW_DROP_FULL;
     }
@@ -40,7 +38,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     }
 
     rx = (peer != NULL) ? flow_rx_find(core, peer, msg->ep) : NULL;
-    if (rx == NULL) {
+    if (rx == NULL) { /* also for the dead: see below */
         verdict = flow_rx_room(core, peer == NULL, out);
         if (verdict != FLOW_RX_CONTROL) {
             return verdict;
@@ -50,11 +48,15 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         }
         rx = flow_rx_create(core, peer, msg->ep);
     } else if (rx->state >= FLOW_RX_FAILED) {
-        return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+        return flow_rx_drop(core, (peer->state == FLOW_PEER_DEAD) ?
+                                          FLOW_DROP_DEAD : FLOW_DROP_CLOSED,
+                            out);
     }
 
-    flow_peer_introduce(core, peer, &msg->addr, msg->born);
+    flow_peer_introduce(core, peer, &msg->addr);
     if (peer->state == FLOW_PEER_DEAD) {
+        /* Whatever it sends is thrown away here. If it lives it must know */
+        flow_rx_fail(core, rx);
         return flow_rx_drop(core, FLOW_DROP_DEAD, out);
     }
     if (rx->state == FLOW_RX_STRANGER) {
@@ -148,6 +150,9 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
     if (flow_is_ud(core)) {
         flow_resend_heard(tx);
     }
+    if (peer->rival && (msg->type == FLOW_CTL_ANSWER)) {
+        flow_peer_proved(core, peer, 0);
+    }
     switch (msg->type) {
     case FLOW_CTL_ACK:
         flow_resend_ack(core, tx, msg->ack, msg->acked);
@@ -168,8 +173,7 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
         return FLOW_DROP_NONE;
     default: /* reset by the receiver */
-        tx->flags |= FLOW_TXF_LAST;
-        flow_tx_died(core, tx, 0);
+        flow_tx_died(core, tx, FLOW_END_RESET);
         return FLOW_DROP_NONE;
     }
 }
@@ -178,6 +182,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
                                   const flow_ctl_msg_t *msg)
 {
     flow_rx_t *rx = flow_rx_find(core, peer, msg->ep);
+    flow_tx_t *tx;
 
     if ((rx == NULL) || (rx->state == FLOW_RX_CLOSED)) {
         return FLOW_DROP_STALE;
@@ -187,6 +192,11 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
                                           FLOW_CTL_RX_ACK : 0);
     }
     if (msg->type == FLOW_CTL_RESET) {
+        tx = flow_core_tx(core, rx->pair);
+        if ((msg->flags == FLOW_RESET_LOST) && (rx->pair != 0) &&
+            flow_tx_is_live(tx)) {
+            flow_tx_died(core, tx, FLOW_END_PAIR);
+        }
         flow_rx_end(core, rx);
     } else if (msg->type == FLOW_CTL_PING) {
         return FLOW_DROP_NONE;
@@ -196,6 +206,14 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
         return FLOW_DROP_STALE;
     }
     return FLOW_DROP_NONE;
+}
+
+/* Is it about a flow of its sender's? */
+static int flow_ctl_is_to_rx(const flow_ctl_msg_t *msg)
+{
+    return (msg->type == FLOW_CTL_WANT) || (msg->type == FLOW_CTL_PING) ||
+           ((msg->type == FLOW_CTL_RESET) &&
+            (msg->flags != FLOW_RESET_BY_RX));
 }
 
 flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
@@ -229,12 +247,10 @@ flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
         reason = FLOW_DROP_DEAD;
     } else if (!flow_peer_sent(peer, src)) {
         reason = FLOW_DROP_SENDER;
-    } else if ((msg.type == FLOW_CTL_WANT) || (msg.type == FLOW_CTL_PING) ||
-               ((msg.type == FLOW_CTL_RESET) &&
-                (msg.flags == FLOW_RESET_BY_TX))) {
-        reason = flow_ctl_to_rx(core, peer, &msg);
     } else {
-        reason = flow_ctl_to_tx(core, peer, &msg);
+        flow_peer_heard(core, peer);
+        reason = flow_ctl_is_to_rx(&msg) ? flow_ctl_to_rx(core, peer, &msg) :
+                                           flow_ctl_to_tx(core, peer, &msg);
     }
     return (reason == FLOW_DROP_NONE) ? FLOW_RX_CONTROL :
                                         flow_rx_drop(core, reason, out);

@@ -21,7 +21,6 @@ static void flow_ctl_encode_hello(const flow_ctl_msg_t *msg, uint8_t *buf)
     memcpy(buf + 24, msg->addr.gid, sizeof(msg->addr.gid));
     flow_wire_put32(buf + 40, msg->addr.qpn);
     flow_wire_put32(buf + 44, msg->addr.qkey);
-    flow_wire_put64(buf + 56, msg->born);
 }
 
 unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
@@ -72,7 +71,6 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
     msg->addr.qpn         = flow_wire_get32(buf + 40);
     msg->addr.qkey        = flow_wire_get32(buf + 44);
     msg->addr.incarnation = msg->src;
-    msg->born             = flow_wire_get64(buf + 56);
     return ((msg->flags & ~FLOW_HELLO_RMA) || (msg->window == 0) ||
             (msg->window > FLOW_INIT_WINDOW_MAX) || (msg->src == 0) ||
             (msg->addr.qpn > FLOW_QPN_MAX)) ?
@@ -98,6 +96,8 @@ static flow_drop_t flow_ctl_decode_answer(const uint8_t *buf,
 flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
                             flow_ctl_msg_t *msg)
 {
+    unsigned most = 1; /* of flags */
+
     if (len < 2) {
         return FLOW_DROP_SHORT;
     }
@@ -142,7 +142,8 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
         break;
     case FLOW_CTL_RESET:
         msg->flags = buf[1];
+        most       = FLOW_RESET_LOST;
         break;
     }
-    return (msg->flags > 1) ? FLOW_DROP_FIELD : FLOW_DROP_NONE;
+    return (msg->flags > most) ? FLOW_DROP_FIELD : FLOW_DROP_NONE;
 }

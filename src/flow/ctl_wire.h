@@ -6,14 +6,14 @@
  *                     4 endpoint number (32)   8 incarnation of the sender
  *                    16 incarnation of the receiver
  *   hello    64 B  1 version  2 flags  3 initial window  24 GID  40 QPN
- *                  44 QKEY  48 zero (64)  56 time of birth (64)
+ *                  44 QKEY  48 zero (128)
  *   answer   40 B  1 zero  2 limit  24 zero  28 token  32 number
  *                  of the endpoint whose limits we take from your headers, 0
  *                  none  36 pin (flow_peer_pin_t)  37 flags  38 zero
  *   limit    32 B  1 flags  2 limit  24 zero
  *   who      24 B  1, 2 zero
  *   want     24 B  1 zero  2 the limit it is blocked at
- *   reset    24 B  1 direction  2 zero
+ *   reset    24 B  1 which (FLOW_RESET_BY_TX and so on)  2 zero
  *   ping     24 B  1, 2 zero; no effect, its completion tells
  *   ack      40 B  UD, in place of limit. 1 flags  2 limit  24 zero  28 lowest
  *                  number not received  30 zero  32 bit i: that number + 1 + i
@@ -57,7 +57,9 @@ enum flow_ctl_flags {
     FLOW_LIMIT_ASK   = 1u << 0, /* answer, limit, ack: buffers are scarce, say
                                    want when blocked                          */
     FLOW_RESET_BY_TX = 0,       /* reset: my flow ends here                   */
-    FLOW_RESET_BY_RX = 1        /* reset: I lost packets of your flow         */
+    FLOW_RESET_BY_RX = 1,       /* reset: I lost packets of your flow         */
+    FLOW_RESET_LOST  = 2        /* reset: my flow ends here, as you could not
+                                   be reached: so does yours of the pair      */
 };
 
 /* A control packet in the host's form; each type uses the fields it names. */
@@ -66,7 +68,7 @@ typedef struct flow_ctl_msg {
     uint8_t     version, flags, pin, window;
     flow_psn_t  limit, ack;
     uint32_t    ep, token, pair;
-    uint64_t    src, dst, born, acked;
+    uint64_t    src, dst, acked;
     flow_addr_t addr; /* hello: addr.incarnation is src                       */
 } flow_ctl_msg_t;
 

@@ -38,7 +38,7 @@ static int flow_event_tx(flow_core_t *core, flow_event_t *event)
         event->tx     = tx;
         event->cookie = tx->cookie;
         event->peer   = flow_core_peer(core, tx->peer);
-        event->dead   = event->peer->state == FLOW_PEER_DEAD;
+        event->why    = (flow_end_t)tx->why;
         if (event->type == FLOW_EVENT_TX_GONE) {
             flow_event_tx_free(core, tx);
         } else if (tx->events != 0) {

@@ -18,8 +18,8 @@ typedef enum flow_event_type {
     FLOW_EVENT_TX_READY,   /* tx, cookie: a blocked flow may send again       */
     FLOW_EVENT_TX_OPEN,    /* tx, cookie: answered, short headers from now    */
     FLOW_EVENT_TX_RMA,     /* tx, cookie: flow_tx_rma_ready or _refused is 1  */
-    FLOW_EVENT_TX_FAILED,  /* tx, cookie: once; dead tells the reason; the
-                              user still has to close it                      */
+    FLOW_EVENT_TX_FAILED,  /* tx, cookie: once; why is the reason; the user
+                              still has to close it                           */
     FLOW_EVENT_TX_GONE,    /* tx, cookie: closed and done with; the pointer is
                               invalid after this event                        */
     FLOW_EVENT_PEER_INTRODUCED, /* peer: somebody said hello (or we opened a
@@ -35,7 +35,7 @@ typedef enum flow_event_type {
 
 typedef struct flow_event {
     flow_event_type_t type;
-    uint8_t           dead;
+    flow_end_t        why;
     flow_tx_t        *tx;
     void             *cookie;
     flow_peer_t      *peer;

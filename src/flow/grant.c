@@ -218,6 +218,7 @@ void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
         return;
     }
 
+    flow_peer_heard(core, flow_core_peer(core, rx->peer));
     flow_grant_sync(core, rx);
     if (!flow_grant_auto(core, rx) && (flow_grant_rest(rx) == 0)) {
         flow_grant_starve(core, rx);

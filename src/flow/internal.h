@@ -43,6 +43,7 @@ FLOW_FIFO_DEFINE(tx_event, flow_core_tx, event_next)
 FLOW_FIFO_DEFINE(rx_ctl, flow_core_rx, ctl_next)
 FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next)
 FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next)
+FLOW_FIFO_DEFINE(peer_tomb, flow_core_peer, tomb_next)
 FLOW_FIFO_DEFINE(ring, flow_core_ring, next)
 
 /* The same for operations, which are the transport's. */
@@ -152,9 +153,18 @@ flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation);
 /* NULL: no slot (grow). The new peer has no flow, and of an address the QPN. */
 flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
                               flow_src_t src);
-/* Its address became known; the caller is told. */
+/* Its address became known, or a flow to or from it begins: the caller is told
+ * where it has to give a handle. */
 void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
-                         const flow_addr_t *addr, uint64_t born);
+                         const flow_addr_t *addr);
+/* A packet of it came: what waited for that may go. */
+void flow_peer_heard(flow_core_t *core, flow_peer_t *peer);
+/* A control packet did not get through and no flow of the peer is live: all
+ * others wait until flow_peer_heard or flow_peer_introduce. */
+void flow_peer_park(flow_peer_t *peer);
+/* It has just proved that it lives: whoever else was at its QPN does not. By a
+ * completion of its device: whoever else had another QKEY. */
+void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device);
 /* Could an address be kept: is it valid, and is there room for its prefix? */
 int  flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr);
 /* Does a known peer have this address? */
@@ -193,7 +203,12 @@ int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
 void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
-void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead);
+void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why);
+/* Open or waiting for its answer: it may send, or will. */
+static inline int flow_tx_is_live(const flow_tx_t *tx)
+{
+    return (tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN);
+}
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
 /* The flow to this peer with this endpoint number, or NULL. */
 flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
@@ -307,6 +322,8 @@ void flow_pair_open(flow_core_t *core, flow_tx_t *tx);
 void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep);
 void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx);
 void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx);
+/* A sending flow failed: what its headers told may not have arrived. */
+void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx);
 
 /* ctl_rx.c: a control packet that is no goodbye. */
 flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,

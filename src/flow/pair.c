@@ -110,6 +110,13 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
     }
 }
 
+/* The headers of this flow tell no limit any more. */
+static void flow_pair_uncarry(flow_tx_t *tx)
+{
+    tx->flags &= ~(unsigned)FLOW_TXF_CARRIES;
+    tx->hdr    = flow_wire_set_limit(tx->hdr, 0) & ~(uint64_t)FLOW_WIRE_ACK;
+}
+
 void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx)
 {
     flow_tx_t *tx = flow_core_tx(core, rx->pair);
@@ -117,9 +124,7 @@ void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx)
     if (rx->pair != 0) {
         tx->carries = 0;
         if (tx->flags & FLOW_TXF_CARRIES) {
-            tx->flags &= ~(unsigned)FLOW_TXF_CARRIES;
-            tx->hdr    = flow_wire_set_limit(tx->hdr, 0) &
-                         ~(uint64_t)FLOW_WIRE_ACK;
+            flow_pair_uncarry(tx);
         }
     }
     rx->pair   = 0;
@@ -139,4 +144,19 @@ void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx)
     rx->pair   = 0;
     rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
     flow_grant_mark(core, rx);
+}
+
+void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_rx_t *rx;
+
+    if (tx->flags & FLOW_TXF_CARRIES) {
+        rx = flow_core_rx(core, tx->carries);
+        flow_pair_uncarry(tx);
+        rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
+        if ((tx->busy != 0) && !flow_is_ud(core)) { /* there it is asked for */
+            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
+        }
+        flow_grant_mark(core, rx);
+    }
 }

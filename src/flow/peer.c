@@ -100,51 +100,98 @@ int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
 }
 
 /*
- * Another incarnation at the GID and QPN of this one: a QPN has one owner at a
- * time, so the one born earlier is dead. Unknown births tell nothing, nor do
- * two within one tick of 65 us.
+ * A QPN has one owner at a time, so of two incarnations at one GID and QPN one
+ * is dead, but which? The times at which they were born do not tell: a clock
+ * may be set back, and a hello may come late. So the newcomer has to prove that
+ * it lives, by an answer to what was sent after the other had been known
+ * (flow_peer_proved); until then both are taken for alive. That its device took
+ * a packet is such an answer, as far as the device tells them apart by QKEY.
  */
-enum { FLOW_BORN_SHIFT = 16, FLOW_BORN_TICK = 1 << FLOW_BORN_SHIFT };
+static int flow_peer_is_rival(const flow_peer_t *peer,
+                              const flow_peer_t *other)
+{
+    return (other != peer) && (other->state != FLOW_PEER_DEAD) &&
+           (other->qpn == peer->qpn) && (other->gid == peer->gid) &&
+           (other->prefix == peer->prefix);
+}
 
-static void flow_peer_supersede(flow_core_t *core, flow_peer_t *peer)
+static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
+{
+    const flow_peer_t *other;
+    uint32_t index;
+
+    for (index = *flow_hash_addr(core, peer); index != 0;
+         index = other->addr_next) {
+        other = flow_core_peer(core, index);
+        peer->rival |= flow_peer_is_rival(peer, other);
+    }
+}
+
+void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device)
 {
     flow_peer_t *other;
     uint32_t index, next;
 
+    peer->rival = 0;
     for (index = *flow_hash_addr(core, peer); index != 0; index = next) {
         other = flow_core_peer(core, index);
         next  = other->addr_next;
-        if ((other == peer) || (other->qpn != peer->qpn) ||
-            (other->gid != peer->gid) || (other->prefix != peer->prefix) ||
-            (other->born == 0) || (other->born == peer->born)) {
+        if (!flow_peer_is_rival(peer, other)) {
             continue;
         }
-        flow_peer_dead(core, (other->born < peer->born) ? other : peer);
+        if (by_device && (other->qkey == peer->qkey)) {
+            peer->rival = 1; /* not settled */
+        } else {
+            flow_peer_dead(core, other);
+        }
     }
 }
 
-void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
-                         const flow_addr_t *addr, uint64_t born)
+static void flow_peer_set_addr(flow_core_t *core, flow_peer_t *peer,
+                               const flow_addr_t *addr)
 {
     uint64_t upper, lower;
 
-    if (peer->state == FLOW_PEER_UNKNOWN) {
-        flow_addr_split(addr, &upper, &lower);
-        peer->state     = FLOW_PEER_KNOWN;
-        peer->addressed = 1;
-        peer->qpn       = addr->qpn;
-        peer->qkey      = addr->qkey;
-        peer->gid       = lower;
-        peer->prefix    = (uint8_t)flow_prefix_find(core, upper);
-        ++core->prefixes[peer->prefix].peers;
-        core->prefixes[peer->prefix].gid = upper;
-        flow_hash_put_addr(core, peer);
-        flow_trace(core, FLOW_TRACE_PEER, peer->index, 0, addr->incarnation);
+    flow_addr_split(addr, &upper, &lower);
+    peer->addressed = 1;
+    peer->qpn       = addr->qpn;
+    peer->qkey      = addr->qkey;
+    peer->gid       = lower;
+    peer->prefix    = (uint8_t)flow_prefix_find(core, upper);
+    ++core->prefixes[peer->prefix].peers;
+    core->prefixes[peer->prefix].gid = upper;
+    flow_hash_put_addr(core, peer);
+    flow_trace(core, FLOW_TRACE_PEER, peer->index, 0, addr->incarnation);
+    flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
+}
+
+void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
+                         const flow_addr_t *addr)
+{
+    if (!peer->addressed) {
+        if (peer->state == FLOW_PEER_UNKNOWN) {
+            peer->state = FLOW_PEER_KNOWN;
+        }
+        flow_peer_set_addr(core, peer, addr);
+        if (peer->state != FLOW_PEER_DEAD) {
+            flow_peer_compare(core, peer);
+        }
+    }
+    flow_peer_heard(core, peer);
+}
+
+void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
+{
+    if ((peer->state == FLOW_PEER_KNOWN) && peer->handled) {
         flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
     }
-    if ((peer->born == 0) && (born != 0)) {
-        peer->born = (born >> FLOW_BORN_SHIFT) | (born < FLOW_BORN_TICK);
-        flow_peer_supersede(core, peer);
+}
+
+void flow_peer_park(flow_peer_t *peer)
+{
+    flow_assert(peer->live == 0);
+    if (peer->state == FLOW_PEER_READY) {
+        peer->state = FLOW_PEER_KNOWN;
     }
 }
 
@@ -222,25 +269,43 @@ static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
     flow_pool_peer_put(core, peer->index);
 }
 
+/* Remember it as dead; the oldest that nobody needs is forgotten for it. */
+static void flow_peer_entomb(flow_core_t *core, flow_peer_t *peer)
+{
+    flow_peer_t *oldest;
+    unsigned i;
+
+    if (peer->entombed) {
+        return;
+    }
+    peer->entombed = 1;
+    flow_fifo_peer_tomb_push(core, &core->tombstones, peer->index);
+    for (i = core->tombstones.count; i > FLOW_TOMBSTONES; --i) {
+        oldest = flow_core_peer(core,
+                                flow_fifo_peer_tomb_pop(core,
+                                                        &core->tombstones));
+        if (oldest->addressed) { /* being told so: another time */
+            flow_fifo_peer_tomb_push(core, &core->tombstones, oldest->index);
+        } else {
+            flow_peer_forget(core, oldest);
+        }
+    }
+}
+
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(!flow_peer_in_use(peer));
     flow_assert(peer->addressed); /* flows of strangers do not end */
     flow_hash_drop_addr(core, peer);
     --core->prefixes[peer->prefix].peers;
-    peer->addressed = 0;
-    peer->cookie    = NULL;
-    if (peer->state != FLOW_PEER_DEAD) {
+    peer->addressed  = 0;
+    peer->introduced = 0;
+    peer->handled    = 0;
+    peer->cookie     = NULL;
+    if (peer->state == FLOW_PEER_DEAD) {
+        flow_peer_entomb(core, peer);
+    } else {
         flow_peer_forget(core, peer);
-        return;
-    }
-
-    flow_fifo_peer_event_push(core, &core->tombstones, peer->index);
-    if (core->tombstones.count > FLOW_TOMBSTONES) {
-        flow_peer_forget(core,
-                         flow_core_peer(core, flow_fifo_peer_event_pop(
-                                                      core,
-                                                      &core->tombstones)));
     }
 }
 
@@ -305,15 +370,40 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     peer->events    &= ~(unsigned)FLOW_DUE_PEER_INTRO;
     peer->introduced = 1;
     peer->handled    = 1;
-    if (peer->state == FLOW_PEER_READY) {
+    if (flow_peer_reachable(peer)) {
         flow_peer_wake(core, peer, repin);
+    }
+}
+
+/* All flows to the peer fail. */
+static void flow_peer_end_tx(flow_core_t *core, flow_peer_t *peer,
+                             flow_end_t why)
+{
+    uint32_t index, next;
+    flow_tx_t *tx;
+
+    for (index = peer->tx_list; index != 0; index = next) {
+        tx   = flow_core_tx(core, index);
+        next = tx->peer_next;
+        flow_tx_died(core, tx, why);
+    }
+}
+
+/*
+ * Flows from the peer go on: what it sent and still sends is not in doubt. It
+ * learns of the lost ones by a reset when their user closed them.
+ */
+void flow_peer_lost(flow_core_t *core, flow_peer_t *peer)
+{
+    if ((peer->state != FLOW_PEER_DEAD) && (peer->live != 0)) {
+        flow_trace(core, FLOW_TRACE_PEER, peer->index, 2, peer->incarnation);
+        flow_peer_end_tx(core, peer, FLOW_END_LOST);
     }
 }
 
 void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index, next;
-    flow_tx_t *tx;
     flow_rx_t *rx;
 
     if (peer->state == FLOW_PEER_DEAD) {
@@ -322,12 +412,9 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
 
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->incarnation);
     peer->state = FLOW_PEER_DEAD;
+    peer->rival = 0;
     ++peer->out; /* it stays while the lists shrink under our hands */
-    for (index = peer->tx_list; index != 0; index = next) {
-        tx   = flow_core_tx(core, index);
-        next = tx->peer_next;
-        flow_tx_died(core, tx, 1);
-    }
+    flow_peer_end_tx(core, peer, FLOW_END_DEAD);
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
         next = rx->peer_next;

@@ -94,7 +94,8 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     rx->src     = src;
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = (uint8_t)psn;
-    if (!flow_is_ud(core)) { /* there every packet wants an answer */
+    if (!flow_is_ud(core) && /* there every packet wants an answer */
+        !flow_core_peer(core, rx->peer)->rival) {
         rx->expect &= ~FLOW_RX_SHUT;
     }
     if ((rx->ring == 0) && (flow_psn_diff(limit, psn) >= 0)) {
@@ -319,12 +320,14 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
     return FLOW_RX_CONTROL;
 }
 
-/* A packet for a flow that is over: only a goodbye may still want a word. */
+/* A packet for a flow that is over. */
 static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
                                        uint64_t word, flow_rx_out_t *out)
 {
     if ((rx->state == FLOW_RX_PARTED) && (word & FLOW_WIRE_CTL)) {
         flow_rx_confirm(core, rx);
+    } else if (rx->state == FLOW_RX_FAILED) { /* a reset may wait for this */
+        flow_peer_heard(core, flow_core_peer(core, rx->peer));
     }
     return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
 }
@@ -444,6 +447,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
         }
         rx = flow_rx_create(core, peer, ep);
         if (peer->state != FLOW_PEER_UNKNOWN) {
+            flow_peer_heard(core, peer);
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
@@ -479,6 +483,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                      FLOW_WIRE_TOKEN_MASK;
     uint32_t index = token & (FLOW_INDEX_MAX - 1);
     flow_rx_verdict_t verdict;
+    flow_peer_t *peer;
     flow_rx_t *rx;
     uint32_t pair;
 
@@ -492,8 +497,12 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     if (rx->state > FLOW_RX_ACTIVE) {
         return flow_rx_ended(core, rx, word, out);
     }
-    if (!flow_peer_sent(flow_core_peer(core, rx->peer), src)) {
+    peer = flow_core_peer(core, rx->peer);
+    if (!flow_peer_sent(peer, src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+    }
+    if (flow_unlikely(peer->rival)) {
+        flow_peer_proved(core, peer, 0); /* it has the answer to its hello */
     }
 
     pair    = rx->pair;

@@ -142,7 +142,8 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     tx->peer      = peer->index;
     tx->peer_next = peer->tx_list;
     peer->tx_list = index;
-    flow_peer_introduce(core, peer, addr, 0);
+    ++peer->live;
+    flow_peer_introduce(core, peer, addr);
     flow_trace(core, FLOW_TRACE_OPEN, tx->ep, flow_tx_psn(tx), peer->index);
     flow_pair_open(core, tx);
     flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
@@ -150,14 +151,28 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     return FLOW_OK;
 }
 
+/* Nobody has heard of it. */
+static int flow_tx_is_secret(const flow_core_t *core, const flow_tx_t *tx)
+{
+    return !(tx->flags & FLOW_TXF_HELLOED) &&
+           (flow_tx_psn(tx) == core->params.first_psn);
+}
+
+/* It is about to be closed, or to fail. */
+static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
+{
+    if (flow_tx_is_live(tx)) {
+        --flow_core_peer(core, tx->peer)->live;
+    }
+}
+
 void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 {
-    flow_assert((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN) ||
-                (tx->state == FLOW_TX_FAILED));
+    flow_assert(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED));
     flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
-    if (!(tx->flags & FLOW_TXF_HELLOED) && (tx->busy == 0) &&
-        (flow_tx_psn(tx) == core->params.first_psn)) {
-        tx->flags |= FLOW_TXF_LAST; /* nobody has heard of it */
+    flow_tx_not_live(core, tx);
+    if (flow_tx_is_secret(core, tx)) {
+        tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     tx->wait   = FLOW_WAIT_DRAIN |
@@ -339,23 +354,29 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
 }
 
 /* A flow ends by its own or its peer's failure. */
-void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
+void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
 {
     if (flow_is_ud(core)) {
         flow_resend_fail(core, tx);
     }
-    if (dead || !(tx->flags & FLOW_TXF_HELLOED)) {
+    if ((why == FLOW_END_DEAD) || (why == FLOW_END_RESET) ||
+        flow_tx_is_secret(core, tx)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
-    if ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN)) {
-        flow_trace(core, FLOW_TRACE_FAIL, tx->ep, flow_tx_psn(tx), dead);
+    if (tx->why == FLOW_END_NONE) {
+        tx->why = why & 0xf;
+    }
+    if (flow_tx_is_live(tx)) {
+        flow_trace(core, FLOW_TRACE_FAIL, tx->ep, flow_tx_psn(tx), why);
         ++core->counters.failed_flows;
+        flow_tx_not_live(core, tx);
         tx->state   = FLOW_TX_FAILED;
         tx->pins   |= FLOW_PIN_DOWN;
         tx->stop    = flow_tx_psn(tx);
         tx->events &= FLOW_DUE_QUEUED;
         tx->ctl    &= FLOW_CTL_TX_LISTS;
+        flow_pair_tx_failed(core, tx);
         flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
     } else if ((tx->state == FLOW_TX_LINGER) &&
                !(tx->events & FLOW_DUE_TX_GONE)) {
@@ -366,20 +387,24 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, int dead)
     }
 }
 
-void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead)
+void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why)
 {
-    if (dead) {
-        flow_peer_dead(core, flow_core_peer(core, tx->peer));
+    flow_peer_t *peer = flow_core_peer(core, tx->peer);
+
+    if (why == FLOW_SEND_DEAD) {
+        flow_peer_dead(core, peer);
+    } else if ((why == FLOW_SEND_LOST) && flow_tx_is_live(tx)) {
+        flow_peer_lost(core, peer);
     } else {
-        flow_tx_died(core, tx, 0);
+        flow_tx_died(core, tx, (why == FLOW_SEND_LOST) ? FLOW_END_LOST :
+                                                         FLOW_END_ERROR);
     }
 }
 
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->busy == 0) && (tx->ctl_out == 0) &&
-        !(tx->ctl & ~FLOW_CTL_TX_LISTS) &&
-        ((tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN))) {
+        !(tx->ctl & ~FLOW_CTL_TX_LISTS) && flow_tx_is_live(tx)) {
         flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
         if (flow_is_ud(core)) {
             tx->wait |= FLOW_WAIT_PONG;

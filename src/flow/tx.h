@@ -27,6 +27,16 @@ typedef enum flow_tx_state {
     FLOW_TX_FAILED   /* failed, the user has not closed it                    */
 } flow_tx_state_t;
 
+/* Why a flow failed. */
+typedef enum flow_end {
+    FLOW_END_NONE,
+    FLOW_END_ERROR, /* our own device                                         */
+    FLOW_END_RESET, /* its receiver told us                                   */
+    FLOW_END_PAIR,  /* the peer told us that its flow of this pair was lost   */
+    FLOW_END_LOST,  /* flow_peer_lost                                         */
+    FLOW_END_DEAD   /* flow_peer_dead                                         */
+} flow_end_t;
+
 /* Reasons of the transport to stop a flow; any number at once. */
 enum flow_tx_pin {
     FLOW_PIN_PENDING = 1u << 0, /* its pending queue is not empty             */
@@ -60,7 +70,8 @@ struct flow_tx {
     flow_psn_t stop;      /* the number that may not be sent: the one compare */
     flow_psn_t limit;     /* as the receiver said                             */
     flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
-    uint8_t    pins;      /* enum flow_tx_pin                                 */
+    uint8_t    pins : 4;  /* enum flow_tx_pin                                 */
+    uint8_t    why  : 4;  /* flow_end_t, once it failed                       */
     uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
     uint32_t   ep;        /* number of this endpoint, never reused: its index
                              and, above, the uses of that index               */
@@ -212,17 +223,19 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
 
 /*
  * The flow cannot go on (completion with an error that is no receiver-not-
- * ready). dead: the peer's incarnation is gone (status 8, 9, 13, 15): all its
- * flows in both directions fail and its packets have no effect from now on. A
- * reset per flow of its goes out all the same: should it live, it is told.
+ * ready); why says how far that reaches:
+ *   FLOW_SEND_ERROR  this flow
+ *   FLOW_SEND_LOST   flow_peer_lost, unless the flow had failed before: then
+ *                    it is an old story, and newer flows may do well
+ *   FLOW_SEND_DEAD   flow_peer_dead
  * The number stays taken until flow_tx_done. Each flow of a user gets one
  * FLOW_EVENT_TX_FAILED. Repeating it changes nothing.
  */
-void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, int dead);
+void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why);
 
 /*
  * Is the peer alive? Makes a control packet due that has no effect there; its
- * completion with FLOW_SEND_DEAD fails the flow. Nothing happens when a packet
+ * completion with LOST or DEAD fails the flow. Nothing happens when a packet
  * is out whose completion will tell as well.
  */
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);

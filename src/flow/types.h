@@ -58,7 +58,9 @@ static inline flow_src_t flow_src(uint16_t ah, uint32_t qpn)
 typedef enum flow_send_status {
     FLOW_SEND_OK,
     FLOW_SEND_RNR,  /* status 10: certainly not delivered, send again         */
-    FLOW_SEND_DEAD, /* status 8, 9, 13, 15: the peer is gone                  */
+    FLOW_SEND_LOST, /* status 13, 15: no answer came. It may have arrived, and
+                       the peer may live: the network may have been cut       */
+    FLOW_SEND_DEAD, /* status 8, 9: its queue pair is gone, and so the peer   */
     FLOW_SEND_ERROR /* our own failure (2 .. 6): the flow cannot go on        */
 } flow_send_status_t;
 

@@ -139,7 +139,7 @@ void Core::complete(const Sent &sent, flow_send_status_t status)
         flow_tx_rnr(core, sent.op, now);
     } else {
         if (status != FLOW_SEND_OK) {
-            flow_tx_fail(core, sent.op->tx, status == FLOW_SEND_DEAD);
+            flow_tx_fail(core, sent.op->tx, status);
         }
         flow_tx_done(core, sent.op->tx, sent.op->psn);
     }

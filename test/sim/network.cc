@@ -69,7 +69,9 @@ void Sim::disturb(const PacketRef &packet)
         for (uint8_t &byte : garbage->bytes) {
             byte = (uint8_t)random.next();
         }
-        garbage->from_qpn = 50000; /* nobody's */
+        if (random.chance(0.5)) { /* else it seems to come from the peer */
+            garbage->from_qpn = 50000;
+        }
         garbage->noise    = true;
         push(now + plan.delay, ARRIVE, garbage);
     }
@@ -118,6 +120,15 @@ void Sim::transmit(const PacketRef &packet)
             return;
         }
         disturb(packet);
+        if (random.chance(plan.unheard)) {
+            auto ghost   = std::make_shared<Packet>(*packet);
+            ghost->noise = true;
+            if (random.chance(0.5)) {
+                put_on_path(ghost);
+            }
+            complete(packet, FLOW_SEND_LOST, MS);
+            return;
+        }
     }
     if (plan.profile == FLOW_UD) {
         complete(packet, FLOW_SEND_OK, 0);

@@ -28,7 +28,6 @@ static flow_params_t params_of(Sim &sim, unsigned slot, uint32_t qpn,
     params.rx_posted        = sim.plan.buffers;
     params.rx_reserve       = sim.plan.reserve;
     params.first_psn        = sim.plan.first_psn;
-    params.born             = sim.now;
     params.seed             = sim.random.next();
     return params;
 }
@@ -120,6 +119,24 @@ void Node::poll()
     sleep();
 }
 
+/* As a transport does: whoever waits long asks whether the peer lives. */
+void Node::doubt()
+{
+    if (sim.now < m_doubted + 2 * MS) {
+        wake(m_doubted + 2 * MS - sim.now);
+        return;
+    }
+    m_doubted = sim.now;
+    for (auto &entry : m_endpoints) {
+        if (!entry.second->closed && !entry.second->finished) {
+            flow_tx_probe(core, entry.second->tx);
+        }
+    }
+    if (flow_ctl_pending(core)) {
+        wake(US);
+    }
+}
+
 /* Until when? */
 void Node::sleep()
 {
@@ -130,6 +147,9 @@ void Node::sleep()
         wake(US / 2);
     } else if (timer != FLOW_TIME_NEVER) {
         wake((timer > sim.now) ? timer - sim.now : 0);
+    }
+    if ((sim.plan.unheard > 0) && !m_closing) {
+        doubt();
     }
     if (sim.plan.flat && !m_closing && !done()) {
         wake(10 * US); /* its user closes and opens without being asked */
@@ -202,7 +222,7 @@ void Node::poll_send(const Done &done)
         finish_op(op, true);
         break;
     default:
-        flow_tx_fail(core, tx, done.status == FLOW_SEND_DEAD);
+        flow_tx_fail(core, tx, done.status);
         finish_op(op, false);
     }
     flow_tx_done(core, tx, psn);
@@ -320,10 +340,10 @@ bool Node::living(const Endpoint &ep) const
     return peer->alive && (peer->addr.incarnation == ep.peer.incarnation);
 }
 
-void Node::sent_failed(Endpoint *ep, bool dead)
+void Node::sent_failed(Endpoint *ep, flow_end_t why)
 {
     sim.flow_failed(ep->flow);
-    if (dead) {
+    if (why == FLOW_END_DEAD) {
         m_dead.insert(ep->peer.incarnation);
     }
     if (living(*ep) && !sim.plan.living_fail) {
@@ -331,6 +351,9 @@ void Node::sent_failed(Endpoint *ep, bool dead)
                  ep->number);
     }
     close(ep);
+    if (why != FLOW_END_DEAD) {
+        reopen(*ep);
+    }
 }
 
 void Node::on_event(const flow_event_t &event)
@@ -342,7 +365,7 @@ void Node::on_event(const flow_event_t &event)
         make_runnable(ep);
         break;
     case FLOW_EVENT_TX_FAILED:
-        sent_failed(ep, event.dead);
+        sent_failed(ep, event.why);
         break;
     case FLOW_EVENT_TX_GONE:
         gone(ep);

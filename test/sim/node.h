@@ -87,7 +87,8 @@ private:
     void finish_op(Op *op, bool ok);
     void post(const PacketRef &packet);
     void sleep();
-    void sent_failed(Endpoint *ep, bool dead);
+    void doubt();
+    void sent_failed(Endpoint *ep, flow_end_t why);
     std::shared_ptr<Packet> packet_to(const flow_addr_t &peer) const;
     bool living(const Endpoint &ep) const;
 
@@ -115,6 +116,7 @@ private:
     uint64_t                                   m_op_last = 0;
     unsigned m_posted, m_posted_min, m_buffers;
     unsigned m_in_flight = 0, m_opened = 0, m_unfinished = 0;
+    Time     m_doubted = 0;
     size_t   m_memory_early = 0; /* after the first tenth of all reopens      */
     bool     m_closing   = false;
     Time     m_next_poll = UINT64_MAX;

@@ -60,6 +60,8 @@ struct Plan {
     double   dup         = 0.0;
     double   corrupt     = 0.0;    /* a CRC drops it                          */
     Time     partition   = 0;      /* two halves apart for this long          */
+    double   unheard     = 0.0;    /* SRD: no answer to a packet, which came or
+                                      did not, while both live (status 13)    */
 
     /* nodes */
     unsigned sleepers    = 0;      /* nodes that do not poll in the faults    */

@@ -157,6 +157,22 @@ static void disorder(std::vector<Plan> &all)
     plan.deadline    = 60 * SEC;
     all.push_back(plan);
 
+    plan             = base("unheard"); /* time-outs, and nobody died */
+    plan.nodes       = 4;
+    plan.endpoints   = 2;
+    plan.messages    = 100;
+    plan.unheard     = 0.003;
+    plan.living_fail = true;
+    plan.deadline    = 60 * SEC;
+    all.push_back(plan);
+
+    plan.name    = "unheard_chaos";
+    plan.chaos   = 0.05;
+    plan.pins    = 2;
+    plan.kills   = 1;
+    plan.rebirth = true;
+    all.push_back(plan);
+
     plan           = base("replay"); /* packets of dead incarnations */
     plan.nodes     = 5;
     plan.kills     = 3;

@@ -160,6 +160,18 @@ void Sim::open_all()
     }
 }
 
+/* The network is well again: everybody reaches everybody. */
+void Sim::open_again()
+{
+    for (auto &from : m_nodes) {
+        for (auto &to : m_nodes) {
+            if (from->alive && to->alive) {
+                from->open(to->slot, 5);
+            }
+        }
+    }
+}
+
 /* A process dies: what it sent may be lost, and what was sent to it; nobody
  * hears of it. */
 void Sim::kill(unsigned slot)
@@ -268,6 +280,9 @@ void Sim::plan_faults()
     if (plan.partition != 0) {
         m_split_from  = plan.faults_end / 8 + random.below(plan.partition / 4);
         m_split_until = m_split_from + plan.partition;
+    }
+    if (plan.unheard > 0) {
+        at(plan.faults_end + 2 * MS, [this]() { open_again(); });
     }
     at(plan.faults_end, [this]() { watch(); });
 }

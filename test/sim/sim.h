@@ -128,6 +128,7 @@ private:
                   Time delay);
     bool opens(unsigned from, unsigned to) const;
     void open_all();
+    void open_again();
     void plan_faults();
     void kill(unsigned slot);
     void bear(unsigned slot, uint32_t qpn, uint32_t qkey);

@@ -65,7 +65,6 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         if (ah->pd == NULL) {
             free_ah = i;
         } else if ((ah->pd == pd) && !memcmp(ah->gid, gid, 16)) {
-            ++ah->refs;
             *number_p = i;
             return 0;
         }
@@ -75,9 +74,8 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         return -ENOMEM;
     }
 
-    ah       = &dev->ah[free_ah];
-    ah->pd   = pd;
-    ah->refs = 1;
+    ah      = &dev->ah[free_ah];
+    ah->pd  = pd;
     ah->nic = dir_gid_nic(dev->dir, gid);
     memcpy(ah->gid, gid, 16);
     if (ah->nic >= 0) {
@@ -95,11 +93,11 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
 {
     struct sim_ah *ah = &dev->ah[number];
 
-    if ((number >= dev->knobs.max_ah) || (ah->pd == NULL)) {
+    if (number >= dev->knobs.max_ah) {
         return -EINVAL;
     }
-    if (--ah->refs > 0) {
-        return 0;
+    if (ah->pd == NULL) {
+        return 0; /* by another of its users */
     }
 
     if (ah->nic >= 0) {

@@ -8,7 +8,7 @@ test_gtest_accident_SOURCES = \
 	test/gtest/accident/accident.cc test/gtest/accident/accident.h \
 	test/gtest/accident/accident_flow.cc \
 	test/gtest/accident/accident_rma.cc \
-	test/gtest/accident/accident_peer.cc \
+	test/gtest/accident/accident_lost.cc test/gtest/accident/accident_peer.cc \
 	test/gtest/accident/accident_churn.cc \
 	test/gtest/accident/accident_variables.cc \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h

@@ -122,7 +122,7 @@ void Node::complete(const Packet &packet, flow_send_status_t status)
         flow_tx_rnr(core, packet.op, now);
     } else {
         if (status != FLOW_SEND_OK) {
-            flow_tx_fail(core, packet.op->tx, status == FLOW_SEND_DEAD);
+            flow_tx_fail(core, packet.op->tx, status);
             ++failed_ops;
         }
         flow_tx_done(core, packet.op->tx, packet.op->psn);

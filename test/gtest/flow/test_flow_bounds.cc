@@ -257,15 +257,15 @@ protected:
     }
 
     flow_peer_t *hello(uint64_t incarnation, uint64_t gid, unsigned network,
-                       uint64_t born)
+                       uint32_t qkey)
     {
         flow_ctl_msg_t msg = message(FLOW_CTL_HELLO, c, c, 1);
 
         msg.version     = FLOW_VERSION;
         msg.src         = incarnation;
         msg.window      = 1;
-        msg.born        = born << 16;
         msg.addr        = c.addr;
+        msg.addr.qkey   = qkey;
         msg.addr.qpn    = qpn;
         msg.addr.gid[1] = (uint8_t)network;
         memcpy(msg.addr.gid + sizeof(gid), &gid, sizeof(gid));
@@ -288,18 +288,26 @@ TEST_F(flow_reborn, only_at_the_same_address)
     flow_peer_t *first   = hello(100, gid, 0, 5);
     flow_peer_t *host    = hello(101, other, 0, 6);
     flow_peer_t *network = hello(102, gid, 1, 7);
-    flow_peer_t *unborn  = hello(103, gid, 0, 0);
-    flow_peer_t *twin    = hello(104, gid, 0, 5);
-    for (flow_peer_t *peer : {first, host, network, unborn, twin}) {
+    flow_peer_t *twin    = hello(103, gid, 0, 5);
+    for (flow_peer_t *peer : {first, host, network, twin}) {
         ASSERT_NE(nullptr, peer);
         EXPECT_NE(FLOW_PEER_DEAD, peer->state) << peer->incarnation;
+        EXPECT_EQ(peer == twin, peer->rival);
     }
     flow_peer_t *young = hello(105, gid, 0, 8);
-    for (flow_peer_t *peer : {host, network, unborn, young}) {
+    EXPECT_TRUE(young->rival);
+    flow_peer_proved(c.core, twin, 1); /* first has its QKEY, young has not */
+    EXPECT_EQ(FLOW_PEER_DEAD, young->state);
+    EXPECT_NE(FLOW_PEER_DEAD, first->state);
+    EXPECT_TRUE(twin->rival);
+    young = hello(106, gid, 0, 9);
+    flow_peer_proved(c.core, young, 0);
+    for (flow_peer_t *peer : {host, network, young}) {
         EXPECT_NE(FLOW_PEER_DEAD, peer->state) << peer->incarnation;
     }
     EXPECT_EQ(FLOW_PEER_DEAD, first->state);
     EXPECT_EQ(FLOW_PEER_DEAD, twin->state);
+    EXPECT_FALSE(young->rival);
     EXPECT_STREQ(nullptr, c.check());
 }
 

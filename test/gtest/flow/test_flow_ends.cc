@@ -318,7 +318,7 @@ TEST(flow_ends, rma__failed_after_it_was_pinned)
     flow_tx_t *ab = connect(a, b).first;
 
     EXPECT_TRUE(flow_tx_rma_ready(a.core, ab));
-    flow_tx_fail(a.core, ab, 0);
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
     EXPECT_FALSE(flow_tx_rma_ready(a.core, ab));
     EXPECT_FALSE(flow_tx_rma_refused(ab));
     EXPECT_FALSE(ab->flags & FLOW_TXF_RMA) << "there is nothing to ask for";
@@ -467,7 +467,7 @@ TEST(flow_ends, ud__failed_while_a_ping_is_out)
     }
     flow_tx_probe(a.core, ab);
     Packet ping = take(a).at(0);
-    flow_tx_fail(a.core, ab, 0);
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
     a.complete(ping);
     a.now += 1000000000;
     EXPECT_TRUE(take(a).empty()) << "a failed flow does not ask again";

@@ -14,12 +14,12 @@ TEST(flow_peer, dead__everything_of_it_ends)
     ASSERT_TRUE(b.send(ba, "1"));
     Packet p0 = b.out[0], p1 = b.out[1];
     a.receive(p1);
-    flow_tx_fail(a.core, ab, 1);
+    flow_tx_fail(a.core, ab, FLOW_SEND_DEAD);
     a.pull_events();
     EXPECT_EQ(2u, a.count(FLOW_EVENT_TX_FAILED));
     for (const flow_event_t &event : a.events) {
         if (event.type == FLOW_EVENT_TX_FAILED) {
-            EXPECT_TRUE(event.dead);
+            EXPECT_EQ(FLOW_END_DEAD, event.why);
         }
     }
     EXPECT_EQ(1u, a.released);
@@ -103,7 +103,7 @@ TEST(flow_peer, dead__tombstones_are_bounded)
         addr.qpn          = 100;
         a.grow();
         ASSERT_EQ(FLOW_OK, flow_tx_open(a.core, &addr, nullptr, &tx));
-        flow_tx_fail(a.core, tx, 1);
+        flow_tx_fail(a.core, tx, FLOW_SEND_DEAD);
         flow_tx_close(a.core, tx);
         a.pull_control();
         a.pull_events();
@@ -113,49 +113,334 @@ TEST(flow_peer, dead__tombstones_are_bounded)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-TEST(flow_peer, reborn__younger_wins)
+/* Every packet that is out at `from` comes to `to`, and completes as given. */
+static void move_all(Node &from, Node &to,
+                     flow_send_status_t status = FLOW_SEND_OK)
 {
-    static uint64_t born;
-    auto tweak = [](flow_params_t *p) {
-        p->born              = born << 16; /* the core's unit */
-        p->self.incarnation += born;
-    };
-    Node a(1);
-    born = 1000;
-    Node old(2, tweak);
-    born = 2000;
-    Node young(2, tweak);
+    from.progress();
+    while (!from.out.empty()) {
+        Packet packet = from.out.front();
+        from.out.pop_front();
+        if (status == FLOW_SEND_OK) {
+            to.receive(packet);
+        }
+        from.complete(packet, status);
+    }
+}
+
+/* Two lives at one GID and QPN. */
+class flow_reborn_pair : public testing::Test {
+protected:
+    static flow_params_t *second(flow_params_t *p)
+    {
+        p->self.incarnation += 1ull << 32;
+        p->self.qkey        += 77;
+        return p;
+    }
+
+    static void first_life(flow_params_t *) {}
+    static void second_life(flow_params_t *p) { second(p); }
+    static void first_ud(flow_params_t *p) { ud(p); }
+    static void second_ud(flow_params_t *p) { ud(second(p)); }
+
+    flow_peer_t *peer(Node &of) { return flow_peer_find(a.core,
+                                                        of.addr.incarnation); }
+    Node a{1}, old{2, first_life}, young{2, second_life};
+};
+
+/* A hello alone proves nothing: it may be late. The answer to it, taken by the
+ * device with the QKEY of the new one, does. */
+TEST_F(flow_reborn_pair, newcomer_proves_itself)
+{
     flow_tx_t *tx = old.open(a);
 
     settle(a, old);
     ASSERT_TRUE(old.send(tx, "old"));
     Packet late = old.out.back();
     young.open(a);
-    young.pull_events();
-    young.pull_control();
-    Packet hello = young.out.front();
-    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(hello));
+    young.progress();
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(young.out.front()));
+    EXPECT_NE(FLOW_PEER_DEAD, peer(old)->state);
+    EXPECT_NE(FLOW_PEER_DEAD, peer(young)->state);
+    a.progress();
+    ASSERT_EQ(1u, a.out.size());
+    EXPECT_NE(FLOW_PEER_DEAD, peer(old)->state);
+    a.complete(a.out[0]);
+    EXPECT_EQ(FLOW_PEER_DEAD, peer(old)->state);
+    EXPECT_EQ(FLOW_PEER_READY, peer(young)->state);
     EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
-    a.pull_events();
-    a.pull_control();
-    for (Packet &packet : a.out) {
-        a.complete(packet); /* a reset to the old one among them */
-    }
-    EXPECT_EQ(1u, a.counters().rx_flows);
+    EXPECT_STREQ(nullptr, a.check());
+}
 
-    /* the other way round: a late hello of the old one does no harm */
-    Node c(3);
-    Node old2(2, [](flow_params_t *p) { p->born = 1 << 16; });
-    old2.open(c);
-    old2.pull_events();
-    old2.pull_control();
-    hello.bytes[16] = (uint8_t)c.addr.incarnation;
-    EXPECT_EQ(FLOW_RX_CONTROL, c.receive(hello));
-    EXPECT_EQ(FLOW_RX_DROP, c.receive(old2.out.front()));
-    EXPECT_EQ(FLOW_DROP_DEAD, c.last.reason);
-    c.pull_events();
-    EXPECT_EQ(1u, c.counters().rx_flows);
-    EXPECT_STREQ(nullptr, c.check());
+/* The hello of the dead one comes last: its answer goes nowhere. */
+TEST_F(flow_reborn_pair, late_hello_of_the_dead)
+{
+    old.open(a);
+    old.progress();
+    Packet late   = old.out.front();
+    flow_tx_t *tx = young.open(a);
+    settle(a, young);
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(late));
+    a.progress();
+    ASSERT_EQ(1u, a.out.size());
+    a.complete(a.out[0], FLOW_SEND_DEAD); /* no such QKEY there */
+    EXPECT_EQ(FLOW_PEER_READY, peer(young)->state);
+    EXPECT_EQ(FLOW_PEER_DEAD, peer(old)->state);
+    a.out.clear();
+    ASSERT_TRUE(young.send(tx, "I live"));
+    settle(a, young);
+    EXPECT_EQ(1u, a.got.size());
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+/* On UD a completion proves nothing; that the answer was understood, does. */
+TEST_F(flow_reborn_pair, ud__newcomer_uses_its_token)
+{
+    Node b(1, ud), dead(2, first_ud), now(2, second_ud);
+    flow_tx_t *gone = dead.open(b);
+
+    settle(b, dead);
+    ASSERT_TRUE(dead.send(gone, "late"));
+    Packet late   = dead.out.back();
+    flow_tx_t *tx = now.open(b);
+    move_all(now, b);
+    move_all(b, now);
+    flow_peer_t *was = flow_peer_find(b.core, dead.addr.incarnation);
+    EXPECT_NE(FLOW_PEER_DEAD, was->state);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(late)) << "proves nothing either";
+    EXPECT_NE(FLOW_PEER_DEAD, was->state);
+    ASSERT_TRUE(now.send(tx, "x"));
+    move_all(now, b);
+    EXPECT_EQ(FLOW_PEER_DEAD, was->state);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* ---- nothing got through for a while, and both live */
+
+TEST(flow_lost, new_flows_work_from_either_side)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "lost"));
+    a.complete(a.out[0], FLOW_SEND_LOST);
+    a.out.clear();
+    a.pull_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(FLOW_END_LOST, a.events.back().why);
+    EXPECT_EQ(FLOW_TX_OPEN, ba->state) << "nobody doubts what comes from b";
+    ASSERT_TRUE(b.send(ba, "still here"));
+    settle(a, b);
+    EXPECT_EQ("still here", a.got.back());
+
+    flow_tx_close(a.core, ab);
+    flow_tx_t *again = a.open(b);
+    ASSERT_NE(nullptr, again);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, again->state);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state) << "b learns of it by a reset";
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(FLOW_END_PAIR, b.events.back().why);
+    flow_tx_close(b.core, ba);
+    flow_tx_t *back = b.open(a);
+    ASSERT_NE(nullptr, back);
+    ASSERT_TRUE(a.send(again, "new"));
+    ASSERT_TRUE(b.send(back, "new, too"));
+    settle(a, b);
+    EXPECT_EQ("new", b.got.back());
+    EXPECT_EQ("new, too", a.got.back());
+    flow_tx_close(a.core, again);
+    flow_tx_close(b.core, back);
+    settle(a, b);
+    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
+                          a.counters().peers);
+    EXPECT_EQ(0u, b.counters().tx_flows + b.counters().rx_flows +
+                          b.counters().peers);
+}
+
+/* What was posted before the alarm ends after it: an old story. */
+TEST(flow_lost, old_failures_do_no_harm_to_new_flows)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    ASSERT_TRUE(a.send(ab, "1"));
+    ASSERT_TRUE(a.send(ab, "2"));
+    Packet first = a.out[0], second = a.out[1];
+    a.out.clear();
+    a.complete(first, FLOW_SEND_LOST);
+    a.pull_events();
+    flow_tx_close(a.core, ab);
+    flow_tx_t *again = a.open(b);
+    a.complete(second, FLOW_SEND_LOST);
+    a.progress();
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, again->state);
+    EXPECT_EQ(1u, a.counters().failed_flows);
+}
+
+/* All flows to the peer, by whichever packet. */
+TEST(flow_lost, ping_fails_all_flows)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first, *ab2 = a.open(b);
+
+    settle(a, b);
+    flow_tx_probe(a.core, ab2);
+    move_all(a, b, FLOW_SEND_LOST);
+    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
+    EXPECT_EQ(FLOW_TX_FAILED, ab2->state);
+    a.pull_events();
+    EXPECT_EQ(2u, a.count(FLOW_EVENT_TX_FAILED));
+}
+
+/* Nobody is asked again and again: a reset waits until the peer is heard. */
+TEST(flow_lost, reset_waits_for_a_word)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "x"));
+    move_all(a, b, FLOW_SEND_LOST);
+    flow_tx_close(a.core, ab);
+    move_all(a, b, FLOW_SEND_LOST);
+    for (int i = 0; i < 100; ++i) {
+        a.now += 1000000000;
+        a.progress();
+        ASSERT_TRUE(a.out.empty());
+    }
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+    EXPECT_EQ(1u, a.counters().lingering);
+    b.now = a.now;
+    flow_tx_probe(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    EXPECT_EQ(0u, a.counters().lingering);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+/* A limit that got lost is told again: its sender depends on it. */
+TEST(flow_lost, limit_is_told_again)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b), *ba = nullptr;
+    int sent      = 0;
+
+    settle(a, b);
+    while (a.send(ab, "x")) {
+        ++sent;
+    }
+    while (!a.out.empty()) {
+        Packet packet = a.out.front();
+        a.out.pop_front();
+        b.receive(packet);
+        a.complete(packet);
+    }
+    move_all(b, a, FLOW_SEND_LOST); /* the limits */
+    ASSERT_FALSE(a.send(ab, "blocked"));
+    flow_tx_probe(a.core, ab); /* as one does that is blocked for long */
+    settle(a, b);
+    EXPECT_TRUE(a.send(ab, "more"));
+
+    /* the same beside a flow of its own, which is live: by time */
+    ba = b.open(a);
+    settle(a, b);
+    while (a.send(ab, "x")) {
+    }
+    while (!a.out.empty()) {
+        Packet packet = a.out.front();
+        a.out.pop_front();
+        b.receive(packet);
+        a.complete(packet);
+    }
+    move_all(b, a, FLOW_SEND_LOST);
+    EXPECT_EQ(FLOW_TX_OPEN, ba->state);
+    for (int i = 0; (i < 100) && !a.send(ab, "more"); ++i) {
+        a.now += 1000000;
+        b.now  = a.now;
+        settle(a, b);
+    }
+    EXPECT_FALSE(a.out.empty());
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* Many that cannot be told do not keep others from opening. */
+TEST(flow_lost, lingering_ones_are_bounded)
+{
+    Node a(1, [](flow_params_t *p) { p->max_linger = 8; }), b(2);
+
+    for (int i = 0; i < 50; ++i) {
+        flow_tx_t *tx = a.open(b);
+        ASSERT_NE(nullptr, tx) << i;
+        move_all(a, b, FLOW_SEND_LOST);
+        a.pull_events();
+        flow_tx_close(a.core, tx);
+        move_all(a, b, FLOW_SEND_LOST);
+        a.pull_events();
+    }
+    EXPECT_GE(5u, a.counters().lingering);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+/* ---- a message that completed well is consumed, or its sender is told */
+
+TEST(flow_told, hello_to_one_who_takes_it_for_dead)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    flow_peer_dead(a.core, flow_tx_peer(a.core, ab));
+    a.pull_events();
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(1u, a.counters().peers) << "the tombstone";
+    for (int i = 0; i < 3; ++i) {
+        flow_tx_t *again = b.open(a);
+        ASSERT_TRUE(b.send(again, "into the void"));
+        settle(a, b);
+        EXPECT_EQ(FLOW_TX_FAILED, again->state);
+        EXPECT_TRUE(a.got.empty());
+        flow_tx_close(b.core, again);
+        settle(a, b);
+        EXPECT_EQ(0u, a.counters().rx_flows);
+        EXPECT_EQ(1u, a.counters().peers);
+        EXPECT_STREQ(nullptr, a.check());
+    }
+}
+
+/* A header told a limit, and its packet never arrived. */
+TEST(flow_told, limit_in_a_packet_that_failed)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(a.send(ab, "x"));
+        ASSERT_TRUE(b.send(ba, "y"));
+        settle(a, b);
+    }
+    ASSERT_TRUE(ab->flags & FLOW_TXF_CARRIES);
+    flow_psn_t told = ba->limit;
+    while (b.send(ba, "y")) {
+        Packet packet = b.out.back();
+        b.out.clear();
+        a.receive(packet);
+        b.complete(packet);
+        a.pull_events(); /* no control packets yet */
+        if (a.send(ab, "the limit, lost")) {
+            Packet carrier = a.out.back();
+            a.out.clear();
+            a.complete(carrier, FLOW_SEND_ERROR);
+        }
+    }
+    EXPECT_EQ(told, ba->limit);
+    settle(a, b);
+    EXPECT_NE(told, ba->limit);
+    EXPECT_TRUE(b.send(ba, "y"));
 }
 
 TEST(flow_peer, churn__memory_is_flat)

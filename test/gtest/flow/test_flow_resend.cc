@@ -177,7 +177,7 @@ TEST_F(flow_resend, ack__impossible_numbers)
     EXPECT_EQ(1u, a.acked);
 }
 
-TEST_F(flow_resend, expired__peer_dead)
+TEST_F(flow_resend, expired__peer_lost)
 {
     connect_both();
     ASSERT_TRUE(a.send(ab, "one"));
@@ -189,11 +189,16 @@ TEST_F(flow_resend, expired__peer_dead)
         a.now += 2 * MS;
     }
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_TRUE(a.events.back().dead);
+    EXPECT_EQ(FLOW_END_LOST, a.events.back().why);
     EXPECT_EQ(1u, a.failed_ops);
     EXPECT_EQ(64u, a.counters().timeouts);
     flow_tx_close(a.core, ab);
-    settle(a);
+    for (int i = 0; (i < 100000) && !a.count(FLOW_EVENT_TX_GONE); ++i) {
+        a.pull_control(); /* resets, a few times */
+        lose(a);
+        a.pull_events();
+        a.now += 2 * MS;
+    }
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
     EXPECT_STREQ(nullptr, a.check());
 }

@@ -340,7 +340,7 @@ TEST(flow_tx, probe__only_when_nothing_else_would_tell)
     settle(a, b);
     flow_tx_close(a.core, ab);
     settle(a, b);
-    flow_tx_fail(b.core, ba, 0);
+    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
     flow_tx_probe(b.core, ba);
     b.pull_control();
     EXPECT_TRUE(b.out.empty());
@@ -356,15 +356,15 @@ TEST(flow_tx, fail__repeated_and_while_closing)
     a.out.clear();
     flow_tx_close(a.core, ab);
     a.complete(p0, FLOW_SEND_ERROR); /* its last message fails: a reset */
-    flow_tx_fail(a.core, ab, 0);
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
     settle(a, b);
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED));
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 
-    flow_tx_fail(b.core, ba, 0);
-    flow_tx_fail(b.core, ba, 0);
-    flow_tx_fail(b.core, ba, 1);
+    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
+    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
+    flow_tx_fail(b.core, ba, FLOW_SEND_DEAD);
     settle(a, b);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
     flow_tx_close(b.core, ba);
@@ -377,7 +377,7 @@ TEST(flow_tx, fail__before_the_hello_went)
     Node a(1), b(2);
     flow_tx_t *tx = a.open(b);
 
-    flow_tx_fail(a.core, tx, 0);
+    flow_tx_fail(a.core, tx, FLOW_SEND_ERROR);
     a.pull_events();
     flow_tx_close(a.core, tx);
     a.pull_control();

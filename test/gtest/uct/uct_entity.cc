@@ -28,17 +28,35 @@ Entity::Entity(const Config &config, size_t headroom, const Align &align)
     : m_headroom(headroom), m_other_ucx(is_other_ucx())
 {
     try {
-        check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
-                                       &m_async),
-              "async");
-        check(uct_worker_create(m_async, UCS_THREAD_MODE_SINGLE, &m_worker),
-              "worker");
+        open_worker();
         open_md();
         open_iface(config, headroom, align);
     } catch (...) {
         close();
         throw;
     }
+}
+
+Entity::Entity(const Entity *neighbour)
+    : m_component(neighbour->m_component), m_md(neighbour->m_md),
+      m_md_is_own(false), m_device(neighbour->m_device), m_headroom(0),
+      m_other_ucx(neighbour->m_other_ucx)
+{
+    try {
+        open_worker();
+        open_iface({}, 0, {});
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
+void Entity::open_worker()
+{
+    check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &m_async),
+          "async");
+    check(uct_worker_create(m_async, UCS_THREAD_MODE_SINGLE, &m_worker),
+          "worker");
 }
 
 Entity::~Entity()
@@ -54,7 +72,7 @@ void Entity::close()
     if (m_iface != nullptr) {
         uct_iface_close(m_iface);
     }
-    if (m_md != nullptr) {
+    if ((m_md != nullptr) && m_md_is_own) {
         uct_md_close(m_md);
     }
     if (m_worker != nullptr) {

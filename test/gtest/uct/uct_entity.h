@@ -55,6 +55,9 @@ public:
 
     explicit Entity(const Config &config = {}, size_t headroom = 0,
                     const Align &align = {});
+    /* Another interface of the same memory domain, as of a second worker of a
+     * context; `neighbour` outlives it. */
+    explicit Entity(const Entity *neighbour);
     ~Entity();
     Entity(const Entity &) = delete;
 
@@ -114,6 +117,7 @@ public:
 
 private:
     void close();
+    void open_worker();
     void open_md();
     void open_iface(const Config &config, size_t headroom, const Align &align);
     static ucs_status_t am_handler(void *arg, void *data, size_t length,
@@ -125,6 +129,7 @@ private:
     uct_worker_h m_worker = nullptr;
     uct_component_h m_component = nullptr;
     uct_md_h m_md = nullptr;
+    bool m_md_is_own = true;
     uct_iface_h m_iface = nullptr;
     uct_iface_attr_t m_attr;
     std::string m_device;

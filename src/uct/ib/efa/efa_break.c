@@ -99,7 +99,8 @@ unsigned efa_iface_end(efa_iface_t *iface)
     iface->ops.free_ctl = NULL;
     iface->ctl_ops      = 0;
     for (ep = iface->alive; ep != NULL; ep = ep->list_next) {
-        efa_ep_fail(ep, UCS_ERR_IO_ERROR, 0); /* its event follows */
+        /* its event follows */
+        efa_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
     }
     return 1 + efa_iface_cancel_ops(iface);
 }

@@ -68,7 +68,7 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
         efa_rxq_follow_peers(iface); /* it may have a flow to us by now */
         break;
     case FLOW_EVENT_TX_FAILED:
-        efa_ep_report_failure(event->cookie, event->dead);
+        efa_ep_report_failure(event->cookie, event->why);
         break;
     case FLOW_EVENT_TX_GONE:
         efa_ep_flow_gone(event->cookie);

@@ -71,15 +71,6 @@ ucs_status_t efa_core_grow(efa_iface_t *iface)
     return UCS_OK;
 }
 
-/* Real time in ns: tells who came later to a reused QPN of one host. */
-static uint64_t efa_birth_time(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (now.tv_sec * 1000000000ull) + now.tv_nsec;
-}
-
 static int efa_random(void *buffer, size_t size)
 {
     return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
@@ -98,7 +89,6 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
     params.self.qpn         = iface->qp.qp->qp_num;
     params.self.qkey        = iface->qkey;
     params.self.incarnation = iface->incarnation;
-    params.born             = efa_birth_time();
     params.grant            = config->window;
     params.rx_posted        = iface->rxq.base;
     params.rx_reserve       = EFA_RXQ_RESERVE;

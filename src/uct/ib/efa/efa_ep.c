@@ -189,14 +189,14 @@ void efa_ep_flow_gone(efa_ep_t *ep)
     }
 }
 
-void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead)
+void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, flow_send_status_t why)
 {
     if (ep->state == EFA_EP_ALIVE) {
         ep->state  = EFA_EP_FAILED;
         ep->status = status;
     }
     if (ep->tx != NULL) {
-        flow_tx_fail(efa_ep_iface(ep)->core, ep->tx, dead);
+        flow_tx_fail(efa_ep_iface(ep)->core, ep->tx, why);
     }
 }
 
@@ -215,7 +215,7 @@ void efa_ep_cancel(efa_ep_t *ep)
     if (ep->state == EFA_EP_ALIVE) {
         efa_ep_told(ep, EFA_TOLD_ROUNDS);
     }
-    efa_ep_fail(ep, UCS_ERR_CANCELED, 0);
+    efa_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
 }
 
 ucs_status_t efa_ep_failure(const efa_ep_t *ep)
@@ -226,14 +226,30 @@ ucs_status_t efa_ep_failure(const efa_ep_t *ep)
                                                            UCS_ERR_NO_RESOURCE;
 }
 
-void efa_ep_report_failure(efa_ep_t *ep, int dead)
+/* Of an endpoint that failed because another one to that peer did, or because
+ * the peer said so. */
+static ucs_status_t efa_ep_status_of(flow_end_t why)
+{
+    switch (why) {
+    case FLOW_END_LOST:
+    case FLOW_END_DEAD:
+        return UCS_ERR_ENDPOINT_TIMEOUT;
+    case FLOW_END_RESET:
+    case FLOW_END_PAIR:
+        return UCS_ERR_CONNECTION_RESET;
+    default:
+        return UCS_ERR_IO_ERROR;
+    }
+}
+
+void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why)
 {
     efa_iface_t *iface = efa_ep_iface(ep);
     ucs_status_t status;
 
     if (ep->state == EFA_EP_ALIVE) {
         ep->state  = EFA_EP_FAILED;
-        ep->status = dead ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_IO_ERROR;
+        ep->status = efa_ep_status_of(why);
     }
     if ((ep->state == EFA_EP_DESTROYED) || ep->reported) {
         return;
@@ -248,8 +264,10 @@ void efa_ep_report_failure(efa_ep_t *ep, int dead)
                    "%s: endpoint to QPN %u failed: %s%s",
                    efa_iface_md(iface)->device->name, ep->dest.remote_qpn,
                    iface->super.host->status_string(status),
-                   (status == UCS_ERR_ENDPOINT_TIMEOUT) ?
-                           " (the peer's process or host is gone)" :
+                   (why == FLOW_END_DEAD) ?
+                           " (the peer's process is gone)" :
+                   (why == FLOW_END_LOST) ?
+                           " (the peer's host is gone or the network is cut)" :
                            "");
     }
 }
@@ -285,13 +303,14 @@ ucs_status_t efa_post_failed(efa_ep_t *ep, int err)
         return UCS_ERR_NO_RESOURCE;
     }
     efa_iface_break(efa_ep_iface(ep), "posting", err);
-    efa_ep_fail(ep, UCS_ERR_IO_ERROR, 0);
+    efa_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
     return UCS_ERR_IO_ERROR;
 }
 
 ucs_status_t efa_ep_invalidate(uct_ep_h tl_ep)
 {
-    efa_ep_fail((efa_ep_t*)tl_ep, UCS_ERR_CONNECTION_RESET, 0);
+    efa_ep_fail((efa_ep_t*)tl_ep, UCS_ERR_CONNECTION_RESET,
+                FLOW_SEND_ERROR);
     return UCS_OK;
 }
 

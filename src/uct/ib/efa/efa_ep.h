@@ -69,14 +69,15 @@ int efa_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
 ucs_status_t efa_ep_invalidate(uct_ep_h tl_ep);
 
 /*
- * The peer or the path failed: no more posts. The error handler runs later,
- * from progress, once. Repeating it changes nothing.
+ * The peer or the path failed: no more posts. `why` as for flow_tx_fail, ERROR
+ * where it is this endpoint alone. The error handler runs later, from progress,
+ * once. Repeating it changes nothing.
  */
-void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, int dead);
+void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, flow_send_status_t why);
 
 /* The core said that the flow failed: calls the error handler. The endpoint
  * may be gone when this returns. */
-void efa_ep_report_failure(efa_ep_t *ep, int dead);
+void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why);
 
 /* The endpoint is being destroyed: completes what can be of what is outstanding
  * (efa_lent.c). */

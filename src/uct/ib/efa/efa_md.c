@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "efa_md.h"
+#include "efa_ah.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -126,6 +126,11 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
         goto err_close;
     }
 
+    status = efa_ah_shared_open(md);
+    if (status != UCS_OK) {
+        goto err_dealloc;
+    }
+
     md->access = IBV_ACCESS_LOCAL_WRITE;
     if (md->device->caps & EFA_DEVICE_CAP_RDMA_READ) {
         md->access |= IBV_ACCESS_REMOTE_READ;
@@ -140,6 +145,8 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     *md_p = &md->super;
     return UCS_OK;
 
+err_dealloc:
+    md->device->verbs->dealloc_pd(md->pd);
 err_close:
     efa_device_close(md->device);
 err_free:
@@ -153,6 +160,7 @@ void efa_md_close(ucx_md_t *super)
 
     efa_md_cache_close(md);
     efa_md_memh_close(md);
+    efa_ah_shared_close(md);
     md->device->verbs->dealloc_pd(md->pd);
     efa_device_close(md->device);
     free(md);

@@ -31,6 +31,8 @@ typedef struct efa_memh {
     };
 } efa_memh_t;
 
+typedef struct efa_ah_shared efa_ah_shared_t; /* efa_ah.h */
+
 /* A memory domain: one open device and one protection domain. */
 struct efa_md {
     ucx_md_t        super;
@@ -44,6 +46,7 @@ struct efa_md {
     pthread_mutex_t memh_lock;
     efa_memh_t     *memh_free;
     void           *memh_blocks; /* linked by their first word */
+    efa_ah_shared_t *ahs;
 };
 
 /* Is it a handle of this domain? Not so for NULL, one that was given back, and

@@ -277,9 +277,10 @@ static flow_send_status_t efa_tx_flow_status(unsigned vendor_err)
         return FLOW_SEND_RNR;
     case 8:
     case 9:
+        return FLOW_SEND_DEAD;
     case 13:
     case 15:
-        return FLOW_SEND_DEAD;
+        return FLOW_SEND_LOST;
     default:
         return FLOW_SEND_ERROR;
     }
@@ -329,7 +330,7 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
                efa_iface_md(iface)->device->name, ep->dest.remote_qpn,
                vendor_err,
                iface->super.host->status_string(status));
-    efa_ep_fail(ep, status, flow_status == FLOW_SEND_DEAD);
+    efa_ep_fail(ep, status, flow_status);
     efa_op_cancel(iface, op, status);
 }
 
@@ -341,7 +342,8 @@ void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err)
         efa_post_failed(ep, err);
     }
     if (ep->state == EFA_EP_ALIVE) {
-        efa_ep_fail(ep, UCS_ERR_ENDPOINT_TIMEOUT, 0); /* its event follows */
+        /* its event follows */
+        efa_ep_fail(ep, UCS_ERR_ENDPOINT_TIMEOUT, FLOW_SEND_ERROR);
     }
     efa_op_cancel(iface, op,
                   (ep->status != UCS_OK) ? ep->status : UCS_ERR_CANCELED);
