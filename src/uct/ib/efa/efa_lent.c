@@ -15,6 +15,7 @@
                                         needs microseconds */
 #define EFA_LENT_PAUSE 1000000000ull /* ns without a wait after one in vain */
 #define EFA_LENT_POLLS 64            /* between two looks at the clock */
+#define EFA_LENT_LOOKS 16            /* at least: the CPU may have been away */
 
 static int efa_op_is_lent(const efa_op_t *op)
 {
@@ -65,6 +66,7 @@ static int efa_lent_poll(efa_iface_t *iface, const efa_ep_t *ep)
 static void efa_lent_wait(efa_iface_t *iface, efa_ep_t *ep)
 {
     flow_time_t deadline;
+    unsigned    looks = 0;
 
     if (iface->broken || (efa_ep_lent(ep) == 0)) {
         return;
@@ -76,7 +78,8 @@ static void efa_lent_wait(efa_iface_t *iface, efa_ep_t *ep)
     efa_stash_take_ep(iface, ep);
     while ((efa_ep_lent(ep) > 0) && efa_lent_poll(iface, ep)) {
         efa_stash_take_ep(iface, ep);
-        if (efa_iface_clock(iface) >= deadline) {
+        if ((efa_iface_clock(iface) >= deadline) &&
+            (++looks >= EFA_LENT_LOOKS)) {
             iface->waited_in_vain = iface->now;
             return;
         }
