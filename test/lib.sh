@@ -92,8 +92,9 @@ need() {
     done
 }
 
-# need_perftest: sets PERFTEST, and STOCK_PERFTEST without the module. A ucx_perftest that was built with MPI takes
-# itself for a rank where standard input is no terminal (Debian 13).
+# need_perftest: sets PERFTEST, and STOCK_PERFTEST without the module. One that
+# was built with MPI takes itself for a rank where standard input is no terminal
+# (Debian 13).
 need_perftest() {
     need ucx_perftest
     # shellcheck disable=SC2034 # for the suites
