@@ -259,8 +259,9 @@ if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then
         suites=("--$profile" "${suites[@]}")
     fi
     [ "$sanitize" = no ] || suites=(--sanitize "${suites[@]}")
-    mapfile -d '' -t variables < <(env -0 | grep -zE \
-        '^(PATH|HOME|TMPDIR|CHECKS|SLOWNESS|[A-Z]*SAN_OPTIONS|XDG_[A-Z_]*|(UCX|EFASIM|SRD|OMPI|FI|SOAK)_[A-Z0-9_]*)=')
+    names='PATH|HOME|TMPDIR|CHECKS|SLOWNESS|[A-Z]*SAN_OPTIONS'
+    names="$names|(XDG|UCX|EFASIM|SRD|OMPI|FI|SOAK)_[A-Z0-9_]*"
+    mapfile -d '' -t variables < <(env -0 | grep -zE "^($names)=")
     status=0
     sudo -n env "${variables[@]}" "$0" --in "$build" "${suites[@]}" || status=$?
     sudo -n chown -R "$(id -u):$(id -g)" "$build"

@@ -43,12 +43,13 @@ link_up() {
 # between_hosts SERVER_ENV -- CLIENT_ENV: ucx_perftest over what is set. Lines of
 # either side: $CHECK_LOG.server, $CHECK_LOG.client.
 between_hosts() {
-    need ucx_perftest
+    need_perftest
     on_hosts between_hosts_inside "$@"
 }
 
 between_hosts_inside() {
     local a=$1 b=$2 server=() pid status tries=0
+    need_perftest
     shift 2
     while [ "$1" != -- ]; do
         server+=("$1")
@@ -56,14 +57,14 @@ between_hosts_inside() {
     done
     shift
     ip netns exec "$a" "$EFASIM" run --node 0 -- env "${server[@]}" \
-        ucx_perftest -p 23459 >"$CHECK_LOG.server" 2>&1 &
+        "${STOCK_PERFTEST[@]}" -p 23459 >"$CHECK_LOG.server" 2>&1 &
     pid=$!
     until ip netns exec "$a" grep -qs ':5BA3 ' /proc/net/tcp; do
         tries=$((tries + 1))
         [ $tries -lt 200 ] || fail "the server does not listen"
         sleep 0.05
     done
-    ip netns exec "$b" "$EFASIM" run --node 1 -- env "$@" ucx_perftest \
+    ip netns exec "$b" "$EFASIM" run --node 1 -- env "$@" "${STOCK_PERFTEST[@]}" \
         10.77.0.1 -p 23459 -t tag_lat -s 8 -n 50 -w 2 >"$CHECK_LOG.client" 2>&1
     status=$?
     [ $status = 0 ] || kill $pid 2>/dev/null
@@ -128,15 +129,15 @@ fallback_none() {
 
 # Two processes on one host, over tcp and over shared memory: no alarm.
 fallback_same_host() {
-    need ucx_perftest
+    need_perftest
     local tls port pid
     for tls in tcp tcp,sm; do
         port=$(random_port)
         export UCX_TLS=$tls
-        on_node ucx_perftest -p "$port" >"$CHECK_LOG.server" 2>&1 &
+        on_node "${STOCK_PERFTEST[@]}" -p "$port" >"$CHECK_LOG.server" 2>&1 &
         pid=$!
         wait_listen "$port" $pid || fail "the server does not listen"
-        on_node ucx_perftest 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
+        on_node "${STOCK_PERFTEST[@]}" 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
             >"$CHECK_LOG.client" 2>&1 || fail "client: status $?"
         wait $pid || fail "server: status $?"
         never "$CHECK_LOG.server"

@@ -92,13 +92,16 @@ need() {
     done
 }
 
-# need_perftest: sets PERFTEST. A ucx_perftest that was built with MPI takes
-# itself for a rank where standard input is no terminal (Debian 13).
+# need_perftest: sets PERFTEST, and STOCK_PERFTEST without the module. One that
+# was built with MPI takes itself for a rank where standard input is no terminal
+# (Debian 13).
 need_perftest() {
     need ucx_perftest
     # shellcheck disable=SC2034 # for the suites
-    PERFTEST=("$SRDRUN" ucx_perftest)
-    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || PERFTEST+=(-P 0)
+    STOCK_PERFTEST=(ucx_perftest)
+    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || STOCK_PERFTEST+=(-P 0)
+    # shellcheck disable=SC2034 # for the suites
+    PERFTEST=("$SRDRUN" "${STOCK_PERFTEST[@]}")
 }
 
 # rendezvous: from here on messages of 64 KB are fetched or written. UCX's own

@@ -56,17 +56,17 @@ beside_ib() {
 # table and srd_info name what a user then reads.
 without_module() {
     local out=$CHECK_LOG.out pid status=0 port
-    need ucx_perftest
+    need_perftest
     need_ib_module
     ucx_info -v | grep -q 'ersion:* 1\.13\.' ||
         skip_here "the ib module of this UCX leaves the device alone"
     port=$(random_port)
     unset UCX_TLS
-    "$EFASIM" run --fabric "t$$" --node 0 -- ucx_perftest -p "$port" \
+    "$EFASIM" run --fabric "t$$" --node 0 -- "${STOCK_PERFTEST[@]}" -p "$port" \
         >"$out.server" 2>&1 &
     pid=$!
     wait_listen "$port" $pid || fail "the server does not listen"
-    "$EFASIM" run --fabric "t$$" --node 1 -- ucx_perftest 127.0.0.1 \
+    "$EFASIM" run --fabric "t$$" --node 1 -- "${STOCK_PERFTEST[@]}" 127.0.0.1 \
         -p "$port" -t tag_lat -n 10 >"$out" 2>&1
     kill $pid 2>/dev/null
     wait $pid 2>/dev/null

@@ -168,9 +168,14 @@ computes_check() {
         --max 4000 --timeout $(($1 + 20))
 }
 
+# UCX from 1.16 on has no protocol for atomics in error mode PEER, in which
+# client and server are, whatever the transport (docs/MATRIX.md).
 sockaddr_check() {
+    local tests=()
     export WITH_TLS=srd,tcp
-    bytes_check "$@" --sockaddr
+    ucx_info -v | grep -qE 'ersion:* 1\.1[345]\.' ||
+        tests=(--tests "tag,tag_order,am,am_rndv,stream,put,get")
+    bytes_check "$@" --sockaddr "${tests[@]}"
 }
 
 # killed_check TRAFFIC SIZE [OPTION...]

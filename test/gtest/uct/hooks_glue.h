@@ -15,9 +15,10 @@
 #include <string>
 #include <vector>
 
-/* hooks_matrix.sh compiles this file once more for each other minor. */
+/* That of the headers; hooks_matrix.sh compiles this file for other minors. */
 #ifndef UCX_MINOR
-#define UCX_MINOR 13
+#include <ucp/api/ucp_version.h>
+#define UCX_MINOR UCP_API_MINOR
 #endif
 
 extern "C" {

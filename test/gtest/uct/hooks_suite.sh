@@ -157,7 +157,7 @@ fi
 
 if command -v ucx_info >/dev/null; then
     match "only an unknown variable is called unknown" \
-        'unused env variable: UCX_HOOKMD_NOSUCH \(' \
+        'unused env(ironment)? variable: UCX_HOOKMD_NOSUCH( |$)' \
         "$(hooked env UCX_TLS=tcp,self UCX_HOOKMD_DEPTH=77 UCX_HOOKTL_DEPTH=99 \
            UCX_HOOKMD_NOSUCH=1 ucx_info -w -u t 2>&1)"
 fi
@@ -200,22 +200,26 @@ if [ -n "$libucp" ]; then
     check "opened late without the module" "$name: 0 md" \
         "$("$obj/hooks_late" local "$libucp" 2>&1)"
 
-    # a second set of libraries under other names, as Python wheels carry them
+    # a second set of libraries under other names, as Python wheels carry them;
+    # those of Debian 13 abort on the second, whether we are there or not
     mkdir "$tmp/two"
     for l in ucp uct ucs ucm; do
         sed -e 's/libuc\([pstm]\)\.so\.0/libuc\1.so.9/g' \
             "$(dirname "$libucp")/lib$l.so.0" >"$tmp/two/lib$l.so.9"
     done
     two() { LD_LIBRARY_PATH=$tmp/two late "$@" | grep ' md$'; }
-    check "two libuct in one process" \
-        "$(printf "$name: 1 md\nlibucp.so.9: 1 md")" \
-        "$(two local "$libucp" "$tmp/two/libucp.so.9")"
-    check "two libuct, the other way round" \
-        "$(printf "libucp.so.9: 1 md\n$name: 1 md")" \
-        "$(two local "$tmp/two/libucp.so.9" "$libucp")"
-    check "two libuct, closed and opened again" \
-        "$(printf "$name: 1 md\nlibucp.so.9: 1 md\n%.0s" 1 2 3)" \
-        "$(two reopen "$libucp" "$tmp/two/libucp.so.9")"
+    if ! LD_LIBRARY_PATH=$tmp/two "$obj/hooks_late" local "$libucp" \
+        "$tmp/two/libucp.so.9" 2>&1 | grep -q 'ucs_debug_initialized. failed'; then
+        check "two libuct in one process" \
+            "$(printf "$name: 1 md\nlibucp.so.9: 1 md")" \
+            "$(two local "$libucp" "$tmp/two/libucp.so.9")"
+        check "two libuct, the other way round" \
+            "$(printf "libucp.so.9: 1 md\n$name: 1 md")" \
+            "$(two local "$tmp/two/libucp.so.9" "$libucp")"
+        check "two libuct, closed and opened again" \
+            "$(printf "$name: 1 md\nlibucp.so.9: 1 md\n%.0s" 1 2 3)" \
+            "$(two reopen "$libucp" "$tmp/two/libucp.so.9")"
+    fi
 
     # two copies of the module: the second leaves its transport out
     cp "$module" "$tmp/libuct_second.so.0"

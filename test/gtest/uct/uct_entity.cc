@@ -130,10 +130,15 @@ void Entity::open_iface(const Config &settings, size_t headroom,
     check(uct_md_iface_config_read(m_md, "srd", nullptr, nullptr, &config),
           "iface config");
     for (const auto &item : settings) {
-        /* newer UCX wants the prefix, too */
-        std::string name = m_other_ucx ? "SRD_" + item.first : item.first;
-        check(uct_config_modify(config, name.c_str(), item.second.c_str()),
-              name.c_str());
+        /* UCX from 1.17 on wants the prefix, too */
+        std::string name    = "SRD_" + item.first;
+        ucs_status_t status = uct_config_modify(config, item.first.c_str(),
+                                                item.second.c_str());
+        if (status == UCS_ERR_NO_ELEM) {
+            status = uct_config_modify(config, name.c_str(),
+                                       item.second.c_str());
+        }
+        check(status, name.c_str());
     }
 
     uct_iface_params_t params;
