@@ -142,6 +142,16 @@ err_free:
     return status;
 }
 
+/* Nothing is posted to ep->dest any more. What the flow still says takes a
+ * handle of its own, and may wait long for a host that is away. */
+static void efa_ep_put_handle(efa_ep_t *ep)
+{
+    if (ep->ah != NULL) {
+        efa_ah_put(&efa_ep_iface(ep)->ahs, ep->ah);
+        ep->ah = NULL;
+    }
+}
+
 static void efa_ep_drop_request(uct_pending_req_t *req, void *arg)
 {
     (void)req;
@@ -168,6 +178,9 @@ void efa_ep_destroy(uct_ep_h tl_ep)
     efa_ep_list_remove(&iface->alive, ep);
     efa_vfs_unlock();
     efa_ep_list_add(&iface->lingering, ep);
+    if (efa_ep_is_idle(ep)) {
+        efa_ep_put_handle(ep);
+    }
     flow_tx_close(iface->core, ep->tx);
 }
 
@@ -176,7 +189,7 @@ void efa_ep_free_lingering(efa_ep_t *ep)
     efa_iface_t *iface = efa_ep_iface(ep);
 
     efa_ep_list_remove(&iface->lingering, ep);
-    efa_ah_put(&iface->ahs, ep->ah);
+    efa_ep_put_handle(ep);
     --iface->endpoints;
     free(ep);
 }
