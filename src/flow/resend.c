@@ -255,7 +255,7 @@ void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)
     if (overdue != 0) {
         flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, ring->tries);
         if (ring->tries >= core->params.tries) {
-            flow_peer_lost(core, flow_core_peer(core, tx->peer));
+            flow_tx_fail(core, tx, FLOW_SEND_LOST);
             overdue = 0;
         } else {
             ++ring->tries;
@@ -319,7 +319,7 @@ void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
         if (last) {
             tx->flags |= FLOW_TXF_LAST; /* it was only a courtesy */
         } else {
-            flow_peer_lost(core, flow_core_peer(core, tx->peer));
+            flow_tx_fail(core, tx, FLOW_SEND_LOST);
         }
         return;
     }

@@ -108,6 +108,7 @@ struct sim_pd {
 
 struct sim_ah {
     struct sim_pd *pd;              /* NULL: the number is free */
+    uint32_t       refs;
     int            nic;            /* -1: no such NIC in this fabric */
     uint8_t        gid[16];
 };
@@ -385,10 +386,10 @@ int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p);
 int sim_pd_destroy(struct sim_dev *dev, struct sim_pd *pd);
 
 /*
- * Address handles: one number per (PD, GID), whoever created it; the first to
- * destroy it ends it for all, as the driver does not count its users. -EINVAL:
- * the GID is zero or a multicast one, or there is no such number; -ENOMEM:
- * knobs.max_ah are in use.
+ * Address handles: one number per (PD, GID), shared and counted. With the knob
+ * strict_ah the first to destroy it ends it for all, as the driver does not
+ * count its users. -EINVAL: the GID is zero or a multicast one, or there is no
+ * such handle; -ENOMEM: knobs.max_ah are in use.
  */
 int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
                   const uint8_t gid[16], uint16_t *number_p);

@@ -39,6 +39,8 @@ const struct sim_knob sim_knob_table[] = {
          "of a datagram (UD), at most (default 8928)"),
     KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
          "a doorbell may announce at most max_tx_batch requests"),
+    KNOB("strict-ah", strict_ah, SIM_KNOB_FLAG, 0, 1, NULL,
+         "an address handle ends for all when one of its users destroys it"),
     KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
          "interconnect that efadv_query_mr tells (default 0: none)"),
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",

@@ -65,6 +65,7 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         if (ah->pd == NULL) {
             free_ah = i;
         } else if ((ah->pd == pd) && !memcmp(ah->gid, gid, 16)) {
+            ++ah->refs;
             *number_p = i;
             return 0;
         }
@@ -74,9 +75,10 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         return -ENOMEM;
     }
 
-    ah      = &dev->ah[free_ah];
-    ah->pd  = pd;
-    ah->nic = dir_gid_nic(dev->dir, gid);
+    ah       = &dev->ah[free_ah];
+    ah->pd   = pd;
+    ah->refs = 1;
+    ah->nic  = dir_gid_nic(dev->dir, gid);
     memcpy(ah->gid, gid, 16);
     if (ah->nic >= 0) {
         pd->ah_of_nic[ah->nic] = free_ah;
@@ -97,7 +99,11 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
         return -EINVAL;
     }
     if (ah->pd == NULL) {
-        return 0; /* by another of its users */
+        /* by another of its users? */
+        return dev->knobs.strict_ah ? 0 : -EINVAL;
+    }
+    if ((--ah->refs > 0) && !dev->knobs.strict_ah) {
+        return 0;
     }
 
     if (ah->nic >= 0) {

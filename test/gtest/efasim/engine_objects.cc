@@ -17,6 +17,22 @@ TEST(engine_ah, one_number_per_pd_and_gid)
     EXPECT_NE(a, c);
     EXPECT_NE(a, d);
 
+    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a));
+    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a)); /* counted */
+    EXPECT_EQ(-EINVAL, rig_ah_destroy(rig, 0, a));
+    ASSERT_EQ(0, rig_ah(rig, 0, 0, 3, &b));
+    EXPECT_EQ(a, b); /* the number is used again */
+}
+
+TEST(engine_ah, strict__ends_with_its_first_user)
+{
+    Rig rig({0});
+    uint16_t a, b;
+
+    ASSERT_EQ(0, rig_knobs(rig, 0, "strict-ah=1"));
+    ASSERT_EQ(0, rig_ah(rig, 0, 0, 1, &a));
+    ASSERT_EQ(0, rig_ah(rig, 0, 0, 1, &b));
+    EXPECT_EQ(a, b);
     EXPECT_EQ(0, rig_ah_destroy(rig, 0, a)); /* for its other user, too */
     ASSERT_EQ(0, rig_ah(rig, 0, 0, 3, &b));
     EXPECT_EQ(a, b); /* the number is used again */
