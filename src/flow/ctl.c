@@ -295,7 +295,9 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
             tx->flags |= FLOW_TXF_LAST;
         }
     } else if ((status == FLOW_SEND_ERROR) || (tx->flags & FLOW_TXF_LAST)) {
-        tx->flags |= FLOW_TXF_LAST;
+        if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {
+            tx->flags |= FLOW_TXF_LAST; /* that was all we could do */
+        }
         flow_tx_died(core, tx, FLOW_END_ERROR);
     } else if ((status == FLOW_SEND_RNR) || (tx->state == FLOW_TX_LINGER)) {
         flow_ctl_again_tx(core, tx, due, status, now);
@@ -309,7 +311,9 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     if (rx->state == FLOW_RX_CLOSED) {
         return;
     }
-    if (status == FLOW_SEND_OK) {
+    if ((status == FLOW_SEND_OK) ||
+        ((status != FLOW_SEND_RNR) &&
+         (flow_core_peer(core, rx->peer)->state == FLOW_PEER_DEAD))) {
         rx->backoff = 0;
         if (due & FLOW_CTL_RX_RESET) {
             flow_rx_close(core, rx);

@@ -204,10 +204,10 @@ void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
         }
     } else if (tx->wait & FLOW_WAIT_PART) {
         return; /* UD: the timer repeats it */
-    } else if (tx->wait & FLOW_WAIT_RESET) {
-        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_RESET);
     } else if (!(tx->ctl & FLOW_CTL_TX_HELLO)) {
-        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_GOODBYE);
+        flow_tx_ctl_due(core, tx, (tx->wait & FLOW_WAIT_RESET) ?
+                                          FLOW_CTL_TX_RESET :
+                                          FLOW_CTL_TX_GOODBYE);
     }
 }
 

@@ -89,6 +89,14 @@ MUTANTS = [
     ("a reset is repeated into the void", "peer.c",
      "    if (peer->state == FLOW_PEER_READY) {\n"
      "        peer->state = FLOW_PEER_KNOWN;\n    }\n", ""),
+    ("the dead are told again and again", "ctl.c",
+     "        ((status != FLOW_SEND_RNR) &&\n", "        (0 &&\n"),
+    ("the reset overtakes the hello", "tx.c",
+     "    } else if (!(tx->ctl & FLOW_CTL_TX_HELLO)) {\n", "    } else {\n"),
+    ("an error of a ping is the last word", "ctl.c",
+     "        if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {\n"
+     "            tx->flags |= FLOW_TXF_LAST; /* that", "        if (1) {\n"
+     "            tx->flags |= FLOW_TXF_LAST; /* that"),
     ("resets into the void without a bound", "ctl.c",
      "        (core->counters.lingering > core->params.max_linger / 2)) {",
      "        0) {"),

@@ -320,42 +320,28 @@ TEST(flow_lost, reset_waits_for_a_word)
     EXPECT_STREQ(nullptr, a.check());
 }
 
+/* Fills the window of a flow, and all of it arrives. */
+static void spend_window(Node &a, flow_tx_t *ab, Node &b)
+{
+    while (a.send(ab, "x")) {
+    }
+    while (!a.out.empty()) {
+        Packet packet = a.out.front();
+        a.out.pop_front();
+        b.receive(packet);
+        a.complete(packet);
+    }
+}
+
 /* A limit that got lost is told again: its sender depends on it. */
 TEST(flow_lost, limit_is_told_again)
 {
     Node a(1), b(2);
-    flow_tx_t *ab = a.open(b), *ba = nullptr;
-    int sent      = 0;
+    auto [ab, ba] = connect(a, b);
 
-    settle(a, b);
-    while (a.send(ab, "x")) {
-        ++sent;
-    }
-    while (!a.out.empty()) {
-        Packet packet = a.out.front();
-        a.out.pop_front();
-        b.receive(packet);
-        a.complete(packet);
-    }
-    move_all(b, a, FLOW_SEND_LOST); /* the limits */
-    ASSERT_FALSE(a.send(ab, "blocked"));
-    flow_tx_probe(a.core, ab); /* as one does that is blocked for long */
-    settle(a, b);
-    EXPECT_TRUE(a.send(ab, "more"));
-
-    /* the same beside a flow of its own, which is live: by time */
-    ba = b.open(a);
-    settle(a, b);
-    while (a.send(ab, "x")) {
-    }
-    while (!a.out.empty()) {
-        Packet packet = a.out.front();
-        a.out.pop_front();
-        b.receive(packet);
-        a.complete(packet);
-    }
+    spend_window(a, ab, b);
     move_all(b, a, FLOW_SEND_LOST);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state);
+    EXPECT_EQ(FLOW_TX_OPEN, ba->state) << "it was not on its behalf";
     for (int i = 0; (i < 100) && !a.send(ab, "more"); ++i) {
         a.now += 1000000;
         b.now  = a.now;
@@ -363,6 +349,93 @@ TEST(flow_lost, limit_is_told_again)
     }
     EXPECT_FALSE(a.out.empty());
     EXPECT_STREQ(nullptr, b.check());
+}
+
+/* The same of one to whom we have no flow: nobody is asked again and again, and
+ * who is blocked asks. */
+TEST(flow_lost, limit_waits_for_a_word)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    spend_window(a, ab, b);
+    move_all(b, a, FLOW_SEND_LOST);
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
+    ASSERT_FALSE(a.send(ab, "blocked"));
+    flow_tx_probe(a.core, ab);
+    settle(a, b);
+    EXPECT_TRUE(a.send(ab, "more"));
+}
+
+/* The dead are told once; whatever becomes of that, it is over. */
+TEST(flow_lost, the_dead_are_told_once)
+{
+    for (flow_send_status_t status : {FLOW_SEND_LOST, FLOW_SEND_ERROR}) {
+        Node a(1), b(2);
+        flow_tx_t *ba = connect(a, b).second;
+
+        flow_peer_dead(b.core, flow_tx_peer(b.core, ba));
+        b.pull_events();
+        flow_tx_close(b.core, ba);
+        move_all(b, a, status);
+        for (int i = 0; i < 100; ++i) {
+            b.now += 1000000000;
+            b.progress();
+            ASSERT_TRUE(b.out.empty());
+        }
+        EXPECT_EQ(0u, b.counters().rx_flows);
+        EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
+        EXPECT_STREQ(nullptr, b.check());
+    }
+}
+
+/* A hello that was lost goes before the reset, or it could come behind it and
+ * open the flow again. */
+TEST(flow_lost, hello_before_the_reset)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    a.progress();
+    Packet hello = a.out.front();
+    a.out.clear();
+    ASSERT_TRUE(a.send(ab, "x"));
+    a.complete(a.out[0], FLOW_SEND_LOST);
+    a.out.clear();
+    a.pull_events();
+    flow_tx_close(a.core, ab);
+    a.complete(hello, FLOW_SEND_LOST);
+    b.open(a);
+    b.progress();
+    a.receive(b.out.front()); /* a word of b */
+    a.progress();
+    unsigned hellos = 0, resets = 0;
+    for (const Packet &packet : a.out) {
+        unsigned type = packet.bytes[0] & FLOW_WIRE_AM_MASK;
+        hellos += type == FLOW_CTL_HELLO;
+        resets += type == FLOW_CTL_RESET;
+    }
+    EXPECT_EQ(1u, hellos);
+    EXPECT_EQ(0u, resets) << "not before the hello has ended";
+    settle(a, b);
+    EXPECT_EQ(0u, b.counters().rx_flows);
+}
+
+/* An error of our own device at a control packet: the peer is still told. */
+TEST(flow_told, error_of_a_ping)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    flow_tx_probe(a.core, ab);
+    move_all(a, b, FLOW_SEND_ERROR);
+    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
+    a.pull_events();
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(0u, a.counters().tx_flows + b.counters().rx_flows);
 }
 
 /* Many that cannot be told do not keep others from opening. */
