@@ -36,7 +36,7 @@ typedef struct flow_params {
                                    UD: first time-out of what is unanswered   */
     flow_time_t    rnr_max;     /* it doubles up to this                      */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
-                                   the peer, after which it is dead: 1 .. 127 */
+                                   the peer, after which it is lost: 1 .. 127 */
     uint64_t       seed;        /* of the first token generations             */
     flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
                                    of the wrap set it alike in all cores      */

@@ -40,8 +40,8 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie);
 /*
  * It ended. RNR: due again after a back-off. LOST: flow_peer_lost if it served
  * a sending flow that was well. DEAD: flow_peer_dead. ERROR: the sending flow
- * it served fails. Once for each packet handed out; that
- * the receiving flow it served has gone meanwhile does not matter.
+ * it served fails. Once for each packet handed out; that the receiving flow it
+ * served has gone meanwhile does not matter.
  */
 void flow_ctl_done(flow_core_t *core, uint64_t cookie,
                    flow_send_status_t status, flow_time_t now);

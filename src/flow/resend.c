@@ -73,7 +73,7 @@ void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed)
     if (op->flags & FLOW_OPF_OVER) {
         flow_op_push(&core->release, op);
     } else if (failed) {
-        flow_tx_died(core, op->tx, 0);
+        flow_tx_died(core, op->tx, FLOW_END_ERROR);
     }
 }
 

@@ -385,6 +385,7 @@ TEST_F(flow_resend, sent__our_device_refuses)
     a.pull_events();
     EXPECT_EQ(1u, a.failed_ops) << "the other post is out";
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(FLOW_END_ERROR, a.events.back().why);
     flow_tx_close(a.core, ab);
     EXPECT_FALSE(flow_ctl_pending(a.core));
     a.complete(two);
