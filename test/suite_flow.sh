@@ -36,6 +36,12 @@ coverage() {
     note "$(tail -n 1 "$CHECK_LOG")"
 }
 
+crowd() {
+    need valgrind
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    sh "$TEST_DIR/crowd.sh" "$BUILD" || exit 1
+}
+
 suite_run() {
     local gtest=$BUILD/test/gtest_flow suite
 
@@ -43,6 +49,7 @@ suite_run() {
     check gtest_flow 10 test -x "$gtest"
     check purity 10 pure
     check complete 10 complete
+    check crowd 60 crowd
     for suite in $("$gtest" --gtest_list_tests |
                    sed -n 's/^\([^ ].*\)\.$/\1/p'); do
         check "$suite" 120 "$gtest" --gtest_filter="$suite.*"

@@ -44,6 +44,9 @@ list() {
         echo "incast_10000 120 --plan incast_10000"
         echo "reconnect_20000 60 --plan reconnect_20000"
     fi
+    echo "absent 60 --plan absent --count 3"
+    echo "absent_endpoints 60 --plan absent_endpoints --count 2"
+    echo "absent_later 60 --plan absent_later --count 3"
     echo "ud_reconnect_10000 300 --plan ud_reconnect_10000"
     "$sim" --list | awk -v seeds="$seeds" '$2 <= 16 && !/reconnect/ {
         print $1, 600, "--plan", $1, "--count", seeds

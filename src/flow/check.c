@@ -35,6 +35,7 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     FLOW_CHECK((tx->ring == 0) ||
                !(flow_core_ring(core, tx->ring)->mask & ~tx->busy));
     FLOW_CHECK(flow_peer_in_use(flow_core_peer(core, tx->peer)));
+    FLOW_CHECK((tx->ctl & FLOW_CTL_QUEUED) || (tx->ctl == 0));
     if ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries != 0)) {
         FLOW_CHECK(flow_core_rx(core, tx->carries)->pair ==
                    flow_tx_index(tx));
@@ -56,8 +57,7 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
     const flow_ring_t *ring;
 
     FLOW_CHECK(rx->state != FLOW_RX_CLOSED || rx->ctl != 0 || rx->lists != 0);
-    FLOW_CHECK((rx->ctl & FLOW_CTL_QUEUED) || (rx->ctl == 0) ||
-               !flow_peer_reachable(flow_core_peer(core, rx->peer)));
+    FLOW_CHECK((rx->ctl & FLOW_CTL_QUEUED) || (rx->ctl == 0));
     if (rx->state > FLOW_RX_ACTIVE) {
         FLOW_CHECK(rx->ring == 0);
         FLOW_CHECK(rx->expect & FLOW_RX_SHUT);
@@ -90,7 +90,7 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
 
     for (index = 1; index < core->tx_count; ++index) {
         tx = flow_core_tx(core, index);
-        if (tx->state != FLOW_TX_FREE) {
+        if ((tx->state != FLOW_TX_FREE) && (tx->state != FLOW_TX_GONE)) {
             ++*tx_flows;
             error = flow_check_tx(core, tx);
             if (error != NULL) {
@@ -100,7 +100,7 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
     }
     for (index = 1; index < core->rx_count; ++index) {
         rx = flow_core_rx(core, index);
-        if (rx->state == FLOW_RX_FREE) {
+        if ((rx->state == FLOW_RX_FREE) || (rx->state == FLOW_RX_GONE)) {
             FLOW_CHECK(rx->expect & FLOW_RX_SHUT);
             continue;
         }
@@ -118,25 +118,54 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
     return NULL;
 }
 
-/* The flows of each peer are its own. */
+/* The flows of a peer are its own; those that went are counted. */
+static const char *flow_check_lists(const flow_core_t *core,
+                                    const flow_peer_t *peer, uint32_t *gone)
+{
+    const flow_tx_t *tx;
+    const flow_rx_t *rx;
+    uint32_t index;
+
+    for (index = peer->entombed ? 0 : peer->tx_list; index != 0;
+         index = tx->peer_next) {
+        tx     = flow_core_tx(core, index);
+        *gone += tx->state == FLOW_TX_GONE;
+        FLOW_CHECK((tx->state == FLOW_TX_GONE) ?
+                           (index != peer->tx_list) :
+                           (tx->peer == peer->index));
+    }
+    for (index = peer->rx_list; index != 0; index = rx->peer_next) {
+        rx     = flow_core_rx(core, index);
+        *gone += rx->state == FLOW_RX_GONE;
+        FLOW_CHECK((rx->state == FLOW_RX_GONE) ?
+                           (index != peer->rx_list) :
+                           (rx->peer == peer->index));
+    }
+    FLOW_CHECK((peer->state != FLOW_PEER_FREE) || !flow_peer_in_use(peer));
+    return NULL;
+}
+
 static const char *flow_check_peers(const flow_core_t *core)
 {
+    uint32_t index, gone = 0, out = 0;
     const flow_peer_t *peer;
-    uint32_t index, flow;
+    const char *error;
 
     for (index = 1; index < core->peer_count; ++index) {
-        peer = flow_core_peer(core, index);
-        for (flow = peer->tx_list; flow != 0;
-             flow = flow_core_tx(core, flow)->peer_next) {
-            FLOW_CHECK(flow_core_tx(core, flow)->peer == index);
+        peer  = flow_core_peer(core, index);
+        out  += peer->ctl_out;
+        error = flow_check_lists(core, peer, &gone);
+        if (error != NULL) {
+            return error;
         }
-        for (flow = peer->rx_list; flow != 0;
-             flow = flow_core_rx(core, flow)->peer_next) {
-            FLOW_CHECK(flow_core_rx(core, flow)->peer == index);
-        }
-        FLOW_CHECK((peer->state != FLOW_PEER_FREE) ||
-                   !flow_peer_in_use(peer));
+        /* who waits is waked */
+        FLOW_CHECK((peer->parked == 0) || (peer->ctl_out != 0) ||
+                   !flow_peer_reachable(peer) || (core->ctl_tx.count != 0) ||
+                   (core->ctl_rx.count != 0));
     }
+    FLOW_CHECK(gone == core->gone);
+    FLOW_CHECK(out == core->ctl_out);
+    FLOW_CHECK(core->ctl_asking <= core->ctl_out);
     return NULL;
 }
 
@@ -158,7 +187,6 @@ const char *flow_core_check(flow_core_t *core)
     FLOW_CHECK(owed[FLOW_POT_DEMAND] == core->owed[FLOW_POT_DEMAND]);
     FLOW_CHECK(tx_flows == core->counters.tx_flows);
     FLOW_CHECK(rx_flows == core->counters.rx_flows);
-    FLOW_CHECK(core->ctl_pending == core->ctl_tx.count + core->ctl_rx.count);
     FLOW_CHECK(core->event_pending == core->event_tx.count +
                                               core->event_peer.count +
                                               core->event_ring.count);

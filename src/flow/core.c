@@ -8,6 +8,7 @@ void flow_params_default(flow_params_t *params)
     params->grant       = FLOW_WINDOW_MAX;
     params->init_window = FLOW_INIT_WINDOW_MAX;
     params->rx_reserve  = 64;
+    params->ctl_slots   = 256;
     params->max_linger  = 4096;
     params->rnr_min     = 20000;    /* 20 us */
     params->rnr_max     = 20000000; /* 20 ms */
@@ -38,7 +39,8 @@ static int flow_params_valid(const flow_params_t *params)
            (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
            (params->self.incarnation != 0) && (params->rnr_min >= 1) &&
            (params->rnr_min <= params->rnr_max) &&
-           (params->rnr_max <= (1ull << 40)) && (params->max_linger >= 1);
+           (params->rnr_max <= (1ull << 40)) && (params->max_linger >= 1) &&
+           (params->ctl_slots >= 4);
 }
 
 flow_core_t *flow_core_init(void *mem, size_t size,

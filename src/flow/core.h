@@ -30,6 +30,8 @@ typedef struct flow_params {
                                    posted or held by its flows                */
     uint32_t       rx_reserve;  /* of them kept for control and for the batch
                                    between delivery and reposting             */
+    uint16_t       ctl_slots;   /* control packets that the caller can have out
+                                   at a time: at least 4 (turn.c)             */
     uint32_t       max_linger;  /* closed flows that are not gone yet; at the
                                    limit flow_tx_open says FLOW_NO_RESOURCE   */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;

@@ -39,7 +39,8 @@ typedef enum flow_rx_state {
     FLOW_RX_FAILED,   /* beyond the limit on SRD; the sender is being told    */
     FLOW_RX_PARTED,   /* UD: ended by its sender; stays a while so that what
                          is repeated or late finds it, and is confirmed       */
-    FLOW_RX_CLOSED    /* done with; waits only to leave the lists             */
+    FLOW_RX_CLOSED,   /* done with; waits only to leave the lists             */
+    FLOW_RX_GONE      /* free but for its place in the list of its peer       */
 } flow_rx_state_t;
 
 /* Small for the same reason as struct flow_tx. */
@@ -64,7 +65,7 @@ struct flow_rx {
     uint64_t   ctl      : 7; /* control packets due                           */
     uint64_t   lists    : 2; /* which lists it is on                          */
     uint64_t   ring     : 17; /* 0: nothing held                              */
-    uint64_t   ctl_next : 17;
+    uint64_t   ctl_next : 18;
     uint64_t   starved_next : 17;
     uint64_t   flags    : 8; /* enum flow_rx_flags                            */
     uint64_t   backoff  : 4;
@@ -135,15 +136,19 @@ struct flow_peer {
     uint64_t ah         : 16;
     uint64_t live       : 18; /* sending flows that neither failed nor were
                                  closed                                       */
-    uint64_t tomb_next  : 17;
+    uint64_t parked     : 18; /* last of its flows whose control packets wait
+                                 for their turn (turn.c), 0: none             */
+    uint64_t ctl_out    : 4;  /* control packets handed out and not done      */
+    uint64_t woken      : 4;  /* flows in a queue that had waited with it     */
+    uint64_t answers    : 1;  /* the last one that ended got through          */
     uint64_t entombed   : 1;  /* on core->tombstones                          */
     uint64_t rival      : 1;  /* another is known at its GID and QPN, which is
                                  dead if this one lives                       */
     uint64_t index      : 17;
     uint64_t hash_next  : 17; /* by incarnation                               */
     uint64_t addr_next  : 17; /* by GID and QPN                               */
-    uint64_t out        : 13; /* control packets out, and flows that rest     */
-    uint64_t tx_list    : 17;
+    uint64_t out        : 13; /* flows that rest                              */
+    uint64_t tx_list    : 17; /* of a tombstone, which has none: the next one */
     uint64_t rx_list    : 17;
     uint64_t event_next : 17;
     uint64_t events     : 4;
@@ -232,6 +237,9 @@ struct flow_core {
     flow_fifo_t   tombstones;    /* dead peers without flows, oldest first    */
 
     flow_fifo_t   ctl_tx, ctl_rx; /* flows with control packets due now       */
+    uint32_t      ctl_out;       /* control packets handed out and not done   */
+    uint32_t      ctl_asking;    /* of them those of sending flows            */
+    uint32_t      gone;          /* FLOW_TX_GONE and FLOW_RX_GONE             */
     flow_fifo_t   event_tx, event_peer, event_ring;
     flow_fifo_t   starved;
     int64_t       owed[FLOW_POT_LAST];

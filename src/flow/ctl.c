@@ -15,8 +15,6 @@
  */
 #define FLOW_COOKIE_RX (1ull << 63)
 
-enum { FLOW_CTL_OUT_MAX = (1 << 6) - 1 }; /* of one flow at a time */
-
 static uint64_t flow_ctl_cookie_tx(const flow_tx_t *tx, unsigned due)
 {
     return ((uint64_t)due << 56) | ((uint64_t)tx->peer << 32) | tx->ep;
@@ -154,31 +152,28 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
 }
 
 /* The lowest due bit first: hello before goodbye, answer before limit. */
-static int flow_ctl_pull_tx(flow_core_t *core, flow_time_t now,
-                            flow_ctl_t *ctl)
+static int flow_ctl_pull_tx(flow_core_t *core, uint32_t index,
+                            flow_time_t now, flow_ctl_t *ctl)
 {
-    uint32_t index = flow_fifo_tx_ctl_pop(core, &core->ctl_tx);
-    flow_tx_t *tx  = flow_core_tx(core, index);
-    unsigned due;
+    flow_tx_t *tx = flow_core_tx(core, index);
+    unsigned todo = tx->ctl & ~(unsigned)FLOW_CTL_QUEUED;
+    unsigned due  = todo & (0u - todo);
 
-    --core->ctl_pending;
-    tx->ctl  &= ~(unsigned)FLOW_CTL_QUEUED;
-    due       = tx->ctl & (0u - tx->ctl);
-    ctl->peer = flow_core_peer(core, tx->peer);
-    if ((due == 0) || (ctl->peer->state != FLOW_PEER_READY) ||
-        (tx->ctl_out == FLOW_CTL_OUT_MAX) ||
-        (ctl->peer->out == FLOW_PEER_OUT_MAX)) {
-        if (due != 0) {
-            return 0; /* flow_peer_set_ah or flow_ctl_done queues it again */
-        }
+    if ((due != 0) && ((ctl->peer->state != FLOW_PEER_READY) ||
+                       !flow_turn_may_go(core, ctl->peer, 0))) {
+        flow_turn_park(core, ctl->peer, index);
+        return 0;
+    }
+
+    tx->ctl = todo & ~due;
+    if (due == 0) {
+        flow_turn_wake(core, ctl->peer);
         if (flow_is_ud(core)) {
             flow_resend_ctl(core, tx, now); /* it was answered meanwhile */
         }
         flow_tx_try_release(core, tx);
         return 0;
     }
-
-    tx->ctl &= ~due;
     if (tx->ctl != 0) {
         flow_tx_ctl_due(core, tx, 0);
     }
@@ -189,23 +184,24 @@ static int flow_ctl_pull_tx(flow_core_t *core, flow_time_t now,
     return 1;
 }
 
-static int flow_ctl_pull_rx(flow_core_t *core, flow_ctl_t *ctl)
+static int flow_ctl_pull_rx(flow_core_t *core, uint32_t index, flow_ctl_t *ctl)
 {
-    uint32_t index = flow_fifo_rx_ctl_pop(core, &core->ctl_rx);
-    flow_rx_t *rx  = flow_core_rx(core, index);
-    unsigned due;
+    flow_rx_t *rx = flow_core_rx(core, index);
+    unsigned todo = rx->ctl & ~(unsigned)FLOW_CTL_QUEUED;
+    unsigned due  = todo & (0u - todo);
 
-    --core->ctl_pending;
-    rx->ctl  &= ~(unsigned)FLOW_CTL_QUEUED;
-    due       = rx->ctl & (0u - rx->ctl);
-    ctl->peer = flow_core_peer(core, rx->peer);
-    if ((due == 0) || !flow_peer_reachable(ctl->peer) ||
-        (ctl->peer->out == FLOW_PEER_OUT_MAX)) {
-        flow_rx_try_release(core, rx);
+    if ((due != 0) && (!flow_peer_reachable(ctl->peer) ||
+                       !flow_turn_may_go(core, ctl->peer, 1))) {
+        flow_turn_park(core, ctl->peer, index | FLOW_TURN_RX);
         return 0;
     }
 
-    rx->ctl &= ~due;
+    rx->ctl = todo & ~due;
+    if (due == 0) {
+        flow_turn_wake(core, ctl->peer);
+        flow_rx_try_release(core, rx);
+        return 0;
+    }
     ctl->cookie = flow_ctl_cookie_rx(rx, due);
     flow_ctl_build_rx(core, rx, due, ctl);
     if (rx->ctl != 0) {
@@ -218,18 +214,19 @@ static int flow_ctl_pull_rx(flow_core_t *core, flow_ctl_t *ctl)
 int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
 {
     int found = 0;
-    int rx_turn;
+    uint32_t ref;
 
     flow_timer_run(core, now);
-    while (!found && (core->ctl_pending != 0)) {
-        rx_turn = (core->ctl_tx.head == 0) ||
-                  ((core->ctl_rx.head != 0) && (core->counters.ctl_sent & 1));
-        found   = rx_turn ? flow_ctl_pull_rx(core, ctl) :
-                            flow_ctl_pull_tx(core, now, ctl);
+    while (!found && ((ref = flow_turn_next(core)) != 0)) {
+        ctl->peer = flow_turn_peer(core, ref);
+        found     = (ref & FLOW_TURN_RX) ?
+                        flow_ctl_pull_rx(core, ref & (FLOW_INDEX_MAX - 1),
+                                         ctl) :
+                        flow_ctl_pull_tx(core, ref, now, ctl);
     }
     if (found) {
         ++core->counters.ctl_sent;
-        flow_peer_hold(ctl->peer); /* there is room: it was asked */
+        flow_turn_take(core, ctl->peer, (ref & FLOW_TURN_RX) != 0);
     }
     return found;
 }
@@ -273,8 +270,12 @@ static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     }
 
     tx->ctl |= due;
-    if (!(tx->ctl & FLOW_CTL_QUEUED) &&
-        (flow_core_peer(core, tx->peer)->state == FLOW_PEER_READY)) {
+    if (tx->ctl & FLOW_CTL_QUEUED) {
+        return;
+    }
+    if (flow_core_peer(core, tx->peer)->state != FLOW_PEER_READY) {
+        flow_tx_ctl_due(core, tx, 0);
+    } else {
         flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
         tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
     }
@@ -323,8 +324,12 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
 
     /* A failure of our own is tried again as well: the sender depends on it. */
     rx->ctl |= due;
-    if (!(rx->ctl & FLOW_CTL_QUEUED) &&
-        flow_peer_reachable(flow_core_peer(core, rx->peer))) {
+    if (rx->ctl & FLOW_CTL_QUEUED) {
+        return;
+    }
+    if (!flow_peer_reachable(flow_core_peer(core, rx->peer))) {
+        flow_rx_ctl_due(core, rx, 0);
+    } else {
         rx->ctl |= FLOW_CTL_QUEUED;
         flow_timer_rx(core, flow_rx_index(rx), rx->backoff, now);
         rx->backoff = flow_timer_level_next(core, rx->backoff) & 0xf;
@@ -341,8 +346,16 @@ static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
         flow_peer_lost(core, peer);
     }
     if (peer->live == 0) {
-        flow_peer_park(peer);
+        flow_peer_park(core, peer);
     }
+}
+
+/* One is no longer out. */
+static void flow_ctl_ended(flow_core_t *core, flow_peer_t *peer,
+                           uint64_t cookie)
+{
+    flow_turn_give(core, peer, (cookie & FLOW_COOKIE_RX) != 0);
+    flow_peer_check_idle(core, peer);
 }
 
 void flow_ctl_done(flow_core_t *core, uint64_t cookie,
@@ -352,6 +365,9 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
     unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
     flow_rx_t *rx;
 
+    if (!flow_is_ud(core)) { /* there a completion says nothing */
+        peer->answers = (status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR);
+    }
     if (status != FLOW_SEND_OK) {
         flow_trace(core, FLOW_TRACE_CTL_DONE, (uint32_t)cookie, 0, status);
     } else if (peer->rival && !flow_is_ud(core)) {
@@ -375,7 +391,7 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
         flow_ctl_done_tx(core, flow_ctl_cookie_get_tx(core, cookie), due,
                          status, now);
     }
-    flow_peer_put(core, peer);
+    flow_ctl_ended(core, peer, cookie);
 }
 
 void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
@@ -399,5 +415,5 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
         }
         flow_tx_try_release(core, tx);
     }
-    flow_peer_put(core, peer);
+    flow_ctl_ended(core, peer, cookie);
 }

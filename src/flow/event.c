@@ -15,9 +15,8 @@ static void flow_event_tx_free(flow_core_t *core, flow_tx_t *tx)
     flow_trace(core, FLOW_TRACE_GONE, tx->ep, flow_tx_psn(tx), 0);
     flow_pair_tx_gone(core, tx);
     flow_resend_detach(core, tx);
-    flow_peer_drop_tx(core, peer, tx);
     --core->counters.lingering;
-    flow_pool_tx_put(core, flow_tx_index(tx));
+    flow_list_free_tx(core, peer, tx);
     flow_peer_check_idle(core, peer);
 }
 

@@ -43,7 +43,7 @@ FLOW_FIFO_DEFINE(tx_event, flow_core_tx, event_next)
 FLOW_FIFO_DEFINE(rx_ctl, flow_core_rx, ctl_next)
 FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next)
 FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next)
-FLOW_FIFO_DEFINE(peer_tomb, flow_core_peer, tomb_next)
+FLOW_FIFO_DEFINE(peer_tomb, flow_core_peer, tx_list)
 FLOW_FIFO_DEFINE(ring, flow_core_ring, next)
 
 /* The same for operations, which are the transport's. */
@@ -85,7 +85,7 @@ enum flow_ctl_due {
     FLOW_CTL_RX_RESET   = 1u << 3,
     FLOW_CTL_RX_PARTED  = 1u << 4, /* UD */
     FLOW_CTL_RX_ACK     = 1u << 5, /* UD */
-    FLOW_CTL_QUEUED     = 1u << 6, /* on a control queue or in back-off       */
+    FLOW_CTL_QUEUED     = 1u << 6, /* on a control queue, parked, in back-off */
     FLOW_CTL_TX_TIMED   = 1u << 5, /* in back-off: with FLOW_CTL_QUEUED       */
     FLOW_CTL_TX_LISTS   = FLOW_CTL_QUEUED | FLOW_CTL_TX_TIMED
 };
@@ -118,12 +118,16 @@ void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
 
 /*
  * pool.c: objects by index, zeroed but for index (and generation). 0: none, for
- * peers and rings; the others must be asked for before.
+ * peers and rings; the others must be asked for before. A flow goes back in two
+ * steps: clear, after which nothing finds it, and put, after which it is used
+ * again.
  */
 uint32_t flow_pool_tx_get(flow_core_t *core);
 void     flow_pool_tx_put(flow_core_t *core, uint32_t index);
+void     flow_pool_tx_clear(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_rx_get(flow_core_t *core);
 void     flow_pool_rx_put(flow_core_t *core, uint32_t index);
+void     flow_pool_rx_clear(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_peer_get(flow_core_t *core);
 void     flow_pool_peer_put(flow_core_t *core, uint32_t index);
 /* Indices that may be used now; does one more peer fit now? */
@@ -161,7 +165,7 @@ void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
 void flow_peer_heard(flow_core_t *core, flow_peer_t *peer);
 /* A control packet did not get through and no flow of the peer is live: all
  * others wait until flow_peer_heard or flow_peer_introduce. */
-void flow_peer_park(flow_peer_t *peer);
+void flow_peer_park(flow_core_t *core, flow_peer_t *peer);
 /* It has just proved that it lives: whoever else was at its QPN does not. By a
  * completion of its device: whoever else had another QKEY. */
 void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device);
@@ -173,22 +177,15 @@ int  flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
 void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
 /* A flow is done with: was it the last? */
 void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer);
-/*
- * What is not on its lists but needs it, too: control packets out, flows that
- * rest. 0: too many.
- */
+/* Flows that are not on its lists but need it: they rest. 0: too many. */
 enum { FLOW_PEER_OUT_MAX = (1 << 13) - 2 };
 int  flow_peer_hold(flow_peer_t *peer);
 void flow_peer_put(flow_core_t *core, flow_peer_t *peer);
 static inline int flow_peer_in_use(const flow_peer_t *peer)
 {
-    return (peer->tx_list != 0) || (peer->rx_list != 0) || (peer->out != 0);
+    return ((peer->tx_list != 0) && !peer->entombed) ||
+           (peer->rx_list != 0) || (peer->out != 0) || (peer->ctl_out != 0);
 }
-/* Queue what waited until control packets may go; tell a changed pin. */
-void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin);
-/* Take a flow off the list of its peer. */
-void flow_peer_drop_tx(flow_core_t *core, flow_peer_t *peer, flow_tx_t *tx);
-void flow_peer_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx);
 /* Nobody refers to it: forget it, or keep a tombstone. */
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
 /*
@@ -198,6 +195,43 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
 int  flow_peer_reachable(const flow_peer_t *peer);
 /* May a packet of this sender belong to the peer, as far as is known? */
 int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
+
+/*
+ * list.c: the flows of a peer. Leaving a list costs the same wherever a flow
+ * stands: it is marked as gone, and taken out later; the head is never one.
+ */
+void flow_list_add_tx(flow_peer_t *peer, flow_tx_t *tx);
+void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx);
+/* Free the flow, which is on the list of the peer. */
+void flow_list_free_tx(flow_core_t *core, flow_peer_t *peer, flow_tx_t *tx);
+void flow_list_free_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx);
+/* Take a flow off that does not end. Cost grows with the list. */
+void flow_list_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx);
+/* The next that is not gone: 0, none. */
+uint32_t flow_list_next_tx(const flow_core_t *core, const flow_tx_t *tx);
+uint32_t flow_list_next_rx(const flow_core_t *core, const flow_rx_t *rx);
+/* Take out those that went, if there are many. Not while a list is walked. */
+void flow_list_sweep(flow_core_t *core);
+
+/* turn.c: whose control packets may go. A flow that has some due, is not gone
+ * and has FLOW_CTL_QUEUED set, which was not: */
+void flow_turn_add_tx(flow_core_t *core, flow_tx_t *tx);
+void flow_turn_add_rx(flow_core_t *core, flow_rx_t *rx);
+/* The next one, 0: none may go. FLOW_TURN_RX: a receiving flow. */
+#define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
+uint32_t flow_turn_next(flow_core_t *core);
+/* Its peer; once for each. */
+flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref);
+/* May a packet to this peer go now, of a receiving flow (rx) or a sending? */
+int  flow_turn_may_go(const flow_core_t *core, const flow_peer_t *peer, int rx);
+/* It may not: wait for another turn. */
+void flow_turn_park(flow_core_t *core, flow_peer_t *peer, uint32_t ref);
+/* One went, one ended. */
+void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx);
+void flow_turn_give(flow_core_t *core, flow_peer_t *peer, int rx);
+/* As many of the peer as may go now get their turn; all that wait do. */
+void flow_turn_wake(flow_core_t *core, flow_peer_t *peer);
+void flow_turn_wake_all(flow_core_t *core, flow_peer_t *peer);
 
 /* tx.c */
 void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);

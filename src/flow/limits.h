@@ -26,6 +26,9 @@ enum flow_limits {
     FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
     FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
     FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
+    FLOW_PEER_CTL_MAX     = 8,  /* control packets out to one peer            */
+    FLOW_GONE_MIN         = 64, /* flows that went and are still listed, before
+                                   lists are looked through for them          */
     FLOW_PAIR_SEARCH      = 32, /* flows looked at to find one without a pair */
     FLOW_PREFIXES         = 64, /* upper halves of GIDs among all peers       */
     FLOW_HASH_LOAD        = 6,  /* peers, flows in one chain of the index     */

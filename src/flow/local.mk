@@ -2,13 +2,14 @@
 # into the module, the tests, the simulator and the fuzzers. No stack protector
 # and no fortify: the objects may need nothing but mem* and flow_assert_failed.
 flow_c_files = src/flow/core.c src/flow/pool.c src/flow/hash.c src/flow/peer.c \
+               src/flow/list.c src/flow/turn.c src/flow/reserve.c \
                src/flow/tx.c src/flow/resend.c src/flow/rx.c src/flow/ack.c \
                src/flow/grant.c src/flow/pair.c \
                src/flow/ctl.c src/flow/ctl_rx.c src/flow/ctl_wire.c \
                src/flow/event.c src/flow/timer.c src/flow/trace.c \
                src/flow/check.c src/flow/drop.c
 flow_h_files = src/flow/flow.h src/flow/core.h src/flow/core_priv.h \
-               src/flow/tx.h src/flow/resend.h src/flow/rx.h src/flow/ctl.h src/flow/event.h \
+               src/flow/tx.h src/flow/resend.h src/flow/reserve.h src/flow/rx.h src/flow/ctl.h src/flow/event.h \
                src/flow/types.h src/flow/wire.h src/flow/psn.h \
                src/flow/limits.h src/flow/drop.h src/flow/assert.h \
                src/flow/internal.h src/flow/ctl_wire.h

@@ -187,11 +187,12 @@ void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
     }
 }
 
-void flow_peer_park(flow_peer_t *peer)
+void flow_peer_park(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(peer->live == 0);
     if (peer->state == FLOW_PEER_READY) {
         peer->state = FLOW_PEER_KNOWN;
+        flow_turn_wake_all(core, peer); /* who has nothing to say may go */
     }
 }
 
@@ -216,9 +217,7 @@ int flow_peer_hold(flow_peer_t *peer)
 
 void flow_peer_put(flow_core_t *core, flow_peer_t *peer)
 {
-    if (peer->out-- == FLOW_PEER_OUT_MAX) {
-        flow_peer_wake(core, peer, 0);
-    }
+    --peer->out;
     flow_peer_check_idle(core, peer);
 }
 
@@ -227,40 +226,6 @@ void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
     if (!flow_peer_in_use(peer)) {
         flow_peer_event(core, peer, FLOW_DUE_PEER_GONE);
     }
-}
-
-void flow_peer_drop_tx(flow_core_t *core, flow_peer_t *peer, flow_tx_t *tx)
-{
-    uint32_t index = flow_tx_index(tx);
-    flow_tx_t *before;
-
-    if (peer->tx_list == index) {
-        peer->tx_list = tx->peer_next;
-        return;
-    }
-    before = flow_core_tx(core, peer->tx_list);
-    while (before->peer_next != index) {
-        flow_assert(before->peer_next != 0);
-        before = flow_core_tx(core, before->peer_next);
-    }
-    before->peer_next = tx->peer_next;
-}
-
-void flow_peer_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
-{
-    uint32_t index = flow_rx_index(rx);
-    flow_rx_t *before;
-
-    if (peer->rx_list == index) {
-        peer->rx_list = rx->peer_next;
-        return;
-    }
-    before = flow_core_rx(core, peer->rx_list);
-    while (before->peer_next != index) {
-        flow_assert(before->peer_next != 0);
-        before = flow_core_rx(core, before->peer_next);
-    }
-    before->peer_next = rx->peer_next;
 }
 
 static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
@@ -334,25 +299,17 @@ void flow_peer_set_cookie(flow_peer_t *peer, void *cookie)
     peer->cookie = cookie;
 }
 
-void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin)
+/* Each flow of the peer hears of a changed pin. */
+static void flow_peer_repin(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index;
-    flow_tx_t *tx;
     flow_rx_t *rx;
 
-    for (index = peer->tx_list; index != 0; index = tx->peer_next) {
-        tx = flow_core_tx(core, index);
-        if (tx->ctl != 0) {
-            flow_tx_ctl_due(core, tx, 0);
-        }
-    }
     for (index = peer->rx_list; index != 0; index = rx->peer_next) {
         rx = flow_core_rx(core, index);
-        if (repin && (rx->state == FLOW_RX_ACTIVE)) {
+        if (rx->state == FLOW_RX_ACTIVE) { /* a stranger is not answered: its
+                                      sender would never say hello again */
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
-        } else if (rx->ctl != 0) { /* a stranger is not answered: its sender
-                                      would never say hello again */
-            flow_rx_ctl_due(core, rx, 0);
         }
     }
 }
@@ -360,7 +317,8 @@ void flow_peer_wake(flow_core_t *core, flow_peer_t *peer, int repin)
 void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
                       flow_peer_pin_t pin)
 {
-    int repin = (peer->state == FLOW_PEER_READY) && (peer->pin != pin);
+    int reachable = flow_peer_reachable(peer);
+    int repin     = (peer->state == FLOW_PEER_READY) && (peer->pin != pin);
 
     peer->ah  = ah;
     peer->pin = pin;
@@ -370,8 +328,11 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     peer->events    &= ~(unsigned)FLOW_DUE_PEER_INTRO;
     peer->introduced = 1;
     peer->handled    = 1;
-    if (flow_peer_reachable(peer)) {
-        flow_peer_wake(core, peer, repin);
+    if (repin) {
+        flow_peer_repin(core, peer);
+    }
+    if (!reachable) {
+        flow_turn_wake(core, peer);
     }
 }
 
@@ -384,7 +345,7 @@ static void flow_peer_end_tx(flow_core_t *core, flow_peer_t *peer,
 
     for (index = peer->tx_list; index != 0; index = next) {
         tx   = flow_core_tx(core, index);
-        next = tx->peer_next;
+        next = flow_list_next_tx(core, tx);
         flow_tx_died(core, tx, why);
     }
 }
@@ -398,6 +359,7 @@ void flow_peer_lost(flow_core_t *core, flow_peer_t *peer)
     if ((peer->state != FLOW_PEER_DEAD) && (peer->live != 0)) {
         flow_trace(core, FLOW_TRACE_PEER, peer->index, 2, peer->incarnation);
         flow_peer_end_tx(core, peer, FLOW_END_LOST);
+        flow_turn_wake_all(core, peer);
     }
 }
 
@@ -417,12 +379,13 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
     flow_peer_end_tx(core, peer, FLOW_END_DEAD);
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
-        next = rx->peer_next;
+        next = flow_list_next_rx(core, rx);
         if ((rx->state == FLOW_RX_ACTIVE) && flow_peer_reachable(peer)) {
             flow_rx_fail(core, rx); /* if it lives after all, it is told */
         } else {
             flow_rx_close(core, rx);
         }
     }
+    flow_turn_wake_all(core, peer);
     flow_peer_put(core, peer);
 }

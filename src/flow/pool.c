@@ -142,7 +142,7 @@ uint32_t flow_pool_tx_get(flow_core_t *core)
     return index;
 }
 
-void flow_pool_tx_put(flow_core_t *core, uint32_t index)
+void flow_pool_tx_clear(flow_core_t *core, uint32_t index)
 {
     flow_tx_t *tx = flow_core_tx(core, index);
     uint32_t ep   = tx->ep;
@@ -150,7 +150,16 @@ void flow_pool_tx_put(flow_core_t *core, uint32_t index)
     memset(tx, 0, sizeof(*tx));
     tx->ep = ep;
     --core->counters.tx_flows;
-    if (ep <= UINT32_MAX - FLOW_INDEX_MAX) { /* else its numbers are used up */
+}
+
+void flow_pool_tx_put(flow_core_t *core, uint32_t index)
+{
+    flow_tx_t *tx = flow_core_tx(core, index);
+
+    tx->state     = FLOW_TX_FREE;
+    tx->peer_next = 0;
+    if (tx->ep <= UINT32_MAX - FLOW_INDEX_MAX) { /* else its numbers are used
+                                                    up */
         flow_fifo_tx_ctl_push(core, &core->tx_free, index);
     }
 }
@@ -174,7 +183,7 @@ uint32_t flow_pool_rx_get(flow_core_t *core)
     return flow_fifo_rx_ctl_pop(core, &core->rx_free);
 }
 
-void flow_pool_rx_put(flow_core_t *core, uint32_t index)
+void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
 {
     flow_rx_t *rx = flow_core_rx(core, index);
     uint32_t gen  = (flow_rx_token(rx) >> FLOW_INDEX_BITS) + 1;
@@ -182,6 +191,14 @@ void flow_pool_rx_put(flow_core_t *core, uint32_t index)
     memset(rx, 0, sizeof(*rx));
     flow_pool_set_rx_token(core, index, gen);
     --core->counters.rx_flows;
+}
+
+void flow_pool_rx_put(flow_core_t *core, uint32_t index)
+{
+    flow_rx_t *rx = flow_core_rx(core, index);
+
+    rx->state     = FLOW_RX_FREE;
+    rx->peer_next = 0;
     flow_fifo_rx_ctl_push(core, &core->rx_free, index);
 }
 

@@ -32,8 +32,7 @@ void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due)
     rx->ctl |= due;
     if (!(rx->ctl & FLOW_CTL_QUEUED)) {
         rx->ctl |= FLOW_CTL_QUEUED;
-        flow_fifo_rx_ctl_push(core, &core->ctl_rx, flow_rx_index(rx));
-        ++core->ctl_pending;
+        flow_turn_add_rx(core, rx);
     }
 }
 
@@ -67,8 +66,7 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     rx->limit     = first + FLOW_INIT_WINDOW_MAX;
     rx->ep        = ep;
     rx->peer      = peer->index;
-    rx->peer_next = peer->rx_list;
-    peer->rx_list = index;
+    flow_list_add_rx(peer, rx);
     flow_hash_put_rx(core, rx);
     flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
     return rx;
@@ -151,7 +149,7 @@ static void flow_rx_rest(flow_core_t *core, flow_rx_t *rx)
 
     if (flow_peer_hold(peer)) {
         rx->flags |= FLOW_RXF_RESTS;
-        flow_peer_drop_rx(core, peer, rx);
+        flow_list_drop_rx(core, peer, rx);
         flow_rx_try_release(core, rx);
     } else {
         flow_rx_close(core, rx);
@@ -201,11 +199,11 @@ void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
     peer = flow_core_peer(core, rx->peer);
     flow_hash_drop_rx(core, rx);
     if (rx->flags & FLOW_RXF_RESTS) {
+        flow_pool_rx_clear(core, flow_rx_index(rx));
         flow_pool_rx_put(core, flow_rx_index(rx));
         flow_peer_put(core, peer);
     } else {
-        flow_peer_drop_rx(core, peer, rx);
-        flow_pool_rx_put(core, flow_rx_index(rx));
+        flow_list_free_rx(core, peer, rx);
         flow_peer_check_idle(core, peer);
     }
 }
@@ -384,6 +382,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
 flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
                                flow_rx_out_t *out)
 {
+    flow_list_sweep(core);
     if ((flow_pool_rx_free(core) > 0) &&
         (!new_peer || flow_pool_peer_free(core))) {
         return FLOW_RX_CONTROL;

@@ -134,12 +134,10 @@ static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
 
     while ((index = flow_fifo_tx_ctl_pop(core, &over->tx_wait)) != 0) {
         flow_core_tx(core, index)->ctl &= ~(unsigned)FLOW_CTL_TX_TIMED;
-        flow_fifo_tx_ctl_push(core, &core->ctl_tx, index);
-        ++core->ctl_pending;
+        flow_turn_add_tx(core, flow_core_tx(core, index));
     }
     while ((index = flow_fifo_rx_ctl_pop(core, &over->rx_wait)) != 0) {
-        flow_fifo_rx_ctl_push(core, &core->ctl_rx, index);
-        ++core->ctl_pending;
+        flow_turn_add_rx(core, flow_core_rx(core, index));
     }
     while ((op = over->op_wait) != NULL) {
         over->op_wait = op->next;

@@ -31,8 +31,7 @@ void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due)
     tx->ctl |= due;
     if (!(tx->ctl & FLOW_CTL_QUEUED)) {
         tx->ctl |= FLOW_CTL_QUEUED;
-        flow_fifo_tx_ctl_push(core, &core->ctl_tx, flow_tx_index(tx));
-        ++core->ctl_pending;
+        flow_turn_add_tx(core, tx);
     }
 }
 
@@ -117,6 +116,7 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     flow_tx_t *tx;
     uint32_t index;
 
+    flow_list_sweep(core);
     if ((core->counters.lingering >= core->params.max_linger) ||
         (addr->incarnation == 0) || (addr->qpn > FLOW_QPN_MAX)) {
         return FLOW_NO_RESOURCE;
@@ -140,8 +140,7 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     tx->state     = FLOW_TX_HELLO;
     tx->cookie    = cookie;
     tx->peer      = peer->index;
-    tx->peer_next = peer->tx_list;
-    peer->tx_list = index;
+    flow_list_add_tx(peer, tx);
     ++peer->live;
     flow_peer_introduce(core, peer, addr);
     flow_trace(core, FLOW_TRACE_OPEN, tx->ep, flow_tx_psn(tx), peer->index);

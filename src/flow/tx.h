@@ -24,7 +24,8 @@ typedef enum flow_tx_state {
     FLOW_TX_HELLO,   /* hello not answered; long headers, initial window      */
     FLOW_TX_OPEN,    /* answered: short headers                               */
     FLOW_TX_LINGER,  /* closed by the user, sends or goodbye outstanding      */
-    FLOW_TX_FAILED   /* failed, the user has not closed it                    */
+    FLOW_TX_FAILED,  /* failed, the user has not closed it                    */
+    FLOW_TX_GONE     /* free but for its place in the list of its peer        */
 } flow_tx_state_t;
 
 /* Why a flow failed. */
@@ -83,11 +84,11 @@ struct flow_tx {
     uint64_t   state     : 3;  /* flow_tx_state_t                             */
     uint64_t   rma       : 2;  /* flow_peer_pin_t: what the answer said       */
     uint64_t   flags     : 8;  /* enum flow_tx_flags                          */
-    uint64_t   ctl_next  : 17;
+    uint64_t   ctl_next  : 18;
     uint64_t   event_next : 17;
     uint64_t   events    : 6;  /* due for flow_event_next                     */
     uint64_t   ctl       : 7;  /* control packets due                         */
-    uint64_t   ctl_out   : 6;  /* control packets handed out and not done     */
+    uint64_t   ctl_out   : 4;  /* control packets handed out and not done     */
     uint64_t   backoff   : 4;  /* level of the next receiver-not-ready        */
     uint64_t   linked    : 7;  /* flow_op_t of this flow in back-off, <= 64;
                                   UD: unanswered control packets in a row     */

@@ -77,6 +77,24 @@ static uint64_t mix_rx_list(uint64_t hash, const flow_core_t *core,
     return mix_word(hash, 98);
 }
 
+/* Those that wait with their peer, the last first. */
+static uint64_t mix_parked(uint64_t hash, const flow_core_t *core,
+                           uint32_t last)
+{
+    uint32_t ref = last;
+
+    while (last != 0) {
+        hash = mix_word(hash, (ref & FLOW_TURN_RX) ? ref : 1);
+        ref  = (ref & FLOW_TURN_RX) ?
+                       flow_core_rx(core, ref & (FLOW_INDEX_MAX - 1))->ctl_next :
+                       flow_core_tx(core, ref)->ctl_next;
+        if (ref == last) {
+            break;
+        }
+    }
+    return mix_word(hash, 96);
+}
+
 static uint64_t mix_batch(uint64_t hash, const flow_core_t *core,
                           const flow_batch_t &batch, unsigned id)
 {
@@ -190,7 +208,12 @@ static uint64_t side_hash(unsigned id)
         hash = mix_rx(hash, core, index, peer);
     }
     if (peer != nullptr) {
-        hash = mix_word(hash, ((uint64_t)peer->out << 32) | peer->state);
+        hash = mix_word(hash, ((uint64_t)peer->out << 32) |
+                                      ((uint64_t)peer->answers << 16) |
+                                      ((uint64_t)peer->woken << 24) |
+                                      ((uint64_t)peer->ctl_out << 8) |
+                                      peer->state);
+        hash = mix_parked(hash, core, peer->parked);
         hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->introduced);
         for (uint32_t index = peer->rx_list; index != 0;
              index = flow_core_rx(core, index)->peer_next) {

@@ -47,7 +47,8 @@ class Builder:
             kind: sorted(os.path.join(source, folder, f)
                          for folder in folders
                          for f in os.listdir(os.path.join(source, folder))
-                         if f.endswith(".cc") and f != "scale.cc")
+                         if f.endswith(".cc")
+                         and f not in ("scale.cc", "crowd.cc"))
             for kind, folders in KINDS.items()}
 
     def objects(self, tree, out, core, tests):

@@ -1,6 +1,6 @@
 flow_driver = test/driver/driver.h test/driver/driver.cc
 
-check_PROGRAMS += test/flow_sim test/flow_scale
+check_PROGRAMS += test/flow_sim test/flow_scale test/flow_crowd
 test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
                         test/sim/node.h test/sim/sim.cc test/sim/network.cc \
                         test/sim/node.cc test/sim/user.cc \
@@ -16,3 +16,9 @@ test_flow_scale_SOURCES = test/sim/scale.cc
 test_flow_scale_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_scale_LDADD   = $(flow_objects)
 test_flow_scale_DEPENDENCIES = $(flow_objects)
+
+test_flow_crowd_SOURCES = $(flow_driver) test/sim/crowd.cc
+test_flow_crowd_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
+test_flow_crowd_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
+test_flow_crowd_LDADD   = $(flow_objects)
+test_flow_crowd_DEPENDENCIES = $(flow_objects)

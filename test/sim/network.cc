@@ -114,6 +114,10 @@ void Sim::complete(const PacketRef &packet, flow_send_status_t status,
 void Sim::transmit(const PacketRef &packet)
 {
     ++packets;
+    if (absent(packet->to_slot) || absent(packet->from_slot)) {
+        complete(packet, FLOW_SEND_LOST, 3 * SEC);
+        return;
+    }
     if (faults()) {
         if (!packet->ctl && random.chance(plan.own_errors)) {
             complete(packet, FLOW_SEND_ERROR, 0);

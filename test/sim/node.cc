@@ -27,6 +27,9 @@ static flow_params_t params_of(Sim &sim, unsigned slot, uint32_t qpn,
     params.self.incarnation = sim.new_incarnation();
     params.rx_posted        = sim.plan.buffers;
     params.rx_reserve       = sim.plan.reserve;
+    if (sim.plan.ctl_slots != 0) {
+        params.ctl_slots = (uint16_t)sim.plan.ctl_slots;
+    }
     params.first_psn        = sim.plan.first_psn;
     params.seed             = sim.random.next();
     return params;
@@ -36,6 +39,7 @@ Node::Node(Sim &sim, unsigned slot, uint32_t qpn, uint32_t qkey) :
     Driver(params_of(sim, slot, qpn, qkey)), sim(sim), slot(slot),
     m_posted(sim.plan.buffers), m_posted_min(m_posted), m_buffers(m_posted)
 {
+    flow_reserve_init(&m_reserve, sim.plan.reserve_slots);
 }
 
 Node::~Node()
@@ -194,6 +198,7 @@ void Node::finish_op(Op *op, bool ok)
     if (!ok) {
         sim.flow_failed(ep->flow);
     }
+    give_slot(op, ok);
     --ep->outstanding;
     delete op;
 }
@@ -306,7 +311,8 @@ bool Node::on_control(const flow_ctl_t &ctl)
     packet->cookie = ctl.cookie;
     packet->bytes.assign(ctl.data, ctl.data + ctl.len);
     post(packet);
-    return m_in_flight < sim.plan.sq_depth + 8;
+    return (sim.plan.reserve_slots != 0) ||
+           (m_in_flight < sim.plan.sq_depth + 8);
 }
 
 /* ---- events */

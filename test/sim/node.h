@@ -7,6 +7,10 @@
 
 #include <unordered_set>
 
+extern "C" {
+#include "flow/reserve.h"
+}
+
 namespace sim {
 
 struct Endpoint;
@@ -17,6 +21,7 @@ struct Op {
     Endpoint *ep;
     PacketRef packet;
     uint64_t  id;
+    bool      reserved = false; /* its slot is of the reserve                 */
 };
 
 struct Endpoint {
@@ -93,11 +98,16 @@ private:
     bool living(const Endpoint &ep) const;
 
     /* user.cc: the application */
+    enum Turn { GOES_ON, PAUSES, WAITS, STOPS };
+    Turn run_endpoint(Endpoint *ep);
+    bool may_send() const;
     void run_application();
     void run_churn();
     void run_chaos();
+    bool take_slot(Endpoint *ep, bool *reserved);
+    void give_slot(const Op *op, bool ok);
     void make_runnable(Endpoint *ep);
-    bool send_one(Endpoint *ep);
+    void send_one(Endpoint *ep, bool reserved);
     void finished(Endpoint *ep);
     void close(Endpoint *ep);
     void reopen(const Endpoint &ep);
@@ -116,6 +126,9 @@ private:
     uint64_t                                   m_op_last = 0;
     unsigned m_posted, m_posted_min, m_buffers;
     unsigned m_in_flight = 0, m_opened = 0, m_unfinished = 0;
+    unsigned m_slots = 0; /* taken, but for those of the reserve              */
+    flow_reserve_t                   m_reserve;
+    std::map<unsigned, flow_share_t> m_shares; /* by slot of the peer         */
     Time     m_doubted = 0;
     size_t   m_memory_early = 0; /* after the first tenth of all reopens      */
     bool     m_closing   = false;

@@ -13,6 +13,9 @@ std::string Node::leftovers()
     if (error != nullptr) {
         return std::string("invariant ") + error;
     }
+    if (sim.plan.absent != 0) {
+        return ""; /* what is left of who is never heard again stays */
+    }
     if (!m_endpoints.empty()) {
         return "endpoint " + std::to_string(m_endpoints.begin()->first) +
                " never gone";

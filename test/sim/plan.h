@@ -35,10 +35,19 @@ struct Plan {
                                       tenth of them (P5); UD: half, for what
                                       is closed rests a while                 */
 
+    bool     star        = false;  /* node 0 opens to all, node 1 to it       */
+    unsigned hot         = 0;      /* star: messages of node 0 to node 1; how
+                                      long they take is compared with a run
+                                      without absent nodes                    */
+
     /* resources */
     unsigned buffers     = 512;    /* receive buffers of each node            */
     unsigned reserve     = 64;
     unsigned sq_depth    = 128;    /* send slots of each node                 */
+    unsigned reserve_slots = 0;    /* more of them, for those who get through
+                                      (flow/reserve.h): then an operation has
+                                      its slot until it is over               */
+    unsigned ctl_slots   = 0;      /* for control packets; 0: the default     */
     unsigned pins        = UINT_MAX; /* peers a node can pin for RMA          */
     unsigned tries       = 0;      /* UD: time-outs until a peer is dead;
                                       0: the default                          */
@@ -62,6 +71,11 @@ struct Plan {
     Time     partition   = 0;      /* two halves apart for this long          */
     double   unheard     = 0.0;    /* SRD: no answer to a packet, which came or
                                       did not, while both live (status 13)    */
+
+    unsigned absent      = 0;      /* the last nodes' hosts take and answer
+                                      nothing ...                             */
+    Time     absent_from = 0;      /* ... from this time on; what is sent to
+                                      them ends with status 13 after 3 s      */
 
     /* nodes */
     unsigned sleepers    = 0;      /* nodes that do not poll in the faults    */

@@ -184,6 +184,41 @@ static void disorder(std::vector<Plan> &all)
     all.push_back(plan);
 }
 
+/* Hosts that do not answer, beside one that does (P18): its rate is compared
+ * with a run without them. */
+static void absent(std::vector<Plan> &all)
+{
+    Plan plan;
+
+    plan.name          = "absent";
+    plan.nodes         = 100;
+    plan.star          = true;
+    plan.absent        = 96;
+    plan.hot           = 100000;
+    plan.messages      = 200;
+    plan.sq_depth      = 512;
+    plan.reserve_slots = 256;
+    plan.living_fail   = true;
+    plan.deadline      = 60 * SEC;
+    all.push_back(plan);
+
+    plan.name        = "absent_endpoints"; /* many to each, on other terms */
+    plan.endpoints   = 6;
+    plan.nodes       = 50;
+    plan.absent      = 46;
+    plan.hot         = 100000;
+    all.push_back(plan);
+
+    plan.name        = "absent_later"; /* they did answer */
+    plan.endpoints   = 1;
+    plan.nodes       = 100;
+    plan.absent      = 96;
+    plan.absent_from = MS;
+    plan.messages    = 2000;
+    plan.hot         = 100000;
+    all.push_back(plan);
+}
+
 /* A million flows one after the other (P5). */
 static void reconnect(std::vector<Plan> &all)
 {
@@ -238,6 +273,7 @@ std::vector<Plan> plans()
     receivers(all);
     deaths(all);
     disorder(all);
+    absent(all);
     plans_ud(all);
     reconnect(all);
     scale(all);

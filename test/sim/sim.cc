@@ -129,12 +129,18 @@ void Sim::flow_sent(Flow *flow)
 void Sim::flow_got(Flow *flow)
 {
     ++flow->got;
+    if ((plan.hot != 0) && (flow->got == plan.hot)) {
+        hot_done = now;
+    }
     ++delivered;
     m_undelivered -= !flow->failed;
 }
 
 bool Sim::opens(unsigned from, unsigned to) const
 {
+    if (plan.star) {
+        return ((from == 0) && (to != 0)) || ((from == 1) && (to == 0));
+    }
     if (plan.incast) {
         return (to == 0) && (from != 0);
     }
@@ -144,15 +150,27 @@ bool Sim::opens(unsigned from, unsigned to) const
     return ((from ^ 1u) == to) && (plan.both_ways || !(from & 1));
 }
 
+unsigned Sim::messages(unsigned from, unsigned to) const
+{
+    return ((plan.hot != 0) && (from == 0) && (to == 1)) ? plan.hot :
+                                                           plan.messages;
+}
+
+bool Sim::absent(unsigned slot) const
+{
+    return (slot + plan.absent >= plan.nodes) && (now >= plan.absent_from);
+}
+
 void Sim::open_all()
 {
     for (unsigned from = 0; from < plan.nodes; ++from) {
         for (unsigned to = 0; to < plan.nodes; ++to) {
-            for (unsigned i = 0; opens(from, to) && (i < plan.endpoints);
-                 ++i) {
+            bool pair   = plan.star && (from < 2) && (to < 2);
+            unsigned n  = !opens(from, to) ? 0 : pair ? 1 : plan.endpoints;
+            for (unsigned i = 0; i < n; ++i) {
                 at(now + random.below(100 * US), [this, from, to]() {
                     if (m_nodes[from]->alive && m_nodes[to]->alive) {
-                        m_nodes[from]->open(to, plan.messages);
+                        m_nodes[from]->open(to, messages(from, to));
                     }
                 });
             }

@@ -93,6 +93,7 @@ public:
     Time       now = 1000;
     bool       verbose;
     uint64_t   packets = 0, delivered = 0, rnr = 0, lost = 0, opened = 0;
+    Time       hot_done = 0; /* when the last of plan.hot arrived             */
 
 private:
     typedef std::pair<uint64_t, uint32_t> Name; /* incarnation, endpoint      */
@@ -127,6 +128,8 @@ private:
     void complete(const PacketRef &packet, flow_send_status_t status,
                   Time delay);
     bool opens(unsigned from, unsigned to) const;
+    unsigned messages(unsigned from, unsigned to) const;
+    bool absent(unsigned slot) const;
     void open_all();
     void open_again();
     void plan_faults();

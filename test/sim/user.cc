@@ -130,20 +130,39 @@ void Node::finished(Endpoint *ep)
     }
 }
 
-/* false: not now; then the core says when. */
-bool Node::send_one(Endpoint *ep)
+/* A place in the send queue. */
+bool Node::take_slot(Endpoint *ep, bool *reserved)
 {
-    if (ud()) {
-        grow(); /* of rings a flow may need one now */
+    *reserved = false;
+    if (sim.plan.reserve_slots == 0) {
+        return true; /* run_application looks at what is in flight */
     }
-    if (!flow_tx_ready(core, ep->tx)) {
-        return false;
+    if (m_slots < sim.plan.sq_depth) {
+        ++m_slots;
+        return true;
     }
+    *reserved = true;
+    return flow_reserve_take(&m_reserve, &m_shares[ep->peer_slot],
+                             ep->tx->busy == 0, sim.now) != 0;
+}
 
+void Node::give_slot(const Op *op, bool ok)
+{
+    if (op->reserved) {
+        flow_reserve_give(&m_reserve, &m_shares[op->ep->peer_slot], ok);
+    } else if (sim.plan.reserve_slots != 0) {
+        --m_slots;
+    }
+}
+
+void Node::send_one(Endpoint *ep, bool reserved)
+{
     Bytes text  = message_make(addr.incarnation, ep->number, ep->sent);
     auto packet = packet_to(ep->peer);
     Op *op      = new Op();
     unsigned len;
+
+    op->reserved = reserved;
 
     packet->bytes.resize(flow_tx_header_len(ep->tx));
     len = flow_tx_header(core, ep->tx, ep->sent % FLOW_AM_ID_MAX,
@@ -167,30 +186,67 @@ bool Node::send_one(Endpoint *ep)
     ++ep->sent;
     sim.flow_sent(ep->flow);
     post(op->packet);
-    return true;
+}
+
+/* Does it go on: has it a message, a window and a slot? */
+Node::Turn Node::run_endpoint(Endpoint *ep)
+{
+    bool reserved;
+
+    if (ep->sent == ep->to_send) {
+        finished(ep);
+    }
+    if (ep->closed || ep->finished) {
+        return STOPS;
+    }
+    if (ud()) {
+        grow(); /* of rings a flow may need one now */
+    }
+    if (!flow_tx_ready(core, ep->tx)) {
+        return STOPS; /* the core says when it goes on */
+    }
+    if (!take_slot(ep, &reserved)) {
+        return WAITS;
+    }
+    send_one(ep, reserved);
+    return sim.random.chance(0.2) ? PAUSES : GOES_ON;
+}
+
+bool Node::may_send() const
+{
+    return (sim.plan.reserve_slots != 0) ||
+           (m_in_flight < sim.plan.sq_depth);
 }
 
 void Node::run_application()
 {
-    size_t idle = 0; /* those before it wait for nothing but send slots */
+    size_t idle  = 0; /* those before it wait for nothing but send slots */
+    bool   pause = false, waits = false;
 
-    while ((idle < m_runnable.size()) &&
-           (m_in_flight < sim.plan.sq_depth)) {
+    while ((idle < m_runnable.size()) && may_send()) {
         size_t which = idle + sim.random.below(m_runnable.size() - idle);
-        Endpoint *ep = m_runnable[which];
-        if (ep->sent == ep->to_send) {
-            finished(ep);
-        }
-        if (ep->closed || ep->finished || !send_one(ep)) {
-            ep->runnable      = false;
-            m_runnable[which] = m_runnable.back();
+        Turn turn    = run_endpoint(m_runnable[which]);
+        switch (turn) {
+        case STOPS:
+            m_runnable[which]->runnable = false;
+            m_runnable[which]           = m_runnable.back();
             m_runnable.pop_back();
-        } else if (sim.random.chance(0.2)) {
-            std::swap(m_runnable[which], m_runnable[idle++]); /* a pause */
+            break;
+        case WAITS:
+        case PAUSES:
+            pause = pause || (turn == PAUSES);
+            waits = waits || (turn == WAITS);
+            std::swap(m_runnable[which], m_runnable[idle++]);
+            break;
+        default:
+            break;
         }
     }
-    if (!m_runnable.empty() && (m_in_flight < sim.plan.sq_depth)) {
+    if (pause ||
+        (!m_runnable.empty() && (m_in_flight < sim.plan.sq_depth))) {
         wake(US);
+    } else if (waits) {
+        wake(100 * US); /* a user asks again and again */
     }
     if (sim.plan.churn) {
         run_churn();

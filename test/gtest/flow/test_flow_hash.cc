@@ -109,33 +109,6 @@ TEST(flow_hash, ep__never_reused)
     EXPECT_EQ(free, a.core->tx_free.count) << "index " << index << " retires";
 }
 
-/* More control packets out to one peer than it can count: the rest waits. */
-TEST(flow_hash, peer__too_many_control_packets_out)
-{
-    Node a(1), b(2);
-    std::vector<uint64_t> cookies;
-    unsigned opened = 0;
-    flow_ctl_t ctl;
-
-    while (opened < FLOW_PEER_OUT_MAX + 100) {
-        ASSERT_NE(nullptr, a.open(b));
-        ++opened;
-    }
-    a.pull_events();
-    while (flow_ctl_next(a.core, a.now, &ctl)) {
-        cookies.push_back(ctl.cookie);
-    }
-    ASSERT_EQ((size_t)FLOW_PEER_OUT_MAX, cookies.size());
-    for (uint64_t cookie : cookies) {
-        flow_ctl_done(a.core, cookie, FLOW_SEND_OK, a.now);
-    }
-    for (opened = 0; flow_ctl_next(a.core, a.now, &ctl); ++opened) {
-        flow_ctl_done(a.core, ctl.cookie, FLOW_SEND_OK, a.now);
-    }
-    EXPECT_EQ(100u, opened);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
 /* UD: flows that rest are off the list of their peer, which stays for them. */
 TEST(flow_hash, peer__kept_by_what_rests)
 {

@@ -410,6 +410,9 @@ TEST(flow_lost, hello_before_the_reset)
     b.progress();
     a.receive(b.out.front()); /* a word of b */
     a.progress();
+    a.complete(a.out.front()); /* the answer to it goes first */
+    a.out.pop_front();
+    a.progress();
     unsigned hellos = 0, resets = 0;
     for (const Packet &packet : a.out) {
         unsigned type = packet.bytes[0] & FLOW_WIRE_AM_MASK;
@@ -546,4 +549,29 @@ TEST(flow_peer, churn__memory_is_flat)
     }
     EXPECT_EQ(memory, a.memory + b.memory);
     EXPECT_EQ(0u, a.counters().owed);
+}
+
+/* Told of a changed pin are those who asked; a stranger that is answered would
+ * never say hello. */
+TEST(flow_repin, not_a_stranger)
+{
+    Node a(1), b(2);
+
+    b.pin_peers = false;
+    connect(a, b);
+    flow_tx_t *two = a.open(b);
+    a.progress();
+    Packet hello = a.out.front();
+    a.out.clear();
+    ASSERT_TRUE(a.send(two, "early"));
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+    a.out.clear();
+    flow_peer_set_ah(b.core, flow_peer_find(b.core, a.addr.incarnation),
+                     ah_of(1), FLOW_PEER_PINNED);
+    b.progress();
+    unsigned answers = 0;
+    for (const Packet &packet : b.out) {
+        answers += (packet.bytes[0] & FLOW_WIRE_AM_MASK) == FLOW_CTL_ANSWER;
+    }
+    EXPECT_EQ(1u, answers);
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Send slots for those who get through.
+ *
+ * A packet to a host that does not answer holds its slot of the send queue for
+ * seconds, so a few such hosts can hold all slots that are anybody's. Counting
+ * for each peer would cost every packet something; so only the last slots, the
+ * reserve, are counted, and they are asked for when all others are taken. There
+ * a peer begins with one, on trial, and only while nothing of its flow is out;
+ * with each that is delivered it may have one more, as long as it leaves half as
+ * many free as it has. Trials together have half of the reserve.
+ *
+ * Peers that do well and then fall silent all at once, as when a switch fails,
+ * hold the reserve, too. So half of it is kept back: what a peer holds of which
+ * nothing has come back for FLOW_RESERVE_STUCK does not count, and others may
+ * take as much from the other half.
+ *
+ * Tried and rejected: a cap for each peer on all slots (it has to be small to
+ * bound a hundred dead ones, and then one living peer alone cannot use the
+ * queue); a reserve without a half kept back (a simulation of 96 hosts that were
+ * well before left the living one 3 slots of 256 until the others timed out).
+ */
+#ifndef FLOW_RESERVE_H_
+#define FLOW_RESERVE_H_
+
+#include "flow/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FLOW_RESERVE_STUCK 500000 /* ns */
+
+/* What one peer (or one host: whoever fails together) has. Begins as zeros and
+ * stays where it is while it holds any. */
+typedef struct flow_share flow_share_t;
+
+struct flow_share {
+    flow_share_t *next, *prev; /* of those that hold any                      */
+    uint32_t      given;       /* back, ever                                  */
+    uint32_t      seen;        /* of them when it was looked at last          */
+    uint16_t      held;
+    uint32_t      look;        /* number of the look before something came back
+                                  last: then it need not begin with one again */
+    uint16_t      most;        /* that it may hold                            */
+    uint8_t       trial;       /* it holds its first                          */
+    uint8_t       stuck;       /* nothing came back between two looks         */
+};
+
+typedef struct flow_reserve {
+    flow_share_t *holders;
+    flow_time_t   looked;      /* at the holders                              */
+    uint32_t      looks;       /* ever, 1 ..                                  */
+    uint16_t      size;        /* slots                                       */
+    uint16_t      held;        /* of them taken                               */
+    uint16_t      trials;      /* of them on trial                            */
+    uint16_t      stuck;       /* of them held by who is stuck                */
+} flow_reserve_t;
+
+/* size: 2 .. 65535. */
+void flow_reserve_init(flow_reserve_t *reserve, unsigned size);
+
+/* Takes a slot for a packet of the peer; idle: nothing of its flow is out.
+ * 0: it gets none now. */
+int  flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share, int idle,
+                       flow_time_t now);
+
+/* Gives it back: the packet was delivered (ok), or not. */
+void flow_reserve_give(flow_reserve_t *reserve, flow_share_t *share, int ok);
+
+/* Gives it back: nothing was sent. */
+void flow_reserve_unsent(flow_reserve_t *reserve, flow_share_t *share);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
