@@ -575,6 +575,7 @@ suite_run() {
     check accident_lost_connect_packet 60 accident_check \
         Accident.lost_connect_packet
     check accident_failed_post 60 accident_check 'FailedPost.*'
+    check accident_absent 60 accident_check 'Absent.*' --timeout-ms 60000
     check accident_time_out 60 accident_check 'Lost.*' --strict-ah
     ci && check accident_with_writes 60 accident_write_check --device efa3
     check accident_variables 60 accident_variables_check

@@ -39,24 +39,15 @@ static unsigned flow_reserve_left(const flow_reserve_t *reserve)
     return (left < all) ? left : all;
 }
 
-static void flow_reserve_add(flow_reserve_t *reserve, flow_share_t *share)
+/* Does it begin with one? Not while something of it comes back. */
+static int flow_reserve_is_trial(const flow_reserve_t *reserve,
+                                 const flow_share_t *share)
 {
-    if (share->held++ == 0) {
-        share->stuck = 0;
-        share->seen  = share->given - 1; /* it has until the next look but one */
-        share->prev  = NULL;
-        share->next  = reserve->holders;
-        if (share->next != NULL) {
-            share->next->prev = share;
-        }
-        reserve->holders = share;
-    }
-    ++reserve->held;
-    reserve->stuck = (uint16_t)(reserve->stuck + share->stuck);
+    return (share->held == 0) && (share->look != reserve->looks);
 }
 
-int flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share, int idle,
-                      flow_time_t now)
+int flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
+                     int moves, flow_time_t now)
 {
     unsigned left;
 
@@ -65,26 +56,40 @@ int flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share, int idle,
     if (left == 0) {
         return 0;
     }
-    if ((share->held > 0) || (share->look == reserve->looks)) {
-        if (share->stuck || (share->held >= share->most) ||
-            (share->held >= 2 * left)) {
-            return 0;
-        }
-    } else if (!idle || (reserve->trials >= reserve->size / 2u)) {
-        return 0;
-    } else {
+    if (flow_reserve_is_trial(reserve, share)) {
+        return moves && (reserve->trials < reserve->size / 2u);
+    }
+    return !share->stuck && (share->held < share->most) &&
+           (share->held < 2 * left);
+}
+
+void flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share)
+{
+    if (flow_reserve_is_trial(reserve, share)) {
         share->trial = 1;
         share->most  = 1;
         ++reserve->trials;
     }
-    flow_reserve_add(reserve, share);
-    return 1;
+    if (share->held++ == 0) {
+        share->stuck = 0;
+        share->seen  = share->given - 1; /* until the next look but one */
+        share->prev  = NULL;
+        share->next  = reserve->holders;
+        if (share->next != NULL) {
+            share->next->prev = share;
+        }
+        reserve->holders = share;
+    }
+    ++reserve->held;
 }
 
-void flow_reserve_unsent(flow_reserve_t *reserve, flow_share_t *share)
+void flow_reserve_give(flow_reserve_t *reserve, flow_share_t *share, int ok)
 {
+    if (share->stuck) { /* no longer */
+        reserve->stuck = (uint16_t)(reserve->stuck - share->held);
+        share->stuck   = 0;
+    }
     --reserve->held;
-    reserve->stuck  = (uint16_t)(reserve->stuck - share->stuck);
     reserve->trials = (uint16_t)(reserve->trials - share->trial);
     share->trial    = 0;
     if (--share->held == 0) {
@@ -97,17 +102,9 @@ void flow_reserve_unsent(flow_reserve_t *reserve, flow_share_t *share)
             reserve->holders = share->next;
         }
     }
-}
-
-void flow_reserve_give(flow_reserve_t *reserve, flow_share_t *share, int ok)
-{
-    flow_reserve_unsent(reserve, share);
     ++share->given;
     share->look = reserve->looks;
-    if (share->stuck) {
-        reserve->stuck = (uint16_t)(reserve->stuck - share->held);
-        share->stuck   = 0;
+    if (ok && (share->most < reserve->size)) {
+        ++share->most;
     }
-    share->most = (uint16_t)((share->most < reserve->size) ?
-                                     share->most + (ok != 0) : share->most);
 }

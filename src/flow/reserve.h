@@ -6,9 +6,9 @@
  * seconds, so a few such hosts can hold all slots that are anybody's. Counting
  * for each peer would cost every packet something; so only the last slots, the
  * reserve, are counted, and they are asked for when all others are taken. There
- * a peer begins with one, on trial, and only while nothing of its flow is out;
- * with each that is delivered it may have one more, as long as it leaves half as
- * many free as it has. Trials together have half of the reserve.
+ * a peer begins with one, on trial, and only for a flow of which nothing is out
+ * or something came back since it asked last (flow_reserve_moves); with each that is delivered it may have one more, as long as it leaves half
+ * as many free as it has. Trials together have half of the reserve.
  *
  * Peers that do well and then fall silent all at once, as when a switch fails,
  * hold the reserve, too. So half of it is kept back: what a peer holds of which
@@ -17,8 +17,9 @@
  *
  * Tried and rejected: a cap for each peer on all slots (it has to be small to
  * bound a hundred dead ones, and then one living peer alone cannot use the
- * queue); a reserve without a half kept back (a simulation of 96 hosts that were
- * well before left the living one 3 slots of 256 until the others timed out).
+ * queue); a reserve without a half kept back (a simulation of 96 hosts that
+ * were well before left the living one 3 slots of 256 until the others timed
+ * out).
  */
 #ifndef FLOW_RESERVE_H_
 #define FLOW_RESERVE_H_
@@ -29,7 +30,7 @@
 extern "C" {
 #endif
 
-#define FLOW_RESERVE_STUCK 500000 /* ns */
+#define FLOW_RESERVE_STUCK 5000000 /* ns: longer than a round trip takes */
 
 /* What one peer (or one host: whoever fails together) has. Begins as zeros and
  * stays where it is while it holds any. */
@@ -60,16 +61,24 @@ typedef struct flow_reserve {
 /* size: 2 .. 65535. */
 void flow_reserve_init(flow_reserve_t *reserve, unsigned size);
 
-/* Takes a slot for a packet of the peer; idle: nothing of its flow is out.
- * 0: it gets none now. */
-int  flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share, int idle,
-                       flow_time_t now);
+/* Does a flow move: busy of flow_tx_t now, and when it asked last (*seen)? */
+static inline int flow_reserve_moves(uint64_t busy, uint64_t *seen)
+{
+    uint64_t before = *seen;
+
+    *seen = busy;
+    return (busy == 0) || ((before & ~busy) != 0);
+}
+
+/* May the peer take a slot now, for a flow that moves or does not? */
+int  flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
+                      int moves, flow_time_t now);
+
+/* It does: flow_reserve_may was the call before. */
+void flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share);
 
 /* Gives it back: the packet was delivered (ok), or not. */
 void flow_reserve_give(flow_reserve_t *reserve, flow_share_t *share, int ok);
-
-/* Gives it back: nothing was sent. */
-void flow_reserve_unsent(flow_reserve_t *reserve, flow_share_t *share);
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,7 @@ struct Endpoint {
     bool        closed = false, finished = false, gone = false;
     bool        runnable = false; /* on the list of those that may send       */
     unsigned    outstanding = 0;
+    uint64_t    asked = 0; /* flow_reserve_moves */
 };
 
 class Node : public flow_test::Driver {

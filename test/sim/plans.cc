@@ -215,7 +215,7 @@ static void absent(std::vector<Plan> &all)
     plan.absent      = 96;
     plan.absent_from = MS;
     plan.messages    = 2000;
-    plan.hot         = 100000;
+    plan.hot         = 600000;
     all.push_back(plan);
 }
 

@@ -142,8 +142,13 @@ bool Node::take_slot(Endpoint *ep, bool *reserved)
         return true;
     }
     *reserved = true;
-    return flow_reserve_take(&m_reserve, &m_shares[ep->peer_slot],
-                             ep->tx->busy == 0, sim.now) != 0;
+    if (!flow_reserve_may(&m_reserve, &m_shares[ep->peer_slot],
+                          flow_reserve_moves(ep->tx->busy, &ep->asked),
+                          sim.now)) {
+        return false;
+    }
+    flow_reserve_take(&m_reserve, &m_shares[ep->peer_slot]);
+    return true;
 }
 
 void Node::give_slot(const Op *op, bool ok)

@@ -9,7 +9,8 @@ test_gtest_accident_SOURCES = \
 	test/gtest/accident/accident_flow.cc \
 	test/gtest/accident/accident_rma.cc \
 	test/gtest/accident/accident_lost.cc test/gtest/accident/accident_peer.cc \
-	test/gtest/accident/accident_churn.cc \
+	test/gtest/accident/accident_absent.cc \
+                               test/gtest/accident/accident_churn.cc \
 	test/gtest/accident/accident_variables.cc \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h
 test_gtest_accident_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)

@@ -14,7 +14,11 @@ protected:
     }
     bool take(unsigned who, bool idle = true)
     {
-        return flow_reserve_take(&reserve, &shares[who], idle, now) != 0;
+        if (!flow_reserve_may(&reserve, &shares[who], idle, now)) {
+            return false;
+        }
+        flow_reserve_take(&reserve, &shares[who]);
+        return true;
     }
     void give(unsigned who, bool ok = true)
     {
@@ -113,20 +117,17 @@ TEST_F(reserve_slots, take__after_a_failure_of_many)
     EXPECT_EQ(0u, reserve.stuck);
 }
 
-/* A packet that was not sent decides nothing. */
-TEST_F(reserve_slots, unsent__nothing_happened)
+/* Off the list of holders from anywhere. */
+TEST_F(reserve_slots, give__in_any_order)
 {
-    EXPECT_TRUE(take(0));
-    flow_reserve_unsent(&reserve, &shares[0]);
-    EXPECT_EQ(0u, reserve.held + reserve.trials);
-    EXPECT_FALSE(take(0, false));
-    EXPECT_TRUE(take(0));
-    EXPECT_TRUE(take(1));
-    EXPECT_TRUE(take(2));
-    flow_reserve_unsent(&reserve, &shares[1]); /* from the midst */
+    for (unsigned who = 0; who < 3; ++who) {
+        EXPECT_TRUE(take(who));
+    }
+    give(1);
     give(2);
     give(0);
     EXPECT_EQ(nullptr, reserve.holders);
+    EXPECT_EQ(0u, reserve.held + reserve.trials);
 }
 
 /* Who did well once and comes again begins with one. */
@@ -142,4 +143,17 @@ TEST_F(reserve_slots, take__begins_anew)
     EXPECT_FALSE(take(0, false));
     EXPECT_TRUE(take(0));
     EXPECT_FALSE(take(0));
+}
+
+/* A flow with packets out moves when one of them came back since. */
+TEST_F(reserve_slots, moves__since_it_asked)
+{
+    uint64_t seen = 0;
+
+    EXPECT_TRUE(flow_reserve_moves(0, &seen));
+    EXPECT_FALSE(flow_reserve_moves(1, &seen));
+    EXPECT_FALSE(flow_reserve_moves(3, &seen));
+    EXPECT_TRUE(flow_reserve_moves(6, &seen));
+    EXPECT_FALSE(flow_reserve_moves(6, &seen));
+    EXPECT_TRUE(flow_reserve_moves(0, &seen));
 }

@@ -4,6 +4,8 @@
 
 #include "efa_md.h"
 
+#include <flow/reserve.h>
+
 /*
  * Address handles: one per GID, counted.
  *
@@ -34,6 +36,7 @@ struct efa_ah {
     uint8_t        gid[16];
     uint16_t       number; /* what completions call this peer */
     unsigned       refs;
+    flow_share_t   share; /* of an interface's reserve of send slots */
     efa_ah_t      *shared; /* the memory domain's; NULL in its own table */
     efa_ah_t      *hash_next;
     efa_ah_t      *lru_prev, *lru_next; /* of a shared one while refs is 0 */

@@ -61,8 +61,9 @@ static unsigned efa_iface_cancel_messages(efa_iface_t *iface)
 
     efa_list_forget_eps(iface->ops.free);
     efa_list_forget_eps(iface->ops.fenced);
+    efa_list_forget_eps(iface->ops.free_reserve);
     for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
-        if ((op->ep != NULL) && (op->out.kind == EFA_OUT_AM) &&
+        if ((op->ep != NULL) && (op->out.kind <= EFA_OUT_AM_RESERVED) &&
             efa_op_is_at_device(op)) {
             efa_op_cancel(iface, op, UCS_ERR_IO_ERROR);
             ++count;

@@ -92,6 +92,7 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
     params.grant            = config->window;
     params.rx_posted        = iface->rxq.base;
     params.rx_reserve       = EFA_RXQ_RESERVE;
+    params.ctl_slots        = EFA_CTL_OPS;
     params.rnr_min          = EFA_RNR_BACKOFF_MIN;
     params.rnr_max          = EFA_RNR_BACKOFF_MAX;
     if (params.init_window > config->window) {

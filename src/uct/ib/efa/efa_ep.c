@@ -310,6 +310,18 @@ ucs_status_t efa_ep_blocked(efa_ep_t *ep)
     return UCS_ERR_NO_RESOURCE;
 }
 
+efa_op_t *efa_op_from_reserve(efa_iface_t *iface, efa_ep_t *ep)
+{
+    int moves = flow_reserve_moves(ep->tx->busy, &ep->reserve_seen);
+
+    if (!efa_op_is_left(&iface->ops) ||
+        !flow_reserve_may(&iface->ops.reserve, &ep->ah->share, moves,
+                          efa_iface_clock(iface))) {
+        return NULL;
+    }
+    return iface->ops.free_reserve;
+}
+
 ucs_status_t efa_post_failed(efa_ep_t *ep, int err)
 {
     if (efa_post_is_shortage(err)) {

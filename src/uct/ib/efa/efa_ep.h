@@ -40,6 +40,7 @@ struct efa_ep {
     uint32_t       wireup_mark; /* ASKED: fences then; REPLAY: progress then */
     uint32_t       told;    /* iface->rounds when it was reported */
 
+    uint64_t            reserve_seen; /* flow_reserve_moves */
     flow_time_t         doubted;  /* when efa_ep_doubt last took a look */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
@@ -124,6 +125,18 @@ void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status);
 /* An active message that waited to be sent again never will be: its endpoint
  * failed, or the post did (`err`, an errno value, else 0). */
 void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err);
+
+/* An operation of the reserve, if the endpoint may take one now, else NULL. */
+efa_op_t *efa_op_from_reserve(efa_iface_t *iface, efa_ep_t *ep);
+
+/* An operation for the endpoint, to be taken by efa_op_take_any; NULL: none. */
+static inline efa_op_t *efa_op_first(efa_iface_t *iface, efa_ep_t *ep)
+{
+    efa_op_t *op = iface->ops.free;
+
+    return __builtin_expect(op != NULL, 1) ? op :
+                                             efa_op_from_reserve(iface, ep);
+}
 
 /* Outstanding queue (efa_flush.c). */
 static inline void efa_out_append(efa_ep_t *ep, efa_out_t *out)

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define EFA_CTL_OPS      16       /* send slots that only control may use */
 #define EFA_GOODBYE_TIME 20000000 /* ns that closing waits for goodbyes */
 
 static ucs_status_t efa_iface_identity(efa_iface_t *iface)
@@ -33,7 +32,8 @@ static ucs_status_t efa_iface_open_qp(efa_iface_t *iface, efa_md_t *md,
 {
     efa_qp_params_t params;
 
-    params.tx_depth  = config->tx_depth + EFA_CTL_OPS;
+    params.tx_depth  = config->tx_depth + (config->tx_depth / 2) +
+                       EFA_CTL_OPS;
     params.rx_depth  = config->rx_max;
     params.qkey      = iface->qkey;
     params.rnr_retry = config->rnr_retry;
@@ -79,6 +79,8 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
                             const efa_iface_config_t *config)
 {
     efa_rxq_layout_t layout = config->rx_layout;
+    efa_op_counts_t  counts = {config->tx_depth, config->tx_depth / 2,
+                               EFA_CTL_OPS};
     ucs_status_t     status;
 
     iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;
@@ -86,8 +88,7 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         return status;
     }
-    status = efa_op_pool_init(&iface->ops, md, config->tx_depth, EFA_CTL_OPS,
-                              md->device->max_msg);
+    status = efa_op_pool_init(&iface->ops, md, &counts, md->device->max_msg);
     if (status != UCS_OK) {
         return status;
     }

@@ -121,7 +121,7 @@ static void efa_ep_copy_waiting(efa_iface_t *iface, efa_ep_t *ep)
             efa_out_remove(out);
             comp      = out->comp;
             out->comp = NULL;
-            out->kind = EFA_OUT_AM;
+            out->kind = op->reserved ? EFA_OUT_AM_RESERVED : EFA_OUT_AM;
             ucx_completion_done(comp, UCS_ERR_CANCELED);
         }
     }

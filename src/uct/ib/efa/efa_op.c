@@ -87,30 +87,37 @@ efa_bounce_t *efa_op_bounce_get(efa_op_pool_t *pool, efa_op_t *op)
 }
 
 ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
-                              unsigned count, unsigned count_ctl,
+                              const efa_op_counts_t *counts,
                               size_t packet_size)
 {
-    ucs_status_t  status;
-    efa_op_t     *ops;
+    unsigned     count = counts->common + counts->reserve;
+    ucs_status_t status;
+    efa_op_t    *ops, *op;
 
     memset(pool, 0, sizeof(*pool));
     pool->md          = md;
     pool->sink        = &pool->free;
     pool->count       = count;
-    pool->count_ctl   = count_ctl;
+    pool->count_ctl   = counts->ctl;
     pool->bounce_size = (packet_size + 63) & ~(size_t)63;
     pool->bounce_max  = count;
 
+    flow_reserve_init(&pool->reserve, counts->reserve);
     status = efa_chunk_add(md, &pool->chunks,
-                           (count + count_ctl) * sizeof(*ops));
+                           (count + counts->ctl) * sizeof(*ops));
     if (status != UCS_OK) {
         return status;
     }
 
     ops            = pool->chunks->memory;
-    pool->free     = efa_op_link(ops, count, pool->chunks->mr->lkey);
-    pool->free_ctl = efa_op_link(ops + count, count_ctl,
+    pool->free     = efa_op_link(ops, counts->common, pool->chunks->mr->lkey);
+    pool->free_reserve = efa_op_link(ops + counts->common, counts->reserve,
+                                     pool->chunks->mr->lkey);
+    pool->free_ctl = efa_op_link(ops + count, counts->ctl,
                                  pool->chunks->mr->lkey);
+    for (op = pool->free_reserve; op != NULL; op = (efa_op_t*)op->out.next) {
+        op->reserved = 1;
+    }
     pool->ops      = ops;
     efa_bounce_grow(pool);
     if (pool->free_bounce == NULL) {

@@ -5,6 +5,7 @@
 #include "efa_chunk.h"
 
 #include <flow/flow.h>
+#include <flow/reserve.h>
 
 /*
  * What an endpoint has outstanding: one queue per endpoint in the order of
@@ -18,6 +19,7 @@
 typedef enum efa_out_kind {
     EFA_OUT_AM,        /* active message, bytes in op->buf or op->bounce; no
                           comp, in no queue */
+    EFA_OUT_AM_RESERVED, /* the same in an operation of the reserve */
     EFA_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
     EFA_OUT_GET_BCOPY, /* from here on RDMA */
     EFA_OUT_GET_ZCOPY, /* also get_short: into op->buf */
@@ -81,6 +83,8 @@ struct efa_op {
             struct efa_ah *ah;
         } ctl; /* EFA_OUT_CTL */
     };
+    flow_share_t *share; /* of the reserve that it belongs to, while taken */
+    uint8_t   reserved;   /* it belongs to the reserve */
     int       lent_host;  /* AM_ZCOPY: the CPU can read the user's memory */
     efa_op_t *stash_next; /* completed, and progress will see to it */
     uint32_t  vendor_err; /* then: status of the device, 0 is success */
@@ -90,7 +94,7 @@ struct efa_op {
 /*
  * The pools of an interface. Operations are made once, as many as the send
  * queue takes, so that a post cannot find it full; some of them are kept for
- * control packets. Bounce buffers grow in chunks, up to one for an operation,
+ * control packets, some as a reserve. Bounce buffers grow in chunks, up to one for an operation,
  * and stay with the operation that took one, whatever it is used for next.
  */
 typedef struct efa_op_pool {
@@ -98,21 +102,26 @@ typedef struct efa_op_pool {
     efa_op_t     *free;     /* linked by out.next, as all free lists here */
     efa_op_t     *fenced;   /* where they lie while the interface is fenced */
     efa_op_t    **sink;     /* free or fenced: where completed ones go */
-    efa_op_t     *free_ctl; /* the reserve */
+    efa_op_t     *free_ctl; /* for control packets */
+    efa_op_t     *free_reserve; /* when there is no other (flow/reserve.h) */
+    flow_reserve_t reserve;
     efa_op_t     *ops;      /* all of them, `count` first */
     efa_bounce_t *free_bounce;
     efa_out_t    *free_markers;
     efa_chunk_t  *chunks;
     void         *marker_blocks; /* linked by their first word */
-    unsigned      count, count_ctl;
+    unsigned      count, count_ctl; /* those of the reserve are in `count` */
     unsigned      bounce_count, bounce_max;
     size_t        bounce_size; /* bytes of data[] */
 } efa_op_pool_t;
 
-/* `count` operations and `count_ctl` for control; packets of at most
+/* Operations for anybody, of the reserve, for control; packets of at most
  * `packet_size` bytes. UCS_OK, UCS_ERR_NO_MEMORY. */
+typedef struct efa_op_counts {
+    unsigned common, reserve, ctl;
+} efa_op_counts_t;
 ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
-                              unsigned count, unsigned count_ctl,
+                              const efa_op_counts_t *counts,
                               size_t packet_size);
 
 void efa_op_pool_cleanup(efa_op_pool_t *pool);
@@ -166,6 +175,37 @@ static inline void efa_op_give(efa_op_pool_t *pool, efa_op_t *op)
 {
     op->out.next = (efa_out_t*)*pool->sink;
     *pool->sink  = op;
+}
+
+/* The same for any operation, of the reserve too. */
+static inline void efa_op_take_any(efa_op_pool_t *pool, efa_op_t *op,
+                                   flow_share_t *share)
+{
+    if (__builtin_expect(op->reserved, 0)) {
+        pool->free_reserve = (efa_op_t*)op->out.next;
+        op->share          = share;
+        flow_reserve_take(&pool->reserve, share);
+    } else {
+        efa_op_take(pool, op);
+    }
+}
+
+static inline void efa_op_give_any(efa_op_pool_t *pool, efa_op_t *op, int ok)
+{
+    if (__builtin_expect(op->reserved, 0)) {
+        flow_reserve_give(&pool->reserve, op->share, ok);
+        op->out.next       = (efa_out_t*)pool->free_reserve;
+        pool->free_reserve = op;
+    } else {
+        efa_op_give(pool, op);
+    }
+}
+
+/* May some operation be left for some endpoint? */
+static inline int efa_op_is_left(const efa_op_pool_t *pool)
+{
+    return (pool->free != NULL) ||
+           ((pool->sink == &pool->free) && (pool->free_reserve != NULL));
 }
 
 /* While fenced the pool looks empty: the posting path needs no test for it. */

@@ -282,6 +282,9 @@ void efa_pending_wait(efa_iface_t *iface)
 {
     if ((++iface->idle % EFA_PENDING_IDLE) == 0) {
         efa_pending_doubt(iface);
+        if (iface->ops.free == NULL) {
+            efa_pending_dispatch(iface); /* the reserve opens with time */
+        }
     }
 }
 
@@ -297,7 +300,7 @@ unsigned efa_pending_dispatch(efa_iface_t *iface)
      * the CPU */
     iface->stuck = NULL;
     while ((iface->pending != NULL) && (iface->pending != iface->stuck) &&
-           (iface->ops.free != NULL) && (count < EFA_PENDING_BUDGET)) {
+           efa_op_is_left(&iface->ops) && (count < EFA_PENDING_BUDGET)) {
         ep = iface->pending;
         if (efa_pending_serve(iface)) {
             iface->stuck = NULL;

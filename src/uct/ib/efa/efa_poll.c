@@ -229,14 +229,14 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
     uct_completion_t *comp = NULL;
 
     ++iface->ops_done;
-    if (op->out.kind != EFA_OUT_AM) {
+    if (op->out.kind > EFA_OUT_AM_RESERVED) {
         efa_out_remove(&op->out);
         comp = op->out.comp;
     }
     if (efa_out_is_rma(op->out.kind)) {
         efa_ep_rma_done(ep);
     }
-    efa_op_give(&iface->ops, op);
+    efa_op_give_any(&iface->ops, op, status == UCS_OK);
     ucx_completion_done(comp, status);
     if (ep->flushes > 0) {
         efa_ep_flush_markers(ep);
@@ -376,6 +376,7 @@ void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
     case EFA_OUT_AM:
         efa_am_done(iface, op);
         return;
+    case EFA_OUT_AM_RESERVED:
     case EFA_OUT_AM_ZCOPY:
         flow_tx_done(iface->core, op->ep->tx, op->flow.psn);
         break;

@@ -14,12 +14,10 @@
 /* An operation for one message, NULL when it cannot be sent now. */
 static inline efa_op_t *srd_am_start(efa_iface_t *iface, efa_ep_t *ep)
 {
-    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx) ||
-                                 (iface->ops.free == NULL),
-                         0)) {
+    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx), 0)) {
         return NULL;
     }
-    return iface->ops.free; /* taken by srd_am_post */
+    return efa_op_first(iface, ep); /* taken by srd_am_post_any */
 }
 
 /* The operation was posted (or not, with `err`): on success it is the device's.
@@ -36,7 +34,28 @@ srd_am_posted(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, int err)
     return UCS_OK;
 }
 
-/* Posts the filled operation. */
+/* Posts the filled operation, which may be of the reserve. */
+static ucs_status_t srd_am_post_any(efa_iface_t *iface, efa_ep_t *ep,
+                                    efa_op_t *op, unsigned kind)
+{
+    int err;
+
+    if (op->reserved && (kind == EFA_OUT_AM)) {
+        kind = EFA_OUT_AM_RESERVED;
+    }
+    op->ep       = ep;
+    op->out.kind = kind;
+    err          = efa_post_send(iface, &ep->dest, op);
+    if (err != 0) {
+        return efa_post_failed(ep, err);
+    }
+    efa_op_take_any(&iface->ops, op, &ep->ah->share);
+    op->flow.psn = flow_tx_commit(ep->tx);
+    ++iface->ops_posted;
+    return UCS_OK;
+}
+
+/* Posts the filled operation, the first of all. */
 static inline ucs_status_t
 srd_am_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind)
 {
@@ -141,7 +160,7 @@ srd_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     }
     efa_op_set_buf(op, offset + sizeof(header) + length,
                    iface->qp.inline_size);
-    return srd_am_post(iface, ep, op, EFA_OUT_AM);
+    return srd_am_post_any(iface, ep, op, EFA_OUT_AM);
 }
 
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
@@ -193,7 +212,7 @@ ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
     srd_pieces_pack(op->buf + offset, &pieces);
     efa_op_set_buf(op, offset + total, iface->qp.inline_size);
-    return srd_am_post(iface, ep, op, EFA_OUT_AM);
+    return srd_am_post_any(iface, ep, op, EFA_OUT_AM);
 }
 
 /* Whatever srd_ep_am_bcopy has no short way for. */
@@ -220,7 +239,7 @@ srd_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     offset = flow_tx_header(iface->core, ep->tx, id, bounce->data);
     length = pack_cb(bounce->data + offset, arg);
     efa_op_set_bounce(op, offset + length);
-    status = srd_am_post(iface, ep, op, EFA_OUT_AM);
+    status = srd_am_post_any(iface, ep, op, EFA_OUT_AM);
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }
@@ -316,7 +335,7 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     efa_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
     op->lent_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;
     op->out.comp  = comp;
-    status        = srd_am_post(iface, ep, op, EFA_OUT_AM_ZCOPY);
+    status        = srd_am_post_any(iface, ep, op, EFA_OUT_AM_ZCOPY);
     if (status != UCS_OK) {
         return status;
     }

@@ -11,8 +11,8 @@ ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
     efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
     efa_iface_t *iface  = efa_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    ucs_status_t status = srd_rma_start(iface, ep);
-    efa_op_t    *op     = iface->ops.free;
+    efa_op_t    *op;
+    ucs_status_t status = srd_rma_start(iface, ep, &op);
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
@@ -56,8 +56,8 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
     efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
     efa_iface_t *iface  = efa_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    ucs_status_t status = srd_rma_start(iface, ep);
-    efa_op_t    *op     = iface->ops.free;
+    efa_op_t    *op;
+    ucs_status_t status = srd_rma_start(iface, ep, &op);
 
     if (status != UCS_OK) {
         return status;

@@ -72,8 +72,10 @@ static void srd_config_resolve(const srd_iface_config_t *config, efa_md_t *md,
     out->max_ah     = config->max_ah;
     out->inline_max = config->tx_inline;
     out->get_short  = config->get_short;
-    if (out->tx_depth + 64 > md->device->max_sq_wr) {
-        out->tx_depth = md->device->max_sq_wr - 64;
+    /* beside them the reserve, half as many, and those for control */
+    if (out->tx_depth + (out->tx_depth / 2) + EFA_CTL_OPS >
+        md->device->max_sq_wr) {
+        out->tx_depth = (md->device->max_sq_wr - EFA_CTL_OPS) / 3 * 2;
     }
     if (out->rx_max > md->device->max_rq_wr) {
         out->rx_max = md->device->max_rq_wr;

@@ -15,8 +15,8 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
     efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
     efa_iface_t *iface  = efa_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    ucs_status_t status = srd_rma_start(iface, ep);
-    efa_op_t    *op     = iface->ops.free;
+    efa_op_t    *op;
+    ucs_status_t status = srd_rma_start(iface, ep, &op);
 
     if (length == 0) { /* waits for nothing, and is refused by an end only */
         return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
@@ -40,8 +40,8 @@ ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
     efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
     efa_iface_t *iface  = efa_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    ucs_status_t status = srd_rma_start(iface, ep);
-    efa_op_t    *op     = iface->ops.free;
+    efa_op_t    *op;
+    ucs_status_t status = srd_rma_start(iface, ep, &op);
     size_t       length;
 
     if (__builtin_expect(status != UCS_OK, 0)) {

@@ -36,7 +36,7 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
         return efa_post_failed(ep, err);
     }
 
-    efa_op_take(&iface->ops, op);
+    efa_op_take_any(&iface->ops, op, &ep->ah->share);
     efa_out_append(ep, &op->out);
     ++ep->rma_ops;
     ++iface->rma_ops;
@@ -62,8 +62,8 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
               const srd_remote_t *remote, uct_completion_t *comp)
 {
     efa_iface_t *iface  = efa_ep_iface(ep);
-    ucs_status_t status = srd_rma_start(iface, ep);
-    efa_op_t    *op     = iface->ops.free;
+    efa_op_t    *op;
+    ucs_status_t status = srd_rma_start(iface, ep, &op);
     size_t       total  = 0, length, i;
     int          pieces = 0;
 

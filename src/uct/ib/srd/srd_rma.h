@@ -11,14 +11,15 @@
 ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep);
 
 /*
- * UCS_OK when an RDMA operation may be posted now: then iface->ops.free is it.
+ * UCS_OK when an RDMA operation may be posted now: then *op_p is it.
  * UCS_ERR_NO_RESOURCE, UCS_ERR_UNREACHABLE, or why the endpoint failed.
  */
-static inline ucs_status_t srd_rma_start(efa_iface_t *iface, efa_ep_t *ep)
+static inline ucs_status_t
+srd_rma_start(efa_iface_t *iface, efa_ep_t *ep, efa_op_t **op_p)
 {
-    if (__builtin_expect((ep->tx->pins != 0) || (iface->ops.free == NULL),
-                         0) &&
-        ((iface->ops.free == NULL) || !efa_pending_permits_rma(iface, ep))) {
+    *op_p = efa_op_first(iface, ep);
+    if (__builtin_expect((ep->tx->pins != 0) || (*op_p == NULL), 0) &&
+        ((*op_p == NULL) || !efa_pending_permits_rma(iface, ep))) {
         return efa_ep_blocked(ep);
     }
     if (__builtin_expect(!flow_tx_rma_ready(iface->core, ep->tx), 0)) {

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hosts that are not there: one bad peer must not stop a good one. */
+#include "accident.h"
+
+#include "efasim/efasim.h"
+
+#include <dlfcn.h>
+
+using namespace uct_test;
+
+namespace accident {
+
+/* 96 ranks on hosts that take and answer nothing, each with as many messages
+ * as it takes, beside a pair that is well. The device's time is virtual and goes
+ * on with each round of progress, so the CPU's speed is no part of the rate. */
+class Absent : public Accident {
+protected:
+    static constexpr int HOSTS = 96, MESSAGES = 20000;
+
+    void open_absent()
+    {
+        for (int i = 0; i < HOSTS; ++i) {
+            Bytes device_addr = b->device_addr, iface_addr = b->iface_addr;
+            uct_ep_params_t params;
+            uct_ep_h absent;
+
+            device_addr[device_addr.size() - 2] ^= 0x5a; /* of the GID */
+            device_addr[device_addr.size() - 1] = static_cast<uint8_t>(i);
+            iface_addr[8] = static_cast<uint8_t>(i);     /* its incarnation */
+            iface_addr[9] ^= 0x5a;
+            memset(&params, 0, sizeof(params));
+            params.field_mask = UCT_EP_PARAM_FIELD_IFACE |
+                                UCT_EP_PARAM_FIELD_DEV_ADDR |
+                                UCT_EP_PARAM_FIELD_IFACE_ADDR;
+            params.iface      = a->iface();
+            params.dev_addr   =
+                    reinterpret_cast<uct_device_addr_t*>(device_addr.data());
+            params.iface_addr =
+                    reinterpret_cast<uct_iface_addr_t*>(iface_addr.data());
+            ASSERT_EQ(UCS_OK, uct_ep_create(&params, &absent));
+            m_absent.push_back(absent);
+        }
+    }
+
+    void send_absent()
+    {
+        for (uct_ep_h absent : m_absent) {
+            while (uct_ep_am_short(absent, AM_ID, 0, nullptr, 0) == UCS_OK) {
+            }
+        }
+    }
+
+    /* Microseconds of the device that the pair needs; all others try, too. */
+    unsigned long long pair()
+    {
+        auto clock = reinterpret_cast<decltype(&efasim_clock)>(
+                dlsym(RTLD_DEFAULT, "efasim_clock"));
+        unsigned long long start = m_time;
+        size_t end               = b->count + MESSAGES;
+        int sent                 = 0;
+
+        b->record = false;
+        while ((b->count < end) && (m_time < start + 10000000)) {
+            while ((sent < MESSAGES) &&
+                   (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK)) {
+                ++sent;
+            }
+            if (m_time % 1000 == 0) {
+                send_absent();
+            }
+            m_time += 10;
+            EXPECT_EQ(0, clock(m_time * 1000));
+            progress();
+        }
+        EXPECT_LE(end, b->count) << "the pair stands still";
+        return m_time - start;
+    }
+
+    void close_absent()
+    {
+        for (uct_ep_h absent : m_absent) {
+            uct_ep_destroy(absent);
+        }
+        m_absent.clear();
+    }
+
+    void TearDown() override
+    {
+        auto clock = reinterpret_cast<decltype(&efasim_clock)>(
+                dlsym(RTLD_DEFAULT, "efasim_clock"));
+
+        clock(0); /* the real one again */
+        Accident::TearDown();
+    }
+
+    std::vector<uct_ep_h> m_absent;
+    unsigned long long m_time = 10; /* of the device, us */
+};
+
+TEST_F(Absent, hosts_beside_a_pair)
+{
+    unsigned long long alone, beside = ~0ull;
+
+    open();
+    introduce();
+    device("delay-us", "100");
+    alone = pair();
+    open_absent();
+    send_absent();
+    for (int i = 0; (i < 5) && !HasFailure() && (beside * 9 > alone * 10);
+         ++i) { /* what is stuck shows in real time */
+        beside = std::min(beside, pair());
+    }
+    printf("%d messages: %.1f ms alone, %.1f beside %d absent hosts\n",
+           MESSAGES, alone / 1e3, beside / 1e3, HOSTS);
+    EXPECT_LE(beside * 9, alone * 10);
+    EXPECT_TRUE(a->failures.empty()) << "too late: they timed out";
+    close_absent();
+}
+
+} // namespace accident
