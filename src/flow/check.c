@@ -166,6 +166,12 @@ static const char *flow_check_peers(const flow_core_t *core)
     FLOW_CHECK(gone == core->gone);
     FLOW_CHECK(out == core->ctl_out);
     FLOW_CHECK(core->ctl_asking <= core->ctl_out);
+    FLOW_CHECK(core->ctl_pending ==
+               (core->ctl_open_rx ? core->ctl_rx.count : 0) +
+                       (core->ctl_open_tx ? core->ctl_tx.count : 0));
+    FLOW_CHECK(core->ctl_open_tx ==
+               ((core->ctl_asking < core->params.ctl_slots / 2) &&
+                (core->ctl_out < core->params.ctl_slots)));
     return NULL;
 }
 

@@ -59,6 +59,8 @@ flow_core_t *flow_core_init(void *mem, size_t size,
     core->timer_next = FLOW_TIME_NEVER;
     core->prefixes[0].peers = 1; /* our own network is never without room */
     memcpy(&core->prefixes[0].gid, params->self.gid, sizeof(uint64_t));
+    core->ctl_open_rx = 1;
+    core->ctl_open_tx = 1;
     core->parted_due = FLOW_TIME_NEVER;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         core->batch[level].due = FLOW_TIME_NEVER;

@@ -239,6 +239,7 @@ struct flow_core {
     flow_fifo_t   ctl_tx, ctl_rx; /* flows with control packets due now       */
     uint32_t      ctl_out;       /* control packets handed out and not done   */
     uint32_t      ctl_asking;    /* of them those of sending flows            */
+    uint8_t       ctl_open_rx, ctl_open_tx; /* packets of theirs may go       */
     uint32_t      gone;          /* FLOW_TX_GONE and FLOW_RX_GONE             */
     flow_fifo_t   event_tx, event_peer, event_ring;
     flow_fifo_t   starved;

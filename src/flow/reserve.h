@@ -7,8 +7,9 @@
  * for each peer would cost every packet something; so only the last slots, the
  * reserve, are counted, and they are asked for when all others are taken. There
  * a peer begins with one, on trial, and only for a flow of which nothing is out
- * or something came back since it asked last (flow_reserve_moves); with each that is delivered it may have one more, as long as it leaves half
- * as many free as it has. Trials together have half of the reserve.
+ * or something came back since it asked last (flow_reserve_moves); with each
+ * that is delivered it may have one more, as long as it leaves half as many
+ * free as it has. Trials together have half of the reserve.
  *
  * Peers that do well and then fall silent all at once, as when a switch fails,
  * hold the reserve, too. So half of it is kept back: what a peer holds of which

@@ -26,16 +26,13 @@ static int flow_turn_may_ask(const flow_core_t *core)
     return core->ctl_asking < core->params.ctl_slots / 2;
 }
 
-/* As flow_ctl_pending wants it: those that may be looked at. */
+/* Which queues may be looked at changed: as flow_ctl_pending wants it. */
 static void flow_turn_count(flow_core_t *core)
 {
-    core->ctl_pending = core->ctl_rx.count;
-    if (flow_turn_may_ask(core)) {
-        core->ctl_pending += core->ctl_tx.count;
-    }
-    if (core->ctl_out >= core->params.ctl_slots) {
-        core->ctl_pending = 0;
-    }
+    core->ctl_open_rx = core->ctl_out < core->params.ctl_slots;
+    core->ctl_open_tx = core->ctl_open_rx && flow_turn_may_ask(core);
+    core->ctl_pending = (core->ctl_open_rx ? core->ctl_rx.count : 0) +
+                        (core->ctl_open_tx ? core->ctl_tx.count : 0);
 }
 
 static uint32_t flow_turn_link(const flow_core_t *core, uint32_t ref)
@@ -75,10 +72,11 @@ static void flow_turn_push(flow_core_t *core, uint32_t ref)
 
     if (ref & FLOW_TURN_RX) {
         flow_fifo_rx_ctl_push(core, &core->ctl_rx, index);
+        core->ctl_pending += core->ctl_open_rx;
     } else {
         flow_fifo_tx_ctl_push(core, &core->ctl_tx, index);
+        core->ctl_pending += core->ctl_open_tx;
     }
-    flow_turn_count(core);
 }
 
 /* Control packets that the peer may have out when one of this kind is next. */
@@ -162,13 +160,13 @@ uint32_t flow_turn_next(flow_core_t *core)
     if (core->ctl_pending == 0) {
         return 0;
     }
-    if ((core->ctl_tx.head == 0) || !flow_turn_may_ask(core) ||
+    --core->ctl_pending;
+    if ((core->ctl_tx.head == 0) || !core->ctl_open_tx ||
         ((core->ctl_rx.head != 0) && (core->counters.ctl_sent & 1))) {
         ref = flow_fifo_rx_ctl_pop(core, &core->ctl_rx) | FLOW_TURN_RX;
     } else {
         ref = flow_fifo_tx_ctl_pop(core, &core->ctl_tx);
     }
-    flow_turn_count(core);
     return ref;
 }
 
@@ -189,7 +187,10 @@ void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
     ++peer->ctl_out;
     ++core->ctl_out;
     core->ctl_asking += !rx;
-    flow_turn_count(core);
+    if ((core->ctl_out == core->params.ctl_slots) ||
+        !flow_turn_may_ask(core)) {
+        flow_turn_count(core);
+    }
 }
 
 void flow_turn_give(flow_core_t *core, flow_peer_t *peer, int rx)
@@ -197,6 +198,10 @@ void flow_turn_give(flow_core_t *core, flow_peer_t *peer, int rx)
     --peer->ctl_out;
     --core->ctl_out;
     core->ctl_asking -= !rx;
-    flow_turn_count(core);
-    flow_turn_wake(core, peer);
+    if (!core->ctl_open_tx) {
+        flow_turn_count(core);
+    }
+    if (peer->parked != 0) {
+        flow_turn_wake(core, peer);
+    }
 }

@@ -124,8 +124,8 @@ MUTANTS = [
     ("no answer beside a hello that waits", "turn.c",
      "    return rx ? 2 : 1;", "    return 1;"),
     ("what waits with a peer is not waked", "turn.c",
-     "    flow_turn_count(core);\n    flow_turn_wake(core, peer);\n",
-     "    flow_turn_count(core);\n"),
+     "    if (peer->parked != 0) {\n        flow_turn_wake(core, peer);\n",
+     "    if (0) {\n        flow_turn_wake(core, peer);\n"),
     ("a flow with nothing to say wakes nobody", "ctl.c",
      "    if (due == 0) {\n        flow_turn_wake(core, ctl->peer);\n"
      "        if (flow_is_ud", "    if (due == 0) {\n        if (flow_is_ud"),

@@ -94,8 +94,9 @@ struct efa_op {
 /*
  * The pools of an interface. Operations are made once, as many as the send
  * queue takes, so that a post cannot find it full; some of them are kept for
- * control packets, some as a reserve. Bounce buffers grow in chunks, up to one for an operation,
- * and stay with the operation that took one, whatever it is used for next.
+ * control packets, some as a reserve. Bounce buffers grow in chunks, up to one
+ * for an operation, and stay with the operation that took one, whatever it is
+ * used for next.
  */
 typedef struct efa_op_pool {
     efa_md_t     *md;

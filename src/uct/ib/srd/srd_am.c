@@ -35,8 +35,8 @@ srd_am_posted(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, int err)
 }
 
 /* Posts the filled operation, which may be of the reserve. */
-static ucs_status_t srd_am_post_any(efa_iface_t *iface, efa_ep_t *ep,
-                                    efa_op_t *op, unsigned kind)
+static __attribute__((noinline)) ucs_status_t
+srd_am_post_any(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op, unsigned kind)
 {
     int err;
 
