@@ -75,6 +75,18 @@ uct_trace() {
         fail "level info should show a line for each interface"
 }
 
+# A peer that dies brings a line, not one for each endpoint to it.
+uct_dead_lines() {
+    local out=$CHECK_LOG.out
+    "$EFASIM" run --fabric "t$$" -- "$SRDRUN" "$BUILD/test/gtest_uct" \
+        --gtest_filter='UctFailure.closed_peer__with_many*' >"$out" 2>&1 ||
+        { tail -n 20 "$out"; fail "status $?"; }
+    grep -m 3 ' EFA ' "$out"
+    [ "$(grep -c ' EFA ' "$out")" -eq 1 ] || fail "not one line"
+    grep 'endpoint to QPN .*, and 1999 more endpoints to it' "$out" ||
+        fail "the line has not all of them"
+}
+
 # uct_put RELEASE DEVICE: RDMA WRITE needs a newer rdma-core than Debian 12's;
 # UCX is still 12's.
 uct_put() {
@@ -228,6 +240,7 @@ suite_run() {
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace
+    check uct_dead_lines 30 uct_dead_lines
     NO_EVENTS=y check uct_no_events 30 uct_check 'UctFailure.events__absent*' \
         --fail-command create-channel:1:EOPNOTSUPP
     UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'

@@ -28,6 +28,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_post.c \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
+	src/uct/ib/efa/efa_report.c \
 	src/uct/ib/efa/efa_rxq.c src/uct/ib/efa/efa_rxq.h \
 	src/uct/ib/efa/efa_stash.c \
 	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \

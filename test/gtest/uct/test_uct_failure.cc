@@ -64,6 +64,31 @@ TEST_F(UctFailure, ep_check__finds_a_peer_that_is_gone_and_spares_a_living_one)
     EXPECT_EQ(1u, a->failures.size());
 }
 
+/* Suite uct counts the lines that this brings. */
+TEST_F(UctFailure, closed_peer__with_many_endpoints)
+{
+    std::vector<uct_ep_h> more;
+
+    open();
+    a->handles_failures = false;
+    for (int i = 0; i < 1999; ++i) {
+        more.push_back(a->connect(*b));
+    }
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(flush(ep));
+    delete b;
+    b = nullptr;
+    ASSERT_TRUE(wait([&] {
+        uct_ep_check(ep, 0, nullptr);
+        return a->failures.size() >= 2000;
+    }));
+    EXPECT_EQ(2000u, a->failures.size());
+    for (uct_ep_h each : more) {
+        uct_ep_destroy(each);
+    }
+}
+
 TEST_F(UctFailure, error_handler__may_destroy_the_endpoint)
 {
     open();

@@ -228,7 +228,7 @@ Entity::err_handler(void *arg, uct_ep_h ep, ucs_status_t status)
     if (self->on_failure) {
         self->on_failure(ep);
     }
-    return UCS_OK;
+    return self->handles_failures ? UCS_OK : status;
 }
 
 Memory::Memory(Entity &entity, size_t length, uint32_t seed)

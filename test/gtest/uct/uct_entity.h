@@ -92,6 +92,7 @@ public:
     };
     std::vector<Failure> failures;
     std::function<void(uct_ep_h)> on_failure;
+    bool handles_failures = true; /* else the handler says it does not */
 
     uct_component_h component() const
     {

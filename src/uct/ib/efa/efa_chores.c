@@ -197,6 +197,7 @@ unsigned efa_iface_chores(efa_iface_t *iface)
         ++count;
         efa_event_handle(iface, &event);
     }
+    efa_report_write(iface);
     efa_numbers_report(iface);
     if (flow_ctl_pending(iface->core)) {
         if (efa_core_grow(iface) != UCS_OK) {

@@ -30,11 +30,7 @@ static ucs_status_t efa_ep_open_flow(efa_iface_t *iface, efa_ep_t *ep,
     case FLOW_NO_MEMORY:
         return UCS_ERR_NO_MEMORY;
     default:
-        host_error(iface->super.host,
-                   "%s: no endpoint to QPN %u: that peer died, or more than "
-                   "%d endpoints are open on this interface",
-                   efa_iface_md(iface)->device->name, peer->qpn,
-                   FLOW_INDEX_MAX);
+        efa_report_refused(iface, peer);
         return UCS_ERR_UNREACHABLE;
     }
 }
@@ -258,6 +254,7 @@ static ucs_status_t efa_ep_status_of(flow_end_t why)
 void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why)
 {
     efa_iface_t *iface = efa_ep_iface(ep);
+    efa_dest_t   dest;
     ucs_status_t status;
 
     if (ep->state == EFA_EP_ALIVE) {
@@ -269,19 +266,11 @@ void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why)
     }
 
     efa_ep_told(ep, 0);
+    dest   = ep->dest; /* the handler may destroy it */
     status = ep->status;
     if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
         UCS_OK) {
-        /* nobody handles it: the user must read of it somewhere */
-        host_error(iface->super.host,
-                   "%s: endpoint to QPN %u failed: %s%s",
-                   efa_iface_md(iface)->device->name, ep->dest.remote_qpn,
-                   iface->super.host->status_string(status),
-                   (why == FLOW_END_DEAD) ?
-                           " (the peer's process is gone)" :
-                   (why == FLOW_END_LOST) ?
-                           " (the peer's host is gone or the network is cut)" :
-                           "");
+        efa_report_failed(iface, &dest, status, why);
     }
 }
 

@@ -80,6 +80,15 @@ void efa_ep_fail(efa_ep_t *ep, ucs_status_t status, flow_send_status_t why);
  * may be gone when this returns. */
 void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why);
 
+/* An endpoint to `dest` failed, and nobody handles it: the user must read of it
+ * somewhere. The line follows by efa_report_write, for all of that peer. */
+void efa_report_failed(efa_iface_t *iface, const efa_dest_t *dest,
+                       ucs_status_t status, flow_end_t why);
+void efa_report_write(efa_iface_t *iface);
+
+/* There is no endpoint to a peer: says so once for each. */
+void efa_report_refused(efa_iface_t *iface, const flow_addr_t *peer);
+
 /* The endpoint is being destroyed: completes what can be of what is outstanding
  * (efa_lent.c). */
 void efa_ep_take_back(efa_ep_t *ep);

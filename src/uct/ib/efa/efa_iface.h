@@ -46,6 +46,16 @@ enum {
     EFA_TRACED_COUNT = 1 << 1  /* UCT's own statistics */
 };
 
+/* Endpoints that failed and whose user handles no failures (efa_report.c). */
+typedef struct efa_report {
+    struct ibv_ah *ah; /* of the peer, with its number */
+    uint32_t       qpn;
+    flow_end_t     why;
+    ucs_status_t   status;  /* of the first */
+    unsigned       count;   /* not written yet */
+    uint64_t       refused; /* the last peer to which there was no endpoint */
+} efa_report_t;
+
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
 typedef struct efa_iface {
     ucx_iface_base_t super;
@@ -91,6 +101,7 @@ typedef struct efa_iface {
     uint32_t       qkey;
     uint64_t       incarnation;
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
+    efa_report_t   report;
     int            broken; /* the device failed; said once */
     uint64_t      *stats;  /* UCX's copy of our numbers, or NULL */
     int            trace_level; /* ucs_log_level_t of packets */
