@@ -10,6 +10,8 @@ void flow_params_default(flow_params_t *params)
     params->rx_reserve  = 64;
     params->ctl_slots   = 256;
     params->max_linger  = 4096;
+    params->max_strangers  = FLOW_STRANGERS;
+    params->stranger_bytes = 64u << 20;
     params->rnr_min     = 20000;    /* 20 us */
     params->rnr_max     = 20000000; /* 20 ms */
     params->tries       = 64;       /* 31 s by the times of UD */
@@ -40,7 +42,8 @@ static int flow_params_valid(const flow_params_t *params)
            (params->self.incarnation != 0) && (params->rnr_min >= 1) &&
            (params->rnr_min <= params->rnr_max) &&
            (params->rnr_max <= (1ull << 40)) && (params->max_linger >= 1) &&
-           (params->ctl_slots >= 4);
+           (params->ctl_slots >= 4) && (params->max_strangers >= 1) &&
+           (params->max_strangers <= FLOW_STRANGERS);
 }
 
 flow_core_t *flow_core_init(void *mem, size_t size,

@@ -34,6 +34,9 @@ typedef struct flow_params {
                                    at a time: at least 4 (turn.c)             */
     uint32_t       max_linger;  /* closed flows that are not gone yet; at the
                                    limit flow_tx_open says FLOW_NO_RESOURCE   */
+    uint32_t       max_strangers; /* flows whose data came before their hello:
+                                   1 .. FLOW_STRANGERS; the oldest expires    */
+    uint32_t       stranger_bytes; /* held for all of them                    */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;
                                    UD: first time-out of what is unanswered   */
     flow_time_t    rnr_max;     /* it doubles up to this                      */
@@ -118,6 +121,7 @@ typedef struct flow_counters {
     uint64_t overflows;     /* beyond the limit on SRD: the flow failed       */
     uint64_t tx_flows, rx_flows, peers, rings; /* in use now                  */
     uint64_t lingering;     /* closed, not gone yet                           */
+    uint64_t expired;       /* flows that did not say hello in time          */
     uint64_t owed;          /* granted, not consumed: all flows               */
 } flow_counters_t;
 

@@ -174,6 +174,7 @@ typedef struct flow_ring {
     uint64_t   mask;  /* bit psn % 64: held; of a sender: not acknowledged    */
     uint32_t   next, index;
     uint32_t   tx;    /* the sending flow; 0: it has gone                     */
+    uint32_t   bytes; /* of a stranger: what it holds, about                  */
     flow_psn_t due;   /* numbers before it are overdue when the batch expires */
     uint8_t    level; /* of back-off                                          */
     uint8_t    tries; /* time-outs since something was acknowledged           */
@@ -250,11 +251,18 @@ struct flow_core {
     flow_fifo_t   parted_wait, parted_gather;
     flow_time_t   parted_due;
     int           hold_all;      /* flow_rx_accept_held is running            */
+    uint32_t      stranger_pos;  /* in strangers: the next, modulo their max */
+    uint32_t      stranger_look; /* likewise: where to look for who holds     */
+    uint64_t      stranger_bytes; /* held                                     */
 
     flow_counters_t    counters;
     uint64_t           trace_hash;
     uint32_t           trace_pos;
     flow_trace_entry_t trace[FLOW_TRACE_LEN];
+    uint32_t           strangers[FLOW_STRANGERS]; /* tokens                   */
+    uint32_t           expired[FLOW_EXPIRED + 1]; /* hashes; 0 is none        */
+    uint16_t           expired_next[FLOW_EXPIRED + 1]; /* in chains by hash   */
+    uint16_t           expired_head[FLOW_EXPIRED];
 };
 
 static inline flow_rx_t *flow_core_rx(const flow_core_t *core, uint32_t index)

@@ -32,6 +32,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     flow_drop_t reason = flow_ctl_hello_check(core, peer, msg, src);
     flow_rx_verdict_t verdict;
     flow_rx_t *rx;
+    int full;
 
     if (reason != FLOW_DROP_NONE) {
         return flow_rx_drop(core, reason, out);
@@ -43,10 +44,14 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         if (verdict != FLOW_RX_CONTROL) {
             return verdict;
         }
+        full = flow_rx_is_full(core, peer == NULL);
         if (peer == NULL) {
             peer = flow_peer_create(core, msg->src, src);
         }
         rx = flow_rx_create(core, peer, msg->ep);
+        if (full || flow_stranger_expired(core, msg->src, msg->ep)) {
+            rx->flags |= FLOW_RXF_OVERRUN; /* it is told */
+        }
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, (peer->state == FLOW_PEER_DEAD) ?
                                           FLOW_DROP_DEAD : FLOW_DROP_CLOSED,

@@ -294,6 +294,21 @@ flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
 flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
                                flow_rx_out_t *out);
 
+/* stranger.c. A new one: the oldest makes room. */
+void flow_stranger_add(flow_core_t *core, flow_rx_t *rx);
+/* A packet of a stranger is held in its ring; all of them are not any more. */
+void flow_stranger_hold(flow_core_t *core, flow_ring_t *ring, size_t len);
+void flow_stranger_unhold(flow_core_t *core, flow_ring_t *ring);
+/* Too many bytes are held: others expire, not this one. */
+void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx);
+/* Data of a flow was thrown away, and it is not known whom to tell. Was it? */
+void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
+                            uint32_t ep);
+int  flow_stranger_expired(flow_core_t *core, uint64_t incarnation,
+                           uint32_t ep);
+/* Are the last indices in use, but for those to say so with? */
+int  flow_rx_is_full(const flow_core_t *core, int new_peer);
+
 static inline int flow_is_ud(const flow_core_t *core)
 {
     return core->params.profile == FLOW_UD;

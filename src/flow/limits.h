@@ -27,6 +27,13 @@ enum flow_limits {
     FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
     FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
     FLOW_PEER_CTL_MAX     = 8,  /* control packets out to one peer            */
+    FLOW_STRANGERS        = 16384, /* flows whose data came before their hello,
+                                   at a time                                  */
+    FLOW_EXPIRED          = 8192, /* of those that expired, remembered        */
+    FLOW_STRANGER_ROOM    = 256, /* bytes that a held packet takes beside its
+                                   own                                        */
+    FLOW_SPARE            = 16, /* receiver indices and peers only to say that
+                                   there are no more                          */
     FLOW_GONE_MIN         = 64, /* flows that went and are still listed, before
                                    lists are looked through for them          */
     FLOW_PAIR_SEARCH      = 32, /* flows looked at to find one without a pair */

@@ -2,7 +2,7 @@
 # into the module, the tests, the simulator and the fuzzers. No stack protector
 # and no fortify: the objects may need nothing but mem* and flow_assert_failed.
 flow_c_files = src/flow/core.c src/flow/pool.c src/flow/hash.c src/flow/peer.c \
-               src/flow/list.c src/flow/turn.c src/flow/reserve.c \
+               src/flow/list.c src/flow/turn.c src/flow/reserve.c src/flow/stranger.c \
                src/flow/tx.c src/flow/resend.c src/flow/rx.c src/flow/ack.c \
                src/flow/grant.c src/flow/pair.c \
                src/flow/ctl.c src/flow/ctl_rx.c src/flow/ctl_wire.c \

@@ -260,9 +260,10 @@ static void flow_peer_entomb(flow_core_t *core, flow_peer_t *peer)
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(!flow_peer_in_use(peer));
-    flow_assert(peer->addressed); /* flows of strangers do not end */
-    flow_hash_drop_addr(core, peer);
-    --core->prefixes[peer->prefix].peers;
+    if (peer->addressed) {
+        flow_hash_drop_addr(core, peer);
+        --core->prefixes[peer->prefix].peers;
+    }
     peer->addressed  = 0;
     peer->introduced = 0;
     peer->handled    = 0;

@@ -89,6 +89,9 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     flow_psn_t limit = core->params.first_psn + (flow_psn_t)window;
 
     flow_assert(rx->state == FLOW_RX_STRANGER);
+    if (rx->ring != 0) {
+        flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
+    }
     rx->src     = src;
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = (uint8_t)psn;
@@ -117,6 +120,9 @@ static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->state == FLOW_RX_STRANGER) {
         rx->counted = (uint8_t)rx->limit; /* never granted */
+        if (rx->ring != 0) {
+            flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
+        }
     }
     rx->expect |= FLOW_RX_SHUT;
     flow_rx_release_held(core, rx);
@@ -211,7 +217,7 @@ void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
 /* Put an early packet into its slot. */
 static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
                                       flow_psn_t psn, void *handle,
-                                      flow_rx_out_t *out)
+                                      size_t len, flow_rx_out_t *out)
 {
     uint64_t bit = 1ull << (psn % FLOW_WINDOW_MAX);
     flow_ring_t *ring;
@@ -221,6 +227,7 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
         if (rx->ring == 0) {
             return FLOW_RX_NO_MEMORY;
         }
+        flow_core_ring(core, rx->ring)->bytes = 0;
     }
 
     ring = flow_core_ring(core, rx->ring);
@@ -230,6 +237,10 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
     ring->mask                       |= bit;
     ring->slot[psn % FLOW_WINDOW_MAX] = handle;
     ++core->counters.held;
+    if (rx->state == FLOW_RX_STRANGER) {
+        flow_stranger_hold(core, ring, len);
+        flow_stranger_bound(core, rx);
+    }
     return FLOW_RX_HOLD;
 }
 
@@ -276,6 +287,7 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
     map         = ~0ull >> (FLOW_WINDOW_MAX - count); /* what is handed out */
     ring->mask &= ~flow_psn_rotate_up(map, first);
     if (ring->mask == 0) {
+        flow_stranger_unhold(core, ring);
         flow_pool_ring_put(core, rx->ring);
         rx->ring = 0;
     }
@@ -344,7 +356,7 @@ static void flow_rx_overrun(flow_core_t *core, flow_rx_t *rx)
 /* A numbered packet of a known flow. */
 static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
                                           uint64_t word, void *handle,
-                                          flow_rx_out_t *out)
+                                          size_t len, flow_rx_out_t *out)
 {
     flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
     int distance   = flow_psn_diff(psn, flow_rx_psn(rx));
@@ -369,7 +381,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     }
     if ((distance > 0) || core->hold_all) {
         out->more = distance == 0;
-        return flow_rx_hold(core, rx, psn, handle, out);
+        return flow_rx_hold(core, rx, psn, handle, len, out);
     }
 
     out->more   = rx->ring != 0;
@@ -437,6 +449,13 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
         return flow_rx_drop(core, FLOW_DROP_STALE, out); /* goodbye, again */
     }
     if (rx == NULL) {
+        if (flow_stranger_expired(core, from, ep)) {
+            return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+        }
+        if (flow_rx_is_full(core, peer == NULL)) {
+            flow_stranger_remember(core, from, ep);
+            return flow_rx_drop(core, FLOW_DROP_FULL, out);
+        }
         verdict = flow_rx_room(core, peer == NULL, out);
         if (verdict != FLOW_RX_CONTROL) {
             return verdict;
@@ -445,6 +464,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             peer = flow_peer_create(core, from, src);
         }
         rx = flow_rx_create(core, peer, ep);
+        flow_stranger_add(core, rx);
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_peer_heard(core, peer);
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
@@ -452,7 +472,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_ended(core, rx, word, out);
     }
-    return flow_rx_numbered(core, rx, word, handle, out);
+    return flow_rx_numbered(core, rx, word, handle, len, out);
 }
 
 /* What the header says for our flow that goes the other way. */
@@ -505,7 +525,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     }
 
     pair    = rx->pair;
-    verdict = flow_rx_numbered(core, rx, word, handle, out);
+    verdict = flow_rx_numbered(core, rx, word, handle, 0, out);
     if (((verdict == FLOW_RX_DELIVER) || (verdict == FLOW_RX_HOLD)) &&
         (word & FLOW_WIRE_LIMIT) && (pair != 0)) {
         flow_rx_take_limit(core, flow_core_tx(core, pair), pkt);

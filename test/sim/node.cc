@@ -30,6 +30,10 @@ static flow_params_t params_of(Sim &sim, unsigned slot, uint32_t qpn,
     if (sim.plan.ctl_slots != 0) {
         params.ctl_slots = (uint16_t)sim.plan.ctl_slots;
     }
+    if (sim.plan.strangers_max != 0) {
+        params.max_strangers  = sim.plan.strangers_max;
+        params.stranger_bytes = sim.plan.strangers_max * 1000;
+    }
     params.first_psn        = sim.plan.first_psn;
     params.seed             = sim.random.next();
     return params;

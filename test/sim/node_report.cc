@@ -22,7 +22,8 @@ std::string Node::leftovers()
     }
     /* Of the dead there are tombstones; of those that died unnoticed their
      * flows to us, with what they hold: nobody asks them. */
-    bool deaths = (sim.plan.kills != 0) || sim.plan.living_fail;
+    bool deaths = (sim.plan.kills != 0) || sim.plan.living_fail ||
+                  (sim.plan.strangers > 0);
     bool ghosts = deaths && (c.rx_flows != 0);
     if (!m_ops.empty() || c.tx_flows || c.lingering || m_in_flight ||
         (!deaths && (c.rx_flows || c.peers)) ||

@@ -63,6 +63,8 @@ struct Plan {
     Time     clog_for    = 2 * MS;
     Time     linkdown    = 0;      /* one pair cut for this long              */
     double   noise       = 0.0;    /* garbage injected per packet             */
+    double   strangers   = 0.0;    /* per packet: data of a made-up flow      */
+    unsigned strangers_max = 0;    /* that are kept; 0: the default           */
     double   replay      = 0.0;    /* an old packet once more (SRD: of a dead
                                       sender)                                 */
     double   loss        = 0.0;    /* UD, as the following                    */

@@ -173,6 +173,21 @@ static void disorder(std::vector<Plan> &all)
     plan.rebirth = true;
     all.push_back(plan);
 
+    plan            = base("strangers"); /* made-up flows beside newcomers */
+    plan.nodes      = 5;
+    plan.endpoints  = 3;
+    plan.messages   = 60;
+    plan.strangers  = 1.0;
+    plan.hello_late = 500 * US;
+    plan.buffers    = 4096;
+    all.push_back(plan);
+
+    plan.name          = "strangers_few"; /* honest ones expire, too */
+    plan.strangers_max = 8;
+    plan.living_fail   = true; /* and none is closed early: who has closed
+                                  cannot be told any more */
+    all.push_back(plan);
+
     plan           = base("replay"); /* packets of dead incarnations */
     plan.nodes     = 5;
     plan.kills     = 3;

@@ -232,37 +232,34 @@ TEST(flow_pool, send__no_memory)
     EXPECT_EQ(nullptr, flow_core_check(bare.core));
 }
 
-/* Every index in use: new flows are refused by name, old ones go on. */
-TEST(flow_pool, full__dropped_and_counted)
+/* Every index in use: new flows are refused by name, and told when they say
+ * hello; old ones go on. */
+TEST(flow_pool, full__dropped_counted_and_told)
 {
     Bare bare(0);
-    flow_rx_verdict_t verdict = FLOW_RX_DROP;
+    flow_rx_verdict_t verdict = FLOW_RX_CONTROL;
     uint64_t flows            = 0;
+    flow_counters_t counters;
 
-    for (uint64_t peer = 1; flows < 2 * FLOW_INDEX_MAX; ++peer) {
-        for (uint32_t ep = 1; ep <= 256; ++ep, ++flows) {
-            Bytes bytes = data(peer + 1000, ep, 0);
-            for (int tries = 0; tries < 3; ++tries) {
-                verdict = flow_rx_accept(bare.core, bytes.data(), bytes.size(),
-                                         &bare, flow_src(1, 1), 1, &bare.out);
-                if (verdict != FLOW_RX_NO_MEMORY) {
-                    break;
-                }
-                bare.give(flow_core_grow_needed(bare.core));
-            }
-            if (verdict != FLOW_RX_DELIVER) {
-                break;
-            }
-        }
-        if (verdict != FLOW_RX_DELIVER) {
-            break;
-        }
-    }
-    EXPECT_EQ(FLOW_RX_DROP, verdict);
+    do {
+        ++flows;
+        Bytes bytes = hello(1 + flows / 256, 1 + flows % 256);
+        do {
+            bare.give(flow_core_grow_needed(bare.core));
+            verdict = flow_rx_accept(bare.core, bytes.data(), bytes.size(),
+                                     &bare, flow_src(FLOW_AH_UNKNOWN, 1), 1,
+                                     &bare.out);
+        } while (verdict == FLOW_RX_NO_MEMORY);
+        flow_core_counters(bare.core, &counters);
+    } while ((verdict == FLOW_RX_CONTROL) && (counters.failed_flows == 0) &&
+             (flows < 2 * FLOW_INDEX_MAX));
+    EXPECT_EQ(FLOW_RX_CONTROL, verdict);
+    EXPECT_EQ((uint64_t)FLOW_INDEX_MAX - FLOW_QUARANTINE - FLOW_SPARE, flows);
+    EXPECT_EQ(FLOW_RX_DROP, bare.receive(data(7, 5000, 0)));
     EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason);
-    EXPECT_EQ((uint64_t)FLOW_INDEX_MAX - 1 - FLOW_QUARANTINE, flows);
-    EXPECT_EQ(FLOW_RX_DROP, bare.receive(hello(1, 1)));
-    EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason);
-    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(1001, 1, 1)));
+    EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 5000)));
+    flow_core_counters(bare.core, &counters);
+    EXPECT_EQ(2u, counters.failed_flows) << "to be told by a reset";
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(1, 2, 0)));
     EXPECT_EQ(0u, flow_core_grow_needed(bare.core) & RX);
 }

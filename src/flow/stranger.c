@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Strangers: flows whose data came before their hello. Nobody vouches for them,
+ * so their number is bounded, and the bytes of what is held for them; beyond
+ * that the oldest expires. An honest sender's hello is on its way, mostly for
+ * microseconds, and then it is no stranger any more.
+ *
+ * What expired may have been an honest one: its messages completed well. So the
+ * last of them are remembered, by a hash, and who says hello for one is told by
+ * a reset, as it is when there is no index left for it. Of a peer that is known
+ * there is no need to wait for the hello. (A table in which newer ones
+ * overwrite older by chance was tried: a simulated flood lost messages of an
+ * honest peer after a good completion.)
+ *
+ * The queue is a ring of tokens, in which those who said hello are left: a
+ * token that names no stranger any more costs nothing to skip.
+ */
+#include "flow/internal.h"
+
+/* Never 0; the low bits choose the chain. */
+static uint32_t flow_stranger_hash(uint64_t incarnation, uint32_t ep)
+{
+    uint64_t hash = (incarnation ^ ((uint64_t)ep << 32) ^ ep) *
+                    0x9e3779b97f4a7c15ull;
+
+    hash = (hash ^ (hash >> 29)) * 0xff51afd7ed558ccdull;
+    return (uint32_t)(hash >> 32) | (1u << 31);
+}
+
+static uint16_t *flow_stranger_chain(flow_core_t *core, uint32_t hash)
+{
+    return &core->expired_head[hash % FLOW_EXPIRED];
+}
+
+static void flow_stranger_forget(flow_core_t *core, uint16_t index)
+{
+    uint16_t *link = flow_stranger_chain(core, core->expired[index]);
+
+    while (*link != index) {
+        link = &core->expired_next[*link];
+    }
+    *link = core->expired_next[index];
+}
+
+void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
+                            uint32_t ep)
+{
+    uint32_t hash  = flow_stranger_hash(incarnation, ep);
+    uint16_t index = (uint16_t)(1 + core->counters.expired % FLOW_EXPIRED);
+    uint16_t *head = flow_stranger_chain(core, hash);
+
+    if (core->expired[index] != 0) {
+        flow_stranger_forget(core, index);
+    }
+    core->expired[index]      = hash;
+    core->expired_next[index] = *head;
+    *head                     = index;
+    ++core->counters.expired;
+}
+
+int flow_stranger_expired(flow_core_t *core, uint64_t incarnation, uint32_t ep)
+{
+    uint32_t hash = flow_stranger_hash(incarnation, ep);
+    uint16_t index;
+
+    for (index = *flow_stranger_chain(core, hash); index != 0;
+         index = core->expired_next[index]) {
+        if (core->expired[index] == hash) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The stranger with this token, if it is one still. */
+static flow_rx_t *flow_stranger_get(flow_core_t *core, uint32_t token)
+{
+    flow_rx_t *rx = flow_core_rx(core, token & (FLOW_INDEX_MAX - 1));
+
+    return ((token != 0) && (rx->state == FLOW_RX_STRANGER) &&
+            (flow_rx_token(rx) == token)) ?
+                   rx :
+                   NULL;
+}
+
+static void flow_stranger_expire(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_peer_t *peer = flow_core_peer(core, rx->peer);
+
+    if (peer->state == FLOW_PEER_UNKNOWN) {
+        flow_stranger_remember(core, peer->incarnation, rx->ep);
+        flow_rx_close(core, rx);
+    } else {
+        flow_rx_fail(core, rx);
+    }
+}
+
+void flow_stranger_add(flow_core_t *core, flow_rx_t *rx)
+{
+    uint32_t *slot   = &core->strangers[core->stranger_pos %
+                                        core->params.max_strangers];
+    flow_rx_t *oldest = flow_stranger_get(core, *slot);
+
+    *slot = flow_rx_token(rx);
+    ++core->stranger_pos;
+    if (oldest != NULL) {
+        flow_stranger_expire(core, oldest);
+    }
+}
+
+void flow_stranger_hold(flow_core_t *core, flow_ring_t *ring, size_t len)
+{
+    uint32_t bytes = (uint32_t)len + FLOW_STRANGER_ROOM;
+
+    ring->bytes          += bytes;
+    core->stranger_bytes += bytes;
+}
+
+void flow_stranger_unhold(flow_core_t *core, flow_ring_t *ring)
+{
+    core->stranger_bytes -= ring->bytes;
+    ring->bytes           = 0;
+}
+
+void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
+{
+    unsigned left = core->params.max_strangers;
+    flow_rx_t *other;
+
+    for (; (core->stranger_bytes > core->params.stranger_bytes) && (left != 0);
+         --left) {
+        other = flow_stranger_get(core,
+                                  core->strangers[core->stranger_look++ %
+                                                  core->params.max_strangers]);
+        if ((other != NULL) && (other != rx) && (other->ring != 0)) {
+            flow_stranger_expire(core, other);
+        }
+    }
+}
+
+int flow_rx_is_full(const flow_core_t *core, int new_peer)
+{
+    return ((core->rx_count >= FLOW_INDEX_MAX) &&
+            (flow_pool_rx_free(core) <= FLOW_SPARE)) ||
+           (new_peer && (core->peer_count >= FLOW_INDEX_MAX) &&
+            (core->peer_free.count <= FLOW_SPARE));
+}
