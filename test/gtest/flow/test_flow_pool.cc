@@ -240,6 +240,8 @@ TEST(flow_pool, full__dropped_counted_and_told)
     flow_rx_verdict_t verdict = FLOW_RX_CONTROL;
     uint64_t flows            = 0;
     flow_counters_t counters;
+    flow_event_t event;
+    flow_ctl_t ctl;
 
     do {
         ++flows;
@@ -261,5 +263,15 @@ TEST(flow_pool, full__dropped_counted_and_told)
     flow_core_counters(bare.core, &counters);
     EXPECT_EQ(2u, counters.failed_flows) << "to be told by a reset";
     EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(1, 2, 0)));
+    EXPECT_EQ(FLOW_RX_DROP, bare.receive(data(7, 5001, 0)));
+    flow_peer_dead(bare.core, flow_peer_find(bare.core, 9)); /* some go */
+    while (flow_event_next(bare.core, &event) ||
+           flow_ctl_next(bare.core, 1, &ctl)) {
+    }
+    uint64_t failed = counters.failed_flows;
+    EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 5001)));
+    EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 5002)));
+    flow_core_counters(bare.core, &counters);
+    EXPECT_EQ(failed + 1, counters.failed_flows);
     EXPECT_EQ(0u, flow_core_grow_needed(bare.core) & RX);
 }

@@ -193,6 +193,8 @@ static void efa_iface_report_close(efa_iface_t *iface)
 
 void efa_iface_close(efa_iface_t *iface)
 {
+    efa_rxbuf_t *rxbuf, *next;
+
     efa_vfs_close(iface);
     efa_numbers_report(iface);
     ucx_stats_close(iface->super.host, iface->stats);
@@ -203,6 +205,10 @@ void efa_iface_close(efa_iface_t *iface)
     efa_events_close(&iface->events, &iface->qp);
     efa_qp_stop(&iface->qp);
     efa_iface_cancel_all(iface);
+    for (rxbuf = iface->waiting; rxbuf != NULL; rxbuf = next) {
+        next = rxbuf->wait_next;
+        efa_rxq_put(&iface->rxq, rxbuf); /* it may be a copy */
+    }
     efa_core_close(iface);
     efa_ah_table_cleanup(&iface->ahs);
     efa_qp_close(&iface->qp);

@@ -36,6 +36,7 @@ enum {
     EFA_ATTEND_TX     = 1 << 1, /* stash_tx */
     EFA_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
     EFA_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (efa_wireup.c) */
+    EFA_ATTEND_MEMORY = 1 << 5, /* packets wait for memory */
     EFA_ATTEND_TOLD   = 1 << 4  /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
 };
@@ -101,6 +102,8 @@ typedef struct efa_iface {
     uint32_t       qkey;
     uint64_t       incarnation;
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
+    efa_rxbuf_t   *waiting, **waiting_tail; /* packets for which the core had
+                                               no memory, oldest first */
     efa_report_t   report;
     int            broken; /* the device failed; said once */
     uint64_t      *stats;  /* UCX's copy of our numbers, or NULL */
@@ -169,6 +172,9 @@ void efa_iface_count_rounds(efa_iface_t *iface);
 
 /* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
 ucs_status_t efa_tx_status(unsigned vendor_err);
+/* Packets wait for memory: tries again. Returns how many were taken up. */
+unsigned efa_rx_retry(efa_iface_t *iface);
+
 /* One received message. */
 void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc);
 

@@ -70,19 +70,23 @@ efa_rx_drain(efa_iface_t *iface, uint32_t token)
     } while (count == EFA_POLL_BATCH);
 }
 
-static flow_rx_verdict_t
-efa_rx_accept_grow(efa_iface_t *iface, efa_rxbuf_t *rxbuf, flow_src_t src,
-                   flow_rx_out_t *out)
+/* No memory for the records of a new flow: the packet waits in its buffer. */
+static __attribute__((noinline)) void
+efa_rx_wait(efa_iface_t *iface, efa_rxbuf_t *rxbuf, flow_src_t src)
 {
-    if (efa_core_grow(iface) != UCS_OK) {
-        host_error(iface->super.host,
-                   "%s: out of memory for peers: a message was dropped",
-                   efa_iface_md(iface)->device->name);
-        out->more = 0;
-        return FLOW_RX_DROP;
+    if (iface->waiting == NULL) {
+        iface->waiting_tail = &iface->waiting;
+        host_warn(iface->super.host,
+                  "%s: out of memory for peers: messages wait until there is "
+                  "some",
+                  efa_iface_md(iface)->device->name);
     }
-    return flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length, rxbuf,
-                          src, iface->now, out);
+    rxbuf->src           = src;
+    rxbuf->wait_next     = NULL;
+    *iface->waiting_tail = rxbuf;
+    iface->waiting_tail  = &rxbuf->wait_next;
+    iface->attend       |= EFA_ATTEND_MEMORY;
+    efa_rxq_hold(&iface->rxq, rxbuf);
 }
 
 /* By number and address handle, as the core compares it. */
@@ -91,12 +95,44 @@ static inline flow_src_t efa_wc_src(const struct ibv_wc *wc)
     return flow_src(wc->slid, wc->src_qp);
 }
 
-void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
+/* A received packet of rxbuf->length bytes. */
+static void
+efa_rx_accept(efa_iface_t *iface, efa_rxbuf_t *rxbuf, flow_src_t src)
 {
-    efa_rxbuf_t      *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
-    flow_src_t        src   = efa_wc_src(wc);
     flow_rx_verdict_t verdict;
     flow_rx_out_t     out;
+
+    verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length, rxbuf,
+                             src, iface->now, &out);
+    if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
+        (efa_core_grow(iface) == UCS_OK)) {
+        verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
+                                 rxbuf, src, iface->now, &out);
+    }
+
+    switch (verdict) {
+    case FLOW_RX_DELIVER:
+        efa_rx_deliver(iface, rxbuf, out.am_id, out.offset);
+        break;
+    case FLOW_RX_HOLD:
+        efa_rxq_hold(&iface->rxq, rxbuf);
+        return;
+    case FLOW_RX_NO_MEMORY:
+        efa_rx_wait(iface, rxbuf, src);
+        return;
+    default:
+        efa_rxq_put(&iface->rxq, rxbuf);
+        break;
+    }
+    if (__builtin_expect(out.more, 0)) {
+        efa_rx_drain(iface, out.token);
+    }
+}
+
+void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
+{
+    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
+    flow_src_t   src   = efa_wc_src(wc);
 
     if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
         efa_rxq_put(&iface->rxq, rxbuf);
@@ -111,26 +147,29 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
     if (__builtin_expect(efa_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = efa_rxq_detach(&iface->rxq, rxbuf);
     }
-    verdict = flow_rx_accept(iface->core, rxbuf->packet, wc->byte_len, rxbuf,
-                             src, iface->now, &out);
-    if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0)) {
-        verdict = efa_rx_accept_grow(iface, rxbuf, src, &out);
-    }
+    efa_rx_accept(iface, rxbuf, src);
+}
 
-    switch (verdict) {
-    case FLOW_RX_DELIVER:
-        efa_rx_deliver(iface, rxbuf, out.am_id, out.offset);
-        break;
-    case FLOW_RX_HOLD:
-        efa_rxq_hold(&iface->rxq, rxbuf);
-        return;
-    default:
-        efa_rxq_put(&iface->rxq, rxbuf);
-        break;
+unsigned efa_rx_retry(efa_iface_t *iface)
+{
+    efa_rxbuf_t *rxbuf = iface->waiting, *next;
+    unsigned     count = 0;
+
+    if (efa_core_grow(iface) != UCS_OK) {
+        return 0;
     }
-    if (__builtin_expect(out.more, 0)) {
-        efa_rx_drain(iface, out.token);
+    iface->attend &= ~EFA_ATTEND_MEMORY;
+    iface->waiting = NULL;
+    for (; rxbuf != NULL; rxbuf = next) {
+        next = rxbuf->wait_next;
+        efa_rxq_unhold(&iface->rxq, rxbuf);
+        efa_rx_accept(iface, rxbuf, rxbuf->src);
+        ++count;
     }
+    if (efa_rxq_fill(&iface->rxq) != UCS_OK) { /* it may have run empty */
+        efa_iface_break(iface, "posting receives", EIO);
+    }
+    return count;
 }
 
 /* A completion that is not the next message of a flow: an early packet of one
@@ -468,6 +507,9 @@ efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
         ++iface->replays;
     }
     *count_p = efa_iface_take_stash(iface);
+    if (iface->attend & EFA_ATTEND_MEMORY) {
+        *count_p += efa_rx_retry(iface);
+    }
     if (iface->attend & EFA_ATTEND_TOLD) {
         if (++iface->rounds == iface->rounds_end) {
             iface->attend &= ~EFA_ATTEND_TOLD;

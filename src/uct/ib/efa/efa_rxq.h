@@ -35,6 +35,9 @@ typedef struct efa_rxbuf {
     uint8_t           *packet;
     void              *word;     /* where UCT wants the descriptor's address,
                                     behind a short header; of any alignment */
+    struct efa_rxbuf  *wait_next; /* and src: of a packet that waits until there
+                                    is memory for it */
+    uint32_t           src;
     uint32_t           length;   /* of a packet that is held */
     uint8_t            detached; /* a copy from malloc: never posted */
     struct ibv_recv_wr wr;       /* ready to be posted; .next: while free */
