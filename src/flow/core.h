@@ -104,6 +104,16 @@ void *flow_core_grow(flow_core_t *core, flow_pool_t pool, void *mem);
  */
 void flow_core_rx_posted(flow_core_t *core, uint32_t count);
 
+/*
+ * So many packets were handed to the core (or are in its hands), of so many
+ * receive buffers ever posted; both may wrap. A device that knows no address
+ * handle of a sender says so (FLOW_AH_UNKNOWN), which is good only for what it
+ * received before there was one. So call it before flow_peer_set_ah for a new
+ * handle and before a packet of an unknown handle is given to flow_rx_accept;
+ * who never does has them all accepted.
+ */
+void flow_core_received(flow_core_t *core, uint32_t taken, uint32_t posted);
+
 typedef struct flow_counters {
     uint64_t drops[FLOW_DROP_LAST];
     uint64_t delivered;     /* in order at once or from a hold                */

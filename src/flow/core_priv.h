@@ -134,7 +134,9 @@ struct flow_peer {
     uint32_t prefix : 8;      /* of core->prefixes: upper half of its GID     */
     uint32_t qkey;
     uint64_t ah         : 16;
-    uint64_t live       : 18; /* sending flows that neither failed nor were
+    uint64_t young      : 2;  /* its handle may be younger than packets that
+                                 are still to come                            */
+    uint64_t live       : 17; /* sending flows that neither failed nor were
                                  closed                                       */
     uint64_t parked     : 18; /* last of its flows whose control packets wait
                                  for their turn (turn.c), 0: none             */
@@ -241,6 +243,10 @@ struct flow_core {
     uint32_t      ctl_out;       /* control packets handed out and not done   */
     uint32_t      ctl_asking;    /* of them those of sending flows            */
     uint8_t       ctl_open_rx, ctl_open_tx; /* packets of theirs may go       */
+    uint32_t      posted_ever;   /* as flow_core_received was told last       */
+    uint32_t      young_any;     /* is any peer?                              */
+    uint32_t      young_last;    /* posted_ever at the newest handle          */
+    uint32_t      young_mark;    /* and when young was counted down last      */
     uint32_t      gone;          /* FLOW_TX_GONE and FLOW_RX_GONE             */
     flow_fifo_t   event_tx, event_peer, event_ring;
     flow_fifo_t   starved;

@@ -195,6 +195,8 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
 int  flow_peer_reachable(const flow_peer_t *peer);
 /* May a packet of this sender belong to the peer, as far as is known? */
 int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
+/* As what its next packets will come: like this one if it has no handle. */
+flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen);
 
 /*
  * list.c: the flows of a peer. Leaving a list costs the same wherever a flow

@@ -286,8 +286,52 @@ int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
     uint16_t ah = (uint16_t)(src >> 16);
 
     return ((uint16_t)src == (uint16_t)peer->qpn) &&
-           ((ah == peer->ah) || (ah == FLOW_AH_UNKNOWN) ||
-            (peer->ah == FLOW_AH_UNKNOWN));
+           ((ah == peer->ah) || (peer->ah == FLOW_AH_UNKNOWN) ||
+            ((ah == FLOW_AH_UNKNOWN) && (peer->young != 0)));
+}
+
+flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen)
+{
+    return (peer->ah == FLOW_AH_UNKNOWN) ?
+                   seen :
+                   flow_src((uint16_t)peer->ah, peer->qpn);
+}
+
+void flow_core_received(flow_core_t *core, uint32_t taken, uint32_t posted)
+{
+    unsigned step = ((int32_t)(taken - core->young_last) >= 0) ? 2 : 1;
+    flow_peer_t *peer;
+    uint32_t index;
+
+    core->posted_ever = posted;
+    if ((step == 1) && ((int32_t)(taken - core->young_mark) < 0)) {
+        return;
+    }
+    core->young_mark = posted;
+    for (index = 1; (core->young_any != 0) && (index < core->peer_count);
+         ++index) {
+        peer        = flow_core_peer(core, index);
+        peer->young = (peer->young > step) ? (peer->young - step) & 3 : 0;
+    }
+    core->young_any = (step == 1) ? core->young_any : 0;
+}
+
+/* Its handle is new: what came before it has none, what comes from now on has.
+ */
+static void flow_peer_is_young(flow_core_t *core, flow_peer_t *peer)
+{
+    uint32_t index;
+    flow_rx_t *rx;
+
+    peer->young      = 2;
+    core->young_any  = 1;
+    core->young_last = core->posted_ever;
+    for (index = peer->rx_list; index != 0; index = rx->peer_next) {
+        rx = flow_core_rx(core, index);
+        if (rx->state == FLOW_RX_ACTIVE) {
+            rx->src = flow_peer_src(peer, rx->src);
+        }
+    }
 }
 
 void *flow_peer_cookie(const flow_peer_t *peer)
@@ -321,6 +365,10 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     int reachable = flow_peer_reachable(peer);
     int repin     = (peer->state == FLOW_PEER_READY) && (peer->pin != pin);
 
+    if ((peer->ah != ah) && (ah != FLOW_AH_UNKNOWN)) {
+        peer->ah = ah;
+        flow_peer_is_young(core, peer);
+    }
     peer->ah  = ah;
     peer->pin = pin;
     if (peer->state == FLOW_PEER_KNOWN) {

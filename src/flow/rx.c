@@ -92,7 +92,7 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     if (rx->ring != 0) {
         flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
     }
-    rx->src     = src;
+    rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = (uint8_t)psn;
     if (!flow_is_ud(core) && /* there every packet wants an answer */
@@ -287,7 +287,9 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
     map         = ~0ull >> (FLOW_WINDOW_MAX - count); /* what is handed out */
     ring->mask &= ~flow_psn_rotate_up(map, first);
     if (ring->mask == 0) {
-        flow_stranger_unhold(core, ring);
+        if (flow_unlikely(ring->bytes != 0)) {
+            flow_stranger_unhold(core, ring);
+        }
         flow_pool_ring_put(core, rx->ring);
         rx->ring = 0;
     }
@@ -533,7 +535,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     if ((verdict == FLOW_RX_DELIVER) && (rx->state == FLOW_RX_ACTIVE) &&
         !flow_is_ud(core)) { /* there every packet wants an answer */
         /* what the next one will most likely look like */
-        rx->src    = src;
+        rx->src    = flow_peer_src(peer, src);
         rx->expect = (rx->expect & ~(FLOW_WIRE_SEEN_MASK | FLOW_RX_SHUT)) |
                      (word & FLOW_WIRE_SEEN_MASK) |
                      ((rx->limit == flow_rx_psn(rx)) ? FLOW_RX_SHUT : 0);

@@ -28,6 +28,7 @@ void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
             return;
         }
         flow_peer_set_cookie(peer, ah);
+        efa_rx_tell(iface); /* who has a handle from now on */
     }
     if (ah == NULL) {
         flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,

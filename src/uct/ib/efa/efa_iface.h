@@ -175,6 +175,10 @@ ucs_status_t efa_tx_status(unsigned vendor_err);
 /* Packets wait for memory: tries again. Returns how many were taken up. */
 unsigned efa_rx_retry(efa_iface_t *iface);
 
+/* Tells the core how far the receive queue is read: flow_core_received. What a
+ * poll brought and was not looked at yet does not count. */
+void efa_rx_tell(efa_iface_t *iface);
+
 /* One received message. */
 void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc);
 

@@ -34,8 +34,9 @@ efa_rx_count(efa_iface_t *iface, size_t length)
     ucx_iface_count(&iface->super.super, UCX_IFACE_RX_AM_BYTES, length);
 }
 
-static inline void efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf,
-                                  unsigned am_id, unsigned offset)
+static inline __attribute__((always_inline)) void
+efa_rx_deliver(efa_iface_t *iface, efa_rxbuf_t *rxbuf, unsigned am_id,
+               unsigned offset)
 {
     ++iface->received;
     if (__builtin_expect(iface->traced & EFA_TRACED_COUNT, 0)) {
@@ -95,8 +96,19 @@ static inline flow_src_t efa_wc_src(const struct ibv_wc *wc)
     return flow_src(wc->slid, wc->src_qp);
 }
 
+void efa_rx_tell(efa_iface_t *iface)
+{
+    const efa_rxq_t *rxq = &iface->rxq;
+
+    if (iface->waiting == NULL) { /* else some are older than all these */
+        flow_core_received(iface->core,
+                           rxq->ever - rxq->posted - EFA_POLL_BATCH,
+                           rxq->ever);
+    }
+}
+
 /* A received packet of rxbuf->length bytes. */
-static void
+static __attribute__((noinline)) void
 efa_rx_accept(efa_iface_t *iface, efa_rxbuf_t *rxbuf, flow_src_t src)
 {
     flow_rx_verdict_t verdict;
@@ -146,6 +158,9 @@ void efa_rx_completion(efa_iface_t *iface, const struct ibv_wc *wc)
     rxbuf->length = wc->byte_len;
     if (__builtin_expect(efa_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = efa_rxq_detach(&iface->rxq, rxbuf);
+    }
+    if (__builtin_expect((src >> 16) == FLOW_AH_UNKNOWN, 0)) {
+        efa_rx_tell(iface);
     }
     efa_rx_accept(iface, rxbuf, src);
 }

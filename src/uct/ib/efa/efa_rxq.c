@@ -150,6 +150,7 @@ static ucs_status_t efa_rxq_post(efa_rxq_t *rxq, unsigned count)
     struct ibv_recv_wr *first = efa_rxq_take(rxq, count), *bad = NULL, *next;
 
     rxq->posted += count;
+    rxq->ever   += count;
     if (rxq->qp->context->ops.post_recv(rxq->qp, first, &bad) == 0) {
         return UCS_OK;
     }
@@ -158,6 +159,7 @@ static ucs_status_t efa_rxq_post(efa_rxq_t *rxq, unsigned count)
         next = bad->next;
         efa_rxq_put(rxq, (efa_rxbuf_t*)(uintptr_t)bad->wr_id);
         --rxq->posted;
+        --rxq->ever;
     }
     return UCS_ERR_IO_ERROR;
 }

@@ -61,6 +61,7 @@ struct efa_rxq {
     unsigned       keep_max; /* kept < keep_max: it may keep one more */
     unsigned       total;   /* buffers there are */
     unsigned       posted;  /* the device has */
+    uint32_t       ever;    /* were posted; may wrap */
     unsigned       held;    /* the protocol core has */
     unsigned       target;  /* for posted + held */
     unsigned       base;    /* of target: what windows are granted from */
