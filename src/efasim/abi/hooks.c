@@ -128,12 +128,17 @@ static void hook_cq_empty(struct sim_cq *cq, uint32_t produced)
     }
 }
 
+static uint32_t hook_cq_produced(const struct sim_cq *cq)
+{
+    return (cq != NULL) ? sim_cq_produced(cq) : 0;
+}
+
 /* What has been delivered is handed out before the device delivers more: so a
  * program that polls paces its own receive queue. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
     struct sim_cq *sim = hook_cq_sim(cq);
-    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
+    uint32_t produced  = hook_cq_produced(sim);
     int ret            = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
     if (ret == 0) {
@@ -149,7 +154,7 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
     struct sim_cq *sim = hook_cq_sim(cq);
-    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
+    uint32_t produced  = hook_cq_produced(sim);
     int ret            = HOOK_CQ(cq, start_poll)(cq, attr);
 
     if (ret == ENOENT) {
@@ -158,6 +163,19 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
     abi_order_after();
+    return ret;
+}
+
+/* libefa does not write the doorbell when a round of polls ended here. */
+static int hook_next_poll(struct ibv_cq_ex *cq)
+{
+    struct sim_cq *sim = hook_cq_sim(cq);
+    uint32_t produced  = hook_cq_produced(sim);
+    int ret            = HOOK_CQ(cq, next_poll)(cq);
+
+    if (ret == ENOENT) {
+        hook_cq_empty(sim, produced);
+    }
     return ret;
 }
 
@@ -290,12 +308,15 @@ void abi_hook_cq(struct abi_cq *entry)
     if ((entry->start_poll == NULL) && (ex->start_poll != hook_start_poll) &&
         hook_is_code((void*)ex->start_poll)) {
         entry->start_poll = ex->start_poll;
+        entry->next_poll  = ex->next_poll;
         ex->start_poll    = hook_start_poll;
+        ex->next_poll     = hook_next_poll;
     }
     hook_cq_seen.poll_cq       = entry->poll_cq;
     hook_cq_seen.req_notify_cq = entry->req_notify_cq;
     if (entry->start_poll != NULL) {
         hook_cq_seen.start_poll = entry->start_poll;
+        hook_cq_seen.next_poll  = entry->next_poll;
     }
 }
 

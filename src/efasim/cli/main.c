@@ -36,7 +36,8 @@ void cli_help(FILE *out)
         }
     }
     fputs("  Each of these is also an environment variable, for one process "
-          "alone:\n  --timeout-ms is EFASIM_TIMEOUT_MS.\n"
+          "alone:\n  --timeout-ms is EFASIM_TIMEOUT_MS. EFASIM_STAT=FILE: each "
+          "run appends its\n  fabric's counters.\n"
           "stat: counters of each host that has a device, and bytes from host "
           "to host;\n      --qps: of each queue pair, --watch: again and "
           "again.\n"

@@ -124,11 +124,10 @@ struct sim_cq {
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
     uint8_t          armed;
+    uint8_t          overrun;       /* has been told of */
     _Atomic uint32_t drained;       /* so many have been read, at least */
     uint8_t         *buf;
     _Atomic uint32_t *db;           /* consumer index and arm bit */
-    struct io_cqe   *spill;         /* completions that found it full */
-    uint32_t         spill_num, spill_cap;
     void            *user;          /* the caller's */
 };
 
@@ -288,7 +287,6 @@ struct sim_dev {
     uint32_t                  outstanding; /* requests not yet completed */
     uint32_t                  quiet;       /* calls since one of those */
     uint32_t                  overtaking;  /* of those on the timed list */
-    uint32_t                  spilled;     /* completions in spill lists */
 
     struct sim_list           qps, peers, timed, copying;
     struct sim_qp            *qp[SIM_MAX_QP];
@@ -460,17 +458,19 @@ static inline uint32_t sim_cq_produced(const struct sim_cq *cq)
  * serialising. */
 static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
 {
-    atomic_store_explicit(&cq->drained, produced, memory_order_relaxed);
+    uint32_t before = atomic_load_explicit(&cq->drained, memory_order_relaxed);
+
+    if ((int32_t)(produced - before) > 0) { /* another thread was later */
+        atomic_store_explicit(&cq->drained, produced, memory_order_relaxed);
+    }
 }
 
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
 
-/* Engine-internal: append a completion; phase and order are its matter. */
+/* Engine-internal: append a completion; phase and order are its matter. Where
+ * the program has not read in time it loses others. */
 void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
-
-/* Engine-internal: move spilled completions into room that has come free. */
-unsigned sim_cq_unspill(struct sim_cq *cq);
 
 /*
  * Queue pairs. -ENOMEM at the limit. Destroying one completes its requests

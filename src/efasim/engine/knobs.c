@@ -41,6 +41,8 @@ const struct sim_knob sim_knob_table[] = {
          "a doorbell may announce at most max_tx_batch requests"),
     KNOB("strict-ah", strict_ah, SIM_KNOB_FLAG, 0, 1, NULL,
          "an address handle ends for all when one of its users destroys it"),
+    KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
+         "completion queues have 1/N of the entries asked for (default 1)"),
     KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
          "interconnect that efadv_query_mr tells (default 0: none)"),
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
@@ -82,6 +84,7 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->rnr_us      = 100;
     knobs->max_ah      = SIM_MAX_AH;
     knobs->ud_mtu      = SIM_MAX_MSG;
+    knobs->cq_divide   = 1;
     knobs->qkey_status = 9;
     knobs->rnr_retry   = SIM_RNR_ENDLESS;
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completion queues that are read too late, or that are too small. Some tests
+ * overrun one on purpose; lib.sh fails any other check in which one does. */
+#include "verbs_test.h"
+
+#include <dlfcn.h>
+
+namespace {
+
+QpParams small_cq(int depth)
+{
+    QpParams params;
+
+    params.cq_depth = depth;
+    return params;
+}
+
+/* Nobody has this QPN: a send to it completes in the call that posts it. */
+Address nobody(const Device &dev)
+{
+    Address address = {};
+
+    address.gid  = dev.gid;
+    address.qpn  = 255;
+    address.qkey = 1;
+    return address;
+}
+
+/* Ids of all completions that the queue shows now. */
+std::vector<uint64_t> ids_in(ibv_cq *cq)
+{
+    std::vector<uint64_t> ids;
+    ibv_wc wc;
+
+    while (ibv_poll_cq(cq, 1, &wc) == 1) {
+        ids.push_back(wc.wr_id);
+    }
+    return ids;
+}
+
+void set_knob(const char *name, const char *value)
+{
+    auto control = reinterpret_cast<int (*)(const char*, const char*)>(
+            dlsym(RTLD_DEFAULT, "efasim_control"));
+
+    ASSERT_NE(nullptr, control);
+    ASSERT_EQ(0, control(name, value));
+}
+
+class Sender {
+public:
+    explicit Sender(int depth) :
+        qp(dev, small_cq(depth)), mem(dev, 64), ah(dev.ah(dev.gid))
+    {
+    }
+
+    ~Sender()
+    {
+        EXPECT_EQ(0, ibv_destroy_ah(ah));
+    }
+
+    void post(unsigned num)
+    {
+        for (; num > 0; --num) {
+            ASSERT_EQ(0, qp.send(++id, ah, nobody(dev), {mem.sge(0, 8)}));
+        }
+    }
+
+    int64_t overruns()
+    {
+        return stat_counter(0, "cq_overruns") - before;
+    }
+
+    Device   dev;
+    Qp       qp;
+    Memory   mem;
+    ibv_ah   *ah;
+    uint64_t id    = 0;
+    int64_t before = stat_counter(0, "cq_overruns");
+};
+
+} // namespace
+
+TEST(Overrun, loses_what_was_not_read)
+{
+    Sender sender(8);
+
+    ASSERT_EQ(8, sender.qp.scq->cqe);
+    sender.post(8);
+    EXPECT_EQ(8u, ids_in(sender.qp.scq).size());
+    EXPECT_EQ(0, sender.overruns());
+
+    sender.post(12);
+    EXPECT_EQ(std::vector<uint64_t>{}, ids_in(sender.qp.scq));
+    EXPECT_EQ(4, sender.overruns());
+    /* They fill the second round and begin the third, where it looks. */
+    sender.post(5);
+    EXPECT_EQ(std::vector<uint64_t>{25}, ids_in(sender.qp.scq));
+}
+
+TEST(Overrun, knob_makes_queues_small)
+{
+    Device dev;
+    ibv_cq *cq;
+
+    set_knob("cq-divide", "16");
+    cq = ibv_create_cq(dev.ctx, 100, nullptr, nullptr, 0);
+    set_knob("cq-divide", "1");
+    ASSERT_NE(nullptr, cq);
+    EXPECT_EQ(8, cq->cqe); /* of 128 */
+    EXPECT_EQ(0, ibv_destroy_cq(cq));
+}
+
+/* libefa writes no doorbell when extended polls end with an empty queue: what
+ * they read is known all the same. */
+TEST(keeps_up, extended_polls)
+{
+    ibv_cq_init_attr_ex attr  = {};
+    ibv_poll_cq_attr poll     = {};
+    ibv_qp_attr qp_attr       = {};
+    ibv_qp_init_attr qp_init  = {};
+    Sender sender(64);
+    ibv_cq_ex *cq;
+    ibv_qp *qp;
+
+    attr.cqe = 8;
+    cq       = ibv_create_cq_ex(sender.dev.ctx, &attr);
+    ASSERT_NE(nullptr, cq);
+    qp = qp_on(sender.dev, ibv_cq_ex_to_cq(cq));
+    ASSERT_EQ(0, ibv_query_qp(qp, &qp_attr, IBV_QP_CAP, &qp_init));
+    ASSERT_LE(8u, qp_init.cap.max_send_wr);
+    for (unsigned round = 1; round <= 20; ++round) {
+        ibv_sge sge      = sender.mem.sge(0, 8);
+        ibv_send_wr *bad = nullptr, wr = {};
+        unsigned seen    = 1;
+        int ret;
+
+        wr.sg_list           = &sge;
+        wr.num_sge           = 1;
+        wr.opcode            = IBV_WR_SEND;
+        wr.send_flags        = IBV_SEND_SIGNALED;
+        wr.wr.ud.ah          = sender.ah;
+        wr.wr.ud.remote_qpn  = 255;
+        wr.wr.ud.remote_qkey = 1;
+        for (unsigned i = 0; i < 8; ++i) {
+            ASSERT_EQ(0, ibv_post_send(qp, &wr, &bad));
+        }
+        ASSERT_EQ(0, ibv_start_poll(cq, &poll)) << "round " << round;
+        while ((ret = ibv_next_poll(cq)) == 0) {
+            ++seen;
+        }
+        EXPECT_EQ(ENOENT, ret);
+        ibv_end_poll(cq);
+        ASSERT_EQ(8u, seen);
+        ASSERT_EQ(0, sender.overruns()) << "round " << round;
+    }
+    EXPECT_EQ(0, ibv_destroy_qp(qp));
+    EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+}
