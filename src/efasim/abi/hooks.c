@@ -205,6 +205,17 @@ static void hook_posted(struct abi_dev *dev)
     abi_backstop_kick(dev);
 }
 
+/* Before the first doorbell of a post */
+static void hook_posting(const struct ibv_qp *qp)
+{
+    struct sim_qp *sim = (qp->handle < ABI_QPS) ? abi.qp[qp->handle].qp : NULL;
+
+    if (sim != NULL) {
+        sim_qp_by_library(sim);
+    }
+    abi_order_before();
+}
+
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
@@ -216,7 +227,7 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
         return ret;
     }
 
-    abi_order_before();
+    hook_posting(qp);
     ret = HOOK_QP(qp, post_send)(qp, wr, bad);
     hook_posted(dev);
     return ret;
@@ -240,7 +251,7 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
         return ret;
     }
 
-    abi_order_before();
+    hook_posting(&qp->qp_base);
     ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
     hook_posted(dev);
     return ret;

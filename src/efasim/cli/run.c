@@ -62,8 +62,11 @@ static int run_knob(int argc, char **argv, int *i)
         snprintf(label, sizeof(label), "--%s", knob->name);
         if (knob->arg != NULL) {
             value = cli_option(argc, argv, i, knob->name);
+        } else if (!strcmp(argv[*i], label)) {
+            value = "1";
         } else {
-            value = !strcmp(argv[*i], label) ? "1" : NULL;
+            snprintf(label, sizeof(label), "--no-%s", knob->name);
+            value = !strcmp(argv[*i], label) ? "0" : NULL;
         }
         if (value == NULL) {
             continue;

@@ -196,6 +196,7 @@ struct sim_qp {
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */
     uint8_t            rnr_retry;
+    _Atomic uint8_t    by_library;  /* libefa writes the send queue */
     struct sim_cntr   *cntr[SIM_CNTR_OPS]; /* NULL: nobody counts */
     void              *user;
 };
@@ -479,6 +480,13 @@ void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p);
 void sim_qp_destroy(struct sim_qp *qp);
+
+/* The program posts by libefa, which keeps to max_tx_batch, and rings more than
+ * once between two looks of ours. Needs no serialising. */
+static inline void sim_qp_by_library(struct sim_qp *qp)
+{
+    atomic_store_explicit(&qp->by_library, 1, memory_order_relaxed);
+}
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
  * other than 1; -EOPNOTSUPP: unknown attribute, pkey index other than 0;

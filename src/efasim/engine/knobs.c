@@ -38,7 +38,7 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("ud-mtu", ud_mtu, SIM_KNOB_UINT, 256, SIM_MAX_MSG, "BYTES",
          "of a datagram (UD), at most (default 8928)"),
     KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
-         "a doorbell may announce at most max_tx_batch requests"),
+         "a doorbell may announce more than max_tx_batch requests"),
     KNOB("strict-ah", strict_ah, SIM_KNOB_FLAG, 0, 1, NULL,
          "an address handle ends for all when one of its users destroys it"),
     KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
@@ -79,14 +79,15 @@ const struct sim_knob sim_knob_table[] = {
 void sim_knobs_init(struct sim_knobs *knobs)
 {
     memset(knobs, 0, sizeof(*knobs));
-    knobs->seed        = 1;
-    knobs->timeout_ms  = 5000;
-    knobs->rnr_us      = 100;
-    knobs->max_ah      = SIM_MAX_AH;
-    knobs->ud_mtu      = SIM_MAX_MSG;
-    knobs->cq_divide   = 1;
-    knobs->qkey_status = 9;
-    knobs->rnr_retry   = SIM_RNR_ENDLESS;
+    knobs->seed         = 1;
+    knobs->timeout_ms   = 5000;
+    knobs->rnr_us       = 100;
+    knobs->max_ah       = SIM_MAX_AH;
+    knobs->ud_mtu       = SIM_MAX_MSG;
+    knobs->cq_divide    = 1;
+    knobs->strict_batch = 1;
+    knobs->qkey_status  = 9;
+    knobs->rnr_retry    = SIM_RNR_ENDLESS;
 }
 
 static int knob_name_equal(const char *a, const char *b)

@@ -52,7 +52,7 @@ struct sim_knobs {
     uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
     uint64_t ud_rate_mbps; /* of datagrams from a device to another; likewise */
     uint64_t ud_mtu;       /* bytes of a datagram, at most */
-    uint64_t strict_batch; /* 1: a doorbell may not announce too many */
+    uint64_t strict_batch; /* 0: a doorbell may announce too many */
     uint64_t strict_ah;    /* 1: an address handle ends with its first user */
     uint64_t cq_divide;    /* a CQ has so many times fewer entries than asked */
     uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
@@ -74,7 +74,7 @@ struct sim_knobs {
 enum sim_knob_type {
     SIM_KNOB_UINT,
     SIM_KNOB_PROBABILITY,
-    SIM_KNOB_FLAG,     /* an option without a value; 0 or 1 in environment */
+    SIM_KNOB_FLAG,     /* options --NAME and --no-NAME; 1, 0 in environment */
     SIM_KNOB_INJECT,
     SIM_KNOB_FAIL,
     SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
@@ -94,7 +94,7 @@ struct sim_knob {
     size_t             offset; /* in struct sim_knobs */
     uint64_t           min, max;
     const char        *arg;   /* for the help text */
-    const char        *help;
+    const char        *help; /* flag that is set by default: of --no-NAME */
     enum sim_knob_scope scope;
 };
 
