@@ -40,7 +40,7 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
          "a doorbell may announce more than max_tx_batch requests"),
     KNOB("strict-ah", strict_ah, SIM_KNOB_FLAG, 0, 1, NULL,
-         "an address handle ends for all when one of its users destroys it"),
+         "address handles are counted: the last of its users ends one"),
     KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
          "completion queues have 1/N of the entries asked for (default 1)"),
     KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
@@ -86,6 +86,7 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->ud_mtu       = SIM_MAX_MSG;
     knobs->cq_divide    = 1;
     knobs->strict_batch = 1;
+    knobs->strict_ah    = 1;
     knobs->qkey_status  = 9;
     knobs->rnr_retry    = SIM_RNR_ENDLESS;
 }

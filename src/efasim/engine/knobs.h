@@ -53,7 +53,7 @@ struct sim_knobs {
     uint64_t ud_rate_mbps; /* of datagrams from a device to another; likewise */
     uint64_t ud_mtu;       /* bytes of a datagram, at most */
     uint64_t strict_batch; /* 0: a doorbell may announce too many */
-    uint64_t strict_ah;    /* 1: an address handle ends with its first user */
+    uint64_t strict_ah;    /* 0: an address handle ends with its last user */
     uint64_t cq_divide;    /* a CQ has so many times fewer entries than asked */
     uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
     uint64_t receive_us;   /* a receiver takes a packet in that time */

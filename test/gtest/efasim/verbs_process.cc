@@ -358,12 +358,12 @@ TEST(process, threads)
     Device dev;
     std::vector<std::thread> threads;
     std::vector<int> failed(4, 0);
+    ibv_ah *ah = dev.ah(dev.gid); /* one for the destination */
 
     for (unsigned t = 0; t < 4; ++t) {
         threads.emplace_back([&, t] {
             Qp a(dev), b(dev);
             Memory mem(dev, 2048);
-            ibv_ah *ah = dev.ah(dev.gid);
             for (unsigned i = 0; i < 500; ++i) {
                 fill_bytes(mem.data(), 1000, t * 1000 + i, 0);
                 b.recv(i, {mem.sge(1000, 1000)});
@@ -373,7 +373,6 @@ TEST(process, threads)
                 failed[t] += fill_diff(mem.data() + 1000, 1000,
                                        t * 1000 + i, 0) >= 0;
             }
-            ibv_destroy_ah(ah);
         });
     }
     for (auto &thread : threads) {
@@ -382,4 +381,5 @@ TEST(process, threads)
     for (int n : failed) {
         EXPECT_EQ(0, n);
     }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
