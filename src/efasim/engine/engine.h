@@ -532,6 +532,8 @@ uint8_t sim_rdma_check(struct sim_op *op);
 uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
                          uint32_t access);
 void sim_tx_expire(struct sim_op *op);
+void sim_tx_killed(struct sim_op *op);
+uint8_t sim_tx_nobody(const struct sim_op *op);
 void sim_tx_reject(struct sim_op *op, uint8_t status);
 struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
 struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate);

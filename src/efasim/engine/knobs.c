@@ -53,6 +53,9 @@ const struct sim_knob sim_knob_table[] = {
             "address handles of a process (default 1024)"),
     KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
          "answer to a wrong QKEY, 0 for silence (default 9)"),
+    KNOB("killed-status", killed_status, SIM_KNOB_UINT, 8, 13, "STATUS",
+         "end of requests under way to a killed process: 8 or 9 as its\n"
+         "                          NIC lives, 13 with its host (default 9)"),
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP requests complete the next COUNT of OP\n"
@@ -79,16 +82,17 @@ const struct sim_knob sim_knob_table[] = {
 void sim_knobs_init(struct sim_knobs *knobs)
 {
     memset(knobs, 0, sizeof(*knobs));
-    knobs->seed         = 1;
-    knobs->timeout_ms   = 5000;
-    knobs->rnr_us       = 100;
-    knobs->max_ah       = SIM_MAX_AH;
-    knobs->ud_mtu       = SIM_MAX_MSG;
-    knobs->cq_divide    = 1;
-    knobs->strict_batch = 1;
-    knobs->strict_ah    = 1;
-    knobs->qkey_status  = 9;
-    knobs->rnr_retry    = SIM_RNR_ENDLESS;
+    knobs->seed          = 1;
+    knobs->timeout_ms    = 5000;
+    knobs->rnr_us        = 100;
+    knobs->max_ah        = SIM_MAX_AH;
+    knobs->ud_mtu        = SIM_MAX_MSG;
+    knobs->cq_divide     = 1;
+    knobs->strict_batch  = 1;
+    knobs->strict_ah     = 1;
+    knobs->qkey_status   = 9;
+    knobs->rnr_retry     = SIM_RNR_ENDLESS;
+    knobs->killed_status = 9;
 }
 
 static int knob_name_equal(const char *a, const char *b)

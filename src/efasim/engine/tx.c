@@ -347,6 +347,41 @@ void sim_tx_expire(struct sim_op *op)
     }
 }
 
+/* The receiver's process has died. Its NIC, if it lives, has reset what it was
+ * at, and finds no QP for the rest. */
+void sim_tx_killed(struct sim_op *op)
+{
+    uint64_t status = op->qp->dev->knobs.killed_status;
+    int host_gone   = (status == SIM_ST_UNRESPONSIVE);
+
+    if (op->qp->attr.ud || (host_gone && (op->peer != NULL))) {
+        sim_tx_expire(op);
+    } else {
+        sim_op_complete(op, ((op->done > 0) && !host_gone) ?
+                            SIM_ST_REMOTE_ABORT : status);
+    }
+}
+
+/* The status for a QPN that nobody has: its NIC tells, unless it went with its
+ * last process. */
+uint8_t sim_tx_nobody(const struct sim_op *op)
+{
+    const struct sim_dev *dev = op->qp->dev;
+    const struct dir_slot *slot;
+
+    if (dev->knobs.killed_status != SIM_ST_UNRESPONSIVE) {
+        return SIM_ST_BAD_DEST_QPN;
+    }
+    for (slot = dev->dir->slot; slot < dev->dir->slot + SIM_SLOTS; ++slot) {
+        if ((atomic_load(&slot->owner) != 0) && slot->is_device &&
+            (slot->nic == (uint32_t)op->nic)) {
+            return SIM_ST_BAD_DEST_QPN;
+        }
+    }
+
+    return SIM_ST_UNREACHABLE;
+}
+
 /* Send now; returns 0 when the ring is full. */
 static int tx_try(struct sim_op *op, struct sim_peer *peer)
 {
@@ -401,7 +436,7 @@ static struct sim_peer *tx_route(struct sim_op *op)
 
     owner = (qpn < SIM_MAX_QP) ? atomic_load(&tx_dst(op)->owner) : 0;
     if (owner == 0) {
-        sim_tx_reject(op, SIM_ST_BAD_DEST_QPN);
+        sim_tx_reject(op, sim_tx_nobody(op));
         return NULL;
     }
 

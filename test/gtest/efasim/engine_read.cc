@@ -179,9 +179,32 @@ TEST(engine_read, target_died)
 
     rig_kill(pair.rig, 1);
     pair.read(1, 100);
-    EXPECT_EQ(13, pair.outcome());
+    EXPECT_EQ(9, pair.outcome());
     pair.read(2, 100);
     EXPECT_EQ(9, pair.outcome());
+}
+
+TEST(engine_read, target_died_half_way)
+{
+    ReadPair pair;
+
+    pair.read(1, 1 << 20);
+    rig_progress(pair.rig, 0);
+    rig_kill(pair.rig, 1);
+    EXPECT_EQ(8, pair.outcome());
+}
+
+TEST(engine_read, target_died_with_its_host)
+{
+    ReadPair pair("killed-status=13 timeout-ms=1000");
+
+    rig_kill(pair.rig, 1);
+    pair.read(1, 100);
+    EXPECT_EQ(13, pair.outcome());
+    pair.read(2, 100);
+    EXPECT_EQ(-1, pair.outcome());
+    rig_advance(pair.rig, 1001 * MS);
+    EXPECT_EQ(15, pair.outcome());
 }
 
 TEST(engine_read, device_without_rdma)

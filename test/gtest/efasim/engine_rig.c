@@ -159,7 +159,8 @@ struct rig *rig_open(unsigned procs, const unsigned *nodes)
         sim_knobs_init(&rig->proc[i].knobs);
         /* it rings for each request, and the device looks seldom */
         rig->proc[i].knobs.strict_batch = 0;
-        rig->dir->slot[i].nic = rig->proc[i].nic;
+        rig->dir->slot[i].nic       = rig->proc[i].nic;
+        rig->dir->slot[i].is_device = 1;
         atomic_store(&rig->dir->slot[i].owner, dir_owner(i, 1));
         rig_proc_open(&rig->proc[i]);
     }

@@ -96,29 +96,62 @@ TEST(engine_silence, no_such_host)
     EXPECT_EQ(15, pair.outcome());
 }
 
-/* Death is noticed within 100 ms; afterwards the QPN is nobody's. */
+/* Messages to a process that is killed, some of them in its ring and some that
+ * wait for room: the status of all. */
+struct KilledPair : Pair {
+    explicit KilledPair(const char *knobs = "") : Pair(7, knobs)
+    {
+        recv(1, 100);
+        send(1, 10);
+        EXPECT_EQ(0, outcome());
+        for (unsigned i = 0; i < 50; ++i) {
+            send(2, 8928);
+        }
+        rig_progress(rig, 0);
+        rig_kill(rig, 1);
+        rig_advance(rig, 60 * MS);
+        rig_progress(rig, 0);
+        rig_advance(rig, 60 * MS);
+        rig_settle(rig);
+    }
+
+    void expect(int status)
+    {
+        for (unsigned i = 0; i < 50; ++i) {
+            ASSERT_EQ(status, sent()) << i;
+        }
+        EXPECT_FALSE(rig_is_busy(rig, 0));
+    }
+};
+
+/* Its NIC lives and answers for it, within 100 ms; so it does later. */
 TEST(engine_silence, death)
 {
-    Pair pair(7);
+    KilledPair pair;
 
-    pair.recv(1, 100);
-    pair.send(1, 10);
-    ASSERT_EQ(0, pair.outcome());
-    for (unsigned i = 0; i < 50; ++i) {
-        pair.send(2, 8928); /* some in the ring, some waiting for room */
-    }
-    rig_progress(pair.rig, 0);
-    rig_kill(pair.rig, 1);
-    rig_advance(pair.rig, 60 * MS);
-    rig_progress(pair.rig, 0);
-    rig_advance(pair.rig, 60 * MS);
-    rig_settle(pair.rig);
-    for (unsigned i = 0; i < 50; ++i) {
-        ASSERT_EQ(13, pair.sent()) << i;
-    }
-    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+    pair.expect(9);
     pair.send(3, 10);
     EXPECT_EQ(9, pair.outcome());
+}
+
+TEST(engine_silence, death_told_as_a_reset)
+{
+    KilledPair pair("killed-status=8");
+
+    pair.expect(8);
+    pair.send(3, 10);
+    EXPECT_EQ(9, pair.outcome());
+}
+
+TEST(engine_silence, death_of_a_whole_host)
+{
+    KilledPair pair("killed-status=13 timeout-ms=1000");
+
+    pair.expect(13);
+    pair.send(3, 10);
+    EXPECT_EQ(-1, pair.outcome());
+    rig_advance(pair.rig, 1001 * MS);
+    EXPECT_EQ(15, pair.outcome());
 }
 
 TEST(engine_flush, error_state_completes_all_with_1)
