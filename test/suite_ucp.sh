@@ -498,6 +498,7 @@ suite_run() {
         check "bytes_reorder_$seed" 180 bytes_check \
             "--reorder 0.3 --seed $seed" --seed "$seed"
     done
+    ci && check bytes_eager 180 bytes_check "--eager --reorder 0.3"
     check bytes_many_in_flight 120 bytes_check "--reorder 0.3" --window 256 \
         --max 20000
     ci && check bytes_64MB 120 bytes_check "" --min 16777217 --max 67108864 \

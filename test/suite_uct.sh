@@ -237,6 +237,7 @@ suite_run() {
         check "uct_reorder_$seed" 120 uct_check '*' --reorder 0.3 \
             --seed "$seed"
     done
+    ci && check uct_eager 120 uct_check '*' --eager --reorder 0.3
     check uct_small_cqs 30 uct_small_cqs
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions

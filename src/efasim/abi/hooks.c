@@ -133,17 +133,29 @@ static uint32_t hook_cq_produced(const struct sim_cq *cq)
     return (cq != NULL) ? sim_cq_produced(cq) : 0;
 }
 
+/* A device that works by itself has done so until now. */
+static void hook_eager(struct abi_dev *dev)
+{
+    if ((dev != NULL) && (dev->sim != NULL) && dev->sim->knobs.eager) {
+        abi_progress(dev);
+    }
+}
+
 /* What has been delivered is handed out before the device delivers more: so a
- * program that polls paces its own receive queue. */
+ * program that polls paces its own receive queue, if the device lets it. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    struct sim_cq *sim = hook_cq_sim(cq);
-    uint32_t produced  = hook_cq_produced(sim);
-    int ret            = HOOK_CQ(cq, poll_cq)(cq, num, wc);
+    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
+    struct sim_cq *sim  = hook_cq_sim(cq);
+    uint32_t produced;
+    int ret;
 
+    hook_eager(dev);
+    produced = hook_cq_produced(sim);
+    ret      = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     if (ret == 0) {
         hook_cq_empty(sim, produced);
-        hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
+        hook_progress(dev);
         ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
     abi_order_after();
@@ -153,13 +165,17 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    struct sim_cq *sim = hook_cq_sim(cq);
-    uint32_t produced  = hook_cq_produced(sim);
-    int ret            = HOOK_CQ(cq, start_poll)(cq, attr);
+    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
+    struct sim_cq *sim  = hook_cq_sim(cq);
+    uint32_t produced;
+    int ret;
 
+    hook_eager(dev);
+    produced = hook_cq_produced(sim);
+    ret      = HOOK_CQ(cq, start_poll)(cq, attr);
     if (ret == ENOENT) {
         hook_cq_empty(sim, produced);
-        hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
+        hook_progress(dev);
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
     abi_order_after();

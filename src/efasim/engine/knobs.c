@@ -65,6 +65,8 @@ const struct sim_knob sim_knob_table[] = {
          "NAME:N[:ERRNO],...",
          "the N-th command NAME (reg-mr, create-qp, any...) fails\n"
          "                          with ERRNO (default ENOMEM)"),
+    KNOB("eager", eager, SIM_KNOB_FLAG, 0, 1, NULL,
+         "the device works by itself, not at the program's pace"),
     KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
             "RLIMIT_MEMLOCK holds for root too"),
     KNOB_OF(PROCESS, "refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,

@@ -62,6 +62,7 @@ struct sim_knobs {
     uint64_t qkey_status;  /* answer to a wrong QKEY; 0: none (time-out) */
     uint64_t killed_status; /* what is under way to a process that dies ends so:
                               8 or 9; 13: its host dies with it */
+    uint64_t eager;        /* 1: the device works whatever the program does */
     uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
     uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
     uint64_t no_rdma_read; /* 1: a device without RDMA */

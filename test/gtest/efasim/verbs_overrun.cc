@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues that are read too late, or that are too small. Some tests
- * overrun one on purpose; lib.sh fails any other check in which one does. */
+/* Completion queues that are read too late, or that are too small; a device that
+ * does not wait for its program. The tests "Overrun" overrun one on purpose;
+ * lib.sh fails any other check in which one does. */
 #include "verbs_test.h"
 
+#include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <dlfcn.h>
 
 namespace {
@@ -156,4 +160,144 @@ TEST(keeps_up, extended_polls)
     }
     EXPECT_EQ(0, ibv_destroy_qp(qp));
     EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+}
+
+namespace {
+
+/* Of this process's device, without a process that asks: that takes long. */
+int64_t count_of(const char *name)
+{
+    auto counter = reinterpret_cast<int (*)(const char*, unsigned long long*)>(
+            dlsym(RTLD_DEFAULT, "efasim_counter"));
+    unsigned long long value = 0;
+
+    EXPECT_EQ(0, counter(name, &value));
+    return value;
+}
+
+/* A program that polls all the time, one completion after the other, works on
+ * it, and posts the receive again, while another process sends as fast as it
+ * can. A device that leaves the pace to it takes packets when it finds the queue
+ * empty, 16 at most. */
+class Slow {
+public:
+    Slow(int depth, unsigned receives) :
+        qp(dev, params(depth)), mem(dev, 8 * receives), child(1, "blast")
+    {
+        for (unsigned i = 0; i < receives; ++i) {
+            EXPECT_EQ(0, qp.recv(i, {mem.sge(8 * i, 8)}));
+        }
+    }
+
+    static QpParams params(int depth)
+    {
+        QpParams params = small_cq(depth);
+
+        params.recv_wr = 256;
+        return params;
+    }
+
+    void start(unsigned messages)
+    {
+        child.put(qp.address());
+        child.put(messages);
+    }
+
+    /* True if there was one. */
+    bool poll()
+    {
+        int64_t until = now_us() + 50;
+        ibv_wc wc;
+
+        if (ibv_poll_cq(qp.rcq, 1, &wc) != 1) {
+            return false;
+        }
+        while (now_us() < until) { /* does something with it */
+        }
+        EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+        EXPECT_EQ(0, qp.recv(wc.wr_id, {mem.sge(8 * wc.wr_id, 8)}));
+        return true;
+    }
+
+    static int64_t now_us()
+    {
+        timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000000ll + now.tv_nsec / 1000;
+    }
+
+    Device dev;
+    Qp     qp;
+    Memory mem;
+    Child  child;
+};
+
+/* The device works whatever the program does, while it exists. */
+struct Eager {
+    Eager() { set_knob("eager", "1"); }
+    ~Eager() { set_knob("eager", "0"); }
+};
+
+} // namespace
+
+TEST(DISABLED_Role, blast)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 64);
+    Address peer      = parent.get<Address>();
+    unsigned messages = parent.get<unsigned>();
+    ibv_ah *ah        = dev.ah(peer.gid);
+    unsigned posted = 0, done = 0;
+    ibv_wc wc;
+
+    while (done < messages) {
+        while (posted < messages && posted - done < 64) {
+            ASSERT_EQ(0, qp.send(++posted, ah, peer, {mem.sge(0, 8)}));
+        }
+        while (ibv_poll_cq(qp.scq, 1, &wc) == 1) {
+            ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+            ++done;
+        }
+    }
+    parent.put<char>('e');
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Bursts find no receive, and come again; the program that polls slowly does not
+ * pace them. */
+TEST(keeps_up, eager_device_finds_receivers_not_ready)
+{
+    const unsigned n = 3000;
+    Eager eager;
+    Slow slow(64, 16);
+    int64_t before = count_of("rnr"), end;
+
+    slow.start(n);
+    end = now_ms() + WAIT_MS;
+    for (unsigned seen = 0; seen < n && now_ms() < end;) {
+        seen += slow.poll();
+    }
+    EXPECT_GT(count_of("rnr"), before + n);
+    slow.child.get<char>();
+    slow.child.expect_ok();
+}
+
+/* 64 receives, and room for the completions of 16: who polls all the time may
+ * still be late. */
+TEST(Overrun, eager_device_needs_a_deep_queue)
+{
+    Eager eager;
+    Slow slow(16, 64);
+    int64_t before = count_of("cq_overruns"), end;
+
+    slow.start(3000);
+    end = now_ms() + WAIT_MS;
+    while (count_of("cq_overruns") == before && now_ms() < end) {
+        slow.poll();
+    }
+    EXPECT_GT(count_of("cq_overruns"), before);
+    slow.child.kill(SIGTERM, slow.child.pid);
 }
