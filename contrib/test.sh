@@ -21,10 +21,10 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
-default_suites='flow sim model fuzz mutants matrix efasim efasim-clients uct'
-default_suites="$default_suites ucp mpi load info package tidy"
-# What is of other systems alone: not for the quick profile.
-not_quick='matrix'
+default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
+default_suites="$default_suites uct ucp mpi load info package tidy"
+# What takes other systems: not for the quick profile.
+not_quick='matrix proof'
 
 usage() {
     cat <<END
@@ -66,6 +66,7 @@ budget_of() {
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
+    ci:proof) echo 300 ;;
     ci:efasim | ci:uct | ci:mutants | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;

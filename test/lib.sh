@@ -31,6 +31,7 @@ check() {
     fi
     log=$SUITE_LOGS/${name//\//_}.log
     limit=$((limit * ${SLOWNESS:-1}))
+    rm -f "$log.counters"
     start=$EPOCHREALTIME
     timeout -k 5 $((limit * LIMIT_STRETCH)) "$SUITE_SCRIPT" --call "$SUITE" \
         "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null &
@@ -41,6 +42,7 @@ check() {
     { kill "$watch" && wait "$watch"; } 2>/dev/null
     suite_child=
     took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
+    no_overruns "$log" || status=1
     case $status in
     0)
         echo "ok $name $took"
@@ -58,6 +60,23 @@ check() {
         suite_failed=$((suite_failed + 1))
         ;;
     esac
+}
+
+# no_overruns LOG: each `efasim run` of a check leaves its device's counters.
+# None of its programs may have let a completion queue overrun, whatever else it
+# looked at: on hardware completions are lost then.
+no_overruns() {
+    ! grep -q ' cq_overruns=[1-9]' "$1.counters" 2>/dev/null || {
+        grep -o '^node=.* cq_overruns=[1-9][0-9]*' "$1.counters" |
+            sed -E 's/^(.*device=[^ ]*) .* cq_/\1 cq_/' | sort -u
+        echo "FAIL: a completion queue overran (cq_overruns is not 0)"
+        return 1
+    } >>"$1"
+}
+
+# For a check whose program is to overrun one.
+overruns_expected() {
+    export EFASIM_STAT=
 }
 
 # For a check that cannot run here; ends its process.
@@ -123,6 +142,7 @@ suite_main() {
         BUILD=$3 PROFILE=$4 CHECK_LOG=$5
         shift 5
         suite_environment
+        export EFASIM_STAT=${EFASIM_STAT-$CHECK_LOG.counters}
         "$@"
         exit
     fi

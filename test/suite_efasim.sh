@@ -58,6 +58,23 @@ newer_check() {
         fail "no test ran"
 }
 
+# Completion queues that overrun on purpose. A check that does not say so, like
+# overrun_unexpected, fails for it, though its program ends well.
+overrun_check() {
+    local out
+    (
+        overruns_expected
+        verbs_check 'Overrun.*'
+    ) || exit 1
+    at_least cq_overruns "$(stat_sum "$CHECK_LOG.stat" cq_overruns)" 1
+    out=$(unset EFASIM_STAT && CHECKS='^overrun_unexpected$' \
+        OVERRUN_UNEXPECTED=y "$SUITE_SCRIPT" "$BUILD" quick) &&
+        fail "nobody noticed the overruns: $out"
+    sed 's/^/    /' <<<"$out"
+    grep -q '^FAIL overrun_unexpected: status 1 ' <<<"$out" || fail "no FAIL"
+    grep -q '| FAIL: a completion queue overran' <<<"$out" || fail "no reason"
+}
+
 # Eight processes that poll, on one CPU.
 share_one_cpu() {
     one_cpu
@@ -478,6 +495,10 @@ suite_run() {
     check verbs_ud 60 verbs_check 'ud.*'
     check verbs_ud_efa0 60 verbs_check 'ud.*' --device efa0
     check verbs_dmabuf 60 verbs_check 'Dmabuf.*'
+    check verbs_keeps_up 60 verbs_check 'keeps_up.*'
+    check verbs_overrun 60 overrun_check
+    [ -z "${OVERRUN_UNEXPECTED-}" ] ||
+        check overrun_unexpected 60 verbs_check 'Overrun.*'
     check verbs_status 120 verbs_check 'Status.*:status_rnr.*'
     ci && check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
     ci && check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3

@@ -171,6 +171,7 @@ suite_run() {
     check mpich_2 60 mpich 2 300000
     ci && check mpich_4 90 mpich 4 300000
     ci && check mpich_2_reorder 60 mpich 2 300000 --reorder 0.3
+    ci && check mpi_4_eager 120 mpi_between 4 $max --eager --reorder 0.3
     ci && check hpcc_4 120 hpcc_check
     for seed in $(seeds 1 10); do
         ci && check "mpi_2_reorder_$seed" 120 mpi_between 2 $max \

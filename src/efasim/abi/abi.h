@@ -83,6 +83,7 @@ struct abi_cq {
     int (*poll_cq)(struct ibv_cq*, int, struct ibv_wc*);
     int (*req_notify_cq)(struct ibv_cq*, int);
     int (*start_poll)(struct ibv_cq_ex*, struct ibv_poll_cq_attr*);
+    int (*next_poll)(struct ibv_cq_ex*);
 };
 
 struct abi_qp {

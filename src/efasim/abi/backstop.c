@@ -1,6 +1,7 @@
 /*
  * The backstop: a thread that advances the device when the program does not
- * call into it. While the program polls, the thread only looks now and then.
+ * call into it. While the program polls, the thread only looks now and then;
+ * an eager device is its work, whatever the program does.
  * While nothing at all goes on it sleeps in the kernel until another process
  * sends something (the `sleeping` mark tells it to wake us) or this one posts.
  */
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 enum {
+    TICK_EAGER_US = 100,
+    EAGER_ROUNDS  = 64,    /* at most, at a look at an eager device */
     TICK_BUSY_US  = 200,   /* work is under way, nobody calls */
     TICK_CALLS_US = 1000,  /* the program calls: it does the work itself */
     TICK_STUCK_US = 2000,  /* work waits for others, for a while already */
@@ -29,16 +32,31 @@ static void backstop_nap(unsigned usec)
     nanosleep(&time, NULL);
 }
 
+/* All that there is to do, as hardware would have done it meanwhile. */
+static unsigned backstop_run(struct sim_dev *sim)
+{
+    unsigned rounds = sim->knobs.eager ? EAGER_ROUNDS : 1;
+    unsigned done, all = 0;
+
+    do {
+        done = sim_dev_progress(sim);
+        all += done;
+    } while ((done > 0) && (--rounds > 0));
+
+    return all;
+}
+
 /* One look at one device. Returns the time until the next; *idle is cleared
  * unless it has nothing to do. */
 static unsigned backstop_look_at(struct abi_dev *dev, int *idle)
 {
     uint32_t entries = atomic_load(&dev->entries);
     unsigned usec    = TICK_CALLS_US;
+    int eager        = (dev->sim != NULL) && dev->sim->knobs.eager;
     unsigned done;
     int busy;
 
-    if (entries != dev->seen) {
+    if ((entries != dev->seen) && !eager) {
         dev->seen     = entries;
         dev->stuck_us = 0;
         *idle         = 0;
@@ -47,11 +65,13 @@ static unsigned backstop_look_at(struct abi_dev *dev, int *idle)
 
     abi_lock();
     if (dev->sim != NULL) {
-        done = sim_dev_progress(dev->sim);
-        busy = sim_dev_is_busy(dev->sim);
+        done = backstop_run(dev->sim);
+        busy = sim_dev_is_busy(dev->sim) || (entries != dev->seen);
 
+        dev->seen      = entries;
         dev->stuck_us  = done ? 0 : dev->stuck_us;
-        usec           = (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
+        usec           = eager ? TICK_EAGER_US :
+                         (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
                                                       TICK_BUSY_US;
         dev->stuck_us += busy ? usec : 0;
         *idle         &= !busy && !done;

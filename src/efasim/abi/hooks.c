@@ -128,17 +128,34 @@ static void hook_cq_empty(struct sim_cq *cq, uint32_t produced)
     }
 }
 
+static uint32_t hook_cq_produced(const struct sim_cq *cq)
+{
+    return (cq != NULL) ? sim_cq_produced(cq) : 0;
+}
+
+/* A device that works by itself has done so until now. */
+static void hook_eager(struct abi_dev *dev)
+{
+    if ((dev != NULL) && (dev->sim != NULL) && dev->sim->knobs.eager) {
+        abi_progress(dev);
+    }
+}
+
 /* What has been delivered is handed out before the device delivers more: so a
- * program that polls paces its own receive queue. */
+ * program that polls paces its own receive queue, if the device lets it. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    struct sim_cq *sim = hook_cq_sim(cq);
-    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
-    int ret            = HOOK_CQ(cq, poll_cq)(cq, num, wc);
+    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
+    struct sim_cq *sim  = hook_cq_sim(cq);
+    uint32_t produced;
+    int ret;
 
+    hook_eager(dev);
+    produced = hook_cq_produced(sim);
+    ret      = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     if (ret == 0) {
         hook_cq_empty(sim, produced);
-        hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
+        hook_progress(dev);
         ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
     abi_order_after();
@@ -148,16 +165,33 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    struct sim_cq *sim = hook_cq_sim(cq);
-    uint32_t produced  = sim ? sim_cq_produced(sim) : 0;
-    int ret            = HOOK_CQ(cq, start_poll)(cq, attr);
+    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
+    struct sim_cq *sim  = hook_cq_sim(cq);
+    uint32_t produced;
+    int ret;
 
+    hook_eager(dev);
+    produced = hook_cq_produced(sim);
+    ret      = HOOK_CQ(cq, start_poll)(cq, attr);
     if (ret == ENOENT) {
         hook_cq_empty(sim, produced);
-        hook_progress(hook_dev(abi.cq, cq, ABI_CQS));
+        hook_progress(dev);
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
     abi_order_after();
+    return ret;
+}
+
+/* libefa does not write the doorbell when a round of polls ended here. */
+static int hook_next_poll(struct ibv_cq_ex *cq)
+{
+    struct sim_cq *sim = hook_cq_sim(cq);
+    uint32_t produced  = hook_cq_produced(sim);
+    int ret            = HOOK_CQ(cq, next_poll)(cq);
+
+    if (ret == ENOENT) {
+        hook_cq_empty(sim, produced);
+    }
     return ret;
 }
 
@@ -187,6 +221,17 @@ static void hook_posted(struct abi_dev *dev)
     abi_backstop_kick(dev);
 }
 
+/* Before the first doorbell of a post */
+static void hook_posting(const struct ibv_qp *qp)
+{
+    struct sim_qp *sim = (qp->handle < ABI_QPS) ? abi.qp[qp->handle].qp : NULL;
+
+    if (sim != NULL) {
+        sim_qp_by_library(sim);
+    }
+    abi_order_before();
+}
+
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
@@ -198,7 +243,7 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
         return ret;
     }
 
-    abi_order_before();
+    hook_posting(qp);
     ret = HOOK_QP(qp, post_send)(qp, wr, bad);
     hook_posted(dev);
     return ret;
@@ -222,7 +267,7 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
         return ret;
     }
 
-    abi_order_before();
+    hook_posting(&qp->qp_base);
     ret = HOOK_QP(&qp->qp_base, wr_complete)(qp);
     hook_posted(dev);
     return ret;
@@ -290,12 +335,15 @@ void abi_hook_cq(struct abi_cq *entry)
     if ((entry->start_poll == NULL) && (ex->start_poll != hook_start_poll) &&
         hook_is_code((void*)ex->start_poll)) {
         entry->start_poll = ex->start_poll;
+        entry->next_poll  = ex->next_poll;
         ex->start_poll    = hook_start_poll;
+        ex->next_poll     = hook_next_poll;
     }
     hook_cq_seen.poll_cq       = entry->poll_cq;
     hook_cq_seen.req_notify_cq = entry->req_notify_cq;
     if (entry->start_poll != NULL) {
         hook_cq_seen.start_poll = entry->start_poll;
+        hook_cq_seen.next_poll  = entry->next_poll;
     }
 }
 

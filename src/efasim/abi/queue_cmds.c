@@ -166,7 +166,8 @@ int abi_cq_create(struct abi_cmd *cmd)
 
     ret = abi_cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
     if (ret == 0) {
-        ret = abi_cq_make(cmd, abi_pow2(depth), &req, &entry);
+        depth = abi_pow2(depth) / cmd->ctx->dev->sim->knobs.cq_divide;
+        ret   = abi_cq_make(cmd, abi_pow2(depth), &req, &entry);
     }
     if (ret != 0) {
         return ret;

@@ -19,6 +19,17 @@ static const char cli_usage[] =
     "  --plan FILE             faults by time and count; see efasim(1)\n"
     "  --trace FILE            commands and packets, one line each\n";
 
+/* A flag that is set unless somebody says --no-NAME */
+static int cli_is_set(const struct sim_knob *knob)
+{
+    struct sim_knobs knobs;
+    uint64_t value;
+
+    sim_knobs_init(&knobs);
+    memcpy(&value, (const char*)&knobs + knob->offset, sizeof(value));
+    return (knob->type == SIM_KNOB_FLAG) && (value != 0);
+}
+
 void cli_help(FILE *out)
 {
     const struct sim_knob *knob;
@@ -26,7 +37,8 @@ void cli_help(FILE *out)
 
     fputs(cli_usage, out);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
-        snprintf(option, sizeof(option), "--%s%s%s", knob->name,
+        snprintf(option, sizeof(option), "--%s%s%s%s",
+                 cli_is_set(knob) ? "no-" : "", knob->name,
                  knob->arg ? " " : "", knob->arg ? knob->arg : "");
         if (strlen(option) > 23) {
             fprintf(out, "  %s\n                          %s\n", option,
@@ -36,7 +48,8 @@ void cli_help(FILE *out)
         }
     }
     fputs("  Each of these is also an environment variable, for one process "
-          "alone:\n  --timeout-ms is EFASIM_TIMEOUT_MS.\n"
+          "alone:\n  --timeout-ms is EFASIM_TIMEOUT_MS. EFASIM_STAT=FILE: each "
+          "run appends its\n  fabric's counters.\n"
           "stat: counters of each host that has a device, and bytes from host "
           "to host;\n      --qps: of each queue pair, --watch: again and "
           "again.\n"

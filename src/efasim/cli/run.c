@@ -62,8 +62,11 @@ static int run_knob(int argc, char **argv, int *i)
         snprintf(label, sizeof(label), "--%s", knob->name);
         if (knob->arg != NULL) {
             value = cli_option(argc, argv, i, knob->name);
+        } else if (!strcmp(argv[*i], label)) {
+            value = "1";
         } else {
-            value = !strcmp(argv[*i], label) ? "1" : NULL;
+            snprintf(label, sizeof(label), "--no-%s", knob->name);
+            value = !strcmp(argv[*i], label) ? "0" : NULL;
         }
         if (value == NULL) {
             continue;
@@ -365,22 +368,34 @@ static int run_command(char **argv)
                                  WEXITSTATUS(status);
 }
 
-static void run_stat(const struct run_options *options,
-                     const struct fabric *fabric)
+/* The counters to a file; `option` is how the user named it. */
+static void run_stat_file(const struct fabric *fabric, const char *option,
+                          const char *file, int flags)
 {
-    int fd = STDERR_FILENO;
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
 
-    if (options->stat_file != NULL) {
-        fd = open(options->stat_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-        if (fd < 0) {
-            cli_error("--stat=%s: %s", options->stat_file, strerror(errno));
-            return;
-        }
+    if (fd < 0) {
+        cli_error("%s=%s: %s", option, file, strerror(errno));
+        return;
     }
 
     cli_stat_print(fabric, fd);
-    if (fd != STDERR_FILENO) {
-        close(fd);
+    close(fd);
+}
+
+/* --stat is of this run; EFASIM_STAT collects from all that it reaches. */
+static void run_stat(const struct run_options *options,
+                     const struct fabric *fabric)
+{
+    const char *all = getenv("EFASIM_STAT");
+
+    if (options->stat_file != NULL) {
+        run_stat_file(fabric, "--stat", options->stat_file, O_TRUNC);
+    } else if (options->stat) {
+        cli_stat_print(fabric, STDERR_FILENO);
+    }
+    if ((all != NULL) && (*all != '\0')) {
+        run_stat_file(fabric, "EFASIM_STAT", all, O_APPEND);
     }
 }
 
@@ -492,9 +507,7 @@ int cli_run(int argc, char **argv)
 
     ret = run_environment(&options, fabric, name, node);
     ret = (ret == 0) ? run_command(argv + command) : CLI_EXIT_FAILED;
-    if (options.stat) {
-        run_stat(&options, fabric);
-    }
+    run_stat(&options, fabric);
     fabric_close(fabric);
     return ret;
 }

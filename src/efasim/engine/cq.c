@@ -1,16 +1,19 @@
 /*
  * Completion queues.
  *
- * What real hardware does when a completion finds its queue full is not
- * public. Here nothing is lost: the completion waits in a spill list, it is
- * counted (cq_overruns), and the first one is reported in a line, because on
- * hardware it would be a bug of the program.
+ * A completion that finds its queue full is written all the same, over one that
+ * was not read. The maker says no more than that completions are then dropped;
+ * this is what the interface leaves to a device: entries tell old from new by a
+ * phase bit, nothing says how far the program has read (the doorbell came with
+ * notifications, and libefa does not always write it), and the driver knows no
+ * event for it. So the program misses what was overwritten and finds its place
+ * taken by an entry of the wrong phase: the queue seems empty until the device
+ * has gone round once more.
  *
- * How far the program has read is known from the doorbell, which lags: libefa
- * does not write it after an extended poll that ended with an empty queue. So
- * the caller also says when a poll found nothing (sim_cq_drained). A program
- * that reads the ring by itself must write the doorbell. Without a doorbell
- * mapping there is no check.
+ * For the counter (cq_overruns) and a line we do ask how far the program has
+ * read: the doorbell tells, and the caller, when a poll found nothing
+ * (sim_cq_drained). A program that reads the ring by itself must write the
+ * doorbell. Without one there is no count.
  */
 #include "engine.h"
 
@@ -57,9 +60,7 @@ int sim_cq_destroy(struct sim_cq *cq)
         return -EBUSY;
     }
 
-    cq->dev->spilled       -= cq->spill_num;
-    cq->dev->cq[cq->index]  = NULL;
-    free(cq->spill);
+    cq->dev->cq[cq->index] = NULL;
     free(cq);
     return 0;
 }
@@ -76,18 +77,21 @@ static uint32_t cq_pending(const struct sim_cq *cq)
     return (by_db < by_poll) ? by_db : by_poll;
 }
 
-/* How far the program has read is looked up when what there was room for at the
- * last look is used up: it reads on, so there is never less. */
+/* Does the next completion take the place of an unread one, for sure? How far
+ * the program has read is looked up when what there was room for at the last
+ * look is used up: it reads on, so there is never less. Of two rings one may be
+ * full and the other not. */
 static int cq_is_full(struct sim_cq *cq)
 {
     uint32_t pending;
 
-    if ((cq->room == 0) && (cq->db != NULL)) {
-        pending  = cq_pending(cq);
-        cq->room = (pending < cq->depth) ? cq->depth - pending : 0;
+    if ((cq->room > 0) || (cq->db == NULL)) {
+        return 0;
     }
 
-    return (cq->room == 0) && (cq->db != NULL);
+    pending  = cq_pending(cq);
+    cq->room = (pending < cq->depth) ? cq->depth - pending : 0;
+    return pending >= cq->depth * cq->subs;
 }
 
 static void cq_event(struct sim_cq *cq)
@@ -126,64 +130,26 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
     cq->room -= (cq->room > 0);
 }
 
-static void cq_spill(struct sim_cq *cq, const struct io_cqe *cqe)
+static void cq_overrun(struct sim_cq *cq)
 {
-    struct sim_dev *dev = cq->dev;
-    struct io_cqe *spill;
-    uint32_t cap;
-
-    if (cq->spill_num == cq->spill_cap) {
-        cap   = cq->spill_cap ? 2 * cq->spill_cap : 64;
-        spill = realloc(cq->spill, cap * sizeof(*spill));
-        if (spill == NULL) {
-            sim_dev_log(dev, "out of memory: a completion of CQ %u is lost",
-                        cq->index);
-            return;
-        }
-        cq->spill     = spill;
-        cq->spill_cap = cap;
-    }
-
-    if ((cq->spill_num == 0) && (cq->subs == 1)) {
-        sim_dev_log(dev, "CQ %u overrun: %u completions unread and one more "
-                    "arrived; real hardware would lose it. Create the CQ as "
-                    "deep as the queues that feed it", cq->index, cq->depth);
-    }
-    cq->spill[cq->spill_num++] = *cqe;
-    ++dev->spilled;
-    if (cq->subs == 1) { /* else one ring may be full and the other not */
-        sim_count(dev, DIR_CQ_OVERRUNS, 1);
+    sim_count(cq->dev, DIR_CQ_OVERRUNS, 1);
+    if (!cq->overrun) {
+        cq->overrun = 1;
+        sim_dev_log(cq->dev, "CQ %u overrun: %u completions unread and one "
+                    "more arrived: unread ones are lost. Create the CQ as deep "
+                    "as the queues that feed it", cq->index,
+                    cq->depth * cq->subs);
     }
 }
 
 void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe)
 {
-    if ((cq->spill_num > 0) || cq_is_full(cq)) {
-        cq_spill(cq, cqe);
-        return;
+    if (cq_is_full(cq)) {
+        cq_overrun(cq);
     }
 
     cq_write(cq, cqe);
     cq_event(cq);
-}
-
-unsigned sim_cq_unspill(struct sim_cq *cq)
-{
-    unsigned done = 0;
-
-    while ((done < cq->spill_num) && !cq_is_full(cq)) {
-        cq_write(cq, &cq->spill[done++]);
-    }
-
-    if (done > 0) {
-        cq->spill_num    -= done;
-        cq->dev->spilled -= done;
-        memmove(cq->spill, cq->spill + done,
-                cq->spill_num * sizeof(*cq->spill));
-        cq_event(cq);
-    }
-
-    return done;
 }
 
 void sim_cq_arm(struct sim_cq *cq)

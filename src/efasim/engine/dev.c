@@ -153,19 +153,6 @@ void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
     dev->ops->trace(dev->env, dev->line);
 }
 
-static unsigned dev_unspill(struct sim_dev *dev)
-{
-    unsigned i, done = 0;
-
-    for (i = 0; (i < SIM_MAX_CQ) && (dev->spilled > 0); ++i) {
-        if ((dev->cq[i] != NULL) && (dev->cq[i]->spill_num > 0)) {
-            done += sim_cq_unspill(dev->cq[i]);
-        }
-    }
-
-    return done;
-}
-
 static int dev_has_timers(const struct sim_dev *dev)
 {
     return (dev->outstanding != 0) || !list_is_empty(&dev->timed) ||
@@ -216,9 +203,6 @@ unsigned sim_dev_progress(struct sim_dev *dev)
     }
     if (dev_has_timers(dev)) {
         done += sim_timer_run(dev);
-    }
-    if (dev->spilled > 0) {
-        done += dev_unspill(dev);
     }
 
     dev->work += done;

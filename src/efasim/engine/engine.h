@@ -124,11 +124,10 @@ struct sim_cq {
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
     uint8_t          armed;
+    uint8_t          overrun;       /* has been told of */
     _Atomic uint32_t drained;       /* so many have been read, at least */
     uint8_t         *buf;
     _Atomic uint32_t *db;           /* consumer index and arm bit */
-    struct io_cqe   *spill;         /* completions that found it full */
-    uint32_t         spill_num, spill_cap;
     void            *user;          /* the caller's */
 };
 
@@ -197,6 +196,7 @@ struct sim_qp {
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */
     uint8_t            rnr_retry;
+    _Atomic uint8_t    by_library;  /* libefa writes the send queue */
     struct sim_cntr   *cntr[SIM_CNTR_OPS]; /* NULL: nobody counts */
     void              *user;
 };
@@ -288,7 +288,6 @@ struct sim_dev {
     uint32_t                  outstanding; /* requests not yet completed */
     uint32_t                  quiet;       /* calls since one of those */
     uint32_t                  overtaking;  /* of those on the timed list */
-    uint32_t                  spilled;     /* completions in spill lists */
 
     struct sim_list           qps, peers, timed, copying;
     struct sim_qp            *qp[SIM_MAX_QP];
@@ -386,10 +385,11 @@ int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p);
 int sim_pd_destroy(struct sim_dev *dev, struct sim_pd *pd);
 
 /*
- * Address handles: one number per (PD, GID), shared and counted. With the knob
- * strict_ah the first to destroy it ends it for all, as the driver does not
- * count its users. -EINVAL: the GID is zero or a multicast one, or there is no
- * such handle; -ENOMEM: knobs.max_ah are in use.
+ * Address handles: one number per (PD, GID). The first to destroy it ends it
+ * for all, as the driver does not count its users; without the knob strict_ah
+ * the last. Requests under way with it are then flushed. -EINVAL: the GID is
+ * zero or a multicast one, or there is no such handle; -ENOMEM: knobs.max_ah
+ * are in use.
  */
 int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
                   const uint8_t gid[16], uint16_t *number_p);
@@ -460,17 +460,19 @@ static inline uint32_t sim_cq_produced(const struct sim_cq *cq)
  * serialising. */
 static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
 {
-    atomic_store_explicit(&cq->drained, produced, memory_order_relaxed);
+    uint32_t before = atomic_load_explicit(&cq->drained, memory_order_relaxed);
+
+    if ((int32_t)(produced - before) > 0) { /* another thread was later */
+        atomic_store_explicit(&cq->drained, produced, memory_order_relaxed);
+    }
 }
 
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
 
-/* Engine-internal: append a completion; phase and order are its matter. */
+/* Engine-internal: append a completion; phase and order are its matter. Where
+ * the program has not read in time it loses others. */
 void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
-
-/* Engine-internal: move spilled completions into room that has come free. */
-unsigned sim_cq_unspill(struct sim_cq *cq);
 
 /*
  * Queue pairs. -ENOMEM at the limit. Destroying one completes its requests
@@ -479,6 +481,13 @@ unsigned sim_cq_unspill(struct sim_cq *cq);
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p);
 void sim_qp_destroy(struct sim_qp *qp);
+
+/* The program posts by libefa, which keeps to max_tx_batch, and rings more than
+ * once between two looks of ours. Needs no serialising. */
+static inline void sim_qp_by_library(struct sim_qp *qp)
+{
+    atomic_store_explicit(&qp->by_library, 1, memory_order_relaxed);
+}
 
 /* -EINVAL: not in the state table, a missing or a surplus attribute, port
  * other than 1; -EOPNOTSUPP: unknown attribute, pkey index other than 0;
@@ -523,6 +532,8 @@ uint8_t sim_rdma_check(struct sim_op *op);
 uint8_t sim_tx_check_buf(const struct sim_qp *qp, const struct io_buf *buf,
                          uint32_t access);
 void sim_tx_expire(struct sim_op *op);
+void sim_tx_killed(struct sim_op *op);
+uint8_t sim_tx_nobody(const struct sim_op *op);
 void sim_tx_reject(struct sim_op *op, uint8_t status);
 struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
 struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate);

@@ -38,9 +38,11 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("ud-mtu", ud_mtu, SIM_KNOB_UINT, 256, SIM_MAX_MSG, "BYTES",
          "of a datagram (UD), at most (default 8928)"),
     KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
-         "a doorbell may announce at most max_tx_batch requests"),
+         "a doorbell may announce more than max_tx_batch requests"),
     KNOB("strict-ah", strict_ah, SIM_KNOB_FLAG, 0, 1, NULL,
-         "an address handle ends for all when one of its users destroys it"),
+         "address handles are counted: the last of its users ends one"),
+    KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
+         "completion queues have 1/N of the entries asked for (default 1)"),
     KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
          "interconnect that efadv_query_mr tells (default 0: none)"),
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
@@ -51,6 +53,9 @@ const struct sim_knob sim_knob_table[] = {
             "address handles of a process (default 1024)"),
     KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
          "answer to a wrong QKEY, 0 for silence (default 9)"),
+    KNOB("killed-status", killed_status, SIM_KNOB_UINT, 8, 13, "STATUS",
+         "end of requests under way to a killed process: 8 or 9 as its\n"
+         "                          NIC lives, 13 with its host (default 9)"),
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP requests complete the next COUNT of OP\n"
@@ -60,6 +65,8 @@ const struct sim_knob sim_knob_table[] = {
          "NAME:N[:ERRNO],...",
          "the N-th command NAME (reg-mr, create-qp, any...) fails\n"
          "                          with ERRNO (default ENOMEM)"),
+    KNOB("eager", eager, SIM_KNOB_FLAG, 0, 1, NULL,
+         "the device works by itself, not at the program's pace"),
     KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
             "RLIMIT_MEMLOCK holds for root too"),
     KNOB_OF(PROCESS, "refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
@@ -77,13 +84,17 @@ const struct sim_knob sim_knob_table[] = {
 void sim_knobs_init(struct sim_knobs *knobs)
 {
     memset(knobs, 0, sizeof(*knobs));
-    knobs->seed        = 1;
-    knobs->timeout_ms  = 5000;
-    knobs->rnr_us      = 100;
-    knobs->max_ah      = SIM_MAX_AH;
-    knobs->ud_mtu      = SIM_MAX_MSG;
-    knobs->qkey_status = 9;
-    knobs->rnr_retry   = SIM_RNR_ENDLESS;
+    knobs->seed          = 1;
+    knobs->timeout_ms    = 5000;
+    knobs->rnr_us        = 100;
+    knobs->max_ah        = SIM_MAX_AH;
+    knobs->ud_mtu        = SIM_MAX_MSG;
+    knobs->cq_divide     = 1;
+    knobs->strict_batch  = 1;
+    knobs->strict_ah     = 1;
+    knobs->qkey_status   = 9;
+    knobs->rnr_retry     = SIM_RNR_ENDLESS;
+    knobs->killed_status = 9;
 }
 
 static int knob_name_equal(const char *a, const char *b)

@@ -52,13 +52,17 @@ struct sim_knobs {
     uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
     uint64_t ud_rate_mbps; /* of datagrams from a device to another; likewise */
     uint64_t ud_mtu;       /* bytes of a datagram, at most */
-    uint64_t strict_batch; /* 1: a doorbell may not announce too many */
-    uint64_t strict_ah;    /* 1: an address handle ends with its first user */
+    uint64_t strict_batch; /* 0: a doorbell may announce too many */
+    uint64_t strict_ah;    /* 0: an address handle ends with its last user */
+    uint64_t cq_divide;    /* a CQ has so many times fewer entries than asked */
     uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
     uint64_t receive_us;   /* a receiver takes a packet in that time */
     uint64_t rnr_retry;    /* of a QP that does not say */
     uint64_t max_ah;
     uint64_t qkey_status;  /* answer to a wrong QKEY; 0: none (time-out) */
+    uint64_t killed_status; /* what is under way to a process that dies ends so:
+                              8 or 9; 13: its host dies with it */
+    uint64_t eager;        /* 1: the device works whatever the program does */
     uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
     uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
     uint64_t no_rdma_read; /* 1: a device without RDMA */
@@ -73,7 +77,7 @@ struct sim_knobs {
 enum sim_knob_type {
     SIM_KNOB_UINT,
     SIM_KNOB_PROBABILITY,
-    SIM_KNOB_FLAG,     /* an option without a value; 0 or 1 in environment */
+    SIM_KNOB_FLAG,     /* options --NAME and --no-NAME; 1, 0 in environment */
     SIM_KNOB_INJECT,
     SIM_KNOB_FAIL,
     SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
@@ -93,7 +97,7 @@ struct sim_knob {
     size_t             offset; /* in struct sim_knobs */
     uint64_t           min, max;
     const char        *arg;   /* for the help text */
-    const char        *help;
+    const char        *help; /* flag that is set by default: of --no-NAME */
     enum sim_knob_scope scope;
 };
 

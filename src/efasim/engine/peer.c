@@ -38,10 +38,10 @@ void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer)
 static void peer_fail(struct sim_peer *peer)
 {
     while (!list_is_empty(&peer->inflight)) {
-        sim_tx_expire(list_entry(peer->inflight.next, struct sim_op, link));
+        sim_tx_killed(list_entry(peer->inflight.next, struct sim_op, link));
     }
     while (!list_is_empty(&peer->blocked)) {
-        sim_tx_expire(list_entry(peer->blocked.next, struct sim_op, link));
+        sim_tx_killed(list_entry(peer->blocked.next, struct sim_op, link));
     }
 }
 

@@ -77,7 +77,10 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     *owner = atomic_load(&qp->owner);
     state  = atomic_load(&qp->state);
     pd     = atomic_load(&qp->pd);
-    if ((*owner == 0) || (state < SIM_QPS_RTR) || (state == SIM_QPS_ERR)) {
+    if (*owner == 0) {
+        return sim_tx_nobody(op);
+    }
+    if ((state < SIM_QPS_RTR) || (state == SIM_QPS_ERR)) {
         return SIM_ST_BAD_DEST_QPN;
     }
     if (atomic_load(&qp->qkey) != op->wqe.meta.qkey) {
@@ -118,20 +121,26 @@ void sim_rdma_start(struct sim_op *op)
     list_add_tail(&dev->copying, &op->link);
 }
 
-static uint8_t rdma_error(struct sim_dev *dev, uint32_t owner, int err)
+/* The copy failed. */
+static void rdma_failed(struct sim_op *op, uint32_t owner, int err)
 {
+    struct sim_dev *dev = op->qp->dev;
+
     switch (err) {
     case -ESRCH:
         dev->ops->is_alive(dev->env, owner); /* takes back what it held */
-        return SIM_ST_UNRESPONSIVE;
+        sim_tx_killed(op);
+        break;
     case -EFAULT:
-        return SIM_ST_REMOTE_ADDRESS;
+        sim_tx_reject(op, SIM_ST_REMOTE_ADDRESS);
+        break;
     default:
         sim_dev_log(dev, "RDMA refused by the kernel (error %d): "
                     "processes may not access each other's memory here. Run "
                     "them as one user, and allow ptrace "
                     "(kernel.yama.ptrace_scope, container seccomp)", -err);
-        return SIM_ST_REMOTE_STATUS;
+        sim_tx_reject(op, SIM_ST_REMOTE_STATUS);
+        break;
     }
 }
 
@@ -210,7 +219,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
                                    (void*)(uintptr_t)(local + op->done),
                                    remote + op->done, chunk) : 0;
     if (err != 0) {
-        sim_tx_reject(op, rdma_error(dev, owner, err));
+        rdma_failed(op, owner, err);
         return 0;
     }
 

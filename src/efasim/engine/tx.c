@@ -130,6 +130,16 @@ static uint8_t tx_check(struct sim_op *op)
                                                      sim_rdma_check(op);
 }
 
+/* A program that writes the queue itself announces more than it may. What it
+ * announced since our last look is taken for one doorbell. */
+static int tx_is_too_many(const struct sim_qp *qp, uint16_t announced)
+{
+    return qp->dev->knobs.strict_batch &&
+           (announced * qp->sq.stride >
+            SIM_MAX_TX_BATCH * IO_TX_WQE_SMALL) &&
+           !atomic_load_explicit(&qp->by_library, memory_order_relaxed);
+}
+
 /* The doorbell's value; 0 if it is sound. */
 static int tx_doorbell(struct sim_qp *qp)
 {
@@ -144,9 +154,7 @@ static int tx_doorbell(struct sim_qp *qp)
         sim_qp_refuse(qp, "send doorbell beyond the queue", db);
         return -1;
     }
-    if (qp->dev->knobs.strict_batch &&
-        ((uint16_t)(db - sq->pc) * sq->stride >
-         SIM_MAX_TX_BATCH * IO_TX_WQE_SMALL)) {
+    if (tx_is_too_many(qp, (uint16_t)(db - sq->pc))) {
         sim_qp_refuse(qp, "send doorbell announces more than max_tx_batch",
                       (uint16_t)(db - sq->pc));
         return -1;
@@ -339,6 +347,41 @@ void sim_tx_expire(struct sim_op *op)
     }
 }
 
+/* The receiver's process has died. Its NIC, if it lives, has reset what it was
+ * at, and finds no QP for the rest. */
+void sim_tx_killed(struct sim_op *op)
+{
+    uint64_t status = op->qp->dev->knobs.killed_status;
+    int host_gone   = (status == SIM_ST_UNRESPONSIVE);
+
+    if (op->qp->attr.ud || (host_gone && (op->peer != NULL))) {
+        sim_tx_expire(op);
+    } else {
+        sim_op_complete(op, ((op->done > 0) && !host_gone) ?
+                            SIM_ST_REMOTE_ABORT : status);
+    }
+}
+
+/* The status for a QPN that nobody has: its NIC tells, unless it went with its
+ * last process. */
+uint8_t sim_tx_nobody(const struct sim_op *op)
+{
+    const struct sim_dev *dev = op->qp->dev;
+    const struct dir_slot *slot;
+
+    if (dev->knobs.killed_status != SIM_ST_UNRESPONSIVE) {
+        return SIM_ST_BAD_DEST_QPN;
+    }
+    for (slot = dev->dir->slot; slot < dev->dir->slot + SIM_SLOTS; ++slot) {
+        if ((atomic_load(&slot->owner) != 0) && slot->is_device &&
+            (slot->nic == (uint32_t)op->nic)) {
+            return SIM_ST_BAD_DEST_QPN;
+        }
+    }
+
+    return SIM_ST_UNREACHABLE;
+}
+
 /* Send now; returns 0 when the ring is full. */
 static int tx_try(struct sim_op *op, struct sim_peer *peer)
 {
@@ -393,7 +436,7 @@ static struct sim_peer *tx_route(struct sim_op *op)
 
     owner = (qpn < SIM_MAX_QP) ? atomic_load(&tx_dst(op)->owner) : 0;
     if (owner == 0) {
-        sim_tx_reject(op, SIM_ST_BAD_DEST_QPN);
+        sim_tx_reject(op, sim_tx_nobody(op));
         return NULL;
     }
 

@@ -157,7 +157,10 @@ struct rig *rig_open(unsigned procs, const unsigned *nodes)
         rig->proc[i].index = i;
         rig->proc[i].nic   = dir_nic_of(nodes[i], 0);
         sim_knobs_init(&rig->proc[i].knobs);
-        rig->dir->slot[i].nic = rig->proc[i].nic;
+        /* it rings for each request, and the device looks seldom */
+        rig->proc[i].knobs.strict_batch = 0;
+        rig->dir->slot[i].nic       = rig->proc[i].nic;
+        rig->dir->slot[i].is_device = 1;
         atomic_store(&rig->dir->slot[i].owner, dir_owner(i, 1));
         rig_proc_open(&rig->proc[i]);
     }

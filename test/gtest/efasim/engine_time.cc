@@ -96,29 +96,62 @@ TEST(engine_silence, no_such_host)
     EXPECT_EQ(15, pair.outcome());
 }
 
-/* Death is noticed within 100 ms; afterwards the QPN is nobody's. */
+/* Messages to a process that is killed, some of them in its ring and some that
+ * wait for room: the status of all. */
+struct KilledPair : Pair {
+    explicit KilledPair(const char *knobs = "") : Pair(7, knobs)
+    {
+        recv(1, 100);
+        send(1, 10);
+        EXPECT_EQ(0, outcome());
+        for (unsigned i = 0; i < 50; ++i) {
+            send(2, 8928);
+        }
+        rig_progress(rig, 0);
+        rig_kill(rig, 1);
+        rig_advance(rig, 60 * MS);
+        rig_progress(rig, 0);
+        rig_advance(rig, 60 * MS);
+        rig_settle(rig);
+    }
+
+    void expect(int status)
+    {
+        for (unsigned i = 0; i < 50; ++i) {
+            ASSERT_EQ(status, sent()) << i;
+        }
+        EXPECT_FALSE(rig_is_busy(rig, 0));
+    }
+};
+
+/* Its NIC lives and answers for it, within 100 ms; so it does later. */
 TEST(engine_silence, death)
 {
-    Pair pair(7);
+    KilledPair pair;
 
-    pair.recv(1, 100);
-    pair.send(1, 10);
-    ASSERT_EQ(0, pair.outcome());
-    for (unsigned i = 0; i < 50; ++i) {
-        pair.send(2, 8928); /* some in the ring, some waiting for room */
-    }
-    rig_progress(pair.rig, 0);
-    rig_kill(pair.rig, 1);
-    rig_advance(pair.rig, 60 * MS);
-    rig_progress(pair.rig, 0);
-    rig_advance(pair.rig, 60 * MS);
-    rig_settle(pair.rig);
-    for (unsigned i = 0; i < 50; ++i) {
-        ASSERT_EQ(13, pair.sent()) << i;
-    }
-    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+    pair.expect(9);
     pair.send(3, 10);
     EXPECT_EQ(9, pair.outcome());
+}
+
+TEST(engine_silence, death_told_as_a_reset)
+{
+    KilledPair pair("killed-status=8");
+
+    pair.expect(8);
+    pair.send(3, 10);
+    EXPECT_EQ(9, pair.outcome());
+}
+
+TEST(engine_silence, death_of_a_whole_host)
+{
+    KilledPair pair("killed-status=13 timeout-ms=1000");
+
+    pair.expect(13);
+    pair.send(3, 10);
+    EXPECT_EQ(-1, pair.outcome());
+    rig_advance(pair.rig, 1001 * MS);
+    EXPECT_EQ(15, pair.outcome());
 }
 
 TEST(engine_flush, error_state_completes_all_with_1)
@@ -302,32 +335,75 @@ TEST(engine_inject, count_and_skip)
     EXPECT_EQ(0, pair.outcome());
 }
 
-TEST(engine_cq, overrun_is_counted_and_loses_nothing)
-{
-    Rig rig({0});
-    rig_qp_conf conf = {};
-    uint16_t ah      = rig.ah(0, 0);
-    rig_send send    = {};
-    unsigned seen    = 0;
-    rig_cqe cqe;
-    int qp;
+/* Requests of process 0 that fail at once, with ids from 0, and what its
+ * program then finds in its send CQ of four entries. */
+struct SmallCq {
+    SmallCq() :
+        rig({0})
+    {
+        rig_qp_conf conf = {};
 
-    conf.cq = 4;
-    qp      = rig_qp(rig, &conf);
-    send.ah  = ah;
-    send.qpn = 250; /* status 9 at once */
-    for (unsigned i = 0; i < 20; ++i) {
-        send.req_id = i;
-        rig_post_send(rig, qp, &send);
+        conf.cq  = 4;
+        qp       = rig_qp(rig, &conf);
+        send.ah  = rig.ah(0, 0);
+        send.qpn = 250; /* nobody's: status 9 */
     }
-    rig_settle(rig);
-    EXPECT_EQ(16u, rig_counter(rig, 0, RIG_CQ_OVERRUNS));
-    EXPECT_NE(nullptr, strstr(rig_log(rig), "overrun"));
-    while (rig_poll_send(rig, qp, &cqe)) {
-        EXPECT_EQ(seen++, cqe.req_id);
-        rig_progress(rig, 0);
+
+    void post(unsigned num)
+    {
+        for (; num > 0; --num) {
+            rig_post_send(rig, qp, &send);
+            ++send.req_id;
+        }
+        rig_settle(rig);
     }
-    EXPECT_EQ(20u, seen);
+
+    std::vector<int> poll()
+    {
+        std::vector<int> ids;
+        rig_cqe cqe;
+
+        while (rig_poll_send(rig, qp, &cqe)) {
+            ids.push_back(cqe.req_id);
+        }
+        return ids;
+    }
+
+    uint64_t overruns()
+    {
+        return rig_counter(rig, 0, RIG_CQ_OVERRUNS);
+    }
+
+    Rig      rig;
+    rig_send send = {};
+    int      qp;
+};
+
+TEST(engine_cq, overrun__none_where_the_program_keeps_up)
+{
+    SmallCq cq;
+
+    for (int i = 0; i < 100; ++i) {
+        cq.post(4);
+        EXPECT_EQ((std::vector<int>{4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3}),
+                  cq.poll());
+    }
+    EXPECT_EQ(0u, cq.overruns());
+}
+
+TEST(engine_cq, overrun__loses_what_was_not_read)
+{
+    SmallCq cq;
+
+    cq.post(5);
+    EXPECT_EQ(1u, cq.overruns());
+    EXPECT_NE(nullptr, strstr(rig_log(cq.rig), "overrun"));
+    EXPECT_EQ(std::vector<int>{}, cq.poll()); /* the place of 0 is 4's */
+    cq.post(4);
+    /* The second round, 4 to 7, is lost too: 8 is where 0 and 4 were. */
+    EXPECT_EQ(std::vector<int>{8}, cq.poll());
+    cq.post(3);
+    EXPECT_EQ((std::vector<int>{9, 10, 11}), cq.poll());
 }
 
 TEST(engine_cq, event_once_per_arm)

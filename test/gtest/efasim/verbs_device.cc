@@ -153,9 +153,13 @@ TEST(device, contexts_without_files)
     Qp qp(first);
 }
 
+/* The driver gives one number to all that ask, and does not count them: whoever
+ * destroys it ends it for the others. */
 TEST(ah, shared_by_destination)
 {
     Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 64);
     efadv_ah_attr first = {}, second = {};
     ibv_ah *one = dev.ah(dev.gid), *two = dev.ah(dev.gid);
 
@@ -164,16 +168,20 @@ TEST(ah, shared_by_destination)
     EXPECT_EQ(0, efadv_query_ah(one, &first, sizeof(first)));
     EXPECT_EQ(0, efadv_query_ah(two, &second, sizeof(second)));
     EXPECT_EQ(first.ahn, second.ahn);
-    EXPECT_EQ(0, ibv_destroy_ah(one));
-
-    /* Counted: the other still works. */
-    Qp qp(dev);
-    Memory mem(dev, 64);
     ASSERT_EQ(0, qp.recv(1, {mem.sge(0, 32)}));
     ASSERT_EQ(0, qp.send(2, two, qp.address(), {mem.sge(32, 8)}));
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
-    EXPECT_EQ(0, ibv_destroy_ah(two));
+
+    EXPECT_EQ(0, ibv_destroy_ah(one));
+    ASSERT_EQ(0, qp.send(3, two, qp.address(), {mem.sge(32, 8)}));
+    EXPECT_EQ((unsigned)ST_BAD_AH, poll_one(qp.scq).vendor_err);
+    EXPECT_EQ(0, ibv_destroy_ah(two)) << "the driver does not tell";
+    one = dev.ah(dev.gid);
+    ASSERT_EQ(0, qp.recv(4, {mem.sge(0, 32)}));
+    ASSERT_EQ(0, qp.send(5, one, qp.address(), {mem.sge(32, 8)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    EXPECT_EQ(0, ibv_destroy_ah(one));
 }
 
 TEST(ah, bad_gid)

@@ -68,6 +68,12 @@ protected:
     /* One send of @len bytes, its phase flipped by @damage. */
     void post(uint16_t id, uint32_t len, uint8_t damage = 0)
     {
+        write(id, len, damage);
+        ring();
+    }
+
+    void write(uint16_t id, uint32_t len, uint8_t damage = 0)
+    {
         uint8_t wqe[64]  = {};
         uint16_t ah_num  = handle(), qpn = b->qp->qp_num, one = 1;
         uint32_t words[] = {len, out->mr->lkey,
@@ -85,7 +91,20 @@ protected:
         memcpy(wqe + 32, words, 16);
         memcpy(sq.buffer + (sq_pc % sq.num_entries) * 64, wqe, 64);
         ++sq_pc;
+    }
+
+    void ring()
+    {
         __atomic_store_n(sq.doorbell, (uint32_t)sq_pc, __ATOMIC_RELEASE);
+    }
+
+    ibv_qp_state state()
+    {
+        ibv_qp_attr attr      = {};
+        ibv_qp_init_attr init = {};
+
+        EXPECT_EQ(0, ibv_query_qp(a->qp, &attr, IBV_QP_STATE, &init));
+        return attr.qp_state;
     }
 
     void post_recv(uint16_t id)
@@ -197,14 +216,25 @@ TEST_F(Direct, wrong_phase)
 {
     uint16_t id;
     uint8_t status;
-    ibv_qp_attr attr      = {};
-    ibv_qp_init_attr init = {};
 
     post(1, 10, 1);
     ASSERT_TRUE(poll(scq, &scq_at, &id, &status));
     EXPECT_EQ(2, status);
-    ASSERT_EQ(0, ibv_query_qp(a->qp, &attr, IBV_QP_STATE, &init));
-    EXPECT_EQ(IBV_QPS_ERR, attr.qp_state);
+    EXPECT_EQ(IBV_QPS_ERR, state());
+}
+
+/* What libefa tells as max_batch is what a doorbell may announce. */
+TEST_F(Direct, batch_of_a_doorbell)
+{
+    ASSERT_EQ(32u, sq.max_batch);
+    for (unsigned more = 0; more < 2; ++more) {
+        for (unsigned i = 0; i < sq.max_batch + more; ++i) {
+            write(i, 10);
+        }
+        ring();
+        progress();
+        EXPECT_EQ(more ? IBV_QPS_ERR : IBV_QPS_RTS, state()) << more;
+    }
 }
 
 /* Time stands still until the test moves it. */

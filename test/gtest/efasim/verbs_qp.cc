@@ -341,6 +341,52 @@ TEST(post, every_request_is_signaled)
     EXPECT_EQ(0, ibv_destroy_cq(cq));
 }
 
+/* libefa rings for each 32 requests of a list, and for each of several posts
+ * that the device did not see one by one. */
+TEST(post, long_lists)
+{
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 64);
+    ibv_ah *ah  = dev.ah(dev.gid);
+    ibv_sge sge = mem.sge(0, 8);
+    std::vector<ibv_send_wr> list(64);
+    ibv_send_wr *bad;
+
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].wr_id             = i;
+        list[i].next              = (i + 1 < list.size()) ? &list[i + 1] :
+                                                            nullptr;
+        list[i].opcode            = IBV_WR_SEND;
+        list[i].send_flags        = IBV_SEND_SIGNALED;
+        list[i].sg_list           = &sge;
+        list[i].num_sge           = 1;
+        list[i].wr.ud.ah          = ah;
+        list[i].wr.ud.remote_qpn  = 255; /* nobody */
+        list[i].wr.ud.remote_qkey = 1;
+    }
+    for (unsigned round = 0; round < 3; ++round) {
+        ASSERT_EQ(0, ibv_post_send(qp.qp, list.data(), &bad));
+        for (unsigned i = 0; i < list.size(); ++i) {
+            EXPECT_EQ((unsigned)ST_BAD_QPN, poll_one(qp.scq).vendor_err);
+        }
+    }
+
+    ibv_wr_start(qp.qpx);
+    for (unsigned i = 0; i < list.size(); ++i) {
+        qp.qpx->wr_id    = i;
+        qp.qpx->wr_flags = IBV_SEND_SIGNALED;
+        ibv_wr_send(qp.qpx);
+        ibv_wr_set_sge(qp.qpx, sge.lkey, sge.addr, sge.length);
+        ibv_wr_set_ud_addr(qp.qpx, ah, 255, 1);
+    }
+    ASSERT_EQ(0, ibv_wr_complete(qp.qpx));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        EXPECT_EQ((unsigned)ST_BAD_QPN, poll_one(qp.scq).vendor_err);
+    }
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
 /* Numbers are taken again; a predecessor's packets find another QKEY. */
 TEST(qp, numbers_are_used_again)
 {

@@ -156,7 +156,7 @@ TEST(rails, every_pair_in_one_process)
 TEST(rails, keys_and_handles_are_the_devices_own)
 {
     End a(NAMES[0]), b(NAMES[1]), c(NAMES[2]);
-    ibv_ah *a_to_b = a.dev.ah(b.dev.gid), *b_to_c = b.dev.ah(c.dev.gid);
+    ibv_ah *b_to_c  = b.dev.ah(c.dev.gid);
     ibv_sge foreign = b.mem.sge(0, 8);
 
     /* b knows c, not a: a's read finds no handle for a */
@@ -166,7 +166,8 @@ TEST(rails, keys_and_handles_are_the_devices_own)
 
     /* b's second registration: no key of a has that number */
     Memory more(b.dev, 4096);
-    foreign.lkey = more.mr->lkey;
+    foreign.lkey   = more.mr->lkey;
+    ibv_ah *a_to_b = a.dev.ah(b.dev.gid);
     ASSERT_EQ(0, a.qp.send(1, a_to_b, b.qp.address(), {foreign}));
     EXPECT_EQ((uint32_t)ST_BAD_LKEY, poll_one(a.qp.scq).vendor_err);
     for (auto ah : {a_to_b, b_to_c, b_to_a}) {

@@ -38,7 +38,7 @@ enum {
 
 /* Raw completion statuses, as vendor_err shows them. */
 enum {
-    ST_OK = 0, ST_FLUSHED = 1, ST_BAD_LKEY = 5, ST_TOO_LONG = 6,
+    ST_OK = 0, ST_FLUSHED = 1, ST_BAD_AH = 4, ST_BAD_LKEY = 5, ST_TOO_LONG = 6,
     ST_BAD_ADDRESS = 7, ST_BAD_QPN = 9, ST_RNR = 10, ST_REMOTE_LENGTH = 11,
     ST_UNRESPONSIVE = 13, ST_UNKNOWN_PEER = 14, ST_UNREACHABLE = 15
 };
