@@ -193,6 +193,16 @@ void UcpTest::entity_drop(Entity &entity)
     entities_.remove_if([&](auto &e) { return e.get() == &entity; });
 }
 
+void UcpTest::entity_abandon(Entity &entity)
+{
+    for (auto &e : entities_) {
+        if (e.get() == &entity) {
+            e.release();
+        }
+    }
+    entities_.remove(nullptr);
+}
+
 std::vector<std::string> ep_transports(ucp_ep_h ep)
 {
     std::vector<std::string> names;
