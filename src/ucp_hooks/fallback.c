@@ -108,6 +108,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
     int asked  = ucx_user_asked_for(ucx_provider.transports[0]->name);
     int rival  = ucx_company_rival(watched->opener->host) != NULL;
+    int out    = ucx_user_left_out(ucx_provider.transports[0]->name);
 
     if (watched->use->ifaces[USE_SRD] > 0) {
         snprintf(text, max, "the peer offers no srd of this kind: start it "
@@ -116,6 +117,10 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     }
     if (!has_md && !rival) {
         ucx_message_absence(text, max);
+        if ((text[0] == '\0') && out && (ucx_provider.try_left_out != NULL)) {
+            ucx_provider.try_left_out(watched->opener->host);
+            ucx_message_absence(text, max);
+        }
         if (text[0] != '\0') {
             return;
         }
