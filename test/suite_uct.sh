@@ -187,7 +187,8 @@ messages() {
     fi
 }
 
-# Instructions per message, each within its bound.
+# Instructions per message, each within its bound; of another gcc than 12, from
+# which the bounds are, within 10 per cent of it (14 needed one).
 uct_instructions() {
     need valgrind python3
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
@@ -196,8 +197,7 @@ uct_instructions() {
         ! grep -q '^CFLAGS = .*-O2' "$BUILD/Makefile"; then
         skip_here "the bounds are those of gcc -O2"
     fi
-    [ "$(gcc -dumpversion)" = 12 ] ||
-        skip_here "the bounds are those of gcc -O2, version 12"
+    [ "$(gcc -dumpversion)" = 12 ] || export INSTR_MARGIN=10
     "$TEST_DIR/../bench/instr.sh" --check "$BUILD" 16 1000 || exit 1
     note "$(grep 'a message of 8 B' "$CHECK_LOG")"
 }
