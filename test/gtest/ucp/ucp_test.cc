@@ -324,8 +324,9 @@ void UcpTest::until(const std::function<bool()> &ready, const char *what)
         progress();
         if (n % 1024 == 1023 && clock::now() > end) {
             /* What still runs would write to freed memory: stop here. */
-            fprintf(stderr, "HANG: %s: nothing for %d s\n", what,
-                    WAIT_SECONDS);
+            auto *test = testing::UnitTest::GetInstance()->current_test_info();
+            fprintf(stderr, "HANG: %s.%s: %s: nothing for %d s\n",
+                    test->test_suite_name(), test->name(), what, WAIT_SECONDS);
             abort();
         }
     }
