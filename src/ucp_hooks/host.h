@@ -105,8 +105,8 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
 int ucx_user_asked_for(const char *name);
 
 /*
- * Nonzero when UCX_TLS says for certain that transport @name is not to be used: a
- * list without it, or a negated one with it. In the same way.
+ * Nonzero when UCX_TLS says for certain that transport @name is not to be used:
+ * a list without it, or a negated one with it. In the same way.
  */
 int ucx_user_left_out(const char *name);
 

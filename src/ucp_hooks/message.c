@@ -161,7 +161,8 @@ void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status)
     shown            = absence_is_shown;
     absence_is_shown = 1;
     pthread_mutex_unlock(&absence_lock);
-    if (!shown) {
+    /* (Left out, it was opened by a program that takes all there is.) */
+    if (!shown && !ucx_user_left_out(ucx_provider.transports[0]->name)) {
         host_error(host, "an EFA interface cannot be opened, and UCX ends its "
                    "worker for that: %s; UCX_TLS=^srd goes without",
                    (text[0] != '\0') ? text : host->status_string(status));

@@ -83,9 +83,9 @@ static int host_make_user(void)
     return host_write("/proc/self/gid_map", map);
 }
 
-/* Some systems let a user make such a namespace, but do nothing in it, and there
- * is no way back: so a child tries. Its end is no signal to this process, which
- * may ignore SIGCHLD. */
+/* Some systems let a user make such a namespace, but do nothing in it, and
+ * there is no way back: so a child tries. Its end is no signal to this process,
+ * which may ignore SIGCHLD. */
 static int host_may_make_user(void)
 {
     pid_t child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
