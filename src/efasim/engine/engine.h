@@ -378,7 +378,7 @@ int sim_command_error(struct sim_dev *dev, const char *name);
 /* Pull the device out: its QPs go to error, it answers nobody. */
 void sim_fault_remove(struct sim_dev *dev);
 
-/* Zeroed, in whole pages, for what posts and polls take (pages.c). NULL: none. */
+/* Zeroed, in whole pages: what posts and polls take (pages.c). NULL: none. */
 void *sim_pages_get(size_t size);
 void sim_pages_put(void *pages, size_t size);
 
