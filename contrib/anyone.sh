@@ -36,6 +36,7 @@ in_clone() {
     clone=$(mktemp -d "${TMPDIR:-/var/tmp}/srd-anyone.XXXXXX") || exit 1
     # shellcheck disable=SC2064 # now, not then
     trap "rm -rf '$clone'" EXIT
+    trap 'exit 130' INT TERM
     git clone -q "$top" "$clone/tree" || die "no clone of $top"
     chmod a+rx "$clone"
     "$clone/tree/contrib/chroot.sh" --bare "$release" -- "$@"
