@@ -403,15 +403,14 @@ shm_list() {
     find /dev/shm /tmp -maxdepth 1 -name '*efasim*' 2>/dev/null | sort
 }
 
-# nothing_left COMMAND...: run it; no shared memory may be left that was not
-# there before. Other users of the machine may come and go: a name counts only
+# nothing_left COMMAND...: run it; no shared memory of its fabrics, which are named
+# after this process, may be left. Others use the machine, too: a name counts only
 # if it is still there a second later and no process has it open.
 nothing_left() {
-    local before after
-    before=$(shm_list)
+    local after name
     ("$@") || return
     sleep 1
-    after=$(comm -13 <(echo "$before") <(shm_list))
+    after=$(shm_list | grep -E -- "-[a-z]$$(x[0-9]+)?\$")
     for name in $after; do
         [ -e "$name" ] || continue
         if ! find /proc/[0-9]*/fd -lname "$name" 2>/dev/null | grep -q . &&
