@@ -61,7 +61,7 @@ uninstall-hook:
 .PHONY: deb
 
 EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
-              contrib/chroot.sh \
+              contrib/chroot.sh contrib/anyone.sh \
               contrib/common.sh contrib/limit.sh \
               contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/lsan.supp autogen.sh LICENSE NEWS README.md \

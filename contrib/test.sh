@@ -269,7 +269,8 @@ if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then
     exit "$status"
 elif [ "$(id -u)" != 0 ]; then
     warn "neither root nor sudo without a password: what needs namespaces or" \
-        "more locked memory than $(ulimit -l) KiB cannot pass"
+        "more locked memory than $(ulimit -l) KiB cannot pass; run" \
+        "'sudo $0' instead"
 fi
 
 suite_pid=

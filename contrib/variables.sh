@@ -11,6 +11,13 @@ export LC_ALL=C
 # What UCX gives to every transport is not ours to explain.
 rows() {
     "$1/bin/srdrun" ucx_info -cf 2>/dev/null | awk '
+        # (What gsub makes of a backslash differs from awk to awk.)
+        function escaped(text,    part, count, i) {
+            count = split(text, part, "|")
+            text = part[1]
+            for (i = 2; i <= count; ++i) text = text "\\|" part[i]
+            return text
+        }
         /^#/ {
             sub(/^# ?/, "")
             if (sub(/^syntax: */, "")) {
@@ -22,9 +29,8 @@ rows() {
         }
         /^UCX_(SRD|EFA)_/ && !/_(ALLOC|FAILURE|MAX_NUM_EPS)=/ {
             at = index($0, "=")
-            gsub(/\|/, "\\\\|", syntax)
             printf "| `%s` | `%s` | %s | %s |\n", substr($0, 1, at - 1),
-                   substr($0, at + 1), syntax, doc
+                   substr($0, at + 1), escaped(syntax), doc
         }
         /^$/ { doc = syntax = "" }' | sort -u
 }

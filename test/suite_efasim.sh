@@ -435,21 +435,64 @@ latency_pair() {
 
 # Another user has fabrics of his own, also of the same name.
 two_users() {
-    need setpriv ibv_devinfo
-    [ "$(id -u)" -eq 0 ] || skip_here "needs root to become another user"
-    local home=/tmp/efasim-user.$$ status=0
-    mkdir -p "$home/bin" "$home/lib"
-    cp "$BUILD/bin/efasim" "$home/bin/"
-    cp "$BUILD/lib/libefasim.so" "$home/lib/"
-    chmod -R a+rX "$home"
-    "$EFASIM" run --fabric "t$$" -- setpriv --reuid 65534 --regid 65534 \
-        --clear-groups env -u LD_PRELOAD -u EFASIM_FABRIC -u SYSFS_PATH \
-        -u EFASIM_NODE "$home/bin/efasim" run --fabric "t$$" -- \
-        ibv_devinfo >"$CHECK_LOG.user" 2>&1 || status=$?
-    rm -rf "$home"
+    local status=0
+    user_home
+    "$EFASIM" run --fabric "t$$" -- "${AS_USER[@]}" env -u LD_PRELOAD \
+        -u EFASIM_FABRIC -u SYSFS_PATH -u EFASIM_NODE \
+        "$USER_HOME/bin/efasim" run --fabric "t$$" -- ibv_devinfo \
+        >"$CHECK_LOG.user" 2>&1 || status=$?
     cat "$CHECK_LOG.user"
     [ "$status" -eq 0 ] || fail "the other user: status $status"
     grep -q rdmap0s6 "$CHECK_LOG.user" || fail "no device"
+}
+
+# user_home: sets USER_HOME, a folder with efasim that another user can reach,
+# and AS_USER, what makes that user of root.
+user_home() {
+    need setpriv ibv_devinfo
+    [ "$(id -u)" -eq 0 ] || skip_here "needs root to become another user"
+    USER_HOME=/tmp/efasim-user.$$
+    AS_USER=(setpriv --reuid 4242 --regid 4242 --clear-groups)
+    trap 'rm -rf "$USER_HOME"' EXIT
+    mkdir -p "$USER_HOME/bin" "$USER_HOME/lib"
+    cp "$BUILD/bin/efasim" "$USER_HOME/bin/"
+    cp "$BUILD/lib/libefasim.so" "$USER_HOME/lib/"
+    chmod -R a+rX "$USER_HOME"
+}
+
+# user_nodes OUT: as another user a run within a run, on nodes 0 and 1: for each
+# node its IPC namespace, the number of the user, and a device.
+user_nodes() {
+    # shellcheck disable=SC2016 # for the shell in there
+    "${AS_USER[@]}" "$USER_HOME/bin/efasim" run --fabric "u$$" -- bash -c '
+        for node in 0 1; do
+            "$0" run --node $node -- bash -c "readlink /proc/self/ns/ipc
+                id -u; ibv_devinfo" || exit
+        done' "$USER_HOME/bin/efasim" >"$1" 2>&1 ||
+        { cat "$1"; fail "status $?"; }
+    [ "$(grep -c 'hca_id:.*rdmap0s6' "$1")" = 2 ] || fail "no device: $1"
+    [ "$(grep -cx 4242 "$1")" = 2 ] || fail "not the same user: $1"
+}
+
+# What a user who is not root gets: a namespace for each node; where that is not
+# allowed, one line that says so, and the rest.
+user_namespaces() {
+    local out=$CHECK_LOG.out refuse
+    user_home
+    need cc
+    cc -shared -fPIC -o "$USER_HOME/lib/refuse_ns.so" \
+        "$TEST_DIR/apps/refuse_ns.c" || fail "cc: status $?"
+    if "${AS_USER[@]}" unshare -Ui true 2>/dev/null; then
+        user_nodes "$out"
+        ! grep 'IPC namespace of its own' "$out" || fail "no namespace"
+        [ "$(grep '^ipc:' "$out" | sort -u | wc -l)" = 2 ] ||
+            fail "the nodes share one"
+    fi
+    for refuse in user rights; do
+        REFUSE=$refuse LD_PRELOAD=$USER_HOME/lib/refuse_ns.so user_nodes "$out"
+        [ "$(grep -c 'node 1 has no IPC namespace .*Run as root' "$out")" = 1 ] ||
+            { cat "$out"; fail "$refuse: not one line"; }
+    done
 }
 
 # A full /dev/shm is a line that says so, at every step, and never a signal.
@@ -543,6 +586,7 @@ suite_run() {
     ci && check killed_at_random 600 killed_at_random "$(full && echo 200 || echo 5)"
     check several_fabrics 60 several_fabrics
     check two_users 30 two_users
+    check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
     check cost 60 cost
 }

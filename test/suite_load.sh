@@ -58,7 +58,7 @@ without_module() {
     local out=$CHECK_LOG.out pid status=0 port
     need_perftest
     need_ib_module
-    ucx_info -v | grep -q 'ersion:* 1\.13\.' ||
+    [ "$(ucx_minor)" = 13 ] ||
         skip_here "the ib module of this UCX leaves the device alone"
     port=$(random_port)
     unset UCX_TLS
@@ -179,6 +179,23 @@ peer_kinds() {
     says "WARN .*uses another srd" "$out.other"
     says 'WARN .*update the module on this side' "$out.newer"
     says "WARN .*update the module on the peer's side" "$out.older"
+}
+
+# UCX_TLS leaves the transport out: no queue pair is tried then, only its device
+# found.
+no_trial() {
+    need ucx_info
+    local out=$CHECK_LOG.out tls sim
+    sim=("$EFASIM" run --fabric "t$$" --fail-command create-qp:1:ENOMEM --
+        "$SRDRUN" ucx_info -e -u t)
+    for tls in tcp,self ^srd tcp,srd ^tcp,self all; do
+        UCX_TLS=$tls UCX_LOG_LEVEL=debug "${sim[@]}" >"$out.$tls" 2>&1
+    done
+    says_not 'no SRD queue pair' "$out.tcp,self"
+    says_not 'no SRD queue pair' "$out.^srd"
+    says 'no SRD queue pair' "$out.tcp,srd"
+    says 'no SRD queue pair' "$out.^tcp,self"
+    says 'no SRD queue pair' "$out.all"
 }
 
 # A UCX that the module cannot drive: on a machine with an EFA that is said
@@ -343,6 +360,7 @@ suite_run() {
     check fallback_same_host 60 fallback_same_host
     check fallback_table 120 fallback_table
     check fallback_nodes 30 fallback_nodes
+    check no_trial 30 no_trial
     check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide

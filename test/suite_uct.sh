@@ -211,7 +211,8 @@ messages() {
     fi
 }
 
-# Instructions per message, each within its bound.
+# Instructions per message, each within its bound; of another gcc than 12, from
+# which the bounds are, within 10 per cent of it (14 needed one).
 uct_instructions() {
     need valgrind python3
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
@@ -220,8 +221,7 @@ uct_instructions() {
         ! grep -q '^CFLAGS = .*-O2' "$BUILD/Makefile"; then
         skip_here "the bounds are those of gcc -O2"
     fi
-    [ "$(gcc -dumpversion)" = 12 ] ||
-        skip_here "the bounds are those of gcc -O2, version 12"
+    [ "$(gcc -dumpversion)" = 12 ] || export INSTR_MARGIN=10
     "$TEST_DIR/../bench/instr.sh" --check "$BUILD" 16 1000 || exit 1
     note "$(grep 'a message of 8 B' "$CHECK_LOG")"
 }
@@ -244,7 +244,7 @@ suite_run() {
     check hooks 240 hooks_check
     check efa 30 efa_check
     check messages 60 messages
-    check uct 120 uct_check '*'
+    ci && check uct 120 uct_check '*'
     for seed in $(seeds 2 20); do
         check "uct_reorder_$seed" 120 uct_check '*' --reorder 0.3 \
             --seed "$seed"

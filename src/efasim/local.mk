@@ -12,6 +12,7 @@ efasim_engine_sources = \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/mr.c src/efasim/engine/op.c \
+	src/efasim/engine/pages.c \
 	src/efasim/engine/pd.c src/efasim/engine/peer.c \
 	src/efasim/engine/profile.c src/efasim/engine/profile.h \
 	src/efasim/engine/qp.c src/efasim/engine/rdma.c \

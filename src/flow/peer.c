@@ -115,15 +115,20 @@ static int flow_peer_is_rival(const flow_peer_t *peer,
            (other->prefix == peer->prefix);
 }
 
+/* What was sent to an earlier newcomer is no answer any more: it may have been
+ * taken before this one was born. */
 static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
 {
-    const flow_peer_t *other;
+    flow_peer_t *other;
     uint32_t index;
 
     for (index = *flow_hash_addr(core, peer); index != 0;
          index = other->addr_next) {
         other = flow_core_peer(core, index);
-        peer->rival |= flow_peer_is_rival(peer, other);
+        if (flow_peer_is_rival(peer, other)) {
+            peer->rival  = 1;
+            other->rival = 0;
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "fallback.h"
 
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include "abi.h"
 #include "calls.h"
 #include "message.h"
+#include "near.h"
 #include "provider.h"
 #include "worker_use.h"
 
@@ -22,8 +21,7 @@ enum {
     CB_ID_NULL    = -1,  /* UCS_CALLBACKQ_ID_NULL */
     CONNECT_LOOKS = 1000, /* calls of progress, and seconds, in which UCX */
     CONNECT_TIME  = 1,    /* connects an srd lane beside that of a socket */
-    ADDR_MIN      = 2,
-    TCP_LOOPBACK  = 1    /* a flag in the first byte of tcp's addresses */
+    ADDR_MIN      = 2
 };
 
 /* A transport of another component. */
@@ -110,6 +108,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
     int asked  = ucx_user_asked_for(ucx_provider.transports[0]->name);
     int rival  = ucx_company_rival(watched->opener->host) != NULL;
+    int out    = ucx_user_left_out(ucx_provider.transports[0]->name);
 
     if (watched->use->ifaces[USE_SRD] > 0) {
         snprintf(text, max, "the peer offers no srd of this kind: start it "
@@ -118,6 +117,10 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     }
     if (!has_md && !rival) {
         ucx_message_absence(text, max);
+        if ((text[0] == '\0') && out && (ucx_provider.try_left_out != NULL)) {
+            ucx_provider.try_left_out(watched->opener->host);
+            ucx_message_absence(text, max);
+        }
         if (text[0] != '\0') {
             return;
         }
@@ -232,52 +235,12 @@ static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 
 /* ---- is a peer on this host? ---- */
 
-/* Nonzero if @ip, of @family and @size bytes, is an address of this host. */
-static int ip_is_local(int family, const uint8_t *ip, size_t size)
-{
-    struct ifaddrs *list, *it;
-    int local = (family == AF_INET) && (ip[0] == IN_LOOPBACKNET);
-
-    if (local || (getifaddrs(&list) != 0)) {
-        return 1; /* no warning without knowing */
-    }
-    for (it = list; (it != NULL) && !local; it = it->ifa_next) {
-        const struct sockaddr *addr = it->ifa_addr;
-
-        if ((addr != NULL) && (addr->sa_family == family)) {
-            local = !memcmp((family == AF_INET) ?
-                            (void*)&((struct sockaddr_in*)addr)->sin_addr :
-                            (void*)&((struct sockaddr_in6*)addr)->sin6_addr,
-                            ip, size);
-        }
-    }
-    freeifaddrs(list);
-    return local;
-}
-
-/* A device address of tcp, which may come from a connected socket, too: flags,
- * family, IP address; that of a loopback device has none. */
-static int tcp_addr_is_local(const uint8_t *addr)
-{
-    if (addr[0] & TCP_LOOPBACK) {
-        return 1; /* reached within a network namespace only */
-    }
-    switch (addr[1]) {
-    case AF_INET:
-        return ip_is_local(AF_INET, addr + 2, sizeof(struct in_addr));
-    case AF_INET6:
-        return ip_is_local(AF_INET6, addr + 2, sizeof(struct in6_addr));
-    default:
-        return 1;
-    }
-}
-
 static int watched_peer_is_here(const watched_t *watched, const void *addr)
 {
     if (!strcmp(watched->opener->tl_name, "tcp")) {
-        return tcp_addr_is_local(addr);
+        return near_tcp(addr);
     }
-    return !memcmp(watched->addr, addr, watched->addr_len);
+    return near_ib(watched->addr, watched->addr_len, addr);
 }
 
 static void watched_look_at(watched_t *watched, const void *dev_addr,
@@ -325,19 +288,27 @@ static ucs_status_t watched_ep_create(const uct_ep_params_t *params,
     return watched->ep_create(params, ep_p);
 }
 
-/* Endpoints that are made without an address get it here: after a connection
- * by socket address. */
+/* Endpoints that are made without an address get it when they connect: after a
+ * connection by socket address. */
+static watched_t *watched_connecting(uct_ep_h ep,
+                                     const uct_device_addr_t *dev_addr)
+{
+    watched_t *watched = watched_find(ep->iface);
+
+    if (watched != NULL) {
+        watched_look_at(watched, dev_addr, CONNECT_LOOKS);
+    }
+    return watched;
+}
+
 static ucs_status_t watched_connect(uct_ep_h ep,
                                     const uct_device_addr_t *dev_addr,
                                     const uct_ep_addr_t *ep_addr)
 {
-    watched_t *watched = watched_find(ep->iface);
+    watched_t *watched = watched_connecting(ep, dev_addr);
 
-    if (watched == NULL) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
-    return watched->connect(ep, dev_addr, ep_addr);
+    return (watched == NULL) ? UCS_ERR_INVALID_PARAM :
+           watched->connect(ep, dev_addr, ep_addr);
 }
 
 /* The same from UCX 1.14 on. */
@@ -346,13 +317,10 @@ static ucs_status_t watched_connect_v2(uct_ep_h ep,
                                        const uct_ep_addr_t *ep_addr,
                                        const void *params)
 {
-    watched_t *watched = watched_find(ep->iface);
+    watched_t *watched = watched_connecting(ep, dev_addr);
 
-    if (watched == NULL) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
-    return watched->connect_v2(ep, dev_addr, ep_addr, params);
+    return (watched == NULL) ? UCS_ERR_INVALID_PARAM :
+           watched->connect_v2(ep, dev_addr, ep_addr, params);
 }
 
 /* Where an interface has its private operations: behind its public ones. */

@@ -105,6 +105,12 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
 int ucx_user_asked_for(const char *name);
 
 /*
+ * Nonzero when UCX_TLS says for certain that transport @name is not to be used:
+ * a list without it, or a negated one with it. In the same way.
+ */
+int ucx_user_left_out(const char *name);
+
+/*
  * Why a device or transport is absent: what happened, why, what to do next. A
  * warning to who asked for transport @name by name, the first time in the
  * process; to everyone else level debug, and it is kept: if UCX then takes

@@ -41,6 +41,8 @@ ucp_hooks_sources = \
 	src/ucp_hooks/iface.c \
 	src/ucp_hooks/message.c \
 	src/ucp_hooks/message.h \
+	src/ucp_hooks/near.c \
+	src/ucp_hooks/near.h \
 	src/ucp_hooks/provider.h \
 	src/ucp_hooks/worker_use.c \
 	src/ucp_hooks/worker_use.h

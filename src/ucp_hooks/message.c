@@ -19,7 +19,7 @@ static char absence[ABSENCE_MAX];
 static int absence_is_shown;
 static int message_said;
 
-/* Nonzero if the list of UCX_TLS begins an item with @name at @item. */
+/* Nonzero if the item of UCX_TLS at @item is @name. */
 static int tls_item_is(const char *item, size_t length, const char *name)
 {
     const char *colon = memchr(item, ':', length);
@@ -34,24 +34,40 @@ static int tls_item_is(const char *item, size_t length, const char *name)
     return (length == strlen(name)) && !strncmp(item, name, length);
 }
 
-int ucx_user_asked_for(const char *name)
+static int tls_list_has(const char *list, const char *name)
 {
-    const char *item = getenv("UCX_TLS");
     size_t length;
 
-    if ((item == NULL) || (*item == '^')) {
-        return 0;
-    }
     for (;;) {
-        length = strcspn(item, ",");
-        if (tls_item_is(item, length, name)) {
+        length = strcspn(list, ",");
+        if (tls_item_is(list, length, name)) {
             return 1;
         }
-        if (item[length] == '\0') {
+        if (list[length] == '\0') {
             return 0;
         }
-        item += length + 1;
+        list += length + 1;
     }
+}
+
+int ucx_user_asked_for(const char *name)
+{
+    const char *list = getenv("UCX_TLS");
+
+    return (list != NULL) && (*list != '^') && tls_list_has(list, name);
+}
+
+int ucx_user_left_out(const char *name)
+{
+    const char *list = getenv("UCX_TLS");
+
+    if (list == NULL) {
+        return 0;
+    } else if (*list == '^') {
+        return tls_list_has(list + 1, name);
+    }
+    return !tls_list_has(list, name) && !tls_list_has(list, "all") &&
+           !tls_list_has(list, "ib"); /* srd, too, from UCX 1.20 on */
 }
 
 static int message_any_asked_for(void)
@@ -145,7 +161,8 @@ void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status)
     shown            = absence_is_shown;
     absence_is_shown = 1;
     pthread_mutex_unlock(&absence_lock);
-    if (!shown) {
+    /* (Left out, it was opened by a program that takes all there is.) */
+    if (!shown && !ucx_user_left_out(ucx_provider.transports[0]->name)) {
         host_error(host, "an EFA interface cannot be opened, and UCX ends its "
                    "worker for that: %s; UCX_TLS=^srd goes without",
                    (text[0] != '\0') ? text : host->status_string(status));

@@ -220,6 +220,10 @@ typedef struct ucx_component {
      * used. Cheap, opens no library, says nothing. Optional. */
     int (*device_is_present)(void);
 
+    /* Finds out, of the devices that UCX was told not to use, whether one of
+     * them could be; reports why not by host_report_absent(). Optional. */
+    void (*try_left_out)(ucx_host_t *host);
+
     /* @config: parsed md_config, valid during the call. *md_p: zeroed ucx_md_t
      * and more; the caller fills the ucx_md_t. Any error: UCX goes on without
      * this domain. */

@@ -40,5 +40,6 @@ EXTRA_DIST += test/apps/mpi_check.c test/apps/mpi_check.h \
               test/apps/mpi_window.c test/apps/mpi_flood.c
 CLEANFILES += test/mpi_check
 
-# Built by suite efasim, with sanitizers.
-EXTRA_DIST += test/apps/verbs_threads.c
+# Built by suite efasim and contrib/anyone.sh.
+EXTRA_DIST += test/apps/verbs_threads.c test/apps/refuse_ns.c \
+              test/apps/other_cpu.c

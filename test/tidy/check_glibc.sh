@@ -12,8 +12,8 @@ for name in lib/libuct_srd.so.0 lib/libefasim.so lib/srd_shim.so bin/srd_info \
     lib/lib*) ;;
     *) [ -f "$object" ] || continue ;;
     esac
-    newest=$(readelf -VW "$object" 2>/dev/null |
-        grep -o 'GLIBC_[0-9][0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
+    newest=$(nm -D -u "$object" 2>/dev/null | grep -v ' __isoc23_' |
+        grep -o '@GLIBC_[0-9][0-9.]*' | sed 's/@GLIBC_//' | sort -uV | tail -n 1)
     if [ -z "$newest" ]; then
         echo "nothing to check was found: $name needs no glibc symbol"
         status=1

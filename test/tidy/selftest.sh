@@ -220,9 +220,15 @@ expect fail check_glibc.sh 'nothing to check'
 good_module
 expect pass check_glibc.sh
 # Symbol versions are what the linker read from libc: a stand-in has new ones.
-printf 'GLIBC_2.99 { global: future; };\n' >"$work/map"
+printf 'GLIBC_2.99 { global: future; __isoc23_strtol; };\n' >"$work/map"
 "$cc" -x c -shared -fPIC -o "$work/libc_new.so" - \
-    -Wl,--version-script="$work/map",-soname,libc_new.so <<<'void future(void) {}'
+    -Wl,--version-script="$work/map",-soname,libc_new.so <<<'
+    void future(void) {}
+    void __isoc23_strtol(void) {}'
+shared lib/libuct_srd.so.0 "$work/libc_new.so" <<<'int puts(const char *);
+    void __isoc23_strtol(void);
+    int a(void) { __isoc23_strtol(); return puts(""); }'
+expect pass check_glibc.sh
 shared lib/libuct_srd.so.0 "$work/libc_new.so" <<<'void future(void);
     void a(void) { future(); }'
 expect fail check_glibc.sh 'needs glibc 2.99'

@@ -121,13 +121,10 @@ void sim_dev_close(struct sim_dev *dev)
         if (peer->rx.ring != NULL) {
             dev->ops->ring_put(dev->env, peer->rx.ring);
         }
-        free(peer);
+        sim_pages_put(peer, sizeof(*peer));
     }
 
-    for (i = 0; i < dev->op_chunks; ++i) {
-        free(dev->op_chunk[i]);
-    }
-    free(dev->op_chunk);
+    sim_op_free(dev);
     free(dev->plan_done);
     free(dev->ah);
     free(dev);

@@ -312,7 +312,7 @@ struct sim_dev {
     uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */
     uint64_t                  rx_next;   /* ns: a slow receiver's next */
 
-    struct sim_op           **op_chunk;   /* SIM_OP_CHUNK each */
+    struct sim_op           **op_chunk;   /* of op.c */
     uint32_t                  op_chunks;
     struct sim_list           op_free;
     char                      line[256];  /* for log */
@@ -376,6 +376,10 @@ int sim_command_error(struct sim_dev *dev, const char *name);
 
 /* Pull the device out: its QPs go to error, it answers nobody. */
 void sim_fault_remove(struct sim_dev *dev);
+
+/* Zeroed, in whole pages: what posts and polls take (pages.c). NULL: none. */
+void *sim_pages_get(size_t size);
+void sim_pages_put(void *pages, size_t size);
 
 void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -536,6 +540,7 @@ void sim_tx_killed(struct sim_op *op);
 uint8_t sim_tx_nobody(const struct sim_op *op);
 void sim_tx_reject(struct sim_op *op, uint8_t status);
 struct sim_op *sim_op_get(struct sim_qp *qp);                  /* op.c */
+void sim_op_free(struct sim_dev *dev); /* all of the device, at its end */
 struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate);
 struct sim_op *sim_op_find(struct sim_dev *dev, uint32_t token);
 void sim_op_complete(struct sim_op *op, uint8_t status);

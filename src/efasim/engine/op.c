@@ -4,12 +4,12 @@
  */
 #include "engine.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define OP_CHUNK       256u
 #define OP_INDEX_BITS  20
 #define OP_INDEX_MASK  ((1u << OP_INDEX_BITS) - 1)
+#define OP_CHUNKS_MAX  (OP_INDEX_MASK / OP_CHUNK)
 
 /*
  * Reordering: a held request lets up to OP_OVERTAKE_MAX later ones pass, a
@@ -21,20 +21,17 @@
 
 static int op_grow(struct sim_dev *dev)
 {
-    struct sim_op **chunks, *chunk;
+    struct sim_op *chunk;
     unsigned i;
 
-    if ((dev->op_chunks + 1) * OP_CHUNK > OP_INDEX_MASK) {
+    if (dev->op_chunk == NULL) {
+        dev->op_chunk = sim_pages_get(OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
+    }
+    if ((dev->op_chunk == NULL) || (dev->op_chunks == OP_CHUNKS_MAX)) {
         return -1;
     }
 
-    chunks = realloc(dev->op_chunk, (dev->op_chunks + 1) * sizeof(*chunks));
-    if (chunks == NULL) {
-        return -1;
-    }
-    dev->op_chunk = chunks;
-
-    chunk = calloc(OP_CHUNK, sizeof(*chunk));
+    chunk = sim_pages_get(OP_CHUNK * sizeof(*chunk));
     if (chunk == NULL) {
         return -1;
     }
@@ -47,6 +44,15 @@ static int op_grow(struct sim_dev *dev)
     }
     dev->op_chunk[dev->op_chunks++] = chunk;
     return 0;
+}
+
+void sim_op_free(struct sim_dev *dev)
+{
+    while (dev->op_chunks > 0) {
+        sim_pages_put(dev->op_chunk[--dev->op_chunks],
+                      OP_CHUNK * sizeof(struct sim_op));
+    }
+    sim_pages_put(dev->op_chunk, OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
 }
 
 struct sim_op *sim_op_get(struct sim_qp *qp)

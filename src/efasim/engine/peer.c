@@ -1,7 +1,5 @@
 #include "engine.h"
 
-#include <stdlib.h>
-
 #define PEER_CHECK_NS  50000000ull /* between two looks at a silent peer */
 #define PEER_HOT_LOOKS 256 /* in vain, at all hot peers: one gets cold */
 
@@ -15,7 +13,7 @@ struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
     struct sim_peer *peer = dev->peer[slot];
 
     if (peer == NULL) {
-        peer = calloc(1, sizeof(*peer));
+        peer = sim_pages_get(sizeof(*peer));
         if (peer == NULL) {
             return NULL;
         }

@@ -12,10 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static uint64_t host_ns(int pid, const char *kind)
@@ -47,20 +51,20 @@ static int host_join_ns(int pid, const char *kind, int flag)
     return ret;
 }
 
-static void host_write(const char *file, const char *text)
+static int host_write(const char *file, const char *text)
 {
-    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    size_t size = strlen(text);
+    int fd      = open(file, O_WRONLY | O_CLOEXEC);
+    int ret     = ((fd >= 0) && (write(fd, text, size) == (ssize_t)size)) ?
+                  0 : -1;
 
     if (fd >= 0) {
-        if (write(fd, text, strlen(text)) < 0) {
-            /* the identity map is then missing: ids show as nobody's */
-        }
         close(fd);
     }
+    return ret;
 }
 
-/* A user namespace: maps this user to itself, and gives the right to make
- * other namespaces until the command is executed. */
+/* A user namespace that maps this user to itself. */
 static int host_make_user(void)
 {
     unsigned uid = geteuid();
@@ -72,10 +76,46 @@ static int host_make_user(void)
     }
     host_write("/proc/self/setgroups", "deny");
     snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-    host_write("/proc/self/uid_map", map);
+    if (host_write("/proc/self/uid_map", map) != 0) {
+        return -1;
+    }
     snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-    host_write("/proc/self/gid_map", map);
-    return 0;
+    return host_write("/proc/self/gid_map", map);
+}
+
+/* Some systems let a user make such a namespace, but do nothing in it, and
+ * there is no way back: so a child tries. Its end is no signal to this process,
+ * which may ignore SIGCHLD. */
+static int host_may_make_user(void)
+{
+    pid_t child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+    int status;
+
+    if (child == 0) {
+        _exit((host_make_user() != 0) || (unshare(CLONE_NEWIPC) != 0));
+    }
+    while ((child > 0) && (waitpid(child, &status, __WALL) < 0)) {
+        if (errno != EINTR) {
+            return 0;
+        }
+    }
+    errno = EPERM;
+    return (child > 0) && WIFEXITED(status) && (WEXITSTATUS(status) == 0);
+}
+
+/* In the user namespace: what this process executes may enter other hosts, too,
+ * which a user who is not root else may not. */
+static void host_keep_right(void)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &head, data) == 0) {
+        data[0].inheritable |= 1u << CAP_SYS_ADMIN;
+        if (syscall(SYS_capset, &head, data) == 0) {
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0);
+        }
+    }
 }
 
 /*
@@ -98,13 +138,18 @@ static int host_enter_user(struct fabric *fabric)
         if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
             fabric_process_is_alive(slot->pid, slot->start_time) &&
             (host_ns(slot->pid, "user") == ns)) {
-            return host_join_ns(slot->pid, "user", CLONE_NEWUSER);
+            if (host_join_ns(slot->pid, "user", CLONE_NEWUSER) != 0) {
+                return -1;
+            }
+            host_keep_right();
+            return 0;
         }
     }
 
-    if (host_make_user() != 0) {
+    if (!host_may_make_user() || (host_make_user() != 0)) {
         return -1;
     }
+    host_keep_right();
     atomic_store(&fabric->dir->user_ns, host_ns(getpid(), "user"));
     return 0;
 }
@@ -177,8 +222,10 @@ int fabric_enter_host(struct fabric *fabric, unsigned host, char *err,
     if (ret != 0) {
         snprintf(err, err_size, "node %u has no IPC namespace of its own "
                  "(%s): shared-memory transports will reach across nodes. "
-                 "Run as root, or allow user namespaces "
-                 "(user.max_user_namespaces)", host, strerror(errno));
+                 "Run as root, or allow user namespaces (sysctl "
+                 "user.max_user_namespaces; on Ubuntu "
+                 "kernel.apparmor_restrict_unprivileged_userns=0)",
+                 host, strerror(errno));
     }
     if (lock >= 0) {
         fabric_unlock(lock);

@@ -140,6 +140,7 @@ protected:
 
     static void first_life(flow_params_t *) {}
     static void second_life(flow_params_t *p) { second(p); }
+    static void third_life(flow_params_t *p) { second(second(p)); }
     static void first_ud(flow_params_t *p) { ud(p); }
     static void second_ud(flow_params_t *p) { ud(second(p)); }
 
@@ -191,6 +192,36 @@ TEST_F(flow_reborn_pair, late_hello_of_the_dead)
     settle(a, young);
     EXPECT_EQ(1u, a.got.size());
     EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+/* What was sent to one before another was known says nothing of the other: the
+ * device took it when it was the one's. */
+TEST_F(flow_reborn_pair, proof_from_before_the_newcomer)
+{
+    Node next{2, third_life};
+
+    old.open(a);
+    settle(a, old);
+    young.open(a);
+    young.progress();
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(young.out.front()));
+    a.progress();
+    ASSERT_EQ(1u, a.out.size());
+    Packet answer = a.out[0];
+    a.out.clear();
+    next.open(a);
+    next.progress();
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(next.out.front()));
+    EXPECT_TRUE(peer(next)->rival);
+    a.complete(answer);
+    EXPECT_NE(FLOW_PEER_DEAD, peer(next)->state);
+    a.progress();
+    ASSERT_EQ(1u, a.out.size());
+    a.complete(a.out[0]);
+    EXPECT_NE(FLOW_PEER_DEAD, peer(next)->state);
+    EXPECT_EQ(FLOW_PEER_DEAD, peer(old)->state);
+    EXPECT_EQ(FLOW_PEER_DEAD, peer(young)->state);
     EXPECT_STREQ(nullptr, a.check());
 }
 

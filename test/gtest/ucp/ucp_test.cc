@@ -193,6 +193,16 @@ void UcpTest::entity_drop(Entity &entity)
     entities_.remove_if([&](auto &e) { return e.get() == &entity; });
 }
 
+void UcpTest::entity_abandon(Entity &entity)
+{
+    for (auto &e : entities_) {
+        if (e.get() == &entity) {
+            e.release();
+        }
+    }
+    entities_.remove(nullptr);
+}
+
 std::vector<std::string> ep_transports(ucp_ep_h ep)
 {
     std::vector<std::string> names;
@@ -314,8 +324,9 @@ void UcpTest::until(const std::function<bool()> &ready, const char *what)
         progress();
         if (n % 1024 == 1023 && clock::now() > end) {
             /* What still runs would write to freed memory: stop here. */
-            fprintf(stderr, "HANG: %s: nothing for %d s\n", what,
-                    WAIT_SECONDS);
+            auto *test = testing::UnitTest::GetInstance()->current_test_info();
+            fprintf(stderr, "HANG: %s.%s: %s: nothing for %d s\n",
+                    test->test_suite_name(), test->name(), what, WAIT_SECONDS);
             abort();
         }
     }

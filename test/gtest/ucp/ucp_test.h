@@ -92,6 +92,10 @@ protected:
     Entity &entity_new(uint64_t more_features = 0);
     void entity_drop(Entity &entity);
 
+    /* It stays until the process ends, not progressed: from UCX 1.15 on one
+     * whose requests never end cannot be destroyed. */
+    void entity_abandon(Entity &entity);
+
     void progress();
 
     /* Progress all until @ready; a failure after WAIT_SECONDS. */

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stand-in for UCX's ib module as UCX 1.13 would load it: a component "ib"
- * that lists an EFA device and another one, and, if INTREE_SRD is set, has a
- * transport srd of its own, as UCX has from 1.19 on where it was built with
- * libefa. suite_load.sh puts it into a module folder as libuct_ib.so.0, so UCX
- * loads it when it is asked for its components, after this module.
+ * A stand-in for UCX's ib module, for the UCX whose headers it is built with: a
+ * component "ib" that lists an EFA device and another one, and, if INTREE_SRD is
+ * set, has a transport srd of its own, as UCX has from 1.19 on where it was built
+ * with libefa. Suites put it into a module folder as libuct_ib.so.0, so UCX loads
+ * it when it is asked for its components, after this module.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UCX_MINOR 13
+#include <uct/api/version.h>
+
+#define UCX_MINOR UCT_VERNO_MINOR
 #include <ucp_hooks/abi_layout.h>
 
 void uct_component_register(abi_component_t *component);
 void uct_tl_register(abi_component_t *component, abi_tl_t *tl);
+
+/* The suites read it from the file: */
+const char intree_speaks[] = "speaks UCX " UCT_VERNO_STRING;
 
 static abi_config_field_t intree_no_fields[] = {{.name = NULL}};
 

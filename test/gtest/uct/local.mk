@@ -36,7 +36,9 @@ test_gtest_efa_SOURCES = \
 	src/uct/ib/efa/efa_rcache.c \
 	test/gtest/uct/test_counters.cc \
 	test/gtest/uct/counters_shim.c \
-	src/ucp_hooks/counters.c
+	src/ucp_hooks/counters.c \
+	test/gtest/uct/test_near.cc \
+	src/ucp_hooks/near.c
 test_gtest_efa_LDADD = $(GTEST_LIBS)
 gtest_objects += $(test_gtest_uct_OBJECTS) $(test_gtest_uct_fault_OBJECTS) $(test_gtest_efa_OBJECTS)
 endif

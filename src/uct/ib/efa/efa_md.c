@@ -195,7 +195,7 @@ ucs_status_t efa_md_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
     efa_md_t     *md = (efa_md_t*)super;
     ucx_device_t *device;
 
-    if (efa_md_try(md) != UCS_OK) {
+    if (!ucx_user_left_out("srd") && (efa_md_try(md) != UCS_OK)) {
         return UCS_ERR_NO_DEVICE;
     }
     device = calloc(1, sizeof(*device));

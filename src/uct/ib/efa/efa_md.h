@@ -111,7 +111,12 @@ extern const ucx_config_field_t efa_md_config_fields[];
  */
 ucs_status_t efa_md_try(efa_md_t *md);
 
-/* The devices of this domain that SRD can use: ours, unless the trial fails. */
+/* The same for all devices, which it opens: what a user reads who told UCX to
+ * use none of them, and whose peers are on other hosts (provider.h). */
+void efa_md_try_left_out(ucx_host_t *host);
+
+/* The devices of this domain that SRD can use: ours, unless the trial fails,
+ * which is left out where UCX_TLS leaves srd out. */
 ucs_status_t efa_md_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
                                   unsigned *count_p);
 

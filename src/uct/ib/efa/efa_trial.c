@@ -8,6 +8,8 @@
 #include "efa_chunk.h"
 #include "efa_qp.h"
 
+#include <stdlib.h>
+
 #define EFA_TRIAL_BYTES 0x400000 /* an interface begins with 3 MB, and grows */
 #define EFA_TRIAL_DEPTH 64
 #define EFA_TRIAL_QKEY  1
@@ -33,4 +35,26 @@ ucs_status_t efa_md_try(efa_md_t *md)
     }
     efa_chunk_list_free(md, &list);
     return status;
+}
+
+void efa_md_try_left_out(ucx_host_t *host)
+{
+    static const efa_md_config_t config = {
+        .reg_cache = UCS_NO,
+        .fork_init = UCS_NO
+    };
+    char         (*names)[UCT_MD_NAME_MAX];
+    unsigned     i, count;
+    ucx_md_t     *md;
+
+    if (efa_md_list(host, &names, &count) != UCS_OK) {
+        return;
+    }
+    for (i = 0; i < count; ++i) {
+        if (efa_md_open(host, names[i], &config, &md) == UCS_OK) {
+            (void)efa_md_try((efa_md_t*)md);
+            efa_md_close(md);
+        }
+    }
+    free(names);
 }

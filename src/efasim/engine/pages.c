@@ -1,0 +1,25 @@
+/*
+ * Memory that the device takes while the program posts and polls. It may do so
+ * in a signal handler that interrupted malloc: so it comes from the kernel, and
+ * by the bare system call, as UCX stands in front of mmap.
+ */
+#include "engine.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void *sim_pages_get(size_t size)
+{
+    long address = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return (address == -1) ? NULL : (void*)address;
+}
+
+void sim_pages_put(void *pages, size_t size)
+{
+    if (pages != NULL) {
+        syscall(SYS_munmap, pages, size);
+    }
+}
