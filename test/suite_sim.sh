@@ -24,7 +24,7 @@ one() {
     else
         {
             echo "FAIL $name: exit status $?, the end of its output follows"
-            tail -n 20 "$file.log"
+            tail -n 20 "$file.log" | sed 's/^/    /'
         } >"$file.out"
     fi
     cat "$file.out"
@@ -47,7 +47,7 @@ list() {
     echo "absent 60 --plan absent --count 3"
     echo "absent_endpoints 60 --plan absent_endpoints --count 2"
     echo "absent_later 60 --plan absent_later --count 3"
-    echo "ud_reconnect_10000 300 --plan ud_reconnect_10000"
+    echo "ud_reconnect_30000 300 --plan ud_reconnect_30000"
     "$sim" --list | awk -v seeds="$seeds" '$2 <= 16 && !/reconnect/ {
         print $1, 600, "--plan", $1, "--count", seeds
         print $1 "/wrap", 600, "--plan", $1, "--count", seeds / 10,

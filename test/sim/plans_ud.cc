@@ -173,14 +173,14 @@ static void accidents(std::vector<Plan> &all)
 
 static void reconnect(std::vector<Plan> &all)
 {
-    Plan plan = base("ud_reconnect_10000");
+    Plan plan = base("ud_reconnect_30000");
 
     plan.nodes      = 2;
     plan.endpoints  = 8;
     plan.messages   = 4;
     plan.churn      = true;
     plan.flat       = true;
-    plan.reopens    = 20000;
+    plan.reopens    = 60000; /* half of them take longer than one rests */
     plan.faults_end = 50 * MS;
     plan.deadline   = 10000 * SEC;
     all.push_back(plan);
