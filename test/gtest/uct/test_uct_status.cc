@@ -237,6 +237,11 @@ TEST_F(UctStatus1, flushed__the_interface_ends)
     EXPECT_EQ(UCS_ERR_IO_ERROR, b->failures[0].status);
     EXPECT_EQ(UCS_ERR_IO_ERROR, send_short(back, 1, {}));
     EXPECT_THROW(b->connect(*a), std::runtime_error);
+    /* UCP asks for the address of a broken one, too, when it reconnects */
+    Bytes addr(b->iface_addr.size());
+    EXPECT_EQ(UCS_OK, uct_iface_get_address(b->iface(),
+                                            (uct_iface_addr_t*)addr.data()));
+    EXPECT_EQ(b->iface_addr, addr);
     uct_ep_destroy(back);
 }
 

@@ -86,7 +86,7 @@ efa_core_open(efa_iface_t *iface, const efa_iface_config_t *config)
     flow_params_default(&params);
     memcpy(params.self.gid, efa_iface_md(iface)->device->gid.raw,
            sizeof(params.self.gid));
-    params.self.qpn         = iface->qp.qp->qp_num;
+    params.self.qpn         = iface->qpn;
     params.self.qkey        = iface->qkey;
     params.self.incarnation = iface->incarnation;
     params.grant            = config->window;

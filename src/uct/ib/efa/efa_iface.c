@@ -102,6 +102,7 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         goto err_rxq;
     }
+    iface->qpn = iface->qp.qp->qp_num;
     status = efa_ah_table_init(&iface->ahs, md, config->max_ah);
     if (status != UCS_OK) {
         goto err_qp;
@@ -230,8 +231,7 @@ efa_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr)
 {
     efa_iface_t *iface = (efa_iface_t*)tl_iface;
 
-    efa_iface_addr_pack(addr, iface->qp.qp->qp_num, iface->qkey,
-                        iface->incarnation);
+    efa_iface_addr_pack(addr, iface->qpn, iface->qkey, iface->incarnation);
     return UCS_OK;
 }
 

@@ -99,6 +99,7 @@ typedef struct efa_iface {
     efa_ep_t      *alive;       /* the user's endpoints; changes under
                                    efa_vfs_lock */
     efa_ep_t      *lingering;   /* destroyed with operations outstanding */
+    uint32_t       qpn; /* also when the queue pair is gone */
     uint32_t       qkey;
     uint64_t       incarnation;
     flow_time_t    get_short_time; /* ns that get_short waits; 0: not offered */
