@@ -131,9 +131,11 @@ TEST_F(Variable, SRD_WINDOW)
 TEST_F(Variable, SRD_TX_QUEUE_LEN)
 {
     reopen({{"TX_QUEUE_LEN", "16"}});
-    EXPECT_EQ(16u, flood(4));
+    uint64_t sent = flood(4);
+    EXPECT_GE(sent, 16u);
+    EXPECT_LE(sent, 24u); /* half as many are kept for who gets through */
     reopen({{"TX_QUEUE_LEN", "512"}});
-    EXPECT_GT(flood(4), 16u);
+    EXPECT_GT(flood(4), 24u);
 }
 
 /* 12 endpoints that nobody knows yet may send 16 messages each. */

@@ -478,3 +478,35 @@ TEST(flow_ends, ud__failed_while_a_ping_is_out)
 }
 
 } /* namespace */
+
+TEST(flow_ends, churn__memory_is_flat)
+{
+    Node a(1), b(2);
+    size_t memory = 0;
+
+    for (int i = 0; i < 3000; ++i) {
+        auto [ab, ba] = connect(a, b);
+        ASSERT_TRUE(a.send(ab, "x"));
+        ASSERT_TRUE(b.send(ba, "y"));
+        if (i % 2) {
+            flow_tx_close(a.core, ab);
+            flow_tx_close(b.core, ba);
+            settle(a, b);
+        } else {
+            settle(a, b);
+            flow_tx_close(a.core, ab);
+            settle(a, b);
+            flow_tx_close(b.core, ba);
+            settle(a, b);
+        }
+        ASSERT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
+                              a.counters().peers + a.counters().lingering);
+        if (i == 1000) {
+            memory = a.memory + b.memory;
+        }
+        a.events.clear();
+        b.events.clear();
+    }
+    EXPECT_EQ(memory, a.memory + b.memory);
+    EXPECT_EQ(0u, a.counters().owed);
+}

@@ -8,7 +8,8 @@
 
 const ucx_config_field_t srd_config_fields[] = {
     SRD_FIELD("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,
-              "Operations that an interface has in flight at most"),
+              "Operations that an interface has in flight at most; half as "
+              "many again only to peers that answer"),
     SRD_FIELD("RX_QUEUE_LEN", "256", rx_queue_len, 128, 16384,
               "Receives posted when an interface opens; more are posted as "
               "peers come"),
