@@ -5,19 +5,14 @@
 # instructions by callgrind, which repeat exactly. More than a quarter more at
 # 10,000 fails (chains of an index that is half full or full differ by that).
 # usage: test/crowd.sh BUILD_DIR
+# shellcheck source=test/callgrind.sh
+. "$(dirname "$0")/callgrind.sh"
 crowd=$1/test/flow_crowd
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 77; }
 for count in 100 10000; do
-    valgrind --tool=callgrind --toggle-collect='crowd_*' \
-        --callgrind-out-file="$work/out" "$crowd" "$count" \
-        >"$work/said.$count" 2>"$work/log" ||
-        { cat "$work/said.$count" "$work/log"; exit 1; }
-    callgrind_annotate --inclusive=yes --threshold=100 "$work/out" |
-        sed -n 's/^ *\([0-9,]*\) .*crowd.cc:\(crowd_[a-z]*\) .*/\2 \1/p' |
-        tr -d , | sort -u >"$work/count.$count"
+    count_calls crowd crowd.cc "$crowd" "$count" "$work"
 done
 
 awk '

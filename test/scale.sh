@@ -5,19 +5,15 @@
 # which repeat exactly. More than 160 bytes at 10,000, or more than a tenth more
 # instructions at 10,000 peers than at 100, fails.
 # usage: test/scale.sh BUILD_DIR
+# shellcheck source=test/callgrind.sh
+. "$(dirname "$0")/callgrind.sh"
 scale=$1/test/flow_scale
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 77; }
 for peers in 100 1000 10000; do
-    valgrind --tool=callgrind --toggle-collect='bench_*' \
-        --callgrind-out-file="$work/out.$peers" "$scale" "$peers" \
-        >"$work/said.$peers" 2>"$work/log" || { cat "$work/log"; exit 1; }
+    count_calls bench scale.cc "$scale" "$peers" "$work"
     cat "$work/said.$peers"
-    callgrind_annotate --inclusive=yes --threshold=100 "$work/out.$peers" |
-        sed -n 's/^ *\([0-9,]*\) .*scale.cc:\(bench_[a-z]*\) .*/\2 \1/p' | tr -d , |
-        sort -u >"$work/count.$peers"
 done
 
 # Calls for each peer: as below, others one.

@@ -74,6 +74,14 @@ cbmc_run() {
         --unwind 70 --unwinding-assertions >"$CHECK_LOG.cbmc" 2>&1
 }
 
+# cbmc_said PATTERN: those of its lines; fails, with its last ones, if none is so.
+cbmc_said() {
+    grep -E "$1" "$CHECK_LOG.cbmc" || {
+        tail -n 20 "$CHECK_LOG.cbmc"
+        return 1
+    }
+}
+
 # copy_of NAME: sets `dir` to a folder with a copy of the core.
 copy_of() {
     dir=$BUILD/proof/$1
@@ -85,8 +93,7 @@ holds() {
     local dir missing
     copy_of "$1"
     cbmc_run "$dir" "$1" || {
-        grep -E ': (FAILURE|ERROR)|ERROR' "$CHECK_LOG.cbmc" ||
-            tail -n 20 "$CHECK_LOG.cbmc"
+        cbmc_said ': (FAILURE|ERROR)|ERROR' || :
         fail "not proved"
     }
     grep -q '^VERIFICATION SUCCESSFUL' "$CHECK_LOG.cbmc" || fail "no verdict"
@@ -108,10 +115,7 @@ fault() {
     ! cmp -s "$dir/flow/$2" "$TEST_DIR/../src/flow/$2" ||
         fail "$2 has no such place any more: $3"
     ! cbmc_run "$dir" "$1" || fail "proved with a fault: $2: $3"
-    grep ': FAILURE' "$CHECK_LOG.cbmc" || {
-        tail -n 20 "$CHECK_LOG.cbmc"
-        fail "it does not fail for a property"
-    }
+    cbmc_said ': FAILURE' || fail "it does not fail for a property"
 }
 
 suite_run() {

@@ -301,6 +301,8 @@ void flow_stranger_add(flow_core_t *core, flow_rx_t *rx);
 /* A packet of a stranger is held in its ring; all of them are not any more. */
 void flow_stranger_hold(flow_core_t *core, flow_ring_t *ring, size_t len);
 void flow_stranger_unhold(flow_core_t *core, flow_ring_t *ring);
+/* It is none any more. */
+void flow_stranger_leave(flow_core_t *core, const flow_rx_t *rx);
 /* Too many bytes are held: others expire, not this one. */
 void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx);
 /* Data of a flow was thrown away, and it is not known whom to tell. Was it? */

@@ -89,9 +89,7 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     flow_psn_t limit = core->params.first_psn + (flow_psn_t)window;
 
     flow_assert(rx->state == FLOW_RX_STRANGER);
-    if (rx->ring != 0) {
-        flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
-    }
+    flow_stranger_leave(core, rx);
     rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = (uint8_t)psn;
@@ -120,9 +118,7 @@ static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->state == FLOW_RX_STRANGER) {
         rx->counted = (uint8_t)rx->limit; /* never granted */
-        if (rx->ring != 0) {
-            flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
-        }
+        flow_stranger_leave(core, rx);
     }
     rx->expect |= FLOW_RX_SHUT;
     flow_rx_release_held(core, rx);

@@ -122,6 +122,13 @@ void flow_stranger_unhold(flow_core_t *core, flow_ring_t *ring)
     ring->bytes           = 0;
 }
 
+void flow_stranger_leave(flow_core_t *core, const flow_rx_t *rx)
+{
+    if (rx->ring != 0) {
+        flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
+    }
+}
+
 void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
 {
     unsigned left = core->params.max_strangers;

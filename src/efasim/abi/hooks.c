@@ -141,21 +141,41 @@ static void hook_eager(struct abi_dev *dev)
     }
 }
 
+/* One poll of a program. */
+struct hook_look {
+    struct abi_dev *dev;
+    struct sim_cq  *cq;
+    uint32_t        produced; /* before it */
+};
+
+#define hook_look_begin(_cq) \
+    hook_look_at(hook_dev(abi.cq, _cq, ABI_CQS), hook_cq_sim(_cq))
+
+static struct hook_look hook_look_at(struct abi_dev *dev, struct sim_cq *cq)
+{
+    struct hook_look look = { dev, cq, 0 };
+
+    hook_eager(dev);
+    look.produced = hook_cq_produced(cq);
+    return look;
+}
+
+/* It found nothing: the device delivers, before a second one. */
+static void hook_look_empty(const struct hook_look *look)
+{
+    hook_cq_empty(look->cq, look->produced);
+    hook_progress(look->dev);
+}
+
 /* What has been delivered is handed out before the device delivers more: so a
  * program that polls paces its own receive queue, if the device lets it. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
-    struct sim_cq *sim  = hook_cq_sim(cq);
-    uint32_t produced;
-    int ret;
+    struct hook_look look = hook_look_begin(cq);
+    int ret               = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
-    hook_eager(dev);
-    produced = hook_cq_produced(sim);
-    ret      = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     if (ret == 0) {
-        hook_cq_empty(sim, produced);
-        hook_progress(dev);
+        hook_look_empty(&look);
         ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
     abi_order_after();
@@ -165,17 +185,11 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
-    struct sim_cq *sim  = hook_cq_sim(cq);
-    uint32_t produced;
-    int ret;
+    struct hook_look look = hook_look_begin(cq);
+    int ret               = HOOK_CQ(cq, start_poll)(cq, attr);
 
-    hook_eager(dev);
-    produced = hook_cq_produced(sim);
-    ret      = HOOK_CQ(cq, start_poll)(cq, attr);
     if (ret == ENOENT) {
-        hook_cq_empty(sim, produced);
-        hook_progress(dev);
+        hook_look_empty(&look);
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
     abi_order_after();

@@ -30,10 +30,10 @@ static ucs_status_t efa_iface_identity(efa_iface_t *iface)
 static ucs_status_t efa_iface_open_qp(efa_iface_t *iface, efa_md_t *md,
                                       const efa_iface_config_t *config)
 {
+    efa_op_counts_t counts = efa_op_counts(config->tx_depth);
     efa_qp_params_t params;
 
-    params.tx_depth  = config->tx_depth + (config->tx_depth / 2) +
-                       EFA_CTL_OPS;
+    params.tx_depth  = efa_op_count(&counts);
     params.rx_depth  = config->rx_max;
     params.qkey      = iface->qkey;
     params.rnr_retry = config->rnr_retry;
@@ -79,8 +79,7 @@ ucs_status_t efa_iface_open(efa_iface_t *iface, efa_md_t *md,
                             const efa_iface_config_t *config)
 {
     efa_rxq_layout_t layout = config->rx_layout;
-    efa_op_counts_t  counts = {config->tx_depth, config->tx_depth / 2,
-                               EFA_CTL_OPS};
+    efa_op_counts_t  counts = efa_op_counts(config->tx_depth);
     ucs_status_t     status;
 
     iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;

@@ -10,8 +10,6 @@
 
 typedef struct efa_ep efa_ep_t;
 
-#define EFA_CTL_OPS 256 /* send slots that only control packets may use */
-
 #define EFA_STATUS_FLUSHED 1 /* the queue pair is gone, and not by us */
 #define EFA_STATUS_UNKNOWN 12 /* "bad status", for an error without a number */
 

@@ -7,6 +7,8 @@
 #include <flow/flow.h>
 #include <flow/reserve.h>
 
+#define EFA_CTL_OPS 256 /* send slots that only control packets may use */
+
 /*
  * What an endpoint has outstanding: one queue per endpoint in the order of
  * posting, of operations and of the markers of flushes. Completions take
@@ -121,6 +123,19 @@ typedef struct efa_op_pool {
 typedef struct efa_op_counts {
     unsigned common, reserve, ctl;
 } efa_op_counts_t;
+/* For a user who wants `common` in flight, and the send queue for all. */
+static inline efa_op_counts_t efa_op_counts(unsigned common)
+{
+    efa_op_counts_t counts = {common, common / 2, EFA_CTL_OPS};
+
+    return counts;
+}
+
+static inline unsigned efa_op_count(const efa_op_counts_t *counts)
+{
+    return counts->common + counts->reserve + counts->ctl;
+}
+
 ucs_status_t efa_op_pool_init(efa_op_pool_t *pool, efa_md_t *md,
                               const efa_op_counts_t *counts,
                               size_t packet_size);

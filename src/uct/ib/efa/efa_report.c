@@ -47,10 +47,9 @@ void efa_report_failed(efa_iface_t *iface, const efa_dest_t *dest,
     if ((report->ah != dest->ah) || (report->qpn != dest->remote_qpn) ||
         (report->why != why)) {
         efa_report_write(iface);
-        report->ah     = dest->ah;
-        report->qpn    = dest->remote_qpn;
-        report->why    = why;
-        report->status = status;
+        report->ah  = dest->ah;
+        report->qpn = dest->remote_qpn;
+        report->why = why;
     }
     if (report->count++ == 0) {
         report->status = status;

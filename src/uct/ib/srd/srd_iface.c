@@ -64,6 +64,8 @@ static const ucx_iface_vops_t srd_iface_vops = {
 static void srd_config_resolve(const srd_iface_config_t *config, efa_md_t *md,
                                efa_iface_config_t *out)
 {
+    efa_op_counts_t counts = efa_op_counts(config->tx_queue_len);
+
     out->tx_depth   = config->tx_queue_len;
     out->rx_initial = config->rx_queue_len;
     out->rx_max     = config->rx_buffers_max;
@@ -72,9 +74,7 @@ static void srd_config_resolve(const srd_iface_config_t *config, efa_md_t *md,
     out->max_ah     = config->max_ah;
     out->inline_max = config->tx_inline;
     out->get_short  = config->get_short;
-    /* beside them the reserve, half as many, and those for control */
-    if (out->tx_depth + (out->tx_depth / 2) + EFA_CTL_OPS >
-        md->device->max_sq_wr) {
+    if (efa_op_count(&counts) > md->device->max_sq_wr) {
         out->tx_depth = (md->device->max_sq_wr - EFA_CTL_OPS) / 3 * 2;
     }
     if (out->rx_max > md->device->max_rq_wr) {
