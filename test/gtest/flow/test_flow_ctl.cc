@@ -424,6 +424,19 @@ TEST(flow_rma, waits_for_the_pin)
     EXPECT_TRUE(flow_tx_rma_ready(a.core, tx));
 }
 
+/* The wish comes with the hello that introduces the peer. */
+TEST(flow_rma, wished_at_the_introduction)
+{
+    Node a(1), b(2);
+    b.pin_peers   = false;
+    flow_tx_t *tx = a.open(b);
+
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    settle(a, b);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_INTRODUCED));
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+}
+
 TEST(flow_rma, refused)
 {
     Node a(1), b(2);
