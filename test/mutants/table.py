@@ -178,6 +178,12 @@ MUTANTS = [
      "        (flow_psn_diff(psn, rx->limit) > 0) ||"),
     ("a wish for RMA lost at the introduction", "event.c",
      "        if (due & FLOW_DUE_PEER_RMA) {", "        if (0) {"),
+    ("a wish for RMA behind the hello is not told", "tx.c",
+     "        if ((tx->flags & FLOW_TXF_HELLOED) && flow_tx_is_live(tx)) {",
+     "        if (tx->state == FLOW_TX_OPEN) {"),
+    ("a late answer takes the pin back", "ctl_rx.c",
+     "        (tx->rma != FLOW_PEER_PINNED) && (msg->pin != FLOW_PEER_UNPINNED)"
+     ") {", "        1) {"),
     ("data's back-off never begins anew", "tx.c",
      "    tx->backoff = 0;\n", ""),
     ("control's back-off never begins anew, sender", "ctl.c",
