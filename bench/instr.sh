@@ -68,13 +68,13 @@ measure bench_post_payload "$messages" 74 "post am_short 8 B + 8 B"
 measure bench_post_bcopy "$messages" 79 "post am_bcopy 1 KB"
 # half of the polls have a limit packet, which is counted with those
 measure bench_receive $((messages * 3 / 2)) 77 "receive, 16 in a poll"
-measure bench_receive_reversed $((messages / 2)) 195 "receive, 16 reversed"
+measure bench_receive_reversed $((messages / 2)) 180 "receive, 16 reversed"
 measure bench_receive_alone $((messages * 31 / 32)) 165 "receive, alone"
 measure bench_complete $((messages * 3 / 2)) 30 "completion, 16 in a poll"
 measure bench_complete_alone $((messages * 31 / 32)) 108 "completion, alone"
 # of their own polls, without which the rest is what a limit packet costs
 measure bench_receive_limit $((rounds * 3 / 2)) 2300 "16 received, limit sent"
-measure bench_complete_limit $((rounds * 3 / 2)) 1070 "16 complete, limit taken"
+measure bench_complete_limit $((rounds * 3 / 2)) 1090 "16 complete, limit taken"
 measure bench_limit_done $((rounds * 3 / 2)) 425 "completion of a limit"
 program=("$rounds" "$endpoints")
 measure bench_flush "$rounds" 15 "iface_flush, $endpoints endpoints"

@@ -117,7 +117,10 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         tx->state = FLOW_TX_OPEN;
         flow_tx_event(core, tx, FLOW_DUE_TX_OPEN);
     }
-    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->pin)) {
+    /* Of several answers the first may come last. What was not pinned yet may
+     * become so, or be refused; what was refused may be pinned. */
+    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->pin) &&
+        (tx->rma != FLOW_PEER_PINNED) && (msg->pin != FLOW_PEER_UNPINNED)) {
         tx->rma = msg->pin;
         flow_tx_event(core, tx, FLOW_DUE_TX_RMA);
     }

@@ -35,7 +35,9 @@ typedef enum flow_rx_verdict {
     FLOW_RX_HOLD,    /* out says nothing (but see flow_rx_accept_held)        */
     FLOW_RX_CONTROL,
     FLOW_RX_DROP,
-    FLOW_RX_NO_MEMORY
+    FLOW_RX_NO_MEMORY,
+    FLOW_RX_FILL,    /* flow_rx_short only: DELIVER, and drain                */
+    FLOW_RX_OTHER    /* flow_rx_short only: nothing was done                  */
 } flow_rx_verdict_t;
 
 typedef struct flow_rx_out {
@@ -46,27 +48,20 @@ typedef struct flow_rx_out {
     flow_drop_t reason;  /* DROP                                              */
 } flow_rx_out_t;
 
-/* Out of line part of flow_rx_accept: neither next nor early. */
+/* Out of line part of flow_rx_accept: what is not for flow_rx_short. */
 flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
                                       flow_time_t now, flow_rx_out_t *out);
 
-/*
- * The pieces of flow_rx_accept, for a caller that polls in batches:
- *
- *   word  = flow_wire_get64(pkt), len >= FLOW_SHORT_HDR
- *   index = flow_rx_index_of(word), < core->rx_count
- *   rx    = flow_core_rx(core, index)
- *   flow_rx_is_next(rx, word, src): flow_rx_take, then as DELIVER with offset
- *                                   FLOW_SHORT_HDR and out.more 0
- *   flow_rx_early(...) != 0:        as HOLD
- *   anything else:                  flow_rx_accept
- */
+/* Of the flow that a short header names; nothing is checked yet. */
+static inline uint32_t flow_rx_token_of(uint64_t word)
+{
+    return (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) & FLOW_WIRE_TOKEN_MASK;
+}
 
-/* Index of the flow that a short header names; nothing is checked yet. */
 static inline uint32_t flow_rx_index_of(uint64_t word)
 {
-    return (word >> FLOW_WIRE_TOKEN_SHIFT) & (FLOW_INDEX_MAX - 1);
+    return flow_rx_token_of(word) & (FLOW_INDEX_MAX - 1);
 }
 
 /* One compare for number, token with its generation, flags, and the limit,
@@ -75,14 +70,6 @@ static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
                                flow_src_t src)
 {
     return ((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == rx->src);
-}
-
-/* The next packet of an open flow that holds none. */
-static inline int flow_rx_is_next(const flow_rx_t *rx, uint64_t word,
-                                  flow_src_t src)
-{
-    return flow_likely(flow_rx_fits(rx, word, src)) &&
-           flow_likely(rx->ring == 0);
 }
 
 /* Takes the number of a packet that fits. */
@@ -95,11 +82,9 @@ static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/*
- * Reordering is ordinary on this network, so the second most frequent packet
- * has a short way, too: right flow, sender and flags, within the window, not in
- * order, into a ring that is there. 1: the core has handle. 0: nothing done.
- */
+/* The second most frequent packet, as reordering is ordinary on this network:
+ * early, for a flow that holds some already. 1: the core has handle. 0: nothing
+ * was done. */
 static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
                                 uint64_t word, flow_src_t src, void *handle)
 {
@@ -129,6 +114,44 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
 }
 
 /*
+ * The way of nearly all packets: the next one of an open flow, or an early one.
+ * flow_rx_accept begins with it; a caller that polls in batches calls it first
+ * by itself:
+ *   DELIVER, FILL: *word is the header: message id in FLOW_WIRE_AM_MASK, token
+ *                  by flow_rx_token_of; the payload is at FLOW_SHORT_HDR
+ *   HOLD:          the core has handle; only if may_hold
+ *   OTHER:         nothing was done, flow_rx_accept tells
+ */
+static inline __attribute__((always_inline)) flow_rx_verdict_t
+flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,
+              int may_hold, flow_src_t src, uint64_t *word)
+{
+    uint32_t index;
+    flow_rx_t *rx;
+
+    if (flow_unlikely(len < FLOW_SHORT_HDR)) {
+        return FLOW_RX_OTHER;
+    }
+    *word = flow_wire_get64(pkt);
+    index = flow_rx_index_of(*word);
+    if (flow_unlikely(index >= core->rx_count)) {
+        return FLOW_RX_OTHER;
+    }
+    rx = flow_core_rx(core, index);
+    if (flow_unlikely(!flow_rx_fits(rx, *word, src))) {
+        return (may_hold && flow_rx_early(core, rx, *word, src, handle)) ?
+                       FLOW_RX_HOLD : FLOW_RX_OTHER;
+    }
+
+    if (flow_unlikely(rx->ring != 0)) { /* the grant may take it away */
+        flow_rx_take(core, rx);
+        return FLOW_RX_FILL;
+    }
+    flow_rx_take(core, rx);
+    return FLOW_RX_DELIVER;
+}
+
+/*
  * Classify one received packet of len bytes at pkt. handle (not NULL) is the
  * caller's name of the buffer; the core returns it by flow_rx_next or by
  * FLOW_EVENT_RX_RELEASE when the verdict is HOLD, and forgets it otherwise. The
@@ -139,35 +162,21 @@ static inline flow_rx_verdict_t
 flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
                flow_src_t src, flow_time_t now, flow_rx_out_t *out)
 {
+    flow_rx_verdict_t verdict;
     uint64_t word;
-    uint32_t index;
-    flow_rx_t *rx;
 
-    if (flow_unlikely(len < FLOW_SHORT_HDR)) {
-        goto slow;
+    verdict = flow_rx_short(core, pkt, len, handle, 1, src, &word);
+    if (verdict == FLOW_RX_OTHER) {
+        return flow_rx_accept_slow(core, pkt, len, handle, src, now, out);
     }
-    word  = flow_wire_get64(pkt);
-    index = flow_rx_index_of(word);
-    if (flow_unlikely(index >= core->rx_count)) {
-        goto slow;
-    }
-
-    rx = flow_core_rx(core, index);
-    if (flow_likely(flow_rx_fits(rx, word, src))) {
-        out->token  = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
-                      FLOW_WIRE_TOKEN_MASK;
-        out->offset = FLOW_SHORT_HDR;
-        out->am_id  = word & FLOW_WIRE_AM_MASK;
-        out->more   = rx->ring != 0;
-        flow_rx_take(core, rx);
-        return FLOW_RX_DELIVER;
-    }
-    if (flow_rx_early(core, rx, word, src, handle)) {
+    if (flow_unlikely(verdict == FLOW_RX_HOLD)) {
         return FLOW_RX_HOLD;
     }
-
-slow:
-    return flow_rx_accept_slow(core, pkt, len, handle, src, now, out);
+    out->token  = flow_rx_token_of(word);
+    out->offset = FLOW_SHORT_HDR;
+    out->am_id  = word & FLOW_WIRE_AM_MASK;
+    out->more   = verdict == FLOW_RX_FILL;
+    return FLOW_RX_DELIVER;
 }
 
 /*

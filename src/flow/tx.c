@@ -442,7 +442,7 @@ int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 
     if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_PEER_PINNED)) {
         tx->flags |= FLOW_TXF_RMA;
-        if (tx->state == FLOW_TX_OPEN) {
+        if ((tx->flags & FLOW_TXF_HELLOED) && flow_tx_is_live(tx)) {
             flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO); /* it asks */
         }
     }

@@ -33,6 +33,7 @@ struct Endpoint {
     unsigned    to_send, sent = 0;
     bool        closed = false, finished = false, gone = false;
     bool        runnable = false; /* on the list of those that may send       */
+    bool        wants_rma = false;
     unsigned    outstanding = 0;
     uint64_t    asked = 0; /* flow_reserve_moves */
 };
@@ -51,7 +52,7 @@ public:
     /* Everything the application wanted is sent. */
     bool done() const
     {
-        return (m_unfinished == 0) &&
+        return (m_unfinished == 0) && !awaits_rma() &&
                (!sim.plan.flat || (m_opened >= sim.plan.reopens));
     }
     void close_all();
@@ -107,6 +108,8 @@ private:
     void run_chaos();
     bool take_slot(Endpoint *ep, bool *reserved);
     void give_slot(const Op *op, bool ok);
+    void want_rma(Endpoint *ep);
+    bool awaits_rma() const;
     void make_runnable(Endpoint *ep);
     void send_one(Endpoint *ep, bool reserved);
     void finished(Endpoint *ep);

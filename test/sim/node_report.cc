@@ -74,14 +74,16 @@ std::string Node::state()
     }
     for (auto &entry : m_endpoints) {
         const Endpoint *ep = entry.second.get();
-        if (!ep->flow->failed && (ep->flow->got != ep->to_send)) {
+        if (!ep->flow->failed && ((ep->flow->got != ep->to_send) ||
+                                  (ep->wants_rma && (ep->tx->rma == 0)))) {
             snprintf(line, sizeof(line),
                      "  ep %u to %u: to send %u sent %u got %u closed %d "
-                     "state %u psn %u limit %u una %u stop %u wait %x\n",
+                     "state %u psn %u limit %u una %u stop %u wait %x rma "
+                     "wanted %d said %u\n",
                      ep->number, ep->peer_slot, ep->to_send, ep->sent,
                      ep->flow->got, ep->closed, ep->tx->state,
                      flow_tx_psn(ep->tx), ep->tx->limit, ep->tx->una,
-                     ep->tx->stop, ep->tx->wait);
+                     ep->tx->stop, ep->tx->wait, ep->wants_rma, ep->tx->rma);
             text += line;
         }
     }

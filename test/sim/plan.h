@@ -49,6 +49,9 @@ struct Plan {
                                       its slot until it is over               */
     unsigned ctl_slots   = 0;      /* for control packets; 0: the default     */
     unsigned pins        = UINT_MAX; /* peers a node can pin for RMA          */
+    double   rma         = 0.0;    /* endpoints that want RMA from the first, or
+                                      after the first message: each must get it
+                                      or be refused                           */
     unsigned tries       = 0;      /* UD: time-outs until a peer is dead;
                                       0: the default                          */
     flow_psn_t first_psn = 0;

@@ -42,6 +42,7 @@ static void traffic(std::vector<Plan> &all)
     plan.endpoints = 4;
     plan.messages  = 200;
     plan.jitter    = 200 * US;
+    plan.rma        = 0.3;
     all.push_back(plan);
 
     plan            = base("hello"); /* hellos late, lost to reordering */
@@ -49,6 +50,7 @@ static void traffic(std::vector<Plan> &all)
     plan.hello_late = 3 * MS;
     plan.endpoints  = 3;
     plan.messages   = 60;
+    plan.rma        = 0.3;
     all.push_back(plan);
 
     plan          = base("churn");
@@ -106,6 +108,7 @@ static void deaths(std::vector<Plan> &all)
     plan.nodes    = 6;
     plan.kills    = 2;
     plan.messages = 200;
+    plan.rma      = 0.3;
     all.push_back(plan);
 
     plan          = base("reuse"); /* the QPN comes back, the QKEY does not */
@@ -145,6 +148,7 @@ static void disorder(std::vector<Plan> &all)
     plan.pins      = 2;
     plan.buffers   = 128;
     plan.reserve   = 16;
+    plan.rma       = 0.3;
     all.push_back(plan);
 
     plan             = base("own_errors"); /* our device refuses packets */
@@ -171,6 +175,7 @@ static void disorder(std::vector<Plan> &all)
     plan.pins    = 2;
     plan.kills   = 1;
     plan.rebirth = true;
+    plan.rma     = 0.3;
     all.push_back(plan);
 
     plan            = base("strangers"); /* made-up flows beside newcomers */

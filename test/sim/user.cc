@@ -40,6 +40,7 @@ void Node::open(unsigned peer_slot, unsigned messages)
     ep->number = ep->tx->ep;
     ep->flow   = sim.flow_open(addr.incarnation, ep->number,
                                ep->peer.incarnation);
+    want_rma(ep.get());
     ++m_unfinished;
     if (++m_opened == sim.plan.reopens / (ud() ? 2 : 10)) {
         m_memory_early = memory;
@@ -48,6 +49,29 @@ void Node::open(unsigned peer_slot, unsigned messages)
     m_numbers.push_back(ep->number);
     m_endpoints[ep->number] = std::move(ep);
     wake(0);
+}
+
+/* Does it, this time? */
+void Node::want_rma(Endpoint *ep)
+{
+    if ((sim.plan.rma > 0) && sim.random.chance(sim.plan.rma)) {
+        ep->wants_rma = true;
+        flow_tx_rma_ready(core, ep->tx);
+    }
+}
+
+/* An endpoint that may be used has heard neither yes nor no. */
+bool Node::awaits_rma() const
+{
+    for (auto &entry : m_endpoints) {
+        const Endpoint *ep = entry.second.get();
+        if (ep->wants_rma && !ep->closed && living(*ep) &&
+            !flow_tx_rma_ready(core, ep->tx) &&
+            !flow_tx_rma_refused(ep->tx)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Endpoint *Node::any_endpoint()
@@ -168,6 +192,9 @@ void Node::send_one(Endpoint *ep, bool reserved)
     unsigned len;
 
     op->reserved = reserved;
+    if (ep->sent == 1) {
+        want_rma(ep);
+    }
 
     packet->bytes.resize(flow_tx_header_len(ep->tx));
     len = flow_tx_header(core, ep->tx, ep->sent % FLOW_AM_ID_MAX,
@@ -284,8 +311,8 @@ void Node::run_chaos()
     }
     switch (sim.random.below(5)) {
     case 0:
+        ep->wants_rma = true;
         flow_tx_rma_ready(core, ep->tx);
-        flow_tx_rma_refused(ep->tx);
         break;
     case 1:
         flow_tx_probe(core, ep->tx);

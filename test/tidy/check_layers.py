@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """check_layers.py ROOT BUILD: who may include whom (docs/DESIGN.md, layers),
-and that private parts of UCX are declared in src/ucp_hooks alone."""
+that private parts of UCX are declared in src/ucp_hooks alone, and that only the
+protocol core looks into the protocol core."""
 
 import os
 import re
@@ -37,6 +38,9 @@ PRIVATE_STRUCT = re.compile(
     r'uct_iface_internal_ops|uct_base_ep|ucs_class|ucs_config_field|'
     r'ucs_config_parser|ucs_config_global_list_entry|ucs_arbiter\w*|'
     r'ucs_mpool\w*)\s*\{')
+
+# The state of the core, and what finds its objects.
+CORE_STATE = re.compile(r'\bcore\s*->\s*\w+|\bflow_core_(rx|tx|peer|ring)\s*\(')
 
 PRIVATE_HEADER = re.compile(
     r'(uct/(base|sm|tcp|ib/(base|mlx5|rc|dc))|ucp/(core|dt|proto|rma|tag|'
@@ -94,6 +98,11 @@ def main(root):
                 line = code.count('\n', 0, found.start()) + 1
                 problems.append(f'{path}:{line}: declares {found.group(1)}, '
                                 'private to UCX: src/ucp_hooks does that')
+        if layer != 'flow':
+            for found in CORE_STATE.finditer(code):
+                line = code.count('\n', 0, found.start()) + 1
+                problems.append(f'{path}:{line}: {found.group(0)}: the state '
+                                'of the core is private to src/flow')
     tree.finish(problems, checked, 'files of a layer')
 
 

@@ -165,6 +165,13 @@ expect fail check_layers.py 'private to UCX'
 put src/uct/ib/srd/a.c <<<'#include <uct/base/uct_iface.h>'
 expect fail check_layers.py "a private header of UCX's"
 rm "$root/src/uct/ib/srd/a.c"
+put src/flow/a.c <<<'int a(flow_core_t *core) { return core->rx_count; }'
+expect pass check_layers.py
+put src/uct/ib/efa/a.c <<<'int a(efa_t *b) { return b->core->rx_count; }'
+expect fail check_layers.py 'is private to src/flow'
+put src/uct/ib/efa/a.c <<<'void *a(void *core) { return flow_core_rx(core, 1); }'
+expect fail check_layers.py 'is private to src/flow'
+rm "$root/src/uct/ib/efa/a.c"
 put src/flow/a.c <<<'#include <time.h>'
 expect fail check_layers.py 'the protocol core is freestanding'
 put src/flow/a.c <<<'#include "ucp_hooks/host.h"'

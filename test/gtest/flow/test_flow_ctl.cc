@@ -424,6 +424,59 @@ TEST(flow_rma, waits_for_the_pin)
     EXPECT_TRUE(flow_tx_rma_ready(a.core, tx));
 }
 
+/* The wish comes with the hello that introduces the peer. */
+TEST(flow_rma, wished_at_the_introduction)
+{
+    Node a(1), b(2);
+    b.pin_peers   = false;
+    flow_tx_t *tx = a.open(b);
+
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    settle(a, b);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_INTRODUCED));
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+}
+
+/* The hello that is out says nothing of it: another must. */
+TEST(flow_rma, wished_while_the_hello_is_out)
+{
+    Node a(1), b(2);
+    b.pin_peers   = false;
+    flow_tx_t *tx = a.open(b);
+    auto hello    = take(a);
+
+    ASSERT_EQ(1u, hello.size());
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+}
+
+/* Answers overtake each other: the older one changes nothing. */
+TEST(flow_rma, answer__late)
+{
+    for (flow_peer_pin_t pin : {FLOW_PEER_PINNED, FLOW_PEER_REFUSED}) {
+        Node a(1), b(2);
+        b.pin_peers   = false;
+        flow_tx_t *tx = a.open(b);
+        auto hello    = take(a);
+
+        b.receive(hello.at(0));
+        a.complete(hello.at(0));
+        auto first = take(b);
+        flow_peer_set_ah(b.core, flow_peer_find(b.core, a.addr.incarnation),
+                         ah_of(1), pin);
+        auto second = take(b);
+        a.receive(second.at(0));
+        EXPECT_EQ(pin, tx->rma);
+        a.receive(first.at(0));
+        EXPECT_EQ(pin, tx->rma);
+        EXPECT_STREQ(nullptr, a.check());
+    }
+}
+
 TEST(flow_rma, refused)
 {
     Node a(1), b(2);

@@ -122,6 +122,48 @@ TEST_P(flow_rx_wrap, accept__beyond_the_limit_fails_the_flow)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 }
 
+/* Nor is a packet at the limit held, were others held already. */
+TEST_P(flow_rx_wrap, accept__early_at_the_limit_fails_the_flow)
+{
+    std::vector<Packet> p = packets(4);
+    uint64_t word         = flow_wire_get64(p[3].bytes.data());
+
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    word &= ~(0xffffull << FLOW_WIRE_PSN_SHIFT);
+    word |= (uint64_t)ab->limit << FLOW_WIRE_PSN_SHIFT;
+    flow_wire_put64(p[3].bytes.data(), word);
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[3]));
+    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
+    EXPECT_EQ(1u, b.counters().overflows);
+}
+
+/* The short way alone, as a caller with few buffers uses it. */
+TEST_P(flow_rx_wrap, short__what_it_leaves)
+{
+    std::vector<Packet> p = packets(4);
+    uint64_t word         = 0;
+    int handle            = 0;
+    auto way = [&](const Packet &packet, size_t len, int may_hold) {
+        return flow_rx_short(b.core, packet.bytes.data(), len, &handle,
+                             may_hold, packet.src, &word);
+    };
+
+    ASSERT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    EXPECT_EQ(FLOW_RX_OTHER, way(p[2], p[2].bytes.size(), 1)) << "no ring yet";
+    ASSERT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 0));
+    EXPECT_EQ(FLOW_RX_OTHER, way(p[2], p[2].bytes.size(), 1)) << "held";
+    EXPECT_EQ(FLOW_RX_OTHER, way(p[1], FLOW_SHORT_HDR - 1, 1));
+    EXPECT_EQ(FLOW_RX_FILL, way(p[1], p[1].bytes.size(), 0));
+    EXPECT_EQ(5u, word & FLOW_WIRE_AM_MASK);
+    b.drain(flow_rx_token_of(word));
+    EXPECT_EQ((std::vector<std::string>{"0", "2"}), b.got);
+    EXPECT_EQ(FLOW_RX_DELIVER, way(p[3], p[3].bytes.size(), 0));
+    EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 1)) << "again";
+    EXPECT_STREQ(nullptr, b.check());
+}
+
 TEST_P(flow_rx_wrap, accept__malformed)
 {
     std::vector<Packet> p = packets(1);

@@ -187,53 +187,49 @@ unsigned efa_rx_retry(efa_iface_t *iface)
     return count;
 }
 
-/* A completion that is not the next message of a flow: an early packet of one
- * that holds some already is kept, all else looked at closely. */
+/* A completion that is neither early nor the next message of a flow that holds
+ * none, and what the core said of it. */
 static __attribute__((noinline)) void
-efa_rx_other(efa_iface_t *iface, flow_rx_t *rx, uint64_t word,
+efa_rx_other(efa_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
              const struct ibv_wc *wc)
 {
     efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
 
     --iface->received; /* counted as if it were */
-    if ((rx == NULL) || efa_rxq_is_scarce(&iface->rxq) ||
-        !flow_rx_early(iface->core, rx, word, efa_wc_src(wc), rxbuf)) {
+    if (verdict != FLOW_RX_FILL) {
         efa_rx_completion(iface, wc);
         return;
     }
     rxbuf->length = wc->byte_len;
-    efa_rxq_hold(&iface->rxq, rxbuf);
+    efa_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
+    efa_rx_drain(iface, flow_rx_token_of(word));
 }
 
 /* One completion, and for nearly all no call but that of the message's handler.
- */
+ * `few` buffers are posted: what is early is looked at closely. */
 static inline void
-efa_rx_one(efa_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc)
+efa_rx_one(efa_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc,
+           int few)
 {
-    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
-    uint64_t     word;
-    uint32_t     index;
-    flow_rx_t   *rx;
+    efa_rxbuf_t      *rxbuf   = (efa_rxbuf_t*)(uintptr_t)wc->wr_id;
+    flow_rx_verdict_t verdict = FLOW_RX_OTHER;
+    uint64_t          word    = 0;
 
-    if (__builtin_expect((wc->status != IBV_WC_SUCCESS) ||
-                                 (wc->byte_len < FLOW_SHORT_HDR),
-                         0)) {
-        efa_rx_other(iface, NULL, 0, wc);
+    if (__builtin_expect(wc->status == IBV_WC_SUCCESS, 1)) {
+        verdict = flow_rx_short(core, rxbuf->packet, wc->byte_len, rxbuf, !few,
+                                efa_wc_src(wc), &word);
+    }
+    if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
+        --iface->received;
+        rxbuf->length = wc->byte_len;
+        efa_rxq_hold(&iface->rxq, rxbuf);
         return;
     }
-    word  = flow_wire_get64(rxbuf->packet);
-    index = flow_rx_index_of(word);
-    if (__builtin_expect(index >= core->rx_count, 0)) {
-        efa_rx_other(iface, NULL, 0, wc);
-        return;
-    }
-    rx = flow_core_rx(core, index);
-    if (__builtin_expect(!flow_rx_is_next(rx, word, efa_wc_src(wc)), 0)) {
-        efa_rx_other(iface, rx, word, wc);
+    if (__builtin_expect(verdict != FLOW_RX_DELIVER, 0)) {
+        efa_rx_other(iface, verdict, word, wc);
         return;
     }
 
-    flow_rx_take(core, rx);
     if (__builtin_expect(efa_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
                                         rxbuf->packet + FLOW_SHORT_HDR,
                                         wc->byte_len - FLOW_SHORT_HDR,
@@ -252,6 +248,7 @@ efa_rx_batch(efa_iface_t *iface, const struct ibv_wc *wc, int count)
 {
     flow_core_t         *core = iface->core;
     const struct ibv_wc *end  = wc + count;
+    int                  few;
 
     if (__builtin_expect(count < 0, 0)) {
         efa_iface_break(iface, "polling for receives", -count);
@@ -264,8 +261,9 @@ efa_rx_batch(efa_iface_t *iface, const struct ibv_wc *wc, int count)
         }
     } else {
         iface->received += count; /* as nearly all will be */
+        few              = efa_rxq_is_few(&iface->rxq);
         do {
-            efa_rx_one(iface, core, wc);
+            efa_rx_one(iface, core, wc, few);
         } while (++wc < end);
     }
     if (efa_rxq_is_low(&iface->rxq) &&

@@ -149,10 +149,16 @@ static inline int efa_rxq_is_low(const efa_rxq_t *rxq)
            (rxq->posted + EFA_RXQ_BATCH <= rxq->floor);
 }
 
+/* Whether no more are posted than must be. */
+static inline int efa_rxq_is_few(const efa_rxq_t *rxq)
+{
+    return rxq->posted <= EFA_RXQ_RESERVE;
+}
+
 /* Whether a received packet has to leave its buffer in case it is early. */
 static inline int efa_rxq_is_scarce(const efa_rxq_t *rxq)
 {
-    return (rxq->posted <= EFA_RXQ_RESERVE) && (rxq->free == NULL) &&
+    return efa_rxq_is_few(rxq) && (rxq->free == NULL) &&
            (rxq->total >= rxq->max);
 }
 
