@@ -170,6 +170,9 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     flow_assert(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED));
     flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
     flow_tx_not_live(core, tx);
+    if (tx->state == FLOW_TX_FAILED) {
+        flow_pair_break(core, tx);
+    }
     if (flow_tx_is_secret(core, tx)) {
         tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
@@ -376,6 +379,9 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
         tx->events &= FLOW_DUE_QUEUED;
         tx->ctl    &= FLOW_CTL_TX_LISTS;
         flow_pair_tx_failed(core, tx);
+        if ((why == FLOW_END_ERROR) || (why == FLOW_END_RESET)) {
+            flow_pair_break(core, tx);
+        }
         flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
     } else if ((tx->state == FLOW_TX_LINGER) &&
                !(tx->events & FLOW_DUE_TX_GONE)) {

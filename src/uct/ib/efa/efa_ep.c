@@ -259,7 +259,7 @@ void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why)
 
     if (ep->state == EFA_EP_ALIVE) {
         ep->state  = EFA_EP_FAILED;
-        ep->status = efa_ep_status_of(why);
+        ep->status = iface->broken ? UCS_ERR_IO_ERROR : efa_ep_status_of(why);
     }
     if ((ep->state == EFA_EP_DESTROYED) || ep->reported) {
         return;
