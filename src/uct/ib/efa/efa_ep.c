@@ -81,6 +81,14 @@ static void efa_ep_list_remove(efa_ep_t **list, efa_ep_t *ep)
     }
 }
 
+/* By device and interface address: other ways there are none. */
+static int efa_ep_params_are_whole(const uct_ep_params_t *params)
+{
+    return (params->field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) &&
+           (params->field_mask & UCT_EP_PARAM_FIELD_IFACE_ADDR) &&
+           (params->dev_addr != NULL) && (params->iface_addr != NULL);
+}
+
 ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 {
     efa_iface_t *iface = (efa_iface_t*)params->iface;
@@ -88,6 +96,9 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     efa_ep_t    *ep;
     ucs_status_t status;
 
+    if (!efa_ep_params_are_whole(params)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
     if (!efa_iface_is_reachable(params->iface, params->dev_addr,
                                 params->iface_addr)) {
         return UCS_ERR_UNREACHABLE;

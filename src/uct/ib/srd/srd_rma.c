@@ -74,7 +74,7 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
         return UCS_ERR_INVALID_PARAM;
     }
     for (i = 0; i < iovcnt; ++i) {
-        length = iov[i].length * iov[i].count;
+        length = srd_iov_size(&iov[i]);
         if (length > efa_iface_md(iface)->device->max_rdma - total) {
             return UCS_ERR_INVALID_PARAM;
         }
