@@ -109,7 +109,7 @@ typedef struct efa_iface {
     int            trace_level; /* ucs_log_level_t of packets */
     struct efa_iface *vfs_next; /* of the open ones (efa_vfs.c) */
 
-    /* completions that were polled where no callback may run */
+    /* completions that were polled and not looked at yet */
     struct ibv_wc  stash_rx;
     efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
     flow_time_t    waited_in_vain; /* when efa_ep_take_back last did */
@@ -214,6 +214,10 @@ ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events);
 
 /* Handles what was stashed. Returns how many completions that was. */
 unsigned efa_iface_take_stash(efa_iface_t *iface);
+/* The same for work requests alone. */
+unsigned efa_stash_take_tx(efa_iface_t *iface);
+/* A stashed message will not be delivered. */
+void efa_stash_drop_rx(efa_iface_t *iface);
 
 /* Polls one completion of either kind into the stash, if there is one. */
 void efa_iface_stash_rx(efa_iface_t *iface);
