@@ -439,6 +439,13 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
+int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx)
+{
+    flow_psn_t taken = flow_tx_psn(tx) - core->params.first_psn;
+
+    return (tx->state == FLOW_TX_HELLO) && (flow_tx_outstanding(tx) == taken);
+}
+
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 {
     if (flow_likely(tx->rma == FLOW_PEER_PINNED) &&

@@ -273,6 +273,10 @@ static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
     return count;
 }
 
+/* Is nothing known to have got through: no answer came, and no packet was
+ * delivered? */
+int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx);
+
 /* Is every packet before number psn (at most the next one) completed? */
 static inline int flow_tx_done_before(const flow_tx_t *tx, flow_psn_t psn)
 {

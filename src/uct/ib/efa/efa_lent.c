@@ -156,6 +156,7 @@ void efa_ep_take_back(efa_ep_t *ep)
 
     efa_ep_drop_reads(ep);
     efa_stash_take_ep(iface, ep);
+    efa_again_cancel_ep(iface, ep);
     efa_lent_wait(iface, ep);
     efa_ep_copy_waiting(iface, ep);
 }

@@ -288,6 +288,7 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
         comp = op->out.comp;
     }
     if (efa_out_is_rma(op->out.kind)) {
+        ep->rma_worked |= status == UCS_OK;
         efa_ep_rma_done(ep);
     }
     efa_op_give_any(&iface->ops, op, status == UCS_OK);
@@ -315,7 +316,7 @@ ucs_status_t efa_tx_status(unsigned vendor_err)
     case 13:
     case 15:
         return UCS_ERR_ENDPOINT_TIMEOUT;
-    case 14:
+    case EFA_STATUS_REFUSED:
         return UCS_ERR_UNREACHABLE;
     default:
         return UCS_ERR_IO_ERROR;
@@ -370,7 +371,14 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
         efa_iface_break(iface, "sending", ENODEV);
     }
     if (op->out.kind == EFA_OUT_CTL) {
+        if ((vendor_err == EFA_STATUS_REFUSED) && efa_again_ctl(iface, op)) {
+            flow_status = FLOW_SEND_RNR;
+        }
         efa_ctl_finish(iface, op, flow_status);
+        return;
+    }
+    if ((vendor_err == EFA_STATUS_REFUSED) && efa_again_may(iface, op)) {
+        efa_again_op(iface, op);
         return;
     }
     if ((flow_status == FLOW_SEND_RNR) && !efa_out_is_rma(op->out.kind)) {
@@ -543,6 +551,9 @@ efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
     *count_p = efa_iface_take_stash(iface);
     if (iface->attend & EFA_ATTEND_MEMORY) {
         *count_p += efa_rx_retry(iface);
+    }
+    if (iface->attend & EFA_ATTEND_AGAIN) {
+        *count_p += efa_again_run(iface);
     }
     if (iface->attend & EFA_ATTEND_TOLD) {
         if (++iface->rounds == iface->rounds_end) {

@@ -118,6 +118,10 @@ ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time)
         return UCS_ERR_TIMED_OUT;
     }
     vendor_err = efa_wc_status(&wc);
+    if ((vendor_err == EFA_STATUS_REFUSED) && efa_again_may(iface, op)) {
+        efa_op_cancel(iface, op, UCS_ERR_NO_RESOURCE);
+        return UCS_ERR_NO_RESOURCE;
+    }
     efa_tx_completion(iface, op, vendor_err);
     return efa_tx_status(vendor_err);
 }
