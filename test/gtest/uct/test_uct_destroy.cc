@@ -332,13 +332,13 @@ TEST_F(UctEnd, am_zcopy__in_a_handler_at_a_full_window)
 
     a->record     = false;
     b->on_message = [&](const Bytes &) {
-        ucs_status_t status;
+        ucs_status_t status = UCS_INPROGRESS;
 
-        do {
+        while ((status == UCS_INPROGRESS) && (posted < comp.size())) {
             status = uct_ep_am_zcopy(back, AM_ID, nullptr, 0, &iov, 1, 0,
                                      &comp[posted].uct);
             posted += status == UCS_INPROGRESS;
-        } while ((status == UCS_INPROGRESS) && (posted < comp.size()));
+        }
         EXPECT_TRUE((status == UCS_INPROGRESS) ||
                     (status == UCS_ERR_NO_RESOURCE));
         refused += status == UCS_ERR_NO_RESOURCE;

@@ -77,9 +77,11 @@ unsigned efa_iface_take_stash(efa_iface_t *iface)
 
 void efa_stash_drop_rx(efa_iface_t *iface)
 {
+    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)iface->stash_rx.wr_id;
+
     if (iface->attend & EFA_ATTEND_RX) {
         iface->attend &= ~EFA_ATTEND_RX;
-        efa_rxq_put(&iface->rxq, (efa_rxbuf_t*)(uintptr_t)iface->stash_rx.wr_id);
+        efa_rxq_put(&iface->rxq, rxbuf);
     }
 }
 
