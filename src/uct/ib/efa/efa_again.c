@@ -5,12 +5,12 @@
  * made it may not have arrived everywhere. So what is the first of its kind is
  * tried again for a short time:
  *   control packets   may come twice anyway
- *   RDMA              while none of the endpoint has ever ended well; what ends
- *                     with an error has not been done, and would change nothing
- *                     if done again
- *   messages          while the flow is fresh: not answered, and not one of its
- *                     messages got through. Sends need no handle at the peer,
- *                     so it is not clear what the status would say later
+ *   RDMA              if none of the endpoint had ever ended well when it was
+ *                     refused first; what ends with an error has not been done,
+ *                     and would change nothing if done again
+ *   messages          if the flow was fresh then: not answered, and not one of
+ *                     its messages had got through. Sends need no handle at the
+ *                     peer, so it is not clear what the status would say later
  */
 #include "efa_ep.h"
 
@@ -73,8 +73,9 @@ int efa_again_may(efa_iface_t *iface, const efa_op_t *op)
     fresh = efa_out_is_rma(op->out.kind) ?
                     !ep->rma_worked :
                     flow_tx_is_fresh(iface->core, ep->tx);
-    if (fresh && efa_is_young(iface, &ep->refused_since)) {
-        return 1;
+    if ((fresh || (ep->refused_since != 0)) &&
+        efa_is_young(iface, &ep->refused_since)) {
+        return 1; /* the first one may be told after others that got through */
     }
     efa_again_say(iface, ep->dest.remote_qpn, fresh);
     return 0;

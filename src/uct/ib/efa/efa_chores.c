@@ -66,7 +66,6 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched after the chores */
     case FLOW_EVENT_TX_OPEN:
-        ((efa_ep_t*)event->cookie)->refused_since = 0; /* RMA begins now */
         efa_rxq_follow_peers(iface); /* it may have a flow to us by now */
         break;
     case FLOW_EVENT_TX_FAILED:
