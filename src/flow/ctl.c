@@ -78,8 +78,9 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         break;
     case FLOW_CTL_TX_RESET:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, tx->ep, &msg);
-        msg.flags = (tx->why == FLOW_END_PAIR) ? FLOW_RESET_BY_TX :
-                                                 FLOW_RESET_LOST;
+        msg.flags = ((tx->why == FLOW_END_PAIR) ||
+                     (tx->why == FLOW_END_GIVEN_UP)) ? FLOW_RESET_BY_TX :
+                                                       FLOW_RESET_LOST;
         break;
     default:
         flow_ctl_build_goodbye(core, tx, ctl);

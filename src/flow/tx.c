@@ -170,7 +170,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     flow_assert(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED));
     flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
     flow_tx_not_live(core, tx);
-    if (tx->state == FLOW_TX_FAILED) {
+    if ((tx->state == FLOW_TX_FAILED) && (tx->why != FLOW_END_GIVEN_UP)) {
         flow_pair_break(core, tx);
     }
     if (flow_tx_is_secret(core, tx)) {
@@ -401,8 +401,10 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why)
     } else if ((why == FLOW_SEND_LOST) && flow_tx_is_live(tx)) {
         flow_peer_lost(core, peer);
     } else {
-        flow_tx_died(core, tx, (why == FLOW_SEND_LOST) ? FLOW_END_LOST :
-                                                         FLOW_END_ERROR);
+        flow_tx_died(core, tx,
+                     (why == FLOW_SEND_LOST)     ? FLOW_END_LOST :
+                     (why == FLOW_SEND_GIVEN_UP) ? FLOW_END_GIVEN_UP :
+                                                   FLOW_END_ERROR);
     }
 }
 

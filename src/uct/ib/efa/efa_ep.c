@@ -235,7 +235,7 @@ void efa_ep_cancel(efa_ep_t *ep)
     if (ep->state == EFA_EP_ALIVE) {
         efa_ep_told(ep, EFA_TOLD_ROUNDS);
     }
-    efa_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
+    efa_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_GIVEN_UP);
 }
 
 ucs_status_t efa_ep_failure(const efa_ep_t *ep)
