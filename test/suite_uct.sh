@@ -93,7 +93,7 @@ uct_put() {
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
     in_release "$1" --device "$2" "${@:3}" -- env NEED_PUT=y \
         "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
-        --gtest_filter='*Put*:*write*:*Get*' || exit 1
+        --gtest_filter='*Put*:*write*:*Get*:UctAgain*' || exit 1
     grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
 }

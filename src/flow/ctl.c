@@ -78,8 +78,9 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         break;
     case FLOW_CTL_TX_RESET:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, tx->ep, &msg);
-        msg.flags = (tx->why == FLOW_END_LOST) ? FLOW_RESET_LOST :
-                                                 FLOW_RESET_BY_TX;
+        msg.flags = ((tx->why == FLOW_END_PAIR) ||
+                     (tx->why == FLOW_END_GIVEN_UP)) ? FLOW_RESET_BY_TX :
+                                                       FLOW_RESET_LOST;
         break;
     default:
         flow_ctl_build_goodbye(core, tx, ctl);
@@ -316,7 +317,10 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         ((status != FLOW_SEND_RNR) &&
          (flow_core_peer(core, rx->peer)->state == FLOW_PEER_DEAD))) {
         rx->backoff = 0;
-        if (due & FLOW_CTL_RX_RESET) {
+        if (due & FLOW_CTL_RX_RESET) { /* a late packet starts no new flow */
+            flow_stranger_remember(core,
+                                   flow_core_peer(core, rx->peer)->incarnation,
+                                   rx->ep);
             flow_rx_close(core, rx);
         }
         return;

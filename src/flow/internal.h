@@ -377,6 +377,8 @@ void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx);
 void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx);
 /* A sending flow failed: what its headers told may not have arrived. */
 void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx);
+/* It failed, and whoever had opened it lets go: so does its pair (SRD). */
+void flow_pair_break(flow_core_t *core, const flow_tx_t *tx);
 
 /* ctl_rx.c: a control packet that is no goodbye. */
 flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,

@@ -160,3 +160,16 @@ void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
         flow_grant_mark(core, rx);
     }
 }
+
+/*
+ * What the peer still sends would name an endpoint that is no more: UCP looks
+ * it up by its address where it does not expect failures. On UD the peer would
+ * take what it repeats for another flow, and finds nobody in the end.
+ */
+void flow_pair_break(flow_core_t *core, const flow_tx_t *tx)
+{
+    if ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries != 0) &&
+        !flow_is_ud(core)) {
+        flow_rx_fail(core, flow_core_rx(core, tx->carries));
+    }
+}

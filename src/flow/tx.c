@@ -170,6 +170,9 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     flow_assert(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED));
     flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
     flow_tx_not_live(core, tx);
+    if ((tx->state == FLOW_TX_FAILED) && (tx->why != FLOW_END_GIVEN_UP)) {
+        flow_pair_break(core, tx);
+    }
     if (flow_tx_is_secret(core, tx)) {
         tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
@@ -376,6 +379,9 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
         tx->events &= FLOW_DUE_QUEUED;
         tx->ctl    &= FLOW_CTL_TX_LISTS;
         flow_pair_tx_failed(core, tx);
+        if ((why == FLOW_END_ERROR) || (why == FLOW_END_RESET)) {
+            flow_pair_break(core, tx);
+        }
         flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
     } else if ((tx->state == FLOW_TX_LINGER) &&
                !(tx->events & FLOW_DUE_TX_GONE)) {
@@ -395,8 +401,10 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why)
     } else if ((why == FLOW_SEND_LOST) && flow_tx_is_live(tx)) {
         flow_peer_lost(core, peer);
     } else {
-        flow_tx_died(core, tx, (why == FLOW_SEND_LOST) ? FLOW_END_LOST :
-                                                         FLOW_END_ERROR);
+        flow_tx_died(core, tx,
+                     (why == FLOW_SEND_LOST)     ? FLOW_END_LOST :
+                     (why == FLOW_SEND_GIVEN_UP) ? FLOW_END_GIVEN_UP :
+                                                   FLOW_END_ERROR);
     }
 }
 
@@ -431,6 +439,13 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
         (!flow_is_ud(core) || flow_resend_prepare(core, tx))) {
         tx->stop = (flow_psn_t)(psn + 1);
     }
+}
+
+int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx)
+{
+    flow_psn_t taken = flow_tx_psn(tx) - core->params.first_psn;
+
+    return (tx->state == FLOW_TX_HELLO) && (flow_tx_outstanding(tx) == taken);
 }
 
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)

@@ -35,7 +35,8 @@ typedef enum flow_end {
     FLOW_END_RESET, /* its receiver told us                                   */
     FLOW_END_PAIR,  /* the peer told us that its flow of this pair was lost   */
     FLOW_END_LOST,  /* flow_peer_lost                                         */
-    FLOW_END_DEAD   /* flow_peer_dead                                         */
+    FLOW_END_DEAD,  /* flow_peer_dead                                         */
+    FLOW_END_GIVEN_UP /* by its user                                          */
 } flow_end_t;
 
 /* Reasons of the transport to stop a flow; any number at once. */
@@ -229,6 +230,7 @@ void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
  *   FLOW_SEND_LOST   flow_peer_lost, unless the flow had failed before: then
  *                    it is an old story, and newer flows may do well
  *   FLOW_SEND_DEAD   flow_peer_dead
+ *   FLOW_SEND_GIVEN_UP  this flow, and not its pair
  * The number stays taken until flow_tx_done. Each flow of a user gets one
  * FLOW_EVENT_TX_FAILED. Repeating it changes nothing.
  */
@@ -272,6 +274,10 @@ static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
     }
     return count;
 }
+
+/* Is nothing known to have got through: no answer came, and no packet was
+ * delivered? */
+int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx);
 
 /* Is every packet before number psn (at most the next one) completed? */
 static inline int flow_tx_done_before(const flow_tx_t *tx, flow_psn_t psn)

@@ -112,9 +112,10 @@ int ucx_user_left_out(const char *name);
 
 /*
  * Why a device or transport is absent: what happened, why, what to do next. A
- * warning to who asked for transport @name by name, the first time in the
- * process; to everyone else level debug, and it is kept: if UCX then takes
- * another transport to another host, that warning has it (fallback.h).
+ * warning to who asked for transport @name by name, or excluded tcp and has an
+ * EFA, the first time in the process; to everyone else level debug, and it is
+ * kept: if UCX then takes another transport to another host, that warning has
+ * it (fallback.h).
  */
 void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
                      const char *function, const char *name,

@@ -70,6 +70,18 @@ int ucx_user_left_out(const char *name)
            !tls_list_has(list, "ib"); /* srd, too, from UCX 1.20 on */
 }
 
+/* Left without tcp, as the user wants it, UCX has nothing but @name to other
+ * hosts where there is an EFA: it fails, and says only that. */
+static int message_is_all_there_is(const char *name)
+{
+    const char *list = getenv("UCX_TLS");
+
+    return (list != NULL) && (*list == '^') && tls_list_has(list + 1, "tcp") &&
+           !tls_list_has(list + 1, name) && ucx_global_warns() &&
+           (ucx_provider.device_is_present != NULL) &&
+           ucx_provider.device_is_present();
+}
+
 static int message_any_asked_for(void)
 {
     unsigned i;
@@ -131,7 +143,7 @@ void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    if (ucx_user_asked_for(name)) {
+    if (ucx_user_asked_for(name) || message_is_all_there_is(name)) {
         level = ucx_message_is_first() ? UCS_LOG_LEVEL_WARN :
                                          UCS_LOG_LEVEL_DIAG;
     }

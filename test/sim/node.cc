@@ -353,6 +353,7 @@ bool Node::living(const Endpoint &ep) const
 void Node::sent_failed(Endpoint *ep, flow_end_t why)
 {
     sim.flow_failed(ep->flow);
+    sim.flows_broken(ep->peer.incarnation, addr.incarnation);
     if (why == FLOW_END_DEAD) {
         m_dead.insert(ep->peer.incarnation);
     }

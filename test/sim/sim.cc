@@ -120,6 +120,27 @@ void Sim::flow_failed(Flow *flow)
     }
 }
 
+void Sim::flow_closed(Flow *flow)
+{
+    flow->closed = true;
+    if (flow->broken) {
+        flow_failed(flow);
+    }
+}
+
+void Sim::flows_broken(uint64_t from_life, uint64_t to_life)
+{
+    for (auto &flow : m_flows) {
+        if ((flow.first.first == from_life) &&
+            (flow.second.to_life == to_life)) {
+            flow.second.broken = true;
+            if (flow.second.closed) {
+                flow_failed(&flow.second);
+            }
+        }
+    }
+}
+
 void Sim::flow_sent(Flow *flow)
 {
     ++flow->sent;

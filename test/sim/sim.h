@@ -60,6 +60,8 @@ struct Flow {
     uint64_t to_life = 0; /* the incarnation it is meant for                  */
     unsigned sent = 0, got = 0;
     bool     failed = false;
+    bool     closed = false; /* by its user, whom nobody can tell any more    */
+    bool     broken = false; /* its receiver's endpoint to the sender failed  */
 };
 
 class Sim {
@@ -85,6 +87,9 @@ public:
     Flow *flow_open(uint64_t incarnation, uint32_t ep, uint64_t to_life);
     Flow *flow_find(uint64_t incarnation, uint32_t ep);
     void  flow_failed(Flow *flow);
+    /* What of it was not consumed may have gone with its pair. */
+    void  flow_closed(Flow *flow);
+    void  flows_broken(uint64_t from_life, uint64_t to_life);
     void  flow_sent(Flow *flow);
     void  flow_got(Flow *flow);
 

@@ -352,6 +352,7 @@ void Node::close(Endpoint *ep)
 {
     ep->closed = true;
     finished(ep);
+    sim.flow_closed(ep->flow);
     flow_tx_close(core, ep->tx);
 }
 

@@ -18,6 +18,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_flush.c \
 	src/uct/ib/efa/efa_gpu.c \
 	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
+	src/uct/ib/efa/efa_again.c \
 	src/uct/ib/efa/efa_lent.c \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \

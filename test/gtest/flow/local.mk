@@ -18,6 +18,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_young.cc \
                           test/gtest/flow/test_flow_backoff.cc \
                           test/gtest/flow/test_flow_grant.cc \
+                          test/gtest/flow/test_flow_pair.cc \
                           test/gtest/flow/test_flow_peer.cc
 test_gtest_flow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_gtest_flow_LDADD   = $(flow_objects) $(GTEST_LIBS)

@@ -249,7 +249,8 @@ class flow_reset_meanwhile : public testing::Test {
 protected:
     flow_reset_meanwhile() : a(1), b(2)
     {
-        ab   = connect(a, b).first;
+        ab = a.open(b);
+        settle(a, b);
         flow_tx_probe(a.core, ab);
         ping = take(a).at(0);
         flow_rx_fail(b.core, rx_of(b, a, ab));

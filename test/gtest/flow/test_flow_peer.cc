@@ -272,7 +272,7 @@ TEST(flow_lost, new_flows_work_from_either_side)
     EXPECT_EQ(FLOW_TX_OPEN, again->state);
     EXPECT_EQ(FLOW_TX_FAILED, ba->state) << "b learns of it by a reset";
     EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(FLOW_END_PAIR, b.events.back().why);
+    EXPECT_EQ(FLOW_END_RESET, b.events.back().why);
     flow_tx_close(b.core, ba);
     flow_tx_t *back = b.open(a);
     ASSERT_NE(nullptr, back);
@@ -308,7 +308,7 @@ TEST(flow_lost, old_failures_do_no_harm_to_new_flows)
     a.progress();
     settle(a, b);
     EXPECT_EQ(FLOW_TX_OPEN, again->state);
-    EXPECT_EQ(1u, a.counters().failed_flows);
+    EXPECT_EQ(2u, a.counters().failed_flows) << "ab and its pair";
 }
 
 /* All flows to the peer, by whichever packet. */
@@ -541,7 +541,7 @@ TEST(flow_told, limit_in_a_packet_that_failed)
         if (a.send(ab, "the limit, lost")) {
             Packet carrier = a.out.back();
             a.out.clear();
-            a.complete(carrier, FLOW_SEND_ERROR);
+            a.complete(carrier, FLOW_SEND_LOST);
         }
     }
     EXPECT_EQ(told, ba->limit);

@@ -477,3 +477,22 @@ TEST(flow_ctl, done__flow_gone_meanwhile)
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
     EXPECT_EQ(0u, b.counters().peers);
 }
+
+/* ---- flow_tx_is_fresh */
+
+TEST(flow_tx_is_fresh, until_something_got_through)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    EXPECT_TRUE(flow_tx_is_fresh(a.core, tx));
+    ASSERT_TRUE(a.send(tx, "1"));
+    ASSERT_TRUE(a.send(tx, "2"));
+    EXPECT_TRUE(flow_tx_is_fresh(a.core, tx)) << "both are out";
+    a.complete(a.out.back());
+    EXPECT_FALSE(flow_tx_is_fresh(a.core, tx));
+
+    flow_tx_t *answered = a.open(b);
+    settle(a, b);
+    EXPECT_FALSE(flow_tx_is_fresh(a.core, answered));
+}

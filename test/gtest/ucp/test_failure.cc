@@ -21,69 +21,129 @@ protected:
     }
 };
 
+using Control = int (*)(const char *, const char *);
+
 class FailedRead : private ByReads, public UcpTest {
 protected:
-    static constexpr unsigned COUNT = 16;
+    /* What the device does, in efasim's words; bytes of a message, and how far
+     * its memory is from a boundary; how many; progress between two. */
+    struct Plan {
+        const char *fault;
+        size_t      size, offset;
+        unsigned    count, pause;
+    };
 
-    /* As many rendezvous at once: reads that were under way end after the one
-     * that failed, and find the endpoint that they use. The data of those that
-     * end well is right. */
-    void receive_all(size_t size, size_t offset);
+    void receive_all(const Plan &plan, bool peer_errors = false);
+
+    unsigned failed_ = 0, ended_ = 0; /* receives */
+
+private:
+    void start(const Plan &plan, ucp_ep_h ep);
+    void look(const Plan &plan);
+
+    std::vector<Buffer> in_, out_;
+    std::vector<Op>     in_op_, out_op_;
 };
 
-void FailedRead::receive_all(size_t size, size_t offset)
+void FailedRead::start(const Plan &plan, ucp_ep_h ep)
 {
-    std::vector<Buffer> in, out;
-    std::vector<Op> in_op(COUNT), out_op(COUNT);
-    unsigned failed = 0, ended = 0;
+    in_op_.resize(plan.count);
+    out_op_.resize(plan.count);
+    for (unsigned i = 0; i < plan.count; ++i) {
+        in_.emplace_back(plan.size + plan.offset);
+        out_.emplace_back(plan.size, key(i));
+    }
+    for (unsigned i = 0; i < plan.count; ++i) {
+        auto param = in_op_[i].tag_param();
+        in_op_[i].started(ucp_tag_recv_nbx(b.worker,
+                                           in_[i].data() + plan.offset,
+                                           plan.size, i, ~ucp_tag_t(0),
+                                           &param));
+        send(ep, out_[i], i, out_op_[i]);
+        for (unsigned n = 0; n < plan.pause; ++n) {
+            progress();
+        }
+    }
+}
 
-    ucp_ep_h ep = connect(a, b);
+void FailedRead::look(const Plan &plan)
+{
+    for (unsigned i = 0; i < plan.count; ++i) {
+        const Op &op = in_op_[i];
+
+        ended_  += op.done;
+        failed_ += op.done && (op.status != UCS_OK);
+        if (op.done && (op.status == UCS_OK)) {
+            EXPECT_LT(fill_diff(in_[i].data() + plan.offset, plan.size, key(i),
+                                0), 0) << "receive " << i;
+        }
+        for (void *request : {op.request, out_op_[i].request}) {
+            if (request != nullptr) {
+                ucp_request_free(request);
+            }
+        }
+    }
+}
+
+/* As many rendezvous at once: reads that were under way end after the one that
+ * failed, and find the endpoint that they use. The data of those that end well
+ * is right. */
+void FailedRead::receive_all(const Plan &plan, bool peer_errors)
+{
+    ucp_ep_h ep = connect(a, b, peer_errors);
     forget(ep); /* its sends hear nothing more: nothing can end it */
     exchange(b, ep, 8, key(1000));
-    using Control = int (*)(const char *, const char *);
     auto control = reinterpret_cast<Control>(dlsym(RTLD_DEFAULT,
                                                    "efasim_control"));
     ASSERT_NE(nullptr, control) << "run under 'efasim run'";
-    ASSERT_EQ(0, control("inject", "read:13:1:1"));
-    for (unsigned i = 0; i < COUNT; ++i) {
-        in.emplace_back(size + offset);
-        out.emplace_back(size, key(i));
-    }
-    for (unsigned i = 0; i < COUNT; ++i) {
-        auto param = in_op[i].tag_param();
-        in_op[i].started(ucp_tag_recv_nbx(b.worker, in[i].data() + offset,
-                                          size, i, ~ucp_tag_t(0), &param));
-        send(ep, out[i], i, out_op[i]);
-    }
+    ASSERT_EQ(0, control("inject", plan.fault));
+    start(plan, ep);
     /* What is late finds its memory, or it crashes here. (A receive that was
      * not begun when the path failed waits for ever in error mode NONE.) */
     double end = seconds_now() + 1;
     while (seconds_now() < end) {
         progress();
     }
-    for (unsigned i = 0; i < COUNT; ++i) {
-        ended  += in_op[i].done;
-        failed += in_op[i].done && (in_op[i].status != UCS_OK);
-        if (in_op[i].done && (in_op[i].status == UCS_OK)) {
-            EXPECT_LT(fill_diff(in[i].data() + offset, size, key(i), 0), 0)
-                    << "receive " << i;
-        }
-        ucp_request_free(in_op[i].request);
-        ucp_request_free(out_op[i].request);
-    }
+    look(plan);
     entity_abandon(a);
-    EXPECT_GE(failed, 1u) << "no read failed";
-    EXPECT_GE(ended, 2u);
+    EXPECT_GE(failed_, 1u) << "no read failed";
     EXPECT_LE(errors_, 1); /* the sender's, which is told */
+    if (peer_errors) {
+        EXPECT_EQ(1, errors_) << "its keepalive comes after 20 s";
+    }
     errors_ = 0;
 }
 
 TEST_F(FailedRead, of_sixteen)
 {
-    receive_all(300000, 0);
+    receive_all({"read:13:1:1", 300000, 0, 16, 0});
+    EXPECT_GE(ended_, 2u);
 }
 
 TEST_F(FailedRead, of_sixteen_by_two_reads_each)
 {
-    receive_all(300000, 13);
+    receive_all({"read:13:1:1", 300000, 13, 16, 0});
+    EXPECT_GE(ended_, 2u);
 }
+
+/*
+ * The sender goes on while the read fails: what it asks for after that must not
+ * come to an endpoint that UCP has freed (without error handling, requests name
+ * it by its address), and with error handling it is told now.
+ */
+class FailedReadOfMany
+    : public FailedRead,
+      public testing::WithParamInterface<std::tuple<int, bool>> {
+};
+
+TEST_P(FailedReadOfMany, sender_goes_on)
+{
+    auto [status, peer_errors] = GetParam();
+    std::string fault = "read:" + std::to_string(status) + ":1:14";
+
+    receive_all({fault.c_str(), 600000, 0, 32, 3}, peer_errors);
+}
+
+INSTANTIATE_TEST_SUITE_P(Device, FailedReadOfMany,
+                         testing::Combine(testing::Values(2, 7, 13, 14),
+                                          testing::Bool()));

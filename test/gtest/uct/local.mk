@@ -7,6 +7,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
 	test/gtest/uct/test_uct_am.cc \
 	test/gtest/uct/test_uct_contract.cc \
+	test/gtest/uct/test_uct_destroy.cc \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_get.cc \
 	test/gtest/uct/test_uct_load.cc \

@@ -75,6 +75,29 @@ TEST_F(UctGet, get_zcopy__nothing_and_too_much)
                                remote.rkey(), nullptr));
 }
 
+/* Pieces whose length times count wraps around, to nothing or to 16 bytes. */
+TEST_F(UctGet, zcopy__pieces_beyond_counting)
+{
+    open();
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
+    Completion comp;
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(flush(ep));
+    for (size_t length : {size_t(1) << 60, (size_t(1) << 60) + 1}) {
+        uct_iov_t iov = local.iov(0, length);
+
+        iov.count = 16;
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  get_zcopy(&iov, address, remote.rkey(), &comp.uct));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                  &comp.uct));
+    }
+    EXPECT_EQ(0u, comp.done);
+}
+
 TEST_F(UctGet, get_bcopy__unpacks_before_it_completes)
 {
     open();

@@ -4,6 +4,7 @@
 #include "uct_entity.h"
 
 #include <dlfcn.h>
+#include <memory>
 #include <stdexcept>
 
 using namespace uct_test;
@@ -100,6 +101,14 @@ protected:
 
         settle(ep);
         settle(other);
+        if (expected.status == 14) { /* soon after a handle was made it is
+                                        tried again: UctAgain */
+            Completion works;
+            wait([&] {
+                return post(&works.uct) != UCS_ERR_NO_RESOURCE;
+            });
+            ASSERT_TRUE(wait([&] { return works.done > 0; }));
+        }
         wait([&] { /* RMA waits for the peer's word */
             inject(operation, expected.status);
             status = post(&comp.uct);
@@ -190,7 +199,7 @@ TEST_P(UctStatus, introduction)
     ep = a->connect(*b);
     uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
     EXPECT_TRUE(wait([&] { return (b->count == 1) || !a->failures.empty(); }));
-    if (GetParam().status == 10) {
+    if ((GetParam().status == 10) || (GetParam().status == 14)) {
         EXPECT_EQ(1u, b->count);
     }
     for (int i = 0; i < 2000; ++i) {
@@ -221,6 +230,140 @@ TEST_P(UctStatus, receive__its_buffer_is_posted_again)
     uct_ep_h fresh = a->connect(*b);
     settle(fresh);
     uct_ep_destroy(fresh);
+}
+
+/* The peer's device does not know us yet (14): what is the first of its kind is
+ * tried again for a short time. */
+class UctAgain : public UctInject {
+protected:
+    /* A get, or a put, after its status was set `count` times. */
+    void starts(bool put, unsigned count, Completion *comp)
+    {
+        uct_iov_t iov = local->iov(0, 64);
+        ucs_status_t status = UCS_ERR_NO_RESOURCE;
+
+        wait([&] {
+            inject(put ? "write" : "read", 14, count);
+            status = (put ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
+                    ep, &iov, 1, reinterpret_cast<uintptr_t>(remote->data()),
+                    remote->rkey(), &comp->uct);
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        ASSERT_EQ(UCS_INPROGRESS, status);
+    }
+
+    void open_memory()
+    {
+        open();
+        remote = std::make_unique<Memory>(*b, 64, 1);
+        local  = std::make_unique<Memory>(*a, 64, 2);
+    }
+
+    void TearDown() override
+    {
+        remote.reset();
+        local.reset();
+        UctInject::TearDown();
+    }
+
+    bool puts() const
+    {
+        return a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY;
+    }
+
+    std::unique_ptr<Memory> remote, local;
+};
+
+TEST_F(UctAgain, rma__a_few_times)
+{
+    open_memory();
+    for (bool put : {false, true}) {
+        uct_ep_destroy(ep);
+        ep = a->connect(*b); /* nothing was ever done on it */
+        if (put && !puts()) {
+            break;
+        }
+        memset(local->data(), put, 64);
+        Completion comp, flushed;
+        starts(put, 4, &comp);
+        ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
+        ASSERT_TRUE(wait([&] { return flushed.done > 0; }));
+        EXPECT_EQ(1u, comp.done);
+        EXPECT_EQ(UCS_OK, comp.status);
+        EXPECT_EQ(0, memcmp(local->data(), remote->data(), 64));
+    }
+    EXPECT_TRUE(a->failures.empty());
+}
+
+TEST_F(UctAgain, rma__not_for_ever)
+{
+    open_memory();
+    for (bool put : {false, true}) {
+        uct_ep_destroy(ep);
+        ep = a->connect(*b);
+        if (put && !puts()) {
+            break;
+        }
+        Completion comp;
+        a->failures.clear();
+        starts(put, 1000000, &comp);
+        ASSERT_TRUE(wait([&] {
+            return comp.done && !a->failures.empty();
+        }, 3));
+        inject_nothing();
+        EXPECT_EQ(UCS_ERR_UNREACHABLE, comp.status);
+        EXPECT_EQ(UCS_ERR_UNREACHABLE, a->failures[0].status);
+    }
+}
+
+TEST_F(UctAgain, rma__of_an_endpoint_that_goes)
+{
+    open_memory();
+    Completion comp;
+
+    starts(false, 1000000, &comp);
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    while (std::chrono::steady_clock::now() < end) {
+        progress();
+    }
+    ASSERT_EQ(0u, comp.done);
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    EXPECT_EQ(1u, comp.done);
+    EXPECT_EQ(UCS_ERR_CANCELED, comp.status);
+    inject_nothing();
+    for (int i = 0; i < 1000; ++i) {
+        progress();
+    }
+    EXPECT_EQ(1u, comp.done);
+}
+
+TEST_F(UctAgain, messages__first_ones_arrive_once_in_order)
+{
+    open();
+    uct_ep_destroy(ep);
+    inject("send", 14, 7); /* the hello and all six */
+    ep = a->connect(*b);
+    for (uint64_t i = 0; i < 6; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    ASSERT_TRUE(wait([&] { return b->count == 6; }));
+    ASSERT_TRUE(flush(ep));
+    EXPECT_TRUE(a->failures.empty());
+    for (uint64_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(i, b->received[i][0]);
+    }
+}
+
+TEST_F(UctAgain, messages__not_for_ever)
+{
+    open();
+    uct_ep_destroy(ep);
+    inject("send", 14, 1000000);
+    ep = a->connect(*b);
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }, 3));
+    EXPECT_EQ(0u, b->count); /* (by the message's end or by the hello's) */
 }
 
 /* A device that was pulled out flushes what it has, and an idle interface has

@@ -96,6 +96,7 @@ unsigned efa_iface_end(efa_iface_t *iface)
     }
 
     efa_qp_stop(&iface->qp);
+    efa_again_forget(iface);
     iface->rxq.qp       = NULL; /* nothing is posted any more */
     iface->ops.free_ctl = NULL;
     iface->ctl_ops      = 0;

@@ -81,6 +81,14 @@ static void efa_ep_list_remove(efa_ep_t **list, efa_ep_t *ep)
     }
 }
 
+/* By device and interface address: other ways there are none. */
+static int efa_ep_params_are_whole(const uct_ep_params_t *params)
+{
+    return (params->field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) &&
+           (params->field_mask & UCT_EP_PARAM_FIELD_IFACE_ADDR) &&
+           (params->dev_addr != NULL) && (params->iface_addr != NULL);
+}
+
 ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 {
     efa_iface_t *iface = (efa_iface_t*)params->iface;
@@ -88,6 +96,9 @@ ucs_status_t efa_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     efa_ep_t    *ep;
     ucs_status_t status;
 
+    if (!efa_ep_params_are_whole(params)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
     if (!efa_iface_is_reachable(params->iface, params->dev_addr,
                                 params->iface_addr)) {
         return UCS_ERR_UNREACHABLE;
@@ -224,7 +235,7 @@ void efa_ep_cancel(efa_ep_t *ep)
     if (ep->state == EFA_EP_ALIVE) {
         efa_ep_told(ep, EFA_TOLD_ROUNDS);
     }
-    efa_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
+    efa_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_GIVEN_UP);
 }
 
 ucs_status_t efa_ep_failure(const efa_ep_t *ep)
@@ -259,7 +270,7 @@ void efa_ep_report_failure(efa_ep_t *ep, flow_end_t why)
 
     if (ep->state == EFA_EP_ALIVE) {
         ep->state  = EFA_EP_FAILED;
-        ep->status = efa_ep_status_of(why);
+        ep->status = iface->broken ? UCS_ERR_IO_ERROR : efa_ep_status_of(why);
     }
     if ((ep->state == EFA_EP_DESTROYED) || ep->reported) {
         return;

@@ -35,6 +35,7 @@ struct efa_ep {
     uint8_t        reported; /* the error handler was called, or need not be */
     uint8_t        rma_asked;   /* RMA had to wait for the peer's answer */
     uint8_t        rma_refused; /* and the user was told */
+    uint8_t        rma_worked;  /* some RMA ended well */
     uint8_t        wireup;  /* efa_wireup_t */
     ucs_status_t   status; /* UCS_OK while alive */
     uint32_t       wireup_mark; /* ASKED: fences then; REPLAY: progress then */
@@ -42,6 +43,7 @@ struct efa_ep {
 
     uint64_t            reserve_seen; /* flow_reserve_moves */
     flow_time_t         doubted;  /* when efa_ep_doubt last took a look */
+    flow_time_t         refused_since; /* first status 14; 0: none */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
     efa_ep_t           *ring_prev, *ring_next; /* while requests is not NULL */
@@ -134,6 +136,22 @@ void efa_op_cancel(efa_iface_t *iface, efa_op_t *op, ucs_status_t status);
 /* An active message that waited to be sent again never will be: its endpoint
  * failed, or the post did (`err`, an errno value, else 0). */
 void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err);
+
+/* An operation, a control packet ended with status 14 (efa_again.c): may it be
+ * tried again? Says so if an endpoint that works has to fail for it. */
+int  efa_again_may(efa_iface_t *iface, const efa_op_t *op);
+int  efa_again_ctl(efa_iface_t *iface, efa_op_t *op);
+/* That is done, later. */
+void efa_again_op(efa_iface_t *iface, efa_op_t *op);
+
+/* Posts RDMA again whose time has come. Returns how much was done. */
+unsigned efa_again_run(efa_iface_t *iface);
+
+/* Completes what waits for that, of one endpoint, with its status. */
+void efa_again_cancel_ep(efa_iface_t *iface, const efa_ep_t *ep);
+
+/* Nothing waits any more: the caller completes it. */
+void efa_again_forget(efa_iface_t *iface);
 
 /* An operation of the reserve, if the endpoint may take one now, else NULL. */
 efa_op_t *efa_op_from_reserve(efa_iface_t *iface, efa_ep_t *ep);

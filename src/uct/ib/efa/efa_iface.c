@@ -199,7 +199,8 @@ void efa_iface_close(efa_iface_t *iface)
     efa_numbers_report(iface);
     ucx_stats_close(iface->super.host, iface->stats);
     iface->stats = NULL;
-    efa_iface_take_stash(iface);
+    efa_stash_drop_rx(iface); /* its handler may be gone */
+    efa_stash_take_tx(iface);
     efa_iface_say_goodbye(iface);
     efa_iface_report_close(iface);
     efa_events_close(&iface->events, &iface->qp);

@@ -11,6 +11,7 @@
 typedef struct efa_ep efa_ep_t;
 
 #define EFA_STATUS_FLUSHED 1 /* the queue pair is gone, and not by us */
+#define EFA_STATUS_REFUSED 14 /* the peer's device has no handle for us */
 #define EFA_STATUS_UNKNOWN 12 /* "bad status", for an error without a number */
 
 /* Settings of an interface, after the configuration table was parsed, and what
@@ -35,8 +36,9 @@ enum {
     EFA_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
     EFA_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (efa_wireup.c) */
     EFA_ATTEND_MEMORY = 1 << 5, /* packets wait for memory */
-    EFA_ATTEND_TOLD   = 1 << 4  /* a user was told of a failure a short time
+    EFA_ATTEND_TOLD   = 1 << 4, /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
+    EFA_ATTEND_AGAIN  = 1 << 6  /* RDMA waits to be posted again */
 };
 
 /* What is done with each packet beside. */
@@ -109,10 +111,13 @@ typedef struct efa_iface {
     int            trace_level; /* ucs_log_level_t of packets */
     struct efa_iface *vfs_next; /* of the open ones (efa_vfs.c) */
 
-    /* completions that were polled where no callback may run */
+    /* completions that were polled and not looked at yet */
     struct ibv_wc  stash_rx;
     efa_op_t      *stash_tx, **stash_tx_tail; /* oldest first */
     flow_time_t    waited_in_vain; /* when efa_ep_take_back last did */
+    efa_op_t      *again, **again_tail; /* RDMA that the peer's device did not
+                                           know us for (efa_again.c) */
+    flow_time_t    again_due;
 } efa_iface_t;
 
 static inline efa_md_t *efa_iface_md(const efa_iface_t *iface)
@@ -214,6 +219,10 @@ ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events);
 
 /* Handles what was stashed. Returns how many completions that was. */
 unsigned efa_iface_take_stash(efa_iface_t *iface);
+/* The same for work requests alone. */
+unsigned efa_stash_take_tx(efa_iface_t *iface);
+/* A stashed message will not be delivered. */
+void efa_stash_drop_rx(efa_iface_t *iface);
 
 /* Polls one completion of either kind into the stash, if there is one. */
 void efa_iface_stash_rx(efa_iface_t *iface);
@@ -223,7 +232,7 @@ void efa_iface_stash_tx(efa_iface_t *iface);
  * Waits until `op`, just posted, is complete, at most `time` ns. Runs nobody's
  * callback: other completions are stashed.
  * UCS_OK; UCS_ERR_TIMED_OUT, then it is still the device's; or the error it
- * ended with.
+ * ended with; UCS_ERR_NO_RESOURCE: it may be tried again.
  */
 ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time);
 

@@ -75,7 +75,6 @@ static void efa_lent_wait(efa_iface_t *iface, efa_ep_t *ep)
     if (iface->now - iface->waited_in_vain < EFA_LENT_PAUSE) {
         return; /* many endpoints to one dead peer: not so long for each */
     }
-    efa_stash_take_ep(iface, ep);
     while ((efa_ep_lent(ep) > 0) && efa_lent_poll(iface, ep)) {
         efa_stash_take_ep(iface, ep);
         if ((efa_iface_clock(iface) >= deadline) &&
@@ -156,6 +155,8 @@ void efa_ep_take_back(efa_ep_t *ep)
     efa_iface_t *iface = efa_ep_iface(ep);
 
     efa_ep_drop_reads(ep);
+    efa_stash_take_ep(iface, ep);
+    efa_again_cancel_ep(iface, ep);
     efa_lent_wait(iface, ep);
     efa_ep_copy_waiting(iface, ep);
 }

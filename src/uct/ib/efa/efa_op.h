@@ -85,10 +85,13 @@ struct efa_op {
             struct efa_ah *ah;
         } ctl; /* EFA_OUT_CTL */
     };
+    uint64_t  remote_addr; /* RDMA */
+    uint32_t  rkey;
     flow_share_t *share; /* of the reserve that it belongs to, while taken */
     uint8_t   reserved;   /* it belongs to the reserve */
     int       lent_host;  /* AM_ZCOPY: the CPU can read the user's memory */
-    efa_op_t *stash_next; /* completed, and progress will see to it */
+    efa_op_t *stash_next; /* completed, and progress will see to it; or RDMA
+                             that waits to be posted again */
     uint32_t  vendor_err; /* then: status of the device, 0 is success */
     uint8_t   buf[EFA_OP_BUF];
 };

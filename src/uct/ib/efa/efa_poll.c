@@ -286,6 +286,7 @@ efa_op_finish(efa_iface_t *iface, efa_op_t *op, ucs_status_t status)
         comp = op->out.comp;
     }
     if (efa_out_is_rma(op->out.kind)) {
+        ep->rma_worked |= status == UCS_OK;
         efa_ep_rma_done(ep);
     }
     efa_op_give_any(&iface->ops, op, status == UCS_OK);
@@ -313,7 +314,7 @@ ucs_status_t efa_tx_status(unsigned vendor_err)
     case 13:
     case 15:
         return UCS_ERR_ENDPOINT_TIMEOUT;
-    case 14:
+    case EFA_STATUS_REFUSED:
         return UCS_ERR_UNREACHABLE;
     default:
         return UCS_ERR_IO_ERROR;
@@ -368,7 +369,14 @@ efa_tx_error(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
         efa_iface_break(iface, "sending", ENODEV);
     }
     if (op->out.kind == EFA_OUT_CTL) {
+        if ((vendor_err == EFA_STATUS_REFUSED) && efa_again_ctl(iface, op)) {
+            flow_status = FLOW_SEND_RNR;
+        }
         efa_ctl_finish(iface, op, flow_status);
+        return;
+    }
+    if ((vendor_err == EFA_STATUS_REFUSED) && efa_again_may(iface, op)) {
+        efa_again_op(iface, op);
         return;
     }
     if ((flow_status == FLOW_SEND_RNR) && !efa_out_is_rma(op->out.kind)) {
@@ -412,13 +420,12 @@ static inline void efa_am_done(efa_iface_t *iface, efa_op_t *op)
     }
     ++iface->ops_done;
     efa_op_give(&iface->ops, op);
-    if (__builtin_expect(ep->flushes > 0, 0)) {
-        efa_ep_flush_markers(ep);
-    }
 }
 
 void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
 {
+    efa_ep_t *ep;
+
     if (__builtin_expect(vendor_err != 0, 0)) {
         efa_tx_error(iface, op, vendor_err);
         return;
@@ -426,7 +433,11 @@ void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
 
     switch (op->out.kind) {
     case EFA_OUT_AM:
+        ep = op->ep;
         efa_am_done(iface, op);
+        if (ep->flushes > 0) {
+            efa_ep_flush_markers(ep);
+        }
         return;
     case EFA_OUT_AM_RESERVED:
     case EFA_OUT_AM_ZCOPY:
@@ -445,11 +456,26 @@ void efa_tx_completion(efa_iface_t *iface, efa_op_t *op, unsigned vendor_err)
     efa_op_finish(iface, op, UCS_OK);
 }
 
-static __attribute__((noinline)) void
-efa_tx_other(efa_iface_t *iface, const struct ibv_wc *wc)
+/*
+ * Whatever is no message that nobody waits for. A callback may run, and destroy
+ * an endpoint, which must find what is polled and not looked at yet: where all
+ * such lies. Returns the last that was dealt with.
+ */
+static __attribute__((noinline)) const struct ibv_wc *
+efa_tx_other(efa_iface_t *iface, const struct ibv_wc *wc,
+             const struct ibv_wc *end)
 {
-    efa_tx_completion(iface, (efa_op_t*)(uintptr_t)wc->wr_id,
-                      efa_wc_status(wc));
+    efa_op_t *op = (efa_op_t*)(uintptr_t)wc->wr_id;
+
+    if ((op->out.kind == EFA_OUT_CTL) && (wc->status == IBV_WC_SUCCESS)) {
+        efa_ctl_finish(iface, op, FLOW_SEND_OK); /* runs none */
+        return wc;
+    }
+    for (; wc < end; ++wc) {
+        efa_stash_add(iface, (efa_op_t*)(uintptr_t)wc->wr_id, wc);
+    }
+    efa_stash_take_tx(iface);
+    return end;
 }
 
 /* As efa_rx_batch. */
@@ -465,12 +491,13 @@ efa_tx_batch(efa_iface_t *iface, const struct ibv_wc *wc, int count)
     }
     do {
         op = (efa_op_t*)(uintptr_t)wc->wr_id;
-        if (__builtin_expect((wc->status == IBV_WC_SUCCESS) &&
-                                     (op->out.kind == EFA_OUT_AM),
-                             1)) {
-            efa_am_done(iface, op);
+        if (__builtin_expect((wc->status != IBV_WC_SUCCESS) ||
+                                     (op->out.kind != EFA_OUT_AM) ||
+                                     (op->ep->flushes > 0),
+                             0)) {
+            wc = efa_tx_other(iface, wc, end);
         } else {
-            efa_tx_other(iface, wc);
+            efa_am_done(iface, op);
         }
     } while (++wc < end);
     return count;
@@ -522,6 +549,9 @@ efa_iface_attend(efa_iface_t *iface, unsigned *count_p)
     *count_p = efa_iface_take_stash(iface);
     if (iface->attend & EFA_ATTEND_MEMORY) {
         *count_p += efa_rx_retry(iface);
+    }
+    if (iface->attend & EFA_ATTEND_AGAIN) {
+        *count_p += efa_again_run(iface);
     }
     if (iface->attend & EFA_ATTEND_TOLD) {
         if (++iface->rounds == iface->rounds_end) {

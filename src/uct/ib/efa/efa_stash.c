@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions polled where no callback may run: when arming looks into the
- * queues, and while get_short or the destruction of an endpoint waits for its
- * own. They cannot be put back; progress takes them first, in their order.
+ * Completions that are polled and not looked at yet: polled where no callback
+ * may run, when arming looks into the queues and while get_short or the
+ * destruction of an endpoint waits for its own; or in a batch of which one runs
+ * a callback. They cannot be put back; progress takes them first, in their
+ * order, and the destruction of an endpoint those of its own.
  */
 #include "efa_ep.h"
 
-#define EFA_WAIT_POLLS 64 /* between two looks at the clock */
+#define EFA_WAIT_POLLS   64  /* between two looks at the clock */
+#define EFA_STASH_BUDGET 512 /* taken at once */
 
 void efa_stash_add(efa_iface_t *iface, efa_op_t *op, const struct ibv_wc *wc)
 {
@@ -42,25 +45,44 @@ void efa_iface_stash_tx(efa_iface_t *iface)
     }
 }
 
-unsigned efa_iface_take_stash(efa_iface_t *iface)
+unsigned efa_stash_take_tx(efa_iface_t *iface)
 {
-    unsigned  attend = iface->attend, count = 0;
-    efa_op_t *op, *next;
+    unsigned  count = 0;
+    efa_op_t *op;
 
-    iface->attend &= ~(EFA_ATTEND_RX | EFA_ATTEND_TX);
-    if (attend & EFA_ATTEND_RX) {
-        ++count;
-        efa_rx_completion(iface, &iface->stash_rx);
-    }
-    /* A callback may call get_short, which begins a new list */
-    op              = iface->stash_tx;
-    iface->stash_tx = NULL;
-    for (; op != NULL; op = next) {
-        next = op->stash_next;
+    /* A callback may take some out, or add to them by get_short: as long as it
+     * does that others have their turn, too */
+    while (((op = iface->stash_tx) != NULL) && (count < EFA_STASH_BUDGET)) {
+        iface->stash_tx = op->stash_next;
         ++count;
         efa_tx_completion(iface, op, op->vendor_err);
     }
+    if (iface->stash_tx == NULL) {
+        iface->attend &= ~EFA_ATTEND_TX;
+    }
     return count;
+}
+
+unsigned efa_iface_take_stash(efa_iface_t *iface)
+{
+    unsigned count = 0;
+
+    if (iface->attend & EFA_ATTEND_RX) {
+        iface->attend &= ~EFA_ATTEND_RX;
+        ++count;
+        efa_rx_completion(iface, &iface->stash_rx);
+    }
+    return count + efa_stash_take_tx(iface);
+}
+
+void efa_stash_drop_rx(efa_iface_t *iface)
+{
+    efa_rxbuf_t *rxbuf = (efa_rxbuf_t*)(uintptr_t)iface->stash_rx.wr_id;
+
+    if (iface->attend & EFA_ATTEND_RX) {
+        iface->attend &= ~EFA_ATTEND_RX;
+        efa_rxq_put(&iface->rxq, rxbuf);
+    }
 }
 
 /* Polls until `op` is complete, or the time is over: then NULL. */
@@ -98,6 +120,10 @@ ucs_status_t efa_tx_wait(efa_iface_t *iface, efa_op_t *op, flow_time_t time)
         return UCS_ERR_TIMED_OUT;
     }
     vendor_err = efa_wc_status(&wc);
+    if ((vendor_err == EFA_STATUS_REFUSED) && efa_again_may(iface, op)) {
+        efa_op_cancel(iface, op, UCS_ERR_NO_RESOURCE);
+        return UCS_ERR_NO_RESOURCE;
+    }
     efa_tx_completion(iface, op, vendor_err);
     return efa_tx_status(vendor_err);
 }

@@ -67,4 +67,13 @@ static inline size_t srd_max_hdr(const efa_iface_t *iface)
  * 8 of them are its own header. */
 #define SRD_MAX_SHORT (EFA_OP_BUF - FLOW_LONG_HDR)
 
+/* Bytes of a piece of user memory; SIZE_MAX where they cannot be counted. */
+static inline size_t srd_iov_size(const uct_iov_t *iov)
+{
+    size_t size;
+
+    return __builtin_mul_overflow(iov->length, iov->count, &size) ? SIZE_MAX :
+                                                                    size;
+}
+
 #endif

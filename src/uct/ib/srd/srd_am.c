@@ -203,7 +203,9 @@ ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
         return efa_ep_blocked(ep);
     }
     for (i = 0; i < iovcnt; ++i) {
-        total += iov[i].length;
+        if (__builtin_add_overflow(total, iov[i].length, &total)) {
+            return UCS_ERR_INVALID_PARAM;
+        }
     }
     if (total > SRD_MAX_SHORT) {
         return srd_am_long(tl_ep, id, &pieces, total);
@@ -302,13 +304,14 @@ ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
     efa_iface_t *iface  = efa_ep_iface(ep);
     efa_op_t    *op     = srd_am_start(iface, ep);
-    size_t       length = (iovcnt > 0) ? iov->length * iov->count : 0;
+    size_t       length = (iovcnt > 0) ? srd_iov_size(iov) : 0;
     ucs_status_t status;
     unsigned     offset;
     uint8_t     *head;
 
     (void)flags;
-    if ((iovcnt > 1) || (header_length + length > iface->max_payload)) {
+    if ((iovcnt > 1) || (length > iface->max_payload) ||
+        (header_length > iface->max_payload - length)) {
         return UCS_ERR_INVALID_PARAM;
     }
     if ((length > 0) && !efa_memh_is_of(iov->memh, efa_iface_md(iface))) {

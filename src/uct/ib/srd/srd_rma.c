@@ -28,9 +28,11 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
 {
     int err;
 
-    op->ep       = ep;
-    op->out.kind = kind;
-    op->out.comp = comp;
+    op->ep          = ep;
+    op->out.kind    = kind;
+    op->out.comp    = comp;
+    op->remote_addr = remote->address;
+    op->rkey        = remote->rkey;
     err = efa_post_rdma(iface, ep, op, remote->address, remote->rkey);
     if (__builtin_expect(err != 0, 0)) {
         return efa_post_failed(ep, err);
@@ -74,7 +76,7 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
         return UCS_ERR_INVALID_PARAM;
     }
     for (i = 0; i < iovcnt; ++i) {
-        length = iov[i].length * iov[i].count;
+        length = srd_iov_size(&iov[i]);
         if (length > efa_iface_md(iface)->device->max_rdma - total) {
             return UCS_ERR_INVALID_PARAM;
         }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Status 14: the peer's device has no address handle for us, and refused (it is
+ * a status of the responder, before it does anything). Soon after a handle was
+ * made it may not have arrived everywhere. So what is the first of its kind is
+ * tried again for a short time:
+ *   control packets   may come twice anyway
+ *   RDMA              if none of the endpoint had ever ended well when it was
+ *                     refused first; what ends with an error has not been done,
+ *                     and would change nothing if done again
+ *   messages          if the flow was fresh then: not answered, and not one of
+ *                     its messages had got through. Sends need no handle at the
+ *                     peer, so it is not clear what the status would say later
+ */
+#include "efa_ep.h"
+
+#define EFA_YOUNG_TIME  100000000ull /* ns from the first such status */
+#define EFA_AGAIN_PAUSE 5000000ull   /* ns until RDMA is posted again */
+
+static int efa_is_young(efa_iface_t *iface, flow_time_t *since)
+{
+    if (*since == 0) {
+        *since = iface->now;
+    }
+    return iface->now - *since < EFA_YOUNG_TIME;
+}
+
+static void efa_again_say(efa_iface_t *iface, uint32_t qpn, int fresh)
+{
+    host_warn(iface->super.host,
+              "%s: the device of QPN %u has no address handle for us (status "
+              "14), %s: its endpoints fail",
+              efa_iface_md(iface)->device->name, qpn,
+              fresh ? "and tries for 0.1 s were in vain" :
+                      "though it had one before");
+}
+
+int efa_again_ctl(efa_iface_t *iface, efa_op_t *op)
+{
+    efa_ah_t *ah = op->ctl.ah;
+
+    if (efa_is_young(iface, &ah->refused_since)) {
+        return 1;
+    }
+    if (!ah->refused_said) {
+        ah->refused_said = 1;
+        efa_again_say(iface, op->wr.wr.ud.remote_qpn, 1);
+    }
+    return 0;
+}
+
+static void efa_again_later(efa_iface_t *iface, efa_op_t *op)
+{
+    if (iface->again == NULL) {
+        iface->again_tail = &iface->again;
+        iface->again_due  = iface->now + EFA_AGAIN_PAUSE;
+    }
+    op->stash_next     = NULL;
+    op->flow.linked    = 1; /* the device does not have it */
+    *iface->again_tail = op;
+    iface->again_tail  = &op->stash_next;
+    iface->attend     |= EFA_ATTEND_AGAIN;
+}
+
+int efa_again_may(efa_iface_t *iface, const efa_op_t *op)
+{
+    efa_ep_t *ep = op->ep;
+    int       fresh;
+
+    if (ep->state != EFA_EP_ALIVE) {
+        return 0;
+    }
+    fresh = efa_out_is_rma(op->out.kind) ?
+                    !ep->rma_worked :
+                    flow_tx_is_fresh(iface->core, ep->tx);
+    if ((fresh || (ep->refused_since != 0)) &&
+        efa_is_young(iface, &ep->refused_since)) {
+        return 1; /* the first one may be told after others that got through */
+    }
+    efa_again_say(iface, ep->dest.remote_qpn, fresh);
+    return 0;
+}
+
+void efa_again_op(efa_iface_t *iface, efa_op_t *op)
+{
+    if (efa_out_is_rma(op->out.kind)) {
+        efa_again_later(iface, op);
+    } else {
+        op->flow.tx = op->ep->tx;
+        flow_tx_rnr(iface->core, &op->flow, iface->now);
+    }
+}
+
+static efa_op_t *efa_again_unlink(efa_iface_t *iface, efa_op_t **link)
+{
+    efa_op_t *op = *link;
+
+    *link           = op->stash_next;
+    op->flow.linked = 0;
+    if (*link == NULL) {
+        iface->again_tail = link;
+    }
+    if (iface->again == NULL) {
+        iface->attend &= ~EFA_ATTEND_AGAIN;
+    }
+    return op;
+}
+
+unsigned efa_again_run(efa_iface_t *iface)
+{
+    unsigned  count = 0;
+    efa_op_t *op;
+    int       err;
+
+    if (efa_iface_clock(iface) < iface->again_due) {
+        return 0;
+    }
+    for (; iface->again != NULL; ++count) {
+        op = efa_again_unlink(iface, &iface->again);
+        if (op->ep->state != EFA_EP_ALIVE) {
+            efa_op_cancel(iface, op, op->ep->status);
+            continue;
+        }
+        err = efa_post_rdma(iface, op->ep, op, op->remote_addr, op->rkey);
+        if (efa_post_is_shortage(err)) {
+            efa_again_later(iface, op);
+            break;
+        }
+        if (err != 0) {
+            efa_op_cancel(iface, op, efa_post_failed(op->ep, err));
+        }
+    }
+    return count;
+}
+
+void efa_again_cancel_ep(efa_iface_t *iface, const efa_ep_t *ep)
+{
+    efa_op_t **link = &iface->again;
+
+    while (*link != NULL) {
+        if ((*link)->ep == ep) {
+            efa_op_cancel(iface, efa_again_unlink(iface, link), ep->status);
+            link = &iface->again; /* its callback may have destroyed others */
+        } else {
+            link = &(*link)->stash_next;
+        }
+    }
+}
+
+void efa_again_forget(efa_iface_t *iface)
+{
+    while (iface->again != NULL) {
+        efa_again_unlink(iface, &iface->again);
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A flow that fails takes its pair along. */
+#include "flow_test.h"
+
+using namespace flow_test;
+
+/* What a node has to send, off the wire. */
+static std::deque<Packet> sent_by(Node &node)
+{
+    std::deque<Packet> packets;
+
+    node.pull_control();
+    packets.swap(node.out);
+    return packets;
+}
+
+class flow_broken_pair : public testing::Test {
+protected:
+    flow_broken_pair() : a(1), b(2)
+    {
+        std::tie(ab, ba) = connect(a, b);
+    }
+
+    /* A message of a, which ends like this. */
+    void send_in_vain(flow_send_status_t status)
+    {
+        ASSERT_TRUE(a.send(ab, "lost"));
+        a.complete(a.out.back(), status);
+        a.out.clear();
+        a.pull_events();
+    }
+
+    Node       a, b;
+    flow_tx_t *ab, *ba;
+};
+
+/* b is told at once, and what it sent meanwhile is not for a's user any more:
+ * nor what is so late that the flow is forgotten. */
+TEST_F(flow_broken_pair, by_our_device)
+{
+    ASSERT_TRUE(b.send(ba, "on its way"));
+    Packet late = sent_by(b).at(0);
+    send_in_vain(FLOW_SEND_ERROR);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
+    b.complete(late);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    EXPECT_EQ(FLOW_END_RESET, b.events.back().why);
+    EXPECT_TRUE(a.got.empty());
+    flow_tx_close(a.core, ab);
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows);
+    EXPECT_EQ(0u, b.counters().tx_flows + b.counters().rx_flows);
+}
+
+TEST_F(flow_broken_pair, late_first_message_starts_no_flow)
+{
+    flow_tx_t *ab2 = a.open(b);
+    settle(a, b);
+    flow_tx_t *ba2 = b.open(a);
+    for (Packet &packet : sent_by(b)) {
+        a.receive(packet); /* the hello; its answer stays out */
+        b.complete(packet);
+    }
+    ASSERT_TRUE(b.send(ba2, "first"));
+    Packet first = sent_by(b).at(0);
+    flow_tx_fail(a.core, ab2, FLOW_SEND_ERROR);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba2->state);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(first));
+    EXPECT_TRUE(a.got.empty());
+    b.complete(first);
+}
+
+/* A time-out: what b sends is for a's user until that closes the flow. */
+TEST_F(flow_broken_pair, by_a_time_out)
+{
+    send_in_vain(FLOW_SEND_LOST);
+    ASSERT_TRUE(b.send(ba, "still there"));
+    settle(a, b);
+    EXPECT_EQ("still there", a.got.back());
+    ASSERT_TRUE(b.send(ba, "too late"));
+    Packet late = sent_by(b).at(0);
+    flow_tx_close(a.core, ab);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
+    b.complete(late);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+}
+
+/* Its user gives it up: the pair may be of another endpoint of his. */
+TEST_F(flow_broken_pair, not_by_its_user)
+{
+    flow_tx_fail(a.core, ab, FLOW_SEND_GIVEN_UP);
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, ba->state);
+}
+
+/* Its receiver ended it: whoever sends the other way would not know. */
+TEST_F(flow_broken_pair, by_its_receiver)
+{
+    ASSERT_TRUE(ba->flags & FLOW_TXF_PAIRED);
+    flow_rx_fail(b.core, flow_core_rx(b.core, ba->carries));
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints and interfaces that are destroyed from a callback, or with
+ * something of theirs polled and not told yet. */
+#include "uct_entity.h"
+
+#include <memory>
+
+using namespace uct_test;
+
+/*
+ * Two endpoints with some operations each, which all have completed at the
+ * device when progress is called; the first callback destroys endpoints.
+ */
+class UctDestroy : public UctTest,
+                   public ::testing::WithParamInterface<const char *> {
+protected:
+    static constexpr unsigned COUNT = 6; /* all in one poll */
+
+    struct Op {
+        uct_completion_t uct;
+        UctDestroy *test;
+        unsigned ep;
+        unsigned done;
+    };
+
+    void SetUp() override
+    {
+        open();
+        m_remote = std::make_unique<Memory>(*b, 4096, 1);
+        m_local  = std::make_unique<Memory>(*a, 4096, 2);
+        for (unsigned i = 0; i < 2; ++i) {
+            m_ep[i] = a->connect(*b);
+            /* until the peer has its handle for us */
+            Completion ready;
+            uct_iov_t iov = m_local->iov(0, 8);
+            ASSERT_TRUE(wait([&] {
+                return uct_ep_get_zcopy(m_ep[i], &iov, 1, address(),
+                                        m_remote->rkey(), &ready.uct) ==
+                       UCS_INPROGRESS;
+            }));
+            ASSERT_TRUE(wait([&] { return ready.done > 0; }));
+            ASSERT_TRUE(flush(m_ep[i]));
+        }
+    }
+
+    void TearDown() override
+    {
+        m_remote.reset();
+        m_local.reset();
+        UctTest::TearDown();
+    }
+
+    uint64_t address() const
+    {
+        return reinterpret_cast<uintptr_t>(m_remote->data());
+    }
+
+    using Post = ucs_status_t (UctDestroy::*)(unsigned, uct_completion_t *);
+
+    /* order: which endpoints the first callback destroys. */
+    void run(Post post, const std::string &order);
+
+public:
+    ucs_status_t get_zcopy(unsigned i, uct_completion_t *comp)
+    {
+        uct_iov_t iov = m_local->iov(0, 8);
+
+        return uct_ep_get_zcopy(m_ep[i], &iov, 1, address(), m_remote->rkey(),
+                                comp);
+    }
+
+    ucs_status_t get_bcopy(unsigned i, uct_completion_t *comp)
+    {
+        return uct_ep_get_bcopy(
+                m_ep[i], [](void *, const void *, size_t) {}, nullptr, 100,
+                address(), m_remote->rkey(), comp);
+    }
+
+    ucs_status_t am_zcopy(unsigned i, uct_completion_t *comp)
+    {
+        uct_iov_t iov = m_local->iov(0, 100);
+
+        return uct_ep_am_zcopy(m_ep[i], AM_ID, nullptr, 0, &iov, 1, 0, comp);
+    }
+
+    /* The marker of a flush behind a message is what calls back. */
+    ucs_status_t flush_short(unsigned i, uct_completion_t *comp)
+    {
+        EXPECT_EQ(UCS_OK, uct_ep_am_short(m_ep[i], AM_ID, 1, nullptr, 0));
+        return uct_ep_flush(m_ep[i], 0, comp);
+    }
+
+private:
+    void ended(Op *op);
+    void destroy(unsigned i);
+
+    std::unique_ptr<Memory> m_remote, m_local;
+    uct_ep_h m_ep[2];
+    std::vector<Op> m_ops;
+    std::string m_order; /* what is left to be destroyed */
+    bool m_gone[2] = {false, false};
+};
+
+void UctDestroy::destroy(unsigned i)
+{
+    auto start = std::chrono::steady_clock::now();
+
+    uct_ep_destroy(m_ep[i]);
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() -
+                                         start;
+    EXPECT_LT(took.count(), 0.015) << "it waits in vain";
+    m_gone[i] = true;
+    for (const Op &op : m_ops) {
+        EXPECT_TRUE((op.ep != i) || (op.done == 1))
+                << "outstanding after the endpoint is gone";
+    }
+}
+
+void UctDestroy::ended(Op *op)
+{
+    ++op->done;
+    EXPECT_EQ(1u, op->done);
+    EXPECT_FALSE(m_gone[op->ep]) << "called after ep_destroy";
+    while (!m_order.empty()) {
+        unsigned i = m_order[0] - '0';
+
+        m_order.erase(0, 1);
+        destroy(i);
+    }
+}
+
+void UctDestroy::run(Post post, const std::string &order)
+{
+    m_order = order;
+    m_ops.resize(2 * COUNT);
+    for (unsigned n = 0; n < m_ops.size(); ++n) {
+        Op &op        = m_ops[n];
+        op.test       = this;
+        op.ep         = n % 2;
+        op.done       = 0;
+        op.uct.count  = 1;
+        op.uct.status = UCS_OK;
+        op.uct.func   = [](uct_completion_t *self) {
+            Op *ended = reinterpret_cast<Op *>(self);
+            ended->test->ended(ended);
+        };
+        ASSERT_EQ(UCS_INPROGRESS, (this->*post)(op.ep, &op.uct));
+    }
+    for (int i = 0; i < 1000; ++i) {
+        b->progress(); /* the device goes on */
+    }
+    ASSERT_TRUE(wait([&] { return m_ops.front().done > 0; }));
+    for (int i = 0; i < 1000; ++i) {
+        progress();
+    }
+    for (const Op &op : m_ops) {
+        EXPECT_EQ(1u, op.done);
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        if (!m_gone[i]) {
+            uct_ep_destroy(m_ep[i]);
+        }
+    }
+}
+
+TEST_P(UctDestroy, in_a_callback_of_get_zcopy)
+{
+    run(&UctDestroy::get_zcopy, GetParam());
+}
+
+TEST_P(UctDestroy, in_a_callback_of_get_bcopy)
+{
+    run(&UctDestroy::get_bcopy, GetParam());
+}
+
+TEST_P(UctDestroy, in_a_callback_of_am_zcopy)
+{
+    run(&UctDestroy::am_zcopy, GetParam());
+}
+
+TEST_P(UctDestroy, in_a_callback_of_flush)
+{
+    run(&UctDestroy::flush_short, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Order, UctDestroy,
+                         ::testing::Values("0", "1", "01", "10"));
+
+class UctEnd : public UctTest {
+protected:
+    /* Polls one completion of a into its stash. */
+    static void stash(Entity &entity)
+    {
+        auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+
+        while (uct_iface_event_arm(entity.iface(), UCT_EVENT_RECV) !=
+               UCS_ERR_BUSY) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
+        }
+    }
+};
+
+/* A message that arming found: its handler's user may be gone. */
+TEST_F(UctEnd, close__delivers_no_message)
+{
+    unsigned delivered = 0;
+
+    open();
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(flush(ep));
+    ASSERT_TRUE(wait([&] { return b->count == 1; }));
+    for (int i = 0; i < 1000; ++i) {
+        progress();
+    }
+    b->on_message = [&](const Bytes &) { ++delivered; };
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    for (int i = 0; i < 1000; ++i) {
+        a->progress();
+    }
+    stash(*b);
+    delete b;
+    b = nullptr;
+    EXPECT_EQ(0u, delivered);
+}
+
+/* Endpoints of a are there with operations outstanding, and nobody calls
+ * progress: what the user lent is given back, once, before close returns. */
+TEST_F(UctEnd, close__with_operations_outstanding)
+{
+    open();
+    Memory local(*a, 8192, 2);
+    Completion comp[16];
+    uct_iov_t iov = local.iov(0, 8000);
+    unsigned posted = 0;
+
+    while ((posted < 16) &&
+           (uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                            &comp[posted].uct) == UCS_INPROGRESS)) {
+        ++posted;
+    }
+    ASSERT_GT(posted, 4u);
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    for (unsigned i = 0; i < posted; ++i) {
+        EXPECT_EQ(1u, comp[i].done);
+    }
+}
+
+TEST_F(UctEnd, create__without_an_address)
+{
+    open();
+    uct_ep_params_t params = {};
+    uct_ep_h none;
+
+    params.iface      = a->iface();
+    params.dev_addr   = (const uct_device_addr_t*)b->device_addr.data();
+    params.iface_addr = (const uct_iface_addr_t*)b->iface_addr.data();
+    for (uint64_t without : {UCT_EP_PARAM_FIELD_DEV_ADDR,
+                             UCT_EP_PARAM_FIELD_IFACE_ADDR}) {
+        params.field_mask = (UCT_EP_PARAM_FIELD_IFACE |
+                             UCT_EP_PARAM_FIELD_DEV_ADDR |
+                             UCT_EP_PARAM_FIELD_IFACE_ADDR) & ~without;
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_ep_create(&params, &none));
+        uct_ep_params_t null = params;
+        null.field_mask |= without;
+        if (without == UCT_EP_PARAM_FIELD_DEV_ADDR) {
+            null.dev_addr = nullptr;
+        } else {
+            null.iface_addr = nullptr;
+        }
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_ep_create(&null, &none));
+    }
+}
+
+/* A flush with CANCEL from within a completion. */
+TEST_F(UctEnd, cancel__in_a_callback)
+{
+    struct Context {
+        uct_completion_t uct;
+        uct_ep_h ep;
+        unsigned done;
+        ucs_status_t answer;
+        Completion cancelled;
+    };
+    open();
+    Memory local(*a, 8192, 2);
+    uct_iov_t iov = local.iov(0, 8000);
+    Context first = {};
+    Completion rest[8];
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(flush(ep));
+    first.uct.count = 1;
+    first.ep        = ep;
+    first.uct.func  = [](uct_completion_t *self) {
+        Context *context = reinterpret_cast<Context *>(self);
+
+        ++context->done;
+        context->answer = uct_ep_flush(context->ep, UCT_FLUSH_FLAG_CANCEL,
+                                       &context->cancelled.uct);
+    };
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                              &first.uct));
+    for (Completion &comp : rest) {
+        ASSERT_EQ(UCS_INPROGRESS, uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov,
+                                                  1, 0, &comp.uct));
+    }
+    ASSERT_TRUE(wait([&] {
+        return (first.done > 0) && ((first.answer != UCS_INPROGRESS) ||
+                                    (first.cancelled.done > 0));
+    }));
+    EXPECT_EQ(UCS_INPROGRESS, first.answer);
+    for (const Completion &comp : rest) {
+        EXPECT_EQ(1u, comp.done) << "the flush is done before the operation";
+    }
+    for (int i = 0; i < 1000; ++i) {
+        progress();
+    }
+    EXPECT_EQ(1u, first.done);
+    EXPECT_EQ(1u, first.cancelled.done);
+}
+
+/* am_zcopy from within the handler of a message, until the window is full. */
+TEST_F(UctEnd, am_zcopy__in_a_handler_at_a_full_window)
+{
+    open();
+    Memory local(*b, 4096, 2);
+    uct_iov_t iov = local.iov(0, 4000);
+    uct_ep_h back = b->connect(*a);
+    std::vector<Completion> comp(2000);
+    unsigned posted = 0, refused = 0;
+
+    a->record     = false;
+    b->on_message = [&](const Bytes &) {
+        ucs_status_t status = UCS_INPROGRESS;
+
+        while ((status == UCS_INPROGRESS) && (posted < comp.size())) {
+            status = uct_ep_am_zcopy(back, AM_ID, nullptr, 0, &iov, 1, 0,
+                                     &comp[posted].uct);
+            posted += status == UCS_INPROGRESS;
+        }
+        EXPECT_TRUE((status == UCS_INPROGRESS) ||
+                    (status == UCS_ERR_NO_RESOURCE));
+        refused += status == UCS_ERR_NO_RESOURCE;
+    };
+    for (unsigned i = 0; (i < 1000) && (posted < comp.size()); ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        progress();
+    }
+    b->on_message = nullptr;
+    ASSERT_TRUE(flush(ep));
+    ASSERT_TRUE(flush(back));
+    EXPECT_GT(refused, 0u);
+    ASSERT_TRUE(wait([&] { return a->count == posted; }));
+    for (unsigned i = 0; i < posted; ++i) {
+        EXPECT_EQ(1u, comp[i].done);
+    }
+    uct_ep_destroy(back);
+}
+
+/* Requests that purge their own queue, add to it, and destroy others while they
+ * are dispatched. */
+TEST_F(UctEnd, purge__in_a_request_that_is_dispatched)
+{
+    struct Request {
+        uct_pending_req_t uct;
+        uct_ep_h ep;
+        unsigned calls, purged;
+    };
+    static std::vector<Request *> purged;
+    open();
+    std::vector<Request> requests(8);
+
+    purged.clear();
+    while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+    }
+    for (Request &request : requests) {
+        request.ep       = ep;
+        request.calls    = 0;
+        request.purged   = 0;
+        request.uct.func = [](uct_pending_req_t *self) {
+            Request *mine = reinterpret_cast<Request *>(self);
+
+            ++mine->calls;
+            uct_ep_pending_purge(mine->ep,
+                                 [](uct_pending_req_t *other, void *) {
+                                     Request *taken =
+                                             reinterpret_cast<Request *>(other);
+                                     ++taken->purged;
+                                     purged.push_back(taken);
+                                 }, nullptr);
+            for (Request *taken : purged) { /* and all of them again */
+                EXPECT_EQ(UCS_OK, uct_ep_pending_add(mine->ep,
+                                                     &taken->uct, 0));
+            }
+            purged.clear();
+            EXPECT_NE(UCS_INPROGRESS,
+                      uct_ep_am_short(mine->ep, AM_ID, 2, nullptr, 0));
+            return UCS_OK;
+        };
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
+    }
+    ASSERT_TRUE(wait([&] { return requests.back().calls > 0; }));
+    for (unsigned i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(1u, requests[i].calls);
+        EXPECT_EQ(i, requests[i].purged) << "request " << i;
+    }
+    ASSERT_TRUE(flush(ep));
+}
+
+/* Arming while progress is disabled and enabled again; no wake-up is lost. */
+TEST_F(UctEnd, progress__disabled_and_enabled_around_arming)
+{
+    open();
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_TRUE(wait([&] { return b->count == 1; }));
+    for (unsigned i = 1; i <= 20; ++i) {
+        uct_iface_progress_disable(b->iface(),
+                                   UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+        while (uct_iface_event_arm(b->iface(), UCT_EVENT_RECV) != UCS_OK) {
+            uct_iface_progress(b->iface());
+        }
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        ASSERT_TRUE(wait([&] {
+            return uct_iface_event_arm(b->iface(), UCT_EVENT_RECV) ==
+                   UCS_ERR_BUSY;
+        }));
+        uct_iface_progress_enable(b->iface(),
+                                  UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+        ASSERT_TRUE(wait([&] { return b->count == i + 1; }));
+    }
+}
