@@ -122,7 +122,8 @@ int sound_tx(const flow_tx_t *tx, uint32_t index)
         return 1;
     }
     return (index != 0) && (tx->peer != 0) &&
-           (world_peer.state != FLOW_PEER_FREE) && ((tx->state != FLOW_TX_OPEN) || !flow_wire_is_long(tx->hdr)) &&
+           (world_peer.state != FLOW_PEER_FREE) &&
+           ((tx->state != FLOW_TX_OPEN) || !flow_wire_is_long(tx->hdr)) &&
            (!(tx->wait & FLOW_WAIT_PART) || (tx->busy == 0));
 }
 

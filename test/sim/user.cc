@@ -311,7 +311,7 @@ void Node::run_chaos()
     }
     switch (sim.random.below(5)) {
     case 0:
-        ep->wants_rma = true;
+        ep->wants_rma = !ud(); /* that has none, and repeats no wish */
         flow_tx_rma_ready(core, ep->tx);
         break;
     case 1:
