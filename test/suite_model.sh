@@ -23,7 +23,8 @@ if [ "$profile" = one ]; then
     exit
 fi
 
-# SECONDS [--eager] [--prove] [--recalls N] [--buffers N] PROFILE WINDOW MESSAGES MESSAGES LOSSES REPEATS;
+# SECONDS [--eager] [--prove] [--recalls N] [--buffers N]
+# PROFILE WINDOW MESSAGES MESSAGES LOSSES REPEATS;
 # first, that states which count as one have one future
 list() {
     cat <<END

@@ -242,7 +242,7 @@ void flow_event_scarce(flow_core_t *core);
 void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
-/* It shall send nothing from this number on, until it hears of a limit again. */
+/* It shall send nothing from this number on until it hears of a limit again. */
 void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
 void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why);
 /* Open or waiting for its answer: it may send, or will. */

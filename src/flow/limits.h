@@ -9,7 +9,7 @@ enum flow_limits {
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
     FLOW_WAKE_WINDOW      = 8,  /* of one that was silent and sends again     */
-    FLOW_SCARCE_WINDOW    = 16, /* when senders have less, more receive
+    FLOW_SCARCE_WINDOW    = 48, /* when senders have less, more receive
                                    buffers are asked for                      */
     FLOW_TICK_LEVEL       = 2,  /* silent flows are looked for each
                                    rnr_min * 2^3 while credits are short ...  */

@@ -4,9 +4,9 @@
  * message, or learns that it may not yet, or closes; a packet arrives (SRD: and
  * its completion comes); a packet is refused (SRD) or lost (UD); a packet
  * arrives and stays on the wire, to arrive once more; back-offs and time-outs
- * end; a receiver recalls what a flow has. On UD a completion says nothing and comes at once. Time-outs there end
- * when nothing is on the wire; one that ends too early costs a repeat, for it
- * makes one.
+ * end; a receiver takes a flow for silent and recalls what it has. On UD a
+ * completion says nothing and comes at once. Time-outs there end when nothing is
+ * on the wire; one that ends too early costs a repeat, for it makes one.
  *
  * A packet that can do nothing (effect.cc) does not count: on UD it is taken
  * off the wire. To lose it would only leave fewer faults for the others. Of

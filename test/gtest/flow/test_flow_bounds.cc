@@ -2,6 +2,8 @@
 /* What is bounded at its bound, and indices where records meet in one chain. */
 #include "flow_test.h"
 
+#include <set>
+
 using namespace flow_test;
 
 namespace {
@@ -358,6 +360,23 @@ TEST(flow_bounds, timer__gathers)
     ASSERT_EQ(2u, a.out.size());
     EXPECT_EQ(two.bytes, a.out[1].bytes);
     EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+}
+
+/* Many who are refused together do not come back together. */
+TEST(flow_bounds, timer__at_random)
+{
+    static uint64_t seed;
+    std::set<flow_time_t> times;
+
+    for (seed = 1; seed <= 16; ++seed) {
+        Node a(1, [](flow_params_t *p) { p->seed = seed; }), b(2);
+        a.open(b);
+        a.pull_events();
+        a.pull_control();
+        a.complete(a.out.front(), FLOW_SEND_RNR);
+        times.insert(flow_timer_next(a.core));
+    }
+    EXPECT_GE(times.size(), 12u);
 }
 
 /*
