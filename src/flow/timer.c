@@ -6,7 +6,7 @@
  * A heap or a wheel would need a time per waiting object. Delays here are only
  * rnr_min * 2^level, so one batch per level will do: whatever arrives while a
  * batch waits gathers for the next one. The price is a delay between one and
- * two times the nominal. On SRD the first wait of a batch is so, too, at random:
+ * two times the nominal; on SRD that of the first of a batch is so at random:
  * who were refused together by one receiver must not come back together.
  *
  * What starts to wait where the time is not known ("later") makes the timer
