@@ -7,8 +7,9 @@
  * holds FLOW_IDLE_WINDOW credits that are hardly counted: thousands of them
  * seldom wake at once, and when they do, receiver-not-ready is the backstop,
  * which a sender answers by a window of what it has out (tx.c). A flow starts
- * away, with its initial window; its first packet makes it active; it gets
- * FLOW_WAKE_WINDOW first, and its share as it uses that.
+ * away, with its initial window, unless there is room for two full ones. A
+ * packet makes it active: it gets its share, or, where credits are short,
+ * FLOW_WAKE_WINDOW first and its share as it uses that.
  *
  * What a flow that fell silent holds comes back without its help. As long as
  * somebody got less than it could use, a hand goes round the flows at every
@@ -31,9 +32,9 @@
  * ask. Most want nothing: then they get one share in their turn, which is what
  * they hold while they are away, or which the hand takes back.
  *
- * docs/RATE.md has the measurements, and what was tried and rejected: shares of
- * all flows, idle ones included; senders that ask (what they sent met no
- * buffers); leases; discounts by age; recalls with epochs.
+ * docs/RATE.md has the measurements, and what was rejected: shares of all the
+ * flows, idle ones included; senders that ask (their requests met no buffers);
+ * leases; discounts by age; recalls with epochs.
  *
  * counted lags behind the consumed number until the next mark (grant_at), so
  * owed is over-, never underestimated.
