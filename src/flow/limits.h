@@ -14,8 +14,6 @@ enum flow_limits {
     FLOW_TICK_LEVEL       = 2,  /* silent flows are looked for each
                                    rnr_min * 2^3 while credits are short ...  */
     FLOW_HAND_LOOKS       = 4096, /* ... among so many                        */
-    FLOW_RNR_LEVELS       = 2,  /* back-off after receiver-not-ready grows by
-                                   2^3 each time                              */
     FLOW_AM_ID_MAX        = 32, /* active message ids on the wire: 5 bits     */
     FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
     FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */

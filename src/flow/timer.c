@@ -21,11 +21,9 @@ static flow_time_t flow_timer_delay(const flow_core_t *core, unsigned level)
 
 unsigned flow_timer_level_next(const flow_core_t *core, unsigned level)
 {
-    unsigned last = level + (flow_is_ud(core) ? 1 : FLOW_RNR_LEVELS);
-
-    while ((level < last) && (level + 1 < FLOW_LEVELS) &&
-           (flow_timer_delay(core, level + 1) <= core->params.rnr_max)) {
-        ++level;
+    if ((level + 1 < FLOW_LEVELS) &&
+        (flow_timer_delay(core, level + 1) <= core->params.rnr_max)) {
+        return level + 1;
     }
     return level;
 }

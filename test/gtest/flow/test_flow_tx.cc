@@ -92,8 +92,8 @@ TEST(flow_tx, rnr__same_bytes_again)
     second = flow_timer_next(a.core) - a.now;
     EXPECT_GE(first, a.core->params.rnr_min); /* at random, up to twice that */
     EXPECT_LT(first, 2 * a.core->params.rnr_min);
-    EXPECT_GE(second, 4 * a.core->params.rnr_min); /* and it grows */
-    EXPECT_LT(second, 8 * a.core->params.rnr_min);
+    EXPECT_GE(second, 2 * a.core->params.rnr_min); /* and it grows */
+    EXPECT_LT(second, 4 * a.core->params.rnr_min);
     a.now += second;
     settle(a, b);
     EXPECT_EQ(2u, b.got.size());
