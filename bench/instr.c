@@ -19,6 +19,7 @@
 
 enum {
     BENCH_BATCH = 16, /* messages in a poll */
+    BENCH_TURNS = 64, /* rounds in which each of 16 flows gets limits */
     BENCH_BCOPY = 1024,
     BENCH_IDLE  = 100, /* polls after which nothing is under way any more */
     BENCH_GID   = 4    /* where it lies in a device address (efa_addr.h) */
@@ -123,6 +124,17 @@ BENCH_PHASE uct_ep_h bench_create(bench_side_t *side, const void *dev_addr,
     return bench_side_connect(side, dev_addr, iface_addr);
 }
 
+/* Limits that are due are sent in it. */
+BENCH_PHASE unsigned bench_turn_one(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
+BENCH_PHASE unsigned bench_turn_sixteen(bench_side_t *side)
+{
+    return bench_progress(side);
+}
+
 /* Until nothing is under way. */
 static void bench_settle(bench_side_t *a, bench_side_t *b)
 {
@@ -214,6 +226,44 @@ static void bench_run(bench_side_t *a, bench_side_t *b, unsigned half,
     bench_expect(sent, 0, "rounds and half a window leave");
 }
 
+/* A batch of messages, in turn from the first `flows` endpoints. */
+static void bench_turn(bench_side_t *a, bench_side_t *b, uct_ep_h *eps,
+                       unsigned flows, bench_poll_t receive)
+{
+    unsigned i;
+
+    for (i = 0; i < BENCH_BATCH; ++i) {
+        bench_check(uct_ep_am_short(eps[i % flows], BENCH_AM, 1, NULL, 0),
+                    "turn");
+    }
+    bench_expect(receive(b) >= BENCH_BATCH, 1, "a batch in a poll");
+    bench_settle(a, b);
+}
+
+/* One flow, then sixteen, after the receive queue has grown for them. */
+static void bench_turns(bench_side_t *a, bench_side_t *b)
+{
+    uct_ep_h eps[BENCH_BATCH] = {a->ep};
+    unsigned n, i;
+
+    for (n = 0; n < BENCH_TURNS; ++n) {
+        bench_turn(a, b, eps, 1, bench_turn_one);
+    }
+    for (i = 1; i < BENCH_BATCH; ++i) {
+        eps[i] = bench_side_connect(a, b->dev_addr, b->iface_addr);
+        bench_settle(a, b);
+    }
+    for (n = 0; n < 4 * BENCH_TURNS; ++n) {
+        bench_turn(a, b, eps, BENCH_BATCH,
+                   (n < 3 * BENCH_TURNS) ? bench_progress :
+                                           bench_turn_sixteen);
+    }
+    for (i = 1; i < BENCH_BATCH; ++i) {
+        uct_ep_destroy(eps[i]);
+    }
+    bench_settle(a, b);
+}
+
 /* Memory for packets and operations comes by mmap. */
 static unsigned long bench_chunks(const efa_chunk_t *chunk)
 {
@@ -284,6 +334,7 @@ static void bench_data_path(unsigned long rounds)
     for (i = 0; i < rounds; ++i) {
         bench_expect(bench_empty(&b), 0, "empty progress");
     }
+    bench_turns(&a, &b);
     bench_side_close(&a);
     bench_side_close(&b);
 }

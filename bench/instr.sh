@@ -76,6 +76,9 @@ measure bench_complete_alone $((messages * 31 / 32)) 108 "completion, alone"
 measure bench_receive_limit $((rounds * 3 / 2)) 2300 "16 received, limit sent"
 measure bench_complete_limit $((rounds * 3 / 2)) 1090 "16 complete, limit taken"
 measure bench_limit_done $((rounds * 3 / 2)) 425 "completion of a limit"
+# limits included: more flows may not mean more limits
+measure bench_turn_one $((64 * batch)) 110 "receive and limits, one flow"
+measure bench_turn_sixteen $((64 * batch)) 110 "receive and limits, 16 flows"
 program=("$rounds" "$endpoints")
 measure bench_flush "$rounds" 15 "iface_flush, $endpoints endpoints"
 measure bench_create "$endpoints" 1500 "endpoint, $endpoints GIDs"
@@ -113,6 +116,12 @@ awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
         share = (limit(t) + limit(v)) / (2 * batch)
         printf "%-34s %55.1f\n", "with its share of a limit packet",
                message(t) + message(v) + share
+        turns = t["bench_turn_sixteen"] / t["bench_turn_one"]
+        printf "%-34s %.2f of one\n", "receiving from 16 flows", turns
+        if (turns > 1.2) {
+            printf "%s: it should be at most 1.2\n", check ? "FAIL" : "NOTE"
+            bad = 1
+        }
         exit check && bad
     }' "$out/table"
 grep -h "^memory of" "$out/bench_empty.log" "$out/bench_create.log"

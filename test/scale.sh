@@ -3,7 +3,8 @@
 # Work per event and bytes per peer must not depend on the number of peers:
 # flow_scale with 100, 1,000 and 10,000 of them; instructions by callgrind,
 # which repeat exactly. More than 160 bytes at 10,000, or more than a tenth more
-# instructions at 10,000 peers than at 100, fails.
+# instructions at 10,000 peers than at 100, fails; so does a packet from 16 peers
+# in turn that takes 1.2 times as many as from one.
 # usage: test/scale.sh BUILD_DIR
 # shellcheck source=test/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
@@ -15,6 +16,20 @@ for peers in 100 1000 10000; do
     count_calls bench scale.cc "$scale" "$peers" "$work"
     cat "$work/said.$peers"
 done
+
+for peers in r1 r16; do
+    count_calls bench scale.cc "$scale" "$peers" "$work"
+done
+awk '
+    $1 == "bench_turn" { sum[FILENAME ~ /r16$/] = $2 / 16384 }
+    END {
+        printf "a packet from one peer %.1f, from 16 in turn %.1f " \
+               "instructions, limits included\n", sum[0], sum[1]
+        if ((sum[0] == 0) || (sum[1] > 1.2 * sum[0])) {
+            print "FAIL: a packet from 16 peers in turn costs too much"
+            exit 1
+        }
+    }' "$work/count.r1" "$work/count.r16" || turns_failed=1
 
 # Calls for each peer: as below, others one.
 awk '
@@ -51,4 +66,5 @@ awk '
         }
         exit bad
     }' "$work/count.100" "$work/count.1000" "$work/count.10000" \
-    "$work/said.10000"
+    "$work/said.10000" || exit 1
+[ -z "${turns_failed-}" ]

@@ -23,7 +23,8 @@ if [ "$profile" = one ]; then
     exit
 fi
 
-# SECONDS [--eager] [--prove] PROFILE WINDOW MESSAGES MESSAGES LOSSES REPEATS;
+# SECONDS [--eager] [--prove] [--recalls N] [--buffers N]
+# PROFILE WINDOW MESSAGES MESSAGES LOSSES REPEATS;
 # first, that states which count as one have one future
 list() {
     cat <<END
@@ -34,6 +35,14 @@ list() {
 60 --prove ud 1 1 1 1 0
 60 --prove --eager ud 1 1 1 1 1
 60 --prove --eager ud 4 4 0 0 1
+60 --recalls 3 --prove srd 2 3 0 0 0
+60 --recalls 2 --buffers 1 --prove srd 4 5 0 0 0
+60 --recalls 2 --buffers 1 --prove srd 4 3 0 1 0
+60 --recalls 1 --buffers 1 --prove ud 4 3 0 1 0
+60 --recalls 2 srd 4 6 0 1 0
+60 --recalls 2 --buffers 1 srd 4 6 0 1 0
+60 --recalls 1 --buffers 2 --eager srd 4 3 3 0 0
+60 --recalls 1 --buffers 1 --eager ud 4 3 1 1 0
 60 srd 4 6 0 1 1
 60 srd 2 2 2 0 0
 60 --eager srd 4 3 3 1 0
@@ -56,6 +65,9 @@ END
 3400 --prove srd 1 1 1 1 1
 3400 --prove --eager ud 2 2 2 1 1
 3400 --prove ud 2 2 0 2 2
+3400 --recalls 2 --eager srd 4 6 2 0 0
+3400 --recalls 3 --buffers 1 srd 4 6 0 1 1
+3400 --recalls 2 --buffers 1 ud 4 5 0 1 1
 END
     fi
 }

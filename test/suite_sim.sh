@@ -72,23 +72,27 @@ if [ $((passed + failed)) -ne "$(wc -l <"$work/list")" ]; then
     echo "FAIL list: not every plan was run"
     failed=$((failed + 1))
 fi
-# Bytes per peer and instructions per event, for 100 to 10,000 peers.
-sh "$(dirname "$0")/scale.sh" "$build" >"$work/scale" 2>&1
-case $? in
-0)
-    sed 's/^/    /' "$work/scale"
-    echo "ok scale"
-    passed=$((passed + 1))
-    ;;
-77)
-    echo "skip scale: $(tail -n 1 "$work/scale")"
-    skipped=1
-    ;;
-*)
-    echo "FAIL scale: the end of its output follows"
-    tail -n 20 "$work/scale"
-    failed=$((failed + 1))
-    ;;
-esac
+# Bytes per peer and instructions per event, for 100 to 10,000 peers; what idle
+# peers cost the busy ones.
+for table in scale rate; do
+    sh "$(dirname "$0")/$table.sh" "$build" "$profile" >"$work/$table" 2>&1
+    case $? in
+    0)
+        sed 's/^/    /' "$work/$table"
+        echo "ok $table"
+        passed=$((passed + 1))
+        ;;
+    77)
+        echo "skip $table: $(tail -n 1 "$work/$table")"
+        skipped=$((skipped + 1))
+        ;;
+    *)
+        echo "FAIL $table: what is out of bounds, and the end of its output"
+        grep FAIL "$work/$table"
+        tail -n 20 "$work/$table"
+        failed=$((failed + 1))
+        ;;
+    esac
+done
 echo "suite sim: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

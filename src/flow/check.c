@@ -43,7 +43,7 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     if (tx->flags & FLOW_TXF_CARRIES) {
         FLOW_CHECK(tx->hdr & FLOW_WIRE_LIMIT);
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LONG) == !flow_is_ud(core));
-        FLOW_CHECK(flow_core_rx(core, tx->carries)->limit ==
+        FLOW_CHECK(flow_rx_use(flow_core_rx(core, tx->carries)) ==
                    (flow_psn_t)(tx->hdr >> FLOW_WIRE_LIMIT_SHIFT));
     } else {
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LIMIT));
@@ -67,10 +67,14 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
     FLOW_CHECK(flow_psn_diff(rx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(rx->limit, psn) <= FLOW_WINDOW_MAX);
     FLOW_CHECK(flow_psn_diff(psn, flow_rx_counted(rx)) >= 0);
+    FLOW_CHECK(!(rx->flags & FLOW_RXF_ACTIVE) ||
+               (rx->flags & FLOW_RXF_GRANTED));
     if (rx->state == FLOW_RX_ACTIVE) {
-        FLOW_CHECK((rx->limit == psn) ||
-                   ((uint8_t)(rx->grant_at - psn - 1) < FLOW_WINDOW_MAX));
-        FLOW_CHECK((rx->limit != psn) || (rx->flags & FLOW_RXF_STARVED));
+        FLOW_CHECK(rx->flags & FLOW_RXF_GRANTED);
+        FLOW_CHECK((uint8_t)(rx->grant_at - psn - 1) < FLOW_WINDOW_MAX);
+        FLOW_CHECK(flow_psn_diff(flow_rx_use(rx), psn) >= 0);
+        FLOW_CHECK((flow_rx_use(rx) != psn) ||
+                   (rx->lists & FLOW_LIST_STARVED));
         FLOW_CHECK((rx->limit != psn) || (rx->expect & FLOW_RX_SHUT));
     }
     if (rx->ring != 0) {
@@ -80,8 +84,15 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
     return NULL;
 }
 
-static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
-                                    uint64_t *tx_flows, uint64_t *rx_flows)
+/* What the flows say together. */
+typedef struct flow_check_sum {
+    int64_t  owed;
+    uint32_t granted, active;
+    uint64_t tx_flows, rx_flows;
+} flow_check_sum_t;
+
+static const char *flow_check_flows(const flow_core_t *core,
+                                    flow_check_sum_t *sum)
 {
     const char *error;
     uint32_t index;
@@ -91,7 +102,7 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
     for (index = 1; index < core->tx_count; ++index) {
         tx = flow_core_tx(core, index);
         if ((tx->state != FLOW_TX_FREE) && (tx->state != FLOW_TX_GONE)) {
-            ++*tx_flows;
+            ++sum->tx_flows;
             error = flow_check_tx(core, tx);
             if (error != NULL) {
                 return error;
@@ -104,15 +115,15 @@ static const char *flow_check_flows(const flow_core_t *core, int64_t *owed,
             FLOW_CHECK(rx->expect & FLOW_RX_SHUT);
             continue;
         }
-        ++*rx_flows;
+        ++sum->rx_flows;
         error = flow_check_rx(core, rx);
         if (error != NULL) {
             return error;
         }
-        if (rx->state == FLOW_RX_ACTIVE) {
-            owed[(rx->flags & FLOW_RXF_POT) ? FLOW_POT_DEMAND :
-                                              FLOW_POT_AUTO] +=
-                    flow_psn_diff(rx->limit, flow_rx_counted(rx));
+        sum->granted += (rx->flags & FLOW_RXF_GRANTED) != 0;
+        if (rx->flags & FLOW_RXF_ACTIVE) {
+            ++sum->active;
+            sum->owed += flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
         }
     }
     return NULL;
@@ -177,23 +188,25 @@ static const char *flow_check_peers(const flow_core_t *core)
 
 const char *flow_core_check(flow_core_t *core)
 {
-    int64_t owed[FLOW_POT_LAST] = {0, 0};
-    uint64_t tx_flows           = 0;
-    uint64_t rx_flows           = 0;
+    flow_check_sum_t sum = {0};
     const char *error;
 
-    error = flow_check_flows(core, owed, &tx_flows, &rx_flows);
+    error = flow_check_flows(core, &sum);
     if (error == NULL) {
         error = flow_check_peers(core);
     }
     if (error != NULL) {
         return error;
     }
-    FLOW_CHECK(owed[FLOW_POT_AUTO] == core->owed[FLOW_POT_AUTO]);
-    FLOW_CHECK(owed[FLOW_POT_DEMAND] == core->owed[FLOW_POT_DEMAND]);
-    FLOW_CHECK(tx_flows == core->counters.tx_flows);
-    FLOW_CHECK(rx_flows == core->counters.rx_flows);
-    FLOW_CHECK(core->event_pending == core->event_tx.count +
+    FLOW_CHECK(sum.owed == core->owed);
+    FLOW_CHECK(sum.granted == core->granted);
+    FLOW_CHECK(sum.active == core->active);
+    FLOW_CHECK(sum.tx_flows == core->counters.tx_flows);
+    FLOW_CHECK(sum.rx_flows == core->counters.rx_flows);
+    FLOW_CHECK((core->starved.head == 0) ||
+               (core->tick_due != FLOW_TIME_NEVER));
+    FLOW_CHECK(core->event_pending == core->event_scarce +
+                                              core->event_tx.count +
                                               core->event_peer.count +
                                               core->event_ring.count);
     return NULL;

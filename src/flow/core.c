@@ -65,6 +65,9 @@ flow_core_t *flow_core_init(void *mem, size_t size,
     core->ctl_open_rx = 1;
     core->ctl_open_tx = 1;
     core->parted_due = FLOW_TIME_NEVER;
+    core->tick_due   = FLOW_TIME_NEVER;
+    core->random     = params->seed;
+    core->scarce_at  = UINT32_MAX;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         core->batch[level].due = FLOW_TIME_NEVER;
     }
@@ -79,7 +82,8 @@ void flow_core_rx_posted(flow_core_t *core, uint32_t count)
 
 void flow_core_counters(const flow_core_t *core, flow_counters_t *out)
 {
-    *out      = core->counters;
-    out->owed = (uint64_t)(core->owed[FLOW_POT_AUTO] +
-                           core->owed[FLOW_POT_DEMAND]);
+    *out        = core->counters;
+    out->active = core->active;
+    out->owed   = (uint64_t)core->owed +
+                  (uint64_t)(core->granted - core->active) * FLOW_IDLE_WINDOW;
 }

@@ -132,7 +132,10 @@ typedef struct flow_counters {
     uint64_t tx_flows, rx_flows, peers, rings; /* in use now                  */
     uint64_t lingering;     /* closed, not gone yet                           */
     uint64_t expired;       /* flows that did not say hello in time          */
-    uint64_t owed;          /* granted, not consumed: all flows               */
+    uint64_t recalls;       /* credits that were taken back from silent flows */
+    uint64_t active;        /* receiving flows that share the buffers now     */
+    uint64_t owed;          /* granted, not consumed; of a flow that is not
+                               active FLOW_IDLE_WINDOW                        */
 } flow_counters_t;
 
 void flow_core_counters(const flow_core_t *core, flow_counters_t *out);

@@ -25,13 +25,6 @@ enum {
     FLOW_LEVELS      = 16 /* of back-off                                      */
 };
 
-/* Where credits are counted; grant.c tells why there are two pots. */
-typedef enum flow_pot {
-    FLOW_POT_AUTO,   /* given without being asked, and initial windows        */
-    FLOW_POT_DEMAND, /* given because the sender asked                        */
-    FLOW_POT_LAST
-} flow_pot_t;
-
 typedef enum flow_rx_state {
     FLOW_RX_FREE,
     FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
@@ -50,13 +43,14 @@ struct flow_rx {
                                 and generation. FLOW_RX_SHUT: fits none       */
     flow_src_t src;          /* its sender                                    */
     uint32_t   ep;           /* number of the sending endpoint                */
-    flow_psn_t limit;        /* given                                         */
+    flow_psn_t limit;        /* given: what is accepted                       */
     uint8_t    grant_at;     /* low bits of the consumed number at which to
                                 look at the grant                             */
     uint8_t    mark;         /* CARRIED: of the pair's number when the limit
                                 was last raised; FINAL: of the goodbye's      */
-    uint8_t    counted;      /* of the consumed number that the pot knows of  */
-    uint32_t   told     : 7; /* of the limit surely on its way to the sender  */
+    uint8_t    counted;      /* of the consumed number that grant.c knows of  */
+    uint32_t   told     : 7; /* of the limit surely on its way to the sender;
+                                RECALLED: of what it may use                  */
     uint32_t   hash_next : 17;
     uint64_t   peer     : 17;
     uint64_t   peer_next : 17;
@@ -64,6 +58,7 @@ struct flow_rx {
     uint64_t   state    : 3; /* flow_rx_state_t                               */
     uint64_t   ctl      : 7; /* control packets due                           */
     uint64_t   lists    : 2; /* which lists it is on                          */
+    uint64_t   used     : 1; /* consumed something since the hand came by     */
     uint64_t   ring     : 17; /* 0: nothing held                              */
     uint64_t   ctl_next : 18;
     uint64_t   starved_next : 17;
@@ -77,9 +72,9 @@ enum flow_rx_flags {
     FLOW_RXF_PAIRED  = 1u << 0, /* has or had a pair: never gets another      */
     FLOW_RXF_CARRIED = 1u << 1, /* the pair's headers carry our limit         */
     FLOW_RXF_FINAL   = 1u << 2, /* goodbye seen, earlier packets missing      */
-    FLOW_RXF_DEMAND  = 1u << 3, /* the sender asked for more                  */
-    FLOW_RXF_STARVED = 1u << 4, /* nothing left to send with, nothing to give */
-    FLOW_RXF_POT     = 1u << 5, /* credits counted in FLOW_POT_DEMAND         */
+    FLOW_RXF_GRANTED = 1u << 3, /* grant.c knows it                           */
+    FLOW_RXF_ACTIVE  = 1u << 4, /* its credits are counted, else it is away   */
+    FLOW_RXF_RECALLED = 1u << 5, /* the sender shall use less than its limit  */
     FLOW_RXF_OVERRUN = 1u << 6, /* SRD: a stranger lost what was beyond its
                                    window: it fails when it says hello        */
     FLOW_RXF_RESTS   = 1u << 7  /* off the list of its peer, held by it       */
@@ -89,11 +84,10 @@ enum flow_tx_flags {
     FLOW_TXF_PAIRED  = 1u << 0, /* has or had a pair                          */
     FLOW_TXF_CARRIES = 1u << 1, /* our headers have the limit of the pair     */
     FLOW_TXF_AWAITS  = 1u << 2, /* carries is an endpoint number to come      */
-    FLOW_TXF_ASK     = 1u << 3, /* buffers are scarce: ask when blocked       */
-    FLOW_TXF_ASKED   = 1u << 4, /* asked at this limit                        */
-    FLOW_TXF_HELLOED = 1u << 5, /* a hello was handed out                     */
-    FLOW_TXF_RMA     = 1u << 6, /* the user wants RMA                         */
-    FLOW_TXF_LAST    = 1u << 7  /* goodbye or reset is done, or pointless     */
+    FLOW_TXF_ASKED   = 1u << 3, /* UD: asked at this limit                    */
+    FLOW_TXF_HELLOED = 1u << 4, /* a hello was handed out                     */
+    FLOW_TXF_RMA     = 1u << 5, /* the user wants RMA                         */
+    FLOW_TXF_LAST    = 1u << 6  /* goodbye or reset is done, or pointless     */
 };
 
 enum flow_tx_wait {
@@ -101,7 +95,9 @@ enum flow_tx_wait {
     FLOW_WAIT_DRAIN = 1u << 1, /* closed: goodbye once nothing is out         */
     FLOW_WAIT_RESET = 1u << 2, /* the last word is a reset, not a goodbye     */
     FLOW_WAIT_PART  = 1u << 3, /* UD: the last word is out, not confirmed     */
-    FLOW_WAIT_PONG  = 1u << 4  /* UD: ping is out, nothing was heard since    */
+    FLOW_WAIT_PONG  = 1u << 4, /* UD: ping is out, nothing was heard since    */
+    FLOW_WAIT_RNR   = 1u << 5  /* receiver-not-ready: nothing new until all
+                                  that is out has arrived                     */
 };
 
 enum flow_lists {
@@ -202,7 +198,7 @@ typedef struct flow_fifo {
  * waits between one and two delays.
  */
 typedef struct flow_batch {
-    flow_time_t due;
+    flow_time_t from, due;
     flow_fifo_t tx_wait, tx_gather; /* flows with control packets due         */
     flow_fifo_t rx_wait, rx_gather;
     flow_fifo_t ring_wait, ring_gather;   /* UD: of sending flows             */
@@ -249,8 +245,16 @@ struct flow_core {
     uint32_t      young_mark;    /* and when young was counted down last      */
     uint32_t      gone;          /* FLOW_TX_GONE and FLOW_RX_GONE             */
     flow_fifo_t   event_tx, event_peer, event_ring;
-    flow_fifo_t   starved;
-    int64_t       owed[FLOW_POT_LAST];
+    flow_fifo_t   starved;       /* receiving flows without credits           */
+    int64_t       owed;          /* credits of active flows                   */
+    uint32_t      granted;       /* receiving flows that may send             */
+    uint32_t      active;        /* of them those whose credits count         */
+    uint32_t      hand;          /* where grant.c looked for silent ones last */
+    uint32_t      crowded;       /* somebody got less than it could use       */
+    uint32_t      scarce_at;     /* rx_posted when that was told last, + 1    */
+    uint32_t      event_scarce;  /* FLOW_EVENT_RX_SCARCE is due               */
+    flow_time_t   tick_due;
+    uint64_t      random;        /* of flow_timer_random                      */
     flow_op_list_t repost;       /* to be sent again now                      */
     flow_op_list_t release;      /* UD: over, the caller's again              */
     flow_batch_t  batch[FLOW_LEVELS];

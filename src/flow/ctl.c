@@ -91,10 +91,10 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 
 static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
 {
-    msg->limit = rx->limit;
-    msg->flags = (rx->flags & (FLOW_RXF_STARVED | FLOW_RXF_POT)) ?
-                         FLOW_LIMIT_ASK : 0;
-    rx->told   = rx->limit & 0x7f;
+    msg->limit = flow_rx_use(rx);
+    msg->flags = ((rx->flags & FLOW_RXF_RECALLED) &&
+                  !(rx->flags & FLOW_RXF_ACTIVE)) ? FLOW_LIMIT_RECALL : 0;
+    rx->told   = msg->limit & 0x7f;
 }
 
 /* On UD one packet tells both, whichever is due. */

@@ -78,23 +78,13 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     return FLOW_RX_CONTROL;
 }
 
-/* A limit, and whether we have to ask for more when we are blocked at it. */
 static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
-                                flow_psn_t limit, int ask)
+                                const flow_ctl_msg_t *msg)
 {
-    if (flow_psn_diff(limit, tx->limit) < 0) {
-        return;
-    }
-
-    if (limit != tx->limit) {
-        tx->flags &= ~(unsigned)FLOW_TXF_ASK;
-        flow_tx_limit(core, tx, limit);
-    }
-    if (ask) {
-        tx->flags |= FLOW_TXF_ASK;
-    }
-    if (tx->wait & FLOW_WAIT_STOP) {
-        flow_tx_ready_slow(core, tx); /* asks if it has to */
+    if (msg->flags & FLOW_LIMIT_RECALL) {
+        flow_tx_recall(core, tx, msg->limit);
+    } else {
+        flow_tx_limit(core, tx, msg->limit);
     }
 }
 
@@ -127,7 +117,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
     if (tx->state == FLOW_TX_OPEN) {
         flow_pair_answer(core, tx, msg->pair);
     }
-    flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+    flow_ctl_take_limit(core, tx, msg);
     flow_tx_try_release(core, tx); /* UD: a closed one waited for it */
     return FLOW_DROP_NONE;
 }
@@ -164,14 +154,14 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
     switch (msg->type) {
     case FLOW_CTL_ACK:
         flow_resend_ack(core, tx, msg->ack, msg->acked);
-        flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+        flow_ctl_take_limit(core, tx, msg);
         return FLOW_DROP_NONE;
     case FLOW_CTL_PARTED:
         return flow_ctl_parted(core, tx);
     case FLOW_CTL_ANSWER:
         return flow_ctl_answer(core, tx, msg);
     case FLOW_CTL_LIMIT:
-        flow_ctl_take_limit(core, tx, msg->limit, msg->flags & FLOW_LIMIT_ASK);
+        flow_ctl_take_limit(core, tx, msg);
         return FLOW_DROP_NONE;
     case FLOW_CTL_WHO:
         if (tx->state != FLOW_TX_HELLO) {

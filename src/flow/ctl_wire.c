@@ -88,7 +88,7 @@ static flow_drop_t flow_ctl_decode_answer(const uint8_t *buf,
     msg->flags = buf[37];
     return ((msg->token > FLOW_WIRE_TOKEN_MASK) ||
             ((msg->token & (FLOW_INDEX_MAX - 1)) == 0) || (msg->pin > 2) ||
-            (msg->flags & ~FLOW_LIMIT_ASK)) ?
+            (msg->flags & ~FLOW_LIMIT_RECALL)) ?
                    FLOW_DROP_FIELD :
                    FLOW_DROP_NONE;
 }

@@ -54,8 +54,8 @@ enum flow_ctl_len {
 
 enum flow_ctl_flags {
     FLOW_HELLO_RMA   = 1u << 0, /* hello: pin an address handle for me        */
-    FLOW_LIMIT_ASK   = 1u << 0, /* answer, limit, ack: buffers are scarce, say
-                                   want when blocked                          */
+    FLOW_LIMIT_RECALL = 1u << 0, /* answer, limit, ack: use no more than this,
+                                   though you were told more                  */
     FLOW_RESET_BY_TX = 0,       /* reset: my flow ends here                   */
     FLOW_RESET_BY_RX = 1,       /* reset: I lost packets of your flow         */
     FLOW_RESET_LOST  = 2        /* reset: my flow ends here, as you could not

@@ -94,6 +94,12 @@ static int flow_event_ring(flow_core_t *core, flow_event_t *event)
     return 1;
 }
 
+void flow_event_scarce(flow_core_t *core)
+{
+    core->event_pending += !core->event_scarce;
+    core->event_scarce   = 1;
+}
+
 int flow_event_next(flow_core_t *core, flow_event_t *event)
 {
     int found = 0;
@@ -102,6 +108,11 @@ int flow_event_next(flow_core_t *core, flow_event_t *event)
     while (!found && (core->event_pending != 0)) {
         if (core->event_ring.head != 0) {
             found = flow_event_ring(core, event);
+        } else if (core->event_scarce) {
+            --core->event_pending;
+            core->event_scarce = 0;
+            event->type        = FLOW_EVENT_RX_SCARCE;
+            found              = 1;
         } else if (core->event_tx.head != 0) {
             --core->event_pending;
             found = flow_event_tx(core, event);

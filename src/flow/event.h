@@ -29,8 +29,10 @@ typedef enum flow_event_type {
     FLOW_EVENT_PEER_GONE,  /* peer: no flow is left in either direction: put
                               the address handle; the pointer is invalid after
                               this event                                      */
-    FLOW_EVENT_RX_RELEASE  /* handle: a held packet that will never be
+    FLOW_EVENT_RX_RELEASE, /* handle: a held packet that will never be
                               delivered: repost its buffer                    */
+    FLOW_EVENT_RX_SCARCE   /* busy senders could use more receive buffers:
+                              post more if there may be, flow_core_rx_posted  */
 } flow_event_type_t;
 
 typedef struct flow_event {

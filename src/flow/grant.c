@@ -2,108 +2,173 @@
 /*
  * Grants: how many packets each sender may have on the way to us.
  *
- * A limit is never taken back, so a credit given to a flow that then falls
- * silent is lost to the others. With more flows than buffers, silent flows
- * would in time hold every credit. Therefore two pots:
- *   AUTO    3/4 of the buffers, given as a flow consumes, a fair share each;
- *           the initial windows count here too, and may overdraw it.
- *   DEMAND  1/4, given only to a sender that says it is blocked, in order of
- *           asking. It spends what it gets at once, so these credits come back.
- *           At most half of what is left, divided by those who wait: what one
- *           leaves unused shrinks geometrically and never fills the pot.
- * Tried on paper and rejected: one pot (silent flows starve busy ones for
- * ever); taking limits back (a packet may already be under way).
+ * Credits follow traffic. A flow is active or away. Active flows share what the
+ * receive buffers allow, and their credits are counted. A flow that is away
+ * holds FLOW_IDLE_WINDOW credits that are hardly counted: thousands of them
+ * seldom wake at once, and when they do, receiver-not-ready is the backstop,
+ * which a sender answers by a window of what it has out (tx.c). A flow starts
+ * away, with its initial window, unless there is room for two full ones. A
+ * packet makes it active: it gets its share, or, where credits are short,
+ * FLOW_WAKE_WINDOW first and its share as it uses that.
+ *
+ * What a flow that fell silent holds comes back without its help. As long as
+ * somebody got less than it could use, a hand goes round the flows at every
+ * tick of the timer: who consumed nothing since it came by last is away from
+ * now on, whether or not its sender ever hears of it. If it does, it keeps to
+ * what it has left: the recall. That is a limit for the sender only, and a soft
+ * one: what was told before stays valid here for ever, so a packet on its way
+ * is never wrong, and nothing needs an epoch.
+ *   - rx->limit is what was told and is accepted. What the sender may use by
+ *     now is flow_rx_use: below the limit from the recall until grants pass it.
+ *   - A sender obeys a recall to N only while it has sent less than N. N is the
+ *     next number here plus one, and more is granted only after a packet came;
+ *     so a recall that comes late finds N sent, and changes nothing.
+ *   - A limit from before the recall that arrives after it makes the sender
+ *     better off than we think: its packets say so, and it is counted again.
+ *     The other error, to think that a sender may send that may not, would be a
+ *     deadlock. Hence: what we take it to have never exceeds what it has.
+ *
+ * Who has nothing left waits in a line, first come first served, and needs not
+ * ask. Most want nothing: then they get one share in their turn, which is what
+ * they hold while they are away, or which the hand takes back.
+ *
+ * docs/RATE.md has the measurements, and what was rejected: shares of all the
+ * flows, idle ones included; senders that ask (their requests met no buffers);
+ * leases; discounts by age; recalls with epochs.
  *
  * counted lags behind the consumed number until the next mark (grant_at), so
- * the pots are over-, never underestimated.
+ * owed is over-, never underestimated.
  */
 #include "flow/internal.h"
 
-static int64_t flow_grant_capacity(const flow_core_t *core, flow_pot_t pot)
+/* Credits for all active flows together. */
+static int64_t flow_grant_capacity(const flow_core_t *core)
 {
     int64_t usable = (int64_t)core->params.rx_posted -
                      (int64_t)core->params.rx_reserve;
-    int64_t demand;
+    int64_t idle   = (int64_t)(core->granted - core->active) *
+                     FLOW_IDLE_WINDOW;
 
     usable = (usable < 2) ? 2 : usable;
-    demand = (usable + 3) / 4;
-    return (pot == FLOW_POT_DEMAND) ? demand : usable - demand;
+    idle   = (idle < usable / 4) ? usable / 4 : idle;
+    idle   = (idle > usable / 2) ? usable / 2 : idle;
+    return usable - idle;
 }
 
-/* The window of one flow when all share the AUTO pot. */
-static int flow_grant_share(const flow_core_t *core)
+static int64_t flow_grant_room(const flow_core_t *core)
 {
-    int64_t flows = (int64_t)core->counters.rx_flows -
-                    core->parted_wait.count - core->parted_gather.count;
-    int64_t share;
+    return flow_grant_capacity(core) - core->owed;
+}
 
-    flow_assert(flows > 0); /* the one that asks for its share */
-    share = flow_grant_capacity(core, FLOW_POT_AUTO) / flows;
-    if (share > core->params.grant) {
-        share = core->params.grant;
+/* Somebody could use more than there is: the hand begins to go round. */
+static void flow_grant_crowd(flow_core_t *core)
+{
+    core->crowded = 1;
+    flow_timer_tick(core);
+}
+
+/* The window of each active flow. */
+static int flow_grant_share(flow_core_t *core)
+{
+    int64_t share = flow_grant_capacity(core) /
+                    (core->active ? core->active : 1);
+
+    if (share >= core->params.grant) {
+        return core->params.grant;
+    }
+    flow_grant_crowd(core);
+    if ((share < FLOW_SCARCE_WINDOW) &&
+        (core->scarce_at != core->params.rx_posted)) {
+        core->scarce_at = core->params.rx_posted;
+        flow_event_scarce(core);
     }
     return (share < 1) ? 1 : (int)share;
 }
 
-static flow_pot_t flow_grant_pot(const flow_rx_t *rx)
-{
-    return (rx->flags & FLOW_RXF_POT) ? FLOW_POT_DEMAND : FLOW_POT_AUTO;
-}
-
-/* Credits of the flow that its pot knows of. */
+/* Credits that the sender has left. */
 static int flow_grant_rest(const flow_rx_t *rx)
 {
-    return flow_psn_diff(rx->limit, flow_rx_counted(rx));
+    return flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx));
 }
 
-/* Tell the pot what was consumed since the last time. */
+/* The headers that carry the flow's limit say the present one. */
+static void flow_grant_carry(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_tx_t *tx;
+
+    if (rx->flags & FLOW_RXF_CARRIED) {
+        tx      = flow_core_tx(core, rx->pair);
+        tx->hdr = flow_wire_set_limit(tx->hdr, flow_rx_use(rx));
+        flow_rx_mark_carrier(rx, tx);
+    }
+}
+
+/* The sender has shown that it may use all before this number. */
+static void flow_grant_shown(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn)
+{
+    rx->told = psn & 0x7f;
+    flow_grant_carry(core, rx);
+}
+
+/*
+ * What was consumed since the last time is owed no more. A sender that sent
+ * more than it should had more; how much of it is left is not known.
+ */
 static void flow_grant_sync(flow_core_t *core, flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
+    flow_psn_t use = flow_rx_use(rx);
 
-    core->owed[flow_grant_pot(rx)] -= flow_psn_diff(psn, flow_rx_counted(rx));
-    rx->counted                     = (uint8_t)psn;
+    core->owed -= flow_psn_diff(flow_psn_min(psn, use), flow_rx_counted(rx));
+    rx->used   |= psn != flow_rx_counted(rx);
+    rx->counted = (uint8_t)psn;
+    if (flow_psn_lt(use, psn)) {
+        flow_grant_shown(core, rx, psn);
+    }
 }
 
-/* Move what the flow still has to the other pot. */
-static void flow_grant_move(flow_core_t *core, flow_rx_t *rx, flow_pot_t pot)
+/* From away to active: what the sender has left counts. */
+static void flow_grant_wake(flow_core_t *core, flow_rx_t *rx)
 {
-    int rest = flow_grant_rest(rx);
-
-    core->owed[flow_grant_pot(rx)] -= rest;
-    core->owed[pot]                += rest;
-    rx->flags &= ~(unsigned)FLOW_RXF_POT;
-    rx->flags |= (pot == FLOW_POT_DEMAND) ? FLOW_RXF_POT : 0;
+    if (!(rx->flags & FLOW_RXF_ACTIVE)) {
+        rx->counted = (uint8_t)flow_psn_min(flow_rx_psn(rx), flow_rx_use(rx));
+        core->owed += flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
+        rx->flags  |= FLOW_RXF_ACTIVE;
+        rx->used    = 1;
+        ++core->active;
+    }
+    flow_grant_sync(core, rx);
 }
 
 /* Choose the consumed number at which to look again. */
-void flow_grant_mark(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_mark(flow_rx_t *rx)
 {
-    int rest = flow_psn_diff(rx->limit, flow_rx_psn(rx));
-    int step = flow_grant_share(core) /
-               ((rx->flags & FLOW_RXF_CARRIED) ? 4 : 2);
+    flow_psn_t psn = flow_rx_psn(rx);
+    int rest       = flow_grant_rest(rx);
+    int step       = rest / ((rx->flags & FLOW_RXF_CARRIED) ? 4 : 2);
     int last;
 
-    if (rest == 0) {
+    if (rx->limit == psn) {
         rx->expect |= FLOW_RX_SHUT; /* the short way does not know the limit */
     }
-    step = (step > rest) ? rest : step;
-    step = (step < 1) ? 1 : step;
-    last = flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx));
+    last = flow_psn_diff(flow_rx_told(rx), psn);
     if ((flow_rx_told(rx) != rx->limit) && (last > 0) && (step > last)) {
         step = last; /* look before the sender runs out */
     }
     if (rx->flags & FLOW_RXF_FINAL) {
-        last = flow_psn_diff(flow_rx_final(rx), flow_rx_psn(rx));
+        last = flow_psn_diff(flow_rx_final(rx), psn);
         step = (step > last) ? last : step;
     }
-    rx->grant_at = (uint8_t)(flow_rx_psn(rx) + (flow_psn_t)step);
+    if ((step < 1) || !(rx->flags & FLOW_RXF_ACTIVE)) {
+        step = 1;
+    }
+    rx->grant_at = (uint8_t)(psn + (flow_psn_t)step);
 }
 
 /* Did a header take the present limit along since it was raised? */
 static void flow_grant_told(flow_core_t *core, flow_rx_t *rx)
 {
-    if ((rx->flags & FLOW_RXF_CARRIED) &&
+    if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
         ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {
         rx->told = rx->limit & 0x7f;
     }
@@ -112,102 +177,100 @@ static void flow_grant_told(flow_core_t *core, flow_rx_t *rx)
 /* Send the limit alone if no header took it and the sender may soon need it. */
 static void flow_grant_tell(flow_core_t *core, flow_rx_t *rx)
 {
+    int left;
+
     flow_grant_told(core, rx);
-    if ((flow_rx_told(rx) != rx->limit) &&
-        (!(rx->flags & FLOW_RXF_CARRIED) || (rx->flags & FLOW_RXF_POT) ||
-         (flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx)) <=
-          flow_grant_share(core) / 2))) {
+    left = flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx));
+    if (!(rx->flags & FLOW_RXF_RECALLED) && (flow_rx_told(rx) != rx->limit) &&
+        (!(rx->flags & FLOW_RXF_CARRIED) ||
+         (left <= flow_grant_rest(rx) / 4))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
     }
 }
 
-/* Raise the limit by more, and see to it that the sender learns of it. */
+/* Let the sender use more, and see to it that it learns of it. */
 static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
 {
-    flow_tx_t *tx;
+    flow_psn_t use = flow_rx_use(rx) + (flow_psn_t)more;
 
     flow_grant_told(core, rx);
-    core->owed[flow_grant_pot(rx)] += more;
-    rx->limit += (flow_psn_t)more;
-    rx->flags &= ~(unsigned)(FLOW_RXF_STARVED | FLOW_RXF_DEMAND);
-    flow_trace(core, FLOW_TRACE_GRANT, rx->ep, rx->limit, rx->flags);
-    if (rx->flags & FLOW_RXF_CARRIED) {
-        tx      = flow_core_tx(core, rx->pair);
-        tx->hdr = flow_wire_set_limit(tx->hdr, rx->limit);
-        flow_rx_mark_carrier(rx, tx);
+    core->owed += more;
+    if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
+        rx->told = use & 0x7f;
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
+    } else {
+        rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* told is what it has */
+        rx->limit  = use;
     }
+    flow_trace(core, FLOW_TRACE_GRANT, rx->ep, use, rx->flags);
+    flow_grant_carry(core, rx);
     flow_grant_tell(core, rx);
 }
 
-/* Nothing to give: wait in line if it asked, else tell it to ask. */
-static void flow_grant_starve(flow_core_t *core, flow_rx_t *rx)
+/* Bring the flow to this window, or as near to it as there is room. */
+static void flow_grant_raise(flow_core_t *core, flow_rx_t *rx, int window)
 {
-    if (!(rx->flags & FLOW_RXF_STARVED)) {
-        rx->flags |= FLOW_RXF_STARVED;
+    int64_t room = flow_grant_room(core);
+    int more     = window - flow_grant_rest(rx);
+
+    if (more > room) {
+        flow_grant_crowd(core);
+    }
+    more = (more > room) ? (int)room : more;
+    if (more > 0) {
+        flow_grant_give(core, rx, more);
+    }
+}
+
+/* Give what came free to those who have nothing, first come first served. */
+void flow_grant_serve(flow_core_t *core)
+{
+    flow_rx_t *rx;
+
+    while (core->starved.head != 0) {
+        rx = flow_core_rx(core, core->starved.head);
+        if ((rx->state == FLOW_RX_ACTIVE) && (flow_grant_room(core) <= 0)) {
+            return;
+        }
+        flow_fifo_rx_starved_pop(core, &core->starved);
+        rx->lists &= ~(unsigned)FLOW_LIST_STARVED;
+        if (rx->state == FLOW_RX_ACTIVE) {
+            flow_grant_raise(core, rx, flow_grant_share(core));
+            rx->used = flow_grant_rest(rx) > FLOW_IDLE_WINDOW;
+            flow_grant_mark(rx);
+        }
+        flow_rx_try_release(core, rx);
+    }
+}
+
+static void flow_grant_wait(flow_core_t *core, flow_rx_t *rx)
+{
+    if (!(rx->lists & FLOW_LIST_STARVED)) {
         ++core->counters.starved;
         flow_trace(core, FLOW_TRACE_STARVED, rx->ep, rx->limit, 0);
-        if (!(rx->flags & FLOW_RXF_DEMAND)) {
-            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
-        }
-    }
-    if ((rx->flags & FLOW_RXF_DEMAND) && !(rx->lists & FLOW_LIST_STARVED)) {
         rx->lists |= FLOW_LIST_STARVED;
         flow_fifo_rx_starved_push(core, &core->starved, flow_rx_index(rx));
     }
 }
 
-/* Bring the flow to its share out of the AUTO pot. 0: nothing was there. */
-static int flow_grant_auto(flow_core_t *core, flow_rx_t *rx)
+/* The flow is in use: what it may have, it gets now or in its turn. */
+static void flow_grant_use(flow_core_t *core, flow_rx_t *rx)
 {
-    int64_t room = flow_grant_capacity(core, FLOW_POT_AUTO) -
-                   core->owed[FLOW_POT_AUTO];
-    int rest     = flow_grant_rest(rx);
-    int more     = flow_grant_share(core) - rest;
+    int woken = !(rx->flags & FLOW_RXF_ACTIVE);
+    int window;
 
-    if (more <= 0) {
-        return 1;
+    flow_grant_wake(core, rx);
+    window = flow_grant_share(core);
+    if (woken && (window > FLOW_WAKE_WINDOW) && core->crowded) {
+        window = FLOW_WAKE_WINDOW;
     }
-    if (rx->flags & FLOW_RXF_POT) {
-        room -= rest;
+    flow_grant_raise(core, rx, window);
+    if (flow_grant_rest(rx) == 0) {
+        flow_grant_wait(core, rx);
     }
-    if (room <= 0) {
-        return 0;
-    }
-
-    flow_grant_move(core, rx, FLOW_POT_AUTO);
-    flow_grant_give(core, rx, (more < room) ? more : (int)room);
-    return 1;
-}
-
-/* Give what came free to those who asked, first come first served. */
-void flow_grant_serve(flow_core_t *core)
-{
-    int64_t left;
-    flow_rx_t *rx;
-    uint32_t waiting;
-
-    while (core->starved.head != 0) {
-        rx      = flow_core_rx(core, core->starved.head);
-        waiting = core->starved.count;
-        left    = flow_grant_capacity(core, FLOW_POT_DEMAND) -
-                  core->owed[FLOW_POT_DEMAND];
-        if (rx->state == FLOW_RX_ACTIVE) {
-            if (!flow_grant_auto(core, rx)) {
-                if (left <= 0) {
-                    return;
-                }
-                flow_grant_move(core, rx, FLOW_POT_DEMAND);
-                left /= 2 * (int64_t)waiting;
-                left  = (left > flow_grant_share(core)) ?
-                                flow_grant_share(core) : left;
-                flow_grant_give(core, rx, (left < 1) ? 1 : (int)left);
-            }
-            flow_grant_mark(core, rx);
-        }
-        flow_fifo_rx_starved_pop(core, &core->starved);
-        rx->lists &= ~(unsigned)FLOW_LIST_STARVED;
-        flow_rx_try_release(core, rx);
-    }
+    flow_grant_tell(core, rx);
+    flow_grant_mark(rx);
+    flow_grant_serve(core);
 }
 
 void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
@@ -219,42 +282,93 @@ void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
     }
 
     flow_peer_heard(core, flow_core_peer(core, rx->peer));
-    flow_grant_sync(core, rx);
-    if (!flow_grant_auto(core, rx) && (flow_grant_rest(rx) == 0)) {
-        flow_grant_starve(core, rx);
-    }
-    flow_grant_tell(core, rx);
-    flow_grant_mark(core, rx);
-    flow_grant_serve(core);
+    flow_grant_use(core, rx);
 }
 
 void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
 {
-    rx->told = rx->limit & 0x7f;
-    core->owed[FLOW_POT_AUTO] += flow_grant_rest(rx);
-    if (!flow_grant_auto(core, rx) && (flow_grant_rest(rx) == 0)) {
-        flow_grant_starve(core, rx);
-    } /* the answer will tell */
-    flow_grant_mark(core, rx);
+    rx->told   = rx->limit & 0x7f;
+    rx->flags |= FLOW_RXF_GRANTED;
+    ++core->granted;
+    if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
+        (flow_grant_room(core) >= (int64_t)core->params.grant * 2)) {
+        flow_grant_use(core, rx);
+    } else {
+        flow_grant_mark(rx);
+    }
 }
 
 void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
 {
-    core->owed[flow_grant_pot(rx)] -= flow_grant_rest(rx);
-    rx->counted                     = (uint8_t)rx->limit;
+    if (rx->flags & FLOW_RXF_ACTIVE) {
+        core->owed -= flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
+        --core->active;
+    }
+    if (rx->flags & FLOW_RXF_GRANTED) {
+        --core->granted;
+    }
+    rx->flags &= ~(unsigned)(FLOW_RXF_ACTIVE | FLOW_RXF_GRANTED);
     flow_grant_serve(core);
 }
 
 void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 {
-    if (flow_psn_diff(rx->limit, limit) > 0) {
+    if (flow_psn_lt(limit, flow_rx_use(rx))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT); /* it is on the way */
-        return;
+    } else if (flow_psn_lt(flow_rx_use(rx), limit) &&
+               !flow_psn_lt(rx->limit, limit)) {
+        flow_grant_wake(core, rx); /* it has sent all up to this limit */
+        core->owed += flow_psn_diff(limit, flow_rx_use(rx));
+        flow_grant_shown(core, rx, limit);
+        flow_grant_use(core, rx);
     }
+}
+
+int flow_grant_may_leave(const flow_rx_t *rx)
+{
+    return (rx->flags & FLOW_RXF_ACTIVE) && (rx->lists == 0) &&
+           !(rx->flags & FLOW_RXF_FINAL);
+}
+
+void flow_grant_leave(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_psn_t psn = flow_rx_psn(rx);
+    int rest;
 
     flow_grant_sync(core, rx);
-    rx->flags |= FLOW_RXF_DEMAND;
-    if (flow_grant_rest(rx) == 0) {
-        flow_rx_grant(core, rx);
+    rest        = flow_grant_rest(rx);
+    core->owed -= rest;
+    --core->active;
+    rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
+    if (rest > FLOW_IDLE_WINDOW) {
+        rx->told   = (psn + FLOW_IDLE_WINDOW) & 0x7f;
+        rx->flags |= FLOW_RXF_RECALLED;
+        ++core->counters.recalls;
+        flow_trace(core, FLOW_TRACE_RECALL, rx->ep, psn, rx->limit);
+        flow_grant_carry(core, rx);
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
     }
+    flow_grant_mark(rx);
+}
+
+int flow_grant_tick(flow_core_t *core)
+{
+    uint32_t looks = core->rx_count - 1; /* index 0 is none */
+    flow_rx_t *rx;
+
+    looks = (looks < FLOW_HAND_LOOKS) ? looks : FLOW_HAND_LOOKS;
+    core->crowded = 0;
+    for (; looks != 0; --looks) {
+        core->hand = (core->hand + 1 < core->rx_count) ? core->hand + 1 : 1;
+        rx         = flow_core_rx(core, core->hand);
+        if (flow_grant_may_leave(rx)) {
+            flow_grant_sync(core, rx);
+            if (!rx->used) {
+                flow_grant_leave(core, rx);
+            }
+            rx->used = 0;
+        }
+    }
+    flow_grant_serve(core);
+    return core->crowded || (core->starved.head != 0);
 }

@@ -111,7 +111,7 @@ typedef enum flow_trace_what {
     FLOW_TRACE_STARVED, FLOW_TRACE_LIMIT, FLOW_TRACE_CTL_TX,
     FLOW_TRACE_CTL_RX, FLOW_TRACE_CTL_DONE, FLOW_TRACE_RNR, FLOW_TRACE_PEER,
     FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE, FLOW_TRACE_TIMEOUT,
-    FLOW_TRACE_ACK
+    FLOW_TRACE_ACK, FLOW_TRACE_RECALL
 } flow_trace_what_t;
 void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
                 flow_psn_t psn, uint64_t arg);
@@ -235,10 +235,15 @@ void flow_turn_give(flow_core_t *core, flow_peer_t *peer, int rx);
 void flow_turn_wake(flow_core_t *core, flow_peer_t *peer);
 void flow_turn_wake_all(flow_core_t *core, flow_peer_t *peer);
 
+/* event.c: senders starve, more receive buffers would help. */
+void flow_event_scarce(flow_core_t *core);
+
 /* tx.c */
 void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
+/* It shall send nothing from this number on until it hears of a limit again. */
+void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
 void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why);
 /* Open or waiting for its answer: it may send, or will. */
 static inline int flow_tx_is_live(const flow_tx_t *tx)
@@ -337,6 +342,13 @@ static inline flow_psn_t flow_rx_told(const flow_rx_t *rx)
     return rx->limit - ((rx->limit - rx->told) & 0x7f);
 }
 
+/* The number from which on the sender should send nothing: its limit, unless it
+ * was recalled. */
+static inline flow_psn_t flow_rx_use(const flow_rx_t *rx)
+{
+    return (rx->flags & FLOW_RXF_RECALLED) ? flow_rx_told(rx) : rx->limit;
+}
+
 /* Of a flow with FLOW_RXF_FINAL; at most a window above what is consumed. */
 static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 {
@@ -365,9 +377,16 @@ static inline void flow_rx_mark_carrier(flow_rx_t *rx, const flow_tx_t *tx)
 /* grant.c */
 void flow_grant_open(flow_core_t *core, flow_rx_t *rx);
 void flow_grant_close(flow_core_t *core, flow_rx_t *rx);
-void flow_grant_mark(flow_core_t *core, flow_rx_t *rx);
+void flow_grant_mark(flow_rx_t *rx);
+/* UD: it is blocked at this limit, having sent all up to it. */
 void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);
 void flow_grant_serve(flow_core_t *core);
+/* The flow fell silent: it keeps a little, which is not counted. Not one that
+ * waits for credits, or has ended. */
+int  flow_grant_may_leave(const flow_rx_t *rx);
+void flow_grant_leave(flow_core_t *core, flow_rx_t *rx);
+/* Look for silent flows. 0: no need to come back. */
+int  flow_grant_tick(flow_core_t *core);
 
 /* pair.c: which flow's headers carry whose limit. */
 void flow_pair_hello(flow_core_t *core, flow_rx_t *rx);
@@ -398,6 +417,8 @@ void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level);
 void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
                      flow_time_t now);
 void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level);
+/* flow_grant_tick is called after a while, unless that is due already. */
+void flow_timer_tick(flow_core_t *core);
 /* UD: a receiving flow that was closed rests. */
 void flow_timer_parted(flow_core_t *core, uint32_t index);
 /* The level after this one, held at the last whose delay is <= rnr_max. */

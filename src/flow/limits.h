@@ -7,6 +7,13 @@ enum flow_limits {
     FLOW_VERSION          = 1,  /* of the wire format, in every hello         */
     FLOW_WINDOW_MAX       = 64, /* packets between consumed and limit         */
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
+    FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
+    FLOW_WAKE_WINDOW      = 8,  /* of one that was silent and sends again     */
+    FLOW_SCARCE_WINDOW    = 48, /* when senders have less, more receive
+                                   buffers are asked for                      */
+    FLOW_TICK_LEVEL       = 2,  /* silent flows are looked for each
+                                   rnr_min * 2^3 while credits are short ...  */
+    FLOW_HAND_LOOKS       = 4096, /* ... among so many                        */
     FLOW_AM_ID_MAX        = 32, /* active message ids on the wire: 5 bits     */
     FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
     FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */

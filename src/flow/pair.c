@@ -18,9 +18,9 @@ static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
     tx->flags |= FLOW_TXF_CARRIES;
     rx->flags |= FLOW_RXF_CARRIED;
     flow_rx_mark_carrier(rx, tx);
-    tx->hdr    = flow_wire_set_limit(tx->hdr, rx->limit) |
+    tx->hdr    = flow_wire_set_limit(tx->hdr, flow_rx_use(rx)) |
                  (flow_is_ud(core) ? FLOW_WIRE_ACK : FLOW_WIRE_LIMIT);
-    flow_grant_mark(core, rx);
+    flow_grant_mark(rx);
 }
 
 static void flow_pair_set(flow_tx_t *tx, flow_rx_t *rx)
@@ -143,7 +143,7 @@ void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx)
     flow_assert(rx->state == FLOW_RX_ACTIVE); /* else it left its pair */
     rx->pair   = 0;
     rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
-    flow_grant_mark(core, rx);
+    flow_grant_mark(rx);
 }
 
 void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
@@ -157,7 +157,7 @@ void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
         if ((tx->busy != 0) && !flow_is_ud(core)) { /* there it is asked for */
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
         }
-        flow_grant_mark(core, rx);
+        flow_grant_mark(rx);
     }
 }
 

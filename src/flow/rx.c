@@ -322,7 +322,7 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
         if (distance == 0) {
             flow_rx_end(core, rx);
         } else {
-            flow_grant_mark(core, rx);
+            flow_grant_mark(rx);
         }
     }
     return FLOW_RX_CONTROL;

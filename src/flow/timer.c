@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time: back-off after receiver-not-ready; on UD time-outs and the rest of
- * closed receiving flows.
+ * Time: back-off after receiver-not-ready; the tick of grant.c; on UD time-outs
+ * and the rest of closed receiving flows.
  *
  * A heap or a wheel would need a time per waiting object. Delays here are only
  * rnr_min * 2^level, so one batch per level will do: whatever arrives while a
  * batch waits gathers for the next one. The price is a delay between one and
- * two times the nominal, which also spreads senders that failed together.
+ * two times the nominal; on SRD that of the first of a batch is so at random:
+ * who were refused together by one receiver must not come back together.
  *
  * What starts to wait where the time is not known ("later") makes the timer
  * due at once; the wait begins when it runs.
@@ -27,6 +28,13 @@ unsigned flow_timer_level_next(const flow_core_t *core, unsigned level)
     return level;
 }
 
+/* 0 .. 2^16 - 1, other numbers in each core. */
+static unsigned flow_timer_random(flow_core_t *core)
+{
+    core->random = core->random * 6364136223846793005ull + 1;
+    return (unsigned)(core->random >> 48);
+}
+
 static void flow_timer_start(flow_core_t *core, flow_time_t *due,
                              flow_time_t when)
 {
@@ -40,12 +48,16 @@ static void flow_timer_start(flow_core_t *core, flow_time_t *due,
 static int flow_timer_arm(flow_core_t *core, unsigned level, flow_time_t now)
 {
     flow_batch_t *batch = &core->batch[level];
-    flow_time_t due     = now + flow_timer_delay(core, level);
+    flow_time_t delay   = flow_timer_delay(core, level);
 
     if (batch->due == FLOW_TIME_NEVER) {
-        flow_timer_start(core, &batch->due, due);
+        if (!flow_is_ud(core)) { /* who were refused together disperse */
+            delay += (delay * flow_timer_random(core)) >> 16;
+        }
+        batch->from = now;
+        flow_timer_start(core, &batch->due, now + delay);
     }
-    return batch->due == due;
+    return batch->from == now;
 }
 
 /* The same without a time: always for the next wait. */
@@ -54,6 +66,7 @@ static flow_batch_t *flow_timer_later(flow_core_t *core, unsigned level)
     flow_batch_t *batch = &core->batch[level];
 
     if (batch->due == FLOW_TIME_NEVER) {
+        batch->from = 0;
         flow_timer_start(core, &batch->due, 0);
     }
     return batch;
@@ -117,6 +130,14 @@ void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
     *head    = op;
 }
 
+/* Due at once if it was not: the wait begins when the timer runs. */
+void flow_timer_tick(flow_core_t *core)
+{
+    if (core->tick_due == FLOW_TIME_NEVER) {
+        flow_timer_start(core, &core->tick_due, 0);
+    }
+}
+
 void flow_timer_parted(flow_core_t *core, uint32_t index)
 {
     if (core->parted_due == FLOW_TIME_NEVER) {
@@ -172,8 +193,10 @@ static void flow_timer_expire(flow_core_t *core, unsigned level,
     flow_batch_t *batch = &core->batch[level];
     flow_batch_t over   = *batch;
 
-    batch->due = flow_batch_turn(batch) ? now + flow_timer_delay(core, level) :
-                                          FLOW_TIME_NEVER;
+    batch->from = now;
+    batch->due  = flow_batch_turn(batch) ?
+                          now + flow_timer_delay(core, level) :
+                          FLOW_TIME_NEVER;
     flow_timer_release(core, &over, now);
 }
 
@@ -195,6 +218,14 @@ static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
                                   now + flow_timer_delay(core, FLOW_PART_LEVEL);
 }
 
+static void flow_timer_expire_tick(flow_core_t *core, flow_time_t now)
+{
+    int again = (core->tick_due == 0) || flow_grant_tick(core);
+
+    core->tick_due = again ? now + flow_timer_delay(core, FLOW_TICK_LEVEL) :
+                             FLOW_TIME_NEVER;
+}
+
 void flow_timer_run(flow_core_t *core, flow_time_t now)
 {
     flow_time_t next;
@@ -213,7 +244,12 @@ void flow_timer_run(flow_core_t *core, flow_time_t now)
         flow_timer_expire_parted(core, now);
     }
 
-    next = core->parted_due;
+    if (core->tick_due <= now) {
+        flow_timer_expire_tick(core, now);
+    }
+
+    next = (core->parted_due < core->tick_due) ? core->parted_due :
+                                                 core->tick_due;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         next = (core->batch[level].due < next) ? core->batch[level].due : next;
     }

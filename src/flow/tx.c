@@ -49,6 +49,9 @@ static flow_psn_t flow_tx_bound(flow_tx_t *tx)
 
     tx->una = (tx->busy == 0) ? psn :
                                 tx->una + (flow_psn_t)__builtin_ctzll(window);
+    if (tx->wait & FLOW_WAIT_RNR) {
+        return psn;
+    }
     return flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
 }
 
@@ -214,22 +217,16 @@ void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 }
 
 /*
- * Blocked at the limit. On SRD the limit comes by itself unless the receiver
- * told us to ask; on UD it may be lost, so we ask after a time-out.
+ * Blocked at the limit. The next one comes by itself; but on UD it may be lost,
+ * so we ask after a time-out.
  */
 static void flow_tx_want(flow_core_t *core, flow_tx_t *tx)
 {
-    if (tx->flags & FLOW_TXF_ASK) {
-        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_WANT);
-    } else if (!flow_is_ud(core)) {
-        return;
-    } else {
-        tx->ctl |= FLOW_CTL_TX_WANT;
-        if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-            flow_timer_tx_later(core, flow_tx_index(tx), tx->backoff);
-        }
-    }
     tx->flags |= FLOW_TXF_ASKED;
+    tx->ctl   |= FLOW_CTL_TX_WANT;
+    if (!(tx->ctl & FLOW_CTL_QUEUED)) {
+        flow_timer_tx_later(core, flow_tx_index(tx), tx->backoff);
+    }
 }
 
 int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
@@ -258,7 +255,8 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
         ++core->counters.stalls;
         flow_trace(core, FLOW_TRACE_STALL, tx->ep, bound, tx->limit);
     }
-    if ((bound == tx->limit) && !(tx->flags & FLOW_TXF_ASKED)) {
+    if (flow_is_ud(core) && (bound == tx->limit) &&
+        !(tx->flags & FLOW_TXF_ASKED)) {
         flow_tx_want(core, tx);
     }
     return 0;
@@ -284,6 +282,10 @@ unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
 
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx)
 {
+    if ((tx->wait & FLOW_WAIT_RNR) && (tx->busy == 0)) {
+        tx->wait   &= (uint8_t)~FLOW_WAIT_RNR;
+        tx->backoff = 0;
+    }
     flow_tx_advance(core, tx);
     if (tx->wait & FLOW_WAIT_DRAIN) {
         flow_tx_try_release(core, tx);
@@ -307,11 +309,28 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
     flow_tx_advance(core, tx);
 }
 
+void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
+{
+    if (flow_psn_lt(flow_tx_psn(tx), limit) && flow_psn_lt(limit, tx->limit)) {
+        tx->limit = limit;
+        flow_trace(core, FLOW_TRACE_RECALL, tx->ep, limit, flow_tx_psn(tx));
+        flow_tx_advance(core, tx);
+    } else {
+        flow_tx_limit(core, tx, limit);
+    }
+}
+
+/*
+ * The receiver has no buffers: it granted more than it has, to flows that
+ * seldom send all at once. So our window is what is out until that has arrived.
+ */
 void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
 {
     flow_tx_t *tx = op->tx;
 
     flow_assert(tx->busy & (1ull << (op->psn % FLOW_WINDOW_MAX)));
+    tx->wait |= FLOW_WAIT_RNR;
+    tx->stop  = flow_tx_psn(tx);
     ++core->counters.rnr;
     ++tx->linked;
     op->linked = 1;

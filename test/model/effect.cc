@@ -7,9 +7,10 @@
  * This divides the number of states by 10 to 100.
  *
  * Nothing here is taken back by time, so what is said once stays true:
- *   - limits and acknowledgements only grow; one that says nothing new to the
- *     sending flow never will. Below a gap of three it may call for a resend:
- *     that is left alone.
+ *   - acknowledgements only grow; one that says nothing new to the sending flow
+ *     never will. Below a gap of three it may call for a resend: that is left
+ *     alone. So do limits, but for recalls: then what was sent is never
+ *     allowed or forbidden any more.
  *   - endpoint numbers are not used twice: what is for a sending flow that is
  *     gone is for nobody.
  *   - a number that was received stays so: the packet is a repeat for ever. On
@@ -32,15 +33,14 @@ enum { REPEATED = 0x5ea1 };
 static const uint64_t PEER_BITS = (uint64_t)(FLOW_INDEX_MAX - 1) << 32;
 
 /* 0: it says nothing new. */
-static uint64_t limit_news(const flow_tx_t *tx, flow_psn_t limit, bool ask)
+static uint64_t limit_news(const flow_tx_t *tx, flow_psn_t limit, bool recall)
 {
-    int more = flow_psn_diff(limit, tx->limit);
+    const flow_psn_t dead = (bounds.recalls != 0) ? flow_tx_psn(tx) : tx->limit;
 
-    if ((more < 0) ||
-        ((more == 0) && (!ask || (tx->flags & FLOW_TXF_ASK)))) {
+    if (flow_psn_diff(limit, dead) <= 0) {
         return 0;
     }
-    return 1u + ((unsigned)limit << 1) + ask;
+    return 1u + ((unsigned)limit << 1) + recall;
 }
 
 /* 0: it acknowledges nothing new. */
@@ -73,7 +73,7 @@ static uint64_t acks_what(const flow_core_t *core, const flow_tx_t *tx,
 static uint64_t news_to(const flow_core_t *core, const flow_tx_t *tx,
                         const flow_ctl_msg_t &msg)
 {
-    uint64_t limit = limit_news(tx, msg.limit, msg.flags & FLOW_LIMIT_ASK);
+    uint64_t limit = limit_news(tx, msg.limit, msg.flags & FLOW_LIMIT_RECALL);
     uint64_t acked = acks_what(core, tx, msg.ack, msg.acked);
 
     return ((acked | limit) == 0) ? 0 : mix_word(mix_word(1, acked), limit) | 1;
@@ -102,7 +102,7 @@ static uint64_t effect_on_tx(const flow_core_t *core, const flow_tx_t *tx,
     }
     switch (msg.type) {
     case FLOW_CTL_ANSWER:
-        news = limit_news(tx, msg.limit, msg.flags & FLOW_LIMIT_ASK);
+        news = limit_news(tx, msg.limit, msg.flags & FLOW_LIMIT_RECALL);
         return answer_is_old(tx, msg) ? news : mix_word(raw, news) | 1;
     case FLOW_CTL_ACK:
     case FLOW_CTL_LIMIT:

@@ -172,6 +172,14 @@ static bool parse(int argc, char **argv)
     for (; (argc > 1) && (argv[1][0] == '-'); --argc, ++argv) {
         if (strcmp(argv[1], "--eager") == 0) {
             bounds.eager = true;
+        } else if ((strcmp(argv[1], "--recalls") == 0) && (argc > 2)) {
+            bounds.recalls = (unsigned)atoi(argv[2]);
+            --argc;
+            ++argv;
+        } else if ((strcmp(argv[1], "--buffers") == 0) && (argc > 2)) {
+            bounds.buffers = (unsigned)atoi(argv[2]);
+            --argc;
+            ++argv;
         } else if (strcmp(argv[1], "--prove") == 0) {
             bounds.prove = true;
         } else {
@@ -198,23 +206,28 @@ static bool parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) {
-        puts("usage: flow_model [--eager] [--prove] srd|ud WINDOW MESSAGES_A "
-             "MESSAGES_B LOSSES REPEATS [MAX_STATES]\n"
+        puts("usage: flow_model [--eager] [--prove] [--recalls N] "
+             "[--buffers N] srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
+             "REPEATS [MAX_STATES]\n"
              "  --eager: users send and close as soon as they can, else at any "
              "time\n"
              "  --prove: check that states taken for the same have the same "
              "future\n"
+             "  --recalls: at N moments a receiver takes a flow for silent\n"
+             "  --buffers: receive buffers for windows: with few, flows starve\n"
              "  window 1..4, messages 0..6 (0: that side opens no flow),\n"
              "  losses (srd: refused packets) and repeats 0..8");
         return 2;
     }
     model::run();
-    printf("%s%s%s window %u, %u + %u messages, %u losses, %u repeats: %llu "
+    printf("%s%s%s window %u, %u + %u messages, %u losses, %u repeats, %u "
+           "recalls, %u buffers: %llu "
            "states (missed one: %.1g), %llu steps, %llu ends%s\n",
            bounds.profile == FLOW_UD ? "ud" : "srd",
            bounds.eager ? " eager" : "", bounds.prove ? " proven" : "",
            bounds.window, bounds.messages[0], bounds.messages[1],
-           bounds.losses, bounds.repeats,
+           bounds.losses, bounds.repeats, bounds.recalls,
+           bounds.buffers,
            (unsigned long long)model::seen.count(), model::seen.chance(),
            (unsigned long long)model::steps, (unsigned long long)model::ends,
            model::stopped() ? " (stopped at the bound)" : ", all of them");

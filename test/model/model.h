@@ -44,6 +44,8 @@ struct Bounds {
     unsigned messages[NODES] = {1, 1}; /* 0: this side opens no flow          */
     unsigned losses        = 0; /* SRD: packets refused; UD: packets lost     */
     unsigned repeats       = 0; /* packets that arrive twice                  */
+    unsigned recalls       = 0; /* times a receiver takes a flow for silent   */
+    unsigned buffers       = 56; /* that windows may count on                 */
     bool     eager         = false; /* users send and close as soon as they
                                        can; else at any time                  */
     bool     prove         = false; /* keep what is taken for stale           */
@@ -71,7 +73,7 @@ struct World {
     uint64_t    side[NODES]; /* part of the hash                              */
     unsigned    on_wire;
     unsigned    sent[NODES], got[NODES];
-    unsigned    losses, repeats; /* left                                      */
+    unsigned    losses, repeats, recalls; /* left                             */
     flow_tx_t  *tx[NODES];
     uint8_t     closed[NODES];
     flow_time_t now;

@@ -127,6 +127,10 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
             hash = mix_batch(mix_word(hash, level), core, batch, id);
         }
     }
+    if (core->tick_due != FLOW_TIME_NEVER) {
+        hash = mix_word(mix_due(hash, core->tick_due), core->tick_due == 0);
+        hash = mix_word(hash, core->crowded); /* the hand gets to all */
+    }
     if (core->parted_due != FLOW_TIME_NEVER) {
         hash = mix_due(hash, core->parted_due);
         hash = mix_rx_list(hash, core, core->parted_wait, true);
@@ -222,7 +226,8 @@ static uint64_t side_hash(unsigned id)
     }
     hash = mix_timers(mix_word(hash, 97), core, id);
     hash = mix_rx_list(hash, core, core->starved, true);
-    hash = mix(hash, core->owed, sizeof(core->owed));
+    hash = mix_word(hash, (uint64_t)core->owed);
+    hash = mix_word(hash, ((uint64_t)core->granted << 32) | core->active);
     hash = mix_word(hash, ((uint64_t)world.sent[id] << 32) | world.got[id]);
     return mix_word(hash, world.closed[id]);
 }
@@ -267,7 +272,9 @@ static uint64_t what_waits(unsigned id)
 uint64_t state_hash()
 {
     uint64_t sums[NODES] = {0, 0};
-    uint64_t hash = mix_word(3, ((uint64_t)world.losses << 8) | world.repeats);
+    uint64_t hash = mix_word(3, ((uint64_t)world.recalls << 16) |
+                                        ((uint64_t)world.losses << 8) |
+                                        world.repeats);
     uint64_t a, b;
 
     for (unsigned id = 0; id < NODES; ++id) {

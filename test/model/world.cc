@@ -4,9 +4,9 @@
  * message, or learns that it may not yet, or closes; a packet arrives (SRD: and
  * its completion comes); a packet is refused (SRD) or lost (UD); a packet
  * arrives and stays on the wire, to arrive once more; back-offs and time-outs
- * end. On UD a completion says nothing and comes at once. Time-outs there end
- * when nothing is on the wire; one that ends too early costs a repeat, for it
- * makes one.
+ * end; a receiver takes a flow for silent and recalls what it has. On UD a
+ * completion says nothing and comes at once. Time-outs there end when nothing is
+ * on the wire; one that ends too early costs a repeat, for it makes one.
  *
  * A packet that can do nothing (effect.cc) does not count: on UD it is taken
  * off the wire. To lose it would only leave fewer faults for the others. Of
@@ -351,6 +351,26 @@ static bool step_user(unsigned id, unsigned *n)
     return true;
 }
 
+/* A receiver takes a flow for silent, rightly or not. */
+static bool step_recall(unsigned id, unsigned *n)
+{
+    flow_core_t *core = cores[id];
+
+    for (uint32_t index = 1;
+         (world.recalls > 0) && (index < core->rx_free.head); ++index) {
+        flow_rx_t *rx = flow_core_rx(core, index);
+        if (!flow_grant_may_leave(rx) || ((*n)-- != 0)) {
+            continue;
+        }
+        --world.recalls;
+        trail   += " l" + std::to_string(id);
+        touched |= 1u << id;
+        flow_grant_leave(core, rx);
+        return true;
+    }
+    return false;
+}
+
 /* What can the packets do now? */
 static void look_at_wire()
 {
@@ -395,6 +415,9 @@ bool world_step(unsigned n)
     done        = step_arrive(&n) || step_lose(&n) || step_repeat(&n);
     for (unsigned id = 0; !done && !bounds.eager && (id < NODES); ++id) {
         done = step_user(id, &n);
+    }
+    for (unsigned id = 0; !done && (id < NODES); ++id) {
+        done = step_recall(id, &n);
     }
     done = done || step_time(&n);
     if (done) {
@@ -453,7 +476,7 @@ static void start_core(unsigned id)
     params.self.qpn         = id + 1;
     params.grant            = (uint16_t)bounds.window;
     params.init_window      = (uint16_t)bounds.window;
-    params.rx_posted        = 64;
+    params.rx_posted        = 8 + bounds.buffers;
     params.rx_reserve       = 8;
     params.first_psn        = 0xfffe;
     cores[id] = flow_core_init(memory_take(id, flow_core_size(&params)),
@@ -488,6 +511,7 @@ void world_start()
     world.now     = 1;
     world.losses  = bounds.losses;
     world.repeats = bounds.repeats;
+    world.recalls = bounds.recalls;
     if (cores[0] == nullptr) {
         start_core(0);
         start_core(1);

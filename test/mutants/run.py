@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Build each mutant of the core and run its tests on it: unit tests, simulator,
-explorer.
+explorer, rates.
 usage: run.py SOURCE_DIR BUILD_DIR [EVERY]
 EVERY 5: only each fifth mutant, and only until one of the tests catches it.
 Every mutant must be caught (P15): by a failing test, a failing seed, a crash
@@ -18,7 +18,11 @@ from table import MUTANTS  # noqa: E402
 
 KINDS = {"gtest": ("test/gtest/flow", "test/driver"),
          "sim": ("test/sim", "test/driver"),
+         "rate": ("test/sim", "test/driver"),
          "model": ("test/model",)}
+# Of test/sim: those of "rate"; of "sim" all but these and programs of their own.
+RATE = ("rate.cc", "rate_host.cc")
+NOT_SIM = RATE + ("scale.cc", "crowd.cc")
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-ffreestanding"]
 CXXFLAGS = ["-std=gnu++17", "-O1", "-g"]
 
@@ -47,9 +51,15 @@ class Builder:
             kind: sorted(os.path.join(source, folder, f)
                          for folder in folders
                          for f in os.listdir(os.path.join(source, folder))
-                         if f.endswith(".cc")
-                         and f not in ("scale.cc", "crowd.cc"))
+                         if f.endswith(".cc") and self.belongs(kind, f))
             for kind, folders in KINDS.items()}
+
+    @staticmethod
+    def belongs(kind, name):
+        """Is a file of a folder of this kind part of its program?"""
+        if kind == "rate":
+            return name in RATE or name == "driver.cc"
+        return name not in NOT_SIM
 
     def objects(self, tree, out, core, tests):
         """Compile core files and tests against a tree into out."""
@@ -153,7 +163,10 @@ COMMANDS = {
     "gtest": [["--gtest_brief=1"]],
     "model": [["srd", "2", "2", "0", "1", "1"],
               ["ud", "2", "2", "0", "1", "1"],
-              ["--eager", "srd", "2", "2", "2", "0", "0"]],
+              ["--eager", "srd", "2", "2", "2", "0", "0"],
+              ["--recalls", "2", "--buffers", "1", "srd", "4", "5", "0", "1",
+               "0"]],
+    "rate": [[]],
     "sim": [SEEDS, SEEDS + ["--wrap"]]}
 
 

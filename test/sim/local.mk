@@ -1,6 +1,7 @@
 flow_driver = test/driver/driver.h test/driver/driver.cc
 
-check_PROGRAMS += test/flow_sim test/flow_scale test/flow_crowd
+check_PROGRAMS += test/flow_sim test/flow_scale test/flow_crowd \
+                  test/flow_rate
 test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
                         test/sim/node.h test/sim/sim.cc test/sim/network.cc \
                         test/sim/node.cc test/sim/user.cc \
@@ -22,3 +23,10 @@ test_flow_crowd_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_flow_crowd_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_crowd_LDADD   = $(flow_objects)
 test_flow_crowd_DEPENDENCIES = $(flow_objects)
+
+test_flow_rate_SOURCES = $(flow_driver) test/sim/rate.h test/sim/rate_host.cc \
+                         test/sim/rate.cc
+test_flow_rate_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
+test_flow_rate_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
+test_flow_rate_LDADD   = $(flow_objects)
+test_flow_rate_DEPENDENCIES = $(flow_objects)

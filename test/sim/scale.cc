@@ -4,6 +4,8 @@
  * Prints bytes per peer, and does each operation once per peer inside a
  * function of its own, so that callgrind can count it:
  *   valgrind --tool=callgrind --toggle-collect='bench_*' flow_scale 1000
+ * flow_scale rPEERS: receives from that many peers in turn, with the default
+ * queue, and sends the limits that are due, in bench_turn.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +34,7 @@ struct Peer {
 static flow_core_t      *core;
 static std::vector<Peer> peers;
 static size_t            bytes;
+static uint32_t          posted; /* receive buffers                           */
 static uint8_t           packet[FLOW_CTL_MAX];
 
 static void *alloc(size_t size)
@@ -81,6 +84,9 @@ static void progress()
     while (flow_event_pending(core) && flow_event_next(core, &event)) {
         if (event.type == FLOW_EVENT_PEER_INTRODUCED) {
             flow_peer_set_ah(core, event.peer, 7, FLOW_PEER_PINNED);
+        } else if ((event.type == FLOW_EVENT_RX_SCARCE) && (posted < 2048)) {
+            posted *= 2;
+            flow_core_rx_posted(core, posted);
         }
     }
     while (flow_ctl_pending(core) && flow_ctl_next(core, 1, &ctl)) {
@@ -186,6 +192,44 @@ static void data(size_t i, unsigned psn)
                                      << FLOW_WIRE_TOKEN_SHIFT) | 3);
 }
 
+enum { TURNS = 16384, WARM_UP = 4096 };
+
+/* One packet, and the limit that it may make due. */
+static inline __attribute__((always_inline)) unsigned turn(size_t i)
+{
+    unsigned verdict = flow_rx_accept(core, packet, 16, packet, peers[i].src,
+                                      1, &bench_out);
+    flow_ctl_t ctl;
+
+    while (flow_ctl_pending(core) && flow_ctl_next(core, 1, &ctl)) {
+        flow_ctl_done(core, ctl.cookie, FLOW_SEND_OK, 1);
+    }
+    return counted(verdict);
+}
+
+extern "C" __attribute__((noinline)) unsigned bench_turn(size_t i)
+{
+    return turn(i);
+}
+
+static void run_turns()
+{
+    for (size_t i = 0; i < peers.size(); ++i) {
+        bench_connect(i);
+    }
+    for (unsigned n = 0; n < WARM_UP + TURNS; ++n) {
+        size_t i = n % peers.size();
+        data(i, (unsigned)(n / peers.size()) & 0xffff);
+        if (((n < WARM_UP) ? turn(i) : bench_turn(i)) != FLOW_RX_DELIVER) {
+            puts("not delivered");
+            exit(1);
+        }
+        progress();
+    }
+    printf("%d turns among %zu peers, %u buffers\n", (int)TURNS, peers.size(),
+           posted);
+}
+
 static void run()
 {
     for (size_t i = 0; i < peers.size(); ++i) {
@@ -225,14 +269,21 @@ static void run()
 int main(int argc, char **argv)
 {
     flow_params_t params;
-    size_t count = (argc > 1) ? strtoul(argv[1], nullptr, 0) : 1000;
+    const char *arg = (argc > 1) ? argv[1] : "1000";
+    bool turns      = arg[0] == 'r';
+    size_t count    = strtoul(arg + turns, nullptr, 0);
 
     flow_params_default(&params);
     params.self.incarnation = SELF;
-    params.rx_posted        = (uint32_t)(100 * count + 100);
+    posted                  = turns ? 256 : (uint32_t)(100 * count + 100);
+    params.rx_posted        = posted;
     core = flow_core_init(alloc(flow_core_size(&params)),
                           flow_core_size(&params), &params);
     peers.resize(count);
-    run();
+    if (turns) {
+        run_turns();
+    } else {
+        run();
+    }
     return 0;
 }

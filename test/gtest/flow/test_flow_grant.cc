@@ -3,6 +3,8 @@
 
 using namespace flow_test;
 
+static const flow_time_t MS = 1000000;
+
 TEST(flow_grant, sleeping_receiver__sender_stops_at_its_limit)
 {
     Node a(1), b(2);
@@ -113,6 +115,8 @@ TEST(flow_grant, rotation__silent_flows_do_not_starve_others)
                 ++done[i];
             }
             settle(a, b);
+            a.now += MS; /* the hand goes round */
+            b.now += MS;
         }
         ASSERT_EQ(50, done[i]) << "flow " << i << " starved";
     }
@@ -127,6 +131,8 @@ TEST(flow_grant, rotation__silent_flows_do_not_starve_others)
             busy |= done[i] < 100;
         }
         settle(a, b);
+        a.now += MS;
+        b.now += MS;
         if (!busy) {
             break;
         }
@@ -164,7 +170,7 @@ TEST(flow_grant, starved__in_order_beyond_the_limit)
     for (flow_tx_t *flow : txs) {
         flow_rx_t *rx = flow_rx_find(b.core, flow_peer_find(
                                      b.core, a.addr.incarnation), flow->ep);
-        if ((rx != nullptr) && (rx->flags & FLOW_RXF_STARVED)) {
+        if ((rx != nullptr) && (rx->lists & FLOW_LIST_STARVED)) {
             tx = flow;
         }
     }
@@ -192,4 +198,215 @@ TEST(flow_grant, more_buffers_later)
         settle(a, b);
     }
     EXPECT_EQ(300u, b.got.size());
+}
+
+/* Time passes for b; what it says stays with it. */
+static void ticks(Node &b, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        b.now += MS;
+        flow_timer_run(b.core, b.now);
+    }
+}
+
+static flow_rx_t *rx_of(Node &at, const Node &from, const flow_tx_t *tx)
+{
+    return flow_rx_find(at.core,
+                        flow_peer_find(at.core, from.addr.incarnation),
+                        tx->ep);
+}
+
+static void few_buffers(flow_params_t *p)
+{
+    p->rx_posted  = 100;
+    p->rx_reserve = 4;
+}
+
+/* Its sender never hears of it, and yet its credits are the others'. */
+TEST(flow_grant, silent__counted_no_more)
+{
+    Node a(1), c(3), b(2, few_buffers);
+    flow_tx_t *ab = a.open(b), *cb = c.open(b);
+
+    settle(a, b);
+    for (int i = 0; i < 100; ++i) {
+        a.send(ab, "x");
+        settle(a, b);
+    }
+    settle(c, b);
+    flow_rx_t *silent = rx_of(b, a, ab), *busy = rx_of(b, c, cb);
+    EXPECT_GE(flow_psn_diff(silent->limit, flow_rx_psn(silent)), 32);
+    for (int i = 0; i < 100; ++i) {
+        c.send(cb, "x");
+        settle(c, b);
+        ticks(b, 1);
+    }
+    EXPECT_FALSE(silent->flags & FLOW_RXF_ACTIVE);
+    EXPECT_TRUE(silent->flags & FLOW_RXF_RECALLED);
+    EXPECT_EQ(1, flow_psn_diff(flow_rx_use(silent), flow_rx_psn(silent)));
+    EXPECT_GE(flow_psn_diff(busy->limit, flow_rx_psn(busy)), 32);
+    EXPECT_EQ(1u, b.counters().recalls);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* What was told before is good for ever; the recall, when it comes, is not. */
+TEST(flow_grant, recall__late)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    ASSERT_TRUE(a.send(tx, "x"));
+    settle(a, b);
+    flow_rx_t *rx    = rx_of(b, a, tx);
+    flow_psn_t limit = rx->limit;
+    flow_grant_leave(b.core, rx);
+    b.pull_control();
+    ASSERT_EQ(1u, b.out.size());
+    Packet recall = b.out.front();
+    b.out.clear();
+    b.complete(recall);
+    unsigned sent = 0;
+    for (; a.send(tx, "y"); ++sent) {
+    }
+    EXPECT_EQ(limit, flow_tx_psn(tx));
+    a.receive(recall);
+    EXPECT_EQ(limit, tx->limit);
+    for (const Packet &packet : a.out) {
+        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
+        ASSERT_STREQ(nullptr, b.check());
+        a.complete(packet);
+    }
+    a.out.clear();
+    EXPECT_EQ(sent + 1, b.got.size());
+    settle(a, b);
+    EXPECT_TRUE(a.send(tx, "z"));
+}
+
+/* A sender that hears in time keeps to it, and is waked by its next packet. */
+TEST(flow_grant, recall__obeyed)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    ASSERT_TRUE(a.send(tx, "x"));
+    settle(a, b);
+    flow_rx_t *rx = rx_of(b, a, tx);
+    flow_grant_leave(b.core, rx);
+    settle(a, b);
+    EXPECT_EQ(flow_tx_psn(tx) + FLOW_IDLE_WINDOW, tx->limit);
+    EXPECT_TRUE(a.send(tx, "y"));
+    EXPECT_FALSE(a.send(tx, "z"));
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_TRUE(rx->flags & FLOW_RXF_ACTIVE);
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_TRUE(a.send(tx, "z")) << i;
+        settle(a, b);
+    }
+    EXPECT_GE(flow_psn_diff(rx->limit, flow_tx_psn(tx)), FLOW_WINDOW_MAX / 2);
+}
+
+/* The limit that came before the recall was sent arrives after it. */
+TEST(flow_grant, recall__overtakes_a_limit)
+{
+    Node a(1), b(2, few_buffers);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_TRUE(a.send(tx, "x"));
+        b.receive(a.out.front());
+        a.complete(a.out.front());
+        a.out.clear();
+    }
+    flow_rx_t *rx = rx_of(b, a, tx);
+    flow_psn_t had = tx->limit;
+    flow_ctl_msg_t msg;
+    memset(&msg, 0, sizeof(msg));
+    msg.type  = FLOW_CTL_LIMIT;
+    msg.ep    = tx->ep;
+    msg.src   = b.addr.incarnation;
+    msg.dst   = a.addr.incarnation;
+    msg.limit = had;
+    Bytes old(FLOW_CTL_MAX);
+    old.resize(flow_ctl_encode(&msg, old.data()));
+    b.pull_control();
+    b.out.clear();
+    flow_grant_leave(b.core, rx);
+    b.pull_control();
+    ASSERT_EQ(1u, b.out.size());
+    a.receive(b.out.front());
+    b.out.clear();
+    EXPECT_EQ(flow_tx_psn(tx) + 1, tx->limit);
+    EXPECT_EQ(FLOW_RX_CONTROL,
+              a.receive(old, flow_src(ah_of(b.addr.qpn), b.addr.qpn)));
+    EXPECT_EQ(had, tx->limit);
+    while (a.send(tx, "y")) {
+    }
+    for (const Packet &packet : a.out) {
+        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
+        ASSERT_STREQ(nullptr, b.check());
+        a.complete(packet);
+    }
+    a.out.clear();
+    EXPECT_EQ(0u, b.counters().overflows);
+    settle(a, b);
+    EXPECT_TRUE(a.send(tx, "z"));
+}
+
+/* Nothing new until all that is out has arrived. */
+TEST(flow_grant, receiver_not_ready__window_of_what_is_out)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "0"));
+    ASSERT_TRUE(a.send(ab, "1"));
+    Packet p0 = a.out[0], p1 = a.out[1];
+    a.out.clear();
+    a.complete(p0, FLOW_SEND_RNR);
+    EXPECT_FALSE(a.send(ab, "2"));
+    b.receive(p1);
+    a.complete(p1);
+    EXPECT_FALSE(a.send(ab, "2"));
+    a.now = flow_timer_next(a.core);
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_EQ(0u, (unsigned)ab->backoff);
+    EXPECT_TRUE(a.send(ab, "2"));
+    (void)ba;
+}
+
+/* Told once for each size of the queue. */
+TEST(flow_grant, scarce__asks_for_buffers)
+{
+    Node a(1), b(2, few_buffers);
+    std::vector<flow_tx_t*> txs;
+
+    for (int i = 0; i < 10; ++i) {
+        txs.push_back(a.open(b));
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (flow_tx_t *tx : txs) {
+            a.send(tx, "x");
+        }
+        settle(a, b);
+    }
+    EXPECT_EQ(1u, b.count(FLOW_EVENT_RX_SCARCE));
+    flow_core_rx_posted(b.core, 120);
+    for (flow_tx_t *tx : txs) {
+        a.send(tx, "x");
+    }
+    settle(a, b);
+    EXPECT_EQ(2u, b.count(FLOW_EVENT_RX_SCARCE));
+    flow_core_rx_posted(b.core, 4000);
+    for (int round = 0; round < 20; ++round) {
+        for (flow_tx_t *tx : txs) {
+            a.send(tx, "x");
+        }
+        settle(a, b);
+    }
+    EXPECT_EQ(2u, b.count(FLOW_EVENT_RX_SCARCE));
 }

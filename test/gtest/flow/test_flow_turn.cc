@@ -43,7 +43,7 @@ TEST(flow_turn, next__absent_peers_leave_slots)
     EXPECT_FALSE(flow_ctl_pending(a.core));
     std::deque<Packet> hellos;
     hellos.swap(a.out);
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 50; ++i) {
         ASSERT_TRUE(b.send(ba, "x"));
         a.receive(b.out.front());
         b.complete(b.out.front());

@@ -68,7 +68,7 @@ TEST(flow_wire, golden__answer)
     msg.token = 0x00800003;
     msg.pair  = 7;
     msg.pin   = FLOW_PEER_PINNED;
-    msg.flags = FLOW_LIMIT_ASK;
+    msg.flags = FLOW_LIMIT_RECALL;
     EXPECT_EQ(hex((std::string("82 00 cdab") + BASE +
                    "00000000 03008000 07000000 01 01 0000").c_str()),
               encode(msg));
@@ -78,7 +78,7 @@ TEST(flow_wire, golden__limit_who_want_reset_ping)
 {
     flow_ctl_msg_t msg = sample(FLOW_CTL_LIMIT);
 
-    msg.flags = FLOW_LIMIT_ASK;
+    msg.flags = FLOW_LIMIT_RECALL;
     msg.limit = 0xabcd;
     EXPECT_EQ(hex((std::string("83 01 cdab") + BASE + "00000000 00000000")
                           .c_str()),
@@ -99,7 +99,7 @@ TEST(flow_wire, golden__ack_parted)
 {
     flow_ctl_msg_t msg = sample(FLOW_CTL_ACK);
 
-    msg.flags = FLOW_LIMIT_ASK;
+    msg.flags = FLOW_LIMIT_RECALL;
     msg.limit = 0xabcd;
     msg.ack   = 0x7172;
     msg.acked = 0x8182838485868788ull;

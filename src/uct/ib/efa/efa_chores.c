@@ -38,16 +38,13 @@ void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
     }
 }
 
-/* More peers want more receives. */
-static void efa_rxq_follow_peers(efa_iface_t *iface)
+/* Peers came, or (scarce) the senders among them could use more receives. */
+static void efa_rxq_follow(efa_iface_t *iface, int scarce)
 {
     flow_counters_t counters;
 
     flow_core_counters(iface->core, &counters);
-    while ((counters.rx_flows * FLOW_INIT_WINDOW_MAX > iface->rxq.base) &&
-           efa_rxq_grow(&iface->rxq)) {
-    }
-    if (counters.owed * 2 > iface->rxq.base) {
+    if (scarce) {
         efa_rxq_grow(&iface->rxq);
     }
     efa_rxq_cover(&iface->rxq, counters.owed);
@@ -66,7 +63,7 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched after the chores */
     case FLOW_EVENT_TX_OPEN:
-        efa_rxq_follow_peers(iface); /* it may have a flow to us by now */
+        efa_rxq_follow(iface, 0); /* it may have a flow to us by now */
         break;
     case FLOW_EVENT_TX_FAILED:
         efa_ep_report_failure(event->cookie, event->why);
@@ -76,7 +73,10 @@ static void efa_event_handle(efa_iface_t *iface, const flow_event_t *event)
         break;
     case FLOW_EVENT_PEER_INTRODUCED:
         efa_peer_introduced(iface, event->peer, 0);
-        efa_rxq_follow_peers(iface);
+        efa_rxq_follow(iface, 0);
+        break;
+    case FLOW_EVENT_RX_SCARCE:
+        efa_rxq_follow(iface, 1);
         break;
     case FLOW_EVENT_PEER_WANTS_RMA:
         efa_peer_introduced(iface, event->peer, 1);

@@ -95,8 +95,8 @@ ucs_status_t efa_rxq_fill(efa_rxq_t *rxq);
  * least that. Returns 1 if it grew. */
 int efa_rxq_grow(efa_rxq_t *rxq);
 
-/* Raises target, nearly up to max, so that it covers `granted` messages: peers
- * that are introduced bring initial windows that nobody asked base for. */
+/* Raises target, nearly up to max, so that it covers `granted` messages: silent
+ * peers keep a message each that base does not count. */
 void efa_rxq_cover(efa_rxq_t *rxq, unsigned granted);
 
 /* Whether UCP may keep a buffer: without it enough are left to post, or more
