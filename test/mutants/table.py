@@ -231,8 +231,6 @@ MUTANTS = [
     ("a late answer takes the pin back", "ctl_rx.c",
      "        (tx->rma != FLOW_PEER_PINNED) && (msg->pin != FLOW_PEER_UNPINNED)"
      ") {", "        1) {"),
-    ("data's back-off never begins anew", "tx.c",
-     "    tx->backoff = 0;\n", ""),
     ("control's back-off never begins anew, sender", "ctl.c",
      "        tx->backoff = 0;\n", ""),
     ("control's back-off never begins anew, receiver", "ctl.c",

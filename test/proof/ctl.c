@@ -162,6 +162,13 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
     any_tx();
 }
 
+void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
+{
+    (void)core;
+    (void)limit;
+    PROVE(is_tx(tx));
+}
+
 int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 {
     (void)core;

@@ -58,9 +58,8 @@ void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
     mark(rx);
 }
 
-void flow_grant_mark(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_mark(flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_ACTIVE));
     mark(rx);
 }
