@@ -270,7 +270,7 @@ struct flow_core {
     uint32_t           trace_pos;
     flow_trace_entry_t trace[FLOW_TRACE_LEN];
     uint32_t           strangers[FLOW_STRANGERS]; /* tokens                   */
-    uint32_t           expired[FLOW_EXPIRED + 1]; /* hashes; 0 is none        */
+    uint64_t           expired[FLOW_EXPIRED + 1]; /* hashes; 0 is none        */
     uint16_t           expired_next[FLOW_EXPIRED + 1]; /* in chains by hash   */
     uint16_t           expired_head[FLOW_EXPIRED];
 };

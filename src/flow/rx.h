@@ -197,6 +197,24 @@ flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
 unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
                      unsigned max);
 
+/*
+ * Receiving flows that failed so far, and whether the flow of this token did:
+ * what the caller has of it is for nobody any more. A handler may have that
+ * effect, so who runs several looks between them. token: of flow_rx_accept.
+ */
+static inline uint64_t flow_rx_failures(const flow_core_t *core)
+{
+    return core->counters.failed_flows;
+}
+
+static inline int flow_rx_has_failed(const flow_core_t *core, uint32_t token)
+{
+    const flow_rx_t *rx = flow_core_rx(core, token & (FLOW_INDEX_MAX - 1));
+
+    return (rx->state == FLOW_RX_FAILED) &&
+           (flow_rx_token_of(rx->expect) == token);
+}
+
 /* The next of them, or NULL. */
 static inline void *flow_rx_next(flow_core_t *core, uint32_t token)
 {

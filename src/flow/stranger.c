@@ -17,19 +17,20 @@
  */
 #include "flow/internal.h"
 
-/* Never 0; the low bits choose the chain. */
-static uint32_t flow_stranger_hash(uint64_t incarnation, uint32_t ep)
+/* Never 0. Long enough that no other flow has that of one in the table, by
+ * chance: that would be refused though nothing of it was lost. */
+static uint64_t flow_stranger_hash(uint64_t incarnation, uint32_t ep)
 {
     uint64_t hash = (incarnation ^ ((uint64_t)ep << 32) ^ ep) *
                     0x9e3779b97f4a7c15ull;
 
     hash = (hash ^ (hash >> 29)) * 0xff51afd7ed558ccdull;
-    return (uint32_t)(hash >> 32) | (1u << 31);
+    return hash | (1ull << 63);
 }
 
-static uint16_t *flow_stranger_chain(flow_core_t *core, uint32_t hash)
+static uint16_t *flow_stranger_chain(flow_core_t *core, uint64_t hash)
 {
-    return &core->expired_head[hash % FLOW_EXPIRED];
+    return &core->expired_head[(hash >> 32) % FLOW_EXPIRED];
 }
 
 static void flow_stranger_forget(flow_core_t *core, uint16_t index)
@@ -45,7 +46,7 @@ static void flow_stranger_forget(flow_core_t *core, uint16_t index)
 void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
                             uint32_t ep)
 {
-    uint32_t hash  = flow_stranger_hash(incarnation, ep);
+    uint64_t hash  = flow_stranger_hash(incarnation, ep);
     uint16_t index = (uint16_t)(1 + core->counters.expired % FLOW_EXPIRED);
     uint16_t *head = flow_stranger_chain(core, hash);
 
@@ -60,7 +61,7 @@ void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
 
 int flow_stranger_expired(flow_core_t *core, uint64_t incarnation, uint32_t ep)
 {
-    uint32_t hash = flow_stranger_hash(incarnation, ep);
+    uint64_t hash = flow_stranger_hash(incarnation, ep);
     uint16_t index;
 
     for (index = *flow_stranger_chain(core, hash); index != 0;

@@ -86,6 +86,25 @@ TEST(flow_stranger, unhold__counts)
     EXPECT_EQ(4u, b.got.size());
 }
 
+/* However full the table is, nobody is taken for one in it. */
+TEST(flow_stranger, expired__by_no_chance)
+{
+    Node b(2);
+
+    for (uint64_t i = 0; i < FLOW_EXPIRED; ++i) {
+        flow_stranger_remember(b.core, 0x123456789abcdefull * (i + 1), 7);
+    }
+    for (uint64_t i = 0; i < FLOW_EXPIRED; ++i) {
+        ASSERT_TRUE(flow_stranger_expired(b.core, 0x123456789abcdefull *
+                                                          (i + 1), 7));
+    }
+    for (uint32_t i = 0; i < 4000000; ++i) {
+        ASSERT_FALSE(flow_stranger_expired(b.core,
+                                           0xfedcba9876543211ull + i * 977, i))
+                << i;
+    }
+}
+
 /* An honest one whose hello came too late is told, and comes again. */
 TEST(flow_stranger, expired__is_told_at_its_hello)
 {

@@ -366,6 +366,139 @@ TEST_F(UctAgain, messages__not_for_ever)
     EXPECT_EQ(0u, b->count); /* (by the message's end or by the hello's) */
 }
 
+/* Handles are the host's: what was refused long ago says nothing of a newer
+ * endpoint, there or in another process. */
+TEST_F(UctAgain, control__begins_anew)
+{
+    open();
+    uct_ep_destroy(ep);
+    inject("send", 14, 4);
+    ep = a->connect(*b);
+    settle(ep);
+    Entity c;
+    auto end = std::chrono::steady_clock::now() +
+               std::chrono::milliseconds(200);
+    while (std::chrono::steady_clock::now() < end) {
+        progress();
+    }
+    for (Entity *peer : {b, &c}) {
+        inject("send", 14, 1); /* the hello */
+        uct_ep_h other = a->connect(*peer);
+        size_t before  = peer->count;
+        for (int i = 0; i < 5000; ++i) {
+            progress();
+        }
+        ASSERT_TRUE(a->failures.empty());
+        ASSERT_EQ(UCS_OK, send_short(other, 1, {}));
+        ASSERT_TRUE(wait([&] {
+            c.progress();
+            return peer->count > before;
+        }));
+        EXPECT_TRUE(a->failures.empty());
+        uct_ep_destroy(other);
+    }
+}
+
+/* Who waits for his turn sleeps until then. */
+TEST_F(UctAgain, rma__arming_does_not_spin)
+{
+    open_memory();
+    Completion comp;
+    unsigned busy = 0;
+
+    starts(false, 1000000, &comp);
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    while (std::chrono::steady_clock::now() < end) {
+        progress();
+        busy += uct_iface_event_arm(a->iface(), UCT_EVENT_SEND_COMP) ==
+                UCS_ERR_BUSY;
+    }
+    EXPECT_EQ(0u, comp.done);
+    EXPECT_LT(busy, 200u);
+    ASSERT_TRUE(wait([&] { return comp.done > 0; }, 3));
+}
+
+/* More is polled than progress takes at once, and then the device is gone. */
+TEST_F(UctStatus1, flushed__with_much_polled)
+{
+    open({{"TX_QUEUE_LEN", "800"}});
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    uct_iov_t iov = local.iov(0, 8);
+    uct_ep_h last = a->connect(*b);
+    std::vector<Completion> comps(780);
+    Completion mine;
+    auto post = [&](uct_ep_h which, Completion *comp) {
+        return uct_ep_get_zcopy(which, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey(), &comp->uct);
+    };
+
+    for (uct_ep_h which : {ep, last}) {
+        Completion ready;
+        ASSERT_TRUE(wait([&] {
+            return post(which, &ready) == UCS_INPROGRESS;
+        }));
+        ASSERT_TRUE(wait([&] { return ready.done > 0; }));
+    }
+    inject("read", 1, 3000);
+    for (Completion &comp : comps) {
+        ASSERT_EQ(UCS_INPROGRESS, post(ep, &comp));
+    }
+    ASSERT_EQ(UCS_INPROGRESS, post(last, &mine));
+    uct_ep_destroy(last); /* polls until its own comes, or for some time */
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    for (int i = 0; i < 5000; ++i) {
+        progress();
+    }
+    for (const Completion &comp : comps) {
+        ASSERT_EQ(1u, comp.done);
+    }
+    EXPECT_EQ(1u, mine.done);
+}
+
+/* The handler of the first of several that came early lets the endpoint fail:
+ * the others are for nobody. */
+TEST_F(UctStatus1, failed__what_was_held_is_not_delivered)
+{
+    open();
+    uct_ep_h back = b->connect(*a);
+    Memory remote(*a, 64, 1);
+    uint64_t word;
+    auto get = [&] {
+        return uct_ep_get_short(back, &word, sizeof(word),
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.rkey());
+    };
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
+    ASSERT_TRUE(wait([&] { return a->count && b->count; }));
+    ASSERT_TRUE(wait([&] { return get() == UCS_OK; }));
+    for (int i = 0; i < 5000; ++i) {
+        progress();
+    }
+    size_t start = b->count, last = 0;
+    inject("send", 10, 1); /* the first comes last */
+    for (int i = 0; i < 12; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    b->on_message = [&](const Bytes &) {
+        if (b->count == start + 2) {
+            inject("read", 7);
+            EXPECT_EQ(UCS_ERR_CONNECTION_RESET, get());
+            uct_ep_destroy(back);
+            last = b->count;
+        }
+    };
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    for (int i = 0; i < 5000; ++i) {
+        progress();
+    }
+    EXPECT_NE(0u, last);
+    EXPECT_EQ(last, b->count);
+    b->on_message = nullptr;
+}
+
 /* A device that was pulled out flushes what it has, and an idle interface has
  * its receives: it ends by name, and so do its endpoints. */
 TEST_F(UctStatus1, flushed__the_interface_ends)

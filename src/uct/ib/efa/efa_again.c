@@ -35,17 +35,27 @@ static void efa_again_say(efa_iface_t *iface, uint32_t qpn, int fresh)
                       "though it had one before");
 }
 
+/*
+ * Handles are the host's, and it is a process there that may be young. So once
+ * the time is over it begins anew for another queue pair; and for the same one
+ * when a control packet got through to it.
+ */
 int efa_again_ctl(efa_iface_t *iface, efa_op_t *op)
 {
-    efa_ah_t *ah = op->ctl.ah;
+    efa_ah_t *ah  = op->ctl.ah;
+    uint32_t  qpn = op->wr.wr.ud.remote_qpn;
 
     if (efa_is_young(iface, &ah->refused_since)) {
+        ah->refused_qpn = (ah->refused_since == iface->now) ?
+                                  qpn : ah->refused_qpn;
         return 1;
     }
-    if (!ah->refused_said) {
-        ah->refused_said = 1;
-        efa_again_say(iface, op->wr.wr.ud.remote_qpn, 1);
+    if (ah->refused_qpn != qpn) {
+        ah->refused_since = iface->now;
+        ah->refused_qpn   = qpn;
+        return 1;
     }
+    efa_again_say(iface, qpn, 1);
     return 0;
 }
 

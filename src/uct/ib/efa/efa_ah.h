@@ -37,9 +37,9 @@ struct efa_ah {
     uint16_t       number; /* what completions call this peer */
     unsigned       refs;
     flow_share_t   share; /* of an interface's reserve of send slots */
-    flow_time_t    refused_since; /* a control packet ended with status 14: the
-                                     first time; 0: never */
-    uint8_t        refused_said;
+    flow_time_t    refused_since; /* status 14 of control packets: when they
+                                     began, 0: none since one got through */
+    uint32_t       refused_qpn;   /* whose was the first */
     efa_ah_t      *shared; /* the memory domain's; NULL in its own table */
     efa_ah_t      *hash_next;
     efa_ah_t      *lru_prev, *lru_next; /* of a shared one while refs is 0 */

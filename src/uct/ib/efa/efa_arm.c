@@ -29,7 +29,8 @@ static int efa_iface_is_busy(const efa_iface_t *iface)
         return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
                (iface->attend & EFA_ATTEND_TOLD);
     }
-    return iface->attend || flow_event_pending(iface->core) ||
+    return (iface->attend & ~EFA_ATTEND_AGAIN) ||
+           flow_event_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
             (flow_timer_next(iface->core) == FLOW_TIME_NEVER));
 }
@@ -38,6 +39,9 @@ static void efa_iface_arm_timer(efa_iface_t *iface)
 {
     flow_time_t next = flow_timer_next(iface->core), now;
 
+    if ((iface->attend & EFA_ATTEND_AGAIN) && (iface->again_due < next)) {
+        next = iface->again_due;
+    }
     if ((next == FLOW_TIME_NEVER) && (iface->pending == NULL)) {
         efa_events_set_timer(&iface->events, 0);
         return;
@@ -72,7 +76,7 @@ ucs_status_t efa_iface_event_arm(uct_iface_h tl_iface, unsigned events)
     }
     efa_iface_stash_rx(iface);
     efa_iface_stash_tx(iface);
-    if (iface->attend) {
+    if (iface->attend & ~EFA_ATTEND_AGAIN) {
         return UCS_ERR_BUSY;
     }
     efa_iface_arm_timer(iface);

@@ -141,6 +141,15 @@ void efa_op_abandon(efa_iface_t *iface, efa_op_t *op, int err);
  * tried again? Says so if an endpoint that works has to fail for it. */
 int  efa_again_may(efa_iface_t *iface, const efa_op_t *op);
 int  efa_again_ctl(efa_iface_t *iface, efa_op_t *op);
+static inline void
+efa_again_ctl_ended(const efa_op_t *op, flow_send_status_t status)
+{
+    if (__builtin_expect(op->ctl.ah->refused_since != 0, 0) &&
+        (status == FLOW_SEND_OK) &&
+        (op->ctl.ah->refused_qpn == op->wr.wr.ud.remote_qpn)) {
+        op->ctl.ah->refused_since = 0;
+    }
+}
 /* That is done, later. */
 void efa_again_op(efa_iface_t *iface, efa_op_t *op);
 

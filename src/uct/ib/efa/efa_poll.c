@@ -59,12 +59,18 @@ efa_rx_drain(efa_iface_t *iface, uint32_t token)
     void        *held[EFA_POLL_BATCH];
     efa_rxbuf_t *rxbuf;
     unsigned     count, i;
+    uint64_t     failed = flow_rx_failures(iface->core);
 
     do {
         count = flow_rx_run(iface->core, token, held, EFA_POLL_BATCH);
         for (i = 0; i < count; ++i) {
             rxbuf = held[i];
             efa_rxq_unhold(&iface->rxq, rxbuf);
+            if (__builtin_expect(flow_rx_failures(iface->core) != failed, 0) &&
+                flow_rx_has_failed(iface->core, token)) {
+                efa_rxq_put(&iface->rxq, rxbuf);
+                continue;
+            }
             efa_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
                            flow_wire_hdr_len(rxbuf->packet));
         }
@@ -342,6 +348,7 @@ static flow_send_status_t efa_tx_flow_status(unsigned vendor_err)
 static void efa_ctl_finish(efa_iface_t *iface, efa_op_t *op,
                            flow_send_status_t status)
 {
+    efa_again_ctl_ended(op, status);
     --iface->ctl_ops;
     flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
     efa_ah_put(&iface->ahs, op->ctl.ah);

@@ -47,12 +47,15 @@ void efa_iface_stash_tx(efa_iface_t *iface)
 
 unsigned efa_stash_take_tx(efa_iface_t *iface)
 {
-    unsigned  count = 0;
+    unsigned  budget = EFA_STASH_BUDGET, count = 0;
     efa_op_t *op;
 
+    if (iface->attend & EFA_ATTEND_BROKEN) {
+        budget = UINT_MAX; /* what the device has not told will be cancelled */
+    }
     /* A callback may take some out, or add to them by get_short: as long as it
      * does that others have their turn, too */
-    while (((op = iface->stash_tx) != NULL) && (count < EFA_STASH_BUDGET)) {
+    while (((op = iface->stash_tx) != NULL) && (count < budget)) {
         iface->stash_tx = op->stash_next;
         ++count;
         efa_tx_completion(iface, op, op->vendor_err);
