@@ -64,8 +64,9 @@ protected:
     }
 
     /* The figures of now; nobody but @from sends to @to. What is granted and
-     * not consumed is all that may be
-     * under way or wait at the device: fewer than the receives posted. */
+     * not consumed is all that one sender may have under way: fewer than the
+     * receives posted. Of several, one that was silent for a moment may still
+     * use what is not counted any more (grant.c). */
     void watch(const std::vector<Watched> &from, const Watched &to)
     {
         uint64_t sent = 0;
@@ -80,7 +81,9 @@ protected:
         open_most_   = std::max(open_most_, open);
         spare_least_ = std::min(spare_least_, int64_t(posted - granted));
         ASSERT_LE(open, WINDOW * from.size());
-        ASSERT_LE(open, granted);
+        if (from.size() == 1) {
+            ASSERT_LE(open, granted);
+        }
         ASSERT_GT(posted, granted);
     }
 
