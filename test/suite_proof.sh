@@ -95,10 +95,10 @@ cbmc_run() {
         "-I$TEST_DIR/proof")
     cbmc_find || skip_here "no CBMC, see the check of the tool"
     [ "$harness" = "$2" ] || cpp+=("-DPROOF_ENTRY=prove_${2#*:}")
+    [ -z "${3-}" ] || cpp+=("-D$3")
     for name in "$harness" $(sources_of "$harness"); do
         file=$TEST_DIR/proof/$name.c
         [ "${name%%/*}" != flow ] || file=$dir/$name.c
-        [ "$name" != "$harness" ] || [ -z "${3-}" ] || cpp+=("-D$3")
         "${cpp[@]}" "$file" -o "$dir/${name//\//_}.i" ||
             fail "$name.c: status $?"
         files+=("$dir/${name//\//_}.i")

@@ -251,7 +251,7 @@ struct flow_core {
     uint32_t      active;        /* of them those whose credits count         */
     uint32_t      hand;          /* where grant.c looked for silent ones last */
     uint32_t      crowded;       /* somebody got less than it could use       */
-    uint32_t      scarce_at;     /* rx_posted when that was told last, + 1    */
+    uint32_t      scarce_at;     /* rx_posted when that was told last         */
     uint32_t      event_scarce;  /* FLOW_EVENT_RX_SCARCE is due               */
     flow_time_t   tick_due;
     uint64_t      random;        /* of flow_timer_random                      */

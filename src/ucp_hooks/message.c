@@ -77,7 +77,7 @@ static int message_is_all_there_is(const char *name)
     const char *list = getenv("UCX_TLS");
 
     return (list != NULL) && (*list == '^') && tls_list_has(list + 1, "tcp") &&
-           !tls_list_has(list + 1, name) && ucx_global_warns() &&
+           !ucx_user_left_out(name) && ucx_global_warns() &&
            (ucx_provider.device_is_present != NULL) &&
            ucx_provider.device_is_present();
 }

@@ -186,7 +186,7 @@ void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 
 /* ------------------------------------------------------------ the proof */
 
-static void prove_control(void)
+void prove_control(void)
 {
     flow_rx_verdict_t verdict;
     flow_rx_out_t out = {0};
@@ -200,13 +200,4 @@ static void prove_control(void)
           (verdict == FLOW_RX_NO_MEMORY));
     PROVE((verdict != FLOW_RX_DROP) || ((out.reason > FLOW_DROP_NONE) &&
                                         (out.reason < FLOW_DROP_LAST)));
-}
-
-int main(void)
-{
-    world_init();
-    PROOF_ENTRY();
-    world_prove_sound();
-    PROOF_END();
-    return 0;
 }

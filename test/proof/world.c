@@ -139,7 +139,7 @@ void any_tx(void)
     ASSUME(sound_tx(&world_tx, 1));
 }
 
-void world_init(void)
+static void world_init(void)
 {
     world_core.rx_count                = nondet_u8() ? WORLD_COUNT : 0;
     world_core.tx_count                = WORLD_COUNT;
@@ -161,10 +161,19 @@ void world_init(void)
     ASSUME(sound_rx(&no_rx, 0) && sound_tx(&no_tx, 0));
 }
 
-void world_prove_sound(void)
+static void world_prove_sound(void)
 {
     PROVE(sound_rx(&world_rx, 1));
     PROVE(sound_tx(&world_tx, 1));
     PROVE(sound_rx(&no_rx, 0));
     PROVE(sound_tx(&no_tx, 0));
+}
+
+int main(void)
+{
+    world_init();
+    PROOF_ENTRY();
+    world_prove_sound();
+    PROOF_END();
+    return 0;
 }

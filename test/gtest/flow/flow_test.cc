@@ -194,6 +194,63 @@ static bool move(Node &from, Node &to)
     return moved;
 }
 
+flow_src_t src_of(const Node &node)
+{
+    return flow_src(ah_of(node.addr.qpn), node.addr.qpn);
+}
+
+flow_ctl_msg_t message(unsigned type, const Node &from, const Node &to,
+                       uint32_t ep)
+{
+    flow_ctl_msg_t msg;
+
+    memset(&msg, 0, sizeof(msg));
+    msg.type = (uint8_t)type;
+    msg.ep   = ep;
+    msg.src  = from.addr.incarnation;
+    msg.dst  = to.addr.incarnation;
+    return msg;
+}
+
+Bytes encode(const flow_ctl_msg_t &msg)
+{
+    Bytes bytes(FLOW_CTL_MAX, 0xee); /* whatever is left out shows */
+
+    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
+    return bytes;
+}
+
+unsigned type_of(const Packet &packet)
+{
+    return packet.bytes[0] & FLOW_WIRE_AM_MASK;
+}
+
+flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx)
+{
+    return flow_rx_find(node.core,
+                        flow_peer_find(node.core, from.addr.incarnation),
+                        tx->ep);
+}
+
+std::vector<Packet> take(Node &node)
+{
+    node.pull_events();
+    node.pull_control();
+    std::vector<Packet> packets(node.out.begin(), node.out.end());
+    node.out.clear();
+    return packets;
+}
+
+void lose(Node &node)
+{
+    node.pull_control();
+    while (!node.out.empty()) {
+        Packet packet = node.out.front();
+        node.out.pop_front();
+        node.complete(packet);
+    }
+}
+
 void ud(flow_params_t *params)
 {
     flow_addr_t self = params->self;

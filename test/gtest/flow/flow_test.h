@@ -83,6 +83,21 @@ static inline uint16_t ah_of(uint32_t qpn)
     return (uint16_t)(qpn & 0xff);
 }
 
+/* By what a device reports packets of a node. */
+flow_src_t src_of(const Node &node);
+/* A control packet about a flow, and its bytes. */
+flow_ctl_msg_t message(unsigned type, const Node &from, const Node &to,
+                       uint32_t ep);
+Bytes encode(const flow_ctl_msg_t &msg);
+/* Type of a control packet. */
+unsigned type_of(const Packet &packet);
+/* The record that a node has of a flow from another. */
+flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx);
+
+/* Take all packets of a node off the wire: nothing completes. */
+std::vector<Packet> take(Node &node);
+/* They complete and arrive nowhere. */
+void lose(Node &node);
 /* A tweak that makes a node speak UD. */
 void ud(flow_params_t *params);
 /* Move every packet of both nodes until nothing is left; all complete. */

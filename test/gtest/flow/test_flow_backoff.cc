@@ -89,10 +89,7 @@ TEST(flow_backoff, ud__what_was_acknowledged_is_not_counted)
         while (a.counters().timeouts < before + 40) {
             ASSERT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED)) << "round " << round;
             a.progress();
-            while (!a.out.empty()) {
-                a.complete(a.out.front());
-                a.out.pop_front();
-            }
+            lose(a);
             a.now += MS;
         }
         size_t got = b.got.size();

@@ -8,39 +8,6 @@ using namespace flow_test;
 
 namespace {
 
-flow_ctl_msg_t message(unsigned type, const Node &from, const Node &to,
-                       uint32_t ep)
-{
-    flow_ctl_msg_t msg;
-
-    memset(&msg, 0, sizeof(msg));
-    msg.type = (uint8_t)type;
-    msg.ep   = ep;
-    msg.src  = from.addr.incarnation;
-    msg.dst  = to.addr.incarnation;
-    return msg;
-}
-
-Bytes encode(const flow_ctl_msg_t &msg)
-{
-    Bytes bytes(FLOW_CTL_MAX);
-
-    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
-    return bytes;
-}
-
-flow_src_t src_of(const Node &node)
-{
-    return flow_src(ah_of(node.addr.qpn), node.addr.qpn);
-}
-
-flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx)
-{
-    return flow_rx_find(node.core,
-                        flow_peer_find(node.core, from.addr.incarnation),
-                        tx->ep);
-}
-
 /* UD: a whole window is held when the acknowledgement goes. */
 TEST(flow_bounds, ack__whole_window_held)
 {

@@ -4,20 +4,6 @@
 using namespace flow_test;
 
 /* Take all packets of a node off the wire. */
-static std::vector<Packet> take(Node &node)
-{
-    node.pull_events();
-    node.pull_control();
-    std::vector<Packet> packets(node.out.begin(), node.out.end());
-    node.out.clear();
-    return packets;
-}
-
-static unsigned type_of(const Packet &packet)
-{
-    return packet.bytes[0] & FLOW_WIRE_AM_MASK;
-}
-
 TEST(flow_hello, data_overtakes_it)
 {
     Node a(1), b(2);
@@ -379,17 +365,10 @@ TEST(flow_limit, newest_wins)
     settle(a, b);
     ASSERT_EQ(FLOW_WINDOW_MAX, tx->limit);
 
-    flow_ctl_msg_t msg;
-    memset(&msg, 0, sizeof(msg));
-    msg.type  = FLOW_CTL_LIMIT;
-    msg.ep    = tx->ep;
-    msg.src   = b.addr.incarnation;
-    msg.dst   = a.addr.incarnation;
+    flow_ctl_msg_t msg = message(FLOW_CTL_LIMIT, b, a, tx->ep);
     auto limit = [&](flow_psn_t value) {
-        Bytes bytes(FLOW_CTL_MAX);
         msg.limit = value;
-        bytes.resize(flow_ctl_encode(&msg, bytes.data()));
-        a.receive(bytes, flow_src(ah_of(2), 2));
+        a.receive(encode(msg), src_of(b));
         return tx->limit;
     };
     EXPECT_EQ(64, limit(0));      /* old */

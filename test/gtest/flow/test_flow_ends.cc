@@ -6,49 +6,6 @@ using namespace flow_test;
 
 namespace {
 
-Bytes message(unsigned type, const Node &from, const Node &to, uint32_t ep,
-              unsigned flags = 0)
-{
-    flow_ctl_msg_t msg;
-    Bytes bytes(FLOW_CTL_MAX);
-
-    memset(&msg, 0, sizeof(msg));
-    msg.type  = (uint8_t)type;
-    msg.flags = (uint8_t)flags;
-    msg.ep    = ep;
-    msg.src   = from.addr.incarnation;
-    msg.dst   = to.addr.incarnation;
-    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
-    return bytes;
-}
-
-flow_src_t src_of(const Node &node)
-{
-    return flow_src(ah_of(node.addr.qpn), node.addr.qpn);
-}
-
-/* Take all packets of a node off the wire. */
-std::vector<Packet> take(Node &node)
-{
-    node.pull_events();
-    node.pull_control();
-    std::vector<Packet> packets(node.out.begin(), node.out.end());
-    node.out.clear();
-    return packets;
-}
-
-unsigned type_of(const Packet &packet)
-{
-    return packet.bytes[0] & FLOW_WIRE_AM_MASK;
-}
-
-flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx)
-{
-    return flow_rx_find(node.core,
-                        flow_peer_find(node.core, from.addr.incarnation),
-                        tx->ep);
-}
-
 /* Data and goodbye of a flow whose hello is still under way. */
 class flow_late_hello : public testing::Test {
 protected:
@@ -205,7 +162,8 @@ TEST_F(flow_closed_queued, done)
 TEST_F(flow_closed_queued, ping)
 {
     EXPECT_EQ(FLOW_RX_DROP,
-              b.receive(message(FLOW_CTL_PING, a, b, ab->ep), src_of(a)));
+              b.receive(encode(message(FLOW_CTL_PING, a, b, ab->ep)),
+                        src_of(a)));
     EXPECT_EQ(FLOW_DROP_STALE, b.last.reason);
     b.complete(limit);
     expect_gone();
@@ -429,8 +387,8 @@ TEST(flow_ends, parted__without_a_goodbye)
     Node a(1, ud), b(2, ud);
     flow_tx_t *ab = connect(a, b).first;
 
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(message(FLOW_CTL_PARTED, b, a, ab->ep),
-                                      src_of(b)));
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(encode(message(FLOW_CTL_PARTED, b, a,
+                                                     ab->ep)), src_of(b)));
     EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
     EXPECT_TRUE(a.send(ab, "goes on"));
     settle(a, b);

@@ -209,11 +209,15 @@ static void ticks(Node &b, int count)
     }
 }
 
-static flow_rx_t *rx_of(Node &at, const Node &from, const flow_tx_t *tx)
+/* Everything that is out arrives and is taken. */
+static void deliver_all(Node &from, Node &to)
 {
-    return flow_rx_find(at.core,
-                        flow_peer_find(at.core, from.addr.incarnation),
-                        tx->ep);
+    for (const Packet &packet : from.out) {
+        EXPECT_EQ(FLOW_RX_DELIVER, to.receive(packet));
+        ASSERT_STREQ(nullptr, to.check());
+        from.complete(packet);
+    }
+    from.out.clear();
 }
 
 static void few_buffers(flow_params_t *p)
@@ -249,50 +253,46 @@ TEST(flow_grant, silent__counted_no_more)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* What was told before is good for ever; the recall, when it comes, is not. */
-TEST(flow_grant, recall__late)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
+/* A flow that has sent a message. */
+class flow_recall : public testing::Test {
+protected:
+    flow_recall() : a(1), b(2), tx(a.open(b))
+    {
+        settle(a, b);
+        EXPECT_TRUE(a.send(tx, "x"));
+        settle(a, b);
+        rx = rx_of(b, a, tx);
+    }
 
-    settle(a, b);
-    ASSERT_TRUE(a.send(tx, "x"));
-    settle(a, b);
-    flow_rx_t *rx    = rx_of(b, a, tx);
+    Node       a, b;
+    flow_tx_t *tx;
+    flow_rx_t *rx;
+};
+
+/* What was told before is good for ever; the recall, when it comes, is not. */
+TEST_F(flow_recall, late)
+{
     flow_psn_t limit = rx->limit;
+
     flow_grant_leave(b.core, rx);
-    b.pull_control();
-    ASSERT_EQ(1u, b.out.size());
-    Packet recall = b.out.front();
-    b.out.clear();
-    b.complete(recall);
+    auto recall = take(b);
+    ASSERT_EQ(1u, recall.size());
+    b.complete(recall[0]);
     unsigned sent = 0;
     for (; a.send(tx, "y"); ++sent) {
     }
     EXPECT_EQ(limit, flow_tx_psn(tx));
-    a.receive(recall);
+    a.receive(recall[0]);
     EXPECT_EQ(limit, tx->limit);
-    for (const Packet &packet : a.out) {
-        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
-        ASSERT_STREQ(nullptr, b.check());
-        a.complete(packet);
-    }
-    a.out.clear();
+    deliver_all(a, b);
     EXPECT_EQ(sent + 1, b.got.size());
     settle(a, b);
     EXPECT_TRUE(a.send(tx, "z"));
 }
 
 /* A sender that hears in time keeps to it, and is waked by its next packet. */
-TEST(flow_grant, recall__obeyed)
+TEST_F(flow_recall, obeyed)
 {
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    settle(a, b);
-    ASSERT_TRUE(a.send(tx, "x"));
-    settle(a, b);
-    flow_rx_t *rx = rx_of(b, a, tx);
     flow_grant_leave(b.core, rx);
     settle(a, b);
     EXPECT_EQ(flow_tx_psn(tx) + FLOW_IDLE_WINDOW, tx->limit);
@@ -323,34 +323,20 @@ TEST(flow_grant, recall__overtakes_a_limit)
     }
     flow_rx_t *rx = rx_of(b, a, tx);
     flow_psn_t had = tx->limit;
-    flow_ctl_msg_t msg;
-    memset(&msg, 0, sizeof(msg));
-    msg.type  = FLOW_CTL_LIMIT;
-    msg.ep    = tx->ep;
-    msg.src   = b.addr.incarnation;
-    msg.dst   = a.addr.incarnation;
-    msg.limit = had;
-    Bytes old(FLOW_CTL_MAX);
-    old.resize(flow_ctl_encode(&msg, old.data()));
-    b.pull_control();
-    b.out.clear();
+    flow_ctl_msg_t old = message(FLOW_CTL_LIMIT, b, a, tx->ep);
+    old.limit          = had;
+    take(b);
     flow_grant_leave(b.core, rx);
-    b.pull_control();
-    ASSERT_EQ(1u, b.out.size());
-    a.receive(b.out.front());
-    b.out.clear();
+    auto recall = take(b);
+    ASSERT_EQ(1u, recall.size());
+    a.receive(recall[0]);
     EXPECT_EQ(flow_tx_psn(tx) + 1, tx->limit);
     EXPECT_EQ(FLOW_RX_CONTROL,
-              a.receive(old, flow_src(ah_of(b.addr.qpn), b.addr.qpn)));
+              a.receive(encode(old), src_of(b)));
     EXPECT_EQ(had, tx->limit);
     while (a.send(tx, "y")) {
     }
-    for (const Packet &packet : a.out) {
-        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(packet));
-        ASSERT_STREQ(nullptr, b.check());
-        a.complete(packet);
-    }
-    a.out.clear();
+    deliver_all(a, b);
     EXPECT_EQ(0u, b.counters().overflows);
     settle(a, b);
     EXPECT_TRUE(a.send(tx, "z"));

@@ -4,16 +4,6 @@
 
 using namespace flow_test;
 
-/* What a node has to send, off the wire. */
-static std::deque<Packet> sent_by(Node &node)
-{
-    std::deque<Packet> packets;
-
-    node.pull_control();
-    packets.swap(node.out);
-    return packets;
-}
-
 class flow_broken_pair : public testing::Test {
 protected:
     flow_broken_pair() : a(1), b(2)
@@ -39,7 +29,7 @@ protected:
 TEST_F(flow_broken_pair, by_our_device)
 {
     ASSERT_TRUE(b.send(ba, "on its way"));
-    Packet late = sent_by(b).at(0);
+    Packet late = take(b).at(0);
     send_in_vain(FLOW_SEND_ERROR);
     EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
     b.complete(late);
@@ -59,12 +49,12 @@ TEST_F(flow_broken_pair, late_first_message_starts_no_flow)
     flow_tx_t *ab2 = a.open(b);
     settle(a, b);
     flow_tx_t *ba2 = b.open(a);
-    for (Packet &packet : sent_by(b)) {
+    for (Packet &packet : take(b)) {
         a.receive(packet); /* the hello; its answer stays out */
         b.complete(packet);
     }
     ASSERT_TRUE(b.send(ba2, "first"));
-    Packet first = sent_by(b).at(0);
+    Packet first = take(b).at(0);
     flow_tx_fail(a.core, ab2, FLOW_SEND_ERROR);
     settle(a, b);
     EXPECT_EQ(FLOW_TX_FAILED, ba2->state);
@@ -81,7 +71,7 @@ TEST_F(flow_broken_pair, by_a_time_out)
     settle(a, b);
     EXPECT_EQ("still there", a.got.back());
     ASSERT_TRUE(b.send(ba, "too late"));
-    Packet late = sent_by(b).at(0);
+    Packet late = take(b).at(0);
     flow_tx_close(a.core, ab);
     EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
     b.complete(late);

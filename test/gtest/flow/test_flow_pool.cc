@@ -93,7 +93,6 @@ static Bytes data(uint64_t incarnation, uint32_t ep, flow_psn_t psn)
 static Bytes hello(uint64_t incarnation, uint32_t ep, uint32_t qpn = 1)
 {
     flow_ctl_msg_t msg;
-    Bytes bytes(FLOW_CTL_MAX);
 
     memset(&msg, 0, sizeof(msg));
     msg.type     = FLOW_CTL_HELLO;
@@ -103,8 +102,7 @@ static Bytes hello(uint64_t incarnation, uint32_t ep, uint32_t qpn = 1)
     msg.dst      = 2;
     msg.window   = 16;
     msg.addr.qpn = qpn;
-    bytes.resize(flow_ctl_encode(&msg, bytes.data()));
-    return bytes;
+    return encode(msg);
 }
 
 TEST(flow_pool, needed__names_what_is_missing)

@@ -34,16 +34,6 @@ protected:
             settle(a, b);
         }
     }
-
-    static void lose(Node &from)
-    {
-        from.pull_control();
-        while (!from.out.empty()) {
-            Packet packet = from.out.front();
-            from.out.pop_front();
-            from.complete(packet);
-        }
-    }
 };
 
 TEST_F(flow_resend, commit__bytes_stay_until_acknowledged)

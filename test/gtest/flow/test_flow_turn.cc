@@ -23,11 +23,6 @@ static flow_addr_t absent(unsigned i)
     return addr;
 }
 
-static unsigned type_of(const Packet &packet)
-{
-    return packet.bytes[0] & FLOW_WIRE_AM_MASK;
-}
-
 /* Hosts that do not answer hold half of the slots at most, and an established
  * flow gets its limits; nothing is pending that may not go. */
 TEST(flow_turn, next__absent_peers_leave_slots)

@@ -32,14 +32,6 @@ static flow_ctl_msg_t sample(unsigned type)
     return msg;
 }
 
-static Bytes encode(const flow_ctl_msg_t &msg)
-{
-    uint8_t buf[FLOW_CTL_MAX];
-
-    memset(buf, 0xee, sizeof(buf));
-    return Bytes(buf, buf + flow_ctl_encode(&msg, buf));
-}
-
 static const char *BASE = "04030201 1817161514131211 2827262524232221";
 
 TEST(flow_wire, golden__hello)

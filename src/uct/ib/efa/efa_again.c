@@ -131,7 +131,7 @@ unsigned efa_again_run(efa_iface_t *iface)
             efa_op_cancel(iface, op, op->ep->status);
             continue;
         }
-        err = efa_post_rdma(iface, op->ep, op, op->remote_addr, op->rkey);
+        err = efa_post_rdma(iface, op->ep, op);
         if (efa_post_is_shortage(err)) {
             efa_again_later(iface, op);
             break;

@@ -295,10 +295,9 @@ static inline int efa_post_send(efa_iface_t *iface, const efa_dest_t *dest,
     return efa_post_send_untraced(iface, dest, op);
 }
 
-/* Posts an RDMA WRITE (EFA_OUT_PUT) from the pieces of op->wr, or an RDMA READ
- * into them. As efa_post_send. */
-int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
-                  uint64_t remote_addr, uint32_t rkey);
+/* Posts an RDMA WRITE (EFA_OUT_PUT) from the pieces of op->wr to
+ * op->remote_addr, or an RDMA READ from there into them. As efa_post_send. */
+int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op);
 
 /* Is the errno value of a failed post a matter of time? */
 static inline int efa_post_is_shortage(int err)

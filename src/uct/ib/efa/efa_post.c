@@ -2,8 +2,7 @@
 /* RDMA work requests: only the ibv_wr_ calls can post them (EFA-FACTS). */
 #include "efa_ep.h"
 
-int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
-                  uint64_t remote_addr, uint32_t rkey)
+int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op)
 {
     struct ibv_qp_ex *qpx = iface->qp.qpx;
 
@@ -14,9 +13,9 @@ int efa_post_rdma(efa_iface_t *iface, const efa_ep_t *ep, efa_op_t *op,
     qpx->wr_id    = (uintptr_t)op;
     qpx->wr_flags = IBV_SEND_SIGNALED;
     if (op->out.kind == EFA_OUT_PUT) {
-        ibv_wr_rdma_write(qpx, rkey, remote_addr);
+        ibv_wr_rdma_write(qpx, op->rkey, op->remote_addr);
     } else {
-        ibv_wr_rdma_read(qpx, rkey, remote_addr);
+        ibv_wr_rdma_read(qpx, op->rkey, op->remote_addr);
     }
     if (op->wr.send_flags & IBV_SEND_INLINE) {
         ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)op->wr.sg_list->addr,

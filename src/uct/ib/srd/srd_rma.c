@@ -33,7 +33,7 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
     op->out.comp    = comp;
     op->remote_addr = remote->address;
     op->rkey        = remote->rkey;
-    err = efa_post_rdma(iface, ep, op, remote->address, remote->rkey);
+    err = efa_post_rdma(iface, ep, op);
     if (__builtin_expect(err != 0, 0)) {
         return efa_post_failed(ep, err);
     }
