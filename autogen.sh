@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Makes ./configure. Needs autoconf and automake; run from anywhere.
 set -eu
 cd "$(dirname "$0")"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Instructions per message, by callgrind, on the emulated device.
 # usage: bench/instr.sh [--check] [BUILD_DIR [ROUNDS [ENDPOINTS]]]
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Measurements; bench/*.sh run them.
 check_PROGRAMS += bench/instr
 bench_instr_SOURCES = bench/instr.c bench/instr_side.c bench/instr_side.h

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # bin/srdrun runs in place from the build tree and is installed as it is: it
 # looks for the module beside itself first, then where it is installed.
 bin_SCRIPTS += bin/srdrun

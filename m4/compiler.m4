@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 # SRD_COMPILER_FLAGS: warnings, and --enable-werror for CI.
 # BASE_CFLAGS/BASE_CXXFLAGS hold what every object of ours is built with. The
 # tests in C++ are half of all compile time: what tests is built without

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 # SRD_CHECK_GTEST: GoogleTest, for the suites under test/gtest. Its header takes
 # longer to compile than most tests, so gcc and clang have it precompiled.
 AC_DEFUN([SRD_CHECK_GTEST], [

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 # SRD_CHECK_HWLOC: hwloc, with which srd_info tells what is near a device. Not
 # required.
 AC_DEFUN([SRD_CHECK_HWLOC], [

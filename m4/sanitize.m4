@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 # SRD_CHECK_SANITIZERS: --enable-sanitizers builds everything with ASan+UBSan.
 # SANITIZER_RUNTIME is what has to be preloaded first when an instrumented
 # module enters a program that is not.

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 # SRD_CHECK_UCX_HEADERS: UCX's public headers (libucx-dev of any version from
 # 1.13). Nothing of ours links against a UCX library; tests that are UCX
 # programs themselves link against libucp (UCP_LIBS) and libuct (UCT_LIBS).

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 # SRD_CHECK_VERBS: headers of libibverbs and libefa. The module opens both at
 # run time; tests that are verbs programs link against them (VERBS_LIBS).
 AC_DEFUN([SRD_CHECK_VERBS], [

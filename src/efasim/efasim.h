@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For tests: change, drive and read the emulated device of this process while
  * it runs. Not linked: look it up, it is there under `efasim run` and nowhere

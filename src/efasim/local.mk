@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # src/efasim: the emulated device. The engine and the fabric are compiled into
 # the preloaded library, the command and the engine's tests. The library itself
 # is built without sanitizers, so that it goes into any program; the engine

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The protocol core is compiled once, to obj/flow/*.o, and the same objects go
 # into the module, the tests, the simulator and the fuzzers. No stack protector
 # and no fortify: the objects may need nothing but mem* and flow_assert_failed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # srd_info: what UCX makes of the EFA devices here. Of the module it has the
 # device's own code; UCX is opened at run time, and not needed.
 bin_PROGRAMS += bin/srd_info

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One ucx_abi_t for each UCX minor we drive: its numbers, and the functions
  * that speak its private structures. abi_glue.h implements them, compiled once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables that UCX calls, filled from a provider: the translation between
  * provider.h and the private structures of the minor UCX_MINOR. Included once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * UCX's private structures, as far as we build or read them, in the layout of
  * the minor UCX_MINOR (13 for 1.13). Included once per translation unit, by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The symbols we use of one libuct, its libucs and its libucm. Names and
  * signatures below are the same from UCX 1.13 to 1.23; what differs between

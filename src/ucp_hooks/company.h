@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The company we keep: other components of the same UCX. Two of them matter.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Configuration variables: UCX's parser callbacks for the types of provider.h,
  * in the signatures of ucs_config_parser_t (unchanged from 1.13 to 1.23). Each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which UCX minor is this libuct? Its symbols say it one way, the sizes of its
  * exported data another, and a libucp on top of it a third; they must agree. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * No silent fallback: one warning in a process when UCX takes another network
  * transport (tcp, or one of the ib component) to another host although this

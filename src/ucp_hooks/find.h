@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finding UCX among the objects the dynamic linker has loaded. All functions
  * call dl*: never under a lock of ours, since a constructor (ours included)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Variables that hold for the whole process, whatever becomes of our transports
  * in it: UCX_EFA_CLAIM and so on. They are parsed once for each libuct, when

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When and where we register: every libuct of the process gets our component
  * before it is asked for its components, or a reason why not.

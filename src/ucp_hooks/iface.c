@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * UCX's base classes for interfaces and endpoints, behind host.h.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How we hook into the UCX of the process. The module is linked here, of these
 # sources, the transports' (src/uct/ib) and the protocol core's objects. Its
 # only needed library is libc; UCX, libibverbs and libefa are looked up in the

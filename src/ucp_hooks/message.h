@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What we tell the user when we stay out of a UCX: one line each, a warning if
  * UCX_TLS names a transport of ours, otherwise only at log level debug.

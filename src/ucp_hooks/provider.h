@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the transports give: one component with its memory domains and its
  * transports, in no UCX version's layout. src/ucp_hooks fills the tables of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # test/apps: programs of two or more processes that use public UCP or MPI calls
 # only and check every byte they receive.
 test_apps_common = test/apps/fill.c test/apps/fill.h \

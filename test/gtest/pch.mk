@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # gtest's header, precompiled, for the objects of the programs that append to
 # gtest_objects in their local.mk.
 gtest_objects =

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 check_PROGRAMS += test/flow_model
 test_flow_model_SOURCES = test/model/model.h test/model/seen.h \
                           test/model/model.cc test/model/effect.cc \

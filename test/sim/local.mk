@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 flow_driver = test/driver/driver.h test/driver/driver.cc
 
 check_PROGRAMS += test/flow_sim test/flow_scale test/flow_crowd \

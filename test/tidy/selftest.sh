@@ -76,6 +76,13 @@ lines 601 'int a;' | put src/a.c
 expect fail check_size.py 'src/a.c: 601 lines'
 
 sample
+expect fail check_spdx.py 'nothing to check'
+printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n' | put src/a.sh
+expect pass check_spdx.py
+echo 'int a;' | put src/a.c
+expect fail check_spdx.py 'src/a.c: no line'
+
+sample
 lines 1 "int a; /* $(printf '%067d' 0) */" | put src/a.c
 expect pass check_columns.py
 lines 1 "int a; /* $(printf '%068d' 0) */" | put src/a.c

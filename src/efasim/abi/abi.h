@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The devices at the kernel's uverbs ABI. One engine device per process and
  * device of the host, shared by all contexts (open descriptors) of it; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The backstop: a thread that advances the device when the program does not
  * call into it. While the program polls, the thread only looks now and then;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completion channels. One event is one packet of 8 bytes, the CQ's handle as
  * the program gave it, on a socket pair whose other end the program reads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion counters: two words that the device writes, in the program's
  * memory or in dma-bufs. Newer than most kernels' headers: the numbers are
  * ours. */

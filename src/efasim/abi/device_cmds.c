@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands about the device itself, and the ones in the older "write" form. */
 #include "abi.h"
 #include "efa_abi.h"

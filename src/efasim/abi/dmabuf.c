@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Registration of a dma-buf. The device reaches its pages by a mapping of our
  * own; the program need not map it, as with a GPU's memory. Where there is no

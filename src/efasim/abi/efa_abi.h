@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The driver's part of the uverbs commands: what libefa appends to a command
  * and expects behind an answer. The layouts are the kernel's interface

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The data path's way in. libefa writes queues and doorbells without a system
  * call, so nobody would tell the device. A thread that watches memory loses

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding of RDMA_VERBS_IOCTL, by the rules of the kernel's uverbs core. */
 #include "abi.h"
 #include "efa_abi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernel's RDMA netlink, as far as a program under the emulator asks it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Protection domains, address handles, registrations, completion channels. */
 #include "abi.h"
 #include "efa_abi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The interposed C library functions: just enough for libibverbs and libefa
  * to find and open a device that is not there. Everything else goes straight

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of interposed C library functions share. */
 #ifndef EFASIM_ABI_PRELOAD_H
 #define EFASIM_ABI_PRELOAD_H

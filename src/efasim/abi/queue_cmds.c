@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues and queue pairs: the kernel driver's checks, the pages
  * that the program will map, the engine's object. */
 #include "abi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The efasim command: one function per subcommand, each the exit status. */
 #ifndef EFASIM_CLI_CLI_H
 #define EFASIM_CLI_CLI_H

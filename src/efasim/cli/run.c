@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * efasim run: join or make the fabric, become part of the host, start the
  * command with the device preloaded, wait, pass on how it ended.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * efasim stat: the counters of a fabric, as lines that scripts read, or as a
  * table that a person watches. efasim clean.

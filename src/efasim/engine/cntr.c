@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completion counters: two words in the program's memory, completions without
  * and with an error, of the kinds of requests that a QP was attached for. The

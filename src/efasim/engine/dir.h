@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The directory of a fabric: what every device may see of every other. It is
  * plain memory; in production it lies in a file that all processes map, in

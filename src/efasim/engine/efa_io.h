@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the device reads from and writes to the queues in host memory: work
  * requests, receive descriptors and completions of EFA, little endian. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine: one EFA device of one process. Queues, address handles,
  * registrations, packets, statuses. Pure: memory, clock, signalling and the

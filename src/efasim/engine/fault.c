@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Faults: the rules of a plan as their time comes, and what they and the
  * knobs do to the traffic: delay, rate, hosts that do not reach each other.

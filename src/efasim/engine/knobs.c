@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "knobs.h"
 #include "limits.h"
 #include "profile.h"

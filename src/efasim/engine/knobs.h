@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a device can be told to do. One knob is a command line option of
  * `efasim run` and an environment variable: --timeout-ms is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All limits of the emulated device, in one block. The figures are those of a
  * second-generation EFA device; where the hardware's own figure is not public

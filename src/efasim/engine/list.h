@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A circular doubly linked list; an element is on at most one. */
 #ifndef EFASIM_ENGINE_LIST_H
 #define EFASIM_ENGINE_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests: from a pool of the device, found again by a token that packets
  * carry (index and generation), and completed in one place.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that the device takes while the program posts and polls. It may do so
  * in a signal handler that interrupted malloc: so it comes from the kernel, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine.h"
 
 #define PEER_CHECK_NS  50000000ull /* between two looks at a silent peer */

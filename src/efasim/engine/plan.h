@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A plan of faults: what a device does wrong, and when. A plan is text, one
  * rule per line, '#' begins a comment:

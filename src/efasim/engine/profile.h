@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The generations of the device. A host has one; it is chosen when the host
  * comes up (`efasim run --device`) and stands in the directory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queue pairs and their states. The table is that of the kernel's driver for
  * SRD: which attributes a transition needs, and which it may have. That of UD

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RDMA READ and WRITE. The responder's device decides: QPN, QKEY, an address
  * handle for the requester, the remote key. All of that stands in the

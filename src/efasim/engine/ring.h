@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One direction between two processes: packets from the producer, answers
  * back from the consumer. Single producer, single consumer, no lock, plain

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Seeded randomness (splitmix64): same seed, same sequence, everywhere. */
 #ifndef EFASIM_ENGINE_RNG_H
 #define EFASIM_ENGINE_RNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What happens by time alone: held packets and completions are let go,
  * receivers not ready are tried again, silent peers are looked at. The list

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The send side: take work requests from the ring that the host wrote, check
  * them as the device would, send the packet.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the engine asks of the outside, on a fabric between processes. */
 #include "fabric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A fabric: up to SIM_HOSTS emulated hosts on this machine, with up to
  * SIM_DEVICES devices each, all of which reach each other. It is a folder in

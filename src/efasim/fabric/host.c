@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An emulated host is an IPC namespace. UCX's shared-memory transports (posix,
  * sysv, cma, xpmem) tell hosts apart by exactly that, so they reach within a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fabric's lock: flock() on a file in its folder. The kernel drops it when
  * the holder ends, however it ends. The folder may be removed while we wait:

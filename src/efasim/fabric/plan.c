@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan of faults, from a file. */
 #include "fabric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What stands for /sys on an emulated host: the files that libibverbs, libefa,
  * libfabric and UCX read to find its devices, laid out as the kernel does: a

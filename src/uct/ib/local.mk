@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The transports: what of the module calls verbs and serves UCT. Linked into
 # lib/libuct_srd.so.0 by src/ucp_hooks/local.mk.
 uct_ib_sources = \

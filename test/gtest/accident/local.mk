@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The accidents that were reproduced against the in-tree transport, one test
 # each (docs/TESTING.md has the table). Suite ucp runs each alone, under
 # 'efasim run -- srdrun', and looks at the device's counters.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a receiver learns of packets: by a mark, which stays while packets come,
  * and a look at the ring. And who counts what.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Protection domains, address handles, registrations, QPs, knobs. */
 #include "engine_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_rig_struct.h"
 
 #include <errno.h>

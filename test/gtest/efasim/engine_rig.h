@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rig for engine tests: several processes' devices in one process, on one
  * directory, with rings, clock and liveness in the hands of the test. What

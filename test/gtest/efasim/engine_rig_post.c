@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What libefa does: build requests, ring doorbells, read completions. */
 #include "engine_rig_struct.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ring.c and dir.c, for their own tests. */
 #include "engine_rig_struct.h"
 

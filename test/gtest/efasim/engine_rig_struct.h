@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rig, for its own files. */
 #ifndef TEST_EFASIM_ENGINE_RIG_STRUCT_H
 #define TEST_EFASIM_ENGINE_RIG_STRUCT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mixed traffic under random plans of faults, in virtual time: for each seed a
  * plan, four processes on three hosts, sends, reads and writes at random, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the engine's tests share: a rig, memory, QPs, shorthand. */
 #ifndef TEST_EFASIM_ENGINE_TEST_H
 #define TEST_EFASIM_ENGINE_TEST_H

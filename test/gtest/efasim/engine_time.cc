@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiver not ready, silence, death, flush, order, completion queues. */
 #include "engine_test.h"
 

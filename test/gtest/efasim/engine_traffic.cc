@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random traffic under an oracle: three processes on two hosts, sends and
  * reads of random sizes, receivers that run dry, reordering. Every request

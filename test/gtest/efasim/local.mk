@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # test/gtest/efasim: the engine alone, in one process, without any preload.
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_efasim_engine

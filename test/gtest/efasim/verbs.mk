@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Black-box verbs programs, run as `efasim run -- gtest_verbs`.
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_verbs

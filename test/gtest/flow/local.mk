@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_flow
 test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \

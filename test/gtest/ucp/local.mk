@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # test/gtest/ucp: UCP programs in one process over the transports of UCX_TLS.
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_ucp

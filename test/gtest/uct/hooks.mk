@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests of src/ucp_hooks: a module of the same sources with a provider of the
 # tests' own (no device, a loopback transport), and programs that load it.
 check_PROGRAMS += obj/hooks/libuct_hooktest.so.0

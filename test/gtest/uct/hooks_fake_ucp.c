@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A stand-in libucp over hooks_fake_uct.c; it calls itself FAKE_UCP (1.N). */
 int uct_query_components(void *components_p, unsigned *num_components_p);
 unsigned fake_ucp_components(void);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A stand-in libuct for the tests of version detection: it exports what
  * FAKE_MINOR of UCX exports, as far as detection looks (0: older than 1.13),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opens the stand-in libucp given as argument and asks it twice. */
 #include <dlfcn.h>
 #include <stdio.h>

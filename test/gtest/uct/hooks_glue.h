@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Common to hooks_glue_md.cc and hooks_glue_iface.cc: plain UCT programs (they
  * link libuct) that run with the test module preloaded, and drive the provider

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables we hand to UCX, called by UCX: component and memory domain.
  */

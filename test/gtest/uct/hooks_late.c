@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that does not link UCX and opens it at run time, as Python and MPI
  * components do. For each UCX it prints "NAME: K md", how often the memory

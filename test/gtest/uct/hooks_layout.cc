@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compile-time check: our declarations of UCX's private structures
  * (src/ucp_hooks/abi_layout.h, minor UCX_MINOR) against the private headers of

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The tables of each UCX minor against a real UCX of that minor: how it finds
 # us, and every callback through UCT's API.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A provider without a device, for the tests of src/ucp_hooks: one memory
  * domain, and a transport that hands each message back to its own interface.

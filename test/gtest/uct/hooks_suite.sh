@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests of src/ucp_hooks: how the module finds, judges and joins the UCX of a
 # process. Needs no device.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # UCT tests. gtest_uct drives the module through UCT's public API and runs under
 # 'efasim run -- srdrun'; gtest_efa has what needs no device.
 if HAVE_GTEST
