@@ -11,7 +11,7 @@
  */
 #include "instr_side.h"
 
-#include <uct/ib/efa/efa_iface.h>
+#include <uct/ib/base/base_types.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum {
     BENCH_TURNS = 64, /* rounds in which each of 16 flows gets limits */
     BENCH_BCOPY = 1024,
     BENCH_IDLE  = 100, /* polls after which nothing is under way any more */
-    BENCH_GID   = 4    /* where it lies in a device address (efa_addr.h) */
+    BENCH_GID   = 4    /* where it lies in a device address (base_addr.h) */
 };
 
 static size_t bench_pack(void *dest, void *arg)
@@ -166,7 +166,7 @@ static int bench_poll_reversed(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 static void bench_reverse(bench_side_t *side, int reverse)
 {
     struct ibv_context *context =
-            ((efa_iface_t*)side->iface)->qp.rx_cq->context;
+            ((base_iface_t*)side->iface)->qp.rx_cq->context;
 
     if (reverse) {
         bench_poll_cq = context->ops.poll_cq;
@@ -277,7 +277,7 @@ static unsigned long bench_chunks(const efa_chunk_t *chunk)
 
 static unsigned long bench_memory(const bench_side_t *side)
 {
-    const efa_iface_t *iface = (const efa_iface_t*)side->iface;
+    const base_iface_t *iface = (const base_iface_t*)side->iface;
 
     return bench_heap() + bench_chunks(iface->rxq.chunks) +
            bench_chunks(iface->ops.chunks);

@@ -18,8 +18,9 @@ LAYERS = {
     'efasim': set(),
     'ucp_hooks': set(),
     'uct/ib/efa': {'ucp_hooks', 'flow'},
-    'uct/ib/srd': {'uct/ib/efa', 'ucp_hooks', 'flow'},
-    'uct/ib/ud': {'uct/ib/efa', 'ucp_hooks', 'flow'},
+    'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow'},
+    'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
+    'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'tools': {'uct/ib/efa', 'ucp_hooks'},
 }
 

@@ -219,6 +219,22 @@ good_module
 echo 'close' | put test/tidy/exports.libefasim.so
 expect fail check_exports.sh 'does not export close'
 
+# calls FILE OTHER: a file of the transports that calls the other.
+calls() {
+    mkdir -p "$build/src/uct/ib/efa"
+    touch "$root/src/uct/ib/efa/$1.c"
+    object "src/uct/ib/efa/libuct_srd_so_0-$1.o" <<<"void $2(void);
+        void $1(void); void $1(void) { $2(); }"
+}
+sample
+expect fail check_circles.py 'nothing to check'
+calls a b
+calls b c
+calls c elsewhere
+expect pass check_circles.py
+calls c a
+expect fail check_circles.py 'src/uct/ib/efa/a.c: in a circle of calls'
+
 sample
 expect fail check_needed.sh 'nothing to check'
 good_module

@@ -3,43 +3,55 @@
 # lib/libuct_srd.so.0 by src/ucp_hooks/local.mk.
 uct_ib_sources = \
 	src/uct/ib/component.c \
-	src/uct/ib/efa/efa_addr.h \
 	src/uct/ib/efa/efa_ah.c src/uct/ib/efa/efa_ah.h \
-	src/uct/ib/efa/efa_arm.c \
-	src/uct/ib/efa/efa_break.c \
-	src/uct/ib/efa/efa_chores.c \
 	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_config.c \
-	src/uct/ib/efa/efa_core.c \
 	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
-	src/uct/ib/efa/efa_ep.c src/uct/ib/efa/efa_ep.h \
 	src/uct/ib/efa/efa_events.c src/uct/ib/efa/efa_events.h \
-	src/uct/ib/efa/efa_flush.c \
 	src/uct/ib/efa/efa_gpu.c \
-	src/uct/ib/efa/efa_iface.c src/uct/ib/efa/efa_iface.h \
-	src/uct/ib/efa/efa_again.c \
-	src/uct/ib/efa/efa_lent.c \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c \
-	src/uct/ib/efa/efa_numbers.c src/uct/ib/efa/efa_numbers.h \
-	src/uct/ib/efa/efa_op.c src/uct/ib/efa/efa_op.h \
-	src/uct/ib/efa/efa_pending.c \
-	src/uct/ib/efa/efa_poll.c \
-	src/uct/ib/efa/efa_post.c \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
+	src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
-	src/uct/ib/efa/efa_report.c \
-	src/uct/ib/efa/efa_rxq.c src/uct/ib/efa/efa_rxq.h \
-	src/uct/ib/efa/efa_stash.c \
-	src/uct/ib/efa/efa_trace.c src/uct/ib/efa/efa_trace.h \
 	src/uct/ib/efa/efa_trial.c \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
-	src/uct/ib/efa/efa_vfs.c src/uct/ib/efa/efa_vfs.h \
-	src/uct/ib/efa/efa_wireup.c \
+	src/uct/ib/base/base_addr.h \
+	src/uct/ib/base/base_again.c src/uct/ib/base/base_again.h \
+	src/uct/ib/base/base_am.c src/uct/ib/base/base_am.h \
+	src/uct/ib/base/base_arm.c src/uct/ib/base/base_arm.h \
+	src/uct/ib/base/base_core.c src/uct/ib/base/base_core.h \
+	src/uct/ib/base/base_ctl.c src/uct/ib/base/base_ctl.h \
+	src/uct/ib/base/base_done.c src/uct/ib/base/base_done.h \
+	src/uct/ib/base/base_due.c src/uct/ib/base/base_due.h \
+	src/uct/ib/base/base_end.c src/uct/ib/base/base_end.h \
+	src/uct/ib/base/base_ep.c src/uct/ib/base/base_ep.h \
+	src/uct/ib/base/base_fail.c src/uct/ib/base/base_fail.h \
+	src/uct/ib/base/base_flush.c src/uct/ib/base/base_flush.h \
+	src/uct/ib/base/base_iface.c src/uct/ib/base/base_iface.h \
+	src/uct/ib/base/base_lent.c src/uct/ib/base/base_lent.h \
+	src/uct/ib/base/base_linger.c src/uct/ib/base/base_linger.h \
+	src/uct/ib/base/base_numbers.c src/uct/ib/base/base_numbers.h \
+	src/uct/ib/base/base_op.c src/uct/ib/base/base_op.h \
+	src/uct/ib/base/base_out.c src/uct/ib/base/base_out.h \
+	src/uct/ib/base/base_peer.c src/uct/ib/base/base_peer.h \
+	src/uct/ib/base/base_pending.c src/uct/ib/base/base_pending.h \
+	src/uct/ib/base/base_post.c src/uct/ib/base/base_post.h \
+	src/uct/ib/base/base_progress.c src/uct/ib/base/base_progress.h \
+	src/uct/ib/base/base_reach.c src/uct/ib/base/base_reach.h \
+	src/uct/ib/base/base_report.c src/uct/ib/base/base_report.h \
+	src/uct/ib/base/base_reserve.c src/uct/ib/base/base_reserve.h \
+	src/uct/ib/base/base_rx.c src/uct/ib/base/base_rx.h \
+	src/uct/ib/base/base_rxq.c src/uct/ib/base/base_rxq.h \
+	src/uct/ib/base/base_stash.c src/uct/ib/base/base_stash.h \
+	src/uct/ib/base/base_trace.c src/uct/ib/base/base_trace.h \
+	src/uct/ib/base/base_tx.c src/uct/ib/base/base_tx.h \
+	src/uct/ib/base/base_types.h \
+	src/uct/ib/base/base_vfs.c src/uct/ib/base/base_vfs.h \
+	src/uct/ib/base/base_wireup.c src/uct/ib/base/base_wireup.h \
 	src/uct/ib/srd/srd.h \
-	src/uct/ib/srd/srd_am.c \
 	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_get.c \

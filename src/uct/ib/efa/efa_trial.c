@@ -8,6 +8,7 @@
 #include "efa_chunk.h"
 #include "efa_qp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define EFA_TRIAL_BYTES 0x400000 /* an interface begins with 3 MB, and grows */
@@ -57,4 +58,29 @@ void efa_md_try_left_out(ucx_host_t *host)
         }
     }
     free(names);
+}
+
+ucs_status_t efa_md_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
+                                  unsigned *count_p)
+{
+    efa_md_t     *md = (efa_md_t*)super;
+    ucx_device_t *device;
+
+    if (!ucx_user_left_out("srd") && (efa_md_try(md) != UCS_OK)) {
+        return UCS_ERR_NO_DEVICE;
+    }
+    device = calloc(1, sizeof(*device));
+    if (device == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    snprintf(device->name, sizeof(device->name), "%.*s:%d",
+             (int)sizeof(device->name) - 4, md->device->name, EFA_PORT);
+    device->type       = UCT_DEVICE_TYPE_NET;
+    device->sys_device = ucx_host_sys_device(
+            super->host, (md->device->bdf[0] != '\0') ? md->device->bdf : NULL,
+            md->device->name);
+    *devices_p = device;
+    *count_p   = 1;
+    return UCS_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef SRD_H_
 #define SRD_H_
 
-#include <uct/ib/efa/efa_ep.h>
+#include <uct/ib/base/base_types.h>
 #include <ucp_hooks/provider.h>
 
 /* UCX_SRD_*: srd_config.c has the table. */
@@ -25,17 +25,7 @@ extern const ucx_transport_t    srd_transport;
 /* iface_query of UCT. */
 ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
 
-/* Active messages (srd_am.c), puts and gets (srd_put.c, srd_get.c) of UCT. */
-ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
-                             const void *payload, unsigned length);
-ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
-                                 const uct_iov_t *iov, size_t iovcnt);
-ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
-                        void *arg, unsigned flags);
-ucs_status_t srd_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
-                             unsigned header_length, const uct_iov_t *iov,
-                             size_t iovcnt, unsigned flags,
-                             uct_completion_t *comp);
+/* Puts and gets (srd_put.c, srd_get.c) of UCT. */
 ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
                               unsigned length, uint64_t remote_addr,
                               uct_rkey_t rkey);
@@ -56,24 +46,5 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
 /* Puts what UCX builds for developers have before the operations
  * (srd_checked.c). */
 void srd_checked_ops(uct_iface_ops_t *ops);
-
-/* Bytes of header that am_zcopy takes. */
-static inline size_t srd_max_hdr(const efa_iface_t *iface)
-{
-    return iface->max_payload / 2;
-}
-
-/* Bytes of payload that fit op->buf behind the longest header; of am_short,
- * 8 of them are its own header. */
-#define SRD_MAX_SHORT (EFA_OP_BUF - FLOW_LONG_HDR)
-
-/* Bytes of a piece of user memory; SIZE_MAX where they cannot be counted. */
-static inline size_t srd_iov_size(const uct_iov_t *iov)
-{
-    size_t size;
-
-    return __builtin_mul_overflow(iov->length, iov->count, &size) ? SIZE_MAX :
-                                                                    size;
-}
 
 #endif

@@ -7,49 +7,53 @@
  */
 #include "srd.h"
 
-#include <uct/ib/efa/efa_trace.h>
+#include <uct/ib/base/base_am.h>
+#include <uct/ib/base/base_flush.h>
+#include <uct/ib/base/base_pending.h>
+#include <uct/ib/base/base_progress.h>
+#include <uct/ib/base/base_trace.h>
 
 /* Looks at the log level, and at the id. */
 static ucs_status_t srd_checked_am(uct_ep_h tl_ep, unsigned id)
 {
-    efa_ep_t    *ep    = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface = efa_ep_iface(ep);
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
 
-    efa_trace_look(iface);
+    base_trace_look(iface);
     if (id < UCT_AM_ID_MAX) {
         return UCS_OK;
     }
     host_error(iface->super.host, "%s: invalid active message id %u (0 to %u)",
-               efa_ep_device(ep), id, (unsigned)UCT_AM_ID_MAX - 1);
+               base_ep_device(ep), id, (unsigned)UCT_AM_ID_MAX - 1);
     return UCS_ERR_INVALID_PARAM;
 }
 
 static ucs_status_t srd_checked_length(uct_ep_h tl_ep, const char *what,
                                        size_t length, size_t most)
 {
-    efa_ep_t *ep = (efa_ep_t*)tl_ep;
+    base_ep_t *ep = (base_ep_t*)tl_ep;
 
-    efa_trace_look(efa_ep_iface(ep));
+    base_trace_look(base_ep_iface(ep));
     if (length <= most) {
         return UCS_OK;
     }
-    host_error(efa_ep_iface(ep)->super.host,
+    host_error(base_ep_iface(ep)->super.host,
                "%s: invalid length of %s: %zu, expected at most %zu",
-               efa_ep_device(ep), what, length, most);
+               base_ep_device(ep), what, length, most);
     return UCS_ERR_INVALID_PARAM;
 }
 
-/* UCP up to 1.15 sends longer ones: srd_am_long. */
+/* UCP up to 1.15 sends longer ones: base_am_long. */
 static ucs_status_t srd_checked_short(uct_ep_h ep, unsigned id, size_t length)
 {
-    efa_iface_t *iface  = efa_ep_iface((efa_ep_t*)ep);
+    base_iface_t *iface = base_ep_iface((base_ep_t*)ep);
     ucs_status_t status = srd_checked_am(ep, id);
 
     if ((status != UCS_OK) || (iface->super.host->minor < 16)) {
         return status;
     }
     return srd_checked_length(ep, "a short active message", length,
-                              SRD_MAX_SHORT);
+                              BASE_MAX_SHORT);
 }
 
 /* An operation was tried: returns what it did. */
@@ -84,7 +88,7 @@ srd_checked_am_short(uct_ep_h ep, uint8_t id, uint64_t header,
 
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_SHORT, total,
-                           srd_ep_am_short(ep, id, header, payload, length));
+                           base_ep_am_short(ep, id, header, payload, length));
     }
     return status;
 }
@@ -97,7 +101,7 @@ static ucs_status_t srd_checked_am_short_iov(uct_ep_h ep, uint8_t id,
 
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_SHORT, total,
-                           srd_ep_am_short_iov(ep, id, iov, count));
+                           base_ep_am_short_iov(ep, id, iov, count));
     }
     return status;
 }
@@ -109,7 +113,7 @@ static ssize_t srd_checked_am_bcopy(uct_ep_h ep, uint8_t id,
     ssize_t length = srd_checked_am(ep, id);
 
     if (length == UCS_OK) {
-        length = srd_ep_am_bcopy(ep, id, pack_cb, arg, flags);
+        length = base_ep_am_bcopy(ep, id, pack_cb, arg, flags);
         srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_BCOPY, length, length);
     }
     return length;
@@ -120,18 +124,18 @@ srd_checked_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                      unsigned header_length, const uct_iov_t *iov, size_t count,
                      unsigned flags, uct_completion_t *comp)
 {
-    efa_iface_t *iface  = efa_ep_iface((efa_ep_t*)ep);
+    base_iface_t *iface = base_ep_iface((base_ep_t*)ep);
     ucs_status_t status = srd_checked_am(ep, id);
 
     if (status == UCS_OK) {
         status = srd_checked_length(ep, "an active message's header",
-                                    header_length, srd_max_hdr(iface));
+                                    header_length, base_max_hdr(iface));
     }
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_ZCOPY,
                            header_length + srd_iov_length(iov, count),
-                           srd_ep_am_zcopy(ep, id, header, header_length, iov,
-                                           count, flags, comp));
+                           base_ep_am_zcopy(ep, id, header, header_length, iov,
+                                            count, flags, comp));
     }
     return status;
 }
@@ -141,7 +145,7 @@ srd_checked_put_short(uct_ep_h ep, const void *buffer, unsigned length,
                       uint64_t remote_addr, uct_rkey_t rkey)
 {
     ucs_status_t status = srd_checked_length(ep, "a short put", length,
-                                             EFA_OP_BUF);
+                                             BASE_OP_BUF);
 
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_PUT, UCX_EP_BYTES_SHORT, length,
@@ -157,7 +161,7 @@ srd_checked_put_bcopy(uct_ep_h ep, uct_pack_callback_t pack_cb, void *arg,
 {
     ssize_t length;
 
-    efa_trace_look(efa_ep_iface((efa_ep_t*)ep));
+    base_trace_look(base_ep_iface((base_ep_t*)ep));
     length = srd_ep_put_bcopy(ep, pack_cb, arg, remote_addr, rkey);
     return srd_count(ep, UCX_EP_PUT, UCX_EP_BYTES_BCOPY, length, length);
 }
@@ -167,7 +171,7 @@ srd_checked_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t count,
                       uint64_t remote_addr, uct_rkey_t rkey,
                       uct_completion_t *comp)
 {
-    efa_trace_look(efa_ep_iface((efa_ep_t*)ep));
+    base_trace_look(base_ep_iface((base_ep_t*)ep));
     return srd_count(ep, UCX_EP_PUT, UCX_EP_BYTES_ZCOPY,
                      srd_iov_length(iov, count),
                      srd_ep_put_zcopy(ep, iov, count, remote_addr, rkey, comp));
@@ -178,7 +182,7 @@ static ucs_status_t srd_checked_get_short(uct_ep_h ep, void *buffer,
                                           uct_rkey_t rkey)
 {
     ucs_status_t status = srd_checked_length(ep, "a short get", length,
-                                             EFA_OP_BUF);
+                                             BASE_OP_BUF);
 
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_GET, UCX_EP_BYTES_SHORT, length,
@@ -193,7 +197,7 @@ srd_checked_get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack_cb, void *arg,
                       size_t length, uint64_t remote_addr, uct_rkey_t rkey,
                       uct_completion_t *comp)
 {
-    efa_trace_look(efa_ep_iface((efa_ep_t*)ep));
+    base_trace_look(base_ep_iface((base_ep_t*)ep));
     return srd_count(ep, UCX_EP_GET, UCX_EP_BYTES_BCOPY, length,
                      srd_ep_get_bcopy(ep, unpack_cb, arg, length, remote_addr,
                                       rkey, comp));
@@ -204,7 +208,7 @@ srd_checked_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t count,
                       uint64_t remote_addr, uct_rkey_t rkey,
                       uct_completion_t *comp)
 {
-    efa_trace_look(efa_ep_iface((efa_ep_t*)ep));
+    base_trace_look(base_ep_iface((base_ep_t*)ep));
     return srd_count(ep, UCX_EP_GET, UCX_EP_BYTES_ZCOPY,
                      srd_iov_length(iov, count),
                      srd_ep_get_zcopy(ep, iov, count, remote_addr, rkey, comp));
@@ -213,7 +217,7 @@ srd_checked_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t count,
 static ucs_status_t
 srd_checked_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 {
-    ucs_status_t status = efa_ep_flush(ep, flags, comp);
+    ucs_status_t status = base_ep_flush(ep, flags, comp);
 
     if (status == UCS_OK) {
         ucx_ep_count(ep, UCX_EP_FLUSH, 1);
@@ -226,13 +230,13 @@ srd_checked_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 static ucs_status_t srd_checked_fence(uct_ep_h ep, unsigned flags)
 {
     ucx_ep_count(ep, UCX_EP_FENCE, 1);
-    return efa_ep_fence(ep, flags);
+    return base_ep_fence(ep, flags);
 }
 
 static ucs_status_t
 srd_checked_pending_add(uct_ep_h ep, uct_pending_req_t *req, unsigned flags)
 {
-    ucs_status_t status = efa_ep_pending_add(ep, req, flags);
+    ucs_status_t status = base_ep_pending_add(ep, req, flags);
 
     if (status == UCS_OK) {
         ucx_ep_count(ep, UCX_EP_PENDING, 1);
@@ -244,7 +248,7 @@ static ucs_status_t
 srd_checked_iface_flush(uct_iface_h iface, unsigned flags,
                         uct_completion_t *comp)
 {
-    ucs_status_t status = efa_iface_flush(iface, flags, comp);
+    ucs_status_t status = base_iface_flush(iface, flags, comp);
 
     if (status == UCS_OK) {
         ucx_iface_count(iface, UCX_IFACE_FLUSH, 1);
@@ -257,13 +261,13 @@ srd_checked_iface_flush(uct_iface_h iface, unsigned flags,
 static ucs_status_t srd_checked_iface_fence(uct_iface_h iface, unsigned flags)
 {
     ucx_iface_count(iface, UCX_IFACE_FENCE, 1);
-    return efa_iface_fence(iface, flags);
+    return base_iface_fence(iface, flags);
 }
 
 static unsigned srd_checked_progress(uct_iface_h iface)
 {
-    efa_trace_look((efa_iface_t*)iface);
-    return efa_iface_progress(iface);
+    base_trace_look((base_iface_t*)iface);
+    return base_iface_progress(iface);
 }
 
 void srd_checked_ops(uct_iface_ops_t *ops)

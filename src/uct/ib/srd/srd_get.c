@@ -2,16 +2,18 @@
 /* Gets, by RDMA READ. */
 #include "srd_rma.h"
 
+#include <uct/ib/base/base_stash.h>
+
 #include <string.h>
 
 ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
                               void *arg, size_t length, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp)
 {
-    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface  = efa_ep_iface(ep);
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    efa_op_t    *op;
+    base_op_t   *op;
     ucs_status_t status = srd_rma_start(iface, ep, &op);
 
     if (__builtin_expect(status != UCS_OK, 0)) {
@@ -24,13 +26,13 @@ ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
         unpack_cb(arg, NULL, 0);
         return UCS_OK;
     }
-    if (efa_op_bounce(&iface->ops, op) == NULL) {
+    if (base_op_bounce(&iface->ops, op) == NULL) {
         return UCS_ERR_NO_RESOURCE;
     }
 
     op->unpack.func = unpack_cb;
     op->unpack.arg  = arg;
-    return srd_rma_post_bounce(iface, ep, op, EFA_OUT_GET_BCOPY, length,
+    return srd_rma_post_bounce(iface, ep, op, BASE_OUT_GET_BCOPY, length,
                                &remote, comp);
 }
 
@@ -40,7 +42,7 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
 {
     srd_remote_t remote = {remote_addr, rkey};
 
-    return srd_rma_zcopy((efa_ep_t*)tl_ep, EFA_OUT_GET_ZCOPY, iov, iovcnt,
+    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_GET_ZCOPY, iov, iovcnt,
                          &remote, comp);
 }
 
@@ -53,10 +55,10 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
 ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
                               uint64_t remote_addr, uct_rkey_t rkey)
 {
-    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface  = efa_ep_iface(ep);
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    efa_op_t    *op;
+    base_op_t   *op;
     ucs_status_t status = srd_rma_start(iface, ep, &op);
 
     if (status != UCS_OK) {
@@ -69,19 +71,19 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
         return UCS_OK;
     }
 
-    efa_op_set_buf(op, length, 0);
-    status = srd_rma_post(iface, ep, op, EFA_OUT_GET_ZCOPY, &remote, NULL);
+    base_op_set_buf(op, length, 0);
+    status = srd_rma_post(iface, ep, op, BASE_OUT_GET_ZCOPY, &remote, NULL);
     if (status != UCS_INPROGRESS) {
         return status;
     }
-    status = efa_tx_wait(iface, op, iface->get_short_time);
+    status = base_tx_wait(iface, op, iface->get_short_time);
     if (status == UCS_OK) {
         memcpy(buffer, op->buf, length); /* free again, but nobody took it */
     } else if (status == UCS_ERR_TIMED_OUT) {
         host_error(iface->super.host,
                    "%s: get_short: QPN %u did not answer in time "
                    "(UCX_SRD_GET_SHORT)",
-                   efa_ep_device(ep), ep->dest.remote_qpn);
+                   base_ep_device(ep), ep->dest.remote_qpn);
     }
     return status;
 }

@@ -12,10 +12,10 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
                               unsigned length, uint64_t remote_addr,
                               uct_rkey_t rkey)
 {
-    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface  = efa_ep_iface(ep);
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    efa_op_t    *op;
+    base_op_t   *op;
     ucs_status_t status = srd_rma_start(iface, ep, &op);
 
     if (length == 0) { /* waits for nothing, and is refused by an end only */
@@ -29,25 +29,25 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
     }
 
     memcpy(op->buf, buffer, length);
-    efa_op_set_buf(op, length, iface->qp.inline_write);
-    status = srd_rma_post(iface, ep, op, EFA_OUT_PUT, &remote, NULL);
+    base_op_set_buf(op, length, iface->qp.inline_write);
+    status = srd_rma_post(iface, ep, op, BASE_OUT_PUT, &remote, NULL);
     return (status == UCS_INPROGRESS) ? UCS_OK : status;
 }
 
 ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
                          uint64_t remote_addr, uct_rkey_t rkey)
 {
-    efa_ep_t    *ep     = (efa_ep_t*)tl_ep;
-    efa_iface_t *iface  = efa_ep_iface(ep);
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
     srd_remote_t remote = {remote_addr, rkey};
-    efa_op_t    *op;
+    base_op_t   *op;
     ucs_status_t status = srd_rma_start(iface, ep, &op);
     size_t       length;
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }
-    if (efa_op_bounce(&iface->ops, op) == NULL) {
+    if (base_op_bounce(&iface->ops, op) == NULL) {
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -55,7 +55,7 @@ ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
     if (length == 0) {
         return 0;
     }
-    status = srd_rma_post_bounce(iface, ep, op, EFA_OUT_PUT, length, &remote,
+    status = srd_rma_post_bounce(iface, ep, op, BASE_OUT_PUT, length, &remote,
                                  NULL);
     return (status == UCS_INPROGRESS) ? (ssize_t)length : status;
 }
@@ -66,6 +66,6 @@ ucs_status_t srd_ep_put_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
 {
     srd_remote_t remote = {remote_addr, rkey};
 
-    return srd_rma_zcopy((efa_ep_t*)tl_ep, EFA_OUT_PUT, iov, iovcnt, &remote,
+    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_PUT, iov, iovcnt, &remote,
                          comp);
 }

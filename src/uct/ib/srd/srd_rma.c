@@ -6,7 +6,11 @@
  */
 #include "srd_rma.h"
 
-ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep)
+#include <uct/ib/base/base_out.h>
+#include <uct/ib/base/base_post.h>
+#include <uct/ib/base/base_wireup.h>
+
+ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep)
 {
     if (!flow_tx_rma_refused(ep->tx)) {
         ep->rma_asked = 1;
@@ -17,12 +21,12 @@ ucs_status_t srd_rma_not_ready(efa_iface_t *iface, efa_ep_t *ep)
         host_error(iface->super.host,
                    "%s: QPN %u has no address handle left for us: its memory "
                    "cannot be read or written; raise UCX_SRD_MAX_AH there",
-                   efa_ep_device(ep), ep->dest.remote_qpn);
+                   base_ep_device(ep), ep->dest.remote_qpn);
     }
     return UCS_ERR_UNREACHABLE;
 }
 
-ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
+ucs_status_t srd_rma_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
                           unsigned kind, const srd_remote_t *remote,
                           uct_completion_t *comp)
 {
@@ -33,41 +37,41 @@ ucs_status_t srd_rma_post(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
     op->out.comp    = comp;
     op->remote_addr = remote->address;
     op->rkey        = remote->rkey;
-    err = efa_post_rdma(iface, ep, op);
+    err = base_post_rdma(iface, ep, op);
     if (__builtin_expect(err != 0, 0)) {
-        return efa_post_failed(ep, err);
+        return base_post_failed(ep, err);
     }
 
-    efa_op_take_any(&iface->ops, op, &ep->ah->share);
-    efa_out_append(ep, &op->out);
+    base_op_take_any(&iface->ops, op, &ep->ah->share);
+    base_out_append(ep, &op->out);
     ++ep->rma_ops;
     ++iface->rma_ops;
     ++iface->ops_posted;
     ++iface->rma_posted;
-    if (efa_ep_is_replayed(ep)) {
-        efa_ep_fence_now(ep);
+    if (base_ep_is_replayed(ep)) {
+        base_ep_fence_now(ep);
     }
     return UCS_INPROGRESS;
 }
 
-ucs_status_t srd_rma_post_bounce(efa_iface_t *iface, efa_ep_t *ep, efa_op_t *op,
-                                 unsigned kind, size_t length,
+ucs_status_t srd_rma_post_bounce(base_iface_t *iface, base_ep_t *ep,
+                                 base_op_t *op, unsigned kind, size_t length,
                                  const srd_remote_t *remote,
                                  uct_completion_t *comp)
 {
-    efa_op_set_bounce(op, length);
+    base_op_set_bounce(op, length);
     return srd_rma_post(iface, ep, op, kind, remote, comp);
 }
 
 ucs_status_t
-srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
+srd_rma_zcopy(base_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
               const srd_remote_t *remote, uct_completion_t *comp)
 {
-    efa_iface_t *iface  = efa_ep_iface(ep);
-    efa_op_t    *op;
-    ucs_status_t status = srd_rma_start(iface, ep, &op);
-    size_t       total  = 0, length, i;
-    int          pieces = 0;
+    base_iface_t *iface  = base_ep_iface(ep);
+    base_op_t    *op;
+    ucs_status_t  status = srd_rma_start(iface, ep, &op);
+    size_t        total  = 0, length, i;
+    int           pieces = 0;
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
@@ -76,13 +80,13 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
         return UCS_ERR_INVALID_PARAM;
     }
     for (i = 0; i < iovcnt; ++i) {
-        length = srd_iov_size(&iov[i]);
-        if (length > efa_iface_md(iface)->device->max_rdma - total) {
+        length = base_iov_size(&iov[i]);
+        if (length > base_iface_md(iface)->device->max_rdma - total) {
             return UCS_ERR_INVALID_PARAM;
         }
         if (length > 0) {
-            if (!efa_memh_is_of(iov[i].memh, efa_iface_md(iface))) {
-                return efa_memh_refuse(efa_iface_md(iface), iov[i].memh);
+            if (!efa_memh_is_of(iov[i].memh, base_iface_md(iface))) {
+                return efa_memh_refuse(base_iface_md(iface), iov[i].memh);
             }
             op->sge[pieces].addr   = (uintptr_t)iov[i].buffer;
             op->sge[pieces].length = length;
@@ -94,6 +98,6 @@ srd_rma_zcopy(efa_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
     if (total == 0) {
         return UCS_OK;
     }
-    efa_op_set_pieces(op, op->sge, pieces, 0);
+    base_op_set_pieces(op, op->sge, pieces, 0);
     return srd_rma_post(iface, ep, op, kind, remote, comp);
 }

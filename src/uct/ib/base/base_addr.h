@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_ADDR_H_
+#define BASE_ADDR_H_
+
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * Addresses that UCP carries to peers (DESIGN.md decision 7). Bytes only, so
+ * that they may lie anywhere; numbers little endian, as x86-64 and Arm store
+ * them.
+ *
+ * Device: 3 B magic, 1 B version of addresses and packets, 16 B GID.
+ * Interface: 3 B QPN, 1 B reserved (0), 4 B QKEY, 8 B incarnation.
+ */
+#define BASE_ADDR_MAGIC   "eFa"
+#define BASE_ADDR_VERSION 1
+
+typedef struct base_device_addr {
+    uint8_t magic[3];
+    uint8_t version;
+    uint8_t gid[16];
+} base_device_addr_t;
+
+typedef struct base_iface_addr {
+    uint8_t qpn[3];
+    uint8_t reserved;
+    uint8_t qkey[4];
+    uint8_t incarnation[8];
+} base_iface_addr_t;
+
+static inline void base_device_addr_pack(void *buffer, const uint8_t *gid)
+{
+    base_device_addr_t *addr = buffer;
+
+    memcpy(addr->magic, BASE_ADDR_MAGIC, sizeof(addr->magic));
+    addr->version = BASE_ADDR_VERSION;
+    memcpy(addr->gid, gid, sizeof(addr->gid));
+}
+
+/* Whether an address is of our kind and version; nothing beyond its first
+ * bytes is read when it is of another kind. */
+static inline int base_device_addr_is_ours(const void *buffer)
+{
+    const base_device_addr_t *addr = buffer;
+
+    return (memcmp(addr->magic, BASE_ADDR_MAGIC, sizeof(addr->magic)) == 0) &&
+           (addr->version == BASE_ADDR_VERSION);
+}
+
+static inline void base_iface_addr_pack(void *buffer, uint32_t qpn,
+                                        uint32_t qkey, uint64_t incarnation)
+{
+    base_iface_addr_t *addr = buffer;
+
+    memcpy(addr->qpn, &qpn, sizeof(addr->qpn));
+    addr->reserved = 0;
+    memcpy(addr->qkey, &qkey, sizeof(addr->qkey));
+    memcpy(addr->incarnation, &incarnation, sizeof(addr->incarnation));
+}
+
+static inline void base_iface_addr_unpack(const void *buffer, uint32_t *qpn,
+                                          uint32_t *qkey, uint64_t *incarnation)
+{
+    const base_iface_addr_t *addr = buffer;
+
+    *qpn = 0;
+    memcpy(qpn, addr->qpn, sizeof(addr->qpn));
+    memcpy(qkey, addr->qkey, sizeof(*qkey));
+    memcpy(incarnation, addr->incarnation, sizeof(*incarnation));
+}
+
+#endif

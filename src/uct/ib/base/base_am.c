@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Active messages. A message takes an operation and, unless it is short, a
+ * bounce buffer; the protocol core gives it a number. Its bytes stay with the
+ * operation until the device says that it is delivered, since a receiver that
+ * was not ready means sending the same bytes again.
+ *
+ * Nothing is taken before everything is at hand, so a refusal has no effect.
+ */
+#include "base_am.h"
+#include "base_fail.h"
+#include "base_out.h"
+#include "base_post.h"
+#include "base_reserve.h"
+#include "base_wireup.h"
+
+#include <string.h>
+
+/* An operation for one message, NULL when it cannot be sent now. */
+static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
+{
+    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx), 0)) {
+        return NULL;
+    }
+    return base_op_first(iface, ep); /* taken by base_am_post_any */
+}
+
+/* The operation was posted (or not, with `err`): on success it is the device's.
+ */
+static inline ucs_status_t
+base_am_posted(base_iface_t *iface, base_ep_t *ep, base_op_t *op, int err)
+{
+    if (__builtin_expect(err != 0, 0)) {
+        return base_post_failed(ep, err);
+    }
+    base_op_take(&iface->ops, op);
+    op->flow.psn = flow_tx_commit(ep->tx);
+    ++iface->ops_posted;
+    return UCS_OK;
+}
+
+/* Posts the filled operation, which may be of the reserve. */
+static __attribute__((noinline)) ucs_status_t
+base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
+                 unsigned kind)
+{
+    int err;
+
+    if (op->reserved && (kind == BASE_OUT_AM)) {
+        kind = BASE_OUT_AM_RESERVED;
+    }
+    op->ep       = ep;
+    op->out.kind = kind;
+    err          = base_post_send(iface, &ep->dest, op);
+    if (err != 0) {
+        return base_post_failed(ep, err);
+    }
+    base_op_take_any(&iface->ops, op, &ep->ah->share);
+    op->flow.psn = flow_tx_commit(ep->tx);
+    ++iface->ops_posted;
+    return UCS_OK;
+}
+
+/* Posts the filled operation, the first of all. */
+static inline ucs_status_t
+base_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind)
+{
+    op->ep       = ep;
+    op->out.kind = kind;
+    return base_am_posted(iface, ep, op, base_post_send(iface, &ep->dest, op));
+}
+
+/* Short headers, and a number that may be sent: the shortest way. */
+static inline int base_am_is_open(const flow_tx_t *tx)
+{
+    return flow_tx_is_open(tx) && (flow_tx_header_len(tx) == FLOW_SHORT_HDR);
+}
+
+/* The payload of most short messages, by few instructions: a call of memcpy
+ * costs as much as posting. `length` <= 16; src may be NULL at 0. */
+static inline void
+base_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
+{
+    if (length >= sizeof(uint64_t)) { /* two pieces that may overlap */
+        memcpy(dest, src, sizeof(uint64_t));
+        memcpy(dest + length - sizeof(uint64_t),
+               src + length - sizeof(uint64_t), sizeof(uint64_t));
+        return;
+    }
+    for (; length > 0; --length) {
+        dest[length - 1] = src[length - 1];
+    }
+}
+
+/* The pieces of a short message. */
+typedef struct base_pieces {
+    const uct_iov_t *iov;
+    size_t           count;
+} base_pieces_t;
+
+static size_t base_pieces_pack(void *dest, void *arg)
+{
+    const base_pieces_t *pieces = arg;
+    const uct_iov_t     *iov;
+    uint8_t             *end = dest;
+
+    for (iov = pieces->iov; iov < pieces->iov + pieces->count; ++iov) {
+        if (iov->length > 0) { /* else it may have no address */
+            memcpy(end, iov->buffer, iov->length);
+            end += iov->length;
+        }
+    }
+    return end - (uint8_t*)dest;
+}
+
+/*
+ * A short message of `total` bytes, beyond max_short. UCP up to 1.15 chooses
+ * short by the lane that an endpoint starts with, and replays what waited on
+ * the lane it gets: connected by socket address that was tcp, whose short
+ * messages are longer.
+ */
+static ucs_status_t
+base_am_long(uct_ep_h tl_ep, uint8_t id, base_pieces_t *pieces, size_t total)
+{
+    ssize_t packed;
+
+    if (total > base_ep_iface((base_ep_t*)tl_ep)->max_payload) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    packed = base_ep_am_bcopy(tl_ep, id, base_pieces_pack, pieces, 0);
+    return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
+}
+
+static ucs_status_t
+base_am_short_long(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                   const void *payload, unsigned length)
+{
+    uct_iov_t    iov[2] = {{.buffer = &header, .length = sizeof(header)},
+                           {.buffer = (void*)payload, .length = length}};
+    base_pieces_t pieces = {iov, 2};
+
+    return base_am_long(tl_ep, id, &pieces, sizeof(header) + length);
+}
+
+/* Whatever base_ep_am_short has no short way for. */
+static __attribute__((noinline)) ucs_status_t
+base_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                  const void *payload, unsigned length)
+{
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = base_am_start(iface, ep);
+    unsigned      offset;
+
+    if (op == NULL) {
+        return base_ep_blocked(ep);
+    }
+    if (length > BASE_MAX_SHORT - sizeof(header)) {
+        return base_am_short_long(tl_ep, id, header, payload, length);
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
+    memcpy(op->buf + offset, &header, sizeof(header));
+    if (length > 0) { /* payload may be NULL then */
+        memcpy(op->buf + offset + sizeof(header), payload, length);
+    }
+    base_op_set_buf(op, offset + sizeof(header) + length,
+                    iface->qp.inline_size);
+    return base_am_post_any(iface, ep, op, BASE_OUT_AM);
+}
+
+ucs_status_t base_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                              const void *payload, unsigned length)
+{
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = iface->ops.free;
+    flow_tx_t    *tx    = ep->tx;
+
+    if (__builtin_expect(!base_am_is_open(tx) || (op == NULL) ||
+                                 (length >= iface->few),
+                         0)) {
+        return base_am_short_any(tl_ep, id, header, payload, length);
+    }
+
+    flow_tx_header_short(tx, id, op->buf);
+    memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
+    base_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
+                     length);
+    op->buf_sge.length = FLOW_SHORT_HDR + sizeof(header) + length;
+    base_op_set_pieces(op, &op->buf_sge, 1, 1);
+    op->ep       = ep;
+    op->out.kind = BASE_OUT_AM;
+    return base_am_posted(iface, ep, op,
+                          base_post_send_untraced(iface, &ep->dest, op));
+}
+
+ucs_status_t base_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                                  const uct_iov_t *iov, size_t iovcnt)
+{
+    base_ep_t    *ep     = (base_ep_t*)tl_ep;
+    base_iface_t *iface  = base_ep_iface(ep);
+    base_op_t    *op     = base_am_start(iface, ep);
+    base_pieces_t pieces = {iov, iovcnt};
+    size_t        i, total = 0;
+    unsigned      offset;
+
+    if (__builtin_expect(op == NULL, 0)) {
+        return base_ep_blocked(ep);
+    }
+    for (i = 0; i < iovcnt; ++i) {
+        if (__builtin_add_overflow(total, iov[i].length, &total)) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+    }
+    if (total > BASE_MAX_SHORT) {
+        return base_am_long(tl_ep, id, &pieces, total);
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
+    base_pieces_pack(op->buf + offset, &pieces);
+    base_op_set_buf(op, offset + total, iface->qp.inline_size);
+    return base_am_post_any(iface, ep, op, BASE_OUT_AM);
+}
+
+/* Whatever base_ep_am_bcopy has no short way for. */
+static __attribute__((noinline)) ssize_t
+base_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                  void *arg)
+{
+    base_ep_t     *ep    = (base_ep_t*)tl_ep;
+    base_iface_t  *iface = base_ep_iface(ep);
+    base_op_t     *op    = base_am_start(iface, ep);
+    base_bounce_t *bounce;
+    ucs_status_t   status;
+    unsigned       offset;
+    size_t         length;
+
+    if (op == NULL) {
+        return base_ep_blocked(ep);
+    }
+    bounce = base_op_bounce(&iface->ops, op);
+    if (bounce == NULL) {
+        return base_ep_blocked(ep);
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, bounce->data);
+    length = pack_cb(bounce->data + offset, arg);
+    base_op_set_bounce(op, offset + length);
+    status = base_am_post_any(iface, ep, op, BASE_OUT_AM);
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        return status;
+    }
+    if (id == UCX_AM_ID_WIREUP) {
+        base_wireup_sent(ep);
+    }
+    return length;
+}
+
+ssize_t base_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id,
+                         uct_pack_callback_t pack_cb, void *arg,
+                         unsigned flags)
+{
+    base_ep_t     *ep    = (base_ep_t*)tl_ep;
+    base_iface_t  *iface = base_ep_iface(ep);
+    base_op_t     *op    = iface->ops.free;
+    flow_tx_t     *tx    = ep->tx;
+    base_bounce_t *bounce;
+    ucs_status_t   status;
+    size_t         length;
+
+    (void)flags;
+    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !base_am_is_open(tx) ||
+                                 (op == NULL) || (op->bounce == NULL),
+                         0)) {
+        return base_am_bcopy_any(tl_ep, id, pack_cb, arg);
+    }
+
+    bounce = op->bounce;
+    flow_tx_header_short(tx, id, bounce->data);
+    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
+    bounce->sge.length = FLOW_SHORT_HDR + length;
+    base_op_set_pieces(op, &bounce->sge, 1, 0);
+    status = base_am_post(iface, ep, op, BASE_OUT_AM);
+    return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
+}
+
+/* Where the headers of a zcopy message go: op->buf if they fit. */
+static uint8_t *base_am_zcopy_head(base_iface_t *iface, base_op_t *op,
+                                   unsigned header_length)
+{
+    base_bounce_t *bounce;
+
+    if (header_length <= BASE_MAX_SHORT) {
+        op->sge[0] = op->buf_sge;
+        return op->buf;
+    }
+    bounce = base_op_bounce(&iface->ops, op);
+    if (bounce == NULL) {
+        return NULL;
+    }
+    op->sge[0] = bounce->sge;
+    return bounce->data;
+}
+
+ucs_status_t base_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
+                              unsigned header_length, const uct_iov_t *iov,
+                              size_t iovcnt, unsigned flags,
+                              uct_completion_t *comp)
+{
+    base_ep_t    *ep     = (base_ep_t*)tl_ep;
+    base_iface_t *iface  = base_ep_iface(ep);
+    base_op_t    *op     = base_am_start(iface, ep);
+    size_t        length = (iovcnt > 0) ? base_iov_size(iov) : 0;
+    ucs_status_t  status;
+    unsigned      offset;
+    uint8_t      *head;
+
+    (void)flags;
+    if ((iovcnt > 1) || (length > iface->max_payload) ||
+        (header_length > iface->max_payload - length)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if ((length > 0) && !efa_memh_is_of(iov->memh, base_iface_md(iface))) {
+        return efa_memh_refuse(base_iface_md(iface), iov->memh);
+    }
+    if (__builtin_expect(op == NULL, 0)) {
+        return base_ep_blocked(ep);
+    }
+    head = base_am_zcopy_head(iface, op, header_length);
+    if (head == NULL) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    offset = flow_tx_header(iface->core, ep->tx, id, head);
+    if (header_length > 0) {
+        memcpy(head + offset, header, header_length);
+    }
+    op->sge[0].length = offset + header_length;
+    if (length > 0) {
+        op->sge[1].addr   = (uintptr_t)iov->buffer;
+        op->sge[1].length = length;
+        op->sge[1].lkey   = efa_memh_lkey(iov->memh);
+    }
+    base_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
+    op->lent_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;
+    op->out.comp  = comp;
+    status        = base_am_post_any(iface, ep, op, BASE_OUT_AM_ZCOPY);
+    if (status != UCS_OK) {
+        return status;
+    }
+    base_out_append(ep, &op->out);
+    return UCS_INPROGRESS;
+}

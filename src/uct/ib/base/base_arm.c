@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arming the event descriptor (DESIGN.md decision 12). BUSY is said only when
+ * the next progress has something to do, and no other error ever: UCP aborts
+ * on one.
+ *
+ * A completion that came before the queue was armed gives no event on some
+ * devices, so arming looks into the queue. What it finds cannot be put back:
+ * it is stashed, and progress takes it first.
+ */
+#include "base_arm.h"
+#include "base_core.h"
+#include "base_fail.h"
+#include "base_pending.h"
+#include "base_stash.h"
+
+ucs_status_t base_iface_event_fd(uct_iface_h tl_iface, int *fd_p)
+{
+    base_iface_t *iface = (base_iface_t*)tl_iface;
+
+    if (iface->events.epoll_fd < 0) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    *fd_p = iface->events.epoll_fd;
+    return UCS_OK;
+}
+
+/* Whether the next progress has something to do that needs no completion to be
+ * polled. */
+static int base_iface_is_busy(const base_iface_t *iface)
+{
+    if (iface->attend & BASE_ATTEND_BROKEN) {
+        return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
+               (iface->attend & BASE_ATTEND_TOLD);
+    }
+    return (iface->attend & ~BASE_ATTEND_AGAIN) ||
+           flow_event_pending(iface->core) ||
+           (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
+            (flow_timer_next(iface->core) == FLOW_TIME_NEVER));
+}
+
+static void base_iface_arm_timer(base_iface_t *iface)
+{
+    flow_time_t next = flow_timer_next(iface->core), now;
+
+    if ((iface->attend & BASE_ATTEND_AGAIN) && (iface->again_due < next)) {
+        next = iface->again_due;
+    }
+    if ((next == FLOW_TIME_NEVER) && (iface->pending == NULL)) {
+        efa_events_set_timer(&iface->events, 0);
+        return;
+    }
+    now = base_iface_clock(iface);
+    if ((iface->pending != NULL) && (next > now + BASE_DOUBT_TIME)) {
+        next = now + BASE_DOUBT_TIME; /* then another look at who waits */
+    }
+    efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
+}
+
+ucs_status_t base_iface_event_arm(uct_iface_h tl_iface, unsigned events)
+{
+    base_iface_t *iface = (base_iface_t*)tl_iface;
+    int           err;
+
+    (void)events; /* both directions: an idle one gives no event */
+    if (iface->pending != NULL) {
+        base_pending_doubt(iface);
+    }
+    if (base_iface_is_busy(iface)) {
+        return UCS_ERR_BUSY;
+    }
+    if (iface->broken) {
+        base_iface_arm_timer(iface);
+        return UCS_OK;
+    }
+    err = efa_events_rearm(&iface->events, &iface->qp);
+    if (err != 0) {
+        base_iface_break(iface, "arming", err);
+        return UCS_ERR_BUSY; /* progress ends the interface */
+    }
+    base_iface_stash_rx(iface);
+    base_iface_stash_tx(iface);
+    if (iface->attend & ~BASE_ATTEND_AGAIN) {
+        return UCS_ERR_BUSY;
+    }
+    base_iface_arm_timer(iface);
+    return UCS_OK;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_ARM_H_
+#define BASE_ARM_H_
+
+#include "base_types.h"
+
+/* iface_event_fd_get, iface_event_arm of UCT (base_arm.c). */
+ucs_status_t base_iface_event_fd(uct_iface_h tl_iface, int *fd_p);
+ucs_status_t base_iface_event_arm(uct_iface_h tl_iface, unsigned events);
+
+#endif

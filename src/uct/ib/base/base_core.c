@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory, time and parameters for the protocol core, which has none itself. */
+#include "base_core.h"
+#include <uct/ib/efa/efa_block.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BASE_RNR_BACKOFF_MIN 50000     /* ns */
+#define BASE_RNR_BACKOFF_MAX 100000000 /* ns */
+
+flow_time_t base_iface_clock(base_iface_t *iface)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    iface->now = (now.tv_sec * 1000000000ull) + now.tv_nsec + 1;
+    return iface->now;
+}
+
+/* Memory of the core lies behind one cache line that links the blocks. */
+static void *base_core_alloc(base_iface_t *iface, size_t size)
+{
+    void *block;
+
+    if (posix_memalign(&block, FLOW_ALIGN, size + FLOW_ALIGN) != 0) {
+        return NULL;
+    }
+    memset(block, 0, size + FLOW_ALIGN);
+    *(void**)block     = iface->core_chunks;
+    iface->core_chunks = block;
+    return (char*)block + FLOW_ALIGN;
+}
+
+static void base_core_free(base_iface_t *iface, void *memory)
+{
+    void  *block = (char*)memory - FLOW_ALIGN;
+    void **link  = &iface->core_chunks;
+
+    while (*link != block) {
+        link = *link;
+    }
+    *link = *(void**)block;
+    free(block);
+}
+
+ucs_status_t base_core_grow(base_iface_t *iface)
+{
+    unsigned needed, pool;
+    void    *memory, *former;
+
+    while ((needed = flow_core_grow_needed(iface->core)) != 0) {
+        for (pool = 0; pool < FLOW_POOL_LAST; ++pool) {
+            if (!(needed & (1u << pool))) {
+                continue;
+            }
+            memory = base_core_alloc(iface,
+                                     flow_core_chunk_size(iface->core, pool));
+            if (memory == NULL) {
+                return UCS_ERR_NO_MEMORY;
+            }
+            former = flow_core_grow(iface->core, pool, memory);
+            if (former != NULL) {
+                base_core_free(iface, former);
+            }
+        }
+    }
+    return UCS_OK;
+}
+
+static int base_random(void *buffer, size_t size)
+{
+    return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
+}
+
+ucs_status_t
+base_core_open(base_iface_t *iface, const base_iface_config_t *config)
+{
+    flow_params_t params;
+    size_t        size;
+    void         *memory;
+
+    flow_params_default(&params);
+    memcpy(params.self.gid, base_iface_md(iface)->device->gid.raw,
+           sizeof(params.self.gid));
+    params.self.qpn         = iface->qpn;
+    params.self.qkey        = iface->qkey;
+    params.self.incarnation = iface->incarnation;
+    params.grant            = config->window;
+    params.rx_posted        = iface->rxq.base;
+    params.rx_reserve       = BASE_RXQ_RESERVE;
+    params.ctl_slots        = BASE_CTL_OPS;
+    params.rnr_min          = BASE_RNR_BACKOFF_MIN;
+    params.rnr_max          = BASE_RNR_BACKOFF_MAX;
+    if (params.init_window > config->window) {
+        params.init_window = config->window;
+    }
+    if (base_random(&params.seed, sizeof(params.seed)) != 0) {
+        return UCS_ERR_IO_ERROR;
+    }
+
+    size   = flow_core_size(&params);
+    memory = base_core_alloc(iface, size);
+    if (memory == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    iface->core = flow_core_init(memory, size, &params);
+    if (iface->core == NULL) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return base_core_grow(iface);
+}
+
+void base_core_close(base_iface_t *iface)
+{
+    efa_block_list_free(&iface->core_chunks);
+    iface->core = NULL;
+}
+
+void flow_assert_failed(const char *expression, const char *file, int line);
+
+/* The assertion hook of the core: its own logic is wrong and its state cannot
+ * be trusted; nothing that a peer sends leads here. */
+void flow_assert_failed(const char *expression, const char *file, int line)
+{
+    static const char text[] = "libuct_srd: protocol core: assertion failed: ";
+    ssize_t           rc;
+
+    (void)line;
+    rc = write(2, text, sizeof(text) - 1);
+    rc = write(2, expression, strlen(expression));
+    rc = write(2, " in ", 4);
+    rc = write(2, file, strlen(file));
+    rc = write(2, "\n", 1);
+    (void)rc;
+    __builtin_trap();
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_CORE_H_
+#define BASE_CORE_H_
+
+#include "base_types.h"
+
+/* Memory, time and parameters of the protocol core, which has none itself. */
+
+/* Hands the core what memory it asks for. UCS_OK, UCS_ERR_NO_MEMORY. */
+ucs_status_t base_core_grow(base_iface_t *iface);
+ucs_status_t base_core_open(base_iface_t *iface,
+                            const base_iface_config_t *config);
+void         base_core_close(base_iface_t *iface);
+
+/* Monotonic clock of the core. */
+flow_time_t base_iface_clock(base_iface_t *iface);
+
+#endif

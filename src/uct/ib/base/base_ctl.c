@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Posts the protocol core's control packets. */
+#include "base_ctl.h"
+#include "base_core.h"
+#include "base_fail.h"
+#include "base_post.h"
+
+#include <string.h>
+
+static void base_ctl_fill(base_op_t *op, const flow_ctl_t *ctl, efa_ah_t *ah)
+{
+    op->out.kind   = BASE_OUT_CTL;
+    op->out.comp   = NULL;
+    op->ctl.cookie = ctl->cookie;
+    op->ctl.ah     = ah;
+    memcpy(op->buf, ctl->data, ctl->len);
+    base_op_set_buf(op, ctl->len, 0);
+}
+
+/* Posts one control packet. Returns 0 when that has to wait. */
+static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
+{
+    flow_addr_t addr = flow_peer_addr(iface->core, ctl->peer);
+    base_op_t  *op   = iface->ops.free_ctl;
+    efa_ah_t   *ah;
+    efa_dest_t  dest;
+    int         err;
+
+    if (efa_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
+        /* all handles are in use now: later, after a back-off */
+        flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR,
+                      base_iface_clock(iface));
+        return 1;
+    }
+
+    iface->ops.free_ctl = (base_op_t*)op->out.next;
+    base_ctl_fill(op, ctl, ah);
+    dest.ah           = ah->ibah;
+    dest.remote_qpn   = addr.qpn;
+    dest.remote_qkey  = addr.qkey;
+    err               = base_post_send(iface, &dest, op);
+    if (err == 0) {
+        ++iface->ctl_ops;
+        return 1;
+    }
+
+    efa_ah_put(&iface->ahs, ah);
+    op->out.next        = (base_out_t*)iface->ops.free_ctl;
+    iface->ops.free_ctl = op;
+    flow_ctl_unsent(iface->core, ctl->cookie);
+    if (!base_post_is_shortage(err)) {
+        base_iface_break(iface, "posting", err);
+    }
+    return 0;
+}
+
+unsigned base_ctl_post_all(base_iface_t *iface)
+{
+    unsigned   count = 0;
+    flow_ctl_t ctl;
+
+    while ((iface->ops.free_ctl != NULL) && flow_ctl_pending(iface->core) &&
+           flow_ctl_next(iface->core, iface->now, &ctl)) {
+        ++count;
+        if (!base_ctl_post(iface, &ctl)) {
+            break;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_DONE_H_
+#define BASE_DONE_H_
+
+#include "base_types.h"
+
+/* The operation is over and its number released: tells its user. A callback
+ * runs, and may destroy endpoints. */
+void base_op_finish(base_iface_t *iface, base_op_t *op, ucs_status_t status);
+
+/* The device will never return this operation: completes it. */
+void base_op_cancel(base_iface_t *iface, base_op_t *op, ucs_status_t status);
+
+/* An active message that waited to be sent again never will be: its endpoint
+ * failed, or the post did (`err`, an errno value, else 0). */
+void base_op_abandon(base_iface_t *iface, base_op_t *op, int err);
+
+/* An active message that nobody waits for arrived: base_op_finish without what
+ * it cannot be. (Its flow is not gone, since the core waits for its number.) */
+static inline void base_am_done(base_iface_t *iface, base_op_t *op)
+{
+    base_ep_t *ep = op->ep;
+
+    if (flow_tx_end(ep->tx, op->flow.psn)) {
+        flow_tx_done_slow(iface->core, ep->tx);
+    }
+    ++iface->ops_done;
+    base_op_give(&iface->ops, op);
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is due in the protocol core: timers, messages to send again, events,
+ * control packets. */
+#include "base_due.h"
+#include "base_core.h"
+#include "base_ctl.h"
+#include "base_done.h"
+#include "base_fail.h"
+#include "base_linger.h"
+#include "base_numbers.h"
+#include "base_peer.h"
+#include "base_post.h"
+#include "base_report.h"
+#include "base_rx.h"
+
+#include <errno.h>
+
+/* Peers came, or (scarce) the senders among them could use more receives. */
+static void base_rxq_follow(base_iface_t *iface, int scarce)
+{
+    flow_counters_t counters;
+
+    flow_core_counters(iface->core, &counters);
+    if (scarce) {
+        base_rxq_grow(&iface->rxq);
+    }
+    base_rxq_cover(&iface->rxq, counters.owed);
+    if (base_rxq_fill(&iface->rxq) != UCS_OK) {
+        base_iface_break(iface, "posting receives", EIO);
+    }
+    flow_core_rx_posted(iface->core, iface->rxq.base);
+}
+
+static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
+{
+    efa_ah_t *ah;
+
+    switch (event->type) {
+    case FLOW_EVENT_TX_READY:
+    case FLOW_EVENT_TX_RMA:
+        break; /* pending requests are dispatched after the chores */
+    case FLOW_EVENT_TX_OPEN:
+        base_rxq_follow(iface, 0); /* it may have a flow to us by now */
+        break;
+    case FLOW_EVENT_TX_FAILED:
+        base_ep_report_failure(event->cookie, event->why);
+        break;
+    case FLOW_EVENT_TX_GONE:
+        base_ep_flow_gone(event->cookie);
+        break;
+    case FLOW_EVENT_PEER_INTRODUCED:
+        base_peer_introduced(iface, event->peer, 0);
+        base_rxq_follow(iface, 0);
+        break;
+    case FLOW_EVENT_RX_SCARCE:
+        base_rxq_follow(iface, 1);
+        break;
+    case FLOW_EVENT_PEER_WANTS_RMA:
+        base_peer_introduced(iface, event->peer, 1);
+        break;
+    case FLOW_EVENT_PEER_GONE:
+        ah = flow_peer_cookie(event->peer);
+        if (ah != NULL) {
+            efa_ah_put(&iface->ahs, ah);
+        }
+        break;
+    case FLOW_EVENT_RX_RELEASE:
+        base_rxq_unhold(&iface->rxq, event->handle);
+        base_rxq_put(&iface->rxq, event->handle);
+        break;
+    }
+}
+
+static unsigned base_repost_all(base_iface_t *iface)
+{
+    unsigned   count = 0;
+    flow_op_t *flow_op;
+    base_op_t *op;
+    int        fail, err;
+
+    while ((flow_op = flow_tx_repost_next(iface->core, iface->now, &fail)) !=
+           NULL) {
+        op  = (base_op_t*)((char*)flow_op - offsetof(base_op_t, flow));
+        err = 0;
+        ++count;
+        if (!fail) {
+            err = base_post_send(iface, &op->ep->dest, op);
+            if (base_post_is_shortage(err)) {
+                flow_tx_repost_put(iface->core, flow_op);
+                break;
+            }
+        }
+        if (fail || (err != 0)) {
+            base_op_abandon(iface, op, err);
+        }
+    }
+    return count;
+}
+
+unsigned base_iface_chores(base_iface_t *iface)
+{
+    unsigned     count = 0;
+    flow_event_t event;
+
+    if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
+        if (base_iface_clock(iface) >= flow_timer_next(iface->core)) {
+            flow_timer_run(iface->core, iface->now);
+        }
+        count += base_repost_all(iface);
+    }
+    while (flow_event_pending(iface->core) &&
+           flow_event_next(iface->core, &event)) {
+        ++count;
+        base_event_handle(iface, &event);
+    }
+    base_report_write(iface);
+    base_numbers_report(iface);
+    if (flow_ctl_pending(iface->core)) {
+        if (base_core_grow(iface) != UCS_OK) {
+            return count; /* memory may come back; control waits for it */
+        }
+        count += base_ctl_post_all(iface);
+    }
+    return count;
+}

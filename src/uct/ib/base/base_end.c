@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The end of an interface whose device failed: its driver went away, or it
+ * refuses work requests that were right. The interface ends, the process does
+ * not: the user has read one line (base_iface_break), and from progress every
+ * operation completes and every endpoint reports its failure, as for peers that
+ * died.
+ *
+ * Buffers go back to their users only when the queue pair is destroyed, as the
+ * device might still write into them before.
+ */
+#include "base_end.h"
+#include "base_again.h"
+#include "base_done.h"
+#include "base_fail.h"
+
+/* What waits for a receiver comes back from the protocol core. */
+static int base_op_is_at_device(const base_op_t *op)
+{
+    return !op->flow.linked;
+}
+
+static base_op_t *base_list_first_op(base_ep_t *ep)
+{
+    base_out_t *out;
+
+    for (; ep != NULL; ep = ep->list_next) {
+        for (out = ep->queue.next; out != &ep->queue; out = out->next) {
+            if ((out->kind != BASE_OUT_FLUSH) &&
+                base_op_is_at_device((base_op_t*)out)) {
+                return (base_op_t*)out;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void base_list_forget_eps(base_op_t *op)
+{
+    for (; op != NULL; op = (base_op_t*)op->out.next) {
+        op->ep = NULL;
+    }
+}
+
+/* Messages that are in no queue: among all operations, those that are on no
+ * free list. No callback can post any more. */
+static unsigned base_iface_cancel_messages(base_iface_t *iface)
+{
+    unsigned   count = 0;
+    base_op_t *op;
+
+    base_list_forget_eps(iface->ops.free);
+    base_list_forget_eps(iface->ops.fenced);
+    base_list_forget_eps(iface->ops.free_reserve);
+    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+        if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_RESERVED) &&
+            base_op_is_at_device(op)) {
+            base_op_cancel(iface, op, UCS_ERR_IO_ERROR);
+            ++count;
+        }
+    }
+    return count;
+}
+
+/* The device returns no operation any more: all are completed here. Each
+ * callback may change the lists, so every search begins anew. */
+static unsigned base_iface_cancel_ops(base_iface_t *iface)
+{
+    unsigned   count = base_iface_cancel_messages(iface);
+    base_op_t *op;
+
+    while (((op = base_list_first_op(iface->alive)) != NULL) ||
+           ((op = base_list_first_op(iface->lingering)) != NULL)) {
+        base_op_cancel(iface, op, UCS_ERR_IO_ERROR);
+        ++count;
+    }
+    return count;
+}
+
+unsigned base_iface_end(base_iface_t *iface)
+{
+    base_ep_t *ep;
+
+    if (iface->qp.qp == NULL) {
+        return 0;
+    }
+
+    efa_qp_stop(&iface->qp);
+    base_again_forget(iface);
+    iface->rxq.qp       = NULL; /* nothing is posted any more */
+    iface->ops.free_ctl = NULL;
+    iface->ctl_ops      = 0;
+    for (ep = iface->alive; ep != NULL; ep = ep->list_next) {
+        /* its event follows */
+        base_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
+    }
+    return 1 + base_iface_cancel_ops(iface);
+}

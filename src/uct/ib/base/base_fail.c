@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How an endpoint fails, and an interface whose device did: who is told, when,
+ * and what operations return until then. */
+#include "base_fail.h"
+#include "base_core.h"
+#include "base_post.h"
+#include "base_report.h"
+
+#include <string.h>
+
+void base_iface_break(base_iface_t *iface, const char *what, int err)
+{
+    if (!iface->broken) {
+        iface->broken  = 1;
+        iface->attend |= BASE_ATTEND_BROKEN;
+        host_error(iface->super.host,
+                   "%s: %s failed: %s; the device or its driver stopped: this "
+                   "interface is unusable, see the kernel's log",
+                   base_iface_md(iface)->device->name, what, strerror(err));
+    }
+}
+
+void base_iface_count_rounds(base_iface_t *iface)
+{
+    iface->rounds_end = iface->rounds + BASE_TOLD_ROUNDS;
+    iface->attend    |= BASE_ATTEND_TOLD;
+}
+
+void base_ep_fail(base_ep_t *ep, ucs_status_t status, flow_send_status_t why)
+{
+    if (ep->state == BASE_EP_ALIVE) {
+        ep->state  = BASE_EP_FAILED;
+        ep->status = status;
+    }
+    if (ep->tx != NULL) {
+        flow_tx_fail(base_ep_iface(ep)->core, ep->tx, why);
+    }
+}
+
+/* The user knows, for `rounds` of progress. */
+static void base_ep_told(base_ep_t *ep, unsigned rounds)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+
+    ep->reported = 1;
+    ep->told     = iface->rounds - rounds;
+    base_iface_count_rounds(iface);
+}
+
+void base_ep_cancel(base_ep_t *ep)
+{
+    if (ep->state == BASE_EP_ALIVE) {
+        base_ep_told(ep, BASE_TOLD_ROUNDS);
+    }
+    base_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_GIVEN_UP);
+}
+
+ucs_status_t base_ep_failure(const base_ep_t *ep)
+{
+    uint32_t rounds = base_ep_iface(ep)->rounds - ep->told;
+
+    return (ep->reported && (rounds >= BASE_TOLD_ROUNDS)) ? ep->status :
+                                                            UCS_ERR_NO_RESOURCE;
+}
+
+/* Of an endpoint that failed because another one to that peer did, or because
+ * the peer said so. */
+static ucs_status_t base_ep_status_of(flow_end_t why)
+{
+    switch (why) {
+    case FLOW_END_LOST:
+    case FLOW_END_DEAD:
+        return UCS_ERR_ENDPOINT_TIMEOUT;
+    case FLOW_END_RESET:
+    case FLOW_END_PAIR:
+        return UCS_ERR_CONNECTION_RESET;
+    default:
+        return UCS_ERR_IO_ERROR;
+    }
+}
+
+void base_ep_report_failure(base_ep_t *ep, flow_end_t why)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    efa_dest_t    dest;
+    ucs_status_t  status;
+
+    if (ep->state == BASE_EP_ALIVE) {
+        ep->state  = BASE_EP_FAILED;
+        ep->status = iface->broken ? UCS_ERR_IO_ERROR : base_ep_status_of(why);
+    }
+    if ((ep->state == BASE_EP_DESTROYED) || ep->reported) {
+        return;
+    }
+
+    base_ep_told(ep, 0);
+    dest   = ep->dest; /* the handler may destroy it */
+    status = ep->status;
+    if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
+        UCS_OK) {
+        base_report_failed(iface, &dest, status, why);
+    }
+}
+
+void base_ep_doubt(base_ep_t *ep, flow_time_t now)
+{
+    flow_time_t passed = now - ep->doubted;
+
+    if (passed < BASE_DOUBT_TIME) {
+        return;
+    }
+    ep->doubted = now;
+    /* Of an earlier wait? Then this one has just begun. */
+    if ((passed < BASE_DOUBT_TIME * 16) && (ep->state == BASE_EP_ALIVE)) {
+        flow_tx_probe(base_ep_iface(ep)->core, ep->tx);
+    }
+}
+
+ucs_status_t base_ep_blocked(base_ep_t *ep)
+{
+    if (ep->state != BASE_EP_ALIVE) {
+        return base_ep_failure(ep);
+    }
+    if (ep->tx->busy == 0) {
+        base_ep_doubt(ep, base_iface_clock(base_ep_iface(ep)));
+    }
+    return UCS_ERR_NO_RESOURCE;
+}
+
+ucs_status_t base_post_failed(base_ep_t *ep, int err)
+{
+    if (base_post_is_shortage(err)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    base_iface_break(base_ep_iface(ep), "posting", err);
+    base_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
+    return UCS_ERR_IO_ERROR;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_FAIL_H_
+#define BASE_FAIL_H_
+
+#include "base_types.h"
+
+/* The device failed: says so once; the next progress ends the interface. No
+ * callback runs. */
+void base_iface_break(base_iface_t *iface, const char *what, int err);
+
+/* Rounds of progress between a report and the first error that is returned:
+ * UCP acts on it in a callback of the same or the next one. */
+#define BASE_TOLD_ROUNDS 4
+
+/* Counts the next BASE_TOLD_ROUNDS rounds of progress; each serves pending
+ * requests. */
+void base_iface_count_rounds(base_iface_t *iface);
+
+/*
+ * The peer or the path failed: no more posts. `why` as for flow_tx_fail, ERROR
+ * where it is this endpoint alone. The error handler runs later, from progress,
+ * once. Repeating it changes nothing.
+ */
+void base_ep_fail(base_ep_t *ep, ucs_status_t status, flow_send_status_t why);
+
+/* The user gives it up: as base_ep_fail, but nobody is told. */
+void base_ep_cancel(base_ep_t *ep);
+
+/* The core said that the flow failed: calls the error handler. The endpoint
+ * may be gone when this returns. */
+void base_ep_report_failure(base_ep_t *ep, flow_end_t why);
+
+/*
+ * What an operation on a failed endpoint returns: UCS_ERR_NO_RESOURCE until the
+ * user was told and had BASE_TOLD_ROUNDS of progress to act upon it, then why
+ * it failed. Before that UCP chooses the same lane again: with error mode
+ * FAILOVER it starts a request anew from inside the completion that failed, and
+ * an error from in there would be answered in the same way, without end.
+ */
+ucs_status_t base_ep_failure(const base_ep_t *ep);
+
+/* What a post that found no number, no operation or no buffer returns:
+ * UCS_ERR_NO_RESOURCE, or why the endpoint failed (base_ep_failure). */
+ucs_status_t base_ep_blocked(base_ep_t *ep);
+
+/* Nanoseconds between two looks at an endpoint that waits. */
+#define BASE_DOUBT_TIME 1000000000ull
+
+/*
+ * The endpoint waits for its peer, at `now`. Where nothing is under way whose
+ * completion would tell, the peer is asked, once a second, whether it lives: it
+ * may have gone with messages that it took and never consumed, and UCP's
+ * keepalive is itself a message for such an endpoint.
+ */
+void base_ep_doubt(base_ep_t *ep, flow_time_t now);
+
+/* A post failed with `err`: UCS_ERR_NO_RESOURCE where it is a matter of time,
+ * else the endpoint fails and the status tells why. */
+ucs_status_t base_post_failed(base_ep_t *ep, int err);
+
+#endif

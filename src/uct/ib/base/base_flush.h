@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_FLUSH_H_
+#define BASE_FLUSH_H_
+
+#include "base_types.h"
+
+/* ep_flush, ep_fence, iface_flush, iface_fence of UCT. */
+ucs_status_t
+base_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp);
+ucs_status_t base_ep_fence(uct_ep_h tl_ep, unsigned flags);
+ucs_status_t base_iface_flush(uct_iface_h tl_iface, unsigned flags,
+                              uct_completion_t *comp);
+ucs_status_t base_iface_fence(uct_iface_h tl_iface, unsigned flags);
+
+#endif

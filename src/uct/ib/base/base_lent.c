@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What of the user's is in use when an endpoint is destroyed.
+ *
+ * Afterwards no callback of the user's runs but completions of zcopy operations
+ * that the device still has: it may write into their memory, or send what is in
+ * there, so the user may not have it back. They come from progress, or,
+ * cancelled, when the interface closes. To have few of them, a short wait.
+ */
+#include "base_lent.h"
+#include "base_again.h"
+#include "base_core.h"
+#include "base_out.h"
+#include "base_stash.h"
+#include "base_tx.h"
+
+#include <string.h>
+
+#define BASE_LENT_TIME  20000000      /* ns of a wait: a living peer's device
+                                         needs microseconds */
+#define BASE_LENT_PAUSE 1000000000ull /* ns without a wait after one in vain */
+#define BASE_LENT_POLLS 64            /* between two looks at the clock */
+#define BASE_LENT_LOOKS 16            /* at least: the CPU may have been away */
+
+static int base_op_is_lent(const base_op_t *op)
+{
+    return (op->out.kind != BASE_OUT_FLUSH) && (op->wr.sg_list == op->sge);
+}
+
+/* How many the device has. */
+static unsigned base_ep_lent(const base_ep_t *ep)
+{
+    unsigned          count = 0;
+    const base_out_t *out;
+
+    for (out = ep->queue.next; out != &ep->queue; out = out->next) {
+        count += base_op_is_lent((const base_op_t*)out) &&
+                 !((const base_op_t*)out)->flow.linked;
+    }
+    return count;
+}
+
+/* Polls until something of the endpoint comes, a few times. Returns whether
+ * polling works. */
+static int base_lent_poll(base_iface_t *iface, const base_ep_t *ep)
+{
+    struct ibv_cq *cq = iface->qp.tx_cq;
+    struct ibv_wc  wc;
+    base_op_t     *op;
+    unsigned       polls;
+    int            count;
+
+    for (polls = 0; polls < BASE_LENT_POLLS; ++polls) {
+        count = cq->context->ops.poll_cq(cq, 1, &wc);
+        if (count < 0) {
+            return 0;
+        }
+        if (count == 0) {
+            continue;
+        }
+        op = (base_op_t*)(uintptr_t)wc.wr_id;
+        if ((op->out.kind != BASE_OUT_CTL) && (op->ep == ep)) {
+            base_tx_completion(iface, op, efa_wc_status(&wc));
+            return 1;
+        }
+        base_stash_add(iface, op, &wc);
+    }
+    return 1;
+}
+
+static void base_lent_wait(base_iface_t *iface, base_ep_t *ep)
+{
+    flow_time_t deadline;
+    unsigned    looks = 0;
+
+    if (iface->broken || (base_ep_lent(ep) == 0)) {
+        return;
+    }
+    deadline = base_iface_clock(iface) + BASE_LENT_TIME;
+    if (iface->now - iface->waited_in_vain < BASE_LENT_PAUSE) {
+        return; /* many endpoints to one dead peer: not so long for each */
+    }
+    while ((base_ep_lent(ep) > 0) && base_lent_poll(iface, ep)) {
+        base_stash_take_ep(iface, ep);
+        if ((base_iface_clock(iface) >= deadline) &&
+            (++looks >= BASE_LENT_LOOKS)) {
+            iface->waited_in_vain = iface->now;
+            return;
+        }
+    }
+}
+
+/* Takes the user's bytes into a buffer of ours. Returns 0 if there is none. */
+static int base_op_copy_lent(base_iface_t *iface, base_op_t *op)
+{
+    base_bounce_t *bounce = base_op_bounce(&iface->ops, op);
+    size_t         length = 0;
+    int            i;
+
+    if (bounce == NULL) {
+        return 0;
+    }
+    for (i = 0; i < op->wr.num_sge; ++i) {
+        memmove(bounce->data + length, (void*)(uintptr_t)op->sge[i].addr,
+                op->sge[i].length);
+        length += op->sge[i].length;
+    }
+    base_op_set_bounce(op, length);
+    return 1;
+}
+
+/* Messages that the device gave back, as their receiver was not ready, go on as
+ * copies where their memory is the CPU's. */
+static void base_ep_copy_waiting(base_iface_t *iface, base_ep_t *ep)
+{
+    base_out_t       *out, *next;
+    base_op_t        *op;
+    uct_completion_t *comp;
+
+    for (out = ep->queue.next; out != &ep->queue; out = next) {
+        op   = (base_op_t*)out;
+        next = out->next;
+        if ((out->kind == BASE_OUT_AM_ZCOPY) && op->flow.linked &&
+            op->lent_host && base_op_copy_lent(iface, op)) {
+            base_out_remove(out);
+            comp      = out->comp;
+            out->comp = NULL;
+            out->kind = op->reserved ? BASE_OUT_AM_RESERVED : BASE_OUT_AM;
+            ucx_completion_done(comp, UCS_ERR_CANCELED);
+        }
+    }
+}
+
+static void base_lent_unpack(void *arg, const void *data, size_t length)
+{
+    (void)arg;
+    (void)data;
+    (void)length;
+}
+
+/* Reads into our buffers: what they bring is nobody's any more. */
+static void base_ep_drop_reads(base_ep_t *ep)
+{
+    base_out_t       *out, *next;
+    uct_completion_t *comp;
+
+    for (out = ep->queue.next; out != &ep->queue; out = next) {
+        next = out->next;
+        if (out->kind == BASE_OUT_GET_BCOPY) {
+            ((base_op_t*)out)->unpack.func = base_lent_unpack;
+            comp      = out->comp;
+            out->comp = NULL;
+            ucx_completion_done(comp, UCS_ERR_CANCELED);
+        }
+    }
+}
+
+void base_ep_take_back(base_ep_t *ep)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+
+    base_ep_drop_reads(ep);
+    base_stash_take_ep(iface, ep);
+    base_again_cancel_ep(iface, ep);
+    base_lent_wait(iface, ep);
+    base_ep_copy_waiting(iface, ep);
+}

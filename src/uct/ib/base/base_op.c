@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base_op.h"
+#include <uct/ib/efa/efa_block.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BASE_BOUNCE_CHUNK 32 /* buffers that are added at a time */
+#define BASE_MARKER_BLOCK 32
+
+/* Operations as a free list, with the parts of their work requests that never
+ * change. */
+static base_op_t *base_op_link(base_op_t *ops, unsigned count, uint32_t lkey)
+{
+    base_op_t *op;
+
+    for (op = ops; op < ops + count; ++op) {
+        op->buf_sge.addr = (uintptr_t)op->buf;
+        op->buf_sge.lkey = lkey;
+        op->wr.wr_id     = (uintptr_t)op;
+        op->wr.opcode    = IBV_WR_SEND;
+        op->out.next     = (op + 1 < ops + count) ? &op[1].out : NULL;
+    }
+    return (count > 0) ? ops : NULL;
+}
+
+/* Adds a chunk of bounce buffers; none at the limit. */
+static void base_bounce_grow(base_op_pool_t *pool)
+{
+    size_t         stride = sizeof(base_bounce_t) + pool->bounce_size;
+    unsigned       count  = BASE_BOUNCE_CHUNK;
+    base_bounce_t *bounce;
+    unsigned       i;
+
+    if (count > pool->bounce_max - pool->bounce_count) {
+        count = pool->bounce_max - pool->bounce_count;
+    }
+    if (count == 0) {
+        return;
+    }
+    if (efa_chunk_add(pool->md, &pool->chunks, count * stride) != UCS_OK) {
+        pool->bounce_max = pool->bounce_count; /* said once; not tried again */
+        return;
+    }
+
+    for (i = 0; i < count; ++i) {
+        bounce = (base_bounce_t*)((char*)pool->chunks->memory + (i * stride));
+        bounce->sge.addr  = (uintptr_t)bounce->data;
+        bounce->sge.lkey  = pool->chunks->mr->lkey;
+        bounce->next      = pool->free_bounce;
+        pool->free_bounce = bounce;
+    }
+    pool->bounce_count += count;
+}
+
+/* Some free operation's buffer. */
+static base_bounce_t *base_bounce_take(base_op_t *op)
+{
+    base_bounce_t *bounce;
+
+    while ((op != NULL) && (op->bounce == NULL)) {
+        op = (base_op_t*)op->out.next;
+    }
+    if (op == NULL) {
+        return NULL;
+    }
+    bounce     = op->bounce;
+    op->bounce = NULL;
+    return bounce;
+}
+
+base_bounce_t *base_op_bounce_get(base_op_pool_t *pool, base_op_t *op)
+{
+    base_bounce_t *bounce;
+
+    if (pool->free_bounce == NULL) {
+        base_bounce_grow(pool);
+    }
+    bounce = pool->free_bounce;
+    if (bounce != NULL) {
+        pool->free_bounce = bounce->next;
+    } else {
+        bounce = base_bounce_take(pool->free);
+    }
+    op->bounce = bounce;
+    return bounce;
+}
+
+ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
+                               const base_op_counts_t *counts,
+                               size_t packet_size)
+{
+    unsigned     count = counts->common + counts->reserve;
+    ucs_status_t status;
+    base_op_t   *ops, *op;
+
+    memset(pool, 0, sizeof(*pool));
+    pool->md          = md;
+    pool->sink        = &pool->free;
+    pool->count       = count;
+    pool->count_ctl   = counts->ctl;
+    pool->bounce_size = (packet_size + 63) & ~(size_t)63;
+    pool->bounce_max  = count;
+
+    flow_reserve_init(&pool->reserve, counts->reserve);
+    status = efa_chunk_add(md, &pool->chunks,
+                           (count + counts->ctl) * sizeof(*ops));
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    ops        = pool->chunks->memory;
+    pool->free = base_op_link(ops, counts->common, pool->chunks->mr->lkey);
+    pool->free_reserve = base_op_link(ops + counts->common, counts->reserve,
+                                      pool->chunks->mr->lkey);
+    pool->free_ctl = base_op_link(ops + count, counts->ctl,
+                                  pool->chunks->mr->lkey);
+    for (op = pool->free_reserve; op != NULL; op = (base_op_t*)op->out.next) {
+        op->reserved = 1;
+    }
+    pool->ops      = ops;
+    base_bounce_grow(pool);
+    if (pool->free_bounce == NULL) {
+        base_op_pool_cleanup(pool);
+        return UCS_ERR_NO_MEMORY;
+    }
+    return UCS_OK;
+}
+
+void base_op_pool_cleanup(base_op_pool_t *pool)
+{
+    efa_block_list_free(&pool->marker_blocks);
+    efa_chunk_list_free(pool->md, &pool->chunks);
+}
+
+base_out_t *base_marker_get(base_op_pool_t *pool)
+{
+    base_out_t *marker = pool->free_markers;
+    unsigned    i;
+
+    if (marker == NULL) {
+        marker = efa_block_add(&pool->marker_blocks, BASE_MARKER_BLOCK,
+                               sizeof(*marker));
+        if (marker == NULL) {
+            return NULL;
+        }
+        for (i = 0; i < BASE_MARKER_BLOCK; ++i) {
+            marker[i].kind = BASE_OUT_FLUSH;
+            base_marker_put(pool, &marker[i]);
+        }
+        marker = pool->free_markers;
+    }
+    pool->free_markers = marker->next;
+    return marker;
+}

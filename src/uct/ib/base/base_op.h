@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_OP_H_
+#define BASE_OP_H_
+
+#include <uct/ib/efa/efa_chunk.h>
+
+#include <flow/flow.h>
+#include <flow/reserve.h>
+
+#define BASE_CTL_OPS 256 /* send slots that only control packets may use */
+
+/*
+ * What an endpoint has outstanding: one queue per endpoint in the order of
+ * posting, of operations and of the markers of flushes. Completions take
+ * operations out anywhere; a marker is done when it has come to the front.
+ *
+ * Active messages that nobody waits for, nearly all there are, are in no queue:
+ * their flow knows which numbers are not done, and a marker has the number that
+ * it stands before.
+ */
+typedef enum base_out_kind {
+    BASE_OUT_AM,        /* active message, bytes in op->buf or op->bounce; no
+                          comp, in no queue */
+    BASE_OUT_AM_RESERVED, /* the same in an operation of the reserve */
+    BASE_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
+    BASE_OUT_GET_BCOPY, /* from here on RDMA */
+    BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf */
+    BASE_OUT_PUT,       /* from op->buf, op->bounce or user memory */
+    BASE_OUT_CTL,       /* control packet of the protocol core: in no queue */
+    BASE_OUT_FLUSH      /* marker */
+} base_out_kind_t;
+
+typedef struct base_out base_out_t;
+
+struct base_out {
+    base_out_t       *prev, *next;
+    uct_completion_t *comp; /* or NULL */
+    uint8_t           kind; /* base_out_kind_t */
+    flow_psn_t        psn;  /* FLUSH: of the first message behind it */
+};
+
+struct base_ep;
+
+/* Whether an operation of a user is RDMA; the rest are active messages. */
+static inline int base_out_is_rma(uint8_t kind)
+{
+    return kind >= BASE_OUT_GET_BCOPY;
+}
+
+/* Pieces of local memory of one work request. */
+#define BASE_OP_SGE 2
+
+/* Bytes in an operation itself: a message this short needs no bounce buffer. */
+#define BASE_OP_BUF 128
+
+/* A bounce buffer: one packet. */
+typedef struct base_bounce base_bounce_t;
+
+struct base_bounce {
+    base_bounce_t *next; /* while no operation has it */
+    void          *reserved; /* data is aligned to 16 */
+    struct ibv_sge sge;  /* data; its length is the packet's */
+    uint8_t        data[];
+};
+
+/* One work request, from post to completion (through reposts, too). */
+typedef struct base_op base_op_t;
+
+struct base_op {
+    base_out_t         out; /* first: operations and markers share the queue */
+    flow_op_t          flow;
+    struct base_ep    *ep;
+    base_bounce_t     *bounce; /* or NULL; once it has one it keeps it */
+    struct ibv_send_wr wr;  /* filled but for what changes: pieces, flags,
+                               destination; RDMA takes pieces and flags */
+    struct ibv_sge     buf_sge;          /* buf; its length is the packet's */
+    struct ibv_sge     sge[BASE_OP_SGE]; /* pieces of user memory */
+    union {
+        struct {
+            uct_unpack_callback_t func;
+            void                 *arg;
+        } unpack;            /* BASE_OUT_GET_BCOPY */
+        struct {
+            uint64_t      cookie;
+            struct efa_ah *ah;
+        } ctl; /* BASE_OUT_CTL */
+    };
+    uint64_t           remote_addr; /* RDMA */
+    uint32_t           rkey;
+    flow_share_t      *share; /* of the reserve, while taken from there */
+    uint8_t            reserved;   /* it belongs to the reserve */
+    int                lent_host; /* AM_ZCOPY: the CPU can read the memory */
+    base_op_t         *stash_next; /* completed, progress sees to it; or RDMA
+                                     that waits to be posted again */
+    uint32_t           vendor_err; /* then: the device's status, 0 is success */
+    uint8_t            buf[BASE_OP_BUF];
+};
+
+/*
+ * The pools of an interface. Operations are made once, as many as the send
+ * queue takes, so that a post cannot find it full; some of them are kept for
+ * control packets, some as a reserve. Bounce buffers grow in chunks, up to one
+ * for an operation, and stay with the operation that took one, whatever it is
+ * used for next.
+ */
+typedef struct base_op_pool {
+    efa_md_t      *md;
+    base_op_t     *free;     /* linked by out.next, as all free lists here */
+    base_op_t     *fenced;   /* where they lie while the interface is fenced */
+    base_op_t    **sink;     /* free or fenced: where completed ones go */
+    base_op_t     *free_ctl; /* for control packets */
+    base_op_t     *free_reserve; /* when there is no other (flow/reserve.h) */
+    flow_reserve_t reserve;
+    base_op_t     *ops;      /* all of them, `count` first */
+    base_bounce_t *free_bounce;
+    base_out_t    *free_markers;
+    efa_chunk_t   *chunks;
+    void          *marker_blocks; /* linked by their first word */
+    unsigned       count, count_ctl; /* those of the reserve are in `count` */
+    unsigned       bounce_count, bounce_max;
+    size_t         bounce_size; /* bytes of data[] */
+} base_op_pool_t;
+
+/* Operations for anybody, of the reserve, for control; packets of at most
+ * `packet_size` bytes. UCS_OK, UCS_ERR_NO_MEMORY. */
+typedef struct base_op_counts {
+    unsigned common, reserve, ctl;
+} base_op_counts_t;
+/* For a user who wants `common` in flight, and the send queue for all. */
+static inline base_op_counts_t base_op_counts(unsigned common)
+{
+    base_op_counts_t counts = {common, common / 2, BASE_CTL_OPS};
+
+    return counts;
+}
+
+static inline unsigned base_op_count(const base_op_counts_t *counts)
+{
+    return counts->common + counts->reserve + counts->ctl;
+}
+
+ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
+                               const base_op_counts_t *counts,
+                               size_t packet_size);
+
+void base_op_pool_cleanup(base_op_pool_t *pool);
+
+/* Out of line part of base_op_bounce: a buffer that no operation has, a new
+ * one, or, out of memory, that of another free operation. */
+base_bounce_t *base_op_bounce_get(base_op_pool_t *pool, base_op_t *op);
+
+/* The bounce buffer of an operation that is free (not yet taken); NULL when out
+ * of memory and all are in use. */
+static inline base_bounce_t *base_op_bounce(base_op_pool_t *pool, base_op_t *op)
+{
+    if (__builtin_expect(op->bounce == NULL, 0)) {
+        return base_op_bounce_get(pool, op);
+    }
+    return op->bounce;
+}
+
+/* What op->wr takes along: pieces of memory, or the bytes themselves. */
+static inline void
+base_op_set_pieces(base_op_t *op, struct ibv_sge *sge, int count, int inlined)
+{
+    op->wr.sg_list    = sge;
+    op->wr.num_sge    = count;
+    op->wr.send_flags = IBV_SEND_SIGNALED | (inlined ? IBV_SEND_INLINE : 0);
+}
+
+/* The first `length` bytes of op->buf, inside the work request where it takes
+ * so many. */
+static inline void
+base_op_set_buf(base_op_t *op, unsigned length, unsigned inline_size)
+{
+    op->buf_sge.length = length;
+    base_op_set_pieces(op, &op->buf_sge, 1, length <= inline_size);
+}
+
+/* Those of op->bounce, which is not NULL. */
+static inline void base_op_set_bounce(base_op_t *op, size_t length)
+{
+    op->bounce->sge.length = length;
+    base_op_set_pieces(op, &op->bounce->sge, 1, 0);
+}
+
+/* Takes the operation that the caller saw at pool->free. */
+static inline void base_op_take(base_op_pool_t *pool, const base_op_t *op)
+{
+    pool->free = (base_op_t*)op->out.next;
+}
+
+static inline void base_op_give(base_op_pool_t *pool, base_op_t *op)
+{
+    op->out.next = (base_out_t*)*pool->sink;
+    *pool->sink  = op;
+}
+
+/* The same for any operation, of the reserve too. */
+static inline void base_op_take_any(base_op_pool_t *pool, base_op_t *op,
+                                    flow_share_t *share)
+{
+    if (__builtin_expect(op->reserved, 0)) {
+        pool->free_reserve = (base_op_t*)op->out.next;
+        op->share          = share;
+        flow_reserve_take(&pool->reserve, share);
+    } else {
+        base_op_take(pool, op);
+    }
+}
+
+static inline void base_op_give_any(base_op_pool_t *pool, base_op_t *op, int ok)
+{
+    if (__builtin_expect(op->reserved, 0)) {
+        flow_reserve_give(&pool->reserve, op->share, ok);
+        op->out.next       = (base_out_t*)pool->free_reserve;
+        pool->free_reserve = op;
+    } else {
+        base_op_give(pool, op);
+    }
+}
+
+/* May some operation be left for some endpoint? */
+static inline int base_op_is_left(const base_op_pool_t *pool)
+{
+    return (pool->free != NULL) ||
+           ((pool->sink == &pool->free) && (pool->free_reserve != NULL));
+}
+
+/* While fenced the pool looks empty: the posting path needs no test for it. */
+static inline void base_op_pool_fence(base_op_pool_t *pool)
+{
+    if (pool->sink == &pool->free) {
+        pool->fenced = pool->free;
+        pool->free   = NULL;
+        pool->sink   = &pool->fenced;
+    }
+}
+
+static inline void base_op_pool_unfence(base_op_pool_t *pool)
+{
+    if (pool->sink == &pool->fenced) {
+        pool->free   = pool->fenced;
+        pool->fenced = NULL;
+        pool->sink   = &pool->free;
+    }
+}
+
+/* A flush marker, NULL when out of memory. */
+base_out_t *base_marker_get(base_op_pool_t *pool);
+
+static inline void base_marker_put(base_op_pool_t *pool, base_out_t *marker)
+{
+    marker->next       = pool->free_markers;
+    pool->free_markers = marker;
+}
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pending requests (DESIGN.md decision 10). Each endpoint has a queue; those
+ * with requests form a ring that is served in turn, one request at a time.
+ *
+ * While its queue is not empty an endpoint's flow is pinned, so that every
+ * operation returns NO_RESOURCE and nothing overtakes. The request that is
+ * dispatched may do one thing, a message, RMA or a flush: its completion may
+ * run in there, and what a user's callback sends must not overtake the requests
+ * behind, nor its flush be done before them. A callback may add, purge and
+ * destroy anywhere: after each one only the ring's head and `serving` are read
+ * anew.
+ *
+ * A fence stands in the queue, too, behind the last request there is: what it
+ * has to wait for is posted only when that one has been dispatched.
+ */
+#include "base_pending.h"
+#include "base_core.h"
+#include "base_fail.h"
+#include "base_out.h"
+#include "base_wireup.h"
+
+#define BASE_PENDING_BUDGET 256 /* requests served in one progress */
+#define BASE_PENDING_IDLE   256 /* idle progress calls between two looks */
+
+/* Ours in a request that waits. */
+typedef struct base_request {
+    uct_pending_req_t *next;
+    uint8_t            fence; /* one stands behind it */
+} base_request_t;
+
+_Static_assert(sizeof(base_request_t) <= UCT_PENDING_REQ_PRIV_LEN,
+               "a request has no room for us");
+
+static base_request_t *base_request(uct_pending_req_t *req)
+{
+    return (base_request_t*)&req->priv;
+}
+
+static void base_ring_add(base_iface_t *iface, base_ep_t *ep)
+{
+    base_ep_t *head = iface->pending;
+
+    if (head == NULL) {
+        ep->ring_prev  = ep;
+        ep->ring_next  = ep;
+        iface->pending = ep;
+    } else {
+        ep->ring_prev            = head->ring_prev;
+        ep->ring_next            = head;
+        ep->ring_prev->ring_next = ep;
+        head->ring_prev          = ep;
+    }
+}
+
+static void base_ring_remove(base_iface_t *iface, base_ep_t *ep)
+{
+    if (ep->ring_next == ep) {
+        iface->pending = NULL;
+    } else {
+        ep->ring_prev->ring_next = ep->ring_next;
+        ep->ring_next->ring_prev = ep->ring_prev;
+        if (iface->pending == ep) {
+            iface->pending = ep->ring_next;
+        }
+    }
+    ep->ring_next = NULL;
+    if (iface->stuck == ep) {
+        iface->stuck = NULL;
+    }
+}
+
+/* Whether every kind of operation that was tried could be posted now. */
+static int base_ep_can_post_all(base_iface_t *iface, base_ep_t *ep)
+{
+    if ((ep->state != BASE_EP_ALIVE) || (iface->ops.free == NULL) ||
+        (base_op_bounce(&iface->ops, iface->ops.free) == NULL)) {
+        return 0;
+    }
+    /* RMA waits for the hello's answer: who has not asked for it need not */
+    return flow_tx_ready(iface->core, ep->tx) &&
+           (!ep->rma_asked || flow_tx_rma_ready(iface->core, ep->tx) ||
+            flow_tx_rma_refused(ep->tx));
+}
+
+ucs_status_t
+base_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
+{
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+
+    (void)flags;
+    if ((ep->requests == NULL) && (iface->serving != ep) &&
+        base_ep_can_post_all(iface, ep)) {
+        return UCS_ERR_BUSY;
+    }
+
+    base_request(req)->next  = NULL;
+    base_request(req)->fence = base_ep_is_replayed(ep);
+    *ep->requests_tail       = req;
+    ep->requests_tail        = &base_request(req)->next;
+    if (ep->ring_next == NULL) {
+        base_ring_add(iface, ep);
+    }
+    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    if (ep->state != BASE_EP_ALIVE) {
+        base_iface_count_rounds(iface); /* it is dispatched, to be told */
+    }
+    return UCS_OK;
+}
+
+static uct_pending_req_t *base_ep_pop_request(base_ep_t *ep)
+{
+    uct_pending_req_t *req = ep->requests;
+
+    ep->requests = base_request(req)->next;
+    if (ep->requests == NULL) {
+        ep->requests_tail = &ep->requests;
+    }
+    return req;
+}
+
+static void base_ep_push_request(base_ep_t *ep, uct_pending_req_t *req)
+{
+    base_request(req)->next  = ep->requests;
+    base_request(req)->fence = base_ep_iface(ep)->served_fence;
+    if (ep->requests == NULL) {
+        ep->requests_tail = &base_request(req)->next;
+    }
+    ep->requests = req;
+}
+
+int base_pending_fence(base_ep_t *ep)
+{
+    base_iface_t   *iface = base_ep_iface(ep);
+    base_request_t *last;
+
+    if (ep->requests != NULL) {
+        last        = (base_request_t*)((char*)ep->requests_tail -
+                                        offsetof(base_request_t, next));
+        last->fence = 1;
+        return 1;
+    }
+    if (iface->serving == ep) {
+        iface->served_fence = 1;
+        return 1;
+    }
+    return 0;
+}
+
+void base_pending_fence_all(base_iface_t *iface)
+{
+    base_ep_t *ep = iface->pending;
+
+    if (iface->serving != NULL) {
+        base_pending_fence(iface->serving);
+    }
+    if (ep != NULL) {
+        do {
+            base_pending_fence(ep);
+            ep = ep->ring_next;
+        } while (ep != iface->pending);
+    }
+}
+
+/* After a dispatch: the endpoint stays in the ring while it has requests. */
+static void base_ep_settle(base_iface_t *iface, base_ep_t *ep)
+{
+    if (ep->requests != NULL) {
+        flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+        if (ep->ring_next == NULL) {
+            base_ring_add(iface, ep);
+        }
+    } else {
+        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+        if (ep->ring_next != NULL) {
+            base_ring_remove(iface, ep);
+        }
+    }
+}
+
+void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
+                           void *arg)
+{
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    uct_pending_req_t *req, *next;
+    int                fenced = 0;
+
+    /* The queue is taken off first: cb may add to it */
+    for (req = ep->requests; req != NULL; req = base_request(req)->next) {
+        fenced |= base_request(req)->fence;
+    }
+    req               = ep->requests;
+    ep->requests      = NULL;
+    ep->requests_tail = &ep->requests;
+    if (iface->serving != ep) {
+        if (fenced) {
+            base_ep_fence_now(ep); /* what was posted before still counts */
+        }
+        base_ep_settle(iface, ep);
+    } else {
+        iface->served_fence |= fenced;
+    }
+    if (fenced) {
+        base_wireup_took_fence(ep);
+    }
+    for (; req != NULL; req = next) {
+        next = base_request(req)->next;
+        if (cb != NULL) {
+            cb(req, arg);
+        }
+    }
+}
+
+/* What the dispatched request may do once, before all else; nothing passes
+ * those behind it any more. */
+static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
+{
+    if ((iface->serving != ep) || iface->served_one ||
+        (flow_tx_psn(ep->tx) != iface->served_psn)) {
+        return 0;
+    }
+    iface->served_one = 1;
+    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    return 1;
+}
+
+int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep)
+{
+    return (ep->tx->pins == FLOW_PIN_PENDING) &&
+           base_pending_permits(iface, ep);
+}
+
+int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep)
+{
+    return (ep->requests == NULL) || base_pending_permits(iface, ep);
+}
+
+/* Dispatches one request of the ring's head. Returns whether it went on. */
+static int base_pending_serve(base_iface_t *iface)
+{
+    base_ep_t         *ep = iface->pending;
+    uct_pending_req_t *req;
+    ucs_status_t       status;
+
+    iface->pending      = ep->ring_next; /* its turn is over, whatever comes */
+    iface->serving      = ep;
+    iface->served_one   = 0;
+    req                 = base_ep_pop_request(ep);
+    iface->served_fence = base_request(req)->fence;
+    iface->served_psn   = flow_tx_psn(ep->tx);
+    if ((ep->requests == NULL) && !iface->served_fence) {
+        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+    } else {
+        flow_tx_pass_one(iface->core, ep->tx);
+    }
+
+    status = req->func(req);
+
+    if (iface->serving == NULL) {
+        return 1; /* the callback destroyed the endpoint */
+    }
+    iface->serving = NULL;
+    if (status != UCS_OK) {
+        base_ep_push_request(ep, req);
+    } else if (iface->served_fence) {
+        base_ep_fence_now(ep);
+    }
+    base_ep_settle(iface, ep);
+    return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
+           iface->served_one || (flow_tx_psn(ep->tx) != iface->served_psn);
+}
+
+void base_pending_doubt(base_iface_t *iface)
+{
+    flow_time_t now = base_iface_clock(iface);
+    base_ep_t  *ep  = iface->pending;
+
+    do {
+        base_ep_doubt(ep, now);
+        ep = ep->ring_next;
+    } while (ep != iface->pending);
+}
+
+void base_pending_wait(base_iface_t *iface)
+{
+    if ((++iface->idle % BASE_PENDING_IDLE) == 0) {
+        base_pending_doubt(iface);
+        if (iface->ops.free == NULL) {
+            base_pending_dispatch(iface); /* the reserve opens with time */
+        }
+    }
+}
+
+unsigned base_pending_dispatch(base_iface_t *iface)
+{
+    unsigned   count = 0;
+    base_ep_t *ep;
+
+    if (iface->serving != NULL) {
+        return 0; /* called from a callback's progress */
+    }
+    /* Until the ring is empty, a whole round went by in vain, or others deserve
+     * the CPU */
+    iface->stuck = NULL;
+    while ((iface->pending != NULL) && (iface->pending != iface->stuck) &&
+           base_op_is_left(&iface->ops) && (count < BASE_PENDING_BUDGET)) {
+        ep = iface->pending;
+        if (base_pending_serve(iface)) {
+            iface->stuck = NULL;
+            ++count;
+        } else if (iface->stuck == NULL) {
+            iface->stuck = ep;
+        }
+    }
+    return count;
+}

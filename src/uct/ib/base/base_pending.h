@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_PENDING_H_
+#define BASE_PENDING_H_
+
+#include "base_types.h"
+
+/* Pending (base_pending.c): ep_pending_add and ep_pending_purge of UCT. */
+ucs_status_t
+base_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags);
+void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
+                           void *arg);
+
+/* Serves pending requests, endpoints in turn, until none can go on. Returns
+ * how many were taken off. */
+unsigned base_pending_dispatch(base_iface_t *iface);
+
+/* Progress found nothing to do while requests wait: base_ep_doubt for their
+ * endpoints, now and then. */
+void base_pending_wait(base_iface_t *iface);
+
+/* The same at once: who waits goes to sleep. */
+void base_pending_doubt(base_iface_t *iface);
+
+/* May a pinned endpoint post an RDMA operation all the same, as its request is
+ * being dispatched? Once for each dispatch, and then nothing else. */
+int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep);
+
+/* May it be flushed: no request waits, or the one being dispatched is a flush,
+ * which has done nothing yet? Likewise. */
+int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep);
+
+/*
+ * A fence of the endpoint, behind the requests that wait or the one being
+ * dispatched: base_ep_fence_now when they have been. Returns 0 where there are
+ * none and the fence can only be now.
+ */
+int base_pending_fence(base_ep_t *ep);
+
+/* The same for each endpoint that has requests. */
+void base_pending_fence_all(base_iface_t *iface);
+
+#endif

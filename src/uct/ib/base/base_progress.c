@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: polls both queues, then sees to what is due and to requests that
+ * wait. */
+#include "base_progress.h"
+#include "base_again.h"
+#include "base_done.h"
+#include "base_due.h"
+#include "base_end.h"
+#include "base_fail.h"
+#include "base_pending.h"
+#include "base_rx.h"
+#include "base_stash.h"
+#include "base_tx.h"
+
+/*
+ * Whatever is no message that nobody waits for. A callback may run, and destroy
+ * an endpoint, which must find what is polled and not looked at yet: where all
+ * such lies. Returns the last that was dealt with.
+ */
+static __attribute__((noinline)) const struct ibv_wc *
+base_tx_other(base_iface_t *iface, const struct ibv_wc *wc,
+              const struct ibv_wc *end)
+{
+    base_op_t *op = (base_op_t*)(uintptr_t)wc->wr_id;
+
+    if ((op->out.kind == BASE_OUT_CTL) && (wc->status == IBV_WC_SUCCESS)) {
+        base_ctl_finish(iface, op, FLOW_SEND_OK); /* runs none */
+        return wc;
+    }
+    for (; wc < end; ++wc) {
+        base_stash_add(iface, (base_op_t*)(uintptr_t)wc->wr_id, wc);
+    }
+    base_stash_take_tx(iface);
+    return end;
+}
+
+/* As base_rx_batch. */
+static __attribute__((noinline)) unsigned
+base_tx_batch(base_iface_t *iface, const struct ibv_wc *wc, int count)
+{
+    const struct ibv_wc *end = wc + count;
+    base_op_t           *op;
+
+    if (__builtin_expect(count < 0, 0)) {
+        base_iface_break(iface, "polling for completions", -count);
+        return 0;
+    }
+    do {
+        op = (base_op_t*)(uintptr_t)wc->wr_id;
+        if (__builtin_expect((wc->status != IBV_WC_SUCCESS) ||
+                                     (op->out.kind != BASE_OUT_AM) ||
+                                     (op->ep->flushes > 0),
+                             0)) {
+            wc = base_tx_other(iface, wc, end);
+        } else {
+            base_am_done(iface, op);
+        }
+    } while (++wc < end);
+    return count;
+}
+
+static inline int efa_poll(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+    return cq->context->ops.poll_cq(cq, BASE_POLL_BATCH, wc);
+}
+
+unsigned base_iface_poll_tx(base_iface_t *iface)
+{
+    struct ibv_wc wc[BASE_POLL_BATCH];
+    int           polled = efa_poll(iface->qp.tx_cq, wc);
+
+    return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
+}
+
+/* What follows the polls, of which `count` completions came. */
+static inline unsigned base_iface_follow_up(base_iface_t *iface, unsigned count)
+{
+    if (__builtin_expect(base_iface_has_chores(iface), 0)) {
+        count += base_iface_chores(iface);
+    }
+    if (__builtin_expect(iface->pending != NULL, 0)) {
+        if (count > 0) {
+            count += base_pending_dispatch(iface);
+        } else {
+            base_pending_wait(iface);
+        }
+    }
+    return count;
+}
+
+/* Something came before this progress. Returns whether it was the end. */
+static __attribute__((noinline)) int
+base_iface_attend(base_iface_t *iface, unsigned *count_p)
+{
+    if (iface->attend & BASE_ATTEND_REPLAY) {
+        iface->attend &= ~BASE_ATTEND_REPLAY;
+        ++iface->replays;
+    }
+    *count_p = base_iface_take_stash(iface);
+    if (iface->attend & BASE_ATTEND_MEMORY) {
+        *count_p += base_rx_retry(iface);
+    }
+    if (iface->attend & BASE_ATTEND_AGAIN) {
+        *count_p += base_again_run(iface);
+    }
+    if (iface->attend & BASE_ATTEND_TOLD) {
+        if (++iface->rounds == iface->rounds_end) {
+            iface->attend &= ~BASE_ATTEND_TOLD;
+        }
+        ++*count_p;
+    }
+    if (!(iface->attend & BASE_ATTEND_BROKEN)) {
+        return 0;
+    }
+    *count_p += base_iface_end(iface);
+    return 1;
+}
+
+unsigned base_iface_progress(uct_iface_h tl_iface)
+{
+    base_iface_t *iface = (base_iface_t*)tl_iface;
+    struct ibv_wc wc[BASE_POLL_BATCH];
+    unsigned      count = 0;
+    int           polled;
+
+    if (__builtin_expect(iface->attend, 0) &&
+        base_iface_attend(iface, &count)) {
+        return base_iface_follow_up(iface, count);
+    }
+    polled = efa_poll(iface->qp.rx_cq, wc);
+    if (polled != 0) {
+        count += base_rx_batch(iface, wc, polled);
+    }
+    if (base_iface_is_sending(iface)) {
+        polled = efa_poll(iface->qp.tx_cq, wc);
+        if (polled != 0) {
+            count += base_tx_batch(iface, wc, polled);
+        }
+    }
+    return base_iface_follow_up(iface, count);
+}

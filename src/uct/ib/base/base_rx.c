@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receive completions: packets to the protocol core, messages up to UCP. */
+#include "base_rx.h"
+#include "base_core.h"
+#include "base_fail.h"
+#include "base_trace.h"
+
+#include <errno.h>
+
+/*
+ * Hands one message up. UCP may keep the buffer where a replacement is at hand,
+ * otherwise it copies. What it may not keep: copies of ours, as nothing bounds
+ * them, and what came with a long header, since it is not aligned for a
+ * descriptor. Returns whether it keeps it.
+ */
+static inline int
+base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
+                void *data, unsigned length, int may_keep)
+{
+    unsigned flags = 0;
+
+    if (__builtin_expect(may_keep, 1)) {
+        flags = UCT_CB_PARAM_FLAG_DESC;
+        base_rxbuf_make_desc(rxbuf);
+    }
+    return ucx_iface_invoke_am(&iface->super, am_id, data, length, flags) ==
+           UCS_INPROGRESS;
+}
+
+static __attribute__((noinline)) void
+base_rx_count(base_iface_t *iface, size_t length)
+{
+    ucx_iface_count(&iface->super.super, UCX_IFACE_RX_AM, 1);
+    ucx_iface_count(&iface->super.super, UCX_IFACE_RX_AM_BYTES, length);
+}
+
+static inline __attribute__((always_inline)) void
+base_rx_deliver(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
+                unsigned offset)
+{
+    ++iface->received;
+    if (__builtin_expect(iface->traced & BASE_TRACED_COUNT, 0)) {
+        base_rx_count(iface, rxbuf->length - offset);
+    }
+    if (base_rx_hand_up(iface, rxbuf, am_id, rxbuf->packet + offset,
+                        rxbuf->length - offset,
+                        base_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
+                               (offset == FLOW_SHORT_HDR))) {
+        base_rxq_keep(&iface->rxq);
+    } else {
+        base_rxq_put(&iface->rxq, rxbuf);
+    }
+}
+
+/* Early packets whose turn has come. */
+static __attribute__((noinline)) void
+base_rx_drain(base_iface_t *iface, uint32_t token)
+{
+    void         *held[BASE_POLL_BATCH];
+    base_rxbuf_t *rxbuf;
+    unsigned      count, i;
+    uint64_t      failed = flow_rx_failures(iface->core);
+
+    do {
+        count = flow_rx_run(iface->core, token, held, BASE_POLL_BATCH);
+        for (i = 0; i < count; ++i) {
+            rxbuf = held[i];
+            base_rxq_unhold(&iface->rxq, rxbuf);
+            if (__builtin_expect(flow_rx_failures(iface->core) != failed, 0) &&
+                flow_rx_has_failed(iface->core, token)) {
+                base_rxq_put(&iface->rxq, rxbuf);
+                continue;
+            }
+            base_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
+                            flow_wire_hdr_len(rxbuf->packet));
+        }
+    } while (count == BASE_POLL_BATCH);
+}
+
+/* No memory for the records of a new flow: the packet waits in its buffer. */
+static __attribute__((noinline)) void
+base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
+{
+    if (iface->waiting == NULL) {
+        iface->waiting_tail = &iface->waiting;
+        host_warn(iface->super.host,
+                  "%s: out of memory for peers: messages wait until there is "
+                  "some",
+                  base_iface_md(iface)->device->name);
+    }
+    rxbuf->src           = src;
+    rxbuf->wait_next     = NULL;
+    *iface->waiting_tail = rxbuf;
+    iface->waiting_tail  = &rxbuf->wait_next;
+    iface->attend       |= BASE_ATTEND_MEMORY;
+    base_rxq_hold(&iface->rxq, rxbuf);
+}
+
+/* By number and address handle, as the core compares it. */
+static inline flow_src_t efa_wc_src(const struct ibv_wc *wc)
+{
+    return flow_src(wc->slid, wc->src_qp);
+}
+
+void base_rx_tell(base_iface_t *iface)
+{
+    const base_rxq_t *rxq = &iface->rxq;
+
+    if (iface->waiting == NULL) { /* else some are older than all these */
+        flow_core_received(iface->core,
+                           rxq->ever - rxq->posted - BASE_POLL_BATCH,
+                           rxq->ever);
+    }
+}
+
+/* A received packet of rxbuf->length bytes. */
+static __attribute__((noinline)) void
+base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
+{
+    flow_rx_verdict_t verdict;
+    flow_rx_out_t     out;
+
+    verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length, rxbuf,
+                             src, iface->now, &out);
+    if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
+        (base_core_grow(iface) == UCS_OK)) {
+        verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
+                                 rxbuf, src, iface->now, &out);
+    }
+
+    switch (verdict) {
+    case FLOW_RX_DELIVER:
+        base_rx_deliver(iface, rxbuf, out.am_id, out.offset);
+        break;
+    case FLOW_RX_HOLD:
+        base_rxq_hold(&iface->rxq, rxbuf);
+        return;
+    case FLOW_RX_NO_MEMORY:
+        base_rx_wait(iface, rxbuf, src);
+        return;
+    default:
+        base_rxq_put(&iface->rxq, rxbuf);
+        break;
+    }
+    if (__builtin_expect(out.more, 0)) {
+        base_rx_drain(iface, out.token);
+    }
+}
+
+void base_rx_completion(base_iface_t *iface, const struct ibv_wc *wc)
+{
+    base_rxbuf_t *rxbuf = (base_rxbuf_t*)(uintptr_t)wc->wr_id;
+    flow_src_t    src   = efa_wc_src(wc);
+
+    if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
+        base_rxq_put(&iface->rxq, rxbuf);
+        if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
+            base_iface_break(iface, "receiving", ENODEV);
+        }
+        return;
+    }
+
+    base_trace_rx(iface, rxbuf->packet, wc->byte_len, wc->src_qp);
+    rxbuf->length = wc->byte_len;
+    if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
+        rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
+    }
+    if (__builtin_expect((src >> 16) == FLOW_AH_UNKNOWN, 0)) {
+        base_rx_tell(iface);
+    }
+    base_rx_accept(iface, rxbuf, src);
+}
+
+unsigned base_rx_retry(base_iface_t *iface)
+{
+    base_rxbuf_t *rxbuf = iface->waiting, *next;
+    unsigned      count = 0;
+
+    if (base_core_grow(iface) != UCS_OK) {
+        return 0;
+    }
+    iface->attend &= ~BASE_ATTEND_MEMORY;
+    iface->waiting = NULL;
+    for (; rxbuf != NULL; rxbuf = next) {
+        next = rxbuf->wait_next;
+        base_rxq_unhold(&iface->rxq, rxbuf);
+        base_rx_accept(iface, rxbuf, rxbuf->src);
+        ++count;
+    }
+    if (base_rxq_fill(&iface->rxq) != UCS_OK) { /* it may have run empty */
+        base_iface_break(iface, "posting receives", EIO);
+    }
+    return count;
+}
+
+/* A completion that is neither early nor the next message of a flow that holds
+ * none, and what the core said of it. */
+static __attribute__((noinline)) void
+base_rx_other(base_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
+              const struct ibv_wc *wc)
+{
+    base_rxbuf_t *rxbuf = (base_rxbuf_t*)(uintptr_t)wc->wr_id;
+
+    --iface->received; /* counted as if it were */
+    if (verdict != FLOW_RX_FILL) {
+        base_rx_completion(iface, wc);
+        return;
+    }
+    rxbuf->length = wc->byte_len;
+    base_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
+    base_rx_drain(iface, flow_rx_token_of(word));
+}
+
+/* One completion, and for nearly all no call but that of the message's handler.
+ * `few` buffers are posted: what is early is looked at closely. */
+static inline void
+base_rx_one(base_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc,
+            int few)
+{
+    base_rxbuf_t     *rxbuf   = (base_rxbuf_t*)(uintptr_t)wc->wr_id;
+    flow_rx_verdict_t verdict = FLOW_RX_OTHER;
+    uint64_t          word    = 0;
+
+    if (__builtin_expect(wc->status == IBV_WC_SUCCESS, 1)) {
+        verdict = flow_rx_short(core, rxbuf->packet, wc->byte_len, rxbuf, !few,
+                                efa_wc_src(wc), &word);
+    }
+    if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
+        --iface->received;
+        rxbuf->length = wc->byte_len;
+        base_rxq_hold(&iface->rxq, rxbuf);
+        return;
+    }
+    if (__builtin_expect(verdict != FLOW_RX_DELIVER, 0)) {
+        base_rx_other(iface, verdict, word, wc);
+        return;
+    }
+
+    if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
+                                         rxbuf->packet + FLOW_SHORT_HDR,
+                                         wc->byte_len - FLOW_SHORT_HDR,
+                                         base_rxq_may_keep(&iface->rxq)),
+                         0)) {
+        base_rxq_keep(&iface->rxq);
+    } else {
+        base_rxq_put_own(&iface->rxq, rxbuf);
+    }
+}
+
+unsigned base_rx_batch(base_iface_t *iface, const struct ibv_wc *wc, int count)
+{
+    flow_core_t         *core = iface->core;
+    const struct ibv_wc *end  = wc + count;
+    int                  few;
+
+    if (__builtin_expect(count < 0, 0)) {
+        base_iface_break(iface, "polling for receives", -count);
+        return 0;
+    }
+    iface->rxq.posted -= count;
+    if (__builtin_expect(iface->traced, 0)) {
+        for (; wc < end; ++wc) {
+            base_rx_completion(iface, wc);
+        }
+    } else {
+        iface->received += count; /* as nearly all will be */
+        few              = base_rxq_is_few(&iface->rxq);
+        do {
+            base_rx_one(iface, core, wc, few);
+        } while (++wc < end);
+    }
+    if (base_rxq_is_low(&iface->rxq) &&
+        (base_rxq_fill(&iface->rxq) != UCS_OK)) {
+        base_iface_break(iface, "posting receives", EIO);
+    }
+    return count;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base_rxq.h"
+
+#include <flow/flow.h>
+
+#include <limits.h>
+#include <string.h>
+
+#define BASE_RXQ_CHUNK 64 /* buffers that are added at a time */
+
+static void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
+{
+    base_rxbuf_t *rxbuf = (base_rxbuf_t*)((char*)self -
+                                          offsetof(base_rxbuf_t, desc));
+
+    (void)desc;
+    --rxbuf->rxq->kept;
+    base_rxq_put(rxbuf->rxq, rxbuf);
+}
+
+/* Bytes before the packet: bookkeeping, UCT's word, headroom. */
+static size_t base_rxq_room(const base_rxq_t *rxq)
+{
+    return (sizeof(base_rxbuf_t) + sizeof(void*) + rxq->layout.headroom + 15) &
+           ~(size_t)15;
+}
+
+/* Where the packet begins: on a multiple of 16, or as UCP wants its payload. */
+static uint8_t *base_rxq_packet(const base_rxq_t *rxq, base_rxbuf_t *rxbuf)
+{
+    uint8_t  *first = (uint8_t*)rxbuf + base_rxq_room(rxq);
+    uintptr_t point = (uintptr_t)first + FLOW_SHORT_HDR +
+                      rxq->layout.align_offset;
+
+    return first + (-point & (rxq->layout.align - 1));
+}
+
+/* total, target or max changed. */
+static void base_rxq_set_keep(base_rxq_t *rxq)
+{
+    unsigned needed = rxq->target + BASE_RXQ_BATCH;
+
+    if (rxq->total + BASE_RXQ_BATCH < rxq->max) {
+        rxq->keep_max = UINT_MAX;
+    } else {
+        rxq->keep_max = (rxq->total > needed) ? rxq->total - needed : 0;
+    }
+}
+
+static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
+{
+    unsigned      count = BASE_RXQ_CHUNK;
+    base_rxbuf_t *rxbuf;
+    ucs_status_t status;
+    unsigned     i;
+
+    if (count > rxq->max - rxq->total) {
+        count = rxq->max - rxq->total;
+    }
+    if (count == 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    status = efa_chunk_add(rxq->md, &rxq->chunks, count * rxq->stride);
+    if (status != UCS_OK) {
+        rxq->max = rxq->total; /* said once; not tried again */
+        base_rxq_set_keep(rxq);
+        return status;
+    }
+
+    for (i = 0; i < count; ++i) {
+        rxbuf = (base_rxbuf_t*)((char*)rxq->chunks->memory + (i * rxq->stride));
+        rxbuf->desc.cb = base_rxbuf_release;
+        rxbuf->rxq     = rxq;
+        rxbuf->packet  = base_rxq_packet(rxq, rxbuf);
+        rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -
+                                        rxq->layout.headroom);
+        rxbuf->sge.addr   = (uintptr_t)rxbuf->packet;
+        rxbuf->sge.length = rxq->layout.packet_size;
+        rxbuf->sge.lkey   = rxq->chunks->mr->lkey;
+        rxbuf->wr.wr_id   = (uintptr_t)rxbuf;
+        rxbuf->wr.sg_list = &rxbuf->sge;
+        rxbuf->wr.num_sge = 1;
+        base_rxq_put(rxq, rxbuf);
+    }
+    rxq->total += count;
+    base_rxq_set_keep(rxq);
+    return UCS_OK;
+}
+
+ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
+                           unsigned max, const base_rxq_layout_t *layout)
+{
+    memset(rxq, 0, sizeof(*rxq));
+    rxq->md     = md;
+    rxq->target = target;
+    rxq->base   = target;
+    rxq->max    = max;
+    rxq->layout = *layout;
+    rxq->floor  = target / 2;
+    rxq->stride = (base_rxq_room(rxq) + layout->align - 1 +
+                   layout->packet_size + 63) & ~(size_t)63;
+
+    while (rxq->total < target) {
+        if (base_rxq_add_chunk(rxq) != UCS_OK) {
+            efa_chunk_list_free(md, &rxq->chunks);
+            return UCS_ERR_NO_MEMORY;
+        }
+    }
+    return UCS_OK;
+}
+
+void base_rxq_cleanup(base_rxq_t *rxq)
+{
+    efa_chunk_list_free(rxq->md, &rxq->chunks);
+}
+
+ucs_status_t base_rxq_attach(base_rxq_t *rxq, struct ibv_qp *qp)
+{
+    ucs_status_t status;
+
+    rxq->qp    = qp;
+    status     = base_rxq_fill(rxq);
+    rxq->least = rxq->posted;
+    return status;
+}
+
+/* Takes `count` free buffers, of which there are as many, off the list. */
+static struct ibv_recv_wr *base_rxq_take(base_rxq_t *rxq, unsigned count)
+{
+    struct ibv_recv_wr *first = rxq->free, *last = first;
+    unsigned            i;
+
+    if (__builtin_expect(count == rxq->free_count, 1)) {
+        rxq->free = NULL; /* the chain ends as it should */
+    } else {
+        for (i = 1; i < count; ++i) {
+            last = last->next;
+        }
+        rxq->free  = last->next;
+        last->next = NULL;
+    }
+    rxq->free_count -= count;
+    return first;
+}
+
+/* Posts `count` free buffers with one call. Those the device did not take go
+ * back to the free list. */
+static ucs_status_t base_rxq_post(base_rxq_t *rxq, unsigned count)
+{
+    struct ibv_recv_wr *first = base_rxq_take(rxq, count), *bad = NULL, *next;
+
+    rxq->posted += count;
+    rxq->ever   += count;
+    if (rxq->qp->context->ops.post_recv(rxq->qp, first, &bad) == 0) {
+        return UCS_OK;
+    }
+
+    for (bad = (bad == NULL) ? first : bad; bad != NULL; bad = next) {
+        next = bad->next;
+        base_rxq_put(rxq, (base_rxbuf_t*)(uintptr_t)bad->wr_id);
+        --rxq->posted;
+        --rxq->ever;
+    }
+    return UCS_ERR_IO_ERROR;
+}
+
+ucs_status_t base_rxq_fill(base_rxq_t *rxq)
+{
+    unsigned     missing, count;
+    ucs_status_t status;
+
+    if (rxq->qp == NULL) {
+        return UCS_OK;
+    }
+    if (rxq->posted < rxq->least) {
+        rxq->least = rxq->posted;
+    }
+    while ((rxq->posted + rxq->held < rxq->target) ||
+           (rxq->posted < rxq->floor)) {
+        if ((rxq->free == NULL) && (base_rxq_add_chunk(rxq) != UCS_OK)) {
+            return UCS_OK; /* UCP's or the core's buffers will come back */
+        }
+        missing = (rxq->posted + rxq->held < rxq->target) ?
+                          rxq->target - rxq->posted - rxq->held :
+                          rxq->floor - rxq->posted;
+        count  = (missing < BASE_RXQ_BATCH) ? missing : BASE_RXQ_BATCH;
+        count  = (count < rxq->free_count) ? count : rxq->free_count;
+        status = base_rxq_post(rxq, count);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    return UCS_OK;
+}
+
+int base_rxq_grow(base_rxq_t *rxq)
+{
+    unsigned base = rxq->base * 2;
+
+    if (base > rxq->max / 2) {
+        base = rxq->max / 2;
+    }
+    if (base <= rxq->base) {
+        return 0;
+    }
+    rxq->base  = base;
+    rxq->floor = base / 2;
+    if (rxq->target < base) {
+        rxq->target = base;
+    }
+    base_rxq_set_keep(rxq);
+    return 1;
+}
+
+void base_rxq_cover(base_rxq_t *rxq, unsigned granted)
+{
+    unsigned most   = rxq->max - (2 * BASE_RXQ_BATCH);
+    unsigned target = granted + BASE_RXQ_RESERVE;
+
+    target = (target < most) ? target : most;
+    if (target > rxq->target) {
+        rxq->target = target;
+        base_rxq_set_keep(rxq);
+    }
+}
+
+base_rxbuf_t *base_rxq_detach(base_rxq_t *rxq, base_rxbuf_t *rxbuf)
+{
+    size_t        room = base_rxq_room(rxq);
+    base_rxbuf_t *copy = malloc(room + rxbuf->length);
+
+    if (copy == NULL) {
+        return rxbuf;
+    }
+    copy->desc     = rxbuf->desc;
+    copy->rxq      = rxq;
+    copy->packet   = (uint8_t*)copy + room;
+    copy->length   = rxbuf->length;
+    copy->detached = 1;
+    memcpy(copy->packet, rxbuf->packet, rxbuf->length);
+    base_rxq_put(rxq, rxbuf);
+    return copy;
+}

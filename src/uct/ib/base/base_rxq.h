@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_RXQ_H_
+#define BASE_RXQ_H_
+
+#include <uct/ib/efa/efa_chunk.h>
+
+#include <stdlib.h>
+
+/*
+ * Receive queue: buffers that are posted, held by the protocol core (early
+ * packets), kept by UCP (descriptors of unexpected messages), or free.
+ *
+ * posted + held stays at `target`, whatever UCP keeps: what UCP takes is
+ * replaced from the free list, which grows in chunks up to `max` buffers. Close
+ * to that cap base_rxq_may_keep says no, UCP copies, and the buffer is back at
+ * once. Nor may early packets use the queue up, since what they wait for has to
+ * get in: posted stays at `floor`, and where no buffer is left for that, early
+ * packets are copied out (base_rxq_detach). So the queue never runs empty as
+ * long as somebody does not consume or something is late (DESIGN.md, 4).
+ */
+
+#define BASE_RXQ_BATCH 16 /* receives posted with one doorbell */
+
+/* Buffers that no window may count on: two batches between delivery and
+ * reposting, and control packets. The protocol core is told so, and wants early
+ * packets copied out when no more than these are posted (flow/rx.h). */
+#define BASE_RXQ_RESERVE (4 * BASE_RXQ_BATCH)
+
+typedef struct base_rxq base_rxq_t;
+
+/* Bookkeeping of a buffer; headroom and packet lie behind it. */
+typedef struct base_rxbuf {
+    uct_recv_desc_t    desc;     /* what UCP calls to release a kept buffer */
+    base_rxq_t        *rxq;
+    uint8_t           *packet;
+    void              *word;     /* where UCT wants the descriptor's address,
+                                    behind a short header; of any alignment */
+    struct base_rxbuf *wait_next; /* and src: of a packet that waits until there
+                                     is memory for it */
+    uint32_t           src;
+    uint32_t           length;   /* of a packet that is held */
+    uint8_t            detached; /* a copy from malloc: never posted */
+    struct ibv_recv_wr wr;       /* ready to be posted; .next: while free */
+    struct ibv_sge     sge;
+} base_rxbuf_t;
+
+/* What a receive buffer is to hold, and where. */
+typedef struct base_rxq_layout {
+    size_t packet_size;  /* of the longest one */
+    size_t headroom;     /* bytes that UCP wants before the payload */
+    size_t align;        /* power of 2: the payload's byte align_offset is a */
+    size_t align_offset; /* multiple of it, behind a short header */
+} base_rxq_layout_t;
+
+struct base_rxq {
+    efa_md_t           *md;
+    struct ibv_qp      *qp;
+    struct ibv_recv_wr *free; /* a chain as ibv_post_recv takes it */
+    unsigned            free_count;
+    unsigned            kept;     /* buffers that UCP has */
+    unsigned            keep_max; /* kept < keep_max: it may keep one more */
+    unsigned            total;  /* buffers there are */
+    unsigned            posted; /* the device has */
+    uint32_t            ever;   /* were posted; may wrap */
+    unsigned            held;   /* the protocol core has */
+    unsigned            target; /* for posted + held */
+    unsigned            base;   /* of target: what windows are granted from */
+    unsigned            floor;  /* for posted */
+    unsigned            max;    /* for total */
+    unsigned            least;  /* that posted ever was before refilling */
+    base_rxq_layout_t   layout;
+    size_t              stride;
+    efa_chunk_t        *chunks;
+};
+
+/* No buffer is posted before base_rxq_attach. UCS_OK, UCS_ERR_NO_MEMORY. */
+ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
+                           unsigned max, const base_rxq_layout_t *layout);
+
+/* Call it when the queue pair is gone and UCP has released all it kept. */
+void base_rxq_cleanup(base_rxq_t *rxq);
+
+/* Names the queue pair and fills it. UCS_OK, UCS_ERR_IO_ERROR. */
+ucs_status_t base_rxq_attach(base_rxq_t *rxq, struct ibv_qp *qp);
+
+/*
+ * Posts free buffers until posted + held is target. What cannot be posted now
+ * stays free and is tried at the next call. Without a queue pair (before
+ * base_rxq_attach, or when the device failed) nothing is posted.
+ * UCS_OK; UCS_ERR_IO_ERROR: the device refuses.
+ */
+ucs_status_t base_rxq_fill(base_rxq_t *rxq);
+
+/* More receives, in steps: doubles base up to half of max, and target is at
+ * least that. Returns 1 if it grew. */
+int base_rxq_grow(base_rxq_t *rxq);
+
+/* Raises target, nearly up to max, so that it covers `granted` messages: silent
+ * peers keep a message each that base does not count. */
+void base_rxq_cover(base_rxq_t *rxq, unsigned granted);
+
+/* Whether UCP may keep a buffer: without it enough are left to post, or more
+ * can be made. (Free ones alone do not tell: they may be missing in the queue.)
+ */
+static inline int base_rxq_may_keep(const base_rxq_t *rxq)
+{
+    return rxq->kept < rxq->keep_max;
+}
+
+/* UCP keeps a buffer; base_rxbuf_release gets it back. */
+static inline void base_rxq_keep(base_rxq_t *rxq)
+{
+    ++rxq->kept;
+}
+
+/* A received buffer, no copy, is nobody's any more. */
+static inline void base_rxq_put_own(base_rxq_t *rxq, base_rxbuf_t *rxbuf)
+{
+    rxbuf->wr.next = rxq->free;
+    rxq->free      = &rxbuf->wr;
+    ++rxq->free_count;
+}
+
+/* A received buffer is nobody's any more. */
+static inline void base_rxq_put(base_rxq_t *rxq, base_rxbuf_t *rxbuf)
+{
+    if (__builtin_expect(rxbuf->detached, 0)) {
+        free(rxbuf);
+    } else {
+        base_rxq_put_own(rxq, rxbuf);
+    }
+}
+
+/* The protocol core keeps a buffer, and gives it back. */
+static inline void base_rxq_hold(base_rxq_t *rxq, const base_rxbuf_t *rxbuf)
+{
+    rxq->held += !rxbuf->detached;
+}
+
+static inline void base_rxq_unhold(base_rxq_t *rxq, const base_rxbuf_t *rxbuf)
+{
+    rxq->held -= !rxbuf->detached;
+}
+
+/* Whether a batch is worth a doorbell. */
+static inline int base_rxq_is_low(const base_rxq_t *rxq)
+{
+    return (rxq->posted + rxq->held + BASE_RXQ_BATCH <= rxq->target) ||
+           (rxq->posted + BASE_RXQ_BATCH <= rxq->floor);
+}
+
+/* Whether no more are posted than must be. */
+static inline int base_rxq_is_few(const base_rxq_t *rxq)
+{
+    return rxq->posted <= BASE_RXQ_RESERVE;
+}
+
+/* Whether a received packet has to leave its buffer in case it is early. */
+static inline int base_rxq_is_scarce(const base_rxq_t *rxq)
+{
+    return base_rxq_is_few(rxq) && (rxq->free == NULL) &&
+           (rxq->total >= rxq->max);
+}
+
+/* Copies a received packet out and frees its buffer. Returns the copy, or
+ * `rxbuf` itself when out of memory. */
+base_rxbuf_t *base_rxq_detach(base_rxq_t *rxq, base_rxbuf_t *rxbuf);
+
+/* Readies the word that UCT wants 8 bytes before the descriptor, for a payload
+ * behind a short header. It may overwrite bytes
+ * of the packet's header: call it last. */
+static inline void base_rxbuf_make_desc(base_rxbuf_t *rxbuf)
+{
+    uct_recv_desc_t *desc = &rxbuf->desc;
+
+    memcpy(rxbuf->word, &desc, sizeof(desc));
+}
+
+#endif

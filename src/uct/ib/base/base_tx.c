@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One completion of a work request: what the device's status means for the
+ * operation, its endpoint and the protocol core. */
+#include "base_tx.h"
+#include "base_again.h"
+#include "base_core.h"
+#include "base_done.h"
+#include "base_fail.h"
+#include "base_out.h"
+
+#include <errno.h>
+
+ucs_status_t base_tx_status(unsigned vendor_err)
+{
+    switch (vendor_err) {
+    case 0:
+        return UCS_OK;
+    case 1: /* not by us: the device is gone */
+        return UCS_ERR_IO_ERROR;
+    case 7: /* remote access: UCX has one status for it and for a peer that
+               is gone, as memory may be taken away in mid-transfer */
+    case 8:
+    case 9:
+        return UCS_ERR_CONNECTION_RESET;
+    case 13:
+    case 15:
+        return UCS_ERR_ENDPOINT_TIMEOUT;
+    case EFA_STATUS_REFUSED:
+        return UCS_ERR_UNREACHABLE;
+    default:
+        return UCS_ERR_IO_ERROR;
+    }
+}
+
+static flow_send_status_t base_tx_flow_status(unsigned vendor_err)
+{
+    switch (vendor_err) {
+    case 0:
+        return FLOW_SEND_OK;
+    case 10:
+        return FLOW_SEND_RNR;
+    case 8:
+    case 9:
+        return FLOW_SEND_DEAD;
+    case 13:
+    case 15:
+        return FLOW_SEND_LOST;
+    default:
+        return FLOW_SEND_ERROR;
+    }
+}
+
+void base_ctl_finish(base_iface_t *iface, base_op_t *op,
+                            flow_send_status_t status)
+{
+    base_again_ctl_ended(op, status);
+    --iface->ctl_ops;
+    flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
+    efa_ah_put(&iface->ahs, op->ctl.ah);
+    op->out.next        = (base_out_t*)iface->ops.free_ctl;
+    iface->ops.free_ctl = op;
+}
+
+static void
+base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
+{
+    flow_send_status_t flow_status = base_tx_flow_status(vendor_err);
+    ucs_status_t       status      = base_tx_status(vendor_err);
+    base_ep_t         *ep          = op->ep;
+
+    base_iface_clock(iface);
+    if (vendor_err == EFA_STATUS_FLUSHED) {
+        base_iface_break(iface, "sending", ENODEV);
+    }
+    if (op->out.kind == BASE_OUT_CTL) {
+        if ((vendor_err == EFA_STATUS_REFUSED) && base_again_ctl(iface, op)) {
+            flow_status = FLOW_SEND_RNR;
+        }
+        base_ctl_finish(iface, op, flow_status);
+        return;
+    }
+    if ((vendor_err == EFA_STATUS_REFUSED) && base_again_may(iface, op)) {
+        base_again_op(iface, op);
+        return;
+    }
+    if ((flow_status == FLOW_SEND_RNR) && !base_out_is_rma(op->out.kind)) {
+        op->flow.tx = ep->tx;
+        flow_tx_rnr(iface->core, &op->flow, iface->now);
+        return;
+    }
+
+    host_debug(iface->super.host,
+               "%s: operation to QPN %u ended with status %u of the device: %s",
+               base_iface_md(iface)->device->name, ep->dest.remote_qpn,
+               vendor_err,
+               iface->super.host->status_string(status));
+    base_ep_fail(ep, status, flow_status);
+    base_op_cancel(iface, op, status);
+}
+
+void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
+{
+    base_ep_t *ep;
+
+    if (__builtin_expect(vendor_err != 0, 0)) {
+        base_tx_error(iface, op, vendor_err);
+        return;
+    }
+
+    switch (op->out.kind) {
+    case BASE_OUT_AM:
+        ep = op->ep;
+        base_am_done(iface, op);
+        if (ep->flushes > 0) {
+            base_ep_flush_markers(ep);
+        }
+        return;
+    case BASE_OUT_AM_RESERVED:
+    case BASE_OUT_AM_ZCOPY:
+        flow_tx_done(iface->core, op->ep->tx, op->flow.psn);
+        break;
+    case BASE_OUT_CTL:
+        base_ctl_finish(iface, op, FLOW_SEND_OK);
+        return;
+    case BASE_OUT_GET_BCOPY:
+        op->unpack.func(op->unpack.arg, op->bounce->data,
+                        op->bounce->sge.length);
+        break;
+    default:
+        break;
+    }
+    base_op_finish(iface, op, UCS_OK);
+}

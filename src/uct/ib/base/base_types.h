@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_TYPES_H_
+#define BASE_TYPES_H_
+
+#include <uct/ib/efa/efa_ah.h>
+#include <uct/ib/efa/efa_events.h>
+#include <uct/ib/efa/efa_qp.h>
+#include <uct/ib/efa/efa_queue.h>
+
+#include "base_op.h"
+#include "base_rxq.h"
+
+/* The state of interfaces and endpoints, which know each other. */
+
+typedef struct base_ep base_ep_t;
+
+/* Settings of an interface, after the configuration table was parsed, and what
+ * its opener wants. */
+typedef struct base_iface_config {
+    unsigned          tx_depth;   /* operations in flight */
+    unsigned          rx_initial; /* receives posted at open */
+    unsigned          rx_max;     /* receive buffers at most */
+    unsigned          window;     /* packets granted to one peer */
+    unsigned          rnr_retry; /* of the device, before it comes back to us */
+    unsigned          max_ah;
+    unsigned          inline_max; /* bytes in a work request, at most */
+    double            get_short; /* seconds that it waits; 0: not offered */
+    base_rxq_layout_t rx_layout; /* packet_size apart */
+    int               counted;    /* UCT's own statistics are kept */
+} base_iface_config_t;
+
+/* What progress sees to before it polls. */
+enum {
+    BASE_ATTEND_RX     = 1 << 0, /* stash_rx */
+    BASE_ATTEND_TX     = 1 << 1, /* stash_tx */
+    BASE_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
+    BASE_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (base_wireup.c) */
+    BASE_ATTEND_MEMORY = 1 << 5, /* packets wait for memory */
+    BASE_ATTEND_TOLD   = 1 << 4, /* a user was told of a failure a short time
+                                   ago: rounds of progress are counted */
+    BASE_ATTEND_AGAIN  = 1 << 6  /* RDMA waits to be posted again */
+};
+
+/* What is done with each packet beside. */
+enum {
+    BASE_TRACED_LOG   = 1 << 0, /* a line, and the user's tracer */
+    BASE_TRACED_COUNT = 1 << 1  /* UCT's own statistics */
+};
+
+/* Endpoints that failed and whose user handles no failures (base_report.c). */
+typedef struct base_report {
+    struct ibv_ah *ah; /* of the peer, with its number */
+    uint32_t       qpn;
+    flow_end_t     why;
+    ucs_status_t   status;  /* of the first */
+    unsigned       count;   /* not written yet */
+    uint64_t       refused; /* the last peer to which there was no endpoint */
+} base_report_t;
+
+/* Where an endpoint is in its life; base_ep.c moves it, forwards only. */
+typedef enum base_ep_state {
+    BASE_EP_ALIVE,
+    BASE_EP_FAILED,   /* nothing can be posted; status tells why */
+    BASE_EP_DESTROYED /* the user has no pointer to it; operations return */
+} base_ep_state_t;
+
+/* UCP's wire-up of an endpoint, as far as fences go (base_wireup.c). */
+typedef enum base_wireup {
+    BASE_WIREUP_NONE,
+    BASE_WIREUP_ASKED, /* the request is out: UCP may hold requests back */
+    BASE_WIREUP_REPLAY /* it hands them to us, and a fence is among them */
+} base_wireup_t;
+
+/* What SRD and UD interfaces share: queue pair, pools, protocol core. */
+typedef struct base_iface {
+    ucx_iface_base_t super;
+
+    /* the data path */
+    flow_core_t   *core;
+    efa_qp_t       qp;
+    base_op_pool_t ops;
+    uint64_t       ops_posted, ops_done; /* operations of users, since open */
+    unsigned       ctl_ops; /* control packets at the device */
+    unsigned       rma_ops; /* RMA that is not done */
+    uint64_t       rma_posted; /* of ops_posted */
+    uint64_t       received;   /* messages handed up */
+    size_t         max_payload; /* bytes of an active message, headers apart */
+    unsigned       few; /* payloads of short messages below it take the shortest
+                           way: inside the work request, not traced */
+    uint8_t        attend; /* BASE_ATTEND_ */
+    uint8_t        traced; /* BASE_TRACED_: no short ways for packets */
+    flow_time_t    now;    /* as last read: when a timer is set or runs */
+    base_rxq_t     rxq;
+
+    /* pending */
+    base_ep_t *pending; /* ring of endpoints with requests, or NULL */
+    base_ep_t *serving; /* whose request is being dispatched, or NULL */
+    uint8_t    served_one;   /* it took its one RDMA operation, or flush */
+    uint8_t    served_fence; /* a fence stands behind it */
+    flow_psn_t served_psn;   /* the endpoint's when it began */
+    uint32_t   fences;       /* ever */
+    uint32_t   replays;      /* that were over, ever */
+    uint32_t   rounds;       /* of progress, while BASE_ATTEND_TOLD is set */
+    uint32_t   rounds_end;   /* when it is no longer */
+    unsigned   idle;  /* progress calls in vain while requests waited */
+    base_ep_t *stuck; /* first of this round that could not go on */
+
+    /* the rest */
+    efa_ah_table_t     ahs;
+    efa_events_t       events;
+    void              *core_chunks; /* the core's, linked by first word */
+    unsigned           endpoints;   /* alive, destroyed ones that linger too */
+    base_ep_t         *alive;       /* the user's endpoints; changes under
+                                       base_vfs_lock */
+    base_ep_t         *lingering;   /* destroyed with operations outstanding */
+    uint32_t           qpn; /* also when the queue pair is gone */
+    uint32_t           qkey;
+    uint64_t           incarnation;
+    flow_time_t        get_short_time; /* ns that it waits; 0: not offered */
+    base_rxbuf_t      *waiting, **waiting_tail; /* packets for which there
+                                    was no memory, oldest first */
+    base_report_t      report;
+    int                broken; /* the device failed; said once */
+    uint64_t          *stats;  /* UCX's copy of our numbers, or NULL */
+    int                trace_level; /* ucs_log_level_t of packets */
+    struct base_iface *vfs_next; /* of the open ones (base_vfs.c) */
+
+    /* completions that were polled and not looked at yet */
+    struct ibv_wc stash_rx;
+    base_op_t    *stash_tx, **stash_tx_tail; /* oldest first */
+    flow_time_t   waited_in_vain; /* when base_lent_wait last did */
+    base_op_t    *again, **again_tail; /* RDMA that the peer's device did not
+                                          know us for (base_again.c) */
+    flow_time_t   again_due;
+} base_iface_t;
+
+struct base_ep {
+    ucx_ep_base_t super;
+    flow_tx_t    *tx;
+    efa_dest_t    dest;
+    base_out_t    queue;   /* head of what is outstanding; .next is oldest */
+    unsigned      rma_ops; /* in the queue */
+    unsigned      flushes; /* markers in the queue */
+    uint8_t       fenced;  /* until rma_ops is 0 */
+    uint8_t       state;   /* base_ep_state_t */
+    uint8_t       reported; /* the error handler was called, or need not be */
+    uint8_t       rma_asked;   /* RMA had to wait for the peer's answer */
+    uint8_t       rma_refused; /* and the user was told */
+    uint8_t       rma_worked;  /* some RMA ended well */
+    uint8_t       wireup;  /* base_wireup_t */
+    ucs_status_t  status; /* UCS_OK while alive */
+    uint32_t      wireup_mark; /* ASKED: fences then; REPLAY: progress then */
+    uint32_t      told;    /* iface->rounds when it was reported */
+
+    uint64_t            reserve_seen; /* flow_reserve_moves */
+    flow_time_t         doubted;  /* when base_ep_doubt last took a look */
+    flow_time_t         refused_since; /* first status 14; 0: none */
+    uct_pending_req_t  *requests; /* oldest first, linked by priv */
+    uct_pending_req_t **requests_tail;
+    base_ep_t          *ring_prev, *ring_next; /* while requests is not NULL */
+
+    efa_ah_t  *ah;
+    base_ep_t *list_prev, *list_next; /* of the alive, then of the lingering */
+};
+
+static inline efa_md_t *base_iface_md(const base_iface_t *iface)
+{
+    return iface->qp.md;
+}
+
+static inline base_iface_t *base_ep_iface(const base_ep_t *ep)
+{
+    return (base_iface_t*)ep->super.super.iface;
+}
+
+static inline const char *base_ep_device(const base_ep_t *ep)
+{
+    return base_iface_md(base_ep_iface(ep))->device->name;
+}
+
+/* Whether the device may have work requests of ours (or one waits to be sent
+ * again). */
+static inline int base_iface_is_sending(const base_iface_t *iface)
+{
+    return (iface->ops_posted != iface->ops_done) || (iface->ctl_ops > 0);
+}
+
+/* Nothing is outstanding. */
+static inline int base_ep_is_idle(const base_ep_t *ep)
+{
+    return (ep->queue.next == &ep->queue) &&
+           ((ep->tx == NULL) || (flow_tx_outstanding(ep->tx) == 0));
+}
+
+#endif
