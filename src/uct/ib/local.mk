@@ -22,6 +22,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_again.c src/uct/ib/base/base_again.h \
 	src/uct/ib/base/base_am.c src/uct/ib/base/base_am.h \
 	src/uct/ib/base/base_arm.c src/uct/ib/base/base_arm.h \
+	src/uct/ib/base/base_config.c src/uct/ib/base/base_config.h \
 	src/uct/ib/base/base_core.c src/uct/ib/base/base_core.h \
 	src/uct/ib/base/base_ctl.c src/uct/ib/base/base_ctl.h \
 	src/uct/ib/base/base_done.c src/uct/ib/base/base_done.h \
@@ -52,12 +53,14 @@ uct_ib_sources = \
 	src/uct/ib/base/base_vfs.c src/uct/ib/base/base_vfs.h \
 	src/uct/ib/base/base_wireup.c src/uct/ib/base/base_wireup.h \
 	src/uct/ib/srd/srd.h \
+	src/uct/ib/srd/srd_am.c \
 	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \
 	src/uct/ib/srd/srd_put.c \
 	src/uct/ib/srd/srd_query.c \
-	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h
+	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h \
+	src/uct/ib/srd/srd_status.c
 
 mod_PROGRAMS += lib/libuct_srd.so.0

@@ -25,20 +25,6 @@ static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
     return base_op_first(iface, ep); /* taken by base_am_post_any */
 }
 
-/* The operation was posted (or not, with `err`): on success it is the device's.
- */
-static inline ucs_status_t
-base_am_posted(base_iface_t *iface, base_ep_t *ep, base_op_t *op, int err)
-{
-    if (__builtin_expect(err != 0, 0)) {
-        return base_post_failed(ep, err);
-    }
-    base_op_take(&iface->ops, op);
-    op->flow.psn = flow_tx_commit(ep->tx);
-    ++iface->ops_posted;
-    return UCS_OK;
-}
-
 /* Posts the filled operation, which may be of the reserve. */
 static __attribute__((noinline)) ucs_status_t
 base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
@@ -59,37 +45,6 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
     op->flow.psn = flow_tx_commit(ep->tx);
     ++iface->ops_posted;
     return UCS_OK;
-}
-
-/* Posts the filled operation, the first of all. */
-static inline ucs_status_t
-base_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind)
-{
-    op->ep       = ep;
-    op->out.kind = kind;
-    return base_am_posted(iface, ep, op, base_post_send(iface, &ep->dest, op));
-}
-
-/* Short headers, and a number that may be sent: the shortest way. */
-static inline int base_am_is_open(const flow_tx_t *tx)
-{
-    return flow_tx_is_open(tx) && (flow_tx_header_len(tx) == FLOW_SHORT_HDR);
-}
-
-/* The payload of most short messages, by few instructions: a call of memcpy
- * costs as much as posting. `length` <= 16; src may be NULL at 0. */
-static inline void
-base_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
-{
-    if (length >= sizeof(uint64_t)) { /* two pieces that may overlap */
-        memcpy(dest, src, sizeof(uint64_t));
-        memcpy(dest + length - sizeof(uint64_t),
-               src + length - sizeof(uint64_t), sizeof(uint64_t));
-        return;
-    }
-    for (; length > 0; --length) {
-        dest[length - 1] = src[length - 1];
-    }
 }
 
 /* The pieces of a short message. */
@@ -142,10 +97,8 @@ base_am_short_long(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     return base_am_long(tl_ep, id, &pieces, sizeof(header) + length);
 }
 
-/* Whatever base_ep_am_short has no short way for. */
-static __attribute__((noinline)) ucs_status_t
-base_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
-                  const void *payload, unsigned length)
+ucs_status_t base_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                              const void *payload, unsigned length)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
@@ -167,32 +120,6 @@ base_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     base_op_set_buf(op, offset + sizeof(header) + length,
                     iface->qp.inline_size);
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
-}
-
-ucs_status_t base_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
-                              const void *payload, unsigned length)
-{
-    base_ep_t    *ep    = (base_ep_t*)tl_ep;
-    base_iface_t *iface = base_ep_iface(ep);
-    base_op_t    *op    = iface->ops.free;
-    flow_tx_t    *tx    = ep->tx;
-
-    if (__builtin_expect(!base_am_is_open(tx) || (op == NULL) ||
-                                 (length >= iface->few),
-                         0)) {
-        return base_am_short_any(tl_ep, id, header, payload, length);
-    }
-
-    flow_tx_header_short(tx, id, op->buf);
-    memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
-    base_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
-                     length);
-    op->buf_sge.length = FLOW_SHORT_HDR + sizeof(header) + length;
-    base_op_set_pieces(op, &op->buf_sge, 1, 1);
-    op->ep       = ep;
-    op->out.kind = BASE_OUT_AM;
-    return base_am_posted(iface, ep, op,
-                          base_post_send_untraced(iface, &ep->dest, op));
 }
 
 ucs_status_t base_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
@@ -223,10 +150,9 @@ ucs_status_t base_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
 }
 
-/* Whatever base_ep_am_bcopy has no short way for. */
-static __attribute__((noinline)) ssize_t
-base_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
-                  void *arg)
+ssize_t base_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id,
+                         uct_pack_callback_t pack_cb, void *arg,
+                         unsigned flags)
 {
     base_ep_t     *ep    = (base_ep_t*)tl_ep;
     base_iface_t  *iface = base_ep_iface(ep);
@@ -236,6 +162,7 @@ base_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     unsigned       offset;
     size_t         length;
 
+    (void)flags;
     if (op == NULL) {
         return base_ep_blocked(ep);
     }
@@ -255,34 +182,6 @@ base_am_bcopy_any(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
         base_wireup_sent(ep);
     }
     return length;
-}
-
-ssize_t base_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id,
-                         uct_pack_callback_t pack_cb, void *arg,
-                         unsigned flags)
-{
-    base_ep_t     *ep    = (base_ep_t*)tl_ep;
-    base_iface_t  *iface = base_ep_iface(ep);
-    base_op_t     *op    = iface->ops.free;
-    flow_tx_t     *tx    = ep->tx;
-    base_bounce_t *bounce;
-    ucs_status_t   status;
-    size_t         length;
-
-    (void)flags;
-    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !base_am_is_open(tx) ||
-                                 (op == NULL) || (op->bounce == NULL),
-                         0)) {
-        return base_am_bcopy_any(tl_ep, id, pack_cb, arg);
-    }
-
-    bounce = op->bounce;
-    flow_tx_header_short(tx, id, bounce->data);
-    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
-    bounce->sge.length = FLOW_SHORT_HDR + length;
-    base_op_set_pieces(op, &bounce->sge, 1, 0);
-    status = base_am_post(iface, ep, op, BASE_OUT_AM);
-    return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
 }
 
 /* Where the headers of a zcopy message go: op->buf if they fit. */

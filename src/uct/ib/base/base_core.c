@@ -76,27 +76,30 @@ static int base_random(void *buffer, size_t size)
     return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
 }
 
-ucs_status_t
-base_core_open(base_iface_t *iface, const base_iface_config_t *config)
+ucs_status_t base_core_open(base_iface_t *iface, unsigned window)
 {
     flow_params_t params;
     size_t        size;
     void         *memory;
 
-    flow_params_default(&params);
+    if (iface->transport->profile == FLOW_UD) {
+        flow_params_default_ud(&params);
+    } else {
+        flow_params_default(&params);
+        params.rnr_min = BASE_RNR_BACKOFF_MIN;
+        params.rnr_max = BASE_RNR_BACKOFF_MAX;
+    }
     memcpy(params.self.gid, base_iface_md(iface)->device->gid.raw,
            sizeof(params.self.gid));
     params.self.qpn         = iface->qpn;
     params.self.qkey        = iface->qkey;
     params.self.incarnation = iface->incarnation;
-    params.grant            = config->window;
+    params.grant            = window;
     params.rx_posted        = iface->rxq.base;
     params.rx_reserve       = BASE_RXQ_RESERVE;
     params.ctl_slots        = BASE_CTL_OPS;
-    params.rnr_min          = BASE_RNR_BACKOFF_MIN;
-    params.rnr_max          = BASE_RNR_BACKOFF_MAX;
-    if (params.init_window > config->window) {
-        params.init_window = config->window;
+    if (params.init_window > window) {
+        params.init_window = window;
     }
     if (base_random(&params.seed, sizeof(params.seed)) != 0) {
         return UCS_ERR_IO_ERROR;

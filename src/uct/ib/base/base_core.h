@@ -8,8 +8,10 @@
 
 /* Hands the core what memory it asks for. UCS_OK, UCS_ERR_NO_MEMORY. */
 ucs_status_t base_core_grow(base_iface_t *iface);
-ucs_status_t base_core_open(base_iface_t *iface,
-                            const base_iface_config_t *config);
+
+/* Makes and frees the core; peers are granted windows of `window` messages.
+ * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR, UCS_ERR_INVALID_PARAM. */
+ucs_status_t base_core_open(base_iface_t *iface, unsigned window);
 void         base_core_close(base_iface_t *iface);
 
 /* Monotonic clock of the core. */

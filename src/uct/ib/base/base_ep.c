@@ -53,9 +53,10 @@ static ucs_status_t base_ep_take_handle(base_iface_t *iface, base_ep_t *ep,
     if (status == UCS_ERR_NO_RESOURCE) {
         host_error(iface->super.host,
                    "%s: all %u address handles are in use by endpoints to "
-                   "other hosts: close some, or raise UCX_SRD_MAX_AH if the "
+                   "other hosts: close some, or raise %sMAX_AH if the "
                    "device has more",
-                   base_iface_md(iface)->device->name, iface->ahs.limit);
+                   base_iface_md(iface)->device->name, iface->ahs.limit,
+                   iface->transport->prefix);
     } else if (status != UCS_OK) {
         host_error(iface->super.host,
                    "%s: no address handle for a peer: %s%s",

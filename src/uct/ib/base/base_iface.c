@@ -31,30 +31,32 @@ static ucs_status_t base_iface_identity(base_iface_t *iface)
 }
 
 static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
-                                       const base_iface_config_t *config)
+                                       const base_config_t *config)
 {
-    base_op_counts_t counts = base_op_counts(config->tx_depth);
-    efa_qp_params_t params;
+    base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+    efa_qp_params_t  params;
 
-    params.tx_depth  = base_op_count(&counts);
-    params.rx_depth  = config->rx_max;
-    params.qkey      = iface->qkey;
-    params.rnr_retry = config->rnr_retry;
-    params.inline_max = config->inline_max;
-    params.events    = 1;
+    params.kind       = iface->transport->kind;
+    params.tx_depth   = base_op_count(&counts);
+    params.rx_depth   = config->rx_buffers_max;
+    params.qkey       = iface->qkey;
+    params.rnr_retry  = config->rnr_retry;
+    params.inline_max = config->tx_inline;
+    params.events     = 1;
     return efa_qp_open(&iface->qp, md, &params);
 }
 
 static void base_iface_report_open(base_iface_t *iface,
-                                   const base_iface_config_t *config)
+                                   const base_config_t *config)
 {
     unsigned caps = base_iface_md(iface)->device->caps;
 
     host_debug(iface->super.host,
-               "%s: srd interface open: QPN %u, %u sends, %u to %u receives, "
+               "%s: %s interface open: QPN %u, %u sends, %u to %u receives, "
                "%u bytes inline%s, RDMA:%s%s%s, events: %s",
-               base_iface_md(iface)->device->name, iface->qp.qp->qp_num,
-               config->tx_depth, config->rx_initial, config->rx_max,
+               base_iface_md(iface)->device->name, iface->transport->name,
+               iface->qpn, config->tx_queue_len, config->rx_queue_len,
+               config->rx_buffers_max,
                iface->qp.inline_size,
                (iface->qp.inline_write > 0) ? " (writes too)" : "",
                (caps & EFA_DEVICE_CAP_RDMA_READ) ? " read" : "",
@@ -78,38 +80,71 @@ static unsigned base_iface_few(const base_iface_t *iface)
     return ((room - headers < 16) ? room - headers : 16) + 1;
 }
 
-ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
-                             const base_iface_config_t *config)
+/* Memory for both directions. */
+static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
+                                          const base_config_t *config,
+                                          base_rxq_layout_t *layout)
 {
-    base_rxq_layout_t layout = config->rx_layout;
-    base_op_counts_t  counts = base_op_counts(config->tx_depth);
-    ucs_status_t      status;
+    base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+    ucs_status_t     status;
 
-    iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;
-    status             = base_iface_identity(iface);
-    if (status != UCS_OK) {
-        return status;
-    }
     status = base_op_pool_init(&iface->ops, md, &counts, md->device->max_msg);
     if (status != UCS_OK) {
         return status;
     }
-    layout.packet_size = md->device->max_msg;
-    status             = base_rxq_init(&iface->rxq, md, config->rx_initial,
-                                       config->rx_max, &layout);
+    layout->packet_size = md->device->max_msg;
+    status              = base_rxq_init(&iface->rxq, md, config->rx_queue_len,
+                                        config->rx_buffers_max, layout);
     if (status != UCS_OK) {
-        goto err_ops;
+        base_op_pool_cleanup(&iface->ops);
     }
-    status = base_iface_open_qp(iface, md, config);
+    return status;
+}
+
+static void base_iface_open_trace(base_iface_t *iface)
+{
+    iface->traced = ucx_host_has_counters(iface->super.host) ?
+                            BASE_TRACED_COUNT :
+                            0;
+    base_trace_look(iface);
+    if (iface->traced) {
+        iface->trace_level = ucx_host_packet_level(iface->super.host);
+    }
+}
+
+ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
+                             const base_transport_t *transport,
+                             const uct_iface_params_t *params,
+                             const base_config_t *wished)
+{
+    base_config_t     config = *wished;
+    base_rxq_layout_t layout;
+    ucs_status_t      status;
+
+    iface->transport   = transport;
+    iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;
+    base_config_resolve(&config, md->device);
+    status = base_config_layout(iface->super.host, transport->name, params,
+                                &layout);
+    if (status == UCS_OK) {
+        status = base_iface_identity(iface);
+    }
+    if (status == UCS_OK) {
+        status = base_iface_open_pools(iface, md, &config, &layout);
+    }
     if (status != UCS_OK) {
-        goto err_rxq;
+        return status;
+    }
+    status = base_iface_open_qp(iface, md, &config);
+    if (status != UCS_OK) {
+        goto err_pools;
     }
     iface->qpn = iface->qp.qp->qp_num;
-    status = efa_ah_table_init(&iface->ahs, md, config->max_ah);
+    status = efa_ah_table_init(&iface->ahs, md, config.max_ah);
     if (status != UCS_OK) {
         goto err_qp;
     }
-    status = base_core_open(iface, config);
+    status = base_core_open(iface, config.window);
     if (status != UCS_OK) {
         goto err_core;
     }
@@ -120,14 +155,9 @@ ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
         goto err_core;
     }
     efa_events_open(&iface->events, &iface->qp);
-    iface->get_short_time = config->get_short * 1e9;
-    iface->traced         = config->counted ? BASE_TRACED_COUNT : 0;
-    base_trace_look(iface);
-    if (iface->traced) {
-        iface->trace_level = ucx_host_packet_level(iface->super.host);
-    }
+    base_iface_open_trace(iface);
     iface->few = base_iface_few(iface);
-    base_iface_report_open(iface, config);
+    base_iface_report_open(iface, &config);
     base_vfs_open(iface);
     return UCS_OK;
 
@@ -136,9 +166,8 @@ err_core:
     efa_ah_table_cleanup(&iface->ahs);
 err_qp:
     efa_qp_close(&iface->qp);
-err_rxq:
+err_pools:
     base_rxq_cleanup(&iface->rxq);
-err_ops:
     base_op_pool_cleanup(&iface->ops);
     return status;
 }
@@ -184,10 +213,10 @@ static void base_iface_report_close(base_iface_t *iface)
 
     flow_core_counters(iface->core, &counters);
     host_info(iface->super.host,
-              "%s: srd interface closed: %lu messages sent, %lu received, %lu "
+              "%s: %s interface closed: %lu messages sent, %lu received, %lu "
               "came early, %lu sends met a full window, %lu "
               "receiver-not-ready, %u receives posted at least",
-              base_iface_md(iface)->device->name,
+              base_iface_md(iface)->device->name, iface->transport->name,
               (unsigned long)(iface->ops_posted - iface->rma_posted),
               (unsigned long)iface->received, (unsigned long)counters.held,
               (unsigned long)counters.stalls, (unsigned long)counters.rnr,

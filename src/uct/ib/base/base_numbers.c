@@ -1,28 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base_numbers.h"
 
-ucx_stats_class_t base_numbers_class = {
-    .name  = "srd",
-    .count = BASE_NUMBER_LAST,
-    .names =
-        {
-            [BASE_NUMBER_SENT]         = "messages_sent",
-            [BASE_NUMBER_RMA]          = "rma_posted",
-            [BASE_NUMBER_RECEIVED]     = "messages_received",
-            [BASE_NUMBER_EARLY]        = "messages_early",
-            [BASE_NUMBER_STALLS]       = "window_stalls",
-            [BASE_NUMBER_NOT_READY]    = "receiver_not_ready",
-            [BASE_NUMBER_GRANTED]      = "granted",
-            [BASE_NUMBER_POSTED]       = "receives_posted",
-            [BASE_NUMBER_POSTED_LEAST] = "receives_posted_least",
-            [BASE_NUMBER_BUFFERS]      = "receive_buffers",
-            [BASE_NUMBER_KEPT]         = "receive_buffers_kept",
-            [BASE_NUMBER_IN_FLIGHT]    = "requests_in_flight",
-            [BASE_NUMBER_PEERS]        = "peers",
-            [BASE_NUMBER_FLOWS_IN]     = "flows_in",
-            [BASE_NUMBER_HANDLES]      = "address_handles",
-        },
-};
+const char *const base_number_names[] = BASE_NUMBER_NAMES;
 
 void base_numbers_read(const base_iface_t *iface, uint64_t *values)
 {

@@ -24,8 +24,31 @@ typedef enum base_number {
     BASE_NUMBER_LAST
 } base_number_t;
 
-/* Their names, as UCX wants them for statistics. */
-extern ucx_stats_class_t base_numbers_class;
+/* Their names, for an array of them. */
+#define BASE_NUMBER_NAMES                                                    \
+    {                                                                        \
+        [BASE_NUMBER_SENT]         = "messages_sent",                        \
+        [BASE_NUMBER_RMA]          = "rma_posted",                           \
+        [BASE_NUMBER_RECEIVED]     = "messages_received",                    \
+        [BASE_NUMBER_EARLY]        = "messages_early",                       \
+        [BASE_NUMBER_STALLS]       = "window_stalls",                        \
+        [BASE_NUMBER_NOT_READY]    = "receiver_not_ready",                   \
+        [BASE_NUMBER_GRANTED]      = "granted",                              \
+        [BASE_NUMBER_POSTED]       = "receives_posted",                      \
+        [BASE_NUMBER_POSTED_LEAST] = "receives_posted_least",                \
+        [BASE_NUMBER_BUFFERS]      = "receive_buffers",                      \
+        [BASE_NUMBER_KEPT]         = "receive_buffers_kept",                 \
+        [BASE_NUMBER_IN_FLIGHT]    = "requests_in_flight",                   \
+        [BASE_NUMBER_PEERS]        = "peers",                                \
+        [BASE_NUMBER_FLOWS_IN]     = "flows_in",                             \
+        [BASE_NUMBER_HANDLES]      = "address_handles",                      \
+    }
+
+extern const char *const base_number_names[];
+
+/* What UCX wants to know for statistics of the transport `_name`. */
+#define BASE_NUMBERS_CLASS(_name) \
+    {.name = _name, .count = BASE_NUMBER_LAST, .names = BASE_NUMBER_NAMES}
 
 /* `values` has BASE_NUMBER_LAST elements. Another thread may call it while the
  * interface is at work: then it is not all of one moment. */

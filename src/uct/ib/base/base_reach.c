@@ -22,27 +22,29 @@ base_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr)
 }
 
 /* UCP asks only about peers that have a transport of this name. Says once, to
- * who asked for srd, why they do not go together. */
+ * who asked for the transport, why they do not go together. */
 static void base_iface_report_foreign(base_iface_t *iface, const void *dev_addr)
 {
     const base_device_addr_t *addr = dev_addr;
+    const char               *name = iface->transport->name;
     static int                said;
 
     if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
         return;
     }
     if (memcmp(addr->magic, BASE_ADDR_MAGIC, sizeof(addr->magic)) != 0) {
-        host_report_absent(iface->super.host, "srd",
-                           "a peer is unreachable over srd: it uses another "
-                           "srd (UCX's own); start the peer with this module, "
+        host_report_absent(iface->super.host, name,
+                           "a peer is unreachable over %s: it uses another "
+                           "%s (UCX's own); start the peer with this module, "
                            "too (srdrun, and UCX_EFA_CLAIM=y beside UCX's "
-                           "own)");
+                           "own)",
+                           name, name);
     } else {
-        host_report_absent(iface->super.host, "srd",
-                           "a peer is unreachable over srd: it speaks version "
+        host_report_absent(iface->super.host, name,
+                           "a peer is unreachable over %s: it speaks version "
                            "%d of the wire, this side %d; update the module "
                            "%s",
-                           addr->version, BASE_ADDR_VERSION,
+                           name, addr->version, BASE_ADDR_VERSION,
                            (addr->version > BASE_ADDR_VERSION) ?
                                    "on this side" : "on the peer's side");
     }

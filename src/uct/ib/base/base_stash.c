@@ -133,7 +133,7 @@ ucs_status_t base_tx_wait(base_iface_t *iface, base_op_t *op, flow_time_t time)
         return UCS_ERR_NO_RESOURCE;
     }
     base_tx_completion(iface, op, vendor_err);
-    return base_tx_status(vendor_err);
+    return iface->transport->status(vendor_err);
 }
 
 void base_stash_take_ep(base_iface_t *iface, const base_ep_t *ep)

@@ -10,46 +10,6 @@
 
 #include <errno.h>
 
-ucs_status_t base_tx_status(unsigned vendor_err)
-{
-    switch (vendor_err) {
-    case 0:
-        return UCS_OK;
-    case 1: /* not by us: the device is gone */
-        return UCS_ERR_IO_ERROR;
-    case 7: /* remote access: UCX has one status for it and for a peer that
-               is gone, as memory may be taken away in mid-transfer */
-    case 8:
-    case 9:
-        return UCS_ERR_CONNECTION_RESET;
-    case 13:
-    case 15:
-        return UCS_ERR_ENDPOINT_TIMEOUT;
-    case EFA_STATUS_REFUSED:
-        return UCS_ERR_UNREACHABLE;
-    default:
-        return UCS_ERR_IO_ERROR;
-    }
-}
-
-static flow_send_status_t base_tx_flow_status(unsigned vendor_err)
-{
-    switch (vendor_err) {
-    case 0:
-        return FLOW_SEND_OK;
-    case 10:
-        return FLOW_SEND_RNR;
-    case 8:
-    case 9:
-        return FLOW_SEND_DEAD;
-    case 13:
-    case 15:
-        return FLOW_SEND_LOST;
-    default:
-        return FLOW_SEND_ERROR;
-    }
-}
-
 void base_ctl_finish(base_iface_t *iface, base_op_t *op,
                             flow_send_status_t status)
 {
@@ -64,8 +24,8 @@ void base_ctl_finish(base_iface_t *iface, base_op_t *op,
 static void
 base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
 {
-    flow_send_status_t flow_status = base_tx_flow_status(vendor_err);
-    ucs_status_t       status      = base_tx_status(vendor_err);
+    flow_send_status_t flow_status = iface->transport->flow_status(vendor_err);
+    ucs_status_t       status      = iface->transport->status(vendor_err);
     base_ep_t         *ep          = op->ep;
 
     base_iface_clock(iface);

@@ -8,9 +8,6 @@
 void
 base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err);
 
-/* By the raw status of the device (EFA-FACTS: completion status); 0: UCS_OK. */
-ucs_status_t base_tx_status(unsigned vendor_err);
-
 /* A control packet was sent, or ended with an error: its operation is free. */
 void base_ctl_finish(base_iface_t *iface, base_op_t *op,
                      flow_send_status_t status);

@@ -7,6 +7,7 @@
 #include <uct/ib/efa/efa_qp.h>
 #include <uct/ib/efa/efa_queue.h>
 
+#include "base_config.h"
 #include "base_op.h"
 #include "base_rxq.h"
 
@@ -14,20 +15,17 @@
 
 typedef struct base_ep base_ep_t;
 
-/* Settings of an interface, after the configuration table was parsed, and what
- * its opener wants. */
-typedef struct base_iface_config {
-    unsigned          tx_depth;   /* operations in flight */
-    unsigned          rx_initial; /* receives posted at open */
-    unsigned          rx_max;     /* receive buffers at most */
-    unsigned          window;     /* packets granted to one peer */
-    unsigned          rnr_retry; /* of the device, before it comes back to us */
-    unsigned          max_ah;
-    unsigned          inline_max; /* bytes in a work request, at most */
-    double            get_short; /* seconds that it waits; 0: not offered */
-    base_rxq_layout_t rx_layout; /* packet_size apart */
-    int               counted;    /* UCT's own statistics are kept */
-} base_iface_config_t;
+/* What differs between the transports. */
+typedef struct base_transport {
+    const char    *name;  /* in messages, and as a folder of UCX's files */
+    const char    *prefix; /* of its variables */
+    efa_qp_kind_t  kind;
+    flow_profile_t profile;
+    /* What the device's status of a completion means (0: success): for users,
+     * and for the protocol core. */
+    ucs_status_t       (*status)(unsigned vendor_err);
+    flow_send_status_t (*flow_status)(unsigned vendor_err);
+} base_transport_t;
 
 /* What progress sees to before it polls. */
 enum {
@@ -106,6 +104,7 @@ typedef struct base_iface {
     base_ep_t *stuck; /* first of this round that could not go on */
 
     /* the rest */
+    const base_transport_t *transport;
     efa_ah_table_t     ahs;
     efa_events_t       events;
     void              *core_chunks; /* the core's, linked by first word */

@@ -99,22 +99,28 @@ base_vfs_read_endpoints(void *object, struct ucs_string_buffer *text, void *arg,
 
 void base_vfs_refresh(uct_iface_h tl_iface)
 {
-    const ucx_host_t *host;
-    char              path[64];
-    unsigned          i;
+    const base_iface_t *iface = (const base_iface_t*)tl_iface;
+    const ucx_host_t   *host  = NULL;
+    const char         *name  = NULL;
+    char                path[64];
+    unsigned            i;
 
     base_vfs_lock();
-    host = base_vfs_is_open(tl_iface) ? ((base_iface_t*)tl_iface)->super.host :
-                                        NULL;
+    if (base_vfs_is_open(iface)) {
+        host = iface->super.host;
+        name = iface->transport->name;
+    }
     base_vfs_unlock();
     if (host == NULL) {
         return;
     }
     for (i = 0; i < BASE_NUMBER_LAST; ++i) {
-        snprintf(path, sizeof(path), "srd/%s", base_numbers_class.names[i]);
+        snprintf(path, sizeof(path), "%s/%s", name,
+                 base_number_names[i]);
         (void)ucx_vfs_add_file(host, tl_iface, path, base_vfs_read_number, NULL,
                                i);
     }
-    (void)ucx_vfs_add_file(host, tl_iface, "srd/endpoints",
-                           base_vfs_read_endpoints, NULL, 0);
+    snprintf(path, sizeof(path), "%s/endpoints", name);
+    (void)ucx_vfs_add_file(host, tl_iface, path, base_vfs_read_endpoints, NULL,
+                           0);
 }

@@ -5,10 +5,10 @@
 #include "base_types.h"
 
 /*
- * What an interface shows in UCX's tree of files, folder srd of
- * uct/worker/ADDRESS/iface/ADDRESS: a file for each of its numbers
- * (base_numbers.h), and the file "endpoints" with a line for
- * each endpoint of the user.
+ * What an interface shows in UCX's tree of files, in
+ * uct/worker/ADDRESS/iface/ADDRESS/TRANSPORT: a file for each of its numbers
+ * (base_numbers.h), and the file "endpoints" with a line for each endpoint of
+ * the user.
  *
  * UCX reads files in a thread of its own and holds no lock over an object
  * meanwhile, so a reader looks up under a lock of ours whether the interface is

@@ -25,13 +25,13 @@ ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size)
     chunk->mr = md->device->verbs->reg_mr(md->pd, chunk->memory, size,
                                           IBV_ACCESS_LOCAL_WRITE);
     if (chunk->mr == NULL) {
-        host_report_absent(md->super.host, "srd",
-                           "%s: cannot register %zu bytes of message buffers: "
-                           "%s; the limit on locked memory is %s: raise it "
-                           "with 'ulimit -l unlimited' or memlock in "
-                           "limits.conf",
-                           md->device->name, size, strerror(errno),
-                           efa_memlock_text(limit, sizeof(limit)));
+        efa_report_absent(md->super.host,
+                          "%s: cannot register %zu bytes of message buffers: "
+                          "%s; the limit on locked memory is %s: raise it "
+                          "with 'ulimit -l unlimited' or memlock in "
+                          "limits.conf",
+                          md->device->name, size, strerror(errno),
+                          efa_memlock_text(limit, sizeof(limit)));
         goto err_unmap;
     }
 

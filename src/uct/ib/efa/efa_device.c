@@ -202,40 +202,40 @@ static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
 
     switch (err) {
     case ENOENT:
-        host_report_absent(host, "srd",
-                           "%s cannot be opened: its /dev/infiniband/uverbs "
-                           "file is missing; load ib_uverbs, or start the "
-                           "container with --device=/dev/infiniband",
-                           name);
+        efa_report_absent(host,
+                          "%s cannot be opened: its /dev/infiniband/uverbs "
+                          "file is missing; load ib_uverbs, or start the "
+                          "container with --device=/dev/infiniband",
+                          name);
         break;
     case EACCES:
     case EPERM:
-        host_report_absent(host, "srd",
-                           "%s cannot be opened: no right to read and write "
-                           "its /dev/infiniband/uverbs file; give the user "
-                           "that right (udev rule or group), or run the "
-                           "container with --device=/dev/infiniband",
-                           name);
+        efa_report_absent(host,
+                          "%s cannot be opened: no right to read and write "
+                          "its /dev/infiniband/uverbs file; give the user "
+                          "that right (udev rule or group), or run the "
+                          "container with --device=/dev/infiniband",
+                          name);
         break;
     case EOPNOTSUPP:
-        host_report_absent(host, "srd",
-                           "%s refuses this user space: libefa is older than "
-                           "the driver needs; update rdma-core",
-                           name);
+        efa_report_absent(host,
+                          "%s refuses this user space: libefa is older than "
+                          "the driver needs; update rdma-core",
+                          name);
         break;
     case ENOMEM:
-        host_report_absent(host, "srd",
-                           "%s cannot be opened: out of memory or of locked "
-                           "memory (the limit is %s); raise it with 'ulimit "
-                           "-l unlimited' or memlock in limits.conf",
-                           name, efa_memlock_text(limit, sizeof(limit)));
+        efa_report_absent(host,
+                          "%s cannot be opened: out of memory or of locked "
+                          "memory (the limit is %s); raise it with 'ulimit "
+                          "-l unlimited' or memlock in limits.conf",
+                          name, efa_memlock_text(limit, sizeof(limit)));
         break;
     default:
-        host_report_absent(host, "srd",
-                           "%s cannot be opened: %s; the kernel's log (dmesg) "
-                           "may say why; load the driver anew (modprobe -r "
-                           "efa, modprobe efa), or attach the interface anew",
-                           name, strerror(err));
+        efa_report_absent(host,
+                          "%s cannot be opened: %s; the kernel's log (dmesg) "
+                          "may say why; load the driver anew (modprobe -r "
+                          "efa, modprobe efa), or attach the interface anew",
+                          name, strerror(err));
     }
 }
 
@@ -291,11 +291,11 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
         (verbs->query_port(context, EFA_PORT,
                            (struct _compat_ibv_port_attr*)&port) != 0) ||
         (verbs->query_gid(context, EFA_PORT, 0, &device->gid) != 0)) {
-        host_report_absent(host, "srd",
-                           "%s does not answer queries: %s; load the driver "
-                           "anew (modprobe -r efa, modprobe efa), or attach "
-                           "the interface anew",
-                           device->name, strerror(errno));
+        efa_report_absent(host,
+                          "%s does not answer queries: %s; load the driver "
+                          "anew (modprobe -r efa, modprobe efa), or attach "
+                          "the interface anew",
+                          device->name, strerror(errno));
         return UCS_ERR_IO_ERROR;
     }
 
@@ -385,7 +385,7 @@ efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
     status        = UCS_ERR_NO_DEVICE;
     device->verbs = efa_verbs_get(why, sizeof(why));
     if (device->verbs == NULL) {
-        host_report_absent(host, "srd", "%s", why);
+        efa_report_absent(host, "%s", why);
         goto err_free;
     }
     device->context = efa_device_open_context(device->verbs, name);

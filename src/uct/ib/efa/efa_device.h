@@ -15,6 +15,11 @@
 #define EFA_DEVICE_CAP_RNR_RETRY  (1 << 1)
 #define EFA_DEVICE_CAP_RDMA_WRITE (1 << 3)
 
+/* Why a device of ours is not offered: a warning to who asked for srd by name,
+ * else a line for debugging. */
+#define efa_report_absent(_host, ...) \
+    host_report_absent(_host, "srd", __VA_ARGS__)
+
 /* An open device: its context, and what was asked of it once. */
 typedef struct efa_device {
     const efa_verbs_t  *verbs;

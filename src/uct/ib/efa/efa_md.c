@@ -24,7 +24,7 @@ static void efa_md_report_none(ucx_host_t *host, const char *why)
     snprintf(said, sizeof(said), "%s", why);
     pthread_mutex_unlock(&lock);
     if (!again) {
-        host_report_absent(host, "srd", "no srd: %s", why);
+        efa_report_absent(host, "no srd: %s", why);
     }
 }
 
@@ -87,11 +87,11 @@ efa_md_fork_init(efa_md_t *md, const efa_md_config_t *config)
     if ((err == 0) || (config->fork_init == UCS_TRY)) {
         return UCS_OK;
     }
-    host_report_absent(md->super.host, "srd",
-                       "%s: fork() cannot be made safe as UCX_EFA_FORK_INIT=y "
-                       "wants: %s; something else in this process has "
-                       "registered memory before",
-                       md->device->name, strerror(err));
+    efa_report_absent(md->super.host,
+                      "%s: fork() cannot be made safe as UCX_EFA_FORK_INIT=y "
+                      "wants: %s; something else in this process has "
+                      "registered memory before",
+                      md->device->name, strerror(err));
     return UCS_ERR_UNSUPPORTED;
 }
 
@@ -118,10 +118,10 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
 
     md->pd = md->device->verbs->alloc_pd(md->device->context);
     if (md->pd == NULL) {
-        host_report_absent(host, "srd",
-                           "%s: no protection domain: %s; close some of the "
-                           "programs that use the device",
-                           name, strerror(errno));
+        efa_report_absent(host,
+                          "%s: no protection domain: %s; close some of the "
+                          "programs that use the device",
+                          name, strerror(errno));
         status = UCS_ERR_IO_ERROR;
         goto err_close;
     }

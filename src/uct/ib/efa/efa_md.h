@@ -115,9 +115,10 @@ ucs_status_t efa_md_try(efa_md_t *md);
  * use none of them, and whose peers are on other hosts (provider.h). */
 void efa_md_try_left_out(ucx_host_t *host);
 
-/* The devices of this domain that SRD can use: ours, unless the trial fails,
- * which is left out where UCX_TLS leaves srd out. */
-ucs_status_t efa_md_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
-                                  unsigned *count_p);
+/* The devices of this domain for a transport: ours, unless the trial fails,
+ * which is left out where UCX_TLS leaves the transport out.
+ * UCS_OK, UCS_ERR_NO_DEVICE, UCS_ERR_NO_MEMORY. */
+ucs_status_t efa_md_query_devices(ucx_md_t *md, const char *transport,
+                                  ucx_device_t **devices_p, unsigned *count_p);
 
 #endif

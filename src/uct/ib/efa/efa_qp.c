@@ -10,19 +10,19 @@ static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
     char limit[64];
 
     if (err == ENOMEM) {
-        host_report_absent(qp->md->super.host, "srd",
-                           "%s: no %s: the device has none left, or locked "
-                           "memory is out (the limit is %s): close other "
-                           "programs on the device, or raise it with 'ulimit "
-                           "-l unlimited'",
-                           qp->md->device->name, what,
-                           efa_memlock_text(limit, sizeof(limit)));
+        efa_report_absent(qp->md->super.host,
+                          "%s: no %s: the device has none left, or locked "
+                          "memory is out (the limit is %s): close other "
+                          "programs on the device, or raise it with 'ulimit "
+                          "-l unlimited'",
+                          qp->md->device->name, what,
+                          efa_memlock_text(limit, sizeof(limit)));
         return UCS_ERR_NO_MEMORY;
     }
-    host_report_absent(qp->md->super.host, "srd",
-                       "%s: no %s: %s; the kernel's log (dmesg) may say why; "
-                       "load the driver anew (modprobe -r efa, modprobe efa)",
-                       qp->md->device->name, what, strerror(err));
+    efa_report_absent(qp->md->super.host,
+                      "%s: no %s: %s; the kernel's log (dmesg) may say why; "
+                      "load the driver anew (modprobe -r efa, modprobe efa)",
+                      qp->md->device->name, what, strerror(err));
     return UCS_ERR_IO_ERROR;
 }
 

@@ -60,13 +60,13 @@ void efa_md_try_left_out(ucx_host_t *host)
     free(names);
 }
 
-ucs_status_t efa_md_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
-                                  unsigned *count_p)
+ucs_status_t efa_md_query_devices(ucx_md_t *super, const char *transport,
+                                  ucx_device_t **devices_p, unsigned *count_p)
 {
     efa_md_t     *md = (efa_md_t*)super;
     ucx_device_t *device;
 
-    if (!ucx_user_left_out("srd") && (efa_md_try(md) != UCS_OK)) {
+    if (!ucx_user_left_out(transport) && (efa_md_try(md) != UCS_OK)) {
         return UCS_ERR_NO_DEVICE;
     }
     device = calloc(1, sizeof(*device));

@@ -7,25 +7,26 @@
 
 /* UCX_SRD_*: srd_config.c has the table. */
 typedef struct srd_iface_config {
-    ucx_iface_config_t super;
-    unsigned           tx_queue_len;
-    unsigned           rx_queue_len;
-    unsigned           rx_buffers_max;
-    unsigned           window;
-    unsigned           rnr_retry;
-    unsigned           max_ah;
-    unsigned           tx_inline;
-    double             get_short;
+    base_config_t super;
+    double        get_short; /* seconds that it waits; 0: not offered */
 } srd_iface_config_t;
 
 #define SRD_CONFIG_COUNT 8
 extern const ucx_config_field_t srd_config_fields[];
 extern const ucx_transport_t    srd_transport;
 
+/* The status of a completion, in base_transport_t. */
+ucs_status_t       srd_status(unsigned vendor_err);
+flow_send_status_t srd_flow_status(unsigned vendor_err);
+
 /* iface_query of UCT. */
 ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
 
-/* Puts and gets (srd_put.c, srd_get.c) of UCT. */
+/* Active messages (srd_am.c), puts and gets (srd_put.c, srd_get.c) of UCT. */
+ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                             const void *payload, unsigned length);
+ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                        void *arg, unsigned flags);
 ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
                               unsigned length, uint64_t remote_addr,
                               uct_rkey_t rkey);

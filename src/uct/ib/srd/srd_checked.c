@@ -88,7 +88,7 @@ srd_checked_am_short(uct_ep_h ep, uint8_t id, uint64_t header,
 
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_SHORT, total,
-                           base_ep_am_short(ep, id, header, payload, length));
+                           srd_ep_am_short(ep, id, header, payload, length));
     }
     return status;
 }
@@ -113,7 +113,7 @@ static ssize_t srd_checked_am_bcopy(uct_ep_h ep, uint8_t id,
     ssize_t length = srd_checked_am(ep, id);
 
     if (length == UCS_OK) {
-        length = base_ep_am_bcopy(ep, id, pack_cb, arg, flags);
+        length = srd_ep_am_bcopy(ep, id, pack_cb, arg, flags);
         srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_BCOPY, length, length);
     }
     return length;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base_config.h"
+#include "base_op.h"
+
+#include <string.h>
+
+static unsigned base_config_most(unsigned wish, unsigned most)
+{
+    return (wish < most) ? wish : most;
+}
+
+void base_config_resolve(base_config_t *config, const efa_device_t *device)
+{
+    base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+
+    if (base_op_count(&counts) > device->max_sq_wr) {
+        config->tx_queue_len = (device->max_sq_wr - BASE_CTL_OPS) / 3 * 2;
+    }
+    config->rx_buffers_max = base_config_most(config->rx_buffers_max,
+                                              device->max_rq_wr);
+    config->rx_queue_len   = base_config_most(config->rx_queue_len,
+                                              config->rx_buffers_max / 2);
+    config->max_ah         = base_config_most(config->max_ah, device->max_ah);
+}
+
+/* UCP asks for offset 8 whatever the alignment, where uct.h wants less than
+ * that: the remainder counts. */
+ucs_status_t base_config_layout(ucx_host_t *host, const char *transport,
+                                const uct_iface_params_t *params,
+                                base_rxq_layout_t *layout)
+{
+    size_t align  = 1, offset = 0;
+    int    aligns = (params->field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT) !=
+                    0;
+
+    if (aligns) {
+        align = params->am_alignment;
+    }
+    if (params->field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET) {
+        offset = params->am_align_offset;
+    }
+    if ((align == 0) || ((align & (align - 1)) != 0) ||
+        (!aligns &&
+         (params->field_mask & UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET))) {
+        host_error(host,
+                   "%s: alignment %zu with offset %zu of active messages: the "
+                   "alignment has to be given, and a power of 2",
+                   transport, aligns ? align : 0, offset);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    memset(layout, 0, sizeof(*layout));
+    layout->align        = align;
+    layout->align_offset = offset & (align - 1);
+    if (params->field_mask & UCT_IFACE_PARAM_FIELD_RX_HEADROOM) {
+        layout->headroom = params->rx_headroom;
+    }
+    return UCS_OK;
+}
