@@ -205,6 +205,8 @@ suite_main() {
         shift 5
         suite_environment
         export EFASIM_STAT=${EFASIM_STAT-$CHECK_LOG.counters}
+        # not the default one, which whoever uses this machine may be in, too
+        export EFASIM_FABRIC=${EFASIM_FABRIC-t$$}
         "$@"
         exit
     fi
