@@ -4,7 +4,7 @@
 
 #define SRD_FIELD(_name, _dflt, _member, _min, _max, _doc) \
     {_name, _dflt, _doc, offsetof(srd_iface_config_t, _member), \
-     UCX_CONFIG_UINT, _min, _max, NULL}
+     UCX_CONFIG_UINT, _min, _max}
 
 const ucx_config_field_t srd_config_fields[] = {
     SRD_FIELD("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,
@@ -32,7 +32,7 @@ const ucx_config_field_t srd_config_fields[] = {
      "Time that a short get (UCT's get_short, which blocks) waits at most for "
      "its bytes; 0: there are no short gets, since UCP ends the process when "
      "one fails",
-     offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600, NULL},
+     offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600},
 };
 
 _Static_assert((sizeof(srd_config_fields) / sizeof(srd_config_fields[0])) ==
