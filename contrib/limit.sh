@@ -63,6 +63,16 @@ limit_watch() {
     kill -ALRM "$pid" 2>/dev/null
 }
 
+# group_end PID: ends what still runs of the process group of PID, a `timeout`
+# that has ended. Succeeds if something did. (What has ended and whose parent has
+# not asked for its status is in the group, too, but leaves nothing behind.)
+group_end() {
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
+        { sub(/^.*\) /, "") }
+        $3 == group && $1 !~ /[ZX]/ { found = 1 }
+        END { exit !found }' && kill -KILL -- "-$1" 2>/dev/null
+}
+
 # limit_sleep SECONDS: without a process that would be left behind.
 limit_sleep() {
     read -r -t "$1" _ <> <(:)

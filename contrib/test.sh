@@ -148,7 +148,7 @@ run_suite() {
     { kill "$watch_pid" && wait "$watch_pid"; } 2>/dev/null
     wait "$tail_pid" 2>/dev/null
     # timeout made a process group: nothing of it may disturb the next suite.
-    if kill -KILL -- "-$suite_pid" 2>/dev/null; then
+    if group_end "$suite_pid"; then
         warn "suite $suite left processes behind; they were ended"
     fi
     suite_pid=

@@ -13,7 +13,7 @@ import sys
 
 HEADER = 'src/ucp_hooks/abi_layout.h'
 SIZES = ['config field', 'config entry', 'transport', 'component', 'MD ops',
-         'internal ops', 'MD attr', 'perf attr']
+         'internal ops', 'MD attr']
 
 # UCX's names for our structures.
 NAMES = {
@@ -23,7 +23,6 @@ NAMES = {
     'abi_component': 'uct_component_t',
     'abi_tl': 'uct_tl_t',
     'abi_tl_device': 'uct_tl_device_resource_t',
-    'abi_perf_attr': 'uct_perf_attr_t',
     'abi_is_reachable_params': 'uct_iface_is_reachable_params_t',
     'abi_is_connected_params': 'uct_ep_is_connected_params_t',
     'abi_internal_ops': 'uct_iface_internal_ops_t',

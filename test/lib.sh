@@ -19,45 +19,87 @@ SKIPPED=77
 suite_passed=0
 suite_failed=0
 suite_skipped=0
-suite_child=
+suite_running=0 # checks; at most suite_at_once of them
+suite_at_once=1
 
-# check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip. SECONDS are
-# quiet ones (contrib/limit.sh).
+# check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip, and below it
+# what the check notes or why it failed. SECONDS are quiet ones
+# (contrib/limit.sh). With CHECKS set only the names that it matches run;
+# "CHECKS= check ..." always runs: what the others cannot do without.
 check() {
-    local name=$1 limit=$2 log status=0 start took watch
-    shift 2
-    if [ -n "${CHECKS-}" ] && [[ ! $name =~ $CHECKS ]]; then
+    if [ -n "${CHECKS-}" ] && [[ ! $1 =~ $CHECKS ]]; then
         return
     fi
+    check_alone "$@" &
+    suite_running=$((suite_running + 1))
+    checks_wait $((suite_at_once - 1))
+}
+
+# at_once N: from here on N checks run at the same time. What each prints stays
+# together; who ends first comes first.
+at_once() {
+    checks_wait 0
+    suite_at_once=$1
+}
+
+# checks_wait N: until no more than N checks run. Counts those that ended.
+checks_wait() {
+    local status
+    while [ "$suite_running" -gt "$1" ]; do
+        status=0
+        wait -n || status=$?
+        suite_running=$((suite_running - 1))
+        case $status in
+        0) suite_passed=$((suite_passed + 1)) ;;
+        "$SKIPPED") suite_skipped=$((suite_skipped + 1)) ;;
+        *) suite_failed=$((suite_failed + 1)) ;;
+        esac
+    done
+}
+
+# check_alone NAME SECONDS COMMAND [ARG...]: a check, in a process of its own.
+# Status: 0, SKIPPED or 1.
+check_alone() {
+    local name=$1 limit=$2 log status=0 start took child watch
+    shift 2
     log=$SUITE_LOGS/${name//\//_}.log
     limit=$((limit * ${SLOWNESS:-1}))
     rm -f "$log.counters"
     start=$EPOCHREALTIME
     timeout -k 5 $((limit * LIMIT_STRETCH)) "$SUITE_SCRIPT" --call "$SUITE" \
         "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null &
-    suite_child=$!
-    limit_watch "$suite_child" "$limit" &
+    child=$!
+    trap 'kill "$child" 2>/dev/null; exit 1' TERM
+    limit_watch "$child" "$limit" &
     watch=$!
-    wait "$suite_child" || status=$?
+    wait "$child" || status=$?
     { kill "$watch" && wait "$watch"; } 2>/dev/null
-    suite_child=
     took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
+    ! group_end "$child" ||
+        echo "note: it left processes behind; they were ended" >>"$log"
     no_overruns "$log" || status=1
+    # in one piece: others may print at the same time
+    check_lines "$@" >"$log.lines"
+    cat "$log.lines"
+    rm -f "$log.lines"
+    case $status in
+    0 | "$SKIPPED") exit "$status" ;;
+    *) exit 1 ;;
+    esac
+}
+
+# What check_alone, whose variables it reads, says of its check.
+check_lines() {
     case $status in
     0)
         echo "ok $name $took"
         sed -n 's/^note: /    /p' "$log"
-        suite_passed=$((suite_passed + 1))
         ;;
-    "$SKIPPED")
-        echo "skip $name: $(tail -n 1 "$log")"
-        suite_skipped=$((suite_skipped + 1))
-        ;;
+    "$SKIPPED") echo "skip $name: $(grep -v "^note: " "$log" | tail -n 1)" ;;
     *)
         [ "$status" -ne 124 ] || status="$status, time limit of $limit s"
         echo "FAIL $name: status $status after $took s: $* (log: $log)"
         tail -n 40 "$log" | cut -c 1-300 | sed 's/^/    | /'
-        suite_failed=$((suite_failed + 1))
         ;;
     esac
 }
@@ -94,6 +136,19 @@ fail() {
 # A number that the suite shows under the check's "ok".
 note() {
     echo "note: $*"
+}
+
+# note_all: all that this check has printed until now.
+note_all() {
+    local text
+    text=$(<"$CHECK_LOG")
+    sed 's/^./note: &/' <<<"$text"
+}
+
+# tests_ran [LOG]: a program of gtest's ran at least one test. It is content with
+# none, when its filter matches none any more.
+tests_ran() {
+    grep -q '^\[  PASSED  \] [1-9]' "${1:-$CHECK_LOG}" || fail "no test ran"
 }
 
 # one_cpu: from here on this check has one CPU only, and so all it starts.
@@ -137,7 +192,7 @@ rendezvous() {
 }
 
 suite_stop() {
-    [ -z "$suite_child" ] || kill "$suite_child" 2>/dev/null
+    jobs -p | xargs -r kill 2>/dev/null
     exit 143
 }
 
@@ -150,6 +205,8 @@ suite_main() {
         shift 5
         suite_environment
         export EFASIM_STAT=${EFASIM_STAT-$CHECK_LOG.counters}
+        # not the default one, which whoever uses this machine may be in, too
+        export EFASIM_FABRIC=${EFASIM_FABRIC-t$$}
         "$@"
         exit
     fi
@@ -164,10 +221,25 @@ suite_main() {
     mkdir -p "$SUITE_LOGS"
     trap suite_stop TERM INT
     suite_run
+    checks_wait 0
+    suite_ran
     echo "suite $SUITE: $suite_passed passed, $suite_failed failed," \
         "$suite_skipped skipped"
     [ "$suite_failed" -eq 0 ]
     exit
+}
+
+# A suite that ran nothing proves nothing.
+suite_ran() {
+    if [ $((suite_passed + suite_failed + suite_skipped)) -eq 0 ]; then
+        if [ -n "${CHECKS-}" ]; then
+            echo "skip checks: no name matches CHECKS=$CHECKS"
+            suite_skipped=1
+        else
+            echo "FAIL checks: there is none"
+            suite_failed=1
+        fi
+    fi
 }
 
 suite_environment() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The module in the company of others: UCX's ib module, an srd of UCX's own,
+# The module beside others: UCX's ib module, an srd of UCX's own,
 # other transports, peers of other kinds; and the ways to get it loaded.
 # usage: suite_load.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh

@@ -1,27 +1,20 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Exhaustive exploration of the protocol core: two peers, small windows (P8).
 # A run that does not reach every state within its bounds has failed. Two run at
 # the same time; the largest need 4 GiB together.
 # usage: test/suite_model.sh BUILD_DIR [quick|ci|full]
-profile=${2:-ci}
 
-# One line of the list below, as a check of its own.
-if [ "$profile" = one ]; then
-    model=$1/test/flow_model
-    limit=$3
-    shift 3
-    start=$(date +%s)
-    # of CPU: other programs may have the machine, too
-    # shellcheck disable=SC3045 # Debian's sh has it
-    out=$(ulimit -t "$limit" && exec "$model" "$@" 2>&1)
-    status=$?
-    case $status$out in
-    0*", all of them") echo "ok $out, $(($(date +%s) - start)) s" ;;
-    *) echo "FAIL flow_model $*: exit status $status; $out" ;;
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+explore() {
+    "$BUILD/test/flow_model" "$@" || exit 1
+    case $(tail -n 1 "$CHECK_LOG") in
+    *", all of them") note "$(tail -n 1 "$CHECK_LOG")" ;;
+    *) fail "it did not reach every state" ;;
     esac
-    exit
-fi
+}
 
 # SECONDS [--eager] [--prove] [--recalls N] [--buffers N]
 # PROFILE WINDOW MESSAGES MESSAGES LOSSES REPEATS;
@@ -54,8 +47,7 @@ list() {
 60 --eager ud 4 3 3 1 0
 60 --eager ud 2 2 2 1 1
 END
-    if [ "$profile" = full ]; then
-        cat <<END
+    ! full || cat <<END
 3400 --eager ud 4 6 0 2 2
 3400 --eager ud 4 3 3 2 2
 3400 --eager srd 4 3 3 2 2
@@ -69,13 +61,16 @@ END
 3400 --recalls 3 --buffers 1 srd 4 6 0 1 1
 3400 --recalls 2 --buffers 1 ud 4 5 0 1 1
 END
-    fi
 }
 
-work=$(mktemp -d) || exit 1
-list | xargs -P 2 -L 1 sh "$0" "$1" one | tee "$work/lines"
-passed=$(grep -c '^ok ' "$work/lines")
-failed=$(($(list | wc -l) - passed))
-rm -rf "$work"
-echo "suite model: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+suite_run() {
+    local limit arguments name
+    at_once 2
+    while read -r limit arguments; do
+        name=${arguments//--/}
+        # shellcheck disable=SC2086 # several words
+        check "${name// /_}" "$limit" explore $arguments
+    done < <(list)
+}
+
+suite_main model "$@"

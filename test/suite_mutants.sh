@@ -1,20 +1,35 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Each single-line fault of the protocol core must be caught by its tests; in CI
-# a few of them.
+# Each single-line fault of the protocol core must be caught by its tests; in
+# the shorter profiles a few of them.
 # usage: test/suite_mutants.sh BUILD_DIR [quick|ci|full]
-source=$(cd "$(dirname "$0")/.." && pwd)
-case ${2:-ci} in
-full) every=1 ;;
-ci) every=9 ;;
-*) every=13 ;;
-esac
-out=$(python3 "$source/test/mutants/run.py" "$source" "$1" "$every" 2>&1)
-echo "$out"
-passed=$(echo "$out" | grep -c '^ *[0-9]* caught')
-failed=$(echo "$out" | grep -c '^ *[0-9]* SURVIVES')
-if ! echo "$out" | grep -q '^[0-9]* mutants, [0-9]* survive$'; then
-    failed=$((failed + 1))
-fi
-echo "suite mutants: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# caught EVERY: of all mutants each EVERYth.
+caught() {
+    local status=0 survive
+    need python3
+    python3 "$TEST_DIR/mutants/run.py" "${TEST_DIR%/*}" "$BUILD" "$1" ||
+        status=$?
+    if [ "$status" -ne 0 ]; then
+        survive=$(grep '^ *[0-9]* SURVIVES' "$CHECK_LOG")
+        echo "$survive"
+        fail "not all were caught: status $status"
+    fi
+    grep -q '^[1-9][0-9]* mutants, 0 survive$' "$CHECK_LOG" || fail "none tried"
+    note_all
+}
+
+suite_run() {
+    if full; then
+        check mutants 3400 caught 1
+    elif ci; then
+        check mutants 170 caught 9
+    else
+        check mutants 75 caught 13
+    fi
+}
+
+suite_main mutants "$@"

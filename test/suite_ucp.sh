@@ -319,7 +319,7 @@ order_check() {
     shift
     with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
         --gtest_filter="$ORDER_TESTS" || exit 1
-    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    tests_ran
     at_least payload "$(stat_payload "$STAT")" 10000000
 }
 
@@ -338,7 +338,7 @@ order_write_check() {
     fi
     in_release 13 "$@" -- "${own[@]}" "$SRDRUN" "$BUILD/test/gtest_ucp" \
         --gtest_brief=1 --gtest_filter="$filter" || exit 1
-    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    tests_ran
     at_least "bytes written" "$(stat_sum "$STAT" rdma_write_bytes)" 100000000
 }
 
@@ -348,7 +348,7 @@ accident_write_check() {
         skip_here "gtest_accident was not built"
     in_release 13 "$@" -- "$SRDRUN" "$BUILD/test/gtest_accident" \
         --gtest_brief=1 --gtest_filter='Accident.*:FailedPost.*' || exit 1
-    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    tests_ran
     ! grep -q 'no put_short' "$CHECK_LOG" || fail "put_short was not tested"
     at_least writes "$(stat_sum "$STAT" rdma_write_wrs)" 1
 }
@@ -363,7 +363,7 @@ accident_check() {
         skip_here "gtest_accident was not built"
     with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_accident" \
         --gtest_brief=1 --gtest_filter="$filter" || exit 1
-    grep -q '^\[  PASSED  \] [1-9]' "$CHECK_LOG" || fail "no test ran"
+    tests_ran
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 2
 }
 

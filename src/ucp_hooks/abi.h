@@ -11,7 +11,7 @@
 #define UCX_EFA_ABI_H
 
 #include "calls.h"
-#include "company.h"
+#include "components.h"
 #include "provider.h"
 
 /* UCX's tables for one host, all in one block of memory: built once, linked
@@ -28,7 +28,7 @@ typedef struct ucx_abi {
 
     /* Call @visit for every component in UCX's list but @ours, and then for
      * each of its transports. */
-    void         (*neighbours)(const ucx_calls_t *calls, const void *ours,
+    void         (*list_visit)(const ucx_calls_t *calls, const void *ours,
                                ucx_visit_func_t visit, void *arg);
 
     /* Calls dlsym. NULL: a parser of UCX is missing and *missing_p is its
@@ -59,9 +59,6 @@ typedef struct ucx_abi {
 
     /* Interface flags that the minor wants of every network transport. */
     uint64_t     iface_flags;
-
-    /* Offset of uct_priv_worker_t::async, 0: not known. */
-    size_t       worker_async;
 } ucx_abi_t;
 
 /* Supported minors, oldest first, NULL at the end. */

@@ -11,7 +11,7 @@
 
 #include "abi.h"
 #include "abi_layout.h"
-#include "company.h"
+#include "components.h"
 #include "config.h"
 #include "fallback.h"
 #include "message.h"

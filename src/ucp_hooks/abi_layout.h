@@ -121,49 +121,6 @@ typedef struct abi_tl {
     ucs_list_link_t    list;
 } abi_tl_t;
 
-typedef struct abi_perf_attr {
-    uint64_t            field_mask;
-    int                 operation;
-    ucs_memory_type_t   local_memory_type;
-    ucs_memory_type_t   remote_memory_type;
-    ucs_sys_device_t    local_sys_device;
-    ucs_sys_device_t    remote_sys_device;
-    double              send_pre_overhead;
-    double              send_post_overhead;
-    double              recv_overhead;
-    uct_ppn_bandwidth_t bandwidth;
-#if UCX_MINOR >= 19
-    uct_ppn_bandwidth_t path_bandwidth;
-#endif
-    ucs_linear_func_t   latency;
-    size_t              max_inflight_eps;
-#if UCX_MINOR >= 17
-    uint64_t            flags;
-#endif
-} abi_perf_attr_t;
-
-enum {
-    ABI_PERF_OPERATION          = ABI_BIT(0),
-    ABI_PERF_LOCAL_MEMORY_TYPE  = ABI_BIT(1),
-    ABI_PERF_REMOTE_MEMORY_TYPE = ABI_BIT(2),
-    ABI_PERF_LOCAL_SYS_DEVICE   = ABI_BIT(3),
-    ABI_PERF_REMOTE_SYS_DEVICE  = ABI_BIT(4),
-    ABI_PERF_SEND_PRE_OVERHEAD  = ABI_BIT(5),
-    ABI_PERF_SEND_POST_OVERHEAD = ABI_BIT(6),
-    ABI_PERF_RECV_OVERHEAD      = ABI_BIT(7),
-    ABI_PERF_BANDWIDTH          = ABI_BIT(8),
-#if UCX_MINOR >= 19
-    ABI_PERF_PATH_BANDWIDTH     = ABI_BIT(9),
-    ABI_PERF_LATENCY            = ABI_BIT(10),
-    ABI_PERF_MAX_INFLIGHT_EPS   = ABI_BIT(11),
-    ABI_PERF_FLAGS              = ABI_BIT(12)
-#else
-    ABI_PERF_LATENCY            = ABI_BIT(9),
-    ABI_PERF_MAX_INFLIGHT_EPS   = ABI_BIT(10),
-    ABI_PERF_FLAGS              = ABI_BIT(11) /* from 1.17 on */
-#endif
-};
-
 #if UCX_MINOR >= 15
 typedef struct abi_is_reachable_params {
     uint64_t                field_mask;
@@ -216,8 +173,7 @@ typedef struct abi_internal_ops {
 #if UCX_MINOR == 20 || UCX_MINOR >= 22
     ucs_status_t (*iface_query_v2)(uct_iface_h iface, void *iface_attr);
 #endif
-    ucs_status_t (*iface_estimate_perf)(uct_iface_h iface,
-                                        abi_perf_attr_t *perf_attr);
+    ucs_status_t (*iface_estimate_perf)(uct_iface_h iface, void *perf_attr);
     void         (*iface_vfs_refresh)(uct_iface_h iface);
 #if UCX_MINOR == 20
     ucs_status_t (*iface_mem_element_pack)(const uct_iface_h iface,
@@ -427,14 +383,6 @@ typedef struct abi_md_ops {
 #endif
 } abi_md_ops_t;
 
-/* ---- uct/base/uct_worker.h: offset of uct_priv_worker_t::async ---- */
-
-#if UCX_MINOR >= 16
-enum { ABI_WORKER_ASYNC = 136 };
-#else
-enum { ABI_WORKER_ASYNC = 264 };
-#endif
-
 /*
  * ---- sizes, measured on the releases' own binaries ----
  *
@@ -442,42 +390,41 @@ enum { ABI_WORKER_ASYNC = 264 };
  */
 
 #if UCX_MINOR == 13
-#define ABI_SIZES 80, 48, 96, 208, 88, 32, 224, 88
+#define ABI_SIZES 80, 48, 96, 208, 88, 32, 224
 #elif UCX_MINOR == 14
-#define ABI_SIZES 80, 48, 96, 208, 96, 40, 512, 88
+#define ABI_SIZES 80, 48, 96, 208, 96, 40, 512
 #elif UCX_MINOR == 15
-#define ABI_SIZES 80, 56, 104, 224, 96, 48, 520, 88
+#define ABI_SIZES 80, 56, 104, 224, 96, 48, 520
 #elif UCX_MINOR == 16
-#define ABI_SIZES 80, 56, 104, 232, 88, 56, 528, 88
+#define ABI_SIZES 80, 56, 104, 232, 88, 56, 528
 #elif UCX_MINOR == 17
-#define ABI_SIZES 88, 56, 104, 232, 88, 56, 528, 96
+#define ABI_SIZES 88, 56, 104, 232, 88, 56, 528
 #elif UCX_MINOR == 18
-#define ABI_SIZES 88, 56, 104, 232, 88, 56, 536, 96
+#define ABI_SIZES 88, 56, 104, 232, 88, 56, 536
 #elif UCX_MINOR == 19
-#define ABI_SIZES 88, 56, 104, 232, 88, 56, 536, 112
+#define ABI_SIZES 88, 56, 104, 232, 88, 56, 536
 #elif UCX_MINOR == 20
-#define ABI_SIZES 88, 56, 104, 232, 88, 80, 536, 112
+#define ABI_SIZES 88, 56, 104, 232, 88, 80, 536
 #elif UCX_MINOR == 21
-#define ABI_SIZES 88, 56, 104, 232, 96, 64, 536, 112
+#define ABI_SIZES 88, 56, 104, 232, 96, 64, 536
 #elif UCX_MINOR == 22
-#define ABI_SIZES 88, 56, 104, 232, 96, 80, 544, 112
+#define ABI_SIZES 88, 56, 104, 232, 96, 80, 544
 #elif UCX_MINOR == 23
-#define ABI_SIZES 88, 56, 104, 232, 104, 96, 544, 112
+#define ABI_SIZES 88, 56, 104, 232, 104, 96, 544
 #else
 #error "no layout of this UCX minor"
 #endif
 
 /* clang-format off */
 #define ABI_SIZES_CHECK(_field, _entry, _tl, _component, _md_ops, _iops, \
-                        _md_attr, _perf) \
+                        _md_attr) \
     static_assert(sizeof(abi_config_field_t) == (_field), "field"); \
     static_assert(sizeof(abi_config_entry_t) == (_entry), "entry"); \
     static_assert(sizeof(abi_tl_t) == (_tl), "tl"); \
     static_assert(sizeof(abi_component_t) == (_component), "component"); \
     static_assert(sizeof(abi_md_ops_t) == (_md_ops), "md_ops"); \
     static_assert(sizeof(abi_internal_ops_t) == (_iops), "internal_ops"); \
-    static_assert(sizeof(abi_md_attr_t) == (_md_attr), "md_attr"); \
-    static_assert(sizeof(abi_perf_attr_t) == (_perf), "perf_attr")
+    static_assert(sizeof(abi_md_attr_t) == (_md_attr), "md_attr")
 #define ABI_SIZES_CHECK_ALL(...) ABI_SIZES_CHECK(__VA_ARGS__)
 ABI_SIZES_CHECK_ALL(ABI_SIZES);
 /* clang-format on */

@@ -58,10 +58,8 @@ static const symbol_t calls_symbols[] = {
 
 static const symbol_t host_symbols[] = {
     HOST("ucs_status_string", status_string),
-    HOST("ucs_async_set_event_handler", async_set_event_handler),
     HOST("ucs_async_add_timer", async_add_timer),
     HOST("ucs_async_remove_handler", async_remove_handler),
-    HOST("ucs_async_modify_handler", async_modify_handler),
     HOST("uct_worker_progress_register_safe", worker_progress_register),
     HOST("uct_worker_progress_unregister_safe", worker_progress_unregister),
 };

@@ -52,8 +52,9 @@ typedef struct ucx_calls {
     void         (*iface_progress_disable)(uct_iface_h iface, unsigned flags);
     ucs_status_t (*iface_handle_ep_err)(uct_iface_h iface, uct_ep_h ep,
                                         ucs_status_t status);
-    void         *iface_estimate_perf; /* changes its argument: see abi */
-    void         *iface_query_v2;      /* optional: 1.20, 1.22 and later */
+    ucs_status_t (*iface_estimate_perf)(uct_iface_h iface, void *attr);
+    ucs_status_t (*iface_query_v2)(uct_iface_h iface, void *attr);
+                                       /* optional: 1.20, 1.22 and later */
 
     /* libucs */
     void (*log_dispatch)(const char *file, unsigned line, const char *function,

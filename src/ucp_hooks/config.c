@@ -19,8 +19,6 @@ typedef struct config_type {
 static const config_type_t config_types[UCX_CONFIG_LAST] = {
     [UCX_CONFIG_STRING] = {PARSER("sscanf_string"), PARSER("sprintf_string"),
         PARSER("clone_string"), PARSER("release_string"), "text"},
-    [UCX_CONFIG_INT] = {PARSER("sscanf_int"), PARSER("sprintf_int"),
-        PARSER("clone_int"), PARSER("release_nop"), "integer"},
     [UCX_CONFIG_UINT] = {PARSER("sscanf_uint"), PARSER("sprintf_uint"),
         PARSER("clone_uint"), PARSER("release_nop"), "unsigned integer"},
     [UCX_CONFIG_DOUBLE] = {PARSER("sscanf_double"), PARSER("sprintf_double"),
@@ -30,23 +28,12 @@ static const config_type_t config_types[UCX_CONFIG_LAST] = {
     [UCX_CONFIG_TERNARY] = {PARSER("sscanf_ternary"),
         PARSER("sprintf_ternary_auto"), PARSER("clone_int"),
         PARSER("release_nop"), "y, n or try"},
-    [UCX_CONFIG_TERNARY_AUTO] = {PARSER("sscanf_ternary_auto"),
-        PARSER("sprintf_ternary_auto"), PARSER("clone_int"),
-        PARSER("release_nop"), "y, n, try or auto"},
-    [UCX_CONFIG_ON_OFF_AUTO] = {PARSER("sscanf_on_off_auto"),
-        PARSER("sprintf_on_off_auto"), PARSER("clone_int"),
-        PARSER("release_nop"), "on, off or auto"},
-    [UCX_CONFIG_ENUM] = {PARSER("sscanf_enum"), PARSER("sprintf_enum"),
-        PARSER("clone_uint"), PARSER("release_nop"), "one of"},
     [UCX_CONFIG_MEMUNITS] = {PARSER("sscanf_memunits"),
         PARSER("sprintf_memunits"), PARSER("clone_ulong"),
         PARSER("release_nop"), "bytes: <number>[b|kb|mb|gb], inf or auto"},
     [UCX_CONFIG_TIME] = {PARSER("sscanf_time"), PARSER("sprintf_time"),
         PARSER("clone_double"), PARSER("release_nop"),
         "time: <number>[s|ms|us|ns]"},
-    [UCX_CONFIG_BW] = {PARSER("sscanf_bw"), PARSER("sprintf_bw"),
-        PARSER("clone_double"), PARSER("release_nop"),
-        "bandwidth: <number>[T|G|M|K]B|b[[p|/]s] or auto"},
 };
 
 const char *ucx_config_arg_init(ucx_config_arg_t *arg,
@@ -70,7 +57,6 @@ const char *ucx_config_arg_init(ucx_config_arg_t *arg,
     memset(arg, 0, sizeof(*arg));
     arg->field   = field;
     arg->prefix  = prefix;
-    arg->ucs_arg = field->choices;
     memcpy(&arg->read, &functions[0], sizeof(void*));
     memcpy(&arg->write, &functions[1], sizeof(void*));
     memcpy(&arg->clone, &functions[2], sizeof(void*));
@@ -79,27 +65,18 @@ const char *ucx_config_arg_init(ucx_config_arg_t *arg,
 }
 
 /* UCX's sscanf takes "12abc" for 12 and "-1" for 4294967295 */
-static int config_read_integer(const char *buf, void *dest, int is_signed)
+static int config_read_unsigned(const char *buf, void *dest)
 {
     char *end;
     long long value;
 
     errno = 0;
     value = strtoll(buf, &end, 0);
-    if ((end == buf) || (*end != '\0') || (errno != 0)) {
+    if ((end == buf) || (*end != '\0') || (errno != 0) || (value < 0) ||
+        (value > UINT_MAX)) {
         return 0;
     }
-    if (is_signed) {
-        if ((value < INT_MIN) || (value > INT_MAX)) {
-            return 0;
-        }
-        *(int*)dest = (int)value;
-    } else {
-        if ((value < 0) || (value > UINT_MAX)) {
-            return 0;
-        }
-        *(unsigned*)dest = (unsigned)value;
-    }
+    *(unsigned*)dest = (unsigned)value;
     return 1;
 }
 
@@ -119,18 +96,16 @@ static int config_read_type(const ucx_config_arg_t *arg, const char *buf,
                             void *dest)
 {
     switch (arg->field->type) {
-    case UCX_CONFIG_INT:
-        return config_read_integer(buf, dest, 1);
     case UCX_CONFIG_UINT:
         if (!strcmp(buf, "inf") && (arg->field->max == 0)) {
             *(unsigned*)dest = UINT_MAX;
             return 1;
         }
-        return config_read_integer(buf, dest, 0);
+        return config_read_unsigned(buf, dest);
     case UCX_CONFIG_DOUBLE:
         return config_read_double(buf, dest);
     default:
-        return arg->read(buf, dest, arg->ucs_arg) == 1;
+        return arg->read(buf, dest, NULL) == 1;
     }
 }
 
@@ -139,9 +114,6 @@ static int config_in_range(const ucx_config_field_t *field, const void *value)
     double number;
 
     switch (field->type) {
-    case UCX_CONFIG_INT:
-        number = *(const int*)value;
-        break;
     case UCX_CONFIG_UINT:
         number = *(const unsigned*)value;
         break;
@@ -177,7 +149,7 @@ int ucx_config_read(const char *buf, void *dest, const void *p)
         if (config_in_range(arg->field, dest)) {
             return 1;
         }
-        arg->release(dest, arg->ucs_arg);
+        arg->release(dest, NULL);
     }
     if (arg->quiet) {
         return config_read_type(arg, arg->field->dflt, dest);
@@ -190,21 +162,21 @@ int ucx_config_write(char *buf, size_t max, const void *src, const void *p)
 {
     const ucx_config_arg_t *arg = p;
 
-    return arg->write(buf, max, src, arg->ucs_arg);
+    return arg->write(buf, max, src, NULL);
 }
 
 ucs_status_t ucx_config_clone(const void *src, void *dest, const void *p)
 {
     const ucx_config_arg_t *arg = p;
 
-    return arg->clone(src, dest, arg->ucs_arg);
+    return arg->clone(src, dest, NULL);
 }
 
 void ucx_config_release(void *ptr, const void *p)
 {
     const ucx_config_arg_t *arg = p;
 
-    arg->release(ptr, arg->ucs_arg);
+    arg->release(ptr, NULL);
 }
 
 /* 1073741824 as "1g", 0.25 as "250ms", 12 as "12" */
@@ -250,14 +222,8 @@ void ucx_config_help(char *buf, size_t max, const void *p)
     const ucx_config_field_t *field = arg->field;
     char low[32], high[32], text[192];
     size_t used;
-    unsigned i;
 
     used = config_append(buf, max, 0, config_types[field->type].words);
-    for (i = 0; (field->type == UCX_CONFIG_ENUM) && field->choices[i]; ++i) {
-        snprintf(text, sizeof(text), "%s%s", (i == 0) ? " " : ", ",
-                 field->choices[i]);
-        used = config_append(buf, max, used, text);
-    }
     if ((field->min != 0) || (field->max != 0)) {
         config_number(low, sizeof(low), field->type, field->min);
         config_number(high, sizeof(high), field->type, field->max);

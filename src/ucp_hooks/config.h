@@ -18,13 +18,12 @@ typedef struct ucx_config_arg {
     int                      quiet;   /* a bad value counts as the default */
     int                      refused; /* the last read() refused its text */
 
-    /* UCX's parser for the type, called with ucs_arg */
+    /* UCX's parser for the type; its own argument is NULL for all of ours */
     int          (*read)(const char *buf, void *dest, const void *arg);
     int          (*write)(char *buf, size_t max, const void *src,
                           const void *arg);
     ucs_status_t (*clone)(const void *src, void *dest, const void *arg);
     void         (*release)(void *ptr, const void *arg);
-    const void   *ucs_arg;
 } ucx_config_arg_t;
 
 /*

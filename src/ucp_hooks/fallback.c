@@ -108,7 +108,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
     int asked  = ucx_user_asked_for(ucx_provider.transports[0]->name);
-    int rival  = ucx_company_rival(watched->opener->host) != NULL;
+    int other  = ucx_components_collision(watched->opener->host) != NULL;
     int out    = ucx_user_left_out(ucx_provider.transports[0]->name);
 
     if (watched->use->ifaces[USE_SRD] > 0) {
@@ -116,7 +116,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
                  "with the same module, too");
         return;
     }
-    if (!has_md && !rival) {
+    if (!has_md && !other) {
         ucx_message_absence(text, max);
         if ((text[0] == '\0') && out && (ucx_provider.try_left_out != NULL)) {
             ucx_provider.try_left_out(watched->opener->host);
@@ -129,7 +129,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     if (fallback_is_set("UCX_TLS") && !asked) {
         snprintf(text, max, "UCX_TLS=%.64s leaves it out: UCX_TLS=srd,sm,self "
                  "takes it", getenv("UCX_TLS"));
-    } else if (rival) {
+    } else if (other) {
         snprintf(text, max, "another component of this UCX has an srd, which "
                  "does not serve; to use this module's: UCX_EFA_CLAIM=y, or "
                  "UCX_MODULES=^efa");
@@ -485,7 +485,7 @@ static ucs_status_t opener_open(uct_md_h md, uct_worker_h worker,
     return status;
 }
 
-static use_kind_t opener_kind(const ucx_neighbour_t *neighbour)
+static use_kind_t opener_kind(const ucx_list_entry_t *entry)
 {
     static const struct {
         const char *component, *transport; /* NULL: any */
@@ -498,17 +498,17 @@ static use_kind_t opener_kind(const ucx_neighbour_t *neighbour)
     unsigned i;
 
     for (i = 0; i < ucx_provider.transport_count; ++i) {
-        if (!strncmp(neighbour->tl_name, ucx_provider.transports[i]->name,
+        if (!strncmp(entry->tl_name, ucx_provider.transports[i]->name,
                      UCT_TL_NAME_MAX)) {
             return USE_SRD;
         }
     }
     for (i = 0; i < sizeof(known) / sizeof(known[0]); ++i) {
         if (((known[i].component == NULL) ||
-             !strncmp(neighbour->component_name, known[i].component,
+             !strncmp(entry->component_name, known[i].component,
                       UCT_COMPONENT_NAME_MAX)) &&
             ((known[i].transport == NULL) ||
-             !strncmp(neighbour->tl_name, known[i].transport,
+             !strncmp(entry->tl_name, known[i].transport,
                       UCT_TL_NAME_MAX))) {
             return known[i].kind;
         }
@@ -516,25 +516,25 @@ static use_kind_t opener_kind(const ucx_neighbour_t *neighbour)
     return USE_KINDS;
 }
 
-void ucx_fallback_attach(ucx_host_t *host, const ucx_neighbour_t *neighbour)
+void ucx_fallback_attach(ucx_host_t *host, const ucx_list_entry_t *entry)
 {
     ucx_iface_open_func_t ours = opener_open, theirs;
-    use_kind_t kind                = opener_kind(neighbour);
+    use_kind_t kind                = opener_kind(entry);
     opener_t *opener;
 
     if (kind == USE_KINDS) {
         return;
     }
     pthread_mutex_lock(&fallback_lock);
-    memcpy(&theirs, neighbour->iface_open, sizeof(theirs));
+    memcpy(&theirs, entry->iface_open, sizeof(theirs));
     if ((theirs != NULL) && (theirs != ours) && (opener_count < OPENERS_MAX)) {
         opener            = &openers[opener_count++];
-        opener->component = neighbour->component;
+        opener->component = entry->component;
         opener->kind      = kind;
         opener->host      = host;
         opener->open      = theirs;
-        strncpy(opener->tl_name, neighbour->tl_name, UCT_TL_NAME_MAX - 1);
-        memcpy(neighbour->iface_open, &ours, sizeof(ours));
+        strncpy(opener->tl_name, entry->tl_name, UCT_TL_NAME_MAX - 1);
+        memcpy(entry->iface_open, &ours, sizeof(ours));
     }
     pthread_mutex_unlock(&fallback_lock);
 }

@@ -22,11 +22,11 @@
 #ifndef UCX_EFA_FALLBACK_H
 #define UCX_EFA_FALLBACK_H
 
-#include "company.h"
+#include "components.h"
 #include "worker_use.h"
 
 /* Stand in front of this transport, if it matters and it is not done yet. */
-void ucx_fallback_attach(ucx_host_t *host, const ucx_neighbour_t *neighbour);
+void ucx_fallback_attach(ucx_host_t *host, const ucx_list_entry_t *entry);
 
 /* A memory domain of ours: while there is one the device is not what lacks. */
 void ucx_fallback_md_opened(void);

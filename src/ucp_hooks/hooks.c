@@ -142,16 +142,15 @@ static void instance_prepare(instance_t *it, const ucx_found_t *found,
  * another thread was first. */
 static int instance_add(instance_t *it, const ucx_found_t *found)
 {
-    int ret = -1;
+    int ret = -1, declined;
 
     pthread_mutex_lock(&instances_lock);
     if (instance_find_locked(found) == NULL) {
         it->next  = instances;
         instances = it;
         if (!it->refused) {
-            it->calls.abi->tables_register(&it->host, it->tables,
-                                           ucx_company_rival(&it->host) !=
-                                           NULL);
+            declined = ucx_components_collision(&it->host) != NULL;
+            it->calls.abi->tables_register(&it->host, it->tables, declined);
         }
         ret = 0;
     }
@@ -184,7 +183,7 @@ static void instance_attach(const ucx_found_t *found)
     if (kept && it->refused) {
         ucx_message_refused(found->path, why);
     } else if (kept) {
-        (void)ucx_company_settle(&it->host);
+        (void)ucx_components_intercept(&it->host);
     }
     close = !kept || it->refused;
     if (!kept) {
@@ -248,7 +247,7 @@ ucs_status_t uct_query_components(uct_component_h **components_p,
     /* UCX has loaded its modules meanwhile. found.path outlived the handle. */
     it = (status == UCS_OK) ? instance_find(&found) : NULL;
     if ((it != NULL) && !it->refused) {
-        (void)ucx_company_settle(&it->host);
+        (void)ucx_components_intercept(&it->host);
     }
     return status;
 }

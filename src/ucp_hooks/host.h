@@ -42,15 +42,10 @@ typedef struct ucx_host {
     /* ucs/async: handlers run in UCX's asynchronous thread when mode is
      * UCS_ASYNC_MODE_THREAD_SPINLOCK or _MUTEX; async may be NULL. Intervals
      * are ucs_time_t: see ucx_host_time(). Ids of timers are negative. */
-    ucs_status_t (*async_set_event_handler)(ucs_async_mode_t mode, int fd,
-                                            ucs_event_set_types_t events,
-                                            ucs_async_event_cb_t cb, void *arg,
-                                            ucs_async_context_t *async);
     ucs_status_t (*async_add_timer)(ucs_async_mode_t mode, ucs_time_t interval,
                                     ucs_async_event_cb_t cb, void *arg,
                                     ucs_async_context_t *async, int *id_p);
     ucs_status_t (*async_remove_handler)(int id, int sync);
-    ucs_status_t (*async_modify_handler)(int fd, ucs_event_set_types_t events);
 
     /* uct/api: a callback on a worker's progress, safe from any thread. */
     void (*worker_progress_register)(uct_worker_h worker, ucs_callback_t cb,
@@ -86,12 +81,8 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
 
 #define host_error(_host, ...) host_log(_host, UCS_LOG_LEVEL_ERROR, __VA_ARGS__)
 #define host_warn(_host, ...)  host_log(_host, UCS_LOG_LEVEL_WARN, __VA_ARGS__)
-#define host_diag(_host, ...)  host_log(_host, UCS_LOG_LEVEL_DIAG, __VA_ARGS__)
 #define host_info(_host, ...)  host_log(_host, UCS_LOG_LEVEL_INFO, __VA_ARGS__)
 #define host_debug(_host, ...) host_log(_host, UCS_LOG_LEVEL_DEBUG, __VA_ARGS__)
-#define host_trace(_host, ...) host_log(_host, UCS_LOG_LEVEL_TRACE, __VA_ARGS__)
-#define host_trace_data(_host, ...) \
-    host_log(_host, UCS_LOG_LEVEL_TRACE_DATA, __VA_ARGS__)
 
 /* A failed mem_reg: UCX probes and falls back when flags say HIDE_ERRORS. */
 #define host_reg_level(_flags) \
@@ -308,17 +299,13 @@ ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
 void ucx_iface_cleanup(ucx_iface_base_t *self);
 
 /* For iface_progress_enable/_disable of the operations table, or to be called
- * by the transport's own: put iface_progress on the worker and take it off. */
+ * by the transport's own: add iface_progress to the worker and remove it. */
 void ucx_iface_progress_enable(uct_iface_h iface, unsigned flags);
 void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags);
 
 /* Zero @attr, then what UCX's base class knows (max_num_eps, dev_num_paths):
  * the first call of iface_query. */
 void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
-
-/* The asynchronous context of @worker; NULL where it is not known. */
-ucs_async_context_t *ucx_worker_async(const ucx_host_t *host,
-                                      uct_worker_h worker);
 
 /*
  * Tell UCX that @ep failed with @status: calls the user's error handler, if

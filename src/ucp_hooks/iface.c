@@ -130,15 +130,6 @@ void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr)
     self->host->calls->iface_query(self, attr);
 }
 
-ucs_async_context_t *ucx_worker_async(const ucx_host_t *host,
-                                      uct_worker_h worker)
-{
-    size_t offset = host->calls->abi->worker_async;
-
-    return (offset == 0) ? NULL :
-           *(ucs_async_context_t**)((char*)worker + offset);
-}
-
 ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
                                      ucs_status_t status)
 {

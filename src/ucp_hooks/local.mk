@@ -23,8 +23,8 @@ ucp_hooks_sources = \
 	src/ucp_hooks/abi_tables.inc \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
-	src/ucp_hooks/company.c \
-	src/ucp_hooks/company.h \
+	src/ucp_hooks/components.c \
+	src/ucp_hooks/components.h \
 	src/ucp_hooks/config.c \
 	src/ucp_hooks/config.h \
 	src/ucp_hooks/counters.c \

@@ -19,18 +19,13 @@ BEGIN_C_DECLS
 /* ---- configuration ---------------------------------------------------- */
 
 typedef enum {
-    UCX_CONFIG_STRING,       /* char*      freed by UCX                      */
-    UCX_CONFIG_INT,          /* int                                          */
-    UCX_CONFIG_UINT,         /* unsigned   min and max are enforced          */
-    UCX_CONFIG_DOUBLE,       /* double     min and max are enforced          */
-    UCX_CONFIG_BOOL,         /* int        0 or 1                            */
-    UCX_CONFIG_TERNARY,      /* int        ucs_ternary_auto_value_t: n y try */
-    UCX_CONFIG_TERNARY_AUTO, /* int        the same and auto                 */
-    UCX_CONFIG_ON_OFF_AUTO,  /* int        ucs_on_off_auto_value_t           */
-    UCX_CONFIG_ENUM,         /* unsigned   index into choices                */
-    UCX_CONFIG_MEMUNITS,     /* size_t     UCS_MEMUNITS_INF, _AUTO possible  */
-    UCX_CONFIG_TIME,         /* double     seconds; min and max enforced     */
-    UCX_CONFIG_BW,           /* double     bytes per second                  */
+    UCX_CONFIG_STRING,   /* char*      freed by UCX                      */
+    UCX_CONFIG_UINT,     /* unsigned   min and max are enforced          */
+    UCX_CONFIG_DOUBLE,   /* double     min and max are enforced          */
+    UCX_CONFIG_BOOL,     /* int        0 or 1                            */
+    UCX_CONFIG_TERNARY,  /* int        ucs_ternary_auto_value_t: n y try */
+    UCX_CONFIG_MEMUNITS, /* size_t     UCS_MEMUNITS_INF, _AUTO possible  */
+    UCX_CONFIG_TIME,     /* double     seconds; min and max enforced     */
     UCX_CONFIG_LAST
 } ucx_config_type_t;
 
@@ -47,7 +42,6 @@ typedef struct ucx_config_field {
     ucx_config_type_t type;
     double            min, max;  /* both 0: no limits of ours. MEMUNITS'
                                     "inf" and "auto" are never refused */
-    const char *const *choices;  /* ENUM: names, NULL-terminated */
 } ucx_config_field_t;
 
 /* Room for UCX's uct_iface_config_t (32 B in 1.13), filled by UCX from its own
@@ -75,7 +69,7 @@ typedef struct ucx_md {
     ucx_host_t *host;
 } ucx_md_t;
 
-/* Capabilities, mapped to the flags of the minor (or dropped where it has no
+/* Capabilities, mapped to the flags of the minor (or left out where it has no
  * such flag). */
 enum {
     UCX_MD_CAP_REG        = 1 << 0,
@@ -147,29 +141,6 @@ typedef struct ucx_transport {
                                const void *config, uct_iface_h *iface_p);
 } ucx_transport_t;
 
-/* As uct_ep_operation_t of UCX, whose header is not installed everywhere. */
-typedef enum {
-    UCX_OP_AM_SHORT, UCX_OP_AM_BCOPY, UCX_OP_AM_ZCOPY,
-    UCX_OP_PUT_SHORT, UCX_OP_PUT_BCOPY, UCX_OP_PUT_ZCOPY,
-    UCX_OP_GET_SHORT, UCX_OP_GET_BCOPY, UCX_OP_GET_ZCOPY,
-    UCX_OP_OTHER      /* tag offload and atomics: we have none */
-} ucx_operation_t;
-
-typedef struct ucx_perf {
-    /* in */
-    ucx_operation_t     operation;
-    ucs_memory_type_t   local_memory_type, remote_memory_type;
-    ucs_sys_device_t    local_sys_device, remote_sys_device;
-    /* in: what iface_query says; out: better knowledge. Seconds, bytes/s */
-    double              send_pre_overhead;
-    double              send_post_overhead;
-    double              recv_overhead;
-    uct_ppn_bandwidth_t bandwidth;
-    uct_ppn_bandwidth_t path_bandwidth; /* used from 1.19 on */
-    ucs_linear_func_t   latency;
-    size_t              max_inflight_eps;
-} ucx_perf_t;
-
 /*
  * The operations that UCX keeps in its private, changing table.
  */
@@ -184,9 +155,6 @@ typedef struct ucx_iface_vops {
      * Asked from 1.16 on. Required. */
     int (*ep_is_connected)(uct_ep_h ep, const uct_device_addr_t *dev_addr,
                            const uct_iface_addr_t *iface_addr);
-
-    /* Refine *perf. Called often during endpoint set-up. Optional. */
-    void (*estimate_perf)(uct_iface_h iface, ucx_perf_t *perf);
 
     /* Fail @ep as if its peer had died: the error handler follows from
      * progress. UCS_OK or UCS_ERR_UNSUPPORTED. Optional. */
@@ -264,10 +232,6 @@ typedef struct ucx_component {
                                 uct_rkey_t *rkey_p, void **handle_p);
     ucs_status_t (*rkey_release)(ucx_host_t *host, uct_rkey_t rkey,
                                  void *handle);
-
-    /* <0, 0, >0. Optional: else the values of the keys are compared. */
-    int          (*rkey_compare)(ucx_host_t *host, uct_rkey_t rkey1,
-                                 uct_rkey_t rkey2);
 } ucx_component_t;
 
 /* The one component of this module, defined by the transports. */

@@ -68,6 +68,10 @@ grep -q 'suite uct was ended at its budget of 1 s' <<<"$said" || {
     status=1
 }
 expect left_process 0 '1 passed, 0 failed, 0 skipped' tidy
+grep -q 'suite tidy left processes behind; they were ended' <<<"$said" || {
+    echo "left_process: it was not ended: $said"
+    status=1
+}
 expect others_line 1 '0 passed, 1 failed, 0 skipped' other
 expect not_last 1 '0 passed, 1 failed, 0 skipped' hang
 expect sum 1 '5 passed, 1 failed, 1 skipped' flow efasim

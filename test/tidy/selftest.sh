@@ -331,6 +331,23 @@ rm "$root/docs/A.md"
 expect fail check_links.py 'README.md:1: no docs/A.md here'
 echo 'See `src/flow/b.c`.' | put README.md
 expect fail check_links.py 'README.md:1: no src/flow/b.c here'
+echo 'See [this](src/flow/a.c).' | put README.md
+echo '`tidy/`, `tidy/*.sh`' | put test/README.md
+touch "$root/test/tidy/a.sh"
+expect pass check_links.py
+echo '`tidy/b.sh`' | put test/README.md
+expect fail check_links.py 'test/README.md:1: no test/tidy/b.sh here'
+rm "$root/test/README.md"
+printf '**1. Out of tree.** Why.\n' | put docs/DESIGN.md
+printf '| P1 | promise |\n' | put docs/TESTING.md
+printf '# EFA-FACTS: all\n## Queues\n' | put docs/EFA-FACTS.md
+put src/flow/a.c <<<'/* decision 1 (P1), as it is (EFA-FACTS: queues). */'
+expect pass check_links.py
+for citation in 'decision 2' 'decisions 1 and 2' '(P2)' 'promise P2' \
+    'EFA-FACTS: memory;'; do
+    put src/flow/a.c <<<"/* $citation */"
+    expect fail check_links.py 'src/flow/a.c:1: no '
+done
 
 if command -v ucx_info >/dev/null; then
     sample

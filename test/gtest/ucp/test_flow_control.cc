@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A receiver that does not consume stops its senders (DESIGN.md, a limit
- * instead of credits), seen from UCP, with the figures that the interfaces show
+ * A receiver that does not consume stops its senders (DESIGN.md, decision
+ * 4), seen from UCP, with the figures that the interfaces show
  * (VFS): messages sent and not consumed stay within what was granted, the
  * receive queue never runs empty, memory stays flat. The suite asks the device
  * that no receiver was not ready.

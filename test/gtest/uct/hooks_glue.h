@@ -49,7 +49,6 @@ ucs_status_t uct_rkey_compare(uct_component_h component, uct_rkey_t rkey1,
                               uct_rkey_t rkey2, const uint64_t *params,
                               int *result);
 #endif
-ucs_status_t uct_iface_estimate_perf(uct_iface_h iface, abi_perf_attr_t *attr);
 ucs_status_t uct_ep_invalidate(uct_ep_h ep, uintptr_t flags_or_params);
 ucs_status_t uct_ep_query(uct_ep_h ep, uct_ep_attr_t *attr);
 }

@@ -134,26 +134,6 @@ TEST_F(glue_iface, connection_is_the_transports_answer)
 }
 #endif
 
-TEST_F(glue_iface, performance_is_the_base_class_plus_the_transports)
-{
-    abi_perf_attr_t attr = {};
-
-    attr.field_mask = ABI_PERF_OPERATION | ABI_PERF_BANDWIDTH |
-                      ABI_PERF_LATENCY | ABI_PERF_RECV_OVERHEAD |
-                      ABI_PERF_SEND_PRE_OVERHEAD | ABI_PERF_MAX_INFLIGHT_EPS;
-    attr.operation          = 1 /* UCT_EP_OP_AM_BCOPY */;
-    attr.send_post_overhead = 42; /* not asked for */
-    ASSERT_EQ(UCS_OK, uct_iface_estimate_perf(iface, &attr));
-    EXPECT_EQ(1e9, attr.bandwidth.shared);
-    EXPECT_EQ(2e-6, attr.latency.c);
-    EXPECT_EQ(1e-6, attr.send_pre_overhead);
-    EXPECT_EQ(17u, attr.max_inflight_eps);
-    EXPECT_EQ(42, attr.send_post_overhead);
-    attr.operation = 8 /* UCT_EP_OP_GET_ZCOPY */;
-    ASSERT_EQ(UCS_OK, uct_iface_estimate_perf(iface, &attr));
-    EXPECT_EQ(7e9, attr.bandwidth.shared);
-}
-
 TEST_F(glue_iface, an_invalidated_endpoint_reports_its_error)
 {
     EXPECT_EQ(UCS_OK, uct_ep_check(ep, 0, nullptr));

@@ -218,8 +218,8 @@ TEST_F(glue_md, configuration_is_read_and_checked)
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, modify("DEPTH", "-1"));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, modify("DEPTH", "1e3"));
     EXPECT_EQ(UCS_ERR_NO_ELEM, modify("DEPTHS", "16"));
-    ASSERT_EQ(UCS_OK, uct_config_get(config, "COLOUR", value, sizeof(value)));
-    EXPECT_STREQ("green", value);
+    ASSERT_EQ(UCS_OK, uct_config_get(config, "SIZE", value, sizeof(value)));
+    EXPECT_STREQ("8K", value);
     uct_config_release(config);
 }
 

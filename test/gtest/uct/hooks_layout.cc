@@ -53,7 +53,6 @@ RENAMED(abi_is_reachable_params_t, uct_iface_is_reachable_params_t);
 RENAMED(abi_is_connected_params_t, uct_ep_is_connected_params_t);
 #endif
 RENAMED(abi_md_attr_t, their_md_attr_t);
-RENAMED(abi_perf_attr_t, uct_perf_attr_t);
 RENAMED(abi_internal_ops_t, uct_iface_internal_ops_t);
 RENAMED(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t);
 RENAMED(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t);
@@ -363,48 +362,6 @@ CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_outstanding_purge);
 VALUE(UCS_BIT(54), UCT_IFACE_FLAG_INTER_NODE);
 #endif
 
-FIELD(abi_perf_attr_t, uct_perf_attr_t, field_mask);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, operation);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, local_memory_type);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_memory_type);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, local_sys_device);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_sys_device);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, send_pre_overhead);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, send_post_overhead);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, recv_overhead);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, bandwidth);
-#if UCX_MINOR >= 17
-FIELD(abi_perf_attr_t, uct_perf_attr_t, flags);
-VALUE(ABI_PERF_FLAGS, UCT_PERF_ATTR_FIELD_FLAGS);
-#endif
-#if UCX_MINOR >= 19
-FIELD(abi_perf_attr_t, uct_perf_attr_t, path_bandwidth);
-VALUE(ABI_PERF_PATH_BANDWIDTH, UCT_PERF_ATTR_FIELD_PATH_BANDWIDTH);
-#endif
-FIELD(abi_perf_attr_t, uct_perf_attr_t, latency);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, max_inflight_eps);
-VALUE(ABI_PERF_OPERATION, UCT_PERF_ATTR_FIELD_OPERATION);
-VALUE(ABI_PERF_LOCAL_MEMORY_TYPE, UCT_PERF_ATTR_FIELD_LOCAL_MEMORY_TYPE);
-VALUE(ABI_PERF_REMOTE_MEMORY_TYPE, UCT_PERF_ATTR_FIELD_REMOTE_MEMORY_TYPE);
-VALUE(ABI_PERF_LOCAL_SYS_DEVICE, UCT_PERF_ATTR_FIELD_LOCAL_SYS_DEVICE);
-VALUE(ABI_PERF_REMOTE_SYS_DEVICE, UCT_PERF_ATTR_FIELD_REMOTE_SYS_DEVICE);
-VALUE(ABI_PERF_SEND_PRE_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD);
-VALUE(ABI_PERF_SEND_POST_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_POST_OVERHEAD);
-VALUE(ABI_PERF_RECV_OVERHEAD, UCT_PERF_ATTR_FIELD_RECV_OVERHEAD);
-VALUE(ABI_PERF_BANDWIDTH, UCT_PERF_ATTR_FIELD_BANDWIDTH);
-VALUE(ABI_PERF_LATENCY, UCT_PERF_ATTR_FIELD_LATENCY);
-VALUE(ABI_PERF_MAX_INFLIGHT_EPS, UCT_PERF_ATTR_FIELD_MAX_INFLIGHT_EPS);
-
-VALUE(UCX_OP_AM_SHORT, UCT_EP_OP_AM_SHORT);
-VALUE(UCX_OP_AM_BCOPY, UCT_EP_OP_AM_BCOPY);
-VALUE(UCX_OP_AM_ZCOPY, UCT_EP_OP_AM_ZCOPY);
-VALUE(UCX_OP_PUT_SHORT, UCT_EP_OP_PUT_SHORT);
-VALUE(UCX_OP_PUT_BCOPY, UCT_EP_OP_PUT_BCOPY);
-VALUE(UCX_OP_PUT_ZCOPY, UCT_EP_OP_PUT_ZCOPY);
-VALUE(UCX_OP_GET_SHORT, UCT_EP_OP_GET_SHORT);
-VALUE(UCX_OP_GET_BCOPY, UCT_EP_OP_GET_BCOPY);
-VALUE(UCX_OP_GET_ZCOPY, UCT_EP_OP_GET_ZCOPY);
-
 CALLBACK(ucx_am_handler_t, uct_am_handler_t, cb);
 FIELD(ucx_am_handler_t, uct_am_handler_t, arg);
 VALUE(UCX_BASE_IFACE_AM, offsetof(uct_base_iface_t, am));
@@ -418,7 +375,6 @@ VALUE(1, offsetof(uct_tcp_device_addr_t, sa_family));
 static_assert(sizeof(uct_tcp_device_addr_t) == 2 &&
               sizeof(uct_tcp_device_addr_t::sa_family) == 1);
 static_assert(UCX_BASE_EP_ROOM >= sizeof(uct_base_ep_t));
-VALUE(ABI_WORKER_ASYNC, offsetof(uct_priv_worker_t, async));
 VALUE(sizeof(uct_iface_ops_t), 400);
 VALUE(sizeof(uct_iface_attr_t), 536);
 
@@ -446,10 +402,8 @@ CALL(topo_find, ucs_topo_find_device_by_bus_id);
 CALL(ucm_set_handler, ucm_set_event_handler);
 CALL(ucm_unset_handler, ucm_unset_event_handler);
 HOST(status_string, ucs_status_string);
-HOST(async_set_event_handler, ucs_async_set_event_handler);
 HOST(async_add_timer, ucs_async_add_timer);
 HOST(async_remove_handler, ucs_async_remove_handler);
-HOST(async_modify_handler, ucs_async_modify_handler);
 HOST(worker_progress_register, uct_worker_progress_register_safe);
 HOST(worker_progress_unregister, uct_worker_progress_unregister_safe);
 

@@ -14,17 +14,12 @@ enum { HOOK_BCOPY_MAX = 4096, HOOK_SHORT_MAX = 256, HOOK_RKEY_SIZE = 12 };
 
 typedef struct hook_md_config {
     char     *name;
-    int      number;
     unsigned depth;
     double   factor;
     int      flag;
     int      ternary;
-    int      ternary_auto;
-    int      on_off;
-    unsigned colour;
     size_t   size;
     double   timeout;
-    double   bandwidth;
 } hook_md_config_t;
 
 typedef struct hook_iface_config {
@@ -217,15 +212,6 @@ static int hook_ep_is_connected(uct_ep_h ep, const uct_device_addr_t *dev_addr,
     return hook_iface_is_reachable(ep->iface, dev_addr, iface_addr);
 }
 
-static void hook_estimate_perf(uct_iface_h iface, ucx_perf_t *perf)
-{
-    (void)iface;
-    if (perf->operation == UCX_OP_GET_ZCOPY) {
-        perf->bandwidth.shared = 7e9;
-    }
-    perf->max_inflight_eps = 17;
-}
-
 static ucs_status_t hook_ep_invalidate(uct_ep_h ep)
 {
     ((hook_ep_t*)ep)->invalid = 1;
@@ -235,7 +221,6 @@ static ucs_status_t hook_ep_invalidate(uct_ep_h ep)
 static const ucx_iface_vops_t hook_vops = {
     .is_reachable    = hook_iface_is_reachable,
     .ep_is_connected = hook_ep_is_connected,
-    .estimate_perf   = hook_estimate_perf,
     .ep_invalidate   = hook_ep_invalidate
 };
 
@@ -345,17 +330,16 @@ static ucs_status_t hook_md_open(ucx_host_t *host, const char *name,
     if (strcmp(name, "hook0")) {
         return UCS_ERR_NO_DEVICE;
     }
-    host_info(host, "hooktest name=%s number=%d depth=%u factor=%g flag=%d "
-              "size=%zu timeout=%g colour=%u", cfg->name, cfg->number,
-              cfg->depth, cfg->factor, cfg->flag, cfg->size, cfg->timeout,
-              cfg->colour);
+    host_info(host, "hooktest name=%s depth=%u factor=%g flag=%d size=%zu "
+              "timeout=%g", cfg->name, cfg->depth, cfg->factor, cfg->flag,
+              cfg->size, cfg->timeout);
     md = calloc(1, sizeof(*md));
     if (md == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
     status = ucx_host_watch_unmap(host, hook_unmapped, md);
     if (status != UCS_OK) {
-        host_diag(host, "no unmap events: %s", host->status_string(status));
+        host_debug(host, "no unmap events: %s", host->status_string(status));
     }
     status = host->async_add_timer(UCS_ASYNC_MODE_THREAD_SPINLOCK,
                                    ucx_host_time(host, 0.005), hook_tick, md,
@@ -449,8 +433,6 @@ static ucs_status_t hook_rkey_release(ucx_host_t *host, uct_rkey_t rkey,
 
 /* ---- configuration ---- */
 
-static const char *const hook_colours[] = {"red", "green", "blue", NULL};
-
 #define MD_FIELD(_name, _dflt, _member, _type, ...) \
     { .name = _name, .dflt = _dflt, .doc = "Test variable " _name, \
       .offset = offsetof(hook_md_config_t, _member), \
@@ -458,17 +440,12 @@ static const char *const hook_colours[] = {"red", "green", "blue", NULL};
 
 static const ucx_config_field_t hook_md_fields[] = {
     MD_FIELD("NAME", "none", name, STRING),
-    MD_FIELD("NUMBER", "-3", number, INT, .min = -10, .max = 10),
     MD_FIELD("DEPTH", "128", depth, UINT, .min = 16, .max = 4096),
     MD_FIELD("FACTOR", "1.5", factor, DOUBLE, .min = 0.5, .max = 2),
     MD_FIELD("FLAG", "y", flag, BOOL),
     MD_FIELD("TERNARY", "try", ternary, TERNARY),
-    MD_FIELD("TERNARY_AUTO", "auto", ternary_auto, TERNARY_AUTO),
-    MD_FIELD("ON_OFF", "auto", on_off, ON_OFF_AUTO),
-    MD_FIELD("COLOUR", "green", colour, ENUM, .choices = hook_colours),
     MD_FIELD("SIZE", "8k", size, MEMUNITS, .min = 4096, .max = 1073741824.0),
     MD_FIELD("TIMEOUT", "1s", timeout, TIME, .min = 0.001, .max = 60),
-    MD_FIELD("BANDWIDTH", "1GBps", bandwidth, BW),
 };
 
 static const ucx_config_field_t hook_iface_fields[] = {

@@ -95,11 +95,10 @@ if command -v ucx_info >/dev/null; then
     match "ucx_info -d shows the other transports" 'Transport: tcp$' "$out"
     check "ucx_info -d shows it once" 1 "$(echo "$out" | grep -c 'Transport: hooktl$')"
     out=$(hooked ucx_info -c 2>&1)
-    for v in HOOKMD_NAME=none HOOKMD_NUMBER=-3 HOOKMD_DEPTH=128 \
+    for v in HOOKMD_NAME=none HOOKMD_DEPTH=128 \
              HOOKMD_FACTOR=1.500 HOOKMD_FLAG=y HOOKMD_TERNARY=try \
-             HOOKMD_TERNARY_AUTO=auto HOOKMD_ON_OFF=auto \
-             HOOKMD_COLOUR=green HOOKMD_SIZE=8K HOOKMD_TIMEOUT=1000000.00us \
-             HOOKMD_BANDWIDTH=1024.00MBps HOOKTL_DEPTH=64 \
+             HOOKMD_SIZE=8K HOOKMD_TIMEOUT=1000000.00us \
+             HOOKTL_DEPTH=64 \
              HOOKTL_MAX_NUM_EPS=inf; do
         match "ucx_info -c lists $v" "^UCX_$v\$" "$out"
     done
@@ -111,16 +110,16 @@ if command -v ucx_info >/dev/null; then
 
     # log lines go through UCX's logger, at UCX's level
     match "log level info shows our lines" \
-        ' EFA +INFO +hooktest name=none number=-3 depth=128 ' \
+        ' EFA +INFO +hooktest name=none depth=128 ' \
         "$(hooked env UCX_LOG_LEVEL=info ucx_info -d 2>&1)"
     check "log level warn hides them" 0 \
         "$(hooked ucx_info -d 2>&1 | grep -c ' EFA ')"
     match "variables arrive" \
-        ' name=x number=10 depth=16 factor=2 flag=0 size=1073741824 timeout=0.25 colour=2$' \
+        ' name=x depth=16 factor=2 flag=0 size=1073741824 timeout=0.25$' \
         "$(hooked env UCX_LOG_LEVEL=info UCX_HOOKMD_NAME=x \
-           UCX_HOOKMD_NUMBER=10 UCX_HOOKMD_DEPTH=16 UCX_HOOKMD_FACTOR=2 \
+           UCX_HOOKMD_DEPTH=16 UCX_HOOKMD_FACTOR=2 \
            UCX_HOOKMD_FLAG=n UCX_HOOKMD_SIZE=1g UCX_HOOKMD_TIMEOUT=250ms \
-           UCX_HOOKMD_COLOUR=blue ucx_info -d 2>&1)"
+           ucx_info -d 2>&1)"
 else
     skip "ucx_info" "not installed (Debian: ucx-utils)"
 fi
@@ -139,18 +138,14 @@ if command -v ucx_info >/dev/null; then
     for v in abc 5000 15 -1 12x 0x 4294967296 99999999999999999999 inf ''; do
         bad_value UCX_HOOKMD_DEPTH "$v" 'unsigned integer, from 16 to 4096'
     done
-    bad_value UCX_HOOKMD_NUMBER -11 'integer, from -10 to 10'
     bad_value UCX_HOOKMD_FACTOR nan 'number, from 0.5 to 2'
     bad_value UCX_HOOKMD_FACTOR 2.1 'number, from 0.5 to 2'
     bad_value UCX_HOOKMD_FLAG maybe 'y or n'
-    bad_value UCX_HOOKMD_COLOUR pink 'one of red, green, blue'
-    bad_value UCX_HOOKMD_ON_OFF 7 'on, off or auto'
     bad_value UCX_HOOKMD_TERNARY auto 'y, n or try'
     bad_value UCX_HOOKMD_SIZE 1k 'bytes: .*, inf or auto, from 4kb to 1gb'
     bad_value UCX_HOOKMD_SIZE 2g 'bytes: .*, inf or auto, from 4kb to 1gb'
     bad_value UCX_HOOKMD_TIMEOUT 2h 'time: .*, from 1ms to 60s'
     bad_value UCX_HOOKMD_TIMEOUT 1us 'time: .*, from 1ms to 60s'
-    bad_value UCX_HOOKMD_BANDWIDTH fast 'bandwidth: .* or auto'
     bad_value UCX_HOOKTL_DEPTH 257 'unsigned integer, from 8 to 256'
 fi
 

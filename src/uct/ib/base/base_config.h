@@ -22,7 +22,7 @@ typedef struct base_config {
 /* One number in a transport's table. */
 #define BASE_CONFIG_UINT(_name, _dflt, _member, _min, _max, _doc)            \
     {_name, _dflt, _doc, offsetof(base_config_t, _member), UCX_CONFIG_UINT, \
-     _min, _max, NULL}
+     _min, _max}
 
 /*
  * UCX checks the ranges of a table; what hangs together and what the device

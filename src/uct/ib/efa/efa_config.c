@@ -7,18 +7,16 @@ const ucx_config_field_t efa_md_config_fields[] = {
      "Keep registrations for the next transfer of the same memory: y, n, or "
      "try (only with UCX 1.13 to 1.15, whose own cache does not serve all "
      "protocols)",
-     offsetof(efa_md_config_t, reg_cache), UCX_CONFIG_TERNARY, 0, 0, NULL},
+     offsetof(efa_md_config_t, reg_cache), UCX_CONFIG_TERNARY, 0, 0},
     {"REG_CACHE_MAX", "16384", "Registrations that the cache keeps at most",
-     offsetof(efa_md_config_t, reg_cache_max), UCX_CONFIG_UINT, 1, 262144,
-     NULL},
+     offsetof(efa_md_config_t, reg_cache_max), UCX_CONFIG_UINT, 1, 262144},
     {"REG_CACHE_SIZE", "inf", "Bytes that the cache keeps registered at most",
-     offsetof(efa_md_config_t, reg_cache_bytes), UCX_CONFIG_MEMUNITS, 0, 0,
-     NULL},
+     offsetof(efa_md_config_t, reg_cache_bytes), UCX_CONFIG_MEMUNITS, 0, 0},
     {"FORK_INIT", "try",
      "Make fork() safe on kernels before 5.12: y, n, or try. There children "
      "then cannot touch memory that the parent has registered; with n they "
      "can, but a fork may make the parent lose what the device writes",
-     offsetof(efa_md_config_t, fork_init), UCX_CONFIG_TERNARY, 0, 0, NULL},
+     offsetof(efa_md_config_t, fork_init), UCX_CONFIG_TERNARY, 0, 0},
 };
 
 _Static_assert((sizeof(efa_md_config_fields) /

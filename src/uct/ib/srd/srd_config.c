@@ -28,7 +28,7 @@ const ucx_config_field_t srd_config_fields[] = {
      "Time that a short get (UCT's get_short, which blocks) waits at most for "
      "its bytes; 0: there are no short gets, since UCP ends the process when "
      "one fails",
-     offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600, NULL},
+     offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600},
 };
 
 _Static_assert((sizeof(srd_config_fields) / sizeof(srd_config_fields[0])) ==

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "company.h"
+#include "components.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { CLAIMS_MAX = 16 }; /* one for each libuct with an ib component */
 
-#define COMPANY_IB "ib"
+#define IB_COMPONENT "ib"
 
 typedef struct claim {
     const void           *component;
@@ -36,45 +36,46 @@ static const claim_t *claim_find(const void *component)
     return found;
 }
 
-typedef struct rival {
+typedef struct collision {
     const char *name; /* of the transport, ours too; NULL: there is none */
     int        is_copy;
-} rival_t;
+} collision_t;
 
-static void rival_visit(const ucx_neighbour_t *neighbour, void *arg)
+static void collision_visit(const ucx_list_entry_t *entry, void *arg)
 {
-    rival_t *rival = arg;
+    collision_t *collision = arg;
     unsigned i;
 
-    for (i = 0; (neighbour->tl_name != NULL) &&
+    for (i = 0; (entry->tl_name != NULL) &&
                 (i < ucx_provider.transport_count); ++i) {
         const char *name = ucx_provider.transports[i]->name;
 
-        if ((rival->name == NULL) &&
-            !strncmp(neighbour->tl_name, name, UCT_TL_NAME_MAX)) {
-            rival->name    = name;
-            rival->is_copy = !strncmp(neighbour->component_name,
-                                      ucx_provider.name,
-                                      UCT_COMPONENT_NAME_MAX);
+        if ((collision->name == NULL) &&
+            !strncmp(entry->tl_name, name, UCT_TL_NAME_MAX)) {
+            collision->name    = name;
+            collision->is_copy = !strncmp(entry->component_name,
+                                          ucx_provider.name,
+                                          UCT_COMPONENT_NAME_MAX);
         }
     }
 }
 
-static rival_t rival_find(const ucx_host_t *host)
+static collision_t collision_find(const ucx_host_t *host)
 {
     const ucx_calls_t *calls = host->calls;
-    rival_t rival            = {NULL, 0};
+    collision_t collision    = {NULL, 0};
 
-    calls->abi->neighbours(calls, calls->component, rival_visit, &rival);
-    if ((calls->global.claim == UCS_YES) && !rival.is_copy) {
-        rival.name = NULL;
+    calls->abi->list_visit(calls, calls->component, collision_visit,
+                           &collision);
+    if ((calls->global.claim == UCS_YES) && !collision.is_copy) {
+        collision.name = NULL;
     }
-    return rival;
+    return collision;
 }
 
-const char *ucx_company_rival(const ucx_host_t *host)
+const char *ucx_components_collision(const ucx_host_t *host)
 {
-    return rival_find(host).name;
+    return collision_find(host).name;
 }
 
 static int claim_is_ours(char (*names)[UCT_MD_NAME_MAX], unsigned count,
@@ -97,13 +98,13 @@ static void claim_filter(const claim_t *claim, uct_md_resource_desc_t *list,
     unsigned i, count = 0, kept = 0;
 
     if (ucx_provider.query_mds(claim->host, &names, &count) != UCS_OK) {
-        return; /* we serve none, so none is claimed */
+        return; /* we serve no device, so ib keeps all of its own */
     }
     for (i = 0; i < *count_p; ++i) {
         if (claim_is_ours(names, count, list[i].md_name)) {
             host_debug(claim->host, "%s is an EFA device: kept from UCX's %s "
                        "component (UCX_EFA_CLAIM=n leaves it there)",
-                       list[i].md_name, COMPANY_IB);
+                       list[i].md_name, IB_COMPONENT);
         } else {
             list[kept++] = list[i];
         }
@@ -121,61 +122,62 @@ static ucs_status_t claim_query(void *component,
     ucs_status_t status;
 
     if (claim == NULL) {
-        return UCS_ERR_NO_DEVICE; /* only set where there is a claim */
+        return UCS_ERR_NO_DEVICE; /* cannot be: claim_attach adds it first */
     }
     status = claim->query(component, resources_p, count_p);
     if ((status == UCS_OK) && (*count_p > 0) &&
         (claim->host->calls->global.claim != UCS_NO) &&
-        (ucx_company_rival(claim->host) == NULL)) {
+        (ucx_components_collision(claim->host) == NULL)) {
         claim_filter(claim, *resources_p, count_p);
     }
     return status;
 }
 
-static void claim_attach(ucx_host_t *host, const ucx_neighbour_t *neighbour)
+static void claim_attach(ucx_host_t *host, const ucx_list_entry_t *entry)
 {
     ucx_query_mds_func_t ours = claim_query, theirs;
     int full = 0;
 
     pthread_mutex_lock(&claims_lock);
-    memcpy(&theirs, neighbour->query_mds, sizeof(theirs));
+    memcpy(&theirs, entry->query_mds, sizeof(theirs));
     if (theirs != ours) {
         full = claim_count == CLAIMS_MAX;
         if (!full) {
-            claims[claim_count++] = (claim_t){neighbour->component, host,
+            claims[claim_count++] = (claim_t){entry->component, host,
                                               theirs};
-            memcpy(neighbour->query_mds, &ours, sizeof(ours));
+            memcpy(entry->query_mds, &ours, sizeof(ours));
         }
     }
     pthread_mutex_unlock(&claims_lock);
     if (full) {
         host_debug(host, "more than %d copies of UCX's %s component: this one "
-                   "keeps its EFA devices", CLAIMS_MAX, COMPANY_IB);
+                   "keeps its EFA devices", CLAIMS_MAX, IB_COMPONENT);
     }
 }
 
-static void settle_visit(const ucx_neighbour_t *neighbour, void *arg)
+static void intercept_visit(const ucx_list_entry_t *entry, void *arg)
 {
     ucx_host_t *host = arg;
 
-    if (neighbour->tl_name != NULL) {
-        ucx_fallback_attach(host, neighbour);
-    } else if (!strncmp(neighbour->component_name, COMPANY_IB,
+    if (entry->tl_name != NULL) {
+        ucx_fallback_attach(host, entry);
+    } else if (!strncmp(entry->component_name, IB_COMPONENT,
                         UCT_COMPONENT_NAME_MAX)) {
-        claim_attach(host, neighbour);
+        claim_attach(host, entry);
     }
 }
 
-int ucx_company_settle(ucx_host_t *host)
+int ucx_components_intercept(ucx_host_t *host)
 {
     const ucx_calls_t *calls = host->calls;
-    rival_t rival            = rival_find(host);
+    collision_t collision    = collision_find(host);
 
-    if (rival.name != NULL) {
-        ucx_message_collision(host, rival.name);
+    if (collision.name != NULL) {
+        ucx_message_collision(host, collision.name);
     }
-    if ((rival.name == NULL) || !rival.is_copy) { /* the copy looks itself */
-        calls->abi->neighbours(calls, calls->component, settle_visit, host);
+    /* a second copy of this module does the same for its own transports */
+    if ((collision.name == NULL) || !collision.is_copy) {
+        calls->abi->list_visit(calls, calls->component, intercept_visit, host);
     }
-    return rival.name != NULL;
+    return collision.name != NULL;
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UCX's other components, and what we change in them. Two matter.
+ *
+ * UCX's ib component lists every verbs device as its own. On an EFA it fails,
+ * in some versions with the whole worker. So its list of memory domains is
+ * filtered: our function stands in the place of its query function and leaves
+ * out the devices that we serve. Opening a device before ib does, or hiding it
+ * from libibverbs, was rejected: both change what other users of the process
+ * see.
+ *
+ * Where UCX has an srd of its own (component efa, from 1.19 on), that one
+ * serves and ours has no device, unless UCX_EFA_CLAIM=y turns it round.
+ *
+ * UCX loads its modules inside uct_query_components(): in some processes after
+ * our constructor, in others before it; and it asks a component several times
+ * for its list. So we look at the components again whenever we are called,
+ * before an answer is given. That is cheap, and the answers stay the same.
+ */
+#ifndef UCX_EFA_COMPONENTS_H
+#define UCX_EFA_COMPONENTS_H
+
+#include "host.h"
+
+typedef ucs_status_t (*ucx_query_mds_func_t)(
+        void *component, uct_md_resource_desc_t **resources_p,
+        unsigned *count_p);
+
+typedef ucs_status_t (*ucx_iface_open_func_t)(
+        uct_md_h md, uct_worker_h worker, const uct_iface_params_t *params,
+        const uct_iface_config_t *config, uct_iface_h *iface_p);
+
+/* An entry of UCX's lists: a transport or, with tl_name NULL, a component. */
+typedef struct ucx_list_entry {
+    void       *component; /* UCX's uct_component_t */
+    const char *component_name;
+    const char *tl_name;
+    void       *query_mds;  /* where the component has its function */
+    void       *iface_open; /* where the transport has it */
+} ucx_list_entry_t;
+
+typedef void (*ucx_visit_func_t)(const ucx_list_entry_t *entry, void *arg);
+
+/*
+ * The name of a transport of ours that another component of this UCX has, too
+ * (UCX's own srd, or a second copy of this module). NULL: there is none, or it
+ * is UCX's own and UCX_EFA_CLAIM=y sets that aside.
+ */
+const char *ucx_components_collision(const ucx_host_t *host);
+
+/*
+ * Look at the components that are there now. The ib component's query function
+ * and the functions that open interfaces of network transports (fallback.h) are
+ * replaced by ours, which call the original. Safe to repeat. Takes a lock of
+ * ours for the list of what was replaced; no dl* call under it.
+ * Nonzero: another component has a transport of our name, and ours have no
+ * device (ucx_message_collision() says so, once).
+ */
+int ucx_components_intercept(ucx_host_t *host);
+
+#endif
