@@ -27,22 +27,22 @@ efasim_fabric_sources = \
 	src/efasim/fabric/lock.c src/efasim/fabric/process.c \
 	src/efasim/fabric/plan.c src/efasim/fabric/sysfs.c
 
-efasim_abi_sources = \
-	src/efasim/abi/abi.h src/efasim/abi/backstop.c \
-	src/efasim/abi/efa_abi.h \
-	src/efasim/abi/channel.c src/efasim/abi/cntr_cmds.c \
-	src/efasim/abi/context.c \
-	src/efasim/abi/control.c src/efasim/efasim.h \
-	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
-	src/efasim/abi/dmabuf.c \
-	src/efasim/abi/hooks.c src/efasim/abi/ioctl.c \
-	src/efasim/abi/netlink.c src/efasim/abi/object_cmds.c \
-	src/efasim/abi/preload.c src/efasim/abi/preload.h \
-	src/efasim/abi/queue_cmds.c
+efasim_driver_sources = \
+	src/efasim/driver/driver.h src/efasim/driver/backstop.c \
+	src/efasim/driver/efa_uapi.h \
+	src/efasim/driver/channel.c src/efasim/driver/cntr_cmds.c \
+	src/efasim/driver/context.c \
+	src/efasim/driver/control.c src/efasim/efasim.h \
+	src/efasim/driver/device.c src/efasim/driver/device_cmds.c \
+	src/efasim/driver/dmabuf.c \
+	src/efasim/driver/hooks.c src/efasim/driver/ioctl.c \
+	src/efasim/driver/netlink.c src/efasim/driver/object_cmds.c \
+	src/efasim/driver/preload.c src/efasim/driver/preload.h \
+	src/efasim/driver/queue_cmds.c
 
 sim_PROGRAMS += lib/libefasim.so
 lib_libefasim_so_SOURCES = $(efasim_engine_sources) \
-	$(efasim_fabric_sources) $(efasim_abi_sources)
+	$(efasim_fabric_sources) $(efasim_driver_sources)
 lib_libefasim_so_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 lib_libefasim_so_CFLAGS = $(BASE_CFLAGS) -fPIC -fvisibility=hidden
 lib_libefasim_so_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,nodelete -pthread

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues and queue pairs: the kernel driver's checks, the pages
  * that the program will map, the engine's object. */
-#include "abi.h"
-#include "efa_abi.h"
+#include "driver.h"
+#include "efa_uapi.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -22,7 +22,7 @@ enum {
                 SIM_QPA_QKEY | SIM_QPA_RNR_RETRY | SIM_QPA_SQ_PSN | \
                 SIM_QPA_CAP))
 
-static uint32_t abi_pow2(uint32_t n)
+static uint32_t drv_pow2(uint32_t n)
 {
     uint32_t pow = 1;
 
@@ -32,36 +32,36 @@ static uint32_t abi_pow2(uint32_t n)
     return pow;
 }
 
-static struct abi_cq *abi_cq_get(struct abi_ctx *ctx, int64_t handle)
+static struct drv_cq *drv_cq_get(struct drv_ctx *ctx, int64_t handle)
 {
-    return ((handle >= 0) && (handle < ABI_CQS) &&
-            (abi.cq[handle].ctx == ctx)) ? &abi.cq[handle] : NULL;
+    return ((handle >= 0) && (handle < DRV_CQS) &&
+            (drv.cq[handle].ctx == ctx)) ? &drv.cq[handle] : NULL;
 }
 
-struct abi_qp *abi_qp_get(struct abi_ctx *ctx, int64_t handle)
+struct drv_qp *drv_qp_get(struct drv_ctx *ctx, int64_t handle)
 {
-    return ((handle >= 0) && (handle < ABI_QPS) &&
-            (abi.qp[handle].ctx == ctx)) ? &abi.qp[handle] : NULL;
+    return ((handle >= 0) && (handle < DRV_QPS) &&
+            (drv.qp[handle].ctx == ctx)) ? &drv.qp[handle] : NULL;
 }
 
-static int abi_cq_check(const struct sim_dev *dev,
-                        const struct abi_efa_cq_in *req, uint32_t depth,
+static int drv_cq_check(const struct sim_dev *dev,
+                        const struct drv_efa_cq_in *req, uint32_t depth,
                         int has_channel)
 {
     uint32_t caps = sim_dev_caps(dev);
-    uint8_t known = ABI_EFA_CQ_CHANNEL;
+    uint8_t known = DRV_EFA_CQ_CHANNEL;
 
-    known |= (caps & SIM_CAP_CQ_WITH_SGID) ? ABI_EFA_CQ_SGID : 0;
-    known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_CQ_REQ_ID_64 : 0;
+    known |= (caps & SIM_CAP_CQ_WITH_SGID) ? DRV_EFA_CQ_SGID : 0;
+    known |= (caps & SIM_CAP_REQ_ID_64) ? DRV_EFA_CQ_REQ_ID_64 : 0;
     if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
         (req->flags & ~known) ||
         (req->num_sub_cqs != dev->profile->sub_cqs) ||
         ((req->entry_size != IO_CQE_SMALL) &&
          (req->entry_size != IO_CQE_LARGE)) ||
-        ((req->flags & ABI_EFA_CQ_SGID) &&
+        ((req->flags & DRV_EFA_CQ_SGID) &&
          (req->entry_size != IO_CQE_LARGE)) ||
         (has_channel !=
-         !!(req->flags & ABI_EFA_CQ_CHANNEL))) {
+         !!(req->flags & DRV_EFA_CQ_CHANNEL))) {
         return -EINVAL;
     }
 
@@ -70,57 +70,57 @@ static int abi_cq_check(const struct sim_dev *dev,
 
 /* The program brings the ring itself, in a dma-buf: mapped, with whole pages
  * for this many bytes. 0 also if it does not. */
-static int abi_cq_ext(const struct abi_cmd *cmd, size_t bytes,
-                      struct abi_mapping *ext)
+static int drv_cq_ext(const struct drv_cmd *cmd, size_t bytes,
+                      struct drv_mapping *ext)
 {
-    int64_t fd = abi_attr_handle(cmd, ABI_CQ_BUFFER_FD);
+    int64_t fd = drv_attr_handle(cmd, DRV_CQ_BUFFER_FD);
     uint64_t offset, length;
 
     if (fd < 0) {
-        return abi_attr(cmd, ABI_CQ_BUFFER_VA) ? -EOPNOTSUPP :
-               abi_attr(cmd, ABI_CQ_BUFFER_LENGTH) ? -EINVAL : 0;
+        return drv_attr(cmd, DRV_CQ_BUFFER_VA) ? -EOPNOTSUPP :
+               drv_attr(cmd, DRV_CQ_BUFFER_LENGTH) ? -EINVAL : 0;
     }
     if (!(sim_dev_caps(cmd->ctx->dev->sim) & SIM_CAP_CQ_WITH_EXT_MEM)) {
         return -EOPNOTSUPP;
     }
-    if (abi_attr_in(cmd, ABI_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
-        abi_attr_in(cmd, ABI_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
-        (length < ((bytes + ABI_PAGE - 1) & ~(size_t)(ABI_PAGE - 1)))) {
+    if (drv_attr_in(cmd, DRV_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
+        drv_attr_in(cmd, DRV_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
+        (length < ((bytes + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1)))) {
         return -EINVAL;
     }
 
-    return abi_dmabuf_map(fd, offset, length, ext);
+    return drv_dmabuf_map(fd, offset, length, ext);
 }
 
 /* The CQ in the engine, on fresh pages, or the program's. In the latter case
  * the driver maps nothing, so there is no doorbell either. */
-static int abi_cq_make(struct abi_cmd *cmd, uint32_t depth,
-                       const struct abi_efa_cq_in *req,
-                       struct abi_cq **entry_p)
+static int drv_cq_make(struct drv_cmd *cmd, uint32_t depth,
+                       const struct drv_efa_cq_in *req,
+                       struct drv_cq **entry_p)
 {
     size_t bytes = (size_t)depth * req->entry_size * req->num_sub_cqs;
-    struct abi_region region[2] = { { 0 } }; /* doorbell, ring */
-    struct abi_mapping ext      = { 0 };
-    struct abi_ctx *ctx         = cmd->ctx;
-    struct abi_cq *entry;
+    struct drv_region region[2] = { { 0 } }; /* doorbell, ring */
+    struct drv_mapping ext      = { 0 };
+    struct drv_ctx *ctx         = cmd->ctx;
+    struct drv_cq *entry;
     struct sim_cq *cq;
     int ret;
 
-    ret = abi_cq_ext(cmd, bytes, &ext);
-    ret = ret ? ret : abi_regions_alloc(ctx, (size_t[]){ ABI_PAGE, bytes },
+    ret = drv_cq_ext(cmd, bytes, &ext);
+    ret = ret ? ret : drv_regions_alloc(ctx, (size_t[]){ DRV_PAGE, bytes },
                                         ext.start ? 0 : 2, region);
     ret = ret ? ret : sim_cq_create(ctx->dev->sim, depth, req->entry_size,
                                     ext.start ? (uint8_t*)ext.addr :
                                                 region[1].ptr,
                                     (_Atomic uint32_t*)region[0].ptr, &cq);
     if (ret != 0) {
-        abi_dmabuf_unmap(&ext);
-        abi_region_free(ctx, &region[0]);
-        abi_region_free(ctx, &region[1]);
+        drv_dmabuf_unmap(&ext);
+        drv_region_free(ctx, &region[0]);
+        drv_region_free(ctx, &region[1]);
         return ret;
     }
 
-    entry         = &abi.cq[ctx->dev->index * SIM_MAX_CQ + cq->index];
+    entry         = &drv.cq[ctx->dev->index * SIM_MAX_CQ + cq->index];
     memset(entry, 0, sizeof(*entry));
     entry->cq     = cq;
     entry->ctx    = ctx;
@@ -128,47 +128,47 @@ static int abi_cq_make(struct abi_cmd *cmd, uint32_t depth,
     entry->ring   = region[1];
     entry->ext    = ext;
     cq->user      = entry;
-    cq->with_sgid = !!(req->flags & ABI_EFA_CQ_SGID);
+    cq->with_sgid = !!(req->flags & DRV_EFA_CQ_SGID);
     *entry_p      = entry;
     return 0;
 }
 
-int abi_cq_create(struct abi_cmd *cmd)
+int drv_cq_create(struct drv_cmd *cmd)
 {
-    struct abi_efa_cq_out resp = { 0 };
-    struct abi_channel *channel        = NULL;
-    struct abi_efa_cq_in req;
+    struct drv_efa_cq_out resp = { 0 };
+    struct drv_channel *channel        = NULL;
+    struct drv_efa_cq_in req;
     int64_t channel_fd;
-    struct abi_cq *entry;
+    struct drv_cq *entry;
     uint64_t user;
     uint32_t depth, flags;
     int ret;
 
-    channel_fd = abi_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
-    if (abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
-                    offsetof(struct abi_efa_cq_in, flags)) ||
-        abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),
+    channel_fd = drv_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
+    if (drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
+                    offsetof(struct drv_efa_cq_in, flags)) ||
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),
                     4) ||
-        abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user,
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user,
                     sizeof(user), 8)) {
         return -EINVAL;
     }
 
-    abi_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags), 0);
+    drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags), 0);
     if (flags != 0) {
         return -EOPNOTSUPP;
     }
     if (channel_fd >= 0) {
-        channel = abi_channel_find(channel_fd);
+        channel = drv_channel_find(channel_fd);
         if (channel == NULL) {
             return -EBADF;
         }
     }
 
-    ret = abi_cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
+    ret = drv_cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
     if (ret == 0) {
-        depth = abi_pow2(depth) / cmd->ctx->dev->sim->knobs.cq_divide;
-        ret   = abi_cq_make(cmd, abi_pow2(depth), &req, &entry);
+        depth = drv_pow2(depth) / cmd->ctx->dev->sim->knobs.cq_divide;
+        ret   = drv_cq_make(cmd, drv_pow2(depth), &req, &entry);
     }
     if (ret != 0) {
         return ret;
@@ -178,32 +178,32 @@ int abi_cq_create(struct abi_cmd *cmd)
     entry->handle    = user;
     entry->user      = (struct ibv_cq*)(uintptr_t)user;
     depth            = entry->cq->depth;
-    resp.comp_mask   = entry->ext.start ? 0 : ABI_EFA_CQ_OUT_DB;
+    resp.comp_mask   = entry->ext.start ? 0 : DRV_EFA_CQ_OUT_DB;
     resp.q_mmap_key  = entry->ring.offset;
     resp.q_mmap_size = entry->ring.size;
     resp.cq_idx      = entry->cq->index;
     resp.db_mmap_key = entry->db.offset;
-    abi_hook_cq(entry);
-    abi_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
-    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
-    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry - abi.cq);
+    drv_hook_cq(entry);
+    drv_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
+    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry - drv.cq);
     return 0;
 }
 
-void abi_cq_drop(struct abi_cq *cq)
+void drv_cq_drop(struct drv_cq *cq)
 {
     cq->cq->refs = 0;
     sim_cq_destroy(cq->cq);
-    abi_dmabuf_unmap(&cq->ext);
-    abi_region_free(cq->ctx, &cq->ring);
-    abi_region_free(cq->ctx, &cq->db);
+    drv_dmabuf_unmap(&cq->ext);
+    drv_region_free(cq->ctx, &cq->ring);
+    drv_region_free(cq->ctx, &cq->db);
     memset(cq, 0, sizeof(*cq));
 }
 
-int abi_cq_destroy(struct abi_cmd *cmd)
+int drv_cq_destroy(struct drv_cmd *cmd)
 {
-    struct abi_cq *entry = abi_cq_get(cmd->ctx,
-                                      abi_attr_handle(cmd,
+    struct drv_cq *entry = drv_cq_get(cmd->ctx,
+                                      drv_attr_handle(cmd,
                                               UVERBS_ATTR_DESTROY_CQ_HANDLE));
     struct ib_uverbs_destroy_cq_resp resp = { 0 };
 
@@ -214,16 +214,16 @@ int abi_cq_destroy(struct abi_cmd *cmd)
         return -EBUSY;
     }
 
-    resp.comp_events_reported = abi_channel_forget(entry);
-    abi_cq_drop(entry);
-    abi_attr_out(cmd, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
+    resp.comp_events_reported = drv_channel_forget(entry);
+    drv_cq_drop(entry);
+    drv_attr_out(cmd, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
     return 0;
 }
 
 /* The program may choose the size of its work requests: it asks for so many
  * of them, and for a ring of so many bytes. */
-static uint16_t abi_sq_stride(const struct sim_profile *profile,
-                              const struct abi_efa_qp_in *req,
+static uint16_t drv_sq_stride(const struct sim_profile *profile,
+                              const struct drv_efa_qp_in *req,
                               const struct ib_uverbs_qp_cap *cap)
 {
     int has_large = profile->inline_bytes > IO_TX_INLINE_SMALL;
@@ -233,7 +233,7 @@ static uint16_t abi_sq_stride(const struct sim_profile *profile,
            IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
 }
 
-static int abi_qp_check_caps(const struct sim_profile *profile,
+static int drv_qp_check_caps(const struct sim_profile *profile,
                              const struct ib_uverbs_qp_cap *cap)
 {
     return ((cap->max_send_wr > SIM_MAX_SQ_WR) ||
@@ -244,22 +244,22 @@ static int abi_qp_check_caps(const struct sim_profile *profile,
            -EINVAL : 0;
 }
 
-static int abi_qp_check(const struct sim_dev *dev,
-                        const struct abi_efa_qp_in *req,
+static int drv_qp_check(const struct sim_dev *dev,
+                        const struct drv_efa_qp_in *req,
                         const struct ib_uverbs_qp_cap *cap, uint32_t type)
 {
-    uint16_t stride   = abi_sq_stride(dev->profile, req, cap);
+    uint16_t stride   = drv_sq_stride(dev->profile, req, cap);
     uint32_t sq_depth = req->sq_ring_size / stride;
     uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
     uint32_t caps     = sim_dev_caps(dev);
     uint16_t known    = 0;
 
     known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
-             ABI_EFA_QP_UNSOLICITED_WRITE : 0;
-    known |= (caps & SIM_CAP_REQ_ID_64) ? ABI_EFA_QP_REQ_ID_64 : 0;
+             DRV_EFA_QP_UNSOLICITED_WRITE : 0;
+    known |= (caps & SIM_CAP_REQ_ID_64) ? DRV_EFA_QP_REQ_ID_64 : 0;
     if (((type != IB_UVERBS_QPT_UD) &&
          ((type != IB_UVERBS_QPT_DRIVER) ||
-          (req->driver_qp_type != ABI_EFA_QP_SRD))) ||
+          (req->driver_qp_type != DRV_EFA_QP_SRD))) ||
         (req->flags & ~known)) {
         return -EOPNOTSUPP;
     }
@@ -274,21 +274,21 @@ static int abi_qp_check(const struct sim_dev *dev,
         return -EINVAL;
     }
 
-    return abi_qp_check_caps(dev->profile, cap);
+    return drv_qp_check_caps(dev->profile, cap);
 }
 
-static int abi_qp_make(struct abi_ctx *ctx,
-                       const struct abi_efa_qp_in *req,
-                       struct sim_qp_attr *attr, struct abi_qp **entry_p)
+static int drv_qp_make(struct drv_ctx *ctx,
+                       const struct drv_efa_qp_in *req,
+                       struct sim_qp_attr *attr, struct drv_qp **entry_p)
 {
-    const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, ABI_PAGE };
-    struct abi_region region[3] = { { 0 } }; /* in that order */
-    struct abi_qp *entry;
+    const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, DRV_PAGE };
+    struct drv_region region[3] = { { 0 } }; /* in that order */
+    struct drv_qp *entry;
     struct sim_qp *qp;
     unsigned i;
     int ret;
 
-    ret = abi_regions_alloc(ctx, sizes, 3, region);
+    ret = drv_regions_alloc(ctx, sizes, 3, region);
     if (ret != 0) {
         return ret;
     }
@@ -302,12 +302,12 @@ static int abi_qp_make(struct abi_ctx *ctx,
     ret            = sim_qp_create(ctx->dev->sim, attr, &qp);
     if (ret != 0) {
         for (i = 0; i < 3; ++i) {
-            abi_region_free(ctx, &region[i]);
+            drv_region_free(ctx, &region[i]);
         }
         return ret;
     }
 
-    entry      = &abi.qp[ctx->dev->index * SIM_MAX_QP + qp->qpn];
+    entry      = &drv.qp[ctx->dev->index * SIM_MAX_QP + qp->qpn];
     memset(entry, 0, sizeof(*entry));
     entry->qp  = qp;
     entry->ctx = ctx;
@@ -319,10 +319,10 @@ static int abi_qp_make(struct abi_ctx *ctx,
     return 0;
 }
 
-static void abi_qp_answer(struct abi_cmd *cmd, const struct abi_qp *entry,
+static void drv_qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
                           const struct ib_uverbs_qp_cap *cap)
 {
-    struct abi_efa_qp_out resp = { 0 };
+    struct drv_efa_qp_out resp = { 0 };
     uint32_t qpn               = entry->qp->qpn;
 
     resp.recv_sub_cq       = entry->ctx->dev->sim->profile->sub_cqs - 1;
@@ -333,48 +333,48 @@ static void abi_qp_answer(struct abi_cmd *cmd, const struct abi_qp *entry,
     resp.llq_desc_mmap_key = entry->sq.offset;
     resp.rq_mmap_key       = entry->rq.offset;
     resp.rq_mmap_size      = entry->rq.size;
-    abi_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
-    abi_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
-    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
-    abi_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, entry - abi.qp);
+    drv_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
+    drv_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
+    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, entry - drv.qp);
 }
 
-int abi_qp_create(struct abi_cmd *cmd)
+int drv_qp_create(struct drv_cmd *cmd)
 {
     const struct sim_dev *dev = cmd->ctx->dev->sim;
     struct sim_qp_attr attr   = { 0 };
-    struct abi_cq *send_cq, *recv_cq;
+    struct drv_cq *send_cq, *recv_cq;
     struct ib_uverbs_qp_cap cap;
-    struct abi_efa_qp_in req;
-    struct abi_qp *entry;
+    struct drv_efa_qp_in req;
+    struct drv_qp *entry;
     uint32_t type, flags;
     uint64_t user;
     int ret;
 
-    send_cq = abi_cq_get(cmd->ctx, abi_attr_handle(cmd,
+    send_cq = drv_cq_get(cmd->ctx, drv_attr_handle(cmd,
                                    UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE));
-    recv_cq = abi_cq_get(cmd->ctx, abi_attr_handle(cmd,
+    recv_cq = drv_cq_get(cmd->ctx, drv_attr_handle(cmd,
                                    UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE));
-    attr.pd = abi_pd_get(cmd->ctx, abi_attr_handle(cmd,
+    attr.pd = drv_pd_get(cmd->ctx, drv_attr_handle(cmd,
                                    UVERBS_ATTR_CREATE_QP_PD_HANDLE));
     if ((attr.pd == NULL) || (send_cq == NULL) || (recv_cq == NULL) ||
-        abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
-                    offsetof(struct abi_efa_qp_in, flags)) ||
-        abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
+        drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
+                    offsetof(struct drv_efa_qp_in, flags)) ||
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
                     sizeof(cap)) ||
-        abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type),
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type),
                     4) ||
-        abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user,
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user,
                     sizeof(user), 8)) {
         return -EINVAL;
     }
 
-    abi_attr_in(cmd, UVERBS_ATTR_CREATE_QP_FLAGS, &flags, sizeof(flags), 0);
+    drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_FLAGS, &flags, sizeof(flags), 0);
     if (flags & ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL) {
         return -EOPNOTSUPP;
     }
 
-    ret = abi_qp_check(dev, &req, &cap, type);
+    ret = drv_qp_check(dev, &req, &cap, type);
     if (ret != 0) {
         return ret;
     }
@@ -384,11 +384,11 @@ int abi_qp_create(struct abi_cmd *cmd)
     attr.max_send_sge = cap.max_send_sge;
     attr.max_recv_sge = cap.max_recv_sge;
     attr.max_inline   = cap.max_inline_data;
-    attr.sq_stride    = abi_sq_stride(dev->profile, &req, &cap);
+    attr.sq_stride    = drv_sq_stride(dev->profile, &req, &cap);
     attr.ud           = (type == IB_UVERBS_QPT_UD);
-    attr.unsolicited  = !!(req.flags & ABI_EFA_QP_UNSOLICITED_WRITE);
-    attr.req_id_64    = !!(req.flags & ABI_EFA_QP_REQ_ID_64);
-    ret = abi_qp_make(cmd->ctx, &req, &attr, &entry);
+    attr.unsolicited  = !!(req.flags & DRV_EFA_QP_UNSOLICITED_WRITE);
+    attr.req_id_64    = !!(req.flags & DRV_EFA_QP_REQ_ID_64);
+    ret = drv_qp_make(cmd->ctx, &req, &attr, &entry);
     if (ret != 0) {
         return ret;
     }
@@ -396,24 +396,24 @@ int abi_qp_create(struct abi_cmd *cmd)
     memcpy(entry->caps, &cap, sizeof(entry->caps));
     entry->sq_sig_all = !!(flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
     entry->user       = (struct ibv_qp*)(uintptr_t)user;
-    abi_hook_qp(entry);
-    abi_qp_answer(cmd, entry, &cap);
+    drv_hook_qp(entry);
+    drv_qp_answer(cmd, entry, &cap);
     return 0;
 }
 
-void abi_qp_drop(struct abi_qp *qp)
+void drv_qp_drop(struct drv_qp *qp)
 {
     sim_qp_destroy(qp->qp);
-    abi_region_free(qp->ctx, &qp->sq);
-    abi_region_free(qp->ctx, &qp->rq);
-    abi_region_free(qp->ctx, &qp->db);
+    drv_region_free(qp->ctx, &qp->sq);
+    drv_region_free(qp->ctx, &qp->rq);
+    drv_region_free(qp->ctx, &qp->db);
     memset(qp, 0, sizeof(*qp));
 }
 
-int abi_qp_destroy(struct abi_cmd *cmd)
+int drv_qp_destroy(struct drv_cmd *cmd)
 {
-    struct abi_qp *entry = abi_qp_get(cmd->ctx,
-                                      abi_attr_handle(cmd,
+    struct drv_qp *entry = drv_qp_get(cmd->ctx,
+                                      drv_attr_handle(cmd,
                                               UVERBS_ATTR_DESTROY_QP_HANDLE));
     struct ib_uverbs_destroy_qp_resp resp = { 0 };
 
@@ -421,24 +421,24 @@ int abi_qp_destroy(struct abi_cmd *cmd)
         return -EINVAL;
     }
 
-    abi_qp_drop(entry);
-    abi_attr_out(cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+    drv_qp_drop(entry);
+    drv_attr_out(cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
     return 0;
 }
 
-int abi_qp_modify(struct abi_cmd *cmd)
+int drv_qp_modify(struct drv_cmd *cmd)
 {
     struct ib_uverbs_modify_qp req;
     struct sim_qp_mod mod;
-    struct abi_qp *entry;
+    struct drv_qp *entry;
     int ret;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
                     sizeof(req))) {
         return -EINVAL;
     }
 
-    entry = abi_qp_get(cmd->ctx, req.qp_handle);
+    entry = drv_qp_get(cmd->ctx, req.qp_handle);
     if (entry == NULL) {
         return -EINVAL;
     }
@@ -455,23 +455,23 @@ int abi_qp_modify(struct abi_cmd *cmd)
     };
     ret = sim_qp_modify(entry->qp, &mod);
     if (ret == 0) {
-        abi_hook_qp(entry);
+        drv_hook_qp(entry);
     }
     return ret;
 }
 
-int abi_qp_query(struct abi_cmd *cmd)
+int drv_qp_query(struct drv_cmd *cmd)
 {
     struct ib_uverbs_query_qp_resp resp = { 0 };
     struct ib_uverbs_query_qp req;
-    struct abi_qp *entry;
+    struct drv_qp *entry;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
                     sizeof(req))) {
         return -EINVAL;
     }
 
-    entry = abi_qp_get(cmd->ctx, req.qp_handle);
+    entry = drv_qp_get(cmd->ctx, req.qp_handle);
     if (entry == NULL) {
         return -EINVAL;
     }
@@ -490,6 +490,6 @@ int abi_qp_query(struct abi_cmd *cmd)
     resp.qp_state        = entry->qp->state;
     resp.port_num        = 1;
     resp.sq_sig_all      = entry->sq_sig_all;
-    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
     return 0;
 }

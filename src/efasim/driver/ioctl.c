@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding of RDMA_VERBS_IOCTL, by the rules of the kernel's uverbs core. */
-#include "abi.h"
-#include "efa_abi.h"
+#include "driver.h"
+#include "efa_uapi.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <string.h>
 
-struct ib_uverbs_attr *abi_attr(const struct abi_cmd *cmd, uint16_t id)
+struct ib_uverbs_attr *drv_attr(const struct drv_cmd *cmd, uint16_t id)
 {
     unsigned i;
 
@@ -20,10 +20,10 @@ struct ib_uverbs_attr *abi_attr(const struct abi_cmd *cmd, uint16_t id)
     return NULL;
 }
 
-int abi_attr_in(const struct abi_cmd *cmd, uint16_t id, void *buf,
+int drv_attr_in(const struct drv_cmd *cmd, uint16_t id, void *buf,
                 size_t size, size_t need)
 {
-    const struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+    const struct ib_uverbs_attr *attr = drv_attr(cmd, id);
     const void *src;
 
     memset(buf, 0, size);
@@ -38,10 +38,10 @@ int abi_attr_in(const struct abi_cmd *cmd, uint16_t id, void *buf,
     return 0;
 }
 
-void abi_attr_out(const struct abi_cmd *cmd, uint16_t id, const void *buf,
+void drv_attr_out(const struct drv_cmd *cmd, uint16_t id, const void *buf,
                   size_t size)
 {
-    struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+    struct ib_uverbs_attr *attr = drv_attr(cmd, id);
 
     if ((attr == NULL) || (attr->data == 0)) {
         return;
@@ -55,10 +55,10 @@ void abi_attr_out(const struct abi_cmd *cmd, uint16_t id, const void *buf,
     attr->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
 }
 
-void abi_attr_out_handle(const struct abi_cmd *cmd, uint16_t id,
+void drv_attr_out_handle(const struct drv_cmd *cmd, uint16_t id,
                          uint64_t handle)
 {
-    struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+    struct ib_uverbs_attr *attr = drv_attr(cmd, id);
 
     if (attr != NULL) {
         attr->data   = handle;
@@ -66,9 +66,9 @@ void abi_attr_out_handle(const struct abi_cmd *cmd, uint16_t id,
     }
 }
 
-int64_t abi_attr_handle(const struct abi_cmd *cmd, uint16_t id)
+int64_t drv_attr_handle(const struct drv_cmd *cmd, uint16_t id)
 {
-    const struct ib_uverbs_attr *attr = abi_attr(cmd, id);
+    const struct ib_uverbs_attr *attr = drv_attr(cmd, id);
 
     return ((attr == NULL) || (attr->data > UINT32_MAX)) ?
            -1 : (int64_t)attr->data;
@@ -77,53 +77,53 @@ int64_t abi_attr_handle(const struct abi_cmd *cmd, uint16_t id)
 static const struct {
     uint16_t object;
     uint16_t method;
-    int (*run)(struct abi_cmd *cmd);
-    const char *name; /* NULL: see abi_write_name() */
-} abi_methods[] = {
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, abi_invoke_write,
+    int (*run)(struct drv_cmd *cmd);
+    const char *name; /* NULL: see drv_write_name() */
+} drv_methods[] = {
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, drv_invoke_write,
       NULL },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, abi_get_context,
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, drv_get_context,
       "get-context" },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, abi_query_port,
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, drv_query_port,
       "query-port" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY,
-      abi_query_gid_entry, "query-gid" },
+      drv_query_gid_entry, "query-gid" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE,
-      abi_query_gid_table, "query-gid" },
+      drv_query_gid_table, "query-gid" },
     { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC,
-      abi_async_event_alloc, "async-event" },
-    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, abi_pd_destroy,
+      drv_async_event_alloc, "async-event" },
+    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, drv_pd_destroy,
       "destroy-pd" },
-    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, abi_ah_destroy,
+    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, drv_ah_destroy,
       "destroy-ah" },
-    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, abi_mr_destroy,
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, drv_mr_destroy,
       "destroy-mr" },
-    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, abi_mr_reg_dmabuf,
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, drv_mr_reg_dmabuf,
       "reg-dmabuf-mr" },
-    { UVERBS_OBJECT_MR, ABI_EFA_METHOD_MR_QUERY, abi_mr_query, "query-mr" },
-    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, abi_cq_create, "create-cq" },
-    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, abi_cq_destroy,
+    { UVERBS_OBJECT_MR, DRV_EFA_METHOD_MR_QUERY, drv_mr_query, "query-mr" },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, drv_cq_create, "create-cq" },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, drv_cq_destroy,
       "destroy-cq" },
-    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, abi_qp_create, "create-qp" },
-    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, abi_qp_destroy,
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, drv_qp_create, "create-qp" },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, drv_qp_destroy,
       "destroy-qp" },
-    { UVERBS_OBJECT_DEVICE, ABI_DEVICE_QUERY_CNTR_CAPS, abi_cntr_caps,
+    { UVERBS_OBJECT_DEVICE, DRV_DEVICE_QUERY_CNTR_CAPS, drv_cntr_caps,
       "query-comp-cntr" },
-    { ABI_OBJECT_CNTR, ABI_CNTR_CREATE, abi_cntr_create,
+    { DRV_OBJECT_CNTR, DRV_CNTR_CREATE, drv_cntr_create,
       "create-comp-cntr" },
-    { ABI_OBJECT_CNTR, ABI_CNTR_DESTROY, abi_cntr_destroy,
+    { DRV_OBJECT_CNTR, DRV_CNTR_DESTROY, drv_cntr_destroy,
       "destroy-comp-cntr" },
-    { ABI_OBJECT_CNTR, ABI_CNTR_MODIFY, abi_cntr_modify,
+    { DRV_OBJECT_CNTR, DRV_CNTR_MODIFY, drv_cntr_modify,
       "modify-comp-cntr" },
-    { ABI_OBJECT_CNTR, ABI_CNTR_READ, abi_cntr_read, "read-comp-cntr" },
-    { UVERBS_OBJECT_QP, ABI_QP_ATTACH_CNTR, abi_cntr_attach,
+    { DRV_OBJECT_CNTR, DRV_CNTR_READ, drv_cntr_read, "read-comp-cntr" },
+    { UVERBS_OBJECT_QP, DRV_QP_ATTACH_CNTR, drv_cntr_attach,
       "attach-comp-cntr" },
 };
 
 /* What destroys goes on after the device is gone: the kernel lets a program
  * clean up. */
 /* The driver's counters of commands, and of those that failed. */
-static void abi_count(const struct abi_cmd *cmd, int ret)
+static void drv_count(const struct drv_cmd *cmd, int ret)
 {
     static const struct {
         const char             *name;
@@ -148,7 +148,7 @@ static void abi_count(const struct abi_cmd *cmd, int ret)
     }
 }
 
-static int abi_run(struct abi_cmd *cmd, int (*run)(struct abi_cmd *cmd))
+static int drv_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
 {
     struct sim_dev *dev = cmd->ctx->dev->sim;
     int destroys        = !strncmp(cmd->name, "destroy", 7);
@@ -165,14 +165,14 @@ static int abi_run(struct abi_cmd *cmd, int (*run)(struct abi_cmd *cmd))
     if (ret == 0) {
         ret = run(cmd);
     }
-    abi_count(cmd, ret);
+    drv_count(cmd, ret);
     sim_trace(dev, "cmd %s ret=%d", cmd->name, ret);
     return ret;
 }
 
-int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int drv_ioctl(struct drv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-    struct abi_cmd cmd = { ctx, hdr->attrs, hdr->num_attrs, NULL };
+    struct drv_cmd cmd = { ctx, hdr->attrs, hdr->num_attrs, NULL };
     int ret            = -EPROTONOSUPPORT;
     unsigned i;
 
@@ -181,20 +181,20 @@ int abi_ioctl(struct abi_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
         (hdr->reserved1 != 0) || (hdr->reserved2 != 0)) {
         return -EINVAL;
     }
-    if (abi_is_interrupted("a verbs command")) {
+    if (drv_is_interrupted("a verbs command")) {
         return -EBUSY;
     }
 
-    abi_lock();
-    for (i = 0; i < sizeof(abi_methods) / sizeof(abi_methods[0]); ++i) {
-        if ((abi_methods[i].object == hdr->object_id) &&
-            (abi_methods[i].method == hdr->method_id)) {
-            cmd.name = abi_methods[i].name ? abi_methods[i].name :
-                                             abi_write_name(&cmd);
-            ret      = abi_run(&cmd, abi_methods[i].run);
+    drv_lock();
+    for (i = 0; i < sizeof(drv_methods) / sizeof(drv_methods[0]); ++i) {
+        if ((drv_methods[i].object == hdr->object_id) &&
+            (drv_methods[i].method == hdr->method_id)) {
+            cmd.name = drv_methods[i].name ? drv_methods[i].name :
+                                             drv_write_name(&cmd);
+            ret      = drv_run(&cmd, drv_methods[i].run);
             break;
         }
     }
-    abi_unlock();
+    drv_unlock();
     return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "abi.h"
+#include "driver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct abi_state abi = {
+struct drv_state drv = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-__thread int abi_inside __attribute__((tls_model("initial-exec")));
+__thread int drv_inside __attribute__((tls_model("initial-exec")));
 
-void abi_log(const char *fmt, ...)
+void drv_log(const char *fmt, ...)
 {
     char line[256];
     va_list ap;
@@ -33,21 +33,21 @@ void abi_log(const char *fmt, ...)
  * Commands hold signals off while they have the lock: a handler never finds
  * its own thread in one, as it never does in a system call. The data path,
  * which only tries, cannot afford that: a handler may interrupt it, and must
- * look at abi_inside before it locks.
+ * look at drv_inside before it locks.
  */
-static __thread uint64_t abi_signals
+static __thread uint64_t drv_signals
         __attribute__((tls_model("initial-exec")));
 
-static void abi_signals_hold(void)
+static void drv_signals_hold(void)
 {
     uint64_t all = ~0ull;
 
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &abi_signals, sizeof(all));
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &drv_signals, sizeof(all));
 }
 
-static void abi_signals_restore(void)
+static void drv_signals_restore(void)
 {
-    uint64_t old = abi_signals;
+    uint64_t old = drv_signals;
 
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
@@ -56,67 +56,67 @@ static void abi_signals_restore(void)
 void __tsan_acquire(void *addr) __attribute__((weak));
 void __tsan_release(void *addr) __attribute__((weak));
 
-void abi_order_before(void)
+void drv_order_before(void)
 {
     if (__tsan_release != NULL) {
-        __tsan_release(&abi);
+        __tsan_release(&drv);
     }
 }
 
-void abi_order_after(void)
+void drv_order_after(void)
 {
     if (__tsan_acquire != NULL) {
-        __tsan_acquire(&abi);
+        __tsan_acquire(&drv);
     }
 }
 
-void abi_lock(void)
+void drv_lock(void)
 {
-    abi_signals_hold();
-    abi_inside = ABI_INSIDE_COMMAND;
-    pthread_mutex_lock(&abi.lock);
-    abi_order_after();
+    drv_signals_hold();
+    drv_inside = DRV_INSIDE_COMMAND;
+    pthread_mutex_lock(&drv.lock);
+    drv_order_after();
 }
 
-int abi_trylock(void)
+int drv_trylock(void)
 {
     /* a signal handler may interrupt a holder and get here: at any moment the
      * mark says so before the lock is taken, and until it is given back */
-    if (abi_inside) {
+    if (drv_inside) {
         return 0;
     }
 
-    abi_inside = ABI_INSIDE_DATA;
-    if (pthread_mutex_trylock(&abi.lock) != 0) {
-        abi_inside = ABI_OUTSIDE;
+    drv_inside = DRV_INSIDE_DATA;
+    if (pthread_mutex_trylock(&drv.lock) != 0) {
+        drv_inside = DRV_OUTSIDE;
         return 0;
     }
-    abi_order_after();
+    drv_order_after();
     return 1;
 }
 
-void abi_unlock(void)
+void drv_unlock(void)
 {
-    int inside = abi_inside;
+    int inside = drv_inside;
 
-    abi_order_before();
-    pthread_mutex_unlock(&abi.lock);
-    abi_inside = ABI_OUTSIDE;
-    if (inside == ABI_INSIDE_COMMAND) {
-        abi_signals_restore();
+    drv_order_before();
+    pthread_mutex_unlock(&drv.lock);
+    drv_inside = DRV_OUTSIDE;
+    if (inside == DRV_INSIDE_COMMAND) {
+        drv_signals_restore();
     }
 }
 
-int abi_is_interrupted(const char *what)
+int drv_is_interrupted(const char *what)
 {
     static _Atomic int said;
 
-    if (!abi_inside) {
+    if (!drv_inside) {
         return 0;
     }
 
     if (!atomic_exchange(&said, 1)) {
-        abi_log("%s in a signal handler that interrupted this thread's poll "
+        drv_log("%s in a signal handler that interrupted this thread's poll "
                 "or post: refused (EBUSY). Hardware would take it; here block "
                 "the signal while you poll, or act on it later (said once)",
                 what);
@@ -124,7 +124,7 @@ int abi_is_interrupted(const char *what)
     return 1;
 }
 
-static const char *abi_fabric_path(char path[FABRIC_PATH_MAX])
+static const char *drv_fabric_path(char path[FABRIC_PATH_MAX])
 {
     const char *name = getenv("EFASIM_FABRIC");
 
@@ -136,15 +136,15 @@ static const char *abi_fabric_path(char path[FABRIC_PATH_MAX])
     return path;
 }
 
-int abi_is_enabled(void)
+int drv_is_enabled(void)
 {
     char path[FABRIC_PATH_MAX];
 
-    return abi_fabric_path(path) != NULL;
+    return drv_fabric_path(path) != NULL;
 }
 
 /* A number from the environment, min ... max; -1: unset or bad. */
-static long abi_env_number(const char *name, long min, long max)
+static long drv_env_number(const char *name, long min, long max)
 {
     const char *value = getenv(name);
     char *end;
@@ -157,7 +157,7 @@ static long abi_env_number(const char *name, long min, long max)
     errno  = 0;
     number = strtol(value, &end, 10);
     if ((errno != 0) || (*end != '\0') || (number < min) || (number > max)) {
-        abi_log("%s=%.64s: allowed is a whole number from %ld to %ld", name,
+        drv_log("%s=%.64s: allowed is a whole number from %ld to %ld", name,
                 value, min, max);
         return -1;
     }
@@ -166,7 +166,7 @@ static long abi_env_number(const char *name, long min, long max)
 }
 
 /* The rank on this machine, as the launchers tell it; 0 without one. */
-static long abi_local_rank(void)
+static long drv_local_rank(void)
 {
     static const char *const names[] = {
         "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
@@ -176,7 +176,7 @@ static long abi_local_rank(void)
     long rank;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        rank = abi_env_number(names[i], 0, 1 << 20);
+        rank = drv_env_number(names[i], 0, 1 << 20);
         if (rank >= 0) {
             return rank;
         }
@@ -185,40 +185,40 @@ static long abi_local_rank(void)
     return 0;
 }
 
-unsigned abi_node(void)
+unsigned drv_node(void)
 {
-    long per_node = abi_env_number("EFASIM_PER_NODE", 1, 1 << 20);
+    long per_node = drv_env_number("EFASIM_PER_NODE", 1, 1 << 20);
     long node;
 
     if (per_node > 0) {
-        node = abi_local_rank() / per_node;
+        node = drv_local_rank() / per_node;
         if (node >= SIM_HOSTS) {
-            abi_log("rank %ld at %ld per node needs node %ld, but a fabric "
-                    "has nodes 0 to %d; using node %d", abi_local_rank(),
+            drv_log("rank %ld at %ld per node needs node %ld, but a fabric "
+                    "has nodes 0 to %d; using node %d", drv_local_rank(),
                     per_node, node, SIM_HOSTS - 1, SIM_HOSTS - 1);
             node = SIM_HOSTS - 1;
         }
         return node;
     }
 
-    node = abi_env_number("EFASIM_NODE", 0, SIM_HOSTS - 1);
+    node = drv_env_number("EFASIM_NODE", 0, SIM_HOSTS - 1);
     return (node < 0) ? 0 : node;
 }
 
-const char *abi_sysfs_root(void)
+const char *drv_sysfs_root(void)
 {
     const char *root = getenv("SYSFS_PATH");
 
-    return (abi_is_enabled() && root) ? root : "";
+    return (drv_is_enabled() && root) ? root : "";
 }
 
 /* EFASIM_*: a bad value is reported and keeps the default. */
-static void abi_knobs_read(void)
+static void drv_knobs_read(void)
 {
-    struct sim_knobs *knobs = &abi.device[0].knobs;
+    struct sim_knobs *knobs = &drv.device[0].knobs;
     const struct sim_knob *knob;
     char name[64], err[320];
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     const char *value;
 
     sim_knobs_init(knobs);
@@ -227,65 +227,65 @@ static void abi_knobs_read(void)
         value = getenv(name);
         if ((value != NULL) && (*value != '\0') &&
             (sim_knob_set(knobs, knob, name, value, err, sizeof(err)) != 0)) {
-            abi_log("%s; the default is used", err);
+            drv_log("%s; the default is used", err);
         }
     }
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         dev->knobs = *knobs;
     }
 }
 
-static void abi_plan_open(const char *file)
+static void drv_plan_open(const char *file)
 {
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     char err[400];
 
-    abi.plan = fabric_plan_read(file, err, sizeof(err));
-    if (abi.plan == NULL) {
-        abi_log("EFASIM_PLAN: %s; no plan is followed", err);
+    drv.plan = fabric_plan_read(file, err, sizeof(err));
+    if (drv.plan == NULL) {
+        drv_log("EFASIM_PLAN: %s; no plan is followed", err);
         return;
     }
-    abi_for_each_device(dev) {
-        sim_plan_knobs(abi.plan, dir_nic_of(abi_node(), dev->index),
+    drv_for_each_device(dev) {
+        sim_plan_knobs(drv.plan, dir_nic_of(drv_node(), dev->index),
                        &dev->knobs);
     }
 }
 
-static void abi_trace_open(const char *file)
+static void drv_trace_open(const char *file)
 {
     int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     int high;
 
     if (fd < 0) {
-        abi_log("EFASIM_TRACE=%.100s: %s; nothing is traced", file,
+        drv_log("EFASIM_TRACE=%.100s: %s; nothing is traced", file,
                 strerror(errno));
         return;
     }
 
     /* out of the way of programs that count on low numbers */
-    high = fcntl(fd, F_DUPFD_CLOEXEC, ABI_HIGH_FD);
+    high = fcntl(fd, F_DUPFD_CLOEXEC, DRV_HIGH_FD);
     close(fd);
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         dev->env.trace_fd = high;
     }
 }
 
 /* EFASIM_PLAN and EFASIM_TRACE name files. */
-static void abi_files_open(void)
+static void drv_files_open(void)
 {
     const char *plan  = getenv("EFASIM_PLAN");
     const char *trace = getenv("EFASIM_TRACE");
 
     if ((plan != NULL) && (*plan != '\0')) {
-        abi_plan_open(plan);
+        drv_plan_open(plan);
     }
     if ((trace != NULL) && (*trace != '\0')) {
-        abi_trace_open(trace);
+        drv_trace_open(trace);
     }
 }
 
-static int abi_tables_alloc(struct abi_dev *dev)
+static int drv_tables_alloc(struct drv_dev *dev)
 {
     if (dev->mr == NULL) {
         dev->mr = calloc(SIM_MAX_MR, sizeof(*dev->mr));
@@ -297,24 +297,24 @@ static int abi_tables_alloc(struct abi_dev *dev)
     return ((dev->mr != NULL) && (dev->ah_ctx != NULL)) ? 0 : -ENOMEM;
 }
 
-static int abi_fabric_attach(struct abi_dev *dev)
+static int drv_fabric_attach(struct drv_dev *dev)
 {
     char path[FABRIC_PATH_MAX];
     int err;
 
-    if (abi_fabric_path(path) == NULL) {
+    if (drv_fabric_path(path) == NULL) {
         return -ENODEV;
     }
 
     dev->fabric = fabric_open(path, 0, -1);
     if ((dev->fabric != NULL) &&
-        (fabric_attach(dev->fabric, dir_nic_of(abi_node(), dev->index),
+        (fabric_attach(dev->fabric, dir_nic_of(drv_node(), dev->index),
                        1) == 0)) {
         return 0;
     }
 
     err = errno;
-    abi_log("no fabric at %s (%s): has the `efasim run` that made it ended, "
+    drv_log("no fabric at %s (%s): has the `efasim run` that made it ended, "
             "or are %d processes and devices attached?", path, strerror(err),
             SIM_SLOTS);
     if (dev->fabric != NULL) {
@@ -324,11 +324,11 @@ static int abi_fabric_attach(struct abi_dev *dev)
     return -ENODEV;
 }
 
-int abi_is_open(void)
+int drv_is_open(void)
 {
-    const struct abi_dev *dev;
+    const struct drv_dev *dev;
 
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         if (dev->sim != NULL) {
             return 1;
         }
@@ -338,12 +338,12 @@ int abi_is_open(void)
 }
 
 /* The process sleeps at one place for all its devices: at the first one's. */
-static void abi_device_home(struct abi_dev *dev)
+static void drv_device_home(struct drv_dev *dev)
 {
     struct dir *dir = dev->fabric->dir;
-    const struct abi_dev *other;
+    const struct drv_dev *other;
 
-    abi_for_each_device(other) {
+    drv_for_each_device(other) {
         if (other->sim != NULL) {
             dir->slot[dev->fabric->slot].home =
                     dir->slot[other->fabric->slot].home;
@@ -353,7 +353,7 @@ static void abi_device_home(struct abi_dev *dev)
     }
 }
 
-int abi_device_start(struct abi_dev *dev)
+int drv_device_start(struct drv_dev *dev)
 {
     int ret;
 
@@ -361,9 +361,9 @@ int abi_device_start(struct abi_dev *dev)
         return 0;
     }
 
-    ret = abi_tables_alloc(dev);
+    ret = drv_tables_alloc(dev);
     if (ret == 0) {
-        ret = abi_fabric_attach(dev);
+        ret = drv_fabric_attach(dev);
     }
     if (ret != 0) {
         return ret;
@@ -372,10 +372,10 @@ int abi_device_start(struct abi_dev *dev)
     /* others read our registered memory; Yama asks for this */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     dev->env.fabric  = dev->fabric;
-    dev->env.event   = abi_channel_event;
-    dev->env.removed = abi_async_fatal;
-    abi.pid          = getpid();
-    abi_device_home(dev);
+    dev->env.event   = drv_channel_event;
+    dev->env.removed = drv_async_fatal;
+    drv.pid          = getpid();
+    drv_device_home(dev);
     dev->sim = sim_dev_open(dev->fabric->dir, dev->fabric->slot,
                             dev->fabric->nic, &fabric_env_ops, &dev->env,
                             &dev->knobs);
@@ -385,8 +385,8 @@ int abi_device_start(struct abi_dev *dev)
         return -ENOMEM;
     }
 
-    if (abi.plan != NULL) {
-        sim_fault_plan(dev->sim, abi.plan);
+    if (drv.plan != NULL) {
+        sim_fault_plan(dev->sim, drv.plan);
     }
     dev->sim->tracing = (dev->env.trace_fd >= 0);
     return 0;
@@ -394,22 +394,22 @@ int abi_device_start(struct abi_dev *dev)
 
 /* fork() in a handler may find its own thread in the data path: then the lock
  * is ours already, and stays. */
-static void abi_fork_prepare(void)
+static void drv_fork_prepare(void)
 {
-    if (!abi_inside) {
-        abi_lock();
+    if (!drv_inside) {
+        drv_lock();
     }
 }
 
-static void abi_fork_parent(void)
+static void drv_fork_parent(void)
 {
-    if (abi_inside == ABI_INSIDE_COMMAND) {
-        abi_unlock();
+    if (drv_inside == DRV_INSIDE_COMMAND) {
+        drv_unlock();
     }
 }
 
 /* In a forked child: the parent's memory is only dropped. */
-static void abi_device_forget(struct abi_dev *dev)
+static void drv_device_forget(struct drv_dev *dev)
 {
     dev->dropped[0] = dev->sim;
     dev->dropped[1] = dev->ah_ctx;
@@ -428,32 +428,32 @@ static void abi_device_forget(struct abi_dev *dev)
 
 /* A forked child has none of the parent's devices: not their slots, not the
  * thread. What it opens itself is new. */
-static void abi_fork_child(void)
+static void drv_fork_child(void)
 {
-    int inside = abi_inside;
-    struct abi_dev *dev;
+    int inside = drv_inside;
+    struct drv_dev *dev;
     unsigned end;
 
-    pthread_mutex_init(&abi.lock, NULL);
-    abi_inside = ABI_OUTSIDE;
-    abi.pid    = 0;
-    abi.pinned = 0;
-    abi_for_each_device(dev) {
-        abi_device_forget(dev);
+    pthread_mutex_init(&drv.lock, NULL);
+    drv_inside = DRV_OUTSIDE;
+    drv.pid    = 0;
+    drv.pinned = 0;
+    drv_for_each_device(dev) {
+        drv_device_forget(dev);
     }
-    if (abi.host != NULL) {
-        fabric_forget(abi.host);
-        abi.host = NULL;
+    if (drv.host != NULL) {
+        fabric_forget(drv.host);
+        drv.host = NULL;
     }
 
-    list_init(&abi.channels);
-    atomic_store(&abi.contexts, 0);
-    end = atomic_exchange(&abi.ctx_end, 0); /* their files are the parent's */
-    memset(abi.ctx, 0, end * sizeof(abi.ctx[0]));
-    memset(abi.cq, 0, sizeof(abi.cq));
-    memset(abi.qp, 0, sizeof(abi.qp));
-    if (inside == ABI_INSIDE_COMMAND) {
-        abi_signals_restore();
+    list_init(&drv.channels);
+    atomic_store(&drv.contexts, 0);
+    end = atomic_exchange(&drv.ctx_end, 0); /* their files are the parent's */
+    memset(drv.ctx, 0, end * sizeof(drv.ctx[0]));
+    memset(drv.cq, 0, sizeof(drv.cq));
+    memset(drv.qp, 0, sizeof(drv.qp));
+    if (inside == DRV_INSIDE_COMMAND) {
+        drv_signals_restore();
     }
 }
 
@@ -461,73 +461,73 @@ static void abi_fork_child(void)
  * --per-node: this process is a rank, and only now is known on which host. It
  * attaches, so that the next rank of the host finds it and joins it.
  */
-static void abi_host_enter(const char *path)
+static void drv_host_enter(const char *path)
 {
     char err[320], root[FABRIC_PATH_MAX + 16];
-    unsigned node = abi_node();
+    unsigned node = drv_node();
 
     snprintf(root, sizeof(root), "%s/node%u", path, node);
     setenv("SYSFS_PATH", root, 1);
-    abi.host = fabric_open(path, 0, -1);
-    if ((abi.host == NULL) ||
-        (fabric_attach(abi.host, dir_nic_of(node, 0), 0) != 0)) {
+    drv.host = fabric_open(path, 0, -1);
+    if ((drv.host == NULL) ||
+        (fabric_attach(drv.host, dir_nic_of(node, 0), 0) != 0)) {
         return; /* opening the device will say why */
     }
-    if ((fabric_sysfs_create(abi.host, node, abi.device[0].knobs.device,
-                             abi.device[0].knobs.devices) != 0) &&
+    if ((fabric_sysfs_create(drv.host, node, drv.device[0].knobs.device,
+                             drv.device[0].knobs.devices) != 0) &&
         (errno != EEXIST)) {
-        abi_log("cannot write %s: %s", root, strerror(errno));
+        drv_log("cannot write %s: %s", root, strerror(errno));
     }
-    if (fabric_enter_host(abi.host, node, err, sizeof(err)) != 0) {
-        abi_log("%s", err);
+    if (fabric_enter_host(drv.host, node, err, sizeof(err)) != 0) {
+        drv_log("%s", err);
     }
 }
 
-__attribute__((constructor)) static void abi_init(void)
+__attribute__((constructor)) static void drv_init(void)
 {
     char path[FABRIC_PATH_MAX];
-    struct abi_dev *dev;
+    struct drv_dev *dev;
 
-    list_init(&abi.channels);
-    abi_for_each_device(dev) {
-        dev->index        = dev - abi.device;
+    list_init(&drv.channels);
+    drv_for_each_device(dev) {
+        dev->index        = dev - drv.device;
         dev->env.trace_fd = -1;
     }
-    if (abi_fabric_path(path) == NULL) {
+    if (drv_fabric_path(path) == NULL) {
         return;
     }
 
     fabric_leave_executed(path);
-    abi_knobs_read();
-    abi_inside = ABI_INSIDE_DATA; /* the files it opens are its own */
-    abi_files_open();
-    abi_inside = ABI_OUTSIDE;
-    pthread_atfork(abi_fork_prepare, abi_fork_parent, abi_fork_child);
+    drv_knobs_read();
+    drv_inside = DRV_INSIDE_DATA; /* the files it opens are its own */
+    drv_files_open();
+    drv_inside = DRV_OUTSIDE;
+    pthread_atfork(drv_fork_prepare, drv_fork_parent, drv_fork_child);
     if (getenv("EFASIM_PER_NODE") == NULL) {
         return; /* `efasim run` has placed us */
     }
 
-    abi_inside = ABI_INSIDE_DATA;
-    abi_host_enter(path);
-    abi_inside = ABI_OUTSIDE;
+    drv_inside = DRV_INSIDE_DATA;
+    drv_host_enter(path);
+    drv_inside = DRV_OUTSIDE;
 }
 
-__attribute__((destructor)) static void abi_fini(void)
+__attribute__((destructor)) static void drv_fini(void)
 {
-    struct abi_dev *dev;
+    struct drv_dev *dev;
 
-    if (abi.host != NULL) {
-        fabric_close(abi.host);
-        abi.host = NULL;
+    if (drv.host != NULL) {
+        fabric_close(drv.host);
+        drv.host = NULL;
     }
-    if (!abi_is_open() || (abi.pid != getpid())) {
+    if (!drv_is_open() || (drv.pid != getpid())) {
         return;
     }
 
     /* Threads may still run, the backstop among them: the devices stay
      * mapped, only the fabric is told that we leave. */
-    if (abi_trylock()) {
-        abi_for_each_device(dev) {
+    if (drv_trylock()) {
+        drv_for_each_device(dev) {
             if (dev->sim != NULL) {
                 dev->dropped[0] = dev->sim;
                 dev->sim        = NULL;
@@ -536,6 +536,6 @@ __attribute__((destructor)) static void abi_fini(void)
                 dev->fabric = NULL;
             }
         }
-        abi_unlock();
+        drv_unlock();
     }
 }

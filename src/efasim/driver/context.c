@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "abi.h"
+#include "driver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,31 +8,31 @@
 #include <unistd.h>
 
 /* With the lock held. NULL, after a line: all are taken. */
-static struct abi_ctx *ctx_find_free(void)
+static struct drv_ctx *ctx_find_free(void)
 {
-    unsigned i, end = atomic_load(&abi.ctx_end);
+    unsigned i, end = atomic_load(&drv.ctx_end);
 
     for (i = 0; i < end; ++i) {
-        if (atomic_load(&abi.ctx[i].fd) < 0) {
-            return &abi.ctx[i];
+        if (atomic_load(&drv.ctx[i].fd) < 0) {
+            return &drv.ctx[i];
         }
     }
 
-    if (end < ABI_CONTEXTS) {
-        atomic_store(&abi.ctx[end].fd, -1);
-        abi.ctx[end].async_fd = -1;
-        atomic_store(&abi.ctx_end, end + 1);
-        return &abi.ctx[end];
+    if (end < DRV_CONTEXTS) {
+        atomic_store(&drv.ctx[end].fd, -1);
+        drv.ctx[end].async_fd = -1;
+        atomic_store(&drv.ctx_end, end + 1);
+        return &drv.ctx[end];
     }
-    abi_log("this process has %d contexts open, as many as can be: close some",
-            ABI_CONTEXTS);
+    drv_log("this process has %d contexts open, as many as can be: close some",
+            DRV_CONTEXTS);
     return NULL;
 }
 
-int abi_open(unsigned device, int flags)
+int drv_open(unsigned device, int flags)
 {
-    struct abi_dev *dev = &abi.device[device];
-    struct abi_ctx *ctx = NULL;
+    struct drv_dev *dev = &drv.device[device];
+    struct drv_ctx *ctx = NULL;
     int fd, ret;
     char name[32];
 
@@ -40,7 +40,7 @@ int abi_open(unsigned device, int flags)
         errno = dev->knobs.refuse_open;
         return -1;
     }
-    if (abi_is_interrupted("opening the device")) {
+    if (drv_is_interrupted("opening the device")) {
         errno = EBUSY;
         return -1;
     }
@@ -52,16 +52,16 @@ int abi_open(unsigned device, int flags)
         return -1;
     }
 
-    abi_lock();
-    ret = abi_device_start(dev);
+    drv_lock();
+    ret = drv_device_start(dev);
     ctx = (ret == 0) ? ctx_find_free() : NULL;
     if (ctx != NULL) {
         ctx->dev  = dev;
         ctx->size = 0;
         atomic_store(&ctx->fd, fd);
-        atomic_fetch_add(&abi.contexts, 1);
+        atomic_fetch_add(&drv.contexts, 1);
     }
-    abi_unlock();
+    drv_unlock();
 
     if (ctx == NULL) {
         close(fd);
@@ -69,24 +69,24 @@ int abi_open(unsigned device, int flags)
         return -1;
     }
 
-    abi_backstop_start();
+    drv_backstop_start();
     return fd;
 }
 
-struct abi_ctx *abi_ctx_find(int fd)
+struct drv_ctx *drv_ctx_find(int fd)
 {
     unsigned i, end;
 
-    if ((fd < 0) || (atomic_load_explicit(&abi.contexts,
+    if ((fd < 0) || (atomic_load_explicit(&drv.contexts,
                                           memory_order_relaxed) == 0)) {
         return NULL;
     }
 
-    end = atomic_load(&abi.ctx_end);
+    end = atomic_load(&drv.ctx_end);
     for (i = 0; i < end; ++i) {
-        if (atomic_load_explicit(&abi.ctx[i].fd,
+        if (atomic_load_explicit(&drv.ctx[i].fd,
                                  memory_order_relaxed) == fd) {
-            return &abi.ctx[i];
+            return &drv.ctx[i];
         }
     }
 
@@ -94,29 +94,29 @@ struct abi_ctx *abi_ctx_find(int fd)
 }
 
 /* What the kernel does when the last reference to the file goes. */
-static void abi_ctx_release(struct abi_ctx *ctx)
+static void drv_ctx_release(struct drv_ctx *ctx)
 {
-    struct abi_dev *dev = ctx->dev;
+    struct drv_dev *dev = ctx->dev;
     unsigned i;
 
-    for (i = 0; i < ABI_QPS; ++i) {
-        if (abi.qp[i].ctx == ctx) {
-            abi_qp_drop(&abi.qp[i]);
+    for (i = 0; i < DRV_QPS; ++i) {
+        if (drv.qp[i].ctx == ctx) {
+            drv_qp_drop(&drv.qp[i]);
         }
     }
-    for (i = 0; i < ABI_CQS; ++i) {
-        if (abi.cq[i].ctx == ctx) {
-            abi_cq_drop(&abi.cq[i]);
+    for (i = 0; i < DRV_CQS; ++i) {
+        if (drv.cq[i].ctx == ctx) {
+            drv_cq_drop(&drv.cq[i]);
         }
     }
     for (i = 0; i < SIM_MAX_CNTR; ++i) {
         if (dev->cntr[i].ctx == ctx) {
-            abi_cntr_drop(&dev->cntr[i]);
+            drv_cntr_drop(&dev->cntr[i]);
         }
     }
     for (i = 0; (ctx->mrs > 0) && (i < SIM_MAX_MR); ++i) {
         if (dev->mr[i].ctx == ctx) {
-            abi_mr_drop(dev, i);
+            drv_mr_drop(dev, i);
         }
     }
     for (i = 0; i < dev->knobs.max_ah; ++i) {
@@ -139,48 +139,48 @@ static void abi_ctx_release(struct abi_ctx *ctx)
         ctx->async_fd = -1;
     }
     atomic_store(&ctx->fd, -1);
-    atomic_fetch_sub(&abi.contexts, 1);
+    atomic_fetch_sub(&drv.contexts, 1);
 }
 
-void abi_close(int fd)
+void drv_close(int fd)
 {
-    struct abi_ctx *ctx;
+    struct drv_ctx *ctx;
 
-    if (!abi_is_open() || (abi.pid != getpid())) {
+    if (!drv_is_open() || (drv.pid != getpid())) {
         return;
     }
 
-    ctx = abi_ctx_find(fd);
-    if (abi_inside) {
+    ctx = drv_ctx_find(fd);
+    if (drv_inside) {
         /* our own, or a signal handler's: then its objects stay until the
          * process ends, but the number may be another file's soon */
         if (ctx != NULL) {
             atomic_store(&ctx->fd, -1);
-            atomic_fetch_sub(&abi.contexts, 1);
+            atomic_fetch_sub(&drv.contexts, 1);
         }
         return;
     }
-    if ((ctx == NULL) && list_is_empty(&abi.channels)) {
+    if ((ctx == NULL) && list_is_empty(&drv.channels)) {
         return;
     }
 
-    abi_lock();
+    drv_lock();
     if ((ctx != NULL) && (atomic_load(&ctx->fd) == fd) &&
         (ctx->dev->sim != NULL)) {
-        abi_ctx_release(ctx);
+        drv_ctx_release(ctx);
     }
-    abi_channel_close(fd);
-    abi_unlock();
+    drv_channel_close(fd);
+    drv_unlock();
 }
 
-static int ctx_region_alloc(struct abi_ctx *ctx, size_t size,
-                            struct abi_region *region)
+static int ctx_region_alloc(struct drv_ctx *ctx, size_t size,
+                            struct drv_region *region)
 {
     void *ptr;
 
-    size = (size + ABI_PAGE - 1) & ~(size_t)(ABI_PAGE - 1);
+    size = (size + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1);
     if (size == 0) {
-        size = ABI_PAGE;
+        size = DRV_PAGE;
     }
     if (ftruncate(ctx->fd, ctx->size + size) != 0) {
         return -errno;
@@ -199,8 +199,8 @@ static int ctx_region_alloc(struct abi_ctx *ctx, size_t size,
     return 0;
 }
 
-int abi_regions_alloc(struct abi_ctx *ctx, const size_t *sizes, unsigned num,
-                      struct abi_region *regions)
+int drv_regions_alloc(struct drv_ctx *ctx, const size_t *sizes, unsigned num,
+                      struct drv_region *regions)
 {
     unsigned i;
     int ret;
@@ -209,7 +209,7 @@ int abi_regions_alloc(struct abi_ctx *ctx, const size_t *sizes, unsigned num,
         ret = ctx_region_alloc(ctx, sizes[i], &regions[i]);
         if (ret != 0) {
             while (i-- > 0) {
-                abi_region_free(ctx, &regions[i]);
+                drv_region_free(ctx, &regions[i]);
             }
             return ret;
         }
@@ -218,7 +218,7 @@ int abi_regions_alloc(struct abi_ctx *ctx, const size_t *sizes, unsigned num,
     return 0;
 }
 
-void abi_region_free(struct abi_ctx *ctx, struct abi_region *region)
+void drv_region_free(struct drv_ctx *ctx, struct drv_region *region)
 {
     if (region->ptr == NULL) {
         return;

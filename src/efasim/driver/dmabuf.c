@@ -4,7 +4,7 @@
  * own; the program need not map it, as with a GPU's memory. Where there is no
  * exporter of dma-bufs, and small kernels have none, a memfd stands in.
  */
-#include "abi.h"
+#include "driver.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -19,21 +19,21 @@ struct dmabuf_request {
     int32_t  fd;
 };
 
-static int dmabuf_request(const struct abi_cmd *cmd,
+static int dmabuf_request(const struct drv_cmd *cmd,
                           struct dmabuf_request *req)
 {
-    int64_t fd = abi_attr_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_FD);
+    int64_t fd = drv_attr_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_FD);
 
     req->fd = (fd < 0) ? -1 : (int32_t)fd;
-    return (abi_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset,
+    return (drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset,
                         sizeof(req->offset), 8) ||
-            abi_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &req->length,
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &req->length,
                         sizeof(req->length), 8) ||
-            abi_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &req->iova,
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &req->iova,
                         sizeof(req->iova), 8) ||
-            abi_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
                         &req->access, sizeof(req->access), 4) ||
-            ((req->offset ^ req->iova) & (ABI_PAGE - 1))) ? -EINVAL : 0;
+            ((req->offset ^ req->iova) & (DRV_PAGE - 1))) ? -EINVAL : 0;
 }
 
 /* 1: a descriptor that a dma-buf's could be. */
@@ -52,10 +52,10 @@ static int dmabuf_is_one(int fd)
     return !strncmp(target, "/memfd:", 7) || !strncmp(target, "/dmabuf:", 8);
 }
 
-int abi_dmabuf_map(int fd, uint64_t offset, uint64_t length,
-                   struct abi_mapping *map)
+int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
+                   struct drv_mapping *map)
 {
-    uint64_t first = offset & ~(uint64_t)(ABI_PAGE - 1);
+    uint64_t first = offset & ~(uint64_t)(DRV_PAGE - 1);
     off_t end      = lseek(fd, 0, SEEK_END);
 
     if ((end < 0) && (errno == EBADF)) {
@@ -78,7 +78,7 @@ int abi_dmabuf_map(int fd, uint64_t offset, uint64_t length,
     return 0;
 }
 
-void abi_dmabuf_unmap(struct abi_mapping *map)
+void drv_dmabuf_unmap(struct drv_mapping *map)
 {
     if (map->start != NULL) {
         munmap(map->start, map->size);
@@ -86,19 +86,19 @@ void abi_dmabuf_unmap(struct abi_mapping *map)
     }
 }
 
-int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
+int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
 {
-    struct abi_dev *dev = cmd->ctx->dev;
-    struct sim_pd *pd = abi_pd_get(cmd->ctx, abi_attr_handle(cmd,
+    struct drv_dev *dev = cmd->ctx->dev;
+    struct sim_pd *pd = drv_pd_get(cmd->ctx, drv_attr_handle(cmd,
                                    UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
     struct sim_mr_attr attr = { 0 };
-    struct abi_mapping map  = { 0 };
+    struct drv_mapping map  = { 0 };
     struct dmabuf_request req;
     int ret;
 
     ret = (pd == NULL) ? -EINVAL : dmabuf_request(cmd, &req);
-    ret = ret ? ret : abi_mr_room(dev);
-    ret = ret ? ret : abi_dmabuf_map(req.fd, req.offset, req.length, &map);
+    ret = ret ? ret : drv_mr_room(dev);
+    ret = ret ? ret : drv_dmabuf_map(req.fd, req.offset, req.length, &map);
     if (ret != 0) {
         return ret;
     }
@@ -109,16 +109,16 @@ int abi_mr_reg_dmabuf(struct abi_cmd *cmd)
     attr.access = req.access;
     ret         = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
-        abi_dmabuf_unmap(&map);
+        drv_dmabuf_unmap(&map);
         return ret;
     }
 
-    dev->mr[attr.index] = (struct abi_mr){ .ctx = cmd->ctx, .map = map };
+    dev->mr[attr.index] = (struct drv_mr){ .ctx = cmd->ctx, .map = map };
     ++cmd->ctx->mrs;
-    abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
+    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
                  sizeof(attr.key));
-    abi_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,
+    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,
                  sizeof(attr.key));
-    abi_attr_out_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, attr.index);
+    drv_attr_out_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, attr.index);
     return 0;
 }

@@ -12,7 +12,7 @@
  * the kernel's; what the program sends to the kernel is answered into its own
  * queue. Where that family is missing there is no RDMA netlink, as before.
  */
-#include "abi.h"
+#include "driver.h"
 #include "preload.h"
 
 #include <errno.h>
@@ -173,7 +173,7 @@ PRELOAD_EXPORT int socket(int domain, int type, int protocol)
     int fd;
 
     if ((domain != AF_NETLINK) || (protocol != NETLINK_RDMA) ||
-        !abi_is_enabled()) {
+        !drv_is_enabled()) {
         return PRELOAD_NEXT(socket)(domain, type, protocol);
     }
 
