@@ -6,7 +6,8 @@
  * While nothing at all goes on it sleeps in the kernel until another process
  * sends something (the `sleeping` mark tells it to wake us) or this one posts.
  */
-#include "driver.h"
+#include "backstop.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -3,12 +3,39 @@
  * Completion channels. One event is one packet of 8 bytes, the CQ's handle as
  * the program gave it, on a socket pair whose other end the program reads.
  */
-#include "driver.h"
+#include "channel.h"
 
 #include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* A socket pair, not a pipe: a program that has closed its end must not be
+ * killed by SIGPIPE. */
+int drv_channel_create(struct drv_cmd *cmd)
+{
+    struct ib_uverbs_create_comp_channel_resp resp = { 0 };
+    struct drv_channel *channel                    = calloc(1,
+                                                            sizeof(*channel));
+    int fds[2];
+
+    if (channel == NULL) {
+        return -ENOMEM;
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+        free(channel);
+        return -errno;
+    }
+
+    channel->user_fd = fds[0];
+    channel->fd      = fds[1];
+    list_add_tail(&drv.channels, &channel->link);
+    resp.fd = fds[0];
+    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}
 
 void drv_channel_event(struct sim_cq *cq)
 {
@@ -28,7 +55,7 @@ void drv_channel_event(struct sim_cq *cq)
  * as the kernel does. Returns the number that was read; libibverbs waits until
  * that many have been acknowledged.
  */
-uint32_t drv_channel_forget(struct drv_cq *cq)
+uint32_t drv_channel_flush(struct drv_cq *cq)
 {
     uint64_t keep[256], handle;
     unsigned num = 0, i;

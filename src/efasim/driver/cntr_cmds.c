@@ -2,8 +2,11 @@
 /* Completion counters: two words that the device writes, in the program's
  * memory or in dma-bufs. Newer than most kernels' headers: the numbers are
  * ours. */
-#include "driver.h"
+#include "cntr_cmds.h"
+#include "dmabuf.h"
 #include "efa_uapi.h"
+#include "mr_cmds.h"
+#include "qp_cmds.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -54,7 +57,7 @@ static int cntr_word(const struct drv_cmd *cmd, uint16_t attr,
     switch (desc.type) {
     case DRV_BUFFER_VA:
         *addr = desc.addr;
-        return drv_is_mapped(desc.addr, sizeof(uint64_t)) ? 0 : -EFAULT;
+        return drv_mr_is_mapped(desc.addr, sizeof(uint64_t)) ? 0 : -EFAULT;
     case DRV_BUFFER_DMABUF:
         if (drv_dmabuf_map(desc.fd, desc.addr, sizeof(uint64_t), map) != 0) {
             return -EINVAL;
@@ -98,7 +101,7 @@ int drv_cntr_create(struct drv_cmd *cmd)
     return 0;
 }
 
-void drv_cntr_drop(struct drv_cntr *cntr)
+void drv_cntr_release(struct drv_cntr *cntr)
 {
     sim_cntr_destroy(cntr->cntr);
     drv_dmabuf_unmap(&cntr->map[0]);
@@ -117,7 +120,7 @@ int drv_cntr_destroy(struct drv_cmd *cmd)
         return -EBUSY;
     }
 
-    drv_cntr_drop(entry);
+    drv_cntr_release(entry);
     return 0;
 }
 

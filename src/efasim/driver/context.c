@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "driver.h"
+#include "context.h"
+#include "backstop.h"
+#include "channel.h"
+#include "cntr_cmds.h"
+#include "cq_cmds.h"
+#include "device.h"
+#include "lock.h"
+#include "mr_cmds.h"
+#include "qp_cmds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +37,7 @@ static struct drv_ctx *ctx_find_free(void)
     return NULL;
 }
 
-int drv_open(unsigned device, int flags)
+int drv_ctx_open(unsigned device, int flags)
 {
     struct drv_dev *dev = &drv.device[device];
     struct drv_ctx *ctx = NULL;
@@ -40,7 +48,7 @@ int drv_open(unsigned device, int flags)
         errno = dev->knobs.refuse_open;
         return -1;
     }
-    if (drv_is_interrupted("opening the device")) {
+    if (drv_lock_is_interrupted("opening the device")) {
         errno = EBUSY;
         return -1;
     }
@@ -94,29 +102,29 @@ struct drv_ctx *drv_ctx_find(int fd)
 }
 
 /* What the kernel does when the last reference to the file goes. */
-static void drv_ctx_release(struct drv_ctx *ctx)
+static void ctx_release(struct drv_ctx *ctx)
 {
     struct drv_dev *dev = ctx->dev;
     unsigned i;
 
     for (i = 0; i < DRV_QPS; ++i) {
         if (drv.qp[i].ctx == ctx) {
-            drv_qp_drop(&drv.qp[i]);
+            drv_qp_release(&drv.qp[i]);
         }
     }
     for (i = 0; i < DRV_CQS; ++i) {
         if (drv.cq[i].ctx == ctx) {
-            drv_cq_drop(&drv.cq[i]);
+            drv_cq_release(&drv.cq[i]);
         }
     }
     for (i = 0; i < SIM_MAX_CNTR; ++i) {
         if (dev->cntr[i].ctx == ctx) {
-            drv_cntr_drop(&dev->cntr[i]);
+            drv_cntr_release(&dev->cntr[i]);
         }
     }
     for (i = 0; (ctx->mrs > 0) && (i < SIM_MAX_MR); ++i) {
         if (dev->mr[i].ctx == ctx) {
-            drv_mr_drop(dev, i);
+            drv_mr_release(dev, i);
         }
     }
     for (i = 0; i < dev->knobs.max_ah; ++i) {
@@ -142,7 +150,7 @@ static void drv_ctx_release(struct drv_ctx *ctx)
     atomic_fetch_sub(&drv.contexts, 1);
 }
 
-void drv_close(int fd)
+void drv_ctx_close(int fd)
 {
     struct drv_ctx *ctx;
 
@@ -151,7 +159,7 @@ void drv_close(int fd)
     }
 
     ctx = drv_ctx_find(fd);
-    if (drv_inside) {
+    if (drv_lock_inside) {
         /* our own, or a signal handler's: then its objects stay until the
          * process ends, but the number may be another file's soon */
         if (ctx != NULL) {
@@ -167,69 +175,8 @@ void drv_close(int fd)
     drv_lock();
     if ((ctx != NULL) && (atomic_load(&ctx->fd) == fd) &&
         (ctx->dev->sim != NULL)) {
-        drv_ctx_release(ctx);
+        ctx_release(ctx);
     }
     drv_channel_close(fd);
     drv_unlock();
-}
-
-static int ctx_region_alloc(struct drv_ctx *ctx, size_t size,
-                            struct drv_region *region)
-{
-    void *ptr;
-
-    size = (size + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1);
-    if (size == 0) {
-        size = DRV_PAGE;
-    }
-    if (ftruncate(ctx->fd, ctx->size + size) != 0) {
-        return -errno;
-    }
-
-    ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->fd,
-               ctx->size);
-    if (ptr == MAP_FAILED) {
-        return -errno;
-    }
-
-    region->ptr    = ptr;
-    region->offset = ctx->size;
-    region->size   = size;
-    ctx->size     += size;
-    return 0;
-}
-
-int drv_regions_alloc(struct drv_ctx *ctx, const size_t *sizes, unsigned num,
-                      struct drv_region *regions)
-{
-    unsigned i;
-    int ret;
-
-    for (i = 0; i < num; ++i) {
-        ret = ctx_region_alloc(ctx, sizes[i], &regions[i]);
-        if (ret != 0) {
-            while (i-- > 0) {
-                drv_region_free(ctx, &regions[i]);
-            }
-            return ret;
-        }
-    }
-
-    return 0;
-}
-
-void drv_region_free(struct drv_ctx *ctx, struct drv_region *region)
-{
-    if (region->ptr == NULL) {
-        return;
-    }
-
-    munmap(region->ptr, region->size);
-    /* offsets are never used again; the pages go back now. The descriptor may
-     * be closed already: then they went with it. */
-    if (fallocate(ctx->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  region->offset, region->size) != 0) {
-        region->size = 0;
-    }
-    region->ptr = NULL;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "driver.h"
+#include "hooks.h"
+#include "lock.h"
+#include "state.h"
 
 #include "efasim/efasim.h"
 
@@ -38,7 +40,7 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
         drv_log("no knob is named %.64s: see efasim --help", name);
         return EINVAL;
     }
-    if (drv_is_interrupted("efasim_control")) {
+    if (drv_lock_is_interrupted("efasim_control")) {
         return EBUSY;
     }
 
@@ -55,7 +57,7 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
 
 CONTROL_EXPORT int efasim_progress(void)
 {
-    return drv_progress(NULL) != 0;
+    return drv_hook_progress(NULL) != 0;
 }
 
 /* "NAME" counts for all open devices, "DEVICE/NAME" for one. */
@@ -68,7 +70,7 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
     uint64_t count;
     int only, ret = ENODEV;
 
-    if (drv_is_interrupted("efasim_counter")) {
+    if (drv_lock_is_interrupted("efasim_counter")) {
         return EBUSY;
     }
 
@@ -102,7 +104,7 @@ CONTROL_EXPORT int efasim_clock(unsigned long long ns)
     struct drv_dev *dev;
     int ret = 0;
 
-    if (drv_is_interrupted("efasim_clock")) {
+    if (drv_lock_is_interrupted("efasim_clock")) {
         return EBUSY;
     }
 

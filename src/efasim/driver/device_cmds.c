@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands about the device itself, and the ones in the older "write" form. */
-#include "driver.h"
+/* Commands about the device itself. */
+#include "device_cmds.h"
 #include "efa_uapi.h"
+#include "state.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -12,9 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WRITE_EXTENDED  0x80000000u
-
-int drv_get_context(struct drv_cmd *cmd)
+int drv_device_context(struct drv_cmd *cmd)
 {
     const struct sim_profile *profile = cmd->ctx->dev->sim->profile;
     struct drv_efa_context_out resp   = { 0 };
@@ -45,7 +44,7 @@ int drv_get_context(struct drv_cmd *cmd)
     return 0;
 }
 
-int drv_query_port(struct drv_cmd *cmd)
+int drv_device_port(struct drv_cmd *cmd)
 {
     struct ib_uverbs_query_port_resp_ex resp = { 0 };
     struct ib_uverbs_query_port_resp *port   = &resp.legacy_resp;
@@ -71,8 +70,8 @@ int drv_query_port(struct drv_cmd *cmd)
     return 0;
 }
 
-static void drv_gid_fill(const struct drv_dev *dev,
-                         struct ib_uverbs_gid_entry *entry)
+static void device_gid(const struct drv_dev *dev,
+                       struct ib_uverbs_gid_entry *entry)
 {
     memset(entry, 0, sizeof(*entry));
     dir_gid(dev->sim->dir, dev->sim->nic, (uint8_t*)entry->gid);
@@ -80,7 +79,7 @@ static void drv_gid_fill(const struct drv_dev *dev,
     entry->gid_type = IB_UVERBS_GID_TYPE_IB;
 }
 
-int drv_query_gid_entry(struct drv_cmd *cmd)
+int drv_device_gid_entry(struct drv_cmd *cmd)
 {
     struct ib_uverbs_gid_entry entry;
     uint32_t port, index, flags;
@@ -95,13 +94,13 @@ int drv_query_gid_entry(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    drv_gid_fill(cmd->ctx->dev, &entry);
+    device_gid(cmd->ctx->dev, &entry);
     drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
                  sizeof(entry));
     return 0;
 }
 
-int drv_query_gid_table(struct drv_cmd *cmd)
+int drv_device_gid_table(struct drv_cmd *cmd)
 {
     struct ib_uverbs_attr *entries =
             drv_attr(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
@@ -114,7 +113,7 @@ int drv_query_gid_table(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    drv_gid_fill(cmd->ctx->dev, &entry);
+    device_gid(cmd->ctx->dev, &entry);
     drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &entry,
                  sizeof(entry));
     drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &num,
@@ -124,7 +123,7 @@ int drv_query_gid_table(struct drv_cmd *cmd)
 
 /* Asynchronous events are packets on a socket pair; the only one is that the
  * device is gone. */
-int drv_async_event_alloc(struct drv_cmd *cmd)
+int drv_device_async_event(struct drv_cmd *cmd)
 {
     int fds[2];
 
@@ -140,7 +139,7 @@ int drv_async_event_alloc(struct drv_cmd *cmd)
     return 0;
 }
 
-void drv_async_fatal(struct fabric_env *env)
+void drv_device_fatal(struct fabric_env *env)
 {
     struct ib_uverbs_async_event_desc event = { 0 };
     unsigned i, end = atomic_load(&drv.ctx_end);
@@ -155,8 +154,8 @@ void drv_async_fatal(struct fabric_env *env)
     }
 }
 
-static void drv_device_base(const struct drv_dev *dev,
-                            struct ib_uverbs_query_device_resp *base)
+static void device_base(const struct drv_dev *dev,
+                        struct ib_uverbs_query_device_resp *base)
 {
     uint8_t gid[16];
 
@@ -181,13 +180,13 @@ static void drv_device_base(const struct drv_dev *dev,
     base->phys_port_cnt  = 1;
 }
 
-int drv_query_device(struct drv_cmd *cmd, int extended)
+static int device_query(struct drv_cmd *cmd, int extended)
 {
     struct drv_efa_device_out efa = { 0 };
     struct ib_uverbs_ex_query_device_resp resp;
 
     memset(&resp, 0, sizeof(resp));
-    drv_device_base(cmd->ctx->dev, &resp.base);
+    device_base(cmd->ctx->dev, &resp.base);
     if (!extended) {
         drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp.base,
                      sizeof(resp.base));
@@ -210,61 +209,13 @@ int drv_query_device(struct drv_cmd *cmd, int extended)
 
 /* libibverbs asks without room for an answer, to see whether this form of the
  * command exists. */
-static int drv_query_device_old(struct drv_cmd *cmd)
+int drv_device_query(struct drv_cmd *cmd)
 {
-    return drv_attr(cmd, UVERBS_ATTR_CORE_OUT) ? drv_query_device(cmd, 0) :
+    return drv_attr(cmd, UVERBS_ATTR_CORE_OUT) ? device_query(cmd, 0) :
                                                  -ENOSPC;
 }
 
-static int drv_query_device_ex(struct drv_cmd *cmd)
+int drv_device_query_ex(struct drv_cmd *cmd)
 {
-    return drv_query_device(cmd, 1);
-}
-
-static const struct drv_write {
-    uint32_t    number;
-    const char *name;
-    int (*run)(struct drv_cmd *cmd);
-} drv_writes[] = {
-    { IB_USER_VERBS_CMD_QUERY_DEVICE, "query-device", drv_query_device_old },
-    { IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED, "query-device",
-      drv_query_device_ex },
-    { IB_USER_VERBS_CMD_ALLOC_PD, "alloc-pd", drv_pd_alloc },
-    { IB_USER_VERBS_CMD_CREATE_AH, "create-ah", drv_ah_create },
-    { IB_USER_VERBS_CMD_REG_MR, "reg-mr", drv_mr_reg },
-    { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, "create-channel",
-      drv_channel_create },
-    { IB_USER_VERBS_CMD_QUERY_QP, "query-qp", drv_qp_query },
-    { IB_USER_VERBS_CMD_MODIFY_QP, "modify-qp", drv_qp_modify },
-};
-
-static const struct drv_write *drv_write_find(const struct drv_cmd *cmd)
-{
-    uint32_t number;
-    unsigned i;
-
-    if (drv_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number),
-                    4) == 0) {
-        for (i = 0; i < sizeof(drv_writes) / sizeof(drv_writes[0]); ++i) {
-            if (drv_writes[i].number == number) {
-                return &drv_writes[i];
-            }
-        }
-    }
-
-    return NULL;
-}
-
-const char *drv_write_name(const struct drv_cmd *cmd)
-{
-    const struct drv_write *write = drv_write_find(cmd);
-
-    return write ? write->name : "";
-}
-
-int drv_invoke_write(struct drv_cmd *cmd)
-{
-    const struct drv_write *write = drv_write_find(cmd);
-
-    return write ? write->run(cmd) : -EOPNOTSUPP;
+    return device_query(cmd, 1);
 }

@@ -7,7 +7,9 @@
  * public fields of the program's own structures. The backstop thread serves
  * programs that do not call.
  */
-#include "driver.h"
+#include "hooks.h"
+#include "backstop.h"
+#include "lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -77,7 +79,7 @@ static unsigned hook_run(struct drv_dev *dev)
     return done;
 }
 
-unsigned drv_progress(struct drv_dev *dev)
+unsigned drv_hook_progress(struct drv_dev *dev)
 {
     unsigned done = 0;
 
@@ -97,7 +99,7 @@ unsigned drv_progress(struct drv_dev *dev)
 }
 
 /* Progress for a program that polls or posts. */
-static void hook_progress(struct drv_dev *dev)
+static void hook_entered(struct drv_dev *dev)
 {
     const struct sim_dev *sim = (dev != NULL) ? dev->sim : NULL;
 
@@ -109,7 +111,7 @@ static void hook_progress(struct drv_dev *dev)
                           atomic_load_explicit(&dev->entries,
                                                memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    hook_spin(sim, drv_progress(dev));
+    hook_spin(sim, drv_hook_progress(dev));
 }
 
 /* The device's side of a program's CQ (plain or extended); NULL: unknown. */
@@ -138,7 +140,7 @@ static uint32_t hook_cq_produced(const struct sim_cq *cq)
 static void hook_eager(struct drv_dev *dev)
 {
     if ((dev != NULL) && (dev->sim != NULL) && dev->sim->knobs.eager) {
-        drv_progress(dev);
+        drv_hook_progress(dev);
     }
 }
 
@@ -165,7 +167,7 @@ static struct hook_look hook_look_at(struct drv_dev *dev, struct sim_cq *cq)
 static void hook_look_empty(const struct hook_look *look)
 {
     hook_cq_empty(look->cq, look->produced);
-    hook_progress(look->dev);
+    hook_entered(look->dev);
 }
 
 /* What has been delivered is handed out before the device delivers more: so a
@@ -179,7 +181,7 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
         hook_look_empty(&look);
         ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
-    drv_order_after();
+    drv_lock_order_after();
     return ret;
 }
 
@@ -193,7 +195,7 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
         hook_look_empty(&look);
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
-    drv_order_after();
+    drv_lock_order_after();
     return ret;
 }
 
@@ -216,7 +218,7 @@ static int hook_post_error(struct drv_dev *dev)
 {
     uint8_t status = 0;
 
-    if ((dev == NULL) || (dev->sim == NULL) || drv_inside ||
+    if ((dev == NULL) || (dev->sim == NULL) || drv_lock_inside ||
         (dev->sim->knobs.inject_num == 0)) {
         return 0;
     }
@@ -232,7 +234,7 @@ static int hook_post_error(struct drv_dev *dev)
 
 static void hook_posted(struct drv_dev *dev)
 {
-    hook_progress(dev);
+    hook_entered(dev);
     drv_backstop_kick(dev);
 }
 
@@ -244,7 +246,7 @@ static void hook_posting(const struct ibv_qp *qp)
     if (sim != NULL) {
         sim_qp_by_library(sim);
     }
-    drv_order_before();
+    drv_lock_order_before();
 }
 
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
@@ -268,7 +270,7 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                           struct ibv_recv_wr **bad)
 {
-    drv_order_before();
+    drv_lock_order_before();
     return HOOK_QP(qp, post_recv)(qp, wr, bad);
 }
 
@@ -295,7 +297,7 @@ static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
     struct drv_dev *dev = hook_dev(drv.cq, cq, DRV_CQS);
     int ret;
 
-    if (drv_is_interrupted("arming a completion queue")) {
+    if (drv_lock_is_interrupted("arming a completion queue")) {
         return EBUSY;
     }
 

@@ -1,97 +1,93 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decoding of RDMA_VERBS_IOCTL, by the rules of the kernel's uverbs core. */
-#include "driver.h"
+/*
+ * Commands: RDMA_VERBS_IOCTL by object and method, and the older "write" form,
+ * which comes as one of these methods and has a number of its own.
+ */
+#include "ioctl.h"
+#include "attr.h"
+#include "cntr_cmds.h"
+#include "channel.h"
+#include "cq_cmds.h"
+#include "device_cmds.h"
 #include "efa_uapi.h"
+#include "lock.h"
+#include "mr_cmds.h"
+#include "pd_cmds.h"
+#include "qp_cmds.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
 #include <string.h>
 
-struct ib_uverbs_attr *drv_attr(const struct drv_cmd *cmd, uint16_t id)
+#define WRITE_EXTENDED  0x80000000u
+
+static const struct ioctl_write {
+    uint32_t    number;
+    const char *name;
+    int (*run)(struct drv_cmd *cmd);
+} ioctl_writes[] = {
+    { IB_USER_VERBS_CMD_QUERY_DEVICE, "query-device", drv_device_query },
+    { IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED, "query-device",
+      drv_device_query_ex },
+    { IB_USER_VERBS_CMD_ALLOC_PD, "alloc-pd", drv_pd_alloc },
+    { IB_USER_VERBS_CMD_CREATE_AH, "create-ah", drv_ah_create },
+    { IB_USER_VERBS_CMD_REG_MR, "reg-mr", drv_mr_reg },
+    { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, "create-channel",
+      drv_channel_create },
+    { IB_USER_VERBS_CMD_QUERY_QP, "query-qp", drv_qp_query },
+    { IB_USER_VERBS_CMD_MODIFY_QP, "modify-qp", drv_qp_modify },
+};
+
+static const struct ioctl_write *ioctl_write_find(const struct drv_cmd *cmd)
 {
+    uint32_t number;
     unsigned i;
 
-    for (i = 0; i < cmd->num; ++i) {
-        if (cmd->attrs[i].attr_id == id) {
-            return &cmd->attrs[i];
+    if (drv_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number),
+                    4) == 0) {
+        for (i = 0; i < sizeof(ioctl_writes) / sizeof(ioctl_writes[0]); ++i) {
+            if (ioctl_writes[i].number == number) {
+                return &ioctl_writes[i];
+            }
         }
     }
 
     return NULL;
 }
 
-int drv_attr_in(const struct drv_cmd *cmd, uint16_t id, void *buf,
-                size_t size, size_t need)
+static const char *ioctl_write_name(const struct drv_cmd *cmd)
 {
-    const struct ib_uverbs_attr *attr = drv_attr(cmd, id);
-    const void *src;
+    const struct ioctl_write *write = ioctl_write_find(cmd);
 
-    memset(buf, 0, size);
-    if ((attr == NULL) || (attr->len < need)) {
-        return (need == 0) ? 0 : -EINVAL;
-    }
-
-    /* up to 8 bytes stand in the attribute itself */
-    src = (attr->len <= sizeof(attr->data)) ?
-          (const void*)&attr->data : (const void*)(uintptr_t)attr->data;
-    memcpy(buf, src, (attr->len < size) ? attr->len : size);
-    return 0;
+    return write ? write->name : "";
 }
 
-void drv_attr_out(const struct drv_cmd *cmd, uint16_t id, const void *buf,
-                  size_t size)
+static int ioctl_invoke_write(struct drv_cmd *cmd)
 {
-    struct ib_uverbs_attr *attr = drv_attr(cmd, id);
+    const struct ioctl_write *write = ioctl_write_find(cmd);
 
-    if ((attr == NULL) || (attr->data == 0)) {
-        return;
-    }
-
-    if (attr->len > size) {
-        memset((char*)(uintptr_t)attr->data + size, 0, attr->len - size);
-    }
-    memcpy((void*)(uintptr_t)attr->data, buf,
-           (attr->len < size) ? attr->len : size);
-    attr->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
-}
-
-void drv_attr_out_handle(const struct drv_cmd *cmd, uint16_t id,
-                         uint64_t handle)
-{
-    struct ib_uverbs_attr *attr = drv_attr(cmd, id);
-
-    if (attr != NULL) {
-        attr->data   = handle;
-        attr->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
-    }
-}
-
-int64_t drv_attr_handle(const struct drv_cmd *cmd, uint16_t id)
-{
-    const struct ib_uverbs_attr *attr = drv_attr(cmd, id);
-
-    return ((attr == NULL) || (attr->data > UINT32_MAX)) ?
-           -1 : (int64_t)attr->data;
+    return write ? write->run(cmd) : -EOPNOTSUPP;
 }
 
 static const struct {
     uint16_t object;
     uint16_t method;
     int (*run)(struct drv_cmd *cmd);
-    const char *name; /* NULL: see drv_write_name() */
-} drv_methods[] = {
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, drv_invoke_write,
+    const char *name; /* NULL: see ioctl_write_name() */
+} ioctl_methods[] = {
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, ioctl_invoke_write,
       NULL },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, drv_get_context,
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, drv_device_context,
       "get-context" },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, drv_query_port,
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, drv_device_port,
       "query-port" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY,
-      drv_query_gid_entry, "query-gid" },
+      drv_device_gid_entry, "query-gid" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE,
-      drv_query_gid_table, "query-gid" },
+      drv_device_gid_table, "query-gid" },
     { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC,
-      drv_async_event_alloc, "async-event" },
+      drv_device_async_event, "async-event" },
     { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, drv_pd_destroy,
       "destroy-pd" },
     { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, drv_ah_destroy,
@@ -120,10 +116,8 @@ static const struct {
       "attach-comp-cntr" },
 };
 
-/* What destroys goes on after the device is gone: the kernel lets a program
- * clean up. */
 /* The driver's counters of commands, and of those that failed. */
-static void drv_count(const struct drv_cmd *cmd, int ret)
+static void ioctl_count(const struct drv_cmd *cmd, int ret)
 {
     static const struct {
         const char             *name;
@@ -148,7 +142,9 @@ static void drv_count(const struct drv_cmd *cmd, int ret)
     }
 }
 
-static int drv_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
+/* What destroys an object works after the device is gone, too: the kernel lets
+ * a program clean up. */
+static int ioctl_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
 {
     struct sim_dev *dev = cmd->ctx->dev->sim;
     int destroys        = !strncmp(cmd->name, "destroy", 7);
@@ -165,7 +161,7 @@ static int drv_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
     if (ret == 0) {
         ret = run(cmd);
     }
-    drv_count(cmd, ret);
+    ioctl_count(cmd, ret);
     sim_trace(dev, "cmd %s ret=%d", cmd->name, ret);
     return ret;
 }
@@ -181,17 +177,17 @@ int drv_ioctl(struct drv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
         (hdr->reserved1 != 0) || (hdr->reserved2 != 0)) {
         return -EINVAL;
     }
-    if (drv_is_interrupted("a verbs command")) {
+    if (drv_lock_is_interrupted("a verbs command")) {
         return -EBUSY;
     }
 
     drv_lock();
-    for (i = 0; i < sizeof(drv_methods) / sizeof(drv_methods[0]); ++i) {
-        if ((drv_methods[i].object == hdr->object_id) &&
-            (drv_methods[i].method == hdr->method_id)) {
-            cmd.name = drv_methods[i].name ? drv_methods[i].name :
-                                             drv_write_name(&cmd);
-            ret      = drv_run(&cmd, drv_methods[i].run);
+    for (i = 0; i < sizeof(ioctl_methods) / sizeof(ioctl_methods[0]); ++i) {
+        if ((ioctl_methods[i].object == hdr->object_id) &&
+            (ioctl_methods[i].method == hdr->method_id)) {
+            cmd.name = ioctl_methods[i].name ? ioctl_methods[i].name :
+                                               ioctl_write_name(&cmd);
+            ret      = ioctl_run(&cmd, ioctl_methods[i].run);
             break;
         }
     }

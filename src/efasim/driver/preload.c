@@ -4,8 +4,13 @@
  * to find and open a device that is not there. Everything else goes straight
  * through, and without EFASIM_FABRIC all of it does.
  */
-#include "driver.h"
+#include "config.h"
+#include "context.h"
+#include "ioctl.h"
+#include "lock.h"
+#include "netlink.h"
 #include "preload.h"
+#include "state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +42,12 @@ static int preload_cdev(const char *path)
 
     number = path + sizeof(PRELOAD_CDEV) - 1;
     if ((*number < '0') || (*number >= '0' + SIM_DEVICES) ||
-        (number[1] != '\0') || !drv_is_enabled()) {
+        (number[1] != '\0') || !drv_config_is_enabled()) {
         return -1;
     }
 
     snprintf(file, sizeof(file), "%s/class/infiniband_verbs/"
-             FABRIC_UVERBS_NAME "%c/dev", drv_sysfs_root(), *number);
+             FABRIC_UVERBS_NAME "%c/dev", drv_config_sysfs_root(), *number);
     return (PRELOAD_NEXT(access)(file, F_OK) == 0) ? *number - '0' : -1;
 }
 
@@ -67,7 +72,7 @@ static int preload_sysfs_device(const char *path)
  * descriptor of its own. -1: the path is none. */
 static int preload_open_counter(const char *path)
 {
-    const char *root = drv_sysfs_root();
+    const char *root = drv_config_sysfs_root();
     const char *name, *node;
     struct fabric *fabric;
     char text[32], dir[FABRIC_PATH_MAX];
@@ -117,7 +122,7 @@ static const char *preload_redirect(const char *path, char *buf, size_t size)
         return path;
     }
 
-    root = drv_sysfs_root();
+    root = drv_config_sysfs_root();
     if (*root == '\0') {
         return path;
     }
@@ -131,12 +136,12 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
 {
     int fd, device;
 
-    if (drv_inside) {
+    if (drv_lock_inside) {
         return -2;
     }
     device = preload_cdev(*path);
     if (device >= 0) {
-        return drv_open(device, flags);
+        return drv_ctx_open(device, flags);
     }
 
     *path = preload_redirect(*path, buf, size);
@@ -144,9 +149,9 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         return -2;
     }
 
-    drv_inside = DRV_INSIDE_DATA;
+    drv_lock_inside = DRV_LOCK_DATA;
     fd         = preload_open_counter(*path);
-    drv_inside = DRV_OUTSIDE;
+    drv_lock_inside = DRV_LOCK_OUTSIDE;
     return (fd >= 0) ? fd : -2;
 }
 
@@ -217,7 +222,7 @@ PRELOAD_OPEN_2(__open64_2, open64)
 #define PRELOAD_STAT(_name, _struct) \
     static int preload_##_name(const char *path, struct _struct *st) \
     { \
-        int device = drv_inside ? -1 : preload_cdev(path); \
+        int device = drv_lock_inside ? -1 : preload_cdev(path); \
         char buf[FABRIC_PATH_MAX + 256]; \
         \
         if (device >= 0) { \
@@ -274,7 +279,7 @@ PRELOAD_EXPORT int __fxstat(int version, int fd, struct stat *st)
 
 PRELOAD_EXPORT int access(const char *path, int mode)
 {
-    int device = drv_inside ? -1 : preload_cdev(path);
+    int device = drv_lock_inside ? -1 : preload_cdev(path);
     char buf[FABRIC_PATH_MAX + 256];
 
     if (device >= 0) {
@@ -319,7 +324,7 @@ PRELOAD_EXPORT int close(int fd)
 {
     __typeof__(&close) next = PRELOAD_NEXT(close);
 
-    drv_close(fd);
-    preload_netlink_close(fd);
+    drv_ctx_close(fd);
+    drv_netlink_close(fd);
     return next ? next(fd) : (int)syscall(SYS_close, fd);
 }

@@ -17,7 +17,4 @@
         _next; \
     })
 
-/* netlink.c: the program closes fd, which may be one of its sockets. */
-void preload_netlink_close(int fd);
-
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues and queue pairs: the kernel driver's checks, the pages
- * that the program will map, the engine's object. */
-#include "driver.h"
+/* Queue pairs: the kernel driver's checks, the pages that the program will
+ * map, the engine's object. */
+#include "qp_cmds.h"
+#include "cq_cmds.h"
 #include "efa_uapi.h"
+#include "hooks.h"
+#include "pd_cmds.h"
+#include "region.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -22,209 +26,17 @@ enum {
                 SIM_QPA_QKEY | SIM_QPA_RNR_RETRY | SIM_QPA_SQ_PSN | \
                 SIM_QPA_CAP))
 
-static uint32_t drv_pow2(uint32_t n)
-{
-    uint32_t pow = 1;
-
-    while (pow < n) {
-        pow *= 2;
-    }
-    return pow;
-}
-
-static struct drv_cq *drv_cq_get(struct drv_ctx *ctx, int64_t handle)
-{
-    return ((handle >= 0) && (handle < DRV_CQS) &&
-            (drv.cq[handle].ctx == ctx)) ? &drv.cq[handle] : NULL;
-}
-
 struct drv_qp *drv_qp_get(struct drv_ctx *ctx, int64_t handle)
 {
     return ((handle >= 0) && (handle < DRV_QPS) &&
             (drv.qp[handle].ctx == ctx)) ? &drv.qp[handle] : NULL;
 }
 
-static int drv_cq_check(const struct sim_dev *dev,
-                        const struct drv_efa_cq_in *req, uint32_t depth,
-                        int has_channel)
-{
-    uint32_t caps = sim_dev_caps(dev);
-    uint8_t known = DRV_EFA_CQ_CHANNEL;
-
-    known |= (caps & SIM_CAP_CQ_WITH_SGID) ? DRV_EFA_CQ_SGID : 0;
-    known |= (caps & SIM_CAP_REQ_ID_64) ? DRV_EFA_CQ_REQ_ID_64 : 0;
-    if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
-        (req->flags & ~known) ||
-        (req->num_sub_cqs != dev->profile->sub_cqs) ||
-        ((req->entry_size != IO_CQE_SMALL) &&
-         (req->entry_size != IO_CQE_LARGE)) ||
-        ((req->flags & DRV_EFA_CQ_SGID) &&
-         (req->entry_size != IO_CQE_LARGE)) ||
-        (has_channel !=
-         !!(req->flags & DRV_EFA_CQ_CHANNEL))) {
-        return -EINVAL;
-    }
-
-    return 0;
-}
-
-/* The program brings the ring itself, in a dma-buf: mapped, with whole pages
- * for this many bytes. 0 also if it does not. */
-static int drv_cq_ext(const struct drv_cmd *cmd, size_t bytes,
-                      struct drv_mapping *ext)
-{
-    int64_t fd = drv_attr_handle(cmd, DRV_CQ_BUFFER_FD);
-    uint64_t offset, length;
-
-    if (fd < 0) {
-        return drv_attr(cmd, DRV_CQ_BUFFER_VA) ? -EOPNOTSUPP :
-               drv_attr(cmd, DRV_CQ_BUFFER_LENGTH) ? -EINVAL : 0;
-    }
-    if (!(sim_dev_caps(cmd->ctx->dev->sim) & SIM_CAP_CQ_WITH_EXT_MEM)) {
-        return -EOPNOTSUPP;
-    }
-    if (drv_attr_in(cmd, DRV_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
-        drv_attr_in(cmd, DRV_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
-        (length < ((bytes + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1)))) {
-        return -EINVAL;
-    }
-
-    return drv_dmabuf_map(fd, offset, length, ext);
-}
-
-/* The CQ in the engine, on fresh pages, or the program's. In the latter case
- * the driver maps nothing, so there is no doorbell either. */
-static int drv_cq_make(struct drv_cmd *cmd, uint32_t depth,
-                       const struct drv_efa_cq_in *req,
-                       struct drv_cq **entry_p)
-{
-    size_t bytes = (size_t)depth * req->entry_size * req->num_sub_cqs;
-    struct drv_region region[2] = { { 0 } }; /* doorbell, ring */
-    struct drv_mapping ext      = { 0 };
-    struct drv_ctx *ctx         = cmd->ctx;
-    struct drv_cq *entry;
-    struct sim_cq *cq;
-    int ret;
-
-    ret = drv_cq_ext(cmd, bytes, &ext);
-    ret = ret ? ret : drv_regions_alloc(ctx, (size_t[]){ DRV_PAGE, bytes },
-                                        ext.start ? 0 : 2, region);
-    ret = ret ? ret : sim_cq_create(ctx->dev->sim, depth, req->entry_size,
-                                    ext.start ? (uint8_t*)ext.addr :
-                                                region[1].ptr,
-                                    (_Atomic uint32_t*)region[0].ptr, &cq);
-    if (ret != 0) {
-        drv_dmabuf_unmap(&ext);
-        drv_region_free(ctx, &region[0]);
-        drv_region_free(ctx, &region[1]);
-        return ret;
-    }
-
-    entry         = &drv.cq[ctx->dev->index * SIM_MAX_CQ + cq->index];
-    memset(entry, 0, sizeof(*entry));
-    entry->cq     = cq;
-    entry->ctx    = ctx;
-    entry->db     = region[0];
-    entry->ring   = region[1];
-    entry->ext    = ext;
-    cq->user      = entry;
-    cq->with_sgid = !!(req->flags & DRV_EFA_CQ_SGID);
-    *entry_p      = entry;
-    return 0;
-}
-
-int drv_cq_create(struct drv_cmd *cmd)
-{
-    struct drv_efa_cq_out resp = { 0 };
-    struct drv_channel *channel        = NULL;
-    struct drv_efa_cq_in req;
-    int64_t channel_fd;
-    struct drv_cq *entry;
-    uint64_t user;
-    uint32_t depth, flags;
-    int ret;
-
-    channel_fd = drv_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
-    if (drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
-                    offsetof(struct drv_efa_cq_in, flags)) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),
-                    4) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user,
-                    sizeof(user), 8)) {
-        return -EINVAL;
-    }
-
-    drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags), 0);
-    if (flags != 0) {
-        return -EOPNOTSUPP;
-    }
-    if (channel_fd >= 0) {
-        channel = drv_channel_find(channel_fd);
-        if (channel == NULL) {
-            return -EBADF;
-        }
-    }
-
-    ret = drv_cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
-    if (ret == 0) {
-        depth = drv_pow2(depth) / cmd->ctx->dev->sim->knobs.cq_divide;
-        ret   = drv_cq_make(cmd, drv_pow2(depth), &req, &entry);
-    }
-    if (ret != 0) {
-        return ret;
-    }
-
-    entry->channel   = channel;
-    entry->handle    = user;
-    entry->user      = (struct ibv_cq*)(uintptr_t)user;
-    depth            = entry->cq->depth;
-    resp.comp_mask   = entry->ext.start ? 0 : DRV_EFA_CQ_OUT_DB;
-    resp.q_mmap_key  = entry->ring.offset;
-    resp.q_mmap_size = entry->ring.size;
-    resp.cq_idx      = entry->cq->index;
-    resp.db_mmap_key = entry->db.offset;
-    drv_hook_cq(entry);
-    drv_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
-    drv_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry - drv.cq);
-    return 0;
-}
-
-void drv_cq_drop(struct drv_cq *cq)
-{
-    cq->cq->refs = 0;
-    sim_cq_destroy(cq->cq);
-    drv_dmabuf_unmap(&cq->ext);
-    drv_region_free(cq->ctx, &cq->ring);
-    drv_region_free(cq->ctx, &cq->db);
-    memset(cq, 0, sizeof(*cq));
-}
-
-int drv_cq_destroy(struct drv_cmd *cmd)
-{
-    struct drv_cq *entry = drv_cq_get(cmd->ctx,
-                                      drv_attr_handle(cmd,
-                                              UVERBS_ATTR_DESTROY_CQ_HANDLE));
-    struct ib_uverbs_destroy_cq_resp resp = { 0 };
-
-    if (entry == NULL) {
-        return -EINVAL;
-    }
-    if (entry->cq->refs != 0) {
-        return -EBUSY;
-    }
-
-    resp.comp_events_reported = drv_channel_forget(entry);
-    drv_cq_drop(entry);
-    drv_attr_out(cmd, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
-    return 0;
-}
-
 /* The program may choose the size of its work requests: it asks for so many
  * of them, and for a ring of so many bytes. */
-static uint16_t drv_sq_stride(const struct sim_profile *profile,
-                              const struct drv_efa_qp_in *req,
-                              const struct ib_uverbs_qp_cap *cap)
+static uint16_t qp_sq_stride(const struct sim_profile *profile,
+                             const struct drv_efa_qp_in *req,
+                             const struct ib_uverbs_qp_cap *cap)
 {
     int has_large = profile->inline_bytes > IO_TX_INLINE_SMALL;
 
@@ -233,8 +45,8 @@ static uint16_t drv_sq_stride(const struct sim_profile *profile,
            IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
 }
 
-static int drv_qp_check_caps(const struct sim_profile *profile,
-                             const struct ib_uverbs_qp_cap *cap)
+static int qp_check_caps(const struct sim_profile *profile,
+                         const struct ib_uverbs_qp_cap *cap)
 {
     return ((cap->max_send_wr > SIM_MAX_SQ_WR) ||
             (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
@@ -244,11 +56,11 @@ static int drv_qp_check_caps(const struct sim_profile *profile,
            -EINVAL : 0;
 }
 
-static int drv_qp_check(const struct sim_dev *dev,
-                        const struct drv_efa_qp_in *req,
-                        const struct ib_uverbs_qp_cap *cap, uint32_t type)
+static int qp_check(const struct sim_dev *dev,
+                    const struct drv_efa_qp_in *req,
+                    const struct ib_uverbs_qp_cap *cap, uint32_t type)
 {
-    uint16_t stride   = drv_sq_stride(dev->profile, req, cap);
+    uint16_t stride   = qp_sq_stride(dev->profile, req, cap);
     uint32_t sq_depth = req->sq_ring_size / stride;
     uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
     uint32_t caps     = sim_dev_caps(dev);
@@ -274,12 +86,12 @@ static int drv_qp_check(const struct sim_dev *dev,
         return -EINVAL;
     }
 
-    return drv_qp_check_caps(dev->profile, cap);
+    return qp_check_caps(dev->profile, cap);
 }
 
-static int drv_qp_make(struct drv_ctx *ctx,
-                       const struct drv_efa_qp_in *req,
-                       struct sim_qp_attr *attr, struct drv_qp **entry_p)
+static int qp_make(struct drv_ctx *ctx,
+                   const struct drv_efa_qp_in *req,
+                   struct sim_qp_attr *attr, struct drv_qp **entry_p)
 {
     const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, DRV_PAGE };
     struct drv_region region[3] = { { 0 } }; /* in that order */
@@ -319,8 +131,8 @@ static int drv_qp_make(struct drv_ctx *ctx,
     return 0;
 }
 
-static void drv_qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
-                          const struct ib_uverbs_qp_cap *cap)
+static void qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
+                      const struct ib_uverbs_qp_cap *cap)
 {
     struct drv_efa_qp_out resp = { 0 };
     uint32_t qpn               = entry->qp->qpn;
@@ -374,7 +186,7 @@ int drv_qp_create(struct drv_cmd *cmd)
         return -EOPNOTSUPP;
     }
 
-    ret = drv_qp_check(dev, &req, &cap, type);
+    ret = qp_check(dev, &req, &cap, type);
     if (ret != 0) {
         return ret;
     }
@@ -384,11 +196,11 @@ int drv_qp_create(struct drv_cmd *cmd)
     attr.max_send_sge = cap.max_send_sge;
     attr.max_recv_sge = cap.max_recv_sge;
     attr.max_inline   = cap.max_inline_data;
-    attr.sq_stride    = drv_sq_stride(dev->profile, &req, &cap);
+    attr.sq_stride    = qp_sq_stride(dev->profile, &req, &cap);
     attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & DRV_EFA_QP_UNSOLICITED_WRITE);
     attr.req_id_64    = !!(req.flags & DRV_EFA_QP_REQ_ID_64);
-    ret = drv_qp_make(cmd->ctx, &req, &attr, &entry);
+    ret = qp_make(cmd->ctx, &req, &attr, &entry);
     if (ret != 0) {
         return ret;
     }
@@ -397,11 +209,11 @@ int drv_qp_create(struct drv_cmd *cmd)
     entry->sq_sig_all = !!(flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
     entry->user       = (struct ibv_qp*)(uintptr_t)user;
     drv_hook_qp(entry);
-    drv_qp_answer(cmd, entry, &cap);
+    qp_answer(cmd, entry, &cap);
     return 0;
 }
 
-void drv_qp_drop(struct drv_qp *qp)
+void drv_qp_release(struct drv_qp *qp)
 {
     sim_qp_destroy(qp->qp);
     drv_region_free(qp->ctx, &qp->sq);
@@ -421,7 +233,7 @@ int drv_qp_destroy(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    drv_qp_drop(entry);
+    drv_qp_release(entry);
     drv_attr_out(cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
     return 0;
 }

@@ -1,111 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Protection domains, address handles, registrations, completion channels. */
-#include "driver.h"
+/*
+ * Registrations. The device reaches a dma-buf's pages by a mapping of our own;
+ * the program need not map it, as with a GPU's memory.
+ */
+#include "mr_cmds.h"
+#include "dmabuf.h"
 #include "efa_uapi.h"
+#include "pd_cmds.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-struct sim_pd *drv_pd_get(struct drv_ctx *ctx, int64_t handle)
-{
-    return ((handle >= 0) && (handle < SIM_MAX_PD) &&
-            (ctx->dev->pd[handle].ctx == ctx)) ?
-           ctx->dev->pd[handle].pd : NULL;
-}
-
-int drv_pd_alloc(struct drv_cmd *cmd)
-{
-    struct ib_uverbs_alloc_pd_resp resp = { 0 };
-    struct drv_efa_pd_out efa           = { 0 };
-    struct drv_dev *dev                 = cmd->ctx->dev;
-    struct sim_pd *pd;
-    int ret;
-
-    ret = sim_pd_create(dev->sim, &pd);
-    if (ret != 0) {
-        return ret;
-    }
-
-    dev->pd[pd->index].pd  = pd;
-    dev->pd[pd->index].ctx = cmd->ctx;
-    resp.pd_handle         = pd->index;
-    efa.pdn                = pd->index;
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
-    return 0;
-}
-
-int drv_pd_destroy(struct drv_cmd *cmd)
-{
-    int64_t handle    = drv_attr_handle(cmd, UVERBS_ATTR_DESTROY_PD_HANDLE);
-    struct sim_pd *pd = drv_pd_get(cmd->ctx, handle);
-    int ret;
-
-    if (pd == NULL) {
-        return -EINVAL;
-    }
-
-    ret = sim_pd_destroy(cmd->ctx->dev->sim, pd);
-    if (ret == 0) {
-        cmd->ctx->dev->pd[handle].ctx = NULL;
-    }
-    return ret;
-}
-
-int drv_ah_create(struct drv_cmd *cmd)
-{
-    struct ib_uverbs_create_ah_resp resp = { 0 };
-    struct drv_efa_ah_out efa            = { 0 };
-    struct drv_dev *dev                  = cmd->ctx->dev;
-    struct ib_uverbs_create_ah req;
-    struct sim_pd *pd;
-    uint16_t number;
-    int ret;
-
-    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
-                    sizeof(req))) {
-        return -EINVAL;
-    }
-
-    pd = drv_pd_get(cmd->ctx, req.pd_handle);
-    if ((pd == NULL) || !req.attr.is_global || (req.attr.port_num > 1)) {
-        return -EINVAL;
-    }
-
-    ret = sim_ah_create(dev->sim, pd, req.attr.grh.dgid, &number);
-    if (ret != 0) {
-        return ret;
-    }
-
-    dev->ah_ctx[number] = cmd->ctx;
-    resp.ah_handle      = number;
-    efa.number          = number;
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
-    return 0;
-}
-
-int drv_ah_destroy(struct drv_cmd *cmd)
-{
-    int64_t handle      = drv_attr_handle(cmd, UVERBS_ATTR_DESTROY_AH_HANDLE);
-    struct drv_dev *dev = cmd->ctx->dev;
-
-    if ((handle < 0) || (handle >= (int64_t)dev->knobs.max_ah) ||
-        (dev->ah_ctx[handle] != cmd->ctx)) {
-        return -EINVAL;
-    }
-
-    return sim_ah_destroy(dev->sim, handle);
-}
-
-static uint64_t drv_page_span(uint64_t addr, uint64_t length)
+static uint64_t mr_page_span(uint64_t addr, uint64_t length)
 {
     uint64_t first = addr & ~(uint64_t)(DRV_PAGE - 1);
 
@@ -114,7 +25,7 @@ static uint64_t drv_page_span(uint64_t addr, uint64_t length)
 
 /* The kernel pins the pages, so they must be there. mincore() says whether
  * the range is mapped. */
-int drv_is_mapped(uint64_t addr, uint64_t span)
+int drv_mr_is_mapped(uint64_t addr, uint64_t span)
 {
     static unsigned char vec[1 << 16]; /* one byte per page; under the lock */
     uint64_t at, step;
@@ -131,7 +42,7 @@ int drv_is_mapped(uint64_t addr, uint64_t span)
     return 1;
 }
 
-static int drv_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
+static int mr_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
 {
     struct rlimit limit;
 
@@ -144,8 +55,8 @@ static int drv_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
            (drv.pinned + bytes <= limit.rlim_cur);
 }
 
-/* Is there room for one more in the directory? 0 or -ENOMEM, after a line. */
-int drv_mr_room(struct drv_dev *dev)
+/* Have room for one more in the directory: 0; or -ENOMEM, after a line. */
+static int mr_reserve(struct drv_dev *dev)
 {
     if (fabric_mr_reserve(dev->fabric, dev->sim->nic,
                           &dev->mr_reserved) == 0) {
@@ -178,7 +89,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    ret = drv_mr_room(dev);
+    ret = mr_reserve(dev);
     if (ret != 0) {
         return ret;
     }
@@ -194,9 +105,9 @@ int drv_mr_reg(struct drv_cmd *cmd)
         return ret;
     }
 
-    span = drv_page_span(req.start, req.length);
-    ret  = !drv_memlock_allows(dev, span) ? -ENOMEM :
-           !drv_is_mapped(req.start, span) ? -EFAULT : 0;
+    span = mr_page_span(req.start, req.length);
+    ret  = !mr_memlock_allows(dev, span) ? -ENOMEM :
+           !drv_mr_is_mapped(req.start, span) ? -EFAULT : 0;
     if (ret != 0) {
         sim_mr_deregister(dev->sim, attr.index);
         return ret;
@@ -233,7 +144,7 @@ int drv_mr_query(struct drv_cmd *cmd)
     return 0;
 }
 
-void drv_mr_drop(struct drv_dev *dev, uint32_t index)
+void drv_mr_release(struct drv_dev *dev, uint32_t index)
 {
     struct drv_mr *mr = &dev->mr[index];
 
@@ -253,31 +164,66 @@ int drv_mr_destroy(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    drv_mr_drop(cmd->ctx->dev, handle);
+    drv_mr_release(cmd->ctx->dev, handle);
     return 0;
 }
 
-/* A socket pair, not a pipe: a program that has closed its end must not be
- * killed by SIGPIPE. */
-int drv_channel_create(struct drv_cmd *cmd)
+struct mr_dmabuf {
+    uint64_t offset, length, iova;
+    uint32_t access;
+    int32_t  fd;
+};
+
+static int mr_dmabuf_request(const struct drv_cmd *cmd,
+                             struct mr_dmabuf *req)
 {
-    struct ib_uverbs_create_comp_channel_resp resp = { 0 };
-    struct drv_channel *channel                    = calloc(1,
-                                                            sizeof(*channel));
-    int fds[2];
+    int64_t fd = drv_attr_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_FD);
 
-    if (channel == NULL) {
-        return -ENOMEM;
-    }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
-        free(channel);
-        return -errno;
+    req->fd = (fd < 0) ? -1 : (int32_t)fd;
+    return (drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset,
+                        sizeof(req->offset), 8) ||
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &req->length,
+                        sizeof(req->length), 8) ||
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &req->iova,
+                        sizeof(req->iova), 8) ||
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
+                        &req->access, sizeof(req->access), 4) ||
+            ((req->offset ^ req->iova) & (DRV_PAGE - 1))) ? -EINVAL : 0;
+}
+
+int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
+{
+    struct drv_dev *dev = cmd->ctx->dev;
+    struct sim_pd *pd = drv_pd_get(cmd->ctx, drv_attr_handle(cmd,
+                                   UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
+    struct sim_mr_attr attr = { 0 };
+    struct drv_mapping map  = { 0 };
+    struct mr_dmabuf req;
+    int ret;
+
+    ret = (pd == NULL) ? -EINVAL : mr_dmabuf_request(cmd, &req);
+    ret = ret ? ret : mr_reserve(dev);
+    ret = ret ? ret : drv_dmabuf_map(req.fd, req.offset, req.length, &map);
+    if (ret != 0) {
+        return ret;
     }
 
-    channel->user_fd = fds[0];
-    channel->fd      = fds[1];
-    list_add_tail(&drv.channels, &channel->link);
-    resp.fd = fds[0];
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    attr.addr   = map.addr;
+    attr.length = req.length;
+    attr.iova   = req.iova;
+    attr.access = req.access;
+    ret         = sim_mr_register(dev->sim, pd, &attr);
+    if (ret != 0) {
+        drv_dmabuf_unmap(&map);
+        return ret;
+    }
+
+    dev->mr[attr.index] = (struct drv_mr){ .ctx = cmd->ctx, .map = map };
+    ++cmd->ctx->mrs;
+    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
+                 sizeof(attr.key));
+    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,
+                 sizeof(attr.key));
+    drv_attr_out_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, attr.index);
     return 0;
 }
