@@ -27,22 +27,33 @@ efasim_fabric_sources = \
 	src/efasim/fabric/lock.c src/efasim/fabric/process.c \
 	src/efasim/fabric/plan.c src/efasim/fabric/sysfs.c
 
-efasim_abi_sources = \
-	src/efasim/abi/abi.h src/efasim/abi/backstop.c \
-	src/efasim/abi/efa_abi.h \
-	src/efasim/abi/channel.c src/efasim/abi/cntr_cmds.c \
-	src/efasim/abi/context.c \
-	src/efasim/abi/control.c src/efasim/efasim.h \
-	src/efasim/abi/device.c src/efasim/abi/device_cmds.c \
-	src/efasim/abi/dmabuf.c \
-	src/efasim/abi/hooks.c src/efasim/abi/ioctl.c \
-	src/efasim/abi/netlink.c src/efasim/abi/object_cmds.c \
-	src/efasim/abi/preload.c src/efasim/abi/preload.h \
-	src/efasim/abi/queue_cmds.c
+efasim_driver_sources = \
+	src/efasim/driver/attr.c src/efasim/driver/attr.h \
+	src/efasim/driver/backstop.c src/efasim/driver/backstop.h \
+	src/efasim/driver/channel.c src/efasim/driver/channel.h \
+	src/efasim/driver/cntr_cmds.c src/efasim/driver/cntr_cmds.h \
+	src/efasim/driver/config.c src/efasim/driver/config.h \
+	src/efasim/driver/context.c src/efasim/driver/context.h \
+	src/efasim/driver/control.c src/efasim/driver/cq_cmds.c \
+	src/efasim/driver/cq_cmds.h src/efasim/driver/device.c \
+	src/efasim/driver/device.h src/efasim/driver/device_cmds.c \
+	src/efasim/driver/device_cmds.h src/efasim/driver/dmabuf.c \
+	src/efasim/driver/dmabuf.h src/efasim/driver/efa_uapi.h \
+	src/efasim/driver/hooks.c src/efasim/driver/hooks.h \
+	src/efasim/driver/init.c src/efasim/driver/ioctl.c \
+	src/efasim/driver/ioctl.h src/efasim/driver/lock.c \
+	src/efasim/driver/lock.h src/efasim/driver/mr_cmds.c \
+	src/efasim/driver/mr_cmds.h src/efasim/driver/netlink.c \
+	src/efasim/driver/netlink.h src/efasim/driver/pd_cmds.c \
+	src/efasim/driver/pd_cmds.h src/efasim/driver/preload.c \
+	src/efasim/driver/preload.h src/efasim/driver/qp_cmds.c \
+	src/efasim/driver/qp_cmds.h src/efasim/driver/region.c \
+	src/efasim/driver/region.h src/efasim/driver/state.c \
+	src/efasim/driver/state.h src/efasim/efasim.h
 
 sim_PROGRAMS += lib/libefasim.so
 lib_libefasim_so_SOURCES = $(efasim_engine_sources) \
-	$(efasim_fabric_sources) $(efasim_abi_sources)
+	$(efasim_fabric_sources) $(efasim_driver_sources)
 lib_libefasim_so_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 lib_libefasim_so_CFLAGS = $(BASE_CFLAGS) -fPIC -fvisibility=hidden
 lib_libefasim_so_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,nodelete -pthread

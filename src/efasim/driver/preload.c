@@ -4,8 +4,13 @@
  * to find and open a device that is not there. Everything else goes straight
  * through, and without EFASIM_FABRIC all of it does.
  */
-#include "abi.h"
+#include "config.h"
+#include "context.h"
+#include "ioctl.h"
+#include "lock.h"
+#include "netlink.h"
 #include "preload.h"
+#include "state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +42,12 @@ static int preload_cdev(const char *path)
 
     number = path + sizeof(PRELOAD_CDEV) - 1;
     if ((*number < '0') || (*number >= '0' + SIM_DEVICES) ||
-        (number[1] != '\0') || !abi_is_enabled()) {
+        (number[1] != '\0') || !drv_config_is_enabled()) {
         return -1;
     }
 
     snprintf(file, sizeof(file), "%s/class/infiniband_verbs/"
-             FABRIC_UVERBS_NAME "%c/dev", abi_sysfs_root(), *number);
+             FABRIC_UVERBS_NAME "%c/dev", drv_config_sysfs_root(), *number);
     return (PRELOAD_NEXT(access)(file, F_OK) == 0) ? *number - '0' : -1;
 }
 
@@ -67,7 +72,7 @@ static int preload_sysfs_device(const char *path)
  * descriptor of its own. -1: the path is none. */
 static int preload_open_counter(const char *path)
 {
-    const char *root = abi_sysfs_root();
+    const char *root = drv_config_sysfs_root();
     const char *name, *node;
     struct fabric *fabric;
     char text[32], dir[FABRIC_PATH_MAX];
@@ -117,7 +122,7 @@ static const char *preload_redirect(const char *path, char *buf, size_t size)
         return path;
     }
 
-    root = abi_sysfs_root();
+    root = drv_config_sysfs_root();
     if (*root == '\0') {
         return path;
     }
@@ -131,12 +136,12 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
 {
     int fd, device;
 
-    if (abi_inside) {
+    if (drv_lock_inside) {
         return -2;
     }
     device = preload_cdev(*path);
     if (device >= 0) {
-        return abi_open(device, flags);
+        return drv_ctx_open(device, flags);
     }
 
     *path = preload_redirect(*path, buf, size);
@@ -144,9 +149,9 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         return -2;
     }
 
-    abi_inside = ABI_INSIDE_DATA;
+    drv_lock_inside = DRV_LOCK_DATA;
     fd         = preload_open_counter(*path);
-    abi_inside = ABI_OUTSIDE;
+    drv_lock_inside = DRV_LOCK_OUTSIDE;
     return (fd >= 0) ? fd : -2;
 }
 
@@ -217,7 +222,7 @@ PRELOAD_OPEN_2(__open64_2, open64)
 #define PRELOAD_STAT(_name, _struct) \
     static int preload_##_name(const char *path, struct _struct *st) \
     { \
-        int device = abi_inside ? -1 : preload_cdev(path); \
+        int device = drv_lock_inside ? -1 : preload_cdev(path); \
         char buf[FABRIC_PATH_MAX + 256]; \
         \
         if (device >= 0) { \
@@ -238,7 +243,7 @@ PRELOAD_OPEN_2(__open64_2, open64)
     static int preload_##_name(int fd, struct _struct *st) \
     { \
         int ret                   = PRELOAD_NEXT(_name)(fd, st); \
-        const struct abi_ctx *ctx = (ret == 0) ? abi_ctx_find(fd) : NULL; \
+        const struct drv_ctx *ctx = (ret == 0) ? drv_ctx_find(fd) : NULL; \
         \
         if (ctx != NULL) { \
             PRELOAD_CDEV_STAT(st, ctx->dev->index); \
@@ -274,12 +279,12 @@ PRELOAD_EXPORT int __fxstat(int version, int fd, struct stat *st)
 
 PRELOAD_EXPORT int access(const char *path, int mode)
 {
-    int device = abi_inside ? -1 : preload_cdev(path);
+    int device = drv_lock_inside ? -1 : preload_cdev(path);
     char buf[FABRIC_PATH_MAX + 256];
 
     if (device >= 0) {
-        if ((abi.device[device].knobs.refuse_open != 0) && (mode != F_OK)) {
-            errno = abi.device[device].knobs.refuse_open;
+        if ((drv.device[device].knobs.refuse_open != 0) && (mode != F_OK)) {
+            errno = drv.device[device].knobs.refuse_open;
             return -1;
         }
         return 0;
@@ -291,7 +296,7 @@ PRELOAD_EXPORT int access(const char *path, int mode)
 
 PRELOAD_EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-    struct abi_ctx *ctx;
+    struct drv_ctx *ctx;
     va_list ap;
     void *arg;
     int ret;
@@ -301,9 +306,9 @@ PRELOAD_EXPORT int ioctl(int fd, unsigned long request, ...)
     va_end(ap);
 
     if (request == RDMA_VERBS_IOCTL) {
-        ctx = abi_ctx_find(fd);
+        ctx = drv_ctx_find(fd);
         if (ctx != NULL) {
-            ret = abi_ioctl(ctx, arg);
+            ret = drv_ioctl(ctx, arg);
             if (ret != 0) {
                 errno = -ret;
                 return -1;
@@ -319,7 +324,7 @@ PRELOAD_EXPORT int close(int fd)
 {
     __typeof__(&close) next = PRELOAD_NEXT(close);
 
-    abi_close(fd);
-    preload_netlink_close(fd);
+    drv_ctx_close(fd);
+    drv_netlink_close(fd);
     return next ? next(fd) : (int)syscall(SYS_close, fd);
 }

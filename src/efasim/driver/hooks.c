@@ -7,7 +7,9 @@
  * public fields of the program's own structures. The backstop thread serves
  * programs that do not call.
  */
-#include "abi.h"
+#include "hooks.h"
+#include "backstop.h"
+#include "lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,16 +20,16 @@
  * libefa's own functions, as last seen. For a forked child that goes on using
  * what its parent opened: its tables are empty, and it must not crash.
  */
-static struct abi_cq hook_cq_seen;
-static struct abi_qp hook_qp_seen;
+static struct drv_cq hook_cq_seen;
+static struct drv_qp hook_qp_seen;
 
 #define HOOK_NEXT(_table, _handle, _max, _function, _seen) \
     (((_handle) < (_max)) && ((_table)[_handle]._function != NULL) ? \
      (_table)[_handle]._function : (_seen)._function)
 #define HOOK_CQ(_cq, _function) \
-    HOOK_NEXT(abi.cq, (_cq)->handle, ABI_CQS, _function, hook_cq_seen)
+    HOOK_NEXT(drv.cq, (_cq)->handle, DRV_CQS, _function, hook_cq_seen)
 #define HOOK_QP(_qp, _function) \
-    HOOK_NEXT(abi.qp, (_qp)->handle, ABI_QPS, _function, hook_qp_seen)
+    HOOK_NEXT(drv.qp, (_qp)->handle, DRV_QPS, _function, hook_qp_seen)
 
 enum {
     HOOK_SPINS_MAX = 250,  /* idle entries in a row before the CPU is offered */
@@ -60,7 +62,7 @@ static void hook_spin(const struct sim_dev *sim, unsigned done)
     }
 }
 
-static unsigned hook_run(struct abi_dev *dev)
+static unsigned hook_run(struct drv_dev *dev)
 {
     unsigned done = 0;
 
@@ -68,7 +70,7 @@ static unsigned hook_run(struct abi_dev *dev)
         return (dev->sim != NULL) ? sim_dev_progress(dev->sim) : 0;
     }
 
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         if (dev->sim != NULL) {
             done += sim_dev_progress(dev->sim);
         }
@@ -77,19 +79,19 @@ static unsigned hook_run(struct abi_dev *dev)
     return done;
 }
 
-unsigned abi_progress(struct abi_dev *dev)
+unsigned drv_hook_progress(struct drv_dev *dev)
 {
     unsigned done = 0;
 
     for (;;) {
-        if (!abi_trylock()) {
-            atomic_store(&abi.again, 1);
+        if (!drv_trylock()) {
+            atomic_store(&drv.again, 1);
             return done;
         }
         done += hook_run(dev);
-        abi_unlock();
-        if (!atomic_load_explicit(&abi.again, memory_order_relaxed) ||
-            !atomic_exchange(&abi.again, 0)) {
+        drv_unlock();
+        if (!atomic_load_explicit(&drv.again, memory_order_relaxed) ||
+            !atomic_exchange(&drv.again, 0)) {
             return done;
         }
         dev = NULL; /* whose, nobody says: all of them */
@@ -97,7 +99,7 @@ unsigned abi_progress(struct abi_dev *dev)
 }
 
 /* Progress for a program that polls or posts. */
-static void hook_progress(struct abi_dev *dev)
+static void hook_entered(struct drv_dev *dev)
 {
     const struct sim_dev *sim = (dev != NULL) ? dev->sim : NULL;
 
@@ -109,12 +111,12 @@ static void hook_progress(struct abi_dev *dev)
                           atomic_load_explicit(&dev->entries,
                                                memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    hook_spin(sim, abi_progress(dev));
+    hook_spin(sim, drv_hook_progress(dev));
 }
 
 /* The device's side of a program's CQ (plain or extended); NULL: unknown. */
 #define hook_cq_sim(_cq) \
-    (((_cq)->handle < ABI_CQS) ? abi.cq[(_cq)->handle].cq : NULL)
+    (((_cq)->handle < DRV_CQS) ? drv.cq[(_cq)->handle].cq : NULL)
 
 /* The device of a program's CQ or QP; NULL: unknown. */
 #define hook_dev(_table, _object, _max) \
@@ -135,24 +137,24 @@ static uint32_t hook_cq_produced(const struct sim_cq *cq)
 }
 
 /* A device that works by itself has done so until now. */
-static void hook_eager(struct abi_dev *dev)
+static void hook_eager(struct drv_dev *dev)
 {
     if ((dev != NULL) && (dev->sim != NULL) && dev->sim->knobs.eager) {
-        abi_progress(dev);
+        drv_hook_progress(dev);
     }
 }
 
 /* One poll of a program. */
 struct hook_look {
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     struct sim_cq  *cq;
     uint32_t        produced; /* before it */
 };
 
 #define hook_look_begin(_cq) \
-    hook_look_at(hook_dev(abi.cq, _cq, ABI_CQS), hook_cq_sim(_cq))
+    hook_look_at(hook_dev(drv.cq, _cq, DRV_CQS), hook_cq_sim(_cq))
 
-static struct hook_look hook_look_at(struct abi_dev *dev, struct sim_cq *cq)
+static struct hook_look hook_look_at(struct drv_dev *dev, struct sim_cq *cq)
 {
     struct hook_look look = { dev, cq, 0 };
 
@@ -165,7 +167,7 @@ static struct hook_look hook_look_at(struct abi_dev *dev, struct sim_cq *cq)
 static void hook_look_empty(const struct hook_look *look)
 {
     hook_cq_empty(look->cq, look->produced);
-    hook_progress(look->dev);
+    hook_entered(look->dev);
 }
 
 /* What has been delivered is handed out before the device delivers more: so a
@@ -179,7 +181,7 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
         hook_look_empty(&look);
         ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
-    abi_order_after();
+    drv_lock_order_after();
     return ret;
 }
 
@@ -193,7 +195,7 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
         hook_look_empty(&look);
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
-    abi_order_after();
+    drv_lock_order_after();
     return ret;
 }
 
@@ -212,45 +214,45 @@ static int hook_next_poll(struct ibv_cq_ex *cq)
 
 /* The errno that a post is to fail with, 0: none. Whether there is any
  * injection is read without the lock: it costs every post. */
-static int hook_post_error(struct abi_dev *dev)
+static int hook_post_error(struct drv_dev *dev)
 {
     uint8_t status = 0;
 
-    if ((dev == NULL) || (dev->sim == NULL) || abi_inside ||
+    if ((dev == NULL) || (dev->sim == NULL) || drv_lock_inside ||
         (dev->sim->knobs.inject_num == 0)) {
         return 0;
     }
 
-    abi_lock();
+    drv_lock();
     if ((dev->sim == NULL) ||
         !sim_inject_hit(dev->sim, SIM_INJECT_POST, &status)) {
         status = 0;
     }
-    abi_unlock();
+    drv_unlock();
     return status;
 }
 
-static void hook_posted(struct abi_dev *dev)
+static void hook_posted(struct drv_dev *dev)
 {
-    hook_progress(dev);
-    abi_backstop_kick(dev);
+    hook_entered(dev);
+    drv_backstop_kick(dev);
 }
 
 /* Before the first doorbell of a post */
 static void hook_posting(const struct ibv_qp *qp)
 {
-    struct sim_qp *sim = (qp->handle < ABI_QPS) ? abi.qp[qp->handle].qp : NULL;
+    struct sim_qp *sim = (qp->handle < DRV_QPS) ? drv.qp[qp->handle].qp : NULL;
 
     if (sim != NULL) {
         sim_qp_by_library(sim);
     }
-    abi_order_before();
+    drv_lock_order_before();
 }
 
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                           struct ibv_send_wr **bad)
 {
-    struct abi_dev *dev = hook_dev(abi.qp, qp, ABI_QPS);
+    struct drv_dev *dev = hook_dev(drv.qp, qp, DRV_QPS);
     int ret             = hook_post_error(dev);
 
     if (ret != 0) {
@@ -268,13 +270,13 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                           struct ibv_recv_wr **bad)
 {
-    abi_order_before();
+    drv_lock_order_before();
     return HOOK_QP(qp, post_recv)(qp, wr, bad);
 }
 
 static int hook_wr_complete(struct ibv_qp_ex *qp)
 {
-    struct abi_dev *dev = hook_dev(abi.qp, &qp->qp_base, ABI_QPS);
+    struct drv_dev *dev = hook_dev(drv.qp, &qp->qp_base, DRV_QPS);
     int ret             = hook_post_error(dev);
 
     if (ret != 0) {
@@ -292,20 +294,20 @@ static int hook_wr_complete(struct ibv_qp_ex *qp)
  * same word: the device must be told here. */
 static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-    struct abi_dev *dev = hook_dev(abi.cq, cq, ABI_CQS);
+    struct drv_dev *dev = hook_dev(drv.cq, cq, DRV_CQS);
     int ret;
 
-    if (abi_is_interrupted("arming a completion queue")) {
+    if (drv_lock_is_interrupted("arming a completion queue")) {
         return EBUSY;
     }
 
     ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
     if ((ret == 0) && (dev != NULL)) {
-        abi_lock();
+        drv_lock();
         if ((dev->sim != NULL) && (hook_cq_sim(cq) != NULL)) {
             sim_cq_arm(hook_cq_sim(cq));
         }
-        abi_unlock();
+        drv_unlock();
         hook_posted(dev);
     }
     return ret;
@@ -321,7 +323,7 @@ static int hook_is_code(void *function)
            (info.dli_fname != NULL) && strstr(info.dli_fname, "efa");
 }
 
-void abi_hook_cq(struct abi_cq *entry)
+void drv_hook_cq(struct drv_cq *entry)
 {
     struct ibv_cq *cq    = entry->user;
     struct ibv_cq_ex *ex = (struct ibv_cq_ex*)cq;
@@ -362,7 +364,7 @@ void abi_hook_cq(struct abi_cq *entry)
     }
 }
 
-void abi_hook_qp(struct abi_qp *entry)
+void drv_hook_qp(struct drv_qp *entry)
 {
     struct ibv_qp *qp    = entry->user;
     struct ibv_qp_ex *ex = (struct ibv_qp_ex*)qp;
@@ -372,8 +374,8 @@ void abi_hook_qp(struct abi_qp *entry)
     entry->post_send = entry->ctx->post_send;
     entry->post_recv = entry->ctx->post_recv;
     if (entry->qp->attr.send_cq->user != NULL) {
-        abi_hook_cq(entry->qp->attr.send_cq->user);
-        abi_hook_cq(entry->qp->attr.recv_cq->user);
+        drv_hook_cq(entry->qp->attr.send_cq->user);
+        drv_hook_cq(entry->qp->attr.recv_cq->user);
     }
     if ((entry->wr_complete == NULL) &&
         hook_is_code((void*)ex->wr_complete)) {

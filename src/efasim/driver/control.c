@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "abi.h"
+#include "hooks.h"
+#include "lock.h"
+#include "state.h"
 
 #include "efasim/efasim.h"
 
@@ -8,17 +10,17 @@
 
 #define CONTROL_EXPORT __attribute__((visibility("default")))
 
-static int control_set(struct abi_dev *dev, const struct sim_knob *knob,
+static int control_set(struct drv_dev *dev, const struct sim_knob *knob,
                        const char *value)
 {
     char err[320];
 
-    if (abi_is_open() && (knob->scope >= SIM_SCOPE_OPEN)) {
+    if (drv_is_open() && (knob->scope >= SIM_SCOPE_OPEN)) {
         return EBUSY;
     }
     if (sim_knob_set(&dev->knobs, knob, knob->name, value, err,
                      sizeof(err)) != 0) {
-        abi_log("%s", err);
+        drv_log("%s", err);
         return EINVAL;
     }
 
@@ -31,31 +33,31 @@ static int control_set(struct abi_dev *dev, const struct sim_knob *knob,
 CONTROL_EXPORT int efasim_control(const char *name, const char *value)
 {
     const struct sim_knob *knob = sim_knob_find(name);
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     int ret = 0;
 
     if (knob == NULL) {
-        abi_log("no knob is named %.64s: see efasim --help", name);
+        drv_log("no knob is named %.64s: see efasim --help", name);
         return EINVAL;
     }
-    if (abi_is_interrupted("efasim_control")) {
+    if (drv_lock_is_interrupted("efasim_control")) {
         return EBUSY;
     }
 
-    abi_lock();
-    abi_for_each_device(dev) {
+    drv_lock();
+    drv_for_each_device(dev) {
         ret = control_set(dev, knob, value);
         if (ret != 0) {
             break; /* it is the same with the others */
         }
     }
-    abi_unlock();
+    drv_unlock();
     return ret;
 }
 
 CONTROL_EXPORT int efasim_progress(void)
 {
-    return abi_progress(NULL) != 0;
+    return drv_hook_progress(NULL) != 0;
 }
 
 /* "NAME" counts for all open devices, "DEVICE/NAME" for one. */
@@ -64,17 +66,17 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
     const char *slash      = strchr(name, '/');
     const char *counter    = slash ? slash + 1 : name;
     unsigned long long sum = 0;
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     uint64_t count;
     int only, ret = ENODEV;
 
-    if (abi_is_interrupted("efasim_counter")) {
+    if (drv_lock_is_interrupted("efasim_counter")) {
         return EBUSY;
     }
 
     only = slash ? fabric_device_find(name, slash - name) : -1;
-    abi_lock();
-    abi_for_each_device(dev) {
+    drv_lock();
+    drv_for_each_device(dev) {
         if ((dev->fabric == NULL) ||
             (slash && ((int)dev->index != only))) {
             continue;
@@ -87,7 +89,7 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
         sum += count;
         ret  = 0;
     }
-    abi_unlock();
+    drv_unlock();
 
     if (ret == 0) {
         *value = sum;
@@ -99,14 +101,14 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
 CONTROL_EXPORT int efasim_clock(unsigned long long ns)
 {
     static uint64_t base, now;
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     int ret = 0;
 
-    if (abi_is_interrupted("efasim_clock")) {
+    if (drv_lock_is_interrupted("efasim_clock")) {
         return EBUSY;
     }
 
-    abi_lock();
+    drv_lock();
     if (ns == 0) {
         base = now = 0;
     } else {
@@ -114,9 +116,9 @@ CONTROL_EXPORT int efasim_clock(unsigned long long ns)
         ret  = (base + ns < now) ? EINVAL : 0;
         now  = ret ? now : base + ns;
     }
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         dev->env.virtual_ns = now;
     }
-    abi_unlock();
+    drv_unlock();
     return ret;
 }

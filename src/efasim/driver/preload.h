@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of interposed C library functions share. */
-#ifndef EFASIM_ABI_PRELOAD_H
-#define EFASIM_ABI_PRELOAD_H
+#ifndef EFASIM_DRIVER_PRELOAD_H
+#define EFASIM_DRIVER_PRELOAD_H
 
 #include <dlfcn.h>
 
@@ -16,8 +16,5 @@
         } \
         _next; \
     })
-
-/* netlink.c: the program closes fd, which may be one of its sockets. */
-void preload_netlink_close(int fd);
 
 #endif

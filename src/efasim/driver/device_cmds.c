@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands about the device itself, and the ones in the older "write" form. */
-#include "abi.h"
-#include "efa_abi.h"
+/* Commands about the device itself. */
+#include "device_cmds.h"
+#include "efa_uapi.h"
+#include "state.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -12,24 +13,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WRITE_EXTENDED  0x80000000u
-
-int abi_get_context(struct abi_cmd *cmd)
+int drv_device_context(struct drv_cmd *cmd)
 {
     const struct sim_profile *profile = cmd->ctx->dev->sim->profile;
-    struct abi_efa_context_out resp   = { 0 };
-    struct abi_efa_context_in req;
+    struct drv_efa_context_out resp   = { 0 };
+    struct drv_efa_context_in req;
     uint32_t vectors = 1;
     uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
 
     /* the device limits a doorbell's batch: the program must know how */
-    abi_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req), 0);
-    if (!(req.supported_caps & ABI_EFA_CONTEXT_TX_BATCH)) {
+    drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req), 0);
+    if (!(req.supported_caps & DRV_EFA_CONTEXT_TX_BATCH)) {
         return -EOPNOTSUPP;
     }
 
-    resp.cmds_supp_udata = ABI_EFA_UDATA_QUERY_DEVICE |
-                                ABI_EFA_UDATA_CREATE_AH;
+    resp.cmds_supp_udata = DRV_EFA_UDATA_QUERY_DEVICE |
+                                DRV_EFA_UDATA_CREATE_AH;
     resp.sub_cqs_per_cq  = profile->sub_cqs;
     resp.inline_buf_size = IO_TX_INLINE_SMALL;
     resp.max_llq_size    = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL;
@@ -37,21 +36,21 @@ int abi_get_context(struct abi_cmd *cmd)
     if (profile->inline_bytes > IO_TX_INLINE_SMALL) {
         resp.inline_buf_size_ex = profile->inline_bytes;
     }
-    abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
+    drv_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
                  sizeof(vectors));
-    abi_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
+    drv_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
                  sizeof(support));
-    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
     return 0;
 }
 
-int abi_query_port(struct abi_cmd *cmd)
+int drv_device_port(struct drv_cmd *cmd)
 {
     struct ib_uverbs_query_port_resp_ex resp = { 0 };
     struct ib_uverbs_query_port_resp *port   = &resp.legacy_resp;
     uint8_t number;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_QUERY_PORT_PORT_NUM, &number,
+    if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_PORT_PORT_NUM, &number,
                     sizeof(number), 1) || (number != 1)) {
         return -EINVAL;
     }
@@ -67,12 +66,12 @@ int abi_query_port(struct abi_cmd *cmd)
     port->max_vl_num   = 1;
     port->active_speed = 32; /* EDR */
     port->active_width = 2;  /* 4X */
-    abi_attr_out(cmd, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
+    drv_attr_out(cmd, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
     return 0;
 }
 
-static void abi_gid_fill(const struct abi_dev *dev,
-                         struct ib_uverbs_gid_entry *entry)
+static void device_gid(const struct drv_dev *dev,
+                       struct ib_uverbs_gid_entry *entry)
 {
     memset(entry, 0, sizeof(*entry));
     dir_gid(dev->sim->dir, dev->sim->nic, (uint8_t*)entry->gid);
@@ -80,51 +79,51 @@ static void abi_gid_fill(const struct abi_dev *dev,
     entry->gid_type = IB_UVERBS_GID_TYPE_IB;
 }
 
-int abi_query_gid_entry(struct abi_cmd *cmd)
+int drv_device_gid_entry(struct drv_cmd *cmd)
 {
     struct ib_uverbs_gid_entry entry;
     uint32_t port, index, flags;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port,
+    if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port,
                     sizeof(port), 4) ||
-        abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index,
+        drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index,
                     sizeof(index), 4) ||
-        abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, &flags,
+        drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, &flags,
                     sizeof(flags), 0) ||
         (flags != 0) || (port != 1) || (index > 0)) {
         return -EINVAL;
     }
 
-    abi_gid_fill(cmd->ctx->dev, &entry);
-    abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
+    device_gid(cmd->ctx->dev, &entry);
+    drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
                  sizeof(entry));
     return 0;
 }
 
-int abi_query_gid_table(struct abi_cmd *cmd)
+int drv_device_gid_table(struct drv_cmd *cmd)
 {
     struct ib_uverbs_attr *entries =
-            abi_attr(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
+            drv_attr(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
     struct ib_uverbs_gid_entry entry;
     uint64_t size, num = 1;
 
-    if (abi_attr_in(cmd, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size,
+    if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size,
                     sizeof(size), 8) || (size < sizeof(entry)) ||
         (entries == NULL) || (entries->len < size)) {
         return -EINVAL;
     }
 
-    abi_gid_fill(cmd->ctx->dev, &entry);
-    abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &entry,
+    device_gid(cmd->ctx->dev, &entry);
+    drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &entry,
                  sizeof(entry));
-    abi_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &num,
+    drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &num,
                  sizeof(num));
     return 0;
 }
 
 /* Asynchronous events are packets on a socket pair; the only one is that the
  * device is gone. */
-int abi_async_event_alloc(struct abi_cmd *cmd)
+int drv_device_async_event(struct drv_cmd *cmd)
 {
     int fds[2];
 
@@ -136,27 +135,27 @@ int abi_async_event_alloc(struct abi_cmd *cmd)
         close(cmd->ctx->async_fd); /* an earlier one: it hears nothing */
     }
     cmd->ctx->async_fd = fds[1];
-    abi_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fds[0]);
+    drv_attr_out_handle(cmd, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fds[0]);
     return 0;
 }
 
-void abi_async_fatal(struct fabric_env *env)
+void drv_device_fatal(struct fabric_env *env)
 {
     struct ib_uverbs_async_event_desc event = { 0 };
-    unsigned i, end = atomic_load(&abi.ctx_end);
+    unsigned i, end = atomic_load(&drv.ctx_end);
 
     event.event_type = IBV_EVENT_DEVICE_FATAL;
     for (i = 0; i < end; ++i) {
-        if ((atomic_load(&abi.ctx[i].fd) >= 0) &&
-            (&abi.ctx[i].dev->env == env) && (abi.ctx[i].async_fd >= 0)) {
-            (void)!send(abi.ctx[i].async_fd, &event, sizeof(event),
+        if ((atomic_load(&drv.ctx[i].fd) >= 0) &&
+            (&drv.ctx[i].dev->env == env) && (drv.ctx[i].async_fd >= 0)) {
+            (void)!send(drv.ctx[i].async_fd, &event, sizeof(event),
                         MSG_DONTWAIT | MSG_NOSIGNAL);
         }
     }
 }
 
-static void abi_device_base(const struct abi_dev *dev,
-                            struct ib_uverbs_query_device_resp *base)
+static void device_base(const struct drv_dev *dev,
+                        struct ib_uverbs_query_device_resp *base)
 {
     uint8_t gid[16];
 
@@ -181,15 +180,15 @@ static void abi_device_base(const struct abi_dev *dev,
     base->phys_port_cnt  = 1;
 }
 
-int abi_query_device(struct abi_cmd *cmd, int extended)
+static int device_query(struct drv_cmd *cmd, int extended)
 {
-    struct abi_efa_device_out efa = { 0 };
+    struct drv_efa_device_out efa = { 0 };
     struct ib_uverbs_ex_query_device_resp resp;
 
     memset(&resp, 0, sizeof(resp));
-    abi_device_base(cmd->ctx->dev, &resp.base);
+    device_base(cmd->ctx->dev, &resp.base);
     if (!extended) {
-        abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp.base,
+        drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp.base,
                      sizeof(resp.base));
         return 0;
     }
@@ -203,68 +202,20 @@ int abi_query_device(struct abi_cmd *cmd, int extended)
                                                                 0;
 
     resp.response_length = sizeof(resp);
-    abi_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-    abi_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
     return 0;
 }
 
 /* libibverbs asks without room for an answer, to see whether this form of the
  * command exists. */
-static int abi_query_device_old(struct abi_cmd *cmd)
+int drv_device_query(struct drv_cmd *cmd)
 {
-    return abi_attr(cmd, UVERBS_ATTR_CORE_OUT) ? abi_query_device(cmd, 0) :
+    return drv_attr(cmd, UVERBS_ATTR_CORE_OUT) ? device_query(cmd, 0) :
                                                  -ENOSPC;
 }
 
-static int abi_query_device_ex(struct abi_cmd *cmd)
+int drv_device_query_ex(struct drv_cmd *cmd)
 {
-    return abi_query_device(cmd, 1);
-}
-
-static const struct abi_write {
-    uint32_t    number;
-    const char *name;
-    int (*run)(struct abi_cmd *cmd);
-} abi_writes[] = {
-    { IB_USER_VERBS_CMD_QUERY_DEVICE, "query-device", abi_query_device_old },
-    { IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED, "query-device",
-      abi_query_device_ex },
-    { IB_USER_VERBS_CMD_ALLOC_PD, "alloc-pd", abi_pd_alloc },
-    { IB_USER_VERBS_CMD_CREATE_AH, "create-ah", abi_ah_create },
-    { IB_USER_VERBS_CMD_REG_MR, "reg-mr", abi_mr_reg },
-    { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, "create-channel",
-      abi_channel_create },
-    { IB_USER_VERBS_CMD_QUERY_QP, "query-qp", abi_qp_query },
-    { IB_USER_VERBS_CMD_MODIFY_QP, "modify-qp", abi_qp_modify },
-};
-
-static const struct abi_write *abi_write_find(const struct abi_cmd *cmd)
-{
-    uint32_t number;
-    unsigned i;
-
-    if (abi_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number),
-                    4) == 0) {
-        for (i = 0; i < sizeof(abi_writes) / sizeof(abi_writes[0]); ++i) {
-            if (abi_writes[i].number == number) {
-                return &abi_writes[i];
-            }
-        }
-    }
-
-    return NULL;
-}
-
-const char *abi_write_name(const struct abi_cmd *cmd)
-{
-    const struct abi_write *write = abi_write_find(cmd);
-
-    return write ? write->name : "";
-}
-
-int abi_invoke_write(struct abi_cmd *cmd)
-{
-    const struct abi_write *write = abi_write_find(cmd);
-
-    return write ? write->run(cmd) : -EOPNOTSUPP;
+    return device_query(cmd, 1);
 }

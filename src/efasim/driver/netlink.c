@@ -12,12 +12,14 @@
  * the kernel's; what the program sends to the kernel is answered into its own
  * queue. Where that family is missing there is no RDMA netlink, as before.
  */
-#include "abi.h"
+#include "netlink.h"
+#include "config.h"
 #include "preload.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -66,7 +68,7 @@ static _Atomic int *netlink_find(int fd)
     return NULL;
 }
 
-void preload_netlink_close(int fd)
+void drv_netlink_close(int fd)
 {
     _Atomic int *entry = (fd >= 0) ? netlink_find(fd) : NULL;
     int value          = fd + 1;
@@ -173,7 +175,7 @@ PRELOAD_EXPORT int socket(int domain, int type, int protocol)
     int fd;
 
     if ((domain != AF_NETLINK) || (protocol != NETLINK_RDMA) ||
-        !abi_is_enabled()) {
+        !drv_config_is_enabled()) {
         return PRELOAD_NEXT(socket)(domain, type, protocol);
     }
 

@@ -6,7 +6,8 @@
  * While nothing at all goes on it sleeps in the kernel until another process
  * sends something (the `sleeping` mark tells it to wake us) or this one posts.
  */
-#include "abi.h"
+#include "backstop.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -49,7 +50,7 @@ static unsigned backstop_run(struct sim_dev *sim)
 
 /* One look at one device. Returns the time until the next; *idle is cleared
  * unless it has nothing to do. */
-static unsigned backstop_look_at(struct abi_dev *dev, int *idle)
+static unsigned backstop_look_at(struct drv_dev *dev, int *idle)
 {
     uint32_t entries = atomic_load(&dev->entries);
     unsigned usec    = TICK_CALLS_US;
@@ -64,7 +65,7 @@ static unsigned backstop_look_at(struct abi_dev *dev, int *idle)
         return usec;
     }
 
-    abi_lock();
+    drv_lock();
     if (dev->sim != NULL) {
         done = backstop_run(dev->sim);
         busy = sim_dev_is_busy(dev->sim) || (entries != dev->seen);
@@ -77,19 +78,19 @@ static unsigned backstop_look_at(struct abi_dev *dev, int *idle)
         dev->stuck_us += busy ? usec : 0;
         *idle         &= !busy && !done;
     }
-    abi_unlock();
+    drv_unlock();
     return usec;
 }
 
 /* A look at all devices. Returns 1 when all are idle. */
 static int backstop_look(unsigned *usec)
 {
-    struct abi_dev *dev;
+    struct drv_dev *dev;
     unsigned next;
     int idle = 1;
 
     *usec = TICK_STUCK_US;
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         if (dev->sim != NULL) {
             next  = backstop_look_at(dev, &idle);
             *usec = (next < *usec) ? next : *usec;
@@ -104,10 +105,10 @@ static int backstop_look(unsigned *usec)
 static struct dir_slot *backstop_mark(int sleeping)
 {
     struct dir_slot *slot = NULL;
-    const struct abi_dev *dev;
+    const struct drv_dev *dev;
     struct dir *dir;
 
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         if (dev->sim != NULL) {
             dir  = dev->sim->dir;
             slot = &dir->slot[dir->slot[dev->sim->slot].home % SIM_SLOTS];
@@ -120,9 +121,9 @@ static struct dir_slot *backstop_mark(int sleeping)
 
 static int backstop_is_busy(void)
 {
-    const struct abi_dev *dev;
+    const struct drv_dev *dev;
 
-    abi_for_each_device(dev) {
+    drv_for_each_device(dev) {
         if ((dev->sim != NULL) && sim_dev_is_busy(dev->sim)) {
             return 1;
         }
@@ -140,10 +141,10 @@ static int backstop_sleep(void)
     uint32_t wake = 0;
     int busy;
 
-    abi_lock();
+    drv_lock();
     slot = backstop_mark(1);
     if (slot == NULL) {
-        abi_unlock();
+        drv_unlock();
         backstop_nap(IDLE_US);
         return 0;
     }
@@ -151,16 +152,16 @@ static int backstop_sleep(void)
     wake = atomic_load(&slot->wake);
     atomic_thread_fence(memory_order_seq_cst);
     busy = backstop_is_busy();
-    abi_unlock();
+    drv_unlock();
 
     if (!busy) {
         busy = (syscall(SYS_futex, &slot->wake, FUTEX_WAIT, wake, &time, NULL,
                         0) == 0) || (errno != ETIMEDOUT);
     }
 
-    abi_lock();
+    drv_lock();
     backstop_mark(0);
-    abi_unlock();
+    drv_unlock();
     return busy;
 }
 
@@ -187,7 +188,7 @@ static void *backstop_main(void *arg)
     return NULL;
 }
 
-void abi_backstop_kick(struct abi_dev *dev)
+void drv_backstop_kick(struct drv_dev *dev)
 {
     struct dir_slot *slot;
 
@@ -201,7 +202,7 @@ void abi_backstop_kick(struct abi_dev *dev)
     }
 }
 
-void abi_backstop_start(void)
+void drv_backstop_start(void)
 {
     static _Atomic int started_pid;
     sigset_t all, old;
@@ -217,7 +218,7 @@ void abi_backstop_start(void)
     if (pthread_create(&thread, NULL, backstop_main, NULL) == 0) {
         pthread_detach(thread);
     } else {
-        abi_log("no backstop thread: messages move only while the program "
+        drv_log("no backstop thread: messages move only while the program "
                 "polls or posts");
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -3,16 +3,43 @@
  * Completion channels. One event is one packet of 8 bytes, the CQ's handle as
  * the program gave it, on a socket pair whose other end the program reads.
  */
-#include "abi.h"
+#include "channel.h"
 
 #include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-void abi_channel_event(struct sim_cq *cq)
+/* A socket pair, not a pipe: a program that has closed its end must not be
+ * killed by SIGPIPE. */
+int drv_channel_create(struct drv_cmd *cmd)
 {
-    struct abi_cq *entry = cq->user;
+    struct ib_uverbs_create_comp_channel_resp resp = { 0 };
+    struct drv_channel *channel                    = calloc(1,
+                                                            sizeof(*channel));
+    int fds[2];
+
+    if (channel == NULL) {
+        return -ENOMEM;
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+        free(channel);
+        return -errno;
+    }
+
+    channel->user_fd = fds[0];
+    channel->fd      = fds[1];
+    list_add_tail(&drv.channels, &channel->link);
+    resp.fd = fds[0];
+    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}
+
+void drv_channel_event(struct sim_cq *cq)
+{
+    struct drv_cq *entry = cq->user;
 
     if ((entry->channel == NULL) || (entry->channel->fd < 0)) {
         return;
@@ -28,7 +55,7 @@ void abi_channel_event(struct sim_cq *cq)
  * as the kernel does. Returns the number that was read; libibverbs waits until
  * that many have been acknowledged.
  */
-uint32_t abi_channel_forget(struct abi_cq *cq)
+uint32_t drv_channel_flush(struct drv_cq *cq)
 {
     uint64_t keep[256], handle;
     unsigned num = 0, i;
@@ -56,13 +83,13 @@ uint32_t abi_channel_forget(struct abi_cq *cq)
     return cq->events;
 }
 
-struct abi_channel *abi_channel_find(int fd)
+struct drv_channel *drv_channel_find(int fd)
 {
     struct sim_list *link;
-    struct abi_channel *channel;
+    struct drv_channel *channel;
 
-    for (link = abi.channels.next; link != &abi.channels; link = link->next) {
-        channel = list_entry(link, struct abi_channel, link);
+    for (link = drv.channels.next; link != &drv.channels; link = link->next) {
+        channel = list_entry(link, struct drv_channel, link);
         if (channel->user_fd == fd) {
             return channel;
         }
@@ -71,18 +98,18 @@ struct abi_channel *abi_channel_find(int fd)
     return NULL;
 }
 
-void abi_channel_close(int fd)
+void drv_channel_close(int fd)
 {
-    struct abi_channel *channel = abi_channel_find(fd);
+    struct drv_channel *channel = drv_channel_find(fd);
     unsigned i;
 
     if (channel == NULL) {
         return;
     }
 
-    for (i = 0; i < ABI_CQS; ++i) {
-        if (abi.cq[i].channel == channel) {
-            abi.cq[i].channel = NULL;
+    for (i = 0; i < DRV_CQS; ++i) {
+        if (drv.cq[i].channel == channel) {
+            drv.cq[i].channel = NULL;
         }
     }
     list_del(&channel->link);

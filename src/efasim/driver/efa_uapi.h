@@ -2,31 +2,31 @@
 /*
  * The driver's part of the uverbs commands: what libefa appends to a command
  * and expects behind an answer. The layouts are the kernel's interface
- * (rdma/efa-abi.h of Linux 6.18); spelled out here because the header of an
+ * (rdma/efa-drv.h of Linux 6.18); spelled out here because the header of an
  * older distribution lacks the newest fields, and a newer one has renamed
  * older ones. An older libefa sends a shorter structure; the rest reads as 0.
  */
-#ifndef EFASIM_ABI_EFA_ABI_H
-#define EFASIM_ABI_EFA_ABI_H
+#ifndef EFASIM_DRIVER_EFA_UAPI_H
+#define EFASIM_DRIVER_EFA_UAPI_H
 
 #include <stdint.h>
 
-enum { /* abi_efa_context_in.supported_caps */
-    ABI_EFA_CONTEXT_TX_BATCH  = 1 << 0,
-    ABI_EFA_CONTEXT_MIN_SQ_WR = 1 << 1,
+enum { /* drv_efa_context_in.supported_caps */
+    DRV_EFA_CONTEXT_TX_BATCH  = 1 << 0,
+    DRV_EFA_CONTEXT_MIN_SQ_WR = 1 << 1,
 };
 
-struct abi_efa_context_in {
+struct drv_efa_context_in {
     uint32_t supported_caps;
     uint8_t  reserved[4];
 };
 
-enum { /* abi_efa_context_out.cmds_supp_udata */
-    ABI_EFA_UDATA_QUERY_DEVICE = 1 << 0,
-    ABI_EFA_UDATA_CREATE_AH    = 1 << 1,
+enum { /* drv_efa_context_out.cmds_supp_udata */
+    DRV_EFA_UDATA_QUERY_DEVICE = 1 << 0,
+    DRV_EFA_UDATA_CREATE_AH    = 1 << 1,
 };
 
-struct abi_efa_context_out {
+struct drv_efa_context_out {
     uint32_t comp_mask;
     uint32_t cmds_supp_udata;
     uint16_t sub_cqs_per_cq;
@@ -38,25 +38,25 @@ struct abi_efa_context_out {
     uint8_t  reserved[2];
 };
 
-struct abi_efa_pd_out {
+struct drv_efa_pd_out {
     uint32_t comp_mask;
     uint16_t pdn;
     uint8_t  reserved[2];
 };
 
-struct abi_efa_ah_out {
+struct drv_efa_ah_out {
     uint32_t comp_mask;
     uint16_t number;
     uint8_t  reserved[2];
 };
 
-enum { /* abi_efa_cq_in.flags */
-    ABI_EFA_CQ_CHANNEL   = 1 << 0,
-    ABI_EFA_CQ_SGID      = 1 << 1,
-    ABI_EFA_CQ_REQ_ID_64 = 1 << 2,
+enum { /* drv_efa_cq_in.flags */
+    DRV_EFA_CQ_CHANNEL   = 1 << 0,
+    DRV_EFA_CQ_SGID      = 1 << 1,
+    DRV_EFA_CQ_REQ_ID_64 = 1 << 2,
 };
 
-struct abi_efa_cq_in {
+struct drv_efa_cq_in {
     uint32_t comp_mask;
     uint32_t entry_size;
     uint16_t num_sub_cqs;
@@ -64,11 +64,11 @@ struct abi_efa_cq_in {
     uint8_t  reserved[5];
 };
 
-enum { /* abi_efa_cq_out.comp_mask */
-    ABI_EFA_CQ_OUT_DB = 1 << 0,
+enum { /* drv_efa_cq_out.comp_mask */
+    DRV_EFA_CQ_OUT_DB = 1 << 0,
 };
 
-struct abi_efa_cq_out {
+struct drv_efa_cq_out {
     uint32_t comp_mask;
     uint8_t  reserved[4];
     uint64_t q_mmap_key;
@@ -79,16 +79,16 @@ struct abi_efa_cq_out {
     uint64_t db_mmap_key;
 };
 
-enum { /* abi_efa_qp_in.flags */
-    ABI_EFA_QP_UNSOLICITED_WRITE = 1 << 0,
-    ABI_EFA_QP_REQ_ID_64         = 1 << 1,
+enum { /* drv_efa_qp_in.flags */
+    DRV_EFA_QP_UNSOLICITED_WRITE = 1 << 0,
+    DRV_EFA_QP_REQ_ID_64         = 1 << 1,
 };
 
-enum { /* abi_efa_qp_in.driver_qp_type */
-    ABI_EFA_QP_SRD = 0,
+enum { /* drv_efa_qp_in.driver_qp_type */
+    DRV_EFA_QP_SRD = 0,
 };
 
-struct abi_efa_qp_in {
+struct drv_efa_qp_in {
     uint32_t comp_mask;
     uint32_t rq_ring_size;       /* bytes */
     uint32_t sq_ring_size;       /* bytes */
@@ -98,7 +98,7 @@ struct abi_efa_qp_in {
     uint8_t  reserved[5];
 };
 
-struct abi_efa_qp_out {
+struct drv_efa_qp_out {
     uint32_t comp_mask;
     uint32_t rq_db_offset;
     uint32_t sq_db_offset;
@@ -113,7 +113,7 @@ struct abi_efa_qp_out {
     uint8_t  reserved[4];
 };
 
-struct abi_efa_device_out {
+struct drv_efa_device_out {
     uint32_t comp_mask;
     uint32_t max_sq_wr;
     uint32_t max_rq_wr;
@@ -125,56 +125,56 @@ struct abi_efa_device_out {
 
 /* Methods and attributes of the driver's own */
 enum {
-    ABI_EFA_DRIVER_NS        = 0x1000,
-    ABI_EFA_METHOD_MR_QUERY  = ABI_EFA_DRIVER_NS,
-    ABI_EFA_MR_HANDLE        = ABI_EFA_DRIVER_NS,
-    ABI_EFA_MR_IC_VALIDITY,
-    ABI_EFA_MR_RECV_IC,
-    ABI_EFA_MR_READ_IC,
-    ABI_EFA_MR_RDMA_RECV_IC,
-    ABI_EFA_CNTR_BUFFER      = ABI_EFA_DRIVER_NS,
-    ABI_EFA_CNTR_ERR_BUFFER,
+    DRV_EFA_DRIVER_NS        = 0x1000,
+    DRV_EFA_METHOD_MR_QUERY  = DRV_EFA_DRIVER_NS,
+    DRV_EFA_MR_HANDLE        = DRV_EFA_DRIVER_NS,
+    DRV_EFA_MR_IC_VALIDITY,
+    DRV_EFA_MR_RECV_IC,
+    DRV_EFA_MR_READ_IC,
+    DRV_EFA_MR_RDMA_RECV_IC,
+    DRV_EFA_CNTR_BUFFER      = DRV_EFA_DRIVER_NS,
+    DRV_EFA_CNTR_ERR_BUFFER,
 };
 
-enum { /* what ABI_EFA_MR_IC_VALIDITY says of the three numbers */
-    ABI_EFA_MR_IC_ALL = 7,
+enum { /* what DRV_EFA_MR_IC_VALIDITY says of the three numbers */
+    DRV_EFA_MR_IC_ALL = 7,
 };
 
 /* Of the kernel's interface, newer than the headers of a distribution */
 enum {
-    ABI_CQ_BUFFER_VA = 8, /* attributes of CQ_CREATE */
-    ABI_CQ_BUFFER_LENGTH,
-    ABI_CQ_BUFFER_FD,
-    ABI_CQ_BUFFER_OFFSET,
+    DRV_CQ_BUFFER_VA = 8, /* attributes of CQ_CREATE */
+    DRV_CQ_BUFFER_LENGTH,
+    DRV_CQ_BUFFER_FD,
+    DRV_CQ_BUFFER_OFFSET,
 
-    ABI_DEVICE_QUERY_CNTR_CAPS = 8,
-    ABI_CNTR_CAPS_MAX = 0,
-    ABI_CNTR_CAPS_MAX_VALUE,
-    ABI_CNTR_CAPS_OPS,
+    DRV_DEVICE_QUERY_CNTR_CAPS = 8,
+    DRV_CNTR_CAPS_MAX = 0,
+    DRV_CNTR_CAPS_MAX_VALUE,
+    DRV_CNTR_CAPS_OPS,
 
-    ABI_QP_ATTACH_CNTR  = 2,
-    ABI_QP_ATTACH_QP    = 0,
-    ABI_QP_ATTACH_WHICH,
-    ABI_QP_ATTACH_OPS,
+    DRV_QP_ATTACH_CNTR  = 2,
+    DRV_QP_ATTACH_QP    = 0,
+    DRV_QP_ATTACH_WHICH,
+    DRV_QP_ATTACH_OPS,
 
-    ABI_OBJECT_CNTR     = 19,
-    ABI_CNTR_CREATE     = 0, /* methods */
-    ABI_CNTR_DESTROY,
-    ABI_CNTR_MODIFY,
-    ABI_CNTR_READ,
-    ABI_CNTR_HANDLE     = 0, /* attributes: of all methods, */
-    ABI_CNTR_ENTRY      = 1, /* of MODIFY and READ, */
-    ABI_CNTR_MODIFY_OP  = 2, /* of MODIFY */
-    ABI_CNTR_MODIFY_VALUE,
-    ABI_CNTR_READ_VALUE = 2, /* of READ */
+    DRV_OBJECT_CNTR     = 19,
+    DRV_CNTR_CREATE     = 0, /* methods */
+    DRV_CNTR_DESTROY,
+    DRV_CNTR_MODIFY,
+    DRV_CNTR_READ,
+    DRV_CNTR_HANDLE     = 0, /* attributes: of all methods, */
+    DRV_CNTR_ENTRY      = 1, /* of MODIFY and READ, */
+    DRV_CNTR_MODIFY_OP  = 2, /* of MODIFY */
+    DRV_CNTR_MODIFY_VALUE,
+    DRV_CNTR_READ_VALUE = 2, /* of READ */
 };
 
-enum { /* abi_buffer_desc.type */
-    ABI_BUFFER_DMABUF,
-    ABI_BUFFER_VA,
+enum { /* drv_buffer_desc.type */
+    DRV_BUFFER_DMABUF,
+    DRV_BUFFER_VA,
 };
 
-struct abi_buffer_desc {
+struct drv_buffer_desc {
     uint32_t type;
     int32_t  fd;
     uint32_t flags;

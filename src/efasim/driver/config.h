@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the environment variables EFASIM_* say to this process. */
+#ifndef EFASIM_DRIVER_CONFIG_H
+#define EFASIM_DRIVER_CONFIG_H
+
+#include "efasim/fabric/fabric.h"
+
+/* 0: there is nothing to emulate. */
+int drv_config_is_enabled(void);
+
+/* The folder of the fabric, in `path`; NULL: none is named. */
+const char *drv_config_fabric_path(char path[FABRIC_PATH_MAX]);
+
+/* The node of this process, from EFASIM_NODE or the rank. */
+unsigned drv_config_node(void);
+
+/* The folder that stands for /sys; "" when not enabled. */
+const char *drv_config_sysfs_root(void);
+
+/* The knobs of all devices. A bad value is reported and keeps the default. */
+void drv_config_knobs(void);
+
+/* EFASIM_PLAN and EFASIM_TRACE name files: read, and opened for appending. */
+void drv_config_files(void);
+
+#endif

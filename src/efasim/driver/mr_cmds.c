@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registrations. The device reaches a dma-buf's pages by a mapping of our own;
+ * the program need not map it, as with a GPU's memory.
+ */
+#include "mr_cmds.h"
+#include "dmabuf.h"
+#include "efa_uapi.h"
+#include "pd_cmds.h"
+
+#include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static uint64_t mr_page_span(uint64_t addr, uint64_t length)
+{
+    uint64_t first = addr & ~(uint64_t)(DRV_PAGE - 1);
+
+    return (addr + length - first + DRV_PAGE - 1) & ~(uint64_t)(DRV_PAGE - 1);
+}
+
+/* The kernel pins the pages, so they must be there. mincore() says whether
+ * the range is mapped. */
+int drv_mr_is_mapped(uint64_t addr, uint64_t span)
+{
+    static unsigned char vec[1 << 16]; /* one byte per page; under the lock */
+    uint64_t at, step;
+
+    addr &= ~(uint64_t)(DRV_PAGE - 1);
+    for (at = 0; at < span; at += step) {
+        step = span - at;
+        step = (step < sizeof(vec) * DRV_PAGE) ? step : sizeof(vec) * DRV_PAGE;
+        if (mincore((void*)(uintptr_t)(addr + at), step, vec) != 0) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+static int mr_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
+{
+    struct rlimit limit;
+
+    if ((geteuid() == 0) && !dev->knobs.memlock_root) {
+        return 1;
+    }
+
+    return (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
+           (limit.rlim_cur == RLIM_INFINITY) ||
+           (drv.pinned + bytes <= limit.rlim_cur);
+}
+
+/* Have room for one more in the directory: 0; or -ENOMEM, after a line. */
+static int mr_reserve(struct drv_dev *dev)
+{
+    if (fabric_mr_reserve(dev->fabric, dev->sim->nic,
+                          &dev->mr_reserved) == 0) {
+        return 0;
+    }
+
+    drv_log("no room for a registration (%s): is /dev/shm full? Free some of "
+            "it", strerror(errno));
+    return -ENOMEM;
+}
+
+int drv_mr_reg(struct drv_cmd *cmd)
+{
+    struct ib_uverbs_reg_mr_resp resp = { 0 };
+    struct drv_dev *dev               = cmd->ctx->dev;
+    struct ib_uverbs_reg_mr req;
+    struct sim_mr_attr attr;
+    struct sim_pd *pd;
+    uint64_t span;
+    int ret;
+
+    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    pd = drv_pd_get(cmd->ctx, req.pd_handle);
+    if ((pd == NULL) ||
+        ((req.start & (DRV_PAGE - 1)) != (req.hca_va & (DRV_PAGE - 1)))) {
+        return -EINVAL;
+    }
+
+    ret = mr_reserve(dev);
+    if (ret != 0) {
+        return ret;
+    }
+
+    attr = (struct sim_mr_attr){
+        .addr   = req.start,
+        .length = req.length,
+        .iova   = req.hca_va,
+        .access = req.access_flags,
+    };
+    ret = sim_mr_register(dev->sim, pd, &attr);
+    if (ret != 0) {
+        return ret;
+    }
+
+    span = mr_page_span(req.start, req.length);
+    ret  = !mr_memlock_allows(dev, span) ? -ENOMEM :
+           !drv_mr_is_mapped(req.start, span) ? -EFAULT : 0;
+    if (ret != 0) {
+        sim_mr_deregister(dev->sim, attr.index);
+        return ret;
+    }
+
+    ++cmd->ctx->mrs;
+    drv.pinned                += span;
+    dev->mr[attr.index].ctx    = cmd->ctx;
+    dev->mr[attr.index].pinned = span;
+    resp.mr_handle             = attr.index;
+    resp.lkey                  = attr.key;
+    resp.rkey                  = attr.key;
+    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}
+
+/* Which interconnects the device uses for the memory: all of them one, or
+ * nothing is known. */
+int drv_mr_query(struct drv_cmd *cmd)
+{
+    int64_t handle    = drv_attr_handle(cmd, DRV_EFA_MR_HANDLE);
+    uint16_t id       = cmd->ctx->dev->sim->knobs.ic_id;
+    uint16_t validity = id ? DRV_EFA_MR_IC_ALL : 0;
+
+    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
+        (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
+        return -EINVAL;
+    }
+
+    drv_attr_out(cmd, DRV_EFA_MR_IC_VALIDITY, &validity, sizeof(validity));
+    drv_attr_out(cmd, DRV_EFA_MR_RECV_IC, &id, sizeof(id));
+    drv_attr_out(cmd, DRV_EFA_MR_READ_IC, &id, sizeof(id));
+    drv_attr_out(cmd, DRV_EFA_MR_RDMA_RECV_IC, &id, sizeof(id));
+    return 0;
+}
+
+void drv_mr_release(struct drv_dev *dev, uint32_t index)
+{
+    struct drv_mr *mr = &dev->mr[index];
+
+    drv.pinned -= mr->pinned;
+    --mr->ctx->mrs;
+    mr->ctx     = NULL;
+    sim_mr_deregister(dev->sim, index);
+    drv_dmabuf_unmap(&mr->map);
+}
+
+int drv_mr_destroy(struct drv_cmd *cmd)
+{
+    int64_t handle = drv_attr_handle(cmd, UVERBS_ATTR_DESTROY_MR_HANDLE);
+
+    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
+        (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
+        return -EINVAL;
+    }
+
+    drv_mr_release(cmd->ctx->dev, handle);
+    return 0;
+}
+
+struct mr_dmabuf {
+    uint64_t offset, length, iova;
+    uint32_t access;
+    int32_t  fd;
+};
+
+static int mr_dmabuf_request(const struct drv_cmd *cmd,
+                             struct mr_dmabuf *req)
+{
+    int64_t fd = drv_attr_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_FD);
+
+    req->fd = (fd < 0) ? -1 : (int32_t)fd;
+    return (drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset,
+                        sizeof(req->offset), 8) ||
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &req->length,
+                        sizeof(req->length), 8) ||
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &req->iova,
+                        sizeof(req->iova), 8) ||
+            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
+                        &req->access, sizeof(req->access), 4) ||
+            ((req->offset ^ req->iova) & (DRV_PAGE - 1))) ? -EINVAL : 0;
+}
+
+int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
+{
+    struct drv_dev *dev = cmd->ctx->dev;
+    struct sim_pd *pd = drv_pd_get(cmd->ctx, drv_attr_handle(cmd,
+                                   UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
+    struct sim_mr_attr attr = { 0 };
+    struct drv_mapping map  = { 0 };
+    struct mr_dmabuf req;
+    int ret;
+
+    ret = (pd == NULL) ? -EINVAL : mr_dmabuf_request(cmd, &req);
+    ret = ret ? ret : mr_reserve(dev);
+    ret = ret ? ret : drv_dmabuf_map(req.fd, req.offset, req.length, &map);
+    if (ret != 0) {
+        return ret;
+    }
+
+    attr.addr   = map.addr;
+    attr.length = req.length;
+    attr.iova   = req.iova;
+    attr.access = req.access;
+    ret         = sim_mr_register(dev->sim, pd, &attr);
+    if (ret != 0) {
+        drv_dmabuf_unmap(&map);
+        return ret;
+    }
+
+    dev->mr[attr.index] = (struct drv_mr){ .ctx = cmd->ctx, .map = map };
+    ++cmd->ctx->mrs;
+    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
+                 sizeof(attr.key));
+    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,
+                 sizeof(attr.key));
+    drv_attr_out_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, attr.index);
+    return 0;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queue pairs: the kernel driver's checks, the pages that the program will
+ * map, the engine's object. */
+#include "qp_cmds.h"
+#include "cq_cmds.h"
+#include "efa_uapi.h"
+#include "hooks.h"
+#include "pd_cmds.h"
+#include "region.h"
+
+#include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+
+/* Offsets in a QP's doorbell page */
+enum {
+    QP_DB_SQ = 0,
+    QP_DB_RQ = 64,
+};
+
+/* What a QP can be asked for; the kernel's driver refuses the rest. */
+#define QP_QUERY_KNOWN \
+    ((uint32_t)(SIM_QPA_STATE | SIM_QPA_PKEY_INDEX | SIM_QPA_PORT | \
+                SIM_QPA_QKEY | SIM_QPA_RNR_RETRY | SIM_QPA_SQ_PSN | \
+                SIM_QPA_CAP))
+
+struct drv_qp *drv_qp_get(struct drv_ctx *ctx, int64_t handle)
+{
+    return ((handle >= 0) && (handle < DRV_QPS) &&
+            (drv.qp[handle].ctx == ctx)) ? &drv.qp[handle] : NULL;
+}
+
+/* The program may choose the size of its work requests: it asks for so many
+ * of them, and for a ring of so many bytes. */
+static uint16_t qp_sq_stride(const struct sim_profile *profile,
+                             const struct drv_efa_qp_in *req,
+                             const struct ib_uverbs_qp_cap *cap)
+{
+    int has_large = profile->inline_bytes > IO_TX_INLINE_SMALL;
+
+    return (has_large && (cap->max_send_wr > 0) &&
+            (req->sq_ring_size / cap->max_send_wr >= IO_TX_WQE_LARGE)) ?
+           IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
+}
+
+static int qp_check_caps(const struct sim_profile *profile,
+                         const struct ib_uverbs_qp_cap *cap)
+{
+    return ((cap->max_send_wr > SIM_MAX_SQ_WR) ||
+            (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
+            (cap->max_send_sge > SIM_MAX_SQ_SGE) ||
+            (cap->max_recv_sge > SIM_MAX_RQ_SGE) ||
+            (cap->max_inline_data > profile->inline_bytes)) ?
+           -EINVAL : 0;
+}
+
+static int qp_check(const struct sim_dev *dev,
+                    const struct drv_efa_qp_in *req,
+                    const struct ib_uverbs_qp_cap *cap, uint32_t type)
+{
+    uint16_t stride   = qp_sq_stride(dev->profile, req, cap);
+    uint32_t sq_depth = req->sq_ring_size / stride;
+    uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
+    uint32_t caps     = sim_dev_caps(dev);
+    uint16_t known    = 0;
+
+    known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
+             DRV_EFA_QP_UNSOLICITED_WRITE : 0;
+    known |= (caps & SIM_CAP_REQ_ID_64) ? DRV_EFA_QP_REQ_ID_64 : 0;
+    if (((type != IB_UVERBS_QPT_UD) &&
+         ((type != IB_UVERBS_QPT_DRIVER) ||
+          (req->driver_qp_type != DRV_EFA_QP_SRD))) ||
+        (req->flags & ~known)) {
+        return -EOPNOTSUPP;
+    }
+
+    if ((req->comp_mask != 0) ||
+        (req->sq_ring_size > SIM_MAX_SQ_WR * IO_TX_WQE_SMALL) ||
+        (rq_depth > SIM_MAX_RQ_WR) ||
+        (sq_depth & (sq_depth - 1)) || (rq_depth & (rq_depth - 1)) ||
+        (sq_depth < cap->max_send_wr) ||
+        ((cap->max_inline_data > IO_TX_INLINE_SMALL) &&
+         (stride == IO_TX_WQE_SMALL))) {
+        return -EINVAL;
+    }
+
+    return qp_check_caps(dev->profile, cap);
+}
+
+static int qp_make(struct drv_ctx *ctx,
+                   const struct drv_efa_qp_in *req,
+                   struct sim_qp_attr *attr, struct drv_qp **entry_p)
+{
+    const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, DRV_PAGE };
+    struct drv_region region[3] = { { 0 } }; /* in that order */
+    struct drv_qp *entry;
+    struct sim_qp *qp;
+    unsigned i;
+    int ret;
+
+    ret = drv_regions_alloc(ctx, sizes, 3, region);
+    if (ret != 0) {
+        return ret;
+    }
+
+    attr->sq_ring  = region[0].ptr;
+    attr->rq_ring  = region[1].ptr;
+    attr->sq_depth = req->sq_ring_size / attr->sq_stride;
+    attr->rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
+    attr->sq_db    = (_Atomic uint32_t*)(region[2].ptr + QP_DB_SQ);
+    attr->rq_db    = (_Atomic uint32_t*)(region[2].ptr + QP_DB_RQ);
+    ret            = sim_qp_create(ctx->dev->sim, attr, &qp);
+    if (ret != 0) {
+        for (i = 0; i < 3; ++i) {
+            drv_region_free(ctx, &region[i]);
+        }
+        return ret;
+    }
+
+    entry      = &drv.qp[ctx->dev->index * SIM_MAX_QP + qp->qpn];
+    memset(entry, 0, sizeof(*entry));
+    entry->qp  = qp;
+    entry->ctx = ctx;
+    entry->sq  = region[0];
+    entry->rq  = region[1];
+    entry->db  = region[2];
+    qp->user   = entry;
+    *entry_p   = entry;
+    return 0;
+}
+
+static void qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
+                      const struct ib_uverbs_qp_cap *cap)
+{
+    struct drv_efa_qp_out resp = { 0 };
+    uint32_t qpn               = entry->qp->qpn;
+
+    resp.recv_sub_cq       = entry->ctx->dev->sim->profile->sub_cqs - 1;
+    resp.sq_db_offset      = QP_DB_SQ;
+    resp.rq_db_offset      = QP_DB_RQ;
+    resp.sq_db_mmap_key    = entry->db.offset;
+    resp.rq_db_mmap_key    = entry->db.offset;
+    resp.llq_desc_mmap_key = entry->sq.offset;
+    resp.rq_mmap_key       = entry->rq.offset;
+    resp.rq_mmap_size      = entry->rq.size;
+    drv_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
+    drv_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
+    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, entry - drv.qp);
+}
+
+int drv_qp_create(struct drv_cmd *cmd)
+{
+    const struct sim_dev *dev = cmd->ctx->dev->sim;
+    struct sim_qp_attr attr   = { 0 };
+    struct drv_cq *send_cq, *recv_cq;
+    struct ib_uverbs_qp_cap cap;
+    struct drv_efa_qp_in req;
+    struct drv_qp *entry;
+    uint32_t type, flags;
+    uint64_t user;
+    int ret;
+
+    send_cq = drv_cq_get(cmd->ctx, drv_attr_handle(cmd,
+                                   UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE));
+    recv_cq = drv_cq_get(cmd->ctx, drv_attr_handle(cmd,
+                                   UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE));
+    attr.pd = drv_pd_get(cmd->ctx, drv_attr_handle(cmd,
+                                   UVERBS_ATTR_CREATE_QP_PD_HANDLE));
+    if ((attr.pd == NULL) || (send_cq == NULL) || (recv_cq == NULL) ||
+        drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
+                    offsetof(struct drv_efa_qp_in, flags)) ||
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
+                    sizeof(cap)) ||
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type),
+                    4) ||
+        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user,
+                    sizeof(user), 8)) {
+        return -EINVAL;
+    }
+
+    drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_FLAGS, &flags, sizeof(flags), 0);
+    if (flags & ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL) {
+        return -EOPNOTSUPP;
+    }
+
+    ret = qp_check(dev, &req, &cap, type);
+    if (ret != 0) {
+        return ret;
+    }
+
+    attr.send_cq      = send_cq->cq;
+    attr.recv_cq      = recv_cq->cq;
+    attr.max_send_sge = cap.max_send_sge;
+    attr.max_recv_sge = cap.max_recv_sge;
+    attr.max_inline   = cap.max_inline_data;
+    attr.sq_stride    = qp_sq_stride(dev->profile, &req, &cap);
+    attr.ud           = (type == IB_UVERBS_QPT_UD);
+    attr.unsolicited  = !!(req.flags & DRV_EFA_QP_UNSOLICITED_WRITE);
+    attr.req_id_64    = !!(req.flags & DRV_EFA_QP_REQ_ID_64);
+    ret = qp_make(cmd->ctx, &req, &attr, &entry);
+    if (ret != 0) {
+        return ret;
+    }
+
+    memcpy(entry->caps, &cap, sizeof(entry->caps));
+    entry->sq_sig_all = !!(flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
+    entry->user       = (struct ibv_qp*)(uintptr_t)user;
+    drv_hook_qp(entry);
+    qp_answer(cmd, entry, &cap);
+    return 0;
+}
+
+void drv_qp_release(struct drv_qp *qp)
+{
+    sim_qp_destroy(qp->qp);
+    drv_region_free(qp->ctx, &qp->sq);
+    drv_region_free(qp->ctx, &qp->rq);
+    drv_region_free(qp->ctx, &qp->db);
+    memset(qp, 0, sizeof(*qp));
+}
+
+int drv_qp_destroy(struct drv_cmd *cmd)
+{
+    struct drv_qp *entry = drv_qp_get(cmd->ctx,
+                                      drv_attr_handle(cmd,
+                                              UVERBS_ATTR_DESTROY_QP_HANDLE));
+    struct ib_uverbs_destroy_qp_resp resp = { 0 };
+
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+
+    drv_qp_release(entry);
+    drv_attr_out(cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+    return 0;
+}
+
+int drv_qp_modify(struct drv_cmd *cmd)
+{
+    struct ib_uverbs_modify_qp req;
+    struct sim_qp_mod mod;
+    struct drv_qp *entry;
+    int ret;
+
+    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    entry = drv_qp_get(cmd->ctx, req.qp_handle);
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+
+    mod = (struct sim_qp_mod){
+        .mask       = req.attr_mask,
+        .state      = req.qp_state,
+        .cur_state  = req.cur_qp_state,
+        .qkey       = req.qkey,
+        .sq_psn     = req.sq_psn,
+        .port       = req.port_num,
+        .pkey_index = req.pkey_index,
+        .rnr_retry  = req.rnr_retry,
+    };
+    ret = sim_qp_modify(entry->qp, &mod);
+    if (ret == 0) {
+        drv_hook_qp(entry);
+    }
+    return ret;
+}
+
+int drv_qp_query(struct drv_cmd *cmd)
+{
+    struct ib_uverbs_query_qp_resp resp = { 0 };
+    struct ib_uverbs_query_qp req;
+    struct drv_qp *entry;
+
+    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
+                    sizeof(req))) {
+        return -EINVAL;
+    }
+
+    entry = drv_qp_get(cmd->ctx, req.qp_handle);
+    if (entry == NULL) {
+        return -EINVAL;
+    }
+    if (req.attr_mask & ~QP_QUERY_KNOWN) {
+        return -EOPNOTSUPP;
+    }
+
+    resp.max_send_wr     = entry->caps[0];
+    resp.max_recv_wr     = entry->caps[1];
+    resp.max_send_sge    = entry->caps[2];
+    resp.max_recv_sge    = entry->caps[3];
+    resp.max_inline_data = entry->caps[4];
+    resp.qkey            = entry->qp->qkey;
+    resp.sq_psn          = entry->qp->sq_psn;
+    resp.rnr_retry       = entry->qp->rnr_retry;
+    resp.qp_state        = entry->qp->state;
+    resp.port_num        = 1;
+    resp.sq_sig_all      = entry->sq_sig_all;
+    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    return 0;
+}

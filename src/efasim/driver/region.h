@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFASIM_DRIVER_REGION_H
+#define EFASIM_DRIVER_REGION_H
+
+#include "state.h"
+
+/* Fresh zeroed pages, one region for each of `sizes`: all, or none and a
+ * negative errno. */
+int drv_regions_alloc(struct drv_ctx *ctx, const size_t *sizes, unsigned num,
+                      struct drv_region *regions);
+void drv_region_free(struct drv_ctx *ctx, struct drv_region *region);
+
+#endif
