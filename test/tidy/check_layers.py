@@ -31,8 +31,9 @@ HOOKS_PUBLIC = {'ucp_hooks/host.h', 'ucp_hooks/provider.h'}
 PURE = {'float.h', 'iso646.h', 'limits.h', 'stdalign.h', 'stdarg.h',
         'stdbool.h', 'stddef.h', 'stdint.h', 'stdnoreturn.h', 'string.h'}
 
-# Layers that may know verbs.
+# Layers that may know verbs, and what they alone may write.
 VERBS = {'uct/ib/efa', 'efasim'}
+VERBS_NAME = re.compile(r'\b(?:ibv|IBV|efadv|EFADV)_\w+')
 
 PRIVATE_STRUCT = re.compile(
     r'\bstruct\s+(uct_component|uct_tl|uct_md|uct_md_ops|uct_base_iface|'
@@ -99,6 +100,11 @@ def main(root):
                 line = code.count('\n', 0, found.start()) + 1
                 problems.append(f'{path}:{line}: declares {found.group(1)}, '
                                 'private to UCX: src/ucp_hooks does that')
+        if layer.startswith('uct/') and layer not in VERBS:
+            for found in VERBS_NAME.finditer(code):
+                line = code.count('\n', 0, found.start()) + 1
+                problems.append(f'{path}:{line}: {found.group(0)}: verbs are '
+                                'the business of src/uct/ib/efa')
         if layer != 'flow':
             for found in CORE_STATE.finditer(code):
                 line = code.count('\n', 0, found.start()) + 1

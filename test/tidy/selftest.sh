@@ -165,6 +165,8 @@ END
 expect pass check_layers.py
 put src/uct/ib/srd/a.c <<<'#include <infiniband/verbs.h>'
 expect fail check_layers.py 'srd/a.c:1: includes infiniband/verbs.h'
+put src/uct/ib/srd/a.c <<<'int a = IBV_WR_SEND;'
+expect fail check_layers.py 'srd/a.c:1: IBV_WR_SEND: verbs are'
 put src/uct/ib/srd/a.c <<<'#include "../efa/../../../ucp_hooks/abi.h"'
 expect fail check_layers.py 'is private to ucp_hooks'
 put src/uct/ib/srd/a.c <<<'struct uct_component { int a; };'

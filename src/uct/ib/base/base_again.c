@@ -47,7 +47,7 @@ static void base_again_say(base_iface_t *iface, uint32_t qpn, int fresh)
 int base_again_ctl(base_iface_t *iface, base_op_t *op)
 {
     efa_ah_t *ah  = op->ctl.ah;
-    uint32_t  qpn = op->wr.wr.ud.remote_qpn;
+    uint32_t  qpn = efa_send_wr_qpn(&op->wr);
 
     if (base_is_young(iface, &ah->refused_since)) {
         ah->refused_qpn = (ah->refused_since == iface->now) ?
@@ -136,7 +136,7 @@ unsigned base_again_run(base_iface_t *iface)
             continue;
         }
         err = base_post_rdma(iface, op->ep, op);
-        if (base_post_is_shortage(err)) {
+        if (efa_post_is_shortage(err)) {
             base_again_later(iface, op);
             break;
         }

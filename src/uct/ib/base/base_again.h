@@ -15,7 +15,7 @@ base_again_ctl_ended(const base_op_t *op, flow_send_status_t status)
 {
     if (__builtin_expect(op->ctl.ah->refused_since != 0, 0) &&
         (status == FLOW_SEND_OK) &&
-        (op->ctl.ah->refused_qpn == op->wr.wr.ud.remote_qpn)) {
+        (op->ctl.ah->refused_qpn == efa_send_wr_qpn(&op->wr))) {
         op->ctl.ah->refused_since = 0;
     }
 }

@@ -48,7 +48,7 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
     op->out.next        = (base_out_t*)iface->ops.free_ctl;
     iface->ops.free_ctl = op;
     flow_ctl_unsent(iface->core, ctl->cookie);
-    if (!base_post_is_shortage(err)) {
+    if (!efa_post_is_shortage(err)) {
         base_iface_break(iface, "posting", err);
     }
     return 0;

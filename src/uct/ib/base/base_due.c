@@ -85,7 +85,7 @@ static unsigned base_repost_all(base_iface_t *iface)
         ++count;
         if (!fail) {
             err = base_post_send(iface, &op->ep->dest, op);
-            if (base_post_is_shortage(err)) {
+            if (efa_post_is_shortage(err)) {
                 flow_tx_repost_put(iface->core, flow_op);
                 break;
             }

@@ -129,7 +129,7 @@ ucs_status_t base_ep_blocked(base_ep_t *ep)
 
 ucs_status_t base_post_failed(base_ep_t *ep, int err)
 {
-    if (base_post_is_shortage(err)) {
+    if (efa_post_is_shortage(err)) {
         return UCS_ERR_NO_RESOURCE;
     }
     base_iface_break(base_ep_iface(ep), "posting", err);

@@ -148,7 +148,7 @@ ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         goto err_core;
     }
-    status = base_rxq_attach(&iface->rxq, iface->qp.qp);
+    status = base_rxq_attach(&iface->rxq, &iface->qp);
     if (status != UCS_OK) {
         host_error(iface->super.host, "%s: cannot post receives",
                    md->device->name);

@@ -24,7 +24,8 @@
 
 static int base_op_is_lent(const base_op_t *op)
 {
-    return (op->out.kind != BASE_OUT_FLUSH) && (op->wr.sg_list == op->sge);
+    return (op->out.kind != BASE_OUT_FLUSH) &&
+           (efa_send_wr_pieces(&op->wr) == op->sge);
 }
 
 /* How many the device has. */
@@ -44,21 +45,20 @@ static unsigned base_ep_lent(const base_ep_t *ep)
  * polling works. */
 static int base_lent_poll(base_iface_t *iface, const base_ep_t *ep)
 {
-    struct ibv_cq *cq = iface->qp.tx_cq;
-    struct ibv_wc  wc;
+    efa_wc_t  wc;
     base_op_t     *op;
     unsigned       polls;
     int            count;
 
     for (polls = 0; polls < BASE_LENT_POLLS; ++polls) {
-        count = cq->context->ops.poll_cq(cq, 1, &wc);
+        count = efa_poll_tx(&iface->qp, 1, &wc);
         if (count < 0) {
             return 0;
         }
         if (count == 0) {
             continue;
         }
-        op = (base_op_t*)(uintptr_t)wc.wr_id;
+        op = efa_wc_user(&wc);
         if ((op->out.kind != BASE_OUT_CTL) && (op->ep == ep)) {
             base_tx_completion(iface, op, efa_wc_status(&wc));
             return 1;
@@ -100,7 +100,7 @@ static int base_op_copy_lent(base_iface_t *iface, base_op_t *op)
     if (bounce == NULL) {
         return 0;
     }
-    for (i = 0; i < op->wr.num_sge; ++i) {
+    for (i = 0; i < efa_send_wr_count(&op->wr); ++i) {
         memmove(bounce->data + length, (void*)(uintptr_t)op->sge[i].addr,
                 op->sge[i].length);
         length += op->sge[i].length;

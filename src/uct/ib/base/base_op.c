@@ -17,8 +17,7 @@ static base_op_t *base_op_link(base_op_t *ops, unsigned count, uint32_t lkey)
     for (op = ops; op < ops + count; ++op) {
         op->buf_sge.addr = (uintptr_t)op->buf;
         op->buf_sge.lkey = lkey;
-        op->wr.wr_id     = (uintptr_t)op;
-        op->wr.opcode    = IBV_WR_SEND;
+        efa_send_wr_init(&op->wr, op);
         op->out.next     = (op + 1 < ops + count) ? &op[1].out : NULL;
     }
     return (count > 0) ? ops : NULL;

@@ -3,6 +3,7 @@
 #define BASE_OP_H_
 
 #include <uct/ib/efa/efa_chunk.h>
+#include <uct/ib/efa/efa_queue.h>
 
 #include <flow/flow.h>
 #include <flow/reserve.h>
@@ -59,7 +60,7 @@ typedef struct base_bounce base_bounce_t;
 struct base_bounce {
     base_bounce_t *next; /* while no operation has it */
     void          *reserved; /* data is aligned to 16 */
-    struct ibv_sge sge;  /* data; its length is the packet's */
+    efa_sge_t sge;  /* data; its length is the packet's */
     uint8_t        data[];
 };
 
@@ -71,10 +72,10 @@ struct base_op {
     flow_op_t          flow;
     struct base_ep    *ep;
     base_bounce_t     *bounce; /* or NULL; once it has one it keeps it */
-    struct ibv_send_wr wr;  /* filled but for what changes: pieces, flags,
+    efa_send_wr_t wr;  /* filled but for what changes: pieces, flags,
                                destination; RDMA takes pieces and flags */
-    struct ibv_sge     buf_sge;          /* buf; its length is the packet's */
-    struct ibv_sge     sge[BASE_OP_SGE]; /* pieces of user memory */
+    efa_sge_t     buf_sge;          /* buf; its length is the packet's */
+    efa_sge_t     sge[BASE_OP_SGE]; /* pieces of user memory */
     union {
         struct {
             uct_unpack_callback_t func;
@@ -161,11 +162,9 @@ static inline base_bounce_t *base_op_bounce(base_op_pool_t *pool, base_op_t *op)
 
 /* What op->wr takes along: pieces of memory, or the bytes themselves. */
 static inline void
-base_op_set_pieces(base_op_t *op, struct ibv_sge *sge, int count, int inlined)
+base_op_set_pieces(base_op_t *op, efa_sge_t *sge, int count, int inlined)
 {
-    op->wr.sg_list    = sge;
-    op->wr.num_sge    = count;
-    op->wr.send_flags = IBV_SEND_SIGNALED | (inlined ? IBV_SEND_INLINE : 0);
+    efa_send_wr_set(&op->wr, sge, count, inlined);
 }
 
 /* The first `length` bytes of op->buf, inside the work request where it takes

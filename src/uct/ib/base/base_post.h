@@ -2,7 +2,6 @@
 #ifndef BASE_POST_H_
 #define BASE_POST_H_
 
-#include <errno.h>
 #include "base_trace.h"
 #include "base_types.h"
 
@@ -10,11 +9,7 @@
 static inline int base_post_send_untraced(base_iface_t *iface,
                                           const efa_dest_t *dest, base_op_t *op)
 {
-    struct ibv_qp      *qp = iface->qp.qp;
-    struct ibv_send_wr *bad;
-
-    op->wr.wr.ud = *dest;
-    return qp->context->ops.post_send(qp, &op->wr, &bad);
+    return efa_post_send(&iface->qp, &op->wr, dest);
 }
 
 /* Posts what op->wr has as a SEND. Returns 0, or the errno value of the device,
@@ -31,11 +26,5 @@ static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
 /* Posts an RDMA WRITE (BASE_OUT_PUT) from the pieces of op->wr to
  * op->remote_addr, or an RDMA READ from there into them. As base_post_send. */
 int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op);
-
-/* Is the errno value of a failed post a matter of time? */
-static inline int base_post_is_shortage(int err)
-{
-    return (err == ENOMEM) || (err == EAGAIN);
-}
 
 #endif

@@ -17,18 +17,18 @@
  * an endpoint, which must find what is polled and not looked at yet: where all
  * such lies. Returns the last that was dealt with.
  */
-static __attribute__((noinline)) const struct ibv_wc *
-base_tx_other(base_iface_t *iface, const struct ibv_wc *wc,
-              const struct ibv_wc *end)
+static __attribute__((noinline)) const efa_wc_t *
+base_tx_other(base_iface_t *iface, const efa_wc_t *wc,
+              const efa_wc_t *end)
 {
-    base_op_t *op = (base_op_t*)(uintptr_t)wc->wr_id;
+    base_op_t *op = efa_wc_user(wc);
 
-    if ((op->out.kind == BASE_OUT_CTL) && (wc->status == IBV_WC_SUCCESS)) {
+    if ((op->out.kind == BASE_OUT_CTL) && efa_wc_is_ok(wc)) {
         base_ctl_finish(iface, op, FLOW_SEND_OK); /* runs none */
         return wc;
     }
     for (; wc < end; ++wc) {
-        base_stash_add(iface, (base_op_t*)(uintptr_t)wc->wr_id, wc);
+        base_stash_add(iface, efa_wc_user(wc), wc);
     }
     base_stash_take_tx(iface);
     return end;
@@ -36,9 +36,9 @@ base_tx_other(base_iface_t *iface, const struct ibv_wc *wc,
 
 /* As base_rx_batch. */
 static __attribute__((noinline)) unsigned
-base_tx_batch(base_iface_t *iface, const struct ibv_wc *wc, int count)
+base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
-    const struct ibv_wc *end = wc + count;
+    const efa_wc_t *end = wc + count;
     base_op_t           *op;
 
     if (__builtin_expect(count < 0, 0)) {
@@ -46,8 +46,8 @@ base_tx_batch(base_iface_t *iface, const struct ibv_wc *wc, int count)
         return 0;
     }
     do {
-        op = (base_op_t*)(uintptr_t)wc->wr_id;
-        if (__builtin_expect((wc->status != IBV_WC_SUCCESS) ||
+        op = efa_wc_user(wc);
+        if (__builtin_expect(!efa_wc_is_ok(wc) ||
                                      (op->out.kind != BASE_OUT_AM) ||
                                      (op->ep->flushes > 0),
                              0)) {
@@ -59,15 +59,10 @@ base_tx_batch(base_iface_t *iface, const struct ibv_wc *wc, int count)
     return count;
 }
 
-static inline int efa_poll(struct ibv_cq *cq, struct ibv_wc *wc)
-{
-    return cq->context->ops.poll_cq(cq, BASE_POLL_BATCH, wc);
-}
-
 unsigned base_iface_poll_tx(base_iface_t *iface)
 {
-    struct ibv_wc wc[BASE_POLL_BATCH];
-    int           polled = efa_poll(iface->qp.tx_cq, wc);
+    efa_wc_t wc[BASE_POLL_BATCH];
+    int           polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
 
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
 }
@@ -119,7 +114,7 @@ base_iface_attend(base_iface_t *iface, unsigned *count_p)
 unsigned base_iface_progress(uct_iface_h tl_iface)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
-    struct ibv_wc wc[BASE_POLL_BATCH];
+    efa_wc_t wc[BASE_POLL_BATCH];
     unsigned      count = 0;
     int           polled;
 
@@ -127,12 +122,12 @@ unsigned base_iface_progress(uct_iface_h tl_iface)
         base_iface_attend(iface, &count)) {
         return base_iface_follow_up(iface, count);
     }
-    polled = efa_poll(iface->qp.rx_cq, wc);
+    polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
     if (polled != 0) {
         count += base_rx_batch(iface, wc, polled);
     }
     if (base_iface_is_sending(iface)) {
-        polled = efa_poll(iface->qp.tx_cq, wc);
+        polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
         if (polled != 0) {
             count += base_tx_batch(iface, wc, polled);
         }

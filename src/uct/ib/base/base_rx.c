@@ -97,9 +97,9 @@ base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
 }
 
 /* By number and address handle, as the core compares it. */
-static inline flow_src_t efa_wc_src(const struct ibv_wc *wc)
+static inline flow_src_t base_wc_src(const efa_wc_t *wc)
 {
-    return flow_src(wc->slid, wc->src_qp);
+    return flow_src(efa_wc_ah(wc), efa_wc_qpn(wc));
 }
 
 void base_rx_tell(base_iface_t *iface)
@@ -147,12 +147,12 @@ base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     }
 }
 
-void base_rx_completion(base_iface_t *iface, const struct ibv_wc *wc)
+void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
 {
-    base_rxbuf_t *rxbuf = (base_rxbuf_t*)(uintptr_t)wc->wr_id;
-    flow_src_t    src   = efa_wc_src(wc);
+    base_rxbuf_t *rxbuf = efa_wc_user(wc);
+    flow_src_t    src   = base_wc_src(wc);
 
-    if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
+    if (__builtin_expect(!efa_wc_is_ok(wc), 0)) {
         base_rxq_put(&iface->rxq, rxbuf);
         if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
             base_iface_break(iface, "receiving", ENODEV);
@@ -160,8 +160,8 @@ void base_rx_completion(base_iface_t *iface, const struct ibv_wc *wc)
         return;
     }
 
-    base_trace_rx(iface, rxbuf->packet, wc->byte_len, wc->src_qp);
-    rxbuf->length = wc->byte_len;
+    base_trace_rx(iface, rxbuf->packet, efa_wc_length(wc), efa_wc_qpn(wc));
+    rxbuf->length = efa_wc_length(wc);
     if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
     }
@@ -197,16 +197,16 @@ unsigned base_rx_retry(base_iface_t *iface)
  * none, and what the core said of it. */
 static __attribute__((noinline)) void
 base_rx_other(base_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
-              const struct ibv_wc *wc)
+              const efa_wc_t *wc)
 {
-    base_rxbuf_t *rxbuf = (base_rxbuf_t*)(uintptr_t)wc->wr_id;
+    base_rxbuf_t *rxbuf = efa_wc_user(wc);
 
     --iface->received; /* counted as if it were */
     if (verdict != FLOW_RX_FILL) {
         base_rx_completion(iface, wc);
         return;
     }
-    rxbuf->length = wc->byte_len;
+    rxbuf->length = efa_wc_length(wc);
     base_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
     base_rx_drain(iface, flow_rx_token_of(word));
 }
@@ -214,20 +214,20 @@ base_rx_other(base_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
 /* One completion, and for nearly all no call but that of the message's handler.
  * `few` buffers are posted: what is early is looked at closely. */
 static inline void
-base_rx_one(base_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc,
+base_rx_one(base_iface_t *iface, flow_core_t *core, const efa_wc_t *wc,
             int few)
 {
-    base_rxbuf_t     *rxbuf   = (base_rxbuf_t*)(uintptr_t)wc->wr_id;
+    base_rxbuf_t     *rxbuf   = efa_wc_user(wc);
     flow_rx_verdict_t verdict = FLOW_RX_OTHER;
     uint64_t          word    = 0;
 
-    if (__builtin_expect(wc->status == IBV_WC_SUCCESS, 1)) {
-        verdict = flow_rx_short(core, rxbuf->packet, wc->byte_len, rxbuf, !few,
-                                efa_wc_src(wc), &word);
+    if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+        verdict = flow_rx_short(core, rxbuf->packet, efa_wc_length(wc), rxbuf,
+                                !few, base_wc_src(wc), &word);
     }
     if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
         --iface->received;
-        rxbuf->length = wc->byte_len;
+        rxbuf->length = efa_wc_length(wc);
         base_rxq_hold(&iface->rxq, rxbuf);
         return;
     }
@@ -238,7 +238,7 @@ base_rx_one(base_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc,
 
     if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
                                          rxbuf->packet + FLOW_SHORT_HDR,
-                                         wc->byte_len - FLOW_SHORT_HDR,
+                                         efa_wc_length(wc) - FLOW_SHORT_HDR,
                                          base_rxq_may_keep(&iface->rxq)),
                          0)) {
         base_rxq_keep(&iface->rxq);
@@ -247,10 +247,10 @@ base_rx_one(base_iface_t *iface, flow_core_t *core, const struct ibv_wc *wc,
     }
 }
 
-unsigned base_rx_batch(base_iface_t *iface, const struct ibv_wc *wc, int count)
+unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
     flow_core_t         *core = iface->core;
-    const struct ibv_wc *end  = wc + count;
+    const efa_wc_t *end  = wc + count;
     int                  few;
 
     if (__builtin_expect(count < 0, 0)) {

@@ -74,12 +74,10 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
         rxbuf->packet  = base_rxq_packet(rxq, rxbuf);
         rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -
                                         rxq->layout.headroom);
-        rxbuf->sge.addr   = (uintptr_t)rxbuf->packet;
-        rxbuf->sge.length = rxq->layout.packet_size;
-        rxbuf->sge.lkey   = rxq->chunks->mr->lkey;
-        rxbuf->wr.wr_id   = (uintptr_t)rxbuf;
-        rxbuf->wr.sg_list = &rxbuf->sge;
-        rxbuf->wr.num_sge = 1;
+        rxbuf->wr.sge.addr   = (uintptr_t)rxbuf->packet;
+        rxbuf->wr.sge.length = rxq->layout.packet_size;
+        rxbuf->wr.sge.lkey   = rxq->chunks->mr->lkey;
+        efa_recv_wr_init(&rxbuf->wr, rxbuf);
         base_rxq_put(rxq, rxbuf);
     }
     rxq->total += count;
@@ -114,7 +112,7 @@ void base_rxq_cleanup(base_rxq_t *rxq)
     efa_chunk_list_free(rxq->md, &rxq->chunks);
 }
 
-ucs_status_t base_rxq_attach(base_rxq_t *rxq, struct ibv_qp *qp)
+ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp)
 {
     ucs_status_t status;
 
@@ -125,19 +123,19 @@ ucs_status_t base_rxq_attach(base_rxq_t *rxq, struct ibv_qp *qp)
 }
 
 /* Takes `count` free buffers, of which there are as many, off the list. */
-static struct ibv_recv_wr *base_rxq_take(base_rxq_t *rxq, unsigned count)
+static efa_recv_wr_t *base_rxq_take(base_rxq_t *rxq, unsigned count)
 {
-    struct ibv_recv_wr *first = rxq->free, *last = first;
+    efa_recv_wr_t *first = rxq->free, *last = first;
     unsigned            i;
 
     if (__builtin_expect(count == rxq->free_count, 1)) {
         rxq->free = NULL; /* the chain ends as it should */
     } else {
         for (i = 1; i < count; ++i) {
-            last = last->next;
+            last = efa_recv_wr_next(last);
         }
-        rxq->free  = last->next;
-        last->next = NULL;
+        rxq->free = efa_recv_wr_next(last);
+        efa_recv_wr_link(last, NULL);
     }
     rxq->free_count -= count;
     return first;
@@ -147,17 +145,17 @@ static struct ibv_recv_wr *base_rxq_take(base_rxq_t *rxq, unsigned count)
  * back to the free list. */
 static ucs_status_t base_rxq_post(base_rxq_t *rxq, unsigned count)
 {
-    struct ibv_recv_wr *first = base_rxq_take(rxq, count), *bad = NULL, *next;
+    efa_recv_wr_t *first = base_rxq_take(rxq, count), *bad, *next;
 
     rxq->posted += count;
     rxq->ever   += count;
-    if (rxq->qp->context->ops.post_recv(rxq->qp, first, &bad) == 0) {
+    if (efa_post_recv(rxq->qp, first, &bad) == 0) {
         return UCS_OK;
     }
 
     for (bad = (bad == NULL) ? first : bad; bad != NULL; bad = next) {
-        next = bad->next;
-        base_rxq_put(rxq, (base_rxbuf_t*)(uintptr_t)bad->wr_id);
+        next = efa_recv_wr_next(bad);
+        base_rxq_put(rxq, efa_recv_wr_user(bad));
         --rxq->posted;
         --rxq->ever;
     }

@@ -3,6 +3,7 @@
 #define BASE_RXQ_H_
 
 #include <uct/ib/efa/efa_chunk.h>
+#include <uct/ib/efa/efa_queue.h>
 
 #include <stdlib.h>
 
@@ -40,8 +41,7 @@ typedef struct base_rxbuf {
     uint32_t           src;
     uint32_t           length;   /* of a packet that is held */
     uint8_t            detached; /* a copy from malloc: never posted */
-    struct ibv_recv_wr wr;       /* ready to be posted; .next: while free */
-    struct ibv_sge     sge;
+    efa_recv_wr_t      wr;       /* ready to be posted; a link while free */
 } base_rxbuf_t;
 
 /* What a receive buffer is to hold, and where. */
@@ -54,8 +54,8 @@ typedef struct base_rxq_layout {
 
 struct base_rxq {
     efa_md_t           *md;
-    struct ibv_qp      *qp;
-    struct ibv_recv_wr *free; /* a chain as ibv_post_recv takes it */
+    efa_qp_t           *qp;   /* NULL: nothing is posted */
+    efa_recv_wr_t *free; /* a chain as efa_post_recv takes it */
     unsigned            free_count;
     unsigned            kept;     /* buffers that UCP has */
     unsigned            keep_max; /* kept < keep_max: it may keep one more */
@@ -81,7 +81,7 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
 void base_rxq_cleanup(base_rxq_t *rxq);
 
 /* Names the queue pair and fills it. UCS_OK, UCS_ERR_IO_ERROR. */
-ucs_status_t base_rxq_attach(base_rxq_t *rxq, struct ibv_qp *qp);
+ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp);
 
 /*
  * Posts free buffers until posted + held is target. What cannot be posted now
@@ -116,8 +116,8 @@ static inline void base_rxq_keep(base_rxq_t *rxq)
 /* A received buffer, no copy, is nobody's any more. */
 static inline void base_rxq_put_own(base_rxq_t *rxq, base_rxbuf_t *rxbuf)
 {
-    rxbuf->wr.next = rxq->free;
-    rxq->free      = &rxbuf->wr;
+    efa_recv_wr_link(&rxbuf->wr, rxq->free);
+    rxq->free = &rxbuf->wr;
     ++rxq->free_count;
 }
 

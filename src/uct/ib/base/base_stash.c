@@ -16,7 +16,7 @@
 #define BASE_WAIT_POLLS   64  /* between two looks at the clock */
 #define BASE_STASH_BUDGET 512 /* taken at once */
 
-void base_stash_add(base_iface_t *iface, base_op_t *op, const struct ibv_wc *wc)
+void base_stash_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc)
 {
     if (iface->stash_tx == NULL) {
         iface->stash_tx_tail = &iface->stash_tx;
@@ -30,10 +30,9 @@ void base_stash_add(base_iface_t *iface, base_op_t *op, const struct ibv_wc *wc)
 
 void base_iface_stash_rx(base_iface_t *iface)
 {
-    struct ibv_cq *cq = iface->qp.rx_cq;
 
     if (!(iface->attend & BASE_ATTEND_RX) &&
-        (cq->context->ops.poll_cq(cq, 1, &iface->stash_rx) == 1)) {
+        (efa_poll_rx(&iface->qp, 1, &iface->stash_rx) == 1)) {
         --iface->rxq.posted;
         iface->attend |= BASE_ATTEND_RX;
     }
@@ -41,12 +40,11 @@ void base_iface_stash_rx(base_iface_t *iface)
 
 void base_iface_stash_tx(base_iface_t *iface)
 {
-    struct ibv_cq *cq = iface->qp.tx_cq;
-    struct ibv_wc  wc;
+    efa_wc_t  wc;
 
     if (!(iface->attend & BASE_ATTEND_TX) &&
-        (cq->context->ops.poll_cq(cq, 1, &wc) == 1)) {
-        base_stash_add(iface, (base_op_t*)(uintptr_t)wc.wr_id, &wc);
+        (efa_poll_tx(&iface->qp, 1, &wc) == 1)) {
+        base_stash_add(iface, efa_wc_user(&wc), &wc);
     }
 }
 
@@ -85,7 +83,7 @@ unsigned base_iface_take_stash(base_iface_t *iface)
 
 void base_stash_drop_rx(base_iface_t *iface)
 {
-    base_rxbuf_t *rxbuf = (base_rxbuf_t*)(uintptr_t)iface->stash_rx.wr_id;
+    base_rxbuf_t *rxbuf = efa_wc_user(&iface->stash_rx);
 
     if (iface->attend & BASE_ATTEND_RX) {
         iface->attend &= ~BASE_ATTEND_RX;
@@ -94,24 +92,23 @@ void base_stash_drop_rx(base_iface_t *iface)
 }
 
 /* Polls until `op` is complete, or the time is over: then NULL. */
-static const struct ibv_wc *
+static const efa_wc_t *
 base_tx_wait_wc(base_iface_t *iface, const base_op_t *op, flow_time_t deadline,
-                struct ibv_wc *wc)
+                efa_wc_t *wc)
 {
-    struct ibv_cq *cq = iface->qp.tx_cq;
     unsigned       polls;
     int            count = 0;
 
     do {
         for (polls = 0; (polls < BASE_WAIT_POLLS) && (count >= 0); ++polls) {
-            count = cq->context->ops.poll_cq(cq, 1, wc);
+            count = efa_poll_tx(&iface->qp, 1, wc);
             if (count != 1) {
                 continue;
             }
-            if ((uintptr_t)wc->wr_id == (uintptr_t)op) {
+            if (efa_wc_user(wc) == op) {
                 return wc;
             }
-            base_stash_add(iface, (base_op_t*)(uintptr_t)wc->wr_id, wc);
+            base_stash_add(iface, efa_wc_user(wc), wc);
         }
     } while ((count >= 0) && (base_iface_clock(iface) < deadline));
 
@@ -121,7 +118,7 @@ base_tx_wait_wc(base_iface_t *iface, const base_op_t *op, flow_time_t deadline,
 ucs_status_t base_tx_wait(base_iface_t *iface, base_op_t *op, flow_time_t time)
 {
     flow_time_t   deadline = base_iface_clock(iface) + time;
-    struct ibv_wc wc;
+    efa_wc_t wc;
     unsigned      vendor_err;
 
     if (base_tx_wait_wc(iface, op, deadline, &wc) == NULL) {

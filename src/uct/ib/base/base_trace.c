@@ -126,7 +126,7 @@ static void base_trace_log(base_iface_t *iface, const char *direction,
 
 void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
 {
-    const struct ibv_sge *first = op->wr.sg_list;
+    const efa_sge_t *first = efa_send_wr_pieces(&op->wr);
     char                  line[BASE_TRACE_LINE], text[BASE_TRACE_TEXT];
     size_t                length = 0;
     int                   i;
@@ -134,8 +134,8 @@ void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
     if (!(iface->traced & BASE_TRACED_LOG)) {
         return;
     }
-    for (i = 0; i < op->wr.num_sge; ++i) {
-        length += op->wr.sg_list[i].length;
+    for (i = 0; i < efa_send_wr_count(&op->wr); ++i) {
+        length += efa_send_wr_pieces(&op->wr)[i].length;
     }
     if (op->out.kind != BASE_OUT_CTL && base_out_is_rma(op->out.kind)) {
         snprintf(line, sizeof(line), "%s, %zu bytes",

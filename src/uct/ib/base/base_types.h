@@ -5,7 +5,6 @@
 #include <uct/ib/efa/efa_ah.h>
 #include <uct/ib/efa/efa_events.h>
 #include <uct/ib/efa/efa_qp.h>
-#include <uct/ib/efa/efa_queue.h>
 
 #include "base_config.h"
 #include "base_op.h"
@@ -47,8 +46,8 @@ enum {
 
 /* Endpoints that failed and whose user handles no failures (base_report.c). */
 typedef struct base_report {
-    struct ibv_ah *ah; /* of the peer, with its number */
-    uint32_t       qpn;
+    const void  *ah; /* of the peer, with its number */
+    uint32_t     qpn;
     flow_end_t     why;
     ucs_status_t   status;  /* of the first */
     unsigned       count;   /* not written yet */
@@ -125,7 +124,7 @@ typedef struct base_iface {
     struct base_iface *vfs_next; /* of the open ones (base_vfs.c) */
 
     /* completions that were polled and not looked at yet */
-    struct ibv_wc stash_rx;
+    efa_wc_t stash_rx;
     base_op_t    *stash_tx, **stash_tx_tail; /* oldest first */
     flow_time_t   waited_in_vain; /* when base_lent_wait last did */
     base_op_t    *again, **again_tail; /* RDMA that the peer's device did not
