@@ -159,8 +159,8 @@ failing() {
     sim=(--fail-command "$list")
 }
 
-# way NAME: how the device is missing. Sets sim (options of efasim), words (what
-# the program begins with), reason (a pattern of the line).
+# way NAME: a way in which the device can be missing. Sets sim (options of efasim),
+# words (what goes before the program), reason (a pattern of the warning).
 way() {
     sim=() words=() reason='UCX_TLS=tcp.* leaves it out: UCX_TLS=.* takes it'
     case $1 in
@@ -250,7 +250,7 @@ way() {
     esac
 }
 
-# What a table of ways needs, made once, in $pictures.
+# Libraries and sysfs trees that the rows need, made once, in $pictures.
 table_pictures() {
     local alias='pci:v00001D0Fd0000EFA1sv00001D0Fsd0000EFA1bc02sc00i00'
     local name libefa libucp
@@ -280,7 +280,8 @@ table_pictures() {
 
 TABLE_TLS=(unset all 'srd,tcp,sm,self' 'tcp,sm,self' '^tcp')
 
-# A row: a way, and the lines expected with each of TABLE_TLS.
+# A row: a way in which the device is missing and, for each value of TABLE_TLS, how
+# many warnings of ours are expected.
 table_rows() {
     local name
     echo works 0 0 0 1 0
@@ -390,8 +391,9 @@ fallback_table() {
     on_hosts table_inside
 }
 
-# Two hosts with one network: containers, and emulated nodes as they are. The
-# shared memory that does not reach the peer tells them from one host.
+# Two hosts with the same IP addresses: containers, or emulated nodes without
+# network namespaces. That shared memory does not reach the peer tells them from
+# one host.
 nodes_inside() {
     local pictures=$CHECK_LOG.pictures far_fd far_fds=() far_pids=() bad=0
     mkdir -p "$pictures/none"

@@ -34,8 +34,8 @@ devices() {
         fail "not rdmap0s6 alone"
 }
 
-# Why a test of rdma-core's is skipped. EFA has no parent domains; and what
-# writes, by RDMA or with the extended verbs for it, needs a device that can.
+# Reasons for which rdma-core's tests may skip themselves: EFA has no parent
+# domains, and tests of RDMA write need a device and an rdma-core that have it.
 skips_always='Parent Domain is not supported on this device'
 skips_without_write='Create custom mr with additional access flags 2 is not supported
 Create SRD QPEx is not supported
@@ -104,7 +104,8 @@ perftest_verbs() {
     at_least "payload" "$(stat_payload "$STAT")" $((size * iterations))
 }
 
-# perftest_devices SERVER_DEVICE CLIENT_DEVICE: those carry it, and no other.
+# perftest_devices SERVER_DEVICE CLIENT_DEVICE: the traffic goes over these two
+# devices and no other.
 perftest_devices() {
     need ib_send_bw
     local command=(ib_send_bw -c SRD -x 0 -p @PORT@ -s 8192 -n 2000) sent
@@ -205,8 +206,8 @@ mpi_ofi() {
     done
 }
 
-# soak_without CHROOT: where Debian 13 is not made, what writes does nothing, and
-# says so.
+# soak_without CHROOT: programs of the soak that need RDMA write do nothing where
+# Debian 13 is not made, and say so.
 soak_without() {
     CHROOT=$1
     (soak_program write 6 7 1 64 1 1) >"$CHECK_LOG.out" 2>&1 || fail "status $?"
@@ -221,14 +222,14 @@ here() {
     check "$name" "$limit" "$@"
 }
 
-# there RELEASE NAME SECONDS FUNCTION [ARG...]
+# there RELEASE NAME SECONDS FUNCTION [ARG...]: a check in the chroot of RELEASE.
 there() {
     local release=$1 name=$2 limit=$3
     shift 3
     check "${release}_$name" "$limit" in_system "$release" efasim-clients "$@"
 }
 
-# clients HOW...: HOW NAME SECONDS FUNCTION [ARG...] makes a check of it.
+# clients HOW...: all checks, each made by HOW NAME SECONDS FUNCTION [ARG...].
 clients() {
     local program runs=2
     ! full || runs=10

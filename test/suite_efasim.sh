@@ -39,9 +39,9 @@ verbs_check() {
     tests_ran
 }
 
-# newer_check RELEASE FILTER DEVICE [EFASIM_OPTION...]: the same for what a
-# newer rdma-core than Debian 12's must drive, by that of another release; here
-# if ours is new enough or RDMA_CORE names the folder of one.
+# newer_check RELEASE FILTER DEVICE [EFASIM_OPTION...]: verbs_check of tests
+# that need a newer rdma-core than Debian 12's. They run here where ours is new
+# enough, or with the one in folder RDMA_CORE; else in the chroot of RELEASE.
 newer_check() {
     local release=$1 filter=$2 device=$3
     shift 3
@@ -49,7 +49,7 @@ newer_check() {
         export LD_LIBRARY_PATH=$RDMA_CORE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     if (verbs_check "$filter" --device "$device" "$@") &&
         ! grep -q 'rdma-core' "$CHECK_LOG"; then
-        return # no test was skipped for its age
+        return # no test found this rdma-core too old
     fi
     ! grep -q 'FAILED' "$CHECK_LOG" ||
         grep -q 'no device: run this' "$CHECK_LOG" || exit 1
@@ -60,8 +60,8 @@ newer_check() {
         fail "no test ran"
 }
 
-# Completion queues that overrun on purpose. A check that does not say so, like
-# overrun_unexpected, fails for it, though its program ends well.
+# Completion queues that overrun on purpose. A check that does not announce it,
+# like overrun_unexpected, fails for it, though its program ends well.
 overrun_check() {
     local out
     (
@@ -114,8 +114,8 @@ threads_valgrind() {
     threads_with valgrind -- valgrind --error-exitcode=9
 }
 
-# UCX takes mmap, munmap and others over by patching their code: ours must not
-# be in its way, nor in that of a UCX that does not. (Its third mode, reloc,
+# UCX replaces mmap, munmap and others by patching their code: the emulator, which
+# replaces some, too, must not disturb it, nor a UCX that does not patch. (Its third mode, reloc,
 # hangs UCX 1.13 by itself, in ucm_dlmalloc, over tcp and without efasim too.)
 memory_hooks() {
     local mode tests=(--tests "tag,am_rndv,get" --iters 10 --max 300000)
@@ -180,7 +180,7 @@ stat_rounds() {
     true
 }
 
-# Each option stands in the manual page.
+# Each option is in the manual page.
 manual() {
     local page option
     page=$(cd "$(dirname "$SUITE_SCRIPT")/.." && pwd)/src/efasim/efasim.1
@@ -212,7 +212,8 @@ generations() {
         "$EFASIM" run --device efa2 --node 1 -- true || fail "node 1"
 }
 
-# The devices of a host: names, places, how many; a plan may name one alone.
+# The devices of a host: names, PCI addresses, how many; a plan of faults may name
+# one of them.
 devices() {
     need ibv_devinfo
     local out number
@@ -309,8 +310,8 @@ keeps_preload() {
     [[ $out =~ libefasim.*libpthread\.so\.0 ]] || fail "LD_PRELOAD=$out"
 }
 
-# A host of its own each: the nodes do not share System V or POSIX memory,
-# the processes of one node do.
+# Each node is a host of its own: nodes share no System V or POSIX memory, the
+# processes of one node do.
 nodes_are_hosts() {
     local script='ls -i /dev/shm | head -n 5; readlink /proc/self/ns/ipc'
     local one two three
@@ -408,7 +409,7 @@ killed_pair() {
     client_pid=$!
 }
 
-# Two fabrics of the same hosts at one time do not meet.
+# Two fabrics at the same time, with the same host numbers, do not meet.
 several_fabrics() {
     need ib_send_lat
     local a=a$$ b=b$$ port pids=() pid
@@ -462,8 +463,8 @@ user_home() {
     chmod -R a+rX "$USER_HOME"
 }
 
-# user_nodes OUT: as another user a run within a run, on nodes 0 and 1: for each
-# node its IPC namespace, the number of the user, and a device.
+# user_nodes OUT: another user runs programs on nodes 0 and 1 of one fabric; for each
+# node OUT has its IPC namespace, the number of the user, and a device.
 user_nodes() {
     # shellcheck disable=SC2016 # for the shell in there
     "${AS_USER[@]}" "$USER_HOME/bin/efasim" run --fabric "u$$" -- bash -c '

@@ -57,7 +57,7 @@ all_ok() {
     ! grep -vE '^ok  |^[0-9]+ ok, 0 warnings, 0 failed, 0 skipped$' "$OUT" ||
         fail "not all is ok"
     [ "$(grep -c '^ok ' "$OUT")" -ge 15 ] || fail "checks are missing"
-    # what UCX says where one forgets it
+    # the check of loading names what UCX says when srdrun is forgotten
     [ "$(ucx_minor)" != 13 ] ||
         grep -E '^ok +loading +start .* srdrun; .*"Out of memory"' "$OUT" ||
         fail "what happens without srdrun is not said"
@@ -89,7 +89,7 @@ shows() {
     "$BUILD/bin/srd_info" --help | grep -q -- --check || fail "no help"
 }
 
-# The place as sysfs has it; the emulated device itself belongs to no node.
+# The NUMA node is what sysfs says; the emulated device itself belongs to none.
 places() {
     clean_environment
     # shellcheck disable=SC2016  # for the inner shell
@@ -179,7 +179,7 @@ no_rdma() {
     verdict warn open 'SRD without RDMA'
 }
 
-# The driver says no.
+# The driver refuses to open the device.
 open_device() {
     clean_environment
     SIM=(--fail-command get-context:1:EOPNOTSUPP)
@@ -196,7 +196,7 @@ open_device() {
     verdict FAIL 'locked memory' 'Input/output error.*is not the cause'
 }
 
-# gpu NAME PCI-VENDOR [MODULE...]: a picture of a machine with one.
+# gpu NAME PCI-VENDOR [MODULE...]: the check on a sysfs tree with such a GPU.
 gpu() {
     local root=$DIR/$1 device=$DIR/$1/sys/bus/pci/devices/0000:10:1c.0 name
     mkdir -p "$device" "$root/proc"

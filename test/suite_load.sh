@@ -10,7 +10,7 @@
 . "$(dirname "$0")/fallback.sh"
 set -u
 
-# no_errors FILE...: UCX found nothing to complain of.
+# no_errors FILE...: there is no error or warning of UCX in it.
 no_errors() {
     ! grep -hE ' (ERROR|WARN|FATAL) ' "$@" || fail "lines of trouble"
 }
@@ -38,8 +38,8 @@ need_ib_module() {
 
 # ------------------------------------------------------------ UCX's ib module
 
-# beside_ib [UCX_TLS]: nothing is set, or "all": the worker comes up without a
-# word, and the bytes go over srd (the nodes share no memory).
+# beside_ib [UCX_TLS]: with UCX_TLS unset or "all" a worker opens without an
+# error or warning, and the bytes go over srd (the nodes share no memory).
 beside_ib() {
     need_perftest
     need_ib_module
@@ -92,7 +92,8 @@ claim() {
     says_not 'Component: ib$' "$out"
 }
 
-# Without a device the ib component is as ever: same answer, no line of ours.
+# Without a device the ib component answers as it does without our module, and no
+# line of ours is printed.
 claim_idle() {
     need ucx_info
     local dir=$CHECK_LOG.dir
@@ -145,8 +146,8 @@ intree_srd_claimed() {
     says_not 'asked to open rdmap0s6|is left out' "$out"
 }
 
-# Variables of ours are known wherever we stand: in use, without a device, set
-# aside by UCX's own srd. One that is nobody's is not.
+# UCX calls none of our variables unknown, whether our transport is in use, has no
+# device, or is set aside by UCX's own srd. A name that nobody has it does.
 variables() {
     need ucx_info
     local out=$CHECK_LOG.out how
@@ -198,8 +199,8 @@ no_trial() {
     says 'no SRD queue pair' "$out.all"
 }
 
-# A UCX that the module cannot drive: on a machine with an EFA that is said
-# without being asked, as UCX will do without it.
+# A UCX that the module cannot drive: on a machine with an EFA a warning says so
+# also where UCX_TLS is not set, as UCX then falls back to another transport.
 refused() {
     need cc
     local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
@@ -242,7 +243,7 @@ ucp.ucp_context_print_info(context, stdout)
 END
 }
 
-# python_says COUNT ENV... -- ARGUMENT...: so often stands the device there.
+# python_says COUNT ENV... -- ARGUMENT...: ucp.py prints the device COUNT times.
 python_says() {
     local want=$1 words=() out=$CHECK_LOG.out
     shift

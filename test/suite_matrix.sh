@@ -83,7 +83,7 @@ release_full() {
 
 release_checks() {
     check "$1" 700 system_made "$1"
-    # Its line has said why not.
+    # where it is not made, the check above said why
     "$CHROOT" --made "$1" || return
     release_core "$1"
     ! full || release_full "$1"
@@ -123,7 +123,7 @@ suite_run() {
         done
     else
         release_checks 13
-        # Its rdma-core serves checks of other suites.
+        # sid is made for its rdma-core, which checks of other suites use
         check sid 700 system_made sid
     fi
 }

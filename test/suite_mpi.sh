@@ -59,9 +59,9 @@ mpi_between() {
     done
 }
 
-# memory_alone: within a node UCX from 1.16 on fetches a part of what is large
-# over srd, as a second rail beside cma, unless told otherwise. (It makes that
-# lane all the same, and greets over it.)
+# memory_alone: what goes within a node uses shared memory alone. UCX from 1.16 on
+# would fetch a part of large messages over srd, as a second lane beside cma. (It
+# opens that lane all the same, and connects it.)
 memory_alone() {
     [ "$(ucx_minor)" -lt 16 ] || export UCX_MAX_RNDV_RAILS=1
 }
@@ -76,11 +76,11 @@ mpi_mixed() {
     within=$(($(pair_bytes "$STAT" 0 0) + $(pair_bytes "$STAT" 1 1)))
     between=$(($(pair_bytes "$STAT" 0 1) + $(pair_bytes "$STAT" 1 0)))
     at_least "bytes between the nodes" "$between" $((max * 8))
-    # UCP may greet over every lane it made; that is no payload.
+    # UCP connects every lane that it opened: packets, but no payload.
     at_most "bytes within a node" "$within" 65536
 }
 
-# All ranks on one node with sm: the device has nothing to do, not one packet.
+# All ranks on one node with sm: the device sends not one packet.
 mpi_one_node() {
     local ranks=$1 greetings=0
     shift
@@ -124,7 +124,7 @@ mpi_shares_one_cpu() {
 }
 
 # mpich RANKS MAX [EFASIM_OPTION...]: one rank per node. MPICH takes all ranks
-# of one host name for neighbours with memory in common: NOLOCAL.
+# with one host name for processes that share memory: NOLOCAL.
 mpich() {
     local ranks=$1 max=$2 program=$BUILD/test/mpi_check_mpich
     local apps=$TEST_DIR/apps

@@ -36,9 +36,17 @@ list() {
         END { if (!plans) print "plans 10 --list" }'
 }
 
+# simulate ARGUMENT...: a plan over its seeds.
+simulate() {
+    "$BUILD/test/flow_sim" "$@" || exit 1
+    grep -qE '^ok .*: [1-9][0-9]* seeds|^[a-z0-9_]+ seed [0-9]+: ' "$CHECK_LOG" ||
+        fail "no seed was run"
+}
+
 # table NAME: what test/NAME.sh measures; each line has its bound.
 table() {
     sh "$TEST_DIR/$1.sh" "$BUILD" "$PROFILE" || exit $?
+    [ -s "$CHECK_LOG" ] || fail "nothing was measured"
     note_all
 }
 
@@ -47,7 +55,7 @@ suite_run() {
     at_once 2
     while read -r name limit arguments; do
         # shellcheck disable=SC2086 # several words
-        check "$name" "$limit" "$BUILD/test/flow_sim" $arguments
+        check "$name" "$limit" simulate $arguments
     done < <(list)
     # Bytes per peer and instructions per event, for 100 to 10,000 peers; what
     # idle peers cost the busy ones.

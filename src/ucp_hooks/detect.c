@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Added in each release, never removed since. */
+/* A symbol that each release added, and none removed since. */
 static const struct {
     unsigned   minor;
     const char *symbol;
@@ -141,14 +141,14 @@ static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
     return 1;
 }
 
-/* By symbols a newer one looks like the newest known. */
+/* A UCX newer than all we know has the symbols of the newest known. */
 static int versions_are_newer(const versions_t *v)
 {
     return v->has_ucp &&
            ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST));
 }
 
-/* 0 if UCX_EFA_ABI names what this newer one looks like. */
+/* 0 if UCX_EFA_ABI names the version that this newer UCX looks like. */
 static int versions_refuse_newer(const versions_t *v, ucx_detected_t *detected)
 {
     const char *text;

@@ -16,7 +16,7 @@
 #include "worker_use.h"
 
 enum {
-    OPENERS_MAX   = 64,  /* transports that we stand in front of */
+    OPENERS_MAX   = 64,  /* transports whose iface_open we intercept */
     ADDR_MAX      = 64,  /* longest device address that is compared, bytes */
     REASON_MAX    = 640, /* bytes */
     CB_ID_NULL    = -1,  /* UCS_CALLBACKQ_ID_NULL */
@@ -25,13 +25,13 @@ enum {
     ADDR_MIN      = 2
 };
 
-/* A transport of another component. */
+/* A transport of another component, whose iface_open we intercept. */
 typedef struct opener {
     const void            *component;
     char                  tl_name[UCT_TL_NAME_MAX];
     use_kind_t            kind;
     ucx_host_t            *host;
-    ucx_iface_open_func_t open; /* its own */
+    ucx_iface_open_func_t open; /* the original one */
 } opener_t;
 
 typedef ucs_status_t (*connect_v2_t)(uct_ep_h ep,
@@ -39,7 +39,8 @@ typedef ucs_status_t (*connect_v2_t)(uct_ep_h ep,
                                      const uct_ep_addr_t *ep_addr,
                                      const void *params);
 
-/* An interface that such a transport opened. */
+/* An interface that such a transport opened, and the functions that we replaced
+ * in it. */
 typedef struct watched {
     struct watched              *next;
     uct_iface_h                 iface;
@@ -49,12 +50,12 @@ typedef struct watched {
     char                        device[UCT_DEVICE_NAME_MAX];
     uint8_t                     addr[ADDR_MAX];
     size_t                      addr_len; /* 0: too long to be compared */
-    unsigned                    far_eps;  /* to another address */
-    unsigned                    near_eps; /* to one of ours */
+    unsigned                    far_eps;  /* to an address of another host */
+    unsigned                    near_eps; /* to an address of this host */
     uct_worker_cb_id_t          check_id;
-    unsigned                    looks; /* more before the check; 0: none */
-    time_t                      due;   /* and not before */
-    uct_ep_create_func_t        ep_create; /* these are its own */
+    unsigned                    looks; /* calls of progress until the check */
+    time_t                      due;   /* which is not before this time */
+    uct_ep_create_func_t        ep_create; /* from here on the originals */
     uct_iface_close_func_t      close;
     uct_ep_connect_to_ep_func_t connect;
     connect_v2_t                connect_v2;
@@ -66,7 +67,7 @@ static opener_t openers[OPENERS_MAX];
 static unsigned opener_count;
 static watched_t *watched_ifaces;
 static unsigned fallback_mds;
-static int fallback_said; /* or there is nothing to be said, ever */
+static int fallback_said; /* or it turned out that nothing is to be said */
 
 /* ---- our own ---- */
 
@@ -143,7 +144,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     }
 }
 
-/* @where: to another host, or what is as far */
+/* @where: "to another host", or to what shared memory does not reach either */
 static void fallback_say(const watched_t *watched, const char *where)
 {
     ucx_host_t *host = watched->opener->host;
@@ -152,7 +153,7 @@ static void fallback_say(const watched_t *watched, const char *where)
     if (__atomic_exchange_n(&fallback_said, 1, __ATOMIC_RELAXED) ||
         (ucx_provider.device_is_present == NULL) ||
         !ucx_provider.device_is_present() || !ucx_message_is_first()) {
-        return; /* nothing better than that other transport here, or known */
+        return; /* no EFA here, or the user has been told already */
     }
     fallback_reason(watched, reason, sizeof(reason));
     host_warn(host, "UCX takes %s on %s %s although this one has an EFA: %s; "
@@ -169,7 +170,8 @@ static void watched_check_cancel(watched_t *watched)
     }
 }
 
-/* Nonzero if other hosts have more endpoints here than of srd. */
+/* Nonzero if there are more endpoints to other hosts than srd endpoints: then
+ * this transport does not just serve beside srd. */
 static int watched_is_alone(const watched_t *watched)
 {
     const ucx_worker_use_t *use = watched->use;
@@ -198,8 +200,8 @@ static time_t watched_clock(void)
     return now.tv_sec;
 }
 
-/* From progress: all lanes of the new endpoints are there now, or after a
- * while. */
+/* Called from progress, when UCX has made all lanes of the new endpoints; those
+ * of a connection by socket address only some time later. */
 static unsigned watched_check(void *arg)
 {
     watched_t *watched = arg;
@@ -219,8 +221,9 @@ static unsigned watched_check(void *arg)
     return 0;
 }
 
-/* A peer is far or near. With an srd or shared memory beside it, what counts is
- * what they have once all lanes are made; @looks: how long that may take. */
+/* One more endpoint, to another host or to this one. Where srd or shared memory
+ * may serve, too, it is compared with their endpoints later, when UCX has made
+ * them: after at most @looks calls of progress, if that is not 0. */
 static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
     *(is_far ? &watched->far_eps : &watched->near_eps) += 1;
@@ -253,7 +256,7 @@ static void watched_look_at(watched_t *watched, const void *dev_addr,
     }
 }
 
-/* ---- in front of the transport ---- */
+/* ---- what replaces functions of the transport ---- */
 
 static watched_t *watched_find(uct_iface_h iface)
 {

@@ -4,16 +4,16 @@
  * transport (tcp, or one of the ib component) to another host although this
  * host has an EFA, usable or not.
  *
- * The moment is the creation or connection of an endpoint by that transport,
- * not the opening of its interface: UCX opens interfaces of all transports it
- * may use, also where all ranks share one host. To know it we stand in front of
- * the transport's iface_open, and of what makes endpoints in the operations of
- * the interface. Those that serve beside it are counted in the same way:
- * endpoints of an srd, ours or UCX's own, and of shared memory.
+ * The warning comes when that transport creates or connects an endpoint, not
+ * when its interface is opened: UCX opens interfaces of all transports it may
+ * use, also where all ranks share one host. To learn of it we replace the
+ * transport's iface_open by a function of ours, and in each interface that the
+ * original opens the functions that make endpoints. Endpoints of an srd, ours
+ * or UCX's own, and of shared memory are counted in the same way.
  *
- * Another host is one with another address; or with one of ours, where this
- * process has shared memory and it does not reach the peer: containers, and
- * emulated hosts.
+ * A peer is on another host if its address is none of this host; or if it is,
+ * but shared memory, which this process has, does not reach the peer
+ * (containers, emulated hosts).
  *
  * No warning: the peer is on this host; there is an srd endpoint for each peer
  * (then the other transport serves besides it); UCX_EFA_WARN_FALLBACK=n; the
@@ -25,15 +25,15 @@
 #include "components.h"
 #include "worker_use.h"
 
-/* Stand in front of this transport, if it matters and it is not done yet. */
+/* Replace this transport's iface_open, if it can matter and is not done yet. */
 void ucx_fallback_attach(ucx_host_t *host, const ucx_list_entry_t *entry);
 
-/* A memory domain of ours: while there is one the device is not what lacks. */
+/* A memory domain of ours: while one is open, a device can be used. */
 void ucx_fallback_md_opened(void);
 void ucx_fallback_md_closed(void);
 
-/* An interface of ours on @worker was opened. NULL: out of memory, and what
- * follows takes NULL. */
+/* An interface of ours on @worker was opened. NULL: out of memory; the
+ * functions below take it. */
 ucx_worker_use_t *ucx_fallback_iface_opened(uct_worker_h worker);
 void ucx_fallback_iface_closed(ucx_worker_use_t *use);
 

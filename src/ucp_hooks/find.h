@@ -18,8 +18,9 @@ typedef struct ucx_found {
 
 /*
  * Libraries called libuct... that export uct_query_components themselves, as
- * many as fit into @found[@max]; UCX's own modules (libuct_ib, ...) and this
- * one do not count. Returns their number; 0 costs one walk over the names.
+ * many as fit into @found[@max]; neither UCX's own modules (libuct_ib, ...) nor
+ * this one. Returns their number. Where there is none this costs one walk over
+ * the names of loaded objects.
  */
 unsigned ucx_find_all(ucx_found_t *found, unsigned max);
 

@@ -71,8 +71,8 @@ int ucx_user_left_out(const char *name)
            !tls_list_has(list, "ib"); /* srd, too, from UCX 1.20 on */
 }
 
-/* Left without tcp, as the user wants it, UCX has nothing but @name to other
- * hosts where there is an EFA: it fails, and says only that. */
+/* Nonzero if UCX_TLS excludes tcp on a machine with an EFA: without @name UCX
+ * then has no way to other hosts, fails, and does not say why. */
 static int message_is_all_there_is(const char *name)
 {
     const char *list = getenv("UCX_TLS");
@@ -95,7 +95,7 @@ static int message_any_asked_for(void)
     return 0;
 }
 
-/* UCX_LOG_LEVEL as UCX reads it: names, any case, abbreviations not. */
+/* UCX_LOG_LEVEL as UCX reads it: whole names in any case. */
 static ucs_log_level_t message_log_level(void)
 {
     static const char *const names[] = {
@@ -174,7 +174,7 @@ void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status)
     shown            = absence_is_shown;
     absence_is_shown = 1;
     pthread_mutex_unlock(&absence_lock);
-    /* (Left out, it was opened by a program that takes all there is.) */
+    /* (with UCX_TLS excluding ours, the caller is a program that opens all) */
     if (!shown && !ucx_user_left_out(ucx_provider.transports[0]->name)) {
         host_error(host, "an EFA interface cannot be opened, and UCX ends its "
                    "worker for that: %s; UCX_TLS=^srd goes without",

@@ -16,15 +16,15 @@ void ucx_message_refused(const char *path, const char *why);
 /* Another component of this UCX already has transport @name. */
 void ucx_message_collision(const ucx_host_t *host, const char *name);
 
-/* Nonzero to the first caller in the process: that of our one line about an EFA
- * that is not used. */
+/* Nonzero for the first caller in the process, who then prints the one line
+ * about an EFA that is not used. */
 int ucx_message_is_first(void);
 
 /* What host_report_absent() said last; "" for nothing. */
 void ucx_message_absence(char *text, size_t max);
 
-/* An interface of ours could not be opened, for which UCX gives up the whole
- * worker: that is said at level error, unless the reason was shown already. */
+/* An interface of ours could not be opened, and so UCX gives up the whole
+ * worker: a line at level error, unless the reason was shown already. */
 void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status);
 
 /* uct_query_components() was called, and no libuct can be found. */

@@ -11,23 +11,22 @@
 
 /*
  * Nonzero if @ip, of @family and @size bytes, is an address of this host, or if
- * that cannot be known. The interfaces are listed again where the last list
- * has it not, but once a second at most: one that came meanwhile is unknown for
- * so long, one that left is known until then.
+ * that cannot be known. If the last list of the host's addresses has not @ip,
+ * they are listed again, but at most once a second: a new address may be
+ * unknown for so long, and one that is gone is known until then.
  */
 int near_ip(int family, const void *ip, size_t size);
 
 /*
- * Nonzero if a device address of UCX's tcp, which may come from a connected
- * socket, too, is of this host: flags, family, IP address; that of a loopback
- * device has none.
+ * Nonzero if a device address of UCX's tcp is of this host. It consists of
+ * flags, address family and, except for a loopback device, IP address.
  */
 int near_tcp(const uint8_t *addr);
 
 /*
  * Nonzero if two device addresses of one transport of UCX's ib component are
- * equal. Their first byte says what follows, and so how long they are: of
- * @theirs more is read only if that is as in @ours, of @length bytes.
+ * equal. The first byte says what follows, and so how long an address is: only
+ * if it is the same in both are @length bytes, those of @ours, compared.
  */
 int near_ib(const uint8_t *ours, size_t length, const uint8_t *theirs);
 

@@ -189,8 +189,8 @@ typedef struct ucx_component {
      * used. Cheap, opens no library, says nothing. Optional. */
     int (*device_is_present)(void);
 
-    /* Finds out, of the devices that UCX was told not to use, whether one of
-     * them could be; reports why not by host_report_absent(). Optional. */
+    /* UCX was told not to use our devices. Tries whether one of them could be
+     * used, and if not, says why by host_report_absent(). Optional. */
     void (*try_left_out)(ucx_host_t *host);
 
     /* @config: parsed md_config, valid during the call. *md_p: zeroed ucx_md_t

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a worker has of each kind of transport, as far as fallback.h counts it.
+ * Interfaces and endpoints of a worker, by kind of transport, as fallback.h
+ * counts them.
  */
 #ifndef UCX_EFA_WORKER_USE_H
 #define UCX_EFA_WORKER_USE_H
@@ -14,7 +15,7 @@ typedef enum use_kind {
     USE_KINDS
 } use_kind_t;
 
-/* Lives as long as an interface that was counted. */
+/* Lives as long as one of the interfaces that it counts. */
 typedef struct ucx_worker_use {
     struct ucx_worker_use *next;
     uct_worker_h          worker;
@@ -22,8 +23,8 @@ typedef struct ucx_worker_use {
     unsigned              ifaces[USE_KINDS], eps[USE_KINDS];
 } ucx_worker_use_t;
 
-/* One more interface on @worker. NULL: out of memory, and what follows takes
- * NULL. */
+/* One more interface on @worker. NULL: out of memory; the functions below take
+ * it. */
 ucx_worker_use_t *worker_use_get(uct_worker_h worker, use_kind_t kind);
 
 /* That interface was closed. */

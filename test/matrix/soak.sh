@@ -17,8 +17,8 @@ SOAK_PROGRAMS='read send send_lat ud write verbs bytes bytes bytes pingpong
 
 # ------------------------------------------------------------ what a round is
 
-# Of RANDOM's next, up to so many thousandths. (A subshell would seed RANDOM
-# anew.)
+# soak_share NAME MAX: NAME and a random share of up to MAX thousandths. (Not in a subshell, which
+# would seed RANDOM anew.)
 soak_share() {
     printf '%s 0.%03d\n' "$1" $((RANDOM % ($2 + 1)))
 }
@@ -69,8 +69,8 @@ soak_no_server() {
     fail "the server did not listen"
 }
 
-# soak_two SERVER_HOST CLIENT_HOST PORT COMMAND...: the client's has 127.0.0.1
-# or $SOAK_CLIENT behind it.
+# soak_two SERVER_HOST CLIENT_HOST PORT COMMAND...: the client's command gets
+# 127.0.0.1, or what is in $SOAK_CLIENT, as its last arguments.
 soak_two() {
     local a=$1 b=$2 port=$3 pid status=0
     shift 3
@@ -84,7 +84,7 @@ soak_two() {
     [ $status -eq 0 ] || fail "client: status $status"
 }
 
-# One that is killed while it sends: nobody else may notice.
+# A client that is killed while it sends: nobody else may notice.
 soak_killed() {
     local pid
     (soak_two "$@" 2>&1) >/dev/null &

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The accidents that were reproduced against the in-tree transport, one test
-# each (docs/TESTING.md has the table). Suite ucp runs each alone, under
+# each (docs/TESTING.md has the table). Suite uct runs each alone, under
 # 'efasim run -- srdrun', and looks at the device's counters.
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_accident
 
 test_gtest_accident_SOURCES = \
-	test/gtest/accident/accident.cc test/gtest/accident/accident.h \
-	test/gtest/accident/accident_flow.cc \
-	test/gtest/accident/accident_rma.cc \
-	test/gtest/accident/accident_lost.cc test/gtest/accident/accident_peer.cc \
-	test/gtest/accident/accident_absent.cc \
-                               test/gtest/accident/accident_churn.cc \
-	test/gtest/accident/accident_variables.cc \
+	test/gtest/uct/accident.cc test/gtest/uct/accident.h \
+	test/gtest/uct/accident_flow.cc test/gtest/uct/accident_rma.cc \
+	test/gtest/uct/accident_lost.cc test/gtest/uct/accident_peer.cc \
+	test/gtest/uct/accident_absent.cc test/gtest/uct/accident_churn.cc \
+	test/gtest/uct/accident_variables.cc \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h
 test_gtest_accident_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_accident_LDADD = $(GTEST_LIBS) $(UCT_LIBS)
