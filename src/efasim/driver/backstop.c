@@ -102,7 +102,7 @@ static int backstop_look(unsigned *usec)
 
 /* With the lock held: say of all devices that their process sleeps, or not.
  * Returns the slot that it sleeps at; NULL: no device is open. */
-static struct dir_slot *backstop_mark(int sleeping)
+static struct dir_slot *backstop_set_sleeping(int sleeping)
 {
     struct dir_slot *slot = NULL;
     const struct drv_dev *dev;
@@ -142,7 +142,7 @@ static int backstop_sleep(void)
     int busy;
 
     drv_lock();
-    slot = backstop_mark(1);
+    slot = backstop_set_sleeping(1);
     if (slot == NULL) {
         drv_unlock();
         backstop_nap(IDLE_US);
@@ -160,7 +160,7 @@ static int backstop_sleep(void)
     }
 
     drv_lock();
-    backstop_mark(0);
+    backstop_set_sleeping(0);
     drv_unlock();
     return busy;
 }

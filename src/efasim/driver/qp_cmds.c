@@ -193,9 +193,6 @@ int drv_qp_create(struct drv_cmd *cmd)
 
     attr.send_cq      = send_cq->cq;
     attr.recv_cq      = recv_cq->cq;
-    attr.max_send_sge = cap.max_send_sge;
-    attr.max_recv_sge = cap.max_recv_sge;
-    attr.max_inline   = cap.max_inline_data;
     attr.sq_stride    = qp_sq_stride(dev->profile, &req, &cap);
     attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & DRV_EFA_QP_UNSOLICITED_WRITE);

@@ -16,7 +16,8 @@
  * (sim_cq_drained). A program that reads the ring by itself must write the
  * doorbell. Without one there is no count.
  */
-#include "engine.h"
+#include "cq.h"
+#include "dev.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
 
 static void cq_overrun(struct sim_cq *cq)
 {
-    sim_count(cq->dev, DIR_CQ_OVERRUNS, 1);
+    sim_dev_count(cq->dev, DIR_CQ_OVERRUNS, 1);
     if (!cq->overrun) {
         cq->overrun = 1;
         sim_dev_log(cq->dev, "CQ %u overrun: %u completions unread and one "

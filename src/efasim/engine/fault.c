@@ -3,7 +3,10 @@
  * Faults: the rules of a plan as their time comes, and what they and the
  * knobs do to the traffic: delay, rate, hosts that do not reach each other.
  */
-#include "engine.h"
+#include "fault.h"
+#include "dev.h"
+#include "op.h"
+#include "qp.h"
 
 #include <stdlib.h>
 
@@ -17,15 +20,15 @@ void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
     }
 }
 
-int sim_fault_frozen(const struct sim_dev *dev, unsigned nic)
+int sim_fault_is_unreachable(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->cut | dev->clogged | dev->absent) >> nic) & 1 ||
+    return ((dev->partitioned | dev->clogged | dev->absent) >> nic) & 1 ||
            (dev->absent >> dev->nic) & 1;
 }
 
-int sim_fault_cut(const struct sim_dev *dev, unsigned nic)
+int sim_fault_is_partitioned(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->cut | dev->absent) >> nic) & 1;
+    return ((dev->partitioned | dev->absent) >> nic) & 1;
 }
 
 static void fault_between(struct sim_dev *dev, const struct sim_rule *rule,
@@ -41,9 +44,9 @@ static void fault_heal(struct sim_dev *dev)
 {
     unsigned i;
 
-    dev->cut     = 0;
-    dev->clogged = 0;
-    dev->absent  = dev->removed ? 1u << dev->nic : 0;
+    dev->partitioned = 0;
+    dev->clogged     = 0;
+    dev->absent      = dev->removed ? 1u << dev->nic : 0;
     for (i = 0; i < SIM_SLOTS; ++i) { /* look at what was left lying */
         if (dev->peer[i] != NULL) {
             dev->rx_more[i / 64] |= 1ull << (i % 64);
@@ -66,7 +69,7 @@ void sim_fault_remove(struct sim_dev *dev)
                       &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
                                             .state = SIM_QPS_ERR });
     }
-    dev->ops->disaster(dev->env, SIM_DISASTER_REMOVED);
+    dev->ops->fatal(dev->env, SIM_FATAL_REMOVED);
 }
 
 static void fault_knob(struct sim_dev *dev, const struct sim_rule *rule)
@@ -86,7 +89,7 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
 
     switch (rule->action) {
     case SIM_DO_PARTITION:
-        fault_between(dev, rule, &dev->cut);
+        fault_between(dev, rule, &dev->partitioned);
         break;
     case SIM_DO_CLOG:
         fault_between(dev, rule, &dev->clogged);
@@ -106,7 +109,7 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
         break;
     case SIM_DO_KILL:
         if (here) {
-            dev->ops->disaster(dev->env, SIM_DISASTER_KILLED);
+            dev->ops->fatal(dev->env, SIM_FATAL_KILLED);
         }
         break;
     case SIM_DO_KNOB:
@@ -122,9 +125,9 @@ static int fault_is_due(const struct sim_dev *dev, const struct sim_rule *rule)
 {
     switch (rule->when) {
     case SIM_WHEN_TIME:
-        return dev->now - dev->dir->epoch >= rule->mark;
+        return dev->now - dev->dir->epoch >= rule->threshold;
     case SIM_WHEN_REQUESTS:
-        return dev->requests >= rule->mark;
+        return dev->requests >= rule->threshold;
     case SIM_WHEN_START:
     default:
         return 1;
@@ -140,7 +143,7 @@ void sim_fault_run(struct sim_dev *dev)
         rule = &dev->plan->rule[i];
         if (!dev->plan_done[i] && fault_is_due(dev, rule)) {
             dev->plan_done[i] = 1;
-            sim_trace(dev, "plan line=%u", rule->line);
+            sim_dev_trace(dev, "plan line=%u", rule->line);
             fault_apply(dev, rule);
         }
     }
@@ -180,7 +183,7 @@ uint64_t sim_fault_due(struct sim_op *op)
     struct sim_rng rng;
 
     if (dev->knobs.jitter_us != 0) {
-        rng  = sim_op_rng(op, SIM_FATE_JITTER);
+        rng  = sim_op_rng(op, SIM_STREAM_JITTER);
         due += rng_range(&rng, 0, dev->knobs.jitter_us * 1000);
     }
     if (dev->knobs.rate_mbps != 0) {

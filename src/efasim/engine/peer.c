@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine.h"
+#include "peer.h"
+#include "fault.h"
+#include "pages.h"
+#include "rx.h"
+#include "tx.h"
 
 #define PEER_CHECK_NS  50000000ull /* between two looks at a silent peer */
 #define PEER_HOT_LOOKS 256 /* in vain, at all hot peers: one gets cold */
@@ -14,7 +18,7 @@ struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
     struct sim_peer *peer = dev->peer[slot];
 
     if (peer == NULL) {
-        peer = sim_pages_get(sizeof(*peer));
+        peer = sim_pages_alloc(sizeof(*peer));
         if (peer == NULL) {
             return NULL;
         }
@@ -37,10 +41,10 @@ void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer)
 static void peer_fail(struct sim_peer *peer)
 {
     while (!list_is_empty(&peer->inflight)) {
-        sim_tx_killed(list_entry(peer->inflight.next, struct sim_op, link));
+        sim_tx_peer_died(list_entry(peer->inflight.next, struct sim_op, link));
     }
     while (!list_is_empty(&peer->blocked)) {
-        sim_tx_killed(list_entry(peer->blocked.next, struct sim_op, link));
+        sim_tx_peer_died(list_entry(peer->blocked.next, struct sim_op, link));
     }
 }
 
@@ -51,14 +55,14 @@ void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer)
     }
 
     peer_fail(peer);
-    dev->ops->ring_put(dev->env, peer->tx.ring);
+    dev->ops->ring_unmap(dev->env, peer->tx.ring);
     list_del(&peer->link);
-    peer->tx.ring    = NULL;
-    peer->tx_owner   = 0;
-    peer->unanswered = 0;
-    peer->heard      = 0;
+    peer->tx.ring      = NULL;
+    peer->tx_owner     = 0;
+    peer->unanswered   = 0;
+    peer->has_answered = 0;
+    peer->rnr_until    = 0;
     dev->awaiting[peer->slot / 64] &= ~peer_bit(peer);
-    peer->rnr_until  = 0;
 }
 
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
@@ -71,7 +75,7 @@ int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
     }
 
     sim_peer_tx_close(dev, peer);
-    ring = dev->ops->ring_tx(dev->env, owner);
+    ring = dev->ops->ring_map_tx(dev->env, owner);
     if (ring == NULL) {
         return -1;
     }
@@ -140,8 +144,9 @@ static unsigned peer_run(struct sim_dev *dev, struct sim_peer *peer,
 {
     unsigned word = peer->slot / 64;
     unsigned done = 0;
+    unsigned nic  = dev->dir->slot[peer->slot].nic % SIM_NICS;
 
-    if (!sim_fault_frozen(dev, dev->dir->slot[peer->slot].nic % SIM_NICS)) {
+    if (!sim_fault_is_unreachable(dev, nic)) {
         done += sim_rx_answers(dev, peer);
         if ((peer->unanswered == 0) && list_is_empty(&peer->blocked)) {
             dev->awaiting[word] &= ~peer_bit(peer);
@@ -213,7 +218,7 @@ int sim_peer_has_packets(const struct sim_dev *dev)
     return 0;
 }
 
-static int peer_is_silent(const struct sim_peer *peer)
+static int peer_has_requests(const struct sim_peer *peer)
 {
     return !list_is_empty(&peer->inflight) || !list_is_empty(&peer->blocked);
 }
@@ -228,13 +233,13 @@ static void peer_expire(struct sim_dev *dev, struct sim_list *list)
         if (op->due > dev->now) {
             break;
         }
-        sim_tx_expire(op);
+        sim_tx_time_out(op);
     }
 }
 
 void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer)
 {
-    if (!peer_is_silent(peer)) {
+    if (!peer_has_requests(peer)) {
         peer->next_check = dev->now + PEER_CHECK_NS;
         return;
     }

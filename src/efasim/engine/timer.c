@@ -4,7 +4,10 @@
  * receivers not ready are tried again, silent peers are looked at. The list
  * is not sorted: `timed_next` says when a look at it can be of use.
  */
-#include "engine.h"
+#include "timer.h"
+#include "op.h"
+#include "peer.h"
+#include "tx.h"
 
 static void timer_fire(struct sim_op *op)
 {
@@ -18,7 +21,7 @@ static void timer_fire(struct sim_op *op)
 
     switch (op->state) {
     case SIM_OP_DELAYED:
-        sim_tx_leave(op);
+        sim_op_depart(op);
         break;
     case SIM_OP_HELD:
     case SIM_OP_RNR:
