@@ -30,10 +30,14 @@ efasim_engine_sources = \
 	src/efasim/engine/tx.c src/efasim/engine/tx.h src/efasim/engine/wq.h
 
 efasim_fabric_sources = \
-	src/efasim/fabric/env.c src/efasim/fabric/fabric.c \
-	src/efasim/fabric/fabric.h src/efasim/fabric/host.c \
-	src/efasim/fabric/lock.c src/efasim/fabric/process.c \
-	src/efasim/fabric/plan.c src/efasim/fabric/sysfs.c
+	src/efasim/fabric/clock.c src/efasim/fabric/clock.h \
+	src/efasim/fabric/env.c src/efasim/fabric/env.h \
+	src/efasim/fabric/fabric.c src/efasim/fabric/fabric.h \
+	src/efasim/fabric/host.c src/efasim/fabric/host.h \
+	src/efasim/fabric/lock.c src/efasim/fabric/lock.h \
+	src/efasim/fabric/plan_file.c src/efasim/fabric/plan_file.h \
+	src/efasim/fabric/process.c src/efasim/fabric/process.h \
+	src/efasim/fabric/sysfs.c src/efasim/fabric/sysfs.h
 
 efasim_driver_sources = \
 	src/efasim/driver/attr.c src/efasim/driver/attr.h \

@@ -12,6 +12,8 @@
 #include "preload.h"
 #include "state.h"
 
+#include "efasim/fabric/sysfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -60,7 +62,7 @@ static int preload_sysfs_device(const char *path)
         name += sizeof(PRELOAD_IB) - 1;
         next  = strstr(name, PRELOAD_IB);
         if (next == NULL) {
-            return fabric_device_find(name, strcspn(name, "/"));
+            return fabric_sysfs_device_find(name, strcspn(name, "/"));
         }
         name = next;
     }

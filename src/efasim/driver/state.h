@@ -11,7 +11,7 @@
 #define EFASIM_DRIVER_STATE_H
 
 #include "efasim/engine/engine.h"
-#include "efasim/fabric/fabric.h"
+#include "efasim/fabric/env.h"
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -120,7 +120,7 @@ struct drv_dev {
     _Atomic uint32_t  entries;   /* inline entries: the program drives us */
     uint32_t          seen;      /* the backstop's: entries at its last look, */
     unsigned          stuck_us;  /* and how long work has waited since */
-    uint32_t          mr_reserved; /* see fabric_mr_reserve() */
+    uint32_t          mr_reserved; /* see fabric_env_mr_reserve() */
     struct drv_pd     pd[SIM_MAX_PD];
     struct drv_ctx  **ah_ctx;    /* by number; counts in the engine */
     struct drv_mr    *mr;        /* by index */

@@ -16,6 +16,7 @@
 #include "limits.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* To be raised with every change of what stands below. Fabrics of different

@@ -54,7 +54,8 @@ static void fault_heal(struct sim_dev *dev)
     }
 }
 
-void sim_fault_remove(struct sim_dev *dev)
+/* Pull the device out: its QPs go to error, it answers nobody. */
+static void fault_remove(struct sim_dev *dev)
 {
     struct sim_list *link;
 
@@ -102,7 +103,7 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
         break;
     case SIM_DO_REMOVE:
         if (here) {
-            sim_fault_remove(dev);
+            fault_remove(dev);
         } else {
             dev->absent |= rule->nics;
         }

@@ -8,9 +8,6 @@
  * Rules of knobs that hold from the start are the caller's (sim_plan_knobs). */
 void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan);
 
-/* Pull the device out: its QPs go to error, it answers nobody. */
-void sim_fault_remove(struct sim_dev *dev);
-
 /* Engine-internal: the rules whose time has come take effect. */
 void sim_fault_run(struct sim_dev *dev);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine asks of the outside, on a fabric between processes. */
-#include "fabric.h"
+#include "env.h"
+#include "clock.h"
+#include "sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -21,8 +21,8 @@ enum {
     MR_STEP   = 4096,
 };
 
-int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
-                      uint32_t *reserved)
+int fabric_env_mr_reserve(struct fabric *fabric, unsigned nic,
+                          uint32_t *reserved)
 {
     uint32_t high = atomic_load(&fabric->dir->nic[nic].mr_high);
     uint32_t upto = high + MR_STEP;
@@ -53,14 +53,6 @@ int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
 
     *reserved = upto;
     return 0;
-}
-
-uint64_t fabric_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
 static uint64_t env_now(void *arg)
@@ -250,7 +242,7 @@ static void env_trace(void *arg, const char *line)
                       "%s\n", (unsigned long long)(now / 1000000000),
                       (unsigned long long)(now / 1000 % 1000000),
                       (int)getpid(), dir_nic_host(nic),
-                      fabric_device_name(dir_nic_device(nic)), line);
+                      fabric_sysfs_device_name(dir_nic_device(nic)), line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
     if (write(env->trace_fd, buf, length) < 0) {
         return; /* the disk is full: the program matters more */

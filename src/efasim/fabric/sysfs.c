@@ -6,7 +6,10 @@
  * the hw_counters files are empty here, their content is made when they are
  * opened.
  */
-#include "fabric.h"
+#include "sysfs.h"
+#include "lock.h"
+
+#include "efasim/engine/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +79,7 @@ static const struct {
 
 /* A host with several devices has them on buses 0x00, 0x10, 0x20, ...; the
  * name counts the bus in decimals. */
-const char *fabric_device_name(unsigned device)
+const char *fabric_sysfs_device_name(unsigned device)
 {
     static const char *const names[] = {
         "rdmap0s6", "rdmap16s6", "rdmap32s6", "rdmap48s6",
@@ -86,13 +89,13 @@ const char *fabric_device_name(unsigned device)
     return names[device % SIM_DEVICES];
 }
 
-int fabric_device_find(const char *name, size_t length)
+int fabric_sysfs_device_find(const char *name, size_t length)
 {
     unsigned i;
 
     for (i = 0; i < SIM_DEVICES; ++i) {
-        if ((strlen(fabric_device_name(i)) == length) &&
-            !strncmp(name, fabric_device_name(i), length)) {
+        if ((strlen(fabric_sysfs_device_name(i)) == length) &&
+            !strncmp(name, fabric_sysfs_device_name(i), length)) {
             return i;
         }
     }
@@ -158,7 +161,7 @@ static void sysfs_path(const struct sysfs_dev *dev, enum sysfs_base base,
     switch (base) {
     case SYS_IB:
         snprintf(buf, size, "%s/infiniband/%s/%s", dev->pci,
-                 fabric_device_name(dev->device), name);
+                 fabric_sysfs_device_name(dev->device), name);
         break;
     case SYS_VERBS:
         snprintf(buf, size, "%s/infiniband_verbs/" FABRIC_UVERBS_NAME "%u/%s",
@@ -214,7 +217,7 @@ static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
     int i;
 
     if (!strcmp(name, "ibdev")) {
-        snprintf(buf, size, "%s\n", fabric_device_name(dev->device));
+        snprintf(buf, size, "%s\n", fabric_sysfs_device_name(dev->device));
     } else if (!strcmp(name, "dev")) {
         snprintf(buf, size, "%d:%u\n", FABRIC_UVERBS_MAJOR,
                  FABRIC_UVERBS_MINOR + dev->device);
@@ -280,7 +283,7 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 
 static int sysfs_create_links(const struct sysfs_dev *dev)
 {
-    const char *ib = fabric_device_name(dev->device);
+    const char *ib = fabric_sysfs_device_name(dev->device);
     char name[160], target[160];
     int ret = 0;
 
