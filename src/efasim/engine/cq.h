@@ -34,8 +34,8 @@ static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
 
-/* Engine-internal: append a completion; phase and order are its matter. Where
- * the program has not read in time it loses others. */
+/* Engine-internal: append a completion, with the phase bit of its place. Where
+ * the program has not read in time it overwrites an unread one. */
 void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);
 
 #endif

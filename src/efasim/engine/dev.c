@@ -168,7 +168,7 @@ static int dev_has_timers(const struct sim_dev *dev)
            (dev->plan != NULL) || (dev->knobs.receive_us != 0);
 }
 
-/* Take new requests. The clock is read here if it was not yet. */
+/* Take new requests. Reads the clock, unless the caller has. */
 static unsigned dev_fetch(struct sim_dev *dev, int has_time)
 {
     struct sim_list *link;
@@ -214,7 +214,6 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         done += sim_timer_run(dev);
     }
 
-    dev->work += done;
     return done;
 }
 

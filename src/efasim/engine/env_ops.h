@@ -20,14 +20,14 @@ struct sim_env_ops {
     uint64_t (*now)(void *env);
 
     /* The ring from us to `owner`, created on first use; NULL if it cannot be
-     * had. ring_unmap() ends its use. */
+     * had. */
     struct ring *(*ring_map_tx)(void *env, uint32_t owner);
 
     /* The ring from `owner` to us; NULL while there is none. */
     struct ring *(*ring_map_rx)(void *env, uint32_t owner);
     void (*ring_unmap)(void *env, struct ring *ring);
 
-    /* Wake the process in this slot: it said that it sleeps. */
+    /* Wake the process in this slot, which sleeps. */
     void (*wake)(void *env, unsigned slot);
 
     /* Does the process still run? May cost a few system calls. When it does
@@ -52,7 +52,7 @@ struct sim_env_ops {
     /* One line of the trace, without newline and time. */
     void (*trace)(void *env, const char *line);
 
-    /* The plan says so. The device's QPs are in error already. */
+    /* A plan takes the device (its QPs are in error already) or the host. */
     void (*fatal)(void *env, enum sim_fatal what);
 };
 

@@ -47,7 +47,7 @@ static void fault_heal(struct sim_dev *dev)
     dev->partitioned = 0;
     dev->clogged     = 0;
     dev->absent      = dev->removed ? 1u << dev->nic : 0;
-    for (i = 0; i < SIM_SLOTS; ++i) { /* look at what was left lying */
+    for (i = 0; i < SIM_SLOTS; ++i) { /* take what could not arrive */
         if (dev->peer[i] != NULL) {
             dev->rx_more[i / 64] |= 1ull << (i % 64);
         }
@@ -164,7 +164,8 @@ int sim_fault_pending(const struct sim_dev *dev)
     return 0;
 }
 
-/* Send op at this rate behind what is being sent; the time that it waits. */
+/* Let op leave after what is being sent at this rate. Returns how long it
+ * waits. */
 static uint64_t fault_paced(struct sim_op *op, uint64_t mbps,
                             uint64_t *link_free)
 {

@@ -106,12 +106,12 @@ enum sim_op_state {
     SIM_OP_INFLIGHT,  /* on peer->inflight */
     SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
     SIM_OP_COPYING,   /* RDMA; on dev->copying */
-    SIM_OP_LOST,      /* nobody will answer; on dev->timed */
+    SIM_OP_LOST,      /* no answer will come; on dev->timed */
     SIM_OP_DONE,      /* completion is held back; on dev->timed */
 };
 
-/* What chance decides about a request, each from a sequence of its own. The
- * answer depends on the seed and on the request's number alone, not on when
+/* What is random about a request, each from a stream of its own. The value
+ * depends on the seed and on the request's number alone, not on when
  * acknowledgements come: one seed, one order. */
 enum sim_stream {
     SIM_STREAM_OVERTAKEN,      /* by other requests */
@@ -119,7 +119,6 @@ enum sim_stream {
     SIM_STREAM_LOST,
     SIM_STREAM_DUPLICATED,
     SIM_STREAM_JITTER,
-    SIM_STREAM_FAILED,
     SIM_STREAMS = 16
 };
 
@@ -153,10 +152,10 @@ struct sim_peer {
     uint32_t        unanswered;     /* packets in tx without an answer */
     uint8_t         has_answered;   /* once, at least */
     uint8_t         rx_broken;
-    uint32_t        idle;           /* looks at rx in a row that found none */
-    uint16_t        rnr_qpn;        /* was not ready: what follows to it */
-    uint64_t        rnr_until;      /* ns: waits until then */
-    uint64_t        next_check;     /* ns: is it alive? */
+    uint32_t        idle;           /* polls of rx in a row that found nothing */
+    uint16_t        rnr_qpn;        /* the last QP not ready: what is sent */
+    uint64_t        rnr_until;      /* to it waits until then (ns) */
+    uint64_t        next_check;     /* ns: see whether it is alive */
     struct sim_list blocked, inflight;
     struct sim_list link;           /* dev->peers while it has a tx ring */
 };
@@ -174,10 +173,9 @@ struct sim_dev {
     uint64_t                  now;   /* ns, refreshed when it matters */
     uint64_t                  requests, departures, completions; /* ever */
     uint64_t                  timed_next, check_next; /* ns */
-    uint64_t                  work;  /* counts whatever was done */
     uint32_t                  outstanding; /* requests not yet completed */
-    uint32_t                  quiet;       /* calls since one of those */
-    uint32_t                  overtaking;  /* of those on the timed list */
+    uint32_t                  quiet;       /* calls since one came or ended */
+    uint32_t                  overtaking;  /* held back for others to pass */
 
     struct sim_list           qps, peers, timed, copying;
     struct sim_qp            *qp[SIM_MAX_QP];
@@ -187,10 +185,10 @@ struct sim_dev {
     struct sim_ah            *ah;
     struct sim_peer          *peer[SIM_SLOTS];
 
-    /* Peers to look at, bit n = slot n: */
-    uint64_t                  rx_more[SIM_SLOTS / 64];  /* left by a burst */
-    uint64_t                  rx_hot[SIM_SLOTS / 64];   /* sent of late */
-    uint64_t                  awaiting[SIM_SLOTS / 64]; /* will answer us */
+    /* Peers whose rings to poll, bit n = slot n: */
+    uint64_t                  rx_more[SIM_SLOTS / 64];  /* a burst left some */
+    uint64_t                  rx_hot[SIM_SLOTS / 64];   /* sent lately */
+    uint64_t                  awaiting[SIM_SLOTS / 64]; /* owe answers */
     uint32_t                  rx_hot_num;
 
     const struct sim_plan    *plan;      /* NULL: none */

@@ -23,7 +23,7 @@ void sim_op_start(struct sim_op *op);
 /* Its delay is over: send it, or let others overtake it first. */
 void sim_op_depart(struct sim_op *op);
 
-/* Put it on the timed list: it waits in this state until `due`. */
+/* To the timed list: it waits in this state until `due`. */
 void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due);
 
 /* Set `due` to the time-out, counted from now. */

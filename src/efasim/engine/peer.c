@@ -5,8 +5,9 @@
 #include "rx.h"
 #include "tx.h"
 
-#define PEER_CHECK_NS  50000000ull /* between two looks at a silent peer */
-#define PEER_HOT_LOOKS 256 /* in vain, at all hot peers: one gets cold */
+#define PEER_CHECK_NS  50000000ull /* between two checks whether one is alive */
+#define PEER_HOT_POLLS 256 /* polls of all hot peers together that found
+                              nothing, after which one is hot no more */
 
 static uint64_t peer_bit(const struct sim_peer *peer)
 {
@@ -37,7 +38,7 @@ void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer)
     dev->awaiting[peer->slot / 64] |= peer_bit(peer);
 }
 
-/* All that was sent to a process which is gone. */
+/* The process is gone: fail all that was sent to it. */
 static void peer_fail(struct sim_peer *peer)
 {
     while (!list_is_empty(&peer->inflight)) {
@@ -87,9 +88,10 @@ int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
     return 0;
 }
 
-/* The packet must be visible before we look for the mark and whether the peer
- * sleeps, and the peer looks for packets after it has taken the mark back or
- * said that it sleeps: one of the two sees the other. */
+/* We publish the packet, then read our inbound bit at the receiver and whether
+ * it sleeps; the receiver clears the bit or says that it sleeps, then looks for
+ * packets. With a full fence between the two steps on both sides, at least one
+ * of them sees what the other wrote. */
 void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
 {
     struct dir_slot *target   = &dev->dir->slot[slot];
@@ -106,11 +108,11 @@ void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
 }
 
 /*
- * While packets come from a peer its mark stays, and we look at its ring at
- * each call: to take the mark back and have it set again for each packet costs
- * both sides more than the packet does. When none came for a while the mark is
- * taken back, and we look once more: a sender that still saw it had made its
- * packet visible before.
+ * While packets come from a peer (it is "hot") its inbound bit stays set, and
+ * its ring is polled at each call: to clear the bit and have it set again for
+ * each packet would cost both sides more than the packet does. When none came
+ * for a while the bit is cleared and the ring is polled once more: a sender
+ * that still saw the bit had published its packet before.
  */
 static void peer_cool(struct sim_dev *dev, struct sim_peer *peer)
 {
@@ -131,7 +133,7 @@ static unsigned peer_packets(struct sim_dev *dev, struct sim_peer *peer)
     if (done > 0) {
         peer->idle = 0;
     } else if (hot && ((peer->rx.ring == NULL) ||
-                       (++peer->idle >= PEER_HOT_LOOKS / dev->rx_hot_num))) {
+                       (++peer->idle >= PEER_HOT_POLLS / dev->rx_hot_num))) {
         peer_cool(dev, peer);
     }
 
@@ -152,7 +154,7 @@ static unsigned peer_run(struct sim_dev *dev, struct sim_peer *peer,
             dev->awaiting[word] &= ~peer_bit(peer);
         }
         done += packets ? peer_packets(dev, peer) : 0;
-    } /* else sim_fault_heal() comes back to it */
+    } /* else fault_heal() comes back to it */
 
     return done;
 }
@@ -186,7 +188,7 @@ unsigned sim_peer_run(struct sim_dev *dev)
     return done;
 }
 
-/* Of a hot peer: its mark says nothing. */
+/* Of a hot peer, whose inbound bit is always set: its ring tells. */
 static int peer_has_packets(const struct sim_dev *dev,
                             const struct sim_peer *peer)
 {
@@ -253,7 +255,7 @@ void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer)
     peer->next_check = dev->now + PEER_CHECK_NS;
     if ((atomic_load(&dev->dir->slot[peer->slot].owner) != peer->tx_owner) ||
         !dev->ops->is_alive(dev->env, peer->tx_owner)) {
-        peer_run(dev, peer, 1); /* what it said before it died */
+        peer_run(dev, peer, 1); /* take what it sent before it died */
         sim_peer_tx_close(dev, peer);
     }
 }

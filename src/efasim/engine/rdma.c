@@ -64,8 +64,8 @@ uint8_t sim_rdma_check(struct sim_op *op)
                             0 : SIM_ACCESS_LOCAL_WRITE);
 }
 
-/* The responder's judgement: a status. On OK *addr is in the target's memory
- * and *owner names the target. */
+/* What the responder's device answers: a status. On OK *addr is in the target's
+ * memory and *owner names the target. */
 static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
                             uint64_t *addr)
 {

@@ -264,10 +264,11 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
     return 0;
 }
 
-/* An answer for silence still frees the ring entry of the sender. */
+/* In place of a status: the packet is not answered, but the sender may use its
+ * ring entry again. */
 #define RX_SILENCE 0xffu
 
-/* A slow receiver takes a packet now and then. */
+/* A receiver that a knob makes slow takes a packet each receive_us. */
 static int rx_is_ready(const struct sim_dev *dev)
 {
     return (dev->knobs.receive_us == 0) || (dev->now >= dev->rx_next);

@@ -140,8 +140,8 @@ static uint8_t tx_check(struct sim_op *op)
                                                      sim_rdma_check(op);
 }
 
-/* A program that writes the queue itself announces more than it may. What it
- * announced since our last look is taken for one doorbell. */
+/* Does a program that writes the queue itself announce more than it may? What
+ * it announced since the device last read the doorbell is taken for one. */
 static int tx_is_too_many(const struct sim_qp *qp, uint16_t announced)
 {
     return qp->dev->knobs.strict_batch &&
@@ -327,7 +327,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     return TX_SENT;
 }
 
-/* A datagram's life ends when it has left: it is complete now. */
+/* A datagram is complete when it has left. */
 static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
 {
     struct sim_dev *dev = op->qp->dev;
@@ -411,7 +411,6 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
     }
 }
 
-/* A request that cannot be sent: silence is known after a while only. */
 void sim_tx_reject(struct sim_op *op, uint8_t status)
 {
     if (op->qp->attr.ud) {

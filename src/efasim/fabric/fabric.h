@@ -71,8 +71,8 @@ void fabric_leave(struct fabric *fabric);
 
 /*
  * exec() closes a device, but the process goes on: the new program gives back
- * what the one before it held in the fabric at `path`. Without that nothing
- * happens. Call while single-threaded, before attaching a device.
+ * what the one before it held in the fabric at `path`, if anything. Call while
+ * single-threaded, before attaching a device.
  */
 void fabric_leave_executed(const char *path);
 

@@ -255,7 +255,7 @@ static int sysfs_create_counters(const struct sysfs_dev *dev,
 
 static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 {
-    char buf[4096], name[160], *mark; /* a bit each of thousands of CPUs */
+    char buf[4096], name[160], *at; /* a bit each of thousands of CPUs */
     unsigned i;
 
     for (i = 0; i < sizeof(sysfs_files) / sizeof(sysfs_files[0]); ++i) {
@@ -263,8 +263,8 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
             sysfs_own(dev, devices, sysfs_files[i].name, buf, sizeof(buf));
         } else {
             snprintf(buf, sizeof(buf), "%s", sysfs_files[i].content);
-            while ((mark = strchr(buf, '@')) != NULL) {
-                *mark = '0' + (dev->profile->pci_device & 0xf);
+            while ((at = strchr(buf, '@')) != NULL) {
+                *at = '0' + (dev->profile->pci_device & 0xf);
             }
         }
         sysfs_path(dev, sysfs_files[i].base, sysfs_files[i].name, name,
@@ -353,11 +353,11 @@ static int sysfs_create_locked(struct fabric *fabric, unsigned host,
                                unsigned profile, unsigned devices)
 {
     struct dir_host *entry = &fabric->dir->host[host];
-    char root[FABRIC_PATH_MAX + 16], mark[FABRIC_PATH_MAX + 32];
+    char root[FABRIC_PATH_MAX + 16], complete[FABRIC_PATH_MAX + 32];
 
     snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
-    snprintf(mark, sizeof(mark), "%s/.complete", root);
-    if (access(mark, F_OK) == 0) {
+    snprintf(complete, sizeof(complete), "%s/.complete", root);
+    if (access(complete, F_OK) == 0) {
         errno = EEXIST;
         return sysfs_host_is(entry, profile, devices) ? 0 : -1;
     }
