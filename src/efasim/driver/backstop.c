@@ -53,8 +53,8 @@ static unsigned backstop_run(struct sim_dev *sim)
 static unsigned backstop_look_at(struct drv_dev *dev, int *idle)
 {
     uint32_t calls = atomic_load(&dev->calls);
-    unsigned usec    = TICK_CALLS_US;
-    int eager        = (dev->sim != NULL) && dev->sim->knobs.eager;
+    unsigned usec  = TICK_CALLS_US;
+    int eager      = (dev->sim != NULL) && dev->sim->knobs.eager;
     unsigned done;
     int busy;
 

@@ -152,9 +152,9 @@ struct sim_peer {
     uint32_t        unanswered;     /* packets in tx without an answer */
     uint8_t         has_answered;   /* once, at least */
     uint8_t         rx_broken;
-    uint32_t        idle;           /* polls of rx in a row that found nothing */
-    uint16_t        rnr_qpn;        /* the last QP not ready: what is sent */
-    uint64_t        rnr_until;      /* to it waits until then (ns) */
+    uint32_t        idle;           /* polls of rx in a row without a packet */
+    uint16_t        rnr_qpn;        /* the QP that was not ready last: what */
+    uint64_t        rnr_until;      /* is sent to it waits until then (ns) */
     uint64_t        next_check;     /* ns: see whether it is alive */
     struct sim_list blocked, inflight;
     struct sim_list link;           /* dev->peers while it has a tx ring */
