@@ -4,28 +4,40 @@
 # is built without sanitizers, so that it goes into any program; the engine
 # runs under them in its tests.
 efasim_engine_sources = \
-	src/efasim/engine/cntr.c \
-	src/efasim/engine/cq.c src/efasim/engine/dev.c \
-	src/efasim/engine/dir.c src/efasim/engine/dir.h \
-	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
-	src/efasim/engine/fault.c src/efasim/engine/plan.c \
-	src/efasim/engine/plan.h \
+	src/efasim/engine/ah.c src/efasim/engine/ah.h \
+	src/efasim/engine/cntr.c src/efasim/engine/cntr.h \
+	src/efasim/engine/cq.c src/efasim/engine/cq.h src/efasim/engine/dev.c \
+	src/efasim/engine/dev.h src/efasim/engine/dir.c \
+	src/efasim/engine/dir.h src/efasim/engine/efa_io.h \
+	src/efasim/engine/engine.h src/efasim/engine/env_ops.h \
+	src/efasim/engine/fault.c src/efasim/engine/fault.h \
+	src/efasim/engine/inject.c src/efasim/engine/inject.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
-	src/efasim/engine/mr.c src/efasim/engine/op.c \
-	src/efasim/engine/pages.c \
-	src/efasim/engine/pd.c src/efasim/engine/peer.c \
-	src/efasim/engine/profile.c src/efasim/engine/profile.h \
-	src/efasim/engine/qp.c src/efasim/engine/rdma.c \
-	src/efasim/engine/ring.c src/efasim/engine/ring.h \
-	src/efasim/engine/rng.h src/efasim/engine/rx.c \
-	src/efasim/engine/timer.c src/efasim/engine/tx.c
+	src/efasim/engine/mr.c src/efasim/engine/mr.h \
+	src/efasim/engine/objects.h src/efasim/engine/op.c \
+	src/efasim/engine/op.h src/efasim/engine/pages.c \
+	src/efasim/engine/pages.h src/efasim/engine/pd.c \
+	src/efasim/engine/pd.h src/efasim/engine/peer.c \
+	src/efasim/engine/peer.h src/efasim/engine/plan.c \
+	src/efasim/engine/plan.h src/efasim/engine/profile.c \
+	src/efasim/engine/profile.h src/efasim/engine/qp.c \
+	src/efasim/engine/qp.h src/efasim/engine/rdma.c \
+	src/efasim/engine/rdma.h src/efasim/engine/ring.c \
+	src/efasim/engine/ring.h src/efasim/engine/rng.h \
+	src/efasim/engine/rx.c src/efasim/engine/rx.h \
+	src/efasim/engine/timer.c src/efasim/engine/timer.h \
+	src/efasim/engine/tx.c src/efasim/engine/tx.h src/efasim/engine/wq.h
 
 efasim_fabric_sources = \
-	src/efasim/fabric/env.c src/efasim/fabric/fabric.c \
-	src/efasim/fabric/fabric.h src/efasim/fabric/host.c \
-	src/efasim/fabric/lock.c src/efasim/fabric/process.c \
-	src/efasim/fabric/plan.c src/efasim/fabric/sysfs.c
+	src/efasim/fabric/clock.c src/efasim/fabric/clock.h \
+	src/efasim/fabric/env.c src/efasim/fabric/env.h \
+	src/efasim/fabric/fabric.c src/efasim/fabric/fabric.h \
+	src/efasim/fabric/host.c src/efasim/fabric/host.h \
+	src/efasim/fabric/lock.c src/efasim/fabric/lock.h \
+	src/efasim/fabric/plan_file.c src/efasim/fabric/plan_file.h \
+	src/efasim/fabric/process.c src/efasim/fabric/process.h \
+	src/efasim/fabric/sysfs.c src/efasim/fabric/sysfs.h
 
 efasim_driver_sources = \
 	src/efasim/driver/attr.c src/efasim/driver/attr.h \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli.h"
 
+#include "efasim/engine/knobs.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,12 @@
  */
 #include "cli.h"
 
+#include "efasim/engine/knobs.h"
+#include "efasim/engine/profile.h"
+#include "efasim/fabric/host.h"
+#include "efasim/fabric/plan_file.h"
+#include "efasim/fabric/sysfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -105,7 +111,7 @@ static int run_set_path(const char *variable, const char *option,
 static int run_plan(const char *file)
 {
     char err[400];
-    struct sim_plan *plan = fabric_plan_read(file, err, sizeof(err));
+    struct sim_plan *plan = fabric_plan_file_read(file, err, sizeof(err));
 
     if (plan == NULL) {
         cli_error("%s", err);
@@ -502,7 +508,7 @@ int cli_run(int argc, char **argv)
 
     if ((options.per_node == 0) && (getenv("EFASIM_PER_NODE") == NULL ||
                                     options.node >= 0) &&
-        (fabric_enter_host(fabric, node, err, sizeof(err)) != 0)) {
+        (fabric_host_enter(fabric, node, err, sizeof(err)) != 0)) {
         cli_error("%s", err);
     }
 

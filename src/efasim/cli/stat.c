@@ -5,6 +5,8 @@
  */
 #include "cli.h"
 
+#include "efasim/fabric/sysfs.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@ struct stat_seen {
 /* Of the nic, in the order of its host's devices */
 static const char *stat_device(unsigned nic)
 {
-    return fabric_device_name(dir_nic_device(nic));
+    return fabric_sysfs_device_name(dir_nic_device(nic));
 }
 
 static void stat_print_counters(const struct fabric *fabric, int fd)

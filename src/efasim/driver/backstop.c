@@ -4,7 +4,7 @@
  * call into it. While the program polls, the thread only looks now and then;
  * an eager device is its work, whatever the program does.
  * While nothing at all goes on it sleeps in the kernel until another process
- * sends something (the `sleeping` mark tells it to wake us) or this one posts.
+ * sends something (the `sleeping` flag tells it to wake us) or this one posts.
  */
 #include "backstop.h"
 #include "lock.h"
@@ -18,7 +18,7 @@
 
 enum {
     TICK_EAGER_US = 100,
-    EAGER_ROUNDS  = 64,    /* at most, at a look at an eager device */
+    EAGER_ROUNDS  = 64,    /* of progress at once, of an eager device */
     TICK_BUSY_US  = 200,   /* work is under way, nobody calls */
     TICK_CALLS_US = 1000,  /* the program calls: it does the work itself */
     TICK_STUCK_US = 2000,  /* work waits for others, for a while already */
@@ -34,7 +34,7 @@ static void backstop_nap(unsigned usec)
     nanosleep(&time, NULL);
 }
 
-/* All that there is to do, as hardware would have done it meanwhile. */
+/* An eager device does all that there is to do, as hardware would have. */
 static unsigned backstop_run(struct sim_dev *sim)
 {
     unsigned rounds = sim->knobs.eager ? EAGER_ROUNDS : 1;
@@ -52,14 +52,14 @@ static unsigned backstop_run(struct sim_dev *sim)
  * unless it has nothing to do. */
 static unsigned backstop_look_at(struct drv_dev *dev, int *idle)
 {
-    uint32_t entries = atomic_load(&dev->entries);
-    unsigned usec    = TICK_CALLS_US;
-    int eager        = (dev->sim != NULL) && dev->sim->knobs.eager;
+    uint32_t calls = atomic_load(&dev->calls);
+    unsigned usec  = TICK_CALLS_US;
+    int eager      = (dev->sim != NULL) && dev->sim->knobs.eager;
     unsigned done;
     int busy;
 
-    if ((entries != dev->seen) && !eager) {
-        dev->seen     = entries;
+    if ((calls != dev->seen) && !eager) {
+        dev->seen     = calls;
         dev->stuck_us = 0;
         *idle         = 0;
         return usec;
@@ -68,9 +68,9 @@ static unsigned backstop_look_at(struct drv_dev *dev, int *idle)
     drv_lock();
     if (dev->sim != NULL) {
         done = backstop_run(dev->sim);
-        busy = sim_dev_is_busy(dev->sim) || (entries != dev->seen);
+        busy = sim_dev_is_busy(dev->sim) || (calls != dev->seen);
 
-        dev->seen      = entries;
+        dev->seen      = calls;
         dev->stuck_us  = done ? 0 : dev->stuck_us;
         usec           = eager ? TICK_EAGER_US :
                          (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
@@ -102,7 +102,7 @@ static int backstop_look(unsigned *usec)
 
 /* With the lock held: say of all devices that their process sleeps, or not.
  * Returns the slot that it sleeps at; NULL: no device is open. */
-static struct dir_slot *backstop_mark(int sleeping)
+static struct dir_slot *backstop_set_sleeping(int sleeping)
 {
     struct dir_slot *slot = NULL;
     const struct drv_dev *dev;
@@ -132,8 +132,9 @@ static int backstop_is_busy(void)
     return 0;
 }
 
-/* Sleep until somebody wakes us: 1; or for SLEEP_MS: 0. The mark first, then
- * the last look. */
+/* Sleep until somebody wakes us: 1; or for SLEEP_MS: 0. First the flag is set,
+ * then the queues are read once more: who sent before it saw the flag is not
+ * missed. */
 static int backstop_sleep(void)
 {
     struct timespec time = { SLEEP_MS / 1000, 0 };
@@ -142,7 +143,7 @@ static int backstop_sleep(void)
     int busy;
 
     drv_lock();
-    slot = backstop_mark(1);
+    slot = backstop_set_sleeping(1);
     if (slot == NULL) {
         drv_unlock();
         backstop_nap(IDLE_US);
@@ -160,7 +161,7 @@ static int backstop_sleep(void)
     }
 
     drv_lock();
-    backstop_mark(0);
+    backstop_set_sleeping(0);
     drv_unlock();
     return busy;
 }

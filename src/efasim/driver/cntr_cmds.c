@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion counters: two words that the device writes, in the program's
- * memory or in dma-bufs. Newer than most kernels' headers: the numbers are
- * ours. */
+ * memory or in dma-bufs. Newer than most kernels' headers: the numbers stand
+ * in efa_uapi.h. */
 #include "cntr_cmds.h"
 #include "dmabuf.h"
 #include "efa_uapi.h"

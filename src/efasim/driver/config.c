@@ -6,6 +6,8 @@
 #include "config.h"
 #include "state.h"
 
+#include "efasim/fabric/plan_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -128,7 +130,7 @@ static void config_plan(const char *file)
     struct drv_dev *dev;
     char err[400];
 
-    drv.plan = fabric_plan_read(file, err, sizeof(err));
+    drv.plan = fabric_plan_file_read(file, err, sizeof(err));
     if (drv.plan == NULL) {
         drv_log("EFASIM_PLAN: %s; no plan is followed", err);
         return;

@@ -9,6 +9,8 @@
 #include "mr_cmds.h"
 #include "qp_cmds.h"
 
+#include "efasim/fabric/sysfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,6 +4,8 @@
 #include "state.h"
 
 #include "efasim/efasim.h"
+#include "efasim/fabric/clock.h"
+#include "efasim/fabric/sysfs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,7 +76,7 @@ CONTROL_EXPORT int efasim_counter(const char *name, unsigned long long *value)
         return EBUSY;
     }
 
-    only = slash ? fabric_device_find(name, slash - name) : -1;
+    only = slash ? fabric_sysfs_device_find(name, slash - name) : -1;
     drv_lock();
     drv_for_each_device(dev) {
         if ((dev->fabric == NULL) ||

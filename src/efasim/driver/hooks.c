@@ -32,9 +32,9 @@ static struct drv_qp hook_qp_seen;
     HOOK_NEXT(drv.qp, (_qp)->handle, DRV_QPS, _function, hook_qp_seen)
 
 enum {
-    HOOK_SPINS_MAX = 250,  /* idle entries in a row before the CPU is offered */
-    HOOK_SPINS_GAP = 32,   /* and between two offers */
-    HOOK_BUSY_MAX  = 256,  /* things done for several peers: offered, too */
+    HOOK_SPINS_MAX = 250,  /* calls in a row that found nothing: yield */
+    HOOK_SPINS_GAP = 32,   /* such calls between two yields */
+    HOOK_BUSY_MAX  = 256,  /* things done for several peers: yield, too */
 };
 
 /*
@@ -107,8 +107,8 @@ static void hook_entered(struct drv_dev *dev)
         return;
     }
 
-    atomic_store_explicit(&dev->entries,
-                          atomic_load_explicit(&dev->entries,
+    atomic_store_explicit(&dev->calls,
+                          atomic_load_explicit(&dev->calls,
                                                memory_order_relaxed) + 1,
                           memory_order_relaxed);
     hook_spin(sim, drv_hook_progress(dev));
@@ -145,40 +145,40 @@ static void hook_eager(struct drv_dev *dev)
 }
 
 /* One poll of a program. */
-struct hook_look {
+struct hook_poll {
     struct drv_dev *dev;
     struct sim_cq  *cq;
     uint32_t        produced; /* before it */
 };
 
-#define hook_look_begin(_cq) \
-    hook_look_at(hook_dev(drv.cq, _cq, DRV_CQS), hook_cq_sim(_cq))
+#define hook_poll_begin(_cq) \
+    hook_poll_start(hook_dev(drv.cq, _cq, DRV_CQS), hook_cq_sim(_cq))
 
-static struct hook_look hook_look_at(struct drv_dev *dev, struct sim_cq *cq)
+static struct hook_poll hook_poll_start(struct drv_dev *dev, struct sim_cq *cq)
 {
-    struct hook_look look = { dev, cq, 0 };
+    struct hook_poll poll = { dev, cq, 0 };
 
     hook_eager(dev);
-    look.produced = hook_cq_produced(cq);
-    return look;
+    poll.produced = hook_cq_produced(cq);
+    return poll;
 }
 
 /* It found nothing: the device delivers, before a second one. */
-static void hook_look_empty(const struct hook_look *look)
+static void hook_poll_empty(const struct hook_poll *poll)
 {
-    hook_cq_empty(look->cq, look->produced);
-    hook_entered(look->dev);
+    hook_cq_empty(poll->cq, poll->produced);
+    hook_entered(poll->dev);
 }
 
 /* What has been delivered is handed out before the device delivers more: so a
  * program that polls paces its own receive queue, if the device lets it. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-    struct hook_look look = hook_look_begin(cq);
+    struct hook_poll poll = hook_poll_begin(cq);
     int ret               = HOOK_CQ(cq, poll_cq)(cq, num, wc);
 
     if (ret == 0) {
-        hook_look_empty(&look);
+        hook_poll_empty(&poll);
         ret = HOOK_CQ(cq, poll_cq)(cq, num, wc);
     }
     drv_lock_order_after();
@@ -188,11 +188,11 @@ static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 static int hook_start_poll(struct ibv_cq_ex *cq,
                            struct ibv_poll_cq_attr *attr)
 {
-    struct hook_look look = hook_look_begin(cq);
+    struct hook_poll poll = hook_poll_begin(cq);
     int ret               = HOOK_CQ(cq, start_poll)(cq, attr);
 
     if (ret == ENOENT) {
-        hook_look_empty(&look);
+        hook_poll_empty(&poll);
         ret = HOOK_CQ(cq, start_poll)(cq, attr);
     }
     drv_lock_order_after();

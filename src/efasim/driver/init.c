@@ -5,6 +5,9 @@
 #include "lock.h"
 #include "state.h"
 
+#include "efasim/fabric/host.h"
+#include "efasim/fabric/sysfs.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +77,7 @@ static void init_host(const char *path)
         (errno != EEXIST)) {
         drv_log("cannot write %s: %s", root, strerror(errno));
     }
-    if (fabric_enter_host(drv.host, node, err, sizeof(err)) != 0) {
+    if (fabric_host_enter(drv.host, node, err, sizeof(err)) != 0) {
         drv_log("%s", err);
     }
 }

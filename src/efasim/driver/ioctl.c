@@ -154,7 +154,7 @@ static int ioctl_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
         return -EIO;
     }
 
-    ret = -sim_command_error(dev, cmd->name);
+    ret = -sim_inject_command(dev, cmd->name);
     if ((ret == 0) && dev->removed && !destroys) {
         ret = -EIO;
     }
@@ -162,7 +162,7 @@ static int ioctl_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
         ret = run(cmd);
     }
     ioctl_count(cmd, ret);
-    sim_trace(dev, "cmd %s ret=%d", cmd->name, ret);
+    sim_dev_trace(dev, "cmd %s ret=%d", cmd->name, ret);
     return ret;
 }
 

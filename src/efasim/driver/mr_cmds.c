@@ -58,8 +58,8 @@ static int mr_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
 /* Have room for one more in the directory: 0; or -ENOMEM, after a line. */
 static int mr_reserve(struct drv_dev *dev)
 {
-    if (fabric_mr_reserve(dev->fabric, dev->sim->nic,
-                          &dev->mr_reserved) == 0) {
+    if (fabric_env_mr_reserve(dev->fabric, dev->sim->nic,
+                              &dev->mr_reserved) == 0) {
         return 0;
     }
 

@@ -12,6 +12,8 @@
 #include "preload.h"
 #include "state.h"
 
+#include "efasim/fabric/sysfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -60,7 +62,7 @@ static int preload_sysfs_device(const char *path)
         name += sizeof(PRELOAD_IB) - 1;
         next  = strstr(name, PRELOAD_IB);
         if (next == NULL) {
-            return fabric_device_find(name, strcspn(name, "/"));
+            return fabric_sysfs_device_find(name, strcspn(name, "/"));
         }
         name = next;
     }
@@ -166,8 +168,9 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         } \
     } while (0)
 
-#define PRELOAD_OPEN(_name) \
-    PRELOAD_EXPORT int _name(const char *path, int flags, ...) \
+/* An interposed function: its parameters, and its arguments to the next one. */
+#define PRELOAD_OPEN(_name, _parameters, _arguments) \
+    PRELOAD_EXPORT int _name _parameters \
     { \
         char buf[FABRIC_PATH_MAX + 256]; \
         mode_t mode; \
@@ -175,25 +178,15 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         \
         PRELOAD_MODE(flags, mode); \
         fd = preload_open(&path, flags, buf, sizeof(buf)); \
-        return (fd != -2) ? fd : PRELOAD_NEXT(_name)(path, flags, mode); \
+        return (fd != -2) ? fd : PRELOAD_NEXT(_name) _arguments; \
     }
 
-#define PRELOAD_OPENAT(_name) \
-    PRELOAD_EXPORT int _name(int dir, const char *path, int flags, ...) \
-    { \
-        char buf[FABRIC_PATH_MAX + 256]; \
-        mode_t mode; \
-        int fd; \
-        \
-        PRELOAD_MODE(flags, mode); \
-        fd = preload_open(&path, flags, buf, sizeof(buf)); \
-        return (fd != -2) ? fd : PRELOAD_NEXT(_name)(dir, path, flags, mode); \
-    }
-
-PRELOAD_OPEN(open)
-PRELOAD_OPEN(open64)
-PRELOAD_OPENAT(openat)
-PRELOAD_OPENAT(openat64)
+PRELOAD_OPEN(open, (const char *path, int flags, ...), (path, flags, mode))
+PRELOAD_OPEN(open64, (const char *path, int flags, ...), (path, flags, mode))
+PRELOAD_OPEN(openat, (int dir, const char *path, int flags, ...),
+             (dir, path, flags, mode))
+PRELOAD_OPEN(openat64, (int dir, const char *path, int flags, ...),
+             (dir, path, flags, mode))
 
 /* The fortified forms, for which there is no declaration. None of ours calls
  * another by its name: that may be a sanitizer's, which calls the other. */

@@ -193,9 +193,6 @@ int drv_qp_create(struct drv_cmd *cmd)
 
     attr.send_cq      = send_cq->cq;
     attr.recv_cq      = recv_cq->cq;
-    attr.max_send_sge = cap.max_send_sge;
-    attr.max_recv_sge = cap.max_recv_sge;
-    attr.max_inline   = cap.max_inline_data;
     attr.sq_stride    = qp_sq_stride(dev->profile, &req, &cap);
     attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & DRV_EFA_QP_UNSOLICITED_WRITE);
@@ -238,6 +235,15 @@ int drv_qp_destroy(struct drv_cmd *cmd)
     return 0;
 }
 
+/* Read a request, and find the QP whose handle stands in it. NULL: it is too
+ * short, or there is none. */
+static struct drv_qp *qp_request(const struct drv_cmd *cmd, void *req,
+                                 size_t size, const uint32_t *handle)
+{
+    return drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, req, size, size) ?
+           NULL : drv_qp_get(cmd->ctx, *handle);
+}
+
 int drv_qp_modify(struct drv_cmd *cmd)
 {
     struct ib_uverbs_modify_qp req;
@@ -245,12 +251,7 @@ int drv_qp_modify(struct drv_cmd *cmd)
     struct drv_qp *entry;
     int ret;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
-                    sizeof(req))) {
-        return -EINVAL;
-    }
-
-    entry = drv_qp_get(cmd->ctx, req.qp_handle);
+    entry = qp_request(cmd, &req, sizeof(req), &req.qp_handle);
     if (entry == NULL) {
         return -EINVAL;
     }
@@ -278,12 +279,7 @@ int drv_qp_query(struct drv_cmd *cmd)
     struct ib_uverbs_query_qp req;
     struct drv_qp *entry;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
-                    sizeof(req))) {
-        return -EINVAL;
-    }
-
-    entry = drv_qp_get(cmd->ctx, req.qp_handle);
+    entry = qp_request(cmd, &req, sizeof(req), &req.qp_handle);
     if (entry == NULL) {
         return -EINVAL;
     }

@@ -11,7 +11,7 @@
 #define EFASIM_DRIVER_STATE_H
 
 #include "efasim/engine/engine.h"
-#include "efasim/fabric/fabric.h"
+#include "efasim/fabric/env.h"
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -117,10 +117,10 @@ struct drv_dev {
     struct fabric    *left;      /* at exit: left, still mapped */
     struct fabric_env env;
     struct sim_knobs  knobs;
-    _Atomic uint32_t  entries;   /* inline entries: the program drives us */
-    uint32_t          seen;      /* the backstop's: entries at its last look, */
+    _Atomic uint32_t  calls;     /* polls and posts: the program drives us */
+    uint32_t          seen;      /* the backstop's: calls when it last ran, */
     unsigned          stuck_us;  /* and how long work has waited since */
-    uint32_t          mr_reserved; /* see fabric_mr_reserve() */
+    uint32_t          mr_reserved; /* see fabric_env_mr_reserve() */
     struct drv_pd     pd[SIM_MAX_PD];
     struct drv_ctx  **ah_ctx;    /* by number; counts in the engine */
     struct drv_mr    *mr;        /* by index */
@@ -133,7 +133,7 @@ struct drv_dev {
  * (SIM_MAX_QP) + number. All other handles are numbers of the device. */
 struct drv_state {
     pthread_mutex_t   lock;
-    _Atomic int       again;     /* somebody found the lock taken */
+    _Atomic int       again;     /* somebody found the lock taken: run again */
     struct fabric    *host;      /* --per-node: keeps our place on a host */
     struct sim_plan  *plan;      /* NULL: none */
     int               pid;       /* the process that owns all this */

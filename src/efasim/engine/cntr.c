@@ -5,7 +5,7 @@
  * device knows the values and stores them; a program that writes the words
  * itself is overwritten.
  */
-#include "engine.h"
+#include "cntr.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,8 +46,8 @@ int sim_cntr_destroy(struct sim_cntr *cntr)
 void sim_cntr_set(struct sim_cntr *cntr, int is_error, uint64_t value)
 {
     cntr->value[is_error] = value;
-    cntr->dev->ops->mem_put(cntr->dev->env, cntr->addr[is_error], &value,
-                            sizeof(value));
+    cntr->dev->ops->mem_write(cntr->dev->env, cntr->addr[is_error], &value,
+                              sizeof(value));
 }
 
 int sim_cntr_attach(struct sim_qp *qp, struct sim_cntr *cntr, uint32_t ops)

@@ -16,7 +16,8 @@
  * (sim_cq_drained). A program that reads the ring by itself must write the
  * doorbell. Without one there is no count.
  */
-#include "engine.h"
+#include "cq.h"
+#include "dev.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,10 +79,10 @@ static uint32_t cq_pending(const struct sim_cq *cq)
     return (by_db < by_poll) ? by_db : by_poll;
 }
 
-/* Does the next completion take the place of an unread one, for sure? How far
- * the program has read is looked up when what there was room for at the last
- * look is used up: it reads on, so there is never less. Of two rings one may be
- * full and the other not. */
+/* Does the next completion surely take the place of an unread one? cq->room is
+ * what was free when the doorbell was last read: the program reads on, so there
+ * is never less, and the doorbell is read again when that is used up. Of two
+ * rings one may be full and the other not. */
 static int cq_is_full(struct sim_cq *cq)
 {
     uint32_t pending;
@@ -133,7 +134,7 @@ static void cq_write(struct sim_cq *cq, const struct io_cqe *cqe)
 
 static void cq_overrun(struct sim_cq *cq)
 {
-    sim_count(cq->dev, DIR_CQ_OVERRUNS, 1);
+    sim_dev_count(cq->dev, DIR_CQ_OVERRUNS, 1);
     if (!cq->overrun) {
         cq->overrun = 1;
         sim_dev_log(cq->dev, "CQ %u overrun: %u completions unread and one "

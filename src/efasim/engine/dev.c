@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine.h"
+#include "dev.h"
+#include "cntr.h"
+#include "cq.h"
+#include "fault.h"
+#include "op.h"
+#include "pages.h"
+#include "pd.h"
+#include "peer.h"
+#include "qp.h"
+#include "rdma.h"
+#include "timer.h"
+#include "tx.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,12 +131,12 @@ void sim_dev_close(struct sim_dev *dev)
         }
         sim_peer_tx_close(dev, peer);
         if (peer->rx.ring != NULL) {
-            dev->ops->ring_put(dev->env, peer->rx.ring);
+            dev->ops->ring_unmap(dev->env, peer->rx.ring);
         }
-        sim_pages_put(peer, sizeof(*peer));
+        sim_pages_free(peer, sizeof(*peer));
     }
 
-    sim_op_free(dev);
+    sim_op_cleanup(dev);
     free(dev->plan_done);
     free(dev->ah);
     free(dev);
@@ -141,7 +152,7 @@ void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
     dev->ops->log(dev->env, dev->line);
 }
 
-void sim_dev_trace(struct sim_dev *dev, const char *fmt, ...)
+void sim_dev_trace_line(struct sim_dev *dev, const char *fmt, ...)
 {
     va_list ap;
 
@@ -157,7 +168,7 @@ static int dev_has_timers(const struct sim_dev *dev)
            (dev->plan != NULL) || (dev->knobs.receive_us != 0);
 }
 
-/* Take new requests. The clock is read here if it was not yet. */
+/* Take new requests. Reads the clock, unless the caller has. */
 static unsigned dev_fetch(struct sim_dev *dev, int has_time)
 {
     struct sim_list *link;
@@ -203,7 +214,6 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         done += sim_timer_run(dev);
     }
 
-    dev->work += done;
     return done;
 }
 
@@ -223,57 +233,6 @@ int sim_dev_is_busy(struct sim_dev *dev)
             (atomic_load(qp->sq.db) != qp->sq.cc)) {
             return 1;
         }
-    }
-
-    return 0;
-}
-
-int sim_command_error(struct sim_dev *dev, const char *name)
-{
-    struct sim_fail *fail;
-    int error = 0;
-    unsigned i;
-
-    for (i = 0; i < dev->knobs.fail_num; ++i) {
-        fail = &dev->knobs.fail[i];
-        if ((fail->number > 0) &&
-            (!strcmp(fail->name, "any") || !strcmp(fail->name, name)) &&
-            (--fail->number == 0)) {
-            error = fail->error;
-        }
-    }
-
-    return error;
-}
-
-int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
-                   uint8_t *status)
-{
-    struct sim_inject *inject;
-    unsigned i;
-
-    for (i = 0; i < dev->knobs.inject_num; ++i) {
-        inject = &dev->knobs.inject[i];
-        if (inject->op != op) {
-            continue;
-        }
-        if (inject->chance > 0) {
-            if (rng_chance(&dev->chance, inject->chance)) {
-                *status = inject->status;
-                return 1;
-            }
-            continue;
-        }
-        if (inject->count == 0) {
-            continue;
-        }
-        if (inject->skip > 0) {
-            --inject->skip;
-            continue;
-        }
-        --inject->count;
-        *status = inject->status;
-        return 1;
     }
 
     return 0;

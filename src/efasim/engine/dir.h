@@ -16,6 +16,7 @@
 #include "limits.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* To be raised with every change of what stands below. Fabrics of different
@@ -112,8 +113,8 @@ struct dir_slot {
     uint32_t         is_device; /* 0: only keeps the fabric alive */
     uint32_t         home;      /* the process sleeps on that slot's `wake` */
 
-    /* Who has packets for this process: bit n = slot n. Answers are not told
-     * of: who waits for some looks. */
+    /* Who has packets for this process: bit n = slot n. Answers set no bit: a
+     * process that waits for some polls. */
     _Atomic uint64_t inbound[SIM_SLOTS / 64] __attribute__((aligned(64)));
 
     _Atomic uint32_t sleeping __attribute__((aligned(64)));

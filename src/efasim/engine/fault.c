@@ -3,7 +3,10 @@
  * Faults: the rules of a plan as their time comes, and what they and the
  * knobs do to the traffic: delay, rate, hosts that do not reach each other.
  */
-#include "engine.h"
+#include "fault.h"
+#include "dev.h"
+#include "op.h"
+#include "qp.h"
 
 #include <stdlib.h>
 
@@ -17,15 +20,15 @@ void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
     }
 }
 
-int sim_fault_frozen(const struct sim_dev *dev, unsigned nic)
+int sim_fault_is_unreachable(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->cut | dev->clogged | dev->absent) >> nic) & 1 ||
+    return ((dev->partitioned | dev->clogged | dev->absent) >> nic) & 1 ||
            (dev->absent >> dev->nic) & 1;
 }
 
-int sim_fault_cut(const struct sim_dev *dev, unsigned nic)
+int sim_fault_is_partitioned(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->cut | dev->absent) >> nic) & 1;
+    return ((dev->partitioned | dev->absent) >> nic) & 1;
 }
 
 static void fault_between(struct sim_dev *dev, const struct sim_rule *rule,
@@ -41,17 +44,18 @@ static void fault_heal(struct sim_dev *dev)
 {
     unsigned i;
 
-    dev->cut     = 0;
-    dev->clogged = 0;
-    dev->absent  = dev->removed ? 1u << dev->nic : 0;
-    for (i = 0; i < SIM_SLOTS; ++i) { /* look at what was left lying */
+    dev->partitioned = 0;
+    dev->clogged     = 0;
+    dev->absent      = dev->removed ? 1u << dev->nic : 0;
+    for (i = 0; i < SIM_SLOTS; ++i) { /* take what could not arrive */
         if (dev->peer[i] != NULL) {
             dev->rx_more[i / 64] |= 1ull << (i % 64);
         }
     }
 }
 
-void sim_fault_remove(struct sim_dev *dev)
+/* Pull the device out: its QPs go to error, it answers nobody. */
+static void fault_remove(struct sim_dev *dev)
 {
     struct sim_list *link;
 
@@ -66,7 +70,7 @@ void sim_fault_remove(struct sim_dev *dev)
                       &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
                                             .state = SIM_QPS_ERR });
     }
-    dev->ops->disaster(dev->env, SIM_DISASTER_REMOVED);
+    dev->ops->fatal(dev->env, SIM_FATAL_REMOVED);
 }
 
 static void fault_knob(struct sim_dev *dev, const struct sim_rule *rule)
@@ -86,7 +90,7 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
 
     switch (rule->action) {
     case SIM_DO_PARTITION:
-        fault_between(dev, rule, &dev->cut);
+        fault_between(dev, rule, &dev->partitioned);
         break;
     case SIM_DO_CLOG:
         fault_between(dev, rule, &dev->clogged);
@@ -99,14 +103,14 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
         break;
     case SIM_DO_REMOVE:
         if (here) {
-            sim_fault_remove(dev);
+            fault_remove(dev);
         } else {
             dev->absent |= rule->nics;
         }
         break;
     case SIM_DO_KILL:
         if (here) {
-            dev->ops->disaster(dev->env, SIM_DISASTER_KILLED);
+            dev->ops->fatal(dev->env, SIM_FATAL_KILLED);
         }
         break;
     case SIM_DO_KNOB:
@@ -122,9 +126,9 @@ static int fault_is_due(const struct sim_dev *dev, const struct sim_rule *rule)
 {
     switch (rule->when) {
     case SIM_WHEN_TIME:
-        return dev->now - dev->dir->epoch >= rule->mark;
+        return dev->now - dev->dir->epoch >= rule->threshold;
     case SIM_WHEN_REQUESTS:
-        return dev->requests >= rule->mark;
+        return dev->requests >= rule->threshold;
     case SIM_WHEN_START:
     default:
         return 1;
@@ -140,7 +144,7 @@ void sim_fault_run(struct sim_dev *dev)
         rule = &dev->plan->rule[i];
         if (!dev->plan_done[i] && fault_is_due(dev, rule)) {
             dev->plan_done[i] = 1;
-            sim_trace(dev, "plan line=%u", rule->line);
+            sim_dev_trace(dev, "plan line=%u", rule->line);
             fault_apply(dev, rule);
         }
     }
@@ -160,7 +164,8 @@ int sim_fault_pending(const struct sim_dev *dev)
     return 0;
 }
 
-/* Send op at this rate behind what is being sent; the time that it waits. */
+/* Let op leave after what is being sent at this rate. Returns how long it
+ * waits. */
 static uint64_t fault_paced(struct sim_op *op, uint64_t mbps,
                             uint64_t *link_free)
 {
@@ -180,7 +185,7 @@ uint64_t sim_fault_due(struct sim_op *op)
     struct sim_rng rng;
 
     if (dev->knobs.jitter_us != 0) {
-        rng  = sim_op_rng(op, SIM_FATE_JITTER);
+        rng  = sim_op_rng(op, SIM_STREAM_JITTER);
         due += rng_range(&rng, 0, dev->knobs.jitter_us * 1000);
     }
     if (dev->knobs.rate_mbps != 0) {

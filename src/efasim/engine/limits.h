@@ -42,9 +42,10 @@ enum {
     SIM_TX_BURST       = 64,      /* work requests taken from one QP */
     SIM_RDMA_CHUNK     = 1 << 18, /* bytes of an RDMA read or write */
 
-    SIM_QUIET          = 64,      /* ... calls without news: nothing comes */
+    SIM_QUIET          = 64,      /* calls in which no request came or ended:
+                                     nothing is left to overtake others */
 
-    SIM_CHECK_NS       = 10000000, /* between two looks at silent peers */
+    SIM_CHECK_NS       = 10000000, /* between checks of silent peers */
     SIM_UD_WAIT_NS     = 100000000, /* a datagram finds no room: lost */
 
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */

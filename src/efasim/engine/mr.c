@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine.h"
+#include "mr.h"
+#include "dev.h"
 
 #include <errno.h>
 

@@ -3,7 +3,12 @@
  * Requests: from a pool of the device, found again by a token that packets
  * carry (index and generation), and completed in one place.
  */
-#include "engine.h"
+#include "op.h"
+#include "dev.h"
+#include "fault.h"
+#include "pages.h"
+#include "qp.h"
+#include "tx.h"
 
 #include <string.h>
 
@@ -26,13 +31,13 @@ static int op_grow(struct sim_dev *dev)
     unsigned i;
 
     if (dev->op_chunk == NULL) {
-        dev->op_chunk = sim_pages_get(OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
+        dev->op_chunk = sim_pages_alloc(OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
     }
     if ((dev->op_chunk == NULL) || (dev->op_chunks == OP_CHUNKS_MAX)) {
         return -1;
     }
 
-    chunk = sim_pages_get(OP_CHUNK * sizeof(*chunk));
+    chunk = sim_pages_alloc(OP_CHUNK * sizeof(*chunk));
     if (chunk == NULL) {
         return -1;
     }
@@ -47,16 +52,16 @@ static int op_grow(struct sim_dev *dev)
     return 0;
 }
 
-void sim_op_free(struct sim_dev *dev)
+void sim_op_cleanup(struct sim_dev *dev)
 {
     while (dev->op_chunks > 0) {
-        sim_pages_put(dev->op_chunk[--dev->op_chunks],
-                      OP_CHUNK * sizeof(struct sim_op));
+        sim_pages_free(dev->op_chunk[--dev->op_chunks],
+                       OP_CHUNK * sizeof(struct sim_op));
     }
-    sim_pages_put(dev->op_chunk, OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
+    sim_pages_free(dev->op_chunk, OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
 }
 
-struct sim_op *sim_op_get(struct sim_qp *qp)
+struct sim_op *sim_op_alloc(struct sim_qp *qp)
 {
     struct sim_dev *dev = qp->dev;
     struct sim_op *op;
@@ -68,7 +73,7 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     op = list_entry(dev->op_free.next, struct sim_op, link);
     list_del(&op->link);
     list_add_tail(&qp->ops, &op->qp_link);
-    op->nic     = -1;
+    op->nic      = -1;
     op->qp       = qp;
     op->peer     = NULL;
     op->done     = 0;
@@ -85,7 +90,7 @@ struct sim_op *sim_op_get(struct sim_qp *qp)
     return op;
 }
 
-void sim_op_drop(struct sim_op *op)
+void sim_op_free(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
@@ -131,7 +136,6 @@ void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due)
 void sim_op_deadline(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
-
     uint64_t check      = dev->now + SIM_CHECK_NS;
 
     op->due = dev->now + dev->knobs.timeout_ms * 1000000ull;
@@ -151,40 +155,41 @@ void sim_op_finish(struct sim_op *op)
     unsigned operation  = IO_TX_OP(&op->wqe.meta);
 
     if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
-        sim_count(dev, (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
-                                                   DIR_RDMA_WRITE_WR_ERR, 1);
+        sim_dev_count(dev, (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
+                                                       DIR_RDMA_WRITE_WR_ERR,
+                      1);
     }
 
     if (op->status == SIM_ST_OK) {
         dir_own_count(&qp->count->sent, 1);
         dir_own_count(&qp->count->sent_bytes, op->length);
         if (operation == IO_OP_SEND) {
-            sim_count(dev, DIR_SEND_WRS, 1);
-            sim_count(dev, DIR_SEND_BYTES, op->length);
+            sim_dev_count(dev, DIR_SEND_WRS, 1);
+            sim_dev_count(dev, DIR_SEND_BYTES, op->length);
         }
     } else {
         dir_own_count(&qp->count->errors, 1);
-        sim_count(dev, DIR_UNRESPONSIVE,
-                  (op->status == SIM_ST_UNRESPONSIVE) ||
-                  (op->status == SIM_ST_UNREACHABLE));
+        sim_dev_count(dev, DIR_UNRESPONSIVE,
+                      (op->status == SIM_ST_UNRESPONSIVE) ||
+                      (op->status == SIM_ST_UNREACHABLE));
     }
-    sim_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
-              op->wqe.meta.req_id, operation, op->status);
+    sim_dev_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
+                  op->wqe.meta.req_id, operation, op->status);
     sim_qp_send_cqe(qp, &op->wqe.meta, op->status);
-    sim_op_drop(op);
+    sim_op_free(op);
 }
 
-struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_fate fate)
+struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_stream stream)
 {
     struct sim_rng rng = { op->qp->dev->rng.state +
-                           op->number * SIM_FATES + fate };
+                           op->number * SIM_STREAMS + stream };
 
     rng.state = rng_next(&rng);
     return rng;
 }
 
 /* Whether and how far to hold back, 0: not at all. */
-static unsigned op_overtake(const struct sim_op *op, enum sim_fate fate)
+static unsigned op_overtake(const struct sim_op *op, enum sim_stream stream)
 {
     struct sim_dev *dev = op->qp->dev;
     struct sim_rng rng;
@@ -193,7 +198,7 @@ static unsigned op_overtake(const struct sim_op *op, enum sim_fate fate)
         return 0;
     }
 
-    rng = sim_op_rng(op, fate);
+    rng = sim_op_rng(op, stream);
     return rng_chance(&rng, dev->knobs.reorder) ?
            rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
 }
@@ -211,7 +216,7 @@ static void op_hold(struct sim_op *op, enum sim_op_state state,
 void sim_op_complete(struct sim_op *op, uint8_t status)
 {
     struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, SIM_FATE_DONE_OVERTAKEN);
+    unsigned overtake   = op_overtake(op, SIM_STREAM_DONE_OVERTAKEN);
 
     ++dev->completions;
     dev->quiet = 0;
@@ -223,10 +228,10 @@ void sim_op_complete(struct sim_op *op, uint8_t status)
     }
 }
 
-void sim_tx_leave(struct sim_op *op)
+void sim_op_depart(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, SIM_FATE_OVERTAKEN);
+    unsigned overtake   = op_overtake(op, SIM_STREAM_OVERTAKEN);
 
     ++dev->departures;
     dev->quiet = 0;
@@ -237,13 +242,13 @@ void sim_tx_leave(struct sim_op *op)
     }
 }
 
-void sim_tx_start(struct sim_op *op)
+void sim_op_start(struct sim_op *op)
 {
     uint64_t due = sim_fault_due(op);
 
     if (due > op->qp->dev->now) {
         sim_op_wait(op, SIM_OP_DELAYED, due);
     } else {
-        sim_tx_leave(op);
+        sim_op_depart(op);
     }
 }

@@ -4,13 +4,13 @@
  * in a signal handler that interrupted malloc: so it comes from the kernel, and
  * by the bare system call, as UCX stands in front of mmap.
  */
-#include "engine.h"
+#include "pages.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void *sim_pages_get(size_t size)
+void *sim_pages_alloc(size_t size)
 {
     long address = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -18,7 +18,7 @@ void *sim_pages_get(size_t size)
     return (address == -1) ? NULL : (void*)address;
 }
 
-void sim_pages_put(void *pages, size_t size)
+void sim_pages_free(void *pages, size_t size)
 {
     if (pages != NULL) {
         syscall(SYS_munmap, pages, size);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine.h"
+#include "pd.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p)
 {
@@ -41,102 +40,5 @@ int sim_pd_destroy(struct sim_dev *dev, struct sim_pd *pd)
     atomic_store(&dev->dir->slot[dev->slot].ah[pd->index], 0);
     dev->pd[pd->index] = NULL;
     free(pd);
-    return 0;
-}
-
-static int ah_gid_is_valid(const uint8_t gid[16])
-{
-    static const uint8_t zero[16];
-
-    return (gid[0] != 0xff) && memcmp(gid, zero, sizeof(zero));
-}
-
-int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
-                  const uint8_t gid[16], uint16_t *number_p)
-{
-    unsigned i, free_ah = dev->knobs.max_ah;
-    struct sim_ah *ah;
-
-    if (!ah_gid_is_valid(gid)) {
-        return -EINVAL;
-    }
-
-    for (i = dev->knobs.max_ah; i-- > 0;) {
-        ah = &dev->ah[i];
-        if (ah->pd == NULL) {
-            free_ah = i;
-        } else if ((ah->pd == pd) && !memcmp(ah->gid, gid, 16)) {
-            ++ah->refs;
-            *number_p = i;
-            return 0;
-        }
-    }
-
-    if (free_ah == dev->knobs.max_ah) {
-        return -ENOMEM;
-    }
-
-    ah       = &dev->ah[free_ah];
-    ah->pd   = pd;
-    ah->refs = 1;
-    ah->nic  = dir_gid_nic(dev->dir, gid);
-    memcpy(ah->gid, gid, 16);
-    if (ah->nic >= 0) {
-        pd->ah_of_nic[ah->nic] = free_ah;
-        atomic_fetch_or(&dev->dir->slot[dev->slot].ah[pd->index],
-                        1u << ah->nic);
-    }
-
-    ++pd->refs;
-    *number_p = free_ah;
-    return 0;
-}
-
-/* What is under way with a handle that is destroyed ends in error (SRD.txt of
- * the driver names status 1); it may have arrived all the same. */
-static void ah_flush(struct sim_dev *dev, const struct sim_pd *pd,
-                     uint16_t number)
-{
-    struct sim_list *link, *op_link, *next;
-    struct sim_qp *qp;
-    struct sim_op *op;
-
-    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
-        qp = list_entry(link, struct sim_qp, link);
-        for (op_link = qp->ops.next;
-             (qp->attr.pd == pd) && (op_link != &qp->ops); op_link = next) {
-            next = op_link->next;
-            op   = list_entry(op_link, struct sim_op, qp_link);
-            if ((op->wqe.meta.ah == number) && (op->state != SIM_OP_DONE)) {
-                sim_op_complete(op, SIM_ST_FLUSHED);
-            }
-        }
-    }
-}
-
-int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
-{
-    struct sim_ah *ah = &dev->ah[number];
-
-    if (number >= dev->knobs.max_ah) {
-        return -EINVAL;
-    }
-    if (ah->pd == NULL) {
-        /* by another of its users? */
-        return dev->knobs.strict_ah ? 0 : -EINVAL;
-    }
-    if ((--ah->refs > 0) && !dev->knobs.strict_ah) {
-        return 0;
-    }
-
-    ah_flush(dev, ah->pd, number);
-    if (ah->nic >= 0) {
-        ah->pd->ah_of_nic[ah->nic] = IO_AH_UNKNOWN;
-        atomic_fetch_and(&dev->dir->slot[dev->slot].ah[ah->pd->index],
-                         ~(1u << ah->nic));
-    }
-
-    --ah->pd->refs;
-    ah->pd = NULL;
     return 0;
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine.h"
+#include "peer.h"
+#include "fault.h"
+#include "pages.h"
+#include "rx.h"
+#include "tx.h"
 
-#define PEER_CHECK_NS  50000000ull /* between two looks at a silent peer */
-#define PEER_HOT_LOOKS 256 /* in vain, at all hot peers: one gets cold */
+#define PEER_CHECK_NS  50000000ull /* between two checks whether one is alive */
+#define PEER_HOT_POLLS 256 /* polls of all hot peers together that found
+                              nothing, after which one is hot no more */
 
 static uint64_t peer_bit(const struct sim_peer *peer)
 {
@@ -14,7 +19,7 @@ struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
     struct sim_peer *peer = dev->peer[slot];
 
     if (peer == NULL) {
-        peer = sim_pages_get(sizeof(*peer));
+        peer = sim_pages_alloc(sizeof(*peer));
         if (peer == NULL) {
             return NULL;
         }
@@ -33,14 +38,14 @@ void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer)
     dev->awaiting[peer->slot / 64] |= peer_bit(peer);
 }
 
-/* All that was sent to a process which is gone. */
+/* The process is gone: fail all that was sent to it. */
 static void peer_fail(struct sim_peer *peer)
 {
     while (!list_is_empty(&peer->inflight)) {
-        sim_tx_killed(list_entry(peer->inflight.next, struct sim_op, link));
+        sim_tx_peer_died(list_entry(peer->inflight.next, struct sim_op, link));
     }
     while (!list_is_empty(&peer->blocked)) {
-        sim_tx_killed(list_entry(peer->blocked.next, struct sim_op, link));
+        sim_tx_peer_died(list_entry(peer->blocked.next, struct sim_op, link));
     }
 }
 
@@ -51,14 +56,14 @@ void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer)
     }
 
     peer_fail(peer);
-    dev->ops->ring_put(dev->env, peer->tx.ring);
+    dev->ops->ring_unmap(dev->env, peer->tx.ring);
     list_del(&peer->link);
-    peer->tx.ring    = NULL;
-    peer->tx_owner   = 0;
-    peer->unanswered = 0;
-    peer->heard      = 0;
+    peer->tx.ring      = NULL;
+    peer->tx_owner     = 0;
+    peer->unanswered   = 0;
+    peer->has_answered = 0;
+    peer->rnr_until    = 0;
     dev->awaiting[peer->slot / 64] &= ~peer_bit(peer);
-    peer->rnr_until  = 0;
 }
 
 int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
@@ -71,7 +76,7 @@ int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
     }
 
     sim_peer_tx_close(dev, peer);
-    ring = dev->ops->ring_tx(dev->env, owner);
+    ring = dev->ops->ring_map_tx(dev->env, owner);
     if (ring == NULL) {
         return -1;
     }
@@ -83,9 +88,10 @@ int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
     return 0;
 }
 
-/* The packet must be visible before we look for the mark and whether the peer
- * sleeps, and the peer looks for packets after it has taken the mark back or
- * said that it sleeps: one of the two sees the other. */
+/* We publish the packet, then read our inbound bit at the receiver and whether
+ * it sleeps; the receiver clears the bit or says that it sleeps, then looks for
+ * packets. With a full fence between the two steps on both sides, at least one
+ * of them sees what the other wrote. */
 void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
 {
     struct dir_slot *target   = &dev->dir->slot[slot];
@@ -102,11 +108,11 @@ void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
 }
 
 /*
- * While packets come from a peer its mark stays, and we look at its ring at
- * each call: to take the mark back and have it set again for each packet costs
- * both sides more than the packet does. When none came for a while the mark is
- * taken back, and we look once more: a sender that still saw it had made its
- * packet visible before.
+ * While packets come from a peer (it is "hot") its inbound bit stays set, and
+ * its ring is polled at each call: to clear the bit and have it set again for
+ * each packet would cost both sides more than the packet does. When none came
+ * for a while the bit is cleared and the ring is polled once more: a sender
+ * that still saw the bit had published its packet before.
  */
 static void peer_cool(struct sim_dev *dev, struct sim_peer *peer)
 {
@@ -127,7 +133,7 @@ static unsigned peer_packets(struct sim_dev *dev, struct sim_peer *peer)
     if (done > 0) {
         peer->idle = 0;
     } else if (hot && ((peer->rx.ring == NULL) ||
-                       (++peer->idle >= PEER_HOT_LOOKS / dev->rx_hot_num))) {
+                       (++peer->idle >= PEER_HOT_POLLS / dev->rx_hot_num))) {
         peer_cool(dev, peer);
     }
 
@@ -140,14 +146,15 @@ static unsigned peer_run(struct sim_dev *dev, struct sim_peer *peer,
 {
     unsigned word = peer->slot / 64;
     unsigned done = 0;
+    unsigned nic  = dev->dir->slot[peer->slot].nic % SIM_NICS;
 
-    if (!sim_fault_frozen(dev, dev->dir->slot[peer->slot].nic % SIM_NICS)) {
+    if (!sim_fault_is_unreachable(dev, nic)) {
         done += sim_rx_answers(dev, peer);
         if ((peer->unanswered == 0) && list_is_empty(&peer->blocked)) {
             dev->awaiting[word] &= ~peer_bit(peer);
         }
         done += packets ? peer_packets(dev, peer) : 0;
-    } /* else sim_fault_heal() comes back to it */
+    } /* else fault_heal() comes back to it */
 
     return done;
 }
@@ -181,7 +188,7 @@ unsigned sim_peer_run(struct sim_dev *dev)
     return done;
 }
 
-/* Of a hot peer: its mark says nothing. */
+/* Of a hot peer, whose inbound bit is always set: its ring tells. */
 static int peer_has_packets(const struct sim_dev *dev,
                             const struct sim_peer *peer)
 {
@@ -213,7 +220,7 @@ int sim_peer_has_packets(const struct sim_dev *dev)
     return 0;
 }
 
-static int peer_is_silent(const struct sim_peer *peer)
+static int peer_has_requests(const struct sim_peer *peer)
 {
     return !list_is_empty(&peer->inflight) || !list_is_empty(&peer->blocked);
 }
@@ -228,13 +235,13 @@ static void peer_expire(struct sim_dev *dev, struct sim_list *list)
         if (op->due > dev->now) {
             break;
         }
-        sim_tx_expire(op);
+        sim_tx_time_out(op);
     }
 }
 
 void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer)
 {
-    if (!peer_is_silent(peer)) {
+    if (!peer_has_requests(peer)) {
         peer->next_check = dev->now + PEER_CHECK_NS;
         return;
     }
@@ -248,7 +255,7 @@ void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer)
     peer->next_check = dev->now + PEER_CHECK_NS;
     if ((atomic_load(&dev->dir->slot[peer->slot].owner) != peer->tx_owner) ||
         !dev->ops->is_alive(dev->env, peer->tx_owner)) {
-        peer_run(dev, peer, 1); /* what it said before it died */
+        peer_run(dev, peer, 1); /* take what it sent before it died */
         sim_peer_tx_close(dev, peer);
     }
 }

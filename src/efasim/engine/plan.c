@@ -131,13 +131,13 @@ static int plan_when(struct plan_line *line, struct sim_rule *rule)
     rule->when = SIM_WHEN_START;
     if (plan_is(line, "at")) {
         rule->when = SIM_WHEN_TIME;
-        if (plan_time(line, &rule->mark) != 0) {
+        if (plan_time(line, &rule->threshold) != 0) {
             return -1;
         }
     } else if (plan_is(line, "after")) {
         rule->when = SIM_WHEN_REQUESTS;
         if ((plan_peek(line) == NULL) ||
-            sim_number(plan_peek(line), UINT64_MAX, &rule->mark, &end) ||
+            sim_number(plan_peek(line), UINT64_MAX, &rule->threshold, &end) ||
             (*end != '\0')) {
             return plan_fail(line, "a number of requests");
         }

@@ -33,8 +33,8 @@ enum {
 
 enum sim_plan_when {
     SIM_WHEN_START,
-    SIM_WHEN_TIME,     /* `mark` is nanoseconds since the fabric was made */
-    SIM_WHEN_REQUESTS, /* `mark` is the number of requests */
+    SIM_WHEN_TIME,     /* threshold: nanoseconds since the fabric was made */
+    SIM_WHEN_REQUESTS, /* threshold: a number of requests */
 };
 
 enum sim_plan_action {
@@ -50,7 +50,7 @@ enum sim_plan_action {
 
 struct sim_rule {
     enum sim_plan_when     when;
-    uint64_t               mark;
+    uint64_t               threshold;
     uint32_t               nics;   /* bit n: NIC n */
     enum sim_plan_action   action;
     uint32_t               a, b;   /* the sides of a partition or clog: NICs */

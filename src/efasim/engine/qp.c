@@ -4,7 +4,11 @@
  * SRD: which attributes a transition needs, and which it may have. That of UD
  * is the kernel's common one, which differs in the RNR retry alone.
  */
-#include "engine.h"
+#include "qp.h"
+#include "cntr.h"
+#include "cq.h"
+#include "dev.h"
+#include "op.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -180,10 +184,10 @@ static void qp_flush_recvs(struct sim_qp *qp)
 }
 
 /* Forget the requests: what RESET means. */
-static void qp_drop_all(struct sim_qp *qp)
+static void qp_reset(struct sim_qp *qp)
 {
     while (!list_is_empty(&qp->ops)) {
-        sim_op_drop(list_entry(qp->ops.next, struct sim_op, qp_link));
+        sim_op_free(list_entry(qp->ops.next, struct sim_op, qp_link));
     }
 
     if (qp->sq.db != NULL) {
@@ -258,7 +262,7 @@ static void qp_publish(struct sim_qp *qp)
     atomic_store(&qp->entry->state, qp->state);
 }
 
-void sim_qp_refuse(struct sim_qp *qp, const char *what, uint32_t value)
+void sim_qp_set_error(struct sim_qp *qp, const char *what, uint32_t value)
 {
     sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
                 what, value);
@@ -291,7 +295,7 @@ int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
         qp_flush_sends(qp);
         qp_flush_recvs(qp);
     } else if (new_state == SIM_QPS_RESET) {
-        qp_drop_all(qp);
+        qp_reset(qp);
         qp->rnr_retry = qp->dev->knobs.rnr_retry;
     }
 

@@ -7,7 +7,13 @@
  * write with immediate then sends a packet without payload, which takes a
  * receive there, or none if both QPs were created for unsolicited ones.
  */
-#include "engine.h"
+#include "rdma.h"
+#include "dev.h"
+#include "fault.h"
+#include "mr.h"
+#include "op.h"
+#include "qp.h"
+#include "tx.h"
 
 #include <errno.h>
 
@@ -58,8 +64,8 @@ uint8_t sim_rdma_check(struct sim_op *op)
                             0 : SIM_ACCESS_LOCAL_WRITE);
 }
 
-/* The responder's judgement: a status. On OK *addr is in the target's memory
- * and *owner names the target. */
+/* What the responder's device answers: a status. On OK *addr is in the target's
+ * memory and *owner names the target. */
 static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
                             uint64_t *addr)
 {
@@ -79,7 +85,7 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     state  = atomic_load(&qp->state);
     pd     = atomic_load(&qp->pd);
     if (*owner == 0) {
-        return sim_tx_nobody(op);
+        return sim_tx_no_qp(op);
     }
     if ((state < SIM_QPS_RTR) || (state == SIM_QPS_ERR)) {
         return SIM_ST_BAD_DEST_QPN;
@@ -130,7 +136,7 @@ static void rdma_failed(struct sim_op *op, uint32_t owner, int err)
     switch (err) {
     case -ESRCH:
         dev->ops->is_alive(dev->env, owner); /* takes back what it held */
-        sim_tx_killed(op);
+        sim_tx_peer_died(op);
         break;
     case -EFAULT:
         sim_tx_reject(op, SIM_ST_REMOTE_ADDRESS);
@@ -151,9 +157,9 @@ static void rdma_count(struct sim_op *op)
     struct dir *dir     = dev->dir;
     int write           = rdma_is_write(op);
 
-    sim_count(dev, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS, 1);
-    sim_count(dev, write ? DIR_RDMA_WRITE_BYTES : DIR_RDMA_READ_BYTES,
-              op->length);
+    sim_dev_count(dev, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS, 1);
+    sim_dev_count(dev, write ? DIR_RDMA_WRITE_BYTES : DIR_RDMA_READ_BYTES,
+                  op->length);
     dir_count(dir, op->nic, write ? DIR_RDMA_WRITE_RECV_BYTES :
                                      DIR_RDMA_READ_RESP_BYTES, op->length);
     if (write) {
@@ -240,7 +246,7 @@ static int rdma_waits(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    if (!sim_fault_frozen(dev, op->nic)) {
+    if (!sim_fault_is_unreachable(dev, op->nic)) {
         return 0;
     }
 

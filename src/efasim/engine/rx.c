@@ -6,7 +6,15 @@
  * the receive buffer completes that receive with status 6 and the send with
  * 11; a receive buffer with a bad key completes with 5 and the send with 12.
  */
-#include "engine.h"
+#include "rx.h"
+#include "cntr.h"
+#include "cq.h"
+#include "dev.h"
+#include "inject.h"
+#include "mr.h"
+#include "op.h"
+#include "qp.h"
+#include "tx.h"
 
 #include <string.h>
 
@@ -31,11 +39,11 @@ static int rx_doorbell(struct sim_qp *qp)
     uint32_t db = atomic_load_explicit(qp->rq.db, memory_order_acquire);
 
     if (db > 0xffff) {
-        sim_qp_refuse(qp, "receive doorbell wider than 16 bits", db);
+        sim_qp_set_error(qp, "receive doorbell wider than 16 bits", db);
         return -1;
     }
     if ((uint16_t)(db - qp->rq.cc) > qp->rq.depth) {
-        sim_qp_refuse(qp, "receive doorbell beyond the queue", db);
+        sim_qp_set_error(qp, "receive doorbell beyond the queue", db);
         return -1;
     }
 
@@ -116,7 +124,7 @@ static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
         from   = (skip < wqe->sge[i].length) ? skip : wqe->sge[i].length;
         length = wqe->sge[i].length - from;
         length = (left < length) ? left : length;
-        dev->ops->mem_put(dev->env, wqe->sge[i].addr + from, src, length);
+        dev->ops->mem_write(dev->env, wqe->sge[i].addr + from, src, length);
         src  += length;
         left -= length;
         skip -= from;
@@ -157,8 +165,8 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
     if (status == SIM_ST_OK) {
         dir_own_count(&qp->count->received, 1);
         dir_own_count(&qp->count->received_bytes, pkt->length + pkt->written);
-        sim_count(qp->dev, DIR_RECV_WRS, 1);
-        sim_count(qp->dev, DIR_RECV_BYTES, pkt->length);
+        sim_dev_count(qp->dev, DIR_RECV_WRS, 1);
+        sim_dev_count(qp->dev, DIR_RECV_BYTES, pkt->length);
     } else {
         dir_own_count(&qp->count->errors, 1);
     }
@@ -169,8 +177,8 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
 
 static void rx_count(struct sim_dev *dev, const struct ring_pkt *pkt)
 {
-    sim_count(dev, DIR_RX_PKTS, 1);
-    sim_count(dev, DIR_RX_BYTES, pkt->length);
+    sim_dev_count(dev, DIR_RX_PKTS, 1);
+    sim_dev_count(dev, DIR_RX_BYTES, pkt->length);
     dir_own_count(&dev->own->bytes_from[pkt->src_nic], pkt->length);
 }
 
@@ -185,7 +193,7 @@ static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
     }
     if (!qp->attr.unsolicited &&
         ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
-        sim_count(qp->dev, DIR_RNR, 1);
+        sim_dev_count(qp->dev, DIR_RNR, 1);
         return SIM_ST_RNR;
     }
 
@@ -206,7 +214,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     uint8_t status;
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
-        sim_count(dev, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR, 1);
+        sim_dev_count(dev, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR, 1);
         return SIM_ST_RNR;
     }
 
@@ -240,13 +248,13 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         (qp->state == SIM_QPS_ERR) ||
         (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
-        sim_count(dev, DIR_RX_DROPS, 1);
+        sim_dev_count(dev, DIR_RX_DROPS, 1);
         *status = SIM_ST_BAD_DEST_QPN;
         return 0;
     }
 
     if (qp->qkey != pkt->qkey) {
-        sim_count(dev, DIR_RX_DROPS, 1);
+        sim_dev_count(dev, DIR_RX_DROPS, 1);
         *status = dev->knobs.qkey_status;
         return dev->knobs.qkey_status == 0;
     }
@@ -256,10 +264,11 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
     return 0;
 }
 
-/* An answer for silence still frees the ring entry of the sender. */
+/* In place of a status: the packet is not answered, but the sender may use its
+ * ring entry again. */
 #define RX_SILENCE 0xffu
 
-/* A slow receiver takes a packet now and then. */
+/* A receiver that a knob makes slow takes a packet each receive_us. */
 static int rx_is_ready(const struct sim_dev *dev)
 {
     return (dev->knobs.receive_us == 0) || (dev->now >= dev->rx_next);
@@ -281,10 +290,10 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
-        sim_trace(dev, "rx qp=%u from=%u.%u.%u len=%u status=%u",
-                  pkt->dst_qpn, dir_nic_host(pkt->src_nic),
-                  dir_nic_device(pkt->src_nic), pkt->src_qpn, pkt->length,
-                  status);
+        sim_dev_trace(dev, "rx qp=%u from=%u.%u.%u len=%u status=%u",
+                      pkt->dst_qpn, dir_nic_host(pkt->src_nic),
+                      dir_nic_device(pkt->src_nic), pkt->src_qpn, pkt->length,
+                      status);
         if (!(pkt->flags & RING_FLAG_DATAGRAM) &&
             (ring_answer(&peer->rx, pkt->token, status) != 0)) {
             broken = 1;
@@ -343,7 +352,7 @@ unsigned sim_rx_answers(struct sim_dev *dev, struct sim_peer *peer)
             continue;
         }
 
-        peer->heard = 1;
+        peer->has_answered = 1;
         op          = sim_op_find(dev, ack.token);
         if ((op != NULL) && (op->peer == peer) &&
             (op->state == SIM_OP_INFLIGHT)) {
@@ -369,11 +378,11 @@ static void rx_follow(struct sim_dev *dev, struct sim_peer *peer)
     if (peer->rx.ring != NULL) {
         while (!peer->rx_broken && (rx_packets(dev, peer) == SIM_RX_BURST)) {
         }
-        dev->ops->ring_put(dev->env, peer->rx.ring);
+        dev->ops->ring_unmap(dev->env, peer->rx.ring);
         peer->rx.ring = NULL;
     }
 
-    ring = owner ? dev->ops->ring_rx(dev->env, owner) : NULL;
+    ring = owner ? dev->ops->ring_map_rx(dev->env, owner) : NULL;
     if (ring != NULL) {
         ring_rx_open(&peer->rx, ring);
     }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens by time alone: held packets and completions are let go,
- * receivers not ready are tried again, silent peers are looked at. The list
- * is not sorted: `timed_next` says when a look at it can be of use.
+ * What happens by time alone: packets and completions that were held back go
+ * on, receivers that were not ready are tried again, silent peers are checked.
+ * The list is not sorted: before `timed_next` nothing on it is due.
  */
-#include "engine.h"
+#include "timer.h"
+#include "op.h"
+#include "peer.h"
+#include "tx.h"
 
 static void timer_fire(struct sim_op *op)
 {
@@ -18,7 +21,7 @@ static void timer_fire(struct sim_op *op)
 
     switch (op->state) {
     case SIM_OP_DELAYED:
-        sim_tx_leave(op);
+        sim_op_depart(op);
         break;
     case SIM_OP_HELD:
     case SIM_OP_RNR:
@@ -61,9 +64,8 @@ static void timer_collect(struct sim_dev *dev, struct sim_list *before)
     }
 }
 
-/* Let go what as many as it may have overtaken: at each request that leaves,
- * however many a doorbell announces or a delay ends for, so that the order does
- * not hang on when we look. */
+/* Called at each departure, not once for all that a doorbell announces or whose
+ * delay is over, so that the order does not depend on when the device works. */
 unsigned sim_timer_overtaken(struct sim_dev *dev)
 {
     unsigned fired = 0;

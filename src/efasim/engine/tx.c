@@ -3,7 +3,16 @@
  * The send side: take work requests from the ring that the host wrote, check
  * them as the device would, send the packet.
  */
-#include "engine.h"
+#include "tx.h"
+#include "dev.h"
+#include "fault.h"
+#include "inject.h"
+#include "mr.h"
+#include "op.h"
+#include "peer.h"
+#include "qp.h"
+#include "rdma.h"
+#include "timer.h"
 
 #include <string.h>
 
@@ -131,8 +140,8 @@ static uint8_t tx_check(struct sim_op *op)
                                                      sim_rdma_check(op);
 }
 
-/* A program that writes the queue itself announces more than it may. What it
- * announced since our last look is taken for one doorbell. */
+/* Does a program that writes the queue itself announce more than it may? What
+ * it announced since the device last read the doorbell is taken for one. */
 static int tx_is_too_many(const struct sim_qp *qp, uint16_t announced)
 {
     return qp->dev->knobs.strict_batch &&
@@ -148,16 +157,16 @@ static int tx_doorbell(struct sim_qp *qp)
     uint32_t db       = atomic_load_explicit(sq->db, memory_order_acquire);
 
     if (db > 0xffff) {
-        sim_qp_refuse(qp, "send doorbell wider than 16 bits", db);
+        sim_qp_set_error(qp, "send doorbell wider than 16 bits", db);
         return -1;
     }
     if ((uint16_t)(db - sq->cc) > sq->depth) {
-        sim_qp_refuse(qp, "send doorbell beyond the queue", db);
+        sim_qp_set_error(qp, "send doorbell beyond the queue", db);
         return -1;
     }
     if (tx_is_too_many(qp, (uint16_t)(db - sq->pc))) {
-        sim_qp_refuse(qp, "send doorbell announces more than max_tx_batch",
-                      (uint16_t)(db - sq->pc));
+        sim_qp_set_error(qp, "send doorbell announces more than max_tx_batch",
+                         (uint16_t)(db - sq->pc));
         return -1;
     }
 
@@ -201,7 +210,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
     }
 
     while ((sq->cc != sq->pc) && (done < SIM_TX_BURST)) {
-        op = sim_op_get(qp);
+        op = sim_op_alloc(qp);
         if (op == NULL) {
             break; /* out of memory: the request stays in the queue */
         }
@@ -214,13 +223,13 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
 
         if (status == SIM_ST_QP_INTERNAL) {
             sim_op_complete(op, status);
-            sim_qp_refuse(qp, "malformed work request",
+            sim_qp_set_error(qp, "malformed work request",
                       op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
             break;
         }
         if ((status == SIM_ST_OK) &&
             !sim_inject_hit(dev, tx_inject_op(op), &status)) {
-            sim_tx_start(op);
+            sim_op_start(op);
         } else {
             sim_op_complete(op, status);
         }
@@ -254,7 +263,7 @@ static int tx_copy(struct sim_dev *dev, const struct sim_op *op, uint8_t *dst)
         if (sim_mr_local(dev, op->qp->attr.pd, &range, &addr) != 0) {
             return -1;
         }
-        dev->ops->mem_get(dev->env, dst, addr, buf->length);
+        dev->ops->mem_read(dev->env, dst, addr, buf->length);
         dst += buf->length;
     }
 
@@ -296,7 +305,7 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
     pkt->flags   |= op->qp->attr.ud ? RING_FLAG_DATAGRAM : 0;
     pkt->src_qpn  = op->qp->qpn;
     pkt->dst_qpn  = op->wqe.meta.dest_qpn;
-    pkt->src_nic = dev->nic;
+    pkt->src_nic  = dev->nic;
     pkt->dst_gen  = tx_dst(op)->gen;
     pkt->qkey     = op->wqe.meta.qkey;
     pkt->token    = op->token;
@@ -308,64 +317,61 @@ static int tx_write(struct sim_op *op, struct sim_peer *peer)
         ++peer->unanswered;
         sim_peer_await(dev, peer);
     }
-    sim_count(dev, DIR_TX_PKTS, 1);
-    sim_count(dev, DIR_TX_BYTES, length);
-    sim_trace(dev, "tx qp=%u to=%u.%u.%u id=%u len=%u flags=%u",
-              op->qp->qpn, dir_nic_host(op->nic), dir_nic_device(op->nic),
-              op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length, pkt->flags);
+    sim_dev_count(dev, DIR_TX_PKTS, 1);
+    sim_dev_count(dev, DIR_TX_BYTES, length);
+    sim_dev_trace(dev, "tx qp=%u to=%u.%u.%u id=%u len=%u flags=%u",
+                  op->qp->qpn, dir_nic_host(op->nic), dir_nic_device(op->nic),
+                  op->wqe.meta.dest_qpn, op->wqe.meta.req_id, length,
+                  pkt->flags);
     sim_peer_signal(dev, peer->slot);
     return TX_SENT;
 }
 
-/* A datagram's life ends when it has left: it is complete now. */
+/* A datagram is complete when it has left. */
 static void tx_datagram_sent(struct sim_op *op, struct sim_peer *peer)
 {
     struct sim_dev *dev = op->qp->dev;
-    struct sim_rng rng  = sim_op_rng(op, SIM_FATE_DUPLICATED);
+    struct sim_rng rng  = sim_op_rng(op, SIM_STREAM_DUPLICATED);
 
     if (rng_chance(&rng, dev->knobs.duplicate) &&
         (tx_write(op, peer) == TX_SENT)) {
-        sim_count(dev, DIR_DUPLICATED, 1);
+        sim_dev_count(dev, DIR_DUPLICATED, 1);
     }
     sim_op_complete(op, SIM_ST_OK);
 }
 
 static void tx_datagram_lost(struct sim_op *op)
 {
-    sim_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
-              op->wqe.meta.req_id);
-    sim_count(op->qp->dev, DIR_LOST, 1);
+    sim_dev_trace(op->qp->dev, "lost qp=%u id=%u", op->qp->qpn,
+                  op->wqe.meta.req_id);
+    sim_dev_count(op->qp->dev, DIR_LOST, 1);
     sim_op_complete(op, SIM_ST_OK);
 }
 
-void sim_tx_expire(struct sim_op *op)
+void sim_tx_time_out(struct sim_op *op)
 {
     if (op->qp->attr.ud) {
         tx_datagram_lost(op);
     } else {
-        sim_op_complete(op, op->peer->heard ? SIM_ST_UNRESPONSIVE :
-                                              SIM_ST_UNREACHABLE);
+        sim_op_complete(op, op->peer->has_answered ? SIM_ST_UNRESPONSIVE :
+                                                     SIM_ST_UNREACHABLE);
     }
 }
 
-/* The receiver's process has died. Its NIC, if it lives, has reset what it was
- * at, and finds no QP for the rest. */
-void sim_tx_killed(struct sim_op *op)
+void sim_tx_peer_died(struct sim_op *op)
 {
     uint64_t status = op->qp->dev->knobs.killed_status;
     int host_gone   = (status == SIM_ST_UNRESPONSIVE);
 
     if (op->qp->attr.ud || (host_gone && (op->peer != NULL))) {
-        sim_tx_expire(op);
+        sim_tx_time_out(op);
     } else {
         sim_op_complete(op, ((op->done > 0) && !host_gone) ?
                             SIM_ST_REMOTE_ABORT : status);
     }
 }
 
-/* The status for a QPN that nobody has: its NIC tells, unless it went with its
- * last process. */
-uint8_t sim_tx_nobody(const struct sim_op *op)
+uint8_t sim_tx_no_qp(const struct sim_op *op)
 {
     const struct sim_dev *dev = op->qp->dev;
     const struct dir_slot *slot;
@@ -405,7 +411,6 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
     }
 }
 
-/* A request that cannot be sent: silence is known after a while only. */
 void sim_tx_reject(struct sim_op *op, uint8_t status)
 {
     if (op->qp->attr.ud) {
@@ -437,7 +442,7 @@ static struct sim_peer *tx_route(struct sim_op *op)
 
     owner = (qpn < SIM_MAX_QP) ? atomic_load(&tx_dst(op)->owner) : 0;
     if (owner == 0) {
-        sim_tx_reject(op, sim_tx_nobody(op));
+        sim_tx_reject(op, sim_tx_no_qp(op));
         return NULL;
     }
 
@@ -458,9 +463,9 @@ static int tx_is_lost(const struct sim_op *op)
         return 0;
     }
 
-    rng = sim_op_rng(op, SIM_FATE_LOST);
+    rng = sim_op_rng(op, SIM_STREAM_LOST);
     return rng_chance(&rng, op->qp->dev->knobs.loss) ||
-           ((op->nic >= 0) && sim_fault_cut(op->qp->dev, op->nic));
+           ((op->nic >= 0) && sim_fault_is_partitioned(op->qp->dev, op->nic));
 }
 
 void sim_tx_send(struct sim_op *op)

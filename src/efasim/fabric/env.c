@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine asks of the outside, on a fabric between processes. */
-#include "fabric.h"
+#include "env.h"
+#include "clock.h"
+#include "sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -21,8 +21,8 @@ enum {
     MR_STEP   = 4096,
 };
 
-int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
-                      uint32_t *reserved)
+int fabric_env_mr_reserve(struct fabric *fabric, unsigned nic,
+                          uint32_t *reserved)
 {
     uint32_t high = atomic_load(&fabric->dir->nic[nic].mr_high);
     uint32_t upto = high + MR_STEP;
@@ -55,14 +55,6 @@ int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
     return 0;
 }
 
-uint64_t fabric_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
 static uint64_t env_now(void *arg)
 {
     const struct fabric_env *env = arg;
@@ -84,13 +76,13 @@ static struct ring *env_ring_map(int fd)
     return (ring == MAP_FAILED) ? NULL : ring;
 }
 
-static void env_ring_put(void *env, struct ring *ring)
+static void env_ring_unmap(void *env, struct ring *ring)
 {
     (void)env;
     munmap(ring, sizeof(*ring));
 }
 
-static struct ring *env_ring_tx(void *arg, uint32_t owner)
+static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
 {
     struct fabric_env *env = arg;
     struct ring *ring      = NULL;
@@ -120,7 +112,7 @@ static struct ring *env_ring_tx(void *arg, uint32_t owner)
 
     if (err != 0) {
         if (ring != NULL) {
-            env_ring_put(env, ring);
+            env_ring_unmap(env, ring);
             ring = NULL;
         }
         snprintf(line, sizeof(line), "no packet ring to another process "
@@ -130,7 +122,7 @@ static struct ring *env_ring_tx(void *arg, uint32_t owner)
     return ring;
 }
 
-static struct ring *env_ring_rx(void *arg, uint32_t owner)
+static struct ring *env_ring_map_rx(void *arg, uint32_t owner)
 {
     struct fabric_env *env = arg;
     struct ring *ring      = NULL;
@@ -200,14 +192,14 @@ static int env_rdma(void *arg, uint32_t owner, int is_write, void *bytes,
     return (atomic_load(&slot->owner) == owner) ? 0 : -ESRCH;
 }
 
-static void env_mem_get(void *env, void *dst, uint64_t addr, size_t length)
+static void env_mem_read(void *env, void *dst, uint64_t addr, size_t length)
 {
     (void)env;
     memcpy(dst, (const void*)(uintptr_t)addr, length);
 }
 
-static void env_mem_put(void *env, uint64_t addr, const void *src,
-                        size_t length)
+static void env_mem_write(void *env, uint64_t addr, const void *src,
+                          size_t length)
 {
     (void)env;
     memcpy((void*)(uintptr_t)addr, src, length);
@@ -250,18 +242,18 @@ static void env_trace(void *arg, const char *line)
                       "%s\n", (unsigned long long)(now / 1000000000),
                       (unsigned long long)(now / 1000 % 1000000),
                       (int)getpid(), dir_nic_host(nic),
-                      fabric_device_name(dir_nic_device(nic)), line);
+                      fabric_sysfs_device_name(dir_nic_device(nic)), line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
     if (write(env->trace_fd, buf, length) < 0) {
         return; /* the disk is full: the program matters more */
     }
 }
 
-static void env_disaster(void *arg, enum sim_disaster what)
+static void env_fatal(void *arg, enum sim_fatal what)
 {
     struct fabric_env *env = arg;
 
-    if (what == SIM_DISASTER_KILLED) {
+    if (what == SIM_FATAL_KILLED) {
         kill(getpid(), SIGKILL);
     }
     env->removed(env);
@@ -269,16 +261,16 @@ static void env_disaster(void *arg, enum sim_disaster what)
 
 const struct sim_env_ops fabric_env_ops = {
     .now         = env_now,
-    .ring_tx     = env_ring_tx,
-    .ring_rx     = env_ring_rx,
-    .ring_put    = env_ring_put,
+    .ring_map_tx = env_ring_map_tx,
+    .ring_map_rx = env_ring_map_rx,
+    .ring_unmap  = env_ring_unmap,
     .wake        = env_wake,
     .is_alive    = env_is_alive,
     .rdma        = env_rdma,
-    .mem_get     = env_mem_get,
-    .mem_put     = env_mem_put,
+    .mem_read    = env_mem_read,
+    .mem_write   = env_mem_write,
     .event       = env_event,
     .log         = env_log,
     .trace       = env_trace,
-    .disaster    = env_disaster,
+    .fatal       = env_fatal,
 };

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fabric.h"
+#include "clock.h"
+#include "lock.h"
+#include "process.h"
+
+#include "efasim/engine/rng.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -42,7 +47,8 @@ void fabric_path(const char *name, char path[FABRIC_PATH_MAX])
              (unsigned)getuid(), name);
 }
 
-void fabric_remove_tree(const char *path)
+/* Remove the folder and all that is in it. */
+static void fabric_remove_tree(const char *path)
 {
     char child[FABRIC_PATH_MAX + 300];
     struct dirent *entry;
@@ -139,8 +145,9 @@ static int fabric_slot_free(struct fabric *fabric, struct dir_slot *slot)
     return 0;
 }
 
-/* With the lock held. */
-static unsigned fabric_reap_locked(struct fabric *fabric)
+/* With the lock held: take back what dead processes hold. Returns the number of
+ * live ones. */
+static unsigned fabric_reap(struct fabric *fabric)
 {
     struct dir_slot *slot;
     unsigned live = 0;
@@ -158,17 +165,6 @@ static unsigned fabric_reap_locked(struct fabric *fabric)
         }
     }
 
-    return live;
-}
-
-unsigned fabric_reap(struct fabric *fabric)
-{
-    int lock      = fabric_lock(fabric->path, 1);
-    unsigned live = fabric_reap_locked(fabric);
-
-    if (lock >= 0) {
-        fabric_unlock(lock);
-    }
     return live;
 }
 
@@ -273,7 +269,7 @@ int fabric_attach(struct fabric *fabric, unsigned nic, int is_device)
     } else {
         ret = fabric_attach_locked(fabric, nic, is_device);
         if ((ret != 0) && (errno == ENOSPC)) {
-            fabric_reap_locked(fabric);
+            fabric_reap(fabric);
             ret = fabric_attach_locked(fabric, nic, is_device);
         }
     }
@@ -327,7 +323,7 @@ static int fabric_open_locked(struct fabric *fabric, unsigned flags, int host)
     }
 
     if (flags & FABRIC_CREATE) {
-        if ((fabric->dir == NULL) || (fabric_reap_locked(fabric) == 0)) {
+        if ((fabric->dir == NULL) || (fabric_reap(fabric) == 0)) {
             fabric_empty(fabric); /* dead, or of another version */
             if (fabric_create(fabric) != 0) {
                 return -1;
@@ -431,7 +427,7 @@ void fabric_leave(struct fabric *fabric)
         fabric_slot_free(fabric, slot);
     }
     if (lock >= 0) {
-        if (fabric_reap_locked(fabric) == 0) {
+        if (fabric_reap(fabric) == 0) {
             fabric_empty(fabric);
             fabric_remove_tree(fabric->path);
         }
@@ -496,7 +492,7 @@ static int fabric_clean_one(const char *path)
 
     snprintf(fabric.path, sizeof(fabric.path), "%s", path);
     fabric.dir = fabric_map(path, 0);
-    dead       = (fabric.dir == NULL) || (fabric_reap_locked(&fabric) == 0);
+    dead       = (fabric.dir == NULL) || (fabric_reap(&fabric) == 0);
     if (dead) {
         fabric_empty(&fabric);
         fabric_remove_tree(path);

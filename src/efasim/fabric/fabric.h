@@ -20,14 +20,12 @@
 #define EFASIM_FABRIC_FABRIC_H
 
 #include "efasim/engine/dir.h"
-#include "efasim/engine/engine.h"
 
-#include <stddef.h>
+#include <stdint.h>
 
 enum {
     FABRIC_NAME_MAX = 40,
     FABRIC_PATH_MAX = 160,
-    FABRIC_RINGS    = 2 * SIM_SLOTS,
 };
 
 struct fabric {
@@ -73,8 +71,8 @@ void fabric_leave(struct fabric *fabric);
 
 /*
  * exec() closes a device, but the process goes on: the new program gives back
- * what the one before it held in the fabric at `path`. Without that nothing
- * happens. Call while single-threaded, before attaching a device.
+ * what the one before it held in the fabric at `path`, if anything. Call while
+ * single-threaded, before attaching a device.
  */
 void fabric_leave_executed(const char *path);
 
@@ -83,15 +81,6 @@ void fabric_close(struct fabric *fabric);
 
 /* Unmap and free without detaching: for a forked child. */
 void fabric_forget(struct fabric *fabric);
-
-/* Take back what dead processes hold. Returns the number of live ones. */
-unsigned fabric_reap(struct fabric *fabric);
-
-/* 1: pid runs and is the process that started at start_time. */
-int fabric_process_is_alive(int pid, uint64_t start_time);
-
-/* Start time of a process in clock ticks since boot; 0: no such process. */
-uint64_t fabric_process_start(int pid);
 
 /*
  * Remove the fabrics of this user that nobody uses, or only the one at `path`.
@@ -103,75 +92,8 @@ unsigned fabric_clean(const char *path, unsigned *live);
  * held. */
 int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
 
-/*
- * Make this process part of a host: an IPC namespace of its own, shared
- * by the processes of that host, so that shared-memory transports see other
- * hosts as other hosts. Needs root or user namespaces; call while single-
- * threaded. Returns 0; or -1 with one line in `err`: then the process stays
- * where it was.
- */
-int fabric_enter_host(struct fabric *fabric, unsigned host, char *err,
-                      size_t err_size);
-
-/*
- * Make nodeN/ for one host, if it is not there, with so many devices of this
- * profile (0: the default, or what is there). Returns 0 or -1 with errno;
- * EEXIST: the host is up with other devices.
- */
-int fabric_sysfs_create(struct fabric *fabric, unsigned host,
-                        unsigned profile, unsigned devices);
-
-/* Name of a host's device 0 ... SIM_DEVICES - 1, after its place on the PCI
- * bus, as hosts show it: "rdmap0s6", "rdmap16s6", ... */
-const char *fabric_device_name(unsigned device);
-
-/* The device of this name (its first `length` characters), or -1. */
-int fabric_device_find(const char *name, size_t length);
-
-/* "uverbsN" is the character device of device N, its minor number follows. */
-#define FABRIC_UVERBS_NAME  "uverbs"
-#define FABRIC_UVERBS_MAJOR 231
-#define FABRIC_UVERBS_MINOR 192
-
-/*
- * Have pages for the registrations of a NIC before one is entered: a full
- * /dev/shm is then an error and not a SIGBUS. *reserved is the number of
- * entries known to have pages. Returns 0 or -1 with errno.
- */
-int fabric_mr_reserve(struct fabric *fabric, unsigned nic,
-                      uint32_t *reserved);
-
 /* One counter of a NIC; for hw_counters files. -1: no such counter. */
 int fabric_counter(const struct fabric *fabric, unsigned nic,
                    const char *name, uint64_t *value);
-
-/* The environment of an engine on this fabric: rings, memory, clock. */
-extern const struct sim_env_ops fabric_env_ops;
-
-struct fabric_env {
-    struct fabric *fabric;
-    void (*event)(struct sim_cq *cq);
-    void (*removed)(struct fabric_env *env);
-    int      trace_fd;   /* open for appending, if the device traces */
-    uint64_t virtual_ns; /* the time, if it is not the clock's; 0: it is */
-};
-
-/* lock.c: a descriptor, or -1 with errno. With `wait` 0: EWOULDBLOCK when
- * somebody holds it. */
-int fabric_lock(const char *path, int wait);
-void fabric_unlock(int fd);
-
-/* Nanoseconds of the monotonic clock. */
-uint64_t fabric_clock(void);
-
-/*
- * Read a plan from a file. Returns it (free() it), or NULL with one line in
- * `err` that names the file, the line, and what is allowed there.
- */
-struct sim_plan *fabric_plan_read(const char *file, char *err,
-                                  size_t err_size);
-
-/* Remove the folder and all that is in it. */
-void fabric_remove_tree(const char *path);
 
 #endif

@@ -9,7 +9,9 @@
  * node lives there; the first of any other node makes one; later ones join
  * that of any live process of their node.
  */
-#include "fabric.h"
+#include "host.h"
+#include "lock.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -214,7 +216,7 @@ static int host_enter(struct fabric *fabric, unsigned host)
     return 0;
 }
 
-int fabric_enter_host(struct fabric *fabric, unsigned host, char *err,
+int fabric_host_enter(struct fabric *fabric, unsigned host, char *err,
                       size_t err_size)
 {
     int lock = fabric_lock(fabric->path, 1);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The fabric's lock: flock() on a file in its folder. The kernel drops it when
- * the holder ends, however it ends. The folder may be removed while we wait:
- * then the file that we locked is no longer the one with that name.
- */
+#include "lock.h"
 #include "fabric.h"
 
 #include <errno.h>
@@ -13,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The folder may be removed while we wait: then the file that we locked is no
+ * longer the one with that name. */
 static int lock_is_current(int fd, const char *file)
 {
     struct stat mine, named;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fabric.h"
+#include "process.h"
 
 #include <fcntl.h>
 #include <stdio.h>

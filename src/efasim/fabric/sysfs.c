@@ -6,7 +6,10 @@
  * the hw_counters files are empty here, their content is made when they are
  * opened.
  */
-#include "fabric.h"
+#include "sysfs.h"
+#include "lock.h"
+
+#include "efasim/engine/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +79,7 @@ static const struct {
 
 /* A host with several devices has them on buses 0x00, 0x10, 0x20, ...; the
  * name counts the bus in decimals. */
-const char *fabric_device_name(unsigned device)
+const char *fabric_sysfs_device_name(unsigned device)
 {
     static const char *const names[] = {
         "rdmap0s6", "rdmap16s6", "rdmap32s6", "rdmap48s6",
@@ -86,13 +89,13 @@ const char *fabric_device_name(unsigned device)
     return names[device % SIM_DEVICES];
 }
 
-int fabric_device_find(const char *name, size_t length)
+int fabric_sysfs_device_find(const char *name, size_t length)
 {
     unsigned i;
 
     for (i = 0; i < SIM_DEVICES; ++i) {
-        if ((strlen(fabric_device_name(i)) == length) &&
-            !strncmp(name, fabric_device_name(i), length)) {
+        if ((strlen(fabric_sysfs_device_name(i)) == length) &&
+            !strncmp(name, fabric_sysfs_device_name(i), length)) {
             return i;
         }
     }
@@ -158,7 +161,7 @@ static void sysfs_path(const struct sysfs_dev *dev, enum sysfs_base base,
     switch (base) {
     case SYS_IB:
         snprintf(buf, size, "%s/infiniband/%s/%s", dev->pci,
-                 fabric_device_name(dev->device), name);
+                 fabric_sysfs_device_name(dev->device), name);
         break;
     case SYS_VERBS:
         snprintf(buf, size, "%s/infiniband_verbs/" FABRIC_UVERBS_NAME "%u/%s",
@@ -214,7 +217,7 @@ static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
     int i;
 
     if (!strcmp(name, "ibdev")) {
-        snprintf(buf, size, "%s\n", fabric_device_name(dev->device));
+        snprintf(buf, size, "%s\n", fabric_sysfs_device_name(dev->device));
     } else if (!strcmp(name, "dev")) {
         snprintf(buf, size, "%d:%u\n", FABRIC_UVERBS_MAJOR,
                  FABRIC_UVERBS_MINOR + dev->device);
@@ -252,7 +255,7 @@ static int sysfs_create_counters(const struct sysfs_dev *dev,
 
 static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 {
-    char buf[4096], name[160], *mark; /* a bit each of thousands of CPUs */
+    char buf[4096], name[160], *at; /* a bit each of thousands of CPUs */
     unsigned i;
 
     for (i = 0; i < sizeof(sysfs_files) / sizeof(sysfs_files[0]); ++i) {
@@ -260,8 +263,8 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
             sysfs_own(dev, devices, sysfs_files[i].name, buf, sizeof(buf));
         } else {
             snprintf(buf, sizeof(buf), "%s", sysfs_files[i].content);
-            while ((mark = strchr(buf, '@')) != NULL) {
-                *mark = '0' + (dev->profile->pci_device & 0xf);
+            while ((at = strchr(buf, '@')) != NULL) {
+                *at = '0' + (dev->profile->pci_device & 0xf);
             }
         }
         sysfs_path(dev, sysfs_files[i].base, sysfs_files[i].name, name,
@@ -280,7 +283,7 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 
 static int sysfs_create_links(const struct sysfs_dev *dev)
 {
-    const char *ib = fabric_device_name(dev->device);
+    const char *ib = fabric_sysfs_device_name(dev->device);
     char name[160], target[160];
     int ret = 0;
 
@@ -350,11 +353,11 @@ static int sysfs_create_locked(struct fabric *fabric, unsigned host,
                                unsigned profile, unsigned devices)
 {
     struct dir_host *entry = &fabric->dir->host[host];
-    char root[FABRIC_PATH_MAX + 16], mark[FABRIC_PATH_MAX + 32];
+    char root[FABRIC_PATH_MAX + 16], complete[FABRIC_PATH_MAX + 32];
 
     snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
-    snprintf(mark, sizeof(mark), "%s/.complete", root);
-    if (access(mark, F_OK) == 0) {
+    snprintf(complete, sizeof(complete), "%s/.complete", root);
+    if (access(complete, F_OK) == 0) {
         errno = EEXIST;
         return sysfs_host_is(entry, profile, devices) ? 0 : -1;
     }

@@ -176,8 +176,8 @@ TEST(engine_plan, removed_device)
     pair.send(1);
     rig_advance(pair.rig, 10 * MS);
     rig_progress(pair.rig, 0);
-    EXPECT_EQ(1, rig_disaster_of(pair.rig, 0));
-    EXPECT_EQ(0, rig_disaster_of(pair.rig, 1));
+    EXPECT_EQ(1, rig_fatal_of(pair.rig, 0));
+    EXPECT_EQ(0, rig_fatal_of(pair.rig, 1));
     EXPECT_EQ(1, pair.sent()); /* flushed */
     EXPECT_EQ(RIG_ERR, rig_qp_state(pair.rig, pair.tx));
     EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
@@ -192,10 +192,10 @@ TEST(engine_plan, killed_host)
         rig_settle(pair.rig);
         EXPECT_EQ(0, pair.sent());
     }
-    EXPECT_EQ(0, rig_disaster_of(pair.rig, 0));
+    EXPECT_EQ(0, rig_fatal_of(pair.rig, 0));
     pair.send(3);
     rig_settle(pair.rig);
-    EXPECT_EQ(2, rig_disaster_of(pair.rig, 0));
+    EXPECT_EQ(2, rig_fatal_of(pair.rig, 0));
 }
 
 /* Knobs: from the start, later, and on one host only. */

@@ -18,14 +18,14 @@ static struct ring *rig_ring(struct rig *rig, unsigned src, unsigned dst)
     return rig->ring[src][dst];
 }
 
-static struct ring *rig_ring_tx(void *env, uint32_t owner)
+static struct ring *rig_ring_map_tx(void *env, uint32_t owner)
 {
     struct rig_proc *proc = env;
 
     return rig_ring(proc->rig, proc->index, dir_owner_slot(owner));
 }
 
-static struct ring *rig_ring_rx(void *env, uint32_t owner)
+static struct ring *rig_ring_map_rx(void *env, uint32_t owner)
 {
     struct rig_proc *proc = env;
 
@@ -33,7 +33,7 @@ static struct ring *rig_ring_rx(void *env, uint32_t owner)
     return proc->rig->ring[dir_owner_slot(owner)][proc->index];
 }
 
-static void rig_ring_put_env(void *env, struct ring *ring)
+static void rig_ring_unmap(void *env, struct ring *ring)
 {
     (void)env;
     (void)ring; /* the rig keeps them all */
@@ -77,14 +77,14 @@ static int rig_rdma(void *env, uint32_t owner, int is_write, void *local,
     return 0;
 }
 
-static void rig_mem_get(void *env, void *dst, uint64_t addr, size_t length)
+static void rig_mem_read(void *env, void *dst, uint64_t addr, size_t length)
 {
     (void)env;
     memcpy(dst, (void*)(uintptr_t)addr, length);
 }
 
-static void rig_mem_put(void *env, uint64_t addr, const void *src,
-                        size_t length)
+static void rig_mem_write(void *env, uint64_t addr, const void *src,
+                          size_t length)
 {
     (void)env;
     memcpy((void*)(uintptr_t)addr, src, length);
@@ -111,28 +111,28 @@ static void rig_trace_line(void *env, const char *line)
     strncpy(rig->trace, line, sizeof(rig->trace) - 1);
 }
 
-static void rig_disaster(void *env, enum sim_disaster what)
+static void rig_fatal(void *env, enum sim_fatal what)
 {
     struct rig_proc *proc = env;
 
-    proc->disaster = 1 + what;
-    proc->dead    |= (what == SIM_DISASTER_KILLED);
+    proc->fatal = 1 + what;
+    proc->dead    |= (what == SIM_FATAL_KILLED);
 }
 
 static const struct sim_env_ops rig_ops = {
     .now         = rig_now,
-    .ring_tx     = rig_ring_tx,
-    .ring_rx     = rig_ring_rx,
-    .ring_put    = rig_ring_put_env,
+    .ring_map_tx = rig_ring_map_tx,
+    .ring_map_rx = rig_ring_map_rx,
+    .ring_unmap  = rig_ring_unmap,
     .wake        = rig_wake,
     .is_alive    = rig_is_alive,
     .rdma        = rig_rdma,
-    .mem_get     = rig_mem_get,
-    .mem_put     = rig_mem_put,
+    .mem_read    = rig_mem_read,
+    .mem_write   = rig_mem_write,
     .event       = rig_event,
     .log         = rig_log_line,
     .trace       = rig_trace_line,
-    .disaster    = rig_disaster,
+    .fatal       = rig_fatal,
 };
 
 static void rig_proc_open(struct rig_proc *proc)
@@ -244,9 +244,9 @@ int rig_plan(struct rig *rig, const char *text, char err[320])
     return 0;
 }
 
-int rig_disaster_of(struct rig *rig, unsigned proc)
+int rig_fatal_of(struct rig *rig, unsigned proc)
 {
-    return rig->proc[proc].disaster;
+    return rig->proc[proc].fatal;
 }
 
 const char *rig_trace(struct rig *rig, unsigned *lines)

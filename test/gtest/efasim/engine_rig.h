@@ -90,7 +90,7 @@ int rig_knobs(struct rig *rig, unsigned proc, const char *text);
 
 /* Reopen all devices under a plan. 0, or -1 with a line in err. */
 int rig_plan(struct rig *rig, const char *text, char err[320]);
-int rig_disaster_of(struct rig *rig, unsigned proc); /* 1 removed, 2 killed */
+int rig_fatal_of(struct rig *rig, unsigned proc); /* 1 removed, 2 killed */
 const char *rig_trace(struct rig *rig, unsigned *lines); /* the last */
 
 void rig_advance(struct rig *rig, uint64_t ns);
@@ -186,10 +186,10 @@ void rig_arm_recv(struct rig *rig, int qp);
 struct rig_ring;
 struct rig_ring *rig_ring_open(void);
 void rig_ring_close(struct rig_ring *ring);
-int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
-                 uint32_t length);                     /* 1 or 0: full */
-int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
-                 uint32_t *length);                    /* 1, 0, -1: damaged */
+int rig_ring_write(struct rig_ring *ring, uint32_t token, const void *data,
+                   uint32_t length);                     /* 1 or 0: full */
+int rig_ring_read(struct rig_ring *ring, uint32_t *token, void *data,
+                  uint32_t *length);                    /* 1, 0, -1: damaged */
 int rig_ring_answer(struct rig_ring *ring, uint32_t token, uint32_t status);
 int rig_ring_answer_take(struct rig_ring *ring, uint32_t *token,
                          uint32_t *status);

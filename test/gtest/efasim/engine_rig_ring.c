@@ -28,8 +28,8 @@ void rig_ring_close(struct rig_ring *ring)
     free(ring);
 }
 
-int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
-                 uint32_t length)
+int rig_ring_write(struct rig_ring *ring, uint32_t token, const void *data,
+                   uint32_t length)
 {
     struct ring_pkt *pkt = ring_reserve(&ring->tx, length);
 
@@ -46,8 +46,8 @@ int rig_ring_put(struct rig_ring *ring, uint32_t token, const void *data,
     return 1;
 }
 
-int rig_ring_get(struct rig_ring *ring, uint32_t *token, void *data,
-                 uint32_t *length)
+int rig_ring_read(struct rig_ring *ring, uint32_t *token, void *data,
+                  uint32_t *length)
 {
     int broken;
     struct ring_pkt *pkt = ring_peek(&ring->rx, &broken);

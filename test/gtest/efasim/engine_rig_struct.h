@@ -17,7 +17,7 @@ struct rig_proc {
     unsigned          index;
     unsigned          nic;
     int               dead;
-    int               disaster; /* 1 + enum sim_disaster */
+    int               fatal; /* 1 + enum sim_fatal */
     unsigned          ring_asked;
     struct sim_knobs  knobs;
     struct sim_dev   *dev;

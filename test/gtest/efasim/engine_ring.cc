@@ -28,7 +28,7 @@ using engine_ring = RingTest;
 
 TEST_F(engine_ring, empty)
 {
-    EXPECT_EQ(0, rig_ring_get(ring, &token, data.data(), &length));
+    EXPECT_EQ(0, rig_ring_read(ring, &token, data.data(), &length));
     EXPECT_EQ(0, rig_ring_answer_take(ring, &token, &length));
 }
 
@@ -36,12 +36,12 @@ TEST_F(engine_ring, fills_and_drains)
 {
     unsigned put = 0, got = 0;
 
-    while (rig_ring_put(ring, put, data.data(), RIG_MAX_MSG)) {
+    while (rig_ring_write(ring, put, data.data(), RIG_MAX_MSG)) {
         ++put;
     }
     EXPECT_GE(put, 28u); /* 256 KiB */
     EXPECT_LE(put, 29u);
-    while (rig_ring_get(ring, &token, data.data(), &length) == 1) {
+    while (rig_ring_read(ring, &token, data.data(), &length) == 1) {
         EXPECT_EQ(got, token);
         ++got;
     }
@@ -63,14 +63,14 @@ TEST_F(engine_ring, order_and_contents_over_wraps)
         for (auto &byte : bytes) {
             byte = random();
         }
-        if (rig_ring_put(ring, next, bytes.data(), bytes.size())) {
+        if (rig_ring_write(ring, next, bytes.data(), bytes.size())) {
             sent.push_back(bytes);
             ++next;
             if (random() % 3) {
                 continue;
             }
         }
-        ASSERT_EQ(1, rig_ring_get(ring, &token, data.data(), &length));
+        ASSERT_EQ(1, rig_ring_read(ring, &token, data.data(), &length));
         ASSERT_EQ(expected++, token);
         ASSERT_EQ(sent.front().size(), length);
         ASSERT_TRUE(std::equal(sent.front().begin(), sent.front().end(),
@@ -109,9 +109,9 @@ TEST_F(engine_ring, damage_is_seen)
     for (auto &entry : bad) {
         struct rig_ring *fresh = rig_ring_open();
 
-        ASSERT_EQ(1, rig_ring_put(fresh, 1, data.data(), 16));
+        ASSERT_EQ(1, rig_ring_write(fresh, 1, data.data(), 16));
         rig_ring_damage(fresh, entry.size, entry.length);
-        EXPECT_EQ(-1, rig_ring_get(fresh, &token, data.data(), &length))
+        EXPECT_EQ(-1, rig_ring_read(fresh, &token, data.data(), &length))
                 << entry.size << " " << entry.length;
         rig_ring_close(fresh);
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan of faults, from a file. */
-#include "fabric.h"
+#include "plan_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +36,8 @@ static char *plan_text(const char *file)
     return text;
 }
 
-struct sim_plan *fabric_plan_read(const char *file, char *err,
-                                  size_t err_size)
+struct sim_plan *fabric_plan_file_read(const char *file, char *err,
+                                       size_t err_size)
 {
     char *text            = plan_text(file);
     struct sim_plan *plan = text ? malloc(sizeof(*plan)) : NULL;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device and all that a program makes on it. These structures refer to each
+ * other and stand together; what is done with each is in the header of its name
+ * (qp.h, cq.h, ...).
+ */
+#ifndef EFASIM_ENGINE_OBJECTS_H
+#define EFASIM_ENGINE_OBJECTS_H
+
+#include "dir.h"
+#include "efa_io.h"
+#include "env_ops.h"
+#include "knobs.h"
+#include "list.h"
+#include "plan.h"
+#include "profile.h"
+#include "ring.h"
+#include "rng.h"
+#include "wq.h"
+
+struct sim_pd {
+    uint16_t index;
+    uint32_t refs;                  /* QPs, MRs, AHs */
+    uint16_t ah_of_nic[SIM_NICS]; /* IO_AH_UNKNOWN: none */
+};
+
+struct sim_ah {
+    struct sim_pd *pd;              /* NULL: the number is free */
+    uint32_t       refs;
+    int            nic;            /* -1: no such NIC in this fabric */
+    uint8_t        gid[16];
+};
+
+struct sim_cq {
+    struct sim_dev  *dev;
+    uint16_t         index;
+    uint16_t         cqe_size;      /* 16 or 32 */
+    uint16_t         subs;          /* rings, one behind the other in buf */
+    uint32_t         depth;         /* of each ring, a power of two */
+    uint32_t         room;          /* so many more fit, at least */
+    _Atomic uint32_t produced[SIM_SUB_CQS_MAX];
+    uint32_t         refs;          /* QPs, twice if for both directions */
+    uint8_t          with_sgid;
+    uint8_t          armed;
+    uint8_t          overrun;       /* has been told of */
+    _Atomic uint32_t drained;       /* so many have been read, at least */
+    uint8_t         *buf;
+    _Atomic uint32_t *db;           /* consumer index and arm bit */
+    void            *user;          /* the caller's */
+};
+
+struct sim_qp_attr {
+    struct sim_pd    *pd;
+    struct sim_cq    *send_cq, *recv_cq;
+    uint8_t          *sq_ring, *rq_ring;
+    uint32_t          sq_depth, rq_depth;   /* descriptors */
+    uint16_t          sq_stride;            /* IO_TX_WQE_SMALL or _LARGE */
+    uint8_t           ud;           /* datagrams; else SRD */
+    uint8_t           unsolicited;  /* writes with imm take no receive */
+    uint8_t           req_id_64;    /* work requests have long ids */
+    _Atomic uint32_t *sq_db, *rq_db;
+};
+
+/* What a completion counter counts, the kernel's numbers. The rest, what
+ * others read and write here, is not modelled: no CPU of ours sees it. */
+enum sim_cntr_op {
+    SIM_CNTR_SEND  = 0,
+    SIM_CNTR_RECV  = 1,
+    SIM_CNTR_READ  = 2,
+    SIM_CNTR_WRITE = 4,
+    SIM_CNTR_OPS   = 5
+};
+
+struct sim_cntr {
+    struct sim_dev *dev;
+    uint16_t        index;
+    uint32_t        refs;           /* kinds of requests of QPs */
+    uint64_t        value[2];       /* without and with an error */
+    uint64_t        addr[2];        /* where the program reads them */
+};
+
+struct sim_qp {
+    struct sim_dev    *dev;
+    struct sim_list    link;        /* dev->qps */
+    struct sim_list    ops;         /* all requests not yet completed */
+    struct sim_qp_attr attr;
+    struct sim_wq      sq, rq;
+    struct dir_qp     *entry;       /* in the directory */
+    struct dir_qp_count *count;     /* likewise */
+    uint32_t           qpn;
+    uint8_t            gen;         /* dir_qp.gen */
+    uint32_t           qkey;
+    uint32_t           sq_psn;
+    uint8_t            state;       /* enum sim_qp_state */
+    uint8_t            rnr_retry;
+    _Atomic uint8_t    by_library;  /* libefa writes the send queue */
+    struct sim_cntr   *cntr[SIM_CNTR_OPS]; /* NULL: nobody counts */
+    void              *user;
+};
+
+enum sim_op_state {
+    SIM_OP_FREE,
+    SIM_OP_DELAYED,   /* not yet on its way; on dev->timed */
+    SIM_OP_HELD,      /* others overtake it; on dev->timed */
+    SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
+    SIM_OP_INFLIGHT,  /* on peer->inflight */
+    SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
+    SIM_OP_COPYING,   /* RDMA; on dev->copying */
+    SIM_OP_LOST,      /* no answer will come; on dev->timed */
+    SIM_OP_DONE,      /* completion is held back; on dev->timed */
+};
+
+/* What is random about a request, each from a stream of its own. The value
+ * depends on the seed and on the request's number alone, not on when
+ * acknowledgements come: one seed, one order. */
+enum sim_stream {
+    SIM_STREAM_OVERTAKEN,      /* by other requests */
+    SIM_STREAM_DONE_OVERTAKEN, /* its completion, by other completions */
+    SIM_STREAM_LOST,
+    SIM_STREAM_DUPLICATED,
+    SIM_STREAM_JITTER,
+    SIM_STREAMS = 16
+};
+
+/* One work request from the doorbell to its completion */
+struct sim_op {
+    struct sim_list  link;          /* by state */
+    struct sim_list  qp_link;       /* qp->ops */
+    struct sim_qp   *qp;
+    struct sim_peer *peer;
+    uint32_t         token;         /* generation << 20 | index */
+    uint8_t          state;         /* enum sim_op_state */
+    uint8_t          status;
+    uint8_t          rnr_left;
+    int8_t           nic;          /* of the destination */
+    uint8_t          placed;        /* RDMA: all bytes are where they go */
+    uint32_t         length;
+    uint32_t         done;          /* bytes of an RDMA operation */
+    uint64_t         due;           /* ns: time-out, or end of a wait */
+    uint64_t         number;        /* counts the device's requests */
+    uint64_t         overtake;      /* held until so many departures, or
+                                       (state DONE) completions; 0: not held */
+    struct io_tx_wqe wqe;
+};
+
+/* Another process (or this one), as seen by a sender and receiver */
+struct sim_peer {
+    uint32_t        slot;
+    uint32_t        tx_owner, rx_owner; /* whom tx and rx belong to */
+    struct ring_tx  tx;
+    struct ring_rx  rx;
+    uint32_t        unanswered;     /* packets in tx without an answer */
+    uint8_t         has_answered;   /* once, at least */
+    uint8_t         rx_broken;
+    uint32_t        idle;           /* polls of rx in a row without a packet */
+    uint16_t        rnr_qpn;        /* the QP that was not ready last: what */
+    uint64_t        rnr_until;      /* is sent to it waits until then (ns) */
+    uint64_t        next_check;     /* ns: see whether it is alive */
+    struct sim_list blocked, inflight;
+    struct sim_list link;           /* dev->peers while it has a tx ring */
+};
+
+struct sim_dev {
+    struct dir               *dir;
+    const struct sim_env_ops *ops;
+    void                     *env;
+    const struct sim_profile *profile;
+    struct sim_knobs          knobs;
+    struct sim_rng            rng;
+    struct sim_rng            chance; /* of injections */
+    uint32_t                  slot, owner, nic;
+    struct dir_slot          *own;   /* the slot's entry */
+    uint64_t                  now;   /* ns, refreshed when it matters */
+    uint64_t                  requests, departures, completions; /* ever */
+    uint64_t                  timed_next, check_next; /* ns */
+    uint32_t                  outstanding; /* requests not yet completed */
+    uint32_t                  quiet;       /* calls since one came or ended */
+    uint32_t                  overtaking;  /* held back for others to pass */
+
+    struct sim_list           qps, peers, timed, copying;
+    struct sim_qp            *qp[SIM_MAX_QP];
+    struct sim_cq            *cq[SIM_MAX_CQ];
+    struct sim_pd            *pd[SIM_MAX_PD];
+    struct sim_cntr          *cntr[SIM_MAX_CNTR];
+    struct sim_ah            *ah;
+    struct sim_peer          *peer[SIM_SLOTS];
+
+    /* Peers whose rings to poll, bit n = slot n: */
+    uint64_t                  rx_more[SIM_SLOTS / 64];  /* a burst left some */
+    uint64_t                  rx_hot[SIM_SLOTS / 64];   /* sent lately */
+    uint64_t                  awaiting[SIM_SLOTS / 64]; /* owe answers */
+    uint32_t                  rx_hot_num;
+
+    const struct sim_plan    *plan;      /* NULL: none */
+    uint8_t                  *plan_done; /* per rule */
+    uint32_t                  partitioned, clogged, absent; /* bit n: NIC n */
+    uint8_t                   removed;
+    uint8_t                   tracing;
+    uint64_t                  link_free; /* ns: the link has sent all */
+    uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */
+    uint64_t                  rx_next;   /* ns: a slow receiver's next */
+
+    struct sim_op           **op_chunk;   /* of op.c */
+    uint32_t                  op_chunks;
+    struct sim_list           op_free;
+    char                      line[256];  /* for log */
+};
+
+#endif

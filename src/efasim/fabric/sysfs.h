@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFASIM_FABRIC_SYSFS_H
+#define EFASIM_FABRIC_SYSFS_H
+
+#include "fabric.h"
+
+#include <stddef.h>
+
+/*
+ * Make nodeN/ for one host, if it is not there, with so many devices of this
+ * profile (0: the default, or what is there). Returns 0 or -1 with errno;
+ * EEXIST: the host is up with other devices.
+ */
+int fabric_sysfs_create(struct fabric *fabric, unsigned host,
+                        unsigned profile, unsigned devices);
+
+/* Name of a host's device 0 ... SIM_DEVICES - 1, after its place on the PCI
+ * bus, as hosts show it: "rdmap0s6", "rdmap16s6", ... */
+const char *fabric_sysfs_device_name(unsigned device);
+
+/* The device of this name (its first `length` characters), or -1. */
+int fabric_sysfs_device_find(const char *name, size_t length);
+
+/* "uverbsN" is the character device of device N, its minor number follows. */
+#define FABRIC_UVERBS_NAME  "uverbs"
+#define FABRIC_UVERBS_MAJOR 231
+#define FABRIC_UVERBS_MINOR 192
+
+#endif
