@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every invariant of a core, for tests and post-mortems. */
-#include "flow/internal.h"
+#include "flow/check.h"
+#include "flow/ctl_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 
 #define FLOW_CHECK(_expr) \
     do { \
@@ -186,7 +190,7 @@ static const char *flow_check_peers(const flow_core_t *core)
     return NULL;
 }
 
-const char *flow_core_check(flow_core_t *core)
+const char *flow_check(flow_core_t *core)
 {
     flow_check_sum_t sum = {0};
     const char *error;

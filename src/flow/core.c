@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/internal.h"
+#include "flow/core_priv.h"
+#include "flow/grant_priv.h"
 
 void flow_params_default(flow_params_t *params)
 {

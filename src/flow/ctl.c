@@ -4,8 +4,19 @@
  * built when it is pulled, from the state of that moment, so a late or repeated
  * one always tells the newest.
  */
-#include "flow/internal.h"
+#include "flow/ack_priv.h"
+#include "flow/assert.h"
+#include "flow/ctl.h"
+#include "flow/ctl_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/peer_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 /*
  * Cookie of a control packet: what it was and for whom, and enough of the

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Control packets received: one function for each type. */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/event_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
 
 /* May this hello come from whom it says? */
 static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
@@ -44,7 +56,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         if (verdict != FLOW_RX_CONTROL) {
             return verdict;
         }
-        full = flow_rx_is_full(core, peer == NULL);
+        full = flow_pool_is_full(core, peer == NULL);
         if (peer == NULL) {
             peer = flow_peer_create(core, msg->src, src);
         }
@@ -214,9 +226,9 @@ static int flow_ctl_is_to_rx(const flow_ctl_msg_t *msg)
             (msg->flags != FLOW_RESET_BY_RX));
 }
 
-flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
-                                  size_t len, flow_src_t src,
-                                  flow_rx_out_t *out)
+flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
+                                     size_t len, flow_src_t src,
+                                     flow_rx_out_t *out)
 {
     flow_ctl_msg_t msg;
     flow_drop_t reason;

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/internal.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
 
 /* The order in which the events of one sending flow are told. */
 static const uint8_t flow_event_tx_order[] = {

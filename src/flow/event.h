@@ -9,6 +9,7 @@
 #define FLOW_EVENT_H_
 
 #include "flow/core_priv.h"
+#include "flow/tx.h"
 
 #ifdef __cplusplus
 extern "C" {

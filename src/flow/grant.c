@@ -39,7 +39,15 @@
  * counted lags behind the consumed number until the next mark (grant_at), so
  * owed is over-, never underestimated.
  */
-#include "flow/internal.h"
+#include "flow/ctl_priv.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx.h"
 
 /* Credits for all active flows together. */
 static int64_t flow_grant_capacity(const flow_core_t *core)
@@ -273,7 +281,7 @@ static void flow_grant_use(flow_core_t *core, flow_rx_t *rx)
     flow_grant_serve(core);
 }
 
-void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_check(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_FINAL) &&
         (flow_rx_final(rx) == flow_rx_psn(rx))) {

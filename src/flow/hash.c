@@ -5,7 +5,10 @@
  * records costs less than a table with room to spare, and only packets without
  * a token and control packets come this way.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/hash_priv.h"
+#include "flow/pool.h"
+#include "flow/rx_priv.h"
 
 static uint32_t *flow_hash_head(flow_core_t *core, enum flow_index which,
                                 uint64_t key)

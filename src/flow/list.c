@@ -8,7 +8,11 @@
  * as gone, and lists are looked through when a part of all flows are such: the
  * cost for each is a constant. Nothing finds a flow that is gone.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/list_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 
 #define FLOW_LIST_DEFINE(_name, _type, _list, _gone) \
     void flow_list_add_##_name(flow_peer_t *peer, _type *flow) \

@@ -10,7 +10,12 @@
  * else be taken for another flow's limit. Where no pair comes about, limits
  * travel alone; so only the newest flows are searched for one.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 
 static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
 {

@@ -5,7 +5,18 @@
  * It goes with the last flow. A dead one stays as a tombstone for a while, so
  * that what it still had on the wire is known for what it is.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/list_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation)
 {
@@ -302,7 +313,7 @@ flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen)
                    flow_src((uint16_t)peer->ah, peer->qpn);
 }
 
-void flow_core_received(flow_core_t *core, uint32_t taken, uint32_t posted)
+void flow_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted)
 {
     unsigned step = ((int32_t)(taken - core->young_last) >= 0) ? 2 : 1;
     flow_peer_t *peer;

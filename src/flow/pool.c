@@ -6,7 +6,11 @@
  * last to come back, and FLOW_QUARANTINE of them always rest, so that a late
  * packet meets a free index with another generation, not a new flow.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/fifo_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
 
 static size_t flow_pool_object_size(flow_pool_t pool)
 {
@@ -22,7 +26,7 @@ static size_t flow_pool_object_size(flow_pool_t pool)
     }
 }
 
-size_t flow_core_chunk_size(const flow_core_t *core, flow_pool_t pool)
+size_t flow_pool_chunk_size(const flow_core_t *core, flow_pool_t pool)
 {
     if (pool == FLOW_POOL_HASH) {
         return (size_t)flow_hash_next_size(core) * FLOW_INDEX_LAST *
@@ -34,7 +38,7 @@ size_t flow_core_chunk_size(const flow_core_t *core, flow_pool_t pool)
     return flow_pool_object_size(pool) << FLOW_CHUNK_SHIFT;
 }
 
-unsigned flow_core_grow_needed(const flow_core_t *core)
+unsigned flow_pool_grow_needed(const flow_core_t *core)
 {
     unsigned pools = 0;
 
@@ -104,9 +108,9 @@ static void flow_pool_set_ring(flow_core_t *core, uint32_t index)
     flow_core_ring(core, index)->index = index;
 }
 
-void *flow_core_grow(flow_core_t *core, flow_pool_t pool, void *mem)
+void *flow_pool_grow(flow_core_t *core, flow_pool_t pool, void *mem)
 {
-    memset(mem, 0, flow_core_chunk_size(core, pool));
+    memset(mem, 0, flow_pool_chunk_size(core, pool));
     switch (pool) {
     case FLOW_POOL_TX:
         core->tx_chunks[core->tx_count >> FLOW_CHUNK_SHIFT] = mem;
@@ -174,6 +178,14 @@ uint32_t flow_pool_rx_free(const flow_core_t *core)
 int flow_pool_peer_free(const flow_core_t *core)
 {
     return (core->peer_free.count > 0) && (core->hash_size > 0);
+}
+
+int flow_pool_is_full(const flow_core_t *core, int new_peer)
+{
+    return ((core->rx_count >= FLOW_INDEX_MAX) &&
+            (flow_pool_rx_free(core) <= FLOW_SPARE)) ||
+           (new_peer && (core->peer_count >= FLOW_INDEX_MAX) &&
+            (core->peer_free.count <= FLOW_SPARE));
 }
 
 uint32_t flow_pool_rx_get(flow_core_t *core)

@@ -14,7 +14,14 @@
  * delays, at a constant cost per expiry. All that is overdue goes at once:
  * after a loss of many, one at a time would take a time-out each.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
 
 int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
 {
@@ -37,7 +44,7 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
     return 1;
 }
 
-void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
+void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
 {
     flow_ring_t *ring = flow_core_ring(core, tx->ring);
 
@@ -62,24 +69,24 @@ static void flow_resend_finish(flow_core_t *core, flow_op_t *op,
 {
     op->flags |= FLOW_OPF_OVER | (uint8_t)failed;
     if (!(op->flags & FLOW_OPF_POSTED) && !op->linked) {
-        flow_op_push(&core->release, op);
+        flow_fifo_op_push(&core->release, op);
     }
 }
 
-void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed)
+void flow_resend_sent(flow_core_t *core, flow_op_t *op, int failed)
 {
     flow_assert(op->flags & FLOW_OPF_POSTED);
     op->flags &= (uint8_t)~FLOW_OPF_POSTED;
     if (op->flags & FLOW_OPF_OVER) {
-        flow_op_push(&core->release, op);
+        flow_fifo_op_push(&core->release, op);
     } else if (failed) {
         flow_tx_died(core, op->tx, FLOW_END_ERROR);
     }
 }
 
-flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail)
+flow_op_t *flow_resend_release_next(flow_core_t *core, int *fail)
 {
-    flow_op_t *op = flow_op_pop(&core->release);
+    flow_op_t *op = flow_fifo_op_pop(&core->release);
 
     if (op != NULL) {
         *fail = (op->flags & FLOW_OPF_FAILED) != 0;
@@ -91,7 +98,7 @@ flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail)
 int flow_resend_over(flow_core_t *core, flow_op_t *op)
 {
     if (op->flags & FLOW_OPF_OVER) {
-        flow_op_push(&core->release, op);
+        flow_fifo_op_push(&core->release, op);
         return 1;
     }
 
@@ -99,8 +106,8 @@ int flow_resend_over(flow_core_t *core, flow_op_t *op)
     return 0;
 }
 
-void flow_tx_header_again(const flow_core_t *core, const flow_op_t *op,
-                          void *buf)
+void flow_resend_header(const flow_core_t *core, const flow_op_t *op,
+                        void *buf)
 {
     const flow_tx_t *tx = op->tx;
     uint64_t word       = flow_wire_get64(buf);
@@ -122,7 +129,7 @@ static int flow_resend_push(flow_core_t *core, flow_op_t *op)
     }
 
     op->linked = 1;
-    flow_op_push(&core->repost, op);
+    flow_fifo_op_push(&core->repost, op);
     return 1;
 }
 

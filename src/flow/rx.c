@@ -15,8 +15,24 @@
  * hello adds only what an answer needs. Holding it instead was tried; it made
  * the data of honest peers depend on a bound on strangers.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/fifo_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
                                flow_rx_out_t *out)
@@ -215,7 +231,6 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
                                       flow_psn_t psn, void *handle,
                                       size_t len, flow_rx_out_t *out)
 {
-    uint64_t bit = 1ull << (psn % FLOW_WINDOW_MAX);
     flow_ring_t *ring;
 
     if (rx->ring == 0) {
@@ -227,12 +242,10 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
     }
 
     ring = flow_core_ring(core, rx->ring);
-    if (ring->mask & bit) {
+    if (ring->mask & flow_psn_bit(psn)) {
         return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
     }
-    ring->mask                       |= bit;
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
-    ++core->counters.held;
+    flow_rx_keep(core, ring, psn, handle);
     if (rx->state == FLOW_RX_STRANGER) {
         flow_stranger_hold(core, ring, len);
         flow_stranger_bound(core, rx);
@@ -248,7 +261,7 @@ static void flow_rx_step(flow_core_t *core, flow_rx_t *rx, unsigned count)
     rx->expect += count * FLOW_WIRE_PSN_ONE;
     core->counters.delivered += count;
     if ((rx->state == FLOW_RX_ACTIVE) && (mark != 0) && (mark <= count)) {
-        flow_rx_grant(core, rx);
+        flow_grant_check(core, rx);
     }
 }
 
@@ -450,7 +463,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
         if (flow_stranger_expired(core, from, ep)) {
             return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
         }
-        if (flow_rx_is_full(core, peer == NULL)) {
+        if (flow_pool_is_full(core, peer == NULL)) {
             flow_stranger_remember(core, from, ep);
             return flow_rx_drop(core, FLOW_DROP_FULL, out);
         }
@@ -496,9 +509,8 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                                               flow_rx_out_t *out)
 {
     uint64_t word  = flow_wire_get64(pkt);
-    uint32_t token = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
-                     FLOW_WIRE_TOKEN_MASK;
-    uint32_t index = token & (FLOW_INDEX_MAX - 1);
+    uint32_t token = flow_rx_token_of(word);
+    uint32_t index = flow_rx_index_of(word);
     flow_rx_verdict_t verdict;
     flow_peer_t *peer;
     flow_rx_t *rx;
@@ -539,9 +551,9 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     return verdict;
 }
 
-static __attribute__((noinline)) flow_rx_verdict_t
-flow_rx_accept_any(flow_core_t *core, const void *pkt, size_t len,
-                   void *handle, flow_src_t src, flow_rx_out_t *out)
+flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
+                                      size_t len, void *handle, flow_src_t src,
+                                      flow_rx_out_t *out)
 {
     const uint8_t *bytes = pkt;
     unsigned type;
@@ -553,7 +565,7 @@ flow_rx_accept_any(flow_core_t *core, const void *pkt, size_t len,
 
     type = bytes[0] & FLOW_WIRE_AM_MASK;
     if ((bytes[0] & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
-        return flow_ctl_accept(core, bytes, len, src, out);
+        return flow_ctl_rx_accept(core, bytes, len, src, out);
     }
     if (len < FLOW_SHORT_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
@@ -574,21 +586,12 @@ flow_rx_accept_any(flow_core_t *core, const void *pkt, size_t len,
 
 flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out)
+                                      flow_rx_out_t *out)
 {
     flow_rx_verdict_t verdict;
 
-    (void)now;
     core->hold_all = 1;
-    verdict        = flow_rx_accept_any(core, pkt, len, handle, src, out);
+    verdict        = flow_rx_accept_slow(core, pkt, len, handle, src, out);
     core->hold_all = 0;
     return verdict;
-}
-
-flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
-                                      size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out)
-{
-    (void)now;
-    return flow_rx_accept_any(core, pkt, len, handle, src, out);
 }

@@ -2,12 +2,12 @@
 /*
  * Receiving half. For each receive completion call flow_rx_accept, then:
  *
- *   switch (flow_rx_accept(core, pkt, len, handle, src, now, &out)) {
+ *   switch (flow_rx_accept(core, pkt, len, handle, src, &out)) {
  *   case FLOW_RX_DELIVER:    call the AM handler, repost; if (out.more) drain
  *   case FLOW_RX_HOLD:       keep the buffer: the core has its handle
  *   case FLOW_RX_CONTROL:
  *   case FLOW_RX_DROP:       repost; if (out.more) drain
- *   case FLOW_RX_NO_MEMORY:  flow_core_grow, then the same call again
+ *   case FLOW_RX_NO_MEMORY:  flow_pool_grow, then the same call again
  *   }
  *   drain: while ((handle = flow_rx_next(core, out.token)) != NULL) deliver it
  *          (or several at a time by flow_rx_run)
@@ -25,6 +25,7 @@
 #define FLOW_RX_H_
 
 #include "flow/core_priv.h"
+#include "flow/grant_priv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,7 +52,7 @@ typedef struct flow_rx_out {
 /* Out of line part of flow_rx_accept: what is not for flow_rx_short. */
 flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out);
+                                      flow_rx_out_t *out);
 
 /* Of the flow that a short header names; nothing is checked yet. */
 static inline uint32_t flow_rx_token_of(uint64_t word)
@@ -78,8 +79,17 @@ static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
     rx->expect += FLOW_WIRE_PSN_ONE;
     if (flow_unlikely((uint8_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
                       rx->grant_at)) {
-        flow_rx_grant(core, rx);
+        flow_grant_check(core, rx);
     }
+}
+
+/* The core has the packet from now on, in its slot. */
+static inline void flow_rx_keep(flow_core_t *core, flow_ring_t *ring,
+                                flow_psn_t psn, void *handle)
+{
+    ring->mask                       |= flow_psn_bit(psn);
+    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    ++core->counters.held;
 }
 
 /* The second most frequent packet, as reordering is ordinary on this network:
@@ -91,7 +101,6 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
     flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
     uint64_t other = (word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect;
     flow_ring_t *ring;
-    uint64_t bit;
 
     if ((other & (FLOW_WIRE_PSN_ONE - 1)) || (src != rx->src) ||
         (rx->ring == 0) ||
@@ -102,14 +111,11 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
         return 0;
     }
     ring = flow_core_ring(core, rx->ring);
-    bit  = flow_psn_bit(psn);
-    if (ring->mask & bit) {
+    if (ring->mask & flow_psn_bit(psn)) {
         return 0;
     }
 
-    ring->mask                       |= bit;
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
-    ++core->counters.held;
+    flow_rx_keep(core, ring, psn, handle);
     return 1;
 }
 
@@ -160,14 +166,14 @@ flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,
  */
 static inline flow_rx_verdict_t
 flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
-               flow_src_t src, flow_time_t now, flow_rx_out_t *out)
+               flow_src_t src, flow_rx_out_t *out)
 {
     flow_rx_verdict_t verdict;
     uint64_t word;
 
     verdict = flow_rx_short(core, pkt, len, handle, 1, src, &word);
     if (verdict == FLOW_RX_OTHER) {
-        return flow_rx_accept_slow(core, pkt, len, handle, src, now, out);
+        return flow_rx_accept_slow(core, pkt, len, handle, src, out);
     }
     if (flow_unlikely(verdict == FLOW_RX_HOLD)) {
         return FLOW_RX_HOLD;
@@ -186,7 +192,7 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
  */
 flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out);
+                                      flow_rx_out_t *out);
 
 /*
  * Held packets of the flow that are in order now, at most max (1 .. 64), into

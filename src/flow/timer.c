@@ -12,7 +12,13 @@
  * What starts to wait where the time is not known ("later") makes the timer
  * due at once; the wait begins when it runs.
  */
-#include "flow/internal.h"
+#include "flow/ctl_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/turn_priv.h"
 
 static flow_time_t flow_timer_delay(const flow_core_t *core, unsigned level)
 {
@@ -162,7 +168,7 @@ static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
     }
     while ((op = over->op_wait) != NULL) {
         over->op_wait = op->next;
-        flow_op_push(&core->repost, op);
+        flow_fifo_op_push(&core->repost, op);
     }
     while ((index = flow_fifo_ring_pop(core, &over->ring_wait)) != 0) {
         flow_resend_expired(core, index, now);

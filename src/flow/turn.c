@@ -18,7 +18,10 @@
  * a packet of that peer is out or a flow of it in a queue: neither ends without
  * waking one of them.
  */
-#include "flow/internal.h"
+#include "flow/fifo_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 /* May one more that asks be out? */
 static int flow_turn_may_ask(const flow_core_t *core)

@@ -14,7 +14,20 @@
  * moves only when the sender meets stop or somebody waits. So a completion
  * costs the same in any order, and one compare is all a send pays.
  */
-#include "flow/internal.h"
+#include "flow/ack_priv.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
@@ -345,7 +358,7 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
 
     flow_timer_run(core, now);
     do {
-        op = flow_op_pop(&core->repost);
+        op = flow_fifo_op_pop(&core->repost);
         if (op == NULL) {
             return NULL;
         }

@@ -11,22 +11,11 @@
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_
 
-#include "flow/assert.h"
-#include "flow/types.h"
+#include "flow/core_priv.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* States of a sending flow; flow_tx.c has the table of transitions. */
-typedef enum flow_tx_state {
-    FLOW_TX_FREE,
-    FLOW_TX_HELLO,   /* hello not answered; long headers, initial window      */
-    FLOW_TX_OPEN,    /* answered: short headers                               */
-    FLOW_TX_LINGER,  /* closed by the user, sends or goodbye outstanding      */
-    FLOW_TX_FAILED,  /* failed, the user has not closed it                    */
-    FLOW_TX_GONE     /* free but for its place in the list of its peer        */
-} flow_tx_state_t;
 
 /* Why a flow failed. */
 typedef enum flow_end {
@@ -53,46 +42,12 @@ enum flow_tx_pin {
  * completion). The core links it only while the packet waits to be sent again,
  * on UD also while it waits to be released.
  */
-typedef struct flow_op {
-    struct flow_op *next;
-    flow_tx_t      *tx;
-    flow_psn_t      psn;
-    uint8_t         linked;
-    uint8_t         flags; /* UD: enum flow_op_flags, the core's              */
-} flow_op_t;
-
-/*
- * The record is small because it stays while nothing is in flight: 10,000 peers
- * have 10,000 of them. Indices have FLOW_INDEX_BITS.
- */
-struct flow_tx {
-    uint64_t   hdr;       /* next header word: number, token, limit, flags    */
-    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
-    void      *cookie;    /* the transport's endpoint                         */
-    flow_psn_t stop;      /* the number that may not be sent: the one compare */
-    flow_psn_t limit;     /* as the receiver said                             */
-    flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
-    uint8_t    pins : 4;  /* enum flow_tx_pin                                 */
-    uint8_t    why  : 4;  /* flow_end_t, once it failed                       */
-    uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
-    uint32_t   ep;        /* number of this endpoint, never reused: its index
-                             and, above, the uses of that index               */
-    uint32_t   carries;   /* PAIRED: receive flow of the pair, 0 if gone;
-                             AWAITS: its endpoint number, it is not known yet */
-    uint64_t   peer      : 17;
-    uint64_t   peer_next : 17; /* next flow to the same peer                  */
-    uint64_t   ring      : 17; /* UD: of operations not acknowledged; 0 none  */
-    uint64_t   state     : 3;  /* flow_tx_state_t                             */
-    uint64_t   rma       : 2;  /* flow_peer_pin_t: what the answer said       */
-    uint64_t   flags     : 8;  /* enum flow_tx_flags                          */
-    uint64_t   ctl_next  : 18;
-    uint64_t   event_next : 17;
-    uint64_t   events    : 6;  /* due for flow_event_next                     */
-    uint64_t   ctl       : 7;  /* control packets due                         */
-    uint64_t   ctl_out   : 4;  /* control packets handed out and not done     */
-    uint64_t   backoff   : 4;  /* level of the next receiver-not-ready        */
-    uint64_t   linked    : 7;  /* flow_op_t of this flow in back-off, <= 64;
-                                  UD: unanswered control packets in a row     */
+struct flow_op {
+    flow_op_t *next;
+    flow_tx_t *tx;
+    flow_psn_t psn;
+    uint8_t    linked;
+    uint8_t    flags; /* UD: enum flow_op_flags, the core's                   */
 };
 
 /*

@@ -51,7 +51,7 @@ public:
     void pull_releases();
     bool ud() const { return core->params.profile == FLOW_UD; }
     /* NULL, or the invariant that is broken. */
-    const char *check() { return flow_core_check(core); }
+    const char *check() { return flow_check(core); }
     flow_counters_t counters() const;
     size_t held() const { return m_held.size(); }
 

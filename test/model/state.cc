@@ -10,6 +10,10 @@
  */
 #include "model.h"
 
+extern "C" {
+#include "flow/turn_priv.h"
+}
+
 namespace model {
 
 static uint64_t mix(uint64_t hash, const void *data, size_t size)
@@ -295,7 +299,7 @@ void state_check()
 {
     for (unsigned id = 0; id < NODES; ++id) {
         const char *error = (touched & (1u << id)) ?
-                                    flow_core_check(cores[id]) : nullptr;
+                                    flow_check(cores[id]) : nullptr;
         if (error != nullptr) {
             broken(error);
         }

@@ -8,7 +8,7 @@ MUTANTS = [
      "    if (distance < 0) {\n        return flow_rx_drop(core, FLOW_DROP_D",
      "    if (distance < -64) {\n        return flow_rx_drop(core, FLOW_DROP_D"),
     ("duplicate of a held packet accepted", "rx.c",
-     "    if (ring->mask & bit) {\n        return flow_rx_drop",
+     "    if (ring->mask & flow_psn_bit(psn)) {\n        return flow_rx_drop",
      "    if (0) {\n        return flow_rx_drop"),
     ("send window off by one", "tx.c",
      "flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX)",

@@ -75,7 +75,7 @@ extern "C" __attribute__((noinline)) void crowd_receive()
     flow_rx_out_t out;
 
     if (flow_rx_accept(crowd->core, packet, packet_len, &out,
-                       flow_src(7, peer.qpn), 1, &out) != FLOW_RX_CONTROL) {
+                       flow_src(7, peer.qpn), &out) != FLOW_RX_CONTROL) {
         printf("refused: %s\n", flow_drop_name(out.reason));
         exit(1);
     }

@@ -151,7 +151,7 @@ void Node::sleep()
     flow_time_t timer = flow_timer_next(core);
 
     if (!m_received.empty() || !m_done.empty() || flow_ctl_pending(core) ||
-        flow_event_pending(core) || flow_tx_release_pending(core)) {
+        flow_event_pending(core) || flow_resend_release_pending(core)) {
         wake(US / 2);
     } else if (timer != FLOW_TIME_NEVER) {
         wake((timer > sim.now) ? timer - sim.now : 0);
@@ -220,7 +220,7 @@ void Node::poll_send(const Done &done)
     flow_tx_t *tx = op->ep->tx;
     flow_psn_t psn = op->op.psn;
     if (ud()) {
-        flow_tx_sent(core, &op->op, done.status != FLOW_SEND_OK);
+        flow_resend_sent(core, &op->op, done.status != FLOW_SEND_OK);
         return;
     }
     switch (done.status) {
@@ -269,7 +269,7 @@ bool Node::on_repost(flow_op_t *flow_op, bool failed)
     }
     if (ud()) {
         auto again = std::make_shared<Packet>(*op->packet);
-        flow_tx_header_again(core, flow_op, again->bytes.data());
+        flow_resend_header(core, flow_op, again->bytes.data());
         post(again);
     } else {
         post(op->packet);

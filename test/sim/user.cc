@@ -208,7 +208,7 @@ void Node::send_one(Endpoint *ep, bool reserved)
     packet->cookie = op->id;
     op->packet     = packet;
     if (ud()) {
-        flow_tx_commit_op(core, ep->tx, &op->op);
+        flow_resend_commit(core, ep->tx, &op->op);
     } else {
         op->op.tx  = ep->tx;
         op->op.psn = flow_tx_commit(ep->tx);

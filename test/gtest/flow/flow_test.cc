@@ -52,7 +52,7 @@ bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
     packet.op       = m_ops.back().get();
     packet.cookie   = 0;
     if (ud()) {
-        flow_tx_commit_op(core, tx, packet.op);
+        flow_resend_commit(core, tx, packet.op);
         m_kept[packet.op] = packet;
     } else {
         packet.op->tx  = tx;
@@ -116,7 +116,7 @@ void Node::complete(const Packet &packet, flow_send_status_t status)
     if (packet.ctl) {
         flow_ctl_done(core, packet.cookie, status, now);
     } else if (ud()) {
-        flow_tx_sent(core, packet.op, status != FLOW_SEND_OK);
+        flow_resend_sent(core, packet.op, status != FLOW_SEND_OK);
     } else if (status == FLOW_SEND_RNR) {
         m_kept[packet.op] = packet;
         flow_tx_rnr(core, packet.op, now);
@@ -134,7 +134,7 @@ bool Node::on_repost(flow_op_t *op, bool failed)
     Packet packet = m_kept[op];
 
     if (ud()) {
-        flow_tx_header_again(core, op, packet.bytes.data());
+        flow_resend_header(core, op, packet.bytes.data());
         out.push_back(packet);
         return true;
     }

@@ -19,8 +19,10 @@
 #include "driver/driver.h"
 
 extern "C" {
-#include "flow/internal.h"
 #include "flow/ctl_wire.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 }
 
 namespace flow_test {

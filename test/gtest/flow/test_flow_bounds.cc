@@ -2,6 +2,12 @@
 /* What is bounded at its bound, and indices where records meet in one chain. */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/ack_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/pair_priv.h"
+}
+
 #include <set>
 
 using namespace flow_test;
@@ -124,7 +130,7 @@ TEST(flow_bounds, release__nothing_is_over)
     Node a(1, ud);
     int fail = 7;
 
-    EXPECT_EQ(nullptr, flow_tx_release_next(a.core, &fail));
+    EXPECT_EQ(nullptr, flow_resend_release_next(a.core, &fail));
     EXPECT_EQ(7, fail);
 }
 

@@ -2,6 +2,11 @@
 /* Flows and peers that end while something of them is queued or on its way. */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/ctl_priv.h"
+#include "flow/pair_priv.h"
+}
+
 using namespace flow_test;
 
 namespace {

@@ -2,6 +2,11 @@
 /* Sending on UD: acknowledged, lost, late, doubled, never answered. */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+}
+
 #include <random>
 
 using namespace flow_test;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/stranger_priv.h"
+}
+
 using namespace flow_test;
 
 static void few(flow_params_t *params)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/ctl_priv.h"
+}
+
 using namespace flow_test;
 
 TEST(flow_tx, open__hello_then_answer)

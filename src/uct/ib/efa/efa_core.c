@@ -52,17 +52,17 @@ ucs_status_t efa_core_grow(efa_iface_t *iface)
     unsigned needed, pool;
     void    *memory, *former;
 
-    while ((needed = flow_core_grow_needed(iface->core)) != 0) {
+    while ((needed = flow_pool_grow_needed(iface->core)) != 0) {
         for (pool = 0; pool < FLOW_POOL_LAST; ++pool) {
             if (!(needed & (1u << pool))) {
                 continue;
             }
             memory = efa_core_alloc(iface,
-                                    flow_core_chunk_size(iface->core, pool));
+                                    flow_pool_chunk_size(iface->core, pool));
             if (memory == NULL) {
                 return UCS_ERR_NO_MEMORY;
             }
-            former = flow_core_grow(iface->core, pool, memory);
+            former = flow_pool_grow(iface->core, pool, memory);
             if (former != NULL) {
                 efa_core_free(iface, former);
             }

@@ -179,7 +179,7 @@ ucs_status_t efa_tx_status(unsigned vendor_err);
 /* Packets wait for memory: tries again. Returns how many were taken up. */
 unsigned efa_rx_retry(efa_iface_t *iface);
 
-/* Tells the core how far the receive queue is read: flow_core_received. What a
+/* Tells the core how far the receive queue is read: flow_peer_age. What a
  * poll brought and was not looked at yet does not count. */
 void efa_rx_tell(efa_iface_t *iface);
 

@@ -107,9 +107,9 @@ void efa_rx_tell(efa_iface_t *iface)
     const efa_rxq_t *rxq = &iface->rxq;
 
     if (iface->waiting == NULL) { /* else some are older than all these */
-        flow_core_received(iface->core,
-                           rxq->ever - rxq->posted - EFA_POLL_BATCH,
-                           rxq->ever);
+        flow_peer_age(iface->core,
+                      rxq->ever - rxq->posted - EFA_POLL_BATCH,
+                      rxq->ever);
     }
 }
 
@@ -121,11 +121,11 @@ efa_rx_accept(efa_iface_t *iface, efa_rxbuf_t *rxbuf, flow_src_t src)
     flow_rx_out_t     out;
 
     verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length, rxbuf,
-                             src, iface->now, &out);
+                             src, &out);
     if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
         (efa_core_grow(iface) == UCS_OK)) {
         verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
-                                 rxbuf, src, iface->now, &out);
+                                 rxbuf, src, &out);
     }
 
     switch (verdict) {

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the transport tells of a peer, and asks. */
+#ifndef FLOW_PEER_H_
+#define FLOW_PEER_H_
+
+#include "flow/core_priv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the core knows of a peer. The address is constant while it lives. */
+flow_addr_t flow_peer_addr(const flow_core_t *core, const flow_peer_t *peer);
+
+/* The caller's word for a peer (its address handle); NULL at first. */
+void *flow_peer_cookie(const flow_peer_t *peer);
+void flow_peer_set_cookie(flow_peer_t *peer, void *cookie);
+
+typedef enum flow_peer_pin {
+    FLOW_PEER_UNPINNED, /* not now; asked again by FLOW_EVENT_PEER_WANTS_RMA  */
+    FLOW_PEER_PINNED,
+    FLOW_PEER_REFUSED   /* no room: RMA of this peer fails by name            */
+} flow_peer_pin_t;
+
+/*
+ * The caller holds an address handle numbered ah for the peer (FLOW_AH_UNKNOWN:
+ * none, the sender check is by QPN only). pinned: it stays until
+ * FLOW_EVENT_PEER_GONE, so the peer may use RMA; refused: it will never be.
+ * Call it in answer to FLOW_EVENT_PEER_INTRODUCED, and again on any change.
+ * The answer to the peer's hello waits for the first call.
+ */
+void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
+                      flow_peer_pin_t pin);
+
+/*
+ * Nothing gets through to the peer, or no answer from it: the flows to it fail,
+ * those from it go on. It may live, so it is told of each flow that was lost,
+ * when that is closed, and then fails the other flow of the pair; if that does
+ * not get through either, it waits until the peer is heard or a flow is opened
+ * to it. New flows, of either side, are as good as any.
+ */
+void flow_peer_lost(flow_core_t *core, flow_peer_t *peer);
+
+/*
+ * The peer's incarnation is gone, for certain: its flows in both directions
+ * fail, no flow to it can be opened, its packets have no effect but a reset in
+ * answer to a hello, should it live after all.
+ */
+void flow_peer_dead(flow_core_t *core, flow_peer_t *peer);
+
+/*
+ * So many packets were handed to the core (or are in its hands), of so many
+ * receive buffers ever posted; both may wrap. A device that knows no address
+ * handle of a sender says so (FLOW_AH_UNKNOWN), which is good only for what it
+ * received before there was one. So call it before flow_peer_set_ah for a new
+ * handle and before a packet of an unknown handle is given to flow_rx_accept;
+ * who never does has them all accepted.
+ */
+void flow_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
