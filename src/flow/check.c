@@ -26,8 +26,8 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     }
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) <= FLOW_WINDOW_MAX);
-    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn) ||
-               ((tx->pins == FLOW_PIN_PENDING) &&
+    FLOW_CHECK((tx->paused == 0) || (tx->stop == psn) ||
+               ((tx->paused == FLOW_PAUSE_PENDING) &&
                 (flow_psn_diff(tx->stop, psn) == 1)));
     FLOW_CHECK(flow_psn_diff(tx->stop, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, tx->stop) >= 0);

@@ -45,8 +45,8 @@ struct flow_tx {
     flow_psn_t stop;      /* the number that may not be sent: the one compare */
     flow_psn_t limit;     /* as the receiver said                             */
     flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
-    uint8_t    pins : 4;  /* enum flow_tx_pin                                 */
-    uint8_t    why  : 4;  /* flow_end_t, once it failed                       */
+    uint8_t    paused : 4; /* enum flow_tx_pause                              */
+    uint8_t    why    : 4; /* flow_end_t, once it failed                      */
     uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
     uint32_t   ep;        /* number of this endpoint, never reused: its index
                              and, above, the uses of that index               */
@@ -56,7 +56,7 @@ struct flow_tx {
     uint64_t   peer_next : 17; /* next flow to the same peer                  */
     uint64_t   ring      : 17; /* UD: of operations not acknowledged; 0 none  */
     uint64_t   state     : 3;  /* flow_tx_state_t                             */
-    uint64_t   rma       : 2;  /* flow_peer_pin_t: what the answer said       */
+    uint64_t   rma       : 2;  /* flow_rma_t: what the answer said            */
     uint64_t   flags     : 8;  /* enum flow_tx_flags                          */
     uint64_t   ctl_next  : 18;
     uint64_t   event_next : 17;
@@ -92,7 +92,7 @@ struct flow_rx {
     uint8_t    mark;         /* CARRIED: of the pair's number when the limit
                                 was last raised; FINAL: of the goodbye's      */
     uint8_t    counted;      /* of the consumed number that grant.c knows of  */
-    uint32_t   told     : 7; /* of the limit surely on its way to the sender;
+    uint32_t   advertised : 7; /* of the limit surely on its way to the sender;
                                 RECALLED: of what it may use                  */
     uint32_t   hash_next : 17;
     uint64_t   peer     : 17;
@@ -120,7 +120,7 @@ enum flow_rx_flags {
     FLOW_RXF_RECALLED = 1u << 5, /* the sender shall use less than its limit  */
     FLOW_RXF_OVERRUN = 1u << 6, /* SRD: a stranger lost what was beyond its
                                    window: it fails when it says hello        */
-    FLOW_RXF_RESTS   = 1u << 7  /* off the list of its peer, held by it       */
+    FLOW_RXF_UNLISTED = 1u << 7 /* off the list of its peer, by a reference   */
 };
 
 enum flow_tx_flags {
@@ -188,13 +188,13 @@ struct flow_peer {
     uint64_t index      : 17;
     uint64_t hash_next  : 17; /* by incarnation                               */
     uint64_t addr_next  : 17; /* by GID and QPN                               */
-    uint64_t out        : 13; /* flows that rest                              */
+    uint64_t refs       : 13; /* flows that need it and are not on its lists  */
     uint64_t tx_list    : 17; /* of a tombstone, which has none: the next one */
     uint64_t rx_list    : 17;
     uint64_t event_next : 17;
     uint64_t events     : 4;
     uint64_t state      : 3;  /* flow_peer_state_t                            */
-    uint64_t pin        : 2;  /* flow_peer_pin_t                              */
+    uint64_t rma        : 2;  /* flow_rma_t: may it use RMA on us?            */
     uint64_t introduced : 1;  /* the caller knows it: it gets PEER_GONE       */
     uint64_t handled    : 1;  /* the caller set an address handle             */
     uint64_t addressed  : 1;  /* address complete and in the address index    */
@@ -282,7 +282,7 @@ struct flow_core {
     uint32_t      ctl_out;       /* control packets handed out and not done   */
     uint32_t      ctl_asking;    /* of them those of sending flows            */
     uint8_t       ctl_open_rx, ctl_open_tx; /* packets of theirs may go       */
-    uint32_t      posted_ever;   /* as flow_peer_age was told last       */
+    uint32_t      posted_ever;   /* the last call of flow_peer_age            */
     uint32_t      young_any;     /* is any peer?                              */
     uint32_t      young_last;    /* posted_ever at the newest handle          */
     uint32_t      young_mark;    /* and when young was counted down last      */
@@ -293,8 +293,8 @@ struct flow_core {
     uint32_t      granted;       /* receiving flows that may send             */
     uint32_t      active;        /* of them those whose credits count         */
     uint32_t      hand;          /* where grant.c looked for silent ones last */
-    uint32_t      crowded;       /* somebody got less than it could use       */
-    uint32_t      scarce_at;     /* rx_posted when that was told last         */
+    uint32_t      contended;     /* somebody got less than it could use       */
+    uint32_t      scarce_at;     /* rx_posted at the last RX_SCARCE           */
     uint32_t      event_scarce;  /* FLOW_EVENT_RX_SCARCE is due               */
     flow_time_t   tick_due;
     uint64_t      random;        /* of flow_timer_random                      */

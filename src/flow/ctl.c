@@ -58,7 +58,7 @@ static void flow_ctl_build_goodbye(flow_core_t *core, const flow_tx_t *tx,
     } else {
         word &= ~(uint64_t)FLOW_WIRE_ACK;
     }
-    flow_wire_put64(ctl->data, word | FLOW_WIRE_CTL | FLOW_CTL_GOODBYE);
+    flow_wire_store64(ctl->data, word | FLOW_WIRE_CTL | FLOW_CTL_GOODBYE);
 }
 
 static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
@@ -105,7 +105,7 @@ static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
     msg->limit = flow_rx_use(rx);
     msg->flags = ((rx->flags & FLOW_RXF_RECALLED) &&
                   !(rx->flags & FLOW_RXF_ACTIVE)) ? FLOW_LIMIT_RECALL : 0;
-    rx->told   = msg->limit & 0x7f;
+    rx->advertised = msg->limit & 0x7f;
 }
 
 /* On UD one packet tells both, whichever is due. */
@@ -137,7 +137,7 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         flow_ctl_base(core, ctl->peer, FLOW_CTL_ANSWER, rx->ep, &msg);
         msg.token = flow_rx_token(rx);
         msg.pair  = (rx->pair != 0) ? flow_core_tx(core, rx->pair)->ep : 0;
-        msg.pin   = ctl->peer->pin;
+        msg.rma   = ctl->peer->rma;
         break;
     case FLOW_CTL_RX_LIMIT:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_LIMIT, rx->ep, &msg);
@@ -270,7 +270,7 @@ static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
                    NULL;
 }
 
-/* Due again, after a back-off unless the peer is parked. */
+/* Due again, after a back-off unless the peer is suspended. */
 static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
                               flow_send_status_t status, flow_time_t now)
 {
@@ -361,7 +361,7 @@ static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
         flow_peer_lost(core, peer);
     }
     if (peer->live == 0) {
-        flow_peer_park(core, peer);
+        flow_peer_suspend(core, peer);
     }
 }
 

@@ -84,7 +84,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         out->token = flow_rx_token(rx);
         out->more  = rx->ring != 0;
     }
-    if ((msg->flags & FLOW_HELLO_RMA) && (peer->pin != FLOW_PEER_PINNED)) {
+    if ((msg->flags & FLOW_HELLO_RMA) && (peer->rma != FLOW_RMA_READY)) {
         flow_peer_event(core, peer, FLOW_DUE_PEER_RMA);
     }
     return FLOW_RX_CONTROL;
@@ -119,11 +119,11 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         tx->state = FLOW_TX_OPEN;
         flow_tx_event(core, tx, FLOW_DUE_TX_OPEN);
     }
-    /* Of several answers the first may come last. What was not pinned yet may
-     * become so, or be refused; what was refused may be pinned. */
-    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->pin) &&
-        (tx->rma != FLOW_PEER_PINNED) && (msg->pin != FLOW_PEER_UNPINNED)) {
-        tx->rma = msg->pin;
+    /* Of several answers the first may come last. What was not ready may become
+     * so, or be refused; what was refused may become ready. */
+    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->rma) &&
+        (tx->rma != FLOW_RMA_READY) && (msg->rma != FLOW_RMA_NOT_YET)) {
+        tx->rma = msg->rma;
         flow_tx_event(core, tx, FLOW_DUE_TX_RMA);
     }
     if (tx->state == FLOW_TX_OPEN) {

@@ -69,9 +69,9 @@ static int64_t flow_grant_room(const flow_core_t *core)
 }
 
 /* Somebody could use more than there is: the hand begins to go round. */
-static void flow_grant_crowd(flow_core_t *core)
+static void flow_grant_contended(flow_core_t *core)
 {
-    core->crowded = 1;
+    core->contended = 1;
     flow_timer_tick(core);
 }
 
@@ -84,7 +84,7 @@ static int flow_grant_share(flow_core_t *core)
     if (share >= core->params.grant) {
         return core->params.grant;
     }
-    flow_grant_crowd(core);
+    flow_grant_contended(core);
     if ((share < FLOW_SCARCE_WINDOW) &&
         (core->scarce_at != core->params.rx_posted)) {
         core->scarce_at = core->params.rx_posted;
@@ -114,7 +114,7 @@ static void flow_grant_carry(flow_core_t *core, flow_rx_t *rx)
 /* The sender has shown that it may use all before this number. */
 static void flow_grant_shown(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn)
 {
-    rx->told = psn & 0x7f;
+    rx->advertised = psn & 0x7f;
     flow_grant_carry(core, rx);
 }
 
@@ -159,8 +159,8 @@ void flow_grant_mark(flow_rx_t *rx)
     if (rx->limit == psn) {
         rx->expect |= FLOW_RX_SHUT; /* the short way does not know the limit */
     }
-    last = flow_psn_diff(flow_rx_told(rx), psn);
-    if ((flow_rx_told(rx) != rx->limit) && (last > 0) && (step > last)) {
+    last = flow_psn_diff(flow_rx_advertised(rx), psn);
+    if ((flow_rx_advertised(rx) != rx->limit) && (last > 0) && (step > last)) {
         step = last; /* look before the sender runs out */
     }
     if (rx->flags & FLOW_RXF_FINAL) {
@@ -174,22 +174,23 @@ void flow_grant_mark(flow_rx_t *rx)
 }
 
 /* Did a header take the present limit along since it was raised? */
-static void flow_grant_told(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_note_carried(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
         ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {
-        rx->told = rx->limit & 0x7f;
+        rx->advertised = rx->limit & 0x7f;
     }
 }
 
 /* Send the limit alone if no header took it and the sender may soon need it. */
-static void flow_grant_tell(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_advertise(flow_core_t *core, flow_rx_t *rx)
 {
     int left;
 
-    flow_grant_told(core, rx);
-    left = flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx));
-    if (!(rx->flags & FLOW_RXF_RECALLED) && (flow_rx_told(rx) != rx->limit) &&
+    flow_grant_note_carried(core, rx);
+    left = flow_psn_diff(flow_rx_advertised(rx), flow_rx_psn(rx));
+    if (!(rx->flags & FLOW_RXF_RECALLED) &&
+        (flow_rx_advertised(rx) != rx->limit) &&
         (!(rx->flags & FLOW_RXF_CARRIED) ||
          (left <= flow_grant_rest(rx) / 4))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
@@ -201,10 +202,10 @@ static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
 {
     flow_psn_t use = flow_rx_use(rx) + (flow_psn_t)more;
 
-    flow_grant_told(core, rx);
+    flow_grant_note_carried(core, rx);
     core->owed += more;
     if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
-        rx->told = use & 0x7f;
+        rx->advertised = use & 0x7f;
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
         rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* told is what it has */
@@ -212,7 +213,7 @@ static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
     }
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, use, rx->flags);
     flow_grant_carry(core, rx);
-    flow_grant_tell(core, rx);
+    flow_grant_advertise(core, rx);
 }
 
 /* Bring the flow to this window, or as near to it as there is room. */
@@ -222,7 +223,7 @@ static void flow_grant_raise(flow_core_t *core, flow_rx_t *rx, int window)
     int more     = window - flow_grant_rest(rx);
 
     if (more > room) {
-        flow_grant_crowd(core);
+        flow_grant_contended(core);
     }
     more = (more > room) ? (int)room : more;
     if (more > 0) {
@@ -269,14 +270,14 @@ static void flow_grant_use(flow_core_t *core, flow_rx_t *rx)
 
     flow_grant_wake(core, rx);
     window = flow_grant_share(core);
-    if (woken && (window > FLOW_WAKE_WINDOW) && core->crowded) {
+    if (woken && (window > FLOW_WAKE_WINDOW) && core->contended) {
         window = FLOW_WAKE_WINDOW;
     }
     flow_grant_raise(core, rx, window);
     if (flow_grant_rest(rx) == 0) {
         flow_grant_wait(core, rx);
     }
-    flow_grant_tell(core, rx);
+    flow_grant_advertise(core, rx);
     flow_grant_mark(rx);
     flow_grant_serve(core);
 }
@@ -295,8 +296,8 @@ void flow_grant_check(flow_core_t *core, flow_rx_t *rx)
 
 void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
 {
-    rx->told   = rx->limit & 0x7f;
-    rx->flags |= FLOW_RXF_GRANTED;
+    rx->advertised = rx->limit & 0x7f;
+    rx->flags     |= FLOW_RXF_GRANTED;
     ++core->granted;
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
         (flow_grant_room(core) >= (int64_t)core->params.grant * 2)) {
@@ -349,8 +350,8 @@ void flow_grant_leave(flow_core_t *core, flow_rx_t *rx)
     --core->active;
     rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
     if (rest > FLOW_IDLE_WINDOW) {
-        rx->told   = (psn + FLOW_IDLE_WINDOW) & 0x7f;
-        rx->flags |= FLOW_RXF_RECALLED;
+        rx->advertised = (psn + FLOW_IDLE_WINDOW) & 0x7f;
+        rx->flags     |= FLOW_RXF_RECALLED;
         ++core->counters.recalls;
         flow_trace(core, FLOW_TRACE_RECALL, rx->ep, psn, rx->limit);
         flow_grant_carry(core, rx);
@@ -364,8 +365,8 @@ int flow_grant_tick(flow_core_t *core)
     uint32_t looks = core->rx_count - 1; /* index 0 is none */
     flow_rx_t *rx;
 
-    looks = (looks < FLOW_HAND_LOOKS) ? looks : FLOW_HAND_LOOKS;
-    core->crowded = 0;
+    looks           = (looks < FLOW_HAND_LOOKS) ? looks : FLOW_HAND_LOOKS;
+    core->contended = 0;
     for (; looks != 0; --looks) {
         core->hand = (core->hand + 1 < core->rx_count) ? core->hand + 1 : 1;
         rx         = flow_core_rx(core, core->hand);
@@ -378,5 +379,5 @@ int flow_grant_tick(flow_core_t *core)
         }
     }
     flow_grant_serve(core);
-    return core->crowded || (core->starved.head != 0);
+    return core->contended || (core->starved.head != 0);
 }

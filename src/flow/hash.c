@@ -57,15 +57,15 @@ static uint32_t flow_hash_later(uint32_t next)
     return next;
 }
 
-/* Put a record at the head of its chain; take it out from anywhere. */
+/* Insert a record at the head of its chain; remove it from anywhere. */
 #define FLOW_HASH_DEFINE(_name, _type, _get, _link, _index, _head) \
-    void flow_hash_put_##_name(flow_core_t *core, _type *record) \
+    void flow_hash_insert_##_name(flow_core_t *core, _type *record) \
     { \
         uint32_t *head = _head; \
         record->_link  = *head; \
         *head          = _index; \
     } \
-    void flow_hash_drop_##_name(flow_core_t *core, _type *record) \
+    void flow_hash_remove_##_name(flow_core_t *core, _type *record) \
     { \
         uint32_t *head = _head; \
         _type *before; \
@@ -91,7 +91,7 @@ FLOW_HASH_DEFINE(rx, flow_rx_t, flow_core_rx, hash_next, flow_rx_index(record),
 #define FLOW_HASH_MOVE(_core, _index, _name, _get, _link) \
     while (_index != 0) { \
         uint32_t _next = _get(_core, _index)->_link; \
-        flow_hash_put_##_name(_core, _get(_core, _index)); \
+        flow_hash_insert_##_name(_core, _get(_core, _index)); \
         _index = _next; \
     }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * hash.c, for the core alone: heads of chains (they hold an index), and records
- * put and dropped.
+ * inserted and removed.
  */
 #ifndef FLOW_HASH_PRIV_H_
 #define FLOW_HASH_PRIV_H_
@@ -11,12 +11,12 @@
 uint32_t *flow_hash_incarnation(flow_core_t *core, uint64_t incarnation);
 uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer);
 uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep);
-void      flow_hash_put_peer(flow_core_t *core, flow_peer_t *peer);
-void      flow_hash_drop_peer(flow_core_t *core, flow_peer_t *peer);
-void      flow_hash_put_addr(flow_core_t *core, flow_peer_t *peer);
-void      flow_hash_drop_addr(flow_core_t *core, flow_peer_t *peer);
-void      flow_hash_put_rx(flow_core_t *core, flow_rx_t *rx);
-void      flow_hash_drop_rx(flow_core_t *core, flow_rx_t *rx);
+void      flow_hash_insert_peer(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_remove_peer(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_insert_addr(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_remove_addr(flow_core_t *core, flow_peer_t *peer);
+void      flow_hash_insert_rx(flow_core_t *core, flow_rx_t *rx);
+void      flow_hash_remove_rx(flow_core_t *core, flow_rx_t *rx);
 /* Move everything to the table at mem; the old one, NULL if there was none. */
 void     *flow_hash_move(flow_core_t *core, void *mem);
 /* Heads in the next table. */

@@ -30,14 +30,14 @@
         } \
         return index; \
     } \
-    /* Put back those that went, from index to the next that did not. */ \
+    /* Release those that went, from index to the next that did not. */ \
     static uint32_t flow_list_skip_##_name(flow_core_t *core, uint32_t index) \
     { \
         uint32_t next; \
         while ((index != 0) && \
                (flow_core_##_name(core, index)->state == (_gone))) { \
             next = flow_core_##_name(core, index)->peer_next; \
-            flow_pool_##_name##_put(core, index); \
+            flow_pool_##_name##_release(core, index); \
             --core->gone; \
             index = next; \
         } \
@@ -71,7 +71,7 @@
 FLOW_LIST_DEFINE(tx, flow_tx_t, tx_list, FLOW_TX_GONE)
 FLOW_LIST_DEFINE(rx, flow_rx_t, rx_list, FLOW_RX_GONE)
 
-void flow_list_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
+void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
     uint32_t index = flow_rx_index(rx);
     uint32_t next  = flow_list_skip_rx(core, rx->peer_next);

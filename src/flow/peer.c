@@ -52,7 +52,7 @@ flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
     peer->state       = FLOW_PEER_UNKNOWN;
     peer->ah          = FLOW_AH_UNKNOWN;
     peer->qpn         = (uint16_t)src;
-    flow_hash_put_peer(core, peer);
+    flow_hash_insert_peer(core, peer);
     return peer;
 }
 
@@ -63,7 +63,7 @@ static void flow_addr_split(const flow_addr_t *addr, uint64_t *upper,
     memcpy(lower, addr->gid + sizeof(*upper), sizeof(*lower));
 }
 
-/* Where this prefix is, or could be put; FLOW_PREFIXES: nowhere. */
+/* Where this prefix is, or has room; FLOW_PREFIXES: nowhere. */
 static unsigned flow_prefix_find(const flow_core_t *core, uint64_t upper)
 {
     unsigned room = FLOW_PREFIXES;
@@ -156,7 +156,7 @@ void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device)
             continue;
         }
         if (by_device && (other->qkey == peer->qkey)) {
-            peer->rival = 1; /* not settled */
+            peer->rival = 1; /* it may still be either */
         } else {
             flow_peer_dead(core, other);
         }
@@ -176,7 +176,7 @@ static void flow_peer_set_addr(flow_core_t *core, flow_peer_t *peer,
     peer->prefix    = (uint8_t)flow_prefix_find(core, upper);
     ++core->prefixes[peer->prefix].peers;
     core->prefixes[peer->prefix].gid = upper;
-    flow_hash_put_addr(core, peer);
+    flow_hash_insert_addr(core, peer);
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 0, addr->incarnation);
     flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
 }
@@ -203,7 +203,7 @@ void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
     }
 }
 
-void flow_peer_park(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(peer->live == 0);
     if (peer->state == FLOW_PEER_READY) {
@@ -222,18 +222,18 @@ void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
     peer->events |= due;
 }
 
-int flow_peer_hold(flow_peer_t *peer)
+int flow_peer_ref(flow_peer_t *peer)
 {
-    if (peer->out >= FLOW_PEER_OUT_MAX) {
+    if (peer->refs >= FLOW_PEER_REFS_MAX) {
         return 0;
     }
-    ++peer->out;
+    ++peer->refs;
     return 1;
 }
 
-void flow_peer_put(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
 {
-    --peer->out;
+    --peer->refs;
     flow_peer_check_idle(core, peer);
 }
 
@@ -246,8 +246,8 @@ void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
 
 static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
 {
-    flow_hash_drop_peer(core, peer);
-    flow_pool_peer_put(core, peer->index);
+    flow_hash_remove_peer(core, peer);
+    flow_pool_peer_release(core, peer->index);
 }
 
 /* Remember it as dead; the oldest that nobody needs is forgotten for it. */
@@ -277,7 +277,7 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(!flow_peer_in_use(peer));
     if (peer->addressed) {
-        flow_hash_drop_addr(core, peer);
+        flow_hash_remove_addr(core, peer);
         --core->prefixes[peer->prefix].peers;
     }
     peer->addressed  = 0;
@@ -334,7 +334,7 @@ void flow_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted)
 
 /* Its handle is new: what came before it has none, what comes from now on has.
  */
-static void flow_peer_is_young(flow_core_t *core, flow_peer_t *peer)
+static void flow_peer_new_handle(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index;
     flow_rx_t *rx;
@@ -360,8 +360,8 @@ void flow_peer_set_cookie(flow_peer_t *peer, void *cookie)
     peer->cookie = cookie;
 }
 
-/* Each flow of the peer hears of a changed pin. */
-static void flow_peer_repin(flow_core_t *core, flow_peer_t *peer)
+/* Each flow of the peer hears whether RMA is ready now. */
+static void flow_peer_tell_rma(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index;
     flow_rx_t *rx;
@@ -376,25 +376,25 @@ static void flow_peer_repin(flow_core_t *core, flow_peer_t *peer)
 }
 
 void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
-                      flow_peer_pin_t pin)
+                      flow_rma_t rma)
 {
     int reachable = flow_peer_reachable(peer);
-    int repin     = (peer->state == FLOW_PEER_READY) && (peer->pin != pin);
+    int changed   = (peer->state == FLOW_PEER_READY) && (peer->rma != rma);
 
     if ((peer->ah != ah) && (ah != FLOW_AH_UNKNOWN)) {
         peer->ah = ah;
-        flow_peer_is_young(core, peer);
+        flow_peer_new_handle(core, peer);
     }
     peer->ah  = ah;
-    peer->pin = pin;
+    peer->rma = rma;
     if (peer->state == FLOW_PEER_KNOWN) {
         peer->state = FLOW_PEER_READY;
     }
     peer->events    &= ~(unsigned)FLOW_DUE_PEER_INTRO;
     peer->introduced = 1;
     peer->handled    = 1;
-    if (repin) {
-        flow_peer_repin(core, peer);
+    if (changed) {
+        flow_peer_tell_rma(core, peer);
     }
     if (!reachable) {
         flow_turn_wake(core, peer);
@@ -440,7 +440,7 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->incarnation);
     peer->state = FLOW_PEER_DEAD;
     peer->rival = 0;
-    ++peer->out; /* it stays while the lists shrink under our hands */
+    ++peer->refs; /* it stays while the lists shrink under our hands */
     flow_peer_end_tx(core, peer, FLOW_END_DEAD);
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
@@ -452,5 +452,5 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
         }
     }
     flow_turn_wake_all(core, peer);
-    flow_peer_put(core, peer);
+    flow_peer_unref(core, peer);
 }

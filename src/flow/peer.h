@@ -16,21 +16,24 @@ flow_addr_t flow_peer_addr(const flow_core_t *core, const flow_peer_t *peer);
 void *flow_peer_cookie(const flow_peer_t *peer);
 void flow_peer_set_cookie(flow_peer_t *peer, void *cookie);
 
-typedef enum flow_peer_pin {
-    FLOW_PEER_UNPINNED, /* not now; asked again by FLOW_EVENT_PEER_WANTS_RMA  */
-    FLOW_PEER_PINNED,
-    FLOW_PEER_REFUSED   /* no room: RMA of this peer fails by name            */
-} flow_peer_pin_t;
+/*
+ * May the peer use RMA on us? A device serves only peers for which it has an
+ * address handle, and may have few of them.
+ */
+typedef enum flow_rma {
+    FLOW_RMA_NOT_YET, /* not now; asked again by FLOW_EVENT_PEER_WANTS_RMA    */
+    FLOW_RMA_READY,   /* the handle is kept until FLOW_EVENT_PEER_GONE        */
+    FLOW_RMA_REFUSED  /* no room: RMA of this peer fails by name              */
+} flow_rma_t;
 
 /*
  * The caller holds an address handle numbered ah for the peer (FLOW_AH_UNKNOWN:
- * none, the sender check is by QPN only). pinned: it stays until
- * FLOW_EVENT_PEER_GONE, so the peer may use RMA; refused: it will never be.
- * Call it in answer to FLOW_EVENT_PEER_INTRODUCED, and again on any change.
- * The answer to the peer's hello waits for the first call.
+ * none, the sender check is by QPN only). Call it in answer to
+ * FLOW_EVENT_PEER_INTRODUCED, and again on any change. The answer to the peer's
+ * hello waits for the first call.
  */
 void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
-                      flow_peer_pin_t pin);
+                      flow_rma_t rma);
 
 /*
  * Nothing gets through to the peer, or no answer from it: the flows to it fail,

@@ -18,7 +18,7 @@ void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
 void flow_peer_heard(flow_core_t *core, flow_peer_t *peer);
 /* A control packet did not get through and no flow of the peer is live: all
  * others wait until flow_peer_heard or flow_peer_introduce. */
-void flow_peer_park(flow_core_t *core, flow_peer_t *peer);
+void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer);
 /* It has just proved that it lives: whoever else was at its QPN does not. By a
  * completion of its device: whoever else had another QKEY. */
 void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device);
@@ -30,14 +30,14 @@ int  flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
 void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
 /* A flow is done with: was it the last? */
 void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer);
-/* Flows that are not on its lists but need it: they rest. 0: too many. */
-enum { FLOW_PEER_OUT_MAX = (1 << 13) - 2 };
-int  flow_peer_hold(flow_peer_t *peer);
-void flow_peer_put(flow_core_t *core, flow_peer_t *peer);
+/* References: flows that are not on its lists but need it. 0: too many. */
+enum { FLOW_PEER_REFS_MAX = (1 << 13) - 2 };
+int  flow_peer_ref(flow_peer_t *peer);
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer);
 static inline int flow_peer_in_use(const flow_peer_t *peer)
 {
     return ((peer->tx_list != 0) && !peer->entombed) ||
-           (peer->rx_list != 0) || (peer->out != 0) || (peer->ctl_out != 0);
+           (peer->rx_list != 0) || (peer->refs != 0) || (peer->ctl_out != 0);
 }
 /* Nobody refers to it: forget it, or keep a tombstone. */
 void flow_peer_release(flow_core_t *core, flow_peer_t *peer);

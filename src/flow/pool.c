@@ -156,7 +156,7 @@ void flow_pool_tx_clear(flow_core_t *core, uint32_t index)
     --core->counters.tx_flows;
 }
 
-void flow_pool_tx_put(flow_core_t *core, uint32_t index)
+void flow_pool_tx_release(flow_core_t *core, uint32_t index)
 {
     flow_tx_t *tx = flow_core_tx(core, index);
 
@@ -205,7 +205,7 @@ void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
     --core->counters.rx_flows;
 }
 
-void flow_pool_rx_put(flow_core_t *core, uint32_t index)
+void flow_pool_rx_release(flow_core_t *core, uint32_t index)
 {
     flow_rx_t *rx = flow_core_rx(core, index);
 
@@ -224,7 +224,7 @@ uint32_t flow_pool_peer_get(flow_core_t *core)
     return flow_fifo_peer_event_pop(core, &core->peer_free);
 }
 
-void flow_pool_peer_put(flow_core_t *core, uint32_t index)
+void flow_pool_peer_release(flow_core_t *core, uint32_t index)
 {
     flow_peer_t *peer = flow_core_peer(core, index);
 
@@ -245,7 +245,7 @@ uint32_t flow_pool_ring_get(flow_core_t *core)
     return index;
 }
 
-void flow_pool_ring_put(flow_core_t *core, uint32_t index)
+void flow_pool_ring_release(flow_core_t *core, uint32_t index)
 {
     --core->counters.rings;
     flow_fifo_ring_push(core, &core->ring_free, index);

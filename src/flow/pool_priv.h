@@ -3,7 +3,7 @@
  * pool.c, for the core alone: objects by index, zeroed but for index (and
  * generation). 0: none, for peers and rings; the others must be asked for
  * before. A flow goes back in two steps: clear, after which nothing finds it,
- * and put, after which it is used again.
+ * and release, after which it is used again.
  */
 #ifndef FLOW_POOL_PRIV_H_
 #define FLOW_POOL_PRIV_H_
@@ -12,18 +12,18 @@
 #include "flow/pool.h"
 
 uint32_t flow_pool_tx_get(flow_core_t *core);
-void     flow_pool_tx_put(flow_core_t *core, uint32_t index);
+void     flow_pool_tx_release(flow_core_t *core, uint32_t index);
 void     flow_pool_tx_clear(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_rx_get(flow_core_t *core);
-void     flow_pool_rx_put(flow_core_t *core, uint32_t index);
+void     flow_pool_rx_release(flow_core_t *core, uint32_t index);
 void     flow_pool_rx_clear(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_peer_get(flow_core_t *core);
-void     flow_pool_peer_put(flow_core_t *core, uint32_t index);
+void     flow_pool_peer_release(flow_core_t *core, uint32_t index);
 /* Indices that may be used now; does one more peer fit now? */
 uint32_t flow_pool_rx_free(const flow_core_t *core);
 int      flow_pool_peer_free(const flow_core_t *core);
 uint32_t flow_pool_ring_get(flow_core_t *core);
-void     flow_pool_ring_put(flow_core_t *core, uint32_t index);
+void     flow_pool_ring_release(flow_core_t *core, uint32_t index);
 
 
 /* Are the last indices in use, but for those to say so with? */

@@ -6,7 +6,7 @@
  * release list; and its bit in busy is taken until it is released. While a post
  * of it is out it is not sent again (that would say nothing new), so a header
  * can be brought up to date before each resend, and no old limit or
- * acknowledgement is ever put on the wire.
+ * acknowledgement is ever sent.
  *
  * The timer knows flows, not packets: a ring sits in the batch of its level,
  * and when that expires, what was sent before the last look and is still
@@ -110,11 +110,11 @@ void flow_resend_header(const flow_core_t *core, const flow_op_t *op,
                         void *buf)
 {
     const flow_tx_t *tx = op->tx;
-    uint64_t word       = flow_wire_get64(buf);
+    uint64_t word       = flow_wire_load64(buf);
 
     if (((word & FLOW_WIRE_ACK) == FLOW_WIRE_ACK) &&
         (tx->flags & FLOW_TXF_CARRIES)) {
-        flow_wire_put64(buf, flow_wire_set_limit(
+        flow_wire_store64(buf, flow_wire_set_limit(
                                      word, (flow_psn_t)(tx->hdr >>
                                              FLOW_WIRE_LIMIT_SHIFT)));
         flow_tx_header_rest(core, tx, buf);
@@ -240,7 +240,7 @@ static void flow_resend_idle(flow_core_t *core, uint32_t index)
         tx->ring = 0;
         tx->stop = flow_tx_psn(tx);
     }
-    flow_pool_ring_put(core, index);
+    flow_pool_ring_release(core, index);
 }
 
 void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)

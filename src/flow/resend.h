@@ -7,7 +7,7 @@
  * of flow_tx_commit). Then, in any order:
  *   its post completed       flow_resend_sent, whatever the status
  *   to be sent again         flow_tx_repost_next; flow_resend_header; post it
- *                            (or flow_tx_repost_put); flow_resend_sent again
+ *                            (or flow_tx_repost_return); flow_resend_sent again
  *   done with                flow_resend_release_next returns it, exactly once:
  *                            acknowledged, or its flow failed, and no post of
  *                            it is out. Only then may the bytes go.

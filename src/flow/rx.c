@@ -83,7 +83,7 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     rx->ep        = ep;
     rx->peer      = peer->index;
     flow_list_add_rx(peer, rx);
-    flow_hash_put_rx(core, rx);
+    flow_hash_insert_rx(core, rx);
     flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
     return rx;
 }
@@ -165,9 +165,9 @@ static void flow_rx_rest(flow_core_t *core, flow_rx_t *rx)
 {
     flow_peer_t *peer = flow_core_peer(core, rx->peer);
 
-    if (flow_peer_hold(peer)) {
-        rx->flags |= FLOW_RXF_RESTS;
-        flow_list_drop_rx(core, peer, rx);
+    if (flow_peer_ref(peer)) {
+        rx->flags |= FLOW_RXF_UNLISTED;
+        flow_list_remove_rx(core, peer, rx);
         flow_rx_try_release(core, rx);
     } else {
         flow_rx_close(core, rx);
@@ -215,11 +215,11 @@ void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
     }
 
     peer = flow_core_peer(core, rx->peer);
-    flow_hash_drop_rx(core, rx);
-    if (rx->flags & FLOW_RXF_RESTS) {
+    flow_hash_remove_rx(core, rx);
+    if (rx->flags & FLOW_RXF_UNLISTED) {
         flow_pool_rx_clear(core, flow_rx_index(rx));
-        flow_pool_rx_put(core, flow_rx_index(rx));
-        flow_peer_put(core, peer);
+        flow_pool_rx_release(core, flow_rx_index(rx));
+        flow_peer_unref(core, peer);
     } else {
         flow_list_free_rx(core, peer, rx);
         flow_peer_check_idle(core, peer);
@@ -299,7 +299,7 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
         if (flow_unlikely(ring->bytes != 0)) {
             flow_stranger_unhold(core, ring);
         }
-        flow_pool_ring_put(core, rx->ring);
+        flow_pool_ring_release(core, rx->ring);
         rx->ring = 0;
     }
     flow_rx_step(core, rx, count);
@@ -426,7 +426,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
                                              void *handle, flow_src_t src,
                                              flow_rx_out_t *out)
 {
-    uint64_t word = flow_wire_get64(pkt);
+    uint64_t word = flow_wire_load64(pkt);
     flow_rx_verdict_t verdict;
     flow_peer_t *peer;
     flow_rx_t *rx;
@@ -436,9 +436,9 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     if (len < FLOW_LONG_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    from = flow_wire_get64(pkt + 8);
-    ep   = flow_wire_get32(pkt + 24);
-    if (flow_wire_get64(pkt + 16) != core->params.self.incarnation) {
+    from = flow_wire_load64(pkt + 8);
+    ep   = flow_wire_load32(pkt + 24);
+    if (flow_wire_load64(pkt + 16) != core->params.self.incarnation) {
         return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
     }
     if ((from == 0) || (ep == 0)) {
@@ -490,11 +490,11 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
 static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
                                const uint8_t *pkt)
 {
-    uint64_t word = flow_wire_get64(pkt);
+    uint64_t word = flow_wire_load64(pkt);
     uint64_t acked;
 
     if (word & FLOW_WIRE_LONG) {
-        acked = flow_wire_get64(pkt + FLOW_SHORT_HDR);
+        acked = flow_wire_load64(pkt + FLOW_SHORT_HDR);
         flow_resend_heard(tx);
         flow_resend_ack(core, tx, (flow_psn_t)acked,
                         acked >> FLOW_WIRE_MAP_SHIFT);
@@ -508,7 +508,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                                               void *handle, flow_src_t src,
                                               flow_rx_out_t *out)
 {
-    uint64_t word  = flow_wire_get64(pkt);
+    uint64_t word  = flow_wire_load64(pkt);
     uint32_t token = flow_rx_token_of(word);
     uint32_t index = flow_rx_index_of(word);
     flow_rx_verdict_t verdict;

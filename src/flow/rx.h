@@ -138,7 +138,7 @@ flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,
     if (flow_unlikely(len < FLOW_SHORT_HDR)) {
         return FLOW_RX_OTHER;
     }
-    *word = flow_wire_get64(pkt);
+    *word = flow_wire_load64(pkt);
     index = flow_rx_index_of(*word);
     if (flow_unlikely(index >= core->rx_count)) {
         return FLOW_RX_OTHER;

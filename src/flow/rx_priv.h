@@ -40,16 +40,16 @@ static inline flow_psn_t flow_rx_counted(const flow_rx_t *rx)
     return rx->limit - (uint8_t)(rx->limit - rx->counted);
 }
 
-static inline flow_psn_t flow_rx_told(const flow_rx_t *rx)
+static inline flow_psn_t flow_rx_advertised(const flow_rx_t *rx)
 {
-    return rx->limit - ((rx->limit - rx->told) & 0x7f);
+    return rx->limit - ((rx->limit - rx->advertised) & 0x7f);
 }
 
 /* The number from which on the sender should send nothing: its limit, unless it
  * was recalled. */
 static inline flow_psn_t flow_rx_use(const flow_rx_t *rx)
 {
-    return (rx->flags & FLOW_RXF_RECALLED) ? flow_rx_told(rx) : rx->limit;
+    return (rx->flags & FLOW_RXF_RECALLED) ? flow_rx_advertised(rx) : rx->limit;
 }
 
 /* Of a flow with FLOW_RXF_FINAL; at most a window above what is consumed. */

@@ -73,10 +73,10 @@ static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t bound = flow_tx_bound(tx);
 
-    if ((tx->pins == 0) && (!flow_is_ud(core) || (tx->ring != 0))) {
+    if ((tx->paused == 0) && (!flow_is_ud(core) || (tx->ring != 0))) {
         tx->stop = bound;
     }
-    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN) &&
+    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->paused & FLOW_PAUSE_CLOSED) &&
         (bound != flow_tx_psn(tx))) {
         tx->wait &= (uint8_t)~FLOW_WAIT_STOP;
         flow_tx_event(core, tx, FLOW_DUE_TX_READY);
@@ -167,7 +167,7 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
 }
 
 /* Nobody has heard of it. */
-static int flow_tx_is_secret(const flow_core_t *core, const flow_tx_t *tx)
+static int flow_tx_is_unannounced(const flow_core_t *core, const flow_tx_t *tx)
 {
     return !(tx->flags & FLOW_TXF_HELLOED) &&
            (flow_tx_psn(tx) == core->params.first_psn);
@@ -189,15 +189,15 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     if ((tx->state == FLOW_TX_FAILED) && (tx->why != FLOW_END_GIVEN_UP)) {
         flow_pair_break(core, tx);
     }
-    if (flow_tx_is_secret(core, tx)) {
+    if (flow_tx_is_unannounced(core, tx)) {
         tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
-    tx->wait   = FLOW_WAIT_DRAIN |
-                 ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
-    tx->state  = FLOW_TX_LINGER;
-    tx->pins  |= FLOW_PIN_DOWN;
-    tx->stop   = flow_tx_psn(tx);
+    tx->wait    = FLOW_WAIT_DRAIN |
+                  ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
+    tx->state   = FLOW_TX_LINGER;
+    tx->paused |= FLOW_PAUSE_CLOSED;
+    tx->stop    = flow_tx_psn(tx);
     tx->events &= FLOW_DUE_QUEUED;
     ++core->counters.lingering;
     flow_tx_try_release(core, tx);
@@ -246,13 +246,13 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t bound;
 
-    if (tx->pins & FLOW_PIN_DOWN) {
+    if (tx->paused & FLOW_PAUSE_CLOSED) {
         return 0;
     }
 
     bound = flow_tx_bound(tx);
     if (bound != flow_tx_psn(tx)) {
-        if (tx->pins != 0) {
+        if (tx->paused != 0) {
             return 0;
         }
         if (flow_is_ud(core) && !flow_resend_prepare(core, tx)) {
@@ -284,12 +284,12 @@ unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
 
     if (tx->hdr & FLOW_WIRE_LIMIT) {
         ack = flow_ack_get(core, flow_core_rx(core, tx->carries), &map);
-        flow_wire_put64(p + 8, ack | (map << FLOW_WIRE_MAP_SHIFT));
+        flow_wire_store64(p + 8, ack | (map << FLOW_WIRE_MAP_SHIFT));
         return FLOW_ACK_HDR;
     }
-    flow_wire_put64(p + 8, core->params.self.incarnation);
-    flow_wire_put64(p + 16, flow_core_peer(core, tx->peer)->incarnation);
-    flow_wire_put32(p + 24, tx->ep);
+    flow_wire_store64(p + 8, core->params.self.incarnation);
+    flow_wire_store64(p + 16, flow_core_peer(core, tx->peer)->incarnation);
+    flow_wire_store32(p + 24, tx->ep);
     return FLOW_LONG_HDR;
 }
 
@@ -372,7 +372,7 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
     return op;
 }
 
-void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
+void flow_tx_repost_return(flow_core_t *core, flow_op_t *op)
 {
     op->next          = core->repost.head;
     op->linked        = 1;
@@ -394,7 +394,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
         flow_resend_fail(core, tx);
     }
     if ((why == FLOW_END_DEAD) || (why == FLOW_END_RESET) ||
-        flow_tx_is_secret(core, tx)) {
+        flow_tx_is_unannounced(core, tx)) {
         tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
@@ -406,7 +406,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
         ++core->counters.failed_flows;
         flow_tx_not_live(core, tx);
         tx->state   = FLOW_TX_FAILED;
-        tx->pins   |= FLOW_PIN_DOWN;
+        tx->paused |= FLOW_PAUSE_CLOSED;
         tx->stop    = flow_tx_psn(tx);
         tx->events &= FLOW_DUE_QUEUED;
         tx->ctl    &= FLOW_CTL_TX_LISTS;
@@ -451,15 +451,15 @@ void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
-void flow_tx_pin(flow_tx_t *tx, unsigned reasons)
+void flow_tx_pause(flow_tx_t *tx, unsigned reasons)
 {
-    tx->pins |= (uint8_t)reasons;
-    tx->stop  = flow_tx_psn(tx);
+    tx->paused |= (uint8_t)reasons;
+    tx->stop    = flow_tx_psn(tx);
 }
 
-void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
+void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
 {
-    tx->pins &= (uint8_t)~(reasons & ~FLOW_PIN_DOWN);
+    tx->paused &= (uint8_t)~(reasons & ~FLOW_PAUSE_CLOSED);
     flow_tx_advance(core, tx);
 }
 
@@ -467,7 +467,7 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t psn = flow_tx_psn(tx);
 
-    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn) &&
+    if ((tx->paused == FLOW_PAUSE_PENDING) && (flow_tx_bound(tx) != psn) &&
         (!flow_is_ud(core) || flow_resend_prepare(core, tx))) {
         tx->stop = (flow_psn_t)(psn + 1);
     }
@@ -482,12 +482,12 @@ int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx)
 
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 {
-    if (flow_likely(tx->rma == FLOW_PEER_PINNED) &&
+    if (flow_likely(tx->rma == FLOW_RMA_READY) &&
         (tx->state == FLOW_TX_OPEN)) {
         return 1;
     }
 
-    if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_PEER_PINNED)) {
+    if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_RMA_READY)) {
         tx->flags |= FLOW_TXF_RMA;
         if ((tx->flags & FLOW_TXF_HELLOED) && flow_tx_is_live(tx)) {
             flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO); /* it asks */
@@ -498,5 +498,5 @@ int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 
 int flow_tx_rma_refused(const flow_tx_t *tx)
 {
-    return tx->rma == FLOW_PEER_REFUSED;
+    return tx->rma == FLOW_RMA_REFUSED;
 }

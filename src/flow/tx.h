@@ -28,13 +28,13 @@ typedef enum flow_end {
     FLOW_END_GIVEN_UP /* by its user                                          */
 } flow_end_t;
 
-/* Reasons of the transport to stop a flow; any number at once. */
-enum flow_tx_pin {
-    FLOW_PIN_PENDING = 1u << 0, /* its pending queue is not empty             */
-    FLOW_PIN_FENCE   = 1u << 1, /* a fence waits for RMA                      */
-    FLOW_PIN_USER    = 1u << 2, /* no address handle yet, or the like         */
+/* Reasons of the transport to pause a flow; any number at once. */
+enum flow_tx_pause {
+    FLOW_PAUSE_PENDING = 1u << 0, /* its pending queue is not empty           */
+    FLOW_PAUSE_FENCE   = 1u << 1, /* a fence waits for RMA                    */
+    FLOW_PAUSE_USER    = 1u << 2, /* no address handle yet, or the like       */
     /* the core's own: */
-    FLOW_PIN_DOWN    = 1u << 3  /* closed or failed                           */
+    FLOW_PAUSE_CLOSED  = 1u << 3  /* closed or failed                         */
 };
 
 /*
@@ -79,7 +79,7 @@ static inline int flow_tx_is_open(const flow_tx_t *tx)
 
 /*
  * 1: one packet may be sent now. 0: not; FLOW_EVENT_TX_READY comes when the
- * window opens (not for pins the transport set: it takes them off itself).
+ * window opens (not for a pause of the transport: it resumes by itself).
  */
 static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
 {
@@ -116,7 +116,7 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
                                       const flow_tx_t *tx, unsigned am_id,
                                       void *buf)
 {
-    flow_wire_put64(buf, tx->hdr | am_id);
+    flow_wire_store64(buf, tx->hdr | am_id);
     if (flow_unlikely(tx->hdr & FLOW_WIRE_LONG)) {
         return flow_tx_header_rest(core, tx, buf);
     }
@@ -127,7 +127,7 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
 static inline void flow_tx_header_short(const flow_tx_t *tx, unsigned am_id,
                                         void *buf)
 {
-    flow_wire_put64(buf, tx->hdr | am_id);
+    flow_wire_store64(buf, tx->hdr | am_id);
 }
 
 /*
@@ -171,12 +171,12 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now);
 
 /*
  * Next packet whose back-off is over, else NULL. Post it again, or, when the
- * queue is full, give it back by flow_tx_repost_put: it stays first.
+ * queue is full, give it back by flow_tx_repost_return: it stays first.
  * *fail: the flow failed, complete the operation with an error and report it
  * by flow_tx_done (its number is released either way). UD: fail is never set.
  */
 flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail);
-void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
+void flow_tx_repost_return(flow_core_t *core, flow_op_t *op);
 
 /*
  * The flow cannot go on (completion with an error that is no receiver-not-
@@ -198,15 +198,15 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why);
  */
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
 
-/* Stop and release a flow for reasons (enum flow_tx_pin) of the transport. */
-void flow_tx_pin(flow_tx_t *tx, unsigned reasons);
-void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
+/* For reasons (enum flow_tx_pause) of the transport. */
+void flow_tx_pause(flow_tx_t *tx, unsigned reasons);
+void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 
 /*
- * Let one packet pass a flow that is stopped by FLOW_PIN_PENDING alone and has
- * room in its window; until the next flow_tx_pin. For the first request of the
- * transport's queue: what its completion sends must not pass the others. UD:
- * not while the pool of rings is empty (grow).
+ * Let one packet pass a flow that is paused by FLOW_PAUSE_PENDING alone and has
+ * room in its window; until the next flow_tx_pause. For the first request of
+ * the transport's queue: what its completion sends must not pass the others.
+ * UD: not while the pool of rings is empty (grow).
  */
 void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 

@@ -45,7 +45,7 @@
     ((0xffffull << FLOW_WIRE_LIMIT_SHIFT) | FLOW_WIRE_LIMIT)
 
 /* Builtins: the core is compiled freestanding, where memcpy is a call. */
-static inline uint64_t flow_wire_get64(const void *p)
+static inline uint64_t flow_wire_load64(const void *p)
 {
     uint64_t v;
 
@@ -56,7 +56,7 @@ static inline uint64_t flow_wire_get64(const void *p)
     return v;
 }
 
-static inline void flow_wire_put64(void *p, uint64_t v)
+static inline void flow_wire_store64(void *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap64(v);
@@ -64,7 +64,7 @@ static inline void flow_wire_put64(void *p, uint64_t v)
     __builtin_memcpy(p, &v, sizeof(v));
 }
 
-static inline uint32_t flow_wire_get32(const void *p)
+static inline uint32_t flow_wire_load32(const void *p)
 {
     uint32_t v;
 
@@ -75,7 +75,7 @@ static inline uint32_t flow_wire_get32(const void *p)
     return v;
 }
 
-static inline void flow_wire_put32(void *p, uint32_t v)
+static inline void flow_wire_store32(void *p, uint32_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap32(v);
@@ -83,14 +83,14 @@ static inline void flow_wire_put32(void *p, uint32_t v)
     __builtin_memcpy(p, &v, sizeof(v));
 }
 
-static inline uint16_t flow_wire_get16(const void *p)
+static inline uint16_t flow_wire_load16(const void *p)
 {
     const uint8_t *b = (const uint8_t*)p;
 
     return (uint16_t)(b[0] | (b[1] << 8));
 }
 
-static inline void flow_wire_put16(void *p, uint16_t v)
+static inline void flow_wire_store16(void *p, uint16_t v)
 {
     uint8_t *b = (uint8_t*)p;
 

@@ -181,7 +181,7 @@ void Driver::pull_events()
             if (answers_introductions()) {
                 flow_peer_set_ah(core, event.peer,
                                  ah_of(flow_peer_addr(core, event.peer)),
-                                 pin_of(event));
+                                 rma_of(event));
             }
             break;
         case FLOW_EVENT_RX_RELEASE:

@@ -73,16 +73,16 @@ protected:
     virtual void on_unhold(bool copied) { (void)copied; }
     /* After the driver handled it. */
     virtual void on_event(const flow_event_t &event) { (void)event; }
-    /* Which address handle and pin a peer gets. */
+    /* Which address handle a peer gets, and whether for RMA. */
     virtual uint16_t ah_of(const flow_addr_t &peer)
     {
         (void)peer;
         return FLOW_AH_UNKNOWN;
     }
-    virtual flow_peer_pin_t pin_of(const flow_event_t &event)
+    virtual flow_rma_t rma_of(const flow_event_t &event)
     {
         (void)event;
-        return FLOW_PEER_PINNED;
+        return FLOW_RMA_READY;
     }
     virtual bool answers_introductions() { return true; }
     /* Post it. false: it was given back, stop pulling. */

@@ -102,7 +102,7 @@ static void pull_once(unsigned id)
         if ((event.type == FLOW_EVENT_PEER_INTRODUCED) ||
             (event.type == FLOW_EVENT_PEER_WANTS_RMA)) {
             flow_peer_set_ah(core, event.peer, FLOW_AH_UNKNOWN,
-                             FLOW_PEER_PINNED);
+                             FLOW_RMA_READY);
         } else if (event.type == FLOW_EVENT_TX_FAILED) {
             broken("a flow failed");
         } else if (event.type == FLOW_EVENT_TX_GONE) {

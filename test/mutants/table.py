@@ -28,7 +28,7 @@ MUTANTS = [
      "((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {",
      "(rx->pair != 0)) {"),
     ("receiver's incarnation not checked", "rx.c",
-     "    if (flow_wire_get64(pkt + 16) != core->params.self.incarnation) {",
+     "    if (flow_wire_load64(pkt + 16) != core->params.self.incarnation) {",
      "    if (0) {"),
     ("overflow dropped silently", "rx.c",
      "    if (rx->state == FLOW_RX_ACTIVE) {\n        flow_rx_fail(core, rx);",
@@ -79,15 +79,15 @@ MUTANTS = [
      "        tx->limit = limit;\n        flow_trace(core, FLOW_TRACE_RECALL",
      "        flow_trace(core, FLOW_TRACE_RECALL"),
     ("a recall leaves nothing", "grant.c",
-     "        rx->told   = (psn + FLOW_IDLE_WINDOW) & 0x7f;",
-     "        rx->told   = psn & 0x7f;"),
+     "        rx->advertised = (psn + FLOW_IDLE_WINDOW) & 0x7f;",
+     "        rx->advertised = psn & 0x7f;"),
     ("a sender that sent more is taken for better off", "grant.c",
      "        flow_grant_shown(core, rx, psn);\n",
      "        flow_grant_shown(core, rx, rx->limit);\n"),
     ("what is granted after a recall is not told", "grant.c",
-     "        rx->told = use & 0x7f;\n"
+     "        rx->advertised = use & 0x7f;\n"
      "        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);\n",
-     "        rx->told = use & 0x7f;\n"),
+     "        rx->advertised = use & 0x7f;\n"),
     ("who was refused goes on sending", "tx.c",
      "    if (tx->wait & FLOW_WAIT_RNR) {\n", "    if (0) {\n"),
     ("who was refused waits for ever", "tx.c",
@@ -229,7 +229,7 @@ MUTANTS = [
      "        if ((tx->flags & FLOW_TXF_HELLOED) && flow_tx_is_live(tx)) {",
      "        if (tx->state == FLOW_TX_OPEN) {"),
     ("a late answer takes the pin back", "ctl_rx.c",
-     "        (tx->rma != FLOW_PEER_PINNED) && (msg->pin != FLOW_PEER_UNPINNED)"
+     "        (tx->rma != FLOW_RMA_READY) && (msg->rma != FLOW_RMA_NOT_YET)"
      ") {", "        1) {"),
     ("control's back-off never begins anew, sender", "ctl.c",
      "        tx->backoff = 0;\n", ""),
@@ -266,9 +266,9 @@ MUTANTS = [
      "    if (map != 0) {\n        flow_resend_gaps",
      "    if (0) {\n        flow_resend_gaps"),
     ("UD: sent again with a new number", "resend.c",
-     "    uint64_t word       = flow_wire_get64(buf);\n",
-     "    uint64_t word       = flow_wire_get64(buf);\n"
-     "    flow_wire_put64(buf, word + FLOW_WIRE_PSN_ONE);\n"),
+     "    uint64_t word       = flow_wire_load64(buf);\n",
+     "    uint64_t word       = flow_wire_load64(buf);\n"
+     "    flow_wire_store64(buf, word + FLOW_WIRE_PSN_ONE);\n"),
     ("UD: released while a post is out", "resend.c",
      "    if (!(op->flags & FLOW_OPF_POSTED) && !op->linked) {",
      "    if (!op->linked) {"),

@@ -95,13 +95,13 @@ uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
     return &world_head;
 }
 
-void flow_hash_put_rx(flow_core_t *core, flow_rx_t *rx)
+void flow_hash_insert_rx(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx));
 }
 
-void flow_hash_drop_rx(flow_core_t *core, flow_rx_t *rx)
+void flow_hash_remove_rx(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx));
@@ -112,7 +112,7 @@ void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx)
     PROVE(is_peer(peer) && is_rx(rx));
 }
 
-void flow_list_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
+void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_peer(peer) && is_rx(rx));
@@ -141,7 +141,7 @@ void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
     freed(&world_rx);
 }
 
-void flow_pool_rx_put(flow_core_t *core, uint32_t index)
+void flow_pool_rx_release(flow_core_t *core, uint32_t index)
 {
     (void)core;
     PROVE(index == 1);
@@ -191,7 +191,7 @@ uint32_t flow_pool_ring_get(flow_core_t *core)
     return index;
 }
 
-void flow_pool_ring_put(flow_core_t *core, uint32_t index)
+void flow_pool_ring_release(flow_core_t *core, uint32_t index)
 {
     (void)core;
     PROVE(index == 1);
@@ -203,13 +203,13 @@ void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
     PROVE(is_peer(peer));
 }
 
-int flow_peer_hold(flow_peer_t *peer)
+int flow_peer_ref(flow_peer_t *peer)
 {
     PROVE(is_peer(peer));
     return nondet_u8() & 1;
 }
 
-void flow_peer_put(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
 {
     (void)core;
     PROVE(is_peer(peer));

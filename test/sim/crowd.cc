@@ -56,7 +56,7 @@ extern "C" __attribute__((noinline)) flow_tx_t *crowd_open()
         exit(1);
     }
     flow_peer_set_ah(crowd->core, flow_tx_peer(crowd->core, tx), 7,
-                     FLOW_PEER_PINNED);
+                     FLOW_RMA_READY);
     crowd->progress();
     return tx;
 }

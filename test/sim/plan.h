@@ -48,7 +48,7 @@ struct Plan {
                                       (flow/reserve.h): then an operation has
                                       its slot until it is over               */
     unsigned ctl_slots   = 0;      /* for control packets; 0: the default     */
-    unsigned pins        = UINT_MAX; /* peers a node can pin for RMA          */
+    unsigned rma_peers   = UINT_MAX; /* peers a node can keep handles for     */
     double   rma         = 0.0;    /* endpoints that want RMA from the first, or
                                       after the first message: each must get it
                                       or be refused                           */

@@ -145,7 +145,7 @@ static void disorder(std::vector<Plan> &all)
     plan.endpoints = 2;
     plan.messages  = 100;
     plan.chaos     = 0.1;
-    plan.pins      = 2;
+    plan.rma_peers = 2;
     plan.buffers   = 128;
     plan.reserve   = 16;
     plan.rma       = 0.3;
@@ -170,12 +170,12 @@ static void disorder(std::vector<Plan> &all)
     plan.deadline    = 60 * SEC;
     all.push_back(plan);
 
-    plan.name    = "unheard_chaos";
-    plan.chaos   = 0.05;
-    plan.pins    = 2;
-    plan.kills   = 1;
-    plan.rebirth = true;
-    plan.rma     = 0.3;
+    plan.name      = "unheard_chaos";
+    plan.chaos     = 0.05;
+    plan.rma_peers = 2;
+    plan.kills     = 1;
+    plan.rebirth   = true;
+    plan.rma       = 0.3;
     all.push_back(plan);
 
     plan            = base("strangers"); /* made-up flows beside newcomers */

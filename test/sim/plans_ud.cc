@@ -165,7 +165,7 @@ static void accidents(std::vector<Plan> &all)
     plan.endpoints = 2;
     plan.messages  = 80;
     plan.chaos     = 0.1;
-    plan.pins      = 2;
+    plan.rma_peers = 2;
     plan.buffers   = 128;
     plan.reserve   = 16;
     all.push_back(plan);

@@ -83,7 +83,7 @@ static void progress()
 
     while (flow_event_pending(core) && flow_event_next(core, &event)) {
         if (event.type == FLOW_EVENT_PEER_INTRODUCED) {
-            flow_peer_set_ah(core, event.peer, 7, FLOW_PEER_PINNED);
+            flow_peer_set_ah(core, event.peer, 7, FLOW_RMA_READY);
         } else if ((event.type == FLOW_EVENT_RX_SCARCE) && (posted < 2048)) {
             posted *= 2;
             flow_core_rx_posted(core, posted);
@@ -134,7 +134,7 @@ extern "C" __attribute__((noinline)) void bench_connect(size_t i)
     msg       = message(FLOW_CTL_ANSWER, i, peers[i].tx->ep);
     msg.token = 1;
     msg.pair  = 1;
-    msg.pin   = FLOW_PEER_PINNED;
+    msg.rma   = FLOW_RMA_READY;
     msg.limit = FLOW_WINDOW_MAX;
     receive(msg, peers[i].src);
     progress();
@@ -187,9 +187,9 @@ extern "C" __attribute__((noinline)) void *bench_next(size_t i)
 
 static void data(size_t i, unsigned psn)
 {
-    flow_wire_put64(packet, ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
-                                    ((uint64_t)peers[i].token
-                                     << FLOW_WIRE_TOKEN_SHIFT) | 3);
+    flow_wire_store64(packet, ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
+                                      ((uint64_t)peers[i].token
+                                       << FLOW_WIRE_TOKEN_SHIFT) | 3);
 }
 
 enum { TURNS = 16384, WARM_UP = 4096 };

@@ -100,10 +100,10 @@ uint16_t Node::ah_of(const flow_addr_t &peer)
     return flow_test::ah_of(peer.qpn);
 }
 
-flow_peer_pin_t Node::pin_of(const flow_event_t &event)
+flow_rma_t Node::rma_of(const flow_event_t &event)
 {
     (void)event;
-    return pin_peers ? FLOW_PEER_PINNED : FLOW_PEER_UNPINNED;
+    return rma_peers ? FLOW_RMA_READY : FLOW_RMA_NOT_YET;
 }
 
 void Node::on_broken(const char *what)

@@ -82,11 +82,11 @@ static Bytes data(uint64_t incarnation, uint32_t ep, flow_psn_t psn)
 {
     Bytes bytes(FLOW_LONG_HDR + 1);
 
-    flow_wire_put64(&bytes[0], ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
-                                       FLOW_WIRE_LONG | 1);
-    flow_wire_put64(&bytes[8], incarnation);
-    flow_wire_put64(&bytes[16], 2);
-    flow_wire_put32(&bytes[24], ep);
+    flow_wire_store64(&bytes[0], ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
+                                         FLOW_WIRE_LONG | 1);
+    flow_wire_store64(&bytes[8], incarnation);
+    flow_wire_store64(&bytes[16], 2);
+    flow_wire_store32(&bytes[24], ep);
     return bytes;
 }
 

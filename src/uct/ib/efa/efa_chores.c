@@ -24,7 +24,7 @@ void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
                       efa_iface_md(iface)->device->name, iface->ahs.count,
                       iface->ahs.limit);
             flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,
-                             FLOW_PEER_REFUSED);
+                             FLOW_RMA_REFUSED);
             return;
         }
         flow_peer_set_cookie(peer, ah);
@@ -32,9 +32,9 @@ void efa_peer_introduced(efa_iface_t *iface, flow_peer_t *peer, int rma)
     }
     if (ah == NULL) {
         flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,
-                         FLOW_PEER_UNPINNED);
+                         FLOW_RMA_NOT_YET);
     } else {
-        flow_peer_set_ah(iface->core, peer, ah->number, FLOW_PEER_PINNED);
+        flow_peer_set_ah(iface->core, peer, ah->number, FLOW_RMA_READY);
     }
 }
 
@@ -171,7 +171,7 @@ static unsigned efa_repost_all(efa_iface_t *iface)
         if (!fail) {
             err = efa_post_send(iface, &op->ep->dest, op);
             if (efa_post_is_shortage(err)) {
-                flow_tx_repost_put(iface->core, flow_op);
+                flow_tx_repost_return(iface->core, flow_op);
                 break;
             }
         }

@@ -98,7 +98,7 @@ efa_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
     if (ep->ring_next == NULL) {
         efa_ring_add(iface, ep);
     }
-    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
     if (ep->state != EFA_EP_ALIVE) {
         efa_iface_count_rounds(iface); /* it is dispatched, to be told */
     }
@@ -163,12 +163,12 @@ void efa_pending_fence_all(efa_iface_t *iface)
 static void efa_ep_settle(efa_iface_t *iface, efa_ep_t *ep)
 {
     if (ep->requests != NULL) {
-        flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+        flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next == NULL) {
             efa_ring_add(iface, ep);
         }
     } else {
-        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+        flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next != NULL) {
             efa_ring_remove(iface, ep);
         }
@@ -218,13 +218,14 @@ static int efa_pending_permits(efa_iface_t *iface, efa_ep_t *ep)
         return 0;
     }
     iface->served_one = 1;
-    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
     return 1;
 }
 
 int efa_pending_permits_rma(efa_iface_t *iface, efa_ep_t *ep)
 {
-    return (ep->tx->pins == FLOW_PIN_PENDING) && efa_pending_permits(iface, ep);
+    return (ep->tx->paused == FLOW_PAUSE_PENDING) &&
+           efa_pending_permits(iface, ep);
 }
 
 int efa_pending_permits_flush(efa_iface_t *iface, efa_ep_t *ep)
@@ -246,7 +247,7 @@ static int efa_pending_serve(efa_iface_t *iface)
     iface->served_fence = efa_request(req)->fence;
     iface->served_psn   = flow_tx_psn(ep->tx);
     if ((ep->requests == NULL) && !iface->served_fence) {
-        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+        flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     } else {
         flow_tx_pass_one(iface->core, ep->tx);
     }

@@ -39,9 +39,9 @@ static void efa_trace_data(char *line, size_t size, const uint8_t *packet,
     size -= written;
     if (flow_wire_is_long(word) && (length >= FLOW_LONG_HDR)) {
         snprintf(line, size, ", from %016llx endpoint %u to %016llx",
-                 (unsigned long long)flow_wire_get64(packet + 8),
-                 flow_wire_get32(packet + 24),
-                 (unsigned long long)flow_wire_get64(packet + 16));
+                 (unsigned long long)flow_wire_load64(packet + 8),
+                 flow_wire_load32(packet + 24),
+                 (unsigned long long)flow_wire_load64(packet + 16));
         return;
     }
     written = snprintf(line, size, ", token %06x",
@@ -66,12 +66,12 @@ static void efa_trace_ctl(char *line, size_t size, const uint8_t *packet,
     }
     if ((type == FLOW_CTL_ANSWER) || (type == FLOW_CTL_LIMIT) ||
         (type == FLOW_CTL_WANT) || (type == FLOW_CTL_ACK)) {
-        snprintf(limit, sizeof(limit), " %u,", flow_wire_get16(packet + 2));
+        snprintf(limit, sizeof(limit), " %u,", flow_wire_load16(packet + 2));
     }
     snprintf(line, size, "%s,%s endpoint %u, from %016llx to %016llx", name,
-             limit, flow_wire_get32(packet + 4),
-             (unsigned long long)flow_wire_get64(packet + 8),
-             (unsigned long long)flow_wire_get64(packet + 16));
+             limit, flow_wire_load32(packet + 4),
+             (unsigned long long)flow_wire_load64(packet + 8),
+             (unsigned long long)flow_wire_load64(packet + 16));
 }
 
 void efa_trace_packet(char *line, size_t size, const void *packet,
@@ -85,7 +85,7 @@ void efa_trace_packet(char *line, size_t size, const void *packet,
                  length);
         return;
     }
-    word = flow_wire_get64(packet);
+    word = flow_wire_load64(packet);
     type = word & FLOW_WIRE_AM_MASK;
     if ((word & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
         efa_trace_ctl(line, size, packet, type, length);
@@ -106,7 +106,7 @@ static void efa_trace_am(efa_iface_t *iface, uct_am_trace_type_t type,
     if (length < FLOW_SHORT_HDR) {
         return;
     }
-    word   = flow_wire_get64(packet);
+    word   = flow_wire_load64(packet);
     header = flow_wire_word_len(word);
     if (!(word & FLOW_WIRE_CTL) && (length >= header)) {
         ucx_iface_dump_am(&iface->super, type, word & FLOW_WIRE_AM_MASK,

@@ -18,7 +18,7 @@ static inline ucs_status_t
 srd_rma_start(efa_iface_t *iface, efa_ep_t *ep, efa_op_t **op_p)
 {
     *op_p = efa_op_first(iface, ep);
-    if (__builtin_expect((ep->tx->pins != 0) || (*op_p == NULL), 0) &&
+    if (__builtin_expect((ep->tx->paused != 0) || (*op_p == NULL), 0) &&
         ((*op_p == NULL) || !efa_pending_permits_rma(iface, ep))) {
         return efa_ep_blocked(ep);
     }
