@@ -48,7 +48,7 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
         FLOW_CHECK(tx->hdr & FLOW_WIRE_LIMIT);
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LONG) == !flow_is_ud(core));
         FLOW_CHECK(flow_rx_use(flow_core_rx(core, tx->carries)) ==
-                   (flow_psn_t)(tx->hdr >> FLOW_WIRE_LIMIT_SHIFT));
+                   flow_wire_limit(tx->hdr));
     } else {
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LIMIT));
     }

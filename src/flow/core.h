@@ -39,9 +39,11 @@ typedef struct flow_params {
     uint32_t       stranger_bytes; /* held for all of them                    */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;
                                    UD: first time-out of what is unanswered   */
-    flow_time_t    rnr_max;     /* it doubles up to this                      */
+    flow_time_t    rnr_max;     /* it doubles up to this; FLOW_BACKOFF_MAX at
+                                   most                                       */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
-                                   the peer, after which it is lost: 1 .. 127 */
+                                   the peer, after which it is lost:
+                                   1 .. FLOW_TRIES_MAX                        */
     uint64_t       seed;        /* of the first token generations             */
     flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
                                    of the wrap set it alike in all cores      */

@@ -20,8 +20,7 @@ enum {
     FLOW_CHUNK       = 1 << FLOW_CHUNK_SHIFT,
     FLOW_CHUNKS_MAX  = FLOW_INDEX_MAX >> FLOW_CHUNK_SHIFT,
     FLOW_RING_SHIFT  = 5,
-    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT, /* one per flow     */
-    FLOW_LEVELS      = 16 /* of back-off                                      */
+    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT /* one per flow      */
 };
 
 /* States of a sending flow; tx.c has the table of transitions. */
@@ -36,7 +35,8 @@ typedef enum flow_tx_state {
 
 /*
  * The record is small because it stays while nothing is in flight: 10,000 peers
- * have 10,000 of them. Indices have FLOW_INDEX_BITS.
+ * have 10,000 of them. A field of FLOW_INDEX_BITS names a record, 0 none; one
+ * bit more says of which kind (FLOW_TURN_RX).
  */
 struct flow_tx {
     uint64_t   hdr;       /* next header word: number, token, limit, flags    */
@@ -52,19 +52,20 @@ struct flow_tx {
                              and, above, the uses of that index               */
     uint32_t   carries;   /* PAIRED: receive flow of the pair, 0 if gone;
                              AWAITS: its endpoint number, it is not known yet */
-    uint64_t   peer      : 17;
-    uint64_t   peer_next : 17; /* next flow to the same peer                  */
-    uint64_t   ring      : 17; /* UD: of operations not acknowledged; 0 none  */
-    uint64_t   state     : 3;  /* flow_tx_state_t                             */
-    uint64_t   rma       : 2;  /* flow_rma_t: what the answer said            */
-    uint64_t   flags     : 8;  /* enum flow_tx_flags                          */
-    uint64_t   ctl_next  : 18;
-    uint64_t   event_next : 17;
-    uint64_t   events    : 6;  /* due for flow_event_next                     */
-    uint64_t   ctl       : 7;  /* control packets due                         */
-    uint64_t   ctl_out   : 4;  /* control packets handed out and not done     */
-    uint64_t   backoff   : 4;  /* level of the next receiver-not-ready        */
-    uint64_t   linked    : 7;  /* flow_op_t of this flow in back-off, <= 64;
+    uint64_t   peer       : FLOW_INDEX_BITS;
+    uint64_t   peer_next  : FLOW_INDEX_BITS; /* next flow to the same peer    */
+    uint64_t   ring       : FLOW_INDEX_BITS; /* UD: of operations that are not
+                                                acknowledged                  */
+    uint64_t   state      : 3; /* flow_tx_state_t                             */
+    uint64_t   rma        : 2; /* flow_rma_t: what the answer said            */
+    uint64_t   flags      : 8; /* enum flow_tx_flags                          */
+    uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
+    uint64_t   event_next : FLOW_INDEX_BITS;
+    uint64_t   events     : 6; /* due for flow_event_next                     */
+    uint64_t   ctl        : 7; /* control packets due                         */
+    uint64_t   ctl_out    : 4; /* control packets handed out and not done     */
+    uint64_t   backoff    : 4; /* level of the next receiver-not-ready        */
+    uint64_t   linked     : 7; /* flow_op_t of this flow in back-off, <= 64;
                                   UD: unanswered control packets in a row     */
 };
 
@@ -81,34 +82,37 @@ typedef enum flow_rx_state {
 
 /* Small for the same reason as struct flow_tx. */
 struct flow_rx {
-    uint64_t   expect;       /* header word of the next packet, its limit as
-                                last seen, message id 0; it names our index
-                                and generation. FLOW_RX_SHUT: fits none       */
-    flow_src_t src;          /* its sender                                    */
-    uint32_t   ep;           /* number of the sending endpoint                */
-    flow_psn_t limit;        /* given: what is accepted                       */
-    uint8_t    grant_at;     /* low bits of the consumed number at which to
-                                look at the grant                             */
-    uint8_t    mark;         /* CARRIED: of the pair's number when the limit
-                                was last raised; FINAL: of the goodbye's      */
-    uint8_t    counted;      /* of the consumed number that grant.c knows of  */
-    uint32_t   advertised : 7; /* of the limit surely on its way to the sender;
-                                RECALLED: of what it may use                  */
-    uint32_t   hash_next : 17;
-    uint64_t   peer     : 17;
-    uint64_t   peer_next : 17;
-    uint64_t   pair     : 17; /* sending flow whose limit its packets carry   */
-    uint64_t   state    : 3; /* flow_rx_state_t                               */
-    uint64_t   ctl      : 7; /* control packets due                           */
-    uint64_t   lists    : 2; /* which lists it is on                          */
-    uint64_t   used     : 1; /* consumed something since the hand came by     */
-    uint64_t   ring     : 17; /* 0: nothing held                              */
-    uint64_t   ctl_next : 18;
-    uint64_t   starved_next : 17;
-    uint64_t   flags    : 8; /* enum flow_rx_flags                            */
-    uint64_t   backoff  : 4;
+    uint64_t   expect;     /* header word of the next packet, its limit as last
+                              seen, message id 0; it names our index and
+                              generation. FLOW_RX_SHUT: fits none             */
+    flow_src_t src;        /* its sender                                      */
+    uint32_t   ep;         /* number of the sending endpoint                  */
+    flow_psn_t limit;      /* what is accepted: packets before this number    */
+    uint8_t    grant_at;   /* low bits of the consumed number at which to look
+                              at the grant                                    */
+    uint8_t    mark;       /* CARRIED: low bits of the pair's number when the
+                              limit was last raised; FINAL: of the goodbye's  */
+    uint8_t    counted;    /* low bits of the consumed number up to which
+                              core->owed is right                             */
+    uint32_t   advertised : 7; /* low bits of the limit that is surely on its
+                                  way; RECALLED: of what may be used of it    */
+    uint32_t   hash_next  : FLOW_INDEX_BITS;
+    uint64_t   peer       : FLOW_INDEX_BITS;
+    uint64_t   peer_next  : FLOW_INDEX_BITS;
+    uint64_t   pair       : FLOW_INDEX_BITS; /* sending flow whose limit its
+                                                packets carry                 */
+    uint64_t   state      : 3; /* flow_rx_state_t                             */
+    uint64_t   ctl        : 7; /* control packets due                         */
+    uint64_t   lists      : 2; /* enum flow_lists: on which it is             */
+    uint64_t   used       : 1; /* consumed something since the hand came by   */
+    uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
+    uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
+    uint64_t   starved_next : FLOW_INDEX_BITS; /* on either of its lists      */
+    uint64_t   flags      : 8; /* enum flow_rx_flags                          */
+    uint64_t   backoff    : 4;
 };
 
+/* A message id, so that no packet fits the word: they are compared without. */
 #define FLOW_RX_SHUT 1ull
 
 enum flow_rx_flags {
@@ -175,23 +179,25 @@ struct flow_peer {
     uint64_t ah         : 16;
     uint64_t young      : 2;  /* its handle may be younger than packets that
                                  are still to come                            */
-    uint64_t live       : 17; /* sending flows that neither failed nor were
-                                 closed                                       */
-    uint64_t parked     : 18; /* last of its flows whose control packets wait
-                                 for their turn (turn.c), 0: none             */
+    uint64_t live       : FLOW_INDEX_BITS; /* sending flows that neither failed
+                                              nor were closed                 */
+    uint64_t parked     : FLOW_INDEX_BITS + 1; /* last of its flows whose
+                                 control packets wait for their turn (turn.c) */
     uint64_t ctl_out    : 4;  /* control packets handed out and not done      */
     uint64_t woken      : 4;  /* flows in a queue that had waited with it     */
     uint64_t answers    : 1;  /* the last one that ended got through          */
     uint64_t entombed   : 1;  /* on core->tombstones                          */
     uint64_t rival      : 1;  /* another is known at its GID and QPN, which is
                                  dead if this one lives                       */
-    uint64_t index      : 17;
-    uint64_t hash_next  : 17; /* by incarnation                               */
-    uint64_t addr_next  : 17; /* by GID and QPN                               */
-    uint64_t refs       : 13; /* flows that need it and are not on its lists  */
-    uint64_t tx_list    : 17; /* of a tombstone, which has none: the next one */
-    uint64_t rx_list    : 17;
-    uint64_t event_next : 17;
+    uint64_t index      : FLOW_INDEX_BITS;
+    uint64_t hash_next  : FLOW_INDEX_BITS; /* by incarnation                  */
+    uint64_t addr_next  : FLOW_INDEX_BITS; /* by GID and QPN                  */
+    uint64_t refs       : FLOW_PEER_REF_BITS; /* flows that need it and are not
+                                                 on its lists                 */
+    uint64_t tx_list    : FLOW_INDEX_BITS; /* of a tombstone, which has none:
+                                              the next tombstone              */
+    uint64_t rx_list    : FLOW_INDEX_BITS;
+    uint64_t event_next : FLOW_INDEX_BITS;
     uint64_t events     : 4;
     uint64_t state      : 3;  /* flow_peer_state_t                            */
     uint64_t rma        : 2;  /* flow_rma_t: may it use RMA on us?            */

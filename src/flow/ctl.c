@@ -249,14 +249,14 @@ static flow_peer_t *flow_ctl_cookie_get_peer(flow_core_t *core,
     return flow_core_peer(core, (cookie >> 32) & (FLOW_INDEX_MAX - 1));
 }
 
-/* A sending flow stays while one of its control packets is out. */
+/* The sending flow of a cookie: it stays while one of its control packets is
+ * out, so NULL only with a failed assertion. */
 static flow_tx_t *flow_ctl_cookie_get_tx(flow_core_t *core, uint64_t cookie)
 {
     flow_tx_t *tx = flow_tx_find(core, flow_ctl_cookie_get_peer(core, cookie),
                                  (uint32_t)cookie);
 
-    flow_assert((tx != NULL) && (tx->ctl_out > 0));
-    return tx;
+    return flow_holds((tx != NULL) && (tx->ctl_out > 0)) ? tx : NULL;
 }
 
 /* The receiving flow of a cookie if it is still that one. */
@@ -356,8 +356,11 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
 static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
                           uint64_t cookie)
 {
-    if (!(cookie & FLOW_COOKIE_RX) &&
-        flow_tx_is_live(flow_ctl_cookie_get_tx(core, cookie))) {
+    const flow_tx_t *tx = (cookie & FLOW_COOKIE_RX) ?
+                                  NULL :
+                                  flow_ctl_cookie_get_tx(core, cookie);
+
+    if ((tx != NULL) && flow_tx_is_live(tx)) {
         flow_peer_lost(core, peer);
     }
     if (peer->live == 0) {
@@ -379,6 +382,7 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
     flow_peer_t *peer = flow_ctl_cookie_get_peer(core, cookie);
     unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
     flow_rx_t *rx;
+    flow_tx_t *tx;
 
     if (!flow_is_ud(core)) { /* there a completion says nothing */
         peer->answers = (status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR);
@@ -403,8 +407,11 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
             flow_ctl_done_rx(core, rx, due, status, now);
         }
     } else {
-        flow_ctl_done_tx(core, flow_ctl_cookie_get_tx(core, cookie), due,
-                         status, now);
+        tx = flow_ctl_cookie_get_tx(core, cookie);
+        if (tx == NULL) {
+            return;
+        }
+        flow_ctl_done_tx(core, tx, due, status, now);
     }
     flow_ctl_ended(core, peer, cookie);
 }
@@ -424,6 +431,9 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
         }
     } else {
         tx = flow_ctl_cookie_get_tx(core, cookie);
+        if (tx == NULL) {
+            return;
+        }
         --tx->ctl_out;
         if (!(tx->flags & FLOW_TXF_LAST)) {
             flow_tx_ctl_due(core, tx, due);

@@ -103,15 +103,13 @@ static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
 static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
                                    const flow_ctl_msg_t *msg)
 {
-    uint64_t token = (uint64_t)msg->token << FLOW_WIRE_TOKEN_SHIFT;
-
     if (flow_wire_is_long(tx->hdr)) {
-        tx->hdr = (tx->hdr & ~(uint64_t)FLOW_WIRE_LONG) | token;
+        tx->hdr = flow_wire_set_token(tx->hdr & ~(uint64_t)FLOW_WIRE_LONG,
+                                      msg->token);
         if (flow_is_ud(core)) {
             tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* it may wait its turn */
         }
-    } else if ((tx->hdr & ((uint64_t)FLOW_WIRE_TOKEN_MASK
-                           << FLOW_WIRE_TOKEN_SHIFT)) != token) {
+    } else if (flow_wire_token(tx->hdr) != msg->token) {
         return FLOW_DROP_FIELD;
     }
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The offsets of ctl_wire.h; beside wire.h the only place that has any. */
 #include "flow/ctl_wire.h"
+
+_Static_assert((int)FLOW_CTL_HELLO_LEN <= (int)FLOW_CTL_MAX,
+               "there is room for the longest one");
 
 static const uint8_t flow_ctl_lens[FLOW_CTL_TYPE_LAST] = {
     [FLOW_CTL_HELLO]  = FLOW_CTL_HELLO_LEN,
@@ -81,7 +85,6 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
 static flow_drop_t flow_ctl_decode_answer(const uint8_t *buf,
                                           flow_ctl_msg_t *msg)
 {
-    msg->limit = flow_wire_load16(buf + 2);
     msg->token = flow_wire_load32(buf + 28);
     msg->pair  = flow_wire_load32(buf + 32);
     msg->rma   = buf[36];
@@ -91,6 +94,18 @@ static flow_drop_t flow_ctl_decode_answer(const uint8_t *buf,
             (msg->flags & ~FLOW_LIMIT_RECALL)) ?
                    FLOW_DROP_FIELD :
                    FLOW_DROP_NONE;
+}
+
+void flow_ctl_decode_base(const uint8_t *buf, flow_ctl_msg_t *msg)
+{
+    msg->type = buf[0] & FLOW_WIRE_AM_MASK;
+    msg->ep   = flow_wire_load32(buf + 4);
+    msg->src  = flow_wire_load64(buf + 8);
+    msg->dst  = flow_wire_load64(buf + 16);
+    if ((msg->type == FLOW_CTL_ANSWER) || (msg->type == FLOW_CTL_LIMIT) ||
+        (msg->type == FLOW_CTL_WANT) || (msg->type == FLOW_CTL_ACK)) {
+        msg->limit = flow_wire_load16(buf + 2);
+    }
 }
 
 flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
@@ -118,9 +133,7 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
         return FLOW_DROP_LENGTH;
     }
 
-    msg->ep  = flow_wire_load32(buf + 4);
-    msg->src = flow_wire_load64(buf + 8);
-    msg->dst = flow_wire_load64(buf + 16);
+    flow_ctl_decode_base(buf, msg);
     if (msg->ep == 0) {
         return FLOW_DROP_FIELD;
     }
@@ -135,10 +148,6 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
         /* fall through */
     case FLOW_CTL_LIMIT:
         msg->flags = buf[1];
-        msg->limit = flow_wire_load16(buf + 2);
-        break;
-    case FLOW_CTL_WANT:
-        msg->limit = flow_wire_load16(buf + 2);
         break;
     case FLOW_CTL_RESET:
         msg->flags = buf[1];

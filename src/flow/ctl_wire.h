@@ -76,6 +76,14 @@ typedef struct flow_ctl_msg {
 unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf);
 
 /*
+ * Read what stands at the same place in all of them: type, endpoint number,
+ * incarnations, and the limit where there is one; other fields stay. Of any
+ * FLOW_CTL_BASE_LEN bytes that have FLOW_WIRE_CTL set and are no goodbye;
+ * nothing is checked.
+ */
+void flow_ctl_decode_base(const uint8_t *buf, flow_ctl_msg_t *msg);
+
+/*
  * Read len bytes at buf, which have FLOW_WIRE_CTL set and are no goodbye.
  * FLOW_DROP_NONE, or why they are no packet; every length is checked first.
  */

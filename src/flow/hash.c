@@ -33,7 +33,8 @@ uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer)
 
 uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
 {
-    return flow_hash_head(core, FLOW_INDEX_RX, ((uint64_t)ep << 17) ^ peer);
+    return flow_hash_head(core, FLOW_INDEX_RX,
+                          ((uint64_t)ep << FLOW_INDEX_BITS) ^ peer);
 }
 
 uint32_t flow_hash_next_size(const flow_core_t *core)
@@ -48,13 +49,6 @@ int flow_hash_full(const flow_core_t *core)
                             core->counters.rx_flows;
 
     return used + FLOW_RX_BATCH >= (uint64_t)core->hash_size * FLOW_HASH_LOAD;
-}
-
-/* The next of a chain in which what is looked for comes later. */
-static uint32_t flow_hash_later(uint32_t next)
-{
-    flow_assert(next != 0);
-    return next;
 }
 
 /* Insert a record at the head of its chain; remove it from anywhere. */
@@ -75,7 +69,10 @@ static uint32_t flow_hash_later(uint32_t next)
         } \
         before = _get(core, *head); \
         while (before->_link != (_index)) { \
-            before = _get(core, flow_hash_later(before->_link)); \
+            if (!flow_holds(before->_link != 0)) { \
+                return; \
+            } \
+            before = _get(core, before->_link); \
         } \
         before->_link = record->_link; \
     }

@@ -83,7 +83,9 @@ void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
     }
     before = flow_core_rx(core, peer->rx_list);
     while (before->peer_next != index) {
-        flow_assert(before->peer_next != 0);
+        if (!flow_holds(before->peer_next != 0)) {
+            return;
+        }
         before = flow_core_rx(core, before->peer_next);
     }
     before->peer_next = next & (FLOW_INDEX_MAX - 1);

@@ -31,7 +31,7 @@ void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
 /* A flow is done with: was it the last? */
 void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer);
 /* References: flows that are not on its lists but need it. 0: too many. */
-enum { FLOW_PEER_REFS_MAX = (1 << 13) - 2 };
+enum { FLOW_PEER_REFS_MAX = (1 << FLOW_PEER_REF_BITS) - 2 };
 int  flow_peer_ref(flow_peer_t *peer);
 void flow_peer_unref(flow_core_t *core, flow_peer_t *peer);
 static inline int flow_peer_in_use(const flow_peer_t *peer)

@@ -86,11 +86,11 @@ static void flow_pool_set_tx(flow_core_t *core, uint32_t index)
 static void flow_pool_set_rx_token(flow_core_t *core, uint32_t index,
                                    uint64_t gen)
 {
-    uint64_t token = index |
-                     ((gen & ((1u << FLOW_GEN_BITS) - 1)) << FLOW_INDEX_BITS);
+    uint32_t token = index | (((uint32_t)gen & ((1u << FLOW_GEN_BITS) - 1))
+                              << FLOW_INDEX_BITS);
 
-    flow_core_rx(core, index)->expect = (token << FLOW_WIRE_TOKEN_SHIFT) |
-                                        FLOW_RX_SHUT;
+    flow_core_rx(core, index)->expect = flow_wire_set_token(FLOW_RX_SHUT,
+                                                            token);
 }
 
 static void flow_pool_set_rx(flow_core_t *core, uint32_t index)

@@ -28,7 +28,6 @@ typedef enum flow_pool {
  * may return FLOW_NO_MEMORY / FLOW_RX_NO_MEMORY, upon which the caller grows
  * and repeats the same call: nothing was changed.
  */
-enum { FLOW_RX_BATCH = 16 };
 unsigned flow_pool_grow_needed(const flow_core_t *core);
 
 /* Bytes of the next chunk of a pool (it may differ from call to call). */

@@ -75,7 +75,10 @@ static void flow_resend_finish(flow_core_t *core, flow_op_t *op,
 
 void flow_resend_sent(flow_core_t *core, flow_op_t *op, int failed)
 {
-    flow_assert(op->flags & FLOW_OPF_POSTED);
+    if (!flow_holds(op->flags & FLOW_OPF_POSTED)) {
+        return;
+    }
+
     op->flags &= (uint8_t)~FLOW_OPF_POSTED;
     if (op->flags & FLOW_OPF_OVER) {
         flow_fifo_op_push(&core->release, op);
@@ -114,9 +117,8 @@ void flow_resend_header(const flow_core_t *core, const flow_op_t *op,
 
     if (((word & FLOW_WIRE_ACK) == FLOW_WIRE_ACK) &&
         (tx->flags & FLOW_TXF_CARRIES)) {
-        flow_wire_store64(buf, flow_wire_set_limit(
-                                     word, (flow_psn_t)(tx->hdr >>
-                                             FLOW_WIRE_LIMIT_SHIFT)));
+        word = flow_wire_set_limit(word, flow_wire_limit(tx->hdr));
+        flow_wire_store64(buf, word);
         flow_tx_header_rest(core, tx, buf);
     }
 }
@@ -143,14 +145,15 @@ static void flow_resend_gaps(flow_core_t *core, flow_ring_t *ring,
     uint64_t missing = flow_psn_rotate_down(ring->mask,
                                             base % FLOW_WINDOW_MAX);
     uint64_t later;
+    unsigned i, gap;
     flow_op_t *op;
-    unsigned i;
 
     for (; missing != 0; missing &= missing - 1) {
         i     = (unsigned)__builtin_ctzll(missing);
         later = (got >> i) & ~1ull;
-        later &= later - 1;
-        later &= later - 1; /* FLOW_FAST_GAP - 1 of them taken off */
+        for (gap = 1; gap < FLOW_FAST_GAP; ++gap) {
+            later &= later - 1; /* without the next one */
+        }
         if (later == 0) {
             return;
         }

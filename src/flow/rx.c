@@ -369,7 +369,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
                                           uint64_t word, void *handle,
                                           size_t len, flow_rx_out_t *out)
 {
-    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    flow_psn_t psn = flow_wire_psn(word);
     int distance   = flow_psn_diff(psn, flow_rx_psn(rx));
 
     out->token = flow_rx_token(rx);
@@ -428,24 +428,22 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
 {
     uint64_t word = flow_wire_load64(pkt);
     flow_rx_verdict_t verdict;
+    flow_wire_names_t names;
     flow_peer_t *peer;
     flow_rx_t *rx;
-    uint64_t from;
-    uint32_t ep;
 
     if (len < FLOW_LONG_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    from = flow_wire_load64(pkt + 8);
-    ep   = flow_wire_load32(pkt + 24);
-    if (flow_wire_load64(pkt + 16) != core->params.self.incarnation) {
+    names = flow_wire_load_names(pkt);
+    if (names.to != core->params.self.incarnation) {
         return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
     }
-    if ((from == 0) || (ep == 0)) {
+    if ((names.from == 0) || (names.ep == 0)) {
         return flow_rx_drop(core, FLOW_DROP_FIELD, out);
     }
 
-    peer = flow_peer_find(core, from);
+    peer = flow_peer_find(core, names.from);
     if (peer == NULL) {
         rx = NULL;
     } else if (peer->state == FLOW_PEER_DEAD) {
@@ -453,18 +451,18 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     } else if (!flow_peer_sent(peer, src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     } else {
-        rx = flow_rx_find(core, peer, ep);
+        rx = flow_rx_find(core, peer, names.ep);
     }
 
     if ((rx == NULL) && (word & FLOW_WIRE_CTL)) {
         return flow_rx_drop(core, FLOW_DROP_STALE, out); /* goodbye, again */
     }
     if (rx == NULL) {
-        if (flow_stranger_expired(core, from, ep)) {
+        if (flow_stranger_expired(core, names.from, names.ep)) {
             return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
         }
         if (flow_pool_is_full(core, peer == NULL)) {
-            flow_stranger_remember(core, from, ep);
+            flow_stranger_remember(core, names.from, names.ep);
             return flow_rx_drop(core, FLOW_DROP_FULL, out);
         }
         verdict = flow_rx_room(core, peer == NULL, out);
@@ -472,9 +470,9 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             return verdict;
         }
         if (peer == NULL) {
-            peer = flow_peer_create(core, from, src);
+            peer = flow_peer_create(core, names.from, src);
         }
-        rx = flow_rx_create(core, peer, ep);
+        rx = flow_rx_create(core, peer, names.ep);
         flow_stranger_add(core, rx);
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_peer_heard(core, peer);
@@ -491,15 +489,15 @@ static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
                                const uint8_t *pkt)
 {
     uint64_t word = flow_wire_load64(pkt);
-    uint64_t acked;
+    flow_psn_t ack;
+    uint64_t map;
 
     if (word & FLOW_WIRE_LONG) {
-        acked = flow_wire_load64(pkt + FLOW_SHORT_HDR);
+        ack = flow_wire_load_ack(pkt, &map);
         flow_resend_heard(tx);
-        flow_resend_ack(core, tx, (flow_psn_t)acked,
-                        acked >> FLOW_WIRE_MAP_SHIFT);
+        flow_resend_ack(core, tx, ack, map);
     }
-    flow_tx_limit(core, tx, (flow_psn_t)(word >> FLOW_WIRE_LIMIT_SHIFT));
+    flow_tx_limit(core, tx, flow_wire_limit(word));
 }
 
 /* A short header: index, generation and sender are checked one by one. */
@@ -509,7 +507,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                                               flow_rx_out_t *out)
 {
     uint64_t word  = flow_wire_load64(pkt);
-    uint32_t token = flow_rx_token_of(word);
+    uint32_t token = flow_wire_token(word);
     uint32_t index = flow_rx_index_of(word);
     flow_rx_verdict_t verdict;
     flow_peer_t *peer;
@@ -555,33 +553,33 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
                                       flow_rx_out_t *out)
 {
-    const uint8_t *bytes = pkt;
-    unsigned type;
+    unsigned first;
 
     *out = (flow_rx_out_t){0};
     if (len < 1) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
 
-    type = bytes[0] & FLOW_WIRE_AM_MASK;
-    if ((bytes[0] & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
-        return flow_ctl_rx_accept(core, bytes, len, src, out);
+    first = flow_wire_first(pkt);
+    if ((first & FLOW_WIRE_CTL) &&
+        ((first & FLOW_WIRE_AM_MASK) != FLOW_CTL_GOODBYE)) {
+        return flow_ctl_rx_accept(core, pkt, len, src, out);
     }
     if (len < FLOW_SHORT_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    if (flow_wire_is_long(bytes[0])) {
-        return flow_rx_accept_long(core, bytes, len, handle, src, out);
+    if (flow_wire_is_long(first)) {
+        return flow_rx_accept_long(core, pkt, len, handle, src, out);
     }
-    if (bytes[0] & FLOW_WIRE_LONG) {
-        if (!flow_is_ud(core) || (bytes[0] & FLOW_WIRE_CTL)) {
+    if (first & FLOW_WIRE_LONG) {
+        if (!flow_is_ud(core) || (first & FLOW_WIRE_CTL)) {
             return flow_rx_drop(core, FLOW_DROP_FLAGS, out);
         }
         if (len < FLOW_ACK_HDR) {
             return flow_rx_drop(core, FLOW_DROP_SHORT, out);
         }
     }
-    return flow_rx_accept_short(core, bytes, handle, src, out);
+    return flow_rx_accept_short(core, pkt, handle, src, out);
 }
 
 flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,

@@ -55,14 +55,9 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       flow_rx_out_t *out);
 
 /* Of the flow that a short header names; nothing is checked yet. */
-static inline uint32_t flow_rx_token_of(uint64_t word)
-{
-    return (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) & FLOW_WIRE_TOKEN_MASK;
-}
-
 static inline uint32_t flow_rx_index_of(uint64_t word)
 {
-    return flow_rx_token_of(word) & (FLOW_INDEX_MAX - 1);
+    return flow_wire_token(word) & (FLOW_INDEX_MAX - 1);
 }
 
 /* One compare for number, token with its generation, flags, and the limit,
@@ -77,8 +72,7 @@ static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
 static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
 {
     rx->expect += FLOW_WIRE_PSN_ONE;
-    if (flow_unlikely((uint8_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
-                      rx->grant_at)) {
+    if (flow_unlikely((uint8_t)flow_wire_psn(rx->expect) == rx->grant_at)) {
         flow_grant_check(core, rx);
     }
 }
@@ -98,14 +92,13 @@ static inline void flow_rx_keep(flow_core_t *core, flow_ring_t *ring,
 static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
                                 uint64_t word, flow_src_t src, void *handle)
 {
-    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    flow_psn_t psn = flow_wire_psn(word);
     uint64_t other = (word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect;
     flow_ring_t *ring;
 
     if ((other & (FLOW_WIRE_PSN_ONE - 1)) || (src != rx->src) ||
         (rx->ring == 0) ||
-        (flow_psn_diff(psn, (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT)) <=
-         0) ||
+        (flow_psn_diff(psn, flow_wire_psn(rx->expect)) <= 0) ||
         (flow_psn_diff(psn, rx->limit) >= 0) ||
         (rx->flags & FLOW_RXF_FINAL)) {
         return 0;
@@ -124,7 +117,7 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
  * flow_rx_accept begins with it; a caller that polls in batches calls it first
  * by itself:
  *   DELIVER, FILL: *word is the header: message id in FLOW_WIRE_AM_MASK, token
- *                  by flow_rx_token_of; the payload is at FLOW_SHORT_HDR
+ *                  by flow_wire_token; the payload is at FLOW_SHORT_HDR
  *   HOLD:          the core has handle; only if may_hold
  *   OTHER:         nothing was done, flow_rx_accept tells
  */
@@ -178,7 +171,7 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
     if (flow_unlikely(verdict == FLOW_RX_HOLD)) {
         return FLOW_RX_HOLD;
     }
-    out->token  = flow_rx_token_of(word);
+    out->token  = flow_wire_token(word);
     out->offset = FLOW_SHORT_HDR;
     out->am_id  = word & FLOW_WIRE_AM_MASK;
     out->more   = verdict == FLOW_RX_FILL;
@@ -218,7 +211,7 @@ static inline int flow_rx_has_failed(const flow_core_t *core, uint32_t token)
     const flow_rx_t *rx = flow_core_rx(core, token & (FLOW_INDEX_MAX - 1));
 
     return (rx->state == FLOW_RX_FAILED) &&
-           (flow_rx_token_of(rx->expect) == token);
+           (flow_wire_token(rx->expect) == token);
 }
 
 /* The next of them, or NULL. */

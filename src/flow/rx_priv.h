@@ -28,7 +28,7 @@ flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
 
 static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
 {
-    return (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT);
+    return flow_wire_psn(rx->expect);
 }
 
 /*
@@ -60,8 +60,7 @@ static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 
 static inline uint32_t flow_rx_token(const flow_rx_t *rx)
 {
-    return (uint32_t)(rx->expect >> FLOW_WIRE_TOKEN_SHIFT) &
-           FLOW_WIRE_TOKEN_MASK;
+    return flow_wire_token(rx->expect);
 }
 
 static inline uint32_t flow_rx_index(const flow_rx_t *rx)

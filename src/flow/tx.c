@@ -183,7 +183,10 @@ static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
 
 void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 {
-    flow_assert(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED));
+    if (!flow_holds(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED))) {
+        return;
+    }
+
     flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
     flow_tx_not_live(core, tx);
     if ((tx->state == FLOW_TX_FAILED) && (tx->why != FLOW_END_GIVEN_UP)) {
@@ -278,18 +281,16 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
                              void *buf)
 {
-    uint8_t *p = buf;
     flow_psn_t ack;
     uint64_t map;
 
     if (tx->hdr & FLOW_WIRE_LIMIT) {
         ack = flow_ack_get(core, flow_core_rx(core, tx->carries), &map);
-        flow_wire_store64(p + 8, ack | (map << FLOW_WIRE_MAP_SHIFT));
+        flow_wire_store_ack(buf, ack, map);
         return FLOW_ACK_HDR;
     }
-    flow_wire_store64(p + 8, core->params.self.incarnation);
-    flow_wire_store64(p + 16, flow_core_peer(core, tx->peer)->incarnation);
-    flow_wire_store32(p + 24, tx->ep);
+    flow_wire_store_names(buf, core->params.self.incarnation,
+                          flow_core_peer(core, tx->peer)->incarnation, tx->ep);
     return FLOW_LONG_HDR;
 }
 

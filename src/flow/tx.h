@@ -73,8 +73,7 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx);
 /* The one compare: a packet may be sent now. Else ask flow_tx_ready. */
 static inline int flow_tx_is_open(const flow_tx_t *tx)
 {
-    return flow_likely((flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT) !=
-                       tx->stop);
+    return flow_likely(flow_wire_psn(tx->hdr) != tx->stop);
 }
 
 /*
@@ -92,7 +91,7 @@ flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx);
 /* Number of the next packet. */
 static inline flow_psn_t flow_tx_psn(const flow_tx_t *tx)
 {
-    return (flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT);
+    return flow_wire_psn(tx->hdr);
 }
 
 /*

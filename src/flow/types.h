@@ -15,7 +15,8 @@
 
 /* Nanoseconds of any monotonic clock that starts above 0. */
 typedef uint64_t flow_time_t;
-#define FLOW_TIME_NEVER UINT64_MAX
+#define FLOW_TIME_NEVER  UINT64_MAX
+#define FLOW_BACKOFF_MAX (1ull << 40) /* so that sums of times do not wrap */
 
 typedef struct flow_core flow_core_t;
 typedef struct flow_tx   flow_tx_t;

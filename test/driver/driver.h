@@ -22,6 +22,10 @@ namespace flow_test {
 
 typedef std::vector<uint8_t> Bytes;
 
+/* So many assertions of the core return, as they do in the module; the next one
+ * aborts. */
+extern unsigned asserts_expected;
+
 class Driver {
 public:
     /* The core has all its pools afterwards. Aborts when it refuses. */

@@ -64,8 +64,9 @@ static uint64_t acks_what(const flow_core_t *core, const flow_tx_t *tx,
             fresh |= 1ull << slot;
         }
     }
-    map &= map - (map != 0); /* FLOW_FAST_GAP - 1 of its bits taken off */
-    map &= map - (map != 0);
+    for (int gap = 1; gap < FLOW_FAST_GAP; ++gap) {
+        map &= map - (map != 0); /* without the next one */
+    }
     return (map == 0) ? fresh : mix_word(mix_word(fresh, ack), seen) | 1;
 }
 

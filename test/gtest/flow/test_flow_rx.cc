@@ -157,7 +157,7 @@ TEST_P(flow_rx_wrap, short__what_it_leaves)
     EXPECT_EQ(FLOW_RX_OTHER, way(p[1], FLOW_SHORT_HDR - 1, 1));
     EXPECT_EQ(FLOW_RX_FILL, way(p[1], p[1].bytes.size(), 0));
     EXPECT_EQ(5u, word & FLOW_WIRE_AM_MASK);
-    b.drain(flow_rx_token_of(word));
+    b.drain(flow_wire_token(word));
     EXPECT_EQ((std::vector<std::string>{"0", "2"}), b.got);
     EXPECT_EQ(FLOW_RX_DELIVER, way(p[3], p[3].bytes.size(), 0));
     EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 1)) << "again";

@@ -208,7 +208,7 @@ efa_rx_other(efa_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
     }
     rxbuf->length = wc->byte_len;
     efa_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
-    efa_rx_drain(iface, flow_rx_token_of(word));
+    efa_rx_drain(iface, flow_wire_token(word));
 }
 
 /* One completion, and for nearly all no call but that of the message's handler.
