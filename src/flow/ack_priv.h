@@ -5,7 +5,7 @@
 
 #include "flow/core_priv.h"
 
-/* What a receiving flow has got: as flow_resend_ack takes it. */
+/* What a receiving flow has, in the form that flow_resend_ack takes. */
 flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
                         uint64_t *map);
 

@@ -3,12 +3,13 @@
  * The protocol core of one interface: parameters, memory, counters, checks.
  *
  * Sans-IO: no call posts, allocates, reads a clock or logs. The caller polls
- * the device and tells (flow/rx.h, flow/tx.h); it pulls what is to be sent
- * (flow/ctl.h) and what happened (flow/event.h). One core is used by one thread
- * at a time. No function of the core calls back, so a caller's callback that
- * runs between two calls may call anything here, opening and closing flows
- * included. Pointers to flow_tx_t and flow_peer_t stay valid until the event
- * that releases them; a receive flow is named by its token, checked each time.
+ * the device and passes on what came (flow/rx.h, flow/tx.h); it pulls what is
+ * to be sent (flow/ctl.h) and what happened (flow/event.h). One core is used by
+ * one thread at a time. No function of the core calls back, so a caller's
+ * callback that runs between two calls may call anything here, opening and
+ * closing flows included. Pointers to flow_tx_t and flow_peer_t stay valid
+ * until the event that releases them; a receive flow is named by its token,
+ * checked each time.
  */
 #ifndef FLOW_CORE_H_
 #define FLOW_CORE_H_

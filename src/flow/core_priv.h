@@ -73,7 +73,7 @@ typedef enum flow_rx_state {
     FLOW_RX_FREE,
     FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
     FLOW_RX_ACTIVE,
-    FLOW_RX_FAILED,   /* beyond the limit on SRD; the sender is being told    */
+    FLOW_RX_FAILED,   /* packets were lost; a reset is being sent             */
     FLOW_RX_PARTED,   /* UD: ended by its sender; stays a while so that what
                          is repeated or late finds it, and is confirmed       */
     FLOW_RX_CLOSED,   /* done with; waits only to leave the lists             */
@@ -104,7 +104,8 @@ struct flow_rx {
     uint64_t   state      : 3; /* flow_rx_state_t                             */
     uint64_t   ctl        : 7; /* control packets due                         */
     uint64_t   lists      : 2; /* enum flow_lists: on which it is             */
-    uint64_t   used       : 1; /* consumed something since the hand came by   */
+    uint64_t   used       : 1; /* consumed something since the hand of grant.c
+                                  came by                                     */
     uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
     uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
     uint64_t   starved_next : FLOW_INDEX_BITS; /* on either of its lists      */
@@ -134,14 +135,14 @@ enum flow_tx_flags {
     FLOW_TXF_ASKED   = 1u << 3, /* UD: asked at this limit                    */
     FLOW_TXF_HELLOED = 1u << 4, /* a hello was handed out                     */
     FLOW_TXF_RMA     = 1u << 5, /* the user wants RMA                         */
-    FLOW_TXF_LAST    = 1u << 6  /* goodbye or reset is done, or pointless     */
+    FLOW_TXF_LAST    = 1u << 6  /* goodbye or reset was sent, or is pointless */
 };
 
 enum flow_tx_wait {
     FLOW_WAIT_STOP  = 1u << 0, /* FLOW_EVENT_TX_READY is owed                 */
     FLOW_WAIT_DRAIN = 1u << 1, /* closed: goodbye once nothing is out         */
-    FLOW_WAIT_RESET = 1u << 2, /* the last word is a reset, not a goodbye     */
-    FLOW_WAIT_PART  = 1u << 3, /* UD: the last word is out, not confirmed     */
+    FLOW_WAIT_RESET = 1u << 2, /* to end by a reset, not a goodbye            */
+    FLOW_WAIT_PART  = 1u << 3, /* UD: goodbye or reset is out, not confirmed */
     FLOW_WAIT_PONG  = 1u << 4, /* UD: ping is out, nothing was heard since    */
     FLOW_WAIT_RNR   = 1u << 5  /* receiver-not-ready: nothing new until all
                                   that is out has arrived                     */

@@ -2,7 +2,7 @@
 /*
  * Control packets to be sent. Nothing is stored but what is due: the packet is
  * built when it is pulled, from the state of that moment, so a late or repeated
- * one always tells the newest.
+ * one always says the newest.
  */
 #include "flow/ack_priv.h"
 #include "flow/assert.h"
@@ -108,7 +108,7 @@ static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
     rx->advertised = msg->limit & 0x7f;
 }
 
-/* On UD one packet tells both, whichever is due. */
+/* On UD one packet has limit and acknowledgement, whichever is due. */
 static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
                                flow_ctl_t *ctl)
 {
@@ -157,7 +157,7 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     if ((due == FLOW_CTL_RX_ANSWER) || (due == FLOW_CTL_RX_LIMIT)) {
         flow_ctl_fill_limit(rx, &msg);
         if (due == FLOW_CTL_RX_ANSWER) {
-            rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it tells that, too */
+            rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it has that, too */
         }
     }
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
@@ -276,7 +276,7 @@ static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 {
     if ((status == FLOW_SEND_LOST) &&
         (core->counters.lingering > core->params.max_linger / 2)) {
-        tx->flags |= FLOW_TXF_LAST; /* too many wait for who may be gone */
+        tx->flags |= FLOW_TXF_LAST; /* too many of these wait */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
         return;
     }
@@ -337,7 +337,7 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         return;
     }
 
-    /* A failure of our own is tried again as well: the sender depends on it. */
+    /* A failure of our own device is retried, too: the sender depends on it. */
     rx->ctl |= due;
     if (rx->ctl & FLOW_CTL_QUEUED) {
         return;
@@ -351,8 +351,8 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     }
 }
 
-/* No answer to a control packet. On behalf of a flow that had ended before it
- * says nothing of newer ones. */
+/* No answer to a control packet. If its flow had ended before, that says
+ * nothing about newer flows. */
 static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
                           uint64_t cookie)
 {
@@ -368,7 +368,7 @@ static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
     }
 }
 
-/* One is no longer out. */
+/* One control packet less is out. */
 static void flow_ctl_ended(flow_core_t *core, flow_peer_t *peer,
                            uint64_t cookie)
 {
@@ -384,7 +384,7 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
     flow_rx_t *rx;
     flow_tx_t *tx;
 
-    if (!flow_is_ud(core)) { /* there a completion says nothing */
+    if (!flow_is_ud(core)) { /* there a completion says nothing of the peer */
         peer->answers = (status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR);
     }
     if (status != FLOW_SEND_OK) {

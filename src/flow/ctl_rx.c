@@ -51,7 +51,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     }
 
     rx = (peer != NULL) ? flow_rx_find(core, peer, msg->ep) : NULL;
-    if (rx == NULL) { /* also for the dead: see below */
+    if (rx == NULL) { /* for a dead peer, too: it is refused below */
         verdict = flow_rx_room(core, peer == NULL, out);
         if (verdict != FLOW_RX_CONTROL) {
             return verdict;
@@ -62,7 +62,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         }
         rx = flow_rx_create(core, peer, msg->ep);
         if (full || flow_stranger_expired(core, msg->src, msg->ep)) {
-            rx->flags |= FLOW_RXF_OVERRUN; /* it is told */
+            rx->flags |= FLOW_RXF_OVERRUN; /* a reset says so */
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, (peer->state == FLOW_PEER_DEAD) ?
@@ -72,7 +72,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
 
     flow_peer_introduce(core, peer, &msg->addr);
     if (peer->state == FLOW_PEER_DEAD) {
-        /* Whatever it sends is thrown away here. If it lives it must know */
+        /* If it lives after all, a reset says that its messages are lost. */
         flow_rx_fail(core, rx);
         return flow_rx_drop(core, FLOW_DROP_DEAD, out);
     }
@@ -107,7 +107,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         tx->hdr = flow_wire_set_token(tx->hdr & ~(uint64_t)FLOW_WIRE_LONG,
                                       msg->token);
         if (flow_is_ud(core)) {
-            tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* it may wait its turn */
+            tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* if still queued */
         }
     } else if (flow_wire_token(tx->hdr) != msg->token) {
         return FLOW_DROP_FIELD;
@@ -132,7 +132,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
     return FLOW_DROP_NONE;
 }
 
-/* UD: the receiver knows of our last word. */
+/* UD: the receiver has our goodbye or reset. */
 static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
 {
     if (!(tx->wait & FLOW_WAIT_PART)) {
@@ -195,7 +195,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     if ((rx == NULL) || (rx->state == FLOW_RX_CLOSED)) {
         return FLOW_DROP_STALE;
     }
-    if (flow_is_ud(core)) { /* something is waited for that tells we live */
+    if (flow_is_ud(core)) { /* the sender waits for any answer */
         flow_rx_ctl_due(core, rx, (rx->state == FLOW_RX_ACTIVE) ?
                                           FLOW_CTL_RX_ACK : 0);
     }
@@ -216,7 +216,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     return FLOW_DROP_NONE;
 }
 
-/* Is it about a flow of its sender's? */
+/* Is it about a flow from its sender to us? */
 static int flow_ctl_is_to_rx(const flow_ctl_msg_t *msg)
 {
     return (msg->type == FLOW_CTL_WANT) || (msg->type == FLOW_CTL_PING) ||

@@ -6,7 +6,7 @@
 #include "flow/core_priv.h"
 #include "flow/event.h"
 
-/* Events due. */
+/* Events due, in the field events of a sending flow and of a peer. */
 enum flow_event_due {
     FLOW_DUE_TX_OPEN      = 1u << FLOW_EVENT_TX_OPEN,
     FLOW_DUE_TX_READY     = 1u << FLOW_EVENT_TX_READY,
@@ -21,7 +21,7 @@ enum flow_event_due {
 };
 
 
-/* Senders starve: more receive buffers would help. */
+/* FLOW_EVENT_RX_SCARCE is due. */
 void flow_event_scarce(flow_core_t *core);
 
 #endif

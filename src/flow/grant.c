@@ -13,13 +13,14 @@
  *
  * What a flow that fell silent holds comes back without its help. As long as
  * somebody got less than it could use, a hand goes round the flows at every
- * tick of the timer: who consumed nothing since it came by last is away from
- * now on, whether or not its sender ever hears of it. If it does, it keeps to
- * what it has left: the recall. That is a limit for the sender only, and a soft
- * one: what was told before stays valid here for ever, so a packet on its way
- * is never wrong, and nothing needs an epoch.
- *   - rx->limit is what was told and is accepted. What the sender may use by
- *     now is flow_rx_use: below the limit from the recall until grants pass it.
+ * tick of the timer, as in the CLOCK algorithm of page replacement: a flow that
+ * consumed nothing since it came by last is away from now on, whether or not
+ * its sender ever hears of it. If it does, it keeps to what it has left: the
+ * recall. That is a limit for the sender only, and a soft one: a limit once
+ * advertised stays valid here for ever, so a packet on its way is never wrong,
+ * and nothing needs an epoch.
+ *   - rx->limit is what was advertised and is accepted. What the sender should
+ *     use of it is flow_rx_use: less, from a recall until grants pass it.
  *   - A sender obeys a recall to N only while it has sent less than N. N is the
  *     next number here plus one, and more is granted only after a packet came;
  *     so a recall that comes late finds N sent, and changes nothing.
@@ -28,16 +29,16 @@
  *     The other error, to think that a sender may send that may not, would be a
  *     deadlock. Hence: what we take it to have never exceeds what it has.
  *
- * Who has nothing left waits in a line, first come first served, and needs not
- * ask. Most want nothing: then they get one share in their turn, which is what
- * they hold while they are away, or which the hand takes back.
+ * A flow with no credit left waits in a line, first come first served; its
+ * sender need not ask. Most of them have nothing to send: then the share they
+ * get in their turn is taken back by the hand.
  *
  * docs/RATE.md has the measurements, and what was rejected: shares of all the
  * flows, idle ones included; senders that ask (their requests met no buffers);
  * leases; discounts by age; recalls with epochs.
  *
- * counted lags behind the consumed number until the next mark (grant_at), so
- * owed is over-, never underestimated.
+ * core->owed are the credits that are out. Consumed packets are taken off it
+ * only at grant_at, so it is over-, never underestimated.
  */
 #include "flow/ctl_priv.h"
 #include "flow/event_priv.h"
@@ -68,7 +69,7 @@ static int64_t flow_grant_room(const flow_core_t *core)
     return flow_grant_capacity(core) - core->owed;
 }
 
-/* Somebody could use more than there is: the hand begins to go round. */
+/* Some flow could use more than there is: the hand begins to go round. */
 static void flow_grant_contended(flow_core_t *core)
 {
     core->contended = 1;
@@ -111,7 +112,7 @@ static void flow_grant_carry(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/* The sender has shown that it may use all before this number. */
+/* The sender shows by its packets that it knew a limit of at least psn. */
 static void flow_grant_shown(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn)
 {
     rx->advertised = psn & 0x7f;
@@ -173,7 +174,7 @@ void flow_grant_mark(flow_rx_t *rx)
     rx->grant_at = (uint8_t)(psn + (flow_psn_t)step);
 }
 
-/* Did a header take the present limit along since it was raised? */
+/* Note if a header of the pair has carried the present limit. */
 static void flow_grant_note_carried(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
@@ -182,7 +183,8 @@ static void flow_grant_note_carried(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/* Send the limit alone if no header took it and the sender may soon need it. */
+/* Send a limit packet if no header carried the limit and it may soon be
+ * needed. */
 static void flow_grant_advertise(flow_core_t *core, flow_rx_t *rx)
 {
     int left;
@@ -208,7 +210,7 @@ static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
         rx->advertised = use & 0x7f;
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
-        rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* told is what it has */
+        rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* it has all of it */
         rx->limit  = use;
     }
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, use, rx->flags);
@@ -323,7 +325,7 @@ void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
 void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 {
     if (flow_psn_lt(limit, flow_rx_use(rx))) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT); /* it is on the way */
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT); /* again */
     } else if (flow_psn_lt(flow_rx_use(rx), limit) &&
                !flow_psn_lt(rx->limit, limit)) {
         flow_grant_wake(core, rx); /* it has sent all up to this limit */

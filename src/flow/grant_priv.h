@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* grant.c, for the core alone: how much each sender may send. */
+/* grant.c, for the core alone: how many packets each sender may send. */
 #ifndef FLOW_GRANT_PRIV_H_
 #define FLOW_GRANT_PRIV_H_
 
@@ -9,19 +9,22 @@
 extern "C" {
 #endif
 
-/* The flow consumed up to its mark: give it more, or queue it as starved. */
+/* The flow consumed up to grant_at: grant more, or queue it as starved. */
 void flow_grant_check(flow_core_t *core, flow_rx_t *rx);
+/* A flow was introduced; it ends. */
 void flow_grant_open(flow_core_t *core, flow_rx_t *rx);
 void flow_grant_close(flow_core_t *core, flow_rx_t *rx);
+/* Choose grant_at: where flow_grant_check is called next. */
 void flow_grant_mark(flow_rx_t *rx);
-/* UD: it is blocked at this limit, having sent all up to it. */
+/* UD: the sender says that it sent all before this limit and is blocked. */
 void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);
+/* Credits came free: give them to flows that starve. */
 void flow_grant_serve(flow_core_t *core);
-/* The flow fell silent: it keeps a little, which is not counted. Not one that
- * waits for credits, or has ended. */
+/* The flow fell silent: recall its credits but FLOW_IDLE_WINDOW, which are not
+ * counted. Only where flow_grant_may_leave says so. */
 int  flow_grant_may_leave(const flow_rx_t *rx);
 void flow_grant_leave(flow_core_t *core, flow_rx_t *rx);
-/* Look for silent flows. 0: no need to come back. */
+/* Look for silent flows. 0: enough for now, as nobody lacks credits. */
 int  flow_grant_tick(flow_core_t *core);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ void      flow_hash_insert_rx(flow_core_t *core, flow_rx_t *rx);
 void      flow_hash_remove_rx(flow_core_t *core, flow_rx_t *rx);
 /* Move everything to the table at mem; the old one, NULL if there was none. */
 void     *flow_hash_move(flow_core_t *core, void *mem);
-/* Heads in the next table. */
+/* Heads of the table to be handed over next; is it time for that? */
 uint32_t  flow_hash_next_size(const flow_core_t *core);
 int       flow_hash_full(const flow_core_t *core);
 

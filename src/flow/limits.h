@@ -26,11 +26,11 @@ enum flow_limits {
     FLOW_FAST_GAP         = 3,  /* later packets acknowledged before a missing
                                    one is sent again without time-out         */
     FLOW_GOODBYE_TRIES    = 16, /* UD: goodbyes without confirmation          */
-    FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow rests for
+    FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow stays for
                                    rnr_min * 2^6 and confirms goodbyes        */
     FLOW_CTL_MAX          = 96, /* room for any control packet, bytes         */
     FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
-    FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
+    FLOW_QUARANTINE       = 64, /* freed receiver indices not used again yet  */
     FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
     FLOW_PEER_CTL_MAX     = 8,  /* control packets out to one peer            */
     FLOW_PEER_REF_BITS    = 13, /* flows of a peer that are not on its lists:

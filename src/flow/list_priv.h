@@ -11,12 +11,12 @@
 
 void flow_list_add_tx(flow_peer_t *peer, flow_tx_t *tx);
 void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx);
-/* Free the flow, which is on the list of the peer. */
+/* Take the flow off the list of the peer and free it. */
 void flow_list_free_tx(flow_core_t *core, flow_peer_t *peer, flow_tx_t *tx);
 void flow_list_free_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx);
-/* Take a flow off that does not end. Cost grows with the list. */
+/* Take a flow off that lives on. Cost grows with the list. */
 void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx);
-/* The next that is not gone: 0, none. */
+/* The next that is not gone; 0: none. */
 uint32_t flow_list_next_tx(const flow_core_t *core, const flow_tx_t *tx);
 uint32_t flow_list_next_rx(const flow_core_t *core, const flow_rx_t *rx);
 /* Take out those that went, if there are many. Not while a list is walked. */

@@ -5,14 +5,18 @@
 
 #include "flow/core_priv.h"
 
+/* A flow begins: look for one of the other direction to pair it with. */
 void flow_pair_hello(flow_core_t *core, flow_rx_t *rx);
 void flow_pair_open(flow_core_t *core, flow_tx_t *tx);
+/* The peer takes limits from this flow's headers for its endpoint ep; 0:
+ * none. */
 void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep);
+/* One of a pair ends. */
 void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx);
 void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx);
-/* A sending flow failed: what its headers told may not have arrived. */
+/* A sending flow failed: limits in its headers may not have arrived. */
 void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx);
-/* It failed, and whoever had opened it lets go: so does its pair (SRD). */
+/* A flow failed as a broken connection does: so does its pair (SRD). */
 void flow_pair_break(flow_core_t *core, const flow_tx_t *tx);
 
 #endif

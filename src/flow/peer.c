@@ -126,8 +126,8 @@ static int flow_peer_is_rival(const flow_peer_t *peer,
            (other->prefix == peer->prefix);
 }
 
-/* What was sent to an earlier newcomer is no answer any more: it may have been
- * taken before this one was born. */
+/* A newcomer at this address: the others lose the chance to prove themselves by
+ * answers to what was sent before, which may be older than the newcomer. */
 static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
 {
     flow_peer_t *other;
@@ -208,7 +208,7 @@ void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer)
     flow_assert(peer->live == 0);
     if (peer->state == FLOW_PEER_READY) {
         peer->state = FLOW_PEER_KNOWN;
-        flow_turn_wake_all(core, peer); /* who has nothing to say may go */
+        flow_turn_wake_all(core, peer); /* those with nothing due may go */
     }
 }
 
@@ -250,7 +250,7 @@ static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
     flow_pool_peer_release(core, peer->index);
 }
 
-/* Remember it as dead; the oldest that nobody needs is forgotten for it. */
+/* Remember it as dead, and forget the oldest of those that nobody needs. */
 static void flow_peer_entomb(flow_core_t *core, flow_peer_t *peer)
 {
     flow_peer_t *oldest;
@@ -265,7 +265,7 @@ static void flow_peer_entomb(flow_core_t *core, flow_peer_t *peer)
         oldest = flow_core_peer(core,
                                 flow_fifo_peer_tomb_pop(core,
                                                         &core->tombstones));
-        if (oldest->addressed) { /* being told so: another time */
+        if (oldest->addressed) { /* in use again, for resets: keep it */
             flow_fifo_peer_tomb_push(core, &core->tombstones, oldest->index);
         } else {
             flow_peer_forget(core, oldest);
@@ -332,8 +332,8 @@ void flow_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted)
     core->young_any = (step == 1) ? core->young_any : 0;
 }
 
-/* Its handle is new: what came before it has none, what comes from now on has.
- */
+/* Its address handle is new: the device did not report it in packets received
+ * before, and will in those from now on. */
 static void flow_peer_new_handle(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index;
@@ -416,8 +416,8 @@ static void flow_peer_end_tx(flow_core_t *core, flow_peer_t *peer,
 }
 
 /*
- * Flows from the peer go on: what it sent and still sends is not in doubt. It
- * learns of the lost ones by a reset when their user closed them.
+ * Flows from the peer go on: what it sends does arrive. A reset tells it of
+ * each flow that was lost, when its user closes that.
  */
 void flow_peer_lost(flow_core_t *core, flow_peer_t *peer)
 {
@@ -440,13 +440,13 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->incarnation);
     peer->state = FLOW_PEER_DEAD;
     peer->rival = 0;
-    ++peer->refs; /* it stays while the lists shrink under our hands */
+    ++peer->refs; /* keep it while its lists shrink */
     flow_peer_end_tx(core, peer, FLOW_END_DEAD);
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
         next = flow_list_next_rx(core, rx);
         if ((rx->state == FLOW_RX_ACTIVE) && flow_peer_reachable(peer)) {
-            flow_rx_fail(core, rx); /* if it lives after all, it is told */
+            flow_rx_fail(core, rx); /* with a reset, should it live after all */
         } else {
             flow_rx_close(core, rx);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the transport tells of a peer, and asks. */
+/* Peers, as the transport sees them: addresses, address handles, deaths. */
 #ifndef FLOW_PEER_H_
 #define FLOW_PEER_H_
 
@@ -37,10 +37,10 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
 
 /*
  * Nothing gets through to the peer, or no answer from it: the flows to it fail,
- * those from it go on. It may live, so it is told of each flow that was lost,
- * when that is closed, and then fails the other flow of the pair; if that does
- * not get through either, it waits until the peer is heard or a flow is opened
- * to it. New flows, of either side, are as good as any.
+ * those from it go on. It may live: a reset tells it of each flow that was
+ * lost, once that is closed, and then it fails the other flow of the pair. If
+ * the reset does not get through either, it waits until the peer is heard or a
+ * flow is opened to it. New flows, of either side, are not affected.
  */
 void flow_peer_lost(flow_core_t *core, flow_peer_t *peer);
 
@@ -52,12 +52,13 @@ void flow_peer_lost(flow_core_t *core, flow_peer_t *peer);
 void flow_peer_dead(flow_core_t *core, flow_peer_t *peer);
 
 /*
- * So many packets were handed to the core (or are in its hands), of so many
- * receive buffers ever posted; both may wrap. A device that knows no address
- * handle of a sender says so (FLOW_AH_UNKNOWN), which is good only for what it
- * received before there was one. So call it before flow_peer_set_ah for a new
- * handle and before a packet of an unknown handle is given to flow_rx_accept;
- * who never does has them all accepted.
+ * taken: packets that were given to the core so far; posted: receive buffers
+ * posted so far; both may wrap. A device that has no address handle for a
+ * sender reports FLOW_AH_UNKNOWN. That is believed only of packets received
+ * before the handle was made, so the core has to know which those are: call
+ * this before flow_peer_set_ah for a new handle, and before a packet of an
+ * unknown handle is given to flow_rx_accept. If it is never called, all of them
+ * are accepted.
  */
 void flow_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted);
 

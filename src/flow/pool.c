@@ -3,7 +3,7 @@
  * Pools of flows, peers and rings in chunks that the caller hands over.
  *
  * Free objects queue first in, first out: an index that was just freed is the
- * last to come back, and FLOW_QUARANTINE of them always rest, so that a late
+ * last to come back, and FLOW_QUARANTINE of them are never used, so that a late
  * packet meets a free index with another generation, not a new flow.
  */
 #include "flow/assert.h"

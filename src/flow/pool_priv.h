@@ -19,14 +19,14 @@ void     flow_pool_rx_release(flow_core_t *core, uint32_t index);
 void     flow_pool_rx_clear(flow_core_t *core, uint32_t index);
 uint32_t flow_pool_peer_get(flow_core_t *core);
 void     flow_pool_peer_release(flow_core_t *core, uint32_t index);
-/* Indices that may be used now; does one more peer fit now? */
+/* Receive flows that can be had without growing; is there a peer? */
 uint32_t flow_pool_rx_free(const flow_core_t *core);
 int      flow_pool_peer_free(const flow_core_t *core);
 uint32_t flow_pool_ring_get(flow_core_t *core);
 void     flow_pool_ring_release(flow_core_t *core, uint32_t index);
 
 
-/* Are the last indices in use, but for those to say so with? */
+/* Are only FLOW_SPARE indices left, with which to refuse further flows? */
 int      flow_pool_is_full(const flow_core_t *core, int new_peer);
 
 #endif

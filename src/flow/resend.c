@@ -63,7 +63,7 @@ void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     }
 }
 
-/* Nobody waits for this operation any more; it goes when nothing holds it. */
+/* This operation is over; it is released when no post of it is out. */
 static void flow_resend_finish(flow_core_t *core, flow_op_t *op,
                                unsigned failed)
 {
@@ -174,7 +174,7 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
     uint64_t got, bits;
 
     if ((tx->ring == 0) || (below < 0) || (below > FLOW_WINDOW_MAX)) {
-        return; /* nothing is out, from another time, or a lie */
+        return; /* nothing is out, or nothing that it can be about */
     }
 
     got = (below == FLOW_WINDOW_MAX) ? ~0ull : (1ull << below) - 1;
@@ -199,7 +199,7 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 
 void flow_resend_heard(flow_tx_t *tx)
 {
-    if (!(tx->wait & FLOW_WAIT_PART)) { /* that waits for one packet only */
+    if (!(tx->wait & FLOW_WAIT_PART)) { /* that counts till it is confirmed */
         tx->linked = 0;
     }
     tx->wait &= (uint8_t)~FLOW_WAIT_PONG;
@@ -232,7 +232,7 @@ void flow_resend_detach(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
-/* Nothing is taken: the slots go back, the next send asks for others. */
+/* Nothing is unacknowledged: the ring goes back; the next send gets another. */
 static void flow_resend_idle(flow_core_t *core, uint32_t index)
 {
     flow_ring_t *ring = flow_core_ring(core, index);
@@ -282,7 +282,7 @@ void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)
     flow_timer_ring(core, index, ring->level, now);
 }
 
-/* What was asked for or told in control packets and has not been answered. */
+/* Control packets that were sent and not answered, as enum flow_ctl_due. */
 static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
 {
     unsigned due = 0;
@@ -308,9 +308,9 @@ static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
 }
 
 /*
- * Once for each time-out, not for each packet: while something of the flow is
- * queued to go now, its end comes here again; while it is in back-off already,
- * what is open joins it.
+ * One repeat of all of them for each time-out. While control packets of the
+ * flow are queued, their completion comes here again; while it is in back-off,
+ * what is open joins that.
  */
 void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
 {
@@ -327,7 +327,7 @@ void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
     }
     if (tx->linked >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
         if (last) {
-            tx->flags |= FLOW_TXF_LAST; /* it was only a courtesy */
+            tx->flags |= FLOW_TXF_LAST; /* the peer does not depend on it */
         } else {
             flow_tx_fail(core, tx, FLOW_SEND_LOST);
         }

@@ -7,10 +7,10 @@
  *   FREE      | STRANGER    ACTIVE
  *   STRANGER  |             ACTIVE   (kept)             FAILED at the hello
  *   ACTIVE    |             -        CLOSED -> FREE     FAILED
- *   FAILED    |             -        -                  -       told: CLOSED
+ *   FAILED    |             -        -                  -       sent: CLOSED
  *
  * CLOSED lasts only until the flow has left the queues it is on. On UD, where
- * goodbye and data are repeated, PARTED comes before it: the flow rests.
+ * goodbye and data are repeated, PARTED comes before it, as TIME-WAIT in TCP.
  * A stranger is delivered to: its long header names flow and receiver, and the
  * hello adds only what an answer needs. Holding it instead was tried; it made
  * the data of honest peers depend on a bound on strangers.
@@ -88,7 +88,7 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     return rx;
 }
 
-/* Take all held packets from a flow; they come back as events. */
+/* The packets that a flow holds come back to the caller as events. */
 static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->ring != 0) {
@@ -109,12 +109,12 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = (uint8_t)psn;
-    if (!flow_is_ud(core) && /* there every packet wants an answer */
+    if (!flow_is_ud(core) && /* there the slow path notes that an ack is due */
         !flow_core_peer(core, rx->peer)->rival) {
         rx->expect &= ~FLOW_RX_SHUT;
     }
     if ((rx->ring == 0) && (flow_psn_diff(limit, psn) >= 0)) {
-        rx->limit = limit; /* until now it had to be the largest allowed */
+        rx->limit = limit; /* a stranger has the largest that is allowed */
     }
     flow_grant_open(core, rx);
     flow_pair_hello(core, rx);
@@ -158,10 +158,10 @@ void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
 }
 
 /*
- * Off the peer's list, where it would only be in the way: with many reconnects
- * there are many that rest. Too many of one peer: no rest for this one.
+ * Stay for a while (PARTED), off the peer's list: with many reconnects there
+ * are many of these. If there are too many of one peer, this one goes at once.
  */
-static void flow_rx_rest(flow_core_t *core, flow_rx_t *rx)
+static void flow_rx_unlist(flow_core_t *core, flow_rx_t *rx)
 {
     flow_peer_t *peer = flow_core_peer(core, rx->peer);
 
@@ -188,7 +188,7 @@ void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
         flow_rx_stop(core, rx);
         rx->state = FLOW_RX_PARTED;
         flow_grant_close(core, rx);
-        flow_rx_rest(core, rx);
+        flow_rx_unlist(core, rx);
     }
 }
 
@@ -341,7 +341,7 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
     return FLOW_RX_CONTROL;
 }
 
-/* A packet for a flow that is over. */
+/* A packet for a flow that ended. */
 static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
                                        uint64_t word, flow_rx_out_t *out)
 {

@@ -33,7 +33,7 @@ extern "C" {
 
 typedef enum flow_rx_verdict {
     FLOW_RX_DELIVER,
-    FLOW_RX_HOLD,    /* out says nothing (but see flow_rx_accept_held)        */
+    FLOW_RX_HOLD,    /* out is not filled (but see flow_rx_accept_held)       */
     FLOW_RX_CONTROL,
     FLOW_RX_DROP,
     FLOW_RX_NO_MEMORY,
@@ -119,7 +119,7 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
  *   DELIVER, FILL: *word is the header: message id in FLOW_WIRE_AM_MASK, token
  *                  by flow_wire_token; the payload is at FLOW_SHORT_HDR
  *   HOLD:          the core has handle; only if may_hold
- *   OTHER:         nothing was done, flow_rx_accept tells
+ *   OTHER:         nothing was done, call flow_rx_accept
  */
 static inline __attribute__((always_inline)) flow_rx_verdict_t
 flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,

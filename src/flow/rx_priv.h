@@ -7,33 +7,41 @@
 #include "flow/rx.h"
 #include "flow/tx.h"
 
+/* The flow from this peer with this endpoint number, or NULL. */
 flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
                         uint32_t ep);
-/* flow_rx_room was asked. A stranger until flow_rx_introduce. */
+/* After flow_rx_room said CONTROL. It is a stranger until flow_rx_introduce. */
 flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep);
-/* window: what its sender may have sent before our answer. */
+/* Its hello came. window: what the sender may send before our answer. */
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
                        unsigned window);
+/* It ends; what it held comes back as events. */
 void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
-/* Its sender ended it: as flow_rx_close; UD: rests, and confirms. */
+/* Its sender ended it: flow_rx_close; on UD it first stays a while, to confirm
+ * goodbyes that are repeated. */
 void flow_rx_end(flow_core_t *core, flow_rx_t *rx);
+/* Messages of it are lost: it ends, and a reset tells the sender. */
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
+/* Free a closed flow that is on no queue. */
 void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);
 void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due);
-/* CONTROL: a new flow (of a new peer) fits. NO_MEMORY: grow. DROP: never. */
+/* Is there room for a new flow (of a new peer)? CONTROL: yes. NO_MEMORY: after
+ * growing. DROP: never. */
 flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
                                flow_rx_out_t *out);
+/* Count the packet as dropped. */
 flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
                                flow_rx_out_t *out);
 
+/* The number expected next: all before it were consumed. */
 static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
 {
     return flow_wire_psn(rx->expect);
 }
 
 /*
- * What the record keeps in 7 or 8 bits is less than that below the number that
- * is named here with it.
+ * Of some numbers the record keeps 7 or 8 bits: they are at most a window away
+ * from one that is kept whole.
  */
 static inline flow_psn_t flow_rx_counted(const flow_rx_t *rx)
 {
@@ -45,14 +53,13 @@ static inline flow_psn_t flow_rx_advertised(const flow_rx_t *rx)
     return rx->limit - ((rx->limit - rx->advertised) & 0x7f);
 }
 
-/* The number from which on the sender should send nothing: its limit, unless it
- * was recalled. */
+/* What the sender may use: its limit, or less when credits were recalled. */
 static inline flow_psn_t flow_rx_use(const flow_rx_t *rx)
 {
     return (rx->flags & FLOW_RXF_RECALLED) ? flow_rx_advertised(rx) : rx->limit;
 }
 
-/* Of a flow with FLOW_RXF_FINAL; at most a window above what is consumed. */
+/* Of a flow with FLOW_RXF_FINAL: the number after its last packet. */
 static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 {
     return flow_rx_psn(rx) + (uint8_t)(rx->mark - flow_rx_psn(rx));
@@ -68,7 +75,7 @@ static inline uint32_t flow_rx_index(const flow_rx_t *rx)
     return flow_rx_token(rx) & (FLOW_INDEX_MAX - 1);
 }
 
-/* The limit was raised: the headers after this one take it along. */
+/* The limit was raised: headers of tx from this number on carry it. */
 static inline void flow_rx_mark_carrier(flow_rx_t *rx, const flow_tx_t *tx)
 {
     if (!(rx->flags & FLOW_RXF_FINAL)) { /* then nobody needs the limit */

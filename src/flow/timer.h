@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time, which the caller tells from its progress. */
+/* Timers, which the caller runs from its progress. */
 #ifndef FLOW_TIMER_H_
 #define FLOW_TIMER_H_
 

@@ -6,24 +6,27 @@
 #include "flow/core_priv.h"
 #include "flow/timer.h"
 
-/* Come back after the back-off of this level; not queued so far. */
+/* Make due again after the back-off of this level: a flow's control packets (it
+ * is on no queue), an operation. */
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
 void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
 void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now);
-/* UD: as flow_timer_tx, where the time is not known. */
+/* UD: as flow_timer_tx, for callers that do not know the time. */
 void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level);
-/* UD: a ring of a sending flow expires after the delay of its level. */
+/* UD: flow_resend_expired is called for the ring after the delay of its
+ * level. */
 void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
                      flow_time_t now);
 void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level);
-/* flow_grant_tick is called after a while, unless that is due already. */
+/* flow_grant_tick is called after a while. */
 void flow_timer_tick(flow_core_t *core);
-/* UD: a receiving flow that was closed rests. */
+/* UD: free this receiving flow when nothing of it can be on the way any
+ * more. */
 void flow_timer_parted(flow_core_t *core, uint32_t index);
-/* The level after this one, held at the last whose delay is <= rnr_max. */
+/* The level after this one; the last is that whose delay is within rnr_max. */
 unsigned flow_timer_level_next(const flow_core_t *core, unsigned level);
 
 #endif

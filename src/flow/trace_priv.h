@@ -5,7 +5,7 @@
 
 #include "flow/core_priv.h"
 
-/* What, of which endpoint number, at which PSN, and one more word. */
+/* Note what happened, to which endpoint number, at which PSN, and a detail. */
 typedef enum flow_trace_what {
     FLOW_TRACE_OPEN = 1, FLOW_TRACE_CLOSE, FLOW_TRACE_GONE, FLOW_TRACE_FAIL,
     FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_GRANT,

@@ -2,7 +2,7 @@
 /*
  * Sending flows.
  *
- *   state    | open  answer  close         fail          all sent and told
+ *   state    | open  answer  close         fail          goodbye or reset sent
  *   ---------+------------------------------------------------------------
  *   FREE     | HELLO
  *   HELLO    |       OPEN    LINGER        FAILED
@@ -53,7 +53,7 @@ flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx)
     return flow_core_peer(core, tx->peer);
 }
 
-/* Move the low edge over what completed; the number that may not be sent. */
+/* Move una over what completed. Returns the number that may not be sent. */
 static flow_psn_t flow_tx_bound(flow_tx_t *tx)
 {
     flow_psn_t psn  = flow_tx_psn(tx);
@@ -68,7 +68,7 @@ static flow_psn_t flow_tx_bound(flow_tx_t *tx)
     return flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
 }
 
-/* Completions or a limit came: open the window, wake who waits for it. */
+/* Completions or a limit came: open the window; TX_READY if it was shut. */
 static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t bound = flow_tx_bound(tx);
@@ -166,14 +166,14 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     return FLOW_OK;
 }
 
-/* Nobody has heard of it. */
+/* The peer cannot know of it: no hello and no data went out. */
 static int flow_tx_is_unannounced(const flow_core_t *core, const flow_tx_t *tx)
 {
     return !(tx->flags & FLOW_TXF_HELLOED) &&
            (flow_tx_psn(tx) == core->params.first_psn);
 }
 
-/* It is about to be closed, or to fail. */
+/* Before it is closed or fails. */
 static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
 {
     if (flow_tx_is_live(tx)) {
@@ -215,7 +215,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->state != FLOW_TX_LINGER) || (tx->busy != 0) ||
-        (tx->ctl_out != 0)) { /* what is in back-off is busy */
+        (tx->ctl_out != 0)) { /* busy has what is in back-off, too */
         return;
     }
 
@@ -310,11 +310,11 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
 {
     if ((flow_psn_diff(limit, tx->limit) <= 0) ||
         (flow_psn_diff(limit, flow_tx_psn(tx)) > FLOW_WINDOW_MAX)) {
-        return; /* old, or more than anybody may give */
+        return; /* old, or beyond any window */
     }
 
     if (flow_is_ud(core)) {
-        tx->ctl &= (uint8_t)~FLOW_CTL_TX_WANT; /* it may wait its turn */
+        tx->ctl &= (uint8_t)~FLOW_CTL_TX_WANT; /* it may still be queued */
     }
     tx->limit   = limit;
     tx->flags  &= ~(unsigned)FLOW_TXF_ASKED;
@@ -396,7 +396,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
     }
     if ((why == FLOW_END_DEAD) || (why == FLOW_END_RESET) ||
         flow_tx_is_unannounced(core, tx)) {
-        tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
+        tx->flags |= FLOW_TXF_LAST; /* a reset would reach nobody */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     if (tx->why == FLOW_END_NONE) {

@@ -5,7 +5,7 @@
  * A send is: flow_tx_ready, flow_tx_header, post, flow_tx_commit. Nothing else
  * of the core may be called between header and commit; if the post fails, do
  * not commit: no number was taken. Then exactly one of flow_tx_done
- * (delivered), flow_tx_rnr (send the same bytes again when told), or
+ * (delivered), flow_tx_rnr (flow_tx_repost_next says when to send again), or
  * flow_tx_fail. On UD, see flow/resend.h for commit and what comes after.
  */
 #ifndef FLOW_TX_H_
@@ -21,8 +21,8 @@ extern "C" {
 typedef enum flow_end {
     FLOW_END_NONE,
     FLOW_END_ERROR, /* our own device                                         */
-    FLOW_END_RESET, /* its receiver told us                                   */
-    FLOW_END_PAIR,  /* the peer told us that its flow of this pair was lost   */
+    FLOW_END_RESET, /* a reset of its receiver                                */
+    FLOW_END_PAIR,  /* a reset: the peer's flow of this pair was lost         */
     FLOW_END_LOST,  /* flow_peer_lost                                         */
     FLOW_END_DEAD,  /* flow_peer_dead                                         */
     FLOW_END_GIVEN_UP /* by its user                                          */
@@ -193,7 +193,7 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why);
 /*
  * Is the peer alive? Makes a control packet due that has no effect there; its
  * completion with LOST or DEAD fails the flow. Nothing happens when a packet
- * is out whose completion will tell as well.
+ * is out whose completion says as much.
  */
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
 
