@@ -4,7 +4,8 @@
  * is what was handed out plus what its ring holds, so an acknowledgement always
  * tells the present, and what was acknowledged is never forgotten.
  */
-#include "flow/internal.h"
+#include "flow/ack_priv.h"
+#include "flow/rx_priv.h"
 
 flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
                         uint64_t *map)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every invariant of a core, for tests and post-mortems. */
-#include "flow/internal.h"
+#include "flow/check.h"
+#include "flow/ctl_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 
 #define FLOW_CHECK(_expr) \
     do { \
@@ -22,8 +26,8 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     }
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) <= FLOW_WINDOW_MAX);
-    FLOW_CHECK((tx->pins == 0) || (tx->stop == psn) ||
-               ((tx->pins == FLOW_PIN_PENDING) &&
+    FLOW_CHECK((tx->paused == 0) || (tx->stop == psn) ||
+               ((tx->paused == FLOW_PAUSE_PENDING) &&
                 (flow_psn_diff(tx->stop, psn) == 1)));
     FLOW_CHECK(flow_psn_diff(tx->stop, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, tx->stop) >= 0);
@@ -44,7 +48,7 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
         FLOW_CHECK(tx->hdr & FLOW_WIRE_LIMIT);
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LONG) == !flow_is_ud(core));
         FLOW_CHECK(flow_rx_use(flow_core_rx(core, tx->carries)) ==
-                   (flow_psn_t)(tx->hdr >> FLOW_WIRE_LIMIT_SHIFT));
+                   flow_wire_limit(tx->hdr));
     } else {
         FLOW_CHECK(!(tx->hdr & FLOW_WIRE_LIMIT));
     }
@@ -186,7 +190,7 @@ static const char *flow_check_peers(const flow_core_t *core)
     return NULL;
 }
 
-const char *flow_core_check(flow_core_t *core)
+const char *flow_check(flow_core_t *core)
 {
     flow_check_sum_t sum = {0};
     const char *error;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/internal.h"
+#include "flow/core_priv.h"
+#include "flow/grant_priv.h"
 
 void flow_params_default(flow_params_t *params)
 {
@@ -34,14 +35,14 @@ size_t flow_core_size(const flow_params_t *params)
 static int flow_params_valid(const flow_params_t *params)
 {
     return ((params->profile == FLOW_SRD) || (params->profile == FLOW_UD)) &&
-           (params->tries >= 1) && (params->tries < (1u << 7)) &&
+           (params->tries >= 1) && (params->tries <= FLOW_TRIES_MAX) &&
            (params->grant >= 1) &&
            (params->grant <= FLOW_WINDOW_MAX) &&
            (params->init_window >= 1) &&
            (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
            (params->self.incarnation != 0) && (params->rnr_min >= 1) &&
            (params->rnr_min <= params->rnr_max) &&
-           (params->rnr_max <= (1ull << 40)) && (params->max_linger >= 1) &&
+           (params->rnr_max <= FLOW_BACKOFF_MAX) && (params->max_linger >= 1) &&
            (params->ctl_slots >= 4) && (params->max_strangers >= 1) &&
            (params->max_strangers <= FLOW_STRANGERS);
 }

@@ -3,12 +3,13 @@
  * The protocol core of one interface: parameters, memory, counters, checks.
  *
  * Sans-IO: no call posts, allocates, reads a clock or logs. The caller polls
- * the device and tells (flow/rx.h, flow/tx.h); it pulls what is to be sent
- * (flow/ctl.h) and what happened (flow/event.h). One core is used by one thread
- * at a time. No function of the core calls back, so a caller's callback that
- * runs between two calls may call anything here, opening and closing flows
- * included. Pointers to flow_tx_t and flow_peer_t stay valid until the event
- * that releases them; a receive flow is named by its token, checked each time.
+ * the device and passes on what came (flow/rx.h, flow/tx.h); it pulls what is
+ * to be sent (flow/ctl.h) and what happened (flow/event.h). One core is used by
+ * one thread at a time. No function of the core calls back, so a caller's
+ * callback that runs between two calls may call anything here, opening and
+ * closing flows included. Pointers to flow_tx_t and flow_peer_t stay valid
+ * until the event that releases them; a receive flow is named by its token,
+ * checked each time.
  */
 #ifndef FLOW_CORE_H_
 #define FLOW_CORE_H_
@@ -39,25 +40,15 @@ typedef struct flow_params {
     uint32_t       stranger_bytes; /* held for all of them                    */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;
                                    UD: first time-out of what is unanswered   */
-    flow_time_t    rnr_max;     /* it doubles up to this                      */
+    flow_time_t    rnr_max;     /* it doubles up to this; FLOW_BACKOFF_MAX at
+                                   most                                       */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
-                                   the peer, after which it is lost: 1 .. 127 */
+                                   the peer, after which it is lost:
+                                   1 .. FLOW_TRIES_MAX                        */
     uint64_t       seed;        /* of the first token generations             */
     flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
                                    of the wrap set it alike in all cores      */
 } flow_params_t;
-
-/* Pools that grow; each is handed over in chunks of a size the core names. */
-typedef enum flow_pool {
-    FLOW_POOL_TX,   /* sending flows                                          */
-    FLOW_POOL_RX,   /* receiving flows                                        */
-    FLOW_POOL_PEER, /* peers, one for both directions                         */
-    FLOW_POOL_RING, /* 64-slot rings, only for flows with held (UD: also
-                       unacknowledged) packets; on UD ask for growth before
-                       each batch of sends, too                               */
-    FLOW_POOL_HASH, /* the indices of receiving flows and peers               */
-    FLOW_POOL_LAST
-} flow_pool_t;
 
 /*
  * Fill with the defaults of an SRD or UD interface; self, seed and rx_posted
@@ -71,48 +62,18 @@ size_t flow_core_size(const flow_params_t *params);
 
 /*
  * Make a core in mem (size >= flow_core_size, aligned). It starts with no pool:
- * before anything else, flow_core_grow for what flow_core_grow_needed names.
+ * before anything else, flow_pool_grow for what flow_pool_grow_needed
+ * names.
  * Returns NULL when a parameter is out of range.
  */
 flow_core_t *flow_core_init(void *mem, size_t size,
                             const flow_params_t *params);
 
 /*
- * Pools that must grow before the next batch, as bits 1 << flow_pool_t; 0 is
- * the normal answer. After it said 0 the core can open FLOW_RX_BATCH receive
- * flows, hold in as many and open one sending flow without asking again; more
- * may return FLOW_NO_MEMORY / FLOW_RX_NO_MEMORY, upon which the caller grows
- * and repeats the same call: nothing was changed.
- */
-enum { FLOW_RX_BATCH = 16 };
-unsigned flow_core_grow_needed(const flow_core_t *core);
-
-/* Bytes of the next chunk of a pool (it may differ from call to call). */
-size_t flow_core_chunk_size(const flow_core_t *core, flow_pool_t pool);
-
-/*
- * Hand over one chunk: at least flow_core_chunk_size bytes, aligned to
- * FLOW_ALIGN, the caller's to free only after the core is no longer used.
- * Exception: for FLOW_POOL_HASH the former table comes back, to be freed now
- * (NULL when there was none). All other pools return NULL.
- */
-void *flow_core_grow(flow_core_t *core, flow_pool_t pool, void *mem);
-
-/*
  * The number of receive buffers changed (posted or held by flows of the core).
  * Grants already given stay; fewer buffers only slow further grants.
  */
 void flow_core_rx_posted(flow_core_t *core, uint32_t count);
-
-/*
- * So many packets were handed to the core (or are in its hands), of so many
- * receive buffers ever posted; both may wrap. A device that knows no address
- * handle of a sender says so (FLOW_AH_UNKNOWN), which is good only for what it
- * received before there was one. So call it before flow_peer_set_ah for a new
- * handle and before a packet of an unknown handle is given to flow_rx_accept;
- * who never does has them all accepted.
- */
-void flow_core_received(flow_core_t *core, uint32_t taken, uint32_t posted);
 
 typedef struct flow_counters {
     uint64_t drops[FLOW_DROP_LAST];
@@ -139,15 +100,6 @@ typedef struct flow_counters {
 } flow_counters_t;
 
 void flow_core_counters(const flow_core_t *core, flow_counters_t *out);
-
-/* Trace ring and its running hash: the same inputs give the same hash (P9). */
-uint64_t flow_core_trace_hash(const flow_core_t *core);
-
-/*
- * Check every invariant of every flow, list and pool; NULL, or the expression
- * that is false. For tests and post-mortems: cost grows with flows.
- */
-const char *flow_core_check(flow_core_t *core);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,6 @@
 #define FLOW_CORE_PRIV_H_
 
 #include "flow/core.h"
-#include "flow/tx.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,15 +20,60 @@ enum {
     FLOW_CHUNK       = 1 << FLOW_CHUNK_SHIFT,
     FLOW_CHUNKS_MAX  = FLOW_INDEX_MAX >> FLOW_CHUNK_SHIFT,
     FLOW_RING_SHIFT  = 5,
-    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT, /* one per flow     */
-    FLOW_LEVELS      = 16 /* of back-off                                      */
+    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT /* one per flow      */
+};
+
+/* States of a sending flow; tx.c has the table of transitions. */
+typedef enum flow_tx_state {
+    FLOW_TX_FREE,
+    FLOW_TX_HELLO,   /* hello not answered; long headers, initial window      */
+    FLOW_TX_OPEN,    /* answered: short headers                               */
+    FLOW_TX_LINGER,  /* closed by the user, sends or goodbye outstanding      */
+    FLOW_TX_FAILED,  /* failed, the user has not closed it                    */
+    FLOW_TX_GONE     /* free but for its place in the list of its peer        */
+} flow_tx_state_t;
+
+/*
+ * The record is small because it stays while nothing is in flight: 10,000 peers
+ * have 10,000 of them. A field of FLOW_INDEX_BITS names a record, 0 none; one
+ * bit more says of which kind (FLOW_TURN_RX).
+ */
+struct flow_tx {
+    uint64_t   hdr;       /* next header word: number, token, limit, flags    */
+    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
+    void      *cookie;    /* the transport's endpoint                         */
+    flow_psn_t stop;      /* the number that may not be sent: the one compare */
+    flow_psn_t limit;     /* as the receiver said                             */
+    flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
+    uint8_t    paused : 4; /* enum flow_tx_pause                              */
+    uint8_t    why    : 4; /* flow_end_t, once it failed                      */
+    uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
+    uint32_t   ep;        /* number of this endpoint, never reused: its index
+                             and, above, the uses of that index               */
+    uint32_t   carries;   /* PAIRED: receive flow of the pair, 0 if gone;
+                             AWAITS: its endpoint number, it is not known yet */
+    uint64_t   peer       : FLOW_INDEX_BITS;
+    uint64_t   peer_next  : FLOW_INDEX_BITS; /* next flow to the same peer    */
+    uint64_t   ring       : FLOW_INDEX_BITS; /* UD: of operations that are not
+                                                acknowledged                  */
+    uint64_t   state      : 3; /* flow_tx_state_t                             */
+    uint64_t   rma        : 2; /* flow_rma_t: what the answer said            */
+    uint64_t   flags      : 8; /* enum flow_tx_flags                          */
+    uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
+    uint64_t   event_next : FLOW_INDEX_BITS;
+    uint64_t   events     : 6; /* due for flow_event_next                     */
+    uint64_t   ctl        : 7; /* control packets due                         */
+    uint64_t   ctl_out    : 4; /* control packets handed out and not done     */
+    uint64_t   backoff    : 4; /* level of the next receiver-not-ready        */
+    uint64_t   linked     : 7; /* flow_op_t of this flow in back-off, <= 64;
+                                  UD: unanswered control packets in a row     */
 };
 
 typedef enum flow_rx_state {
     FLOW_RX_FREE,
     FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
     FLOW_RX_ACTIVE,
-    FLOW_RX_FAILED,   /* beyond the limit on SRD; the sender is being told    */
+    FLOW_RX_FAILED,   /* packets were lost; a reset is being sent             */
     FLOW_RX_PARTED,   /* UD: ended by its sender; stays a while so that what
                          is repeated or late finds it, and is confirmed       */
     FLOW_RX_CLOSED,   /* done with; waits only to leave the lists             */
@@ -38,34 +82,38 @@ typedef enum flow_rx_state {
 
 /* Small for the same reason as struct flow_tx. */
 struct flow_rx {
-    uint64_t   expect;       /* header word of the next packet, its limit as
-                                last seen, message id 0; it names our index
-                                and generation. FLOW_RX_SHUT: fits none       */
-    flow_src_t src;          /* its sender                                    */
-    uint32_t   ep;           /* number of the sending endpoint                */
-    flow_psn_t limit;        /* given: what is accepted                       */
-    uint8_t    grant_at;     /* low bits of the consumed number at which to
-                                look at the grant                             */
-    uint8_t    mark;         /* CARRIED: of the pair's number when the limit
-                                was last raised; FINAL: of the goodbye's      */
-    uint8_t    counted;      /* of the consumed number that grant.c knows of  */
-    uint32_t   told     : 7; /* of the limit surely on its way to the sender;
-                                RECALLED: of what it may use                  */
-    uint32_t   hash_next : 17;
-    uint64_t   peer     : 17;
-    uint64_t   peer_next : 17;
-    uint64_t   pair     : 17; /* sending flow whose limit its packets carry   */
-    uint64_t   state    : 3; /* flow_rx_state_t                               */
-    uint64_t   ctl      : 7; /* control packets due                           */
-    uint64_t   lists    : 2; /* which lists it is on                          */
-    uint64_t   used     : 1; /* consumed something since the hand came by     */
-    uint64_t   ring     : 17; /* 0: nothing held                              */
-    uint64_t   ctl_next : 18;
-    uint64_t   starved_next : 17;
-    uint64_t   flags    : 8; /* enum flow_rx_flags                            */
-    uint64_t   backoff  : 4;
+    uint64_t   expect;     /* header word of the next packet, its limit as last
+                              seen, message id 0; it names our index and
+                              generation. FLOW_RX_SHUT: fits none             */
+    flow_src_t src;        /* its sender                                      */
+    uint32_t   ep;         /* number of the sending endpoint                  */
+    flow_psn_t limit;      /* what is accepted: packets before this number    */
+    uint8_t    grant_at;   /* low bits of the consumed number at which to look
+                              at the grant                                    */
+    uint8_t    mark;       /* CARRIED: low bits of the pair's number when the
+                              limit was last raised; FINAL: of the goodbye's  */
+    uint8_t    counted;    /* low bits of the consumed number up to which
+                              core->owed is right                             */
+    uint32_t   advertised : 7; /* low bits of the limit that is surely on its
+                                  way; RECALLED: of what may be used of it    */
+    uint32_t   hash_next  : FLOW_INDEX_BITS;
+    uint64_t   peer       : FLOW_INDEX_BITS;
+    uint64_t   peer_next  : FLOW_INDEX_BITS;
+    uint64_t   pair       : FLOW_INDEX_BITS; /* sending flow whose limit its
+                                                packets carry                 */
+    uint64_t   state      : 3; /* flow_rx_state_t                             */
+    uint64_t   ctl        : 7; /* control packets due                         */
+    uint64_t   lists      : 2; /* enum flow_lists: on which it is             */
+    uint64_t   used       : 1; /* consumed something since the hand of grant.c
+                                  came by                                     */
+    uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
+    uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
+    uint64_t   starved_next : FLOW_INDEX_BITS; /* on either of its lists      */
+    uint64_t   flags      : 8; /* enum flow_rx_flags                          */
+    uint64_t   backoff    : 4;
 };
 
+/* A message id, so that no packet fits the word: they are compared without. */
 #define FLOW_RX_SHUT 1ull
 
 enum flow_rx_flags {
@@ -77,7 +125,7 @@ enum flow_rx_flags {
     FLOW_RXF_RECALLED = 1u << 5, /* the sender shall use less than its limit  */
     FLOW_RXF_OVERRUN = 1u << 6, /* SRD: a stranger lost what was beyond its
                                    window: it fails when it says hello        */
-    FLOW_RXF_RESTS   = 1u << 7  /* off the list of its peer, held by it       */
+    FLOW_RXF_UNLISTED = 1u << 7 /* off the list of its peer, by a reference   */
 };
 
 enum flow_tx_flags {
@@ -87,14 +135,14 @@ enum flow_tx_flags {
     FLOW_TXF_ASKED   = 1u << 3, /* UD: asked at this limit                    */
     FLOW_TXF_HELLOED = 1u << 4, /* a hello was handed out                     */
     FLOW_TXF_RMA     = 1u << 5, /* the user wants RMA                         */
-    FLOW_TXF_LAST    = 1u << 6  /* goodbye or reset is done, or pointless     */
+    FLOW_TXF_LAST    = 1u << 6  /* goodbye or reset was sent, or is pointless */
 };
 
 enum flow_tx_wait {
     FLOW_WAIT_STOP  = 1u << 0, /* FLOW_EVENT_TX_READY is owed                 */
     FLOW_WAIT_DRAIN = 1u << 1, /* closed: goodbye once nothing is out         */
-    FLOW_WAIT_RESET = 1u << 2, /* the last word is a reset, not a goodbye     */
-    FLOW_WAIT_PART  = 1u << 3, /* UD: the last word is out, not confirmed     */
+    FLOW_WAIT_RESET = 1u << 2, /* to end by a reset, not a goodbye            */
+    FLOW_WAIT_PART  = 1u << 3, /* UD: goodbye or reset is out, not confirmed */
     FLOW_WAIT_PONG  = 1u << 4, /* UD: ping is out, nothing was heard since    */
     FLOW_WAIT_RNR   = 1u << 5  /* receiver-not-ready: nothing new until all
                                   that is out has arrived                     */
@@ -132,26 +180,28 @@ struct flow_peer {
     uint64_t ah         : 16;
     uint64_t young      : 2;  /* its handle may be younger than packets that
                                  are still to come                            */
-    uint64_t live       : 17; /* sending flows that neither failed nor were
-                                 closed                                       */
-    uint64_t parked     : 18; /* last of its flows whose control packets wait
-                                 for their turn (turn.c), 0: none             */
+    uint64_t live       : FLOW_INDEX_BITS; /* sending flows that neither failed
+                                              nor were closed                 */
+    uint64_t parked     : FLOW_INDEX_BITS + 1; /* last of its flows whose
+                                 control packets wait for their turn (turn.c) */
     uint64_t ctl_out    : 4;  /* control packets handed out and not done      */
     uint64_t woken      : 4;  /* flows in a queue that had waited with it     */
     uint64_t answers    : 1;  /* the last one that ended got through          */
     uint64_t entombed   : 1;  /* on core->tombstones                          */
     uint64_t rival      : 1;  /* another is known at its GID and QPN, which is
                                  dead if this one lives                       */
-    uint64_t index      : 17;
-    uint64_t hash_next  : 17; /* by incarnation                               */
-    uint64_t addr_next  : 17; /* by GID and QPN                               */
-    uint64_t out        : 13; /* flows that rest                              */
-    uint64_t tx_list    : 17; /* of a tombstone, which has none: the next one */
-    uint64_t rx_list    : 17;
-    uint64_t event_next : 17;
+    uint64_t index      : FLOW_INDEX_BITS;
+    uint64_t hash_next  : FLOW_INDEX_BITS; /* by incarnation                  */
+    uint64_t addr_next  : FLOW_INDEX_BITS; /* by GID and QPN                  */
+    uint64_t refs       : FLOW_PEER_REF_BITS; /* flows that need it and are not
+                                                 on its lists                 */
+    uint64_t tx_list    : FLOW_INDEX_BITS; /* of a tombstone, which has none:
+                                              the next tombstone              */
+    uint64_t rx_list    : FLOW_INDEX_BITS;
+    uint64_t event_next : FLOW_INDEX_BITS;
     uint64_t events     : 4;
     uint64_t state      : 3;  /* flow_peer_state_t                            */
-    uint64_t pin        : 2;  /* flow_peer_pin_t                              */
+    uint64_t rma        : 2;  /* flow_rma_t: may it use RMA on us?            */
     uint64_t introduced : 1;  /* the caller knows it: it gets PEER_GONE       */
     uint64_t handled    : 1;  /* the caller set an address handle             */
     uint64_t addressed  : 1;  /* address complete and in the address index    */
@@ -239,7 +289,7 @@ struct flow_core {
     uint32_t      ctl_out;       /* control packets handed out and not done   */
     uint32_t      ctl_asking;    /* of them those of sending flows            */
     uint8_t       ctl_open_rx, ctl_open_tx; /* packets of theirs may go       */
-    uint32_t      posted_ever;   /* as flow_core_received was told last       */
+    uint32_t      posted_ever;   /* the last call of flow_peer_age            */
     uint32_t      young_any;     /* is any peer?                              */
     uint32_t      young_last;    /* posted_ever at the newest handle          */
     uint32_t      young_mark;    /* and when young was counted down last      */
@@ -250,8 +300,8 @@ struct flow_core {
     uint32_t      granted;       /* receiving flows that may send             */
     uint32_t      active;        /* of them those whose credits count         */
     uint32_t      hand;          /* where grant.c looked for silent ones last */
-    uint32_t      crowded;       /* somebody got less than it could use       */
-    uint32_t      scarce_at;     /* rx_posted when that was told last         */
+    uint32_t      contended;     /* somebody got less than it could use       */
+    uint32_t      scarce_at;     /* rx_posted at the last RX_SCARCE           */
     uint32_t      event_scarce;  /* FLOW_EVENT_RX_SCARCE is due               */
     flow_time_t   tick_due;
     uint64_t      random;        /* of flow_timer_random                      */
@@ -301,8 +351,10 @@ static inline flow_ring_t *flow_core_ring(const flow_core_t *core,
                              [index & ((1u << FLOW_RING_SHIFT) - 1)];
 }
 
-/* The flow consumed up to its mark: give it more, or queue it as starved. */
-void flow_rx_grant(flow_core_t *core, flow_rx_t *rx);
+static inline int flow_is_ud(const flow_core_t *core)
+{
+    return core->params.profile == FLOW_UD;
+}
 
 #ifdef __cplusplus
 }

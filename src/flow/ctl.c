@@ -2,10 +2,21 @@
 /*
  * Control packets to be sent. Nothing is stored but what is due: the packet is
  * built when it is pulled, from the state of that moment, so a late or repeated
- * one always tells the newest.
+ * one always says the newest.
  */
-#include "flow/internal.h"
+#include "flow/ack_priv.h"
+#include "flow/assert.h"
+#include "flow/ctl.h"
+#include "flow/ctl_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/peer_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 /*
  * Cookie of a control packet: what it was and for whom, and enough of the
@@ -47,7 +58,7 @@ static void flow_ctl_build_goodbye(flow_core_t *core, const flow_tx_t *tx,
     } else {
         word &= ~(uint64_t)FLOW_WIRE_ACK;
     }
-    flow_wire_put64(ctl->data, word | FLOW_WIRE_CTL | FLOW_CTL_GOODBYE);
+    flow_wire_store64(ctl->data, word | FLOW_WIRE_CTL | FLOW_CTL_GOODBYE);
 }
 
 static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
@@ -94,10 +105,10 @@ static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
     msg->limit = flow_rx_use(rx);
     msg->flags = ((rx->flags & FLOW_RXF_RECALLED) &&
                   !(rx->flags & FLOW_RXF_ACTIVE)) ? FLOW_LIMIT_RECALL : 0;
-    rx->told   = msg->limit & 0x7f;
+    rx->advertised = msg->limit & 0x7f;
 }
 
-/* On UD one packet tells both, whichever is due. */
+/* On UD one packet has limit and acknowledgement, whichever is due. */
 static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
                                flow_ctl_t *ctl)
 {
@@ -126,7 +137,7 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         flow_ctl_base(core, ctl->peer, FLOW_CTL_ANSWER, rx->ep, &msg);
         msg.token = flow_rx_token(rx);
         msg.pair  = (rx->pair != 0) ? flow_core_tx(core, rx->pair)->ep : 0;
-        msg.pin   = ctl->peer->pin;
+        msg.rma   = ctl->peer->rma;
         break;
     case FLOW_CTL_RX_LIMIT:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_LIMIT, rx->ep, &msg);
@@ -146,7 +157,7 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     if ((due == FLOW_CTL_RX_ANSWER) || (due == FLOW_CTL_RX_LIMIT)) {
         flow_ctl_fill_limit(rx, &msg);
         if (due == FLOW_CTL_RX_ANSWER) {
-            rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it tells that, too */
+            rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it has that, too */
         }
     }
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
@@ -238,14 +249,14 @@ static flow_peer_t *flow_ctl_cookie_get_peer(flow_core_t *core,
     return flow_core_peer(core, (cookie >> 32) & (FLOW_INDEX_MAX - 1));
 }
 
-/* A sending flow stays while one of its control packets is out. */
+/* The sending flow of a cookie: it stays while one of its control packets is
+ * out, so NULL only with a failed assertion. */
 static flow_tx_t *flow_ctl_cookie_get_tx(flow_core_t *core, uint64_t cookie)
 {
     flow_tx_t *tx = flow_tx_find(core, flow_ctl_cookie_get_peer(core, cookie),
                                  (uint32_t)cookie);
 
-    flow_assert((tx != NULL) && (tx->ctl_out > 0));
-    return tx;
+    return flow_holds((tx != NULL) && (tx->ctl_out > 0)) ? tx : NULL;
 }
 
 /* The receiving flow of a cookie if it is still that one. */
@@ -259,13 +270,13 @@ static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
                    NULL;
 }
 
-/* Due again, after a back-off unless the peer is parked. */
+/* Due again, after a back-off unless the peer is suspended. */
 static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
                               flow_send_status_t status, flow_time_t now)
 {
     if ((status == FLOW_SEND_LOST) &&
         (core->counters.lingering > core->params.max_linger / 2)) {
-        tx->flags |= FLOW_TXF_LAST; /* too many wait for who may be gone */
+        tx->flags |= FLOW_TXF_LAST; /* too many of these wait */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
         return;
     }
@@ -326,7 +337,7 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         return;
     }
 
-    /* A failure of our own is tried again as well: the sender depends on it. */
+    /* A failure of our own device is retried, too: the sender depends on it. */
     rx->ctl |= due;
     if (rx->ctl & FLOW_CTL_QUEUED) {
         return;
@@ -340,21 +351,24 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     }
 }
 
-/* No answer to a control packet. On behalf of a flow that had ended before it
- * says nothing of newer ones. */
+/* No answer to a control packet. If its flow had ended before, that says
+ * nothing about newer flows. */
 static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
                           uint64_t cookie)
 {
-    if (!(cookie & FLOW_COOKIE_RX) &&
-        flow_tx_is_live(flow_ctl_cookie_get_tx(core, cookie))) {
+    const flow_tx_t *tx = (cookie & FLOW_COOKIE_RX) ?
+                                  NULL :
+                                  flow_ctl_cookie_get_tx(core, cookie);
+
+    if ((tx != NULL) && flow_tx_is_live(tx)) {
         flow_peer_lost(core, peer);
     }
     if (peer->live == 0) {
-        flow_peer_park(core, peer);
+        flow_peer_suspend(core, peer);
     }
 }
 
-/* One is no longer out. */
+/* One control packet less is out. */
 static void flow_ctl_ended(flow_core_t *core, flow_peer_t *peer,
                            uint64_t cookie)
 {
@@ -368,8 +382,9 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
     flow_peer_t *peer = flow_ctl_cookie_get_peer(core, cookie);
     unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
     flow_rx_t *rx;
+    flow_tx_t *tx;
 
-    if (!flow_is_ud(core)) { /* there a completion says nothing */
+    if (!flow_is_ud(core)) { /* there a completion says nothing of the peer */
         peer->answers = (status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR);
     }
     if (status != FLOW_SEND_OK) {
@@ -392,8 +407,11 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
             flow_ctl_done_rx(core, rx, due, status, now);
         }
     } else {
-        flow_ctl_done_tx(core, flow_ctl_cookie_get_tx(core, cookie), due,
-                         status, now);
+        tx = flow_ctl_cookie_get_tx(core, cookie);
+        if (tx == NULL) {
+            return;
+        }
+        flow_ctl_done_tx(core, tx, due, status, now);
     }
     flow_ctl_ended(core, peer, cookie);
 }
@@ -413,6 +431,9 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
         }
     } else {
         tx = flow_ctl_cookie_get_tx(core, cookie);
+        if (tx == NULL) {
+            return;
+        }
         --tx->ctl_out;
         if (!(tx->flags & FLOW_TXF_LAST)) {
             flow_tx_ctl_due(core, tx, due);

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Control packets received: one function for each type. */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/event_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
 
 /* May this hello come from whom it says? */
 static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
@@ -39,18 +51,18 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     }
 
     rx = (peer != NULL) ? flow_rx_find(core, peer, msg->ep) : NULL;
-    if (rx == NULL) { /* also for the dead: see below */
+    if (rx == NULL) { /* for a dead peer, too: it is refused below */
         verdict = flow_rx_room(core, peer == NULL, out);
         if (verdict != FLOW_RX_CONTROL) {
             return verdict;
         }
-        full = flow_rx_is_full(core, peer == NULL);
+        full = flow_pool_is_full(core, peer == NULL);
         if (peer == NULL) {
             peer = flow_peer_create(core, msg->src, src);
         }
         rx = flow_rx_create(core, peer, msg->ep);
         if (full || flow_stranger_expired(core, msg->src, msg->ep)) {
-            rx->flags |= FLOW_RXF_OVERRUN; /* it is told */
+            rx->flags |= FLOW_RXF_OVERRUN; /* a reset says so */
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_drop(core, (peer->state == FLOW_PEER_DEAD) ?
@@ -60,7 +72,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
 
     flow_peer_introduce(core, peer, &msg->addr);
     if (peer->state == FLOW_PEER_DEAD) {
-        /* Whatever it sends is thrown away here. If it lives it must know */
+        /* If it lives after all, a reset says that its messages are lost. */
         flow_rx_fail(core, rx);
         return flow_rx_drop(core, FLOW_DROP_DEAD, out);
     }
@@ -72,7 +84,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
         out->token = flow_rx_token(rx);
         out->more  = rx->ring != 0;
     }
-    if ((msg->flags & FLOW_HELLO_RMA) && (peer->pin != FLOW_PEER_PINNED)) {
+    if ((msg->flags & FLOW_HELLO_RMA) && (peer->rma != FLOW_RMA_READY)) {
         flow_peer_event(core, peer, FLOW_DUE_PEER_RMA);
     }
     return FLOW_RX_CONTROL;
@@ -91,15 +103,13 @@ static void flow_ctl_take_limit(flow_core_t *core, flow_tx_t *tx,
 static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
                                    const flow_ctl_msg_t *msg)
 {
-    uint64_t token = (uint64_t)msg->token << FLOW_WIRE_TOKEN_SHIFT;
-
     if (flow_wire_is_long(tx->hdr)) {
-        tx->hdr = (tx->hdr & ~(uint64_t)FLOW_WIRE_LONG) | token;
+        tx->hdr = flow_wire_set_token(tx->hdr & ~(uint64_t)FLOW_WIRE_LONG,
+                                      msg->token);
         if (flow_is_ud(core)) {
-            tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* it may wait its turn */
+            tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* if still queued */
         }
-    } else if ((tx->hdr & ((uint64_t)FLOW_WIRE_TOKEN_MASK
-                           << FLOW_WIRE_TOKEN_SHIFT)) != token) {
+    } else if (flow_wire_token(tx->hdr) != msg->token) {
         return FLOW_DROP_FIELD;
     }
 
@@ -107,11 +117,11 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         tx->state = FLOW_TX_OPEN;
         flow_tx_event(core, tx, FLOW_DUE_TX_OPEN);
     }
-    /* Of several answers the first may come last. What was not pinned yet may
-     * become so, or be refused; what was refused may be pinned. */
-    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->pin) &&
-        (tx->rma != FLOW_PEER_PINNED) && (msg->pin != FLOW_PEER_UNPINNED)) {
-        tx->rma = msg->pin;
+    /* Of several answers the first may come last. What was not ready may become
+     * so, or be refused; what was refused may become ready. */
+    if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->rma) &&
+        (tx->rma != FLOW_RMA_READY) && (msg->rma != FLOW_RMA_NOT_YET)) {
+        tx->rma = msg->rma;
         flow_tx_event(core, tx, FLOW_DUE_TX_RMA);
     }
     if (tx->state == FLOW_TX_OPEN) {
@@ -122,7 +132,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
     return FLOW_DROP_NONE;
 }
 
-/* UD: the receiver knows of our last word. */
+/* UD: the receiver has our goodbye or reset. */
 static flow_drop_t flow_ctl_parted(flow_core_t *core, flow_tx_t *tx)
 {
     if (!(tx->wait & FLOW_WAIT_PART)) {
@@ -185,7 +195,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     if ((rx == NULL) || (rx->state == FLOW_RX_CLOSED)) {
         return FLOW_DROP_STALE;
     }
-    if (flow_is_ud(core)) { /* something is waited for that tells we live */
+    if (flow_is_ud(core)) { /* the sender waits for any answer */
         flow_rx_ctl_due(core, rx, (rx->state == FLOW_RX_ACTIVE) ?
                                           FLOW_CTL_RX_ACK : 0);
     }
@@ -206,7 +216,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     return FLOW_DROP_NONE;
 }
 
-/* Is it about a flow of its sender's? */
+/* Is it about a flow from its sender to us? */
 static int flow_ctl_is_to_rx(const flow_ctl_msg_t *msg)
 {
     return (msg->type == FLOW_CTL_WANT) || (msg->type == FLOW_CTL_PING) ||
@@ -214,9 +224,9 @@ static int flow_ctl_is_to_rx(const flow_ctl_msg_t *msg)
             (msg->flags != FLOW_RESET_BY_RX));
 }
 
-flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
-                                  size_t len, flow_src_t src,
-                                  flow_rx_out_t *out)
+flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
+                                     size_t len, flow_src_t src,
+                                     flow_rx_out_t *out)
 {
     flow_ctl_msg_t msg;
     flow_drop_t reason;

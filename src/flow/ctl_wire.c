@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The offsets of ctl_wire.h; beside wire.h the only place that has any. */
 #include "flow/ctl_wire.h"
+
+_Static_assert((int)FLOW_CTL_HELLO_LEN <= (int)FLOW_CTL_MAX,
+               "there is room for the longest one");
 
 static const uint8_t flow_ctl_lens[FLOW_CTL_TYPE_LAST] = {
     [FLOW_CTL_HELLO]  = FLOW_CTL_HELLO_LEN,
@@ -19,8 +23,8 @@ static void flow_ctl_encode_hello(const flow_ctl_msg_t *msg, uint8_t *buf)
     buf[2] = msg->flags;
     buf[3] = msg->window;
     memcpy(buf + 24, msg->addr.gid, sizeof(msg->addr.gid));
-    flow_wire_put32(buf + 40, msg->addr.qpn);
-    flow_wire_put32(buf + 44, msg->addr.qkey);
+    flow_wire_store32(buf + 40, msg->addr.qpn);
+    flow_wire_store32(buf + 44, msg->addr.qkey);
 }
 
 unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
@@ -29,30 +33,30 @@ unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
 
     memset(buf, 0, len);
     buf[0] = msg->type | FLOW_WIRE_CTL;
-    flow_wire_put32(buf + 4, msg->ep);
-    flow_wire_put64(buf + 8, msg->src);
-    flow_wire_put64(buf + 16, msg->dst);
+    flow_wire_store32(buf + 4, msg->ep);
+    flow_wire_store64(buf + 8, msg->src);
+    flow_wire_store64(buf + 16, msg->dst);
     switch (msg->type) {
     case FLOW_CTL_HELLO:
         flow_ctl_encode_hello(msg, buf);
         break;
     case FLOW_CTL_ANSWER:
-        flow_wire_put16(buf + 2, msg->limit);
-        flow_wire_put32(buf + 28, msg->token);
-        flow_wire_put32(buf + 32, msg->pair);
-        buf[36] = msg->pin;
+        flow_wire_store16(buf + 2, msg->limit);
+        flow_wire_store32(buf + 28, msg->token);
+        flow_wire_store32(buf + 32, msg->pair);
+        buf[36] = msg->rma;
         buf[37] = msg->flags;
         break;
     case FLOW_CTL_ACK:
-        flow_wire_put16(buf + 28, msg->ack);
-        flow_wire_put64(buf + 32, msg->acked);
+        flow_wire_store16(buf + 28, msg->ack);
+        flow_wire_store64(buf + 32, msg->acked);
         /* fall through */
     case FLOW_CTL_LIMIT:
         buf[1] = msg->flags;
-        flow_wire_put16(buf + 2, msg->limit);
+        flow_wire_store16(buf + 2, msg->limit);
         break;
     case FLOW_CTL_WANT:
-        flow_wire_put16(buf + 2, msg->limit);
+        flow_wire_store16(buf + 2, msg->limit);
         break;
     case FLOW_CTL_RESET:
         buf[1] = msg->flags;
@@ -68,8 +72,8 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
     msg->flags   = buf[2];
     msg->window  = buf[3];
     memcpy(msg->addr.gid, buf + 24, sizeof(msg->addr.gid));
-    msg->addr.qpn         = flow_wire_get32(buf + 40);
-    msg->addr.qkey        = flow_wire_get32(buf + 44);
+    msg->addr.qpn         = flow_wire_load32(buf + 40);
+    msg->addr.qkey        = flow_wire_load32(buf + 44);
     msg->addr.incarnation = msg->src;
     return ((msg->flags & ~FLOW_HELLO_RMA) || (msg->window == 0) ||
             (msg->window > FLOW_INIT_WINDOW_MAX) || (msg->src == 0) ||
@@ -81,16 +85,27 @@ static flow_drop_t flow_ctl_decode_hello(const uint8_t *buf,
 static flow_drop_t flow_ctl_decode_answer(const uint8_t *buf,
                                           flow_ctl_msg_t *msg)
 {
-    msg->limit = flow_wire_get16(buf + 2);
-    msg->token = flow_wire_get32(buf + 28);
-    msg->pair  = flow_wire_get32(buf + 32);
-    msg->pin   = buf[36];
+    msg->token = flow_wire_load32(buf + 28);
+    msg->pair  = flow_wire_load32(buf + 32);
+    msg->rma   = buf[36];
     msg->flags = buf[37];
     return ((msg->token > FLOW_WIRE_TOKEN_MASK) ||
-            ((msg->token & (FLOW_INDEX_MAX - 1)) == 0) || (msg->pin > 2) ||
+            ((msg->token & (FLOW_INDEX_MAX - 1)) == 0) || (msg->rma > 2) ||
             (msg->flags & ~FLOW_LIMIT_RECALL)) ?
                    FLOW_DROP_FIELD :
                    FLOW_DROP_NONE;
+}
+
+void flow_ctl_decode_base(const uint8_t *buf, flow_ctl_msg_t *msg)
+{
+    msg->type = buf[0] & FLOW_WIRE_AM_MASK;
+    msg->ep   = flow_wire_load32(buf + 4);
+    msg->src  = flow_wire_load64(buf + 8);
+    msg->dst  = flow_wire_load64(buf + 16);
+    if ((msg->type == FLOW_CTL_ANSWER) || (msg->type == FLOW_CTL_LIMIT) ||
+        (msg->type == FLOW_CTL_WANT) || (msg->type == FLOW_CTL_ACK)) {
+        msg->limit = flow_wire_load16(buf + 2);
+    }
 }
 
 flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
@@ -118,9 +133,7 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
         return FLOW_DROP_LENGTH;
     }
 
-    msg->ep  = flow_wire_get32(buf + 4);
-    msg->src = flow_wire_get64(buf + 8);
-    msg->dst = flow_wire_get64(buf + 16);
+    flow_ctl_decode_base(buf, msg);
     if (msg->ep == 0) {
         return FLOW_DROP_FIELD;
     }
@@ -130,15 +143,11 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
     case FLOW_CTL_ANSWER:
         return flow_ctl_decode_answer(buf, msg);
     case FLOW_CTL_ACK:
-        msg->ack   = flow_wire_get16(buf + 28);
-        msg->acked = flow_wire_get64(buf + 32);
+        msg->ack   = flow_wire_load16(buf + 28);
+        msg->acked = flow_wire_load64(buf + 32);
         /* fall through */
     case FLOW_CTL_LIMIT:
         msg->flags = buf[1];
-        msg->limit = flow_wire_get16(buf + 2);
-        break;
-    case FLOW_CTL_WANT:
-        msg->limit = flow_wire_get16(buf + 2);
         break;
     case FLOW_CTL_RESET:
         msg->flags = buf[1];

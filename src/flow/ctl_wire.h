@@ -9,7 +9,7 @@
  *                  44 QKEY  48 zero (128)
  *   answer   40 B  1 zero  2 limit  24 zero  28 token  32 number
  *                  of the endpoint whose limits we take from your headers, 0
- *                  none  36 pin (flow_peer_pin_t)  37 flags  38 zero
+ *                  none  36 RMA (flow_rma_t)  37 flags  38 zero
  *   limit    32 B  1 flags  2 limit  24 zero
  *   who      24 B  1, 2 zero
  *   want     24 B  1 zero  2 the limit it is blocked at
@@ -53,9 +53,9 @@ enum flow_ctl_len {
 };
 
 enum flow_ctl_flags {
-    FLOW_HELLO_RMA   = 1u << 0, /* hello: pin an address handle for me        */
+    FLOW_HELLO_RMA   = 1u << 0, /* hello: keep a handle for me: I want RMA    */
     FLOW_LIMIT_RECALL = 1u << 0, /* answer, limit, ack: use no more than this,
-                                   though you were told more                  */
+                                   though an earlier limit was higher         */
     FLOW_RESET_BY_TX = 0,       /* reset: my flow ends here                   */
     FLOW_RESET_BY_RX = 1,       /* reset: I lost packets of your flow         */
     FLOW_RESET_LOST  = 2        /* reset: my flow ends here, as you could not
@@ -65,7 +65,7 @@ enum flow_ctl_flags {
 /* A control packet in the host's form; each type uses the fields it names. */
 typedef struct flow_ctl_msg {
     uint8_t     type;
-    uint8_t     version, flags, pin, window;
+    uint8_t     version, flags, rma, window;
     flow_psn_t  limit, ack;
     uint32_t    ep, token, pair;
     uint64_t    src, dst, acked;
@@ -74,6 +74,14 @@ typedef struct flow_ctl_msg {
 
 /* Write msg to buf (FLOW_CTL_MAX bytes); the length. Not for goodbye. */
 unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf);
+
+/*
+ * Read what stands at the same place in all of them: type, endpoint number,
+ * incarnations, and the limit where there is one; other fields stay. Of any
+ * FLOW_CTL_BASE_LEN bytes that have FLOW_WIRE_CTL set and are no goodbye;
+ * nothing is checked.
+ */
+void flow_ctl_decode_base(const uint8_t *buf, flow_ctl_msg_t *msg);
 
 /*
  * Read len bytes at buf, which have FLOW_WIRE_CTL set and are no goodbye.

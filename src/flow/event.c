@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/internal.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
 
-/* The order in which the events of one sending flow are told. */
+/* The order in which the events of one sending flow are returned. */
 static const uint8_t flow_event_tx_order[] = {
     FLOW_EVENT_TX_OPEN, FLOW_EVENT_TX_RMA, FLOW_EVENT_TX_READY,
     FLOW_EVENT_TX_FAILED, FLOW_EVENT_TX_GONE
@@ -53,7 +61,7 @@ static int flow_event_peer(flow_core_t *core, flow_event_t *event)
     uint32_t index    = flow_fifo_peer_event_pop(core, &core->event_peer);
     flow_peer_t *peer = flow_core_peer(core, index);
     unsigned due      = peer->events;
-    int told          = peer->introduced;
+    int introduced    = peer->introduced;
 
     event->peer  = peer;
     peer->events = 0;
@@ -61,7 +69,7 @@ static int flow_event_peer(flow_core_t *core, flow_event_t *event)
         event->cookie = peer->cookie;
         event->type   = FLOW_EVENT_PEER_GONE;
         flow_peer_release(core, peer);
-        return told;
+        return introduced;
     }
     if (due & FLOW_DUE_PEER_INTRO) {
         peer->introduced = 1;
@@ -83,7 +91,8 @@ static int flow_event_ring(flow_core_t *core, flow_event_t *event)
     unsigned slot;
 
     if (ring->mask == 0) {
-        flow_pool_ring_put(core, flow_fifo_ring_pop(core, &core->event_ring));
+        flow_pool_ring_release(core,
+                               flow_fifo_ring_pop(core, &core->event_ring));
         --core->event_pending;
         return 0;
     }

@@ -9,6 +9,7 @@
 #define FLOW_EVENT_H_
 
 #include "flow/core_priv.h"
+#include "flow/tx.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,10 +26,10 @@ typedef enum flow_event_type {
     FLOW_EVENT_PEER_INTRODUCED, /* peer: somebody said hello (or we opened a
                               flow to it): get an address handle, then
                               flow_peer_set_ah                                */
-    FLOW_EVENT_PEER_WANTS_RMA,  /* peer: it asks for a pinned handle          */
-    FLOW_EVENT_PEER_GONE,  /* peer: no flow is left in either direction: put
-                              the address handle; the pointer is invalid after
-                              this event                                      */
+    FLOW_EVENT_PEER_WANTS_RMA,  /* peer: it asks for RMA: flow_peer_set_ah    */
+    FLOW_EVENT_PEER_GONE,  /* peer: no flow is left in either direction:
+                              release the address handle; the pointer is
+                              invalid after this event                        */
     FLOW_EVENT_RX_RELEASE, /* handle: a held packet that will never be
                               delivered: repost its buffer                    */
     FLOW_EVENT_RX_SCARCE   /* busy senders could use more receive buffers:

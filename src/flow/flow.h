@@ -2,16 +2,26 @@
 /*
  * The protocol core (docs/PROTOCOL.md): everything a transport includes.
  *
- *   core.h   parameters, memory, counters        tx.h     sending flows
- *   rx.h     received packets                    ctl.h    control packets, time
- *   event.h  what happened                       wire.h   layout of packets
- *   resend.h sending on UD
+ * A header has the name of the file that defines what it declares. NAME.h is
+ * for transports, NAME_priv.h for the core alone (and for tests that look
+ * inside): a function flow_NAME_... is in one of the two and in NAME.c.
+ *
+ *   core.h   parameters, counters                ctl.h    control packets
+ *   pool.h   memory                              timer.h  time
+ *   tx.h     sending flows                       event.h  what happened
+ *   resend.h sending on UD                       check.h  invariants
+ *   rx.h     received packets                    trace.h  what was done
+ *   peer.h   peers
+ * beside them, without a file of their own: types.h, limits.h, wire.h (layout
+ * of packets), psn.h, assert.h; and, each to be included by itself, ctl_wire.h
+ * (layout of control packets), drop.h (names of reasons), reserve.h (send slots
+ * for those who get through).
  *
  * Progress of a transport, in this order:
- *   flow_core_grow_needed -> grow
+ *   flow_pool_grow_needed -> grow
  *   poll receives  -> flow_rx_accept, deliver, flow_rx_next
  *   poll sends     -> flow_tx_done / flow_tx_rnr / flow_tx_fail / flow_ctl_done
- *                     (UD: flow_tx_sent, then flow_tx_release_next)
+ *                     (UD: flow_resend_sent, then flow_resend_release_next)
  *   flow_timer_next <= now -> flow_timer_run, flow_tx_repost_next
  *   flow_event_pending     -> flow_event_next
  *   flow_ctl_pending       -> flow_ctl_next
@@ -19,11 +29,16 @@
 #ifndef FLOW_H_
 #define FLOW_H_
 
+#include "flow/check.h"
 #include "flow/core.h"
-#include "flow/tx.h"
-#include "flow/rx.h"
 #include "flow/ctl.h"
 #include "flow/event.h"
+#include "flow/peer.h"
+#include "flow/pool.h"
 #include "flow/resend.h"
+#include "flow/rx.h"
+#include "flow/timer.h"
+#include "flow/trace.h"
+#include "flow/tx.h"
 
 #endif

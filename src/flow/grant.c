@@ -13,13 +13,14 @@
  *
  * What a flow that fell silent holds comes back without its help. As long as
  * somebody got less than it could use, a hand goes round the flows at every
- * tick of the timer: who consumed nothing since it came by last is away from
- * now on, whether or not its sender ever hears of it. If it does, it keeps to
- * what it has left: the recall. That is a limit for the sender only, and a soft
- * one: what was told before stays valid here for ever, so a packet on its way
- * is never wrong, and nothing needs an epoch.
- *   - rx->limit is what was told and is accepted. What the sender may use by
- *     now is flow_rx_use: below the limit from the recall until grants pass it.
+ * tick of the timer, as in the CLOCK algorithm of page replacement: a flow that
+ * consumed nothing since it came by last is away from now on, whether or not
+ * its sender ever hears of it. If it does, it keeps to what it has left: the
+ * recall. That is a limit for the sender only, and a soft one: a limit once
+ * advertised stays valid here for ever, so a packet on its way is never wrong,
+ * and nothing needs an epoch.
+ *   - rx->limit is what was advertised and is accepted. What the sender should
+ *     use of it is flow_rx_use: less, from a recall until grants pass it.
  *   - A sender obeys a recall to N only while it has sent less than N. N is the
  *     next number here plus one, and more is granted only after a packet came;
  *     so a recall that comes late finds N sent, and changes nothing.
@@ -28,18 +29,26 @@
  *     The other error, to think that a sender may send that may not, would be a
  *     deadlock. Hence: what we take it to have never exceeds what it has.
  *
- * Who has nothing left waits in a line, first come first served, and needs not
- * ask. Most want nothing: then they get one share in their turn, which is what
- * they hold while they are away, or which the hand takes back.
+ * A flow with no credit left waits in a line, first come first served; its
+ * sender need not ask. Most of them have nothing to send: then the share they
+ * get in their turn is taken back by the hand.
  *
  * docs/RATE.md has the measurements, and what was rejected: shares of all the
  * flows, idle ones included; senders that ask (their requests met no buffers);
  * leases; discounts by age; recalls with epochs.
  *
- * counted lags behind the consumed number until the next mark (grant_at), so
- * owed is over-, never underestimated.
+ * core->owed are the credits that are out. Consumed packets are taken off it
+ * only at grant_at, so it is over-, never underestimated.
  */
-#include "flow/internal.h"
+#include "flow/ctl_priv.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx.h"
 
 /* Credits for all active flows together. */
 static int64_t flow_grant_capacity(const flow_core_t *core)
@@ -60,10 +69,10 @@ static int64_t flow_grant_room(const flow_core_t *core)
     return flow_grant_capacity(core) - core->owed;
 }
 
-/* Somebody could use more than there is: the hand begins to go round. */
-static void flow_grant_crowd(flow_core_t *core)
+/* Some flow could use more than there is: the hand begins to go round. */
+static void flow_grant_contended(flow_core_t *core)
 {
-    core->crowded = 1;
+    core->contended = 1;
     flow_timer_tick(core);
 }
 
@@ -76,7 +85,7 @@ static int flow_grant_share(flow_core_t *core)
     if (share >= core->params.grant) {
         return core->params.grant;
     }
-    flow_grant_crowd(core);
+    flow_grant_contended(core);
     if ((share < FLOW_SCARCE_WINDOW) &&
         (core->scarce_at != core->params.rx_posted)) {
         core->scarce_at = core->params.rx_posted;
@@ -103,10 +112,10 @@ static void flow_grant_carry(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/* The sender has shown that it may use all before this number. */
+/* The sender shows by its packets that it knew a limit of at least psn. */
 static void flow_grant_shown(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn)
 {
-    rx->told = psn & 0x7f;
+    rx->advertised = psn & 0x7f;
     flow_grant_carry(core, rx);
 }
 
@@ -151,8 +160,8 @@ void flow_grant_mark(flow_rx_t *rx)
     if (rx->limit == psn) {
         rx->expect |= FLOW_RX_SHUT; /* the short way does not know the limit */
     }
-    last = flow_psn_diff(flow_rx_told(rx), psn);
-    if ((flow_rx_told(rx) != rx->limit) && (last > 0) && (step > last)) {
+    last = flow_psn_diff(flow_rx_advertised(rx), psn);
+    if ((flow_rx_advertised(rx) != rx->limit) && (last > 0) && (step > last)) {
         step = last; /* look before the sender runs out */
     }
     if (rx->flags & FLOW_RXF_FINAL) {
@@ -165,23 +174,25 @@ void flow_grant_mark(flow_rx_t *rx)
     rx->grant_at = (uint8_t)(psn + (flow_psn_t)step);
 }
 
-/* Did a header take the present limit along since it was raised? */
-static void flow_grant_told(flow_core_t *core, flow_rx_t *rx)
+/* Note if a header of the pair has carried the present limit. */
+static void flow_grant_note_carried(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
         ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {
-        rx->told = rx->limit & 0x7f;
+        rx->advertised = rx->limit & 0x7f;
     }
 }
 
-/* Send the limit alone if no header took it and the sender may soon need it. */
-static void flow_grant_tell(flow_core_t *core, flow_rx_t *rx)
+/* Send a limit packet if no header carried the limit and it may soon be
+ * needed. */
+static void flow_grant_advertise(flow_core_t *core, flow_rx_t *rx)
 {
     int left;
 
-    flow_grant_told(core, rx);
-    left = flow_psn_diff(flow_rx_told(rx), flow_rx_psn(rx));
-    if (!(rx->flags & FLOW_RXF_RECALLED) && (flow_rx_told(rx) != rx->limit) &&
+    flow_grant_note_carried(core, rx);
+    left = flow_psn_diff(flow_rx_advertised(rx), flow_rx_psn(rx));
+    if (!(rx->flags & FLOW_RXF_RECALLED) &&
+        (flow_rx_advertised(rx) != rx->limit) &&
         (!(rx->flags & FLOW_RXF_CARRIED) ||
          (left <= flow_grant_rest(rx) / 4))) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
@@ -193,18 +204,18 @@ static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
 {
     flow_psn_t use = flow_rx_use(rx) + (flow_psn_t)more;
 
-    flow_grant_told(core, rx);
+    flow_grant_note_carried(core, rx);
     core->owed += more;
     if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
-        rx->told = use & 0x7f;
+        rx->advertised = use & 0x7f;
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
-        rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* told is what it has */
+        rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* it has all of it */
         rx->limit  = use;
     }
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, use, rx->flags);
     flow_grant_carry(core, rx);
-    flow_grant_tell(core, rx);
+    flow_grant_advertise(core, rx);
 }
 
 /* Bring the flow to this window, or as near to it as there is room. */
@@ -214,7 +225,7 @@ static void flow_grant_raise(flow_core_t *core, flow_rx_t *rx, int window)
     int more     = window - flow_grant_rest(rx);
 
     if (more > room) {
-        flow_grant_crowd(core);
+        flow_grant_contended(core);
     }
     more = (more > room) ? (int)room : more;
     if (more > 0) {
@@ -261,19 +272,19 @@ static void flow_grant_use(flow_core_t *core, flow_rx_t *rx)
 
     flow_grant_wake(core, rx);
     window = flow_grant_share(core);
-    if (woken && (window > FLOW_WAKE_WINDOW) && core->crowded) {
+    if (woken && (window > FLOW_WAKE_WINDOW) && core->contended) {
         window = FLOW_WAKE_WINDOW;
     }
     flow_grant_raise(core, rx, window);
     if (flow_grant_rest(rx) == 0) {
         flow_grant_wait(core, rx);
     }
-    flow_grant_tell(core, rx);
+    flow_grant_advertise(core, rx);
     flow_grant_mark(rx);
     flow_grant_serve(core);
 }
 
-void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_check(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_FINAL) &&
         (flow_rx_final(rx) == flow_rx_psn(rx))) {
@@ -287,8 +298,8 @@ void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
 
 void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
 {
-    rx->told   = rx->limit & 0x7f;
-    rx->flags |= FLOW_RXF_GRANTED;
+    rx->advertised = rx->limit & 0x7f;
+    rx->flags     |= FLOW_RXF_GRANTED;
     ++core->granted;
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
         (flow_grant_room(core) >= (int64_t)core->params.grant * 2)) {
@@ -314,7 +325,7 @@ void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
 void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 {
     if (flow_psn_lt(limit, flow_rx_use(rx))) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT); /* it is on the way */
+        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT); /* again */
     } else if (flow_psn_lt(flow_rx_use(rx), limit) &&
                !flow_psn_lt(rx->limit, limit)) {
         flow_grant_wake(core, rx); /* it has sent all up to this limit */
@@ -341,8 +352,8 @@ void flow_grant_leave(flow_core_t *core, flow_rx_t *rx)
     --core->active;
     rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
     if (rest > FLOW_IDLE_WINDOW) {
-        rx->told   = (psn + FLOW_IDLE_WINDOW) & 0x7f;
-        rx->flags |= FLOW_RXF_RECALLED;
+        rx->advertised = (psn + FLOW_IDLE_WINDOW) & 0x7f;
+        rx->flags     |= FLOW_RXF_RECALLED;
         ++core->counters.recalls;
         flow_trace(core, FLOW_TRACE_RECALL, rx->ep, psn, rx->limit);
         flow_grant_carry(core, rx);
@@ -356,8 +367,8 @@ int flow_grant_tick(flow_core_t *core)
     uint32_t looks = core->rx_count - 1; /* index 0 is none */
     flow_rx_t *rx;
 
-    looks = (looks < FLOW_HAND_LOOKS) ? looks : FLOW_HAND_LOOKS;
-    core->crowded = 0;
+    looks           = (looks < FLOW_HAND_LOOKS) ? looks : FLOW_HAND_LOOKS;
+    core->contended = 0;
     for (; looks != 0; --looks) {
         core->hand = (core->hand + 1 < core->rx_count) ? core->hand + 1 : 1;
         rx         = flow_core_rx(core, core->hand);
@@ -370,5 +381,5 @@ int flow_grant_tick(flow_core_t *core)
         }
     }
     flow_grant_serve(core);
-    return core->crowded || (core->starved.head != 0);
+    return core->contended || (core->starved.head != 0);
 }

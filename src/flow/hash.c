@@ -5,7 +5,10 @@
  * records costs less than a table with room to spare, and only packets without
  * a token and control packets come this way.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/hash_priv.h"
+#include "flow/pool.h"
+#include "flow/rx_priv.h"
 
 static uint32_t *flow_hash_head(flow_core_t *core, enum flow_index which,
                                 uint64_t key)
@@ -30,7 +33,8 @@ uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer)
 
 uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
 {
-    return flow_hash_head(core, FLOW_INDEX_RX, ((uint64_t)ep << 17) ^ peer);
+    return flow_hash_head(core, FLOW_INDEX_RX,
+                          ((uint64_t)ep << FLOW_INDEX_BITS) ^ peer);
 }
 
 uint32_t flow_hash_next_size(const flow_core_t *core)
@@ -47,22 +51,15 @@ int flow_hash_full(const flow_core_t *core)
     return used + FLOW_RX_BATCH >= (uint64_t)core->hash_size * FLOW_HASH_LOAD;
 }
 
-/* The next of a chain in which what is looked for comes later. */
-static uint32_t flow_hash_later(uint32_t next)
-{
-    flow_assert(next != 0);
-    return next;
-}
-
-/* Put a record at the head of its chain; take it out from anywhere. */
+/* Insert a record at the head of its chain; remove it from anywhere. */
 #define FLOW_HASH_DEFINE(_name, _type, _get, _link, _index, _head) \
-    void flow_hash_put_##_name(flow_core_t *core, _type *record) \
+    void flow_hash_insert_##_name(flow_core_t *core, _type *record) \
     { \
         uint32_t *head = _head; \
         record->_link  = *head; \
         *head          = _index; \
     } \
-    void flow_hash_drop_##_name(flow_core_t *core, _type *record) \
+    void flow_hash_remove_##_name(flow_core_t *core, _type *record) \
     { \
         uint32_t *head = _head; \
         _type *before; \
@@ -72,7 +69,10 @@ static uint32_t flow_hash_later(uint32_t next)
         } \
         before = _get(core, *head); \
         while (before->_link != (_index)) { \
-            before = _get(core, flow_hash_later(before->_link)); \
+            if (!flow_holds(before->_link != 0)) { \
+                return; \
+            } \
+            before = _get(core, before->_link); \
         } \
         before->_link = record->_link; \
     }
@@ -88,7 +88,7 @@ FLOW_HASH_DEFINE(rx, flow_rx_t, flow_core_rx, hash_next, flow_rx_index(record),
 #define FLOW_HASH_MOVE(_core, _index, _name, _get, _link) \
     while (_index != 0) { \
         uint32_t _next = _get(_core, _index)->_link; \
-        flow_hash_put_##_name(_core, _get(_core, _index)); \
+        flow_hash_insert_##_name(_core, _get(_core, _index)); \
         _index = _next; \
     }
 

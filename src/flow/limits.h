@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every limit of the protocol core in one block. Nothing in it is unbounded. */
+/*
+ * Every limit of the protocol core in one block. Nothing in it is unbounded;
+ * what is configured is in flow_params_t. Each is used where it acts.
+ */
 #ifndef FLOW_LIMITS_H_
 #define FLOW_LIMITS_H_
 
 enum flow_limits {
-    FLOW_VERSION          = 1,  /* of the wire format, in every hello         */
     FLOW_WINDOW_MAX       = 64, /* packets between consumed and limit         */
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
@@ -12,28 +14,33 @@ enum flow_limits {
     FLOW_SCARCE_WINDOW    = 48, /* when senders have less, more receive
                                    buffers are asked for                      */
     FLOW_TICK_LEVEL       = 2,  /* silent flows are looked for each
-                                   rnr_min * 2^3 while credits are short ...  */
+                                   rnr_min * 2^2 while credits are short ...  */
     FLOW_HAND_LOOKS       = 4096, /* ... among so many                        */
     FLOW_AM_ID_MAX        = 32, /* active message ids on the wire: 5 bits     */
     FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
     FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */
     FLOW_INDEX_MAX        = 1 << FLOW_INDEX_BITS,
     FLOW_QPN_MAX          = 0xffffff,
-    FLOW_SHORT_HDR        = 8,  /* bytes                                      */
-    FLOW_LONG_HDR         = 28, /* bytes                                      */
-    FLOW_ACK_HDR          = 16, /* bytes, UD only                             */
     FLOW_ACK_BITS         = 48, /* numbers after the lowest missing one that a
                                    header can acknowledge                     */
     FLOW_FAST_GAP         = 3,  /* later packets acknowledged before a missing
                                    one is sent again without time-out         */
     FLOW_GOODBYE_TRIES    = 16, /* UD: goodbyes without confirmation          */
-    FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow rests for
+    FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow stays for
                                    rnr_min * 2^6 and confirms goodbyes        */
-    FLOW_CTL_MAX          = 96, /* longest control packet, bytes              */
+    FLOW_CTL_MAX          = 96, /* room for any control packet, bytes         */
     FLOW_ALIGN            = 64, /* alignment of all memory handed to the core */
-    FLOW_QUARANTINE       = 64, /* freed receiver indices that rest           */
+    FLOW_QUARANTINE       = 64, /* freed receiver indices not used again yet  */
     FLOW_TOMBSTONES       = 1024, /* dead incarnations remembered             */
     FLOW_PEER_CTL_MAX     = 8,  /* control packets out to one peer            */
+    FLOW_PEER_REF_BITS    = 13, /* flows of a peer that are not on its lists:
+                                   closed ones that still confirm (UD)        */
+    FLOW_RX_BATCH         = 16, /* receive flows for which there is memory
+                                   after flow_pool_grow_needed said 0         */
+    FLOW_LEVELS           = 16, /* of back-off                                */
+    FLOW_TRIES_MAX        = 127, /* UD: time-outs until a peer is lost        */
+    FLOW_RESERVE_STUCK    = 5000000, /* ns without anything back: longer than a
+                                   round trip takes (reserve.h)               */
     FLOW_STRANGERS        = 16384, /* flows whose data came before their hello,
                                    at a time                                  */
     FLOW_EXPIRED          = 8192, /* of those that expired, remembered        */

@@ -8,7 +8,11 @@
  * as gone, and lists are looked through when a part of all flows are such: the
  * cost for each is a constant. Nothing finds a flow that is gone.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/list_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 
 #define FLOW_LIST_DEFINE(_name, _type, _list, _gone) \
     void flow_list_add_##_name(flow_peer_t *peer, _type *flow) \
@@ -26,14 +30,14 @@
         } \
         return index; \
     } \
-    /* Put back those that went, from index to the next that did not. */ \
+    /* Release those that went, from index to the next that did not. */ \
     static uint32_t flow_list_skip_##_name(flow_core_t *core, uint32_t index) \
     { \
         uint32_t next; \
         while ((index != 0) && \
                (flow_core_##_name(core, index)->state == (_gone))) { \
             next = flow_core_##_name(core, index)->peer_next; \
-            flow_pool_##_name##_put(core, index); \
+            flow_pool_##_name##_release(core, index); \
             --core->gone; \
             index = next; \
         } \
@@ -67,7 +71,7 @@
 FLOW_LIST_DEFINE(tx, flow_tx_t, tx_list, FLOW_TX_GONE)
 FLOW_LIST_DEFINE(rx, flow_rx_t, rx_list, FLOW_RX_GONE)
 
-void flow_list_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
+void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
     uint32_t index = flow_rx_index(rx);
     uint32_t next  = flow_list_skip_rx(core, rx->peer_next);
@@ -79,7 +83,9 @@ void flow_list_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
     }
     before = flow_core_rx(core, peer->rx_list);
     while (before->peer_next != index) {
-        flow_assert(before->peer_next != 0);
+        if (!flow_holds(before->peer_next != 0)) {
+            return;
+        }
         before = flow_core_rx(core, before->peer_next);
     }
     before->peer_next = next & (FLOW_INDEX_MAX - 1);

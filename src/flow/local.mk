@@ -9,11 +9,23 @@ flow_c_files = src/flow/core.c src/flow/pool.c src/flow/hash.c src/flow/peer.c \
                src/flow/ctl.c src/flow/ctl_rx.c src/flow/ctl_wire.c \
                src/flow/event.c src/flow/timer.c src/flow/trace.c \
                src/flow/check.c src/flow/drop.c
-flow_h_files = src/flow/flow.h src/flow/core.h src/flow/core_priv.h \
-               src/flow/tx.h src/flow/resend.h src/flow/reserve.h src/flow/rx.h src/flow/ctl.h src/flow/event.h \
-               src/flow/types.h src/flow/wire.h src/flow/psn.h \
-               src/flow/limits.h src/flow/drop.h src/flow/assert.h \
-               src/flow/internal.h src/flow/ctl_wire.h
+# What transports include, and what is the core's own (flow.h).
+flow_h_files = src/flow/assert.h src/flow/check.h src/flow/core.h \
+              src/flow/ctl.h src/flow/ctl_wire.h src/flow/drop.h \
+              src/flow/event.h src/flow/flow.h src/flow/limits.h \
+              src/flow/peer.h src/flow/pool.h src/flow/psn.h src/flow/resend.h \
+              src/flow/reserve.h src/flow/rx.h src/flow/timer.h \
+              src/flow/trace.h src/flow/tx.h src/flow/types.h src/flow/wire.h
+flow_priv_h_files = src/flow/ack_priv.h src/flow/core_priv.h \
+                   src/flow/ctl_priv.h src/flow/ctl_rx_priv.h \
+                   src/flow/event_priv.h src/flow/fifo_priv.h \
+                   src/flow/grant_priv.h src/flow/hash_priv.h \
+                   src/flow/list_priv.h src/flow/pair_priv.h \
+                   src/flow/peer_priv.h src/flow/pool_priv.h \
+                   src/flow/resend_priv.h src/flow/rx_priv.h \
+                   src/flow/stranger_priv.h src/flow/timer_priv.h \
+                   src/flow/trace_priv.h src/flow/turn_priv.h \
+                   src/flow/tx_priv.h
 flow_objects = $(patsubst src/flow/%.c,obj/flow/%.o,$(flow_c_files))
 flow_cflags  = $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -fPIC -fvisibility=hidden \
                -fno-stack-protector -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
@@ -25,5 +37,5 @@ obj/flow/%.o: $(srcdir)/src/flow/%.c
 
 -include $(flow_objects:.o=.d)
 
-EXTRA_DIST += $(flow_c_files) $(flow_h_files)
+EXTRA_DIST += $(flow_c_files) $(flow_h_files) $(flow_priv_h_files)
 CLEANFILES += $(flow_objects) $(flow_objects:.o=.d)

@@ -10,7 +10,12 @@
  * else be taken for another flow's limit. Where no pair comes about, limits
  * travel alone; so only the newest flows are searched for one.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 
 static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
 {
@@ -110,7 +115,7 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
     }
 }
 
-/* The headers of this flow tell no limit any more. */
+/* The headers of this flow carry no limit any more. */
 static void flow_pair_uncarry(flow_tx_t *tx)
 {
     tx->flags &= ~(unsigned)FLOW_TXF_CARRIES;
@@ -140,7 +145,7 @@ void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx)
     }
 
     rx = flow_core_rx(core, tx->carries);
-    flow_assert(rx->state == FLOW_RX_ACTIVE); /* else it left its pair */
+    flow_assert(rx->state == FLOW_RX_ACTIVE); /* else the pair was undone */
     rx->pair   = 0;
     rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
     flow_grant_mark(rx);
@@ -154,7 +159,7 @@ void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
         rx = flow_core_rx(core, tx->carries);
         flow_pair_uncarry(tx);
         rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
-        if ((tx->busy != 0) && !flow_is_ud(core)) { /* there it is asked for */
+        if ((tx->busy != 0) && !flow_is_ud(core)) { /* UD: it is asked for */
             flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
         }
         flow_grant_mark(rx);

@@ -5,7 +5,18 @@
  * It goes with the last flow. A dead one stays as a tombstone for a while, so
  * that what it still had on the wire is known for what it is.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/list_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation)
 {
@@ -41,7 +52,7 @@ flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
     peer->state       = FLOW_PEER_UNKNOWN;
     peer->ah          = FLOW_AH_UNKNOWN;
     peer->qpn         = (uint16_t)src;
-    flow_hash_put_peer(core, peer);
+    flow_hash_insert_peer(core, peer);
     return peer;
 }
 
@@ -52,7 +63,7 @@ static void flow_addr_split(const flow_addr_t *addr, uint64_t *upper,
     memcpy(lower, addr->gid + sizeof(*upper), sizeof(*lower));
 }
 
-/* Where this prefix is, or could be put; FLOW_PREFIXES: nowhere. */
+/* Where this prefix is, or has room; FLOW_PREFIXES: nowhere. */
 static unsigned flow_prefix_find(const flow_core_t *core, uint64_t upper)
 {
     unsigned room = FLOW_PREFIXES;
@@ -115,8 +126,8 @@ static int flow_peer_is_rival(const flow_peer_t *peer,
            (other->prefix == peer->prefix);
 }
 
-/* What was sent to an earlier newcomer is no answer any more: it may have been
- * taken before this one was born. */
+/* A newcomer at this address: the others lose the chance to prove themselves by
+ * answers to what was sent before, which may be older than the newcomer. */
 static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
 {
     flow_peer_t *other;
@@ -145,7 +156,7 @@ void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device)
             continue;
         }
         if (by_device && (other->qkey == peer->qkey)) {
-            peer->rival = 1; /* not settled */
+            peer->rival = 1; /* it may still be either */
         } else {
             flow_peer_dead(core, other);
         }
@@ -165,7 +176,7 @@ static void flow_peer_set_addr(flow_core_t *core, flow_peer_t *peer,
     peer->prefix    = (uint8_t)flow_prefix_find(core, upper);
     ++core->prefixes[peer->prefix].peers;
     core->prefixes[peer->prefix].gid = upper;
-    flow_hash_put_addr(core, peer);
+    flow_hash_insert_addr(core, peer);
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 0, addr->incarnation);
     flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
 }
@@ -192,12 +203,12 @@ void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
     }
 }
 
-void flow_peer_park(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(peer->live == 0);
     if (peer->state == FLOW_PEER_READY) {
         peer->state = FLOW_PEER_KNOWN;
-        flow_turn_wake_all(core, peer); /* who has nothing to say may go */
+        flow_turn_wake_all(core, peer); /* those with nothing due may go */
     }
 }
 
@@ -211,18 +222,18 @@ void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
     peer->events |= due;
 }
 
-int flow_peer_hold(flow_peer_t *peer)
+int flow_peer_ref(flow_peer_t *peer)
 {
-    if (peer->out >= FLOW_PEER_OUT_MAX) {
+    if (peer->refs >= FLOW_PEER_REFS_MAX) {
         return 0;
     }
-    ++peer->out;
+    ++peer->refs;
     return 1;
 }
 
-void flow_peer_put(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
 {
-    --peer->out;
+    --peer->refs;
     flow_peer_check_idle(core, peer);
 }
 
@@ -235,11 +246,11 @@ void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
 
 static void flow_peer_forget(flow_core_t *core, flow_peer_t *peer)
 {
-    flow_hash_drop_peer(core, peer);
-    flow_pool_peer_put(core, peer->index);
+    flow_hash_remove_peer(core, peer);
+    flow_pool_peer_release(core, peer->index);
 }
 
-/* Remember it as dead; the oldest that nobody needs is forgotten for it. */
+/* Remember it as dead, and forget the oldest of those that nobody needs. */
 static void flow_peer_entomb(flow_core_t *core, flow_peer_t *peer)
 {
     flow_peer_t *oldest;
@@ -254,7 +265,7 @@ static void flow_peer_entomb(flow_core_t *core, flow_peer_t *peer)
         oldest = flow_core_peer(core,
                                 flow_fifo_peer_tomb_pop(core,
                                                         &core->tombstones));
-        if (oldest->addressed) { /* being told so: another time */
+        if (oldest->addressed) { /* in use again, for resets: keep it */
             flow_fifo_peer_tomb_push(core, &core->tombstones, oldest->index);
         } else {
             flow_peer_forget(core, oldest);
@@ -266,7 +277,7 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer)
 {
     flow_assert(!flow_peer_in_use(peer));
     if (peer->addressed) {
-        flow_hash_drop_addr(core, peer);
+        flow_hash_remove_addr(core, peer);
         --core->prefixes[peer->prefix].peers;
     }
     peer->addressed  = 0;
@@ -302,7 +313,7 @@ flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen)
                    flow_src((uint16_t)peer->ah, peer->qpn);
 }
 
-void flow_core_received(flow_core_t *core, uint32_t taken, uint32_t posted)
+void flow_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted)
 {
     unsigned step = ((int32_t)(taken - core->young_last) >= 0) ? 2 : 1;
     flow_peer_t *peer;
@@ -321,9 +332,9 @@ void flow_core_received(flow_core_t *core, uint32_t taken, uint32_t posted)
     core->young_any = (step == 1) ? core->young_any : 0;
 }
 
-/* Its handle is new: what came before it has none, what comes from now on has.
- */
-static void flow_peer_is_young(flow_core_t *core, flow_peer_t *peer)
+/* Its address handle is new: the device did not report it in packets received
+ * before, and will in those from now on. */
+static void flow_peer_new_handle(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index;
     flow_rx_t *rx;
@@ -349,8 +360,8 @@ void flow_peer_set_cookie(flow_peer_t *peer, void *cookie)
     peer->cookie = cookie;
 }
 
-/* Each flow of the peer hears of a changed pin. */
-static void flow_peer_repin(flow_core_t *core, flow_peer_t *peer)
+/* Each flow of the peer hears whether RMA is ready now. */
+static void flow_peer_tell_rma(flow_core_t *core, flow_peer_t *peer)
 {
     uint32_t index;
     flow_rx_t *rx;
@@ -365,25 +376,25 @@ static void flow_peer_repin(flow_core_t *core, flow_peer_t *peer)
 }
 
 void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
-                      flow_peer_pin_t pin)
+                      flow_rma_t rma)
 {
     int reachable = flow_peer_reachable(peer);
-    int repin     = (peer->state == FLOW_PEER_READY) && (peer->pin != pin);
+    int changed   = (peer->state == FLOW_PEER_READY) && (peer->rma != rma);
 
     if ((peer->ah != ah) && (ah != FLOW_AH_UNKNOWN)) {
         peer->ah = ah;
-        flow_peer_is_young(core, peer);
+        flow_peer_new_handle(core, peer);
     }
     peer->ah  = ah;
-    peer->pin = pin;
+    peer->rma = rma;
     if (peer->state == FLOW_PEER_KNOWN) {
         peer->state = FLOW_PEER_READY;
     }
     peer->events    &= ~(unsigned)FLOW_DUE_PEER_INTRO;
     peer->introduced = 1;
     peer->handled    = 1;
-    if (repin) {
-        flow_peer_repin(core, peer);
+    if (changed) {
+        flow_peer_tell_rma(core, peer);
     }
     if (!reachable) {
         flow_turn_wake(core, peer);
@@ -405,8 +416,8 @@ static void flow_peer_end_tx(flow_core_t *core, flow_peer_t *peer,
 }
 
 /*
- * Flows from the peer go on: what it sent and still sends is not in doubt. It
- * learns of the lost ones by a reset when their user closed them.
+ * Flows from the peer go on: what it sends does arrive. A reset tells it of
+ * each flow that was lost, when its user closes that.
  */
 void flow_peer_lost(flow_core_t *core, flow_peer_t *peer)
 {
@@ -429,17 +440,17 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->incarnation);
     peer->state = FLOW_PEER_DEAD;
     peer->rival = 0;
-    ++peer->out; /* it stays while the lists shrink under our hands */
+    ++peer->refs; /* keep it while its lists shrink */
     flow_peer_end_tx(core, peer, FLOW_END_DEAD);
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
         next = flow_list_next_rx(core, rx);
         if ((rx->state == FLOW_RX_ACTIVE) && flow_peer_reachable(peer)) {
-            flow_rx_fail(core, rx); /* if it lives after all, it is told */
+            flow_rx_fail(core, rx); /* with a reset, should it live after all */
         } else {
             flow_rx_close(core, rx);
         }
     }
     flow_turn_wake_all(core, peer);
-    flow_peer_put(core, peer);
+    flow_peer_unref(core, peer);
 }

@@ -3,10 +3,14 @@
  * Pools of flows, peers and rings in chunks that the caller hands over.
  *
  * Free objects queue first in, first out: an index that was just freed is the
- * last to come back, and FLOW_QUARANTINE of them always rest, so that a late
+ * last to come back, and FLOW_QUARANTINE of them are never used, so that a late
  * packet meets a free index with another generation, not a new flow.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/fifo_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
 
 static size_t flow_pool_object_size(flow_pool_t pool)
 {
@@ -22,7 +26,7 @@ static size_t flow_pool_object_size(flow_pool_t pool)
     }
 }
 
-size_t flow_core_chunk_size(const flow_core_t *core, flow_pool_t pool)
+size_t flow_pool_chunk_size(const flow_core_t *core, flow_pool_t pool)
 {
     if (pool == FLOW_POOL_HASH) {
         return (size_t)flow_hash_next_size(core) * FLOW_INDEX_LAST *
@@ -34,7 +38,7 @@ size_t flow_core_chunk_size(const flow_core_t *core, flow_pool_t pool)
     return flow_pool_object_size(pool) << FLOW_CHUNK_SHIFT;
 }
 
-unsigned flow_core_grow_needed(const flow_core_t *core)
+unsigned flow_pool_grow_needed(const flow_core_t *core)
 {
     unsigned pools = 0;
 
@@ -82,11 +86,11 @@ static void flow_pool_set_tx(flow_core_t *core, uint32_t index)
 static void flow_pool_set_rx_token(flow_core_t *core, uint32_t index,
                                    uint64_t gen)
 {
-    uint64_t token = index |
-                     ((gen & ((1u << FLOW_GEN_BITS) - 1)) << FLOW_INDEX_BITS);
+    uint32_t token = index | (((uint32_t)gen & ((1u << FLOW_GEN_BITS) - 1))
+                              << FLOW_INDEX_BITS);
 
-    flow_core_rx(core, index)->expect = (token << FLOW_WIRE_TOKEN_SHIFT) |
-                                        FLOW_RX_SHUT;
+    flow_core_rx(core, index)->expect = flow_wire_set_token(FLOW_RX_SHUT,
+                                                            token);
 }
 
 static void flow_pool_set_rx(flow_core_t *core, uint32_t index)
@@ -104,9 +108,9 @@ static void flow_pool_set_ring(flow_core_t *core, uint32_t index)
     flow_core_ring(core, index)->index = index;
 }
 
-void *flow_core_grow(flow_core_t *core, flow_pool_t pool, void *mem)
+void *flow_pool_grow(flow_core_t *core, flow_pool_t pool, void *mem)
 {
-    memset(mem, 0, flow_core_chunk_size(core, pool));
+    memset(mem, 0, flow_pool_chunk_size(core, pool));
     switch (pool) {
     case FLOW_POOL_TX:
         core->tx_chunks[core->tx_count >> FLOW_CHUNK_SHIFT] = mem;
@@ -152,7 +156,7 @@ void flow_pool_tx_clear(flow_core_t *core, uint32_t index)
     --core->counters.tx_flows;
 }
 
-void flow_pool_tx_put(flow_core_t *core, uint32_t index)
+void flow_pool_tx_release(flow_core_t *core, uint32_t index)
 {
     flow_tx_t *tx = flow_core_tx(core, index);
 
@@ -176,6 +180,14 @@ int flow_pool_peer_free(const flow_core_t *core)
     return (core->peer_free.count > 0) && (core->hash_size > 0);
 }
 
+int flow_pool_is_full(const flow_core_t *core, int new_peer)
+{
+    return ((core->rx_count >= FLOW_INDEX_MAX) &&
+            (flow_pool_rx_free(core) <= FLOW_SPARE)) ||
+           (new_peer && (core->peer_count >= FLOW_INDEX_MAX) &&
+            (core->peer_free.count <= FLOW_SPARE));
+}
+
 uint32_t flow_pool_rx_get(flow_core_t *core)
 {
     flow_assert(flow_pool_rx_free(core) > 0);
@@ -193,7 +205,7 @@ void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
     --core->counters.rx_flows;
 }
 
-void flow_pool_rx_put(flow_core_t *core, uint32_t index)
+void flow_pool_rx_release(flow_core_t *core, uint32_t index)
 {
     flow_rx_t *rx = flow_core_rx(core, index);
 
@@ -212,7 +224,7 @@ uint32_t flow_pool_peer_get(flow_core_t *core)
     return flow_fifo_peer_event_pop(core, &core->peer_free);
 }
 
-void flow_pool_peer_put(flow_core_t *core, uint32_t index)
+void flow_pool_peer_release(flow_core_t *core, uint32_t index)
 {
     flow_peer_t *peer = flow_core_peer(core, index);
 
@@ -233,7 +245,7 @@ uint32_t flow_pool_ring_get(flow_core_t *core)
     return index;
 }
 
-void flow_pool_ring_put(flow_core_t *core, uint32_t index)
+void flow_pool_ring_release(flow_core_t *core, uint32_t index)
 {
     --core->counters.rings;
     flow_fifo_ring_push(core, &core->ring_free, index);

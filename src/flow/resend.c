@@ -6,7 +6,7 @@
  * release list; and its bit in busy is taken until it is released. While a post
  * of it is out it is not sent again (that would say nothing new), so a header
  * can be brought up to date before each resend, and no old limit or
- * acknowledgement is ever put on the wire.
+ * acknowledgement is ever sent.
  *
  * The timer knows flows, not packets: a ring sits in the batch of its level,
  * and when that expires, what was sent before the last look and is still
@@ -14,7 +14,14 @@
  * delays, at a constant cost per expiry. All that is overdue goes at once:
  * after a loss of many, one at a time would take a time-out each.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
 
 int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
 {
@@ -37,7 +44,7 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
     return 1;
 }
 
-void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
+void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
 {
     flow_ring_t *ring = flow_core_ring(core, tx->ring);
 
@@ -56,30 +63,33 @@ void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     }
 }
 
-/* Nobody waits for this operation any more; it goes when nothing holds it. */
+/* This operation is over; it is released when no post of it is out. */
 static void flow_resend_finish(flow_core_t *core, flow_op_t *op,
                                unsigned failed)
 {
     op->flags |= FLOW_OPF_OVER | (uint8_t)failed;
     if (!(op->flags & FLOW_OPF_POSTED) && !op->linked) {
-        flow_op_push(&core->release, op);
+        flow_fifo_op_push(&core->release, op);
     }
 }
 
-void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed)
+void flow_resend_sent(flow_core_t *core, flow_op_t *op, int failed)
 {
-    flow_assert(op->flags & FLOW_OPF_POSTED);
+    if (!flow_holds(op->flags & FLOW_OPF_POSTED)) {
+        return;
+    }
+
     op->flags &= (uint8_t)~FLOW_OPF_POSTED;
     if (op->flags & FLOW_OPF_OVER) {
-        flow_op_push(&core->release, op);
+        flow_fifo_op_push(&core->release, op);
     } else if (failed) {
         flow_tx_died(core, op->tx, FLOW_END_ERROR);
     }
 }
 
-flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail)
+flow_op_t *flow_resend_release_next(flow_core_t *core, int *fail)
 {
-    flow_op_t *op = flow_op_pop(&core->release);
+    flow_op_t *op = flow_fifo_op_pop(&core->release);
 
     if (op != NULL) {
         *fail = (op->flags & FLOW_OPF_FAILED) != 0;
@@ -91,7 +101,7 @@ flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail)
 int flow_resend_over(flow_core_t *core, flow_op_t *op)
 {
     if (op->flags & FLOW_OPF_OVER) {
-        flow_op_push(&core->release, op);
+        flow_fifo_op_push(&core->release, op);
         return 1;
     }
 
@@ -99,17 +109,16 @@ int flow_resend_over(flow_core_t *core, flow_op_t *op)
     return 0;
 }
 
-void flow_tx_header_again(const flow_core_t *core, const flow_op_t *op,
-                          void *buf)
+void flow_resend_header(const flow_core_t *core, const flow_op_t *op,
+                        void *buf)
 {
     const flow_tx_t *tx = op->tx;
-    uint64_t word       = flow_wire_get64(buf);
+    uint64_t word       = flow_wire_load64(buf);
 
     if (((word & FLOW_WIRE_ACK) == FLOW_WIRE_ACK) &&
         (tx->flags & FLOW_TXF_CARRIES)) {
-        flow_wire_put64(buf, flow_wire_set_limit(
-                                     word, (flow_psn_t)(tx->hdr >>
-                                             FLOW_WIRE_LIMIT_SHIFT)));
+        word = flow_wire_set_limit(word, flow_wire_limit(tx->hdr));
+        flow_wire_store64(buf, word);
         flow_tx_header_rest(core, tx, buf);
     }
 }
@@ -122,7 +131,7 @@ static int flow_resend_push(flow_core_t *core, flow_op_t *op)
     }
 
     op->linked = 1;
-    flow_op_push(&core->repost, op);
+    flow_fifo_op_push(&core->repost, op);
     return 1;
 }
 
@@ -136,14 +145,15 @@ static void flow_resend_gaps(flow_core_t *core, flow_ring_t *ring,
     uint64_t missing = flow_psn_rotate_down(ring->mask,
                                             base % FLOW_WINDOW_MAX);
     uint64_t later;
+    unsigned i, gap;
     flow_op_t *op;
-    unsigned i;
 
     for (; missing != 0; missing &= missing - 1) {
         i     = (unsigned)__builtin_ctzll(missing);
         later = (got >> i) & ~1ull;
-        later &= later - 1;
-        later &= later - 1; /* FLOW_FAST_GAP - 1 of them taken off */
+        for (gap = 1; gap < FLOW_FAST_GAP; ++gap) {
+            later &= later - 1; /* without the next one */
+        }
         if (later == 0) {
             return;
         }
@@ -164,7 +174,7 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
     uint64_t got, bits;
 
     if ((tx->ring == 0) || (below < 0) || (below > FLOW_WINDOW_MAX)) {
-        return; /* nothing is out, from another time, or a lie */
+        return; /* nothing is out, or nothing that it can be about */
     }
 
     got = (below == FLOW_WINDOW_MAX) ? ~0ull : (1ull << below) - 1;
@@ -189,7 +199,7 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 
 void flow_resend_heard(flow_tx_t *tx)
 {
-    if (!(tx->wait & FLOW_WAIT_PART)) { /* that waits for one packet only */
+    if (!(tx->wait & FLOW_WAIT_PART)) { /* that counts till it is confirmed */
         tx->linked = 0;
     }
     tx->wait &= (uint8_t)~FLOW_WAIT_PONG;
@@ -222,7 +232,7 @@ void flow_resend_detach(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
-/* Nothing is taken: the slots go back, the next send asks for others. */
+/* Nothing is unacknowledged: the ring goes back; the next send gets another. */
 static void flow_resend_idle(flow_core_t *core, uint32_t index)
 {
     flow_ring_t *ring = flow_core_ring(core, index);
@@ -233,7 +243,7 @@ static void flow_resend_idle(flow_core_t *core, uint32_t index)
         tx->ring = 0;
         tx->stop = flow_tx_psn(tx);
     }
-    flow_pool_ring_put(core, index);
+    flow_pool_ring_release(core, index);
 }
 
 void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)
@@ -272,7 +282,7 @@ void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)
     flow_timer_ring(core, index, ring->level, now);
 }
 
-/* What was asked for or told in control packets and has not been answered. */
+/* Control packets that were sent and not answered, as enum flow_ctl_due. */
 static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
 {
     unsigned due = 0;
@@ -298,9 +308,9 @@ static unsigned flow_resend_ctl_open(const flow_tx_t *tx)
 }
 
 /*
- * Once for each time-out, not for each packet: while something of the flow is
- * queued to go now, its end comes here again; while it is in back-off already,
- * what is open joins it.
+ * One repeat of all of them for each time-out. While control packets of the
+ * flow are queued, their completion comes here again; while it is in back-off,
+ * what is open joins that.
  */
 void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
 {
@@ -317,7 +327,7 @@ void flow_resend_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
     }
     if (tx->linked >= (last ? FLOW_GOODBYE_TRIES : core->params.tries)) {
         if (last) {
-            tx->flags |= FLOW_TXF_LAST; /* it was only a courtesy */
+            tx->flags |= FLOW_TXF_LAST; /* the peer does not depend on it */
         } else {
             flow_tx_fail(core, tx, FLOW_SEND_LOST);
         }

@@ -3,18 +3,18 @@
  * Sending on UD, where a send completion frees nothing: the bytes stay until
  * the peer acknowledged them, and the core says when to send them again.
  *
- * A send is: flow_tx_ready, flow_tx_header, post, flow_tx_commit_op (in place
+ * A send is: flow_tx_ready, flow_tx_header, post, flow_resend_commit (in place
  * of flow_tx_commit). Then, in any order:
- *   its post completed       flow_tx_sent, whatever the status
- *   to be sent again         flow_tx_repost_next; flow_tx_header_again; post it
- *                            (or flow_tx_repost_put); flow_tx_sent once more
- *   done with                flow_tx_release_next returns it, exactly once:
+ *   its post completed       flow_resend_sent, whatever the status
+ *   to be sent again         flow_tx_repost_next; flow_resend_header; post it
+ *                            (or flow_tx_repost_return); flow_resend_sent again
+ *   done with                flow_resend_release_next returns it, exactly once:
  *                            acknowledged, or its flow failed, and no post of
  *                            it is out. Only then may the bytes go.
  * flow_tx_done and flow_tx_rnr are not called on UD.
  *
  * The timers may run on another thread under the caller's lock: from there,
- * flow_timer_run, flow_tx_repost_next, flow_ctl_next, flow_tx_sent and
+ * flow_timer_run, flow_tx_repost_next, flow_ctl_next, flow_resend_sent and
  * flow_rx_accept_held (flow/rx.h) are enough to acknowledge and to send again;
  * delivery, releases and events wait for progress.
  */
@@ -22,6 +22,7 @@
 #define FLOW_RESEND_H_
 
 #include "flow/core_priv.h"
+#include "flow/tx.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,24 +30,24 @@ extern "C" {
 
 /*
  * The packet with the last header of tx was posted: take its number. op is the
- * core's until flow_tx_release_next; its fields are filled in here.
+ * core's until flow_resend_release_next; its fields are filled in here.
  */
-void flow_tx_commit_op(flow_core_t *core, flow_tx_t *tx, flow_op_t *op);
+void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op);
 
 /*
  * The post of op completed. failed: our own device refused it (status 2 .. 6);
  * then the flow fails.
  */
-void flow_tx_sent(flow_core_t *core, flow_op_t *op, int failed);
+void flow_resend_sent(flow_core_t *core, flow_op_t *op, int failed);
 
 /*
  * Next operation that is over, else NULL; it is the caller's again. *fail: the
  * flow failed before the packet was acknowledged (it may have arrived).
  */
-flow_op_t *flow_tx_release_next(flow_core_t *core, int *fail);
+flow_op_t *flow_resend_release_next(flow_core_t *core, int *fail);
 
-/* Nonzero when flow_tx_release_next has something. One load and compare. */
-static inline int flow_tx_release_pending(const flow_core_t *core)
+/* Nonzero when flow_resend_release_next has something. One load and compare. */
+static inline int flow_resend_release_pending(const flow_core_t *core)
 {
     return core->release.head != NULL;
 }
@@ -55,8 +56,8 @@ static inline int flow_tx_release_pending(const flow_core_t *core)
  * Bring the header at buf, as flow_tx_header wrote it for op, up to date before
  * it is sent again: limit and acknowledgement. Its length stays.
  */
-void flow_tx_header_again(const flow_core_t *core, const flow_op_t *op,
-                          void *buf);
+void flow_resend_header(const flow_core_t *core, const flow_op_t *op,
+                        void *buf);
 
 #ifdef __cplusplus
 }

@@ -31,8 +31,6 @@
 extern "C" {
 #endif
 
-#define FLOW_RESERVE_STUCK 5000000 /* ns: longer than a round trip takes */
-
 /* What one peer (or one host: whoever fails together) has. Begins as zeros and
  * stays where it is while it holds any. */
 typedef struct flow_share flow_share_t;

@@ -7,16 +7,32 @@
  *   FREE      | STRANGER    ACTIVE
  *   STRANGER  |             ACTIVE   (kept)             FAILED at the hello
  *   ACTIVE    |             -        CLOSED -> FREE     FAILED
- *   FAILED    |             -        -                  -       told: CLOSED
+ *   FAILED    |             -        -                  -       sent: CLOSED
  *
  * CLOSED lasts only until the flow has left the queues it is on. On UD, where
- * goodbye and data are repeated, PARTED comes before it: the flow rests.
+ * goodbye and data are repeated, PARTED comes before it, as TIME-WAIT in TCP.
  * A stranger is delivered to: its long header names flow and receiver, and the
  * hello adds only what an answer needs. Holding it instead was tried; it made
  * the data of honest peers depend on a bound on strangers.
  */
-#include "flow/internal.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/fifo_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
                                flow_rx_out_t *out)
@@ -67,12 +83,12 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     rx->ep        = ep;
     rx->peer      = peer->index;
     flow_list_add_rx(peer, rx);
-    flow_hash_put_rx(core, rx);
+    flow_hash_insert_rx(core, rx);
     flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
     return rx;
 }
 
-/* Take all held packets from a flow; they come back as events. */
+/* The packets that a flow holds come back to the caller as events. */
 static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->ring != 0) {
@@ -93,12 +109,12 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
     rx->state   = FLOW_RX_ACTIVE;
     rx->counted = (uint8_t)psn;
-    if (!flow_is_ud(core) && /* there every packet wants an answer */
+    if (!flow_is_ud(core) && /* there the slow path notes that an ack is due */
         !flow_core_peer(core, rx->peer)->rival) {
         rx->expect &= ~FLOW_RX_SHUT;
     }
     if ((rx->ring == 0) && (flow_psn_diff(limit, psn) >= 0)) {
-        rx->limit = limit; /* until now it had to be the largest allowed */
+        rx->limit = limit; /* a stranger has the largest that is allowed */
     }
     flow_grant_open(core, rx);
     flow_pair_hello(core, rx);
@@ -142,16 +158,16 @@ void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
 }
 
 /*
- * Off the peer's list, where it would only be in the way: with many reconnects
- * there are many that rest. Too many of one peer: no rest for this one.
+ * Stay for a while (PARTED), off the peer's list: with many reconnects there
+ * are many of these. If there are too many of one peer, this one goes at once.
  */
-static void flow_rx_rest(flow_core_t *core, flow_rx_t *rx)
+static void flow_rx_unlist(flow_core_t *core, flow_rx_t *rx)
 {
     flow_peer_t *peer = flow_core_peer(core, rx->peer);
 
-    if (flow_peer_hold(peer)) {
-        rx->flags |= FLOW_RXF_RESTS;
-        flow_list_drop_rx(core, peer, rx);
+    if (flow_peer_ref(peer)) {
+        rx->flags |= FLOW_RXF_UNLISTED;
+        flow_list_remove_rx(core, peer, rx);
         flow_rx_try_release(core, rx);
     } else {
         flow_rx_close(core, rx);
@@ -172,7 +188,7 @@ void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
         flow_rx_stop(core, rx);
         rx->state = FLOW_RX_PARTED;
         flow_grant_close(core, rx);
-        flow_rx_rest(core, rx);
+        flow_rx_unlist(core, rx);
     }
 }
 
@@ -199,11 +215,11 @@ void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
     }
 
     peer = flow_core_peer(core, rx->peer);
-    flow_hash_drop_rx(core, rx);
-    if (rx->flags & FLOW_RXF_RESTS) {
+    flow_hash_remove_rx(core, rx);
+    if (rx->flags & FLOW_RXF_UNLISTED) {
         flow_pool_rx_clear(core, flow_rx_index(rx));
-        flow_pool_rx_put(core, flow_rx_index(rx));
-        flow_peer_put(core, peer);
+        flow_pool_rx_release(core, flow_rx_index(rx));
+        flow_peer_unref(core, peer);
     } else {
         flow_list_free_rx(core, peer, rx);
         flow_peer_check_idle(core, peer);
@@ -215,7 +231,6 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
                                       flow_psn_t psn, void *handle,
                                       size_t len, flow_rx_out_t *out)
 {
-    uint64_t bit = 1ull << (psn % FLOW_WINDOW_MAX);
     flow_ring_t *ring;
 
     if (rx->ring == 0) {
@@ -227,12 +242,10 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
     }
 
     ring = flow_core_ring(core, rx->ring);
-    if (ring->mask & bit) {
+    if (ring->mask & flow_psn_bit(psn)) {
         return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
     }
-    ring->mask                       |= bit;
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
-    ++core->counters.held;
+    flow_rx_keep(core, ring, psn, handle);
     if (rx->state == FLOW_RX_STRANGER) {
         flow_stranger_hold(core, ring, len);
         flow_stranger_bound(core, rx);
@@ -248,7 +261,7 @@ static void flow_rx_step(flow_core_t *core, flow_rx_t *rx, unsigned count)
     rx->expect += count * FLOW_WIRE_PSN_ONE;
     core->counters.delivered += count;
     if ((rx->state == FLOW_RX_ACTIVE) && (mark != 0) && (mark <= count)) {
-        flow_rx_grant(core, rx);
+        flow_grant_check(core, rx);
     }
 }
 
@@ -286,7 +299,7 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
         if (flow_unlikely(ring->bytes != 0)) {
             flow_stranger_unhold(core, ring);
         }
-        flow_pool_ring_put(core, rx->ring);
+        flow_pool_ring_release(core, rx->ring);
         rx->ring = 0;
     }
     flow_rx_step(core, rx, count);
@@ -328,7 +341,7 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
     return FLOW_RX_CONTROL;
 }
 
-/* A packet for a flow that is over. */
+/* A packet for a flow that ended. */
 static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
                                        uint64_t word, flow_rx_out_t *out)
 {
@@ -356,7 +369,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
                                           uint64_t word, void *handle,
                                           size_t len, flow_rx_out_t *out)
 {
-    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    flow_psn_t psn = flow_wire_psn(word);
     int distance   = flow_psn_diff(psn, flow_rx_psn(rx));
 
     out->token = flow_rx_token(rx);
@@ -413,26 +426,24 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
                                              void *handle, flow_src_t src,
                                              flow_rx_out_t *out)
 {
-    uint64_t word = flow_wire_get64(pkt);
+    uint64_t word = flow_wire_load64(pkt);
     flow_rx_verdict_t verdict;
+    flow_wire_names_t names;
     flow_peer_t *peer;
     flow_rx_t *rx;
-    uint64_t from;
-    uint32_t ep;
 
     if (len < FLOW_LONG_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    from = flow_wire_get64(pkt + 8);
-    ep   = flow_wire_get32(pkt + 24);
-    if (flow_wire_get64(pkt + 16) != core->params.self.incarnation) {
+    names = flow_wire_load_names(pkt);
+    if (names.to != core->params.self.incarnation) {
         return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
     }
-    if ((from == 0) || (ep == 0)) {
+    if ((names.from == 0) || (names.ep == 0)) {
         return flow_rx_drop(core, FLOW_DROP_FIELD, out);
     }
 
-    peer = flow_peer_find(core, from);
+    peer = flow_peer_find(core, names.from);
     if (peer == NULL) {
         rx = NULL;
     } else if (peer->state == FLOW_PEER_DEAD) {
@@ -440,18 +451,18 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     } else if (!flow_peer_sent(peer, src)) {
         return flow_rx_drop(core, FLOW_DROP_SENDER, out);
     } else {
-        rx = flow_rx_find(core, peer, ep);
+        rx = flow_rx_find(core, peer, names.ep);
     }
 
     if ((rx == NULL) && (word & FLOW_WIRE_CTL)) {
         return flow_rx_drop(core, FLOW_DROP_STALE, out); /* goodbye, again */
     }
     if (rx == NULL) {
-        if (flow_stranger_expired(core, from, ep)) {
+        if (flow_stranger_expired(core, names.from, names.ep)) {
             return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
         }
-        if (flow_rx_is_full(core, peer == NULL)) {
-            flow_stranger_remember(core, from, ep);
+        if (flow_pool_is_full(core, peer == NULL)) {
+            flow_stranger_remember(core, names.from, names.ep);
             return flow_rx_drop(core, FLOW_DROP_FULL, out);
         }
         verdict = flow_rx_room(core, peer == NULL, out);
@@ -459,9 +470,9 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             return verdict;
         }
         if (peer == NULL) {
-            peer = flow_peer_create(core, from, src);
+            peer = flow_peer_create(core, names.from, src);
         }
-        rx = flow_rx_create(core, peer, ep);
+        rx = flow_rx_create(core, peer, names.ep);
         flow_stranger_add(core, rx);
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_peer_heard(core, peer);
@@ -477,16 +488,16 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
 static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
                                const uint8_t *pkt)
 {
-    uint64_t word = flow_wire_get64(pkt);
-    uint64_t acked;
+    uint64_t word = flow_wire_load64(pkt);
+    flow_psn_t ack;
+    uint64_t map;
 
     if (word & FLOW_WIRE_LONG) {
-        acked = flow_wire_get64(pkt + FLOW_SHORT_HDR);
+        ack = flow_wire_load_ack(pkt, &map);
         flow_resend_heard(tx);
-        flow_resend_ack(core, tx, (flow_psn_t)acked,
-                        acked >> FLOW_WIRE_MAP_SHIFT);
+        flow_resend_ack(core, tx, ack, map);
     }
-    flow_tx_limit(core, tx, (flow_psn_t)(word >> FLOW_WIRE_LIMIT_SHIFT));
+    flow_tx_limit(core, tx, flow_wire_limit(word));
 }
 
 /* A short header: index, generation and sender are checked one by one. */
@@ -495,10 +506,9 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                                               void *handle, flow_src_t src,
                                               flow_rx_out_t *out)
 {
-    uint64_t word  = flow_wire_get64(pkt);
-    uint32_t token = (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) &
-                     FLOW_WIRE_TOKEN_MASK;
-    uint32_t index = token & (FLOW_INDEX_MAX - 1);
+    uint64_t word  = flow_wire_load64(pkt);
+    uint32_t token = flow_wire_token(word);
+    uint32_t index = flow_rx_index_of(word);
     flow_rx_verdict_t verdict;
     flow_peer_t *peer;
     flow_rx_t *rx;
@@ -539,56 +549,47 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     return verdict;
 }
 
-static __attribute__((noinline)) flow_rx_verdict_t
-flow_rx_accept_any(flow_core_t *core, const void *pkt, size_t len,
-                   void *handle, flow_src_t src, flow_rx_out_t *out)
+flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
+                                      size_t len, void *handle, flow_src_t src,
+                                      flow_rx_out_t *out)
 {
-    const uint8_t *bytes = pkt;
-    unsigned type;
+    unsigned first;
 
     *out = (flow_rx_out_t){0};
     if (len < 1) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
 
-    type = bytes[0] & FLOW_WIRE_AM_MASK;
-    if ((bytes[0] & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
-        return flow_ctl_accept(core, bytes, len, src, out);
+    first = flow_wire_first(pkt);
+    if ((first & FLOW_WIRE_CTL) &&
+        ((first & FLOW_WIRE_AM_MASK) != FLOW_CTL_GOODBYE)) {
+        return flow_ctl_rx_accept(core, pkt, len, src, out);
     }
     if (len < FLOW_SHORT_HDR) {
         return flow_rx_drop(core, FLOW_DROP_SHORT, out);
     }
-    if (flow_wire_is_long(bytes[0])) {
-        return flow_rx_accept_long(core, bytes, len, handle, src, out);
+    if (flow_wire_is_long(first)) {
+        return flow_rx_accept_long(core, pkt, len, handle, src, out);
     }
-    if (bytes[0] & FLOW_WIRE_LONG) {
-        if (!flow_is_ud(core) || (bytes[0] & FLOW_WIRE_CTL)) {
+    if (first & FLOW_WIRE_LONG) {
+        if (!flow_is_ud(core) || (first & FLOW_WIRE_CTL)) {
             return flow_rx_drop(core, FLOW_DROP_FLAGS, out);
         }
         if (len < FLOW_ACK_HDR) {
             return flow_rx_drop(core, FLOW_DROP_SHORT, out);
         }
     }
-    return flow_rx_accept_short(core, bytes, handle, src, out);
+    return flow_rx_accept_short(core, pkt, handle, src, out);
 }
 
 flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out)
+                                      flow_rx_out_t *out)
 {
     flow_rx_verdict_t verdict;
 
-    (void)now;
     core->hold_all = 1;
-    verdict        = flow_rx_accept_any(core, pkt, len, handle, src, out);
+    verdict        = flow_rx_accept_slow(core, pkt, len, handle, src, out);
     core->hold_all = 0;
     return verdict;
-}
-
-flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
-                                      size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out)
-{
-    (void)now;
-    return flow_rx_accept_any(core, pkt, len, handle, src, out);
 }

@@ -2,12 +2,12 @@
 /*
  * Receiving half. For each receive completion call flow_rx_accept, then:
  *
- *   switch (flow_rx_accept(core, pkt, len, handle, src, now, &out)) {
+ *   switch (flow_rx_accept(core, pkt, len, handle, src, &out)) {
  *   case FLOW_RX_DELIVER:    call the AM handler, repost; if (out.more) drain
  *   case FLOW_RX_HOLD:       keep the buffer: the core has its handle
  *   case FLOW_RX_CONTROL:
  *   case FLOW_RX_DROP:       repost; if (out.more) drain
- *   case FLOW_RX_NO_MEMORY:  flow_core_grow, then the same call again
+ *   case FLOW_RX_NO_MEMORY:  flow_pool_grow, then the same call again
  *   }
  *   drain: while ((handle = flow_rx_next(core, out.token)) != NULL) deliver it
  *          (or several at a time by flow_rx_run)
@@ -25,6 +25,7 @@
 #define FLOW_RX_H_
 
 #include "flow/core_priv.h"
+#include "flow/grant_priv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +33,7 @@ extern "C" {
 
 typedef enum flow_rx_verdict {
     FLOW_RX_DELIVER,
-    FLOW_RX_HOLD,    /* out says nothing (but see flow_rx_accept_held)        */
+    FLOW_RX_HOLD,    /* out is not filled (but see flow_rx_accept_held)       */
     FLOW_RX_CONTROL,
     FLOW_RX_DROP,
     FLOW_RX_NO_MEMORY,
@@ -51,17 +52,12 @@ typedef struct flow_rx_out {
 /* Out of line part of flow_rx_accept: what is not for flow_rx_short. */
 flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out);
+                                      flow_rx_out_t *out);
 
 /* Of the flow that a short header names; nothing is checked yet. */
-static inline uint32_t flow_rx_token_of(uint64_t word)
-{
-    return (uint32_t)(word >> FLOW_WIRE_TOKEN_SHIFT) & FLOW_WIRE_TOKEN_MASK;
-}
-
 static inline uint32_t flow_rx_index_of(uint64_t word)
 {
-    return flow_rx_token_of(word) & (FLOW_INDEX_MAX - 1);
+    return flow_wire_token(word) & (FLOW_INDEX_MAX - 1);
 }
 
 /* One compare for number, token with its generation, flags, and the limit,
@@ -76,10 +72,18 @@ static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
 static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
 {
     rx->expect += FLOW_WIRE_PSN_ONE;
-    if (flow_unlikely((uint8_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT) ==
-                      rx->grant_at)) {
-        flow_rx_grant(core, rx);
+    if (flow_unlikely((uint8_t)flow_wire_psn(rx->expect) == rx->grant_at)) {
+        flow_grant_check(core, rx);
     }
+}
+
+/* The core has the packet from now on, in its slot. */
+static inline void flow_rx_keep(flow_core_t *core, flow_ring_t *ring,
+                                flow_psn_t psn, void *handle)
+{
+    ring->mask                       |= flow_psn_bit(psn);
+    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    ++core->counters.held;
 }
 
 /* The second most frequent packet, as reordering is ordinary on this network:
@@ -88,28 +92,23 @@ static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
 static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
                                 uint64_t word, flow_src_t src, void *handle)
 {
-    flow_psn_t psn = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
+    flow_psn_t psn = flow_wire_psn(word);
     uint64_t other = (word & FLOW_WIRE_EXPECT_MASK) ^ rx->expect;
     flow_ring_t *ring;
-    uint64_t bit;
 
     if ((other & (FLOW_WIRE_PSN_ONE - 1)) || (src != rx->src) ||
         (rx->ring == 0) ||
-        (flow_psn_diff(psn, (flow_psn_t)(rx->expect >> FLOW_WIRE_PSN_SHIFT)) <=
-         0) ||
+        (flow_psn_diff(psn, flow_wire_psn(rx->expect)) <= 0) ||
         (flow_psn_diff(psn, rx->limit) >= 0) ||
         (rx->flags & FLOW_RXF_FINAL)) {
         return 0;
     }
     ring = flow_core_ring(core, rx->ring);
-    bit  = flow_psn_bit(psn);
-    if (ring->mask & bit) {
+    if (ring->mask & flow_psn_bit(psn)) {
         return 0;
     }
 
-    ring->mask                       |= bit;
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
-    ++core->counters.held;
+    flow_rx_keep(core, ring, psn, handle);
     return 1;
 }
 
@@ -118,9 +117,9 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
  * flow_rx_accept begins with it; a caller that polls in batches calls it first
  * by itself:
  *   DELIVER, FILL: *word is the header: message id in FLOW_WIRE_AM_MASK, token
- *                  by flow_rx_token_of; the payload is at FLOW_SHORT_HDR
+ *                  by flow_wire_token; the payload is at FLOW_SHORT_HDR
  *   HOLD:          the core has handle; only if may_hold
- *   OTHER:         nothing was done, flow_rx_accept tells
+ *   OTHER:         nothing was done, call flow_rx_accept
  */
 static inline __attribute__((always_inline)) flow_rx_verdict_t
 flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,
@@ -132,7 +131,7 @@ flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,
     if (flow_unlikely(len < FLOW_SHORT_HDR)) {
         return FLOW_RX_OTHER;
     }
-    *word = flow_wire_get64(pkt);
+    *word = flow_wire_load64(pkt);
     index = flow_rx_index_of(*word);
     if (flow_unlikely(index >= core->rx_count)) {
         return FLOW_RX_OTHER;
@@ -160,19 +159,19 @@ flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,
  */
 static inline flow_rx_verdict_t
 flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
-               flow_src_t src, flow_time_t now, flow_rx_out_t *out)
+               flow_src_t src, flow_rx_out_t *out)
 {
     flow_rx_verdict_t verdict;
     uint64_t word;
 
     verdict = flow_rx_short(core, pkt, len, handle, 1, src, &word);
     if (verdict == FLOW_RX_OTHER) {
-        return flow_rx_accept_slow(core, pkt, len, handle, src, now, out);
+        return flow_rx_accept_slow(core, pkt, len, handle, src, out);
     }
     if (flow_unlikely(verdict == FLOW_RX_HOLD)) {
         return FLOW_RX_HOLD;
     }
-    out->token  = flow_rx_token_of(word);
+    out->token  = flow_wire_token(word);
     out->offset = FLOW_SHORT_HDR;
     out->am_id  = word & FLOW_WIRE_AM_MASK;
     out->more   = verdict == FLOW_RX_FILL;
@@ -186,7 +185,7 @@ flow_rx_accept(flow_core_t *core, const void *pkt, size_t len, void *handle,
  */
 flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
-                                      flow_time_t now, flow_rx_out_t *out);
+                                      flow_rx_out_t *out);
 
 /*
  * Held packets of the flow that are in order now, at most max (1 .. 64), into
@@ -212,7 +211,7 @@ static inline int flow_rx_has_failed(const flow_core_t *core, uint32_t token)
     const flow_rx_t *rx = flow_core_rx(core, token & (FLOW_INDEX_MAX - 1));
 
     return (rx->state == FLOW_RX_FAILED) &&
-           (flow_rx_token_of(rx->expect) == token);
+           (flow_wire_token(rx->expect) == token);
 }
 
 /* The next of them, or NULL. */

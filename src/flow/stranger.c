@@ -15,7 +15,8 @@
  * The queue is a ring of tokens, in which those who said hello are left: a
  * token that names no stranger any more costs nothing to skip.
  */
-#include "flow/internal.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
 
 /* Never 0. Long enough that no other flow has that of one in the table, by
  * chance: that would be refused though nothing of it was lost. */
@@ -144,12 +145,4 @@ void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
             flow_stranger_expire(core, other);
         }
     }
-}
-
-int flow_rx_is_full(const flow_core_t *core, int new_peer)
-{
-    return ((core->rx_count >= FLOW_INDEX_MAX) &&
-            (flow_pool_rx_free(core) <= FLOW_SPARE)) ||
-           (new_peer && (core->peer_count >= FLOW_INDEX_MAX) &&
-            (core->peer_free.count <= FLOW_SPARE));
 }

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Time: back-off after receiver-not-ready; the tick of grant.c; on UD time-outs
- * and the rest of closed receiving flows.
+ * and how long closed receiving flows stay.
  *
  * A heap or a wheel would need a time per waiting object. Delays here are only
  * rnr_min * 2^level, so one batch per level will do: whatever arrives while a
  * batch waits gathers for the next one. The price is a delay between one and
- * two times the nominal; on SRD that of the first of a batch is so at random:
- * who were refused together by one receiver must not come back together.
+ * two times the nominal; on SRD the wait of the first in a batch is random, so
+ * that senders which one receiver refused together do not return together.
  *
  * What starts to wait where the time is not known ("later") makes the timer
  * due at once; the wait begins when it runs.
  */
-#include "flow/internal.h"
+#include "flow/ctl_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/turn_priv.h"
 
 static flow_time_t flow_timer_delay(const flow_core_t *core, unsigned level)
 {
@@ -51,7 +57,7 @@ static int flow_timer_arm(flow_core_t *core, unsigned level, flow_time_t now)
     flow_time_t delay   = flow_timer_delay(core, level);
 
     if (batch->due == FLOW_TIME_NEVER) {
-        if (!flow_is_ud(core)) { /* who were refused together disperse */
+        if (!flow_is_ud(core)) { /* those refused together must disperse */
             delay += (delay * flow_timer_random(core)) >> 16;
         }
         batch->from = now;
@@ -162,14 +168,14 @@ static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
     }
     while ((op = over->op_wait) != NULL) {
         over->op_wait = op->next;
-        flow_op_push(&core->repost, op);
+        flow_fifo_op_push(&core->repost, op);
     }
     while ((index = flow_fifo_ring_pop(core, &over->ring_wait)) != 0) {
         flow_resend_expired(core, index, now);
     }
 }
 
-/* What gathered waits now; is there anything? */
+/* What gathered begins to wait. Is there anything? */
 static int flow_batch_turn(flow_batch_t *batch)
 {
     static const flow_fifo_t none = {0, 0, 0};

@@ -4,7 +4,8 @@
  * happened: two runs from one seed must agree in it. Packets that are delivered
  * or held are not traced, so the data path pays nothing.
  */
-#include "flow/internal.h"
+#include "flow/trace.h"
+#include "flow/trace_priv.h"
 
 static uint64_t flow_trace_mix(uint64_t hash, uint64_t word)
 {
@@ -29,7 +30,7 @@ void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
     core->trace_hash = flow_trace_mix(core->trace_hash, arg);
 }
 
-uint64_t flow_core_trace_hash(const flow_core_t *core)
+uint64_t flow_trace_hash(const flow_core_t *core)
 {
     return core->trace_hash;
 }

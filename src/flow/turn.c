@@ -14,19 +14,23 @@
  * may have no more out wait with the peer, in a ring of which it knows the
  * last; each packet of it that ends makes room for one of them. So nothing is
  * looked at in vain, and opening an endpoint costs the same however many there
- * are to its peer. As long as somebody waits with a peer that can be reached,
- * a packet of that peer is out or a flow of it in a queue: neither ends without
- * waking one of them.
+ * are to its peer. Nobody waits for ever: as long as a flow waits with a peer
+ * that can be reached, a packet to that peer is out or a flow of it is queued,
+ * and the end of either wakes one that waits.
  */
-#include "flow/internal.h"
+#include "flow/fifo_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
-/* May one more that asks be out? */
+/* May one more control packet that asks for something be out? */
 static int flow_turn_may_ask(const flow_core_t *core)
 {
     return core->ctl_asking < core->params.ctl_slots / 2;
 }
 
-/* Which queues may be looked at changed: as flow_ctl_pending wants it. */
+/* Slots were taken or given back: which queues may send, for
+ * flow_ctl_pending. */
 static void flow_turn_count(flow_core_t *core)
 {
     core->ctl_open_rx = core->ctl_out < core->params.ctl_slots;

@@ -2,7 +2,7 @@
 /*
  * Sending flows.
  *
- *   state    | open  answer  close         fail          all sent and told
+ *   state    | open  answer  close         fail          goodbye or reset sent
  *   ---------+------------------------------------------------------------
  *   FREE     | HELLO
  *   HELLO    |       OPEN    LINGER        FAILED
@@ -14,7 +14,20 @@
  * moves only when the sender meets stop or somebody waits. So a completion
  * costs the same in any order, and one compare is all a send pays.
  */
-#include "flow/internal.h"
+#include "flow/ack_priv.h"
+#include "flow/assert.h"
+#include "flow/ctl_priv.h"
+#include "flow/event_priv.h"
+#include "flow/fifo_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/turn_priv.h"
+#include "flow/tx_priv.h"
 
 void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
@@ -40,7 +53,7 @@ flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx)
     return flow_core_peer(core, tx->peer);
 }
 
-/* Move the low edge over what completed; the number that may not be sent. */
+/* Move una over what completed. Returns the number that may not be sent. */
 static flow_psn_t flow_tx_bound(flow_tx_t *tx)
 {
     flow_psn_t psn  = flow_tx_psn(tx);
@@ -55,15 +68,15 @@ static flow_psn_t flow_tx_bound(flow_tx_t *tx)
     return flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
 }
 
-/* Completions or a limit came: open the window, wake who waits for it. */
+/* Completions or a limit came: open the window; TX_READY if it was shut. */
 static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t bound = flow_tx_bound(tx);
 
-    if ((tx->pins == 0) && (!flow_is_ud(core) || (tx->ring != 0))) {
+    if ((tx->paused == 0) && (!flow_is_ud(core) || (tx->ring != 0))) {
         tx->stop = bound;
     }
-    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->pins & FLOW_PIN_DOWN) &&
+    if ((tx->wait & FLOW_WAIT_STOP) && !(tx->paused & FLOW_PAUSE_CLOSED) &&
         (bound != flow_tx_psn(tx))) {
         tx->wait &= (uint8_t)~FLOW_WAIT_STOP;
         flow_tx_event(core, tx, FLOW_DUE_TX_READY);
@@ -153,14 +166,14 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     return FLOW_OK;
 }
 
-/* Nobody has heard of it. */
-static int flow_tx_is_secret(const flow_core_t *core, const flow_tx_t *tx)
+/* The peer cannot know of it: no hello and no data went out. */
+static int flow_tx_is_unannounced(const flow_core_t *core, const flow_tx_t *tx)
 {
     return !(tx->flags & FLOW_TXF_HELLOED) &&
            (flow_tx_psn(tx) == core->params.first_psn);
 }
 
-/* It is about to be closed, or to fail. */
+/* Before it is closed or fails. */
 static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
 {
     if (flow_tx_is_live(tx)) {
@@ -170,21 +183,24 @@ static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
 
 void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 {
-    flow_assert(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED));
+    if (!flow_holds(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED))) {
+        return;
+    }
+
     flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
     flow_tx_not_live(core, tx);
     if ((tx->state == FLOW_TX_FAILED) && (tx->why != FLOW_END_GIVEN_UP)) {
         flow_pair_break(core, tx);
     }
-    if (flow_tx_is_secret(core, tx)) {
+    if (flow_tx_is_unannounced(core, tx)) {
         tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
-    tx->wait   = FLOW_WAIT_DRAIN |
-                 ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
-    tx->state  = FLOW_TX_LINGER;
-    tx->pins  |= FLOW_PIN_DOWN;
-    tx->stop   = flow_tx_psn(tx);
+    tx->wait    = FLOW_WAIT_DRAIN |
+                  ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
+    tx->state   = FLOW_TX_LINGER;
+    tx->paused |= FLOW_PAUSE_CLOSED;
+    tx->stop    = flow_tx_psn(tx);
     tx->events &= FLOW_DUE_QUEUED;
     ++core->counters.lingering;
     flow_tx_try_release(core, tx);
@@ -199,7 +215,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->state != FLOW_TX_LINGER) || (tx->busy != 0) ||
-        (tx->ctl_out != 0)) { /* what is in back-off is busy */
+        (tx->ctl_out != 0)) { /* busy has what is in back-off, too */
         return;
     }
 
@@ -233,13 +249,13 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t bound;
 
-    if (tx->pins & FLOW_PIN_DOWN) {
+    if (tx->paused & FLOW_PAUSE_CLOSED) {
         return 0;
     }
 
     bound = flow_tx_bound(tx);
     if (bound != flow_tx_psn(tx)) {
-        if (tx->pins != 0) {
+        if (tx->paused != 0) {
             return 0;
         }
         if (flow_is_ud(core) && !flow_resend_prepare(core, tx)) {
@@ -265,18 +281,16 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
                              void *buf)
 {
-    uint8_t *p = buf;
     flow_psn_t ack;
     uint64_t map;
 
     if (tx->hdr & FLOW_WIRE_LIMIT) {
         ack = flow_ack_get(core, flow_core_rx(core, tx->carries), &map);
-        flow_wire_put64(p + 8, ack | (map << FLOW_WIRE_MAP_SHIFT));
+        flow_wire_store_ack(buf, ack, map);
         return FLOW_ACK_HDR;
     }
-    flow_wire_put64(p + 8, core->params.self.incarnation);
-    flow_wire_put64(p + 16, flow_core_peer(core, tx->peer)->incarnation);
-    flow_wire_put32(p + 24, tx->ep);
+    flow_wire_store_names(buf, core->params.self.incarnation,
+                          flow_core_peer(core, tx->peer)->incarnation, tx->ep);
     return FLOW_LONG_HDR;
 }
 
@@ -296,11 +310,11 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
 {
     if ((flow_psn_diff(limit, tx->limit) <= 0) ||
         (flow_psn_diff(limit, flow_tx_psn(tx)) > FLOW_WINDOW_MAX)) {
-        return; /* old, or more than anybody may give */
+        return; /* old, or beyond any window */
     }
 
     if (flow_is_ud(core)) {
-        tx->ctl &= (uint8_t)~FLOW_CTL_TX_WANT; /* it may wait its turn */
+        tx->ctl &= (uint8_t)~FLOW_CTL_TX_WANT; /* it may still be queued */
     }
     tx->limit   = limit;
     tx->flags  &= ~(unsigned)FLOW_TXF_ASKED;
@@ -345,7 +359,7 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
 
     flow_timer_run(core, now);
     do {
-        op = flow_op_pop(&core->repost);
+        op = flow_fifo_op_pop(&core->repost);
         if (op == NULL) {
             return NULL;
         }
@@ -359,7 +373,7 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
     return op;
 }
 
-void flow_tx_repost_put(flow_core_t *core, flow_op_t *op)
+void flow_tx_repost_return(flow_core_t *core, flow_op_t *op)
 {
     op->next          = core->repost.head;
     op->linked        = 1;
@@ -381,8 +395,8 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
         flow_resend_fail(core, tx);
     }
     if ((why == FLOW_END_DEAD) || (why == FLOW_END_RESET) ||
-        flow_tx_is_secret(core, tx)) {
-        tx->flags |= FLOW_TXF_LAST; /* nobody there to be told */
+        flow_tx_is_unannounced(core, tx)) {
+        tx->flags |= FLOW_TXF_LAST; /* a reset would reach nobody */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
     if (tx->why == FLOW_END_NONE) {
@@ -393,7 +407,7 @@ void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
         ++core->counters.failed_flows;
         flow_tx_not_live(core, tx);
         tx->state   = FLOW_TX_FAILED;
-        tx->pins   |= FLOW_PIN_DOWN;
+        tx->paused |= FLOW_PAUSE_CLOSED;
         tx->stop    = flow_tx_psn(tx);
         tx->events &= FLOW_DUE_QUEUED;
         tx->ctl    &= FLOW_CTL_TX_LISTS;
@@ -438,15 +452,15 @@ void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
-void flow_tx_pin(flow_tx_t *tx, unsigned reasons)
+void flow_tx_pause(flow_tx_t *tx, unsigned reasons)
 {
-    tx->pins |= (uint8_t)reasons;
-    tx->stop  = flow_tx_psn(tx);
+    tx->paused |= (uint8_t)reasons;
+    tx->stop    = flow_tx_psn(tx);
 }
 
-void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
+void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
 {
-    tx->pins &= (uint8_t)~(reasons & ~FLOW_PIN_DOWN);
+    tx->paused &= (uint8_t)~(reasons & ~FLOW_PAUSE_CLOSED);
     flow_tx_advance(core, tx);
 }
 
@@ -454,7 +468,7 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t psn = flow_tx_psn(tx);
 
-    if ((tx->pins == FLOW_PIN_PENDING) && (flow_tx_bound(tx) != psn) &&
+    if ((tx->paused == FLOW_PAUSE_PENDING) && (flow_tx_bound(tx) != psn) &&
         (!flow_is_ud(core) || flow_resend_prepare(core, tx))) {
         tx->stop = (flow_psn_t)(psn + 1);
     }
@@ -469,12 +483,12 @@ int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx)
 
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 {
-    if (flow_likely(tx->rma == FLOW_PEER_PINNED) &&
+    if (flow_likely(tx->rma == FLOW_RMA_READY) &&
         (tx->state == FLOW_TX_OPEN)) {
         return 1;
     }
 
-    if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_PEER_PINNED)) {
+    if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_RMA_READY)) {
         tx->flags |= FLOW_TXF_RMA;
         if ((tx->flags & FLOW_TXF_HELLOED) && flow_tx_is_live(tx)) {
             flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO); /* it asks */
@@ -485,5 +499,5 @@ int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 
 int flow_tx_rma_refused(const flow_tx_t *tx)
 {
-    return tx->rma == FLOW_PEER_REFUSED;
+    return tx->rma == FLOW_RMA_REFUSED;
 }

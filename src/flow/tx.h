@@ -5,47 +5,36 @@
  * A send is: flow_tx_ready, flow_tx_header, post, flow_tx_commit. Nothing else
  * of the core may be called between header and commit; if the post fails, do
  * not commit: no number was taken. Then exactly one of flow_tx_done
- * (delivered), flow_tx_rnr (send the same bytes again when told), or
+ * (delivered), flow_tx_rnr (flow_tx_repost_next says when to send again), or
  * flow_tx_fail. On UD, see flow/resend.h for commit and what comes after.
  */
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_
 
-#include "flow/assert.h"
-#include "flow/types.h"
+#include "flow/core_priv.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* States of a sending flow; flow_tx.c has the table of transitions. */
-typedef enum flow_tx_state {
-    FLOW_TX_FREE,
-    FLOW_TX_HELLO,   /* hello not answered; long headers, initial window      */
-    FLOW_TX_OPEN,    /* answered: short headers                               */
-    FLOW_TX_LINGER,  /* closed by the user, sends or goodbye outstanding      */
-    FLOW_TX_FAILED,  /* failed, the user has not closed it                    */
-    FLOW_TX_GONE     /* free but for its place in the list of its peer        */
-} flow_tx_state_t;
-
 /* Why a flow failed. */
 typedef enum flow_end {
     FLOW_END_NONE,
     FLOW_END_ERROR, /* our own device                                         */
-    FLOW_END_RESET, /* its receiver told us                                   */
-    FLOW_END_PAIR,  /* the peer told us that its flow of this pair was lost   */
+    FLOW_END_RESET, /* a reset of its receiver                                */
+    FLOW_END_PAIR,  /* a reset: the peer's flow of this pair was lost         */
     FLOW_END_LOST,  /* flow_peer_lost                                         */
     FLOW_END_DEAD,  /* flow_peer_dead                                         */
     FLOW_END_GIVEN_UP /* by its user                                          */
 } flow_end_t;
 
-/* Reasons of the transport to stop a flow; any number at once. */
-enum flow_tx_pin {
-    FLOW_PIN_PENDING = 1u << 0, /* its pending queue is not empty             */
-    FLOW_PIN_FENCE   = 1u << 1, /* a fence waits for RMA                      */
-    FLOW_PIN_USER    = 1u << 2, /* no address handle yet, or the like         */
+/* Reasons of the transport to pause a flow; any number at once. */
+enum flow_tx_pause {
+    FLOW_PAUSE_PENDING = 1u << 0, /* its pending queue is not empty           */
+    FLOW_PAUSE_FENCE   = 1u << 1, /* a fence waits for RMA                    */
+    FLOW_PAUSE_USER    = 1u << 2, /* no address handle yet, or the like       */
     /* the core's own: */
-    FLOW_PIN_DOWN    = 1u << 3  /* closed or failed                           */
+    FLOW_PAUSE_CLOSED  = 1u << 3  /* closed or failed                         */
 };
 
 /*
@@ -53,46 +42,12 @@ enum flow_tx_pin {
  * completion). The core links it only while the packet waits to be sent again,
  * on UD also while it waits to be released.
  */
-typedef struct flow_op {
-    struct flow_op *next;
-    flow_tx_t      *tx;
-    flow_psn_t      psn;
-    uint8_t         linked;
-    uint8_t         flags; /* UD: enum flow_op_flags, the core's              */
-} flow_op_t;
-
-/*
- * The record is small because it stays while nothing is in flight: 10,000 peers
- * have 10,000 of them. Indices have FLOW_INDEX_BITS.
- */
-struct flow_tx {
-    uint64_t   hdr;       /* next header word: number, token, limit, flags    */
-    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
-    void      *cookie;    /* the transport's endpoint                         */
-    flow_psn_t stop;      /* the number that may not be sent: the one compare */
-    flow_psn_t limit;     /* as the receiver said                             */
-    flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
-    uint8_t    pins : 4;  /* enum flow_tx_pin                                 */
-    uint8_t    why  : 4;  /* flow_end_t, once it failed                       */
-    uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
-    uint32_t   ep;        /* number of this endpoint, never reused: its index
-                             and, above, the uses of that index               */
-    uint32_t   carries;   /* PAIRED: receive flow of the pair, 0 if gone;
-                             AWAITS: its endpoint number, it is not known yet */
-    uint64_t   peer      : 17;
-    uint64_t   peer_next : 17; /* next flow to the same peer                  */
-    uint64_t   ring      : 17; /* UD: of operations not acknowledged; 0 none  */
-    uint64_t   state     : 3;  /* flow_tx_state_t                             */
-    uint64_t   rma       : 2;  /* flow_peer_pin_t: what the answer said       */
-    uint64_t   flags     : 8;  /* enum flow_tx_flags                          */
-    uint64_t   ctl_next  : 18;
-    uint64_t   event_next : 17;
-    uint64_t   events    : 6;  /* due for flow_event_next                     */
-    uint64_t   ctl       : 7;  /* control packets due                         */
-    uint64_t   ctl_out   : 4;  /* control packets handed out and not done     */
-    uint64_t   backoff   : 4;  /* level of the next receiver-not-ready        */
-    uint64_t   linked    : 7;  /* flow_op_t of this flow in back-off, <= 64;
-                                  UD: unanswered control packets in a row     */
+struct flow_op {
+    flow_op_t *next;
+    flow_tx_t *tx;
+    flow_psn_t psn;
+    uint8_t    linked;
+    uint8_t    flags; /* UD: enum flow_op_flags, the core's                   */
 };
 
 /*
@@ -118,13 +73,12 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx);
 /* The one compare: a packet may be sent now. Else ask flow_tx_ready. */
 static inline int flow_tx_is_open(const flow_tx_t *tx)
 {
-    return flow_likely((flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT) !=
-                       tx->stop);
+    return flow_likely(flow_wire_psn(tx->hdr) != tx->stop);
 }
 
 /*
  * 1: one packet may be sent now. 0: not; FLOW_EVENT_TX_READY comes when the
- * window opens (not for pins the transport set: it takes them off itself).
+ * window opens (not for a pause of the transport: it resumes by itself).
  */
 static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
 {
@@ -137,7 +91,7 @@ flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx);
 /* Number of the next packet. */
 static inline flow_psn_t flow_tx_psn(const flow_tx_t *tx)
 {
-    return (flow_psn_t)(tx->hdr >> FLOW_WIRE_PSN_SHIFT);
+    return flow_wire_psn(tx->hdr);
 }
 
 /*
@@ -161,7 +115,7 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
                                       const flow_tx_t *tx, unsigned am_id,
                                       void *buf)
 {
-    flow_wire_put64(buf, tx->hdr | am_id);
+    flow_wire_store64(buf, tx->hdr | am_id);
     if (flow_unlikely(tx->hdr & FLOW_WIRE_LONG)) {
         return flow_tx_header_rest(core, tx, buf);
     }
@@ -172,7 +126,7 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
 static inline void flow_tx_header_short(const flow_tx_t *tx, unsigned am_id,
                                         void *buf)
 {
-    flow_wire_put64(buf, tx->hdr | am_id);
+    flow_wire_store64(buf, tx->hdr | am_id);
 }
 
 /*
@@ -216,12 +170,12 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now);
 
 /*
  * Next packet whose back-off is over, else NULL. Post it again, or, when the
- * queue is full, give it back by flow_tx_repost_put: it stays first.
+ * queue is full, give it back by flow_tx_repost_return: it stays first.
  * *fail: the flow failed, complete the operation with an error and report it
  * by flow_tx_done (its number is released either way). UD: fail is never set.
  */
 flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail);
-void flow_tx_repost_put(flow_core_t *core, flow_op_t *op);
+void flow_tx_repost_return(flow_core_t *core, flow_op_t *op);
 
 /*
  * The flow cannot go on (completion with an error that is no receiver-not-
@@ -239,19 +193,19 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why);
 /*
  * Is the peer alive? Makes a control packet due that has no effect there; its
  * completion with LOST or DEAD fails the flow. Nothing happens when a packet
- * is out whose completion will tell as well.
+ * is out whose completion says as much.
  */
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
 
-/* Stop and release a flow for reasons (enum flow_tx_pin) of the transport. */
-void flow_tx_pin(flow_tx_t *tx, unsigned reasons);
-void flow_tx_unpin(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
+/* For reasons (enum flow_tx_pause) of the transport. */
+void flow_tx_pause(flow_tx_t *tx, unsigned reasons);
+void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 
 /*
- * Let one packet pass a flow that is stopped by FLOW_PIN_PENDING alone and has
- * room in its window; until the next flow_tx_pin. For the first request of the
- * transport's queue: what its completion sends must not pass the others. UD:
- * not while the pool of rings is empty (grow).
+ * Let one packet pass a flow that is paused by FLOW_PAUSE_PENDING alone and has
+ * room in its window; until the next flow_tx_pause. For the first request of
+ * the transport's queue: what its completion sends must not pass the others.
+ * UD: not while the pool of rings is empty (grow).
  */
 void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 

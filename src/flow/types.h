@@ -15,16 +15,18 @@
 
 /* Nanoseconds of any monotonic clock that starts above 0. */
 typedef uint64_t flow_time_t;
-#define FLOW_TIME_NEVER UINT64_MAX
+#define FLOW_TIME_NEVER  UINT64_MAX
+#define FLOW_BACKOFF_MAX (1ull << 40) /* so that sums of times do not wrap */
 
 typedef struct flow_core flow_core_t;
 typedef struct flow_tx   flow_tx_t;
 typedef struct flow_rx   flow_rx_t;
 typedef struct flow_peer flow_peer_t;
+typedef struct flow_op   flow_op_t; /* of the transport: flow/tx.h */
 
 typedef enum flow_status {
     FLOW_OK,
-    FLOW_NO_MEMORY,  /* hand over the pools flow_core_grow_needed names       */
+    FLOW_NO_MEMORY,  /* hand over the pools flow_pool_grow_needed names       */
     FLOW_NO_RESOURCE /* a limit of flow/limits.h or of the parameters         */
 } flow_status_t;
 

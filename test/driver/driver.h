@@ -22,6 +22,10 @@ namespace flow_test {
 
 typedef std::vector<uint8_t> Bytes;
 
+/* So many assertions of the core return, as they do in the module; the next one
+ * aborts. */
+extern unsigned asserts_expected;
+
 class Driver {
 public:
     /* The core has all its pools afterwards. Aborts when it refuses. */
@@ -51,7 +55,7 @@ public:
     void pull_releases();
     bool ud() const { return core->params.profile == FLOW_UD; }
     /* NULL, or the invariant that is broken. */
-    const char *check() { return flow_core_check(core); }
+    const char *check() { return flow_check(core); }
     flow_counters_t counters() const;
     size_t held() const { return m_held.size(); }
 
@@ -73,16 +77,16 @@ protected:
     virtual void on_unhold(bool copied) { (void)copied; }
     /* After the driver handled it. */
     virtual void on_event(const flow_event_t &event) { (void)event; }
-    /* Which address handle and pin a peer gets. */
+    /* Which address handle a peer gets, and whether for RMA. */
     virtual uint16_t ah_of(const flow_addr_t &peer)
     {
         (void)peer;
         return FLOW_AH_UNKNOWN;
     }
-    virtual flow_peer_pin_t pin_of(const flow_event_t &event)
+    virtual flow_rma_t rma_of(const flow_event_t &event)
     {
         (void)event;
-        return FLOW_PEER_PINNED;
+        return FLOW_RMA_READY;
     }
     virtual bool answers_introductions() { return true; }
     /* Post it. false: it was given back, stop pulling. */

@@ -71,7 +71,7 @@ bool Core::on_repost(flow_op_t *op, bool failed)
     Sent sent = m_kept[op];
 
     if (ud()) {
-        flow_tx_header_again(core, op, sent.bytes.data());
+        flow_resend_header(core, op, sent.bytes.data());
         out.push_back(sent);
         return true;
     }
@@ -119,7 +119,7 @@ bool Core::send(flow_tx_t *tx, uint8_t byte)
     out.push_back({Bytes(hdr, hdr + len), false, 0, op});
     out.back().bytes.push_back(byte);
     if (ud()) {
-        flow_tx_commit_op(core, tx, op);
+        flow_resend_commit(core, tx, op);
         m_kept[op] = out.back();
     } else {
         op->tx  = tx;
@@ -133,7 +133,7 @@ void Core::complete(const Sent &sent, flow_send_status_t status)
     if (sent.ctl) {
         flow_ctl_done(core, sent.cookie, status, now);
     } else if (ud()) {
-        flow_tx_sent(core, sent.op, status == FLOW_SEND_ERROR);
+        flow_resend_sent(core, sent.op, status == FLOW_SEND_ERROR);
     } else if (status == FLOW_SEND_RNR) {
         m_kept[sent.op] = sent;
         flow_tx_rnr(core, sent.op, now);

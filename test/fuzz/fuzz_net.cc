@@ -2,7 +2,7 @@
 /*
  * Two cores over a network that the input drives: which packet moves next,
  * how it completes, whether it is damaged, lost or doubled, who opens, sends,
- * probes, pins, closes, and when time passes.
+ * probes, pauses, closes, and when time passes.
  */
 #include "fuzz.h"
 
@@ -48,10 +48,10 @@ static void act_on(Core &self, flow_tx_t *tx, uint8_t what)
         flow_tx_rma_ready(self.core, tx);
         break;
     case 3:
-        flow_tx_pin(tx, FLOW_PIN_USER);
+        flow_tx_pause(tx, FLOW_PAUSE_USER);
         break;
     case 4:
-        flow_tx_unpin(self.core, tx, FLOW_PIN_USER);
+        flow_tx_resume(self.core, tx, FLOW_PAUSE_USER);
         break;
     default:
         flow_core_rx_posted(self.core, what);

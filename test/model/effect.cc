@@ -64,8 +64,9 @@ static uint64_t acks_what(const flow_core_t *core, const flow_tx_t *tx,
             fresh |= 1ull << slot;
         }
     }
-    map &= map - (map != 0); /* FLOW_FAST_GAP - 1 of its bits taken off */
-    map &= map - (map != 0);
+    for (int gap = 1; gap < FLOW_FAST_GAP; ++gap) {
+        map &= map - (map != 0); /* without the next one */
+    }
     return (map == 0) ? fresh : mix_word(mix_word(fresh, ack), seen) | 1;
 }
 
@@ -86,7 +87,7 @@ static bool answer_is_old(const flow_tx_t *tx, const flow_ctl_msg_t &msg)
         return false;
     }
     return (tx->state == FLOW_TX_LINGER) ||
-           ((tx->state == FLOW_TX_OPEN) && (tx->rma == msg.pin) &&
+           ((tx->state == FLOW_TX_OPEN) && (tx->rma == msg.rma) &&
             ((msg.pair == 0) ||
              (tx->flags & (FLOW_TXF_CARRIES | FLOW_TXF_AWAITS)) ||
              ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries == 0))));
@@ -137,7 +138,7 @@ static uint64_t header_news(flow_core_t *core, const flow_rx_t *rx,
     memset(&msg, 0, sizeof(msg));
     msg.limit = (flow_psn_t)(word >> FLOW_WIRE_LIMIT_SHIFT);
     if (ud()) {
-        uint64_t acked = flow_wire_get64(bytes + FLOW_SHORT_HDR);
+        uint64_t acked = flow_wire_load64(bytes + FLOW_SHORT_HDR);
         msg.ack        = (flow_psn_t)acked;
         msg.acked      = acked >> FLOW_WIRE_MAP_SHIFT;
     }
@@ -156,7 +157,7 @@ static const flow_rx_t *rx_of(flow_core_t *core, const uint8_t *bytes,
     if (flow_wire_is_long(word)) {
         return (peer == nullptr) ?
                        nullptr :
-                       flow_rx_find(core, peer, flow_wire_get32(bytes + 24));
+                       flow_rx_find(core, peer, flow_wire_load32(bytes + 24));
     }
     rx = flow_core_rx(core, token & (FLOW_INDEX_MAX - 1));
     return ((rx->state != FLOW_RX_FREE) && (flow_rx_token(rx) == token)) ?
@@ -192,7 +193,7 @@ static uint64_t raw_hash(const Packet &packet)
 static uint64_t effect_of_data(flow_core_t *core, const Packet &packet,
                                uint64_t from)
 {
-    uint64_t word       = flow_wire_get64(packet.bytes);
+    uint64_t word       = flow_wire_load64(packet.bytes);
     flow_psn_t psn      = (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
     const flow_rx_t *rx = rx_of(core, packet.bytes, word, from);
 
@@ -236,7 +237,7 @@ static uint64_t effect_on(flow_core_t *core, const Packet &packet)
         return effect_of_data(core, packet, from);
     }
     if ((packet.bytes[0] & FLOW_WIRE_AM_MASK) == FLOW_CTL_GOODBYE) {
-        uint64_t word = flow_wire_get64(packet.bytes);
+        uint64_t word = flow_wire_load64(packet.bytes);
         return (flow_wire_is_long(word) ||
                 (rx_of(core, packet.bytes, word, from) != nullptr)) ?
                        raw_hash(packet) : 0;

@@ -21,8 +21,10 @@
 
 extern "C" {
 #include "flow/flow.h"
-#include "flow/internal.h"
 #include "flow/ctl_wire.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 }
 
 namespace model {

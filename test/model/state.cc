@@ -10,6 +10,10 @@
  */
 #include "model.h"
 
+extern "C" {
+#include "flow/turn_priv.h"
+}
+
 namespace model {
 
 static uint64_t mix(uint64_t hash, const void *data, size_t size)
@@ -129,7 +133,7 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
     }
     if (core->tick_due != FLOW_TIME_NEVER) {
         hash = mix_word(mix_due(hash, core->tick_due), core->tick_due == 0);
-        hash = mix_word(hash, core->crowded); /* the hand gets to all */
+        hash = mix_word(hash, core->contended); /* the hand gets to all */
     }
     if (core->parted_due != FLOW_TIME_NEVER) {
         hash = mix_due(hash, core->parted_due);
@@ -212,13 +216,13 @@ static uint64_t side_hash(unsigned id)
         hash = mix_rx(hash, core, index, peer);
     }
     if (peer != nullptr) {
-        hash = mix_word(hash, ((uint64_t)peer->out << 32) |
+        hash = mix_word(hash, ((uint64_t)peer->refs << 32) |
                                       ((uint64_t)peer->answers << 16) |
                                       ((uint64_t)peer->woken << 24) |
                                       ((uint64_t)peer->ctl_out << 8) |
                                       peer->state);
         hash = mix_parked(hash, core, peer->parked);
-        hash = mix_word(hash, ((uint64_t)peer->pin << 16) | peer->introduced);
+        hash = mix_word(hash, ((uint64_t)peer->rma << 16) | peer->introduced);
         for (uint32_t index = peer->rx_list; index != 0;
              index = flow_core_rx(core, index)->peer_next) {
             hash = mix_word(hash, index);
@@ -295,7 +299,7 @@ void state_check()
 {
     for (unsigned id = 0; id < NODES; ++id) {
         const char *error = (touched & (1u << id)) ?
-                                    flow_core_check(cores[id]) : nullptr;
+                                    flow_check(cores[id]) : nullptr;
         if (error != nullptr) {
             broken(error);
         }

@@ -14,6 +14,11 @@
  */
 #include "model.h"
 
+extern "C" {
+#include "flow/grant_priv.h"
+#include "flow/hash_priv.h"
+}
+
 namespace model {
 
 Bounds       bounds;
@@ -44,7 +49,7 @@ static void complete(const Packet &packet, flow_send_status_t status)
     if (packet.ctl) {
         flow_ctl_done(cores[id], packet.cookie, status, world.now);
     } else if (ud()) {
-        flow_tx_sent(cores[id], &world.ops[id][packet.op], 0);
+        flow_resend_sent(cores[id], &world.ops[id][packet.op], 0);
     } else if (status == FLOW_SEND_RNR) {
         keep(packet);
         flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
@@ -87,8 +92,8 @@ static void pull_once(unsigned id)
     flow_ctl_t ctl;
     int failed;
 
-    while (flow_tx_release_pending(core)) {
-        flow_tx_release_next(core, &failed);
+    while (flow_resend_release_pending(core)) {
+        flow_resend_release_next(core, &failed);
         if (failed) {
             broken("an operation failed");
         }
@@ -97,7 +102,7 @@ static void pull_once(unsigned id)
         if ((event.type == FLOW_EVENT_PEER_INTRODUCED) ||
             (event.type == FLOW_EVENT_PEER_WANTS_RMA)) {
             flow_peer_set_ah(core, event.peer, FLOW_AH_UNKNOWN,
-                             FLOW_PEER_PINNED);
+                             FLOW_RMA_READY);
         } else if (event.type == FLOW_EVENT_TX_FAILED) {
             broken("a flow failed");
         } else if (event.type == FLOW_EVENT_TX_GONE) {
@@ -126,7 +131,7 @@ static void pull_once(unsigned id)
 static bool may_pull(unsigned id)
 {
     return flow_event_pending(cores[id]) || flow_ctl_pending(cores[id]) ||
-           flow_tx_release_pending(cores[id]);
+           flow_resend_release_pending(cores[id]);
 }
 
 static void deliver(unsigned id, uint8_t number)
@@ -148,7 +153,7 @@ static void receive(const Packet &packet)
     verdict  = flow_rx_accept(cores[id], packet.bytes, packet.len,
                              (void*)(uintptr_t)(packet.op + 1),
                              flow_src(FLOW_AH_UNKNOWN, packet.from + 1u),
-                             world.now, &out);
+                             &out);
     if (verdict == FLOW_RX_NO_MEMORY) {
         broken("no memory");
     }
@@ -176,7 +181,7 @@ static void send(unsigned id)
     packet.op   = (uint8_t)world.sent[id]++;
     packet.len  = (uint8_t)flow_tx_header(cores[id], tx, 1, packet.bytes);
     if (ud()) {
-        flow_tx_commit_op(cores[id], tx, &op);
+        flow_resend_commit(cores[id], tx, &op);
         keep(packet);
     } else {
         op.tx  = tx;
@@ -202,7 +207,7 @@ static bool repost(unsigned id)
         packet.len  = world.kept[id][packet.op].len;
         memcpy(packet.bytes, world.kept[id][packet.op].bytes, FLOW_LONG_HDR);
         if (ud()) {
-            flow_tx_header_again(cores[id], op, packet.bytes);
+            flow_resend_header(cores[id], op, packet.bytes);
         }
         put_on_wire(packet);
     }
@@ -485,9 +490,9 @@ static void start_core(unsigned id)
         broken("the core refuses its parameters");
     }
     for (unsigned pool = 0; pool < FLOW_POOL_LAST; ++pool) {
-        size_t size = flow_core_chunk_size(cores[id], (flow_pool_t)pool);
+        size_t size = flow_pool_chunk_size(cores[id], (flow_pool_t)pool);
         void *chunk = memory_take(id, size);
-        flow_core_grow(cores[id], (flow_pool_t)pool, chunk);
+        flow_pool_grow(cores[id], (flow_pool_t)pool, chunk);
         if (pool == FLOW_POOL_RING) {
             memory_may_change(chunk, (RINGS + 1) * sizeof(flow_ring_t));
         } else if (pool != FLOW_POOL_HASH) {

@@ -7,6 +7,16 @@
  */
 #include "world.h"
 
+#include "flow/ctl_priv.h"
+#include "flow/ctl_rx_priv.h"
+#include "flow/ctl_wire.h"
+#include "flow/event_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
+
 /* ------------------------------------------------------------ other files */
 
 static int fits; /* flow_rx_room said so */
@@ -195,7 +205,7 @@ void prove_control(void)
 
     bytes = proof_packet(&len, PROOF_PACKET_MAX);
     ASSUME((len >= 1) && (bytes[0] & FLOW_WIRE_CTL));
-    verdict = flow_ctl_accept(&world_core, bytes, len, nondet_u32(), &out);
+    verdict = flow_ctl_rx_accept(&world_core, bytes, len, nondet_u32(), &out);
     PROVE((verdict == FLOW_RX_CONTROL) || (verdict == FLOW_RX_DROP) ||
           (verdict == FLOW_RX_NO_MEMORY));
     PROVE((verdict != FLOW_RX_DROP) || ((out.reason > FLOW_DROP_NONE) &&

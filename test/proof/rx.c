@@ -6,11 +6,24 @@
  */
 #include "world.h"
 
+#include "flow/ctl_priv.h"
+#include "flow/ctl_rx_priv.h"
+#include "flow/grant_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/list_priv.h"
+#include "flow/pair_priv.h"
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/timer_priv.h"
+#include "flow/turn_priv.h"
+
 /* ------------------------------------------------------------ other files */
 
-flow_rx_verdict_t flow_ctl_accept(flow_core_t *core, const uint8_t *pkt,
-                                  size_t len, flow_src_t src,
-                                  flow_rx_out_t *out)
+flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
+                                     size_t len, flow_src_t src,
+                                     flow_rx_out_t *out)
 {
     (void)core;
     (void)src;
@@ -35,7 +48,7 @@ static void grant(flow_rx_t *rx)
     ASSUME((rx->state == state) || (rx->state > FLOW_RX_ACTIVE));
 }
 
-void flow_rx_grant(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_check(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(rx->state == FLOW_RX_ACTIVE);
@@ -82,13 +95,13 @@ uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
     return &world_head;
 }
 
-void flow_hash_put_rx(flow_core_t *core, flow_rx_t *rx)
+void flow_hash_insert_rx(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx));
 }
 
-void flow_hash_drop_rx(flow_core_t *core, flow_rx_t *rx)
+void flow_hash_remove_rx(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx));
@@ -99,7 +112,7 @@ void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx)
     PROVE(is_peer(peer) && is_rx(rx));
 }
 
-void flow_list_drop_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
+void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_peer(peer) && is_rx(rx));
@@ -128,7 +141,7 @@ void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
     freed(&world_rx);
 }
 
-void flow_pool_rx_put(flow_core_t *core, uint32_t index)
+void flow_pool_rx_release(flow_core_t *core, uint32_t index)
 {
     (void)core;
     PROVE(index == 1);
@@ -178,7 +191,7 @@ uint32_t flow_pool_ring_get(flow_core_t *core)
     return index;
 }
 
-void flow_pool_ring_put(flow_core_t *core, uint32_t index)
+void flow_pool_ring_release(flow_core_t *core, uint32_t index)
 {
     (void)core;
     PROVE(index == 1);
@@ -190,13 +203,13 @@ void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
     PROVE(is_peer(peer));
 }
 
-int flow_peer_hold(flow_peer_t *peer)
+int flow_peer_ref(flow_peer_t *peer)
 {
     PROVE(is_peer(peer));
     return nondet_u8() & 1;
 }
 
-void flow_peer_put(flow_core_t *core, flow_peer_t *peer)
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
 {
     (void)core;
     PROVE(is_peer(peer));
@@ -311,7 +324,7 @@ void prove_accept(void)
     ASSUME(!is_due()); /* it was drained */
     bytes   = proof_packet(&len, PROOF_PACKET_MAX);
     verdict = flow_rx_accept(&world_core, bytes, len, &handle, nondet_u32(),
-                             nondet_u64(), &out);
+                             &out);
     prove_out(verdict, &out, len);
 }
 
@@ -326,7 +339,7 @@ void prove_accept_held(void)
     ASSUME(world_core.params.profile == FLOW_UD);
     bytes   = proof_packet(&len, PROOF_PACKET_MAX);
     verdict = flow_rx_accept_held(&world_core, bytes, len, &handle,
-                                  nondet_u32(), nondet_u64(), &out);
+                                  nondet_u32(), &out);
     PROVE(verdict != FLOW_RX_DELIVER);
     prove_out(verdict, &out, len);
 }

@@ -2,6 +2,13 @@
 /* Functions of other files of the core, as both rx.c and ctl_rx.c see them. */
 #include "world.h"
 
+#include "flow/peer_priv.h"
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+#include "flow/stranger_priv.h"
+#include "flow/trace_priv.h"
+#include "flow/tx_priv.h"
+
 int world_peer_fits;
 
 void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
@@ -75,7 +82,7 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
     PROVE(tx == &world_tx);
 }
 
-int flow_rx_is_full(const flow_core_t *core, int new_peer)
+int flow_pool_is_full(const flow_core_t *core, int new_peer)
 {
     (void)core;
     (void)new_peer;

@@ -22,7 +22,7 @@ static void prove_fields(const flow_ctl_msg_t *msg)
     } else if (msg->type == FLOW_CTL_ANSWER) {
         PROVE(msg->token <= FLOW_WIRE_TOKEN_MASK);
         PROVE((msg->token & (FLOW_INDEX_MAX - 1)) != 0);
-        PROVE(msg->pin <= 2);
+        PROVE(msg->rma <= 2);
     } else if (msg->type == FLOW_CTL_RESET) {
         PROVE(msg->flags <= FLOW_RESET_LOST);
     }
@@ -35,7 +35,7 @@ static void prove_same(const flow_ctl_msg_t *a, const flow_ctl_msg_t *b)
 
     ASSUME(i < sizeof(a->addr.gid));
     PROVE((a->type == b->type) && (a->version == b->version) &&
-          (a->flags == b->flags) && (a->pin == b->pin) &&
+          (a->flags == b->flags) && (a->rma == b->rma) &&
           (a->window == b->window) && (a->limit == b->limit) &&
           (a->ack == b->ack) && (a->ep == b->ep) && (a->token == b->token) &&
           (a->pair == b->pair) && (a->src == b->src) && (a->dst == b->dst) &&
@@ -74,8 +74,8 @@ static void prove_words(void)
     uint64_t set  = flow_wire_set_limit(word, to);
     uint8_t buf[sizeof(word)];
 
-    flow_wire_put64(buf, word);
-    PROVE(flow_wire_get64(buf) == word);
+    flow_wire_store64(buf, word);
+    PROVE(flow_wire_load64(buf) == word);
     PROVE(buf[0] == (uint8_t)word);
     PROVE((flow_psn_t)(set >> FLOW_WIRE_LIMIT_SHIFT) == to);
     PROVE(((set ^ word) & ~(0xffffull << FLOW_WIRE_LIMIT_SHIFT)) == 0);
@@ -84,10 +84,10 @@ static void prove_words(void)
           (flow_wire_word_len(word) == FLOW_LONG_HDR));
     PROVE(flow_wire_am_id(buf) < FLOW_AM_ID_MAX);
 
-    flow_wire_put32(buf, (uint32_t)word);
-    PROVE(flow_wire_get32(buf) == (uint32_t)word);
-    flow_wire_put16(buf, to);
-    PROVE(flow_wire_get16(buf) == to);
+    flow_wire_store32(buf, (uint32_t)word);
+    PROVE(flow_wire_load32(buf) == (uint32_t)word);
+    flow_wire_store16(buf, to);
+    PROVE(flow_wire_load16(buf) == to);
 }
 
 int main(void)

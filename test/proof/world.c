@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "world.h"
 
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
+
 flow_core_t world_core;
 flow_rx_t   world_rx;
 flow_tx_t   world_tx;

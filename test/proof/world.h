@@ -15,8 +15,7 @@
 
 #include "proof.h"
 
-#include "flow/ctl_wire.h"
-#include "flow/internal.h"
+#include "flow/core_priv.h"
 
 enum { WORLD_COUNT = 2 };
 

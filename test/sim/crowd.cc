@@ -56,7 +56,7 @@ extern "C" __attribute__((noinline)) flow_tx_t *crowd_open()
         exit(1);
     }
     flow_peer_set_ah(crowd->core, flow_tx_peer(crowd->core, tx), 7,
-                     FLOW_PEER_PINNED);
+                     FLOW_RMA_READY);
     crowd->progress();
     return tx;
 }
@@ -75,7 +75,7 @@ extern "C" __attribute__((noinline)) void crowd_receive()
     flow_rx_out_t out;
 
     if (flow_rx_accept(crowd->core, packet, packet_len, &out,
-                       flow_src(7, peer.qpn), 1, &out) != FLOW_RX_CONTROL) {
+                       flow_src(7, peer.qpn), &out) != FLOW_RX_CONTROL) {
         printf("refused: %s\n", flow_drop_name(out.reason));
         exit(1);
     }

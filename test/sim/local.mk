@@ -6,8 +6,8 @@ check_PROGRAMS += test/flow_sim test/flow_scale test/flow_crowd \
 test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
                         test/sim/node.h test/sim/sim.cc test/sim/network.cc \
                         test/sim/node.cc test/sim/user.cc \
-                        test/sim/node_report.cc test/sim/plans.cc \
-                        test/sim/plans_ud.cc \
+                        test/sim/node_report.cc test/sim/shapes.cc \
+                        test/sim/plans.cc test/sim/plans_ud.cc \
                         test/sim/main.cc
 test_flow_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_flow_sim_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)

@@ -79,13 +79,13 @@ void Sim::disturb(const PacketRef &packet)
         auto stranger = std::make_shared<Packet>(*packet);
         Bytes &bytes  = stranger->bytes;
         bytes.assign(FLOW_LONG_HDR + random.below(40), 0);
-        flow_wire_put64(&bytes[0], FLOW_WIRE_LONG |
-                                           (((plan.first_psn + 1 +
-                                              random.below(15)) & 0xffff)
-                                            << FLOW_WIRE_PSN_SHIFT));
-        flow_wire_put64(&bytes[8], new_incarnation());
-        flow_wire_put64(&bytes[16], packet->to_life);
-        flow_wire_put32(&bytes[24], 1 + (uint32_t)random.below(1000));
+        flow_wire_store64(&bytes[0], FLOW_WIRE_LONG |
+                                             (((plan.first_psn + 1 +
+                                                random.below(15)) & 0xffff)
+                                              << FLOW_WIRE_PSN_SHIFT));
+        flow_wire_store64(&bytes[8], new_incarnation());
+        flow_wire_store64(&bytes[16], packet->to_life);
+        flow_wire_store32(&bytes[24], 1 + (uint32_t)random.below(1000));
         stranger->from_qpn = 50000;
         stranger->noise    = true;
         push(now + plan.delay, ARRIVE, stranger);

@@ -128,13 +128,13 @@ void Node::poll()
 }
 
 /* As a transport does: whoever waits long asks whether the peer lives. */
-void Node::doubt()
+void Node::probe()
 {
-    if (sim.now < m_doubted + 2 * MS) {
-        wake(m_doubted + 2 * MS - sim.now);
+    if (sim.now < m_probed + 2 * MS) {
+        wake(m_probed + 2 * MS - sim.now);
         return;
     }
-    m_doubted = sim.now;
+    m_probed = sim.now;
     for (auto &entry : m_endpoints) {
         if (!entry.second->closed && !entry.second->finished) {
             flow_tx_probe(core, entry.second->tx);
@@ -151,13 +151,13 @@ void Node::sleep()
     flow_time_t timer = flow_timer_next(core);
 
     if (!m_received.empty() || !m_done.empty() || flow_ctl_pending(core) ||
-        flow_event_pending(core) || flow_tx_release_pending(core)) {
+        flow_event_pending(core) || flow_resend_release_pending(core)) {
         wake(US / 2);
     } else if (timer != FLOW_TIME_NEVER) {
         wake((timer > sim.now) ? timer - sim.now : 0);
     }
     if ((sim.plan.unheard > 0) && !m_closing) {
-        doubt();
+        probe();
     }
     if (sim.plan.flat && !m_closing && !done()) {
         wake(10 * US); /* its user closes and opens without being asked */
@@ -220,7 +220,7 @@ void Node::poll_send(const Done &done)
     flow_tx_t *tx = op->ep->tx;
     flow_psn_t psn = op->op.psn;
     if (ud()) {
-        flow_tx_sent(core, &op->op, done.status != FLOW_SEND_OK);
+        flow_resend_sent(core, &op->op, done.status != FLOW_SEND_OK);
         return;
     }
     switch (done.status) {
@@ -263,13 +263,13 @@ bool Node::on_repost(flow_op_t *flow_op, bool failed)
         return true;
     }
     if (sim.random.chance(0.05)) {
-        flow_tx_repost_put(core, flow_op); /* as if the queue were full */
+        flow_tx_repost_return(core, flow_op); /* as if the queue were full */
         wake(US);
         return false;
     }
     if (ud()) {
         auto again = std::make_shared<Packet>(*op->packet);
-        flow_tx_header_again(core, flow_op, again->bytes.data());
+        flow_resend_header(core, flow_op, again->bytes.data());
         post(again);
     } else {
         post(op->packet);
@@ -330,17 +330,17 @@ uint16_t Node::ah_of(const flow_addr_t &peer)
     return peer.qpn & 0x7fff;
 }
 
-flow_peer_pin_t Node::pin_of(const flow_event_t &event)
+flow_rma_t Node::rma_of(const flow_event_t &event)
 {
     uint32_t qpn = flow_peer_addr(core, event.peer).qpn;
 
     flow_peer_set_cookie(event.peer, (void*)(uintptr_t)qpn);
-    if (m_pinned.count(qpn) || (m_pinned.size() < sim.plan.pins)) {
-        m_pinned.insert(qpn);
-        return FLOW_PEER_PINNED;
+    if (m_rma_peers.count(qpn) || (m_rma_peers.size() < sim.plan.rma_peers)) {
+        m_rma_peers.insert(qpn);
+        return FLOW_RMA_READY;
     }
-    return (event.type == FLOW_EVENT_PEER_WANTS_RMA) ? FLOW_PEER_REFUSED :
-                                                       FLOW_PEER_UNPINNED;
+    return (event.type == FLOW_EVENT_PEER_WANTS_RMA) ? FLOW_RMA_REFUSED :
+                                                       FLOW_RMA_NOT_YET;
 }
 
 bool Node::living(const Endpoint &ep) const
@@ -382,7 +382,7 @@ void Node::on_event(const flow_event_t &event)
         gone(ep);
         break;
     case FLOW_EVENT_PEER_GONE:
-        m_pinned.erase((uint32_t)(uintptr_t)event.cookie);
+        m_rma_peers.erase((uint32_t)(uintptr_t)event.cookie);
         break;
     default:
         break;

@@ -71,7 +71,7 @@ protected:
     void on_unhold(bool copied) override;
     void on_event(const flow_event_t &event) override;
     uint16_t ah_of(const flow_addr_t &peer) override;
-    flow_peer_pin_t pin_of(const flow_event_t &event) override;
+    flow_rma_t rma_of(const flow_event_t &event) override;
     bool on_control(const flow_ctl_t &ctl) override;
     bool on_repost(flow_op_t *op, bool failed) override;
     void on_release(flow_op_t *op, bool failed) override;
@@ -94,7 +94,7 @@ private:
     void finish_op(Op *op, bool ok);
     void post(const PacketRef &packet);
     void sleep();
-    void doubt();
+    void probe();
     void sent_failed(Endpoint *ep, flow_end_t why);
     std::shared_ptr<Packet> packet_to(const flow_addr_t &peer) const;
     bool living(const Endpoint &ep) const;
@@ -125,7 +125,7 @@ private:
     std::vector<Endpoint*>                     m_runnable;
     std::unordered_set<uint64_t>               m_dead;    /* incarnations     */
     std::unordered_set<uint32_t>               m_ahs;     /* QPNs             */
-    std::unordered_set<uint32_t>               m_pinned;
+    std::unordered_set<uint32_t>               m_rma_peers;
     std::unordered_map<uint64_t, Op*>          m_ops;
     uint64_t                                   m_op_last = 0;
     unsigned m_posted, m_posted_min, m_buffers;
@@ -133,7 +133,7 @@ private:
     unsigned m_slots = 0; /* taken, but for those of the reserve              */
     flow_reserve_t                   m_reserve;
     std::map<unsigned, flow_share_t> m_shares; /* by slot of the peer         */
-    Time     m_doubted = 0;
+    Time     m_probed       = 0;
     size_t   m_memory_early = 0; /* after the first tenth of all reopens      */
     bool     m_closing   = false;
     Time     m_next_poll = UINT64_MAX;

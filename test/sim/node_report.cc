@@ -28,14 +28,14 @@ std::string Node::leftovers()
     if (!m_ops.empty() || c.tx_flows || c.lingering || m_in_flight ||
         (!deaths && (c.rx_flows || c.peers)) ||
         (!ghosts && (c.rings || (held() != 0) || (m_posted != m_buffers) ||
-                     !m_pinned.empty()))) {
+                     !m_rma_peers.empty()))) {
         snprintf(text, sizeof(text),
                  "left: ops %zu held %zu posted %u of %u tx %lu rx %lu peers "
-                 "%lu rings %lu lingering %lu in flight %u pinned %zu",
+                 "%lu rings %lu lingering %lu in flight %u with RMA %zu",
                  m_ops.size(), held(), m_posted, m_buffers,
                  (unsigned long)c.tx_flows, (unsigned long)c.rx_flows,
                  (unsigned long)c.peers, (unsigned long)c.rings,
-                 (unsigned long)c.lingering, m_in_flight, m_pinned.size());
+                 (unsigned long)c.lingering, m_in_flight, m_rma_peers.size());
         return text;
     }
     /* UD: how many closed ones rest varies by a chunk or two. */

@@ -48,7 +48,7 @@ struct Plan {
                                       (flow/reserve.h): then an operation has
                                       its slot until it is over               */
     unsigned ctl_slots   = 0;      /* for control packets; 0: the default     */
-    unsigned pins        = UINT_MAX; /* peers a node can pin for RMA          */
+    unsigned rma_peers   = UINT_MAX; /* peers a node can keep handles for     */
     double   rma         = 0.0;    /* endpoints that want RMA from the first, or
                                       after the first message: each must get it
                                       or be refused                           */
@@ -101,6 +101,10 @@ struct Plan {
     /* May a flow between two that live fail? */
     bool     living_fail = false;
 };
+
+/* A plan of the shape with this name (shapes.cc), which is called base.name +
+ * name; what else it is, base says. */
+Plan shape(const Plan &base, const std::string &name, unsigned messages);
 
 void plans_ud(std::vector<Plan> &all);
 /* All plans. */

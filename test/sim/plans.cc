@@ -4,7 +4,8 @@
 
 namespace sim {
 
-static Plan base(const char *name)
+/* All shapes on SRD. */
+static Plan srd(const std::string &name = "")
 {
     Plan plan;
 
@@ -17,71 +18,33 @@ static Plan base(const char *name)
 
 static void traffic(std::vector<Plan> &all)
 {
-    Plan plan = base("stream");
+    all.push_back(shape(srd(), "stream", 3000));
+    all.push_back(shape(srd(), "oneway", 3000));
+    all.push_back(shape(srd(), "alltoall", 100));
 
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.messages   = 3000;
+    Plan plan = shape(srd(), "simultaneous", 200);
+    plan.rma  = 0.3;
     all.push_back(plan);
 
-    plan            = base("oneway");
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.both_ways  = false;
-    plan.messages   = 3000;
+    plan     = shape(srd(), "hello", 60);
+    plan.rma = 0.3;
     all.push_back(plan);
 
-    plan           = base("alltoall"); /* with itself, too */
-    plan.endpoints = 2;
-    plan.nodes     = 6;
-    plan.messages  = 100;
-    all.push_back(plan);
-
-    plan           = base("simultaneous");
-    plan.nodes     = 2;
-    plan.endpoints = 4;
-    plan.messages  = 200;
-    plan.jitter    = 200 * US;
-    plan.rma        = 0.3;
-    all.push_back(plan);
-
-    plan            = base("hello"); /* hellos late, lost to reordering */
-    plan.nodes      = 4;
-    plan.hello_late = 3 * MS;
-    plan.endpoints  = 3;
-    plan.messages   = 60;
-    plan.rma        = 0.3;
-    all.push_back(plan);
-
-    plan          = base("churn");
-    plan.churn    = true;
-    plan.messages = 40;
-    plan.nodes    = 4;
-    all.push_back(plan);
+    all.push_back(shape(srd(), "churn", 40));
 }
 
 static void receivers(std::vector<Plan> &all)
 {
-    Plan plan = base("slow");
-
-    plan.nodes      = 4;
-    plan.incast     = true;
-    plan.poll_every = 100 * US;
-    plan.messages   = 300;
-    plan.deadline   = 60 * SEC;
+    Plan plan     = shape(srd(), "slow", 300);
+    plan.deadline = 60 * SEC;
     all.push_back(plan);
 
-    plan            = base("sleeper"); /* a receiver that never polls */
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.sleepers   = 1;
-    plan.buffers    = 256;
-    plan.messages   = 1000;
-    plan.noise      = 0;
-    plan.no_rnr     = true;
+    plan        = shape(srd(), "sleeper", 1000);
+    plan.noise  = 0;
+    plan.no_rnr = true;
     all.push_back(plan);
 
-    plan           = base("sleeper_many");
+    plan           = srd("sleeper_many");
     plan.nodes     = 8;
     plan.incast    = true;
     plan.sleepers  = 1;
@@ -90,68 +53,39 @@ static void receivers(std::vector<Plan> &all)
     plan.messages  = 200;
     all.push_back(plan);
 
-    plan           = base("scarce"); /* far more flows than buffers */
-    plan.nodes     = 12;
-    plan.incast    = true;
-    plan.endpoints = 8;
-    plan.buffers   = 48;
-    plan.reserve   = 16;
-    plan.messages  = 60;
-    plan.deadline  = 60 * SEC;
+    plan          = shape(srd(), "scarce", 60);
+    plan.nodes    = 12;
+    plan.deadline = 60 * SEC;
     all.push_back(plan);
 }
 
 static void deaths(std::vector<Plan> &all)
 {
-    Plan plan = base("dead");
-
-    plan.nodes    = 6;
-    plan.kills    = 2;
-    plan.messages = 200;
-    plan.rma      = 0.3;
+    Plan plan = shape(srd(), "dead", 200);
+    plan.rma  = 0.3;
     all.push_back(plan);
 
-    plan          = base("reuse"); /* the QPN comes back, the QKEY does not */
-    plan.nodes    = 5;
-    plan.kills    = 2;
-    plan.rebirth  = true;
-    plan.messages = 150;
+    plan = shape(srd(), "reuse", 150);
     all.push_back(plan);
 
-    plan           = base("reuse_qkey"); /* nor does the device help */
-    plan.nodes     = 5;
-    plan.kills     = 2;
-    plan.rebirth   = true;
+    plan.name      = "reuse_qkey"; /* nor does the device help */
     plan.same_qkey = true;
-    plan.messages  = 150;
     plan.late_by   = 5 * MS;
     all.push_back(plan);
 
-    plan            = base("linkdown"); /* cut for 30 s, then stale packets */
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.linkdown   = 30 * SEC;
-    plan.deadline   = 100 * SEC;
-    plan.messages   = 500;
+    plan          = shape(srd(), "linkdown", 500);
+    plan.deadline = 100 * SEC;
     all.push_back(plan);
 }
 
 /* What users and devices may do besides. */
 static void disorder(std::vector<Plan> &all)
 {
-    Plan plan = base("chaos");
-
-    plan.nodes     = 5;
-    plan.endpoints = 2;
-    plan.messages  = 100;
-    plan.chaos     = 0.1;
-    plan.pins      = 2;
-    plan.buffers   = 128;
-    plan.reserve   = 16;
-    plan.rma       = 0.3;
+    Plan plan = shape(srd(), "chaos", 100);
+    plan.rma  = 0.3;
     all.push_back(plan);
 
-    plan             = base("own_errors"); /* our device refuses packets */
+    plan             = srd("own_errors"); /* our device refuses packets */
     plan.nodes       = 4;
     plan.endpoints   = 2;
     plan.messages    = 60;
@@ -161,7 +95,7 @@ static void disorder(std::vector<Plan> &all)
     plan.deadline    = 60 * SEC;
     all.push_back(plan);
 
-    plan             = base("unheard"); /* time-outs, and nobody died */
+    plan             = srd("unheard"); /* time-outs, and nobody died */
     plan.nodes       = 4;
     plan.endpoints   = 2;
     plan.messages    = 100;
@@ -170,15 +104,15 @@ static void disorder(std::vector<Plan> &all)
     plan.deadline    = 60 * SEC;
     all.push_back(plan);
 
-    plan.name    = "unheard_chaos";
-    plan.chaos   = 0.05;
-    plan.pins    = 2;
-    plan.kills   = 1;
-    plan.rebirth = true;
-    plan.rma     = 0.3;
+    plan.name      = "unheard_chaos";
+    plan.chaos     = 0.05;
+    plan.rma_peers = 2;
+    plan.kills     = 1;
+    plan.rebirth   = true;
+    plan.rma       = 0.3;
     all.push_back(plan);
 
-    plan            = base("strangers"); /* made-up flows beside newcomers */
+    plan            = srd("strangers"); /* made-up flows beside newcomers */
     plan.nodes      = 5;
     plan.endpoints  = 3;
     plan.messages   = 60;
@@ -193,15 +127,7 @@ static void disorder(std::vector<Plan> &all)
                                   cannot be told any more */
     all.push_back(plan);
 
-    plan           = base("replay"); /* packets of dead incarnations */
-    plan.nodes     = 5;
-    plan.kills     = 3;
-    plan.rebirth   = true;
-    plan.same_qkey = true;
-    plan.churn     = true;
-    plan.messages  = 60;
-    plan.replay    = 0.1;
-    all.push_back(plan);
+    all.push_back(shape(srd(), "replay", 60));
 }
 
 /* Hosts that do not answer, beside one that does (P18): its rate is compared
@@ -239,21 +165,14 @@ static void absent(std::vector<Plan> &all)
     all.push_back(plan);
 }
 
-/* A million flows one after the other (P5). */
 static void reconnect(std::vector<Plan> &all)
 {
-    Plan plan = base("reconnect_1000000");
-
-    plan.nodes      = 2;
-    plan.endpoints  = 8;
-    plan.messages   = 4;
-    plan.churn      = true;
-    plan.flat       = true;
+    Plan plan       = shape(srd(), "reconnect", 4);
+    plan.name       = "reconnect_1000000";
     plan.reopens    = 500000;
     plan.late       = 0.01;
     plan.noise      = 0.001;
     plan.faults_end = 10 * MS;
-    plan.deadline   = 10000 * SEC;
     all.push_back(plan);
 
     plan.name    = "reconnect_20000";
@@ -263,7 +182,7 @@ static void reconnect(std::vector<Plan> &all)
 
 static void scale(std::vector<Plan> &all)
 {
-    Plan plan = base("incast_10000");
+    Plan plan = srd("incast_10000");
 
     plan.nodes      = 10001;
     plan.incast     = true;
@@ -274,7 +193,7 @@ static void scale(std::vector<Plan> &all)
     plan.faults_end = 5 * MS;
     all.push_back(plan);
 
-    plan            = base("mesh_1000");
+    plan            = srd("mesh_1000");
     plan.nodes      = 1000;
     plan.messages   = 1;
     plan.buffers    = 1024;

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-static Plan base(const char *name)
+static Plan ud(const std::string &name = "ud_")
 {
     Plan plan;
 
@@ -26,24 +26,11 @@ static Plan base(const char *name)
 
 static void traffic(std::vector<Plan> &all)
 {
-    Plan plan = base("ud_stream");
+    all.push_back(shape(ud(), "stream", 3000));
+    all.push_back(shape(ud(), "oneway", 2000));
 
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.messages   = 3000;
-    all.push_back(plan);
-
-    plan            = base("ud_oneway");
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.both_ways  = false;
-    plan.messages   = 2000;
-    all.push_back(plan);
-
-    plan            = base("ud_storm"); /* as bad as promised */
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.messages   = 600;
+    Plan plan       = shape(ud(), "stream", 600);
+    plan.name       = "ud_storm"; /* as bad as promised */
     plan.loss       = 0.3;
     plan.dup        = 0.3;
     plan.corrupt    = 0.05;
@@ -52,84 +39,42 @@ static void traffic(std::vector<Plan> &all)
     plan.faults_end = 300 * MS;
     all.push_back(plan);
 
-    plan           = base("ud_alltoall");
-    plan.nodes     = 6;
-    plan.endpoints = 2;
-    plan.messages  = 80;
-    all.push_back(plan);
+    all.push_back(shape(ud(), "alltoall", 80));
+    all.push_back(shape(ud(), "simultaneous", 150));
 
-    plan           = base("ud_simultaneous");
-    plan.nodes     = 2;
-    plan.endpoints = 4;
-    plan.messages  = 150;
-    plan.jitter    = 200 * US;
-    all.push_back(plan);
-
-    plan            = base("ud_hello"); /* hellos and answers lost or late */
-    plan.nodes      = 4;
-    plan.endpoints  = 3;
-    plan.messages   = 40;
+    plan            = shape(ud(), "hello", 40); /* and answers, and lost */
     plan.hello_late = 5 * MS;
     plan.loss       = 0.3;
     all.push_back(plan);
 
-    plan          = base("ud_churn");
-    plan.nodes    = 4;
-    plan.churn    = true;
-    plan.messages = 30;
-    all.push_back(plan);
+    all.push_back(shape(ud(), "churn", 30));
 }
 
 static void receivers(std::vector<Plan> &all)
 {
-    Plan plan = base("ud_slow");
-
-    plan.nodes      = 4;
-    plan.incast     = true;
-    plan.poll_every = 100 * US;
-    plan.messages   = 300;
-    all.push_back(plan);
-
-    plan            = base("ud_sleeper");
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.sleepers   = 1;
-    plan.buffers    = 256;
-    plan.messages   = 500;
-    all.push_back(plan);
-
-    plan           = base("ud_scarce");
-    plan.nodes     = 8;
-    plan.incast    = true;
-    plan.endpoints = 8;
-    plan.buffers   = 48;
-    plan.reserve   = 16;
-    plan.messages  = 40;
-    all.push_back(plan);
+    all.push_back(shape(ud(), "slow", 300));
+    all.push_back(shape(ud(), "sleeper", 500));
+    all.push_back(shape(ud(), "scarce", 40));
 }
 
 static void accidents(std::vector<Plan> &all)
 {
-    Plan plan = base("ud_partition");
+    Plan plan = ud("ud_partition");
 
     plan.nodes     = 4;
     plan.messages  = 200;
     plan.partition = 30 * MS;
     all.push_back(plan);
 
-    plan            = base("ud_clog");
+    plan            = ud("ud_clog");
     plan.nodes      = 4;
     plan.messages   = 200;
     plan.clog       = 0.02;
     plan.clog_for   = 20 * MS;
     all.push_back(plan);
 
-    plan            = base("ud_linkdown"); /* 30 s, then stale packets */
-    plan.nodes      = 2;
-    plan.all_to_all = false;
-    plan.linkdown   = 30 * SEC;
-    plan.tries      = 100;
-    plan.messages   = 500;
+    plan       = shape(ud(), "linkdown", 500);
+    plan.tries = 100;
     all.push_back(plan);
 
     plan.name        = "ud_linkdown_dead"; /* they gave up meanwhile */
@@ -137,52 +82,17 @@ static void accidents(std::vector<Plan> &all)
     plan.living_fail = true;
     all.push_back(plan);
 
-    plan          = base("ud_dead");
-    plan.nodes    = 6;
-    plan.kills    = 2;
-    plan.messages = 150;
-    all.push_back(plan);
-
-    plan          = base("ud_reuse");
-    plan.nodes    = 5;
-    plan.kills    = 2;
-    plan.rebirth  = true;
-    plan.messages = 100;
-    all.push_back(plan);
-
-    plan           = base("ud_replay");
-    plan.nodes     = 5;
-    plan.kills     = 3;
-    plan.rebirth   = true;
-    plan.same_qkey = true;
-    plan.churn     = true;
-    plan.messages  = 50;
-    plan.replay    = 0.1;
-    all.push_back(plan);
-
-    plan           = base("ud_chaos");
-    plan.nodes     = 5;
-    plan.endpoints = 2;
-    plan.messages  = 80;
-    plan.chaos     = 0.1;
-    plan.pins      = 2;
-    plan.buffers   = 128;
-    plan.reserve   = 16;
-    all.push_back(plan);
+    all.push_back(shape(ud(), "dead", 150));
+    all.push_back(shape(ud(), "reuse", 100));
+    all.push_back(shape(ud(), "replay", 50));
+    all.push_back(shape(ud(), "chaos", 80));
 }
 
 static void reconnect(std::vector<Plan> &all)
 {
-    Plan plan = base("ud_reconnect_30000");
-
-    plan.nodes      = 2;
-    plan.endpoints  = 8;
-    plan.messages   = 4;
-    plan.churn      = true;
-    plan.flat       = true;
-    plan.reopens    = 60000; /* half of them take longer than one rests */
-    plan.faults_end = 50 * MS;
-    plan.deadline   = 10000 * SEC;
+    Plan plan    = shape(ud(), "reconnect", 4);
+    plan.name    = "ud_reconnect_30000";
+    plan.reopens = 60000; /* half of them take longer than a flow rests */
     all.push_back(plan);
 }
 

@@ -51,11 +51,11 @@ static void grow()
 {
     unsigned needed;
 
-    while ((needed = flow_core_grow_needed(core)) != 0) {
+    while ((needed = flow_pool_grow_needed(core)) != 0) {
         for (int pool = 0; pool < FLOW_POOL_LAST; ++pool) {
             if (needed & (1u << pool)) {
-                size_t size = flow_core_chunk_size(core, (flow_pool_t)pool);
-                free(flow_core_grow(core, (flow_pool_t)pool, alloc(size)));
+                size_t size = flow_pool_chunk_size(core, (flow_pool_t)pool);
+                free(flow_pool_grow(core, (flow_pool_t)pool, alloc(size)));
                 bytes += (pool == FLOW_POOL_HASH) ? size / 2 : size;
             }
         }
@@ -67,7 +67,7 @@ static void receive(const flow_ctl_msg_t &msg, flow_src_t src)
     flow_rx_out_t out;
     unsigned len = flow_ctl_encode(&msg, packet);
 
-    if (flow_rx_accept(core, packet, len, &out, src, 1, &out) !=
+    if (flow_rx_accept(core, packet, len, &out, src, &out) !=
         FLOW_RX_CONTROL) {
         printf("refused: %s\n", flow_drop_name(out.reason));
         exit(1);
@@ -83,7 +83,7 @@ static void progress()
 
     while (flow_event_pending(core) && flow_event_next(core, &event)) {
         if (event.type == FLOW_EVENT_PEER_INTRODUCED) {
-            flow_peer_set_ah(core, event.peer, 7, FLOW_PEER_PINNED);
+            flow_peer_set_ah(core, event.peer, 7, FLOW_RMA_READY);
         } else if ((event.type == FLOW_EVENT_RX_SCARCE) && (posted < 2048)) {
             posted *= 2;
             flow_core_rx_posted(core, posted);
@@ -134,7 +134,7 @@ extern "C" __attribute__((noinline)) void bench_connect(size_t i)
     msg       = message(FLOW_CTL_ANSWER, i, peers[i].tx->ep);
     msg.token = 1;
     msg.pair  = 1;
-    msg.pin   = FLOW_PEER_PINNED;
+    msg.rma   = FLOW_RMA_READY;
     msg.limit = FLOW_WINDOW_MAX;
     receive(msg, peers[i].src);
     progress();
@@ -167,7 +167,7 @@ template<typename T> static inline T counted(T value)
 extern "C" __attribute__((noinline)) unsigned bench_receive(size_t i)
 {
     unsigned verdict = flow_rx_accept(core, packet, 16, packet, peers[i].src,
-                                      1, &bench_out);
+                                      &bench_out);
 
     return counted(verdict);
 }
@@ -175,7 +175,7 @@ extern "C" __attribute__((noinline)) unsigned bench_receive(size_t i)
 extern "C" __attribute__((noinline)) unsigned bench_hold(size_t i)
 {
     unsigned verdict = flow_rx_accept(core, packet, 16, packet, peers[i].src,
-                                      1, &bench_out);
+                                      &bench_out);
 
     return counted(verdict);
 }
@@ -187,9 +187,9 @@ extern "C" __attribute__((noinline)) void *bench_next(size_t i)
 
 static void data(size_t i, unsigned psn)
 {
-    flow_wire_put64(packet, ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
-                                    ((uint64_t)peers[i].token
-                                     << FLOW_WIRE_TOKEN_SHIFT) | 3);
+    flow_wire_store64(packet, ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
+                                      ((uint64_t)peers[i].token
+                                       << FLOW_WIRE_TOKEN_SHIFT) | 3);
 }
 
 enum { TURNS = 16384, WARM_UP = 4096 };
@@ -198,7 +198,7 @@ enum { TURNS = 16384, WARM_UP = 4096 };
 static inline __attribute__((always_inline)) unsigned turn(size_t i)
 {
     unsigned verdict = flow_rx_accept(core, packet, 16, packet, peers[i].src,
-                                      1, &bench_out);
+                                      &bench_out);
     flow_ctl_t ctl;
 
     while (flow_ctl_pending(core) && flow_ctl_next(core, 1, &ctl)) {
@@ -259,7 +259,7 @@ static void run()
         while (bench_next(i) != nullptr) {
         }
     }
-    const char *error = flow_core_check(core);
+    const char *error = flow_check(core);
     printf(", %s\n", error ? error : "sound");
     if (error != nullptr) {
         exit(1);

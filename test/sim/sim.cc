@@ -282,7 +282,7 @@ void Sim::finish()
             fail("node %u: %s", node->slot, left.c_str());
         }
         if (node->alive) {
-            mix(flow_core_trace_hash(node->core));
+            mix(flow_trace_hash(node->core));
         }
     }
     for (auto &flow : m_flows) {

@@ -208,7 +208,7 @@ void Node::send_one(Endpoint *ep, bool reserved)
     packet->cookie = op->id;
     op->packet     = packet;
     if (ud()) {
-        flow_tx_commit_op(core, ep->tx, &op->op);
+        flow_resend_commit(core, ep->tx, &op->op);
     } else {
         op->op.tx  = ep->tx;
         op->op.psn = flow_tx_commit(ep->tx);
@@ -318,7 +318,7 @@ void Node::run_chaos()
         flow_tx_probe(core, ep->tx);
         break;
     case 2:
-        flow_tx_pin(ep->tx, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+        flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);
         break;
     case 3:
         ++m_buffers; /* the queue grows */
@@ -330,15 +330,15 @@ void Node::run_chaos()
         reopen(*ep);
         return;
     }
-    if (ep->tx->pins != 0) { /* not for long */
+    if (ep->tx->paused != 0) { /* not for long */
         uint32_t number = ep->number;
         uint64_t life   = addr.incarnation;
         sim.at(sim.now + sim.random.below(100 * US), [this, number, life]() {
             auto found = m_endpoints.find(number);
             if (alive && (addr.incarnation == life) &&
                 (found != m_endpoints.end()) && !found->second->closed) {
-                flow_tx_unpin(core, found->second->tx,
-                              FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+                flow_tx_resume(core, found->second->tx,
+                               FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);
                 make_runnable(found->second.get());
                 wake(0);
             }

@@ -52,7 +52,7 @@ bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
     packet.op       = m_ops.back().get();
     packet.cookie   = 0;
     if (ud()) {
-        flow_tx_commit_op(core, tx, packet.op);
+        flow_resend_commit(core, tx, packet.op);
         m_kept[packet.op] = packet;
     } else {
         packet.op->tx  = tx;
@@ -100,10 +100,10 @@ uint16_t Node::ah_of(const flow_addr_t &peer)
     return flow_test::ah_of(peer.qpn);
 }
 
-flow_peer_pin_t Node::pin_of(const flow_event_t &event)
+flow_rma_t Node::rma_of(const flow_event_t &event)
 {
     (void)event;
-    return pin_peers ? FLOW_PEER_PINNED : FLOW_PEER_UNPINNED;
+    return rma_peers ? FLOW_RMA_READY : FLOW_RMA_NOT_YET;
 }
 
 void Node::on_broken(const char *what)
@@ -116,7 +116,7 @@ void Node::complete(const Packet &packet, flow_send_status_t status)
     if (packet.ctl) {
         flow_ctl_done(core, packet.cookie, status, now);
     } else if (ud()) {
-        flow_tx_sent(core, packet.op, status != FLOW_SEND_OK);
+        flow_resend_sent(core, packet.op, status != FLOW_SEND_OK);
     } else if (status == FLOW_SEND_RNR) {
         m_kept[packet.op] = packet;
         flow_tx_rnr(core, packet.op, now);
@@ -134,7 +134,7 @@ bool Node::on_repost(flow_op_t *op, bool failed)
     Packet packet = m_kept[op];
 
     if (ud()) {
-        flow_tx_header_again(core, op, packet.bytes.data());
+        flow_resend_header(core, op, packet.bytes.data());
         out.push_back(packet);
         return true;
     }

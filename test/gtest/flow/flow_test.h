@@ -19,8 +19,10 @@
 #include "driver/driver.h"
 
 extern "C" {
-#include "flow/internal.h"
 #include "flow/ctl_wire.h"
+#include "flow/peer_priv.h"
+#include "flow/rx_priv.h"
+#include "flow/tx_priv.h"
 }
 
 namespace flow_test {
@@ -54,7 +56,7 @@ public:
     std::vector<std::string> got;       /* delivered, in order                */
     std::vector<unsigned>    got_am;
     std::vector<flow_event_t> events;
-    bool                     pin_peers  = true;
+    bool                     rma_peers  = true;
     bool                     auto_ah    = true;
     unsigned                 released   = 0; /* held packets given back       */
     unsigned                 failed_ops = 0;
@@ -64,7 +66,7 @@ protected:
     void on_deliver(const Bytes &packet) override;
     void on_event(const flow_event_t &event) override;
     uint16_t ah_of(const flow_addr_t &peer) override;
-    flow_peer_pin_t pin_of(const flow_event_t &event) override;
+    flow_rma_t rma_of(const flow_event_t &event) override;
     bool answers_introductions() override { return auto_ah; }
     bool on_control(const flow_ctl_t &ctl) override;
     bool on_repost(flow_op_t *op, bool failed) override;

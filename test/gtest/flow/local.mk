@@ -3,6 +3,7 @@ if HAVE_GTEST
 check_PROGRAMS += test/gtest_flow
 test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/flow_test.cc \
+                          test/gtest/flow/test_flow_assert.cc \
                           test/gtest/flow/test_flow_psn.cc \
                           test/gtest/flow/test_flow_wire.cc \
                           test/gtest/flow/test_flow_pool.cc \

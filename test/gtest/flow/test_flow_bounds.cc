@@ -2,6 +2,12 @@
 /* What is bounded at its bound, and indices where records meet in one chain. */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/ack_priv.h"
+#include "flow/hash_priv.h"
+#include "flow/pair_priv.h"
+}
+
 #include <set>
 
 using namespace flow_test;
@@ -66,19 +72,19 @@ TEST(flow_bounds, peer__rests)
     flow_tx_t *ab = connect(a, b).first;
     flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
 
-    while (flow_peer_hold(peer)) {
+    while (flow_peer_ref(peer)) {
     }
-    EXPECT_EQ((unsigned)FLOW_PEER_OUT_MAX, peer->out);
+    EXPECT_EQ((unsigned)FLOW_PEER_REFS_MAX, peer->refs);
     flow_tx_close(a.core, ab);
     for (int i = 0; i < 10; ++i) {
         a.now += 1000000;
         b.now  = a.now;
         settle(a, b);
     }
-    EXPECT_EQ((unsigned)FLOW_PEER_OUT_MAX, peer->out);
+    EXPECT_EQ((unsigned)FLOW_PEER_REFS_MAX, peer->refs);
     EXPECT_EQ(0u, peer->rx_list);
-    flow_peer_put(b.core, peer);
-    EXPECT_EQ(FLOW_PEER_OUT_MAX - 1u, peer->out);
+    flow_peer_unref(b.core, peer);
+    EXPECT_EQ(FLOW_PEER_REFS_MAX - 1u, peer->refs);
 }
 
 /* UD: no room to rest. The flow goes at once, unconfirmed. */
@@ -88,7 +94,7 @@ TEST(flow_bounds, rest__too_many_of_one_peer)
     flow_tx_t *ab     = connect(a, b).first;
     flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
 
-    while (flow_peer_hold(peer)) {
+    while (flow_peer_ref(peer)) {
     }
     a.now += 100000000; /* until no hello waits for its time-out */
     a.pull_control();
@@ -114,7 +120,7 @@ TEST(flow_bounds, ud__waits_for_the_handle)
     a.pull_control();
     EXPECT_TRUE(a.out.empty());
     flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
-                     FLOW_PEER_PINNED);
+                     FLOW_RMA_READY);
     settle(a, b);
     EXPECT_EQ(FLOW_TX_OPEN, tx->state);
 }
@@ -124,7 +130,7 @@ TEST(flow_bounds, release__nothing_is_over)
     Node a(1, ud);
     int fail = 7;
 
-    EXPECT_EQ(nullptr, flow_tx_release_next(a.core, &fail));
+    EXPECT_EQ(nullptr, flow_resend_release_next(a.core, &fail));
     EXPECT_EQ(7, fail);
 }
 

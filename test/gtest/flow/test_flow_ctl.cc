@@ -69,9 +69,9 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
 
     ASSERT_TRUE(a.send(tx, "x"));
     Packet packet = a.out.front();
-    flow_wire_put64(packet.bytes.data(),
-                    flow_wire_get64(packet.bytes.data()) +
-                            (FLOW_INIT_WINDOW_MAX * FLOW_WIRE_PSN_ONE));
+    flow_wire_store64(packet.bytes.data(),
+                      flow_wire_load64(packet.bytes.data()) +
+                              (FLOW_INIT_WINDOW_MAX * FLOW_WIRE_PSN_ONE));
     EXPECT_EQ(FLOW_RX_DROP, b.receive(packet));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
     EXPECT_EQ(1u, b.counters().overflows);
@@ -239,7 +239,7 @@ TEST(flow_hello, waits_for_the_address_handle)
     EXPECT_TRUE(take(a).empty());
     EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_INTRODUCED));
     flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
-                     FLOW_PEER_PINNED);
+                     FLOW_RMA_READY);
     EXPECT_EQ(1u, take(a).size());
 }
 
@@ -381,10 +381,10 @@ TEST(flow_limit, newest_wins)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-TEST(flow_rma, waits_for_the_pin)
+TEST(flow_rma, waits_for_the_handle)
 {
     Node a(1), b(2);
-    b.pin_peers   = false;
+    b.rma_peers   = false;
     flow_tx_t *tx = a.open(b);
 
     settle(a, b);
@@ -395,7 +395,7 @@ TEST(flow_rma, waits_for_the_pin)
     EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
     for (const flow_event_t &event : b.events) {
         if (event.type == FLOW_EVENT_PEER_WANTS_RMA) {
-            flow_peer_set_ah(b.core, event.peer, ah_of(1), FLOW_PEER_PINNED);
+            flow_peer_set_ah(b.core, event.peer, ah_of(1), FLOW_RMA_READY);
         }
     }
     settle(a, b);
@@ -407,7 +407,7 @@ TEST(flow_rma, waits_for_the_pin)
 TEST(flow_rma, wished_at_the_introduction)
 {
     Node a(1), b(2);
-    b.pin_peers   = false;
+    b.rma_peers   = false;
     flow_tx_t *tx = a.open(b);
 
     EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
@@ -420,7 +420,7 @@ TEST(flow_rma, wished_at_the_introduction)
 TEST(flow_rma, wished_while_the_hello_is_out)
 {
     Node a(1), b(2);
-    b.pin_peers   = false;
+    b.rma_peers   = false;
     flow_tx_t *tx = a.open(b);
     auto hello    = take(a);
 
@@ -436,9 +436,9 @@ TEST(flow_rma, wished_while_the_hello_is_out)
 /* Answers overtake each other: the older one changes nothing. */
 TEST(flow_rma, answer__late)
 {
-    for (flow_peer_pin_t pin : {FLOW_PEER_PINNED, FLOW_PEER_REFUSED}) {
+    for (flow_rma_t rma : {FLOW_RMA_READY, FLOW_RMA_REFUSED}) {
         Node a(1), b(2);
-        b.pin_peers   = false;
+        b.rma_peers   = false;
         flow_tx_t *tx = a.open(b);
         auto hello    = take(a);
 
@@ -446,12 +446,12 @@ TEST(flow_rma, answer__late)
         a.complete(hello.at(0));
         auto first = take(b);
         flow_peer_set_ah(b.core, flow_peer_find(b.core, a.addr.incarnation),
-                         ah_of(1), pin);
+                         ah_of(1), rma);
         auto second = take(b);
         a.receive(second.at(0));
-        EXPECT_EQ(pin, tx->rma);
+        EXPECT_EQ(rma, tx->rma);
         a.receive(first.at(0));
-        EXPECT_EQ(pin, tx->rma);
+        EXPECT_EQ(rma, tx->rma);
         EXPECT_STREQ(nullptr, a.check());
     }
 }
@@ -465,7 +465,7 @@ TEST(flow_rma, refused)
     settle(a, b);
     for (const flow_event_t &event : b.events) {
         if (event.type == FLOW_EVENT_PEER_INTRODUCED) {
-            flow_peer_set_ah(b.core, event.peer, ah_of(1), FLOW_PEER_REFUSED);
+            flow_peer_set_ah(b.core, event.peer, ah_of(1), FLOW_RMA_REFUSED);
         }
     }
     settle(a, b);

@@ -2,6 +2,11 @@
 /* Flows and peers that end while something of them is queued or on its way. */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/ctl_priv.h"
+#include "flow/pair_priv.h"
+}
+
 using namespace flow_test;
 
 namespace {
@@ -271,7 +276,7 @@ TEST(flow_ends, pair__with_a_failed_flow)
     EXPECT_EQ(0u, b.counters().tx_flows);
 }
 
-TEST(flow_ends, rma__failed_after_it_was_pinned)
+TEST(flow_ends, rma__failed_after_it_was_ready)
 {
     Node a(1), b(2);
     flow_tx_t *ab = connect(a, b).first;
@@ -287,7 +292,7 @@ TEST(flow_ends, rma__peer_dead_before_it_was_asked)
 {
     Node a(1), b(2);
 
-    b.pin_peers   = false;
+    b.rma_peers   = false;
     flow_tx_t *tx = a.open(b);
     settle(a, b);
     flow_tx_rma_ready(a.core, tx);
@@ -334,7 +339,7 @@ TEST(flow_ends, peer__dead_without_a_handle)
     flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_ANSWER); /* it stays queued */
     flow_peer_dead(b.core, peer);
     EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
-    flow_peer_set_ah(b.core, peer, ah_of(1), FLOW_PEER_PINNED);
+    flow_peer_set_ah(b.core, peer, ah_of(1), FLOW_RMA_READY);
     EXPECT_EQ(FLOW_PEER_DEAD, peer->state);
     EXPECT_TRUE(take(b).empty());
     b.pull_events();
@@ -374,7 +379,7 @@ TEST(flow_ends, close__data_without_hello)
     EXPECT_TRUE(take(a).empty());
     EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
     flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
-                     FLOW_PEER_PINNED);
+                     FLOW_RMA_READY);
     settle(a, b);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
     EXPECT_EQ(0u, b.counters().rx_flows);

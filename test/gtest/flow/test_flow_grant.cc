@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/grant_priv.h"
+}
+
 using namespace flow_test;
 
 static const flow_time_t MS = 1000000;

@@ -550,13 +550,13 @@ TEST(flow_told, limit_in_a_packet_that_failed)
     EXPECT_TRUE(b.send(ba, "y"));
 }
 
-/* Told of a changed pin are those who asked; a stranger that is answered would
+/* Told that RMA is ready are those who asked; a stranger that is answered would
  * never say hello. */
-TEST(flow_repin, not_a_stranger)
+TEST(flow_rma_changed, not_a_stranger)
 {
     Node a(1), b(2);
 
-    b.pin_peers = false;
+    b.rma_peers = false;
     connect(a, b);
     flow_tx_t *two = a.open(b);
     a.progress();
@@ -566,7 +566,7 @@ TEST(flow_repin, not_a_stranger)
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
     a.out.clear();
     flow_peer_set_ah(b.core, flow_peer_find(b.core, a.addr.incarnation),
-                     ah_of(1), FLOW_PEER_PINNED);
+                     ah_of(1), FLOW_RMA_READY);
     b.progress();
     unsigned answers = 0;
     for (const Packet &packet : b.out) {

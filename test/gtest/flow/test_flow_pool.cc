@@ -29,8 +29,8 @@ public:
     {
         for (int pool = 0; pool < FLOW_POOL_LAST; ++pool) {
             if (pools & (1u << pool)) {
-                flow_core_grow(core, (flow_pool_t)pool,
-                               get(flow_core_chunk_size(core,
+                flow_pool_grow(core, (flow_pool_t)pool,
+                               get(flow_pool_chunk_size(core,
                                                         (flow_pool_t)pool)));
             }
         }
@@ -40,9 +40,9 @@ public:
     {
         flow_rx_verdict_t verdict =
                 flow_rx_accept(core, bytes.data(), bytes.size(), this,
-                               flow_src(FLOW_AH_UNKNOWN, qpn), 1, &out);
+                               flow_src(FLOW_AH_UNKNOWN, qpn), &out);
 
-        EXPECT_EQ(nullptr, flow_core_check(core));
+        EXPECT_EQ(nullptr, flow_check(core));
         return verdict;
     }
 
@@ -82,11 +82,11 @@ static Bytes data(uint64_t incarnation, uint32_t ep, flow_psn_t psn)
 {
     Bytes bytes(FLOW_LONG_HDR + 1);
 
-    flow_wire_put64(&bytes[0], ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
-                                       FLOW_WIRE_LONG | 1);
-    flow_wire_put64(&bytes[8], incarnation);
-    flow_wire_put64(&bytes[16], 2);
-    flow_wire_put32(&bytes[24], ep);
+    flow_wire_store64(&bytes[0], ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT) |
+                                         FLOW_WIRE_LONG | 1);
+    flow_wire_store64(&bytes[8], incarnation);
+    flow_wire_store64(&bytes[16], 2);
+    flow_wire_store32(&bytes[24], ep);
     return bytes;
 }
 
@@ -110,11 +110,11 @@ TEST(flow_pool, needed__names_what_is_missing)
     Bare bare(0);
 
     EXPECT_EQ((unsigned)(TX | RX | PEER | RING | HASH),
-              flow_core_grow_needed(bare.core));
+              flow_pool_grow_needed(bare.core));
     bare.give(RX | HASH);
-    EXPECT_EQ((unsigned)(TX | PEER | RING), flow_core_grow_needed(bare.core));
+    EXPECT_EQ((unsigned)(TX | PEER | RING), flow_pool_grow_needed(bare.core));
     bare.give(TX | PEER | RING);
-    EXPECT_EQ(0u, flow_core_grow_needed(bare.core));
+    EXPECT_EQ(0u, flow_pool_grow_needed(bare.core));
 }
 
 TEST(flow_pool, hello__no_memory)
@@ -183,15 +183,15 @@ TEST(flow_pool, hash__grows_with_the_peers)
     Bare bare(RX | RING);
 
     for (uint64_t i = 1; i <= 3000; ++i) {
-        unsigned needed = flow_core_grow_needed(bare.core);
+        unsigned needed = flow_pool_grow_needed(bare.core);
         while (needed != 0) {
             bare.give(needed);
-            needed = flow_core_grow_needed(bare.core);
+            needed = flow_pool_grow_needed(bare.core);
         }
         flow_rx_verdict_t verdict =
                 flow_rx_accept(bare.core, hello(i * 77, 1, (uint32_t)i).data(),
                                FLOW_CTL_HELLO_LEN, &bare,
-                               flow_src(FLOW_AH_UNKNOWN, (uint32_t)i), 1,
+                               flow_src(FLOW_AH_UNKNOWN, (uint32_t)i),
                                &bare.out);
         ASSERT_EQ(FLOW_RX_CONTROL, verdict);
     }
@@ -199,7 +199,7 @@ TEST(flow_pool, hash__grows_with_the_peers)
         ASSERT_NE(nullptr, flow_peer_find(bare.core, i * 77));
     }
     EXPECT_EQ(nullptr, flow_peer_find(bare.core, 1));
-    EXPECT_EQ(nullptr, flow_core_check(bare.core));
+    EXPECT_EQ(nullptr, flow_check(bare.core));
     for (uint64_t i = 1; i <= 3000; ++i) { /* again: all have endpoint 1 */
         flow_rx_t *rx = flow_rx_find(bare.core,
                                      flow_peer_find(bare.core, i * 77), 1);
@@ -222,12 +222,12 @@ TEST(flow_pool, send__no_memory)
     ASSERT_EQ(1, flow_event_next(bare.core, &event));
     EXPECT_EQ(FLOW_EVENT_PEER_INTRODUCED, event.type);
     EXPECT_FALSE(flow_tx_ready(bare.core, tx));
-    EXPECT_TRUE(flow_core_grow_needed(bare.core) & RING);
+    EXPECT_TRUE(flow_pool_grow_needed(bare.core) & RING);
     ASSERT_EQ(1, flow_event_next(bare.core, &event));
     EXPECT_EQ(FLOW_EVENT_TX_READY, event.type);
     bare.give(RING);
     EXPECT_TRUE(flow_tx_ready(bare.core, tx));
-    EXPECT_EQ(nullptr, flow_core_check(bare.core));
+    EXPECT_EQ(nullptr, flow_check(bare.core));
 }
 
 /* Every index in use: new flows are refused by name, and told when they say
@@ -245,9 +245,9 @@ TEST(flow_pool, full__dropped_counted_and_told)
         ++flows;
         Bytes bytes = hello(1 + flows / 256, 1 + flows % 256);
         do {
-            bare.give(flow_core_grow_needed(bare.core));
+            bare.give(flow_pool_grow_needed(bare.core));
             verdict = flow_rx_accept(bare.core, bytes.data(), bytes.size(),
-                                     &bare, flow_src(FLOW_AH_UNKNOWN, 1), 1,
+                                     &bare, flow_src(FLOW_AH_UNKNOWN, 1),
                                      &bare.out);
         } while (verdict == FLOW_RX_NO_MEMORY);
         flow_core_counters(bare.core, &counters);
@@ -271,5 +271,5 @@ TEST(flow_pool, full__dropped_counted_and_told)
     EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 5002)));
     flow_core_counters(bare.core, &counters);
     EXPECT_EQ(failed + 1, counters.failed_flows);
-    EXPECT_EQ(0u, flow_core_grow_needed(bare.core) & RX);
+    EXPECT_EQ(0u, flow_pool_grow_needed(bare.core) & RX);
 }

@@ -2,6 +2,11 @@
 /* Sending on UD: acknowledged, lost, late, doubled, never answered. */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/pool_priv.h"
+#include "flow/resend_priv.h"
+}
+
 #include <random>
 
 using namespace flow_test;
@@ -343,7 +348,7 @@ TEST_F(flow_resend, header_again__newest)
     }
     ASSERT_EQ(1u, a.out.size());
     Bytes again = a.out.front().bytes;
-    EXPECT_EQ(flow_wire_get16(&old.bytes[8]) + 1, flow_wire_get16(&again[8]));
+    EXPECT_EQ(flow_wire_load16(&old.bytes[8]) + 1, flow_wire_load16(&again[8]));
     EXPECT_EQ(Bytes(old.bytes.begin() + 16, old.bytes.end()),
               Bytes(again.begin() + 16, again.end()));
 }
@@ -418,9 +423,9 @@ TEST(flow_resend_limit, beyond__flow_goes_on)
 
     a.send(ab, "one");
     Packet beyond = a.out.front();
-    uint64_t word = flow_wire_get64(beyond.bytes.data());
-    flow_wire_put64(beyond.bytes.data(),
-                    word + FLOW_WINDOW_MAX * FLOW_WIRE_PSN_ONE);
+    uint64_t word = flow_wire_load64(beyond.bytes.data());
+    flow_wire_store64(beyond.bytes.data(),
+                      word + FLOW_WINDOW_MAX * FLOW_WIRE_PSN_ONE);
     EXPECT_EQ(FLOW_RX_DROP, b.receive(beyond));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
     EXPECT_EQ(0u, b.counters().overflows);
@@ -515,13 +520,13 @@ TEST_F(flow_resend, pass_one__after_the_slots_went_back)
     settle(a, b);
     pass(20 * MS);
     ASSERT_EQ(0u, ab->ring);
-    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING);
     flow_tx_pass_one(a.core, ab);
     EXPECT_STREQ(nullptr, a.check());
     EXPECT_TRUE(a.send(ab, "2"));
     EXPECT_FALSE(a.send(ab, "no"));
     EXPECT_STREQ(nullptr, a.check());
-    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
     settle(a, b);
     EXPECT_EQ((std::vector<std::string>{"1", "2"}), b.got);
 }
@@ -568,16 +573,16 @@ TEST_F(flow_resend, pass_one__no_slots_left)
     while ((ring = flow_pool_ring_get(a.core)) != 0) {
         taken.push_back(ring);
     }
-    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING);
     flow_tx_pass_one(a.core, ab);
     EXPECT_FALSE(a.send(ab, "no"));
     EXPECT_STREQ(nullptr, a.check());
     for (uint32_t index : taken) {
-        flow_pool_ring_put(a.core, index);
+        flow_pool_ring_release(a.core, index);
     }
     flow_tx_pass_one(a.core, ab);
     EXPECT_TRUE(a.send(ab, "1"));
-    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
     settle(a, b);
     EXPECT_EQ((std::vector<std::string>{"1"}), b.got);
 }

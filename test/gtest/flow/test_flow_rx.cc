@@ -104,10 +104,10 @@ TEST_P(flow_rx_wrap, accept__shuffled_batches)
 TEST_P(flow_rx_wrap, accept__beyond_the_limit_fails_the_flow)
 {
     std::vector<Packet> p = packets(1);
-    uint64_t word         = flow_wire_get64(p[0].bytes.data());
+    uint64_t word         = flow_wire_load64(p[0].bytes.data());
 
     word += (uint64_t)FLOW_WINDOW_MAX << FLOW_WIRE_PSN_SHIFT;
-    flow_wire_put64(p[0].bytes.data(), word);
+    flow_wire_store64(p[0].bytes.data(), word);
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[0]));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
     EXPECT_EQ(1u, b.counters().overflows);
@@ -126,13 +126,13 @@ TEST_P(flow_rx_wrap, accept__beyond_the_limit_fails_the_flow)
 TEST_P(flow_rx_wrap, accept__early_at_the_limit_fails_the_flow)
 {
     std::vector<Packet> p = packets(4);
-    uint64_t word         = flow_wire_get64(p[3].bytes.data());
+    uint64_t word         = flow_wire_load64(p[3].bytes.data());
 
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
     EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
     word &= ~(0xffffull << FLOW_WIRE_PSN_SHIFT);
     word |= (uint64_t)ab->limit << FLOW_WIRE_PSN_SHIFT;
-    flow_wire_put64(p[3].bytes.data(), word);
+    flow_wire_store64(p[3].bytes.data(), word);
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[3]));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
     EXPECT_EQ(1u, b.counters().overflows);
@@ -157,7 +157,7 @@ TEST_P(flow_rx_wrap, short__what_it_leaves)
     EXPECT_EQ(FLOW_RX_OTHER, way(p[1], FLOW_SHORT_HDR - 1, 1));
     EXPECT_EQ(FLOW_RX_FILL, way(p[1], p[1].bytes.size(), 0));
     EXPECT_EQ(5u, word & FLOW_WIRE_AM_MASK);
-    b.drain(flow_rx_token_of(word));
+    b.drain(flow_wire_token(word));
     EXPECT_EQ((std::vector<std::string>{"0", "2"}), b.got);
     EXPECT_EQ(FLOW_RX_DELIVER, way(p[3], p[3].bytes.size(), 0));
     EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 1)) << "again";
@@ -295,9 +295,9 @@ TEST_P(flow_rx_wrap, goodbye__impossible_number)
     bye.bytes[0] = FLOW_WIRE_CTL | FLOW_CTL_GOODBYE;
     EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* in the past */
     EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
-    flow_wire_put64(bye.bytes.data(),
-                    flow_wire_get64(bye.bytes.data()) +
-                            (200 * FLOW_WIRE_PSN_ONE));
+    flow_wire_store64(bye.bytes.data(),
+                      flow_wire_load64(bye.bytes.data()) +
+                              (200 * FLOW_WIRE_PSN_ONE));
     EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* beyond the limit */
     EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/stranger_priv.h"
+}
+
 using namespace flow_test;
 
 static void few(flow_params_t *params)
@@ -14,11 +18,11 @@ static Bytes made_up(const Node &to, uint64_t incarnation, unsigned psn)
 {
     Bytes bytes(100);
 
-    flow_wire_put64(&bytes[0], FLOW_WIRE_LONG | 5 |
-                                       ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT));
-    flow_wire_put64(&bytes[8], incarnation);
-    flow_wire_put64(&bytes[16], to.addr.incarnation);
-    flow_wire_put32(&bytes[24], 77);
+    flow_wire_store64(&bytes[0], FLOW_WIRE_LONG | 5 |
+                                         ((uint64_t)psn << FLOW_WIRE_PSN_SHIFT));
+    flow_wire_store64(&bytes[8], incarnation);
+    flow_wire_store64(&bytes[16], to.addr.incarnation);
+    flow_wire_store32(&bytes[24], 77);
     return bytes;
 }
 

@@ -74,7 +74,7 @@ TEST(flow_turn, next__of_one_peer)
     for (int round = 0; !a.out.empty(); ++round) {
         ASSERT_LE(a.out.size(), (size_t)FLOW_PEER_CTL_MAX);
         for (const Packet &packet : a.out) {
-            said.push_back(flow_wire_get32(&packet.bytes[4]));
+            said.push_back(flow_wire_load32(&packet.bytes[4]));
         }
         if (round > 0) {
             EXPECT_TRUE((a.out.size() == FLOW_PEER_CTL_MAX) ||

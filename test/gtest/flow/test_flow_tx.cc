@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/ctl_priv.h"
+}
+
 using namespace flow_test;
 
 TEST(flow_tx, open__hello_then_answer)
@@ -117,7 +121,7 @@ TEST(flow_tx, rnr__repost_put_keeps_order)
     flow_op_t *op = flow_tx_repost_next(a.core, a.now, &fail);
     ASSERT_NE(nullptr, op);
     EXPECT_FALSE(fail);
-    flow_tx_repost_put(a.core, op);
+    flow_tx_repost_return(a.core, op);
     EXPECT_EQ(op, flow_tx_repost_next(a.core, a.now, &fail));
     a.now += 1000000000;
     EXPECT_NE(nullptr, flow_tx_repost_next(a.core, a.now, &fail));
@@ -160,11 +164,11 @@ TEST(flow_tx, pin__one_compare_stops)
     Node a(1), b(2);
     auto [ab, ba] = connect(a, b);
 
-    flow_tx_pin(ab, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);
     EXPECT_FALSE(a.send(ab, "x"));
-    flow_tx_unpin(a.core, ab, FLOW_PIN_FENCE);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_FENCE);
     EXPECT_FALSE(a.send(ab, "x"));
-    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
     EXPECT_TRUE(a.send(ab, "x"));
     a.pull_events();
     EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_READY));
@@ -181,7 +185,7 @@ TEST(flow_tx, pass_one__one_packet_passes_the_queue)
     EXPECT_TRUE(a.send(ab, "1"));
     EXPECT_TRUE(a.send(ab, "2"));
 
-    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING);
     flow_tx_pass_one(a.core, ab);
     EXPECT_STREQ(nullptr, a.check());
     EXPECT_TRUE(a.send(ab, "3"));
@@ -189,12 +193,12 @@ TEST(flow_tx, pass_one__one_packet_passes_the_queue)
     EXPECT_STREQ(nullptr, a.check());
 
     flow_tx_pass_one(a.core, ab);
-    flow_tx_pin(ab, FLOW_PIN_PENDING); /* taken back */
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING); /* taken back */
     EXPECT_FALSE(a.send(ab, "no"));
-    flow_tx_pin(ab, FLOW_PIN_FENCE);
+    flow_tx_pause(ab, FLOW_PAUSE_FENCE);
     flow_tx_pass_one(a.core, ab); /* a fence lets nothing pass */
     EXPECT_FALSE(a.send(ab, "no"));
-    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING | FLOW_PIN_FENCE);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);
     EXPECT_TRUE(a.send(ab, "4"));
     settle(a, b);
     EXPECT_EQ((std::vector<std::string>{"1", "2", "3", "4"}), b.got);
@@ -209,10 +213,10 @@ TEST(flow_tx, pass_one__not_beyond_the_window)
     while (a.send(ab, "x")) {
         ++sent;
     }
-    flow_tx_pin(ab, FLOW_PIN_PENDING);
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING);
     flow_tx_pass_one(a.core, ab);
     EXPECT_FALSE(a.send(ab, "no"));
-    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
     settle(a, b);
     EXPECT_EQ(sent, b.got.size());
 }
@@ -224,11 +228,11 @@ TEST(flow_tx, pin__window_opens_meanwhile)
 
     while (a.send(ab, "x")) {
     }
-    flow_tx_pin(ab, FLOW_PIN_PENDING); /* the op went to the pending queue */
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING); /* the op went to the pending queue */
     settle(a, b);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
     EXPECT_FALSE(a.send(ab, "x"));
-    flow_tx_unpin(a.core, ab, FLOW_PIN_PENDING);
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
     EXPECT_TRUE(a.send(ab, "x"));
     (void)ba;
 }

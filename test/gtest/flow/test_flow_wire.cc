@@ -59,7 +59,7 @@ TEST(flow_wire, golden__answer)
     msg.limit = 0xabcd;
     msg.token = 0x00800003;
     msg.pair  = 7;
-    msg.pin   = FLOW_PEER_PINNED;
+    msg.rma   = FLOW_RMA_READY;
     msg.flags = FLOW_LIMIT_RECALL;
     EXPECT_EQ(hex((std::string("82 00 cdab") + BASE +
                    "00000000 03008000 07000000 01 01 0000").c_str()),

@@ -11,18 +11,18 @@ TEST(flow_young, accept__unknown_handle)
     Node a(1), b(2), c(3);
     flow_src_t unknown = flow_src(FLOW_AH_UNKNOWN, a.addr.qpn);
 
-    flow_core_received(b.core, 0, 100); /* 100 posted, none of them read */
+    flow_peer_age(b.core, 0, 100); /* 100 posted, none of them read */
     auto flows = connect(a, b);
     ASSERT_TRUE(a.send(flows.first, "old"));
     Packet old = a.out.front();
     a.out.clear();
-    flow_core_received(b.core, 99, 200);
+    flow_peer_age(b.core, 99, 200);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(old.bytes, unknown));
     a.complete(old);
     ASSERT_TRUE(a.send(flows.first, "forged"));
     Packet forged = a.out.front();
     a.out.clear();
-    flow_core_received(b.core, 100, 200); /* all from before were read */
+    flow_peer_age(b.core, 100, 200); /* all from before were read */
     EXPECT_EQ(FLOW_RX_DROP, b.receive(forged.bytes, unknown));
     EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(forged)) << "with its own handle";
@@ -38,12 +38,12 @@ TEST(flow_young, received__beside_newcomers)
     std::vector<std::unique_ptr<Node>> peers;
     uint32_t taken = 0;
 
-    flow_core_received(b.core, 0, 10);
+    flow_peer_age(b.core, 0, 10);
     for (unsigned i = 0; i < 20; ++i) {
         peers.emplace_back(new Node(10 + i));
         peers.back()->open(b);
         peers.back()->progress();
-        flow_core_received(b.core, taken, taken + 10);
+        flow_peer_age(b.core, taken, taken + 10);
         b.receive(peers.back()->out.front());
         b.progress();
         taken += 5;

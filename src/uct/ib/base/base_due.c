@@ -86,7 +86,7 @@ static unsigned base_repost_all(base_iface_t *iface)
         if (!fail) {
             err = base_post_send(iface, &op->ep->dest, op);
             if (efa_post_is_shortage(err)) {
-                flow_tx_repost_put(iface->core, flow_op);
+                flow_tx_repost_return(iface->core, flow_op);
                 break;
             }
         }

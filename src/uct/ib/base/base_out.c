@@ -52,7 +52,7 @@ void base_ep_rma_done(base_ep_t *ep)
     if ((--ep->rma_ops == 0) && ep->fenced) {
         ep->fenced = 0;
         if (ep->tx != NULL) {
-            flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_FENCE);
+            flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_FENCE);
         }
     }
 }
@@ -61,6 +61,6 @@ void base_ep_fence_now(base_ep_t *ep)
 {
     if ((ep->rma_ops > 0) && !ep->fenced) {
         ep->fenced = 1;
-        flow_tx_pin(ep->tx, FLOW_PIN_FENCE);
+        flow_tx_pause(ep->tx, FLOW_PAUSE_FENCE);
     }
 }

@@ -20,7 +20,7 @@ void base_peer_introduced(base_iface_t *iface, flow_peer_t *peer, int rma)
                       base_iface_md(iface)->device->name, iface->ahs.count,
                       iface->ahs.limit);
             flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,
-                             FLOW_PEER_REFUSED);
+                             FLOW_RMA_REFUSED);
             return;
         }
         flow_peer_set_cookie(peer, ah);
@@ -28,8 +28,8 @@ void base_peer_introduced(base_iface_t *iface, flow_peer_t *peer, int rma)
     }
     if (ah == NULL) {
         flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,
-                         FLOW_PEER_UNPINNED);
+                         FLOW_RMA_NOT_YET);
     } else {
-        flow_peer_set_ah(iface->core, peer, ah->number, FLOW_PEER_PINNED);
+        flow_peer_set_ah(iface->core, peer, ah->number, FLOW_RMA_READY);
     }
 }

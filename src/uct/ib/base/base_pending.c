@@ -102,7 +102,7 @@ base_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
     if (ep->ring_next == NULL) {
         base_ring_add(iface, ep);
     }
-    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
     if (ep->state != BASE_EP_ALIVE) {
         base_iface_count_rounds(iface); /* it is dispatched, to be told */
     }
@@ -167,12 +167,12 @@ void base_pending_fence_all(base_iface_t *iface)
 static void base_ep_settle(base_iface_t *iface, base_ep_t *ep)
 {
     if (ep->requests != NULL) {
-        flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+        flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next == NULL) {
             base_ring_add(iface, ep);
         }
     } else {
-        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+        flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next != NULL) {
             base_ring_remove(iface, ep);
         }
@@ -222,13 +222,13 @@ static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
         return 0;
     }
     iface->served_one = 1;
-    flow_tx_pin(ep->tx, FLOW_PIN_PENDING);
+    flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
     return 1;
 }
 
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep)
 {
-    return (ep->tx->pins == FLOW_PIN_PENDING) &&
+    return (ep->tx->paused == FLOW_PAUSE_PENDING) &&
            base_pending_permits(iface, ep);
 }
 
@@ -251,7 +251,7 @@ static int base_pending_serve(base_iface_t *iface)
     iface->served_fence = base_request(req)->fence;
     iface->served_psn   = flow_tx_psn(ep->tx);
     if ((ep->requests == NULL) && !iface->served_fence) {
-        flow_tx_unpin(iface->core, ep->tx, FLOW_PIN_PENDING);
+        flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     } else {
         flow_tx_pass_one(iface->core, ep->tx);
     }

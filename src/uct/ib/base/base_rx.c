@@ -107,7 +107,7 @@ void base_rx_tell(base_iface_t *iface)
     const base_rxq_t *rxq = &iface->rxq;
 
     if (iface->waiting == NULL) { /* else some are older than all these */
-        flow_core_received(iface->core,
+        flow_peer_age(iface->core,
                            rxq->ever - rxq->posted - BASE_POLL_BATCH,
                            rxq->ever);
     }
@@ -121,11 +121,11 @@ base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     flow_rx_out_t     out;
 
     verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length, rxbuf,
-                             src, iface->now, &out);
+                             src, &out);
     if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
         (base_core_grow(iface) == UCS_OK)) {
         verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
-                                 rxbuf, src, iface->now, &out);
+                                 rxbuf, src, &out);
     }
 
     switch (verdict) {
@@ -208,7 +208,7 @@ base_rx_other(base_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
     }
     rxbuf->length = efa_wc_length(wc);
     base_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
-    base_rx_drain(iface, flow_rx_token_of(word));
+    base_rx_drain(iface, flow_wire_token(word));
 }
 
 /* One completion, and for nearly all no call but that of the message's handler.

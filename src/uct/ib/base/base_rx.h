@@ -17,7 +17,7 @@ base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
 /* Packets wait for memory: tries again. Returns how many were taken up. */
 unsigned base_rx_retry(base_iface_t *iface);
 
-/* Tells the core how far the receive queue is read: flow_core_received. What a
+/* Tells the core how far the receive queue is read: flow_peer_age. What a
  * poll brought and was not looked at yet does not count. */
 void base_rx_tell(base_iface_t *iface);
 

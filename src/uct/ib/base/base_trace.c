@@ -30,7 +30,7 @@ static void base_trace_data(char *line, size_t size, const uint8_t *packet,
     snprintf(what, sizeof(what), (word & FLOW_WIRE_CTL) ? "goodbye" : "am %u",
              (unsigned)(word & FLOW_WIRE_AM_MASK));
     written = snprintf(line, size, "%s psn %u, %zu bytes", what,
-                       (unsigned)(word >> FLOW_WIRE_PSN_SHIFT) & 0xffff,
+                       (unsigned)flow_wire_psn(word),
                        (length > header) ? length - header : 0);
     if ((written < 0) || ((size_t)written >= size)) {
         return;
@@ -39,17 +39,16 @@ static void base_trace_data(char *line, size_t size, const uint8_t *packet,
     size -= written;
     if (flow_wire_is_long(word) && (length >= FLOW_LONG_HDR)) {
         snprintf(line, size, ", from %016llx endpoint %u to %016llx",
-                 (unsigned long long)flow_wire_get64(packet + 8),
-                 flow_wire_get32(packet + 24),
-                 (unsigned long long)flow_wire_get64(packet + 16));
+                 (unsigned long long)flow_wire_load_names(packet).from,
+                 flow_wire_load_names(packet).ep,
+                 (unsigned long long)flow_wire_load_names(packet).to);
         return;
     }
     written = snprintf(line, size, ", token %06x",
-                       (unsigned)(word >> FLOW_WIRE_TOKEN_SHIFT) &
-                               FLOW_WIRE_TOKEN_MASK);
+                       (unsigned)flow_wire_token(word));
     if ((word & FLOW_WIRE_LIMIT) && (written > 0) && ((size_t)written < size)) {
         snprintf(line + written, size - written, ", limit %u",
-                 (unsigned)(word >> FLOW_WIRE_LIMIT_SHIFT) & 0xffff);
+                 (unsigned)flow_wire_limit(word));
     }
 }
 
@@ -59,20 +58,21 @@ static void base_trace_ctl(char *line, size_t size, const uint8_t *packet,
     const char *name = (type < FLOW_CTL_TYPE_LAST) ? base_ctl_names[type] :
                                                      NULL;
     char        limit[24] = "";
+    flow_ctl_msg_t msg = {0};
 
     if ((name == NULL) || (length < FLOW_CTL_BASE_LEN)) {
         snprintf(line, size, "control packet of unknown type %u, %zu bytes",
                  type, length);
         return;
     }
+    flow_ctl_decode_base(packet, &msg);
     if ((type == FLOW_CTL_ANSWER) || (type == FLOW_CTL_LIMIT) ||
         (type == FLOW_CTL_WANT) || (type == FLOW_CTL_ACK)) {
-        snprintf(limit, sizeof(limit), " %u,", flow_wire_get16(packet + 2));
+        snprintf(limit, sizeof(limit), " %u,", msg.limit);
     }
     snprintf(line, size, "%s,%s endpoint %u, from %016llx to %016llx", name,
-             limit, flow_wire_get32(packet + 4),
-             (unsigned long long)flow_wire_get64(packet + 8),
-             (unsigned long long)flow_wire_get64(packet + 16));
+             limit, msg.ep, (unsigned long long)msg.src,
+             (unsigned long long)msg.dst);
 }
 
 void base_trace_packet(char *line, size_t size, const void *packet,
@@ -86,7 +86,7 @@ void base_trace_packet(char *line, size_t size, const void *packet,
                  length);
         return;
     }
-    word = flow_wire_get64(packet);
+    word = flow_wire_load64(packet);
     type = word & FLOW_WIRE_AM_MASK;
     if ((word & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
         base_trace_ctl(line, size, packet, type, length);
@@ -107,7 +107,7 @@ static void base_trace_am(base_iface_t *iface, uct_am_trace_type_t type,
     if (length < FLOW_SHORT_HDR) {
         return;
     }
-    word   = flow_wire_get64(packet);
+    word   = flow_wire_load64(packet);
     header = flow_wire_word_len(word);
     if (!(word & FLOW_WIRE_CTL) && (length >= header)) {
         ucx_iface_dump_am(&iface->super, type, word & FLOW_WIRE_AM_MASK,

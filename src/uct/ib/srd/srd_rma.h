@@ -23,7 +23,7 @@ static inline ucs_status_t
 srd_rma_start(base_iface_t *iface, base_ep_t *ep, base_op_t **op_p)
 {
     *op_p = base_op_first(iface, ep);
-    if (__builtin_expect((ep->tx->pins != 0) || (*op_p == NULL), 0) &&
+    if (__builtin_expect((ep->tx->paused != 0) || (*op_p == NULL), 0) &&
         ((*op_p == NULL) || !base_pending_permits_rma(iface, ep))) {
         return base_ep_blocked(ep);
     }

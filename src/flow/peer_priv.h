@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* peer.c, for the core alone. */
+#ifndef FLOW_PEER_PRIV_H_
+#define FLOW_PEER_PRIV_H_
+
+#include "flow/core_priv.h"
+#include "flow/peer.h"
+
+flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation);
+/* A peer without flows, of whose address the QPN is known. NULL: grow. */
+flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
+                              flow_src_t src);
+/* Its address became known, or a flow to or from it begins: an event asks the
+ * caller for an address handle where there is none. */
+void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
+                         const flow_addr_t *addr);
+/* A packet of it came: control packets that flow_peer_suspend held may go. */
+void flow_peer_heard(flow_core_t *core, flow_peer_t *peer);
+/* A control packet did not get through and no flow of the peer is live: all
+ * others wait until flow_peer_heard or flow_peer_introduce. */
+void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer);
+/* It has just proved that it lives: any other at its GID and QPN is dead. Where
+ * only its device answered (by_device): any other with another QKEY. */
+void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device);
+/* Is there room for the upper half of its GID? */
+int  flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr);
+/* Does a known peer have this address? */
+int  flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
+                         const flow_addr_t *addr);
+/* Make an event (enum flow_event_due) due. */
+void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
+/* Something of it ended; if that was the last, it goes. */
+void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer);
+/* References: flows that are not on its lists but need it. 0: too many. */
+enum { FLOW_PEER_REFS_MAX = (1 << FLOW_PEER_REF_BITS) - 2 };
+int  flow_peer_ref(flow_peer_t *peer);
+void flow_peer_unref(flow_core_t *core, flow_peer_t *peer);
+static inline int flow_peer_in_use(const flow_peer_t *peer)
+{
+    return ((peer->tx_list != 0) && !peer->entombed) ||
+           (peer->rx_list != 0) || (peer->refs != 0) || (peer->ctl_out != 0);
+}
+/* Nobody refers to it: forget it, or keep a tombstone. */
+void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
+/*
+ * May control packets go to it? To a dead one, too: the resets that tell it, if
+ * it lives after all, that its messages are thrown away.
+ */
+int  flow_peer_reachable(const flow_peer_t *peer);
+/* May a packet that the device reports as from src be of this peer? */
+int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
+/* The sender to expect in its next packets: by its handle, or, where it has
+ * none, as in the packet just seen. */
+flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen);
+
+#endif

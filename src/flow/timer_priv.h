@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* timer.c, for the core alone. */
+#ifndef FLOW_TIMER_PRIV_H_
+#define FLOW_TIMER_PRIV_H_
+
+#include "flow/core_priv.h"
+#include "flow/timer.h"
+
+/* Make due again after the back-off of this level: a flow's control packets (it
+ * is on no queue), an operation. */
+void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
+                   flow_time_t now);
+void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
+                   flow_time_t now);
+void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
+                   flow_time_t now);
+/* UD: as flow_timer_tx, for callers that do not know the time. */
+void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level);
+/* UD: flow_resend_expired is called for the ring after the delay of its
+ * level. */
+void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
+                     flow_time_t now);
+void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level);
+/* flow_grant_tick is called after a while. */
+void flow_timer_tick(flow_core_t *core);
+/* UD: free this receiving flow when nothing of it can be on the way any
+ * more. */
+void flow_timer_parted(flow_core_t *core, uint32_t index);
+/* The level after this one; the last is that whose delay is within rnr_max. */
+unsigned flow_timer_level_next(const flow_core_t *core, unsigned level);
+
+#endif

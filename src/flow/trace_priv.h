@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trace.c, for the core alone. */
+#ifndef FLOW_TRACE_PRIV_H_
+#define FLOW_TRACE_PRIV_H_
+
+#include "flow/core_priv.h"
+
+/* Note what happened, to which endpoint number, at which PSN, and a detail. */
+typedef enum flow_trace_what {
+    FLOW_TRACE_OPEN = 1, FLOW_TRACE_CLOSE, FLOW_TRACE_GONE, FLOW_TRACE_FAIL,
+    FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_GRANT,
+    FLOW_TRACE_STARVED, FLOW_TRACE_LIMIT, FLOW_TRACE_CTL_TX,
+    FLOW_TRACE_CTL_RX, FLOW_TRACE_CTL_DONE, FLOW_TRACE_RNR, FLOW_TRACE_PEER,
+    FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE, FLOW_TRACE_TIMEOUT,
+    FLOW_TRACE_ACK, FLOW_TRACE_RECALL
+} flow_trace_what_t;
+void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
+                flow_psn_t psn, uint64_t arg);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tx.c, for the core alone. */
+#ifndef FLOW_TX_PRIV_H_
+#define FLOW_TX_PRIV_H_
+
+#include "flow/core_priv.h"
+#include "flow/tx.h"
+
+/* Events (enum flow_event_due) or control packets (flow_ctl_due) are due. */
+void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
+void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
+/* The receiver advertised this limit; an older or impossible one is ignored. */
+void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
+/* The receiver recalls credits: send nothing from this number on, until it
+ * advertises a limit again. */
+void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
+/* The flow fails for this reason; a closed one ends. Repeating it is
+ * harmless. */
+void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why);
+/* Neither failed nor closed: it may send, or will. */
+static inline int flow_tx_is_live(const flow_tx_t *tx)
+{
+    return (tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN);
+}
+/* A closed flow: say goodbye, or let it go, if nothing of it is out. */
+void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
+/* The flow to this peer with this endpoint number, or NULL. */
+flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
+                        uint32_t ep);
+static inline uint32_t flow_tx_index(const flow_tx_t *tx)
+{
+    return tx->ep & (FLOW_INDEX_MAX - 1);
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Assertions that return, as the module's do: what follows comes to an end, and
+ * the core goes on. */
+#include "flow_test.h"
+
+extern "C" {
+#include "flow/hash_priv.h"
+#include "flow/list_priv.h"
+}
+
+using namespace flow_test;
+
+namespace {
+
+/* Both ways a message passes. */
+void works(Node &a, Node &b)
+{
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "there"));
+    ASSERT_TRUE(b.send(ba, "back"));
+    settle(a, b);
+    EXPECT_EQ("there", b.got.back());
+    EXPECT_EQ("back", a.got.back());
+    EXPECT_EQ(0u, asserts_expected);
+    EXPECT_STREQ(nullptr, a.check());
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+} /* namespace */
+
+TEST(flow_assert, close__twice)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    flow_tx_close(a.core, ab);
+    asserts_expected = 1;
+    flow_tx_close(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    works(a, b);
+    (void)ba;
+}
+
+TEST(flow_assert, control__ends_twice)
+{
+    Node a(1), b(2);
+
+    a.open(b);
+    Packet hello = take(a).at(0);
+    a.complete(hello);
+    asserts_expected = 1;
+    a.complete(hello);
+    EXPECT_EQ(0u, asserts_expected);
+    asserts_expected = 1;
+    flow_ctl_unsent(a.core, hello.cookie);
+    b.receive(hello);
+    settle(a, b);
+    works(a, b);
+}
+
+TEST(flow_assert, resend__post_ends_twice)
+{
+    Node a(1, ud), b(2, ud);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "once"));
+    Packet packet = take(a).at(0);
+    a.complete(packet);
+    asserts_expected = 1;
+    a.complete(packet);
+    b.receive(packet);
+    settle(a, b);
+    EXPECT_EQ(1u, a.acked);
+    works(a, b);
+    (void)ba;
+}
+
+TEST(flow_assert, remove__of_what_is_not_there)
+{
+    Node a(1), b(2);
+    auto [ab, ba]     = connect(a, b);
+    flow_rx_t *rx     = rx_of(b, a, ab);
+    flow_peer_t *peer = flow_core_peer(b.core, rx->peer);
+
+    flow_hash_remove_rx(b.core, rx);
+    asserts_expected = 1;
+    flow_hash_remove_rx(b.core, rx);
+    EXPECT_EQ(0u, asserts_expected);
+    flow_hash_insert_rx(b.core, rx);
+
+    flow_list_remove_rx(b.core, peer, rx);
+    asserts_expected = 1;
+    flow_list_remove_rx(b.core, peer, rx);
+    EXPECT_EQ(0u, asserts_expected);
+    flow_list_add_rx(peer, rx);
+    works(a, b);
+    (void)ba;
+}
