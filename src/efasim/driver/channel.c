@@ -50,11 +50,6 @@ void drv_channel_event(struct sim_cq *cq)
     }
 }
 
-/*
- * The CQ is being destroyed: events of it that were not read are taken back,
- * as the kernel does. Returns the number that was read; libibverbs waits until
- * that many have been acknowledged.
- */
 uint32_t drv_channel_flush(struct drv_cq *cq)
 {
     uint64_t keep[256], handle;

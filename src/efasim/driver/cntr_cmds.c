@@ -41,8 +41,8 @@ int drv_cntr_caps(struct drv_cmd *cmd)
     return 0;
 }
 
-/* Where a word is: *addr in our memory, by a mapping of ours if it is in a
- * dma-buf. */
+/* Find a word of the counter: its address, which is in *map (a new mapping) if
+ * the word is in a dma-buf. */
 static int cntr_word(const struct drv_cmd *cmd, uint16_t attr,
                      struct drv_mapping *map, uint64_t *addr)
 {

@@ -102,7 +102,6 @@ const char *drv_config_sysfs_root(void)
     return (drv_config_is_enabled() && root) ? root : "";
 }
 
-/* EFASIM_*: a bad value is reported and keeps the default. */
 void drv_config_knobs(void)
 {
     struct sim_knobs *knobs = &drv.device[0].knobs;
@@ -161,7 +160,6 @@ static void config_trace(const char *file)
     }
 }
 
-/* EFASIM_PLAN and EFASIM_TRACE name files. */
 void drv_config_files(void)
 {
     const char *plan  = getenv("EFASIM_PLAN");

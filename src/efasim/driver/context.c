@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* With the lock held. NULL, after a line: all are taken. */
+/* With the lock held: a free entry; NULL, after a line: all are taken. */
 static struct drv_ctx *ctx_find_free(void)
 {
     unsigned i, end = atomic_load(&drv.ctx_end);
@@ -162,8 +162,9 @@ void drv_ctx_close(int fd)
 
     ctx = drv_ctx_find(fd);
     if (drv_lock_inside) {
-        /* our own, or a signal handler's: then its objects stay until the
-         * process ends, but the number may be another file's soon */
+        /* the device closes a file of its own; or a signal handler that
+         * interrupted the device closes a context: its objects stay until the
+         * process ends, but the descriptor may be another file's soon */
         if (ctx != NULL) {
             atomic_store(&ctx->fd, -1);
             atomic_fetch_sub(&drv.contexts, 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data path's way in. libefa writes queues and doorbells without a system
- * call, so nobody would tell the device. A thread that watches memory loses
- * whole time slices to programs that poll; so the calls themselves advance the
- * device: we stand before libefa's poll, post and arm functions, which sit in
- * public fields of the program's own structures. The backstop thread serves
- * programs that do not call.
+ * How the data path enters the device. libefa writes queues and doorbells
+ * without a system call, so nothing tells the device. A thread that watches
+ * memory loses whole time slices to programs that poll; so the calls themselves
+ * advance the device: we stand before libefa's poll, post and arm functions,
+ * which sit in public fields of the program's own structures. The backstop
+ * thread serves programs that do not call.
  */
 #include "hooks.h"
 #include "backstop.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 
 /*
- * libefa's own functions, as last seen. For a forked child that goes on using
- * what its parent opened: its tables are empty, and it must not crash.
+ * The functions of libefa that were hooked last, for a forked child that goes
+ * on using what its parent opened: its tables are empty, and it must not crash.
  */
 static struct drv_cq hook_cq_seen;
 static struct drv_qp hook_qp_seen;
@@ -94,7 +94,7 @@ unsigned drv_hook_progress(struct drv_dev *dev)
             !atomic_exchange(&drv.again, 0)) {
             return done;
         }
-        dev = NULL; /* whose, nobody says: all of them */
+        dev = NULL; /* somebody found the lock taken: run all devices */
     }
 }
 
@@ -136,7 +136,7 @@ static uint32_t hook_cq_produced(const struct sim_cq *cq)
     return (cq != NULL) ? sim_cq_produced(cq) : 0;
 }
 
-/* A device that works by itself has done so until now. */
+/* An eager device has worked until now, whatever the program did. */
 static void hook_eager(struct drv_dev *dev)
 {
     if ((dev != NULL) && (dev->sim != NULL) && dev->sim->knobs.eager) {
@@ -163,15 +163,15 @@ static struct hook_poll hook_poll_start(struct drv_dev *dev, struct sim_cq *cq)
     return poll;
 }
 
-/* It found nothing: the device delivers, before a second one. */
+/* It found nothing: the device works, then the caller polls again. */
 static void hook_poll_empty(const struct hook_poll *poll)
 {
     hook_cq_empty(poll->cq, poll->produced);
     hook_entered(poll->dev);
 }
 
-/* What has been delivered is handed out before the device delivers more: so a
- * program that polls paces its own receive queue, if the device lets it. */
+/* The device works only when the CQ is empty: so it delivers no faster than the
+ * program polls, unless it is eager. */
 static int hook_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
     struct hook_poll poll = hook_poll_begin(cq);
@@ -199,7 +199,8 @@ static int hook_start_poll(struct ibv_cq_ex *cq,
     return ret;
 }
 
-/* libefa does not write the doorbell when a round of polls ended here. */
+/* libefa writes no doorbell when next_poll() found the CQ empty: the engine is
+ * told here. */
 static int hook_next_poll(struct ibv_cq_ex *cq)
 {
     struct sim_cq *sim = hook_cq_sim(cq);
@@ -266,7 +267,8 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
     return ret;
 }
 
-/* The device looks for receives when it needs one: only for the order. */
+/* The device looks for receives when it needs one: nothing to do but to order
+ * what was written before. */
 static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                           struct ibv_recv_wr **bad)
 {

@@ -9,7 +9,7 @@
 __thread int drv_lock_inside __attribute__((tls_model("initial-exec")));
 
 /*
- * Commands hold signals off while they have the lock: a handler never finds
+ * Commands block signals while they have the lock: a handler never finds
  * its own thread in one, as it never does in a system call. The data path,
  * which only tries, cannot afford that: a handler may interrupt it, and must
  * look at drv_lock_inside before it locks.

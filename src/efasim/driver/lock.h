@@ -7,11 +7,11 @@
 #ifndef EFASIM_DRIVER_LOCK_H
 #define EFASIM_DRIVER_LOCK_H
 
-/* This thread is inside the device and holds the lock: what it opens and
- * closes is its own, not the program's. */
+/* Whether this thread is inside the device and holds the lock: then what it
+ * opens and closes is the device's own, not the program's. */
 enum {
     DRV_LOCK_OUTSIDE,
-    DRV_LOCK_COMMAND, /* signals are held off */
+    DRV_LOCK_COMMAND, /* signals are blocked */
     DRV_LOCK_DATA,    /* a signal handler may interrupt, and find this */
 };
 extern __thread int drv_lock_inside;
@@ -25,15 +25,16 @@ void drv_lock_after_fork(void);
 
 /*
  * For a program under ThreadSanitizer, which sees neither doorbells nor
- * completions: what a thread did before it posted is seen by the device, and
- * what the device did by the thread that polled. Nothing in other programs.
+ * completions: what a thread did before it posted happens before the device's
+ * work, and that before what a thread does after it polled. No effect in other
+ * programs.
  */
 void drv_lock_order_before(void); /* a post, the end of the device's work */
 void drv_lock_order_after(void);  /* a completion, the begin of its work */
 
-/* 1, the first time after a line that names `what`: we are in a signal handler
- * that found its own thread in the data path, and drv_lock() would wait for
- * ever. */
+/* 1: we are in a signal handler that interrupted its own thread in the data
+ * path, so drv_lock() would wait for ever. The first time a line says so, and
+ * names `what` the handler wanted. */
 int drv_lock_is_interrupted(const char *what);
 
 #endif

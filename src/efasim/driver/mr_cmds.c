@@ -124,8 +124,8 @@ int drv_mr_reg(struct drv_cmd *cmd)
     return 0;
 }
 
-/* Which interconnects the device uses for the memory: all of them one, or
- * nothing is known. */
+/* The interconnects by which the device reaches the memory: the knob ic_id for
+ * each kind of access; 0: not known. */
 int drv_mr_query(struct drv_cmd *cmd)
 {
     int64_t handle    = drv_attr_handle(cmd, DRV_EFA_MR_HANDLE);

@@ -10,7 +10,7 @@ int drv_mr_reg_dmabuf(struct drv_cmd *cmd);
 int drv_mr_destroy(struct drv_cmd *cmd);
 int drv_mr_query(struct drv_cmd *cmd);
 
-/* Deregister what a context has that is closed. */
+/* Deregister one of a context that is closed. */
 void drv_mr_release(struct drv_dev *dev, uint32_t index);
 
 /* 1: the program has memory at all of these addresses. */

@@ -32,8 +32,8 @@ struct drv_qp *drv_qp_get(struct drv_ctx *ctx, int64_t handle)
             (drv.qp[handle].ctx == ctx)) ? &drv.qp[handle] : NULL;
 }
 
-/* The program may choose the size of its work requests: it asks for so many
- * of them, and for a ring of so many bytes. */
+/* Bytes of a work request: the program chooses them by asking for a number of
+ * requests and a ring of a number of bytes. */
 static uint16_t qp_sq_stride(const struct sim_profile *profile,
                              const struct drv_efa_qp_in *req,
                              const struct ib_uverbs_qp_cap *cap)
