@@ -51,8 +51,8 @@ static void base_iface_arm_timer(base_iface_t *iface)
         return;
     }
     now = base_iface_clock(iface);
-    if ((iface->pending != NULL) && (next > now + BASE_DOUBT_TIME)) {
-        next = now + BASE_DOUBT_TIME; /* then another look at who waits */
+    if ((iface->pending != NULL) && (next > now + BASE_PROBE_TIME)) {
+        next = now + BASE_PROBE_TIME; /* then another look at who waits */
     }
     efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
 }
@@ -64,7 +64,7 @@ ucs_status_t base_iface_event_arm(uct_iface_h tl_iface, unsigned events)
 
     (void)events; /* both directions: an idle one gives no event */
     if (iface->pending != NULL) {
-        base_pending_doubt(iface);
+        base_pending_probe(iface);
     }
     if (base_iface_is_busy(iface)) {
         return UCS_ERR_BUSY;

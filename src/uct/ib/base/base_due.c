@@ -38,7 +38,7 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
     switch (event->type) {
     case FLOW_EVENT_TX_READY:
     case FLOW_EVENT_TX_RMA:
-        break; /* pending requests are dispatched after the chores */
+        break; /* pending requests are dispatched afterwards */
     case FLOW_EVENT_TX_OPEN:
         base_rxq_follow(iface, 0); /* it may have a flow to us by now */
         break;
@@ -97,7 +97,7 @@ static unsigned base_repost_all(base_iface_t *iface)
     return count;
 }
 
-unsigned base_iface_chores(base_iface_t *iface)
+unsigned base_due_run(base_iface_t *iface)
 {
     unsigned     count = 0;
     flow_event_t event;

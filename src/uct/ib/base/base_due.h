@@ -5,13 +5,13 @@
 #include "base_types.h"
 
 /* Whether the core has control packets, events or timers due. */
-static inline int base_iface_has_chores(const base_iface_t *iface)
+static inline int base_due_pending(const base_iface_t *iface)
 {
     return flow_ctl_pending(iface->core) || flow_event_pending(iface->core) ||
            (flow_timer_next(iface->core) != FLOW_TIME_NEVER);
 }
 
 /* Runs them. Returns how much was done, 0 when nothing was due. */
-unsigned base_iface_chores(base_iface_t *iface);
+unsigned base_due_run(base_iface_t *iface);
 
 #endif

@@ -102,16 +102,16 @@ void base_ep_report_failure(base_ep_t *ep, flow_end_t why)
     }
 }
 
-void base_ep_doubt(base_ep_t *ep, flow_time_t now)
+void base_ep_probe(base_ep_t *ep, flow_time_t now)
 {
-    flow_time_t passed = now - ep->doubted;
+    flow_time_t passed = now - ep->probed;
 
-    if (passed < BASE_DOUBT_TIME) {
+    if (passed < BASE_PROBE_TIME) {
         return;
     }
-    ep->doubted = now;
+    ep->probed = now;
     /* Of an earlier wait? Then this one has just begun. */
-    if ((passed < BASE_DOUBT_TIME * 16) && (ep->state == BASE_EP_ALIVE)) {
+    if ((passed < BASE_PROBE_TIME * 16) && (ep->state == BASE_EP_ALIVE)) {
         flow_tx_probe(base_ep_iface(ep)->core, ep->tx);
     }
 }
@@ -122,7 +122,7 @@ ucs_status_t base_ep_blocked(base_ep_t *ep)
         return base_ep_failure(ep);
     }
     if (ep->tx->busy == 0) {
-        base_ep_doubt(ep, base_iface_clock(base_ep_iface(ep)));
+        base_ep_probe(ep, base_iface_clock(base_ep_iface(ep)));
     }
     return UCS_ERR_NO_RESOURCE;
 }

@@ -44,7 +44,7 @@ ucs_status_t base_ep_failure(const base_ep_t *ep);
 ucs_status_t base_ep_blocked(base_ep_t *ep);
 
 /* Nanoseconds between two looks at an endpoint that waits. */
-#define BASE_DOUBT_TIME 1000000000ull
+#define BASE_PROBE_TIME 1000000000ull
 
 /*
  * The endpoint waits for its peer, at `now`. Where nothing is under way whose
@@ -52,7 +52,7 @@ ucs_status_t base_ep_blocked(base_ep_t *ep);
  * may have gone with messages that it took and never consumed, and UCP's
  * keepalive is itself a message for such an endpoint.
  */
-void base_ep_doubt(base_ep_t *ep, flow_time_t now);
+void base_ep_probe(base_ep_t *ep, flow_time_t now);
 
 /* A post failed with `err`: UCS_ERR_NO_RESOURCE where it is a matter of time,
  * else the endpoint fails and the status tells why. */

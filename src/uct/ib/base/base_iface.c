@@ -183,7 +183,7 @@ static void base_iface_say_goodbye(base_iface_t *iface)
             flow_ctl_pending(iface->core)) &&
            (base_iface_clock(iface) < deadline)) {
         base_iface_poll_tx(iface);
-        base_iface_chores(iface);
+        base_due_run(iface);
     }
 }
 

@@ -272,13 +272,13 @@ static int base_pending_serve(base_iface_t *iface)
            iface->served_one || (flow_tx_psn(ep->tx) != iface->served_psn);
 }
 
-void base_pending_doubt(base_iface_t *iface)
+void base_pending_probe(base_iface_t *iface)
 {
     flow_time_t now = base_iface_clock(iface);
     base_ep_t  *ep  = iface->pending;
 
     do {
-        base_ep_doubt(ep, now);
+        base_ep_probe(ep, now);
         ep = ep->ring_next;
     } while (ep != iface->pending);
 }
@@ -286,7 +286,7 @@ void base_pending_doubt(base_iface_t *iface)
 void base_pending_wait(base_iface_t *iface)
 {
     if ((++iface->idle % BASE_PENDING_IDLE) == 0) {
-        base_pending_doubt(iface);
+        base_pending_probe(iface);
         if (iface->ops.free == NULL) {
             base_pending_dispatch(iface); /* the reserve opens with time */
         }

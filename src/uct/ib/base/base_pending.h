@@ -14,12 +14,12 @@ void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
  * how many were taken off. */
 unsigned base_pending_dispatch(base_iface_t *iface);
 
-/* Progress found nothing to do while requests wait: base_ep_doubt for their
+/* Progress found nothing to do while requests wait: base_ep_probe for their
  * endpoints, now and then. */
 void base_pending_wait(base_iface_t *iface);
 
 /* The same at once: who waits goes to sleep. */
-void base_pending_doubt(base_iface_t *iface);
+void base_pending_probe(base_iface_t *iface);
 
 /* May a pinned endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch, and then nothing else. */

@@ -70,8 +70,8 @@ unsigned base_iface_poll_tx(base_iface_t *iface)
 /* What follows the polls, of which `count` completions came. */
 static inline unsigned base_iface_follow_up(base_iface_t *iface, unsigned count)
 {
-    if (__builtin_expect(base_iface_has_chores(iface), 0)) {
-        count += base_iface_chores(iface);
+    if (__builtin_expect(base_due_pending(iface), 0)) {
+        count += base_due_run(iface);
     }
     if (__builtin_expect(iface->pending != NULL, 0)) {
         if (count > 0) {

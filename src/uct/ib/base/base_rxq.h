@@ -17,7 +17,7 @@
  * once. Nor may early packets use the queue up, since what they wait for has to
  * get in: posted stays at `floor`, and where no buffer is left for that, early
  * packets are copied out (base_rxq_detach). So the queue never runs empty as
- * long as somebody does not consume or something is late (DESIGN.md, 4).
+ * long as somebody does not consume or something is late (decision 4).
  */
 
 #define BASE_RXQ_BATCH 16 /* receives posted with one doorbell */

@@ -151,7 +151,7 @@ struct base_ep {
     uint32_t      told;    /* iface->rounds when it was reported */
 
     uint64_t            reserve_seen; /* flow_reserve_moves */
-    flow_time_t         doubted;  /* when base_ep_doubt last took a look */
+    flow_time_t         probed;  /* when base_ep_probe last took a look */
     flow_time_t         refused_since; /* first status 14; 0: none */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
