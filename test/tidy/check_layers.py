@@ -17,7 +17,7 @@ LAYERS = {
     'flow': set(),
     'efasim': set(),
     'ucp_hooks': set(),
-    'uct/ib/efa': {'ucp_hooks', 'flow'},
+    'uct/ib/efa': {'ucp_hooks'},
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},

@@ -2,6 +2,8 @@
 /* The one component of this module, as src/ucp_hooks registers it. */
 #include "efa/efa_device.h"
 #include "efa/efa_md.h"
+#include "efa/efa_mr.h"
+#include "efa/efa_trial.h"
 #include "srd/srd.h"
 
 static const ucx_transport_t *const efa_transports[] = {&srd_transport};

@@ -6,20 +6,22 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_ah.c src/uct/ib/efa/efa_ah.h \
 	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
-	src/uct/ib/efa/efa_config.c \
+	src/uct/ib/efa/efa_config.c src/uct/ib/efa/efa_config.h \
 	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
 	src/uct/ib/efa/efa_events.c src/uct/ib/efa/efa_events.h \
-	src/uct/ib/efa/efa_gpu.c \
+	src/uct/ib/efa/efa_gid.c src/uct/ib/efa/efa_gid.h \
+	src/uct/ib/efa/efa_gpu.c src/uct/ib/efa/efa_gpu.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
-	src/uct/ib/efa/efa_mr.c \
+	src/uct/ib/efa/efa_mr.c src/uct/ib/efa/efa_mr.h \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
-	src/uct/ib/efa/efa_trial.c \
+	src/uct/ib/efa/efa_trial.c src/uct/ib/efa/efa_trial.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/base/base_addr.h \
 	src/uct/ib/base/base_again.c src/uct/ib/base/base_again.h \
+	src/uct/ib/base/base_ah.c src/uct/ib/base/base_ah.h \
 	src/uct/ib/base/base_am.c src/uct/ib/base/base_am.h \
 	src/uct/ib/base/base_arm.c src/uct/ib/base/base_arm.h \
 	src/uct/ib/base/base_config.c src/uct/ib/base/base_config.h \

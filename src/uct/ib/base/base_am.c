@@ -14,6 +14,8 @@
 #include "base_reserve.h"
 #include "base_wireup.h"
 
+#include <uct/ib/efa/efa_mr.h>
+
 #include <string.h>
 
 /* An operation for one message, NULL when it cannot be sent now. */

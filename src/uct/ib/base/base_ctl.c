@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void base_ctl_fill(base_op_t *op, const flow_ctl_t *ctl, efa_ah_t *ah)
+static void base_ctl_fill(base_op_t *op, const flow_ctl_t *ctl, base_ah_t *ah)
 {
     op->out.kind   = BASE_OUT_CTL;
     op->out.comp   = NULL;
@@ -22,11 +22,11 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
 {
     flow_addr_t addr = flow_peer_addr(iface->core, ctl->peer);
     base_op_t  *op   = iface->ops.free_ctl;
-    efa_ah_t   *ah;
+    base_ah_t  *ah;
     efa_dest_t  dest;
     int         err;
 
-    if (efa_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
+    if (base_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
         /* all handles are in use now: later, after a back-off */
         flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR,
                       base_iface_clock(iface));
@@ -35,7 +35,7 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
 
     iface->ops.free_ctl = (base_op_t*)op->out.next;
     base_ctl_fill(op, ctl, ah);
-    dest.ah           = ah->ibah;
+    dest.ah           = ah->device->ibah;
     dest.remote_qpn   = addr.qpn;
     dest.remote_qkey  = addr.qkey;
     err               = base_post_send(iface, &dest, op);
@@ -44,7 +44,7 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
         return 1;
     }
 
-    efa_ah_put(&iface->ahs, ah);
+    base_ah_put(&iface->ahs, ah);
     op->out.next        = (base_out_t*)iface->ops.free_ctl;
     iface->ops.free_ctl = op;
     flow_ctl_unsent(iface->core, ctl->cookie);

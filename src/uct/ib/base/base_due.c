@@ -33,7 +33,7 @@ static void base_rxq_follow(base_iface_t *iface, int scarce)
 
 static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
 {
-    efa_ah_t *ah;
+    base_ah_t *ah;
 
     switch (event->type) {
     case FLOW_EVENT_TX_READY:
@@ -61,7 +61,7 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
     case FLOW_EVENT_PEER_GONE:
         ah = flow_peer_cookie(event->peer);
         if (ah != NULL) {
-            efa_ah_put(&iface->ahs, ah);
+            base_ah_put(&iface->ahs, ah);
         }
         break;
     case FLOW_EVENT_RX_RELEASE:

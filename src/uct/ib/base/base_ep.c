@@ -48,7 +48,7 @@ static ucs_status_t base_ep_open_flow(base_iface_t *iface, base_ep_t *ep,
 static ucs_status_t base_ep_take_handle(base_iface_t *iface, base_ep_t *ep,
                                         const flow_addr_t *peer)
 {
-    ucs_status_t status = efa_ah_get(&iface->ahs, peer->gid, &ep->ah);
+    ucs_status_t status = base_ah_get(&iface->ahs, peer->gid, &ep->ah);
 
     if (status == UCS_ERR_NO_RESOURCE) {
         host_error(iface->super.host,
@@ -114,7 +114,7 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         goto err_put;
     }
 
-    ep->dest.ah       = ep->ah->ibah;
+    ep->dest.ah       = ep->ah->device->ibah;
     ep->dest.remote_qpn  = peer.qpn;
     ep->dest.remote_qkey = peer.qkey;
     ep->queue.prev    = &ep->queue;
@@ -130,7 +130,7 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     return UCS_OK;
 
 err_put:
-    efa_ah_put(&iface->ahs, ep->ah);
+    base_ah_put(&iface->ahs, ep->ah);
 err_cleanup:
     ucx_ep_cleanup(&ep->super);
 err_free:

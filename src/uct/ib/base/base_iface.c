@@ -140,7 +140,7 @@ ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
         goto err_pools;
     }
     iface->qpn = iface->qp.qp->qp_num;
-    status = efa_ah_table_init(&iface->ahs, md, config.max_ah);
+    status = base_ah_table_init(&iface->ahs, md, config.max_ah);
     if (status != UCS_OK) {
         goto err_qp;
     }
@@ -163,7 +163,7 @@ ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
 
 err_core:
     base_core_close(iface);
-    efa_ah_table_cleanup(&iface->ahs);
+    base_ah_table_cleanup(&iface->ahs);
 err_qp:
     efa_qp_close(&iface->qp);
 err_pools:
@@ -243,7 +243,7 @@ void base_iface_close(base_iface_t *iface)
         base_rxq_put(&iface->rxq, rxbuf); /* it may be a copy */
     }
     base_core_close(iface);
-    efa_ah_table_cleanup(&iface->ahs);
+    base_ah_table_cleanup(&iface->ahs);
     efa_qp_close(&iface->qp);
     base_rxq_cleanup(&iface->rxq);
     base_op_pool_cleanup(&iface->ops);

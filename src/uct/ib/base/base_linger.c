@@ -32,7 +32,7 @@ void base_ep_list_remove(base_ep_t **list, base_ep_t *ep)
 void base_ep_put_handle(base_ep_t *ep)
 {
     if (ep->ah != NULL) {
-        efa_ah_put(&base_ep_iface(ep)->ahs, ep->ah);
+        base_ah_put(&base_ep_iface(ep)->ahs, ep->ah);
         ep->ah = NULL;
     }
 }

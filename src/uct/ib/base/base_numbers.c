@@ -24,5 +24,5 @@ void base_numbers_read(const base_iface_t *iface, uint64_t *values)
                                        iface->ctl_ops;
     values[BASE_NUMBER_PEERS]    = counters.peers;
     values[BASE_NUMBER_FLOWS_IN] = counters.rx_flows;
-    values[BASE_NUMBER_HANDLES]  = iface->ahs.count;
+    values[BASE_NUMBER_HANDLES]  = iface->ahs.gids.count;
 }

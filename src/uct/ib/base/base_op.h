@@ -83,7 +83,7 @@ struct base_op {
         } unpack;            /* BASE_OUT_GET_BCOPY */
         struct {
             uint64_t      cookie;
-            struct efa_ah *ah;
+            struct base_ah *ah;
         } ctl; /* BASE_OUT_CTL */
     };
     uint64_t           remote_addr; /* RDMA */

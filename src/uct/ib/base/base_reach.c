@@ -77,7 +77,7 @@ int base_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
     uint32_t                  qpn, qkey;
 
     if (!base_device_addr_is_ours(dev_addr) ||
-        (memcmp(device->gid, ep->ah->gid, sizeof(device->gid)) != 0)) {
+        (memcmp(device->gid, ep->ah->link.gid, sizeof(device->gid)) != 0)) {
         return 0;
     }
     if (iface_addr == NULL) {

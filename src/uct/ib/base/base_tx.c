@@ -16,7 +16,7 @@ void base_ctl_finish(base_iface_t *iface, base_op_t *op,
     base_again_ctl_ended(op, status);
     --iface->ctl_ops;
     flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
-    efa_ah_put(&iface->ahs, op->ctl.ah);
+    base_ah_put(&iface->ahs, op->ctl.ah);
     op->out.next        = (base_out_t*)iface->ops.free_ctl;
     iface->ops.free_ctl = op;
 }

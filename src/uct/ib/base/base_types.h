@@ -2,10 +2,10 @@
 #ifndef BASE_TYPES_H_
 #define BASE_TYPES_H_
 
-#include <uct/ib/efa/efa_ah.h>
 #include <uct/ib/efa/efa_events.h>
 #include <uct/ib/efa/efa_qp.h>
 
+#include "base_ah.h"
 #include "base_config.h"
 #include "base_op.h"
 #include "base_rxq.h"
@@ -104,7 +104,7 @@ typedef struct base_iface {
 
     /* the rest */
     const base_transport_t *transport;
-    efa_ah_table_t     ahs;
+    base_ah_table_t    ahs;
     efa_events_t       events;
     void              *core_chunks; /* the core's, linked by first word */
     unsigned           endpoints;   /* alive, destroyed ones that linger too */
@@ -157,7 +157,7 @@ struct base_ep {
     uct_pending_req_t **requests_tail;
     base_ep_t          *ring_prev, *ring_next; /* while requests is not NULL */
 
-    efa_ah_t  *ah;
+    base_ah_t *ah;
     base_ep_t *list_prev, *list_next; /* of the alive, then of the lingering */
 };
 

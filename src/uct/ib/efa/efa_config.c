@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCX_EFA_*: what the memory domain lets a user set. */
-#include "efa_md.h"
+#include "efa_config.h"
 
 const ucx_config_field_t efa_md_config_fields[] = {
     {"REG_CACHE", "try",

@@ -5,7 +5,7 @@
  * by dma-buf, where kernel and libibverbs have the command. UCX is told of
  * nothing that was not found, or it would not copy through host memory.
  */
-#include "efa_md.h"
+#include "efa_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "efa_md.h"
 #include "efa_ah.h"
+#include "efa_gpu.h"
+#include "efa_mr.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -126,7 +129,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
         goto err_close;
     }
 
-    status = efa_ah_shared_open(md);
+    status = efa_ah_table_open(md);
     if (status != UCS_OK) {
         goto err_dealloc;
     }
@@ -160,7 +163,7 @@ void efa_md_close(ucx_md_t *super)
 
     efa_md_cache_close(md);
     efa_md_memh_close(md);
-    efa_ah_shared_close(md);
+    efa_ah_table_close(md);
     md->device->verbs->dealloc_pd(md->pd);
     efa_device_close(md->device);
     free(md);

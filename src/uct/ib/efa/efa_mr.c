@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registration of memory, through the cache where there is one. */
-#include "efa_md.h"
+#include "efa_mr.h"
 #include "efa_block.h"
 
 #include <errno.h>

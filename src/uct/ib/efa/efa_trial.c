@@ -5,6 +5,7 @@
  * memory first of all, is found out before, and the device is not offered:
  * then UCX goes on without it, and says so (ucp_hooks/fallback.h).
  */
+#include "efa_trial.h"
 #include "efa_chunk.h"
 #include "efa_qp.h"
 

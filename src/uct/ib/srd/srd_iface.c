@@ -11,6 +11,7 @@
 #include <uct/ib/base/base_progress.h>
 #include <uct/ib/base/base_reach.h>
 #include <uct/ib/base/base_vfs.h>
+#include <uct/ib/efa/efa_trial.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include <uct/ib/base/base_out.h>
 #include <uct/ib/base/base_post.h>
 #include <uct/ib/base/base_wireup.h>
+#include <uct/ib/efa/efa_mr.h>
 
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep)
 {

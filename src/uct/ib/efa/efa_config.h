@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_CONFIG_H_
+#define EFA_CONFIG_H_
+
+#include <ucp_hooks/provider.h>
+
+/* Configuration of the memory domain, UCX_EFA_*; efa_config.c has the table. */
+typedef struct efa_md_config {
+    int      reg_cache;        /* ucs_ternary_auto_value_t */
+    unsigned reg_cache_max;    /* regions kept unused and used */
+    size_t   reg_cache_bytes;  /* or UCS_MEMUNITS_INF */
+    int      fork_init;        /* ucs_ternary_auto_value_t */
+} efa_md_config_t;
+
+#define EFA_MD_CONFIG_COUNT 4
+extern const ucx_config_field_t efa_md_config_fields[];
+
+#endif

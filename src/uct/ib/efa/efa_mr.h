@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_MR_H_
+#define EFA_MR_H_
+
+#include "efa_md.h"
+
+/* What UCX holds for a registration. UCP registers for each large transfer and
+ * leaves it to the cache that this is cheap, so handles come from a pool. */
+struct efa_memh {
+    struct ibv_mr       *mr;
+    efa_md_t            *md; /* NULL while free */
+    efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
+    efa_rcache_gone_t    gone;
+    int                  is_host; /* no GPU's memory, for sure */
+    union {
+        uct_completion_t *comp; /* of an invalidation */
+        struct efa_memh  *next; /* while free */
+    };
+};
+
+/* Is it a handle of this domain? Not so for NULL, one that was given back, and
+ * what other domains hand out: structures, or odd constants. */
+static inline int efa_memh_is_of(uct_mem_h handle, const efa_md_t *md)
+{
+    const efa_memh_t *memh = handle;
+
+    return (memh != NULL) && ((uintptr_t)handle % sizeof(void*) == 0) &&
+           (memh->md == md);
+}
+
+/* Says that it is not. UCS_ERR_INVALID_PARAM. */
+ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh);
+
+static inline uint32_t efa_memh_lkey(uct_mem_h memh)
+{
+    return ((const efa_memh_t*)memh)->mr->lkey;
+}
+
+/* Entry points of the component; contracts in ucp_hooks/provider.h. */
+ucs_status_t
+efa_mem_reg(ucx_md_t *md, const ucx_mem_reg_t *reg, uct_mem_h *memh_p);
+ucs_status_t efa_mem_dereg(ucx_md_t *md, uct_mem_h memh, int invalidate,
+                           uct_completion_t *comp);
+ucs_status_t
+efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer);
+ucs_status_t efa_rkey_unpack(ucx_host_t *host, const void *buffer,
+                             uct_rkey_t *rkey_p, void **handle_p);
+ucs_status_t
+efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle);
+
+/* mem_advise of the component (provider.h). */
+ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
+                            size_t length, unsigned advice);
+
+/* Starts and ends the registration cache of a domain. A cache that cannot be
+ * kept right (no memory events) is not kept. */
+void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config);
+void efa_md_cache_close(efa_md_t *md);
+
+/* The pool of handles; after close no handle is valid. */
+void efa_md_memh_open(efa_md_t *md);
+void efa_md_memh_close(efa_md_t *md);
+
+#endif
