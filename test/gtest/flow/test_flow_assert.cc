@@ -60,6 +60,26 @@ TEST(flow_assert, control__ends_twice)
     works(a, b);
 }
 
+TEST(flow_assert, control__ends_after_its_flow)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    flow_tx_close(a.core, ab);
+    Packet goodbye = take(a).at(0);
+    b.receive(goodbye);
+    a.complete(goodbye);
+    settle(a, b);
+    ASSERT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    asserts_expected = 1;
+    a.complete(goodbye);
+    EXPECT_EQ(0u, asserts_expected);
+    asserts_expected = 1;
+    flow_ctl_unsent(a.core, goodbye.cookie);
+    works(a, b);
+    (void)ba;
+}
+
 TEST(flow_assert, resend__post_ends_twice)
 {
     Node a(1, ud), b(2, ud);
@@ -89,6 +109,15 @@ TEST(flow_assert, remove__of_what_is_not_there)
     flow_hash_remove_rx(b.core, rx);
     EXPECT_EQ(0u, asserts_expected);
     flow_hash_insert_rx(b.core, rx);
+
+    flow_hash_remove_peer(b.core, peer);
+    flow_hash_remove_addr(b.core, peer);
+    asserts_expected = 2;
+    flow_hash_remove_peer(b.core, peer);
+    flow_hash_remove_addr(b.core, peer);
+    EXPECT_EQ(0u, asserts_expected);
+    flow_hash_insert_peer(b.core, peer);
+    flow_hash_insert_addr(b.core, peer);
 
     flow_list_remove_rx(b.core, peer, rx);
     asserts_expected = 1;

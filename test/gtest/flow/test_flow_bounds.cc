@@ -220,6 +220,55 @@ TEST(flow_bounds, prefix__comes_back)
     }
 }
 
+static void bury(Node &a, unsigned from, unsigned count)
+{
+    for (unsigned i = from; i < from + count; ++i) {
+        flow_addr_t addr = a.addr;
+
+        addr.incarnation += 1000 + i;
+        addr.qpn          = 100;
+        flow_tx_t *tx     = a.Driver::open(addr, &a);
+        ASSERT_NE(nullptr, tx);
+        flow_tx_fail(a.core, tx, FLOW_SEND_DEAD);
+        flow_tx_close(a.core, tx);
+        a.pull_control();
+        a.pull_events();
+    }
+}
+
+/* The oldest tombstone is needed, to tell a peer that it was taken for dead: a
+ * younger one is forgotten, and this one in its turn. */
+TEST(flow_bounds, tombstones__the_oldest_is_in_use)
+{
+    Node a(1), b(2);
+    const uint64_t incarnation = b.addr.incarnation;
+    flow_tx_t *ba              = b.open(a);
+
+    settle(a, b);
+    flow_peer_dead(a.core, flow_peer_find(a.core, incarnation));
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    ba = b.open(a); /* no word of the first one is left to say */
+    for (const Packet &hello : take(b)) {
+        EXPECT_EQ(FLOW_RX_DROP, a.receive(hello));
+        b.complete(hello);
+    }
+    auto reset = take(a);
+    ASSERT_EQ(1u, reset.size());
+    bury(a, 0, FLOW_TOMBSTONES + 8);
+    EXPECT_LE(a.counters().peers, FLOW_TOMBSTONES + 1u);
+    ASSERT_NE(nullptr, flow_peer_find(a.core, incarnation));
+    b.receive(reset[0]);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    a.complete(reset[0]);
+    a.pull_events();
+    EXPECT_EQ(0u, a.counters().rx_flows);
+    EXPECT_STREQ(nullptr, a.check());
+    bury(a, FLOW_TOMBSTONES + 8, 2 * FLOW_TOMBSTONES);
+    EXPECT_EQ(nullptr, flow_peer_find(a.core, incarnation));
+    EXPECT_EQ((uint64_t)FLOW_TOMBSTONES, a.counters().peers);
+}
+
 /* Peers that share QPN and chain, but not the address. */
 class flow_reborn : public testing::Test {
 protected:
@@ -333,6 +382,35 @@ TEST(flow_bounds, timer__gathers)
     ASSERT_EQ(2u, a.out.size());
     EXPECT_EQ(two.bytes, a.out[1].bytes);
     EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+}
+
+/* The same of answers. */
+TEST(flow_bounds, timer__gathers_answers)
+{
+    Node a(1), b(2);
+
+    a.open(b);
+    flow_tx_peer(a.core, a.open(b))->answers = 1;
+    for (const Packet &hello : take(a)) {
+        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
+        a.complete(hello);
+    }
+    auto answers = take(b);
+    ASSERT_EQ(2u, answers.size());
+    b.complete(answers[0], FLOW_SEND_RNR);
+    flow_time_t first = flow_timer_next(b.core);
+    flow_time_t delay = b.core->params.rnr_min;
+    b.now += delay / 2;
+    b.complete(answers[1], FLOW_SEND_RNR);
+    EXPECT_EQ(first, flow_timer_next(b.core));
+    for (const Packet &answer : answers) {
+        b.now      = flow_timer_next(b.core);
+        auto again = take(b);
+        ASSERT_EQ(1u, again.size());
+        EXPECT_EQ(answer.bytes, again[0].bytes);
+    }
+    EXPECT_EQ(first + delay, b.now);
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
 }
 
 /* Many who are refused together do not come back together. */

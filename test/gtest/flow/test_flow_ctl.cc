@@ -83,6 +83,36 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
     EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
+/* The sender took the largest window and now says that it has a smaller one:
+ * what it sent is counted, and the flow goes on. */
+TEST(flow_hello, allows_less_than_was_sent)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    lose(a);
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(a.send(tx, "x"));
+        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+        a.complete(a.out.front());
+        a.out.clear();
+    }
+    flow_ctl_msg_t hello = message(FLOW_CTL_HELLO, a, b, tx->ep);
+    hello.version        = FLOW_VERSION;
+    hello.addr           = a.addr;
+    hello.window         = 2;
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(encode(hello), src_of(a)));
+    EXPECT_STREQ(nullptr, b.check());
+    flow_rx_t *rx = rx_of(b, a, tx);
+    EXPECT_GT(flow_psn_diff(rx->limit, flow_rx_psn(rx)), 0);
+    settle(a, b);
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(a.send(tx, "y")) << i;
+        settle(a, b);
+    }
+    EXPECT_EQ(105u, b.got.size());
+}
+
 /* Else it could open the flow again behind the goodbye. */
 TEST(flow_hello, ends_before_the_goodbye)
 {
@@ -431,6 +461,23 @@ TEST(flow_rma, wished_while_the_hello_is_out)
     settle(a, b);
     EXPECT_EQ(FLOW_TX_OPEN, tx->state);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+}
+
+/* A flow that failed asks for nothing. */
+TEST(flow_rma, wished_when_the_flow_has_failed)
+{
+    Node a(1), b(2);
+    b.rma_peers   = false;
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    flow_tx_fail(a.core, tx, FLOW_SEND_GIVEN_UP);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    EXPECT_TRUE(take(a).empty());
+    flow_tx_close(a.core, tx);
+    settle(a, b);
+    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+    EXPECT_EQ(0u, a.counters().tx_flows + b.counters().rx_flows);
 }
 
 /* Answers overtake each other: the older one changes nothing. */

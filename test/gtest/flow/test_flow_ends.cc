@@ -323,6 +323,27 @@ TEST(flow_ends, peer__in_use_again)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_INTRODUCED));
 }
 
+/* Lost are flows of ours, so with none, or with none any more, nothing is. */
+TEST(flow_ends, peer__lost_without_a_flow)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    flow_peer_lost(b.core, flow_peer_find(b.core, a.addr.incarnation));
+    ASSERT_TRUE(a.send(ab, "x"));
+    settle(a, b);
+    EXPECT_EQ(1u, b.got.size());
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    flow_peer_t *peer = flow_tx_peer(a.core, ab);
+    flow_peer_dead(a.core, peer);
+    flow_peer_lost(a.core, peer);
+    a.pull_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(FLOW_END_DEAD, a.events.back().why);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
 /* Dead before there was an address handle: nothing can be told to it. */
 TEST(flow_ends, peer__dead_without_a_handle)
 {

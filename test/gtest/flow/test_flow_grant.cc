@@ -257,6 +257,54 @@ TEST(flow_grant, silent__counted_no_more)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+/* It sends no more: what it may yet send is what is on its way. */
+TEST(flow_grant, silent__not_after_its_goodbye)
+{
+    Node a(1), b(2);
+    flow_tx_t *one = a.open(b), *two = a.open(b);
+
+    settle(a, b);
+    flow_rx_t *closed = rx_of(b, a, one), *open = rx_of(b, a, two);
+    ASSERT_TRUE(a.send(one, "late"));
+    Packet late = a.out.front();
+    a.out.clear();
+    a.complete(late);
+    flow_tx_close(a.core, one);
+    settle(a, b);
+    ASSERT_TRUE(closed->flags & FLOW_RXF_FINAL);
+    for (int i = 0; i < 3; ++i) {
+        flow_grant_tick(b.core);
+    }
+    EXPECT_TRUE(open->flags & FLOW_RXF_RECALLED);
+    EXPECT_FALSE(closed->flags & FLOW_RXF_RECALLED);
+    EXPECT_TRUE(closed->flags & FLOW_RXF_ACTIVE);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(late));
+    EXPECT_EQ(1u, b.counters().rx_flows);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* It asks for more than it was ever given: it gets nothing. */
+TEST(flow_grant, asked__beyond_the_limit)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    flow_rx_t *rx       = rx_of(b, a, tx);
+    flow_psn_t limit    = rx->limit;
+    uint64_t owed       = b.counters().owed;
+    flow_ctl_msg_t want = message(FLOW_CTL_WANT, a, b, tx->ep);
+    want.limit          = limit + 1;
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(encode(want), src_of(a)));
+    EXPECT_TRUE(take(b).empty());
+    EXPECT_EQ(limit, rx->limit);
+    EXPECT_EQ(owed, b.counters().owed);
+    want.limit = limit - 1; /* what was told got lost: again */
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(encode(want), src_of(a)));
+    EXPECT_EQ((unsigned)FLOW_CTL_LIMIT, type_of(take(b).at(0)));
+    EXPECT_STREQ(nullptr, b.check());
+}
+
 /* A flow that has sent a message. */
 class flow_recall : public testing::Test {
 protected:

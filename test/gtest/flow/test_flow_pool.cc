@@ -142,6 +142,24 @@ TEST(flow_pool, data__no_memory)
     }
 }
 
+/* The peer is there, by our flow to it; its own flow finds no room. */
+TEST(flow_pool, data__no_memory_for_a_known_peer)
+{
+    Bare bare(TX | PEER | HASH);
+    flow_addr_t peer;
+    flow_tx_t *tx;
+
+    memset(&peer, 0, sizeof(peer));
+    peer.incarnation = 7;
+    peer.qpn         = 1;
+    ASSERT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, nullptr, &tx));
+    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 0)));
+    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(hello(7, 1)));
+    EXPECT_EQ(2u, bare.objects());
+    bare.give(RX);
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
+}
+
 TEST(flow_pool, hold__no_memory)
 {
     Bare bare(RX | PEER | HASH);
@@ -260,6 +278,14 @@ TEST(flow_pool, full__dropped_counted_and_told)
     EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 5000)));
     flow_core_counters(bare.core, &counters);
     EXPECT_EQ(2u, counters.failed_flows) << "to be told by a reset";
+    EXPECT_EQ(0u, flow_pool_grow_needed(bare.core) & RX);
+    for (uint32_t told = 2; told < FLOW_SPARE; ++told) {
+        EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 6000 + told)));
+    }
+    EXPECT_EQ(FLOW_RX_DROP, bare.receive(hello(7, 6000)));
+    EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason) << "no index even to say so";
+    flow_core_counters(bare.core, &counters);
+    EXPECT_EQ((uint64_t)FLOW_SPARE, counters.failed_flows);
     EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(1, 2, 0)));
     EXPECT_EQ(FLOW_RX_DROP, bare.receive(data(7, 5001, 0)));
     flow_peer_dead(bare.core, flow_peer_find(bare.core, 9)); /* some go */
@@ -272,4 +298,58 @@ TEST(flow_pool, full__dropped_counted_and_told)
     flow_core_counters(bare.core, &counters);
     EXPECT_EQ(failed + 1, counters.failed_flows);
     EXPECT_EQ(0u, flow_pool_grow_needed(bare.core) & RX);
+}
+
+/* Every peer in use, by flows to them: an endpoint, data and a hello of another
+ * are refused by name; those that are known go on. */
+TEST(flow_pool, full__of_peers)
+{
+    Bare bare(0);
+    flow_status_t status = FLOW_OK;
+    uint64_t peers       = 0;
+    std::vector<flow_tx_t*> txs;
+    flow_tx_t *tx;
+    flow_addr_t addr;
+    flow_event_t event;
+    flow_counters_t counters;
+    flow_ctl_t ctl;
+
+    memset(&addr, 0, sizeof(addr));
+    while (status == FLOW_OK) {
+        bare.give(flow_pool_grow_needed(bare.core));
+        addr.incarnation = 100 + peers;
+        addr.qpn         = (uint32_t)(1000 + peers);
+        status = flow_tx_open(bare.core, &addr, nullptr, &tx);
+        if (status == FLOW_OK) {
+            ++peers;
+            txs.push_back(tx);
+        }
+    }
+    EXPECT_EQ(FLOW_NO_RESOURCE, status);
+    EXPECT_EQ(FLOW_INDEX_MAX - 1u, peers);
+    EXPECT_EQ(0u, flow_pool_grow_needed(bare.core) & (TX | PEER));
+    EXPECT_EQ(FLOW_RX_DROP, bare.receive(data(7, 1, 0)));
+    EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason);
+    EXPECT_EQ(FLOW_RX_DROP, bare.receive(hello(7, 1)));
+    EXPECT_EQ(FLOW_DROP_FULL, bare.out.reason);
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(100, 1, 0), 1000));
+    flow_tx_close(bare.core, txs[1]); /* its peer goes: room to be told */
+    EXPECT_FALSE(flow_ctl_next(bare.core, 1, &ctl)) << "no handles yet";
+    while (flow_event_next(bare.core, &event)) {
+    }
+    EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(7, 1)));
+    flow_core_counters(bare.core, &counters);
+    EXPECT_EQ(1u, counters.failed_flows);
+    for (int i = 2; i < FLOW_SPARE + 3; ++i) {
+        flow_peer_set_ah(bare.core, flow_tx_peer(bare.core, txs[i]),
+                         FLOW_AH_UNKNOWN, FLOW_RMA_READY);
+        flow_tx_close(bare.core, txs[i]);
+    }
+    EXPECT_FALSE(flow_ctl_next(bare.core, 1, &ctl)) << "nothing to say";
+    while (flow_event_next(bare.core, &event)) {
+    }
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(8, 1, 0)));
+    EXPECT_EQ(FLOW_RX_CONTROL, bare.receive(hello(8, 1)));
+    flow_core_counters(bare.core, &counters);
+    EXPECT_EQ(1u, counters.failed_flows);
 }

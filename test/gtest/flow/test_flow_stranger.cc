@@ -65,6 +65,62 @@ TEST(flow_stranger, bound__of_bytes)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+/* Whoever said hello is no stranger: those who come later do not end it. */
+TEST(flow_stranger, add__not_one_who_said_hello)
+{
+    Node a(1), b(2, few);
+    flow_tx_t *ab = a.open(b);
+    Packet hello  = take(a).at(0);
+
+    ASSERT_TRUE(a.send(ab, "early"));
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
+    for (uint64_t i = 0; i < 20; ++i) {
+        b.receive(made_up(b, 100 + i, 3), NOBODY);
+    }
+    EXPECT_EQ(20u - 8, b.counters().expired);
+    a.complete(hello);
+    a.complete(a.out.front());
+    a.out.clear();
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    ASSERT_TRUE(a.send(ab, "later"));
+    settle(a, b);
+    EXPECT_EQ("later", b.got.back());
+}
+
+/* Nor is one who has the index of a former stranger, which is gone. */
+TEST(flow_stranger, add__not_who_has_the_index_now)
+{
+    Node a(1), b(2, few);
+    flow_tx_t *ab = a.open(b);
+    Packet hello  = take(a).at(0);
+
+    ASSERT_TRUE(a.send(ab, "early"));
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+    uint32_t index = flow_rx_index(rx_of(b, a, ab));
+    b.receive(hello);
+    a.complete(hello);
+    for (unsigned i = 0; b.core->rx_free.head != index; ++i) {
+        ASSERT_LT(i, b.core->rx_count);
+        settle(a, b);
+        flow_tx_close(a.core, ab);
+        settle(a, b);
+        ab = a.open(b); /* not with data first: it is no stranger */
+        settle(a, b);
+    }
+    for (uint64_t i = 0; i < 8; ++i) {
+        b.receive(made_up(b, 100 + i, 3), NOBODY);
+    }
+    EXPECT_EQ(FLOW_RX_STRANGER, flow_core_rx(b.core, index)->state);
+    EXPECT_EQ(0u, b.counters().expired);
+    b.receive(made_up(b, 200, 3), NOBODY);
+    b.pull_events();
+    EXPECT_EQ(nullptr, flow_peer_find(b.core, 100)) << "the oldest of all";
+    EXPECT_EQ(1u, b.counters().expired);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
 /* What is held stops counting when it is handed out or its sender is known. */
 TEST(flow_stranger, unhold__counts)
 {

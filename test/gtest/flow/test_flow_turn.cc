@@ -2,6 +2,8 @@
 /* Whose control packets may go (turn.c), and leaving the list of a peer. */
 #include "flow_test.h"
 
+#include <algorithm>
+
 using namespace flow_test;
 
 static void few_slots(flow_params_t *params)
@@ -129,6 +131,40 @@ TEST(flow_turn, next__few_are_left)
     }
     EXPECT_GE(of.size(), 8u) << "one peer or two have them all";
     EXPECT_STREQ(nullptr, a.check());
+}
+
+/* All slots are taken, by answers: what is due waits, of either kind, and each
+ * slot that comes back is for the next. */
+TEST(flow_turn, next__none_is_left)
+{
+    Node a(1, [](flow_params_t *p) { p->ctl_slots = 4; });
+    unsigned hellos = 0, answers = 0;
+
+    for (unsigned i = 0; i < 6; ++i) {
+        flow_ctl_msg_t msg = message(FLOW_CTL_HELLO, a, a, 1);
+        msg.version        = FLOW_VERSION;
+        msg.src            = absent(i).incarnation;
+        msg.addr           = absent(i);
+        msg.window         = 1;
+        EXPECT_EQ(FLOW_RX_CONTROL,
+                  a.receive(encode(msg),
+                            flow_src(FLOW_AH_UNKNOWN, absent(i).qpn)));
+    }
+    a.progress();
+    ASSERT_EQ(4u, a.out.size());
+    ASSERT_NE(nullptr, a.Driver::open(absent(9), &a));
+    EXPECT_FALSE(flow_ctl_pending(a.core));
+    while (!a.out.empty()) {
+        a.progress();
+        EXPECT_EQ(std::min(4u, 7 - hellos - answers), a.out.size());
+        EXPECT_STREQ(nullptr, a.check());
+        hellos  += type_of(a.out.front()) == FLOW_CTL_HELLO;
+        answers += type_of(a.out.front()) == FLOW_CTL_ANSWER;
+        a.complete(a.out.front());
+        a.out.pop_front();
+    }
+    EXPECT_EQ(1u, hellos);
+    EXPECT_EQ(6u, answers);
 }
 
 /* What a peer waits for goes beside our hello to it. */

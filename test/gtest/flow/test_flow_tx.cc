@@ -330,6 +330,11 @@ TEST(flow_core, init__parameters)
     EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_max = 1; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_max = 2ull << 40; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->max_linger = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->ctl_slots = 3; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->max_strangers = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) {
+        p->max_strangers = FLOW_STRANGERS + 1;
+    }));
     flow_params_default(&params);
     params.self.incarnation = 1;
     EXPECT_EQ(nullptr, flow_core_init(mem, sizeof(mem) - 1, &params));
@@ -412,6 +417,46 @@ TEST(flow_ctl, done__each_status)
         EXPECT_EQ(lives ? FLOW_TX_OPEN : FLOW_TX_FAILED, tx->state) << status;
         EXPECT_EQ(lives ? 0u : 1u, a.count(FLOW_EVENT_TX_FAILED));
     }
+}
+
+/* Refused when the same is due anyway: it goes once, and at once. */
+TEST(flow_ctl, done__due_again_meanwhile)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+    Packet hello  = take(a).at(0);
+
+    EXPECT_EQ(FLOW_RX_CONTROL,
+              a.receive(encode(message(FLOW_CTL_WHO, b, a, tx->ep)),
+                        src_of(b)));
+    a.complete(hello, FLOW_SEND_RNR);
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+    auto again = take(a);
+    ASSERT_EQ(1u, again.size());
+    EXPECT_EQ(hello.bytes, again[0].bytes);
+    b.receive(again[0]);
+    a.complete(again[0]);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
+}
+
+/* The last word met an error of our own device: there is no other, and the flow
+ * does not linger. */
+TEST(flow_ctl, done__error_of_the_goodbye)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    flow_tx_close(a.core, tx);
+    Packet goodbye = take(a).at(0);
+    EXPECT_EQ((unsigned)FLOW_CTL_GOODBYE, type_of(goodbye));
+    a.complete(goodbye, FLOW_SEND_ERROR);
+    EXPECT_TRUE(take(a).empty());
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(0u, a.counters().lingering);
+    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
+    EXPECT_STREQ(nullptr, a.check());
 }
 
 /* An answer that meets no buffer, or a broken queue of ours, is repeated. */
