@@ -47,7 +47,7 @@ static void base_again_say(base_iface_t *iface, uint32_t qpn, int fresh)
 int base_again_ctl(base_iface_t *iface, base_op_t *op)
 {
     base_ah_t *ah  = op->ctl.ah;
-    uint32_t  qpn = efa_send_wr_qpn(&op->wr);
+    uint32_t   qpn = efa_send_wr_qpn(&op->wr);
 
     if (base_is_young(iface, &ah->refused_since)) {
         ah->refused_qpn = (ah->refused_since == iface->now) ?

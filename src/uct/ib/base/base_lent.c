@@ -45,10 +45,10 @@ static unsigned base_ep_lent(const base_ep_t *ep)
  * polling works. */
 static int base_lent_poll(base_iface_t *iface, const base_ep_t *ep)
 {
-    efa_wc_t  wc;
-    base_op_t     *op;
-    unsigned       polls;
-    int            count;
+    efa_wc_t   wc;
+    base_op_t *op;
+    unsigned   polls;
+    int        count;
 
     for (polls = 0; polls < BASE_LENT_POLLS; ++polls) {
         count = efa_poll_tx(&iface->qp, 1, &wc);

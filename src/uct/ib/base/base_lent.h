@@ -5,7 +5,7 @@
 #include "base_types.h"
 
 /* The endpoint is being destroyed: completes what can be of what is outstanding
- * (base_lent.c). */
+ * and takes back what the user lent the device, as far as that goes. */
 void base_ep_take_back(base_ep_t *ep);
 
 #endif

@@ -82,7 +82,7 @@ struct base_op {
             void                 *arg;
         } unpack;            /* BASE_OUT_GET_BCOPY */
         struct {
-            uint64_t      cookie;
+            uint64_t        cookie;
             struct base_ah *ah;
         } ctl; /* BASE_OUT_CTL */
     };

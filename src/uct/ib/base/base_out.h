@@ -4,7 +4,7 @@
 
 #include "base_types.h"
 
-/* Outstanding queue (base_flush.c). */
+/* Puts something at the end of an endpoint's queue, and takes it out. */
 static inline void base_out_append(base_ep_t *ep, base_out_t *out)
 {
     out->prev       = ep->queue.prev;

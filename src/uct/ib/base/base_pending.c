@@ -182,8 +182,8 @@ static void base_ep_settle(base_iface_t *iface, base_ep_t *ep)
 void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
                            void *arg)
 {
-    base_ep_t    *ep    = (base_ep_t*)tl_ep;
-    base_iface_t *iface = base_ep_iface(ep);
+    base_ep_t         *ep    = (base_ep_t*)tl_ep;
+    base_iface_t      *iface = base_ep_iface(ep);
     uct_pending_req_t *req, *next;
     int                fenced = 0;
 

@@ -18,8 +18,7 @@
  * such lies. Returns the last that was dealt with.
  */
 static __attribute__((noinline)) const efa_wc_t *
-base_tx_other(base_iface_t *iface, const efa_wc_t *wc,
-              const efa_wc_t *end)
+base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
 {
     base_op_t *op = efa_wc_user(wc);
 
@@ -39,7 +38,7 @@ static __attribute__((noinline)) unsigned
 base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
     const efa_wc_t *end = wc + count;
-    base_op_t           *op;
+    base_op_t      *op;
 
     if (__builtin_expect(count < 0, 0)) {
         base_iface_break(iface, "polling for completions", -count);
@@ -62,7 +61,7 @@ base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 unsigned base_iface_poll_tx(base_iface_t *iface)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
-    int           polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
+    int      polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
 
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
 }
@@ -114,7 +113,7 @@ base_iface_attend(base_iface_t *iface, unsigned *count_p)
 unsigned base_iface_progress(uct_iface_h tl_iface)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
-    efa_wc_t wc[BASE_POLL_BATCH];
+    efa_wc_t      wc[BASE_POLL_BATCH];
     unsigned      count = 0;
     int           polled;
 

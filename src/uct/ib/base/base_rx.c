@@ -249,9 +249,9 @@ base_rx_one(base_iface_t *iface, flow_core_t *core, const efa_wc_t *wc,
 
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
-    flow_core_t         *core = iface->core;
+    flow_core_t    *core = iface->core;
     const efa_wc_t *end  = wc + count;
-    int                  few;
+    int             few;
 
     if (__builtin_expect(count < 0, 0)) {
         base_iface_break(iface, "polling for receives", -count);

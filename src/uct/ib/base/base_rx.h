@@ -11,8 +11,7 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
 
 /* What was polled, or (`count` negative) why nothing was. Returns how many
  * completions there were. */
-unsigned
-base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
+unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
 
 /* Packets wait for memory: tries again. Returns how many were taken up. */
 unsigned base_rx_retry(base_iface_t *iface);

@@ -51,8 +51,8 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
 {
     unsigned      count = BASE_RXQ_CHUNK;
     base_rxbuf_t *rxbuf;
-    ucs_status_t status;
-    unsigned     i;
+    ucs_status_t  status;
+    unsigned      i;
 
     if (count > rxq->max - rxq->total) {
         count = rxq->max - rxq->total;
@@ -126,7 +126,7 @@ ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp)
 static efa_recv_wr_t *base_rxq_take(base_rxq_t *rxq, unsigned count)
 {
     efa_recv_wr_t *first = rxq->free, *last = first;
-    unsigned            i;
+    unsigned       i;
 
     if (__builtin_expect(count == rxq->free_count, 1)) {
         rxq->free = NULL; /* the chain ends as it should */

@@ -96,8 +96,8 @@ static const efa_wc_t *
 base_tx_wait_wc(base_iface_t *iface, const base_op_t *op, flow_time_t deadline,
                 efa_wc_t *wc)
 {
-    unsigned       polls;
-    int            count = 0;
+    unsigned polls;
+    int      count = 0;
 
     do {
         for (polls = 0; (polls < BASE_WAIT_POLLS) && (count >= 0); ++polls) {
@@ -117,9 +117,9 @@ base_tx_wait_wc(base_iface_t *iface, const base_op_t *op, flow_time_t deadline,
 
 ucs_status_t base_tx_wait(base_iface_t *iface, base_op_t *op, flow_time_t time)
 {
-    flow_time_t   deadline = base_iface_clock(iface) + time;
-    efa_wc_t wc;
-    unsigned      vendor_err;
+    flow_time_t deadline = base_iface_clock(iface) + time;
+    efa_wc_t    wc;
+    unsigned    vendor_err;
 
     if (base_tx_wait_wc(iface, op, deadline, &wc) == NULL) {
         return UCS_ERR_TIMED_OUT;

@@ -25,8 +25,7 @@ ucs_status_t base_tx_wait(base_iface_t *iface, base_op_t *op, flow_time_t time);
 
 /* Keeps a completion of a work request for progress, and completes those of one
  * endpoint that are kept. */
-void
-base_stash_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc);
+void base_stash_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc);
 void base_stash_take_ep(base_iface_t *iface, const base_ep_t *ep);
 
 #endif

@@ -127,9 +127,9 @@ static void base_trace_log(base_iface_t *iface, const char *direction,
 void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
 {
     const efa_sge_t *first = efa_send_wr_pieces(&op->wr);
-    char                  line[BASE_TRACE_LINE], text[BASE_TRACE_TEXT];
-    size_t                length = 0;
-    int                   i;
+    char             line[BASE_TRACE_LINE], text[BASE_TRACE_TEXT];
+    size_t           length = 0;
+    int              i;
 
     if (!(iface->traced & BASE_TRACED_LOG)) {
         return;

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 void base_ctl_finish(base_iface_t *iface, base_op_t *op,
-                            flow_send_status_t status)
+                     flow_send_status_t status)
 {
     base_again_ctl_ended(op, status);
     --iface->ctl_ops;

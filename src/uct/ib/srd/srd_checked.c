@@ -47,7 +47,7 @@ static ucs_status_t srd_checked_length(uct_ep_h tl_ep, const char *what,
 static ucs_status_t srd_checked_short(uct_ep_h ep, unsigned id, size_t length)
 {
     base_iface_t *iface = base_ep_iface((base_ep_t*)ep);
-    ucs_status_t status = srd_checked_am(ep, id);
+    ucs_status_t  status = srd_checked_am(ep, id);
 
     if ((status != UCS_OK) || (iface->super.host->minor < 16)) {
         return status;
@@ -125,7 +125,7 @@ srd_checked_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                      unsigned flags, uct_completion_t *comp)
 {
     base_iface_t *iface = base_ep_iface((base_ep_t*)ep);
-    ucs_status_t status = srd_checked_am(ep, id);
+    ucs_status_t  status = srd_checked_am(ep, id);
 
     if (status == UCS_OK) {
         status = srd_checked_length(ep, "an active message's header",

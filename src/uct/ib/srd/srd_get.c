@@ -12,9 +12,9 @@ ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
-    srd_remote_t remote = {remote_addr, rkey};
-    base_op_t   *op;
-    ucs_status_t status = srd_rma_start(iface, ep, &op);
+    srd_remote_t  remote = {remote_addr, rkey};
+    base_op_t    *op;
+    ucs_status_t  status = srd_rma_start(iface, ep, &op);
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
@@ -57,9 +57,9 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
-    srd_remote_t remote = {remote_addr, rkey};
-    base_op_t   *op;
-    ucs_status_t status = srd_rma_start(iface, ep, &op);
+    srd_remote_t  remote = {remote_addr, rkey};
+    base_op_t    *op;
+    ucs_status_t  status = srd_rma_start(iface, ep, &op);
 
     if (status != UCS_OK) {
         return status;

@@ -14,9 +14,9 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
-    srd_remote_t remote = {remote_addr, rkey};
-    base_op_t   *op;
-    ucs_status_t status = srd_rma_start(iface, ep, &op);
+    srd_remote_t  remote = {remote_addr, rkey};
+    base_op_t    *op;
+    ucs_status_t  status = srd_rma_start(iface, ep, &op);
 
     if (length == 0) { /* waits for nothing, and is refused by an end only */
         return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
@@ -39,10 +39,10 @@ ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
-    srd_remote_t remote = {remote_addr, rkey};
-    base_op_t   *op;
-    ucs_status_t status = srd_rma_start(iface, ep, &op);
-    size_t       length;
+    srd_remote_t  remote = {remote_addr, rkey};
+    base_op_t    *op;
+    ucs_status_t  status = srd_rma_start(iface, ep, &op);
+    size_t        length;
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
