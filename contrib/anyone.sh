@@ -56,7 +56,7 @@ one_cpu() {
 
 other_cpu() {
     local other=$top/build/other_cpu.so speed status=0
-    [ $# -gt 0 ] || set -- ucp mpi load
+    [ $# -gt 0 ] || set -- uct ucp mpi load
     "$top/contrib/test.sh" --build || exit 1
     "${CC:-cc}" -shared -fPIC -o "$other" "$top/test/apps/other_cpu.c" -ldl ||
         exit 1

@@ -78,6 +78,7 @@ check_alone() {
     ! group_end "$child" ||
         echo "note: it left processes behind; they were ended" >>"$log"
     no_overruns "$log" || status=1
+    no_assertions "$log" || status=1
     # in one piece: others may print at the same time
     check_lines "$@" >"$log.lines"
     cat "$log.lines"
@@ -114,6 +115,16 @@ no_overruns() {
         echo "FAIL: a completion queue overran (cq_overruns is not 0)"
         return 1
     } >>"$1"
+}
+
+# no_assertions LOG: in no output that a check kept did the protocol core say
+# that its logic is wrong; the process goes on then.
+no_assertions() {
+    ! grep -ah 'protocol core: assertion failed' "$1"* >"$1.assertions" || {
+        echo "FAIL: $(sort -u "$1.assertions")"
+        return 1
+    } >>"$1"
+    rm -f "$1.assertions"
 }
 
 # For a check whose program is to overrun one.

@@ -70,7 +70,7 @@ suite_run() {
         name=${arguments//--/}
         # shellcheck disable=SC2086 # several words
         check "${name// /_}" "$limit" explore $arguments
-    done < <(list)
+    done <<<"$(list)"
 }
 
 suite_main model "$@"

@@ -56,7 +56,7 @@ suite_run() {
     while read -r name limit arguments; do
         # shellcheck disable=SC2086 # several words
         check "$name" "$limit" simulate $arguments
-    done < <(list)
+    done <<<"$(list)"
     # Bytes per peer and instructions per event, for 100 to 10,000 peers; what
     # idle peers cost the busy ones.
     check scale 300 table scale

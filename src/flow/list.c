@@ -73,22 +73,24 @@ FLOW_LIST_DEFINE(rx, flow_rx_t, rx_list, FLOW_RX_GONE)
 
 void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
-    uint32_t index = flow_rx_index(rx);
-    uint32_t next  = flow_list_skip_rx(core, rx->peer_next);
-    flow_rx_t *before;
+    uint32_t index = flow_rx_index(rx), next;
+    flow_rx_t *before = NULL;
 
-    if (peer->rx_list == index) {
-        peer->rx_list = next & (FLOW_INDEX_MAX - 1);
-        return;
-    }
-    before = flow_core_rx(core, peer->rx_list);
-    while (before->peer_next != index) {
-        if (!flow_holds(before->peer_next != 0)) {
-            return;
+    if (peer->rx_list != index) {
+        before = flow_core_rx(core, peer->rx_list);
+        while (before->peer_next != index) {
+            if (!flow_holds(before->peer_next != 0)) {
+                return;
+            }
+            before = flow_core_rx(core, before->peer_next);
         }
-        before = flow_core_rx(core, before->peer_next);
     }
-    before->peer_next = next & (FLOW_INDEX_MAX - 1);
+    next = flow_list_skip_rx(core, rx->peer_next) & (FLOW_INDEX_MAX - 1);
+    if (before == NULL) {
+        peer->rx_list = next;
+    } else {
+        before->peer_next = next;
+    }
 }
 
 void flow_list_sweep(flow_core_t *core)

@@ -342,7 +342,9 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
 {
     flow_tx_t *tx = op->tx;
 
-    flow_assert(tx->busy & (1ull << (op->psn % FLOW_WINDOW_MAX)));
+    if (!flow_holds(tx->busy & (1ull << (op->psn % FLOW_WINDOW_MAX)))) {
+        return; /* it is done, and may be another message by now */
+    }
     tx->wait |= FLOW_WAIT_RNR;
     tx->stop  = flow_tx_psn(tx);
     ++core->counters.rnr;

@@ -3,7 +3,6 @@
 
 using namespace flow_test;
 
-/* Take all packets of a node off the wire. */
 TEST(flow_hello, data_overtakes_it)
 {
     Node a(1), b(2);

@@ -3,6 +3,7 @@
 #include "base_core.h"
 #include <uct/ib/efa/efa_block.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -11,6 +12,7 @@
 
 #define BASE_RNR_BACKOFF_MIN 50000     /* ns */
 #define BASE_RNR_BACKOFF_MAX 100000000 /* ns */
+#define BASE_ASSERT_LINES    10
 
 flow_time_t base_iface_clock(base_iface_t *iface)
 {
@@ -82,13 +84,9 @@ ucs_status_t base_core_open(base_iface_t *iface, unsigned window)
     size_t        size;
     void         *memory;
 
-    if (iface->transport->profile == FLOW_UD) {
-        flow_params_default_ud(&params);
-    } else {
-        flow_params_default(&params);
-        params.rnr_min = BASE_RNR_BACKOFF_MIN;
-        params.rnr_max = BASE_RNR_BACKOFF_MAX;
-    }
+    flow_params_default(&params);
+    params.rnr_min          = BASE_RNR_BACKOFF_MIN;
+    params.rnr_max          = BASE_RNR_BACKOFF_MAX;
     memcpy(params.self.gid, base_iface_md(iface)->device->gid.raw,
            sizeof(params.self.gid));
     params.self.qpn         = iface->qpn;
@@ -133,11 +131,14 @@ void flow_assert_failed(const char *expression, const char *file, int line);
 void flow_assert_failed(const char *expression, const char *file, int line)
 {
     static const char text[] = "libuct_srd: protocol core: assertion failed: ";
-    static unsigned   lines;
+    static unsigned   lines; /* workers of several threads come here */
+    int               user_errno = errno;
     ssize_t           rc;
 
     (void)line;
-    if (++lines > 10) {
+    if ((__atomic_load_n(&lines, __ATOMIC_RELAXED) >= BASE_ASSERT_LINES) ||
+        (__atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) >=
+         BASE_ASSERT_LINES)) {
         return;
     }
     rc = write(2, text, sizeof(text) - 1);
@@ -146,6 +147,7 @@ void flow_assert_failed(const char *expression, const char *file, int line)
     rc = write(2, file, strlen(file));
     rc = write(2, "\n", 1);
     (void)rc;
+    errno = user_errno;
 #ifdef __SANITIZE_ADDRESS__ /* a build for tests */
     __builtin_trap();
 #endif

@@ -36,7 +36,6 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
     efa_qp_params_t  params;
 
-    params.kind       = iface->transport->kind;
     params.tx_depth   = base_op_count(&counts);
     params.rx_depth   = config->rx_buffers_max;
     params.qkey       = iface->qkey;

@@ -21,7 +21,7 @@ void base_pending_wait(base_iface_t *iface);
 /* The same at once: who waits goes to sleep. */
 void base_pending_probe(base_iface_t *iface);
 
-/* May a pinned endpoint post an RDMA operation all the same, as its request is
+/* May a paused endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch, and then nothing else. */
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep);
 

@@ -16,10 +16,8 @@ typedef struct base_ep base_ep_t;
 
 /* What differs between the transports. */
 typedef struct base_transport {
-    const char    *name;  /* in messages, and as a folder of UCX's files */
-    const char    *prefix; /* of its variables */
-    efa_qp_kind_t  kind;
-    flow_profile_t profile;
+    const char *name;   /* in messages, and as a folder of UCX's files */
+    const char *prefix; /* of its variables */
     /* What the device's status of a completion means (0: success): for users,
      * and for the protocol core. */
     ucs_status_t       (*status)(unsigned vendor_err);

@@ -4,14 +4,8 @@
 
 #include "efa_md.h"
 
-typedef enum efa_qp_kind {
-    EFA_QP_SRD,
-    EFA_QP_UD
-} efa_qp_kind_t;
-
 /* What a queue pair of ours is made with. */
 typedef struct efa_qp_params {
-    efa_qp_kind_t kind;
     unsigned tx_depth, rx_depth; /* work requests */
     uint32_t qkey;               /* below 0x80000000, not 0 */
     unsigned rnr_retry;          /* 0..6; 7 is without end */
@@ -19,7 +13,7 @@ typedef struct efa_qp_params {
     int      events;             /* try completion events */
 } efa_qp_params_t;
 
-/* A queue pair, ready to send, with a completion queue per direction. */
+/* An SRD queue pair, ready to send, with a completion queue per direction. */
 typedef struct efa_qp {
     efa_md_t                *md;
     struct ibv_qp           *qp;

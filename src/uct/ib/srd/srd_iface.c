@@ -71,8 +71,6 @@ static const ucx_iface_vops_t srd_iface_vops = {
 static const base_transport_t srd_base = {
     .name        = "srd",
     .prefix      = "UCX_SRD_",
-    .kind        = EFA_QP_SRD,
-    .profile     = FLOW_SRD,
     .status      = srd_status,
     .flow_status = srd_flow_status,
 };

@@ -11,7 +11,7 @@
 
 /* What gets and puts share. */
 
-/* Out of line part of srd_rma_start: the peer has not pinned a handle for us.
+/* Out of line part of srd_rma_start: the peer has no handle for us yet.
  * UCS_ERR_NO_RESOURCE, or UCS_ERR_UNREACHABLE when it never will. */
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep);
 
