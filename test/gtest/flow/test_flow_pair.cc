@@ -97,3 +97,18 @@ TEST_F(flow_broken_pair, by_its_receiver)
     EXPECT_EQ(FLOW_TX_FAILED, ab->state);
     EXPECT_EQ(FLOW_TX_FAILED, ba->state);
 }
+
+/* Closed, and what was out is lost then: b learns that its pair lost something,
+ * as soon as it is heard. */
+TEST_F(flow_broken_pair, by_a_time_out_of_a_closed_one)
+{
+    ASSERT_TRUE(a.send(ab, "lost"));
+    Packet lost = take(a).at(0);
+    flow_tx_close(a.core, ab);
+    a.complete(lost, FLOW_SEND_LOST);
+    flow_tx_probe(b.core, ba);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
+    EXPECT_EQ(FLOW_END_PAIR, b.events.back().why);
+    EXPECT_EQ(0u, a.counters().tx_flows);
+}
