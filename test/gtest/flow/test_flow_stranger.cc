@@ -65,15 +65,24 @@ TEST(flow_stranger, bound__of_bytes)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* Whoever said hello is no stranger: those who come later do not end it. */
-TEST(flow_stranger, add__not_one_who_said_hello)
-{
-    Node a(1), b(2, few);
-    flow_tx_t *ab = a.open(b);
-    Packet hello  = take(a).at(0);
+/* One whose data came before its hello. */
+class flow_former_stranger : public testing::Test {
+protected:
+    flow_former_stranger() : a(1), b(2, few), ab(a.open(b)),
+                             hello(take(a).at(0))
+    {
+        EXPECT_TRUE(a.send(ab, "early"));
+        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+    }
 
-    ASSERT_TRUE(a.send(ab, "early"));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+    Node       a, b;
+    flow_tx_t *ab;
+    Packet     hello;
+};
+
+/* Whoever said hello is no stranger: those who come later do not end it. */
+TEST_F(flow_former_stranger, add__not_one_who_said_hello)
+{
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
     for (uint64_t i = 0; i < 20; ++i) {
         b.receive(made_up(b, 100 + i, 3), NOBODY);
@@ -90,14 +99,8 @@ TEST(flow_stranger, add__not_one_who_said_hello)
 }
 
 /* Nor is one who has the index of a former stranger, which is gone. */
-TEST(flow_stranger, add__not_who_has_the_index_now)
+TEST_F(flow_former_stranger, add__not_who_has_the_index_now)
 {
-    Node a(1), b(2, few);
-    flow_tx_t *ab = a.open(b);
-    Packet hello  = take(a).at(0);
-
-    ASSERT_TRUE(a.send(ab, "early"));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
     uint32_t index = flow_rx_index(rx_of(b, a, ab));
     b.receive(hello);
     a.complete(hello);

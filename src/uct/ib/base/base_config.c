@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static unsigned base_config_most(unsigned wish, unsigned most)
-{
-    return (wish < most) ? wish : most;
-}
-
 void base_config_resolve(base_config_t *config, const efa_device_t *device)
 {
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
@@ -16,11 +11,11 @@ void base_config_resolve(base_config_t *config, const efa_device_t *device)
     if (base_op_count(&counts) > device->max_sq_wr) {
         config->tx_queue_len = (device->max_sq_wr - BASE_CTL_OPS) / 3 * 2;
     }
-    config->rx_buffers_max = base_config_most(config->rx_buffers_max,
-                                              device->max_rq_wr);
-    config->rx_queue_len   = base_config_most(config->rx_queue_len,
-                                              config->rx_buffers_max / 2);
-    config->max_ah         = base_config_most(config->max_ah, device->max_ah);
+    config->rx_buffers_max = efa_at_most(config->rx_buffers_max,
+                                         device->max_rq_wr);
+    config->rx_queue_len   = efa_at_most(config->rx_queue_len,
+                                         config->rx_buffers_max / 2);
+    config->max_ah         = efa_at_most(config->max_ah, device->max_ah);
 }
 
 /* UCP asks for offset 8 whatever the alignment, where uct.h wants less than

@@ -121,8 +121,6 @@ void base_core_close(base_iface_t *iface)
     iface->core = NULL;
 }
 
-void flow_assert_failed(const char *expression, const char *file, int line);
-
 /*
  * The assertion hook of the core (flow/assert.h): its own logic is wrong;
  * nothing that a peer sends leads here. A line, not too often, and the process

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posts the protocol core's control packets. */
+/* The protocol core's control packets, from post to completion. */
 #include "base_ctl.h"
+#include "base_again.h"
 #include "base_core.h"
 #include "base_fail.h"
 #include "base_post.h"
@@ -15,6 +16,14 @@ static void base_ctl_fill(base_op_t *op, const flow_ctl_t *ctl, base_ah_t *ah)
     op->ctl.ah     = ah;
     memcpy(op->buf, ctl->data, ctl->len);
     base_op_set_buf(op, ctl->len, 0);
+}
+
+/* The operation and the handle of a control packet are free again. */
+static void base_ctl_release(base_iface_t *iface, base_op_t *op)
+{
+    base_ah_put(&iface->ahs, op->ctl.ah);
+    op->out.next        = (base_out_t*)iface->ops.free_ctl;
+    iface->ops.free_ctl = op;
 }
 
 /* Posts one control packet. Returns 0 when that has to wait. */
@@ -44,9 +53,7 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
         return 1;
     }
 
-    base_ah_put(&iface->ahs, ah);
-    op->out.next        = (base_out_t*)iface->ops.free_ctl;
-    iface->ops.free_ctl = op;
+    base_ctl_release(iface, op);
     flow_ctl_unsent(iface->core, ctl->cookie);
     if (!efa_post_is_shortage(err)) {
         base_iface_break(iface, "posting", err);
@@ -67,4 +74,13 @@ unsigned base_ctl_post_all(base_iface_t *iface)
         }
     }
     return count;
+}
+
+void base_ctl_finish(base_iface_t *iface, base_op_t *op,
+                     flow_send_status_t status)
+{
+    base_again_ctl_ended(op, status);
+    --iface->ctl_ops;
+    flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
+    base_ctl_release(iface, op);
 }

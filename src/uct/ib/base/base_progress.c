@@ -3,6 +3,7 @@
  * wait. */
 #include "base_progress.h"
 #include "base_again.h"
+#include "base_ctl.h"
 #include "base_done.h"
 #include "base_due.h"
 #include "base_end.h"

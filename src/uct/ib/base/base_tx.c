@@ -4,22 +4,12 @@
 #include "base_tx.h"
 #include "base_again.h"
 #include "base_core.h"
+#include "base_ctl.h"
 #include "base_done.h"
 #include "base_fail.h"
 #include "base_out.h"
 
 #include <errno.h>
-
-void base_ctl_finish(base_iface_t *iface, base_op_t *op,
-                     flow_send_status_t status)
-{
-    base_again_ctl_ended(op, status);
-    --iface->ctl_ops;
-    flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
-    base_ah_put(&iface->ahs, op->ctl.ah);
-    op->out.next        = (base_out_t*)iface->ops.free_ctl;
-    iface->ops.free_ctl = op;
-}
 
 static void
 base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)

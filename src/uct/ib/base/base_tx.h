@@ -8,8 +8,4 @@
 void
 base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err);
 
-/* A control packet was sent, or ended with an error: its operation is free. */
-void base_ctl_finish(base_iface_t *iface, base_op_t *op,
-                     flow_send_status_t status);
-
 #endif

@@ -46,13 +46,14 @@ enum {
 typedef struct base_report {
     const void  *ah; /* of the peer, with its number */
     uint32_t     qpn;
-    flow_end_t     why;
-    ucs_status_t   status;  /* of the first */
-    unsigned       count;   /* not written yet */
-    uint64_t       refused; /* the last peer to which there was no endpoint */
+    flow_end_t   why;
+    ucs_status_t status;  /* of the first */
+    unsigned     count;   /* not written yet */
+    uint64_t     refused; /* the last peer to which there was no endpoint */
 } base_report_t;
 
-/* Where an endpoint is in its life; base_ep.c moves it, forwards only. */
+/* Where an endpoint is in its life; it moves forwards only (base_fail.c,
+ * base_ep.c). */
 typedef enum base_ep_state {
     BASE_EP_ALIVE,
     BASE_EP_FAILED,   /* nothing can be posted; status tells why */

@@ -85,4 +85,10 @@ const char *efa_memlock_text(char *buffer, size_t size);
  * cannot be opened. */
 int efa_file_read(const char *path, char *buffer, size_t size);
 
+/* What is wished for, as far as there is so much. */
+static inline unsigned efa_at_most(unsigned wish, unsigned most)
+{
+    return (wish < most) ? wish : most;
+}
+
 #endif

@@ -68,11 +68,6 @@ efa_qp_may_be_wide(const efa_device_t *device, const efa_qp_params_t *params)
            (params->tx_depth <= device->max_sq_wr / 2);
 }
 
-static unsigned efa_qp_inline(unsigned wish, unsigned most)
-{
-    return (wish < most) ? wish : most;
-}
-
 static struct ibv_qp *
 efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
 {
@@ -82,9 +77,9 @@ efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
 
     memset(&attr, 0, sizeof(attr));
     memset(&efa_attr, 0, sizeof(efa_attr));
-    qp->inline_size          = efa_qp_inline(params->inline_max,
-                                             wide ? device->inline_size_wide :
-                                                    device->inline_size);
+    qp->inline_size          = efa_at_most(params->inline_max,
+                                           wide ? device->inline_size_wide :
+                                                  device->inline_size);
     qp->inline_write         = 0;
     attr.qp_type             = IBV_QPT_DRIVER;
     attr.send_cq             = qp->tx_cq;
