@@ -52,6 +52,12 @@ static inline int flow_resend_release_pending(const flow_core_t *core)
     return core->release.head != NULL;
 }
 
+/* Nonzero while a post of op is out: its bytes are the device's. */
+static inline int flow_resend_is_posted(const flow_op_t *op)
+{
+    return (op->flags & FLOW_OPF_POSTED) != 0;
+}
+
 /*
  * Bring the header at buf, as flow_tx_header wrote it for op, up to date before
  * it is sent again: limit and acknowledgement. Its length stays.

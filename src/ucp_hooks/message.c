@@ -164,7 +164,8 @@ void ucx_message_absence(char *text, size_t max)
     pthread_mutex_unlock(&absence_lock);
 }
 
-void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status)
+void ucx_message_no_iface(const ucx_host_t *host, const char *name,
+                          ucs_status_t status)
 {
     char text[ABSENCE_MAX];
     int shown;
@@ -175,10 +176,11 @@ void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status)
     absence_is_shown = 1;
     pthread_mutex_unlock(&absence_lock);
     /* (with UCX_TLS excluding ours, the caller is a program that opens all) */
-    if (!shown && !ucx_user_left_out(ucx_provider.transports[0]->name)) {
+    if (!shown && !ucx_user_left_out(name)) {
         host_error(host, "an EFA interface cannot be opened, and UCX ends its "
-                   "worker for that: %s; UCX_TLS=^srd goes without",
-                   (text[0] != '\0') ? text : host->status_string(status));
+                   "worker for that: %s; UCX_TLS=^%s goes without",
+                   (text[0] != '\0') ? text : host->status_string(status),
+                   name);
     }
 }
 

@@ -23,9 +23,10 @@ int ucx_message_is_first(void);
 /* What host_report_absent() said last; "" for nothing. */
 void ucx_message_absence(char *text, size_t max);
 
-/* An interface of ours could not be opened, and so UCX gives up the whole
- * worker: a line at level error, unless the reason was shown already. */
-void ucx_message_no_iface(const ucx_host_t *host, ucs_status_t status);
+/* An interface of transport @name could not be opened, and so UCX gives up the
+ * whole worker: a line at level error, unless the reason was shown already. */
+void ucx_message_no_iface(const ucx_host_t *host, const char *name,
+                          ucs_status_t status);
 
 /* uct_query_components() was called, and no libuct can be found. */
 void ucx_message_lost_caller(void);

@@ -5,8 +5,10 @@
 #include "efa/efa_mr.h"
 #include "efa/efa_trial.h"
 #include "srd/srd.h"
+#include "ud/ud.h"
 
-static const ucx_transport_t *const efa_transports[] = {&srd_transport};
+static const ucx_transport_t *const efa_transports[] = {&srd_transport,
+                                                        &ud_transport};
 
 const ucx_component_t ucx_provider = {
     .name      = "efa",

@@ -43,6 +43,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_pending.c src/uct/ib/base/base_pending.h \
 	src/uct/ib/base/base_post.c src/uct/ib/base/base_post.h \
 	src/uct/ib/base/base_progress.c src/uct/ib/base/base_progress.h \
+	src/uct/ib/base/base_query.c src/uct/ib/base/base_query.h \
 	src/uct/ib/base/base_reach.c src/uct/ib/base/base_reach.h \
 	src/uct/ib/base/base_report.c src/uct/ib/base/base_report.h \
 	src/uct/ib/base/base_reserve.c src/uct/ib/base/base_reserve.h \
@@ -63,6 +64,13 @@ uct_ib_sources = \
 	src/uct/ib/srd/srd_put.c \
 	src/uct/ib/srd/srd_query.c \
 	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h \
-	src/uct/ib/srd/srd_status.c
+	src/uct/ib/srd/srd_status.c \
+	src/uct/ib/ud/ud.h \
+	src/uct/ib/ud/ud_acks.c \
+	src/uct/ib/ud/ud_config.c \
+	src/uct/ib/ud/ud_iface.c \
+	src/uct/ib/ud/ud_lock.c src/uct/ib/ud/ud_lock.h \
+	src/uct/ib/ud/ud_query.c \
+	src/uct/ib/ud/ud_timer.c src/uct/ib/ud/ud_timer.h
 
 mod_PROGRAMS += lib/libuct_srd.so.0

@@ -8,6 +8,7 @@
  * Nothing is taken before everything is at hand, so a refusal has no effect.
  */
 #include "base_am.h"
+#include "base_core.h"
 #include "base_fail.h"
 #include "base_out.h"
 #include "base_post.h"
@@ -18,10 +19,21 @@
 
 #include <string.h>
 
+/* The flow may have lacked no more than memory of the core's for what is not
+ * acknowledged. */
+static int base_am_ready_grown(base_iface_t *iface, base_ep_t *ep)
+{
+    return iface->acked &&
+           (flow_pool_grow_needed(iface->core) != 0) &&
+           (base_core_grow(iface) == UCS_OK) &&
+           flow_tx_ready(iface->core, ep->tx);
+}
+
 /* An operation for one message, NULL when it cannot be sent now. */
 static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
 {
-    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx), 0)) {
+    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx), 0) &&
+        !base_am_ready_grown(iface, ep)) {
         return NULL;
     }
     return base_op_first(iface, ep); /* taken by base_am_post_any */
@@ -34,8 +46,8 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
 {
     int err;
 
-    if (op->reserved && (kind == BASE_OUT_AM)) {
-        kind = BASE_OUT_AM_RESERVED;
+    if ((op->reserved || iface->acked) && (kind == BASE_OUT_AM)) {
+        kind = BASE_OUT_AM_OTHER;
     }
     op->ep       = ep;
     op->out.kind = kind;
@@ -44,7 +56,11 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
         return base_post_failed(ep, err);
     }
     base_op_take_any(&iface->ops, op, &ep->ah->share);
-    op->flow.psn = flow_tx_commit(ep->tx);
+    if (iface->acked) {
+        flow_resend_commit(iface->core, ep->tx, &op->flow);
+    } else {
+        op->flow.psn = flow_tx_commit(ep->tx);
+    }
     ++iface->ops_posted;
     return UCS_OK;
 }

@@ -35,6 +35,7 @@ static int base_iface_is_busy(const base_iface_t *iface)
     }
     return (iface->attend & ~BASE_ATTEND_AGAIN) ||
            flow_event_pending(iface->core) ||
+           flow_resend_release_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
             (flow_timer_next(iface->core) == FLOW_TIME_NEVER));
 }

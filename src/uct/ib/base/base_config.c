@@ -16,6 +16,9 @@ void base_config_resolve(base_config_t *config, const efa_device_t *device)
     config->rx_queue_len   = efa_at_most(config->rx_queue_len,
                                          config->rx_buffers_max / 2);
     config->max_ah         = efa_at_most(config->max_ah, device->max_ah);
+    if ((config->mtu == 0) || (config->mtu > device->max_msg)) {
+        config->mtu = device->max_msg;
+    }
 }
 
 /* UCP asks for offset 8 whatever the alignment, where uct.h wants less than

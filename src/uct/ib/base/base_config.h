@@ -17,6 +17,9 @@ typedef struct base_config {
     unsigned           rnr_retry; /* of the device, before ours begin */
     unsigned           max_ah;
     unsigned           tx_inline; /* bytes in a work request, at most */
+    unsigned           tries; /* with acks: time-outs in a row until a peer is
+                                 lost; 0: the protocol core's */
+    unsigned           mtu;   /* bytes of a packet; 0: the device's */
 } base_config_t;
 
 /* One number in a transport's table. */

@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BASE_RNR_BACKOFF_MIN 50000     /* ns */
-#define BASE_RNR_BACKOFF_MAX 100000000 /* ns */
 #define BASE_ASSERT_LINES    10
 
 flow_time_t base_iface_clock(base_iface_t *iface)
@@ -78,26 +76,25 @@ static int base_random(void *buffer, size_t size)
     return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
 }
 
-ucs_status_t base_core_open(base_iface_t *iface, unsigned window)
+ucs_status_t base_core_open(base_iface_t *iface, const base_config_t *config)
 {
     flow_params_t params;
     size_t        size;
     void         *memory;
 
-    flow_params_default(&params);
-    params.rnr_min          = BASE_RNR_BACKOFF_MIN;
-    params.rnr_max          = BASE_RNR_BACKOFF_MAX;
+    iface->transport->flow_params(&params);
     memcpy(params.self.gid, base_iface_md(iface)->device->gid.raw,
            sizeof(params.self.gid));
     params.self.qpn         = iface->qpn;
     params.self.qkey        = iface->qkey;
     params.self.incarnation = iface->incarnation;
-    params.grant            = window;
+    params.grant            = config->window;
     params.rx_posted        = iface->rxq.base;
     params.rx_reserve       = BASE_RXQ_RESERVE;
     params.ctl_slots        = BASE_CTL_OPS;
-    if (params.init_window > window) {
-        params.init_window = window;
+    params.init_window      = efa_at_most(params.init_window, config->window);
+    if (config->tries != 0) {
+        params.tries = config->tries;
     }
     if (base_random(&params.seed, sizeof(params.seed)) != 0) {
         return UCS_ERR_IO_ERROR;

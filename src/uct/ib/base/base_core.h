@@ -9,9 +9,9 @@
 /* Hands the core what memory it asks for. UCS_OK, UCS_ERR_NO_MEMORY. */
 ucs_status_t base_core_grow(base_iface_t *iface);
 
-/* Makes and frees the core; peers are granted windows of `window` messages.
+/* Makes and frees the core.
  * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR, UCS_ERR_INVALID_PARAM. */
-ucs_status_t base_core_open(base_iface_t *iface, unsigned window);
+ucs_status_t base_core_open(base_iface_t *iface, const base_config_t *config);
 void         base_core_close(base_iface_t *iface);
 
 /* Monotonic clock of the core. */

@@ -12,7 +12,7 @@ void base_op_finish(base_iface_t *iface, base_op_t *op, ucs_status_t status)
     uct_completion_t *comp = NULL;
 
     ++iface->ops_done;
-    if (op->out.kind > BASE_OUT_AM_RESERVED) {
+    if (op->out.kind > BASE_OUT_AM_OTHER) {
         base_out_remove(&op->out);
         comp = op->out.comp;
     }

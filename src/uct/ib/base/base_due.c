@@ -71,6 +71,30 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
     }
 }
 
+/* A message that is to be sent again, unchanged or (acks) with a header that
+ * says what is so now. As base_post_send. */
+static int base_repost(base_iface_t *iface, base_op_t *op)
+{
+    const efa_sge_t *first = efa_send_wr_pieces(&op->wr);
+
+    if (iface->acked) {
+        flow_resend_header(iface->core, &op->flow,
+                           (void*)(uintptr_t)first->addr);
+    }
+    return base_post_send(iface, &op->ep->dest, op);
+}
+
+/* It never will be: its flow failed, or the device did. */
+static void base_repost_failed(base_iface_t *iface, base_op_t *op, int err)
+{
+    if (!iface->acked) {
+        base_op_abandon(iface, op, err);
+        return;
+    }
+    base_iface_break(iface, "posting", err); /* and no callback may run */
+    flow_resend_sent(iface->core, &op->flow, 1);
+}
+
 static unsigned base_repost_all(base_iface_t *iface)
 {
     unsigned   count = 0;
@@ -84,17 +108,52 @@ static unsigned base_repost_all(base_iface_t *iface)
         err = 0;
         ++count;
         if (!fail) {
-            err = base_post_send(iface, &op->ep->dest, op);
+            err = base_repost(iface, op);
             if (efa_post_is_shortage(err)) {
                 flow_tx_repost_return(iface->core, flow_op);
                 break;
             }
         }
         if (fail || (err != 0)) {
-            base_op_abandon(iface, op, err);
+            base_repost_failed(iface, op, err);
         }
     }
     return count;
+}
+
+/* A timer runs: is it due? Then what it made due. */
+static unsigned base_due_timer(base_iface_t *iface)
+{
+    if (base_iface_clock(iface) >= flow_timer_next(iface->core)) {
+        flow_timer_run(iface->core, iface->now);
+    }
+    return base_repost_all(iface);
+}
+
+static unsigned base_due_ctl(base_iface_t *iface)
+{
+    if (base_core_grow(iface) != UCS_OK) {
+        return 0; /* memory may come back; control waits for it */
+    }
+    return base_ctl_post_all(iface);
+}
+
+/* Of messages that are acknowledged. What is over is so because of a packet or
+ * a timer, and as long as a flow has such its timer runs: so due is due. */
+static unsigned base_due_acked(base_iface_t *iface)
+{
+    (void)base_core_grow(iface); /* flows that begin to send need some */
+    return iface->transport->acks->release(iface);
+}
+
+void base_due_quiet(base_iface_t *iface)
+{
+    if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
+        base_due_timer(iface);
+    }
+    if (flow_ctl_pending(iface->core)) {
+        base_due_ctl(iface);
+    }
 }
 
 unsigned base_due_run(base_iface_t *iface)
@@ -103,10 +162,10 @@ unsigned base_due_run(base_iface_t *iface)
     flow_event_t event;
 
     if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
-        if (base_iface_clock(iface) >= flow_timer_next(iface->core)) {
-            flow_timer_run(iface->core, iface->now);
-        }
-        count += base_repost_all(iface);
+        count += base_due_timer(iface);
+    }
+    if (iface->acked) {
+        count += base_due_acked(iface);
     }
     while (flow_event_pending(iface->core) &&
            flow_event_next(iface->core, &event)) {
@@ -116,10 +175,7 @@ unsigned base_due_run(base_iface_t *iface)
     base_report_write(iface);
     base_numbers_report(iface);
     if (flow_ctl_pending(iface->core)) {
-        if (base_core_grow(iface) != UCS_OK) {
-            return count; /* memory may come back; control waits for it */
-        }
-        count += base_ctl_post_all(iface);
+        count += base_due_ctl(iface);
     }
     return count;
 }

@@ -14,4 +14,8 @@ static inline int base_due_pending(const base_iface_t *iface)
 /* Runs them. Returns how much was done, 0 when nothing was due. */
 unsigned base_due_run(base_iface_t *iface);
 
+/* The part of it that runs no callback in case of acks: timers, what is to be
+ * sent again, control packets. */
+void base_due_quiet(base_iface_t *iface);
+
 #endif

@@ -15,19 +15,14 @@
 #include "base_fail.h"
 
 /* What waits for a receiver comes back from the protocol core. */
-static int base_op_is_at_device(const base_op_t *op)
-{
-    return !op->flow.linked;
-}
-
-static base_op_t *base_list_first_op(base_ep_t *ep)
+static base_op_t *base_list_first_op(base_iface_t *iface, base_ep_t *ep)
 {
     base_out_t *out;
 
     for (; ep != NULL; ep = ep->list_next) {
         for (out = ep->queue.next; out != &ep->queue; out = out->next) {
             if ((out->kind != BASE_OUT_FLUSH) &&
-                base_op_is_at_device((base_op_t*)out)) {
+                base_op_is_posted(iface, (base_op_t*)out)) {
                 return (base_op_t*)out;
             }
         }
@@ -53,8 +48,8 @@ static unsigned base_iface_cancel_messages(base_iface_t *iface)
     base_list_forget_eps(iface->ops.fenced);
     base_list_forget_eps(iface->ops.free_reserve);
     for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
-        if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_RESERVED) &&
-            base_op_is_at_device(op)) {
+        if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_OTHER) &&
+            base_op_is_posted(iface, op)) {
             base_op_cancel(iface, op, UCS_ERR_IO_ERROR);
             ++count;
         }
@@ -69,12 +64,30 @@ static unsigned base_iface_cancel_ops(base_iface_t *iface)
     unsigned   count = base_iface_cancel_messages(iface);
     base_op_t *op;
 
-    while (((op = base_list_first_op(iface->alive)) != NULL) ||
-           ((op = base_list_first_op(iface->lingering)) != NULL)) {
+    while (((op = base_list_first_op(iface, iface->alive)) != NULL) ||
+           ((op = base_list_first_op(iface, iface->lingering)) != NULL)) {
         base_op_cancel(iface, op, UCS_ERR_IO_ERROR);
         ++count;
     }
     return count;
+}
+
+/* Where messages are acknowledged none will be: the core gives back what has no
+ * post out any more, and that nothing has now. */
+static unsigned base_iface_cancel_acked(base_iface_t *iface)
+{
+    base_op_t *op;
+    base_ep_t *ep;
+
+    for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
+        base_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
+    }
+    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+        if (base_op_is_posted(iface, op)) {
+            flow_resend_sent(iface->core, &op->flow, 0);
+        }
+    }
+    return iface->transport->acks->release(iface);
 }
 
 unsigned base_iface_end(base_iface_t *iface)
@@ -94,5 +107,6 @@ unsigned base_iface_end(base_iface_t *iface)
         /* its event follows */
         base_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
     }
-    return 1 + base_iface_cancel_ops(iface);
+    return 1 + (iface->acked ? base_iface_cancel_acked(iface) :
+                               base_iface_cancel_ops(iface));
 }

@@ -1,19 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interfaces are opened and closed. */
 #include "base_iface.h"
+#include "base_am.h"
+#include "base_arm.h"
 #include "base_core.h"
 #include "base_due.h"
+#include "base_ep.h"
+#include "base_flush.h"
 #include "base_linger.h"
 #include "base_numbers.h"
+#include "base_pending.h"
 #include "base_progress.h"
+#include "base_reach.h"
+#include "base_rx.h"
 #include "base_stash.h"
 #include "base_trace.h"
 #include "base_vfs.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#define BASE_GOODBYE_TIME 20000000 /* ns that closing waits for goodbyes */
+const uct_iface_ops_t base_iface_ops = {
+    .ep_am_short              = base_ep_am_short,
+    .ep_am_short_iov          = base_ep_am_short_iov,
+    .ep_am_bcopy              = base_ep_am_bcopy,
+    .ep_am_zcopy              = base_ep_am_zcopy,
+    .ep_pending_add           = base_ep_pending_add,
+    .ep_pending_purge         = base_ep_pending_purge,
+    .ep_flush                 = base_ep_flush,
+    .ep_fence                 = base_ep_fence,
+    .ep_check                 = base_ep_check,
+    .ep_create                = base_ep_create,
+    .ep_destroy               = base_ep_destroy,
+    .iface_flush              = base_iface_flush,
+    .iface_fence              = base_iface_fence,
+    .iface_progress_enable    = ucx_iface_progress_enable,
+    .iface_progress_disable   = ucx_iface_progress_disable,
+    .iface_progress           = base_iface_progress,
+    .iface_event_fd_get       = base_iface_event_fd,
+    .iface_event_arm          = base_iface_event_arm,
+    .iface_get_device_address = base_iface_get_device_address,
+    .iface_get_address        = base_iface_get_address,
+    .iface_is_reachable       = (uct_iface_is_reachable_func_t)
+            base_iface_is_reachable,
+};
+
+const ucx_iface_vops_t base_iface_vops = {
+    .is_reachable    = base_iface_is_reachable,
+    .ep_is_connected = base_ep_is_connected,
+    .ep_invalidate   = base_ep_invalidate,
+    .vfs_refresh     = base_vfs_refresh,
+};
 
 static ucs_status_t base_iface_identity(base_iface_t *iface)
 {
@@ -36,6 +74,7 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
     efa_qp_params_t  params;
 
+    params.kind       = iface->transport->qp_kind;
     params.tx_depth   = base_op_count(&counts);
     params.rx_depth   = config->rx_buffers_max;
     params.qkey       = iface->qkey;
@@ -79,6 +118,25 @@ static unsigned base_iface_few(const base_iface_t *iface)
     return ((room - headers < 16) ? room - headers : 16) + 1;
 }
 
+/* For as many messages as there are buffers. */
+static ucs_status_t
+base_iface_open_later(base_iface_t *iface, const base_config_t *config)
+{
+    if (!iface->acked) {
+        return UCS_OK;
+    }
+    iface->later_max = config->rx_buffers_max + BASE_POLL_BATCH;
+    iface->later     = calloc(iface->later_max, sizeof(*iface->later));
+    return (iface->later != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
+}
+
+static void base_iface_close_pools(base_iface_t *iface)
+{
+    free(iface->later);
+    base_rxq_cleanup(&iface->rxq);
+    base_op_pool_cleanup(&iface->ops);
+}
+
 /* Memory for both directions. */
 static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
                                           const base_config_t *config,
@@ -87,15 +145,21 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
     ucs_status_t     status;
 
-    status = base_op_pool_init(&iface->ops, md, &counts, md->device->max_msg);
+    status = base_op_pool_init(&iface->ops, md, &counts, config->mtu);
     if (status != UCS_OK) {
         return status;
     }
-    layout->packet_size = md->device->max_msg;
+    layout->packet_size = md->device->max_msg; /* a peer's mtu may be another */
+    layout->prefix      = (iface->transport->qp_kind == EFA_QP_UD) ?
+                                  EFA_UD_PREFIX :
+                                  0;
     status              = base_rxq_init(&iface->rxq, md, config->rx_queue_len,
                                         config->rx_buffers_max, layout);
+    if (status == UCS_OK) {
+        status = base_iface_open_later(iface, config);
+    }
     if (status != UCS_OK) {
-        base_op_pool_cleanup(&iface->ops);
+        base_iface_close_pools(iface);
     }
     return status;
 }
@@ -105,13 +169,20 @@ static void base_iface_open_trace(base_iface_t *iface)
     iface->traced = ucx_host_has_counters(iface->super.host) ?
                             BASE_TRACED_COUNT :
                             0;
+    if (iface->rxq.layout.prefix > 0) {
+        iface->traced |= BASE_TRACED_PREFIX;
+    }
     base_trace_look(iface);
     if (iface->traced) {
         iface->trace_level = ucx_host_packet_level(iface->super.host);
     }
 }
 
-ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
+/*
+ * Opens queue pair, pools and core as `params` and `wished` say and the device
+ * allows. A failure is logged, and nothing is owed.
+ */
+static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
                              const base_transport_t *transport,
                              const uct_iface_params_t *params,
                              const base_config_t *wished)
@@ -120,9 +191,10 @@ ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     base_rxq_layout_t layout;
     ucs_status_t      status;
 
-    iface->transport   = transport;
-    iface->max_payload = md->device->max_msg - FLOW_LONG_HDR;
+    iface->transport = transport;
+    iface->acked     = transport->acks != NULL;
     base_config_resolve(&config, md->device);
+    iface->max_payload = config.mtu - FLOW_LONG_HDR;
     status = base_config_layout(iface->super.host, transport->name, params,
                                 &layout);
     if (status == UCS_OK) {
@@ -143,7 +215,7 @@ ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         goto err_qp;
     }
-    status = base_core_open(iface, config.window);
+    status = base_core_open(iface, &config);
     if (status != UCS_OK) {
         goto err_core;
     }
@@ -166,8 +238,7 @@ err_core:
 err_qp:
     efa_qp_close(&iface->qp);
 err_pools:
-    base_rxq_cleanup(&iface->rxq);
-    base_op_pool_cleanup(&iface->ops);
+    base_iface_close_pools(iface);
     return status;
 }
 
@@ -175,14 +246,20 @@ err_pools:
  * must not hold us up. */
 static void base_iface_say_goodbye(base_iface_t *iface)
 {
-    flow_time_t deadline = base_iface_clock(iface) + BASE_GOODBYE_TIME;
+    flow_time_t deadline = base_iface_clock(iface) +
+                           iface->transport->goodbye_time;
 
     while (!iface->broken &&
            ((iface->endpoints > 0) || base_iface_is_sending(iface) ||
             flow_ctl_pending(iface->core)) &&
            (base_iface_clock(iface) < deadline)) {
-        base_iface_poll_tx(iface);
+        if (iface->acked) {
+            base_iface_progress_quiet(iface);
+        } else {
+            base_iface_poll_tx(iface);
+        }
         base_due_run(iface);
+        base_rx_drop_later(iface);
     }
 }
 
@@ -222,7 +299,9 @@ static void base_iface_report_close(base_iface_t *iface)
               iface->rxq.least);
 }
 
-void base_iface_close(base_iface_t *iface)
+/* Says goodbye to peers for a bounded time, stops the device, completes what is
+ * left, frees everything behind `super`. */
+static void base_iface_close(base_iface_t *iface)
 {
     base_rxbuf_t *rxbuf, *next;
 
@@ -231,6 +310,7 @@ void base_iface_close(base_iface_t *iface)
     ucx_stats_close(iface->super.host, iface->stats);
     iface->stats = NULL;
     base_stash_drop_rx(iface); /* its handler may be gone */
+    base_rx_drop_later(iface);
     base_stash_take_tx(iface);
     base_iface_say_goodbye(iface);
     base_iface_report_close(iface);
@@ -244,6 +324,47 @@ void base_iface_close(base_iface_t *iface)
     base_core_close(iface);
     base_ah_table_cleanup(&iface->ahs);
     efa_qp_close(&iface->qp);
-    base_rxq_cleanup(&iface->rxq);
-    base_op_pool_cleanup(&iface->ops);
+    base_iface_close_pools(iface);
+}
+
+ucs_status_t
+base_iface_new(const base_iface_kind_t *kind, ucx_md_t *super_md,
+               uct_worker_h worker, const uct_iface_params_t *params,
+               const uct_iface_ops_t *ops, const base_config_t *config,
+               base_iface_t **iface_p)
+{
+    efa_md_t     *md = (efa_md_t*)super_md;
+    base_iface_t *iface;
+    ucs_status_t  status;
+
+    if (posix_memalign((void**)&iface, 64, kind->size) != 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    memset(iface, 0, kind->size);
+    status = ucx_iface_init(super_md->host, &iface->super, ops, kind->vops,
+                            (uct_md_h)md, worker, params, config);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+    status = base_iface_open(iface, md, kind->transport, params, config);
+    if (status != UCS_OK) {
+        goto err_cleanup;
+    }
+    iface->stats = ucx_stats_open(super_md->host, params, kind->stats,
+                                  md->device->name);
+    *iface_p = iface;
+    return UCS_OK;
+
+err_cleanup:
+    ucx_iface_cleanup(&iface->super);
+err_free:
+    free(iface);
+    return status;
+}
+
+void base_iface_delete(base_iface_t *iface)
+{
+    base_iface_close(iface);
+    ucx_iface_cleanup(&iface->super);
+    free(iface);
 }

@@ -4,21 +4,34 @@
 
 #include "base_types.h"
 
-/*
- * Opens queue pair, pools and core as `params` and `config` wish and the device
- * allows. Only fields behind `super` are touched; ucx_iface_init comes before.
- * A failure is logged, and nothing is owed.
- * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR, UCS_ERR_INVALID_PARAM.
- */
-ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
-                             const base_transport_t *transport,
-                             const uct_iface_params_t *params,
-                             const base_config_t *config);
+/* Interfaces of a transport. All of it has static life. */
+typedef struct base_iface_kind {
+    const base_transport_t *transport;
+    const ucx_iface_vops_t *vops;
+    ucx_stats_class_t      *stats;
+    size_t                  size; /* of its struct, base_iface_t first */
+} base_iface_kind_t;
+
+/* What the transports have in common: their tables begin as copies of these,
+ * but for iface_close and iface_query, which each has of its own. */
+extern const uct_iface_ops_t  base_iface_ops;
+extern const ucx_iface_vops_t base_iface_vops;
 
 /*
- * Says goodbye to peers for a bounded time, stops the device, completes what
- * is left with UCS_ERR_CANCELED, frees everything behind `super`.
+ * Opens an interface as `params` and `config` wish and the device allows; what
+ * stands behind base_iface_t in it is 0. A failure is logged, and nothing is
+ * owed. UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR, UCS_ERR_INVALID_PARAM.
  */
-void base_iface_close(base_iface_t *iface);
+ucs_status_t
+base_iface_new(const base_iface_kind_t *kind, ucx_md_t *md, uct_worker_h worker,
+               const uct_iface_params_t *params, const uct_iface_ops_t *ops,
+               const base_config_t *config, base_iface_t **iface_p);
+
+/*
+ * Ends an interface that is not progressed any more: says goodbye to peers for
+ * a bounded time, stops the device, completes what is left with
+ * UCS_ERR_CANCELED, frees everything.
+ */
+void base_iface_delete(base_iface_t *iface);
 
 #endif

@@ -36,7 +36,7 @@ static unsigned base_ep_lent(const base_ep_t *ep)
 
     for (out = ep->queue.next; out != &ep->queue; out = out->next) {
         count += base_op_is_lent((const base_op_t*)out) &&
-                 !((const base_op_t*)out)->flow.linked;
+                 base_op_is_posted(base_ep_iface(ep), (const base_op_t*)out);
     }
     return count;
 }
@@ -109,8 +109,8 @@ static int base_op_copy_lent(base_iface_t *iface, base_op_t *op)
     return 1;
 }
 
-/* Messages that the device gave back, as their receiver was not ready, go on as
- * copies where their memory is the CPU's. */
+/* Messages that the device gave back and that may be sent again go on as copies
+ * where their memory is the CPU's. */
 static void base_ep_copy_waiting(base_iface_t *iface, base_ep_t *ep)
 {
     base_out_t       *out, *next;
@@ -120,12 +120,13 @@ static void base_ep_copy_waiting(base_iface_t *iface, base_ep_t *ep)
     for (out = ep->queue.next; out != &ep->queue; out = next) {
         op   = (base_op_t*)out;
         next = out->next;
-        if ((out->kind == BASE_OUT_AM_ZCOPY) && op->flow.linked &&
-            op->lent_host && base_op_copy_lent(iface, op)) {
+        if ((out->kind == BASE_OUT_AM_ZCOPY) &&
+            !base_op_is_posted(iface, op) && op->lent_host &&
+            base_op_copy_lent(iface, op)) {
             base_out_remove(out);
             comp      = out->comp;
             out->comp = NULL;
-            out->kind = op->reserved ? BASE_OUT_AM_RESERVED : BASE_OUT_AM;
+            out->kind = BASE_OUT_AM_OTHER;
             ucx_completion_done(comp, UCS_ERR_CANCELED);
         }
     }

@@ -15,6 +15,8 @@ void base_numbers_read(const base_iface_t *iface, uint64_t *values)
     values[BASE_NUMBER_EARLY]        = counters.held;
     values[BASE_NUMBER_STALLS]       = counters.stalls;
     values[BASE_NUMBER_NOT_READY]    = counters.rnr;
+    values[BASE_NUMBER_RESENT]       = counters.timeouts +
+                                       counters.fast_resends;
     values[BASE_NUMBER_GRANTED]      = counters.owed;
     values[BASE_NUMBER_POSTED]       = rxq->posted;
     values[BASE_NUMBER_POSTED_LEAST] = rxq->least;

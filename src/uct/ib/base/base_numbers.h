@@ -12,6 +12,7 @@ typedef enum base_number {
     BASE_NUMBER_EARLY,        /* of them held until their turn */
     BASE_NUMBER_STALLS,       /* sends that met a full window */
     BASE_NUMBER_NOT_READY,    /* sends posted again: no receive was posted */
+    BASE_NUMBER_RESENT,       /* since not acknowledged in time, or a gap */
     BASE_NUMBER_GRANTED,      /* to all peers, not consumed yet */
     BASE_NUMBER_POSTED,       /* receives, now */
     BASE_NUMBER_POSTED_LEAST, /* ever, when they were posted anew */
@@ -33,6 +34,7 @@ typedef enum base_number {
         [BASE_NUMBER_EARLY]        = "messages_early",                       \
         [BASE_NUMBER_STALLS]       = "window_stalls",                        \
         [BASE_NUMBER_NOT_READY]    = "receiver_not_ready",                   \
+        [BASE_NUMBER_RESENT]       = "messages_resent",                      \
         [BASE_NUMBER_GRANTED]      = "granted",                              \
         [BASE_NUMBER_POSTED]       = "receives_posted",                      \
         [BASE_NUMBER_POSTED_LEAST] = "receives_posted_least",                \

@@ -22,7 +22,8 @@
 typedef enum base_out_kind {
     BASE_OUT_AM,        /* active message, bytes in op->buf or op->bounce; no
                           comp, in no queue */
-    BASE_OUT_AM_RESERVED, /* the same in an operation of the reserve */
+    BASE_OUT_AM_OTHER,  /* the same with more to be done at its end: it was
+                           acknowledged, or its operation is of the reserve */
     BASE_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
     BASE_OUT_GET_BCOPY, /* from here on RDMA */
     BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf */

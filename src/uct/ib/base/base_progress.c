@@ -3,6 +3,7 @@
  * wait. */
 #include "base_progress.h"
 #include "base_again.h"
+#include "base_core.h"
 #include "base_ctl.h"
 #include "base_done.h"
 #include "base_due.h"
@@ -12,6 +13,8 @@
 #include "base_rx.h"
 #include "base_stash.h"
 #include "base_tx.h"
+
+#define BASE_QUIET_POLLS 16 /* batches at a time */
 
 /*
  * Whatever is no message that nobody waits for. A callback may run, and destroy
@@ -92,6 +95,9 @@ base_iface_attend(base_iface_t *iface, unsigned *count_p)
         ++iface->replays;
     }
     *count_p = base_iface_take_stash(iface);
+    if (iface->attend & BASE_ATTEND_LATER) {
+        *count_p += base_rx_take_later(iface);
+    }
     if (iface->attend & BASE_ATTEND_MEMORY) {
         *count_p += base_rx_retry(iface);
     }
@@ -133,4 +139,55 @@ unsigned base_iface_progress(uct_iface_h tl_iface)
         }
     }
     return base_iface_follow_up(iface, count);
+}
+
+/* As far as there is room for what cannot be delivered yet. */
+static void base_quiet_poll_rx(base_iface_t *iface)
+{
+    efa_wc_t wc[BASE_POLL_BATCH];
+    unsigned polls;
+    int      polled;
+
+    for (polls = 0; (polls < BASE_QUIET_POLLS) && base_rx_has_room(iface);
+         ++polls) {
+        polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
+        if (polled == 0) {
+            return;
+        }
+        base_rx_batch(iface, wc, polled);
+    }
+}
+
+static void base_quiet_poll_tx(base_iface_t *iface)
+{
+    efa_wc_t wc[BASE_POLL_BATCH];
+    unsigned polls;
+    int      polled, i;
+
+    for (polls = 0; polls < BASE_QUIET_POLLS; ++polls) {
+        polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
+        if (polled < 0) {
+            base_iface_break(iface, "polling for completions", -polled);
+        }
+        if (polled <= 0) {
+            return;
+        }
+        for (i = 0; i < polled; ++i) {
+            base_tx_completion(iface, efa_wc_user(&wc[i]),
+                               efa_wc_status(&wc[i]));
+        }
+    }
+}
+
+void base_iface_progress_quiet(base_iface_t *iface)
+{
+    if (iface->broken || (iface->qp.qp == NULL)) {
+        return; /* progress ends it, or has */
+    }
+    base_iface_clock(iface);
+    iface->is_quiet = 1;
+    base_quiet_poll_rx(iface);
+    base_quiet_poll_tx(iface);
+    base_due_quiet(iface);
+    iface->is_quiet = 0;
 }

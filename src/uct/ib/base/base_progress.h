@@ -7,6 +7,14 @@
 /* iface_progress of UCT. */
 unsigned base_iface_progress(uct_iface_h tl_iface);
 
+/*
+ * What has to go on while no progress is made, where messages are acknowledged:
+ * takes packets, acknowledges, sends again. Runs no callback; what came is
+ * delivered by the next progress. For another thread, under the lock that
+ * everything else of the interface is called under.
+ */
+void base_iface_progress_quiet(base_iface_t *iface);
+
 /* Polls for a batch of completed work requests. Returns how many there were. */
 unsigned base_iface_poll_tx(base_iface_t *iface);
 

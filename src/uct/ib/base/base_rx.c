@@ -8,23 +8,23 @@
 #include <errno.h>
 
 /*
- * Hands one message up. UCP may keep the buffer where a replacement is at hand,
- * otherwise it copies. What it may not keep: copies of ours, as nothing bounds
- * them, and what came with a long header, since it is not aligned for a
- * descriptor. Returns whether it keeps it.
+ * Hands one message up, which began `offset` bytes ago. UCP may keep the buffer
+ * where a replacement is at hand, otherwise it copies. What it may not keep:
+ * copies of ours, as nothing bounds them, and what the header's length leaves
+ * unaligned for a descriptor. Returns whether it keeps it.
  */
-static inline int
+static inline __attribute__((always_inline)) int
 base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
-                void *data, unsigned length, int may_keep)
+                unsigned offset, unsigned length, int may_keep)
 {
     unsigned flags = 0;
 
     if (__builtin_expect(may_keep, 1)) {
         flags = UCT_CB_PARAM_FLAG_DESC;
-        base_rxbuf_make_desc(rxbuf);
+        base_rxbuf_make_desc(rxbuf, offset);
     }
-    return ucx_iface_invoke_am(&iface->super, am_id, data, length, flags) ==
-           UCS_INPROGRESS;
+    return ucx_iface_invoke_am(&iface->super, am_id, rxbuf->packet + offset,
+                               length, flags) == UCS_INPROGRESS;
 }
 
 static __attribute__((noinline)) void
@@ -42,14 +42,21 @@ base_rx_deliver(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
     if (__builtin_expect(iface->traced & BASE_TRACED_COUNT, 0)) {
         base_rx_count(iface, rxbuf->length - offset);
     }
-    if (base_rx_hand_up(iface, rxbuf, am_id, rxbuf->packet + offset,
-                        rxbuf->length - offset,
+    if (base_rx_hand_up(iface, rxbuf, am_id, offset, rxbuf->length - offset,
                         base_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
-                               (offset == FLOW_SHORT_HDR))) {
+                                base_rxq_fits(&iface->rxq, offset))) {
         base_rxq_keep(&iface->rxq);
     } else {
         base_rxq_put(&iface->rxq, rxbuf);
     }
+}
+
+/* The same, for any header. */
+static __attribute__((noinline)) void
+base_rx_deliver_long(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
+                     unsigned offset)
+{
+    base_rx_deliver(iface, rxbuf, am_id, offset);
 }
 
 /* Early packets whose turn has come. */
@@ -58,7 +65,7 @@ base_rx_drain(base_iface_t *iface, uint32_t token)
 {
     void         *held[BASE_POLL_BATCH];
     base_rxbuf_t *rxbuf;
-    unsigned      count, i;
+    unsigned      count, i, offset;
     uint64_t      failed = flow_rx_failures(iface->core);
 
     do {
@@ -71,8 +78,14 @@ base_rx_drain(base_iface_t *iface, uint32_t token)
                 base_rxq_put(&iface->rxq, rxbuf);
                 continue;
             }
-            base_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
-                            flow_wire_hdr_len(rxbuf->packet));
+            offset = flow_wire_hdr_len(rxbuf->packet);
+            if (__builtin_expect(offset == FLOW_SHORT_HDR, 1)) {
+                base_rx_deliver(iface, rxbuf, flow_wire_am_id(rxbuf->packet),
+                                FLOW_SHORT_HDR);
+            } else {
+                base_rx_deliver_long(iface, rxbuf,
+                                     flow_wire_am_id(rxbuf->packet), offset);
+            }
         }
     } while (count == BASE_POLL_BATCH);
 }
@@ -113,6 +126,56 @@ void base_rx_tell(base_iface_t *iface)
     }
 }
 
+/* What the core says of a packet. Quietly: it has messages in order, too, and
+ * hands them out later. */
+static inline flow_rx_verdict_t
+base_rx_classify(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src,
+                 flow_rx_out_t *out)
+{
+    return iface->is_quiet ?
+                   flow_rx_accept_held(iface->core, rxbuf->packet,
+                                       rxbuf->length, rxbuf, src, out) :
+                   flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
+                                  rxbuf, src, out);
+}
+
+/* Messages of the flow are in order and wait: now is their turn, or later. */
+static void base_rx_more(base_iface_t *iface, uint32_t token)
+{
+    if (!iface->is_quiet) {
+        base_rx_drain(iface, token);
+    } else if ((iface->later_count == 0) ||
+               (iface->later[iface->later_count - 1] != token)) {
+        iface->later[iface->later_count++] = token;
+        iface->attend |= BASE_ATTEND_LATER;
+    }
+}
+
+unsigned base_rx_take_later(base_iface_t *iface)
+{
+    unsigned count = 0;
+
+    iface->attend &= ~BASE_ATTEND_LATER;
+    for (; iface->later_count > 0; ++count) {
+        base_rx_drain(iface, iface->later[--iface->later_count]);
+    }
+    return count;
+}
+
+void base_rx_drop_later(base_iface_t *iface)
+{
+    void *held;
+
+    while (iface->later_count > 0) {
+        held = flow_rx_next(iface->core, iface->later[iface->later_count - 1]);
+        if (held == NULL) {
+            --iface->later_count;
+        } else {
+            base_rxq_put(&iface->rxq, held);
+        }
+    }
+}
+
 /* A received packet of rxbuf->length bytes. */
 static __attribute__((noinline)) void
 base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
@@ -120,21 +183,20 @@ base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     flow_rx_verdict_t verdict;
     flow_rx_out_t     out;
 
-    verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length, rxbuf,
-                             src, &out);
+    out.more = 0;
+    verdict  = base_rx_classify(iface, rxbuf, src, &out);
     if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
         (base_core_grow(iface) == UCS_OK)) {
-        verdict = flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
-                                 rxbuf, src, &out);
+        verdict = base_rx_classify(iface, rxbuf, src, &out);
     }
 
     switch (verdict) {
     case FLOW_RX_DELIVER:
-        base_rx_deliver(iface, rxbuf, out.am_id, out.offset);
+        base_rx_deliver_long(iface, rxbuf, out.am_id, out.offset);
         break;
     case FLOW_RX_HOLD:
         base_rxq_hold(&iface->rxq, rxbuf);
-        return;
+        break;
     case FLOW_RX_NO_MEMORY:
         base_rx_wait(iface, rxbuf, src);
         return;
@@ -143,8 +205,17 @@ base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
         break;
     }
     if (__builtin_expect(out.more, 0)) {
-        base_rx_drain(iface, out.token);
+        base_rx_more(iface, out.token);
     }
+}
+
+/* Bytes of a packet, without what the device put ahead of it. */
+static inline uint32_t
+base_rx_length(const base_iface_t *iface, const efa_wc_t *wc)
+{
+    size_t prefix = iface->rxq.layout.prefix;
+
+    return (efa_wc_length(wc) > prefix) ? efa_wc_length(wc) - prefix : 0;
 }
 
 void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
@@ -160,8 +231,8 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
         return;
     }
 
-    base_trace_rx(iface, rxbuf->packet, efa_wc_length(wc), efa_wc_qpn(wc));
-    rxbuf->length = efa_wc_length(wc);
+    rxbuf->length = base_rx_length(iface, wc);
+    base_trace_rx(iface, rxbuf->packet, rxbuf->length, efa_wc_qpn(wc));
     if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
         rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
     }
@@ -237,7 +308,7 @@ base_rx_one(base_iface_t *iface, flow_core_t *core, const efa_wc_t *wc,
     }
 
     if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
-                                         rxbuf->packet + FLOW_SHORT_HDR,
+                                         FLOW_SHORT_HDR,
                                          efa_wc_length(wc) - FLOW_SHORT_HDR,
                                          base_rxq_may_keep(&iface->rxq)),
                          0)) {

@@ -13,6 +13,22 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
  * completions there were. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
 
+/*
+ * While iface->is_quiet is set, received packets are taken and nothing is
+ * delivered: the flows that have something then are noted, as far as
+ * base_rx_has_room says that another batch may come.
+ */
+static inline int base_rx_has_room(const base_iface_t *iface)
+{
+    return iface->later_max - iface->later_count >= BASE_POLL_BATCH;
+}
+
+/* Delivers what those flows have. Returns of how many. */
+unsigned base_rx_take_later(base_iface_t *iface);
+
+/* The interface closes: frees it. */
+void base_rx_drop_later(base_iface_t *iface);
+
 /* Packets wait for memory: tries again. Returns how many were taken up. */
 unsigned base_rx_retry(base_iface_t *iface);
 

@@ -18,10 +18,11 @@ static void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
     base_rxq_put(rxbuf->rxq, rxbuf);
 }
 
-/* Bytes before the packet: bookkeeping, UCT's word, headroom. */
+/* Bytes before the packet: bookkeeping, UCT's word, headroom, the device's. */
 static size_t base_rxq_room(const base_rxq_t *rxq)
 {
-    return (sizeof(base_rxbuf_t) + sizeof(void*) + rxq->layout.headroom + 15) &
+    return (sizeof(base_rxbuf_t) + sizeof(void*) + rxq->layout.headroom +
+            rxq->layout.prefix + 15) &
            ~(size_t)15;
 }
 
@@ -74,8 +75,8 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
         rxbuf->packet  = base_rxq_packet(rxq, rxbuf);
         rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -
                                         rxq->layout.headroom);
-        rxbuf->wr.sge.addr   = (uintptr_t)rxbuf->packet;
-        rxbuf->wr.sge.length = rxq->layout.packet_size;
+        rxbuf->wr.sge.addr   = (uintptr_t)rxbuf->packet - rxq->layout.prefix;
+        rxbuf->wr.sge.length = rxq->layout.prefix + rxq->layout.packet_size;
         rxbuf->wr.sge.lkey   = rxq->chunks->mr->lkey;
         efa_recv_wr_init(&rxbuf->wr, rxbuf);
         base_rxq_put(rxq, rxbuf);
@@ -95,6 +96,7 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
     rxq->max    = max;
     rxq->layout = *layout;
     rxq->floor  = target / 2;
+    rxq->fit    = (layout->align > 8) ? layout->align : 8;
     rxq->stride = (base_rxq_room(rxq) + layout->align - 1 +
                    layout->packet_size + 63) & ~(size_t)63;
 

@@ -5,6 +5,8 @@
 #include <uct/ib/efa/efa_chunk.h>
 #include <uct/ib/efa/efa_queue.h>
 
+#include <flow/wire.h>
+
 #include <stdlib.h>
 
 /*
@@ -47,6 +49,7 @@ typedef struct base_rxbuf {
 /* What a receive buffer is to hold, and where. */
 typedef struct base_rxq_layout {
     size_t packet_size;  /* of the longest one */
+    size_t prefix;       /* bytes that the device puts ahead of each */
     size_t headroom;     /* bytes that UCP wants before the payload */
     size_t align;        /* power of 2: the payload's byte align_offset is a */
     size_t align_offset; /* multiple of it, behind a short header */
@@ -69,6 +72,8 @@ struct base_rxq {
     unsigned            max;    /* for total */
     unsigned            least;  /* that posted ever was before refilling */
     base_rxq_layout_t   layout;
+    unsigned            fit; /* multiples of it are how far off a payload may
+                                lie */
     size_t              stride;
     efa_chunk_t        *chunks;
 };
@@ -166,14 +171,22 @@ static inline int base_rxq_is_scarce(const base_rxq_t *rxq)
  * `rxbuf` itself when out of memory. */
 base_rxbuf_t *base_rxq_detach(base_rxq_t *rxq, base_rxbuf_t *rxbuf);
 
+/* Whether UCP may keep a packet with a header of `offset` bytes where it lies:
+ * the payload has to be aligned as UCP wishes. */
+static inline int base_rxq_fits(const base_rxq_t *rxq, unsigned offset)
+{
+    return (offset == FLOW_SHORT_HDR) ||
+           (((offset - FLOW_SHORT_HDR) & (rxq->fit - 1)) == 0);
+}
+
 /* Readies the word that UCT wants 8 bytes before the descriptor, for a payload
- * behind a short header. It may overwrite bytes
- * of the packet's header: call it last. */
-static inline void base_rxbuf_make_desc(base_rxbuf_t *rxbuf)
+ * behind a header of `offset` bytes. It may overwrite bytes of that header:
+ * call it last. */
+static inline void base_rxbuf_make_desc(base_rxbuf_t *rxbuf, unsigned offset)
 {
     uct_recv_desc_t *desc = &rxbuf->desc;
 
-    memcpy(rxbuf->word, &desc, sizeof(desc));
+    memcpy((char*)rxbuf->word + (offset - FLOW_SHORT_HDR), &desc, sizeof(desc));
 }
 
 #endif

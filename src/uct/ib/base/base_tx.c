@@ -52,6 +52,10 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
 {
     base_ep_t *ep;
 
+    if (iface->acked && (op->out.kind != BASE_OUT_CTL)) {
+        iface->transport->acks->sent(iface, op, vendor_err);
+        return;
+    }
     if (__builtin_expect(vendor_err != 0, 0)) {
         base_tx_error(iface, op, vendor_err);
         return;
@@ -65,7 +69,7 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
             base_ep_flush_markers(ep);
         }
         return;
-    case BASE_OUT_AM_RESERVED:
+    case BASE_OUT_AM_OTHER:
     case BASE_OUT_AM_ZCOPY:
         flow_tx_done(iface->core, op->ep->tx, op->flow.psn);
         break;

@@ -14,14 +14,30 @@
 
 typedef struct base_ep base_ep_t;
 
+typedef struct base_iface base_iface_t;
+
+/* Where a completed send says nothing of the peer, and a message is over when
+ * it was acknowledged (flow/resend.h). */
+typedef struct base_acks {
+    /* A post of a message is complete. Runs no callback. */
+    void (*sent)(base_iface_t *iface, base_op_t *op, unsigned vendor_err);
+    /* Completes the messages that are over. Returns how many there were. */
+    unsigned (*release)(base_iface_t *iface);
+} base_acks_t;
+
 /* What differs between the transports. */
 typedef struct base_transport {
-    const char *name;   /* in messages, and as a folder of UCX's files */
-    const char *prefix; /* of its variables */
+    const char   *name;   /* in messages, and as a folder of UCX's files */
+    const char   *prefix; /* of its variables */
+    efa_qp_kind_t qp_kind;
+    flow_time_t   goodbye_time; /* ns that closing waits for goodbyes */
+    /* The protocol core's parameters, but for what is the interface's own. */
+    void (*flow_params)(flow_params_t *params);
     /* What the device's status of a completion means (0: success): for users,
      * and for the protocol core. */
     ucs_status_t       (*status)(unsigned vendor_err);
     flow_send_status_t (*flow_status)(unsigned vendor_err);
+    const base_acks_t *acks; /* NULL: a completed send was delivered */
 } base_transport_t;
 
 /* What progress sees to before it polls. */
@@ -33,13 +49,16 @@ enum {
     BASE_ATTEND_MEMORY = 1 << 5, /* packets wait for memory */
     BASE_ATTEND_TOLD   = 1 << 4, /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
-    BASE_ATTEND_AGAIN  = 1 << 6  /* RDMA waits to be posted again */
+    BASE_ATTEND_AGAIN  = 1 << 6, /* RDMA waits to be posted again */
+    BASE_ATTEND_LATER  = 1 << 7  /* messages were taken where nothing could be
+                                   delivered (base_rx.h) */
 };
 
 /* What is done with each packet beside. */
 enum {
-    BASE_TRACED_LOG   = 1 << 0, /* a line, and the user's tracer */
-    BASE_TRACED_COUNT = 1 << 1  /* UCT's own statistics */
+    BASE_TRACED_LOG    = 1 << 0, /* a line, and the user's tracer */
+    BASE_TRACED_COUNT  = 1 << 1, /* UCT's own statistics */
+    BASE_TRACED_PREFIX = 1 << 2  /* the device put something ahead of it */
 };
 
 /* Endpoints that failed and whose user handles no failures (base_report.c). */
@@ -68,7 +87,7 @@ typedef enum base_wireup {
 } base_wireup_t;
 
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
-typedef struct base_iface {
+struct base_iface {
     ucx_iface_base_t super;
 
     /* the data path */
@@ -85,6 +104,7 @@ typedef struct base_iface {
                            way: inside the work request, not traced */
     uint8_t        attend; /* BASE_ATTEND_ */
     uint8_t        traced; /* BASE_TRACED_: no short ways for packets */
+    uint8_t        acked;  /* transport->acks is not NULL */
     flow_time_t    now;    /* as last read: when a timer is set or runs */
     base_rxq_t     rxq;
 
@@ -120,7 +140,7 @@ typedef struct base_iface {
     int                broken; /* the device failed; said once */
     uint64_t          *stats;  /* UCX's copy of our numbers, or NULL */
     int                trace_level; /* ucs_log_level_t of packets */
-    struct base_iface *vfs_next; /* of the open ones (base_vfs.c) */
+    base_iface_t      *vfs_next; /* of the open ones (base_vfs.c) */
 
     /* completions that were polled and not looked at yet */
     efa_wc_t stash_rx;
@@ -129,7 +149,12 @@ typedef struct base_iface {
     base_op_t    *again, **again_tail; /* RDMA that the peer's device did not
                                           know us for (base_again.c) */
     flow_time_t   again_due;
-} base_iface_t;
+
+    /* flows with messages that were taken and not delivered (base_rx.h) */
+    uint32_t *later; /* their tokens; NULL: this is never done */
+    unsigned  later_max, later_count;
+    int       is_quiet; /* no callback may run now */
+};
 
 struct base_ep {
     ucx_ep_base_t super;
@@ -180,6 +205,14 @@ static inline const char *base_ep_device(const base_ep_t *ep)
 static inline int base_iface_is_sending(const base_iface_t *iface)
 {
     return (iface->ops_posted != iface->ops_done) || (iface->ctl_ops > 0);
+}
+
+/* Whether the device has an operation that is not over; else it waits for the
+ * protocol core to send it again, or (acks) for an acknowledgement. */
+static inline int
+base_op_is_posted(const base_iface_t *iface, const base_op_t *op)
+{
+    return iface->acked ? flow_resend_is_posted(&op->flow) : !op->flow.linked;
 }
 
 /* Nothing is outstanding. */

@@ -111,11 +111,40 @@ efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
             sizeof(efa_attr));
 }
 
+/* Work requests of UD are of one width. */
+static struct ibv_qp *
+efa_qp_try_ud(efa_qp_t *qp, const efa_qp_params_t *params)
+{
+    const efa_device_t     *device = qp->md->device;
+    struct ibv_qp_init_attr attr;
+
+    memset(&attr, 0, sizeof(attr));
+    qp->inline_size          = efa_at_most(params->inline_max,
+                                           device->inline_size);
+    attr.qp_type             = IBV_QPT_UD;
+    attr.send_cq             = qp->tx_cq;
+    attr.recv_cq             = qp->rx_cq;
+    attr.cap.max_send_wr     = params->tx_depth;
+    attr.cap.max_recv_wr     = params->rx_depth;
+    attr.cap.max_send_sge    = efa_at_most(device->max_sq_sge, 2);
+    attr.cap.max_recv_sge    = 1;
+    attr.cap.max_inline_data = qp->inline_size;
+    attr.sq_sig_all          = 1;
+
+    errno = 0;
+    return device->verbs->create_qp(qp->md->pd, &attr);
+}
+
 static ucs_status_t
 efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
 {
     const efa_device_t *device = qp->md->device;
 
+    if (params->kind == EFA_QP_UD) {
+        qp->qp = efa_qp_try_ud(qp, params);
+        return (qp->qp != NULL) ? UCS_OK :
+                                  efa_qp_report(qp, "UD queue pair", errno);
+    }
     if (efa_qp_may_be_wide(device, params)) {
         qp->qp = efa_qp_try(qp, params, 1);
     }
@@ -150,7 +179,8 @@ efa_qp_activate(efa_qp_t *qp, const efa_qp_params_t *params)
     if (err == 0) {
         attr.qp_state = IBV_QPS_RTS;
         mask          = IBV_QP_STATE | IBV_QP_SQ_PSN;
-        if (device->caps & EFA_DEVICE_CAP_RNR_RETRY) {
+        if ((params->kind == EFA_QP_SRD) &&
+            (device->caps & EFA_DEVICE_CAP_RNR_RETRY)) {
             attr.rnr_retry = params->rnr_retry;
             mask          |= IBV_QP_RNR_RETRY;
         }

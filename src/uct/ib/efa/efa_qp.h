@@ -4,20 +4,29 @@
 
 #include "efa_md.h"
 
+typedef enum efa_qp_kind {
+    EFA_QP_SRD,
+    EFA_QP_UD
+} efa_qp_kind_t;
+
+/* Bytes that the device puts ahead of a datagram's payload (EFA-FACTS). */
+#define EFA_UD_PREFIX 40
+
 /* What a queue pair of ours is made with. */
 typedef struct efa_qp_params {
-    unsigned tx_depth, rx_depth; /* work requests */
-    uint32_t qkey;               /* below 0x80000000, not 0 */
-    unsigned rnr_retry;          /* 0..6; 7 is without end */
-    unsigned inline_max;         /* bytes inside a work request, wished for */
-    int      events;             /* try completion events */
+    efa_qp_kind_t kind;
+    unsigned      tx_depth, rx_depth; /* work requests */
+    uint32_t      qkey;       /* below 0x80000000, not 0 */
+    unsigned      rnr_retry;  /* SRD: 0..6; 7 is without end */
+    unsigned      inline_max; /* bytes inside a work request, wished for */
+    int           events;     /* try completion events */
 } efa_qp_params_t;
 
-/* An SRD queue pair, ready to send, with a completion queue per direction. */
+/* A queue pair, ready to send, with a completion queue per direction. */
 typedef struct efa_qp {
     efa_md_t                *md;
     struct ibv_qp           *qp;
-    struct ibv_qp_ex        *qpx; /* for RDMA */
+    struct ibv_qp_ex        *qpx; /* for RDMA; NULL on UD */
     struct ibv_cq           *tx_cq, *rx_cq;
     struct ibv_comp_channel *channel; /* NULL: no completion events */
     unsigned                 inline_size;  /* bytes a message may have inline */

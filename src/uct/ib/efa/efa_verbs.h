@@ -37,6 +37,7 @@
     X(ack_cq_events, ibv_ack_cq_events)                                        \
     X(create_ah, ibv_create_ah)                                                \
     X(destroy_ah, ibv_destroy_ah)                                              \
+    X(create_qp, ibv_create_qp)                                                \
     X(modify_qp, ibv_modify_qp)                                                \
     X(qp_to_qp_ex, ibv_qp_to_qp_ex)                                            \
     X(destroy_qp, ibv_destroy_qp)                                              \

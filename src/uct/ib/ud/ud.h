@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef UD_H_
+#define UD_H_
+
+#include <uct/ib/base/base_iface.h>
+#include <ucp_hooks/provider.h>
+
+#include <pthread.h>
+
+/* UCX_EFA_UD_*: ud_config.c has the table. */
+typedef struct ud_iface_config {
+    base_config_t super;
+    double        timer; /* seconds between two runs of it (ud_timer.h) */
+} ud_iface_config_t;
+
+#define UD_CONFIG_COUNT 8
+extern const ucx_config_field_t ud_config_fields[];
+extern const ucx_transport_t    ud_transport;
+
+/* A UD interface: what all have, and what lets a timer of another thread
+ * acknowledge and send again while the user computes. */
+typedef struct ud_iface {
+    base_iface_t    super; /* first */
+    pthread_mutex_t mutex; /* ud_lock.h */
+    unsigned        depth; /* how often the user's thread has it */
+    int             timer_id;
+    int             has_timer;
+} ud_iface_t;
+
+/* Acknowledgements (base_types.h). */
+extern const base_acks_t ud_acks;
+
+/* iface_query of UCT. */
+ucs_status_t ud_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
+
+#endif

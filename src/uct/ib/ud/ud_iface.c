@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ud.h"
+#include "ud_lock.h"
+#include "ud_timer.h"
+
+#include <uct/ib/base/base_numbers.h>
+#include <uct/ib/base/base_reach.h>
+#include <uct/ib/base/base_vfs.h>
+#include <uct/ib/efa/efa_trial.h>
+
+#define UD_GOODBYE_TIME 50000000 /* ns: one that is lost is said again */
+
+/* Of our own device: a peer's says nothing. */
+static ucs_status_t ud_status(unsigned vendor_err)
+{
+    return (vendor_err == 0) ? UCS_OK : UCS_ERR_IO_ERROR;
+}
+
+static flow_send_status_t ud_flow_status(unsigned vendor_err)
+{
+    return (vendor_err == 0) ? FLOW_SEND_OK : FLOW_SEND_ERROR;
+}
+
+static const base_transport_t ud_base = {
+    .name         = "ud",
+    .prefix       = "UCX_EFA_UD_",
+    .qp_kind      = EFA_QP_UD,
+    .goodbye_time = UD_GOODBYE_TIME,
+    .flow_params  = flow_params_default_ud,
+    .status       = ud_status,
+    .flow_status  = ud_flow_status,
+    .acks         = &ud_acks,
+};
+
+static const ucx_iface_vops_t ud_vops = {
+    .is_reachable    = base_iface_is_reachable,
+    .ep_is_connected = base_ep_is_connected,
+    .ep_invalidate   = ud_lock_invalidate,
+    .vfs_refresh     = base_vfs_refresh,
+};
+
+static ucx_stats_class_t ud_stats_class = BASE_NUMBERS_CLASS("ud");
+
+static const base_iface_kind_t ud_kind = {
+    .transport = &ud_base,
+    .vops      = &ud_vops,
+    .stats     = &ud_stats_class,
+    .size      = sizeof(ud_iface_t),
+};
+
+static void ud_iface_close(uct_iface_h tl_iface)
+{
+    ud_iface_t *iface = (ud_iface_t*)tl_iface;
+
+    ucx_iface_progress_disable(tl_iface,
+                               UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+    ud_timer_stop(iface);
+    pthread_mutex_destroy(&iface->mutex);
+    base_iface_delete(&iface->super);
+}
+
+static ucs_status_t
+ud_iface_open(ucx_md_t *md, uct_worker_h worker,
+              const uct_iface_params_t *params, const void *config,
+              uct_iface_h *iface_p)
+{
+    const ud_iface_config_t *ud  = config;
+    uct_iface_ops_t          ops = base_iface_ops;
+    base_iface_t            *base;
+    ud_iface_t              *iface;
+    ucs_status_t             status;
+
+    ud_lock_ops(&ops);
+    ops.iface_close = ud_iface_close;
+    ops.iface_query = ud_iface_query;
+    status          = base_iface_new(&ud_kind, md, worker, params, &ops,
+                                     &ud->super, &base);
+    if (status != UCS_OK) {
+        return status;
+    }
+    iface = (ud_iface_t*)base;
+    pthread_mutex_init(&iface->mutex, NULL);
+    ud_timer_start(iface, ud->timer);
+    *iface_p = (uct_iface_h)iface;
+    return UCS_OK;
+}
+
+static ucs_status_t ud_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
+                                     unsigned *count_p)
+{
+    return efa_md_query_devices(md, ud_base.name, devices_p, count_p);
+}
+
+const ucx_transport_t ud_transport = {
+    .name   = "ud",
+    .config =
+        {
+            .title  = "ud transport on EFA",
+            .prefix = "EFA_UD_",
+            .fields = ud_config_fields,
+            .count  = UD_CONFIG_COUNT,
+            .size   = sizeof(ud_iface_config_t),
+        },
+    .query_devices = ud_query_devices,
+    .iface_open    = ud_iface_open,
+};
