@@ -6,6 +6,7 @@
 # crossed it. To be read by a suite, after lib.sh.
 TL=srd
 
+# shellcheck disable=SC2034 # for the suite
 perftests='tag_lat tag_bw tag_sync_lat stream_bw stream_lat ucp_am_lat
            ucp_am_bw ucp_get ucp_put_bw'
 

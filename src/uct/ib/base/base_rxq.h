@@ -53,8 +53,9 @@ typedef struct base_rxq_layout {
     size_t headroom;     /* bytes that UCP wants before the payload */
     size_t align;        /* power of 2: the payload's byte align_offset is a */
     size_t align_offset; /* multiple of it, behind a short header */
-    void (*release)(uct_recv_desc_t *self, void *desc); /* base_rxbuf_release, or
-                            what calls it under a lock: UCP does at any time */
+    /* base_rxbuf_release, or what calls it under a lock: UCP does whenever it
+     * likes */
+    void (*release)(uct_recv_desc_t *self, void *desc);
 } base_rxq_layout_t;
 
 struct base_rxq {
