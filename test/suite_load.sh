@@ -38,13 +38,17 @@ need_ib_module() {
 
 # ------------------------------------------------------------ UCX's ib module
 
-# beside_ib [UCX_TLS]: with UCX_TLS unset or "all" a worker opens without an
-# error or warning, and the bytes go over srd (the nodes share no memory), none
-# over ud, which is open, too.
 beside_ib() {
+    need_ib_module
+    takes_srd "$@"
+}
+
+# takes_srd [UCX_TLS]: with UCX_TLS unset or "all" a worker opens without an error
+# or warning, and the bytes go over srd (the nodes share no memory), none over ud,
+# which is open, too.
+takes_srd() {
     local side
     need_perftest
-    need_ib_module
     unset UCX_TLS
     [ $# = 0 ] || export UCX_TLS=$1
     export UCX_LOG_LEVEL=info
@@ -478,6 +482,7 @@ versions_page() {
 }
 
 suite_run() {
+    check takes_srd 30 takes_srd
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
     check beside_ib_not_sm 30 beside_ib '^sm'

@@ -48,6 +48,7 @@ release_core() {
     UCX_MAX_RNDV_LANES=1 ours "$r" mpi_4_sm 60 mpi mpi_mixed 262144
     ours "$r" tls_unset 30 load beside_ib
     ours "$r" tls_all 30 load beside_ib all
+    ours "$r" takes_srd 30 load takes_srd
     ours "$r" chosen 30 load chosen
     ours "$r" tls_names 60 load tls_names
     ours "$r" tls_ib 30 load tls_ib
