@@ -53,6 +53,10 @@ release_core() {
     ours "$r" ud_mpi_4 90 mpi mpi_ud 4 100000 --loss 0.05
     ours "$r" tls_unset 30 load beside_ib
     ours "$r" tls_all 30 load beside_ib all
+    ours "$r" takes_srd 30 load takes_srd
+    ours "$r" chosen 30 load chosen
+    ours "$r" tls_names 60 load tls_names
+    ours "$r" tls_ib 30 load tls_ib
     # Newer ib modules leave a device of that type alone by themselves.
     [ "$r" != 12 ] || ours "$r" claim 30 load claim
 }
