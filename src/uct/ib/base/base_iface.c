@@ -297,6 +297,15 @@ static void base_iface_report_close(base_iface_t *iface)
               (unsigned long)iface->received, (unsigned long)counters.held,
               (unsigned long)counters.stalls, (unsigned long)counters.rnr,
               iface->rxq.least);
+    if (iface->acked) {
+        host_info(iface->super.host,
+                  "%s: %lu messages sent again after a time-out, %lu since "
+                  "later ones arrived; %lu packets only to acknowledge",
+                  base_iface_md(iface)->device->name,
+                  (unsigned long)counters.timeouts,
+                  (unsigned long)counters.fast_resends,
+                  (unsigned long)counters.acks_alone);
+    }
 }
 
 /* Says goodbye to peers for a bounded time, stops the device, completes what is
