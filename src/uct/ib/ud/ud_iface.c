@@ -10,15 +10,14 @@
 
 #define UD_GOODBYE_TIME 50000000 /* ns: one that is lost is said again */
 
-/* Of our own device: a peer's says nothing. */
 static ucs_status_t ud_status(unsigned vendor_err)
 {
-    return (vendor_err == 0) ? UCS_OK : UCS_ERR_IO_ERROR;
+    return ud_is_local(vendor_err) ? UCS_ERR_IO_ERROR : UCS_OK;
 }
 
 static flow_send_status_t ud_flow_status(unsigned vendor_err)
 {
-    return (vendor_err == 0) ? FLOW_SEND_OK : FLOW_SEND_ERROR;
+    return ud_is_local(vendor_err) ? FLOW_SEND_ERROR : FLOW_SEND_OK;
 }
 
 static const base_transport_t ud_base = {
