@@ -91,10 +91,10 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
 
 /*
  * Nonzero when the user asked for transport @name of ours by name: it stands in
- * the list of UCX_TLS (also as name:aux or \name), and the list is not a negated
- * one ("^..."). "ud" is also UCX's alias for transports of InfiniBand, and means
- * ours only where there is an EFA; "\ud" always does. Reads the environment each
- * time; for set-up paths only.
+ * the list of UCX_TLS (also as name:aux or \name), which is not a negated one
+ * ("^..."). "ud" is also UCX's alias for transports of InfiniBand, and means
+ * ours only where there is an EFA; "\ud" always does. Reads the environment
+ * each time; for set-up paths only.
  */
 int ucx_user_asked_for(const char *name);
 

@@ -21,8 +21,8 @@ static char absence[ABSENCE_MAX];
 static int absence_is_shown;
 static int message_said;
 
-/* The transport that UCX asks this thread for; NULL: none, or all. (No __thread,
- * which needs more than libc.) */
+/* The transport that UCX asks this thread for; NULL: none, or all. (__thread
+ * would need more than libc.) */
 static pthread_key_t subject_key;
 static int subject_has_key;
 

@@ -6,10 +6,10 @@
  * then UCX goes on without it, and says so (ucp_hooks/fallback.h).
  *
  * UCX opens all interfaces that it was offered: so each trial is for all that
- * were, too (efa_promise.h). SRD comes first. UD is offered where it leaves room
- * for SRD on every device, as it is of use to who asks for it only. (To keep
- * what a trial registered until its interface opens was rejected: a program
- * that opens none has 8 MB less for each device.)
+ * were, too (efa_promise.h). SRD comes first. UD is offered where it leaves
+ * room for SRD on every device, as it is of use to who asks for it only. (To
+ * keep what a trial registered until its interface opens was rejected: a
+ * program that opens none has 8 MB less for each device.)
  */
 #include "efa_trial.h"
 #include "efa_chunk.h"
