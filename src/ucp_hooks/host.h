@@ -118,6 +118,12 @@ void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
                      const char *format, ...)
     __attribute__((format(printf, 6, 7), cold));
 
+/* UCX is offered transport @name, and not @better, for which it was to be used
+ * as well: a warning, with why, unless the user was told already or
+ * UCX_EFA_WARN_FALLBACK=n. */
+void ucx_host_second_best(const ucx_host_t *host, const char *name,
+                          const char *better);
+
 #define host_report_absent(_host, _name, ...) \
     ucx_host_absent(_host, __FILE__, __LINE__, __func__, _name, __VA_ARGS__)
 

@@ -129,6 +129,18 @@ void ucx_message_absence(char *text, size_t max)
     pthread_mutex_unlock(&absence_lock);
 }
 
+void ucx_host_second_best(const ucx_host_t *host, const char *name,
+                          const char *better)
+{
+    char text[ABSENCE_MAX];
+
+    if (ucx_global_warns() && ucx_message_is_first()) {
+        ucx_message_absence(text, sizeof(text));
+        host_warn(host, "UCX has %s of this EFA, and not %s, the better one: "
+                  "%s", name, better, text);
+    }
+}
+
 void ucx_message_iface(const ucx_host_t *host, const char *name,
                        ucs_status_t status)
 {
