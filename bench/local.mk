@@ -13,4 +13,4 @@ bench_efasim_cost_SOURCES = bench/efasim_cost.c \
 	test/gtest/efasim/engine_rig_struct.h $(efasim_engine_sources)
 bench_efasim_cost_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-I$(top_srcdir)/test
-EXTRA_DIST += bench/efasim.sh
+EXTRA_DIST += bench/efasim.sh bench/ud.sh

@@ -16,6 +16,7 @@ void flow_params_default(flow_params_t *params)
     params->rnr_min     = 20000;    /* 20 us */
     params->rnr_max     = 20000000; /* 20 ms */
     params->tries       = 64;       /* 31 s by the times of UD */
+    params->gap_delay   = 50000;    /* 50 us */
 }
 
 void flow_params_default_ud(flow_params_t *params)
@@ -42,7 +43,8 @@ static int flow_params_valid(const flow_params_t *params)
            (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
            (params->self.incarnation != 0) && (params->rnr_min >= 1) &&
            (params->rnr_min <= params->rnr_max) &&
-           (params->rnr_max <= FLOW_BACKOFF_MAX) && (params->max_linger >= 1) &&
+           (params->rnr_max <= FLOW_BACKOFF_MAX) &&
+           (params->gap_delay >= 1) && (params->max_linger >= 1) &&
            (params->ctl_slots >= 4) && (params->max_strangers >= 1) &&
            (params->max_strangers <= FLOW_STRANGERS);
 }
@@ -67,6 +69,7 @@ flow_core_t *flow_core_init(void *mem, size_t size,
     core->ctl_open_tx = 1;
     core->parted_due = FLOW_TIME_NEVER;
     core->tick_due   = FLOW_TIME_NEVER;
+    core->gap_due    = FLOW_TIME_NEVER;
     core->random     = params->seed;
     core->scarce_at  = UINT32_MAX;
     for (level = 0; level < FLOW_LEVELS; ++level) {

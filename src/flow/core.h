@@ -42,6 +42,8 @@ typedef struct flow_params {
                                    UD: first time-out of what is unanswered   */
     flow_time_t    rnr_max;     /* it doubles up to this; FLOW_BACKOFF_MAX at
                                    most                                       */
+    flow_time_t    gap_delay;   /* UD: what later ones overtook counts as lost
+                                   when it does not come for so long          */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
                                    the peer, after which it is lost:
                                    1 .. FLOW_TRIES_MAX                        */

@@ -218,6 +218,13 @@ typedef struct flow_prefix {
  * UD, operations that a sending flow has not seen acknowledged. The latter stay
  * in a batch of the timer until they expire with nothing taken.
  */
+/* Of a sender's ring: does it wait for what later packets overtook? */
+enum flow_gap {
+    FLOW_GAP_NONE,
+    FLOW_GAP_WAITS,
+    FLOW_GAP_LEFT  /* it does, and is nobody's any more                       */
+};
+
 typedef struct flow_ring {
     uint64_t   mask;  /* bit psn % 64: held; of a sender: not acknowledged    */
     uint32_t   next, index;
@@ -226,6 +233,11 @@ typedef struct flow_ring {
     flow_psn_t due;   /* numbers before it are overdue when the batch expires */
     uint8_t    level; /* of back-off                                          */
     uint8_t    tries; /* time-outs since something was acknowledged           */
+    uint8_t    gap;   /* enum flow_gap                                        */
+    flow_psn_t gap_until; /* what is missing before it is lost when the wait
+                             ends, and before gap_seen when the next one does */
+    flow_psn_t gap_seen;
+    uint32_t   gap_next;
     void      *slot[FLOW_WINDOW_MAX];
 } flow_ring_t;
 
@@ -310,6 +322,8 @@ struct flow_core {
     flow_batch_t  batch[FLOW_LEVELS];
     flow_fifo_t   parted_wait, parted_gather;
     flow_time_t   parted_due;
+    flow_fifo_t   gap_wait, gap_gather; /* UD: rings                          */
+    flow_time_t   gap_due;
     int           hold_all;      /* flow_rx_accept_held is running            */
     uint32_t      stranger_pos;  /* in strangers: the next, modulo their max */
     uint32_t      stranger_look; /* likewise: where to look for who holds     */

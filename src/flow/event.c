@@ -109,6 +109,18 @@ void flow_event_scarce(flow_core_t *core)
     core->event_scarce   = 1;
 }
 
+int flow_event_peer_next(flow_core_t *core, flow_event_t *event)
+{
+    int found = 0;
+
+    memset(event, 0, sizeof(*event));
+    while (!found && (core->event_peer.head != 0)) {
+        --core->event_pending;
+        found = flow_event_peer(core, event);
+    }
+    return found;
+}
+
 int flow_event_next(flow_core_t *core, flow_event_t *event)
 {
     int found = 0;

@@ -54,6 +54,10 @@ static inline int flow_event_pending(const flow_core_t *core)
 /* 1: event is filled; each is returned once. 0: none. */
 int flow_event_next(flow_core_t *core, flow_event_t *event);
 
+/* The same of those about peers, which concern no user. Where no callback may
+ * run it is enough to answer whoever begins to talk to us (flow/resend.h). */
+int flow_event_peer_next(flow_core_t *core, flow_event_t *event);
+
 #ifdef __cplusplus
 }
 #endif

@@ -24,7 +24,7 @@ enum flow_limits {
     FLOW_ACK_BITS         = 48, /* numbers after the lowest missing one that a
                                    header can acknowledge                     */
     FLOW_FAST_GAP         = 3,  /* later packets acknowledged before a missing
-                                   one is sent again without time-out         */
+                                   one may be lost, not late                  */
     FLOW_GOODBYE_TRIES    = 16, /* UD: goodbyes without confirmation          */
     FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow stays for
                                    rnr_min * 2^6 and confirms goodbyes        */

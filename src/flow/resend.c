@@ -13,6 +13,9 @@
  * unacknowledged is overdue. So a packet is sent again after one to three
  * delays, at a constant cost per expiry. All that is overdue goes at once:
  * after a loss of many, one at a time would take a time-out each.
+ *
+ * What later packets overtook is sent again sooner, once it is missing for one
+ * to two gap_delay.
  */
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
@@ -40,6 +43,7 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
     ring->due   = flow_tx_psn(tx);
     ring->level = 0;
     ring->tries = 0;
+    ring->gap   = FLOW_GAP_NONE;
     flow_timer_ring_later(core, tx->ring, 0);
     return 1;
 }
@@ -137,32 +141,70 @@ static int flow_resend_push(flow_core_t *core, flow_op_t *op)
 
 /*
  * got: bit i, number base + i was received. What is missing below enough of
- * them was lost, not late: send it again, once between two time-outs.
+ * them may be lost. Or it is late: later packets may overtake it as far as the
+ * window goes, so how many did tells nothing, and time has to.
  */
 static void flow_resend_gaps(flow_core_t *core, flow_ring_t *ring,
                              flow_psn_t base, uint64_t got)
 {
     uint64_t missing = flow_psn_rotate_down(ring->mask,
                                             base % FLOW_WINDOW_MAX);
-    uint64_t later;
-    unsigned i, gap;
-    flow_op_t *op;
+    unsigned last    = 0, later;
 
-    for (; missing != 0; missing &= missing - 1) {
-        i     = (unsigned)__builtin_ctzll(missing);
-        later = (got >> i) & ~1ull;
-        for (gap = 1; gap < FLOW_FAST_GAP; ++gap) {
-            later &= later - 1; /* without the next one */
-        }
-        if (later == 0) {
+    for (later = 0; later < FLOW_FAST_GAP; ++later) {
+        if (got == 0) {
             return;
         }
-        op = ring->slot[(flow_psn_t)(base + i) % FLOW_WINDOW_MAX];
-        if (!(op->flags & FLOW_OPF_FAST) && flow_resend_push(core, op)) {
+        last = 63u - (unsigned)__builtin_clzll(got);
+        got &= ~(1ull << last);
+    }
+    if ((missing & ((1ull << last) - 1)) == 0) {
+        return;
+    }
+
+    ring->gap_seen = base + (flow_psn_t)last;
+    if (ring->gap == FLOW_GAP_NONE) {
+        ring->gap       = FLOW_GAP_WAITS;
+        ring->gap_until = ring->gap_seen;
+        flow_timer_gap(core, ring->index);
+    }
+}
+
+/* Sends again what is missing before a number, each once between two
+ * time-outs. */
+static void flow_resend_missing(flow_core_t *core, flow_ring_t *ring,
+                                flow_psn_t until)
+{
+    uint64_t bits = ring->mask;
+    flow_op_t *op;
+
+    for (; bits != 0; bits &= bits - 1) {
+        op = ring->slot[__builtin_ctzll(bits)];
+        if (flow_psn_lt(op->psn, until) && !(op->flags & FLOW_OPF_FAST) &&
+            flow_resend_push(core, op)) {
             op->flags |= FLOW_OPF_FAST;
             ++core->counters.fast_resends;
         }
     }
+}
+
+int flow_resend_gap_over(flow_core_t *core, uint32_t index)
+{
+    flow_ring_t *ring = flow_core_ring(core, index);
+
+    if (ring->gap == FLOW_GAP_LEFT) {
+        ring->gap = FLOW_GAP_NONE;
+        flow_pool_ring_release(core, index);
+        return 0;
+    }
+
+    flow_resend_missing(core, ring, ring->gap_until);
+    if (ring->gap_until != ring->gap_seen) {
+        ring->gap_until = ring->gap_seen;
+        return 1;
+    }
+    ring->gap = FLOW_GAP_NONE;
+    return 0;
 }
 
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
@@ -243,7 +285,11 @@ static void flow_resend_idle(flow_core_t *core, uint32_t index)
         tx->ring = 0;
         tx->stop = flow_tx_psn(tx);
     }
-    flow_pool_ring_release(core, index);
+    if (ring->gap == FLOW_GAP_NONE) {
+        flow_pool_ring_release(core, index);
+    } else {
+        ring->gap = FLOW_GAP_LEFT;
+    }
 }
 
 void flow_resend_expired(flow_core_t *core, uint32_t index, flow_time_t now)

@@ -14,9 +14,10 @@
  * flow_tx_done and flow_tx_rnr are not called on UD.
  *
  * The timers may run on another thread under the caller's lock: from there,
- * flow_timer_run, flow_tx_repost_next, flow_ctl_next, flow_resend_sent and
- * flow_rx_accept_held (flow/rx.h) are enough to acknowledge and to send again;
- * delivery, releases and events wait for progress.
+ * flow_timer_run, flow_tx_repost_next, flow_ctl_next, flow_resend_sent,
+ * flow_rx_accept_held (flow/rx.h) and flow_event_peer_next (flow/event.h) are
+ * enough to acknowledge, to answer and to send again; delivery, releases and
+ * all other events wait for progress.
  */
 #ifndef FLOW_RESEND_H_
 #define FLOW_RESEND_H_

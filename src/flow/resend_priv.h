@@ -16,6 +16,9 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 void flow_resend_heard(flow_tx_t *tx);
 /* The time-out of this ring: send again what is overdue. */
 void flow_resend_expired(flow_core_t *core, uint32_t ring, flow_time_t now);
+/* The wait for what was overtaken is over: send again what is missing still.
+ * Nonzero: it waits once more, for what was overtaken meanwhile. */
+int  flow_resend_gap_over(flow_core_t *core, uint32_t ring);
 /* The flow failed: so do its operations. */
 void flow_resend_fail(flow_core_t *core, flow_tx_t *tx);
 /* The flow is gone: its ring is released at its next time-out. */

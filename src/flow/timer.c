@@ -152,6 +152,14 @@ void flow_timer_parted(flow_core_t *core, uint32_t index)
     flow_fifo_rx_starved_push(core, &core->parted_gather, index);
 }
 
+void flow_timer_gap(flow_core_t *core, uint32_t ring)
+{
+    if (core->gap_due == FLOW_TIME_NEVER) {
+        flow_timer_start(core, &core->gap_due, 0);
+    }
+    flow_fifo_ring_gap_push(core, &core->gap_gather, ring);
+}
+
 /* The wait of a batch is over: make its objects due. */
 static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
                                flow_time_t now)
@@ -224,6 +232,22 @@ static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
                                   now + flow_timer_delay(core, FLOW_PART_LEVEL);
 }
 
+static void flow_timer_expire_gap(flow_core_t *core, flow_time_t now)
+{
+    flow_fifo_t over = core->gap_wait;
+    uint32_t index;
+
+    core->gap_wait   = core->gap_gather;
+    core->gap_gather = (flow_fifo_t){0, 0, 0};
+    while ((index = flow_fifo_ring_gap_pop(core, &over)) != 0) {
+        if (flow_resend_gap_over(core, index)) {
+            flow_fifo_ring_gap_push(core, &core->gap_wait, index);
+        }
+    }
+    core->gap_due = (core->gap_wait.head == 0) ? FLOW_TIME_NEVER :
+                                                 now + core->params.gap_delay;
+}
+
 static void flow_timer_expire_tick(flow_core_t *core, flow_time_t now)
 {
     int again = (core->tick_due == 0) || flow_grant_tick(core);
@@ -253,9 +277,13 @@ void flow_timer_run(flow_core_t *core, flow_time_t now)
     if (core->tick_due <= now) {
         flow_timer_expire_tick(core, now);
     }
+    if (core->gap_due <= now) {
+        flow_timer_expire_gap(core, now);
+    }
 
     next = (core->parted_due < core->tick_due) ? core->parted_due :
                                                  core->tick_due;
+    next = (core->gap_due < next) ? core->gap_due : next;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         next = (core->batch[level].due < next) ? core->batch[level].due : next;
     }

@@ -21,6 +21,8 @@ void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level);
 void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
                      flow_time_t now);
 void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level);
+/* UD: flow_resend_gap_over is called for the ring when gap_delay has passed. */
+void flow_timer_gap(flow_core_t *core, uint32_t ring);
 /* flow_grant_tick is called after a while. */
 void flow_timer_tick(flow_core_t *core);
 /* UD: free this receiving flow when nothing of it can be on the way any

@@ -229,6 +229,12 @@ static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
     return count;
 }
 
+/* Why it failed; FLOW_END_NONE: it did not. */
+static inline flow_end_t flow_tx_why(const flow_tx_t *tx)
+{
+    return (flow_end_t)tx->why;
+}
+
 /* Is nothing known to have got through: no answer came, and no packet was
  * delivered? */
 int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx);

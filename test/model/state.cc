@@ -38,6 +38,16 @@ static void stays_below(unsigned tries)
     }
 }
 
+/* What of a sender's ring waits for packets that others overtook. */
+static uint64_t mix_gap(uint64_t hash, const flow_ring_t &ring)
+{
+    if (ring.gap == FLOW_GAP_NONE) {
+        return mix_word(hash, 0);
+    }
+    return mix_word(hash, ((uint64_t)ring.gap << 32) |
+                          ((uint64_t)ring.gap_seen << 16) | ring.gap_until);
+}
+
 /* A ring, whatever its index: slots that are not taken say nothing. */
 static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
                          uint32_t index)
@@ -56,7 +66,8 @@ static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
             early |= (uint64_t)flow_psn_lt(op->psn, ring->due) << slot;
         }
         stays_below(ring->tries);
-        return mix_word(mix_word(hash, early), ring->level);
+        hash = mix_word(mix_word(hash, early), ring->level);
+        return mix_gap(hash, *ring);
     }
     for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
         hash = mix_word(hash, (uintptr_t)ring->slot[__builtin_ctzll(left)]);
@@ -134,6 +145,11 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
     if (core->tick_due != FLOW_TIME_NEVER) {
         hash = mix_word(mix_due(hash, core->tick_due), core->tick_due == 0);
         hash = mix_word(hash, core->contended); /* the hand gets to all */
+    }
+    if (core->gap_due != FLOW_TIME_NEVER) { /* there is one such ring */
+        hash = mix_word(mix_due(hash, core->gap_due), core->gap_due == 0);
+        hash = mix_word(hash, core->gap_wait.count);
+        hash = mix_word(hash, core->gap_gather.count);
     }
     if (core->parted_due != FLOW_TIME_NEVER) {
         hash = mix_due(hash, core->parted_due);

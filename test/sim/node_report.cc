@@ -38,6 +38,12 @@ std::string Node::leftovers()
                  (unsigned long)c.lingering, m_in_flight, m_rma_peers.size());
         return text;
     }
+    if (sim.plan.no_resend && (c.timeouts + c.fast_resends != 0)) {
+        snprintf(text, sizeof(text),
+                 "%lu messages sent again after a time-out, %lu as overtaken",
+                 (unsigned long)c.timeouts, (unsigned long)c.fast_resends);
+        return text;
+    }
     /* UD: how many closed ones rest varies by a chunk or two. */
     if (sim.plan.flat && (memory > m_memory_early +
                                            (ud() ? m_memory_early / 16 : 0))) {

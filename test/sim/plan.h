@@ -98,6 +98,7 @@ struct Plan {
 
     /* what must not happen */
     bool     no_rnr      = false;
+    bool     no_resend   = false;  /* UD: of a message                        */
     /* May a flow between two that live fail? */
     bool     living_fail = false;
 };

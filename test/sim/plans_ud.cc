@@ -50,6 +50,24 @@ static void traffic(std::vector<Plan> &all)
     all.push_back(shape(ud(), "churn", 30));
 }
 
+/* Nothing is lost, and any packet may be overtaken by all the others that a
+ * window holds. */
+static void reordering(std::vector<Plan> &all)
+{
+    Plan plan = shape(ud(), "oneway", 3000);
+
+    plan.name      = "ud_reorder";
+    plan.late      = 0.3;
+    plan.late_by   = 10 * US;
+    plan.clog      = 0;
+    plan.noise     = 0;
+    plan.loss      = 0;
+    plan.dup       = 0;
+    plan.corrupt   = 0;
+    plan.no_resend = true;
+    all.push_back(plan);
+}
+
 static void receivers(std::vector<Plan> &all)
 {
     all.push_back(shape(ud(), "slow", 300));
@@ -99,6 +117,7 @@ static void reconnect(std::vector<Plan> &all)
 void plans_ud(std::vector<Plan> &all)
 {
     traffic(all);
+    reordering(all);
     receivers(all);
     accidents(all);
     reconnect(all);

@@ -2,6 +2,8 @@
 /* Flows and peers that end while something of them is queued or on its way. */
 #include "flow_test.h"
 
+#include <algorithm>
+
 extern "C" {
 #include "flow/ctl_priv.h"
 #include "flow/pair_priv.h"
@@ -494,4 +496,37 @@ TEST(flow_ends, churn__memory_is_flat)
     }
     EXPECT_EQ(memory, a.memory + b.memory);
     EXPECT_EQ(0u, a.counters().owed);
+}
+
+/* What is done where no callback may run: whoever begins to talk to us has his
+ * answer, and users are told later, all of it. */
+TEST(flow_ends, event_peer_next__answers_and_tells_no_user)
+{
+    Node a(1, ud), b(2, ud), c(3, ud);
+    flow_event_t event;
+    flow_tx_t *ab = connect(a, b).first;
+
+    a.events.clear();
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
+    ASSERT_NE(nullptr, c.open(a));
+    c.progress();
+    ASSERT_EQ(1u, c.out.size());
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(c.out[0]));
+    a.out.clear();
+    ASSERT_EQ(1, flow_event_peer_next(a.core, &event));
+    EXPECT_EQ(FLOW_EVENT_PEER_INTRODUCED, event.type);
+    EXPECT_EQ(c.addr.incarnation, flow_peer_addr(a.core, event.peer)
+                                          .incarnation);
+    flow_peer_set_ah(a.core, event.peer, ah_of(3), FLOW_RMA_READY);
+    EXPECT_EQ(0, flow_event_peer_next(a.core, &event));
+    EXPECT_TRUE(flow_event_pending(a.core));
+    EXPECT_EQ(nullptr, flow_check(a.core));
+    a.pull_control();
+    EXPECT_EQ(1, std::count_if(a.out.begin(), a.out.end(), [&](auto &packet) {
+        return (packet.dst == 3) && (type_of(packet) == FLOW_CTL_ANSWER);
+    }));
+    EXPECT_TRUE(a.events.empty());
+    a.pull_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_PEER_INTRODUCED)) << "each once";
 }

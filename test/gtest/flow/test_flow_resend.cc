@@ -31,6 +31,33 @@ protected:
         a.out.clear();
     }
 
+    /* What a sent, gone from its queue: the test says what arrives. */
+    std::deque<Packet> take_sent()
+    {
+        std::deque<Packet> sent = a.out;
+        a.out.clear();
+        for (const Packet &packet : sent) {
+            a.complete(packet);
+        }
+        return sent;
+    }
+
+    /* The timer of a after that time, and what it makes due arrives. */
+    void run_timer(flow_time_t time)
+    {
+        a.now += time;
+        b.now  = a.now;
+        settle(a, b);
+    }
+
+    /* Until what was overtaken is lost. */
+    void wait_for_gap()
+    {
+        for (int i = 0; i < 3; ++i) {
+            run_timer(a.core->params.gap_delay);
+        }
+    }
+
     /* Let time pass on both sides and move what comes due. */
     void pass(flow_time_t time)
     {
@@ -117,23 +144,102 @@ TEST_F(flow_resend, gaps__fast)
     for (int i = 0; i < 5; ++i) {
         ASSERT_TRUE(a.send(ab, std::string(1, (char)('a' + i))));
     }
-    std::deque<Packet> sent = a.out;
-    a.out.clear();
-    for (const Packet &packet : sent) {
-        a.complete(packet);
-    }
+    std::deque<Packet> sent = take_sent();
     b.receive(sent[1]);
     b.receive(sent[2]);
     settle(b, a);
     EXPECT_EQ(0u, a.counters().fast_resends) << "two may be reordering";
     b.receive(sent[3]);
     settle(b, a);
+    EXPECT_EQ(0u, a.counters().fast_resends) << "they may be, too, for a while";
+    wait_for_gap();
     EXPECT_EQ(1u, a.counters().fast_resends);
     EXPECT_EQ((std::vector<std::string>{"a", "b", "c", "d"}), b.got);
     EXPECT_EQ(4u, a.acked);
     pass(50 * MS);
     EXPECT_EQ(5u, b.got.size());
     EXPECT_EQ(5u, a.acked);
+}
+
+/* However far: all later packets of the window come first. */
+TEST_F(flow_resend, gaps__late_is_not_lost)
+{
+    connect_both();
+    flow_time_t delay = a.core->params.gap_delay;
+    for (int i = 0; i < FLOW_WINDOW_MAX; ++i) {
+        ASSERT_TRUE(a.send(ab, "x")) << i;
+    }
+    std::deque<Packet> sent = take_sent();
+    for (size_t i = 1; i < sent.size(); ++i) {
+        a.now += delay / 128;
+        b.now  = a.now;
+        b.receive(sent[i]);
+        settle(b, a);
+    }
+    EXPECT_EQ(0u, a.counters().fast_resends);
+    b.receive(sent[0]);
+    settle(b, a);
+    wait_for_gap();
+    EXPECT_EQ(0u, a.counters().fast_resends + a.counters().timeouts);
+    EXPECT_EQ((size_t)FLOW_WINDOW_MAX, b.got.size());
+    EXPECT_EQ((uint64_t)FLOW_WINDOW_MAX, a.acked);
+}
+
+/* What was lost while another one is waited for has a wait of its own. */
+TEST_F(flow_resend, gaps__one_after_the_other)
+{
+    connect_both();
+    flow_time_t delay = a.core->params.gap_delay;
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(a.send(ab, "x"));
+    }
+    std::deque<Packet> sent = take_sent();
+    for (size_t i : {1, 2, 3}) { /* 0 is missing */
+        b.receive(sent[i]);
+    }
+    settle(b, a);
+    run_timer(0);
+    run_timer(delay * 3 / 4);
+    for (size_t i : {5, 6, 7}) { /* so is 4 */
+        b.receive(sent[i]);
+    }
+    settle(b, a);
+    a.now += delay / 2;
+    flow_timer_run(a.core, a.now);
+    a.pull_reposts();
+    lose(a); /* so no acknowledgement tells of the second again */
+    EXPECT_EQ(1u, a.counters().fast_resends);
+    run_timer(delay * 3 / 4);
+    EXPECT_EQ(1u, a.counters().fast_resends) << "not its whole wait is over";
+    run_timer(delay / 2);
+    EXPECT_EQ(2u, a.counters().fast_resends);
+}
+
+/* The flow is done, and its ring another's, before the wait is over. */
+TEST_F(flow_resend, gaps__what_came_after_all_is_forgotten)
+{
+    connect_both();
+    a.core->params.gap_delay = 20 * MS;
+    for (int i = 0; i < 4; ++i) {
+        ASSERT_TRUE(a.send(ab, "x"));
+    }
+    std::deque<Packet> sent = take_sent();
+    for (size_t i : {1, 2, 3}) {
+        b.receive(sent[i]);
+    }
+    settle(b, a);
+    run_timer(0);
+    b.receive(sent[0]);
+    settle(b, a);
+    EXPECT_EQ(4u, a.acked);
+    pass(10 * MS);
+    EXPECT_EQ(0u, ab->ring);
+    EXPECT_EQ(1u, a.counters().rings) << "the wait has it still";
+    ASSERT_TRUE(a.send(ab, "x")); /* into another ring */
+    pass(50 * MS);
+    EXPECT_EQ(0u, a.counters().rings);
+    EXPECT_EQ(0u, a.counters().fast_resends);
+    EXPECT_EQ(5u, b.got.size());
 }
 
 TEST_F(flow_resend, ack__duplicates_are_acknowledged_again)

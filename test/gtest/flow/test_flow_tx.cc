@@ -327,6 +327,7 @@ TEST(flow_core, init__parameters)
     EXPECT_FALSE(valid([](flow_params_t *p) { p->init_window = 17; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->self.incarnation = 0; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_min = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->gap_delay = 0; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_max = 1; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->rnr_max = 2ull << 40; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->max_linger = 0; }));

@@ -281,9 +281,9 @@ TEST_F(UctWaiting, refused_posts__end_when_the_peer_is_gone)
     wait_for_one_that_left();
     delete b;
     b = nullptr;
-    EXPECT_TRUE(wait([&] {
-        return uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) !=
-               UCS_ERR_NO_RESOURCE;
+    EXPECT_TRUE(wait([&] { /* (on UD b lets go of what it took) */
+        ucs_status_t status = uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
+        return (status != UCS_ERR_NO_RESOURCE) && (status != UCS_OK);
     }));
     EXPECT_EQ(1u, a->failures.size());
 }
@@ -311,5 +311,5 @@ TEST_F(UctWaiting, asleep__wakes_when_the_peer_is_gone)
         }
     }
     EXPECT_EQ(1u, a->failures.size());
-    EXPECT_LT(naps, 20u);
+    EXPECT_LT(naps, is_ud() ? 90u : 20u); /* (one for each time-out) */
 }

@@ -20,6 +20,7 @@ public: /* for Steps */
 
     void SetUp() override
     {
+        SRD_ONLY("no reads");
         open();
         remote.reset(new Memory(*b, LENGTH, 1));
         local.reset(new Memory(*a, LENGTH, 2));

@@ -8,6 +8,11 @@ using namespace uct_test;
 
 class UctGet : public UctTest {
 protected:
+    void SetUp() override
+    {
+        SRD_ONLY("no reads");
+    }
+
     /* Retries while the peer has not answered or nothing is free. */
     ucs_status_t get_zcopy(const uct_iov_t *iov, uint64_t address,
                            uct_rkey_t rkey, uct_completion_t *comp)

@@ -127,6 +127,7 @@ protected:
 
 TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
 {
+    SRD_ONLY("no reads");
     open();
     const size_t size = (5ul << 30) + 12345, offset = (4ul << 30) + 777;
     Mapping remote(size), local(size);
@@ -209,6 +210,7 @@ static bool child_has_memory()
  * registered and under way goes on. */
 TEST_F(UctMemory, fork__the_parent_goes_on)
 {
+    SRD_ONLY("no reads");
     open();
     Mapping remote(1 << 20), local(1 << 20);
 
@@ -251,6 +253,7 @@ struct RegParams {
 /* A handle of nobody's, of another domain, or that was given back. */
 TEST_F(UctMemory, foreign_handles__are_invalid_parameters)
 {
+    SRD_ONLY("no reads");
     open();
     Memory remote(*b, 4096, 1), other(*b, 4096, 3);
     Mapping far(4096), near(4096);

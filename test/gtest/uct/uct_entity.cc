@@ -2,6 +2,7 @@
 #include "uct_entity.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <stdexcept>
 
@@ -13,6 +14,15 @@ static void check(ucs_status_t status, const char *what)
         throw std::runtime_error(std::string(what) + ": " +
                                  ucs_status_string(status));
     }
+}
+
+std::string &transport()
+{
+    static std::string name = (getenv("UCT_TRANSPORT") != nullptr) ?
+                                      getenv("UCT_TRANSPORT") :
+                                      "srd";
+
+    return name;
 }
 
 /* Is the UCX of this process 1.16 or newer, the headers older, or the other way
@@ -127,11 +137,12 @@ void Entity::open_iface(const Config &settings, size_t headroom,
     uct_iface_config_t *config;
     std::string device = m_device + ":1";
 
-    check(uct_md_iface_config_read(m_md, "srd", nullptr, nullptr, &config),
+    check(uct_md_iface_config_read(m_md, transport().c_str(), nullptr, nullptr,
+                                   &config),
           "iface config");
     for (const auto &item : settings) {
         /* UCX from 1.17 on wants the prefix, too */
-        std::string name    = "SRD_" + item.first;
+        std::string name    = (is_ud() ? "EFA_UD_" : "SRD_") + item.first;
         ucs_status_t status = uct_config_modify(config, item.first.c_str(),
                                                 item.second.c_str());
         if (status == UCS_ERR_NO_ELEM) {
@@ -153,7 +164,7 @@ void Entity::open_iface(const Config &settings, size_t headroom,
     params.am_alignment = align.alignment;
     params.am_align_offset = align.offset;
     params.open_mode = UCT_IFACE_OPEN_MODE_DEVICE;
-    params.mode.device.tl_name = "srd";
+    params.mode.device.tl_name = transport().c_str();
     params.mode.device.dev_name = device.c_str();
     params.rx_headroom = headroom;
     params.err_handler = err_handler;

@@ -2,9 +2,9 @@
 #ifndef UCT_ENTITY_H_
 #define UCT_ENTITY_H_
 
-/* One srd interface of the emulated device, driven through UCT's public API,
- * as UCP drives it. Programs of this folder run under
- * 'efasim run -- srdrun PROGRAM'. */
+/* One interface of the emulated device, driven through UCT's public API, as UCP
+ * drives it. Programs of this folder run under 'efasim run -- srdrun PROGRAM'.
+ */
 
 #include <gtest/gtest.h>
 
@@ -44,6 +44,22 @@ inline Bytes make_message(uint32_t seed, size_t length)
 }
 
 using Config = std::map<std::string, std::string>;
+
+/* Of the interfaces that are opened from now on: srd, or what UCT_TRANSPORT
+ * says. */
+std::string &transport();
+
+inline bool is_ud()
+{
+    return transport() == "ud";
+}
+
+/* Of a test about what ud has not, whatever the device: RMA, and statuses of
+ * the device that tell of the peer. */
+#define SRD_ONLY(_why)                 \
+    if (uct_test::is_ud()) {           \
+        GTEST_SKIP() << "ud: " << _why; \
+    }
 
 class Entity {
 public:

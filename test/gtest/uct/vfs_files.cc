@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "vfs_files.h"
+#include "uct_entity.h"
 
 #include <algorithm>
 #include <sstream>
@@ -33,7 +34,7 @@ std::set<std::string> interfaces()
         std::string path = "/uct/worker/" + worker + "/iface";
         for (const auto &iface : names(path)) {
             auto files = names(path + "/" + iface);
-            if (std::count(files.begin(), files.end(), "srd") != 0) {
+            if (std::count(files.begin(), files.end(), uct_test::transport()) != 0) {
                 result.insert(path + "/" + iface);
             }
         }
@@ -50,8 +51,14 @@ std::string newest(const std::set<std::string> &before)
             fresh.push_back(path);
         }
     }
-    EXPECT_EQ(1u, fresh.size()) << "new interfaces with files of srd";
+    EXPECT_EQ(1u, fresh.size()) << "new interfaces with files of ours";
     return fresh.empty() ? "" : fresh[0];
+}
+
+static std::string
+path_of(const std::string &interface, const std::string &file)
+{
+    return interface + "/" + uct_test::transport() + "/" + file;
 }
 
 std::string text(const std::string &interface, const std::string &file)
@@ -60,7 +67,7 @@ std::string text(const std::string &interface, const std::string &file)
     std::string result;
 
     ucs_string_buffer_init(&buffer);
-    if (ucs_vfs_path_read_file((interface + "/srd/" + file).c_str(),
+    if (ucs_vfs_path_read_file(path_of(interface, file).c_str(),
                                &buffer) == UCS_OK) {
         result = ucs_string_buffer_cstr(&buffer);
     }
@@ -75,7 +82,7 @@ uint64_t number(const std::string &interface, const std::string &file)
     char end;
 
     if ((sscanf(line.c_str(), "%lu%c", &value, &end) != 2) || (end != '\n')) {
-        ADD_FAILURE() << interface << "/srd/" << file << ": '" << line << "'";
+        ADD_FAILURE() << path_of(interface, file) << ": '" << line << "'";
         return UINT64_MAX;
     }
     return value;

@@ -2,7 +2,7 @@
 #ifndef VFS_FILES_H_
 #define VFS_FILES_H_
 
-/* What srd's interfaces of this process show in UCX's tree of files (VFS). */
+/* What our interfaces of this process show in UCX's tree of files (VFS). */
 
 #include <cstdint>
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace vfs_test {
 
-/* Paths of the interfaces that have a folder srd. */
+/* Paths of the interfaces that have a folder of the transport. */
 std::set<std::string> interfaces();
 
 /* The one that came since `before`; a failure of the test if there is not
  * exactly one. */
 std::string newest(const std::set<std::string> &before);
 
-/* Text of a file of folder srd of an interface; "" if there is none. */
+/* Text of a file in that folder of an interface; "" if there is none. */
 std::string text(const std::string &interface, const std::string &file);
 
 /* Its number; UINT64_MAX if it holds none. */

@@ -146,8 +146,21 @@ static unsigned base_due_acked(base_iface_t *iface)
     return iface->transport->acks->release(iface);
 }
 
+/* Peers that came or went: whoever talks to us for the first time must be
+ * answered, or takes us for dead. */
+static void base_due_peers(base_iface_t *iface)
+{
+    flow_event_t event;
+
+    while (flow_event_pending(iface->core) &&
+           flow_event_peer_next(iface->core, &event)) {
+        base_event_handle(iface, &event);
+    }
+}
+
 void base_due_quiet(base_iface_t *iface)
 {
+    base_due_peers(iface);
     if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
         base_due_timer(iface);
     }

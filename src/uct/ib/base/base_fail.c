@@ -63,9 +63,9 @@ ucs_status_t base_ep_failure(const base_ep_t *ep)
                                                             UCS_ERR_NO_RESOURCE;
 }
 
-/* Of an endpoint that failed because another one to that peer did, or because
- * the peer said so. */
-static ucs_status_t base_ep_status_of(flow_end_t why)
+/* (Of an endpoint that failed because another one to that peer did, or because
+ * the peer said so, too.) */
+ucs_status_t base_end_status(flow_end_t why)
 {
     switch (why) {
     case FLOW_END_LOST:
@@ -87,7 +87,7 @@ void base_ep_report_failure(base_ep_t *ep, flow_end_t why)
 
     if (ep->state == BASE_EP_ALIVE) {
         ep->state  = BASE_EP_FAILED;
-        ep->status = iface->broken ? UCS_ERR_IO_ERROR : base_ep_status_of(why);
+        ep->status = iface->broken ? UCS_ERR_IO_ERROR : base_end_status(why);
     }
     if ((ep->state == BASE_EP_DESTROYED) || ep->reported) {
         return;

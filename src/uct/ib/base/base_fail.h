@@ -23,6 +23,9 @@ void base_iface_count_rounds(base_iface_t *iface);
  */
 void base_ep_fail(base_ep_t *ep, ucs_status_t status, flow_send_status_t why);
 
+/* What a user is told of a flow's end. */
+ucs_status_t base_end_status(flow_end_t why);
+
 /* The user gives it up: as base_ep_fail, but nobody is told. */
 void base_ep_cancel(base_ep_t *ep);
 

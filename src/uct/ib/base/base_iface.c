@@ -150,6 +150,7 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
         return status;
     }
     layout->packet_size = md->device->max_msg; /* a peer's mtu may be another */
+    layout->release     = iface->transport->release_desc;
     layout->prefix      = (iface->transport->qp_kind == EFA_QP_UD) ?
                                   EFA_UD_PREFIX :
                                   0;
@@ -297,6 +298,15 @@ static void base_iface_report_close(base_iface_t *iface)
               (unsigned long)iface->received, (unsigned long)counters.held,
               (unsigned long)counters.stalls, (unsigned long)counters.rnr,
               iface->rxq.least);
+    if (iface->acked) {
+        host_info(iface->super.host,
+                  "%s: %lu messages sent again after a time-out, %lu since "
+                  "later ones arrived; %lu packets only to acknowledge",
+                  base_iface_md(iface)->device->name,
+                  (unsigned long)counters.timeouts,
+                  (unsigned long)counters.fast_resends,
+                  (unsigned long)counters.acks_alone);
+    }
 }
 
 /* Says goodbye to peers for a bounded time, stops the device, completes what is

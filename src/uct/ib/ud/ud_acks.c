@@ -18,7 +18,7 @@ static void ud_sent(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
                    base_iface_md(iface)->device->name,
                    efa_send_wr_qpn(&op->wr), vendor_err);
     }
-    flow_resend_sent(iface->core, &op->flow, vendor_err != 0);
+    flow_resend_sent(iface->core, &op->flow, ud_is_local(vendor_err));
 }
 
 /* Why an operation failed whose peer did not acknowledge it in time, or whose
@@ -28,7 +28,8 @@ static ucs_status_t ud_failure(base_iface_t *iface, const base_ep_t *ep)
     if (ep->status != UCS_OK) {
         return ep->status;
     }
-    return iface->broken ? UCS_ERR_IO_ERROR : UCS_ERR_ENDPOINT_TIMEOUT;
+    return iface->broken ? UCS_ERR_IO_ERROR :
+                           base_end_status(flow_tx_why(ep->tx));
 }
 
 static unsigned ud_release(base_iface_t *iface)

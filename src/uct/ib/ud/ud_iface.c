@@ -10,21 +10,21 @@
 
 #define UD_GOODBYE_TIME 50000000 /* ns: one that is lost is said again */
 
-/* Of our own device: a peer's says nothing. */
 static ucs_status_t ud_status(unsigned vendor_err)
 {
-    return (vendor_err == 0) ? UCS_OK : UCS_ERR_IO_ERROR;
+    return ud_is_local(vendor_err) ? UCS_ERR_IO_ERROR : UCS_OK;
 }
 
 static flow_send_status_t ud_flow_status(unsigned vendor_err)
 {
-    return (vendor_err == 0) ? FLOW_SEND_OK : FLOW_SEND_ERROR;
+    return ud_is_local(vendor_err) ? FLOW_SEND_ERROR : FLOW_SEND_OK;
 }
 
 static const base_transport_t ud_base = {
     .name         = "ud",
     .prefix       = "UCX_EFA_UD_",
     .qp_kind      = EFA_QP_UD,
+    .release_desc = ud_lock_release_desc,
     .goodbye_time = UD_GOODBYE_TIME,
     .flow_params  = flow_params_default_ud,
     .status       = ud_status,
@@ -55,8 +55,7 @@ static void ud_iface_close(uct_iface_h tl_iface)
     ucx_iface_progress_disable(tl_iface,
                                UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
     ud_timer_stop(iface);
-    pthread_mutex_destroy(&iface->mutex);
-    base_iface_delete(&iface->super);
+    base_iface_delete(&iface->super); /* UCP may yet release buffers */
 }
 
 static ucs_status_t
