@@ -264,10 +264,11 @@ no_trial() {
 tls_names() {
     need ucx_info
     local out=$CHECK_LOG.out tls opened tried bad=0 count=0
-    local names=(unset all '^all' srd ud srd,ud ud,srd,tcp tcp '^srd' '^ud' '^tcp'
-        ib ib,tcp '^ib' '^tcp,ib' '^ib,ud' '\ud' '\srd' '^\ud' '^\srd,ud' '\ib,tcp'
-        ud:aux,tcp srd:aux,tcp '^srd:aux' '^ud:aux' '^srd,srd:aux' ib:aux,tcp
-        '^ib:aux' tcp,all udx,sr,tcp ud_verbs,tcp rc,tcp '^ud_v' ,ud,,tcp)
+    local names=(unset all '^all' srd ud 'srd,ud' 'ud,srd,tcp' tcp '^srd' '^ud'
+        '^tcp' ib 'ib,tcp' '^ib' '^tcp,ib' '^ib,ud' '\ud' '\srd' '^\ud' '^\srd,ud'
+        '\ib,tcp' 'ud:aux,tcp' 'srd:aux,tcp' '^srd:aux' '^ud:aux' '^srd,srd:aux'
+        'ib:aux,tcp' '^ib:aux' 'tcp,all' 'udx,sr,tcp' 'ud_verbs,tcp' 'rc,tcp'
+        '^ud_v' ',ud,,tcp')
     for tls in "${names[@]}"; do
         local words=(UCX_TLS="$tls")
         [ "$tls" != unset ] || words=(-u UCX_TLS)

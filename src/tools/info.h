@@ -41,7 +41,7 @@ typedef struct info {
     probe_t       chosen;    /* UCX as the environment has it */
     const char    *transport; /* "ud" if that is chosen or wished, else "srd" */
     const char    *spare;     /* the other one */
-    probe_t       direct;    /* UCX with `transport` alone, a message to itself */
+    probe_t       direct;    /* UCX with `transport` alone, and a message */
     probe_t       other;     /* UCX with `spare` alone */
 } info_t;
 

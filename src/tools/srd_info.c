@@ -129,7 +129,7 @@ int info_list_has(const char *list, const char *name)
     return 0;
 }
 
-/* The transport that the report is about, when UCX was tried as it is set up. */
+/* What the report is about, when UCX was tried as it is set up. */
 static void transport_choose(info_t *info)
 {
     const char *tls = getenv("UCX_TLS");

@@ -173,8 +173,8 @@ static void watched_check_cancel(watched_t *watched)
     }
 }
 
-/* Nonzero if there are more endpoints to other hosts than endpoints of ours: then
- * this transport does not just serve beside those. */
+/* Nonzero if there are more endpoints to other hosts than endpoints of ours:
+ * then this transport does not just serve beside those. */
 static int watched_is_alone(const watched_t *watched)
 {
     const ucx_worker_use_t *use = watched->use;
@@ -224,9 +224,9 @@ static unsigned watched_check(void *arg)
     return 0;
 }
 
-/* One more endpoint, to another host or to this one. Where ours or shared memory
- * may serve, too, it is compared with their endpoints later, when UCX has made
- * them: after at most @looks calls of progress, if that is not 0. */
+/* One more endpoint, to another host or to this one. Where ours or shared
+ * memory may serve, too, it is compared with their endpoints later, when UCX has
+ * made them: after at most @looks calls of progress, if that is not 0. */
 static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
     *(is_far ? &watched->far_eps : &watched->near_eps) += 1;

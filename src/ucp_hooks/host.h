@@ -91,10 +91,10 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
 
 /*
  * Nonzero when the user asked for transport @name of ours by name: it stands in
- * the list of UCX_TLS (also as name:aux or \name), and the list is not a negated
- * one ("^..."). "ud" is also UCX's alias for transports of InfiniBand, and means
- * ours only where there is an EFA; "\ud" always does. Reads the environment each
- * time; for set-up paths only.
+ * the list of UCX_TLS (also as name:aux or \name), which is not a negated one
+ * ("^..."). "ud" is also UCX's alias for transports of InfiniBand, and means
+ * ours only where there is an EFA; "\ud" always does. Reads the environment
+ * each time; for set-up paths only.
  */
 int ucx_user_asked_for(const char *name);
 
@@ -117,6 +117,12 @@ void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
                      const char *function, const char *name,
                      const char *format, ...)
     __attribute__((format(printf, 6, 7), cold));
+
+/* UCX is offered transport @name, and not @better, for which it was to be used
+ * as well: a warning, with why, unless the user was told already or
+ * UCX_EFA_WARN_FALLBACK=n. */
+void ucx_host_second_best(const ucx_host_t *host, const char *name,
+                          const char *better);
 
 #define host_report_absent(_host, _name, ...) \
     ucx_host_absent(_host, __FILE__, __LINE__, __func__, _name, __VA_ARGS__)

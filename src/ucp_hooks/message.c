@@ -21,8 +21,8 @@ static char absence[ABSENCE_MAX];
 static int absence_is_shown;
 static int message_said;
 
-/* The transport that UCX asks this thread for; NULL: none, or all. (No __thread,
- * which needs more than libc.) */
+/* The transport that UCX asks this thread for; NULL: none, or all. (__thread
+ * would need more than libc.) */
 static pthread_key_t subject_key;
 static int subject_has_key;
 
@@ -127,6 +127,18 @@ void ucx_message_absence(char *text, size_t max)
     pthread_mutex_lock(&absence_lock);
     snprintf(text, max, "%s", absence);
     pthread_mutex_unlock(&absence_lock);
+}
+
+void ucx_host_second_best(const ucx_host_t *host, const char *name,
+                          const char *better)
+{
+    char text[ABSENCE_MAX];
+
+    if (ucx_global_warns() && ucx_message_is_first()) {
+        ucx_message_absence(text, sizeof(text));
+        host_warn(host, "UCX has %s of this EFA, and not %s, the better one: "
+                  "%s", name, better, text);
+    }
 }
 
 void ucx_message_iface(const ucx_host_t *host, const char *name,

@@ -29,9 +29,9 @@ int ucx_message_is_first(void);
 void ucx_message_absence(char *text, size_t max);
 
 /* An interface of transport @name was opened, or could not be, and so UCX gives
- * up the whole worker: a line at level error, unless UCX_TLS leaves the transport
- * out or there was a line already, about the reason or about another interface
- * after the last one that could be. */
+ * up the whole worker: a line at level error, unless UCX_TLS leaves the
+ * transport out or there was a line already, about the reason or about another
+ * interface after the last one that could be. */
 void ucx_message_iface(const ucx_host_t *host, const char *name,
                        ucs_status_t status);
 

@@ -17,6 +17,7 @@ struct efa_md {
     efa_device_t   *device;
     struct ibv_pd  *pd;
     unsigned        promised; /* bits of efa_qp_kind_t (efa_promise.h) */
+    unsigned        refused;  /* the same, of trials that failed */
     int             access; /* IBV_ACCESS_* of every registration */
     uint64_t        gpu_types;    /* registered by address (peer memory) */
     uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */

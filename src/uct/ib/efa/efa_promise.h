@@ -6,8 +6,8 @@
 
 /*
  * Interfaces that UCX was offered and has not opened: a transport's, on an open
- * memory domain. UCX opens all of them, then needs the room of all, and of those
- * that are to be offered on further devices. Any thread.
+ * memory domain. UCX opens all of them, so there must be room for all. Any
+ * thread.
  */
 
 /* UCX is offered the transport of this kind. Repeated: nothing more. */

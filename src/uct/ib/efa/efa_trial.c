@@ -6,10 +6,10 @@
  * then UCX goes on without it, and says so (ucp_hooks/fallback.h).
  *
  * UCX opens all interfaces that it was offered: so each trial is for all that
- * were, too (efa_promise.h). SRD comes first. UD is offered where it leaves room
- * for SRD on every device, as it is of use to who asks for it only. (To keep
- * what a trial registered until its interface opens was rejected: a program
- * that opens none has 8 MB less for each device.)
+ * were, too (efa_promise.h). SRD comes first. UD is offered where it leaves
+ * room for SRD on every device, as it is of use to who asks for it only. (To
+ * keep what a trial registered until its interface opens was rejected: a
+ * program that opens none has 8 MB less for each device.)
  */
 #include "efa_trial.h"
 #include "efa_chunk.h"
@@ -103,6 +103,23 @@ static unsigned efa_trial_others(efa_md_t *md, efa_qp_kind_t kind)
     return srd + ud - efa_promise_is(md, kind);
 }
 
+/* Tries, and remembers what came of it. */
+static ucs_status_t efa_md_offer(efa_md_t *md, efa_qp_kind_t kind)
+{
+    ucs_status_t status = efa_md_try(md, kind, efa_trial_others(md, kind));
+
+    if (status != UCS_OK) {
+        md->refused |= UCS_BIT(kind);
+        return status;
+    }
+    md->refused &= ~UCS_BIT(kind);
+    efa_promise_make(md, kind);
+    if ((kind == EFA_QP_UD) && (md->refused & UCS_BIT(EFA_QP_SRD))) {
+        ucx_host_second_best(md->super.host, "ud", "srd");
+    }
+    return UCS_OK;
+}
+
 void efa_md_try_left_out(ucx_host_t *host)
 {
     static const efa_md_config_t config = {
@@ -132,11 +149,9 @@ ucs_status_t efa_md_query_devices(ucx_md_t *super, const char *transport,
     efa_qp_kind_t kind = strcmp(transport, "ud") ? EFA_QP_SRD : EFA_QP_UD;
     ucx_device_t *device;
 
-    if (!ucx_user_left_out(super->host, transport)) {
-        if (efa_md_try(md, kind, efa_trial_others(md, kind)) != UCS_OK) {
-            return UCS_ERR_NO_DEVICE;
-        }
-        efa_promise_make(md, kind);
+    if (!ucx_user_left_out(super->host, transport) &&
+        (efa_md_offer(md, kind) != UCS_OK)) {
+        return UCS_ERR_NO_DEVICE;
     }
     device = calloc(1, sizeof(*device));
     if (device == NULL) {
