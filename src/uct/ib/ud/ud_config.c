@@ -19,7 +19,7 @@ const ucx_config_field_t ud_config_fields[] = {
               "says nothing is lost: 64 take about half a minute"),
     BASE_CONFIG_UINT("MTU", "0", mtu, 0, 65535,
               "Bytes of a datagram that we send at most, 256 or more; 0: what "
-              "the device says it takes"),
+              "the device takes, which is tried when an interface opens"),
     BASE_CONFIG_UINT("MAX_AH", "1024", max_ah, 1, 65535,
               "Hosts (address handles) an interface talks to at a time; the "
               "device may have less"),
