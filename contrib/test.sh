@@ -70,7 +70,8 @@ budget_of() {
     ci:efasim | ci:uct | ci:mutants | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
-    ci:ucp | ci:tidy | ci:matrix) echo 420 ;;
+    ci:ucp) echo 540 ;;
+    ci:tidy | ci:matrix) echo 420 ;;
     ci:*) echo 600 ;;
     full:sim | full:matrix | full:efasim-clients) echo 5400 ;;
     *) echo 3600 ;;

@@ -102,7 +102,16 @@ fallback_peer() {
     between_hosts env UCX_TLS=tcp -- "$SRDRUN" || exit
     never "$CHECK_LOG.server"
     once "$CHECK_LOG.client"
-    says 'the peer offers no srd of this kind' "$CHECK_LOG.client"
+    says 'the peer offers no srd or ud of this kind' "$CHECK_LOG.client"
+}
+
+# The peer has the module, and another of its transports.
+fallback_other_kind() {
+    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- \
+        "$SRDRUN" env UCX_TLS=ud,tcp || exit
+    once "$CHECK_LOG.client"
+    says 'the peer offers no ud of this kind: start it with .* UCX_TLS, too' \
+        "$CHECK_LOG.client"
 }
 
 # The device is there, and cannot be opened. (Of the two sides only UCX 1.13's ib
@@ -122,6 +131,12 @@ fallback_none() {
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
     never "$CHECK_LOG.server"
     never "$CHECK_LOG.client"
+    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
+    between_hosts "$SRDRUN" env UCX_TLS=ud,tcp -- \
+        "$SRDRUN" env UCX_TLS=ud,tcp UCX_LOG_LEVEL=info || exit
+    never "$CHECK_LOG.server"
+    never "$CHECK_LOG.client"
+    says 'ud interface closed: [1-9][0-9]+ messages sent' "$CHECK_LOG.client"
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
         "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
@@ -209,6 +224,15 @@ way() {
         words=(bash -c 'ulimit -l 64; exec "$@"' - env)
         reason='the limit (on locked memory )?is 64 KiB.*ulimit -l unlimited'
         ;;
+    memlock_both) # enough for one transport
+        sim=(--memlock-root)
+        words=(bash -c 'ulimit -l 6000; exec "$@"' - env)
+        reason='=tcp.* leaves it out: UCX_TLS=.* takes it'
+        ;;
+    no_ud) # the second queue pair that is tried (with srd left out the first)
+        sim=(--fail-command create-qp:3:ENOMEM)
+        reason='=tcp.* leaves it out: UCX_TLS=.* takes it'
+        ;;
     memlock_buffers)
         sim=(--memlock-root)
         words=(bash -c 'ulimit -l 2000; exec "$@"' - env)
@@ -232,7 +256,7 @@ way() {
         ;;
     no_srd_there)
         words=(FAR_PORT=23462 FAR_LINGER=3)
-        reason='the peer offers no srd of this kind: start it with'
+        reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
         ;;
     other_srd)
         words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1)
@@ -278,23 +302,33 @@ table_pictures() {
         fail "not resized"
 }
 
-TABLE_TLS=(unset all 'srd,tcp,sm,self' 'tcp,sm,self' '^tcp')
+TABLE_TLS=(unset all 'srd,tcp,sm,self' 'tcp,sm,self' '^tcp' 'ud,tcp,sm,self'
+    'ud,sm,self' '^tcp,srd')
 
 # A row: a way in which the device is missing and, for each value of TABLE_TLS, how
-# many warnings of ours are expected.
+# many warnings of ours are expected; "-": not tried.
 table_rows() {
     local name
-    echo works 0 0 0 1 0
-    echo no_device 0 0 1 0 0
-    echo silenced 0 0 1 0 0
-    echo other_device 1 1 1 1 0 # excluded twice by the user himself
-    for name in no_driver no_device_file no_provider no_right refused \
-        old_libefa no_libefa no_libibverbs no_match memlock_open \
-        memlock_buffers no_pd no_cq no_qp declined; do
-        echo "$name" 1 1 1 1 1
+    echo works 0 0 0 1 0 0 0 0
+    echo no_device 0 0 1 0 0 0 0 0 # (ud may be UCX's own)
+    echo silenced 0 0 1 0 0 1 - -
+    echo other_device 1 1 1 1 0 1 0 0 # excluded twice by the user himself
+    echo memlock_both 0 0 0 1 0 0 0 0
+    echo no_ud 0 0 0 1 0 0 - 0
+    for name in no_driver no_right refused no_match memlock_buffers no_qp declined; do
+        echo "$name" 1 1 1 1 1 1 1 1
+    done
+    for name in no_device_file no_provider old_libefa no_libefa no_libibverbs \
+        memlock_open no_pd no_cq; do
+        echo "$name" 1 1 1 1 1 1 - -
     done
     # the stand-in for UCX's own is for UCX 1.13
-    [ ! -e "$pictures/standin" ] || echo other_srd 1 1 1 1 1
+    [ ! -e "$pictures/standin" ] || echo other_srd 1 1 1 1 1 1 1 1
+}
+
+# no_way WAY TLS: without tcp and ours there is none to the other host.
+no_way() {
+    [[ $2 == @(^tcp*|ud,sm*) && $1 != @(works|memlock_both|no_ud) ]]
 }
 
 # cell WAY TLS LINES [IP]: one program on one emulated node sends to the other
@@ -307,8 +341,7 @@ cell() {
     "$EFASIM" run --node 1 "${sim[@]}" -- env "${tls[@]}" "${words[@]}" \
         "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" "${@:4}" \
         >"$out" 2>&1 || status=$?
-    # without tcp and srd there is no way to the other host
-    [ $status = 0 ] || [[ $1:$2 == *:^tcp && $1 != works ]] ||
+    [ $status = 0 ] || no_way "$1" "$2" ||
         { cat "$out"; echo "$1, UCX_TLS=$2: status $status"; return 1; }
     lines=$(grep -aEc 'EFA +WARN|WARN +libuct_srd' "$out")
     if [ "$lines" != "$3" ]; then
@@ -328,12 +361,14 @@ table_cells() {
     while read -r name expected; do
         read -ra expected <<<"$expected"
         for i in "${!TABLE_TLS[@]}"; do
+            [ "${expected[i]}" != - ] || continue
             cell "$name" "${TABLE_TLS[i]}" "${expected[i]}" || bad=$((bad + 1))
         done
     done < <(table_rows)
     # endpoints by socket address
     cell works srd,tcp 0 "$server_ip" || bad=$((bad + 1))
     cell works unset 0 "$server_ip" || bad=$((bad + 1))
+    cell works ud,tcp,sm,self 0 "$server_ip" || bad=$((bad + 1))
     cell works tcp,sm,self 1 "$server_ip" || bad=$((bad + 1))
     cell refused unset 1 "$server_ip" || bad=$((bad + 1))
     cell refused srd,tcp 1 "$server_ip" || bad=$((bad + 1))
@@ -375,7 +410,7 @@ table_inside() {
     local node=(ip netns exec "$a" "$EFASIM" run --node 0 -- env)
     table_pictures
     (ucx_with_standin "$pictures/standin") || rm -rf "$pictures/standin"
-    far_server address "${node[@]}" UCX_TLS=srd,tcp,sm,self
+    far_server address "${node[@]}" UCX_TLS=srd,ud,tcp,sm,self
     far_server no_srd "${node[@]}" UCX_TLS=tcp,sm,self FAR_PORT=23462
     ip netns exec "$b" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" table_cells || status=$?
@@ -397,11 +432,13 @@ fallback_table() {
 nodes_inside() {
     local pictures=$CHECK_LOG.pictures far_fd far_fds=() far_pids=() bad=0
     mkdir -p "$pictures/none"
-    far_server address "$EFASIM" run --node 0 -- env UCX_TLS=srd,tcp,sm,self
+    far_server address "$EFASIM" run --node 0 -- env UCX_TLS=srd,ud,tcp,sm,self
     cell works unset 0 || bad=1
     cell refused unset 1 || bad=1
     cell refused tcp,sm,self 1 || bad=1
     cell works srd,tcp 0 127.0.0.1 || bad=1
+    cell works ud,tcp,sm,self 0 || bad=1
+    cell refused ud,tcp,sm,self 1 || bad=1
     cell no_device unset 0 || bad=1
     far_servers_end
     far_fds=() far_pids=()

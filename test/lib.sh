@@ -194,7 +194,8 @@ need_perftest() {
 # ucx_minor: of the UCX whose programs run here, 13 for 1.13.
 ucx_minor() {
     local version
-    version=$(ucx_info -v | sed -nE 's/.*ersion:? 1\.([0-9]+)\..*/\1/p')
+    # (newer ones tell the version of the library and of the headers)
+    version=$(ucx_info -v | sed -nE '/.*ersion:? 1\.([0-9]+)\..*/ { s//\1/p; q }')
     echo "${version:-0}"
 }
 

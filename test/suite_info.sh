@@ -76,12 +76,19 @@ shows() {
     cat "$OUT"
     local line
     for line in '^device rdmap0s6$' '^  place +PCI 0000:00:06.0, ' \
-        '^  GID +fe80:' '^  capabilities .*RDMA read,.* SRD$' \
+        '^  GID +fe80:' '^  capabilities .*RDMA read,.* SRD, UD$' \
         '^  messages +to 8928 B' '^UCX +1\.[0-9]+\.[0-9]+ in /' \
-        '^module +/.*libuct_srd.so.0 ' '^lanes to another host' \
+        '^module +/.*libuct_srd.so.0 ' '^transport srd +UCX can use it$' \
+        '^transport ud +UCX can use it$' '^lanes to another host' \
         '^  host memory +srd/rdmap0s6:1.* am' '^  CUDA memory '; do
         grep -Eq "$line" "$OUT" || fail "no line $line"
     done
+    SIM+=(--fail-command create-qp:1) # of each process
+    "$EFASIM" run --fabric "t$$" "${SIM[@]}" -- "$BUILD/bin/srd_info" >"$OUT"
+    cat "$OUT"
+    grep -Eq '^transport srd +cannot be used: .*no SRD queue pair' "$OUT" &&
+        grep -Eq '^transport ud +cannot be used: .*no UD queue pair' "$OUT" ||
+        fail "the reasons are not told"
     "$BUILD/bin/srd_info" >"$OUT" && fail "no device, and status 0"
     grep -q '^no device: this machine has no EFA' "$OUT" || fail "not said"
     "$BUILD/bin/srd_info" --nosuch 2>/dev/null
@@ -258,24 +265,44 @@ loading() {
     verdict FAIL loading 'is not beside this program'
 }
 
+# ud was asked for, and cannot be had.
+transport_ud() {
+    clean_environment
+    SIM=(--fail-command create-qp:1)
+    inside UCX_TLS=ud,tcp :
+    verdict FAIL transport 'UCX cannot use ud: .*no UD queue pair'
+}
+
 # UCX has an srd of its own, and ours stays out.
 transport() {
     clean_environment
     ucx_with_standin "$DIR"
     inside INTREE_SRD=1 LD_LIBRARY_PATH="$DIR" :
     verdict FAIL transport 'another component of .* UCX_EFA_CLAIM=y'
+    inside INTREE_SRD=1 LD_LIBRARY_PATH="$DIR" UCX_TLS=ud :
+    verdict FAIL transport 'cannot use ud: .*another component of .*_CLAIM=y'
 }
 
 selection() {
     clean_environment
     local tls
-    for tls in tcp tcp,sm '^srd' self,sm; do
+    for tls in tcp tcp,sm '^srd,ud' self,sm; do
         inside UCX_TLS="$tls" :
-        verdict FAIL selection "UCX_TLS=${tls/^/.}"
+        verdict FAIL selection "UCX_TLS=${tls/^/.} leaves srd and ud out"
     done
-    for tls in srd srd,sm,self all '^sm' srd,tcp; do
+    for tls in ud ud,tcp,sm '\ud' '^srd'; do
         inside UCX_TLS="$tls" :
         ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "UCX_TLS=$tls is well"
+        grep -Eq '^ok +transport +UCX has ud and srd, from ' "$OUT" &&
+            grep -Eq '^ok +selection .* takes ud/.*UCX_TLS=srd,sm,self' "$OUT" &&
+            grep -Eq '^ok +message +.*, over ud, arrived' "$OUT" ||
+            fail "UCX_TLS=$tls: ud is not what is told of"
+    done
+    for tls in srd srd,sm,self all '^sm' srd,tcp srd,ud; do
+        inside UCX_TLS="$tls" :
+        ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "UCX_TLS=$tls is well"
+        grep -Eq '^ok +message +.*, over srd, arrived' "$OUT" ||
+            fail "UCX_TLS=$tls: srd is not what is told of"
     done
     inside UCX_NET_DEVICES=eth9 :
     verdict FAIL selection 'UCX_NET_DEVICES=eth9 leaves out rdmap0s6'
@@ -288,9 +315,14 @@ message() {
     clean_environment
     SIM=(--inject send:15:1000)
     inside :
-    verdict FAIL message 'through the device to itself failed'
+    verdict FAIL message 'through the device to itself, over srd, failed'
     grep -A 1 '^FAIL  message' "$OUT" | grep -q 'security group' ||
         fail "no security group in the remedy"
+    SIM=(--loss 1) # UD is not told of what is lost
+    inside UCX_TLS=ud :
+    verdict FAIL message 'through the device to itself, over ud, failed'
+    grep -A 1 '^FAIL  message' "$OUT" | grep -q 'security group.*UCX_TLS=srd' ||
+        fail "no security group in ud's remedy"
 }
 
 open_mpi() {
@@ -307,6 +339,13 @@ open_mpi() {
     inside OMPI_MCA_pml_ucx_tls=rc_verbs OMPI_MCA_pml_ucx_devices=any : \
         --sysroot="$DIR/root"
     verdict warn 'Open MPI' 'pml_ucx_tls=rc_verbs'
+    # it compares whole names
+    inside UCX_TLS=ud OMPI_MCA_pml_ucx_tls=rc_verbs,ud_verbs \
+        OMPI_MCA_pml_ucx_devices=any : --sysroot="$DIR/root"
+    verdict warn 'Open MPI' 'pml_ucx_tls=rc_verbs,ud_verbs'
+    inside UCX_TLS=ud OMPI_MCA_pml_ucx_tls=rc_verbs,ud \
+        OMPI_MCA_pml_ucx_devices=any : --sysroot="$DIR/root"
+    ! grep -E '^(warn|FAIL)' "$OUT" || fail "ud is in the list"
     inside "${mpi[@]}" OMPI_MCA_pml=ob1 : --sysroot="$DIR/root"
     verdict warn 'Open MPI' 'pml=ob1'
     printf '# a comment\npml_ucx_tls = any\npml_ucx_devices=any\n' \
@@ -334,6 +373,7 @@ suite_run() {
     check info_ucx 30 ucx
     check info_loading 30 loading
     check info_transport 30 transport
+    check info_transport_ud 30 transport_ud
     check info_selection 60 selection
     check info_message 60 message
     check info_open_mpi 30 open_mpi

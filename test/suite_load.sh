@@ -38,18 +38,50 @@ need_ib_module() {
 
 # ------------------------------------------------------------ UCX's ib module
 
-# beside_ib [UCX_TLS]: with UCX_TLS unset or "all" a worker opens without an
-# error or warning, and the bytes go over srd (the nodes share no memory).
 beside_ib() {
-    need_perftest
     need_ib_module
+    takes_srd "$@"
+}
+
+# takes_srd [UCX_TLS]: with UCX_TLS unset or "all" a worker opens without an error
+# or warning, and the bytes go over srd (the nodes share no memory), none over ud,
+# which is open, too.
+takes_srd() {
+    local side
+    need_perftest
     unset UCX_TLS
     [ $# = 0 ] || export UCX_TLS=$1
+    export UCX_LOG_LEVEL=info
     two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
         "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 \
         -w 5 || exit 1
     no_errors "$CHECK_LOG" "$CHECK_LOG.server"
     at_least payload "$(stat_payload "$STAT")" $((200 * 65536))
+    cp "$CHECK_LOG" "$CHECK_LOG.client"
+    for side in "$CHECK_LOG.client" "$CHECK_LOG.server"; do
+        says 'srd interface closed: ([1-9]|0 messages sent, [1-9])' "$side"
+        says 'ud interface closed: 0 messages sent, 0 received' "$side"
+        says_not 'ud interface closed: ([1-9]|0 messages sent, [1-9])' "$side"
+    done
+}
+
+# Whatever a program wants of UCX, no lane to a peer is of ud, also where UCX takes
+# several devices.
+chosen() {
+    need ucx_info
+    local out=$CHECK_LOG.out features
+    export UCX_TLS=^sm,self UCX_MAX_RNDV_RAILS=4 UCX_MAX_EAGER_RAILS=4 \
+        UCX_MAX_EAGER_LANES=4 UCX_MAX_RNDV_LANES=4 UCX_LOG_LEVEL=debug
+    for features in t a r te tr tarew; do
+        "$EFASIM" run --fabric "t$$" --devices 2 -- "$SRDRUN" ucx_info -e \
+            -u $features >"$out.$features" 2>&1 || fail "$features: status $?"
+        says ' lane\[[0-9]*\]: .*srd/rdmap' "$out.$features"
+        says_not ' lane\[[0-9]*\]: .*ud/rdmap' "$out.$features"
+        says 'rdmap16s6: ud interface open' "$out.$features"
+    done
+    UCX_TLS=ud "$EFASIM" run --fabric "t$$" --devices 2 -- "$SRDRUN" ucx_info -e \
+        -u r >"$out" 2>&1 || fail "ud: status $?"
+    says ' lane\[[0-9]*\]: .*ud/rdmap' "$out"
 }
 
 # Without the module UCX 1.13's ib module takes the device and fails. README's
@@ -128,7 +160,7 @@ intree_srd() {
     local out=$CHECK_LOG.out
     export INTREE_SRD=1
     UCX_TLS=srd with_standin ucx_info -d >"$out" 2>&1 || exit
-    says 'WARN +transport srd of this module is left out: .*UCX_EFA_CLAIM=y' \
+    says 'WARN +transport srd and ud of this module is left out: .*UCX_EFA_CLAIM=y' \
         "$out"
     says 'asked to open rdmap0s6' "$out"
     says_not 'Transport: srd$' "$out"
@@ -137,12 +169,38 @@ intree_srd() {
     says_not 'WARN|ERROR' "$out"
 }
 
+# Our ud is left out with our srd: one component, of the same devices. Who asks
+# for it is told so, where "ud" cannot mean UCX's own alias.
+intree_ud() {
+    need ucx_info
+    local out=$CHECK_LOG.out tls
+    export INTREE_SRD=1
+    for tls in ud '\ud' ud:aux,tcp; do
+        UCX_TLS=$tls with_standin ucx_info -d >"$out" 2>&1 || exit
+        says 'WARN +transport srd and ud of this module is left out: ' "$out"
+        says_not 'Transport: (srd|ud)$' "$out"
+        [ "$(grep -c 'is left out' "$out")" = 1 ] || fail "said more than once"
+    done
+    for tls in '^ud' ib,tcp all; do
+        UCX_TLS=$tls with_standin ucx_info -d >"$out" 2>&1
+        says_not WARN "$out"
+    done
+    mkdir -p "$CHECK_LOG.none"
+    UCX_TLS=ud SYSFS_PATH=$CHECK_LOG.none \
+        LD_LIBRARY_PATH=$CHECK_LOG.standin "$SRDRUN" ucx_info -d >"$out" 2>&1
+    says_not 'EFA +WARN' "$out"
+    UCX_EFA_CLAIM=y UCX_TLS=ud with_standin ucx_info -d >"$out" 2>&1 || exit
+    says 'Transport: ud$' "$out"
+    says_not 'is left out' "$out"
+}
+
 intree_srd_claimed() {
     need ucx_info
     local out=$CHECK_LOG.out
     export INTREE_SRD=1 UCX_EFA_CLAIM=y
     with_standin ucx_info -d >"$out" 2>&1 || exit
     says 'Transport: srd$' "$out"
+    says 'Transport: ud$' "$out"
     says_not 'asked to open rdmap0s6|is left out' "$out"
 }
 
@@ -152,6 +210,7 @@ variables() {
     need ucx_info
     local out=$CHECK_LOG.out how
     export UCX_WARN_UNUSED_ENV_VARS=y UCX_SRD_WINDOW=3 UCX_EFA_REG_CACHE=n \
+        UCX_EFA_UD_WINDOW=3 UCX_EFA_UD_TRIES=9 \
         UCX_EFA_WARN_FALLBACK=n UCX_EFA_ABI='' UCX_EFA_NOSUCH=1
     for how in on_node "$SRDRUN" with_own_srd; do
         UCX_TLS=tcp,self "$how" ucx_info -w -u t >"$out" 2>&1
@@ -194,9 +253,90 @@ no_trial() {
     done
     says_not 'no SRD queue pair' "$out.tcp,self"
     says_not 'no SRD queue pair' "$out.^srd"
+    says 'no UD queue pair' "$out.^srd"
     says 'no SRD queue pair' "$out.tcp,srd"
     says 'no SRD queue pair' "$out.^tcp,self"
     says 'no SRD queue pair' "$out.all"
+}
+
+# What UCX_TLS means for our two transports: those whose interfaces this UCX opens
+# are tried before, and no other.
+tls_names() {
+    need ucx_info
+    local out=$CHECK_LOG.out tls opened tried bad=0 count=0
+    local names=(unset all '^all' srd ud srd,ud ud,srd,tcp tcp '^srd' '^ud' '^tcp'
+        ib ib,tcp '^ib' '^tcp,ib' '^ib,ud' '\ud' '\srd' '^\ud' '^\srd,ud' '\ib,tcp'
+        ud:aux,tcp srd:aux,tcp '^srd:aux' '^ud:aux' '^srd,srd:aux' ib:aux,tcp
+        '^ib:aux' tcp,all udx,sr,tcp ud_verbs,tcp rc,tcp '^ud_v' ,ud,,tcp)
+    for tls in "${names[@]}"; do
+        local words=(UCX_TLS="$tls")
+        [ "$tls" != unset ] || words=(-u UCX_TLS)
+        words=(env "${words[@]}" UCX_LOG_LEVEL=debug "$SRDRUN" ucx_info -w -u t)
+        "$EFASIM" run --fabric "t$$" -- "${words[@]}" >"$out.opened" 2>&1
+        "$EFASIM" run --fabric "t$$" --fail-command \
+            create-qp:1:ENOMEM,create-qp:2:ENOMEM -- "${words[@]}" >"$out.tried" 2>&1
+        opened=$(grep -aoE '(srd|ud) interface open' "$out.opened" |
+            sed 's/ .*//' | sort -u | xargs)
+        tried=$(grep -aoE 'no (SRD|UD) queue pair' "$out.tried" |
+            sed 's/no \(.*\) queue pair/\L\1/' | sort -u | xargs)
+        echo "UCX_TLS=$tls: UCX opens '$opened', tried: '$tried'"
+        [ "$opened" = "$tried" ] || bad=$((bad + 1))
+        [ -z "$opened" ] || count=$((count + 1))
+    done
+    at_least "lists with ours" $count 15
+    [ $bad = 0 ] || fail "$bad lists are read in another way than by UCX"
+}
+
+# UCX_TLS=^tcp,ib: from UCX 1.20 on the alias "ib" has srd, so ud is what is left;
+# with it excluded, too, nothing of ours, and nobody to be told.
+tls_ib() {
+    need ucx_info
+    local out=$CHECK_LOG.out want=1
+    local words=("$EFASIM" run --fabric "t$$" --refuse-open -- "$SRDRUN" ucx_info -d)
+    UCX_TLS=^tcp,ib "${words[@]}" >"$out" 2>&1
+    [ "$(grep -acE 'EFA +(WARN|ERROR)' "$out")" = 1 ] || fail "^tcp,ib: not one line"
+    UCX_TLS=^tcp,ib,ud "${words[@]}" >"$out" 2>&1
+    [ "$(ucx_minor)" -lt 20 ] || want=0
+    [ "$(grep -acE 'EFA +(WARN|ERROR)' "$out")" = $want ] ||
+        fail "^tcp,ib,ud: not $want lines"
+}
+
+# memlock KIB UCX_TLS OPENED [EFASIM_OPTION...]: with this limit the worker opens,
+# with these interfaces of ours and without a line of trouble.
+memlock() {
+    local out=$CHECK_LOG.out words=(UCX_TLS="$2") kib=$1 want=$3 opened
+    [ "$2" != unset ] || words=(-u UCX_TLS)
+    shift 3
+    # shellcheck disable=SC2016 # for the inner shell
+    "$EFASIM" run --fabric "t$$" --memlock-root "$@" -- env "${words[@]}" \
+        UCX_LOG_LEVEL=info bash -c 'ulimit -l "$0"; exec "$@"' "$kib" \
+        "$SRDRUN" ucx_info -w -u t >"$out" 2>&1
+    opened=$(grep -aoE 'rdmap[0-9]*s6: (srd|ud) interface closed' "$out" |
+        sed 's/^rdmap//; s/s6: / /; s/ interface.*//' | sort | xargs)
+    echo "$kib KiB, ${words[*]} $*: $opened"
+    [ "$opened" = "$want" ] || { cat "$out"; fail "not '$want'"; }
+    ! grep -aE ' (WARN|ERROR) ' "$out" || fail "it tells of trouble"
+}
+
+# UCX ends the worker when one of the interfaces does not open: where locked memory
+# does not do for both transports srd serves, on as many devices as it can.
+memlock_both() {
+    need ucx_info
+    [ "$(id -u)" = 0 ] || skip_here "needs root"
+    memlock 4095 unset ''
+    memlock 4096 unset '0 srd'
+    memlock 5500 unset '0 srd'
+    memlock 6400 all '0 srd'
+    memlock 8191 unset '0 srd'
+    memlock 8192 unset '0 srd 0 ud'
+    memlock 8192 '^tcp,srd' '0 ud'
+    memlock 6400 '^tcp' '0 srd'
+    memlock 4096 ud '0 ud'
+    memlock 4096 '^srd' '0 ud'
+    memlock 6400 unset '0 srd' --devices 2
+    memlock 8192 unset '0 srd 16 srd' --devices 2
+    memlock 8192 ud,tcp '0 ud 16 ud' --devices 2
+    memlock 8192 unset '0 srd 16 srd' --devices 4
 }
 
 # A UCX that the module cannot drive: on a machine with an EFA a warning says so
@@ -342,26 +482,33 @@ versions_page() {
 }
 
 suite_run() {
+    check takes_srd 30 takes_srd
     check beside_ib_unset 30 beside_ib
     check beside_ib_all 30 beside_ib all
     check beside_ib_not_sm 30 beside_ib '^sm'
+    check chosen 30 chosen
     check without_module 30 without_module
     check claim 30 claim
     check claim_idle 30 claim_idle
     check intree_ib 30 intree_ib
     check intree_srd 30 intree_srd
     check intree_srd_claimed 30 intree_srd_claimed
+    check intree_ud 30 intree_ud
     check variables 30 variables
     check peer_kinds 30 peer_kinds
     check fallback_excluded 30 fallback_excluded
     check fallback_silenced 30 fallback_silenced
     check fallback_peer 30 fallback_peer
+    check fallback_other_kind 30 fallback_other_kind
     check fallback_unusable 30 fallback_unusable
     check fallback_none 30 fallback_none
     check fallback_same_host 60 fallback_same_host
     check fallback_table 120 fallback_table
     check fallback_nodes 30 fallback_nodes
     check no_trial 30 no_trial
+    check tls_names 60 tls_names
+    check tls_ib 30 tls_ib
+    check memlock_both 30 memlock_both
     check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide

@@ -46,8 +46,17 @@ release_core() {
     # UCX from 1.16 on spreads a message within a node over cma and srd, here
     # about 79 % and 21 %, unless one lane is all it may take.
     UCX_MAX_RNDV_LANES=1 ours "$r" mpi_4_sm 60 mpi mpi_mixed 262144
+    ours "$r" ud_tag_bw 60 ucp with_ud perftest tag_bw --loss 0.02
+    ours "$r" ud_bytes 90 ucp with_ud bytes_check \
+        "--loss 0.05 --duplicate 0.05 --reorder 0.3" --max 300000
+    UCX_EFA_UD_TRIES=8 ours "$r" ud_killed 30 ucp with_ud killed_check both 64
+    ours "$r" ud_mpi_4 90 mpi mpi_ud 4 100000 --loss 0.05
     ours "$r" tls_unset 30 load beside_ib
     ours "$r" tls_all 30 load beside_ib all
+    ours "$r" takes_srd 30 load takes_srd
+    ours "$r" chosen 30 load chosen
+    ours "$r" tls_names 60 load tls_names
+    ours "$r" tls_ib 30 load tls_ib
     # Newer ib modules leave a device of that type alone by themselves.
     [ "$r" != 12 ] || ours "$r" claim 30 load claim
 }

@@ -59,6 +59,17 @@ mpi_between() {
     done
 }
 
+# mpi_ud RANKS MAX EFASIM_OPTION...: by datagrams, which the network loses.
+mpi_ud() {
+    local ranks=$1 max=$2
+    shift 2
+    EFASIM_OPTIONS=("$@")
+    mpi "$ranks" 1 ud,self all "$max"
+    at_least payload "$(stat_payload "$STAT")" $((ranks * max * 4))
+    at_least "packets lost" "$(stat_sum "$STAT" lost_pkts)" 100
+    at_most "bytes read by the device" "$(stat_sum "$STAT" rdma_read_bytes)" 0
+}
+
 # memory_alone: what goes within a node uses shared memory alone. UCX from 1.16 on
 # would fetch a part of large messages over srd, as a second lane beside cma. (It
 # opens that lane all the same, and connects it.)
@@ -183,6 +194,7 @@ suite_run() {
     ci && check mpich_2_reorder 60 mpich 2 300000 --reorder 0.3
     ci && check mpi_4_eager 120 mpi_between 4 $max --eager --reorder 0.3
     ci && check hpcc_4 120 hpcc_check
+    ci && check mpi_4_ud_loss 120 mpi_ud 4 300000 --loss 0.05 --reorder 0.2
     for seed in $(seeds 1 10); do
         ci && check "mpi_2_reorder_$seed" 120 mpi_between 2 $max \
             --reorder 0.3 --seed "$seed"

@@ -175,17 +175,47 @@ uct_perftest() {
     at_least payload "$(stat_payload "$STAT")" $((2000 * $3))
 }
 
-# says PATTERN COMMAND...: with srd asked for, one line warns of PATTERN; asked
-# for otherwise, nothing warns.
+# says PATTERN COMMAND...: with srd or ud asked for, one line warns, of PATTERN;
+# asked for otherwise, nothing warns.
 says() {
-    local pattern=$1 out lines
-    shift
-    out=$(UCX_TLS=srd "$@" 2>&1)
-    lines=$(grep -c "$pattern" <<<"$out")
-    grep "$pattern" <<<"$out"
-    [ "$lines" -eq 1 ] || fail "$lines lines with '$pattern', expected 1"
-    out=$(UCX_TLS=tcp "$@" 2>&1)
-    ! grep -E 'EFA +(WARN|ERROR)' <<<"$out" || fail "not asked for, it warns"
+    says_for 'srd ud srd,ud \ud' "$@"
+}
+
+# says_for 'UCX_TLS...' PATTERN COMMAND...
+says_for() {
+    local asked=$1 pattern=$2 out lines tls
+    shift 2
+    for tls in $asked; do
+        out=$(UCX_TLS=$tls "$@" 2>&1)
+        lines=$(grep -cE 'EFA +(WARN|ERROR)' <<<"$out")
+        grep "$pattern" <<<"$out"
+        [ "$lines" -eq 1 ] || fail "UCX_TLS=$tls: $lines lines, expected 1"
+        grep -E 'EFA +(WARN|ERROR)' <<<"$out" | grep -q "$pattern" ||
+            fail "UCX_TLS=$tls: no line with '$pattern': $out"
+    done
+    for tls in tcp ud_verbs all; do
+        [[ " $asked " != *" $tls "* ]] || continue
+        out=$(UCX_TLS=$tls "$@" 2>&1)
+        ! grep -E 'EFA +(WARN|ERROR)' <<<"$out" ||
+            fail "UCX_TLS=$tls: not asked for, it warns"
+    done
+}
+
+# message_of_one EFASIM...: one of the two transports fails, at its trial or when
+# ucx_info opens it, which opens all.
+message_of_one() {
+    local info=("$SRDRUN" ucx_info -d)
+    says_for ud 'no UD queue pair: ' "$@" --fail-command create-qp:1 -- "${info[@]}"
+    says_for srd,ud 'no UD queue pair: ' \
+        "$@" --fail-command create-qp:3 -- "${info[@]}"
+    # left out, and opened all the same: no line
+    says_for '' 'no UD' env UCX_TLS=srd \
+        "$@" --fail-command create-qp:3 -- "${info[@]}"
+    says_for '' 'no SRD' env UCX_TLS=ud \
+        "$@" --fail-command create-qp:2 -- "${info[@]}"
+    # both trials pass, both fail then; UCX ends a worker at the first
+    says_for 'all srd,ud' 'no SRD queue pair: ' \
+        "$@" --fail-command create-qp:4,create-qp:5 -- "${info[@]}"
 }
 
 # Everything that can hide the device, and what is said of it.
@@ -197,7 +227,8 @@ messages() {
     echo 'no library' | tee "$dir/efa/libefa.so.1" >"$dir/verbs/libibverbs.so.1"
     libm=$(ldconfig -p | awk '/libm\.so\.6.*x86-64/ { print $NF; exit }')
 
-    says 'this machine has no EFA device' \
+    # "ud" is UCX's own alias, too, and may mean that
+    says_for 'srd ud,srd \ud' 'this machine has no EFA device' \
         env "SYSFS_PATH=$dir/sysfs" "${info[@]}"
     says 'libefa cannot be opened' \
         "${sim[@]}" -- env "LD_LIBRARY_PATH=$dir/efa" "${info[@]}"
@@ -213,6 +244,9 @@ messages() {
     says 'the limit on locked memory is 64 KiB' \
         "${sim[@]}" --memlock-root -- bash -c 'ulimit -l 64; "$@"' - \
         "${info[@]}"
+    ! UCX_TLS=ud SYSFS_PATH=$dir/sysfs "${info[@]}" 2>&1 |
+        grep -E 'EFA +(WARN|ERROR)' || fail "without an EFA ud is not ours"
+    message_of_one "${sim[@]}"
     # A libefa made for another libibverbs names another private version.
     libefa=$(ldconfig -p | awk '/libefa\.so\.1.*x86-64/ { print $NF; exit }')
     if [ -n "$libefa" ]; then

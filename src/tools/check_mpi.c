@@ -76,6 +76,12 @@ static int is_any_or(const char *list, const char *name)
     return !strcmp(list, "any") || (strstr(list, name) != NULL);
 }
 
+/* Open MPI compares whole names: "ud_verbs" is not ud. */
+static int takes(const char *list, const char *transport)
+{
+    return info_list_has(list, "any") || info_list_has(list, transport);
+}
+
 void check_mpi(info_t *info)
 {
     const char *device = (info->device_count > 0) ? info->devices[0] : "rdmap";
@@ -91,7 +97,8 @@ void check_mpi(info_t *info)
     if ((pml[0] != '\0') && (strstr(pml, "ucx") == NULL)) {
         info_report(info, INFO_WARN, "Open MPI", "mpirun --mca pml ucx",
                     "pml=%s: it does without UCX", pml);
-    } else if (!is_any_or(tls, "srd") || !is_any_or(devices, device)) {
+    } else if (!takes(tls, info->transport) ||
+               !is_any_or(devices, device)) {
         info_report(info, INFO_WARN, "Open MPI",
                     "mpirun --mca pml ucx --mca pml_ucx_tls any --mca "
                     "pml_ucx_devices any, or the same as OMPI_MCA_... or in "

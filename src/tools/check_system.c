@@ -110,8 +110,8 @@ void check_gpu(info_t *info)
                     "modules, which offer dmabuf",
                     "%u GPUs, and neither peer memory nor dmabuf: UCX copies "
                     "through host memory", count);
-    } else if (info->direct.has_srd &&
-               (info->direct.srd_types & ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) == 0) {
+    } else if (info->direct.has_efa &&
+               (info->direct.efa_types & ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) == 0) {
         info_report(info, INFO_WARN, "GPU memory",
                     "none here: UCX copies through host memory",
                     "%u GPUs; this module or this UCX registers host memory "

@@ -81,31 +81,38 @@ static int check_loading(info_t *info)
 /* Does UCX have us, whatever it chooses then? */
 static int check_transport(info_t *info)
 {
-    const probe_t *probe = &info->direct;
+    char remedy[INFO_TEXT_MAX];
+    int spare = info_is_usable(&info->other);
 
-    if (!probe->has_srd || (probe->lane_count == 0)) {
-        info_report(info, INFO_FAIL, "transport",
-                    "the lines above say what is missing; else UCX_LOG_LEVEL="
-                    "debug shows more",
-                    "UCX cannot use srd: %s",
-                    (probe->log[0] != '\0') ? probe->log : probe->error);
+    if (!info_is_usable(&info->direct)) {
+        snprintf(remedy, sizeof(remedy), "%s%s%sthe lines above say what is "
+                 "missing; else UCX_LOG_LEVEL=debug shows more",
+                 spare ? "UCX_TLS=" : "", spare ? info->spare : "",
+                 spare ? ",sm,self takes the one that works; or " : "");
+        info_report(info, INFO_FAIL, "transport", remedy,
+                    "UCX cannot use %s: %s", info->transport,
+                    info_reason(&info->direct));
         return -1;
     }
-    info_report(info, INFO_OK, "transport", NULL, "UCX has srd from %s",
-                probe->plugin);
+    info_report(info, INFO_OK, "transport", NULL, "UCX has %s%s%s%s from %s",
+                info->transport, spare ? " and " : ", and cannot use ",
+                info->spare, spare ? "," : "", info->direct.plugin);
     return 0;
 }
 
-static const char *srd_lane(const probe_t *probe)
+/* Over srd or ud. */
+static void check_selection_ok(info_t *info)
 {
-    unsigned i;
+    const char *tls = getenv("UCX_TLS");
+    const char *net = getenv("UCX_NET_DEVICES");
 
-    for (i = 0; i < probe->lane_count; ++i) {
-        if (!strncmp(probe->lanes[i], "srd/", 4)) {
-            return probe->lanes[i];
-        }
-    }
-    return NULL;
+    info_report(info, INFO_OK, "selection", NULL,
+                "UCX_TLS=%s, UCX_NET_DEVICES=%s: UCX takes %s%s",
+                (tls != NULL) ? tls : "(not set)",
+                (net != NULL) ? net : "(not set)",
+                info_lane(&info->chosen, info->transport),
+                strcmp(info->transport, "ud") ? "" :
+                "; where srd works it is the faster: UCX_TLS=srd,sm,self");
 }
 
 /* UCX_TLS and UCX_NET_DEVICES. */
@@ -115,11 +122,8 @@ static void check_selection(info_t *info)
     const char *tls      = getenv("UCX_TLS");
     const char *net      = getenv("UCX_NET_DEVICES");
 
-    if (srd_lane(probe) != NULL) {
-        info_report(info, INFO_OK, "selection", NULL,
-                    "UCX_TLS=%s, UCX_NET_DEVICES=%s: UCX takes %s",
-                    (tls != NULL) ? tls : "(not set)",
-                    (net != NULL) ? net : "(not set)", srd_lane(probe));
+    if (info_lane(probe, info->transport) != NULL) {
+        check_selection_ok(info);
     } else if ((net != NULL) && (strstr(net, info->devices[0]) == NULL) &&
                strcmp(net, "all")) {
         info_report(info, INFO_FAIL, "selection",
@@ -128,8 +132,8 @@ static void check_selection(info_t *info)
                     "UCX_NET_DEVICES=%s leaves out %s", net, info->devices[0]);
     } else {
         info_report(info, INFO_FAIL, "selection", "UCX_TLS=srd,sm,self",
-                    "UCX_TLS=%s leaves srd out; to another host UCX would "
-                    "take: %s", (tls != NULL) ? tls : "(not set)",
+                    "UCX_TLS=%s leaves srd and ud out; to another host UCX "
+                    "would take: %s", (tls != NULL) ? tls : "(not set)",
                     (probe->lane_count > 0) ? probe->lanes[0] : probe->error);
     }
 }
@@ -137,17 +141,23 @@ static void check_selection(info_t *info)
 static void check_message(info_t *info)
 {
     const probe_t *probe = &info->direct;
+    int is_ud            = !strcmp(info->transport, "ud");
 
     if (probe->message_ok) {
         info_report(info, INFO_OK, "message", NULL,
-                    "4 KiB through the device to itself arrived intact");
+                    "4 KiB through the device to itself, over %s, arrived "
+                    "intact", info->transport);
     } else {
         info_report(info, INFO_FAIL, "message",
+                    is_ud ? "a security group that allows all traffic from and "
+                    "to itself, on every EFA interface; all of them in one "
+                    "subnet (UD does not tell what was lost on the way: see "
+                    "whether UCX_TLS=srd, which does, says more)" :
                     "a security group that allows all traffic from and to "
                     "itself, on every EFA interface; all of them in one subnet",
-                    "a message through the device to itself failed: %s%s%s",
-                    probe->error, (probe->log[0] != '\0') ? "; " : "",
-                    probe->log);
+                    "a message through the device to itself, over %s, failed: "
+                    "%s%s%s", info->transport, probe->error,
+                    (probe->log[0] != '\0') ? "; " : "", probe->log);
     }
 }
 

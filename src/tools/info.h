@@ -38,8 +38,11 @@ typedef struct info {
     unsigned      device_count;
 
     ucx_host_t    host;      /* host_stub.c: keeps the last message */
-    probe_t       direct;    /* UCX with srd alone, a message to itself */
     probe_t       chosen;    /* UCX as the environment has it */
+    const char    *transport; /* "ud" if that is chosen or wished, else "srd" */
+    const char    *spare;     /* the other one */
+    probe_t       direct;    /* UCX with `transport` alone, a message to itself */
+    probe_t       other;     /* UCX with `spare` alone */
 } info_t;
 
 /* One line of the check; the remedy, if not NULL, on a second one. */
@@ -50,6 +53,24 @@ void info_report(info_t *info, info_level_t level, const char *name,
 /* Reads the first bytes of sysroot + @path as text, without the newline at the
  * end. 0, or -1. */
 int info_read(const info_t *info, const char *path, char *text, size_t size);
+
+/* Nonzero if UCX can use the transport that alone was probed. */
+static inline int info_is_usable(const probe_t *probe)
+{
+    return probe->has_efa && (probe->lane_count > 0);
+}
+
+/* Nonzero if @name is one of the list's items, with commas between them. */
+int info_list_has(const char *list, const char *name);
+
+/* The first lane over @transport, as UCX names it; NULL: there is none. */
+const char *info_lane(const probe_t *probe, const char *transport);
+
+/* Why it cannot. */
+static inline const char *info_reason(const probe_t *probe)
+{
+    return (probe->log[0] != '\0') ? probe->log : probe->error;
+}
 
 /* Nonzero if sysroot + @path exists. */
 int info_exists(const info_t *info, const char *path);

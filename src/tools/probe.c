@@ -80,9 +80,9 @@ static void probe_line(probe_t *probe, const char *line)
         copy_text(probe->ucp_path, sizeof(probe->ucp_path), value);
     } else if (IS("plugin")) {
         copy_text(probe->plugin, sizeof(probe->plugin), value);
-    } else if (IS("srd")) {
-        probe->has_srd   = 1;
-        probe->srd_types = strtoull(value, NULL, 16);
+    } else if (IS("efa")) {
+        probe->has_efa   = 1;
+        probe->efa_types = strtoull(value, NULL, 16);
     } else if (IS("types")) {
         probe->ucp_types = strtoull(value, NULL, 16);
     } else if (IS("lane")) {

@@ -19,8 +19,8 @@ typedef struct probe {
     unsigned major, minor, release; /* of libucp; 0.0.0: none found */
     char     ucp_path[PROBE_TEXT_MAX];
     char     plugin[PROBE_TEXT_MAX]; /* path of the module UCX has, "" none */
-    int      has_srd;     /* component efa offers a device */
-    uint64_t srd_types;   /* memory types it registers (UCS_BIT) */
+    int      has_efa;     /* component efa offers a device */
+    uint64_t efa_types;   /* memory types it registers (UCS_BIT) */
     uint64_t ucp_types;   /* memory types that this UCX knows here */
     char     tls[PROBE_TEXT_MAX]; /* UCX_TLS that was used */
     char     lanes[PROBE_LANES_MAX][PROBE_LANE_MAX]; /* "srd/rdmap0s6:1 am" */

@@ -233,7 +233,7 @@ static void component_say(uct_component_h component)
         if ((ucx.uct_md_open(component, mds[0].md_name, config, &md) ==
              UCS_OK) &&
             (ucx.uct_md_query(md, &md_attr.attr) == UCS_OK)) {
-            say("srd", "%llx",
+            say("efa", "%llx",
                 (unsigned long long)md_attr.attr.cap.reg_mem_types);
         }
         ucx.uct_config_release(config);

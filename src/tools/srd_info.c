@@ -101,6 +101,48 @@ int info_exists(const info_t *info, const char *path)
     return access(full, F_OK) == 0;
 }
 
+const char *info_lane(const probe_t *probe, const char *transport)
+{
+    size_t length = strlen(transport);
+    unsigned i;
+
+    for (i = 0; i < probe->lane_count; ++i) {
+        if (!strncmp(probe->lanes[i], transport, length) &&
+            (probe->lanes[i][length] == '/')) {
+            return probe->lanes[i];
+        }
+    }
+    return NULL;
+}
+
+int info_list_has(const char *list, const char *name)
+{
+    size_t length;
+
+    while (*list != '\0') {
+        length = strcspn(list, ",");
+        if ((length == strlen(name)) && !strncmp(list, name, length)) {
+            return 1;
+        }
+        list += length + (list[length] == ',');
+    }
+    return 0;
+}
+
+/* The transport that the report is about, when UCX was tried as it is set up. */
+static void transport_choose(info_t *info)
+{
+    const char *tls = getenv("UCX_TLS");
+    int has_srd     = info_lane(&info->chosen, "srd") != NULL;
+    int has_ud      = info_lane(&info->chosen, "ud") != NULL;
+    int is_ud       = has_ud ? !has_srd :
+                      !has_srd && (tls != NULL) && info_list_has(tls, "ud") &&
+                      !info_list_has(tls, "srd");
+
+    info->transport = is_ud ? "ud" : "srd";
+    info->spare     = is_ud ? "srd" : "ud";
+}
+
 /* As srdrun: in a build tree, where it was installed, where it was moved to. */
 static void module_find(char *module, size_t size)
 {
@@ -179,7 +221,9 @@ static void probes_run(info_t *info)
         (void)probe_run(&info->chosen, tls, use, 0);
         info->chosen.plugin[0] = '\0';
     }
-    (void)probe_run(&info->direct, "srd", use, 1);
+    transport_choose(info);
+    (void)probe_run(&info->direct, info->transport, use, 1);
+    (void)probe_run(&info->other, info->spare, use, 0);
 }
 
 static int run_check(info_t *info)
@@ -214,7 +258,7 @@ static void show_device(info_t *info, const char *name)
         printf("%s%02x", ((i > 0) && (i % 2 == 0)) ? ":" : "",
                device->gid.raw[i]);
     }
-    printf("\n  capabilities  %s%s%s SRD\n",
+    printf("\n  capabilities  %s%s%s SRD, UD\n",
            (device->caps & EFA_DEVICE_CAP_RDMA_READ) ? " RDMA read," : "",
            (device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " RDMA write," : "",
            (device->caps & EFA_DEVICE_CAP_RNR_RETRY) ? " RNR retry," : "");
@@ -265,10 +309,17 @@ static void show_lanes(const info_t *info)
         printf("  %s memory    %s\n", gpus[i].name,
                !(probe->ucp_types & UCS_BIT(gpus[i].type)) ?
                "this UCX finds none here" :
-               (probe->srd_types & UCS_BIT(gpus[i].type)) ?
-               "as host memory: srd reaches it" :
+               (probe->efa_types & UCS_BIT(gpus[i].type)) ?
+               "as host memory: the EFA reaches it" :
                "as host memory, copied through it by UCX");
     }
+}
+
+static void show_transport(const char *name, const probe_t *probe)
+{
+    printf("transport %-3s    %s%s\n", name,
+           info_is_usable(probe) ? "UCX can use it" : "cannot be used: ",
+           info_is_usable(probe) ? "" : info_reason(probe));
 }
 
 static int run_show(info_t *info)
@@ -290,6 +341,8 @@ static int run_show(info_t *info)
            (loaded != NULL) ? " (preloaded)" :
            (info->chosen.plugin[0] != '\0') ? " (loaded by UCX)" :
            " (not loaded here; srdrun COMMAND does it)");
+    show_transport(info->transport, &info->direct);
+    show_transport(info->spare, &info->other);
     show_lanes(info);
     return (info->device_count > 0) ? 0 : 1;
 }

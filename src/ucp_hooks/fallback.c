@@ -13,15 +13,17 @@
 #include "message.h"
 #include "near.h"
 #include "provider.h"
+#include "tls.h"
 #include "worker_use.h"
 
 enum {
     OPENERS_MAX   = 64,  /* transports whose iface_open we intercept */
     ADDR_MAX      = 64,  /* longest device address that is compared, bytes */
     REASON_MAX    = 640, /* bytes */
+    NAMES_MAX     = 64,
     CB_ID_NULL    = -1,  /* UCS_CALLBACKQ_ID_NULL */
     CONNECT_LOOKS = 1000, /* calls of progress, and seconds, in which UCX */
-    CONNECT_TIME  = 1,    /* connects an srd lane beside that of a socket */
+    CONNECT_TIME  = 1,    /* connects a lane of ours beside that of a socket */
     ADDR_MIN      = 2
 };
 
@@ -73,17 +75,17 @@ static int fallback_said; /* or it turned out that nothing is to be said */
 
 ucx_worker_use_t *ucx_fallback_iface_opened(uct_worker_h worker)
 {
-    return worker_use_get(worker, USE_SRD);
+    return worker_use_get(worker, USE_EFA);
 }
 
 void ucx_fallback_iface_closed(ucx_worker_use_t *use)
 {
-    worker_use_put(use, USE_SRD);
+    worker_use_put(use, USE_EFA);
 }
 
 void ucx_fallback_ep_created(ucx_worker_use_t *use)
 {
-    worker_use_add_ep(use, USE_SRD);
+    worker_use_add_ep(use, USE_EFA);
 }
 
 void ucx_fallback_md_opened(void)
@@ -108,13 +110,14 @@ static int fallback_is_set(const char *variable)
 static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
-    int asked  = ucx_user_asked_for(ucx_provider.transports[0]->name);
     int other  = ucx_components_collision(watched->opener->host) != NULL;
-    int out    = ucx_user_left_out(ucx_provider.transports[0]->name);
+    int out    = tls_first_of_ours(watched->opener->host) == NULL;
+    char names[NAMES_MAX];
 
-    if (watched->use->ifaces[USE_SRD] > 0) {
-        snprintf(text, max, "the peer offers no srd of this kind: start it "
-                 "with the same module, too");
+    if (watched->use->ifaces[USE_EFA] > 0) {
+        tls_names_of_ours(watched->opener->host, " or ", names, sizeof(names));
+        snprintf(text, max, "the peer offers no %s of this kind: start it "
+                 "with the same module and UCX_TLS, too", names);
         return;
     }
     if (!has_md && !other) {
@@ -127,7 +130,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
             return;
         }
     }
-    if (fallback_is_set("UCX_TLS") && !asked) {
+    if (out) {
         snprintf(text, max, "UCX_TLS=%.64s leaves it out: UCX_TLS=srd,sm,self "
                  "takes it", getenv("UCX_TLS"));
     } else if (other) {
@@ -170,8 +173,8 @@ static void watched_check_cancel(watched_t *watched)
     }
 }
 
-/* Nonzero if there are more endpoints to other hosts than srd endpoints: then
- * this transport does not just serve beside srd. */
+/* Nonzero if there are more endpoints to other hosts than endpoints of ours: then
+ * this transport does not just serve beside those. */
 static int watched_is_alone(const watched_t *watched)
 {
     const ucx_worker_use_t *use = watched->use;
@@ -181,7 +184,7 @@ static int watched_is_alone(const watched_t *watched)
     if ((use->ifaces[USE_MEMORY] > 0) && (watched->near_eps > memory)) {
         near = watched->near_eps - memory;
     }
-    return watched->far_eps + near > use->eps[USE_SRD];
+    return watched->far_eps + near > use->eps[USE_EFA];
 }
 
 static void watched_compare(watched_t *watched)
@@ -221,14 +224,14 @@ static unsigned watched_check(void *arg)
     return 0;
 }
 
-/* One more endpoint, to another host or to this one. Where srd or shared memory
+/* One more endpoint, to another host or to this one. Where ours or shared memory
  * may serve, too, it is compared with their endpoints later, when UCX has made
  * them: after at most @looks calls of progress, if that is not 0. */
 static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
     *(is_far ? &watched->far_eps : &watched->near_eps) += 1;
     watched->looks = (looks > 0) ? looks : watched->looks;
-    if (is_far && (watched->use->ifaces[USE_SRD] == 0)) {
+    if (is_far && (watched->use->ifaces[USE_EFA] == 0)) {
         watched_compare(watched);
     } else if (watched->check_id == CB_ID_NULL) {
         watched->opener->host->worker_progress_register(watched->worker,
@@ -503,7 +506,7 @@ static use_kind_t opener_kind(const ucx_list_entry_t *entry)
     for (i = 0; i < ucx_provider.transport_count; ++i) {
         if (!strncmp(entry->tl_name, ucx_provider.transports[i]->name,
                      UCT_TL_NAME_MAX)) {
-            return USE_SRD;
+            return USE_EFA;
         }
     }
     for (i = 0; i < sizeof(known) / sizeof(known[0]); ++i) {

@@ -9,15 +9,15 @@
  * use, also where all ranks share one host. To learn of it we replace the
  * transport's iface_open by a function of ours, and in each interface that the
  * original opens the functions that make endpoints. Endpoints of an srd, ours
- * or UCX's own, and of shared memory are counted in the same way.
+ * or UCX's own, of our ud, and of shared memory are counted in the same way.
  *
  * A peer is on another host if its address is none of this host; or if it is,
  * but shared memory, which this process has, does not reach the peer
  * (containers, emulated hosts).
  *
- * No warning: the peer is on this host; there is an srd endpoint for each peer
+ * No warning: the peer is on this host; there is such an endpoint for each peer
  * (then the other transport serves besides it); UCX_EFA_WARN_FALLBACK=n; the
- * process has been told already why there is no srd.
+ * process has been told already why none of ours is used.
  */
 #ifndef UCX_EFA_FALLBACK_H
 #define UCX_EFA_FALLBACK_H

@@ -90,24 +90,28 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
                                                 UCS_LOG_LEVEL_ERROR)
 
 /*
- * Nonzero when the user asked for transport @name by name: it stands in the
- * list of UCX_TLS (also as name:aux or \name), and the list is not a negated
- * one ("^..."). Reads the environment each time; for set-up paths only.
+ * Nonzero when the user asked for transport @name of ours by name: it stands in
+ * the list of UCX_TLS (also as name:aux or \name), and the list is not a negated
+ * one ("^..."). "ud" is also UCX's alias for transports of InfiniBand, and means
+ * ours only where there is an EFA; "\ud" always does. Reads the environment each
+ * time; for set-up paths only.
  */
 int ucx_user_asked_for(const char *name);
 
 /*
- * Nonzero when UCX_TLS says for certain that transport @name is not to be used:
- * a list without it, or a negated one with it. In the same way.
+ * Nonzero when UCX_TLS says that transport @name is not to be used: a list
+ * without it, or a negated one with it, its alias counted (tls.h). In the same
+ * way.
  */
-int ucx_user_left_out(const char *name);
+int ucx_user_left_out(const ucx_host_t *host, const char *name);
 
 /*
  * Why a device or transport is absent: what happened, why, what to do next. A
  * warning to who asked for transport @name by name, or excluded tcp and has an
  * EFA, the first time in the process; to everyone else level debug, and it is
  * kept: if UCX then takes another transport to another host, that warning has
- * it (fallback.h).
+ * it (fallback.h). @name NULL: of the transport that UCX asks for at this
+ * moment, or of all of ours.
  */
 void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
                      const char *function, const char *name,

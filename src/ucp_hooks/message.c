@@ -12,87 +12,50 @@
 
 #include "global.h"
 #include "provider.h"
+#include "tls.h"
 
-enum { ABSENCE_MAX = 512 };
+enum { ABSENCE_MAX = 512, NAMES_MAX = 64 };
 
 static pthread_mutex_t absence_lock = PTHREAD_MUTEX_INITIALIZER;
 static char absence[ABSENCE_MAX];
 static int absence_is_shown;
 static int message_said;
 
-/* Nonzero if the item of UCX_TLS at @item is @name. */
-static int tls_item_is(const char *item, size_t length, const char *name)
-{
-    const char *colon = memchr(item, ':', length);
+/* The transport that UCX asks this thread for; NULL: none, or all. (No __thread,
+ * which needs more than libc.) */
+static pthread_key_t subject_key;
+static int subject_has_key;
 
-    if (colon != NULL) {
-        length = colon - item; /* "srd:aux" */
-    }
-    if ((length > 0) && (*item == '\\')) {
-        ++item; /* "\srd": the transport, not an alias */
-        --length;
-    }
-    return (length == strlen(name)) && !strncmp(item, name, length);
+static void subject_init(void)
+{
+    subject_has_key = pthread_key_create(&subject_key, NULL) == 0;
 }
 
-static int tls_list_has(const char *list, const char *name)
+static const char *subject_get(void)
 {
-    size_t length;
-
-    for (;;) {
-        length = strcspn(list, ",");
-        if (tls_item_is(list, length, name)) {
-            return 1;
-        }
-        if (list[length] == '\0') {
-            return 0;
-        }
-        list += length + 1;
-    }
+    return subject_has_key ? pthread_getspecific(subject_key) : NULL;
 }
 
-int ucx_user_asked_for(const char *name)
+void ucx_message_about(const char *name)
 {
-    const char *list = getenv("UCX_TLS");
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    return (list != NULL) && (*list != '^') && tls_list_has(list, name);
-}
-
-int ucx_user_left_out(const char *name)
-{
-    const char *list = getenv("UCX_TLS");
-
-    if (list == NULL) {
-        return 0;
-    } else if (*list == '^') {
-        return tls_list_has(list + 1, name);
+    pthread_once(&once, subject_init);
+    if (subject_has_key) {
+        (void)pthread_setspecific(subject_key, name);
     }
-    return !tls_list_has(list, name) && !tls_list_has(list, "all") &&
-           !tls_list_has(list, "ib"); /* srd, too, from UCX 1.20 on */
 }
 
 /* Nonzero if UCX_TLS excludes tcp on a machine with an EFA: without @name UCX
- * then has no way to other hosts, fails, and does not say why. */
-static int message_is_all_there_is(const char *name)
+ * then has no way to other hosts, fails, and does not say why. NULL: without
+ * any of ours. */
+static int message_is_all_there_is(const ucx_host_t *host, const char *name)
 {
-    const char *list = getenv("UCX_TLS");
+    const char *first = tls_excludes("tcp") ? tls_first_of_ours(host) : NULL;
 
-    return (list != NULL) && (*list == '^') && tls_list_has(list + 1, "tcp") &&
-           !ucx_user_left_out(name) && ucx_global_warns() &&
-           (ucx_provider.device_is_present != NULL) &&
+    return (first != NULL) && ((name == NULL) || !strcmp(first, name)) &&
+           ucx_global_warns() && (ucx_provider.device_is_present != NULL) &&
            ucx_provider.device_is_present();
-}
-
-static int message_any_asked_for(void)
-{
-    unsigned i;
-
-    for (i = 0; i < ucx_provider.transport_count; ++i) {
-        if (ucx_user_asked_for(ucx_provider.transports[i]->name)) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* UCX_LOG_LEVEL as UCX reads it: whole names in any case. */
@@ -118,7 +81,7 @@ void ucx_message_refused(const char *path, const char *why)
     int efa_idle          = (ucx_provider.device_is_present != NULL) &&
                             ucx_global_warns() &&
                             ucx_provider.device_is_present();
-    ucs_log_level_t level = (message_any_asked_for() || efa_idle) ?
+    ucs_log_level_t level = (tls_asked_for_any() || efa_idle) ?
                             UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG;
 
     if (level <= message_log_level()) {
@@ -144,7 +107,9 @@ void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    if (ucx_user_asked_for(name) || message_is_all_there_is(name)) {
+    name = (name != NULL) ? name : subject_get();
+    if (((name != NULL) ? ucx_user_asked_for(name) : tls_asked_for_any()) ||
+        message_is_all_there_is(host, name)) {
         level = ucx_message_is_first() ? UCS_LOG_LEVEL_WARN :
                                          UCS_LOG_LEVEL_DIAG;
     }
@@ -164,19 +129,23 @@ void ucx_message_absence(char *text, size_t max)
     pthread_mutex_unlock(&absence_lock);
 }
 
-void ucx_message_no_iface(const ucx_host_t *host, const char *name,
-                          ucs_status_t status)
+void ucx_message_iface(const ucx_host_t *host, const char *name,
+                       ucs_status_t status)
 {
+    static int said; /* since one was opened */
     char text[ABSENCE_MAX];
     int shown;
 
     ucx_message_absence(text, sizeof(text));
+    /* (where UCX_TLS leaves it out, the caller is a program that opens all) */
+    if ((status != UCS_OK) && ucx_user_left_out(host, name)) {
+        return;
+    }
     pthread_mutex_lock(&absence_lock);
-    shown            = absence_is_shown;
-    absence_is_shown = 1;
+    shown = said || absence_is_shown;
+    said  = status != UCS_OK;
     pthread_mutex_unlock(&absence_lock);
-    /* (with UCX_TLS excluding ours, the caller is a program that opens all) */
-    if (!shown && !ucx_user_left_out(name)) {
+    if ((status != UCS_OK) && !shown) {
         host_error(host, "an EFA interface cannot be opened, and UCX ends its "
                    "worker for that: %s; UCX_TLS=^%s goes without",
                    (text[0] != '\0') ? text : host->status_string(status),
@@ -187,16 +156,18 @@ void ucx_message_no_iface(const ucx_host_t *host, const char *name,
 void ucx_message_collision(const ucx_host_t *host, const char *name)
 {
     static const ucx_host_t *said; /* UCX asks for the same list repeatedly */
+    char names[NAMES_MAX];
 
     if (__atomic_exchange_n(&said, host, __ATOMIC_RELAXED) == host) {
         return;
     }
-    host_report_absent(host, name,
+    tls_names_of_ours(NULL, " and ", names, sizeof(names));
+    host_report_absent(host, NULL,
                        "transport %s of this module is left out: another "
-                       "component of %s has one of that name (UCX's own, or "
-                       "the module is loaded twice); to use this one instead "
-                       "of UCX's own: UCX_EFA_CLAIM=y, or UCX_MODULES=^efa",
-                       name, host->uct_path);
+                       "component of %s has %s (UCX's own, or the module is "
+                       "loaded twice); to use this one instead of UCX's own: "
+                       "UCX_EFA_CLAIM=y, or UCX_MODULES=^efa",
+                       names, host->uct_path, name);
 }
 
 void ucx_message_lost_caller(void)

@@ -10,7 +10,7 @@
 
 typedef enum use_kind {
     USE_NETWORK, /* UCX may fall back to it */
-    USE_SRD,     /* ours, or another component's with a name of ours */
+    USE_EFA,     /* ours, or another component's with a name of ours */
     USE_MEMORY,  /* shared memory that active messages go through */
     USE_KINDS
 } use_kind_t;

@@ -14,6 +14,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_gpu.c src/uct/ib/efa/efa_gpu.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_mr.c src/uct/ib/efa/efa_mr.h \
+	src/uct/ib/efa/efa_promise.c src/uct/ib/efa/efa_promise.h \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \

@@ -40,6 +40,13 @@ static int base_iface_is_busy(const base_iface_t *iface)
             (flow_timer_next(iface->core) == FLOW_TIME_NEVER));
 }
 
+void base_iface_wake(base_iface_t *iface)
+{
+    if (iface->events.is_armed && base_iface_is_busy(iface)) {
+        efa_events_set_timer(&iface->events, 1);
+    }
+}
+
 static void base_iface_arm_timer(base_iface_t *iface)
 {
     flow_time_t next = flow_timer_next(iface->core), now;

@@ -150,6 +150,7 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
         return status;
     }
     layout->packet_size = md->device->max_msg; /* a peer's mtu may be another */
+    layout->release     = iface->transport->release_desc;
     layout->prefix      = (iface->transport->qp_kind == EFA_QP_UD) ?
                                   EFA_UD_PREFIX :
                                   0;

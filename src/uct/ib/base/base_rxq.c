@@ -8,7 +8,7 @@
 
 #define BASE_RXQ_CHUNK 64 /* buffers that are added at a time */
 
-static void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
+void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
 {
     base_rxbuf_t *rxbuf = (base_rxbuf_t*)((char*)self -
                                           offsetof(base_rxbuf_t, desc));
@@ -70,7 +70,7 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
 
     for (i = 0; i < count; ++i) {
         rxbuf = (base_rxbuf_t*)((char*)rxq->chunks->memory + (i * rxq->stride));
-        rxbuf->desc.cb = base_rxbuf_release;
+        rxbuf->desc.cb = rxq->layout.release;
         rxbuf->rxq     = rxq;
         rxbuf->packet  = base_rxq_packet(rxq, rxbuf);
         rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -

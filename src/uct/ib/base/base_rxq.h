@@ -53,6 +53,9 @@ typedef struct base_rxq_layout {
     size_t headroom;     /* bytes that UCP wants before the payload */
     size_t align;        /* power of 2: the payload's byte align_offset is a */
     size_t align_offset; /* multiple of it, behind a short header */
+    /* base_rxbuf_release, or what calls it under a lock: UCP does whenever it
+     * likes */
+    void (*release)(uct_recv_desc_t *self, void *desc);
 } base_rxq_layout_t;
 
 struct base_rxq {
@@ -103,6 +106,9 @@ int base_rxq_grow(base_rxq_t *rxq);
 /* Raises target, nearly up to max, so that it covers `granted` messages: silent
  * peers keep a message each that base does not count. */
 void base_rxq_cover(base_rxq_t *rxq, unsigned granted);
+
+/* UCP gives a kept buffer back (uct_recv_desc_t). */
+void base_rxbuf_release(uct_recv_desc_t *self, void *desc);
 
 /* Whether UCP may keep a buffer: without it enough are left to post, or more
  * can be made. (Free ones alone do not tell: they may be missing in the queue.)

@@ -30,6 +30,7 @@ typedef struct base_transport {
     const char   *name;   /* in messages, and as a folder of UCX's files */
     const char   *prefix; /* of its variables */
     efa_qp_kind_t qp_kind;
+    void (*release_desc)(uct_recv_desc_t *self, void *desc); /* base_rxq.h */
     flow_time_t   goodbye_time; /* ns that closing waits for goodbyes */
     /* The protocol core's parameters, but for what is the interface's own. */
     void (*flow_params)(flow_params_t *params);

@@ -15,10 +15,10 @@
 #define EFA_DEVICE_CAP_RNR_RETRY  (1 << 1)
 #define EFA_DEVICE_CAP_RDMA_WRITE (1 << 3)
 
-/* Why a device of ours is not offered: a warning to who asked for srd by name,
- * else a line for debugging. */
+/* Why a device is not offered, to the transport that UCX asks for now or to all
+ * of ours: a warning to who asked for it by name, else a line for debugging. */
 #define efa_report_absent(_host, ...) \
-    host_report_absent(_host, "srd", __VA_ARGS__)
+    host_report_absent(_host, NULL, __VA_ARGS__)
 
 /* An open device: its context, and what was asked of it once. */
 typedef struct efa_device {
@@ -68,8 +68,7 @@ void efa_device_explain_none(char *why, size_t size);
 
 /*
  * Opens the device `name` and asks it what it can. On failure nothing is owed
- * and the cause was reported: at warning level to who asked for srd by name,
- * else at debug level.
+ * and the cause was reported (efa_report_absent).
  * UCS_OK, UCS_ERR_NO_DEVICE, UCS_ERR_UNSUPPORTED (not SRD-capable),
  * UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
  */

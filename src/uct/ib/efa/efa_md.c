@@ -3,6 +3,7 @@
 #include "efa_ah.h"
 #include "efa_gpu.h"
 #include "efa_mr.h"
+#include "efa_promise.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,6 +15,8 @@
 #define EFA_REG_COST_BYTE   0.06e-9
 #define EFA_REG_COST_CACHED 50e-9
 #define EFA_WHY_MAX         512 /* bytes of an explanation */
+
+static unsigned efa_listed;
 
 /* Says why there is nothing, once per cause: UCX asks again and again. */
 static void efa_md_report_none(ucx_host_t *host, const char *why)
@@ -27,7 +30,7 @@ static void efa_md_report_none(ucx_host_t *host, const char *why)
     snprintf(said, sizeof(said), "%s", why);
     pthread_mutex_unlock(&lock);
     if (!again) {
-        efa_report_absent(host, "no srd: %s", why);
+        efa_report_absent(host, "no srd, no ud: %s", why);
     }
 }
 
@@ -68,8 +71,14 @@ ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
                  (int)sizeof(**names_p) - 1, devices[i]);
     }
     *count_p = count;
+    __atomic_store_n(&efa_listed, count, __ATOMIC_RELAXED);
     free(devices);
     return UCS_OK;
+}
+
+unsigned efa_md_listed(void)
+{
+    return __atomic_load_n(&efa_listed, __ATOMIC_RELAXED);
 }
 
 /* Before the first registration of the process. Newer kernels copy pages that
@@ -160,7 +169,11 @@ err_free:
 void efa_md_close(ucx_md_t *super)
 {
     efa_md_t *md = (efa_md_t*)super;
+    unsigned  kind;
 
+    for (kind = 0; kind < EFA_QP_KINDS; ++kind) {
+        efa_promise_end(md, kind);
+    }
     efa_md_cache_close(md);
     efa_md_memh_close(md);
     efa_ah_table_close(md);

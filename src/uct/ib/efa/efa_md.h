@@ -16,6 +16,7 @@ struct efa_md {
     ucx_md_t        super;
     efa_device_t   *device;
     struct ibv_pd  *pd;
+    unsigned        promised; /* bits of efa_qp_kind_t (efa_promise.h) */
     int             access; /* IBV_ACCESS_* of every registration */
     uint64_t        gpu_types;    /* registered by address (peer memory) */
     uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */
@@ -30,6 +31,8 @@ struct efa_md {
 /* Entry points of the component; contracts in ucp_hooks/provider.h. */
 ucs_status_t efa_md_list(ucx_host_t *host, char (**names_p)[UCT_MD_NAME_MAX],
                          unsigned *count_p);
+/* Domains that efa_md_list() found last. */
+unsigned     efa_md_listed(void);
 ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
                          const void *config, ucx_md_t **md_p);
 void         efa_md_close(ucx_md_t *md);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_qp.h"
+#include "efa_promise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -206,6 +207,8 @@ efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params)
     }
     if (status != UCS_OK) {
         efa_qp_close(qp);
+    } else if (!params->is_trial) {
+        efa_promise_end(md, params->kind);
     }
     return status;
 }

@@ -6,7 +6,8 @@
 
 typedef enum efa_qp_kind {
     EFA_QP_SRD,
-    EFA_QP_UD
+    EFA_QP_UD,
+    EFA_QP_KINDS
 } efa_qp_kind_t;
 
 /* Bytes that the device puts ahead of a datagram's payload (EFA-FACTS). */
@@ -20,6 +21,7 @@ typedef struct efa_qp_params {
     unsigned      rnr_retry;  /* SRD: 0..6; 7 is without end */
     unsigned      inline_max; /* bytes inside a work request, wished for */
     int           events;     /* try completion events */
+    int           is_trial;   /* not an interface's (efa_promise.h) */
 } efa_qp_params_t;
 
 /* A queue pair, ready to send, with a completion queue per direction. */

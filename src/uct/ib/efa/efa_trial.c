@@ -4,39 +4,103 @@
  * where other transports would do. So what would stop ours, little locked
  * memory first of all, is found out before, and the device is not offered:
  * then UCX goes on without it, and says so (ucp_hooks/fallback.h).
+ *
+ * UCX opens all interfaces that it was offered: so each trial is for all that
+ * were, too (efa_promise.h). SRD comes first. UD is offered where it leaves room
+ * for SRD on every device, as it is of use to who asks for it only. (To keep
+ * what a trial registered until its interface opens was rejected: a program
+ * that opens none has 8 MB less for each device.)
  */
 #include "efa_trial.h"
 #include "efa_chunk.h"
-#include "efa_qp.h"
+#include "efa_promise.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #define EFA_TRIAL_BYTES 0x400000 /* an interface begins with 3 MB, and grows */
 #define EFA_TRIAL_DEPTH 64
 #define EFA_TRIAL_QKEY  1
 
-ucs_status_t efa_md_try(efa_md_t *md)
+/* How often EFA_TRIAL_BYTES are registered so that it proves that `count`
+ * interfaces have room: once where the limit is far above that, and no more
+ * than would break it, as it may not hold for this process. */
+static unsigned efa_trial_chunks(unsigned count)
 {
-    const efa_qp_params_t params = {
-        .tx_depth = EFA_TRIAL_DEPTH,
-        .rx_depth = EFA_TRIAL_DEPTH,
-        .qkey     = EFA_TRIAL_QKEY
-    };
-    efa_chunk_t *list = NULL;
-    efa_qp_t     qp;
-    ucs_status_t status;
+    struct rlimit limit;
+    rlim_t        most;
 
-    status = efa_chunk_add(md, &list, EFA_TRIAL_BYTES);
-    if (status != UCS_OK) {
-        return status;
+    if ((getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
+        (limit.rlim_cur == RLIM_INFINITY) ||
+        (limit.rlim_cur / 2 / EFA_TRIAL_BYTES >= count)) {
+        return 1;
     }
-    status = efa_qp_open(&qp, md, &params);
-    if (status == UCS_OK) {
-        efa_qp_close(&qp);
+    most = limit.rlim_cur / EFA_TRIAL_BYTES + 1;
+    return (most < count) ? most : count;
+}
+
+static ucs_status_t efa_trial_memory(efa_md_t *md, unsigned count)
+{
+    efa_chunk_t *list   = NULL;
+    ucs_status_t status = UCS_OK;
+    unsigned     i, chunks = efa_trial_chunks(count);
+
+    for (i = 0; (i < chunks) && (status == UCS_OK); ++i) {
+        status = efa_chunk_add(md, &list, EFA_TRIAL_BYTES);
     }
     efa_chunk_list_free(md, &list);
     return status;
+}
+
+/* A queue pair of this kind beside those that the domain promised. */
+static ucs_status_t efa_trial_qps(efa_md_t *md, efa_qp_kind_t kind)
+{
+    efa_qp_params_t params = {
+        .tx_depth = EFA_TRIAL_DEPTH,
+        .rx_depth = EFA_TRIAL_DEPTH,
+        .qkey     = EFA_TRIAL_QKEY,
+        .is_trial = 1
+    };
+    ucs_status_t    status = UCS_OK;
+    efa_qp_t        qps[EFA_QP_KINDS];
+    unsigned        i, count = 0;
+
+    for (i = 0; (i < EFA_QP_KINDS) && (status == UCS_OK); ++i) {
+        params.kind = i;
+        if ((i == kind) || efa_promise_is(md, i)) {
+            status = efa_qp_open(&qps[count], md, &params);
+            count += (status == UCS_OK);
+        }
+    }
+    while (count > 0) {
+        efa_qp_close(&qps[--count]);
+    }
+    return status;
+}
+
+/* Whether this process can open an interface on this domain now, beside
+ * `others`. */
+static ucs_status_t
+efa_md_try(efa_md_t *md, efa_qp_kind_t kind, unsigned others)
+{
+    ucs_status_t status = efa_trial_memory(md, others + 1);
+
+    return (status == UCS_OK) ? efa_trial_qps(md, kind) : status;
+}
+
+/* The others that need room when this one is opened, too. */
+static unsigned efa_trial_others(efa_md_t *md, efa_qp_kind_t kind)
+{
+    unsigned srd = efa_promise_count(EFA_QP_SRD);
+    unsigned ud  = efa_promise_count(EFA_QP_UD);
+
+    if ((kind == EFA_QP_UD) && !ucx_user_left_out(md->super.host, "srd") &&
+        (srd < efa_md_listed())) {
+        srd = efa_md_listed();
+    }
+    return srd + ud - efa_promise_is(md, kind);
 }
 
 void efa_md_try_left_out(ucx_host_t *host)
@@ -54,7 +118,7 @@ void efa_md_try_left_out(ucx_host_t *host)
     }
     for (i = 0; i < count; ++i) {
         if (efa_md_open(host, names[i], &config, &md) == UCS_OK) {
-            (void)efa_md_try((efa_md_t*)md);
+            (void)efa_md_try((efa_md_t*)md, EFA_QP_SRD, 0);
             efa_md_close(md);
         }
     }
@@ -64,11 +128,15 @@ void efa_md_try_left_out(ucx_host_t *host)
 ucs_status_t efa_md_query_devices(ucx_md_t *super, const char *transport,
                                   ucx_device_t **devices_p, unsigned *count_p)
 {
-    efa_md_t     *md = (efa_md_t*)super;
+    efa_md_t     *md   = (efa_md_t*)super;
+    efa_qp_kind_t kind = strcmp(transport, "ud") ? EFA_QP_SRD : EFA_QP_UD;
     ucx_device_t *device;
 
-    if (!ucx_user_left_out(transport) && (efa_md_try(md) != UCS_OK)) {
-        return UCS_ERR_NO_DEVICE;
+    if (!ucx_user_left_out(super->host, transport)) {
+        if (efa_md_try(md, kind, efa_trial_others(md, kind)) != UCS_OK) {
+            return UCS_ERR_NO_DEVICE;
+        }
+        efa_promise_make(md, kind);
     }
     device = calloc(1, sizeof(*device));
     if (device == NULL) {

@@ -20,6 +20,7 @@ static const base_transport_t srd_base = {
     .name         = "srd",
     .prefix       = "UCX_SRD_",
     .qp_kind      = EFA_QP_SRD,
+    .release_desc = base_rxbuf_release,
     .goodbye_time = SRD_GOODBYE_TIME,
     .flow_params  = srd_flow_params,
     .status       = srd_status,

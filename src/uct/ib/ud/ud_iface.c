@@ -25,6 +25,7 @@ static const base_transport_t ud_base = {
     .name         = "ud",
     .prefix       = "UCX_EFA_UD_",
     .qp_kind      = EFA_QP_UD,
+    .release_desc = ud_lock_release_desc,
     .goodbye_time = UD_GOODBYE_TIME,
     .flow_params  = flow_params_default_ud,
     .status       = ud_status,
@@ -55,8 +56,7 @@ static void ud_iface_close(uct_iface_h tl_iface)
     ucx_iface_progress_disable(tl_iface,
                                UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
     ud_timer_stop(iface);
-    pthread_mutex_destroy(&iface->mutex);
-    base_iface_delete(&iface->super);
+    base_iface_delete(&iface->super); /* UCP may yet release buffers */
 }
 
 static ucs_status_t

@@ -144,3 +144,15 @@ ucs_status_t ud_lock_invalidate(uct_ep_h ep)
 {
     UD_LOCKED(ud_ep_iface(ep), base_ep_invalidate(ep));
 }
+
+void ud_lock_release_desc(uct_recv_desc_t *self, void *desc)
+{
+    base_rxbuf_t *rxbuf = (base_rxbuf_t*)((char*)self -
+                                          offsetof(base_rxbuf_t, desc));
+    ud_iface_t   *iface = (ud_iface_t*)((char*)rxbuf->rxq -
+                                        offsetof(ud_iface_t, super.rxq));
+
+    ud_lock(iface);
+    base_rxbuf_release(self, desc);
+    ud_unlock(iface);
+}

@@ -39,7 +39,9 @@ static inline void ud_lock_done(ud_iface_t *iface)
 /* UCT's operations under the lock, in place of those in `ops`. */
 void ud_lock_ops(uct_iface_ops_t *ops);
 
-/* The one that UCX keeps in its own table. */
+/* The one that UCX keeps in its own table, and the release of a buffer, which
+ * UCP calls whenever it likes. */
 ucs_status_t ud_lock_invalidate(uct_ep_h ep);
+void ud_lock_release_desc(uct_recv_desc_t *self, void *desc);
 
 #endif

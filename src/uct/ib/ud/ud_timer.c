@@ -2,6 +2,7 @@
 #include "ud_timer.h"
 #include "ud_lock.h"
 
+#include <uct/ib/base/base_arm.h>
 #include <uct/ib/base/base_progress.h>
 
 static void ud_timer_run(int id, ucs_event_set_types_t events, void *arg)
@@ -12,6 +13,7 @@ static void ud_timer_run(int id, ucs_event_set_types_t events, void *arg)
     (void)events;
     if (ud_lock_try(iface)) {
         base_iface_progress_quiet(&iface->super);
+        base_iface_wake(&iface->super);
         ud_lock_done(iface);
     }
 }

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider.h"
+
+enum {
+    AUX_MINOR    = 15, /* from here on "^srd:aux" excludes wireup only */
+    IB_SRD_MINOR = 20  /* from here on the alias "ib" has an srd */
+};
+
+typedef struct tls_item {
+    const char *name;
+    size_t     length;
+    int        is_strict; /* "\srd": no alias */
+    int        is_aux;    /* "srd:aux" */
+} tls_item_t;
+
+/* Takes the first item off the list. Nonzero if there was one. */
+static int tls_next(const char **list, tls_item_t *item)
+{
+    const char *aux;
+    size_t length;
+
+    *list += strspn(*list, ",");
+    length = strcspn(*list, ",");
+    if (length == 0) {
+        return 0;
+    }
+    item->name      = *list;
+    item->length    = length;
+    *list          += length;
+    item->is_strict = *item->name == '\\';
+    item->name     += item->is_strict;
+    item->length   -= item->is_strict;
+    aux             = memchr(item->name, ':', item->length);
+    item->is_aux    = (aux != NULL) &&
+                      ((size_t)(item->name + item->length - aux) == 4) &&
+                      !strncmp(aux, ":aux", 4);
+    item->length   -= item->is_aux ? 4 : 0;
+    return 1;
+}
+
+static int tls_item_is(const tls_item_t *item, const char *name)
+{
+    return (item->length == strlen(name)) &&
+           !strncmp(item->name, name, item->length);
+}
+
+/* The list without a "^", which *negated then says. NULL: all transports. */
+static const char *tls_list(int *negated)
+{
+    const char *list = getenv("UCX_TLS");
+
+    *negated = (list != NULL) && (*list == '^');
+    if (list == NULL) {
+        return NULL;
+    }
+    list += *negated;
+    return !strcmp(list, "all") ? NULL : list; /* "^all", too */
+}
+
+/* Nonzero if @name is also an alias of UCX's, for transports that are not ours:
+ * who uses it on a machine without an EFA means those. */
+static int tls_may_mean_other(const char *name)
+{
+    return !strcmp(name, "ud") && ((ucx_provider.device_is_present == NULL) ||
+                                   !ucx_provider.device_is_present());
+}
+
+int ucx_user_asked_for(const char *name)
+{
+    int negated;
+    const char *list = tls_list(&negated);
+    tls_item_t item;
+
+    while ((list != NULL) && !negated && tls_next(&list, &item)) {
+        if (tls_item_is(&item, name) &&
+            (item.is_strict || !tls_may_mean_other(name))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int tls_excludes(const char *name)
+{
+    int negated;
+    const char *list = tls_list(&negated);
+    tls_item_t item;
+
+    while ((list != NULL) && negated && tls_next(&list, &item)) {
+        if (tls_item_is(&item, name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ucx_user_left_out(const ucx_host_t *host, const char *name)
+{
+    int has = 0, negated;
+    const char *list = tls_list(&negated);
+    tls_item_t item;
+
+    if (list == NULL) {
+        return 0;
+    }
+    while (!has && tls_next(&list, &item)) {
+        if (negated && item.is_aux && (host->minor >= AUX_MINOR)) {
+            continue;
+        }
+        has = tls_item_is(&item, name) ||
+              (!item.is_strict && (host->minor >= IB_SRD_MINOR) &&
+               !strcmp(name, "srd") && tls_item_is(&item, "ib"));
+    }
+    return has == negated;
+}
+
+int tls_asked_for_any(void)
+{
+    unsigned i;
+
+    for (i = 0; i < ucx_provider.transport_count; ++i) {
+        if (ucx_user_asked_for(ucx_provider.transports[i]->name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *tls_first_of_ours(const ucx_host_t *host)
+{
+    unsigned i;
+
+    for (i = 0; i < ucx_provider.transport_count; ++i) {
+        if (!ucx_user_left_out(host, ucx_provider.transports[i]->name)) {
+            return ucx_provider.transports[i]->name;
+        }
+    }
+    return NULL;
+}
+
+void tls_names_of_ours(const ucx_host_t *host, const char *between, char *text,
+                       size_t max)
+{
+    int some      = (host != NULL) && (tls_first_of_ours(host) != NULL);
+    size_t length = 0;
+    unsigned i;
+
+    text[0] = '\0';
+    for (i = 0; (i < ucx_provider.transport_count) && (length < max); ++i) {
+        const char *name = ucx_provider.transports[i]->name;
+
+        if (!some || !ucx_user_left_out(host, name)) {
+            length += snprintf(text + length, max - length, "%s%s",
+                               (length > 0) ? between : "", name);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UCX_TLS as UCX reads it, so that we know before UCX opens an interface, and
+ * where it opens none, whether it is to use a transport of ours. (Of the
+ * environment only: the functions serve set-up and messages.)
+ *
+ * An item is the name of a transport or an alias, UCX's name for several, and
+ * fits as a whole; "\name" is the transport alone, "name:aux" one for wireup.
+ * "all" means all where it stands alone. "ib" is an alias that has srd, too,
+ * from UCX 1.20 on, ours as well. "ud" is an alias of two transports of UCX's
+ * InfiniBand; none of UCX's aliases has our ud, only its name takes it.
+ */
+#ifndef UCX_EFA_TLS_H
+#define UCX_EFA_TLS_H
+
+#include "host.h"
+
+/* Nonzero if UCX_TLS excludes ("^...") transport @name by its name. */
+int tls_excludes(const char *name);
+
+/* Nonzero if one of ours was asked for by name (ucx_user_asked_for). */
+int tls_asked_for_any(void);
+
+/* The first of our transports that UCX_TLS does not leave out; NULL: none. */
+const char *tls_first_of_ours(const ucx_host_t *host);
+
+/* Our transports by name, the last two with @between (" or ") between them.
+ * With @host only those that UCX_TLS does not leave out, if there are any. */
+void tls_names_of_ours(const ucx_host_t *host, const char *between, char *text,
+                       size_t max);
+
+#endif
