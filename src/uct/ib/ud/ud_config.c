@@ -9,7 +9,7 @@ const ucx_config_field_t ud_config_fields[] = {
               "says nothing is lost: 64 take about half a minute"),
     BASE_CONFIG_UINT("MTU", "0", mtu, 0, 65535,
               "Bytes of a datagram that we send at most, 256 or more; 0: what "
-              "the device says it takes"),
+              "the device takes, which is tried when an interface opens"),
     {"TIMER", "10ms",
      "Time between two looks of another thread whether packets are to be "
      "acknowledged or sent again, while the program makes no progress",
