@@ -82,7 +82,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     if (rx->state == FLOW_RX_ACTIVE) {
         flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
         out->token = flow_rx_token(rx);
-        out->more  = rx->ring != 0;
+        out->more  = (rx->ring != 0) && !core->hold_all;
     }
     if ((msg->flags & FLOW_HELLO_RMA) && (peer->rma != FLOW_RMA_READY)) {
         flow_peer_event(core, peer, FLOW_DUE_PEER_RMA);
@@ -205,7 +205,9 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
             flow_tx_is_live(tx)) {
             flow_tx_died(core, tx, FLOW_END_PAIR);
         }
-        flow_rx_end(core, rx);
+        if (!flow_rx_end_later(core, rx)) {
+            flow_rx_end(core, rx);
+        }
     } else if (msg->type == FLOW_CTL_PING) {
         return FLOW_DROP_NONE;
     } else if (rx->state == FLOW_RX_ACTIVE) {

@@ -445,6 +445,9 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
     for (index = peer->rx_list; index != 0; index = next) {
         rx   = flow_core_rx(core, index);
         next = flow_list_next_rx(core, rx);
+        if (flow_rx_end_later(core, rx)) {
+            continue;
+        }
         if ((rx->state == FLOW_RX_ACTIVE) && flow_peer_reachable(peer)) {
             flow_rx_fail(core, rx); /* with a reset, should it live after all */
         } else {

@@ -371,6 +371,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
 {
     flow_psn_t psn = flow_wire_psn(word);
     int distance   = flow_psn_diff(psn, flow_rx_psn(rx));
+    flow_rx_verdict_t verdict;
 
     out->token = flow_rx_token(rx);
     if (word & FLOW_WIRE_CTL) {
@@ -390,9 +391,10 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
         }
         return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
     }
-    if ((distance > 0) || core->hold_all) {
-        out->more = distance == 0;
-        return flow_rx_hold(core, rx, psn, handle, len, out);
+    if ((distance > 0) || core->hold_all || flow_rx_holds_next(core, rx)) {
+        verdict   = flow_rx_hold(core, rx, psn, handle, len, out);
+        out->more = (distance == 0) && (verdict == FLOW_RX_HOLD);
+        return verdict;
     }
 
     out->more   = rx->ring != 0;

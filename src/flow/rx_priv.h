@@ -20,6 +20,9 @@ void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
 /* Its sender ended it: flow_rx_close; on UD it first stays a while, to confirm
  * goodbyes that are repeated. */
 void flow_rx_end(flow_core_t *core, flow_rx_t *rx);
+/* UD: nothing more comes. What is in order and waits for the caller was
+ * acknowledged: nonzero if there is some, and the flow ends after it. */
+int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx);
 /* Messages of it are lost: it ends, and a reset tells the sender. */
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
 /* Free a closed flow that is on no queue. */
@@ -63,6 +66,15 @@ static inline flow_psn_t flow_rx_use(const flow_rx_t *rx)
 static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 {
     return flow_rx_psn(rx) + (uint8_t)(rx->mark - flow_rx_psn(rx));
+}
+
+/* UD: is the next packet held, as flow_rx_accept_held does? Then another copy
+ * of it may come before it is handed out. */
+static inline int flow_rx_holds_next(const flow_core_t *core,
+                                     const flow_rx_t *rx)
+{
+    return (rx->ring != 0) && (flow_core_ring(core, rx->ring)->mask &
+                               flow_psn_bit(flow_rx_psn(rx)));
 }
 
 static inline uint32_t flow_rx_token(const flow_rx_t *rx)

@@ -106,6 +106,11 @@ void Node::poll()
 
     now = sim.now;
     grow();
+    if ((sim.plan.quiet > 0) && sim.random.chance(sim.plan.quiet)) {
+        poll_quietly();
+        return;
+    }
+    take_later();
     poll_receives();
     poll_sends();
     flow_timer_run(core, now);
@@ -166,6 +171,53 @@ void Node::sleep()
 
 /* ---- receives */
 
+/* What another thread does while the user computes (flow/resend.h). */
+void Node::poll_quietly()
+{
+    flow_event_t event;
+
+    if (m_stash.empty() && !m_received.empty() && sim.random.chance(0.2)) {
+        m_stash.push_back(std::move(m_received.front())); /* the user arms */
+        m_received.pop_front();
+    }
+    hold_all = true;
+    poll_receives();
+    poll_sends();
+    hold_all = false;
+    while (flow_event_pending(core) && flow_event_peer_next(core, &event)) {
+        if (event.type != FLOW_EVENT_PEER_GONE) {
+            flow_peer_set_ah(core, event.peer,
+                             ah_of(flow_peer_addr(core, event.peer)),
+                             rma_of(event));
+        }
+        on_event(event);
+    }
+    flow_timer_run(core, now);
+    if (m_in_flight < sim.plan.sq_depth) {
+        pull_reposts();
+    }
+    pull_control();
+    wake(US);
+}
+
+/* What the thread left: progress takes it first. */
+void Node::take_later()
+{
+    std::vector<uint32_t> later;
+
+    if (!m_stash.empty()) {
+        Received packet = std::move(m_stash.front());
+        m_stash.pop_front();
+        if (receive(packet.bytes, packet.src) != FLOW_RX_HOLD) {
+            ++m_posted;
+        }
+    }
+    later.swap(m_later);
+    for (uint32_t token : later) {
+        drain(token);
+    }
+}
+
 void Node::poll_receives()
 {
     for (int i = 0; (i < FLOW_RX_BATCH) && !m_received.empty(); ++i) {
@@ -173,6 +225,9 @@ void Node::poll_receives()
         m_received.pop_front();
         if (receive(packet.bytes, packet.src) != FLOW_RX_HOLD) {
             ++m_posted;
+        }
+        if (hold_all && last.more) {
+            m_later.push_back(last.token);
         }
     }
 }

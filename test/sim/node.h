@@ -89,6 +89,8 @@ private:
     /* node.cc: the transport */
     void poll();
     void poll_receives();
+    void poll_quietly();
+    void take_later();
     void poll_sends();
     void poll_send(const Done &done);
     void finish_op(Op *op, bool ok);
@@ -119,6 +121,9 @@ private:
     Endpoint *any_endpoint();
 
     std::deque<Received>                       m_received;
+    std::deque<Received>                       m_stash; /* polled too early   */
+    std::vector<uint32_t>                      m_later; /* flows with messages
+                                                           that were taken    */
     std::deque<Done>                           m_done;
     std::unordered_map<uint32_t, std::unique_ptr<Endpoint>> m_endpoints;
     std::vector<uint32_t>                      m_numbers; /* of those         */

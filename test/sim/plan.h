@@ -85,6 +85,8 @@ struct Plan {
     /* nodes */
     unsigned sleepers    = 0;      /* nodes that do not poll in the faults    */
     Time     poll_every  = 0;      /* slow receivers: gap between polls       */
+    double   quiet       = 0.0;    /* UD: polls of the thread that delivers
+                                      nothing                                 */
     unsigned kills       = 0;      /* nodes that die in the fault phase       */
     bool     rebirth     = false;  /* ... and come back with the same QPN     */
     bool     same_qkey   = false;  /* ... and, against all odds, QKEY         */

@@ -104,6 +104,13 @@ static void accidents(std::vector<Plan> &all)
     all.push_back(shape(ud(), "reuse", 100));
     all.push_back(shape(ud(), "replay", 50));
     all.push_back(shape(ud(), "chaos", 80));
+    for (const char *name : {"stream", "alltoall", "churn", "scarce", "dead",
+                             "reuse", "replay", "chaos"}) {
+        plan       = shape(ud("ud_quiet_"), name, 100);
+        plan.quiet = 0.7;
+        plan.dup   = 0.5; /* the thread may take one, progress the other */
+        all.push_back(plan);
+    }
 }
 
 static void reconnect(std::vector<Plan> &all)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the timer of ud and the user's calls could spoil between them. */
+#include "uct_entity.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+using namespace uct_test;
+
+class UctUdAttack : public UctTest {
+protected:
+    void SetUp() override
+    {
+        if (!is_ud()) {
+            GTEST_SKIP() << "of ud alone: UCT_TRANSPORT=ud";
+        }
+    }
+
+    void TearDown() override
+    {
+        device("duplicate", "0");
+        UctTest::TearDown();
+    }
+
+    /* Sets a knob of the emulated device of this process. */
+    static void device(const char *knob, const char *value)
+    {
+        using Control = int (*)(const char *, const char *);
+        Control control = reinterpret_cast<Control>(
+                dlsym(RTLD_DEFAULT, "efasim_control"));
+
+        ASSERT_NE(nullptr, control) << "run under 'efasim run'";
+        ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
+    }
+
+    bool wait_a(const std::function<bool()> &done)
+    {
+        auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > end) {
+                return false;
+            }
+            a->progress();
+        }
+        return true;
+    }
+
+    /* Both know each other and nothing is under way. */
+    void introduce()
+    {
+        size_t before = b->count;
+
+        ASSERT_EQ(UCS_OK, send_short(ep, before, {}));
+        ASSERT_TRUE(wait([&] { return b->count > before; }));
+        ASSERT_TRUE(flush(ep));
+        wait([] { return false; }, 0.02);
+    }
+
+    /* Numbers 0, 1, ... `count` - 1 came, each once. */
+    void expect_in_order(uint64_t count)
+    {
+        ASSERT_EQ(count, b->received.size());
+        for (uint64_t i = 0; i < count; ++i) {
+            uint64_t number;
+
+            memcpy(&number, b->received[i].data(), sizeof(number));
+            ASSERT_EQ(i, number);
+        }
+    }
+};
+
+/* Arming took one copy of a message, the timer after it another. */
+TEST_F(UctUdAttack, copy__in_the_stash_and_held)
+{
+    constexpr uint64_t count = 200;
+    unsigned busy = 0;
+
+    open();
+    introduce();
+    device("duplicate", "1");
+    for (uint64_t i = 1; i < count; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        a->progress();
+        if (uct_iface_event_arm(b->iface(), UCT_EVENT_RECV) == UCS_ERR_BUSY) {
+            ++busy;
+            usleep(15000); /* the timer runs */
+        }
+        ASSERT_TRUE(wait([&] { return b->count > i; }));
+    }
+    EXPECT_GT(busy, count / 4);
+    ASSERT_TRUE(flush(ep));
+    expect_in_order(count);
+}
+
+/* What was flushed is there, though its sender gave the endpoint up since. */
+TEST_F(UctUdAttack, flushed__then_given_up)
+{
+    open();
+    introduce();
+    for (uint64_t i = 1; i < 20; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
+    ASSERT_TRUE(wait_a([&] {
+        return uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr) == UCS_OK;
+    }));
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    for (unsigned i = 0; i < 20; ++i) {
+        usleep(5000); /* both timers run */
+        a->progress();
+    }
+    wait([&] { return b->count >= 20; }, 2);
+    expect_in_order(20);
+}
+
+/* The same where its process went, and another came at its number. */
+TEST_F(UctUdAttack, flushed__then_another_at_that_number)
+{
+    Bytes former;
+
+    open();
+    introduce();
+    former = a->iface_addr;
+    for (uint64_t i = 1; i < 20; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
+    uct_ep_destroy(ep);
+    delete a;
+    a  = new Entity();
+    ep = a->connect(*b);
+    ASSERT_TRUE(std::equal(former.begin(), former.begin() + 3,
+                           a->iface_addr.begin()));
+    ASSERT_EQ(UCS_OK, send_short(ep, 20, {}));
+    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
+    ASSERT_EQ(UCS_OK, send_short(ep, 21, {}));
+    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
+    EXPECT_EQ(1u, b->count);
+    wait([&] { return b->count >= 22; }, 2);
+    EXPECT_EQ(22u, b->count);
+}
