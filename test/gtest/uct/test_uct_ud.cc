@@ -271,6 +271,26 @@ TEST_F(UctUd, wakeup__not_to_sleep_on_what_the_timer_took)
     }
 }
 
+/* Or an acknowledgement, which is a completion. */
+TEST_F(UctUd, wakeup__not_to_sleep_on_what_is_acknowledged)
+{
+    open();
+    introduce();
+    Memory local(*a, 1000, 1);
+    for (uint64_t i = 1; i <= 5; ++i) {
+        Completion comp;
+        ASSERT_EQ(UCS_INPROGRESS, send_zcopy(local, comp));
+        for (double end = now() + 0.04; now() < end;) {
+            b->progress();
+        }
+        ASSERT_EQ(0u, comp.done);
+        ASSERT_EQ(UCS_ERR_BUSY,
+                  uct_iface_event_arm(a->iface(), UCT_EVENT_SEND_COMP));
+        EXPECT_GT(a->progress(), 0u);
+        ASSERT_TRUE(wait([&] { return comp.done > 0; }, 5));
+    }
+}
+
 /* A sender that sleeps until its message is acknowledged, and one whose peer
  * will never do that. */
 TEST_F(UctUd, wakeup__of_a_sender)
@@ -400,12 +420,17 @@ TEST_F(UctUd, many_interfaces__are_acknowledged_by_their_timers)
         eps.push_back(all[i]->connect(*all[(i + 1) % count]));
         ASSERT_EQ(UCS_OK, uct_ep_am_short(eps[i], AM_ID, i, nullptr, 0));
     }
-    usleep(300000);
-    for (unsigned i = 0; i < count; ++i) {
-        all[i]->progress();
+    for (unsigned i = 0; i < count; ++i) { /* i + 1 never made progress */
+        double end = now() + 5;
+        do {
+            usleep(20000);
+            all[i]->progress();
+        } while ((uct_ep_flush(eps[i], 0, nullptr) != UCS_OK) && (now() < end));
         EXPECT_EQ(UCS_OK, uct_ep_flush(eps[i], 0, nullptr)) << i;
         EXPECT_EQ(1u, all[i]->count);
-        uct_ep_destroy(eps[i]);
+    }
+    for (uct_ep_h each : eps) {
+        uct_ep_destroy(each);
     }
 }
 
