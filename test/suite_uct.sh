@@ -395,9 +395,10 @@ suite_run() {
             --seed "$seed"
     done
     ci && check uct_ud 60 uct_ud_check
-    check uct_ud_loss 80 uct_ud_check --loss 0.05 --duplicate 0.05 \
+    ci && check uct_ud_loss 80 uct_ud_check --loss 0.05 --duplicate 0.05 \
         --reorder 0.3
-    check ud 60 ud_check 'UctUd*'
+    check ud 40 ud_check 'UctUd.*'
+    ci && check ud_peer 50 ud_check 'UctUdPeer.*'
     if full; then
         UD_SEEDS=10 check ud_storms 120 ud_check 'UctUd.storm*'
         UD_COMPUTE=60 check ud_computes_60_s 90 ud_check '*computes__is_alive'

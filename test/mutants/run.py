@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Build each mutant of the core and run its tests on it: unit tests, simulator,
-explorer, rates.
+explorer, rates; and each of the transport (module.py).
 usage: run.py SOURCE_DIR BUILD_DIR [EVERY]
 EVERY 5: only each fifth mutant, and only until one of the tests catches it.
 Every mutant must be caught (P15): by a failing test, a failing seed, a crash
@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from table import MUTANTS  # noqa: E402
+from module import Module  # noqa: E402
+from table import MUTANTS, TRANSPORT  # noqa: E402
 
 KINDS = {"gtest": ("test/gtest/flow", "test/driver"),
          "sim": ("test/sim", "test/driver"),
@@ -154,8 +155,9 @@ def caught_by(command, limit):
         return f"crashes (signal {-result.returncode})"
     text = result.stdout.decode(errors="replace").splitlines()
     marks = [line for line in text
-             if line.startswith(("[  FAILED  ]", "FAIL ", "BROKEN"))]
-    return marks[0].strip()[:60] if marks else "fails"
+             if line.startswith(("[  FAILED  ]", "FAIL ", "BROKEN")) or
+             line.endswith(": Failure")]
+    return os.path.basename(marks[0].strip())[:60] if marks else "fails"
 
 
 SEEDS = ["--plan", "small", "--count", "2"]
@@ -182,6 +184,45 @@ def test(programs, until_caught=False):
     return seen
 
 
+def report(number, mutant, seen):
+    """A line of the table. Returns whether it survived."""
+    caught = any(seen.values())
+    print(f"{number:2} {'caught  ' if caught else 'SURVIVES'} {mutant[0]:38}",
+          *(f"{kind}: {how or '-'}" for kind, how in seen.items()),
+          sep=" | ", flush=True)
+    return not caught
+
+
+def judge(module, tree):
+    """None: the tests of ud pass. Else how they fail."""
+    found = None
+    for command in module.commands(tree):
+        found = found or caught_by(command, 60)
+    return found
+
+
+def run_transport(builder, every):
+    """Mutants of the transport: how many were tried, how many survive. None of
+    a build with sanitizers, whose objects go with others of their kind."""
+    if "SRD_SANITIZE" in os.environ:
+        return 0, 0
+    module = Module(builder.source, builder.build, builder.work)
+    wrong = module.check(TRANSPORT)
+    if wrong:
+        sys.exit(f"mutant '{wrong}': its text does not occur once; bring "
+                 "test/mutants/table.py up to date")
+    failed = judge(module, module.mutate(0, None))
+    if failed:
+        sys.exit(f"the unchanged transport fails already: {failed}")
+    chosen = list(enumerate(TRANSPORT, 1))[::every]
+    alive = 0
+    for number, mutant in chosen:
+        tree = module.mutate(number, mutant)
+        alive += report(number, mutant, {"ud": judge(module, tree)})
+        shutil.rmtree(tree)
+    return len(chosen), alive
+
+
 def main():
     builder = Builder(*map(os.path.abspath, sys.argv[1:3]))
     every = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -200,14 +241,11 @@ def main():
     for number, mutant in chosen:
         tree = builder.mutate(number, mutant)
         seen = test(programs(tree), every > 1)
-        caught = any(seen.values())
-        alive += not caught
-        print(f"{number:2} {'caught  ' if caught else 'SURVIVES'} "
-              f"{mutant[0]:38}",
-              *(f"{kind}: {how or '-'}" for kind, how in seen.items()),
-              sep=" | ", flush=True)
+        alive += report(number, mutant, seen)
         shutil.rmtree(tree)
-    print(f"{len(chosen)} mutants, {alive} survive")
+    tried, more = run_transport(builder, (every + 3) // 4)
+    alive += more
+    print(f"{len(chosen) + tried} mutants, {alive} survive")
     return 1 if alive else 0
 
 

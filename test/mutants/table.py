@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Single-line faults of the protocol core: name, file, what stands there, what
-the mutant has instead. A text must occur exactly once, so that a table that no
+"""Single-line faults of the protocol core, and below them of the transport
+(files of src/uct/ib): name, file, what stands there, what the mutant has instead. A text must occur exactly once, so that a table that no
 longer fits the code is noticed."""
 
 MUTANTS = [
@@ -258,6 +258,9 @@ MUTANTS = [
     ("UD: nothing times out", "resend.c",
      "        overdue |= ring->mask & flow_psn_bit(psn);",
      "        overdue |= 0;"),
+    ("UD: sent again before its time-out", "resend.c",
+     "for (psn = tx->una; flow_psn_lt(psn, ring->due); ++psn) {",
+     "for (psn = tx->una; flow_psn_lt(psn, flow_tx_psn(tx)); ++psn) {"),
     ("UD: a time-out never ends the peer", "resend.c",
      "        if (ring->tries >= core->params.tries) {",
      "        if (0) {"),
@@ -300,4 +303,37 @@ MUTANTS = [
      "    if (!(tx->wait & FLOW_WAIT_PART)) { /*", "    if (1) { /*"),
     ("UD: hello not repeated", "resend.c",
      "        due |= FLOW_CTL_TX_HELLO;\n", "        (void)0;\n"),
+]
+
+TRANSPORT = [
+    ("UD: timer lost", "ud/ud_timer.c",
+     "    if (ud_lock_try(iface)) {", "    if (0) {"),
+    ("UD: prefix not skipped", "base/base_rx.c",
+     "efa_wc_length(wc) - prefix : 0;", "efa_wc_length(wc) : 0;"),
+    ("UD: the timer acknowledges nothing", "base/base_due.c",
+     "    if (flow_ctl_pending(iface->core)) {\n        base_due_ctl(iface);",
+     "    if (0) {\n        base_due_ctl(iface);"),
+    ("UD: the timer sends nothing again", "base/base_due.c",
+     "    if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {\n"
+     "        base_due_timer(iface);",
+     "    if (0) {\n        base_due_timer(iface);"),
+    ("UD: the timer answers nobody who is new", "base/base_due.c",
+     "{\n    base_due_peers(iface);", "{\n    (void)base_due_peers;"),
+    ("UD: the timer delivers", "base/base_progress.c",
+     "    iface->is_quiet = 1;", "    iface->is_quiet = 0;"),
+    ("UD: what the timer took is forgotten", "base/base_progress.c",
+     "    if (iface->attend & BASE_ATTEND_LATER) {", "    if (0) {"),
+    ("UD: a sent message is over", "base/base_tx.c",
+     "    if (iface->acked && (op->out.kind != BASE_OUT_CTL)) {",
+     "    if (0) {"),
+    ("UD: zcopy of a destroyed endpoint is not copied", "base/base_lent.c",
+     "        if ((out->kind == BASE_OUT_AM_ZCOPY) &&\n", "        if (0 &&\n"),
+    ("UD: who is lost is lost by an error of the device", "ud/ud_acks.c",
+     "base_end_status(flow_tx_why(ep->tx));", "UCS_ERR_IO_ERROR;"),
+    ("UD: sleeps on what was acknowledged", "base/base_arm.c",
+     "           flow_resend_release_pending(iface->core) ||\n", ""),
+    ("UD: any length of a datagram is taken to pass", "ud/ud_mtu.c",
+     "    return end == UD_MTU_ARRIVED;", "    return 1;"),
+    ("UD: closing waits for peers for ever", "base/base_iface.c",
+     "           (base_iface_clock(iface) < deadline)) {", "           1) {"),
 ]

@@ -134,7 +134,8 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
         printf(" %.1f%%", 100.0 * share / (senders * each / 2));
     }
     printf("\n");
-    EXPECT_GE(least * 2, most);
+    /* (whose timer runs beside a loss is ahead for a while) */
+    EXPECT_GE(least * (is_ud() ? 5 : 2), most);
     for (int i = 0; i < senders; ++i) {
         uct_ep_destroy(eps[i]);
     }

@@ -100,14 +100,14 @@ TEST_F(UctUdPeer, killed__is_dead_in_bounded_time)
 }
 
 /* The peer computes for long, from before it heard of us, and we have tries for
- * about a second: it is alive, hears all of it, and we ask it all the time.
+ * about two seconds: it is alive, hears all of it, and we ask it all the time.
  * UD_COMPUTE: seconds. */
 TEST_F(UctUdPeer, computes__is_alive)
 {
     const char *text   = getenv("UD_COMPUTE");
-    const unsigned sec = (text != nullptr) ? atoi(text) : 4;
+    const unsigned sec = (text != nullptr) ? atoi(text) : 5;
 
-    meet({{"TRIES", "8"}}, "8");
+    meet({{"TRIES", "10"}}, "10");
     peer->compute(1000 * sec);
     double end    = now() + sec - 0.5;
     uint64_t sent = send_for(0.5, 1000);
@@ -132,12 +132,15 @@ TEST_F(UctUdPeer, computes__is_alive)
  * lost of them is sent again. */
 TEST_F(UctUdPeer, computes__with_messages_under_way)
 {
-    meet({{"TRIES", "8"}});
+    meet();
     network("storm"); /* what it says to the other process */
-    peer->progress(1000);
-    uint64_t sent = send_for(0.5, 30);
-    usleep(700000);
-    PeerCount count = peer->count();
+    peer->progress(300);
+    uint64_t sent   = send_for(20, 30);
+    PeerCount count = {0, 0};
+    for (double end = now() + 20; (count.all < sent) && (now() < end);) {
+        peer->progress(200);
+        count = peer->count(); /* sleeps until then */
+    }
     EXPECT_EQ(30u, sent);
     EXPECT_EQ(sent, count.all);
     EXPECT_EQ(sent, count.in_order);

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mutants of the transport: the module as it was built, with one object in
+place of its own, under the tests of ud (suite uct)."""
+
+import glob
+import os
+import shutil
+import subprocess
+
+FILTER = ("UctUd.*:UctUdPeer.killed__is*:-*link_down*:*storm__in_order*:"
+          "*simultaneous*")
+TESTS = (("gtest_uct", FILTER), ("gtest_accident", "UdVariable.EFA_UD_MTU"))
+
+
+class Module:
+    def __init__(self, source, build, work):
+        self.source = source
+        self.build = build
+        self.work = work
+        self.objects = sorted(
+            glob.glob(build + "/src/ucp_hooks/lib_libuct_srd_so_0-*.o") +
+            glob.glob(build + "/src/uct/ib/**/lib_libuct_srd_so_0-*.o",
+                      recursive=True) +
+            glob.glob(build + "/obj/flow/*.o"))
+
+    def check(self, mutants):
+        """Which of the mutants' texts does not occur once, or None."""
+        for what, name, old, _ in mutants:
+            with open(f"{self.source}/src/uct/ib/{name}",
+                      encoding="utf-8") as file:
+                if file.read().count(old) != 1:
+                    return what
+        return None
+
+    def compile(self, tree, name, text):
+        """The object of a changed source file of src/uct/ib."""
+        path = f"{tree}/{os.path.basename(name)}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        subprocess.run(
+            ["gcc", "-DHAVE_CONFIG_H", "-I", self.build, "-I",
+             self.source + "/src", "-iquote",
+             f"{self.source}/src/uct/ib/{os.path.dirname(name)}",
+             "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-g", "-c",
+             path, "-o", path + ".o"], check=True)
+        return path + ".o"
+
+    def mutate(self, number, mutant):
+        """A folder with bin/srdrun and its module; None: the sound one."""
+        tree = f"{self.work}/module{number}"
+        os.makedirs(tree + "/lib")
+        os.makedirs(tree + "/bin")
+        shutil.copy(self.build + "/bin/srdrun", tree + "/bin/")
+        objects = self.objects
+        if mutant is not None:
+            _, name, old, new = mutant
+            with open(f"{self.source}/src/uct/ib/{name}",
+                      encoding="utf-8") as file:
+                text = file.read().replace(old, new)
+            stem = os.path.splitext(os.path.basename(name))[0]
+            own = (f"{self.build}/src/uct/ib/{os.path.dirname(name)}/"
+                   f"lib_libuct_srd_so_0-{stem}.o")
+            if own not in objects:
+                raise FileNotFoundError(own)
+            mutated = self.compile(tree, name, text)
+            objects = [mutated if each == own else each for each in objects]
+        subprocess.run(
+            ["gcc", "-shared", "-Wl,-z,nodelete", "-Wl,--as-needed",
+             f"-Wl,--version-script={self.source}/src/ucp_hooks/hooks.map",
+             "-Wl,-soname,libuct_srd.so.0", *objects, "-lpthread", "-ldl",
+             "-o", tree + "/lib/libuct_srd.so.0"], check=True)
+        return tree
+
+    def commands(self, tree):
+        """What judges it."""
+        run = ["env", "-u", "EFASIM_STAT", "UCT_TRANSPORT=ud",
+               "UCX_WARN_UNUSED_ENV_VARS=n", "UCX_HANDLE_ERRORS=none",
+               self.build + "/bin/efasim", "run", "--fabric",
+               f"m{os.getpid()}", "--", tree + "/bin/srdrun"]
+        return [[*run, f"{self.build}/test/{program}", "--gtest_brief=1",
+                 "--gtest_break_on_failure", f"--gtest_filter={tests}"]
+                for program, tests in TESTS]
