@@ -30,6 +30,16 @@ uct_check() {
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
 }
 
+# The same tests over ud; what it has not is skipped. A closed peer is dead for it
+# after a second, not half a minute. ud_check: what is about ud alone.
+uct_ud_check() {
+    UCT_TRANSPORT=ud UCX_EFA_UD_TRIES=8 uct_check '-UctUd*' "$@"
+}
+
+ud_check() {
+    UCT_TRANSPORT=ud uct_check "$@"
+}
+
 # Every allocation and every verb of the module fails once; its data path
 # allocates and calls nothing.
 uct_fault() {
@@ -154,11 +164,12 @@ uct_small_cqs() {
     at_least cq_overruns "$(stat_sum "$CHECK_LOG.stat" cq_overruns)" 1
 }
 
-# UCX's own UCT benchmark over srd, between two nodes.
+# UCX's own UCT benchmark, between two nodes; over ud with TRANSPORT=ud.
 uct_perftest() {
+    local over=(-p @PORT@ -d rdmap0s6:1 -x "${TRANSPORT:-srd}")
     need_perftest
-    two_nodes "${@:4}" -- "${PERFTEST[@]}" -p @PORT@ -d rdmap0s6:1 -x srd -- \
-        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -d rdmap0s6:1 -x srd \
+    two_nodes "${@:4}" -- "${PERFTEST[@]}" "${over[@]}" -- \
+        "${PERFTEST[@]}" 127.0.0.1 "${over[@]}" \
         -t "$1" -D "$2" -s "$3" -n 2000 -w 10 || exit 1
     grep -q '^Final:' "$CHECK_LOG" || fail "no result"
     at_least payload "$(stat_payload "$STAT")" $((2000 * $3))
@@ -303,9 +314,9 @@ accident_variables_check() {
     need ucx_info
     "$EFASIM" run --fabric "t$$" -- "$SRDRUN" ucx_info -c 2>/dev/null |
         sed -nE 's/^UCX_((SRD|EFA)_[A-Z_]+)=.*/\1/p' |
-        grep -vxE 'SRD_(ALLOC|FAILURE|MAX_NUM_EPS)' | sort >"$listed"
+        grep -vxE '(SRD|EFA_UD)_(ALLOC|FAILURE|MAX_NUM_EPS)' | sort >"$listed"
     "$BUILD/test/gtest_accident" --gtest_list_tests \
-        --gtest_filter='Variable.*' | sed -n 's/^  //p' | sort >"$tested"
+        --gtest_filter='*Variable.*' | sed -n 's/^  //p' | sort >"$tested"
     at_least "variables of ours" "$(wc -l <"$listed")" 9
     missing=$(comm -13 "$listed" "$tested")
     [ -z "$missing" ] || fail "tests of variables that are gone: $missing"
@@ -316,7 +327,7 @@ accident_variables_check() {
     done
     inline_effect 0 0
     inline_effect 16 16
-    accident_check 'Variable.*'
+    accident_check '*Variable.*'
 }
 
 # inline_effect VALUE BYTES: UCT has no call that shows how bytes travel, so ask
@@ -384,6 +395,16 @@ suite_run() {
         check "uct_reorder_$seed" 120 uct_check '*' --reorder 0.3 \
             --seed "$seed"
     done
+    ci && check uct_ud 60 uct_ud_check
+    check uct_ud_loss 80 uct_ud_check --loss 0.05 --duplicate 0.05 \
+        --reorder 0.3
+    check ud 60 ud_check 'UctUd*'
+    if full; then
+        UD_SEEDS=10 check ud_storms 120 ud_check 'UctUd.storm*'
+        UD_COMPUTE=60 check ud_computes_60_s 90 ud_check '*computes__is_alive'
+        UD_DOWN=30 check ud_link_down_30_s 60 ud_check '*.link_down__and_up*'
+        check uct_ud_eager 80 uct_ud_check --eager --loss 0.1 --reorder 0.3
+    fi
     ci && check uct_eager 120 uct_check '*' --eager --reorder 0.3
     check uct_small_cqs 30 uct_small_cqs
     check uct_fault 60 uct_fault
@@ -411,6 +432,9 @@ suite_run() {
     ci && check uct_am_lat_short 30 uct_perftest am_lat short 8
     check uct_am_lat_bcopy 30 uct_perftest am_lat bcopy 1000
     check uct_am_bw_zcopy 30 uct_perftest am_bw zcopy 8000
+    ci && TRANSPORT=ud check ud_am_lat_short 30 uct_perftest am_lat short 8
+    TRANSPORT=ud check ud_am_bw_loss 30 uct_perftest am_bw bcopy 4000 \
+        --loss 0.05 --reorder 0.3
     ci && check uct_am_bw_reorder 30 uct_perftest am_bw bcopy 4000 --reorder 0.3
     check uct_get_zcopy 30 uct_perftest get zcopy 65536
     ci && check uct_get_bcopy 30 uct_perftest get bcopy 1000

@@ -71,6 +71,7 @@ uct_ib_sources = \
 	src/uct/ib/ud/ud_config.c \
 	src/uct/ib/ud/ud_iface.c \
 	src/uct/ib/ud/ud_lock.c src/uct/ib/ud/ud_lock.h \
+	src/uct/ib/ud/ud_mtu.c src/uct/ib/ud/ud_mtu.h \
 	src/uct/ib/ud/ud_query.c \
 	src/uct/ib/ud/ud_timer.c src/uct/ib/ud/ud_timer.h
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace uct_test;
 
@@ -52,6 +54,74 @@ uint64_t Accident::fill(uint64_t first)
         ++number;
     }
     return number - first;
+}
+
+void Accident::reopen(const Config &config, size_t headroom)
+{
+    if (ep != nullptr) {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+    }
+    delete a;
+    delete b;
+    a = b = nullptr;
+    open(config, headroom);
+}
+
+uint64_t Accident::flood(unsigned eps)
+{
+    uct_ep_h first = ep;
+    uint64_t sent  = fill(0);
+    std::vector<uct_ep_h> more;
+
+    for (unsigned i = 1; i < eps; ++i) {
+        more.push_back(ep = a->connect(*b));
+        sent += fill(0);
+    }
+    for (uct_ep_h each : more) {
+        uct_ep_destroy(each);
+    }
+    ep = first;
+    return sent;
+}
+
+uint64_t Accident::counter(const char *name)
+{
+    const char *sysfs        = getenv("SYSFS_PATH");
+    unsigned long long value = 0;
+    std::string path         = std::string(sysfs ? sysfs : "/sys") +
+                               "/class/infiniband/rdmap0s6/ports/1/"
+                               "hw_counters/" + name;
+    char text[32]            = "";
+    int fd                   = ::open(path.c_str(), O_RDONLY);
+
+    EXPECT_GT(read(fd, text, sizeof(text) - 1), 0) << path;
+    EXPECT_EQ(1, sscanf(text, "%llu", &value)) << path;
+    close(fd);
+    return value;
+}
+
+ucs_status_t Accident::connect_elsewhere()
+{
+    Bytes host      = b->device_addr, iface = b->iface_addr;
+    uct_ep_h second = nullptr;
+
+    host[12]  ^= 1; /* another GID */
+    iface[9]  ^= 1; /* and another incarnation there */
+    uct_ep_params_t params = {};
+    params.field_mask      = UCT_EP_PARAM_FIELD_IFACE |
+                             UCT_EP_PARAM_FIELD_DEV_ADDR |
+                             UCT_EP_PARAM_FIELD_IFACE_ADDR;
+    params.iface           = a->iface();
+    params.dev_addr        = reinterpret_cast<const uct_device_addr_t *>(
+            host.data());
+    params.iface_addr      = reinterpret_cast<const uct_iface_addr_t *>(
+            iface.data());
+    ucs_status_t status    = uct_ep_create(&params, &second);
+    if (status == UCS_OK) {
+        uct_ep_destroy(second);
+    }
+    return status;
 }
 
 void Accident::introduce()

@@ -22,6 +22,18 @@ protected:
     /* Posts numbered messages until one is refused; @return how many. */
     uint64_t fill(uint64_t first);
 
+    /* Closes what is open, and opens all anew. */
+    void reopen(const uct_test::Config &config, size_t headroom = 0);
+
+    /* Messages that `eps` endpoints take while b makes no progress. */
+    uint64_t flood(unsigned eps);
+
+    /* One of the device's, of all processes of this host. */
+    static uint64_t counter(const char *name);
+
+    /* A host that there is not: ep_create's status. */
+    ucs_status_t connect_elsewhere();
+
     /* Both know each other and nothing is under way. */
     void introduce();
 

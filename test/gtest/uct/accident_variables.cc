@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* In-tree: every one of 41 UCX_SRD_* variables is inherited, and several do
  * nothing. Here each variable that UCX lists for us has a test of its name, in
- * which its effect shows; suite ucp compares the two lists. */
+ * which its effect shows; suite uct compares the two lists. Those of ud are in
+ * accident_ud.cc. */
 #include "accident.h"
 
 #include <cstdlib>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 using namespace uct_test;
 
@@ -21,53 +20,6 @@ protected:
         unsetenv("UCX_EFA_REG_CACHE_MAX");
         unsetenv("UCX_EFA_REG_CACHE_SIZE");
         Accident::TearDown();
-    }
-
-    void reopen(const Config &config, size_t headroom = 0)
-    {
-        if (ep != nullptr) {
-            uct_ep_destroy(ep);
-            ep = nullptr;
-        }
-        delete a;
-        delete b;
-        a = b = nullptr;
-        open(config, headroom);
-    }
-
-    /* Messages that `eps` endpoints take while b makes no progress. */
-    uint64_t flood(unsigned eps)
-    {
-        uct_ep_h first = ep;
-        uint64_t sent  = fill(0);
-        std::vector<uct_ep_h> more;
-
-        for (unsigned i = 1; i < eps; ++i) {
-            more.push_back(ep = a->connect(*b));
-            sent += fill(0);
-        }
-        for (uct_ep_h each : more) {
-            uct_ep_destroy(each);
-        }
-        ep = first;
-        return sent;
-    }
-
-    /* Tries at a receiver that was not ready, of all processes of this host. */
-    static uint64_t refusals()
-    {
-        const char *sysfs        = getenv("SYSFS_PATH");
-        unsigned long long value = 0;
-        std::string path         = std::string(sysfs ? sysfs : "/sys") +
-                                   "/class/infiniband/rdmap0s6/ports/1/"
-                                   "hw_counters/rnr";
-        char text[32]            = "";
-        int fd                   = ::open(path.c_str(), O_RDONLY);
-
-        EXPECT_GT(read(fd, text, sizeof(text) - 1), 0) << path;
-        EXPECT_EQ(1, sscanf(text, "%llu", &value)) << path;
-        close(fd);
-        return value;
     }
 
     /* Is a registration still there when it is made again, after one of each
@@ -144,19 +96,19 @@ TEST_F(Variable, SRD_RX_QUEUE_LEN)
     uint64_t before;
 
     reopen({{"RX_QUEUE_LEN", "512"}});
-    before = refusals();
+    before = counter("rnr");
     flood(12);
     ASSERT_TRUE(wait([&] { return b->count > 100; }));
-    EXPECT_EQ(before, refusals()) << "512 receives were not posted";
+    EXPECT_EQ(before, counter("rnr")) << "512 receives were not posted";
 
     reopen({{"RX_QUEUE_LEN", "128"}});
-    before = refusals();
+    before = counter("rnr");
     flood(12);
     double until = now() + 0.1;
     while (now() < until) {
         a->progress();
     }
-    EXPECT_LT(before, refusals()) << "more than 128 receives were posted";
+    EXPECT_LT(before, counter("rnr")) << "more than 128 receives were posted";
 }
 
 TEST_F(Variable, SRD_RX_BUFFERS_MAX)
@@ -188,13 +140,13 @@ TEST_F(Variable, SRD_RNR_RETRY)
     device("rnr-us", "1000");
     for (const char *retry : {"0", "6"}) {
         reopen({{"RNR_RETRY", retry}, {"RX_QUEUE_LEN", "128"}});
-        uint64_t before = refusals();
+        uint64_t before = counter("rnr");
         flood(12);
         double until = now() + 0.2;
         while (now() < until) {
             a->progress();
         }
-        tries[n++] = refusals() - before;
+        tries[n++] = counter("rnr") - before;
     }
     device("rnr-us", "100");
     printf("refused: %llu without device retries, %llu with 6\n",
@@ -206,26 +158,9 @@ TEST_F(Variable, SRD_RNR_RETRY)
 TEST_F(Variable, SRD_MAX_AH)
 {
     for (const char *max : {"1", "1024"}) {
-        uct_ep_h second = nullptr;
-
         reopen({{"MAX_AH", max}});
-        Bytes host = b->device_addr, iface = b->iface_addr;
-        host[12]  ^= 1; /* another GID */
-        iface[9]  ^= 1; /* and another incarnation there */
-        uct_ep_params_t params = {};
-        params.field_mask      = UCT_EP_PARAM_FIELD_IFACE |
-                                 UCT_EP_PARAM_FIELD_DEV_ADDR |
-                                 UCT_EP_PARAM_FIELD_IFACE_ADDR;
-        params.iface           = a->iface();
-        params.dev_addr        = reinterpret_cast<const uct_device_addr_t *>(
-                host.data());
-        params.iface_addr      = reinterpret_cast<const uct_iface_addr_t *>(
-                iface.data());
-        ucs_status_t status    = uct_ep_create(&params, &second);
-        EXPECT_EQ(strcmp(max, "1") ? UCS_OK : UCS_ERR_NO_RESOURCE, status);
-        if (status == UCS_OK) {
-            uct_ep_destroy(second);
-        }
+        EXPECT_EQ(strcmp(max, "1") ? UCS_OK : UCS_ERR_NO_RESOURCE,
+                  connect_elsewhere());
     }
 }
 

@@ -562,7 +562,9 @@ TEST_F(UctStatus1, flushed__messages_under_way_end_too)
     ASSERT_TRUE(wait([&] {
         return flushed.done && !b->failures.empty();
     }));
-    EXPECT_EQ(UCS_ERR_IO_ERROR, flushed.status);
+    if (!is_ud() || (flushed.status != UCS_OK)) { /* what was lost came late */
+        EXPECT_EQ(UCS_ERR_IO_ERROR, flushed.status);
+    }
     EXPECT_EQ(UCS_OK, uct_iface_flush(b->iface(), 0, nullptr));
     uct_ep_destroy(back);
 }

@@ -133,7 +133,7 @@ TEST_F(UctVfs, reader__meets_endpoints_that_come_and_go)
 
     /* Many rounds, and more where the reader hardly ran beside them. On UD an
      * endpoint is gone when its goodbye was confirmed: that takes its time. */
-    const int least = is_ud() ? 2000 : 10000, polls = is_ud() ? 500 : 50;
+    const int least = is_ud() ? 500 : 10000, polls = is_ud() ? 500 : 50;
     for (int round = 0; round < 100000; ++round) {
         uct_ep_h each[8];
 

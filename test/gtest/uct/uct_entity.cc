@@ -192,7 +192,7 @@ void Entity::open_iface(const Config &settings, size_t headroom,
     uct_iface_progress_enable(m_iface, UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
 }
 
-uct_ep_h Entity::connect(const Entity &peer)
+uct_ep_h Entity::connect(const Bytes &device, const Bytes &interface)
 {
     uct_ep_params_t params;
     uct_ep_h ep = nullptr;
@@ -202,9 +202,9 @@ uct_ep_h Entity::connect(const Entity &peer)
                         UCT_EP_PARAM_FIELD_IFACE_ADDR;
     params.iface = m_iface;
     params.dev_addr = reinterpret_cast<const uct_device_addr_t *>(
-            peer.device_addr.data());
+            device.data());
     params.iface_addr = reinterpret_cast<const uct_iface_addr_t *>(
-            peer.iface_addr.data());
+            interface.data());
     check(uct_ep_create(&params, &ep), "ep create");
     return ep;
 }

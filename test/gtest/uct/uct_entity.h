@@ -85,7 +85,11 @@ public:
                              uct_worker_progress(m_worker);
     }
 
-    uct_ep_h connect(const Entity &peer);
+    uct_ep_h connect(const Entity &peer)
+    {
+        return connect(peer.device_addr, peer.iface_addr);
+    }
+    uct_ep_h connect(const Bytes &device, const Bytes &interface);
 
     /* What arrived, in the order of the callbacks; only counted when `record`
      * is off. */

@@ -27,6 +27,23 @@ typedef struct base_config {
     {_name, _dflt, _doc, offsetof(base_config_t, _member), UCX_CONFIG_UINT, \
      _min, _max}
 
+/* What every transport's table has. */
+#define BASE_CONFIG_SHARED                                                    \
+    BASE_CONFIG_UINT("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,           \
+                     "Operations that an interface has in flight at most; "   \
+                     "half as many again only to peers that answer"),         \
+    BASE_CONFIG_UINT("RX_QUEUE_LEN", "256", rx_queue_len, 128, 16384,         \
+                     "Receives posted when an interface opens; more are "     \
+                     "posted as peers come"),                                 \
+    BASE_CONFIG_UINT("RX_BUFFERS_MAX", "4096", rx_buffers_max, 256, 32768,    \
+                     "Receive buffers of an interface at most, of about 9 KB " \
+                     "each; beyond it unexpected messages are copied by UCP"), \
+    BASE_CONFIG_UINT("WINDOW", "64", window, 1, FLOW_WINDOW_MAX,              \
+                     "Messages a peer may send before we consumed them"),     \
+    BASE_CONFIG_UINT("MAX_AH", "1024", max_ah, 1, 65535,                      \
+                     "Hosts (address handles) an interface talks to at a "    \
+                     "time; the device may have less")
+
 /*
  * UCX checks the ranges of a table; what hangs together and what the device
  * allows is put right here.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ud.h"
 #include "ud_lock.h"
+#include "ud_mtu.h"
 #include "ud_timer.h"
 
 #include <uct/ib/base/base_numbers.h>
@@ -63,17 +64,22 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
               const uct_iface_params_t *params, const void *config,
               uct_iface_h *iface_p)
 {
-    const ud_iface_config_t *ud  = config;
-    uct_iface_ops_t          ops = base_iface_ops;
+    const ud_iface_config_t *ud    = config;
+    base_config_t            super = ud->super;
+    uct_iface_ops_t          ops   = base_iface_ops;
     base_iface_t            *base;
     ud_iface_t              *iface;
     ucs_status_t             status;
 
+    status = ud_mtu_find((efa_md_t*)md, ud->super.mtu, &super.mtu);
+    if (status != UCS_OK) {
+        return status;
+    }
     ud_lock_ops(&ops);
     ops.iface_close = ud_iface_close;
     ops.iface_query = ud_iface_query;
-    status          = base_iface_new(&ud_kind, md, worker, params, &ops,
-                                     &ud->super, &base);
+    status          = base_iface_new(&ud_kind, md, worker, params, &ops, &super,
+                                     &base);
     if (status != UCS_OK) {
         return status;
     }

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What UD adds: acknowledgements and sending again, by progress and by a timer
+ * beside it. */
+#include "ud_test.h"
+
+#include <algorithm>
+#include <memory>
+#include <poll.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace uct_test;
+
+class UctUd : public UdTest {
+protected:
+    /* Zcopy of all of `memory` from a to b. */
+    ucs_status_t send_zcopy(Memory &memory, Completion &comp)
+    {
+        uct_iov_t iov = memory.iov(0, memory.size());
+
+        return uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0, &comp.uct);
+    }
+
+    /* Until the descriptor of `entity` is armed. */
+    void arm(Entity *entity)
+    {
+        ucs_status_t status;
+
+        while ((status = uct_iface_event_arm(
+                        entity->iface(), UCT_EVENT_RECV |
+                                                 UCT_EVENT_SEND_COMP)) ==
+               UCS_ERR_BUSY) {
+            entity->progress();
+        }
+        ASSERT_EQ(UCS_OK, status);
+    }
+
+    static int descriptor(Entity *entity)
+    {
+        int fd = -1;
+
+        EXPECT_EQ(UCS_OK, uct_iface_event_fd_get(entity->iface(), &fd));
+        return fd;
+    }
+
+    static bool readable(int fd, int ms)
+    {
+        struct pollfd pfd = {fd, POLLIN, 0};
+
+        return poll(&pfd, 1, ms) == 1;
+    }
+};
+
+/* b never makes progress: a is acknowledged all the same, and has less than a
+ * window that was not consumed. */
+TEST_F(UctUd, timer__acknowledges_while_the_receiver_computes)
+{
+    open();
+    introduce();
+    double start = now();
+    for (uint64_t i = 1; i <= 20; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
+    EXPECT_LT(now() - start, 2);
+    EXPECT_EQ(1u, b->count) << "delivered outside of progress";
+    ASSERT_TRUE(wait([&] { return b->count == 21; }));
+    expect_in_order(21);
+}
+
+/* The same for the first packets of all. */
+TEST_F(UctUd, timer__answers_who_is_new_while_the_receiver_computes)
+{
+    open({{"TRIES", "8"}}); /* or a takes b for lost within a second */
+    for (uint64_t i = 0; i < 8; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
+    progress_for(1.5, {a});
+    EXPECT_TRUE(a->failures.empty());
+    EXPECT_EQ(0u, b->count);
+    ASSERT_TRUE(wait([&] { return b->count == 8; }));
+    expect_in_order(8);
+}
+
+/* a computes once it has sent. */
+TEST_F(UctUd, timer__sends_again_while_the_sender_computes)
+{
+    open();
+    introduce();
+    network("down");
+    for (uint64_t i = 1; i <= 10; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    progress_for(0.01, {a, b});
+    ASSERT_EQ(1u, b->count);
+    network("");
+    for (double end = now() + 10; (b->count < 11) && (now() < end);) {
+        b->progress();
+    }
+    expect_in_order(11);
+}
+
+/* Messages, completions and failures come from calls of the user's. */
+TEST_F(UctUd, timer__calls_nobody)
+{
+    bool inside = false;
+    unsigned calls = 0, outside = 0;
+    auto called = [&] {
+        ++calls;
+        outside += !inside;
+    };
+
+    open({{"TRIES", "5"}});
+    introduce();
+    b->on_message = [&](const Bytes &) { called(); };
+    a->on_failure = [&](uct_ep_h) { called(); };
+    Memory local(*a, 1000, 1);
+    Completion comp;
+    for (int round = 0; round < 5; ++round) {
+        comp = Completion();
+        ASSERT_EQ(UCS_INPROGRESS, send_zcopy(local, comp));
+        usleep(30000); /* three runs of both timers */
+        EXPECT_EQ(0u, comp.done) << "completed outside of progress";
+        EXPECT_EQ(unsigned(round), calls);
+        inside = true;
+        EXPECT_TRUE(wait([&] { return comp.done > 0; }));
+        EXPECT_TRUE(wait([&] { return calls == unsigned(round) + 1; }));
+        inside = false;
+    }
+    network("down");
+    comp = Completion();
+    ASSERT_EQ(UCS_INPROGRESS, send_zcopy(local, comp));
+    usleep(1500000); /* lost long since */
+    EXPECT_TRUE(a->failures.empty());
+    inside = true;
+    EXPECT_TRUE(wait([&] { return !a->failures.empty() && comp.done; }));
+    EXPECT_EQ(0u, outside);
+    EXPECT_EQ(6u, calls);
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, comp.status);
+    b->on_message = nullptr;
+    a->on_failure = nullptr;
+}
+
+TEST_F(UctUd, zcopy__memory_is_lent_until_acknowledged)
+{
+    open();
+    Memory local(*a, 8000, 3);
+    Bytes bytes(local.data(), local.data() + 8000);
+    Completion comp;
+
+    introduce();
+    network("down");
+    ASSERT_EQ(UCS_INPROGRESS, send_zcopy(local, comp));
+    progress_for(0.1, {a, b}); /* it has left, and left again */
+    EXPECT_EQ(0u, comp.done);
+    EXPECT_EQ(1u, b->count);
+    network("");
+    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+    EXPECT_EQ(UCS_OK, comp.status);
+    EXPECT_EQ(2u, b->count);
+    EXPECT_EQ(bytes, b->received.back());
+}
+
+/* The memory is the user's again when the endpoint is gone, and what was in it
+ * arrives. (With AddressSanitizer: nobody reads it then.) */
+TEST_F(UctUd, destroy__with_unacknowledged_zcopy)
+{
+    open();
+    introduce();
+    for (unsigned count : {1u, 10u}) {
+        std::vector<Completion> comps(count);
+        std::vector<std::unique_ptr<Memory>> memory;
+        size_t before = b->count;
+
+        network("down");
+        for (unsigned i = 0; i < count; ++i) {
+            memory.emplace_back(new Memory(*a, 8000, i));
+            ASSERT_EQ(UCS_INPROGRESS, send_zcopy(*memory[i], comps[i]));
+        }
+        usleep(20000);
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        for (Completion &comp : comps) {
+            ASSERT_EQ(1u, comp.done);
+            EXPECT_EQ(UCS_ERR_CANCELED, comp.status);
+        }
+        for (auto &each : memory) {
+            std::fill(each->data(), each->data() + 8000, 0xee);
+        }
+        memory.clear();
+        network("");
+        ASSERT_TRUE(wait([&] { return b->count == before + count; }));
+        for (unsigned i = 0; i < count; ++i) {
+            EXPECT_EQ(make_message(i, 8000), b->received[before + i]);
+        }
+        ep = a->connect(*b);
+        introduce();
+    }
+}
+
+/* Nothing of it may be sent again once it is closed. */
+TEST_F(UctUd, close__with_unacknowledged_messages)
+{
+    open();
+    introduce();
+    network("down");
+    Bytes bytes = make_message(1, 8000);
+    uct_ep_am_bcopy(ep, AM_ID, pack_bytes, &bytes, 0);
+    for (uint64_t i = 0; i < 30; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    uct_ep_destroy(ep);
+    ep           = nullptr;
+    double start = now();
+    delete a;
+    a = nullptr;
+    EXPECT_LT(now() - start, 1) << "closing waits for peers";
+    network("");
+    a = new Entity();
+    progress_for(0.1, {a, b});
+    EXPECT_EQ(1u, b->count);
+    ep            = a->connect(*b);
+    b->record     = false;
+    size_t before = b->count;
+    introduce();
+    EXPECT_EQ(before + 1, b->count);
+}
+
+/* A receiver that sleeps until something comes. */
+TEST_F(UctUd, wakeup__of_a_receiver)
+{
+    open();
+    introduce();
+    int fd = descriptor(b);
+
+    for (uint64_t i = 1; i <= 20; ++i) {
+        bool timer_first = i % 2;
+
+        arm(b);
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+        if (timer_first) {
+            usleep(25000);
+        }
+        ASSERT_TRUE(readable(fd, 5000)) << "round " << i;
+        for (double end = now() + 5; (b->count <= i) && (now() < end);) {
+            b->progress();
+        }
+        ASSERT_EQ(i + 1, b->count);
+        ASSERT_TRUE(flush(ep));
+    }
+    expect_in_order(21);
+}
+
+/* The timer took a message before its user fell asleep. */
+TEST_F(UctUd, wakeup__not_to_sleep_on_what_the_timer_took)
+{
+    open();
+    introduce();
+    for (uint64_t i = 1; i <= 5; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+        ASSERT_TRUE(wait_a([&] {
+            return uct_ep_flush(ep, 0, nullptr) == UCS_OK;
+        }));
+        ASSERT_EQ(i, b->count);
+        ASSERT_EQ(UCS_ERR_BUSY,
+                  uct_iface_event_arm(b->iface(), UCT_EVENT_RECV));
+        EXPECT_GT(b->progress(), 0u);
+        ASSERT_EQ(i + 1, b->count);
+    }
+}
+
+/* A sender that sleeps until its message is acknowledged, and one whose peer
+ * will never do that. */
+TEST_F(UctUd, wakeup__of_a_sender)
+{
+    open({{"TRIES", "6"}});
+    introduce();
+    Memory local(*a, 1000, 1);
+    int fd = descriptor(a);
+    auto sleep_until = [&](const std::function<bool()> &done) {
+        unsigned naps = 0;
+        while (!done() && (++naps < 100)) {
+            arm(a);
+            if (!done()) {
+                ASSERT_TRUE(readable(fd, 5000)) << "nothing woke it";
+                a->progress();
+            }
+        }
+        EXPECT_TRUE(done());
+    };
+
+    for (int round = 0; round < 5; ++round) {
+        Completion comp;
+        ASSERT_EQ(UCS_INPROGRESS, send_zcopy(local, comp));
+        sleep_until([&] { return comp.done > 0; });
+    }
+    network("down");
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    sleep_until([&] { return !a->failures.empty(); });
+}
+
+/* Both sides connect at once, and all is lost, doubled and late. */
+TEST_F(UctUd, simultaneous_connect__in_a_storm)
+{
+    open();
+    network("storm");
+    for (int round = 0; round < 30; ++round) {
+        uct_ep_h there = a->connect(*b), back = b->connect(*a);
+        size_t to_b = b->count, to_a = a->count;
+
+        for (uint64_t i = 0; i < 10; ++i) {
+            ASSERT_EQ(UCS_OK, send_short(there, i, {}));
+            ASSERT_EQ(UCS_OK, send_short(back, i, {}));
+        }
+        ASSERT_TRUE(wait([&] {
+            return (b->count >= to_b + 10) && (a->count >= to_a + 10);
+        })) << "round " << round;
+        for (uint64_t i = 0; i < 10; ++i) {
+            ASSERT_EQ(i, number_of(b->received[to_b + i]));
+            ASSERT_EQ(i, number_of(a->received[to_a + i]));
+        }
+        uct_ep_destroy(there);
+        uct_ep_destroy(back);
+    }
+    EXPECT_TRUE(a->failures.empty() && b->failures.empty());
+}
+
+/* Acknowledgements of a flow that was given up meanwhile arrive when the next
+ * one is at work. */
+TEST_F(UctUd, link_down__then_a_stale_ack)
+{
+    open({{"TRIES", "5"}});
+    introduce();
+    uint64_t sent = 1;
+    device("delay-us", "1500000"); /* of the acks, too */
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, sent++, nullptr, 0));
+    }
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, a->failures[0].status);
+    network("");
+    uct_ep_destroy(ep);
+    ep = a->connect(*b);
+    b->received.clear();
+    for (double end = now() + 2.5; now() < end; progress()) {
+        if (uct_ep_am_short(ep, AM_ID, 1000000 + sent, nullptr, 0) == UCS_OK) {
+            ++sent;
+        }
+    }
+    ASSERT_TRUE(flush(ep));
+    EXPECT_EQ(1u, a->failures.size());
+    uint64_t expected = 1000011;
+    for (const Bytes &message : b->received) {
+        if (number_of(message) >= 1000000) {
+            ASSERT_EQ(expected++, number_of(message));
+        }
+    }
+    EXPECT_EQ(1000000 + sent, expected);
+}
+
+/* Its QPN is another's at once. */
+TEST_F(UctUd, qpn_reuse__of_a_peer_that_went)
+{
+    open({{"TRIES", "8"}});
+    introduce();
+    for (uint64_t i = 1; i <= 5; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    network("down");
+    delete b;
+    network("");
+    b = new Entity();
+    uct_ep_h fresh = a->connect(*b);
+    for (uint64_t i = 0; i < 100; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(fresh, i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->count >= 100; }));
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    EXPECT_EQ(ep, a->failures[0].ep);
+    ASSERT_EQ(UCS_OK, send_short(fresh, 100, {}));
+    ASSERT_TRUE(wait([&] { return b->count >= 101; }));
+    expect_in_order(101);
+    EXPECT_EQ(1u, a->failures.size());
+    uct_ep_destroy(fresh);
+}
+
+/* Each has a timer of its own. */
+TEST_F(UctUd, many_interfaces__are_acknowledged_by_their_timers)
+{
+    const unsigned count = 24;
+    std::vector<std::unique_ptr<Entity>> all;
+    std::vector<uct_ep_h> eps;
+
+    for (unsigned i = 0; i < count; ++i) {
+        all.emplace_back(new Entity(Config({{"RX_QUEUE_LEN", "128"}})));
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        eps.push_back(all[i]->connect(*all[(i + 1) % count]));
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(eps[i], AM_ID, i, nullptr, 0));
+    }
+    usleep(300000);
+    for (unsigned i = 0; i < count; ++i) {
+        all[i]->progress();
+        EXPECT_EQ(UCS_OK, uct_ep_flush(eps[i], 0, nullptr)) << i;
+        EXPECT_EQ(1u, all[i]->count);
+        uct_ep_destroy(eps[i]);
+    }
+}
+
+/* Its children have no timer, and the parent goes on. */
+TEST_F(UctUd, fork__the_parent_goes_on)
+{
+    open();
+    introduce();
+    for (uint64_t round = 1; round <= 10; ++round) {
+        ASSERT_EQ(UCS_OK, send_short(ep, round, {}));
+        pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            usleep(30000);
+            _exit(0);
+        }
+        Bytes bytes = make_message(round, 8000);
+        ASSERT_EQ(8000, send_bcopy(ep, bytes));
+        int status;
+        ASSERT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_EQ(0, status);
+    }
+    EXPECT_TRUE(wait([&] { return b->count == 21; }));
+    EXPECT_EQ(make_message(10, 8000), b->received.back());
+}
+
+/* A device that says no to one datagram, and one that is pulled out. */
+TEST_F(UctUd, device__refuses_for_good)
+{
+    open();
+    introduce();
+    Memory local(*a, 1000, 1);
+    std::vector<Completion> comps(4);
+
+    network("down");
+    for (Completion &comp : comps) {
+        ASSERT_EQ(UCS_INPROGRESS, send_zcopy(local, comp));
+    }
+    device("inject", "post:5:1"); /* of one that is sent again */
+    ASSERT_TRUE(wait([&] {
+        return std::all_of(comps.begin(), comps.end(),
+                           [](const Completion &comp) { return comp.done; });
+    }));
+    for (const Completion &comp : comps) {
+        EXPECT_EQ(1u, comp.done);
+        EXPECT_EQ(UCS_ERR_IO_ERROR, comp.status);
+    }
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    EXPECT_EQ(UCS_ERR_IO_ERROR, a->failures[0].status);
+    device("inject", "");
+}
+
+/* Bytes right, in order, once: whatever the network does, both ways, with all
+ * kinds of messages. UD_SEEDS: so many runs of each. */
+TEST_F(UctUd, storm__in_order_and_once)
+{
+    const char *text = getenv("UD_SEEDS");
+    const int seeds  = (text != nullptr) ? atoi(text) : 1;
+    unsigned resent  = 0;
+
+    for (const char *loss : {"0", "0.01", "0.1", "0.3"}) {
+        for (int seed = 1; seed <= seeds; ++seed) {
+            device("seed", std::to_string(seed).c_str());
+            open();
+            device("loss", loss);
+            device("duplicate", "0.2");
+            device("reorder", "0.4");
+            uct_ep_h back = b->connect(*a);
+            for (uint32_t i = 0; i < 500; ++i) {
+                Bytes message = make_message(i, (i * 37) % 8900);
+                ASSERT_EQ(ssize_t(message.size()), send_bcopy(ep, message));
+                ASSERT_EQ(ssize_t(message.size()), send_bcopy(back, message));
+            }
+            ASSERT_TRUE(wait([&] {
+                return (b->count >= 500) && (a->count >= 500);
+            }));
+            ASSERT_TRUE(flush(ep) && flush(back));
+            for (Entity *each : {a, b}) {
+                ASSERT_EQ(500u, each->count) << loss << ", seed " << seed;
+                for (uint32_t i = 0; i < 500; ++i) {
+                    ASSERT_EQ(make_message(i, (i * 37) % 8900),
+                              each->received[i])
+                            << loss << ", seed " << seed << ", message " << i;
+                }
+            }
+            ++resent;
+            uct_ep_destroy(back);
+            network("");
+            UctTest::TearDown();
+            a = b = nullptr;
+            ep    = nullptr;
+        }
+    }
+    printf("%u storms\n", resent);
+}
