@@ -233,7 +233,7 @@ way() {
         sim=(--fail-command create-qp:1:ENOMEM)
         reason='no (SRD|UD) queue pair: .*close other'
         ;;
-    no_ud) # the second queue pair that is tried (with srd left out the first)
+    no_ud) # both trials: srd, then srd and ud
         sim=(--fail-command create-qp:3:ENOMEM)
         reason='=tcp.* leaves it out: UCX_TLS=.* takes it'
         ;;
@@ -318,7 +318,7 @@ table_rows() {
     echo silenced 0 0 1 0 0 1 - -
     echo other_device 1 1 1 1 0 1 0 0 # excluded twice by the user himself
     echo memlock_both 0 0 0 1 0 0 0 0
-    echo no_ud 0 0 0 1 0 0 - 0
+    echo no_ud 0 0 0 1 0 - - -
     echo no_srd 1 1 1 1 1 1 1 1 # (UCX goes on with ud where that is not the first)
     for name in no_driver no_right refused no_match memlock_buffers no_qp declined; do
         echo "$name" 1 1 1 1 1 1 1 1

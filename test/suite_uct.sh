@@ -205,7 +205,8 @@ says_for() {
 # ucx_info opens it, which opens all.
 message_of_one() {
     local info=("$SRDRUN" ucx_info -d)
-    says_for ud 'no UD queue pair: ' "$@" --fail-command create-qp:1 -- "${info[@]}"
+    says_for 'ud all' 'no UD queue pair: \|UCX has ud of this EFA, and not srd' \
+        "$@" --fail-command create-qp:1 -- "${info[@]}"
     says_for srd,ud 'no UD queue pair: ' \
         "$@" --fail-command create-qp:3 -- "${info[@]}"
     # left out, and opened all the same: no line

@@ -225,8 +225,8 @@ static unsigned watched_check(void *arg)
 }
 
 /* One more endpoint, to another host or to this one. Where ours or shared
- * memory may serve, too, it is compared with their endpoints later, when UCX has
- * made them: after at most @looks calls of progress, if that is not 0. */
+ * memory may serve, too, it is compared with their endpoints later, when UCX
+ * has made them: after at most @looks calls of progress, if that is not 0. */
 static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
     *(is_far ? &watched->far_eps : &watched->near_eps) += 1;
