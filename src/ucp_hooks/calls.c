@@ -45,7 +45,6 @@ static const symbol_t calls_symbols[] = {
     CALL("ucs_config_parser_release_opts", config_release_opts, REQUIRED),
     CALL("ucs_topo_find_device_by_bus_id", topo_find, REQUIRED),
     CALL("ucs_topo_sys_device_set_name", topo_set_name, OPTIONAL),
-    CALL("ucs_arch_get_clocks_per_sec", clocks_per_sec, OPTIONAL),
     CALL("ucs_malloc", mem_alloc, OPTIONAL),
     CALL("ucs_free", mem_free, OPTIONAL),
     CALL("ucs_vfs_obj_add_ro_file", vfs_add_file, OPTIONAL),
@@ -58,7 +57,7 @@ static const symbol_t calls_symbols[] = {
 
 static const symbol_t host_symbols[] = {
     HOST("ucs_status_string", status_string),
-    HOST("ucs_async_add_timer", async_add_timer),
+    HOST("ucs_async_set_event_handler", async_set_event_handler),
     HOST("ucs_async_remove_handler", async_remove_handler),
     HOST("uct_worker_progress_register_safe", worker_progress_register),
     HOST("uct_worker_progress_unregister_safe", worker_progress_unregister),

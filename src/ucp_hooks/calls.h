@@ -70,7 +70,6 @@ typedef struct ucx_calls {
     /* optional; the third argument came with 1.15 */
     ucs_status_t (*topo_set_name)(ucs_sys_device_t dev, const char *name,
                                   unsigned priority);
-    double (*clocks_per_sec)(void);    /* optional: an inline on aarch64 */
     void *(*mem_alloc)(size_t size, const char *name); /* optional: else libc */
     void (*mem_free)(void *ptr);                       /* optional: else libc */
     ucs_status_t (*vfs_add_file)(void *object, ucx_vfs_read_cb_t read,

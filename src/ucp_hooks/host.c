@@ -38,28 +38,6 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
                               text);
 }
 
-static double host_clocks_per_sec(const ucx_host_t *host)
-{
-    if (host->calls->clocks_per_sec != NULL) {
-        return host->calls->clocks_per_sec();
-    }
-#if defined(__aarch64__)
-    {
-        uint64_t hz;
-
-        __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
-        return hz;
-    }
-#else
-    return 1e6; /* UCX's generic clock counts microseconds */
-#endif
-}
-
-ucs_time_t ucx_host_time(const ucx_host_t *host, double seconds)
-{
-    return (ucs_time_t)(seconds * host_clocks_per_sec(host) + 0.5);
-}
-
 ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
                                      const char *name)
 {

@@ -25,6 +25,7 @@
 #include <uct/api/tl.h>
 #include <ucs/async/async_fwd.h>
 #include <ucs/config/types.h>
+#include <ucs/sys/event_set.h>
 #include <ucs/sys/topo/base/topo.h>
 
 BEGIN_C_DECLS
@@ -39,12 +40,14 @@ typedef struct ucx_host {
 
     const char *(*status_string)(ucs_status_t status);
 
-    /* ucs/async: handlers run in UCX's asynchronous thread when mode is
-     * UCS_ASYNC_MODE_THREAD_SPINLOCK or _MUTEX; async may be NULL. Intervals
-     * are ucs_time_t: see ucx_host_time(). Ids of timers are negative. */
-    ucs_status_t (*async_add_timer)(ucs_async_mode_t mode, ucs_time_t interval,
-                                    ucs_async_event_cb_t cb, void *arg,
-                                    ucs_async_context_t *async, int *id_p);
+    /* ucs/async: with mode UCS_ASYNC_MODE_THREAD_SPINLOCK or _MUTEX, and async
+     * NULL, handlers run in UCX's asynchronous thread. The id of a handler is
+     * its descriptor. (UCX's timers keep that thread busy for a millisecond
+     * before each expiry: a timerfd does not.) */
+    ucs_status_t (*async_set_event_handler)(ucs_async_mode_t mode, int fd,
+                                            ucs_event_set_types_t events,
+                                            ucs_async_event_cb_t cb, void *arg,
+                                            ucs_async_context_t *async);
     ucs_status_t (*async_remove_handler)(int id, int sync);
 
     /* uct/api: a callback on a worker's progress, safe from any thread. */
@@ -127,9 +130,6 @@ void ucx_host_second_best(const ucx_host_t *host, const char *name,
 #define host_report_absent(_host, _name, ...) \
     ucx_host_absent(_host, __FILE__, __LINE__, __func__, _name, __VA_ARGS__)
 
-
-/* Seconds in UCX's time unit (ucs_time_t: ticks of its clock). */
-ucs_time_t ucx_host_time(const ucx_host_t *host, double seconds);
 
 /*
  * System device (PCI function) of UCX's topology for @bdf, "0000:00:06.0" or

@@ -11,7 +11,9 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_ends.cc \
                           test/gtest/flow/test_flow_hash.cc \
                           test/gtest/flow/test_flow_tx.cc \
+                          test/gtest/flow/resend_test.h \
                           test/gtest/flow/test_flow_resend.cc \
+                          test/gtest/flow/test_flow_resend_ctl.cc \
                           test/gtest/flow/test_flow_rx.cc \
                           test/gtest/flow/test_flow_ctl.cc \
                           test/gtest/flow/test_flow_turn.cc \

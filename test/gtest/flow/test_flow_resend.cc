@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sending on UD: acknowledged, lost, late, doubled, never answered. */
-#include "flow_test.h"
-
-extern "C" {
-#include "flow/pool_priv.h"
-#include "flow/resend_priv.h"
-}
+#include "resend_test.h"
 
 #include <random>
 
@@ -13,59 +8,7 @@ using namespace flow_test;
 
 namespace {
 
-const flow_time_t MS = 1000000;
-
-class flow_resend : public ::testing::Test {
-protected:
-    Node a{1, ud}, b{2, ud};
-    flow_tx_t *ab = nullptr, *ba = nullptr;
-
-    void connect_both()
-    {
-        auto flows = connect(a, b);
-        ab         = flows.first;
-        ba         = flows.second;
-        pass(10 * MS); /* until no hello waits for its time-out */
-        a.events.clear();
-        b.events.clear();
-        a.out.clear();
-    }
-
-    /* What a sent, gone from its queue: the test says what arrives. */
-    std::deque<Packet> take_sent()
-    {
-        std::deque<Packet> sent = a.out;
-        a.out.clear();
-        for (const Packet &packet : sent) {
-            a.complete(packet);
-        }
-        return sent;
-    }
-
-    /* The timer of a after that time, and what it makes due arrives. */
-    void run_timer(flow_time_t time)
-    {
-        a.now += time;
-        b.now  = a.now;
-        settle(a, b);
-    }
-
-    /* Until what was overtaken is lost. */
-    void wait_for_gap()
-    {
-        for (int i = 0; i < 3; ++i) {
-            run_timer(a.core->params.gap_delay);
-        }
-    }
-
-    /* Let time pass on both sides and move what comes due. */
-    void pass(flow_time_t time)
-    {
-        for (flow_time_t end = a.now + time; a.now < end; a.now += MS) {
-            b.now = a.now;
-            settle(a, b);
-        }
-    }
+class flow_resend : public Resend {
 };
 
 TEST_F(flow_resend, commit__bytes_stay_until_acknowledged)
@@ -304,135 +247,6 @@ TEST_F(flow_resend, expired__peer_lost)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-TEST_F(flow_resend, ctl__hello_until_answered)
-{
-    ab = a.open(b);
-    a.pull_events();
-    for (int i = 0; i < 5; ++i) {
-        lose(a);
-        a.now += 100 * MS;
-    }
-    EXPECT_EQ(5u, a.counters().ctl_sent);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
-    for (int i = 0; i < 100; ++i) {
-        a.now += 100 * MS;
-        a.pull_control();
-    }
-    EXPECT_TRUE(a.out.empty());
-}
-
-/* Completions that come between two control packets repeat nothing at once. */
-TEST_F(flow_resend, ctl__completed_while_another_is_queued)
-{
-    unsigned sent = 0;
-    flow_ctl_t ctl;
-
-    ab = a.open(b);
-    a.pull_events();
-    while (a.send(ab, "x")) { /* blocked: want joins the hello in back-off */
-    }
-    a.out.clear();
-    for (int i = 0; i < 20; ++i) {
-        for (int n = 0; flow_ctl_next(a.core, a.now, &ctl); ++n) {
-            ASSERT_LT(n, 2);
-            flow_ctl_done(a.core, ctl.cookie, FLOW_SEND_OK, a.now);
-            ++sent;
-        }
-        a.now += 2000 * MS;
-    }
-    EXPECT_GT(sent, 30u) << "both are repeated";
-    EXPECT_EQ(FLOW_TX_HELLO, ab->state);
-}
-
-TEST_F(flow_resend, ctl__hello_never_answered)
-{
-    ab = a.open(b);
-    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
-        a.pull_events();
-        lose(a);
-        a.now += 2000 * MS;
-    }
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(65u, a.counters().ctl_sent);
-}
-
-TEST_F(flow_resend, ctl__goodbye_until_confirmed)
-{
-    connect_both();
-    flow_tx_close(a.core, ab);
-    lose(a);
-    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
-    a.now += 10 * MS;
-    a.pull_control();
-    ASSERT_EQ(1u, a.out.size());
-    Packet goodbye = a.out.front();
-    a.out.clear();
-    a.complete(goodbye);
-    b.receive(goodbye);
-    lose(b); /* the confirmation */
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(goodbye));
-    EXPECT_EQ(FLOW_DROP_CLOSED, b.last.reason);
-    pass(20 * MS);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_EQ(1u, b.counters().rx_flows) << "rests";
-    pass(1000 * MS);
-    EXPECT_EQ(0u, b.counters().rx_flows);
-}
-
-TEST_F(flow_resend, ctl__goodbye_never_confirmed)
-{
-    connect_both();
-    flow_tx_close(a.core, ab);
-    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_GONE); ++i) {
-        lose(a);
-        a.now += 1000 * MS;
-        a.pull_events();
-    }
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_STREQ(nullptr, a.check());
-}
-
-TEST_F(flow_resend, ctl__late_packets_of_a_closed_flow)
-{
-    ab = a.open(b);
-    a.pull_events();
-    a.pull_control();
-    Packet hello = a.out.front();
-    ASSERT_TRUE(a.send(ab, "one"));
-    Packet data = a.out.back();
-    settle(a, b);
-    flow_tx_close(a.core, ab);
-    pass(10 * MS);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(data));
-    EXPECT_EQ(1u, b.got.size());
-}
-
-TEST_F(flow_resend, want__the_limit_was_lost)
-{
-    connect_both();
-    unsigned sent = 0;
-
-    while (a.send(ab, "x")) {
-        ++sent;
-    }
-    while (!a.out.empty()) {
-        Packet packet = a.out.front();
-        a.out.pop_front();
-        b.receive(packet);
-        a.complete(packet);
-    }
-    ASSERT_EQ(sent, b.got.size());
-    lose(b);
-    EXPECT_FALSE(flow_tx_ready(a.core, ab));
-    pass(100 * MS);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
-    EXPECT_TRUE(flow_tx_ready(a.core, ab));
-    EXPECT_EQ(sent, a.acked);
-}
-
 TEST_F(flow_resend, header_again__newest)
 {
     connect_both();
@@ -457,21 +271,6 @@ TEST_F(flow_resend, header_again__newest)
     EXPECT_EQ(flow_wire_load16(&old.bytes[8]) + 1, flow_wire_load16(&again[8]));
     EXPECT_EQ(Bytes(old.bytes.begin() + 16, old.bytes.end()),
               Bytes(again.begin() + 16, again.end()));
-}
-
-TEST_F(flow_resend, probe__heard_or_dead)
-{
-    connect_both();
-    flow_tx_probe(a.core, ab);
-    settle(a, b);
-    EXPECT_EQ(0, ab->wait & FLOW_WAIT_PONG);
-    flow_tx_probe(a.core, ab);
-    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
-        lose(a);
-        a.now += 1000 * MS;
-        a.pull_events();
-    }
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
 }
 
 TEST_F(flow_resend, sent__our_device_refuses)
@@ -635,36 +434,6 @@ TEST_F(flow_resend, pass_one__after_the_slots_went_back)
     flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
     settle(a, b);
     EXPECT_EQ((std::vector<std::string>{"1", "2"}), b.got);
-}
-
-/* The last word is said a fixed number of times, whatever else is heard. */
-TEST_F(flow_resend, goodbye__an_old_answer_does_not_prolong_it)
-{
-    unsigned said = 0;
-
-    connect_both();
-    ASSERT_TRUE(a.send(ab, "x"));
-    a.pull_control();
-    b.receive(a.out.front());
-    a.complete(a.out.front());
-    a.out.clear();
-    b.pull_control();
-    Packet ack = b.out.front();
-    b.out.clear();
-    a.receive(ack);
-    a.pull_releases();
-    flow_tx_close(a.core, ab);
-    for (flow_time_t end = a.now + 60000 * MS; a.now < end; a.now += MS) {
-        a.progress();
-        for (; !a.out.empty(); a.out.pop_front()) {
-            ++said;
-            a.complete(a.out.front()); /* lost */
-            a.receive(ack);            /* as it arrived before */
-        }
-    }
-    a.progress();
-    EXPECT_EQ(FLOW_GOODBYE_TRIES, said);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 }
 
 /* The pool is empty: not now, and no harm done; after a growth it may. */

@@ -11,6 +11,7 @@ test_gtest_accident_SOURCES = \
 	test/gtest/uct/accident_lost.cc test/gtest/uct/accident_peer.cc \
 	test/gtest/uct/accident_absent.cc test/gtest/uct/accident_churn.cc \
 	test/gtest/uct/accident_variables.cc test/gtest/uct/accident_ud.cc \
+	test/gtest/uct/transport.cc test/gtest/uct/transport.h \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h
 test_gtest_accident_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 test_gtest_accident_LDADD = $(GTEST_LIBS) $(UCT_LIBS)

@@ -402,7 +402,7 @@ CALL(topo_find, ucs_topo_find_device_by_bus_id);
 CALL(ucm_set_handler, ucm_set_event_handler);
 CALL(ucm_unset_handler, ucm_unset_event_handler);
 HOST(status_string, ucs_status_string);
-HOST(async_add_timer, ucs_async_add_timer);
+HOST(async_set_event_handler, ucs_async_set_event_handler);
 HOST(async_remove_handler, ucs_async_remove_handler);
 HOST(worker_progress_register, uct_worker_progress_register_safe);
 HOST(worker_progress_unregister, uct_worker_progress_unregister_safe);

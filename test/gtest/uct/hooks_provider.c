@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 enum { HOOK_BCOPY_MAX = 4096, HOOK_SHORT_MAX = 256, HOOK_RKEY_SIZE = 12 };
 
@@ -32,7 +34,7 @@ typedef struct hook_md {
     unsigned registered;
     void     *watched;  /* address of the latest registration */
     unsigned unmapped;  /* events that covered it */
-    int      timer_id;
+    int      timer_fd;
     unsigned ticks;     /* of a timer of 5 ms */
 } hook_md_t;
 
@@ -316,14 +318,20 @@ static void hook_unmapped(void *address, size_t length, void *arg)
 
 static void hook_tick(int id, ucs_event_set_types_t events, void *arg)
 {
-    (void)id, (void)events;
+    uint64_t expirations;
+
+    (void)events;
+    if (read(id, &expirations, sizeof(expirations)) < 0) {
+        return;
+    }
     __atomic_fetch_add(&((hook_md_t*)arg)->ticks, 1, __ATOMIC_RELAXED);
 }
 
 static ucs_status_t hook_md_open(ucx_host_t *host, const char *name,
                                  const void *config, ucx_md_t **md_p)
 {
-    const hook_md_config_t *cfg = config;
+    const struct itimerspec tick = {{0, 5000000}, {0, 5000000}};
+    const hook_md_config_t *cfg  = config;
     ucs_status_t status;
     hook_md_t *md;
 
@@ -341,11 +349,14 @@ static ucs_status_t hook_md_open(ucx_host_t *host, const char *name,
     if (status != UCS_OK) {
         host_debug(host, "no unmap events: %s", host->status_string(status));
     }
-    status = host->async_add_timer(UCS_ASYNC_MODE_THREAD_SPINLOCK,
-                                   ucx_host_time(host, 0.005), hook_tick, md,
-                                   NULL, &md->timer_id);
+    md->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    timerfd_settime(md->timer_fd, 0, &tick, NULL);
+    status = host->async_set_event_handler(UCS_ASYNC_MODE_THREAD_SPINLOCK,
+                                           md->timer_fd, UCS_EVENT_SET_EVREAD,
+                                           hook_tick, md, NULL);
     if (status != UCS_OK) {
         ucx_host_unwatch_unmap(host, hook_unmapped, md);
+        close(md->timer_fd);
         free(md);
         return status;
     }
@@ -359,7 +370,8 @@ static void hook_md_close(ucx_md_t *md)
         host_error(md->host, "%u registrations left",
                    ((hook_md_t*)md)->registered);
     }
-    md->host->async_remove_handler(((hook_md_t*)md)->timer_id, 1);
+    md->host->async_remove_handler(((hook_md_t*)md)->timer_fd, 1);
+    close(((hook_md_t*)md)->timer_fd);
     ucx_host_unwatch_unmap(md->host, hook_unmapped, md);
     free(md);
 }

@@ -5,6 +5,7 @@ if HAVE_GTEST
 check_PROGRAMS += test/gtest_uct test/gtest_uct_fault test/gtest_efa
 
 test_gtest_uct_SOURCES = \
+	test/gtest/uct/transport.cc test/gtest/uct/transport.h \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
 	test/gtest/uct/test_uct_am.cc \
 	test/gtest/uct/test_uct_contract.cc \
@@ -28,6 +29,7 @@ test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -lpthread -ldl
 
 # Faults: the program stands before libc and verbs, as fault.h says.
 test_gtest_uct_fault_SOURCES = \
+	test/gtest/uct/transport.cc test/gtest/uct/transport.h \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
 	test/gtest/uct/fault.cc test/gtest/uct/fault.h \
 	test/gtest/uct/fault_verbs.inc \

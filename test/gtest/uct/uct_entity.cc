@@ -16,15 +16,6 @@ static void check(ucs_status_t status, const char *what)
     }
 }
 
-std::string &transport()
-{
-    static std::string name = (getenv("UCT_TRANSPORT") != nullptr) ?
-                                      getenv("UCT_TRANSPORT") :
-                                      "srd";
-
-    return name;
-}
-
 /* Is the UCX of this process 1.16 or newer, the headers older, or the other way
  * round? */
 static bool is_other_ucx()

@@ -6,6 +6,8 @@
  * drives it. Programs of this folder run under 'efasim run -- srdrun PROGRAM'.
  */
 
+#include "transport.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -44,10 +46,6 @@ inline Bytes make_message(uint32_t seed, size_t length)
 }
 
 using Config = std::map<std::string, std::string>;
-
-/* Of the interfaces that are opened from now on: srd, or what UCT_TRANSPORT
- * says. */
-std::string &transport();
 
 inline bool is_ud()
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "vfs_files.h"
-#include "uct_entity.h"
+#include "transport.h"
 
 #include <algorithm>
 #include <sstream>

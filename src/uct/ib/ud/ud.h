@@ -26,8 +26,9 @@ typedef struct ud_iface {
     base_iface_t    super; /* first */
     pthread_mutex_t mutex; /* ud_lock.h */
     unsigned        depth; /* how often the user's thread has it */
-    int             timer_id;
-    int             has_timer;
+    int             timer_fd;   /* -1: there is none */
+    double          interval;   /* seconds, as set */
+    int             timer_fast; /* else it runs seldom: we have no peer */
 } ud_iface_t;
 
 /* Whether a completion's status says that our own device refuses a datagram for

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ud_lock.h"
+#include "ud_timer.h"
 
 #include <uct/ib/base/base_am.h>
 #include <uct/ib/base/base_arm.h>
@@ -88,7 +89,14 @@ ud_ep_check(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 
 static ucs_status_t ud_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 {
-    UD_LOCKED((ud_iface_t*)params->iface, base_ep_create(params, ep_p));
+    ud_iface_t  *iface = (ud_iface_t*)params->iface;
+    ucs_status_t status;
+
+    ud_lock(iface);
+    ud_timer_pace(iface, 1); /* it sets itself back where there is no peer */
+    status = base_ep_create(params, ep_p);
+    ud_unlock(iface);
+    return status;
 }
 
 static void ud_ep_destroy(uct_ep_h ep)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control packets on UD, which are repeated until they are answered. */
+#include "resend_test.h"
+
+using namespace flow_test;
+
+namespace {
+
+class flow_resend_ctl : public Resend {
+};
+
+TEST_F(flow_resend_ctl, ctl__hello_until_answered)
+{
+    ab = a.open(b);
+    a.pull_events();
+    for (int i = 0; i < 5; ++i) {
+        lose(a);
+        a.now += 100 * MS;
+    }
+    EXPECT_EQ(5u, a.counters().ctl_sent);
+    settle(a, b);
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    for (int i = 0; i < 100; ++i) {
+        a.now += 100 * MS;
+        a.pull_control();
+    }
+    EXPECT_TRUE(a.out.empty());
+}
+
+/* Completions that come between two control packets repeat nothing at once. */
+TEST_F(flow_resend_ctl, ctl__completed_while_another_is_queued)
+{
+    unsigned sent = 0;
+    flow_ctl_t ctl;
+
+    ab = a.open(b);
+    a.pull_events();
+    while (a.send(ab, "x")) { /* blocked: want joins the hello in back-off */
+    }
+    a.out.clear();
+    for (int i = 0; i < 20; ++i) {
+        for (int n = 0; flow_ctl_next(a.core, a.now, &ctl); ++n) {
+            ASSERT_LT(n, 2);
+            flow_ctl_done(a.core, ctl.cookie, FLOW_SEND_OK, a.now);
+            ++sent;
+        }
+        a.now += 2000 * MS;
+    }
+    EXPECT_GT(sent, 30u) << "both are repeated";
+    EXPECT_EQ(FLOW_TX_HELLO, ab->state);
+}
+
+TEST_F(flow_resend_ctl, ctl__hello_never_answered)
+{
+    ab = a.open(b);
+    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
+        a.pull_events();
+        lose(a);
+        a.now += 2000 * MS;
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(65u, a.counters().ctl_sent);
+}
+
+TEST_F(flow_resend_ctl, ctl__goodbye_until_confirmed)
+{
+    connect_both();
+    flow_tx_close(a.core, ab);
+    lose(a);
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
+    a.now += 10 * MS;
+    a.pull_control();
+    ASSERT_EQ(1u, a.out.size());
+    Packet goodbye = a.out.front();
+    a.out.clear();
+    a.complete(goodbye);
+    b.receive(goodbye);
+    lose(b); /* the confirmation */
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(goodbye));
+    EXPECT_EQ(FLOW_DROP_CLOSED, b.last.reason);
+    pass(20 * MS);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(1u, b.counters().rx_flows) << "rests";
+    pass(1000 * MS);
+    EXPECT_EQ(0u, b.counters().rx_flows);
+}
+
+TEST_F(flow_resend_ctl, ctl__goodbye_never_confirmed)
+{
+    connect_both();
+    flow_tx_close(a.core, ab);
+    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_GONE); ++i) {
+        lose(a);
+        a.now += 1000 * MS;
+        a.pull_events();
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+TEST_F(flow_resend_ctl, ctl__late_packets_of_a_closed_flow)
+{
+    ab = a.open(b);
+    a.pull_events();
+    a.pull_control();
+    Packet hello = a.out.front();
+    ASSERT_TRUE(a.send(ab, "one"));
+    Packet data = a.out.back();
+    settle(a, b);
+    flow_tx_close(a.core, ab);
+    pass(10 * MS);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(data));
+    EXPECT_EQ(1u, b.got.size());
+}
+
+TEST_F(flow_resend_ctl, want__the_limit_was_lost)
+{
+    connect_both();
+    unsigned sent = 0;
+
+    while (a.send(ab, "x")) {
+        ++sent;
+    }
+    while (!a.out.empty()) {
+        Packet packet = a.out.front();
+        a.out.pop_front();
+        b.receive(packet);
+        a.complete(packet);
+    }
+    ASSERT_EQ(sent, b.got.size());
+    lose(b);
+    EXPECT_FALSE(flow_tx_ready(a.core, ab));
+    pass(100 * MS);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
+    EXPECT_TRUE(flow_tx_ready(a.core, ab));
+    EXPECT_EQ(sent, a.acked);
+}
+
+TEST_F(flow_resend_ctl, probe__heard_or_dead)
+{
+    connect_both();
+    flow_tx_probe(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(0, ab->wait & FLOW_WAIT_PONG);
+    flow_tx_probe(a.core, ab);
+    for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
+        lose(a);
+        a.now += 1000 * MS;
+        a.pull_events();
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+}
+
+/* The last word is said a fixed number of times, whatever else is heard. */
+TEST_F(flow_resend_ctl, goodbye__an_old_answer_does_not_prolong_it)
+{
+    unsigned said = 0;
+
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "x"));
+    a.pull_control();
+    b.receive(a.out.front());
+    a.complete(a.out.front());
+    a.out.clear();
+    b.pull_control();
+    Packet ack = b.out.front();
+    b.out.clear();
+    a.receive(ack);
+    a.pull_releases();
+    flow_tx_close(a.core, ab);
+    for (flow_time_t end = a.now + 60000 * MS; a.now < end; a.now += MS) {
+        a.progress();
+        for (; !a.out.empty(); a.out.pop_front()) {
+            ++said;
+            a.complete(a.out.front()); /* lost */
+            a.receive(ack);            /* as it arrived before */
+        }
+    }
+    a.progress();
+    EXPECT_EQ(FLOW_GOODBYE_TRIES, said);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}
+
+} /* namespace */
