@@ -280,7 +280,7 @@ uct_valgrind() {
     "$EFASIM" run --fabric "t$$" -- "$SRDRUN" valgrind -q \
         --num-callers=30 --log-file="$CHECK_LOG.valgrind" \
         "$BUILD/test/gtest_uct" --gtest_brief=1 \
-        --gtest_filter='-UctLoad*' || exit 1 # (they measure memory)
+        --gtest_filter="${1:--UctLoad*}" || exit 1 # (they measure memory)
     tests_ran
     ! grep -E 'libuct_srd|libefasim' "$CHECK_LOG.valgrind" ||
         fail "valgrind found errors with our code in the stack"
@@ -441,6 +441,8 @@ suite_run() {
     ci && check uct_get_bcopy 30 uct_perftest get bcopy 1000
     run_accidents
     full && check uct_valgrind 600 uct_valgrind
+    full && UCT_TRANSPORT=ud check ud_valgrind 200 uct_valgrind \
+        'UctUd.*:-*storm*:*link_down*'
 }
 
 suite_main uct "$@"

@@ -243,7 +243,7 @@ def main():
         seen = test(programs(tree), every > 1)
         alive += report(number, mutant, seen)
         shutil.rmtree(tree)
-    tried, more = run_transport(builder, (every + 3) // 4)
+    tried, more = run_transport(builder, every // 2 + 1)
     alive += more
     print(f"{len(chosen) + tried} mutants, {alive} survive")
     return 1 if alive else 0

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Single-line faults of the protocol core, and below them of the transport
-(files of src/uct/ib): name, file, what stands there, what the mutant has instead. A text must occur exactly once, so that a table that no
-longer fits the code is noticed."""
+(files of src/uct/ib): name, file, what stands there, what the mutant has
+instead. A text must occur exactly once, so that a table that no longer fits the
+code is noticed."""
 
 MUTANTS = [
     ("no duplicate check", "rx.c",

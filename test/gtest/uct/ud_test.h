@@ -63,10 +63,10 @@ protected:
         }
     }
 
-    /* Until `done`, with progress of a alone; false after 20 s. */
+    /* Until `done`, with progress of a alone; false after 10 s. */
     bool wait_a(const std::function<bool()> &done)
     {
-        for (double end = now() + 20; !done();) {
+        for (double end = now() + 10; !done();) {
             if (now() > end) {
                 return false;
             }

@@ -72,15 +72,16 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
                                        const base_config_t *config)
 {
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
-    efa_qp_params_t  params;
+    efa_qp_params_t  params = {
+        .kind       = iface->transport->qp_kind,
+        .tx_depth   = base_op_count(&counts),
+        .rx_depth   = config->rx_buffers_max,
+        .qkey       = iface->qkey,
+        .rnr_retry  = config->rnr_retry,
+        .inline_max = config->tx_inline,
+        .events     = 1
+    };
 
-    params.kind       = iface->transport->qp_kind;
-    params.tx_depth   = base_op_count(&counts);
-    params.rx_depth   = config->rx_buffers_max;
-    params.qkey       = iface->qkey;
-    params.rnr_retry  = config->rnr_retry;
-    params.inline_max = config->tx_inline;
-    params.events     = 1;
     return efa_qp_open(&iface->qp, md, &params);
 }
 

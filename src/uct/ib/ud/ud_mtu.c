@@ -38,7 +38,8 @@ static int ud_mtu_open(ud_mtu_trial_t *trial, efa_md_t *md, size_t size)
         .kind     = EFA_QP_UD,
         .tx_depth = UD_MTU_DEPTH,
         .rx_depth = UD_MTU_DEPTH,
-        .qkey     = UD_MTU_QKEY
+        .qkey     = UD_MTU_QKEY,
+        .is_trial = 1
     };
     efa_recv_wr_t recv, *bad;
 
