@@ -67,7 +67,8 @@ budget_of() {
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
     ci:proof) echo 300 ;;
-    ci:efasim | ci:uct | ci:mutants | ci:fuzz) echo 180 ;;
+    ci:uct | ci:mutants) echo 300 ;;
+    ci:efasim | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
     ci:ucp) echo 540 ;;

@@ -119,14 +119,14 @@ static unsigned base_iface_few(const base_iface_t *iface)
     return ((room - headers < 16) ? room - headers : 16) + 1;
 }
 
-/* For as many messages as there are buffers. */
-static ucs_status_t
-base_iface_open_later(base_iface_t *iface, const base_config_t *config)
+/* For as many flows as there can be: each is noted once. Memory that is not
+ * needed is not touched. */
+static ucs_status_t base_iface_open_later(base_iface_t *iface)
 {
     if (!iface->acked) {
         return UCS_OK;
     }
-    iface->later_max = config->rx_buffers_max + BASE_POLL_BATCH;
+    iface->later_max = FLOW_INDEX_MAX + BASE_POLL_BATCH;
     iface->later     = calloc(iface->later_max, sizeof(*iface->later));
     return (iface->later != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
@@ -158,7 +158,7 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
     status              = base_rxq_init(&iface->rxq, md, config->rx_queue_len,
                                         config->rx_buffers_max, layout);
     if (status == UCS_OK) {
-        status = base_iface_open_later(iface, config);
+        status = base_iface_open_later(iface);
     }
     if (status != UCS_OK) {
         base_iface_close_pools(iface);

@@ -25,7 +25,6 @@ extern const ucx_transport_t    ud_transport;
 typedef struct ud_iface {
     base_iface_t    super; /* first */
     pthread_mutex_t mutex; /* ud_lock.h */
-    unsigned        depth; /* how often the user's thread has it */
     int             timer_fd;   /* -1: there is none */
     double          interval;   /* seconds, as set */
     int             timer_fast; /* else it runs seldom: we have no peer */

@@ -84,7 +84,7 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
         return status;
     }
     iface = (ud_iface_t*)base;
-    pthread_mutex_init(&iface->mutex, NULL);
+    ud_lock_init(iface);
     ud_timer_start(iface, ud->timer);
     *iface_p = (uct_iface_h)iface;
     return UCS_OK;

@@ -14,6 +14,16 @@ static ud_iface_t *ud_ep_iface(uct_ep_h tl_ep)
     return (ud_iface_t*)base_ep_iface((base_ep_t*)tl_ep);
 }
 
+void ud_lock_init(ud_iface_t *iface)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&iface->mutex, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 /* Does `_call` under the lock of `_iface` and returns what it returned. */
 #define UD_LOCKED(_iface, _call)              \
     do {                                      \

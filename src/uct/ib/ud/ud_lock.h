@@ -6,35 +6,28 @@
 
 /*
  * Every call of UCT's on an interface runs under its lock, so that the timer
- * finds it whole. UCT's calls on one interface are the user's to serialize;
- * what is called from a callback of ours has the lock already. The timer waits
- * for nobody: where the lock is taken somebody makes progress.
+ * finds it whole; what is called from a callback of ours has the lock already,
+ * and takes it once more. The timer waits for nobody: where the lock is taken
+ * somebody makes progress.
  */
 static inline void ud_lock(ud_iface_t *iface)
 {
-    if (iface->depth++ == 0) {
-        pthread_mutex_lock(&iface->mutex);
-    }
+    pthread_mutex_lock(&iface->mutex);
 }
 
 static inline void ud_unlock(ud_iface_t *iface)
 {
-    if (--iface->depth == 0) {
-        pthread_mutex_unlock(&iface->mutex);
-    }
+    pthread_mutex_unlock(&iface->mutex);
 }
 
-/* Of the timer: nonzero if it has the lock, to be given back by ud_lock_done.
- */
+/* Of the timer: nonzero if it has the lock. */
 static inline int ud_lock_try(ud_iface_t *iface)
 {
     return pthread_mutex_trylock(&iface->mutex) == 0;
 }
 
-static inline void ud_lock_done(ud_iface_t *iface)
-{
-    pthread_mutex_unlock(&iface->mutex);
-}
+/* A lock that nobody has. */
+void ud_lock_init(ud_iface_t *iface);
 
 /* UCT's operations under the lock, in place of those in `ops`. */
 void ud_lock_ops(uct_iface_ops_t *ops);

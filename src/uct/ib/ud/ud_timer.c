@@ -52,7 +52,7 @@ static void ud_timer_run(int fd, ucs_event_set_types_t events, void *arg)
     base_iface_progress_quiet(&iface->super);
     base_iface_wake(&iface->super);
     ud_timer_pace(iface, ud_has_peers(iface));
-    ud_lock_done(iface);
+    ud_unlock(iface);
 }
 
 static void ud_timer_report(const ud_iface_t *iface, const char *why)
