@@ -308,7 +308,7 @@ MUTANTS = [
 
 TRANSPORT = [
     ("UD: timer lost", "ud/ud_timer.c",
-     "    if (ud_lock_try(iface)) {", "    if (0) {"),
+     "        !ud_lock_try(iface)) {", "        (iface != NULL)) {"),
     ("UD: prefix not skipped", "base/base_rx.c",
      "efa_wc_length(wc) - prefix : 0;", "efa_wc_length(wc) : 0;"),
     ("UD: the timer acknowledges nothing", "base/base_due.c",

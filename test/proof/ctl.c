@@ -97,6 +97,17 @@ void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
     changed(rx);
 }
 
+int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx)
+{
+    (void)core;
+    PROVE(is_rx(rx));
+    if (nondet_u8() & 1) {
+        return 0;
+    }
+    changed(rx);
+    return 1;
+}
+
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;

@@ -88,7 +88,7 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
 static void base_iface_report_open(base_iface_t *iface,
                                    const base_config_t *config)
 {
-    unsigned caps = base_iface_md(iface)->device->caps;
+    unsigned caps = iface->acked ? 0 : base_iface_md(iface)->device->caps;
 
     host_debug(iface->super.host,
                "%s: %s interface open: QPN %u, %u sends, %u to %u receives, "

@@ -63,7 +63,8 @@ void base_report_refused(base_iface_t *iface, const flow_addr_t *peer)
     }
     iface->report.refused = peer->incarnation;
     host_error(iface->super.host,
-               "%s: no endpoint to QPN %u: that peer died, or more than %d "
-               "endpoints are open on this interface",
+               "%s: no endpoint to QPN %u: that peer died, or this interface "
+               "has too many endpoints (%d), or closed too many that it still "
+               "says goodbye for: progress and try again",
                base_iface_md(iface)->device->name, peer->qpn, FLOW_INDEX_MAX);
 }
