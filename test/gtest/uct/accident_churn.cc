@@ -69,7 +69,9 @@ TEST_F(Churn, endpoints)
     long grown = resident() - before;
     printf("%lu endpoints: %+ld KiB after the first %lu\n", count, grown,
            warm);
-    EXPECT_LT(grown, 1024);
+    /* Where the device gets no CPU for a moment many linger at a time; 114 B
+     * of each kept would be more. */
+    EXPECT_LT(grown, 2048);
     EXPECT_TRUE(a->failures.empty());
 }
 
