@@ -5,6 +5,18 @@ bench_instr_SOURCES = bench/instr.c bench/instr_side.c bench/instr_side.h
 bench_instr_LDADD   = $(UCT_LIBS)
 EXTRA_DIST += bench/instr.sh bench/instr_where.py
 
+# Of bench/run.sh, which builds the pairs over libfabric and MPI by itself where
+# these are there.
+check_PROGRAMS += bench/pair-ucp bench/floors bench/peers
+bench_pair_ucp_SOURCES = bench/pair/pair.c bench/pair/pair.h bench/pair/oob.c \
+	bench/pair/ucp.c
+bench_pair_ucp_LDADD   = $(UCP_LIBS)
+bench_floors_SOURCES   = bench/floors.c
+bench_floors_LDADD     = $(UCP_LIBS)
+bench_peers_SOURCES    = bench/peers.c bench/instr_side.c bench/instr_side.h
+bench_peers_LDADD      = $(UCT_LIBS)
+EXTRA_DIST += bench/run.sh bench/run bench/pair/ofi.c bench/pair/mpi.c
+
 # The cost of the emulated device alone.
 check_PROGRAMS += bench/efasim_cost
 bench_efasim_cost_SOURCES = bench/efasim_cost.c \

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an operation costs on each floor: UCP, UCT, transport, verbs. One process
+ * with two workers that talk over srd; callgrind counts each phase alone
+ * (bench/run/floors.py reads it), and without valgrind each phase is timed.
+ *
+ * usage: efasim run -- srdrun floors [ROUNDS]     with UCX_TLS=srd
+ * Prints: phase, operations, nanoseconds for one. */
+#define _GNU_SOURCE
+#include <ucp/api/ucp.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_DUMP_STATS_AT(name)
+#endif
+
+enum {
+    FLOORS_BATCH = 16,
+    FLOORS_LARGE = 4096,
+    FLOORS_TAG   = 5
+};
+
+typedef struct floors_side {
+    ucp_worker_h worker;
+    ucp_ep_h     ep; /* to the other side */
+    ucp_rkey_h   rkey;
+    char        *memory;
+} floors_side_t;
+
+static ucp_context_h context;
+static floors_side_t a, b;
+static unsigned      started, finished;
+static double        seconds;
+
+static void floors_check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        fprintf(stderr, "floors: %s: %s\n", what, ucs_status_string(status));
+        exit(1);
+    }
+}
+
+static double floors_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static void floors_begin(void)
+{
+    seconds -= floors_now();
+    CALLGRIND_TOGGLE_COLLECT;
+}
+
+static void floors_end(void)
+{
+    CALLGRIND_TOGGLE_COLLECT;
+    seconds += floors_now();
+}
+
+/* A phase ends: callgrind writes what it counted, and forgets it. */
+#define FLOORS_REPORT(_name, _count) \
+    do { \
+        CALLGRIND_DUMP_STATS_AT(_name); \
+        printf("%s %u %.1f\n", _name, (unsigned)(_count), \
+               seconds * 1e9 / (_count)); \
+        seconds = 0; \
+    } while (0)
+
+static void floors_done(void *request, ucs_status_t status, void *arg)
+{
+    (void)arg;
+    floors_check(status, "operation");
+    ++finished;
+    ucp_request_free(request);
+}
+
+static void floors_received(void *request, ucs_status_t status,
+                            const ucp_tag_recv_info_t *info, void *arg)
+{
+    (void)info;
+    floors_done(request, status, arg);
+}
+
+static void floors_started(void *request, const char *what)
+{
+    ++started;
+    if (request == NULL) {
+        ++finished;
+    } else if (UCS_PTR_IS_ERR(request)) {
+        floors_check(UCS_PTR_STATUS(request), what);
+    }
+}
+
+static void floors_settle(void)
+{
+    unsigned idle = 0, none;
+
+    while ((finished < started) || (idle < 100)) {
+        none = (ucp_worker_progress(a.worker) +
+                ucp_worker_progress(b.worker)) == 0;
+        idle = none ? idle + 1 : 0;
+    }
+}
+
+static const ucp_request_param_t floors_param = {
+    .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK,
+    .cb.send      = floors_done
+};
+
+static void floors_get(size_t size)
+{
+    floors_started(ucp_get_nbx(a.ep, a.memory, size, (uint64_t)b.memory,
+                               b.rkey, &floors_param),
+                   "get");
+}
+
+static void floors_put(size_t size)
+{
+    floors_started(ucp_put_nbx(a.ep, a.memory, size, (uint64_t)b.memory,
+                               b.rkey, &floors_param),
+                   "put");
+}
+
+static void floors_flush(void)
+{
+    floors_started(ucp_ep_flush_nbx(a.ep, &floors_param), "flush");
+}
+
+static void floors_send(void)
+{
+    floors_started(ucp_tag_send_nbx(a.ep, a.memory, 8, FLOORS_TAG,
+                                    &floors_param),
+                   "send");
+}
+
+static void floors_recv(void)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv      = floors_received
+    };
+
+    floors_started(ucp_tag_recv_nbx(b.worker, b.memory, 8, FLOORS_TAG,
+                                    UINT64_MAX, &param),
+                   "receive");
+}
+
+/* A device that lets everything take so long. */
+static void floors_delay(const char *microseconds)
+{
+    int (*control)(const char *knob, const char *value);
+
+    *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
+    if ((control == NULL) || control("delay-us", microseconds)) {
+        fprintf(stderr, "floors: no emulated device\n");
+        exit(1);
+    }
+}
+
+/* Posts of puts and gets: none outstanding before a batch of them, or many. */
+static void floors_posts(const char *name, void (*post)(size_t), size_t size,
+                         unsigned outstanding, unsigned rounds)
+{
+    unsigned n, i;
+
+    for (n = 0; n < rounds; ++n) {
+        for (i = 0; i < outstanding; ++i) {
+            post(size);
+        }
+        floors_begin();
+        for (i = 0; i < FLOORS_BATCH; ++i) {
+            post(size);
+        }
+        floors_end();
+        floors_settle();
+    }
+    FLOORS_REPORT(name, rounds * FLOORS_BATCH);
+}
+
+/* From the first post until the last completion. */
+static void floors_whole(const char *name, void (*post)(size_t), size_t size,
+                         unsigned rounds)
+{
+    unsigned n, i;
+
+    for (n = 0; n < rounds; ++n) {
+        floors_begin();
+        for (i = 0; i < FLOORS_BATCH; ++i) {
+            post(size);
+        }
+        while (finished < started) {
+            ucp_worker_progress(a.worker);
+            ucp_worker_progress(b.worker);
+        }
+        floors_end();
+        floors_settle();
+    }
+    FLOORS_REPORT(name, rounds * FLOORS_BATCH);
+}
+
+static void floors_tag(unsigned rounds)
+{
+    unsigned n, i;
+
+    for (n = 0; n < rounds; ++n) {
+        floors_begin();
+        for (i = 0; i < FLOORS_BATCH; ++i) {
+            floors_recv();
+        }
+        for (i = 0; i < FLOORS_BATCH; ++i) {
+            floors_send();
+        }
+        ucp_worker_progress(b.worker);
+        ucp_worker_progress(a.worker);
+        floors_end();
+        floors_settle();
+    }
+    FLOORS_REPORT("tag_8", rounds * FLOORS_BATCH);
+}
+
+/* One empty progress, or one flush, with nothing outstanding or with some gets
+ * that will take a while. */
+static void floors_polls(const char *progress, const char *flush,
+                         unsigned outstanding, unsigned rounds)
+{
+    unsigned n, i;
+
+    for (n = 0; n < rounds; ++n) {
+        floors_delay(outstanding ? "2000" : "0");
+        for (i = 0; i < outstanding; ++i) {
+            floors_get(FLOORS_LARGE);
+        }
+        ucp_worker_progress(a.worker);
+        floors_begin();
+        ucp_worker_progress(a.worker);
+        floors_end();
+        floors_delay("0");
+        floors_settle();
+    }
+    FLOORS_REPORT(progress, rounds);
+
+    for (n = 0; n < rounds; ++n) {
+        for (i = 0; i < outstanding; ++i) {
+            floors_get(FLOORS_LARGE);
+        }
+        floors_begin();
+        floors_flush();
+        while (finished < started) {
+            ucp_worker_progress(a.worker);
+            ucp_worker_progress(b.worker);
+        }
+        floors_end();
+        floors_settle();
+    }
+    FLOORS_REPORT(flush, rounds);
+}
+
+static void floors_worker(floors_side_t *side)
+{
+    ucp_worker_params_t params = {0};
+
+    params.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SINGLE;
+    floors_check(ucp_worker_create(context, &params, &side->worker), "worker");
+    if (posix_memalign((void**)&side->memory, 4096, FLOORS_LARGE)) {
+        floors_check(UCS_ERR_NO_MEMORY, "memory");
+    }
+    memset(side->memory, 1, FLOORS_LARGE);
+}
+
+static void floors_connect(floors_side_t *from, floors_side_t *to)
+{
+    ucp_ep_params_t params = {0};
+    ucp_address_t  *address;
+    size_t          length;
+
+    floors_check(ucp_worker_get_address(to->worker, &address, &length),
+                 "address");
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address    = address;
+    floors_check(ucp_ep_create(from->worker, &params, &from->ep), "endpoint");
+    ucp_worker_release_address(to->worker, address);
+}
+
+/* The key of b's memory, for a's endpoint. */
+static void floors_key(void)
+{
+    ucp_mem_map_params_t map = {0};
+    ucp_mem_h            memh;
+    void                *packed;
+    size_t               length;
+
+    map.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                     UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    map.address    = b.memory;
+    map.length     = FLOORS_LARGE;
+    floors_check(ucp_mem_map(context, &map, &memh), "map");
+    floors_check(ucp_rkey_pack(context, memh, &packed, &length), "pack");
+    floors_check(ucp_ep_rkey_unpack(a.ep, packed, &b.rkey), "unpack");
+    ucp_rkey_buffer_release(packed);
+}
+
+static void floors_run(unsigned rounds)
+{
+    floors_tag(rounds);
+    floors_posts("get_8_first", floors_get, 8, 0, rounds);
+    floors_posts("get_8_more", floors_get, 8, 2 * FLOORS_BATCH, rounds);
+    floors_whole("get_8", floors_get, 8, rounds);
+    floors_posts("get_4096_first", floors_get, FLOORS_LARGE, 0, rounds);
+    floors_whole("get_4096", floors_get, FLOORS_LARGE, rounds);
+    floors_posts("put_8_first", floors_put, 8, 0, rounds);
+    floors_posts("put_8_more", floors_put, 8, FLOORS_BATCH, rounds);
+    floors_whole("put_8", floors_put, 8, rounds);
+    floors_polls("progress_idle", "flush_idle", 0, rounds);
+    floors_polls("progress_busy", "flush_busy", FLOORS_BATCH, rounds);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned     rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 64;
+    ucp_params_t params = {0};
+    unsigned     i;
+
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features   = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
+    floors_check(ucp_init(&params, NULL, &context), "context");
+    floors_worker(&a);
+    floors_worker(&b);
+    floors_connect(&a, &b);
+    floors_connect(&b, &a);
+    floors_key();
+    for (i = 0; i < FLOORS_BATCH; ++i) { /* introductions, registrations */
+        floors_recv();
+        floors_send();
+        floors_get(FLOORS_LARGE);
+        floors_put(8);
+        floors_settle();
+    }
+    floors_run(rounds);
+    return 0;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Latency, message rate and bandwidth of tagged messages between two processes,
+ * the same program whatever library is under it (pair.h).
+ *
+ * usage: pair-LIBRARY PORT [SERVER] -- CASE...
+ *   lat:SIZE                half the time of a round trip
+ *   bw:SIZE:WINDOW          one way, so many sends in flight
+ *   bi:SIZE:WINDOW          both ways
+ *   tag:DEPTH:PERCENT       lat of 8 B behind so many posted receives, of which a
+ *                           share is in the same bin of UCP's table of tags
+ *   unexp:DEPTH:PERCENT     the same with messages that nobody receives
+ * The client (with a server's address) prints a line for each case: CASE, then
+ * median and mean in microseconds (lat), or messages and megabytes a second, all
+ * ways together; then the share of a core that the sides got, the lesser of the
+ * two (they never sleep, so less than 1 means a busy machine), and the part of
+ * their time that the kernel had, the greater. At last what all cases sent, in
+ * bytes. A case takes about PAIR_MS milliseconds. */
+#define _GNU_SOURCE
+#include "pair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum {
+    PAIR_BINS     = 1021, /* of UCP's table of tags */
+    PAIR_TAG      = 1,    /* its bin: tag modulo bins */
+    PAIR_TAG_ACK  = 3,
+    PAIR_SAMPLES  = 20000,
+    PAIR_LARGEST  = 64 << 20
+};
+
+typedef struct pair_case {
+    const char   *text;
+    char          kind[8];
+    unsigned long size, window; /* or depth and per cent */
+} pair_case_t;
+
+static int                is_client;
+static char              *tx_data, *rx_data;
+static unsigned long long payload;
+static float              samples[PAIR_SAMPLES];
+static double             case_seconds = 0.1;
+
+static double pair_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static double pair_now(void)
+{
+    return pair_clock(CLOCK_MONOTONIC);
+}
+
+static void pair_wait(pair_side_t side, unsigned slot)
+{
+    while (!pair_ops.done(side, slot)) {
+        pair_ops.progress();
+    }
+}
+
+static int pair_compare(const void *a, const void *b)
+{
+    float x = *(const float*)a, y = *(const float*)b;
+
+    return (x > y) - (x < y);
+}
+
+/* One round trip; the receive for it is posted already, that for the next one is
+ * posted before the answer leaves. */
+static void pair_trip(size_t size, int last)
+{
+    if (is_client) {
+        pair_ops.send(0, tx_data, size, PAIR_TAG);
+        pair_wait(PAIR_RECV, 0);
+    } else {
+        pair_wait(PAIR_RECV, 0);
+    }
+    if (!last) {
+        pair_ops.recv(0, rx_data, size, PAIR_TAG);
+    }
+    if (!is_client) {
+        pair_ops.send(0, tx_data, size, PAIR_TAG);
+    }
+    pair_wait(PAIR_SEND, 0);
+}
+
+static double pair_trips(size_t size, unsigned long count)
+{
+    double        start, before, now;
+    unsigned long i;
+
+    pair_ops.recv(0, rx_data, size, PAIR_TAG);
+    pair_oob_barrier();
+    start = before = pair_now();
+    for (i = 0; i < count; ++i) {
+        pair_trip(size, i + 1 == count);
+        now = pair_now();
+        if (i < PAIR_SAMPLES) {
+            samples[i] = (now - before) * 1e6 / 2;
+        }
+        before = now;
+    }
+    payload += 2ull * count * size;
+    return before - start;
+}
+
+static void pair_stream_send(unsigned long i, unsigned window, size_t size)
+{
+    unsigned slot = i % window;
+
+    if (i >= window) {
+        pair_wait(PAIR_SEND, slot);
+    }
+    pair_ops.send(slot, tx_data, size, PAIR_TAG);
+}
+
+static void pair_stream_recv(unsigned long i, unsigned long count,
+                             unsigned window, size_t size)
+{
+    unsigned slot = i % window;
+
+    pair_wait(PAIR_RECV, slot);
+    if (i + window < count) {
+        pair_ops.recv(slot, rx_data, size, PAIR_TAG);
+    }
+}
+
+/* Both directions in one loop: neither waits for the other as long as it has
+ * room. */
+static void pair_stream_both(unsigned long count, unsigned window, size_t size)
+{
+    unsigned long sent = 0, received = 0;
+
+    while ((sent < count) || (received < count)) {
+        while ((sent < count) && ((sent < window) ||
+                                  pair_ops.done(PAIR_SEND, sent % window))) {
+            pair_ops.send(sent % window, tx_data, size, PAIR_TAG);
+            ++sent;
+            if (sent % window == 0) {
+                break;
+            }
+        }
+        while ((received < count) &&
+               pair_ops.done(PAIR_RECV, received % window)) {
+            if (received + window < count) {
+                pair_ops.recv(received % window, rx_data, size, PAIR_TAG);
+            }
+            ++received;
+        }
+        pair_ops.progress();
+    }
+}
+
+/* Ends when the last message was received and said so. */
+static double pair_stream(size_t size, unsigned window, unsigned long count,
+                          int both)
+{
+    unsigned long i;
+    unsigned      slots = (count < window) ? count : window;
+    double        start;
+
+    for (i = 0; (i < slots) && (both || !is_client); ++i) {
+        pair_ops.recv(i, rx_data, size, PAIR_TAG);
+    }
+    pair_oob_barrier();
+    start = pair_now();
+    if (both) {
+        pair_stream_both(count, window, size);
+    } else if (is_client) {
+        for (i = 0; i < count; ++i) {
+            pair_stream_send(i, window, size);
+        }
+    } else {
+        for (i = 0; i < count; ++i) {
+            pair_stream_recv(i, count, window, size);
+        }
+    }
+    for (i = 0; (i < slots) && (both || is_client); ++i) {
+        pair_wait(PAIR_SEND, i);
+    }
+    if (is_client) {
+        pair_ops.recv(0, rx_data, 1, PAIR_TAG_ACK);
+        pair_wait(PAIR_RECV, 0);
+    } else {
+        pair_ops.send(0, tx_data, 1, PAIR_TAG_ACK);
+        pair_wait(PAIR_SEND, 0);
+    }
+    payload += (unsigned long long)count * size * (both ? 2 : 1);
+    return pair_now() - start;
+}
+
+static double pair_once(const pair_case_t *item, unsigned long count)
+{
+    if (item->kind[0] == 'b') {
+        return pair_stream(item->size, item->window, count,
+                           !strcmp(item->kind, "bi"));
+    }
+    return pair_trips(!strcmp(item->kind, "lat") ? item->size : 8, count);
+}
+
+/* How many make a case last: the client measures a few, more and more of them,
+ * and tells. */
+static unsigned long pair_calibrate(const pair_case_t *item)
+{
+    unsigned long count = 4;
+    double        took;
+    int           more = 1;
+
+    while (more) {
+        took = pair_once(item, count);
+        if (is_client) {
+            more = (took < case_seconds / 8) && (count < 1ul << 22);
+            count = more ? count * 4 : count * case_seconds / took;
+            count = (count < 4) ? 4 : count;
+            pair_oob_send(&more, sizeof(more));
+            pair_oob_send(&count, sizeof(count));
+        } else {
+            pair_oob_recv(&more, sizeof(more));
+            pair_oob_recv(&count, sizeof(count));
+        }
+    }
+    return count;
+}
+
+/* Seconds of this process. */
+typedef struct pair_usage {
+    double wall, cpu, kernel;
+} pair_usage_t;
+
+static pair_usage_t pair_used(void)
+{
+    pair_usage_t  usage = {.wall = pair_now()};
+    struct rusage now;
+
+    getrusage(RUSAGE_THREAD, &now);
+    usage.kernel = now.ru_stime.tv_sec + now.ru_stime.tv_usec * 1e-6;
+    usage.cpu    = usage.kernel + now.ru_utime.tv_sec +
+                   now.ru_utime.tv_usec * 1e-6;
+    return usage;
+}
+
+/* Since then: of the wall, and the kernel's of that. The client prints what was
+ * worse of both sides. */
+static void pair_print_usage(pair_usage_t since)
+{
+    pair_usage_t now    = pair_used();
+    double       cpu    = now.cpu - since.cpu;
+    double       mine[] = {cpu / (now.wall - since.wall),
+                           (cpu > 0) ? (now.kernel - since.kernel) / cpu : 0};
+    double       theirs[2];
+
+    if (is_client) {
+        pair_oob_recv(theirs, sizeof(theirs));
+        printf(" %.2f %.2f\n", (mine[0] < theirs[0]) ? mine[0] : theirs[0],
+               (mine[1] > theirs[1]) ? mine[1] : theirs[1]);
+        fflush(stdout);
+    } else {
+        pair_oob_send(mine, sizeof(mine));
+    }
+}
+
+static void pair_measure(const pair_case_t *item)
+{
+    unsigned long count = pair_calibrate(item), kept;
+    unsigned long ways  = strcmp(item->kind, "bi") ? 1 : 2;
+    pair_usage_t  since = pair_used();
+    double        took  = pair_once(item, count);
+
+    if (is_client && (item->kind[0] == 'b')) {
+        printf("%s %.1f %.3f", item->text, ways * count / took,
+               ways * count / took * item->size / 1e6);
+    } else if (is_client) {
+        kept = (count < PAIR_SAMPLES) ? count : PAIR_SAMPLES;
+        qsort(samples, kept, sizeof(samples[0]), pair_compare);
+        printf("%s %.3f %.3f", item->text, samples[kept / 2],
+               took / count * 1e6 / 2);
+    }
+    pair_print_usage(since);
+}
+
+/* The i-th of `depth` tags of which `percent` share the bin of PAIR_TAG, mixed
+ * with the others. */
+static uint32_t pair_parked_tag(unsigned i, unsigned percent)
+{
+    if ((i + 1) * percent / 100 > i * percent / 100) {
+        return PAIR_TAG + PAIR_BINS * (i + 1);
+    }
+    return PAIR_BINS * (i + 1) + 10 + i % (PAIR_BINS - 20);
+}
+
+static void pair_unexpected(unsigned depth, unsigned percent)
+{
+    unsigned i;
+
+    for (i = 0; i < depth; ++i) {
+        pair_ops.send(0, tx_data, 8, pair_parked_tag(i, percent));
+        pair_wait(PAIR_SEND, 0);
+    }
+    payload += 16ull * depth;
+    pair_oob_barrier();
+    pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 4);
+}
+
+static void pair_unexpected_drain(unsigned depth, unsigned percent)
+{
+    unsigned i;
+
+    for (i = 0; i < depth; ++i) {
+        pair_ops.recv(0, rx_data, 8, pair_parked_tag(i, percent));
+        pair_wait(PAIR_RECV, 0);
+    }
+}
+
+/* Both sides park alike, or neither measures. */
+static void pair_matching(const pair_case_t *item)
+{
+    int      unexpected = item->kind[0] == 'u', there = 1, peer;
+    unsigned i          = 0;
+
+    if (unexpected) {
+        pair_unexpected(item->size, item->window);
+    } else {
+        while ((i < item->size) && there) {
+            there = pair_ops.park(i, pair_parked_tag(i, item->window));
+            i    += there;
+        }
+    }
+    pair_oob_send(&there, sizeof(there));
+    pair_oob_recv(&peer, sizeof(peer));
+    if (there && peer) {
+        pair_measure(item);
+    } else if (is_client) {
+        printf("%s na na na na\n", item->text);
+    }
+    pair_oob_barrier();
+    if (unexpected) {
+        pair_unexpected_drain(item->size, item->window);
+    } else {
+        pair_ops.unpark(i);
+    }
+    pair_oob_barrier();
+}
+
+static void pair_run(const char *text)
+{
+    pair_case_t item = {.text = text, .window = 1};
+
+    if ((sscanf(text, "%7[a-z]:%lu:%lu", item.kind, &item.size,
+                &item.window) < 2) || (item.size > PAIR_LARGEST)) {
+        pair_fail(text, "no such case");
+    }
+    if (!strcmp(item.kind, "tag") || !strcmp(item.kind, "unexp")) {
+        if ((item.size > PAIR_PARKED) || (item.window > 100)) {
+            pair_fail(text, "out of range");
+        }
+        pair_matching(&item);
+    } else if ((item.window < 1) || (item.window > PAIR_SLOTS)) {
+        pair_fail(text, "out of range");
+    } else {
+        pair_measure(&item);
+    }
+}
+
+static void pair_connect(void)
+{
+    static char mine[PAIR_ADDRESS], theirs[PAIR_ADDRESS];
+    size_t      length = pair_ops.address(mine), other;
+
+    pair_oob_send(&length, sizeof(length));
+    pair_oob_recv(&other, sizeof(other));
+    if (other > sizeof(theirs)) {
+        pair_fail("address", "too long");
+    }
+    pair_oob_send(mine, length);
+    pair_oob_recv(theirs, other);
+    pair_ops.connect(theirs, other);
+}
+
+int main(int argc, char **argv)
+{
+    const char *seconds = getenv("PAIR_MS");
+    int         i       = 2;
+
+    if ((argc < 4) || ((strcmp(argv[2], "--") != 0) &&
+                       (strcmp(argv[3], "--") != 0))) {
+        fprintf(stderr, "usage: pair-%s PORT [SERVER] -- CASE...\n",
+                pair_ops.name);
+        return 2;
+    }
+    if (seconds != NULL) {
+        case_seconds = atof(seconds) / 1000;
+    }
+    is_client = strcmp(argv[2], "--") != 0;
+    i         = is_client ? 4 : 3;
+    if (posix_memalign((void**)&tx_data, 4096, PAIR_LARGEST) ||
+        posix_memalign((void**)&rx_data, 4096, PAIR_LARGEST)) {
+        pair_fail("memory", "none");
+    }
+    memset(tx_data, 1, PAIR_LARGEST);
+    memset(rx_data, 2, PAIR_LARGEST);
+    pair_ops.open();
+    pair_ops.memory(PAIR_SEND, tx_data, PAIR_LARGEST);
+    pair_ops.memory(PAIR_RECV, rx_data, PAIR_LARGEST);
+    pair_oob_open(is_client ? argv[2] : NULL, atoi(argv[1]));
+    pair_connect();
+    pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 1000);
+    for (; i < argc; ++i) {
+        pair_run(argv[i]);
+    }
+    pair_oob_barrier();
+    if (is_client) {
+        printf("payload %llu\n", payload);
+    }
+    pair_ops.close();
+    pair_oob_close();
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two processes that measure one library: what each back end offers. Tags of
+ * 32 bits; slots are requests, of which each direction has PAIR_SLOTS. */
+#ifndef BENCH_PAIR_H_
+#define BENCH_PAIR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PAIR_SLOTS   = 64,     /* the widest window */
+    PAIR_PARKED  = 32768,  /* the deepest queue */
+    PAIR_ADDRESS = 4096
+};
+
+typedef enum pair_side { PAIR_SEND, PAIR_RECV } pair_side_t;
+
+/* Every function ends the program with a message when its library fails. */
+typedef struct pair_ops {
+    const char *name;
+
+    void       (*open)(void);
+
+    /* Writes this process's address, at most PAIR_ADDRESS bytes. */
+    size_t     (*address)(void *buffer);
+
+    void       (*connect)(const void *address, size_t length);
+
+    /* All messages lie in one of two such ranges, first those sent. */
+    void       (*memory)(pair_side_t side, void *data, size_t length);
+
+    void       (*send)(unsigned slot, const void *data, size_t length,
+                       uint32_t tag);
+
+    void       (*recv)(unsigned slot, void *data, size_t length, uint32_t tag);
+
+    /* Is the last operation of this slot complete? */
+    int        (*done)(pair_side_t side, unsigned slot);
+
+    void       (*progress)(void);
+
+    /* Posts a receive of 8 bytes that stays until all are unparked; 0 when the
+     * library has room for no more of them. */
+    int        (*park)(unsigned index, uint32_t tag);
+    void       (*unpark)(unsigned count);
+
+    void       (*close)(void);
+} pair_ops_t;
+
+extern const pair_ops_t pair_ops;
+
+void pair_fail(const char *what, const char *why) __attribute__((noreturn));
+
+/* Through a socket of their own. */
+void pair_oob_open(const char *server, unsigned port);
+void pair_oob_send(const void *data, size_t length);
+void pair_oob_recv(void *data, size_t length);
+void pair_oob_barrier(void);
+void pair_oob_close(void);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UCP: which transport is UCX_TLS's choice. */
+#include "pair.h"
+
+#include <ucp/api/ucp.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pair_ucp_slot {
+    void        *request;
+    volatile int done;
+} pair_ucp_slot_t;
+
+static ucp_context_h   context;
+static ucp_worker_h    worker;
+static ucp_ep_h        ep;
+static pair_ucp_slot_t slots[2][PAIR_SLOTS];
+static void           *parked[PAIR_PARKED];
+static uint64_t        parked_data;
+
+static void pair_ucp_check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        pair_fail(what, ucs_status_string(status));
+    }
+}
+
+static void pair_ucp_sent(void *request, ucs_status_t status, void *slot)
+{
+    pair_ucp_check(status, "send");
+    ((pair_ucp_slot_t*)slot)->done = 1;
+    ucp_request_free(request);
+}
+
+static void pair_ucp_received(void *request, ucs_status_t status,
+                              const ucp_tag_recv_info_t *info, void *slot)
+{
+    (void)info;
+    if (slot == NULL) { /* a parked one, cancelled */
+        return;
+    }
+    pair_ucp_check(status, "receive");
+    ((pair_ucp_slot_t*)slot)->done = 1;
+    ucp_request_free(request);
+}
+
+static void pair_ucp_open(void)
+{
+    ucp_params_t        params        = {0};
+    ucp_worker_params_t worker_params = {0};
+
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features   = UCP_FEATURE_TAG;
+    pair_ucp_check(ucp_init(&params, NULL, &context), "context");
+    worker_params.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
+    pair_ucp_check(ucp_worker_create(context, &worker_params, &worker),
+                   "worker");
+}
+
+static size_t pair_ucp_address(void *buffer)
+{
+    ucp_address_t *address;
+    size_t         length;
+
+    pair_ucp_check(ucp_worker_get_address(worker, &address, &length),
+                   "address");
+    if (length > PAIR_ADDRESS) {
+        pair_fail("address", "too long");
+    }
+    memcpy(buffer, address, length);
+    ucp_worker_release_address(worker, address);
+    return length;
+}
+
+static void pair_ucp_connect(const void *address, size_t length)
+{
+    ucp_ep_params_t params = {0};
+
+    (void)length;
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address    = address;
+    pair_ucp_check(ucp_ep_create(worker, &params, &ep), "endpoint");
+}
+
+/* UCP registers, and keeps what it registered. */
+static void pair_ucp_memory(pair_side_t side, void *data, size_t length)
+{
+    (void)side;
+    (void)data;
+    (void)length;
+}
+
+/* NULL: it is complete already. */
+static void pair_ucp_started(void *request, pair_ucp_slot_t *slot,
+                             const char *what)
+{
+    if (request == NULL) {
+        slot->done = 1;
+    } else if (UCS_PTR_IS_ERR(request)) {
+        pair_ucp_check(UCS_PTR_STATUS(request), what);
+    }
+}
+
+static void pair_ucp_send(unsigned slot, const void *data, size_t length,
+                          uint32_t tag)
+{
+    static const ucp_request_param_t prototype = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = pair_ucp_sent
+    };
+    ucp_request_param_t param = prototype;
+
+    param.user_data             = &slots[PAIR_SEND][slot];
+    slots[PAIR_SEND][slot].done = 0;
+    pair_ucp_started(ucp_tag_send_nbx(ep, data, length, tag, &param),
+                     &slots[PAIR_SEND][slot], "send");
+}
+
+static void *pair_ucp_post(void *data, size_t length, uint32_t tag, void *slot)
+{
+    ucp_request_param_t param;
+
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                         UCP_OP_ATTR_FIELD_USER_DATA |
+                         UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param.cb.recv      = pair_ucp_received;
+    param.user_data    = slot;
+    return ucp_tag_recv_nbx(worker, data, length, tag, UINT64_MAX, &param);
+}
+
+static void pair_ucp_recv(unsigned slot, void *data, size_t length,
+                          uint32_t tag)
+{
+    slots[PAIR_RECV][slot].done = 0;
+    pair_ucp_started(pair_ucp_post(data, length, tag, &slots[PAIR_RECV][slot]),
+                     &slots[PAIR_RECV][slot], "receive");
+}
+
+static int pair_ucp_done(pair_side_t side, unsigned slot)
+{
+    return slots[side][slot].done;
+}
+
+static void pair_ucp_progress(void)
+{
+    ucp_worker_progress(worker);
+}
+
+static int pair_ucp_park(unsigned index, uint32_t tag)
+{
+    parked[index] = pair_ucp_post(&parked_data, sizeof(parked_data), tag, NULL);
+    return UCS_PTR_IS_PTR(parked[index]);
+}
+
+static void pair_ucp_unpark(unsigned count)
+{
+    unsigned i;
+
+    for (i = 0; i < count; ++i) {
+        ucp_request_cancel(worker, parked[i]);
+        while (ucp_request_check_status(parked[i]) == UCS_INPROGRESS) {
+            ucp_worker_progress(worker);
+        }
+        ucp_request_free(parked[i]);
+    }
+}
+
+static void pair_ucp_close(void)
+{
+    ucp_request_param_t param   = {0};
+    void               *request = ucp_ep_close_nbx(ep, &param);
+
+    while (UCS_PTR_IS_PTR(request) &&
+           (ucp_request_check_status(request) == UCS_INPROGRESS)) {
+        ucp_worker_progress(worker);
+    }
+    if (UCS_PTR_IS_PTR(request)) {
+        ucp_request_free(request);
+    }
+    pair_oob_barrier();
+    ucp_worker_destroy(worker);
+    ucp_cleanup(context);
+}
+
+const pair_ops_t pair_ops = {
+    .name     = "ucp",
+    .open     = pair_ucp_open,
+    .address  = pair_ucp_address,
+    .connect  = pair_ucp_connect,
+    .memory   = pair_ucp_memory,
+    .send     = pair_ucp_send,
+    .recv     = pair_ucp_recv,
+    .done     = pair_ucp_done,
+    .progress = pair_ucp_progress,
+    .park     = pair_ucp_park,
+    .unpark   = pair_ucp_unpark,
+    .close    = pair_ucp_close
+};

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Measures this transport beside others on one emulated device, in one run: a
+# table, JSON and plots, with the machine, the versions, and what was not
+# measured and why. At most 20 minutes in a fresh clone on 2 cores; with --quick
+# 3, of a tree that is built.
+# usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
+#                     [BUILD_DIR]
+# Studies: ratios rails host sizes matching instructions floors floors_ns
+# floors_rdma floors_direct peers cachelines. Files go to BUILD_DIR/bench/results.
+set -u
+program=run.sh
+top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
+# shellcheck source=contrib/common.sh
+. "$top/contrib/common.sh"
+# shellcheck source=contrib/packages.sh
+. "$top/contrib/packages.sh"
+
+install=yes build='' arguments=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) arguments+=("$1") ;;
+    --no-install) install=no ;;
+    --only | --out)
+        [ $# -ge 2 ] || die "$1 wants a value"
+        arguments+=("$1" "$2")
+        shift
+        ;;
+    -h | --help)
+        sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+        exit 0
+        ;;
+    -*) die "unknown option $1 (--help lists them)" ;;
+    *) build=$1 ;;
+    esac
+    shift
+done
+
+# What is missing after that is said under "not measured".
+packages_require "$PACKAGES_BUILD$PACKAGES_RUN" "$install" "to build" || exit 1
+packages_require "$PACKAGES_BENCH" "$install" "to compare" ||
+    warn "going on without"
+
+if [ -z "$build" ]; then
+    build=$top/build
+    "$top/contrib/test.sh" --build --no-install || exit 1
+fi
+build=$(cd "$build" && pwd -P) || exit 1
+make -C "$build" bench/pair-ucp bench/floors bench/peers bench/instr \
+    >/dev/null || die "make failed"
+
+# pair NAME COMPILER [LIBRARY]...: the same program over another library.
+pair() {
+    local name=$1 compiler=$2
+    shift 2
+    command -v "$compiler" >/dev/null || return 0
+    "$compiler" -O2 -o "$build/bench/pair-$name" "$top"/bench/pair/pair.c \
+        "$top"/bench/pair/oob.c "$top/bench/pair/$name.c" "$@" 2>/dev/null ||
+        rm -f "$build/bench/pair-$name"
+}
+pair ofi "${CC:-gcc}" -lfabric
+pair mpi mpicc.openmpi
+
+# The system's, for which its matplotlib is.
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+exec "$python" -B "$top/bench/run/main.py" "${arguments[@]}" "$build"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots that tell what they show without the text."""
+import os
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402 (after the choice above)
+
+from report import size_name  # noqa: E402
+
+COLOURS = {"srd": "#c0392b", "direct": "#e67e22", "verbs": "#2c3e50",
+           "ofi": "#2980b9", "ud": "#8e44ad", "tcp": "#7f8c8d",
+           "sm": "#27ae60", "mpi_srd": "#d98880", "mpi_ofi": "#85c1e9",
+           "verbs65": "#b7950b"}
+
+
+def series(cases, kind, index):
+    points = []
+    for case, values in cases.items():
+        parts = case.split(":")
+        if parts[0] != kind or values[index] is None:
+            continue
+        if kind != "lat" and parts[1] == "8" and parts[2] != "64":
+            continue
+        points.append((int(parts[1]), values[index]))
+    return sorted(points)
+
+
+def save(figure, out, name):
+    figure.tight_layout()
+    figure.savefig(os.path.join(out, name), dpi=80)
+    plt.close(figure)
+
+
+def by_size(found, out, kind, index, name, title, unit):
+    figure, axes = plt.subplots(figsize=(8, 4.8))
+    ticks = set()
+    for column, label in found["labels"].items():
+        points = series(found["sizes"].get(column, {}), kind, index)
+        if points:
+            axes.loglog(*zip(*points), marker="o", markersize=4, label=label,
+                        color=COLOURS.get(column),
+                        linewidth=2.6 if column in ("srd", "direct") else 1.3)
+            ticks |= {size for size, _ in points}
+    ticks = [size for size in sorted(ticks) if size not in (512, 8192)]
+    axes.set_xticks(ticks, [size_name(size) for size in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("message size")
+    axes.set_ylabel(unit)
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    save(figure, out, name)
+
+
+def instructions(found, out):
+    """Ours beside the in-tree srd's, stacked: transport, then libefa."""
+    beside = found["beside"]["instructions"]
+    rows = [row for row in found["instructions"]["rows"]
+            if row[0] in beside and None not in beside[row[0]]]
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    for i, (_, transport, verbs) in enumerate(rows):
+        theirs = beside[rows[i][0]]
+        axes.barh(i + 0.2, transport, 0.36, color="#c0392b")
+        axes.barh(i + 0.2, verbs, 0.36, left=transport, color="#e6b0aa")
+        axes.barh(i - 0.2, theirs[0], 0.36, color="#34495e")
+        axes.barh(i - 0.2, theirs[1], 0.36, left=theirs[0], color="#aeb6bf")
+        axes.text(transport + verbs + 6, i + 0.2,
+                  f"{transport + verbs:.0f}", va="center", fontsize=8)
+        axes.text(sum(theirs) + 6, i - 0.2, f"{sum(theirs)}", va="center",
+                  fontsize=8)
+    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlabel("instructions for one operation (fewer is better)")
+    axes.set_title("What a message costs the CPU")
+    version = found["machine"]["libefa"].split(".")[-2]
+    for colour, label in (("#c0392b", "this transport"),
+                          ("#e6b0aa", f"libefa {version} under it"),
+                          ("#34495e", "in-tree srd, UCX 1.23 (elsewhere)"),
+                          ("#aeb6bf", "libefa 65 under that")):
+        axes.barh(0, 0, color=colour, label=label)
+    axes.legend(fontsize=8)
+    save(figure, out, "instructions.png")
+
+
+def matching(found, out):
+    cases = found["matching"].get("srd") or {}
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    for share in (0, 1, 10, 100):
+        points = sorted((int(case.split(":")[1]), values[0])
+                        for case, values in cases.items()
+                        if case.startswith("tag:") and values[0] and
+                        case.endswith(f":{share}"))
+        if points:
+            axes.loglog(*zip(*points), marker="o",
+                        label=f"{share} % share the message's bin")
+    axes.set_xlabel("receives posted before")
+    axes.set_ylabel("latency of 8 B, us")
+    axes.set_title("UCP's tag matching over srd: what a long queue costs")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    save(figure, out, "matching.png")
+
+
+def draw(found, out):
+    if "sizes" in found:
+        by_size(found, out, "lat", 0, "latency.png",
+                "Latency by message size (emulated device)",
+                "half a round trip, us (less is better)")
+        by_size(found, out, "bw", 1, "bandwidth.png",
+                "One way, 64 messages in flight (emulated device)",
+                "MB/s (more is better)")
+        by_size(found, out, "bi", 1, "bandwidth-both-ways.png",
+                "Both ways, 64 messages in flight (emulated device)",
+                "MB/s, both together (more is better)")
+    if "instructions" in found:
+        instructions(found, out)
+    if "matching" in found:
+        matching(found, out)

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables, as text that is Markdown, too."""
+import papers
+import targets
+from sizes import BUSY
+
+
+def size_name(size):
+    for unit, name in ((1 << 20, "MB"), (1 << 10, "KB")):
+        if size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def number(value):
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def table(head, rows):
+    rows = [list(map(str, row)) for row in rows]
+    widths = [max(len(row[i]) for row in [head, *rows])
+              for i in range(len(head))]
+    lines = ["| " + " | ".join(cell.ljust(width) if i == 0
+                               else cell.rjust(width)
+                               for i, (cell, width)
+                               in enumerate(zip(row, widths))) + " |"
+             for row in [head, *rows]]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) if i == 0
+                                   else "-" * (width + 1) + ":"
+                                   for i, width in enumerate(widths)) + "|")
+    return lines
+
+
+def cell(figures, index, scale=1):
+    """A figure; ~ where the processes did not get their cores."""
+    if figures is None or figures[index] is None:
+        return "-"
+    busy = figures[2] is not None and figures[2] < BUSY
+    return ("~" if busy else "") + number(figures[index] * scale)
+
+
+def by_size(found, kind, index, scale=1):
+    sizes, labels = found["sizes"], found["labels"]
+    names = [name for name in labels if name in sizes]
+    cases = {}
+    for name in names:
+        for case in sizes[name]:
+            parts = case.split(":")
+            if parts[0] == kind and (kind == "lat" or parts[2] == "64" or
+                                     int(parts[1]) > 8):
+                cases[int(parts[1])] = case
+    return table([""] + [labels[name] for name in names],
+                 [[size_name(size)] + [cell(sizes[name].get(cases[size]),
+                                            index, scale) for name in names]
+                  for size in sorted(cases)])
+
+
+def by_window(found):
+    sizes, labels = found["sizes"], found["labels"]
+    names = [name for name in labels if name in sizes]
+    windows = sorted({int(case.split(":")[2]) for name in names
+                      for case in sizes[name] if case.startswith("bw:8:")})
+    return table(["in flight"] + [labels[name] for name in names],
+                 [[window] + [cell(sizes[name].get(f"bw:8:{window}"), 0, 1e-6)
+                              for name in names] for window in windows])
+
+
+def sizes_text(found):
+    return ["", "## Latency, half a round trip, median in microseconds",
+            *by_size(found, "lat", 0),
+            "", "## One way, MB/s, 64 messages (at most 64 MB) in flight",
+            *by_size(found, "bw", 1),
+            "", "## Both ways together, MB/s", *by_size(found, "bi", 1),
+            "", "## Millions of 8 B messages a second, one way, by window",
+            *by_window(found),
+            "~ a process had less than "
+            f"{BUSY:.2f} of a core: the machine had other work"]
+
+
+def bounds_text(ratios):
+    """What bounds the ratios on this device."""
+    lines = []
+    ceiling = targets.ratio(ratios, "verbs", "ofi", targets.RATE, 0)
+    if ceiling:
+        lines += ["", f"Raw verbs, 64 in flight, reach {ceiling:.2f} of "
+                  "libfabric's message rate on this device: a library over "
+                  "them can hardly have more."]
+    half = targets.ratio(ratios, "srd", "verbs", targets.READ_HALF, 1)
+    if half:
+        lines += ["", f"Bandwidth to ib_read_bw at 512 KB: {half:.2f}. (At "
+                  "1 MB source and destination fill a core's second-level "
+                  "cache of 2 MB, which may be why it is less.)"]
+    return lines
+
+
+def targets_text(found):
+    rows = [[line["name"], line["value"],
+             (">= " if line["least"] else "<= ") + str(line["bound"]),
+             ("met" if line["met"] else "**missed**") +
+             (", ~ busy" if line.get("busy") else "")]
+            for line in found["targets"]]
+    lines = ["", "## Targets (ratios: medians of five rounds, in turn)",
+             *table(["", "here", "target", ""], rows)]
+    floors = found.get("floors", {}).get("tag_8")
+    if floors and not all(line["met"] for line in found["targets"]):
+        whole = sum(floors.values())
+        lines += ["", f"Of the {whole:.0f} instructions of a UCP tag message "
+                  "of 8 B, both sides, " + ", ".join(
+                      f"{name} has {value:.0f} ({100 * value / whole:.0f} %)"
+                      for name, value in floors.items()) +
+                  ". The device's share is the emulator's, the same for every "
+                  "competitor over it: rates differ less here than on a card."]
+    lines += bounds_text(found.get("ratios", {}))
+    if found.get("profile"):
+        lines += ["", "## Where a UCP tag message of 8 B spends its "
+                  "instructions: both sides, the emulated device included",
+                  *table(["function", "instructions"],
+                         [[where, count]
+                          for count, where in found["profile"]])]
+    kernel = [(name, row) for name, cases in found.get("ratios", {}).items()
+              for row in cases.get("bw:1048576:16", [])[:1] if row[3]]
+    if kernel:
+        lines += ["", "1 MB messages: part of the time that the kernel has, "
+                  "which copies for the device: " +
+                  ", ".join(f"{name} {row[3]:.2f}" for name, row in kernel)]
+    return lines
+
+
+def instructions_text(found):
+    beside, rows = papers.INTREE_INSTRUCTIONS, []
+    for name, transport, verbs in found["instructions"]["rows"]:
+        theirs = beside.get(name, (None, None))
+        rows.append([name, number(transport), number(verbs),
+                     number(theirs[0]), number(theirs[1])])
+    return ["", "## Instructions for each operation, callgrind",
+            *table(["", "transport", "libibverbs + libefa",
+                    "in-tree srd*", "+ verbs*"], rows),
+            f"\\* {papers.INTREE}: not measured here", "",
+            *[f"- {line}" for line in found["instructions"]["memory"]]]
+
+
+RANKS = [8, 96, 192]
+GROWN = 4096 * 9216 # UCX_SRD_RX_BUFFERS_MAX buffers, of the device's 8928 B
+
+
+def locked_text(found):
+    """What a host's ranks lock: computed of what one interface takes."""
+    opened = [int(word) for line in found["instructions"]["memory"]
+              if "at open" in line for word in line.split() if word.isdigit()]
+    if not opened:
+        return []
+    rows = []
+    for name, size in (("at open, 1 device", opened[0]),
+                       ("at open, 4 devices", 4 * opened[0]),
+                       ("at open, 32 devices", 32 * opened[0]),
+                       ("1 device, receive queue grown to its cap", GROWN)):
+        rows.append([name, f"{size / 1e6:.1f} MB"] +
+                    [f"{size * ranks / 1e9:.2f} GB" for ranks in RANKS])
+    return ["", "## Memory of the interfaces, nearly all locked: computed of "
+            "one measured at open",
+            *table(["", "a rank"] + [f"{ranks} ranks a host"
+                                     for ranks in RANKS], rows)]
+
+
+def floors_text(found):
+    lines = []
+    for key, title in (("floors", "here"),
+                       ("floors_rdma", "Debian sid, with RDMA WRITE"),
+                       ("floors_direct", "Debian sid, direct")):
+        if key not in found:
+            continue
+        head = ["UCP", "UCT", "transport", "verbs", "device", "libc"]
+        lines += ["", f"## UCP over UCT over verbs, instructions: {title}",
+                  *table(["", *head], [
+                      [phase] + [number(values[name]) for name in head]
+                      for phase, values in found[key].items()])]
+    if "floors_ns" in found:
+        lines += ["Here gets are " + found["floors_ns"]["gets are"] +
+                  "; nanoseconds for each, the emulated device's work "
+                  "included: " +
+                  ", ".join(f"{name} {value:.0f}" for name, value
+                            in found["floors_ns"]["ns"].items())]
+    if lines:
+        lines += ["first: nothing outstanding before the post; more: 32 are "
+                  "(16 puts); flush_busy, progress_busy: with 16 gets under "
+                  "way. UCP's tag message of in-tree srd*: " +
+                  str(found["beside"]["UCP tag message 8 B, all of UCX"]),
+                  *beside("floors")]
+    return lines
+
+
+def beside(study):
+    return [f"- {source}: {finding}"
+            for source, finding in papers.FINDINGS.get(study, [])]
+
+
+def matching_text(found):
+    labels, lines = found["labels"], []
+    for kind, title in (("tag", "posted receives"),
+                        ("unexp", "messages that nobody received")):
+        for name, cases in found["matching"].items():
+            keys = [case.split(":") for case in cases if
+                    case.startswith(kind + ":")]
+            depths = sorted({int(key[1]) for key in keys})
+            shares = sorted({int(key[2]) for key in keys})
+            if not keys:
+                continue
+            lines += ["", f"## Latency of 8 B behind {title}, microseconds: "
+                      f"{labels[name]}",
+                      *table(["depth"] + [f"{share} % in its bin"
+                                          for share in shares],
+                             [[depth] + [cell(cases.get(
+                                 f"{kind}:{depth}:{share}"), 0)
+                                 for share in shares] for depth in depths])]
+    return lines + beside("matching")
+
+
+def cachelines_text(found):
+    rows = [[name, number(alone), number(batch)] for name, (alone, batch)
+            in found["cachelines"]["rows"].items()]
+    return ["", "## Cache lines that the transport's own instructions touch, "
+            "the stack's apart",
+            *table(["", "of one message", "of 16 together, for each"], rows)]
+
+
+def small_text(found):
+    lines = []
+    if "host" in found:
+        names = {"host_sm": "sm,self", "host_srd": "srd,sm,self",
+                 "host_ofi": "libfabric efa with its shm"}
+        there = [name for name in names if name in found["host"]]
+        lines += ["", "## Within a host (no byte crossed the device): "
+                  "microseconds, or messages a second",
+                  *table([""] + [names[name] for name in there],
+                         [[case] + [cell(found["host"][name].get(case), 0)
+                                    for name in there]
+                          for case in found["host"][there[0]]])]
+    if "rails" in found:
+        lines += ["", "## Several devices, 4 MB messages, MB/s",
+                  *table(["devices", "one way", "both ways",
+                          "kernel's part, one way"],
+                         [[name[5:], cell(cases["bw:4194304:8"], 1),
+                           cell(cases["bi:4194304:8"], 1),
+                           number(cases["bw:4194304:8"][3])]
+                          for name, cases in sorted(found["rails"].items())]),
+                  "A process copies what it reads, in one thread, whatever the "
+                  "number of devices (process_vm_readv): more of them cannot "
+                  "be faster here than one"]
+    if "peers" in found:
+        lines += ["", "## A connected peer, both sides together",
+                  *table(["peers", "bytes each", "create, us",
+                          "and first message, us", "close, us"],
+                         [[name, *map(number, row)]
+                          for name, row in found["peers"].items()]),
+                  "in-tree srd*: " +
+                  str(found["beside"]["bytes of a connected peer, "
+                                      "both directions"]) + " bytes"]
+    return lines
+
+
+def text(found):
+    lines = ["# One run of bench/run.sh" +
+             (" --quick" if found["quick"] else ""), "",
+             *[f"- {name}: {value}"
+               for name, value in found["machine"].items()],
+             f"- seconds: {found['seconds']}",
+             "- the device is emulated (efasim): ratios and instructions "
+             "tell, absolute times do not"]
+    lines += targets_text(found)
+    for name, part in (("sizes", sizes_text),
+                       ("instructions", instructions_text),
+                       ("matching", matching_text)):
+        if name in found:
+            lines += part(found)
+    if "instructions" in found:
+        lines += locked_text(found)
+    lines += floors_text(found)
+    if "cachelines" in found:
+        lines += cachelines_text(found)
+    lines += small_text(found)
+    lines += ["", "## Not measured"]
+    lines += [f"- {name}: {why}"
+              for name, why in found["not measured"].items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""That the bench measures what it says: a column fails when another transport
+does its work, and the targets see what is missed.
+
+usage: selftest.py BUILD_DIR
+"""
+import os
+import sys
+import tempfile
+
+import floors
+import targets
+from columns import Column
+from launch import Bench, Failed
+
+
+def must_fail(bench, tls, srdrun, over_device, text):
+    column = Column("x", "x", "pair-ucp", [f"UCX_TLS={tls}"], srdrun,
+                    over_device=over_device)
+    try:
+        column.measure(bench, ["lat:8"])
+    except Failed as error:
+        if text in str(error):
+            return
+        sys.exit(f"UCX_TLS={tls}: {error}")
+    sys.exit(f"UCX_TLS={tls}: nobody noticed who did the work")
+
+
+def check_targets():
+    found = {"ratios": {"srd": {"lat:8": [[1.4, 0, 1, 0]] * 3},
+                        "verbs": {"lat:8": [[1.0, 0, 1, 0]] * 3}},
+             "rails": {"rails1": {"bw:4194304:8": [0, 10.0, 1, 0]},
+                       "rails2": {"bw:4194304:8": [0, 10.1, 1, 0]}}}
+    met = [line["met"] for line in targets.verdicts(found)]
+    if met != [False, True]:
+        sys.exit(f"targets: {met}")
+
+
+def main():
+    with tempfile.TemporaryDirectory(dir=sys.argv[1]) as work:
+        bench = Bench(os.path.realpath(sys.argv[1]), True, work)
+        figures, _ = Column("srd", "srd", "pair-ucp", ["UCX_TLS=srd"],
+                            True).measure(bench, ["lat:8", "bw:65536:16",
+                                                  "tag:100:50",
+                                                  "unexp:100:50"])
+        if any(values[0] <= 0 for values in figures.values()):
+            sys.exit(f"no figures: {figures}")
+        must_fail(bench, "tcp", False, True, "something else did the work")
+        must_fail(bench, "srd", True, False, "none should have")
+        check_targets()
+        tag = floors.operations(bench)["tag_8"]
+        if min(tag["UCP"], tag["transport"], tag["verbs"],
+               tag["device"]) < 50:
+            sys.exit(f"a floor is missing: {tag}")
+    print(f"ok {figures['lat:8'][0]:.2f} us, "
+          f"{tag['transport']:.0f} instructions of the transport")
+
+
+main()
