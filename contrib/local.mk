@@ -22,13 +22,17 @@ sbin/srd_systemwide: $(srcdir)/contrib/srd_systemwide.in config.status
 
 pythondir    = $(moddir)/python
 python_DATA += lib/python/sitecustomize.py
+packagedir    = $(pythondir)/ucx_efa_srd
+package_DATA = lib/python/ucx_efa_srd/__init__.py
 
-lib/python/sitecustomize.py: $(srcdir)/contrib/python/sitecustomize.py
-	@$(MKDIR_P) lib/python
-	$(AM_V_GEN)cp $(srcdir)/contrib/python/sitecustomize.py $@
+lib/python/%.py: $(srcdir)/contrib/python/%.py
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)cp $< $@
 
-EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py
-CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py
+EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py \
+              contrib/python/ucx_efa_srd/__init__.py
+CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py \
+              lib/python/ucx_efa_srd/__init__.py
 
 pkgconfigdir    = $(libdir)/pkgconfig
 pkgconfig_DATA += lib/ucx-efa-srd.pc
@@ -56,7 +60,7 @@ dist-hook:
 
 # Our own folders; UCX's, and those of the system, only if they are empty.
 uninstall-hook:
-	-rmdir $(DESTDIR)$(pythondir) $(DESTDIR)$(moddir) \
+	-rmdir $(DESTDIR)$(packagedir) $(DESTDIR)$(pythondir) $(DESTDIR)$(moddir) \
 	    $(DESTDIR)$(simdir) 2>/dev/null
 
 .PHONY: deb
@@ -83,4 +87,4 @@ DISTCLEANFILES = configured-for
 distclean-local:
 	rm -rf clang sanitize logs deb
 	rm -f suite_*.log
-	-rmdir bin sbin lib/python lib obj/flow obj 2>/dev/null
+	-rmdir bin sbin lib/python/ucx_efa_srd lib/python lib obj/flow obj 2>/dev/null

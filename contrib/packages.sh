@@ -50,11 +50,24 @@ git                 command git
 pkg-config          command pkg-config
 '
 
+# What bench/run.sh compares with, counts with and draws with; without one of
+# them it says what it did not measure.
+PACKAGES_BENCH='
+perftest            command ib_send_lat
+libfabric-dev       header rdma/fi_tagged.h
+openmpi-bin         command mpirun
+libopenmpi-dev      command mpicc.openmpi
+valgrind            command valgrind
+python3             command python3
+python3-matplotlib  file /usr/lib/python3/dist-packages/matplotlib/pyplot.py
+'
+
 # What the profiles ci and full need beside that: other releases of Debian
 # (contrib/chroot.sh), wheels of PyPI, UCX's source, our own package.
 PACKAGES_CI='
 debootstrap         command debootstrap
 python3-pip         command pip3
+python3-venv        file /usr/lib/python3*/ensurepip/__init__.py
 debhelper           command dh
 dpkg-dev            command dpkg-source
 lintian             command lintian

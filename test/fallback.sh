@@ -263,8 +263,9 @@ way() {
         reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
         ;;
     other_srd)
-        words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1)
-        reason='(another component of .* UCX_EFA_CLAIM=y|=tcp.* takes it)'
+        words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1
+            UCX_EFA_CLAIM=n)
+        reason='(another component of .* unset UCX_EFA_CLAIM|=tcp.* takes it)'
         ;;
     silenced)
         words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)

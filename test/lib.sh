@@ -373,14 +373,18 @@ two_nodes_inside() {
 
 # with_release RELEASE COMMAND...: in a chroot of Debian RELEASE, for its
 # rdma-core; UCX is Debian 12's, which our programs are built for. Variables
-# UCX_* and EFASIM_* reach COMMAND.
+# UCX_* and EFASIM_* reach COMMAND, and the folders in RELEASE_BINDS are there.
+RELEASE_BINDS=()
 with_release() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 sanitized=()
+    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 sanitized=() dir binds=()
     shift
+    for dir in "$BUILD" "${RELEASE_BINDS[@]}"; do
+        binds+=(--bind "$dir")
+    done
     "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
         "contrib/chroot.sh $release makes it"
     [ -z "${SRD_SANITIZE-}" ] || sanitizers_carry
-    "$chroot" --bind "$BUILD" "$release" -- "${sanitized[@]}" \
+    "$chroot" "${binds[@]}" "$release" -- "${sanitized[@]}" \
         env LD_LIBRARY_PATH=/opt/ucx-1.13/lib "$@"
 }
 

@@ -273,14 +273,71 @@ transport_ud() {
     verdict FAIL transport 'UCX cannot use ud: .*no UD queue pair'
 }
 
-# UCX has an srd of its own, and ours stays out.
+# UCX has an srd of its own: it is set aside, or ours stays out.
 transport() {
     clean_environment
     ucx_with_standin "$DIR"
-    inside INTREE_SRD=1 LD_LIBRARY_PATH="$DIR" :
-    verdict FAIL transport 'another component of .* UCX_EFA_CLAIM=y'
-    inside INTREE_SRD=1 LD_LIBRARY_PATH="$DIR" UCX_TLS=ud :
-    verdict FAIL transport 'cannot use ud: .*another component of .*_CLAIM=y'
+    export INTREE_SRD=1
+    inside LD_LIBRARY_PATH="$DIR" :
+    ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "not set aside"
+    export UCX_EFA_CLAIM=n
+    inside LD_LIBRARY_PATH="$DIR" :
+    verdict FAIL transport 'another component of .* unset UCX_EFA_CLAIM'
+    inside LD_LIBRARY_PATH="$DIR" UCX_TLS=ud :
+    verdict FAIL transport 'cannot use ud: .*another component of .*unset'
+}
+
+# python_says STATUS TEXT...: srd_info --python on an emulated node; these are in
+# what it says.
+python_says() {
+    local want=$1 text status=0
+    shift
+    "$EFASIM" run --fabric "t$$" "${SIM[@]}" -- "${WORDS[@]}" >"$OUT" 2>&1 ||
+        status=$?
+    cat "$OUT"
+    [ "$status" = "$want" ] || fail "status $status, not $want"
+    for text; do
+        grep -Eq "$text" "$OUT" || fail "not said: $text"
+    done
+}
+
+# A package that brings a UCX: this system's, under a wheel's name.
+python_package() {
+    local site=$DIR/site name
+    mkdir -p "$site/brings" "$site/brings-1.2.dist-info"
+    name=$(ldconfig -p | awk '/libucp\.so\.0 / { print $NF; exit }')
+    cp "$name" "$site/brings/libucp-0123abcd.so.0.0.0"
+    printf 'Metadata-Version: 2.1\nName: brings\nVersion: 1.2\n' \
+        >"$site/brings-1.2.dist-info/METADATA"
+    printf 'brings/libucp-0123abcd.so.0.0.0,,\n' \
+        >"$site/brings-1.2.dist-info/RECORD"
+    export PYTHONPATH=$site
+}
+
+python() {
+    clean_environment
+    need /usr/bin/python3
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    local info=("$BUILD/bin/srd_info" --python=/usr/bin/python3)
+    export UCX_TLS=srd,tcp,sm
+    WORDS=("$SRDRUN" "${info[@]}")
+    python_says 0 'no package of this .* brings a UCX; the system' \
+        '^module +/.*libuct_srd.so.0$' '^  to other hosts srd/' '^1 of 1 over'
+    WORDS=("${info[@]}")
+    python_says 1 'not loaded by this python' '^  module +serves it' \
+        '^  to other hosts tcp/' '^0 of 1 over .*put srdrun'
+    python_package
+    WORDS=("$SRDRUN" "${info[@]}")
+    python_says 0 '^package brings 1.2$' 'UCX .* in .*/libucp-0123abcd.so.0.0.0$' \
+        '^  to other hosts srd/' '^1 of 1 over the EFA'
+    UCX_TLS=tcp python_says 1 '^  module +serves it' '^  to other hosts tcp/'
+    PYTHONPATH=$BUILD/lib/python:$PYTHONPATH
+    WORDS=("${info[@]}")
+    python_says 0 '^module +/.*libuct_srd.so.0$' '^  to other hosts srd/'
+    SIM=(--refuse-open)
+    python_says 1 '^  module +cannot serve it: .*cannot be opened'
+    "$BUILD/bin/srd_info" --python "$DIR/nosuch" >"$OUT" 2>&1
+    [ $? = 2 ] && grep -q 'nosuch cannot be started' "$OUT" || fail "no such one"
 }
 
 selection() {
@@ -374,6 +431,7 @@ suite_run() {
     check info_loading 30 loading
     check info_transport 30 transport
     check info_transport_ud 30 transport_ud
+    check info_python 60 python
     check info_selection 60 selection
     check info_message 60 message
     check info_open_mpi 30 open_mpi

@@ -155,12 +155,23 @@ intree_ib() {
     says 'Transport: srd$' "$out"
 }
 
+# UCX's own srd is set aside, unless UCX_EFA_CLAIM=n: then ours is, and says so.
 intree_srd() {
     need ucx_info
-    local out=$CHECK_LOG.out
+    local out=$CHECK_LOG.out claim
     export INTREE_SRD=1
+    for claim in unset try y; do
+        local words=(env UCX_EFA_CLAIM="$claim")
+        [ "$claim" != unset ] || words=(env -u UCX_EFA_CLAIM)
+        UCX_TLS=srd with_standin "${words[@]}" ucx_info -d >"$out" 2>&1 || exit
+        says 'Transport: srd$' "$out"
+        says 'Transport: ud$' "$out"
+        says 'asked to open other0' "$out"
+        says_not 'asked to open rdmap0s6|is left out|WARN' "$out"
+    done
+    export UCX_EFA_CLAIM=n
     UCX_TLS=srd with_standin ucx_info -d >"$out" 2>&1 || exit
-    says 'WARN +transport srd and ud of this module is left out: .*UCX_EFA_CLAIM=y' \
+    says 'WARN +transport srd and ud of this module is left out: .*UCX_EFA_CLAIM' \
         "$out"
     says 'asked to open rdmap0s6' "$out"
     says_not 'Transport: srd$' "$out"
@@ -174,7 +185,7 @@ intree_srd() {
 intree_ud() {
     need ucx_info
     local out=$CHECK_LOG.out tls
-    export INTREE_SRD=1
+    export INTREE_SRD=1 UCX_EFA_CLAIM=n
     for tls in ud '\ud' ud:aux,tcp; do
         UCX_TLS=$tls with_standin ucx_info -d >"$out" 2>&1 || exit
         says 'WARN +transport srd and ud of this module is left out: ' "$out"
@@ -189,19 +200,52 @@ intree_ud() {
     UCX_TLS=ud SYSFS_PATH=$CHECK_LOG.none \
         LD_LIBRARY_PATH=$CHECK_LOG.standin "$SRDRUN" ucx_info -d >"$out" 2>&1
     says_not 'EFA +WARN' "$out"
-    UCX_EFA_CLAIM=y UCX_TLS=ud with_standin ucx_info -d >"$out" 2>&1 || exit
-    says 'Transport: ud$' "$out"
-    says_not 'is left out' "$out"
 }
 
-intree_srd_claimed() {
+# Where ours cannot serve, UCX's own does, and one line says why.
+intree_srd_instead() {
     need ucx_info
     local out=$CHECK_LOG.out
-    export INTREE_SRD=1 UCX_EFA_CLAIM=y
-    with_standin ucx_info -d >"$out" 2>&1 || exit
+    export INTREE_SRD=1
+    ucx_with_standin "$CHECK_LOG.standin"
+    echo 'no library' >"$CHECK_LOG.standin/libefa.so.1"
+    UCX_TLS=srd with_standin ucx_info -d >"$out" 2>&1 || exit
+    says 'WARN +no srd, no ud: libefa cannot be opened' "$out"
+    says 'asked to open rdmap0s6' "$out"
+    rm "$CHECK_LOG.standin/libefa.so.1"
+}
+
+# other_verbs DIR: a second libibverbs under another name, as wheels bring one,
+# and an ib module that has libefa and that one loaded, first in libefa's view.
+other_verbs() {
+    need cc
+    local dir=$1 verbs efa
+    rm -rf "$dir"
+    ucx_with_standin "$dir"
+    verbs=$(ldconfig -p | awk '/libibverbs\.so\.1 / { print $NF; exit }')
+    efa=$(ldconfig -p | awk '/libefa\.so\.1 / { print $NF; exit }')
+    sed 's/libibverbs\.so\.1/libibverbs.so.9/g' "$verbs" >"$dir/libibverbs.so.9"
+    mv "$dir/ucx/libuct_ib.so.0" "$dir/libuct_ib.so.0"
+    cc -shared -o "$dir/ucx/libuct_ib.so.0" -Wl,--no-as-needed "$efa" \
+        "$dir/libibverbs.so.9" "$dir/libuct_ib.so.0" -Wl,-rpath,"$dir" ||
+        fail "the stand-in does not link"
+}
+
+# libefa announces itself to one libibverbs of a process: with the module in place
+# before UCX loads its own, that is the system's.
+two_libibverbs() {
+    need ucx_info
+    local dir=$CHECK_LOG.standin out=$CHECK_LOG.out
+    other_verbs "$dir"
+    export LD_LIBRARY_PATH=$dir UCX_TLS=srd INTREE_SRD=1
+    LD_DEBUG=files on_node ucx_info -d >"$out" 2>&1
+    says 'calling init: .*libibverbs.so.9' "$out" # both are there
+    on_node ucx_info -d >"$out" 2>&1 || exit
     says 'Transport: srd$' "$out"
-    says 'Transport: ud$' "$out"
-    says_not 'asked to open rdmap0s6|is left out' "$out"
+    says_not 'WARN|asked to open rdmap0s6' "$out"
+    # somebody was there before us
+    LD_PRELOAD=$dir/ucx/libuct_ib.so.0 on_node ucx_info -d >"$out" 2>&1
+    says 'WARN .*two libibverbs, .*libefa serves the other, .*.so.9' "$out"
 }
 
 # UCX calls none of our variables unknown, whether our transport is in use, has no
@@ -220,7 +264,7 @@ variables() {
 }
 
 with_own_srd() {
-    INTREE_SRD=1 with_standin "$@"
+    INTREE_SRD=1 UCX_EFA_CLAIM=n with_standin "$@"
 }
 
 # ------------------------------------------------------------ peers
@@ -412,9 +456,16 @@ python_ways() {
     python_says 1 PYTHONPATH="$path" -- never
     python_says 1 PYTHONPATH="$path:$dir/next" -- before
     says '^the next sitecustomize$' "$CHECK_LOG.out"
+    # by name: in a program that is started in an ordinary way
+    sed 's/^import ctypes/import ucx_efa_srd, ctypes/' "$CHECK_LOG.py" \
+        >"$dir/named.py"
+    mkdir -p "$dir/named"
+    ln -sfn "$path/ucx_efa_srd" "$dir/named/ucx_efa_srd"
+    cp "$dir/named.py" "$CHECK_LOG.py"
+    python_says 1 PYTHONPATH="$dir/named" -- never
     # without the module: one line, and Python runs on
     mkdir -p "$dir/python"
-    cp "$path/sitecustomize.py" "$dir/python/"
+    cp -r "$path/sitecustomize.py" "$path/ucx_efa_srd" "$dir/python/"
     [ "$(PYTHONPATH=$dir/python /usr/bin/python3 -c 'print(6 * 7)' \
         2>"$CHECK_LOG.out")" = 42 ] || fail "Python is disturbed"
     says '^sitecustomize: no SRD transport: ' "$CHECK_LOG.out"
@@ -493,7 +544,8 @@ suite_run() {
     check claim_idle 30 claim_idle
     check intree_ib 30 intree_ib
     check intree_srd 30 intree_srd
-    check intree_srd_claimed 30 intree_srd_claimed
+    check intree_srd_instead 30 intree_srd_instead
+    check two_libibverbs 30 two_libibverbs
     check intree_ud 30 intree_ud
     check variables 30 variables
     check peer_kinds 30 peer_kinds

@@ -87,6 +87,13 @@ void check_gpu(info_t *info);
 void check_ucx(info_t *info);
 void check_mpi(info_t *info);
 
+/*
+ * python.c: what each package of the environment of @python brings, with
+ * UCX_TLS=@tls. The status of the program: 0 if each UCX there uses this
+ * module, as that Python is started; 1 if one does not; 2 without that Python.
+ */
+int run_python(info_t *info, const char *python, const char *tls);
+
 /* places.c: "NUMA node 0, CPUs 0-7, near GPU 0000:10:1c.0" for the device with
  * PCI address @bdf ("" if unknown). */
 void places_describe(const info_t *info, const char *bdf, char *text,

@@ -12,6 +12,7 @@ bin_srd_info_SOURCES = \
 	src/tools/places.c \
 	src/tools/probe.c src/tools/probe.h \
 	src/tools/probe_ucx.c src/tools/probe_ucx.h \
+	src/tools/python.c \
 	src/tools/srd_info.c \
 	src/uct/ib/efa/efa_cpus.c \
 	src/uct/ib/efa/efa_device.c \

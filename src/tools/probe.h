@@ -38,6 +38,10 @@ typedef struct probe {
  */
 int probe_run(probe_t *probe, const char *tls, const char *module, int message);
 
+/* The file of libucp that probes open from here on, kept by the caller; at
+ * first the one that the loader finds. */
+void probe_choose(const char *ucp);
+
 /* Of the monotonic clock. */
 static inline double probe_seconds(void)
 {

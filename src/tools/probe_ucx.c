@@ -30,11 +30,18 @@ static struct {
 #undef UCX_FIELD
 } ucx;
 
+static const char *chosen_ucp = "libucp.so.0";
+
 typedef struct worker {
     ucp_context_h context;
     ucp_worker_h  worker;
     ucp_ep_h      ep;
 } worker_t;
+
+void probe_choose(const char *ucp)
+{
+    chosen_ucp = ucp;
+}
 
 static void __attribute__((format(printf, 2, 3)))
 say(const char *key, const char *format, ...)
@@ -67,7 +74,7 @@ static int ucx_open(void)
         UCX_CALLS(UCX_SYMBOL)
 #undef UCX_SYMBOL
     };
-    void *ucp = dlopen("libucp.so.0", RTLD_NOW | RTLD_GLOBAL);
+    void *ucp = dlopen(chosen_ucp, RTLD_NOW | RTLD_GLOBAL);
     unsigned i, major, minor, release;
     Dl_info info;
 

@@ -22,11 +22,14 @@ static const char doc[] =
 
 const char *argp_program_version = "srd_info " PACKAGE_VERSION;
 
-enum { KEY_SYSROOT = 256 };
+enum { KEY_SYSROOT = 256, KEY_PYTHON };
 
 static const struct argp_option options[] = {
     {"check", 'c', NULL, 0,
      "Walk through everything that makes UCX miss an EFA", 0},
+    {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
+     "Show the UCX that each package of this Python's environment brings "
+     "(python3), and whether it uses this module: status 0 if all do", 0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
      "Read /proc, /sys and /etc below DIR, except for verbs (SYSFS_PATH)", 0},
     {NULL, 0, NULL, 0, NULL, 0}
@@ -35,6 +38,7 @@ static const struct argp_option options[] = {
 typedef struct arguments {
     int        check;
     const char *sysroot;
+    const char *python; /* NULL: not asked for */
 } arguments_t;
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -48,7 +52,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_SYSROOT:
         arguments->sysroot = value;
         return 0;
+    case KEY_PYTHON:
+        arguments->python = (value != NULL) ? value : "python3";
+        return 0;
     case ARGP_KEY_ARG:
+        if ((arguments->python != NULL) && (state->arg_num == 0)) {
+            arguments->python = value; /* --python PYTHON */
+            return 0;
+        }
         argp_error(state, "nothing is expected after the options: '%s'", value);
         return 0;
     default:
@@ -351,7 +362,8 @@ int main(int argc, char **argv)
 {
     static const struct argp argp = {options, parse_option, NULL, doc,
                                      NULL, NULL, NULL};
-    arguments_t arguments         = {0, ""};
+    arguments_t arguments         = {0, "", NULL};
+    char tls[PROBE_TEXT_MAX];
     static info_t info;
 
     argp_err_exit_status = 2;
@@ -361,6 +373,10 @@ int main(int argc, char **argv)
     info.sysroot = arguments.sysroot;
     host_stub_init(&info.host);
     module_find(info.module, sizeof(info.module));
+    if (arguments.python != NULL) {
+        return run_python(&info, arguments.python,
+                          tls_between_hosts(tls, sizeof(tls)));
+    }
     probes_run(&info);
     return arguments.check ? run_check(&info) : run_show(&info);
 }

@@ -67,8 +67,8 @@ static collision_t collision_find(const ucx_host_t *host)
 
     calls->abi->list_visit(calls, calls->component, collision_visit,
                            &collision);
-    if ((calls->global.claim == UCS_YES) && !collision.is_copy) {
-        collision.name = NULL;
+    if ((calls->global.claim != UCS_NO) && !collision.is_copy) {
+        collision.name = NULL; /* claim_filter() sets UCX's own aside */
     }
     return collision;
 }

@@ -9,8 +9,10 @@
  * from libibverbs, was rejected: both change what other users of the process
  * see.
  *
- * Where UCX has an srd of its own (component efa, from 1.19 on), that one
- * serves and ours has no device, unless UCX_EFA_CLAIM=y turns it round.
+ * Where UCX has an srd of its own (of component ib, from 1.19 on), it is set
+ * aside in the same way: whoever puts this module into a process wants it, and
+ * the two do not talk to each other, so all sides had to be told otherwise.
+ * With UCX_EFA_CLAIM=n, and where we find no device, UCX's own serves.
  *
  * UCX loads its modules inside uct_query_components(): in some processes after
  * our constructor, in others before it; and it asks a component several times
@@ -44,7 +46,7 @@ typedef void (*ucx_visit_func_t)(const ucx_list_entry_t *entry, void *arg);
 /*
  * The name of a transport of ours that another component of this UCX has, too
  * (UCX's own srd, or a second copy of this module). NULL: there is none, or it
- * is UCX's own and UCX_EFA_CLAIM=y sets that aside.
+ * is UCX's own and set aside.
  */
 const char *ucx_components_collision(const ucx_host_t *host);
 

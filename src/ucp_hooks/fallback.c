@@ -135,8 +135,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
                  "takes it", getenv("UCX_TLS"));
     } else if (other) {
         snprintf(text, max, "another component of this UCX has an srd, which "
-                 "does not serve; to use this module's: UCX_EFA_CLAIM=y, or "
-                 "UCX_MODULES=^efa");
+                 "does not serve; to use this module's: unset UCX_EFA_CLAIM");
     } else if (fallback_is_set("UCX_NET_DEVICES")) {
         snprintf(text, max, "UCX_NET_DEVICES=%.64s leaves it out: unset it, "
                  "or add the EFA (ucx_info -d shows its name), which takes it",

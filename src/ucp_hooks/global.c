@@ -12,9 +12,10 @@
 
 static const ucx_config_field_t global_fields[] = {
     GLOBAL_FIELD("CLAIM", "try", claim, UCX_CONFIG_TERNARY,
-                 "Keep UCX's own ib component off EFA devices, which it takes "
-                 "for InfiniBand ones: y, n, or try (unless this UCX has an "
-                 "srd of its own; with y that one is set aside)"),
+                 "Whether this module serves the EFA devices, and UCX's own "
+                 "components do not, neither ib, which takes them for "
+                 "InfiniBand ones, nor a srd of UCX's own: y or try (where "
+                 "this module finds a device), or n"),
     GLOBAL_FIELD("WARN_FALLBACK", "y", warn_fallback, UCX_CONFIG_BOOL,
                  "Warn once when UCX takes another network transport to a "
                  "host although this one has an EFA"),

@@ -158,6 +158,16 @@ static int instance_add(instance_t *it, const ucx_found_t *found)
     return ret;
 }
 
+/* Before this UCX loads its modules: one that has an srd of its own opens
+ * libefa for the libibverbs that it knows, in a wheel not the system's. */
+static void instance_open_libraries(const instance_t *it)
+{
+    if ((ucx_provider.open_libraries != NULL) &&
+        (it->calls.global.claim != UCS_NO)) {
+        ucx_provider.open_libraries();
+    }
+}
+
 /* Takes over found->handle. */
 static void instance_attach(const ucx_found_t *found)
 {
@@ -183,6 +193,7 @@ static void instance_attach(const ucx_found_t *found)
     if (kept && it->refused) {
         ucx_message_refused(found->path, why);
     } else if (kept) {
+        instance_open_libraries(it);
         (void)ucx_components_intercept(&it->host);
     }
     close = !kept || it->refused;

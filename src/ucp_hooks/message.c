@@ -176,9 +176,10 @@ void ucx_message_collision(const ucx_host_t *host, const char *name)
     tls_names_of_ours(NULL, " and ", names, sizeof(names));
     host_report_absent(host, NULL,
                        "transport %s of this module is left out: another "
-                       "component of %s has %s (UCX's own, or the module is "
-                       "loaded twice); to use this one instead of UCX's own: "
-                       "UCX_EFA_CLAIM=y, or UCX_MODULES=^efa",
+                       "component of %s has %s (UCX's own, which "
+                       "UCX_EFA_CLAIM=n prefers, or the module is loaded "
+                       "twice); to use this one instead of UCX's own: unset "
+                       "UCX_EFA_CLAIM, on all hosts",
                        names, host->uct_path, name);
 }
 

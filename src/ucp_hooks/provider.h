@@ -189,6 +189,11 @@ typedef struct ucx_component {
      * used. Cheap, opens no library, says nothing. Optional. */
     int (*device_is_present)(void);
 
+    /* UCX is about to load modules of its own, which may open the libraries
+     * that we need in a way that leaves them of no use to us. Opens them, if
+     * there is a device, and says nothing. Safe to repeat. Optional. */
+    void (*open_libraries)(void);
+
     /* UCX was told not to use our devices. Tries whether one of them could be
      * used, and if not, says why by host_report_absent(). Optional. */
     void (*try_left_out)(ucx_host_t *host);

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""ucxx over SRD: messages to and fro, every byte compared.
+
+    pip install ucxx-cu12 numpy
+    export UCX_TLS=srd,tcp,sm,self
+    srdrun python3 ucxx_pingpong.py               # host A
+    srdrun python3 ucxx_pingpong.py ADDRESS_A     # host B
+
+tcp is in the list because ucxx connects by socket address; data goes over srd
+then. On one machine, without an EFA: `efasim run --node 0 --` and `efasim run
+--node 1 --` in front, with 127.0.0.1."""
+
+import argparse
+import asyncio
+import sys
+import time
+
+import numpy
+
+import efa_counters
+
+try:
+    import ucxx
+except ImportError as error:
+    sys.exit(f'ucxx_pingpong.py: {error}: pip install ucxx-cu12')
+
+PORT = 18515
+SIZES = [1, 1 << 10, 64 << 10, 1 << 20, 16 << 20]
+ROUNDS = 20
+
+
+async def serve(port):
+    served = asyncio.get_running_loop().create_future()
+
+    async def echo(endpoint):
+        for size in SIZES:
+            data = numpy.empty(size, numpy.uint8)
+            for _ in range(ROUNDS):
+                await endpoint.recv(data)
+                await endpoint.send(data)
+        await endpoint.close()
+        served.set_result(True)
+
+    listener = ucxx.create_listener(echo, port=port)
+    print(f'waiting on port {port}', flush=True)
+    await served
+    listener.close()
+
+
+async def connect(address, port):
+    endpoint = await ucxx.create_endpoint(address, port)
+    compared = 0
+    for size in SIZES:
+        data = numpy.random.default_rng(size).integers(0, 256, size, numpy.uint8)
+        back = numpy.empty_like(data)
+        start = time.monotonic()
+        for _ in range(ROUNDS):
+            back[:] = 0
+            await endpoint.send(data)
+            await endpoint.recv(back)
+            if not (back == data).all():
+                sys.exit('ucxx_pingpong.py: what came back is not the same')
+        seconds = (time.monotonic() - start) / ROUNDS / 2
+        print(f'{size:>10} B  {seconds * 1e6:10.1f} us each way', flush=True)
+        compared += 2 * ROUNDS * size
+    await endpoint.close()
+    print(f'compared {compared} bytes', flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description='ucxx over SRD')
+    parser.add_argument('address', nargs='?', help='host A, on host B')
+    parser.add_argument('--port', type=int, default=PORT)
+    arguments = parser.parse_args()
+    before = efa_counters.read()
+    if arguments.address:
+        asyncio.run(connect(arguments.address, arguments.port))
+    else:
+        asyncio.run(serve(arguments.port))
+    print(efa_counters.describe(before), flush=True)
+
+
+if __name__ == '__main__':
+    main()

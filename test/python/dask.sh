@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Dask on four emulated nodes, by the example as it stands: the scheduler and the
+# client on node 0, workers on the others. Sourced by suite_python.sh.
+
+dask_megabytes() {
+    if full; then echo 1024; else echo 48; fi
+}
+
+# dask_cluster PROTOCOL CLIENT [ARG...]: scheduler, three workers, then CLIENT of
+# the examples or tests; all of them end with it.
+dask_cluster() {
+    ucxx_environment
+    [ "$1" != tcp ] || export UCX_TLS=tcp
+    DEVICE_MAY_IDLE=1 with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
+        "$PROFILE" "$CHECK_LOG" dask_inside "$@"
+}
+
+dask_inside() {
+    local protocol=$1 example=$PYTHON_EXAMPLES/dask_cluster.py client=$2 node
+    local port pids=() log=$CHECK_LOG status=0
+    shift 2
+    ucxx_environment
+    [ "$protocol" != tcp ] || export UCX_TLS=tcp
+    port=$(random_port)
+    local common=(--port "$port" --protocol "$protocol")
+    "$EFASIM" run --node 0 -- "$SRDRUN" "$PYTHON" "$example" scheduler \
+        "${common[@]}" --host 127.0.0.1 >"$log.scheduler" 2>&1 &
+    pids=($!)
+    for node in 1 2 3; do
+        "$EFASIM" run --node "$node" -- "$SRDRUN" "$PYTHON" "$example" worker \
+            127.0.0.1 "${common[@]}" --host 127.0.0.1 --name "w$node" \
+            >"$log.worker$node" 2>&1 &
+        pids+=($!)
+    done
+    "$EFASIM" run --node 0 -- "$SRDRUN" "$PYTHON" "$client" client 127.0.0.1 \
+        "${common[@]}" --workers 3 --megabytes "$(dask_megabytes)" --shutdown \
+        "$@" || status=$?
+    for node in {1..150}; do # they end by themselves
+        kill -0 "${pids[@]}" 2>/dev/null || break
+        [ "$status" -eq 0 ] || break
+        sleep 0.1
+    done
+    kill "${pids[@]}" 2>/dev/null
+    wait
+    [ "$status" -eq 0 ] || tail -n 15 "$log.scheduler" "$log".worker?
+    return "$status"
+}
+
+# What each job computed, without times and bytes.
+dask_results() {
+    grep -aE '^(array sum|shuffle|data frame, [a-z0-9]*): ' "$1"
+}
+
+# The results that all others must have.
+dask_reference() {
+    dask_cluster tcp "$PYTHON_EXAMPLES/dask_cluster.py" || fail "status $?"
+    [ "$(dask_results "$CHECK_LOG" | wc -l)" = 4 ] || fail "not four results"
+    dask_results "$CHECK_LOG" >"$SUITE_LOGS/dask_tcp.results"
+}
+
+# dask_as_tcp: the results are those over tcp; between each two workers there were
+# bytes over the device, and no fallback.
+dask_as_tcp() {
+    local source target bytes
+    [ -s "$SUITE_LOGS/dask_tcp.results" ] || fail "there is no run over tcp"
+    diff "$SUITE_LOGS/dask_tcp.results" <(dask_results "$CHECK_LOG") ||
+        fail "other results than over tcp"
+    no_trouble "$CHECK_LOG" "$CHECK_LOG".scheduler "$CHECK_LOG".worker?
+    for source in 1 2 3; do
+        for target in 1 2 3; do
+            [ $source != $target ] || continue
+            bytes=$(pair_bytes "$STAT" $source $target)
+            at_least "bytes $source to $target" "$bytes" 1000000
+        done
+    done
+    note "$(($(stat_payload "$STAT") >> 20)) MB over the device"
+    at_least payload "$(stat_payload "$STAT")" $(($(dask_megabytes) * 2 << 20))
+}
+
+dask_example() {
+    dask_cluster ucxx "$PYTHON_EXAMPLES/dask_cluster.py" || fail "status $?"
+    grep -q '^  node 1 to node 2 .* MB  #' "$CHECK_LOG" || fail "no plot"
+    dask_as_tcp
+}
+
+# One worker is killed by kill -9 in the middle of the shuffle; its nanny starts
+# another one.
+dask_killed() {
+    dask_cluster ucxx "$PYTHON_DIR/dask_accidents.py" --accident killed ||
+        fail "status $?"
+    grep -q '^killed ' "$CHECK_LOG" || fail "nobody was killed"
+    grep -h 'Restarting worker' "$CHECK_LOG".worker? || fail "nobody was replaced"
+    diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
+        <(grep '^shuffle:' "$CHECK_LOG") || fail "other results than over tcp"
+    at_least payload "$(stat_payload "$STAT")" $(($(dask_megabytes) << 18))
+}
+
+# A fourth worker comes in the middle of it, and takes its part.
+dask_added() {
+    dask_cluster ucxx "$PYTHON_DIR/dask_accidents.py" --accident added \
+        --worker "$EFASIM run --node 4 -- $SRDRUN" || fail "status $?"
+    diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
+        <(grep '^shuffle:' "$CHECK_LOG") || fail "other results than over tcp"
+    at_least "bytes to the new one" "$(($(pair_bytes "$STAT" 1 4) +
+        $(pair_bytes "$STAT" 2 4) + $(pair_bytes "$STAT" 3 4)))" 1000000
+}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ucxx: the peer's worker is closed in an orderly way, and its process ends; what
+a process sends then. As on InfiniBand, and other than over tcp, the first small
+message may complete (its bytes may be forgotten, that is all it means), but it
+tells: the endpoint fails at once, and with it all that follows."""
+
+import asyncio
+import multiprocessing
+import os
+import sys
+import time
+
+import numpy
+
+FAILS = 2  # seconds, in which the endpoint has to know
+KINDS = ('tag', 'am')
+
+
+def server(address, ready):
+    import ucxx
+
+    async def run():
+        address.put(bytearray(ucxx.get_worker_address()))
+        ready.get()
+        for _ in range(200):
+            ucxx.progress()
+            await asyncio.sleep(0.001)
+        ucxx.reset()
+
+    asyncio.run(run())
+    ucxx.stop_notifier_thread()
+    address.put('gone')
+
+
+async def send(endpoint, kind):
+    data = numpy.zeros(10)
+    if kind == 'am':
+        await asyncio.wait_for(endpoint.am_send(data), FAILS)
+    else:
+        await asyncio.wait_for(endpoint.send(data, tag=0, force_tag=True), FAILS)
+
+
+def client(address, ready, kind):
+    import ucxx
+    expected = (ucxx.exceptions.UCXConnectionResetError,
+                ucxx.exceptions.UCXEndpointTimeoutError)
+
+    async def run():
+        remote = ucxx.get_ucx_address_from_buffer(address.get())
+        endpoint = await ucxx.create_endpoint_from_worker_address(remote)
+        ready.put('ready')
+        address.get()
+        time.sleep(1)  # its process ends, too
+        start, sent = time.monotonic(), 0
+        while time.monotonic() < start + FAILS:
+            try:
+                await send(endpoint, kind)
+                sent += 1
+            except expected as error:
+                print(f'ok {kind}: after {sent}, {type(error).__name__}',
+                      flush=True)
+                os._exit(0 if sent <= 1 and not endpoint.alive else 1)
+        print(f'{kind}: {sent} messages to nobody', flush=True)
+        os._exit(1)
+
+    asyncio.run(run())
+
+
+def main():
+    context = multiprocessing.get_context('spawn')
+    for kind in KINDS:
+        address, ready = context.Queue(), context.Queue()
+        sides = [context.Process(target=server, args=(address, ready)),
+                 context.Process(target=client, args=(address, ready, kind))]
+        for side in sides:
+            side.start()
+        sides[1].join()
+        sides[0].join(1)
+        sides[0].kill()
+        if sides[1].exitcode != 0:
+            sys.exit(f'{kind}: status {sides[1].exitcode}')
+
+
+if __name__ == '__main__':
+    main()

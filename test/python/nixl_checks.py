@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""NIXL between two processes, for suite python: `nixl_checks.py CHECK PORT` is
+the side that is asked, `nixl_checks.py CHECK PORT ADDRESS` the one that asks."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy
+from nixl import nixl_agent, nixl_agent_config
+
+import nixl_transfer as base
+
+IN_FLIGHT = 1000
+SIZE = 4096
+NOTES = 200
+DEADLINE = 40  # seconds, in which a transfer to a dead peer has to end
+
+
+def new_agent(name):
+    return nixl_agent(name, nixl_agent_config(backends=['UCX']))
+
+
+def check(good, text):
+    if not good:
+        sys.exit(f'nixl_checks.py: {text}')
+
+
+def pieces(memory):
+    start = memory.array.ctypes.data
+    return [(start + i * SIZE, SIZE, 0) for i in range(IN_FLIGHT)]
+
+
+def wait_all(agent, handles, seconds=base.TIMEOUT):
+    """The states in which they end."""
+    end = time.monotonic() + seconds
+    states = {}
+    while len(states) < len(handles):
+        for i, handle in enumerate(handles):
+            if i in states:
+                continue
+            state = agent.check_xfer_state(handle)
+            if state != 'PROC':
+                states[i] = state
+        check(time.monotonic() < end, f'{len(handles) - len(states)} transfers '
+              f'did not end in {seconds} s')
+    return [states[i] for i in range(len(handles))]
+
+
+# ------------------------------------------------ a thousand in flight
+
+def many_a(agent, channel):
+    memory = base.Memory(agent, IN_FLIGHT * SIZE)
+    memory.array[:] = base.pattern(IN_FLIGHT * SIZE, 1)
+    channel.send((agent.get_agent_metadata(), pieces(memory)))
+    channel.receive()
+    want = base.pattern(IN_FLIGHT * SIZE, 1).reshape(-1, SIZE)
+    want[1::2] = base.pattern(IN_FLIGHT * SIZE, 2).reshape(-1, SIZE)[1::2]
+    check((memory.array.reshape(-1, SIZE) == want).all(), 'written: not the same')
+    channel.send('good')
+    channel.receive()
+
+
+def many_b(agent, channel):
+    memory = base.Memory(agent, IN_FLIGHT * SIZE)
+    memory.array[:] = base.pattern(IN_FLIGHT * SIZE, 2)
+    metadata, theirs = channel.receive()
+    agent.add_remote_agent(metadata)
+    handles = []
+    for i, (mine, remote) in enumerate(zip(pieces(memory), theirs)):
+        handles.append(agent.initialize_xfer(
+            'WRITE' if i % 2 else 'READ',
+            agent.get_xfer_descs([mine], 'DRAM'),
+            agent.get_xfer_descs([tuple(remote)], 'DRAM'), 'a'))
+    for handle in handles:
+        check(agent.transfer(handle) in ('PROC', 'DONE'), 'a transfer failed')
+    states = wait_all(agent, handles)
+    check(set(states) == {'DONE'}, f'ends: {set(states)}')
+    want = base.pattern(IN_FLIGHT * SIZE, 2).reshape(-1, SIZE)
+    want[0::2] = base.pattern(IN_FLIGHT * SIZE, 1).reshape(-1, SIZE)[0::2]
+    check((memory.array.reshape(-1, SIZE) == want).all(), 'read: not the same')
+    channel.send('written')
+    check(channel.receive() == 'good', 'the other side is not content')
+    for handle in handles:
+        agent.release_xfer_handle(handle)
+    print(f'ok {IN_FLIGHT} transfers')
+    channel.send('end')
+
+
+# ------------------------------------------------ notifications
+
+def notes_take(agent, peer):
+    """NOTES of them, each once; UCX's active messages keep their order."""
+    end = time.monotonic() + base.TIMEOUT
+    taken = []
+    while len(taken) < NOTES and time.monotonic() < end:
+        taken += agent.get_new_notifs().get(peer, [])
+    check(taken == [note(peer, i) for i in range(NOTES)],
+          f'{len(taken)} notifications of {NOTES}, or not in order')
+
+
+def note(name, i):
+    """Of all lengths up to some packets."""
+    return f'{name}-{i}-'.encode() + b'x' * (i * 150)
+
+
+def notes_a(agent, channel):
+    channel.send(agent.get_agent_metadata())
+    agent.add_remote_agent(channel.receive())
+    for i in range(NOTES):
+        agent.send_notif('b', note('a', i))
+    notes_take(agent, 'b')
+    channel.send('end')
+    channel.receive()
+
+
+def notes_b(agent, channel):
+    agent.add_remote_agent(channel.receive())
+    channel.send(agent.get_agent_metadata())
+    for i in range(NOTES):
+        agent.send_notif('a', note('b', i))
+    notes_take(agent, 'a')
+    channel.receive()
+    channel.send('end')
+    print(f'ok {NOTES} notifications each way')
+
+
+# ------------------------------------------------ a peer that is killed
+
+KILLED_SIZE = 64 << 20
+
+
+def killed_a(agent, channel):
+    memory = base.Memory(agent, KILLED_SIZE)
+    channel.send((agent.get_agent_metadata(), memory.serialized()))
+    channel.receive()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_b(agent, channel):
+    memory = base.Memory(agent, KILLED_SIZE)
+    metadata, serialized = channel.receive()
+    agent.add_remote_agent(metadata)
+    theirs = agent.deserialize_descs(serialized)
+    base.transfer(agent, 'READ', memory.descs, theirs, 'a', b'')
+    channel.send('die')
+    end = time.monotonic() + DEADLINE
+    state = 'DONE'
+    while state == 'DONE':
+        check(time.monotonic() < end, 'reads of a dead peer succeed')
+        try:
+            handle = agent.initialize_xfer('READ', memory.descs, theirs, 'a')
+            state = agent.transfer(handle)
+            if state == 'PROC':
+                state = wait_all(agent, [handle], DEADLINE)[0]
+        except Exception as error:  # NIXL's own, of its C++ library
+            state = type(error).__name__
+    print(f'ok the peer is gone: {state}')
+
+
+# ------------------------------------------------ two agents of a process
+
+def two_agents():
+    first, second = new_agent('a'), new_agent('b')
+    source, target = base.Memory(first, 1 << 20), base.Memory(second, 1 << 20)
+    source.array[:] = base.pattern(1 << 20, 1)
+    second.add_remote_agent(first.get_agent_metadata())
+    first.add_remote_agent(second.get_agent_metadata())
+    base.transfer(second, 'READ', target.descs, source.descs, 'a', b'read')
+    check((target.array == source.array).all(), 'read: not the same')
+    target.array[:] = base.pattern(1 << 20, 2)
+    base.transfer(second, 'WRITE', target.descs, source.descs, 'a', b'written')
+    base.wait_notification(first, 'b', b'written', [])
+    check((source.array == base.pattern(1 << 20, 2)).all(), 'not the same')
+    print('ok two agents')
+
+
+def main():
+    name = sys.argv[1]
+    if name == 'two_agents':
+        two_agents()
+        return
+    port = int(sys.argv[2])
+    address = sys.argv[3] if len(sys.argv) > 3 else None
+    channel = base.channel_open(address, port)
+    agent = new_agent('b' if address else 'a')
+    globals()[name + ('_b' if address else '_a')](agent, channel)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,409 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Python over SRD, with wheels of PyPI as they are: NIXL, ucxx, Dask, mpi4py on
+# Open MPI's wheel. Each in a virtual environment of the cache. The device's
+# counters show that the bytes crossed it.
+# usage: suite_python.sh BUILD_DIR [ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/python/environment.sh
+. "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/python/dask.sh
+. "$TEST_DIR/python/dask.sh"
+set -u
+
+export PYTHONUNBUFFERED=1
+
+# sides PROGRAM [ARG...] -- [ARG...] [: EFASIM_OPTION...]: PROGRAM on node 0, and
+# on node 1 with 127.0.0.1 and the other arguments, under srdrun. @PORT@ is a
+# free port that the second waits for.
+sides() {
+    local first=() second=()
+    while [ "$1" != -- ]; do first+=("$1"); shift; done
+    shift
+    while [ $# -gt 0 ] && [ "$1" != : ]; do second+=("$1"); shift; done
+    [ $# = 0 ] || shift
+    two_nodes "$@" -- "$SRDRUN" "$PYTHON" "${first[@]}" -- \
+        "$SRDRUN" "$PYTHON" "${second[@]}"
+}
+
+# no_trouble FILE...: nothing of ours, and no error of UCX, in them.
+no_trouble() {
+    ! grep -hE 'EFA +(WARN|ERROR)|UCX +ERROR|is left out|falls? back' "$@" ||
+        fail "lines of trouble"
+}
+
+# ------------------------------------------------------------ NIXL
+
+nixl_environment() {
+    environment nixl
+    export UCX_TLS=srd,sm,self,tcp
+}
+
+# The example as it stands: READ by RDMA, and every byte compared by the program.
+# efa2 has RDMA write; rdma-core 44, whose libefa has not, sends messages.
+nixl_example() {
+    nixl_environment
+    local sizes=1024,65536,1048576,16777216 bytes
+    ! full || sizes=$sizes,268435456
+    bytes=$((${sizes//,/+}))
+    sides "$PYTHON_EXAMPLES/nixl_transfer.py" --port @PORT@ -- \
+        "$PYTHON_EXAMPLES/nixl_transfer.py" --port @PORT@ --sizes $sizes \
+        127.0.0.1 : --device efa2 || exit 1
+    no_trouble "$CHECK_LOG" "$CHECK_LOG.server"
+    [ "$(stat_sum "$STAT" rdma_read_bytes 1)" = $bytes ] ||
+        fail "not all was read by RDMA"
+    at_least "written to the other" \
+        $(($(stat_sum "$STAT" rdma_write_bytes 1) +
+        $(stat_sum "$STAT" send_bytes 1))) $bytes
+    grep -q "EFA bytes: .*rdma_read $bytes" "$CHECK_LOG" ||
+        fail "the example does not tell what went over the EFA"
+}
+
+# With the rdma-core of Debian 13, whose libefa has RDMA write: READ and WRITE by
+# RDMA, byte for byte. The environment is there under its own path, and Python.
+nixl_rdma_write() {
+    nixl_environment
+    local base
+    base=$("$PYTHON" -c 'import os, sys; print(os.path.realpath(sys.base_prefix))')
+    [ "$base" != /usr ] || skip_here "Debian 13 has another Python than this one"
+    RELEASE_BINDS=("$base" "$PYTHON_CACHE")
+    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" nixl_rdma_write_inside "$PYTHON" || exit
+}
+
+nixl_rdma_write_inside() {
+    local sizes=1024,65536,1048576,16777216 bytes counter
+    bytes=$((${sizes//,/+}))
+    PYTHON=$1
+    export PYTHONPATH=$PYTHON_EXAMPLES
+    sides "$PYTHON_EXAMPLES/nixl_transfer.py" --port @PORT@ -- \
+        "$PYTHON_EXAMPLES/nixl_transfer.py" --port @PORT@ --sizes $sizes \
+        127.0.0.1 : --device efa2 || exit 1
+    no_trouble "$CHECK_LOG" "$CHECK_LOG.server"
+    for counter in rdma_read_bytes rdma_write_bytes; do
+        [ "$(stat_sum "$STAT" $counter 1)" = $bytes ] ||
+            fail "$counter: $(stat_sum "$STAT" $counter 1), not $bytes"
+    done
+    at_most "bytes in messages" "$(stat_sum "$STAT" send_bytes 1)" 20000
+}
+
+# Left alone NIXL's UCX would use its own srd; with UCX_EFA_CLAIM=n one line says
+# that ours stays out.
+nixl_claim() {
+    nixl_environment
+    local out=$CHECK_LOG.out claim
+    for claim in unset try y n; do
+        local words=(env UCX_EFA_CLAIM="$claim")
+        [ "$claim" != unset ] || words=(env -u UCX_EFA_CLAIM)
+        UCX_LOG_LEVEL=info "$EFASIM" run --fabric "t$$" -- "$SRDRUN" "${words[@]}" \
+            "$PYTHON" -c 'import os
+from nixl import nixl_agent, nixl_agent_config
+agent = nixl_agent("a", nixl_agent_config(backends=["UCX"]))
+agent.add_remote_agent
+del agent' >"$out" 2>&1
+        grep -E 'EFA|srd' "$out"
+        if [ "$claim" = n ]; then
+            grep -q 'WARN +*.*of this module is left out: .*UCX_EFA_CLAIM' "$out" ||
+                fail "$claim: not said"
+        else
+            grep -q 'EFA  INFO  .*srd interface closed' "$out" ||
+                fail "$claim: not ours"
+        fi
+    done
+}
+
+# nixl_check NAME BYTES: a check of nixl_checks.py; at least BYTES cross the device.
+nixl_check() {
+    nixl_environment
+    [ "$1" != killed ] || export SERVER_MAY_DIE=1
+    sides "$PYTHON_DIR/nixl_checks.py" "$1" @PORT@ -- \
+        "$PYTHON_DIR/nixl_checks.py" "$1" @PORT@ 127.0.0.1 : --device efa2 ||
+        exit 1
+    grep -q '^ok ' "$CHECK_LOG" || fail "the check did not end"
+    at_least payload "$(stat_payload "$STAT")" "$2"
+}
+
+nixl_two_agents() {
+    nixl_environment
+    with_stat --device efa2 -- "$SRDRUN" "$PYTHON" "$PYTHON_DIR/nixl_checks.py" \
+        two_agents || fail "status $?"
+    grep -q '^ok two agents' "$CHECK_LOG" || fail "the check did not end"
+    at_least payload "$(stat_payload "$STAT")" 500000
+}
+
+# NIXL's own tests want torch, 3 GB, and are in no wheel.
+nixl_own_tests() {
+    nixl_environment
+    [ -n "${SRD_NIXL_SOURCE-}" ] ||
+        skip_here "NIXL's own tests are not on PyPI (SRD_NIXL_SOURCE names them)"
+    "$PYTHON" -c 'import torch, pytest' || skip_here "torch or pytest is missing"
+    with_stat --device efa2 -- "$SRDRUN" "$PYTHON" -m pytest -q -p no:cacheprovider \
+        "$SRD_NIXL_SOURCE/test/python/test_nixl_api.py" || fail "status $?"
+}
+
+# ------------------------------------------------------------ ucxx
+
+ucxx_environment() {
+    environment ucxx
+    export UCX_TLS=srd,tcp,sm,self
+}
+
+ucxx_example() {
+    ucxx_environment
+    sides "$PYTHON_EXAMPLES/ucxx_pingpong.py" --port @PORT@ -- \
+        "$PYTHON_EXAMPLES/ucxx_pingpong.py" --port @PORT@ 127.0.0.1 || exit 1
+    no_trouble "$CHECK_LOG" "$CHECK_LOG.server"
+    at_least payload "$(stat_payload "$STAT")" \
+        "$(sed -n 's/^compared \([0-9]*\) bytes.*/\1/p' "$CHECK_LOG")"
+    grep -q '^EFA bytes: .*rdma_read ' "$CHECK_LOG" || fail "no bytes are told"
+}
+
+ucxx_churn() {
+    ucxx_environment
+    local count=1000
+    ! full || count=5000
+    sides "$PYTHON_DIR/churn.py" @PORT@ -- "$PYTHON_DIR/churn.py" @PORT@ \
+        127.0.0.1 $count || exit 1
+    at_least payload "$(stat_payload "$STAT")" $((200000 * count))
+}
+
+# In a fork, spawn or forkserver child.
+ucxx_starts() {
+    ucxx_environment
+    with_stat -- "$SRDRUN" "$PYTHON" "$PYTHON_DIR/starts.py" "$1" ||
+        fail "status $?"
+    at_least payload "$(stat_payload "$STAT")" $((6 * 6 << 20))
+}
+
+# The peer's worker has been closed.
+ucxx_gone() {
+    ucxx_environment
+    export UCXPY_PROGRESS_MODE=$1
+    with_stat -- "$SRDRUN" "$PYTHON" "$PYTHON_DIR/gone.py" || fail "status $?"
+    [ "$(grep -c '^ok ' "$CHECK_LOG")" = 2 ] || fail "not both kinds"
+    at_least payload "$(stat_payload "$STAT")" 100
+}
+
+ucxx_idle() {
+    ucxx_environment
+    export MODE=$1
+    [ "$1" != blocking ] || export LATER=n
+    sides "$PYTHON_DIR/idle.py" @PORT@ -- "$PYTHON_DIR/idle.py" @PORT@ \
+        127.0.0.1 || exit 1
+    at_least payload "$(stat_payload "$STAT")" $((8 << 20))
+}
+
+# A program that knows nothing of us: PYTHONPATH has the folder of sitecustomize.
+ucxx_by_path() {
+    ucxx_environment
+    export PYTHONPATH=$BUILD/lib/python:$PYTHONPATH
+    two_nodes -- "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" --port @PORT@ -- \
+        "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" --port @PORT@ 127.0.0.1 ||
+        exit 1
+    at_least payload "$(stat_payload "$STAT")" \
+        "$(sed -n 's/^compared \([0-9]*\) bytes.*/\1/p' "$CHECK_LOG")"
+}
+
+# The lines of README's Python chapter, to the letter, in a folder where build/ and
+# contrib/ stand as in this tree.
+readme() {
+    ucxx_environment # that its packages can be had
+    unset PYTHONPATH UCX_TLS
+    local dir=$CHECK_LOG.dir
+    rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
+    ln -s "$BUILD" build && ln -s "$TEST_DIR/../contrib" contrib || exit 1
+    awk '/^In a fresh environment/ { found = 1; next }
+        found && /^    / { sub(/^    /, ""); print; some = 1; next }
+        found && some { exit }' "$TEST_DIR/../README.md" >lines
+    at_least "lines" "$(grep -c . lines)" 4
+    echo wait >>lines
+    bash -eu lines >out 2>&1 || {
+        cat out
+        ! grep -q 'ERROR: No matching distribution\|Connection' out ||
+            skip_here "pip cannot get ucxx"
+        fail "status $?"
+    }
+    cat out
+    [ "$(grep -c '^EFA bytes: .*rdma_read' out)" = 2 ] || fail "not over SRD"
+    rm -rf venv
+}
+
+# The same by the line that a wheel of this module puts into site-packages.
+ucxx_by_pth() {
+    ucxx_environment
+    local venv=$CHECK_LOG.venv site
+    python3 -m venv --without-pip "$venv" || fail "no virtual environment"
+    site=$("$venv/bin/python" -c 'import site; print(site.getsitepackages()[0])')
+    "$PYTHON" -c 'import site; print(site.getsitepackages()[0])' >"$site/a.pth"
+    printf '%s\nimport ucx_efa_srd\n' "$BUILD/lib/python" >"$site/ucx_efa_srd.pth"
+    PYTHON=$venv/bin/python
+    UCX_TLS=srd,tcp with_stat -- srd_info --python="$PYTHON" || fail "status $?"
+    two_nodes -- "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" --port @PORT@ -- \
+        "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" --port @PORT@ 127.0.0.1 ||
+        exit 1
+    at_least payload "$(stat_payload "$STAT")" \
+        "$(sed -n 's/^compared \([0-9]*\) bytes.*/\1/p' "$CHECK_LOG")"
+}
+
+# pytest_run NAME UCX_TLS [EFASIM_OPTION...] : TEST...: into $CHECK_LOG.NAME.xml.
+pytest_run() {
+    local name=$1 tls=$2 options=()
+    shift 2
+    while [ "$1" != : ]; do options+=("$1"); shift; done
+    shift
+    export UCX_TLS=$tls
+    DEVICE_MAY_IDLE=1 with_stat "${options[@]}" -- "$SRDRUN" "$PYTHON" -m pytest \
+        -q -p no:cacheprovider --import-mode=importlib --timeout=120 \
+        --junit-xml="$CHECK_LOG.$name.xml" "$@" >"$CHECK_LOG.$name" 2>&1
+    tail -n 1 "$CHECK_LOG.$name"
+    [ -s "$CHECK_LOG.$name.xml" ] || { tail -n 20 "$CHECK_LOG.$name"; fail "$name"; }
+}
+
+SIM=() # options of efasim for it
+
+# compared MINIMUM TEST...: over tcp, then over srd: nothing that passes there
+# fails here. The counters of the second run are in $STAT.
+compared() {
+    local minimum=$1
+    shift
+    pytest_run tcp tcp,sm,self : "$@"
+    pytest_run srd srd,tcp,sm,self "${SIM[@]}" : "$@"
+    "$PYTHON" "$PYTHON_DIR/compare.py" "$CHECK_LOG.tcp.xml" "$CHECK_LOG.srd.xml" \
+        "$minimum" || fail "not the same"
+    at_least payload "$(stat_payload "$STAT")" 200000
+}
+
+distributed_tests() {
+    ucxx_environment
+    local package folder=$CHECK_LOG.tests
+    package=$("$PYTHON" -c 'import distributed_ucxx as d; print(d.__path__[0])')
+    rm -rf "$folder"
+    cp -r "$package/tests" "$folder" || fail "no tests in the wheel"
+    if full; then
+        compared 24 "$folder"
+    else
+        compared 12 "$folder"/test_{comms,deserialize,ucxx,worker,version}.py
+    fi
+}
+
+# ucxx_tests MODE [EFASIM_OPTION...]: ucxx's own, with this mode of progress. They
+# are in no wheel. test_cython is to be built, test_benchmark_cluster wants a GPU.
+ucxx_tests() {
+    ucxx_environment
+    export UCXPY_PROGRESS_MODE=$1
+    SIM=("${@:2}")
+    local folder=$CHECK_LOG.tests source=${SRD_UCXX_SOURCE-}/python/ucxx/ucxx tests
+    [ -n "${SRD_UCXX_SOURCE-}" ] ||
+        skip_here "ucxx's own tests are not on PyPI (SRD_UCXX_SOURCE names them)"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cp -r "$source/_lib_async/tests" "$folder/async" &&
+        cp -r "$source/_lib/tests" "$folder/lib" || fail "no tests in $source"
+    rm -f "$folder"/*/test_cython.py "$folder"/*/test_benchmark_cluster.py
+    tests=("$folder/async/test_send_recv.py" "$folder/async/test_tags.py"
+        "$folder/async/test_endpoint.py" "$folder/lib/test_cancel.py")
+    ! full || tests=("$folder/async" "$folder/lib")
+    compared 30 "${tests[@]}"
+}
+
+# ------------------------------------------------------------ Open MPI's wheel
+
+# mpi_run RANKS UCX_TLS PROGRAM...: a node each; srdrun's module beside the UCX in
+# the wheel; sitecustomize for processes that ranks spawn, which have no srdrun in
+# front. What rank N says on standard error is in $CHECK_LOG.N.
+mpi_run() {
+    local ranks=$1 bin
+    bin=$(dirname "$PYTHON")
+    export UCX_TLS=$2
+    shift 2
+    export PATH=$bin:$PATH PYTHONPATH=$BUILD/lib/python OMPI_ALLOW_RUN_AS_ROOT=1 \
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # shellcheck disable=SC2016 # for the inner shell
+    with_stat -- "$bin/mpirun" -np "$ranks" --oversubscribe --mca pml ucx \
+        --mca pml_ucx_tls any --mca pml_ucx_devices any -x UCX_TLS -x PYTHONPATH \
+        -x UCX_WARN_UNUSED_ENV_VARS "$EFASIM" run --per-node 1 -- "$SRDRUN" \
+        bash -c 'log=$0.$OMPI_COMM_WORLD_RANK; exec "$@" 2>"$log"' \
+        "$CHECK_LOG" "$PYTHON" "$@"
+}
+
+mpi_contents() {
+    environment mpi
+    mpi_run "$1" srd,sm,self "$PYTHON_DIR/mpi_contents.py" || {
+        cat "$CHECK_LOG".[0-9]
+        fail "status $?"
+    }
+    no_trouble "$CHECK_LOG".[0-9]
+    at_least payload "$(stat_payload "$STAT")" $((8 << 20))
+}
+
+# mpi4py's own tests, test by test like over tcp.
+mpi_tests() {
+    environment mpi
+    local ranks=$1 tests=(-i test_p2p_obj -i test_cco_obj -i test_spawn) rank minimum=40
+    source_of mpi4py 4.1.2
+    if full; then
+        tests=() minimum=1000
+    fi
+    for tls in tcp,sm,self srd,sm,self; do
+        DEVICE_MAY_IDLE=1 mpi_run "$ranks" "$tls" "$SOURCE/test/main.py" -v \
+            "${tests[@]}" || echo "$tls: status $?"
+        for ((rank = 0; rank < ranks; rank++)); do
+            sed -nE 's/^(test.*) \.\.\. (ok|skipped|FAIL|ERROR).*/\2 \1/p' \
+                "$CHECK_LOG.$rank" | sort >"$CHECK_LOG.$tls.$rank"
+        done
+    done
+    for ((rank = 0; rank < ranks; rank++)); do
+        comm -23 <(grep '^ok' "$CHECK_LOG.tcp,sm,self.$rank") \
+            <(grep '^ok' "$CHECK_LOG.srd,sm,self.$rank") >"$CHECK_LOG.worse"
+        [ ! -s "$CHECK_LOG.worse" ] || {
+            cat "$CHECK_LOG.worse"
+            fail "rank $rank: these pass over tcp alone"
+        }
+    done
+    at_least "passed tests" "$(grep -c '^ok' "$CHECK_LOG.srd,sm,self.0")" $minimum
+    note "$(grep -c '^ok' "$CHECK_LOG.srd,sm,self.0") tests pass over both"
+    at_least payload "$(stat_payload "$STAT")" 100000
+}
+
+suite_run() {
+    local name
+    for name in nixl mpi ucxx; do
+        check "environment_$name" 500 environment_make $name
+    done
+    check nixl_example 60 nixl_example
+    check nixl_rdma_write 60 nixl_rdma_write
+    check nixl_claim 30 nixl_claim
+    check nixl_many 60 nixl_check many $((4096 * 1000))
+    check nixl_notes 60 nixl_check notes 6000000
+    check nixl_killed 60 nixl_check killed $((64 << 20))
+    check nixl_two_agents 30 nixl_two_agents
+    check nixl_own_tests 600 nixl_own_tests
+    check ucxx_example 40 ucxx_example
+    check readme 200 readme
+    check ucxx_by_path 40 ucxx_by_path
+    check ucxx_by_pth 40 ucxx_by_pth
+    check ucxx_churn 120 ucxx_churn
+    for name in fork spawn forkserver; do
+        check "ucxx_$name" 40 ucxx_starts $name
+    done
+    check ucxx_gone_thread 40 ucxx_gone thread
+    check ucxx_gone_polling 40 ucxx_gone polling
+    check ucxx_idle_thread 40 ucxx_idle thread
+    check ucxx_idle_blocking 40 ucxx_idle blocking
+    check ucxx_tests_thread 1500 ucxx_tests thread
+    check ucxx_tests_reorder 1500 ucxx_tests polling --reorder 0.2 --devices 2
+    full && check ucxx_tests_blocking 1500 ucxx_tests blocking
+    check distributed_tests 900 distributed_tests
+    check dask_tcp 90 dask_reference
+    check dask_example 90 dask_example
+    check dask_killed 120 dask_killed
+    check dask_added 120 dask_added
+    check mpi_contents_2 40 mpi_contents 2
+    check mpi_contents_4 60 mpi_contents 4
+    check mpi_tests_2 1500 mpi_tests 2
+    full && check mpi_tests_4 3000 mpi_tests 4
+}
+
+suite_main python "$@"
