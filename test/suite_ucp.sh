@@ -28,6 +28,16 @@ with_ud() {
 # A network that loses, doubles and reorders datagrams.
 BAD='--loss 0.05 --duplicate 0.05 --reorder 0.3'
 
+# That what bench/run.sh measures is what it says.
+bench_selftest() {
+    need python3 valgrind
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    local said
+    said=$(python3 -B "$TEST_DIR/../bench/run/selftest.py" "$BUILD" 2>&1) ||
+        fail "$said"
+    note "$said"
+}
+
 # What suite_run does by srd, by ud as far as that goes: no RDMA.
 run_ud() {
     local test seed mode loss
@@ -85,6 +95,7 @@ suite_run() {
     for test in tag_bw ucp_am_bw; do
         check "perftest_1MB_by_rdma_$test" 60 perftest_rdma "$test"
     done
+    check bench_selftest 60 bench_selftest
     check perftest_error_mode 60 perftest_error_mode tag_bw
     check perftest_sleep_8 60 perftest_sleep 8
     check perftest_sleep_1M 60 perftest_sleep 1048576

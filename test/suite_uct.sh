@@ -128,20 +128,104 @@ uct_native() {
     at_least "bytes read" "$(stat_sum "$STAT" rdma_read_bytes)" 1000000
 }
 
-# UCP over it, two processes: rendezvous by put and UCP's own puts, every byte
-# compared by its receiver.
+# ucp_put RELEASE [EFASIM_OPTION...]: UCP over it, two processes: rendezvous by
+# put and UCP's own puts, every byte compared by its receiver.
 ucp_put() {
-    local port bytes
+    local port bytes release=$1
+    shift
     [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
     port=$(random_port)
     bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port "$port" --max 1000000
         --tests "tag,tag_sync,am,put,get,amo64" --iters 20 --timeout 20)
     export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
-    in_release 13 --device efa2 "$@" -- \
+    in_release "$release" --device efa2 "$@" -- \
         "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
         two_nodes_inside "$port" "${bytes[@]}" -- "${bytes[@]}" --client ||
         exit 1
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 5000000
+}
+
+# uct_direct TRANSPORT [EFASIM_OPTION...]: all tests on the direct data path,
+# which takes sid's rdma-core.
+uct_direct() {
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    local filter='*' env=(NEED_PUT=y)
+    [ "$1" = srd ] || { filter='-UctUd*' && env=(); }
+    in_release sid --device efa2 "${@:2}" -- env "${env[@]}" \
+        "UCT_TRANSPORT=$1" UCX_EFA_UD_TRIES=8 UCX_LOG_LEVEL=debug \
+        "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
+        --gtest_filter="$filter" >"$CHECK_LOG.out" 2>&1
+    local status=$?
+    grep -v ' DEBUG ' "$CHECK_LOG.out"
+    [ "$status" -eq 0 ] || fail "status $status"
+    tests_ran "$CHECK_LOG.out"
+    at_least "interfaces with direct queues" \
+        "$(grep -c 'interface open: .*queues: direct' "$CHECK_LOG.out")" 100
+    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
+}
+
+# direct_says TEXT RELEASE DEVICE [ENV...]: what an interface says of its way to
+# the device, and that a message then goes over it.
+direct_says() {
+    local text=$1 release=$2 out=$CHECK_LOG.out
+    local run=(env UCX_LOG_LEVEL=debug "${@:4}" "$SRDRUN"
+        "$BUILD/test/gtest_uct" --gtest_filter='UctAm.am_short__every*')
+    if [ "$release" = 12 ]; then
+        with_stat --device "$3" -- "${run[@]}" >"$out" 2>&1
+    else
+        in_release "$release" --device "$3" -- "${run[@]}" >"$out" 2>&1
+    fi
+    local status=$?
+    grep -m 2 -E 'data path|queues: |EFA_DIRECT' "$out"
+    grep -q "$text" "$out" || fail "no line with '$text'"
+    return "$status"
+}
+
+direct_chosen() {
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    local two='not used: its completion queues are two rings each'
+    direct_says 'queues: direct' sid efa2 || fail "status $?"
+    direct_says 'queues: direct' sid efa1 UCX_EFA_DIRECT=y || fail "status $?"
+    direct_says 'queues: by libefa' sid efa2 UCX_EFA_DIRECT=n ||
+        fail "status $?"
+    direct_says "$two" sid efa0 || fail "status $?"
+    ! direct_says 'UCX_EFA_DIRECT=y: .*two rings each; UCX_EFA_DIRECT=try' \
+        sid efa0 UCX_EFA_DIRECT=y || fail "it opened"
+}
+
+# Each mutant of the direct path dies, in sid.
+direct_mutants() {
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "mutants are of the plain module"
+    "$TEST_DIR/../contrib/chroot.sh" --made sid ||
+        skip_here "Debian sid is not made here"
+    overruns_expected # of two mutants
+    python3 "$TEST_DIR/mutants/direct.py" "$TEST_DIR/.." "$BUILD" || exit 1
+}
+
+# uct_fault where the module works directly: those calls of the data path that
+# may fail are not made.
+direct_fault() {
+    local program=$BUILD/test/gtest_uct_fault
+    [ -x "$program" ] || skip_here "gtest_uct_fault was not built"
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers stand before libc, too"
+    in_release sid --device efa2 -- env DIRECT=y "$SRDRUN" "$program" \
+        --gtest_filter='-*/post_*:*/poll_cq:*/req_notify_cq:*/wr_complete' \
+        --gtest_brief=1 >"$CHECK_LOG.out" 2>&1
+    local status=$?
+    grep -vE ' EFA +(ERROR|WARN) ' "$CHECK_LOG.out"
+    [ "$status" -eq 0 ] || fail "status $status"
+    tests_ran "$CHECK_LOG.out"
+    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1000
+}
+
+# A library that does not tell where its queues are.
+direct_absent() {
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    local old='does not tell where its queues are: rdma-core is older than 59'
+    [ ! -e /opt/ucx-1.13 ] || skip_here "a newer Debian"
+    direct_says "$old" 12 efa2 || fail "status $?"
+    ! direct_says "UCX_EFA_DIRECT=y: .*$old" 12 efa2 UCX_EFA_DIRECT=y ||
+        fail "it opened"
 }
 
 # Receivers that do not keep up: the window holds, so the device never says
@@ -420,8 +504,16 @@ suite_run() {
     ci && check uct_put 60 uct_put 13 efa2
     ci && check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
     ci && check uct_ucx_1_18_memory 60 uct_native 13 efa2 'UctMemory*:UctPut*'
-    ci && check ucp_put 60 ucp_put
-    ci && check ucp_put_reorder 60 ucp_put --reorder 0.5
+    ci && check ucp_put 60 ucp_put 13
+    ci && check ucp_put_reorder 60 ucp_put 13 --reorder 0.5
+    ci && check direct_chosen 60 direct_chosen
+    ci && check direct_fault 60 direct_fault
+    check direct_absent 30 direct_absent
+    ci && check direct_srd 120 uct_direct srd
+    ci && check direct_reorder 120 uct_direct srd --reorder 0.3
+    ci && check direct_ud 180 uct_direct ud
+    ci && check direct_mutants 300 direct_mutants
+    ci && check direct_ucp 60 ucp_put sid --reorder 0.3
     if full; then
         check uct_fault_reorder 60 uct_fault --reorder 0.3
         check uct_ucx_1_18 120 uct_native 13 efa2 '*' --reorder 0.3

@@ -21,7 +21,7 @@ static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
                                         const flow_ctl_msg_t *msg,
                                         flow_src_t src)
 {
-    if ((uint16_t)src != (uint16_t)msg->addr.qpn) {
+    if (flow_src_qpn(src) != (uint16_t)msg->addr.qpn) {
         return FLOW_DROP_SENDER;
     }
     if ((peer != NULL) && (peer->state != FLOW_PEER_DEAD) &&

@@ -51,7 +51,7 @@ flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
     peer->incarnation = incarnation;
     peer->state       = FLOW_PEER_UNKNOWN;
     peer->ah          = FLOW_AH_UNKNOWN;
-    peer->qpn         = (uint16_t)src;
+    peer->qpn         = flow_src_qpn(src);
     flow_hash_insert_peer(core, peer);
     return peer;
 }
@@ -299,9 +299,9 @@ int flow_peer_reachable(const flow_peer_t *peer)
 
 int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
 {
-    uint16_t ah = (uint16_t)(src >> 16);
+    uint16_t ah = flow_src_ah(src);
 
-    return ((uint16_t)src == (uint16_t)peer->qpn) &&
+    return (flow_src_qpn(src) == (uint16_t)peer->qpn) &&
            ((ah == peer->ah) || (peer->ah == FLOW_AH_UNKNOWN) ||
             ((ah == FLOW_AH_UNKNOWN) && (peer->young != 0)));
 }

@@ -122,6 +122,16 @@ static inline unsigned flow_tx_header(const flow_core_t *core,
     return FLOW_SHORT_HDR;
 }
 
+/* The next packet's header where flow_tx_header_len is FLOW_SHORT_HDR, as bytes
+ * in memory. */
+static inline uint64_t flow_tx_word(const flow_tx_t *tx, unsigned am_id)
+{
+    uint64_t word;
+
+    flow_wire_store64(&word, tx->hdr | am_id);
+    return word;
+}
+
 /* flow_tx_header where flow_tx_header_len is FLOW_SHORT_HDR. */
 static inline void flow_tx_header_short(const flow_tx_t *tx, unsigned am_id,
                                         void *buf)

@@ -47,13 +47,24 @@ typedef struct flow_addr {
 /*
  * Sender of a received packet: our address handle's number for it (0xffff when
  * the device knows none) and its QPN, in one word so that a check is a compare.
- * The device reports both in 16 bits.
+ * The device reports both in 16 bits, and in this order.
  */
 typedef uint32_t flow_src_t;
 #define FLOW_AH_UNKNOWN 0xffffu
 static inline flow_src_t flow_src(uint16_t ah, uint32_t qpn)
 {
-    return ((uint32_t)ah << 16) | (qpn & 0xffff);
+    return (qpn << 16) | ah;
+}
+
+/* FLOW_AH_UNKNOWN: the device knows none. */
+static inline uint16_t flow_src_ah(flow_src_t src)
+{
+    return (uint16_t)src;
+}
+
+static inline uint16_t flow_src_qpn(flow_src_t src)
+{
+    return (uint16_t)(src >> 16);
 }
 
 /* How a send ended, for packets that the core asked to send. */

@@ -310,7 +310,7 @@ TRANSPORT = [
     ("UD: timer lost", "ud/ud_timer.c",
      "        !ud_lock_try(iface)) {", "        (iface != NULL)) {"),
     ("UD: prefix not skipped", "base/base_rx.c",
-     "efa_wc_length(wc) - prefix : 0;", "efa_wc_length(wc) : 0;"),
+     "(length > prefix) ? length - prefix : 0;", "length;"),
     ("UD: the timer acknowledges nothing", "base/base_due.c",
      "    if (flow_ctl_pending(iface->core)) {\n        base_due_ctl(iface);",
      "    if (0) {\n        base_due_ctl(iface);"),

@@ -98,6 +98,14 @@ unsigned drv_hook_progress(struct drv_dev *dev)
     }
 }
 
+static void hook_count_call(struct drv_dev *dev)
+{
+    atomic_store_explicit(&dev->calls,
+                          atomic_load_explicit(&dev->calls,
+                                               memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
 /* Progress for a program that polls or posts. */
 static void hook_entered(struct drv_dev *dev)
 {
@@ -107,10 +115,7 @@ static void hook_entered(struct drv_dev *dev)
         return;
     }
 
-    atomic_store_explicit(&dev->calls,
-                          atomic_load_explicit(&dev->calls,
-                                               memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    hook_count_call(dev);
     hook_spin(sim, drv_hook_progress(dev));
 }
 
@@ -237,6 +242,28 @@ static void hook_posted(struct drv_dev *dev)
 {
     hook_entered(dev);
     drv_backstop_kick(dev);
+}
+
+unsigned drv_hook_called(void)
+{
+    struct drv_dev *dev, *first = NULL;
+    unsigned done;
+
+    if (drv_lock_inside) {
+        return 0;
+    }
+    drv_lock();
+    drv_for_each_device(dev) {
+        first = ((first == NULL) && (dev->sim != NULL)) ? dev : first;
+        hook_count_call(dev);
+    }
+    done = hook_run(NULL);
+    drv_unlock();
+    if (first != NULL) {
+        hook_spin(first->sim, done);
+        drv_backstop_kick(first);
+    }
+    return done;
 }
 
 /* Before the first doorbell of a post */

@@ -15,4 +15,8 @@ void drv_hook_qp(struct drv_qp *qp);
  * number of things done. */
 unsigned drv_hook_progress(struct drv_dev *dev);
 
+/* The same for a program that writes the queues itself: it waits for its turn,
+ * so that the device has looked at every doorbell when it returns. */
+unsigned drv_hook_called(void);
+
 #endif

@@ -96,10 +96,24 @@ static int cq_is_full(struct sim_cq *cq)
     return pending >= cq->depth * cq->subs;
 }
 
+/* By a call; or by a doorbell, with the number of events that it has seen, as
+ * what is written there stays there. */
+static int cq_is_armed(const struct sim_cq *cq)
+{
+    uint32_t db;
+
+    if (cq->armed || (cq->db == NULL)) {
+        return cq->armed;
+    }
+    db = atomic_load_explicit(cq->db, memory_order_acquire);
+    return (db & IO_CQ_DB_ARM) && (IO_CQ_DB_EVENTS(db) == (cq->events & 3));
+}
+
 static void cq_event(struct sim_cq *cq)
 {
-    if (cq->armed) {
+    if (cq_is_armed(cq)) {
         cq->armed = 0;
+        ++cq->events;
         cq->dev->ops->event(cq->dev->env, cq);
     }
 }

@@ -149,6 +149,7 @@ enum {
 /* CQ doorbell */
 #define IO_CQ_DB_CONSUMER 0x0000ffffu
 #define IO_CQ_DB_ARM      0x80000000u
+#define IO_CQ_DB_EVENTS(_db) (((_db) >> 29) & 3)
 
 static inline uint64_t io_addr(uint32_t lo, uint32_t hi)
 {

@@ -42,6 +42,7 @@ struct sim_cq {
     uint32_t         refs;          /* QPs, twice if for both directions */
     uint8_t          with_sgid;
     uint8_t          armed;
+    uint8_t          events;        /* that it gave, ever */
     uint8_t          overrun;       /* has been told of */
     _Atomic uint32_t drained;       /* so many have been read, at least */
     uint8_t         *buf;

@@ -9,6 +9,11 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_config.c src/uct/ib/efa/efa_config.h \
 	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
+	src/uct/ib/efa/efa_barrier.h \
+	src/uct/ib/efa/efa_direct.c src/uct/ib/efa/efa_direct.h \
+	src/uct/ib/efa/efa_direct_poll.h src/uct/ib/efa/efa_direct_post.h \
+	src/uct/ib/efa/efa_direct_test.c src/uct/ib/efa/efa_direct_test.h \
+	src/uct/ib/efa/efa_io.h \
 	src/uct/ib/efa/efa_events.c src/uct/ib/efa/efa_events.h \
 	src/uct/ib/efa/efa_gid.c src/uct/ib/efa/efa_gid.h \
 	src/uct/ib/efa/efa_gpu.c src/uct/ib/efa/efa_gpu.h \
@@ -57,9 +62,10 @@ uct_ib_sources = \
 	src/uct/ib/base/base_vfs.c src/uct/ib/base/base_vfs.h \
 	src/uct/ib/base/base_wireup.c src/uct/ib/base/base_wireup.h \
 	src/uct/ib/srd/srd.h \
-	src/uct/ib/srd/srd_am.c \
+	src/uct/ib/srd/srd_am.c src/uct/ib/srd/srd_am.h \
 	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
+	src/uct/ib/srd/srd_direct.c src/uct/ib/srd/srd_direct.h \
 	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \
 	src/uct/ib/srd/srd_put.c \

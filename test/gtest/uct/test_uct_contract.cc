@@ -523,6 +523,33 @@ TEST_F(UctContract, destroy__zcopy_that_is_to_be_sent_again_goes_on_as_a_copy)
     }
 }
 
+/* Its receiver was not ready: the same bytes go again, after operations that
+ * sent others. */
+TEST_F(UctContract, am_short__refused_once_arrives_intact)
+{
+    const size_t most = 24;
+
+    open();
+    introduce();
+    for (size_t length = 0; length <= most; ++length) {
+        size_t before = b->received.size();
+
+        ASSERT_GT(send_bcopy(ep, make_message(99, 300)), 0);
+        ASSERT_TRUE(wait([&] { return b->received.size() == before + 1; }));
+        ASSERT_TRUE(flush(ep)); /* its operation is the next one's */
+        device("inject", "send:10:2");
+        ASSERT_EQ(UCS_OK, send_short(ep, length, make_message(length, length)));
+        ASSERT_EQ(UCS_OK, send_short(ep, 77, {}));
+        ASSERT_TRUE(wait([&] { return b->received.size() == before + 3; }));
+
+        Bytes expected(sizeof(uint64_t)), message = make_message(length, length);
+        uint64_t header = length;
+        memcpy(expected.data(), &header, sizeof(header));
+        expected.insert(expected.end(), message.begin(), message.end());
+        EXPECT_EQ(expected, b->received[before + 1]) << length;
+    }
+}
+
 /* What the device still has at the end of the interface is cancelled there, and
  * nothing writes to it any more. */
 TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)

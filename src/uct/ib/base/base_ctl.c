@@ -44,10 +44,8 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
 
     iface->ops.free_ctl = (base_op_t*)op->out.next;
     base_ctl_fill(op, ctl, ah);
-    dest.ah          = ah->device->ibah;
-    dest.remote_qpn  = addr.qpn;
-    dest.remote_qkey = addr.qkey;
-    err              = base_post_send(iface, &dest, op);
+    dest = efa_dest(ah->device->ibah, ah->device->number, addr.qpn, addr.qkey);
+    err  = base_post_send(iface, &dest, op);
     if (err == 0) {
         ++iface->ctl_ops;
         return 1;

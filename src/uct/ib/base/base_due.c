@@ -75,8 +75,12 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
  * says what is so now. As base_post_send. */
 static int base_repost(base_iface_t *iface, base_op_t *op)
 {
-    const efa_sge_t *first = efa_send_wr_pieces(&op->wr);
+    const efa_sge_t *first;
 
+    if (op->wr.inside > 0) { /* posted by the shortest way */
+        base_op_set_buf(op, op->wr.inside, iface->qp.inline_size);
+    }
+    first = efa_send_wr_pieces(&op->wr);
     if (iface->acked) {
         flow_resend_header(iface->core, &op->flow,
                            (void*)(uintptr_t)first->addr);

@@ -114,9 +114,8 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         goto err_put;
     }
 
-    ep->dest.ah       = ep->ah->device->ibah;
-    ep->dest.remote_qpn  = peer.qpn;
-    ep->dest.remote_qkey = peer.qkey;
+    ep->dest = efa_dest(ep->ah->device->ibah, ep->ah->device->number, peer.qpn,
+                        peer.qkey);
     ep->queue.prev    = &ep->queue;
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;

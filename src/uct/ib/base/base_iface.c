@@ -17,6 +17,8 @@
 #include "base_trace.h"
 #include "base_vfs.h"
 
+#include <uct/ib/efa/efa_direct_test.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -79,10 +81,23 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
         .qkey       = iface->qkey,
         .rnr_retry  = config->rnr_retry,
         .inline_max = config->tx_inline,
-        .events     = 1
+        .events     = 1,
+        .direct     = (md->direct != UCS_NO) &&
+                      (efa_direct_why_not(md) == NULL)
     };
+    ucs_status_t     status = efa_qp_open(&iface->qp, md, &params);
 
-    return efa_qp_open(&iface->qp, md, &params);
+    if ((status == UCS_OK) && (md->direct == UCS_YES) &&
+        !iface->qp.is_direct) {
+        host_error(iface->super.host,
+                   "%s: UCX_EFA_DIRECT=y: %s; UCX_EFA_DIRECT=try goes on by "
+                   "libefa",
+                   md->device->name,
+                   params.direct ? iface->qp.why_not : efa_direct_why_not(md));
+        efa_qp_close(&iface->qp);
+        return UCS_ERR_UNSUPPORTED;
+    }
+    return status;
 }
 
 static void base_iface_report_open(base_iface_t *iface,
@@ -92,7 +107,7 @@ static void base_iface_report_open(base_iface_t *iface,
 
     host_debug(iface->super.host,
                "%s: %s interface open: QPN %u, %u sends, %u to %u receives, "
-               "%u bytes inline%s, RDMA:%s%s%s, events: %s",
+               "%u bytes inline%s, RDMA:%s%s%s, events: %s, queues: %s",
                base_iface_md(iface)->device->name, iface->transport->name,
                iface->qpn, config->tx_queue_len, config->rx_queue_len,
                config->rx_buffers_max,
@@ -103,7 +118,8 @@ static void base_iface_report_open(base_iface_t *iface,
                (caps & (EFA_DEVICE_CAP_RDMA_READ | EFA_DEVICE_CAP_RDMA_WRITE)) ?
                        "" :
                        " none",
-               (iface->events.epoll_fd >= 0) ? "yes" : "no");
+               (iface->events.epoll_fd >= 0) ? "yes" : "no",
+               iface->qp.is_direct ? "direct" : "by libefa");
 }
 
 /* iface->few: none, or up to 16 bytes behind the short header and that of
@@ -212,6 +228,7 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         goto err_pools;
     }
+    efa_queue_users(&iface->qp, &iface->ops.users, &iface->rxq.users);
     iface->qpn = iface->qp.qp->qp_num;
     status = base_ah_table_init(&iface->ahs, md, config.max_ah);
     if (status != UCS_OK) {

@@ -10,14 +10,16 @@
 
 /* Operations as a free list, with the parts of their work requests that never
  * change. */
-static base_op_t *base_op_link(base_op_t *ops, unsigned count, uint32_t lkey)
+static base_op_t *base_op_link(base_op_pool_t *pool, unsigned first,
+                               unsigned count)
 {
-    base_op_t *op;
+    base_op_t *ops = pool->ops + first, *op;
 
-    for (op = ops; op < ops + count; ++op) {
+    for (op = ops; op < ops + count; ++op, ++first) {
         op->buf_sge.addr = (uintptr_t)op->buf;
-        op->buf_sge.lkey = lkey;
-        efa_send_wr_init(&op->wr, op);
+        op->buf_sge.lkey = pool->chunks->mr->lkey;
+        pool->users.table[first] = op;
+        efa_send_wr_init(&op->wr, op, first);
         op->out.next     = (op + 1 < ops + count) ? &op[1].out : NULL;
     }
     return (count > 0) ? ops : NULL;
@@ -91,7 +93,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
 {
     unsigned     count = counts->common + counts->reserve;
     ucs_status_t status;
-    base_op_t   *ops, *op;
+    base_op_t   *op;
 
     memset(pool, 0, sizeof(*pool));
     pool->md          = md;
@@ -102,22 +104,25 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     pool->bounce_max  = count;
 
     flow_reserve_init(&pool->reserve, counts->reserve);
+    pool->users.count = count + counts->ctl;
+    pool->users.table = calloc(pool->users.count, sizeof(void*));
+    if (pool->users.table == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
     status = efa_chunk_add(md, &pool->chunks,
-                           (count + counts->ctl) * sizeof(*ops));
+                           pool->users.count * sizeof(*pool->ops));
     if (status != UCS_OK) {
+        free(pool->users.table);
         return status;
     }
 
-    ops        = pool->chunks->memory;
-    pool->free = base_op_link(ops, counts->common, pool->chunks->mr->lkey);
-    pool->free_reserve = base_op_link(ops + counts->common, counts->reserve,
-                                      pool->chunks->mr->lkey);
-    pool->free_ctl = base_op_link(ops + count, counts->ctl,
-                                  pool->chunks->mr->lkey);
+    pool->ops          = pool->chunks->memory;
+    pool->free         = base_op_link(pool, 0, counts->common);
+    pool->free_reserve = base_op_link(pool, counts->common, counts->reserve);
+    pool->free_ctl     = base_op_link(pool, count, counts->ctl);
     for (op = pool->free_reserve; op != NULL; op = (base_op_t*)op->out.next) {
         op->reserved = 1;
     }
-    pool->ops      = ops;
     base_bounce_grow(pool);
     if (pool->free_bounce == NULL) {
         base_op_pool_cleanup(pool);
@@ -128,6 +133,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
 
 void base_op_pool_cleanup(base_op_pool_t *pool)
 {
+    free(pool->users.table);
     efa_block_list_free(&pool->marker_blocks);
     efa_chunk_list_free(pool->md, &pool->chunks);
 }

@@ -114,6 +114,7 @@ typedef struct base_op_pool {
     base_op_t     *free_reserve; /* when there is no other (flow/reserve.h) */
     flow_reserve_t reserve;
     base_op_t     *ops;      /* all of them, `count` first */
+    efa_direct_users_t users; /* each by its number */
     base_bounce_t *free_bounce;
     base_out_t    *free_markers;
     efa_chunk_t   *chunks;

@@ -5,13 +5,6 @@
 #include "base_trace.h"
 #include "base_types.h"
 
-/* base_post_send without a look at iface->traced. */
-static inline int base_post_send_untraced(base_iface_t *iface,
-                                          const efa_dest_t *dest, base_op_t *op)
-{
-    return efa_post_send(&iface->qp, &op->wr, dest);
-}
-
 /* Posts what op->wr has as a SEND. Returns 0, or the errno value of the device,
  * and then nothing was posted. */
 static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
@@ -20,7 +13,7 @@ static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
     if (__builtin_expect(iface->traced, 0)) {
         base_trace_log_tx(iface, op, dest->remote_qpn);
     }
-    return base_post_send_untraced(iface, dest, op);
+    return efa_post_send(&iface->qp, &op->wr, dest);
 }
 
 /* Posts an RDMA WRITE (BASE_OUT_PUT) from the pieces of op->wr to

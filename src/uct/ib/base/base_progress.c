@@ -70,6 +70,72 @@ unsigned base_iface_poll_tx(base_iface_t *iface)
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
 }
 
+/* The same by the direct path, up to what is no success of a message. */
+static inline unsigned base_tx_direct(base_iface_t *iface)
+{
+    efa_direct_cq_t *cq    = &iface->qp.direct.tx;
+    unsigned         count = 0, told = 0;
+    uint32_t         id;
+    base_op_t       *op;
+
+    do {
+        id = efa_direct_next(cq);
+        if (!efa_direct_is_usual(cq, id)) {
+            break;
+        }
+        op = efa_direct_user(cq, id);
+        (void)efa_direct_take(cq);
+        if (__builtin_expect((op->out.kind == BASE_OUT_AM) &&
+                                     (op->ep->flushes == 0),
+                             1)) {
+            base_am_done(iface, op);
+        } else { /* a callback may post: there must be room for what ends */
+            efa_direct_taken(cq, count + 1 - told);
+            told = count + 1;
+            base_tx_completion(iface, op, 0);
+        }
+    } while (++count < BASE_POLL_BATCH);
+
+    if (count > told) {
+        efa_direct_taken(cq, count - told);
+    }
+    return count;
+}
+
+/* What the direct path left, if anything. */
+static __attribute__((noinline)) unsigned
+base_direct_rest(base_iface_t *iface)
+{
+    unsigned count = 0;
+    efa_wc_t wc[BASE_POLL_BATCH];
+    int      polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
+
+    if (polled != 0) {
+        count = base_rx_batch(iface, wc, polled);
+    }
+    return count + base_iface_poll_tx(iface);
+}
+
+/* Polls both queues. */
+static inline unsigned base_iface_poll_direct(base_iface_t *iface)
+{
+    unsigned count = base_rx_direct(iface);
+
+    if ((count == 0) && (iface->qp.direct.emulator != NULL)) {
+        efa_direct_wake(&iface->qp);
+        count = base_rx_direct(iface);
+    }
+    if (base_iface_is_sending(iface)) {
+        count += base_tx_direct(iface);
+    }
+    if (__builtin_expect(efa_direct_is_other(&iface->qp.direct.rx) ||
+                                 efa_direct_is_other(&iface->qp.direct.tx),
+                         0)) {
+        count += base_direct_rest(iface);
+    }
+    return count;
+}
+
 /* What follows the polls, of which `count` completions came. */
 static inline unsigned base_iface_follow_up(base_iface_t *iface, unsigned count)
 {
@@ -117,28 +183,70 @@ base_iface_attend(base_iface_t *iface, unsigned *count_p)
     return 1;
 }
 
-unsigned base_iface_progress(uct_iface_h tl_iface)
+/* by_verbs: the queue pair is not direct, which is known where it is called. */
+static inline __attribute__((always_inline)) unsigned
+base_iface_run(base_iface_t *iface, int by_verbs)
 {
-    base_iface_t *iface = (base_iface_t*)tl_iface;
-    efa_wc_t      wc[BASE_POLL_BATCH];
-    unsigned      count = 0;
-    int           polled;
+    efa_wc_t wc[BASE_POLL_BATCH];
+    unsigned count = 0;
+    int      polled;
 
     if (__builtin_expect(iface->attend, 0) &&
         base_iface_attend(iface, &count)) {
         return base_iface_follow_up(iface, count);
     }
-    polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
+    polled = by_verbs ? efa_poll_rx_verbs(&iface->qp, BASE_POLL_BATCH, wc) :
+                        efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
     if (polled != 0) {
         count += base_rx_batch(iface, wc, polled);
     }
     if (base_iface_is_sending(iface)) {
-        polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
+        polled = by_verbs ? efa_poll_tx_verbs(&iface->qp, BASE_POLL_BATCH, wc) :
+                            efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
         if (polled != 0) {
             count += base_tx_batch(iface, wc, polled);
         }
     }
     return base_iface_follow_up(iface, count);
+}
+
+unsigned base_iface_progress(uct_iface_h tl_iface)
+{
+    return base_iface_run((base_iface_t*)tl_iface, 1);
+}
+
+unsigned base_iface_progress_any(uct_iface_h tl_iface)
+{
+    return base_iface_run((base_iface_t*)tl_iface, 0);
+}
+
+static __attribute__((noinline)) unsigned
+base_iface_progress_busy(base_iface_t *iface)
+{
+    unsigned count = 0;
+
+    if (__builtin_expect(iface->attend, 0) &&
+        base_iface_attend(iface, &count)) {
+        return base_iface_follow_up(iface, count);
+    }
+    return base_iface_follow_up(iface, count + base_iface_poll_direct(iface));
+}
+
+/* Most calls of a program that waits find nothing to do. */
+static inline int base_iface_is_idle(const base_iface_t *iface)
+{
+    return !iface->attend && !efa_direct_is_there(&iface->qp.direct.rx) &&
+           (!base_iface_is_sending(iface) ||
+            !efa_direct_is_there(&iface->qp.direct.tx)) &&
+           !base_due_pending(iface) && (iface->pending == NULL) &&
+           (iface->qp.direct.emulator == NULL);
+}
+
+unsigned base_iface_progress_direct(uct_iface_h tl_iface)
+{
+    base_iface_t *iface = (base_iface_t*)tl_iface;
+
+    return base_iface_is_idle(iface) ? 0 : base_iface_progress_busy(iface);
 }
 
 /* As far as there is room for what cannot be delivered yet. */

@@ -4,8 +4,14 @@
 
 #include "base_types.h"
 
-/* iface_progress of UCT. */
+/* iface_progress of UCT, where the queue pair is not direct. */
 unsigned base_iface_progress(uct_iface_h tl_iface);
+
+/* The same for any. */
+unsigned base_iface_progress_any(uct_iface_h tl_iface);
+
+/* The same where it is direct and no packet is traced. */
+unsigned base_iface_progress_direct(uct_iface_h tl_iface);
 
 /*
  * What has to go on while no progress is made, where messages are acknowledged:

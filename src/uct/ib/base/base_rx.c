@@ -211,35 +211,40 @@ base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
 
 /* Bytes of a packet, without what the device put ahead of it. */
 static inline uint32_t
-base_rx_length(const base_iface_t *iface, const efa_wc_t *wc)
+base_rx_length(const base_iface_t *iface, uint32_t length)
 {
     size_t prefix = iface->rxq.layout.prefix;
 
-    return (efa_wc_length(wc) > prefix) ? efa_wc_length(wc) - prefix : 0;
+    return (length > prefix) ? length - prefix : 0;
+}
+
+/* A success, looked at closely. `length`: with what the device put ahead. */
+static void base_rx_packet(base_iface_t *iface, base_rxbuf_t *rxbuf,
+                           uint32_t length, flow_src_t src)
+{
+    rxbuf->length = base_rx_length(iface, length);
+    base_trace_rx(iface, rxbuf->packet, rxbuf->length, flow_src_qpn(src));
+    if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
+        rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
+    }
+    if (__builtin_expect(flow_src_ah(src) == FLOW_AH_UNKNOWN, 0)) {
+        base_rx_tell(iface);
+    }
+    base_rx_accept(iface, rxbuf, src);
 }
 
 void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
 {
     base_rxbuf_t *rxbuf = efa_wc_user(wc);
-    flow_src_t    src   = base_wc_src(wc);
 
-    if (__builtin_expect(!efa_wc_is_ok(wc), 0)) {
-        base_rxq_put(&iface->rxq, rxbuf);
-        if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
-            base_iface_break(iface, "receiving", ENODEV);
-        }
+    if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+        base_rx_packet(iface, rxbuf, efa_wc_length(wc), base_wc_src(wc));
         return;
     }
-
-    rxbuf->length = base_rx_length(iface, wc);
-    base_trace_rx(iface, rxbuf->packet, rxbuf->length, efa_wc_qpn(wc));
-    if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
-        rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
+    base_rxq_put(&iface->rxq, rxbuf);
+    if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
+        base_iface_break(iface, "receiving", ENODEV);
     }
-    if (__builtin_expect((src >> 16) == FLOW_AH_UNKNOWN, 0)) {
-        base_rx_tell(iface);
-    }
-    base_rx_accept(iface, rxbuf, src);
 }
 
 unsigned base_rx_retry(base_iface_t *iface)
@@ -264,57 +269,62 @@ unsigned base_rx_retry(base_iface_t *iface)
     return count;
 }
 
-/* A completion that is neither early nor the next message of a flow that holds
+/* A packet that is neither early nor the next message of a flow that holds
  * none, and what the core said of it. */
 static __attribute__((noinline)) void
 base_rx_other(base_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
-              const efa_wc_t *wc)
+              base_rxbuf_t *rxbuf, uint32_t length, flow_src_t src)
 {
-    base_rxbuf_t *rxbuf = efa_wc_user(wc);
-
     --iface->received; /* counted as if it were */
     if (verdict != FLOW_RX_FILL) {
-        base_rx_completion(iface, wc);
+        base_rx_packet(iface, rxbuf, length, src);
         return;
     }
-    rxbuf->length = efa_wc_length(wc);
+    rxbuf->length = length;
     base_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
     base_rx_drain(iface, flow_wire_token(word));
 }
 
-/* One completion, and for nearly all no call but that of the message's handler.
+/* One packet, and for nearly all no call but that of the message's handler.
  * `few` buffers are posted: what is early is looked at closely. */
-static inline void
-base_rx_one(base_iface_t *iface, flow_core_t *core, const efa_wc_t *wc,
-            int few)
+static inline __attribute__((always_inline)) void
+base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
+            uint32_t length, flow_src_t src, int few, int is_direct)
 {
-    base_rxbuf_t     *rxbuf   = efa_wc_user(wc);
-    flow_rx_verdict_t verdict = FLOW_RX_OTHER;
-    uint64_t          word    = 0;
+    flow_rx_verdict_t verdict;
+    uint64_t          word = 0;
 
-    if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
-        verdict = flow_rx_short(core, rxbuf->packet, efa_wc_length(wc), rxbuf,
-                                !few, base_wc_src(wc), &word);
-    }
+    verdict = flow_rx_short(core, rxbuf->packet, length, rxbuf, !few, src,
+                            &word);
     if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
         --iface->received;
-        rxbuf->length = efa_wc_length(wc);
+        rxbuf->length = length;
         base_rxq_hold(&iface->rxq, rxbuf);
         return;
     }
     if (__builtin_expect(verdict != FLOW_RX_DELIVER, 0)) {
-        base_rx_other(iface, verdict, word, wc);
+        base_rx_other(iface, verdict, word, rxbuf, length, src);
         return;
     }
 
     if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
                                          FLOW_SHORT_HDR,
-                                         efa_wc_length(wc) - FLOW_SHORT_HDR,
+                                         length - FLOW_SHORT_HDR,
                                          base_rxq_may_keep(&iface->rxq)),
                          0)) {
         base_rxq_keep(&iface->rxq);
+    } else if (is_direct) {
+        base_rxq_write(&iface->rxq, &iface->qp, rxbuf);
     } else {
         base_rxq_put_own(&iface->rxq, rxbuf);
+    }
+}
+
+static inline void base_rx_refill(base_iface_t *iface)
+{
+    if (base_rxq_is_low(&iface->rxq) &&
+        (base_rxq_fill(&iface->rxq) != UCS_OK)) {
+        base_iface_break(iface, "posting receives", EIO);
     }
 }
 
@@ -337,12 +347,45 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
         iface->received += count; /* as nearly all will be */
         few              = base_rxq_is_few(&iface->rxq);
         do {
-            base_rx_one(iface, core, wc, few);
+            if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+                base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),
+                            base_wc_src(wc), few, 0);
+            } else {
+                --iface->received;
+                base_rx_completion(iface, wc);
+            }
         } while (++wc < end);
     }
-    if (base_rxq_is_low(&iface->rxq) &&
-        (base_rxq_fill(&iface->rxq) != UCS_OK)) {
-        base_iface_break(iface, "posting receives", EIO);
+    base_rx_refill(iface);
+    return count;
+}
+
+unsigned base_rx_direct(base_iface_t *iface)
+{
+    efa_direct_cq_t    *cq    = &iface->qp.direct.rx;
+    flow_core_t        *core  = iface->core;
+    unsigned            count = 0;
+    const efa_io_cqe_t *cqe;
+    base_rxbuf_t       *rxbuf;
+    uint32_t            id;
+    int                 few;
+
+    few = iface->rxq.posted <= BASE_RXQ_RESERVE + BASE_POLL_BATCH;
+    do {
+        id = efa_direct_next(cq);
+        if (!efa_direct_is_usual(cq, id)) {
+            break;
+        }
+        rxbuf = efa_direct_user(cq, id);
+        cqe   = efa_direct_take(cq);
+        --iface->rxq.posted;
+        base_rx_one(iface, core, rxbuf, cqe->length, cqe->src, few, 1);
+    } while (++count < BASE_POLL_BATCH);
+
+    if (count > 0) {
+        iface->received += count;
+        efa_direct_taken(cq, count);
+        base_rx_refill(iface);
     }
     return count;
 }

@@ -13,6 +13,10 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
  * completions there were. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
 
+/* The same by the direct path, which polls by itself, up to what is no message;
+ * no packet is traced. */
+unsigned base_rx_direct(base_iface_t *iface);
+
 /*
  * While iface->is_quiet is set, received packets are taken and nothing is
  * delivered: the flows that have something then are noted, as far as

@@ -78,10 +78,15 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
         rxbuf->wr.sge.addr   = (uintptr_t)rxbuf->packet - rxq->layout.prefix;
         rxbuf->wr.sge.length = rxq->layout.prefix + rxq->layout.packet_size;
         rxbuf->wr.sge.lkey   = rxq->chunks->mr->lkey;
-        efa_recv_wr_init(&rxbuf->wr, rxbuf);
+        efa_recv_wr_init(&rxbuf->wr, rxbuf, rxq->total + i);
+        rxq->users.table[rxq->total + i] = rxbuf;
         base_rxq_put(rxq, rxbuf);
     }
-    rxq->total += count;
+    rxq->total      += count;
+    rxq->users.count = rxq->total;
+    if (rxq->qp != NULL) {
+        efa_queue_more_users(rxq->qp, rxq->total);
+    }
     base_rxq_set_keep(rxq);
     return UCS_OK;
 }
@@ -99,10 +104,14 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
     rxq->fit    = (layout->align > 8) ? layout->align : 8;
     rxq->stride = (base_rxq_room(rxq) + layout->align - 1 +
                    layout->packet_size + 63) & ~(size_t)63;
+    rxq->users.table = calloc(max, sizeof(void*));
+    if (rxq->users.table == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
 
     while (rxq->total < target) {
         if (base_rxq_add_chunk(rxq) != UCS_OK) {
-            efa_chunk_list_free(md, &rxq->chunks);
+            base_rxq_cleanup(rxq);
             return UCS_ERR_NO_MEMORY;
         }
     }
@@ -111,6 +120,8 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
 
 void base_rxq_cleanup(base_rxq_t *rxq)
 {
+    free(rxq->users.table);
+    rxq->users.table = NULL;
     efa_chunk_list_free(rxq->md, &rxq->chunks);
 }
 
@@ -164,6 +175,17 @@ static ucs_status_t base_rxq_post(base_rxq_t *rxq, unsigned count)
     return UCS_ERR_IO_ERROR;
 }
 
+/* What was written gets its doorbell. */
+static inline void base_rxq_ring(base_rxq_t *rxq)
+{
+    if (rxq->written > 0) {
+        efa_direct_recv_ring(&rxq->qp->direct.rq, rxq->written);
+        rxq->posted += rxq->written;
+        rxq->ever   += rxq->written;
+        rxq->written = 0;
+    }
+}
+
 ucs_status_t base_rxq_fill(base_rxq_t *rxq)
 {
     unsigned     missing, count;
@@ -172,6 +194,7 @@ ucs_status_t base_rxq_fill(base_rxq_t *rxq)
     if (rxq->qp == NULL) {
         return UCS_OK;
     }
+    base_rxq_ring(rxq);
     if (rxq->posted < rxq->least) {
         rxq->least = rxq->posted;
     }

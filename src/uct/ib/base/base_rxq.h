@@ -67,6 +67,8 @@ struct base_rxq {
     unsigned            keep_max; /* kept < keep_max: it may keep one more */
     unsigned            total;  /* buffers there are */
     unsigned            posted; /* the device has */
+    unsigned            written; /* in its queue, without a doorbell yet: by
+                                    the direct path, and in no list */
     uint32_t            ever;   /* were posted; may wrap */
     unsigned            held;   /* the protocol core has */
     unsigned            target; /* for posted + held */
@@ -79,6 +81,7 @@ struct base_rxq {
                                 lie */
     size_t              stride;
     efa_chunk_t        *chunks;
+    efa_direct_users_t  users; /* each buffer by its number */
 };
 
 /* No buffer is posted before base_rxq_attach. UCS_OK, UCS_ERR_NO_MEMORY. */
@@ -130,6 +133,15 @@ static inline void base_rxq_put_own(base_rxq_t *rxq, base_rxbuf_t *rxbuf)
     efa_recv_wr_link(&rxbuf->wr, rxq->free);
     rxq->free = &rxbuf->wr;
     ++rxq->free_count;
+}
+
+/* The same on the direct path: it goes back to the device with the next call
+ * of base_rxq_fill. */
+static inline void
+base_rxq_write(base_rxq_t *rxq, efa_qp_t *qp, const base_rxbuf_t *rxbuf)
+{
+    efa_direct_recv(&qp->direct.rq, &rxbuf->wr.desc);
+    ++rxq->written;
 }
 
 /* A received buffer is nobody's any more. */

@@ -10,6 +10,7 @@
 #include "base_again.h"
 #include "base_core.h"
 #include "base_done.h"
+#include "base_fail.h"
 #include "base_rx.h"
 #include "base_tx.h"
 
@@ -30,21 +31,33 @@ void base_stash_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc)
 
 void base_iface_stash_rx(base_iface_t *iface)
 {
+    int count;
 
-    if (!(iface->attend & BASE_ATTEND_RX) &&
-        (efa_poll_rx(&iface->qp, 1, &iface->stash_rx) == 1)) {
+    if (iface->attend & BASE_ATTEND_RX) {
+        return;
+    }
+    count = efa_poll_rx(&iface->qp, 1, &iface->stash_rx);
+    if (count == 1) {
         --iface->rxq.posted;
         iface->attend |= BASE_ATTEND_RX;
+    } else if (count < 0) {
+        base_iface_break(iface, "polling for receives", -count);
     }
 }
 
 void base_iface_stash_tx(base_iface_t *iface)
 {
-    efa_wc_t  wc;
+    efa_wc_t wc;
+    int      count;
 
-    if (!(iface->attend & BASE_ATTEND_TX) &&
-        (efa_poll_tx(&iface->qp, 1, &wc) == 1)) {
+    if (iface->attend & BASE_ATTEND_TX) {
+        return;
+    }
+    count = efa_poll_tx(&iface->qp, 1, &wc);
+    if (count == 1) {
         base_stash_add(iface, efa_wc_user(&wc), &wc);
+    } else if (count < 0) {
+        base_iface_break(iface, "polling for completions", -count);
     }
 }
 

@@ -17,6 +17,10 @@ const ucx_config_field_t efa_md_config_fields[] = {
      "then cannot touch memory that the parent has registered; with n they "
      "can, but a fork may make the parent lose what the device writes",
      offsetof(efa_md_config_t, fork_init), UCX_CONFIG_TERNARY, 0, 0},
+    {"DIRECT", "try",
+     "Write and read the device's queues without libefa, which takes rdma-core "
+     "60: y, n, or try (where a trial shows that it works)",
+     offsetof(efa_md_config_t, direct), UCX_CONFIG_TERNARY, 0, 0},
 };
 
 _Static_assert((sizeof(efa_md_config_fields) /

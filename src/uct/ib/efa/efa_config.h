@@ -10,9 +10,10 @@ typedef struct efa_md_config {
     unsigned reg_cache_max;    /* regions kept unused and used */
     size_t   reg_cache_bytes;  /* or UCS_MEMUNITS_INF */
     int      fork_init;        /* ucs_ternary_auto_value_t */
+    int      direct;           /* ucs_ternary_auto_value_t */
 } efa_md_config_t;
 
-#define EFA_MD_CONFIG_COUNT 4
+#define EFA_MD_CONFIG_COUNT 5
 extern const ucx_config_field_t efa_md_config_fields[];
 
 #endif

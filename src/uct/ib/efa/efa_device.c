@@ -144,9 +144,25 @@ int efa_device_is_present(void)
            efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
 }
 
+void efa_device_open_libraries(void)
+{
+    char (*names)[EFA_DEVICE_NAME_MAX];
+    const efa_verbs_t *verbs;
+    unsigned           count;
+    char               why[256];
+
+    if (!efa_device_is_present()) {
+        return;
+    }
+    verbs = efa_verbs_get(why, sizeof(why));
+    if ((verbs != NULL) && (efa_device_list(verbs, &names, &count) == UCS_OK)) {
+        free(names);
+    }
+}
+
 void efa_device_explain_none(char *why, size_t size)
 {
-    char name[256], node[320];
+    char name[256], node[320], other[256];
 
     if (efa_sysfs_find("class/infiniband_verbs", "/device", name,
                        sizeof(name))) {
@@ -157,6 +173,13 @@ void efa_device_explain_none(char *why, size_t size)
                      "container with --device=/dev/infiniband, or load "
                      "ib_uverbs",
                      node);
+        } else if (efa_verbs_find_other(other, sizeof(other))) {
+            snprintf(why, size,
+                     "the EFA device %s is there, but this process has two "
+                     "libibverbs, and libefa serves the other, %s: something "
+                     "opened it before this module was loaded; put srdrun in "
+                     "front of the program, or UCX_MODULES=^efa",
+                     name, other);
         } else {
             snprintf(why, size,
                      "the EFA device %s is there but libibverbs has no "
@@ -299,6 +322,7 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
         return UCS_ERR_IO_ERROR;
     }
 
+    device->part        = attr.vendor_part_id;
     device->caps        = efa_attr.device_caps;
     device->max_sq_wr   = efa_attr.max_sq_wr;
     device->max_rq_wr   = efa_attr.max_rq_wr;

@@ -21,7 +21,9 @@
     host_report_absent(_host, NULL, __VA_ARGS__)
 
 /* An open device: its context, and what was asked of it once. */
-typedef struct efa_device {
+typedef struct efa_device efa_device_t;
+
+struct efa_device {
     const efa_verbs_t  *verbs;
     struct ibv_context *context;
     char                name[EFA_DEVICE_NAME_MAX];
@@ -29,6 +31,7 @@ typedef struct efa_device {
     ucs_cpu_set_t       local_cpus; /* all where unknown */
     union ibv_gid       gid;
     unsigned            caps;         /* EFA_DEVICE_CAP_ */
+    unsigned            part;         /* PCI device, 0xefa0 and up */
     unsigned            max_sq_wr, max_rq_wr;
     unsigned            max_sq_sge;
     unsigned            max_rdma_sge;
@@ -39,7 +42,7 @@ typedef struct efa_device {
     size_t              max_mr;       /* bytes of one registration */
     unsigned            max_cqe, max_ah;
     double              bandwidth;    /* bytes per second */
-} efa_device_t;
+};
 
 /*
  * Names of the EFA devices of this machine, as libibverbs lists them.
@@ -60,6 +63,11 @@ int efa_sysfs_find(const char *folder, const char *device, char *name,
 
 /* Nonzero if sysfs shows an EFA, with a driver or without. */
 int efa_device_is_present(void);
+
+/* Where there is a device: opens libibverbs and libefa, and makes them know
+ * each other, before anybody else opens libefa for another libibverbs
+ * (efa_verbs.h). Says nothing. */
+void efa_device_open_libraries(void);
 
 /*
  * One line for the user on why efa_device_list found none: cause and remedy.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_events.h"
+#include "efa_queue.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,16 +33,12 @@ static void efa_events_drain(efa_events_t *events, efa_qp_t *qp)
     while (qp->md->device->verbs->get_cq_event(qp->channel, &cq, &context) ==
            0) {
         ++events->got[cq == qp->rx_cq];
+        efa_queue_event(qp, cq == qp->rx_cq);
     }
     if (read(events->timer_fd, &expirations, sizeof(expirations)) < 0) {
         /* not expired: nothing to take off */
     }
     efa_events_ack(events, qp, EFA_ACK_BATCH);
-}
-
-static int efa_cq_arm(struct ibv_cq *cq)
-{
-    return cq->context->ops.req_notify_cq(cq, 0);
 }
 
 static int efa_events_watch(efa_events_t *events, int fd, int op, unsigned mask)
@@ -54,13 +51,6 @@ static int efa_events_watch(efa_events_t *events, int fd, int op, unsigned mask)
     return epoll_ctl(events->epoll_fd, op, fd, &event);
 }
 
-static int efa_events_arm(const efa_qp_t *qp)
-{
-    int err = efa_cq_arm(qp->rx_cq);
-
-    return (err == 0) ? efa_cq_arm(qp->tx_cq) : err;
-}
-
 int efa_events_rearm(efa_events_t *events, efa_qp_t *qp)
 {
     efa_events_drain(events, qp);
@@ -71,7 +61,7 @@ int efa_events_rearm(efa_events_t *events, efa_qp_t *qp)
         }
         events->is_armed = 1;
     }
-    return efa_events_arm(qp);
+    return efa_queue_arm(qp);
 }
 
 void efa_events_set_timer(efa_events_t *events, uint64_t delay)
@@ -101,7 +91,7 @@ void efa_events_open(efa_events_t *events, efa_qp_t *qp)
                           EPOLLIN) != 0) ||
         /* what this trial brings makes nothing readable: nobody asked yet */
         (efa_events_watch(events, qp->channel->fd, EPOLL_CTL_ADD, 0) != 0) ||
-        (efa_events_arm(qp) != 0)) {
+        (efa_queue_arm(qp) != 0)) {
         host_debug(qp->md->super.host,
                    "%s: no completion events: waiting for messages takes CPU",
                    qp->md->device->name);

@@ -21,6 +21,9 @@ struct efa_md {
     int             access; /* IBV_ACCESS_* of every registration */
     uint64_t        gpu_types;    /* registered by address (peer memory) */
     uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */
+    int             direct; /* ucs_ternary_auto_value_t: UCX_EFA_DIRECT */
+    int             direct_tried;
+    const char     *direct_why_not; /* efa_direct_test.h, when tried */
     int             has_cache;
     efa_rcache_t    cache; /* when has_cache */
     pthread_mutex_t memh_lock;

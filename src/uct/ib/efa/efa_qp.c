@@ -197,13 +197,18 @@ efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params)
     ucs_status_t status;
 
     memset(qp, 0, sizeof(*qp));
-    qp->md = md;
+    qp->md       = md;
+    qp->tx_depth = params->tx_depth;
+    qp->rx_depth = params->rx_depth;
     status = efa_qp_create_cqs(qp, params);
     if (status == UCS_OK) {
         status = efa_qp_create(qp, params);
     }
     if (status == UCS_OK) {
         status = efa_qp_activate(qp, params);
+    }
+    if ((status == UCS_OK) && params->direct) {
+        qp->why_not = efa_direct_open(qp);
     }
     if (status != UCS_OK) {
         efa_qp_close(qp);

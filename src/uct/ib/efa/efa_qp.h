@@ -2,6 +2,7 @@
 #ifndef EFA_QP_H_
 #define EFA_QP_H_
 
+#include "efa_direct.h"
 #include "efa_md.h"
 
 typedef enum efa_qp_kind {
@@ -22,6 +23,7 @@ typedef struct efa_qp_params {
     unsigned      inline_max; /* bytes inside a work request, wished for */
     int           events;     /* try completion events */
     int           is_trial;   /* not an interface's (efa_promise.h) */
+    int           direct;     /* wanted, if it works (efa_direct.h) */
 } efa_qp_params_t;
 
 /* A queue pair, ready to send, with a completion queue per direction. */
@@ -33,6 +35,10 @@ typedef struct efa_qp {
     struct ibv_comp_channel *channel; /* NULL: no completion events */
     unsigned                 inline_size;  /* bytes a message may have inline */
     unsigned                 inline_write; /* an RDMA WRITE; 0: none */
+    unsigned                 tx_depth, rx_depth;
+    int                      is_direct; /* else `direct` is not used */
+    const char              *why_not;   /* then, if it was wanted */
+    efa_direct_t             direct;
 } efa_qp_t;
 
 /*

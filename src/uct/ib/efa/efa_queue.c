@@ -1,12 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_queue.h"
 
-/* Only the ibv_wr_ calls can post RDMA (EFA-FACTS). */
+int efa_queue_arm(efa_qp_t *qp)
+{
+    int err;
+
+    if (qp->is_direct) {
+        efa_direct_arm(&qp->direct.rx);
+        efa_direct_arm(&qp->direct.tx);
+        return 0;
+    }
+    err = qp->rx_cq->context->ops.req_notify_cq(qp->rx_cq, 0);
+    return (err == 0) ? qp->tx_cq->context->ops.req_notify_cq(qp->tx_cq, 0) :
+                        err;
+}
+
+void efa_queue_event(efa_qp_t *qp, int is_rx)
+{
+    ++(is_rx ? &qp->direct.rx : &qp->direct.tx)->events;
+}
+
+static void
+efa_post_rdma_direct(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
+                     int is_write, uint64_t remote_addr, uint32_t rkey)
+{
+    efa_io_piece_t remote = {
+        .length = wr->wr.sg_list->length,
+        .key    = rkey,
+        .addr   = remote_addr
+    };
+
+    wr->inside              = 0;
+    wr->wr.wr.ud.remote_qpn = dest->remote_qpn;
+    efa_direct_rdma(qp, &dest->direct, wr->id, is_write, &remote,
+                    wr->wr.sg_list, wr->wr.send_flags & IBV_SEND_INLINE);
+}
+
+/* Of libefa's calls only the ibv_wr_ ones post RDMA (EFA-FACTS). */
 int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
                   int is_write, uint64_t remote_addr, uint32_t rkey)
 {
     struct ibv_qp_ex *qpx = qp->qpx;
 
+    if (qp->is_direct) {
+        efa_post_rdma_direct(qp, wr, dest, is_write, remote_addr, rkey);
+        return 0;
+    }
     ibv_wr_start(qpx);
     qpx->wr_id    = wr->wr.wr_id;
     qpx->wr_flags = IBV_SEND_SIGNALED;

@@ -2,13 +2,13 @@
 #ifndef EFA_QUEUE_H_
 #define EFA_QUEUE_H_
 
-#include "efa_qp.h"
+#include "efa_direct_poll.h"
+#include "efa_direct_post.h"
 
 /*
- * The data path's way to the device: what is posted and polled, here by the
- * functions that libefa put into the verbs context. Nobody else knows verbs'
- * work requests and completions, so another way (its own writes to the queues)
- * needs another file like this one and no other change.
+ * The data path's way to the device: what is posted and polled, by the
+ * functions that libefa put into the verbs context, or directly
+ * (efa_direct.h). Nobody else knows verbs' work requests and completions.
  *
  * A work request carries a pointer of its owner's, which comes back with its
  * completion.
@@ -22,29 +22,79 @@
 /* A piece of registered memory: addr, length, lkey. */
 typedef struct ibv_sge efa_sge_t;
 
-/* Where a work request goes: address handle, remote_qpn, remote_qkey. */
-typedef __typeof__(((struct ibv_send_wr*)NULL)->wr.ud) efa_dest_t;
+/* Where a work request goes: as verbs have it, and for the direct path. */
+typedef __typeof__(((struct ibv_send_wr*)NULL)->wr.ud) efa_verbs_dest_t;
+
+typedef struct efa_dest {
+    union {
+        struct {
+            struct ibv_ah *ah;
+            uint32_t       remote_qpn, remote_qkey;
+        };
+        efa_verbs_dest_t verbs;
+    };
+    efa_direct_dest_t direct;
+} efa_dest_t;
+
+_Static_assert(offsetof(efa_dest_t, remote_qkey) ==
+                       offsetof(efa_verbs_dest_t, remote_qkey), "as in verbs");
 
 typedef struct efa_send_wr {
     struct ibv_send_wr wr;
+    uint16_t           id;     /* in the table of efa_queue_users */
+    uint16_t           inside; /* set by the shortest way of the direct path: so
+                                  many bytes of its owner's went inside, and the
+                                  pieces are not set; 0: they are */
 } efa_send_wr_t;
 
 typedef struct efa_recv_wr {
     struct ibv_recv_wr wr; /* wr.next links those that are free, too */
     efa_sge_t          sge;
+    efa_io_recv_t      desc; /* the same for the direct path */
 } efa_recv_wr_t;
 
 typedef struct efa_wc {
     struct ibv_wc wc;
 } efa_wc_t;
 
+/* The owners of work requests by their ids, before the first is posted. The
+ * tables stay the caller's, and may be filled later. */
+static inline void efa_queue_users(efa_qp_t *qp, const efa_direct_users_t *tx,
+                                   const efa_direct_users_t *rx)
+{
+    qp->direct.tx.users = *tx;
+    qp->direct.rx.users = *rx;
+}
+
+/* More owners of receives, at the table's end. */
+static inline void efa_queue_more_users(efa_qp_t *qp, unsigned count)
+{
+    qp->direct.rx.users.count = count;
+}
+
+/* `ah` is the device's number of the handle `ibah`. */
+static inline efa_dest_t
+efa_dest(struct ibv_ah *ibah, uint16_t ah, uint32_t qpn, uint32_t qkey)
+{
+    efa_dest_t dest = {
+        .ah          = ibah,
+        .remote_qpn  = qpn,
+        .remote_qkey = qkey,
+        .direct      = efa_direct_dest(ah, qpn, qkey)
+    };
+
+    return dest;
+}
+
 /* ---- what to send ---- */
 
-/* Fills in what never changes: it is a SEND, and `user` is its owner's. */
-static inline void efa_send_wr_init(efa_send_wr_t *wr, void *user)
+/* Fills in what never changes: it is a SEND, and `user` is its owner's, whose
+ * number in the table of users is `id`. */
+static inline void efa_send_wr_init(efa_send_wr_t *wr, void *user, unsigned id)
 {
     wr->wr.wr_id  = (uintptr_t)user;
     wr->wr.opcode = IBV_WR_SEND;
+    wr->id        = id;
 }
 
 /* What it takes along: `count` pieces of memory, or, inlined, their bytes
@@ -73,14 +123,28 @@ static inline uint32_t efa_send_wr_qpn(const efa_send_wr_t *wr)
     return wr->wr.wr.ud.remote_qpn;
 }
 
+/* Posts a SEND by libefa. */
+static inline int
+efa_post_send_verbs(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
+{
+    struct ibv_send_wr *bad;
+
+    wr->wr.wr.ud = dest->verbs;
+    return qp->qp->context->ops.post_send(qp->qp, &wr->wr, &bad);
+}
+
 /* Posts a SEND. Returns 0, or an errno value, and then nothing was posted. */
 static inline int
 efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
 {
-    struct ibv_send_wr *bad;
-
-    wr->wr.wr.ud = *dest;
-    return qp->qp->context->ops.post_send(qp->qp, &wr->wr, &bad);
+    if (!qp->is_direct) {
+        return efa_post_send_verbs(qp, wr, dest);
+    }
+    wr->inside              = 0;
+    wr->wr.wr.ud.remote_qpn = dest->remote_qpn;
+    efa_direct_send(qp, &dest->direct, wr->id, wr->wr.sg_list, wr->wr.num_sge,
+                    wr->wr.send_flags & IBV_SEND_INLINE);
+    return 0;
 }
 
 /* Posts the pieces as an RDMA WRITE to `remote_addr`, or an RDMA READ from
@@ -97,11 +161,12 @@ static inline int efa_post_is_shortage(int err)
 /* ---- what to receive into ---- */
 
 /* One buffer, whose wr->sge is set. */
-static inline void efa_recv_wr_init(efa_recv_wr_t *wr, void *user)
+static inline void efa_recv_wr_init(efa_recv_wr_t *wr, void *user, unsigned id)
 {
     wr->wr.wr_id   = (uintptr_t)user;
     wr->wr.sg_list = &wr->sge;
     wr->wr.num_sge = 1;
+    wr->desc       = efa_direct_recv_desc(&wr->sge, id);
 }
 
 static inline void *efa_recv_wr_user(const efa_recv_wr_t *wr)
@@ -125,9 +190,17 @@ static inline void efa_recv_wr_link(efa_recv_wr_t *wr, efa_recv_wr_t *next)
 static inline int
 efa_post_recv(efa_qp_t *qp, efa_recv_wr_t *first, efa_recv_wr_t **bad_p)
 {
-    struct ibv_recv_wr *bad = NULL;
+    struct ibv_recv_wr *bad   = NULL;
+    unsigned            count = 0;
     int                 err;
 
+    if (qp->is_direct) {
+        for (; first != NULL; first = efa_recv_wr_next(first), ++count) {
+            efa_direct_recv(&qp->direct.rq, &first->desc);
+        }
+        efa_direct_recv_ring(&qp->direct.rq, count);
+        return 0;
+    }
     err    = qp->qp->context->ops.post_recv(qp->qp, &first->wr, &bad);
     *bad_p = (efa_recv_wr_t*)bad;
     return err;
@@ -135,16 +208,37 @@ efa_post_recv(efa_qp_t *qp, efa_recv_wr_t *first, efa_recv_wr_t **bad_p)
 
 /* ---- what came ---- */
 
-/* Polls for up to `max` completions. Returns how many there were, or a negative
+/* Asks for an event at the next completion of either queue. Returns 0, or an
  * errno value. */
-static inline int efa_poll_tx(efa_qp_t *qp, int max, efa_wc_t *wc)
+int efa_queue_arm(efa_qp_t *qp);
+
+/* An event of a queue came. */
+void efa_queue_event(efa_qp_t *qp, int is_rx);
+
+/* Polls for up to `max` completions. Returns how many there were, or a negative
+ * errno value. (_verbs: of a queue pair that is not direct.) */
+static inline int efa_poll_tx_verbs(efa_qp_t *qp, int max, efa_wc_t *wc)
 {
     return qp->tx_cq->context->ops.poll_cq(qp->tx_cq, max, &wc->wc);
 }
 
-static inline int efa_poll_rx(efa_qp_t *qp, int max, efa_wc_t *wc)
+static inline int efa_poll_tx(efa_qp_t *qp, int max, efa_wc_t *wc)
+{
+    return qp->is_direct ?
+                   efa_direct_poll(qp, &qp->direct.tx, max, &wc->wc) :
+                   efa_poll_tx_verbs(qp, max, wc);
+}
+
+static inline int efa_poll_rx_verbs(efa_qp_t *qp, int max, efa_wc_t *wc)
 {
     return qp->rx_cq->context->ops.poll_cq(qp->rx_cq, max, &wc->wc);
+}
+
+static inline int efa_poll_rx(efa_qp_t *qp, int max, efa_wc_t *wc)
+{
+    return qp->is_direct ?
+                   efa_direct_poll(qp, &qp->direct.rx, max, &wc->wc) :
+                   efa_poll_rx_verbs(qp, max, wc);
 }
 
 static inline void *efa_wc_user(const efa_wc_t *wc)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "efa_verbs.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +47,18 @@ static int efa_verbs_load(void *lib, const char *file,
     return 0;
 }
 
+/* What older libraries lack. */
+static void efa_verbs_load_newer(void *ibverbs, void *efa)
+{
+    efa_verbs_t *table = &efa_verbs_table;
+
+    *(void**)&table->reg_dmabuf_mr = dlsym(ibverbs, "ibv_reg_dmabuf_mr");
+    *(void**)&table->is_fork_initialized = dlsym(ibverbs,
+                                                 "ibv_is_fork_initialized");
+    *(void**)&table->efa_query_qp_wqs = dlsym(efa, "efadv_query_qp_wqs");
+    *(void**)&table->efa_query_cq     = dlsym(efa, "efadv_query_cq");
+}
+
 static int efa_verbs_open(char *why, size_t size)
 {
     const char *error;
@@ -84,12 +98,7 @@ static int efa_verbs_open(char *why, size_t size)
         return -1;
     }
 
-    efa_verbs_table.reg_dmabuf_mr =
-            (__typeof__(efa_verbs_table.reg_dmabuf_mr))dlsym(
-                    ibverbs, "ibv_reg_dmabuf_mr");
-    efa_verbs_table.is_fork_initialized =
-            (__typeof__(efa_verbs_table.is_fork_initialized))dlsym(
-                    ibverbs, "ibv_is_fork_initialized");
+    efa_verbs_load_newer(ibverbs, efa);
     return 0;
 }
 
@@ -108,4 +117,68 @@ const efa_verbs_t *efa_verbs_get(char *why, size_t size)
     pthread_mutex_unlock(&efa_verbs_lock);
 
     return verbs;
+}
+
+enum { EFA_VERBS_OTHERS = 8 };
+
+typedef struct efa_verbs_paths {
+    unsigned count;
+    char     paths[EFA_VERBS_OTHERS][256];
+} efa_verbs_paths_t;
+
+static int
+efa_verbs_path_add(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    efa_verbs_paths_t *paths = arg;
+    const char        *file  = strrchr(info->dlpi_name, '/');
+
+    (void)size;
+    file = (file == NULL) ? info->dlpi_name : file + 1;
+    if ((strncmp(file, "libibverbs", strlen("libibverbs")) == 0) &&
+        (strlen(info->dlpi_name) < sizeof(paths->paths[0])) &&
+        (paths->count < EFA_VERBS_OTHERS)) {
+        strcpy(paths->paths[paths->count++], info->dlpi_name);
+    }
+    return 0;
+}
+
+/* Whether the libibverbs in this file is not ours and lists a device. */
+static int efa_verbs_is_other(const char *path)
+{
+    void                *lib = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    efa_verbs_t          other;
+    struct ibv_device  **list;
+    int                  count = 0;
+
+    if (lib == NULL) {
+        return 0;
+    }
+    other.get_device_list  = (__typeof__(other.get_device_list))dlsym(
+            lib, "ibv_get_device_list");
+    other.free_device_list = (__typeof__(other.free_device_list))dlsym(
+            lib, "ibv_free_device_list");
+    if ((other.get_device_list != NULL) && (other.free_device_list != NULL) &&
+        (other.get_device_list != efa_verbs_table.get_device_list)) {
+        list = other.get_device_list(&count);
+        if (list != NULL) {
+            other.free_device_list(list);
+        }
+    }
+    dlclose(lib);
+    return count > 0;
+}
+
+int efa_verbs_find_other(char *path, size_t size)
+{
+    efa_verbs_paths_t paths = {0};
+    unsigned          i;
+
+    dl_iterate_phdr(efa_verbs_path_add, &paths);
+    for (i = 0; i < paths.count; ++i) {
+        if (efa_verbs_is_other(paths.paths[i])) {
+            snprintf(path, size, "%s", paths.paths[i]);
+            return 1;
+        }
+    }
+    return 0;
 }

@@ -72,6 +72,24 @@ typedef struct efa_adv_qp_attr {
     uint8_t  reserved;
 } efa_adv_qp_attr_t;
 
+/* efadv_query_qp_wqs(3), since rdma-core 59. */
+typedef struct efa_adv_wq {
+    uint64_t  comp_mask;
+    uint8_t  *buffer;
+    uint32_t  entry_size, num_entries;
+    uint32_t *doorbell;
+    uint32_t  max_batch; /* requests that one doorbell may announce */
+    uint32_t  reserved;
+} efa_adv_wq_t;
+
+/* efadv_query_cq(3), since rdma-core 59; with the doorbell since 60. */
+typedef struct efa_adv_cq {
+    uint64_t  comp_mask;
+    uint8_t  *buffer;
+    uint32_t  entry_size, num_entries;
+    uint32_t *doorbell;
+} efa_adv_cq_t;
+
 #define EFA_ADV_QP_INLINE_WRITE (1 << 1) /* EFADV_QP_FLAGS_INLINE_WRITE */
 
 _Static_assert(sizeof(efa_adv_device_attr_t) ==
@@ -89,6 +107,10 @@ typedef struct efa_verbs {
                                     int access);
     /* From rdma-core 35; NULL in an older library. */
     int (*is_fork_initialized)(void);
+    /* From rdma-core 59; NULL in an older library. */
+    int (*efa_query_qp_wqs)(struct ibv_qp *qp, efa_adv_wq_t *sq,
+                            efa_adv_wq_t *rq, uint32_t size);
+    int (*efa_query_cq)(struct ibv_cq *cq, efa_adv_cq_t *attr, uint32_t size);
 } efa_verbs_t;
 
 #define EFA_FORK_UNNEEDED 2 /* IBV_FORK_UNNEEDED: the kernel copies at fork */
@@ -101,5 +123,16 @@ typedef struct efa_verbs {
  * bytes, at least 1) holds one line with cause and remedy.
  */
 const efa_verbs_t *efa_verbs_get(char *why, size_t size);
+
+/*
+ * A process may have a second libibverbs, which a wheel brings under a changed
+ * name (auditwheel). libefa announces itself to one of them only, when it is
+ * loaded: to the one that whoever loads it sees first. Where that is the other
+ * one, ours knows no EFA device.
+ *
+ * Nonzero if there is another one, and it lists a device; then `path` holds its
+ * file's name.
+ */
+int efa_verbs_find_other(char *path, size_t size);
 
 #endif

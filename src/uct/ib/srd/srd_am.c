@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Active messages by the shortest way: an operation and a number are at hand,
- * the header is short. All else is base_am.c's. */
-#include "srd.h"
+ * the header is short. All else is base_am.c's. A queue pair that is direct
+ * comes here only where packets are traced (srd_direct_ops). */
+#include "srd_am.h"
 
 #include <uct/ib/base/base_am.h>
 #include <uct/ib/base/base_fail.h>
@@ -29,29 +30,11 @@ srd_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind)
 {
     op->ep       = ep;
     op->out.kind = kind;
-    return srd_am_posted(iface, ep, op, base_post_send(iface, &ep->dest, op));
-}
-
-/* Short headers, and a number that may be sent: the shortest way. */
-static inline int srd_am_is_open(const flow_tx_t *tx)
-{
-    return flow_tx_is_open(tx) && (flow_tx_header_len(tx) == FLOW_SHORT_HDR);
-}
-
-/* The payload of most short messages, by few instructions: a call of memcpy
- * costs as much as posting. `length` <= 16; src may be NULL at 0. */
-static inline void
-srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
-{
-    if (length >= sizeof(uint64_t)) { /* two pieces that may overlap */
-        memcpy(dest, src, sizeof(uint64_t));
-        memcpy(dest + length - sizeof(uint64_t),
-               src + length - sizeof(uint64_t), sizeof(uint64_t));
-        return;
-    }
-    for (; length > 0; --length) {
-        dest[length - 1] = src[length - 1];
-    }
+    return srd_am_posted(iface, ep, op,
+                         __builtin_expect(iface->traced, 0) ?
+                                 base_post_send(iface, &ep->dest, op) :
+                                 efa_post_send_verbs(&iface->qp, &op->wr,
+                                                     &ep->dest));
 }
 
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
@@ -77,7 +60,7 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     op->ep       = ep;
     op->out.kind = BASE_OUT_AM;
     return srd_am_posted(iface, ep, op,
-                          base_post_send_untraced(iface, &ep->dest, op));
+                         efa_post_send_verbs(&iface->qp, &op->wr, &ep->dest));
 }
 
 ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,

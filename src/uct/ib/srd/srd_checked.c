@@ -267,7 +267,7 @@ static ucs_status_t srd_checked_iface_fence(uct_iface_h iface, unsigned flags)
 static unsigned srd_checked_progress(uct_iface_h iface)
 {
     base_trace_look((base_iface_t*)iface);
-    return base_iface_progress(iface);
+    return base_iface_progress_any(iface);
 }
 
 void srd_checked_ops(uct_iface_ops_t *ops)

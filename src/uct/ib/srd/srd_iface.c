@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "srd.h"
+#include "srd_direct.h"
 
 #include <uct/ib/base/base_iface.h>
 #include <uct/ib/base/base_numbers.h>
@@ -77,6 +78,7 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
     if (status == UCS_OK) {
         iface->get_short_time = srd->get_short * 1e9;
         *iface_p              = (uct_iface_h)iface;
+        srd_direct_ops(iface, &(*iface_p)->ops);
     }
     return status;
 }

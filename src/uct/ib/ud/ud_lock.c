@@ -131,7 +131,7 @@ static ucs_status_t ud_iface_fence(uct_iface_h iface, unsigned flags)
 
 static unsigned ud_iface_progress(uct_iface_h iface)
 {
-    UD_LOCKED((ud_iface_t*)iface, base_iface_progress(iface));
+    UD_LOCKED((ud_iface_t*)iface, base_iface_progress_any(iface));
 }
 
 static ucs_status_t ud_iface_event_arm(uct_iface_h iface, unsigned events)

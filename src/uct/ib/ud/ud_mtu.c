@@ -51,10 +51,10 @@ static int ud_mtu_open(ud_mtu_trial_t *trial, efa_md_t *md, size_t size)
         return 0;
     }
     memset(&recv, 0, sizeof(recv));
-    efa_recv_wr_init(&recv, trial);
     recv.sge.addr   = (uintptr_t)trial->memory->memory + size;
     recv.sge.length = size + EFA_UD_PREFIX;
     recv.sge.lkey   = trial->memory->mr->lkey;
+    efa_recv_wr_init(&recv, trial, 0);
     return efa_post_recv(&trial->qp, &recv, &bad) == 0;
 }
 
@@ -75,11 +75,8 @@ typedef enum ud_mtu_end {
 /* Sends one datagram and sees what becomes of it. */
 static ud_mtu_end_t ud_mtu_send(ud_mtu_trial_t *trial, unsigned size)
 {
-    const efa_dest_t dest = {
-        .ah          = trial->self->ibah,
-        .remote_qpn  = trial->qp.qp->qp_num,
-        .remote_qkey = UD_MTU_QKEY
-    };
+    const efa_dest_t dest = efa_dest(trial->self->ibah, trial->self->number,
+                                     trial->qp.qp->qp_num, UD_MTU_QKEY);
     efa_sge_t piece = {
         .addr   = (uintptr_t)trial->memory->memory,
         .length = size,
@@ -90,7 +87,7 @@ static ud_mtu_end_t ud_mtu_send(ud_mtu_trial_t *trial, unsigned size)
     efa_wc_t      wc;
 
     memset(&send, 0, sizeof(send));
-    efa_send_wr_init(&send, trial);
+    efa_send_wr_init(&send, trial, 0);
     efa_send_wr_set(&send, &piece, 1, 0);
     if (efa_post_send(&trial->qp, &send, &dest) != 0) {
         return UD_MTU_REFUSED;

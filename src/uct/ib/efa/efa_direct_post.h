@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EFA_DIRECT_POST_H_
+#define EFA_DIRECT_POST_H_
+
+#include "efa_barrier.h"
+#include "efa_qp.h"
+
+#include <string.h>
+
+/*
+ * Work requests are written in place: 64 bytes, upwards, then a fence, then the
+ * doorbell. The device's memory is write-combining and never read. There is
+ * always room: the queue takes as many requests as its owner has.
+ */
+
+/* Where a request goes: words of it that its peer decides. */
+typedef struct efa_direct_dest {
+    uint64_t qpn;  /* of word 0 */
+    uint64_t ah;   /* word 1 */
+    uint64_t qkey; /* word 2 */
+} efa_direct_dest_t;
+
+static inline efa_direct_dest_t
+efa_direct_dest(uint16_t ah, uint32_t qpn, uint32_t qkey)
+{
+    efa_direct_dest_t dest = {
+        .qpn  = (uint64_t)(qpn & 0xffff) << EFA_IO_WR_QPN_SHIFT,
+        .ah   = (uint64_t)ah << EFA_IO_WR_AH_SHIFT,
+        .qkey = qkey
+    };
+
+    return dest;
+}
+
+static inline uint64_t efa_direct_load(const void *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+/* The words of the request at hand. `first`: its id, operation and length. */
+static inline volatile uint64_t *
+efa_direct_head(const efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                uint64_t first)
+{
+    volatile uint64_t *slot = (volatile uint64_t*)sq->slot;
+
+    slot[0] = sq->must | dest->qpn | first;
+    slot[1] = dest->ah;
+    slot[2] = dest->qkey;
+    slot[3] = 0;
+    return slot + EFA_IO_WR_HEAD / sizeof(*slot);
+}
+
+/* It is written, of `size` bytes: the device may have it. Where it returns 1
+ * efa_direct_sq_turn follows before the next one. */
+static inline int efa_direct_ring(efa_direct_sq_t *sq, unsigned size)
+{
+    efa_barrier_send();
+    *sq->doorbell = ++sq->written;
+    sq->slot     += size;
+    return __builtin_expect(--sq->left == 0, 0);
+}
+
+/*
+ * A SEND of two words, and of `length` bytes (at most 16) behind them, of which
+ * 16 can be read, that travel inside a request of 64 bytes. As efa_direct_ring.
+ */
+static inline __attribute__((always_inline)) int
+efa_direct_send_words(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                      uint16_t id, uint64_t word, uint64_t next,
+                      const uint8_t *bytes, unsigned length)
+{
+    uint64_t           size = 2 * sizeof(word) + length;
+    volatile uint64_t *slot;
+
+    slot    = efa_direct_head(sq, dest, id | EFA_IO_WR_INLINE |
+                                        (size << EFA_IO_WR_LENGTH_SHIFT));
+    slot[0] = word;
+    slot[1] = next;
+    if (length > 0) {
+        slot[2] = efa_direct_load(bytes);
+        slot[3] = efa_direct_load(bytes + sizeof(*slot));
+    } else { /* a whole line, which goes to the device as one */
+        slot[2] = 0;
+        slot[3] = 0;
+    }
+    return efa_direct_ring(sq, EFA_IO_WR_SIZE);
+}
+
+static inline void efa_direct_piece(volatile uint64_t *slot, uint64_t addr,
+                                    uint32_t length, uint32_t key)
+{
+    slot[0] = length | ((uint64_t)key << 32);
+    slot[1] = addr;
+}
+
+/* A SEND of one piece of memory, by a request of 64 bytes. As
+ * efa_direct_ring. */
+static inline int
+efa_direct_send_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                      uint16_t id, const struct ibv_sge *piece)
+{
+    volatile uint64_t *slot;
+
+    slot = efa_direct_head(sq, dest, id | (1ull << EFA_IO_WR_LENGTH_SHIFT));
+    efa_direct_piece(slot, piece->addr, piece->length, piece->lkey);
+    slot[2] = 0;
+    slot[3] = 0;
+    return efa_direct_ring(sq, EFA_IO_WR_SIZE);
+}
+
+/* What else a SEND may be: inside, or of up to two pieces. */
+void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+                     const struct ibv_sge *pieces, int count, int inlined);
+
+/* An RDMA READ or WRITE of one piece, or of bytes that travel inside. */
+void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+                     int is_write, const efa_io_piece_t *remote,
+                     const struct ibv_sge *piece, int inlined);
+
+/* ---- receives ---- */
+
+static inline efa_io_recv_t
+efa_direct_recv_desc(const struct ibv_sge *piece, uint16_t id)
+{
+    efa_io_recv_t desc = {
+        .addr = piece->addr,
+        .rest = id | EFA_IO_RECV_MUST |
+                ((uint64_t)(uint16_t)piece->length
+                 << EFA_IO_RECV_LENGTH_SHIFT) |
+                ((uint64_t)piece->lkey << EFA_IO_RECV_LKEY_SHIFT)
+    };
+
+    return desc;
+}
+
+/* Writes one; the device sees it with the next efa_direct_recv_ring. */
+static inline void
+efa_direct_recv(efa_direct_rq_t *rq, const efa_io_recv_t *desc)
+{
+    *rq->slot++ = *desc;
+    if (__builtin_expect(rq->slot == rq->end, 0)) {
+        rq->slot = rq->ring;
+    }
+}
+
+/* Those `count` that were written since the last call. */
+static inline void efa_direct_recv_ring(efa_direct_rq_t *rq, unsigned count)
+{
+    efa_barrier_recv();
+    rq->written  += count;
+    *rq->doorbell = rq->written;
+}
+
+#endif

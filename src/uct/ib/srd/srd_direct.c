@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Active messages on the direct data path, by the shortest way: as srd_am.c,
+ * but the work request is written in place, and cannot fail.
+ */
+#include "srd_direct.h"
+#include "srd_am.h"
+
+#include <uct/ib/base/base_am.h>
+#include <uct/ib/base/base_post.h>
+#include <uct/ib/base/base_progress.h>
+
+/* It was posted: the operation is the device's. */
+static inline void
+srd_direct_posted(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
+{
+    op->ep       = ep;
+    op->out.kind = BASE_OUT_AM;
+    base_op_take(&iface->ops, op);
+    op->flow.psn = flow_tx_commit(ep->tx);
+    ++iface->ops_posted;
+}
+
+/* Posts a message of up to 16 bytes behind its two words. */
+static inline __attribute__((always_inline)) ucs_status_t
+srd_direct_send(base_iface_t *iface, base_ep_t *ep, base_op_t *op, uint64_t am,
+                uint64_t header, unsigned length)
+{
+    int turn;
+
+    turn = efa_direct_send_words(&iface->qp.direct.sq, &ep->dest.direct,
+                                 op->wr.id, am, header,
+                                 op->buf + FLOW_SHORT_HDR + sizeof(header),
+                                 length);
+    srd_direct_posted(iface, ep, op);
+    return __builtin_expect(turn, 0) ?
+                   (ucs_status_t)efa_direct_sq_turn(&iface->qp) :
+                   UCS_OK;
+}
+
+static ucs_status_t
+srd_direct_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                    const void *payload, unsigned length)
+{
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = iface->ops.free;
+    uint64_t      am;
+
+    if (__builtin_expect(!srd_am_is_open(ep->tx) || (op == NULL) ||
+                                 (length >= iface->few),
+                         0)) {
+        return base_ep_am_short(tl_ep, id, header, payload, length);
+    }
+
+    /* also kept, for a receiver that is not ready */
+    am = flow_tx_word(ep->tx, id);
+    memcpy(op->buf, &am, sizeof(am));
+    memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
+    op->wr.inside = FLOW_SHORT_HDR + sizeof(header) + length;
+    if (length == 0) {
+        return srd_direct_send(iface, ep, op, am, header, 0);
+    }
+    srd_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload, length);
+    return srd_direct_send(iface, ep, op, am, header, length);
+}
+
+static ssize_t
+srd_direct_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                    void *arg, unsigned flags)
+{
+    base_ep_t     *ep    = (base_ep_t*)tl_ep;
+    base_iface_t  *iface = base_ep_iface(ep);
+    base_op_t     *op    = iface->ops.free;
+    base_bounce_t *bounce;
+    size_t         length;
+    int            turn;
+
+    (void)flags; /* none has a meaning here */
+    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(ep->tx) ||
+                                 (op == NULL) || (op->bounce == NULL),
+                         0)) {
+        return base_ep_am_bcopy(tl_ep, id, pack_cb, arg, 0);
+    }
+
+    bounce = op->bounce;
+    flow_tx_header_short(ep->tx, id, bounce->data);
+    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
+    bounce->sge.length = FLOW_SHORT_HDR + length;
+    base_op_set_pieces(op, &bounce->sge, 1, 0);
+    op->wr.inside = 0;
+    turn = efa_direct_send_piece(&iface->qp.direct.sq, &ep->dest.direct,
+                                 op->wr.id, &bounce->sge);
+    srd_direct_posted(iface, ep, op);
+    if (__builtin_expect(turn, 0)) {
+        (void)efa_direct_sq_turn(&iface->qp);
+    }
+    return length;
+}
+
+void srd_direct_ops(const base_iface_t *iface, uct_iface_ops_t *ops)
+{
+    if (!iface->qp.is_direct) {
+        return;
+    }
+    if (iface->traced) { /* where UCX counts, srd_checked.c's does the same */
+        if (ops->iface_progress == base_iface_progress) {
+            ops->iface_progress = base_iface_progress_any;
+        }
+        return;
+    }
+    ops->iface_progress = base_iface_progress_direct;
+    if (iface->qp.direct.sq.wide) {
+        ops->ep_am_short = base_ep_am_short;
+        ops->ep_am_bcopy = base_ep_am_bcopy;
+    } else {
+        ops->ep_am_short = srd_direct_am_short;
+        ops->ep_am_bcopy = srd_direct_am_bcopy;
+    }
+}

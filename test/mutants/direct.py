@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mutants of the direct data path, which takes a newer rdma-core than Debian
+12's: the transport's tests in Debian sid (contrib/chroot.sh) on each.
+usage: direct.py SOURCE_DIR BUILD_DIR
+Every mutant must be caught, by a failing test or the trial that stands before
+the direct path; exit status 1 if one survives, or if the sound module fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from module import Module  # noqa: E402
+
+FILTER = ("UctAm.*:UctGet.*:UctContract.event*:UctContract.am_short*:"
+          "UctFailure.event*:UctLoad.*")
+SECONDS = 60
+
+MUTANTS = [
+    ("the phase of requests stays", "efa/efa_direct.c",
+     "        sq->must ^= EFA_IO_WR_PHASE;\n", ""),
+    ("the ring of requests has no end", "efa/efa_direct.c",
+     "        sq->slot  = sq->ring;\n", ""),
+    ("an arming that asks for nothing", "efa/efa_direct.c",
+     "cq->taken | EFA_IO_CQ_ARM |", "cq->taken |"),
+    ("events are not counted", "efa/efa_queue.c",
+     "    ++(is_rx ? &qp->direct.rx : &qp->direct.tx)->events;",
+     "    (void)qp; (void)is_rx;"),
+    ("the second piece of a request is lost", "efa/efa_direct.c",
+     "(uint64_t)count << EFA_IO_WR_LENGTH_SHIFT;",
+     "1ull << EFA_IO_WR_LENGTH_SHIFT;"),
+    ("receives without a doorbell", "base/base_rxq.c",
+     "        efa_direct_recv_ring(&rxq->qp->direct.rq, rxq->written);\n", ""),
+    ("read completions of receives are not told", "base/base_rx.c",
+     "        efa_direct_taken(cq, count);\n", ""),
+    ("read completions of sends are not told", "base/base_progress.c",
+     "        efa_direct_taken(cq, count - told);\n", ""),
+    ("completions of RDMA are not looked for", "base/base_progress.c",
+     "                                 efa_direct_is_other("
+     "&iface->qp.direct.tx),", "                                 0,"),
+    ("a short message is sent again as something else", "base/base_due.c",
+     "    if (op->wr.inside > 0) {", "    if (0) {"),
+]
+
+
+def overruns(path):
+    """Completions that were lost, as the device counted them."""
+    with open(path, encoding="utf-8") as stat:
+        return sum(int(word.partition("=")[2]) for line in stat
+                   for word in line.split()
+                   if word.startswith("cq_overruns="))
+
+
+def judge(module, source, tree):
+    """Whether the tests pass on a module."""
+    stat = tree + "/stat"
+    run = [source + "/contrib/chroot.sh", "--bind", module.build, "sid", "--",
+           "env", "LD_LIBRARY_PATH=/opt/ucx-1.13/lib", "UCX_EFA_DIRECT=y",
+           "UCX_WARN_UNUSED_ENV_VARS=n", "UCX_HANDLE_ERRORS=none",
+           module.build + "/bin/efasim", "run", "--fabric",
+           f"d{os.getpid()}", "--device", "efa2",
+           "--stat=" + stat, "--", "timeout",
+           str(SECONDS), tree + "/bin/srdrun",
+           module.build + "/test/gtest_uct", "--gtest_brief=1",
+           "--gtest_break_on_failure", f"--gtest_filter={FILTER}"]
+    status = subprocess.run(run, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL, check=False).returncode
+    return status == 0 and overruns(stat) == 0
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    source, build = (os.path.abspath(path) for path in sys.argv[1:])
+    work = build + "/mutants/direct"
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    module = Module(source, build, work)
+    stale = module.check(MUTANTS)
+    if stale:
+        sys.exit(f"{stale}: its text does not occur once")
+    if not judge(module, source, module.mutate("sound", None)):
+        sys.exit("the tests fail on the sound module")
+    survivors = []
+    for number, mutant in enumerate(MUTANTS):
+        lives = judge(module, source, module.mutate(number, mutant))
+        print(f"{'LIVES ' if lives else 'caught'} {mutant[0]}", flush=True)
+        survivors += [mutant[0]] if lives else []
+    print(f"{len(MUTANTS) - len(survivors)} of {len(MUTANTS)} caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
