@@ -6,6 +6,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_ah.c src/uct/ib/efa/efa_ah.h \
 	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
+	src/uct/ib/efa/efa_clock.h \
 	src/uct/ib/efa/efa_config.c src/uct/ib/efa/efa_config.h \
 	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
@@ -23,6 +24,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
+	src/uct/ib/efa/efa_self.c src/uct/ib/efa/efa_self.h \
 	src/uct/ib/efa/efa_trial.c src/uct/ib/efa/efa_trial.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
 	src/uct/ib/base/base_addr.h \

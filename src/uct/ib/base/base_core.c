@@ -2,22 +2,19 @@
 /* Memory, time and parameters for the protocol core, which has none itself. */
 #include "base_core.h"
 #include <uct/ib/efa/efa_block.h>
+#include <uct/ib/efa/efa_clock.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BASE_ASSERT_LINES    10
 
 flow_time_t base_iface_clock(base_iface_t *iface)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    iface->now = (now.tv_sec * 1000000000ull) + now.tv_nsec + 1;
+    iface->now = efa_clock() + 1;
     return iface->now;
 }
 

@@ -5,13 +5,11 @@
  * messages would be lost, or be somebody else's. So it is tried.
  */
 #include "efa_direct_test.h"
-#include "efa_ah.h"
-#include "efa_chunk.h"
-#include "efa_queue.h"
+#include "efa_clock.h"
+#include "efa_self.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define TRIAL_DEPTH  64
 #define TRIAL_BATCH  16
@@ -32,38 +30,16 @@ typedef struct trial_slot {
 } trial_slot_t;
 
 typedef struct trial {
-    efa_qp_t     qp;
-    efa_dest_t   dest;
-    efa_chunk_t *memory;
-    efa_ah_t    *self;
+    efa_self_t   self;
     void        *users[TRIAL_DEPTH];
     trial_slot_t slots[TRIAL_DEPTH];
     unsigned     posted; /* messages, ever */
 } trial_t;
 
-static uint64_t trial_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
 /* Byte `at` of message `number`; its first two are the slot that sent it. */
 static uint8_t trial_byte(unsigned number, unsigned at)
 {
     return (uint8_t)(number * 37 + at * 11 + (number >> 6));
-}
-
-static void trial_close(trial_t *trial, efa_md_t *md)
-{
-    if (trial->qp.md != NULL) {
-        efa_qp_close(&trial->qp);
-    }
-    if (trial->self != NULL) {
-        efa_ah_put(md, trial->self);
-    }
-    efa_chunk_list_free(md, &trial->memory);
 }
 
 static const char *trial_open(trial_t *trial, efa_md_t *md)
@@ -79,26 +55,22 @@ static const char *trial_open(trial_t *trial, efa_md_t *md)
     };
     const efa_direct_users_t users = {trial->users, TRIAL_DEPTH};
 
-    if ((efa_chunk_add(md, &trial->memory, 2 * TRIAL_DEPTH * TRIAL_SLOT) !=
-         UCS_OK) ||
-        (efa_ah_get(md, md->device->gid.raw, &trial->self) != UCS_OK) ||
-        (efa_qp_open(&trial->qp, md, &params) != UCS_OK)) {
+    if (efa_self_open(&trial->self, md, &params,
+                      2 * TRIAL_DEPTH * TRIAL_SLOT) != UCS_OK) {
         return "there was no queue pair to try it on";
     }
-    if (!trial->qp.is_direct) {
-        return trial->qp.why_not;
+    if (!trial->self.qp.is_direct) {
+        return trial->self.qp.why_not;
     }
-    efa_queue_users(&trial->qp, &users, &users);
-    trial->dest = efa_dest(trial->self->ibah, trial->self->number,
-                           trial->qp.qp->qp_num, TRIAL_QKEY);
+    efa_queue_users(&trial->self.qp, &users, &users);
     return NULL;
 }
 
 static void trial_init_slot(trial_t *trial, unsigned id)
 {
     trial_slot_t *slot   = &trial->slots[id];
-    uint32_t      lkey   = trial->memory->mr->lkey;
-    uint8_t      *memory = trial->memory->memory;
+    uint32_t      lkey   = trial->self.memory->mr->lkey;
+    uint8_t      *memory = trial->self.memory->memory;
 
     trial->users[id]      = slot;
     slot->out             = memory + id * TRIAL_SLOT;
@@ -115,11 +87,12 @@ static void trial_init_slot(trial_t *trial, unsigned id)
 /* One message: inside the request, of one piece, of two. */
 static void trial_send(trial_t *trial, unsigned number)
 {
+    efa_qp_t     *qp      = &trial->self.qp;
     unsigned      id      = number % TRIAL_DEPTH, i;
     trial_slot_t *slot    = &trial->slots[id];
-    int           inlined = (number % 3 == 0) && (trial->qp.inline_size >= 32);
+    int           inlined = (number % 3 == 0) && (qp->inline_size >= 32);
     int           count   = ((number % 3 == 2) &&
-                             (trial->qp.md->device->max_sq_sge >= 2)) ? 2 : 1;
+                             (qp->md->device->max_sq_sge >= 2)) ? 2 : 1;
 
     slot->length = inlined ? 2 + number % 31 : 2 + number % (TRIAL_SIZE - 1);
     slot->out[0] = id;
@@ -132,7 +105,7 @@ static void trial_send(trial_t *trial, unsigned number)
     slot->pieces[1].addr   = (uintptr_t)slot->out + slot->length / 2;
     slot->pieces[1].length = slot->length - slot->length / 2;
     efa_send_wr_set(&slot->send, slot->pieces, count, inlined);
-    (void)efa_post_send(&trial->qp, &slot->send, &trial->dest);
+    (void)efa_post_send(qp, &slot->send, &trial->self.dest);
 }
 
 /* Posts a batch, receives first. */
@@ -150,7 +123,7 @@ static void trial_post(trial_t *trial)
         efa_recv_wr_link(&slot->recv, chain);
         chain = &slot->recv;
     }
-    (void)efa_post_recv(&trial->qp, chain, &bad);
+    (void)efa_post_recv(&trial->self.qp, chain, &bad);
     for (i = 0; i < TRIAL_BATCH; ++i) {
         trial_send(trial, trial->posted + i);
     }
@@ -183,8 +156,9 @@ static int trial_is_right(trial_t *trial, const uint8_t *in, unsigned length)
 static const char *trial_received(trial_t *trial, const efa_wc_t *wc)
 {
     const trial_slot_t *slot = efa_wc_user(wc);
+    uint32_t            qpn  = trial->self.qp.qp->qp_num;
 
-    return (efa_wc_is_ok(wc) && (efa_wc_qpn(wc) == trial->qp.qp->qp_num) &&
+    return (efa_wc_is_ok(wc) && (efa_wc_qpn(wc) == qpn) &&
             trial_is_right(trial, slot->in, efa_wc_length(wc))) ?
                    NULL :
                    "a message to itself did not arrive as it was";
@@ -208,7 +182,7 @@ static const char *trial_sent(trial_t *trial, const efa_wc_t *wc)
 
 static const char *trial_batch(trial_t *trial)
 {
-    uint64_t    deadline = trial_clock() + TRIAL_TIME;
+    uint64_t    deadline = efa_clock() + TRIAL_TIME;
     unsigned    sent = 0, received = 0, looks = 0;
     const char *why = NULL;
     efa_wc_t    wc;
@@ -216,16 +190,16 @@ static const char *trial_batch(trial_t *trial)
 
     trial_post(trial);
     while ((why == NULL) && (sent + received < 2 * TRIAL_BATCH)) {
-        if ((trial_clock() >= deadline) && (++looks > TRIAL_LOOKS)) {
+        if ((efa_clock() >= deadline) && (++looks > TRIAL_LOOKS)) {
             return "messages to itself did not arrive in time";
         }
-        count = efa_poll_tx(&trial->qp, 1, &wc);
+        count = efa_poll_tx(&trial->self.qp, 1, &wc);
         if (count == 1) {
             ++sent;
             why = trial_sent(trial, &wc);
         }
         if ((count >= 0) && (why == NULL)) {
-            count = efa_poll_rx(&trial->qp, 1, &wc);
+            count = efa_poll_rx(&trial->self.qp, 1, &wc);
             if (count == 1) {
                 ++received;
                 why = trial_received(trial, &wc);
@@ -242,7 +216,7 @@ static const char *trial_batch(trial_t *trial)
 /* The queues may be deeper than what was asked for. */
 static unsigned trial_messages(const trial_t *trial)
 {
-    const efa_direct_t *direct = &trial->qp.direct;
+    const efa_direct_t *direct = &trial->self.qp.direct;
     unsigned            depth  = direct->rq.end - direct->rq.ring, other;
 
     other = (direct->tx.end - direct->tx.ring) / direct->tx.size;
@@ -266,7 +240,7 @@ static const char *trial_run(efa_md_t *md)
     while ((why == NULL) && (trial.posted < trial_messages(&trial))) {
         why = trial_batch(&trial);
     }
-    trial_close(&trial, md);
+    efa_self_close(&trial.self, md);
     return why;
 }
 

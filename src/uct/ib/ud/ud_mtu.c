@@ -1,38 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ud_mtu.h"
 
-#include <uct/ib/efa/efa_ah.h>
-#include <uct/ib/efa/efa_chunk.h>
-#include <uct/ib/efa/efa_queue.h>
+#include <uct/ib/efa/efa_clock.h>
+#include <uct/ib/efa/efa_self.h>
 
 #include <string.h>
-#include <time.h>
 
 #define UD_MTU_TRIES 4        /* one may be lost on its way */
 #define UD_MTU_TIME  10000000 /* ns that each has */
 #define UD_MTU_QKEY  1
 #define UD_MTU_DEPTH 64
 
-/* A queue pair that talks to itself. */
-typedef struct ud_mtu_trial {
-    efa_qp_t     qp;
-    efa_chunk_t *memory; /* what is sent, and behind it what is received */
-    efa_ah_t    *self;
-} ud_mtu_trial_t;
-
-static void ud_mtu_close(ud_mtu_trial_t *trial, efa_md_t *md)
-{
-    if (trial->qp.md != NULL) {
-        efa_qp_close(&trial->qp);
-    }
-    if (trial->self != NULL) {
-        efa_ah_put(md, trial->self);
-    }
-    efa_chunk_list_free(md, &trial->memory);
-}
-
-/* Returns whether it could be opened, with one receive of `size` bytes. */
-static int ud_mtu_open(ud_mtu_trial_t *trial, efa_md_t *md, size_t size)
+/* Returns whether it could be opened, with one receive of `size` bytes behind
+ * what is sent. */
+static int ud_mtu_open(efa_self_t *self, efa_md_t *md, size_t size)
 {
     const efa_qp_params_t params = {
         .kind     = EFA_QP_UD,
@@ -43,27 +24,15 @@ static int ud_mtu_open(ud_mtu_trial_t *trial, efa_md_t *md, size_t size)
     };
     efa_recv_wr_t recv, *bad;
 
-    memset(trial, 0, sizeof(*trial));
-    if ((efa_chunk_add(md, &trial->memory, 2 * size + EFA_UD_PREFIX) !=
-         UCS_OK) ||
-        (efa_ah_get(md, md->device->gid.raw, &trial->self) != UCS_OK) ||
-        (efa_qp_open(&trial->qp, md, &params) != UCS_OK)) {
+    if (efa_self_open(self, md, &params, 2 * size + EFA_UD_PREFIX) != UCS_OK) {
         return 0;
     }
     memset(&recv, 0, sizeof(recv));
-    recv.sge.addr   = (uintptr_t)trial->memory->memory + size;
+    recv.sge.addr   = (uintptr_t)self->memory->memory + size;
     recv.sge.length = size + EFA_UD_PREFIX;
-    recv.sge.lkey   = trial->memory->mr->lkey;
-    efa_recv_wr_init(&recv, trial, 0);
-    return efa_post_recv(&trial->qp, &recv, &bad) == 0;
-}
-
-static uint64_t ud_mtu_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ull + now.tv_nsec;
+    recv.sge.lkey   = self->memory->mr->lkey;
+    efa_recv_wr_init(&recv, self, 0);
+    return efa_post_recv(&self->qp, &recv, &bad) == 0;
 }
 
 typedef enum ud_mtu_end {
@@ -73,33 +42,31 @@ typedef enum ud_mtu_end {
 } ud_mtu_end_t;
 
 /* Sends one datagram and sees what becomes of it. */
-static ud_mtu_end_t ud_mtu_send(ud_mtu_trial_t *trial, unsigned size)
+static ud_mtu_end_t ud_mtu_send(efa_self_t *self, unsigned size)
 {
-    const efa_dest_t dest = efa_dest(trial->self->ibah, trial->self->number,
-                                     trial->qp.qp->qp_num, UD_MTU_QKEY);
     efa_sge_t piece = {
-        .addr   = (uintptr_t)trial->memory->memory,
+        .addr   = (uintptr_t)self->memory->memory,
         .length = size,
-        .lkey   = trial->memory->mr->lkey
+        .lkey   = self->memory->mr->lkey
     };
-    uint64_t      deadline = ud_mtu_clock() + UD_MTU_TIME;
+    uint64_t      deadline = efa_clock() + UD_MTU_TIME;
     efa_send_wr_t send;
     efa_wc_t      wc;
 
     memset(&send, 0, sizeof(send));
-    efa_send_wr_init(&send, trial, 0);
+    efa_send_wr_init(&send, self, 0);
     efa_send_wr_set(&send, &piece, 1, 0);
-    if (efa_post_send(&trial->qp, &send, &dest) != 0) {
+    if (efa_post_send(&self->qp, &send, &self->dest) != 0) {
         return UD_MTU_REFUSED;
     }
     do {
-        if ((efa_poll_tx(&trial->qp, 1, &wc) == 1) && !efa_wc_is_ok(&wc)) {
+        if ((efa_poll_tx(&self->qp, 1, &wc) == 1) && !efa_wc_is_ok(&wc)) {
             return UD_MTU_REFUSED;
         }
-        if (efa_poll_rx(&trial->qp, 1, &wc) == 1) {
+        if (efa_poll_rx(&self->qp, 1, &wc) == 1) {
             return efa_wc_is_ok(&wc) ? UD_MTU_ARRIVED : UD_MTU_REFUSED;
         }
-    } while (ud_mtu_clock() < deadline);
+    } while (efa_clock() < deadline);
     return UD_MTU_LOST;
 }
 
@@ -107,17 +74,17 @@ static ud_mtu_end_t ud_mtu_send(ud_mtu_trial_t *trial, unsigned size)
 static int ud_mtu_passes(efa_md_t *md, unsigned size)
 {
     ud_mtu_end_t   end = UD_MTU_REFUSED;
-    ud_mtu_trial_t trial;
+    efa_self_t     self;
     unsigned       tries;
 
-    if (ud_mtu_open(&trial, md, size)) {
+    if (ud_mtu_open(&self, md, size)) {
         end = UD_MTU_LOST;
         for (tries = 0; (tries < UD_MTU_TRIES) && (end == UD_MTU_LOST);
              ++tries) {
-            end = ud_mtu_send(&trial, size);
+            end = ud_mtu_send(&self, size);
         }
     }
-    ud_mtu_close(&trial, md);
+    efa_self_close(&self, md);
     return end == UD_MTU_ARRIVED;
 }
 
