@@ -512,6 +512,8 @@ suite_run() {
     ci && check direct_srd 120 uct_direct srd
     ci && check direct_reorder 120 uct_direct srd --reorder 0.3
     ci && check direct_ud 180 uct_direct ud
+    ci && check direct_alone 240 uct_direct srd --eager --no-strict-batch
+    ci && check direct_alone_ud 240 uct_direct ud --eager --no-strict-batch
     ci && check direct_mutants 300 direct_mutants
     ci && check direct_ucp 60 ucp_put sid --reorder 0.3
     if full; then

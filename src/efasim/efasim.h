@@ -27,7 +27,8 @@ int efasim_control(const char *knob, const char *value);
 /*
  * Let the device work once; needed only by programs that neither post nor poll
  * through verbs calls (they write the queues themselves) and do not want to
- * wait for the backstop thread. Returns 1 if something was done, else 0.
+ * wait for the backstop thread. Returns 1 if something was done, else 0;
+ * -1, at once, of a device that works by itself (--eager): no need to call it.
  */
 int efasim_progress(void);
 

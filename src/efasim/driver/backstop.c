@@ -5,6 +5,8 @@
  * an eager device is its work, whatever the program does.
  * While nothing at all goes on it sleeps in the kernel until another process
  * sends something (the `sleeping` flag tells it to wake us) or this one posts.
+ * It does not sleep where a device is eager: nothing tells of a program that
+ * writes the queues itself.
  */
 #include "backstop.h"
 #include "lock.h"
@@ -76,7 +78,7 @@ static unsigned backstop_look_at(struct drv_dev *dev, int *idle)
                          (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
                                                       TICK_BUSY_US;
         dev->stuck_us += busy ? usec : 0;
-        *idle         &= !busy && !done;
+        *idle         &= !busy && !done && !eager;
     }
     drv_unlock();
     return usec;

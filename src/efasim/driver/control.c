@@ -59,7 +59,7 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
 
 CONTROL_EXPORT int efasim_progress(void)
 {
-    return drv_hook_called() != 0;
+    return drv_hook_is_eager() ? -1 : (drv_hook_called() != 0);
 }
 
 /* "NAME" counts for all open devices, "DEVICE/NAME" for one. */

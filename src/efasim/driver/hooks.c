@@ -244,6 +244,22 @@ static void hook_posted(struct drv_dev *dev)
     drv_backstop_kick(dev);
 }
 
+int drv_hook_is_eager(void)
+{
+    const struct drv_dev *dev;
+    int eager = 0;
+
+    drv_for_each_device(dev) {
+        if (dev->sim != NULL) {
+            if (!dev->sim->knobs.eager) {
+                return 0;
+            }
+            eager = 1;
+        }
+    }
+    return eager;
+}
+
 unsigned drv_hook_called(void)
 {
     struct drv_dev *dev, *first = NULL;

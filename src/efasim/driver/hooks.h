@@ -19,4 +19,7 @@ unsigned drv_hook_progress(struct drv_dev *dev);
  * so that the device has looked at every doorbell when it returns. */
 unsigned drv_hook_called(void);
 
+/* Whether all open devices work by themselves (knob "eager"). */
+int drv_hook_is_eager(void);
+
 #endif

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,32 +17,6 @@ void Accident::TearDown()
     device("inject", "");
     device("delay-us", "0");
     UctTest::TearDown();
-}
-
-void Accident::device(const char *knob, const char *value)
-{
-    auto control = reinterpret_cast<decltype(&efasim_control)>(
-            dlsym(RTLD_DEFAULT, "efasim_control"));
-
-    ASSERT_NE(nullptr, control) << "run under 'efasim run -- srdrun'";
-    ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
-}
-
-long Accident::resident()
-{
-    long size = 0, pages = 0;
-
-    if (getenv("SRD_SANITIZE") != nullptr) {
-        return 0;
-    }
-    FILE *file = fopen("/proc/self/statm", "r");
-    if ((file == nullptr) || (fscanf(file, "%ld %ld", &size, &pages) != 2)) {
-        ADD_FAILURE() << "/proc/self/statm cannot be read";
-    }
-    if (file != nullptr) {
-        fclose(file);
-    }
-    return pages * 4;
 }
 
 uint64_t Accident::fill(uint64_t first)
@@ -124,30 +97,59 @@ ucs_status_t Accident::connect_elsewhere()
     return status;
 }
 
-void Accident::introduce()
+void Accident::window_bounds_what_is_sent()
 {
-    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
-    ASSERT_TRUE(wait([&] { return b->count == 1; }));
-    progress_for(0.05); /* the answer */
-    ASSERT_TRUE(flush(ep));
-}
-
-void Accident::progress_for(double seconds)
-{
-    double until = now() + seconds;
-
-    while (now() < until) {
-        progress();
+    for (const char *window : {"1", "8", "64"}) {
+        reopen({{"WINDOW", window}});
+        introduce();
+        uint64_t sent = 0;
+        for (double until = now() + 0.05; now() < until; a->progress()) {
+            sent += fill(0);
+        }
+        /* the greeting may still count: limits come by half windows */
+        uint64_t most = strtoull(window, nullptr, 10);
+        EXPECT_LE(sent, most);
+        EXPECT_GE(sent + 1, most);
+        EXPECT_GE(sent, 1u);
     }
 }
 
-void Accident::expect_in_order(uint64_t count)
+void Accident::tx_queue_bounds_what_is_sent()
 {
-    ASSERT_EQ(count, b->received.size());
-    for (uint64_t i = 0; i < count; ++i) {
-        uint64_t number;
-        memcpy(&number, b->received[i].data(), sizeof(number));
-        ASSERT_EQ(i, number);
+    reopen({{"TX_QUEUE_LEN", "16"}});
+    uint64_t sent = flood(4);
+    EXPECT_GE(sent, 16u);
+    EXPECT_LE(sent, 24u); /* half as many are kept for who gets through */
+    reopen({{"TX_QUEUE_LEN", "512"}});
+    EXPECT_GT(flood(4), 24u);
+}
+
+void Accident::rx_buffers_bound_what_is_kept()
+{
+    size_t kept[2];
+    unsigned n = 0;
+
+    for (const char *max : {"256", "1024"}) {
+        reopen({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", max}}, 80);
+        b->keep_descs = true;
+        b->record     = false;
+        for (uint64_t i = 0; i < 3000; ++i) {
+            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        }
+        ASSERT_TRUE(wait([&] { return b->count == 3000; }));
+        kept[n] = b->kept.size();
+        EXPECT_LT(kept[n], strtoul(max, nullptr, 10));
+        ++n;
+    }
+    EXPECT_LT(kept[0], kept[1]);
+}
+
+void Accident::one_host_where_handles_are_one()
+{
+    for (const char *max : {"1", "1024"}) {
+        reopen({{"MAX_AH", max}});
+        EXPECT_EQ(strcmp(max, "1") ? UCS_OK : UCS_ERR_NO_RESOURCE,
+                  connect_elsewhere());
     }
 }
 
@@ -163,12 +165,6 @@ Accident::get(const uct_iov_t &iov, Memory &remote, Completion *comp)
         return status != UCS_ERR_NO_RESOURCE;
     });
     return status;
-}
-
-double Accident::now()
-{
-    using namespace std::chrono;
-    return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
 } // namespace accident

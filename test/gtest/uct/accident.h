@@ -12,13 +12,6 @@ class Accident : public uct_test::UctTest {
 protected:
     void TearDown() override;
 
-    /* Sets a knob of the emulated device of this process from now on. */
-    static void device(const char *knob, const char *value);
-
-    /* Resident memory of this process in KiB; 0 with sanitizers, which keep
-     * freed memory back. */
-    static long resident();
-
     /* Posts numbered messages until one is refused; @return how many. */
     uint64_t fill(uint64_t first);
 
@@ -34,20 +27,15 @@ protected:
     /* A host that there is not: ep_create's status. */
     ucs_status_t connect_elsewhere();
 
-    /* Both know each other and nothing is under way. */
-    void introduce();
-
-    /* Progress of both for a while. */
-    void progress_for(double seconds);
-
-    /* What arrived at b: 0, 1, 2, ... without a gap. */
-    void expect_in_order(uint64_t count);
+    /* Variables that both transports have, by what they do. */
+    void window_bounds_what_is_sent();
+    void tx_queue_bounds_what_is_sent();
+    void rx_buffers_bound_what_is_kept();
+    void one_host_where_handles_are_one();
 
     /* get_zcopy that waits for the introduction and for room. */
     ucs_status_t get(const uct_iov_t &iov, uct_test::Memory &remote,
                      uct_test::Completion *comp);
-
-    static double now();
 };
 
 } // namespace accident

@@ -39,29 +39,12 @@ protected:
 
 TEST_F(UdVariable, EFA_UD_WINDOW)
 {
-    for (const char *window : {"1", "8", "64"}) {
-        reopen({{"WINDOW", window}});
-        introduce();
-        uint64_t sent = 0;
-        for (double until = now() + 0.05; now() < until; a->progress()) {
-            sent += fill(0);
-        }
-        /* the greeting may still count: limits come by half windows */
-        uint64_t most = strtoull(window, nullptr, 10);
-        EXPECT_LE(sent, most);
-        EXPECT_GE(sent + 1, most);
-        EXPECT_GE(sent, 1u);
-    }
+    window_bounds_what_is_sent();
 }
 
 TEST_F(UdVariable, EFA_UD_TX_QUEUE_LEN)
 {
-    reopen({{"TX_QUEUE_LEN", "16"}});
-    uint64_t sent = flood(4);
-    EXPECT_GE(sent, 16u);
-    EXPECT_LE(sent, 24u); /* half as many are kept for who gets through */
-    reopen({{"TX_QUEUE_LEN", "512"}});
-    EXPECT_GT(flood(4), 24u);
+    tx_queue_bounds_what_is_sent();
 }
 
 /* What finds no receive is lost; b's timer, which would post more, is slow. */
@@ -90,31 +73,12 @@ TEST_F(UdVariable, EFA_UD_RX_QUEUE_LEN)
 
 TEST_F(UdVariable, EFA_UD_RX_BUFFERS_MAX)
 {
-    size_t kept[2];
-    unsigned n = 0;
-
-    for (const char *max : {"256", "1024"}) {
-        reopen({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", max}}, 80);
-        b->keep_descs = true;
-        b->record     = false;
-        for (uint64_t i = 0; i < 3000; ++i) {
-            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
-        }
-        ASSERT_TRUE(wait([&] { return b->count == 3000; }));
-        kept[n] = b->kept.size();
-        EXPECT_LT(kept[n], strtoul(max, nullptr, 10));
-        ++n;
-    }
-    EXPECT_LT(kept[0], kept[1]);
+    rx_buffers_bound_what_is_kept();
 }
 
 TEST_F(UdVariable, EFA_UD_MAX_AH)
 {
-    for (const char *max : {"1", "1024"}) {
-        reopen({{"MAX_AH", max}});
-        EXPECT_EQ(strcmp(max, "1") ? UCS_OK : UCS_ERR_NO_RESOURCE,
-                  connect_elsewhere());
-    }
+    one_host_where_handles_are_one();
 }
 
 /* Nothing arrives any more: a peer is lost after so many time-outs. */

@@ -65,29 +65,12 @@ private:
 
 TEST_F(Variable, SRD_WINDOW)
 {
-    for (const char *window : {"1", "8", "64"}) {
-        reopen({{"WINDOW", window}});
-        introduce();
-        uint64_t sent = 0;
-        for (double until = now() + 0.05; now() < until; a->progress()) {
-            sent += fill(0);
-        }
-        /* the greeting may still count: limits come by half windows */
-        uint64_t most = strtoull(window, nullptr, 10);
-        EXPECT_LE(sent, most);
-        EXPECT_GE(sent + 1, most);
-        EXPECT_GE(sent, 1u);
-    }
+    window_bounds_what_is_sent();
 }
 
 TEST_F(Variable, SRD_TX_QUEUE_LEN)
 {
-    reopen({{"TX_QUEUE_LEN", "16"}});
-    uint64_t sent = flood(4);
-    EXPECT_GE(sent, 16u);
-    EXPECT_LE(sent, 24u); /* half as many are kept for who gets through */
-    reopen({{"TX_QUEUE_LEN", "512"}});
-    EXPECT_GT(flood(4), 24u);
+    tx_queue_bounds_what_is_sent();
 }
 
 /* 12 endpoints that nobody knows yet may send 16 messages each. */
@@ -113,22 +96,7 @@ TEST_F(Variable, SRD_RX_QUEUE_LEN)
 
 TEST_F(Variable, SRD_RX_BUFFERS_MAX)
 {
-    size_t kept[2];
-    unsigned n = 0;
-
-    for (const char *max : {"256", "1024"}) {
-        reopen({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", max}}, 80);
-        b->keep_descs = true;
-        b->record     = false;
-        for (uint64_t i = 0; i < 3000; ++i) {
-            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
-        }
-        ASSERT_TRUE(wait([&] { return b->count == 3000; }));
-        kept[n] = b->kept.size();
-        EXPECT_LT(kept[n], strtoul(max, nullptr, 10));
-        ++n;
-    }
-    EXPECT_LT(kept[0], kept[1]);
+    rx_buffers_bound_what_is_kept();
 }
 
 /* How often the device tries, counted by the device. */
@@ -157,11 +125,7 @@ TEST_F(Variable, SRD_RNR_RETRY)
 
 TEST_F(Variable, SRD_MAX_AH)
 {
-    for (const char *max : {"1", "1024"}) {
-        reopen({{"MAX_AH", max}});
-        EXPECT_EQ(strcmp(max, "1") ? UCS_OK : UCS_ERR_NO_RESOURCE,
-                  connect_elsewhere());
-    }
+    one_host_where_handles_are_one();
 }
 
 TEST_F(Variable, SRD_GET_SHORT)

@@ -18,17 +18,6 @@ protected:
         UctTest::TearDown();
     }
 
-    /* Sets a knob of the emulated device. */
-    static void device(const char *knob, const char *value)
-    {
-        using Control = int (*)(const char *, const char *);
-        Control control = reinterpret_cast<Control>(
-                dlsym(RTLD_DEFAULT, "efasim_control"));
-
-        ASSERT_NE(nullptr, control) << "run under 'efasim run'";
-        ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
-    }
-
     /* As the peer died; the handler is called from progress. UCX 1.21 and newer
      * take a pointer where older ones take flags. */
     static void invalidate(uct_ep_h endpoint)
@@ -40,19 +29,6 @@ protected:
 
         ASSERT_NE(nullptr, call);
         ASSERT_EQ(UCS_OK, call(endpoint, params));
-    }
-
-    /* Both know each other and nothing is under way. */
-    void introduce()
-    {
-        size_t before = b->count;
-
-        ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
-        ASSERT_TRUE(wait([&] { return b->count > before; }));
-        ASSERT_TRUE(flush(ep));
-        for (int i = 0; i < 2000; ++i) {
-            progress();
-        }
     }
 
     ucs_status_t get(const uct_iov_t &iov, Memory &remote,
@@ -120,6 +96,7 @@ TEST_F(UctContract, flush__of_a_failed_endpoint_waits_for_its_operations)
 
     device("delay-us", "100000");
     start_get(local.iov(0, size), remote, &good.uct);
+    progress_for(0.005); /* the device has taken it */
     device("inject", "read:13:1");
     start_get(local.iov(0, 8), remote, &bad.uct);
     ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
@@ -434,12 +411,15 @@ TEST_F(UctContract, destroy__nothing_is_unpacked_by_the_interface_s_end)
 }
 
 /* A living peer's device answers soon: the memory is the user's again when the
- * endpoint is gone. */
+ * endpoint is gone. But for a device that had no CPU: after 20 ms in vain there
+ * is no wait for a second, and the rest comes later. */
 TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
 {
     open();
     Memory remote(*b, 8192, 1), local(*a, 8192, 2);
     uct_iov_t iov = local.iov(0, 8000);
+    double begun, vain = 0;
+    int waited = 0;
 
     introduce();
     for (int round = 0; round < 50; ++round) {
@@ -460,11 +440,19 @@ TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
         }
         ASSERT_GT(posted, 1u);
         posted += uct_ep_flush(ep, 0, &comp.uct) == UCS_INPROGRESS;
+        const int left = 1000 - static_cast<int>(posted);
+        begun          = now();
         uct_ep_destroy(ep);
-        ep = nullptr;
-        EXPECT_EQ(1000 - static_cast<int>(posted), comp.uct.count);
+        vain = (now() - begun >= 0.02) ? now() : vain;
+        ep   = nullptr;
+        if (begun - vain > 1) {
+            EXPECT_EQ(left, comp.uct.count);
+            ++waited;
+        }
+        ASSERT_TRUE(wait([&] { return comp.uct.count == left; }));
         ep = a->connect(*b);
     }
+    EXPECT_GT(waited, 0);
 }
 
 /* The same of an endpoint whose peer has not answered yet. */
@@ -499,8 +487,8 @@ TEST_F(UctContract, destroy__ends_zcopy_to_a_peer_that_is_silent)
 TEST_F(UctContract, destroy__zcopy_that_is_to_be_sent_again_goes_on_as_a_copy)
 {
     open();
-    introduce();
     for (unsigned header_length : {0u, 30u, 3000u}) {
+        introduce();
         Memory local(*a, 5000, header_length);
         Bytes header = make_message(9, header_length), expected = header;
         uct_iov_t iov = local.iov(0, 5000);

@@ -13,34 +13,6 @@ using namespace uct_test;
 class UctLoad : public UctTest {
 protected:
     static constexpr unsigned WINDOW = 64;
-
-    /* Resident memory of this process, in KiB; constant with sanitizers, which
-     * keep freed memory back. */
-    static long resident()
-    {
-        long size = 0, pages = 0;
-
-        if (getenv("SRD_SANITIZE") != nullptr) {
-            return 0;
-        }
-        FILE *file = fopen("/proc/self/statm", "r");
-
-        if ((file == nullptr) ||
-            (fscanf(file, "%ld %ld", &size, &pages) != 2)) {
-            pages = -1;
-        }
-        if (file != nullptr) {
-            fclose(file);
-        }
-        return pages * 4;
-    }
-
-    static double now()
-    {
-        using namespace std::chrono;
-        return duration<double>(steady_clock::now().time_since_epoch())
-                .count();
-    }
 };
 
 TEST_F(UctLoad, sleeping_receiver__stops_its_sender_and_loses_nothing)

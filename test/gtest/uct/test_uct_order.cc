@@ -39,14 +39,6 @@ struct Request {
     }
 };
 
-uint64_t number_of(const Bytes &message)
-{
-    uint64_t number;
-
-    memcpy(&number, message.data(), sizeof(number));
-    return number;
-}
-
 } // namespace
 
 class UctOrder : public UctTest {
@@ -310,11 +302,7 @@ TEST_F(UctOrder, flush__waits_for_the_messages_before_it)
     open();
     Completion flushed;
 
-    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
-    ASSERT_TRUE(flush(ep));
-    for (int i = 0; i < 2000; ++i) { /* introductions */
-        progress();
-    }
+    introduce();
     for (uint64_t i = 1; i <= 40; ++i) {
         ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
     }

@@ -3,7 +3,6 @@
  * messages, reads and writes, for the first packet of all, and for receives. */
 #include "uct_entity.h"
 
-#include <dlfcn.h>
 #include <memory>
 #include <stdexcept>
 
@@ -57,16 +56,12 @@ protected:
     static void inject(const char *operation, unsigned status,
                        unsigned count = 1, unsigned skip = 0)
     {
-        using Control = int (*)(const char *, const char *);
-        Control control = reinterpret_cast<Control>(
-                dlsym(RTLD_DEFAULT, "efasim_control"));
         std::string value = std::string(operation) + ":" +
                             std::to_string(status) + ":" +
                             std::to_string(count) + ":" +
                             std::to_string(skip);
 
-        ASSERT_NE(nullptr, control) << "run under 'efasim run'";
-        ASSERT_EQ(0, control("inject", value.c_str()));
+        device("inject", value.c_str());
     }
 
     /* The introduction is over and nothing is under way. */
@@ -477,7 +472,7 @@ TEST_F(UctStatus1, flushed__with_much_polled)
 TEST_F(UctStatus1, failed__what_was_held_is_not_delivered)
 {
     SRD_ONLY("no reads");
-    open();
+    open({{"GET_SHORT", "5s"}});
     uct_ep_h back = b->connect(*a);
     Memory remote(*a, 64, 1);
     uint64_t word;

@@ -1,74 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the timer of ud and the user's calls could spoil between them. */
-#include "uct_entity.h"
+#include "ud_test.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 using namespace uct_test;
 
-class UctUdAttack : public UctTest {
-protected:
-    void SetUp() override
-    {
-        if (!is_ud()) {
-            GTEST_SKIP() << "of ud alone: UCT_TRANSPORT=ud";
-        }
-    }
-
-    void TearDown() override
-    {
-        device("duplicate", "0");
-        UctTest::TearDown();
-    }
-
-    /* Sets a knob of the emulated device of this process. */
-    static void device(const char *knob, const char *value)
-    {
-        using Control = int (*)(const char *, const char *);
-        Control control = reinterpret_cast<Control>(
-                dlsym(RTLD_DEFAULT, "efasim_control"));
-
-        ASSERT_NE(nullptr, control) << "run under 'efasim run'";
-        ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
-    }
-
-    bool wait_a(const std::function<bool()> &done)
-    {
-        auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-
-        while (!done()) {
-            if (std::chrono::steady_clock::now() > end) {
-                return false;
-            }
-            a->progress();
-        }
-        return true;
-    }
-
-    /* Both know each other and nothing is under way. */
-    void introduce()
-    {
-        size_t before = b->count;
-
-        ASSERT_EQ(UCS_OK, send_short(ep, before, {}));
-        ASSERT_TRUE(wait([&] { return b->count > before; }));
-        ASSERT_TRUE(flush(ep));
-        wait([] { return false; }, 0.02);
-    }
-
-    /* Numbers 0, 1, ... `count` - 1 came, each once. */
-    void expect_in_order(uint64_t count)
-    {
-        ASSERT_EQ(count, b->received.size());
-        for (uint64_t i = 0; i < count; ++i) {
-            uint64_t number;
-
-            memcpy(&number, b->received[i].data(), sizeof(number));
-            ASSERT_EQ(i, number);
-        }
-    }
-};
+using UctUdAttack = UdTest;
 
 /* Arming took one copy of a message, the timer after it another. */
 TEST_F(UctUdAttack, copy__in_the_stash_and_held)

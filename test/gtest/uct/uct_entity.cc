@@ -294,18 +294,99 @@ void UctTest::TearDown()
     delete b;
 }
 
+void UctTest::device(const char *knob, const char *value)
+{
+    using Control   = int (*)(const char *, const char *);
+    Control control = reinterpret_cast<Control>(
+            dlsym(RTLD_DEFAULT, "efasim_control"));
+
+    ASSERT_NE(nullptr, control) << "run under 'efasim run -- srdrun'";
+    ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
+}
+
+double UctTest::now()
+{
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+long UctTest::resident()
+{
+    long size = 0, pages = 0;
+
+    if (getenv("SRD_SANITIZE") != nullptr) {
+        return 0;
+    }
+    FILE *file = fopen("/proc/self/statm", "r");
+    if ((file == nullptr) || (fscanf(file, "%ld %ld", &size, &pages) != 2)) {
+        ADD_FAILURE() << "/proc/self/statm cannot be read";
+    }
+    if (file != nullptr) {
+        fclose(file);
+    }
+    return pages * 4;
+}
+
 bool UctTest::wait(const std::function<bool()> &done, double seconds)
 {
-    auto deadline = std::chrono::steady_clock::now() +
-                    std::chrono::duration<double>(seconds);
-
-    while (!done()) {
-        if (std::chrono::steady_clock::now() > deadline) {
+    for (double end = now() + seconds; !done(); progress()) {
+        if (now() > end) {
             return false;
         }
-        progress();
     }
     return true;
+}
+
+bool UctTest::wait_a(const std::function<bool()> &done, double seconds)
+{
+    for (double end = now() + seconds; !done(); a->progress()) {
+        if (now() > end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void UctTest::progress_for(double seconds)
+{
+    for (double end = now() + seconds; now() < end;) {
+        progress();
+    }
+}
+
+void UctTest::progress_for(double seconds, const std::vector<Entity *> &those)
+{
+    for (double end = now() + seconds; now() < end;) {
+        for (Entity *each : those) {
+            each->progress();
+        }
+    }
+}
+
+void UctTest::introduce()
+{
+    size_t before = b->count;
+
+    ASSERT_EQ(UCS_OK, send_short(ep, before, {}));
+    ASSERT_TRUE(wait([&] { return b->count > before; }));
+    ASSERT_TRUE(flush(ep));
+    progress_for(0.02); /* the answer */
+}
+
+uint64_t UctTest::number_of(const Bytes &message)
+{
+    uint64_t number;
+
+    memcpy(&number, message.data(), sizeof(number));
+    return number;
+}
+
+void UctTest::expect_in_order(uint64_t count)
+{
+    ASSERT_EQ(count, b->received.size());
+    for (uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(i, number_of(b->received[i]));
+    }
 }
 
 ucs_status_t

@@ -216,8 +216,31 @@ protected:
         }
     }
 
+    /* Sets a knob of the emulated device of this process from now on. */
+    static void device(const char *knob, const char *value);
+
+    /* Seconds of a clock that never goes back. */
+    static double now();
+
+    /* Resident memory of this process in KiB; 0 with sanitizers, which keep
+     * freed memory back. */
+    static long resident();
+
     /* Progresses until `done`; false after `seconds`. */
     bool wait(const std::function<bool()> &done, double seconds = 20);
+    /* The same while b does nothing. */
+    bool wait_a(const std::function<bool()> &done, double seconds = 20);
+    /* Of both, or of `those`. */
+    void progress_for(double seconds);
+    static void progress_for(double seconds,
+                             const std::vector<Entity *> &those);
+
+    /* Both know each other and nothing is under way. */
+    void introduce();
+
+    static uint64_t number_of(const Bytes &message);
+    /* Messages came to b with the numbers 0, 1, ... `count` - 1. */
+    void expect_in_order(uint64_t count);
 
     /* am_short with `payload` bytes behind the header, retried while there is
      * no resource. */

@@ -97,6 +97,15 @@ const char *efa_direct_unfit(const efa_device_t *device)
                    NULL;
 }
 
+/* Some emulated devices work by themselves, too: those answer -1. */
+static void efa_direct_find_emulator(efa_qp_t *qp)
+{
+    *(void**)&qp->direct.emulator = dlsym(RTLD_DEFAULT, "efasim_progress");
+    if ((qp->direct.emulator != NULL) && (qp->direct.emulator() < 0)) {
+        qp->direct.emulator = NULL;
+    }
+}
+
 const char *efa_direct_open(efa_qp_t *qp)
 {
     const efa_device_t *device = qp->md->device;
@@ -110,7 +119,7 @@ const char *efa_direct_open(efa_qp_t *qp)
     if (device->verbs->efa_query_qp_wqs(qp->qp, &sq, &rq, sizeof(sq)) != 0) {
         return "libefa does not tell where its queues are";
     }
-    *(void**)&qp->direct.emulator = dlsym(RTLD_DEFAULT, "efasim_progress");
+    efa_direct_find_emulator(qp);
     why = efa_direct_open_sq(qp, &sq);
     if (why == NULL) {
         why = efa_direct_open_rq(qp, &rq);
