@@ -164,6 +164,17 @@ uct_direct() {
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
 }
 
+# UCP's tests, where the module does as on hardware.
+direct_alone_ucp() {
+    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    in_release sid --device efa2 --eager --no-strict-batch -- \
+        "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 >"$CHECK_LOG.out" 2>&1
+    local status=$?
+    [ "$status" -eq 0 ] || { cat "$CHECK_LOG.out" && fail "status $status"; }
+    tests_ran "$CHECK_LOG.out"
+    at_least packets "$(stat_sum "$STAT" tx_pkts)" 10000
+}
+
 # direct_says TEXT RELEASE DEVICE [ENV...]: what an interface says of its way to
 # the device, and that a message then goes over it.
 direct_says() {
@@ -513,6 +524,7 @@ suite_run() {
     ci && check direct_reorder 120 uct_direct srd --reorder 0.3
     ci && check direct_ud 180 uct_direct ud
     ci && check direct_alone 240 uct_direct srd --eager --no-strict-batch
+    full && check direct_alone_ucp 600 direct_alone_ucp
     ci && check direct_alone_ud 240 uct_direct ud --eager --no-strict-batch
     ci && check direct_mutants 300 direct_mutants
     ci && check direct_ucp 60 ucp_put sid --reorder 0.3

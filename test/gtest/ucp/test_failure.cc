@@ -93,6 +93,7 @@ void FailedRead::receive_all(const Plan &plan, bool peer_errors)
     ucp_ep_h ep = connect(a, b, peer_errors);
     forget(ep); /* its sends hear nothing more: nothing can end it */
     exchange(b, ep, 8, key(1000));
+    exchange(b, ep, plan.size, key(1001)); /* a read has worked */
     auto control = reinterpret_cast<Control>(dlsym(RTLD_DEFAULT,
                                                    "efasim_control"));
     ASSERT_NE(nullptr, control) << "run under 'efasim run'";

@@ -332,15 +332,14 @@ TEST_F(UctAgain, rma__of_an_endpoint_that_goes)
     Completion comp;
 
     starts(false, 1000000, &comp);
-    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-    while (std::chrono::steady_clock::now() < end) {
-        progress();
-    }
+    progress_for(0.02);
     ASSERT_EQ(0u, comp.done);
     uct_ep_destroy(ep);
     ep = nullptr;
     EXPECT_EQ(1u, comp.done);
-    EXPECT_EQ(UCS_ERR_CANCELED, comp.status);
+    /* the latter of a try that the device had just then */
+    EXPECT_TRUE((comp.status == UCS_ERR_CANCELED) ||
+                (comp.status == UCS_ERR_UNREACHABLE)) << comp.status;
     inject_nothing();
     for (int i = 0; i < 1000; ++i) {
         progress();
