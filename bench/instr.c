@@ -9,13 +9,16 @@
  * usage: instr ROUNDS            the data path
  *        instr ROUNDS ENDPOINTS  as many endpoints, each to a GID of its own
  */
+#define _GNU_SOURCE
 #include "instr_side.h"
 
 #include <uct/ib/base/base_types.h>
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     BENCH_BATCH = 16, /* messages in a poll */
@@ -32,10 +35,24 @@ static size_t bench_pack(void *dest, void *arg)
     return BENCH_BCOPY; /* the packing itself is the user's, not ours */
 }
 
+/* Lets the emulated device work; NULL where the module calls libefa, in which
+ * the device is called anyway. */
+static int (*bench_device)(void);
+
+static inline void bench_device_works(void)
+{
+    if (bench_device != NULL) {
+        (void)bench_device();
+    }
+}
+
 /* Not by a jump, as callgrind would count that to the caller. */
 static inline unsigned bench_progress(bench_side_t *side)
 {
-    unsigned count = uct_iface_progress(side->iface);
+    unsigned count;
+
+    bench_device_works();
+    count = uct_iface_progress(side->iface);
 
     __asm__ volatile("" : "+r"(count));
     return count;
@@ -46,6 +63,7 @@ static inline unsigned bench_progress(bench_side_t *side)
 BENCH_PHASE void bench_post_short(bench_side_t *side)
 {
     bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, NULL, 0), "short");
+    bench_device_works();
 }
 
 BENCH_PHASE void bench_post_payload(bench_side_t *side)
@@ -55,6 +73,7 @@ BENCH_PHASE void bench_post_payload(bench_side_t *side)
     bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, &payload,
                                 sizeof(payload)),
                 "short with a payload");
+    bench_device_works();
 }
 
 BENCH_PHASE void bench_post_bcopy(bench_side_t *side)
@@ -62,6 +81,43 @@ BENCH_PHASE void bench_post_bcopy(bench_side_t *side)
     if (uct_ep_am_bcopy(side->ep, BENCH_AM, bench_pack, NULL, 0) < 0) {
         bench_check(UCS_ERR_IO_ERROR, "bcopy");
     }
+    bench_device_works();
+}
+
+BENCH_PHASE void bench_post_zcopy(bench_side_t *side, const uct_iov_t *iov,
+                                  uct_completion_t *comp)
+{
+    bench_expect(uct_ep_am_zcopy(side->ep, BENCH_AM, NULL, 0, iov, 1, 0, comp),
+                 UCS_INPROGRESS, "zcopy");
+    bench_device_works();
+}
+
+static void bench_unpack(void *arg, const void *data, size_t length)
+{
+    (void)arg;
+    (void)data;
+    (void)length;
+}
+
+BENCH_PHASE void bench_post_get_bcopy(bench_side_t *side, size_t length,
+                                      const bench_memory_t *from,
+                                      uct_completion_t *comp)
+{
+    bench_expect(uct_ep_get_bcopy(side->ep, bench_unpack, NULL, length,
+                                  (uintptr_t)from->address, from->rkey.rkey,
+                                  comp),
+                 UCS_INPROGRESS, "get_bcopy");
+    bench_device_works();
+}
+
+BENCH_PHASE void bench_post_get_zcopy(bench_side_t *side, const uct_iov_t *iov,
+                                      const bench_memory_t *from,
+                                      uct_completion_t *comp)
+{
+    bench_expect(uct_ep_get_zcopy(side->ep, iov, 1, (uintptr_t)from->address,
+                                  from->rkey.rkey, comp),
+                 UCS_INPROGRESS, "get_zcopy");
+    bench_device_works();
 }
 
 BENCH_PHASE unsigned bench_receive(bench_side_t *side)
@@ -79,8 +135,14 @@ BENCH_PHASE unsigned bench_receive_alone(bench_side_t *side)
     return bench_progress(side);
 }
 
+static void bench_reverse_ring(efa_direct_cq_t *cq);
+
 BENCH_PHASE unsigned bench_receive_reversed(bench_side_t *side)
 {
+    if (bench_device != NULL) {
+        bench_device_works();
+        bench_reverse_ring(&((base_iface_t*)side->iface)->qp.direct.rx);
+    }
     return bench_progress(side);
 }
 
@@ -146,6 +208,34 @@ static void bench_settle(bench_side_t *a, bench_side_t *b)
     bench_check(uct_iface_flush(a->iface, 0, NULL), "flush");
 }
 
+/* As if the device had written its next 16 completions in the opposite order;
+ * each place keeps its phase. A ring begins on a page and is the program's to
+ * read only. */
+static void bench_reverse_ring(efa_direct_cq_t *cq)
+{
+    size_t   size = cq->size, count = (cq->end - cq->ring) / size, at, i;
+    uint8_t  swap[64], *left, *right;
+    uint32_t first[2], phase;
+
+    bench_expect(mprotect((void*)cq->ring, count * size,
+                          PROT_READ | PROT_WRITE), 0, "a ring to write to");
+    at = (cq->next - cq->ring) / size;
+    for (i = 0; i < BENCH_BATCH / 2; ++i) {
+        left  = (uint8_t*)cq->ring + (at + i) % count * size;
+        right = (uint8_t*)cq->ring + (at + BENCH_BATCH - 1 - i) % count * size;
+        memcpy(swap, left, size);
+        memcpy(left, right, size);
+        memcpy(right, swap, size);
+        memcpy(&first[0], left, sizeof(first[0]));
+        memcpy(&first[1], right, sizeof(first[1]));
+        phase     = (first[0] ^ first[1]) & EFA_IO_CQE_PHASE;
+        first[0] ^= phase;
+        first[1] ^= phase;
+        memcpy(left, &first[0], sizeof(first[0]));
+        memcpy(right, &first[1], sizeof(first[1]));
+    }
+}
+
 /* The last completion that a poll gave comes first. */
 static int (*bench_poll_cq)(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 
@@ -174,6 +264,40 @@ static void bench_reverse(bench_side_t *side, int reverse)
     context->ops.poll_cq = reverse ? bench_poll_reversed : bench_poll_cq;
 }
 
+/* Whether the device works by itself, or when it is called. */
+static void bench_set_eager(const char *value)
+{
+    int (*control)(const char *knob, const char *value);
+
+    *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
+    bench_expect(control("eager", value), 0, "errors");
+}
+
+/*
+ * On the direct data path the module is to do as on hardware: so it opens its
+ * queues on a device that works by itself. From then on the device works when
+ * we call it, so that counts repeat. (The first interface is for the trial that
+ * stands before the direct path.)
+ */
+static void bench_open_sides(bench_side_t *a, bench_side_t *b)
+{
+    bench_side_t trial;
+    int          is_direct;
+
+    bench_side_open(&trial);
+    is_direct = ((base_iface_t*)trial.iface)->qp.is_direct;
+    if (is_direct) {
+        bench_set_eager("1");
+    }
+    bench_side_open(a);
+    bench_side_open(b);
+    if (is_direct) {
+        bench_set_eager("0");
+        *(void**)&bench_device = dlsym(RTLD_DEFAULT, "efasim_progress");
+    }
+    bench_side_close(&trial);
+}
+
 typedef unsigned (*bench_poll_t)(bench_side_t *side);
 
 /* What a round calls: functions without a limit packet, then those with. */
@@ -193,6 +317,7 @@ static unsigned bench_align(bench_side_t *a, bench_side_t *b)
         messages = 0;
         do {
             bench_check(uct_ep_am_short(a->ep, BENCH_AM, 1, NULL, 0), "align");
+            bench_device_works();
             ++messages;
             if (messages > 1000) {
                 bench_expect(0, 1, "limit packets");
@@ -235,6 +360,7 @@ static void bench_turn(bench_side_t *a, bench_side_t *b, uct_ep_h *eps,
     for (i = 0; i < BENCH_BATCH; ++i) {
         bench_check(uct_ep_am_short(eps[i % flows], BENCH_AM, 1, NULL, 0),
                     "turn");
+        bench_device_works();
     }
     bench_expect(receive(b) >= BENCH_BATCH, 1, "a batch in a poll");
     bench_settle(a, b);
@@ -262,6 +388,48 @@ static void bench_turns(bench_side_t *a, bench_side_t *b)
         uct_ep_destroy(eps[i]);
     }
     bench_settle(a, b);
+}
+
+static void bench_completed(uct_completion_t *self)
+{
+    bench_check(self->status, "an operation");
+}
+
+/* What needs registered memory. Never as many at once as the window has. */
+static void bench_memory_path(bench_side_t *a, bench_side_t *b,
+                              unsigned long rounds)
+{
+    uct_completion_t comp = {.func = bench_completed, .status = UCS_OK};
+    bench_memory_t   local, remote;
+    unsigned long    n;
+    uct_iov_t        iov;
+    unsigned         i;
+
+    bench_memory_open(&local);
+    bench_memory_open(&remote);
+    memset(&iov, 0, sizeof(iov));
+    iov.buffer = local.address;
+    iov.length = BENCH_BCOPY;
+    iov.memh   = local.memh;
+    iov.count  = 1;
+    for (n = 0; n < rounds; ++n) {
+        comp.count = 3 * BENCH_BATCH + 1;
+        for (i = 0; i < BENCH_BATCH; ++i) {
+            bench_post_zcopy(a, &iov, &comp);
+        }
+        bench_settle(a, b);
+        for (i = 0; i < BENCH_BATCH; ++i) {
+            bench_post_get_bcopy(a, BENCH_BCOPY, &remote, &comp);
+        }
+        bench_settle(a, b);
+        for (i = 0; i < BENCH_BATCH; ++i) {
+            bench_post_get_zcopy(a, &iov, &remote, &comp);
+        }
+        bench_settle(a, b);
+        bench_expect(comp.count, 1, "operations that are not done, and one");
+    }
+    bench_memory_close(&remote);
+    bench_memory_close(&local);
 }
 
 /* Memory for packets and operations comes by mmap. */
@@ -305,14 +473,10 @@ static void bench_data_path(unsigned long rounds)
         {bench_progress, bench_progress}
     };
     bench_side_t  a, b;
-    unsigned long heap, i;
+    unsigned long i;
     unsigned      half;
 
-    heap = bench_heap();
-    bench_side_open(&a);
-    printf("memory of an interface at open: %lu bytes\n",
-           bench_memory(&a) - heap);
-    bench_side_open(&b);
+    bench_open_sides(&a, &b);
     a.ep = bench_side_connect(&a, b.dev_addr, b.iface_addr);
     for (i = 0; i < 1000; ++i) { /* introductions */
         uct_ep_am_short(a.ep, BENCH_AM, 0, NULL, 0);
@@ -335,6 +499,10 @@ static void bench_data_path(unsigned long rounds)
         bench_expect(bench_empty(&b), 0, "empty progress");
     }
     bench_turns(&a, &b);
+    bench_memory_path(&a, &b, rounds);
+    if (bench_device != NULL) {
+        bench_set_eager("1");
+    }
     bench_side_close(&a);
     bench_side_close(&b);
 }
@@ -346,7 +514,10 @@ static void bench_endpoints(unsigned long rounds, unsigned long endpoints)
     unsigned long i, heap;
     uint32_t      host;
 
+    heap = bench_heap();
     bench_side_open(&a);
+    printf("memory of an interface at open: %lu bytes\n",
+           bench_memory(&a) - heap);
     memcpy(dev_addr, a.dev_addr, sizeof(dev_addr));
     memcpy(iface_addr, a.iface_addr, sizeof(iface_addr));
     heap = bench_heap();

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Instructions per message, by callgrind, on the emulated device.
-# usage: bench/instr.sh [--check] [BUILD_DIR [ROUNDS [ENDPOINTS]]]
+# usage: bench/instr.sh [--check] [--direct] [BUILD_DIR [ROUNDS [ENDPOINTS]]]
+#
+# --direct: of the direct data path, which takes the rdma-core of Debian sid
+# (contrib/chroot.sh sid makes it).
 #
 # "transport" is libuct_srd.so.0 alone, "verbs" is libibverbs and libefa under
 # it. The emulated device, UCT's dispatch and libc are not counted. Counts
@@ -12,16 +15,31 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 check=
-if [ "${1:-}" = --check ]; then
-    check=1
+direct=
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --check) check=1 ;;
+    --direct) direct=1 ;;
+    *)
+        echo "instr.sh: no option $1: --check, --direct" >&2
+        exit 2
+        ;;
+    esac
     shift
-fi
+done
 build=$(cd "${1:-$here/build}" && pwd)
 rounds=${2:-64}
 batch=16
 endpoints=${3:-10000}
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+out=$(mktemp -d "$build/instr.XXXXXX")
+inside=()
+device=(--device efa1)
+if [ -n "$direct" ]; then
+    device=(--device efa2 --no-strict-batch)
+    inside=("$here/contrib/chroot.sh" --bind "$build" sid --
+        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib UCX_EFA_DIRECT=y)
+fi
+[ -n "${INSTR_KEEP-}" ] || trap 'rm -rf "$out"' EXIT
 
 for tool in valgrind python3; do
     command -v "$tool" >/dev/null || {
@@ -45,7 +63,8 @@ failed() { # log
 collect() {
     local phase=$1
     shift
-    "$build/bin/efasim" run --max-ah $((endpoints * 2)) -- \
+    "${inside[@]}" "$build/bin/efasim" run "${device[@]}" \
+        --max-ah $((endpoints * 2)) -- \
         env UCX_SRD_MAX_AH=$((endpoints * 2)) "$build/bin/srdrun" \
         valgrind --tool=callgrind --dump-instr=yes \
         --callgrind-out-file="$out/$phase" --toggle-collect="$phase" \
@@ -54,35 +73,45 @@ collect() {
     python3 "$here/bench/instr_where.py" "$out/$phase"
 }
 
-# phase, operations in the whole run, bound for the transport, label
+# phase, operations in the whole run, bounds for the transport over libefa and
+# directly, label
 measure() {
-    local transport verbs again
+    local transport verbs again bound=$3
+    [ -z "$direct" ] || bound=$4
     read -r transport verbs again < <(collect "$1" "${program[@]}")
-    echo "$1|$2|$3|$transport|$verbs|$again|$4" >>"$out/table"
+    echo "$1|$2|$bound|$transport|$verbs|$again|$5" >>"$out/table"
 }
 
 messages=$((rounds * batch))
 program=("$rounds")
-measure bench_empty "$rounds" 44 "empty progress"
-measure bench_post_short $((messages * 3)) 70 "post am_short 8 B"
-measure bench_post_payload "$messages" 74 "post am_short 8 B + 8 B"
-measure bench_post_bcopy "$messages" 81 "post am_bcopy 1 KB"
+measure bench_empty "$rounds" 44 26 "empty progress"
+measure bench_post_short $((messages * 3)) 70 81 "post am_short 8 B"
+measure bench_post_payload "$messages" 74 92 "post am_short 8 B + 8 B"
+measure bench_post_bcopy "$messages" 81 102 "post am_bcopy 1 KB"
+measure bench_post_zcopy "$messages" 167 219 "post am_zcopy 1 KB"
+measure bench_post_get_bcopy "$messages" 165 130 "post get_bcopy 1 KB"
+measure bench_post_get_zcopy "$messages" 180 150 "post get_zcopy 1 KB"
 # half of the polls have a limit packet, which is counted with those
-measure bench_receive $((messages * 3 / 2)) 78 "receive, 16 in a poll"
-measure bench_receive_reversed $((messages / 2)) 180 "receive, 16 reversed"
-measure bench_receive_alone $((messages * 31 / 32)) 165 "receive, alone"
-measure bench_complete $((messages * 3 / 2)) 30 "completion, 16 in a poll"
-measure bench_complete_alone $((messages * 31 / 32)) 108 "completion, alone"
+measure bench_receive $((messages * 3 / 2)) 78 83 "receive, 16 in a poll"
+measure bench_receive_reversed $((messages / 2)) 180 192 "receive, 16 reversed"
+measure bench_receive_alone $((messages * 31 / 32)) 165 192 "receive, alone"
+measure bench_complete $((messages * 3 / 2)) 30 41 "completion, 16 in a poll"
+measure bench_complete_alone $((messages * 31 / 32)) 108 160 "completion, alone"
 # of their own polls, without which the rest is what a limit packet costs
-measure bench_receive_limit $((rounds * 3 / 2)) 2350 "16 received, limit sent"
-measure bench_complete_limit $((rounds * 3 / 2)) 1090 "16 complete, limit taken"
-measure bench_limit_done $((rounds * 3 / 2)) 425 "completion of a limit"
+measure bench_receive_limit $((rounds * 3 / 2)) 2350 2480 \
+    "16 received, limit sent"
+measure bench_complete_limit $((rounds * 3 / 2)) 1090 1205 \
+    "16 complete, limit taken"
+measure bench_limit_done $((rounds * 3 / 2)) 425 539 "completion of a limit"
 # limits included: more flows may not mean more limits
-measure bench_turn_one $((64 * batch)) 113 "receive and limits, one flow"
-measure bench_turn_sixteen $((64 * batch)) 110 "receive and limits, 16 flows"
+measure bench_turn_one $((64 * batch)) 113 119 "receive and limits, one flow"
+measure bench_turn_sixteen $((64 * batch)) 110 114 \
+    "receive and limits, 16 flows"
+program=("$rounds" 100)
+measure bench_create 100 1880 1880 "endpoint, 100 GIDs"
 program=("$rounds" "$endpoints")
-measure bench_flush "$rounds" 15 "iface_flush, $endpoints endpoints"
-measure bench_create "$endpoints" 1500 "endpoint, $endpoints GIDs"
+measure bench_flush "$rounds" 15 15 "iface_flush, $endpoints endpoints"
+measure bench_create "$endpoints" 1640 1640 "endpoint, $endpoints GIDs"
 
 echo "instructions per operation, $rounds rounds of $batch messages"
 awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
@@ -125,4 +154,4 @@ awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
         }
         exit check && bad
     }' "$out/table"
-grep -h "^memory of" "$out/bench_empty.log" "$out/bench_create.log"
+grep -h "^memory of" "$out/bench_create.log"

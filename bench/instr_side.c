@@ -12,6 +12,8 @@
 #include <string.h>
 
 static ucs_async_context_t *bench_async;
+static uct_component_h     *bench_components;
+static uct_component_h      bench_component;
 static uct_md_h             bench_md;
 static char                 bench_device[UCT_MD_NAME_MAX + 2];
 static unsigned long        bench_heap_bytes;
@@ -117,9 +119,10 @@ void bench_md_open(void)
                                 &bench_md),
                     "md");
         uct_config_release(config);
+        bench_component = components[i];
         snprintf(bench_device, sizeof(bench_device), "%s:1", md[0].md_name);
     }
-    uct_release_component_list(components);
+    bench_components = components;
     if (bench_md == NULL) {
         fprintf(stderr, "instr: no component efa: run it under 'efasim run -- "
                         "srdrun'\n");
@@ -131,7 +134,31 @@ void bench_md_open(void)
 void bench_md_close(void)
 {
     uct_md_close(bench_md);
+    uct_release_component_list(bench_components);
     ucs_async_context_destroy(bench_async);
+}
+
+void bench_memory_open(bench_memory_t *memory)
+{
+    enum { PAGE = 4096, KEY_MAX = 256 };
+    unsigned char key[KEY_MAX];
+    uct_md_attr_t attr;
+
+    bench_check(uct_md_query(bench_md, &attr), "md attributes");
+    bench_expect(attr.rkey_packed_size <= KEY_MAX, 1, "a short key");
+    memory->address = aligned_alloc(PAGE, PAGE);
+    bench_check(uct_md_mem_reg(bench_md, memory->address, PAGE,
+                               UCT_MD_MEM_ACCESS_RMA, &memory->memh),
+                "registration");
+    bench_check(uct_md_mkey_pack(bench_md, memory->memh, key), "key");
+    bench_check(uct_rkey_unpack(bench_component, key, &memory->rkey), "key");
+}
+
+void bench_memory_close(bench_memory_t *memory)
+{
+    uct_rkey_release(bench_component, &memory->rkey);
+    uct_md_mem_dereg(bench_md, memory->memh);
+    free(memory->address);
 }
 
 static ucs_status_t

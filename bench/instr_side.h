@@ -18,6 +18,13 @@ typedef struct bench_side {
     unsigned char dev_addr[64], iface_addr[64];
 } bench_side_t;
 
+/* Registered memory, with its remote key. */
+typedef struct bench_memory {
+    void             *address;
+    uct_mem_h         memh;
+    uct_rkey_bundle_t rkey;
+} bench_memory_t;
+
 /* Ends the program with a message unless `status` is UCS_OK. */
 void bench_check(ucs_status_t status, const char *what);
 
@@ -31,6 +38,10 @@ void bench_md_close(void);
 /* An interface whose messages of id BENCH_AM are counted in `received`. */
 void bench_side_open(bench_side_t *side);
 void bench_side_close(bench_side_t *side);
+
+/* A page of memory. */
+void bench_memory_open(bench_memory_t *memory);
+void bench_memory_close(bench_memory_t *memory);
 
 /* An endpoint to what the two addresses name. */
 uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,

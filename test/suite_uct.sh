@@ -364,8 +364,15 @@ uct_instructions() {
         skip_here "the bounds are those of gcc -O2"
     fi
     [ "$(gcc -dumpversion)" = 12 ] || export INSTR_MARGIN=10
-    "$TEST_DIR/../bench/instr.sh" --check "$BUILD" 16 1000 || exit 1
+    "$TEST_DIR/../bench/instr.sh" --check "$@" "$BUILD" 16 10000 || exit 1
     note "$(grep 'a message of 8 B' "$CHECK_LOG")"
+}
+
+# The same on the direct data path, in sid.
+direct_instructions() {
+    "$TEST_DIR/../contrib/chroot.sh" --made sid ||
+        skip_here "Debian sid is not made here"
+    uct_instructions --direct
 }
 
 uct_valgrind() {
@@ -527,6 +534,7 @@ suite_run() {
     full && check direct_alone_ucp 600 direct_alone_ucp
     ci && check direct_alone_ud 240 uct_direct ud --eager --no-strict-batch
     ci && check direct_mutants 300 direct_mutants
+    ci && check direct_instructions 240 direct_instructions
     ci && check direct_ucp 60 ucp_put sid --reorder 0.3
     if full; then
         check uct_fault_reorder 60 uct_fault --reorder 0.3

@@ -101,11 +101,12 @@ def times(bench, prefix=(), env=(), options=()):
              if len(words) == 3}, counters.total("rdma_read_wrs") > 1000)
 
 
-def transport(bench):
-    """Rows of (operation, transport, verbs), and lines on memory."""
+def transport(bench, *options):
+    """Rows of (operation, transport, verbs), and lines on memory; with --direct
+    of the direct data path."""
     script = os.path.join(os.path.dirname(HERE), "instr.sh")
     rounds = ["16", "1000"] if bench.quick else ["64", "10000"]
-    done = subprocess.run([script, bench.build, *rounds], text=True,
+    done = subprocess.run([script, *options, bench.build, *rounds], text=True,
                           capture_output=True, timeout=600, check=False)
     rows = [(match.group(1).strip(), float(match.group(2)),
              float(match.group(3)))

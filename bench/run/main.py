@@ -113,6 +113,7 @@ class Run:
         self.study("floors_rdma", floors.with_rdma)
         if "direct" not in without:
             self.study("floors_direct", floors.direct)
+            self.study("instructions_direct", floors.transport, "--direct")
         self.study("floors", floors.operations) # the last: see profile()
         self.study("peers", studies.peers)
         if quick:

@@ -132,12 +132,15 @@ def targets_text(found):
 
 def instructions_text(found):
     beside, rows = papers.INTREE_INSTRUCTIONS, []
+    direct = {name: whole for name, whole, _ in
+              found.get("instructions_direct", {}).get("rows", [])}
     for name, transport, verbs in found["instructions"]["rows"]:
         theirs = beside.get(name, (None, None))
         rows.append([name, number(transport), number(verbs),
-                     number(theirs[0]), number(theirs[1])])
+                     number(direct.get(name)), number(theirs[0]),
+                     number(theirs[1])])
     return ["", "## Instructions for each operation, callgrind",
-            *table(["", "transport", "libibverbs + libefa",
+            *table(["", "transport", "libibverbs + libefa", "direct: all",
                     "in-tree srd*", "+ verbs*"], rows),
             f"\\* {papers.INTREE}: not measured here", "",
             *[f"- {line}" for line in found["instructions"]["memory"]]]

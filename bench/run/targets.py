@@ -7,6 +7,9 @@ from launch import Failed
 from sizes import BUSY
 
 MESSAGE = "a message of 8 B"
+DIRECT = [(MESSAGE, 180), ("empty progress", 20), ("post get_bcopy 1 KB", 150),
+          ("post get_zcopy 1 KB", 150), ("receive, 16 reversed", 100),
+          ("completion, 16 in a poll", 30), ("a limit packet, both ends", 600)]
 LATENCY, RATE = "lat:8", "bw:8:64"
 READ, READ_HALF = "bw:1048576:16", "bw:524288:16"
 CASES = {"srd": [LATENCY, RATE, READ, READ_HALF],
@@ -111,6 +114,10 @@ def instruction_verdicts(found, lines):
             rows["completion, 16 in a poll"][0], 30)
         add(lines, "limit packet, both ends, transport and libefa",
             sum(rows["a limit packet, both ends"]), 600)
+    direct = {name: values for name, *values in
+              found.get("instructions_direct", {}).get("rows", [])}
+    for name, bound in DIRECT if direct else []:
+        add(lines, f"direct: {name}", direct[name][0], bound)
     lines_of = found.get("cachelines", {}).get("rows", {})
     for name, bound in (("post", 4), ("receive", 5)):
         if name in lines_of:

@@ -255,9 +255,7 @@ ucs_status_t base_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     }
     op->sge[0].length = offset + header_length;
     if (length > 0) {
-        op->sge[1].addr   = (uintptr_t)iov->buffer;
-        op->sge[1].length = length;
-        op->sge[1].lkey   = efa_memh_lkey(iov->memh);
+        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey(iov->memh));
     }
     base_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
     op->lent_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;

@@ -169,6 +169,15 @@ base_op_set_pieces(base_op_t *op, efa_sge_t *sge, int count, int inlined)
     efa_send_wr_set(&op->wr, sge, count, inlined);
 }
 
+/* Piece `number` of op->sge, which are for the user's memory. */
+static inline void base_op_set_piece(base_op_t *op, int number, void *address,
+                                     size_t length, uint32_t lkey)
+{
+    op->sge[number].addr   = (uintptr_t)address;
+    op->sge[number].length = length;
+    op->sge[number].lkey   = lkey;
+}
+
 /* The first `length` bytes of op->buf, inside the work request where it takes
  * so many. */
 static inline void

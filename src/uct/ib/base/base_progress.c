@@ -238,8 +238,12 @@ static inline int base_iface_is_idle(const base_iface_t *iface)
     return !iface->attend && !efa_direct_is_there(&iface->qp.direct.rx) &&
            (!base_iface_is_sending(iface) ||
             !efa_direct_is_there(&iface->qp.direct.tx)) &&
-           !base_due_pending(iface) && (iface->pending == NULL) &&
-           (iface->qp.direct.emulator == NULL);
+           !base_due_pending(iface) && (iface->pending == NULL);
+}
+
+unsigned base_iface_progress_emulated(uct_iface_h tl_iface)
+{
+    return base_iface_progress_busy((base_iface_t*)tl_iface);
 }
 
 unsigned base_iface_progress_direct(uct_iface_h tl_iface)

@@ -13,6 +13,9 @@ unsigned base_iface_progress_any(uct_iface_h tl_iface);
 /* The same where it is direct and no packet is traced. */
 unsigned base_iface_progress_direct(uct_iface_h tl_iface);
 
+/* And its device works when it is called: each call does. */
+unsigned base_iface_progress_emulated(uct_iface_h tl_iface);
+
 /*
  * What has to go on while no progress is made, where messages are acknowledged:
  * takes packets, acknowledges, sends again. Runs no callback; what came is

@@ -132,7 +132,8 @@ const char *efa_direct_open(efa_qp_t *qp)
         why = efa_direct_open_cq(qp, &qp->direct.rx, qp->rx_cq, qp->rx_depth,
                                  EFA_IO_CQE_RECV);
     }
-    qp->is_direct = why == NULL;
+    qp->is_direct       = why == NULL;
+    qp->direct.in_place = qp->is_direct && !qp->direct.sq.wide;
     return why;
 }
 
@@ -161,7 +162,7 @@ void efa_direct_arm(efa_direct_cq_t *cq)
                     ((uint32_t)(cq->events & 3) << EFA_IO_CQ_EVENTS_SHIFT);
 }
 
-/* ---- the less frequent requests ---- */
+/* ---- any request ---- */
 
 /*
  * What is behind a request's head: `pieces` words of pieces, and `inside` or
@@ -214,6 +215,13 @@ void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
     volatile uint64_t *slot;
     int                i;
 
+    if (!inlined && !sq->wide) {
+        if ((count == 1) ? efa_direct_send_piece(sq, dest, id, pieces) :
+                           efa_direct_send_pieces(sq, dest, id, pieces)) {
+            (void)efa_direct_sq_turn(qp);
+        }
+        return;
+    }
     slot = efa_direct_head(sq, dest,
                            id | efa_direct_length(pieces, count, inlined));
     for (i = 0; !inlined && (i < count); ++i) {

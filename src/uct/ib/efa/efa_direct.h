@@ -64,6 +64,7 @@ typedef struct efa_direct {
     efa_direct_cq_t tx, rx;
     int (*emulator)(void); /* the emulated device works when it is called;
                               NULL: it is hardware */
+    int in_place; /* it is direct, with requests of 64 bytes */
 } efa_direct_t;
 
 /* Why nothing needs to be tried with this device and library; NULL: it may

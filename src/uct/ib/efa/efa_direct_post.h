@@ -112,6 +112,38 @@ efa_direct_send_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
     return efa_direct_ring(sq, EFA_IO_WR_SIZE);
 }
 
+/* The same of two pieces. */
+static inline int
+efa_direct_send_pieces(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                       uint16_t id, const struct ibv_sge *pieces)
+{
+    volatile uint64_t *slot;
+
+    slot = efa_direct_head(sq, dest, id | (2ull << EFA_IO_WR_LENGTH_SHIFT));
+    efa_direct_piece(slot, pieces[0].addr, pieces[0].length, pieces[0].lkey);
+    efa_direct_piece(slot + 2, pieces[1].addr, pieces[1].length,
+                     pieces[1].lkey);
+    return efa_direct_ring(sq, EFA_IO_WR_SIZE);
+}
+
+/*
+ * An RDMA operation of one piece, by a request of 64 bytes; `kind` is
+ * EFA_IO_WR_READ or EFA_IO_WR_WRITE. As efa_direct_ring.
+ */
+static inline int
+efa_direct_rdma_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                      uint16_t id, uint64_t kind, uint64_t remote_addr,
+                      uint32_t rkey, const struct ibv_sge *piece)
+{
+    volatile uint64_t *slot;
+
+    slot = efa_direct_head(sq, dest,
+                           id | kind | (1ull << EFA_IO_WR_LENGTH_SHIFT));
+    efa_direct_piece(slot, remote_addr, piece->length, rkey);
+    efa_direct_piece(slot + 2, piece->addr, piece->length, piece->lkey);
+    return efa_direct_ring(sq, EFA_IO_WR_SIZE);
+}
+
 /* What else a SEND may be: inside, or of up to two pieces. */
 void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
                      const struct ibv_sge *pieces, int count, int inlined);

@@ -117,6 +117,12 @@ static inline int efa_send_wr_count(const efa_send_wr_t *wr)
     return wr->wr.num_sge;
 }
 
+/* Whether its bytes travel inside the work request. */
+static inline int efa_send_wr_is_inside(const efa_send_wr_t *wr)
+{
+    return (wr->wr.send_flags & IBV_SEND_INLINE) != 0;
+}
+
 /* Whose queue pair it was posted to last. */
 static inline uint32_t efa_send_wr_qpn(const efa_send_wr_t *wr)
 {

@@ -109,12 +109,14 @@ void srd_direct_ops(const base_iface_t *iface, uct_iface_ops_t *ops)
         }
         return;
     }
-    ops->iface_progress = base_iface_progress_direct;
-    if (iface->qp.direct.sq.wide) {
-        ops->ep_am_short = base_ep_am_short;
-        ops->ep_am_bcopy = base_ep_am_bcopy;
-    } else {
+    ops->iface_progress = (iface->qp.direct.emulator != NULL) ?
+                                  base_iface_progress_emulated :
+                                  base_iface_progress_direct;
+    if (iface->qp.direct.in_place) {
         ops->ep_am_short = srd_direct_am_short;
         ops->ep_am_bcopy = srd_direct_am_bcopy;
+    } else {
+        ops->ep_am_short = base_ep_am_short;
+        ops->ep_am_bcopy = base_ep_am_bcopy;
     }
 }
