@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Device memory over SRD: the UCX of PyPI's wheels with its CUDA modules, on an
+# emulated GPU whose memory kills who touches it with the CPU, and the emulated
+# EFA, which reaches it by dma-buf or by peer memory.
+# usage: suite_gpu.sh BUILD_DIR [quick|ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/matrix/wheels.sh
+. "$TEST_DIR/matrix/wheels.sh"
+# shellcheck source=test/gpu/ucx.sh
+. "$TEST_DIR/gpu/ucx.sh"
+set -u
+
+# What the checks of one UCX are made with, besides the EFA's options.
+GPU_HOW_dmabuf=(--no-peer-memory)
+GPU_HOW_peer=(--peer-memory --no-dmabuf)
+
+how_options() {
+    local -n options=GPU_HOW_$1
+    printf '%s\n' "${options[@]}"
+}
+
+# ------------------------------------------------------------ each UCX
+
+wheel_made() {
+    gpu_ucx "$1" "$2"
+}
+
+# rendezvous_direct: from here on messages of 4 KB are read by the receiver, of
+# which UCX otherwise thinks only from some size on.
+rendezvous_direct() {
+    export UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=get_zcopy
+}
+
+# all_by COUNTER: not a byte was staged, and all that was checked crossed the
+# device so.
+all_by() {
+    gpu_no_trouble
+    at_least "$1" "$(stat_sum "$STAT" "$1")" "$(gpu_checked)"
+    at_most "staged" "$(gpu_staged)" 0
+}
+
+# direct PACKAGE VERSION HOW: messages by rendezvous, device to device, host to
+# device and back: not one byte is copied by UCX, all cross the device by RDMA.
+direct() {
+    local memory how
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --tests tag,am,get --whole-pages --min 16384 \
+        --max 4194304 --iters 5 || exit 1
+    all_by rdma_read_bytes
+    for memory in hd dh; do
+        gpu_pair "${how[@]}" -- --memory $memory --tests tag --whole-pages \
+            --min 16384 --max 1048576 --iters 5 || exit 1
+        all_by rdma_read_bytes
+    done
+}
+
+# sizes PACKAGE VERSION HOW: every size from 1 B on, as UCX sends them by itself;
+# from 1.15 on of buffers that end within a page, too.
+sizes() {
+    local how whole=--whole-pages
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    [ "$GPU_MINOR" -lt 15 ] || whole=
+    # shellcheck disable=SC2086
+    gpu_pair "${how[@]}" -- --max 300000 --iters 20 $whole || exit 1
+    gpu_no_trouble
+    at_least "payload over the device" "$(stat_payload "$STAT")" "$(gpu_checked)"
+}
+
+gpu_each() {
+    local package version name
+    while read -r package version; do
+        name=${package#libucx-}_$version
+        check "wheel_$name" 120 wheel_made "$package" "$version"
+        check "dmabuf_$name" 40 direct "$package" "$version" dmabuf
+        check "peer_$name" 40 direct "$package" "$version" peer
+        check "sizes_$name" 40 sizes "$package" "$version" dmabuf
+    done < <(gpu_wheels)
+}
+
+# The UCX that the checks of one version alone take, one of each protocol.
+NEW='libucx-cu13 1.22.0'
+OLD='libucx-cu12 1.15.0.post2'
+
+# ------------------------------------------------------------ RDMA
+
+# The old protocol of 1.14 and 1.15, which knows only peer memory.
+protocol_v1() {
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    rendezvous_direct
+    gpu_pair --peer-memory --no-dmabuf -- --tests tag,am --min 16384 \
+        --iters 10 || exit 1
+    all_by rdma_read_bytes
+}
+
+# A device that writes (rdma-core 46 or newer): put, and rendezvous by writing.
+rdma_write() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    unset LD_LIBRARY_PATH
+    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" rdma_write_inside "$GPU_LIBS" || exit
+}
+
+rdma_write_inside() {
+    export LD_LIBRARY_PATH=$1:/opt/ucx-1.13/lib UCX_TLS=srd,cuda_copy
+    export UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=put_zcopy
+    gpu_pair --device efa2 -- --tests tag,am,put --min 16384 --iters 10 || exit 1
+    all_by rdma_write_bytes
+    gpu_pair --device efa2 -- --memory hd --tests put --min 1 --max 70000 || exit 1
+    gpu_no_trouble
+}
+
+# Large ones; a registration and a request of the device end at 1 GB.
+large() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 || exit 1
+    all_by rdma_read_bytes
+}
+
+# ------------------------------------------------------------ accidents
+
+# dies_of_cpu: the client touched device memory with the CPU, and died of it.
+dies_of_cpu() {
+    grep -E 'Segmentation fault|SIGSEGV|signal 11|status 139' "$GPU_LOG" ||
+        fail "nobody died of SIGSEGV"
+}
+
+# The program itself, and the transport with one line that reads what it is to
+# send: each dies. So whatever passes here has not done it.
+cpu_copy() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    ! gpu_pair -- --tests tag --min 65536 --iters 0 --cpu-copy ||
+        fail "device memory was read by the CPU"
+    dies_of_cpu
+}
+
+cpu_mutant() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    python3 "$TEST_DIR/gpu/mutant.py" "$TEST_DIR/.." "$BUILD" \
+        "$CHECK_LOG.mutant" || fail "no mutant"
+    rendezvous_direct
+    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair -- --tests tag \
+        --min 65536 --iters 0 || fail "the mutant lives"
+    dies_of_cpu
+    rm -rf "$CHECK_LOG.mutant"
+}
+
+# reuse PACKAGE VERSION HOW: memory is freed and allocated again at one address
+# 1,000 times; each time it is other memory, and its bytes must come.
+reuse() {
+    local how
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --tests none --reuse 1000 --max 65536 \
+        --whole-pages || exit 1
+    gpu_no_trouble
+    at_least "rounds at one address" \
+        "$(awk '$1 == "reuse" { print $4; exit }' "$GPU_LOG")" 900
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes)" \
+        "$(gpu_checked)"
+}
+
+# A peer is killed while device memory is under way: the other's operations end,
+# and its memory is its own.
+killed() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    with_stat --gpus 2 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" killed_inside "$(random_port)" || exit 1
+}
+
+killed_inside() {
+    local program=("$SRDRUN" "$BUILD/test/ucp_gpu" --port "$1" --max 16777216) pid
+    local victim tries=0 status=0
+    export UCX_HANDLE_ERRORS=none
+    "$EFASIM" run --node 0 -- "${program[@]}" --endless >"$CHECK_LOG.a" 2>&1 &
+    pid=$!
+    wait_listen "$1" "$pid" || fail "the server did not listen"
+    "$EFASIM" run --node 1 -- "${program[@]}" --client --endless \
+        >"$CHECK_LOG.b" 2>&1 &
+    victim=$!
+    until grep -q 'under way' "$CHECK_LOG.b"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "no traffic: $(cat "$CHECK_LOG.b")"
+        sleep 0.1
+    done
+    # the program is a child of efasim's
+    pkill -KILL -P "$victim" -x ucp_gpu || fail "no process to kill"
+    wait "$pid" || status=$?
+    cat "$CHECK_LOG.a"
+    [ "$status" = 0 ] || fail "the survivor ended with status $status"
+    grep -q '^the endpoint failed: ' "$CHECK_LOG.a" || fail "nobody told it"
+    grep -q '^ok survived ' "$CHECK_LOG.a" || fail "it did not go on"
+}
+
+# registration COMMAND HOW: the n-th registration fails, for each n: the bytes are
+# right, by whatever way, or an error is returned; and somebody says so.
+registration() {
+    local how n status right=0 errors=0
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    mapfile -t how < <(how_options "$2")
+    rendezvous_direct
+    for n in 1 2 3 4 5 6 8 10; do
+        status=0
+        EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${how[@]}" -- --tests tag,get \
+            --min 65536 --max 1000000 --iters 0 --timeout 10 || status=$?
+        ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" ||
+            fail "$1:$n: wrong bytes"
+        if [ "$status" = 0 ]; then
+            right=$((right + 1))
+        else
+            grep -qE 'EFA +(WARN|ERROR)|UCX +(WARN|ERROR)|FAIL' "$GPU_LOG" ||
+                fail "$1:$n: an error that nobody tells"
+            errors=$((errors + 1))
+        fi
+    done
+    note "$1: $right ended with the right bytes, $errors with an error"
+    at_least "runs" $((right + errors)) 8
+}
+
+suite_run() {
+    gpu_each
+    check protocol_v1 40 protocol_v1
+    check rdma_write 60 rdma_write
+    check large_32M 60 large 33554433
+    full && check large_1G 600 large 1073741824
+    check cpu_copy 30 cpu_copy
+    check cpu_mutant 60 cpu_mutant
+    # shellcheck disable=SC2086
+    check reuse_dmabuf 60 reuse $NEW dmabuf
+    # shellcheck disable=SC2086
+    check reuse_peer 60 reuse $NEW peer
+    # shellcheck disable=SC2086
+    check reuse_old_dmabuf 60 reuse $OLD dmabuf
+    # our own registration cache, which is for these
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
+    check killed 60 killed
+    check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf
+    check registration_peer 90 registration reg-mr peer
+}
+
+suite_main gpu "$@"
