@@ -126,6 +126,110 @@ large() {
     all_by rdma_read_bytes
 }
 
+# ------------------------------------------------------------ places
+
+# nearest GPU DEVICE: on a host like a p4d, 4 EFAs and 8 GPUs, DEVICE carries more
+# of that GPU's messages than any other.
+nearest() {
+    local device here
+    gpu_pair --devices 4 --gpus 8 -- --device "$1" --tests tag --min 1000000 \
+        --max 2000000 --iters 4 || exit 1
+    gpu_no_trouble
+    here=$(stat_sum "$STAT" rdma_read_bytes 1 "$2")
+    for device in rdmap0s6 rdmap16s6 rdmap32s6 rdmap48s6; do
+        [ "$device" = "$2" ] ||
+            at_least "GPU $1 by $2, by $device $(stat_sum "$STAT" \
+                rdma_read_bytes 1 $device)" "$here" \
+                $(($(stat_sum "$STAT" rdma_read_bytes 1 $device) + 1))
+    done
+}
+
+# UCX up to 1.16 takes the near one by itself; a newer one thinks that two PCI
+# functions are farther from each other below one root than below two, unless
+# UCX_DISTANCE_BW says otherwise (README).
+places_old() {
+    # shellcheck disable=SC2086
+    gpu_ucx $OLD
+    rendezvous_direct
+    export UCX_MAX_RNDV_RAILS=1
+    nearest 0 rdmap0s6
+    nearest 3 rdmap16s6
+    nearest 4 rdmap32s6
+    nearest 7 rdmap48s6
+}
+
+places_new() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    export UCX_DISTANCE_BW=phb:16000MBs,node:8000MBs,sys:200MBs
+    nearest 1 rdmap0s6
+    nearest 2 rdmap16s6
+    nearest 5 rdmap32s6
+    nearest 6 rdmap48s6
+}
+
+# told TEXT...: srd_info said so, in the order of the texts.
+told() {
+    local text
+    for text; do
+        grep -F -- "$text" "$CHECK_LOG.info" || fail "not said: $text"
+    done
+}
+
+# What srd_info says of machines like a p4d, a p5 and the emulated one.
+pictures() {
+    local name dir=$CHECK_LOG.pictures
+    need python3
+    rm -rf "$dir"
+    for name in p4d p5; do
+        python3 "$TEST_DIR/gpu/pictures.py" "$dir/$name" $name || fail "$name"
+        "$EFASIM" run --fabric "t$$" -- "$BUILD/bin/srd_info" --check \
+            --sysroot="$dir/$name" >"$CHECK_LOG.info" 2>&1
+        grep 'GPU' "$CHECK_LOG.info"
+        if [ $name = p4d ]; then
+            told '8 GPUs, whose memory the EFA reaches by peer memory' \
+                'GPU 0 (0000:10:1c.0): near rdmap16s27' \
+                'GPU 1 (0000:10:1d.0): near rdmap16s27' \
+                'GPU 5 (0000:90:1d.0): near rdmap144s27' \
+                'GPU 7 (0000:a0:1d.0): near rdmap160s27'
+        else
+            told 'GPU 0 (0000:4f:00.0): near rdmap80s0, rdmap81s0, rdmap82s0,' \
+                'GPU 7 (0000:c0:00.0): near rdmap193s0, rdmap194s0,'
+        fi
+    done
+    rm -rf "$dir"
+}
+
+# ------------------------------------------------------------ staging
+
+# warned COUNT TEXT HOW...: with these options that many processes are warned of
+# copies through host memory, with TEXT, once each.
+warned() {
+    local count=$1 text=$2 lines
+    shift 2
+    gpu_pair "$@" -- --tests tag --max 65536 --iters 0 || exit 1
+    lines=$(cat "$GPU_LOG" "$CHECK_LOG.server" |
+        sort -u | grep -c "EFA  WARN  .*GPU memory is copied through host memory: $text")
+    [ "$lines" = "$count" ] || fail "$lines warnings, not $count: $text"
+}
+
+staging_told() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    warned 2 'neither peer memory' --no-dmabuf
+    UCX_EFA_WARN_FALLBACK=n warned 0 '' --no-dmabuf
+    FAKE_GPU_DMABUF=0 warned 2 'NVIDIA.s driver exports no dma-bufs'
+    warned 0 ''
+    FAKE_GPU_DMABUF=0 warned 0 '' --peer-memory
+}
+
+staging_told_old() {
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    warned 2 '.*UCX_PROTO_ENABLE=y alone'
+}
+
 # ------------------------------------------------------------ accidents
 
 # dies_of_cpu: the client touched device memory with the CPU, and died of it.
@@ -239,6 +343,11 @@ suite_run() {
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433
     full && check large_1G 600 large 1073741824
+    check places_old 30 places_old
+    check places_new 30 places_new
+    check pictures 30 pictures
+    check staging_told 40 staging_told
+    check staging_told_old 20 staging_told_old
     check cpu_copy 30 cpu_copy
     check cpu_mutant 60 cpu_mutant
     # shellcheck disable=SC2086

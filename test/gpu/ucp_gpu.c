@@ -148,13 +148,27 @@ static int buffer_check(gpu_t *gpu, buffer_t *buf, uint64_t key)
     return 0;
 }
 
+static int op_failed(const op_t *op)
+{
+    return (op != NULL) && op->done && (op->status != UCS_OK);
+}
+
+/* Until both are done, or one has failed: the other's peer may then wait for
+ * what will not come. */
 static int wait_both(gpu_t *gpu, op_t *a, op_t *b, const char *what)
 {
-    ucs_status_t status  = op_wait(&gpu->node, a);
-    ucs_status_t status2 = (b != NULL) ? op_wait(&gpu->node, b) : UCS_OK;
-
-    status = (status == UCS_OK) ? status2 : status;
-    return (status == UCS_OK) ? 0 : gpu_fail(what, status);
+    while ((!a->done || ((b != NULL) && !b->done)) && !op_failed(a) &&
+           !op_failed(b)) {
+        node_progress(&gpu->node);
+    }
+    if (op_failed(a) || op_failed(b)) {
+        return gpu_fail(what, op_failed(a) ? a->status : b->status);
+    }
+    (void)op_wait(&gpu->node, a);
+    if (b != NULL) {
+        (void)op_wait(&gpu->node, b);
+    }
+    return 0;
 }
 
 static int run_tag(gpu_t *gpu, buffer_t *tx, buffer_t *rx)

@@ -413,6 +413,7 @@ static int sysfs_create_gpu(const char *root, unsigned bus, unsigned slot)
     ret |= sysfs_link(root, name, target);
     snprintf(name, sizeof(name), "%s/driver", pci);
     ret |= sysfs_link(root, name, "../../../bus/pci/drivers/nvidia");
+    ret |= sysfs_write(root, "module/nvidia/version", "emulated\n");
     return ret | sysfs_write(root, "bus/pci/drivers/nvidia/module", "");
 }
 
