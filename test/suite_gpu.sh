@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/matrix/wheels.sh
 . "$TEST_DIR/matrix/wheels.sh"
+# shellcheck source=test/python/environment.sh
+. "$TEST_DIR/python/environment.sh"
 # shellcheck source=test/gpu/ucx.sh
 . "$TEST_DIR/gpu/ucx.sh"
 set -u
@@ -52,6 +54,7 @@ direct() {
     gpu_pair "${how[@]}" -- --tests tag,am,get --whole-pages --min 16384 \
         --max 4194304 --iters 5 || exit 1
     all_by rdma_read_bytes
+    [ "$3" = dmabuf ] || full || return 0
     for memory in hd dh; do
         gpu_pair "${how[@]}" -- --memory $memory --tests tag --whole-pages \
             --min 16384 --max 1048576 --iters 5 || exit 1
@@ -230,6 +233,49 @@ staging_told_old() {
     warned 2 '.*UCX_PROTO_ENABLE=y alone'
 }
 
+# ------------------------------------------------------------ who uses it
+
+# python_pair NAME PROGRAM [EFASIM_OPTION...]: test/gpu/python/PROGRAM in two
+# processes of the environment NAME (suite python makes it).
+python_pair() {
+    local name=$1 program=$TEST_DIR/gpu/python/$2
+    shift 2
+    environment "$name"
+    export PYTHONPATH=$PYTHONPATH:$TEST_DIR/gpu/python PYTHONUNBUFFERED=1
+    export LD_LIBRARY_PATH=$BUILD/test/gpu UCX_TLS=srd,tcp,sm,self,cuda_copy
+    two_nodes --gpus 2 "$@" -- "$SRDRUN" "$PYTHON" "$program" @PORT@ -- \
+        "$SRDRUN" "$PYTHON" "$program" @PORT@ 127.0.0.1 || exit 1
+    grep -q '^ok ' "$CHECK_LOG" || fail "the program did not end"
+}
+
+# NIXL's VRAM segments, on the UCX 1.23 of its wheel: what is read comes by RDMA
+# and is copied by nobody.
+nixl_vram() {
+    python_pair nixl nixl_vram.py
+    grep -q '^READ 4096 staged 0$' "$CHECK_LOG" || fail "a read was staged"
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" \
+        $((4096 + 1048576 + 16777216))
+}
+
+# ucxx, and arrays like CuPy's: from 8 KB on nothing is copied.
+ucxx_device() {
+    python_pair ucxx ucxx_device.py
+    at_most "staged" "$(sed -n 's/^8388608 bytes staged //p' "$CHECK_LOG")" 10000
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" \
+        $((8388608 + 1048576))
+}
+
+# The command for real hardware, on the emulated: it runs, and finds no difference.
+on_hardware() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 \
+        "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
+    grep -q '^== EFA: emulated$' "$CHECK_LOG" || skip_here "this machine has an EFA"
+    grep -q '^no difference$' "$CHECK_LOG" || fail "facts.txt is not of this GPU"
+    grep -q '^== all right$' "$CHECK_LOG" || fail "it did not end well"
+}
+
 # ------------------------------------------------------------ accidents
 
 # dies_of_cpu: the client touched device memory with the CPU, and died of it.
@@ -348,6 +394,9 @@ suite_run() {
     check pictures 30 pictures
     check staging_told 40 staging_told
     check staging_told_old 20 staging_told_old
+    check nixl_vram 60 nixl_vram
+    check ucxx_device 60 ucxx_device
+    check on_hardware 120 on_hardware
     check cpu_copy 30 cpu_copy
     check cpu_mutant 60 cpu_mutant
     # shellcheck disable=SC2086

@@ -26,7 +26,11 @@ test_gpu_libnvidia_ml_so_1_LDFLAGS  = $(gpu_ldflags) \
 test_gpu_cudart_sources = test/gpu/cuda/cudart.c
 test_gpu_cudart_ldflags = $(gpu_ldflags) \
 	-Wl,--version-script=$(srcdir)/test/gpu/cuda
-EXTRA_DIST += test/gpu/cuda/cudart12.map test/gpu/cuda/cudart13.map
+EXTRA_DIST += test/gpu/cuda/cudart12.map test/gpu/cuda/cudart13.map \
+	test/gpu/facts.txt test/gpu/mutant.py test/gpu/on-hardware.sh \
+	test/gpu/pictures.py test/gpu/ucx.sh \
+	test/gpu/python/device_memory.py test/gpu/python/nixl_vram.py \
+	test/gpu/python/ucxx_device.py
 
 check_PROGRAMS += test/gpu/libcudart.so.12
 test_gpu_libcudart_so_12_SOURCES  = $(test_gpu_cudart_sources)
@@ -48,3 +52,8 @@ check_PROGRAMS += test/ucp_gpu
 test_ucp_gpu_SOURCES = $(test_apps_common) test/gpu/ucp_gpu.c \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_gpu_LDADD   = $(UCP_LIBS) -ldl
+
+check_PROGRAMS += test/gpu_facts
+test_gpu_facts_SOURCES = test/gpu/gpu_facts.c test/gpu/device.c \
+	test/gpu/device.h test/gpu/cuda/cuda_abi.h
+test_gpu_facts_LDADD   = -ldl

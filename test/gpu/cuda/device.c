@@ -353,6 +353,12 @@ GPU_EXPORT CUresult cuCtxSetFlags(unsigned flags)
     return CUDA_SUCCESS;
 }
 
+GPU_EXPORT CUresult cuCtxGetFlags(unsigned *flags)
+{
+    *flags = 0;
+    return (gpu_current() < 0) ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
 GPU_EXPORT CUresult cuCtxSynchronize(void)
 {
     return (gpu_current() < 0) ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;

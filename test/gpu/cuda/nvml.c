@@ -21,6 +21,20 @@ GPU_EXPORT int nvmlInit_v2(void)
     return 0;
 }
 
+GPU_EXPORT int nvmlInitWithFlags(unsigned flags);
+GPU_EXPORT int nvmlInitWithFlags(unsigned flags)
+{
+    (void)flags;
+    return 0;
+}
+
+GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 1;
+    return 0;
+}
+
 GPU_EXPORT int nvmlShutdown(void);
 GPU_EXPORT int nvmlShutdown(void)
 {
@@ -89,6 +103,8 @@ GPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void *device, unsigned *info)
     return nvmlDeviceGetGpuFabricInfo(device, (void*)(info + 1));
 }
 
-NVML_MISSING(nvmlDeviceGetCount_v2)
+NVML_MISSING(nvmlDeviceGetBAR1MemoryInfo)
+NVML_MISSING(nvmlDeviceGetMemoryInfo)
+NVML_MISSING(nvmlDeviceGetMigMode)
 NVML_MISSING(nvmlDeviceGetNvLinkRemotePciInfo_v2)
 NVML_MISSING(nvmlDeviceGetPciInfo_v3)
