@@ -15,13 +15,13 @@
 . "$TEST_DIR/gpu/ucx.sh"
 set -u
 
-# What the checks of one UCX are made with, besides the EFA's options.
-GPU_HOW_dmabuf=(--no-peer-memory)
-GPU_HOW_peer=(--peer-memory --no-dmabuf)
-
+# how_options dmabuf|peer: the emulated EFA's, one per line, of a host whose GPU
+# memory is registered in that way alone.
 how_options() {
-    local -n options=GPU_HOW_$1
-    printf '%s\n' "${options[@]}"
+    case $1 in
+    dmabuf) echo --no-peer-memory ;;
+    peer) printf '%s\n' --peer-memory --no-dmabuf ;;
+    esac
 }
 
 # ------------------------------------------------------------ each UCX
@@ -202,6 +202,23 @@ pictures() {
         fi
     done
     rm -rf "$dir"
+}
+
+# What srd_info says of the lanes of CUDA memory.
+lanes() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    unset UCX_TLS
+    local option text
+    for option in --no-peer-memory --no-dmabuf; do
+        "$EFASIM" run --fabric "t$$" --gpus 2 $option -- "$SRDRUN" \
+            "$BUILD/bin/srd_info" >"$CHECK_LOG.info" 2>&1
+        grep 'memory ' "$CHECK_LOG.info"
+        text='the EFA reaches it'
+        [ $option = --no-peer-memory ] || text='copied through it by UCX'
+        grep -q "^ *CUDA memory .*$text" "$CHECK_LOG.info" ||
+            fail "$option: not said: $text"
+    done
 }
 
 # ------------------------------------------------------------ staging
@@ -392,6 +409,7 @@ suite_run() {
     check places_old 30 places_old
     check places_new 30 places_new
     check pictures 30 pictures
+    check lanes 30 lanes
     check staging_told 40 staging_told
     check staging_told_old 20 staging_told_old
     check nixl_vram 60 nixl_vram
