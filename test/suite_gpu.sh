@@ -312,11 +312,17 @@ cpu_copy() {
     dies_of_cpu
 }
 
+# mutant NAME: the module with that fault, in the folder $CHECK_LOG.mutant.
+mutant() {
+    rm -rf "$CHECK_LOG.mutant"
+    python3 "$TEST_DIR/gpu/mutant.py" "$TEST_DIR/.." "$BUILD" \
+        "$CHECK_LOG.mutant" "$1" || fail "no mutant"
+}
+
 cpu_mutant() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
-    python3 "$TEST_DIR/gpu/mutant.py" "$TEST_DIR/.." "$BUILD" \
-        "$CHECK_LOG.mutant" || fail "no mutant"
+    mutant cpu
     rendezvous_direct
     ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair -- --tests tag \
         --min 65536 --iters 0 || fail "the mutant lives"
@@ -338,6 +344,20 @@ reuse() {
         "$(awk '$1 == "reuse" { print $4; exit }' "$GPU_LOG")" 900
     at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes)" \
         "$(gpu_checked)"
+}
+
+# The fault that was: our cache did not hear of memory that a GPU's driver freed.
+reuse_mutant() {
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    mutant stale
+    rendezvous_direct
+    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair --peer-memory \
+        --no-dmabuf -- --tests none --reuse 50 --max 65536 --whole-pages ||
+        fail "the mutant lives"
+    grep 'FAIL: 65536 bytes in device memory: wrong at' "$GPU_LOG" ||
+        fail "it died of something else"
+    rm -rf "$CHECK_LOG.mutant"
 }
 
 # A peer is killed while device memory is under way: the other's operations end,
@@ -426,6 +446,7 @@ suite_run() {
     # our own registration cache, which is for these
     # shellcheck disable=SC2086
     UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
+    check reuse_mutant 60 reuse_mutant
     check killed 60 killed
     check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf
     check registration_peer 90 registration reg-mr peer
