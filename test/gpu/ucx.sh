@@ -57,6 +57,7 @@ gpu_pair() {
     local options=() status=0
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
+    # shellcheck disable=SC2034 # for the suite
     GPU_LOG=$CHECK_LOG.pair STAT=$CHECK_LOG.stat
     # (options of their own come first)
     # shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations. The device reaches a dma-buf's pages, and a GPU's, by a mapping
- * of our own: the program need not have one.
+ * Registrations. The device reaches a dma-buf's pages, and a GPU's, by a
+ * mapping of our own: the program need not have one.
  */
 #include "mr_cmds.h"
 #include "dmabuf.h"
