@@ -102,6 +102,18 @@ protocol_v1() {
     all_by rdma_read_bytes
 }
 
+# Messages that the device takes from where they lie, from 1 B on: UCX copies what
+# comes to its place, and nothing that goes.
+eager_zcopy() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    export UCX_ZCOPY_THRESH=1 UCX_RNDV_THRESH=inf
+    gpu_pair "$@" -- --tests tag --max 20000 --iters 40 || exit 1
+    gpu_no_trouble
+    at_least "sent" "$(stat_sum "$STAT" tx_bytes)" "$(gpu_checked)"
+    at_most "staged" "$(gpu_staged)" "$(gpu_checked)"
+}
+
 # A device that writes (rdma-core 46 or newer): put, and rendezvous by writing.
 rdma_write() {
     # shellcheck disable=SC2086
@@ -202,6 +214,38 @@ pictures() {
         fi
     done
     rm -rf "$dir"
+}
+
+# near_is PICTURE LINE...: UCX finds these EFAs nearest to these GPUs there.
+near_is() {
+    local dir=$CHECK_LOG.pictures name=$1 line
+    shift
+    rm -rf "$dir"
+    python3 "$TEST_DIR/gpu/pictures.py" "$dir" "$name" || fail "$name"
+    SYSFS_PATH=$dir/sys EFASIM_FABRIC=t$$ LD_PRELOAD=$BUILD/lib/libefasim.so \
+        python3 "$TEST_DIR/gpu/python/ucx_near.py" "$dir" >"$CHECK_LOG.info" ||
+        fail "ucx_near.py: status $?"
+    cat "$CHECK_LOG.info"
+    for line; do
+        grep -qxF "$line" "$CHECK_LOG.info" || fail "$name: not $line"
+    done
+    rm -rf "$dir"
+}
+
+# UCX's own topology, on pictures of a p5 (32 EFAs, 8 GPUs), and of a p4d with the
+# variable that it wants there.
+ucx_near() {
+    local wheel
+    need python3
+    for wheel in "$OLD" "$NEW"; do
+        # shellcheck disable=SC2086
+        gpu_ucx $wheel
+        near_is p5 'GPU 0000:4f:00.0: 0000:50:00.0,0000:51:00.0,0000:52:00.0,0000:53:00.0' \
+            'GPU 0000:c0:00.0: 0000:c1:00.0,0000:c2:00.0,0000:c3:00.0,0000:c4:00.0'
+    done
+    export UCX_DISTANCE_BW=phb:16000MBs,node:8000MBs,sys:200MBs
+    near_is p4d 'GPU 0000:10:1c.0: 0000:10:1b.0' 'GPU 0000:90:1d.0: 0000:90:1b.0' \
+        'GPU 0000:a0:1d.0: 0000:a0:1b.0'
 }
 
 # What srd_info says of the lanes of CUDA memory.
@@ -423,12 +467,15 @@ registration() {
 suite_run() {
     gpu_each
     check protocol_v1 40 protocol_v1
+    check eager_zcopy_dmabuf 30 eager_zcopy
+    check eager_zcopy_peer 30 eager_zcopy --peer-memory --no-dmabuf
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433
     full && check large_1G 600 large 1073741824
     check places_old 30 places_old
     check places_new 30 places_new
     check pictures 30 pictures
+    check ucx_near 30 ucx_near
     check lanes 30 lanes
     check staging_told 40 staging_told
     check staging_told_old 20 staging_told_old
