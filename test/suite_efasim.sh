@@ -540,7 +540,8 @@ suite_run() {
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'
     check verbs_ud_efa0 60 verbs_check 'ud.*' --device efa0
-    check verbs_dmabuf 60 verbs_check 'Dmabuf.*'
+    check verbs_dmabuf 60 verbs_check 'Dmabuf.*:GpuMemory.*'
+    check verbs_gpu_peer 60 verbs_check 'GpuMemory.*' --peer-memory --no-dmabuf
     check verbs_keeps_up 60 verbs_check 'keeps_up.*'
     check verbs_overrun 60 overrun_check
     [ -z "${OVERRUN_UNEXPECTED-}" ] ||

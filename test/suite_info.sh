@@ -227,11 +227,23 @@ system() {
     verdict warn 'GPU memory' '1 GPUs without a driver'
     gpu alone 0x10de nvidia
     inside : --sysroot="$DIR/alone"
-    verdict warn 'GPU memory' 'neither peer memory nor dmabuf'
+    verdict warn 'GPU memory' 'neither peer memory nor dma-buf'
+    # NVIDIA's own is for InfiniBand's drivers
+    gpu infiniband 0x10de nvidia nvidia_peermem
+    inside : --sysroot="$DIR/infiniband"
+    verdict warn 'GPU memory' 'neither peer memory nor dma-buf'
     # with it, what is said depends on what module and UCX register
-    gpu peer 0x10de nvidia nvidia_peermem
+    gpu peer 0x10de nvidia efa_nv_peermem
     inside : --sysroot="$DIR/peer"
     ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"
+    gpu open 0x10de nvidia
+    mkdir -p "$DIR/open/proc/driver/nvidia"
+    echo 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1' \
+        >"$DIR/open/proc/driver/nvidia/version"
+    SIM=(--no-dmabuf)
+    inside : --sysroot="$DIR/open"
+    SIM=()
+    verdict warn 'GPU memory' 'this kernel or libibverbs registers no dma-bufs'
     gpu amd 0x1002 amdgpu
     inside : --sysroot="$DIR/amd"
     ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"

@@ -58,7 +58,9 @@ efasim_driver_sources = \
 	src/efasim/driver/mr_cmds.h src/efasim/driver/netlink.c \
 	src/efasim/driver/netlink.h src/efasim/driver/pd_cmds.c \
 	src/efasim/driver/pd_cmds.h src/efasim/driver/preload.c \
-	src/efasim/driver/preload.h src/efasim/driver/qp_cmds.c \
+	src/efasim/driver/preload.h \
+	src/efasim/driver/gpu_fd.h src/efasim/driver/redirect.c \
+	src/efasim/driver/redirect.h src/efasim/driver/qp_cmds.c \
 	src/efasim/driver/qp_cmds.h src/efasim/driver/region.c \
 	src/efasim/driver/region.h src/efasim/driver/state.c \
 	src/efasim/driver/state.h src/efasim/efasim.h

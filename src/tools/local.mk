@@ -4,6 +4,7 @@
 bin_PROGRAMS += bin/srd_info
 bin_srd_info_SOURCES = \
 	src/tools/check_device.c \
+	src/tools/check_gpu.c \
 	src/tools/check_mpi.c \
 	src/tools/check_system.c \
 	src/tools/check_ucx.c \
@@ -16,6 +17,7 @@ bin_srd_info_SOURCES = \
 	src/tools/srd_info.c \
 	src/uct/ib/efa/efa_cpus.c \
 	src/uct/ib/efa/efa_device.c \
+	src/uct/ib/efa/efa_gpu.c \
 	src/uct/ib/efa/efa_verbs.c
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDADD    = $(HWLOC_LIBS) -ldl -lpthread

@@ -30,6 +30,9 @@ static struct {
 #undef UCX_FIELD
 } ucx;
 
+/* UCT_MD_FLAG_REG_DMABUF, which headers before UCX 1.14 have not */
+#define PROBE_MD_FLAG_REG_DMABUF UCS_BIT(10)
+
 static const char *chosen_ucp = "libucp.so.0";
 
 typedef struct worker {
@@ -226,6 +229,7 @@ static void component_say(uct_component_h component)
     } md_attr;
     uct_md_resource_desc_t mds[64];
     uct_md_config_t *config;
+    uint64_t types;
     uct_md_h md;
 
     if ((ucx.uct_component_query(component, &attr) != UCS_OK) ||
@@ -240,8 +244,12 @@ static void component_say(uct_component_h component)
         if ((ucx.uct_md_open(component, mds[0].md_name, config, &md) ==
              UCS_OK) &&
             (ucx.uct_md_query(md, &md_attr.attr) == UCS_OK)) {
-            say("efa", "%llx",
-                (unsigned long long)md_attr.attr.cap.reg_mem_types);
+            types = md_attr.attr.cap.reg_mem_types;
+            if (md_attr.attr.cap.flags & PROBE_MD_FLAG_REG_DMABUF) {
+                types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA) |
+                         UCS_BIT(UCS_MEMORY_TYPE_ROCM);
+            }
+            say("efa", "%llx", (unsigned long long)types);
         }
         ucx.uct_config_release(config);
     }

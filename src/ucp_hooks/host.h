@@ -108,6 +108,9 @@ int ucx_user_asked_for(const char *name);
  */
 int ucx_user_left_out(const ucx_host_t *host, const char *name);
 
+/* Zero if UCX_EFA_WARN_FALLBACK=n: no warning of another way than the best. */
+int ucx_user_is_warned(void);
+
 /*
  * Why a device or transport is absent: what happened, why, what to do next. A
  * warning to who asked for transport @name by name, or excluded tcp and has an

@@ -91,6 +91,11 @@ void ucx_message_refused(const char *path, const char *why)
     }
 }
 
+int ucx_user_is_warned(void)
+{
+    return ucx_global_warns();
+}
+
 int ucx_message_is_first(void)
 {
     return !__atomic_exchange_n(&message_said, 1, __ATOMIC_RELAXED);

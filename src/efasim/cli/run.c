@@ -454,13 +454,17 @@ static struct fabric *run_fabric(const char *path, int node)
 {
     const char *device    = getenv("EFASIM_DEVICE");
     const char *devices   = getenv("EFASIM_DEVICES");
+    const char *gpus      = getenv("EFASIM_GPUS");
+    const char *peer      = getenv("EFASIM_PEER_MEMORY");
     unsigned profile      = device ? sim_profile_find(device) : 0;
     struct fabric *fabric = fabric_open(path, FABRIC_CREATE, node);
     const struct dir_host *host;
 
     if ((fabric != NULL) &&
         (fabric_sysfs_create(fabric, node, profile,
-                             devices ? atoi(devices) : 0) == 0)) {
+                             devices ? atoi(devices) : 0) == 0) &&
+        (fabric_sysfs_gpus(fabric, node, gpus ? atoi(gpus) : 0,
+                           peer && (*peer == '1')) == 0)) {
         return fabric;
     }
 

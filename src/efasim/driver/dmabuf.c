@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mapping dma-bufs. Where there is no exporter of them, and small kernels have
- * none, a memfd stands in.
+ * none, a memfd stands in. And mapping the memory of an emulated GPU by its
+ * address, as a driver with peer memory can.
  */
 #include "dmabuf.h"
+#include "gpu_fd.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* 1: a descriptor that a dma-buf's could be. */
@@ -27,20 +31,51 @@ static int dmabuf_is_one(int fd)
     return !strncmp(target, "/memfd:", 7) || !strncmp(target, "/dmabuf:", 8);
 }
 
+/* The descriptor and offset of the memory behind an emulated GPU's dma-buf; 0:
+ * `fd` is none; -EINVAL: of memory that is gone, or shorter. */
+static int dmabuf_of_gpu(int *fd, uint64_t *offset, uint64_t length)
+{
+    struct gpu_fd_dmabuf head = { 0 };
+    struct stat st;
+
+    if ((pread(*fd, &head, sizeof(head), 0) != sizeof(head)) ||
+        (head.magic != GPU_FD_MAGIC)) {
+        return 0;
+    }
+    if ((fstat(head.fd, &st) != 0) || (st.st_ino != head.inode) ||
+        (*offset > head.length) || (length > head.length - *offset)) {
+        return -EINVAL;
+    }
+
+    *fd      = head.fd;
+    *offset += head.offset;
+    return 0;
+}
+
 int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
                    struct drv_mapping *map)
 {
-    uint64_t first = offset & ~(uint64_t)(DRV_PAGE - 1);
-    off_t end      = lseek(fd, 0, SEEK_END);
+    uint64_t first;
+    off_t end = lseek(fd, 0, SEEK_END);
+    int ret;
 
     if ((end < 0) && (errno == EBADF)) {
         return -EBADF; /* what programs probe with */
     }
     if (!dmabuf_is_one(fd) || (end < 0) || (length == 0) ||
-        (offset + length < offset) || ((uint64_t)end < offset + length)) {
+        (offset + length < offset)) {
+        return -EINVAL;
+    }
+    ret = dmabuf_of_gpu(&fd, &offset, length);
+    if (ret != 0) {
+        return ret;
+    }
+    end = lseek(fd, 0, SEEK_END);
+    if ((uint64_t)end < offset + length) {
         return -EINVAL;
     }
 
+    first      = offset & ~(uint64_t)(DRV_PAGE - 1);
     map->size  = offset + length - first;
     map->start = mmap(NULL, map->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                       first);
@@ -51,6 +86,58 @@ int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
 
     map->addr = (uintptr_t)map->start + (offset - first);
     return 0;
+}
+
+/* 1: this line of /proc/self/maps is GPU memory that has all of the range. */
+static int dmabuf_line_has(const char *line, uint64_t addr, uint64_t length)
+{
+    unsigned long long start, end;
+
+    return (strstr(line, "/memfd:" GPU_FD_MEMORY) != NULL) &&
+           (sscanf(line, "%llx-%llx", &start, &end) == 2) &&
+           (addr >= start) && (addr + length <= end);
+}
+
+/* A second mapping of the same pages, which mremap() makes of a shared one when
+ * it is to move nothing; with rights that the first has not. */
+static int dmabuf_map_again(uint64_t addr, uint64_t length,
+                            struct drv_mapping *map)
+{
+    uint64_t first = addr & ~(uint64_t)(DRV_PAGE - 1);
+    void *again;
+
+    map->size = addr + length - first;
+    again     = mremap((void*)(uintptr_t)first, 0, map->size, MREMAP_MAYMOVE);
+    if (again == MAP_FAILED) {
+        return -EFAULT;
+    }
+    if (mprotect(again, map->size, PROT_READ | PROT_WRITE) != 0) {
+        munmap(again, map->size);
+        return -EFAULT;
+    }
+
+    map->start = again;
+    map->addr  = (uintptr_t)again + (addr - first);
+    return 0;
+}
+
+int drv_gpu_map(uint64_t addr, uint64_t length, struct drv_mapping *map)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[PATH_MAX + 128];
+    int ret = -EFAULT;
+
+    while ((maps != NULL) && (ret != 0) &&
+           (fgets(line, sizeof(line), maps) != NULL)) {
+        if (dmabuf_line_has(line, addr, length)) {
+            ret = dmabuf_map_again(addr, length, map);
+            break;
+        }
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return ret;
 }
 
 void drv_dmabuf_unmap(struct drv_mapping *map)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations. The device reaches a dma-buf's pages by a mapping of our own;
- * the program need not map it, as with a GPU's memory.
+ * Registrations. The device reaches a dma-buf's pages, and a GPU's, by a
+ * mapping of our own: the program need not have one.
  */
 #include "mr_cmds.h"
 #include "dmabuf.h"
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static uint64_t mr_page_span(uint64_t addr, uint64_t length)
@@ -55,6 +56,39 @@ static int mr_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
            (drv.pinned + bytes <= limit.rlim_cur);
 }
 
+/* The program may read the first and the last byte: its pages can be pinned. A
+ * GPU's cannot, as the kernel has none of its own there. */
+static int mr_is_readable(uint64_t addr, uint64_t length)
+{
+    char byte[2];
+    struct iovec to      = { byte, 2 };
+    struct iovec from[2] = {
+        { (void*)(uintptr_t)addr, 1 },
+        { (void*)(uintptr_t)(addr + length - 1), 1 },
+    };
+
+    return (process_vm_readv(getpid(), &to, 1, from, 2, 0) == 2) ||
+           (errno != EFAULT);
+}
+
+/* Make the pages ready: 0; -ENOMEM; -EFAULT: there are none, or a GPU's where
+ * there is no peer memory. */
+static int mr_pin(const struct drv_dev *dev, const struct ib_uverbs_reg_mr *req,
+                  uint64_t span, struct drv_mapping *map)
+{
+    if (!mr_memlock_allows(dev, span)) {
+        return -ENOMEM;
+    }
+    if (!drv_mr_is_mapped(req->start, span)) {
+        return -EFAULT;
+    }
+    if (mr_is_readable(req->start, req->length)) {
+        return 0;
+    }
+    return dev->knobs.peer_memory ?
+           drv_gpu_map(req->start, req->length, map) : -EFAULT;
+}
+
 /* Have room for one more in the directory: 0; or -ENOMEM, after a line. */
 static int mr_reserve(struct drv_dev *dev)
 {
@@ -72,6 +106,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
 {
     struct ib_uverbs_reg_mr_resp resp = { 0 };
     struct drv_dev *dev               = cmd->ctx->dev;
+    struct drv_mapping map            = { 0 };
     struct ib_uverbs_reg_mr req;
     struct sim_mr_attr attr;
     struct sim_pd *pd;
@@ -100,24 +135,27 @@ int drv_mr_reg(struct drv_cmd *cmd)
         .iova   = req.hca_va,
         .access = req.access_flags,
     };
-    ret = sim_mr_register(dev->sim, pd, &attr);
+    span = mr_page_span(req.start, req.length);
+    ret  = sim_mr_check(dev->sim, &attr);
+    ret  = ret ? ret : mr_pin(dev, &req, span, &map);
     if (ret != 0) {
         return ret;
     }
 
-    span = mr_page_span(req.start, req.length);
-    ret  = !mr_memlock_allows(dev, span) ? -ENOMEM :
-           !drv_mr_is_mapped(req.start, span) ? -EFAULT : 0;
+    if (map.start != NULL) { /* a GPU's: not locked memory */
+        attr.addr = map.addr;
+        span      = 0;
+    }
+    ret = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
-        sim_mr_deregister(dev->sim, attr.index);
+        drv_dmabuf_unmap(&map);
         return ret;
     }
 
     ++cmd->ctx->mrs;
-    drv.pinned                += span;
-    dev->mr[attr.index].ctx    = cmd->ctx;
-    dev->mr[attr.index].pinned = span;
-    resp.mr_handle             = attr.index;
+    drv.pinned          += span;
+    dev->mr[attr.index]  = (struct drv_mr){ cmd->ctx, span, map };
+    resp.mr_handle       = attr.index;
     resp.lkey                  = attr.key;
     resp.rkey                  = attr.key;
     drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
@@ -201,6 +239,9 @@ int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
     struct mr_dmabuf req;
     int ret;
 
+    if (!dev->knobs.dmabuf) {
+        return -EOPNOTSUPP;
+    }
     ret = (pd == NULL) ? -EINVAL : mr_dmabuf_request(cmd, &req);
     ret = ret ? ret : mr_reserve(dev);
     ret = ret ? ret : drv_dmabuf_map(req.fd, req.offset, req.length, &map);

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "netlink.h"
 #include "preload.h"
+#include "redirect.h"
 #include "state.h"
 
 #include "efasim/fabric/sysfs.h"
@@ -29,7 +30,6 @@
 
 #define PRELOAD_CDEV    "/dev/infiniband/" FABRIC_UVERBS_NAME
 #define PRELOAD_IB      "/infiniband/"
-#define PRELOAD_SYS_IB  "/sys/class/infiniband"
 
 /* The device of the host whose character device this is; -1: none. */
 static int preload_cdev(const char *path)
@@ -114,24 +114,6 @@ static int preload_open_counter(const char *path)
     return fd;
 }
 
-/* /sys/class/infiniband/X, for programs that do not ask for SYSFS_PATH. */
-static const char *preload_redirect(const char *path, char *buf, size_t size)
-{
-    const char *root;
-
-    if ((path == NULL) || strncmp(path, PRELOAD_SYS_IB,
-                                  sizeof(PRELOAD_SYS_IB) - 1)) {
-        return path;
-    }
-
-    root = drv_config_sysfs_root();
-    if (*root == '\0') {
-        return path;
-    }
-    snprintf(buf, size, "%s%s", root, path + sizeof("/sys") - 1);
-    return buf;
-}
-
 /* What all the forms of open() have in common. Returns -2: go on with *path;
  * else the answer. */
 static int preload_open(const char **path, int flags, char *buf, size_t size)
@@ -146,7 +128,7 @@ static int preload_open(const char **path, int flags, char *buf, size_t size)
         return drv_ctx_open(device, flags);
     }
 
-    *path = preload_redirect(*path, buf, size);
+    *path = drv_redirect(*path, buf, size);
     if ((flags & O_ACCMODE) != O_RDONLY) {
         return -2;
     }
@@ -223,7 +205,7 @@ PRELOAD_OPEN_2(__open64_2, open64)
             PRELOAD_CDEV_STAT(st, device); \
             return 0; \
         } \
-        path = preload_redirect(path, buf, sizeof(buf)); \
+        path = drv_redirect(path, buf, sizeof(buf)); \
         return PRELOAD_NEXT(_name)(path, st); \
     } \
     \
@@ -283,7 +265,7 @@ PRELOAD_EXPORT int access(const char *path, int mode)
         return 0;
     }
 
-    path = preload_redirect(path, buf, sizeof(buf));
+    path = drv_redirect(path, buf, sizeof(buf));
     return PRELOAD_NEXT(access)(path, mode);
 }
 

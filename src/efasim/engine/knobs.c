@@ -79,6 +79,12 @@ const struct sim_knob sim_knob_table[] = {
             "generation of the host's devices (default efa1)"),
     KNOB_OF(HOST, "devices", devices, SIM_KNOB_UINT, 1, SIM_DEVICES, "N",
             "devices of the host: rdmap0s6, rdmap16s6, ... (default 1)"),
+    KNOB_OF(HOST, "gpus", gpus, SIM_KNOB_UINT, 0, SIM_GPUS, "N",
+            "GPUs of the host, as many near each device (default 0)"),
+    KNOB_OF(PROCESS, "dmabuf", dmabuf, SIM_KNOB_FLAG, 0, 1, NULL,
+            "a kernel that registers no dma-bufs"),
+    KNOB_OF(HOST, "peer-memory", peer_memory, SIM_KNOB_FLAG, 0, 1, NULL,
+            "a driver that registers GPU memory by its address"),
     { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL, SIM_SCOPE_ANY }
 };
 
@@ -91,6 +97,7 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->max_ah        = SIM_MAX_AH;
     knobs->ud_mtu        = SIM_MAX_MSG;
     knobs->cq_divide     = 1;
+    knobs->dmabuf        = 1;
     knobs->strict_batch  = 1;
     knobs->strict_ah     = 1;
     knobs->qkey_status   = 9;

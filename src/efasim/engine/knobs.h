@@ -69,6 +69,9 @@ struct sim_knobs {
     uint64_t no_rdma_read; /* 1: a device without RDMA */
     uint64_t device;       /* see profile.h; 0: what the host has */
     uint64_t devices;      /* number of the host's; 0: what it has */
+    uint64_t gpus;         /* number of the host's GPUs */
+    uint64_t dmabuf;       /* 0: a kernel that registers no dma-bufs */
+    uint64_t peer_memory;  /* 1: GPU memory can be registered by address */
     unsigned inject_num;
     struct sim_inject inject[SIM_INJECT_MAX];
     unsigned fail_num;

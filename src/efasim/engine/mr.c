@@ -9,7 +9,7 @@
 
 _Static_assert(SIM_MAX_MR == 1 << MR_INDEX_BITS, "key layout");
 
-static int mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
+int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
 {
     uint32_t allowed = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
 
@@ -34,7 +34,7 @@ int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
     struct dir_mr *mr;
     int index, ret;
 
-    ret = mr_check(dev, attr);
+    ret = sim_mr_check(dev, attr);
     if (ret != 0) {
         return ret;
     }

@@ -23,6 +23,8 @@ struct sim_mr_attr {
     uint32_t key, index; /* out */
 };
 
+/* What sim_mr_register() would refuse for the request's own sake. */
+int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr);
 int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
                     struct sim_mr_attr *attr);
 int sim_mr_deregister(struct sim_dev *dev, uint32_t index);

@@ -384,3 +384,58 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned host,
     errno = err;
     return ret;
 }
+
+static const struct {
+    const char *name, *content;
+} sysfs_gpu_files[] = {
+    { "vendor",    "0x10de\n" },
+    { "device",    "0x20b0\n" },
+    { "class",     "0x030200\n" },
+    { "numa_node", "-1\n" },
+    { "modalias",  "pci:v000010DEd000020B0sv000010DEsd00000000bc03sc02i00\n" },
+};
+
+static int sysfs_create_gpu(const char *root, unsigned bus, unsigned slot)
+{
+    char pci[48], name[96], target[64];
+    unsigned i;
+    int ret = 0;
+
+    snprintf(pci, sizeof(pci), "devices/pci0000:%02x/0000:%02x:%02x.0",
+             bus & 0xff, bus & 0xff, slot & 0x1f);
+    for (i = 0; i < sizeof(sysfs_gpu_files) / sizeof(sysfs_gpu_files[0]);
+         ++i) {
+        snprintf(name, sizeof(name), "%s/%s", pci, sysfs_gpu_files[i].name);
+        ret |= sysfs_write(root, name, sysfs_gpu_files[i].content);
+    }
+    snprintf(name, sizeof(name), "bus/pci/devices/%s", strrchr(pci, '/') + 1);
+    snprintf(target, sizeof(target), "../../../%s", pci);
+    ret |= sysfs_link(root, name, target);
+    snprintf(name, sizeof(name), "%s/driver", pci);
+    ret |= sysfs_link(root, name, "../../../bus/pci/drivers/nvidia");
+    ret |= sysfs_write(root, "module/nvidia/version", "emulated\n");
+    return ret | sysfs_write(root, "bus/pci/drivers/nvidia/module", "");
+}
+
+int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
+                      int peer_memory)
+{
+    unsigned devices = atomic_load(&fabric->dir->host[host].devices);
+    unsigned i, bus, slot = 0, last = ~0u;
+    char root[FABRIC_PATH_MAX + 16], name[96];
+    int ret = 0;
+
+    snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
+    for (i = 0; i < gpus; ++i) {
+        bus  = 16 * (i * devices / gpus);
+        slot = (bus == last) ? slot + 1 : (gpus > 4 * devices) ? 0x18 : 0x1c;
+        last = bus;
+        ret |= sysfs_create_gpu(root, bus, slot);
+    }
+    for (i = 0; peer_memory && (i < devices); ++i) {
+        snprintf(name, sizeof(name), "devices/pci0000:%02x/0000:%02x:06.0/p2p",
+                 (16 * i) & 0xff, (16 * i) & 0xff);
+        ret |= sysfs_write(root, name, "NVIDIA\n");
+    }
+    return ret;
+}

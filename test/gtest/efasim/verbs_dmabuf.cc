@@ -2,10 +2,14 @@
 /* Registration of a dma-buf; a memfd stands in for one. */
 #include "verbs_test.h"
 
+#include "efasim/driver/gpu_fd.h"
+
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 class Dmabuf : public testing::Test {
@@ -87,4 +91,120 @@ TEST_F(Dmabuf, many_times)
         ASSERT_NE(nullptr, mr) << i;
         ASSERT_EQ(0, ibv_dereg_mr(mr));
     }
+}
+
+/* Memory as a GPU's: mapped without rights, under the name that the emulated
+ * GPU gives it. Run with and without peer memory and dma-bufs. */
+class GpuMemory : public testing::Test {
+protected:
+    GpuMemory() : fd(memfd_create(GPU_FD_MEMORY, 0))
+    {
+        EXPECT_EQ(0, ftruncate(fd, size));
+        device = mmap(nullptr, size, PROT_NONE, MAP_SHARED, fd, 0);
+        alias  = (uint8_t*)mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                MAP_SHARED, fd, 0);
+    }
+
+    ~GpuMemory() override
+    {
+        munmap(device, size);
+        munmap(alias, size);
+        close(fd);
+    }
+
+    ibv_mr *reg(void *address, size_t length)
+    {
+        errno = 0;
+        return ibv_reg_mr(dev.pd, address, length, IBV_ACCESS_LOCAL_WRITE |
+                          IBV_ACCESS_REMOTE_READ);
+    }
+
+    static bool is_set(const char *name, char value)
+    {
+        const char *text = getenv(name);
+
+        return (text != nullptr) && (*text == value);
+    }
+
+    enum { size = 1 << 20 };
+    Device dev;
+    int fd;
+    void *device;
+    uint8_t *alias;
+};
+
+TEST_F(GpuMemory, by_address)
+{
+    ibv_mr *mr = reg((char*)device + 100, 65536);
+
+    if (!is_set("EFASIM_PEER_MEMORY", '1')) {
+        EXPECT_EQ(nullptr, mr);
+        EXPECT_EQ(EFAULT, errno);
+        return;
+    }
+
+    ASSERT_NE(nullptr, mr) << strerror(errno);
+    Qp a(dev), b(dev);
+    Memory plain(dev, 65536);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    plain.poison();
+    fill_bytes(alias + 100, 65536, 5, 0);
+    ASSERT_EQ(0, a.read(1, ah, b.address(), plain.sge(0, 65536),
+                        (uintptr_t)device + 100, mr->rkey));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_LT(fill_diff(plain.data(), 65536, 5, 0), 0);
+    EXPECT_EQ(0, ibv_dereg_mr(mr));
+    EXPECT_EQ(nullptr, reg((char*)device + size - 4096, 8192));
+    ibv_destroy_ah(ah);
+}
+
+/* Whatever it is: pages that the program may not read cannot be pinned. */
+TEST_F(GpuMemory, other_memory_without_rights)
+{
+    void *none = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
+
+    EXPECT_EQ(nullptr, reg(none, 4096));
+    EXPECT_EQ(EFAULT, errno);
+    munmap(none, size);
+}
+
+/* A part of it that begins anywhere; a kernel without dma-bufs says so, before it
+ * looks at the descriptor. */
+TEST_F(GpuMemory, by_dmabuf)
+{
+    const gpu_fd_dmabuf part = [this] {
+        struct stat st = {};
+        EXPECT_EQ(0, fstat(fd, &st));
+        return gpu_fd_dmabuf{GPU_FD_MAGIC, st.st_ino, fd, 0, 8192, 65536};
+    }();
+    int dmabuf = memfd_create(GPU_FD_DMABUF, 0);
+    ibv_mr *mr;
+
+    EXPECT_EQ((ssize_t)sizeof(part), write(dmabuf, &part, sizeof(part)));
+    errno = 0;
+    mr    = ibv_reg_dmabuf_mr(dev.pd, 4096, 4096, 4096, dmabuf,
+                              IBV_ACCESS_LOCAL_WRITE);
+    if (is_set("EFASIM_DMABUF", '0')) {
+        EXPECT_EQ(nullptr, mr);
+        EXPECT_EQ(EOPNOTSUPP, errno);
+    } else {
+        ASSERT_NE(nullptr, mr) << strerror(errno);
+        Qp a(dev), b(dev);
+        Memory plain(dev, 4096);
+        ibv_ah *ah = dev.ah(dev.gid);
+
+        plain.fill(8);
+        ASSERT_EQ(0, b.recv(1, {ibv_sge{4096, 4096, mr->lkey}}));
+        ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, 4096)}));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+        EXPECT_EQ(4096u, poll_one(b.rcq).byte_len);
+        EXPECT_LT(fill_diff(alias + 8192 + 4096, 4096, 8, 0), 0);
+        EXPECT_EQ(0, ibv_dereg_mr(mr));
+        EXPECT_EQ(nullptr, ibv_reg_dmabuf_mr(dev.pd, 0, 65537, 0, dmabuf,
+                                             IBV_ACCESS_LOCAL_WRITE));
+        ibv_destroy_ah(ah);
+    }
+    close(dmabuf);
 }

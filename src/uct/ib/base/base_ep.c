@@ -14,6 +14,8 @@
 #include "base_report.h"
 #include "base_vfs.h"
 
+#include <uct/ib/efa/efa_gpu.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +127,7 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     base_vfs_unlock();
     base_peer_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
     base_ctl_post_all(iface); /* the hello, ahead of the first message */
+    efa_md_gpu_warn(base_iface_md(iface));
     *ep_p = &ep->super.super;
     return UCS_OK;
 

@@ -7,12 +7,26 @@
  */
 #include "efa_gpu.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define EFA_PEERMEM_MODULE "/sys/module/efa_nv_peermem/version"
+
+/* Of CUDA's driver interface: success, the first UCX that takes dma-bufs, the
+ * first that does so without being told, and the attribute of a device that
+ * says that it exports them. */
+enum {
+    EFA_CUDA_SUCCESS        = 0,
+    EFA_UCX_DMABUF          = 14,
+    EFA_UCX_DMABUF_DEFAULT  = 16,
+    EFA_CUDA_ATTR_DMABUF    = 124,
+    EFA_CUDA_DEVICES        = 64
+};
 
 /* The driver names its peer memory provider, "NVIDIA" or another. */
 static int efa_p2p_is_nvidia(const efa_device_t *device)
@@ -60,4 +74,126 @@ void efa_md_probe_gpu(efa_md_t *md)
     host_debug(md->super.host, "%s: GPU memory: by address %s, by dma-buf %s",
                md->device->name, (md->gpu_types != 0) ? "yes" : "no",
                (md->dmabuf_types != 0) ? "yes" : "no");
+}
+
+/* The GPU's driver, if this process has it already. */
+static void *efa_cuda_library(void)
+{
+    return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/* A device of the driver's that this process uses; -1: it uses none. */
+static int efa_cuda_device_in_use(void *library)
+{
+    int (*count)(int*);
+    int (*state)(int, unsigned*, int*);
+    unsigned flags;
+    int      i, devices = 0, active;
+
+    count = (int (*)(int*))dlsym(library, "cuDeviceGetCount");
+    state = (int (*)(int, unsigned*, int*))dlsym(library,
+                                                 "cuDevicePrimaryCtxGetState");
+    if ((count == NULL) || (state == NULL) ||
+        (count(&devices) != EFA_CUDA_SUCCESS)) {
+        return -1;
+    }
+    for (i = 0; (i < devices) && (i < EFA_CUDA_DEVICES); ++i) {
+        if ((state(i, &flags, &active) == EFA_CUDA_SUCCESS) && active) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* 0: the driver says that it exports no dma-bufs. */
+static int efa_cuda_exports(void *library, int device)
+{
+    int (*attribute)(int*, int, int);
+    int value = 1;
+
+    attribute = (int (*)(int*, int, int))dlsym(library,
+                                               "cuDeviceGetAttribute");
+    if ((attribute == NULL) ||
+        (attribute(&value, EFA_CUDA_ATTR_DMABUF, device) !=
+         EFA_CUDA_SUCCESS)) {
+        return 1;
+    }
+    return value;
+}
+
+/* UCX_PROTO_ENABLE as UCX reads it. */
+static int efa_ucx_has_new_protocols(void)
+{
+    const char *value = getenv("UCX_PROTO_ENABLE");
+
+    return (value != NULL) &&
+           (!strcasecmp(value, "y") || !strcasecmp(value, "yes") ||
+            !strcasecmp(value, "on") || !strcmp(value, "1") ||
+            !strcasecmp(value, "try"));
+}
+
+const char *efa_md_gpu_obstacle(const efa_md_t *md, unsigned minor)
+{
+    void *library;
+    int   device, exports;
+
+    if (md->gpu_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) {
+        return NULL;
+    }
+    if (md->dmabuf_types == 0) {
+        return "neither peer memory for EFA nor dma-bufs are there: load "
+               "efa_nv_peermem, or use kernel 5.16 and rdma-core 34 or newer";
+    }
+    if (minor < EFA_UCX_DMABUF) {
+        return "this UCX knows no dma-bufs: use UCX 1.14 or newer, or load "
+               "efa_nv_peermem";
+    }
+    library = efa_cuda_library();
+    if (library != NULL) {
+        device  = efa_cuda_device_in_use(library);
+        exports = efa_cuda_exports(library, (device < 0) ? 0 : device);
+        dlclose(library);
+        if (!exports) {
+            return "NVIDIA's driver exports no dma-bufs: install its open "
+                   "kernel modules, or load efa_nv_peermem";
+        }
+    }
+    if ((minor < EFA_UCX_DMABUF_DEFAULT) && !efa_ucx_has_new_protocols()) {
+        return "UCX before 1.16 takes dma-bufs with UCX_PROTO_ENABLE=y alone: "
+               "set it";
+    }
+    return NULL;
+}
+
+void efa_md_gpu_warn(const efa_md_t *md)
+{
+    static int  told;
+    const char *why;
+    void       *library;
+    int         device;
+
+    if (__atomic_load_n(&told, __ATOMIC_RELAXED)) {
+        return;
+    }
+    library = efa_cuda_library();
+    if (library == NULL) {
+        return;
+    }
+    device = efa_cuda_device_in_use(library);
+    dlclose(library);
+    if (device < 0) {
+        return;
+    }
+
+    if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED)) {
+        return;
+    }
+    why = efa_md_gpu_obstacle(md, md->super.host->minor);
+    if ((why != NULL) && ucx_user_is_warned()) {
+        host_warn(md->super.host,
+                  "%s: GPU memory is copied through host memory: %s; "
+                  "'srd_info --check' tells more (UCX_EFA_WARN_FALLBACK=n: no "
+                  "such warning)",
+                  md->device->name, why);
+    }
 }

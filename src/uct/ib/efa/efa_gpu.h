@@ -7,4 +7,15 @@
 /* Finds out which GPU memory this device and kernel can register. */
 void efa_md_probe_gpu(efa_md_t *md);
 
+/*
+ * Why UCX 1.@minor cannot give this device the memory of an NVIDIA GPU, and
+ * what to do about it; NULL: it can. Asks the GPU's driver if it is in this
+ * process.
+ */
+const char *efa_md_gpu_obstacle(const efa_md_t *md, unsigned minor);
+
+/* A peer was found: once in the process one warning, if a GPU is in use here
+ * whose memory UCX will have to copy through host memory. For set-up paths. */
+void efa_md_gpu_warn(const efa_md_t *md);
+
 #endif

@@ -191,10 +191,19 @@ efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
                  "unlimited' or memlock in limits.conf) or of memory regions",
                  md->device->name, reg->length, reg->address,
                  efa_memlock_text(limit, sizeof(limit)));
+    } else if (reg->dmabuf_fd >= 0) {
+        host_log(md->super.host, host_reg_level(reg->flags),
+                 "%s: cannot register %zu bytes of GPU memory at %p by its "
+                 "dma-buf: %s; UCX_CUDA_COPY_DMABUF=n does without dma-bufs, "
+                 "at the cost of copies",
+                 md->device->name, reg->length, reg->address, strerror(err));
     } else {
         host_log(md->super.host, host_reg_level(reg->flags),
-                 "%s: cannot register %zu bytes at %p: %s", md->device->name,
-                 reg->length, reg->address, strerror(err));
+                 "%s: cannot register %zu bytes at %p: %s%s",
+                 md->device->name, reg->length, reg->address, strerror(err),
+                 (err == EFAULT) ? " (no memory of this process, or a GPU's "
+                                   "that has no way to this device: "
+                                   "srd_info --check)" : "");
     }
 }
 

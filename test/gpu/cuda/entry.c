@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding calls by name, the names of errors, and the calls that this GPU does
+ * not have: memory that is mapped by the program, and pools.
+ */
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    CUresult    code;
+    const char *name, *text;
+} gpu_errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED",
+     "initialization error"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no device"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "no such device"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT",
+     "no context, or not this thread's"},
+    {CUDA_ERROR_MAP_FAILED, "CUDA_ERROR_MAP_FAILED", "mapping failed"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "not found"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "not ready"},
+    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "not supported"},
+};
+
+GPU_EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    unsigned i;
+
+    for (i = 0; i < sizeof(gpu_errors) / sizeof(gpu_errors[0]); ++i) {
+        if (gpu_errors[i].code == error) {
+            *text = gpu_errors[i].text;
+            return CUDA_SUCCESS;
+        }
+    }
+    *text = NULL;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+GPU_EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    unsigned i;
+
+    for (i = 0; i < sizeof(gpu_errors) / sizeof(gpu_errors[0]); ++i) {
+        if (gpu_errors[i].code == error) {
+            *name = gpu_errors[i].name;
+            return CUDA_SUCCESS;
+        }
+    }
+    *name = NULL;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The newest form of a call, as CUDA's headers rename it. */
+static void *gpu_call(const char *name)
+{
+    static const char *const forms[] = {"_v3", "_v2", ""};
+    char form[128];
+    void *call = NULL, *self;
+    Dl_info info;
+    unsigned i;
+
+    if (dladdr((void*)gpu_call, &info) == 0) {
+        return NULL;
+    }
+    self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    for (i = 0; (self != NULL) && (call == NULL) &&
+                (i < sizeof(forms) / sizeof(forms[0])); ++i) {
+        snprintf(form, sizeof(form), "%s%s", name, forms[i]);
+        call = dlsym(self, form);
+    }
+    if (self != NULL) {
+        dlclose(self);
+    }
+    return call;
+}
+
+GPU_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **call,
+                                        int version, uint64_t flags,
+                                        int *status)
+{
+    (void)version;
+    (void)flags;
+    *call = gpu_call(name);
+    if (status != NULL) {
+        *status = (*call != NULL) ? 0 : 1;
+    }
+    return (*call != NULL) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+GPU_EXPORT CUresult cuGetProcAddress(const char *name, void **call,
+                                     int version, uint64_t flags)
+{
+    return cuGetProcAddress_v2(name, call, version, flags, NULL);
+}
+
+/* What a driver for such a device answers. */
+#define GPU_MISSING(_name) \
+    GPU_EXPORT CUresult _name(void); \
+    GPU_EXPORT CUresult _name(void) \
+    { \
+        return CUDA_ERROR_NOT_SUPPORTED; \
+    }
+
+/* The same behind hooked.c */
+#define GPU_MISSING_HOOKED(_name) \
+    CUresult gpu_##_name(void); \
+    CUresult gpu_##_name(void) \
+    { \
+        return CUDA_ERROR_NOT_SUPPORTED; \
+    }
+
+GPU_MISSING(cuMemAddressFree)
+GPU_MISSING(cuMemAddressReserve)
+GPU_MISSING(cuMemCreate)
+GPU_MISSING(cuMemExportToShareableHandle)
+GPU_MISSING(cuMemGetAllocationGranularity)
+GPU_MISSING(cuMemGetAllocationPropertiesFromHandle)
+GPU_MISSING(cuMemImportFromShareableHandle)
+GPU_MISSING(cuMemPoolDestroy)
+GPU_MISSING(cuMemPoolExportPointer)
+GPU_MISSING(cuMemPoolExportToShareableHandle)
+GPU_MISSING(cuMemPoolImportFromShareableHandle)
+GPU_MISSING(cuMemPoolImportPointer)
+GPU_MISSING(cuMemPoolSetAccess)
+GPU_MISSING(cuMemRangeGetAttribute)
+GPU_MISSING(cuMemRelease)
+GPU_MISSING(cuMemRetainAllocationHandle)
+GPU_MISSING(cuMemSetAccess)
+GPU_MISSING_HOOKED(cuMemAllocAsync)
+GPU_MISSING_HOOKED(cuMemAllocFromPoolAsync)
+GPU_MISSING_HOOKED(cuMemAllocPitch_v2)
+GPU_MISSING_HOOKED(cuMemFreeAsync)
+GPU_MISSING_HOOKED(cuMemMap)
+GPU_MISSING_HOOKED(cuMemUnmap)
+GPU_MISSING_HOOKED(cuModuleGetGlobal_v2)
+GPU_MISSING_HOOKED(cuLibraryGetGlobal)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What UCX asks NVML for: NVLinks, of which there are none. */
+#include "gpu.h"
+
+#include <string.h>
+
+enum {
+    NVML_ERROR_NOT_SUPPORTED = 3
+};
+
+#define NVML_MISSING(_name) \
+    GPU_EXPORT int _name(void); \
+    GPU_EXPORT int _name(void) \
+    { \
+        return NVML_ERROR_NOT_SUPPORTED; \
+    }
+
+GPU_EXPORT int nvmlInit_v2(void);
+GPU_EXPORT int nvmlInit_v2(void)
+{
+    return 0;
+}
+
+GPU_EXPORT int nvmlInitWithFlags(unsigned flags);
+GPU_EXPORT int nvmlInitWithFlags(unsigned flags)
+{
+    (void)flags;
+    return 0;
+}
+
+GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 1;
+    return 0;
+}
+
+GPU_EXPORT int nvmlShutdown(void);
+GPU_EXPORT int nvmlShutdown(void)
+{
+    return 0;
+}
+
+GPU_EXPORT const char *nvmlErrorString(int error);
+GPU_EXPORT const char *nvmlErrorString(int error)
+{
+    return error ? "Not Supported" : "Success";
+}
+
+GPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
+GPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
+{
+    static char handles[GPU_DEVICES];
+
+    *handle = &handles[index % GPU_DEVICES];
+    return 0;
+}
+
+/* nvmlFieldValue_t; the one field that UCX asks for is the count of links */
+struct nvml_field {
+    unsigned id, scope;
+    int64_t  timestamp, latency;
+    unsigned type, result;
+    uint64_t value;
+};
+
+GPU_EXPORT int nvmlDeviceGetFieldValues(void *device, int count,
+                                        struct nvml_field *fields);
+GPU_EXPORT int nvmlDeviceGetFieldValues(void *device, int count,
+                                        struct nvml_field *fields)
+{
+    int i;
+
+    (void)device;
+    for (i = 0; i < count; ++i) {
+        fields[i].result = 0;
+        fields[i].value  = 0;
+    }
+    return 0;
+}
+
+/* nvmlGpuFabricInfo_t; all zero: no fabric */
+struct nvml_fabric {
+    unsigned char cluster[16];
+    unsigned      status, clique;
+    unsigned char state;
+};
+
+GPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device,
+                                          struct nvml_fabric *info);
+GPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device,
+                                          struct nvml_fabric *info)
+{
+    (void)device;
+    memset(info, 0, sizeof(*info));
+    return 0;
+}
+
+/* The same behind a number of the version */
+GPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void *device, unsigned *info);
+GPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void *device, unsigned *info)
+{
+    return nvmlDeviceGetGpuFabricInfo(device, (void*)(info + 1));
+}
+
+NVML_MISSING(nvmlDeviceGetBAR1MemoryInfo)
+NVML_MISSING(nvmlDeviceGetMemoryInfo)
+NVML_MISSING(nvmlDeviceGetMigMode)
+NVML_MISSING(nvmlDeviceGetNvLinkRemotePciInfo_v2)
+NVML_MISSING(nvmlDeviceGetPciInfo_v3)

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allocation, what is known of an address, dma-bufs and IPC. What is named gpu_cu
+ * is exported without the prefix, by hooked.c.
+ */
+#include "gpu.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+CUresult gpu_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size)
+{
+    CUresult ret;
+
+    if (gpu_current() < 0) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    gpu_lock();
+    ret = gpu_alloc(gpu_current(), size, ptr);
+    gpu_unlock();
+    return ret;
+}
+
+CUresult gpu_cuMemFree_v2(CUdeviceptr ptr)
+{
+    CUresult ret;
+
+    if (ptr == 0) {
+        return CUDA_SUCCESS;
+    }
+    gpu_lock();
+    ret = gpu_free(ptr);
+    gpu_unlock();
+    return ret;
+}
+
+/* No memory that moves between host and device. */
+CUresult gpu_cuMemAllocManaged(CUdeviceptr *ptr, size_t size,
+                                      unsigned flags)
+{
+    (void)ptr;
+    (void)size;
+    (void)flags;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+GPU_EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t size,
+                                         unsigned flags)
+{
+    (void)flags;
+    return ((ptr == NULL) || (size == 0)) ? CUDA_ERROR_INVALID_VALUE :
+                                            CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuMemHostUnregister(void *ptr)
+{
+    return (ptr == NULL) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
+{
+    (void)flags;
+    return (posix_memalign(ptr, GPU_PAGE, size) == 0) ?
+           CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult gpu_cuMemFreeHost(void *ptr)
+{
+    free(ptr);
+    return CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    *free_bytes = *total = GPU_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
+                                            CUdeviceptr ptr)
+{
+    const struct gpu_range *range;
+    CUresult ret = CUDA_ERROR_NOT_FOUND;
+
+    gpu_lock();
+    range = gpu_range_find(ptr);
+    if (range != NULL) {
+        if (base != NULL) {
+            *base = range->start;
+        }
+        if (size != NULL) {
+            *size = range->size;
+        }
+        ret = CUDA_SUCCESS;
+    }
+    gpu_unlock();
+    return ret;
+}
+
+static CUresult pointer_attribute(void *data, int attribute,
+                                  const struct gpu_range *range,
+                                  CUdeviceptr ptr)
+{
+    int device = gpu_range_block(range)->device;
+
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext*)data = gpu_context_of(device);
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned*)data = CU_MEMORYTYPE_DEVICE;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(CUdeviceptr*)data = ptr;
+        break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        *(uint64_t*)data = range->id;
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(unsigned*)data = 0;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int*)data = device;
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_IPC:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        *(unsigned char*)data = 1;
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START:
+        *(CUdeviceptr*)data = range->start;
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t*)data = range->size;
+        break;
+    case CU_POINTER_ATTRIBUTE_RDMA_CAPABLE:
+        *(unsigned char*)data = 1;
+        break;
+    case CU_POINTER_ATTRIBUTE_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        *(uint64_t*)data = 0;
+        break;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute,
+                                          CUdeviceptr ptr)
+{
+    const struct gpu_range *range;
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+
+    gpu_lock();
+    range = gpu_range_find(ptr);
+    if (range != NULL) {
+        ret = pointer_attribute(data, attribute, range, ptr);
+    }
+    gpu_unlock();
+    return ret;
+}
+
+/* Of an address that is no device memory, all are 0. */
+GPU_EXPORT CUresult cuPointerGetAttributes(unsigned count, int *attributes,
+                                           void **data, CUdeviceptr ptr)
+{
+    const struct gpu_range *range;
+    CUresult ret = CUDA_SUCCESS;
+    unsigned i;
+
+    gpu_lock();
+    range = gpu_range_find(ptr);
+    for (i = 0; (i < count) && (ret == CUDA_SUCCESS); ++i) {
+        if (range != NULL) {
+            ret = pointer_attribute(data[i], attributes[i], range, ptr);
+        } else if (attributes[i] == CU_POINTER_ATTRIBUTE_CONTEXT) {
+            *(void**)data[i] = NULL;
+        } else if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
+            *(int*)data[i] = -2;
+        } else {
+            *(unsigned char*)data[i] = 0;
+            if (attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+                *(unsigned*)data[i] = 0;
+            }
+        }
+    }
+    gpu_unlock();
+    return ret;
+}
+
+GPU_EXPORT CUresult cuPointerSetAttribute(const void *value, int attribute,
+                                          CUdeviceptr ptr)
+{
+    CUresult ret;
+
+    (void)value;
+    gpu_lock();
+    ret = ((gpu_range_find(ptr) != NULL) &&
+           (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)) ?
+          CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    gpu_unlock();
+    return ret;
+}
+
+static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
+                       size_t size)
+{
+    struct gpu_fd_dmabuf head = {
+        .magic  = GPU_FD_MAGIC,
+        .fd     = block->fd,
+        .offset = ptr - block->start,
+        .length = size,
+    };
+    struct stat st;
+    int fd = memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
+
+    if (fd < 0) {
+        return -1;
+    }
+    if ((fstat(block->fd, &st) != 0) ||
+        (head.inode = st.st_ino,
+         write(fd, &head, sizeof(head)) != sizeof(head))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Of whole pages that lie in one block; FAKE_GPU_DMABUF=0: a driver that knows
+ * the call but exports nothing. */
+GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
+                                                  CUdeviceptr ptr, size_t size,
+                                                  int type,
+                                                  unsigned long long flags)
+{
+    const char *value = getenv("FAKE_GPU_DMABUF");
+    const struct gpu_range *range;
+    const struct gpu_block *block;
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+    int fd;
+
+    (void)flags;
+    if ((type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) || (size == 0) ||
+        (((ptr | size) & (GPU_PAGE - 1)) != 0)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if ((value != NULL) && (*value == '0')) {
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+
+    gpu_lock();
+    range = gpu_range_find(ptr);
+    range = (range != NULL) ? range : gpu_range_find(ptr + size - 1);
+    block = (range != NULL) ? gpu_range_block(range) : NULL;
+    if ((block != NULL) && (ptr >= block->start) &&
+        (ptr + size <= block->start + block->size)) {
+        fd  = dmabuf_make(block, ptr, size);
+        ret = (fd < 0) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+        if (fd >= 0) {
+            *(int*)handle = fd;
+        }
+    }
+    gpu_unlock();
+    return ret;
+}
+
+struct ipc_handle {
+    int             pid, device;
+    struct gpu_part part;
+    uint64_t        inode;
+};
+
+_Static_assert(sizeof(struct ipc_handle) <= sizeof(CUipcMemHandle), "handle");
+
+GPU_EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
+{
+    struct ipc_handle own = {.pid = getpid()};
+    const struct gpu_range *range;
+    const struct gpu_block *block;
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+    struct stat st;
+
+    gpu_lock();
+    range = gpu_range_find(ptr);
+    if (range != NULL) {
+        block = gpu_range_block(range);
+        if (fstat(block->fd, &st) == 0) {
+            own.part.fd     = block->fd;
+            own.part.block  = block->size;
+            own.part.offset = range->start - block->start;
+            own.part.size   = range->size;
+            own.device      = block->device;
+            own.inode       = st.st_ino;
+            ret             = CUDA_SUCCESS;
+        }
+    }
+    gpu_unlock();
+    memset(handle, 0, sizeof(*handle));
+    memcpy(handle, &own, sizeof(own));
+    return ret;
+}
+
+/* As the driver: not in the process that made it. */
+GPU_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr,
+                                          CUipcMemHandle handle,
+                                          unsigned flags)
+{
+    struct ipc_handle own;
+    struct stat st;
+    char path[64];
+    CUresult ret;
+    int fd;
+
+    (void)flags;
+    memcpy(&own, &handle, sizeof(own));
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", own.pid, own.part.fd);
+    fd = (own.pid == getpid()) ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return CUDA_ERROR_MAP_FAILED;
+    }
+    if ((fstat(fd, &st) != 0) || (st.st_ino != own.inode)) {
+        close(fd);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+
+    own.part.fd = fd;
+    gpu_lock();
+    ret = gpu_open_foreign(&own.part, own.device, ptr);
+    gpu_unlock();
+    if (ret != CUDA_SUCCESS) {
+        close(fd);
+    }
+    return ret;
+}
+
+GPU_EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
+{
+    return gpu_cuMemFree_v2(ptr);
+}

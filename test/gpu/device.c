@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *gpu_library(void)
+{
+    static void *library;
+
+    if (library == NULL) {
+        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+        if (library == NULL) {
+            fprintf(stderr, "FAIL: no GPU driver: %s\n", dlerror());
+            exit(1);
+        }
+    }
+    return library;
+}
+
+void *gpu_call(const char *name)
+{
+    void *call = dlsym(gpu_library(), name);
+
+    if (call == NULL) {
+        fprintf(stderr, "FAIL: libcuda.so.1 has no %s\n", name);
+        exit(1);
+    }
+    return call;
+}
+
+/* A call by its name and type; its result, told if it is an error. */
+#define GPU_CALL(_name, _types, ...) \
+    gpu_result(#_name, ((CUresult (*)_types)gpu_call(#_name))(__VA_ARGS__))
+
+static int gpu_result(const char *name, CUresult result)
+{
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr, "FAIL: %s: CUDA's error %d\n", name, result);
+        return -1;
+    }
+    return 0;
+}
+
+int gpu_open(int index)
+{
+    CUcontext context;
+    CUdevice device;
+
+    return (GPU_CALL(cuInit, (unsigned), 0) ||
+            GPU_CALL(cuDeviceGet, (CUdevice*, int), &device, index) ||
+            GPU_CALL(cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice),
+                     &context, device) ||
+            GPU_CALL(cuCtxSetCurrent, (CUcontext), context)) ? -1 : 0;
+}
+
+void *gpu_malloc(size_t size)
+{
+    CUdeviceptr ptr = 0;
+
+    return GPU_CALL(cuMemAlloc_v2, (CUdeviceptr*, size_t), &ptr, size) ?
+           NULL : (void*)(uintptr_t)ptr;
+}
+
+int gpu_free(void *ptr)
+{
+    return GPU_CALL(cuMemFree_v2, (CUdeviceptr), (uintptr_t)ptr);
+}
+
+int gpu_memcpy(void *dst, const void *src, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    return (GPU_CALL(cuMemcpy, (CUdeviceptr, CUdeviceptr, size_t),
+                     (uintptr_t)dst, (uintptr_t)src, size) ||
+            GPU_CALL(cuCtxSynchronize, (void))) ? -1 : 0;
+}
+
+int gpu_copied(gpu_copied_t *copied)
+{
+    void (*call)(uint64_t*) = dlsym(gpu_library(), "fake_gpu_copied");
+    uint64_t kinds[3]       = {0};
+
+    if (call != NULL) {
+        call(kinds);
+    }
+    copied->htod = kinds[0];
+    copied->dtoh = kinds[1];
+    copied->dtod = kinds[2];
+    return call != NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A GPU as a test program sees it: by the driver library that the loader finds,
+ * the emulated one or a real one. No CUDA is needed to build this.
+ *
+ * A failing call prints one line on stderr; its caller gives up.
+ */
+#ifndef TEST_GPU_DEVICE_H
+#define TEST_GPU_DEVICE_H
+
+#include "cuda/cuda_abi.h"
+
+/* What copies moved: to devices, from them, between them; emulated GPUs only. */
+typedef struct gpu_copied {
+    uint64_t htod, dtoh, dtod;
+} gpu_copied_t;
+
+/* Make device `index` this thread's. @return 0, -1. */
+int gpu_open(int index);
+
+/* The driver's call of that name; ends the program if there is none. */
+void *gpu_call(const char *name);
+
+/* Device memory. NULL: there is none left, after a line. */
+void *gpu_malloc(size_t size);
+int   gpu_free(void *ptr);
+
+/* Either side host or device; done when it returns. @return 0, -1. */
+int gpu_memcpy(void *dst, const void *src, size_t size);
+
+/* @return 1: an emulated GPU, and *copied is what was copied until now. */
+int gpu_copied(gpu_copied_t *copied);
+
+#endif

@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Device memory over SRD on a machine with an NVIDIA GPU: what srd_info says, what
+# the driver does where the tests lean on it, contents of every size between the
+# memories of two processes, bytes that UCX copied, and, where ucx_perftest knows
+# CUDA, latency and bandwidth. On a p4d or p5 over its EFA; elsewhere over the
+# emulated one, which cannot reach a real GPU: UCX then copies, and says so.
+# usage: on-hardware.sh [BUILD_DIR]
+#
+# UCX is the one that the loader finds (LD_LIBRARY_PATH), with its CUDA modules;
+# GPU_LARGE is the largest message in bytes, GPU_REUSE the rounds of reuse.
+# Status: 0, or 1 if a byte was wrong or a program failed.
+set -u
+
+top=$(cd "$(dirname "$0")/../.." && pwd -P)
+build=$(cd "${1:-$top/build}" && pwd -P) || exit 2
+here=$top/test/gpu
+port=${GPU_PORT:-$((20000 + RANDOM % 12000))}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+failed=0
+large=${GPU_LARGE:-1073741824} reuse=${GPU_REUSE:-1000}
+most=$((large < 67108864 ? large : 67108864))
+
+say() {
+    printf '\n== %s\n' "$*"
+}
+
+wrong() {
+    echo "FAIL: $*"
+    failed=1
+}
+
+for file in bin/srdrun bin/srd_info bin/efasim test/ucp_gpu test/gpu_facts; do
+    [ -x "$build/$file" ] || {
+        echo "$build/$file is not built: ./contrib/test.sh --build" >&2
+        exit 2
+    }
+done
+if ! ldconfig -p | grep -q 'libcuda\.so\.1' && [ -z "${LD_LIBRARY_PATH-}" ]; then
+    echo "no libcuda.so.1: this machine has no NVIDIA driver" >&2
+    exit 2
+fi
+
+# on NODE COMMAND...: over the EFA, or on a host of the emulated fabric.
+if grep -qs v00001D0F /sys/class/infiniband/*/device/modalias; then
+    emulated=no
+    on() { shift; "$@"; }
+else
+    emulated=yes
+    export EFASIM_FABRIC=gpu$$
+    on() {
+        local node=$1
+        shift
+        "$build/bin/efasim" run --node "$node" -- "$@"
+    }
+fi
+say "EFA: $([ $emulated = no ] && echo this machine\'s || echo emulated)"
+command -v nvidia-smi >/dev/null && nvidia-smi -L
+
+say "srd_info --check"
+on 0 "$build/bin/srd_info" --check | grep -E 'GPU|fail|warn|device'
+
+say "facts of the driver (< the emulated one, > this one)"
+"$build/test/gpu_facts" >"$logs/facts" 2>&1 || wrong "gpu_facts"
+diff "$here/facts.txt" "$logs/facts" && echo "no difference"
+
+# pair NAME OPTION...: the program in two processes.
+pair() {
+    local name=$1 server status=0
+    shift
+    say "$name"
+    port=$((port + 1))
+    on 0 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port "$@" \
+        >"$logs/server" 2>&1 &
+    server=$!
+    on 1 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port --client "$@" ||
+        status=$?
+    wait $server || status=$?
+    [ $status = 0 ] || { tail -n 5 "$logs/server"; wrong "$name: status $status"; }
+}
+
+export UCX_TLS=${UCX_TLS:-srd,cuda_copy} UCX_WARN_UNUSED_ENV_VARS=n
+for memory in dd hd dh; do
+    pair "every size, $memory" --memory $memory --max $most --iters 20 --timeout 120
+done
+UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=get_zcopy \
+    pair "rendezvous up to $large" --tests tag --min 65536 --max "$large" \
+    --iters 0 --timeout 300
+UCX_RNDV_THRESH=4096 pair "freed and allocated again, $reuse times" --tests none \
+    --reuse "$reuse" --max 65536 --whole-pages
+
+# perftest WORD...: ucx_perftest in two processes.
+perftest() {
+    port=$((port + 1))
+    on 0 timeout 120 "$build/bin/srdrun" ucx_perftest -p $port >"$logs/server" 2>&1 &
+    sleep 2
+    on 1 timeout 120 "$build/bin/srdrun" ucx_perftest -p $port "$@" 127.0.0.1 \
+        >"$logs/client" 2>&1
+    local status=$?
+    [ $status = 0 ] || kill %% 2>/dev/null
+    wait
+    return $status
+}
+
+# Debian's knows no CUDA, and another UCX's may not run with this one.
+if perftest -t tag_lat -s 8 -n 10 -m cuda,cuda; then
+    for memory in host,host cuda,cuda host,cuda cuda,host; do
+        for measure in "tag_lat -s 8 -n 10000" "tag_bw -s 8388608 -n 500"; do
+            say "ucx_perftest -t $measure -m $memory"
+            # shellcheck disable=SC2086
+            perftest -t $measure -m $memory || wrong "ucx_perftest"
+            tail -n 1 "$logs/client"
+        done
+    done
+else
+    say "no ucx_perftest that goes with this UCX and CUDA: no latency, no bandwidth"
+    grep . "$logs/client" | tail -n 1
+fi
+say "$([ $failed = 0 ] && echo all right || echo something failed)"
+exit $failed

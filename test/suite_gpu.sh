@@ -1,0 +1,502 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Device memory over SRD: the UCX of PyPI's wheels with its CUDA modules, on an
+# emulated GPU whose memory kills who touches it with the CPU, and the emulated
+# EFA, which reaches it by dma-buf or by peer memory.
+# usage: suite_gpu.sh BUILD_DIR [quick|ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/matrix/wheels.sh
+. "$TEST_DIR/matrix/wheels.sh"
+# shellcheck source=test/python/environment.sh
+. "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/gpu/ucx.sh
+. "$TEST_DIR/gpu/ucx.sh"
+set -u
+
+# how_options dmabuf|peer: the emulated EFA's, one per line, of a host whose GPU
+# memory is registered in that way alone.
+how_options() {
+    case $1 in
+    dmabuf) echo --no-peer-memory ;;
+    peer) printf '%s\n' --peer-memory --no-dmabuf ;;
+    esac
+}
+
+# ------------------------------------------------------------ each UCX
+
+wheel_made() {
+    gpu_ucx "$1" "$2"
+}
+
+# rendezvous_direct: from here on messages of 4 KB are read by the receiver, of
+# which UCX otherwise thinks only from some size on.
+rendezvous_direct() {
+    export UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=get_zcopy
+}
+
+# all_by COUNTER: not a byte was staged, and all that was checked crossed the
+# device so.
+all_by() {
+    gpu_no_trouble
+    at_least "$1" "$(stat_sum "$STAT" "$1")" "$(gpu_checked)"
+    at_most "staged" "$(gpu_staged)" 0
+}
+
+# direct PACKAGE VERSION HOW: messages by rendezvous, device to device, host to
+# device and back: not one byte is copied by UCX, all cross the device by RDMA.
+direct() {
+    local memory how
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --tests tag,am,get --whole-pages --min 16384 \
+        --max 4194304 --iters 5 || exit 1
+    all_by rdma_read_bytes
+    [ "$3" = dmabuf ] || full || return 0
+    for memory in hd dh; do
+        gpu_pair "${how[@]}" -- --memory $memory --tests tag --whole-pages \
+            --min 16384 --max 1048576 --iters 5 || exit 1
+        all_by rdma_read_bytes
+    done
+}
+
+# sizes PACKAGE VERSION HOW: every size from 1 B on, as UCX sends them by itself;
+# from 1.15 on of buffers that end within a page, too.
+sizes() {
+    local how whole=--whole-pages
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    [ "$GPU_MINOR" -lt 15 ] || whole=
+    # shellcheck disable=SC2086
+    gpu_pair "${how[@]}" -- --max 300000 --iters 20 $whole || exit 1
+    gpu_no_trouble
+    at_least "payload over the device" "$(stat_payload "$STAT")" "$(gpu_checked)"
+}
+
+gpu_each() {
+    local package version name
+    while read -r package version; do
+        name=${package#libucx-}_$version
+        check "wheel_$name" 120 wheel_made "$package" "$version"
+        check "dmabuf_$name" 40 direct "$package" "$version" dmabuf
+        check "peer_$name" 40 direct "$package" "$version" peer
+        check "sizes_$name" 40 sizes "$package" "$version" dmabuf
+    done < <(gpu_wheels)
+}
+
+# The UCX that the checks of one version alone take, one of each protocol.
+NEW='libucx-cu13 1.22.0'
+OLD='libucx-cu12 1.15.0.post2'
+
+# ------------------------------------------------------------ RDMA
+
+# The old protocol of 1.14 and 1.15, which knows only peer memory.
+protocol_v1() {
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    rendezvous_direct
+    gpu_pair --peer-memory --no-dmabuf -- --tests tag,am --min 16384 \
+        --iters 10 || exit 1
+    all_by rdma_read_bytes
+}
+
+# Messages that the device takes from where they lie, from 1 B on: UCX copies what
+# comes to its place, and nothing that goes.
+eager_zcopy() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    export UCX_ZCOPY_THRESH=1 UCX_RNDV_THRESH=inf
+    gpu_pair "$@" -- --tests tag --max 20000 --iters 40 || exit 1
+    gpu_no_trouble
+    at_least "sent" "$(stat_sum "$STAT" tx_bytes)" "$(gpu_checked)"
+    at_most "staged" "$(gpu_staged)" "$(gpu_checked)"
+}
+
+# A device that writes (rdma-core 46 or newer): put, and rendezvous by writing.
+rdma_write() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    unset LD_LIBRARY_PATH
+    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" rdma_write_inside "$GPU_LIBS" || exit
+}
+
+rdma_write_inside() {
+    export LD_LIBRARY_PATH=$1:/opt/ucx-1.13/lib UCX_TLS=srd,cuda_copy
+    export UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=put_zcopy
+    gpu_pair --device efa2 -- --tests tag,am,put --min 16384 --iters 10 || exit 1
+    all_by rdma_write_bytes
+    gpu_pair --device efa2 -- --memory hd --tests put --min 1 --max 70000 || exit 1
+    gpu_no_trouble
+}
+
+# Large ones; a registration and a request of the device end at 1 GB.
+large() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 || exit 1
+    all_by rdma_read_bytes
+}
+
+# ------------------------------------------------------------ places
+
+# nearest GPU DEVICE: on a host like a p4d, 4 EFAs and 8 GPUs, DEVICE carries more
+# of that GPU's messages than any other.
+nearest() {
+    local device here
+    gpu_pair --devices 4 --gpus 8 -- --device "$1" --tests tag --min 1000000 \
+        --max 2000000 --iters 4 || exit 1
+    gpu_no_trouble
+    here=$(stat_sum "$STAT" rdma_read_bytes 1 "$2")
+    for device in rdmap0s6 rdmap16s6 rdmap32s6 rdmap48s6; do
+        [ "$device" = "$2" ] ||
+            at_least "GPU $1 by $2, by $device $(stat_sum "$STAT" \
+                rdma_read_bytes 1 $device)" "$here" \
+                $(($(stat_sum "$STAT" rdma_read_bytes 1 $device) + 1))
+    done
+}
+
+# UCX up to 1.16 takes the near one by itself; a newer one thinks that two PCI
+# functions are farther from each other below one root than below two, unless
+# UCX_DISTANCE_BW says otherwise (README).
+places_old() {
+    # shellcheck disable=SC2086
+    gpu_ucx $OLD
+    rendezvous_direct
+    export UCX_MAX_RNDV_RAILS=1
+    nearest 0 rdmap0s6
+    nearest 3 rdmap16s6
+    nearest 4 rdmap32s6
+    nearest 7 rdmap48s6
+}
+
+places_new() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    export UCX_DISTANCE_BW=phb:16000MBs,node:8000MBs,sys:200MBs
+    nearest 1 rdmap0s6
+    nearest 2 rdmap16s6
+    nearest 5 rdmap32s6
+    nearest 6 rdmap48s6
+}
+
+# told TEXT...: srd_info said so, in the order of the texts.
+told() {
+    local text
+    for text; do
+        grep -F -- "$text" "$CHECK_LOG.info" || fail "not said: $text"
+    done
+}
+
+# What srd_info says of machines like a p4d, a p5 and the emulated one.
+pictures() {
+    local name dir=$CHECK_LOG.pictures
+    need python3
+    rm -rf "$dir"
+    for name in p4d p5; do
+        python3 "$TEST_DIR/gpu/pictures.py" "$dir/$name" $name || fail "$name"
+        "$EFASIM" run --fabric "t$$" -- "$BUILD/bin/srd_info" --check \
+            --sysroot="$dir/$name" >"$CHECK_LOG.info" 2>&1
+        grep 'GPU' "$CHECK_LOG.info"
+        if [ $name = p4d ]; then
+            told '8 GPUs, whose memory the EFA reaches by peer memory' \
+                'GPU 0 (0000:10:1c.0): near rdmap16s27' \
+                'GPU 1 (0000:10:1d.0): near rdmap16s27' \
+                'GPU 5 (0000:90:1d.0): near rdmap144s27' \
+                'GPU 7 (0000:a0:1d.0): near rdmap160s27'
+        else
+            told 'GPU 0 (0000:4f:00.0): near rdmap80s0, rdmap81s0, rdmap82s0,' \
+                'GPU 7 (0000:c0:00.0): near rdmap193s0, rdmap194s0,'
+        fi
+    done
+    rm -rf "$dir"
+}
+
+# near_is PICTURE LINE...: UCX finds these EFAs nearest to these GPUs there.
+near_is() {
+    local dir=$CHECK_LOG.pictures name=$1 line
+    shift
+    rm -rf "$dir"
+    python3 "$TEST_DIR/gpu/pictures.py" "$dir" "$name" || fail "$name"
+    SYSFS_PATH=$dir/sys EFASIM_FABRIC=t$$ LD_PRELOAD=$BUILD/lib/libefasim.so \
+        python3 "$TEST_DIR/gpu/python/ucx_near.py" "$dir" >"$CHECK_LOG.info" ||
+        fail "ucx_near.py: status $?"
+    cat "$CHECK_LOG.info"
+    for line; do
+        grep -qxF "$line" "$CHECK_LOG.info" || fail "$name: not $line"
+    done
+    rm -rf "$dir"
+}
+
+# UCX's own topology, on pictures of a p5 (32 EFAs, 8 GPUs), and of a p4d with the
+# variable that it wants there.
+ucx_near() {
+    local wheel
+    need python3
+    for wheel in "$OLD" "$NEW"; do
+        # shellcheck disable=SC2086
+        gpu_ucx $wheel
+        near_is p5 'GPU 0000:4f:00.0: 0000:50:00.0,0000:51:00.0,0000:52:00.0,0000:53:00.0' \
+            'GPU 0000:c0:00.0: 0000:c1:00.0,0000:c2:00.0,0000:c3:00.0,0000:c4:00.0'
+    done
+    export UCX_DISTANCE_BW=phb:16000MBs,node:8000MBs,sys:200MBs
+    near_is p4d 'GPU 0000:10:1c.0: 0000:10:1b.0' 'GPU 0000:90:1d.0: 0000:90:1b.0' \
+        'GPU 0000:a0:1d.0: 0000:a0:1b.0'
+}
+
+# What srd_info says of the lanes of CUDA memory.
+lanes() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    unset UCX_TLS
+    local option text
+    for option in --no-peer-memory --no-dmabuf; do
+        "$EFASIM" run --fabric "t$$" --gpus 2 $option -- "$SRDRUN" \
+            "$BUILD/bin/srd_info" >"$CHECK_LOG.info" 2>&1
+        grep 'memory ' "$CHECK_LOG.info"
+        text='the EFA reaches it'
+        [ $option = --no-peer-memory ] || text='copied through it by UCX'
+        grep -q "^ *CUDA memory .*$text" "$CHECK_LOG.info" ||
+            fail "$option: not said: $text"
+    done
+}
+
+# ------------------------------------------------------------ staging
+
+# warned COUNT TEXT HOW...: with these options that many processes are warned of
+# copies through host memory, with TEXT, once each.
+warned() {
+    local count=$1 text=$2 lines
+    shift 2
+    gpu_pair "$@" -- --tests tag --max 65536 --iters 0 || exit 1
+    lines=$(cat "$GPU_LOG" "$CHECK_LOG.server" |
+        sort -u | grep -c "EFA  WARN  .*GPU memory is copied through host memory: $text")
+    [ "$lines" = "$count" ] || fail "$lines warnings, not $count: $text"
+}
+
+staging_told() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    warned 2 'neither peer memory' --no-dmabuf
+    UCX_EFA_WARN_FALLBACK=n warned 0 '' --no-dmabuf
+    FAKE_GPU_DMABUF=0 warned 2 'NVIDIA.s driver exports no dma-bufs'
+    warned 0 ''
+    FAKE_GPU_DMABUF=0 warned 0 '' --peer-memory
+}
+
+staging_told_old() {
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    warned 2 '.*UCX_PROTO_ENABLE=y alone'
+}
+
+# ------------------------------------------------------------ who uses it
+
+# python_pair NAME PROGRAM [EFASIM_OPTION...]: test/gpu/python/PROGRAM in two
+# processes of the environment NAME (suite python makes it).
+python_pair() {
+    local name=$1 program=$TEST_DIR/gpu/python/$2
+    shift 2
+    environment "$name"
+    export PYTHONPATH=$PYTHONPATH:$TEST_DIR/gpu/python PYTHONUNBUFFERED=1
+    export LD_LIBRARY_PATH=$BUILD/test/gpu UCX_TLS=srd,tcp,sm,self,cuda_copy
+    two_nodes --gpus 2 "$@" -- "$SRDRUN" "$PYTHON" "$program" @PORT@ -- \
+        "$SRDRUN" "$PYTHON" "$program" @PORT@ 127.0.0.1 || exit 1
+    grep -q '^ok ' "$CHECK_LOG" || fail "the program did not end"
+}
+
+# NIXL's VRAM segments, on the UCX 1.23 of its wheel: what is read comes by RDMA
+# and is copied by nobody.
+nixl_vram() {
+    python_pair nixl nixl_vram.py
+    grep -q '^READ 4096 staged 0$' "$CHECK_LOG" || fail "a read was staged"
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" \
+        $((4096 + 1048576 + 16777216))
+}
+
+# ucxx, and arrays like CuPy's: from 8 KB on nothing is copied.
+ucxx_device() {
+    python_pair ucxx ucxx_device.py
+    at_most "staged" "$(sed -n 's/^8388608 bytes staged //p' "$CHECK_LOG")" 10000
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" \
+        $((8388608 + 1048576))
+}
+
+# The command for real hardware, on the emulated: it runs, and finds no difference.
+on_hardware() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 \
+        "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
+    grep -q '^== EFA: emulated$' "$CHECK_LOG" || skip_here "this machine has an EFA"
+    grep -q '^no difference$' "$CHECK_LOG" || fail "facts.txt is not of this GPU"
+    grep -q '^== all right$' "$CHECK_LOG" || fail "it did not end well"
+}
+
+# ------------------------------------------------------------ accidents
+
+# dies_of_cpu: the client touched device memory with the CPU, and died of it.
+dies_of_cpu() {
+    grep -E 'Segmentation fault|SIGSEGV|signal 11|status 139' "$GPU_LOG" ||
+        fail "nobody died of SIGSEGV"
+}
+
+# The program itself, and the transport with one line that reads what it is to
+# send: each dies. So whatever passes here has not done it.
+cpu_copy() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    ! gpu_pair -- --tests tag --min 65536 --iters 0 --cpu-copy ||
+        fail "device memory was read by the CPU"
+    dies_of_cpu
+}
+
+# mutant NAME: the module with that fault, in the folder $CHECK_LOG.mutant.
+mutant() {
+    rm -rf "$CHECK_LOG.mutant"
+    python3 "$TEST_DIR/gpu/mutant.py" "$TEST_DIR/.." "$BUILD" \
+        "$CHECK_LOG.mutant" "$1" || fail "no mutant"
+}
+
+cpu_mutant() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    mutant cpu
+    rendezvous_direct
+    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair -- --tests tag \
+        --min 65536 --iters 0 || fail "the mutant lives"
+    dies_of_cpu
+    rm -rf "$CHECK_LOG.mutant"
+}
+
+# reuse PACKAGE VERSION HOW: memory is freed and allocated again at one address
+# 1,000 times; each time it is other memory, and its bytes must come.
+reuse() {
+    local how
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --tests none --reuse 1000 --max 65536 \
+        --whole-pages || exit 1
+    gpu_no_trouble
+    at_least "rounds at one address" \
+        "$(awk '$1 == "reuse" { print $4; exit }' "$GPU_LOG")" 900
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes)" \
+        "$(gpu_checked)"
+}
+
+# The fault that was: our cache did not hear of memory that a GPU's driver freed.
+reuse_mutant() {
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    mutant stale
+    rendezvous_direct
+    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair --peer-memory \
+        --no-dmabuf -- --tests none --reuse 50 --max 65536 --whole-pages ||
+        fail "the mutant lives"
+    grep 'FAIL: 65536 bytes in device memory: wrong at' "$GPU_LOG" ||
+        fail "it died of something else"
+    rm -rf "$CHECK_LOG.mutant"
+}
+
+# A peer is killed while device memory is under way: the other's operations end,
+# and its memory is its own.
+killed() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    with_stat --gpus 2 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" killed_inside "$(random_port)" || exit 1
+}
+
+killed_inside() {
+    local program=("$SRDRUN" "$BUILD/test/ucp_gpu" --port "$1" --max 16777216) pid
+    local victim tries=0 status=0
+    export UCX_HANDLE_ERRORS=none
+    "$EFASIM" run --node 0 -- "${program[@]}" --endless >"$CHECK_LOG.a" 2>&1 &
+    pid=$!
+    wait_listen "$1" "$pid" || fail "the server did not listen"
+    "$EFASIM" run --node 1 -- "${program[@]}" --client --endless \
+        >"$CHECK_LOG.b" 2>&1 &
+    victim=$!
+    until grep -q 'under way' "$CHECK_LOG.b"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "no traffic: $(cat "$CHECK_LOG.b")"
+        sleep 0.1
+    done
+    # the program is a child of efasim's
+    pkill -KILL -P "$victim" -x ucp_gpu || fail "no process to kill"
+    wait "$pid" || status=$?
+    cat "$CHECK_LOG.a"
+    [ "$status" = 0 ] || fail "the survivor ended with status $status"
+    grep -q '^the endpoint failed: ' "$CHECK_LOG.a" || fail "nobody told it"
+    grep -q '^ok survived ' "$CHECK_LOG.a" || fail "it did not go on"
+}
+
+# registration COMMAND HOW: the n-th registration fails, for each n: the bytes are
+# right, by whatever way, or an error is returned; and somebody says so.
+registration() {
+    local how n status right=0 errors=0
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    mapfile -t how < <(how_options "$2")
+    rendezvous_direct
+    for n in 1 2 3 4 5 6 8 10; do
+        status=0
+        EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${how[@]}" -- --tests tag,get \
+            --min 65536 --max 1000000 --iters 0 --timeout 10 || status=$?
+        ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" ||
+            fail "$1:$n: wrong bytes"
+        if [ "$status" = 0 ]; then
+            right=$((right + 1))
+        else
+            grep -qE 'EFA +(WARN|ERROR)|UCX +(WARN|ERROR)|FAIL' "$GPU_LOG" ||
+                fail "$1:$n: an error that nobody tells"
+            errors=$((errors + 1))
+        fi
+    done
+    note "$1: $right ended with the right bytes, $errors with an error"
+    at_least "runs" $((right + errors)) 8
+}
+
+suite_run() {
+    gpu_each
+    check protocol_v1 40 protocol_v1
+    check eager_zcopy_dmabuf 30 eager_zcopy
+    check eager_zcopy_peer 30 eager_zcopy --peer-memory --no-dmabuf
+    check rdma_write 60 rdma_write
+    check large_32M 60 large 33554433
+    full && check large_1G 600 large 1073741824
+    check places_old 30 places_old
+    check places_new 30 places_new
+    check pictures 30 pictures
+    check ucx_near 30 ucx_near
+    check lanes 30 lanes
+    check staging_told 40 staging_told
+    check staging_told_old 20 staging_told_old
+    check nixl_vram 60 nixl_vram
+    check ucxx_device 60 ucxx_device
+    check on_hardware 120 on_hardware
+    check cpu_copy 30 cpu_copy
+    check cpu_mutant 60 cpu_mutant
+    # shellcheck disable=SC2086
+    check reuse_dmabuf 60 reuse $NEW dmabuf
+    # shellcheck disable=SC2086
+    check reuse_peer 60 reuse $NEW peer
+    # shellcheck disable=SC2086
+    check reuse_old_dmabuf 60 reuse $OLD dmabuf
+    # our own registration cache, which is for these
+    # shellcheck disable=SC2086
+    UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
+    check reuse_mutant 60 reuse_mutant
+    check killed 60 killed
+    check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf
+    check registration_peer 90 registration reg-mr peer
+}
+
+suite_main gpu "$@"
