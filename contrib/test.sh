@@ -22,7 +22,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
-default_suites="$default_suites uct ucp mpi load info python package tidy"
+default_suites="$default_suites uct ucp mpi load info selftest python package tidy"
 # What takes other systems: not for the quick profile.
 not_quick='matrix proof python'
 
@@ -63,9 +63,11 @@ budget_of() {
     quick:ucp) echo 180 ;;
     quick:uct | quick:efasim) echo 100 ;;
     quick:*) echo 80 ;;
+    quick:selftest) echo 40 ;;
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
+    ci:selftest) echo 200 ;;
     ci:proof) echo 300 ;;
     ci:mutants) echo 300 ;;
     ci:uct) echo 480 ;;

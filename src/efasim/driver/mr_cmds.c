@@ -113,6 +113,9 @@ int drv_mr_reg(struct drv_cmd *cmd)
         return ret;
     }
 
+    if (dev->knobs.reg_us != 0) {
+        usleep(dev->knobs.reg_us);
+    }
     ++cmd->ctx->mrs;
     drv.pinned                += span;
     dev->mr[attr.index].ctx    = cmd->ctx;

@@ -33,7 +33,7 @@ struct efa_device {
     unsigned            caps;         /* EFA_DEVICE_CAP_ */
     unsigned            part;         /* PCI device, 0xefa0 and up */
     unsigned            max_sq_wr, max_rq_wr;
-    unsigned            max_sq_sge;
+    unsigned            max_sq_sge, max_rq_sge;
     unsigned            max_rdma_sge;
     unsigned            inline_size;      /* bytes, of a 64 B work request */
     unsigned            inline_size_wide; /* of a 128 B one, else the same */

@@ -1,0 +1,214 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# srd_info --selftest: it finds nothing on the emulated device as it is, and
+# names what a knob of efasim makes different, that alone.
+# usage: suite_selftest.sh BUILD_DIR [quick|ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+SELFTEST_TIME=200 # ms until an absent host is told of
+
+# selftest [KNOB...] : [OPTION...]: on an emulated node; what it says is in $OUT,
+# the JSON in $OUT.json, the status in $STATUS.
+selftest() {
+    local knobs=()
+    while [ "$1" != : ]; do knobs+=("$1"); shift; done
+    shift
+    OUT=$CHECK_LOG.out STATUS=0
+    rm -f "$OUT.json"
+    "$EFASIM" run --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --json "$OUT.json" "$@" \
+        >"$OUT" 2>"$OUT.progress" || STATUS=$?
+    grep -E '^(DIFFERS|not asked) ' -A 4 "$OUT"
+    tail -n 1 "$OUT"
+    grep -vE '^srd_info: [a-z-]+, between ' "$OUT.progress"
+}
+
+# named PROBE: it alone was named, in text, JSON and status.
+named() {
+    grep -qE "^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ: $1\$" "$OUT" ||
+        fail "not $1 alone: $(tail -n 1 "$OUT")"
+    grep -A 4 "^DIFFERS   $1," "$OUT" | grep -qE '^  adapt +.' ||
+        fail "not said what to do"
+    [ "$STATUS" = 1 ] || fail "status $STATUS"
+    ! command -v python3 >/dev/null || python3 - "$OUT.json" "$1" <<'END' ||
+import json
+import sys
+told = json.load(open(sys.argv[1]))
+names = {fact['name'] for fact in told['facts'] if fact['verdict'] == 'differs'}
+sys.exit(names != {sys.argv[2]} or told['differ'] == 0)
+END
+        fail "the JSON says something else"
+}
+
+# differs PROBE KNOB...: with these knobs exactly this probe is named.
+differs() {
+    local probe=$1
+    shift
+    selftest "$@" : --facts
+    named "$probe"
+}
+
+# The same; a queue overruns on purpose.
+differs_overrun() {
+    overruns_expected
+    differs "$@"
+}
+
+# same KNOB...: and nothing is named.
+same() {
+    selftest "$@" : --facts
+    [ "$STATUS" = 0 ] || fail "status $STATUS"
+    grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$OUT" ||
+        fail "something differs: $(tail -n 1 "$OUT")"
+}
+
+# Nothing differs; every probe was asked, but for what this rdma-core lacks.
+plain() {
+    same
+    local probe
+    # shellcheck disable=SC2013 # words
+    for probe in $(sed -nE '/^const st_probe_t/,/^};/s/^    \{"([a-z-]+)",.*/\1/p' \
+        "$TEST_DIR"/../src/tools/selftest_*.c); do
+        grep -qE "^(same|not asked) +$probe, between" "$OUT" ||
+            fail "$probe was not asked"
+    done
+    ! grep -E '^not asked' "$OUT" | grep -v ' write-placed,' ||
+        fail "something was not asked"
+    reorder
+}
+
+# Messages that overtake others are shown, and are no difference.
+reorder() {
+    selftest --reorder 0.3 : --only order
+    [ "$STATUS" = 0 ] || fail "status $STATUS: reordering is no difference"
+    grep -E 'it does +overtaken by later ones, [1-9].* by [48] to ' "$OUT" ||
+        fail "no histogram"
+}
+
+# Measurements of verbs, of several devices and of UCX, in text and JSON.
+measures() {
+    selftest --devices 3 :
+    local what
+    for what in 'queue pairs +latency of a send +1 +8 +[0-9.]+ us' \
+        'processes +bandwidth of sends +1 +8928 +[0-9.]+ MB/s' \
+        'queue pairs +bandwidth of sends +2 +8928' \
+        'queue pairs +bandwidth of sends +3 +8928' \
+        'queue pairs +bandwidth of reads +1 +1048576'; do
+        grep -qE "^$what" "$OUT" || fail "not measured: $what"
+    done
+    if command -v ucx_perftest >/dev/null; then
+        grep -E '^processes +UCX over srd: tag bandwidth +1 +1048576' "$OUT" ||
+            fail "UCX was not measured: $(grep 'not measured' "$OUT")"
+    fi
+    python3 -m json.tool "$OUT.json" >/dev/null || fail "no JSON"
+}
+
+# Nothing that tells one host from another is in what people paste.
+secrets() {
+    selftest --trace "$CHECK_LOG.trace" :
+    local word words
+    words=$(hostname; hostname -f 2>/dev/null; id -un | grep -vx root
+        sed -n 's/.*pid=\([0-9]*\).*/\1/p' "$CHECK_LOG.trace" | sort -u
+        ip -o addr 2>/dev/null | sed -nE 's/.* inet6? ([^/ ]+).*/\1/p'
+        cat /sys/class/net/*/address 2>/dev/null)
+    [ "$(grep -c . <<<"$words")" -ge 3 ] || fail "nothing to look for"
+    for word in $words; do
+        ! grep -wF -e "$word" "$OUT" "$OUT.json" || fail "it tells $word"
+    done
+    ! grep -iE 'fe80|([0-9a-f]{2}:){5}' "$OUT" "$OUT.json" ||
+        fail "it tells an address"
+}
+
+errors() {
+    OUT=$CHECK_LOG.out
+    "$BUILD/bin/srd_info" --selftest >"$OUT" 2>&1 && fail "no device: status 0"
+    grep -q '^srd_info: no device: this machine has no EFA' "$OUT" ||
+        fail "not said"
+    selftest : --only nosuch && [ "$STATUS" = 1 ] || fail "no such probe"
+    grep -q 'no probe was run; see --only' "$OUT.progress" || fail "not said"
+    selftest : --only latency --json "$CHECK_LOG.none/x"
+    grep -q 'json=.*: No such file.*name a file' "$OUT.progress" ||
+        fail "not said"
+    selftest --fail-command reg-mr:1 : --facts
+    [ "$STATUS" = 1 ] && grep -q 'cannot be registered.*--check' "$OUT.progress" ||
+        fail "no memory: not said"
+}
+
+# deviations: a knob each, and the probe that is to notice it.
+deviations() {
+    local probe knobs words number=0
+    while read -r probe knobs; do
+        [ -n "$probe" ] || continue
+        read -ra words <<<"$knobs"
+        number=$((number + 1))
+        case $probe in
+        completion-queue)
+            check "$probe-$number" 30 differs_overrun "$probe" "${words[@]}"
+            ;;
+        *) check "$probe-$number" 60 differs "$probe" "${words[@]}" ;;
+        esac
+    done <<'END'
+capabilities --no-rdma-read
+send-queue --accept send-queue:1024
+receive-queue --accept receive-queue:4096
+send-pieces --accept send-sge:1
+receive-pieces --accept receive-sge:1
+inline --accept inline:16
+handles --accept handles:64
+queue-pairs --accept queue-pairs:20
+events --fail-command create-channel:1:EOPNOTSUPP
+registration --accept registration:16777216
+registration-cost --reg-us 5000
+dma-buf --fail-command reg-dmabuf-mr:1:EOPNOTSUPP
+read-size --accept read:1048576
+fork --no-copy-on-fork
+message --accept message:4096
+datagram --ud-mtu 4096
+datagram-prefix --ud-prefix 24
+completion-queue --cq-divide 2
+doorbell-batch --accept batch:64
+number-reuse --no-reuse-qpn
+shared-workers --no-share-ah
+shared-handle --no-strict-ah
+shared-handle --answer handle:3
+wrong-qkey --qkey-status 7
+wrong-qkey --qkey-status 0
+dead-number --answer dead:8
+absent-host --answer absent:13
+absent-host --timeout-ms 20
+receiver-not-ready --answer rnr:12
+retry-interval --rnr-us 30000
+retry-endless --rnr-endless 2
+long-message --answer long:12
+unknown-reader --answer unknown:0
+wrong-key --answer key:8
+delivery --srd-loss 1500
+delivery --srd-duplicate 1500
+order --reorder 0.2 --reorder-reach 1000
+message-placed --late send:3000
+read-placed --late read:3000
+killed-process --killed-status 13
+latency --delay-us 2000
+bandwidth --rate-mbps 900
+END
+}
+
+suite_run() {
+    if ! ci; then
+        check plain 30 plain
+        check wrong-qkey 15 differs wrong-qkey --qkey-status 7
+        return
+    fi
+    check plain 40 plain
+    check measures 60 measures
+    check secrets 60 secrets
+    check errors 30 errors
+    at_once 2
+    deviations
+    at_once 1
+}
+
+suite_main selftest "$@"
