@@ -137,6 +137,85 @@ errors() {
         fail "no memory: not said"
 }
 
+# peers [KNOB...] : [OPTION...]: the self-test between two emulated hosts; what
+# that of host 0 says is in $OUT, the status in $STATUS.
+peers() {
+    local knobs=() port=$((20000 + $$ % 30000)) listener tries
+    while [ "$1" != : ]; do knobs+=("$1"); shift; done
+    shift
+    OUT=$CHECK_LOG.out STATUS=0
+    "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --listen=$port >"$OUT.listen" 2>&1 &
+    listener=$!
+    for tries in $(seq 100); do
+        ! grep -q '^waiting for' "$OUT.listen" || break
+        sleep 0.05
+    done
+    "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
+        --json "$OUT.json" "$@" >"$OUT" 2>"$OUT.progress" || STATUS=$?
+    wait "$listener" || fail "the listener ended with status $?"
+    echo "after $tries looks:"
+    cat "$OUT.listen"
+    tail -n 1 "$OUT"
+}
+
+# Nothing differs between two hosts, but perhaps how fast two processes that
+# share these cores are; a knob is noticed there, too.
+two_hosts() {
+    peers :
+    local probe
+    tail -n 1 "$OUT" | grep -qE \
+        '^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ(: (latency|bandwidth)(, bandwidth)?)?$' ||
+        fail "something differs: $(tail -n 1 "$OUT")"
+    for probe in wrong-qkey absent-host receiver-not-ready unknown-reader \
+        delivery order read-placed; do
+        grep -qE "^same +$probe, between hosts" "$OUT" || fail "$probe?"
+    done
+    grep -qE '^hosts +latency of a send +1 +8 ' "$OUT" || fail "not measured"
+    with_knob() {
+        peers "$@" : --only "$PROBE"
+        grep -qE "[^0] differ: $PROBE\$" "$OUT" || fail "$PROBE is not named"
+    }
+    PROBE=wrong-qkey with_knob --qkey-status 7
+    PROBE=delivery with_knob --srd-loss 1500
+}
+
+# What a peer says cannot end the listener but by its own end: words that are
+# none, lines without end, numbers out of range, silence.
+bad_peers() {
+    need python3
+    local port=$((20000 + $$ % 30000)) mode status listener
+    for mode in garbage long numbers; do
+        "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --listen=$port \
+            >"$CHECK_LOG.listen" 2>&1 &
+        listener=$!
+        python3 "$TEST_DIR/selftest_peer.py" "$port" "$mode" ||
+            fail "$mode: the listener did not answer as it should"
+        status=0
+        wait "$listener" || status=$?
+        cat "$CHECK_LOG.listen"
+        [ "$status" = 0 ] || fail "$mode: the listener's status is $status"
+    done
+    # a listener that says nonsense: one line, status 1
+    python3 "$TEST_DIR/selftest_peer.py" "$port" serve >"$CHECK_LOG.serve" &
+    peer_fails() {
+        local tries
+        for tries in $(seq 50); do
+            "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --facts \
+                --peer "localhost:$port" >"$CHECK_LOG.peer" 2>&1
+            [ $? = 1 ] || fail "not status 1"
+            grep -q 'Connection refused' "$CHECK_LOG.peer" || break
+            sleep 0.1
+        done
+        cat "$CHECK_LOG.peer"
+        grep -q "$1" "$CHECK_LOG.peer" || fail "not said: $1"
+    }
+    peer_fails 'the far side: '
+    wait
+    peer_fails "Connection refused; start 'srd_info --selftest --listen' there"
+}
+
 # deviations: a knob each, and the probe that is to notice it.
 deviations() {
     local probe knobs words number=0
@@ -196,6 +275,93 @@ bandwidth --rate-mbps 900
 END
 }
 
+# plan_counts RANKS HOSTS: a job of MPI in which every rank talks to every other
+# takes what --plan says, as far as the device counts it: queue pairs, queues,
+# handles (none of the own host), bytes locked.
+plan_counts() {
+    need mpirun python3
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    local ranks=$1 hosts=$2 trace=$CHECK_LOG.trace root=()
+    [ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    with_stat --per-node "$ranks" --trace "$trace" -- mpirun \
+        -np $((ranks * hosts)) --oversubscribe "${root[@]}" --mca pml ucx \
+        --mca btl '^openib,ofi' --mca pml_ucx_tls any \
+        --mca pml_ucx_devices any -x UCX_TLS=srd,sm,self "$SRDRUN" \
+        "$BUILD/test/mpi_check" all 64 || fail "mpirun: status $?"
+    "$BUILD/bin/srd_info" --plan --ranks "$ranks" --hosts "$hosts" \
+        --devices 1 >"$CHECK_LOG.plan"
+    cat "$CHECK_LOG.plan"
+    python3 "$TEST_DIR/plan_counts.py" "$trace" "$CHECK_LOG.plan" "$ranks" \
+        "$hosts" >"$CHECK_LOG.counts" || {
+        cat "$CHECK_LOG.counts"
+        fail "the plan is not what was counted"
+    }
+    sed 's/^/note: /' "$CHECK_LOG.counts"
+    rm -f "$trace"
+}
+
+# planned STATUS TEXT [OPTION...]: --plan says this, and ends so.
+planned() {
+    local want=$1 text=$2 status=0
+    shift 2
+    "$BUILD/bin/srd_info" --plan "$@" >"$CHECK_LOG.plan" 2>&1 || status=$?
+    cat "$CHECK_LOG.plan"
+    [ "$status" = "$want" ] || fail "status $status, not $want: $*"
+    grep -qE "$text" "$CHECK_LOG.plan" || fail "not said: $text"
+}
+
+plans() {
+    ulimit -n 1024 || fail "the limit of descriptors cannot be set"
+    planned 0 '^it fits: 0 short' --ranks 8 --hosts 8
+    planned 1 '^SHORT +queue pairs, a device +1 +300 +256' --ranks 300 --hosts 2
+    planned 1 '^SHORT +peers of an interface' --ranks 192 --hosts 10000
+    planned 0 '^ok +peers of an interface +100 ' --ranks 192 --hosts 10000 \
+        --peers 100
+    UCX_SRD_TX_QUEUE_LEN=4000 planned 0 '^ok +sends of a queue pair +4096 ' \
+        --ranks 8 --hosts 8
+    UCX_SRD_WINDOW=65 planned 2 'UCX_SRD_WINDOW=65: allowed .* from 1 to 64' \
+        --ranks 8 --hosts 8
+    planned 2 '^srd_info: --ranks=0: allowed is a whole number from 1' \
+        --ranks 0 --hosts 8
+    planned 2 'wants --ranks N' --hosts 8
+    (ulimit -n 66 && planned 1 '^SHORT +file descriptors +5 ' --ranks 8 \
+        --hosts 8) || exit 1
+    (ulimit -l 2048 && planned 1 '^SHORT +locked memory, at first' --ranks 8 \
+        --hosts 8) || exit 1
+    (ulimit -l 8192 && planned 0 '^warn +when all peers send' --ranks 8 \
+        --hosts 8) || exit 1
+    "$EFASIM" run --devices 2 -- "$BUILD/bin/srd_info" --plan --ranks 8 \
+        --hosts 8 >"$CHECK_LOG.plan"
+    grep -E "^8 ranks on each of 8 hosts, 2 devices" "$CHECK_LOG.plan" &&
+        grep "^device: this host's device" "$CHECK_LOG.plan" ||
+        fail "this host's devices are not seen"
+    diff <("$BUILD/bin/srd_info" --plan --table) \
+        <(grep '^|' "$TEST_DIR/../docs/SCALE.md") ||
+        fail "docs/SCALE.md has another table than srd_info --plan --table"
+}
+
+# The limit on locked memory that --plan names is the one: with it srd is taken,
+# with less it is not.
+plan_memory() {
+    need_perftest
+    local bytes
+    "$BUILD/bin/srd_info" --plan --ranks 1 --hosts 2 --devices 1 \
+        >"$CHECK_LOG.plan"
+    bytes=$(awk '/locked memory, at first/ { print int($6 * 1024) }' \
+        "$CHECK_LOG.plan")
+    [ "$bytes" -gt 1024 ] || fail "no number: $bytes"
+    lanes() {
+        # shellcheck disable=SC2016  # for the inner shell
+        UCX_TLS=srd,tcp,self "$EFASIM" run --memlock-root -- bash -c \
+            'ulimit -l "$1"; shift; exec "$@"' - "$1" "$SRDRUN" ucx_info -d |
+            grep -c 'Transport: srd'
+    }
+    [ "$(lanes "$((bytes + 4))")" = 1 ] || fail "with $bytes KiB: no srd"
+    [ "$(lanes "$((bytes - 100))")" = 0 ] || fail "with less: srd all the same"
+    note "an interface takes $bytes KiB of locked memory at first"
+}
+
 suite_run() {
     if ! ci; then
         check plain 30 plain
@@ -206,6 +372,11 @@ suite_run() {
     check measures 60 measures
     check secrets 60 secrets
     check errors 30 errors
+    check two_hosts 60 two_hosts
+    check bad_peers 30 bad_peers
+    check plans 30 plans
+    check plan_memory 30 plan_memory
+    check plan_counts 150 plan_counts 8 8
     at_once 2
     deviations
     at_once 1

@@ -10,6 +10,7 @@ bin_srd_info_SOURCES = \
 	src/tools/host_stub.c \
 	src/tools/info.h \
 	src/tools/places.c \
+	src/tools/plan.c src/tools/plan.h \
 	src/tools/probe.c src/tools/probe.h \
 	src/tools/probe_ucx.c src/tools/probe_ucx.h \
 	src/tools/python.c \
@@ -28,6 +29,9 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest_status.c \
 	src/tools/selftest_ucx.c \
 	src/tools/srd_info.c \
+	src/uct/ib/base/base_config.c \
+	src/uct/ib/base/base_need.c \
+	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/efa/efa_cpus.c \
 	src/uct/ib/efa/efa_device.c \
 	src/uct/ib/efa/efa_verbs.c

@@ -2,6 +2,7 @@
 /* The command: see the text below, or srd_info --help. */
 #define _GNU_SOURCE
 #include "info.h"
+#include "plan.h"
 #include "selftest_link.h"
 #include "selftest_run.h"
 
@@ -34,6 +35,12 @@ enum {
     KEY_DEVICE,
     KEY_ONLY,
     KEY_FACTS,
+    KEY_PLAN,
+    KEY_RANKS,
+    KEY_HOSTS,
+    KEY_DEVICES,
+    KEY_PEERS,
+    KEY_TABLE,
     KEY_SERVE
 };
 
@@ -57,6 +64,16 @@ static const struct argp_option options[] = {
     {"only", KEY_ONLY, "PROBE,...", 0,
      "--selftest: these probes alone, and no measurements", 0},
     {"facts", KEY_FACTS, NULL, 0, "--selftest: no measurements", 0},
+    {"plan", KEY_PLAN, NULL, 0,
+     "Show what a job takes of each host, with this one's limits: status 0 if "
+     "it fits", 0},
+    {"ranks", KEY_RANKS, "N", 0, "--plan: ranks on each host", 0},
+    {"hosts", KEY_HOSTS, "N", 0, "--plan: hosts", 0},
+    {"devices", KEY_DEVICES, "N", 0,
+     "--plan: EFA devices of a host, not as many as here", 0},
+    {"peers", KEY_PEERS, "N", 0,
+     "--plan: ranks that each talks to, not all", 0},
+    {"table", KEY_TABLE, NULL, 0, "--plan: the table of docs/SCALE.md", 0},
     {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
      "Read /proc, /sys and /etc below DIR, except for verbs (SYSFS_PATH)", 0},
@@ -69,7 +86,32 @@ typedef struct arguments {
     const char *python; /* NULL: not asked for */
     int        selftest;
     selftest_args_t test;
+    int        plan;
+    plan_args_t job;
 } arguments_t;
+
+static error_t parse_plan(int key, const char *value, plan_args_t *job)
+{
+    switch (key) {
+    case KEY_RANKS:
+        job->ranks = value;
+        return 0;
+    case KEY_HOSTS:
+        job->hosts = value;
+        return 0;
+    case KEY_DEVICES:
+        job->devices = value;
+        return 0;
+    case KEY_PEERS:
+        job->peers = value;
+        return 0;
+    case KEY_TABLE:
+        job->table = 1;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
 
 static error_t parse_selftest(int key, const char *value,
                               selftest_args_t *test)
@@ -118,6 +160,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_SELFTEST:
         arguments->selftest = 1;
         return 0;
+    case KEY_PLAN:
+        arguments->plan = 1;
+        return 0;
     case ARGP_KEY_ARG:
         if ((arguments->python != NULL) && (state->arg_num == 0)) {
             arguments->python = value; /* --python PYTHON */
@@ -126,7 +171,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         argp_error(state, "nothing is expected after the options: '%s'", value);
         return 0;
     default:
-        return parse_selftest(key, value, &arguments->test);
+        return (parse_plan(key, value, &arguments->job) == 0) ?
+               0 : parse_selftest(key, value, &arguments->test);
     }
 }
 
@@ -439,6 +485,9 @@ int main(int argc, char **argv)
     if (arguments.python != NULL) {
         return run_python(&info, arguments.python,
                           tls_between_hosts(tls, sizeof(tls)));
+    }
+    if (arguments.plan) {
+        return run_plan(&info, &arguments.job);
     }
     if (arguments.selftest) {
         return run_selftest(&info, &arguments.test);

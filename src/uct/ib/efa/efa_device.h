@@ -9,6 +9,7 @@
 
 #define EFA_DEVICE_NAME_MAX 64
 #define EFA_PORT            1 /* the only one (EFA-FACTS: identity) */
+#define EFA_DEVICE_FILES    2 /* descriptors of an open one: commands, events */
 
 /* What EFA's driver reports and rdma-core 44's header does not name yet. */
 #define EFA_DEVICE_CAP_RDMA_READ  (1 << 0)
