@@ -270,7 +270,7 @@ order --reorder 0.2 --reorder-reach 1000
 message-placed --late send:3000
 read-placed --late read:3000
 killed-process --killed-status 13
-latency --delay-us 2000
+latency --delay-us 500
 bandwidth --rate-mbps 900
 END
 }

@@ -196,17 +196,17 @@ static int selftest_run(info_t *info, efa_device_t *device,
     if (st.facts) {
         snprintf(ucx, sizeof(ucx), "not asked for");
     }
-    if (strcmp((args->json != NULL) ? args->json : "", "-") != 0) {
-        st_report_text(&st, ucx);
-    }
-    if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
-        err = -1;
-    }
     selftest_close(&st);
     if (st.result_count == 0) {
         fprintf(stderr, "srd_info: no probe was run%s\n",
                 (st.only[0] != '\0') ? "; see --only" : "");
         return 1;
+    }
+    if ((args->json == NULL) || (strcmp(args->json, "-") != 0)) {
+        st_report_text(&st, ucx);
+    }
+    if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
+        err = -1;
     }
     return ((err != 0) || (selftest_differ(&st) > 0)) ? 1 : 0;
 }
