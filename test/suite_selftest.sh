@@ -51,6 +51,27 @@ differs() {
     named "$probe"
 }
 
+# newer RELEASE PROBE KNOB...: the same with the rdma-core of Debian RELEASE; PROBE
+# "none": nothing differs.
+newer() {
+    local release=$1 probe=$2
+    shift 2
+    OUT=$CHECK_LOG.out STATUS=0
+    with_release "$release" "$EFASIM" run --timeout-ms $SELFTEST_TIME "$@" -- \
+        "$BUILD/bin/srd_info" --selftest --facts >"$OUT" 2>"$OUT.progress" ||
+        STATUS=$?
+    [ "$STATUS" != "$SKIPPED" ] || skip_here "$(tail -n 1 "$OUT")"
+    grep -E '^(DIFFERS|not asked) ' -A 4 "$OUT"
+    tail -n 1 "$OUT"
+    if [ "$probe" = none ]; then
+        [ "$STATUS" = 0 ] && grep -qE '^[0-9]+ same, 0 not asked, 0 differ$' \
+            "$OUT" || fail "status $STATUS: $(tail -n 1 "$OUT")"
+    else
+        grep -qE "same, [0-9]+ not asked, [0-9]+ differ: $probe\$" "$OUT" ||
+            fail "not $probe alone: $(tail -n 1 "$OUT")"
+    fi
+}
+
 # The same; a queue overruns on purpose.
 differs_overrun() {
     overruns_expected
@@ -216,6 +237,98 @@ bad_peers() {
     peer_fails "Connection refused; start 'srd_info --selftest --listen' there"
 }
 
+# What contrib/deploy has for Slurm: its script, with an srun that is Open MPI's
+# PMIx server, on two emulated hosts.
+deploy_slurm() {
+    need mpirun
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    local bin=$CHECK_LOG.bin root=
+    [ "$(id -u)" -ne 0 ] || root=--allow-run-as-root
+    mkdir -p "$bin"
+    cat >"$bin/srun" <<END
+#!/bin/bash
+ranks=4
+while [[ \$1 = --* ]]; do
+    [ "\$1" != --ntasks-per-node=1 ] || ranks=2
+    case \$1 in --mpi=pmix | --ntasks-per-node=1) ;; *) exit 2 ;; esac
+    shift
+done
+echo "srun of \$ranks: \$*"
+mpirun -np \$ranks --oversubscribe $root -x UCX_TLS -x OMPI_MCA_pml \
+    -x OMPI_MCA_pml_ucx_tls -x OMPI_MCA_pml_ucx_devices \
+    "$EFASIM" run --per-node \$((ranks / 2)) -- "\$@"
+END
+    chmod +x "$bin/srun"
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    PATH=$bin:$BUILD/bin:$PATH with_stat -- bash \
+        "$TEST_DIR/../contrib/deploy/slurm.sbatch" "$BUILD/test/mpi_check" \
+        all 4096 || fail "status $?"
+    [ "$(grep -c ' 0 failed, ' "$CHECK_LOG")" = 2 ] || fail "no two --checks"
+    grep -q '^ok 4 ranks' "$CHECK_LOG" || fail "no ok line"
+    at_least payload "$(stat_payload "$STAT")" 16384
+}
+
+# The Dockerfile's steps, in a system of that release; its command, and the
+# self-test, on an emulated device and without one.
+deploy_container() {
+    local file=$TEST_DIR/../contrib/deploy/Dockerfile release steps status=0
+    local script=$CHECK_LOG.steps
+    release=$(sed -n 's/^FROM debian://p' "$file")
+    "$TEST_DIR/../contrib/chroot.sh" --made "$release" ||
+        skip_here "Debian $release is not made here:" \
+            "contrib/chroot.sh $release makes it"
+    rm -rf "$BUILD/image"
+    make -C "$BUILD" install DESTDIR="$BUILD/image" prefix=/usr/local \
+        >/dev/null || fail "make install"
+    steps=$(sed -nE "s|^RUN (.*)|\\1 >/dev/null 2>\&1 \|\| exit 77|p
+        s|^COPY image/ /|cp -r $BUILD/image/. /|p
+        s/^ENV (.*)/export \\1/p
+        s/^CMD .*\"(srd_info)\", \"(--check)\".*/no_device \\1 \\2/p" "$file")
+    [ "$(grep -c . <<<"$steps")" = "$(grep -cE '^(RUN|COPY|ENV|CMD) ' "$file")" ] ||
+        fail "steps that this check does not know"
+    cat >"$script" <<END
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
+no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
+$steps
+efasim run -- srd_info --check || exit 1
+efasim run --timeout-ms 200 -- srd_info --selftest --facts | tail -n 1
+END
+    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" "$release" -- bash \
+        "$script" || status=$?
+    rm -rf "$BUILD/image"
+    [ "$status" != 77 ] || skip_here "packages cannot be had here"
+    [ "$status" = 0 ] || fail "status $status"
+    grep -qx none "$CHECK_LOG" || fail "without a device: not said"
+    grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$CHECK_LOG" ||
+        fail "the self-test is not content"
+}
+
+# The manifests are YAML; the containers' commands run on two emulated hosts.
+deploy_kubernetes() {
+    need python3
+    python3 -c 'import yaml' || skip_here "python3-yaml is missing"
+    python3 "$TEST_DIR/deploy_yaml.py" "$TEST_DIR/../contrib/deploy" \
+        >"$CHECK_LOG.commands" || fail "the manifests are not as they should be"
+    cat "$CHECK_LOG.commands"
+    local listen peer listener tries
+    read -r listen <"$CHECK_LOG.commands"
+    peer=$(sed -n 2p "$CHECK_LOG.commands")
+    # shellcheck disable=SC2086 # words
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms 200 -- $listen \
+        >"$CHECK_LOG.listen" 2>&1 &
+    listener=$!
+    for tries in $(seq 100); do
+        ! grep -q '^waiting for' "$CHECK_LOG.listen" || break
+        sleep 0.05
+    done
+    # shellcheck disable=SC2086
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms 200 -- \
+        ${peer/ srd-selftest/ localhost} >"$CHECK_LOG.peer"
+    wait "$listener" || fail "the listener after $tries looks: status $?"
+    grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
+        fail "$(tail -n 3 "$CHECK_LOG.peer")"
+}
+
 # deviations: a knob each, and the probe that is to notice it.
 deviations() {
     local probe knobs words number=0
@@ -377,6 +490,11 @@ suite_run() {
     check plans 30 plans
     check plan_memory 30 plan_memory
     check plan_counts 150 plan_counts 8 8
+    check deploy_slurm 60 deploy_slurm
+    check deploy_container 120 deploy_container
+    check deploy_kubernetes 30 deploy_kubernetes
+    check newest 40 newer sid none --device efa3
+    check write-placed 40 newer 13 write-placed --device efa2 --late write:3000
     at_once 2
     deviations
     at_once 1
