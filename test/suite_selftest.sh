@@ -237,35 +237,30 @@ bad_peers() {
     peer_fails "Connection refused; start 'srd_info --selftest --listen' there"
 }
 
-# What contrib/deploy has for Slurm: its script, with an srun that is Open MPI's
-# PMIx server, on two emulated hosts.
+# for_deploy RELEASE: or skip.
+for_deploy() {
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    "$TEST_DIR/../contrib/chroot.sh" --made "$1" ||
+        skip_here "Debian $1 is not made here: contrib/chroot.sh $1 makes it"
+}
+
+# What contrib/deploy has for Slurm: its script, submitted to Slurm itself, whose
+# two nodes are emulated hosts.
 deploy_slurm() {
-    need mpirun
     [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
-    local bin=$CHECK_LOG.bin root=
-    [ "$(id -u)" -ne 0 ] || root=--allow-run-as-root
-    mkdir -p "$bin"
-    cat >"$bin/srun" <<END
-#!/bin/bash
-ranks=4
-while [[ \$1 = --* ]]; do
-    [ "\$1" != --ntasks-per-node=1 ] || ranks=2
-    case \$1 in --mpi=pmix | --ntasks-per-node=1) ;; *) exit 2 ;; esac
-    shift
-done
-echo "srun of \$ranks: \$*"
-mpirun -np \$ranks --oversubscribe $root -x UCX_TLS -x OMPI_MCA_pml \
-    -x OMPI_MCA_pml_ucx_tls -x OMPI_MCA_pml_ucx_devices \
-    "$EFASIM" run --per-node \$((ranks / 2)) -- "\$@"
-END
-    chmod +x "$bin/srun"
-    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-    PATH=$bin:$BUILD/bin:$PATH with_stat -- bash \
-        "$TEST_DIR/../contrib/deploy/slurm.sbatch" "$BUILD/test/mpi_check" \
-        all 4096 || fail "status $?"
+    for_deploy 13
+    local status=0 bytes
+    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" 13 -- bash \
+        "$TEST_DIR/slurm_inside.sh" "$BUILD" "$BUILD/test/mpi_check" all 4096 ||
+        status=$?
+    [ "$status" != 77 ] || skip_here "packages cannot be had here"
+    [ "$status" = 0 ] || fail "status $status"
     [ "$(grep -c ' 0 failed, ' "$CHECK_LOG")" = 2 ] || fail "no two --checks"
     grep -q '^ok 4 ranks' "$CHECK_LOG" || fail "no ok line"
-    at_least payload "$(stat_payload "$STAT")" 16384
+    bytes=$(sed -n 's/^pair src=0 dst=1 bytes=//p' "$EFASIM_STAT" |
+        awk '{ sum += $1 } END { print sum + 0 }')
+    at_least "bytes from host 0 to 1" "$bytes" 16384
+    note "$(grep '^Slurm' "$CHECK_LOG"): $bytes bytes from host 0 to 1"
 }
 
 # The Dockerfile's steps, in a system of that release; its command, and the
@@ -274,9 +269,7 @@ deploy_container() {
     local file=$TEST_DIR/../contrib/deploy/Dockerfile release steps status=0
     local script=$CHECK_LOG.steps
     release=$(sed -n 's/^FROM debian://p' "$file")
-    "$TEST_DIR/../contrib/chroot.sh" --made "$release" ||
-        skip_here "Debian $release is not made here:" \
-            "contrib/chroot.sh $release makes it"
+    for_deploy "$release"
     rm -rf "$BUILD/image"
     make -C "$BUILD" install DESTDIR="$BUILD/image" prefix=/usr/local \
         >/dev/null || fail "make install"
