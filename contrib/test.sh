@@ -59,11 +59,10 @@ END
 # others it has as much more as they are slower (contrib/limit.sh).
 budget_of() {
     case $profile:$1 in
-    quick:flow | quick:package | quick:info | quick:model) echo 40 ;;
+    quick:flow | quick:package | quick:info | quick:model | quick:selftest) echo 40 ;;
     quick:ucp) echo 180 ;;
     quick:uct | quick:efasim) echo 100 ;;
     quick:*) echo 80 ;;
-    quick:selftest) echo 40 ;;
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;

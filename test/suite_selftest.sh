@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 set -u
 
-SELFTEST_TIME=200 # ms until an absent host is told of
+SELFTEST_TIME=250 # ms until an absent host is told of
 
 # selftest [KNOB...] : [OPTION...]: on an emulated node; what it says is in $OUT,
 # the JSON in $OUT.json, the status in $STATUS.
@@ -72,15 +72,15 @@ newer() {
     fi
 }
 
-# The same; a queue overruns on purpose.
+# As differs; a queue overruns on purpose.
 differs_overrun() {
     overruns_expected
     differs "$@"
 }
 
-# same KNOB...: and nothing is named.
+# same: nothing is named.
 same() {
-    selftest "$@" : --facts
+    selftest : --facts
     [ "$STATUS" = 0 ] || fail "status $STATUS"
     grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$OUT" ||
         fail "something differs: $(tail -n 1 "$OUT")"
@@ -284,7 +284,7 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
 no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
 $steps
 efasim run -- srd_info --check || exit 1
-efasim run --timeout-ms 200 -- srd_info --selftest --facts | tail -n 1
+efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | tail -n 1
 END
     "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" "$release" -- bash \
         "$script" || status=$?
@@ -307,7 +307,7 @@ deploy_kubernetes() {
     read -r listen <"$CHECK_LOG.commands"
     peer=$(sed -n 2p "$CHECK_LOG.commands")
     # shellcheck disable=SC2086 # words
-    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms 200 -- $listen \
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- $listen \
         >"$CHECK_LOG.listen" 2>&1 &
     listener=$!
     for tries in $(seq 100); do
@@ -315,7 +315,7 @@ deploy_kubernetes() {
         sleep 0.05
     done
     # shellcheck disable=SC2086
-    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms 200 -- \
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME -- \
         ${peer/ srd-selftest/ localhost} >"$CHECK_LOG.peer"
     wait "$listener" || fail "the listener after $tries looks: status $?"
     grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
@@ -363,7 +363,7 @@ wrong-qkey --qkey-status 7
 wrong-qkey --qkey-status 0
 dead-number --answer dead:8
 absent-host --answer absent:13
-absent-host --timeout-ms 20
+absent-host --timeout-ms 140
 receiver-not-ready --answer rnr:12
 retry-interval --rnr-us 30000
 retry-endless --rnr-endless 2

@@ -17,7 +17,7 @@ enum {
 };
 
 #define STATUS_WAIT_S   90  /* for who is not there */
-#define STATUS_SOON_S   0.1 /* an absent host is told of no sooner */
+#define STATUS_SOON_S   0.15 /* an absent host is told of no sooner */
 #define STATUS_LATE_S   60  /* and no later */
 #define STATUS_RETRY_S  0.01 /* between two tries, at most */
 
@@ -236,7 +236,7 @@ const st_probe_t st_status[] = {
     {"dead-number", "a message to a number that no queue pair has: status 9",
      "a peer that ended is told from one that is slow",
      "nothing to do where it is 8; else please report this", status_dead},
-    {"absent-host", "a host that is not there: status 15 after 0.1 to 60 s",
+    {"absent-host", "a host that is not there: status 15 after 0.15 to 60 s",
      "endpoints fail then, and UCP takes it for a dead peer",
      "sooner: keep-alive of UCP must do (UCX_KEEPALIVE_INTERVAL); "
      "please report status and time", status_absent},
