@@ -68,6 +68,7 @@ PACKAGES_CI='
 debootstrap         command debootstrap
 python3-pip         command pip3
 python3-venv        file /usr/lib/python3*/ensurepip/__init__.py
+python3-yaml        file /usr/lib/python3/dist-packages/yaml/__init__.py
 debhelper           command dh
 dpkg-dev            command dpkg-source
 lintian             command lintian

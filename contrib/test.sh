@@ -22,7 +22,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
-default_suites="$default_suites uct ucp mpi load info python gpu package tidy"
+default_suites="$default_suites uct ucp mpi load info selftest python gpu package"
+default_suites="$default_suites tidy"
 # What takes other systems: not for the quick profile.
 not_quick='matrix proof python gpu'
 
@@ -59,13 +60,14 @@ END
 # others it has as much more as they are slower (contrib/limit.sh).
 budget_of() {
     case $profile:$1 in
-    quick:flow | quick:package | quick:info | quick:model) echo 40 ;;
+    quick:flow | quick:package | quick:info | quick:model | quick:selftest) echo 40 ;;
     quick:ucp) echo 180 ;;
     quick:uct | quick:efasim) echo 100 ;;
     quick:*) echo 80 ;;
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
+    ci:selftest) echo 200 ;;
     ci:proof | ci:gpu) echo 300 ;;
     ci:mutants) echo 300 ;;
     ci:uct) echo 480 ;;

@@ -14,7 +14,9 @@ efasim_engine_sources = \
 	src/efasim/engine/inject.c src/efasim/engine/inject.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
+	src/efasim/engine/late.c src/efasim/engine/late.h \
 	src/efasim/engine/mr.c src/efasim/engine/mr.h \
+	src/efasim/engine/named.c src/efasim/engine/named.h \
 	src/efasim/engine/objects.h src/efasim/engine/op.c \
 	src/efasim/engine/op.h src/efasim/engine/pages.c \
 	src/efasim/engine/pages.h src/efasim/engine/pd.c \

@@ -11,10 +11,28 @@ bin_srd_info_SOURCES = \
 	src/tools/host_stub.c \
 	src/tools/info.h \
 	src/tools/places.c \
+	src/tools/plan.c src/tools/plan.h \
 	src/tools/probe.c src/tools/probe.h \
 	src/tools/probe_ucx.c src/tools/probe_ucx.h \
 	src/tools/python.c \
+	src/tools/selftest.c src/tools/selftest.h \
+	src/tools/selftest_limits.c \
+	src/tools/selftest_link.c src/tools/selftest_link.h \
+	src/tools/selftest_memory.c \
+	src/tools/selftest_order.c \
+	src/tools/selftest_pair.c src/tools/selftest_pair.h \
+	src/tools/selftest_qp.c src/tools/selftest_qp.h \
+	src/tools/selftest_queues.c \
+	src/tools/selftest_report.c \
+	src/tools/selftest_run.h \
+	src/tools/selftest_serve.c src/tools/selftest_serve.h \
+	src/tools/selftest_speed.c \
+	src/tools/selftest_status.c \
+	src/tools/selftest_ucx.c \
 	src/tools/srd_info.c \
+	src/uct/ib/base/base_config.c \
+	src/uct/ib/base/base_need.c \
+	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/efa/efa_cpus.c \
 	src/uct/ib/efa/efa_device.c \
 	src/uct/ib/efa/efa_gpu.c \

@@ -2,6 +2,9 @@
 /* The command: see the text below, or srd_info --help. */
 #define _GNU_SOURCE
 #include "info.h"
+#include "plan.h"
+#include "selftest_link.h"
+#include "selftest_run.h"
 
 #include <argp.h>
 #include <limits.h>
@@ -22,7 +25,24 @@ static const char doc[] =
 
 const char *argp_program_version = "srd_info " PACKAGE_VERSION;
 
-enum { KEY_SYSROOT = 256, KEY_PYTHON };
+enum {
+    KEY_SYSROOT = 256,
+    KEY_PYTHON,
+    KEY_SELFTEST,
+    KEY_PEER,
+    KEY_LISTEN,
+    KEY_JSON,
+    KEY_DEVICE,
+    KEY_ONLY,
+    KEY_FACTS,
+    KEY_PLAN,
+    KEY_RANKS,
+    KEY_HOSTS,
+    KEY_DEVICES,
+    KEY_PEERS,
+    KEY_TABLE,
+    KEY_SERVE
+};
 
 static const struct argp_option options[] = {
     {"check", 'c', NULL, 0,
@@ -30,6 +50,31 @@ static const struct argp_option options[] = {
     {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
      "Show the UCX that each package of this Python's environment brings "
      "(python3), and whether it uses this module: status 0 if all do", 0},
+    {"selftest", KEY_SELFTEST, NULL, 0,
+     "Ask the device each question that docs/EFA-FACTS.md leaves open, on this "
+     "host: status 0 if it does all that we assume", 0},
+    {"peer", KEY_PEER, "HOST[:PORT]", 0,
+     "--selftest with the srd_info on that host, which listens", 0},
+    {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
+     "--selftest: wait for one --peer (TCP port " ST_PORT ")", 0},
+    {"json", KEY_JSON, "FILE", 0,
+     "--selftest: write what was found as JSON, too; -: only that", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "--selftest: the device, not the first",
+     0},
+    {"only", KEY_ONLY, "PROBE,...", 0,
+     "--selftest: these probes alone, and no measurements", 0},
+    {"facts", KEY_FACTS, NULL, 0, "--selftest: no measurements", 0},
+    {"plan", KEY_PLAN, NULL, 0,
+     "Show what a job takes of each host, with this one's limits: status 0 if "
+     "it fits", 0},
+    {"ranks", KEY_RANKS, "N", 0, "--plan: ranks on each host", 0},
+    {"hosts", KEY_HOSTS, "N", 0, "--plan: hosts", 0},
+    {"devices", KEY_DEVICES, "N", 0,
+     "--plan: EFA devices of a host, not as many as here", 0},
+    {"peers", KEY_PEERS, "N", 0,
+     "--plan: ranks that each talks to, not all", 0},
+    {"table", KEY_TABLE, NULL, 0, "--plan: the table of docs/SCALE.md", 0},
+    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
      "Read /proc, /sys and /etc below DIR, except for verbs (SYSFS_PATH)", 0},
     {NULL, 0, NULL, 0, NULL, 0}
@@ -39,7 +84,64 @@ typedef struct arguments {
     int        check;
     const char *sysroot;
     const char *python; /* NULL: not asked for */
+    int        selftest;
+    selftest_args_t test;
+    int        plan;
+    plan_args_t job;
 } arguments_t;
+
+static error_t parse_plan(int key, const char *value, plan_args_t *job)
+{
+    switch (key) {
+    case KEY_RANKS:
+        job->ranks = value;
+        return 0;
+    case KEY_HOSTS:
+        job->hosts = value;
+        return 0;
+    case KEY_DEVICES:
+        job->devices = value;
+        return 0;
+    case KEY_PEERS:
+        job->peers = value;
+        return 0;
+    case KEY_TABLE:
+        job->table = 1;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_selftest(int key, const char *value,
+                              selftest_args_t *test)
+{
+    switch (key) {
+    case KEY_PEER:
+        test->peer = value;
+        return 0;
+    case KEY_LISTEN:
+        test->listen = (value != NULL) ? value : ST_PORT;
+        return 0;
+    case KEY_JSON:
+        test->json = value;
+        return 0;
+    case KEY_DEVICE:
+        test->device = value;
+        return 0;
+    case KEY_ONLY:
+        test->only = value;
+        return 0;
+    case KEY_FACTS:
+        test->facts = 1;
+        return 0;
+    case KEY_SERVE:
+        test->serve = atoi(value);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
@@ -55,6 +157,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_PYTHON:
         arguments->python = (value != NULL) ? value : "python3";
         return 0;
+    case KEY_SELFTEST:
+        arguments->selftest = 1;
+        return 0;
+    case KEY_PLAN:
+        arguments->plan = 1;
+        return 0;
     case ARGP_KEY_ARG:
         if ((arguments->python != NULL) && (state->arg_num == 0)) {
             arguments->python = value; /* --python PYTHON */
@@ -63,7 +171,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         argp_error(state, "nothing is expected after the options: '%s'", value);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return (parse_plan(key, value, &arguments->job) == 0) ?
+               0 : parse_selftest(key, value, &arguments->test);
     }
 }
 
@@ -362,7 +471,7 @@ int main(int argc, char **argv)
 {
     static const struct argp argp = {options, parse_option, NULL, doc,
                                      NULL, NULL, NULL};
-    arguments_t arguments         = {0, "", NULL};
+    arguments_t arguments         = {.sysroot = "", .test = {.serve = -1}};
     char tls[PROBE_TEXT_MAX];
     static info_t info;
 
@@ -376,6 +485,12 @@ int main(int argc, char **argv)
     if (arguments.python != NULL) {
         return run_python(&info, arguments.python,
                           tls_between_hosts(tls, sizeof(tls)));
+    }
+    if (arguments.plan) {
+        return run_plan(&info, &arguments.job);
+    }
+    if (arguments.selftest) {
+        return run_selftest(&info, &arguments.test);
     }
     probes_run(&info);
     return arguments.check ? run_check(&info) : run_show(&info);

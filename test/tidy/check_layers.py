@@ -21,7 +21,7 @@ LAYERS = {
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
-    'tools': {'uct/ib/efa', 'ucp_hooks'},
+    'tools': {'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks'},
 }
 
 # What of ucp_hooks is meant for other layers.

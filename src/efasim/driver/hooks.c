@@ -282,6 +282,22 @@ unsigned drv_hook_called(void)
     return done;
 }
 
+/* ENOMEM for a list longer than the knob accept=batch says; else 0. */
+static int hook_batch_error(const struct drv_dev *dev,
+                            const struct ibv_send_wr *wr)
+{
+    uint64_t count = 0;
+
+    if ((dev == NULL) || (dev->sim == NULL) ||
+        (dev->sim->knobs.accept[SIM_ACCEPT_BATCH] == 0)) {
+        return 0;
+    }
+    for (; wr != NULL; wr = wr->next) {
+        ++count;
+    }
+    return sim_accepts(&dev->sim->knobs, SIM_ACCEPT_BATCH, count) ? 0 : ENOMEM;
+}
+
 /* Before the first doorbell of a post */
 static void hook_posting(const struct ibv_qp *qp)
 {
@@ -299,6 +315,7 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
     struct drv_dev *dev = hook_dev(drv.qp, qp, DRV_QPS);
     int ret             = hook_post_error(dev);
 
+    ret = (ret != 0) ? ret : hook_batch_error(dev, wr);
     if (ret != 0) {
         *bad = wr;
         return ret;

@@ -152,10 +152,16 @@ int drv_mr_reg(struct drv_cmd *cmd)
         return ret;
     }
 
+    if (dev->knobs.reg_us != 0) {
+        usleep(dev->knobs.reg_us);
+    }
     ++cmd->ctx->mrs;
-    drv.pinned          += span;
-    dev->mr[attr.index]  = (struct drv_mr){ cmd->ctx, span, map };
-    resp.mr_handle       = attr.index;
+    drv.pinned                += span;
+    dev->mr[attr.index].ctx    = cmd->ctx;
+    dev->mr[attr.index].pinned = span;
+    dev->mr[attr.index].map    = map;
+    sim_dev_trace(dev->sim, "mr bytes=%lld", (long long)span);
+    resp.mr_handle             = attr.index;
     resp.lkey                  = attr.key;
     resp.rkey                  = attr.key;
     drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
@@ -186,6 +192,7 @@ void drv_mr_release(struct drv_dev *dev, uint32_t index)
 {
     struct drv_mr *mr = &dev->mr[index];
 
+    sim_dev_trace(dev->sim, "mr bytes=%lld", -(long long)mr->pinned);
     drv.pinned -= mr->pinned;
     --mr->ctx->mrs;
     mr->ctx     = NULL;

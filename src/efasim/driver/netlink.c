@@ -13,6 +13,7 @@
  * queue. Where that family is missing there is no RDMA netlink, as before.
  */
 #include "netlink.h"
+#include "state.h"
 #include "config.h"
 #include "preload.h"
 
@@ -129,7 +130,7 @@ static int netlink_request(int fd, const struct nlmsghdr *request)
         sys.hdr.nlmsg_type = request->nlmsg_type;
         sys.attr.nla_len   = NLA_HDRLEN + sizeof(sys.copy_on_fork);
         sys.attr.nla_type  = NETLINK_ATTR_COPY_ON_FORK;
-        sys.copy_on_fork   = 1;
+        sys.copy_on_fork   = drv.device[0].knobs.copy_on_fork;
         if (netlink_answer(fd, &sys, sizeof(sys)) != 0) {
             return -1;
         }

@@ -56,6 +56,17 @@ static int qp_check_caps(const struct sim_profile *profile,
            -EINVAL : 0;
 }
 
+/* Less than what the device reports, if a knob says so */
+static int qp_accepts(const struct sim_knobs *knobs,
+                      const struct ib_uverbs_qp_cap *cap)
+{
+    return sim_accepts(knobs, SIM_ACCEPT_SEND_QUEUE, cap->max_send_wr) &&
+           sim_accepts(knobs, SIM_ACCEPT_RECEIVE_QUEUE, cap->max_recv_wr) &&
+           sim_accepts(knobs, SIM_ACCEPT_SEND_SGE, cap->max_send_sge) &&
+           sim_accepts(knobs, SIM_ACCEPT_RECEIVE_SGE, cap->max_recv_sge) &&
+           sim_accepts(knobs, SIM_ACCEPT_INLINE, cap->max_inline_data);
+}
+
 static int qp_check(const struct sim_dev *dev,
                     const struct drv_efa_qp_in *req,
                     const struct ib_uverbs_qp_cap *cap, uint32_t type)
@@ -86,7 +97,8 @@ static int qp_check(const struct sim_dev *dev,
         return -EINVAL;
     }
 
-    return qp_check_caps(dev->profile, cap);
+    return qp_accepts(&dev->knobs, cap) ? qp_check_caps(dev->profile, cap) :
+                                          -EINVAL;
 }
 
 static int qp_make(struct drv_ctx *ctx,

@@ -12,6 +12,16 @@ static int ah_gid_is_valid(const uint8_t gid[16])
     return (gid[0] != 0xff) && memcmp(gid, zero, sizeof(zero));
 }
 
+static unsigned ah_count(const struct sim_dev *dev)
+{
+    unsigned i, count = 0;
+
+    for (i = 0; i < dev->knobs.max_ah; ++i) {
+        count += (dev->ah[i].pd != NULL);
+    }
+    return count;
+}
+
 int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
                   const uint8_t gid[16], uint16_t *number_p)
 {
@@ -33,13 +43,15 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         }
     }
 
-    if (free_ah == dev->knobs.max_ah) {
+    if ((free_ah == dev->knobs.max_ah) ||
+        !sim_accepts(&dev->knobs, SIM_ACCEPT_HANDLES, ah_count(dev) + 1)) {
         return -ENOMEM;
     }
 
     ah       = &dev->ah[free_ah];
     ah->pd   = pd;
     ah->refs = 1;
+    ah->user = 0;
     ah->nic  = dir_gid_nic(dev->dir, gid);
     memcpy(ah->gid, gid, 16);
     if (ah->nic >= 0) {

@@ -3,6 +3,7 @@
 #include "cntr.h"
 #include "cq.h"
 #include "fault.h"
+#include "late.h"
 #include "op.h"
 #include "pages.h"
 #include "pd.h"
@@ -86,7 +87,7 @@ void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
     }
 
     memcpy((char*)&dev->knobs + knob->offset,
-           (const char*)knobs + knob->offset, sizeof(uint64_t));
+           (const char*)knobs + knob->offset, sim_knob_size(knob));
     dev->rng.state = dev_seed(dev->knobs.seed, dev->nic);
 }
 
@@ -165,7 +166,8 @@ void sim_dev_trace_line(struct sim_dev *dev, const char *fmt, ...)
 static int dev_has_timers(const struct sim_dev *dev)
 {
     return (dev->outstanding != 0) || !list_is_empty(&dev->timed) ||
-           (dev->plan != NULL) || (dev->knobs.receive_us != 0);
+           (dev->plan != NULL) || (dev->knobs.receive_us != 0) ||
+           (dev->late_num != 0);
 }
 
 /* Take new requests. Reads the clock, unless the caller has. */
@@ -213,6 +215,9 @@ unsigned sim_dev_progress(struct sim_dev *dev)
     if (dev_has_timers(dev)) {
         done += sim_timer_run(dev);
     }
+    if (dev->late_num != 0) {
+        done += sim_late_run(dev);
+    }
 
     return done;
 }
@@ -222,7 +227,8 @@ int sim_dev_is_busy(struct sim_dev *dev)
     struct sim_list *link;
     struct sim_qp *qp;
 
-    if ((dev->outstanding != 0) || sim_fault_pending(dev) ||
+    if ((dev->outstanding != 0) || (dev->late_num != 0) ||
+        sim_fault_pending(dev) ||
         sim_peer_has_packets(dev)) {
         return 1;
     }

@@ -113,15 +113,16 @@ int dir_gid_nic(const struct dir *dir, const uint8_t gid[16])
     return memcmp(own, gid, sizeof(own)) ? -1 : nic;
 }
 
-int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner)
+int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner,
+                 unsigned first)
 {
     struct dir_qp *qp = dir->nic[nic].qp;
     uint32_t free_owner;
     int i, qpn;
 
     /* 0 comes last: programs take it for "none" */
-    for (i = 1; i <= SIM_MAX_QP; ++i) {
-        qpn        = i % SIM_MAX_QP;
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        qpn        = (first + i) % SIM_MAX_QP;
         free_owner = 0;
         if (atomic_compare_exchange_strong(&qp[qpn].owner, &free_owner,
                                            owner)) {

@@ -221,7 +221,8 @@ void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16]);
 int dir_gid_nic(const struct dir *dir, const uint8_t gid[16]);
 
 /* Claim the lowest free QPN (0 ... SIM_MAX_QP - 1) of a NIC; -1: none. */
-int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner);
+int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner,
+                 unsigned first);
 
 void dir_qp_release(struct dir *dir, unsigned nic, unsigned qpn);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "knobs.h"
 #include "limits.h"
+#include "named.h"
 #include "profile.h"
 
 #include <ctype.h>
@@ -66,6 +67,32 @@ const struct sim_knob sim_knob_table[] = {
          "NAME:N[:ERRNO],...",
          "the N-th command NAME (reg-mr, create-qp, any...) fails\n"
          "                          with ERRNO (default ENOMEM)"),
+    KNOB("srd-loss", srd_loss, SIM_KNOB_UINT, 0, UINT32_MAX, "N",
+         "each N-th message to a QP (SRD) is lost, its sender is\n"
+         "                          told that it arrived (default 0: none)"),
+    KNOB("srd-duplicate", srd_duplicate, SIM_KNOB_UINT, 0, UINT32_MAX, "N",
+         "each N-th message of a QP (SRD) arrives twice (default 0)"),
+    KNOB("reorder-reach", reorder_reach, SIM_KNOB_UINT, 1, 4096, "N",
+         "later packets that overtake one, at most (default 8)"),
+    KNOB("rnr-endless", rnr_endless, SIM_KNOB_UINT, 0, 6, "N",
+         "tries that rnr-retry 7 stands for, 0 without end (default)"),
+    KNOB("ud-prefix", ud_prefix, SIM_KNOB_UINT, 0, 64, "BYTES",
+         "left free before a received datagram (default 40)"),
+    KNOB("reuse-qpn", reuse_qpn, SIM_KNOB_FLAG, 0, 1, NULL,
+         "the number of a QP rests while others are free"),
+    KNOB("share-ah", share_ah, SIM_KNOB_FLAG, 0, 1, NULL,
+         "an address handle serves the first QP that uses it, alone"),
+    KNOB_OF(PROCESS, "copy-on-fork", copy_on_fork, SIM_KNOB_FLAG, 0, 1, NULL,
+            "the kernel does not copy registered pages on fork"),
+    KNOB("reg-us", reg_us, SIM_KNOB_UINT, 0, 1000000, "US",
+         "that each registration takes longer (default 0)"),
+    KNOB("accept", accept, SIM_KNOB_ACCEPT, 0, UINT64_MAX, "NAME:N,...",
+         "accept N of NAME and report as ever (message, read...)"),
+    KNOB("answer", answer, SIM_KNOB_ANSWER, 0, 18, "CASE:STATUS,...",
+         "status in CASE (dead, absent, rnr, unknown, key...)"),
+    KNOB("late", late, SIM_KNOB_LATE, 0, 1000000, "OP:US,...",
+         "the last byte of OP (send, read, write) is in place\n"
+         "                          US after its completion"),
     KNOB("eager", eager, SIM_KNOB_FLAG, 0, 1, NULL,
          "the device works by itself, not at the program's pace"),
     KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
@@ -90,6 +117,8 @@ const struct sim_knob sim_knob_table[] = {
 
 void sim_knobs_init(struct sim_knobs *knobs)
 {
+    unsigned i;
+
     memset(knobs, 0, sizeof(*knobs));
     knobs->seed          = 1;
     knobs->timeout_ms    = 5000;
@@ -103,6 +132,14 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->qkey_status   = 9;
     knobs->rnr_retry     = SIM_RNR_ENDLESS;
     knobs->killed_status = 9;
+    knobs->reorder_reach = 8;
+    knobs->ud_prefix     = SIM_UD_PREFIX;
+    knobs->reuse_qpn     = 1;
+    knobs->share_ah      = 1;
+    knobs->copy_on_fork  = 1;
+    for (i = 0; i < SIM_ANSWERS; ++i) {
+        knobs->answer[i] = SIM_ANSWER_USUAL;
+    }
 }
 
 static int knob_name_equal(const char *a, const char *b)
@@ -432,6 +469,11 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         knob_join(buf, size, sim_profile_get(1), sizeof(struct sim_profile),
                   SIM_PROFILES);
         break;
+    case SIM_KNOB_ACCEPT:
+    case SIM_KNOB_ANSWER:
+    case SIM_KNOB_LATE:
+        sim_named_allowed(knob, buf, size);
+        break;
     }
 }
 
@@ -440,7 +482,7 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
                  size_t err_size)
 {
     void *field = (char*)knobs + knob->offset;
-    char allowed[200];
+    char allowed[240];
     int ret = -1;
 
     switch (knob->type) {
@@ -462,6 +504,11 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
         break;
     case SIM_KNOB_DEVICE:
         ret = knob_set_device(field, value);
+        break;
+    case SIM_KNOB_ACCEPT:
+    case SIM_KNOB_ANSWER:
+    case SIM_KNOB_LATE:
+        ret = sim_named_set(field, knob, value);
         break;
     }
 

@@ -40,7 +40,46 @@ struct sim_fail {
     int      error;
 };
 
-/* Every field that a knob sets alone has 8 bytes. */
+/* What a device may accept less of than it reports; 0: all of it. */
+enum sim_accept {
+    SIM_ACCEPT_SEND_QUEUE,
+    SIM_ACCEPT_RECEIVE_QUEUE,
+    SIM_ACCEPT_SEND_SGE,
+    SIM_ACCEPT_RECEIVE_SGE,
+    SIM_ACCEPT_INLINE,
+    SIM_ACCEPT_MESSAGE,      /* bytes */
+    SIM_ACCEPT_READ,         /* bytes */
+    SIM_ACCEPT_HANDLES,
+    SIM_ACCEPT_QUEUE_PAIRS,
+    SIM_ACCEPT_REGISTRATION, /* bytes */
+    SIM_ACCEPT_BATCH,        /* requests that one call posts */
+    SIM_ACCEPTS
+};
+
+/* What is answered with a status that no public source settles for all. */
+enum sim_answer {
+    SIM_ANSWER_DEAD,    /* no such QP there */
+    SIM_ANSWER_ABSENT,  /* no such host */
+    SIM_ANSWER_RNR,     /* not ready after all tries */
+    SIM_ANSWER_UNKNOWN, /* RDMA of a requester without a handle; OK: served */
+    SIM_ANSWER_KEY,     /* a remote key or address */
+    SIM_ANSWER_LONG,    /* longer than the receive buffer */
+    SIM_ANSWER_HANDLE,  /* posted with a handle that is gone */
+    SIM_ANSWERS
+};
+
+/* Whose last byte is in place only so many us after the completion. */
+enum sim_late_op {
+    SIM_LATE_SEND,
+    SIM_LATE_READ,
+    SIM_LATE_WRITE,
+    SIM_LATE_OPS
+};
+
+enum { SIM_ANSWER_USUAL = 255 };
+
+/* Every field that a knob sets alone has 8 bytes, a list of named numbers 8 for
+ * each name. */
 struct sim_knobs {
     uint64_t seed;
     double   reorder;      /* probability, 0 ... 1 */
@@ -72,6 +111,19 @@ struct sim_knobs {
     uint64_t gpus;         /* number of the host's GPUs */
     uint64_t dmabuf;       /* 0: a kernel that registers no dma-bufs */
     uint64_t peer_memory;  /* 1: GPU memory can be registered by address */
+    uint64_t srd_loss;     /* each N-th message to a QP; its sender is told
+                              that all is well; 0: none */
+    uint64_t srd_duplicate; /* each N-th of a QP arrives twice; 0: none */
+    uint64_t reorder_reach; /* later packets that overtake one, at most */
+    uint64_t rnr_endless;  /* tries that "without end" stands for; 0: right */
+    uint64_t ud_prefix;    /* bytes that stay free before a datagram */
+    uint64_t reuse_qpn;    /* 0: a QP's number rests while others are free */
+    uint64_t share_ah;     /* 0: an address handle serves its first QP alone */
+    uint64_t copy_on_fork; /* 0: the kernel does not copy pinned pages */
+    uint64_t reg_us;       /* that a registration takes longer */
+    uint64_t accept[SIM_ACCEPTS];
+    uint64_t answer[SIM_ANSWERS]; /* SIM_ANSWER_USUAL: the usual one */
+    uint64_t late[SIM_LATE_OPS];  /* us; 0: in place before the completion */
     unsigned inject_num;
     struct sim_inject inject[SIM_INJECT_MAX];
     unsigned fail_num;
@@ -86,6 +138,9 @@ enum sim_knob_type {
     SIM_KNOB_FAIL,
     SIM_KNOB_ERRNO,    /* flag on the command line (EACCES), or a name */
     SIM_KNOB_DEVICE,   /* name of a profile */
+    SIM_KNOB_ACCEPT,   /* NAME:N,... */
+    SIM_KNOB_ANSWER,
+    SIM_KNOB_LATE,
 };
 
 enum sim_knob_scope {
@@ -114,6 +169,24 @@ extern const char *const sim_command_names[];
  */
 int sim_number(const char *text, uint64_t max, uint64_t *value,
                const char **end);
+
+/* Bytes of the field that the knob sets; 0: of none alone (inject, fail). */
+size_t sim_knob_size(const struct sim_knob *knob);
+
+/* What is answered in such a case, `usual` if no knob says otherwise. */
+static inline uint8_t sim_answer(const struct sim_knobs *knobs,
+                                 enum sim_answer answer, uint8_t usual)
+{
+    return (knobs->answer[answer] == SIM_ANSWER_USUAL) ?
+           usual : (uint8_t)knobs->answer[answer];
+}
+
+/* Whether a device takes `wanted` of what it says it takes. */
+static inline int sim_accepts(const struct sim_knobs *knobs,
+                              enum sim_accept accept, uint64_t wanted)
+{
+    return (knobs->accept[accept] == 0) || (wanted <= knobs->accept[accept]);
+}
 
 /* The table; ends with a NULL name. */
 extern const struct sim_knob sim_knob_table[];

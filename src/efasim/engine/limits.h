@@ -49,6 +49,8 @@ enum {
     SIM_CHECK_NS       = 10000000, /* between checks of silent peers */
     SIM_UD_WAIT_NS     = 100000000, /* a datagram finds no room: lost */
 
+    SIM_LATE_MAX       = 64,      /* bytes not yet in place (knob late) */
+
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mr.h"
 #include "dev.h"
+#include "late.h"
 
 #include <errno.h>
 
@@ -24,6 +25,8 @@ int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
     }
 
     return ((attr->length == 0) || (attr->length > SIM_MAX_MR_SIZE) ||
+            !sim_accepts(&dev->knobs, SIM_ACCEPT_REGISTRATION,
+                         attr->length) ||
             (attr->addr + attr->length < attr->addr) ||
             (attr->iova + attr->length < attr->iova)) ? -EINVAL : 0;
 }
@@ -70,6 +73,7 @@ int sim_mr_deregister(struct sim_dev *dev, uint32_t index)
         return -EINVAL;
     }
 
+    sim_late_flush(dev);
     if (dev->pd[mr->pd] != NULL) {
         --dev->pd[mr->pd]->refs;
     }

@@ -27,6 +27,7 @@ struct sim_pd {
 struct sim_ah {
     struct sim_pd *pd;              /* NULL: the number is free */
     uint32_t       refs;
+    uint32_t       user;            /* its first QP; 0: none, or any */
     int            nic;            /* -1: no such NIC in this fabric */
     uint8_t        gid[16];
 };
@@ -94,6 +95,7 @@ struct sim_qp {
     uint32_t           sq_psn;
     uint8_t            state;       /* enum sim_qp_state */
     uint8_t            rnr_retry;
+    uint32_t           srd_sent, srd_received; /* for knobs that count */
     _Atomic uint8_t    by_library;  /* libefa writes the send queue */
     struct sim_cntr   *cntr[SIM_CNTR_OPS]; /* NULL: nobody counts */
     void              *user;
@@ -161,6 +163,15 @@ struct sim_peer {
     struct sim_list link;           /* dev->peers while it has a tx ring */
 };
 
+/* A byte that is put in place after the completion that told of it. */
+struct sim_late {
+    uint8_t  remote, write;         /* else a received message's; RDMA WRITE */
+    uint8_t  value;                 /* of the message's byte */
+    uint32_t owner;                 /* of the remote address */
+    uint64_t local, far;            /* addresses */
+    uint64_t due;                   /* ns */
+};
+
 struct sim_dev {
     struct dir               *dir;
     const struct sim_env_ops *ops;
@@ -200,6 +211,10 @@ struct sim_dev {
     uint64_t                  link_free; /* ns: the link has sent all */
     uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */
     uint64_t                  rx_next;   /* ns: a slow receiver's next */
+
+    struct sim_late           late[SIM_LATE_MAX];
+    uint32_t                  late_num;
+    uint32_t                  qpn_next;  /* without reuse */
 
     struct sim_op           **op_chunk;   /* of op.c */
     uint32_t                  op_chunks;

@@ -18,11 +18,10 @@
 #define OP_CHUNKS_MAX  (OP_INDEX_MASK / OP_CHUNK)
 
 /*
- * Reordering: a held request lets up to OP_OVERTAKE_MAX later ones pass, a
+ * Reordering: a held request lets up to reorder_reach later ones pass, a
  * held completion as many later completions. When no more come it goes after
  * SIM_QUIET calls, or OP_HOLD_NS for a program that does not call.
  */
-#define OP_OVERTAKE_MAX  8
 #define OP_HOLD_NS       1000000
 
 static int op_grow(struct sim_dev *dev)
@@ -61,6 +60,15 @@ void sim_op_cleanup(struct sim_dev *dev)
     sim_pages_free(dev->op_chunk, OP_CHUNKS_MAX * sizeof(*dev->op_chunk));
 }
 
+/* Tries at a receiver that is not ready */
+static uint8_t op_rnr_tries(const struct sim_qp *qp)
+{
+    uint64_t endless = qp->dev->knobs.rnr_endless;
+
+    return ((qp->rnr_retry == SIM_RNR_ENDLESS) && (endless != 0)) ?
+           endless : qp->rnr_retry;
+}
+
 struct sim_op *sim_op_alloc(struct sim_qp *qp)
 {
     struct sim_dev *dev = qp->dev;
@@ -83,7 +91,7 @@ struct sim_op *sim_op_alloc(struct sim_qp *qp)
     op->due      = 0;
     op->state    = SIM_OP_DELAYED;
     op->status   = SIM_ST_OK;
-    op->rnr_left = qp->rnr_retry;
+    op->rnr_left = op_rnr_tries(qp);
     op->number   = ++dev->requests;
     dev->quiet   = 0;
     ++dev->outstanding;
@@ -200,7 +208,7 @@ static unsigned op_overtake(const struct sim_op *op, enum sim_stream stream)
 
     rng = sim_op_rng(op, stream);
     return rng_chance(&rng, dev->knobs.reorder) ?
-           rng_range(&rng, 1, OP_OVERTAKE_MAX) : 0;
+           rng_range(&rng, 1, dev->knobs.reorder_reach) : 0;
 }
 
 static void op_hold(struct sim_op *op, enum sim_op_state state,

@@ -81,6 +81,22 @@ static void qp_wq_init(struct sim_wq *wq, uint8_t *ring,
     qp_wq_reset(wq);
 }
 
+static int qp_may_be_made(const struct sim_dev *dev)
+{
+    unsigned i, count = 1;
+
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        count += (dev->qp[i] != NULL);
+    }
+    return sim_accepts(&dev->knobs, SIM_ACCEPT_QUEUE_PAIRS, count);
+}
+
+/* The number that is tried first: the lowest, or the one behind the last. */
+static unsigned qp_first(const struct sim_dev *dev)
+{
+    return dev->knobs.reuse_qpn ? 1 : dev->qpn_next;
+}
+
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p)
 {
@@ -91,12 +107,14 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
         return -ENOMEM;
     }
 
-    qpn = dir_qp_claim(dev->dir, dev->nic, dev->owner);
+    qpn = qp_may_be_made(dev) ?
+          dir_qp_claim(dev->dir, dev->nic, dev->owner, qp_first(dev)) : -1;
     if (qpn < 0) {
         free(qp);
         return -ENOMEM;
     }
 
+    dev->qpn_next = qpn + 1;
     qp->dev       = dev;
     qp->attr      = *attr;
     qp->qpn       = qpn;
@@ -203,7 +221,11 @@ static void qp_reset(struct sim_qp *qp)
 void sim_qp_destroy(struct sim_qp *qp)
 {
     struct sim_dev *dev = qp->dev;
+    unsigned i;
 
+    for (i = 0; !dev->knobs.share_ah && (i < dev->knobs.max_ah); ++i) {
+        dev->ah[i].user *= (dev->ah[i].user != qp->qpn);
+    }
     qp_flush_sends(qp);
     sim_cntr_detach(qp);
     dev->qp[qp->qpn] = NULL;

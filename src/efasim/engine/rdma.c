@@ -10,6 +10,7 @@
 #include "rdma.h"
 #include "dev.h"
 #include "fault.h"
+#include "late.h"
 #include "mr.h"
 #include "op.h"
 #include "qp.h"
@@ -54,6 +55,7 @@ uint8_t sim_rdma_check(struct sim_op *op)
 
     op->length = meta->length ? local->length : 0;
     if ((op->length > SIM_MAX_RDMA) ||
+        !sim_accepts(&op->qp->dev->knobs, SIM_ACCEPT_READ, op->length) ||
         (op->wqe.rdma.remote.length != op->length)) {
         return SIM_ST_LOCAL_LENGTH;
     }
@@ -75,9 +77,10 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     struct sim_mr_range range;
     struct dir_qp *qp;
     uint32_t pd, state;
+    uint8_t status;
 
     if (op->wqe.meta.dest_qpn >= SIM_MAX_QP) {
-        return SIM_ST_BAD_DEST_QPN;
+        return sim_answer(&dev->knobs, SIM_ANSWER_DEAD, SIM_ST_BAD_DEST_QPN);
     }
 
     qp     = &dir->nic[op->nic].qp[op->wqe.meta.dest_qpn];
@@ -97,7 +100,11 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     if (!(atomic_load(&dir->slot[dir_owner_slot(*owner) % SIM_SLOTS]
                                .ah[pd % SIM_MAX_PD]) &
           (1u << dev->nic))) {
-        return SIM_ST_UNKNOWN_PEER;
+        status = sim_answer(&dev->knobs, SIM_ANSWER_UNKNOWN,
+                            SIM_ST_UNKNOWN_PEER);
+        if (status != SIM_ST_OK) {
+            return status;
+        }
     }
 
     if (op->length == 0) {
@@ -110,7 +117,8 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     range.access = rdma_is_write(op) ? SIM_ACCESS_REMOTE_WRITE :
                                        SIM_ACCESS_REMOTE_READ;
     return sim_mr_remote(dev, op->nic, *owner, pd, &range, addr) ?
-           SIM_ST_REMOTE_ADDRESS : SIM_ST_OK;
+           sim_answer(&dev->knobs, SIM_ANSWER_KEY, SIM_ST_REMOTE_ADDRESS) :
+           SIM_ST_OK;
 }
 
 void sim_rdma_start(struct sim_op *op)
@@ -202,13 +210,33 @@ static uint8_t rdma_local(struct sim_op *op, uint64_t *addr)
            SIM_ST_BAD_LKEY : SIM_ST_OK;
 }
 
+/* 1: the last byte is placed later, not now. */
+static int rdma_is_late(const struct sim_op *op, uint32_t owner,
+                        uint64_t local, uint64_t remote)
+{
+    enum sim_late_op kind = rdma_is_write(op) ? SIM_LATE_WRITE : SIM_LATE_READ;
+    struct sim_late late  = { .remote = 1, .write = rdma_is_write(op),
+                              .owner  = owner };
+
+    /* inline bytes are gone when the request is */
+    if ((op->length == 0) || (op->wqe.meta.ctrl1 & IO_TX_INLINE) ||
+        !sim_late_is_on(op->qp->dev, kind)) {
+        return 0;
+    }
+
+    late.local = local + op->length - 1;
+    late.far   = remote + op->length - 1;
+    sim_late_add(op->qp->dev, kind, &late);
+    return 1;
+}
+
 /* Copy one chunk; returns its length. */
 static uint32_t rdma_chunk(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
     uint64_t local = 0, remote = 0;
-    uint32_t owner, chunk;
-    uint8_t status;
+    uint32_t owner = 0, chunk;
+    uint8_t status, late;
     int err;
 
     status = rdma_resolve(op, &owner, &remote);
@@ -222,9 +250,12 @@ static uint32_t rdma_chunk(struct sim_op *op)
 
     chunk = op->length - op->done;
     chunk = (chunk < SIM_RDMA_CHUNK) ? chunk : SIM_RDMA_CHUNK;
-    err   = chunk ? dev->ops->rdma(dev->env, owner, rdma_is_write(op),
-                                   (void*)(uintptr_t)(local + op->done),
-                                   remote + op->done, chunk) : 0;
+    late  = (op->done + chunk == op->length) &&
+            rdma_is_late(op, owner, local, remote);
+    err   = (chunk > late) ?
+            dev->ops->rdma(dev->env, owner, rdma_is_write(op),
+                           (void*)(uintptr_t)(local + op->done),
+                           remote + op->done, chunk - late) : 0;
     if (err != 0) {
         rdma_failed(op, owner, err);
         return 0;

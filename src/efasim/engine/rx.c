@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "inject.h"
+#include "late.h"
 #include "mr.h"
 #include "op.h"
 #include "qp.h"
@@ -111,14 +112,32 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     return 1;
 }
 
+/* Where byte `at` of a receive's buffers goes, which are long enough. */
+static uint64_t rx_address(const struct rx_wqe *wqe, uint32_t at)
+{
+    unsigned i;
+
+    for (i = 0; at >= wqe->sge[i].length; ++i) {
+        at -= wqe->sge[i].length;
+    }
+    return wqe->sge[i].addr + at;
+}
+
 /* Copy the payload behind the first `skip` bytes of the buffers. */
 static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
                        const struct ring_pkt *pkt, uint32_t skip)
 {
     const uint8_t *src = (const uint8_t*)(pkt + 1);
     uint32_t left      = pkt->length;
+    struct sim_late late = { 0 };
     uint32_t length, from;
     unsigned i;
+
+    if ((left > 0) && sim_late_is_on(dev, SIM_LATE_SEND)) {
+        late.value = src[--left];
+        late.local = rx_address(wqe, skip + left);
+        sim_late_add(dev, SIM_LATE_SEND, &late);
+    }
 
     for (i = 0; (i < wqe->num) && (left > 0); ++i) {
         from   = (skip < wqe->sge[i].length) ? skip : wqe->sge[i].length;
@@ -134,7 +153,7 @@ static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
 /* Bytes that stay free before the payload */
 static uint32_t rx_prefix(const struct sim_qp *qp)
 {
-    return qp->attr.ud ? SIM_UD_PREFIX : 0;
+    return qp->attr.ud ? (uint32_t)qp->dev->knobs.ud_prefix : 0;
 }
 
 static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
@@ -224,7 +243,7 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     }
     if (wqe.length < pkt->length + rx_prefix(qp)) {
         rx_complete(qp, &wqe, pkt, SIM_ST_LOCAL_LENGTH);
-        return SIM_ST_REMOTE_LENGTH;
+        return sim_answer(&dev->knobs, SIM_ANSWER_LONG, SIM_ST_REMOTE_LENGTH);
     }
     if (sim_inject_hit(dev, SIM_INJECT_RECV, &status)) {
         rx_complete(qp, &wqe, pkt, status);
@@ -249,7 +268,8 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         (pkt->dst_gen != qp->gen) || /* meant for one that had the number */
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         sim_dev_count(dev, DIR_RX_DROPS, 1);
-        *status = SIM_ST_BAD_DEST_QPN;
+        *status = sim_answer(&dev->knobs, SIM_ANSWER_DEAD,
+                             SIM_ST_BAD_DEST_QPN);
         return 0;
     }
 
@@ -257,6 +277,13 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         sim_dev_count(dev, DIR_RX_DROPS, 1);
         *status = dev->knobs.qkey_status;
         return dev->knobs.qkey_status == 0;
+    }
+
+    if ((dev->knobs.srd_loss > 0) && !qp->attr.ud &&
+        (++qp->srd_received % dev->knobs.srd_loss == 0)) {
+        sim_dev_count(dev, DIR_LOST, 1);
+        *status = SIM_ST_OK;
+        return 0;
     }
 
     *status = (pkt->type == RING_PKT_WRITE) ? rx_write(qp, pkt) :
@@ -326,7 +353,8 @@ static void rx_answer(struct sim_op *op, uint8_t status)
     if (status != SIM_ST_RNR) {
         sim_op_complete(op, status);
     } else if (op->rnr_left == 0) {
-        sim_op_complete(op, SIM_ST_RNR);
+        sim_op_complete(op, sim_answer(&dev->knobs, SIM_ANSWER_RNR,
+                                       SIM_ST_RNR));
     } else {
         op->rnr_left       -= (op->rnr_left != SIM_RNR_ENDLESS);
         op->peer->rnr_qpn   = op->wqe.meta.dest_qpn;

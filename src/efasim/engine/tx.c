@@ -44,6 +44,18 @@ static int tx_is_zero(const void *bytes)
     return (low | high) == 0;
 }
 
+/* The knob share-ah: without it a handle is its first user's alone. */
+static int tx_ah_is_others(const struct sim_qp *qp, struct sim_ah *ah)
+{
+    if (qp->dev->knobs.share_ah) {
+        return 0;
+    }
+    if (ah->user == 0) {
+        ah->user = qp->qpn;
+    }
+    return ah->user != qp->qpn;
+}
+
 /* What is wrong with a work request in itself: a status, or OK. */
 static uint8_t tx_check_meta(const struct sim_qp *qp,
                              const struct io_tx_meta *meta)
@@ -63,8 +75,9 @@ static uint8_t tx_check_meta(const struct sim_qp *qp,
     }
 
     if ((meta->ah >= qp->dev->knobs.max_ah) ||
-        (qp->dev->ah[meta->ah].pd != qp->attr.pd)) {
-        return SIM_ST_BAD_AH;
+        (qp->dev->ah[meta->ah].pd != qp->attr.pd) ||
+        tx_ah_is_others(qp, &qp->dev->ah[meta->ah])) {
+        return sim_answer(&qp->dev->knobs, SIM_ANSWER_HANDLE, SIM_ST_BAD_AH);
     }
 
     return SIM_ST_OK;
@@ -112,8 +125,10 @@ static uint8_t tx_check_send(struct sim_op *op)
     for (i = 0; i < meta->length; ++i) {
         length += op->wqe.sgl[i].length;
     }
-    if (length > (op->qp->attr.ud ? op->qp->dev->knobs.ud_mtu :
-                                    SIM_MAX_MSG)) {
+    if ((length > (op->qp->attr.ud ? op->qp->dev->knobs.ud_mtu :
+                                     SIM_MAX_MSG)) ||
+        (!op->qp->attr.ud &&
+         !sim_accepts(&op->qp->dev->knobs, SIM_ACCEPT_MESSAGE, length))) {
         return SIM_ST_LOCAL_LENGTH;
     }
     for (i = 0; i < meta->length; ++i) {
@@ -377,7 +392,7 @@ uint8_t sim_tx_no_qp(const struct sim_op *op)
     const struct dir_slot *slot;
 
     if (dev->knobs.killed_status != SIM_ST_UNRESPONSIVE) {
-        return SIM_ST_BAD_DEST_QPN;
+        return sim_answer(&dev->knobs, SIM_ANSWER_DEAD, SIM_ST_BAD_DEST_QPN);
     }
     for (slot = dev->dir->slot; slot < dev->dir->slot + SIM_SLOTS; ++slot) {
         if ((atomic_load(&slot->owner) != 0) && slot->is_device &&
@@ -389,6 +404,18 @@ uint8_t sim_tx_no_qp(const struct sim_op *op)
     return SIM_ST_UNREACHABLE;
 }
 
+/* The knob srd-duplicate: once more, whose answer comes to nobody. */
+static void tx_again(struct sim_op *op, struct sim_peer *peer)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if ((dev->knobs.srd_duplicate != 0) &&
+        (++op->qp->srd_sent % dev->knobs.srd_duplicate == 0) &&
+        (tx_write(op, peer) == TX_SENT)) {
+        sim_dev_count(dev, DIR_DUPLICATED, 1);
+    }
+}
+
 /* Send now; returns 0 when the ring is full. */
 static int tx_try(struct sim_op *op, struct sim_peer *peer)
 {
@@ -398,6 +425,7 @@ static int tx_try(struct sim_op *op, struct sim_peer *peer)
             tx_datagram_sent(op, peer);
             return 1;
         }
+        tx_again(op, peer);
         list_del(&op->link);
         op->state = SIM_OP_INFLIGHT;
         sim_op_deadline(op);
@@ -417,7 +445,7 @@ void sim_tx_reject(struct sim_op *op, uint8_t status)
         tx_datagram_lost(op);
     } else if (status == SIM_ST_UNREACHABLE) {
         sim_op_deadline(op);
-        op->status = status;
+        op->status = sim_answer(&op->qp->dev->knobs, SIM_ANSWER_ABSENT, status);
         sim_op_wait(op, SIM_OP_LOST, op->due);
     } else {
         sim_op_complete(op, status);

@@ -44,6 +44,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_iface.c src/uct/ib/base/base_iface.h \
 	src/uct/ib/base/base_lent.c src/uct/ib/base/base_lent.h \
 	src/uct/ib/base/base_linger.c src/uct/ib/base/base_linger.h \
+	src/uct/ib/base/base_need.c src/uct/ib/base/base_need.h \
 	src/uct/ib/base/base_numbers.c src/uct/ib/base/base_numbers.h \
 	src/uct/ib/base/base_op.c src/uct/ib/base/base_op.h \
 	src/uct/ib/base/base_out.c src/uct/ib/base/base_out.h \

@@ -127,7 +127,9 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     base_vfs_unlock();
     base_peer_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
     base_ctl_post_all(iface); /* the hello, ahead of the first message */
-    efa_md_gpu_warn(base_iface_md(iface));
+    if ((iface->endpoints & (iface->endpoints - 1)) == 0) { /* 1, 2, 4, ... */
+        efa_md_gpu_warn(base_iface_md(iface)); /* it asks the loader */
+    }
     *ep_p = &ep->super.super;
     return UCS_OK;
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BASE_BOUNCE_CHUNK 32 /* buffers that are added at a time */
 #define BASE_MARKER_BLOCK 32
 
 /* Operations as a free list, with the parts of their work requests that never
@@ -28,7 +27,7 @@ static base_op_t *base_op_link(base_op_pool_t *pool, unsigned first,
 /* Adds a chunk of bounce buffers; none at the limit. */
 static void base_bounce_grow(base_op_pool_t *pool)
 {
-    size_t         stride = sizeof(base_bounce_t) + pool->bounce_size;
+    size_t         stride = base_bounce_stride(pool->bounce_size);
     unsigned       count  = BASE_BOUNCE_CHUNK;
     base_bounce_t *bounce;
     unsigned       i;
@@ -100,7 +99,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     pool->sink        = &pool->free;
     pool->count       = count;
     pool->count_ctl   = counts->ctl;
-    pool->bounce_size = (packet_size + 63) & ~(size_t)63;
+    pool->bounce_size = base_bounce_bytes(packet_size);
     pool->bounce_max  = count;
 
     flow_reserve_init(&pool->reserve, counts->reserve);

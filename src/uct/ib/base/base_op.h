@@ -65,6 +65,19 @@ struct base_bounce {
     uint8_t        data[];
 };
 
+#define BASE_BOUNCE_CHUNK 32 /* buffers that are added at a time */
+
+/* Bytes of data for packets of such a size, and of a buffer with as much. */
+static inline size_t base_bounce_bytes(size_t packet_size)
+{
+    return (packet_size + 63) & ~(size_t)63;
+}
+
+static inline size_t base_bounce_stride(size_t bytes)
+{
+    return sizeof(base_bounce_t) + bytes;
+}
+
 /* One work request, from post to completion (through reposts, too). */
 typedef struct base_op base_op_t;
 

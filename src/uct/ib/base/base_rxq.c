@@ -6,8 +6,6 @@
 #include <limits.h>
 #include <string.h>
 
-#define BASE_RXQ_CHUNK 64 /* buffers that are added at a time */
-
 void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
 {
     base_rxbuf_t *rxbuf = (base_rxbuf_t*)((char*)self -
@@ -18,18 +16,10 @@ void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
     base_rxq_put(rxbuf->rxq, rxbuf);
 }
 
-/* Bytes before the packet: bookkeeping, UCT's word, headroom, the device's. */
-static size_t base_rxq_room(const base_rxq_t *rxq)
-{
-    return (sizeof(base_rxbuf_t) + sizeof(void*) + rxq->layout.headroom +
-            rxq->layout.prefix + 15) &
-           ~(size_t)15;
-}
-
 /* Where the packet begins: on a multiple of 16, or as UCP wants its payload. */
 static uint8_t *base_rxq_packet(const base_rxq_t *rxq, base_rxbuf_t *rxbuf)
 {
-    uint8_t  *first = (uint8_t*)rxbuf + base_rxq_room(rxq);
+    uint8_t  *first = (uint8_t*)rxbuf + base_rxq_room(&rxq->layout);
     uintptr_t point = (uintptr_t)first + FLOW_SHORT_HDR +
                       rxq->layout.align_offset;
 
@@ -102,8 +92,7 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
     rxq->layout = *layout;
     rxq->floor  = target / 2;
     rxq->fit    = (layout->align > 8) ? layout->align : 8;
-    rxq->stride = (base_rxq_room(rxq) + layout->align - 1 +
-                   layout->packet_size + 63) & ~(size_t)63;
+    rxq->stride = base_rxq_stride(layout);
     rxq->users.table = calloc(max, sizeof(void*));
     if (rxq->users.table == NULL) {
         return UCS_ERR_NO_MEMORY;
@@ -218,11 +207,8 @@ ucs_status_t base_rxq_fill(base_rxq_t *rxq)
 
 int base_rxq_grow(base_rxq_t *rxq)
 {
-    unsigned base = rxq->base * 2;
+    unsigned base = base_rxq_next_base(rxq->base, rxq->max);
 
-    if (base > rxq->max / 2) {
-        base = rxq->max / 2;
-    }
     if (base <= rxq->base) {
         return 0;
     }
@@ -237,10 +223,8 @@ int base_rxq_grow(base_rxq_t *rxq)
 
 void base_rxq_cover(base_rxq_t *rxq, unsigned granted)
 {
-    unsigned most   = rxq->max - (2 * BASE_RXQ_BATCH);
-    unsigned target = granted + BASE_RXQ_RESERVE;
+    unsigned target = base_rxq_covering(granted, rxq->max);
 
-    target = (target < most) ? target : most;
     if (target > rxq->target) {
         rxq->target = target;
         base_rxq_set_keep(rxq);
@@ -249,7 +233,7 @@ void base_rxq_cover(base_rxq_t *rxq, unsigned granted)
 
 base_rxbuf_t *base_rxq_detach(base_rxq_t *rxq, base_rxbuf_t *rxbuf)
 {
-    size_t        room = base_rxq_room(rxq);
+    size_t        room = base_rxq_room(&rxq->layout);
     base_rxbuf_t *copy = malloc(room + rxbuf->length);
 
     if (copy == NULL) {

@@ -58,6 +58,37 @@ typedef struct base_rxq_layout {
     void (*release)(uct_recv_desc_t *self, void *desc);
 } base_rxq_layout_t;
 
+#define BASE_RXQ_CHUNK 64 /* buffers that are added at a time */
+
+/* Bytes before the packet: bookkeeping, UCT's word, headroom, the device's. */
+static inline size_t base_rxq_room(const base_rxq_layout_t *layout)
+{
+    return (sizeof(base_rxbuf_t) + sizeof(void*) + layout->headroom +
+            layout->prefix + 15) & ~(size_t)15;
+}
+
+/* Bytes of a buffer, with all of that. */
+static inline size_t base_rxq_stride(const base_rxq_layout_t *layout)
+{
+    return (base_rxq_room(layout) + layout->align - 1 + layout->packet_size +
+            63) & ~(size_t)63;
+}
+
+/* What base_rxq_grow makes of `base`, and what base_rxq_cover aims at, of `max`
+ * buffers. */
+static inline unsigned base_rxq_next_base(unsigned base, unsigned max)
+{
+    return (base * 2 > max / 2) ? max / 2 : base * 2;
+}
+
+static inline unsigned base_rxq_covering(unsigned granted, unsigned max)
+{
+    unsigned most   = max - (2 * BASE_RXQ_BATCH);
+    unsigned target = granted + BASE_RXQ_RESERVE;
+
+    return (target < most) ? target : most;
+}
+
 struct base_rxq {
     efa_md_t           *md;
     efa_qp_t           *qp;   /* NULL: nothing is posted */

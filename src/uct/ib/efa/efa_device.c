@@ -327,6 +327,7 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     device->max_sq_wr   = efa_attr.max_sq_wr;
     device->max_rq_wr   = efa_attr.max_rq_wr;
     device->max_sq_sge  = efa_attr.max_sq_sge;
+    device->max_rq_sge  = efa_attr.max_rq_sge;
     device->inline_size = efa_attr.inline_buf_size;
     device->inline_size_wide =
             (efa_attr.inline_buf_size_ex > efa_attr.inline_buf_size) ?

@@ -9,6 +9,7 @@
 
 #define EFA_DEVICE_NAME_MAX 64
 #define EFA_PORT            1 /* the only one (EFA-FACTS: identity) */
+#define EFA_DEVICE_FILES    2 /* descriptors of an open one: commands, events */
 
 /* What EFA's driver reports and rdma-core 44's header does not name yet. */
 #define EFA_DEVICE_CAP_RDMA_READ  (1 << 0)
@@ -33,7 +34,7 @@ struct efa_device {
     unsigned            caps;         /* EFA_DEVICE_CAP_ */
     unsigned            part;         /* PCI device, 0xefa0 and up */
     unsigned            max_sq_wr, max_rq_wr;
-    unsigned            max_sq_sge;
+    unsigned            max_sq_sge, max_rq_sge;
     unsigned            max_rdma_sge;
     unsigned            inline_size;      /* bytes, of a 64 B work request */
     unsigned            inline_size_wide; /* of a 128 B one, else the same */

@@ -4,6 +4,9 @@
 
 #include "efa_qp.h"
 
+/* Descriptors of an interface: channel, epoll, timer. */
+#define EFA_EVENTS_FILES 3
+
 /*
  * The descriptor that becomes readable when progress has something to do: an
  * epoll of the completion channel and of a timer (DESIGN.md decision 12).

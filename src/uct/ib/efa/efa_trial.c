@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define EFA_TRIAL_BYTES 0x400000 /* an interface begins with 3 MB, and grows */
 #define EFA_TRIAL_DEPTH 64
 #define EFA_TRIAL_QKEY  1
 

@@ -4,6 +4,10 @@
 
 #include "efa_md.h"
 
+/* What is registered for a moment before an interface is offered, which begins
+ * with 3 MB, and grows. */
+#define EFA_TRIAL_BYTES 0x400000
+
 /*
  * A trial: whether this process can open an interface now. It registers memory
  * for messages and makes a queue pair, for this interface and for those that

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knobs that are lists of named numbers: NAME:N,NAME:N. What is not named keeps
+ * its value. */
+#ifndef EFASIM_ENGINE_NAMED_H
+#define EFASIM_ENGINE_NAMED_H
+
+#include "knobs.h"
+
+/* How many names such a knob has; 0: it is of another type. */
+unsigned sim_named_count(const struct sim_knob *knob);
+
+/* Sets `field`, an array of a number per name. 0, or -1 and nothing is set. */
+int sim_named_set(uint64_t *field, const struct sim_knob *knob,
+                  const char *value);
+
+/* What is allowed, as text. */
+void sim_named_allowed(const struct sim_knob *knob, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * srd_info --plan. What an interface takes comes from the module's own code
+ * (base_need.h), with the variables UCX_SRD_* as they are set; what there is,
+ * from the device and this host.
+ */
+#include "plan.h"
+
+#include <uct/ib/base/base_need.h>
+#include <uct/ib/srd/srd.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    PLAN_RANKS_MAX   = 4096,
+    PLAN_HOSTS_MAX   = 100000,
+    PLAN_DEVICES_MAX = 64,
+    PLAN_OTHER_FILES = 64, /* that a program of UCX has besides */
+    PLAN_MIB         = 1 << 20
+};
+
+typedef struct plan {
+    unsigned    ranks, hosts, devices; /* ranks on a host, devices of a host */
+    unsigned    peers;                 /* on other hosts, of a rank */
+    const char  *source;               /* of the device's figures */
+    efa_device_t device;               /* its limits alone */
+    unsigned    max_qp, max_cq;
+    base_need_t need;                  /* of an interface */
+    size_t      memlock, memory;       /* bytes; SIZE_MAX: no limit, unknown */
+    size_t      files;
+    unsigned    short_of, warnings;
+} plan_t;
+
+/* Of a second-generation EFA (docs/EFA-FACTS.md), where there is none. */
+static void plan_reference(plan_t *plan)
+{
+    efa_device_t *device = &plan->device;
+
+    plan->source        = "an EFA of the second generation, as published";
+    plan->max_qp        = 256;
+    plan->max_cq        = 512;
+    device->max_sq_wr   = 4096;
+    device->max_rq_wr   = 32768;
+    device->max_msg     = 8928;
+    device->max_ah      = 1024;
+    device->inline_size = 32;
+}
+
+/* 0, or -1: there is none, or it cannot be opened. */
+static int plan_this_device(plan_t *plan, info_t *info)
+{
+    char why[INFO_TEXT_MAX];
+    struct ibv_device_attr attr;
+    efa_device_t *device;
+    int err;
+
+    info->verbs = efa_verbs_get(why, sizeof(why));
+    if ((info->verbs == NULL) ||
+        (efa_device_list(info->verbs, &info->devices, &info->device_count) !=
+         UCS_OK) || (info->device_count == 0) ||
+        (efa_device_open(&info->host, info->devices[0], &device) != UCS_OK)) {
+        return -1;
+    }
+    memset(&attr, 0, sizeof(attr));
+    err = info->verbs->query_device(device->context, &attr);
+    if (err == 0) {
+        plan->source = "this host's device";
+        plan->device = *device;
+        plan->max_qp = attr.max_qp;
+        plan->max_cq = attr.max_cq;
+    }
+    efa_device_close(device);
+    return err ? -1 : 0;
+}
+
+/* A variable of UCX_SRD_*, or its default. 0; or -1 after a line. */
+static int plan_variable(const ucx_config_field_t *field, unsigned *value_p)
+{
+    char name[80], *end;
+    const char *text;
+    unsigned long value;
+
+    snprintf(name, sizeof(name), "UCX_SRD_%s", field->name);
+    text  = getenv(name);
+    text  = (text != NULL) ? text : field->dflt;
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if ((errno != 0) || (end == text) || (*end != '\0') ||
+        (value < field->min) || (value > field->max)) {
+        fprintf(stderr, "srd_info: %s=%.40s: allowed is a whole number from "
+                "%.0f to %.0f\n", name, text, (double)field->min,
+                (double)field->max);
+        return -1;
+    }
+    *value_p = value;
+    return 0;
+}
+
+/* The configuration of an interface as UCX would make it. 0, or -1. */
+static int plan_config(base_config_t *config, const efa_device_t *device)
+{
+    unsigned i, value;
+
+    memset(config, 0, sizeof(*config));
+    for (i = 0; i < SRD_CONFIG_COUNT; ++i) {
+        if (srd_config_fields[i].type != UCX_CONFIG_UINT) {
+            continue;
+        }
+        if (plan_variable(&srd_config_fields[i], &value) != 0) {
+            return -1;
+        }
+        memcpy((char*)config + srd_config_fields[i].offset, &value,
+               sizeof(value));
+    }
+    base_config_resolve(config, device);
+    return 0;
+}
+
+static void plan_host(plan_t *plan, const info_t *info)
+{
+    struct rlimit limit;
+    char text[4096];
+    const char *line;
+
+    plan->memlock = SIZE_MAX;
+    plan->memory  = SIZE_MAX;
+    plan->files   = SIZE_MAX;
+    if ((getrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
+        (limit.rlim_cur != RLIM_INFINITY)) {
+        plan->memlock = limit.rlim_cur;
+    }
+    if ((getrlimit(RLIMIT_NOFILE, &limit) == 0) &&
+        (limit.rlim_cur != RLIM_INFINITY)) {
+        plan->files = limit.rlim_cur;
+    }
+    if (info_read(info, "/proc/meminfo", text, sizeof(text)) == 0) {
+        line = strstr(text, "MemAvailable:");
+        if (line != NULL) {
+            plan->memory = strtoull(line + 13, NULL, 10) * 1024;
+        }
+    }
+}
+
+/* What is needed where so many ranks and hosts are; 0, or -1. */
+static int plan_make(plan_t *plan, unsigned peers)
+{
+    unsigned long all = (unsigned long)plan->ranks * (plan->hosts - 1);
+    base_config_t config;
+
+    if (plan_config(&config, &plan->device) != 0) {
+        return -1;
+    }
+    plan->peers = ((peers > 0) && (peers < all)) ? peers : all;
+    base_need_get(&plan->need, &config, plan->device.max_msg, plan->peers,
+                  efa_at_most(plan->hosts, plan->peers + 1) * plan->devices);
+    return 0;
+}
+
+typedef enum plan_word {
+    PLAN_OK,
+    PLAN_WARN,
+    PLAN_SHORT
+} plan_word_t;
+
+static plan_word_t plan_compare(size_t need, size_t has, plan_word_t word)
+{
+    return (need <= has) ? PLAN_OK : word;
+}
+
+/* One line; `what` is to be done where it is not ok. */
+static void plan_line(plan_t *plan, plan_word_t word, const char *name,
+                      const char *rank, const char *host, const char *has,
+                      const char *what)
+{
+    static const char *const words[] = {"ok", "warn", "SHORT"};
+
+    plan->warnings += (word == PLAN_WARN);
+    plan->short_of += (word == PLAN_SHORT);
+    printf("%-6s %-24s %12s %12s   %s\n", words[word], name, rank, host, has);
+    if (word != PLAN_OK) {
+        printf("       %-24s %s\n", "", what);
+    }
+}
+
+/* The same of whole numbers; a host has them for each rank. */
+static void plan_number(plan_t *plan, plan_word_t word, const char *name,
+                        size_t rank, size_t has, const char *of,
+                        const char *what)
+{
+    char texts[3][48];
+
+    snprintf(texts[0], sizeof(texts[0]), "%zu", rank);
+    snprintf(texts[1], sizeof(texts[1]), "%zu", rank * plan->ranks);
+    snprintf(texts[2], sizeof(texts[2]), (has == SIZE_MAX) ?
+             "no limit known" : "%zu %s", has, of);
+    plan_line(plan, word, name, texts[0], texts[1], texts[2], what);
+}
+
+static void plan_memory(plan_t *plan, const char *name, size_t bytes,
+                        plan_word_t word)
+{
+    size_t rank = bytes * plan->devices, host = rank * plan->ranks;
+    char texts[3][64];
+
+    snprintf(texts[0], sizeof(texts[0]), "%.1f MiB", (double)rank / PLAN_MIB);
+    snprintf(texts[1], sizeof(texts[1]), "%.1f MiB", (double)host / PLAN_MIB);
+    if (plan->memlock == SIZE_MAX) {
+        snprintf(texts[2], sizeof(texts[2]), "no limit");
+    } else {
+        snprintf(texts[2], sizeof(texts[2]), "%.1f MiB a process",
+                 (double)plan->memlock / PLAN_MIB);
+    }
+    if (plan->memory != SIZE_MAX) {
+        snprintf(texts[2] + strlen(texts[2]),
+                 sizeof(texts[2]) - strlen(texts[2]), ", %.0f MiB free",
+                 (double)plan->memory / PLAN_MIB);
+    }
+    plan_line(plan, ((rank > plan->memlock) || (host > plan->memory)) ? word :
+              PLAN_OK, name, texts[0], texts[1], texts[2],
+              (rank > plan->memlock) ?
+              "'ulimit -l unlimited', or memlock in limits.conf, or "
+              "LimitMEMLOCK of the launcher's service" :
+              "UCX_SRD_RX_BUFFERS_MAX and UCX_SRD_TX_QUEUE_LEN smaller, or "
+              "fewer ranks");
+}
+
+static void plan_show_queues(plan_t *plan)
+{
+    const base_need_t *need = &plan->need;
+    unsigned ranks          = plan->ranks;
+
+    plan_number(plan, plan_compare(ranks * need->queue_pairs, plan->max_qp,
+                                   PLAN_SHORT), "queue pairs, a device",
+                need->queue_pairs, plan->max_qp, "of a device",
+                "ranks beyond that go without the EFA: fewer, or each with "
+                "one device (UCX_NET_DEVICES)");
+    plan_number(plan, plan_compare(ranks * need->queues, plan->max_cq,
+                                   PLAN_SHORT), "completion queues",
+                need->queues, plan->max_cq, "of a device", "as above");
+    plan_number(plan, plan_compare(need->sends, plan->device.max_sq_wr,
+                                   PLAN_SHORT), "sends of a queue pair",
+                need->sends, plan->device.max_sq_wr, "of a queue pair",
+                "UCX_SRD_TX_QUEUE_LEN smaller");
+    plan_number(plan, plan_compare(need->receives, plan->device.max_rq_wr,
+                                   PLAN_SHORT), "receives of a queue pair",
+                need->receives, plan->device.max_rq_wr, "of a queue pair",
+                "UCX_SRD_RX_BUFFERS_MAX smaller");
+    plan_number(plan, plan_compare((size_t)need->handles * ranks,
+                                   plan->device.max_ah, PLAN_WARN),
+                "address handles, a device", need->handles,
+                plan->device.max_ah,
+                "of a device, or a process",
+                "which of the two is not public; where they run short, hosts "
+                "that no RMA needs give theirs to others");
+}
+
+static void plan_show(plan_t *plan)
+{
+    const base_need_t *need = &plan->need;
+    const char *tls         = getenv("UCX_TLS");
+    size_t files            = (size_t)plan->devices *
+                              (need->files + EFA_DEVICE_FILES);
+
+    printf("%u ranks on each of %u hosts, %u device%s each; a rank talks to %u "
+           "on other hosts\n", plan->ranks, plan->hosts, plan->devices,
+           (plan->devices == 1) ? "" : "s", plan->peers);
+    printf("device: %s\n", plan->source);
+    printf("%-6s %-24s %12s %12s   %s\n", "", "", "a rank", "a host",
+           "there is");
+    plan_show_queues(plan);
+    plan_number(plan, PLAN_OK, "receive buffers, at first",
+                (size_t)need->buffers_open * plan->devices, SIZE_MAX, "", "");
+    plan_number(plan, PLAN_OK, "when all peers send",
+                (size_t)need->buffers * plan->devices, SIZE_MAX, "", "");
+    plan_memory(plan, "locked memory, at first", need->locked_open, PLAN_SHORT);
+    plan_memory(plan, "when all peers send", need->locked, PLAN_WARN);
+    plan_number(plan, plan_compare(files + PLAN_OTHER_FILES, plan->files,
+                                   PLAN_SHORT), "file descriptors", files,
+                plan->files, "of a process", "'ulimit -n' higher");
+    plan_number(plan, need->is_short_of_flows ? PLAN_SHORT : PLAN_OK,
+                "peers of an interface", plan->peers, FLOW_INDEX_MAX - 1,
+                "of an interface",
+                "those beyond it are refused: fewer ranks on a host with more "
+                "threads each, or --peers, if a rank talks to fewer");
+    if ((tls == NULL) || info_list_has(tls, "ud")) {
+        printf("UCX_TLS %s: UCX opens the transport ud, too, which takes as "
+               "much again; with UCX_TLS=srd,sm,self it does not\n",
+               (tls == NULL) ? "is not set" : "has ud");
+    }
+    printf("%s", plan->short_of ? "it does not fit" : "it fits");
+    printf(": %u short, %u to look at\n", plan->short_of, plan->warnings);
+}
+
+/* The table of docs/SCALE.md: of the published device, whatever is here. */
+static int plan_table(void)
+{
+    static const unsigned ranks[] = {8, 16, 32, 64, 96, 128, 192};
+    static const unsigned hosts[] = {2, 8, 64, 512, 2000, 10000};
+    const base_need_t *need;
+    plan_t plan;
+    unsigned i, k;
+
+    memset(&plan, 0, sizeof(plan));
+    plan_reference(&plan);
+    plan.devices = 1;
+    printf("| ranks | hosts | peers of a rank | QPs | CQs | handles: a rank | "
+           "all | buffers: first | most | locked MiB: first | most | a host, "
+           "most | descriptors |\n|%s\n",
+           "---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); ++i) {
+        for (k = 0; k < sizeof(hosts) / sizeof(hosts[0]); ++k) {
+            plan.ranks = ranks[i];
+            plan.hosts = hosts[k];
+            need       = &plan.need;
+            if (plan_make(&plan, 0) != 0) {
+                return 2;
+            }
+            printf("| %u | %u | %u%s | %u | %u | %u | %u%s | %u | %u | %.1f | "
+                   "%.1f | %.0f | %u |\n", ranks[i], hosts[k], plan.peers,
+                   need->is_short_of_flows ? " (1)" : "", ranks[i],
+                   2 * ranks[i], need->handles, need->handles * ranks[i],
+                   (need->handles * ranks[i] > plan.device.max_ah) ? " (2)" :
+                                                                     "",
+                   need->buffers_open, need->buffers,
+                   (double)need->locked_open / PLAN_MIB,
+                   (double)need->locked / PLAN_MIB,
+                   (double)need->locked / PLAN_MIB * ranks[i],
+                   need->files + EFA_DEVICE_FILES);
+        }
+    }
+    return 0;
+}
+
+/* 0; or -1 after a line. */
+static int plan_count(const char *option, const char *text, unsigned least,
+                      unsigned most, unsigned *value_p)
+{
+    unsigned long value;
+    char *end;
+
+    if (text == NULL) {
+        return 0;
+    }
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if ((errno != 0) || (end == text) || (*end != '\0') ||
+        (text[0] == '-') || (value < least) || (value > most)) {
+        fprintf(stderr, "srd_info: --%s=%.40s: allowed is a whole number from "
+                "%u to %u\n", option, text, least, most);
+        return -1;
+    }
+    *value_p = value;
+    return 0;
+}
+
+int run_plan(info_t *info, const plan_args_t *args)
+{
+    static plan_t plan;
+    unsigned peers = 0;
+
+    if (args->table) {
+        return plan_table();
+    }
+    if ((args->ranks == NULL) || (args->hosts == NULL)) {
+        fprintf(stderr, "srd_info: --plan wants --ranks N, of a host, and "
+                "--hosts H\n");
+        return 2;
+    }
+    if (plan_this_device(&plan, info) != 0) {
+        plan_reference(&plan);
+    }
+    plan.devices = (info->device_count > 0) ? info->device_count : 1;
+    if ((plan_count("ranks", args->ranks, 1, PLAN_RANKS_MAX, &plan.ranks) !=
+         0) ||
+        (plan_count("hosts", args->hosts, 1, PLAN_HOSTS_MAX, &plan.hosts) !=
+         0) ||
+        (plan_count("devices", args->devices, 1, PLAN_DEVICES_MAX,
+                    &plan.devices) != 0) ||
+        (plan_count("peers", args->peers, 1, UINT_MAX, &peers) != 0) ||
+        (plan_make(&plan, peers) != 0)) {
+        return 2;
+    }
+    plan_host(&plan, info);
+    plan_show(&plan);
+    return (plan.short_of > 0) ? 1 : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SRD_PLAN_H_
+#define SRD_PLAN_H_
+
+#include "info.h"
+
+/* 0: not told. */
+typedef struct plan_args {
+    const char *ranks, *hosts, *devices, *peers;
+    int         table;
+} plan_args_t;
+
+/* srd_info --plan: what a job takes of a host, and whether this one has it.
+ * The exit status: 0, 1 if something is short, 2 for a bad number. */
+int run_plan(info_t *info, const plan_args_t *args);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* srd_info --selftest: which probes are run where. */
+#include "selftest.h"
+#include "selftest_run.h"
+
+#include "info.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void result_set(st_result_t *result, st_verdict_t verdict,
+                       const char *format, va_list ap)
+{
+    result->verdict = verdict;
+    vsnprintf(result->seen, sizeof(result->seen), format, ap);
+}
+
+void st_same(st_result_t *result, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    result_set(result, ST_SAME, format, ap);
+    va_end(ap);
+}
+
+void st_differs(st_result_t *result, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    result_set(result, ST_DIFFERS, format, ap);
+    va_end(ap);
+}
+
+void st_not_asked(st_result_t *result, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    result_set(result, ST_NOT_ASKED, format, ap);
+    va_end(ap);
+}
+
+void st_decide(st_result_t *result, int same, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    result_set(result, same ? ST_SAME : ST_DIFFERS, format, ap);
+    va_end(ap);
+}
+
+int st_has(st_t *st, st_result_t *result, unsigned cap, const char *name)
+{
+    if (st->device->caps & cap) {
+        return 1;
+    }
+    st_not_asked(result, "no %s: the device or this rdma-core has none", name);
+    return 0;
+}
+
+static void selftest_group(st_t *st, const st_probe_t *probes,
+                           const char *between)
+{
+    st_result_t *result;
+
+    for (; probes->name != NULL; ++probes) {
+        if (((st->only[0] != '\0') && !info_list_has(st->only, probes->name)) ||
+            (st->result_count == ST_RESULTS_MAX)) {
+            continue;
+        }
+        result          = &st->results[st->result_count++];
+        result->probe   = probes;
+        result->between = between;
+        fprintf(stderr, "srd_info: %s, between %s\n", probes->name, between);
+        probes->run(st, result);
+    }
+}
+
+static void selftest_near(st_t *st)
+{
+    st_link_t link;
+
+    if (st_link_local(&link, st->device) != 0) {
+        fprintf(stderr, "srd_info: %s\n", link.why);
+        st_link_close(&link);
+        return;
+    }
+    st->link = &link;
+    selftest_group(st, st_limits, link.between);
+    selftest_group(st, st_memory, link.between);
+    selftest_group(st, st_queues, link.between);
+    selftest_group(st, st_status, link.between);
+    selftest_group(st, st_order, link.between);
+    selftest_group(st, st_speed, link.between);
+    if (!st->facts) {
+        st_measure(st, link.between);
+    }
+    st_link_close(&link);
+    st->link = NULL;
+}
+
+/* With another process, which is killed in the end; or another host. */
+static int selftest_far(st_t *st, const char *peer)
+{
+    st_link_t link;
+    int err = (peer != NULL) ? st_link_tcp(&link, peer) :
+                               st_link_child(&link, st->device->name);
+
+    st->link = &link;
+    if (err != 0) {
+        fprintf(stderr, "srd_info: %s\n", link.why);
+    } else {
+        if (peer != NULL) {
+            selftest_group(st, st_status, link.between);
+            selftest_group(st, st_speed, link.between);
+        }
+        selftest_group(st, st_order, link.between);
+        if (!st->facts) {
+            st_measure(st, link.between);
+        }
+        if (peer == NULL) {
+            selftest_group(st, st_process, link.between);
+        }
+    }
+    st_link_close(&link);
+    st->link = NULL;
+    return err;
+}
+
+/* Everything that a probe needs of the device. 0, or -1 after a line. */
+static int selftest_open(st_t *st, efa_device_t *device)
+{
+    int err;
+
+    st->device = device;
+    st->verbs  = device->verbs;
+    errno      = 0;
+    st->pd     = st->verbs->alloc_pd(device->context);
+    err        = (st->pd == NULL) ? (errno ? errno : EIO) :
+                 st_mem_open(&st->mem, device, st->pd, ST_MEM_BYTES);
+    if (err != 0) {
+        fprintf(stderr, "srd_info: 4 MiB cannot be registered: %s; see "
+                "srd_info --check\n", strerror(err));
+        if (st->pd != NULL) {
+            st->verbs->dealloc_pd(st->pd);
+        }
+        return -1;
+    }
+    return 0;
+}
+
+static void selftest_close(st_t *st)
+{
+    st_mem_close(&st->mem, st->device);
+    st->verbs->dealloc_pd(st->pd);
+}
+
+static unsigned selftest_differ(const st_t *st)
+{
+    unsigned i, count = 0;
+
+    for (i = 0; i < st->result_count; ++i) {
+        count += (st->results[i].verdict == ST_DIFFERS);
+    }
+    return count;
+}
+
+static int selftest_run(info_t *info, efa_device_t *device,
+                        const selftest_args_t *args)
+{
+    char ucx[200]  = "";
+    static st_t st = {0};
+    int err;
+
+    st.only  = (args->only != NULL) ? args->only : "";
+    st.facts = args->facts || (args->only != NULL);
+    if (selftest_open(&st, device) != 0) {
+        return 1;
+    }
+    if (args->peer == NULL) {
+        selftest_near(&st);
+        err = selftest_far(&st, NULL);
+        if (!st.facts) {
+            st_measure_devices(&st, info->devices, info->device_count);
+            st_measure_ucx(&st, device->name, ucx, sizeof(ucx));
+        }
+    } else {
+        err = selftest_far(&st, args->peer);
+        snprintf(ucx, sizeof(ucx), "with --peer it is not");
+    }
+    if (st.facts) {
+        snprintf(ucx, sizeof(ucx), "not asked for");
+    }
+    selftest_close(&st);
+    if (st.result_count == 0) {
+        fprintf(stderr, "srd_info: no probe was run%s\n",
+                (st.only[0] != '\0') ? "; see --only" : "");
+        return 1;
+    }
+    if ((args->json == NULL) || (strcmp(args->json, "-") != 0)) {
+        st_report_text(&st, ucx);
+    }
+    if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
+        err = -1;
+    }
+    return ((err != 0) || (selftest_differ(&st) > 0)) ? 1 : 0;
+}
+
+int run_selftest(info_t *info, const selftest_args_t *args)
+{
+    char why[INFO_TEXT_MAX] = "";
+    const char *name        = args->device;
+    efa_device_t *device;
+    int err = 0;
+
+    info->verbs = efa_verbs_get(why, sizeof(why));
+    if ((info->verbs == NULL) ||
+        (efa_device_list(info->verbs, &info->devices, &info->device_count) !=
+         UCS_OK) || (info->device_count == 0)) {
+        if (info->verbs != NULL) {
+            efa_device_explain_none(why, sizeof(why));
+        }
+        fprintf(stderr, "srd_info: no device: %s\n", why);
+        return 1;
+    }
+    name = (name != NULL) ? name : info->devices[0];
+    if (efa_device_open(&info->host, name, &device) != UCS_OK) {
+        fprintf(stderr, "srd_info: %s cannot be opened: %s\n", name,
+                host_stub_message());
+        return 1;
+    }
+    if (args->serve >= 0) {
+        st_link_serve(args->serve, device, 1);
+    } else if (args->listen != NULL) {
+        err = st_link_listen(args->listen, device) ? 1 : 0;
+    } else {
+        err = selftest_run(info, device, args);
+    }
+    efa_device_close(device);
+    return err;
+}

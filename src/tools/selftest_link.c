@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "selftest_link.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LINK_ANSWER_S 60   /* seconds that an answer may take */
+#define LINK_IDLE_S   0.002 /* without work, until this side sleeps a little */
+#define LINK_SILENT_S 600  /* a listener's patience with who says nothing */
+
+void st_link_progress(st_link_t *link)
+{
+    if (link->local != NULL) {
+        (void)st_serve_progress(link->local);
+    }
+}
+
+static int link_failed(st_link_t *link, const char *what, const char *why)
+{
+    snprintf(link->why, sizeof(link->why), "%s: %s", what, why);
+    return -1;
+}
+
+/* A line without its end. 0, or -1: none came in time, or not a line. */
+static int link_read(int fd, char *line, size_t size, int seconds)
+{
+    double until  = st_now() + seconds;
+    size_t length = 0;
+    struct pollfd entry = {fd, POLLIN, 0};
+    int ready;
+
+    while (length + 1 < size) {
+        ready = poll(&entry, 1, 100);
+        if ((ready == 0) || ((ready < 0) && (errno == EINTR))) {
+            if (st_now() > until) {
+                return -1;
+            }
+            continue;
+        }
+        if ((ready < 0) || (read(fd, line + length, 1) != 1)) {
+            return -1;
+        }
+        if (line[length] == '\n') {
+            line[length] = '\0';
+            return 0;
+        }
+        if ((line[length] < ' ') || (line[length] > '~')) {
+            return -1;
+        }
+        ++length;
+    }
+    return -1;
+}
+
+static int link_write(int fd, const char *line)
+{
+    char text[ST_LINE_MAX + 1];
+    int length = snprintf(text, sizeof(text), "%s\n", line);
+
+    return (send(fd, text, length, MSG_NOSIGNAL) == length) ? 0 : -1;
+}
+
+int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
+{
+    char line[ST_LINE_MAX], reply[ST_LINE_MAX] = "";
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(line, sizeof(line), format, ap);
+    va_end(ap);
+    if (link->local != NULL) {
+        st_serve_line(link->local, line, reply, sizeof(reply));
+    } else if ((link_write(link->fd, line) != 0) ||
+               (link_read(link->fd, reply, sizeof(reply), LINK_ANSWER_S) !=
+                0)) {
+        return link_failed(link, "the far side", "it does not answer");
+    }
+    if (strncmp(reply, "ok", 2) != 0) {
+        return link_failed(link, "the far side", reply);
+    }
+    if (answer != NULL) {
+        snprintf(answer, size, "%s", reply + 2 + (reply[2] == ' '));
+    }
+    return 0;
+}
+
+static int link_hello(st_link_t *link)
+{
+    char answer[ST_LINE_MAX], gid[40];
+    int version;
+
+    if (st_ask(link, answer, sizeof(answer), "hello") != 0) {
+        return -1;
+    }
+    if ((sscanf(answer, "%d %39s %u %zu", &version, gid, &link->caps,
+                &link->max_msg) != 4) ||
+        (st_gid_parse(gid, link->gid) != 0)) {
+        return link_failed(link, "the far side", "it is no srd_info");
+    }
+    return (version == ST_VERSION) ?
+           0 : link_failed(link, "the far side", "another version of srd_info");
+}
+
+int st_link_local(st_link_t *link, const efa_device_t *device)
+{
+    int err;
+
+    memset(link, 0, sizeof(*link));
+    link->between = "queue pairs";
+    link->fd      = -1;
+    link->local   = malloc(sizeof(*link->local));
+    err = (link->local != NULL) ? st_serve_open(link->local, device) : ENOMEM;
+    if (err != 0) {
+        free(link->local);
+        link->local = NULL;
+        return link_failed(link, "a second queue pair", strerror(err));
+    }
+    return link_hello(link);
+}
+
+int st_link_child(st_link_t *link, const char *device)
+{
+    char number[16];
+    int fds[2];
+
+    memset(link, 0, sizeof(*link));
+    link->between = "processes";
+    link->fd      = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) {
+        return link_failed(link, "a second process", strerror(errno));
+    }
+    link->child = fork();
+    if (link->child == 0) {
+        close(fds[0]);
+        snprintf(number, sizeof(number), "%d", fds[1]);
+        execl("/proc/self/exe", "srd_info", "--selftest", "--device", device,
+              "--serve", number, (char*)NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    link->fd = fds[0];
+    if (link->child < 0) {
+        link->child = 0;
+        return link_failed(link, "a second process", strerror(errno));
+    }
+    return link_hello(link);
+}
+
+static void link_no_delay(int fd)
+{
+    static const int one = 1;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+/* HOST or HOST:PORT; an IPv6 address in brackets if a port follows. */
+static void link_split(const char *peer, char *host, size_t size,
+                       const char **port)
+{
+    const char *colon = strrchr(peer, ':');
+    int one           = (colon != NULL) && (strchr(peer, ':') == colon);
+    size_t length     = strlen(peer);
+
+    *port = ST_PORT;
+    if ((peer[0] == '[') && (strchr(peer, ']') != NULL)) {
+        length = strcspn(++peer, "]");
+        *port  = (peer[length + 1] == ':') ? peer + length + 2 : ST_PORT;
+    } else if (one) {
+        length = colon - peer;
+        *port  = colon + 1;
+    }
+    snprintf(host, size, "%.*s", (int)length, peer);
+}
+
+int st_link_tcp(st_link_t *link, const char *peer)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list, *at;
+    char host[256];
+    const char *port;
+    int err;
+
+    memset(link, 0, sizeof(*link));
+    link->between = "hosts";
+    link->fd      = -1;
+    link_split(peer, host, sizeof(host), &port);
+    err = getaddrinfo(host, port, &hints, &list);
+    if (err != 0) {
+        return link_failed(link, "--peer", gai_strerror(err));
+    }
+    for (at = list; (at != NULL) && (link->fd < 0); at = at->ai_next) {
+        link->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if ((link->fd >= 0) &&
+            (connect(link->fd, at->ai_addr, at->ai_addrlen) != 0)) {
+            err = errno;
+            close(link->fd);
+            link->fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    if (link->fd < 0) {
+        link_failed(link, "--peer", strerror(err));
+        strncat(link->why, "; start 'srd_info --selftest --listen' there, and "
+                "let TCP port " ST_PORT " through",
+                sizeof(link->why) - strlen(link->why) - 1);
+        return -1;
+    }
+    link_no_delay(link->fd);
+    return link_hello(link);
+}
+
+void st_link_close(st_link_t *link)
+{
+    if (link->local != NULL) {
+        st_serve_close(link->local);
+        free(link->local);
+    }
+    if (link->fd >= 0) {
+        close(link->fd);
+    }
+    if (link->child > 0) {
+        waitpid(link->child, NULL, 0);
+    }
+    memset(link, 0, sizeof(*link));
+    link->fd = -1;
+}
+
+/* Whether a line waits; sleeps where nothing has happened for a while. */
+static int link_has_line(int fd, const st_serve_t *serve, double last)
+{
+    struct pollfd entry = {fd, POLLIN, 0};
+    int sleepy = (serve->echo.ah == NULL) && (st_now() - last > LINK_IDLE_S);
+
+    return poll(&entry, 1, sleepy ? 1 : 0) > 0;
+}
+
+void st_link_serve(int fd, const efa_device_t *device, int may_die)
+{
+    char line[ST_LINE_MAX], answer[ST_LINE_MAX];
+    double last = st_now();
+    st_serve_t *serve;
+
+    serve = malloc(sizeof(*serve));
+    if ((serve == NULL) || (st_serve_open(serve, device) != 0)) {
+        (void)link_write(fd, "error no memory could be registered");
+        free(serve);
+        return;
+    }
+    serve->may_die = may_die;
+    while (st_now() - last < LINK_SILENT_S) {
+        if (st_serve_progress(serve) > 0) {
+            last = st_now();
+        }
+        if (!link_has_line(fd, serve, last)) {
+            continue;
+        }
+        if (link_read(fd, line, sizeof(line), LINK_ANSWER_S) != 0) {
+            break;
+        }
+        st_serve_line(serve, line, answer, sizeof(answer));
+        if (link_write(fd, answer) != 0) {
+            break;
+        }
+        last = st_now();
+    }
+    st_serve_close(serve);
+    free(serve);
+}
+
+static int link_bind(const char *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE,
+                             .ai_family = AF_INET6}, *list;
+    static const int one = 1, zero = 0;
+    int fd = -1;
+
+    if ((getaddrinfo(NULL, port, &hints, &list) != 0) &&
+        ((hints.ai_family = AF_INET),
+         getaddrinfo(NULL, port, &hints, &list) != 0)) {
+        return -1;
+    }
+    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+        if ((bind(fd, list->ai_addr, list->ai_addrlen) != 0) ||
+            (listen(fd, 1) != 0)) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    return fd;
+}
+
+int st_link_listen(const char *port, const efa_device_t *device)
+{
+    int listener = link_bind(port), fd;
+
+    if (listener < 0) {
+        fprintf(stderr, "srd_info: --listen=%s: %s; another port: --listen="
+                "PORT, and --peer HOST:PORT there\n", port, strerror(errno));
+        return -1;
+    }
+    printf("waiting for srd_info --selftest --peer on TCP port %s\n", port);
+    fflush(stdout);
+    do {
+        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    } while ((fd < 0) && (errno == EINTR));
+    close(listener);
+    if (fd < 0) {
+        fprintf(stderr, "srd_info: --listen: %s\n", strerror(errno));
+        return -1;
+    }
+    link_no_delay(fd);
+    st_link_serve(fd, device, 0);
+    close(fd);
+    return 0;
+}

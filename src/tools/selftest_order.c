@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Probes of what arrives: all of it, once, in what order, and whether it is in
+ * memory when a completion says so. */
+#include "selftest_pair.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum {
+    ORDER_MESSAGES = 2000, /* each has a receive there from the start */
+    ORDER_RECEIVES = 2048,
+    ORDER_BYTES    = 64,
+    ORDER_FLIGHT   = 256, /* at most under way */
+    ORDER_REACH    = 64,  /* messages that may overtake one */
+    ORDER_ROUNDS   = 64,
+    ORDER_RDMA     = 65536,
+    ORDER_KILLED_S = 90
+};
+
+typedef struct order_counts {
+    unsigned count, twice, bad, most;
+    char     buckets[200]; /* as the far side wrote them */
+} order_counts_t;
+
+static int order_counts_get(st_t *st, order_counts_t *counts)
+{
+    char answer[ST_LINE_MAX];
+
+    return ((st_ask(st->link, answer, sizeof(answer), "arrived") == 0) &&
+            (sscanf(answer, "%u %u %u %u %199[0-9 ]", &counts->count,
+                    &counts->twice, &counts->bad, &counts->most,
+                    counts->buckets) == 5)) ? 0 : -1;
+}
+
+/* Sends them all; returns how many ended well. */
+static unsigned order_send(st_pair_t *pair)
+{
+    unsigned sent = 0, done = 0, good = 0;
+    struct ibv_wc wc;
+
+    while (done < ORDER_MESSAGES) {
+        while ((sent < ORDER_MESSAGES) && (sent - done < ORDER_FLIGHT) &&
+               (st_pair_send(pair, sent, ORDER_BYTES) == 0)) {
+            ++sent;
+        }
+        if (!st_pair_wait(pair, &wc, ST_WAIT_S)) {
+            break;
+        }
+        ++done;
+        good += (wc.status == IBV_WC_SUCCESS);
+    }
+    return good;
+}
+
+/* 0; or -1, and the probe was not asked. */
+static int order_run(st_t *st, st_result_t *result, unsigned *good,
+                     order_counts_t *counts)
+{
+    st_pair_params_t params = {.depth = ORDER_RECEIVES, .bytes = ORDER_BYTES,
+                               .rnr_retry = 7};
+    double until = st_now() + 0.3;
+    st_pair_t pair;
+    int err;
+
+    if (st_pair_open(&pair, st, result, &params) != 0) {
+        return -1;
+    }
+    *good = order_send(&pair);
+    do { /* a completion says that it arrived, not that it was polled there */
+        st_link_progress(st->link);
+        err = order_counts_get(st, counts);
+    } while ((err == 0) && (counts->count < *good) && (st_now() < until));
+    st_link_progress(st->link);
+    err = order_counts_get(st, counts);
+    st_pair_close(&pair);
+    if (err != 0) {
+        st_not_asked(result, "%s", st->link->why);
+    }
+    return err;
+}
+
+static void order_delivery(st_t *st, st_result_t *result)
+{
+    order_counts_t counts;
+    unsigned good;
+
+    if (order_run(st, result, &good, &counts) == 0) {
+        st_decide(result, (good == ORDER_MESSAGES) && (counts.count == good) &&
+                  (counts.twice == 0),
+                  "of %d messages %u ended well, %u arrived, %u of them twice",
+                  ORDER_MESSAGES, good, counts.count, counts.twice);
+    }
+}
+
+static void order_placed(st_t *st, st_result_t *result)
+{
+    order_counts_t counts;
+    unsigned good;
+
+    if (order_run(st, result, &good, &counts) == 0) {
+        st_decide(result, counts.bad == 0, "%u of %u messages were not whole "
+                  "when their completion came", counts.bad, counts.count);
+    }
+}
+
+/* "in order 3900, overtaken by 1: 20, 2-3: 10" */
+static void order_histogram(const char *buckets, char *text, size_t size)
+{
+    unsigned i, low, count;
+    char *end;
+
+    text[0] = '\0';
+    for (i = 0; i < ST_BUCKETS; ++i, buckets = end) {
+        count = strtoul(buckets, &end, 10);
+        low   = (i > 0) ? 1u << (i - 1) : 0;
+        if (count == 0) {
+            continue;
+        }
+        if (i == 0) {
+            snprintf(text, size, "in order: %u", count);
+        } else {
+            snprintf(text + strlen(text), size - strlen(text),
+                     "%sby %u to %u: %u", text[0] ? ", " : "", low,
+                     2 * low - 1, count);
+        }
+    }
+}
+
+static void order_order(st_t *st, st_result_t *result)
+{
+    order_counts_t counts;
+    char text[200];
+    unsigned good;
+
+    if (order_run(st, result, &good, &counts) == 0) {
+        order_histogram(counts.buckets, text, sizeof(text));
+        st_decide(result, counts.most < ORDER_REACH,
+                  "overtaken by later ones, %u at most (%s)", counts.most,
+                  text);
+    }
+}
+
+/* Reads a pattern, and looks for the last byte at once when it is complete. */
+static void order_read(st_t *st, st_result_t *result)
+{
+    volatile uint8_t *last = st->mem.base + ORDER_RDMA - 1;
+    st_piece_t piece       = {&st->mem, 0, ORDER_RDMA};
+    unsigned i, late = 0, done = 0;
+    struct ibv_wc wc;
+    st_pair_t pair;
+
+    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
+        (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
+        return;
+    }
+    for (i = 0; i < ORDER_ROUNDS; ++i) {
+        *last = 0;
+        if ((st_ask(st->link, NULL, 0, "fill %u %u", i + 1, ORDER_RDMA) != 0) ||
+            (st_qp_rdma(&pair.qp, &pair.dest, &piece, 0, pair.addr,
+                        pair.rkey) != 0) ||
+            !st_pair_wait(&pair, &wc, ST_WAIT_S) ||
+            (wc.status != IBV_WC_SUCCESS)) {
+            break;
+        }
+        late += (*last != i + 1);
+        ++done;
+    }
+    st_decide(result, (late == 0) && (done == ORDER_ROUNDS), "%u of %u reads "
+              "were not in memory when their completion came", late, done);
+    st_pair_close(&pair);
+}
+
+static void order_write(st_t *st, st_result_t *result)
+{
+    st_piece_t piece = {&st->mem, 0, ORDER_RDMA};
+    unsigned i, late = 0, done = 0;
+    char answer[ST_LINE_MAX];
+    struct ibv_wc wc;
+    st_pair_t pair;
+
+    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
+        (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
+        return;
+    }
+    for (i = 0; i < ORDER_ROUNDS; ++i) {
+        memset(st->mem.base, i + 1, ORDER_RDMA);
+        if ((st_qp_rdma(&pair.qp, &pair.dest, &piece, 1, pair.addr,
+                        pair.rkey) != 0) ||
+            !st_pair_wait(&pair, &wc, ST_WAIT_S) ||
+            (wc.status != IBV_WC_SUCCESS) ||
+            (st_ask(st->link, answer, sizeof(answer), "look %u %u", i + 1,
+                    ORDER_RDMA) != 0)) {
+            break;
+        }
+        late += (strtoul(answer, NULL, 10) != 0);
+        ++done;
+    }
+    st_decide(result, (late == 0) && (done == ORDER_ROUNDS), "%u of %u writes "
+              "were not in memory when their completion came", late, done);
+    st_pair_close(&pair);
+}
+
+/* Kills the far process, which must be a child. */
+static void order_killed(st_t *st, st_result_t *result)
+{
+    char text[32], time[32];
+    struct ibv_wc wc;
+    st_pair_t pair;
+    double took;
+    int status;
+
+    if (st->link->child <= 0) {
+        st_not_asked(result, "the far side is not a child of this process");
+        return;
+    }
+    if (st_pair_open(&pair, st, result,
+                     &(st_pair_params_t){.none = 1, .rnr_retry = 7}) != 0) {
+        return;
+    }
+    (void)st_pair_send(&pair, 1, 16); /* under way: no receive takes it */
+    if (st_pair_wait(&pair, &wc, 0.05)) {
+        st_not_asked(result, "a message that no receive takes is not under "
+                     "way for long: see retry-endless");
+        st_pair_close(&pair);
+        return;
+    }
+    (void)st_ask(st->link, NULL, 0, "die");
+    (void)waitpid(st->link->child, NULL, 0);
+    st->link->child = 0;
+    took            = st_now();
+    status = st_pair_wait(&pair, &wc, ORDER_KILLED_S) ?
+             (int)st_status_of(&wc) : -1;
+    took = st_now() - took;
+    st_decide(result, (status == 8) || (status == 9), "%s %s after its end",
+              st_status_text(status, text), st_time_text(took, time));
+    st_pair_close(&pair);
+}
+
+const st_probe_t st_order[] = {
+    {"delivery", "a message whose send ended well has arrived, once",
+     "SRD's messages are neither sent again nor told apart",
+     "please report this", order_delivery},
+    {"order", "a message is overtaken by fewer than 64 others",
+     "early messages wait in receive buffers, as many as a window has",
+     "nothing to do; UCX_SRD_WINDOW smaller, if buffers run short",
+     order_order},
+    {"message-placed", "a message is in memory when its completion comes",
+     "it is delivered then", "please report this", order_placed},
+    {"read-placed", "what was read is in memory when the completion comes",
+     "rendezvous ends then", "please report this", order_read},
+    {"write-placed", "what was written is in memory there then",
+     "puts and their flush end then", "please report this", order_write},
+    {NULL, NULL, NULL, NULL, NULL}
+};
+
+const st_probe_t st_process[] = {
+    {"killed-process", "what is under way to a killed process: status 8 or 9",
+     "its peers learn at once that it is gone",
+     "keep-alive of UCP must do (UCX_KEEPALIVE_INTERVAL); please report this",
+     order_killed},
+    {NULL, NULL, NULL, NULL, NULL}
+};

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "selftest_qp.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+double st_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+int st_access(const efa_device_t *device)
+{
+    return IBV_ACCESS_LOCAL_WRITE |
+           ((device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
+            IBV_ACCESS_REMOTE_READ : 0) |
+           ((device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ?
+            IBV_ACCESS_REMOTE_WRITE : 0);
+}
+
+int st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
+                size_t size)
+{
+    int err;
+
+    mem->size = size;
+    mem->base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mem->base == MAP_FAILED) {
+        return errno;
+    }
+    errno   = 0;
+    mem->mr = device->verbs->reg_mr(pd, mem->base, size, st_access(device));
+    if (mem->mr == NULL) {
+        err = (errno != 0) ? errno : EIO;
+        munmap(mem->base, size);
+        return err;
+    }
+    return 0;
+}
+
+void st_mem_close(st_mem_t *mem, const efa_device_t *device)
+{
+    if (mem->mr != NULL) {
+        device->verbs->dereg_mr(mem->mr);
+        munmap(mem->base, mem->size);
+        mem->mr = NULL;
+    }
+}
+
+static struct ibv_qp *st_qp_create_srd(st_qp_t *qp, struct ibv_pd *pd,
+                                       const struct ibv_qp_cap *cap)
+{
+    const efa_device_t *device = qp->device;
+    struct ibv_qp_init_attr_ex attr;
+    efa_adv_qp_attr_t efa_attr;
+
+    memset(&attr, 0, sizeof(attr));
+    memset(&efa_attr, 0, sizeof(efa_attr));
+    attr.qp_type        = IBV_QPT_DRIVER;
+    attr.send_cq        = qp->send_cq;
+    attr.recv_cq        = qp->recv_cq;
+    attr.pd             = pd;
+    attr.cap            = *cap;
+    attr.sq_sig_all     = 1;
+    attr.comp_mask      = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = IBV_QP_EX_WITH_SEND |
+                          ((device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
+                           IBV_QP_EX_WITH_RDMA_READ : 0) |
+                          ((device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ?
+                           IBV_QP_EX_WITH_RDMA_WRITE : 0);
+    efa_attr.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+    return device->verbs->efa_create_qp_ex(
+            device->context, &attr, (struct efadv_qp_init_attr*)&efa_attr,
+            sizeof(efa_attr));
+}
+
+static struct ibv_qp *st_qp_create_ud(st_qp_t *qp, struct ibv_pd *pd,
+                                      const struct ibv_qp_cap *cap)
+{
+    struct ibv_qp_init_attr attr;
+
+    memset(&attr, 0, sizeof(attr));
+    attr.qp_type    = IBV_QPT_UD;
+    attr.send_cq    = qp->send_cq;
+    attr.recv_cq    = qp->recv_cq;
+    attr.cap        = *cap;
+    attr.sq_sig_all = 1;
+    return qp->device->verbs->create_qp(pd, &attr);
+}
+
+static int st_qp_start(st_qp_t *qp, const st_qp_params_t *params)
+{
+    const efa_device_t *device = qp->device;
+    int mask = IBV_QP_STATE | IBV_QP_SQ_PSN, err;
+    struct ibv_qp_attr attr;
+
+    memset(&attr, 0, sizeof(attr));
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = EFA_PORT;
+    attr.qkey     = (params->qkey != 0) ? params->qkey : ST_QKEY;
+    err           = device->verbs->modify_qp(qp->qp, &attr,
+                                             IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                             IBV_QP_PORT | IBV_QP_QKEY);
+    attr.qp_state = IBV_QPS_RTR;
+    err           = err ? err :
+                    device->verbs->modify_qp(qp->qp, &attr, IBV_QP_STATE);
+    attr.qp_state = IBV_QPS_RTS;
+    if (!params->ud && (device->caps & EFA_DEVICE_CAP_RNR_RETRY)) {
+        attr.rnr_retry = params->rnr_retry;
+        mask          |= IBV_QP_RNR_RETRY;
+    }
+    return err ? err : device->verbs->modify_qp(qp->qp, &attr, mask);
+}
+
+/* Ample: whatever a probe does, its completions have room. */
+static unsigned st_qp_entries(const efa_device_t *device,
+                              const st_qp_params_t *params, unsigned depth)
+{
+    return (params->entries != 0) ? params->entries :
+                                    efa_at_most(4 * depth, device->max_cqe);
+}
+
+int st_qp_open(st_qp_t *qp, const efa_device_t *device, struct ibv_pd *pd,
+               const st_qp_params_t *params)
+{
+    struct ibv_qp_cap cap = {
+        .max_send_wr     = params->sends ? params->sends : 64,
+        .max_recv_wr     = params->receives ? params->receives : 64,
+        .max_send_sge    = params->send_sge ? params->send_sge : 1,
+        .max_recv_sge    = params->receive_sge ? params->receive_sge : 1,
+        .max_inline_data = params->inline_bytes
+    };
+    int err = 0;
+
+    memset(qp, 0, sizeof(*qp));
+    qp->device  = device;
+    errno       = 0;
+    qp->send_cq = device->verbs->create_cq(
+            device->context, st_qp_entries(device, params, cap.max_send_wr),
+            NULL, NULL, 0);
+    qp->recv_cq = device->verbs->create_cq(
+            device->context, st_qp_entries(device, params, cap.max_recv_wr),
+            NULL, params->channel, 0);
+    if ((qp->send_cq != NULL) && (qp->recv_cq != NULL)) {
+        qp->qp = params->ud ? st_qp_create_ud(qp, pd, &cap) :
+                              st_qp_create_srd(qp, pd, &cap);
+    }
+    if (qp->qp == NULL) {
+        err = (errno != 0) ? errno : EIO;
+    } else {
+        qp->qpx = params->ud ? NULL : device->verbs->qp_to_qp_ex(qp->qp);
+        err     = st_qp_start(qp, params);
+    }
+    if (err != 0) {
+        st_qp_close(qp);
+    }
+    return err;
+}
+
+void st_qp_close(st_qp_t *qp)
+{
+    if (qp->qp != NULL) {
+        qp->device->verbs->destroy_qp(qp->qp);
+    }
+    if (qp->send_cq != NULL) {
+        qp->device->verbs->destroy_cq(qp->send_cq);
+    }
+    if (qp->recv_cq != NULL) {
+        qp->device->verbs->destroy_cq(qp->recv_cq);
+    }
+    qp->qp      = NULL;
+    qp->send_cq = NULL;
+    qp->recv_cq = NULL;
+}
+
+static struct ibv_sge st_sge(const st_piece_t *piece)
+{
+    return (struct ibv_sge){
+        .addr   = (uintptr_t)piece->mem->base + piece->at,
+        .length = piece->length,
+        .lkey   = piece->mem->mr->lkey
+    };
+}
+
+int st_qp_send(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
+               uint64_t id, int inside)
+{
+    struct ibv_sge sge = st_sge(piece);
+    struct ibv_send_wr wr, *bad;
+
+    memset(&wr, 0, sizeof(wr));
+    wr.wr_id             = id;
+    wr.sg_list           = &sge;
+    wr.num_sge           = 1;
+    wr.opcode            = IBV_WR_SEND;
+    wr.send_flags        = IBV_SEND_SIGNALED | (inside ? IBV_SEND_INLINE : 0);
+    wr.wr.ud.ah          = dest->ah;
+    wr.wr.ud.remote_qpn  = dest->qpn;
+    wr.wr.ud.remote_qkey = dest->qkey;
+    return qp->qp->context->ops.post_send(qp->qp, &wr, &bad);
+}
+
+int st_qp_recv(st_qp_t *qp, const st_piece_t *piece, uint64_t id)
+{
+    struct ibv_sge sge = st_sge(piece);
+    struct ibv_recv_wr wr, *bad;
+
+    memset(&wr, 0, sizeof(wr));
+    wr.wr_id   = id;
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    return qp->qp->context->ops.post_recv(qp->qp, &wr, &bad);
+}
+
+int st_qp_rdma(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
+               int is_write, uint64_t addr, uint32_t rkey)
+{
+    struct ibv_sge sge    = st_sge(piece);
+    struct ibv_qp_ex *qpx = qp->qpx;
+
+    ibv_wr_start(qpx);
+    qpx->wr_id    = 0;
+    qpx->wr_flags = IBV_SEND_SIGNALED;
+    if (is_write) {
+        ibv_wr_rdma_write(qpx, rkey, addr);
+    } else {
+        ibv_wr_rdma_read(qpx, rkey, addr);
+    }
+    ibv_wr_set_sge_list(qpx, 1, &sge);
+    ibv_wr_set_ud_addr(qpx, dest->ah, dest->qpn, dest->qkey);
+    return ibv_wr_complete(qpx);
+}
+
+struct ibv_ah *st_ah_open(const efa_device_t *device, struct ibv_pd *pd,
+                          const uint8_t gid[16])
+{
+    struct ibv_ah_attr attr;
+
+    memset(&attr, 0, sizeof(attr));
+    memcpy(attr.grh.dgid.raw, gid, 16);
+    attr.is_global = 1;
+    attr.port_num  = EFA_PORT;
+    return device->verbs->create_ah(pd, &attr);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Probes of queues: how long a message is, what a queue holds, whose numbers
+ * and handles are shared. A queue pair that talks to itself does. */
+#include "selftest_pair.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    QUEUE_CQ      = 64,
+    QUEUE_BATCH   = 512,
+    QUEUE_RECV_AT = ST_MEM_BYTES / 2, /* of the near memory: what arrives */
+    QUEUE_PREFIX  = 40,
+    QUEUE_PAUSE   = 10000 /* us */
+};
+
+/* One message of so many bytes to itself: its status, -1: none, and how many
+ * bytes arrived. A datagram that does not fit is lost. */
+static int queue_message(st_self_t *self, size_t bytes, size_t *arrived)
+{
+    st_piece_t out = {&self->st->mem, 0, bytes};
+    st_piece_t in  = {&self->st->mem, QUEUE_RECV_AT, 65536 / 2};
+    struct ibv_wc wc;
+    int status = -1;
+
+    *arrived = 0;
+    st_message_write(self->st->mem.base, bytes, 5);
+    if ((st_qp_recv(&self->qp, &in, 1) != 0) ||
+        (st_qp_send(&self->qp, &self->dest, &out, 0, 0) != 0)) {
+        return -1;
+    }
+    if (st_qp_wait(self->st, self->qp.send_cq, &wc, 2)) {
+        status = st_status_of(&wc);
+    }
+    if ((status == 0) &&
+        st_qp_wait(self->st, self->qp.recv_cq, &wc, 0.2) &&
+        (wc.status == IBV_WC_SUCCESS)) {
+        *arrived = wc.byte_len;
+    }
+    return status;
+}
+
+/* The longest one that arrives, by halving what is between. */
+static size_t queue_longest(st_self_t *self, size_t most, size_t extra)
+{
+    size_t good = 0, bad = most + 1, size = most, arrived;
+
+    while (bad - good > 1) {
+        (void)queue_message(self, size, &arrived);
+        if (arrived == size + extra) {
+            good = size;
+        } else {
+            bad = size;
+        }
+        size = good + (bad - good) / 2;
+    }
+    return good;
+}
+
+static void queue_srd_size(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {.receives = 256};
+    size_t most           = st->device->max_msg, longest;
+    st_self_t self;
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    longest = queue_longest(&self, most, 0);
+    st_decide(result, longest == most, "it says %zu B, and carries %zu", most,
+              longest);
+    st_self_close(&self);
+}
+
+static void queue_ud_size(st_t *st, st_result_t *result)
+{
+    size_t room = 0, sizes[] = {4096, 1024, 256}, i;
+    st_qp_params_t params = {.ud = 1, .receives = 256};
+    st_self_t self;
+
+    /* where the payload lies is another probe's question */
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    for (i = 0; (i < 3) && (room == 0); ++i) {
+        (void)queue_message(&self, sizes[i], &room);
+        room = (room > sizes[i]) ? room - sizes[i] : 0;
+    }
+    i = queue_longest(&self, st->device->max_msg, room);
+    st_decide(result, i == st->device->max_msg,
+              "a datagram has up to %zu B, an SRD message %zu", i,
+              st->device->max_msg);
+    st_self_close(&self);
+}
+
+static void queue_ud_prefix(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {.ud = 1};
+    uint8_t *in           = st->mem.base + QUEUE_RECV_AT;
+    size_t arrived, at = 0, touched = 0, i;
+    st_self_t self;
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    memset(in, 0xee, 1024);
+    if ((queue_message(&self, 256, &arrived) != 0) || (arrived < 256)) {
+        st_not_asked(result, "no datagram arrived");
+    } else {
+        usleep(QUEUE_PAUSE); /* whether it is placed is another's question */
+        at = arrived - 256;
+        for (i = 0; (i < at) && (i < 64); ++i) {
+            touched += (in[i] != 0xee);
+        }
+        st_decide(result, (at == QUEUE_PREFIX) &&
+                  !memcmp(in + at, st->mem.base, 256),
+                  "the payload lies behind %zu B, of which %zu are written; "
+                  "the length counts them", at, touched);
+    }
+    st_self_close(&self);
+}
+
+/* Completions of so many messages that wait unread. */
+static void queue_cq(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {.sends = QUEUE_CQ, .receives = QUEUE_CQ,
+                             .entries = QUEUE_CQ};
+    st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
+    st_piece_t out        = {&st->mem, 0, 64};
+    unsigned i, sent = 0, read = 0;
+    struct ibv_wc wc;
+    st_self_t self;
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    for (i = 0; i < QUEUE_CQ; ++i) {
+        (void)st_qp_recv(&self.qp, &in, i);
+        (void)st_qp_send(&self.qp, &self.dest, &out, i, 0);
+        sent += st_qp_wait(st, self.qp.send_cq, &wc, 1);
+    }
+    while ((read < sent) && st_qp_wait(st, self.qp.recv_cq, &wc, 0.1)) {
+        ++read;
+    }
+    st_decide(result, (read == QUEUE_CQ) && (sent == QUEUE_CQ),
+              "one of %u entries held %u unread completions", QUEUE_CQ, read);
+    st_self_close(&self);
+}
+
+/* A list of requests in one call, which libefa announces in as many doorbells
+ * as the device wants. */
+static void queue_batch(st_t *st, st_result_t *result)
+{
+    static struct ibv_send_wr wrs[QUEUE_BATCH], *bad;
+    st_qp_params_t params = {.sends = QUEUE_BATCH, .receives = QUEUE_BATCH};
+    st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
+    struct ibv_sge sge    = {(uintptr_t)st->mem.base, 64, st->mem.mr->lkey};
+    unsigned i, done = 0;
+    struct ibv_wc wc;
+    st_self_t self;
+    int err;
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    memset(wrs, 0, sizeof(wrs));
+    for (i = 0; i < QUEUE_BATCH; ++i) {
+        wrs[i].next              = (i + 1 < QUEUE_BATCH) ? &wrs[i + 1] : NULL;
+        wrs[i].wr_id             = i;
+        wrs[i].sg_list           = &sge;
+        wrs[i].num_sge           = 1;
+        wrs[i].opcode            = IBV_WR_SEND;
+        wrs[i].send_flags        = IBV_SEND_SIGNALED;
+        wrs[i].wr.ud.ah          = self.dest.ah;
+        wrs[i].wr.ud.remote_qpn  = self.dest.qpn;
+        wrs[i].wr.ud.remote_qkey = self.dest.qkey;
+        (void)st_qp_recv(&self.qp, &in, i);
+    }
+    err = st->device->context->ops.post_send(self.qp.qp, wrs, &bad);
+    while ((err == 0) && (done < QUEUE_BATCH) &&
+           st_qp_wait(st, self.qp.send_cq, &wc, 2)) {
+        done += (wc.status == IBV_WC_SUCCESS);
+    }
+    st_decide(result, (err == 0) && (done == QUEUE_BATCH),
+              "a list of %u requests: %u arrived%s%s", QUEUE_BATCH, done,
+              err ? ", " : "", err ? strerror(err) : "");
+    st_self_close(&self);
+}
+
+static void queue_number(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {0};
+    unsigned first, i;
+    st_qp_t qp;
+
+    if (st_qp_open(&qp, st->device, st->pd, &params) != 0) {
+        st_not_asked(result, "no queue pair");
+        return;
+    }
+    first = qp.qp->qp_num;
+    st_qp_close(&qp);
+    for (i = 1; i <= 8; ++i) {
+        if (st_qp_open(&qp, st->device, st->pd, &params) != 0) {
+            st_not_asked(result, "no second queue pair");
+            return;
+        }
+        if (qp.qp->qp_num == first) {
+            st_qp_close(&qp);
+            st_same(result, "a number is back after %u", i);
+            return;
+        }
+        st_qp_close(&qp);
+    }
+    st_differs(result, "a number is not back after 8 others");
+}
+
+/* Two queue pairs over one handle: all of both arrives. */
+static void queue_workers(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {.receives = 256};
+    st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
+    st_piece_t out        = {&st->mem, 0, 64};
+    unsigned i, done = 0;
+    struct ibv_wc wc;
+    st_self_t self;
+    st_qp_t other;
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    if (st_qp_open(&other, st->device, st->pd, &params) != 0) {
+        st_not_asked(result, "no second queue pair");
+        st_self_close(&self);
+        return;
+    }
+    for (i = 0; i < 64; ++i) {
+        (void)st_qp_recv(&self.qp, &in, i);
+        (void)st_qp_send((i & 1) ? &self.qp : &other, &self.dest, &out, i, 0);
+    }
+    for (i = 0; i < 64; ++i) {
+        done += st_qp_wait(st, (i & 1) ? self.qp.send_cq : other.send_cq, &wc,
+                           1) && (wc.status == IBV_WC_SUCCESS);
+    }
+    st_decide(result, done == 64, "two queue pairs over one handle: %u of 64 "
+              "arrived", done);
+    st_qp_close(&other);
+    st_self_close(&self);
+}
+
+/* One handle for each protection domain and host: what is posted with the
+ * second one after the first was destroyed? */
+static void queue_handle(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {0};
+    st_piece_t piece      = {&st->mem, 0, 64};
+    struct ibv_ah *again;
+    struct ibv_wc wc;
+    st_self_t self;
+    int status = -1;
+    char text[32];
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    again = st_ah_open(st->device, st->pd, st->device->gid.raw);
+    if (again == NULL) {
+        st_differs(result, "a second handle for a host is refused: %s",
+                   strerror(errno));
+    } else {
+        st->verbs->destroy_ah(again);
+        (void)st_qp_recv(&self.qp, &piece, 0);
+        if ((st_qp_send(&self.qp, &self.dest, &piece, 0, 0) == 0) &&
+            st_qp_wait(st, self.qp.send_cq, &wc, ST_WAIT_S)) {
+            status = st_status_of(&wc);
+        }
+        st_decide(result, status == 4, "a send with the other: %s",
+                  st_status_text(status, text));
+    }
+    st_self_close(&self);
+}
+
+const st_probe_t st_queues[] = {
+    {"message", "a message of SRD is as long as the port reports",
+     "messages are cut into packets of that length",
+     "please report this: there is no variable for it", queue_srd_size},
+    {"datagram", "a datagram of UD is as long as a message of SRD",
+     "the ud transport tries it when it opens",
+     "UCX_EFA_UD_MTU, if ud did not find it; nothing else to do",
+     queue_ud_size},
+    {"datagram-prefix", "a datagram's payload lies 40 bytes into the receive",
+     "the ud transport reads its packets there", "please report this",
+     queue_ud_prefix},
+    {"completion-queue", "a completion queue holds as many as it was made for",
+     "completions are lost otherwise: requests never end",
+     "please report this", queue_cq},
+    {"doorbell-batch", "libefa posts a list of any length in one call",
+     "sends and receives are posted in batches",
+     "please report this", queue_batch},
+    {"number-reuse", "the number of a queue pair is used again at once",
+     "nothing: packets of a predecessor are told by QKEY and incarnation",
+     "nothing to do", queue_number},
+    {"shared-workers", "queue pairs may share an address handle",
+     "workers of a process share one for each host", "please report this",
+     queue_workers},
+    {"shared-handle", "the first who destroys a handle ends it for all (4)",
+     "nothing: the module counts who uses one", "nothing to do",
+     queue_handle},
+    {NULL, NULL, NULL, NULL, NULL}
+};

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Probes of how requests end that cannot be served, and after what time. */
+#include "selftest_pair.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    STATUS_DEAD    = 9,
+    STATUS_RNR     = 10,
+    STATUS_LONG    = 11,
+    STATUS_ABSENT  = 15,
+    STATUS_UNKNOWN = 14,
+    STATUS_KEY     = 7,
+    STATUS_TRIES   = 6,
+    STATUS_BYTES   = 4096 /* of an RDMA */
+};
+
+#define STATUS_WAIT_S   90  /* for who is not there */
+#define STATUS_SOON_S   0.15 /* an absent host is told of no sooner */
+#define STATUS_LATE_S   60  /* and no later */
+#define STATUS_RETRY_S  0.01 /* between two tries, at most */
+
+/* The usual form: one message, and how it ended. */
+static void status_tell(st_result_t *result, st_pair_t *pair, int expected,
+                        double seconds)
+{
+    char text[32], time[32];
+    double took;
+    int status = st_pair_status(pair, seconds, &took);
+
+    st_decide(result, status == expected, "%s after %s",
+              st_status_text(status, text), st_time_text(took, time));
+}
+
+static void status_qkey(st_t *st, st_result_t *result)
+{
+    st_pair_t pair;
+
+    if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) == 0) {
+        ++pair.dest.qkey;
+        status_tell(result, &pair, STATUS_DEAD, STATUS_WAIT_S);
+        st_pair_close(&pair);
+    }
+}
+
+static void status_dead(st_t *st, st_result_t *result)
+{
+    st_pair_t pair;
+
+    if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) == 0) {
+        if (st_ask(st->link, NULL, 0, "close") != 0) {
+            st_not_asked(result, "%s", st->link->why);
+        } else {
+            status_tell(result, &pair, STATUS_DEAD, STATUS_WAIT_S);
+        }
+        st_pair_close(&pair);
+    }
+}
+
+/* A host that nobody has: a made-up address of the same kind. */
+static void status_absent(st_t *st, st_result_t *result)
+{
+    st_pair_t pair;
+    struct ibv_ah *real;
+    uint8_t gid[16];
+    char text[32], time[32];
+    double took;
+    int status;
+
+    if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0) {
+        return;
+    }
+    memcpy(gid, st->device->gid.raw, sizeof(gid));
+    memcpy(gid + 9, "\x1f\x5e\x00\xfe\xdc\xba\x98", 7);
+    real         = pair.dest.ah;
+    pair.dest.ah = st_ah_open(st->device, st->pd, gid);
+    if (pair.dest.ah == NULL) {
+        st_not_asked(result, "no handle for a made-up host");
+    } else {
+        status = st_pair_status(&pair, STATUS_WAIT_S, &took);
+        st_decide(result, (status == STATUS_ABSENT) &&
+                  (took >= STATUS_SOON_S) && (took <= STATUS_LATE_S),
+                  "%s after %s", st_status_text(status, text),
+                  st_time_text(took, time));
+        st->verbs->destroy_ah(pair.dest.ah);
+    }
+    pair.dest.ah = real;
+    st_pair_close(&pair);
+}
+
+/* How a message ends that no receive waits for. Seconds, < 0: not asked. */
+static double status_rnr_time(st_t *st, st_result_t *result, unsigned retry,
+                              int *status)
+{
+    st_pair_params_t params = {.none = 1, .rnr_retry = retry};
+    st_pair_t pair;
+    double took;
+
+    if (st_pair_open(&pair, st, result, &params) != 0) {
+        return -1;
+    }
+    *status = st_pair_status(&pair, STATUS_WAIT_S, &took);
+    st_pair_close(&pair);
+    return took;
+}
+
+static void status_not_ready(st_t *st, st_result_t *result)
+{
+    char text[ST_TEXT_MAX] = "", word[32], time[32];
+    int status = 0, wrong = 0;
+    unsigned retry;
+    double took;
+
+    if (!st_has(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
+        return;
+    }
+    for (retry = 0; retry <= STATUS_TRIES; ++retry) {
+        took = status_rnr_time(st, result, retry, &status);
+        if (took < 0) {
+            return;
+        }
+        wrong += (status != STATUS_RNR);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                 "%s%u tries: %s after %s", retry ? ", " : "", retry,
+                 st_status_text(status, word), st_time_text(took, time));
+    }
+    st_decide(result, wrong == 0, "%s", text);
+}
+
+static void status_interval(st_t *st, st_result_t *result)
+{
+    double none, all, between;
+    int status;
+    char time[32];
+
+    if (!st_has(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
+        return;
+    }
+    none = status_rnr_time(st, result, 0, &status);
+    all  = (none < 0) ? -1 : status_rnr_time(st, result, STATUS_TRIES, &status);
+    if (all < 0) {
+        return;
+    }
+    between = (all > none) ? (all - none) / STATUS_TRIES : 0;
+    st_decide(result, between <= STATUS_RETRY_S, "%s between two tries",
+              st_time_text(between, time));
+}
+
+/* A receive that comes after 100 ms: does the message wait for it? */
+static void status_endless(st_t *st, st_result_t *result)
+{
+    st_pair_params_t params = {.none = 1, .rnr_retry = 7};
+    struct ibv_wc wc;
+    st_pair_t pair;
+    char text[32];
+    int early, status = -1;
+
+    if (!st_has(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry") ||
+        (st_pair_open(&pair, st, result, &params) != 0)) {
+        return;
+    }
+    (void)st_pair_send(&pair, 1, 16);
+    early = st_pair_wait(&pair, &wc, 0.1);
+    if (!early && (st_ask(st->link, NULL, 0, "post 1") == 0)) {
+        early = st_pair_wait(&pair, &wc, STATUS_WAIT_S);
+    }
+    status = early ? (int)st_status_of(&wc) : -1;
+    st_decide(result, status == 0, "a message that waited 100 ms for its "
+              "receive: %s", st_status_text(status, text));
+    st_pair_close(&pair);
+}
+
+static void status_long(st_t *st, st_result_t *result)
+{
+    st_pair_params_t params = {.bytes = 32};
+    struct ibv_wc wc;
+    st_pair_t pair;
+    char text[32];
+    int status = -1;
+
+    if (st_pair_open(&pair, st, result, &params) != 0) {
+        return;
+    }
+    if ((st_pair_send(&pair, 1, 64) == 0) &&
+        st_pair_wait(&pair, &wc, ST_WAIT_S)) {
+        status = st_status_of(&wc);
+    }
+    st_decide(result, status == STATUS_LONG, "64 B into 32: %s",
+              st_status_text(status, text));
+    st_pair_close(&pair);
+}
+
+/* An RDMA read of the far memory: its status, -1: none. */
+static int status_read(st_pair_t *pair, uint32_t rkey)
+{
+    st_piece_t piece = {&pair->st->mem, 0, STATUS_BYTES};
+    struct ibv_wc wc;
+
+    return ((st_qp_rdma(&pair->qp, &pair->dest, &piece, 0, pair->addr, rkey) ==
+             0) && st_pair_wait(pair, &wc, STATUS_WAIT_S)) ?
+           (int)st_status_of(&wc) : -1;
+}
+
+static void status_reader(st_t *st, st_result_t *result, int unknown)
+{
+    int expected = unknown ? STATUS_UNKNOWN : STATUS_KEY, status;
+    st_pair_t pair;
+    char text[32];
+
+    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
+        (st_pair_open(&pair, st, result,
+                      &(st_pair_params_t){.unknown = unknown}) != 0)) {
+        return;
+    }
+    status = status_read(&pair, unknown ? pair.rkey : pair.rkey ^ 0x5a);
+    st_decide(result, status == expected, "%s", st_status_text(status, text));
+    st_pair_close(&pair);
+}
+
+static void status_unknown(st_t *st, st_result_t *result)
+{
+    status_reader(st, result, 1);
+}
+
+static void status_key(st_t *st, st_result_t *result)
+{
+    status_reader(st, result, 0);
+}
+
+const st_probe_t st_status[] = {
+    {"wrong-qkey", "a message with a wrong QKEY ends with status 9",
+     "who sends to a predecessor learns that it is gone",
+     "nothing to do where it is 8, 13 or 15; else please report this",
+     status_qkey},
+    {"dead-number", "a message to a number that no queue pair has: status 9",
+     "a peer that ended is told from one that is slow",
+     "nothing to do where it is 8; else please report this", status_dead},
+    {"absent-host", "a host that is not there: status 15 after 0.15 to 60 s",
+     "endpoints fail then, and UCP takes it for a dead peer",
+     "sooner: keep-alive of UCP must do (UCX_KEEPALIVE_INTERVAL); "
+     "please report status and time", status_absent},
+    {"receiver-not-ready", "without a receive: status 10 after 0 to 6 tries",
+     "the transport tries again with a growing back-off",
+     "UCX_SRD_RNR_RETRY; please report this", status_not_ready},
+    {"retry-interval", "at most 10 ms between two tries",
+     "how long a message waits that met no receive",
+     "UCX_SRD_RNR_RETRY=0: only the transport's own back-off",
+     status_interval},
+    {"retry-endless", "7 tries are without end",
+     "control packets that must not fail wait for receives",
+     "please report this", status_endless},
+    {"long-message", "a message longer than its receive: status 11",
+     "nothing: receives are as long as any message", "nothing to do",
+     status_long},
+    {"unknown-reader", "RDMA of who has no handle there: status 14",
+     "nothing one-sided is posted before the peer said that it knows us",
+     "nothing to do where it is served; else please report this",
+     status_unknown},
+    {"wrong-key", "RDMA with a wrong key: status 7",
+     "an operation on memory that was taken away fails",
+     "please report this", status_key},
+    {NULL, NULL, NULL, NULL, NULL}
+};

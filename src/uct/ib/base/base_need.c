@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base_need.h"
+#include "base_op.h"
+
+#include <uct/ib/efa/efa_events.h>
+#include <uct/ib/efa/efa_trial.h>
+
+#include <flow/limits.h>
+
+#include <string.h>
+
+/* What UCP asks for at most, of all the versions that are known. */
+#define NEED_HEADROOM 128
+#define NEED_ALIGN    64
+
+#define NEED_PAGE 4096
+
+static size_t need_pages(size_t bytes)
+{
+    return (bytes + NEED_PAGE - 1) & ~(size_t)(NEED_PAGE - 1);
+}
+
+/* Registered for so many receive buffers, chunk by chunk (base_rxq.c). */
+static size_t need_rxq(unsigned buffers, unsigned max, size_t max_msg)
+{
+    base_rxq_layout_t layout = {
+        .packet_size = max_msg,
+        .headroom    = NEED_HEADROOM,
+        .align       = NEED_ALIGN
+    };
+    size_t   bytes = 0;
+    unsigned count, total;
+
+    for (total = 0; total < buffers; total += count) {
+        count  = efa_at_most(BASE_RXQ_CHUNK, max - total);
+        bytes += need_pages(count * base_rxq_stride(&layout));
+    }
+    return bytes;
+}
+
+/* The same for operations and bounce buffers (base_op.c). */
+static size_t need_ops(const base_op_counts_t *counts, unsigned bounces,
+                       size_t packet)
+{
+    size_t   stride = base_bounce_stride(base_bounce_bytes(packet));
+    size_t   bytes  = need_pages(base_op_count(counts) * sizeof(base_op_t));
+    unsigned count, total;
+
+    for (total = 0; total < bounces; total += count) {
+        count  = efa_at_most(BASE_BOUNCE_CHUNK, bounces - total);
+        bytes += need_pages(count * stride);
+    }
+    return bytes;
+}
+
+/* What each of so many active senders may have of a queue (flow/grant.c). */
+static unsigned need_share(unsigned base, unsigned peers)
+{
+    return (base - BASE_RXQ_RESERVE) * 3 / 4 / peers;
+}
+
+/* Receive buffers when as many peers send: the queue doubles while they could
+ * use more, and has one for each that is silent. */
+static unsigned need_buffers(const base_config_t *config, unsigned peers)
+{
+    unsigned max    = config->rx_buffers_max, base = config->rx_queue_len;
+    unsigned window = efa_at_most(FLOW_SCARCE_WINDOW, config->window), cover;
+
+    if (peers == 0) {
+        return base;
+    }
+    while ((need_share(base, peers) < window) && (base < max / 2)) {
+        base = base_rxq_next_base(base, max);
+    }
+    cover = base_rxq_covering(efa_at_most(peers, max) * FLOW_IDLE_WINDOW, max);
+    return (cover > base) ? cover : base;
+}
+
+void base_need_get(base_need_t *need, const base_config_t *config,
+                   size_t max_msg, unsigned peers, unsigned gids)
+{
+    base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+
+    memset(need, 0, sizeof(*need));
+    need->queue_pairs  = 1;
+    need->queues       = 2;
+    need->files        = EFA_EVENTS_FILES;
+    need->sends        = base_op_count(&counts);
+    need->receives     = config->rx_buffers_max;
+    need->buffers_open = config->rx_queue_len;
+    need->buffers      = need_buffers(config, peers);
+    need->locked_open  = need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu) +
+                         need_rxq(need->buffers_open, config->rx_buffers_max,
+                                  max_msg);
+    if (need->locked_open < EFA_TRIAL_BYTES) {
+        need->locked_open = EFA_TRIAL_BYTES;
+    }
+    need->locked       = need_ops(&counts, counts.common + counts.reserve,
+                                  config->mtu) +
+                         need_rxq(need->buffers, config->rx_buffers_max,
+                                  max_msg);
+    need->handles           = efa_at_most(gids, config->max_ah);
+    need->is_short_of_flows = peers >= FLOW_INDEX_MAX;
+}

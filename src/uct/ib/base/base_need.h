@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_NEED_H_
+#define BASE_NEED_H_
+
+#include "base_config.h"
+
+/*
+ * What an interface takes of a host, computed by what makes it take it: for who
+ * plans a job (srd_info --plan).
+ */
+typedef struct base_need {
+    unsigned queue_pairs, queues; /* queue pairs, completion queues */
+    unsigned files;               /* descriptors */
+    unsigned sends, receives;     /* depths of the queue pair */
+    unsigned buffers_open;        /* receive buffers when it opens, */
+    unsigned buffers;             /* and when all peers send */
+    size_t   locked_open, locked; /* bytes that are registered, likewise; the
+                                     trial before it opens is counted */
+    unsigned handles;             /* address handles */
+    int      is_short_of_flows;   /* more peers than there may be flows */
+} base_need_t;
+
+/*
+ * For an interface as `config` says, resolved for a device
+ * (base_config_resolve) with messages of `max_msg` bytes, that talks to `peers`
+ * interfaces on `gids` devices.
+ */
+void base_need_get(base_need_t *need, const base_config_t *config,
+                   size_t max_msg, unsigned peers, unsigned gids);
+
+#endif

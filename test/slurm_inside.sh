@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# slurm_inside.sh BUILD PROGRAM ARG...: for suite_selftest.sh, in a Debian system
+# of its own: Slurm with two nodes that are this host, contrib/deploy's script
+# submitted to it; each node's programs are on an emulated host.
+# Status 77: packages cannot be had.
+set -u
+export DEBIAN_FRONTEND=noninteractive
+top=$(cd "$(dirname "$0")/.." && pwd -P)
+build=$1
+shift
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; wait' EXIT
+
+# started COMMAND...: a service, until this script ends.
+started() {
+    "$@" >"/tmp/${1##*/}${*: -1}.log" 2>&1 &
+    pids+=($!)
+}
+
+# until_true COMMAND...: for ten seconds at most.
+until_true() {
+    local i
+    for i in $(seq 100); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 0.1
+    done
+    echo "not after $i looks: $*"
+    tail -n 5 /tmp/*.log
+    exit 1
+}
+
+printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d # no service is started
+chmod +x /usr/sbin/policy-rc.d
+{
+    apt-get -q update && apt-get -q -y --no-install-recommends install \
+        slurmctld slurmd slurm-client munge openmpi-bin
+} >/tmp/apt.log 2>&1 || {
+    tail -n 5 /tmp/apt.log
+    exit 77
+}
+
+host=$(hostname -s)
+mkdir -p /run/munge /etc/slurm /var/spool/slurmctld
+chown munge: /run/munge
+cat >/etc/slurm/slurm.conf <<END
+ClusterName=selftest
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=root
+SlurmctldPort=17000
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.%n.pid
+SlurmdSpoolDir=/var/spool/slurmd.%n
+StateSaveLocation=/var/spool/slurmctld
+SlurmdParameters=config_overrides
+ReturnToService=2
+PropagateResourceLimitsExcept=MEMLOCK
+NodeName=n[0-1] NodeHostname=$host NodeAddr=127.0.0.1 Port=[17001-17002] CPUs=4
+PartitionName=p Nodes=ALL Default=YES State=UP
+END
+started runuser -u munge -- /usr/sbin/munged --foreground
+until_true sh -c 'munge -n | unmunge'
+started slurmctld -D
+started slurmd -D -N n0
+started slurmd -D -N n1
+until_true sh -c 'sinfo -h -t idle -o %D | grep -x 2'
+
+# What the script calls, on the emulated host of its node.
+mkdir -p /tmp/bin
+for name in srdrun srd_info; do
+    # shellcheck disable=SC2016 # for the script that is written
+    printf '#!/bin/sh\nexec "%s/bin/efasim" run --node "$SLURM_NODEID" -- "%s/bin/%s" "$@"\n' \
+        "$build" "$build" "$name" >"/tmp/bin/$name"
+    chmod +x "/tmp/bin/$name"
+done
+PATH=/tmp/bin:$build/bin:$PATH timeout 60 sbatch --wait --nodes=2 \
+    --ntasks-per-node=2 --output=/tmp/job.out \
+    "$top/contrib/deploy/slurm.sbatch" "$@"
+status=$?
+cat /tmp/job.out
+[ "$status" = 0 ] || tail -n 20 /tmp/slurm*.log
+echo "Slurm $(srun --version)"
+exit $status

@@ -1,0 +1,496 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# srd_info --selftest: it finds nothing on the emulated device as it is, and
+# names what a knob of efasim makes different, that alone.
+# usage: suite_selftest.sh BUILD_DIR [quick|ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+SELFTEST_TIME=250 # ms until an absent host is told of
+
+# selftest [KNOB...] : [OPTION...]: on an emulated node; what it says is in $OUT,
+# the JSON in $OUT.json, the status in $STATUS.
+selftest() {
+    local knobs=()
+    while [ "$1" != : ]; do knobs+=("$1"); shift; done
+    shift
+    OUT=$CHECK_LOG.out STATUS=0
+    rm -f "$OUT.json"
+    "$EFASIM" run --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --json "$OUT.json" "$@" \
+        >"$OUT" 2>"$OUT.progress" || STATUS=$?
+    grep -E '^(DIFFERS|not asked) ' -A 4 "$OUT"
+    tail -n 1 "$OUT"
+    grep -vE '^srd_info: [a-z-]+, between ' "$OUT.progress"
+}
+
+# named PROBE: it alone was named, in text, JSON and status.
+named() {
+    grep -qE "^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ: $1\$" "$OUT" ||
+        fail "not $1 alone: $(tail -n 1 "$OUT")"
+    grep -A 4 "^DIFFERS   $1," "$OUT" | grep -qE '^  adapt +.' ||
+        fail "not said what to do"
+    [ "$STATUS" = 1 ] || fail "status $STATUS"
+    ! command -v python3 >/dev/null || python3 - "$OUT.json" "$1" <<'END' ||
+import json
+import sys
+told = json.load(open(sys.argv[1]))
+names = {fact['name'] for fact in told['facts'] if fact['verdict'] == 'differs'}
+sys.exit(names != {sys.argv[2]} or told['differ'] == 0)
+END
+        fail "the JSON says something else"
+}
+
+# differs PROBE KNOB...: with these knobs exactly this probe is named.
+differs() {
+    local probe=$1
+    shift
+    selftest "$@" : --facts
+    named "$probe"
+}
+
+# newer RELEASE PROBE KNOB...: the same with the rdma-core of Debian RELEASE; PROBE
+# "none": nothing differs.
+newer() {
+    local release=$1 probe=$2
+    shift 2
+    OUT=$CHECK_LOG.out STATUS=0
+    with_release "$release" "$EFASIM" run --timeout-ms $SELFTEST_TIME "$@" -- \
+        "$BUILD/bin/srd_info" --selftest --facts >"$OUT" 2>"$OUT.progress" ||
+        STATUS=$?
+    [ "$STATUS" != "$SKIPPED" ] || skip_here "$(tail -n 1 "$OUT")"
+    grep -E '^(DIFFERS|not asked) ' -A 4 "$OUT"
+    tail -n 1 "$OUT"
+    if [ "$probe" = none ]; then
+        [ "$STATUS" = 0 ] && grep -qE '^[0-9]+ same, 0 not asked, 0 differ$' \
+            "$OUT" || fail "status $STATUS: $(tail -n 1 "$OUT")"
+    else
+        grep -qE "same, [0-9]+ not asked, [0-9]+ differ: $probe\$" "$OUT" ||
+            fail "not $probe alone: $(tail -n 1 "$OUT")"
+    fi
+}
+
+# As differs; a queue overruns on purpose.
+differs_overrun() {
+    overruns_expected
+    differs "$@"
+}
+
+# same: nothing is named.
+same() {
+    selftest : --facts
+    [ "$STATUS" = 0 ] || fail "status $STATUS"
+    grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$OUT" ||
+        fail "something differs: $(tail -n 1 "$OUT")"
+}
+
+# Nothing differs; every probe was asked, but for what this rdma-core lacks.
+plain() {
+    same
+    local probe
+    # shellcheck disable=SC2013 # words
+    for probe in $(sed -nE '/^const st_probe_t/,/^};/s/^    \{"([a-z-]+)",.*/\1/p' \
+        "$TEST_DIR"/../src/tools/selftest_*.c); do
+        grep -qE "^(same|not asked) +$probe, between" "$OUT" ||
+            fail "$probe was not asked"
+    done
+    ! grep -E '^not asked' "$OUT" | grep -v ' write-placed,' ||
+        fail "something was not asked"
+    reorder
+}
+
+# Messages that overtake others are shown, and are no difference.
+reorder() {
+    selftest --reorder 0.3 : --only order
+    [ "$STATUS" = 0 ] || fail "status $STATUS: reordering is no difference"
+    grep -E 'it does +overtaken by later ones, [1-9].* by [48] to ' "$OUT" ||
+        fail "no histogram"
+}
+
+# Measurements of verbs, of several devices and of UCX, in text and JSON.
+measures() {
+    selftest --devices 3 :
+    local what
+    for what in 'queue pairs +latency of a send +1 +8 +[0-9.]+ us' \
+        'processes +bandwidth of sends +1 +8928 +[0-9.]+ MB/s' \
+        'queue pairs +bandwidth of sends +2 +8928' \
+        'queue pairs +bandwidth of sends +3 +8928' \
+        'queue pairs +bandwidth of reads +1 +1048576'; do
+        grep -qE "^$what" "$OUT" || fail "not measured: $what"
+    done
+    if command -v ucx_perftest >/dev/null; then
+        grep -E '^processes +UCX over srd: tag bandwidth +1 +1048576' "$OUT" ||
+            fail "UCX was not measured: $(grep 'not measured' "$OUT")"
+    fi
+    python3 -m json.tool "$OUT.json" >/dev/null || fail "no JSON"
+}
+
+# Nothing that tells one host from another is in what people paste.
+secrets() {
+    selftest --trace "$CHECK_LOG.trace" :
+    local word words
+    words=$(hostname; hostname -f 2>/dev/null; id -un | grep -vx root
+        sed -n 's/.*pid=\([0-9]*\).*/\1/p' "$CHECK_LOG.trace" | sort -u
+        ip -o addr 2>/dev/null | sed -nE 's/.* inet6? ([^/ ]+).*/\1/p'
+        cat /sys/class/net/*/address 2>/dev/null)
+    [ "$(grep -c . <<<"$words")" -ge 3 ] || fail "nothing to look for"
+    for word in $words; do
+        ! grep -wF -e "$word" "$OUT" "$OUT.json" || fail "it tells $word"
+    done
+    ! grep -iE 'fe80|([0-9a-f]{2}:){5}' "$OUT" "$OUT.json" ||
+        fail "it tells an address"
+}
+
+errors() {
+    OUT=$CHECK_LOG.out
+    "$BUILD/bin/srd_info" --selftest >"$OUT" 2>&1 && fail "no device: status 0"
+    grep -q '^srd_info: no device: this machine has no EFA' "$OUT" ||
+        fail "not said"
+    selftest : --only nosuch && [ "$STATUS" = 1 ] || fail "no such probe"
+    grep -q 'no probe was run; see --only' "$OUT.progress" || fail "not said"
+    selftest : --only latency --json "$CHECK_LOG.none/x"
+    grep -q 'json=.*: No such file.*name a file' "$OUT.progress" ||
+        fail "not said"
+    selftest --fail-command reg-mr:1 : --facts
+    [ "$STATUS" = 1 ] && grep -q 'cannot be registered.*--check' "$OUT.progress" ||
+        fail "no memory: not said"
+}
+
+# peers [KNOB...] : [OPTION...]: the self-test between two emulated hosts; what
+# that of host 0 says is in $OUT, the status in $STATUS.
+peers() {
+    local knobs=() port=$((20000 + $$ % 30000)) listener tries
+    while [ "$1" != : ]; do knobs+=("$1"); shift; done
+    shift
+    OUT=$CHECK_LOG.out STATUS=0
+    "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --listen=$port >"$OUT.listen" 2>&1 &
+    listener=$!
+    for tries in $(seq 100); do
+        ! grep -q '^waiting for' "$OUT.listen" || break
+        sleep 0.05
+    done
+    "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
+        --json "$OUT.json" "$@" >"$OUT" 2>"$OUT.progress" || STATUS=$?
+    wait "$listener" || fail "the listener ended with status $?"
+    echo "after $tries looks:"
+    cat "$OUT.listen"
+    tail -n 1 "$OUT"
+}
+
+# Nothing differs between two hosts, but perhaps how fast two processes that
+# share these cores are; a knob is noticed there, too.
+two_hosts() {
+    peers :
+    local probe
+    tail -n 1 "$OUT" | grep -qE \
+        '^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ(: (latency|bandwidth)(, bandwidth)?)?$' ||
+        fail "something differs: $(tail -n 1 "$OUT")"
+    for probe in wrong-qkey absent-host receiver-not-ready unknown-reader \
+        delivery order read-placed; do
+        grep -qE "^same +$probe, between hosts" "$OUT" || fail "$probe?"
+    done
+    grep -qE '^hosts +latency of a send +1 +8 ' "$OUT" || fail "not measured"
+    with_knob() {
+        peers "$@" : --only "$PROBE"
+        grep -qE "[^0] differ: $PROBE\$" "$OUT" || fail "$PROBE is not named"
+    }
+    PROBE=wrong-qkey with_knob --qkey-status 7
+    PROBE=delivery with_knob --srd-loss 1500
+}
+
+# What a peer says cannot end the listener but by its own end: words that are
+# none, lines without end, numbers out of range, silence.
+bad_peers() {
+    need python3
+    local port=$((20000 + $$ % 30000)) mode status listener
+    for mode in garbage long numbers; do
+        "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --listen=$port \
+            >"$CHECK_LOG.listen" 2>&1 &
+        listener=$!
+        python3 "$TEST_DIR/selftest_peer.py" "$port" "$mode" ||
+            fail "$mode: the listener did not answer as it should"
+        status=0
+        wait "$listener" || status=$?
+        cat "$CHECK_LOG.listen"
+        [ "$status" = 0 ] || fail "$mode: the listener's status is $status"
+    done
+    # a listener that says nonsense: one line, status 1
+    python3 "$TEST_DIR/selftest_peer.py" "$port" serve >"$CHECK_LOG.serve" &
+    peer_fails() {
+        local tries
+        for tries in $(seq 50); do
+            "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --facts \
+                --peer "localhost:$port" >"$CHECK_LOG.peer" 2>&1
+            [ $? = 1 ] || fail "not status 1"
+            grep -q 'Connection refused' "$CHECK_LOG.peer" || break
+            sleep 0.1
+        done
+        cat "$CHECK_LOG.peer"
+        grep -q "$1" "$CHECK_LOG.peer" || fail "not said: $1"
+    }
+    peer_fails 'the far side: '
+    wait
+    peer_fails "Connection refused; start 'srd_info --selftest --listen' there"
+}
+
+# for_deploy RELEASE: or skip.
+for_deploy() {
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    "$TEST_DIR/../contrib/chroot.sh" --made "$1" ||
+        skip_here "Debian $1 is not made here: contrib/chroot.sh $1 makes it"
+}
+
+# What contrib/deploy has for Slurm: its script, submitted to Slurm itself, whose
+# two nodes are emulated hosts.
+deploy_slurm() {
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    for_deploy 13
+    local status=0 bytes
+    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" 13 -- bash \
+        "$TEST_DIR/slurm_inside.sh" "$BUILD" "$BUILD/test/mpi_check" all 4096 ||
+        status=$?
+    [ "$status" != 77 ] || skip_here "packages cannot be had here"
+    [ "$status" = 0 ] || fail "status $status"
+    [ "$(grep -c ' 0 failed, ' "$CHECK_LOG")" = 2 ] || fail "no two --checks"
+    grep -q '^ok 4 ranks' "$CHECK_LOG" || fail "no ok line"
+    bytes=$(sed -n 's/^pair src=0 dst=1 bytes=//p' "$EFASIM_STAT" |
+        awk '{ sum += $1 } END { print sum + 0 }')
+    at_least "bytes from host 0 to 1" "$bytes" 16384
+    note "$(grep '^Slurm' "$CHECK_LOG"): $bytes bytes from host 0 to 1"
+}
+
+# The Dockerfile's steps, in a system of that release; its command, and the
+# self-test, on an emulated device and without one.
+deploy_container() {
+    local file=$TEST_DIR/../contrib/deploy/Dockerfile release steps status=0
+    local script=$CHECK_LOG.steps
+    release=$(sed -n 's/^FROM debian://p' "$file")
+    for_deploy "$release"
+    rm -rf "$BUILD/image"
+    make -C "$BUILD" install DESTDIR="$BUILD/image" prefix=/usr/local \
+        >/dev/null || fail "make install"
+    steps=$(sed -nE "s|^RUN (.*)|\\1 >/dev/null 2>\&1 \|\| exit 77|p
+        s|^COPY image/ /|cp -r $BUILD/image/. /|p
+        s/^ENV (.*)/export \\1/p
+        s/^CMD .*\"(srd_info)\", \"(--check)\".*/no_device \\1 \\2/p" "$file")
+    [ "$(grep -c . <<<"$steps")" = "$(grep -cE '^(RUN|COPY|ENV|CMD) ' "$file")" ] ||
+        fail "steps that this check does not know"
+    cat >"$script" <<END
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
+no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
+$steps
+efasim run -- srd_info --check || exit 1
+efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | tail -n 1
+END
+    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" "$release" -- bash \
+        "$script" || status=$?
+    rm -rf "$BUILD/image"
+    [ "$status" != 77 ] || skip_here "packages cannot be had here"
+    [ "$status" = 0 ] || fail "status $status"
+    grep -qx none "$CHECK_LOG" || fail "without a device: not said"
+    grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$CHECK_LOG" ||
+        fail "the self-test is not content"
+}
+
+# The manifests are YAML; the containers' commands run on two emulated hosts.
+deploy_kubernetes() {
+    need python3
+    python3 -c 'import yaml' || skip_here "python3-yaml is missing"
+    python3 "$TEST_DIR/deploy_yaml.py" "$TEST_DIR/../contrib/deploy" \
+        >"$CHECK_LOG.commands" || fail "the manifests are not as they should be"
+    cat "$CHECK_LOG.commands"
+    local listen peer listener tries
+    read -r listen <"$CHECK_LOG.commands"
+    peer=$(sed -n 2p "$CHECK_LOG.commands")
+    # shellcheck disable=SC2086 # words
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- $listen \
+        >"$CHECK_LOG.listen" 2>&1 &
+    listener=$!
+    for tries in $(seq 100); do
+        ! grep -q '^waiting for' "$CHECK_LOG.listen" || break
+        sleep 0.05
+    done
+    # shellcheck disable=SC2086
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME -- \
+        ${peer/ srd-selftest/ localhost} >"$CHECK_LOG.peer"
+    wait "$listener" || fail "the listener after $tries looks: status $?"
+    grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
+        fail "$(tail -n 3 "$CHECK_LOG.peer")"
+}
+
+# deviations: a knob each, and the probe that is to notice it.
+deviations() {
+    local probe knobs words number=0
+    while read -r probe knobs; do
+        [ -n "$probe" ] || continue
+        read -ra words <<<"$knobs"
+        number=$((number + 1))
+        case $probe in
+        completion-queue)
+            check "$probe-$number" 30 differs_overrun "$probe" "${words[@]}"
+            ;;
+        *) check "$probe-$number" 60 differs "$probe" "${words[@]}" ;;
+        esac
+    done <<'END'
+capabilities --no-rdma-read
+send-queue --accept send-queue:1024
+receive-queue --accept receive-queue:4096
+send-pieces --accept send-sge:1
+receive-pieces --accept receive-sge:1
+inline --accept inline:16
+handles --accept handles:64
+queue-pairs --accept queue-pairs:20
+events --fail-command create-channel:1:EOPNOTSUPP
+registration --accept registration:16777216
+registration-cost --reg-us 5000
+dma-buf --fail-command reg-dmabuf-mr:1:EOPNOTSUPP
+read-size --accept read:1048576
+fork --no-copy-on-fork
+message --accept message:4096
+datagram --ud-mtu 4096
+datagram-prefix --ud-prefix 24
+completion-queue --cq-divide 2
+doorbell-batch --accept batch:64
+number-reuse --no-reuse-qpn
+shared-workers --no-share-ah
+shared-handle --no-strict-ah
+shared-handle --answer handle:3
+wrong-qkey --qkey-status 7
+wrong-qkey --qkey-status 0
+dead-number --answer dead:8
+absent-host --answer absent:13
+absent-host --timeout-ms 140
+receiver-not-ready --answer rnr:12
+retry-interval --rnr-us 30000
+retry-endless --rnr-endless 2
+long-message --answer long:12
+unknown-reader --answer unknown:0
+wrong-key --answer key:8
+delivery --srd-loss 1500
+delivery --srd-duplicate 1500
+order --reorder 0.2 --reorder-reach 1000
+message-placed --late send:3000
+read-placed --late read:3000
+killed-process --killed-status 13
+latency --delay-us 500
+bandwidth --rate-mbps 900
+END
+}
+
+# plan_counts RANKS HOSTS: a job of MPI in which every rank talks to every other
+# takes what --plan says, as far as the device counts it: queue pairs, queues,
+# handles (none of the own host), bytes locked.
+plan_counts() {
+    need mpirun python3
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    local ranks=$1 hosts=$2 trace=$CHECK_LOG.trace root=()
+    [ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    with_stat --per-node "$ranks" --trace "$trace" -- mpirun \
+        -np $((ranks * hosts)) --oversubscribe "${root[@]}" --mca pml ucx \
+        --mca btl '^openib,ofi' --mca pml_ucx_tls any \
+        --mca pml_ucx_devices any -x UCX_TLS=srd,sm,self "$SRDRUN" \
+        "$BUILD/test/mpi_check" all 64 || fail "mpirun: status $?"
+    "$BUILD/bin/srd_info" --plan --ranks "$ranks" --hosts "$hosts" \
+        --devices 1 >"$CHECK_LOG.plan"
+    cat "$CHECK_LOG.plan"
+    python3 "$TEST_DIR/plan_counts.py" "$trace" "$CHECK_LOG.plan" "$ranks" \
+        "$hosts" >"$CHECK_LOG.counts" || {
+        cat "$CHECK_LOG.counts"
+        fail "the plan is not what was counted"
+    }
+    sed 's/^/note: /' "$CHECK_LOG.counts"
+    rm -f "$trace"
+}
+
+# planned STATUS TEXT [OPTION...]: --plan says this, and ends so.
+planned() {
+    local want=$1 text=$2 status=0
+    shift 2
+    "$BUILD/bin/srd_info" --plan "$@" >"$CHECK_LOG.plan" 2>&1 || status=$?
+    cat "$CHECK_LOG.plan"
+    [ "$status" = "$want" ] || fail "status $status, not $want: $*"
+    grep -qE "$text" "$CHECK_LOG.plan" || fail "not said: $text"
+}
+
+plans() {
+    ulimit -n 1024 || fail "the limit of descriptors cannot be set"
+    planned 0 '^it fits: 0 short' --ranks 8 --hosts 8
+    planned 1 '^SHORT +queue pairs, a device +1 +300 +256' --ranks 300 --hosts 2
+    planned 1 '^SHORT +peers of an interface' --ranks 192 --hosts 10000
+    planned 0 '^ok +peers of an interface +100 ' --ranks 192 --hosts 10000 \
+        --peers 100
+    UCX_SRD_TX_QUEUE_LEN=4000 planned 0 '^ok +sends of a queue pair +4096 ' \
+        --ranks 8 --hosts 8
+    UCX_SRD_WINDOW=65 planned 2 'UCX_SRD_WINDOW=65: allowed .* from 1 to 64' \
+        --ranks 8 --hosts 8
+    planned 2 '^srd_info: --ranks=0: allowed is a whole number from 1' \
+        --ranks 0 --hosts 8
+    planned 2 'wants --ranks N' --hosts 8
+    (ulimit -n 66 && planned 1 '^SHORT +file descriptors +5 ' --ranks 8 \
+        --hosts 8) || exit 1
+    (ulimit -l 2048 && planned 1 '^SHORT +locked memory, at first' --ranks 8 \
+        --hosts 8) || exit 1
+    (ulimit -l 8192 && planned 0 '^warn +when all peers send' --ranks 8 \
+        --hosts 8) || exit 1
+    "$EFASIM" run --devices 2 -- "$BUILD/bin/srd_info" --plan --ranks 8 \
+        --hosts 8 >"$CHECK_LOG.plan"
+    grep -E "^8 ranks on each of 8 hosts, 2 devices" "$CHECK_LOG.plan" &&
+        grep "^device: this host's device" "$CHECK_LOG.plan" ||
+        fail "this host's devices are not seen"
+    diff <("$BUILD/bin/srd_info" --plan --table) \
+        <(grep '^|' "$TEST_DIR/../docs/SCALE.md") ||
+        fail "docs/SCALE.md has another table than srd_info --plan --table"
+}
+
+# The limit on locked memory that --plan names is the one: with it srd is taken,
+# with less it is not.
+plan_memory() {
+    need_perftest
+    local bytes
+    "$BUILD/bin/srd_info" --plan --ranks 1 --hosts 2 --devices 1 \
+        >"$CHECK_LOG.plan"
+    bytes=$(awk '/locked memory, at first/ { print int($6 * 1024) }' \
+        "$CHECK_LOG.plan")
+    [ "$bytes" -gt 1024 ] || fail "no number: $bytes"
+    lanes() {
+        # shellcheck disable=SC2016  # for the inner shell
+        UCX_TLS=srd,tcp,self "$EFASIM" run --memlock-root -- bash -c \
+            'ulimit -l "$1"; shift; exec "$@"' - "$1" "$SRDRUN" ucx_info -d |
+            grep -c 'Transport: srd'
+    }
+    [ "$(lanes "$((bytes + 4))")" = 1 ] || fail "with $bytes KiB: no srd"
+    [ "$(lanes "$((bytes - 100))")" = 0 ] || fail "with less: srd all the same"
+    note "an interface takes $bytes KiB of locked memory at first"
+}
+
+suite_run() {
+    if ! ci; then
+        check plain 30 plain
+        check wrong-qkey 15 differs wrong-qkey --qkey-status 7
+        return
+    fi
+    check plain 40 plain
+    check measures 60 measures
+    check secrets 60 secrets
+    check errors 30 errors
+    check two_hosts 60 two_hosts
+    check bad_peers 30 bad_peers
+    check plans 30 plans
+    check plan_memory 30 plan_memory
+    check plan_counts 150 plan_counts 8 8
+    check deploy_slurm 60 deploy_slurm
+    check deploy_container 120 deploy_container
+    check deploy_kubernetes 30 deploy_kubernetes
+    check newest 40 newer sid none --device efa3
+    check write-placed 40 newer 13 write-placed --device efa2 --late write:3000
+    at_once 2
+    deviations
+    at_once 1
+}
+
+suite_main selftest "$@"
