@@ -71,6 +71,9 @@ python3-venv        file /usr/lib/python3*/ensurepip/__init__.py
 debhelper           command dh
 dpkg-dev            command dpkg-source
 lintian             command lintian
+rpm                 command rpmbuild
+qemu-user-static    command qemu-aarch64-static
+binutils-aarch64-linux-gnu command aarch64-linux-gnu-objdump
 '
 
 # package_present KIND NAME: is it there, whoever installed it?

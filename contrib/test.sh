@@ -22,9 +22,10 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
-default_suites="$default_suites uct ucp mpi load info python package tidy"
+default_suites="$default_suites uct ucp mpi load info python package portable"
+default_suites="$default_suites tidy"
 # What takes other systems: not for the quick profile.
-not_quick='matrix proof python'
+not_quick='matrix proof python portable'
 
 usage() {
     cat <<END
@@ -72,7 +73,7 @@ budget_of() {
     ci:efasim | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
-    ci:ucp) echo 540 ;;
+    ci:ucp | ci:portable) echo 540 ;;
     ci:tidy | ci:matrix) echo 420 ;;
     ci:*) echo 600 ;;
     full:sim | full:matrix | full:efasim-clients | full:python) echo 5400 ;;
