@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/python/environment.sh
 . "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/portable/rpm.sh
+. "$TEST_DIR/portable/rpm.sh"
 # shellcheck source=test/portable/wheel.sh
 . "$TEST_DIR/portable/wheel.sh"
 set -u
@@ -22,6 +24,7 @@ MODULE=libuct_srd.so.0
 # build ARCH: with all that can be made of it.
 build() {
     local options=(--wheel) status=0
+    ! command -v rpmbuild >/dev/null || options+=(--rpm)
     "$TOP/contrib/portable.sh" --dir "$BUILD/portable" "${options[@]}" "$1" ||
         status=$?
     [ "$status" -ne "$SKIPPED" ] || exit "$SKIPPED"
@@ -35,6 +38,10 @@ tarball_of() {
 
 wheel_of() {
     built "$BUILD"/portable/ucx_efa_srd-*-manylinux_2_17_"$1".*.whl
+}
+
+rpm_of() {
+    built "$BUILD"/portable/ucx-efa-srd-*."$1".rpm
 }
 
 built() {
@@ -82,9 +89,13 @@ reproducible() {
         umask 077
         export TZ=Asia/Tokyo LANG=C.UTF-8 SRD_ZIG_CACHE=$CHECK_LOG.other/zig
         export LC_ALL=C.UTF-8
-        cd "$other" && contrib/portable.sh --dir "$CHECK_LOG.other/out" --wheel "$1"
+        options=(--wheel)
+        [ ! -e "$(compgen -G "$BUILD/portable/*.rpm" | head -n 1)" ] ||
+            options+=(--rpm)
+        cd "$other" && contrib/portable.sh --dir "$CHECK_LOG.other/out" \
+            "${options[@]}" "$1"
     ) || fail "the second build"
-    for file in "$CHECK_LOG.other/out"/*"$1"*; do
+    for file in "$CHECK_LOG.other/out"/*"$1".*; do
         [ -f "$file" ] || continue
         name=${file##*/}
         sha256sum "$file" "$BUILD/portable/$name" | cut -c 1-100
@@ -119,6 +130,10 @@ suite_run() {
         check "versions_$arch" 30 versions $arch
         check "auditwheel_$arch" 120 auditwheel $arch
     done
+    for arch in x86_64 aarch64; do
+        check "rpm_$arch" 30 rpm_contents $arch
+    done
+    check rpm_install 120 rpm_install
     check tarball 60 tarball
     check wheel 120 wheel_python_of python3
     [ "$(readlink -f /usr/bin/python3)" = "$(readlink -f "$(command -v python3)")" ] ||
