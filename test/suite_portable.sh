@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/python/environment.sh
 . "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/portable/aarch64.sh
+. "$TEST_DIR/portable/aarch64.sh"
 # shellcheck source=test/portable/rpm.sh
 . "$TEST_DIR/portable/rpm.sh"
 # shellcheck source=test/portable/wheel.sh
@@ -47,6 +49,13 @@ rpm_of() {
 built() {
     [ -f "$1" ] || skip_here "contrib/portable.sh built nothing here"
     echo "$1"
+}
+
+# programs_of DIR: from here on efasim and srdrun are those in DIR, also
+# in what this check starts.
+programs_of() {
+    export SUITE_PROGRAMS=$1
+    EFASIM=$1/efasim SRDRUN=$1/srdrun
 }
 
 # What is in root, and in the wheel. This build's own programs, for this machine's
@@ -111,7 +120,7 @@ tarball() {
     file=$(tarball_of x86_64) || { echo "$file"; exit "$SKIPPED"; }
     rm -rf "$dir" && mkdir -p "$dir" && tar -C "$dir" -xJf "$file" || fail tar
     dir=$(echo "$dir"/*)
-    EFASIM=$dir/bin/efasim SRDRUN=$dir/bin/srdrun
+    programs_of "$dir/bin"
     [ "$(readlink -f "$("$SRDRUN" --print-path)")" = "$dir/lib/ucx/$MODULE" ] ||
         fail "srdrun takes $("$SRDRUN" --print-path)"
     need_perftest
@@ -122,7 +131,8 @@ tarball() {
 }
 
 suite_run() {
-    local arch name
+    local arch name sims=2
+    ! full || sims=20
     for arch in x86_64 aarch64; do
         CHECKS='' check "build_$arch" 400 build $arch
     done
@@ -144,6 +154,19 @@ suite_run() {
     done
     check wheel_nixl 60 wheel_environment nixl nixl_transfer.py
     check wheel_ucxx 60 wheel_environment ucxx ucxx_pingpong.py
+    CHECKS='' check arm_system 600 arm_system
+    CHECKS='' check arm_build 400 arm_build
+    check arm_programs 60 arm_run arm_programs
+    check arm_flow 200 arm_run arm_gtest gtest_flow
+    check arm_sim 200 arm_run arm_sim $sims
+    check arm_fuzz 60 arm_run arm_fuzz
+    # (the soak looks at its resident memory: that of qemu's translations, too)
+    check arm_engine 200 arm_run arm_gtest gtest_efasim_engine '-engine_soak.*'
+    check arm_srd 120 arm_run arm_bytes srd
+    check arm_ud 120 arm_run arm_bytes ud
+    check arm_rdma 60 arm_run arm_rdma
+    check arm_layout 60 arm_layout
+    check arm_barriers 60 arm_barriers
     check reproducible_x86_64 400 reproducible x86_64
     ! full || check reproducible_aarch64 400 reproducible aarch64
 }

@@ -17,7 +17,7 @@ wheel_venv() {
     PYTHONPATH=${2-} "$VENV/bin/python" -m pip install -q --no-index \
         --disable-pip-version-check "$wheel" || fail "pip install: status $?"
     # from here on they are the wheel's
-    EFASIM=$VENV/bin/efasim SRDRUN=$VENV/bin/srdrun
+    programs_of "$VENV/bin"
     export PATH=$VENV/bin:$PATH
     note "Python $("$VENV/bin/python" -c 'import platform as p
 print(p.python_version())'), UCX 1.$(ucx_minor)"
