@@ -73,7 +73,8 @@ budget_of() {
     ci:efasim | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
-    ci:ucp | ci:portable) echo 540 ;;
+    ci:ucp) echo 540 ;;
+    ci:portable) echo 900 ;;
     ci:tidy | ci:matrix) echo 420 ;;
     ci:*) echo 600 ;;
     full:sim | full:matrix | full:efasim-clients | full:python) echo 5400 ;;
@@ -253,6 +254,12 @@ if [ "$existing" = no ]; then
             "$top/contrib/chroot.sh" --made "$release" ||
                 step "Debian $release" "$top/contrib/chroot.sh" "$release"
         done
+        case " ${suites[*]} " in
+        *' portable '*)
+            "$top/contrib/chroot.sh" --arch arm64 --made 12 ||
+                step "Debian 12, arm64" "$top/contrib/chroot.sh" --arch arm64 12
+            ;;
+        esac
     fi
 fi
 [ "$build_only" = no ] || exit 0
