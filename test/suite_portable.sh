@@ -165,6 +165,7 @@ suite_run() {
     check arm_srd 120 arm_run arm_bytes srd
     check arm_ud 120 arm_run arm_bytes ud
     check arm_rdma 60 arm_run arm_rdma
+    check arm_glue 60 arm_run arm_glue
     check arm_layout 60 arm_layout
     check arm_barriers 60 arm_barriers
     check reproducible_x86_64 400 reproducible x86_64

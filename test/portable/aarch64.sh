@@ -5,7 +5,8 @@
 # cross-built by the compiler of the packages, on their very objects. Sourced by
 # suite_portable.sh.
 
-ARM_TESTS='test/flow_sim test/ucp_bytes test/gtest_efasim_engine test/gtest_flow'
+ARM_TESTS='test/flow_sim test/ucp_bytes test/gtest_efasim_engine test/gtest_flow
+           obj/hooks/hooks_glue obj/hooks/libuct_hooktest.so.0'
 FUZZERS='wire rx net'
 
 # arm_is FILE: what is built lies in $ARM; in a check that runs there nothing of this
@@ -28,6 +29,7 @@ arm_tools() {
     [ -x "$ARM/tools/cc" ] || skip_here "contrib/portable.sh built nothing here"
     CROSS_LIBS=$cache/chroot/bookworm-arm64/full/usr/lib/aarch64-linux-gnu
     CROSS_LIBS="$CROSS_LIBS/libucp.so.0 $CROSS_LIBS/libucs.so.0"
+    CROSS_LIBS="$CROSS_LIBS -Wl,--allow-shlib-undefined"
 }
 
 # arm_run FUNCTION [ARG...]: a function of this suite, there.
@@ -65,9 +67,9 @@ arm_build() {
         "$ARM/tools/c++" || fail "gtest and the fuzzers"
     # shellcheck disable=SC2086
     make -C "$ARM/build" -j2 gtest_pch= gtest_include= \
-        BASE_CXXFLAGS='-std=gnu++17 -w' UCP_LIBS="$CROSS_LIBS
-        -Wl,--allow-shlib-undefined" GTEST_LIBS="$ARM/gtest/gtest-all.o
-        $ARM/gtest/gtest_main.o -lpthread" $ARM_TESTS >"$CHECK_LOG.make" 2>&1 ||
+        BASE_CXXFLAGS='-std=gnu++17 -w' UCP_LIBS="$CROSS_LIBS" \
+        UCT_LIBS="${CROSS_LIBS//libucp/libuct}" GTEST_LIBS="$ARM/gtest/gtest-all.o\
+ $ARM/gtest/gtest_main.o -lpthread" $ARM_TESTS >"$CHECK_LOG.make" 2>&1 ||
         { tail -n 30 "$CHECK_LOG.make"; fail "the tests"; }
     for name in $FUZZERS; do
         "$ARM/tools/c++" -o "$ARM/fuzz/replay_$name" "$ARM/fuzz/fuzz_$name.o" \
@@ -143,6 +145,15 @@ arm_programs() {
         "$root/bin/srd_info" >"$CHECK_LOG.info" || { cat "$CHECK_LOG.info"; fail status; }
     cat "$CHECK_LOG.info"
     grep -q 'srd/rdmap0s6' "$CHECK_LOG.info" || fail "no lane over srd"
+}
+
+# UCX's calls through our tables, to a provider of the tests' own.
+arm_glue() {
+    arm_is build/obj/hooks/hooks_glue
+    LD_PRELOAD=$ARM/build/obj/hooks/libuct_hooktest.so.0 \
+        "$ARM/build/obj/hooks/hooks_glue" --gtest_brief=1 || fail "status $?"
+    tests_ran
+    note "$(grep -o '^\[  PASSED  \].*' "$CHECK_LOG" | tail -n 1)"
 }
 
 # Our declarations of UCX's structures against UCX's headers, by the aarch64
