@@ -24,6 +24,9 @@ packages_must='libucx0 ucx-utils ibverbs-providers ibverbs-utils'
 packages_may='perftest openmpi-bin libfabric-bin python3-pyverbs valgrind
               gawk procps iproute2'
 
+# Of another architecture's, which an emulator runs, what our own needs.
+packages_foreign='procps iproute2'
+
 # Debian 12's UCX beside a newer release's: our test programs are built for
 # it, the newer rdma-core shows what 12's lacks (RDMA write).
 old_ucx_suite=bookworm
@@ -32,10 +35,11 @@ old_ucx_home=/opt/ucx-1.13
 
 usage() {
     cat <<END
-Usage: contrib/chroot.sh [--bare] [--rebuild] [--bind DIR]...
+Usage: contrib/chroot.sh [--bare] [--arch ARCH] [--rebuild] [--bind DIR]...
                          RELEASE [--] [COMMAND...]
-       contrib/chroot.sh --made RELEASE
-       contrib/chroot.sh --list | --remove RELEASE
+       contrib/chroot.sh [--arch ARCH] --made RELEASE
+       contrib/chroot.sh [--arch ARCH] --remove RELEASE
+       contrib/chroot.sh --list
 
 Runs COMMAND as root in Debian RELEASE (12, 13 or sid), made on first use under
 \${XDG_CACHE_HOME:-~/.cache}/ucx-efa-srd/chroot, which takes a minute or two and
@@ -43,6 +47,9 @@ up to 1 GB. Without COMMAND it is only made. This tree is there under the same
 path; what COMMAND writes elsewhere is forgotten at its end.
 
   --bare      without UCX, rdma-core and the like: Debian's smallest system
+  --arch ARCH of another architecture, as Debian names it (arm64): qemu-user
+              runs it (Debian: qemu-user-static), and is made known to this
+              machine's kernel if it is not yet
   --rebuild   make it anew
   --bind DIR  show DIR, too, under its path
   --made      status 0 if RELEASE is made already; makes nothing
@@ -79,7 +86,7 @@ mirror() {
 
 # recipe KIND: changes when what is in the folder KIND would.
 recipe() {
-    echo "1 $suite"
+    echo "1 $suite${arch:+ $arch}"
     [ "$1" = base ] || echo "$packages_must $packages_may $old_ucx_packages" |
         xargs
 }
@@ -126,8 +133,8 @@ make_base() {
     local from
     from=$(mirror)
     # shellcheck disable=SC2086 # none, or one word
-    timeout 900 debootstrap --variant=minbase --include=ca-certificates \
-        "$suite" "$1" $from &
+    timeout 1800 debootstrap --variant=minbase --include=ca-certificates \
+        ${arch:+--arch=$arch} "$suite" "$1" $from &
     mirror_answers $! "$1" && wait $! || return 1
     echo "$apt_options" >"$1/etc/apt/apt.conf.d/90srd"
     # No service may start.
@@ -247,6 +254,24 @@ isolate() {
         "$0" "${arguments[@]}"
 }
 
+# emulate: the kernel hands programs of $arch to qemu, whose interpreter it opened
+# when it was told of it: the chroot needs no copy. A package's script does
+# this where systemd runs; in containers nobody does.
+emulate() {
+    local dir=/proc/sys/fs/binfmt_misc name conf
+    case $arch in
+    arm64) name=aarch64 ;;
+    *) die "no emulator is known for the architecture $arch" ;;
+    esac
+    [ -e $dir/register ] || mount -t binfmt_misc srd $dir 2>/dev/null ||
+        skip "this kernel hands no programs to an emulator (binfmt_misc)"
+    [ ! -e $dir/qemu-$name ] || return 0
+    conf=/usr/lib/binfmt.d/qemu-$name.conf
+    [ -e $conf ] || skip "qemu-$name is missing (apt-get install qemu-user-static)"
+    cat $conf >$dir/register 2>/dev/null ||
+        skip "this kernel does not take qemu-$name"
+}
+
 # make_or_skip KIND: base is made first.
 make_or_skip() {
     local kind
@@ -283,6 +308,15 @@ list() {
     done
 }
 
+# This machine's architecture, as Debian names it.
+native() {
+    case $(uname -m) in
+    x86_64) echo amd64 ;;
+    aarch64) echo arm64 ;;
+    *) uname -m ;;
+    esac
+}
+
 # suite_of RELEASE: Debian's code name.
 suite_of() {
     case $1 in
@@ -296,11 +330,15 @@ suite_of() {
 cache_top=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/chroot
 cache_top=${SRD_CHROOT_CACHE:-$cache_top}
 arguments=("$@")
-kind=full action=run rebuild=no
+kind=full action=run rebuild=no arch=
 binds=("$top")
 while [ $# -gt 0 ]; do
     case $1 in
     --bare) kind=base ;;
+    --arch)
+        [ "${2-}" = "$(native)" ] || arch=${2-}
+        shift
+        ;;
     --rebuild) rebuild=yes ;;
     --bind)
         [ -d "${2-}" ] || die "--bind wants a folder, not '${2-}'"
@@ -326,7 +364,10 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || die "which release? 12, 13 or sid (--help)"
 suite=$(suite_of "$1") || exit 1
-cache=$cache_top/$suite
+cache=$cache_top/$suite${arch:+-$arch}
+if [ -n "$arch" ]; then
+    packages_may=$packages_foreign
+fi
 shift
 [ "${1-}" != -- ] || shift
 
@@ -342,6 +383,7 @@ remove)
     ;;
 esac
 isolate
+[ -z "$arch" ] || emulate
 [ "$rebuild" = no ] || rm -f "$cache/base.made" "$cache/full.made"
 make_or_skip "$kind"
 [ $# -gt 0 ] || exit 0

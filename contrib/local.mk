@@ -23,16 +23,19 @@ sbin/srd_systemwide: $(srcdir)/contrib/srd_systemwide.in config.status
 pythondir    = $(moddir)/python
 python_DATA += lib/python/sitecustomize.py
 packagedir    = $(pythondir)/ucx_efa_srd
-package_DATA = lib/python/ucx_efa_srd/__init__.py
+package_DATA = lib/python/ucx_efa_srd/__init__.py \
+               lib/python/ucx_efa_srd/__main__.py
 
 lib/python/%.py: $(srcdir)/contrib/python/%.py
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)cp $< $@
 
 EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py \
-              contrib/python/ucx_efa_srd/__init__.py
+              contrib/python/ucx_efa_srd/__init__.py \
+              contrib/python/ucx_efa_srd/__main__.py
 CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py \
-              lib/python/ucx_efa_srd/__init__.py
+              lib/python/ucx_efa_srd/__init__.py \
+              lib/python/ucx_efa_srd/__main__.py
 
 pkgconfigdir    = $(libdir)/pkgconfig
 pkgconfig_DATA += lib/ucx-efa-srd.pc
@@ -45,12 +48,23 @@ lib/ucx-efa-srd.pc: $(srcdir)/contrib/ucx-efa-srd.pc.in config.status
 
 dist_man_MANS += contrib/man/srdrun.1 contrib/man/srd_info.1 \
                  contrib/man/srd_systemwide.8
-EXTRA_DIST += contrib/ucx-efa-srd.pc.in contrib/make_deb.sh
+EXTRA_DIST += contrib/ucx-efa-srd.pc.in contrib/make_deb.sh \
+              contrib/make_rpm.sh contrib/make_wheel.py contrib/portable.sh
 CLEANFILES += lib/ucx-efa-srd.pc
 
 # A Debian package for this release, in deb/.
 deb: dist
 	$(srcdir)/contrib/make_deb.sh $(distdir).tar.xz $(PACKAGE_VERSION) deb
+
+# For every Linux with glibc 2.17 or newer, x86-64 and aarch64, in portable/.
+portable:
+	$(srcdir)/contrib/portable.sh --dir portable $(ARCHS)
+
+wheel:
+	$(srcdir)/contrib/portable.sh --dir portable --wheel $(ARCHS)
+
+rpm:
+	$(srcdir)/contrib/portable.sh --dir portable --rpm $(ARCHS)
 
 # What is no source of a program: whole folders, so that none is forgotten.
 dist-hook:
@@ -63,7 +77,7 @@ uninstall-hook:
 	-rmdir $(DESTDIR)$(packagedir) $(DESTDIR)$(pythondir) $(DESTDIR)$(moddir) \
 	    $(DESTDIR)$(simdir) 2>/dev/null
 
-.PHONY: deb
+.PHONY: deb portable wheel rpm
 
 EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
               contrib/chroot.sh contrib/anyone.sh \
@@ -85,6 +99,6 @@ check-local:
 # What the test command leaves in a build folder.
 DISTCLEANFILES = configured-for
 distclean-local:
-	rm -rf clang sanitize logs deb
+	rm -rf clang sanitize logs deb portable
 	rm -f suite_*.log
 	-rmdir bin sbin lib/python/ucx_efa_srd lib/python lib obj/flow obj 2>/dev/null

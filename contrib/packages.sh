@@ -72,6 +72,9 @@ python3-yaml        file /usr/lib/python3/dist-packages/yaml/__init__.py
 debhelper           command dh
 dpkg-dev            command dpkg-source
 lintian             command lintian
+rpm                 command rpmbuild
+qemu-user-static    command qemu-aarch64-static
+binutils-aarch64-linux-gnu command aarch64-linux-gnu-objdump
 '
 
 # package_present KIND NAME: is it there, whoever installed it?

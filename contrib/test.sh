@@ -23,9 +23,9 @@ last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
 default_suites="$default_suites uct ucp mpi load info selftest python gpu package"
-default_suites="$default_suites tidy"
+default_suites="$default_suites portable tidy"
 # What takes other systems: not for the quick profile.
-not_quick='matrix proof python gpu'
+not_quick='matrix proof python gpu portable'
 
 usage() {
     cat <<END
@@ -75,6 +75,7 @@ budget_of() {
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
     ci:ucp) echo 540 ;;
+    ci:portable) echo 900 ;;
     ci:tidy | ci:matrix) echo 420 ;;
     ci:*) echo 600 ;;
     full:sim | full:matrix | full:efasim-clients | full:python) echo 5400 ;;
@@ -254,6 +255,12 @@ if [ "$existing" = no ]; then
             "$top/contrib/chroot.sh" --made "$release" ||
                 step "Debian $release" "$top/contrib/chroot.sh" "$release"
         done
+        case " ${suites[*]} " in
+        *' portable '*)
+            "$top/contrib/chroot.sh" --arch arm64 --made 12 ||
+                step "Debian 12, arm64" "$top/contrib/chroot.sh" --arch arm64 12
+            ;;
+        esac
     fi
 fi
 [ "$build_only" = no ] || exit 0

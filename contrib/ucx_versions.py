@@ -215,7 +215,13 @@ of libuct (transport, component, config field) and the version of libucp must
 agree, else the module stays out and says why. A newer UCX is refused, unless
 `UCX_EFA_ABI` names the version that it looks like. Beside UCX the file needs
 glibc 2.34 (Debian 12, RHEL 9, Ubuntu 22.04), no other library, which
-`test/tidy/check_glibc.sh` and `check_needed.sh` check.
+`test/tidy/check_glibc.sh` and `check_needed.sh` check; built by
+`contrib/portable.sh` it needs glibc 2.17.
+
+UCX 1.12 (Ubuntu 22.04's) is refused. It has no `uct_component_register` and
+`uct_tl_register`, by which a module enters a libuct that is loaded already; no
+`uct_ep_invalidate`, by which UCP makes an endpoint fail; and its `mkey_pack` is
+not told whether a key is to be revocable.
 
 ## Sizes in bytes
 ''')

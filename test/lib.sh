@@ -259,9 +259,9 @@ suite_ran() {
 suite_environment() {
     SUITE_SCRIPT=$TEST_DIR/suite_$SUITE.sh
     SUITE_LOGS=$BUILD/logs/$SUITE
-    EFASIM=$BUILD/bin/efasim
+    EFASIM=${SUITE_PROGRAMS:-$BUILD/bin}/efasim
     # shellcheck disable=SC2034 # for the suites
-    SRDRUN=$BUILD/bin/srdrun
+    SRDRUN=${SUITE_PROGRAMS:-$BUILD/bin}/srdrun
     export UCX_WARN_UNUSED_ENV_VARS=n
     # A build with sanitizers is several times slower.
     [ -z "${SRD_SANITIZE-}" ] || SLOWNESS=${SLOWNESS:-4}

@@ -38,4 +38,5 @@ bin_srd_info_SOURCES = \
 	src/uct/ib/efa/efa_gpu.c \
 	src/uct/ib/efa/efa_verbs.c
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
+bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)
 bin_srd_info_LDADD    = $(HWLOC_LIBS) -ldl -lpthread

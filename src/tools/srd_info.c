@@ -263,15 +263,16 @@ static void transport_choose(info_t *info)
     info->spare     = is_ud ? "srd" : "ud";
 }
 
-/* As srdrun: in a build tree, where it was installed, where it was moved to. */
+/* As srdrun: in a build tree, of the same installation, where that was. */
 static void module_find(char *module, size_t size)
 {
     static const struct {
         int         beside; /* of this program, else of the machine */
         const char *path;
     } places[] = {{1, "/../lib/libuct_srd.so.0"},
-                  {0, LIBDIR "/ucx/libuct_srd.so.0"},
-                  {1, "/../lib/ucx/libuct_srd.so.0"}};
+                  {1, "/../lib/ucx/libuct_srd.so.0"},
+                  {1, "/../lib64/ucx/libuct_srd.so.0"},
+                  {0, LIBDIR "/ucx/libuct_srd.so.0"}};
     char self[PATH_MAX / 2], path[PATH_MAX], real[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     unsigned i;

@@ -16,16 +16,27 @@ _NAME = 'libuct_srd.so.0'
 _HERE = os.path.dirname(os.path.realpath(__file__))
 
 
+def _places():
+    """Beside the folder that this package is in (make install); where pip puts
+    a wheel's files, seen from site-packages: PREFIX/lib/ucx."""
+    up = _HERE
+    for _ in range(2):
+        up = os.path.dirname(up)
+    yield os.path.join(up, _NAME)
+    yield os.path.join(os.path.dirname(up), 'ucx', _NAME)       # PREFIX/lib
+    yield os.path.join(os.path.dirname(_HERE), 'lib', 'ucx', _NAME)  # --target
+    import sysconfig
+    yield os.path.join(sysconfig.get_path('data'), 'lib', 'ucx', _NAME)
+
+
 def _find():
-    """In this package, or beside the folder that it is in."""
-    places = [os.path.join(_HERE, 'lib', _NAME),
-              os.path.join(os.path.dirname(os.path.dirname(_HERE)), _NAME)]
-    for place in places:
+    tried = []
+    for place in _places():
         if os.path.exists(place):
             return place
-    raise ImportError(f'no SRD transport: {_NAME} is neither in '
-                      f'{os.path.dirname(places[0])} nor in '
-                      f'{os.path.dirname(places[1])}')
+        tried.append(os.path.dirname(place))
+    raise ImportError(f'no SRD transport: {_NAME} is in none of '
+                      f'{", ".join(tried)}: install this package anew')
 
 
 def load():

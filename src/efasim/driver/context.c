@@ -13,8 +13,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <stdio.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* With the lock held: a free entry; NULL, after a line: all are taken. */
@@ -39,6 +40,11 @@ static struct drv_ctx *ctx_find_free(void)
     return NULL;
 }
 
+int drv_memfd(const char *name, unsigned flags)
+{
+    return syscall(SYS_memfd_create, name, flags);
+}
+
 int drv_ctx_open(unsigned device, int flags)
 {
     struct drv_dev *dev = &drv.device[device];
@@ -56,8 +62,7 @@ int drv_ctx_open(unsigned device, int flags)
     }
 
     snprintf(name, sizeof(name), "efasim-" FABRIC_UVERBS_NAME "%u", device);
-    fd = memfd_create(name,
-                      (flags & O_CLOEXEC) ? MFD_CLOEXEC : 0);
+    fd = drv_memfd(name, (flags & O_CLOEXEC) ? MFD_CLOEXEC : 0);
     if (fd < 0) {
         return -1;
     }

@@ -4,6 +4,10 @@
 
 #include "state.h"
 
+/* A file in memory; a descriptor, or -1 with errno. (glibc has it from 2.27
+ * on, the kernel from 3.17 on.) */
+int drv_memfd(const char *name, unsigned flags);
+
 /* Open a device of the host; a descriptor, or -1 with errno. */
 int drv_ctx_open(unsigned device, int flags);
 

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,7 +104,7 @@ static int preload_open_counter(const char *path)
     if (fabric_counter(fabric, dir_nic_of(node[5] - '0', device), name,
                        &value) == 0) {
         snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
-        fd = memfd_create("hw_counter", MFD_CLOEXEC);
+        fd = drv_memfd("hw_counter", MFD_CLOEXEC);
         if ((fd >= 0) && (pwrite(fd, text, strlen(text), 0) < 0)) {
             close(fd);
             fd = -1;

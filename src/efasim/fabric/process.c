@@ -8,14 +8,16 @@
 #include <unistd.h>
 
 /* Fields of /proc/PID/stat behind the command's name, which may hold spaces
- * and brackets: state is the first, the start time the 20th. */
+ * and brackets: state is the first, the start time the 20th. The first thread's
+ * file has the same two, and qemu leaves it as it is: of a process's own
+ * /proc/PID/stat it makes one with a start time that differs by rounding. */
 static int process_stat(int pid, char *state, uint64_t *start_time)
 {
     char buf[1024], *field;
     ssize_t length;
     int fd, i;
 
-    snprintf(buf, sizeof(buf), "/proc/%d/stat", pid);
+    snprintf(buf, sizeof(buf), "/proc/%d/task/%d/stat", pid, pid);
     fd = open(buf, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return -1;

@@ -7,8 +7,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#if __GLIBC_PREREQ(2, 25)
+#include <sys/random.h>
+#else
+/* The kernel has it from 3.17 on. */
+#define getrandom(_buffer, _size, _flags)                                      \
+    syscall(SYS_getrandom, _buffer, _size, _flags)
+#endif
 
 #define BASE_ASSERT_LINES    10
 
@@ -68,7 +76,7 @@ ucs_status_t base_core_grow(base_iface_t *iface)
     return UCS_OK;
 }
 
-static int base_random(void *buffer, size_t size)
+int base_random(void *buffer, size_t size)
 {
     return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
 }

@@ -14,6 +14,9 @@ ucs_status_t base_core_grow(base_iface_t *iface);
 ucs_status_t base_core_open(base_iface_t *iface, const base_config_t *config);
 void         base_core_close(base_iface_t *iface);
 
+/* Random bytes of the kernel's; 0 or -1. */
+int base_random(void *buffer, size_t size);
+
 /* Monotonic clock of the core. */
 flow_time_t base_iface_clock(base_iface_t *iface);
 

@@ -21,7 +21,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 const uct_iface_ops_t base_iface_ops = {
     .ep_am_short              = base_ep_am_short,
@@ -59,10 +58,9 @@ static ucs_status_t base_iface_identity(base_iface_t *iface)
 {
     /* 31 bits: the top one marks privileged QKEYs */
     do {
-        if ((getrandom(&iface->qkey, sizeof(iface->qkey), 0) !=
-             sizeof(iface->qkey)) ||
-            (getrandom(&iface->incarnation, sizeof(iface->incarnation), 0) !=
-             sizeof(iface->incarnation))) {
+        if ((base_random(&iface->qkey, sizeof(iface->qkey)) != 0) ||
+            (base_random(&iface->incarnation, sizeof(iface->incarnation)) !=
+             0)) {
             return UCS_ERR_IO_ERROR;
         }
         iface->qkey &= 0x7fffffff;

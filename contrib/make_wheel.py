@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""make_wheel.py TOP VERSION ARCH ROOT DIR: the wheel of what portable.sh has
+installed in ROOT, in DIR; its path is printed. portable.sh calls it.
+
+Programs go to bin/ of the environment and libraries to lib/ucx and lib/efasim, so
+that each finds the others as in any other installation."""
+
+import base64
+import hashlib
+import os
+import sys
+import time
+import zipfile
+
+NAME = 'ucx_efa_srd'
+PROGRAMS = ('srdrun', 'srd_info', 'efasim')
+DATA = ('lib/ucx/libuct_srd.so.0', 'lib/efasim/libefasim.so',
+        'share/man/man1/srdrun.1', 'share/man/man1/srd_info.1',
+        'share/man/man1/efasim.1')
+METADATA = """\
+Metadata-Version: 2.1
+Name: ucx-efa-srd
+Version: {version}
+Summary: SRD transport for AWS EFA as a module for an installed UCX
+License: BSD-3-Clause
+Platform: manylinux_2_17_{arch}
+Classifier: License :: OSI Approved :: BSD License
+Classifier: Operating System :: POSIX :: Linux
+Classifier: Topic :: System :: Networking
+Requires-Python: >=3.6
+Description-Content-Type: text/markdown
+
+A transport module for UCX 1.13 to 1.23, the system's or one that a wheel brings:
+`srd` over AWS's Elastic Fabric Adapter.
+
+    UCX_TLS=srd,tcp,sm,self srdrun python3 script.py   # any program
+    import ucx_efa_srd                                 # or first line of a script
+    python -m ucx_efa_srd enable                       # or each of this environment
+    srd_info --check                                   # what is missing, if anything
+
+`efasim run -- COMMAND` runs a command on an EFA device in software. libibverbs and
+libefa are the system's (rdma-core).
+"""
+
+
+class Wheel:
+    """A zip file whose bytes follow from its files alone."""
+
+    def __init__(self, path):
+        self.path = path
+        self.zip = zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED)
+        self.date = time.gmtime(int(os.environ['SOURCE_DATE_EPOCH']))[:6]
+        self.record = []
+
+    def add(self, name, data, mode=0o644):
+        info = zipfile.ZipInfo(name, self.date)
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.create_system = 3
+        info.external_attr = (0o100000 | mode) << 16
+        self.zip.writestr(info, data, compresslevel=9)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+        self.record.append(f'{name},sha256={digest.decode().rstrip("=")},'
+                           f'{len(data)}\n')
+
+    def add_file(self, name, path, mode=0o644):
+        with open(path, 'rb') as file:
+            self.add(name, file.read(), mode)
+
+    def close(self, info):
+        name = f'{info}/RECORD'
+        record = ''.join([*self.record, f'{name},,\n'])
+        self.add(name, record.encode())
+        self.zip.close()
+
+
+def main(top, version, arch, root, folder):
+    tags = [f'manylinux_2_17_{arch}', f'manylinux2014_{arch}']
+    path = os.path.join(folder,
+                        f'{NAME}-{version}-py3-none-{".".join(tags)}.whl')
+    wheel = Wheel(path)
+    python = os.path.join(root, 'lib/ucx/python', NAME)
+    for name in sorted(os.listdir(python)):
+        wheel.add_file(f'{NAME}/{name}', os.path.join(python, name))
+    data = f'{NAME}-{version}.data'
+    for name in PROGRAMS:
+        wheel.add_file(f'{data}/scripts/{name}',
+                       os.path.join(root, 'bin', name), 0o755)
+    for name in DATA:
+        wheel.add_file(f'{data}/data/{name}', os.path.join(root, name),
+                       0o755 if '.so' in name else 0o644)
+    info = f'{NAME}-{version}.dist-info'
+    wheel.add_file(f'{info}/licenses/LICENSE', os.path.join(top, 'LICENSE'))
+    wheel.add(f'{info}/METADATA',
+              METADATA.format(version=version, arch=arch).encode())
+    wheel.add(f'{info}/WHEEL',
+              ('Wheel-Version: 1.0\nGenerator: ucx-efa-srd\n'
+               'Root-Is-Purelib: false\n' +
+               ''.join(f'Tag: py3-none-{tag}\n' for tag in tags)).encode())
+    wheel.close(info)
+    print(path)
+
+
+if len(sys.argv) != 6:
+    sys.exit('usage: make_wheel.py TOP VERSION ARCH ROOT DIR')
+main(*sys.argv[1:])
