@@ -108,10 +108,10 @@ measure bench_turn_one $((64 * batch)) 113 119 "receive and limits, one flow"
 measure bench_turn_sixteen $((64 * batch)) 110 114 \
     "receive and limits, 16 flows"
 program=("$rounds" 100)
-measure bench_create 100 1880 1880 "endpoint, 100 GIDs"
+measure bench_create 100 1900 1900 "endpoint, 100 GIDs"
 program=("$rounds" "$endpoints")
 measure bench_flush "$rounds" 15 15 "iface_flush, $endpoints endpoints"
-measure bench_create "$endpoints" 1640 1640 "endpoint, $endpoints GIDs"
+measure bench_create "$endpoints" 1660 1660 "endpoint, $endpoints GIDs"
 
 echo "instructions per operation, $rounds rounds of $batch messages"
 awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '

@@ -70,7 +70,7 @@ budget_of() {
     ci:selftest) echo 200 ;;
     ci:proof | ci:gpu) echo 300 ;;
     ci:mutants) echo 300 ;;
-    ci:uct) echo 480 ;;
+    ci:uct) echo 600 ;;
     ci:efasim | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;
