@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from module import Module  # noqa: E402
@@ -142,14 +143,29 @@ class Builder:
         return tree
 
 
-def caught_by(command, limit):
-    """None: it passed. Else how it failed."""
+# What the sound build took for a command, by the command's own arguments.
+SOUND_SECONDS = {}
+
+
+def limit(key):
+    """After how many seconds a run of a mutant hangs: ten times what the sound
+    build took on this machine, which may be busy. At most two minutes."""
+    if key not in SOUND_SECONDS:
+        return 120
+    return min(max(15, 10 * SOUND_SECONDS[key]), 120)
+
+
+def caught_by(command, key):
+    """None: it passed, and how long it took is kept if it is the first to do
+    so under this key. Else how it failed."""
+    began = time.monotonic()
     try:
-        result = subprocess.run(command, stdout=subprocess.PIPE, timeout=limit,
-                                stderr=subprocess.STDOUT, check=False)
+        result = subprocess.run(command, stdout=subprocess.PIPE, check=False,
+                                stderr=subprocess.STDOUT, timeout=limit(key))
     except subprocess.TimeoutExpired:
         return "hangs"
     if result.returncode == 0:
+        SOUND_SECONDS.setdefault(key, time.monotonic() - began)
         return None
     if result.returncode < 0:
         return f"crashes (signal {-result.returncode})"
@@ -179,7 +195,8 @@ def test(programs, until_caught=False):
         if not (until_caught and any(seen.values())):
             found = None
             for arguments in COMMANDS[kind]:
-                found = found or caught_by([program(), *arguments], 120)
+                found = found or caught_by([program(), *arguments],
+                                           (kind, *arguments))
             seen[kind] = found
     return seen
 
@@ -196,8 +213,8 @@ def report(number, mutant, seen):
 def judge(module, tree):
     """None: the tests of ud pass. Else how they fail."""
     found = None
-    for command in module.commands(tree):
-        found = found or caught_by(command, 60)
+    for number, command in enumerate(module.commands(tree)):
+        found = found or caught_by(command, ("ud", number))
     return found
 
 
