@@ -22,9 +22,6 @@ import sys
 
 TRANSPORT, VERBS = "libuct_srd", "libefa.so|libibverbs"
 HOOK = "hook_poll_cq"  # of the emulated device
-# On the direct data path it is called for each doorbell of the emulated device,
-# on hardware once in a round of the ring: not counted.
-TURN = "efa_direct_sq_turn"
 
 
 class Profile:
@@ -37,7 +34,7 @@ class Profile:
         self.calls = set()  # (calling function, called, (object, address))
         self.names, self.object, self.function = {}, None, None
         self.to_object, self.to_function = None, None
-        self.skip, self.address, self.turns = False, 0, 0
+        self.skip, self.address = False, 0
         with open(path, encoding="utf-8") as out:
             for line in out:
                 self.take(line.rstrip("\n"))
@@ -84,7 +81,6 @@ class Profile:
         if not self.skip:
             key = (self.object, self.address)
             self.costs[key] = self.costs.get(key, 0) + int(cost)
-            self.turns += int(cost) if self.function == TURN else 0
         self.skip, self.to_object = False, self.object
 
     def total(self, wanted):
@@ -137,7 +133,7 @@ def main():
         sys.exit(__doc__)
     profile = Profile(sys.argv[1])
     if len(sys.argv) == 2:
-        print(profile.total(TRANSPORT) - profile.turns, profile.total(VERBS),
+        print(profile.total(TRANSPORT), profile.total(VERBS),
               profile.polls_again())
     else:
         show(profile, sys.argv[2], float(sys.argv[3]),

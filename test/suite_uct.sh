@@ -40,6 +40,15 @@ ud_check() {
     UCT_TRANSPORT=ud uct_check "$@"
 }
 
+# fault_ran STATUS PACKETS: the run that $CHECK_LOG.out is of passed, and sent at
+# least as many. What it says of the faults is expected; too much for a log.
+fault_ran() {
+    grep -vE ' EFA +(ERROR|WARN) ' "$CHECK_LOG.out"
+    [ "$1" -eq 0 ] || fail "status $1"
+    tests_ran "$CHECK_LOG.out"
+    at_least packets "$(stat_sum "$STAT" tx_pkts)" "$2"
+}
+
 # Every allocation and every verb of the module fails once; its data path
 # allocates and calls nothing.
 uct_fault() {
@@ -48,12 +57,7 @@ uct_fault() {
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers stand before libc, too"
     with_stat "$@" -- "$SRDRUN" "$program" --gtest_brief=1 \
         >"$CHECK_LOG.out" 2>&1
-    local status=$?
-    # what it says of the faults is expected; too much for a log
-    grep -vE ' EFA +(ERROR|WARN) ' "$CHECK_LOG.out"
-    [ "$status" -eq 0 ] || fail "status $status"
-    tests_ran "$CHECK_LOG.out"
-    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
+    fault_ran $? 1
 }
 
 # What a user reads: one line when an interface opens, one when it closes, and
@@ -222,11 +226,7 @@ direct_fault() {
     in_release sid --device efa2 -- env DIRECT=y "$SRDRUN" "$program" \
         --gtest_filter='-*/post_*:*/poll_cq:*/req_notify_cq:*/wr_complete' \
         --gtest_brief=1 >"$CHECK_LOG.out" 2>&1
-    local status=$?
-    grep -vE ' EFA +(ERROR|WARN) ' "$CHECK_LOG.out"
-    [ "$status" -eq 0 ] || fail "status $status"
-    tests_ran "$CHECK_LOG.out"
-    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1000
+    fault_ran $? 1000
 }
 
 # A library that does not tell where its queues are.

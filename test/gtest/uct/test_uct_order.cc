@@ -465,11 +465,7 @@ TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)
 
     if (status != UCS_OK) {
         ASSERT_EQ(UCS_INPROGRESS, status);
-        auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::seconds(10);
-        while (!flushed.done && (std::chrono::steady_clock::now() < deadline)) {
-            a->progress();
-        }
+        EXPECT_TRUE(wait_a([&] { return flushed.done > 0; }, 10));
         EXPECT_EQ(1u, flushed.done);
     }
     EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);

@@ -62,6 +62,14 @@ base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     return count;
 }
 
+static unsigned base_iface_poll_rx(base_iface_t *iface)
+{
+    efa_wc_t wc[BASE_POLL_BATCH];
+    int      polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
+
+    return (polled != 0) ? base_rx_batch(iface, wc, polled) : 0;
+}
+
 unsigned base_iface_poll_tx(base_iface_t *iface)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
@@ -106,13 +114,8 @@ static inline unsigned base_tx_direct(base_iface_t *iface)
 static __attribute__((noinline)) unsigned
 base_direct_rest(base_iface_t *iface)
 {
-    unsigned count = 0;
-    efa_wc_t wc[BASE_POLL_BATCH];
-    int      polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
+    unsigned count = base_iface_poll_rx(iface);
 
-    if (polled != 0) {
-        count = base_rx_batch(iface, wc, polled);
-    }
     return count + base_iface_poll_tx(iface);
 }
 
@@ -256,17 +259,13 @@ unsigned base_iface_progress_direct(uct_iface_h tl_iface)
 /* As far as there is room for what cannot be delivered yet. */
 static void base_quiet_poll_rx(base_iface_t *iface)
 {
-    efa_wc_t wc[BASE_POLL_BATCH];
     unsigned polls;
-    int      polled;
 
     for (polls = 0; (polls < BASE_QUIET_POLLS) && base_rx_has_room(iface);
          ++polls) {
-        polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
-        if (polled == 0) {
+        if (base_iface_poll_rx(iface) == 0) {
             return;
         }
-        base_rx_batch(iface, wc, polled);
     }
 }
 
