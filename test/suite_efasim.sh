@@ -498,6 +498,26 @@ user_namespaces() {
     done
 }
 
+# What another container does (a PID namespace of its own, or no /proc) leaves a
+# fabric alone that is in use, though it cannot see who uses it.
+other_container() {
+    [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
+    unshare -mpf --mount-proc true 2>/dev/null || skip_here "no mount namespaces here"
+    local go=$CHECK_LOG.go name="t$$x$RANDOM"
+    rm -f "$go"
+    # shellcheck disable=SC2016 # expanded there
+    timeout 60 "$EFASIM" run --fabric "$name" -- sh -c \
+        'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"' "$go" \
+        "$BUILD/test/gtest_verbs" --gtest_brief=1 --gtest_filter='Data.send_sizes' &
+    until ls -d /dev/shm/efasim*-"$name" >/dev/null 2>&1; do sleep 0.05; done
+    unshare -mpf --mount-proc "$EFASIM" run --fabric "u$$" -- true || fail "status $?"
+    unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$EFASIM" clean ||
+        fail "status $?"
+    : >"$go"
+    wait $! || fail "the fabric is gone: status $?"
+    tests_ran
+}
+
 # A full /dev/shm is a line that says so, at every step, and never a signal.
 shm_full() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
@@ -584,6 +604,7 @@ suite_run() {
     check cli_nodes_are_hosts 20 nodes_are_hosts
     check cli_gids_differ 20 gids_differ
     check cli_per_node 20 per_node
+    check other_container 60 other_container
     check killed_then_clean 30 killed_leaves_nothing clean
     check killed_then_run 30 killed_leaves_nothing run -- true
     check nothing_left 120 left_by_verbs

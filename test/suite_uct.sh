@@ -259,6 +259,49 @@ uct_small_cqs() {
     at_least cq_overruns "$(stat_sum "$CHECK_LOG.stat" cq_overruns)" 1
 }
 
+# Queues as deep as the device has them: the variables ask for more.
+uct_max_cqe() {
+    UCX_SRD_TX_QUEUE_LEN=4000 UCX_SRD_RX_BUFFERS_MAX=16384 \
+        uct_check 'UctAm.*:UctLoad.*:UctGet.*' --max-cqe 1024
+}
+
+# The interrupts of two workers on each CPU: the CPU's, and the next.
+uct_interrupts() {
+    local cpu said trace=$CHECK_LOG.trace
+    need taskset
+    for cpu in $(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))'); do
+        rm -f "$trace"
+        taskset -c "$cpu" "$EFASIM" run --fabric "t$$" --comp-vectors 3 \
+            --trace "$trace" -- "$SRDRUN" "$BUILD/test/gtest_uct" \
+            --gtest_brief=1 --gtest_filter=UctInterrupt.two_workers ||
+            fail "status $?"
+        said=$(sed -n 's/.* cq [0-9]* vector=//p' "$trace" | tr '\n' ' ')
+        [ "$said" = "$((cpu % 3)) $((cpu % 3)) $(((cpu + 1) % 3)) $(((cpu + 1) % 3)) " ] ||
+            fail "CPU $cpu: $said"
+    done
+}
+
+# Receive buffers on huge pages: as many as fit, none if the user wants none, and
+# small ones with one line where the host has none free.
+uct_huge_pages() {
+    local pages=/proc/sys/vm/nr_hugepages before out=$CHECK_LOG.out
+    local size=/sys/kernel/mm/hugepages/hugepages-2048kB
+    before=$(<"$pages")
+    { [ -d "$size" ] && echo $((before + 4)) >"$pages"; } 2>/dev/null ||
+        skip_here "this kernel gives no huge pages"
+    # shellcheck disable=SC2064 # of now
+    trap "echo $before >$pages" EXIT
+    [ "$(<$size/free_hugepages)" -ge 4 ] ||
+        skip_here "this kernel gives no huge pages"
+    HUGE_KB=2048 uct_check 'UctHuge.*'
+    HUGE_KB=0 UCX_EFA_HUGE_PAGES=n uct_check 'UctHuge.*'
+    echo 0 >"$pages"
+    HUGE_KB=0 uct_check 'UctHuge.*'
+    HUGE_KB=0 UCX_EFA_HUGE_PAGES=y uct_check 'UctHuge.*' >"$out" 2>&1
+    [ "$(grep -c 'UCX_EFA_HUGE_PAGES=y: no huge page of 2 MB: Cannot alloc' \
+        "$out")" -eq 2 ] || fail "not one line for each interface"
+}
+
 # UCX's own UCT benchmark, between two nodes; over ud with TRANSPORT=ud.
 uct_perftest() {
     local over=(-p @PORT@ -d rdmap0s6:1 -x "${TRANSPORT:-srd}")
@@ -510,6 +553,9 @@ suite_run() {
     fi
     ci && check uct_eager 120 uct_check '*' --eager --reorder 0.3
     check uct_small_cqs 30 uct_small_cqs
+    check uct_max_cqe 60 uct_max_cqe
+    check uct_interrupts 30 uct_interrupts
+    check uct_huge_pages 30 uct_huge_pages
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace

@@ -39,9 +39,9 @@ static int cq_check(const struct sim_dev *dev,
 
     known |= (caps & SIM_CAP_CQ_WITH_SGID) ? DRV_EFA_CQ_SGID : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? DRV_EFA_CQ_REQ_ID_64 : 0;
-    if ((depth < 1) || (depth > SIM_MAX_CQE) || (req->comp_mask != 0) ||
+    if ((depth < 1) || (depth > dev->knobs.max_cqe) || (req->comp_mask != 0) ||
         (req->flags & ~known) ||
-        (req->num_sub_cqs != dev->profile->sub_cqs) ||
+        (req->num_sub_cqs != sim_dev_sub_cqs(dev)) ||
         ((req->entry_size != IO_CQE_SMALL) &&
          (req->entry_size != IO_CQE_LARGE)) ||
         ((req->flags & DRV_EFA_CQ_SGID) &&
@@ -52,6 +52,14 @@ static int cq_check(const struct sim_dev *dev,
     }
 
     return 0;
+}
+
+/* The interrupt that events of the queue come by. */
+static int cq_vector(const struct drv_cmd *cmd, uint32_t *vector)
+{
+    drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, vector,
+                sizeof(*vector), 0);
+    return (*vector < cmd->ctx->dev->sim->knobs.comp_vectors) ? 0 : -EINVAL;
 }
 
 /* The program brings the ring itself, in a dma-buf: mapped, with whole pages
@@ -127,7 +135,7 @@ int drv_cq_create(struct drv_cmd *cmd)
     int64_t channel_fd;
     struct drv_cq *entry;
     uint64_t user;
-    uint32_t depth, flags;
+    uint32_t depth, flags, vector;
     int ret;
 
     channel_fd = drv_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
@@ -152,6 +160,7 @@ int drv_cq_create(struct drv_cmd *cmd)
     }
 
     ret = cq_check(cmd->ctx->dev->sim, &req, depth, channel != NULL);
+    ret = ret ? ret : cq_vector(cmd, &vector);
     if (ret == 0) {
         depth = cq_pow2(depth) / cmd->ctx->dev->sim->knobs.cq_divide;
         ret   = cq_make(cmd, cq_pow2(depth), &req, &entry);
@@ -169,6 +178,8 @@ int drv_cq_create(struct drv_cmd *cmd)
     resp.q_mmap_size = entry->ring.size;
     resp.cq_idx      = entry->cq->index;
     resp.db_mmap_key = entry->db.offset;
+    sim_dev_trace(cmd->ctx->dev->sim, "cq %u vector=%u", entry->cq->index,
+                  channel ? vector : 0);
     drv_hook_cq(entry);
     drv_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
     drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));

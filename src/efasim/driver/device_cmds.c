@@ -18,7 +18,7 @@ int drv_device_context(struct drv_cmd *cmd)
     const struct sim_profile *profile = cmd->ctx->dev->sim->profile;
     struct drv_efa_context_out resp   = { 0 };
     struct drv_efa_context_in req;
-    uint32_t vectors = 1;
+    uint32_t vectors = cmd->ctx->dev->sim->knobs.comp_vectors;
     uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
 
     /* the device limits a doorbell's batch: the program must know how */
@@ -29,7 +29,7 @@ int drv_device_context(struct drv_cmd *cmd)
 
     resp.cmds_supp_udata = DRV_EFA_UDATA_QUERY_DEVICE |
                                 DRV_EFA_UDATA_CREATE_AH;
-    resp.sub_cqs_per_cq  = profile->sub_cqs;
+    resp.sub_cqs_per_cq  = sim_dev_sub_cqs(cmd->ctx->dev->sim);
     resp.inline_buf_size = IO_TX_INLINE_SMALL;
     resp.max_llq_size    = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL;
     resp.max_tx_batch    = SIM_MAX_TX_BATCH;
@@ -172,7 +172,7 @@ static void device_base(const struct drv_dev *dev,
     base->max_sge        = SIM_MAX_SQ_SGE;
     base->max_sge_rd     = SIM_MAX_RDMA_SGE;
     base->max_cq         = SIM_MAX_CQ;
-    base->max_cqe        = SIM_MAX_CQE;
+    base->max_cqe        = dev->knobs.max_cqe;
     base->max_mr         = SIM_MAX_MR;
     base->max_pd         = SIM_MAX_PD;
     base->max_ah         = dev->knobs.max_ah;

@@ -149,7 +149,7 @@ static void qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
     struct drv_efa_qp_out resp = { 0 };
     uint32_t qpn               = entry->qp->qpn;
 
-    resp.recv_sub_cq       = entry->ctx->dev->sim->profile->sub_cqs - 1;
+    resp.recv_sub_cq       = sim_dev_sub_cqs(entry->ctx->dev->sim) - 1;
     resp.sq_db_offset      = QP_DB_SQ;
     resp.rq_db_offset      = QP_DB_RQ;
     resp.sq_db_mmap_key    = entry->db.offset;

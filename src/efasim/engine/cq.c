@@ -48,7 +48,7 @@ int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
     cq->index    = i;
     cq->depth    = depth;
     cq->cqe_size = cqe_size;
-    cq->subs     = dev->profile->sub_cqs;
+    cq->subs     = sim_dev_sub_cqs(dev);
     cq->buf      = buf;
     cq->db       = db;
     dev->cq[i]   = cq;

@@ -72,6 +72,11 @@ uint32_t sim_dev_caps(const struct sim_dev *dev)
     return caps;
 }
 
+unsigned sim_dev_sub_cqs(const struct sim_dev *dev)
+{
+    return dev->knobs.sub_cqs ? dev->knobs.sub_cqs : dev->profile->sub_cqs;
+}
+
 void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
                      const struct sim_knob *knob)
 {

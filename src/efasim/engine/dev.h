@@ -7,6 +7,9 @@
 /* The device's capabilities, less what a knob takes away. */
 uint32_t sim_dev_caps(const struct sim_dev *dev);
 
+/* Rings that a completion queue is made of. */
+unsigned sim_dev_sub_cqs(const struct sim_dev *dev);
+
 /*
  * Open a device on directory slot `slot` (claimed and live) of `nic`.
  * Returns NULL when memory is short. The directory, ops and env must outlive

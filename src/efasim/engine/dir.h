@@ -21,7 +21,7 @@
 
 /* To be raised with every change of what stands below. Fabrics of different
  * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 9
+#define DIR_LAYOUT 10
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -109,6 +109,7 @@ struct dir_slot {
     _Atomic uint32_t gen;    /* of the next owner; never goes back */
     int32_t          pid;
     uint64_t         start_time;
+    uint64_t         pid_ns;    /* of the number `pid` */
     uint32_t         nic;       /* without a device: the first of its host */
     uint32_t         is_device; /* 0: only keeps the fabric alive */
     uint32_t         home;      /* the process sleeps on that slot's `wake` */

@@ -45,6 +45,13 @@ const struct sim_knob sim_knob_table[] = {
          "address handles are counted: the last of its users ends one"),
     KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
          "completion queues have 1/N of the entries asked for (default 1)"),
+    KNOB_OF(OPEN, "max-cqe", max_cqe, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
+            "entries of a completion queue, at most (default 32768)"),
+    KNOB_OF(OPEN, "comp-vectors", comp_vectors, SIM_KNOB_UINT, 1,
+            SIM_COMP_VECTORS, "N",
+            "interrupts for completion queues (default 4)"),
+    KNOB_OF(OPEN, "sub-cqs", sub_cqs, SIM_KNOB_UINT, 0, SIM_SUB_CQS_MAX, "N",
+            "rings of a completion queue, 0 as the generation has (default)"),
     KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
          "interconnect that efadv_query_mr tells (default 0: none)"),
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
@@ -126,6 +133,8 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->max_ah        = SIM_MAX_AH;
     knobs->ud_mtu        = SIM_MAX_MSG;
     knobs->cq_divide     = 1;
+    knobs->max_cqe       = SIM_MAX_CQE;
+    knobs->comp_vectors  = 4;
     knobs->dmabuf        = 1;
     knobs->strict_batch  = 1;
     knobs->strict_ah     = 1;

@@ -28,6 +28,8 @@ enum {
     SIM_MAX_SQ_WR      = 4096,
     SIM_MAX_RQ_WR      = 32768,
     SIM_MAX_CQE        = 32768,
+    SIM_COMP_VECTORS   = 64,      /* interrupts of completion queues, at most
+                                     (ours) */
     SIM_MAX_SQ_SGE     = 2,
     SIM_MAX_RQ_SGE     = 3,
     SIM_MAX_RDMA_SGE   = 1,

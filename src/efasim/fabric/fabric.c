@@ -145,6 +145,19 @@ static int fabric_slot_free(struct fabric *fabric, struct dir_slot *slot)
     return 0;
 }
 
+int fabric_slot_is_alive(const struct dir_slot *slot)
+{
+    return fabric_process_is_alive(slot->pid, slot->start_time, slot->pid_ns);
+}
+
+/* Whether this process, or what it executed this program from, took it. */
+static int fabric_slot_is_own(const struct dir_slot *slot)
+{
+    return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+           (slot->pid == getpid()) && (slot->pid_ns == fabric_process_ns()) &&
+           (slot->start_time == fabric_process_start(slot->pid));
+}
+
 /* With the lock held: take back what dead processes hold. Returns the number of
  * live ones. */
 static unsigned fabric_reap(struct fabric *fabric)
@@ -158,7 +171,7 @@ static unsigned fabric_reap(struct fabric *fabric)
         if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
             continue;
         }
-        if (fabric_process_is_alive(slot->pid, slot->start_time)) {
+        if (fabric_slot_is_alive(slot)) {
             ++live;
         } else {
             fabric_slot_free(fabric, slot);
@@ -177,7 +190,7 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
     if (atomic_load(&slot->owner) != owner) {
         return 0;
     }
-    if (fabric_process_is_alive(slot->pid, slot->start_time)) {
+    if (fabric_slot_is_alive(slot)) {
         return 1;
     }
 
@@ -194,15 +207,13 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
 /* The place that this process took before it executed another program. */
 static int fabric_attach_again(struct fabric *fabric, unsigned nic)
 {
-    uint64_t start_time = fabric_process_start(getpid());
     struct dir_slot *slot;
     unsigned i;
 
     for (i = 0; i < SIM_SLOTS; ++i) {
         slot = &fabric->dir->slot[i];
-        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-            !slot->is_device && (slot->pid == getpid()) &&
-            (slot->start_time == start_time) && (slot->nic == nic)) {
+        if (fabric_slot_is_own(slot) && !slot->is_device &&
+            (slot->nic == nic)) {
             fabric->slot  = i;
             fabric->nic   = nic;
             fabric->owner = atomic_load(&slot->owner);
@@ -240,6 +251,7 @@ static int fabric_attach_locked(struct fabric *fabric, unsigned nic,
     dir->next_slot   = index + 1;
     slot->pid        = getpid();
     slot->start_time = fabric_process_start(slot->pid);
+    slot->pid_ns     = fabric_process_ns();
     slot->nic        = nic;
     slot->is_device  = is_device;
     slot->home       = index;
@@ -444,9 +456,7 @@ static struct dir_slot *fabric_slot_executed(const struct fabric *fabric)
 
     for (i = 0; i < SIM_SLOTS; ++i) {
         slot = &fabric->dir->slot[i];
-        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-            slot->is_device && (slot->pid == getpid()) &&
-            (slot->start_time == fabric_process_start(getpid()))) {
+        if (fabric_slot_is_own(slot) && slot->is_device) {
             return slot;
         }
     }

@@ -14,7 +14,8 @@
  *     nodeN/     what stands for /sys on host N
  *
  * A fabric lives while a process is attached to it. The last to leave removes
- * it. What killed processes leave is found by pid and start time.
+ * it. What killed processes leave is found by pid and start time, in their PID
+ * namespace.
  */
 #ifndef EFASIM_FABRIC_FABRIC_H
 #define EFASIM_FABRIC_FABRIC_H
@@ -35,6 +36,10 @@ struct fabric {
     uint32_t    owner;
     uint32_t    nic;   /* as it is attached */
 };
+
+/* Whether the process of a taken slot lives, as far as one can see from here
+ * (process.h). */
+int fabric_slot_is_alive(const struct dir_slot *slot);
 
 /* 1: letters, digits, dot, dash, underscore; at most FABRIC_NAME_MAX - 1. */
 int fabric_name_is_valid(const char *name);

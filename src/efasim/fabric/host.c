@@ -139,7 +139,7 @@ static int host_enter_user(struct fabric *fabric)
     for (i = 0; (ns != 0) && (i < SIM_SLOTS); ++i) {
         slot = &fabric->dir->slot[i];
         if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-            fabric_process_is_alive(slot->pid, slot->start_time) &&
+            fabric_slot_is_alive(slot) &&
             (host_ns(slot->pid, "user") == ns)) {
             if (host_join_ns(slot->pid, "user", CLONE_NEWUSER) != 0) {
                 return -1;
@@ -168,7 +168,7 @@ static int host_member(struct fabric *fabric, unsigned host)
         slot = &fabric->dir->slot[i];
         if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
             (dir_nic_host(slot->nic) == host) && (slot->pid != getpid()) &&
-            fabric_process_is_alive(slot->pid, slot->start_time) &&
+            fabric_slot_is_alive(slot) &&
             (host_ns(slot->pid, "ipc") == ns)) {
             return slot->pid;
         }

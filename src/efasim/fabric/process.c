@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Fields of /proc/PID/stat behind the command's name, which may hold spaces
@@ -57,11 +58,22 @@ uint64_t fabric_process_start(int pid)
     return process_stat(pid, &state, &start_time) ? 0 : start_time;
 }
 
-int fabric_process_is_alive(int pid, uint64_t start_time)
+uint64_t fabric_process_ns(void)
 {
+    struct stat st;
+
+    return (stat("/proc/self/ns/pid", &st) == 0) ? st.st_ino : 0;
+}
+
+int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)
+{
+    uint64_t own_ns = fabric_process_ns();
     uint64_t current;
     char state;
 
+    if ((own_ns == 0) || (own_ns != ns)) {
+        return 1;
+    }
     return (process_stat(pid, &state, &current) == 0) &&
            (current == start_time) && (state != 'Z') && (state != 'X');
 }

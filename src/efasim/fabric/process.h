@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A process is named by its number and start time: numbers are used again. */
+/*
+ * A process is named by its number and start time: numbers are used again. They
+ * are those of a PID namespace: a container has others, and may share the
+ * fabric's memory.
+ */
 #ifndef EFASIM_FABRIC_PROCESS_H
 #define EFASIM_FABRIC_PROCESS_H
 
 #include <stdint.h>
 
-/* 1: pid runs and is the process that started at start_time. */
-int fabric_process_is_alive(int pid, uint64_t start_time);
+/*
+ * 1: pid runs and is the process that started at start_time in the PID namespace
+ * `ns`; or it cannot be seen from here, as it is another namespace or /proc is
+ * not mounted: then its owner must look after it.
+ */
+int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns);
+
+/* Inode of the PID namespace of this process; 0: unknown. */
+uint64_t fabric_process_ns(void);
 
 /* Start time of a process in clock ticks since boot; 0: no such process. */
 uint64_t fabric_process_start(int pid);

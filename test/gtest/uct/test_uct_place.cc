@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -114,4 +115,55 @@ TEST_F(UctPlace, local_cpus__not_known_is_all)
     }
     remove();
     EXPECT_EQ(ALL, near());
+}
+
+/* What they were is in the device's trace (suite uct, uct_interrupts). */
+TEST(UctInterrupt, two_workers)
+{
+    Entity first;
+    Entity second(&first);
+
+    EXPECT_NE(first.iface(), second.iface());
+}
+
+/* UctHuge: receive buffers on huge pages, as many kB as HUGE_KB says; the suite
+ * sees to it that there are some, or none. */
+static long huge_kb()
+{
+    std::ifstream in("/proc/self/status");
+    std::string line;
+
+    while (std::getline(in, line)) {
+        if (line.rfind("HugetlbPages:", 0) == 0) {
+            return strtol(line.c_str() + strlen("HugetlbPages:"), nullptr, 10);
+        }
+    }
+    return -1;
+}
+
+class UctHuge : public UctTest {
+};
+
+TEST_F(UctHuge, buffers)
+{
+    const char *wanted = getenv("HUGE_KB");
+
+    if (wanted == nullptr) {
+        GTEST_SKIP() << "HUGE_KB is not set";
+    }
+    a = new Entity();
+    b = new Entity();
+    EXPECT_EQ(2 * atol(wanted), huge_kb());
+    ep = a->connect(*b);
+    for (uint64_t i = 0; i < 2000; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->count == 2000; }));
+    expect_in_order(2000);
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    delete a;
+    delete b;
+    a = b = nullptr;
+    EXPECT_EQ(0, huge_kb());
 }

@@ -6,13 +6,14 @@
 
 void base_config_resolve(base_config_t *config, const efa_device_t *device)
 {
-    base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+    base_op_counts_t counts   = base_op_counts(config->tx_queue_len);
+    unsigned         sends    = efa_at_most(device->max_sq_wr, device->max_cqe);
+    unsigned         receives = efa_at_most(device->max_rq_wr, device->max_cqe);
 
-    if (base_op_count(&counts) > device->max_sq_wr) {
-        config->tx_queue_len = (device->max_sq_wr - BASE_CTL_OPS) / 3 * 2;
+    if ((base_op_count(&counts) > sends) && (sends > BASE_CTL_OPS)) {
+        config->tx_queue_len = (sends - BASE_CTL_OPS) / 3 * 2;
     }
-    config->rx_buffers_max = efa_at_most(config->rx_buffers_max,
-                                         device->max_rq_wr);
+    config->rx_buffers_max = efa_at_most(config->rx_buffers_max, receives);
     config->rx_queue_len   = efa_at_most(config->rx_queue_len,
                                          config->rx_buffers_max / 2);
     config->max_ah         = efa_at_most(config->max_ah, device->max_ah);

@@ -38,26 +38,47 @@ static void base_rxq_set_keep(base_rxq_t *rxq)
     }
 }
 
+/* A huge page, if most of it is for buffers that are wanted. Returns how many it
+ * has room for; 0: there is none, and no other is tried. */
+static unsigned base_rxq_add_huge(base_rxq_t *rxq)
+{
+    unsigned count = EFA_HUGE_PAGE / rxq->stride;
+
+    if ((count == 0) || rxq->is_small ||
+        (rxq->total + count * 3 / 4 > rxq->target) ||
+        (rxq->total + count > rxq->max)) {
+        return 0;
+    }
+    rxq->is_small = efa_chunk_add_huge(rxq->md, &rxq->chunks) != UCS_OK;
+    return rxq->is_small ? 0 : count;
+}
+
+/* Memory for more buffers; returns of how many, 0: there is no more. */
+static unsigned base_rxq_add_memory(base_rxq_t *rxq)
+{
+    unsigned count = efa_at_most(BASE_RXQ_CHUNK, rxq->max - rxq->total);
+    unsigned huge  = base_rxq_add_huge(rxq);
+
+    if ((huge > 0) || (count == 0)) {
+        return huge;
+    }
+    if (efa_chunk_add(rxq->md, &rxq->chunks, count * rxq->stride) != UCS_OK) {
+        rxq->max = rxq->total; /* said once; not tried again */
+        base_rxq_set_keep(rxq);
+        return 0;
+    }
+    return count;
+}
+
 static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
 {
-    unsigned      count = BASE_RXQ_CHUNK;
+    unsigned      count = base_rxq_add_memory(rxq);
     base_rxbuf_t *rxbuf;
-    ucs_status_t  status;
     unsigned      i;
 
-    if (count > rxq->max - rxq->total) {
-        count = rxq->max - rxq->total;
-    }
     if (count == 0) {
         return UCS_ERR_NO_MEMORY;
     }
-    status = efa_chunk_add(rxq->md, &rxq->chunks, count * rxq->stride);
-    if (status != UCS_OK) {
-        rxq->max = rxq->total; /* said once; not tried again */
-        base_rxq_set_keep(rxq);
-        return status;
-    }
-
     for (i = 0; i < count; ++i) {
         rxbuf = (base_rxbuf_t*)((char*)rxq->chunks->memory + (i * rxq->stride));
         rxbuf->desc.cb = rxq->layout.release;

@@ -111,6 +111,7 @@ struct base_rxq {
     unsigned            fit; /* multiples of it are how far off a payload may
                                 lie */
     size_t              stride;
+    int                 is_small; /* there are no more huge pages */
     efa_chunk_t        *chunks;
     efa_direct_users_t  users; /* each buffer by its number */
 };

@@ -22,6 +22,15 @@ struct efa_chunk {
  */
 ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size);
 
+/*
+ * The same of a huge page, EFA_HUGE_PAGE bytes, which a device walks with fewer
+ * translations. UCS_OK; UCS_ERR_UNSUPPORTED, with a line at debug level, where
+ * none is free or the user wants none.
+ */
+ucs_status_t efa_chunk_add_huge(efa_md_t *md, efa_chunk_t **list_p);
+
+#define EFA_HUGE_PAGE ((size_t)2 << 20)
+
 /* Frees every chunk of a list. The device must have no use for them. */
 void efa_chunk_list_free(efa_md_t *md, efa_chunk_t **list_p);
 

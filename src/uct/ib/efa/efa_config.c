@@ -21,6 +21,10 @@ const ucx_config_field_t efa_md_config_fields[] = {
      "Write and read the device's queues without libefa, which takes rdma-core "
      "60: y, n, or try (where a trial shows that it works)",
      offsetof(efa_md_config_t, direct), UCX_CONFIG_TERNARY, 0, 0},
+    {"HUGE_PAGES", "try",
+     "Receive buffers on huge pages of 2 MB: y, n, or try (where the host has "
+     "free ones, vm.nr_hugepages)",
+     offsetof(efa_md_config_t, huge_pages), UCX_CONFIG_TERNARY, 0, 0},
 };
 
 _Static_assert((sizeof(efa_md_config_fields) /

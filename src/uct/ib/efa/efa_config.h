@@ -11,9 +11,10 @@ typedef struct efa_md_config {
     size_t   reg_cache_bytes;  /* or UCS_MEMUNITS_INF */
     int      fork_init;        /* ucs_ternary_auto_value_t */
     int      direct;           /* ucs_ternary_auto_value_t */
+    int      huge_pages;       /* ucs_ternary_auto_value_t */
 } efa_md_config_t;
 
-#define EFA_MD_CONFIG_COUNT 5
+#define EFA_MD_CONFIG_COUNT 6
 extern const ucx_config_field_t efa_md_config_fields[];
 
 #endif

@@ -150,7 +150,8 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     if (md->device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
         md->access |= IBV_ACCESS_REMOTE_WRITE;
     }
-    md->direct = ((const efa_md_config_t*)config)->direct;
+    md->direct     = ((const efa_md_config_t*)config)->direct;
+    md->huge_pages = ((const efa_md_config_t*)config)->huge_pages;
     efa_md_probe_gpu(md);
     efa_md_memh_open(md);
     efa_md_cache_open(md, config);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* sched_getcpu */
 #include "efa_qp.h"
 #include "efa_promise.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 
 static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
@@ -27,6 +29,21 @@ static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
     return UCS_ERR_IO_ERROR;
 }
 
+/*
+ * Which of the device's interrupts wakes this queue pair: each has another CPU,
+ * the first ones by number (kernel driver: efa_setup_comp_irq). So a rank's is
+ * on the CPU that it runs on, and those of its further queue pairs elsewhere.
+ */
+static int efa_qp_vector(efa_md_t *md)
+{
+    int      count = md->device->context->num_comp_vectors;
+    int      cpu   = sched_getcpu();
+    unsigned at    = atomic_fetch_add(&md->vectors, 1);
+
+    at += (cpu > 0) ? cpu : 0;
+    return (count > 1) ? (int)(at % (unsigned)count) : 0;
+}
+
 /* Completion queues with events, or without where the device has none (older
  * EFA devices refuse a channel) or none were asked for. */
 static ucs_status_t
@@ -34,16 +51,18 @@ efa_qp_create_cqs(efa_qp_t *qp, const efa_qp_params_t *params)
 {
     const efa_verbs_t  *verbs   = qp->md->device->verbs;
     struct ibv_context *context = qp->md->device->context;
+    int                 vector;
 
     if (params->events) {
         qp->channel = verbs->create_comp_channel(context);
     }
     if ((qp->channel != NULL) &&
         (fcntl(qp->channel->fd, F_SETFL, O_NONBLOCK) == 0)) {
+        vector    = efa_qp_vector(qp->md);
         qp->tx_cq = verbs->create_cq(context, params->tx_depth, NULL,
-                                     qp->channel, 0);
+                                     qp->channel, vector);
         qp->rx_cq = verbs->create_cq(context, params->rx_depth, NULL,
-                                     qp->channel, 0);
+                                     qp->channel, vector);
         if ((qp->tx_cq != NULL) && (qp->rx_cq != NULL)) {
             return UCS_OK;
         }
