@@ -208,6 +208,40 @@ direct_chosen() {
         sid efa0 UCX_EFA_DIRECT=y || fail "it opened"
 }
 
+# A library that tells the queues wrong, and a device whose completion queues are
+# two rings without saying so: the trial notices, and libefa serves.
+direct_lies() {
+    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
+    "$TEST_DIR/../contrib/chroot.sh" --made sid ||
+        skip_here "Debian sid is not made here"
+    local lie text lies=$BUILD/test/lies libefa
+    libefa=$("$TEST_DIR/../contrib/chroot.sh" sid -- \
+        sh -c 'ls /usr/lib/*/libibverbs/libefa-rdmav*.so') || fail "sid has no libefa"
+    mkdir -p "$lies"
+    cc -shared -fPIC -o "$lies/libefa.so.1" "$TEST_DIR/apps/libefa_lies.c" -ldl ||
+        fail "cc: status $?"
+    lie() { # TEXT LIE
+        direct_says "$1" sid efa2 "LIBEFA=$libefa" "LIE=$2" \
+            "LD_LIBRARY_PATH=$lies:/opt/ucx-1.13/lib"
+    }
+    lie 'queues: direct' nothing || fail "status $?"
+    while IFS='|' read -r lie text; do
+        echo "== $lie"
+        lie "data path: not used: $text" "$lie" || fail "$lie: status $?"
+        grep -q 'queues: by libefa' "$CHECK_LOG.out" || fail "$lie: not by libefa"
+    done <<<'sends-fewer|its send queue is of an unknown kind
+sends-wider|the device refused a message to itself
+sends-doorbell|messages to itself did not arrive in time
+receives-doorbell|the device refused a message to itself
+phase|messages to itself did not arrive in time
+place|messages to itself did not arrive in time
+size|its completion queue is of an unknown kind
+one-ring|'
+    echo "== two rings"
+    EFASIM_SUB_CQS=2 direct_says 'not used: messages to itself did not arrive in time' \
+        sid efa2 || fail "status $?"
+}
+
 # Each mutant of the direct path dies, in sid.
 direct_mutants() {
     [ -z "${SRD_SANITIZE-}" ] || skip_here "mutants are of the plain module"
@@ -571,6 +605,7 @@ suite_run() {
     ci && check ucp_put 60 ucp_put 13
     ci && check ucp_put_reorder 60 ucp_put 13 --reorder 0.5
     ci && check direct_chosen 60 direct_chosen
+    ci && check direct_lies 90 direct_lies
     ci && check direct_fault 60 direct_fault
     check direct_absent 30 direct_absent
     ci && check direct_srd 120 uct_direct srd
