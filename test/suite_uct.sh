@@ -204,6 +204,11 @@ direct_chosen() {
     direct_says 'queues: by libefa' sid efa2 UCX_EFA_DIRECT=n ||
         fail "status $?"
     direct_says "$two" sid efa0 || fail "status $?"
+    in_release sid --device efa2 -- "$BUILD/bin/srd_info" |
+        grep '^  data path      direct, without libefa$' || fail "srd_info"
+    in_release sid --device efa0 -- "$BUILD/bin/srd_info" |
+        grep '^  data path      by libefa: its completion queues are two' ||
+        fail "srd_info"
     ! direct_says 'UCX_EFA_DIRECT=y: .*two rings each; UCX_EFA_DIRECT=try' \
         sid efa0 UCX_EFA_DIRECT=y || fail "it opened"
 }
@@ -269,6 +274,8 @@ direct_absent() {
     local old='does not tell where its queues are: rdma-core is older than 59'
     [ ! -e /opt/ucx-1.13 ] || skip_here "a newer Debian"
     direct_says "$old" 12 efa2 || fail "status $?"
+    with_stat -- "$BUILD/bin/srd_info" | grep "^  data path      by libefa: .*$old" ||
+        fail "srd_info"
     ! direct_says "UCX_EFA_DIRECT=y: .*$old" 12 efa2 UCX_EFA_DIRECT=y ||
         fail "it opened"
 }

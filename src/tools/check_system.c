@@ -30,12 +30,13 @@ void check_memory(info_t *info)
     unused = meminfo(text, "HugePages_Free:");
     if (total == 0) {
         info_report(info, INFO_OK, "huge pages", NULL,
-                    "none reserved, none needed");
+                    "none reserved, none needed; receive buffers would use "
+                    "those of 2 MB");
     } else if (unused == 0) {
         info_report(info, INFO_WARN, "huge pages",
                     "reserve more: sysctl vm.nr_hugepages",
-                    "all %lu are in use; UCX and libefa take small pages "
-                    "instead", total);
+                    "all %lu are in use; UCX, libefa and receive buffers take "
+                    "small pages instead", total);
     } else {
         info_report(info, INFO_OK, "huge pages", NULL, "%lu of %lu are free",
                     unused, total);

@@ -94,6 +94,11 @@ void check_mpi(info_t *info);
  */
 int run_python(info_t *info, const char *python, const char *tls);
 
+/* data_path.c: "direct, without libefa", or "by libefa: " and why, of a device
+ * that is open. */
+void data_path_describe(info_t *info, efa_device_t *device, char *text,
+                        size_t size);
+
 /* places.c: "NUMA node 0, CPUs 0-7, near GPU 0000:10:1c.0" for the device with
  * PCI address @bdf ("" if unknown). */
 void places_describe(const info_t *info, const char *bdf, char *text,

@@ -8,6 +8,7 @@ bin_srd_info_SOURCES = \
 	src/tools/check_mpi.c \
 	src/tools/check_system.c \
 	src/tools/check_ucx.c \
+	src/tools/data_path.c \
 	src/tools/host_stub.c \
 	src/tools/info.h \
 	src/tools/places.c \
@@ -33,9 +34,18 @@ bin_srd_info_SOURCES = \
 	src/uct/ib/base/base_config.c \
 	src/uct/ib/base/base_need.c \
 	src/uct/ib/srd/srd_config.c \
+	src/uct/ib/efa/efa_ah.c \
+	src/uct/ib/efa/efa_chunk.c \
 	src/uct/ib/efa/efa_cpus.c \
 	src/uct/ib/efa/efa_device.c \
+	src/uct/ib/efa/efa_direct.c \
+	src/uct/ib/efa/efa_direct_test.c \
+	src/uct/ib/efa/efa_gid.c \
 	src/uct/ib/efa/efa_gpu.c \
+	src/uct/ib/efa/efa_promise.c \
+	src/uct/ib/efa/efa_qp.c \
+	src/uct/ib/efa/efa_queue.c \
+	src/uct/ib/efa/efa_self.c \
 	src/uct/ib/efa/efa_verbs.c
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)

@@ -362,7 +362,7 @@ static int run_check(info_t *info)
 
 static void show_device(info_t *info, const char *name)
 {
-    char place[INFO_TEXT_MAX];
+    char text[INFO_TEXT_MAX];
     efa_device_t *device;
     unsigned i;
 
@@ -371,9 +371,9 @@ static void show_device(info_t *info, const char *name)
         printf("  cannot be opened: %s\n", host_stub_message());
         return;
     }
-    places_describe(info, device->bdf, place, sizeof(place));
+    places_describe(info, device->bdf, text, sizeof(text));
     printf("  place          PCI %s, %s\n",
-           (device->bdf[0] != '\0') ? device->bdf : "unknown", place);
+           (device->bdf[0] != '\0') ? device->bdf : "unknown", text);
     printf("  GID            ");
     for (i = 0; i < sizeof(device->gid.raw); ++i) {
         printf("%s%02x", ((i > 0) && (i % 2 == 0)) ? ":" : "",
@@ -388,6 +388,8 @@ static void show_device(info_t *info, const char *name)
     printf("  queues         %u sends, %u receives; %u address handles\n",
            device->max_sq_wr, device->max_rq_wr, device->max_ah);
     printf("  link           %.0f Gbit/s\n", device->bandwidth * 8e-9);
+    data_path_describe(info, device, text, sizeof(text));
+    printf("  data path      %s\n", text);
     efa_device_close(device);
 }
 
