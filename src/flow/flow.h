@@ -22,6 +22,7 @@
  *   poll receives  -> flow_rx_accept, deliver, flow_rx_next
  *   poll sends     -> flow_tx_done / flow_tx_rnr / flow_tx_fail / flow_ctl_done
  *                     (UD: flow_resend_sent, then flow_resend_release_next)
+ *   flow_is_due: one of these
  *   flow_timer_next <= now -> flow_timer_run, flow_tx_repost_next
  *   flow_event_pending     -> flow_event_next
  *   flow_ctl_pending       -> flow_ctl_next
@@ -40,5 +41,13 @@
 #include "flow/timer.h"
 #include "flow/trace.h"
 #include "flow/tx.h"
+
+/* Whether there are control packets to send, events to take or timers that run:
+ * asked in every progress, hence by so few instructions. */
+static inline int flow_is_due(const flow_core_t *core)
+{
+    return ((core->ctl_pending | core->event_pending) != 0) ||
+           (core->timer_next != FLOW_TIME_NEVER);
+}
 
 #endif

@@ -8,10 +8,14 @@
 
 #include <string.h>
 
+/* The endpoint of what has none: whoever polls asks for its flushes. */
+static base_ep_t base_ctl_no_ep;
+
 static void base_ctl_fill(base_op_t *op, const flow_ctl_t *ctl, base_ah_t *ah)
 {
     op->out.kind   = BASE_OUT_CTL;
     op->out.comp   = NULL;
+    op->ep         = &base_ctl_no_ep;
     op->ctl.cookie = ctl->cookie;
     op->ctl.ah     = ah;
     memcpy(op->buf, ctl->data, ctl->len);

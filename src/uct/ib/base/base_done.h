@@ -15,15 +15,21 @@ void base_op_cancel(base_iface_t *iface, base_op_t *op, ucs_status_t status);
  * failed, or the post did (`err`, an errno value, else 0). */
 void base_op_abandon(base_iface_t *iface, base_op_t *op, int err);
 
+/* First half of base_am_done: no callback runs, and no operation changes. */
+static inline void base_am_end(base_iface_t *iface, const base_op_t *op)
+{
+    flow_tx_t *tx = op->ep->tx;
+
+    if (flow_tx_end(tx, op->flow.psn)) {
+        flow_tx_done_slow(iface->core, tx);
+    }
+}
+
 /* An active message that nobody waits for arrived: base_op_finish without what
  * it cannot be. (Its flow is not gone, since the core waits for its number.) */
 static inline void base_am_done(base_iface_t *iface, base_op_t *op)
 {
-    base_ep_t *ep = op->ep;
-
-    if (flow_tx_end(ep->tx, op->flow.psn)) {
-        flow_tx_done_slow(iface->core, ep->tx);
-    }
+    base_am_end(iface, op);
     ++iface->ops_done;
     base_op_give(&iface->ops, op);
 }

@@ -7,8 +7,7 @@
 /* Whether the core has control packets, events or timers due. */
 static inline int base_due_pending(const base_iface_t *iface)
 {
-    return flow_ctl_pending(iface->core) || flow_event_pending(iface->core) ||
-           (flow_timer_next(iface->core) != FLOW_TIME_NEVER);
+    return flow_is_due(iface->core);
 }
 
 /* Runs them. Returns how much was done, 0 when nothing was due. */

@@ -84,7 +84,7 @@ typedef struct base_op base_op_t;
 struct base_op {
     base_out_t         out; /* first: operations and markers share the queue */
     flow_op_t          flow;
-    struct base_ep    *ep;
+    struct base_ep    *ep;     /* of CTL: of no meaning, but one */
     base_bounce_t     *bounce; /* or NULL; once it has one it keeps it */
     efa_send_wr_t wr;  /* filled but for what changes: pieces, flags,
                                destination; RDMA takes pieces and flags */

@@ -37,7 +37,7 @@ base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
     return end;
 }
 
-/* As base_rx_batch. */
+/* As base_rx_batch: 30 instructions (bench_complete, libefa). */
 static __attribute__((noinline)) unsigned
 base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
@@ -78,36 +78,58 @@ unsigned base_iface_poll_tx(base_iface_t *iface)
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
 }
 
-/* The same by the direct path, up to what is no success of a message. */
-static inline unsigned base_tx_direct(base_iface_t *iface)
+/* Of the completions that were read through `copy` the last `read` are told to
+ * the device; `done` of them were messages, whose operations lead the list
+ * `free`. */
+static inline void
+base_tx_told(base_iface_t *iface, const efa_direct_cq_t *copy,
+             base_op_t *free, unsigned done, unsigned read)
 {
-    efa_direct_cq_t *cq    = &iface->qp.direct.tx;
-    unsigned         count = 0, told = 0;
-    uint32_t         id;
-    base_op_t       *op;
+    *iface->ops.sink = free;
+    iface->ops_done += done;
+    efa_direct_went(&iface->qp.direct.tx, copy);
+    efa_direct_taken(&iface->qp.direct.tx, read);
+}
+
+/*
+ * The same by the direct path, up to what is no success of a message. Queue and
+ * list of free operations are in registers meanwhile. *is_other: something else
+ * is there. (BASE_OUT_AM is 0.)
+ * 33 instructions (bench_complete, direct).
+ */
+static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
+{
+    efa_direct_cq_t copy  = iface->qp.direct.tx;
+    base_op_t      *free  = *iface->ops.sink, *op;
+    unsigned        left  = BASE_POLL_BATCH, told = BASE_POLL_BATCH;
+    uint32_t        id;
 
     do {
-        id = efa_direct_next(cq);
-        if (!efa_direct_is_usual(cq, id)) {
+        id = efa_direct_next(&copy);
+        if (!efa_direct_is_usual(&copy, id)) {
+            *is_other |= !(id & EFA_IO_CQE_PHASE);
             break;
         }
-        op = efa_direct_user(cq, id);
-        (void)efa_direct_take(cq);
-        if (__builtin_expect((op->out.kind == BASE_OUT_AM) &&
-                                     (op->ep->flushes == 0),
+        op = efa_direct_user(&copy, id);
+        (void)efa_direct_take(&copy);
+        if (__builtin_expect((op->out.kind | op->ep->flushes) == BASE_OUT_AM,
                              1)) {
-            base_am_done(iface, op);
+            base_am_end(iface, op);
+            op->out.next = (base_out_t*)free;
+            free         = op;
         } else { /* a callback may post: there must be room for what ends */
-            efa_direct_taken(cq, count + 1 - told);
-            told = count + 1;
+            base_tx_told(iface, &copy, free, told - left, told - left + 1);
+            told = left - 1;
             base_tx_completion(iface, op, 0);
+            copy = iface->qp.direct.tx;
+            free = *iface->ops.sink;
         }
-    } while (++count < BASE_POLL_BATCH);
+    } while (--left > 0);
 
-    if (count > told) {
-        efa_direct_taken(cq, count - told);
+    if (told > left) {
+        base_tx_told(iface, &copy, free, told - left, told - left);
     }
-    return count;
+    return BASE_POLL_BATCH - left;
 }
 
 /* What the direct path left, if anything. */
@@ -122,17 +144,17 @@ base_direct_rest(base_iface_t *iface)
 /* Polls both queues. */
 static inline unsigned base_iface_poll_direct(base_iface_t *iface)
 {
-    unsigned count = base_rx_direct(iface);
+    int      is_other = 0;
+    unsigned count    = base_rx_direct(iface);
 
     if ((count == 0) && (iface->qp.direct.emulator != NULL)) {
         efa_direct_wake(&iface->qp);
         count = base_rx_direct(iface);
     }
     if (base_iface_is_sending(iface)) {
-        count += base_tx_direct(iface);
+        count += base_tx_direct(iface, &is_other);
     }
-    if (__builtin_expect(efa_direct_is_other(&iface->qp.direct.rx) ||
-                                 efa_direct_is_other(&iface->qp.direct.tx),
+    if (__builtin_expect(efa_direct_is_other(&iface->qp.direct.rx) || is_other,
                          0)) {
         count += base_direct_rest(iface);
     }
@@ -235,13 +257,15 @@ base_iface_progress_busy(base_iface_t *iface)
     return base_iface_follow_up(iface, count + base_iface_poll_direct(iface));
 }
 
-/* Most calls of a program that waits find nothing to do. */
+/* Most calls of a program that waits find nothing to do, by
+ * 20 instructions (bench_empty, direct), 26 while something is sent. */
 static inline int base_iface_is_idle(const base_iface_t *iface)
 {
-    return !iface->attend && !efa_direct_is_there(&iface->qp.direct.rx) &&
+    return ((iface->attend | (uintptr_t)iface->pending) == 0) &&
+           !efa_direct_is_there(&iface->qp.direct.rx) &&
            (!base_iface_is_sending(iface) ||
             !efa_direct_is_there(&iface->qp.direct.tx)) &&
-           !base_due_pending(iface) && (iface->pending == NULL);
+           !base_due_pending(iface);
 }
 
 unsigned base_iface_progress_emulated(uct_iface_h tl_iface)

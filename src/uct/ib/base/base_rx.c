@@ -328,6 +328,7 @@ static inline void base_rx_refill(base_iface_t *iface)
     }
 }
 
+/* 77 instructions (bench_receive, libefa), without libefa's. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
     flow_core_t    *core = iface->core;
@@ -360,11 +361,12 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     return count;
 }
 
+/* 81 instructions (bench_receive, direct). */
 unsigned base_rx_direct(base_iface_t *iface)
 {
     efa_direct_cq_t    *cq    = &iface->qp.direct.rx;
     flow_core_t        *core  = iface->core;
-    unsigned            count = 0;
+    unsigned            left  = BASE_POLL_BATCH, count;
     const efa_io_cqe_t *cqe;
     base_rxbuf_t       *rxbuf;
     uint32_t            id;
@@ -380,8 +382,9 @@ unsigned base_rx_direct(base_iface_t *iface)
         cqe   = efa_direct_take(cq);
         --iface->rxq.posted;
         base_rx_one(iface, core, rxbuf, cqe->length, cqe->src, few, 1);
-    } while (++count < BASE_POLL_BATCH);
+    } while (--left > 0);
 
+    count = BASE_POLL_BATCH - left;
     if (count > 0) {
         iface->received += count;
         efa_direct_taken(cq, count);

@@ -96,14 +96,14 @@ struct base_iface {
     efa_qp_t       qp;
     base_op_pool_t ops;
     uint64_t       ops_posted, ops_done; /* operations of users, since open */
-    unsigned       ctl_ops; /* control packets at the device */
+    uint64_t       ctl_ops; /* control packets at the device */
     unsigned       rma_ops; /* RMA that is not done */
     uint64_t       rma_posted; /* of ops_posted */
     uint64_t       received;   /* messages handed up */
     size_t         max_payload; /* bytes of an active message, headers apart */
     unsigned       few; /* payloads of short messages below it take the shortest
                            way: inside the work request, not traced */
-    uint8_t        attend; /* BASE_ATTEND_ */
+    uintptr_t      attend; /* BASE_ATTEND_ */
     uint8_t        traced; /* BASE_TRACED_: no short ways for packets */
     uint8_t        acked;  /* transport->acks is not NULL */
     flow_time_t    now;    /* as last read: when a timer is set or runs */
@@ -205,7 +205,7 @@ static inline const char *base_ep_device(const base_ep_t *ep)
  * again). */
 static inline int base_iface_is_sending(const base_iface_t *iface)
 {
-    return (iface->ops_posted != iface->ops_done) || (iface->ctl_ops > 0);
+    return ((iface->ops_posted - iface->ops_done) | iface->ctl_ops) != 0;
 }
 
 /* Whether the device has an operation that is not over; else it waits for the

@@ -31,7 +31,7 @@ static const char *efa_direct_open_sq(efa_qp_t *qp, const efa_adv_wq_t *wq)
     sq->batch    = (qp->direct.emulator != NULL) ? 1 : wq->num_entries;
     sq->slot     = sq->ring;
     sq->must     = EFA_IO_WR_MUST;
-    sq->left     = efa_at_most(sq->batch, wq->num_entries);
+    sq->turn     = sq->ring + (size_t)sq->batch * wq->entry_size;
     return NULL;
 }
 
@@ -144,14 +144,16 @@ static unsigned efa_direct_size(const efa_direct_sq_t *sq)
 
 int efa_direct_sq_turn(efa_qp_t *qp)
 {
-    efa_direct_sq_t *sq   = &qp->direct.sq;
+    efa_direct_sq_t *sq = &qp->direct.sq;
+    size_t           size;
 
     if (sq->slot == sq->end) {
         sq->slot  = sq->ring;
         sq->must ^= EFA_IO_WR_PHASE;
     }
-    sq->left = efa_at_most(sq->batch,
-                           (sq->end - sq->slot) / efa_direct_size(sq));
+    size     = (size_t)sq->batch * efa_direct_size(sq);
+    sq->turn = (size < (size_t)(sq->end - sq->slot)) ? sq->slot + size :
+                                                       sq->end;
     efa_direct_wake(qp);
     return 0;
 }

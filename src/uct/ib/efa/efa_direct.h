@@ -35,7 +35,7 @@ typedef struct efa_direct_sq {
     uint64_t           must;     /* EFA_IO_WR_MUST, and the next one's phase */
     uint16_t           written;  /* requests, ever */
     uint16_t           wide;     /* they have 128 bytes */
-    uint32_t           left;     /* requests until efa_direct_sq_turn */
+    uint8_t           *turn;     /* efa_direct_sq_turn when `slot` is there */
     uint8_t           *ring, *end;
     uint32_t           batch;    /* requests between two turns at most */
 } efa_direct_sq_t;
@@ -50,7 +50,7 @@ typedef struct efa_direct_rq {
 typedef struct efa_direct_cq {
     const uint8_t     *next;   /* the next completion is read there */
     uint32_t           expect; /* a success's first word, but for its id */
-    uint32_t           size;   /* bytes of a completion */
+    uintptr_t          size;   /* bytes of a completion */
     efa_direct_users_t users;
     uint16_t           taken;  /* completions, ever */
     uint16_t           events; /* that came, ever */

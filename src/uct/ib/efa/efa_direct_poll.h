@@ -73,6 +73,18 @@ static inline const efa_io_cqe_t *efa_direct_take(efa_direct_cq_t *cq)
     return (const efa_io_cqe_t*)cqe;
 }
 
+/*
+ * Many may be read through a copy of the queue, which the compiler keeps in
+ * registers: then this comes before efa_direct_taken, and before anything else
+ * may read the queue.
+ */
+static inline void
+efa_direct_went(efa_direct_cq_t *cq, const efa_direct_cq_t *copy)
+{
+    cq->next   = copy->next;
+    cq->expect = copy->expect;
+}
+
 /* Tells the device that `count` more were read. */
 static inline void efa_direct_taken(efa_direct_cq_t *cq, unsigned count)
 {

@@ -58,10 +58,12 @@ efa_direct_head(const efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
  * efa_direct_sq_turn follows before the next one. */
 static inline int efa_direct_ring(efa_direct_sq_t *sq, unsigned size)
 {
+    uint8_t *next = sq->slot + size;
+
     efa_barrier_send();
     *sq->doorbell = ++sq->written;
-    sq->slot     += size;
-    return __builtin_expect(--sq->left == 0, 0);
+    sq->slot      = next;
+    return __builtin_expect(next == sq->turn, 0);
 }
 
 /*

@@ -42,7 +42,7 @@ _Static_assert(offsetof(efa_dest_t, remote_qkey) ==
 typedef struct efa_send_wr {
     struct ibv_send_wr wr;
     uint16_t           id;     /* in the table of efa_queue_users */
-    uint16_t           inside; /* set by the shortest way of the direct path: so
+    uint32_t           inside; /* set by the shortest way of the direct path: so
                                   many bytes of its owner's went inside, and the
                                   pieces are not set; 0: they are */
 } efa_send_wr_t;

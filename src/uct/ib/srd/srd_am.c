@@ -37,6 +37,7 @@ srd_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind)
                                                      &ep->dest));
 }
 
+/* 68 instructions (bench_post_short, libefa), without libefa's. */
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                              const void *payload, unsigned length)
 {
