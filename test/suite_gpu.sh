@@ -11,6 +11,8 @@
 . "$TEST_DIR/matrix/wheels.sh"
 # shellcheck source=test/python/environment.sh
 . "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/openmpi.sh
+. "$TEST_DIR/openmpi.sh"
 # shellcheck source=test/gpu/ucx.sh
 . "$TEST_DIR/gpu/ucx.sh"
 set -u
@@ -335,6 +337,26 @@ ucxx_device() {
         $((8388608 + 1048576))
 }
 
+# Debian's Open MPI, which is built without CUDA (ompi_info says so: else more can
+# be tried here), over a wheel's UCX: contiguous device buffers are UCX's matter.
+openmpi_device() {
+    [ -x "$BUILD/test/mpi_gpu" ] || skip_here "mpi_gpu was not built"
+    need ompi_info
+    ompi_info --parsable --all |
+        grep -qxF 'mca:opal:base:param:opal_built_with_cuda_support:value:false' ||
+        fail "this Open MPI knows CUDA: try its own copies of device memory, too"
+    note "Debian's Open MPI is built without CUDA"
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    EFASIM_OPTIONS=(--gpus 2)
+    openmpi 2 1 srd,cuda_copy "$BUILD/test/mpi_gpu" || exit 1
+    [ "$(grep -c '^ok 12 messages' "$CHECK_LOG")" = 2 ] || fail "no ok line"
+    ! grep -E 'EFA +(WARN|ERROR)|UCX +(WARN|ERROR)' "$CHECK_LOG" || fail "trouble"
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes)" \
+        $((2 * 2 * (65536 + 1000001 + 4194304)))
+}
+
 # The command for real hardware, on the emulated: it runs, and finds no difference.
 on_hardware() {
     # shellcheck disable=SC2086
@@ -398,13 +420,15 @@ mutant() {
         "$CHECK_LOG.mutant" "$1" || fail "no mutant"
 }
 
+# cpu_mutant WHICH OPTION...: in reads, or in messages from where they lie.
 cpu_mutant() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
-    mutant cpu
+    mutant "$1"
     rendezvous_direct
-    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair -- --tests tag \
-        --min 65536 --iters 0 || fail "the mutant lives"
+    [ "$1" != cpu-message ] || export UCX_ZCOPY_THRESH=1 UCX_RNDV_THRESH=inf
+    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair "${@:2}" -- --tests tag \
+        --min 4096 --max 65536 --iters 0 || fail "the mutant lives"
     dies_of_cpu
     rm -rf "$CHECK_LOG.mutant"
 }
@@ -521,9 +545,11 @@ suite_run() {
     check staging_told_old 20 staging_told_old
     check nixl_vram 60 nixl_vram
     check ucxx_device 60 ucxx_device
+    check openmpi_device 60 openmpi_device
     check on_hardware 120 on_hardware
     check cpu_copy 30 cpu_copy
-    check cpu_mutant 60 cpu_mutant
+    check cpu_mutant 60 cpu_mutant cpu
+    check cpu_mutant_message 60 cpu_mutant cpu-message --peer-memory --no-dmabuf
     # shellcheck disable=SC2086
     check reuse_dmabuf 60 reuse $NEW dmabuf
     # shellcheck disable=SC2086
