@@ -361,11 +361,14 @@ openmpi_device() {
 on_hardware() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
-    GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 \
+    export EFASIM_GPUS=2
+    GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 GPU_COUNT=2 \
         "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
     grep -q '^== EFA: emulated$' "$CHECK_LOG" || skip_here "this machine has an EFA"
     grep -q '^no difference$' "$CHECK_LOG" || fail "facts.txt is not of this GPU"
     grep -q '^== all right$' "$CHECK_LOG" || fail "it did not end well"
+    at_least "pairs whose reads were counted" \
+        "$(grep -c '^rdmap0s6 read [1-9][0-9]* bytes$' "$CHECK_LOG")" 3
 }
 
 # ------------------------------------------------------------ the program

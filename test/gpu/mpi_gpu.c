@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpi_gpu: two ranks of an MPI hand device memory to MPI_Sendrecv, to each other
- * and to host memory, and compare every byte. The MPI need know nothing of CUDA:
- * contiguous bytes go to UCX as they are, which knows what memory it is.
+ * mpi_gpu: two ranks of an MPI hand device memory to MPI_Sendrecv, to each
+ * other's and to host memory, and compare every byte. The MPI need know nothing
+ * of CUDA: contiguous bytes go to UCX as they are, which knows what they are.
  */
 #include "device.h"
 #include "test/apps/fill.h"
