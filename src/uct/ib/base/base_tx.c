@@ -52,8 +52,8 @@ base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
 /*
  * A write was placed; whether a GPU's kernels see it is another matter, while
  * its bytes are on their way over PCIe. A read of the same device from there
- * cannot overtake them, so it ends the put in the write's stead. Returns 0 where
- * there is no such read: the endpoint ends anyway.
+ * cannot overtake them, so it ends the put in the write's stead. Returns 0
+ * where there is no such read: the endpoint ends anyway.
  */
 static int base_put_read_back(base_iface_t *iface, base_op_t *op)
 {
