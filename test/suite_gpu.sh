@@ -104,6 +104,22 @@ protocol_v1() {
     all_by rdma_read_bytes
 }
 
+# mixed PACKAGE VERSION HOW: the newest UCX at one end, and that one at the other.
+mixed() {
+    local how
+    gpu_ucx "$1" "$2"
+    # shellcheck disable=SC2034 # for gpu_pair
+    CLIENT_LIBS=$GPU_LIBS
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --tests tag,am,get --min 1 --max 300000 --iters 5 || exit 1
+    gpu_no_trouble
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" 1000000
+    at_least "read by RDMA, other end" "$(stat_sum "$STAT" rdma_read_bytes 0)" 1000000
+}
+
 # Messages that the device takes from where they lie, from 1 B on: UCX copies what
 # comes to its place, and nothing that goes.
 eager_zcopy() {
@@ -466,13 +482,14 @@ reuse_mutant() {
     rm -rf "$CHECK_LOG.mutant"
 }
 
-# A peer is killed while device memory is under way: the other's operations end,
-# and its memory is its own.
+# killed PACKAGE VERSION HOW: a peer is killed while device memory is under way:
+# the other's operations end, and its memory is its own.
 killed() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    local how
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
     rendezvous_direct
-    with_stat --gpus 2 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+    with_stat --gpus 2 "${how[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" killed_inside "$(random_port)" || exit 1
 }
 
@@ -536,6 +553,9 @@ suite_run() {
     check protocol_v1 40 protocol_v1
     check eager_zcopy_dmabuf 30 eager_zcopy
     check eager_zcopy_peer 30 eager_zcopy --peer-memory --no-dmabuf
+    check mixed_1.16 40 mixed libucx-cu12 1.16.0.post2 dmabuf
+    check mixed_1.18 40 mixed libucx-cu12 1.18.1 peer
+    full && check mixed_1.20 40 mixed libucx-cu13 1.20.1 dmabuf
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433
     full && check large_1G 600 large 1073741824
@@ -563,7 +583,10 @@ suite_run() {
     # shellcheck disable=SC2086
     UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
     check reuse_mutant 60 reuse_mutant
-    check killed 60 killed
+    # shellcheck disable=SC2086
+    check killed 60 killed $NEW dmabuf
+    # shellcheck disable=SC2086
+    check killed_old_peer 60 killed $OLD peer
     check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf 1
     check registration_peer 90 registration reg-mr peer 8
 }
