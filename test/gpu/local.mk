@@ -70,5 +70,5 @@ test/mpi_gpu: $(test_mpi_gpu_sources) $(srcdir)/test/gpu/device.h \
 	@$(MKDIR_P) test
 	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) -I$(srcdir) -I$(srcdir)/src -O2 -g -o $@ \
 	    $(test_mpi_gpu_sources) -ldl
-EXTRA_DIST += test/gpu/mpi_gpu.c
+EXTRA_DIST += test/gpu/mpi_gpu.c test/gpu/accidents.sh
 CLEANFILES += test/mpi_gpu

@@ -25,13 +25,14 @@ static const char gpu_usage[] =
     "  --peer-err      endpoints in error mode peer\n"
     "  --endless       sends until the other one is killed, and survives that\n"
     "  --cpu-copy      reads a received buffer with the CPU, which must die\n"
+    "  --mapped        device memory that the program maps (cuMemMap)\n"
     "  --whole-pages   device memory is allocated in whole pages\n"
     "  --seed N [1]    --timeout S [60]\n";
 
 enum {
     OPT_CLIENT = 256, OPT_PORT, OPT_DEVICE, OPT_MEMORY, OPT_TESTS, OPT_MIN,
     OPT_MAX, OPT_ITERS, OPT_REUSE, OPT_PEER_ERR, OPT_ENDLESS,
-    OPT_CPU_COPY, OPT_WHOLE, OPT_SEED, OPT_TIMEOUT
+    OPT_CPU_COPY, OPT_MAPPED, OPT_WHOLE, OPT_SEED, OPT_TIMEOUT
 };
 
 static const struct option gpu_options_all[] = {
@@ -47,6 +48,7 @@ static const struct option gpu_options_all[] = {
     {"peer-err", no_argument, NULL, OPT_PEER_ERR},
     {"endless", no_argument, NULL, OPT_ENDLESS},
     {"cpu-copy", no_argument, NULL, OPT_CPU_COPY},
+    {"mapped", no_argument, NULL, OPT_MAPPED},
     {"whole-pages", no_argument, NULL, OPT_WHOLE},
     {"seed", required_argument, NULL, OPT_SEED},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -84,12 +86,12 @@ static const char *option_tests(void)
 }
 
 static void option_apply(int opt, const char *name, gpu_t *gpu,
-                         node_params_t *params, int *device)
+                         node_params_t *params)
 {
     switch (opt) {
     case OPT_CLIENT: params->client = 1; break;
     case OPT_PORT: params->port = arg_number(name, 1, 65535); break;
-    case OPT_DEVICE: *device = arg_number(name, 0, 63); break;
+    case OPT_DEVICE: gpu->device = arg_number(name, 0, 63); break;
     case OPT_MEMORY: gpu->memory = option_memory(); break;
     case OPT_TESTS: gpu->tests = option_tests(); break;
     case OPT_MIN: gpu->min = arg_number(name, 1, GPU_SIZE_MAX); break;
@@ -99,6 +101,7 @@ static void option_apply(int opt, const char *name, gpu_t *gpu,
     case OPT_PEER_ERR: params->peer_err = 1; break;
     case OPT_ENDLESS: gpu->endless = 1; break;
     case OPT_CPU_COPY: gpu->cpu_copy = 1; break;
+    case OPT_MAPPED: gpu->mapped = 1; break;
     case OPT_WHOLE: gpu->whole = 1; break;
     case OPT_SEED: gpu->seed = arg_number(name, 0, UINT64_MAX); break;
     case OPT_TIMEOUT: params->timeout = arg_number(name, 1, 3600); break;
@@ -106,14 +109,13 @@ static void option_apply(int opt, const char *name, gpu_t *gpu,
     }
 }
 
-void gpu_options(int argc, char **argv, gpu_t *gpu, node_params_t *params,
-                 int *device)
+void gpu_options(int argc, char **argv, gpu_t *gpu, node_params_t *params)
 {
     int index = 0, opt;
 
     while ((opt = getopt_long(argc, argv, "", gpu_options_all, &index)) !=
            -1) {
-        option_apply(opt, gpu_options_all[index].name, gpu, params, device);
+        option_apply(opt, gpu_options_all[index].name, gpu, params);
     }
     if (optind < argc) {
         fputs(gpu_usage, stderr);

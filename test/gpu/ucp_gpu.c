@@ -23,7 +23,7 @@
 
 /* A buffer of either kind of memory, its guards, and a copy of all of it. */
 typedef struct buffer {
-    int       device;
+    int       device, mapped;
     size_t    length, room, offset;
     uint8_t   *base;  /* `room` bytes there */
     uint8_t   *data;  /* base + offset */
@@ -66,7 +66,9 @@ static int buffer_open(gpu_t *gpu, buffer_t *buf, int device, size_t length,
     if (gpu->whole) {
         buf->room = (buf->room + 4095) & ~(size_t)4095;
     }
-    buf->base   = device ? gpu_malloc(buf->room) : malloc(buf->room);
+    buf->mapped = device && gpu->mapped;
+    buf->base   = buf->mapped ? gpu_malloc_mapped(buf->room, gpu->device) :
+                  device      ? gpu_malloc(buf->room) : malloc(buf->room);
     buf->shadow = malloc(buf->room);
     if ((buf->base == NULL) || (buf->shadow == NULL)) {
         return -1;
@@ -80,7 +82,9 @@ static int buffer_close(buffer_t *buf)
 {
     int ret = 0;
 
-    if (buf->device) {
+    if (buf->mapped) {
+        ret = gpu_free_mapped(buf->base, buf->room);
+    } else if (buf->device) {
         ret = gpu_free(buf->base);
     } else {
         free(buf->base);
@@ -521,15 +525,14 @@ int main(int argc, char **argv)
     static gpu_t gpu     = {.tests = "tag,am,put,get", .memory = "dd",
                             .min = 1, .max = 4194304, .iters = 20, .seed = 1};
     node_params_t params = {.port = 23456, .timeout = 60};
-    int device = 0;
 
-    gpu_options(argc, argv, &gpu, &params, &device);
+    gpu_options(argc, argv, &gpu, &params);
     if (gpu.endless) {
         params.peer_err = 1;
         params.err_cb   = on_victim_error;
         params.err_arg  = &gpu;
     }
-    if (gpu_open(device) || node_open(&gpu.node, &params)) {
+    if (gpu_open(gpu.device) || node_open(&gpu.node, &params)) {
         return 1;
     }
     if (gpu.endless) {

@@ -15,14 +15,13 @@ typedef struct gpu {
     size_t      min, max;
     unsigned    iters, reuse;
     uint64_t    seed;
-    int         endless, cpu_copy, whole;
+    int         endless, cpu_copy, whole, mapped, device;
     uint64_t    messages, bytes;
     gpu_copied_t own; /* that this program copied itself */
     int         broken; /* the endpoint failed: expected with --endless */
 } gpu_t;
 
 /* Takes the program's options; ends it where one is not to be taken. */
-void gpu_options(int argc, char **argv, gpu_t *gpu, node_params_t *params,
-                 int *device);
+void gpu_options(int argc, char **argv, gpu_t *gpu, node_params_t *params);
 
 #endif
