@@ -447,6 +447,21 @@ options() {
     refused "--min: 9 is more than --max, 8" --min 9 --max 8
 }
 
+# The same where the GPU is real and the EFA is not: UCX copies, says so, and all
+# bytes are right.
+on_hardware_without_efa() {
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    export EFASIM_GPUS=2 FAKE_GPU_REAL=1
+    GPU_PORT=$(random_port) GPU_LARGE=262144 GPU_REUSE=20 GPU_COUNT=0 \
+        "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
+    grep -q '^== EFA: emulated$' "$CHECK_LOG" || skip_here "this machine has an EFA"
+    grep -q 'GPU memory is copied through host memory' "$CHECK_LOG" ||
+        fail "it does not say that UCX copies"
+    ! grep -q ' read [1-9][0-9]* bytes$' "$CHECK_LOG" || fail "the EFA read it"
+    grep -q '^== all right$' "$CHECK_LOG" || fail "it did not end well"
+}
+
 suite_run() {
     check options 20 options
     gpu_each
@@ -475,6 +490,7 @@ suite_run() {
     check ucxx_device 60 ucxx_device
     check openmpi_device 60 openmpi_device
     check on_hardware 120 on_hardware
+    full && check on_hardware_without_efa 120 on_hardware_without_efa
     check cpu_copy 30 cpu_copy
     check cpu_mutant 60 cpu_mutant cpu
     check cpu_mutant_message 60 cpu_mutant cpu-message --peer-memory --no-dmabuf

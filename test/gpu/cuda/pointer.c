@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -412,8 +413,12 @@ static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
         .length = size,
     };
     struct stat st;
-    int fd = memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
+    int fd;
 
+    if (getenv("FAKE_GPU_REAL") != NULL) {
+        return eventfd(0, EFD_CLOEXEC);
+    }
+    fd = memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
     if (fd < 0) {
         return -1;
     }
@@ -427,7 +432,8 @@ static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
 }
 
 /* Of whole pages that lie in one block; FAKE_GPU_DMABUF=0: a driver that knows
- * the call but exports nothing. */
+ * the call but exports nothing; FAKE_GPU_REAL: what no emulated EFA can map, as
+ * with a real GPU. */
 GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
                                                   CUdeviceptr ptr, size_t size,
                                                   int type,
