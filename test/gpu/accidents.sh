@@ -100,6 +100,7 @@ killed_inside() {
     # the program is a child of efasim's
     pkill -KILL -P "$victim" -x ucp_gpu || fail "no process to kill"
     wait "$pid" || status=$?
+    wait "$victim" # efasim ends after its child
     cat "$CHECK_LOG.a"
     [ "$status" = 0 ] || fail "the survivor ended with status $status"
     grep -q '^the endpoint failed: ' "$CHECK_LOG.a" || fail "nobody told it"
