@@ -198,7 +198,9 @@ large() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
     rendezvous_direct
-    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 || exit 1
+    # (a GB is written and compared by the CPU between two signs of life)
+    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 \
+        --timeout 280 || exit 1
     all_by rdma_read_bytes
 }
 
