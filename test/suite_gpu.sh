@@ -11,8 +11,12 @@
 . "$TEST_DIR/matrix/wheels.sh"
 # shellcheck source=test/python/environment.sh
 . "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/openmpi.sh
+. "$TEST_DIR/openmpi.sh"
 # shellcheck source=test/gpu/ucx.sh
 . "$TEST_DIR/gpu/ucx.sh"
+# shellcheck source=test/gpu/accidents.sh
+. "$TEST_DIR/gpu/accidents.sh"
 set -u
 
 # how_options dmabuf|peer: the emulated EFA's, one per line, of a host whose GPU
@@ -102,6 +106,22 @@ protocol_v1() {
     all_by rdma_read_bytes
 }
 
+# mixed PACKAGE VERSION HOW: the newest UCX at one end, and that one at the other.
+mixed() {
+    local how
+    gpu_ucx "$1" "$2"
+    # shellcheck disable=SC2034 # for gpu_pair
+    CLIENT_LIBS=$GPU_LIBS
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --tests tag,am,get --min 1 --max 300000 --iters 5 || exit 1
+    gpu_no_trouble
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" 1000000
+    at_least "read by RDMA, other end" "$(stat_sum "$STAT" rdma_read_bytes 0)" 1000000
+}
+
 # Messages that the device takes from where they lie, from 1 B on: UCX copies what
 # comes to its place, and nothing that goes.
 eager_zcopy() {
@@ -112,6 +132,38 @@ eager_zcopy() {
     gpu_no_trouble
     at_least "sent" "$(stat_sum "$STAT" tx_bytes)" "$(gpu_checked)"
     at_most "staged" "$(gpu_staged)" "$(gpu_checked)"
+}
+
+# mapped PACKAGE VERSION HOW: memory that the program maps itself, as PyTorch's
+# expandable segments are, and maps anew at one address. UCX before 1.18 takes it
+# for managed memory, and copies it.
+mapped() {
+    local how
+    gpu_ucx "$1" "$2"
+    mapfile -t how < <(how_options "$3")
+    rendezvous_direct
+    gpu_pair "${how[@]}" -- --mapped --tests tag,am,get --min 16384 --max 1000000 \
+        --iters 5 --reuse 200 || exit 1
+    if [ "$GPU_MINOR" -ge 18 ]; then
+        all_by rdma_read_bytes
+    else
+        at_least "staged" "$(gpu_staged)" 1
+    fi
+}
+
+# A failing request of the device in the midst of it: an error, or all right, and no
+# byte wrong.
+injected() {
+    local status=0
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    gpu_pair --inject "read:$1:1:3" -- --peer-err --tests tag --min 65536 \
+        --max 1000000 --iters 5 --timeout 15 || status=$?
+    ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" || fail "wrong bytes"
+    [ "$status" = 1 ] || fail "status $status, not an error"
+    grep -E 'FAIL: (tag|the endpoint)' "$GPU_LOG" || fail "nobody was told"
+    ! grep 'Segmentation fault' "$GPU_LOG" || fail "it touched device memory"
 }
 
 # A device that writes (rdma-core 46 or newer): put, and rendezvous by writing.
@@ -128,8 +180,17 @@ rdma_write_inside() {
     export UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=put_zcopy
     gpu_pair --device efa2 -- --tests tag,am,put --min 16384 --iters 10 || exit 1
     all_by rdma_write_bytes
+    at_most "reads" "$(stat_sum "$STAT" rdma_read_wrs)" 0
     gpu_pair --device efa2 -- --memory hd --tests put --min 1 --max 70000 || exit 1
     gpu_no_trouble
+    # as GPUs before Hopper want it: each write ends with a read of a byte
+    UCX_SRD_PUT_FLUSH=y gpu_pair --device efa2 -- --tests tag,am,put --min 16384 \
+        --iters 10 || exit 1
+    all_by rdma_write_bytes
+    at_least "writes with a read behind" "$(stat_sum "$STAT" rdma_read_wrs)" \
+        "$(stat_sum "$STAT" rdma_write_wrs)"
+    at_most "bytes read" "$(stat_sum "$STAT" rdma_read_bytes)" \
+        "$(stat_sum "$STAT" rdma_write_wrs)"
 }
 
 # Large ones; a registration and a request of the device end at 1 GB.
@@ -137,7 +198,9 @@ large() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
     rendezvous_direct
-    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 || exit 1
+    # (a GB is written and compared by the CPU between two signs of life)
+    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 \
+        --timeout 280 || exit 1
     all_by rdma_read_bytes
 }
 
@@ -326,149 +389,95 @@ ucxx_device() {
         $((8388608 + 1048576))
 }
 
+# Debian's Open MPI, which is built without CUDA (ompi_info says so: else more can
+# be tried here), over a wheel's UCX: contiguous device buffers are UCX's matter.
+openmpi_device() {
+    [ -x "$BUILD/test/mpi_gpu" ] || skip_here "mpi_gpu was not built"
+    need ompi_info
+    ompi_info --parsable --all |
+        grep -qxF 'mca:opal:base:param:opal_built_with_cuda_support:value:false' ||
+        fail "this Open MPI knows CUDA: try its own copies of device memory, too"
+    note "Debian's Open MPI is built without CUDA"
+    # shellcheck disable=SC2086
+    gpu_ucx $NEW
+    rendezvous_direct
+    EFASIM_OPTIONS=(--gpus 2)
+    openmpi 2 1 srd,cuda_copy "$BUILD/test/mpi_gpu" || exit 1
+    [ "$(grep -c '^ok 12 messages' "$CHECK_LOG")" = 2 ] || fail "no ok line"
+    ! grep -E 'EFA +(WARN|ERROR)|UCX +(WARN|ERROR)' "$CHECK_LOG" || fail "trouble"
+    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes)" \
+        $((2 * 2 * (65536 + 1000001 + 4194304)))
+}
+
 # The command for real hardware, on the emulated: it runs, and finds no difference.
 on_hardware() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
-    GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 \
+    export EFASIM_GPUS=2
+    GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 GPU_COUNT=2 \
         "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
     grep -q '^== EFA: emulated$' "$CHECK_LOG" || skip_here "this machine has an EFA"
     grep -q '^no difference$' "$CHECK_LOG" || fail "facts.txt is not of this GPU"
     grep -q '^== all right$' "$CHECK_LOG" || fail "it did not end well"
+    at_least "pairs whose reads were counted" \
+        "$(grep -c '^rdmap0s6 read [1-9][0-9]* bytes$' "$CHECK_LOG")" 3
 }
 
-# ------------------------------------------------------------ accidents
+# ------------------------------------------------------------ the program
 
-# dies_of_cpu: the client touched device memory with the CPU, and died of it.
-dies_of_cpu() {
-    grep -E 'Segmentation fault|SIGSEGV|signal 11|status 139' "$GPU_LOG" ||
-        fail "nobody died of SIGSEGV"
+# refused TEXT OPTION...: ucp_gpu takes none of that, with one line.
+refused() {
+    local text=$1 said status=0
+    shift
+    said=$(timeout 10 "$BUILD/test/ucp_gpu" "$@" 2>&1) || status=$?
+    [ "$status" = 2 ] || fail "$*: status $status"
+    [ "$said" = "$text" ] || fail "$*: said: $said"
 }
 
-# The program itself, and the transport with one line that reads what it is to
-# send: each dies. So whatever passes here has not done it.
-cpu_copy() {
+# A typing error is no test that passes.
+options() {
+    export LD_LIBRARY_PATH=$BUILD/test/gpu
+    refused "--max: '1e6' is not a number from 1 to 68719476736" --max 1e6
+    refused "--min: '0' is not a number from 1 to 68719476736" --min 0
+    refused "--iters: '-1' is not a number from 0 to 100000" --iters -1
+    refused "--port: '70000' is not a number from 1 to 65535" --port 70000
+    refused "--seed: '99999999999999999999' is not a number from 0 to $(
+        )18446744073709551615" --seed 99999999999999999999
+    refused "--memory: 'ddd' is not one of hh, hd, dh, dd" --memory ddd
+    refused "--tests: 'tags,get' is not none, and no list of tag, am, put, get" \
+        --tests tags,get
+    refused "--min: 9 is more than --max, 8" --min 9 --max 8
+}
+
+# The same where the GPU is real and the EFA is not: UCX copies, says so, and all
+# bytes are right.
+on_hardware_without_efa() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
-    rendezvous_direct
-    ! gpu_pair -- --tests tag --min 65536 --iters 0 --cpu-copy ||
-        fail "device memory was read by the CPU"
-    dies_of_cpu
-}
-
-# mutant NAME: the module with that fault, in the folder $CHECK_LOG.mutant.
-mutant() {
-    rm -rf "$CHECK_LOG.mutant"
-    python3 "$TEST_DIR/gpu/mutant.py" "$TEST_DIR/.." "$BUILD" \
-        "$CHECK_LOG.mutant" "$1" || fail "no mutant"
-}
-
-cpu_mutant() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
-    mutant cpu
-    rendezvous_direct
-    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair -- --tests tag \
-        --min 65536 --iters 0 || fail "the mutant lives"
-    dies_of_cpu
-    rm -rf "$CHECK_LOG.mutant"
-}
-
-# reuse PACKAGE VERSION HOW: memory is freed and allocated again at one address
-# 1,000 times; each time it is other memory, and its bytes must come.
-reuse() {
-    local how
-    gpu_ucx "$1" "$2"
-    mapfile -t how < <(how_options "$3")
-    rendezvous_direct
-    gpu_pair "${how[@]}" -- --tests none --reuse 1000 --max 65536 \
-        --whole-pages || exit 1
-    gpu_no_trouble
-    at_least "rounds at one address" \
-        "$(awk '$1 == "reuse" { print $4; exit }' "$GPU_LOG")" 900
-    at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes)" \
-        "$(gpu_checked)"
-}
-
-# The fault that was: our cache did not hear of memory that a GPU's driver freed.
-reuse_mutant() {
-    # shellcheck disable=SC2086
-    UCX_PROTO_ENABLE=n gpu_ucx $OLD
-    mutant stale
-    rendezvous_direct
-    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair --peer-memory \
-        --no-dmabuf -- --tests none --reuse 50 --max 65536 --whole-pages ||
-        fail "the mutant lives"
-    grep 'FAIL: 65536 bytes in device memory: wrong at' "$GPU_LOG" ||
-        fail "it died of something else"
-    rm -rf "$CHECK_LOG.mutant"
-}
-
-# A peer is killed while device memory is under way: the other's operations end,
-# and its memory is its own.
-killed() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
-    rendezvous_direct
-    with_stat --gpus 2 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" killed_inside "$(random_port)" || exit 1
-}
-
-killed_inside() {
-    local program=("$SRDRUN" "$BUILD/test/ucp_gpu" --port "$1" --max 16777216) pid
-    local victim tries=0 status=0
-    export UCX_HANDLE_ERRORS=none
-    "$EFASIM" run --node 0 -- "${program[@]}" --endless >"$CHECK_LOG.a" 2>&1 &
-    pid=$!
-    wait_listen "$1" "$pid" || fail "the server did not listen"
-    "$EFASIM" run --node 1 -- "${program[@]}" --client --endless \
-        >"$CHECK_LOG.b" 2>&1 &
-    victim=$!
-    until grep -q 'under way' "$CHECK_LOG.b"; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "no traffic: $(cat "$CHECK_LOG.b")"
-        sleep 0.1
-    done
-    # the program is a child of efasim's
-    pkill -KILL -P "$victim" -x ucp_gpu || fail "no process to kill"
-    wait "$pid" || status=$?
-    cat "$CHECK_LOG.a"
-    [ "$status" = 0 ] || fail "the survivor ended with status $status"
-    grep -q '^the endpoint failed: ' "$CHECK_LOG.a" || fail "nobody told it"
-    grep -q '^ok survived ' "$CHECK_LOG.a" || fail "it did not go on"
-}
-
-# registration COMMAND HOW: the n-th registration fails, for each n: the bytes are
-# right, by whatever way, or an error is returned; and somebody says so.
-registration() {
-    local how n status right=0 errors=0
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
-    mapfile -t how < <(how_options "$2")
-    rendezvous_direct
-    for n in 1 2 3 4 5 6 8 10; do
-        status=0
-        EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${how[@]}" -- --tests tag,get \
-            --min 65536 --max 1000000 --iters 0 --timeout 10 || status=$?
-        ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" ||
-            fail "$1:$n: wrong bytes"
-        if [ "$status" = 0 ]; then
-            right=$((right + 1))
-        else
-            grep -qE 'EFA +(WARN|ERROR)|UCX +(WARN|ERROR)|FAIL' "$GPU_LOG" ||
-                fail "$1:$n: an error that nobody tells"
-            errors=$((errors + 1))
-        fi
-    done
-    note "$1: $right ended with the right bytes, $errors with an error"
-    at_least "runs" $((right + errors)) 8
+    export EFASIM_GPUS=2 FAKE_GPU_REAL=1
+    GPU_PORT=$(random_port) GPU_LARGE=262144 GPU_REUSE=20 GPU_COUNT=0 \
+        "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
+    grep -q '^== EFA: emulated$' "$CHECK_LOG" || skip_here "this machine has an EFA"
+    grep -q 'GPU memory is copied through host memory' "$CHECK_LOG" ||
+        fail "it does not say that UCX copies"
+    ! grep -q ' read [1-9][0-9]* bytes$' "$CHECK_LOG" || fail "the EFA read it"
+    grep -q '^== all right$' "$CHECK_LOG" || fail "it did not end well"
 }
 
 suite_run() {
+    check options 20 options
     gpu_each
     check protocol_v1 40 protocol_v1
     check eager_zcopy_dmabuf 30 eager_zcopy
     check eager_zcopy_peer 30 eager_zcopy --peer-memory --no-dmabuf
+    check mixed_1.16 40 mixed libucx-cu12 1.16.0.post2 dmabuf
+    check mixed_1.18 40 mixed libucx-cu12 1.18.1 peer
+    full && check mixed_1.20 40 mixed libucx-cu13 1.20.1 dmabuf
+    check mapped_1.17 40 mapped libucx-cu12 1.17.0.post1 dmabuf
+    check mapped_1.18 40 mapped libucx-cu12 1.18.1 peer
+    # shellcheck disable=SC2086
+    check mapped_dmabuf 40 mapped $NEW dmabuf
+    check injected 40 injected 4
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433
     full && check large_1G 600 large 1073741824
@@ -481,9 +490,12 @@ suite_run() {
     check staging_told_old 20 staging_told_old
     check nixl_vram 60 nixl_vram
     check ucxx_device 60 ucxx_device
+    check openmpi_device 60 openmpi_device
     check on_hardware 120 on_hardware
+    full && check on_hardware_without_efa 120 on_hardware_without_efa
     check cpu_copy 30 cpu_copy
-    check cpu_mutant 60 cpu_mutant
+    check cpu_mutant 60 cpu_mutant cpu
+    check cpu_mutant_message 60 cpu_mutant cpu-message --peer-memory --no-dmabuf
     # shellcheck disable=SC2086
     check reuse_dmabuf 60 reuse $NEW dmabuf
     # shellcheck disable=SC2086
@@ -494,9 +506,12 @@ suite_run() {
     # shellcheck disable=SC2086
     UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
     check reuse_mutant 60 reuse_mutant
-    check killed 60 killed
-    check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf
-    check registration_peer 90 registration reg-mr peer
+    # shellcheck disable=SC2086
+    check killed 60 killed $NEW dmabuf
+    # shellcheck disable=SC2086
+    check killed_old_peer 60 killed $OLD peer
+    check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf 1
+    check registration_peer 90 registration reg-mr peer 8
 }
 
 suite_main gpu "$@"

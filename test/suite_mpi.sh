@@ -6,31 +6,9 @@
 # usage: suite_mpi.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=test/openmpi.sh
+. "$TEST_DIR/openmpi.sh"
 set -u
-
-# openmpi RANKS PER_NODE TLS COMMAND...: on RANKS ranks. With OUTSIDE=yes efasim
-# starts mpirun instead of each rank.
-openmpi() {
-    local ranks=$1 per_node=$2 tls=$3
-    shift 3
-    need mpirun
-    # pml/ucx looks for Mellanox names unless told otherwise.
-    local run=(mpirun -np "$ranks" --oversubscribe
-        --mca pml ucx --mca osc ucx --mca btl '^openib,ofi'
-        --mca pml_ucx_tls any --mca pml_ucx_devices any
-        -x "UCX_TLS=$tls")
-    [ "$(id -u)" -ne 0 ] || run+=(--allow-run-as-root)
-    # Open MPI leaks at its end; that is not what is tested.
-    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-    if [ "${OUTSIDE-no}" = yes ]; then
-        with_stat "${EFASIM_OPTIONS[@]}" --per-node "$per_node" -- \
-            "${run[@]}" "$SRDRUN" "$@" || fail "mpirun: status $?"
-    else
-        with_stat "${EFASIM_OPTIONS[@]}" -- "${run[@]}" "$EFASIM" run \
-            --per-node "$per_node" -- "$SRDRUN" "$@" ||
-            fail "mpirun: status $?"
-    fi
-}
 
 # mpi RANKS PER_NODE TLS ARG...: mpi_check.
 mpi() {
@@ -40,8 +18,6 @@ mpi() {
     openmpi "$ranks" "$per_node" "$tls" "$BUILD/test/mpi_check" "$@"
     grep -q "^ok $ranks ranks" "$CHECK_LOG" || fail "no ok line"
 }
-
-EFASIM_OPTIONS=()
 
 # One rank per node, so everything crosses the device: at least the ring's
 # bytes, 1 B to MAX in the sizes that mpi_check takes.

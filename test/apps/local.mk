@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # test/apps: programs of two or more processes that use public UCP or MPI calls
 # only and check every byte they receive.
-test_apps_common = test/apps/fill.c test/apps/fill.h \
+test_apps_common = test/apps/args.c test/apps/args.h \
+                   test/apps/fill.c test/apps/fill.h \
                    test/apps/watchdog.c test/apps/watchdog.h \
                    test/apps/oob.c test/apps/oob.h \
                    test/apps/node.c test/apps/node.h \

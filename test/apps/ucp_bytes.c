@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "args.h"
 #include "bytes.h"
 #include "watchdog.h"
 
@@ -61,20 +62,6 @@ static const struct option bytes_options[] = {
     {NULL, 0, NULL, 0}
 };
 
-static uint64_t arg_number(const char *name, uint64_t min, uint64_t max)
-{
-    char *end;
-    uint64_t value = strtoull(optarg, &end, 0);
-
-    if (*optarg == '\0' || *end != '\0' || value < min || value > max) {
-        fprintf(stderr, "--%s: '%s' is not a number from %llu to %llu\n",
-                name, optarg, (unsigned long long)min,
-                (unsigned long long)max);
-        exit(2);
-    }
-    return value;
-}
-
 static void bytes_list(void)
 {
     const bytes_test_t *test;
@@ -130,18 +117,10 @@ static void option_apply(int opt, const char *name, bytes_opts_t *o,
 
 static int bytes_wanted(const char *list, const bytes_test_t *test)
 {
-    size_t len = strlen(test->name);
-    const char *p;
-
     if (!strcmp(list, "all")) {
         return test->in_all;
     }
-    for (p = list; (p = strstr(p, test->name)) != NULL; p += len) {
-        if ((p == list || p[-1] == ',') && (p[len] == ',' || !p[len])) {
-            return 1;
-        }
-    }
-    return 0;
+    return arg_list_has(list, test->name);
 }
 
 static double bytes_now(void)

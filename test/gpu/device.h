@@ -25,6 +25,12 @@ void *gpu_call(const char *name);
 void *gpu_malloc(size_t size);
 int   gpu_free(void *ptr);
 
+/* The same that is mapped, as PyTorch's expandable segments and others do, of
+ * whole blocks. */
+#define GPU_MAPPED_BLOCK (2ul << 20)
+void *gpu_malloc_mapped(size_t size, int device);
+int   gpu_free_mapped(void *ptr, size_t size);
+
 /* Either side host or device; done when it returns. @return 0, -1. */
 int gpu_memcpy(void *dst, const void *src, size_t size);
 

@@ -2,7 +2,8 @@
 /*
  * gpu_facts: what the GPU's driver here does where UCX and the tests lean on it,
  * a line "NAME VALUE" each. The emulated driver's answers are in facts.txt; where
- * a real one's differ, the emulated one is to change.
+ * a real one's differ, the emulated one is to change. With --emulated: whether
+ * it is the emulated one, as status 0.
  */
 #include "device.h"
 
@@ -96,8 +97,13 @@ static void fact_cpu(void)
     gpu_free((void*)ptr);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    gpu_copied_t copied;
+
+    if ((argc > 1) && (strcmp(argv[1], "--emulated") == 0)) {
+        return gpu_copied(&copied) ? 0 : 1;
+    }
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (gpu_open(0)) {
         return 1;

@@ -50,6 +50,7 @@ test_gpu_libcudart_so_13_LDADD    = test/gpu/libcuda.so.1
 
 check_PROGRAMS += test/ucp_gpu
 test_ucp_gpu_SOURCES = $(test_apps_common) test/gpu/ucp_gpu.c \
+	test/gpu/ucp_gpu.h test/gpu/options.c \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_gpu_LDADD   = $(UCP_LIBS) -ldl
 
@@ -57,3 +58,17 @@ check_PROGRAMS += test/gpu_facts
 test_gpu_facts_SOURCES = test/gpu/gpu_facts.c test/gpu/device.c \
 	test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_gpu_facts_LDADD   = -ldl
+
+# By MPI's compiler wrapper, hence a rule of its own.
+test_mpi_gpu_sources = $(srcdir)/test/gpu/mpi_gpu.c $(srcdir)/test/gpu/device.c \
+	$(srcdir)/test/apps/fill.c
+if HAVE_MPI
+check_DATA += test/mpi_gpu
+endif
+test/mpi_gpu: $(test_mpi_gpu_sources) $(srcdir)/test/gpu/device.h \
+	$(srcdir)/test/gpu/cuda/cuda_abi.h $(srcdir)/test/apps/fill.h
+	@$(MKDIR_P) test
+	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) -I$(srcdir) -I$(srcdir)/src -O2 -g -o $@ \
+	    $(test_mpi_gpu_sources) -ldl
+EXTRA_DIST += test/gpu/mpi_gpu.c test/gpu/accidents.sh
+CLEANFILES += test/mpi_gpu

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mutant.py SOURCE BUILD WORK cpu|stale: a module in WORK/module1 with one fault
-that a test of device memory must find: `cpu` looks with the CPU at what it is to
-read into, `stale` keeps the registration of memory that was freed."""
+"""mutant.py SOURCE BUILD WORK cpu|cpu-message|stale: a module in WORK/module1 with
+one fault that a test of device memory must find: `cpu` looks with the CPU at what
+it is to read into, `cpu-message` at a message that it is to send, `stale` keeps the
+registration of memory that was freed."""
 
 import os
 import sys
@@ -16,6 +17,11 @@ MUTANTS = {
         "    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_GET_ZCOPY,",
         "    (void)*(volatile const char*)iov->buffer;\n"
         "    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_GET_ZCOPY,"),
+    "cpu-message": (
+        "a message is looked at", "base/base_am.c",
+        "        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey(",
+        "        (void)*(volatile const char*)iov->buffer;\n"
+        "        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey("),
     "stale": (
         "the cache is not told of freed memory", "efa/efa_mr.c",
         "    efa_rcache_unmapped(&md->cache, (uintptr_t)address,\n"

@@ -3,14 +3,17 @@
 #
 # Device memory over SRD on a machine with an NVIDIA GPU: what srd_info says, what
 # the driver does where the tests lean on it, contents of every size between the
-# memories of two processes, bytes that UCX copied, and, where ucx_perftest knows
-# CUDA, latency and bandwidth. On a p4d or p5 over its EFA; elsewhere over the
-# emulated one, which cannot reach a real GPU: UCX then copies, and says so.
+# memories of two processes, what each EFA read for each GPU, bytes that UCX copied,
+# and, where ucx_perftest knows CUDA, latency and bandwidth. On a p4d or p5 over its
+# EFA; elsewhere over the emulated one, which cannot reach a real GPU: UCX then
+# copies, and says so.
 # usage: on-hardware.sh [BUILD_DIR]
 #
-# UCX is the one that the loader finds (LD_LIBRARY_PATH), with its CUDA modules;
-# GPU_LARGE is the largest message in bytes, GPU_REUSE the rounds of reuse.
-# Status: 0, or 1 if a byte was wrong or a program failed.
+# UCX is the one that the loader finds (LD_LIBRARY_PATH), 1.16 or newer, with its
+# CUDA modules; GPU_LARGE is the largest message in bytes, GPU_REUSE the rounds of
+# reuse, GPU_COUNT how many GPUs are tried (all of nvidia-smi's).
+# Status: 0, or 1 if a byte was wrong, a program failed, or UCX copied what the EFA
+# can read.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
@@ -18,7 +21,8 @@ build=$(cd "${1:-$top/build}" && pwd -P) || exit 2
 here=$top/test/gpu
 port=${GPU_PORT:-$((20000 + RANDOM % 12000))}
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+holder=
+trap '[ -z "$holder" ] || kill "$holder"; rm -rf "$logs"' EXIT
 failed=0
 large=${GPU_LARGE:-1073741824} reuse=${GPU_REUSE:-1000}
 most=$((large < 67108864 ? large : 67108864))
@@ -55,12 +59,19 @@ else
         shift
         "$build/bin/efasim" run --node "$node" -- "$@"
     }
+    # A real GPU's dma-bufs are no memory that the emulated EFA can map, so each
+    # registration would fail; without dma-bufs UCX copies.
+    "$build/test/gpu_facts" --emulated || export EFASIM_DMABUF=0
+    # while nobody is there the emulated fabric forgets what it has counted
+    "$build/bin/efasim" run --node 0 -- sleep 7200 &
+    holder=$!
 fi
 say "EFA: $([ $emulated = no ] && echo this machine\'s || echo emulated)"
 command -v nvidia-smi >/dev/null && nvidia-smi -L
 
 say "srd_info --check"
-on 0 "$build/bin/srd_info" --check | grep -E 'GPU|fail|warn|device'
+on 0 "$build/bin/srdrun" "$build/bin/srd_info" --check >"$logs/check" 2>&1
+grep -E 'GPU|fail|warn|device' "$logs/check"
 
 say "facts of the driver (< the emulated one, > this one)"
 "$build/test/gpu_facts" >"$logs/facts" 2>&1 || wrong "gpu_facts"
@@ -75,8 +86,12 @@ pair() {
     on 0 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port "$@" \
         >"$logs/server" 2>&1 &
     server=$!
-    on 1 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port --client "$@" ||
+    on 1 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port --client "$@" \
+        >"$logs/pair" 2>&1 || {
         status=$?
+        kill $server 2>/dev/null # who waits for a client that is gone
+    }
+    cat "$logs/pair"
     wait $server || status=$?
     [ $status = 0 ] || { tail -n 5 "$logs/server"; wrong "$name: status $status"; }
 }
@@ -85,9 +100,44 @@ export UCX_TLS=${UCX_TLS:-srd,cuda_copy} UCX_WARN_UNUSED_ENV_VARS=n
 for memory in dd hd dh; do
     pair "every size, $memory" --memory $memory --max $most --iters 20 --timeout 120
 done
-UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=get_zcopy \
-    pair "rendezvous up to $large" --tests tag --min 65536 --max "$large" \
-    --iters 0 --timeout 300
+
+# A real GPU's memory is out of the emulated EFA's reach.
+direct=no
+if grep -q 'whose memory the EFA reaches by' "$logs/check" &&
+    { [ $emulated = no ] || grep -q ' staged ' "$logs/pair"; }; then
+    direct=yes
+fi
+
+# reads: "EFA BYTES" of each one, read by RDMA until now.
+reads() {
+    # shellcheck disable=SC2016 # it expands there
+    on 0 sh -c 'for efa in "${SYSFS_PATH:-/sys}"/class/infiniband/*; do
+        echo "${efa##*/} $(cat "$efa/ports/1/hw_counters/rdma_read_bytes")"
+    done'
+}
+
+# by_efa NAME OPTION...: a pair that reads by rendezvous, then which EFA read how
+# much for it: all that was received and checked, where the EFA can.
+by_efa() {
+    local name=$1 total bytes
+    shift
+    reads >"$logs/before"
+    UCX_RNDV_THRESH=4096 UCX_RNDV_SCHEME=get_zcopy pair "$name" --tests tag "$@"
+    reads | awk 'NR == FNR { before[$1] = $2; next }
+        $2 > before[$1] { printf "%s read %.0f bytes\n", $1, $2 - before[$1] }' \
+        "$logs/before" - | tee "$logs/by"
+    total=$(awk '{ sum += $3 } END { printf "%.0f", sum }' "$logs/by")
+    bytes=$(awk '$1 == "ok" { print $4 }' "$logs/pair")
+    [ $direct = no ] || [ "$total" -ge "${bytes:-1}" ] ||
+        wrong "$name: $total bytes were read by RDMA, not ${bytes:-all}"
+}
+
+by_efa "rendezvous up to $large" --min 65536 --max "$large" --iters 0 --timeout 300
+count=${GPU_COUNT:-$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')}
+for gpu in $(seq 0 $((count - 1))); do
+    by_efa "GPU $gpu" --device "$gpu" --min 1048576 --max $most --iters 4 \
+        --timeout 120
+done
 UCX_RNDV_THRESH=4096 pair "freed and allocated again, $reuse times" --tests none \
     --reuse "$reuse" --max 65536 --whole-pages
 
@@ -95,12 +145,13 @@ UCX_RNDV_THRESH=4096 pair "freed and allocated again, $reuse times" --tests none
 perftest() {
     port=$((port + 1))
     on 0 timeout 120 "$build/bin/srdrun" ucx_perftest -p $port >"$logs/server" 2>&1 &
+    local server=$!
     sleep 2
     on 1 timeout 120 "$build/bin/srdrun" ucx_perftest -p $port "$@" 127.0.0.1 \
         >"$logs/client" 2>&1
     local status=$?
-    [ $status = 0 ] || kill %% 2>/dev/null
-    wait
+    [ $status = 0 ] || kill $server 2>/dev/null
+    wait $server
     return $status
 }
 

@@ -5,12 +5,12 @@
  * contents were written and read with are the program's own copies; those that
  * UCX made beside are counted as staged.
  */
-#include "device.h"
+#include "ucp_gpu.h"
+#include "test/apps/args.h"
 #include "test/apps/fill.h"
-#include "test/apps/node.h"
 #include "test/apps/watchdog.h"
 
-#include <getopt.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,38 +19,11 @@
 #define GPU_GUARD  4096 /* bytes around a buffer that must stay */
 #define GPU_POISON 0x5a
 
-static const char gpu_usage[] =
-    "usage: ucp_gpu [OPTIONS]          (server)\n"
-    "       ucp_gpu --client [OPTIONS] (client; same options)\n"
-    "  --port N        loopback port for addresses and barriers [23456]\n"
-    "  --device N      GPU of this process [0]\n"
-    "  --memory AB     memory of the sender and of the receiver, h or d [dd]\n"
-    "  --tests A,B     of tag, am, put, get [all]; none with --reuse\n"
-    "  --min N, --max N  sizes [1, 4194304]\n"
-    "  --iters N       random sizes after the fixed list [20]\n"
-    "  --reuse N       then so many rounds of free, allocate and send [0]\n"
-    "  --peer-err      endpoints in error mode peer\n"
-    "  --endless       a client that is to be killed: sends until then\n"
-    "  --victim        a server that outlives it\n"
-    "  --cpu-copy      reads a received buffer with the CPU, which must die\n"
-    "  --whole-pages   device memory is allocated in whole pages\n"
-    "  --seed N [1]    --timeout S [60]\n";
-
-typedef struct gpu {
-    node_t      node;
-    const char  *tests, *memory;
-    size_t      min, max;
-    unsigned    iters, reuse;
-    uint64_t    seed;
-    int         endless, victim, cpu_copy, whole;
-    uint64_t    messages, bytes;
-    gpu_copied_t own; /* that this program copied itself */
-    int         broken; /* the endpoint failed: expected by a victim */
-} gpu_t;
+#define GPU_DESCRIPTORS 4 /* that may come and go while a test runs */
 
 /* A buffer of either kind of memory, its guards, and a copy of all of it. */
 typedef struct buffer {
-    int       device;
+    int       device, mapped;
     size_t    length, room, offset;
     uint8_t   *base;  /* `room` bytes there */
     uint8_t   *data;  /* base + offset */
@@ -93,7 +66,9 @@ static int buffer_open(gpu_t *gpu, buffer_t *buf, int device, size_t length,
     if (gpu->whole) {
         buf->room = (buf->room + 4095) & ~(size_t)4095;
     }
-    buf->base   = device ? gpu_malloc(buf->room) : malloc(buf->room);
+    buf->mapped = device && gpu->mapped;
+    buf->base   = buf->mapped ? gpu_malloc_mapped(buf->room, gpu->device) :
+                  device      ? gpu_malloc(buf->room) : malloc(buf->room);
     buf->shadow = malloc(buf->room);
     if ((buf->base == NULL) || (buf->shadow == NULL)) {
         return -1;
@@ -107,7 +82,9 @@ static int buffer_close(buffer_t *buf)
 {
     int ret = 0;
 
-    if (buf->device) {
+    if (buf->mapped) {
+        ret = gpu_free_mapped(buf->base, buf->room);
+    } else if (buf->device) {
         ret = gpu_free(buf->base);
     } else {
         free(buf->base);
@@ -402,6 +379,34 @@ static int one_test(gpu_t *gpu, const char *test)
     return 0;
 }
 
+/* Descriptors that this process has open; a leak of one for each transfer must
+ * not go unseen. */
+static int open_descriptors(void)
+{
+    DIR *dir  = opendir("/proc/self/fd");
+    int count = 0;
+
+    while ((dir != NULL) && (readdir(dir) != NULL)) {
+        ++count;
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return count;
+}
+
+static int descriptors_same(int before)
+{
+    int now = open_descriptors();
+
+    printf("descriptors %d then, %d now\n", before, now);
+    if (now > before + GPU_DESCRIPTORS) {
+        fprintf(stderr, "FAIL: %d descriptors more are open\n", now - before);
+        return -1;
+    }
+    return 0;
+}
+
 /* Frees and allocates again: where the same address comes back, it is other
  * memory. What an earlier registration still reaches must not be taken. */
 static int reuse_test(gpu_t *gpu)
@@ -409,12 +414,16 @@ static int reuse_test(gpu_t *gpu)
     size_t length      = (gpu->max > 4194304) ? 4194304 : gpu->max;
     const void *first  = NULL;
     unsigned round, same = 0;
+    int descriptors      = 0;
     buffer_t tx, rx;
     uint64_t key;
     int client = gpu->node.client;
 
     for (round = 0; round < gpu->reuse; ++round) {
         watchdog_kick("reuse, round %u", round);
+        if (round == gpu->reuse / 10) { /* all that stays has been opened */
+            descriptors = open_descriptors();
+        }
         key = fill_key(gpu->seed, 77, round);
         if (buffer_open(gpu, &tx, 1, length, 0) ||
             buffer_open(gpu, &rx, 1, length, 0) ||
@@ -431,7 +440,7 @@ static int reuse_test(gpu_t *gpu)
         gpu->bytes += length;
     }
     printf("reuse   %6u rounds, %u at one address\n", gpu->reuse, same);
-    return 0;
+    return descriptors_same(descriptors);
 }
 
 static void on_victim_error(void *arg, ucp_ep_h ep, ucs_status_t status)
@@ -495,12 +504,11 @@ static int endless_test(gpu_t *gpu)
 
 static int all_tests(gpu_t *gpu)
 {
-    static const char *const names[] = {"tag", "am", "put", "get"};
     unsigned i, ran = 0;
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        if (strstr(gpu->tests, names[i]) != NULL) {
-            if (one_test(gpu, names[i])) {
+    for (i = 0; i < GPU_TESTS; ++i) {
+        if (arg_list_has(gpu->tests, gpu_tests[i])) {
+            if (one_test(gpu, gpu_tests[i])) {
                 return -1;
             }
             ++ran;
@@ -512,77 +520,19 @@ static int all_tests(gpu_t *gpu)
     return ((ran > 0) || (gpu->reuse > 0)) ? 0 : -1;
 }
 
-enum {
-    OPT_CLIENT = 256, OPT_PORT, OPT_DEVICE, OPT_MEMORY, OPT_TESTS, OPT_MIN,
-    OPT_MAX, OPT_ITERS, OPT_REUSE, OPT_PEER_ERR, OPT_ENDLESS, OPT_VICTIM,
-    OPT_CPU_COPY, OPT_WHOLE, OPT_SEED, OPT_TIMEOUT
-};
-
-static const struct option gpu_options[] = {
-    {"client", no_argument, NULL, OPT_CLIENT},
-    {"port", required_argument, NULL, OPT_PORT},
-    {"device", required_argument, NULL, OPT_DEVICE},
-    {"memory", required_argument, NULL, OPT_MEMORY},
-    {"tests", required_argument, NULL, OPT_TESTS},
-    {"min", required_argument, NULL, OPT_MIN},
-    {"max", required_argument, NULL, OPT_MAX},
-    {"iters", required_argument, NULL, OPT_ITERS},
-    {"reuse", required_argument, NULL, OPT_REUSE},
-    {"peer-err", no_argument, NULL, OPT_PEER_ERR},
-    {"endless", no_argument, NULL, OPT_ENDLESS},
-    {"victim", no_argument, NULL, OPT_VICTIM},
-    {"cpu-copy", no_argument, NULL, OPT_CPU_COPY},
-    {"whole-pages", no_argument, NULL, OPT_WHOLE},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {NULL, 0, NULL, 0}
-};
-
-static void option_apply(int opt, gpu_t *gpu, node_params_t *params,
-                         int *device)
-{
-    switch (opt) {
-    case OPT_CLIENT: params->client = 1; break;
-    case OPT_PORT: params->port = atoi(optarg); break;
-    case OPT_DEVICE: *device = atoi(optarg); break;
-    case OPT_MEMORY: gpu->memory = optarg; break;
-    case OPT_TESTS: gpu->tests = optarg; break;
-    case OPT_MIN: gpu->min = strtoull(optarg, NULL, 0); break;
-    case OPT_MAX: gpu->max = strtoull(optarg, NULL, 0); break;
-    case OPT_ITERS: gpu->iters = atoi(optarg); break;
-    case OPT_REUSE: gpu->reuse = atoi(optarg); break;
-    case OPT_PEER_ERR: params->peer_err = 1; break;
-    case OPT_ENDLESS: gpu->endless = 1; break;
-    case OPT_VICTIM: gpu->endless = gpu->victim = 1; break;
-    case OPT_CPU_COPY: gpu->cpu_copy = 1; break;
-    case OPT_WHOLE: gpu->whole = 1; break;
-    case OPT_SEED: gpu->seed = strtoull(optarg, NULL, 0); break;
-    case OPT_TIMEOUT: params->timeout = atoi(optarg); break;
-    default: fputs(gpu_usage, stderr); exit(2);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static gpu_t gpu     = {.tests = "tag,am,put,get", .memory = "dd",
                             .min = 1, .max = 4194304, .iters = 20, .seed = 1};
     node_params_t params = {.port = 23456, .timeout = 60};
-    int device = 0, opt;
 
-    while ((opt = getopt_long(argc, argv, "", gpu_options, NULL)) != -1) {
-        option_apply(opt, &gpu, &params, &device);
-    }
-    if ((optind < argc) || (strspn(gpu.memory, "hd") != 2) ||
-        (gpu.min > gpu.max) || (gpu.min == 0)) {
-        fputs(gpu_usage, stderr);
-        return 2;
-    }
+    gpu_options(argc, argv, &gpu, &params);
     if (gpu.endless) {
         params.peer_err = 1;
         params.err_cb   = on_victim_error;
         params.err_arg  = &gpu;
     }
-    if (gpu_open(device) || node_open(&gpu.node, &params)) {
+    if (gpu_open(gpu.device) || node_open(&gpu.node, &params)) {
         return 1;
     }
     if (gpu.endless) {

@@ -52,7 +52,8 @@ gpu_ucx() {
 }
 
 # gpu_pair [EFASIM_OPTION...] -- [UCP_GPU_OPTION...]: the program on two nodes, with
-# two GPUs each. GPU_LOG holds what both printed, CLIENT and SERVER add options.
+# two GPUs each. GPU_LOG holds what both printed, CLIENT and SERVER add options, and
+# CLIENT_LIBS is where the client finds another UCX.
 gpu_pair() {
     local options=() status=0
     while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -63,6 +64,7 @@ gpu_pair() {
     # shellcheck disable=SC2086
     (two_nodes --gpus 2 "${options[@]}" -- \
         "$SRDRUN" "$BUILD/test/ucp_gpu" --port @PORT@ ${SERVER-} "$@" -- \
+        env "LD_LIBRARY_PATH=${CLIENT_LIBS:-$LD_LIBRARY_PATH}" \
         "$SRDRUN" "$BUILD/test/ucp_gpu" --port @PORT@ --client ${CLIENT-} "$@") \
         >"$GPU_LOG" 2>&1 || status=$?
     cat "$GPU_LOG"

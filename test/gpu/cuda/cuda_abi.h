@@ -25,6 +25,29 @@ typedef struct {
     char reserved[64];
 } CUipcMemHandle;
 
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef struct {
+    int type, id;
+} CUmemLocation;
+
+typedef struct {
+    int           type; /* CU_MEM_ALLOCATION_TYPE_PINNED */
+    int           requestedHandleTypes;
+    CUmemLocation location;
+    void         *win32HandleMetaData;
+    struct {
+        unsigned char  compressionType, gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char  reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+
+typedef struct {
+    CUmemLocation location;
+    int           flags; /* CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+} CUmemAccessDesc;
+
 enum {
     CUDA_SUCCESS               = 0,
     CUDA_ERROR_INVALID_VALUE   = 1,
@@ -75,7 +98,10 @@ enum {
 enum {
     CU_MEMORYTYPE_HOST                  = 1,
     CU_MEMORYTYPE_DEVICE                = 2,
-    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1
+    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1,
+    CU_MEM_ALLOCATION_TYPE_PINNED       = 1,
+    CU_MEM_LOCATION_TYPE_DEVICE         = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE  = 3
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finding calls by name, the names of errors, and the calls that this GPU does
- * not have: memory that is mapped by the program, and pools.
+ * not have: handles of memory that others know, and pools.
  */
 #include "gpu.h"
 
@@ -116,12 +116,7 @@ GPU_EXPORT CUresult cuGetProcAddress(const char *name, void **call,
         return CUDA_ERROR_NOT_SUPPORTED; \
     }
 
-GPU_MISSING(cuMemAddressFree)
-GPU_MISSING(cuMemAddressReserve)
-GPU_MISSING(cuMemCreate)
 GPU_MISSING(cuMemExportToShareableHandle)
-GPU_MISSING(cuMemGetAllocationGranularity)
-GPU_MISSING(cuMemGetAllocationPropertiesFromHandle)
 GPU_MISSING(cuMemImportFromShareableHandle)
 GPU_MISSING(cuMemPoolDestroy)
 GPU_MISSING(cuMemPoolExportPointer)
@@ -130,14 +125,9 @@ GPU_MISSING(cuMemPoolImportFromShareableHandle)
 GPU_MISSING(cuMemPoolImportPointer)
 GPU_MISSING(cuMemPoolSetAccess)
 GPU_MISSING(cuMemRangeGetAttribute)
-GPU_MISSING(cuMemRelease)
-GPU_MISSING(cuMemRetainAllocationHandle)
-GPU_MISSING(cuMemSetAccess)
 GPU_MISSING_HOOKED(cuMemAllocAsync)
 GPU_MISSING_HOOKED(cuMemAllocFromPoolAsync)
 GPU_MISSING_HOOKED(cuMemAllocPitch_v2)
 GPU_MISSING_HOOKED(cuMemFreeAsync)
-GPU_MISSING_HOOKED(cuMemMap)
-GPU_MISSING_HOOKED(cuMemUnmap)
 GPU_MISSING_HOOKED(cuModuleGetGlobal_v2)
 GPU_MISSING_HOOKED(cuLibraryGetGlobal)

@@ -24,12 +24,18 @@ enum {
     GPU_BLOCK     = 2 << 20,  /* small allocations share one of these */
     GPU_BLOCKS    = 4096,
     GPU_RANGES    = 16384,
+    GPU_RESERVED  = 64,
+    GPU_HANDLES   = 256,      /* of memory that the program maps */
 };
 
 /* Device memory is at addresses of its own, 64 GB for each device. */
 #define GPU_VA_BASE   0x300000000000ull
 #define GPU_VA_DEVICE (64ull << 30)
 #define GPU_MEMORY    (16ull << 30) /* that a device says it has */
+
+/* What programs reserve lies behind that of all devices. */
+#define GPU_VA_RESERVED (GPU_VA_BASE + GPU_DEVICES * GPU_VA_DEVICE)
+#define GPU_VA_END      (GPU_VA_RESERVED + GPU_VA_DEVICE)
 
 struct gpu_block {
     CUdeviceptr start;   /* 0: the entry is free */
@@ -39,6 +45,13 @@ struct gpu_block {
     int         device;
     unsigned    ranges;  /* allocations in it */
     int         foreign; /* opened by IPC: of another process */
+    unsigned    handle;  /* that the program has mapped; 0: its own memory */
+};
+
+/* A range of addresses that the program reserved, to map memory there. */
+struct gpu_reserved {
+    CUdeviceptr start; /* 0: the entry is free */
+    size_t      size;
 };
 
 /* An allocation; sorted by address. */
@@ -77,6 +90,20 @@ struct gpu_part {
     size_t offset; /* in the block */
     size_t size;
 };
+
+/* Addresses for the program to map memory at, of no device in particular, and
+ * back; under the lock. */
+CUresult gpu_reserve(size_t size, CUdeviceptr *ptr);
+CUresult gpu_unreserve(CUdeviceptr ptr, size_t size);
+
+/* Maps `part`, whose descriptor is kept, at addresses that are reserved, and
+ * unmaps all that is mapped in such a range; under the lock. */
+CUresult gpu_map(const struct gpu_part *part, int device, unsigned handle,
+                 CUdeviceptr ptr);
+CUresult gpu_unmap(CUdeviceptr ptr, size_t size);
+
+/* One use of a handle is over; under the lock. */
+void gpu_handle_put(unsigned handle);
 
 /* Opens one, under the lock. */
 CUresult gpu_open_foreign(const struct gpu_part *part, int device,

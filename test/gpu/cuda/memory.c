@@ -13,6 +13,7 @@ static pthread_mutex_t   gpu_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct gpu_block  gpu_blocks[GPU_BLOCKS];
 static struct gpu_range  gpu_ranges[GPU_RANGES];
 static unsigned          gpu_range_count;
+static struct gpu_reserved gpu_reserved[GPU_RESERVED];
 static uint64_t          gpu_next_id;
 static _Atomic uint64_t  gpu_copied[GPU_COPY_KINDS];
 
@@ -88,10 +89,9 @@ static CUdeviceptr block_place(int device, size_t size)
     return (at + size <= end) ? at : 0;
 }
 
-static int block_map(struct gpu_block *block, int device, size_t size, int fd)
+static int block_map_at(struct gpu_block *block, CUdeviceptr start, int device,
+                        size_t size, int fd)
 {
-    CUdeviceptr start = block_place(device, size);
-
     if (start == 0) {
         return -1;
     }
@@ -109,7 +109,13 @@ static int block_map(struct gpu_block *block, int device, size_t size, int fd)
     block->fd     = fd;
     block->device = device;
     block->ranges = 0;
+    block->handle = 0;
     return 0;
+}
+
+static int block_map(struct gpu_block *block, int device, size_t size, int fd)
+{
+    return block_map_at(block, block_place(device, size), device, size, fd);
 }
 
 static struct gpu_block *block_unused(void)
@@ -205,7 +211,8 @@ CUresult gpu_alloc(int device, size_t size, CUdeviceptr *ptr)
     if (size <= GPU_BLOCK / 2) {
         for (block = gpu_blocks; block < gpu_blocks + GPU_BLOCKS; ++block) {
             if ((block->start == 0) || (block->device != device) ||
-                (block->size != GPU_BLOCK) || block->foreign) {
+                (block->size != GPU_BLOCK) || block->foreign ||
+                (block->handle != 0)) {
                 continue;
             }
             room = block_room(block, size);
@@ -226,23 +233,120 @@ CUresult gpu_alloc(int device, size_t size, CUdeviceptr *ptr)
     return ret;
 }
 
-CUresult gpu_free(CUdeviceptr ptr)
+/* The block goes with its last allocation. */
+static void range_remove(const struct gpu_range *range)
 {
-    const struct gpu_range *range = gpu_range_find(ptr);
-    struct gpu_block *block;
-    unsigned i;
+    struct gpu_block *block = &gpu_blocks[range->block];
+    unsigned i              = range - gpu_ranges;
 
-    if ((range == NULL) || (range->start != ptr)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-
-    block = &gpu_blocks[range->block];
-    i     = range - gpu_ranges;
     memmove(&gpu_ranges[i], &gpu_ranges[i + 1],
             (gpu_range_count - i - 1) * sizeof(gpu_ranges[0]));
     --gpu_range_count;
     if (--block->ranges == 0) {
         block_release(block);
+    }
+}
+
+CUresult gpu_free(CUdeviceptr ptr)
+{
+    const struct gpu_range *range = gpu_range_find(ptr);
+
+    if ((range == NULL) || (range->start != ptr) ||
+        (gpu_blocks[range->block].handle != 0)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+
+    range_remove(range);
+    return CUDA_SUCCESS;
+}
+
+CUresult gpu_reserve(size_t size, CUdeviceptr *ptr)
+{
+    CUdeviceptr at = GPU_VA_RESERVED;
+    unsigned i, unused = GPU_RESERVED;
+
+    for (i = 0; i < GPU_RESERVED; ++i) {
+        if (gpu_reserved[i].start == 0) {
+            unused = i;
+        } else if ((gpu_reserved[i].start < at + size) &&
+                   (gpu_reserved[i].start + gpu_reserved[i].size > at)) {
+            at = gpu_reserved[i].start + gpu_reserved[i].size;
+            i  = -1u; /* again from the first */
+        }
+    }
+    if ((unused == GPU_RESERVED) || (size > GPU_VA_END - at)) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    gpu_reserved[unused].start = at;
+    gpu_reserved[unused].size  = size;
+    *ptr                       = at;
+    return CUDA_SUCCESS;
+}
+
+/* The reservation that has all of a range; NULL: none. */
+static struct gpu_reserved *reserved_find(CUdeviceptr ptr, size_t size)
+{
+    struct gpu_reserved *at;
+
+    for (at = gpu_reserved; at < gpu_reserved + GPU_RESERVED; ++at) {
+        if ((at->start != 0) && (ptr >= at->start) &&
+            (ptr + size <= at->start + at->size)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* An allocation of these addresses begins below `ptr + size`. */
+static int is_mapped(CUdeviceptr ptr, size_t size)
+{
+    unsigned i = range_index(ptr);
+
+    return (i < gpu_range_count) && (gpu_ranges[i].start < ptr + size);
+}
+
+CUresult gpu_unreserve(CUdeviceptr ptr, size_t size)
+{
+    struct gpu_reserved *at = reserved_find(ptr, size);
+
+    if ((at == NULL) || (at->start != ptr) || (at->size != size) ||
+        is_mapped(ptr, size)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    at->start = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult gpu_map(const struct gpu_part *part, int device, unsigned handle,
+                 CUdeviceptr ptr)
+{
+    struct gpu_block *block = block_unused();
+    CUresult ret;
+
+    if ((block == NULL) || (reserved_find(ptr, part->size) == NULL) ||
+        is_mapped(ptr, part->size)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (block_map_at(block, ptr, device, part->size, part->fd) != 0) {
+        return CUDA_ERROR_MAP_FAILED;
+    }
+    block->foreign = 0;
+    block->handle  = handle;
+    ret            = range_add(block, ptr, part->size, &ptr);
+    if (ret != CUDA_SUCCESS) {
+        block_release(block);
+    }
+    return ret;
+}
+
+CUresult gpu_unmap(CUdeviceptr ptr, size_t size)
+{
+    if ((reserved_find(ptr, size) == NULL) || !is_mapped(ptr, size)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    while (is_mapped(ptr, size)) {
+        gpu_handle_put(gpu_range_block(&gpu_ranges[range_index(ptr)])->handle);
+        range_remove(&gpu_ranges[range_index(ptr)]);
     }
     return CUDA_SUCCESS;
 }
@@ -253,7 +357,8 @@ CUresult gpu_open_foreign(const struct gpu_part *part, int device,
     struct gpu_block *block = block_unused();
     CUresult ret;
 
-    if ((block == NULL) || (block_map(block, device, part->block, part->fd) != 0)) {
+    if ((block == NULL) ||
+        (block_map(block, device, part->block, part->fd) != 0)) {
         return CUDA_ERROR_MAP_FAILED;
     }
     block->foreign = 1;
@@ -268,7 +373,7 @@ CUresult gpu_open_foreign(const struct gpu_part *part, int device,
 static int is_device_address(CUdeviceptr ptr)
 {
     return (ptr >= GPU_VA_BASE) &&
-           (ptr < GPU_VA_BASE + GPU_DEVICES * GPU_VA_DEVICE);
+           (ptr < GPU_VA_END);
 }
 
 void *gpu_reach(CUdeviceptr ptr, size_t size)

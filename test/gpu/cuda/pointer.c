@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocation, what is known of an address, dma-bufs and IPC. What is named gpu_cu
- * is exported without the prefix, by hooked.c.
+ * Allocation, mapping, what is known of an address, dma-bufs and IPC. What is
+ * named gpu_cu is exported without the prefix, by hooked.c.
  */
 #include "gpu.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,198 @@ CUresult gpu_cuMemAllocManaged(CUdeviceptr *ptr, size_t size,
     (void)size;
     (void)flags;
     return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* Memory that the program maps itself, as PyTorch's expandable segments are: a
+ * handle is a descriptor and what it is of. It lives as long as it is used. */
+static struct {
+    struct gpu_part part;
+    int             device;
+    unsigned        uses; /* the program's, and mappings; 0: free */
+} gpu_handles[GPU_HANDLES];
+
+GPU_EXPORT CUresult
+cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *prop,
+                              int option)
+{
+    (void)prop;
+    (void)option;
+    *bytes = GPU_BLOCK;
+    return CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size,
+                                        size_t alignment, CUdeviceptr address,
+                                        unsigned long long flags)
+{
+    CUresult ret;
+
+    (void)alignment; /* GPU_BLOCK is enough */
+    (void)address;   /* a hint */
+    if ((flags != 0) || (size == 0) || (size % GPU_BLOCK)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    gpu_lock();
+    ret = gpu_reserve(size, ptr);
+    gpu_unlock();
+    return ret;
+}
+
+GPU_EXPORT CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
+{
+    CUresult ret;
+
+    gpu_lock();
+    ret = gpu_unreserve(ptr, size);
+    gpu_unlock();
+    return ret;
+}
+
+/* Of this process's alone: none is exported. */
+GPU_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle,
+                                size_t size, const CUmemAllocationProp *prop,
+                                unsigned long long flags)
+{
+    CUresult ret = CUDA_ERROR_OUT_OF_MEMORY;
+    unsigned i;
+    int fd;
+
+    if (prop->requestedHandleTypes != 0) {
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if ((flags != 0) || (size == 0) || (size % GPU_BLOCK) ||
+        (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED) ||
+        (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) ||
+        (gpu_device(prop->location.id) == NULL)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    fd = memfd_create(GPU_FD_MEMORY, MFD_CLOEXEC);
+    gpu_lock();
+    for (i = 0; (i < GPU_HANDLES) && (gpu_handles[i].uses != 0); ++i);
+    if ((fd >= 0) && (i < GPU_HANDLES) && (ftruncate(fd, size) == 0)) {
+        gpu_handles[i].part   = (struct gpu_part){.fd = fd, .size = size};
+        gpu_handles[i].device = prop->location.id;
+        gpu_handles[i].uses   = 1;
+        *handle               = i + 1;
+        ret                   = CUDA_SUCCESS;
+    }
+    gpu_unlock();
+    if ((ret != CUDA_SUCCESS) && (fd >= 0)) {
+        close(fd);
+    }
+    return ret;
+}
+
+static int handle_is_one(CUmemGenericAllocationHandle handle)
+{
+    return (handle > 0) && (handle <= GPU_HANDLES) &&
+           (gpu_handles[handle - 1].uses > 0);
+}
+
+void gpu_handle_put(unsigned handle)
+{
+    if (--gpu_handles[handle - 1].uses == 0) {
+        close(gpu_handles[handle - 1].part.fd);
+    }
+}
+
+/* What is mapped stays until it is unmapped. */
+GPU_EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+
+    gpu_lock();
+    if (handle_is_one(handle)) {
+        gpu_handle_put(handle);
+        ret = CUDA_SUCCESS;
+    }
+    gpu_unlock();
+    return ret;
+}
+
+/* By this UCX tells mapped memory from managed one. */
+GPU_EXPORT CUresult
+cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
+                            void *address)
+{
+    const struct gpu_range *range;
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+
+    gpu_lock();
+    range = gpu_range_find((uintptr_t)address);
+    if ((range != NULL) && (gpu_range_block(range)->handle != 0)) {
+        *handle = gpu_range_block(range)->handle;
+        ++gpu_handles[*handle - 1].uses;
+        ret = CUDA_SUCCESS;
+    }
+    gpu_unlock();
+    return ret;
+}
+
+GPU_EXPORT CUresult
+cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                       CUmemGenericAllocationHandle handle)
+{
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+
+    memset(prop, 0, sizeof(*prop));
+    gpu_lock();
+    if (handle_is_one(handle)) {
+        prop->type          = CU_MEM_ALLOCATION_TYPE_PINNED;
+        prop->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        prop->location.id   = gpu_handles[handle - 1].device;
+        ret                 = CUDA_SUCCESS;
+    }
+    gpu_unlock();
+    return ret;
+}
+
+CUresult gpu_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                      CUmemGenericAllocationHandle handle,
+                      unsigned long long flags)
+{
+    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+    struct gpu_part part;
+
+    gpu_lock();
+    if (handle_is_one(handle) && (flags == 0) && (offset == 0) &&
+        (size == gpu_handles[handle - 1].part.size)) {
+        part    = gpu_handles[handle - 1].part;
+        part.fd = fcntl(part.fd, F_DUPFD_CLOEXEC, 0);
+        ret     = gpu_map(&part, gpu_handles[handle - 1].device, handle, ptr);
+        if (ret == CUDA_SUCCESS) {
+            ++gpu_handles[handle - 1].uses;
+        } else {
+            close(part.fd);
+        }
+    }
+    gpu_unlock();
+    return ret;
+}
+
+CUresult gpu_cuMemUnmap(CUdeviceptr ptr, size_t size)
+{
+    CUresult ret;
+
+    gpu_lock();
+    ret = gpu_unmap(ptr, size);
+    gpu_unlock();
+    return ret;
+}
+
+GPU_EXPORT CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size,
+                                   const CUmemAccessDesc *desc, size_t count)
+{
+    const struct gpu_range *range;
+    CUresult ret;
+
+    gpu_lock();
+    range = gpu_range_find(ptr);
+    ret   = ((range != NULL) && (size > 0) && (count > 0) &&
+             (desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)) ?
+            CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    gpu_unlock();
+    return ret;
 }
 
 GPU_EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t size,
@@ -110,7 +303,8 @@ static CUresult pointer_attribute(void *data, int attribute,
 
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext*)data = gpu_context_of(device);
+        *(CUcontext*)data = (gpu_range_block(range)->handle != 0) ? NULL :
+                            gpu_context_of(device);
         break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned*)data = CU_MEMORYTYPE_DEVICE;
@@ -128,6 +322,8 @@ static CUresult pointer_attribute(void *data, int attribute,
         *(int*)data = device;
         break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_IPC:
+        *(unsigned char*)data = gpu_range_block(range)->handle == 0;
+        break;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         *(unsigned char*)data = 1;
         break;
@@ -217,8 +413,12 @@ static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
         .length = size,
     };
     struct stat st;
-    int fd = memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
+    int fd;
 
+    if (getenv("FAKE_GPU_REAL") != NULL) {
+        return eventfd(0, EFD_CLOEXEC);
+    }
+    fd = memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
     if (fd < 0) {
         return -1;
     }
@@ -232,7 +432,8 @@ static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
 }
 
 /* Of whole pages that lie in one block; FAKE_GPU_DMABUF=0: a driver that knows
- * the call but exports nothing. */
+ * the call but exports nothing; FAKE_GPU_REAL: what no emulated EFA can map, as
+ * with a real GPU. */
 GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
                                                   CUdeviceptr ptr, size_t size,
                                                   int type,

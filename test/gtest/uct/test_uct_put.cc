@@ -202,6 +202,42 @@ TEST_F(UctPut, flush__completes_when_all_before_is_placed_in_any_order)
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), count * each));
 }
 
+/* With a read behind each write: ends once, in whatever way. */
+TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
+{
+    const unsigned count = 300;
+    const size_t each    = 3000;
+
+    for (bool flushed : {true, false}) {
+        TearDown();
+        open({{"PUT_FLUSH", "y"}});
+        Memory remote(*b, count * each, 4), local(*a, count * each, 5);
+        std::vector<Completion> comps(count);
+
+        for (unsigned i = 0; i < count; ++i) {
+            uct_iov_t iov = local.iov(i * each, each);
+            ASSERT_EQ(UCS_INPROGRESS,
+                      put_zcopy(&iov, 1, remote, i * each, &comps[i].uct));
+        }
+        if (flushed) {
+            ASSERT_TRUE(flush(ep));
+            EXPECT_EQ(0, memcmp(local.data(), remote.data(), count * each));
+        } else {
+            uct_ep_destroy(ep);
+            ep = nullptr;
+            ASSERT_TRUE(wait([&] {
+                return std::all_of(comps.begin(), comps.end(),
+                                   [](const Completion &comp) {
+                                       return comp.done > 0;
+                                   });
+            }));
+        }
+        for (const Completion &comp : comps) {
+            EXPECT_EQ(1u, comp.done);
+        }
+    }
+}
+
 TEST_F(UctPut, bad_rkey__fails_the_operation_and_the_endpoint_once)
 {
     Memory remote(*b, 4096, 1), local(*a, 4096, 2);

@@ -289,9 +289,11 @@ void UctTest::TearDown()
 {
     if (ep != nullptr) {
         uct_ep_destroy(ep);
+        ep = nullptr;
     }
     delete a;
     delete b;
+    a = b = nullptr;
 }
 
 void UctTest::device(const char *knob, const char *value)

@@ -147,7 +147,9 @@ static void base_ep_drop_reads(base_ep_t *ep)
 
     for (out = ep->queue.next; out != &ep->queue; out = next) {
         next = out->next;
-        if (out->kind == BASE_OUT_GET_BCOPY) {
+        if ((out->kind == BASE_OUT_GET_BCOPY) ||
+            ((out->kind == BASE_OUT_GET_ZCOPY) &&
+             !base_op_is_lent((base_op_t*)out))) {
             ((base_op_t*)out)->unpack.func = base_lent_unpack;
             comp      = out->comp;
             out->comp = NULL;

@@ -8,6 +8,7 @@
 #include "base_done.h"
 #include "base_fail.h"
 #include "base_out.h"
+#include "base_post.h"
 
 #include <errno.h>
 
@@ -48,6 +49,31 @@ base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
     base_op_cancel(iface, op, status);
 }
 
+/*
+ * A write was placed; whether a GPU's kernels see it is another matter, while
+ * its bytes are on their way over PCIe. A read of the same device from there
+ * cannot overtake them, so it ends the put in the write's stead. Returns 0
+ * where there is no such read: the endpoint ends anyway.
+ */
+static int base_put_read_back(base_iface_t *iface, base_op_t *op)
+{
+    int err;
+
+    if (op->ep->state != BASE_EP_ALIVE) {
+        return 0;
+    }
+    op->out.kind = BASE_OUT_GET_ZCOPY;
+    base_op_set_buf(op, 1, 0);
+    err = base_post_rdma(iface, op->ep, op);
+    if (efa_post_is_shortage(err)) {
+        base_iface_clock(iface);
+        base_again_op(iface, op);
+    } else if (err != 0) {
+        base_op_abandon(iface, op, err);
+    }
+    return 1;
+}
+
 void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
 {
     base_ep_t *ep;
@@ -79,6 +105,11 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
     case BASE_OUT_GET_BCOPY:
         op->unpack.func(op->unpack.arg, op->bounce->data,
                         op->bounce->sge.length);
+        break;
+    case BASE_OUT_PUT:
+        if (iface->put_flush && base_put_read_back(iface, op)) {
+            return;
+        }
         break;
     default:
         break;

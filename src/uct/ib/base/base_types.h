@@ -106,6 +106,7 @@ struct base_iface {
     uintptr_t      attend; /* BASE_ATTEND_ */
     uint8_t        traced; /* BASE_TRACED_: no short ways for packets */
     uint8_t        acked;  /* transport->acks is not NULL */
+    uint8_t        put_flush; /* a put ends with a read behind it */
     flow_time_t    now;    /* as last read: when a timer is set or runs */
     base_rxq_t     rxq;
 

@@ -15,9 +15,12 @@ static int efa_mr_reg(void *arg, void *address, size_t length, void **mr_p)
     const efa_verbs_t *verbs = md->device->verbs;
     struct ibv_mr     *mr;
 
-    mr = verbs->reg_mr(md->pd, address, length, md->access);
-    if (mr == NULL) {
-        /* A read-only mapping cannot be pinned for writing, but can be sent */
+    errno = 0;
+    mr    = verbs->reg_mr(md->pd, address, length, md->access);
+    if ((mr == NULL) && (errno == EFAULT)) {
+        /* A read-only mapping cannot be pinned for writing, but can be sent.
+         * After any other error it must not be tried: a read into what was to
+         * be written would fail the endpoint, and nobody would know why. */
         mr = verbs->reg_mr(md->pd, address, length,
                            md->access & IBV_ACCESS_REMOTE_READ);
     }
@@ -97,6 +100,14 @@ void efa_md_memh_close(efa_md_t *md)
 
 ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh)
 {
+    if (memh == NULL) {
+        host_error(md->super.host,
+                   "%s: memory is to be used that could not be registered "
+                   "before (UCX_LOG_LEVEL=diag says why, if UCX hid that; for "
+                   "GPU memory, srd_info --check)",
+                   md->device->name);
+        return UCS_ERR_INVALID_PARAM;
+    }
     host_error(md->super.host,
                "%s: %p is no memory handle of this device: register the memory "
                "with it, and give the handle back last",

@@ -9,9 +9,10 @@
 typedef struct srd_iface_config {
     base_config_t super;
     double        get_short; /* seconds that it waits; 0: not offered */
+    int           put_flush; /* a read behind each write */
 } srd_iface_config_t;
 
-#define SRD_CONFIG_COUNT 8
+#define SRD_CONFIG_COUNT 9
 extern const ucx_config_field_t srd_config_fields[];
 extern const ucx_transport_t    srd_transport;
 

@@ -16,6 +16,12 @@ const ucx_config_field_t srd_config_fields[] = {
      "its bytes; 0: there are no short gets, since UCP ends the process when "
      "one fails",
      offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600},
+    {"PUT_FLUSH", "n",
+     "Read a byte back behind each RDMA WRITE, and complete the write only "
+     "then: for targets in the memory of GPUs before Hopper, where a kernel "
+     "that runs may see bytes late that the device has placed; costs a round "
+     "trip",
+     offsetof(srd_iface_config_t, put_flush), UCX_CONFIG_BOOL, 0, 0},
 };
 
 _Static_assert((sizeof(srd_config_fields) / sizeof(srd_config_fields[0])) ==

@@ -77,6 +77,7 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
                             &iface);
     if (status == UCS_OK) {
         iface->get_short_time = srd->get_short * 1e9;
+        iface->put_flush      = srd->put_flush;
         *iface_p              = (uct_iface_h)iface;
         srd_direct_ops(iface, &(*iface_p)->ops);
     }

@@ -2,7 +2,7 @@
 /*
  * Puts, by RDMA WRITE. The device completes a write when its bytes are placed
  * at the target (EFA-FACTS: completion and ordering), so flush and fence need
- * no read behind it.
+ * no read behind it; but for memory of some GPUs (UCX_SRD_PUT_FLUSH).
  */
 #include "srd_rma.h"
 
