@@ -164,6 +164,7 @@ suite_run() {
     check wheel 120 wheel_python_of python3
     [ "$(readlink -f /usr/bin/python3)" = "$(readlink -f "$(command -v python3)")" ] ||
         check wheel_system_python 120 wheel_python_of /usr/bin/python3
+    check wheel_odd 60 wheel_python_odd
     check wheel_debian_13 120 wheel_debian_13
     for name in nixl ucxx; do
         check "environment_$name" 300 environment_make $name
