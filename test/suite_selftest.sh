@@ -93,12 +93,25 @@ plain() {
     # shellcheck disable=SC2013 # words
     for probe in $(sed -nE '/^const st_probe_t/,/^};/s/^    \{"([a-z-]+)",.*/\1/p' \
         "$TEST_DIR"/../src/tools/selftest_*.c); do
+        [ "$probe" != overrun ] || continue # only when it is named
         grep -qE "^(same|not asked) +$probe, between" "$OUT" ||
             fail "$probe was not asked"
     done
     ! grep -E '^not asked' "$OUT" | grep -v ' write-placed,' ||
         fail "something was not asked"
     reorder
+}
+
+# What may harm others is asked only when it is named.
+overrun() {
+    overruns_expected
+    selftest : --only overrun
+    [ "$STATUS" = 0 ] || fail "status $STATUS"
+    grep -E '^  it does +a queue of 64 entries: 96 of 96 .*; another queue pair works$' \
+        "$OUT" || fail "$(tail -n 8 "$OUT")"
+    selftest --answer overrun:8 : --only overrun
+    named overrun
+    grep -E '^  it does +a queue of 64 entries: 64 of 96 ' "$OUT" || fail "how many?"
 }
 
 # Messages that overtake others are shown, and are no difference.
@@ -148,8 +161,9 @@ errors() {
     "$BUILD/bin/srd_info" --selftest >"$OUT" 2>&1 && fail "no device: status 0"
     grep -q '^srd_info: no device: this machine has no EFA' "$OUT" ||
         fail "not said"
-    selftest : --only nosuch && [ "$STATUS" = 1 ] || fail "no such probe"
-    grep -q 'no probe was run; see --only' "$OUT.progress" || fail "not said"
+    selftest : --only wrong-qkey,nosuch && [ "$STATUS" = 2 ] || fail "no such probe"
+    grep -q "^srd_info: --only: no probe is named 'nosuch'" "$OUT.progress" ||
+        fail "not said"
     selftest : --only latency --json "$CHECK_LOG.none/x"
     grep -q 'json=.*: No such file.*name a file' "$OUT.progress" ||
         fail "not said"
@@ -203,38 +217,77 @@ two_hosts() {
 }
 
 # What a peer says cannot end the listener but by its own end: words that are
-# none, lines without end, numbers out of range, silence.
+# none, lines without end, numbers out of range; who says no hello is not the one
+# it waits for.
 bad_peers() {
     need python3
-    local port=$((20000 + $$ % 30000)) mode status listener
-    for mode in garbage long numbers; do
-        "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --listen=$port \
-            >"$CHECK_LOG.listen" 2>&1 &
-        listener=$!
+    local port=$((20000 + $$ % 30000)) mode
+    LISTENER=$CHECK_LOG.listen
+    listener_starts "$port"
+    for mode in early garbage long numbers; do
         python3 "$TEST_DIR/selftest_peer.py" "$port" "$mode" ||
             fail "$mode: the listener did not answer as it should"
-        status=0
-        wait "$listener" || status=$?
-        cat "$CHECK_LOG.listen"
-        [ "$status" = 0 ] || fail "$mode: the listener's status is $status"
     done
-    # a listener that says nonsense: one line, status 1
-    python3 "$TEST_DIR/selftest_peer.py" "$port" serve >"$CHECK_LOG.serve" &
+    listener_ends 0
+    [ "$(grep -c 'is no srd_info --selftest --peer; waiting on$' "$LISTENER")" = 3 ] ||
+        fail "who is no peer is not told of"
+    listener_starts "$port"
+    python3 "$TEST_DIR/selftest_peer.py" "$port" vanish || fail "vanish"
+    listener_ends 1
+    grep -q '^srd_info: --listen: the peer went away before' "$LISTENER" ||
+        fail "vanish: not said"
+}
+
+listener_starts() {
+    "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
+        --selftest --listen="$1" >"$LISTENER" 2>&1 &
+    LISTENER_PID=$!
+}
+
+listener_ends() {
+    local status=0
+    wait "$LISTENER_PID" || status=$?
+    cat "$LISTENER"
+    [ "$status" = "$1" ] || fail "the listener's status is $status, not $1"
+}
+
+# A listener that says nonsense, or ends in the middle: one line, status 1, and the
+# device is not blamed.
+bad_listeners() {
+    need python3
+    local port=$((20000 + $$ % 30000)) serve start=$SECONDS
+    # peer_fails MODE TEXT
     peer_fails() {
         local tries
+        python3 "$TEST_DIR/selftest_peer.py" "$port" "$1" >"$CHECK_LOG.serve" &
+        serve=$!
         for tries in $(seq 50); do
-            "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --facts \
-                --peer "localhost:$port" >"$CHECK_LOG.peer" 2>&1
-            [ $? = 1 ] || fail "not status 1"
+            "$EFASIM" run --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
+                --selftest --facts --peer "localhost:$port" >"$CHECK_LOG.page" \
+                2>"$CHECK_LOG.peer"
+            [ $? = 1 ] || fail "$1: not status 1"
             grep -q 'Connection refused' "$CHECK_LOG.peer" || break
             sleep 0.1
         done
-        cat "$CHECK_LOG.peer"
-        grep -q "$1" "$CHECK_LOG.peer" || fail "not said: $1"
+        cat "$CHECK_LOG.page" "$CHECK_LOG.peer"
+        grep -q "^srd_info: $2" "$CHECK_LOG.peer" || fail "not said: $2"
+        wait "$serve"
     }
-    peer_fails 'the far side: '
-    wait
-    peer_fails "Connection refused; start 'srd_info --selftest --listen' there"
+    peer_fails nonsense 'the far side: it is no srd_info$'
+    peer_fails endless 'the far side: it does not answer any more$'
+    peer_fails newer 'the far side: its srd_info is newer: .* the same on both$'
+    LISTENER=$CHECK_LOG.listen
+    listener_starts $((port + 1))
+    peer_fails between 'the far side: it does not answer any more$'
+    listener_ends 1
+    grep -qE '^[1-9][0-9]* same, [1-9][0-9]* not asked, 0 differ$' "$CHECK_LOG.page" ||
+        fail "what was asked: $(tail -n 1 "$CHECK_LOG.page")"
+    [ "$(grep -c 'does not answer any more$' "$CHECK_LOG.peer")" = 1 ] ||
+        fail "said more than once"
+    at_most "seconds" $((SECONDS - start)) 25
+    "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
+        2>&1 | grep "Connection refused; start 'srd_info --selftest --listen' there" ||
+        fail "nobody listens: not said"
 }
 
 # for_deploy RELEASE: or skip.
@@ -478,8 +531,10 @@ suite_run() {
     check measures 60 measures
     check secrets 60 secrets
     check errors 30 errors
+    check overrun 30 overrun
     check two_hosts 60 two_hosts
     check bad_peers 30 bad_peers
+    check bad_listeners 40 bad_listeners
     check plans 30 plans
     check plan_memory 30 plan_memory
     check plan_counts 150 plan_counts 8 8

@@ -86,6 +86,8 @@ int st_has(st_t *st, st_result_t *result, unsigned cap, const char *name);
 /* The groups; each ends with a NULL name. `st_limits` needs no far side. */
 extern const st_probe_t st_limits[], st_memory[], st_queues[], st_status[],
         st_order[], st_process[], st_speed[];
+/* These only when they are named: they might harm others on the device. */
+extern const st_probe_t st_harmful[];
 
 /* Latency, rate and bandwidth by size, into st->points. */
 void st_measure(st_t *st, const char *between);
