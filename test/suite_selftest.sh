@@ -138,12 +138,17 @@ measures() {
             fail "UCX was not measured: $(grep 'not measured' "$OUT")"
     fi
     python3 -m json.tool "$OUT.json" >/dev/null || fail "no JSON"
+    # the program's own variables do not spoil it
+    UCX_LOG_LEVEL=debug selftest :
+    ! command -v ucx_perftest >/dev/null || ! grep 'not measured' "$OUT" ||
+        fail "UCX was not measured"
 }
 
 # Nothing that tells one host from another is in what people paste.
 secrets() {
     selftest --trace "$CHECK_LOG.trace" :
     local word words
+    machine_names
     words=$(hostname; hostname -f 2>/dev/null; id -un | grep -vx root
         sed -n 's/.*pid=\([0-9]*\).*/\1/p' "$CHECK_LOG.trace" | sort -u
         ip -o addr 2>/dev/null | sed -nE 's/.* inet6? ([^/ ]+).*/\1/p'
@@ -156,7 +161,33 @@ secrets() {
         fail "it tells an address"
 }
 
+# Whatever the machine's files hold, the JSON is JSON, and the page text.
+machine_names() {
+    need python3 unshare
+    local page=$CHECK_LOG.names
+    # shellcheck disable=SC2016 # for the inner shell
+    unshare -m bash -c 'mount -t tmpfs none /sys &&
+        mkdir -p /sys/module/efa /sys/devices/virtual/dmi/id &&
+        printf "1\"\\\\\t\033[2J\377\303\nx" >/sys/module/efa/version &&
+        echo "Amazon EC2" >/sys/devices/virtual/dmi/id/sys_vendor &&
+        printf "p5\\\\\302\240\"}" >/sys/devices/virtual/dmi/id/product_name &&
+        exec "$@"' - "$EFASIM" run --timeout-ms $SELFTEST_TIME -- \
+        "$BUILD/bin/srd_info" --selftest --only latency --json "$page.json" \
+        >"$page" || fail "status $?"
+    ! LC_ALL=C grep -aP '[^\x20-\x7e]' "$page" || fail "not all of it is text"
+    grep -F 'p5\??"}, kernel' "$page" || fail "the machine's type"
+    python3 - "$page.json" <<'END' || fail "no JSON, strictly"
+import json
+import sys
+told = json.load(open(sys.argv[1], encoding='ascii'),
+                 parse_constant=lambda word: sys.exit(word))
+sys.exit(told['machine'] != {'type': 'p5\\??"}', 'efa_driver': '1"\\??[2J??',
+                             'kernel': told['machine']['kernel']})
+END
+}
+
 errors() {
+    local port side
     OUT=$CHECK_LOG.out
     "$BUILD/bin/srd_info" --selftest >"$OUT" 2>&1 && fail "no device: status 0"
     grep -q '^srd_info: no device: this machine has no EFA' "$OUT" ||
@@ -167,6 +198,24 @@ errors() {
     selftest : --only latency --json "$CHECK_LOG.none/x"
     grep -q 'json=.*: No such file.*name a file' "$OUT.progress" ||
         fail "not said"
+    selftest : --only latency --device nosuch
+    [ "$STATUS" = 1 ] && grep -q "device=nosuch: .* there are: rdmap0s6$" \
+        "$OUT.progress" || fail "no such device: not said"
+    "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --only latency >/dev/full \
+        2>"$OUT" && fail "a full disk: status 0"
+    grep -q '^srd_info: the report could not all be written' "$OUT" || fail "full"
+    for port in 70000 0 x ''; do
+        for side in --listen=$port --peer=localhost:$port; do
+            "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest "$side" >"$OUT" 2>&1
+            [ $? = 1 ] && grep -q 'a port is a number from 1 to 65535$' "$OUT" ||
+                fail "$side: $(cat "$OUT")"
+        done
+    done
+    # enough for one side alone: not all was asked
+    ulimit -l 8192 || fail "ulimit"
+    selftest --memlock-root : --facts
+    [ "$STATUS" = 1 ] && grep -q 'locks 12 MiB: ulimit -l' "$OUT.progress" ||
+        fail "little memory: not said"
     selftest --fail-command reg-mr:1 : --facts
     [ "$STATUS" = 1 ] && grep -q 'cannot be registered.*--check' "$OUT.progress" ||
         fail "no memory: not said"
@@ -477,6 +526,10 @@ plans() {
     planned 1 '^SHORT +peers of an interface' --ranks 192 --hosts 10000
     planned 0 '^ok +peers of an interface +100 ' --ranks 192 --hosts 10000 \
         --peers 100
+    (unset UCX_TLS && planned 0 '^warn +the transport ud, too' --ranks 200 --hosts 2) ||
+        exit 1
+    UCX_TLS=srd,sm planned 0 '^it fits: 0 short' --ranks 200 --hosts 2
+    ! grep 'transport ud, too' "$CHECK_LOG.plan" || fail "ud, without UCX_TLS having it"
     UCX_SRD_TX_QUEUE_LEN=4000 planned 0 '^ok +sends of a queue pair +4096 ' \
         --ranks 8 --hosts 8
     UCX_SRD_WINDOW=65 planned 2 'UCX_SRD_WINDOW=65: allowed .* from 1 to 64' \

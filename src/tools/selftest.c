@@ -92,7 +92,8 @@ static int selftest_near(st_t *st)
     st_link_t link;
 
     if (st_link_local(&link, st->device) != 0) {
-        fprintf(stderr, "srd_info: %s; see srd_info --check\n", link.why);
+        fprintf(stderr, "srd_info: %s; the self-test locks 12 MiB: ulimit -l, "
+                "and see srd_info --check\n", link.why);
         st_link_close(&link);
         return -1;
     }
@@ -214,7 +215,7 @@ static int selftest_run(info_t *info, efa_device_t *device,
         return 1;
     }
     if ((args->json == NULL) || (strcmp(args->json, "-") != 0)) {
-        st_report_text(&st, ucx);
+        err |= st_report_text(&st, ucx);
     }
     if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
         err = -1;
@@ -253,6 +254,24 @@ static int selftest_only(const char *only)
     return 0;
 }
 
+static int selftest_has_device(const info_t *info, const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < info->device_count; ++i) {
+        if (strcmp(info->devices[i], name) == 0) {
+            return 1;
+        }
+    }
+    fprintf(stderr, "srd_info: --device=%.40s: there is none of that name; "
+            "there are:", name);
+    for (i = 0; i < info->device_count; ++i) {
+        fprintf(stderr, " %s", info->devices[i]);
+    }
+    fprintf(stderr, "\n");
+    return 0;
+}
+
 int run_selftest(info_t *info, const selftest_args_t *args)
 {
     char why[INFO_TEXT_MAX] = "";
@@ -276,6 +295,9 @@ int run_selftest(info_t *info, const selftest_args_t *args)
         return 1;
     }
     name = (name != NULL) ? name : info->devices[0];
+    if (!selftest_has_device(info, name)) {
+        return 1;
+    }
     if (efa_device_open(&info->host, name, &device) != UCS_OK) {
         fprintf(stderr, "srd_info: %s cannot be opened: %s\n", name,
                 host_stub_message());

@@ -97,7 +97,7 @@ void st_measure_ucx(st_t *st, const char *device, char *why, size_t size);
 void st_point(st_t *st, const st_point_t *point);
 
 /* The page of text, and the same as JSON. `ucx`: why UCX was not measured. */
-void st_report_text(const st_t *st, const char *ucx);
+int  st_report_text(const st_t *st, const char *ucx);
 int  st_report_json(const st_t *st, const char *ucx, const char *path);
 
 /* What identifies no host: the machine's type, versions; "" where unknown. */

@@ -181,6 +181,15 @@ static void link_no_delay(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
+/* getaddrinfo() takes 70000 for 4464. */
+static int link_is_port(const char *port)
+{
+    size_t length = strspn(port, "0123456789");
+
+    return (length > 0) && (length < 6) && (port[length] == '\0') &&
+           (atoi(port) > 0) && (atoi(port) < 65536);
+}
+
 /* HOST or HOST:PORT; an IPv6 address in brackets if a port follows. */
 static void link_split(const char *peer, char *host, size_t size,
                        const char **port)
@@ -211,6 +220,10 @@ int st_link_tcp(st_link_t *link, const char *peer)
     link->between = "hosts";
     link->fd      = -1;
     link_split(peer, host, sizeof(host), &port);
+    if (!link_is_port(port)) {
+        return link_failed(link, "--peer", "a port is a number from 1 to "
+                           "65535");
+    }
     err = getaddrinfo(host, port, &hints, &list);
     if (err != 0) {
         return link_failed(link, "--peer", gai_strerror(err));
@@ -359,10 +372,16 @@ static int link_accept(int listener, char *line)
 
 int st_link_listen(const char *port, const efa_device_t *device)
 {
-    int listener = link_bind(port), fd, err;
     char line[ST_LINE_MAX];
+    int listener, fd, err;
     const char *why;
 
+    if (!link_is_port(port)) {
+        fprintf(stderr, "srd_info: --listen=%.40s: a port is a number from 1 "
+                "to 65535\n", port);
+        return -1;
+    }
+    listener = link_bind(port);
     if (listener < 0) {
         fprintf(stderr, "srd_info: --listen=%s: %s; another port: --listen="
                 "PORT, and --peer HOST:PORT there\n", port, strerror(errno));

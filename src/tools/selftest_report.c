@@ -19,6 +19,9 @@ static void machine_read(const char *path, char *text, size_t size)
         text[0] = '\0';
     }
     text[strcspn(text, "\n")] = '\0';
+    for (; *text != '\0'; ++text) { /* it goes into people's mail */
+        *text = ((*text < ' ') || (*text > '~')) ? '?' : *text;
+    }
 }
 
 /* EC2 names the kind of a machine there; what others have may name one. */
@@ -131,7 +134,7 @@ static void report_points(const st_t *st, const char *ucx)
     }
 }
 
-void st_report_text(const st_t *st, const char *ucx)
+int st_report_text(const st_t *st, const char *ucx)
 {
     unsigned i, count = 0;
 
@@ -149,6 +152,12 @@ void st_report_text(const st_t *st, const char *ucx)
         }
     }
     printf("\n");
+    if ((fflush(stdout) != 0) || ferror(stdout)) {
+        fprintf(stderr, "srd_info: the report could not all be written: %s\n",
+                strerror(errno));
+        return -1;
+    }
+    return 0;
 }
 
 /* A string of JSON. Our texts are ASCII; what files of the machine hold, or a
