@@ -5,9 +5,9 @@
 # EFA's driver and rdma-core; UCX is the system's, 1.16 in Ubuntu 24.04.
 set -e
 aws s3 cp "$1" /tmp/ucx-efa-srd.tar.xz
-tar -xf /tmp/ucx-efa-srd.tar.xz -C /usr/local --strip-components=1 --no-same-owner
 apt-get -q update
-apt-get -q -y install libucx0 ucx-utils
+apt-get -q -y install libucx0 ucx-utils xz-utils
+tar -xf /tmp/ucx-efa-srd.tar.xz -C /usr/local --strip-components=1 --no-same-owner
 # Ranks that slurmd starts have its limits.
 mkdir -p /etc/systemd/system/slurmd.service.d
 printf '[Service]\nLimitMEMLOCK=infinity\n' \

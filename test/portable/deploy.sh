@@ -20,6 +20,7 @@ deploy_inside() {
     printf '#!/bin/sh\n[ "$1 $2" = "s3 cp" ] && cp "${3#s3:/}" "$4"\n' >/usr/bin/aws
     printf '#!/bin/sh\necho "systemctl $*"\n' >/usr/bin/systemctl
     chmod 755 /usr/bin/aws /usr/bin/systemctl
+    export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # a node's
     export DEBIAN_FRONTEND=noninteractive
     apt-get -q update >/tmp/apt.log 2>&1 ||
         skip_here "packages cannot be had here: $(tail -n 1 /tmp/apt.log)"

@@ -16,15 +16,18 @@ disable   undo it
 status    says which of the two it is; status 0: enabled, 1: not
 """
 # One line of a .pth file: what it cannot load is one line of text, and nothing
-# where the package is gone, as nobody asked for it then.
+# where the package is gone, as nobody asked for it then. (Python runs the .pth
+# files of a virtual environment twice.)
 _LINE = f'''import sys; exec("""
 try:
     from importlib.util import find_spec
     if find_spec('{_PACKAGE}'):
         import {_PACKAGE}
 except Exception as error:
-    print(f'{_PACKAGE}.pth: {{error}} (or: {{sys.executable}} -m {_PACKAGE} '
-          'disable)', file=sys.stderr)
+    said = f'{_PACKAGE}.pth: {{error}} (or: {{sys.executable}} -m {_PACKAGE} disable)'
+    if getattr(sys, '_{_PACKAGE}', '') != said:
+        print(said, file=sys.stderr)
+    sys._{_PACKAGE} = said
 """)'''.replace('\n', '\\n').replace('"""', '"')
 
 
@@ -79,9 +82,10 @@ def _write(path, text):
                   errors='surrogateescape') as file:
             file.write(text)
         os.replace(new, path)
-    except OSError:
+    except OSError as error:
         if os.path.exists(new):
             os.remove(new)
+        error.filename = path
         raise
 
 
