@@ -35,7 +35,7 @@ int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
 /* A far side in this process works now. */
 void st_link_progress(st_link_t *link);
 
-/* Serves who is behind `fd`, `line` first unless it is empty, until he says bye:
+/* Serves who is behind `fd`, `line` first unless it is empty, until a bye:
  * 0; or -1 and why. */
 int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
                   const char **why);
