@@ -120,6 +120,11 @@ space or a colon: $("$VENV/bin/srdrun" --print-path) (install the module elsewhe
         [ "$(tail -n +2 "$dir/full")" = 'status 1' ] || fail "no room: not so"
     [ -z "$(find "$VENV" -name 'ucx*.pth*')" ] || fail "no room: half of it stays"
     "$python" -m ucx_efa_srd enable || fail "enable"
+    # a copy of another installation is in the process: it stays, alone
+    "$EFASIM" run --fabric "t$$w" -- "$SRDRUN" "$python" "$program" >"$dir/two" ||
+        fail "two copies: status $?"
+    [ "$(grep '^module ' "$dir/two")" = "module $(readlink -f "$BUILD/lib/$MODULE")" ] ||
+        fail "two copies: $(cat "$dir/two")"
     # pip was killed in the middle, a disk was taken away
     mv "$VENV/lib/ucx" "$VENV/lib/gone"
     "$python" -c 'print("runs")' >"$dir/runs" 2>&1 || fail "no program runs"

@@ -42,7 +42,13 @@ def _find():
 
 
 def load():
-    """RTLD_GLOBAL: a UCX that is opened later asks this module first."""
+    """RTLD_GLOBAL: a UCX that is opened later asks this module first. A copy of
+    another installation may be here already (srdrun, a package's)."""
+    try:
+        ctypes.CDLL(_NAME, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD)
+        return
+    except OSError:
+        pass
     try:
         ctypes.CDLL(MODULE, ctypes.RTLD_GLOBAL)
     except OSError as error:
