@@ -3,7 +3,8 @@
 #
 # ucx_source.sh [VERSION]: prints the folder of UCX's unpacked source package
 # (default: 1.13.1), from this machine's package mirror, kept in the cache.
-# Status 77 with a reason if it cannot be had. Changes nothing of apt's.
+# Status 77 with a reason if it cannot be had. Changes nothing of apt's. A tree of
+# another release, from its tag, is found there, too (ucx-1.12.1).
 set -u
 version=${1-1.13.1}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/source

@@ -212,8 +212,7 @@ structures is compiled once for each minor (`src/ucp_hooks/abi_1_*.c`), and the
 one for the UCX at hand is taken when it is found. A minor is known by a symbol
 that its libuct has and the one before has not; the sizes of three data objects
 of libuct (transport, component, config field) and the version of libucp must
-agree, else the module stays out and says why. A newer UCX is refused, unless
-`UCX_EFA_ABI` names the version that it looks like. Beside UCX the file needs
+agree, else the module stays out and says why. Beside UCX the file needs
 glibc 2.34 (Debian 12, RHEL 9, Ubuntu 22.04), no other library, which
 `test/tidy/check_glibc.sh` and `check_needed.sh` check; built by
 `contrib/portable.sh` it needs glibc 2.17.
@@ -221,7 +220,31 @@ glibc 2.34 (Debian 12, RHEL 9, Ubuntu 22.04), no other library, which
 UCX 1.12 (Ubuntu 22.04's) is refused. It has no `uct_component_register` and
 `uct_tl_register`, by which a module enters a libuct that is loaded already; no
 `uct_ep_invalidate`, by which UCP makes an endpoint fail; and its `mkey_pack` is
-not told whether a key is to be revocable.
+not told whether a key is to be revocable. One warning says that it is too old,
+and the program goes on without srd (suite portable, `--full`: `ucx_1_12`, with
+1.12.1 built from its tag, where `contrib/ucx_source.sh 1.12.1` has the tree).
+
+## A UCX newer than the newest table
+
+It is refused with one line, and the program goes on without srd. The line names
+the newest minor that this UCX looks like, as 1.23, and `UCX_EFA_ABI=1.23`
+tries it, at your own risk; another value is refused. What is tried then has
+passed this probe, of the libuct at hand, before anything of it is called:
+
+- it exports every symbol by which the minors up to that one are known, and all
+  functions that the module calls;
+- its transport, its component and its configuration field have that minor's
+  sizes (a member more in them would move all that lies behind it);
+- its base classes of interface and endpoint are no larger than the room that
+  the module leaves for them;
+- its parsers of configuration values are all there.
+
+What the probe cannot see is a callback that was added in the middle of a table
+of operations, or one whose arguments changed: none of these tables has a size
+in the file. That is the risk. A libuct without libucp in its process tells no
+version: there the probe alone decides. Suite portable (`ucx_newer`) has sid's
+UCX say that it is 1.24: it is refused, carries data with `UCX_EFA_ABI`, and is
+refused with it, too, once a size differs.
 
 ## Sizes in bytes
 ''')

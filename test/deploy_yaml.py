@@ -4,9 +4,14 @@
 EFA needs; prints the commands of the Kubernetes containers, a line each."""
 
 import os
+import re
 import sys
 
 import yaml
+
+# Images of ParallelCluster whose own UCX is 1.13 or newer.
+OS_SERVED = ('ubuntu2404',)
+GRAVITON = re.compile(r'[a-z]+[0-9]+g') # hpc7g, c7gn
 
 
 def containers(document):
@@ -31,7 +36,16 @@ def main(folder):
     if len(commands) != 2:
         problems.append(f'{len(commands)} containers')
     with open(os.path.join(folder, 'parallelcluster.yaml')) as file:
-        queue = yaml.safe_load(file)['Scheduling']['SlurmQueues'][0]
+        cluster = yaml.safe_load(file)
+    queue = cluster['Scheduling']['SlurmQueues'][0]
+    if cluster['Image']['Os'] not in OS_SERVED:
+        problems.append(f'parallelcluster.yaml: the UCX of '
+                        f'{cluster["Image"]["Os"]} is not served')
+    kind = queue['ComputeResources'][0]['Instances'][0]['InstanceType']
+    arch = 'aarch64' if GRAVITON.match(kind) else 'x86_64'
+    archive = queue['CustomActions']['OnNodeConfigured']['Args'][0]
+    if not archive.endswith(f'-linux-{arch}.tar.xz'):
+        problems.append(f'parallelcluster.yaml: {kind} does not run {archive}')
     if not queue['ComputeResources'][0]['Efa']['Enabled'] or \
             not queue['Networking']['PlacementGroup']['Enabled']:
         problems.append('parallelcluster.yaml: no EFA or placement group')

@@ -11,8 +11,12 @@
 . "$TEST_DIR/python/environment.sh"
 # shellcheck source=test/portable/aarch64.sh
 . "$TEST_DIR/portable/aarch64.sh"
+# shellcheck source=test/portable/deploy.sh
+. "$TEST_DIR/portable/deploy.sh"
 # shellcheck source=test/portable/rpm.sh
 . "$TEST_DIR/portable/rpm.sh"
+# shellcheck source=test/portable/ucx.sh
+. "$TEST_DIR/portable/ucx.sh"
 # shellcheck source=test/portable/wheel.sh
 . "$TEST_DIR/portable/wheel.sh"
 set -u
@@ -161,9 +165,13 @@ suite_run() {
     done
     check rpm_install 120 rpm_install
     check tarball 60 tarball
+    check deploy_cluster 60 deploy_cluster
+    check ucx_newer 60 ucx_newer
+    ! full || check ucx_1_12 600 ucx_old 1.12.1
     check wheel 120 wheel_python_of python3
     [ "$(readlink -f /usr/bin/python3)" = "$(readlink -f "$(command -v python3)")" ] ||
         check wheel_system_python 120 wheel_python_of /usr/bin/python3
+    check wheel_odd 60 wheel_python_odd
     check wheel_debian_13 120 wheel_debian_13
     for name in nixl ucxx; do
         check "environment_$name" 300 environment_make $name

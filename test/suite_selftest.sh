@@ -6,6 +6,8 @@
 # usage: suite_selftest.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=test/selftest_deploy.sh
+. "$TEST_DIR/selftest_deploy.sh"
 set -u
 
 SELFTEST_TIME=250 # ms until an absent host is told of
@@ -93,12 +95,25 @@ plain() {
     # shellcheck disable=SC2013 # words
     for probe in $(sed -nE '/^const st_probe_t/,/^};/s/^    \{"([a-z-]+)",.*/\1/p' \
         "$TEST_DIR"/../src/tools/selftest_*.c); do
+        [ "$probe" != overrun ] || continue # only when it is named
         grep -qE "^(same|not asked) +$probe, between" "$OUT" ||
             fail "$probe was not asked"
     done
     ! grep -E '^not asked' "$OUT" | grep -v ' write-placed,' ||
         fail "something was not asked"
     reorder
+}
+
+# What may harm others is asked only when it is named.
+overrun() {
+    overruns_expected
+    selftest : --only overrun
+    [ "$STATUS" = 0 ] || fail "status $STATUS"
+    grep -E '^  it does +a queue of 64 entries: 96 of 96 .*; another queue pair works$' \
+        "$OUT" || fail "$(tail -n 8 "$OUT")"
+    selftest --answer overrun:8 : --only overrun
+    named overrun
+    grep -E '^  it does +a queue of 64 entries: 64 of 96 ' "$OUT" || fail "how many?"
 }
 
 # Messages that overtake others are shown, and are no difference.
@@ -125,12 +140,17 @@ measures() {
             fail "UCX was not measured: $(grep 'not measured' "$OUT")"
     fi
     python3 -m json.tool "$OUT.json" >/dev/null || fail "no JSON"
+    # the program's own variables do not spoil it
+    UCX_LOG_LEVEL=debug selftest :
+    ! command -v ucx_perftest >/dev/null || ! grep 'not measured' "$OUT" ||
+        fail "UCX was not measured"
 }
 
 # Nothing that tells one host from another is in what people paste.
 secrets() {
     selftest --trace "$CHECK_LOG.trace" :
     local word words
+    machine_names
     words=$(hostname; hostname -f 2>/dev/null; id -un | grep -vx root
         sed -n 's/.*pid=\([0-9]*\).*/\1/p' "$CHECK_LOG.trace" | sort -u
         ip -o addr 2>/dev/null | sed -nE 's/.* inet6? ([^/ ]+).*/\1/p'
@@ -143,16 +163,61 @@ secrets() {
         fail "it tells an address"
 }
 
+# Whatever the machine's files hold, the JSON is JSON, and the page text.
+machine_names() {
+    need python3 unshare
+    local page=$CHECK_LOG.names
+    # shellcheck disable=SC2016 # for the inner shell
+    unshare -m bash -c 'mount -t tmpfs none /sys &&
+        mkdir -p /sys/module/efa /sys/devices/virtual/dmi/id &&
+        printf "1\"\\\\\t\033[2J\377\303\nx" >/sys/module/efa/version &&
+        echo "Amazon EC2" >/sys/devices/virtual/dmi/id/sys_vendor &&
+        printf "p5\\\\\302\240\"}" >/sys/devices/virtual/dmi/id/product_name &&
+        exec "$@"' - "$EFASIM" run --timeout-ms $SELFTEST_TIME -- \
+        "$BUILD/bin/srd_info" --selftest --only latency --json "$page.json" \
+        >"$page" || fail "status $?"
+    ! LC_ALL=C grep -aP '[^\x20-\x7e]' "$page" || fail "not all of it is text"
+    grep -F 'p5\??"}, kernel' "$page" || fail "the machine's type"
+    python3 - "$page.json" <<'END' || fail "no JSON, strictly"
+import json
+import sys
+told = json.load(open(sys.argv[1], encoding='ascii'),
+                 parse_constant=lambda word: sys.exit(word))
+sys.exit(told['machine'] != {'type': 'p5\\??"}', 'efa_driver': '1"\\??[2J??',
+                             'kernel': told['machine']['kernel']})
+END
+}
+
 errors() {
+    local port side
     OUT=$CHECK_LOG.out
     "$BUILD/bin/srd_info" --selftest >"$OUT" 2>&1 && fail "no device: status 0"
     grep -q '^srd_info: no device: this machine has no EFA' "$OUT" ||
         fail "not said"
-    selftest : --only nosuch && [ "$STATUS" = 1 ] || fail "no such probe"
-    grep -q 'no probe was run; see --only' "$OUT.progress" || fail "not said"
+    selftest : --only wrong-qkey,nosuch && [ "$STATUS" = 2 ] || fail "no such probe"
+    grep -q "^srd_info: --only: no probe is named 'nosuch'" "$OUT.progress" ||
+        fail "not said"
     selftest : --only latency --json "$CHECK_LOG.none/x"
     grep -q 'json=.*: No such file.*name a file' "$OUT.progress" ||
         fail "not said"
+    selftest : --only latency --device nosuch
+    [ "$STATUS" = 1 ] && grep -q "device=nosuch: .* there are: rdmap0s6$" \
+        "$OUT.progress" || fail "no such device: not said"
+    "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --only latency >/dev/full \
+        2>"$OUT" && fail "a full disk: status 0"
+    grep -q '^srd_info: the report could not all be written' "$OUT" || fail "full"
+    for port in 70000 0 x ''; do
+        for side in --listen=$port --peer=localhost:$port; do
+            "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest "$side" >"$OUT" 2>&1
+            [ $? = 1 ] && grep -q 'a port is a number from 1 to 65535$' "$OUT" ||
+                fail "$side: $(cat "$OUT")"
+        done
+    done
+    # enough for one side alone: not all was asked
+    ulimit -l 8192 || fail "ulimit"
+    selftest --memlock-root : --facts
+    [ "$STATUS" = 1 ] && grep -q 'locks 12 MiB: ulimit -l' "$OUT.progress" ||
+        fail "little memory: not said"
     selftest --fail-command reg-mr:1 : --facts
     [ "$STATUS" = 1 ] && grep -q 'cannot be registered.*--check' "$OUT.progress" ||
         fail "no memory: not said"
@@ -203,123 +268,77 @@ two_hosts() {
 }
 
 # What a peer says cannot end the listener but by its own end: words that are
-# none, lines without end, numbers out of range, silence.
+# none, lines without end, numbers out of range; who says no hello is not the one
+# it waits for.
 bad_peers() {
     need python3
-    local port=$((20000 + $$ % 30000)) mode status listener
-    for mode in garbage long numbers; do
-        "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --listen=$port \
-            >"$CHECK_LOG.listen" 2>&1 &
-        listener=$!
+    local port=$((20000 + $$ % 30000)) mode
+    LISTENER=$CHECK_LOG.listen
+    listener_starts "$port"
+    for mode in early garbage long numbers; do
         python3 "$TEST_DIR/selftest_peer.py" "$port" "$mode" ||
             fail "$mode: the listener did not answer as it should"
-        status=0
-        wait "$listener" || status=$?
-        cat "$CHECK_LOG.listen"
-        [ "$status" = 0 ] || fail "$mode: the listener's status is $status"
     done
-    # a listener that says nonsense: one line, status 1
-    python3 "$TEST_DIR/selftest_peer.py" "$port" serve >"$CHECK_LOG.serve" &
+    listener_ends 0
+    [ "$(grep -c 'is no srd_info --selftest --peer; waiting on$' "$LISTENER")" = 3 ] ||
+        fail "who is no peer is not told of"
+    listener_starts "$port"
+    python3 "$TEST_DIR/selftest_peer.py" "$port" vanish || fail "vanish"
+    listener_ends 1
+    grep -q '^srd_info: --listen: the peer went away before' "$LISTENER" ||
+        fail "vanish: not said"
+}
+
+listener_starts() {
+    "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
+        --selftest --listen="$1" >"$LISTENER" 2>&1 &
+    LISTENER_PID=$!
+}
+
+listener_ends() {
+    local status=0
+    wait "$LISTENER_PID" || status=$?
+    cat "$LISTENER"
+    [ "$status" = "$1" ] || fail "the listener's status is $status, not $1"
+}
+
+# A listener that says nonsense, or ends in the middle: one line, status 1, and the
+# device is not blamed.
+bad_listeners() {
+    need python3
+    local port=$((20000 + $$ % 30000)) serve start=$SECONDS
+    # peer_fails MODE TEXT
     peer_fails() {
         local tries
+        python3 "$TEST_DIR/selftest_peer.py" "$port" "$1" >"$CHECK_LOG.serve" &
+        serve=$!
         for tries in $(seq 50); do
-            "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --facts \
-                --peer "localhost:$port" >"$CHECK_LOG.peer" 2>&1
-            [ $? = 1 ] || fail "not status 1"
+            "$EFASIM" run --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
+                --selftest --facts --peer "localhost:$port" >"$CHECK_LOG.page" \
+                2>"$CHECK_LOG.peer"
+            [ $? = 1 ] || fail "$1: not status 1"
             grep -q 'Connection refused' "$CHECK_LOG.peer" || break
             sleep 0.1
         done
-        cat "$CHECK_LOG.peer"
-        grep -q "$1" "$CHECK_LOG.peer" || fail "not said: $1"
+        cat "$CHECK_LOG.page" "$CHECK_LOG.peer"
+        grep -q "^srd_info: $2" "$CHECK_LOG.peer" || fail "not said: $2"
+        wait "$serve"
     }
-    peer_fails 'the far side: '
-    wait
-    peer_fails "Connection refused; start 'srd_info --selftest --listen' there"
-}
-
-# for_deploy RELEASE: or skip.
-for_deploy() {
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    "$TEST_DIR/../contrib/chroot.sh" --made "$1" ||
-        skip_here "Debian $1 is not made here: contrib/chroot.sh $1 makes it"
-}
-
-# What contrib/deploy has for Slurm: its script, submitted to Slurm itself, whose
-# two nodes are emulated hosts.
-deploy_slurm() {
-    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
-    for_deploy 13
-    local status=0 bytes
-    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" 13 -- bash \
-        "$TEST_DIR/slurm_inside.sh" "$BUILD" "$BUILD/test/mpi_check" all 4096 ||
-        status=$?
-    [ "$status" != 77 ] || skip_here "packages cannot be had here"
-    [ "$status" = 0 ] || fail "status $status"
-    [ "$(grep -c ' 0 failed, ' "$CHECK_LOG")" = 2 ] || fail "no two --checks"
-    grep -q '^ok 4 ranks' "$CHECK_LOG" || fail "no ok line"
-    bytes=$(sed -n 's/^pair src=0 dst=1 bytes=//p' "$EFASIM_STAT" |
-        awk '{ sum += $1 } END { print sum + 0 }')
-    at_least "bytes from host 0 to 1" "$bytes" 16384
-    note "$(grep '^Slurm' "$CHECK_LOG"): $bytes bytes from host 0 to 1"
-}
-
-# The Dockerfile's steps, in a system of that release; its command, and the
-# self-test, on an emulated device and without one.
-deploy_container() {
-    local file=$TEST_DIR/../contrib/deploy/Dockerfile release steps status=0
-    local script=$CHECK_LOG.steps
-    release=$(sed -n 's/^FROM debian://p' "$file")
-    for_deploy "$release"
-    rm -rf "$BUILD/image"
-    make -C "$BUILD" install DESTDIR="$BUILD/image" prefix=/usr/local \
-        >/dev/null || fail "make install"
-    steps=$(sed -nE "s|^RUN (.*)|\\1 >/dev/null 2>\&1 \|\| exit 77|p
-        s|^COPY image/ /|cp -r $BUILD/image/. /|p
-        s/^ENV (.*)/export \\1/p
-        s/^CMD .*\"(srd_info)\", \"(--check)\".*/no_device \\1 \\2/p" "$file")
-    [ "$(grep -c . <<<"$steps")" = "$(grep -cE '^(RUN|COPY|ENV|CMD) ' "$file")" ] ||
-        fail "steps that this check does not know"
-    cat >"$script" <<END
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
-no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
-$steps
-efasim run -- srd_info --check || exit 1
-efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | tail -n 1
-END
-    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" "$release" -- bash \
-        "$script" || status=$?
-    rm -rf "$BUILD/image"
-    [ "$status" != 77 ] || skip_here "packages cannot be had here"
-    [ "$status" = 0 ] || fail "status $status"
-    grep -qx none "$CHECK_LOG" || fail "without a device: not said"
-    grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$CHECK_LOG" ||
-        fail "the self-test is not content"
-}
-
-# The manifests are YAML; the containers' commands run on two emulated hosts.
-deploy_kubernetes() {
-    need python3
-    python3 -c 'import yaml' || skip_here "python3-yaml is missing"
-    python3 "$TEST_DIR/deploy_yaml.py" "$TEST_DIR/../contrib/deploy" \
-        >"$CHECK_LOG.commands" || fail "the manifests are not as they should be"
-    cat "$CHECK_LOG.commands"
-    local listen peer listener tries
-    read -r listen <"$CHECK_LOG.commands"
-    peer=$(sed -n 2p "$CHECK_LOG.commands")
-    # shellcheck disable=SC2086 # words
-    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- $listen \
-        >"$CHECK_LOG.listen" 2>&1 &
-    listener=$!
-    for tries in $(seq 100); do
-        ! grep -q '^waiting for' "$CHECK_LOG.listen" || break
-        sleep 0.05
-    done
-    # shellcheck disable=SC2086
-    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME -- \
-        ${peer/ srd-selftest/ localhost} >"$CHECK_LOG.peer"
-    wait "$listener" || fail "the listener after $tries looks: status $?"
-    grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
-        fail "$(tail -n 3 "$CHECK_LOG.peer")"
+    peer_fails nonsense 'the far side: it is no srd_info$'
+    peer_fails endless 'the far side: it does not answer any more$'
+    peer_fails newer 'the far side: its srd_info is newer: .* the same on both$'
+    LISTENER=$CHECK_LOG.listen
+    listener_starts $((port + 1))
+    peer_fails between 'the far side: it does not answer any more$'
+    listener_ends 1
+    grep -qE '^[1-9][0-9]* same, [1-9][0-9]* not asked, 0 differ$' "$CHECK_LOG.page" ||
+        fail "what was asked: $(tail -n 1 "$CHECK_LOG.page")"
+    [ "$(grep -c 'does not answer any more$' "$CHECK_LOG.peer")" = 1 ] ||
+        fail "said more than once"
+    at_most "seconds" $((SECONDS - start)) 25
+    "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
+        2>&1 | grep "Connection refused; start 'srd_info --selftest --listen' there" ||
+        fail "nobody listens: not said"
 }
 
 # deviations: a knob each, and the probe that is to notice it.
@@ -424,6 +443,10 @@ plans() {
     planned 1 '^SHORT +peers of an interface' --ranks 192 --hosts 10000
     planned 0 '^ok +peers of an interface +100 ' --ranks 192 --hosts 10000 \
         --peers 100
+    (unset UCX_TLS && planned 0 '^warn +the transport ud, too' --ranks 200 --hosts 2) ||
+        exit 1
+    UCX_TLS=srd,sm planned 0 '^it fits: 0 short' --ranks 200 --hosts 2
+    ! grep 'transport ud, too' "$CHECK_LOG.plan" || fail "ud, without UCX_TLS having it"
     UCX_SRD_TX_QUEUE_LEN=4000 planned 0 '^ok +sends of a queue pair +4096 ' \
         --ranks 8 --hosts 8
     UCX_SRD_WINDOW=65 planned 2 'UCX_SRD_WINDOW=65: allowed .* from 1 to 64' \
@@ -478,8 +501,10 @@ suite_run() {
     check measures 60 measures
     check secrets 60 secrets
     check errors 30 errors
+    check overrun 30 overrun
     check two_hosts 60 two_hosts
     check bad_peers 30 bad_peers
+    check bad_listeners 40 bad_listeners
     check plans 30 plans
     check plan_memory 30 plan_memory
     check plan_counts 150 plan_counts 8 8

@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# parallelcluster-install.sh S3-PATH: what each compute node does once; the package
-# is that of "make deb". ParallelCluster installs EFA's driver and rdma-core.
+# parallelcluster-install.sh S3-PATH: what each compute node does once; the archive
+# is that of contrib/portable.sh for the nodes' architecture. ParallelCluster installs
+# EFA's driver and rdma-core; UCX is the system's, 1.16 in Ubuntu 24.04.
 set -e
-aws s3 cp "$1" /tmp/ucx-efa-srd.deb
-apt-get -q -y install /tmp/ucx-efa-srd.deb ucx-utils
+aws s3 cp "$1" /tmp/ucx-efa-srd.tar.xz
+apt-get -q update
+apt-get -q -y install libucx0 ucx-utils xz-utils
+tar -xf /tmp/ucx-efa-srd.tar.xz -C /usr/local --strip-components=1 --no-same-owner
 # Ranks that slurmd starts have its limits.
 mkdir -p /etc/systemd/system/slurmd.service.d
 printf '[Service]\nLimitMEMLOCK=infinity\n' \

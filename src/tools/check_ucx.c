@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+    OLDEST_MINOR = 13, /* that the module has a table for */
     PLUGIN_MINOR = 22, /* from here on UCX loads modules of any name */
     SPARING_MINOR = 18 /* from here on its ib module leaves EFA devices alone */
 };
@@ -25,6 +26,15 @@ static int check_version(info_t *info)
     if (strstr(probe->log, "libuct_srd: not used") != NULL) {
         info_report(info, INFO_FAIL, "UCX", NULL, "%u.%u.%u: %s", probe->major,
                     probe->minor, probe->release, probe->log);
+        return -1;
+    }
+    if ((probe->major == 1) && (probe->minor < OLDEST_MINOR)) {
+        info_report(info, INFO_FAIL, "UCX",
+                    "a newer UCX, or that of a Python wheel (pip install "
+                    "libucx-cu12), with LD_LIBRARY_PATH where it is",
+                    "%u.%u.%u in %s is too old: the module serves 1.%u and "
+                    "newer", probe->major, probe->minor, probe->release,
+                    probe->ucp_path, OLDEST_MINOR);
         return -1;
     }
     info_report(info, INFO_OK, "UCX", NULL, "%u.%u.%u in %s", probe->major,

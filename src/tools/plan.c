@@ -259,6 +259,23 @@ static void plan_show_queues(plan_t *plan)
                 "that no RMA needs give theirs to others");
 }
 
+/* Where srd fits, and ud beside it does not: the module then offers srd alone,
+ * to ranks that see it in time. */
+static void plan_twice(plan_t *plan, size_t files)
+{
+    const base_need_t *need = &plan->need;
+    size_t ranks            = plan->ranks;
+
+    if ((plan->short_of == 0) &&
+        ((2 * ranks * need->queue_pairs > plan->max_qp) ||
+         (2 * ranks * need->queues > plan->max_cq) ||
+         (2 * need->locked_open * plan->devices > plan->memlock) ||
+         (2 * files + PLAN_OTHER_FILES > plan->files))) {
+        plan_line(plan, PLAN_WARN, "the transport ud, too", "as much again",
+                  "", "too little for both", "UCX_TLS=srd,sm,self");
+    }
+}
+
 static void plan_show(plan_t *plan)
 {
     const base_need_t *need = &plan->need;
@@ -288,6 +305,7 @@ static void plan_show(plan_t *plan)
                 "those beyond it are refused: fewer ranks on a host with more "
                 "threads each, or --peers, if a rank talks to fewer");
     if ((tls == NULL) || info_list_has(tls, "ud")) {
+        plan_twice(plan, files);
         printf("UCX_TLS %s: UCX opens the transport ud, too, which takes as "
                "much again; with UCX_TLS=srd,sm,self it does not\n",
                (tls == NULL) ? "is not set" : "has ud");

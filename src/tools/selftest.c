@@ -66,6 +66,7 @@ int st_has(st_t *st, st_result_t *result, unsigned cap, const char *name)
 static void selftest_group(st_t *st, const st_probe_t *probes,
                            const char *between)
 {
+    int was_dead = st->link->is_dead;
     st_result_t *result;
 
     for (; probes->name != NULL; ++probes) {
@@ -78,17 +79,23 @@ static void selftest_group(st_t *st, const st_probe_t *probes,
         result->between = between;
         fprintf(stderr, "srd_info: %s, between %s\n", probes->name, between);
         probes->run(st, result);
+        if ((st->link->is_dead) && !was_dead) { /* no fault of the device's */
+            st_not_asked(result, "%s", st->link->why);
+            fprintf(stderr, "srd_info: %s\n", st->link->why);
+        }
+        was_dead = st->link->is_dead;
     }
 }
 
-static void selftest_near(st_t *st)
+static int selftest_near(st_t *st)
 {
     st_link_t link;
 
     if (st_link_local(&link, st->device) != 0) {
-        fprintf(stderr, "srd_info: %s\n", link.why);
+        fprintf(stderr, "srd_info: %s; the self-test locks 12 MiB: ulimit -l, "
+                "and see srd_info --check\n", link.why);
         st_link_close(&link);
-        return;
+        return -1;
     }
     st->link = &link;
     selftest_group(st, st_limits, link.between);
@@ -100,8 +107,12 @@ static void selftest_near(st_t *st)
     if (!st->facts) {
         st_measure(st, link.between);
     }
+    if (st->only[0] != '\0') {
+        selftest_group(st, st_harmful, link.between);
+    }
     st_link_close(&link);
     st->link = NULL;
+    return 0;
 }
 
 /* With another process, which is killed in the end; or another host. */
@@ -126,6 +137,7 @@ static int selftest_far(st_t *st, const char *peer)
         if (peer == NULL) {
             selftest_group(st, st_process, link.between);
         }
+        err = link.is_dead ? -1 : 0;
     }
     st_link_close(&link);
     st->link = NULL;
@@ -183,8 +195,8 @@ static int selftest_run(info_t *info, efa_device_t *device,
         return 1;
     }
     if (args->peer == NULL) {
-        selftest_near(&st);
-        err = selftest_far(&st, NULL);
+        err  = selftest_near(&st);
+        err |= selftest_far(&st, NULL);
         if (!st.facts) {
             st_measure_devices(&st, info->devices, info->device_count);
             st_measure_ucx(&st, device->name, ucx, sizeof(ucx));
@@ -203,7 +215,7 @@ static int selftest_run(info_t *info, efa_device_t *device,
         return 1;
     }
     if ((args->json == NULL) || (strcmp(args->json, "-") != 0)) {
-        st_report_text(&st, ucx);
+        err |= st_report_text(&st, ucx);
     }
     if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
         err = -1;
@@ -211,13 +223,67 @@ static int selftest_run(info_t *info, efa_device_t *device,
     return ((err != 0) || (selftest_differ(&st) > 0)) ? 1 : 0;
 }
 
+/* 0; or -1 after a line, where --only names what is no probe. */
+static int selftest_only(const char *only)
+{
+    static const st_probe_t *const groups[] = {
+        st_limits, st_memory, st_queues, st_status, st_order, st_process,
+        st_speed, st_harmful
+    };
+    const st_probe_t *probe;
+    size_t length;
+    unsigned i;
+    int known;
+
+    for (; *only != '\0'; only += length + (only[length] == ',')) {
+        length = strcspn(only, ",");
+        known  = 0;
+        for (i = 0; i < sizeof(groups) / sizeof(groups[0]); ++i) {
+            for (probe = groups[i]; probe->name != NULL; ++probe) {
+                known |= (strlen(probe->name) == length) &&
+                         !strncmp(probe->name, only, length);
+            }
+        }
+        if (!known) {
+            fprintf(stderr, "srd_info: --only: no probe is named '%.*s'; the "
+                    "report of --selftest names them\n",
+                    (int)length, only);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int selftest_has_device(const info_t *info, const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < info->device_count; ++i) {
+        if (strcmp(info->devices[i], name) == 0) {
+            return 1;
+        }
+    }
+    fprintf(stderr, "srd_info: --device=%.40s: there is none of that name; "
+            "there are:", name);
+    for (i = 0; i < info->device_count; ++i) {
+        fprintf(stderr, " %s", info->devices[i]);
+    }
+    fprintf(stderr, "\n");
+    return 0;
+}
+
 int run_selftest(info_t *info, const selftest_args_t *args)
 {
     char why[INFO_TEXT_MAX] = "";
     const char *name        = args->device;
     efa_device_t *device;
+    char line[ST_LINE_MAX] = "";
+    const char *no;
     int err = 0;
 
+    if ((args->only != NULL) && (selftest_only(args->only) != 0)) {
+        return 2;
+    }
     info->verbs = efa_verbs_get(why, sizeof(why));
     if ((info->verbs == NULL) ||
         (efa_device_list(info->verbs, &info->devices, &info->device_count) !=
@@ -229,13 +295,16 @@ int run_selftest(info_t *info, const selftest_args_t *args)
         return 1;
     }
     name = (name != NULL) ? name : info->devices[0];
+    if (!selftest_has_device(info, name)) {
+        return 1;
+    }
     if (efa_device_open(&info->host, name, &device) != UCS_OK) {
         fprintf(stderr, "srd_info: %s cannot be opened: %s\n", name,
                 host_stub_message());
         return 1;
     }
     if (args->serve >= 0) {
-        st_link_serve(args->serve, device, 1);
+        err = st_link_serve(args->serve, device, 1, line, &no) ? 1 : 0;
     } else if (args->listen != NULL) {
         err = st_link_listen(args->listen, device) ? 1 : 0;
     } else {

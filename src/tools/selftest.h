@@ -86,6 +86,8 @@ int st_has(st_t *st, st_result_t *result, unsigned cap, const char *name);
 /* The groups; each ends with a NULL name. `st_limits` needs no far side. */
 extern const st_probe_t st_limits[], st_memory[], st_queues[], st_status[],
         st_order[], st_process[], st_speed[];
+/* These only when they are named: they might harm others on the device. */
+extern const st_probe_t st_harmful[];
 
 /* Latency, rate and bandwidth by size, into st->points. */
 void st_measure(st_t *st, const char *between);
@@ -95,7 +97,7 @@ void st_measure_ucx(st_t *st, const char *device, char *why, size_t size);
 void st_point(st_t *st, const st_point_t *point);
 
 /* The page of text, and the same as JSON. `ucx`: why UCX was not measured. */
-void st_report_text(const st_t *st, const char *ucx);
+int  st_report_text(const st_t *st, const char *ucx);
 int  st_report_json(const st_t *st, const char *ucx, const char *path);
 
 /* What identifies no host: the machine's type, versions; "" where unknown. */

@@ -19,6 +19,7 @@
 #define LINK_ANSWER_S 60   /* seconds that an answer may take */
 #define LINK_IDLE_S   0.002 /* without work, until this side sleeps a little */
 #define LINK_SILENT_S 600  /* a listener's patience with who says nothing */
+#define LINK_HELLO_S  10   /* and with who has not yet said hello */
 
 void st_link_progress(st_link_t *link)
 {
@@ -31,6 +32,13 @@ static int link_failed(st_link_t *link, const char *what, const char *why)
 {
     snprintf(link->why, sizeof(link->why), "%s: %s", what, why);
     return -1;
+}
+
+/* Whoever asks for more is told at once. */
+static int link_died(st_link_t *link)
+{
+    link->is_dead = !link->is_killed;
+    return link_failed(link, "the far side", "it does not answer any more");
 }
 
 /* A line without its end. 0, or -1: none came in time, or not a line. */
@@ -80,12 +88,15 @@ int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
     va_start(ap, format);
     vsnprintf(line, sizeof(line), format, ap);
     va_end(ap);
+    if (link->is_dead) {
+        return -1;
+    }
     if (link->local != NULL) {
         st_serve_line(link->local, line, reply, sizeof(reply));
     } else if ((link_write(link->fd, line) != 0) ||
                (link_read(link->fd, reply, sizeof(reply), LINK_ANSWER_S) !=
                 0)) {
-        return link_failed(link, "the far side", "it does not answer");
+        return link_died(link);
     }
     if (strncmp(reply, "ok", 2) != 0) {
         return link_failed(link, "the far side", reply);
@@ -98,19 +109,24 @@ int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
 
 static int link_hello(st_link_t *link)
 {
-    char answer[ST_LINE_MAX], gid[40];
-    int version;
+    char answer[ST_LINE_MAX], gid[40], text[120];
+    int version = -1, count;
 
     if (st_ask(link, answer, sizeof(answer), "hello") != 0) {
         return -1;
     }
-    if ((sscanf(answer, "%d %39s %u %zu", &version, gid, &link->caps,
-                &link->max_msg) != 4) ||
-        (st_gid_parse(gid, link->gid) != 0)) {
-        return link_failed(link, "the far side", "it is no srd_info");
+    count = sscanf(answer, "%d %39s %u %zu", &version, gid, &link->caps,
+                   &link->max_msg);
+    if ((count >= 1) && (version > 0) && (version != ST_VERSION)) {
+        snprintf(text, sizeof(text), "its srd_info is %s: it speaks %d, this "
+                 "one %d; install the same on both",
+                 (version > ST_VERSION) ? "newer" : "older", version,
+                 ST_VERSION);
+        return link_failed(link, "the far side", text);
     }
-    return (version == ST_VERSION) ?
-           0 : link_failed(link, "the far side", "another version of srd_info");
+    return ((count == 4) && (version == ST_VERSION) &&
+            (st_gid_parse(gid, link->gid) == 0)) ?
+           0 : link_failed(link, "the far side", "it is no srd_info");
 }
 
 int st_link_local(st_link_t *link, const efa_device_t *device)
@@ -165,6 +181,15 @@ static void link_no_delay(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
+/* getaddrinfo() takes 70000 for 4464. */
+static int link_is_port(const char *port)
+{
+    size_t length = strspn(port, "0123456789");
+
+    return (length > 0) && (length < 6) && (port[length] == '\0') &&
+           (atoi(port) > 0) && (atoi(port) < 65536);
+}
+
 /* HOST or HOST:PORT; an IPv6 address in brackets if a port follows. */
 static void link_split(const char *peer, char *host, size_t size,
                        const char **port)
@@ -195,6 +220,10 @@ int st_link_tcp(st_link_t *link, const char *peer)
     link->between = "hosts";
     link->fd      = -1;
     link_split(peer, host, sizeof(host), &port);
+    if (!link_is_port(port)) {
+        return link_failed(link, "--peer", "a port is a number from 1 to "
+                           "65535");
+    }
     err = getaddrinfo(host, port, &hints, &list);
     if (err != 0) {
         return link_failed(link, "--peer", gai_strerror(err));
@@ -227,6 +256,7 @@ void st_link_close(st_link_t *link)
         free(link->local);
     }
     if (link->fd >= 0) {
+        (void)link_write(link->fd, "bye");
         close(link->fd);
     }
     if (link->child > 0) {
@@ -245,37 +275,48 @@ static int link_has_line(int fd, const st_serve_t *serve, double last)
     return poll(&entry, 1, sleepy ? 1 : 0) > 0;
 }
 
-void st_link_serve(int fd, const efa_device_t *device, int may_die)
+int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
+                  const char **why)
 {
-    char line[ST_LINE_MAX], answer[ST_LINE_MAX];
+    char answer[ST_LINE_MAX];
     double last = st_now();
     st_serve_t *serve;
 
+    *why  = "locked memory does not do for 8 MiB; see srd_info --check";
     serve = malloc(sizeof(*serve));
     if ((serve == NULL) || (st_serve_open(serve, device) != 0)) {
-        (void)link_write(fd, "error no memory could be registered");
+        (void)link_write(fd, "error no memory could be registered there");
         free(serve);
-        return;
+        return -1;
     }
     serve->may_die = may_die;
+    *why           = "the peer went away before it was done";
     while (st_now() - last < LINK_SILENT_S) {
         if (st_serve_progress(serve) > 0) {
             last = st_now();
         }
-        if (!link_has_line(fd, serve, last)) {
-            continue;
+        if (line[0] == '\0') {
+            if (!link_has_line(fd, serve, last)) {
+                continue;
+            }
+            if (link_read(fd, line, ST_LINE_MAX, LINK_ANSWER_S) != 0) {
+                break;
+            }
         }
-        if (link_read(fd, line, sizeof(line), LINK_ANSWER_S) != 0) {
+        if (strcmp(line, "bye") == 0) {
+            *why = NULL;
             break;
         }
         st_serve_line(serve, line, answer, sizeof(answer));
         if (link_write(fd, answer) != 0) {
             break;
         }
-        last = st_now();
+        line[0] = '\0';
+        last    = st_now();
     }
     st_serve_close(serve);
     free(serve);
+    return (*why == NULL) ? 0 : -1;
 }
 
 static int link_bind(const char *port)
@@ -304,10 +345,43 @@ static int link_bind(const char *port)
     return fd;
 }
 
+/* The next who says hello, as every srd_info does first; whoever else comes, a
+ * scanner of ports or a probe of health, is told off. A descriptor, or -1. */
+static int link_accept(int listener, char *line)
+{
+    int fd;
+
+    for (;;) {
+        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0) {
+            link_no_delay(fd);
+            if ((link_read(fd, line, ST_LINE_MAX, LINK_HELLO_S) == 0) &&
+                (strcmp(line, "hello") == 0)) {
+                return fd;
+            }
+            (void)link_write(fd, "error hello is expected");
+            close(fd);
+            fprintf(stderr, "srd_info: --listen: who connected is no srd_info "
+                    "--selftest --peer; waiting on\n");
+        } else if ((errno != EINTR) && (errno != ECONNABORTED)) {
+            fprintf(stderr, "srd_info: --listen: %s\n", strerror(errno));
+            return -1;
+        }
+    }
+}
+
 int st_link_listen(const char *port, const efa_device_t *device)
 {
-    int listener = link_bind(port), fd;
+    char line[ST_LINE_MAX];
+    int listener, fd, err;
+    const char *why;
 
+    if (!link_is_port(port)) {
+        fprintf(stderr, "srd_info: --listen=%.40s: a port is a number from 1 "
+                "to 65535\n", port);
+        return -1;
+    }
+    listener = link_bind(port);
     if (listener < 0) {
         fprintf(stderr, "srd_info: --listen=%s: %s; another port: --listen="
                 "PORT, and --peer HOST:PORT there\n", port, strerror(errno));
@@ -315,16 +389,15 @@ int st_link_listen(const char *port, const efa_device_t *device)
     }
     printf("waiting for srd_info --selftest --peer on TCP port %s\n", port);
     fflush(stdout);
-    do {
-        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    } while ((fd < 0) && (errno == EINTR));
+    fd = link_accept(listener, line);
     close(listener);
     if (fd < 0) {
-        fprintf(stderr, "srd_info: --listen: %s\n", strerror(errno));
         return -1;
     }
-    link_no_delay(fd);
-    st_link_serve(fd, device, 0);
+    err = st_link_serve(fd, device, 0, line, &why);
     close(fd);
-    return 0;
+    if (err != 0) {
+        fprintf(stderr, "srd_info: --listen: %s\n", why);
+    }
+    return err;
 }

@@ -17,7 +17,9 @@ typedef struct st_link {
     uint8_t     gid[16];
     unsigned    caps;
     size_t      max_msg;
-    char        why[200]; /* of the last failure */
+    int         is_killed; /* on purpose */
+    int         is_dead;   /* it answers no more: so says `why` */
+    char        why[ST_LINE_MAX + 40]; /* of the last failure */
 } st_link_t;
 
 /* Each says hello. 0, or -1 with link->why. */
@@ -33,10 +35,12 @@ int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
 /* A far side in this process works now. */
 void st_link_progress(st_link_t *link);
 
-/* Serves who is behind `fd` until he has gone. */
-void st_link_serve(int fd, const efa_device_t *device, int may_die);
+/* Serves who is behind `fd`, `line` first unless it is empty, until a bye:
+ * 0; or -1 and why. */
+int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
+                  const char **why);
 
-/* Waits for one that connects, and serves him. 0, or -1 after a line. */
+/* Waits for a srd_info that connects, and serves it. 0, or -1 after a line. */
 int st_link_listen(const char *port, const efa_device_t *device);
 
 #endif

@@ -227,6 +227,7 @@ static void order_killed(st_t *st, st_result_t *result)
         st_pair_close(&pair);
         return;
     }
+    st->link->is_killed = 1;
     (void)st_ask(st->link, NULL, 0, "die");
     (void)waitpid(st->link->child, NULL, 0);
     st->link->child = 0;

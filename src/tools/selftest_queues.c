@@ -281,6 +281,70 @@ static void queue_handle(st_t *st, st_result_t *result)
     st_self_close(&self);
 }
 
+/* One message to itself, whose receive completion nobody reads: 1 if it ended
+ * well here. */
+static unsigned queue_unread(st_self_t *self, unsigned number)
+{
+    st_piece_t in  = {&self->st->mem, QUEUE_RECV_AT, 64};
+    st_piece_t out = {&self->st->mem, 0, 64};
+    struct ibv_wc wc;
+
+    return (st_qp_recv(&self->qp, &in, number) == 0) &&
+           (st_qp_send(&self->qp, &self->dest, &out, number, 0) == 0) &&
+           st_qp_wait(self->st, self->qp.send_cq, &wc, 1) &&
+           (wc.status == IBV_WC_SUCCESS);
+}
+
+static unsigned queue_read(st_self_t *self)
+{
+    unsigned count = 0;
+    struct ibv_wc wc;
+
+    while (st_qp_wait(self->st, self->qp.recv_cq, &wc, 0.05)) {
+        ++count;
+    }
+    return count;
+}
+
+/* Half as many completions again as a queue holds: what do receiver, sender and
+ * another queue pair learn? */
+static void queue_overrun(st_t *st, st_result_t *result)
+{
+    st_qp_params_t params = {.sends = QUEUE_CQ, .receives = 4 * QUEUE_CQ,
+                             .entries = QUEUE_CQ};
+    unsigned i, depth, good = 0, later = 0, told, after;
+    size_t arrived        = 0;
+    st_self_t self, other;
+
+    if (st_self_open(&self, st, result, &params) != 0) {
+        return;
+    }
+    depth = self.qp.recv_cq->cqe;
+    if (depth > 2 * QUEUE_CQ) {
+        st_not_asked(result, "a queue for %u has %u entries", QUEUE_CQ, depth);
+        st_self_close(&self);
+        return;
+    }
+    for (i = 0; i < depth + depth / 2; ++i) {
+        good += queue_unread(&self, i);
+    }
+    told = queue_read(&self);
+    for (i = 0; i < depth; ++i) {
+        later += queue_unread(&self, i);
+    }
+    after = queue_read(&self);
+    if (st_self_open(&other, st, result, &params) == 0) {
+        (void)queue_message(&other, 64, &arrived);
+        st_self_close(&other);
+    }
+    st_decide(result, (good == depth + depth / 2) && (later == depth) &&
+              (arrived == 64), "a queue of %u entries: %u of %u messages ended "
+              "well at the sender, %u were told of; then %u of %u, and %u; "
+              "another queue pair %s", depth, good, depth + depth / 2, told,
+              later, depth, after, (arrived == 64) ? "works" : "does not work");
+    st_self_close(&self);
+}
+
 const st_probe_t st_queues[] = {
     {"message", "a message of SRD is as long as the port reports",
      "messages are cut into packets of that length",
@@ -307,5 +371,12 @@ const st_probe_t st_queues[] = {
     {"shared-handle", "the first who destroys a handle ends it for all (4)",
      "nothing: the module counts who uses one", "nothing to do",
      queue_handle},
+    {NULL, NULL, NULL, NULL, NULL}
+};
+
+const st_probe_t st_harmful[] = {
+    {"overrun", "a queue that overruns loses completions, and nobody else's",
+     "nothing: each queue is as deep as what feeds it",
+     "nothing to do; please report this", queue_overrun},
     {NULL, NULL, NULL, NULL, NULL}
 };

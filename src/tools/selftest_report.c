@@ -8,6 +8,7 @@
 
 #include <config.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -18,6 +19,9 @@ static void machine_read(const char *path, char *text, size_t size)
         text[0] = '\0';
     }
     text[strcspn(text, "\n")] = '\0';
+    for (; *text != '\0'; ++text) { /* it goes into people's mail */
+        *text = ((*text < ' ') || (*text > '~')) ? '?' : *text;
+    }
 }
 
 /* EC2 names the kind of a machine there; what others have may name one. */
@@ -130,7 +134,7 @@ static void report_points(const st_t *st, const char *ucx)
     }
 }
 
-void st_report_text(const st_t *st, const char *ucx)
+int st_report_text(const st_t *st, const char *ucx)
 {
     unsigned i, count = 0;
 
@@ -148,9 +152,16 @@ void st_report_text(const st_t *st, const char *ucx)
         }
     }
     printf("\n");
+    if ((fflush(stdout) != 0) || ferror(stdout)) {
+        fprintf(stderr, "srd_info: the report could not all be written: %s\n",
+                strerror(errno));
+        return -1;
+    }
+    return 0;
 }
 
-/* A string of JSON: our texts have printable ASCII, and perhaps a quote. */
+/* A string of JSON. Our texts are ASCII; what files of the machine hold, or a
+ * peer says, may be anything. */
 static void json_text(FILE *out, const char *text)
 {
     fputc('"', out);
@@ -158,7 +169,7 @@ static void json_text(FILE *out, const char *text)
         if ((*text == '"') || (*text == '\\')) {
             fputc('\\', out);
         }
-        fputc(((unsigned char)*text < ' ') ? ' ' : *text, out);
+        fputc(((*text < ' ') || (*text > '~')) ? '?' : *text, out);
     }
     fputc('"', out);
 }
@@ -169,6 +180,17 @@ static void json_field(FILE *out, const char *name, const char *text,
     fprintf(out, "\"%s\": ", name);
     json_text(out, text);
     fputs(end, out);
+}
+
+/* JSON has no word for what is no number. */
+static void json_number(FILE *out, const char *name, double value,
+                        const char *end)
+{
+    if (isfinite(value)) {
+        fprintf(out, "\"%s\": %.3f%s", name, value, end);
+    } else {
+        fprintf(out, "\"%s\": null%s", name, end);
+    }
 }
 
 static void json_device(FILE *out, const st_t *st)
@@ -227,10 +249,11 @@ static void json_points(FILE *out, const st_t *st)
         json_field(out, "between", point->between, ", ");
         json_field(out, "what", point->what, ", ");
         json_field(out, "unit", point->unit, ", ");
-        fprintf(out, "\"devices\": %u, \"bytes\": %zu, \"value\": %.3f, "
-                "\"p99\": %.3f}%s\n", point->devices, point->bytes,
-                point->value, point->worst,
-                (i + 1 < st->point_count) ? "," : "");
+        fprintf(out, "\"devices\": %u, \"bytes\": %zu, ", point->devices,
+                point->bytes);
+        json_number(out, "value", point->value, ", ");
+        json_number(out, "p99", point->worst, "}");
+        fprintf(out, (i + 1 < st->point_count) ? ",\n" : "\n");
     }
     fprintf(out, "  ],\n");
 }

@@ -15,6 +15,7 @@
  *   look BYTE LENGTH               ok N: bytes that are something else
  *   arrived                        ok COUNT TWICE BAD MOST B0 ... B15
  *   close
+ *   bye                            (no answer) the last one
  *   die                            SIGKILL, where that is allowed
  */
 #ifndef SRD_SELFTEST_SERVE_H_

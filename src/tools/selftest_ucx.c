@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +47,9 @@ static pid_t ucx_start(char *const *args, int *out, const char *device)
         snprintf(devices, sizeof(devices), "%s:1", device);
         setenv("UCX_NET_DEVICES", devices, 1);
         setenv("UCX_TLS", "srd,self", 1);
+        setenv("UCX_LOG_LEVEL", "warn", 1); /* only numbers are wanted */
         unsetenv("UCX_SELF_DEVICES");
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else ends it */
         execvp(args[0], args);
         _exit(127);
     }

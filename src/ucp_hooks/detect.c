@@ -154,10 +154,15 @@ static int versions_refuse_newer(const versions_t *v, ucx_detected_t *detected)
     const char *text;
     int abi = ucx_global_abi(&text);
 
-    if ((abi > 0) && (abi == v->minor) && (detect_abi(abi) != NULL)) {
+    if (detect_abi(v->minor) == NULL) {
+        detect_refuse(detected,
+                      "UCX %u.%u is newer than what this module knows (UCX "
+                      "%s), and looks like none of these: update the module, "
+                      "or use an older UCX", v->ucp_major, v->ucp_minor,
+                      v->supported);
+    } else if (abi == v->minor) {
         return 0;
-    }
-    if (abi != 0) {
+    } else if (abi != 0) {
         detect_refuse(detected,
                       "UCX %u.%u is newer than what this module knows, and "
                       "UCX_EFA_ABI=%.32s is not the version it looks like: "

@@ -29,6 +29,6 @@ for i in range(count.value):
         names.append(attr.name.decode())
 print('components', *names)
 with open('/proc/self/maps', encoding='utf-8') as maps:
-    for path in sorted({line.split()[-1] for line in maps
+    for path in sorted({line.rstrip('\n').split(None, 5)[5] for line in maps
                         if 'libuct_srd.so.0' in line}):
         print('module', path)

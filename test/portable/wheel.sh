@@ -91,6 +91,80 @@ wheel_goes() {
         fail "left: $(find "$VENV" -name '*srd*' -o -name '*efasim*')"
 }
 
+# In a folder with spaces, with a .pth file that is damaged, and with a module that
+# is gone: every other program of the environment runs on, with one line.
+wheel_python_odd() {
+    local dir=$CHECK_LOG.odd python program=$TEST_DIR/portable/uct_components.py pth
+    rm -rf "$dir"
+    CHECK_LOG=$dir/two\ spaces\ in wheel_venv python3
+    VENV=$dir/two\ spaces\ in.venv python=$VENV/bin/python
+    programs_of "$BUILD/bin"
+    [ "$("$VENV/bin/srdrun" true 2>&1)" = "srdrun: LD_PRELOAD cannot hold a path with a \
+space or a colon: $("$VENV/bin/srdrun" --print-path) (install the module elsewhere)" ] ||
+        fail "srdrun: $("$VENV/bin/srdrun" true 2>&1)"
+    pth=$("$python" -m ucx_efa_srd enable | sed -n 's/^wrote \([^:]*\):.*/\1/p')
+    loads yes "$python" "$program"
+    # half of it, as a full disk leaves it
+    head -c 40 "$pth" >"$pth.half" && mv "$pth.half" "$pth"
+    "$python" -m ucx_efa_srd status >"$dir/status" 2>&1 && fail "damaged: enabled"
+    grep "^damaged, .*$pth" "$dir/status" || fail "damaged: not said"
+    "$python" -m ucx_efa_srd enable 2>/dev/null | grep "^wrote $pth:" ||
+        fail "damaged: not mended"
+    loads yes "$python" "$program"
+    # no room for it: the old one stays
+    "$python" -m ucx_efa_srd disable || fail "disable"
+    (ulimit -f 0 && "$python" -B -m ucx_efa_srd enable 2>&1
+        echo "status $?") | cat >"$dir/full" # no file may have a byte in there
+    cat "$dir/full"
+    grep -q '^ucx_efa_srd: enable: /.*pth: File too large' "$dir/full" &&
+        [ "$(tail -n +2 "$dir/full")" = 'status 1' ] || fail "no room: not so"
+    [ -z "$(find "$VENV" -name 'ucx*.pth*')" ] || fail "no room: half of it stays"
+    "$python" -m ucx_efa_srd enable || fail "enable"
+    # a copy of another installation is in the process: it stays, alone
+    "$EFASIM" run --fabric "t$$w" -- "$SRDRUN" "$python" "$program" >"$dir/two" ||
+        fail "two copies: status $?"
+    [ "$(grep '^module ' "$dir/two")" = "module $(readlink -f "$BUILD/lib/$MODULE")" ] ||
+        fail "two copies: $(cat "$dir/two")"
+    # pip was killed in the middle, a disk was taken away
+    mv "$VENV/lib/ucx" "$VENV/lib/gone"
+    "$python" -c 'print("runs")' >"$dir/runs" 2>&1 || fail "no program runs"
+    cat "$dir/runs"
+    [ "$(grep -cv '^runs$' "$dir/runs")" = 1 ] || fail "gone: not one line"
+    grep -q '^ucx_efa_srd.pth: no SRD transport: .*install' "$dir/runs" || fail "gone"
+    "$python" -m ucx_efa_srd status && fail "gone: enabled"
+    "$python" -m ucx_efa_srd enable 2>&1 | grep '^ucx_efa_srd: enable: no SRD' ||
+        fail "gone: enabled"
+    "$python" -m ucx_efa_srd disable | grep '^removed' || fail "gone: disable"
+    [ "$("$python" -c 'print("runs")' 2>&1)" = runs ] || fail "disabled"
+    rm -rf "$dir"
+}
+
+# wheel_beneath PIP: it is in the system's Python, and a virtual environment sees it
+# there: each is enabled by itself.
+wheel_beneath() {
+    local python=$CHECK_LOG.beneath/bin/python program=$TEST_DIR/portable/uct_components.py
+    PYTHONPATH=$1 python3 -m pip install -q --no-index --break-system-packages \
+        --root-user-action ignore --disable-pip-version-check \
+        "$(wheel_of x86_64)" || fail "pip install: status $?"
+    VENV=/usr/local
+    rm -rf "$CHECK_LOG.beneath"
+    python3 -m venv --without-pip --system-site-packages "${python%/bin/*}" ||
+        fail "no virtual environment"
+    "$python" -m ucx_efa_srd enable | grep "^wrote ${python%/bin/*}/" ||
+        fail "enabled for all"
+    loads yes "$python" "$program"
+    loads no python3 "$program"
+    "$python" -m ucx_efa_srd disable | grep '^removed' || fail "disable"
+    python3 -m ucx_efa_srd enable | grep '^wrote /usr/local/' || fail "of the system"
+    loads yes python3 "$program"
+    loads yes "$python" "$program"
+    "$python" -m ucx_efa_srd disable | grep '^enabled still, .*: /usr/local/' ||
+        fail "what the system has is not said"
+    loads yes python3 "$program"
+    python3 -m ucx_efa_srd disable | grep '^removed /usr/local/' || fail "system"
+    loads no python3 "$program"
+}
+
 wheel_python_of() {
     wheel_venv "$@"
     wheel_programs
@@ -107,7 +181,13 @@ wheel_debian_13() {
     rm -rf "$pip" && mkdir -p "$pip" && cp -r "$(python3 -c 'import os, pip
 print(os.path.dirname(pip.__file__))')" "$pip/" || skip_here "pip is missing"
     "$chroot" --bind "$BUILD" 13 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" wheel_python_of python3 "$pip"
+        "$PROFILE" "$CHECK_LOG" wheel_in_debian_13 "$pip"
+}
+
+wheel_in_debian_13() {
+    (wheel_python_of python3 "$1") || exit
+    programs_of "$BUILD/bin"
+    wheel_beneath "$1"
 }
 
 # wheel_environment NAME PROGRAM COUNTER: PROGRAM of contrib/examples in suite

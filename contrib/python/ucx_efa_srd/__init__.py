@@ -9,6 +9,7 @@ never opens UCX. What is loaded already (srdrun) stays."""
 
 import ctypes
 import os
+import sys
 
 __all__ = ['MODULE', 'load']
 
@@ -36,16 +37,43 @@ def _find():
             return place
         tried.append(os.path.dirname(place))
     raise ImportError(f'no SRD transport: {_NAME} is in none of '
-                      f'{", ".join(tried)}: install this package anew')
+                      f'{", ".join(dict.fromkeys(tried))}: install this '
+                      'package anew')
 
 
 def load():
-    """RTLD_GLOBAL: a UCX that is opened later asks this module first."""
+    """RTLD_GLOBAL: a UCX that is opened later asks this module first. A copy of
+    another installation may be here already (srdrun, a package's)."""
+    try:
+        ctypes.CDLL(_NAME, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD)
+        return
+    except OSError:
+        pass
     try:
         ctypes.CDLL(MODULE, ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise ImportError(f'no SRD transport: {error}') from error
 
 
-MODULE = _find()  # its path
-load()
+def _is_command():
+    """Whether this is "python -m ucx_efa_srd", which must also work, to undo
+    what it did, where the module itself is gone."""
+    if getattr(sys, 'argv', [])[:1] != ['-m']:  # so while -m looks for it
+        return False
+    try:
+        with open('/proc/self/cmdline', 'rb') as file:
+            words = file.read().split(b'\0')
+    except OSError:
+        return False
+    name = __name__.encode()
+    return b'-m' + name in words or (b'-m', name) in zip(words, words[1:])
+
+
+MODULE = None  # its path
+try:
+    MODULE = _find()
+    load()
+except ImportError as _error:
+    if not _is_command():
+        raise
+    WHY_NOT = str(_error)

@@ -6,6 +6,8 @@ import os
 import sys
 import sysconfig
 
+import ucx_efa_srd
+
 _PACKAGE = 'ucx_efa_srd'
 _USAGE = f"""Usage: python -m {_PACKAGE} enable | disable | status
 
@@ -13,65 +15,126 @@ enable    each program of this Python environment loads the SRD transport
 disable   undo it
 status    says which of the two it is; status 0: enabled, 1: not
 """
+# One line of a .pth file: what it cannot load is one line of text, and nothing
+# where the package is gone, as nobody asked for it then. (Python runs the .pth
+# files of a virtual environment twice.)
+_LINE = f'''import sys; exec("""
+try:
+    from importlib.util import find_spec
+    if find_spec('{_PACKAGE}'):
+        import {_PACKAGE}
+except Exception as error:
+    said = f'{_PACKAGE}.pth: {{error}} (or: {{sys.executable}} -m {_PACKAGE} disable)'
+    if getattr(sys, '_{_PACKAGE}', '') != said:
+        print(said, file=sys.stderr)
+    sys._{_PACKAGE} = said
+""")'''.replace('\n', '\\n').replace('"""', '"')
+
+
+def _in_venv():
+    return sys.prefix != getattr(sys, 'base_prefix', sys.prefix)
 
 
 def _folders():
     """Where this environment reads .pth files; the first is the one to write
-    to: that with this package, if it is one of them."""
+    to: that with this package, or in a virtual environment, which may see
+    packages of others, its own."""
     import site
-    folders = [sysconfig.get_path('purelib'), *site.getsitepackages()]
+    own = os.path.realpath(sysconfig.get_path('purelib'))
+    folders = [own, *site.getsitepackages()]
     if site.ENABLE_USER_SITE:
         folders.append(site.getusersitepackages())
     folders = list(dict.fromkeys(os.path.realpath(f) for f in folders))
     home = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    folders.sort(key=lambda folder: folder != home)
+    if not _in_venv():
+        folders.sort(key=lambda folder: folder != home)
     return folders, home
 
 
-def _written(folders):
-    paths = [os.path.join(folder, f'{_PACKAGE}.pth') for folder in folders]
-    return [path for path in paths if os.path.exists(path)]
+def _is_ours(path):
+    """A virtual environment leaves what others wrote for all alone."""
+    return not _in_venv() or path.startswith(
+        os.path.join(os.path.realpath(sys.prefix), ''))
 
 
 def _text(folder, home):
-    """Without a word where the package is gone: nobody asked for it then."""
     lines = [] if folder == home else [home]
-    lines.append('import importlib.util as u; '
-                 f'u.find_spec("{_PACKAGE}") and __import__("{_PACKAGE}")')
-    return '\n'.join(lines) + '\n'
+    return '\n'.join([*lines, _LINE, ''])
+
+
+def _written(folders, home):
+    """Pairs of path, and whether the file is as `enable` writes it."""
+    for folder in folders:
+        path = os.path.join(folder, f'{_PACKAGE}.pth')
+        try:
+            with open(path, encoding='utf-8',
+                      errors='surrogateescape') as file:
+                yield path, file.read() == _text(folder, home)
+        except FileNotFoundError:
+            pass
+
+
+def _write(path, text):
+    """All of it or nothing: each program of the environment reads it."""
+    new = f'{path}.{os.getpid()}.new'
+    try:
+        with open(new, 'w', encoding='utf-8',
+                  errors='surrogateescape') as file:
+            file.write(text)
+        os.replace(new, path)
+    except OSError as error:
+        if os.path.exists(new):
+            os.remove(new)
+        error.filename = path
+        raise
 
 
 def _enable():
+    if ucx_efa_srd.MODULE is None:
+        print(f'{_PACKAGE}: enable: {ucx_efa_srd.WHY_NOT}', file=sys.stderr)
+        return 1
     folders, home = _folders()
-    for path in _written(folders):
-        print(f'enabled already: {path}')
-        return 0
+    for path, is_whole in _written(folders, home):
+        if is_whole:
+            print(f'enabled already: {path}')
+            return 0
     path = os.path.join(folders[0], f'{_PACKAGE}.pth')
-    with open(path, 'w', encoding='utf-8') as file:
-        file.write(_text(folders[0], home))
+    _write(path, _text(folders[0], home))
     print(f'wrote {path}: each program of {sys.prefix} loads the SRD transport '
           f'(undo: python -m {_PACKAGE} disable)')
     return 0
 
 
 def _disable():
-    written = _written(_folders()[0])
-    for path in written:
-        os.remove(path)
-        print(f'removed {path}')
-    if not written:
+    removed = 0
+    for path, _ in list(_written(*_folders())):
+        if _is_ours(path):
+            os.remove(path)
+            removed += 1
+            print(f'removed {path}')
+        else:
+            print(f'enabled still, for more than {sys.prefix}: {path}; the '
+                  f'Python there: -m {_PACKAGE} disable')
+    if not removed:
         print(f'not enabled in {sys.prefix}: nothing to remove')
     return 0
 
 
 def _status():
-    import ucx_efa_srd
-    written = _written(_folders()[0])
-    for path in written:
-        print(f'enabled: {path}, module {ucx_efa_srd.MODULE}')
-    if not written:
-        print(f'not enabled in {sys.prefix}, module {ucx_efa_srd.MODULE}')
-    return 0 if written else 1
+    enabled = False
+    module = f'module {ucx_efa_srd.MODULE}'
+    if ucx_efa_srd.MODULE is None:
+        module = ucx_efa_srd.WHY_NOT
+    for path, is_whole in _written(*_folders()):
+        if is_whole:
+            enabled = True
+            print(f'enabled: {path}, {module}')
+        else:
+            print(f'damaged, or of another version: {path}; python -m '
+                  f'{_PACKAGE} enable writes it anew')
+    if not enabled:
+        print(f'not enabled in {sys.prefix}, {module}')
+    return 0 if enabled and ucx_efa_srd.MODULE is not None else 1
 
 
 def main(arguments):
@@ -82,6 +145,8 @@ def main(arguments):
     if len(arguments) != 1 or arguments[0] not in actions:
         print(_USAGE, end='', file=sys.stderr)
         return 2
+    if hasattr(sys.stdout, 'reconfigure'):
+        sys.stdout.reconfigure(errors='backslashreplace')  # paths of any bytes
     try:
         return actions[arguments[0]]()
     except OSError as error:

@@ -65,6 +65,7 @@ enum sim_answer {
     SIM_ANSWER_KEY,     /* a remote key or address */
     SIM_ANSWER_LONG,    /* longer than the receive buffer */
     SIM_ANSWER_HANDLE,  /* posted with a handle that is gone */
+    SIM_ANSWER_OVERRUN, /* came, and the completion queue had overrun */
     SIM_ANSWERS
 };
 

@@ -28,6 +28,7 @@ static const char *const named_answer[SIM_ANSWERS] = {
     [SIM_ANSWER_KEY]     = "key",
     [SIM_ANSWER_LONG]    = "long",
     [SIM_ANSWER_HANDLE]  = "handle",
+    [SIM_ANSWER_OVERRUN] = "overrun",
 };
 
 static const char *const named_late[SIM_LATE_OPS] = {

@@ -253,7 +253,8 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
     rx_scatter(dev, &wqe, pkt, rx_prefix(qp));
     rx_complete(qp, &wqe, pkt, SIM_ST_OK);
     rx_count(dev, pkt);
-    return SIM_ST_OK;
+    return qp->attr.recv_cq->overrun ?
+           sim_answer(&dev->knobs, SIM_ANSWER_OVERRUN, SIM_ST_OK) : SIM_ST_OK;
 }
 
 /* Returns 0 when there is an answer in *status, 1 for silence. */

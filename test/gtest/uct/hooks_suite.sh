@@ -334,6 +334,10 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
             "newer than .*UCX_EFA_ABI=$v is not .*: 1\.23 is allowed$" \
             "$(newer $v)"
     done
+    refused too-new-gap "-DFAKE_MINOR=18 -DFAKE_GAP" "-DFAKE_UCP=24" \
+        "UCX 1\.24 is newer .* \(UCX $known\), and looks like none of these: update .*$"
+    refused too-new-bare "-DFAKE_MINOR=0" "-DFAKE_UCP=24" \
+        "UCX 1\.24 is newer .*, and looks like none of these: .*$"
     refused mixed "-DFAKE_MINOR=13" "-DFAKE_UCP=18" \
         "libucp says UCX 1\.18, the symbols of libuct say 1\.13, .*$"
     refused mixed-old "-DFAKE_MINOR=0" "-DFAKE_UCP=14" \

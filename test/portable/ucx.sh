@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# UCX beyond both ends of the tables: one line, no crash, and the program goes on
+# without srd. Sourced by suite_portable.sh.
+
+# refused_by TEXT COMMAND...: on a node COMMAND ends well without srd, and says TEXT,
+# once.
+refused_by() {
+    local text=$1 out=$CHECK_LOG.refused
+    shift
+    UCX_TLS=srd,tcp,self "$EFASIM" run --fabric "t$$r" -- "$@" >"$out" 2>&1 ||
+        { cat "$out"; fail "status $?"; }
+    grep -E 'WARN|ERROR|libuct_srd' "$out"
+    [ "$(grep -c 'libuct_srd: not used with ' "$out")" = 1 ] || fail "not one line"
+    grep -q "WARN  libuct_srd: not used with .*: $text" "$out" || fail "not: $text"
+    ! grep -E 'WARN|ERROR' "$out" | grep -vE "libuct_srd|transport 'srd' is not av" ||
+        fail "other lines"
+    grep -q 'Transport: tcp' "$out" || fail "no tcp: UCX does not go on"
+    ! grep 'Transport: srd' "$out" || fail "srd all the same"
+}
+
+# A UCX newer than the newest table, in sid, whose UCX has it: its libucp says 1.24.
+# What is still safe is decided by what libuct has (docs/UCX-VERSIONS.md).
+ucx_newer() {
+    local chroot=$TEST_DIR/../contrib/chroot.sh
+    need python3
+    "$chroot" --made sid || skip_here "Debian sid is not made here:" \
+        "contrib/chroot.sh sid makes it"
+    rm -rf "$CHECK_LOG.newer" && mkdir -p "$CHECK_LOG.newer"
+    "$chroot" --bind "$BUILD" sid -- cp /usr/lib/x86_64-linux-gnu/libucp.so.0 \
+        /usr/lib/x86_64-linux-gnu/libuct.so.0 "$CHECK_LOG.newer" || fail "no UCX"
+    "$TEST_DIR/portable/newer_ucp.py" "$CHECK_LOG.newer/libucp.so.0" 23 24 ||
+        skip_here "sid's UCX is not 1.23"
+    mkdir "$CHECK_LOG.newer/resized"
+    mv "$CHECK_LOG.newer/libuct.so.0" "$CHECK_LOG.newer/resized"
+    elf_resize "$CHECK_LOG.newer/resized/libuct.so.0" uct_tcp_component ||
+        fail "no uct_tcp_component"
+    cp "$CHECK_LOG.newer/libucp.so.0" "$CHECK_LOG.newer/resized"
+    "$chroot" --bind "$BUILD" sid -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
+        "$PROFILE" "$CHECK_LOG" ucx_newer_inside
+}
+
+ucx_newer_inside() {
+    local info=("$SRDRUN" ucx_info -d)
+    export LD_LIBRARY_PATH=$CHECK_LOG.newer
+    refused_by 'UCX 1\.24 is newer than what this module knows (UCX 1\.13 to 1\.23):' \
+        "${info[@]}"
+    UCX_EFA_ABI=1.22 refused_by 'UCX 1\.24 .*UCX_EFA_ABI=1\.22 is not .*1\.23 is allowed' \
+        "${info[@]}"
+    LD_LIBRARY_PATH=$CHECK_LOG.newer/resized UCX_EFA_ABI=1.23 refused_by \
+        'looks like UCX 1\.23, but uct_tcp_component has 8 bytes' "${info[@]}"
+    need_perftest
+    export UCX_EFA_ABI=1.23 UCX_TLS=srd
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" 127.0.0.1 \
+        -p @PORT@ -t tag_bw -s 65536 -n 500 || exit 1
+    at_least "payload, at one's own risk" "$(stat_payload "$STAT")" $((65536 * 500))
+}
+
+# ucx_old RELEASE: built from its tag, where contrib/ucx_source.sh has the tree.
+ucx_old() {
+    local tree prefix=$BUILD/portable/ucx-$1
+    tree=$("$TOP/contrib/ucx_source.sh" "$1") || { echo "$tree"; exit "$SKIPPED"; }
+    if [ ! -e "$prefix/made" ]; then
+        rm -rf "$prefix" && mkdir -p "$prefix" && cp -r "$tree" "$prefix/tree" || fail cp
+        (cd "$prefix/tree" && { [ -x configure ] || ./autogen.sh; } &&
+            ./contrib/configure-release --prefix="$prefix" --disable-doxygen-doc \
+                --without-{java,go,rocm,cuda,knem,xpmem,verbs,rdmacm,fuse3} \
+                CFLAGS='-O0 -Wno-error' && for part in ucm ucs uct ucp tools/info; do
+                make -j2 -C "src/$part" install || exit
+            done) >"$prefix/log" 2>&1 || { tail -n 30 "$prefix/log"; fail "UCX $1"; }
+        rm -rf "$prefix/tree"
+        touch "$prefix/made"
+    fi
+    export LD_LIBRARY_PATH=$prefix/lib PATH=$prefix/bin:$PATH
+    refused_by "UCX ${1%.*} is too old (supported: UCX 1\.13 to 1\.23): update UCX" \
+        "$SRDRUN" ucx_info -d
+    UCX_EFA_ABI=1.13 refused_by "UCX ${1%.*} is too old" "$SRDRUN" ucx_info -d
+    UCX_TLS=srd "$EFASIM" run --fabric "t$$c" -- "$BUILD/bin/srd_info" --check \
+        >"$CHECK_LOG.check"
+    cat "$CHECK_LOG.check"
+    grep -E "^FAIL +UCX .*${1%.*}" "$CHECK_LOG.check" || fail "srd_info --check: not said"
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# What contrib/deploy has, as far as it runs here. Sourced by suite_selftest.sh.
+
+# for_deploy RELEASE: or skip.
+for_deploy() {
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
+    "$TEST_DIR/../contrib/chroot.sh" --made "$1" ||
+        skip_here "Debian $1 is not made here: contrib/chroot.sh $1 makes it"
+}
+
+# What contrib/deploy has for Slurm: its script, submitted to Slurm itself, whose
+# two nodes are emulated hosts.
+deploy_slurm() {
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    for_deploy 13
+    local status=0 bytes
+    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" 13 -- bash \
+        "$TEST_DIR/slurm_inside.sh" "$BUILD" "$BUILD/test/mpi_check" all 4096 ||
+        status=$?
+    [ "$status" != 77 ] || skip_here "packages cannot be had here"
+    [ "$status" = 0 ] || fail "status $status"
+    [ "$(grep -c ' 0 failed, ' "$CHECK_LOG")" = 2 ] || fail "no two --checks"
+    grep -q '^ok 4 ranks' "$CHECK_LOG" || fail "no ok line"
+    bytes=$(sed -n 's/^pair src=0 dst=1 bytes=//p' "$EFASIM_STAT" |
+        awk '{ sum += $1 } END { print sum + 0 }')
+    at_least "bytes from host 0 to 1" "$bytes" 16384
+    note "$(grep '^Slurm' "$CHECK_LOG"): $bytes bytes from host 0 to 1"
+}
+
+# The Dockerfile's steps, in a system of that release; its command, and the
+# self-test, on an emulated device and without one.
+deploy_container() {
+    local file=$TEST_DIR/../contrib/deploy/Dockerfile release steps status=0
+    local script=$CHECK_LOG.steps
+    release=$(sed -n 's/^FROM debian://p' "$file")
+    for_deploy "$release"
+    rm -rf "$BUILD/image"
+    make -C "$BUILD" install DESTDIR="$BUILD/image" prefix=/usr/local \
+        >/dev/null || fail "make install"
+    steps=$(sed -nE "s|^RUN (.*)|\\1 >/dev/null 2>\&1 \|\| exit 77|p
+        s|^COPY image/ /|cp -r $BUILD/image/. /|p
+        s/^ENV (.*)/export \\1/p
+        s/^CMD .*\"(srd_info)\", \"(--check)\".*/no_device \\1 \\2/p" "$file")
+    [ "$(grep -c . <<<"$steps")" = "$(grep -cE '^(RUN|COPY|ENV|CMD) ' "$file")" ] ||
+        fail "steps that this check does not know"
+    cat >"$script" <<END
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
+no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
+$steps
+efasim run -- srd_info --check || exit 1
+efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | tail -n 1
+END
+    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" "$release" -- bash \
+        "$script" || status=$?
+    rm -rf "$BUILD/image"
+    [ "$status" != 77 ] || skip_here "packages cannot be had here"
+    [ "$status" = 0 ] || fail "status $status"
+    grep -qx none "$CHECK_LOG" || fail "without a device: not said"
+    grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$CHECK_LOG" ||
+        fail "the self-test is not content"
+}
+
+# The manifests are YAML; the containers' commands run on two emulated hosts.
+deploy_kubernetes() {
+    need python3
+    python3 -c 'import yaml' || skip_here "python3-yaml is missing"
+    python3 "$TEST_DIR/deploy_yaml.py" "$TEST_DIR/../contrib/deploy" \
+        >"$CHECK_LOG.commands" || fail "the manifests are not as they should be"
+    cat "$CHECK_LOG.commands"
+    local listen peer listener tries
+    read -r listen <"$CHECK_LOG.commands"
+    peer=$(sed -n 2p "$CHECK_LOG.commands")
+    # shellcheck disable=SC2086 # words
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- $listen \
+        >"$CHECK_LOG.listen" 2>&1 &
+    listener=$!
+    for tries in $(seq 100); do
+        ! grep -q '^waiting for' "$CHECK_LOG.listen" || break
+        sleep 0.05
+    done
+    # shellcheck disable=SC2086
+    PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME -- \
+        ${peer/ srd-selftest/ localhost} >"$CHECK_LOG.peer"
+    wait "$listener" || fail "the listener after $tries looks: status $?"
+    grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
+        fail "$(tail -n 3 "$CHECK_LOG.peer")"
+}
