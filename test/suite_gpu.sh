@@ -471,10 +471,10 @@ suite_run() {
     check eager_zcopy_dmabuf 30 eager_zcopy
     check eager_zcopy_peer 30 eager_zcopy --peer-memory --no-dmabuf
     check mixed_1.16 40 mixed libucx-cu12 1.16.0.post2 dmabuf
-    check mixed_1.18 40 mixed libucx-cu12 1.18.1 peer
+    full && check mixed_1.18 40 mixed libucx-cu12 1.18.1 peer
     full && check mixed_1.20 40 mixed libucx-cu13 1.20.1 dmabuf
     check mapped_1.17 40 mapped libucx-cu12 1.17.0.post1 dmabuf
-    check mapped_1.18 40 mapped libucx-cu12 1.18.1 peer
+    full && check mapped_1.18 40 mapped libucx-cu12 1.18.1 peer
     # shellcheck disable=SC2086
     check mapped_dmabuf 40 mapped $NEW dmabuf
     check injected 40 injected 4
