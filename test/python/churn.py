@@ -12,7 +12,7 @@ import numpy
 import ucxx
 
 SIZE = 100_000  # bytes each way and connection: READ from some size on
-GROWTH = 24 << 20  # bytes of memory over nine tenths of the connections
+GROWTH = 8 << 20  # bytes of memory over nine tenths of the connections
 
 
 def state():
@@ -49,6 +49,7 @@ async def listen(port):
             count = numpy.empty(1, numpy.int64)
             await endpoint.recv(count)
             total.set_result(int(count[0]))
+            await endpoint.send(count)
             await endpoint.close()
             return
         await echo(endpoint)
@@ -67,7 +68,9 @@ async def listen(port):
 
 async def connect(port, address, count):
     endpoint = await ucxx.create_endpoint(address, port)
-    await endpoint.send(numpy.array([count], numpy.int64))
+    number = numpy.array([count], numpy.int64)
+    await endpoint.send(number)
+    await endpoint.recv(number)  # before the next is taken for the first
     await endpoint.close()
     data = numpy.random.default_rng(1).integers(0, 256, SIZE, numpy.uint8)
     back = numpy.empty_like(data)
