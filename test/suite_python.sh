@@ -221,7 +221,7 @@ ucxx_churn() {
     ucxx_environment
     local count=1000 trace=$CHECK_LOG.trace pid
     rm -f "$trace"
-    ! full || count=5000
+    ! full || count=3000
     sides "$PYTHON_DIR/churn.py" @PORT@ -- "$PYTHON_DIR/churn.py" @PORT@ \
         127.0.0.1 $count : --max-ah 3 --accept queue-pairs:6 --trace "$trace" ||
         exit 1
@@ -437,11 +437,12 @@ mpi_tests() {
 }
 
 suite_run() {
-    local name
+    local name more=1
+    ! full || more=4 # what moves more there
     for name in nixl mpi ucxx; do
         check "environment_$name" 500 environment_make $name
     done
-    check nixl_example 60 nixl_example
+    check nixl_example $((60 * more)) nixl_example
     check nixl_rdma_write 60 nixl_rdma_write
     check nixl_claim 30 nixl_claim
     check nixl_many 60 nixl_check many $((4096 * 1000))
@@ -455,7 +456,7 @@ suite_run() {
     check ucxx_late 40 ucxx_late
     check ucxx_by_path 40 ucxx_by_path
     check ucxx_by_pth 40 ucxx_by_pth
-    check ucxx_churn 120 ucxx_churn
+    check ucxx_churn $((120 * more)) ucxx_churn
     for name in fork spawn forkserver; do
         check "ucxx_$name" 40 ucxx_starts $name
     done
@@ -467,10 +468,10 @@ suite_run() {
     check ucxx_tests_reorder 1500 ucxx_tests polling --reorder 0.2 --devices 2
     full && check ucxx_tests_blocking 1500 ucxx_tests blocking
     check distributed_tests 900 distributed_tests
-    check dask_tcp 90 dask_reference
-    check dask_example 90 dask_example
-    check dask_killed 120 dask_killed
-    check dask_added 120 dask_added
+    check dask_tcp $((90 * more)) dask_reference
+    check dask_example $((90 * more)) dask_example
+    check dask_killed $((120 * more)) dask_killed
+    check dask_added $((120 * more)) dask_added
     check mpi_contents_2 40 mpi_contents 2
     check mpi_contents_4 60 mpi_contents 4
     check mpi_tests_2 1500 mpi_tests 2

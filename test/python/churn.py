@@ -60,7 +60,7 @@ async def listen(port):
             ended.set()
 
     listener = ucxx.create_listener(serve, port=port)
-    await asyncio.wait_for(ended.wait(), 300)
+    await asyncio.wait_for(ended.wait(), 1500)
     await asyncio.sleep(0.5)
     compare('listener', early[0], state())
     listener.close()
