@@ -367,16 +367,16 @@ python_odd() {
     clean_environment
     need /usr/bin/python3
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    local info=$BUILD/bin/srd_info slow=$OUT.slow pid status=0 site word
+    local tool=$BUILD/bin/srd_info slow=$OUT.slow pid status=0 site word
     export UCX_TLS=srd,tcp,sm
     python_wrapper hangs 'sleep 1000'
-    "$info" --python="$DIR/hangs/bin/python" >"$slow" 2>&1 &
+    "$tool" --python="$DIR/hangs/bin/python" >"$slow" 2>&1 &
     pid=$!
     python_package
     # what a start file prints is not the answer
     python_wrapper loud 'printf "python 9.9 /no\nmodule /no\npackage liar 1 /no\n"' \
         'printf "package\tliar\t1\t/no/libucp.so.0\n"'
-    WORDS=("$SRDRUN" "$info" --python="$DIR/loud") # the environment's folder
+    WORDS=("$SRDRUN" "$tool" --python="$DIR/loud") # the environment's folder
     python_says 0 '^python +3[.0-9]+ in /' '^package brings 1.2$' '^1 of 1 over'
     ! grep -E '^package liar 1$|module  +/no$' "$OUT" || fail "believed"
     # its exit fails, or never comes, after it has told all
@@ -389,7 +389,7 @@ python_odd() {
     mkdir -p "$DIR/with spaces"
     cp -r "$site" "$BUILD/lib/python" "$DIR/with spaces/" &&
         cp "$BUILD/lib/libuct_srd.so.0" "$DIR/with spaces/" || exit 1
-    WORDS=("$info" --python=/usr/bin/python3)
+    WORDS=("$tool" --python=/usr/bin/python3)
     PYTHONPATH="$DIR/with spaces/site:$DIR/with spaces/python" python_says 0 \
         '^module +/.*with spaces/libuct_srd.so.0$' \
         'UCX .* in /.*/with spaces/.*libucp-0123' '^1 of 1 over'
@@ -403,7 +403,7 @@ python_odd() {
     echo 'nothing/libucp.so.0,,' >"$site/nothing-4.dist-info/RECORD"
     echo 'no library' >"$site/nothing/libucp.so.0"
     cp "$site/brings/libucp-0123abcd.so.0.0.0" "$site/unlisted/lib/libucp.so.0"
-    WORDS=("$SRDRUN" "$info" --python=/usr/bin/python3)
+    WORDS=("$SRDRUN" "$tool" --python=/usr/bin/python3)
     python_says 1 '^package brings 1.2$' '^package nothing 4$' \
         'UCX +cannot be opened: .*nothing/libucp.so.0' '^package unlisted' \
         '^2 of 3 over'

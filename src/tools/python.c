@@ -34,10 +34,10 @@ typedef struct environment {
 /*
  * Run by the Python in question, with a descriptor: what start files print on
  * standard output is none of it. Lines of words between tabs. One libucp of a
- * folder, as a wheel has the same file under several names. It reads the records
- * of packages itself: importlib.metadata came with Python 3.8, and raises for
- * broken ones. What no record lists is looked for; conda has it outside. It ends
- * without exit handlers.
+ * folder, as a wheel has the same file under several names. It reads the
+ * records of packages itself: importlib.metadata came with Python 3.8, and
+ * raises for broken ones. What no record lists is looked for; conda has it
+ * outside. It ends without exit handlers.
  */
 static const char script[] =
     "import csv, glob, os, re, sys\n"
@@ -194,12 +194,16 @@ static int environment_read(environment_t *env, const char *python)
         (void)waitpid(pid, NULL, 0);
     }
     if (is_late) {
-        fprintf(stderr, "srd_info: %s has not ended after %d s: what it runs at "
-                "its start (sitecustomize, .pth files) hangs; python -I -S goes "
-                "without\n", python, PYTHON_SECONDS);
+        fprintf(stderr,
+                "srd_info: %s has not ended after %d s: what it runs at its "
+                "start (sitecustomize, .pth files) hangs; python -I -S goes "
+                "without\n",
+                python, PYTHON_SECONDS);
     } else if (!env->has_ended) {
-        fprintf(stderr, "srd_info: %s tells nothing of its packages: it is no "
-                "Python 3, or cannot run a line\n", python);
+        fprintf(stderr,
+                "srd_info: %s tells nothing of its packages: it is no Python "
+                "3, or cannot run a line\n",
+                python);
     }
     return env->has_ended ? 0 : -1;
 }
