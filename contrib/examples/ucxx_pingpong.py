@@ -30,6 +30,20 @@ SIZES = [1, 1 << 10, 64 << 10, 1 << 20, 16 << 20]
 TIMEOUT = 60  # seconds, in which the other side has to listen
 
 
+async def end_serving(endpoint):
+    """Who closes an endpoint ends what the other side still sends, or has not
+    taken yet. So: this side's sends are complete, then the other one closes."""
+    await endpoint.send(numpy.zeros(1, numpy.uint8))
+    while endpoint.alive:
+        await asyncio.sleep(0.001)
+    await endpoint.close()
+
+
+async def end_asking(endpoint):
+    await endpoint.recv(numpy.empty(1, numpy.uint8))
+    await endpoint.close()
+
+
 async def serve(port, rounds):
     served = asyncio.get_running_loop().create_future()
 
@@ -39,7 +53,7 @@ async def serve(port, rounds):
             for _ in range(rounds):
                 await endpoint.recv(data)
                 await endpoint.send(data)
-        await endpoint.close()
+        await end_serving(endpoint)
         served.set_result(True)
 
     listener = ucxx.create_listener(echo, port=port)
@@ -78,7 +92,7 @@ async def connect(address, port, rounds):
         seconds = (time.monotonic() - start) / rounds / 2
         print(f'{size:>10} B  {seconds * 1e6:10.1f} us each way', flush=True)
         compared += 2 * rounds * size
-    await endpoint.close()
+    await end_asking(endpoint)
     print(f'compared {compared} bytes', flush=True)
 
 

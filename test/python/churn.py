@@ -11,6 +11,8 @@ import sys
 import numpy
 import ucxx
 
+from ucxx_pingpong import end_asking, end_serving
+
 SIZE = 100_000  # bytes each way and connection: READ from some size on
 GROWTH = 8 << 20  # bytes of memory over nine tenths of the connections
 
@@ -35,7 +37,7 @@ async def echo(endpoint):
     data = numpy.empty(SIZE, numpy.uint8)
     await endpoint.recv(data)
     await endpoint.send(data)
-    await endpoint.close()
+    await end_serving(endpoint)
 
 
 async def listen(port):
@@ -50,7 +52,7 @@ async def listen(port):
             await endpoint.recv(count)
             total.set_result(int(count[0]))
             await endpoint.send(count)
-            await endpoint.close()
+            await end_serving(endpoint)
             return
         await echo(endpoint)
         done += 1
@@ -71,7 +73,7 @@ async def connect(port, address, count):
     number = numpy.array([count], numpy.int64)
     await endpoint.send(number)
     await endpoint.recv(number)  # before the next is taken for the first
-    await endpoint.close()
+    await end_asking(endpoint)
     data = numpy.random.default_rng(1).integers(0, 256, SIZE, numpy.uint8)
     back = numpy.empty_like(data)
     for i in range(count):
@@ -81,7 +83,7 @@ async def connect(port, address, count):
         if not (back == data).all():
             sys.exit('not the same')
         back[:] = 0
-        await endpoint.close()
+        await end_asking(endpoint)
         if i == count // 10:
             early = state()
     compare('client', early, state())
