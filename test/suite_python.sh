@@ -155,7 +155,8 @@ nixl_two_agents() {
 nixl_orders() {
     nixl_environment
     local order words
-    export UCX_TLS=srd UCX_LOG_LEVEL=info PYTHONPATH=$PYTHONPATH:$BUILD/lib/python
+    # (not by PYTHONPATH: sitecustomize would load it first)
+    export UCX_TLS=srd UCX_LOG_LEVEL=info MODULE_FOLDER=$BUILD/lib/python
     local orders=('listed nixl' 'nixl module' 'efa listed module nixl')
     ! full || orders+=('efa listed nixl' 'module nixl' 'listed nixl module'
         'system listed module nixl')

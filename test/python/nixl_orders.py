@@ -2,10 +2,11 @@
 """NIXL's wheel has a libibverbs of its own beside the system's: `nixl_orders.py
 STEP...` loads both, and the module, in this order, then lets two agents move
 bytes. Steps: system (its libibverbs), efa (its libefa), listed (the wheel's
-libibverbs, which lists its devices), nixl, module."""
+libibverbs, which lists its devices), nixl, module (of MODULE_FOLDER)."""
 
 import ctypes
 import glob
+import os
 import sys
 import sysconfig
 
@@ -24,6 +25,7 @@ def nixl():
 
 
 def module():
+    sys.path.append(os.environ['MODULE_FOLDER'])
     import ucx_efa_srd  # noqa: F401
 
 
