@@ -367,7 +367,7 @@ python_odd() {
     clean_environment
     need /usr/bin/python3
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    local tool=$BUILD/bin/srd_info slow=$OUT.slow pid status=0 site word
+    local tool=$BUILD/bin/srd_info slow=$OUT.slow pid status=0 site
     export UCX_TLS=srd,tcp,sm
     python_wrapper hangs 'sleep 1000'
     "$tool" --python="$DIR/hangs/bin/python" >"$slow" 2>&1 &

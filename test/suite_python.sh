@@ -357,11 +357,18 @@ compared() {
     at_least payload "$(stat_payload "$STAT")" 200000
 }
 
+pytest_over_tcp() {
+    pytest_run tcp tcp,sm,self : "${@:2}"
+    "$PYTHON" "$PYTHON_DIR/compare.py" "$CHECK_LOG.tcp.xml" "$CHECK_LOG.tcp.xml" \
+        "$1" || fail "not even over tcp"
+}
+
 # compared_over UCX_TLS MINIMUM TEST...
 compared_over() {
     local tls=$1 minimum=$2
     shift 2
-    pytest_run tcp tcp,sm,self : "$@"
+    over_tcp "$CHECK_LOG.tcp.xml" "$@" "${UCXPY_PROGRESS_MODE-}" : \
+        pytest_over_tcp "$minimum" "$@"
     pytest_run srd "$tls" "${SIM[@]}" : "$@"
     "$PYTHON" "$PYTHON_DIR/compare.py" "$CHECK_LOG.tcp.xml" "$CHECK_LOG.srd.xml" \
         "$minimum" || fail "not the same"
@@ -431,32 +438,38 @@ mpi_contents() {
     at_least payload "$(stat_payload "$STAT")" $((8 << 20))
 }
 
+# mpi_results NAME UCX_TLS: what each of $ranks says of each of $tests, to
+# $CHECK_LOG.NAME.
+mpi_results() {
+    local rank
+    DEVICE_MAY_IDLE=1 mpi_run "$ranks" "$2" "$SOURCE/test/main.py" -v \
+        "${tests[@]}" || echo "$2: status $?"
+    for ((rank = 0; rank < ranks; rank++)); do
+        sed -nE "s/^(test.*) \.\.\. (ok|skipped|FAIL|ERROR).*/\2 \1, rank $rank/p" \
+            "$CHECK_LOG.$rank"
+    done | sort >"$CHECK_LOG.$1"
+    at_least "tests that pass over $1" \
+        "$(grep -c '^ok.*rank 0$' "$CHECK_LOG.$1")" $minimum
+}
+
 # mpi4py's own tests, test by test like over tcp.
 mpi_tests() {
     environment mpi
-    local ranks=$1 tests=(-i test_p2p_obj -i test_cco_obj -i test_spawn) rank minimum=40
+    local ranks=$1 tests=(-i test_p2p_obj -i test_cco_obj -i test_spawn) minimum=200
     source_of mpi4py 4.1.2
     if full; then
         tests=() minimum=1000
     fi
-    for tls in tcp,sm,self srd,sm,self; do
-        DEVICE_MAY_IDLE=1 mpi_run "$ranks" "$tls" "$SOURCE/test/main.py" -v \
-            "${tests[@]}" || echo "$tls: status $?"
-        for ((rank = 0; rank < ranks; rank++)); do
-            sed -nE 's/^(test.*) \.\.\. (ok|skipped|FAIL|ERROR).*/\2 \1/p' \
-                "$CHECK_LOG.$rank" | sort >"$CHECK_LOG.$tls.$rank"
-        done
-    done
-    for ((rank = 0; rank < ranks; rank++)); do
-        comm -23 <(grep '^ok' "$CHECK_LOG.tcp,sm,self.$rank") \
-            <(grep '^ok' "$CHECK_LOG.srd,sm,self.$rank") >"$CHECK_LOG.worse"
-        [ ! -s "$CHECK_LOG.worse" ] || {
-            cat "$CHECK_LOG.worse"
-            fail "rank $rank: these pass over tcp alone"
-        }
-    done
-    at_least "passed tests" "$(grep -c '^ok' "$CHECK_LOG.srd,sm,self.0")" $minimum
-    note "$(grep -c '^ok' "$CHECK_LOG.srd,sm,self.0") tests pass over both"
+    over_tcp "$CHECK_LOG.tcp" "$SOURCE/test" "$ranks" "${tests[*]}" : \
+        mpi_results tcp tcp,sm,self
+    mpi_results srd srd,sm,self
+    comm -23 <(grep '^ok' "$CHECK_LOG.tcp") <(grep '^ok' "$CHECK_LOG.srd") \
+        >"$CHECK_LOG.worse"
+    [ ! -s "$CHECK_LOG.worse" ] || {
+        cat "$CHECK_LOG.worse"
+        fail "these pass over tcp alone"
+    }
+    note "$(grep -c '^ok.*rank 0$' "$CHECK_LOG.srd") tests pass over both"
     at_least payload "$(stat_payload "$STAT")" 100000
 }
 
