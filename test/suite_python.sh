@@ -304,15 +304,19 @@ readme() {
         found && some { exit }' "$TEST_DIR/../README.md" >lines
     at_least "lines" "$(grep -c . lines)" 4
     echo 'wait $!' >>lines
+    # and the command that it names below them
+    grep -o 'srdrun srd_info --python venv/bin/python' "$TEST_DIR/../README.md" |
+        sed 's/^/efasim run -- /' >>lines
     export PIP_NO_COMPILE=1 # what runs is compiled all the same
     bash -eu lines >out 2>&1 || {
         cat out
-        ! grep -q 'ERROR: No matching distribution\|Connection' out ||
+        ! grep -q '^ERROR: No matching distribution' out ||
             skip_here "pip cannot get ucxx"
         fail "status $?"
     }
     cat out
     [ "$(grep -c '^EFA bytes: .*rdma_read' out)" = 2 ] || fail "not over SRD"
+    grep -q '^1 of 1 over the EFA' out || fail "srd_info does not say so"
     rm -rf venv
 }
 
