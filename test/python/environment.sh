@@ -75,7 +75,9 @@ over_tcp() {
         return
     fi
     "$@" || return
-    cp "$file" "$key.new" && mv "$key.new" "$key"
+    # a test that fails now and then would not be compared any more
+    grep -qE '<(failure|error)\b|^(FAIL|ERROR) ' "$file" ||
+        { cp "$file" "$key.new" && mv "$key.new" "$key"; }
 }
 
 # source_of NAME VERSION: unpacks its sources beside the environment mpi, and sets
