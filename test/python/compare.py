@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """compare.py ONE.xml OTHER.xml MINIMUM: two runs of the same tests, as pytest
 writes them with --junit-xml, test by test. Nothing that passes in the first may
-fail, be missing or be skipped in the second; at least MINIMUM pass in the first."""
+fail, be missing or be skipped in the second; at least MINIMUM pass in the first.
+What is before the folder "tests" is no part of a test's name."""
 
+import re
 import sys
 import xml.etree.ElementTree
 
@@ -11,7 +13,8 @@ def results(path):
     """{test: passed, failed or skipped}; one that a set-up failed counts, too."""
     found = {}
     for case in xml.etree.ElementTree.parse(path).iter('testcase'):
-        name = f'{case.get("classname")}.{case.get("name")}'
+        folder = re.sub(r'^.*\.tests\.', '', case.get('classname'))
+        name = f'{folder}.{case.get("name")}'
         kinds = {child.tag for child in case}
         if kinds & {'failure', 'error'}:
             found[name] = 'failed'

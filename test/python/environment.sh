@@ -43,11 +43,41 @@ environment_make() {
 # environment NAME: sets PYTHON, for a check that runs in it.
 environment() {
     environment_is_made "$1" || skip_here "the environment $1 is not made here"
-    PYTHON=$PYTHON_CACHE/$1/bin/python
+    PYTHON=$PYTHON_CACHE/$1/bin/python ENVIRONMENT=$1
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
     export PYTHONPATH=$PYTHON_EXAMPLES PYTHONDONTWRITEBYTECODE=1
     export PATH=$BUILD/bin:$PATH
     unset LD_PRELOAD
+}
+
+# over_tcp FILE WORD... : COMMAND...: what COMMAND, a run over tcp that is to be
+# compared with one over srd, wrote to FILE. That is not about this module: it is
+# kept in the cache, for this environment, the WORDs and the contents of those
+# that are files or folders. With --full it runs each time.
+over_tcp() {
+    local file=$1 word key words=()
+    shift
+    while [ "$1" != : ]; do words+=("$1"); shift; done
+    shift
+    key=$({
+        environment_recipe "$ENVIRONMENT"
+        for word in "${words[@]}"; do
+            if [ -e "$word" ]; then
+                find "$word" -type f -name '*.*[!c]' | LC_ALL=C sort | xargs cat
+            else
+                echo "$word"
+            fi
+        done
+    } | sha256sum | cut -c 1-16)
+    key=$PYTHON_CACHE/tcp-$ENVIRONMENT-$key
+    if ! full && [ -s "$key" ]; then
+        cp "$key" "$file" && echo "note: the run over tcp is an earlier one"
+        return
+    fi
+    "$@" || return
+    # a test that fails now and then would not be compared any more
+    grep -qE '<(failure|error)\b|^(FAIL|ERROR) ' "$file" ||
+        { cp "$file" "$key.new" && mv "$key.new" "$key"; }
 }
 
 # source_of NAME VERSION: unpacks its sources beside the environment mpi, and sets

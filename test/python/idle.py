@@ -12,6 +12,8 @@ import sys
 import numpy
 import ucxx
 
+from ucxx_pingpong import end_asking, end_serving
+
 SECONDS = 4
 MOST = 0.05  # of a CPU: ucxx looks 800 times a second, over tcp, too
 TICKS = os.sysconf('SC_CLK_TCK')
@@ -62,11 +64,12 @@ async def main():
         await idle('not connected')
         endpoint = await ucxx.create_endpoint(sys.argv[2], port)
         await talk(endpoint)
-        await endpoint.close()
+        await end_asking(endpoint)
         return
 
     async def serve(endpoint):
         await talk(endpoint)
+        await end_serving(endpoint)
         done.set()
 
     listener = ucxx.create_listener(serve, port=port)

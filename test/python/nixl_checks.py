@@ -105,25 +105,23 @@ def note(name, i):
     return f'{name}-{i}-'.encode() + b'x' * (i * 150)
 
 
-def notes_a(agent, channel):
+def notes(agent, channel, mine, peer):
     channel.send(agent.get_agent_metadata())
     agent.add_remote_agent(channel.receive())
     for i in range(NOTES):
-        agent.send_notif('b', note('a', i))
-    notes_take(agent, 'b')
+        agent.send_notif(peer, note(mine, i))
+    notes_take(agent, peer)
     channel.send('end')
     channel.receive()
+    print(f'ok {NOTES} notifications each way')
+
+
+def notes_a(agent, channel):
+    notes(agent, channel, 'a', 'b')
 
 
 def notes_b(agent, channel):
-    agent.add_remote_agent(channel.receive())
-    channel.send(agent.get_agent_metadata())
-    for i in range(NOTES):
-        agent.send_notif('a', note('b', i))
-    notes_take(agent, 'a')
-    channel.receive()
-    channel.send('end')
-    print(f'ok {NOTES} notifications each way')
+    notes(agent, channel, 'b', 'a')
 
 
 # ------------------------------------------------ a peer that is killed

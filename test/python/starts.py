@@ -22,11 +22,12 @@ def content(seed):
 
 async def talk(port, seed):
     import ucxx
+    from ucxx_pingpong import end_asking
     endpoint = await ucxx.create_endpoint('127.0.0.1', port)
     data, back = content(seed), numpy.empty(SIZE, numpy.uint8)
     await endpoint.send(data)
     await endpoint.recv(back)
-    await endpoint.close()
+    await end_asking(endpoint)
     if not (back == data).all():
         sys.exit('not the same')
 
@@ -49,13 +50,14 @@ kept = numpy.zeros(SIZE, numpy.uint8)
 
 async def main(method):
     import ucxx
+    from ucxx_pingpong import end_serving
     served = 0
 
     async def serve(endpoint):
         nonlocal served
         await endpoint.recv(kept)
         await endpoint.send(kept)
-        await endpoint.close()
+        await end_serving(endpoint)
         served += 1
 
     listener = ucxx.create_listener(serve)

@@ -36,8 +36,7 @@ static void base_iface_report_foreign(base_iface_t *iface, const void *dev_addr)
         host_report_absent(iface->super.host, name,
                            "a peer is unreachable over %s: it uses another "
                            "%s (UCX's own); start the peer with this module, "
-                           "too (srdrun, and UCX_EFA_CLAIM=y beside UCX's "
-                           "own)",
+                           "too (srdrun in front, and UCX_EFA_CLAIM not n)",
                            name, name);
     } else {
         host_report_absent(iface->super.host, name,
