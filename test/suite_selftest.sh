@@ -282,11 +282,37 @@ bad_peers() {
     listener_ends 0
     [ "$(grep -c 'is no srd_info --selftest --peer; waiting on$' "$LISTENER")" = 3 ] ||
         fail "who is no peer is not told of"
-    listener_starts "$port"
+    no_ipv6
     python3 "$TEST_DIR/selftest_peer.py" "$port" vanish || fail "vanish"
     listener_ends 1
     grep -q '^srd_info: --listen: the peer went away before' "$LISTENER" ||
         fail "vanish: not said"
+}
+
+# A listener whose kernel has no IPv6.
+no_ipv6() {
+    need cc
+    cc -shared -fPIC -x c -o "$CHECK_LOG.so" - <<'END' || fail "the stand-in"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int socket(int family, int type, int protocol)
+{
+    if (family == AF_INET6) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    return syscall(SYS_socket, family, type, protocol);
+}
+END
+    (
+        [ -n "${SRD_SANITIZE-}" ] || export LD_PRELOAD="$CHECK_LOG.so"
+        exec "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- \
+            "$BUILD/bin/srd_info" --selftest --listen="$port" >"$LISTENER" 2>&1
+    ) &
+    LISTENER_PID=$!
 }
 
 listener_starts() {
@@ -314,7 +340,7 @@ bad_listeners() {
         serve=$!
         for tries in $(seq 50); do
             "$EFASIM" run --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
-                --selftest --facts --peer "localhost:$port" >"$CHECK_LOG.page" \
+                --selftest --only delivery,read-placed --peer "localhost:$port" >"$CHECK_LOG.page" \
                 2>"$CHECK_LOG.peer"
             [ $? = 1 ] || fail "$1: not status 1"
             grep -q 'Connection refused' "$CHECK_LOG.peer" || break
@@ -335,7 +361,7 @@ bad_listeners() {
         fail "what was asked: $(tail -n 1 "$CHECK_LOG.page")"
     [ "$(grep -c 'does not answer any more$' "$CHECK_LOG.peer")" = 1 ] ||
         fail "said more than once"
-    at_most "seconds" $((SECONDS - start)) 25
+    at_most "seconds" $((SECONDS - start)) 45
     "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
         2>&1 | grep "Connection refused; start 'srd_info --selftest --listen' there" ||
         fail "nobody listens: not said"
