@@ -347,7 +347,7 @@ static int link_bind_family(const char *port, int family)
     return fd;
 }
 
-/* Both families by one socket; where the kernel has no IPv6, the other alone. */
+/* Both families by one socket; where the kernel has no IPv6, the other one. */
 static int link_bind(const char *port)
 {
     int fd = link_bind_family(port, AF_INET6);
