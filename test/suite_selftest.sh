@@ -126,7 +126,8 @@ reorder() {
 
 # Measurements of verbs, of several devices and of UCX, in text and JSON.
 measures() {
-    selftest --devices 3 :
+    # (the program's own variables do not spoil it)
+    UCX_LOG_LEVEL=debug selftest --devices 3 :
     local what
     for what in 'queue pairs +latency of a send +1 +8 +[0-9.]+ us' \
         'processes +bandwidth of sends +1 +8928 +[0-9.]+ MB/s' \
@@ -140,10 +141,6 @@ measures() {
             fail "UCX was not measured: $(grep 'not measured' "$OUT")"
     fi
     python3 -m json.tool "$OUT.json" >/dev/null || fail "no JSON"
-    # the program's own variables do not spoil it
-    UCX_LOG_LEVEL=debug selftest :
-    ! command -v ucx_perftest >/dev/null || ! grep 'not measured' "$OUT" ||
-        fail "UCX was not measured"
 }
 
 # Nothing that tells one host from another is in what people paste.
