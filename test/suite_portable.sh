@@ -165,7 +165,7 @@ suite_run() {
     done
     check rpm_install 120 rpm_install
     check tarball 60 tarball
-    check deploy_cluster 60 deploy_cluster
+    check deploy_cluster 120 deploy_cluster
     check ucx_newer 60 ucx_newer
     ! full || check ucx_1_12 600 ucx_old 1.12.1
     check wheel 120 wheel_python_of python3

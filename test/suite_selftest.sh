@@ -126,7 +126,8 @@ reorder() {
 
 # Measurements of verbs, of several devices and of UCX, in text and JSON.
 measures() {
-    selftest --devices 3 :
+    # (the program's own variables do not spoil it)
+    UCX_LOG_LEVEL=debug selftest --devices 3 :
     local what
     for what in 'queue pairs +latency of a send +1 +8 +[0-9.]+ us' \
         'processes +bandwidth of sends +1 +8928 +[0-9.]+ MB/s' \
@@ -140,10 +141,6 @@ measures() {
             fail "UCX was not measured: $(grep 'not measured' "$OUT")"
     fi
     python3 -m json.tool "$OUT.json" >/dev/null || fail "no JSON"
-    # the program's own variables do not spoil it
-    UCX_LOG_LEVEL=debug selftest :
-    ! command -v ucx_perftest >/dev/null || ! grep 'not measured' "$OUT" ||
-        fail "UCX was not measured"
 }
 
 # Nothing that tells one host from another is in what people paste.
@@ -282,11 +279,37 @@ bad_peers() {
     listener_ends 0
     [ "$(grep -c 'is no srd_info --selftest --peer; waiting on$' "$LISTENER")" = 3 ] ||
         fail "who is no peer is not told of"
-    listener_starts "$port"
+    no_ipv6
     python3 "$TEST_DIR/selftest_peer.py" "$port" vanish || fail "vanish"
     listener_ends 1
     grep -q '^srd_info: --listen: the peer went away before' "$LISTENER" ||
         fail "vanish: not said"
+}
+
+# A listener whose kernel has no IPv6.
+no_ipv6() {
+    need cc
+    cc -shared -fPIC -x c -o "$CHECK_LOG.so" - <<'END' || fail "the stand-in"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int socket(int family, int type, int protocol)
+{
+    if (family == AF_INET6) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    return syscall(SYS_socket, family, type, protocol);
+}
+END
+    (
+        [ -n "${SRD_SANITIZE-}" ] || export LD_PRELOAD="$CHECK_LOG.so"
+        exec "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- \
+            "$BUILD/bin/srd_info" --selftest --listen="$port" >"$LISTENER" 2>&1
+    ) &
+    LISTENER_PID=$!
 }
 
 listener_starts() {
@@ -314,7 +337,7 @@ bad_listeners() {
         serve=$!
         for tries in $(seq 50); do
             "$EFASIM" run --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
-                --selftest --facts --peer "localhost:$port" >"$CHECK_LOG.page" \
+                --selftest --only delivery,read-placed --peer "localhost:$port" >"$CHECK_LOG.page" \
                 2>"$CHECK_LOG.peer"
             [ $? = 1 ] || fail "$1: not status 1"
             grep -q 'Connection refused' "$CHECK_LOG.peer" || break
@@ -335,7 +358,7 @@ bad_listeners() {
         fail "what was asked: $(tail -n 1 "$CHECK_LOG.page")"
     [ "$(grep -c 'does not answer any more$' "$CHECK_LOG.peer")" = 1 ] ||
         fail "said more than once"
-    at_most "seconds" $((SECONDS - start)) 25
+    at_most "seconds" $((SECONDS - start)) 45
     "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
         2>&1 | grep "Connection refused; start 'srd_info --selftest --listen' there" ||
         fail "nobody listens: not said"

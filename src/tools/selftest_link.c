@@ -319,16 +319,16 @@ int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
     return (*why == NULL) ? 0 : -1;
 }
 
-static int link_bind(const char *port)
+/* A listening socket of one family. -1, and errno. */
+static int link_bind_family(const char *port, int family)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE,
-                             .ai_family = AF_INET6}, *list;
+                             .ai_family = family}, *list;
     static const int one = 1, zero = 0;
-    int fd = -1;
+    int fd, err;
 
-    if ((getaddrinfo(NULL, port, &hints, &list) != 0) &&
-        ((hints.ai_family = AF_INET),
-         getaddrinfo(NULL, port, &hints, &list) != 0)) {
+    if (getaddrinfo(NULL, port, &hints, &list) != 0) {
+        errno = EAFNOSUPPORT;
         return -1;
     }
     fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -337,12 +337,23 @@ static int link_bind(const char *port)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
         if ((bind(fd, list->ai_addr, list->ai_addrlen) != 0) ||
             (listen(fd, 1) != 0)) {
+            err = errno;
             close(fd);
-            fd = -1;
+            fd    = -1;
+            errno = err;
         }
     }
     freeaddrinfo(list);
     return fd;
+}
+
+/* Both families by one socket; where the kernel has no IPv6, the other one. */
+static int link_bind(const char *port)
+{
+    int fd = link_bind_family(port, AF_INET6);
+
+    return ((fd < 0) && (errno != EADDRINUSE)) ?
+           link_bind_family(port, AF_INET) : fd;
 }
 
 /* The next who says hello, as every srd_info does first; whoever else comes, a

@@ -22,9 +22,11 @@ deploy_inside() {
     chmod 755 /usr/bin/aws /usr/bin/systemctl
     export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # a node's
     export DEBIAN_FRONTEND=noninteractive
-    apt-get -q update >/tmp/apt.log 2>&1 ||
-        skip_here "packages cannot be had here: $(tail -n 1 /tmp/apt.log)"
-    bash "$script" "s3:/$1" || fail "status $?"
+    bash "$script" "s3:/$1" || {
+        ! grep -q '^E: ' "$CHECK_LOG" ||
+            skip_here "packages cannot be had here: $(grep '^E: ' "$CHECK_LOG" | tail -n 1)"
+        fail "the script ends with an error"
+    }
     grep -qx 'systemctl daemon-reload' "$CHECK_LOG" || fail "slurmd is not told"
     grep -qx LimitMEMLOCK=infinity $limits || fail "no limit is lifted"
     [ "$(command -v srdrun)" = /usr/local/bin/srdrun ] || fail "not on PATH"
