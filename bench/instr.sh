@@ -124,7 +124,7 @@ grep -rnoE "[0-9]+ instructions \(bench_[a-z_]+, $way\)" "$here/src/uct/ib" |
 }
 
 echo "instructions per operation, $rounds rounds of $batch messages"
-awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
+awk -F '|' -v check="$check" -v direct="$direct" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
     FNR == NR { said[$1] = $2; where[$1] = $3; next }
     $1 == "bench_empty" { poll = $5 / 2 / $2 } # it polls twice: see again
     {
@@ -139,6 +139,10 @@ awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
                    check ? "FAIL" : "NOTE", $7, transport, bound
             bad = 1
         }
+    }
+    transport <= 0 {
+        printf "FAIL: %s was never entered\n", $1
+        bad = 1
     }
     ($1 in said) && !margin && (transport - said[$1]) ^ 2 > 1 {
         printf "%s: %s takes %.1f instructions, the comment in %s says %d\n",
@@ -162,6 +166,16 @@ awk -F '|' -v check="$check" -v batch="$batch" -v margin="${INSTR_MARGIN:-0}" '
         share = (limit(t) + limit(v)) / (2 * batch)
         printf "%-34s %55.1f\n", "with its share of a limit packet",
                message(t) + message(v) + share
+        for (phase in said) {
+            if (!(phase in t)) {
+                printf "FAIL: the comment in %s names no phase\n", where[phase]
+                bad = 1
+            }
+        }
+        if (direct && !margin && message(t) + message(v) > 180) {
+            print (check ? "FAIL" : "NOTE") ": a message takes more than 180"
+            bad = 1
+        }
         turns = t["bench_turn_sixteen"] / t["bench_turn_one"]
         printf "%-34s %.2f of one\n", "receiving from 16 flows", turns
         if (turns > 1.2) {

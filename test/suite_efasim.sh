@@ -511,6 +511,8 @@ other_container() {
         "$BUILD/test/gtest_verbs" --gtest_brief=1 --gtest_filter='Data.send_sizes' &
     until ls -d /dev/shm/efasim*-"$name" >/dev/null 2>&1; do sleep 0.05; done
     unshare -mpf --mount-proc "$EFASIM" run --fabric "u$$" -- true || fail "status $?"
+    # /proc of this namespace, which tells of other processes by those numbers
+    unshare -pf "$EFASIM" clean || fail "status $?"
     unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$EFASIM" clean ||
         fail "status $?"
     : >"$go"

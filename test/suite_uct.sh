@@ -276,6 +276,8 @@ direct_absent() {
     direct_says "$old" 12 efa2 || fail "status $?"
     with_stat -- "$BUILD/bin/srd_info" | grep "^  data path      by libefa: .*$old" ||
         fail "srd_info"
+    with_stat -- env UCX_EFA_DIRECT=y "$BUILD/bin/srd_info" |
+        grep "^  data path      none: UCX_EFA_DIRECT=y, but .*$old" || fail "srd_info"
     ! direct_says "UCX_EFA_DIRECT=y: .*$old" 12 efa2 UCX_EFA_DIRECT=y ||
         fail "it opened"
 }
@@ -302,8 +304,11 @@ uct_small_cqs() {
 
 # Queues as deep as the device has them: the variables ask for more.
 uct_max_cqe() {
-    UCX_SRD_TX_QUEUE_LEN=4000 UCX_SRD_RX_BUFFERS_MAX=16384 \
-        uct_check 'UctAm.*:UctLoad.*:UctGet.*' --max-cqe 1024
+    local entries
+    for entries in 1024 3000 700; do
+        UCX_SRD_TX_QUEUE_LEN=4000 UCX_SRD_RX_BUFFERS_MAX=16384 \
+            uct_check 'UctLoad.*:UctGet.*' --max-cqe "$entries"
+    done
 }
 
 # The interrupts of two workers on each CPU: the CPU's, and the next.
@@ -628,8 +633,9 @@ suite_run() {
         check uct_fault_reorder 60 uct_fault --reorder 0.3
         check uct_ucx_1_18 120 uct_native 13 efa2 '*' --reorder 0.3
         check uct_ucx_1_23 120 uct_native sid efa3 '*' --reorder 0.3
-        check uct_put_inline 60 uct_put sid efa3
-        check uct_put_inline_reorder 60 uct_put sid efa3 --reorder 0.5
+        UCX_SRD_TX_INLINE=80 check uct_put_inline 60 uct_put sid efa3
+        UCX_SRD_TX_INLINE=80 check uct_put_inline_reorder 60 uct_put sid efa3 \
+            --reorder 0.5
     fi
     check uct_load 60 uct_load
     ci && check uct_am_lat_short 30 uct_perftest am_lat short 8

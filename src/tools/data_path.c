@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *data_path_try(info_t *info, efa_device_t *device)
 {
@@ -28,16 +29,38 @@ static const char *data_path_try(info_t *info, efa_device_t *device)
     return why;
 }
 
+/* Whether the environment's wish, as UCX reads it, is one of these words. */
+static int data_path_wishes(const char *const words[])
+{
+    const char *wish = getenv("UCX_EFA_DIRECT");
+    unsigned    i;
+
+    for (i = 0; (wish != NULL) && (words[i] != NULL); ++i) {
+        if (strcasecmp(wish, words[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void data_path_describe(info_t *info, efa_device_t *device, char *text,
                         size_t size)
 {
-    const char *wish = getenv("UCX_EFA_DIRECT");
-    const char *why  = ((wish != NULL) && (strcmp(wish, "n") == 0)) ?
-                               "UCX_EFA_DIRECT=n" :
-                               data_path_try(info, device);
+    static const char *const no[]  = {"n", "no", "0", "off", NULL};
+    static const char *const yes[] = {"y", "yes", "1", "on", NULL};
+    const char              *why;
 
+    if (data_path_wishes(no)) {
+        snprintf(text, size, "by libefa: UCX_EFA_DIRECT=%s",
+                 getenv("UCX_EFA_DIRECT"));
+        return;
+    }
+    why = data_path_try(info, device);
     if (why == NULL) {
         snprintf(text, size, "direct, without libefa");
+    } else if (data_path_wishes(yes)) {
+        snprintf(text, size, "none: UCX_EFA_DIRECT=%s, but %s",
+                 getenv("UCX_EFA_DIRECT"), why);
     } else {
         snprintf(text, size, "by libefa: %s", why);
     }

@@ -58,11 +58,23 @@ uint64_t fabric_process_start(int pid)
     return process_stat(pid, &state, &start_time) ? 0 : start_time;
 }
 
+/* Whether /proc is of this PID namespace: in another's, numbers of this one are
+ * somebody else's. */
+static int process_sees_own(void)
+{
+    char link[32];
+    ssize_t length = readlink("/proc/self", link, sizeof(link) - 1);
+
+    link[(length > 0) ? length : 0] = '\0';
+    return atol(link) == getpid();
+}
+
 uint64_t fabric_process_ns(void)
 {
     struct stat st;
 
-    return (stat("/proc/self/ns/pid", &st) == 0) ? st.st_ino : 0;
+    return (process_sees_own() && (stat("/proc/self/ns/pid", &st) == 0)) ?
+                   st.st_ino : 0;
 }
 
 int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)

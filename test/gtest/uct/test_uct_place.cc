@@ -141,6 +141,24 @@ static long huge_kb()
     return -1;
 }
 
+/* Are there huge pages, none of which a fork would copy? (smaps: "ht" huge,
+ * "dc" not copied) */
+static bool forks_without_huge()
+{
+    std::ifstream in("/proc/self/smaps");
+    std::string line;
+    bool some = false;
+
+    while (std::getline(in, line)) {
+        if ((line.rfind("VmFlags:", 0) == 0) &&
+            (line.find(" ht") != std::string::npos)) {
+            some = true;
+            EXPECT_NE(std::string::npos, line.find(" dc")) << line;
+        }
+    }
+    return some;
+}
+
 class UctHuge : public UctTest {
 };
 
@@ -154,6 +172,7 @@ TEST_F(UctHuge, buffers)
     a = new Entity();
     b = new Entity();
     EXPECT_EQ(2 * atol(wanted), huge_kb());
+    EXPECT_EQ(atol(wanted) > 0, forks_without_huge());
     ep = a->connect(*b);
     for (uint64_t i = 0; i < 2000; ++i) {
         ASSERT_EQ(UCS_OK, send_short(ep, i, {}));

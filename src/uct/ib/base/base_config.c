@@ -4,11 +4,23 @@
 
 #include <string.h>
 
+/* Entries that a completion queue may have: libefa rounds up to a power of 2. */
+static unsigned base_config_cqes(const efa_device_t *device)
+{
+    unsigned cqes = 1;
+
+    while (cqes <= device->max_cqe / 2) {
+        cqes *= 2;
+    }
+    return cqes;
+}
+
 void base_config_resolve(base_config_t *config, const efa_device_t *device)
 {
     base_op_counts_t counts   = base_op_counts(config->tx_queue_len);
-    unsigned         sends    = efa_at_most(device->max_sq_wr, device->max_cqe);
-    unsigned         receives = efa_at_most(device->max_rq_wr, device->max_cqe);
+    unsigned         cqes     = base_config_cqes(device);
+    unsigned         sends    = efa_at_most(device->max_sq_wr, cqes);
+    unsigned         receives = efa_at_most(device->max_rq_wr, cqes);
 
     if ((base_op_count(&counts) > sends) && (sends > BASE_CTL_OPS)) {
         config->tx_queue_len = (sends - BASE_CTL_OPS) / 3 * 2;

@@ -102,9 +102,31 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
     return UCS_OK;
 }
 
+static ucs_status_t base_rxq_reach(base_rxq_t *rxq, unsigned target)
+{
+    ucs_status_t status = UCS_OK;
+
+    while ((rxq->total < target) && (status == UCS_OK)) {
+        status = base_rxq_add_chunk(rxq);
+    }
+    return status;
+}
+
+/* No buffer was ever posted: it has none again. */
+static void base_rxq_empty(base_rxq_t *rxq)
+{
+    efa_chunk_list_free(rxq->md, &rxq->chunks);
+    rxq->free        = NULL;
+    rxq->free_count  = 0;
+    rxq->total       = 0;
+    rxq->users.count = 0;
+}
+
 ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
                            unsigned max, const base_rxq_layout_t *layout)
 {
+    ucs_status_t status;
+
     memset(rxq, 0, sizeof(*rxq));
     rxq->md     = md;
     rxq->target = target;
@@ -119,13 +141,18 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
         return UCS_ERR_NO_MEMORY;
     }
 
-    while (rxq->total < target) {
-        if (base_rxq_add_chunk(rxq) != UCS_OK) {
-            base_rxq_cleanup(rxq);
-            return UCS_ERR_NO_MEMORY;
-        }
+    status = base_rxq_reach(rxq, target);
+    if ((status != UCS_OK) && !rxq->is_small) {
+        /* a huge page may be more than is wanted, and the rest too much */
+        base_rxq_empty(rxq);
+        rxq->is_small = 1;
+        rxq->max      = max;
+        status        = base_rxq_reach(rxq, target);
     }
-    return UCS_OK;
+    if (status != UCS_OK) {
+        base_rxq_cleanup(rxq);
+    }
+    return status;
 }
 
 void base_rxq_cleanup(base_rxq_t *rxq)

@@ -32,12 +32,14 @@ static int efa_chunk_try(efa_md_t *md, efa_chunk_t **list_p, size_t size,
         err = errno;
         goto err_free;
     }
-    /* A container's limit of huge pages is no limit of mappings: who touches
-     * one too many gets SIGBUS. Old kernels have no such advice; there
-     * registration finds it. */
+    /* A fork would copy huge pages that a device writes to at once, and fail
+     * where none is free. And a container's limit of huge pages is no limit of
+     * mappings: who touches one too many gets SIGBUS. Old kernels lack the
+     * second advice; there registration finds it. */
     if ((flags & MAP_HUGETLB) &&
-        (madvise(chunk->memory, size, MADV_POPULATE_WRITE) != 0) &&
-        (errno != EINVAL)) {
+        ((madvise(chunk->memory, size, MADV_DONTFORK) != 0) ||
+         ((madvise(chunk->memory, size, MADV_POPULATE_WRITE) != 0) &&
+          (errno != EINVAL)))) {
         err = errno;
         goto err_unmap;
     }

@@ -7,7 +7,7 @@ const ucx_config_field_t srd_config_fields[] = {
     BASE_CONFIG_UINT("RNR_RETRY", "3", rnr_retry, 0, 6,
               "Times the device tries again when a receiver is not ready, "
               "before the transport does with a growing back-off"),
-    BASE_CONFIG_UINT("TX_INLINE", "80", tx_inline, 0, 128,
+    BASE_CONFIG_UINT("TX_INLINE", "32", tx_inline, 0, 128,
               "Bytes of a message or a short put that travel inside the work "
               "request, as far as the device goes: more than 32 takes work "
               "requests of 128 B, with rdma-core 63 or later"),
