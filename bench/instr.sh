@@ -63,7 +63,7 @@ failed() { # log
 collect() {
     local phase=$1
     shift
-    "${inside[@]}" "$build/bin/efasim" run "${device[@]}" \
+    "${inside[@]}" "$build/bin/efasim" run --fabric "instr$$" "${device[@]}" \
         --max-ah $((endpoints * 2)) -- \
         env UCX_SRD_MAX_AH=$((endpoints * 2)) "$build/bin/srdrun" \
         valgrind --tool=callgrind --dump-instr=yes \
