@@ -98,7 +98,7 @@ struct sim_knobs {
     uint64_t cq_divide;    /* a CQ has so many times fewer entries than asked */
     uint64_t max_cqe;      /* that the device reports and gives */
     uint64_t comp_vectors; /* interrupts for completion queues */
-    uint64_t sub_cqs;      /* rings of a completion queue; 0: the generation's */
+    uint64_t sub_cqs;      /* rings of a CQ; 0: as the generation has */
     uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
     uint64_t receive_us;   /* a receiver takes a packet in that time */
     uint64_t rnr_retry;    /* of a QP that does not say */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Entries that a completion queue may have: libefa rounds up to a power of 2. */
+/* Entries that a completion queue may have: libefa makes it a power of 2. */
 static unsigned base_config_cqes(const efa_device_t *device)
 {
     unsigned cqes = 1;

@@ -38,8 +38,8 @@ static void base_rxq_set_keep(base_rxq_t *rxq)
     }
 }
 
-/* A huge page, if most of it is for buffers that are wanted. Returns how many it
- * has room for; 0: there is none, and no other is tried. */
+/* A huge page, if most of it is for buffers that are wanted. Returns how many
+ * it has room for; 0: there is none, and no other is tried. */
 static unsigned base_rxq_add_huge(base_rxq_t *rxq)
 {
     unsigned count = EFA_HUGE_PAGE / rxq->stride;
