@@ -160,6 +160,9 @@ awk -F '|' -v check="$check" -v direct="$direct" -v batch="$batch" -v margin="${
     END {
         printf "%-34s transport %7.1f   verbs %7.1f\n",
                "a limit packet, both ends", limit(t), limit(v)
+        # each second batch brings one, or the program says so and fails
+        printf "%-34s transport %7.1f   verbs %7.1f\n",
+               "messages to each limit packet", 2 * batch, 0
         printf "%-34s transport %7.1f   verbs %7.1f   whole %7.1f\n",
                "a message of 8 B", message(t), message(v),
                message(t) + message(v)

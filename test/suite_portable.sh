@@ -62,6 +62,15 @@ programs_of() {
     EFASIM=$1/efasim SRDRUN=$1/srdrun
 }
 
+# perftest_pair BYTES COUNT: stock ucx_perftest between two nodes, all by srd.
+perftest_pair() {
+    need_perftest
+    export UCX_TLS=srd
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" 127.0.0.1 \
+        -p @PORT@ -t tag_bw -s "$1" -n "$2" || exit 1
+    at_least payload "$(stat_payload "$STAT")" $(($1 * $2))
+}
+
 # What is in root, and in the wheel. This build's own programs, for this machine's
 # glibc, must be found out.
 versions() {
@@ -127,11 +136,7 @@ tarball() {
     programs_of "$dir/bin"
     [ "$(readlink -f "$("$SRDRUN" --print-path)")" = "$dir/lib/ucx/$MODULE" ] ||
         fail "srdrun takes $("$SRDRUN" --print-path)"
-    need_perftest
-    export UCX_TLS=srd
-    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" 127.0.0.1 \
-        -p @PORT@ -t tag_bw -s 1048576 -n 200 || exit 1
-    at_least payload "$(stat_payload "$STAT")" $((1048576 * 200))
+    perftest_pair 1048576 200
 }
 
 # Under an emulator of aarch64, which takes a Debian of its own.

@@ -114,6 +114,11 @@ def instruction_verdicts(found, lines):
             rows["completion, 16 in a poll"][0], 30)
         add(lines, "limit packet, both ends, transport and libefa",
             sum(rows["a limit packet, both ends"]), 600)
+        add(lines, "messages one way to each limit packet",
+            rows["messages to each limit packet"][0], 48, True)
+        add(lines, "receive from 16 flows, to from one, transport",
+            rows["receive and limits, 16 flows"][0] /
+            rows["receive and limits, one flow"][0], 1.2)
     direct = {name: values for name, *values in
               found.get("instructions_direct", {}).get("rows", [])}
     for name, bound in DIRECT if direct else []:

@@ -44,7 +44,7 @@ static int link_died(st_link_t *link)
 /* A line without its end. 0, or -1: none came in time, or not a line. */
 static int link_read(int fd, char *line, size_t size, int seconds)
 {
-    double until  = st_now() + seconds;
+    double until  = probe_seconds() + seconds;
     size_t length = 0;
     struct pollfd entry = {fd, POLLIN, 0};
     int ready;
@@ -52,7 +52,7 @@ static int link_read(int fd, char *line, size_t size, int seconds)
     while (length + 1 < size) {
         ready = poll(&entry, 1, 100);
         if ((ready == 0) || ((ready < 0) && (errno == EINTR))) {
-            if (st_now() > until) {
+            if (probe_seconds() > until) {
                 return -1;
             }
             continue;
@@ -270,7 +270,8 @@ void st_link_close(st_link_t *link)
 static int link_has_line(int fd, const st_serve_t *serve, double last)
 {
     struct pollfd entry = {fd, POLLIN, 0};
-    int sleepy = (serve->echo.ah == NULL) && (st_now() - last > LINK_IDLE_S);
+    int sleepy = (serve->echo.ah == NULL) &&
+                 (probe_seconds() - last > LINK_IDLE_S);
 
     return poll(&entry, 1, sleepy ? 1 : 0) > 0;
 }
@@ -279,7 +280,7 @@ int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
                   const char **why)
 {
     char answer[ST_LINE_MAX];
-    double last = st_now();
+    double last = probe_seconds();
     st_serve_t *serve;
 
     *why  = "locked memory does not do for 8 MiB; see srd_info --check";
@@ -291,9 +292,9 @@ int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
     }
     serve->may_die = may_die;
     *why           = "the peer went away before it was done";
-    while (st_now() - last < LINK_SILENT_S) {
+    while (probe_seconds() - last < LINK_SILENT_S) {
         if (st_serve_progress(serve) > 0) {
-            last = st_now();
+            last = probe_seconds();
         }
         if (line[0] == '\0') {
             if (!link_has_line(fd, serve, last)) {
@@ -312,7 +313,7 @@ int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
             break;
         }
         line[0] = '\0';
-        last    = st_now();
+        last    = probe_seconds();
     }
     st_serve_close(serve);
     free(serve);

@@ -98,12 +98,12 @@ static double memory_cost(st_t *st, void *base, size_t length)
     int i;
 
     for (i = 0; i < 5; ++i) {
-        took = st_now();
+        took = probe_seconds();
         mr   = memory_register(st, base, length);
         if (mr == NULL) {
             return 0;
         }
-        took = st_now() - took;
+        took = probe_seconds() - took;
         st->verbs->dereg_mr(mr);
         best = ((best == 0) || (took < best)) ? took : best;
     }

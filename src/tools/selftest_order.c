@@ -61,7 +61,7 @@ static int order_run(st_t *st, st_result_t *result, unsigned *good,
 {
     st_pair_params_t params = {.depth = ORDER_RECEIVES, .bytes = ORDER_BYTES,
                                .rnr_retry = 7};
-    double until = st_now() + 0.3;
+    double until = probe_seconds() + 0.3;
     st_pair_t pair;
     int err;
 
@@ -72,7 +72,8 @@ static int order_run(st_t *st, st_result_t *result, unsigned *good,
     do { /* a completion says that it arrived, not that it was polled there */
         st_link_progress(st->link);
         err = order_counts_get(st, counts);
-    } while ((err == 0) && (counts->count < *good) && (st_now() < until));
+    } while ((err == 0) && (counts->count < *good) &&
+             (probe_seconds() < until));
     st_link_progress(st->link);
     err = order_counts_get(st, counts);
     st_pair_close(&pair);
@@ -231,10 +232,10 @@ static void order_killed(st_t *st, st_result_t *result)
     (void)st_ask(st->link, NULL, 0, "die");
     (void)waitpid(st->link->child, NULL, 0);
     st->link->child = 0;
-    took            = st_now();
+    took            = probe_seconds();
     status = st_pair_wait(&pair, &wc, ORDER_KILLED_S) ?
              (int)st_status_of(&wc) : -1;
-    took = st_now() - took;
+    took = probe_seconds() - took;
     st_decide(result, (status == 8) || (status == 9), "%s %s after its end",
               st_status_text(status, text), st_time_text(took, time));
     st_pair_close(&pair);

@@ -101,7 +101,7 @@ void st_self_close(st_self_t *self)
 
 int st_qp_wait(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc, double seconds)
 {
-    double until = st_now() + seconds;
+    double until = probe_seconds() + seconds;
 
     do {
         if (cq->context->ops.poll_cq(cq, 1, wc) > 0) {
@@ -110,7 +110,7 @@ int st_qp_wait(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc, double seconds)
         if (st->link != NULL) {
             st_link_progress(st->link);
         }
-    } while (st_now() < until);
+    } while (probe_seconds() < until);
     return 0;
 }
 
@@ -136,14 +136,14 @@ unsigned st_status_of(const struct ibv_wc *wc)
 
 int st_pair_status(st_pair_t *pair, double seconds, double *took)
 {
-    double start = st_now();
+    double start = probe_seconds();
     struct ibv_wc wc;
     int status = -1;
 
     if ((st_pair_send(pair, 1, 16) == 0) && st_pair_wait(pair, &wc, seconds)) {
         status = st_status_of(&wc);
     }
-    *took = st_now() - start;
+    *took = probe_seconds() - start;
     return status;
 }
 

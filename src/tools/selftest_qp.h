@@ -5,6 +5,8 @@
 
 #include <uct/ib/efa/efa_device.h>
 
+#include "probe.h" /* probe_seconds */
+
 enum {
     ST_QKEY      = 0x11223344,
     ST_MEM_BYTES = 4 << 20,
@@ -47,7 +49,6 @@ typedef struct st_piece {
     size_t          at, length;
 } st_piece_t;
 
-double st_now(void); /* seconds */
 
 /* 0, or an errno. */
 int  st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,

@@ -30,7 +30,7 @@ static int speed_latency(st_t *st, st_result_t *result, size_t bytes,
 {
     st_pair_params_t params = {.bytes = bytes, .rnr_retry = 7};
     static double times[SPEED_ROUNDS];
-    double until = st_now() + SPEED_SECONDS, start;
+    double until = probe_seconds() + SPEED_SECONDS, start;
     st_piece_t in = {&st->mem, ST_MEM_BYTES / 2, 65536};
     char gid[33];
     struct ibv_wc wc;
@@ -45,13 +45,13 @@ static int speed_latency(st_t *st, st_result_t *result, size_t bytes,
     err = st_ask(st->link, NULL, 0, "echo %s %u %u", gid,
                  pair.qp.qp->qp_num, ST_QKEY);
     while ((err == 0) && (count < SPEED_ROUNDS) &&
-           ((st_now() < until) || (count < 20))) {
-        start = st_now();
+           ((probe_seconds() < until) || (count < 20))) {
+        start = probe_seconds();
         err = (st_qp_recv(&pair.qp, &in, 0) != 0) ||
               (st_pair_send(&pair, count, bytes) != 0) ||
               !st_qp_wait(st, pair.qp.recv_cq, &wc, ST_WAIT_S) ||
               !st_pair_wait(&pair, &wc, ST_WAIT_S);
-        times[count++] = (st_now() - start) / 2;
+        times[count++] = (probe_seconds() - start) / 2;
     }
     st_pair_close(&pair);
     if (err != 0) {
@@ -79,7 +79,7 @@ static int speed_stream(st_pair_t *pairs, unsigned count, size_t bytes,
                         int read, double *rate)
 {
     unsigned flight[ST_DEVICES_MAX] = {0}, i;
-    double start = st_now(), now = start;
+    double start = probe_seconds(), now = start;
     unsigned long done = 0, bad = 0;
     struct ibv_wc wc[16];
     int n;
@@ -99,7 +99,7 @@ static int speed_stream(st_pair_t *pairs, unsigned count, size_t bytes,
             }
             st_link_progress(pairs[i].st->link);
         }
-        now = st_now();
+        now = probe_seconds();
     } while ((now - start < SPEED_SECONDS) || ((done < 16) &&
                                                (now - start < ST_WAIT_S)));
     for (i = 0; i < count; ++i) { /* what is under way ends here */

@@ -70,7 +70,7 @@ static int ucx_finish(pid_t child, int out, char *text, size_t size,
     int status          = -1;
     ssize_t got         = 1;
 
-    while ((got > 0) && (length + 1 < size) && (st_now() < until)) {
+    while ((got > 0) && (length + 1 < size) && (probe_seconds() < until)) {
         if (poll(&entry, 1, 100) > 0) {
             got     = read(out, text + length, size - 1 - length);
             length += (got > 0) ? got : 0;
@@ -141,7 +141,7 @@ static int ucx_test(ucx_run_t *run, const char *test, size_t bytes,
 {
     char *args[UCX_ARGS_MAX], text[UCX_TEXT_MAX], said[UCX_TEXT_MAX];
     char bytes_text[24], count_text[24];
-    double until = st_now() + UCX_SECONDS;
+    double until = probe_seconds() + UCX_SECONDS;
     int server_out, out, status, tries;
     pid_t server, client;
 
@@ -155,7 +155,7 @@ static int ucx_test(ucx_run_t *run, const char *test, size_t bytes,
     }
     ucx_args(run, args, "localhost", test, bytes_text, count_text);
     status = -1;
-    for (tries = 0; (status != 0) && (tries < 20) && (st_now() < until);
+    for (tries = 0; (status != 0) && (tries < 20) && (probe_seconds() < until);
          ++tries) {
         usleep(100000); /* until the server listens */
         client = ucx_start(args, &out, run->device);
@@ -163,7 +163,8 @@ static int ucx_test(ucx_run_t *run, const char *test, size_t bytes,
                  ucx_finish(client, out, text, sizeof(text), until);
     }
     kill(server, SIGTERM);
-    (void)ucx_finish(server, server_out, said, sizeof(said), st_now() + 2);
+    (void)ucx_finish(server, server_out, said, sizeof(said),
+                     probe_seconds() + 2);
     if ((status != 0) || (ucx_numbers(text, numbers) != 0)) {
         snprintf(why, size, "ucx_perftest -t %s ended with status %d", test,
                  status);
@@ -191,7 +192,8 @@ static int ucx_find(ucx_run_t *run, char *why, size_t size)
     }
     child = ucx_start(args, &out, run->device);
     if ((child < 0) ||
-        (ucx_finish(child, out, text, sizeof(text), st_now() + 5) == 127)) {
+        (ucx_finish(child, out, text, sizeof(text), probe_seconds() + 5) ==
+         127)) {
         snprintf(why, size, "ucx_perftest is not installed");
         return -1;
     }

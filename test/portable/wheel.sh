@@ -34,11 +34,7 @@ wheel_programs() {
     UCX_TLS=srd efasim run --fabric "t$$i" -- srdrun srd_info >"$CHECK_LOG.info" ||
         { cat "$CHECK_LOG.info"; fail "srd_info: status $?"; }
     grep srd "$CHECK_LOG.info" || fail "srd_info: no srd"
-    need_perftest
-    export UCX_TLS=srd
-    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" 127.0.0.1 \
-        -p @PORT@ -t tag_bw -s 65536 -n 500 || exit 1
-    at_least payload "$(stat_payload "$STAT")" $((65536 * 500))
+    perftest_pair 65536 500
 }
 
 # loads yes|no COMMAND...: whether COMMAND's process has the wheel's module, and
