@@ -46,6 +46,7 @@ static void plan_reference(plan_t *plan)
     plan->max_cq        = 512;
     device->max_sq_wr   = 4096;
     device->max_rq_wr   = 32768;
+    device->max_cqe     = 32768; /* taken to be enough for a queue */
     device->max_msg     = 8928;
     device->max_ah      = 1024;
     device->inline_size = 32;

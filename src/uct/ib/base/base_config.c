@@ -2,6 +2,7 @@
 #include "base_config.h"
 #include "base_op.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Entries that a completion queue may have: libefa makes it a power of 2. */
@@ -12,7 +13,7 @@ static unsigned base_config_cqes(const efa_device_t *device)
     while (cqes <= device->max_cqe / 2) {
         cqes *= 2;
     }
-    return cqes;
+    return (device->max_cqe > 0) ? cqes : UINT_MAX; /* 0: it does not say */
 }
 
 void base_config_resolve(base_config_t *config, const efa_device_t *device)
