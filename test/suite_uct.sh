@@ -373,9 +373,9 @@ accident_variables_check() {
     at_least "variables of ours" "$(wc -l <"$listed")" 9
     missing=$(comm -13 "$listed" "$tested")
     [ -z "$missing" ] || fail "tests of variables that are gone: $missing"
-    # Those that act before there is an interface: in a suite's script.
+    # Those that act before there is an interface: in a script of a suite.
     for missing in $(comm -23 "$listed" "$tested"); do
-        grep -qF "UCX_$missing=" "$TEST_DIR"/suite_*.sh \
+        grep -qF "UCX_$missing=" "$TEST_DIR"/*.sh \
             "$TEST_DIR"/gtest/uct/*.sh || fail "UCX_$missing has no test"
     done
     inline_effect 0 0
