@@ -3,7 +3,8 @@
  * with two workers that talk over srd; callgrind counts each phase alone
  * (bench/run/floors.py reads it), and without valgrind each phase is timed.
  *
- * usage: efasim run -- srdrun floors [ROUNDS]     with UCX_TLS=srd
+ * usage: efasim run -- srdrun floors [ROUNDS]     with UCX_TLS=srd; directly:
+ *        efasim run --no-strict-batch -- ...       and UCX_EFA_DIRECT=y
  * Prints: phase, operations, nanoseconds for one. */
 #define _GNU_SOURCE
 #include <ucp/api/ucp.h>
@@ -38,6 +39,18 @@ static ucp_context_h context;
 static floors_side_t a, b;
 static unsigned      started, finished;
 static double        seconds;
+
+/* The device of the direct data path, which then works when it is called here;
+ * NULL: verbs calls drive it. */
+static int (*floors_device)(void);
+
+static unsigned floors_progress(floors_side_t *side)
+{
+    if (floors_device != NULL) {
+        floors_device();
+    }
+    return ucp_worker_progress(side->worker);
+}
 
 static void floors_check(ucs_status_t status, const char *what)
 {
@@ -106,8 +119,7 @@ static void floors_settle(void)
     unsigned idle = 0, none;
 
     while ((finished < started) || (idle < 100)) {
-        none = (ucp_worker_progress(a.worker) +
-                ucp_worker_progress(b.worker)) == 0;
+        none = (floors_progress(&a) + floors_progress(&b)) == 0;
         idle = none ? idle + 1 : 0;
     }
 }
@@ -156,13 +168,12 @@ static void floors_recv(void)
                    "receive");
 }
 
-/* A device that lets everything take so long. */
-static void floors_delay(const char *microseconds)
+static void floors_knob(const char *name, const char *value)
 {
     int (*control)(const char *knob, const char *value);
 
     *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
-    if ((control == NULL) || control("delay-us", microseconds)) {
+    if ((control == NULL) || control(name, value)) {
         fprintf(stderr, "floors: no emulated device\n");
         exit(1);
     }
@@ -200,8 +211,8 @@ static void floors_whole(const char *name, void (*post)(size_t), size_t size,
             post(size);
         }
         while (finished < started) {
-            ucp_worker_progress(a.worker);
-            ucp_worker_progress(b.worker);
+            floors_progress(&a);
+            floors_progress(&b);
         }
         floors_end();
         floors_settle();
@@ -221,8 +232,8 @@ static void floors_tag(unsigned rounds)
         for (i = 0; i < FLOORS_BATCH; ++i) {
             floors_send();
         }
-        ucp_worker_progress(b.worker);
-        ucp_worker_progress(a.worker);
+        floors_progress(&b);
+        floors_progress(&a);
         floors_end();
         floors_settle();
     }
@@ -237,15 +248,15 @@ static void floors_polls(const char *progress, const char *flush,
     unsigned n, i;
 
     for (n = 0; n < rounds; ++n) {
-        floors_delay(outstanding ? "2000" : "0");
+        floors_knob("delay-us", outstanding ? "2000" : "0");
         for (i = 0; i < outstanding; ++i) {
             floors_get(FLOORS_LARGE);
         }
-        ucp_worker_progress(a.worker);
+        floors_progress(&a);
         floors_begin();
-        ucp_worker_progress(a.worker);
+        floors_progress(&a);
         floors_end();
-        floors_delay("0");
+        floors_knob("delay-us", "0");
         floors_settle();
     }
     FLOORS_REPORT(progress, rounds);
@@ -257,8 +268,8 @@ static void floors_polls(const char *progress, const char *flush,
         floors_begin();
         floors_flush();
         while (finished < started) {
-            ucp_worker_progress(a.worker);
-            ucp_worker_progress(b.worker);
+            floors_progress(&a);
+            floors_progress(&b);
         }
         floors_end();
         floors_settle();
@@ -277,6 +288,25 @@ static void floors_worker(floors_side_t *side)
         floors_check(UCS_ERR_NO_MEMORY, "memory");
     }
     memset(side->memory, 1, FLOORS_LARGE);
+}
+
+/* Directly the module finds a device that works by itself, as hardware does;
+ * after that it works when it is called, so that counts repeat. */
+static void floors_open(int direct)
+{
+    floors_side_t trial;
+
+    if (direct) { /* the first is for the trial that the direct path takes */
+        floors_worker(&trial);
+        floors_knob("eager", "1");
+    }
+    floors_worker(&a);
+    floors_worker(&b);
+    if (direct) {
+        floors_knob("eager", "0");
+        *(void**)&floors_device = dlsym(RTLD_DEFAULT, "efasim_progress");
+        ucp_worker_destroy(trial.worker);
+    }
 }
 
 static void floors_connect(floors_side_t *from, floors_side_t *to)
@@ -330,13 +360,14 @@ int main(int argc, char **argv)
 {
     unsigned     rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 64;
     ucp_params_t params = {0};
+    const char  *direct;
     unsigned     i;
 
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features   = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
     floors_check(ucp_init(&params, NULL, &context), "context");
-    floors_worker(&a);
-    floors_worker(&b);
+    direct = getenv("UCX_EFA_DIRECT");
+    floors_open(direct && !strcmp(direct, "y"));
     floors_connect(&a, &b);
     floors_connect(&b, &a);
     floors_key();

@@ -3,8 +3,8 @@
 #
 # Measures this transport beside others on one emulated device, in one run: a
 # table, JSON and plots, with the machine, the versions, and what was not
-# measured and why. At most 20 minutes in a fresh clone on 2 cores; with --quick
-# 3, of a tree that is built.
+# measured and why. In a fresh clone on 2 cores it takes at most 20 minutes, with
+# --quick 3, its build included.
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [BUILD_DIR]
 # Studies: ratios rails host sizes matching instructions floors floors_ns
@@ -16,6 +16,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/common.sh"
 # shellcheck source=contrib/packages.sh
 . "$top/contrib/packages.sh"
+# shellcheck source=contrib/build.sh
+. "$top/contrib/build.sh"
 
 install=yes build='' arguments=()
 while [ $# -gt 0 ]; do
@@ -44,7 +46,8 @@ packages_require "$PACKAGES_BENCH" "$install" "to compare" ||
 
 if [ -z "$build" ]; then
     build=$top/build
-    "$top/contrib/test.sh" --build --no-install || exit 1
+    say "building in build"
+    build_tree "$build" --enable-werror || die "the build failed"
 fi
 build=$(cd "$build" && pwd -P) || exit 1
 make -C "$build" bench/pair-ucp bench/floors bench/peers bench/instr \

@@ -160,7 +160,7 @@ injected() {
     rendezvous_direct
     gpu_pair --inject "read:$1:1:3" -- --peer-err --tests tag --min 65536 \
         --max 1000000 --iters 5 --timeout 15 || status=$?
-    ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" || fail "wrong bytes"
+    no_wrong_bytes "$1"
     [ "$status" = 1 ] || fail "status $status, not an error"
     grep -E 'FAIL: (tag|the endpoint)' "$GPU_LOG" || fail "nobody was told"
     ! grep 'Segmentation fault' "$GPU_LOG" || fail "it touched device memory"

@@ -130,7 +130,8 @@ def with_rdma(bench):
                           capture_output=True)
     if made.returncode:
         raise Failed("Debian sid is not made here: contrib/chroot.sh sid")
-    where = {"prefix": columns.in_sid(bench), "options": ["--device", "efa2"]}
+    where = {"prefix": columns.in_sid(bench), "env": ["UCX_EFA_DIRECT=n"],
+             "options": ["--device", "efa2"]}
     _, rdma = times(bench, **where)
     if not rdma:
         raise Failed("the gets were no RDMA reads")
@@ -139,7 +140,8 @@ def with_rdma(bench):
 
 def direct(bench):
     return operations(bench, prefix=columns.in_sid(bench),
-                      env=["UCX_EFA_DIRECT=y"], options=["--device", "efa2"])
+                      env=["UCX_EFA_DIRECT=y"],
+                      options=["--device", "efa2", "--no-strict-batch"])
 
 
 def profile(bench, lines=16):

@@ -59,17 +59,21 @@ def instructions(found, out):
     beside = found["beside"]["instructions"]
     rows = [row for row in found["instructions"]["rows"]
             if row[0] in beside and None not in beside[row[0]]]
-    figure, axes = plt.subplots(figsize=(8, 4.2))
-    for i, (_, transport, verbs) in enumerate(rows):
-        theirs = beside[rows[i][0]]
-        axes.barh(i + 0.2, transport, 0.36, color="#c0392b")
-        axes.barh(i + 0.2, verbs, 0.36, left=transport, color="#e6b0aa")
-        axes.barh(i - 0.2, theirs[0], 0.36, color="#34495e")
-        axes.barh(i - 0.2, theirs[1], 0.36, left=theirs[0], color="#aeb6bf")
-        axes.text(transport + verbs + 6, i + 0.2,
-                  f"{transport + verbs:.0f}", va="center", fontsize=8)
-        axes.text(sum(theirs) + 6, i - 0.2, f"{sum(theirs)}", va="center",
-                  fontsize=8)
+    direct = {name: whole for name, whole, _ in
+              found.get("instructions_direct", {}).get("rows", [])}
+    figure, axes = plt.subplots(figsize=(8, 4.8))
+
+    def bar(where, colour, count, colour_below="white", below=0):
+        axes.barh(where, count, 0.27, color=colour)
+        axes.barh(where, below, 0.27, left=count, color=colour_below)
+        axes.text(count + below + 6, where, f"{count + below:.0f}",
+                  va="center", fontsize=8)
+
+    for i, (name, transport, verbs) in enumerate(rows):
+        bar(i - 0.28, "#34495e", beside[name][0], "#aeb6bf", beside[name][1])
+        bar(i, "#c0392b", transport, "#e6b0aa", verbs)
+        if name in direct:
+            bar(i + 0.28, "#e67e22", direct[name])
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
     axes.invert_yaxis()
     axes.set_xlabel("instructions for one operation (fewer is better)")
@@ -77,6 +81,7 @@ def instructions(found, out):
     version = found["machine"]["libefa"].split(".")[-2]
     for colour, label in (("#c0392b", "this transport"),
                           ("#e6b0aa", f"libefa {version} under it"),
+                          ("#e67e22", "this transport, direct: no libefa"),
                           ("#34495e", "in-tree srd, UCX 1.23 (elsewhere)"),
                           ("#aeb6bf", "libefa 65 under that")):
         axes.barh(0, 0, color=colour, label=label)

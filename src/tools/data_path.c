@@ -29,11 +29,10 @@ static const char *data_path_try(info_t *info, efa_device_t *device)
     return why;
 }
 
-/* Whether the environment's wish, as UCX reads it, is one of these words. */
-static int data_path_wishes(const char *const words[])
+/* Whether a wish (NULL: there is none), as UCX reads it, is one of these. */
+static int data_path_is(const char *wish, const char *const words[])
 {
-    const char *wish = getenv("UCX_EFA_DIRECT");
-    unsigned    i;
+    unsigned i;
 
     for (i = 0; (wish != NULL) && (words[i] != NULL); ++i) {
         if (strcasecmp(wish, words[i]) == 0) {
@@ -48,19 +47,17 @@ void data_path_describe(info_t *info, efa_device_t *device, char *text,
 {
     static const char *const no[]  = {"n", "no", "0", "off", NULL};
     static const char *const yes[] = {"y", "yes", "1", "on", NULL};
-    const char              *why;
+    const char              *wish  = getenv("UCX_EFA_DIRECT"), *why;
 
-    if (data_path_wishes(no)) {
-        snprintf(text, size, "by libefa: UCX_EFA_DIRECT=%s",
-                 getenv("UCX_EFA_DIRECT"));
+    if (data_path_is(wish, no)) {
+        snprintf(text, size, "by libefa: UCX_EFA_DIRECT=%s", wish);
         return;
     }
     why = data_path_try(info, device);
     if (why == NULL) {
         snprintf(text, size, "direct, without libefa");
-    } else if (data_path_wishes(yes)) {
-        snprintf(text, size, "none: UCX_EFA_DIRECT=%s, but %s",
-                 getenv("UCX_EFA_DIRECT"), why);
+    } else if (data_path_is(wish, yes)) {
+        snprintf(text, size, "none: UCX_EFA_DIRECT=%s, but %s", wish, why);
     } else {
         snprintf(text, size, "by libefa: %s", why);
     }

@@ -95,10 +95,15 @@ static void probe_line(probe_t *probe, const char *line)
 #undef IS
 }
 
-/* Lines from @fd until its end. 0, or -1: the time is over. */
-static int probe_read(probe_t *probe, int fd)
+static int probe_take(void *probe, char *line)
 {
-    double end = probe_seconds() + PROBE_SECONDS;
+    probe_line(probe, line);
+    return 0;
+}
+
+int probe_lines(int fd, double seconds, probe_line_t *take, void *arg)
+{
+    double end = probe_seconds() + seconds;
     char line[4 * PROBE_TEXT_MAX];
     size_t used = 0;
 
@@ -119,7 +124,9 @@ static int probe_read(probe_t *probe, int fd)
         line[used] = '\0';
         while ((newline = strchr(line, '\n')) != NULL) {
             *newline = '\0';
-            probe_line(probe, line);
+            if (take(arg, line) != 0) {
+                return 0;
+            }
             used -= newline + 1 - line;
             memmove(line, newline + 1, used + 1);
         }
@@ -169,7 +176,7 @@ int probe_run(probe_t *probe, const char *tls, const char *module, int message)
     }
     close(fds[1]);
     if (pid > 0) {
-        if (probe_read(probe, fds[0]) != 0) {
+        if (probe_lines(fds[0], PROBE_SECONDS, probe_take, probe) != 0) {
             kill(pid, SIGKILL);
             copy_text(probe->error, sizeof(probe->error), "no end after 20 s");
         }

@@ -42,6 +42,13 @@ int probe_run(probe_t *probe, const char *tls, const char *module, int message);
  * first the one that the loader finds. */
 void probe_choose(const char *ucp);
 
+/* A line without its end. Nonzero: no more are wanted. */
+typedef int probe_line_t(void *arg, char *line);
+
+/* Lines from @fd, which stays open, until its end or until no more are wanted.
+ * 0, or -1: @seconds are over. */
+int probe_lines(int fd, double seconds, probe_line_t *take, void *arg);
+
 /* Of the monotonic clock. */
 static inline double probe_seconds(void)
 {

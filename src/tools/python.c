@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "info.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,12 +101,13 @@ static void word_take(char **line, char *to, size_t size)
     snprintf(to, size, "%s", (word != NULL) ? word : "");
 }
 
-static void environment_line(environment_t *env, char *line)
+/* Returns whether that was the last one. */
+static int environment_line(void *arg, char *line)
 {
+    environment_t *env = arg;
     char key[WORD_MAX];
     package_t *package;
 
-    line[strcspn(line, "\n")] = '\0';
     word_take(&line, key, sizeof(key));
     if (!strcmp(key, "python")) {
         word_take(&line, env->version, sizeof(env->version));
@@ -122,6 +122,7 @@ static void environment_line(environment_t *env, char *line)
         word_take(&line, package->version, sizeof(package->version));
         word_take(&line, package->path, sizeof(package->path));
     }
+    return env->has_ended;
 }
 
 /* The program; of a folder, as of a virtual environment, what is in its bin. */
@@ -143,35 +144,6 @@ static void python_start(const char *python, int fd)
     _exit(127);
 }
 
-/* Lines from @fd, until its end or "end". 0, or -1: the time is over. */
-static int environment_lines(environment_t *env, int fd)
-{
-    double end   = probe_seconds() + PYTHON_SECONDS;
-    FILE *stream = fdopen(fd, "r");
-    char line[2 * PROBE_TEXT_MAX];
-
-    if (stream == NULL) {
-        close(fd);
-        return 0;
-    }
-    setvbuf(stream, NULL, _IONBF, 0); /* poll() sees what is to be read */
-    while (!env->has_ended) {
-        struct pollfd pfd = {.fd = fd, .events = POLLIN};
-        int left          = (int)((end - probe_seconds()) * 1000);
-
-        if ((left <= 0) || (poll(&pfd, 1, left) == 0)) {
-            break;
-        }
-        if (fgets(line, sizeof(line), stream) == NULL) {
-            fclose(stream);
-            return 0;
-        }
-        environment_line(env, line);
-    }
-    fclose(stream);
-    return env->has_ended ? 0 : -1;
-}
-
 /* 0, or -1: it told nothing, and why was said by it, the shell or here. */
 static int environment_read(environment_t *env, const char *python)
 {
@@ -188,7 +160,8 @@ static int environment_read(environment_t *env, const char *python)
         python_start(python, fds[1]);
     }
     close(fds[1]);
-    is_late = environment_lines(env, fds[0]) != 0;
+    is_late = probe_lines(fds[0], PYTHON_SECONDS, environment_line, env) != 0;
+    close(fds[0]);
     if (pid > 0) {
         kill(-pid, SIGKILL); /* it has told all, has ended, or never will */
         (void)waitpid(pid, NULL, 0);

@@ -49,7 +49,6 @@ typedef struct st_piece {
     size_t          at, length;
 } st_piece_t;
 
-
 /* 0, or an errno. */
 int  st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
                  size_t size);

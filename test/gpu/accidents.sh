@@ -28,6 +28,12 @@ mutant() {
         "$CHECK_LOG.mutant" "$1" || fail "no mutant"
 }
 
+# no_wrong_bytes WHAT: whatever else went wrong.
+no_wrong_bytes() {
+    ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" ||
+        fail "$1: wrong bytes"
+}
+
 # cpu_mutant WHICH OPTION...: in reads, or in messages from where they lie.
 cpu_mutant() {
     # shellcheck disable=SC2086
@@ -122,8 +128,7 @@ registration() {
         status=0
         EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${how[@]}" -- --tests tag,get \
             --min 65536 --max 70000 --iters 0 --timeout 10 || status=$?
-        ! grep -q 'FAIL: .*wrong at\|FAIL: .*beside them' "$GPU_LOG" ||
-            fail "$1:$n: wrong bytes"
+        no_wrong_bytes "$1:$n"
         grep -hE 'EFA +(DIAG|WARN|ERROR) .*(cannot register|copied through host)' \
             "$GPU_LOG" "$CHECK_LOG.server" || break
         [ "$status" = 0 ] && right=$((right + 1)) || errors=$((errors + 1))

@@ -4,13 +4,8 @@
 
 #include "base_types.h"
 
-/* Whether the core has control packets, events or timers due. */
-static inline int base_due_pending(const base_iface_t *iface)
-{
-    return flow_is_due(iface->core);
-}
-
-/* Runs them. Returns how much was done, 0 when nothing was due. */
+/* Runs what flow_is_due tells of. Returns how much was done, 0 when nothing was
+ * due. */
 unsigned base_due_run(base_iface_t *iface);
 
 /* The part of it that runs no callback in case of acks: timers, what is to be

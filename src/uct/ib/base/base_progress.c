@@ -164,7 +164,7 @@ static inline unsigned base_iface_poll_direct(base_iface_t *iface)
 /* What follows the polls, of which `count` completions came. */
 static inline unsigned base_iface_follow_up(base_iface_t *iface, unsigned count)
 {
-    if (__builtin_expect(base_due_pending(iface), 0)) {
+    if (__builtin_expect(flow_is_due(iface->core), 0)) {
         count += base_due_run(iface);
     }
     if (__builtin_expect(iface->pending != NULL, 0)) {
@@ -265,7 +265,7 @@ static inline int base_iface_is_idle(const base_iface_t *iface)
            !efa_direct_is_there(&iface->qp.direct.rx) &&
            (!base_iface_is_sending(iface) ||
             !efa_direct_is_there(&iface->qp.direct.tx)) &&
-           !base_due_pending(iface);
+           !flow_is_due(iface->core);
 }
 
 unsigned base_iface_progress_emulated(uct_iface_h tl_iface)

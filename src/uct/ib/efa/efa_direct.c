@@ -13,6 +13,20 @@ static int efa_direct_is_power(uint32_t number)
     return (number != 0) && ((number & (number - 1)) == 0);
 }
 
+static unsigned efa_direct_size(const efa_direct_sq_t *sq)
+{
+    return sq->wide ? EFA_IO_WR_SIZE_WIDE : EFA_IO_WR_SIZE;
+}
+
+/* The next turn: behind a batch, at the latest at the end of the ring. */
+static void efa_direct_sq_aim(efa_direct_sq_t *sq)
+{
+    size_t size = (size_t)sq->batch * efa_direct_size(sq);
+
+    sq->turn = (size < (size_t)(sq->end - sq->slot)) ? sq->slot + size :
+                                                       sq->end;
+}
+
 static const char *efa_direct_open_sq(efa_qp_t *qp, const efa_adv_wq_t *wq)
 {
     efa_direct_sq_t *sq = &qp->direct.sq;
@@ -31,7 +45,7 @@ static const char *efa_direct_open_sq(efa_qp_t *qp, const efa_adv_wq_t *wq)
     sq->batch    = (qp->direct.emulator != NULL) ? 1 : wq->num_entries;
     sq->slot     = sq->ring;
     sq->must     = EFA_IO_WR_MUST;
-    sq->turn     = sq->ring + (size_t)sq->batch * wq->entry_size;
+    efa_direct_sq_aim(sq);
     return NULL;
 }
 
@@ -137,23 +151,15 @@ const char *efa_direct_open(efa_qp_t *qp)
     return why;
 }
 
-static unsigned efa_direct_size(const efa_direct_sq_t *sq)
-{
-    return sq->wide ? EFA_IO_WR_SIZE_WIDE : EFA_IO_WR_SIZE;
-}
-
 int efa_direct_sq_turn(efa_qp_t *qp)
 {
     efa_direct_sq_t *sq = &qp->direct.sq;
-    size_t           size;
 
     if (sq->slot == sq->end) {
         sq->slot  = sq->ring;
         sq->must ^= EFA_IO_WR_PHASE;
     }
-    size     = (size_t)sq->batch * efa_direct_size(sq);
-    sq->turn = (size < (size_t)(sq->end - sq->slot)) ? sq->slot + size :
-                                                       sq->end;
+    efa_direct_sq_aim(sq);
     efa_direct_wake(qp);
     return 0;
 }
