@@ -102,7 +102,7 @@ measure bench_receive_limit $((rounds * 3 / 2)) 2360 2480 \
     "16 received, limit sent"
 measure bench_complete_limit $((rounds * 3 / 2)) 1070 1080 \
     "16 complete, limit taken"
-measure bench_limit_done $((rounds * 3 / 2)) 420 571 "completion of a limit"
+measure bench_limit_done $((rounds * 5 / 2)) 252 343 "completion of a limit"
 # limits included: more flows may not mean more limits
 measure bench_turn_one $((64 * batch)) 113 119 "receive and limits, one flow"
 measure bench_turn_sixteen $((64 * batch)) 110 114 \

@@ -121,6 +121,23 @@ skips_unknown() {
     echo $count
 }
 
+# failures_keep SUITE LOG: for the end, where who reads a long run's last lines
+# finds them: what each check that failed said last.
+failures_keep() {
+    awk -v suite="$1" '
+        function tell(  i) {
+            for (i = (count > 12) ? count - 12 : 0; i < count; i++)
+                print lines[i]
+            count = 0
+        }
+        /^FAIL / { tell(); print suite ": " $0; inside = 1; next }
+        /^    \| / { if (inside) lines[count++] = $0; next }
+        { tell(); inside = 0 }
+        END { tell() }' "$2" >>"$failures"
+    grep -q '^FAIL ' "$2" ||
+        echo "$1: no check failed, see \"suite $1\" above" >>"$failures"
+}
+
 # run_suite NAME: adds to passed, failed and skipped.
 run_suite() {
     local suite=$1 script=$top/test/suite_$1.sh budget start status=0 took
@@ -177,6 +194,7 @@ run_suite() {
         f=1
     fi
     [ "$strict" = no ] || f=$((f + $(skips_unknown "$suite" "$log")))
+    [ "$f" = 0 ] || failures_keep "$suite" "$log"
     printf '== suite %s: %d s of %d s (CPU %d s), %d passed, %d failed, %d skipped\n' \
         "$suite" "$took" "$budget" "$cpu" "$p" "$f" "$s"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
@@ -290,11 +308,16 @@ suite_pid=
 # timeout passes a signal on to everything that the suite started.
 trap '[ -z "$suite_pid" ] || kill "$suite_pid" 2>/dev/null; exit 130' INT TERM
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 failures=$build/failures.log
+: >"$failures"
 for suite in "${suites[@]}"; do
     [ -n "$suite" ] || continue
     run_suite "$suite"
 done
 say "the whole run: $SECONDS s"
+if [ -s "$failures" ]; then
+    say "what failed:"
+    cat "$failures"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

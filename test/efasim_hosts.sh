@@ -83,6 +83,11 @@ other_container() {
     unshare -pf "$EFASIM" clean || fail "status $?"
     unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$EFASIM" clean ||
         fail "status $?"
+    # shellcheck disable=SC2016
+    ! unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$EFASIM" run \
+        --fabric "v$$" -- true 2>"$CHECK_LOG.proc" || fail "it ran without /proc"
+    grep -q '^efasim: /proc/self/exe .*: mount /proc$' "$CHECK_LOG.proc" ||
+        fail "no line, without /proc: $(<"$CHECK_LOG.proc")"
     : >"$go"
     wait $! || fail "the fabric is gone: status $?"
     tests_ran

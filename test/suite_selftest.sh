@@ -461,6 +461,21 @@ planned() {
     grep -qE "$text" "$CHECK_LOG.plan" || fail "not said: $text"
 }
 
+# Huge pages: none at all is as well as enough; some, and not enough, is not.
+planned_huge() {
+    local root=$CHECK_LOG.root
+    mkdir -p "$root/proc"
+    few() {
+        printf '%s\n' 'MemAvailable: 67108864 kB' "HugePages_Free: $1" \
+            "Hugepagesize: $2 kB" >"$root/proc/meminfo"
+        planned 0 "$3" --ranks 8 --hosts 8 --sysroot="$root"
+    }
+    few 0 2048 '^ok +huge pages, if any +9 +72 +0 free'
+    few 71 2048 '^warn +huge pages, if any +9 +72 +71 free'
+    few 72 2048 '^ok +huge pages, if any +9 +72 +72 free'
+    few 71 1048576 '^ok +huge pages, if any +9 +72 +0 free'
+}
+
 plans() {
     ulimit -n 1024 || fail "the limit of descriptors cannot be set"
     planned 0 '^it fits: 0 short' --ranks 8 --hosts 8
@@ -485,6 +500,7 @@ plans() {
         --hosts 8) || exit 1
     (ulimit -l 8192 && planned 0 '^warn +when all peers send' --ranks 8 \
         --hosts 8) || exit 1
+    planned_huge
     "$EFASIM" run --devices 2 -- "$BUILD/bin/srd_info" --plan --ranks 8 \
         --hosts 8 >"$CHECK_LOG.plan"
     grep -E "^8 ranks on each of 8 hosts, 2 devices" "$CHECK_LOG.plan" &&

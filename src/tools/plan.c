@@ -32,7 +32,7 @@ typedef struct plan {
     unsigned    max_qp, max_cq;
     base_need_t need;                  /* of an interface */
     size_t      memlock, memory;       /* bytes; SIZE_MAX: no limit, unknown */
-    size_t      files;
+    size_t      files, huge;           /* descriptors; free pages of 2 MB */
     unsigned    short_of, warnings;
 } plan_t;
 
@@ -143,6 +143,11 @@ static void plan_host(plan_t *plan, const info_t *info)
         line = strstr(text, "MemAvailable:");
         if (line != NULL) {
             plan->memory = strtoull(line + 13, NULL, 10) * 1024;
+        }
+        line = strstr(text, "Hugepagesize:");
+        if ((line != NULL) && (strtoul(line + 13, NULL, 10) == 2048)) {
+            line       = strstr(text, "HugePages_Free:");
+            plan->huge = (line != NULL) ? strtoul(line + 15, NULL, 10) : 0;
         }
     }
 }
@@ -277,6 +282,19 @@ static void plan_twice(plan_t *plan, size_t files)
     }
 }
 
+/* Nobody must have them; but where some ranks get them and others do not, the
+ * ranks differ. */
+static void plan_huge(plan_t *plan)
+{
+    size_t rank = (size_t)plan->need.huge_pages * plan->devices;
+
+    plan_number(plan, (plan->huge == 0) ? PLAN_OK :
+                plan_compare(rank * plan->ranks, plan->huge, PLAN_WARN),
+                "huge pages, if any", rank, plan->huge, "free, of 2 MB",
+                "not all ranks get theirs, and the others take small pages: "
+                "raise vm.nr_hugepages, or UCX_EFA_HUGE_PAGES=n for all");
+}
+
 static void plan_show(plan_t *plan)
 {
     const base_need_t *need = &plan->need;
@@ -297,6 +315,7 @@ static void plan_show(plan_t *plan)
                 (size_t)need->buffers * plan->devices, SIZE_MAX, "", "");
     plan_memory(plan, "locked memory, at first", need->locked_open, PLAN_SHORT);
     plan_memory(plan, "when all peers send", need->locked, PLAN_WARN);
+    plan_huge(plan);
     plan_number(plan, plan_compare(files + PLAN_OTHER_FILES, plan->files,
                                    PLAN_SHORT), "file descriptors", files,
                 plan->files, "of a process", "'ulimit -n' higher");

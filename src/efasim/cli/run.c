@@ -213,6 +213,8 @@ static int run_find_library(char *library, size_t size)
 
     length = readlink("/proc/self/exe", self, sizeof(self) - 64);
     if (length <= 0) {
+        cli_error("/proc/self/exe tells where efasim lies, and cannot be read "
+                  "(%s): mount /proc", strerror(errno));
         return -1;
     }
     self[length] = '\0';

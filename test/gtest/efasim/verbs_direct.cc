@@ -8,8 +8,15 @@
 
 #include "efasim/efasim.h"
 
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
 
 namespace {
 
@@ -235,6 +242,57 @@ TEST_F(Direct, batch_of_a_doorbell)
         progress();
         EXPECT_EQ(more ? IBV_QPS_ERR : IBV_QPS_RTS, state()) << more;
     }
+}
+
+namespace {
+
+std::atomic<int> masks_set;
+
+/* From here on this thread's changes of its signal mask are counted. */
+bool count_masks()
+{
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    sock_fprog program    = {sizeof(code) / sizeof(code[0]), code};
+    struct sigaction trap = {};
+
+    trap.sa_handler = [](int) { ++masks_set; };
+    sigaction(SIGSYS, &trap, nullptr);
+    return (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) &&
+           (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+} // namespace
+
+/* A program that polls its rings calls it at each poll: no system calls for
+ * signals then, which commands make. (A few: where another thread works.) */
+TEST(control, polls_block_no_signals)
+{
+    auto progress = symbol<int (*)()>("efasim_progress");
+    int polls = -1, command = -1;
+
+    ASSERT_NE(nullptr, progress);
+    Device dev;
+    progress();
+    std::thread([&] {
+        if (count_masks()) {
+            masks_set = 0;
+            for (unsigned i = 0; i < 1000; ++i) {
+                progress();
+            }
+            polls = masks_set;
+            Memory(dev, 4096);
+            command = masks_set - polls;
+        }
+    }).join();
+    if (polls < 0) {
+        GTEST_SKIP() << "this kernel gives no seccomp filters";
+    }
+    EXPECT_GT(100, polls);
+    EXPECT_LT(0, command);
 }
 
 /* Time stands still until the test moves it. */

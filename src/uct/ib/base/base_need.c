@@ -20,22 +20,41 @@ static size_t need_pages(size_t bytes)
     return (bytes + NEED_PAGE - 1) & ~(size_t)(NEED_PAGE - 1);
 }
 
-/* Registered for so many receive buffers, chunk by chunk (base_rxq.c). */
-static size_t need_rxq(unsigned buffers, unsigned max, size_t max_msg)
+/* From a receive buffer to the next. */
+static size_t need_stride(size_t max_msg)
 {
     base_rxq_layout_t layout = {
         .packet_size = max_msg,
         .headroom    = NEED_HEADROOM,
         .align       = NEED_ALIGN
     };
+
+    return base_rxq_stride(&layout);
+}
+
+/* Registered for so many receive buffers, chunk by chunk (base_rxq.c). */
+static size_t need_rxq(unsigned buffers, unsigned max, size_t max_msg)
+{
     size_t   bytes = 0;
     unsigned count, total;
 
     for (total = 0; total < buffers; total += count) {
         count  = efa_at_most(BASE_RXQ_CHUNK, max - total);
-        bytes += need_pages(count * base_rxq_stride(&layout));
+        bytes += need_pages(count * need_stride(max_msg));
     }
     return bytes;
+}
+
+/* Huge pages for them, as base_rxq_add_huge takes them. */
+static unsigned need_huge(unsigned buffers, unsigned max, size_t max_msg)
+{
+    unsigned count = EFA_HUGE_PAGE / need_stride(max_msg), pages = 0;
+
+    while ((count > 0) && (pages * count + count * 3 / 4 <= buffers) &&
+           ((pages + 1) * count <= max)) {
+        ++pages;
+    }
+    return pages;
 }
 
 /* The same for operations and bounce buffers (base_op.c). */
@@ -99,6 +118,8 @@ void base_need_get(base_need_t *need, const base_config_t *config,
                                   config->mtu) +
                          need_rxq(need->buffers, config->rx_buffers_max,
                                   max_msg);
+    need->huge_pages        = need_huge(need->buffers, config->rx_buffers_max,
+                                        max_msg);
     need->handles           = efa_at_most(gids, config->max_ah);
     need->is_short_of_flows = peers >= FLOW_INDEX_MAX;
 }
