@@ -39,7 +39,7 @@ if [ -n "$direct" ]; then
     inside=("$here/contrib/chroot.sh" --bind "$build" sid --
         env LD_LIBRARY_PATH=/opt/ucx-1.13/lib UCX_EFA_DIRECT=y)
 fi
-[ -n "${INSTR_KEEP-}" ] || trap 'rm -rf "$out"' EXIT
+[ -n "${INSTR_KEEP-}" ] || trap 'wait; rm -rf "$out"' EXIT
 
 for tool in valgrind python3; do
     command -v "$tool" >/dev/null || {
@@ -58,28 +58,34 @@ failed() { # log
     exit 1
 }
 
-# One run that collects in function $1; further arguments go to the program.
-# Prints transport, verbs and the emulated device's own polls (instr_where.py).
+# collect PHASE OUT ARGUMENT...: one run that collects in this function. Writes
+# OUT and, as OUT.counts, transport, verbs and the emulated device's own polls.
 collect() {
-    local phase=$1
-    shift
-    "${inside[@]}" "$build/bin/efasim" run --fabric "instr$$" "${device[@]}" \
-        --max-ah $((endpoints * 2)) -- \
+    local phase=$1 file=$2
+    shift 2
+    "${inside[@]}" "$build/bin/efasim" run --fabric "${file##*/}.$$" \
+        "${device[@]}" --max-ah $((endpoints * 2)) -- \
         env UCX_SRD_MAX_AH=$((endpoints * 2)) "$build/bin/srdrun" \
         valgrind --tool=callgrind --dump-instr=yes \
-        --callgrind-out-file="$out/$phase" --toggle-collect="$phase" \
-        "$build/bench/instr" "$@" >"$out/$phase.log" 2>&1 ||
-        failed "$out/$phase.log"
-    python3 "$here/bench/instr_where.py" "$out/$phase"
+        --callgrind-out-file="$file" --toggle-collect="$phase" \
+        "$build/bench/instr" "$@" >"$file.log" 2>&1 || failed "$file.log"
+    python3 "$here/bench/instr_where.py" "$file" >"$file.counts"
 }
 
 # phase, operations in the whole run, bounds for the transport over libefa and
-# directly, label
+# directly, label. As many at a time as there are CPUs: it counts the same.
+phases=()
+running=()
 measure() {
-    local transport verbs again bound=$3
+    local bound=$3
     [ -z "$direct" ] || bound=$4
-    read -r transport verbs again < <(collect "$1" "${program[@]}")
-    echo "$1|$2|$bound|$transport|$verbs|$again|$5" >>"$out/table"
+    phases+=("$1|$2|$bound|$5")
+    if [ ${#running[@]} -ge "$(nproc)" ]; then
+        wait "${running[0]}"
+        running=("${running[@]:1}")
+    fi
+    collect "$1" "$out/$1.$2" "${program[@]}" &
+    running+=($!)
 }
 
 messages=$((rounds * batch))
@@ -112,6 +118,14 @@ measure bench_create 100 1900 1912 "endpoint, 100 GIDs"
 program=("$rounds" "$endpoints")
 measure bench_flush "$rounds" 15 15 "iface_flush, $endpoints endpoints"
 measure bench_create "$endpoints" 1660 1660 "endpoint, $endpoints GIDs"
+for pid in "${running[@]}"; do
+    wait "$pid"
+done
+for line in "${phases[@]}"; do
+    IFS='|' read -r phase operations bound label <<<"$line"
+    read -r transport verbs again <"$out/$phase.$operations.counts"
+    echo "$phase|$operations|$bound|$transport|$verbs|$again|$label"
+done >"$out/table"
 
 # What the fast paths say of themselves: phase, count, file.
 way=libefa
@@ -187,4 +201,4 @@ awk -F '|' -v check="$check" -v direct="$direct" -v batch="$batch" -v margin="${
         }
         exit check && bad
     }' "$out/said" "$out/table"
-grep -h "^memory of" "$out/bench_create.log"
+grep -h "^memory of" "$out/bench_create.$endpoints.log"

@@ -115,14 +115,20 @@ skips_unknown() {
                 continue 2
             fi
         done < <(grep -v '^#' "$top/test/skips.txt")
-        warn "suite $1: the skip of $name is not in test/skips.txt:$reason"
+        failure "$1" ": the skip of $name is not in test/skips.txt:$reason"
         count=$((count + 1))
     done < <(sed -n 's/^skip //p' "$2")
     echo $count
 }
 
+# failure SUITE REASON...: of the suite itself, now and at the end.
+failure() {
+    warn "suite $1${*:2}"
+    echo "$1${*:2}" >>"$failures"
+}
+
 # failures_keep SUITE LOG: for the end, where who reads a long run's last lines
-# finds them: what each check that failed said last.
+# finds it: what each check that failed said last.
 failures_keep() {
     awk -v suite="$1" '
         function tell(  i) {
@@ -134,8 +140,6 @@ failures_keep() {
         /^    \| / { if (inside) lines[count++] = $0; next }
         { tell(); inside = 0 }
         END { tell() }' "$2" >>"$failures"
-    grep -q '^FAIL ' "$2" ||
-        echo "$1: no check failed, see \"suite $1\" above" >>"$failures"
 }
 
 # run_suite NAME: adds to passed, failed and skipped.
@@ -145,7 +149,7 @@ run_suite() {
     budget=$(budget_with_sanitizers "$suite")
     say "suite $suite ($profile, at most $budget s)"
     if [ ! -x "$script" ]; then
-        warn "suite $suite: there is no test/suite_$suite.sh"
+        failure "$suite" ": there is no test/suite_$suite.sh"
         failed=$((failed + 1))
         return
     fi
@@ -184,13 +188,13 @@ run_suite() {
         p=$(grep -c '^ok ' "$log") f=$(grep -c '^FAIL ' "$log")
         s=$(grep -c '^skip ' "$log")
         status=${status/#0/1}
-        warn "suite $suite ended without its last line, \"suite $suite: ...\""
+        failure "$suite" " ended without its last line, \"suite $suite: ...\""
     fi
     if [ "$status" = 124 ] || [ "$status" = 137 ]; then
-        warn "suite $suite was ended at its budget of $budget s"
+        failure "$suite" " was ended at its budget of $budget s"
     fi
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
-        warn "suite $suite: exit status $status"
+        failure "$suite" ": exit status $status"
         f=1
     fi
     [ "$strict" = no ] || f=$((f + $(skips_unknown "$suite" "$log")))

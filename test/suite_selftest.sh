@@ -463,17 +463,19 @@ planned() {
 
 # Huge pages: none at all is as well as enough; some, and not enough, is not.
 planned_huge() {
-    local root=$CHECK_LOG.root
-    mkdir -p "$root/proc"
-    few() {
-        printf '%s\n' 'MemAvailable: 67108864 kB' "HugePages_Free: $1" \
-            "Hugepagesize: $2 kB" >"$root/proc/meminfo"
-        planned 0 "$3" --ranks 8 --hosts 8 --sysroot="$root"
+    local sysroot=$CHECK_LOG.root pool=$CHECK_LOG.root/sys/kernel/mm/hugepages
+    mkdir -p "$pool/hugepages-2048kB"
+    huge() { # FREE RESERVED TEXT
+        echo "$1" >"$pool/hugepages-2048kB/free_hugepages"
+        echo "$2" >"$pool/hugepages-2048kB/resv_hugepages"
+        planned 0 "$3" --ranks 8 --hosts 8 --sysroot="$sysroot"
     }
-    few 0 2048 '^ok +huge pages, if any +9 +72 +0 free'
-    few 71 2048 '^warn +huge pages, if any +9 +72 +71 free'
-    few 72 2048 '^ok +huge pages, if any +9 +72 +72 free'
-    few 71 1048576 '^ok +huge pages, if any +9 +72 +0 free'
+    huge 0 0 '^ok +huge pages, if any +8 +64 +0 free'
+    huge 63 0 '^warn +huge pages, if any +8 +64 +63 free'
+    huge 64 0 '^ok +huge pages, if any +8 +64 +64 free'
+    huge 65 2 '^warn +huge pages, if any +8 +64 +63 free'
+    UCX_EFA_HUGE_PAGES=n huge 63 0 '^it fits: 0 short'
+    ! grep 'huge pages' "$CHECK_LOG.plan" || fail "huge pages, which nobody wants"
 }
 
 plans() {

@@ -485,7 +485,7 @@ suite_run() {
     ci && check direct_srd 120 uct_direct srd
     ci && check direct_reorder 120 uct_direct srd --reorder 0.3
     ci && check direct_ud 180 uct_direct ud
-    ci && check libefa_unlocked 120 uct_libefa --reorder 0.3
+    ci && check libefa_sid 120 uct_libefa --reorder 0.3
     ci && check direct_alone 240 uct_direct srd --eager --no-strict-batch
     full && check direct_alone_ucp 600 direct_alone_ucp
     ci && check direct_alone_ud 240 uct_direct ud --eager --no-strict-batch

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const char *data_path_try(info_t *info, efa_device_t *device)
 {
@@ -29,34 +28,19 @@ static const char *data_path_try(info_t *info, efa_device_t *device)
     return why;
 }
 
-/* Whether a wish (NULL: there is none), as UCX reads it, is one of these. */
-static int data_path_is(const char *wish, const char *const words[])
-{
-    unsigned i;
-
-    for (i = 0; (wish != NULL) && (words[i] != NULL); ++i) {
-        if (strcasecmp(wish, words[i]) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 void data_path_describe(info_t *info, efa_device_t *device, char *text,
                         size_t size)
 {
-    static const char *const no[]  = {"n", "no", "0", "off", NULL};
-    static const char *const yes[] = {"y", "yes", "1", "on", NULL};
-    const char              *wish  = getenv("UCX_EFA_DIRECT"), *why;
+    const char *wish = getenv("UCX_EFA_DIRECT"), *why;
 
-    if (data_path_is(wish, no)) {
+    if (info_wishes("UCX_EFA_DIRECT", 0)) {
         snprintf(text, size, "by libefa: UCX_EFA_DIRECT=%s", wish);
         return;
     }
     why = data_path_try(info, device);
     if (why == NULL) {
         snprintf(text, size, "direct, without libefa");
-    } else if (data_path_is(wish, yes)) {
+    } else if (info_wishes("UCX_EFA_DIRECT", 1)) {
         snprintf(text, size, "none: UCX_EFA_DIRECT=%s, but %s", wish, why);
     } else {
         snprintf(text, size, "by libefa: %s", why);

@@ -63,6 +63,9 @@ static inline int info_is_usable(const probe_t *probe)
 /* Nonzero if @name is one of the list's items, with commas between them. */
 int info_list_has(const char *list, const char *name);
 
+/* Nonzero if variable @name says yes (@yes nonzero) or no, as UCX reads it. */
+int info_wishes(const char *name, int yes);
+
 /* The first lane over @transport, as UCX names it; NULL: there is none. */
 const char *info_lane(const probe_t *probe, const char *transport);
 

@@ -122,8 +122,20 @@ static int plan_config(base_config_t *config, const efa_device_t *device)
     return 0;
 }
 
+/* A number that the kernel tells of its huge pages of 2 MB, or 0. */
+static size_t plan_pages(const info_t *info, const char *name)
+{
+    char path[80], text[32];
+
+    snprintf(path, sizeof(path),
+             "/sys/kernel/mm/hugepages/hugepages-2048kB/%s", name);
+    return (info_read(info, path, text, sizeof(text)) == 0) ?
+                   strtoul(text, NULL, 10) : 0;
+}
+
 static void plan_host(plan_t *plan, const info_t *info)
 {
+    size_t reserved = plan_pages(info, "resv_hugepages");
     struct rlimit limit;
     char text[4096];
     const char *line;
@@ -131,6 +143,8 @@ static void plan_host(plan_t *plan, const info_t *info)
     plan->memlock = SIZE_MAX;
     plan->memory  = SIZE_MAX;
     plan->files   = SIZE_MAX;
+    plan->huge    = plan_pages(info, "free_hugepages");
+    plan->huge   -= (reserved < plan->huge) ? reserved : plan->huge;
     if ((getrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
         (limit.rlim_cur != RLIM_INFINITY)) {
         plan->memlock = limit.rlim_cur;
@@ -143,11 +157,6 @@ static void plan_host(plan_t *plan, const info_t *info)
         line = strstr(text, "MemAvailable:");
         if (line != NULL) {
             plan->memory = strtoull(line + 13, NULL, 10) * 1024;
-        }
-        line = strstr(text, "Hugepagesize:");
-        if ((line != NULL) && (strtoul(line + 13, NULL, 10) == 2048)) {
-            line       = strstr(text, "HugePages_Free:");
-            plan->huge = (line != NULL) ? strtoul(line + 15, NULL, 10) : 0;
         }
     }
 }
@@ -288,6 +297,9 @@ static void plan_huge(plan_t *plan)
 {
     size_t rank = (size_t)plan->need.huge_pages * plan->devices;
 
+    if (info_wishes("UCX_EFA_HUGE_PAGES", 0)) {
+        return;
+    }
     plan_number(plan, (plan->huge == 0) ? PLAN_OK :
                 plan_compare(rank * plan->ranks, plan->huge, PLAN_WARN),
                 "huge pages, if any", rank, plan->huge, "free, of 2 MB",

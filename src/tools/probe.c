@@ -110,10 +110,14 @@ int probe_lines(int fd, double seconds, probe_line_t *take, void *arg)
     for (;;) {
         struct pollfd pfd = {.fd = fd, .events = POLLIN};
         int left          = (int)((end - probe_seconds()) * 1000);
+        int ready         = (left > 0) ? poll(&pfd, 1, left) : 0;
         char *newline;
         ssize_t got;
 
-        if ((left <= 0) || ((poll(&pfd, 1, left) <= 0) && (errno != EINTR))) {
+        if ((ready < 0) && (errno == EINTR)) {
+            continue;
+        }
+        if (ready <= 0) {
             return -1;
         }
         got = read(fd, line + used, sizeof(line) - 1 - used);

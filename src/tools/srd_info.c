@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <config.h>
@@ -245,6 +246,21 @@ int info_list_has(const char *list, const char *name)
             return 1;
         }
         list += length + (list[length] == ',');
+    }
+    return 0;
+}
+
+int info_wishes(const char *name, int yes)
+{
+    static const char *const words[2][4] = {{"n", "no", "0", "off"},
+                                            {"y", "yes", "1", "on"}};
+    const char *value = getenv(name);
+    unsigned i;
+
+    for (i = 0; (value != NULL) && (i < 4); ++i) {
+        if (!strcasecmp(value, words[yes != 0][i])) {
+            return 1;
+        }
     }
     return 0;
 }

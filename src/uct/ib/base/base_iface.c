@@ -117,9 +117,7 @@ static void base_iface_report_open(base_iface_t *iface,
                        "" :
                        " none",
                (iface->events.epoll_fd >= 0) ? "yes" : "no",
-               iface->qp.is_direct        ? "direct" :
-               (iface->qp.thread != NULL) ? "by libefa, posts without locks" :
-                                            "by libefa");
+               iface->qp.is_direct ? "direct" : "by libefa");
 }
 
 /* iface->few: none, or up to 16 bytes behind the short header and that of

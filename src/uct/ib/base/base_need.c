@@ -45,16 +45,31 @@ static size_t need_rxq(unsigned buffers, unsigned max, size_t max_msg)
     return bytes;
 }
 
-/* Huge pages for them, as base_rxq_add_huge takes them. */
-static unsigned need_huge(unsigned buffers, unsigned max, size_t max_msg)
+/* Huge pages that hold some of them, as the queue grows to so many. */
+static unsigned
+need_huge(const base_config_t *config, unsigned buffers, size_t max_msg)
 {
-    unsigned count = EFA_HUGE_PAGE / need_stride(max_msg), pages = 0;
+    unsigned count = EFA_HUGE_PAGE / need_stride(max_msg);
+    unsigned max   = config->rx_buffers_max, target = config->rx_queue_len;
+    unsigned total = 0, pages = 0;
 
-    while ((count > 0) && (pages * count + count * 3 / 4 <= buffers) &&
-           ((pages + 1) * count <= max)) {
-        ++pages;
+    for (;;) {
+        while ((total < target) && (total < max)) {
+            if (base_rxq_takes_huge(total, target, max, count)) {
+                total += count;
+                ++pages;
+            } else {
+                total += efa_at_most(BASE_RXQ_CHUNK, max - total);
+            }
+        }
+        if (target >= buffers) {
+            return pages;
+        }
+        target = base_rxq_next_base(target, max);
+        if ((target < total) || (target > buffers)) {
+            target = buffers; /* from here on it covers its peers */
+        }
     }
-    return pages;
 }
 
 /* The same for operations and bounce buffers (base_op.c). */
@@ -118,8 +133,7 @@ void base_need_get(base_need_t *need, const base_config_t *config,
                                   config->mtu) +
                          need_rxq(need->buffers, config->rx_buffers_max,
                                   max_msg);
-    need->huge_pages        = need_huge(need->buffers, config->rx_buffers_max,
-                                        max_msg);
+    need->huge_pages        = need_huge(config, need->buffers, max_msg);
     need->handles           = efa_at_most(gids, config->max_ah);
     need->is_short_of_flows = peers >= FLOW_INDEX_MAX;
 }

@@ -14,7 +14,7 @@ typedef struct base_need {
     unsigned sends, receives;     /* depths of the queue pair */
     unsigned buffers_open;        /* receive buffers when it opens, */
     unsigned buffers;             /* and when all peers send */
-    unsigned huge_pages;          /* that they take then, where there are some */
+    unsigned huge_pages;          /* that hold some then, where there are any */
     size_t   locked_open, locked; /* bytes that are registered, likewise; the
                                      trial before it opens is counted */
     unsigned handles;             /* address handles */

@@ -38,15 +38,14 @@ static void base_rxq_set_keep(base_rxq_t *rxq)
     }
 }
 
-/* A huge page, if most of it is for buffers that are wanted. Returns how many
- * it has room for; 0: there is none, and no other is tried. */
+/* A huge page, where one is due. Returns how many buffers it has room for; 0:
+ * none is due, or there is none, and no other is tried. */
 static unsigned base_rxq_add_huge(base_rxq_t *rxq)
 {
     unsigned count = EFA_HUGE_PAGE / rxq->stride;
 
-    if ((count == 0) || rxq->is_small ||
-        (rxq->total + count * 3 / 4 > rxq->target) ||
-        (rxq->total + count > rxq->max)) {
+    if (rxq->is_small ||
+        !base_rxq_takes_huge(rxq->total, rxq->target, rxq->max, count)) {
         return 0;
     }
     rxq->is_small = efa_chunk_add_huge(rxq->md, &rxq->chunks) != UCS_OK;

@@ -81,6 +81,16 @@ static inline unsigned base_rxq_next_base(unsigned base, unsigned max)
     return (base * 2 > max / 2) ? max / 2 : base * 2;
 }
 
+/* Whether a huge page, with room for `count` buffers, is what comes next: if
+ * most of it is for buffers that are wanted. */
+static inline int
+base_rxq_takes_huge(unsigned total, unsigned target, unsigned max,
+                    unsigned count)
+{
+    return (count > 0) && (total + count * 3 / 4 <= target) &&
+           (total + count <= max);
+}
+
 static inline unsigned base_rxq_covering(unsigned granted, unsigned max)
 {
     unsigned most   = max - (2 * BASE_RXQ_BATCH);

@@ -44,110 +44,35 @@ static int efa_qp_vector(efa_md_t *md)
     return (count > 1) ? (int)(at % (unsigned)count) : 0;
 }
 
-/*
- * UCX calls an interface from one thread at a time. Told so by a thread domain,
- * libefa posts without locks, from rdma-core 59 on, if the completion queue is
- * of that domain, too (efa_check_cq_on_same_pd_td of its verbs.c). Its
- * ibv_poll_cq locks all the same. An older one knows no such domain.
- */
-static void efa_qp_open_domain(efa_qp_t *qp)
-{
-    struct ibv_context                *context = qp->md->device->context;
-    struct ibv_td_init_attr            none;
-    struct ibv_parent_domain_init_attr attr;
-
-    memset(&none, 0, sizeof(none));
-    memset(&attr, 0, sizeof(attr));
-    qp->pd     = qp->md->pd;
-    qp->thread = ibv_alloc_td(context, &none);
-    if (qp->thread == NULL) {
-        return;
-    }
-    attr.pd = qp->md->pd;
-    attr.td = qp->thread;
-    qp->pd  = ibv_alloc_parent_domain(context, &attr);
-    if (qp->pd == NULL) {
-        qp->pd = qp->md->pd;
-        ibv_dealloc_td(qp->thread);
-        qp->thread = NULL;
-    }
-}
-
-static void efa_qp_close_domain(efa_qp_t *qp)
-{
-    if (qp->thread != NULL) {
-        qp->md->device->verbs->dealloc_pd(qp->pd);
-        ibv_dealloc_td(qp->thread);
-        qp->thread = NULL;
-    }
-    qp->pd = NULL;
-}
-
-static struct ibv_cq *
-efa_qp_create_cq(efa_qp_t *qp, unsigned depth, int vector)
-{
-    const efa_verbs_t         *verbs   = qp->md->device->verbs;
-    struct ibv_context        *context = qp->md->device->context;
-    struct ibv_cq_init_attr_ex attr;
-    struct ibv_cq_ex          *cq;
-
-    if (qp->thread == NULL) {
-        return verbs->create_cq(context, depth, NULL, qp->channel, vector);
-    }
-    memset(&attr, 0, sizeof(attr));
-    attr.cqe           = depth;
-    attr.channel       = qp->channel;
-    attr.comp_vector   = vector;
-    attr.comp_mask     = IBV_CQ_INIT_ATTR_MASK_PD;
-    attr.parent_domain = qp->pd;
-    cq                 = ibv_create_cq_ex(context, &attr);
-    return (cq != NULL) ? ibv_cq_ex_to_cq(cq) : NULL;
-}
-
-static void efa_qp_close_cqs(efa_qp_t *qp)
-{
-    const efa_verbs_t *verbs = qp->md->device->verbs;
-
-    if (qp->tx_cq != NULL) {
-        verbs->destroy_cq(qp->tx_cq);
-        qp->tx_cq = NULL;
-    }
-    if (qp->rx_cq != NULL) {
-        verbs->destroy_cq(qp->rx_cq);
-        qp->rx_cq = NULL;
-    }
-    if (qp->channel != NULL) {
-        verbs->destroy_comp_channel(qp->channel);
-        qp->channel = NULL;
-    }
-}
-
 /* Completion queues with events, or without where the device has none (older
  * EFA devices refuse a channel) or none were asked for. */
 static ucs_status_t
 efa_qp_create_cqs(efa_qp_t *qp, const efa_qp_params_t *params)
 {
-    const efa_device_t *device = qp->md->device;
+    const efa_verbs_t  *verbs   = qp->md->device->verbs;
+    struct ibv_context *context = qp->md->device->context;
     int                 vector;
 
     if (params->events) {
-        qp->channel = device->verbs->create_comp_channel(device->context);
+        qp->channel = verbs->create_comp_channel(context);
     }
     if ((qp->channel != NULL) &&
         (fcntl(qp->channel->fd, F_SETFL, O_NONBLOCK) == 0)) {
         vector    = efa_qp_vector(qp->md);
-        qp->tx_cq = efa_qp_create_cq(qp, params->tx_depth, vector);
-        qp->rx_cq = efa_qp_create_cq(qp, params->rx_depth, vector);
+        qp->tx_cq = verbs->create_cq(context, params->tx_depth, NULL,
+                                     qp->channel, vector);
+        qp->rx_cq = verbs->create_cq(context, params->rx_depth, NULL,
+                                     qp->channel, vector);
         if ((qp->tx_cq != NULL) && (qp->rx_cq != NULL)) {
             return UCS_OK;
         }
+        efa_qp_close(qp);
     }
-    efa_qp_close_cqs(qp);
 
     errno     = 0;
-    qp->tx_cq = efa_qp_create_cq(qp, params->tx_depth, 0);
+    qp->tx_cq = verbs->create_cq(context, params->tx_depth, NULL, NULL, 0);
     if (qp->tx_cq != NULL) {
-        qp->rx_cq = efa_qp_create_cq(qp, params->rx_depth, 0);
+        qp->rx_cq = verbs->create_cq(context, params->rx_depth, NULL, NULL, 0);
     }
     return (qp->rx_cq != NULL) ? UCS_OK :
                                  efa_qp_report(qp, "completion queue", errno);
@@ -179,7 +104,7 @@ efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
     attr.qp_type             = IBV_QPT_DRIVER;
     attr.send_cq             = qp->tx_cq;
     attr.recv_cq             = qp->rx_cq;
-    attr.pd                  = qp->pd;
+    attr.pd                  = qp->md->pd;
     attr.cap.max_send_wr     = params->tx_depth;
     attr.cap.max_recv_wr     = params->rx_depth;
     attr.cap.max_send_sge    = (device->max_sq_sge < 2) ? 1 : 2;
@@ -227,7 +152,7 @@ efa_qp_try_ud(efa_qp_t *qp, const efa_qp_params_t *params)
     attr.sq_sig_all          = 1;
 
     errno = 0;
-    return device->verbs->create_qp(qp->pd, &attr);
+    return device->verbs->create_qp(qp->md->pd, &attr);
 }
 
 static ucs_status_t
@@ -294,7 +219,6 @@ efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params)
     qp->md       = md;
     qp->tx_depth = params->tx_depth;
     qp->rx_depth = params->rx_depth;
-    efa_qp_open_domain(qp);
     status = efa_qp_create_cqs(qp, params);
     if (status == UCS_OK) {
         status = efa_qp_create(qp, params);
@@ -324,7 +248,19 @@ void efa_qp_stop(efa_qp_t *qp)
 
 void efa_qp_close(efa_qp_t *qp)
 {
+    const efa_verbs_t *verbs = qp->md->device->verbs;
+
     efa_qp_stop(qp);
-    efa_qp_close_cqs(qp);
-    efa_qp_close_domain(qp);
+    if (qp->tx_cq != NULL) {
+        verbs->destroy_cq(qp->tx_cq);
+        qp->tx_cq = NULL;
+    }
+    if (qp->rx_cq != NULL) {
+        verbs->destroy_cq(qp->rx_cq);
+        qp->rx_cq = NULL;
+    }
+    if (qp->channel != NULL) {
+        verbs->destroy_comp_channel(qp->channel);
+        qp->channel = NULL;
+    }
 }

@@ -31,8 +31,6 @@ typedef struct efa_qp {
     efa_md_t                *md;
     struct ibv_qp           *qp;
     struct ibv_qp_ex        *qpx; /* for RDMA; NULL on UD */
-    struct ibv_td           *thread; /* NULL: libefa knows no such domain */
-    struct ibv_pd           *pd;     /* with it, or the memory domain's */
     struct ibv_cq           *tx_cq, *rx_cq;
     struct ibv_comp_channel *channel; /* NULL: no completion events */
     unsigned                 inline_size;  /* bytes a message may have inline */
