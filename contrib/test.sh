@@ -67,8 +67,9 @@ budget_of() {
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;
     ci:flow | ci:model | ci:load) echo 120 ;;
-    ci:selftest) echo 200 ;;
-    ci:proof | ci:gpu) echo 300 ;;
+    ci:selftest) echo 300 ;;
+    ci:proof) echo 300 ;;
+    ci:gpu) echo 420 ;;
     ci:mutants) echo 300 ;;
     ci:uct) echo 600 ;;
     ci:efasim | ci:fuzz) echo 180 ;;
