@@ -56,8 +56,9 @@ profile of CI, as far as what they need is here.
 END
 }
 
-# Seconds a suite may take: about twice what it takes on two quiet cores. On
-# others it has as much more as they are slower (contrib/limit.sh).
+# Seconds a suite may take: about twice what it takes on two quiet cores, as one
+# machine is half as fast as another. Where others take the CPUs it has as much
+# more (contrib/limit.sh).
 budget_of() {
     case $profile:$1 in
     quick:flow | quick:package | quick:info | quick:model | quick:selftest) echo 40 ;;
@@ -71,7 +72,7 @@ budget_of() {
     ci:proof) echo 300 ;;
     ci:gpu) echo 420 ;;
     ci:mutants) echo 300 ;;
-    ci:uct) echo 600 ;;
+    ci:uct | ci:python) echo 900 ;;
     ci:efasim | ci:fuzz) echo 180 ;;
     ci:sim | ci:mpi) echo 240 ;;
     ci:efasim-clients) echo 300 ;;

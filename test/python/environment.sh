@@ -24,7 +24,7 @@ environment_make() {
     local name=$1 dir=$PYTHON_CACHE/$1 log=$CHECK_LOG.pip options=()
     need python3
     mkdir -p "$PYTHON_CACHE" || skip_here "cannot write to $PYTHON_CACHE"
-    exec 9>"$PYTHON_CACHE/lock"
+    exec 9>"$dir.lock"
     flock 9
     environment_is_made "$name" && return
     rm -rf "$dir" "$dir.made"
