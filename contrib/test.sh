@@ -63,7 +63,8 @@ budget_of() {
     case $profile:$1 in
     quick:flow | quick:package | quick:info | quick:model | quick:selftest) echo 40 ;;
     quick:ucp) echo 180 ;;
-    quick:uct | quick:efasim) echo 100 ;;
+    quick:uct | quick:efasim) echo 140 ;;
+    quick:mutants) echo 120 ;;
     quick:*) echo 80 ;;
     ci:info) echo 60 ;;
     ci:package) echo 60 ;;

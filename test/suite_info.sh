@@ -506,7 +506,7 @@ suite_run() {
     check info_transport_ud 30 transport_ud
     check info_python 60 python
     at_once 2 # the next one waits for a Python that hangs
-    check info_python_odd 60 python_odd
+    ci && check info_python_odd 60 python_odd
     check info_selection 60 selection
     check info_message 60 message
     check info_open_mpi 30 open_mpi

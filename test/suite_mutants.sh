@@ -29,9 +29,9 @@ suite_run() {
     if full; then
         check mutants 3400 caught 1
     elif ci; then
-        check mutants 170 caught 9
+        check mutants 280 caught 9
     else
-        check mutants 75 caught 13
+        check mutants 110 caught 26
     fi
 }
 
