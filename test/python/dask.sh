@@ -11,6 +11,24 @@ dask_megabytes() {
 # dask_cluster PROTOCOL CLIENT [ARG...]: scheduler, three workers, then CLIENT of
 # the examples or tests; all of them end with it.
 dask_cluster() {
+    local status=0 log
+    dask_once "$@" || status=$?
+    if [ "$status" -eq 137 ]; then # seldom, cause not found: docs/TESTING.md
+        note "it stood still for $(dask_seconds) s (logs: *.stalled): once more"
+        for log in "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
+            cp "$log" "$log.stalled"
+        done
+        status=0
+        dask_once "$@" || status=$?
+    fi
+    return "$status"
+}
+
+dask_seconds() {
+    if full; then echo 400; else echo 110; fi
+}
+
+dask_once() {
     ucxx_environment
     [ "$1" != tcp ] || export UCX_TLS=tcp
     DEVICE_MAY_IDLE=1 with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
@@ -34,7 +52,8 @@ dask_inside() {
             >"$log.worker$node" 2>&1 &
         pids+=($!)
     done
-    "$EFASIM" run --node 0 -- "$SRDRUN" "$PYTHON" "$client" client 127.0.0.1 \
+    timeout -s KILL "$(dask_seconds)" "$EFASIM" run --node 0 -- \
+        "$SRDRUN" "$PYTHON" "$client" client 127.0.0.1 \
         "${common[@]}" --workers 3 --megabytes "$(dask_megabytes)" --shutdown \
         "$@" || status=$?
     for node in {1..150}; do # they end by themselves
@@ -50,7 +69,7 @@ dask_inside() {
 
 # What each job computed, without times and bytes.
 dask_results() {
-    grep -aE '^(array sum|shuffle|data frame, [a-z0-9]*): ' "$1"
+    grep -aE '^(array sum|shuffle|data frame, [a-z0-9]*): ' "$1" | awk '!seen[$0]++'
 }
 
 # The results that all others must have.
@@ -102,7 +121,7 @@ dask_killed() {
     grep -q '^killed ' "$CHECK_LOG" || fail "nobody was killed"
     grep -h 'Restarting worker' "$CHECK_LOG".worker? || fail "nobody was replaced"
     diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
-        <(grep '^shuffle:' "$CHECK_LOG") || fail "other results than over tcp"
+        <(grep '^shuffle:' "$CHECK_LOG" | sort -u) || fail "other results than over tcp"
     at_least payload "$(stat_payload "$STAT")" $(($(dask_megabytes) << 18))
 }
 
@@ -111,7 +130,7 @@ dask_added() {
     dask_cluster ucxx "$PYTHON_DIR/dask_accidents.py" --accident added \
         --worker "$EFASIM run --node 4 -- $SRDRUN" || fail "status $?"
     diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
-        <(grep '^shuffle:' "$CHECK_LOG") || fail "other results than over tcp"
+        <(grep '^shuffle:' "$CHECK_LOG" | sort -u) || fail "other results than over tcp"
     at_least "bytes to the new one" "$(($(pair_bytes "$STAT" 1 4) +
         $(pair_bytes "$STAT" 2 4) + $(pair_bytes "$STAT" 3 4)))" 1000000
 }
