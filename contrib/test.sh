@@ -118,16 +118,16 @@ skips_unknown() {
                 continue 2
             fi
         done < <(grep -v '^#' "$top/test/skips.txt")
-        failure "$1" ": the skip of $name is not in test/skips.txt:$reason"
+        failure "suite $1: the skip of $name is not in test/skips.txt:$reason"
         count=$((count + 1))
     done < <(sed -n 's/^skip //p' "$2")
     echo $count
 }
 
-# failure SUITE REASON...: of the suite itself, now and at the end.
+# failure TEXT...: what is said now and at the end.
 failure() {
-    warn "suite $1${*:2}"
-    echo "$1${*:2}" >>"$failures"
+    warn "$*"
+    echo "$*" >>"$failures"
 }
 
 # failures_keep SUITE LOG: for the end, where who reads a long run's last lines
@@ -152,7 +152,7 @@ run_suite() {
     budget=$(budget_with_sanitizers "$suite")
     say "suite $suite ($profile, at most $budget s)"
     if [ ! -x "$script" ]; then
-        failure "$suite" ": there is no test/suite_$suite.sh"
+        failure "suite $suite: there is no test/suite_$suite.sh"
         failed=$((failed + 1))
         return
     fi
@@ -191,13 +191,13 @@ run_suite() {
         p=$(grep -c '^ok ' "$log") f=$(grep -c '^FAIL ' "$log")
         s=$(grep -c '^skip ' "$log")
         status=${status/#0/1}
-        failure "$suite" " ended without its last line, \"suite $suite: ...\""
+        failure "suite $suite ended without its last line, \"suite $suite: ...\""
     fi
     if [ "$status" = 124 ] || [ "$status" = 137 ]; then
-        failure "$suite" " was ended at its budget of $budget s"
+        failure "suite $suite was ended at its budget of $budget s"
     fi
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
-        failure "$suite" ": exit status $status"
+        failure "suite $suite: exit status $status"
         f=1
     fi
     [ "$strict" = no ] || f=$((f + $(skips_unknown "$suite" "$log")))

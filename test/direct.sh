@@ -4,38 +4,25 @@
 # The direct data path, which takes the rdma-core of Debian sid. Sourced by suite
 # uct, after lib.sh.
 
-# uct_direct TRANSPORT [EFASIM_OPTION...]: all tests on the direct data path,
-# which takes sid's rdma-core.
-uct_direct() {
+# uct_in_sid QUEUES TRANSPORT [EFASIM_OPTION...]: all tests with sid's rdma-core,
+# the queues "direct" or "by libefa".
+uct_in_sid() {
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    local filter='*' env=(NEED_PUT=y)
-    [ "$1" = srd ] || { filter='-UctUd*' && env=(); }
-    in_release sid --device efa2 "${@:2}" -- env "${env[@]}" \
-        "UCT_TRANSPORT=$1" UCX_EFA_UD_TRIES=8 UCX_LOG_LEVEL=debug \
+    local queues=$1 transport=$2 filter='*' env=(NEED_PUT=y)
+    [ "$transport" = srd ] || { filter='-UctUd*' && env=(); }
+    [ "$queues" = direct ] || env+=(UCX_EFA_DIRECT=n)
+    in_release sid --device efa2 "${@:3}" -- env "${env[@]}" \
+        "UCT_TRANSPORT=$transport" UCX_EFA_UD_TRIES=8 UCX_LOG_LEVEL=debug \
         "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
         --gtest_filter="$filter" >"$CHECK_LOG.out" 2>&1
     local status=$?
     grep -v ' DEBUG ' "$CHECK_LOG.out"
     [ "$status" -eq 0 ] || fail "status $status"
     tests_ran "$CHECK_LOG.out"
-    at_least "interfaces with direct queues" \
-        "$(grep -c 'interface open: .*queues: direct' "$CHECK_LOG.out")" 100
-    at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
-}
-
-# The same tests by sid's libefa.
-uct_libefa() {
-    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    in_release sid --device efa2 "$@" -- env NEED_PUT=y UCX_EFA_DIRECT=n \
-        UCX_LOG_LEVEL=debug "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
-        >"$CHECK_LOG.out" 2>&1
-    local status=$?
-    grep -v ' DEBUG ' "$CHECK_LOG.out"
-    [ "$status" -eq 0 ] || fail "status $status"
-    tests_ran "$CHECK_LOG.out"
-    at_least interfaces \
-        "$(grep -c 'interface open: .*queues: by libefa' "$CHECK_LOG.out")" 100
-    ! grep 'queues: direct' "$CHECK_LOG.out" || fail "not by libefa"
+    at_least "interfaces with queues $queues" \
+        "$(grep -c "interface open: .*queues: $queues" "$CHECK_LOG.out")" 100
+    [ "$queues" = direct ] || ! grep 'queues: direct' "$CHECK_LOG.out" ||
+        fail "not by libefa"
     at_least packets "$(stat_sum "$STAT" tx_pkts)" 1
 }
 

@@ -151,11 +151,12 @@ note() {
     echo "note: $*"
 }
 
-# note_all: all that this check has printed until now.
+# note_all [PATTERN]: what this check has printed until now, or its lines that
+# match.
 note_all() {
     local text
     text=$(<"$CHECK_LOG")
-    sed 's/^./note: &/' <<<"$text"
+    grep -- "${1-.}" <<<"$text" | sed 's/^/note: /'
 }
 
 # tests_ran [LOG]: a program of gtest's ran at least one test. It is content with

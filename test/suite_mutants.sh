@@ -9,7 +9,7 @@
 
 # caught EVERY: of all mutants each EVERYth.
 caught() {
-    local status=0 survive line
+    local status=0 survive
     need python3
     python3 "$TEST_DIR/mutants/run.py" "${TEST_DIR%/*}" "$BUILD" "$1" ||
         status=$?
@@ -20,9 +20,7 @@ caught() {
     fi
     grep -q '^[1-9][0-9]* mutants, 0 survive$' "$CHECK_LOG" || fail "none tried"
     # not the table: how mutants end would read like what failed here
-    while read -r line; do
-        note "$line"
-    done <<<"$(grep ' survive$' "$CHECK_LOG")"
+    note_all ' survive$'
 }
 
 suite_run() {

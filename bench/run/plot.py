@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (after the choice above)
 
-from report import size_name  # noqa: E402
+from report import direct_counts, size_name  # noqa: E402
 
 COLOURS = {"srd": "#c0392b", "direct": "#e67e22", "verbs": "#2c3e50",
            "ofi": "#2980b9", "ud": "#8e44ad", "tcp": "#7f8c8d",
@@ -59,8 +59,7 @@ def instructions(found, out):
     beside = found["beside"]["instructions"]
     rows = [row for row in found["instructions"]["rows"]
             if row[0] in beside and None not in beside[row[0]]]
-    direct = {name: whole for name, whole, _ in
-              found.get("instructions_direct", {}).get("rows", [])}
+    direct = direct_counts(found)
     figure, axes = plt.subplots(figsize=(8, 4.8))
 
     def bar(where, colour, count, colour_below="white", below=0):

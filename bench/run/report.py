@@ -130,10 +130,15 @@ def targets_text(found):
     return lines
 
 
+def direct_counts(found):
+    """{operation: instructions} of the direct path; none where it did not run."""
+    return {name: whole for name, whole, _ in
+            found.get("instructions_direct", {}).get("rows", [])}
+
+
 def instructions_text(found):
     beside, rows = papers.INTREE_INSTRUCTIONS, []
-    direct = {name: whole for name, whole, _ in
-              found.get("instructions_direct", {}).get("rows", [])}
+    direct = direct_counts(found)
     for name, transport, verbs in found["instructions"]["rows"]:
         theirs = beside.get(name, (None, None))
         rows.append([name, number(transport), number(verbs),

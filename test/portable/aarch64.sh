@@ -118,7 +118,7 @@ arm_bytes() {
 }
 
 # RDMA READ: the emulated device copies by process_vm_readv, which qemu-user, up to
-# 7.2 at least, refuses with "function not implemented" (38).
+# 7.2 at least, refuses with ENOSYS (38).
 arm_rdma() {
     local bytes=build/test/ucp_bytes tests=(--tests tag --iters 5 --min 65536 --max
         300000 --timeout 120)
