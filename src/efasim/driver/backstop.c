@@ -5,6 +5,7 @@
  * an eager device is its work, whatever the program does.
  * While nothing at all goes on it sleeps in the kernel until another process
  * sends something (the `sleeping` flag tells it to wake us) or this one posts.
+ * While the program waits for an event, senders wake it from short naps, too.
  * It does not sleep where a device is eager: nothing tells of a program that
  * writes the queues itself.
  */
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,9 +26,12 @@ enum {
     TICK_BUSY_US  = 200,   /* work is under way, nobody calls */
     TICK_CALLS_US = 1000,  /* the program calls: it does the work itself */
     TICK_STUCK_US = 2000,  /* work waits for others, for a while already */
+    TICK_MORE_US  = 10,    /* there was work, for which the program waits */
+    CALLS_FEW     = 64,    /* between two looks; of more, the program polls */
+    WAITS_US      = 20000, /* a program that armed a CQ waits for events */
     IDLE_US       = 20000, /* quiet for so long: sleep in the kernel */
     STUCK_US      = 50000,
-    SLEEP_MS      = 2000,  /* then look again, against a lost wake-up */
+    SLEEP_US      = 2000000, /* then look again, against a lost wake-up */
 };
 
 static void backstop_nap(unsigned usec)
@@ -50,61 +55,89 @@ static unsigned backstop_run(struct sim_dev *sim)
     return all;
 }
 
-/* One look at one device. Returns the time until the next; *idle is cleared
- * unless it has nothing to do. */
-static unsigned backstop_look_at(struct drv_dev *dev, int *idle)
-{
-    uint32_t calls = atomic_load(&dev->calls);
-    unsigned usec  = TICK_CALLS_US;
-    int eager      = (dev->sim != NULL) && dev->sim->knobs.eager;
-    unsigned done;
-    int busy;
+/* What a look at all devices found. */
+struct backstop_look {
+    unsigned usec; /* until the next */
+    int idle;      /* there is nothing to do */
+    int polls;     /* the program does the work */
+    int waits;     /* it waits for an event, or did just now */
+    unsigned done; /* by this look */
+};
 
-    if ((calls != dev->seen) && !eager) {
-        dev->seen     = calls;
-        dev->stuck_us = 0;
-        *idle         = 0;
-        return usec;
+static void backstop_next(struct backstop_look *look, unsigned usec)
+{
+    look->usec = (usec < look->usec) ? usec : look->usec;
+}
+
+/* The program polls. */
+static void backstop_leave(struct drv_dev *dev, struct backstop_look *look)
+{
+    unsigned usec = (dev->waits_us > 0) ? TICK_BUSY_US : TICK_CALLS_US;
+
+    dev->stuck_us  = 0;
+    dev->waits_us -= (dev->waits_us > usec) ? usec : dev->waits_us;
+    look->idle     = 0;
+    look->polls    = 1;
+    backstop_next(look, usec);
+}
+
+/* With the lock held */
+static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
+                          int has_called)
+{
+    struct sim_dev *sim = dev->sim;
+    unsigned done       = backstop_run(sim);
+    int busy            = sim_dev_is_busy(sim) || has_called;
+    unsigned usec;
+
+    dev->stuck_us  = done ? 0 : dev->stuck_us;
+    usec           = sim->knobs.eager ? TICK_EAGER_US :
+                     (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
+                                                  TICK_BUSY_US;
+    dev->stuck_us += busy ? usec : 0;
+    dev->waits_us  = sim_dev_is_armed(sim) ? WAITS_US :
+                     (dev->waits_us > usec) ? dev->waits_us - usec : 0;
+
+    backstop_next(look, usec);
+    look->idle  &= !busy && !done && !sim->knobs.eager;
+    look->waits |= (dev->waits_us > 0);
+    look->done  += done;
+}
+
+static void backstop_look_at(struct drv_dev *dev, struct backstop_look *look)
+{
+    uint32_t calls = atomic_load(&dev->calls) - dev->seen;
+
+    dev->seen += calls;
+    if ((calls > CALLS_FEW) && !dev->sim->knobs.eager) {
+        backstop_leave(dev, look);
+        return;
     }
 
     drv_lock();
     if (dev->sim != NULL) {
-        done = backstop_run(dev->sim);
-        busy = sim_dev_is_busy(dev->sim) || (calls != dev->seen);
-
-        dev->seen      = calls;
-        dev->stuck_us  = done ? 0 : dev->stuck_us;
-        usec           = eager ? TICK_EAGER_US :
-                         (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
-                                                      TICK_BUSY_US;
-        dev->stuck_us += busy ? usec : 0;
-        *idle         &= !busy && !done && !eager;
+        backstop_work(dev, look, calls != 0);
     }
     drv_unlock();
-    return usec;
 }
 
-/* A look at all devices. Returns 1 when all are idle. */
-static int backstop_look(unsigned *usec)
+static void backstop_look(struct backstop_look *look)
 {
     struct drv_dev *dev;
-    unsigned next;
-    int idle = 1;
 
-    *usec = TICK_STUCK_US;
+    memset(look, 0, sizeof(*look));
+    look->idle = 1;
+    look->usec = TICK_STUCK_US;
     drv_for_each_device(dev) {
         if (dev->sim != NULL) {
-            next  = backstop_look_at(dev, &idle);
-            *usec = (next < *usec) ? next : *usec;
+            backstop_look_at(dev, look);
         }
     }
-
-    return idle;
 }
 
 /* With the lock held: say of all devices that their process sleeps, or not.
  * Returns the slot that it sleeps at; NULL: no device is open. */
-static struct dir_slot *backstop_set_sleeping(int sleeping)
+static struct dir_slot *backstop_set_sleeping(uint32_t sleeping)
 {
     struct dir_slot *slot = NULL;
     const struct drv_dev *dev;
@@ -134,18 +167,19 @@ static int backstop_is_busy(void)
     return 0;
 }
 
-/* Sleep until somebody wakes us: 1; or for SLEEP_MS: 0. First the flag is set,
+/* Sleep until somebody wakes us: 1; or for that long: 0. First the flag is set,
  * then the queues are read once more: who sent before it saw the flag is not
- * missed. */
-static int backstop_sleep(void)
+ * missed. A nap ends by itself soon: it reads no queues, and what this process
+ * posts does not end it. */
+static int backstop_sleep(unsigned usec, uint32_t how)
 {
-    struct timespec time = { SLEEP_MS / 1000, 0 };
+    struct timespec time = { usec / 1000000, usec % 1000000 * 1000l };
     struct dir_slot *slot;
     uint32_t wake = 0;
     int busy;
 
     drv_lock();
-    slot = backstop_set_sleeping(1);
+    slot = backstop_set_sleeping(how);
     if (slot == NULL) {
         drv_unlock();
         backstop_nap(IDLE_US);
@@ -154,7 +188,7 @@ static int backstop_sleep(void)
 
     wake = atomic_load(&slot->wake);
     atomic_thread_fence(memory_order_seq_cst);
-    busy = backstop_is_busy();
+    busy = (how == DIR_ASLEEP) && backstop_is_busy();
     drv_unlock();
 
     if (!busy) {
@@ -163,28 +197,29 @@ static int backstop_sleep(void)
     }
 
     drv_lock();
-    backstop_set_sleeping(0);
+    backstop_set_sleeping(DIR_AWAKE);
     drv_unlock();
     return busy;
 }
 
 static void *backstop_main(void *arg)
 {
+    struct backstop_look look;
     unsigned idle_us = 0;
-    unsigned usec;
 
     (void)arg;
     for (;;) {
-        if (!backstop_look(&usec)) {
-            idle_us = 0;
-        } else {
-            idle_us += usec;
-        }
+        backstop_look(&look);
+        idle_us = look.idle ? idle_us + look.usec : 0;
 
         if (idle_us > IDLE_US) {
-            idle_us = backstop_sleep() ? 0 : IDLE_US;
+            idle_us = backstop_sleep(SLEEP_US, DIR_ASLEEP) ? 0 : IDLE_US;
+        } else if (look.polls || !look.waits) {
+            backstop_nap(look.usec);
+        } else if (look.done > 0) {
+            backstop_nap(TICK_MORE_US);
         } else {
-            backstop_nap(usec);
+            backstop_sleep(look.usec, DIR_NAPS);
         }
     }
 
@@ -200,7 +235,8 @@ void drv_backstop_kick(struct drv_dev *dev)
     }
 
     slot = &dev->sim->dir->slot[dev->sim->slot];
-    if (atomic_load_explicit(&slot->sleeping, memory_order_relaxed)) {
+    if (atomic_load_explicit(&slot->sleeping, memory_order_relaxed) ==
+        DIR_ASLEEP) {
         fabric_env_ops.wake(&dev->env, dev->sim->slot);
     }
 }

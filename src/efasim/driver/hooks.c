@@ -10,11 +10,13 @@
 #include "hooks.h"
 #include "backstop.h"
 #include "lock.h"
+#include "efasim/fabric/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 /*
  * The functions of libefa that were hooked last, for a forked child that goes
@@ -35,7 +37,42 @@ enum {
     HOOK_SPINS_MAX = 250,  /* calls in a row that found nothing: yield */
     HOOK_SPINS_GAP = 32,   /* such calls between two yields */
     HOOK_BUSY_MAX  = 256,  /* things done for several peers: yield, too */
+    HOOK_OWN_NS    = 200 * 1000,        /* a yield that ran our own threads: */
+    HOOK_PAUSE_NS  = 100 * 1000 * 1000, /* none for so long */
 };
+
+static uint64_t hook_cpu_time(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+/*
+ * Whoever polls may hold a lock for which another thread of its program spins,
+ * as UCX's of a worker. That thread would get the CPU and burn it until its
+ * time slice ends; and as each yield is inside the lock, it might never find
+ * that free. So when a yield let threads of this process run, there is none for
+ * a while: then the kernel changes threads at any place.
+ */
+static void hook_yield(void)
+{
+    static _Atomic uint64_t pause_end;
+    uint64_t cpu_time;
+
+    if (fabric_clock() < atomic_load_explicit(&pause_end,
+                                              memory_order_relaxed)) {
+        return;
+    }
+
+    cpu_time = hook_cpu_time();
+    sched_yield();
+    if (hook_cpu_time() - cpu_time > HOOK_OWN_NS) {
+        atomic_store_explicit(&pause_end, fabric_clock() + HOOK_PAUSE_NS,
+                              memory_order_relaxed);
+    }
+}
 
 /*
  * Programs poll without a pause, and there may be more of them than cores: one
@@ -54,11 +91,11 @@ static void hook_spin(const struct sim_dev *sim, unsigned done)
         busy += done;
         if ((busy >= HOOK_BUSY_MAX) && (sim->rx_hot_num > 1)) {
             busy = 0;
-            sched_yield();
+            hook_yield();
         }
     } else if (++spins >= HOOK_SPINS_MAX) {
         spins = HOOK_SPINS_MAX - HOOK_SPINS_GAP;
-        sched_yield();
+        hook_yield();
     }
 }
 

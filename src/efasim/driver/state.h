@@ -119,7 +119,8 @@ struct drv_dev {
     struct sim_knobs  knobs;
     _Atomic uint32_t  calls;     /* polls and posts: the program drives us */
     uint32_t          seen;      /* the backstop's: calls when it last ran, */
-    unsigned          stuck_us;  /* and how long work has waited since */
+    unsigned          stuck_us;  /* and how long work has waited since; */
+    unsigned          waits_us;  /* > 0: the program armed a CQ, lately */
     uint32_t          mr_reserved; /* see fabric_env_mr_reserve() */
     struct drv_pd     pd[SIM_MAX_PD];
     struct drv_ctx  **ah_ctx;    /* by number; counts in the engine */

@@ -175,3 +175,15 @@ void sim_cq_arm(struct sim_cq *cq)
         cq_event(cq);
     }
 }
+
+int sim_dev_is_armed(const struct sim_dev *dev)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_MAX_CQ; ++i) {
+        if ((dev->cq[i] != NULL) && cq_is_armed(dev->cq[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -34,6 +34,9 @@ static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
 
+/* Does the next completion of any CQ of the device cause an event? */
+int sim_dev_is_armed(const struct sim_dev *dev);
+
 /* Engine-internal: append a completion, with the phase bit of its place. Where
  * the program has not read in time it overwrites an unread one. */
 void sim_cq_push(struct sim_cq *cq, const struct io_cqe *cqe);

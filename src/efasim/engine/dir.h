@@ -103,6 +103,14 @@ struct dir_mr {
     uint8_t          pad;
 };
 
+/* What the thread does that serves a process which does not call. Packets for
+ * it wake it, unless it is awake. */
+enum {
+    DIR_AWAKE,
+    DIR_ASLEEP, /* what its own process posts wakes it, too */
+    DIR_NAPS,
+};
+
 struct dir_slot {
     _Atomic uint32_t state;
     _Atomic uint32_t owner;
@@ -118,7 +126,7 @@ struct dir_slot {
      * process that waits for some polls. */
     _Atomic uint64_t inbound[SIM_SLOTS / 64] __attribute__((aligned(64)));
 
-    _Atomic uint32_t sleeping __attribute__((aligned(64)));
+    _Atomic uint32_t sleeping __attribute__((aligned(64))); /* DIR_AWAKE ... */
     _Atomic uint32_t wake;   /* futex word */
 
     _Atomic uint32_t ah[SIM_MAX_PD]; /* per PD: bit n = handle for NIC n */

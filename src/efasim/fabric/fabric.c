@@ -255,7 +255,7 @@ static int fabric_attach_locked(struct fabric *fabric, unsigned nic,
     slot->nic        = nic;
     slot->is_device  = is_device;
     slot->home       = index;
-    atomic_store(&slot->sleeping, 0);
+    atomic_store(&slot->sleeping, DIR_AWAKE);
     memset((void*)slot->inbound, 0, sizeof(slot->inbound));
     memset((void*)slot->ah, 0, sizeof(slot->ah));
     gen = (atomic_fetch_add(&slot->gen, 1) + 1) & 0xffff;

@@ -2,6 +2,7 @@
 /* Completion channels: who sleeps is woken, once. */
 #include "verbs_test.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <poll.h>
@@ -152,4 +153,91 @@ TEST(event, channels_opened_many_times)
         ASSERT_EQ(0, ibv_destroy_cq(cq));
         ASSERT_EQ(0, ibv_destroy_comp_channel(channel));
     }
+}
+
+/* Both ends of a ping-pong that sleeps for each message. */
+static void sleeping_turns(Qp &qp, Memory &mem, ibv_ah *ah, const Address &to,
+                           unsigned n, bool first,
+                           std::vector<int64_t> *microseconds)
+{
+    for (unsigned i = 0; i < n; ++i) {
+        auto start = std::chrono::steady_clock::now();
+        ibv_wc wc;
+        ibv_cq *cq;
+        void *context;
+        ASSERT_EQ(0, first ? qp.send(i, ah, to, {mem.sge(0, 64)}) : 0);
+        while (ibv_poll_cq(qp.rcq, 1, &wc) == 0) {
+            ASSERT_EQ(0, ibv_req_notify_cq(qp.rcq, 0));
+            if (ibv_poll_cq(qp.rcq, 1, &wc) == 1) {
+                break;
+            }
+            ASSERT_EQ(0, ibv_get_cq_event(qp.channel, &cq, &context));
+            ibv_ack_cq_events(cq, 1);
+        }
+        ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+        ASSERT_EQ(0, qp.recv(i, {mem.sge(64, 64)}));
+        ASSERT_EQ(0, first ? 0 : qp.send(i, ah, to, {mem.sge(0, 64)}));
+        while (ibv_poll_cq(qp.scq, 1, &wc) == 1) {
+        }
+        auto took = std::chrono::steady_clock::now() - start;
+        microseconds->push_back(
+                std::chrono::duration_cast<std::chrono::microseconds>(took)
+                        .count());
+    }
+}
+
+static QpParams sleeping_params()
+{
+    QpParams params;
+
+    params.events  = true;
+    params.send_wr = 512; /* completions are taken now and then */
+    return params;
+}
+
+TEST(DISABLED_Role, event_sleeper)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev, sleeping_params());
+    Memory mem(dev, 128);
+    std::vector<int64_t> times;
+
+    ASSERT_EQ(0, qp.recv(0, {mem.sge(64, 64)}));
+    parent.put(qp.address());
+    Address peer = parent.get<Address>();
+    auto n       = parent.get<unsigned>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+    sleeping_turns(qp, mem, ah, peer, n, false, &times);
+    parent.put<char>('e');
+    parent.get<char>();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Who sleeps for each message is woken at once, not when the device happens to
+ * look. */
+TEST(event, sleepers_are_woken_at_once)
+{
+    const unsigned n = 300;
+    Device dev;
+    Qp qp(dev, sleeping_params());
+    Memory mem(dev, 128);
+    Child child(1, "event_sleeper");
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+    std::vector<int64_t> times;
+
+    ASSERT_EQ(0, qp.recv(0, {mem.sge(64, 64)}));
+    child.put(qp.address());
+    child.put(n);
+    sleeping_turns(qp, mem, ah, peer, n, true, &times);
+    ASSERT_EQ(n, times.size());
+    std::sort(times.begin(), times.end());
+    printf("note: a round of two sleepers takes %lld us, in the middle\n",
+           (long long)times[n / 2]);
+    EXPECT_LE(times[n / 2], 1000);
+    child.get<char>();
+    child.put<char>('e');
+    child.expect_ok();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }

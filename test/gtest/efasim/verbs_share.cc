@@ -3,9 +3,14 @@
 #include "verbs_test.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <pthread.h>
+#include <sched.h>
+#include <thread>
 
 namespace {
 
@@ -136,4 +141,106 @@ TEST(share, seven_to_one)
         sender.put('e');
         sender.expect_ok();
     }
+}
+
+static void busy(std::chrono::microseconds time)
+{
+    auto end = std::chrono::steady_clock::now() + time;
+
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+
+struct SpinLock {
+    SpinLock()
+    {
+        EXPECT_EQ(0, pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+    }
+
+    ~SpinLock()
+    {
+        EXPECT_EQ(0, pthread_spin_destroy(&lock));
+    }
+
+    pthread_spinlock_t lock;
+};
+
+/* A thread that polls, half of its time inside a lock, and one that wants the
+ * lock, so many times: as the threads of a UCX worker. */
+class Contended {
+public:
+    enum { TIMES = 50 };
+
+    explicit Contended(Device &dev) :
+        qp(dev), polls([this] { poll(); }), wants([this] { want(); })
+    {
+    }
+
+    unsigned end()
+    {
+        unsigned had = got;
+
+        stop = true;
+        polls.join();
+        wants.join();
+        return had;
+    }
+
+    std::atomic<unsigned> got{0};
+
+private:
+    void poll()
+    {
+        ibv_wc wc;
+
+        while (!stop) {
+            pthread_spin_lock(&lock.lock);
+            for (unsigned i = 0; i < 8; ++i) {
+                EXPECT_EQ(0, ibv_poll_cq(qp.scq, 1, &wc));
+            }
+            pthread_spin_unlock(&lock.lock);
+            busy(std::chrono::microseconds(1));
+        }
+    }
+
+    void want()
+    {
+        while (got < TIMES) {
+            pthread_spin_lock(&lock.lock);
+            pthread_spin_unlock(&lock.lock);
+            ++got;
+            busy(std::chrono::microseconds(10));
+        }
+    }
+
+    Qp                qp;
+    std::atomic<bool> stop{false};
+    SpinLock          lock;
+    std::thread       polls, wants;
+};
+
+/*
+ * Polls that find nothing yield the CPU: if each did, on a CPU of which there is
+ * only one, the thread that spins for the lock would use up a time slice before
+ * the lock's holder goes on, and then find it taken again.
+ */
+TEST(share, a_poller_inside_a_lock)
+{
+    cpu_set_t before, one;
+
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof(before), &before));
+    ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+
+    Device dev;
+    Contended first(dev), second(dev);
+    int64_t end = now_ms() + 10000;
+    while (now_ms() < end && (first.got < Contended::TIMES ||
+                              second.got < Contended::TIMES)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(2u * Contended::TIMES, first.end() + second.end())
+            << "who spins for the lock starves";
+    EXPECT_EQ(0, sched_setaffinity(0, sizeof(before), &before));
 }
