@@ -143,6 +143,12 @@ nixl_check() {
     at_least payload "$(stat_payload "$STAT")" "$2"
 }
 
+# Its progress thread and the one that sends contend for UCX's lock of the worker.
+nixl_one_cpu() {
+    one_cpu
+    nixl_check "$@"
+}
+
 nixl_two_agents() {
     nixl_environment
     with_stat --device efa2 -- "$SRDRUN" "$PYTHON" "$PYTHON_DIR/nixl_checks.py" \
@@ -501,6 +507,7 @@ suite_run() {
     check nixl_claims_differ 40 nixl_claims_differ
     check nixl_many 60 nixl_check many $((4096 * 1000))
     check nixl_notes 60 nixl_check notes 6000000
+    check nixl_notes_one_cpu 60 nixl_one_cpu notes 6000000
     check nixl_killed 60 nixl_check killed $((64 << 20))
     check nixl_two_agents 30 nixl_two_agents
     check nixl_orders 60 nixl_orders
