@@ -13,7 +13,7 @@ dask_megabytes() {
 dask_cluster() {
     local status=0 log
     dask_once "$@" || status=$?
-    if [ "$status" -eq 137 ]; then # seldom, cause not found: docs/TESTING.md
+    if [ "$status" -eq 137 ]; then # where CPUs are scarce: docs/TESTING.md
         note "it stood still for $(dask_seconds) s (logs: *.stalled): once more"
         for log in "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
             cp "$log" "$log.stalled"
@@ -29,18 +29,22 @@ dask_seconds() {
 }
 
 dask_once() {
-    ucxx_environment
-    [ "$1" != tcp ] || export UCX_TLS=tcp
+    dask_environment "$1"
     DEVICE_MAY_IDLE=1 with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
         "$PROFILE" "$CHECK_LOG" dask_inside "$@"
+}
+
+dask_environment() {
+    ucxx_environment
+    export UCXPY_PROGRESS_MODE=thread # as README says
+    [ "$1" != tcp ] || export UCX_TLS=tcp
 }
 
 dask_inside() {
     local protocol=$1 example=$PYTHON_EXAMPLES/dask_cluster.py client=$2 node
     local port pids=() log=$CHECK_LOG status=0
     shift 2
-    ucxx_environment
-    [ "$protocol" != tcp ] || export UCX_TLS=tcp
+    dask_environment "$protocol"
     port=$(random_port)
     local common=(--port "$port" --protocol "$protocol")
     "$EFASIM" run --node 0 -- "$SRDRUN" "$PYTHON" "$example" scheduler \

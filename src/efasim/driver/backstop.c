@@ -27,8 +27,8 @@ enum {
     TICK_CALLS_US = 1000,  /* the program calls: it does the work itself */
     TICK_STUCK_US = 2000,  /* work waits for others, for a while already */
     TICK_MORE_US  = 10,    /* there was work, for which the program waits */
-    CALLS_FEW     = 64,    /* between two looks; of more, the program polls */
-    WAITS_US      = 20000, /* a program that armed a CQ waits for events */
+    CALLS_FEW     = 64,    /* between two looks, of a program that waits */
+    WAITS_US      = 20000, /* who armed a CQ waits: so long, of looks' ticks */
     IDLE_US       = 20000, /* quiet for so long: sleep in the kernel */
     STUCK_US      = 50000,
     SLEEP_US      = 2000000, /* then look again, against a lost wake-up */
@@ -100,16 +100,35 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
 
     backstop_next(look, usec);
     look->idle  &= !busy && !done && !sim->knobs.eager;
-    look->waits |= (dev->waits_us > 0);
+    look->waits |= (dev->waits_us > 0) && !sim->knobs.eager;
     look->done  += done;
 }
 
-static void backstop_look_at(struct drv_dev *dev, struct backstop_look *look)
+static int backstop_is_armed(const struct drv_dev *dev)
+{
+    int is_armed;
+
+    drv_lock();
+    is_armed = (dev->sim != NULL) && sim_dev_is_armed(dev->sim);
+    drv_unlock();
+    return is_armed;
+}
+
+/* Does the program poll, by so many calls since the last look? Not if it makes
+ * a few for each event that it waits for. */
+static int backstop_is_polled(const struct drv_dev *dev, uint32_t calls)
+{
+    return (calls > CALLS_FEW) ||
+           ((calls > 0) && (dev->waits_us == 0) && !backstop_is_armed(dev));
+}
+
+static void backstop_look_at(struct drv_dev *dev, const struct sim_dev *sim,
+                             struct backstop_look *look)
 {
     uint32_t calls = atomic_load(&dev->calls) - dev->seen;
 
     dev->seen += calls;
-    if ((calls > CALLS_FEW) && !dev->sim->knobs.eager) {
+    if (!sim->knobs.eager && backstop_is_polled(dev, calls)) {
         backstop_leave(dev, look);
         return;
     }
@@ -121,37 +140,50 @@ static void backstop_look_at(struct drv_dev *dev, struct backstop_look *look)
     drv_unlock();
 }
 
+/* A device may go meanwhile, at the program's end: its memory stays. */
 static void backstop_look(struct backstop_look *look)
 {
+    const struct sim_dev *sim;
     struct drv_dev *dev;
 
     memset(look, 0, sizeof(*look));
     look->idle = 1;
     look->usec = TICK_STUCK_US;
     drv_for_each_device(dev) {
-        if (dev->sim != NULL) {
-            backstop_look_at(dev, look);
+        sim = __atomic_load_n(&dev->sim, __ATOMIC_RELAXED);
+        if (sim != NULL) {
+            backstop_look_at(dev, sim, look);
         }
     }
 }
 
-/* With the lock held: say of all devices that their process sleeps, or not.
- * Returns the slot that it sleeps at; NULL: no device is open. */
-static struct dir_slot *backstop_set_sleeping(uint32_t sleeping)
+/* With the lock held: where this process sleeps. NULL: no device is open. */
+static struct dir_slot *backstop_home(void)
 {
-    struct dir_slot *slot = NULL;
     const struct drv_dev *dev;
     struct dir *dir;
 
     drv_for_each_device(dev) {
         if (dev->sim != NULL) {
-            dir  = dev->sim->dir;
-            slot = &dir->slot[dir->slot[dev->sim->slot].home % SIM_SLOTS];
-            atomic_store(&dir->slot[dev->sim->slot].sleeping, sleeping);
+            dir = dev->sim->dir;
+            return &dir->slot[dir->slot[dev->sim->slot].home % SIM_SLOTS];
         }
     }
 
-    return slot;
+    return NULL;
+}
+
+/* With the lock held: say of all devices how their process sleeps. */
+static void backstop_set_sleeping(uint32_t sleeping)
+{
+    const struct drv_dev *dev;
+
+    drv_for_each_device(dev) {
+        if (dev->sim != NULL) {
+            atomic_store(&dev->sim->dir->slot[dev->sim->slot].sleeping,
+                         sleeping);
+        }
+    }
 }
 
 static int backstop_is_busy(void)
@@ -169,8 +201,8 @@ static int backstop_is_busy(void)
 
 /* Sleep until somebody wakes us: 1; or for that long: 0. First the flag is set,
  * then the queues are read once more: who sent before it saw the flag is not
- * missed. A nap ends by itself soon: it reads no queues, and what this process
- * posts does not end it. */
+ * missed. A nap, of 200 us at most, reads no queues, and what this process posts
+ * does not end it. */
 static int backstop_sleep(unsigned usec, uint32_t how)
 {
     struct timespec time = { usec / 1000000, usec % 1000000 * 1000l };
@@ -179,14 +211,15 @@ static int backstop_sleep(unsigned usec, uint32_t how)
     int busy;
 
     drv_lock();
-    slot = backstop_set_sleeping(how);
+    slot = backstop_home();
     if (slot == NULL) {
         drv_unlock();
         backstop_nap(IDLE_US);
         return 0;
     }
 
-    wake = atomic_load(&slot->wake);
+    wake = atomic_load(&slot->wake); /* a waker sees the flag and counts on */
+    backstop_set_sleeping(how);
     atomic_thread_fence(memory_order_seq_cst);
     busy = (how == DIR_ASLEEP) && backstop_is_busy();
     drv_unlock();
@@ -212,6 +245,9 @@ static void *backstop_main(void *arg)
         backstop_look(&look);
         idle_us = look.idle ? idle_us + look.usec : 0;
 
+        if (!look.polls && atomic_exchange(&drv.again, 0)) {
+            continue; /* a post found the lock taken by us */
+        }
         if (idle_us > IDLE_US) {
             idle_us = backstop_sleep(SLEEP_US, DIR_ASLEEP) ? 0 : IDLE_US;
         } else if (look.polls || !look.waits) {
@@ -219,7 +255,8 @@ static void *backstop_main(void *arg)
         } else if (look.done > 0) {
             backstop_nap(TICK_MORE_US);
         } else {
-            backstop_sleep(look.usec, DIR_NAPS);
+            backstop_sleep((look.usec < TICK_BUSY_US) ? look.usec : TICK_BUSY_US,
+                           DIR_NAPS);
         }
     }
 

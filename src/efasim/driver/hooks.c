@@ -37,7 +37,8 @@ enum {
     HOOK_SPINS_MAX = 250,  /* calls in a row that found nothing: yield */
     HOOK_SPINS_GAP = 32,   /* such calls between two yields */
     HOOK_BUSY_MAX  = 256,  /* things done for several peers: yield, too */
-    HOOK_OWN_NS    = 200 * 1000,        /* a yield that ran our own threads: */
+    HOOK_OWN_NS    = 200 * 1000, /* a yield in which our own threads ran */
+    HOOK_OWN_MAX   = 4,          /* such yields in a row: */
     HOOK_PAUSE_NS  = 100 * 1000 * 1000, /* none for so long */
 };
 
@@ -49,28 +50,36 @@ static uint64_t hook_cpu_time(void)
     return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
+/* What the yields of a thread have come to. */
+struct hook_yields {
+    unsigned own;       /* in a row that only let our own threads run */
+    uint64_t pause_end; /* none before */
+};
+
 /*
  * Whoever polls may hold a lock for which another thread of its program spins,
  * as UCX's of a worker. That thread would get the CPU and burn it until its
  * time slice ends; and as each yield is inside the lock, it might never find
- * that free. So when a yield let threads of this process run, there is none for
- * a while: then the kernel changes threads at any place.
+ * that free. So when several in a row let threads of this process run, there
+ * or on another CPU, and nothing came of it, there is none for a while: then
+ * the kernel changes threads at any place.
  */
-static void hook_yield(void)
+static void hook_yield(struct hook_yields *yields)
 {
-    static _Atomic uint64_t pause_end;
     uint64_t cpu_time;
 
-    if (fabric_clock() < atomic_load_explicit(&pause_end,
-                                              memory_order_relaxed)) {
+    if ((yields->own >= HOOK_OWN_MAX) &&
+        (fabric_clock() < yields->pause_end)) {
         return;
     }
 
     cpu_time = hook_cpu_time();
     sched_yield();
-    if (hook_cpu_time() - cpu_time > HOOK_OWN_NS) {
-        atomic_store_explicit(&pause_end, fabric_clock() + HOOK_PAUSE_NS,
-                              memory_order_relaxed);
+    if (hook_cpu_time() - cpu_time <= HOOK_OWN_NS) {
+        yields->own = 0;
+    } else if (++yields->own >= HOOK_OWN_MAX) {
+        yields->own       = HOOK_OWN_MAX;
+        yields->pause_end = fabric_clock() + HOOK_PAUSE_NS;
     }
 }
 
@@ -85,17 +94,20 @@ static void hook_spin(const struct sim_dev *sim, unsigned done)
 {
     static __thread unsigned spins, busy
             __attribute__((tls_model("initial-exec")));
+    static __thread struct hook_yields yields
+            __attribute__((tls_model("initial-exec")));
 
     if (done != 0) {
-        spins = 0;
-        busy += done;
+        spins      = 0;
+        yields.own = 0;
+        busy      += done;
         if ((busy >= HOOK_BUSY_MAX) && (sim->rx_hot_num > 1)) {
             busy = 0;
-            hook_yield();
+            hook_yield(&yields);
         }
     } else if (++spins >= HOOK_SPINS_MAX) {
         spins = HOOK_SPINS_MAX - HOOK_SPINS_GAP;
-        hook_yield();
+        hook_yield(&yields);
     }
 }
 

@@ -102,8 +102,10 @@ void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
     if (!(atomic_load_explicit(inbound, memory_order_relaxed) & bit)) {
         atomic_fetch_or(inbound, bit);
     }
-    if (atomic_load_explicit(&target->sleeping, memory_order_relaxed)) {
-        dev->ops->wake(dev->env, slot);
+    if ((atomic_load_explicit(&target->sleeping, memory_order_relaxed) !=
+         DIR_AWAKE) &&
+        (atomic_exchange(&target->sleeping, DIR_AWAKE) != DIR_AWAKE)) {
+        dev->ops->wake(dev->env, slot); /* the first of several does */
     }
 }
 

@@ -151,6 +151,28 @@ static void busy(std::chrono::microseconds time)
     }
 }
 
+/* This thread, and those and the processes that it makes, on one CPU. */
+class OnCpu {
+public:
+    explicit OnCpu(int cpu)
+    {
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        EXPECT_EQ(0, sched_getaffinity(0, sizeof(before), &before));
+        EXPECT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+    }
+
+    ~OnCpu()
+    {
+        EXPECT_EQ(0, sched_setaffinity(0, sizeof(before), &before));
+    }
+
+private:
+    cpu_set_t before;
+};
+
 struct SpinLock {
     SpinLock()
     {
@@ -226,21 +248,87 @@ private:
  */
 TEST(share, a_poller_inside_a_lock)
 {
-    cpu_set_t before, one;
-
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    ASSERT_EQ(0, sched_getaffinity(0, sizeof(before), &before));
-    ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
-
+    OnCpu one(sched_getcpu());
     Device dev;
     Contended first(dev), second(dev);
-    int64_t end = now_ms() + 10000;
+    int64_t end = now_ms() + 30000;
     while (now_ms() < end && (first.got < Contended::TIMES ||
                               second.got < Contended::TIMES)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_EQ(2u * Contended::TIMES, first.end() + second.end())
             << "who spins for the lock starves";
-    EXPECT_EQ(0, sched_setaffinity(0, sizeof(before), &before));
+}
+
+/* Of @n rounds with an echo that polls: the one in the middle, in us. */
+static int64_t round_time(Qp &qp, Memory &mem, ibv_ah *ah, const Address &peer,
+                          unsigned n)
+{
+    std::vector<int64_t> times;
+
+    for (unsigned i = 0; i < n; ++i) {
+        auto start = std::chrono::steady_clock::now();
+        EXPECT_EQ(0, qp.recv(i, {mem.sge(0, ROOM)}));
+        EXPECT_EQ(0, qp.send(i, ah, peer, {mem.sge(ROOM, ROOM)}));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
+        times.push_back((std::chrono::steady_clock::now() - start).count());
+    }
+    std::sort(times.begin(), times.end());
+    return times[n / 2] / 1000;
+}
+
+/* The last CPU that this thread may use, but @not_this; -1: there is none. */
+static int other_cpu(int not_this)
+{
+    cpu_set_t all;
+    int other = -1;
+
+    EXPECT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        other = CPU_ISSET(cpu, &all) && cpu != not_this ? cpu : other;
+    }
+    return other;
+}
+
+/*
+ * Two processes that poll take turns on one CPU by their yields, also while a
+ * thread of one of them computes on another CPU.
+ */
+TEST(share, a_poller_with_a_busy_thread_elsewhere)
+{
+    const unsigned n = 300;
+    int here = sched_getcpu(), there = other_cpu(here);
+    if (there < 0) {
+        printf("note: there is one CPU only\n");
+        return;
+    }
+
+    OnCpu one(here); /* and the child */
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 2 * ROOM);
+    Child child(1, "echo");
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+    std::atomic<bool> stop{false};
+
+    child.put(qp.address());
+    child.put(2 * n);
+    child.get<char>();
+    int64_t alone = round_time(qp, mem, ah, peer, n);
+    std::thread computes([&] {
+        OnCpu elsewhere(there);
+        while (!stop) {
+        }
+    });
+    int64_t beside = round_time(qp, mem, ah, peer, n);
+    stop = true;
+    computes.join();
+    printf("note: a round of two pollers on one CPU takes %lld us, %lld beside a "
+           "busy thread\n", (long long)alone, (long long)beside);
+    EXPECT_LE(beside, 4 * alone + 100);
+    child.put<char>('e');
+    child.expect_ok();
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
