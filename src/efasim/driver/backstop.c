@@ -201,8 +201,8 @@ static int backstop_is_busy(void)
 
 /* Sleep until somebody wakes us: 1; or for that long: 0. First the flag is set,
  * then the queues are read once more: who sent before it saw the flag is not
- * missed. A nap, of 200 us at most, reads no queues, and what this process posts
- * does not end it. */
+ * missed. A nap, of 200 us at most, reads no queues, and what this process
+ * posts does not end it. */
 static int backstop_sleep(unsigned usec, uint32_t how)
 {
     struct timespec time = { usec / 1000000, usec % 1000000 * 1000l };
@@ -238,7 +238,7 @@ static int backstop_sleep(unsigned usec, uint32_t how)
 static void *backstop_main(void *arg)
 {
     struct backstop_look look;
-    unsigned idle_us = 0;
+    unsigned idle_us = 0, usec;
 
     (void)arg;
     for (;;) {
@@ -255,8 +255,8 @@ static void *backstop_main(void *arg)
         } else if (look.done > 0) {
             backstop_nap(TICK_MORE_US);
         } else {
-            backstop_sleep((look.usec < TICK_BUSY_US) ? look.usec : TICK_BUSY_US,
-                           DIR_NAPS);
+            usec = (look.usec < TICK_BUSY_US) ? look.usec : TICK_BUSY_US;
+            backstop_sleep(usec, DIR_NAPS);
         }
     }
 
