@@ -87,19 +87,19 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
 {
     struct sim_dev *sim = dev->sim;
     unsigned done       = backstop_run(sim);
-    int busy            = sim_dev_is_busy(sim) || has_called;
+    int busy            = sim_dev_is_busy(sim);
     unsigned usec;
 
     dev->stuck_us  = done ? 0 : dev->stuck_us;
     usec           = sim->knobs.eager ? TICK_EAGER_US :
                      (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
-                                                  TICK_BUSY_US;
-    dev->stuck_us += busy ? usec : 0;
+                     (has_called && !busy) ? TICK_CALLS_US : TICK_BUSY_US;
+    dev->stuck_us += (busy || has_called) ? usec : 0;
     dev->waits_us  = sim_dev_is_armed(sim) ? WAITS_US :
                      (dev->waits_us > usec) ? dev->waits_us - usec : 0;
 
     backstop_next(look, usec);
-    look->idle  &= !busy && !done && !sim->knobs.eager;
+    look->idle  &= !busy && !has_called && !done && !sim->knobs.eager;
     look->waits |= (dev->waits_us > 0) && !sim->knobs.eager;
     look->done  += done;
 }
@@ -201,7 +201,7 @@ static int backstop_is_busy(void)
 
 /* Sleep until somebody wakes us: 1; or for that long: 0. First the flag is set,
  * then the queues are read once more: who sent before it saw the flag is not
- * missed. A nap, of 200 us at most, reads no queues, and what this process
+ * missed. A nap, of 1 ms at most, reads no queues, and what this process
  * posts does not end it. */
 static int backstop_sleep(unsigned usec, uint32_t how)
 {
@@ -255,7 +255,7 @@ static void *backstop_main(void *arg)
         } else if (look.done > 0) {
             backstop_nap(TICK_MORE_US);
         } else {
-            usec = (look.usec < TICK_BUSY_US) ? look.usec : TICK_BUSY_US;
+            usec = (look.usec < TICK_CALLS_US) ? look.usec : TICK_CALLS_US;
             backstop_sleep(usec, DIR_NAPS);
         }
     }
