@@ -112,6 +112,12 @@ dask_as_tcp() {
     at_least payload "$(stat_payload "$STAT")" $(($(dask_megabytes) * 2 << 20))
 }
 
+dask_shuffle_as_tcp() {
+    diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
+        <(dask_results "$CHECK_LOG" | grep '^shuffle:') ||
+        fail "other results than over tcp"
+}
+
 dask_example() {
     dask_cluster ucxx "$PYTHON_EXAMPLES/dask_cluster.py" || fail "status $?"
     grep -q '^  node 1 to node 2 .* MB  #' "$CHECK_LOG" || fail "no plot"
@@ -125,8 +131,7 @@ dask_killed() {
         fail "status $?"
     grep -q '^killed ' "$CHECK_LOG" || fail "nobody was killed"
     grep -h 'Restarting worker' "$CHECK_LOG".worker? || fail "nobody was replaced"
-    diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
-        <(dask_results "$CHECK_LOG" | grep '^shuffle:') || fail "other results than over tcp"
+    dask_shuffle_as_tcp
     at_least payload "$(stat_payload "$STAT")" $(($(dask_megabytes) << 18))
 }
 
@@ -134,8 +139,7 @@ dask_killed() {
 dask_added() {
     dask_cluster ucxx "$PYTHON_DIR/dask_accidents.py" --accident added \
         --worker "$EFASIM run --node 4 -- $SRDRUN" || fail "status $?"
-    diff <(grep '^shuffle:' "$SUITE_LOGS/dask_tcp.results") \
-        <(dask_results "$CHECK_LOG" | grep '^shuffle:') || fail "other results than over tcp"
+    dask_shuffle_as_tcp
     at_least "bytes to the new one" "$(($(pair_bytes "$STAT" 1 4) +
         $(pair_bytes "$STAT" 2 4) + $(pair_bytes "$STAT" 3 4)))" 1000000
 }

@@ -274,8 +274,7 @@ static int64_t round_time(Qp &qp, Memory &mem, ibv_ah *ah, const Address &peer,
         EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
         times.push_back((std::chrono::steady_clock::now() - start).count());
     }
-    std::sort(times.begin(), times.end());
-    return times[n / 2] / 1000;
+    return middle(times) / 1000;
 }
 
 /* The last CPU that this thread may use, but @not_this; -1: there is none. */

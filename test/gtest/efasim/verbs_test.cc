@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs_test.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -20,6 +21,22 @@ int64_t now_ms()
 
     return duration_cast<milliseconds>(
                    steady_clock::now().time_since_epoch()).count();
+}
+
+int64_t middle(std::vector<int64_t> numbers)
+{
+    std::sort(numbers.begin(), numbers.end());
+    return numbers.at(numbers.size() / 2);
+}
+
+ibv_cq *next_event(ibv_comp_channel *channel)
+{
+    ibv_cq *cq = nullptr;
+    void *context;
+
+    EXPECT_EQ(0, ibv_get_cq_event(channel, &cq, &context));
+    ibv_ack_cq_events(cq, 1);
+    return cq;
 }
 
 Device::Device(const std::string &name)

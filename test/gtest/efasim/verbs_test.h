@@ -48,6 +48,12 @@ constexpr int WAIT_MS = 20000;
 uint64_t test_seed();
 int64_t now_ms();
 
+/* The one in the middle; of an even number, the later of the two. */
+int64_t middle(std::vector<int64_t> numbers);
+
+/* Sleeps until one of the channel's CQs has an event; it is acknowledged. */
+ibv_cq *next_event(ibv_comp_channel *channel);
+
 class Device {
 public:
     /* The first device, or the one of this name; throws if there is none. */
