@@ -1,17 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_circles.py ROOT BUILD: the files of the transports stand in an order:
-none calls another that calls it, whatever the way round. Told by the symbols
-of the object files, so what is inline counts where it is compiled."""
+"""check_circles.py ROOT BUILD: the files of each part of src/ stand in an
+order: none calls another that calls it, whatever the way round. Told by the
+symbols of the object files: an inline function counts where it is compiled.
+(Between the parts check_layers.py decides.) ROOT/test/tidy/circles.txt has the
+calls that are allowed although they close a circle, a line each, "CALLER ->
+CALLED: reason"; a line without effect is a failure."""
 
 import glob
 import os
+import re
 import subprocess
 import sys
 
 import tree
 
-OBJECTS = 'src/uct/ib/*/*libuct_srd_so*.o'
+# Where objects lie below the build folder. Those of one source are alike.
+OBJECTS = ('obj/flow/*.o', 'src/**/*.o')
+
+# The parts of src/ that stand in an order.
+PARTS = ('src/uct/ib',)
+
+ALLOWED = 'test/tidy/circles.txt'
+ALLOWED_LINE = re.compile(r'(\S+) -> (\S+): \S')
 
 
 def symbols(path):
@@ -28,44 +39,96 @@ def symbols(path):
     return defined, needed
 
 
-def calls_of(root, paths):
-    """Which file calls which: {name: {other, ...}}."""
-    home, needs = {}, {}
-    for path in paths:
-        name = os.path.basename(path).rsplit('-', 1)[1][:-2]
-        folder = os.path.basename(os.path.dirname(path))
-        source = os.path.join('src/uct/ib', folder, name + '.c')
-        if not os.path.exists(os.path.join(root, source)):
-            continue  # an object that an earlier build left
-        defined, needs[source] = symbols(path)
-        home.update(dict.fromkeys(defined, source))
-    return {source: {home[n] for n in names if n in home} - {source}
+def source_of(root, build, path):
+    """The source file of an object, below root; None where there is none (an
+    object that an earlier build left)."""
+    folder, name = os.path.split(os.path.relpath(path, build))
+    folder = folder.replace('obj/flow', 'src/flow')
+    stem = re.sub(r'^.*-', '', name[:-2])
+    source = os.path.join(folder, stem + '.c')
+    return source if os.path.exists(os.path.join(root, source)) else None
+
+
+def part_of(source):
+    """The part of src/ that a source belongs to, or None."""
+    return next((part for part in PARTS if source.startswith(part + '/')),
+                None)
+
+
+def calls_of(root, build):
+    """Which file calls which of its part: {source: {source, ...}}."""
+    homes, needs = {}, {}
+    for pattern in OBJECTS:
+        for path in sorted(glob.glob(os.path.join(build, pattern),
+                                     recursive=True)):
+            source = source_of(root, build, path)
+            if source is None or source in needs:
+                continue
+            part = part_of(source)
+            if part is None:
+                continue
+            defined, needs[source] = symbols(path)
+            homes.update(((part, name), source) for name in defined)
+    return {source: {homes.get((part_of(source), name), source)
+                     for name in names} - {source}
             for source, names in needs.items()}
 
 
-def circle_of(calls):
-    """The files that remain when those without a caller or a callee among
-    the rest are taken off, again and again: of the circles and between."""
-    left = dict(calls)
-    while True:
-        called = set().union(*(left[name] & left.keys() for name in left)) \
-            if left else set()
-        ends = [name for name in left
-                if not left[name] & left.keys() or name not in called]
-        if not ends:
-            return sorted(left)
-        for name in ends:
-            del left[name]
+def reach(calls, start):
+    """All files that calls lead to from start."""
+    found, left = set(), [start]
+    while left:
+        for other in calls[left.pop()] - found:
+            found.add(other)
+            left.append(other)
+    return found
+
+
+def circles_of(calls):
+    """The circles, each a sorted list of the files that reach one another."""
+    reached = {source: reach(calls, source) for source in calls}
+    circles = {tuple(sorted(other for other in found
+                            if source in reached[other]))
+               for source, found in reached.items() if source in found}
+    return sorted(circles)
+
+
+def allowed_of(root, problems):
+    """The pairs (caller, called) that ROOT's list allows."""
+    pairs = []
+    if os.path.exists(os.path.join(root, ALLOWED)):
+        for number, line in enumerate(tree.read(root, ALLOWED).splitlines(), 1):
+            if not line or line.startswith('#'):
+                continue
+            match = ALLOWED_LINE.match(line)
+            if match:
+                pairs.append(match.groups())
+            else:
+                problems.append(f'{ALLOWED}:{number}: not "CALLER -> CALLED: '
+                                'reason"')
+    return pairs
 
 
 def main(root, build):
-    paths = sorted(glob.glob(os.path.join(build, OBJECTS)))
-    calls = calls_of(root, paths)
     problems = []
-    for name in circle_of(calls):
-        others = ', '.join(os.path.basename(o) for o in sorted(calls[name]))
-        problems.append(f'{name}: in a circle of calls; it calls {others}')
-    tree.finish(problems, calls, 'object files of the transports')
+    calls = calls_of(root, build)
+    allowed = allowed_of(root, problems)
+    if not calls:
+        tree.finish(problems, calls, 'object files of src/')
+    for caller, called in allowed:
+        if called in calls.get(caller, ()):
+            calls[caller].discard(called)
+        else:
+            problems.append(f'{ALLOWED}: {caller} does not call {called}')
+    for caller, called in allowed:
+        if called in calls and caller not in reach(calls, called):
+            problems.append(f'{ALLOWED}: {caller} -> {called} closes no circle')
+    for circle in circles_of(calls):
+        for source in circle:
+            others = ', '.join(sorted(calls[source] & set(circle)))
+            problems.append(f'{source}: in a circle of calls; it calls '
+                            f'{others}')
+    tree.finish(problems, calls, 'object files of src/')
 
 
 main(sys.argv[1], sys.argv[2])

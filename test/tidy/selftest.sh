@@ -241,6 +241,15 @@ calls c elsewhere
 expect pass check_circles.py
 calls c a
 expect fail check_circles.py 'src/uct/ib/efa/a.c: in a circle of calls'
+put test/tidy/circles.txt <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c: a sample'
+expect pass check_circles.py
+calls c elsewhere
+expect fail check_circles.py 'src/uct/ib/efa/c.c does not call'
+calls c a
+calls b elsewhere
+expect fail check_circles.py 'closes no circle'
+put test/tidy/circles.txt <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c'
+expect fail check_circles.py 'circles.txt:1: not'
 
 sample
 expect fail check_needed.sh 'nothing to check'
