@@ -4,7 +4,7 @@
 # usage: bench/instr.sh [--check] [--direct] [BUILD_DIR [ROUNDS [ENDPOINTS]]]
 #
 # --direct: of the direct data path, which takes the rdma-core of Debian sid
-# (contrib/chroot.sh sid makes it).
+# (contrib/ci/chroot.sh sid makes it).
 #
 # "transport" is libuct_srd.so.0 alone, "verbs" is libibverbs and libefa under
 # it. The emulated device, UCT's dispatch and libc are not counted. Counts
@@ -36,7 +36,7 @@ inside=()
 device=(--device efa1)
 if [ -n "$direct" ]; then
     device=(--device efa2 --no-strict-batch)
-    inside=("$here/contrib/chroot.sh" --bind "$build" sid --
+    inside=("$here/contrib/ci/chroot.sh" --bind "$build" sid --
         env LD_LIBRARY_PATH=/opt/ucx-1.13/lib UCX_EFA_DIRECT=y)
 fi
 [ -n "${INSTR_KEEP-}" ] || trap 'wait; rm -rf "$out"' EXIT

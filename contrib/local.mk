@@ -26,13 +26,13 @@ packagedir    = $(pythondir)/ucx_efa_srd
 package_DATA = lib/python/ucx_efa_srd/__init__.py \
                lib/python/ucx_efa_srd/__main__.py
 
-lib/python/%.py: $(srcdir)/contrib/python/%.py
+lib/python/%.py: $(srcdir)/contrib/package/python/%.py
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)cp $< $@
 
-EXTRA_DIST += contrib/srd_systemwide.in contrib/python/sitecustomize.py \
-              contrib/python/ucx_efa_srd/__init__.py \
-              contrib/python/ucx_efa_srd/__main__.py
+EXTRA_DIST += contrib/srd_systemwide.in contrib/package/python/sitecustomize.py \
+              contrib/package/python/ucx_efa_srd/__init__.py \
+              contrib/package/python/ucx_efa_srd/__main__.py
 CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py \
               lib/python/ucx_efa_srd/__init__.py \
               lib/python/ucx_efa_srd/__main__.py
@@ -40,31 +40,31 @@ CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py \
 pkgconfigdir    = $(libdir)/pkgconfig
 pkgconfig_DATA += lib/ucx-efa-srd.pc
 
-lib/ucx-efa-srd.pc: $(srcdir)/contrib/ucx-efa-srd.pc.in config.status
+lib/ucx-efa-srd.pc: $(srcdir)/contrib/package/ucx-efa-srd.pc.in config.status
 	@$(MKDIR_P) lib
 	$(AM_V_GEN)sed -e 's|%VERSION%|$(PACKAGE_VERSION)|g' \
 	    -e 's|%PREFIX%|$(prefix)|g' -e 's|%LIBDIR%|$(libdir)|g' \
-	    $(srcdir)/contrib/ucx-efa-srd.pc.in >$@.tmp && mv -f $@.tmp $@
+	    $(srcdir)/contrib/package/ucx-efa-srd.pc.in >$@.tmp && mv -f $@.tmp $@
 
 dist_man_MANS += contrib/man/srdrun.1 contrib/man/srd_info.1 \
                  contrib/man/srd_systemwide.8
-EXTRA_DIST += contrib/ucx-efa-srd.pc.in contrib/make_deb.sh \
-              contrib/make_rpm.sh contrib/make_wheel.py contrib/portable.sh
+EXTRA_DIST += contrib/package/ucx-efa-srd.pc.in contrib/package/make_deb.sh \
+              contrib/package/make_rpm.sh contrib/package/make_wheel.py contrib/package/portable.sh
 CLEANFILES += lib/ucx-efa-srd.pc
 
 # A Debian package for this release, in deb/.
 deb: dist
-	$(srcdir)/contrib/make_deb.sh $(distdir).tar.xz $(PACKAGE_VERSION) deb
+	$(srcdir)/contrib/package/make_deb.sh $(distdir).tar.xz $(PACKAGE_VERSION) deb
 
 # For every Linux with glibc 2.17 or newer, x86-64 and aarch64, in portable/.
 portable:
-	$(srcdir)/contrib/portable.sh --dir portable $(ARCHS)
+	$(srcdir)/contrib/package/portable.sh --dir portable $(ARCHS)
 
 wheel:
-	$(srcdir)/contrib/portable.sh --dir portable --wheel $(ARCHS)
+	$(srcdir)/contrib/package/portable.sh --dir portable --wheel $(ARCHS)
 
 rpm:
-	$(srcdir)/contrib/portable.sh --dir portable --rpm $(ARCHS)
+	$(srcdir)/contrib/package/portable.sh --dir portable --rpm $(ARCHS)
 
 # What is no source of a program: whole folders, so that none is forgotten.
 dist-hook:
@@ -79,11 +79,11 @@ uninstall-hook:
 
 .PHONY: deb portable wheel rpm
 
-EXTRA_DIST += contrib/srdrun.in contrib/build.sh contrib/variables.sh \
-              contrib/chroot.sh contrib/anyone.sh \
-              contrib/common.sh contrib/limit.sh \
-              contrib/packages.sh contrib/quickstart.sh contrib/test.sh \
-              contrib/lsan.supp autogen.sh LICENSE NEWS README.md \
+EXTRA_DIST += contrib/srdrun.in contrib/ci/build.sh contrib/doc/variables.sh \
+              contrib/ci/chroot.sh contrib/ci/anyone.sh \
+              contrib/ci/common.sh contrib/ci/limit.sh \
+              contrib/ci/packages.sh contrib/quickstart.sh contrib/test.sh \
+              contrib/ci/lsan.supp autogen.sh LICENSE NEWS README.md \
               CONTRIBUTING.md
 CLEANFILES += bin/srdrun
 

@@ -8,12 +8,12 @@
 set -u
 program=quickstart.sh
 top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$top/contrib/common.sh"
-# shellcheck source=contrib/packages.sh
-. "$top/contrib/packages.sh"
-# shellcheck source=contrib/build.sh
-. "$top/contrib/build.sh"
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
+# shellcheck source=contrib/ci/packages.sh
+. "$top/contrib/ci/packages.sh"
+# shellcheck source=contrib/ci/build.sh
+. "$top/contrib/ci/build.sh"
 
 build=$top/build
 efasim=$build/bin/efasim

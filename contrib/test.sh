@@ -10,14 +10,14 @@
 set -u
 program=test.sh
 top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$top/contrib/common.sh"
-# shellcheck source=contrib/packages.sh
-. "$top/contrib/packages.sh"
-# shellcheck source=contrib/build.sh
-. "$top/contrib/build.sh"
-# shellcheck source=contrib/limit.sh
-. "$top/contrib/limit.sh"
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
+# shellcheck source=contrib/ci/packages.sh
+. "$top/contrib/ci/packages.sh"
+# shellcheck source=contrib/ci/build.sh
+. "$top/contrib/ci/build.sh"
+# shellcheck source=contrib/ci/limit.sh
+. "$top/contrib/ci/limit.sh"
 
 last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
@@ -43,7 +43,7 @@ Without SUITE or profile: the quick profile, the heart of every suite, at most
 profile of CI, as far as what they need is here.
 
   --ci          what CI runs, at most 45 minutes on two quiet cores: makes
-                systems of Debian 13 and sid (contrib/chroot.sh); a skip that
+                systems of Debian 13 and sid (contrib/ci/chroot.sh); a skip that
                 test/skips.txt does not name is a failure
   --full        the same with many seeds, long runs, all releases (hours)
   --quick       the quick profile of the suites that are named
@@ -58,7 +58,7 @@ END
 
 # Seconds a suite may take: about twice what it takes on two quiet cores, as one
 # machine is half as fast as another. Where others take the CPUs it has as much
-# more (contrib/limit.sh).
+# more (contrib/ci/limit.sh).
 budget_of() {
     case $profile:$1 in
     quick:flow | quick:package | quick:info | quick:model | quick:selftest) echo 40 ;;
@@ -96,14 +96,14 @@ budget_with_sanitizers() {
 
 # Leaks are looked for where the program is ours (flow, uct); the other suites
 # run programs that leak on purpose (bash, python3, mpirun, UCX's own). See
-# contrib/lsan.supp for the libraries we do not blame.
+# contrib/ci/lsan.supp for the libraries we do not blame.
 set_sanitizer_options() {
     local asan='halt_on_error=1:detect_stack_use_after_return=1'
     export SRD_SANITIZE=1
     asan_base="${ASAN_OPTIONS:+$ASAN_OPTIONS:}$asan"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}print_stacktrace=1"
     export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}print_suppressions=0"
-    LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/lsan.supp"
+    LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/ci/lsan.supp"
 }
 
 # skips_unknown SUITE LOG: how many skips there are whose suite, check and reason
@@ -278,13 +278,13 @@ if [ "$existing" = no ]; then
     # Suites borrow from those; what cannot be made, they say.
     if [ "$build_only" = no ] && [ "$strict" = yes ]; then
         for release in 13 sid; do
-            "$top/contrib/chroot.sh" --made "$release" ||
-                step "Debian $release" "$top/contrib/chroot.sh" "$release"
+            "$top/contrib/ci/chroot.sh" --made "$release" ||
+                step "Debian $release" "$top/contrib/ci/chroot.sh" "$release"
         done
         case "${SRD_WHOLE_CI-} ${suites[*]} " in
         ' '*' portable '*)
-            "$top/contrib/chroot.sh" --arch arm64 --made 12 ||
-                step "Debian 12, arm64" "$top/contrib/chroot.sh" --arch arm64 12
+            "$top/contrib/ci/chroot.sh" --arch arm64 --made 12 ||
+                step "Debian 12, arm64" "$top/contrib/ci/chroot.sh" --arch arm64 12
             ;;
         esac
     fi

@@ -75,10 +75,10 @@ direct_chosen() {
 # two rings without saying so: the trial notices, and libefa serves.
 direct_lies() {
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    "$TEST_DIR/../contrib/chroot.sh" --made sid ||
+    "$TEST_DIR/../contrib/ci/chroot.sh" --made sid ||
         skip_here "Debian sid is not made here"
     local lie text lies=$BUILD/test/lies libefa
-    libefa=$("$TEST_DIR/../contrib/chroot.sh" sid -- \
+    libefa=$("$TEST_DIR/../contrib/ci/chroot.sh" sid -- \
         sh -c 'ls /usr/lib/*/libibverbs/libefa-rdmav*.so') || fail "sid has no libefa"
     mkdir -p "$lies"
     cc -shared -fPIC -o "$lies/libefa.so.1" "$TEST_DIR/apps/libefa_lies.c" -ldl ||
@@ -108,7 +108,7 @@ one-ring|'
 # Each mutant of the direct path dies, in sid.
 direct_mutants() {
     [ -z "${SRD_SANITIZE-}" ] || skip_here "mutants are of the plain module"
-    "$TEST_DIR/../contrib/chroot.sh" --made sid ||
+    "$TEST_DIR/../contrib/ci/chroot.sh" --made sid ||
         skip_here "Debian sid is not made here"
     overruns_expected # of two mutants
     python3 "$TEST_DIR/mutants/direct.py" "$TEST_DIR/.." "$BUILD" || exit 1
@@ -142,7 +142,7 @@ direct_absent() {
 
 # uct_instructions on it.
 direct_instructions() {
-    "$TEST_DIR/../contrib/chroot.sh" --made sid ||
+    "$TEST_DIR/../contrib/ci/chroot.sh" --made sid ||
         skip_here "Debian sid is not made here"
     uct_instructions --direct
 }

@@ -11,8 +11,8 @@
 
 TEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 SKIPPED=77
-# shellcheck source=contrib/limit.sh
-. "$TEST_DIR/../contrib/limit.sh"
+# shellcheck source=contrib/ci/limit.sh
+. "$TEST_DIR/../contrib/ci/limit.sh"
 
 # ---------------------------------------------------------------- the frame
 
@@ -24,7 +24,7 @@ suite_at_once=1
 
 # check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip, and below it
 # what the check notes or why it failed. SECONDS are quiet ones
-# (contrib/limit.sh). With CHECKS set only the names that it matches run;
+# (contrib/ci/limit.sh). With CHECKS set only the names that it matches run;
 # "CHECKS= check ..." always runs: what the others cannot do without.
 check() {
     if [ -n "${CHECKS-}" ] && [[ ! $1 =~ $CHECKS ]]; then
@@ -377,13 +377,13 @@ two_nodes_inside() {
 # UCX_* and EFASIM_* reach COMMAND, and the folders in RELEASE_BINDS are there.
 RELEASE_BINDS=()
 with_release() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh release=$1 sanitized=() dir binds=()
+    local chroot=$TEST_DIR/../contrib/ci/chroot.sh release=$1 sanitized=() dir binds=()
     shift
     for dir in "$BUILD" "${RELEASE_BINDS[@]}"; do
         binds+=(--bind "$dir")
     done
     "$chroot" --made "$release" || skip_here "Debian $release is not made here:" \
-        "contrib/chroot.sh $release makes it"
+        "contrib/ci/chroot.sh $release makes it"
     [ -z "${SRD_SANITIZE-}" ] || sanitizers_carry
     "$chroot" "${binds[@]}" "$release" -- "${sanitized[@]}" \
         env LD_LIBRARY_PATH=/opt/ucx-1.13/lib "$@"

@@ -6,8 +6,8 @@
 # for_deploy RELEASE: or skip.
 for_deploy() {
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    "$TEST_DIR/../contrib/chroot.sh" --made "$1" ||
-        skip_here "Debian $1 is not made here: contrib/chroot.sh $1 makes it"
+    "$TEST_DIR/../contrib/ci/chroot.sh" --made "$1" ||
+        skip_here "Debian $1 is not made here: contrib/ci/chroot.sh $1 makes it"
 }
 
 # What contrib/deploy has for Slurm: its script, submitted to Slurm itself, whose
@@ -16,7 +16,7 @@ deploy_slurm() {
     [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
     for_deploy 13
     local status=0 bytes
-    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" 13 -- bash \
+    "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" 13 -- bash \
         "$TEST_DIR/slurm_inside.sh" "$BUILD" "$BUILD/test/mpi_check" all 4096 ||
         status=$?
     [ "$status" != 77 ] || skip_here "packages cannot be had here"
@@ -52,7 +52,7 @@ $steps
 efasim run -- srd_info --check || exit 1
 efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | tail -n 1
 END
-    "$TEST_DIR/../contrib/chroot.sh" --bind "$BUILD" "$release" -- bash \
+    "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" "$release" -- bash \
         "$script" || status=$?
     rm -rf "$BUILD/image"
     [ "$status" != 77 ] || skip_here "packages cannot be had here"

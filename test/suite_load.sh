@@ -520,7 +520,7 @@ systemwide_inside() {
 layout() {
     need c++
     local source
-    source=$("$TEST_DIR/../contrib/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
+    source=$("$TEST_DIR/../contrib/ci/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
         skip_here "$(tail -n 1 "$CHECK_LOG.source")"
     "$TEST_DIR/gtest/uct/hooks_layout.sh" "$source"
 }
@@ -529,8 +529,8 @@ layout() {
 versions_page() {
     need python3
     local root=$TEST_DIR/..
-    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/ucx_versions.py" "$root") ||
-        fail "run contrib/ucx_versions.py >docs/UCX-VERSIONS.md"
+    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/doc/ucx_versions.py" "$root") ||
+        fail "run contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md"
 }
 
 suite_run() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The one module built here under other UCX: those of Debian 12, 13 and sid,
-# each in its own system (contrib/chroot.sh) with its rdma-core and Open MPI,
+# each in its own system (contrib/ci/chroot.sh) with its rdma-core and Open MPI,
 # and the wheels of PyPI. What runs there are the checks of the suites ucp and
 # mpi. docs/MATRIX.md tells which.
 # usage: suite_matrix.sh BUILD_DIR [quick|ci|full]

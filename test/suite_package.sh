@@ -70,7 +70,7 @@ deb_in() {
     local deb
     deb=$(find "$BUILD/deb" -name 'ucx-efa-srd_*.deb' 2>/dev/null)
     [ -n "$deb" ] || skip_here "there is no package (make deb)"
-    "$TOP/contrib/chroot.sh" --bare --bind "$BUILD" "$1" -- \
+    "$TOP/contrib/ci/chroot.sh" --bare --bind "$BUILD" "$1" -- \
         "$TEST_DIR/package_inside.sh" "$deb"
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# One download for every machine: what contrib/portable.sh builds for x86-64 and
+# One download for every machine: what contrib/package/portable.sh builds for x86-64 and
 # aarch64 and glibc 2.17, the wheel and the RPM of it, and that on aarch64 (by
 # qemu) protocol, emulator and tables do what they do here.
 # usage: suite_portable.sh BUILD_DIR [ci|full]
@@ -31,7 +31,7 @@ MODULE=libuct_srd.so.0
 build() {
     local options=(--wheel) status=0
     ! command -v rpmbuild >/dev/null || options+=(--rpm)
-    "$TOP/contrib/portable.sh" --dir "$BUILD/portable" "${options[@]}" "$1" ||
+    "$TOP/contrib/package/portable.sh" --dir "$BUILD/portable" "${options[@]}" "$1" ||
         status=$?
     [ "$status" -ne "$SKIPPED" ] || exit "$SKIPPED"
     [ "$status" -eq 0 ] || fail "portable.sh: status $status"
@@ -51,7 +51,7 @@ rpm_of() {
 }
 
 built() {
-    [ -f "$1" ] || skip_here "contrib/portable.sh built nothing here"
+    [ -f "$1" ] || skip_here "contrib/package/portable.sh built nothing here"
     echo "$1"
 }
 
@@ -114,7 +114,7 @@ reproducible() {
         options=(--wheel)
         [ ! -e "$(compgen -G "$BUILD/portable/*.rpm" | head -n 1)" ] ||
             options+=(--rpm)
-        cd "$other" && contrib/portable.sh --dir "$CHECK_LOG.other/out" \
+        cd "$other" && contrib/package/portable.sh --dir "$CHECK_LOG.other/out" \
             "${options[@]}" "$1"
     ) || fail "the second build"
     for file in "$CHECK_LOG.other/out"/*"$1".*; do

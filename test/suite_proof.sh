@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 set -u
 
-CHROOT=$TEST_DIR/../contrib/chroot.sh
+CHROOT=$TEST_DIR/../contrib/ci/chroot.sh
 
 # ------------------------------------------------------------ the tool
 
@@ -19,7 +19,7 @@ CHROOT=$TEST_DIR/../contrib/chroot.sh
 tool_unpack() {
     local tool=$BUILD/proof/tool
     "$CHROOT" --made 13 || skip_here "CBMC is not installed, and Debian 13," \
-        "which has it, is not made here: contrib/chroot.sh 13 makes it"
+        "which has it, is not made here: contrib/ci/chroot.sh 13 makes it"
     rm -rf "$tool" && mkdir -p "$tool"
     # shellcheck disable=SC2016 # for the shell in there
     "$CHROOT" --bind "$BUILD" 13 -- sh -c 'cd "$0" && apt-get -q update &&

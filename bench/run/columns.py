@@ -62,7 +62,7 @@ def direct_reason(bench):
     if made.returncode == 0:
         return None
     if bench.quick:
-        return ("it needs rdma-core 59: contrib/chroot.sh sid makes a system "
+        return ("it needs rdma-core 59: contrib/ci/chroot.sh sid makes a system "
                 "that has it, and the run without --quick makes that")
     made = subprocess.run([CHROOT, "sid"], capture_output=True, text=True,
                           check=False)

@@ -129,7 +129,7 @@ def with_rdma(bench):
     made = subprocess.run([columns.CHROOT, "--made", "sid"], check=False,
                           capture_output=True)
     if made.returncode:
-        raise Failed("Debian sid is not made here: contrib/chroot.sh sid")
+        raise Failed("Debian sid is not made here: contrib/ci/chroot.sh sid")
     where = {"prefix": columns.in_sid(bench), "env": ["UCX_EFA_DIRECT=n"],
              "options": ["--device", "efa2"]}
     _, rdma = times(bench, **where)

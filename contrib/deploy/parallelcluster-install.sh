@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # parallelcluster-install.sh S3-PATH: what each compute node does once; the archive
-# is that of contrib/portable.sh for the nodes' architecture. ParallelCluster installs
+# is that of contrib/package/portable.sh for the nodes' architecture. ParallelCluster installs
 # EFA's driver and rdma-core; UCX is the system's, 1.16 in Ubuntu 24.04.
 set -e
 aws s3 cp "$1" /tmp/ucx-efa-srd.tar.xz

@@ -42,7 +42,7 @@ EXTRA_DIST += test/apps/mpi_check.c test/apps/mpi_check.h \
               test/apps/mpi_window.c test/apps/mpi_flood.c
 CLEANFILES += test/mpi_check
 
-# Built by suites efasim and uct and contrib/anyone.sh.
+# Built by suites efasim and uct and contrib/ci/anyone.sh.
 EXTRA_DIST += test/apps/verbs_threads.c test/apps/refuse_ns.c \
               test/apps/libefa_lies.c \
               test/apps/other_cpu.c

@@ -2,7 +2,7 @@
 /*
  * Preloaded, it lets UCX take this CPU for another maker's: UCX's thresholds,
  * bandwidths and ways to copy follow it (ucs/arch, both functions are exported
- * by libucs). contrib/anyone.sh builds and uses it.
+ * by libucs). contrib/ci/anyone.sh builds and uses it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

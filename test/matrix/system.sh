@@ -3,7 +3,7 @@
 #
 # Checks inside another release of Debian. Sourced, after lib.sh.
 
-CHROOT=$TEST_DIR/../contrib/chroot.sh
+CHROOT=$TEST_DIR/../contrib/ci/chroot.sh
 
 # system_made RELEASE: makes it where it is not yet; prints what it has.
 system_made() {

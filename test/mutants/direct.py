@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutants of the direct data path, which takes a newer rdma-core than Debian
-12's: the transport's tests in Debian sid (contrib/chroot.sh) on each.
+12's: the transport's tests in Debian sid (contrib/ci/chroot.sh) on each.
 usage: direct.py SOURCE_DIR BUILD_DIR
 Every mutant must be caught, by a failing test or the trial that stands before
 the direct path; exit status 1 if one survives, or if the sound module fails."""
@@ -54,7 +54,7 @@ def overruns(path):
 def judge(module, source, tree):
     """Whether the tests pass on a module."""
     stat = tree + "/stat"
-    run = [source + "/contrib/chroot.sh", "--bind", module.build, "sid", "--",
+    run = [source + "/contrib/ci/chroot.sh", "--bind", module.build, "sid", "--",
            "env", "LD_LIBRARY_PATH=/opt/ucx-1.13/lib", "UCX_EFA_DIRECT=y",
            "UCX_WARN_UNUSED_ENV_VARS=n", "UCX_HANDLE_ERRORS=none",
            module.build + "/bin/efasim", "run", "--fabric",

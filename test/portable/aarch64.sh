@@ -26,7 +26,7 @@ arm_tools() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
     export ZIG_GLOBAL_CACHE_DIR=$cache/portable/zig
     export ZIG_LOCAL_CACHE_DIR=$cache/portable/zig
-    [ -x "$ARM/tools/cc" ] || skip_here "contrib/portable.sh built nothing here"
+    [ -x "$ARM/tools/cc" ] || skip_here "contrib/package/portable.sh built nothing here"
     CROSS_LIBS=$cache/chroot/bookworm-arm64/full/usr/lib/aarch64-linux-gnu
     CROSS_LIBS="$CROSS_LIBS/libucp.so.0 $CROSS_LIBS/libucs.so.0"
     CROSS_LIBS="$CROSS_LIBS -Wl,--allow-shlib-undefined"
@@ -34,15 +34,15 @@ arm_tools() {
 
 # arm_run FUNCTION [ARG...]: a function of this suite, there.
 arm_run() {
-    "$TOP/contrib/chroot.sh" --arch arm64 --made 12 || skip_here \
-        "Debian 12 of arm64 is not made here: contrib/chroot.sh --arch arm64 12"
-    "$TOP/contrib/chroot.sh" --arch arm64 --bind "$BUILD" 12 -- "$SUITE_SCRIPT" \
+    "$TOP/contrib/ci/chroot.sh" --arch arm64 --made 12 || skip_here \
+        "Debian 12 of arm64 is not made here: contrib/ci/chroot.sh --arch arm64 12"
+    "$TOP/contrib/ci/chroot.sh" --arch arm64 --bind "$BUILD" 12 -- "$SUITE_SCRIPT" \
         --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" "$@"
 }
 
 # Once: it takes minutes, and the network.
 arm_system() {
-    "$TOP/contrib/chroot.sh" --arch arm64 12 || exit
+    "$TOP/contrib/ci/chroot.sh" --arch arm64 12 || exit
 }
 
 # gtest and the fuzzers' inputs by hand, the others by the Makefile. Warnings are
@@ -161,7 +161,7 @@ arm_glue() {
 arm_layout() {
     local tree
     arm_tools
-    tree=$("$TOP/contrib/ucx_source.sh" "$@") || { echo "$tree"; exit "$SKIPPED"; }
+    tree=$("$TOP/contrib/ci/ucx_source.sh" "$@") || { echo "$tree"; exit "$SKIPPED"; }
     # UCX's headers have valgrind's in them, where this machine has them
     mkdir -p "$ARM/headers"
     [ ! -d /usr/include/valgrind ] ||

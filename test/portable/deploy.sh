@@ -6,10 +6,10 @@
 # contrib/deploy's script for ParallelCluster, in a system of Debian 13, which stands
 # for Ubuntu 24.04; what AWS and systemd have is replaced.
 deploy_cluster() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh file
+    local chroot=$TEST_DIR/../contrib/ci/chroot.sh file
     file=$(tarball_of x86_64) || { echo "$file"; exit "$SKIPPED"; }
     "$chroot" --made 13 || skip_here "Debian 13 is not made here:" \
-        "contrib/chroot.sh 13 makes it"
+        "contrib/ci/chroot.sh 13 makes it"
     "$chroot" --bind "$BUILD" 13 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
         "$PROFILE" "$CHECK_LOG" deploy_inside "$file"
 }

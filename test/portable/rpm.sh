@@ -37,14 +37,14 @@ rpm_contents() {
 
 # In a system of Debian 13, with its UCX; rpm is Debian's there, too.
 rpm_install() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh file next=$BUILD/portable/next
+    local chroot=$TEST_DIR/../contrib/ci/chroot.sh file next=$BUILD/portable/next
     file=$(rpm_of x86_64) || { echo "$file"; exit "$SKIPPED"; }
     need rpmbuild
     "$chroot" --made 13 || skip_here "Debian 13 is not made here:" \
-        "contrib/chroot.sh 13 makes it"
+        "contrib/ci/chroot.sh 13 makes it"
     # a later one, for the upgrade
     mkdir -p "$next"
-    SOURCE_DATE_EPOCH=1600000000 "$TEST_DIR/../contrib/make_rpm.sh" 99.1 x86_64 \
+    SOURCE_DATE_EPOCH=1600000000 "$TEST_DIR/../contrib/package/make_rpm.sh" 99.1 x86_64 \
         "$BUILD/portable/x86_64/root/usr/local" "$next" || fail "make_rpm.sh"
     "$chroot" --bind "$BUILD" 13 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
         "$PROFILE" "$CHECK_LOG" rpm_inside "$file" "$next"/*99.1*.rpm

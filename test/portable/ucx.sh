@@ -23,10 +23,10 @@ refused_by() {
 # A UCX newer than the newest table, in sid, whose UCX has it: its libucp says 1.24.
 # What is still safe is decided by what libuct has (docs/UCX-VERSIONS.md).
 ucx_newer() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh
+    local chroot=$TEST_DIR/../contrib/ci/chroot.sh
     need python3
     "$chroot" --made sid || skip_here "Debian sid is not made here:" \
-        "contrib/chroot.sh sid makes it"
+        "contrib/ci/chroot.sh sid makes it"
     rm -rf "$CHECK_LOG.newer" && mkdir -p "$CHECK_LOG.newer"
     "$chroot" --bind "$BUILD" sid -- cp /usr/lib/x86_64-linux-gnu/libucp.so.0 \
         /usr/lib/x86_64-linux-gnu/libuct.so.0 "$CHECK_LOG.newer" || fail "no UCX"
@@ -54,10 +54,10 @@ ucx_newer_inside() {
     perftest_pair 65536 500
 }
 
-# ucx_old RELEASE: built from its tag, where contrib/ucx_source.sh has the tree.
+# ucx_old RELEASE: built from its tag, where contrib/ci/ucx_source.sh has the tree.
 ucx_old() {
     local tree prefix=$BUILD/portable/ucx-$1
-    tree=$("$TOP/contrib/ucx_source.sh" "$1") || { echo "$tree"; exit "$SKIPPED"; }
+    tree=$("$TOP/contrib/ci/ucx_source.sh" "$1") || { echo "$tree"; exit "$SKIPPED"; }
     if [ ! -e "$prefix/made" ]; then
         rm -rf "$prefix" && mkdir -p "$prefix" && cp -r "$tree" "$prefix/tree" || fail cp
         (cd "$prefix/tree" && { [ -x configure ] || ./autogen.sh; } &&

@@ -170,9 +170,9 @@ wheel_python_of() {
 
 # In Debian 13, with its Python and its UCX; pip is this machine's.
 wheel_debian_13() {
-    local chroot=$TEST_DIR/../contrib/chroot.sh pip=$BUILD/portable/pip
+    local chroot=$TEST_DIR/../contrib/ci/chroot.sh pip=$BUILD/portable/pip
     "$chroot" --made 13 || skip_here "Debian 13 is not made here:" \
-        "contrib/chroot.sh 13 makes it"
+        "contrib/ci/chroot.sh 13 makes it"
     wheel_of x86_64 || exit
     rm -rf "$pip" && mkdir -p "$pip" && cp -r "$(python3 -c 'import os, pip
 print(os.path.dirname(pip.__file__))')" "$pip/" || skip_here "pip is missing"

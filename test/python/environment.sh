@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Virtual environments with wheels of PyPI, kept in the cache of the build, as
-# contrib/chroot.sh keeps systems. Sourced after lib.sh. test/python/NAME.txt says
+# contrib/ci/chroot.sh keeps systems. Sourced after lib.sh. test/python/NAME.txt says
 # what is in the environment NAME.
 
 PYTHON_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/python

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # check_variables.sh ROOT BUILD: the table of variables in README.md is what
-# contrib/variables.sh makes of "srdrun ucx_info -cf".
+# contrib/doc/variables.sh makes of "srdrun ucx_info -cf".
 set -u
 root=$1 build=$2
 if ! command -v ucx_info >/dev/null 2>&1; then
@@ -9,7 +9,7 @@ if ! command -v ucx_info >/dev/null 2>&1; then
     exit 77
 fi
 top=$(cd "$(dirname "$0")/../.." && pwd)
-printed=$("$top/contrib/variables.sh" "$build")
+printed=$("$top/contrib/doc/variables.sh" "$build")
 written=$(grep -E '^\| `UCX_(SRD|EFA)_[A-Z_]+` \| `' "$root/README.md")
 if [ -z "$printed" ]; then
     echo "nothing to check was found: UCX_SRD_ variables in ucx_info -cf"
@@ -18,6 +18,6 @@ fi
 diff <(echo "$written") <(echo "$printed") |
     sed -n 's/^</only in README.md: /p; s/^>/only in ucx_info -cf: /p'
 [ "$written" = "$printed" ] || {
-    echo "contrib/variables.sh BUILD_DIR README.md puts it right"
+    echo "contrib/doc/variables.sh BUILD_DIR README.md puts it right"
     exit 1
 }

@@ -4,13 +4,13 @@
 # Prints docs/PYTHON.md: which packages of PyPI work over SRD, by what suite
 # python's last run on BUILD says, and by the environments that it made.
 # usage: contrib/test.sh --ci python
-#        contrib/python_matrix.sh build >docs/PYTHON.md
+#        contrib/doc/python_matrix.sh build >docs/PYTHON.md
 
 set -u
 program=python_matrix.sh
-top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$top/contrib/common.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
 
 build=${1:-build}
 log=$build/suite_python.log
@@ -55,7 +55,7 @@ row() {
 cat <<'END'
 # Python packages over SRD
 
-Made by `contrib/python_matrix.sh build` from a run of `contrib/test.sh --ci
+Made by `contrib/doc/python_matrix.sh build` from a run of `contrib/test.sh --ci
 python`; not by hand. Wheels of PyPI, as they are, on emulated nodes, without a
 GPU. How to use them: README, "Python and Dask".
 

@@ -6,9 +6,9 @@
 # "make deb" calls it.
 set -u
 program=make_deb.sh
-here=$(cd "$(dirname "$0")" && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$here/common.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
 
 tarball=$(readlink -f -- "${1:?usage: make_deb.sh TARBALL VERSION DIR}")
 version=$2
@@ -25,7 +25,7 @@ dir=$(cd "$dir" && pwd -P)
 cp "$tarball" "$dir/ucx-efa-srd_$version.orig.tar.xz"
 tar -xJf "$tarball" -C "$dir" || die "cannot unpack $tarball"
 source=$dir/ucx-efa-srd-$version
-cp -r "$source/contrib/debian" "$source/debian"
+cp -r "$source/contrib/package/debian" "$source/debian"
 
 # copyright: the license's text, indented as the format wants it.
 {

@@ -6,9 +6,9 @@
 # distribution with glibc 2.17 or newer, so it is named after none.
 set -u
 program=make_rpm.sh
-here=$(cd "$(dirname "$0")" && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$here/common.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
 
 [ $# = 4 ] || die "usage: make_rpm.sh VERSION ARCH ROOT DIR"
 version=$1 arch=$2 root=$3 dir=$4
@@ -23,7 +23,7 @@ mkdir -p "$work/stage/usr/share/doc/ucx-efa-srd" || exit 1
 # The same tree under /usr, libraries where RPM's distributions have them.
 cp -a "$root"/bin "$root"/sbin "$root"/share "$work/stage/usr/" &&
     cp -a "$root"/lib "$work/stage/usr/lib64" &&
-    cp "$here/../LICENSE" "$here/../NEWS" "$here/../README.md" \
+    cp "$top/LICENSE" "$top/NEWS" "$top/README.md" \
         "$work/stage/usr/share/doc/ucx-efa-srd/" || exit 1
 for name in bin/srdrun sbin/srd_systemwide lib64/pkgconfig/ucx-efa-srd.pc; do
     sed -i -e 's,/usr/local/lib,/usr/lib64,g' -e 's,/usr/local,/usr,g' \
@@ -33,7 +33,7 @@ chmod -R u=rwX,go=rX "$work/stage"
 find "$work/stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 
 sed -e "s,@VERSION@,$version,g" -e "s,@STAGE@,$work/stage,g" \
-    "$here/rpm/ucx-efa-srd.spec.in" >"$work/ucx-efa-srd.spec"
+    "$top/contrib/package/rpm/ucx-efa-srd.spec.in" >"$work/ucx-efa-srd.spec"
 rpmbuild -bb --target "$arch-linux" --define "_topdir $work/top" \
     --define '_buildhost localhost' --define "_rpmdir $work/out" \
     --define '_rpmfilename %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \

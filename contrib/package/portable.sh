@@ -9,13 +9,13 @@
 
 set -u
 program=portable.sh
-top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$top/contrib/common.sh"
-# shellcheck source=contrib/packages.sh
-. "$top/contrib/packages.sh"
-# shellcheck source=contrib/build.sh
-. "$top/contrib/build.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
+# shellcheck source=contrib/ci/packages.sh
+. "$top/contrib/ci/packages.sh"
+# shellcheck source=contrib/ci/build.sh
+. "$top/contrib/ci/build.sh"
 
 # "It cannot be had here": what test/lib.sh takes for a skip.
 SKIPPED=77
@@ -27,7 +27,7 @@ export LC_ALL=C TZ=UTC
 
 usage() {
     cat <<END
-Usage: contrib/portable.sh [--dir DIR] [--wheel] [--rpm] [ARCH...]
+Usage: contrib/package/portable.sh [--dir DIR] [--wheel] [--rpm] [ARCH...]
 
 Builds for glibc $GLIBC and newer, for each ARCH (x86_64, aarch64; both if none is
 named), in DIR (build/portable):
@@ -153,12 +153,12 @@ pack() {
 }
 
 wheel() {
-    python3 "$top/contrib/make_wheel.py" "$top" "$version" "$arch" \
+    python3 "$top/contrib/package/make_wheel.py" "$top" "$version" "$arch" \
         "$dir/$arch/root/usr/local" "$dir"
 }
 
 rpm() {
-    "$top/contrib/make_rpm.sh" "$version" "$arch" "$dir/$arch/root/usr/local" \
+    "$top/contrib/package/make_rpm.sh" "$version" "$arch" "$dir/$arch/root/usr/local" \
         "$dir"
 }
 

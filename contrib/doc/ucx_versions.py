@@ -205,7 +205,7 @@ def main(root):
                                          text)]
     print('''# UCX versions
 
-Written by `contrib/ucx_versions.py` from the sources; not by hand.
+Written by `contrib/doc/ucx_versions.py` from the sources; not by hand.
 
 One file serves all these versions: what the module declares of UCX's private
 structures is compiled once for each minor (`src/ucp_hooks/abi_1_*.c`), and the
@@ -215,14 +215,14 @@ of libuct (transport, component, config field) and the version of libucp must
 agree, else the module stays out and says why. Beside UCX the file needs
 glibc 2.34 (Debian 12, RHEL 9, Ubuntu 22.04), no other library, which
 `test/tidy/check_glibc.sh` and `check_needed.sh` check; built by
-`contrib/portable.sh` it needs glibc 2.17.
+`contrib/package/portable.sh` it needs glibc 2.17.
 
 UCX 1.12 (Ubuntu 22.04's) is refused. It has no `uct_component_register` and
 `uct_tl_register`, by which a module enters a libuct that is loaded already; no
 `uct_ep_invalidate`, by which UCP makes an endpoint fail; and its `mkey_pack` is
 not told whether a key is to be revocable. One warning says that it is too old,
 and the program goes on without srd (suite portable, `--full`: `ucx_1_12`, with
-1.12.1 built from its tag, where `contrib/ucx_source.sh 1.12.1` has the tree).
+1.12.1 built from its tag, where `contrib/ci/ucx_source.sh 1.12.1` has the tree).
 
 ## A UCX newer than the newest table
 
@@ -299,4 +299,5 @@ in all builds.
 
 
 main(sys.argv[1] if len(sys.argv) > 1 else
-     os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+     os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
+                  os.pardir))

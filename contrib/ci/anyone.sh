@@ -7,19 +7,19 @@
 
 set -u
 program=anyone.sh
-top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$top/contrib/common.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
 
 usage() {
     cat <<END
-Usage: contrib/anyone.sh bare 12|13|sid
-       contrib/anyone.sh user 12|13|sid
-       contrib/anyone.sh one-cpu [SUITE...]
-       contrib/anyone.sh other-cpu [SUITE...]
+Usage: contrib/ci/anyone.sh bare 12|13|sid
+       contrib/ci/anyone.sh user 12|13|sid
+       contrib/ci/anyone.sh one-cpu [SUITE...]
+       contrib/ci/anyone.sh other-cpu [SUITE...]
 
   bare       a clone of what is committed here, in Debian's smallest system of
-             that release (contrib/chroot.sh --bare): quickstart.sh, test.sh
+             that release (contrib/ci/chroot.sh --bare): quickstart.sh, test.sh
   user       the same as a user who has sudo; user namespaces are refused there
   one-cpu    the quick suites, all or those named, on one CPU
   other-cpu  the quick suites, ucp, mpi and load or those named, with this CPU
@@ -39,7 +39,7 @@ in_clone() {
     trap 'exit 130' INT TERM
     git clone -q "$top" "$clone/tree" || die "no clone of $top"
     chmod a+rx "$clone"
-    "$clone/tree/contrib/chroot.sh" --bare "$release" -- "$@"
+    "$clone/tree/contrib/ci/chroot.sh" --bare "$release" -- "$@"
 }
 
 # quick SUITE...: the suites on what is built.

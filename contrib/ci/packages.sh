@@ -63,7 +63,7 @@ python3-matplotlib  file /usr/lib/python3/dist-packages/matplotlib/pyplot.py
 '
 
 # What the profiles ci and full need beside that: other releases of Debian
-# (contrib/chroot.sh), wheels of PyPI, UCX's source, our own package.
+# (contrib/ci/chroot.sh), wheels of PyPI, UCX's source, our own package.
 PACKAGES_CI='
 debootstrap         command debootstrap
 python3-pip         command pip3

@@ -12,9 +12,9 @@
 
 set -u
 program=chroot.sh
-top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
-# shellcheck source=contrib/common.sh
-. "$top/contrib/common.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=contrib/ci/common.sh
+. "$top/contrib/ci/common.sh"
 
 # "It cannot be had here": what test/lib.sh takes for a skip.
 SKIPPED=77
@@ -35,11 +35,11 @@ old_ucx_home=/opt/ucx-1.13
 
 usage() {
     cat <<END
-Usage: contrib/chroot.sh [--bare] [--arch ARCH] [--rebuild] [--bind DIR]...
+Usage: contrib/ci/chroot.sh [--bare] [--arch ARCH] [--rebuild] [--bind DIR]...
                          RELEASE [--] [COMMAND...]
-       contrib/chroot.sh [--arch ARCH] --made RELEASE
-       contrib/chroot.sh [--arch ARCH] --remove RELEASE
-       contrib/chroot.sh --list
+       contrib/ci/chroot.sh [--arch ARCH] --made RELEASE
+       contrib/ci/chroot.sh [--arch ARCH] --remove RELEASE
+       contrib/ci/chroot.sh --list
 
 Runs COMMAND as root in Debian RELEASE (12, 13 or sid), made on first use under
 \${XDG_CACHE_HOME:-~/.cache}/ucx-efa-srd/chroot, which takes a minute or two and
