@@ -94,7 +94,7 @@ plain() {
     local probe
     # shellcheck disable=SC2013 # words
     for probe in $(sed -nE '/^const st_probe_t/,/^};/s/^    \{"([a-z-]+)",.*/\1/p' \
-        "$TEST_DIR"/../src/tools/selftest_*.c); do
+        "$TEST_DIR"/../src/tools/selftest/*.c); do
         [ "$probe" != overrun ] || continue # only when it is named
         grep -qE "^(same|not asked) +$probe, between" "$OUT" ||
             fail "$probe was not asked"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which UCX there is, how it gets the module, and what it then chooses. */
 #include "info.h"
+#include "probe_ucx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static const char *loading_way(const info_t *info)
 
 static int check_loading(info_t *info)
 {
-    const char *loaded = probe_loaded_module();
+    const char *loaded = probe_ucx_module();
     const char *way    = loading_way(info);
 
     if (loaded != NULL) {

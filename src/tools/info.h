@@ -95,7 +95,7 @@ void check_mpi(info_t *info);
  * UCX_TLS=@tls. The status of the program: 0 if each UCX there uses this
  * module, as that Python is started; 1 if one does not; 2 without that Python.
  */
-int run_python(info_t *info, const char *python, const char *tls);
+int python_run(info_t *info, const char *python, const char *tls);
 
 /* data_path.c: "direct, without libefa", or "by libefa: " and why, of a device
  * that is open. */

@@ -5,32 +5,35 @@ bin_PROGRAMS += bin/srd_info
 bin_srd_info_SOURCES = \
 	src/tools/check_device.c \
 	src/tools/check_gpu.c \
+	src/tools/check_memory.c \
 	src/tools/check_mpi.c \
-	src/tools/check_system.c \
 	src/tools/check_ucx.c \
 	src/tools/data_path.c \
 	src/tools/host_stub.c \
-	src/tools/info.h \
+	src/tools/info.c src/tools/info.h \
 	src/tools/places.c \
 	src/tools/plan.c src/tools/plan.h \
 	src/tools/probe.c src/tools/probe.h \
 	src/tools/probe_ucx.c src/tools/probe_ucx.h \
 	src/tools/python.c \
-	src/tools/selftest.c src/tools/selftest.h \
-	src/tools/selftest_limits.c \
-	src/tools/selftest_link.c src/tools/selftest_link.h \
-	src/tools/selftest_memory.c \
-	src/tools/selftest_order.c \
-	src/tools/selftest_pair.c src/tools/selftest_pair.h \
-	src/tools/selftest_qp.c src/tools/selftest_qp.h \
-	src/tools/selftest_queues.c \
-	src/tools/selftest_report.c \
-	src/tools/selftest_run.h \
-	src/tools/selftest_serve.c src/tools/selftest_serve.h \
-	src/tools/selftest_speed.c \
-	src/tools/selftest_status.c \
-	src/tools/selftest_ucx.c \
 	src/tools/srd_info.c \
+	src/tools/selftest/limits.c \
+	src/tools/selftest/link.c src/tools/selftest/link.h \
+	src/tools/selftest/memory.c \
+	src/tools/selftest/order.c \
+	src/tools/selftest/pair.c src/tools/selftest/pair.h \
+	src/tools/selftest/qp.c src/tools/selftest/qp.h \
+	src/tools/selftest/queues.c \
+	src/tools/selftest/report.c \
+	src/tools/selftest/result.c src/tools/selftest/result.h \
+	src/tools/selftest/run.c src/tools/selftest/run.h \
+	src/tools/selftest/self.c src/tools/selftest/self.h \
+	src/tools/selftest/selftest.h \
+	src/tools/selftest/serve.c src/tools/selftest/serve.h \
+	src/tools/selftest/speed.c \
+	src/tools/selftest/status.c \
+	src/tools/selftest/text.c src/tools/selftest/text.h \
+	src/tools/selftest/ucx.c \
 	src/uct/ib/base/base_config.c \
 	src/uct/ib/base/base_need.c \
 	src/uct/ib/srd/srd_config.c \

@@ -408,7 +408,7 @@ static int plan_count(const char *option, const char *text, unsigned least,
     return 0;
 }
 
-int run_plan(info_t *info, const plan_args_t *args)
+int plan_run(info_t *info, const plan_args_t *args)
 {
     static plan_t plan;
     unsigned peers = 0;

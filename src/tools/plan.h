@@ -12,6 +12,6 @@ typedef struct plan_args {
 
 /* srd_info --plan: what a job takes of a host, and whether this one has it.
  * The exit status: 0, 1 if something is short, 2 for a bad number. */
-int run_plan(info_t *info, const plan_args_t *args);
+int plan_run(info_t *info, const plan_args_t *args);
 
 #endif

@@ -3,7 +3,6 @@
 #include "probe.h"
 
 #include <errno.h>
-#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,26 +14,6 @@
 #include "probe_ucx.h"
 
 enum { PROBE_SECONDS = 20 };
-
-static int module_find(struct dl_phdr_info *object, size_t size, void *arg)
-{
-    const char **path = arg;
-
-    (void)size;
-    if (strstr(object->dlpi_name, "/libuct_srd.so.0") == NULL) {
-        return 0;
-    }
-    *path = object->dlpi_name;
-    return 1;
-}
-
-const char *probe_loaded_module(void)
-{
-    const char *path = NULL;
-
-    (void)dl_iterate_phdr(module_find, &path);
-    return path;
-}
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -140,35 +119,11 @@ int probe_lines(int fd, double seconds, probe_line_t *take, void *arg)
     }
 }
 
-static void probe_child(int fd, const char *tls, const char *module,
-                        int message)
+pid_t probe_start(probe_child_t *child, const void *arg, int *out)
 {
-    dup2(fd, STDOUT_FILENO);
-    dup2(fd, STDERR_FILENO);
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (tls != NULL) {
-        setenv("UCX_TLS", tls, 1);
-    } else {
-        unsetenv("UCX_TLS");
-    }
-    if (message) {
-        unsetenv("UCX_NET_DEVICES");
-    }
-    setenv("UCX_LOG_LEVEL", "warn", 1);
-    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
-    unsetenv("UCX_LOG_FILE");
-    probe_ucx(module, message);
-    fflush(NULL);
-    _exit(0); /* without UCX's destructors */
-}
-
-int probe_run(probe_t *probe, const char *tls, const char *module, int message)
-{
-    int fds[2], status = 0;
+    int fds[2];
     pid_t pid;
 
-    memset(probe, 0, sizeof(*probe));
-    copy_text(probe->tls, sizeof(probe->tls), (tls != NULL) ? tls : "");
     if (pipe(fds) != 0) {
         return -1;
     }
@@ -176,21 +131,66 @@ int probe_run(probe_t *probe, const char *tls, const char *module, int message)
     pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        probe_child(fds[1], tls, module, message);
+        child(arg, fds[1]);
     }
     close(fds[1]);
-    if (pid > 0) {
-        if (probe_lines(fds[0], PROBE_SECONDS, probe_take, probe) != 0) {
-            kill(pid, SIGKILL);
-            copy_text(probe->error, sizeof(probe->error), "no end after 20 s");
-        }
-        while ((waitpid(pid, &status, 0) < 0) && (errno == EINTR)) {
-        }
-        if ((probe->error[0] == '\0') && WIFSIGNALED(status)) {
-            snprintf(probe->error, sizeof(probe->error), "ended by signal %d",
-                     WTERMSIG(status));
-        }
+    *out = fds[0];
+    if (pid < 0) {
+        close(fds[0]);
     }
-    close(fds[0]);
-    return (pid > 0) ? 0 : -1;
+    return pid;
+}
+
+typedef struct probe_wish {
+    const char *tls, *module; /* NULL: none */
+    int        message;
+} probe_wish_t;
+
+static void probe_child(const void *arg, int fd)
+{
+    const probe_wish_t *wish = arg;
+
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (wish->tls != NULL) {
+        setenv("UCX_TLS", wish->tls, 1);
+    } else {
+        unsetenv("UCX_TLS");
+    }
+    if (wish->message) {
+        unsetenv("UCX_NET_DEVICES");
+    }
+    setenv("UCX_LOG_LEVEL", "warn", 1);
+    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
+    unsetenv("UCX_LOG_FILE");
+    probe_ucx(wish->module, wish->message);
+    fflush(NULL);
+    _exit(0); /* without UCX's destructors */
+}
+
+int probe_run(probe_t *probe, const char *tls, const char *module, int message)
+{
+    probe_wish_t wish = {tls, module, message};
+    int out, status = 0;
+    pid_t pid;
+
+    memset(probe, 0, sizeof(*probe));
+    copy_text(probe->tls, sizeof(probe->tls), (tls != NULL) ? tls : "");
+    pid = probe_start(probe_child, &wish, &out);
+    if (pid < 0) {
+        return -1;
+    }
+    if (probe_lines(out, PROBE_SECONDS, probe_take, probe) != 0) {
+        kill(pid, SIGKILL);
+        copy_text(probe->error, sizeof(probe->error), "no end after 20 s");
+    }
+    while ((waitpid(pid, &status, 0) < 0) && (errno == EINTR)) {
+    }
+    if ((probe->error[0] == '\0') && WIFSIGNALED(status)) {
+        snprintf(probe->error, sizeof(probe->error), "ended by signal %d",
+                 WTERMSIG(status));
+    }
+    close(out);
+    return 0;
 }

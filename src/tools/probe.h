@@ -7,6 +7,7 @@
 #define SRD_INFO_PROBE_H_
 
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 enum {
@@ -38,9 +39,12 @@ typedef struct probe {
  */
 int probe_run(probe_t *probe, const char *tls, const char *module, int message);
 
-/* The file of libucp that probes open from here on, kept by the caller; at
- * first the one that the loader finds. */
-void probe_choose(const char *ucp);
+/* What a child process does: it writes to @fd, and never returns. */
+typedef void probe_child_t(const void *arg, int fd);
+
+/* A child process that does @child(@arg), and *@out, the caller's, from which
+ * that it writes is read. Its id, or -1: none, and *@out is not open. */
+pid_t probe_start(probe_child_t *child, const void *arg, int *out);
 
 /* A line without its end. Nonzero: no more are wanted. */
 typedef int probe_line_t(void *arg, char *line);
@@ -57,8 +61,5 @@ static inline double probe_seconds(void)
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
-
-/* Of the module, if it is in this process, else NULL. */
-const char *probe_loaded_module(void);
 
 #endif

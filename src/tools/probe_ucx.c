@@ -3,6 +3,7 @@
 #include "probe_ucx.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,27 @@ typedef struct worker {
     ucp_ep_h      ep;
 } worker_t;
 
-void probe_choose(const char *ucp)
+static int module_find(struct dl_phdr_info *object, size_t size, void *arg)
+{
+    const char **path = arg;
+
+    (void)size;
+    if (strstr(object->dlpi_name, "/libuct_srd.so.0") == NULL) {
+        return 0;
+    }
+    *path = object->dlpi_name;
+    return 1;
+}
+
+const char *probe_ucx_module(void)
+{
+    const char *path = NULL;
+
+    (void)dl_iterate_phdr(module_find, &path);
+    return path;
+}
+
+void probe_ucx_choose(const char *ucp)
 {
     chosen_ucp = ucp;
 }
@@ -290,8 +311,8 @@ void probe_ucx(const char *module, int message)
         return;
     }
     opened = worker_open(&w) == 0;
-    if (probe_loaded_module() != NULL) {
-        say("plugin", "%s", probe_loaded_module());
+    if (probe_ucx_module() != NULL) {
+        say("plugin", "%s", probe_ucx_module());
     }
     components_say();
     if (opened) {

@@ -10,4 +10,11 @@
  * types, lane, message, error; see probe_t. */
 void probe_ucx(const char *module, int message);
 
+/* The file of libucp that probes open from here on, kept by the caller; at
+ * first the one that the loader finds. */
+void probe_ucx_choose(const char *ucp);
+
+/* Of the module, if it is in this process, else NULL. */
+const char *probe_ucx_module(void);
+
 #endif

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "info.h"
+#include "probe_ucx.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -126,8 +127,9 @@ static int environment_line(void *arg, char *line)
 }
 
 /* The program; of a folder, as of a virtual environment, what is in its bin. */
-static void python_start(const char *python, int fd)
+static void python_child(const void *arg, int fd)
 {
+    const char *python = arg;
     char inside[PROBE_TEXT_MAX], number[16];
     struct stat st;
 
@@ -147,22 +149,12 @@ static void python_start(const char *python, int fd)
 /* 0, or -1: it told nothing, and why was said by it, the shell or here. */
 static int environment_read(environment_t *env, const char *python)
 {
-    int fds[2], is_late;
-    pid_t pid;
+    int out, is_late = 0;
+    pid_t pid = probe_start(python_child, python, &out);
 
-    if (pipe(fds) != 0) {
-        return -1;
-    }
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        close(fds[0]);
-        python_start(python, fds[1]);
-    }
-    close(fds[1]);
-    is_late = probe_lines(fds[0], PYTHON_SECONDS, environment_line, env) != 0;
-    close(fds[0]);
     if (pid > 0) {
+        is_late = probe_lines(out, PYTHON_SECONDS, environment_line, env) != 0;
+        close(out);
         kill(-pid, SIGKILL); /* it has told all, has ended, or never will */
         (void)waitpid(pid, NULL, 0);
     }
@@ -202,12 +194,12 @@ static int is_ours(const probe_t *probe)
 static int show_package(const environment_t *env, const char *module,
                         const char *tls, const char *path)
 {
-    const char *use = (probe_loaded_module() != NULL) ? NULL : module;
+    const char *use = (probe_ucx_module() != NULL) ? NULL : module;
     int loads       = (env->module[0] != '\0') || (use == NULL);
     const char *lane;
     probe_t with, now;
 
-    probe_choose(path);
+    probe_ucx_choose(path);
     (void)probe_run(&with, "srd", use, 0);
     (void)probe_run(&now, tls, loads ? use : NULL, 0);
     if (with.major == 0) {
@@ -226,7 +218,7 @@ static int show_package(const environment_t *env, const char *module,
     return loads && is_ours(&now);
 }
 
-int run_python(info_t *info, const char *python, const char *tls)
+int python_run(info_t *info, const char *python, const char *tls)
 {
     static const char advice[] =
         "put srdrun in front of python, or the folder of sitecustomize into "

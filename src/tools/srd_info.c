@@ -3,16 +3,15 @@
 #define _GNU_SOURCE
 #include "info.h"
 #include "plan.h"
-#include "selftest_link.h"
-#include "selftest_run.h"
+#include "probe_ucx.h"
+#include "selftest/link.h"
+#include "selftest/run.h"
 
 #include <argp.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <config.h>
@@ -86,7 +85,7 @@ typedef struct arguments {
     const char *sysroot;
     const char *python; /* NULL: not asked for */
     int        selftest;
-    selftest_args_t test;
+    st_run_args_t test;
     int        plan;
     plan_args_t job;
 } arguments_t;
@@ -115,7 +114,7 @@ static error_t parse_plan(int key, const char *value, plan_args_t *job)
 }
 
 static error_t parse_selftest(int key, const char *value,
-                              selftest_args_t *test)
+                              st_run_args_t *test)
 {
     switch (key) {
     case KEY_PEER:
@@ -175,94 +174,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return (parse_plan(key, value, &arguments->job) == 0) ?
                0 : parse_selftest(key, value, &arguments->test);
     }
-}
-
-void info_report(info_t *info, info_level_t level, const char *name,
-                 const char *remedy, const char *format, ...)
-{
-    static const char *const words[] = {"ok", "warn", "FAIL", "skip"};
-    va_list ap;
-
-    ++info->counts[level];
-    printf("%-4s  %-14s ", words[level], name);
-    va_start(ap, format);
-    vprintf(format, ap);
-    va_end(ap);
-    printf("\n");
-    if (remedy != NULL) {
-        printf("      %-14s remedy: %s\n", "", remedy);
-    }
-}
-
-int info_read(const info_t *info, const char *path, char *text, size_t size)
-{
-    char full[PATH_MAX];
-    FILE *file;
-    size_t length;
-
-    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
-    file = fopen(full, "re");
-    if (file == NULL) {
-        return -1;
-    }
-    length = fread(text, 1, size - 1, file);
-    fclose(file);
-    while ((length > 0) && (text[length - 1] == '\n')) {
-        --length;
-    }
-    text[length] = '\0';
-    return 0;
-}
-
-int info_exists(const info_t *info, const char *path)
-{
-    char full[PATH_MAX];
-
-    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
-    return access(full, F_OK) == 0;
-}
-
-const char *info_lane(const probe_t *probe, const char *transport)
-{
-    size_t length = strlen(transport);
-    unsigned i;
-
-    for (i = 0; i < probe->lane_count; ++i) {
-        if (!strncmp(probe->lanes[i], transport, length) &&
-            (probe->lanes[i][length] == '/')) {
-            return probe->lanes[i];
-        }
-    }
-    return NULL;
-}
-
-int info_list_has(const char *list, const char *name)
-{
-    size_t length;
-
-    while (*list != '\0') {
-        length = strcspn(list, ",");
-        if ((length == strlen(name)) && !strncmp(list, name, length)) {
-            return 1;
-        }
-        list += length + (list[length] == ',');
-    }
-    return 0;
-}
-
-int info_wishes(const char *name, int yes)
-{
-    static const char *const words[2][4] = {{"n", "no", "0", "off"},
-                                            {"y", "yes", "1", "on"}};
-    const char *value = getenv(name);
-    unsigned i;
-
-    for (i = 0; (value != NULL) && (i < 4); ++i) {
-        if (!strcasecmp(value, words[yes != 0][i])) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* What the report is about, when UCX was tried as it is set up. */
@@ -348,7 +259,7 @@ static void probes_run(info_t *info)
 {
     char tls[PROBE_TEXT_MAX];
     const char *module = (info->module[0] != '\0') ? info->module : NULL;
-    const char *use    = (probe_loaded_module() != NULL) ? NULL : module;
+    const char *use    = (probe_ucx_module() != NULL) ? NULL : module;
 
     (void)tls_between_hosts(tls, sizeof(tls));
     (void)probe_run(&info->chosen, tls, NULL, 0);
@@ -464,7 +375,7 @@ static void show_transport(const char *name, const probe_t *probe)
 static int run_show(info_t *info)
 {
     const probe_t *probe = &info->direct;
-    const char *loaded   = probe_loaded_module();
+    const char *loaded   = probe_ucx_module();
 
     show_devices(info);
     if (probe->major == 0) {
@@ -502,14 +413,14 @@ int main(int argc, char **argv)
     host_stub_init(&info.host);
     module_find(info.module, sizeof(info.module));
     if (arguments.python != NULL) {
-        return run_python(&info, arguments.python,
+        return python_run(&info, arguments.python,
                           tls_between_hosts(tls, sizeof(tls)));
     }
     if (arguments.plan) {
-        return run_plan(&info, &arguments.job);
+        return plan_run(&info, &arguments.job);
     }
     if (arguments.selftest) {
-        return run_selftest(&info, &arguments.test);
+        return st_run(&info, &arguments.test);
     }
     probes_run(&info);
     return arguments.check ? run_check(&info) : run_show(&info);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes of how requests end that cannot be served, and after what time. */
-#include "selftest_pair.h"
+#include "pair.h"
+#include "result.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +31,8 @@ static void status_tell(st_result_t *result, st_pair_t *pair, int expected,
     double took;
     int status = st_pair_status(pair, seconds, &took);
 
-    st_decide(result, status == expected, "%s after %s",
-              st_status_text(status, text), st_time_text(took, time));
+    st_result_decide(result, status == expected, "%s after %s",
+                     st_text_status(status, text), st_text_time(took, time));
 }
 
 static void status_qkey(st_t *st, st_result_t *result)
@@ -49,8 +51,8 @@ static void status_dead(st_t *st, st_result_t *result)
     st_pair_t pair;
 
     if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) == 0) {
-        if (st_ask(st->link, NULL, 0, "close") != 0) {
-            st_not_asked(result, "%s", st->link->why);
+        if (st_link_ask(st->link, NULL, 0, "close") != 0) {
+            st_result_not_asked(result, "%s", st->link->why);
         } else {
             status_tell(result, &pair, STATUS_DEAD, STATUS_WAIT_S);
         }
@@ -74,15 +76,15 @@ static void status_absent(st_t *st, st_result_t *result)
     memcpy(gid, st->device->gid.raw, sizeof(gid));
     memcpy(gid + 9, "\x1f\x5e\x00\xfe\xdc\xba\x98", 7);
     real         = pair.dest.ah;
-    pair.dest.ah = st_ah_open(st->device, st->pd, gid);
+    pair.dest.ah = st_qp_ah_open(st->device, st->pd, gid);
     if (pair.dest.ah == NULL) {
-        st_not_asked(result, "no handle for a made-up host");
+        st_result_not_asked(result, "no handle for a made-up host");
     } else {
         status = st_pair_status(&pair, STATUS_WAIT_S, &took);
-        st_decide(result, (status == STATUS_ABSENT) &&
-                  (took >= STATUS_SOON_S) && (took <= STATUS_LATE_S),
-                  "%s after %s", st_status_text(status, text),
-                  st_time_text(took, time));
+        st_result_decide(result, (status == STATUS_ABSENT) &&
+                         (took >= STATUS_SOON_S) && (took <= STATUS_LATE_S),
+                         "%s after %s", st_text_status(status, text),
+                         st_text_time(took, time));
         st->verbs->destroy_ah(pair.dest.ah);
     }
     pair.dest.ah = real;
@@ -112,7 +114,7 @@ static void status_not_ready(st_t *st, st_result_t *result)
     unsigned retry;
     double took;
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
         return;
     }
     for (retry = 0; retry <= STATUS_TRIES; ++retry) {
@@ -123,9 +125,9 @@ static void status_not_ready(st_t *st, st_result_t *result)
         wrong += (status != STATUS_RNR);
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
                  "%s%u tries: %s after %s", retry ? ", " : "", retry,
-                 st_status_text(status, word), st_time_text(took, time));
+                 st_text_status(status, word), st_text_time(took, time));
     }
-    st_decide(result, wrong == 0, "%s", text);
+    st_result_decide(result, wrong == 0, "%s", text);
 }
 
 static void status_interval(st_t *st, st_result_t *result)
@@ -134,7 +136,7 @@ static void status_interval(st_t *st, st_result_t *result)
     int status;
     char time[32];
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
         return;
     }
     none = status_rnr_time(st, result, 0, &status);
@@ -143,8 +145,8 @@ static void status_interval(st_t *st, st_result_t *result)
         return;
     }
     between = (all > none) ? (all - none) / STATUS_TRIES : 0;
-    st_decide(result, between <= STATUS_RETRY_S, "%s between two tries",
-              st_time_text(between, time));
+    st_result_decide(result, between <= STATUS_RETRY_S, "%s between two tries",
+                     st_text_time(between, time));
 }
 
 /* A receive that comes after 100 ms: does the message wait for it? */
@@ -156,18 +158,20 @@ static void status_endless(st_t *st, st_result_t *result)
     char text[32];
     int early, status = -1;
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry") ||
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry") ||
         (st_pair_open(&pair, st, result, &params) != 0)) {
         return;
     }
     (void)st_pair_send(&pair, 1, 16);
     early = st_pair_wait(&pair, &wc, 0.1);
-    if (!early && (st_ask(st->link, NULL, 0, "post 1") == 0)) {
+    if (!early && (st_link_ask(st->link, NULL, 0, "post 1") == 0)) {
         early = st_pair_wait(&pair, &wc, STATUS_WAIT_S);
     }
-    status = early ? (int)st_status_of(&wc) : -1;
-    st_decide(result, status == 0, "a message that waited 100 ms for its "
-              "receive: %s", st_status_text(status, text));
+    status = early ? (int)st_qp_status(&wc) : -1;
+    st_result_decide(result, status == 0,
+                     "a message that waited 100 ms for its "
+                     "receive: %s",
+                     st_text_status(status, text));
     st_pair_close(&pair);
 }
 
@@ -184,10 +188,10 @@ static void status_long(st_t *st, st_result_t *result)
     }
     if ((st_pair_send(&pair, 1, 64) == 0) &&
         st_pair_wait(&pair, &wc, ST_WAIT_S)) {
-        status = st_status_of(&wc);
+        status = st_qp_status(&wc);
     }
-    st_decide(result, status == STATUS_LONG, "64 B into 32: %s",
-              st_status_text(status, text));
+    st_result_decide(result, status == STATUS_LONG, "64 B into 32: %s",
+                     st_text_status(status, text));
     st_pair_close(&pair);
 }
 
@@ -199,7 +203,7 @@ static int status_read(st_pair_t *pair, uint32_t rkey)
 
     return ((st_qp_rdma(&pair->qp, &pair->dest, &piece, 0, pair->addr, rkey) ==
              0) && st_pair_wait(pair, &wc, STATUS_WAIT_S)) ?
-           (int)st_status_of(&wc) : -1;
+           (int)st_qp_status(&wc) : -1;
 }
 
 static void status_reader(st_t *st, st_result_t *result, int unknown)
@@ -208,13 +212,14 @@ static void status_reader(st_t *st, st_result_t *result, int unknown)
     st_pair_t pair;
     char text[32];
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
         (st_pair_open(&pair, st, result,
                       &(st_pair_params_t){.unknown = unknown}) != 0)) {
         return;
     }
     status = status_read(&pair, unknown ? pair.rkey : pair.rkey ^ 0x5a);
-    st_decide(result, status == expected, "%s", st_status_text(status, text));
+    st_result_decide(result, status == expected, "%s",
+                     st_text_status(status, text));
     st_pair_close(&pair);
 }
 

@@ -2,9 +2,9 @@
 #ifndef SRD_SELFTEST_RUN_H_
 #define SRD_SELFTEST_RUN_H_
 
-#include "info.h"
+#include <tools/info.h>
 
-typedef struct selftest_args {
+typedef struct st_run_args {
     const char *peer;   /* HOST or HOST:PORT; NULL: this host alone */
     const char *listen; /* port; NULL: no */
     const char *json;   /* file, "-"; NULL: no */
@@ -12,9 +12,9 @@ typedef struct selftest_args {
     const char *only;   /* names of probes; NULL: all */
     int         facts;  /* no measurements */
     int         serve;  /* a descriptor, of a child of ours; -1: no */
-} selftest_args_t;
+} st_run_args_t;
 
 /* The exit status: 0, or 1 if something differs or could not be asked. */
-int run_selftest(info_t *info, const selftest_args_t *args);
+int st_run(info_t *info, const st_run_args_t *args);
 
 #endif

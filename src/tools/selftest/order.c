@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes of what arrives: all of it, once, in what order, and whether it is in
  * memory when a completion says so. */
-#include "selftest_pair.h"
+#include "pair.h"
+#include "result.h"
+#include "text.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -29,7 +31,7 @@ static int order_counts_get(st_t *st, order_counts_t *counts)
 {
     char answer[ST_LINE_MAX];
 
-    return ((st_ask(st->link, answer, sizeof(answer), "arrived") == 0) &&
+    return ((st_link_ask(st->link, answer, sizeof(answer), "arrived") == 0) &&
             (sscanf(answer, "%u %u %u %u %199[0-9 ]", &counts->count,
                     &counts->twice, &counts->bad, &counts->most,
                     counts->buckets) == 5)) ? 0 : -1;
@@ -78,7 +80,7 @@ static int order_run(st_t *st, st_result_t *result, unsigned *good,
     err = order_counts_get(st, counts);
     st_pair_close(&pair);
     if (err != 0) {
-        st_not_asked(result, "%s", st->link->why);
+        st_result_not_asked(result, "%s", st->link->why);
     }
     return err;
 }
@@ -89,10 +91,12 @@ static void order_delivery(st_t *st, st_result_t *result)
     unsigned good;
 
     if (order_run(st, result, &good, &counts) == 0) {
-        st_decide(result, (good == ORDER_MESSAGES) && (counts.count == good) &&
-                  (counts.twice == 0),
-                  "of %d messages %u ended well, %u arrived, %u of them twice",
-                  ORDER_MESSAGES, good, counts.count, counts.twice);
+        st_result_decide(
+            result,
+            (good == ORDER_MESSAGES) && (counts.count == good) &&
+                (counts.twice == 0),
+            "of %d messages %u ended well, %u arrived, %u of them twice",
+            ORDER_MESSAGES, good, counts.count, counts.twice);
     }
 }
 
@@ -102,8 +106,10 @@ static void order_placed(st_t *st, st_result_t *result)
     unsigned good;
 
     if (order_run(st, result, &good, &counts) == 0) {
-        st_decide(result, counts.bad == 0, "%u of %u messages were not whole "
-                  "when their completion came", counts.bad, counts.count);
+        st_result_decide(result, counts.bad == 0,
+                         "%u of %u messages were not whole "
+                         "when their completion came",
+                         counts.bad, counts.count);
     }
 }
 
@@ -138,9 +144,9 @@ static void order_order(st_t *st, st_result_t *result)
 
     if (order_run(st, result, &good, &counts) == 0) {
         order_histogram(counts.buckets, text, sizeof(text));
-        st_decide(result, counts.most < ORDER_REACH,
-                  "overtaken by later ones, %u at most (%s)", counts.most,
-                  text);
+        st_result_decide(result, counts.most < ORDER_REACH,
+                         "overtaken by later ones, %u at most (%s)",
+                         counts.most, text);
     }
 }
 
@@ -153,13 +159,14 @@ static void order_read(st_t *st, st_result_t *result)
     struct ibv_wc wc;
     st_pair_t pair;
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
         (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
         return;
     }
     for (i = 0; i < ORDER_ROUNDS; ++i) {
         *last = 0;
-        if ((st_ask(st->link, NULL, 0, "fill %u %u", i + 1, ORDER_RDMA) != 0) ||
+        if ((st_link_ask(st->link, NULL, 0, "fill %u %u", i + 1, ORDER_RDMA) !=
+             0) ||
             (st_qp_rdma(&pair.qp, &pair.dest, &piece, 0, pair.addr,
                         pair.rkey) != 0) ||
             !st_pair_wait(&pair, &wc, ST_WAIT_S) ||
@@ -169,8 +176,10 @@ static void order_read(st_t *st, st_result_t *result)
         late += (*last != i + 1);
         ++done;
     }
-    st_decide(result, (late == 0) && (done == ORDER_ROUNDS), "%u of %u reads "
-              "were not in memory when their completion came", late, done);
+    st_result_decide(result, (late == 0) && (done == ORDER_ROUNDS),
+                     "%u of %u reads "
+                     "were not in memory when their completion came",
+                     late, done);
     st_pair_close(&pair);
 }
 
@@ -182,7 +191,7 @@ static void order_write(st_t *st, st_result_t *result)
     struct ibv_wc wc;
     st_pair_t pair;
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
         (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
         return;
     }
@@ -192,15 +201,17 @@ static void order_write(st_t *st, st_result_t *result)
                         pair.rkey) != 0) ||
             !st_pair_wait(&pair, &wc, ST_WAIT_S) ||
             (wc.status != IBV_WC_SUCCESS) ||
-            (st_ask(st->link, answer, sizeof(answer), "look %u %u", i + 1,
-                    ORDER_RDMA) != 0)) {
+            (st_link_ask(st->link, answer, sizeof(answer), "look %u %u", i + 1,
+                         ORDER_RDMA) != 0)) {
             break;
         }
         late += (strtoul(answer, NULL, 10) != 0);
         ++done;
     }
-    st_decide(result, (late == 0) && (done == ORDER_ROUNDS), "%u of %u writes "
-              "were not in memory when their completion came", late, done);
+    st_result_decide(result, (late == 0) && (done == ORDER_ROUNDS),
+                     "%u of %u writes "
+                     "were not in memory when their completion came",
+                     late, done);
     st_pair_close(&pair);
 }
 
@@ -214,7 +225,8 @@ static void order_killed(st_t *st, st_result_t *result)
     int status;
 
     if (st->link->child <= 0) {
-        st_not_asked(result, "the far side is not a child of this process");
+        st_result_not_asked(result,
+                            "the far side is not a child of this process");
         return;
     }
     if (st_pair_open(&pair, st, result,
@@ -223,21 +235,23 @@ static void order_killed(st_t *st, st_result_t *result)
     }
     (void)st_pair_send(&pair, 1, 16); /* under way: no receive takes it */
     if (st_pair_wait(&pair, &wc, 0.05)) {
-        st_not_asked(result, "a message that no receive takes is not under "
-                     "way for long: see retry-endless");
+        st_result_not_asked(result,
+                            "a message that no receive takes is not under "
+                            "way for long: see retry-endless");
         st_pair_close(&pair);
         return;
     }
     st->link->is_killed = 1;
-    (void)st_ask(st->link, NULL, 0, "die");
+    (void)st_link_ask(st->link, NULL, 0, "die");
     (void)waitpid(st->link->child, NULL, 0);
     st->link->child = 0;
     took            = probe_seconds();
     status = st_pair_wait(&pair, &wc, ORDER_KILLED_S) ?
-             (int)st_status_of(&wc) : -1;
+             (int)st_qp_status(&wc) : -1;
     took = probe_seconds() - took;
-    st_decide(result, (status == 8) || (status == 9), "%s %s after its end",
-              st_status_text(status, text), st_time_text(took, time));
+    st_result_decide(result, (status == 8) || (status == 9),
+                     "%s %s after its end", st_text_status(status, text),
+                     st_text_time(took, time));
     st_pair_close(&pair);
 }
 
@@ -258,7 +272,7 @@ const st_probe_t st_order[] = {
     {NULL, NULL, NULL, NULL, NULL}
 };
 
-const st_probe_t st_process[] = {
+const st_probe_t st_order_process[] = {
     {"killed-process", "what is under way to a killed process: status 8 or 9",
      "its peers learn at once that it is gone",
      "keep-alive of UCP must do (UCX_KEEPALIVE_INTERVAL); please report this",

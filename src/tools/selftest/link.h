@@ -3,7 +3,7 @@
 #ifndef SRD_SELFTEST_LINK_H_
 #define SRD_SELFTEST_LINK_H_
 
-#include "selftest_serve.h"
+#include "serve.h"
 
 #include <sys/types.h>
 
@@ -29,8 +29,8 @@ int st_link_tcp(st_link_t *link, const char *peer);
 void st_link_close(st_link_t *link);
 
 /* One line, and its answer behind "ok". 0, or -1 with link->why. */
-int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+int st_link_ask(st_link_t *link, char *answer, size_t size, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
 
 /* A far side in this process works now. */
 void st_link_progress(st_link_t *link);

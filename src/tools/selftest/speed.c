@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Latency, rate and bandwidth by size, of verbs alone. */
-#include "selftest_pair.h"
+#include "pair.h"
+#include "result.h"
+#include "text.h"
 
-#include "info.h"
+#include <tools/info.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,21 +43,21 @@ static int speed_latency(st_t *st, st_result_t *result, size_t bytes,
     if (st_pair_open(&pair, st, result, &params) != 0) {
         return -1;
     }
-    st_gid_print(st->device->gid.raw, gid);
-    err = st_ask(st->link, NULL, 0, "echo %s %u %u", gid,
-                 pair.qp.qp->qp_num, ST_QKEY);
+    st_serve_gid_print(st->device->gid.raw, gid);
+    err = st_link_ask(st->link, NULL, 0, "echo %s %u %u", gid,
+                      pair.qp.qp->qp_num, ST_QKEY);
     while ((err == 0) && (count < SPEED_ROUNDS) &&
            ((probe_seconds() < until) || (count < 20))) {
         start = probe_seconds();
         err = (st_qp_recv(&pair.qp, &in, 0) != 0) ||
               (st_pair_send(&pair, count, bytes) != 0) ||
-              !st_qp_wait(st, pair.qp.recv_cq, &wc, ST_WAIT_S) ||
+              !st_pair_wait_cq(st, pair.qp.recv_cq, &wc, ST_WAIT_S) ||
               !st_pair_wait(&pair, &wc, ST_WAIT_S);
         times[count++] = (probe_seconds() - start) / 2;
     }
     st_pair_close(&pair);
     if (err != 0) {
-        st_not_asked(result, "no answer came");
+        st_result_not_asked(result, "no answer came");
         return -1;
     }
     qsort(times, count, sizeof(times[0]), speed_compare);
@@ -138,21 +140,18 @@ static int speed_one(st_t *st, st_result_t *result, size_t bytes, int read,
     return err;
 }
 
-void st_point(st_t *st, const st_point_t *point)
-{
-    if (st->point_count < ST_POINTS_MAX) {
-        st->points[st->point_count++] = *point;
-    }
-}
-
 static void speed_note(st_t *st, const char *between, const char *what,
                        const char *unit, size_t bytes, double value)
 {
-    st_point(st, &(st_point_t){.between = between, .what = what, .unit = unit,
-                               .devices = 1, .bytes = bytes, .value = value});
+    st_result_point(st, &(st_point_t){.between = between,
+                                      .what    = what,
+                                      .unit    = unit,
+                                      .devices = 1,
+                                      .bytes   = bytes,
+                                      .value   = value});
 }
 
-void st_measure(st_t *st, const char *between)
+void st_speed_measure(st_t *st, const char *between)
 {
     static const size_t sizes[] = {8, 64, 512, 4096, 0};
     static const size_t reads[] = {4096, 65536, 1 << 20};
@@ -164,8 +163,9 @@ void st_measure(st_t *st, const char *between)
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         bytes = sizes[i] ? sizes[i] : st->device->max_msg;
         if (speed_latency(st, &unused, bytes, &value, &worst) == 0) {
-            st_point(st, &(st_point_t){between, "latency of a send", "us", 1,
-                                       bytes, value * 1e6, worst * 1e6});
+            st_result_point(st,
+                            &(st_point_t){between, "latency of a send", "us", 1,
+                                          bytes, value * 1e6, worst * 1e6});
         }
         if (speed_one(st, &unused, bytes, 0, &value) == 0) {
             speed_note(st, between, "sends", "1000/s", bytes, value * 1e-3);
@@ -198,7 +198,7 @@ static void speed_rail_close(speed_rail_t *rail)
         /* fall through */
     case 3:
         st_link_close(&rail->link);
-        st_mem_close(&rail->st.mem, rail->st.device);
+        st_qp_mem_close(&rail->st.mem, rail->st.device);
         /* fall through */
     case 2:
         rail->st.verbs->dealloc_pd(rail->st.pd);
@@ -230,8 +230,8 @@ static int speed_rail_open(speed_rail_t *rail, const char *name, size_t bytes)
         return -1;
     }
     rail->is_open = 2;
-    if (st_mem_open(&rail->st.mem, rail->st.device, rail->st.pd,
-                    ST_MEM_BYTES) != 0) {
+    if (st_qp_mem_open(&rail->st.mem, rail->st.device, rail->st.pd,
+                       ST_MEM_BYTES) != 0) {
         return -1;
     }
     rail->is_open = 3;
@@ -245,8 +245,8 @@ static int speed_rail_open(speed_rail_t *rail, const char *name, size_t bytes)
     return 0;
 }
 
-void st_measure_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
-                        unsigned count)
+void st_speed_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
+                      unsigned count)
 {
     size_t bytes        = st->device->max_msg;
     speed_rail_t *rails = calloc(ST_DEVICES_MAX, sizeof(*rails));
@@ -263,9 +263,9 @@ void st_measure_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
         pairs[open] = rails[open].pair;
         if ((open > 0) &&
             (speed_stream(pairs, open + 1, bytes, 0, &rate) == 0)) {
-            st_point(st, &(st_point_t){"queue pairs", "bandwidth of sends",
-                                       "MB/s", open + 1, bytes,
-                                       rate * bytes * 1e-6, 0});
+            st_result_point(
+                st, &(st_point_t){"queue pairs", "bandwidth of sends", "MB/s",
+                                  open + 1, bytes, rate * bytes * 1e-6, 0});
         }
     }
     for (count = 0; count < ST_DEVICES_MAX; ++count) {
@@ -280,9 +280,9 @@ static void speed_latency_probe(st_t *st, st_result_t *result)
     char one[32], two[32];
 
     if (speed_latency(st, result, 8, &median, &worst) == 0) {
-        st_decide(result, median < SPEED_LATENCY,
-                  "%s, 99 %% of them within %s", st_time_text(median, one),
-                  st_time_text(worst, two));
+        st_result_decide(result, median < SPEED_LATENCY,
+                         "%s, 99 %% of them within %s",
+                         st_text_time(median, one), st_text_time(worst, two));
     }
 }
 
@@ -292,11 +292,12 @@ static void speed_bandwidth_probe(st_t *st, st_result_t *result)
     double rate  = 0;
 
     if (speed_one(st, result, bytes, 0, &rate) != 0) {
-        st_not_asked(result, "messages of %zu B did not arrive", bytes);
+        st_result_not_asked(result, "messages of %zu B did not arrive", bytes);
     } else {
-        st_decide(result, rate * bytes >= SPEED_BANDWIDTH,
-                  "%.2f Gbit/s in messages of %zu B; the port says %.0f",
-                  rate * bytes * 8e-9, bytes, st->device->bandwidth * 8e-9);
+        st_result_decide(result, rate * bytes >= SPEED_BANDWIDTH,
+                         "%.2f Gbit/s in messages of %zu B; the port says %.0f",
+                         rate * bytes * 8e-9, bytes,
+                         st->device->bandwidth * 8e-9);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include <uct/ib/efa/efa_device.h>
 
-#include "probe.h" /* probe_seconds */
+#include <tools/probe.h> /* probe_seconds */
 
 enum {
     ST_QKEY      = 0x11223344,
@@ -50,11 +50,11 @@ typedef struct st_piece {
 } st_piece_t;
 
 /* 0, or an errno. */
-int  st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
-                 size_t size);
-void st_mem_close(st_mem_t *mem, const efa_device_t *device);
+int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
+                   size_t size);
+void st_qp_mem_close(st_mem_t *mem, const efa_device_t *device);
 /* What a registration asks for: all that the device can. */
-int  st_access(const efa_device_t *device);
+int  st_qp_access(const efa_device_t *device);
 
 /* Ready to send. 0, or an errno; then nothing is owed. */
 int  st_qp_open(st_qp_t *qp, const efa_device_t *device, struct ibv_pd *pd,
@@ -68,8 +68,11 @@ int st_qp_recv(st_qp_t *qp, const st_piece_t *piece, uint64_t id);
 int st_qp_rdma(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
                int is_write, uint64_t addr, uint32_t rkey);
 
+/* What the device says of a completion: 0 to 255, 0 is success. */
+unsigned st_qp_status(const struct ibv_wc *wc);
+
 /* NULL, and errno. */
-struct ibv_ah *st_ah_open(const efa_device_t *device, struct ibv_pd *pd,
-                          const uint8_t gid[16]);
+struct ibv_ah *st_qp_ah_open(const efa_device_t *device, struct ibv_pd *pd,
+                             const uint8_t gid[16]);
 
 #endif

@@ -1,70 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* srd_info --selftest: which probes are run where. */
+#include "result.h"
+#include "run.h"
 #include "selftest.h"
-#include "selftest_run.h"
 
-#include "info.h"
+#include <tools/info.h>
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void result_set(st_result_t *result, st_verdict_t verdict,
-                       const char *format, va_list ap)
-{
-    result->verdict = verdict;
-    vsnprintf(result->seen, sizeof(result->seen), format, ap);
-}
-
-void st_same(st_result_t *result, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, ST_SAME, format, ap);
-    va_end(ap);
-}
-
-void st_differs(st_result_t *result, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, ST_DIFFERS, format, ap);
-    va_end(ap);
-}
-
-void st_not_asked(st_result_t *result, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, ST_NOT_ASKED, format, ap);
-    va_end(ap);
-}
-
-void st_decide(st_result_t *result, int same, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, same ? ST_SAME : ST_DIFFERS, format, ap);
-    va_end(ap);
-}
-
-int st_has(st_t *st, st_result_t *result, unsigned cap, const char *name)
-{
-    if (st->device->caps & cap) {
-        return 1;
-    }
-    st_not_asked(result, "no %s: the device or this rdma-core has none", name);
-    return 0;
-}
-
-static void selftest_group(st_t *st, const st_probe_t *probes,
-                           const char *between)
+static void run_group(st_t *st, const st_probe_t *probes,
+                      const char *between)
 {
     int was_dead = st->link->is_dead;
     st_result_t *result;
@@ -80,14 +28,14 @@ static void selftest_group(st_t *st, const st_probe_t *probes,
         fprintf(stderr, "srd_info: %s, between %s\n", probes->name, between);
         probes->run(st, result);
         if ((st->link->is_dead) && !was_dead) { /* no fault of the device's */
-            st_not_asked(result, "%s", st->link->why);
+            st_result_not_asked(result, "%s", st->link->why);
             fprintf(stderr, "srd_info: %s\n", st->link->why);
         }
         was_dead = st->link->is_dead;
     }
 }
 
-static int selftest_near(st_t *st)
+static int run_near(st_t *st)
 {
     st_link_t link;
 
@@ -98,17 +46,17 @@ static int selftest_near(st_t *st)
         return -1;
     }
     st->link = &link;
-    selftest_group(st, st_limits, link.between);
-    selftest_group(st, st_memory, link.between);
-    selftest_group(st, st_queues, link.between);
-    selftest_group(st, st_status, link.between);
-    selftest_group(st, st_order, link.between);
-    selftest_group(st, st_speed, link.between);
+    run_group(st, st_limits, link.between);
+    run_group(st, st_memory, link.between);
+    run_group(st, st_queues, link.between);
+    run_group(st, st_status, link.between);
+    run_group(st, st_order, link.between);
+    run_group(st, st_speed, link.between);
     if (!st->facts) {
-        st_measure(st, link.between);
+        st_speed_measure(st, link.between);
     }
     if (st->only[0] != '\0') {
-        selftest_group(st, st_harmful, link.between);
+        run_group(st, st_queues_harmful, link.between);
     }
     st_link_close(&link);
     st->link = NULL;
@@ -116,7 +64,7 @@ static int selftest_near(st_t *st)
 }
 
 /* With another process, which is killed in the end; or another host. */
-static int selftest_far(st_t *st, const char *peer)
+static int run_far(st_t *st, const char *peer)
 {
     st_link_t link;
     int err = (peer != NULL) ? st_link_tcp(&link, peer) :
@@ -127,15 +75,15 @@ static int selftest_far(st_t *st, const char *peer)
         fprintf(stderr, "srd_info: %s\n", link.why);
     } else {
         if (peer != NULL) {
-            selftest_group(st, st_status, link.between);
-            selftest_group(st, st_speed, link.between);
+            run_group(st, st_status, link.between);
+            run_group(st, st_speed, link.between);
         }
-        selftest_group(st, st_order, link.between);
+        run_group(st, st_order, link.between);
         if (!st->facts) {
-            st_measure(st, link.between);
+            st_speed_measure(st, link.between);
         }
         if (peer == NULL) {
-            selftest_group(st, st_process, link.between);
+            run_group(st, st_order_process, link.between);
         }
         err = link.is_dead ? -1 : 0;
     }
@@ -145,7 +93,7 @@ static int selftest_far(st_t *st, const char *peer)
 }
 
 /* Everything that a probe needs of the device. 0, or -1 after a line. */
-static int selftest_open(st_t *st, efa_device_t *device)
+static int run_open(st_t *st, efa_device_t *device)
 {
     int err;
 
@@ -154,7 +102,7 @@ static int selftest_open(st_t *st, efa_device_t *device)
     errno      = 0;
     st->pd     = st->verbs->alloc_pd(device->context);
     err        = (st->pd == NULL) ? (errno ? errno : EIO) :
-                 st_mem_open(&st->mem, device, st->pd, ST_MEM_BYTES);
+                 st_qp_mem_open(&st->mem, device, st->pd, ST_MEM_BYTES);
     if (err != 0) {
         fprintf(stderr, "srd_info: 4 MiB cannot be registered: %s; see "
                 "srd_info --check\n", strerror(err));
@@ -166,13 +114,13 @@ static int selftest_open(st_t *st, efa_device_t *device)
     return 0;
 }
 
-static void selftest_close(st_t *st)
+static void run_close(st_t *st)
 {
-    st_mem_close(&st->mem, st->device);
+    st_qp_mem_close(&st->mem, st->device);
     st->verbs->dealloc_pd(st->pd);
 }
 
-static unsigned selftest_differ(const st_t *st)
+static unsigned run_differ(const st_t *st)
 {
     unsigned i, count = 0;
 
@@ -182,8 +130,8 @@ static unsigned selftest_differ(const st_t *st)
     return count;
 }
 
-static int selftest_run(info_t *info, efa_device_t *device,
-                        const selftest_args_t *args)
+static int run_device(info_t *info, efa_device_t *device,
+                      const st_run_args_t *args)
 {
     char ucx[200]  = "";
     static st_t st = {0};
@@ -191,24 +139,24 @@ static int selftest_run(info_t *info, efa_device_t *device,
 
     st.only  = (args->only != NULL) ? args->only : "";
     st.facts = args->facts || (args->only != NULL);
-    if (selftest_open(&st, device) != 0) {
+    if (run_open(&st, device) != 0) {
         return 1;
     }
     if (args->peer == NULL) {
-        err  = selftest_near(&st);
-        err |= selftest_far(&st, NULL);
+        err  = run_near(&st);
+        err |= run_far(&st, NULL);
         if (!st.facts) {
-            st_measure_devices(&st, info->devices, info->device_count);
-            st_measure_ucx(&st, device->name, ucx, sizeof(ucx));
+            st_speed_devices(&st, info->devices, info->device_count);
+            st_ucx_measure(&st, device->name, ucx, sizeof(ucx));
         }
     } else {
-        err = selftest_far(&st, args->peer);
+        err = run_far(&st, args->peer);
         snprintf(ucx, sizeof(ucx), "with --peer it is not");
     }
     if (st.facts) {
         snprintf(ucx, sizeof(ucx), "not asked for");
     }
-    selftest_close(&st);
+    run_close(&st);
     if (st.result_count == 0) {
         fprintf(stderr, "srd_info: no probe was run%s\n",
                 (st.only[0] != '\0') ? "; see --only" : "");
@@ -220,15 +168,15 @@ static int selftest_run(info_t *info, efa_device_t *device,
     if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
         err = -1;
     }
-    return ((err != 0) || (selftest_differ(&st) > 0)) ? 1 : 0;
+    return ((err != 0) || (run_differ(&st) > 0)) ? 1 : 0;
 }
 
 /* 0; or -1 after a line, where --only names what is no probe. */
-static int selftest_only(const char *only)
+static int run_only_check(const char *only)
 {
     static const st_probe_t *const groups[] = {
-        st_limits, st_memory, st_queues, st_status, st_order, st_process,
-        st_speed, st_harmful
+        st_limits, st_memory, st_queues, st_status, st_order, st_order_process,
+        st_speed, st_queues_harmful
     };
     const st_probe_t *probe;
     size_t length;
@@ -254,7 +202,7 @@ static int selftest_only(const char *only)
     return 0;
 }
 
-static int selftest_has_device(const info_t *info, const char *name)
+static int run_has_device(const info_t *info, const char *name)
 {
     unsigned i;
 
@@ -272,7 +220,7 @@ static int selftest_has_device(const info_t *info, const char *name)
     return 0;
 }
 
-int run_selftest(info_t *info, const selftest_args_t *args)
+int st_run(info_t *info, const st_run_args_t *args)
 {
     char why[INFO_TEXT_MAX] = "";
     const char *name        = args->device;
@@ -281,7 +229,7 @@ int run_selftest(info_t *info, const selftest_args_t *args)
     const char *no;
     int err = 0;
 
-    if ((args->only != NULL) && (selftest_only(args->only) != 0)) {
+    if ((args->only != NULL) && (run_only_check(args->only) != 0)) {
         return 2;
     }
     info->verbs = efa_verbs_get(why, sizeof(why));
@@ -295,7 +243,7 @@ int run_selftest(info_t *info, const selftest_args_t *args)
         return 1;
     }
     name = (name != NULL) ? name : info->devices[0];
-    if (!selftest_has_device(info, name)) {
+    if (!run_has_device(info, name)) {
         return 1;
     }
     if (efa_device_open(&info->host, name, &device) != UCS_OK) {
@@ -308,7 +256,7 @@ int run_selftest(info_t *info, const selftest_args_t *args)
     } else if (args->listen != NULL) {
         err = st_link_listen(args->listen, device) ? 1 : 0;
     } else {
-        err = selftest_run(info, device, args);
+        err = run_device(info, device, args);
     }
     efa_device_close(device);
     return err;

@@ -2,7 +2,10 @@
 /* Probes of registered memory: how much, at what cost, of which kinds, and what
  * a fork does to it. */
 #define _GNU_SOURCE
-#include "selftest_pair.h"
+#include "pair.h"
+#include "result.h"
+#include "self.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +59,7 @@ static uint8_t *memory_range(size_t length)
 static struct ibv_mr *memory_register(st_t *st, void *base, size_t length)
 {
     errno = 0;
-    return st->verbs->reg_mr(st->pd, base, length, st_access(st->device));
+    return st->verbs->reg_mr(st->pd, base, length, st_qp_access(st->device));
 }
 
 static void memory_size(st_t *st, st_result_t *result)
@@ -77,12 +80,14 @@ static void memory_size(st_t *st, st_result_t *result)
         good = length;
     }
     if (base == NULL) {
-        st_not_asked(result, "no room for so many addresses");
+        st_result_not_asked(result, "no room for so many addresses");
     } else if ((err == ENOMEM) && (good > 0)) {
-        st_not_asked(result, "locked memory ended it at %zu KiB", good / 1024);
+        st_result_not_asked(result, "locked memory ended it at %zu KiB",
+                            good / 1024);
     } else {
-        st_decide(result, err == 0, "registrations to %zu KiB%s%s", good / 1024,
-                  err ? ", not more: " : "", err ? strerror(err) : "");
+        st_result_decide(result, err == 0, "registrations to %zu KiB%s%s",
+                         good / 1024, err ? ", not more: " : "",
+                         err ? strerror(err) : "");
     }
     if (base != NULL) {
         munmap(base, MEMORY_MOST);
@@ -138,13 +143,13 @@ static void memory_costs(st_t *st, st_result_t *result)
         first = (i == 0) ? took : first;
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
                  "%s%zu KiB: %s", i ? ", " : "", sizes[i] / 1024,
-                 (took > 0) ? st_time_text(took, time) : "refused");
+                 (took > 0) ? st_text_time(took, time) : "refused");
     }
     huge = memory_cost_of(st, 16 << 20, MAP_HUGETLB);
     snprintf(text + strlen(text), sizeof(text) - strlen(text),
-             "; of huge pages: %s", (huge > 0) ? st_time_text(huge, time) :
+             "; of huge pages: %s", (huge > 0) ? st_text_time(huge, time) :
              (huge < 0) ? "none free here" : "refused");
-    st_decide(result, (first > 0) && (first < MEMORY_COST), "%s", text);
+    st_result_decide(result, (first > 0) && (first < MEMORY_COST), "%s", text);
 }
 
 /* The descriptor of a dma-buf of `size` bytes, by the kernel's own exporter; or
@@ -184,12 +189,13 @@ static void memory_dmabufs(st_t *st, st_result_t *result)
     struct ibv_mr *mr;
 
     if (st->verbs->reg_dmabuf_mr == NULL) {
-        st_not_asked(result, "this rdma-core has no ibv_reg_dmabuf_mr (34)");
+        st_result_not_asked(result,
+                            "this rdma-core has no ibv_reg_dmabuf_mr (34)");
         return;
     }
     fd = memory_dmabuf(size, &is_memfd);
     if (fd < 0) {
-        st_not_asked(result, "no dma-buf here");
+        st_result_not_asked(result, "no dma-buf here");
         return;
     }
     errno = 0;
@@ -197,13 +203,15 @@ static void memory_dmabufs(st_t *st, st_result_t *result)
                                      IBV_ACCESS_LOCAL_WRITE);
     if (mr != NULL) {
         st->verbs->dereg_mr(mr);
-        st_same(result, "%s of 64 KiB is registered",
-                is_memfd ? "a memfd as a dma-buf" : "a dma-buf of udmabuf");
+        st_result_same(result, "%s of 64 KiB is registered",
+                       is_memfd ? "a memfd as a dma-buf"
+                                : "a dma-buf of udmabuf");
     } else if (is_memfd && (errno != EOPNOTSUPP)) {
-        st_not_asked(result, "no exporter: /dev/udmabuf is not there, or not "
-                     "for this user");
+        st_result_not_asked(result,
+                            "no exporter: /dev/udmabuf is not there, or not "
+                            "for this user");
     } else {
-        st_differs(result, "refused: %s", strerror(errno));
+        st_result_differs(result, "refused: %s", strerror(errno));
     }
     close(fd);
 }
@@ -222,8 +230,8 @@ static int memory_read_one(st_self_t *self, uint8_t *base, size_t length)
     }
     if ((st_qp_rdma(&self->qp, &self->dest, &piece, 0, (uintptr_t)base,
                     mem.mr->rkey) == 0) &&
-        st_qp_wait(self->st, self->qp.send_cq, &wc, MEMORY_READ_S)) {
-        status = st_status_of(&wc);
+        st_pair_wait_cq(self->st, self->qp.send_cq, &wc, MEMORY_READ_S)) {
+        status = st_qp_status(&wc);
     }
     self->st->verbs->dereg_mr(mem.mr);
     return status;
@@ -237,7 +245,7 @@ static void memory_read(st_t *st, st_result_t *result)
     st_self_t self;
     uint8_t *base;
 
-    if (!st_has(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
         (st_self_open(&self, st, result, &params) != 0)) {
         return;
     }
@@ -250,13 +258,15 @@ static void memory_read(st_t *st, st_result_t *result)
         refused |= (status < -1);
     }
     if (base == NULL) {
-        st_not_asked(result, "no room for so many addresses");
+        st_result_not_asked(result, "no room for so many addresses");
     } else if (refused && (status == 0)) {
-        st_not_asked(result, "it says %zu B; no more than %zu are registered "
-                     "here", most, length);
+        st_result_not_asked(result,
+                            "it says %zu B; no more than %zu are registered "
+                            "here",
+                            most, length);
     } else {
-        st_decide(result, length == most, "it says %zu B, and reads %zu",
-                  st->device->max_rdma, (status == 0) ? length : 0);
+        st_result_decide(result, length == most, "it says %zu B, and reads %zu",
+                         st->device->max_rdma, (status == 0) ? length : 0);
     }
     st_self_close(&self);
     if (base != NULL) {
@@ -289,7 +299,7 @@ static int memory_after_fork(st_self_t *self)
     if ((child < 0) || (waitpid(child, NULL, 0) != child) ||
         (st_qp_recv(&self->qp, &in, 0) != 0) ||
         (st_qp_send(&self->qp, &self->dest, &out, 0, 0) != 0) ||
-        !st_qp_wait(st, self->qp.recv_cq, &wc, ST_WAIT_S)) {
+        !st_pair_wait_cq(st, self->qp.recv_cq, &wc, ST_WAIT_S)) {
         return -1;
     }
     usleep(MEMORY_PAUSE); /* whether it is placed is another's question */
@@ -306,18 +316,23 @@ static void memory_fork(st_t *st, st_result_t *result)
     int right;
 
     if (told != EFA_FORK_UNNEEDED) {
-        st_differs(result, (told < 0) ?
-                   "this rdma-core (before 35) does not say" :
-                   "this kernel does not copy registered pages for a child");
+        st_result_differs(
+            result,
+            (told < 0)
+                ? "this rdma-core (before 35) does not say"
+                : "this kernel does not copy registered pages for a child");
         return;
     }
     if (st_self_open(&self, st, result, &params) != 0) {
         return;
     }
     right = memory_after_fork(&self);
-    st_decide(result, right == 1, (right == 1) ?
-              "the kernel copies for the child; the parent's pages stay the "
-              "device's" : "the device has other pages than the parent");
+    st_result_decide(
+        result, right == 1,
+        (right == 1)
+            ? "the kernel copies for the child; the parent's pages stay the "
+              "device's"
+            : "the device has other pages than the parent");
     st_self_close(&self);
 }
 

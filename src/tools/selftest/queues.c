@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes of queues: how long a message is, what a queue holds, whose numbers
  * and handles are shared. A queue pair that talks to itself does. */
-#include "selftest_pair.h"
+#include "pair.h"
+#include "result.h"
+#include "self.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,16 +29,16 @@ static int queue_message(st_self_t *self, size_t bytes, size_t *arrived)
     int status = -1;
 
     *arrived = 0;
-    st_message_write(self->st->mem.base, bytes, 5);
+    st_serve_message(self->st->mem.base, bytes, 5);
     if ((st_qp_recv(&self->qp, &in, 1) != 0) ||
         (st_qp_send(&self->qp, &self->dest, &out, 0, 0) != 0)) {
         return -1;
     }
-    if (st_qp_wait(self->st, self->qp.send_cq, &wc, 2)) {
-        status = st_status_of(&wc);
+    if (st_pair_wait_cq(self->st, self->qp.send_cq, &wc, 2)) {
+        status = st_qp_status(&wc);
     }
     if ((status == 0) &&
-        st_qp_wait(self->st, self->qp.recv_cq, &wc, 0.2) &&
+        st_pair_wait_cq(self->st, self->qp.recv_cq, &wc, 0.2) &&
         (wc.status == IBV_WC_SUCCESS)) {
         *arrived = wc.byte_len;
     }
@@ -69,8 +72,8 @@ static void queue_srd_size(st_t *st, st_result_t *result)
         return;
     }
     longest = queue_longest(&self, most, 0);
-    st_decide(result, longest == most, "it says %zu B, and carries %zu", most,
-              longest);
+    st_result_decide(result, longest == most, "it says %zu B, and carries %zu",
+                     most, longest);
     st_self_close(&self);
 }
 
@@ -89,9 +92,9 @@ static void queue_ud_size(st_t *st, st_result_t *result)
         room = (room > sizes[i]) ? room - sizes[i] : 0;
     }
     i = queue_longest(&self, st->device->max_msg, room);
-    st_decide(result, i == st->device->max_msg,
-              "a datagram has up to %zu B, an SRD message %zu", i,
-              st->device->max_msg);
+    st_result_decide(result, i == st->device->max_msg,
+                     "a datagram has up to %zu B, an SRD message %zu", i,
+                     st->device->max_msg);
     st_self_close(&self);
 }
 
@@ -107,17 +110,18 @@ static void queue_ud_prefix(st_t *st, st_result_t *result)
     }
     memset(in, 0xee, 1024);
     if ((queue_message(&self, 256, &arrived) != 0) || (arrived < 256)) {
-        st_not_asked(result, "no datagram arrived");
+        st_result_not_asked(result, "no datagram arrived");
     } else {
         usleep(QUEUE_PAUSE); /* whether it is placed is another's question */
         at = arrived - 256;
         for (i = 0; (i < at) && (i < 64); ++i) {
             touched += (in[i] != 0xee);
         }
-        st_decide(result, (at == QUEUE_PREFIX) &&
-                  !memcmp(in + at, st->mem.base, 256),
-                  "the payload lies behind %zu B, of which %zu are written; "
-                  "the length counts them", at, touched);
+        st_result_decide(
+            result, (at == QUEUE_PREFIX) && !memcmp(in + at, st->mem.base, 256),
+            "the payload lies behind %zu B, of which %zu are written; "
+            "the length counts them",
+            at, touched);
     }
     st_self_close(&self);
 }
@@ -139,13 +143,14 @@ static void queue_cq(st_t *st, st_result_t *result)
     for (i = 0; i < QUEUE_CQ; ++i) {
         (void)st_qp_recv(&self.qp, &in, i);
         (void)st_qp_send(&self.qp, &self.dest, &out, i, 0);
-        sent += st_qp_wait(st, self.qp.send_cq, &wc, 1);
+        sent += st_pair_wait_cq(st, self.qp.send_cq, &wc, 1);
     }
-    while ((read < sent) && st_qp_wait(st, self.qp.recv_cq, &wc, 0.1)) {
+    while ((read < sent) && st_pair_wait_cq(st, self.qp.recv_cq, &wc, 0.1)) {
         ++read;
     }
-    st_decide(result, (read == QUEUE_CQ) && (sent == QUEUE_CQ),
-              "one of %u entries held %u unread completions", QUEUE_CQ, read);
+    st_result_decide(result, (read == QUEUE_CQ) && (sent == QUEUE_CQ),
+                     "one of %u entries held %u unread completions", QUEUE_CQ,
+                     read);
     st_self_close(&self);
 }
 
@@ -180,12 +185,12 @@ static void queue_batch(st_t *st, st_result_t *result)
     }
     err = st->device->context->ops.post_send(self.qp.qp, wrs, &bad);
     while ((err == 0) && (done < QUEUE_BATCH) &&
-           st_qp_wait(st, self.qp.send_cq, &wc, 2)) {
+           st_pair_wait_cq(st, self.qp.send_cq, &wc, 2)) {
         done += (wc.status == IBV_WC_SUCCESS);
     }
-    st_decide(result, (err == 0) && (done == QUEUE_BATCH),
-              "a list of %u requests: %u arrived%s%s", QUEUE_BATCH, done,
-              err ? ", " : "", err ? strerror(err) : "");
+    st_result_decide(result, (err == 0) && (done == QUEUE_BATCH),
+                     "a list of %u requests: %u arrived%s%s", QUEUE_BATCH, done,
+                     err ? ", " : "", err ? strerror(err) : "");
     st_self_close(&self);
 }
 
@@ -196,24 +201,24 @@ static void queue_number(st_t *st, st_result_t *result)
     st_qp_t qp;
 
     if (st_qp_open(&qp, st->device, st->pd, &params) != 0) {
-        st_not_asked(result, "no queue pair");
+        st_result_not_asked(result, "no queue pair");
         return;
     }
     first = qp.qp->qp_num;
     st_qp_close(&qp);
     for (i = 1; i <= 8; ++i) {
         if (st_qp_open(&qp, st->device, st->pd, &params) != 0) {
-            st_not_asked(result, "no second queue pair");
+            st_result_not_asked(result, "no second queue pair");
             return;
         }
         if (qp.qp->qp_num == first) {
             st_qp_close(&qp);
-            st_same(result, "a number is back after %u", i);
+            st_result_same(result, "a number is back after %u", i);
             return;
         }
         st_qp_close(&qp);
     }
-    st_differs(result, "a number is not back after 8 others");
+    st_result_differs(result, "a number is not back after 8 others");
 }
 
 /* Two queue pairs over one handle: all of both arrives. */
@@ -231,7 +236,7 @@ static void queue_workers(st_t *st, st_result_t *result)
         return;
     }
     if (st_qp_open(&other, st->device, st->pd, &params) != 0) {
-        st_not_asked(result, "no second queue pair");
+        st_result_not_asked(result, "no second queue pair");
         st_self_close(&self);
         return;
     }
@@ -240,11 +245,14 @@ static void queue_workers(st_t *st, st_result_t *result)
         (void)st_qp_send((i & 1) ? &self.qp : &other, &self.dest, &out, i, 0);
     }
     for (i = 0; i < 64; ++i) {
-        done += st_qp_wait(st, (i & 1) ? self.qp.send_cq : other.send_cq, &wc,
-                           1) && (wc.status == IBV_WC_SUCCESS);
+        done += st_pair_wait_cq(st, (i & 1) ? self.qp.send_cq : other.send_cq,
+                                &wc, 1) &&
+                (wc.status == IBV_WC_SUCCESS);
     }
-    st_decide(result, done == 64, "two queue pairs over one handle: %u of 64 "
-              "arrived", done);
+    st_result_decide(result, done == 64,
+                     "two queue pairs over one handle: %u of 64 "
+                     "arrived",
+                     done);
     st_qp_close(&other);
     st_self_close(&self);
 }
@@ -264,19 +272,19 @@ static void queue_handle(st_t *st, st_result_t *result)
     if (st_self_open(&self, st, result, &params) != 0) {
         return;
     }
-    again = st_ah_open(st->device, st->pd, st->device->gid.raw);
+    again = st_qp_ah_open(st->device, st->pd, st->device->gid.raw);
     if (again == NULL) {
-        st_differs(result, "a second handle for a host is refused: %s",
-                   strerror(errno));
+        st_result_differs(result, "a second handle for a host is refused: %s",
+                          strerror(errno));
     } else {
         st->verbs->destroy_ah(again);
         (void)st_qp_recv(&self.qp, &piece, 0);
         if ((st_qp_send(&self.qp, &self.dest, &piece, 0, 0) == 0) &&
-            st_qp_wait(st, self.qp.send_cq, &wc, ST_WAIT_S)) {
-            status = st_status_of(&wc);
+            st_pair_wait_cq(st, self.qp.send_cq, &wc, ST_WAIT_S)) {
+            status = st_qp_status(&wc);
         }
-        st_decide(result, status == 4, "a send with the other: %s",
-                  st_status_text(status, text));
+        st_result_decide(result, status == 4, "a send with the other: %s",
+                         st_text_status(status, text));
     }
     st_self_close(&self);
 }
@@ -291,7 +299,7 @@ static unsigned queue_unread(st_self_t *self, unsigned number)
 
     return (st_qp_recv(&self->qp, &in, number) == 0) &&
            (st_qp_send(&self->qp, &self->dest, &out, number, 0) == 0) &&
-           st_qp_wait(self->st, self->qp.send_cq, &wc, 1) &&
+           st_pair_wait_cq(self->st, self->qp.send_cq, &wc, 1) &&
            (wc.status == IBV_WC_SUCCESS);
 }
 
@@ -300,7 +308,7 @@ static unsigned queue_read(st_self_t *self)
     unsigned count = 0;
     struct ibv_wc wc;
 
-    while (st_qp_wait(self->st, self->qp.recv_cq, &wc, 0.05)) {
+    while (st_pair_wait_cq(self->st, self->qp.recv_cq, &wc, 0.05)) {
         ++count;
     }
     return count;
@@ -321,7 +329,8 @@ static void queue_overrun(st_t *st, st_result_t *result)
     }
     depth = self.qp.recv_cq->cqe;
     if (depth > 2 * QUEUE_CQ) {
-        st_not_asked(result, "a queue for %u has %u entries", QUEUE_CQ, depth);
+        st_result_not_asked(result, "a queue for %u has %u entries", QUEUE_CQ,
+                            depth);
         st_self_close(&self);
         return;
     }
@@ -337,11 +346,14 @@ static void queue_overrun(st_t *st, st_result_t *result)
         (void)queue_message(&other, 64, &arrived);
         st_self_close(&other);
     }
-    st_decide(result, (good == depth + depth / 2) && (later == depth) &&
-              (arrived == 64), "a queue of %u entries: %u of %u messages ended "
-              "well at the sender, %u were told of; then %u of %u, and %u; "
-              "another queue pair %s", depth, good, depth + depth / 2, told,
-              later, depth, after, (arrived == 64) ? "works" : "does not work");
+    st_result_decide(
+        result,
+        (good == depth + depth / 2) && (later == depth) && (arrived == 64),
+        "a queue of %u entries: %u of %u messages ended "
+        "well at the sender, %u were told of; then %u of %u, and %u; "
+        "another queue pair %s",
+        depth, good, depth + depth / 2, told, later, depth, after,
+        (arrived == 64) ? "works" : "does not work");
     st_self_close(&self);
 }
 
@@ -374,7 +386,7 @@ const st_probe_t st_queues[] = {
     {NULL, NULL, NULL, NULL, NULL}
 };
 
-const st_probe_t st_harmful[] = {
+const st_probe_t st_queues_harmful[] = {
     {"overrun", "a queue that overruns loses completions, and nobody else's",
      "nothing: each queue is as deep as what feeds it",
      "nothing to do; please report this", queue_overrun},

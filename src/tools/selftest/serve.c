@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "selftest_serve.h"
+#include "serve.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +18,7 @@ typedef struct serve_command {
                      size_t size);
 } serve_command_t;
 
-void st_gid_print(const uint8_t gid[16], char text[33])
+void st_serve_gid_print(const uint8_t gid[16], char text[33])
 {
     unsigned i;
 
@@ -27,7 +27,7 @@ void st_gid_print(const uint8_t gid[16], char text[33])
     }
 }
 
-int st_gid_parse(const char *text, uint8_t gid[16])
+int st_serve_gid_parse(const char *text, uint8_t gid[16])
 {
     unsigned i, byte;
 
@@ -48,7 +48,7 @@ static uint8_t serve_pattern(uint32_t number, size_t at)
     return (uint8_t)(number * 7 + at) | 1; /* never 0 */
 }
 
-void st_message_write(uint8_t *bytes, size_t length, uint32_t number)
+void st_serve_message(uint8_t *bytes, size_t length, uint32_t number)
 {
     uint64_t head = number;
     size_t at;
@@ -71,7 +71,7 @@ int st_serve_open(st_serve_t *serve, const efa_device_t *device)
     if (serve->pd == NULL) {
         return (errno != 0) ? errno : EIO;
     }
-    err = st_mem_open(&serve->mem, device, serve->pd, ST_FAR_BYTES);
+    err = st_qp_mem_open(&serve->mem, device, serve->pd, ST_FAR_BYTES);
     if (err != 0) {
         device->verbs->dealloc_pd(serve->pd);
         serve->pd = NULL;
@@ -96,7 +96,7 @@ void st_serve_close(st_serve_t *serve)
     }
     st_qp_close(&serve->qp);
     serve_ah_close(serve);
-    st_mem_close(&serve->mem, serve->device);
+    st_qp_mem_close(&serve->mem, serve->device);
     serve->device->verbs->dealloc_pd(serve->pd);
     serve->pd = NULL;
 }
@@ -190,7 +190,7 @@ static void serve_hello(st_serve_t *serve, const char *words, char *answer,
     char gid[33];
 
     (void)words;
-    st_gid_print(serve->device->gid.raw, gid);
+    st_serve_gid_print(serve->device->gid.raw, gid);
     serve_say(answer, size, "ok %d %s %u %zu", ST_VERSION, gid,
               serve->device->caps, serve->device->max_msg);
 }
@@ -272,12 +272,12 @@ static void serve_know(st_serve_t *serve, const char *words, char *answer,
 {
     uint8_t gid[16];
 
-    if (st_gid_parse(words, gid) != 0) {
+    if (st_serve_gid_parse(words, gid) != 0) {
         serve_say(answer, size, "error a bad address");
         return;
     }
     if (serve->known == NULL) {
-        serve->known = st_ah_open(serve->device, serve->pd, gid);
+        serve->known = st_qp_ah_open(serve->device, serve->pd, gid);
     }
     serve_say(answer, size, serve->known ? "ok" : "error no handle");
 }

@@ -4,16 +4,16 @@
  * unknown is asked of a device. A probe asks for one fact, and says whether the
  * device does what we assume, or what else. Groups of probes are in files of
  * their own, and know verbs alone: nothing of UCX's data path is in the way.
+ * Names of this folder begin with st_ and the file's name.
  *
- * The far side of a probe (selftest_serve.h) takes commands as lines of text.
- * It is in this process, in another one, or on another host: a probe is the
- * same.
+ * The far side of a probe (serve.h) takes commands as lines of text. It is in
+ * this process, in another one, or on another host: a probe is the same.
  */
 #ifndef SRD_SELFTEST_H_
 #define SRD_SELFTEST_H_
 
-#include "selftest_link.h"
-#include "selftest_qp.h"
+#include "link.h"
+#include "qp.h"
 
 enum {
     ST_TEXT_MAX    = 400,
@@ -38,7 +38,7 @@ typedef struct st_result {
 } st_result_t;
 
 /* One measurement. */
-typedef struct st_point {
+typedef struct st_result_point {
     const char *between, *what; /* "latency, send" */
     const char *unit;
     unsigned    devices;
@@ -69,32 +69,17 @@ struct st_probe {
     void      (*run)(st_t *st, st_result_t *result);
 };
 
-/* How a probe ends: with a line on what the device does. */
-void st_same(st_result_t *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void st_differs(st_result_t *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void st_not_asked(st_result_t *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Same if `same`, else it differs. */
-void st_decide(st_result_t *result, int same, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Whether the device has a capability; else the probe is not asked. */
-int st_has(st_t *st, st_result_t *result, unsigned cap, const char *name);
-
 /* The groups; each ends with a NULL name. `st_limits` needs no far side. */
 extern const st_probe_t st_limits[], st_memory[], st_queues[], st_status[],
-        st_order[], st_process[], st_speed[];
+        st_order[], st_order_process[], st_speed[];
 /* These only when they are named: they might harm others on the device. */
-extern const st_probe_t st_harmful[];
+extern const st_probe_t st_queues_harmful[];
 
 /* Latency, rate and bandwidth by size, into st->points. */
-void st_measure(st_t *st, const char *between);
-void st_measure_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
-                        unsigned count);
-void st_measure_ucx(st_t *st, const char *device, char *why, size_t size);
-void st_point(st_t *st, const st_point_t *point);
+void st_speed_measure(st_t *st, const char *between);
+void st_speed_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
+                      unsigned count);
+void st_ucx_measure(st_t *st, const char *device, char *why, size_t size);
 
 /* The page of text, and the same as JSON. `ucx`: why UCX was not measured. */
 int  st_report_text(const st_t *st, const char *ucx);
@@ -104,6 +89,6 @@ int  st_report_json(const st_t *st, const char *ucx, const char *path);
 typedef struct st_machine {
     char type[64], kernel[80], driver[32];
 } st_machine_t;
-void st_machine_get(st_machine_t *machine);
+void st_report_machine(st_machine_t *machine);
 
 #endif

@@ -25,7 +25,7 @@ static void machine_read(const char *path, char *text, size_t size)
 }
 
 /* EC2 names the kind of a machine there; what others have may name one. */
-void st_machine_get(st_machine_t *machine)
+void st_report_machine(st_machine_t *machine)
 {
     char vendor[64];
     struct utsname name;
@@ -80,7 +80,7 @@ static void report_device(const st_t *st)
     const efa_device_t *device = st->device;
     st_machine_t machine;
 
-    st_machine_get(&machine);
+    st_report_machine(&machine);
     printf("srd_info %s --selftest\n", PACKAGE_VERSION);
     printf("machine      %s, kernel %s, EFA driver %s\n",
            machine.type[0] ? machine.type : "not told", machine.kernel,
@@ -198,7 +198,7 @@ static void json_device(FILE *out, const st_t *st)
     const efa_device_t *device = st->device;
     st_machine_t machine;
 
-    st_machine_get(&machine);
+    st_report_machine(&machine);
     fprintf(out, "  \"machine\": {");
     json_field(out, "type", machine.type, ", ");
     json_field(out, "kernel", machine.kernel, ", ");

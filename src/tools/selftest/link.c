@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "selftest_link.h"
+#include "link.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -80,7 +80,8 @@ static int link_write(int fd, const char *line)
     return (send(fd, text, length, MSG_NOSIGNAL) == length) ? 0 : -1;
 }
 
-int st_ask(st_link_t *link, char *answer, size_t size, const char *format, ...)
+int st_link_ask(st_link_t *link, char *answer, size_t size, const char *format,
+                ...)
 {
     char line[ST_LINE_MAX], reply[ST_LINE_MAX] = "";
     va_list ap;
@@ -112,7 +113,7 @@ static int link_hello(st_link_t *link)
     char answer[ST_LINE_MAX], gid[40], text[120];
     int version = -1, count;
 
-    if (st_ask(link, answer, sizeof(answer), "hello") != 0) {
+    if (st_link_ask(link, answer, sizeof(answer), "hello") != 0) {
         return -1;
     }
     count = sscanf(answer, "%d %39s %u %zu", &version, gid, &link->caps,
@@ -125,7 +126,7 @@ static int link_hello(st_link_t *link)
         return link_failed(link, "the far side", text);
     }
     return ((count == 4) && (version == ST_VERSION) &&
-            (st_gid_parse(gid, link->gid) == 0)) ?
+            (st_serve_gid_parse(gid, link->gid) == 0)) ?
            0 : link_failed(link, "the far side", "it is no srd_info");
 }
 

@@ -26,21 +26,11 @@ int  st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
                   const st_pair_params_t *params);
 void st_pair_close(st_pair_t *pair);
 
-/* A queue pair that talks to itself. 0; or -1, and the probe was not asked. */
-typedef struct st_self {
-    st_t     *st;
-    st_qp_t   qp;
-    st_dest_t dest;
-} st_self_t;
-
-int  st_self_open(st_self_t *self, st_t *st, st_result_t *result,
-                  const st_qp_params_t *params);
-void st_self_close(st_self_t *self);
-
 /* The next completion of a send, or of a receive, here: 1, or 0: none in so
  * many seconds. */
 int st_pair_wait(st_pair_t *pair, struct ibv_wc *wc, double seconds);
-int st_qp_wait(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc, double seconds);
+int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc,
+                    double seconds);
 
 /* Sends message `number` of so many bytes: 0, or an errno. */
 int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes);
@@ -48,14 +38,5 @@ int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes);
 /* The device's status of one message of 16 bytes; -1: none in so many seconds.
  * *took is how long it took, in seconds. */
 int st_pair_status(st_pair_t *pair, double seconds, double *took);
-
-/* What the device says of a completion: 0 to 255, 0 is success. */
-unsigned st_status_of(const struct ibv_wc *wc);
-
-/* "status 9", "nothing" for -1. */
-const char *st_status_text(int status, char text[32]);
-
-/* "12 us", "3.5 ms" */
-const char *st_time_text(double seconds, char text[32]);
 
 #endif

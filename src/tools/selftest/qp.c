@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "selftest_qp.h"
+#include "qp.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-int st_access(const efa_device_t *device)
+int st_qp_access(const efa_device_t *device)
 {
     return IBV_ACCESS_LOCAL_WRITE |
            ((device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
@@ -14,8 +14,8 @@ int st_access(const efa_device_t *device)
             IBV_ACCESS_REMOTE_WRITE : 0);
 }
 
-int st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
-                size_t size)
+int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
+                   size_t size)
 {
     int err;
 
@@ -26,7 +26,7 @@ int st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
         return errno;
     }
     errno   = 0;
-    mem->mr = device->verbs->reg_mr(pd, mem->base, size, st_access(device));
+    mem->mr = device->verbs->reg_mr(pd, mem->base, size, st_qp_access(device));
     if (mem->mr == NULL) {
         err = (errno != 0) ? errno : EIO;
         munmap(mem->base, size);
@@ -35,7 +35,7 @@ int st_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
     return 0;
 }
 
-void st_mem_close(st_mem_t *mem, const efa_device_t *device)
+void st_qp_mem_close(st_mem_t *mem, const efa_device_t *device)
 {
     if (mem->mr != NULL) {
         device->verbs->dereg_mr(mem->mr);
@@ -228,8 +228,14 @@ int st_qp_rdma(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
     return ibv_wr_complete(qpx);
 }
 
-struct ibv_ah *st_ah_open(const efa_device_t *device, struct ibv_pd *pd,
-                          const uint8_t gid[16])
+unsigned st_qp_status(const struct ibv_wc *wc)
+{
+    return (wc->status == IBV_WC_SUCCESS) ?
+           0 : (wc->vendor_err != 0) ? wc->vendor_err & 255 : 255;
+}
+
+struct ibv_ah *st_qp_ah_open(const efa_device_t *device, struct ibv_pd *pd,
+                             const uint8_t gid[16])
 {
     struct ibv_ah_attr attr;
 

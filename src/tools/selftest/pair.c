@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "selftest_pair.h"
+#include "pair.h"
+#include "result.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +17,11 @@ static int pair_open_far(st_pair_t *pair, const st_pair_params_t *params)
     char answer[ST_LINE_MAX], gid[33];
     unsigned long long addr;
 
-    st_gid_print(pair->st->device->gid.raw, gid);
-    if ((st_ask(link, NULL, 0, params->unknown ? "forget" : "know %s", gid) !=
-         0) ||
-        (st_ask(link, answer, sizeof(answer), "open %u %u %u %u %u", depth,
-                receives, bytes, ST_QKEY, 7) != 0)) {
+    st_serve_gid_print(pair->st->device->gid.raw, gid);
+    if ((st_link_ask(link, NULL, 0, params->unknown ? "forget" : "know %s",
+                     gid) != 0) ||
+        (st_link_ask(link, answer, sizeof(answer), "open %u %u %u %u %u", depth,
+                     receives, bytes, ST_QKEY, 7) != 0)) {
         return -1;
     }
     if (sscanf(answer, "%u %llu %u", &pair->dest.qpn, &addr, &pair->rkey) !=
@@ -44,7 +45,7 @@ int st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
     memset(pair, 0, sizeof(*pair));
     pair->st = st;
     if (pair_open_far(pair, params) != 0) {
-        st_not_asked(result, "%s", st->link->why);
+        st_result_not_asked(result, "%s", st->link->why);
         return -1;
     }
     near.sends    = efa_at_most(near.sends, st->device->max_sq_wr);
@@ -52,11 +53,12 @@ int st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
     err           = st_qp_open(&pair->qp, st->device, st->pd, &near);
     if (err == 0) {
         errno         = 0;
-        pair->dest.ah = st_ah_open(st->device, st->pd, st->link->gid);
+        pair->dest.ah = st_qp_ah_open(st->device, st->pd, st->link->gid);
         err           = (pair->dest.ah != NULL) ? 0 : (errno ? errno : EIO);
     }
     if (err != 0) {
-        st_not_asked(result, "no queue pair with a handle: %s", strerror(err));
+        st_result_not_asked(result, "no queue pair with a handle: %s",
+                            strerror(err));
         st_qp_close(&pair->qp);
         return -1;
     }
@@ -69,37 +71,11 @@ void st_pair_close(st_pair_t *pair)
     if (pair->dest.ah != NULL) {
         pair->st->device->verbs->destroy_ah(pair->dest.ah);
     }
-    (void)st_ask(pair->st->link, NULL, 0, "close");
+    (void)st_link_ask(pair->st->link, NULL, 0, "close");
 }
 
-int st_self_open(st_self_t *self, st_t *st, st_result_t *result,
-                 const st_qp_params_t *params)
-{
-    int err = st_qp_open(&self->qp, st->device, st->pd, params);
-
-    self->st = st;
-    if (err == 0) {
-        errno         = 0;
-        self->dest.ah = st_ah_open(st->device, st->pd, st->device->gid.raw);
-        if (self->dest.ah != NULL) {
-            self->dest.qpn  = self->qp.qp->qp_num;
-            self->dest.qkey = (params->qkey != 0) ? params->qkey : ST_QKEY;
-            return 0;
-        }
-        err = (errno != 0) ? errno : EIO;
-        st_qp_close(&self->qp);
-    }
-    st_not_asked(result, "no queue pair with a handle: %s", strerror(err));
-    return -1;
-}
-
-void st_self_close(st_self_t *self)
-{
-    st_qp_close(&self->qp);
-    self->st->device->verbs->destroy_ah(self->dest.ah);
-}
-
-int st_qp_wait(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc, double seconds)
+int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc,
+                    double seconds)
 {
     double until = probe_seconds() + seconds;
 
@@ -116,7 +92,7 @@ int st_qp_wait(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc, double seconds)
 
 int st_pair_wait(st_pair_t *pair, struct ibv_wc *wc, double seconds)
 {
-    return st_qp_wait(pair->st, pair->qp.send_cq, wc, seconds);
+    return st_pair_wait_cq(pair->st, pair->qp.send_cq, wc, seconds);
 }
 
 int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes)
@@ -124,14 +100,8 @@ int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes)
     size_t room      = ST_MEM_BYTES / bytes;
     st_piece_t piece = {&pair->st->mem, (number % room) * bytes, bytes};
 
-    st_message_write(pair->st->mem.base + piece.at, bytes, number);
+    st_serve_message(pair->st->mem.base + piece.at, bytes, number);
     return st_qp_send(&pair->qp, &pair->dest, &piece, number, 0);
-}
-
-unsigned st_status_of(const struct ibv_wc *wc)
-{
-    return (wc->status == IBV_WC_SUCCESS) ?
-           0 : (wc->vendor_err != 0) ? wc->vendor_err & 255 : 255;
 }
 
 int st_pair_status(st_pair_t *pair, double seconds, double *took)
@@ -141,27 +111,8 @@ int st_pair_status(st_pair_t *pair, double seconds, double *took)
     int status = -1;
 
     if ((st_pair_send(pair, 1, 16) == 0) && st_pair_wait(pair, &wc, seconds)) {
-        status = st_status_of(&wc);
+        status = st_qp_status(&wc);
     }
     *took = probe_seconds() - start;
     return status;
-}
-
-const char *st_status_text(int status, char text[32])
-{
-    snprintf(text, 32, (status < 0) ? "no completion" :
-                       (status == 0) ? "success" : "status %d", status);
-    return text;
-}
-
-const char *st_time_text(double seconds, char text[32])
-{
-    if (seconds < 1e-3) {
-        snprintf(text, 32, "%.1f us", seconds * 1e6);
-    } else if (seconds < 1) {
-        snprintf(text, 32, "%.1f ms", seconds * 1e3);
-    } else {
-        snprintf(text, 32, "%.1f s", seconds);
-    }
-    return text;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes of what the device says it takes: is it so? */
-#include "selftest_pair.h"
+#include "result.h"
+#include "self.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -56,7 +57,7 @@ static void limit_probe(st_t *st, st_result_t *result, limit_kind_t kind,
     int err       = limit_try(st, kind, reported);
 
     if (err == 0) {
-        st_same(result, "it says %u, and takes %u", reported, reported);
+        st_result_same(result, "it says %u, and takes %u", reported, reported);
         return;
     }
     while (bad - good > 1) {
@@ -67,8 +68,8 @@ static void limit_probe(st_t *st, st_result_t *result, limit_kind_t kind,
             bad = middle;
         }
     }
-    st_differs(result, "it says %u, and takes %u (%s)", reported, good,
-               strerror(err));
+    st_result_differs(result, "it says %u, and takes %u (%s)", reported, good,
+                      strerror(err));
 }
 
 static void limit_sends(st_t *st, st_result_t *result)
@@ -102,13 +103,13 @@ static void limit_capabilities(st_t *st, st_result_t *result)
     const efa_device_t *device = st->device;
     unsigned caps              = device->caps;
 
-    st_decide(result, (device->part == 0xefa0) ||
-              (caps & EFA_DEVICE_CAP_RDMA_READ),
-              "part %#x:%s%s%s%s (bits %#x)", device->part,
-              (caps & EFA_DEVICE_CAP_RDMA_READ) ? " RDMA read," : "",
-              (caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " RDMA write," : "",
-              (caps & EFA_DEVICE_CAP_RNR_RETRY) ? " RNR retry," : "",
-              " messages", caps);
+    st_result_decide(result, (device->part == 0xefa0) ||
+                     (caps & EFA_DEVICE_CAP_RDMA_READ),
+                     "part %#x:%s%s%s%s (bits %#x)", device->part,
+                     (caps & EFA_DEVICE_CAP_RDMA_READ) ? " RDMA read," : "",
+                     (caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " RDMA write," : "",
+                     (caps & EFA_DEVICE_CAP_RNR_RETRY) ? " RNR retry," : "",
+                     " messages", caps);
 }
 
 /* A handle each for made-up hosts; none is sent to. */
@@ -122,13 +123,14 @@ static void limit_handles(st_t *st, st_result_t *result)
         gid[14] = count >> 8;
         gid[15] = count;
         gid[13] = 1;
-        list[count] = st_ah_open(st->device, st->pd, gid);
+        list[count] = st_qp_ah_open(st->device, st->pd, gid);
         if (list[count] == NULL) {
             break;
         }
     }
-    st_decide(result, count + 8 >= wanted, "it says %u, and gives %u%s",
-              wanted, count, (count < wanted) ? " (others have some)" : "");
+    st_result_decide(result, count + 8 >= wanted, "it says %u, and gives %u%s",
+                     wanted, count,
+                     (count < wanted) ? " (others have some)" : "");
     for (i = 0; i < count; ++i) {
         st->verbs->destroy_ah(list[i]);
     }
@@ -145,7 +147,7 @@ static void limit_queue_pairs(st_t *st, st_result_t *result)
     memset(&attr, 0, sizeof(attr));
     if ((st->verbs->query_device(st->device->context, &attr) != 0) ||
         (attr.max_qp <= 0) || (attr.max_qp > 65536)) {
-        st_not_asked(result, "the device does not say how many");
+        st_result_not_asked(result, "the device does not say how many");
         return;
     }
     wanted = efa_at_most(attr.max_qp, attr.max_cq / 2);
@@ -159,8 +161,8 @@ static void limit_queue_pairs(st_t *st, st_result_t *result)
     }
     free(list);
     /* other programs on the device have some */
-    st_decide(result, 4 * count >= 3 * wanted, "it says %d, and gives %u",
-              attr.max_qp, count);
+    st_result_decide(result, 4 * count >= 3 * wanted,
+                     "it says %d, and gives %u", attr.max_qp, count);
 }
 
 static void limit_event(st_t *st, st_result_t *result, st_self_t *self,
@@ -177,8 +179,9 @@ static void limit_event(st_t *st, st_result_t *result, st_self_t *self,
         (st_qp_send(&self->qp, &self->dest, &piece, 0, 0) == 0)) {
         ready = poll(&entry, 1, 1000);
     }
-    st_decide(result, ready == 1, "a message wakes %s",
-              (ready == 1) ? "who waits for it" : "nobody within a second");
+    st_result_decide(result, ready == 1, "a message wakes %s",
+                     (ready == 1) ? "who waits for it"
+                                  : "nobody within a second");
     if ((ready == 1) &&
         (st->verbs->get_cq_event(channel, &cq, &context) == 0)) {
         st->verbs->ack_cq_events(cq, 1);
@@ -193,7 +196,7 @@ static void limit_events(st_t *st, st_result_t *result)
     errno          = 0;
     params.channel = st->verbs->create_comp_channel(st->device->context);
     if (params.channel == NULL) {
-        st_differs(result, "no completion channel: %s", strerror(errno));
+        st_result_differs(result, "no completion channel: %s", strerror(errno));
         return;
     }
     if (st_self_open(&self, st, result, &params) == 0) {

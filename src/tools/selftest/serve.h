@@ -21,7 +21,7 @@
 #ifndef SRD_SELFTEST_SERVE_H_
 #define SRD_SELFTEST_SERVE_H_
 
-#include "selftest_qp.h"
+#include "qp.h"
 
 enum {
     ST_LINE_MAX  = 512, /* bytes of a line, with its end */
@@ -59,10 +59,10 @@ void st_serve_line(st_serve_t *serve, const char *line, char *answer,
 unsigned st_serve_progress(st_serve_t *serve);
 
 /* A message's bytes: number and pattern. */
-void st_message_write(uint8_t *bytes, size_t length, uint32_t number);
+void st_serve_message(uint8_t *bytes, size_t length, uint32_t number);
 
 /* 16 bytes as 32 digits, and back: 0, or -1. */
-void st_gid_print(const uint8_t gid[16], char text[33]);
-int  st_gid_parse(const char *text, uint8_t gid[16]);
+void st_serve_gid_print(const uint8_t gid[16], char text[33]);
+int  st_serve_gid_parse(const char *text, uint8_t gid[16]);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same with UCX over srd: stock ucx_perftest, where it is installed. */
 #define _GNU_SOURCE
+#include "result.h"
 #include "selftest.h"
 
 #include <errno.h>
@@ -201,7 +202,7 @@ static int ucx_find(ucx_run_t *run, char *why, size_t size)
     return 0;
 }
 
-void st_measure_ucx(st_t *st, const char *device, char *why, size_t size)
+void st_ucx_measure(st_t *st, const char *device, char *why, size_t size)
 {
     static const size_t sizes[] = {8, 4096, 65536, 1 << 20};
     static const unsigned counts[] = {2000, 1000, 200, 50};
@@ -218,13 +219,15 @@ void st_measure_ucx(st_t *st, const char *device, char *why, size_t size)
                      size) != 0) {
             return;
         }
-        st_point(st, &(st_point_t){"processes", "UCX over srd: tag latency",
-                                   "us", 1, sizes[i], numbers[1], 0});
+        st_result_point(st,
+                        &(st_point_t){"processes", "UCX over srd: tag latency",
+                                      "us", 1, sizes[i], numbers[1], 0});
         if (ucx_test(&run, "tag_bw", sizes[i], counts[i], numbers, why,
                      size) != 0) {
             return;
         }
-        st_point(st, &(st_point_t){"processes", "UCX over srd: tag bandwidth",
-                                   "MB/s", 1, sizes[i], numbers[4], 0});
+        st_result_point(st, &(st_point_t){"processes",
+                                          "UCX over srd: tag bandwidth", "MB/s",
+                                          1, sizes[i], numbers[4], 0});
     }
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "info.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+void info_report(info_t *info, info_level_t level, const char *name,
+                 const char *remedy, const char *format, ...)
+{
+    static const char *const words[] = {"ok", "warn", "FAIL", "skip"};
+    va_list ap;
+
+    ++info->counts[level];
+    printf("%-4s  %-14s ", words[level], name);
+    va_start(ap, format);
+    vprintf(format, ap);
+    va_end(ap);
+    printf("\n");
+    if (remedy != NULL) {
+        printf("      %-14s remedy: %s\n", "", remedy);
+    }
+}
+
+int info_read(const info_t *info, const char *path, char *text, size_t size)
+{
+    char full[PATH_MAX];
+    FILE *file;
+    size_t length;
+
+    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
+    file = fopen(full, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    length = fread(text, 1, size - 1, file);
+    fclose(file);
+    while ((length > 0) && (text[length - 1] == '\n')) {
+        --length;
+    }
+    text[length] = '\0';
+    return 0;
+}
+
+int info_exists(const info_t *info, const char *path)
+{
+    char full[PATH_MAX];
+
+    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
+    return access(full, F_OK) == 0;
+}
+
+const char *info_lane(const probe_t *probe, const char *transport)
+{
+    size_t length = strlen(transport);
+    unsigned i;
+
+    for (i = 0; i < probe->lane_count; ++i) {
+        if (!strncmp(probe->lanes[i], transport, length) &&
+            (probe->lanes[i][length] == '/')) {
+            return probe->lanes[i];
+        }
+    }
+    return NULL;
+}
+
+int info_list_has(const char *list, const char *name)
+{
+    size_t length;
+
+    while (*list != '\0') {
+        length = strcspn(list, ",");
+        if ((length == strlen(name)) && !strncmp(list, name, length)) {
+            return 1;
+        }
+        list += length + (list[length] == ',');
+    }
+    return 0;
+}
+
+int info_wishes(const char *name, int yes)
+{
+    static const char *const words[2][4] = {{"n", "no", "0", "off"},
+                                            {"y", "yes", "1", "on"}};
+    const char *value = getenv(name);
+    unsigned i;
+
+    for (i = 0; (value != NULL) && (i < 4); ++i) {
+        if (!strcasecmp(value, words[yes != 0][i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
