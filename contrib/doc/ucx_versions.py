@@ -3,7 +3,7 @@
 """ucx_versions.py [ROOT]: prints docs/UCX-VERSIONS.md, what differs from one UCX
 minor to the next in what this module declares of it, and what was tried how.
 
-Read from the sources: src/ucp_hooks/abi_layout.h (declarations), detect.c (how
+Read from the sources: src/ucp_hooks/abi_layout.h (declarations), minors.h (how
 a minor is known) and test/matrix/ (which UCX the matrix suite runs). Suite load
 compares the result with the page."""
 
@@ -123,12 +123,8 @@ def sizes(text, minor):
     return [part.strip() for part in found.group(1).split(',')]
 
 
-def known_by(detect, minor):
-    for number, symbol in re.findall(r'\{(\d+), "(\w+)"\}', detect):
-        if int(number) == minor:
-            return f'`{symbol}`'
-    only = re.search(rf'detect_only_1_{minor}\[\] = "(\w+)"', detect)
-    return f'`{only.group(1)}`, which no other has' if only else '?'
+def known_by(symbol, stays):
+    return f'`{symbol}`' + ('' if stays == '1' else ', which no other has')
 
 
 def tested(root, minor):
@@ -144,6 +140,35 @@ def tested(root, minor):
         how.append('matrix suite: ' + ', '.join(wheels))
     return how
 
+
+ADDING = '''## How to add a UCX minor
+
+In this order; what is forgotten is named by the check in brackets.
+
+1. **How it is known.** Find a symbol that its libuct exports and the one before
+   does not (`nm -D --defined-only libuct.so.0` of both), and append a line to
+   `src/ucp_hooks/minors.h`. That is the one list: the tables, detection, the
+   objects and the tests are made from it. `test/gtest/uct/hooks_fake_uct.c`
+   states the symbol once more, as what a release exports (`check_minors.py`).
+2. **What it declares.** Compare the release's private headers with those of the
+   one before: `git diff v1.23.x v1.24.x -- src/uct/base src/uct/api/v2
+   src/ucs/config src/ucs/type`. Each difference in a structure below goes to
+   `src/ucp_hooks/abi_layout.h` behind `#if UCX_MINOR >= ...`, with the line of
+   sizes (without it the object of the minor does not compile).
+3. **What it calls.** New callbacks and changed arguments go to
+   `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
+   the minor; what the transports need for them goes into `provider.h`.
+4. **Prove the layouts**: `test/gtest/uct/hooks_layout.sh DIR` with the release's
+   source tree, and every callback under its libraries:
+   `test/gtest/uct/hooks_matrix.sh build PREFIX`. Both end with a line for each
+   check.
+5. **Real data**: a wheel of that minor into `test/matrix/wheels.txt`, or a system
+   into `contrib/chroot.sh`, then suite matrix.
+6. **What is said of it**: `contrib/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
+   load compares), and each "1.13 to ..." that `check_minors.py` names; a line in
+   NEWS. Where a test takes the newest UCX for granted (`test/portable/ucx.sh`)
+   it says so when the suite runs.
+'''
 
 # The counts of a run by hand; how: in the text.
 SUITE = '''## UCX's own test-suite
@@ -200,15 +225,17 @@ smallest queues (`UCX_SRD_TX_QUEUE_LEN=16`, `UCX_SRD_RX_QUEUE_LEN=128`).
 
 
 def main(root):
-    text, detect = read(root, HEADER), read(root, 'src/ucp_hooks/detect.c')
-    minors = [int(m) for m in re.findall(r'UCX_MINOR == (\d+)\n#define ABI_SIZ',
-                                         text)]
+    text = read(root, HEADER)
+    known = {int(minor): known_by(symbol, stays) for minor, symbol, stays in
+             re.findall(r'^ *X\((\d+), "(\w+)", ([01])\)',
+                        read(root, 'src/ucp_hooks/minors.h'), re.M)}
+    minors = list(known)
     print('''# UCX versions
 
 Written by `contrib/doc/ucx_versions.py` from the sources; not by hand.
 
 One file serves all these versions: what the module declares of UCX's private
-structures is compiled once for each minor (`src/ucp_hooks/abi_1_*.c`), and the
+structures is compiled once for each minor (`src/ucp_hooks/abi.c`), and the
 one for the UCX at hand is taken when it is found. A minor is known by a symbol
 that its libuct has and the one before has not; the sizes of three data objects
 of libuct (transport, component, config field) and the version of libucp must
@@ -261,7 +288,7 @@ of them: `uct_iface_ops_t` 400, `uct_iface_attr_t` 536, `uct_base_iface_t` 1280
 ''')
     for minor in minors:
         print(f'### 1.{minor}\n')
-        print(f'- known by {known_by(detect, minor)}')
+        print(f'- known by {known[minor]}')
         if minor != minors[0]:
             changes = list(differences(structures(text, minor - 1),
                                        structures(text, minor)))
@@ -295,6 +322,7 @@ in all builds.
 - **Data between two emulated nodes** with every byte compared: suite ucp here,
   suite matrix with the systems and wheels above.
 ''')
+    print(ADDING)
     print(SUITE, end='')
 
 

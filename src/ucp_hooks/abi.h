@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One ucx_abi_t for each UCX minor we drive: its numbers, and the functions
- * that speak its private structures. abi_glue.h implements them, compiled once
- * for each minor against the declarations of abi_layout.h. What was tried: the
- * layouts against the private headers of all minors from 1.13 to 1.23
+ * that speak its private structures. abi.c implements them, compiled once for each
+ * minor of minors.h against the declarations of abi_layout.h. What was tried:
+ * the layouts against the private headers of all these minors
  * (hooks_layout.cc), every callback under a real libuct of each
  * (hooks_suite.sh, hooks_matrix.sh).
  */
@@ -12,6 +12,7 @@
 
 #include "calls.h"
 #include "components.h"
+#include "minors.h"
 #include "provider.h"
 
 /* UCX's tables for one host, all in one block of memory: built once, linked
@@ -61,11 +62,13 @@ typedef struct ucx_abi {
     uint64_t     iface_flags;
 } ucx_abi_t;
 
-/* Supported minors, oldest first, NULL at the end. */
-extern const ucx_abi_t *const ucx_abis[];
+/* ucx_abi_1_13 and so on, one for each of minors.h */
+#define UCX_ABI_NAME_(_minor) ucx_abi_1_##_minor
+#define UCX_ABI_NAME(_minor)  UCX_ABI_NAME_(_minor)
 
-extern const ucx_abi_t ucx_abi_1_13, ucx_abi_1_14, ucx_abi_1_15, ucx_abi_1_16,
-                       ucx_abi_1_17, ucx_abi_1_18, ucx_abi_1_19, ucx_abi_1_20,
-                       ucx_abi_1_21, ucx_abi_1_22, ucx_abi_1_23;
+#define UCX_ABI_DECLARE(_minor, _symbol, _stays) \
+    extern const ucx_abi_t UCX_ABI_NAME(_minor);
+UCX_MINORS(UCX_ABI_DECLARE)
+#undef UCX_ABI_DECLARE
 
 #endif

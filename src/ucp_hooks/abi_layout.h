@@ -2,7 +2,7 @@
 /*
  * UCX's private structures, as far as we build or read them, in the layout of
  * the minor UCX_MINOR (13 for 1.13). Included once per translation unit, by
- * abi_glue.h and by the layout check of the tests, which compiles it against
+ * abi.c and by the layout check of the tests, which compiles it against
  * UCX's own private headers.
  */
 #ifndef UCX_MINOR

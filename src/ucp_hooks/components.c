@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "collision.h"
 #include "fallback.h"
 #include "message.h"
 
@@ -34,48 +35,6 @@ static const claim_t *claim_find(const void *component)
     }
     pthread_mutex_unlock(&claims_lock);
     return found;
-}
-
-typedef struct collision {
-    const char *name; /* of the transport, ours too; NULL: there is none */
-    int        is_copy;
-} collision_t;
-
-static void collision_visit(const ucx_list_entry_t *entry, void *arg)
-{
-    collision_t *collision = arg;
-    unsigned i;
-
-    for (i = 0; (entry->tl_name != NULL) &&
-                (i < ucx_provider.transport_count); ++i) {
-        const char *name = ucx_provider.transports[i]->name;
-
-        if ((collision->name == NULL) &&
-            !strncmp(entry->tl_name, name, UCT_TL_NAME_MAX)) {
-            collision->name    = name;
-            collision->is_copy = !strncmp(entry->component_name,
-                                          ucx_provider.name,
-                                          UCT_COMPONENT_NAME_MAX);
-        }
-    }
-}
-
-static collision_t collision_find(const ucx_host_t *host)
-{
-    const ucx_calls_t *calls = host->calls;
-    collision_t collision    = {NULL, 0};
-
-    calls->abi->list_visit(calls, calls->component, collision_visit,
-                           &collision);
-    if ((calls->global.claim != UCS_NO) && !collision.is_copy) {
-        collision.name = NULL; /* claim_filter() sets UCX's own aside */
-    }
-    return collision;
-}
-
-const char *ucx_components_collision(const ucx_host_t *host)
-{
-    return collision_find(host).name;
 }
 
 static int claim_is_ours(char (*names)[UCT_MD_NAME_MAX], unsigned count,
@@ -127,7 +86,7 @@ static ucs_status_t claim_query(void *component,
     status = claim->query(component, resources_p, count_p);
     if ((status == UCS_OK) && (*count_p > 0) &&
         (claim->host->calls->global.claim != UCS_NO) &&
-        (ucx_components_collision(claim->host) == NULL)) {
+        (ucx_collision_name(claim->host) == NULL)) {
         claim_filter(claim, *resources_p, count_p);
     }
     return status;
@@ -169,8 +128,8 @@ static void intercept_visit(const ucx_list_entry_t *entry, void *arg)
 
 int ucx_components_intercept(ucx_host_t *host)
 {
-    const ucx_calls_t *calls = host->calls;
-    collision_t collision    = collision_find(host);
+    const ucx_calls_t *calls  = host->calls;
+    ucx_collision_t collision = ucx_collision_find(host);
 
     if (collision.name != NULL) {
         ucx_message_collision(host, collision.name);

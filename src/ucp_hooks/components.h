@@ -44,13 +44,6 @@ typedef struct ucx_list_entry {
 typedef void (*ucx_visit_func_t)(const ucx_list_entry_t *entry, void *arg);
 
 /*
- * The name of a transport of ours that another component of this UCX has, too
- * (UCX's own srd, or a second copy of this module). NULL: there is none, or it
- * is UCX's own and set aside.
- */
-const char *ucx_components_collision(const ucx_host_t *host);
-
-/*
  * Look at the components that are there now. The ib component's query function
  * and the functions that open interfaces of network transports (fallback.h) are
  * replaced by ours, which call the original. Safe to repeat. Takes a lock of

@@ -5,45 +5,51 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A symbol that each release added, and none removed since. */
 static const struct {
-    unsigned   minor;
-    const char *symbol;
-} detect_steps[] = {
-    {13, "uct_md_mkey_pack_v2"},
-    {14, "uct_md_query_v2"},
-    {16, "uct_rkey_compare"},
-    {17, "uct_md_base_md_query"},
-    {18, "uct_iface_fill_info_str_buf"},
-    {19, "uct_rkey_unpack_v2"},
-    {20, "uct_ep_get_device_ep"},
-    {21, "uct_md_mem_elem_pack"},
-    {22, "uct_ep_put_sgl_zcopy"},
-    {23, "uct_ep_get_sgl_zcopy"},
+    unsigned        minor;
+    const char      *symbol;
+    int             stays;
+    const ucx_abi_t *abi;
+} detect_minors[] = {
+#define DETECT_MINOR(_minor, _symbol, _stays) \
+    {_minor, _symbol, _stays, &UCX_ABI_NAME(_minor)},
+    UCX_MINORS(DETECT_MINOR)
+#undef DETECT_MINOR
 };
 
-static const char detect_only_1_15[] = "uct_base_iface_is_reachable_v2";
+enum {
+    DETECT_OLDER = 0,
+    DETECT_COUNT = sizeof(detect_minors) / sizeof(detect_minors[0])
+};
 
-enum { DETECT_OLDER = 0, DETECT_NEWEST = 23 };
+#define DETECT_OLDEST (detect_minors[0].minor)
+#define DETECT_NEWEST (detect_minors[DETECT_COUNT - 1].minor)
 
-/* The newest minor whose symbols are all there; DETECT_OLDER: before 1.13.
+/* The newest minor whose symbols are all there; DETECT_OLDER: before the first.
  * A gap in the sequence is no UCX we know: -1. */
 static int detect_by_symbols(void *uct)
 {
-    int minor = DETECT_OLDER, ended = 0;
-    unsigned i;
+    unsigned minor = DETECT_OLDER, i;
+    int ended      = 0;
 
-    for (i = 0; i < sizeof(detect_steps) / sizeof(detect_steps[0]); ++i) {
-        if (dlsym(uct, detect_steps[i].symbol) == NULL) {
+    for (i = 0; i < DETECT_COUNT; ++i) {
+        if (!detect_minors[i].stays) {
+            continue;
+        } else if (dlsym(uct, detect_minors[i].symbol) == NULL) {
             ended = 1;
         } else if (ended) {
             return -1;
         } else {
-            minor = detect_steps[i].minor;
+            minor = detect_minors[i].minor;
         }
     }
-    return ((minor == 14) && (dlsym(uct, detect_only_1_15) != NULL)) ? 15 :
-                                                                       minor;
+    for (i = 1; i < DETECT_COUNT; ++i) {
+        if (!detect_minors[i].stays && (minor == detect_minors[i - 1].minor) &&
+            (dlsym(uct, detect_minors[i].symbol) != NULL)) {
+            return detect_minors[i].minor;
+        }
+    }
+    return minor;
 }
 
 static void __attribute__((format(printf, 2, 3)))
@@ -57,30 +63,13 @@ detect_refuse(ucx_detected_t *detected, const char *format, ...)
     va_end(ap);
 }
 
-/* "1.13", or "1.13 to 1.23" */
-static const char *detect_supported(char *buf, size_t max)
-{
-    unsigned last = 0;
-
-    while (ucx_abis[last + 1] != NULL) {
-        ++last;
-    }
-    if (last == 0) {
-        snprintf(buf, max, "1.%u", ucx_abis[0]->minor);
-    } else {
-        snprintf(buf, max, "1.%u to 1.%u", ucx_abis[0]->minor,
-                 ucx_abis[last]->minor);
-    }
-    return buf;
-}
-
 static const ucx_abi_t *detect_abi(int minor)
 {
-    const ucx_abi_t *const *abi;
+    unsigned i;
 
-    for (abi = ucx_abis; *abi != NULL; ++abi) {
-        if ((int)(*abi)->minor == minor) {
-            return *abi;
+    for (i = 0; i < DETECT_COUNT; ++i) {
+        if ((int)detect_minors[i].minor == minor) {
+            return detect_minors[i].abi;
         }
     }
     return NULL;
@@ -119,24 +108,25 @@ typedef struct versions {
     int      minor; /* by symbols */
     int      has_ucp;
     unsigned ucp_major, ucp_minor;
-    char     supported[32];
+    char     supported[32]; /* "1.13 to 1.23" */
 } versions_t;
 
 static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
 {
-    if (v->has_ucp && (v->ucp_minor >= 13)) {
+    if (v->has_ucp && (v->ucp_minor >= DETECT_OLDEST)) {
         detect_refuse(detected,
-                      "libucp says UCX %u.%u, but libuct is older than 1.13, "
+                      "libucp says UCX %u.%u, but libuct is older than 1.%u, "
                       "probably two installations are mixed: check "
-                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor);
+                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor,
+                      DETECT_OLDEST);
     } else if (v->has_ucp) {
         detect_refuse(detected,
                       "UCX %u.%u is too old (supported: UCX %s): update UCX",
                       v->ucp_major, v->ucp_minor, v->supported);
     } else {
         detect_refuse(detected,
-                      "UCX older than 1.13 (supported: UCX %s): update UCX",
-                      v->supported);
+                      "UCX older than 1.%u (supported: UCX %s): update UCX",
+                      DETECT_OLDEST, v->supported);
     }
     return 1;
 }
@@ -195,11 +185,6 @@ static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
                       "libucp says UCX %u.%u, the symbols of libuct say 1.%d, "
                       "probably two installations are mixed: check "
                       "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor, v->minor);
-    } else if (detect_abi(v->minor) == NULL) {
-        detect_refuse(detected,
-                      "UCX 1.%d is not supported by this version of the module "
-                      "(supported: UCX %s): use one of those, or update the "
-                      "module", v->minor, v->supported);
     } else {
         return 0;
     }
@@ -210,7 +195,8 @@ void ucx_detect(const ucx_found_t *uct, ucx_detected_t *detected)
 {
     versions_t v = {0};
 
-    detect_supported(v.supported, sizeof(v.supported));
+    snprintf(v.supported, sizeof(v.supported), "1.%u to 1.%u", DETECT_OLDEST,
+             DETECT_NEWEST);
     v.has_ucp = ucx_find_ucp_version(uct, &v.ucp_major, &v.ucp_minor) == 0;
     v.minor   = detect_by_symbols(uct->handle);
 

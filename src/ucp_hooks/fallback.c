@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "calls.h"
+#include "collision.h"
 #include "message.h"
 #include "near.h"
 #include "provider.h"
@@ -110,7 +111,7 @@ static int fallback_is_set(const char *variable)
 static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
-    int other  = ucx_components_collision(watched->opener->host) != NULL;
+    int other  = ucx_collision_name(watched->opener->host) != NULL;
     int out    = tls_first_of_ours(watched->opener->host) == NULL;
     char names[NAMES_MAX];
 

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "collision.h"
 #include "detect.h"
 #include "find.h"
 #include "message.h"
@@ -38,12 +39,6 @@ typedef struct instance {
     ucx_calls_t     calls;
     ucx_tables_t    *tables;
 } instance_t;
-
-const ucx_abi_t *const ucx_abis[] = {
-    &ucx_abi_1_13, &ucx_abi_1_14, &ucx_abi_1_15, &ucx_abi_1_16,
-    &ucx_abi_1_17, &ucx_abi_1_18, &ucx_abi_1_19, &ucx_abi_1_20,
-    &ucx_abi_1_21, &ucx_abi_1_22, &ucx_abi_1_23, NULL
-};
 
 static pthread_mutex_t instances_lock = PTHREAD_MUTEX_INITIALIZER;
 static instance_t *instances;
@@ -149,7 +144,7 @@ static int instance_add(instance_t *it, const ucx_found_t *found)
         it->next  = instances;
         instances = it;
         if (!it->refused) {
-            declined = ucx_components_collision(&it->host) != NULL;
+            declined = ucx_collision_name(&it->host) != NULL;
             it->calls.abi->tables_register(&it->host, it->tables, declined);
         }
         ret = 0;

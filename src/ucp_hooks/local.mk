@@ -5,24 +5,14 @@
 # process, so no program fails to start because of it.
 ucp_hooks_sources = \
 	src/ucp_hooks/abi.h \
-	src/ucp_hooks/abi_1_13.c \
-	src/ucp_hooks/abi_1_14.c \
-	src/ucp_hooks/abi_1_15.c \
-	src/ucp_hooks/abi_1_16.c \
-	src/ucp_hooks/abi_1_17.c \
-	src/ucp_hooks/abi_1_18.c \
-	src/ucp_hooks/abi_1_19.c \
-	src/ucp_hooks/abi_1_20.c \
-	src/ucp_hooks/abi_1_21.c \
-	src/ucp_hooks/abi_1_22.c \
-	src/ucp_hooks/abi_1_23.c \
-	src/ucp_hooks/abi_glue.h \
 	src/ucp_hooks/abi_iface.inc \
 	src/ucp_hooks/abi_layout.h \
 	src/ucp_hooks/abi_md.inc \
 	src/ucp_hooks/abi_tables.inc \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
+	src/ucp_hooks/collision.c \
+	src/ucp_hooks/collision.h \
 	src/ucp_hooks/components.c \
 	src/ucp_hooks/components.h \
 	src/ucp_hooks/config.c \
@@ -42,6 +32,7 @@ ucp_hooks_sources = \
 	src/ucp_hooks/iface.c \
 	src/ucp_hooks/message.c \
 	src/ucp_hooks/message.h \
+	src/ucp_hooks/minors.h \
 	src/ucp_hooks/near.c \
 	src/ucp_hooks/near.h \
 	src/ucp_hooks/provider.h \
@@ -61,15 +52,33 @@ if !SANITIZERS
 ucp_hooks_ldflags += -Wl,-z,defs
 endif
 
-EXTRA_DIST += src/ucp_hooks/hooks.map
+EXTRA_DIST += src/ucp_hooks/hooks.map src/ucp_hooks/abi.c
+
+# One object for each minor that minors.h lists, all of abi.c. (A parenthesis
+# alone would end make's call.)
+ucx_minors := $(shell sed -n 's/^ *X.\([0-9]*\),.*/\1/p' \
+	$(srcdir)/src/ucp_hooks/minors.h)
+ucx_abi_objects = $(patsubst %,\
+	src/ucp_hooks/lib_libuct_srd_so_0-abi_1_%.o,$(ucx_minors))
+
+$(ucx_abi_objects): src/ucp_hooks/lib_libuct_srd_so_0-abi_1_%.o: \
+		$(srcdir)/src/ucp_hooks/abi.c
+	@$(MKDIR_P) src/ucp_hooks
+	$(AM_V_CC)$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
+		$(ucp_hooks_cflags) $(CFLAGS) -DUCX_MINOR=$* -MMD -MP -c -o $@ $<
+
+-include $(ucx_abi_objects:.o=.d)
+
+CLEANFILES += $(ucx_abi_objects) $(ucx_abi_objects:.o=.d)
 
 # src/uct/ib/local.mk says what is in uct_ib_sources, and that the module is to
 # be built.
 lib_libuct_srd_so_0_SOURCES      = $(ucp_hooks_sources) $(uct_ib_sources)
 lib_libuct_srd_so_0_CFLAGS       = $(ucp_hooks_cflags)
 lib_libuct_srd_so_0_LDFLAGS      = $(ucp_hooks_ldflags) -Wl,-soname,libuct_srd.so.0
-lib_libuct_srd_so_0_LDADD        = $(flow_objects)
-lib_libuct_srd_so_0_DEPENDENCIES = $(flow_objects) $(ucp_hooks_map)
+lib_libuct_srd_so_0_LDADD        = $(ucx_abi_objects) $(flow_objects)
+lib_libuct_srd_so_0_DEPENDENCIES = $(ucx_abi_objects) $(flow_objects) \
+	$(ucp_hooks_map)
 
 # Only for contrib/srd_systemwide.
 mod_PROGRAMS += lib/srd_shim.so

@@ -19,7 +19,7 @@ import tree
 OBJECTS = ('obj/flow/*.o', 'src/**/*.o')
 
 # The parts of src/ that stand in an order.
-PARTS = ('src/uct/ib',)
+PARTS = ('src/tools', 'src/ucp_hooks', 'src/uct/ib')
 
 ALLOWED = 'test/tidy/circles.txt'
 ALLOWED_LINE = re.compile(r'(\S+) -> (\S+): \S')
@@ -45,6 +45,7 @@ def source_of(root, build, path):
     folder, name = os.path.split(os.path.relpath(path, build))
     folder = folder.replace('obj/flow', 'src/flow')
     stem = re.sub(r'^.*-', '', name[:-2])
+    stem = re.sub(r'^abi_1_\d+$', 'abi', stem)  # one of each UCX minor
     source = os.path.join(folder, stem + '.c')
     return source if os.path.exists(os.path.join(root, source)) else None
 

@@ -251,6 +251,31 @@ expect fail check_circles.py 'closes no circle'
 put test/tidy/circles.txt <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c'
 expect fail check_circles.py 'circles.txt:1: not'
 
+# minors: a list of two minors, and files that agree with it.
+minors() {
+    mkdir -p "$root/test/gtest/uct" "$root/docs"
+    printf '#define UCX_MINORS(X) \\\n    X(13, "one", 1) \\\n    X(14, "two", 0)\n' |
+        put src/ucp_hooks/minors.h
+    printf '#if UCX_MINOR == %s\n#define ABI_SIZES 1\n#endif\n' 13 14 |
+        put src/ucp_hooks/abi_layout.h
+    printf '#if FAKE_MINOR %s\nMARK(%s)\n#endif\n' '>= 13' one '== 14' two |
+        put test/gtest/uct/hooks_fake_uct.c
+}
+sample
+minors
+put docs/A.md <<<'UCX 1.13 to 1.14'
+expect pass check_minors.py
+put docs/A.md <<<'UCX 1.13 to 1.13'
+expect fail check_minors.py 'docs/A.md:1: ends before the newest'
+sed -i 's/== 14/== 15/' "$root/src/ucp_hooks/abi_layout.h"
+expect fail check_minors.py 'abi_layout.h: UCX 1.14 lacks sizes'
+expect fail check_minors.py 'abi_layout.h: UCX 1.15 with sizes is not in'
+minors
+sed -i 's/== 14/>= 14/' "$root/test/gtest/uct/hooks_fake_uct.c"
+expect fail check_minors.py 'hooks_fake_uct.c: UCX 1.14 lacks == two'
+sed -i 's/X(14/X(15/' "$root/src/ucp_hooks/minors.h"
+expect fail check_minors.py 'not one minor after the other'
+
 sample
 expect fail check_needed.sh 'nothing to check'
 good_module

@@ -8,7 +8,9 @@ obj_hooks_libuct_hooktest_so_0_SOURCES = \
 obj_hooks_libuct_hooktest_so_0_CFLAGS  = $(ucp_hooks_cflags)
 obj_hooks_libuct_hooktest_so_0_LDFLAGS = $(ucp_hooks_ldflags) \
 	-Wl,-soname,libuct_hooktest.so.0
-obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_map)
+obj_hooks_libuct_hooktest_so_0_LDADD   = $(ucx_abi_objects)
+obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucx_abi_objects) \
+	$(ucp_hooks_map)
 
 if HAVE_GTEST
 check_PROGRAMS += obj/hooks/hooks_glue

@@ -313,31 +313,31 @@ refused() {
         "$(run_fake UCX_TLS=hooktl UCX_LOG_LEVEL=error)"
 }
 if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
-    last=$(ls "$top/src/ucp_hooks"/abi_1_*.c | sed 's/.*abi_1_\([0-9]*\)\.c/\1/' |
-           sort -n | tail -1)
-    known="1\.13( to 1\.$last)?"
+    minors=$(sed -n 's/^ *X(\([0-9]*\),.*/\1/p' "$top/src/ucp_hooks/minors.h")
+    last=${minors##*[!0-9]} next=$((${minors##*[!0-9]} + 1))
+    known="1\.13 to 1\.$last"
     refused too-old "-DFAKE_MINOR=0" "-DFAKE_UCP=12" \
         "UCX 1\.12 is too old \(supported: UCX $known\): update UCX$"
     refused too-old-unnamed "-DFAKE_MINOR=0" "" \
         "UCX older than 1\.13 \(supported: UCX $known\): update UCX$"
-    refused too-new "-DFAKE_MINOR=23" "-DFAKE_UCP=24" \
-        "UCX 1\.24 is newer than what .* \(UCX $known\): .*UCX_EFA_ABI=1\.23 tries it .*$"
+    refused too-new "-DFAKE_MINOR=$last" "-DFAKE_UCP=$next" \
+        "UCX 1\.$next is newer than what .* \(UCX $known\): .*UCX_EFA_ABI=1\.$last tries it .*$"
     # the override lets it pass on to the check of sizes, and no other does
     newer() {
         hooked env UCX_TLS=hooktl UCX_EFA_ABI="$1" "$obj/hooks_fake_user" \
             "$tmp/too-new/libucp.so.0" 2>&1
     }
-    match "too new, UCX_EFA_ABI=1.23: tried" \
-        'looks like UCX 1\.23, but uct_' "$(newer 1.23)"
-    for v in 1.22 1.24 1.99 23 x; do
+    match "too new, UCX_EFA_ABI=1.$last: tried" \
+        "looks like UCX 1\.$last, but uct_" "$(newer "1.$last")"
+    for v in "1.$((last - 1))" "1.$next" 1.99 "$last" x; do
         match "too new, UCX_EFA_ABI=$v: refused" \
-            "newer than .*UCX_EFA_ABI=$v is not .*: 1\.23 is allowed$" \
+            "newer than .*UCX_EFA_ABI=$v is not .*: 1\.$last is allowed$" \
             "$(newer $v)"
     done
-    refused too-new-gap "-DFAKE_MINOR=18 -DFAKE_GAP" "-DFAKE_UCP=24" \
-        "UCX 1\.24 is newer .* \(UCX $known\), and looks like none of these: update .*$"
-    refused too-new-bare "-DFAKE_MINOR=0" "-DFAKE_UCP=24" \
-        "UCX 1\.24 is newer .*, and looks like none of these: .*$"
+    refused too-new-gap "-DFAKE_MINOR=18 -DFAKE_GAP" "-DFAKE_UCP=$next" \
+        "UCX 1\.$next is newer .* \(UCX $known\), and looks like none of these: update .*$"
+    refused too-new-bare "-DFAKE_MINOR=0" "-DFAKE_UCP=$next" \
+        "UCX 1\.$next is newer .*, and looks like none of these: .*$"
     refused mixed "-DFAKE_MINOR=13" "-DFAKE_UCP=18" \
         "libucp says UCX 1\.18, the symbols of libuct say 1\.13, .*$"
     refused mixed-old "-DFAKE_MINOR=0" "-DFAKE_UCP=14" \
@@ -348,7 +348,7 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
         "looks like UCX 1\.13, but uct_tcp_component has 216 bytes where 1\.13 has 208, .*$"
     refused stripped "-DFAKE_MINOR=13" "-DFAKE_UCP=13" \
         "probably a stripped or modified build: missing symbol uct_component_register$"
-    for minor in 15 16 17 18 19 20 21 22 23; do
+    for minor in $(echo "$minors" | sed '1,/^14$/d'); do # 14 is 13 in size
         refused "1.$minor-wrong-sizes" "-DFAKE_MINOR=$minor" \
             "-DFAKE_UCP=$minor" "looks like UCX 1\.$minor, but uct_.* bytes .*$"
         [ "$profile" = full ] || break

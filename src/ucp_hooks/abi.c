@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables that UCX calls, filled from a provider: the translation between
- * provider.h and the private structures of the minor UCX_MINOR. Included once
- * by each abi_1_NN.c; everything here is static there, except UCX_ABI. The
- * parts (.inc) are no headers: they stand on what is declared here.
+ * provider.h and the private structures of the minor UCX_MINOR. Compiled once
+ * for each minor of minors.h, with that number (local.mk); everything here is
+ * static, except UCX_ABI. The parts (.inc) are no headers: they stand on what
+ * is declared here.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include "config.h"
 #include "fallback.h"
 #include "message.h"
+
+#define UCX_ABI UCX_ABI_NAME(UCX_MINOR)
 
 /* UCX's tl callbacks do not say which tl they are called for. */
 enum { ABI_TL_MAX = 4 };
