@@ -163,8 +163,8 @@ In this order; what is forgotten is named by the check in brackets.
    `test/gtest/uct/hooks_matrix.sh build PREFIX`. Both end with a line for each
    check.
 5. **Real data**: a wheel of that minor into `test/matrix/wheels.txt`, or a system
-   into `contrib/chroot.sh`, then suite matrix.
-6. **What is said of it**: `contrib/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
+   into `contrib/ci/chroot.sh`, then suite matrix.
+6. **What is said of it**: `contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
    load compares), and each "1.13 to ..." that `check_minors.py` names; a line in
    NEWS. Where a test takes the newest UCX for granted (`test/portable/ucx.sh`)
    it says so when the suite runs.
