@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Builds everything and runs the test suites. See usage() below.
-#
-# A suite S is test/suite_S.sh BUILD_DIR PROFILE. It prints a line per check
-# and last "suite S: P passed, F failed, S skipped"; if that line is missing,
-# if the status is not 0, or if its budget of time is used up, S has failed.
 
 set -u
 program=test.sh
@@ -18,8 +14,9 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/ci/build.sh"
 # shellcheck source=contrib/ci/limit.sh
 . "$top/contrib/ci/limit.sh"
+# shellcheck source=contrib/ci/suites.sh
+. "$top/contrib/ci/suites.sh"
 
-last_line='^suite ([a-z-]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
 default_suites="$default_suites uct ucp mpi load info selftest python gpu package"
@@ -56,44 +53,6 @@ profile of CI, as far as what they need is here.
 END
 }
 
-# Seconds a suite may take: about twice what it takes on two quiet cores, as one
-# machine is half as fast as another. Where others take the CPUs it has as much
-# more (contrib/ci/limit.sh).
-budget_of() {
-    case $profile:$1 in
-    quick:flow | quick:package | quick:info | quick:model | quick:selftest) echo 40 ;;
-    quick:ucp) echo 180 ;;
-    quick:uct | quick:efasim) echo 140 ;;
-    quick:mutants) echo 120 ;;
-    quick:*) echo 80 ;;
-    ci:info) echo 60 ;;
-    ci:package) echo 60 ;;
-    ci:flow | ci:model | ci:load) echo 120 ;;
-    ci:selftest) echo 300 ;;
-    ci:proof) echo 300 ;;
-    ci:gpu) echo 420 ;;
-    ci:mutants) echo 300 ;;
-    ci:uct | ci:python) echo 900 ;;
-    ci:efasim | ci:fuzz) echo 180 ;;
-    ci:sim | ci:mpi) echo 240 ;;
-    ci:efasim-clients) echo 300 ;;
-    ci:ucp) echo 540 ;;
-    ci:portable) echo 900 ;;
-    ci:tidy | ci:matrix) echo 420 ;;
-    ci:*) echo 600 ;;
-    full:sim | full:matrix | full:efasim-clients | full:python) echo 5400 ;;
-    *) echo 3600 ;;
-    esac
-}
-
-# Sanitized runs are two to four times slower.
-budget_with_sanitizers() {
-    local budget
-    budget=$(budget_of "$1")
-    [ "$sanitize" = no ] || budget=$((budget * 3))
-    echo "$budget"
-}
-
 # Leaks are looked for where the program is ours (flow, uct); the other suites
 # run programs that leak on purpose (bash, python3, mpirun, UCX's own). See
 # contrib/ci/lsan.supp for the libraries we do not blame.
@@ -104,107 +63,6 @@ set_sanitizer_options() {
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}print_stacktrace=1"
     export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}print_suppressions=0"
     LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/ci/lsan.supp"
-}
-
-# skips_unknown SUITE LOG: how many skips there are whose suite, check and reason
-# test/skips.txt does not name; a line on standard error for each.
-skips_unknown() {
-    local name reason suite check text count=0
-    while IFS=: read -r name reason; do
-        while read -r suite check text; do
-            text=${text%%[[:space:]]*#*}
-            # shellcheck disable=SC2053 # patterns
-            if [[ $1 == $suite && $name == $check && $reason == *"$text"* ]]; then
-                continue 2
-            fi
-        done < <(grep -v '^#' "$top/test/skips.txt")
-        failure "suite $1: the skip of $name is not in test/skips.txt:$reason"
-        count=$((count + 1))
-    done < <(sed -n 's/^skip //p' "$2")
-    echo $count
-}
-
-# failure TEXT...: what is said now and at the end.
-failure() {
-    warn "$*"
-    echo "$*" >>"$failures"
-}
-
-# failures_keep SUITE LOG: for the end, where who reads a long run's last lines
-# finds it: what each check that failed said last.
-failures_keep() {
-    awk -v suite="$1" '
-        function tell(  i) {
-            for (i = (count > 12) ? count - 12 : 0; i < count; i++)
-                print lines[i]
-            count = 0
-        }
-        /^FAIL / { tell(); print suite ": " $0; inside = 1; next }
-        /^    \| / { if (inside) lines[count++] = $0; next }
-        { tell(); inside = 0 }
-        END { tell() }' "$2" >>"$failures"
-}
-
-# run_suite NAME: adds to passed, failed and skipped.
-run_suite() {
-    local suite=$1 script=$top/test/suite_$1.sh budget start status=0 took
-    local log tail_pid watch_pid line p f s cpu
-    budget=$(budget_with_sanitizers "$suite")
-    say "suite $suite ($profile, at most $budget s)"
-    if [ ! -x "$script" ]; then
-        failure "suite $suite: there is no test/suite_$suite.sh"
-        failed=$((failed + 1))
-        return
-    fi
-
-    if [ "$sanitize" = yes ]; then
-        case $suite in
-        flow | uct) export ASAN_OPTIONS=$asan_base:detect_leaks=1 ;;
-        *) export ASAN_OPTIONS=$asan_base:detect_leaks=0 ;;
-        esac
-    fi
-    log=$build/suite_$suite.log
-    : >"$log"
-    start=$SECONDS cpu=$(limit_past)
-    # Not through a pipe: a process that a check left behind would hold it.
-    timeout -k 10 $((budget * LIMIT_STRETCH)) "$script" "$build" "$profile" \
-        >"$log" 2>&1 </dev/null &
-    suite_pid=$!
-    limit_watch "$suite_pid" "$budget" &
-    watch_pid=$!
-    tail -n +1 -s 0.2 -f --pid="$suite_pid" "$log" &
-    tail_pid=$!
-    wait "$suite_pid" || status=$?
-    { kill "$watch_pid" && wait "$watch_pid"; } 2>/dev/null
-    wait "$tail_pid" 2>/dev/null
-    # timeout made a process group: nothing of it may disturb the next suite.
-    if group_end "$suite_pid"; then
-        warn "suite $suite left processes behind; they were ended"
-    fi
-    suite_pid=
-    took=$((SECONDS - start)) cpu=$((($(limit_past) - cpu) / 100))
-
-    line=$(grep -v '^[[:space:]]*$' "$log" | tail -n 1)
-    if [[ $line =~ $last_line && ${BASH_REMATCH[1]} = "$suite" ]]; then
-        p=${BASH_REMATCH[2]} f=${BASH_REMATCH[3]} s=${BASH_REMATCH[4]}
-    else
-        p=$(grep -c '^ok ' "$log") f=$(grep -c '^FAIL ' "$log")
-        s=$(grep -c '^skip ' "$log")
-        status=${status/#0/1}
-        failure "suite $suite ended without its last line, \"suite $suite: ...\""
-    fi
-    if [ "$status" = 124 ] || [ "$status" = 137 ]; then
-        failure "suite $suite was ended at its budget of $budget s"
-    fi
-    if [ "$status" != 0 ] && [ "$f" = 0 ]; then
-        failure "suite $suite: exit status $status"
-        f=1
-    fi
-    [ "$strict" = no ] || f=$((f + $(skips_unknown "$suite" "$log")))
-    [ "$f" = 0 ] || failures_keep "$suite" "$log"
-    printf '== suite %s: %d s of %d s (CPU %d s), %d passed, %d failed, %d skipped\n' \
-        "$suite" "$took" "$budget" "$cpu" "$p" "$f" "$s"
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
 profile='' build=$top/build install=yes sanitize=no build_only=no existing=no
@@ -311,16 +169,9 @@ elif [ "$(id -u)" != 0 ]; then
         "'sudo $0' instead"
 fi
 
-suite_pid=
-# timeout passes a signal on to everything that the suite started.
-trap '[ -z "$suite_pid" ] || kill "$suite_pid" 2>/dev/null; exit 130' INT TERM
-
-passed=0 failed=0 skipped=0 failures=$build/failures.log
+failures=$build/failures.log
 : >"$failures"
-for suite in "${suites[@]}"; do
-    [ -n "$suite" ] || continue
-    run_suite "$suite"
-done
+suites_run "${suites[@]}"
 say "the whole run: $SECONDS s"
 if [ -s "$failures" ]; then
     say "what failed:"

@@ -30,9 +30,16 @@ check() {
     if [ -n "${CHECKS-}" ] && [[ ! $1 =~ $CHECKS ]]; then
         return
     fi
-    check_alone "$@" &
+    check_run "$@" &
     suite_running=$((suite_running + 1))
     checks_wait $((suite_at_once - 1))
+}
+
+# alone NAME SECONDS COMMAND [ARG...]: a check that measures time or shares, for
+# which no check of another suite may run beside it.
+alone() {
+    local suite_alone=yes
+    check "$@"
 }
 
 # at_once N: from here on N checks run at the same time. What each prints stays
@@ -57,20 +64,30 @@ checks_wait() {
     done
 }
 
-# check_alone NAME SECONDS COMMAND [ARG...]: a check, in a process of its own.
+# turn_take: waits until this check may run beside those of other suites, or, if
+# it is to be alone, until none of them runs. The turn, a lock on descriptor 8,
+# ends with this process. Descriptor 9 is the gate to it: nobody starts while a
+# check waits to be alone.
+turn_take() {
+    exec 8>>"$SRD_TURNS/turn"
+    flock 9 && if [ -n "${suite_alone-}" ]; then flock 8; else flock -s 8; fi
+}
+
+# check_run NAME SECONDS COMMAND [ARG...]: a check, in a process of its own.
 # Status: 0, SKIPPED or 1.
-check_alone() {
+check_run() {
     local name=$1 limit=$2 log status=0 start took child watch
     shift 2
     log=$SUITE_LOGS/${name//\//_}.log
     limit=$((limit * ${SLOWNESS:-1}))
     rm -f "$log.counters"
+    [ -z "${SRD_TURNS-}" ] || turn_take 9>>"$SRD_TURNS/gate" || exit 1
     start=$EPOCHREALTIME
     timeout -k 5 $((limit * LIMIT_STRETCH)) "$SUITE_SCRIPT" --call "$SUITE" \
-        "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null &
+        "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null 8>&- &
     child=$!
     trap 'kill "$child" 2>/dev/null; exit 1' TERM
-    limit_watch "$child" "$limit" &
+    limit_watch "$child" "$limit" 8>&- &
     watch=$!
     wait "$child" || status=$?
     { kill "$watch" && wait "$watch"; } 2>/dev/null
@@ -89,7 +106,7 @@ check_alone() {
     esac
 }
 
-# What check_alone, whose variables it reads, says of its check.
+# What check_run, whose variables it reads, says of its check.
 check_lines() {
     case $status in
     0)
@@ -218,6 +235,7 @@ suite_main() {
     if [ "${1-}" = --call ]; then
         BUILD=$3 PROFILE=$4 CHECK_LOG=$5
         shift 5
+        unset SRD_TURNS # a suite that a check starts has the check's turn
         suite_environment
         export EFASIM_STAT=${EFASIM_STAT-$CHECK_LOG.counters}
         # not the default one, which whoever uses this machine may be in, too

@@ -40,10 +40,10 @@ limit_used() {
         }'
 }
 
-# limit_past: CPU time, in hundredths of a second, of what this shell has waited
-# for.
+# limit_past PID: CPU time, in hundredths of a second, of all children that PID
+# has waited for.
 limit_past() {
-    awk '{ sub(/^.*\) /, ""); print $14 + $15 }' /proc/$$/stat
+    awk '{ sub(/^.*\) /, ""); print $14 + $15 }' "/proc/$1/stat"
 }
 
 # limit_watch PID SECONDS: ends with PID, a `timeout` of LIMIT_STRETCH times
