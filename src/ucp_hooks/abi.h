@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One ucx_abi_t for each UCX minor we drive: its numbers, and the functions
- * that speak its private structures. abi.c implements them, compiled once for each
- * minor of minors.h against the declarations of abi_layout.h. What was tried:
- * the layouts against the private headers of all these minors
- * (hooks_layout.cc), every callback under a real libuct of each
- * (hooks_suite.sh, hooks_matrix.sh).
+ * One ucx_abi_t for each UCX minor of minors.h: its numbers, and the functions
+ * that speak its private structures. abi.c implements them, compiled once for
+ * each minor against the declarations of abi_layout.h. What was tried: the
+ * layouts against the private headers of all these minors (hooks_layout.cc),
+ * every callback under a real libuct of each (hooks_suite.sh, hooks_matrix.sh).
  */
 #ifndef UCX_EFA_ABI_H
 #define UCX_EFA_ABI_H

@@ -4,8 +4,9 @@
 order: none calls another that calls it, whatever the way round. Told by the
 symbols of the object files: an inline function counts where it is compiled.
 (Between the parts check_layers.py decides.) ROOT/test/tidy/circles.txt has the
-calls that are allowed although they close a circle, a line each, "CALLER ->
-CALLED: reason"; a line without effect is a failure."""
+calls that are allowed although they close a circle, a line each: "CALLER ->
+CALLED: reason", or by name "FUNCTION of CALLED: reason". A line without effect
+is a failure."""
 
 import glob
 import os
@@ -19,10 +20,10 @@ import tree
 OBJECTS = ('obj/flow/*.o', 'src/**/*.o')
 
 # The parts of src/ that stand in an order.
-PARTS = ('src/tools', 'src/ucp_hooks', 'src/uct/ib')
+PARTS = ('src/efasim', 'src/tools', 'src/ucp_hooks', 'src/uct/ib')
 
 ALLOWED = 'test/tidy/circles.txt'
-ALLOWED_LINE = re.compile(r'(\S+) -> (\S+): \S')
+ALLOWED_LINE = re.compile(r'(\S+) (->|of) (\S+): \S')
 
 
 def symbols(path):
@@ -56,20 +57,25 @@ def part_of(source):
                 None)
 
 
-def calls_of(root, build):
-    """Which file calls which of its part: {source: {source, ...}}."""
-    homes, needs = {}, {}
+def load(root, build):
+    """What each source of the parts defines, and what it needs."""
+    defined, needs = {}, {}
     for pattern in OBJECTS:
         for path in sorted(glob.glob(os.path.join(build, pattern),
                                      recursive=True)):
             source = source_of(root, build, path)
-            if source is None or source in needs:
+            if source is None or source in needs or part_of(source) is None:
                 continue
-            part = part_of(source)
-            if part is None:
-                continue
-            defined, needs[source] = symbols(path)
-            homes.update(((part, name), source) for name in defined)
+            defined[source], needs[source] = symbols(path)
+    return defined, needs
+
+
+def calls_of(defined, needs, passed):
+    """Which file calls which of its part: {source: {source, ...}}. A function
+    in passed, (name, its file), is nobody's."""
+    homes = {(part_of(source), name): source
+             for source, names in defined.items() for name in names
+             if (name, source) not in passed}
     return {source: {homes.get((part_of(source), name), source)
                      for name in names} - {source}
             for source, names in needs.items()}
@@ -95,27 +101,34 @@ def circles_of(calls):
 
 
 def allowed_of(root, problems):
-    """The pairs (caller, called) that ROOT's list allows."""
-    pairs = []
+    """The pairs that ROOT's list allows: (caller, called), (function, file)."""
+    pairs, names = [], []
     if os.path.exists(os.path.join(root, ALLOWED)):
         for number, line in enumerate(tree.read(root, ALLOWED).splitlines(), 1):
             if not line or line.startswith('#'):
                 continue
             match = ALLOWED_LINE.match(line)
             if match:
-                pairs.append(match.groups())
+                (pairs if match[2] == '->' else names).append(match.group(1, 3))
             else:
                 problems.append(f'{ALLOWED}:{number}: not "CALLER -> CALLED: '
                                 'reason"')
-    return pairs
+    return pairs, names
 
 
 def main(root, build):
     problems = []
-    calls = calls_of(root, build)
-    allowed = allowed_of(root, problems)
+    allowed, names = allowed_of(root, problems)
+    defined, needs = load(root, build)
+    calls = calls_of(defined, needs, names)
     if not calls:
         tree.finish(problems, calls, 'object files of src/')
+    for name, called in names:
+        others = [pair for pair in names if pair != (name, called)]
+        if name not in defined.get(called, ()):
+            problems.append(f'{ALLOWED}: {called} has no {name}')
+        elif calls_of(defined, needs, others) == calls:
+            problems.append(f'{ALLOWED}: nobody calls {name} of {called}')
     for caller, called in allowed:
         if called in calls.get(caller, ()):
             calls[caller].discard(called)

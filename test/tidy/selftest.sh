@@ -250,6 +250,13 @@ calls b elsewhere
 expect fail check_circles.py 'closes no circle'
 put test/tidy/circles.txt <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c'
 expect fail check_circles.py 'circles.txt:1: not'
+calls b c
+put test/tidy/circles.txt <<<'a of src/uct/ib/efa/a.c: a sample'
+expect pass check_circles.py
+calls c elsewhere
+expect fail check_circles.py 'nobody calls a of src/uct/ib/efa/a.c'
+put test/tidy/circles.txt <<<'b of src/uct/ib/efa/a.c: a sample'
+expect fail check_circles.py 'src/uct/ib/efa/a.c has no b'
 
 # minors: a list of two minors, and files that agree with it.
 minors() {

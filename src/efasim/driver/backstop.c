@@ -95,7 +95,7 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
                      (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
                      (has_called && !busy) ? TICK_CALLS_US : TICK_BUSY_US;
     dev->stuck_us += (busy || has_called) ? usec : 0;
-    dev->waits_us  = sim_dev_is_armed(sim) ? WAITS_US :
+    dev->waits_us  = sim_cq_any_is_armed(sim) ? WAITS_US :
                      (dev->waits_us > usec) ? dev->waits_us - usec : 0;
 
     backstop_next(look, usec);
@@ -109,7 +109,7 @@ static int backstop_is_armed(const struct drv_dev *dev)
     int is_armed;
 
     drv_lock();
-    is_armed = (dev->sim != NULL) && sim_dev_is_armed(dev->sim);
+    is_armed = (dev->sim != NULL) && sim_cq_any_is_armed(dev->sim);
     drv_unlock();
     return is_armed;
 }

@@ -23,7 +23,7 @@ static struct drv_cntr *cntr_get(const struct drv_cmd *cmd, uint16_t attr)
 
 static int cntr_is_there(const struct drv_cmd *cmd)
 {
-    return !!(sim_dev_caps(cmd->ctx->dev->sim) & SIM_CAP_COMP_CNTR);
+    return !!(sim_profile_caps(cmd->ctx->dev->sim) & SIM_CAP_COMP_CNTR);
 }
 
 int drv_cntr_caps(struct drv_cmd *cmd)

@@ -27,7 +27,7 @@ static int control_set(struct drv_dev *dev, const struct sim_knob *knob,
     }
 
     if (dev->sim != NULL) {
-        sim_dev_control(dev->sim, &dev->knobs, knob);
+        sim_control(dev->sim, &dev->knobs, knob);
     }
     return 0;
 }

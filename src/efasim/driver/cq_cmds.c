@@ -34,14 +34,14 @@ static int cq_check(const struct sim_dev *dev,
                     const struct drv_efa_cq_in *req, uint32_t depth,
                     int has_channel)
 {
-    uint32_t caps = sim_dev_caps(dev);
+    uint32_t caps = sim_profile_caps(dev);
     uint8_t known = DRV_EFA_CQ_CHANNEL;
 
     known |= (caps & SIM_CAP_CQ_WITH_SGID) ? DRV_EFA_CQ_SGID : 0;
     known |= (caps & SIM_CAP_REQ_ID_64) ? DRV_EFA_CQ_REQ_ID_64 : 0;
     if ((depth < 1) || (depth > dev->knobs.max_cqe) || (req->comp_mask != 0) ||
         (req->flags & ~known) ||
-        (req->num_sub_cqs != sim_dev_sub_cqs(dev)) ||
+        (req->num_sub_cqs != sim_profile_sub_cqs(dev)) ||
         ((req->entry_size != IO_CQE_SMALL) &&
          (req->entry_size != IO_CQE_LARGE)) ||
         ((req->flags & DRV_EFA_CQ_SGID) &&
@@ -74,7 +74,7 @@ static int cq_ext(const struct drv_cmd *cmd, size_t bytes,
         return drv_attr(cmd, DRV_CQ_BUFFER_VA) ? -EOPNOTSUPP :
                drv_attr(cmd, DRV_CQ_BUFFER_LENGTH) ? -EINVAL : 0;
     }
-    if (!(sim_dev_caps(cmd->ctx->dev->sim) & SIM_CAP_CQ_WITH_EXT_MEM)) {
+    if (!(sim_profile_caps(cmd->ctx->dev->sim) & SIM_CAP_CQ_WITH_EXT_MEM)) {
         return -EOPNOTSUPP;
     }
     if (drv_attr_in(cmd, DRV_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
@@ -178,7 +178,7 @@ int drv_cq_create(struct drv_cmd *cmd)
     resp.q_mmap_size = entry->ring.size;
     resp.cq_idx      = entry->cq->index;
     resp.db_mmap_key = entry->db.offset;
-    sim_dev_trace(cmd->ctx->dev->sim, "cq %u vector=%u", entry->cq->index,
+    sim_log_trace(cmd->ctx->dev->sim, "cq %u vector=%u", entry->cq->index,
                   channel ? vector : 0);
     drv_hook_cq(entry);
     drv_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));

@@ -29,7 +29,7 @@ int drv_device_context(struct drv_cmd *cmd)
 
     resp.cmds_supp_udata = DRV_EFA_UDATA_QUERY_DEVICE |
                                 DRV_EFA_UDATA_CREATE_AH;
-    resp.sub_cqs_per_cq  = sim_dev_sub_cqs(cmd->ctx->dev->sim);
+    resp.sub_cqs_per_cq  = sim_profile_sub_cqs(cmd->ctx->dev->sim);
     resp.inline_buf_size = IO_TX_INLINE_SMALL;
     resp.max_llq_size    = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL;
     resp.max_tx_batch    = SIM_MAX_TX_BATCH;
@@ -197,7 +197,7 @@ static int device_query(struct drv_cmd *cmd, int extended)
     efa.max_rq_wr     = SIM_MAX_RQ_WR;
     efa.max_sq_sge    = SIM_MAX_SQ_SGE;
     efa.max_rq_sge    = SIM_MAX_RQ_SGE;
-    efa.device_caps   = sim_dev_caps(cmd->ctx->dev->sim);
+    efa.device_caps   = sim_profile_caps(cmd->ctx->dev->sim);
     efa.max_rdma_size = (efa.device_caps & SIM_CAP_RDMA_READ) ? SIM_MAX_RDMA :
                                                                 0;
 

@@ -162,7 +162,7 @@ static int ioctl_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
         ret = run(cmd);
     }
     ioctl_count(cmd, ret);
-    sim_dev_trace(dev, "cmd %s ret=%d", cmd->name, ret);
+    sim_log_trace(dev, "cmd %s ret=%d", cmd->name, ret);
     return ret;
 }
 

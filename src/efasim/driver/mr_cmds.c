@@ -160,7 +160,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
     dev->mr[attr.index].ctx    = cmd->ctx;
     dev->mr[attr.index].pinned = span;
     dev->mr[attr.index].map    = map;
-    sim_dev_trace(dev->sim, "mr bytes=%lld", (long long)span);
+    sim_log_trace(dev->sim, "mr bytes=%lld", (long long)span);
     resp.mr_handle             = attr.index;
     resp.lkey                  = attr.key;
     resp.rkey                  = attr.key;
@@ -192,7 +192,7 @@ void drv_mr_release(struct drv_dev *dev, uint32_t index)
 {
     struct drv_mr *mr = &dev->mr[index];
 
-    sim_dev_trace(dev->sim, "mr bytes=%lld", -(long long)mr->pinned);
+    sim_log_trace(dev->sim, "mr bytes=%lld", -(long long)mr->pinned);
     drv.pinned -= mr->pinned;
     --mr->ctx->mrs;
     mr->ctx     = NULL;

@@ -74,7 +74,7 @@ static int qp_check(const struct sim_dev *dev,
     uint16_t stride   = qp_sq_stride(dev->profile, req, cap);
     uint32_t sq_depth = req->sq_ring_size / stride;
     uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
-    uint32_t caps     = sim_dev_caps(dev);
+    uint32_t caps     = sim_profile_caps(dev);
     uint16_t known    = 0;
 
     known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ?
@@ -149,7 +149,7 @@ static void qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
     struct drv_efa_qp_out resp = { 0 };
     uint32_t qpn               = entry->qp->qpn;
 
-    resp.recv_sub_cq       = sim_dev_sub_cqs(entry->ctx->dev->sim) - 1;
+    resp.recv_sub_cq       = sim_profile_sub_cqs(entry->ctx->dev->sim) - 1;
     resp.sq_db_offset      = QP_DB_SQ;
     resp.rq_db_offset      = QP_DB_RQ;
     resp.sq_db_mmap_key    = entry->db.offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ah.h"
-#include "op.h"
+#include "complete.h"
 
 #include <errno.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void ah_flush(struct sim_dev *dev, const struct sim_pd *pd,
             next = op_link->next;
             op   = list_entry(op_link, struct sim_op, qp_link);
             if ((op->wqe.meta.ah == number) && (op->state != SIM_OP_DONE)) {
-                sim_op_complete(op, SIM_ST_FLUSHED);
+                sim_complete(op, SIM_ST_FLUSHED);
             }
         }
     }

@@ -18,6 +18,7 @@
  */
 #include "cq.h"
 #include "dev.h"
+#include "log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
     cq->index    = i;
     cq->depth    = depth;
     cq->cqe_size = cqe_size;
-    cq->subs     = sim_dev_sub_cqs(dev);
+    cq->subs     = sim_profile_sub_cqs(dev);
     cq->buf      = buf;
     cq->db       = db;
     dev->cq[i]   = cq;
@@ -151,10 +152,10 @@ static void cq_overrun(struct sim_cq *cq)
     sim_dev_count(cq->dev, DIR_CQ_OVERRUNS, 1);
     if (!cq->overrun) {
         cq->overrun = 1;
-        sim_dev_log(cq->dev, "CQ %u overrun: %u completions unread and one "
-                    "more arrived: unread ones are lost. Create the CQ as deep "
-                    "as the queues that feed it", cq->index,
-                    cq->depth * cq->subs);
+        sim_log(cq->dev, "CQ %u overrun: %u completions unread and one "
+                "more arrived: unread ones are lost. Create the CQ as deep "
+                "as the queues that feed it", cq->index,
+                cq->depth * cq->subs);
     }
 }
 
@@ -176,7 +177,7 @@ void sim_cq_arm(struct sim_cq *cq)
     }
 }
 
-int sim_dev_is_armed(const struct sim_dev *dev)
+int sim_cq_any_is_armed(const struct sim_dev *dev)
 {
     unsigned i;
 

@@ -35,7 +35,7 @@ static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
 void sim_cq_arm(struct sim_cq *cq);
 
 /* Does the next completion of any CQ of the device cause an event? */
-int sim_dev_is_armed(const struct sim_dev *dev);
+int sim_cq_any_is_armed(const struct sim_dev *dev);
 
 /* Engine-internal: append a completion, with the phase bit of its place. Where
  * the program has not read in time it overwrites an unread one. */

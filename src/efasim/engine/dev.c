@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dev.h"
 #include "cntr.h"
+#include "control.h"
 #include "cq.h"
 #include "fault.h"
 #include "late.h"
@@ -8,20 +9,14 @@
 #include "pages.h"
 #include "pd.h"
 #include "peer.h"
+#include "poll.h"
 #include "qp.h"
 #include "rdma.h"
 #include "timer.h"
 #include "tx.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t dev_seed(uint64_t seed, uint32_t nic)
-{
-    return seed * 0x100000001b3ull + ((uint64_t)nic << 48);
-}
 
 struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
                              const struct sim_env_ops *ops, void *env,
@@ -49,9 +44,9 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
     dev->owner     = atomic_load(&dir->slot[slot].owner);
     dev->profile   = sim_profile_get(
             atomic_load(&dir->host[dir_nic_host(nic)].profile));
-    dev->rng.state = dev_seed(knobs->seed, nic);
-    dev->chance    = dev->rng;
     dev->now       = ops->now(env);
+    sim_control_seed(dev);
+    dev->chance = dev->rng;
     list_init(&dev->qps);
     list_init(&dev->peers);
     list_init(&dev->timed);
@@ -59,41 +54,6 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
     list_init(&dev->op_free);
     atomic_store(&dir->nic[nic].up, 1);
     return dev;
-}
-
-uint32_t sim_dev_caps(const struct sim_dev *dev)
-{
-    uint32_t caps = dev->profile->caps;
-
-    if (dev->knobs.no_rdma_read) {
-        caps &= ~(uint32_t)(SIM_CAP_RDMA_READ | SIM_CAP_RDMA_WRITE |
-                            SIM_CAP_UNSOLICITED_WRITE);
-    }
-    return caps;
-}
-
-unsigned sim_dev_sub_cqs(const struct sim_dev *dev)
-{
-    return dev->knobs.sub_cqs ? dev->knobs.sub_cqs : dev->profile->sub_cqs;
-}
-
-void sim_dev_control(struct sim_dev *dev, const struct sim_knobs *knobs,
-                     const struct sim_knob *knob)
-{
-    if (knob->type == SIM_KNOB_INJECT) {
-        memcpy(dev->knobs.inject, knobs->inject, sizeof(knobs->inject));
-        dev->knobs.inject_num = knobs->inject_num;
-        return;
-    }
-    if (knob->type == SIM_KNOB_FAIL) {
-        memcpy(dev->knobs.fail, knobs->fail, sizeof(knobs->fail));
-        dev->knobs.fail_num = knobs->fail_num;
-        return;
-    }
-
-    memcpy((char*)&dev->knobs + knob->offset,
-           (const char*)knobs + knob->offset, sim_knob_size(knob));
-    dev->rng.state = dev_seed(dev->knobs.seed, dev->nic);
 }
 
 static void dev_close_objects(struct sim_dev *dev)
@@ -148,26 +108,6 @@ void sim_dev_close(struct sim_dev *dev)
     free(dev);
 }
 
-void sim_dev_log(struct sim_dev *dev, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(dev->line, sizeof(dev->line), fmt, ap);
-    va_end(ap);
-    dev->ops->log(dev->env, dev->line);
-}
-
-void sim_dev_trace_line(struct sim_dev *dev, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(dev->line, sizeof(dev->line), fmt, ap);
-    va_end(ap);
-    dev->ops->trace(dev->env, dev->line);
-}
-
 static int dev_has_timers(const struct sim_dev *dev)
 {
     return (dev->outstanding != 0) || !list_is_empty(&dev->timed) ||
@@ -213,7 +153,7 @@ unsigned sim_dev_progress(struct sim_dev *dev)
         sim_fault_run(dev);
     }
     done += dev_fetch(dev, has_time);
-    done += sim_peer_run(dev);
+    done += sim_poll_run(dev);
     if (!list_is_empty(&dev->copying)) {
         done += sim_rdma_step(dev);
     }
@@ -234,7 +174,7 @@ int sim_dev_is_busy(struct sim_dev *dev)
 
     if ((dev->outstanding != 0) || (dev->late_num != 0) ||
         sim_fault_pending(dev) ||
-        sim_peer_has_packets(dev)) {
+        sim_poll_has_packets(dev)) {
         return 1;
     }
 

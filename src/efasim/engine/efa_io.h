@@ -14,7 +14,7 @@ enum { /* queue a completion belongs to */
     IO_Q_RECV = 2,
 };
 
-enum { /* operation of a work request */
+enum io_tx_op { /* operation of a work request */
     IO_OP_SEND  = 0,
     IO_OP_READ  = 1,
     IO_OP_WRITE = 2,

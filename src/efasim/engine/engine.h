@@ -15,10 +15,12 @@
 
 #include "ah.h"
 #include "cntr.h"
+#include "control.h"
 #include "cq.h"
 #include "dev.h"
 #include "fault.h"
 #include "inject.h"
+#include "log.h"
 #include "mr.h"
 #include "pd.h"
 #include "qp.h"

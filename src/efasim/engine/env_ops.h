@@ -3,6 +3,7 @@
 #ifndef EFASIM_ENGINE_ENV_OPS_H
 #define EFASIM_ENGINE_ENV_OPS_H
 
+#include "efa_io.h"
 #include "ring.h"
 
 #include <stddef.h>
@@ -34,9 +35,9 @@ struct sim_env_ops {
      * not, the callee has already taken back what it held (dir_purge). */
     int (*is_alive)(void *env, uint32_t owner);
 
-    /* Copy from another process's memory, or with `is_write` into it. 0,
+    /* IO_OP_READ: copy from another process's memory; IO_OP_WRITE: into it. 0,
      * -EFAULT (not mapped so), -ESRCH (gone) or -EPERM. */
-    int (*rdma)(void *env, uint32_t owner, int is_write, void *local,
+    int (*rdma)(void *env, uint32_t owner, enum io_tx_op op, void *local,
                 uint64_t addr, size_t length);
 
     /* Our own process's registered memory. */

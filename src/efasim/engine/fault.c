@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults: the rules of a plan as their time comes, and what they and the
- * knobs do to the traffic: delay, rate, hosts that do not reach each other.
+ * Faults: the rules of a plan as their time comes. What they and the knobs do
+ * to the traffic is in path.c.
  */
 #include "fault.h"
-#include "dev.h"
-#include "op.h"
+#include "control.h"
+#include "log.h"
 #include "qp.h"
 
 #include <stdlib.h>
@@ -16,19 +16,8 @@ void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
     dev->plan_done = calloc(plan->num ? plan->num : 1, 1);
     if (dev->plan_done == NULL) {
         dev->plan = NULL;
-        sim_dev_log(dev, "out of memory: the plan is not followed");
+        sim_log(dev, "out of memory: the plan is not followed");
     }
-}
-
-int sim_fault_is_unreachable(const struct sim_dev *dev, unsigned nic)
-{
-    return ((dev->partitioned | dev->clogged | dev->absent) >> nic) & 1 ||
-           (dev->absent >> dev->nic) & 1;
-}
-
-int sim_fault_is_partitioned(const struct sim_dev *dev, unsigned nic)
-{
-    return ((dev->partitioned | dev->absent) >> nic) & 1;
 }
 
 static void fault_between(struct sim_dev *dev, const struct sim_rule *rule,
@@ -80,7 +69,7 @@ static void fault_knob(struct sim_dev *dev, const struct sim_rule *rule)
 
     if (sim_knob_set(&knobs, rule->knob, rule->knob->name, rule->value, err,
                      sizeof(err)) == 0) {
-        sim_dev_control(dev, &knobs, rule->knob);
+        sim_control(dev, &knobs, rule->knob);
     }
 }
 
@@ -144,7 +133,7 @@ void sim_fault_run(struct sim_dev *dev)
         rule = &dev->plan->rule[i];
         if (!dev->plan_done[i] && fault_is_due(dev, rule)) {
             dev->plan_done[i] = 1;
-            sim_dev_trace(dev, "plan line=%u", rule->line);
+            sim_log_trace(dev, "plan line=%u", rule->line);
             fault_apply(dev, rule);
         }
     }
@@ -162,39 +151,4 @@ int sim_fault_pending(const struct sim_dev *dev)
     }
 
     return 0;
-}
-
-/* Let op leave after what is being sent at this rate. Returns how long it
- * waits. */
-static uint64_t fault_paced(struct sim_op *op, uint64_t mbps,
-                            uint64_t *link_free)
-{
-    uint64_t now = op->qp->dev->now;
-
-    if (*link_free < now) {
-        *link_free = now;
-    }
-    *link_free += op->length * 8000ull / mbps;
-    return *link_free - now;
-}
-
-uint64_t sim_fault_due(struct sim_op *op)
-{
-    struct sim_dev *dev = op->qp->dev;
-    uint64_t due        = dev->now + dev->knobs.delay_us * 1000;
-    struct sim_rng rng;
-
-    if (dev->knobs.jitter_us != 0) {
-        rng  = sim_op_rng(op, SIM_STREAM_JITTER);
-        due += rng_range(&rng, 0, dev->knobs.jitter_us * 1000);
-    }
-    if (dev->knobs.rate_mbps != 0) {
-        due += fault_paced(op, dev->knobs.rate_mbps, &dev->link_free);
-    }
-    if (op->qp->attr.ud && (dev->knobs.ud_rate_mbps != 0) && (op->nic >= 0)) {
-        due += fault_paced(op, dev->knobs.ud_rate_mbps,
-                           &dev->ud_free[op->nic]);
-    }
-
-    return due;
 }

@@ -14,13 +14,4 @@ void sim_fault_run(struct sim_dev *dev);
 /* Engine-internal: 1: the plan has rules that wait for a time. */
 int sim_fault_pending(const struct sim_dev *dev);
 
-/* Engine-internal: no packet goes between us and this NIC, for now. */
-int sim_fault_is_unreachable(const struct sim_dev *dev, unsigned nic);
-
-/* Engine-internal: what is sent to this NIC now is lost. */
-int sim_fault_is_partitioned(const struct sim_dev *dev, unsigned nic);
-
-/* Engine-internal: when the request leaves, by the knobs of delay and rate. */
-uint64_t sim_fault_due(struct sim_op *op);
-
 #endif

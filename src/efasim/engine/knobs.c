@@ -2,6 +2,7 @@
 #include "knobs.h"
 #include "limits.h"
 #include "named.h"
+#include "number.h"
 #include "profile.h"
 
 #include <ctype.h>
@@ -186,27 +187,6 @@ void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size)
     for (c = name; *c != '\0'; ++c) {
         *c = (*c == '-') ? '_' : toupper((unsigned char)*c);
     }
-}
-
-int sim_number(const char *text, uint64_t max, uint64_t *value,
-               const char **end)
-{
-    unsigned long long parsed;
-    char *stop;
-
-    if (!isdigit((unsigned char)*text)) {
-        return -1;
-    }
-
-    errno  = 0;
-    parsed = strtoull(text, &stop, 10);
-    if ((errno != 0) || (parsed > max)) {
-        return -1;
-    }
-
-    *value = parsed;
-    *end   = stop;
-    return 0;
 }
 
 static int knob_set_uint(uint64_t *field, const struct sim_knob *knob,

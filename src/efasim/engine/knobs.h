@@ -167,13 +167,6 @@ struct sim_knob {
 /* Names of the commands that can be made to fail; ends with NULL. */
 extern const char *const sim_command_names[];
 
-/*
- * A whole number at the start of `text`, at most `max`: digits alone, no sign,
- * no space. Returns 0, with *end behind it; or -1, nothing set.
- */
-int sim_number(const char *text, uint64_t max, uint64_t *value,
-               const char **end);
-
 /* Bytes of the field that the knob sets; 0: of none alone (inject, fail). */
 size_t sim_knob_size(const struct sim_knob *knob);
 

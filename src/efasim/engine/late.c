@@ -13,7 +13,7 @@ void sim_late_add(struct sim_dev *dev, enum sim_late_op op,
 static void late_place(struct sim_dev *dev, const struct sim_late *late)
 {
     if (late->remote) {
-        (void)dev->ops->rdma(dev->env, late->owner, late->write,
+        (void)dev->ops->rdma(dev->env, late->owner, late->op,
                              (void*)(uintptr_t)late->local, late->far, 1);
     } else {
         dev->ops->mem_write(dev->env, late->local, &late->value, 1);

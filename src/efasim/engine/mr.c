@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mr.h"
-#include "dev.h"
 #include "late.h"
 
 #include <errno.h>
@@ -14,10 +13,10 @@ int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
 {
     uint32_t allowed = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
 
-    if (sim_dev_caps(dev) & SIM_CAP_RDMA_READ) {
+    if (sim_profile_caps(dev) & SIM_CAP_RDMA_READ) {
         allowed |= SIM_ACCESS_REMOTE_READ;
     }
-    if (sim_dev_caps(dev) & SIM_CAP_RDMA_WRITE) {
+    if (sim_profile_caps(dev) & SIM_CAP_RDMA_WRITE) {
         allowed |= SIM_ACCESS_REMOTE_WRITE;
     }
     if (attr->access & ~allowed) {

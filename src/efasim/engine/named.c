@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "named.h"
+#include "number.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -165,7 +165,8 @@ struct sim_peer {
 
 /* A byte that is put in place after the completion that told of it. */
 struct sim_late {
-    uint8_t  remote, write;         /* else a received message's; RDMA WRITE */
+    uint8_t  remote;                /* by RDMA; else a received message's */
+    uint8_t  op;                    /* then: IO_OP_READ or IO_OP_WRITE */
     uint8_t  value;                 /* of the message's byte */
     uint32_t owner;                 /* of the remote address */
     uint64_t local, far;            /* addresses */

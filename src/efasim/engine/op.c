@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests: from a pool of the device, found again by a token that packets
- * carry (index and generation), and completed in one place.
+ * carry (index and generation).
  */
 #include "op.h"
-#include "dev.h"
-#include "fault.h"
 #include "pages.h"
-#include "qp.h"
-#include "tx.h"
-
-#include <string.h>
 
 #define OP_CHUNK       256u
 #define OP_INDEX_BITS  20
@@ -155,38 +149,6 @@ void sim_op_deadline(struct sim_op *op)
     }
 }
 
-/* The completion, now. */
-void sim_op_finish(struct sim_op *op)
-{
-    struct sim_qp *qp   = op->qp;
-    struct sim_dev *dev = qp->dev;
-    unsigned operation  = IO_TX_OP(&op->wqe.meta);
-
-    if ((operation != IO_OP_SEND) && (op->status != SIM_ST_OK)) {
-        sim_dev_count(dev, (operation == IO_OP_READ) ? DIR_RDMA_READ_WR_ERR :
-                                                       DIR_RDMA_WRITE_WR_ERR,
-                      1);
-    }
-
-    if (op->status == SIM_ST_OK) {
-        dir_own_count(&qp->count->sent, 1);
-        dir_own_count(&qp->count->sent_bytes, op->length);
-        if (operation == IO_OP_SEND) {
-            sim_dev_count(dev, DIR_SEND_WRS, 1);
-            sim_dev_count(dev, DIR_SEND_BYTES, op->length);
-        }
-    } else {
-        dir_own_count(&qp->count->errors, 1);
-        sim_dev_count(dev, DIR_UNRESPONSIVE,
-                      (op->status == SIM_ST_UNRESPONSIVE) ||
-                      (op->status == SIM_ST_UNREACHABLE));
-    }
-    sim_dev_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
-                  op->wqe.meta.req_id, operation, op->status);
-    sim_qp_send_cqe(qp, &op->wqe.meta, op->status);
-    sim_op_free(op);
-}
-
 struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_stream stream)
 {
     struct sim_rng rng = { op->qp->dev->rng.state +
@@ -196,8 +158,7 @@ struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_stream stream)
     return rng;
 }
 
-/* Whether and how far to hold back, 0: not at all. */
-static unsigned op_overtake(const struct sim_op *op, enum sim_stream stream)
+unsigned sim_op_overtake(const struct sim_op *op, enum sim_stream stream)
 {
     struct sim_dev *dev = op->qp->dev;
     struct sim_rng rng;
@@ -211,52 +172,11 @@ static unsigned op_overtake(const struct sim_op *op, enum sim_stream stream)
            rng_range(&rng, 1, dev->knobs.reorder_reach) : 0;
 }
 
-static void op_hold(struct sim_op *op, enum sim_op_state state,
-                    uint64_t until)
+void sim_op_hold(struct sim_op *op, enum sim_op_state state, uint64_t until)
 {
     struct sim_dev *dev = op->qp->dev;
 
     op->overtake = until;
     ++dev->overtaking;
     sim_op_wait(op, state, dev->now + OP_HOLD_NS);
-}
-
-void sim_op_complete(struct sim_op *op, uint8_t status)
-{
-    struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, SIM_STREAM_DONE_OVERTAKEN);
-
-    ++dev->completions;
-    dev->quiet = 0;
-    op->status = status;
-    if (overtake > 0) {
-        op_hold(op, SIM_OP_DONE, dev->completions + overtake);
-    } else {
-        sim_op_finish(op);
-    }
-}
-
-void sim_op_depart(struct sim_op *op)
-{
-    struct sim_dev *dev = op->qp->dev;
-    unsigned overtake   = op_overtake(op, SIM_STREAM_OVERTAKEN);
-
-    ++dev->departures;
-    dev->quiet = 0;
-    if (overtake > 0) {
-        op_hold(op, SIM_OP_HELD, dev->departures + overtake);
-    } else {
-        sim_tx_send(op);
-    }
-}
-
-void sim_op_start(struct sim_op *op)
-{
-    uint64_t due = sim_fault_due(op);
-
-    if (due > op->qp->dev->now) {
-        sim_op_wait(op, SIM_OP_DELAYED, due);
-    } else {
-        sim_op_depart(op);
-    }
 }

@@ -4,6 +4,14 @@
 
 #include "objects.h"
 
+enum { SIM_PEER_CHECK_NS = 50000000 }; /* between two looks if one is alive */
+
+/* Its bit among those of its 64 slots. */
+static inline uint64_t sim_peer_bit(const struct sim_peer *peer)
+{
+    return 1ull << (peer->slot % 64);
+}
+
 /* The peer in this slot of the directory; NULL: out of memory. */
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot);
 
@@ -17,17 +25,7 @@ void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer);
 /* A packet was sent to the process in this slot: tell it. */
 void sim_peer_signal(struct sim_dev *dev, uint32_t slot);
 
-/* Take answers and packets of all peers that may have some. Returns the number
- * of things done. */
-unsigned sim_peer_run(struct sim_dev *dev);
-
-/* 1: some peer has sent something that was not taken yet. */
-int sim_peer_has_packets(const struct sim_dev *dev);
-
 /* This peer will answer: look at its ring at each call from now on. */
 void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer);
-
-/* Time out requests that it has not answered, and see whether it is alive. */
-void sim_peer_check(struct sim_dev *dev, struct sim_peer *peer);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plan.h"
 #include "dir.h"
+#include "number.h"
 
 #include <stdio.h>
 #include <stdlib.h>

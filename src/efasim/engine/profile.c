@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "profile.h"
 #include "efa_io.h"
+#include "objects.h"
 
 #include <string.h>
 
@@ -38,4 +39,20 @@ unsigned sim_profile_find(const char *name)
     }
 
     return 0;
+}
+
+uint32_t sim_profile_caps(const struct sim_dev *dev)
+{
+    uint32_t caps = dev->profile->caps;
+
+    if (dev->knobs.no_rdma_read) {
+        caps &= ~(uint32_t)(SIM_CAP_RDMA_READ | SIM_CAP_RDMA_WRITE |
+                            SIM_CAP_UNSOLICITED_WRITE);
+    }
+    return caps;
+}
+
+unsigned sim_profile_sub_cqs(const struct sim_dev *dev)
+{
+    return dev->knobs.sub_cqs ? dev->knobs.sub_cqs : dev->profile->sub_cqs;
 }

@@ -44,4 +44,12 @@ const struct sim_profile *sim_profile_get(unsigned number);
 /* The number of a profile; 0: no profile has this name. */
 unsigned sim_profile_find(const char *name);
 
+struct sim_dev;
+
+/* The device's capabilities, less what a knob takes away. */
+uint32_t sim_profile_caps(const struct sim_dev *dev);
+
+/* Rings that a completion queue is made of. */
+unsigned sim_profile_sub_cqs(const struct sim_dev *dev);
+
 #endif

@@ -6,8 +6,9 @@
  */
 #include "qp.h"
 #include "cntr.h"
+#include "complete.h"
 #include "cq.h"
-#include "dev.h"
+#include "log.h"
 #include "op.h"
 
 #include <errno.h>
@@ -137,23 +138,6 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
     return 0;
 }
 
-void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
-                     uint8_t status)
-{
-    struct io_cqe cqe = { 0 };
-
-    cqe.req_id = meta->req_id;
-    cqe.status = status;
-    cqe.flags  = (IO_Q_SEND << 1) | ((meta->ctrl1 & 7) << 4);
-    cqe.qpn    = qp->qpn;
-    memcpy(cqe.req_id_ex, meta->req_id_ex, sizeof(cqe.req_id_ex));
-    sim_cq_push(qp->attr.send_cq, &cqe);
-    sim_cntr_count(qp, (IO_TX_OP(meta) == IO_OP_READ)  ? SIM_CNTR_READ :
-                       (IO_TX_OP(meta) == IO_OP_WRITE) ? SIM_CNTR_WRITE :
-                                                         SIM_CNTR_SEND,
-                   status);
-}
-
 /* Complete every request with status 1; the ones still in the ring too. */
 static void qp_flush_sends(struct sim_qp *qp)
 {
@@ -164,7 +148,7 @@ static void qp_flush_sends(struct sim_qp *qp)
     while (!list_is_empty(&qp->ops)) {
         op         = list_entry(qp->ops.next, struct sim_op, qp_link);
         op->status = SIM_ST_FLUSHED;
-        sim_op_finish(op);
+        sim_complete_now(op);
     }
 
     pc = sq->db ? (uint16_t)atomic_load(sq->db) : sq->cc;
@@ -172,7 +156,7 @@ static void qp_flush_sends(struct sim_qp *qp)
         return; /* a wild doorbell names no requests */
     }
     for (; sq->cc != pc; ++sq->cc) {
-        sim_qp_send_cqe(qp, sim_wq_at(sq, sq->cc), SIM_ST_FLUSHED);
+        sim_complete_cqe(qp, sim_wq_at(sq, sq->cc), SIM_ST_FLUSHED);
     }
 }
 
@@ -256,9 +240,9 @@ static int qp_check(const struct sim_qp *qp, const struct sim_qp_mod *mod,
     }
 
     if ((mod->mask & SIM_QPA_QKEY) && (mod->qkey >= SIM_QKEY_PRIV)) {
-        sim_dev_log(qp->dev, "QP %u: QKEY %#x is of the privileged range; "
-                    "choose one below %#x", qp->qpn, mod->qkey,
-                    SIM_QKEY_PRIV);
+        sim_log(qp->dev, "QP %u: QKEY %#x is of the privileged range; "
+                "choose one below %#x", qp->qpn, mod->qkey,
+                SIM_QKEY_PRIV);
         return -EPERM;
     }
 
@@ -286,8 +270,8 @@ static void qp_publish(struct sim_qp *qp)
 
 void sim_qp_set_error(struct sim_qp *qp, const char *what, uint32_t value)
 {
-    sim_dev_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
-                what, value);
+    sim_log(qp->dev, "QP %u: %s (%#x); the QP is now in error", qp->qpn,
+            what, value);
     sim_qp_modify(qp, &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
                                             .state = SIM_QPS_ERR });
 }

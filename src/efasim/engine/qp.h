@@ -58,8 +58,4 @@ int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
  * device stops the QP, and says why. */
 void sim_qp_set_error(struct sim_qp *qp, const char *what, uint32_t value);
 
-/* Engine-internal: complete a work request. */
-void sim_qp_send_cqe(struct sim_qp *qp, const struct io_tx_meta *meta,
-                     uint8_t status);
-
 #endif

@@ -8,63 +8,18 @@
  * receive there, or none if both QPs were created for unsolicited ones.
  */
 #include "rdma.h"
+#include "complete.h"
 #include "dev.h"
-#include "fault.h"
+#include "fail.h"
 #include "late.h"
+#include "log.h"
 #include "mr.h"
-#include "op.h"
+#include "opcode.h"
+#include "path.h"
 #include "qp.h"
-#include "tx.h"
+#include "send.h"
 
 #include <errno.h>
-
-static int rdma_is_write(const struct sim_op *op)
-{
-    return IO_TX_OP(&op->wqe.meta) == IO_OP_WRITE;
-}
-
-/* An inline write: only 128 B requests have room for data and address. */
-static uint8_t rdma_check_inline(struct sim_op *op)
-{
-    const struct io_tx_meta *meta = &op->wqe.meta;
-
-    if (!rdma_is_write(op) || (op->qp->sq.stride == IO_TX_WQE_SMALL)) {
-        return SIM_ST_UNSUPPORTED_OP;
-    }
-
-    op->length = meta->length;
-    return ((meta->length > IO_TX_INLINE_LARGE) ||
-            (op->wqe.rdma.remote.length != op->length)) ?
-           SIM_ST_LOCAL_LENGTH : SIM_ST_OK;
-}
-
-uint8_t sim_rdma_check(struct sim_op *op)
-{
-    const struct io_buf *local    = &op->wqe.rdma.local;
-    const struct io_tx_meta *meta = &op->wqe.meta;
-
-    if (!rdma_is_write(op) && (meta->ctrl1 & IO_TX_HAS_IMM)) {
-        return SIM_ST_UNSUPPORTED_OP;
-    }
-    if (meta->ctrl1 & IO_TX_INLINE) {
-        return rdma_check_inline(op);
-    }
-    if (meta->length > SIM_MAX_RDMA_SGE) {
-        return SIM_ST_QP_INTERNAL;
-    }
-
-    op->length = meta->length ? local->length : 0;
-    if ((op->length > SIM_MAX_RDMA) ||
-        !sim_accepts(&op->qp->dev->knobs, SIM_ACCEPT_READ, op->length) ||
-        (op->wqe.rdma.remote.length != op->length)) {
-        return SIM_ST_LOCAL_LENGTH;
-    }
-
-    return (op->length == 0) ?
-           SIM_ST_OK :
-           sim_tx_check_buf(op->qp, local, rdma_is_write(op) ?
-                            0 : SIM_ACCESS_LOCAL_WRITE);
-}
 
 /* What the responder's device answers: a status. On OK *addr is in the target's
  * memory and *owner names the target. */
@@ -88,7 +43,7 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     state  = atomic_load(&qp->state);
     pd     = atomic_load(&qp->pd);
     if (*owner == 0) {
-        return sim_tx_no_qp(op);
+        return sim_fail_no_qp(op);
     }
     if ((state < SIM_QPS_RTR) || (state == SIM_QPS_ERR)) {
         return SIM_ST_BAD_DEST_QPN;
@@ -114,26 +69,10 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     range.key    = remote->rkey;
     range.iova   = io_addr(remote->addr_lo, remote->addr_hi);
     range.length = op->length;
-    range.access = rdma_is_write(op) ? SIM_ACCESS_REMOTE_WRITE :
-                                       SIM_ACCESS_REMOTE_READ;
+    range.access = sim_opcode(op)->remote_access;
     return sim_mr_remote(dev, op->nic, *owner, pd, &range, addr) ?
            sim_answer(&dev->knobs, SIM_ANSWER_KEY, SIM_ST_REMOTE_ADDRESS) :
            SIM_ST_OK;
-}
-
-void sim_rdma_start(struct sim_op *op)
-{
-    struct sim_dev *dev = op->qp->dev;
-
-    if ((op->nic < 0) || !atomic_load(&dev->dir->nic[op->nic].up)) {
-        sim_tx_reject(op, SIM_ST_UNREACHABLE);
-        return;
-    }
-
-    sim_op_deadline(op);
-    list_del(&op->link);
-    op->state = SIM_OP_COPYING;
-    list_add_tail(&dev->copying, &op->link);
 }
 
 /* The copy failed. */
@@ -144,33 +83,31 @@ static void rdma_failed(struct sim_op *op, uint32_t owner, int err)
     switch (err) {
     case -ESRCH:
         dev->ops->is_alive(dev->env, owner); /* takes back what it held */
-        sim_tx_peer_died(op);
+        sim_fail_peer_died(op);
         break;
     case -EFAULT:
-        sim_tx_reject(op, SIM_ST_REMOTE_ADDRESS);
+        sim_fail_reject(op, SIM_ST_REMOTE_ADDRESS);
         break;
     default:
-        sim_dev_log(dev, "RDMA refused by the kernel (error %d): "
-                    "processes may not access each other's memory here. Run "
-                    "them as one user, and allow ptrace "
-                    "(kernel.yama.ptrace_scope, container seccomp)", -err);
-        sim_tx_reject(op, SIM_ST_REMOTE_STATUS);
+        sim_log(dev, "RDMA refused by the kernel (error %d): "
+                "processes may not access each other's memory here. Run "
+                "them as one user, and allow ptrace "
+                "(kernel.yama.ptrace_scope, container seccomp)", -err);
+        sim_fail_reject(op, SIM_ST_REMOTE_STATUS);
         break;
     }
 }
 
 static void rdma_count(struct sim_op *op)
 {
-    struct sim_dev *dev = op->qp->dev;
-    struct dir *dir     = dev->dir;
-    int write           = rdma_is_write(op);
+    struct sim_dev *dev           = op->qp->dev;
+    struct dir *dir               = dev->dir;
+    const struct sim_opcode *code = sim_opcode(op);
 
-    sim_dev_count(dev, write ? DIR_RDMA_WRITE_WRS : DIR_RDMA_READ_WRS, 1);
-    sim_dev_count(dev, write ? DIR_RDMA_WRITE_BYTES : DIR_RDMA_READ_BYTES,
-                  op->length);
-    dir_count(dir, op->nic, write ? DIR_RDMA_WRITE_RECV_BYTES :
-                                     DIR_RDMA_READ_RESP_BYTES, op->length);
-    if (write) {
+    sim_dev_count(dev, code->requests, 1);
+    sim_dev_count(dev, code->bytes, op->length);
+    dir_count(dir, op->nic, code->peer_bytes, op->length);
+    if (sim_opcode_of(op) == IO_OP_WRITE) {
         atomic_fetch_add_explicit(&dir->nic[dev->nic].pair_bytes[op->nic],
                                   op->length, memory_order_relaxed);
     } else {
@@ -184,9 +121,9 @@ static void rdma_placed(struct sim_op *op)
     rdma_count(op);
     op->placed = 1;
     if (op->wqe.meta.ctrl1 & IO_TX_HAS_IMM) {
-        sim_tx_send(op);
+        sim_send(op);
     } else {
-        sim_op_complete(op, SIM_ST_OK);
+        sim_complete(op, SIM_ST_OK);
     }
 }
 
@@ -195,8 +132,7 @@ static void rdma_placed(struct sim_op *op)
 static uint8_t rdma_local(struct sim_op *op, uint64_t *addr)
 {
     struct sim_mr_range range = sim_mr_range(&op->wqe.rdma.local,
-                                             rdma_is_write(op) ?
-                                             0 : SIM_ACCESS_LOCAL_WRITE);
+                                             sim_opcode(op)->local_access);
 
     if (op->length == 0) {
         return SIM_ST_OK;
@@ -214,8 +150,8 @@ static uint8_t rdma_local(struct sim_op *op, uint64_t *addr)
 static int rdma_is_late(const struct sim_op *op, uint32_t owner,
                         uint64_t local, uint64_t remote)
 {
-    enum sim_late_op kind = rdma_is_write(op) ? SIM_LATE_WRITE : SIM_LATE_READ;
-    struct sim_late late  = { .remote = 1, .write = rdma_is_write(op),
+    enum sim_late_op kind = sim_opcode(op)->late;
+    struct sim_late late  = { .remote = 1, .op = sim_opcode_of(op),
                               .owner  = owner };
 
     /* inline bytes are gone when the request is */
@@ -244,7 +180,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
         status = rdma_local(op, &local);
     }
     if (status != SIM_ST_OK) {
-        sim_tx_reject(op, status);
+        sim_fail_reject(op, status);
         return 0;
     }
 
@@ -253,7 +189,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
     late  = (op->done + chunk == op->length) &&
             rdma_is_late(op, owner, local, remote);
     err   = (chunk > late) ?
-            dev->ops->rdma(dev->env, owner, rdma_is_write(op),
+            dev->ops->rdma(dev->env, owner, sim_opcode_of(op),
                            (void*)(uintptr_t)(local + op->done),
                            remote + op->done, chunk - late) : 0;
     if (err != 0) {
@@ -277,12 +213,12 @@ static int rdma_waits(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    if (!sim_fault_is_unreachable(dev, op->nic)) {
+    if (!sim_path_is_unreachable(dev, op->nic)) {
         return 0;
     }
 
     if (op->due <= dev->now) {
-        sim_op_complete(op, SIM_ST_UNRESPONSIVE);
+        sim_complete(op, SIM_ST_UNRESPONSIVE);
     } else {
         list_del(&op->link);
         list_add_tail(&dev->copying, &op->link);

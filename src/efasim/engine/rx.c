@@ -8,14 +8,16 @@
  */
 #include "rx.h"
 #include "cntr.h"
+#include "complete.h"
 #include "cq.h"
 #include "dev.h"
 #include "inject.h"
 #include "late.h"
+#include "log.h"
 #include "mr.h"
 #include "op.h"
 #include "qp.h"
-#include "tx.h"
+#include "send.h"
 
 #include <string.h>
 
@@ -318,7 +320,7 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }
-        sim_dev_trace(dev, "rx qp=%u from=%u.%u.%u len=%u status=%u",
+        sim_log_trace(dev, "rx qp=%u from=%u.%u.%u len=%u status=%u",
                       pkt->dst_qpn, dir_nic_host(pkt->src_nic),
                       dir_nic_device(pkt->src_nic), pkt->src_qpn, pkt->length,
                       status);
@@ -334,9 +336,9 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
 
     if (broken) {
         peer->rx_broken = 1;
-        sim_dev_log(dev, "the packet ring from slot %u is damaged: nothing "
-                    "more is taken from it. Is a program writing into the "
-                    "fabric's memory?", peer->slot);
+        sim_log(dev, "the packet ring from slot %u is damaged: nothing "
+                "more is taken from it. Is a program writing into the "
+                "fabric's memory?", peer->slot);
     } else if ((done == SIM_RX_BURST) || !rx_is_ready(dev)) {
         dev->rx_more[peer->slot / 64] |= 1ull << (peer->slot % 64);
     }
@@ -352,10 +354,10 @@ static void rx_answer(struct sim_op *op, uint8_t status)
     struct sim_dev *dev = op->qp->dev;
 
     if (status != SIM_ST_RNR) {
-        sim_op_complete(op, status);
+        sim_complete(op, status);
     } else if (op->rnr_left == 0) {
-        sim_op_complete(op, sim_answer(&dev->knobs, SIM_ANSWER_RNR,
-                                       SIM_ST_RNR));
+        sim_complete(op, sim_answer(&dev->knobs, SIM_ANSWER_RNR,
+                                    SIM_ST_RNR));
     } else {
         op->rnr_left       -= (op->rnr_left != SIM_RNR_ENDLESS);
         op->peer->rnr_qpn   = op->wqe.meta.dest_qpn;
@@ -389,7 +391,7 @@ unsigned sim_rx_answers(struct sim_dev *dev, struct sim_peer *peer)
         }
     }
 
-    sim_tx_unblock(peer);
+    sim_send_unblock(peer);
     return done;
 }
 

@@ -5,9 +5,10 @@
  * The list is not sorted: before `timed_next` nothing on it is due.
  */
 #include "timer.h"
-#include "op.h"
-#include "peer.h"
-#include "tx.h"
+#include "complete.h"
+#include "depart.h"
+#include "poll.h"
+#include "send.h"
 
 static void timer_fire(struct sim_op *op)
 {
@@ -21,16 +22,16 @@ static void timer_fire(struct sim_op *op)
 
     switch (op->state) {
     case SIM_OP_DELAYED:
-        sim_op_depart(op);
+        sim_depart(op);
         break;
     case SIM_OP_HELD:
     case SIM_OP_RNR:
-        sim_tx_send(op);
+        sim_send(op);
         break;
     case SIM_OP_DONE:
     case SIM_OP_LOST:
     default:
-        sim_op_finish(op);
+        sim_complete_now(op);
         break;
     }
 }
@@ -93,7 +94,7 @@ static void timer_peers(struct sim_dev *dev)
     dev->check_next = dev->now + SIM_CHECK_NS;
     for (link = dev->peers.next; link != &dev->peers; link = next) {
         next = link->next;
-        sim_peer_check(dev, list_entry(link, struct sim_peer, link));
+        sim_poll_check(dev, list_entry(link, struct sim_peer, link));
     }
 }
 

@@ -161,7 +161,7 @@ static int env_is_alive(void *arg, uint32_t owner)
     return fabric_owner_is_alive(env->fabric, owner);
 }
 
-static int env_rdma(void *arg, uint32_t owner, int is_write, void *bytes,
+static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op, void *bytes,
                     uint64_t addr, size_t length)
 {
     struct fabric_env *env = arg;
@@ -174,7 +174,7 @@ static int env_rdma(void *arg, uint32_t owner, int is_write, void *bytes,
         local.iov_base  = bytes;
         remote.iov_base = (void*)(uintptr_t)addr;
         local.iov_len   = remote.iov_len = length;
-        ret = is_write ?
+        ret = (op == IO_OP_WRITE) ?
               process_vm_writev(slot->pid, &local, 1, &remote, 1, 0) :
               process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
         if (ret < 0) {

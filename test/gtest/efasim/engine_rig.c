@@ -58,7 +58,7 @@ static int rig_is_alive(void *env, uint32_t owner)
     return 0;
 }
 
-static int rig_rdma(void *env, uint32_t owner, int is_write, void *local,
+static int rig_rdma(void *env, uint32_t owner, enum io_tx_op op, void *local,
                     uint64_t addr, size_t length)
 {
     struct rig *rig = ((struct rig_proc*)env)->rig;
@@ -69,7 +69,7 @@ static int rig_rdma(void *env, uint32_t owner, int is_write, void *local,
     if (addr < 4096) {
         return -EFAULT; /* registered, but nothing is mapped there */
     }
-    if (is_write) {
+    if (op == IO_OP_WRITE) {
         memcpy((void*)(uintptr_t)addr, local, length);
     } else {
         memcpy(local, (void*)(uintptr_t)addr, length);

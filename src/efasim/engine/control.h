@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knobs of a device that lives. */
+#ifndef EFASIM_ENGINE_CONTROL_H
+#define EFASIM_ENGINE_CONTROL_H
+
+#include "objects.h"
+
+/* The random numbers begin, as the knob `seed` has it. */
+void sim_control_seed(struct sim_dev *dev);
+
+/* Take over one knob, from the next request on. The injections of the device
+ * count down in its own copy, so only `knob` is taken. */
+void sim_control(struct sim_dev *dev, const struct sim_knobs *knobs,
+                 const struct sim_knob *knob);
+
+#endif

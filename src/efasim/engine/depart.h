@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the queue to the way: after a delay, and in another order. */
+#ifndef EFASIM_ENGINE_DEPART_H
+#define EFASIM_ENGINE_DEPART_H
+
+#include "objects.h"
+
+/* It was taken from the queue: let it leave, after its delay. */
+void sim_depart_start(struct sim_op *op);
+
+/* Its delay is over: send it, or let others overtake it first. */
+void sim_depart(struct sim_op *op);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations of work requests, and what is particular to each: a new one is a
+ * line of opcode.c, its number in efa_io.h, and what does it (send.c, rdma.c).
+ */
+#ifndef EFASIM_ENGINE_OPCODE_H
+#define EFASIM_ENGINE_OPCODE_H
+
+#include "objects.h"
+
+struct sim_opcode {
+    uint8_t            exists;
+    uint8_t            is_rdma;      /* on SRD alone, by sim_rdma_step() */
+    uint32_t           caps;         /* that the device must have, SIM_CAP_ */
+    uint32_t           local_access; /* to the sender's buffers, SIM_ACCESS_ */
+    uint32_t           remote_access;
+    enum sim_inject_op inject;
+    enum sim_cntr_op   cntr;
+    enum sim_late_op   late;
+    enum dir_counter   requests, bytes; /* that went well */
+    enum dir_counter   errors;          /* requests of RDMA that did not */
+    enum dir_counter   peer_bytes;      /* of RDMA, at the responder */
+};
+
+/* By the number of four bits in a work request, whether it exists or not. */
+extern const struct sim_opcode sim_opcodes[16];
+
+/* The number of this request's operation. */
+static inline enum io_tx_op sim_opcode_of(const struct sim_op *op)
+{
+    return IO_TX_OP(&op->wqe.meta);
+}
+
+/* Its line. */
+static inline const struct sim_opcode *sim_opcode(const struct sim_op *op)
+{
+    return &sim_opcodes[sim_opcode_of(op)];
+}
+
+#endif

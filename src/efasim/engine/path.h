@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The way to another NIC: whether it is there, how long it takes. */
+#ifndef EFASIM_ENGINE_PATH_H
+#define EFASIM_ENGINE_PATH_H
+
+#include "objects.h"
+
+/* No packet goes between us and this NIC, for now. */
+int sim_path_is_unreachable(const struct sim_dev *dev, unsigned nic);
+
+/* What is sent to this NIC now is lost. */
+int sim_path_is_partitioned(const struct sim_dev *dev, unsigned nic);
+
+/* When the request leaves, by the knobs of delay and rate. */
+uint64_t sim_path_due(struct sim_op *op);
+
+#endif
