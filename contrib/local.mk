@@ -1,25 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# bin/srdrun runs in place from the build tree and is installed as it is: it
-# looks for the module beside itself first, then where it is installed.
-bin_SCRIPTS += bin/srdrun
-
-bin/srdrun: $(srcdir)/contrib/srdrun.in config.status
-	@$(MKDIR_P) bin
-	$(AM_V_GEN)sed -e 's|%VERSION%|$(PACKAGE_VERSION)|g' \
-	    -e 's|%LIBDIR%|$(libdir)|g' \
-	    -e 's|%SANITIZER_RUNTIME%|$(SANITIZER_RUNTIME)|g' \
-	    $(srcdir)/contrib/srdrun.in >$@.tmp && chmod +x $@.tmp && \
-	    mv -f $@.tmp $@
-
-# The opt-in way without srdrun for UCX up to 1.21, and Python's.
-sbin_SCRIPTS += sbin/srd_systemwide
-
-sbin/srd_systemwide: $(srcdir)/contrib/srd_systemwide.in config.status
-	@$(MKDIR_P) sbin
-	$(AM_V_GEN)sed -e 's|%LIBDIR%|$(libdir)|g' \
-	    $(srcdir)/contrib/srd_systemwide.in >$@.tmp && chmod +x $@.tmp && \
-	    mv -f $@.tmp $@
-
 pythondir    = $(moddir)/python
 python_DATA += lib/python/sitecustomize.py
 packagedir    = $(pythondir)/ucx_efa_srd
@@ -30,10 +9,10 @@ lib/python/%.py: $(srcdir)/contrib/package/python/%.py
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)cp $< $@
 
-EXTRA_DIST += contrib/srd_systemwide.in contrib/package/python/sitecustomize.py \
+EXTRA_DIST += contrib/package/python/sitecustomize.py \
               contrib/package/python/ucx_efa_srd/__init__.py \
               contrib/package/python/ucx_efa_srd/__main__.py
-CLEANFILES += sbin/srd_systemwide lib/python/sitecustomize.py \
+CLEANFILES += lib/python/sitecustomize.py \
               lib/python/ucx_efa_srd/__init__.py \
               lib/python/ucx_efa_srd/__main__.py
 
@@ -46,8 +25,6 @@ lib/ucx-efa-srd.pc: $(srcdir)/contrib/package/ucx-efa-srd.pc.in config.status
 	    -e 's|%PREFIX%|$(prefix)|g' -e 's|%LIBDIR%|$(libdir)|g' \
 	    $(srcdir)/contrib/package/ucx-efa-srd.pc.in >$@.tmp && mv -f $@.tmp $@
 
-dist_man_MANS += contrib/man/srdrun.1 contrib/man/srd_info.1 \
-                 contrib/man/srd_systemwide.8
 EXTRA_DIST += contrib/package/ucx-efa-srd.pc.in contrib/package/make_deb.sh \
               contrib/package/make_rpm.sh contrib/package/make_wheel.py contrib/package/portable.sh
 CLEANFILES += lib/ucx-efa-srd.pc
@@ -79,13 +56,12 @@ uninstall-hook:
 
 .PHONY: deb portable wheel rpm
 
-EXTRA_DIST += contrib/srdrun.in contrib/ci/build.sh contrib/doc/variables.sh \
+EXTRA_DIST += contrib/ci/build.sh contrib/doc/variables.sh \
               contrib/ci/chroot.sh contrib/ci/anyone.sh \
               contrib/ci/common.sh contrib/ci/limit.sh \
               contrib/ci/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/ci/lsan.supp autogen.sh LICENSE NEWS README.md \
               CONTRIBUTING.md
-CLEANFILES += bin/srdrun
 
 # What only the suites need, beside what "all" makes.
 test-programs: $(check_PROGRAMS) $(check_DATA)

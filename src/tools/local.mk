@@ -53,3 +53,30 @@ bin_srd_info_SOURCES = \
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)
 bin_srd_info_LDADD    = $(HWLOC_LIBS) -ldl -lpthread
+
+# bin/srdrun runs in place from the build tree and is installed as it is: it
+# looks for the module beside itself first, then where it is installed.
+bin_SCRIPTS += bin/srdrun
+
+bin/srdrun: $(srcdir)/src/tools/srdrun.in config.status
+	@$(MKDIR_P) bin
+	$(AM_V_GEN)sed -e 's|%VERSION%|$(PACKAGE_VERSION)|g' \
+	    -e 's|%LIBDIR%|$(libdir)|g' \
+	    -e 's|%SANITIZER_RUNTIME%|$(SANITIZER_RUNTIME)|g' \
+	    $(srcdir)/src/tools/srdrun.in >$@.tmp && chmod +x $@.tmp && \
+	    mv -f $@.tmp $@
+
+# The opt-in way without srdrun for UCX up to 1.21, and Python's.
+sbin_SCRIPTS += sbin/srd_systemwide
+
+sbin/srd_systemwide: $(srcdir)/src/tools/srd_systemwide.in config.status
+	@$(MKDIR_P) sbin
+	$(AM_V_GEN)sed -e 's|%LIBDIR%|$(libdir)|g' \
+	    $(srcdir)/src/tools/srd_systemwide.in >$@.tmp && chmod +x $@.tmp && \
+	    mv -f $@.tmp $@
+
+EXTRA_DIST += src/tools/srdrun.in src/tools/srd_systemwide.in
+CLEANFILES += bin/srdrun sbin/srd_systemwide
+
+dist_man_MANS += src/tools/man/srd_info.1 src/tools/man/srdrun.1 \
+                 src/tools/man/srd_systemwide.8

@@ -80,7 +80,7 @@ lib_libuct_srd_so_0_LDADD        = $(ucx_abi_objects) $(flow_objects)
 lib_libuct_srd_so_0_DEPENDENCIES = $(ucx_abi_objects) $(flow_objects) \
 	$(ucp_hooks_map)
 
-# Only for contrib/srd_systemwide.
+# Only for src/tools/srd_systemwide.in.
 mod_PROGRAMS += lib/srd_shim.so
 lib_srd_shim_so_SOURCES = src/ucp_hooks/shim.c
 lib_srd_shim_so_CFLAGS  = $(BASE_CFLAGS) -fPIC -fvisibility=hidden

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For contrib/srd_systemwide: stands in UCX's search path under the name of one
- * of UCX's own modules, as UCX 1.13 to 1.21 open no other, and opens both: the
- * SRD module that lies beside it, and the one whose name it has, from the
- * folder of the real libucs.
+ * For src/tools/srd_systemwide.in: stands in UCX's search path under the name
+ * of one of UCX's own modules, as UCX 1.13 to 1.21 open no other, and opens
+ * both: the SRD module that lies beside it, and the one whose name it has, from
+ * the folder of the real libucs.
  *
  *   FARM/libucs.so.0          link to the real one; the loader's choice
  *   FARM/ucx/libuct_cma.so.0  link to this file

@@ -418,7 +418,7 @@ sample
 expect fail check_srdrun.sh 'nothing to check'
 mkdir -p "$build/bin"
 sed -e 's/%[A-Z_]*%/0.1/' -e "s/^runtime=.*/runtime=''/" \
-    "$top/contrib/srdrun.in" >"$work/srdrun"
+    "$top/src/tools/srdrun.in" >"$work/srdrun"
 cp "$work/srdrun" "$build/bin/srdrun"
 chmod +x "$build/bin/srdrun"
 expect pass check_srdrun.sh
