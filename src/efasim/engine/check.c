@@ -9,10 +9,11 @@
 /* Is the operation one that this QP has? */
 static int check_op(const struct sim_qp *qp, const struct sim_opcode *code)
 {
-    uint32_t caps = sim_profile_caps(qp->dev);
-
-    return code->exists && ((caps & code->caps) == code->caps) &&
-           !(code->is_rdma && qp->attr.ud);
+    if (!code->is_rdma) {
+        return 1;
+    }
+    return code->exists && !qp->attr.ud &&
+           ((sim_profile_caps(qp->dev) & code->caps) == code->caps);
 }
 
 /* Are these 6 bytes zero? */

@@ -158,16 +158,11 @@ struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_stream stream)
     return rng;
 }
 
-unsigned sim_op_overtake(const struct sim_op *op, enum sim_stream stream)
+unsigned sim_op_reorder(const struct sim_op *op, enum sim_stream stream)
 {
     struct sim_dev *dev = op->qp->dev;
-    struct sim_rng rng;
+    struct sim_rng rng  = sim_op_rng(op, stream);
 
-    if (dev->knobs.reorder == 0) {
-        return 0;
-    }
-
-    rng = sim_op_rng(op, stream);
     return rng_chance(&rng, dev->knobs.reorder) ?
            rng_range(&rng, 1, dev->knobs.reorder_reach) : 0;
 }

@@ -26,8 +26,16 @@ void sim_op_deadline(struct sim_op *op);
 /* The random numbers of this request for this purpose. */
 struct sim_rng sim_op_rng(const struct sim_op *op, enum sim_stream stream);
 
-/* Whether the knobs hold it back here, and how many pass it; 0: no. */
-unsigned sim_op_overtake(const struct sim_op *op, enum sim_stream stream);
+/* Whether the knob `reorder`, which is set, holds it back here, and how many
+ * pass it; 0: no. */
+unsigned sim_op_reorder(const struct sim_op *op, enum sim_stream stream);
+
+/* The same whatever the knob says. */
+static inline unsigned sim_op_overtake(const struct sim_op *op,
+                                       enum sim_stream stream)
+{
+    return (op->qp->dev->knobs.reorder == 0) ? 0 : sim_op_reorder(op, stream);
+}
 
 /* Hold it in this state until so many have departed or (SIM_OP_DONE) are
  * complete, or for some time. */

@@ -182,30 +182,27 @@ static struct ibv_sge st_sge(const st_piece_t *piece)
 int st_qp_send(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
                uint64_t id, int inside)
 {
-    struct ibv_sge sge = st_sge(piece);
-    struct ibv_send_wr wr, *bad;
+    struct ibv_sge sge    = st_sge(piece);
+    struct ibv_send_wr wr = {
+        .wr_id      = id,
+        .sg_list    = &sge,
+        .num_sge    = 1,
+        .opcode     = IBV_WR_SEND,
+        .send_flags = IBV_SEND_SIGNALED | (inside ? IBV_SEND_INLINE : 0),
+        .wr.ud      = {.ah = dest->ah, .remote_qpn = dest->qpn,
+                       .remote_qkey = dest->qkey}
+    };
+    struct ibv_send_wr *bad;
 
-    memset(&wr, 0, sizeof(wr));
-    wr.wr_id             = id;
-    wr.sg_list           = &sge;
-    wr.num_sge           = 1;
-    wr.opcode            = IBV_WR_SEND;
-    wr.send_flags        = IBV_SEND_SIGNALED | (inside ? IBV_SEND_INLINE : 0);
-    wr.wr.ud.ah          = dest->ah;
-    wr.wr.ud.remote_qpn  = dest->qpn;
-    wr.wr.ud.remote_qkey = dest->qkey;
     return qp->qp->context->ops.post_send(qp->qp, &wr, &bad);
 }
 
 int st_qp_recv(st_qp_t *qp, const st_piece_t *piece, uint64_t id)
 {
-    struct ibv_sge sge = st_sge(piece);
-    struct ibv_recv_wr wr, *bad;
+    struct ibv_sge sge    = st_sge(piece);
+    struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad;
 
-    memset(&wr, 0, sizeof(wr));
-    wr.wr_id   = id;
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
     return qp->qp->context->ops.post_recv(qp->qp, &wr, &bad);
 }
 
