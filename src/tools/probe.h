@@ -39,11 +39,11 @@ typedef struct probe {
  */
 int probe_run(probe_t *probe, const char *tls, const char *module, int message);
 
-/* What a child process does: it writes to @fd, and never returns. */
+/* The work of a child process: it writes to @fd, and never returns. */
 typedef void probe_child_t(const void *arg, int fd);
 
-/* A child process that does @child(@arg), and *@out, the caller's, from which
- * that it writes is read. Its id, or -1: none, and *@out is not open. */
+/* Start a child process that runs @child(@arg). Its output is read from *@out,
+ * which the caller closes. Returns its id; -1: there is none, *@out is closed. */
 pid_t probe_start(probe_child_t *child, const void *arg, int *out);
 
 /* A line without its end. Nonzero: no more are wanted. */

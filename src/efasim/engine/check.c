@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is wrong with a work request, as the device would judge it. */
+/* Checks of a work request, as the device makes them. */
 #include "check.h"
 #include "mr.h"
 #include "opcode.h"

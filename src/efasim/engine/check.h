@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests as the program wrote them. */
+/* Checks of work requests as the program wrote them. */
 #ifndef EFASIM_ENGINE_CHECK_H
 #define EFASIM_ENGINE_CHECK_H
 
 #include "objects.h"
 
-/* What is wrong with this one in itself: a status, or OK; then its length and
- * the NIC that it goes to are set. */
+/* Check a request that was just taken from the queue. SIM_ST_OK, and op->length
+ * and op->nic are set; or the status that it completes with. */
 uint8_t sim_check(struct sim_op *op);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knobs of a device that lives. */
+/* Knobs of a device that is running. */
 #ifndef EFASIM_ENGINE_CONTROL_H
 #define EFASIM_ENGINE_CONTROL_H
 
 #include "objects.h"
 
-/* The random numbers begin, as the knob `seed` has it. */
+/* Start the random numbers anew from the knob `seed`. */
 void sim_control_seed(struct sim_dev *dev);
 
 /* Take over one knob, from the next request on. The injections of the device

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the queue to the way: after a delay, and in another order. */
+/* Departure of a request: after its delay, behind those that overtake it. */
 #ifndef EFASIM_ENGINE_DEPART_H
 #define EFASIM_ENGINE_DEPART_H
 

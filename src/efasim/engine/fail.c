@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that do not arrive: which status tells of it, and when. */
+/* Requests that do not arrive: their status, and when it comes. */
 #include "fail.h"
 #include "complete.h"
 #include "dev.h"

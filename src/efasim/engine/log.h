@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the device tells: lines for the user, and a trace. */
+/* Lines of the device: for the user, and of the trace. */
 #ifndef EFASIM_ENGINE_LOG_H
 #define EFASIM_ENGINE_LOG_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers in what a user wrote. */
+/* Numbers in options and plans. */
 #ifndef EFASIM_ENGINE_NUMBER_H
 #define EFASIM_ENGINE_NUMBER_H
 

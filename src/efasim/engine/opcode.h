@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of work requests, and what is particular to each: a new one is a
- * line of opcode.c, its number in efa_io.h, and what does it (send.c, rdma.c).
+/*
+ * Operations of work requests. One of them is its number (efa_io.h), its line
+ * in opcode.c, which has what differs between them, and the code that does it
+ * (send.c, rdma.c).
  */
 #ifndef EFASIM_ENGINE_OPCODE_H
 #define EFASIM_ENGINE_OPCODE_H
@@ -21,7 +23,7 @@ struct sim_opcode {
     enum dir_counter   peer_bytes;      /* of RDMA, at the responder */
 };
 
-/* By the number of four bits in a work request, whether it exists or not. */
+/* Indexed by the four bits of a work request; not all of them exist. */
 extern const struct sim_opcode sim_opcodes[16];
 
 /* The number of this request's operation. */
@@ -30,7 +32,7 @@ static inline enum io_tx_op sim_opcode_of(const struct sim_op *op)
     return IO_TX_OP(&op->wqe.meta);
 }
 
-/* Its line. */
+/* The line of this request's operation. */
 static inline const struct sim_opcode *sim_opcode(const struct sim_op *op)
 {
     return &sim_opcodes[sim_opcode_of(op)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which peers are looked at, and what comes of it. */
+/* Polling: the rings of peers that may have something, in turn. */
 #include "poll.h"
 #include "fail.h"
 #include "path.h"

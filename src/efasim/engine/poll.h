@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of peers: which are looked at, and when. */
+/* Polling of peers: their answers, their packets, whether they live. */
 #ifndef EFASIM_ENGINE_POLL_H
 #define EFASIM_ENGINE_POLL_H
 

@@ -26,9 +26,10 @@ int  st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
                   const st_pair_params_t *params);
 void st_pair_close(st_pair_t *pair);
 
-/* The next completion of a send, or of a receive, here: 1, or 0: none in so
- * many seconds. */
+/* The next completion of a send here: 1, or 0: none in so many seconds. */
 int st_pair_wait(st_pair_t *pair, struct ibv_wc *wc, double seconds);
+
+/* The same of any completion queue, with or without a far side. */
 int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc,
                     double seconds);
 
