@@ -165,8 +165,9 @@ In this order; what is forgotten is named by the check in brackets.
 5. **Real data**: a wheel of that minor into `test/matrix/wheels.txt`, or a system
    into `contrib/ci/chroot.sh`, then suite matrix.
 6. **What is said of it**: `contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
-   load compares), and each "1.13 to ..." that `check_minors.py` names; a line in
-   NEWS. Where a test takes the newest UCX for granted (`test/portable/ucx.sh`)
+   load compares), and each "1.13 to ..." that `check_minors.py` names: in the
+   sources it states what is the same in all of them, so look there first; a
+   line in NEWS. Where a test takes the newest UCX for granted (`test/portable/ucx.sh`)
    it says so when the suite runs.
 '''
 

@@ -108,7 +108,7 @@ typedef struct versions {
     int      minor; /* by symbols */
     int      has_ucp;
     unsigned ucp_major, ucp_minor;
-    char     supported[32]; /* "1.13 to 1.23" */
+    char     supported[32]; /* a range of minors */
 } versions_t;
 
 static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
