@@ -43,7 +43,8 @@ int probe_run(probe_t *probe, const char *tls, const char *module, int message);
 typedef void probe_child_t(const void *arg, int fd);
 
 /* Start a child process that runs @child(@arg). Its output is read from *@out,
- * which the caller closes. Returns its id; -1: there is none, *@out is closed. */
+ * which the caller closes. Returns its id; -1: there is none, *@out is closed.
+ */
 pid_t probe_start(probe_child_t *child, const void *arg, int *out);
 
 /* A line without its end. Nonzero: no more are wanted. */
