@@ -52,7 +52,7 @@ tool() {
 sources_of() {
     case $1 in
     wire) echo flow/ctl_wire ;;
-    rx) echo flow/rx world stubs ;;
+    rx) echo flow/rx flow/rx_record flow/rx_life flow/drop flow/due world stubs ;;
     ctl) echo flow/ctl_rx flow/ctl_wire world stubs ;;
     esac
 }
@@ -80,9 +80,9 @@ small_core() {
                     b
                 }
                 b body
-            }" "$1/flow/core_priv.h"
-        grep -q "return world_get_$kind(index)" "$1/flow/core_priv.h" ||
-            fail "core_priv.h: no flow_core_$kind"
+            }" "$1/flow/state_priv.h"
+        grep -q "return world_get_$kind(index)" "$1/flow/state_priv.h" ||
+            fail "state_priv.h: no flow_core_$kind"
     done
 }
 

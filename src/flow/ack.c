@@ -5,8 +5,6 @@
  * tells the present, and what was acknowledged is never forgotten.
  */
 #include "flow/ack_priv.h"
-#include "flow/ctl_priv.h"
-#include "flow/grant_priv.h"
 #include "flow/rx_priv.h"
 
 flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
@@ -29,24 +27,4 @@ flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
         *map = held >> (run + 1);
     }
     return psn + (flow_psn_t)run;
-}
-
-int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx)
-{
-    flow_psn_t final;
-    uint64_t map;
-
-    if (!flow_is_ud(core) || (rx->state != FLOW_RX_ACTIVE)) {
-        return 0;
-    }
-    final = flow_ack_get(core, rx, &map);
-    if (final == flow_rx_psn(rx)) {
-        return 0;
-    }
-
-    rx->flags |= FLOW_RXF_FINAL;
-    rx->mark   = (uint8_t)final;
-    flow_grant_mark(rx);
-    flow_rx_ctl_due(core, rx, FLOW_CTL_RX_PARTED);
-    return 1;
 }

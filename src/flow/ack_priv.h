@@ -3,7 +3,7 @@
 #ifndef FLOW_ACK_PRIV_H_
 #define FLOW_ACK_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 /* What a receiving flow has, in the form that flow_resend_ack takes. */
 flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/core_priv.h"
+#include "flow/core.h"
 #include "flow/grant_priv.h"
 
 void flow_params_default(flow_params_t *params)
@@ -81,7 +81,7 @@ flow_core_t *flow_core_init(void *mem, size_t size,
 void flow_core_rx_posted(flow_core_t *core, uint32_t count)
 {
     core->params.rx_posted = count;
-    flow_grant_serve(core);
+    flow_grant_starved_serve(core);
 }
 
 void flow_core_counters(const flow_core_t *core, flow_counters_t *out)

@@ -9,13 +9,18 @@
 #include "flow/ctl.h"
 #include "flow/ctl_priv.h"
 #include "flow/ctl_wire.h"
+#include "flow/due_priv.h"
+#include "flow/end_priv.h"
 #include "flow/peer_priv.h"
-#include "flow/resend_priv.h"
+#include "flow/rx_life_priv.h"
 #include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
 #include "flow/stranger_priv.h"
+#include "flow/time_out_priv.h"
 #include "flow/timer_priv.h"
 #include "flow/trace_priv.h"
 #include "flow/turn_priv.h"
+#include "flow/tx_life_priv.h"
 #include "flow/tx_priv.h"
 
 /*
@@ -181,13 +186,13 @@ static int flow_ctl_pull_tx(flow_core_t *core, uint32_t index,
     if (due == 0) {
         flow_turn_wake(core, ctl->peer);
         if (flow_is_ud(core)) {
-            flow_resend_ctl(core, tx, now); /* it was answered meanwhile */
+            flow_time_out_ctl(core, tx, now); /* it was answered meanwhile */
         }
         flow_tx_try_release(core, tx);
         return 0;
     }
     if (tx->ctl != 0) {
-        flow_tx_ctl_due(core, tx, 0);
+        flow_due_tx_ctl(core, tx, 0);
     }
     ++tx->ctl_out;
     ctl->cookie = flow_ctl_cookie_tx(tx, due);
@@ -217,7 +222,7 @@ static int flow_ctl_pull_rx(flow_core_t *core, uint32_t index, flow_ctl_t *ctl)
     ctl->cookie = flow_ctl_cookie_rx(rx, due);
     flow_ctl_build_rx(core, rx, due, ctl);
     if (rx->ctl != 0) {
-        flow_rx_ctl_due(core, rx, 0);
+        flow_due_rx_ctl(core, rx, 0);
     }
     flow_trace(core, FLOW_TRACE_CTL_TX, rx->ep, rx->limit, due << 8);
     return 1;
@@ -286,7 +291,7 @@ static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         return;
     }
     if (flow_core_peer(core, tx->peer)->state != FLOW_PEER_READY) {
-        flow_tx_ctl_due(core, tx, 0);
+        flow_due_tx_ctl(core, tx, 0);
     } else {
         flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
         tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
@@ -298,10 +303,10 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 {
     --tx->ctl_out;
     if (tx->ctl != 0) {
-        flow_tx_ctl_due(core, tx, 0);
+        flow_due_tx_ctl(core, tx, 0);
     }
     if ((status == FLOW_SEND_OK) && flow_is_ud(core)) {
-        flow_resend_ctl(core, tx, now);
+        flow_time_out_ctl(core, tx, now);
     } else if (status == FLOW_SEND_OK) {
         tx->backoff = 0;
         if (due & (FLOW_CTL_TX_GOODBYE | FLOW_CTL_TX_RESET)) {
@@ -343,7 +348,7 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         return;
     }
     if (!flow_peer_reachable(flow_core_peer(core, rx->peer))) {
-        flow_rx_ctl_due(core, rx, 0);
+        flow_due_rx_ctl(core, rx, 0);
     } else {
         rx->ctl |= FLOW_CTL_QUEUED;
         flow_timer_rx(core, flow_rx_index(rx), rx->backoff, now);
@@ -427,7 +432,7 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
     if (cookie & FLOW_COOKIE_RX) {
         rx = flow_ctl_cookie_get_rx(core, cookie);
         if ((rx != NULL) && (rx->state != FLOW_RX_CLOSED)) {
-            flow_rx_ctl_due(core, rx, due);
+            flow_due_rx_ctl(core, rx, due);
         }
     } else {
         tx = flow_ctl_cookie_get_tx(core, cookie);
@@ -436,7 +441,7 @@ void flow_ctl_unsent(flow_core_t *core, uint64_t cookie)
         }
         --tx->ctl_out;
         if (!(tx->flags & FLOW_TXF_LAST)) {
-            flow_tx_ctl_due(core, tx, due);
+            flow_due_tx_ctl(core, tx, due);
         }
         flow_tx_try_release(core, tx);
     }

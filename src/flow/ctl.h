@@ -9,7 +9,7 @@
 #ifndef FLOW_CTL_H_
 #define FLOW_CTL_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/peer.h"
 
 #ifdef __cplusplus

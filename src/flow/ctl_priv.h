@@ -3,7 +3,7 @@
 #ifndef FLOW_CTL_PRIV_H_
 #define FLOW_CTL_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 /* Control packets due, in the field ctl of a sending and of a receiving
  * flow. */

@@ -4,15 +4,20 @@
 #include "flow/ctl_priv.h"
 #include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
-#include "flow/event_priv.h"
+#include "flow/drop_priv.h"
+#include "flow/due_priv.h"
+#include "flow/end_priv.h"
 #include "flow/grant_priv.h"
 #include "flow/pair_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
+#include "flow/rx_life_priv.h"
 #include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
 #include "flow/stranger_priv.h"
 #include "flow/trace_priv.h"
+#include "flow/tx_life_priv.h"
 #include "flow/tx_priv.h"
 
 /* May this hello come from whom it says? */
@@ -47,7 +52,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     int full;
 
     if (reason != FLOW_DROP_NONE) {
-        return flow_rx_drop(core, reason, out);
+        return flow_drop_packet(core, reason, out);
     }
 
     rx = (peer != NULL) ? flow_rx_find(core, peer, msg->ep) : NULL;
@@ -65,27 +70,27 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
             rx->flags |= FLOW_RXF_OVERRUN; /* a reset says so */
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
-        return flow_rx_drop(core, (peer->state == FLOW_PEER_DEAD) ?
+        return flow_drop_packet(core, (peer->state == FLOW_PEER_DEAD) ?
                                           FLOW_DROP_DEAD : FLOW_DROP_CLOSED,
-                            out);
+                                out);
     }
 
     flow_peer_introduce(core, peer, &msg->addr);
     if (peer->state == FLOW_PEER_DEAD) {
         /* If it lives after all, a reset says that its messages are lost. */
         flow_rx_fail(core, rx);
-        return flow_rx_drop(core, FLOW_DROP_DEAD, out);
+        return flow_drop_packet(core, FLOW_DROP_DEAD, out);
     }
     if (rx->state == FLOW_RX_STRANGER) {
         flow_rx_introduce(core, rx, src, msg->window);
     }
     if (rx->state == FLOW_RX_ACTIVE) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_ANSWER);
         out->token = flow_rx_token(rx);
         out->more  = (rx->ring != 0) && !core->hold_all;
     }
     if ((msg->flags & FLOW_HELLO_RMA) && (peer->rma != FLOW_RMA_READY)) {
-        flow_peer_event(core, peer, FLOW_DUE_PEER_RMA);
+        flow_due_peer_event(core, peer, FLOW_DUE_PEER_RMA);
     }
     return FLOW_RX_CONTROL;
 }
@@ -115,14 +120,14 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
 
     if (tx->state == FLOW_TX_HELLO) {
         tx->state = FLOW_TX_OPEN;
-        flow_tx_event(core, tx, FLOW_DUE_TX_OPEN);
+        flow_due_tx_event(core, tx, FLOW_DUE_TX_OPEN);
     }
     /* Of several answers the first may come last. What was not ready may become
      * so, or be refused; what was refused may become ready. */
     if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->rma) &&
         (tx->rma != FLOW_RMA_READY) && (msg->rma != FLOW_RMA_NOT_YET)) {
         tx->rma = msg->rma;
-        flow_tx_event(core, tx, FLOW_DUE_TX_RMA);
+        flow_due_tx_event(core, tx, FLOW_DUE_TX_RMA);
     }
     if (tx->state == FLOW_TX_OPEN) {
         flow_pair_answer(core, tx, msg->pair);
@@ -178,7 +183,7 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
             return FLOW_DROP_STALE; /* answered meanwhile, or closed: a hello
                                        must not come behind the goodbye */
         }
-        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
+        flow_due_tx_ctl(core, tx, FLOW_CTL_TX_HELLO);
         return FLOW_DROP_NONE;
     default: /* reset by the receiver */
         flow_tx_died(core, tx, FLOW_END_RESET);
@@ -196,7 +201,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
         return FLOW_DROP_STALE;
     }
     if (flow_is_ud(core)) { /* the sender waits for any answer */
-        flow_rx_ctl_due(core, rx, (rx->state == FLOW_RX_ACTIVE) ?
+        flow_due_rx_ctl(core, rx, (rx->state == FLOW_RX_ACTIVE) ?
                                           FLOW_CTL_RX_ACK : 0);
     }
     if (msg->type == FLOW_CTL_RESET) {
@@ -211,7 +216,7 @@ static flow_drop_t flow_ctl_to_rx(flow_core_t *core, flow_peer_t *peer,
     } else if (msg->type == FLOW_CTL_PING) {
         return FLOW_DROP_NONE;
     } else if (rx->state == FLOW_RX_ACTIVE) {
-        flow_grant_asked(core, rx, msg->limit);
+        flow_grant_limit_asked(core, rx, msg->limit);
     } else {
         return FLOW_DROP_STALE;
     }
@@ -236,13 +241,13 @@ flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
 
     reason = flow_ctl_decode(pkt, len, &msg);
     if (reason != FLOW_DROP_NONE) {
-        return flow_rx_drop(core, reason, out);
+        return flow_drop_packet(core, reason, out);
     }
     if ((msg.type >= FLOW_CTL_ACK) && !flow_is_ud(core)) {
-        return flow_rx_drop(core, FLOW_DROP_TYPE, out);
+        return flow_drop_packet(core, FLOW_DROP_TYPE, out);
     }
     if (msg.dst != core->params.self.incarnation) {
-        return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
+        return flow_drop_packet(core, FLOW_DROP_NOT_FOR_US, out);
     }
 
     flow_trace(core, FLOW_TRACE_CTL_RX, msg.ep, msg.limit, msg.type);
@@ -263,5 +268,5 @@ flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
                                            flow_ctl_to_tx(core, peer, &msg);
     }
     return (reason == FLOW_DROP_NONE) ? FLOW_RX_CONTROL :
-                                        flow_rx_drop(core, reason, out);
+                                        flow_drop_packet(core, reason, out);
 }

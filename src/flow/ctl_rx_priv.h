@@ -3,7 +3,7 @@
 #ifndef FLOW_CTL_RX_PRIV_H_
 #define FLOW_CTL_RX_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/rx.h"
 
 /* A control packet that is no goodbye. */

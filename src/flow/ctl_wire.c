@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The offsets of ctl_wire.h; beside wire.h the only place that has any. */
 #include "flow/ctl_wire.h"
+#include "flow/drop.h"
 
 _Static_assert((int)FLOW_CTL_HELLO_LEN <= (int)FLOW_CTL_MAX,
                "there is room for the longest one");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/drop.h"
+#include "flow/drop_priv.h"
+#include "flow/rx.h"
+#include "flow/trace_priv.h"
 
 static const char *const flow_drop_names[] = {
     "none",
@@ -11,4 +13,13 @@ static const char *const flow_drop_names[] = {
 const char *flow_drop_name(flow_drop_t reason)
 {
     return ((unsigned)reason < FLOW_DROP_LAST) ? flow_drop_names[reason] : "?";
+}
+
+flow_rx_verdict_t flow_drop_packet(flow_core_t *core, flow_drop_t reason,
+                                   flow_rx_out_t *out)
+{
+    ++core->counters.drops[reason];
+    flow_trace(core, FLOW_TRACE_DROP, 0, 0, reason);
+    out->reason = reason;
+    return FLOW_RX_DROP;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/event_priv.h"
+#include "flow/due_priv.h"
+#include "flow/event.h"
 #include "flow/fifo_priv.h"
 #include "flow/list_priv.h"
 #include "flow/pair_priv.h"
@@ -7,7 +8,7 @@
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
 #include "flow/trace_priv.h"
-#include "flow/tx_priv.h"
+#include "flow/tx.h"
 
 /* The order in which the events of one sending flow are returned. */
 static const uint8_t flow_event_tx_order[] = {
@@ -49,7 +50,7 @@ static int flow_event_tx(flow_core_t *core, flow_event_t *event)
         if (event->type == FLOW_EVENT_TX_GONE) {
             flow_event_tx_free(core, tx);
         } else if (tx->events != 0) {
-            flow_tx_event(core, tx, 0);
+            flow_due_tx_event(core, tx, 0);
         }
         return 1;
     }
@@ -75,7 +76,7 @@ static int flow_event_peer(flow_core_t *core, flow_event_t *event)
         peer->introduced = 1;
         event->type      = FLOW_EVENT_PEER_INTRODUCED;
         if (due & FLOW_DUE_PEER_RMA) {
-            flow_peer_event(core, peer, FLOW_DUE_PEER_RMA);
+            flow_due_peer_event(core, peer, FLOW_DUE_PEER_RMA);
         }
         return 1;
     }
@@ -101,12 +102,6 @@ static int flow_event_ring(flow_core_t *core, flow_event_t *event)
     event->type   = FLOW_EVENT_RX_RELEASE;
     event->handle = ring->slot[slot];
     return 1;
-}
-
-void flow_event_scarce(flow_core_t *core)
-{
-    core->event_pending += !core->event_scarce;
-    core->event_scarce   = 1;
 }
 
 int flow_event_peer_next(flow_core_t *core, flow_event_t *event)

@@ -8,7 +8,7 @@
 #ifndef FLOW_EVENT_H_
 #define FLOW_EVENT_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/tx.h"
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
 #ifndef FLOW_FIFO_PRIV_H_
 #define FLOW_FIFO_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/tx.h"
 
 #define FLOW_FIFO_DEFINE(_name, _get, _link) \

@@ -41,11 +41,11 @@
  * only at grant_at, so it is over-, never underestimated.
  */
 #include "flow/ctl_priv.h"
-#include "flow/event_priv.h"
+#include "flow/due_priv.h"
 #include "flow/fifo_priv.h"
 #include "flow/grant_priv.h"
-#include "flow/peer_priv.h"
 #include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
 #include "flow/timer_priv.h"
 #include "flow/trace_priv.h"
 #include "flow/tx.h"
@@ -70,7 +70,7 @@ static int64_t flow_grant_room(const flow_core_t *core)
 }
 
 /* Some flow could use more than there is: the hand begins to go round. */
-static void flow_grant_contended(flow_core_t *core)
+static void flow_grant_credits_short(flow_core_t *core)
 {
     core->contended = 1;
     flow_timer_tick(core);
@@ -85,23 +85,23 @@ static int flow_grant_share(flow_core_t *core)
     if (share >= core->params.grant) {
         return core->params.grant;
     }
-    flow_grant_contended(core);
+    flow_grant_credits_short(core);
     if ((share < FLOW_SCARCE_WINDOW) &&
         (core->scarce_at != core->params.rx_posted)) {
         core->scarce_at = core->params.rx_posted;
-        flow_event_scarce(core);
+        flow_due_scarce(core);
     }
     return (share < 1) ? 1 : (int)share;
 }
 
 /* Credits that the sender has left. */
-static int flow_grant_rest(const flow_rx_t *rx)
+static int flow_grant_credits_left(const flow_rx_t *rx)
 {
     return flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx));
 }
 
 /* The headers that carry the flow's limit say the present one. */
-static void flow_grant_carry(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_limit_to_pair(flow_core_t *core, flow_rx_t *rx)
 {
     flow_tx_t *tx;
 
@@ -113,17 +113,18 @@ static void flow_grant_carry(flow_core_t *core, flow_rx_t *rx)
 }
 
 /* The sender shows by its packets that it knew a limit of at least psn. */
-static void flow_grant_shown(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn)
+static void flow_grant_limit_known(flow_core_t *core, flow_rx_t *rx,
+                                   flow_psn_t psn)
 {
     rx->advertised = psn & 0x7f;
-    flow_grant_carry(core, rx);
+    flow_grant_limit_to_pair(core, rx);
 }
 
 /*
  * What was consumed since the last time is owed no more. A sender that sent
  * more than it should had more; how much of it is left is not known.
  */
-static void flow_grant_sync(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
     flow_psn_t use = flow_rx_use(rx);
@@ -132,12 +133,12 @@ static void flow_grant_sync(flow_core_t *core, flow_rx_t *rx)
     rx->used   |= psn != flow_rx_counted(rx);
     rx->counted = (uint8_t)psn;
     if (flow_psn_lt(use, psn)) {
-        flow_grant_shown(core, rx, psn);
+        flow_grant_limit_known(core, rx, psn);
     }
 }
 
 /* From away to active: what the sender has left counts. */
-static void flow_grant_wake(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_flow_activate(flow_core_t *core, flow_rx_t *rx)
 {
     if (!(rx->flags & FLOW_RXF_ACTIVE)) {
         rx->counted = (uint8_t)flow_psn_min(flow_rx_psn(rx), flow_rx_use(rx));
@@ -146,14 +147,14 @@ static void flow_grant_wake(flow_core_t *core, flow_rx_t *rx)
         rx->used    = 1;
         ++core->active;
     }
-    flow_grant_sync(core, rx);
+    flow_grant_owed_sync(core, rx);
 }
 
 /* Choose the consumed number at which to look again. */
-void flow_grant_mark(flow_rx_t *rx)
+void flow_grant_next_look(flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
-    int rest       = flow_grant_rest(rx);
+    int rest       = flow_grant_credits_left(rx);
     int step       = rest / ((rx->flags & FLOW_RXF_CARRIED) ? 4 : 2);
     int last;
 
@@ -175,7 +176,7 @@ void flow_grant_mark(flow_rx_t *rx)
 }
 
 /* Note if a header of the pair has carried the present limit. */
-static void flow_grant_note_carried(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_limit_carried(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
         ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {
@@ -185,56 +186,57 @@ static void flow_grant_note_carried(flow_core_t *core, flow_rx_t *rx)
 
 /* Send a limit packet if no header carried the limit and it may soon be
  * needed. */
-static void flow_grant_advertise(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_limit_send(flow_core_t *core, flow_rx_t *rx)
 {
     int left;
 
-    flow_grant_note_carried(core, rx);
+    flow_grant_limit_carried(core, rx);
     left = flow_psn_diff(flow_rx_advertised(rx), flow_rx_psn(rx));
     if (!(rx->flags & FLOW_RXF_RECALLED) &&
         (flow_rx_advertised(rx) != rx->limit) &&
         (!(rx->flags & FLOW_RXF_CARRIED) ||
-         (left <= flow_grant_rest(rx) / 4))) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
+         (left <= flow_grant_credits_left(rx) / 4))) {
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     }
 }
 
 /* Let the sender use more, and see to it that it learns of it. */
-static void flow_grant_give(flow_core_t *core, flow_rx_t *rx, int more)
+static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
 {
     flow_psn_t use = flow_rx_use(rx) + (flow_psn_t)more;
 
-    flow_grant_note_carried(core, rx);
+    flow_grant_limit_carried(core, rx);
     core->owed += more;
     if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
         rx->advertised = use & 0x7f;
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
         rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* it has all of it */
         rx->limit  = use;
     }
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, use, rx->flags);
-    flow_grant_carry(core, rx);
-    flow_grant_advertise(core, rx);
+    flow_grant_limit_to_pair(core, rx);
+    flow_grant_limit_send(core, rx);
 }
 
 /* Bring the flow to this window, or as near to it as there is room. */
-static void flow_grant_raise(flow_core_t *core, flow_rx_t *rx, int window)
+static void flow_grant_window_raise(flow_core_t *core, flow_rx_t *rx,
+                                    int window)
 {
     int64_t room = flow_grant_room(core);
-    int more     = window - flow_grant_rest(rx);
+    int more     = window - flow_grant_credits_left(rx);
 
     if (more > room) {
-        flow_grant_contended(core);
+        flow_grant_credits_short(core);
     }
     more = (more > room) ? (int)room : more;
     if (more > 0) {
-        flow_grant_give(core, rx, more);
+        flow_grant_credits_add(core, rx, more);
     }
 }
 
 /* Give what came free to those who have nothing, first come first served. */
-void flow_grant_serve(flow_core_t *core)
+void flow_grant_starved_serve(flow_core_t *core)
 {
     flow_rx_t *rx;
 
@@ -246,15 +248,15 @@ void flow_grant_serve(flow_core_t *core)
         flow_fifo_rx_starved_pop(core, &core->starved);
         rx->lists &= ~(unsigned)FLOW_LIST_STARVED;
         if (rx->state == FLOW_RX_ACTIVE) {
-            flow_grant_raise(core, rx, flow_grant_share(core));
-            rx->used = flow_grant_rest(rx) > FLOW_IDLE_WINDOW;
-            flow_grant_mark(rx);
+            flow_grant_window_raise(core, rx, flow_grant_share(core));
+            rx->used = flow_grant_credits_left(rx) > FLOW_IDLE_WINDOW;
+            flow_grant_next_look(rx);
         }
         flow_rx_try_release(core, rx);
     }
 }
 
-static void flow_grant_wait(flow_core_t *core, flow_rx_t *rx)
+static void flow_grant_starved_add(flow_core_t *core, flow_rx_t *rx)
 {
     if (!(rx->lists & FLOW_LIST_STARVED)) {
         ++core->counters.starved;
@@ -264,52 +266,39 @@ static void flow_grant_wait(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/* The flow is in use: what it may have, it gets now or in its turn. */
-static void flow_grant_use(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 {
     int woken = !(rx->flags & FLOW_RXF_ACTIVE);
     int window;
 
-    flow_grant_wake(core, rx);
+    flow_grant_flow_activate(core, rx);
     window = flow_grant_share(core);
     if (woken && (window > FLOW_WAKE_WINDOW) && core->contended) {
         window = FLOW_WAKE_WINDOW;
     }
-    flow_grant_raise(core, rx, window);
-    if (flow_grant_rest(rx) == 0) {
-        flow_grant_wait(core, rx);
+    flow_grant_window_raise(core, rx, window);
+    if (flow_grant_credits_left(rx) == 0) {
+        flow_grant_starved_add(core, rx);
     }
-    flow_grant_advertise(core, rx);
-    flow_grant_mark(rx);
-    flow_grant_serve(core);
+    flow_grant_limit_send(core, rx);
+    flow_grant_next_look(rx);
+    flow_grant_starved_serve(core);
 }
 
-void flow_grant_check(flow_core_t *core, flow_rx_t *rx)
-{
-    if ((rx->flags & FLOW_RXF_FINAL) &&
-        (flow_rx_final(rx) == flow_rx_psn(rx))) {
-        flow_rx_end(core, rx);
-        return;
-    }
-
-    flow_peer_heard(core, flow_core_peer(core, rx->peer));
-    flow_grant_use(core, rx);
-}
-
-void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 {
     rx->advertised = rx->limit & 0x7f;
     rx->flags     |= FLOW_RXF_GRANTED;
     ++core->granted;
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
         (flow_grant_room(core) >= (int64_t)core->params.grant * 2)) {
-        flow_grant_use(core, rx);
+        flow_grant_flow_used(core, rx);
     } else {
-        flow_grant_mark(rx);
+        flow_grant_next_look(rx);
     }
 }
 
-void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->flags & FLOW_RXF_ACTIVE) {
         core->owed -= flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
@@ -319,35 +308,36 @@ void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
         --core->granted;
     }
     rx->flags &= ~(unsigned)(FLOW_RXF_ACTIVE | FLOW_RXF_GRANTED);
-    flow_grant_serve(core);
+    flow_grant_starved_serve(core);
 }
 
-void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
+void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 {
     if (flow_psn_lt(limit, flow_rx_use(rx))) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT); /* again */
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT); /* again */
     } else if (flow_psn_lt(flow_rx_use(rx), limit) &&
                !flow_psn_lt(rx->limit, limit)) {
-        flow_grant_wake(core, rx); /* it has sent all up to this limit */
+        /* it has sent all up to this limit */
+        flow_grant_flow_activate(core, rx);
         core->owed += flow_psn_diff(limit, flow_rx_use(rx));
-        flow_grant_shown(core, rx, limit);
-        flow_grant_use(core, rx);
+        flow_grant_limit_known(core, rx, limit);
+        flow_grant_flow_used(core, rx);
     }
 }
 
-int flow_grant_may_leave(const flow_rx_t *rx)
+int flow_grant_may_recall(const flow_rx_t *rx)
 {
     return (rx->flags & FLOW_RXF_ACTIVE) && (rx->lists == 0) &&
            !(rx->flags & FLOW_RXF_FINAL);
 }
 
-void flow_grant_leave(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
     int rest;
 
-    flow_grant_sync(core, rx);
-    rest        = flow_grant_rest(rx);
+    flow_grant_owed_sync(core, rx);
+    rest        = flow_grant_credits_left(rx);
     core->owed -= rest;
     --core->active;
     rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
@@ -356,13 +346,13 @@ void flow_grant_leave(flow_core_t *core, flow_rx_t *rx)
         rx->flags     |= FLOW_RXF_RECALLED;
         ++core->counters.recalls;
         flow_trace(core, FLOW_TRACE_RECALL, rx->ep, psn, rx->limit);
-        flow_grant_carry(core, rx);
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
+        flow_grant_limit_to_pair(core, rx);
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     }
-    flow_grant_mark(rx);
+    flow_grant_next_look(rx);
 }
 
-int flow_grant_tick(flow_core_t *core)
+int flow_grant_hand_round(flow_core_t *core)
 {
     uint32_t looks = core->rx_count - 1; /* index 0 is none */
     flow_rx_t *rx;
@@ -372,14 +362,14 @@ int flow_grant_tick(flow_core_t *core)
     for (; looks != 0; --looks) {
         core->hand = (core->hand + 1 < core->rx_count) ? core->hand + 1 : 1;
         rx         = flow_core_rx(core, core->hand);
-        if (flow_grant_may_leave(rx)) {
-            flow_grant_sync(core, rx);
+        if (flow_grant_may_recall(rx)) {
+            flow_grant_owed_sync(core, rx);
             if (!rx->used) {
-                flow_grant_leave(core, rx);
+                flow_grant_recall(core, rx);
             }
             rx->used = 0;
         }
     }
-    flow_grant_serve(core);
+    flow_grant_starved_serve(core);
     return core->contended || (core->starved.head != 0);
 }

@@ -7,7 +7,6 @@
  */
 #include "flow/assert.h"
 #include "flow/hash_priv.h"
-#include "flow/pool.h"
 #include "flow/rx_priv.h"
 
 static uint32_t *flow_hash_head(flow_core_t *core, enum flow_index which,

@@ -6,7 +6,7 @@
 #ifndef FLOW_HASH_PRIV_H_
 #define FLOW_HASH_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 uint32_t *flow_hash_incarnation(flow_core_t *core, uint64_t incarnation);
 uint32_t *flow_hash_addr(flow_core_t *core, const flow_peer_t *peer);

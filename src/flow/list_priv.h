@@ -7,7 +7,7 @@
 #ifndef FLOW_LIST_PRIV_H_
 #define FLOW_LIST_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 void flow_list_add_tx(flow_peer_t *peer, flow_tx_t *tx);
 void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx);

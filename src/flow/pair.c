@@ -12,9 +12,11 @@
  */
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
+#include "flow/due_priv.h"
 #include "flow/grant_priv.h"
 #include "flow/pair_priv.h"
 #include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
 #include "flow/tx_priv.h"
 
 static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
@@ -25,7 +27,7 @@ static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
     flow_rx_mark_carrier(rx, tx);
     tx->hdr    = flow_wire_set_limit(tx->hdr, flow_rx_use(rx)) |
                  (flow_is_ud(core) ? FLOW_WIRE_ACK : FLOW_WIRE_LIMIT);
-    flow_grant_mark(rx);
+    flow_grant_next_look(rx);
 }
 
 static void flow_pair_set(flow_tx_t *tx, flow_rx_t *rx)
@@ -85,7 +87,7 @@ void flow_pair_open(flow_core_t *core, flow_tx_t *tx)
     }
     if (best != NULL) {
         flow_pair_set(tx, best);
-        flow_rx_ctl_due(core, best, FLOW_CTL_RX_ANSWER);
+        flow_due_rx_ctl(core, best, FLOW_CTL_RX_ANSWER);
     }
 }
 
@@ -108,7 +110,7 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
     }
     if (!(rx->flags & FLOW_RXF_PAIRED) && !(tx->flags & FLOW_TXF_PAIRED)) {
         flow_pair_set(tx, rx);
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_ANSWER);
     }
     if (rx->pair == flow_tx_index(tx)) {
         flow_pair_carry(core, tx, rx);
@@ -148,7 +150,7 @@ void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx)
     flow_assert(rx->state == FLOW_RX_ACTIVE); /* else the pair was undone */
     rx->pair   = 0;
     rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
-    flow_grant_mark(rx);
+    flow_grant_next_look(rx);
 }
 
 void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
@@ -160,21 +162,8 @@ void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx)
         flow_pair_uncarry(tx);
         rx->flags &= ~(unsigned)FLOW_RXF_CARRIED;
         if ((tx->busy != 0) && !flow_is_ud(core)) { /* UD: it is asked for */
-            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_LIMIT);
+            flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
         }
-        flow_grant_mark(rx);
-    }
-}
-
-/*
- * What the peer still sends would name an endpoint that is no more: UCP looks
- * it up by its address where it does not expect failures. On UD the peer would
- * take what it repeats for another flow, and finds nobody in the end.
- */
-void flow_pair_break(flow_core_t *core, const flow_tx_t *tx)
-{
-    if ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries != 0) &&
-        !flow_is_ud(core)) {
-        flow_rx_fail(core, flow_core_rx(core, tx->carries));
+        flow_grant_next_look(rx);
     }
 }

@@ -3,7 +3,7 @@
 #ifndef FLOW_PAIR_PRIV_H_
 #define FLOW_PAIR_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 /* A flow begins: look for one of the other direction to pair it with. */
 void flow_pair_hello(flow_core_t *core, flow_rx_t *rx);
@@ -16,7 +16,5 @@ void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx);
 void flow_pair_tx_gone(flow_core_t *core, flow_tx_t *tx);
 /* A sending flow failed: limits in its headers may not have arrived. */
 void flow_pair_tx_failed(flow_core_t *core, flow_tx_t *tx);
-/* A flow failed as a broken connection does: so does its pair (SRD). */
-void flow_pair_break(flow_core_t *core, const flow_tx_t *tx);
 
 #endif

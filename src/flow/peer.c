@@ -7,16 +7,13 @@
  */
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
-#include "flow/event_priv.h"
+#include "flow/due_priv.h"
 #include "flow/fifo_priv.h"
 #include "flow/hash_priv.h"
-#include "flow/list_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
-#include "flow/rx_priv.h"
 #include "flow/trace_priv.h"
 #include "flow/turn_priv.h"
-#include "flow/tx_priv.h"
 
 flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation)
 {
@@ -110,22 +107,6 @@ int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
            (peer->gid == lower) && (core->prefixes[peer->prefix].gid == upper);
 }
 
-/*
- * A QPN has one owner at a time, so of two incarnations at one GID and QPN one
- * is dead, but which? The times at which they were born do not tell: a clock
- * may be set back, and a hello may come late. So the newcomer has to prove that
- * it lives, by an answer to what was sent after the other had been known
- * (flow_peer_proved); until then both are taken for alive. That its device took
- * a packet is such an answer, as far as the device tells them apart by QKEY.
- */
-static int flow_peer_is_rival(const flow_peer_t *peer,
-                              const flow_peer_t *other)
-{
-    return (other != peer) && (other->state != FLOW_PEER_DEAD) &&
-           (other->qpn == peer->qpn) && (other->gid == peer->gid) &&
-           (other->prefix == peer->prefix);
-}
-
 /* A newcomer at this address: the others lose the chance to prove themselves by
  * answers to what was sent before, which may be older than the newcomer. */
 static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
@@ -139,26 +120,6 @@ static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
         if (flow_peer_is_rival(peer, other)) {
             peer->rival  = 1;
             other->rival = 0;
-        }
-    }
-}
-
-void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device)
-{
-    flow_peer_t *other;
-    uint32_t index, next;
-
-    peer->rival = 0;
-    for (index = *flow_hash_addr(core, peer); index != 0; index = next) {
-        other = flow_core_peer(core, index);
-        next  = other->addr_next;
-        if (!flow_peer_is_rival(peer, other)) {
-            continue;
-        }
-        if (by_device && (other->qkey == peer->qkey)) {
-            peer->rival = 1; /* it may still be either */
-        } else {
-            flow_peer_dead(core, other);
         }
     }
 }
@@ -178,7 +139,7 @@ static void flow_peer_set_addr(flow_core_t *core, flow_peer_t *peer,
     core->prefixes[peer->prefix].gid = upper;
     flow_hash_insert_addr(core, peer);
     flow_trace(core, FLOW_TRACE_PEER, peer->index, 0, addr->incarnation);
-    flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
+    flow_due_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
 }
 
 void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
@@ -199,7 +160,7 @@ void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
 void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
 {
     if ((peer->state == FLOW_PEER_KNOWN) && peer->handled) {
-        flow_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
+        flow_due_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
     }
 }
 
@@ -210,16 +171,6 @@ void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer)
         peer->state = FLOW_PEER_KNOWN;
         flow_turn_wake_all(core, peer); /* those with nothing due may go */
     }
-}
-
-void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
-{
-    if (!(peer->events & FLOW_DUE_PEER_QUEUED)) {
-        peer->events |= FLOW_DUE_PEER_QUEUED;
-        flow_fifo_peer_event_push(core, &core->event_peer, peer->index);
-        ++core->event_pending;
-    }
-    peer->events |= due;
 }
 
 int flow_peer_ref(flow_peer_t *peer)
@@ -240,7 +191,7 @@ void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
 void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
 {
     if (!flow_peer_in_use(peer)) {
-        flow_peer_event(core, peer, FLOW_DUE_PEER_GONE);
+        flow_due_peer_event(core, peer, FLOW_DUE_PEER_GONE);
     }
 }
 
@@ -370,7 +321,7 @@ static void flow_peer_tell_rma(flow_core_t *core, flow_peer_t *peer)
         rx = flow_core_rx(core, index);
         if (rx->state == FLOW_RX_ACTIVE) { /* a stranger is not answered: its
                                       sender would never say hello again */
-            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ANSWER);
+            flow_due_rx_ctl(core, rx, FLOW_CTL_RX_ANSWER);
         }
     }
 }
@@ -399,61 +350,4 @@ void flow_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     if (!reachable) {
         flow_turn_wake(core, peer);
     }
-}
-
-/* All flows to the peer fail. */
-static void flow_peer_end_tx(flow_core_t *core, flow_peer_t *peer,
-                             flow_end_t why)
-{
-    uint32_t index, next;
-    flow_tx_t *tx;
-
-    for (index = peer->tx_list; index != 0; index = next) {
-        tx   = flow_core_tx(core, index);
-        next = flow_list_next_tx(core, tx);
-        flow_tx_died(core, tx, why);
-    }
-}
-
-/*
- * Flows from the peer go on: what it sends does arrive. A reset tells it of
- * each flow that was lost, when its user closes that.
- */
-void flow_peer_lost(flow_core_t *core, flow_peer_t *peer)
-{
-    if ((peer->state != FLOW_PEER_DEAD) && (peer->live != 0)) {
-        flow_trace(core, FLOW_TRACE_PEER, peer->index, 2, peer->incarnation);
-        flow_peer_end_tx(core, peer, FLOW_END_LOST);
-        flow_turn_wake_all(core, peer);
-    }
-}
-
-void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
-{
-    uint32_t index, next;
-    flow_rx_t *rx;
-
-    if (peer->state == FLOW_PEER_DEAD) {
-        return;
-    }
-
-    flow_trace(core, FLOW_TRACE_PEER, peer->index, 1, peer->incarnation);
-    peer->state = FLOW_PEER_DEAD;
-    peer->rival = 0;
-    ++peer->refs; /* keep it while its lists shrink */
-    flow_peer_end_tx(core, peer, FLOW_END_DEAD);
-    for (index = peer->rx_list; index != 0; index = next) {
-        rx   = flow_core_rx(core, index);
-        next = flow_list_next_rx(core, rx);
-        if (flow_rx_end_later(core, rx)) {
-            continue;
-        }
-        if ((rx->state == FLOW_RX_ACTIVE) && flow_peer_reachable(peer)) {
-            flow_rx_fail(core, rx); /* with a reset, should it live after all */
-        } else {
-            flow_rx_close(core, rx);
-        }
-    }
-    flow_turn_wake_all(core, peer);
-    flow_peer_unref(core, peer);
 }

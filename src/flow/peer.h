@@ -3,7 +3,7 @@
 #ifndef FLOW_PEER_H_
 #define FLOW_PEER_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 #ifdef __cplusplus
 extern "C" {

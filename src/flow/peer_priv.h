@@ -3,7 +3,7 @@
 #ifndef FLOW_PEER_PRIV_H_
 #define FLOW_PEER_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/peer.h"
 
 flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation);
@@ -19,16 +19,26 @@ void flow_peer_heard(flow_core_t *core, flow_peer_t *peer);
 /* A control packet did not get through and no flow of the peer is live: all
  * others wait until flow_peer_heard or flow_peer_introduce. */
 void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer);
-/* It has just proved that it lives: any other at its GID and QPN is dead. Where
- * only its device answered (by_device): any other with another QKEY. */
-void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device);
+/*
+ * A QPN has one owner at a time, so of two incarnations at one GID and QPN one
+ * is dead, but which? The times at which they were born do not tell: a clock
+ * may be set back, and a hello may come late. So the newcomer has to prove that
+ * it lives, by an answer to what was sent after the other had been known
+ * (flow_peer_proved); until then both are taken for alive. That its device took
+ * a packet is such an answer, as far as the device tells them apart by QKEY.
+ */
+static inline int flow_peer_is_rival(const flow_peer_t *peer,
+                                     const flow_peer_t *other)
+{
+    return (other != peer) && (other->state != FLOW_PEER_DEAD) &&
+           (other->qpn == peer->qpn) && (other->gid == peer->gid) &&
+           (other->prefix == peer->prefix);
+}
 /* Is there room for the upper half of its GID? */
 int  flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr);
 /* Does a known peer have this address? */
 int  flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
                          const flow_addr_t *addr);
-/* Make an event (enum flow_event_due) due. */
-void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due);
 /* Something of it ended; if that was the last, it goes. */
 void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer);
 /* References: flows that are not on its lists but need it. 0: too many. */

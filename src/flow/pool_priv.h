@@ -8,7 +8,7 @@
 #ifndef FLOW_POOL_PRIV_H_
 #define FLOW_POOL_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/pool.h"
 
 uint32_t flow_pool_tx_get(flow_core_t *core);

@@ -22,7 +22,7 @@
 #ifndef FLOW_RESEND_H_
 #define FLOW_RESEND_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/tx.h"
 
 #ifdef __cplusplus

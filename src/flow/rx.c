@@ -1,230 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receiving flows: everything but the next packet of an open flow.
- *
- *   state     | first data  hello    goodbye in order   beyond the limit (SRD)
- *   ----------+---------------------------------------------------------------
- *   FREE      | STRANGER    ACTIVE
- *   STRANGER  |             ACTIVE   (kept)             FAILED at the hello
- *   ACTIVE    |             -        CLOSED -> FREE     FAILED
- *   FAILED    |             -        -                  -       sent: CLOSED
- *
- * CLOSED lasts only until the flow has left the queues it is on. On UD, where
- * goodbye and data are repeated, PARTED comes before it, as TIME-WAIT in TCP.
- * A stranger is delivered to: its long header names flow and receiver, and the
- * hello adds only what an answer needs. Holding it instead was tried; it made
- * the data of honest peers depend on a bound on strangers.
+ * Packets of receiving flows: everything but the next packet of an open flow
+ * (flow_rx_short in rx.h). rx_life.c has the states.
  */
-#include "flow/assert.h"
 #include "flow/ctl_priv.h"
 #include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
-#include "flow/fifo_priv.h"
+#include "flow/drop_priv.h"
+#include "flow/due_priv.h"
+#include "flow/end_priv.h"
 #include "flow/grant_priv.h"
-#include "flow/hash_priv.h"
-#include "flow/list_priv.h"
-#include "flow/pair_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
+#include "flow/rx_life_priv.h"
 #include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
+#include "flow/rx_stranger_priv.h"
 #include "flow/stranger_priv.h"
-#include "flow/timer_priv.h"
-#include "flow/trace_priv.h"
-#include "flow/turn_priv.h"
 #include "flow/tx_priv.h"
-
-flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
-                               flow_rx_out_t *out)
-{
-    ++core->counters.drops[reason];
-    flow_trace(core, FLOW_TRACE_DROP, 0, 0, reason);
-    out->reason = reason;
-    return FLOW_RX_DROP;
-}
-
-void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due)
-{
-    rx->ctl |= due;
-    if (!(rx->ctl & FLOW_CTL_QUEUED)) {
-        rx->ctl |= FLOW_CTL_QUEUED;
-        flow_turn_add_rx(core, rx);
-    }
-}
-
-flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
-                        uint32_t ep)
-{
-    uint32_t index;
-    flow_rx_t *rx;
-
-    for (index = *flow_hash_rx(core, peer->index, ep); index != 0;
-         index = rx->hash_next) {
-        rx = flow_core_rx(core, index);
-        if ((rx->ep == ep) && (rx->peer == peer->index)) {
-            return rx;
-        }
-    }
-    return NULL;
-}
-
-flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
-{
-    uint32_t index = flow_pool_rx_get(core);
-    flow_psn_t first;
-    flow_rx_t *rx;
-
-    first         = core->params.first_psn;
-    rx            = flow_core_rx(core, index);
-    rx->state     = FLOW_RX_STRANGER;
-    rx->expect   |= (uint64_t)first << FLOW_WIRE_PSN_SHIFT; /* and shut */
-    rx->counted   = (uint8_t)first;
-    rx->limit     = first + FLOW_INIT_WINDOW_MAX;
-    rx->ep        = ep;
-    rx->peer      = peer->index;
-    flow_list_add_rx(peer, rx);
-    flow_hash_insert_rx(core, rx);
-    flow_trace(core, FLOW_TRACE_RX_OPEN, ep, first, peer->index);
-    return rx;
-}
-
-/* The packets that a flow holds come back to the caller as events. */
-static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
-{
-    if (rx->ring != 0) {
-        flow_fifo_ring_push(core, &core->event_ring, rx->ring);
-        ++core->event_pending;
-        rx->ring = 0;
-    }
-}
-
-void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
-                       unsigned window)
-{
-    flow_psn_t psn   = flow_rx_psn(rx);
-    flow_psn_t limit = core->params.first_psn + (flow_psn_t)window;
-
-    flow_assert(rx->state == FLOW_RX_STRANGER);
-    flow_stranger_leave(core, rx);
-    rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
-    rx->state   = FLOW_RX_ACTIVE;
-    rx->counted = (uint8_t)psn;
-    if (!flow_is_ud(core) && /* there the slow path notes that an ack is due */
-        !flow_core_peer(core, rx->peer)->rival) {
-        rx->expect &= ~FLOW_RX_SHUT;
-    }
-    if ((rx->ring == 0) && (flow_psn_diff(limit, psn) >= 0)) {
-        rx->limit = limit; /* a stranger has the largest that is allowed */
-    }
-    flow_grant_open(core, rx);
-    flow_pair_hello(core, rx);
-    if (flow_is_ud(core) &&
-        ((rx->ring != 0) || (psn != core->params.first_psn))) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK);
-    }
-    if (rx->flags & FLOW_RXF_OVERRUN) {
-        flow_rx_fail(core, rx);
-    } else if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
-        flow_rx_end(core, rx);
-    }
-}
-
-/* No packet fits the flow any more; what it held goes back. */
-static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
-{
-    if (rx->state == FLOW_RX_STRANGER) {
-        rx->counted = (uint8_t)rx->limit; /* never granted */
-        flow_stranger_leave(core, rx);
-    }
-    rx->expect |= FLOW_RX_SHUT;
-    flow_rx_release_held(core, rx);
-    flow_pair_rx_gone(core, rx);
-    rx->flags &= ~(unsigned)FLOW_RXF_FINAL;
-    rx->ctl   &= FLOW_CTL_QUEUED | FLOW_CTL_RX_PARTED;
-}
-
-void flow_rx_close(flow_core_t *core, flow_rx_t *rx)
-{
-    if (rx->state == FLOW_RX_CLOSED) {
-        return;
-    }
-
-    flow_trace(core, FLOW_TRACE_RX_CLOSE, rx->ep, flow_rx_psn(rx), rx->state);
-    flow_rx_stop(core, rx);
-    rx->state = FLOW_RX_CLOSED;
-    rx->ctl  &= FLOW_CTL_QUEUED;
-    flow_grant_close(core, rx);
-    flow_rx_try_release(core, rx);
-}
-
-/*
- * Stay for a while (PARTED), off the peer's list: with many reconnects there
- * are many of these. If there are too many of one peer, this one goes at once.
- */
-static void flow_rx_unlist(flow_core_t *core, flow_rx_t *rx)
-{
-    flow_peer_t *peer = flow_core_peer(core, rx->peer);
-
-    if (flow_peer_ref(peer)) {
-        rx->flags |= FLOW_RXF_UNLISTED;
-        flow_list_remove_rx(core, peer, rx);
-        flow_rx_try_release(core, rx);
-    } else {
-        flow_rx_close(core, rx);
-    }
-}
-
-void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
-{
-    if (!flow_is_ud(core)) {
-        flow_rx_close(core, rx);
-        return;
-    }
-
-    flow_rx_ctl_due(core, rx, FLOW_CTL_RX_PARTED);
-    if (rx->state < FLOW_RX_PARTED) {
-        flow_trace(core, FLOW_TRACE_RX_CLOSE, rx->ep, flow_rx_psn(rx),
-                   rx->state);
-        flow_rx_stop(core, rx);
-        rx->state = FLOW_RX_PARTED;
-        flow_grant_close(core, rx);
-        flow_rx_unlist(core, rx);
-    }
-}
-
-void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
-{
-    flow_trace(core, FLOW_TRACE_FAIL, rx->ep, flow_rx_psn(rx), rx->limit);
-    ++core->counters.failed_flows;
-    flow_rx_stop(core, rx);
-    rx->state = FLOW_RX_FAILED;
-    flow_grant_close(core, rx);
-    flow_rx_ctl_due(core, rx, FLOW_CTL_RX_RESET);
-}
-
-void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
-{
-    flow_peer_t *peer;
-
-    if ((rx->state == FLOW_RX_PARTED) && (rx->lists == 0)) {
-        rx->lists |= FLOW_LIST_PARTED;
-        flow_timer_parted(core, flow_rx_index(rx));
-    }
-    if ((rx->state != FLOW_RX_CLOSED) || (rx->ctl != 0) || (rx->lists != 0)) {
-        return;
-    }
-
-    peer = flow_core_peer(core, rx->peer);
-    flow_hash_remove_rx(core, rx);
-    if (rx->flags & FLOW_RXF_UNLISTED) {
-        flow_pool_rx_clear(core, flow_rx_index(rx));
-        flow_pool_rx_release(core, flow_rx_index(rx));
-        flow_peer_unref(core, peer);
-    } else {
-        flow_list_free_rx(core, peer, rx);
-        flow_peer_check_idle(core, peer);
-    }
-}
 
 /* Put an early packet into its slot. */
 static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
@@ -243,14 +37,26 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
 
     ring = flow_core_ring(core, rx->ring);
     if (ring->mask & flow_psn_bit(psn)) {
-        return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
+        return flow_drop_packet(core, FLOW_DROP_DUPLICATE, out);
     }
     flow_rx_keep(core, ring, psn, handle);
     if (rx->state == FLOW_RX_STRANGER) {
         flow_stranger_hold(core, ring, len);
-        flow_stranger_bound(core, rx);
+        flow_rx_stranger_bound(core, rx);
     }
     return FLOW_RX_HOLD;
+}
+
+void flow_rx_consumed(flow_core_t *core, flow_rx_t *rx)
+{
+    if ((rx->flags & FLOW_RXF_FINAL) &&
+        (flow_rx_final(rx) == flow_rx_psn(rx))) {
+        flow_rx_end(core, rx);
+        return;
+    }
+
+    flow_peer_heard(core, flow_core_peer(core, rx->peer));
+    flow_grant_flow_used(core, rx);
 }
 
 /* Packets are handed out: number, counter, grant. */
@@ -261,7 +67,7 @@ static void flow_rx_step(flow_core_t *core, flow_rx_t *rx, unsigned count)
     rx->expect += count * FLOW_WIRE_PSN_ONE;
     core->counters.delivered += count;
     if ((rx->state == FLOW_RX_ACTIVE) && (mark != 0) && (mark <= count)) {
-        flow_grant_check(core, rx);
+        flow_rx_consumed(core, rx);
     }
 }
 
@@ -310,7 +116,7 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
 static void flow_rx_confirm(flow_core_t *core, flow_rx_t *rx)
 {
     if (flow_is_ud(core)) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_PARTED);
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_PARTED);
     }
 }
 
@@ -322,10 +128,10 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
 
     if (rx->flags & FLOW_RXF_FINAL) {
         flow_rx_confirm(core, rx);
-        return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
+        return flow_drop_packet(core, FLOW_DROP_DUPLICATE, out);
     }
     if ((distance < 0) || (flow_psn_diff(psn, rx->limit) > 0)) {
-        return flow_rx_drop(core, FLOW_DROP_FIELD, out);
+        return flow_drop_packet(core, FLOW_DROP_FIELD, out);
     }
 
     rx->flags |= FLOW_RXF_FINAL;
@@ -335,7 +141,7 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
         if (distance == 0) {
             flow_rx_end(core, rx);
         } else {
-            flow_grant_mark(rx);
+            flow_grant_next_look(rx);
         }
     }
     return FLOW_RX_CONTROL;
@@ -350,7 +156,7 @@ static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
     } else if (rx->state == FLOW_RX_FAILED) { /* a reset may wait for this */
         flow_peer_heard(core, flow_core_peer(core, rx->peer));
     }
-    return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+    return flow_drop_packet(core, FLOW_DROP_CLOSED, out);
 }
 
 /* SRD: what is dropped is lost, so the flow fails; its sender must be known. */
@@ -378,10 +184,10 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
         return flow_rx_goodbye(core, rx, psn, out);
     }
     if (flow_is_ud(core) && (rx->state == FLOW_RX_ACTIVE)) {
-        flow_rx_ctl_due(core, rx, FLOW_CTL_RX_ACK); /* whatever it is */
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_ACK); /* whatever it is */
     }
     if (distance < 0) {
-        return flow_rx_drop(core, FLOW_DROP_DUPLICATE, out);
+        return flow_drop_packet(core, FLOW_DROP_DUPLICATE, out);
     }
     if ((flow_psn_diff(psn, rx->limit) >= 0) ||
         ((rx->flags & FLOW_RXF_FINAL) &&
@@ -389,7 +195,7 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
         if (!flow_is_ud(core)) {
             flow_rx_overrun(core, rx);
         }
-        return flow_rx_drop(core, FLOW_DROP_BEYOND, out);
+        return flow_drop_packet(core, FLOW_DROP_BEYOND, out);
     }
     if ((distance > 0) || core->hold_all || flow_rx_holds_next(core, rx)) {
         verdict   = flow_rx_hold(core, rx, psn, handle, len, out);
@@ -402,24 +208,6 @@ static flow_rx_verdict_t flow_rx_numbered(flow_core_t *core, flow_rx_t *rx,
     out->offset = (uint16_t)flow_wire_word_len(word);
     flow_rx_step(core, rx, 1);
     return FLOW_RX_DELIVER;
-}
-
-flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
-                               flow_rx_out_t *out)
-{
-    flow_list_sweep(core);
-    if ((flow_pool_rx_free(core) > 0) &&
-        (!new_peer || flow_pool_peer_free(core))) {
-        return FLOW_RX_CONTROL;
-    }
-    if (((flow_pool_rx_free(core) == 0) &&
-         (core->rx_count >= FLOW_INDEX_MAX)) ||
-        (new_peer && !flow_pool_peer_free(core) &&
-         (core->peer_free.count == 0) &&
-         (core->peer_count >= FLOW_INDEX_MAX))) {
-        return flow_rx_drop(core, FLOW_DROP_FULL, out);
-    }
-    return FLOW_RX_NO_MEMORY;
 }
 
 /* The flow of a packet with a long header; a new one becomes a stranger. */
@@ -435,37 +223,38 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     flow_rx_t *rx;
 
     if (len < FLOW_LONG_HDR) {
-        return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+        return flow_drop_packet(core, FLOW_DROP_SHORT, out);
     }
     names = flow_wire_load_names(pkt);
     if (names.to != core->params.self.incarnation) {
-        return flow_rx_drop(core, FLOW_DROP_NOT_FOR_US, out);
+        return flow_drop_packet(core, FLOW_DROP_NOT_FOR_US, out);
     }
     if ((names.from == 0) || (names.ep == 0)) {
-        return flow_rx_drop(core, FLOW_DROP_FIELD, out);
+        return flow_drop_packet(core, FLOW_DROP_FIELD, out);
     }
 
     peer = flow_peer_find(core, names.from);
     if (peer == NULL) {
         rx = NULL;
     } else if (peer->state == FLOW_PEER_DEAD) {
-        return flow_rx_drop(core, FLOW_DROP_DEAD, out);
+        return flow_drop_packet(core, FLOW_DROP_DEAD, out);
     } else if (!flow_peer_sent(peer, src)) {
-        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+        return flow_drop_packet(core, FLOW_DROP_SENDER, out);
     } else {
         rx = flow_rx_find(core, peer, names.ep);
     }
 
     if ((rx == NULL) && (word & FLOW_WIRE_CTL)) {
-        return flow_rx_drop(core, FLOW_DROP_STALE, out); /* goodbye, again */
+        /* goodbye, again */
+        return flow_drop_packet(core, FLOW_DROP_STALE, out);
     }
     if (rx == NULL) {
         if (flow_stranger_expired(core, names.from, names.ep)) {
-            return flow_rx_drop(core, FLOW_DROP_CLOSED, out);
+            return flow_drop_packet(core, FLOW_DROP_CLOSED, out);
         }
         if (flow_pool_is_full(core, peer == NULL)) {
             flow_stranger_remember(core, names.from, names.ep);
-            return flow_rx_drop(core, FLOW_DROP_FULL, out);
+            return flow_drop_packet(core, FLOW_DROP_FULL, out);
         }
         verdict = flow_rx_room(core, peer == NULL, out);
         if (verdict != FLOW_RX_CONTROL) {
@@ -475,10 +264,10 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
             peer = flow_peer_create(core, names.from, src);
         }
         rx = flow_rx_create(core, peer, names.ep);
-        flow_stranger_add(core, rx);
+        flow_rx_stranger_add(core, rx);
         if (peer->state != FLOW_PEER_UNKNOWN) {
             flow_peer_heard(core, peer);
-            flow_rx_ctl_due(core, rx, FLOW_CTL_RX_WHO);
+            flow_due_rx_ctl(core, rx, FLOW_CTL_RX_WHO);
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
         return flow_rx_ended(core, rx, word, out);
@@ -517,18 +306,18 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     uint32_t pair;
 
     if ((index == 0) || (index >= core->rx_count)) {
-        return flow_rx_drop(core, FLOW_DROP_TOKEN, out);
+        return flow_drop_packet(core, FLOW_DROP_TOKEN, out);
     }
     rx = flow_core_rx(core, index);
     if ((rx->state < FLOW_RX_ACTIVE) || (flow_rx_token(rx) != token)) {
-        return flow_rx_drop(core, FLOW_DROP_TOKEN, out);
+        return flow_drop_packet(core, FLOW_DROP_TOKEN, out);
     }
     if (rx->state > FLOW_RX_ACTIVE) {
         return flow_rx_ended(core, rx, word, out);
     }
     peer = flow_core_peer(core, rx->peer);
     if (!flow_peer_sent(peer, src)) {
-        return flow_rx_drop(core, FLOW_DROP_SENDER, out);
+        return flow_drop_packet(core, FLOW_DROP_SENDER, out);
     }
     if (flow_unlikely(peer->rival)) {
         flow_peer_proved(core, peer, 0); /* it has the answer to its hello */
@@ -559,7 +348,7 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
 
     *out = (flow_rx_out_t){0};
     if (len < 1) {
-        return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+        return flow_drop_packet(core, FLOW_DROP_SHORT, out);
     }
 
     first = flow_wire_first(pkt);
@@ -568,17 +357,17 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
         return flow_ctl_rx_accept(core, pkt, len, src, out);
     }
     if (len < FLOW_SHORT_HDR) {
-        return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+        return flow_drop_packet(core, FLOW_DROP_SHORT, out);
     }
     if (flow_wire_is_long(first)) {
         return flow_rx_accept_long(core, pkt, len, handle, src, out);
     }
     if (first & FLOW_WIRE_LONG) {
         if (!flow_is_ud(core) || (first & FLOW_WIRE_CTL)) {
-            return flow_rx_drop(core, FLOW_DROP_FLAGS, out);
+            return flow_drop_packet(core, FLOW_DROP_FLAGS, out);
         }
         if (len < FLOW_ACK_HDR) {
-            return flow_rx_drop(core, FLOW_DROP_SHORT, out);
+            return flow_drop_packet(core, FLOW_DROP_SHORT, out);
         }
     }
     return flow_rx_accept_short(core, pkt, handle, src, out);

@@ -24,8 +24,7 @@
 #ifndef FLOW_RX_H_
 #define FLOW_RX_H_
 
-#include "flow/core_priv.h"
-#include "flow/grant_priv.h"
+#include "flow/state_priv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,12 +67,16 @@ static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
     return ((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == rx->src);
 }
 
+/* Out of line part of flow_rx_take: the flow consumed up to grant_at; it ends,
+ * or may send more. */
+void flow_rx_consumed(flow_core_t *core, flow_rx_t *rx);
+
 /* Takes the number of a packet that fits. */
 static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
 {
     rx->expect += FLOW_WIRE_PSN_ONE;
     if (flow_unlikely((uint8_t)flow_wire_psn(rx->expect) == rx->grant_at)) {
-        flow_grant_check(core, rx);
+        flow_rx_consumed(core, rx);
     }
 }
 

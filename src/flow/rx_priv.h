@@ -3,38 +3,9 @@
 #ifndef FLOW_RX_PRIV_H_
 #define FLOW_RX_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/rx.h"
 #include "flow/tx.h"
-
-/* The flow from this peer with this endpoint number, or NULL. */
-flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
-                        uint32_t ep);
-/* After flow_rx_room said CONTROL. It is a stranger until flow_rx_introduce. */
-flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep);
-/* Its hello came. window: what the sender may send before our answer. */
-void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
-                       unsigned window);
-/* It ends; what it held comes back as events. */
-void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
-/* Its sender ended it: flow_rx_close; on UD it first stays a while, to confirm
- * goodbyes that are repeated. */
-void flow_rx_end(flow_core_t *core, flow_rx_t *rx);
-/* UD: nothing more comes. What is in order and waits for the caller was
- * acknowledged: nonzero if there is some, and the flow ends after it. */
-int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx);
-/* Messages of it are lost: it ends, and a reset tells the sender. */
-void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);
-/* Free a closed flow that is on no queue. */
-void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx);
-void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due);
-/* Is there room for a new flow (of a new peer)? CONTROL: yes. NO_MEMORY: after
- * growing. DROP: never. */
-flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
-                               flow_rx_out_t *out);
-/* Count the packet as dropped. */
-flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
-                               flow_rx_out_t *out);
 
 /* The number expected next: all before it were consumed. */
 static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)

@@ -15,7 +15,6 @@
  * The queue is a ring of tokens, in which those who said hello are left: a
  * token that names no stranger any more costs nothing to skip.
  */
-#include "flow/rx_priv.h"
 #include "flow/stranger_priv.h"
 
 /* Never 0. Long enough that no other flow has that of one in the table, by
@@ -74,42 +73,6 @@ int flow_stranger_expired(flow_core_t *core, uint64_t incarnation, uint32_t ep)
     return 0;
 }
 
-/* The stranger with this token, if it is one still. */
-static flow_rx_t *flow_stranger_get(flow_core_t *core, uint32_t token)
-{
-    flow_rx_t *rx = flow_core_rx(core, token & (FLOW_INDEX_MAX - 1));
-
-    return ((token != 0) && (rx->state == FLOW_RX_STRANGER) &&
-            (flow_rx_token(rx) == token)) ?
-                   rx :
-                   NULL;
-}
-
-static void flow_stranger_expire(flow_core_t *core, flow_rx_t *rx)
-{
-    flow_peer_t *peer = flow_core_peer(core, rx->peer);
-
-    if (peer->state == FLOW_PEER_UNKNOWN) {
-        flow_stranger_remember(core, peer->incarnation, rx->ep);
-        flow_rx_close(core, rx);
-    } else {
-        flow_rx_fail(core, rx);
-    }
-}
-
-void flow_stranger_add(flow_core_t *core, flow_rx_t *rx)
-{
-    uint32_t *slot   = &core->strangers[core->stranger_pos %
-                                        core->params.max_strangers];
-    flow_rx_t *oldest = flow_stranger_get(core, *slot);
-
-    *slot = flow_rx_token(rx);
-    ++core->stranger_pos;
-    if (oldest != NULL) {
-        flow_stranger_expire(core, oldest);
-    }
-}
-
 void flow_stranger_hold(flow_core_t *core, flow_ring_t *ring, size_t len)
 {
     uint32_t bytes = (uint32_t)len + FLOW_STRANGER_ROOM;
@@ -128,21 +91,5 @@ void flow_stranger_leave(flow_core_t *core, const flow_rx_t *rx)
 {
     if (rx->ring != 0) {
         flow_stranger_unhold(core, flow_core_ring(core, rx->ring));
-    }
-}
-
-void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
-{
-    unsigned left = core->params.max_strangers;
-    flow_rx_t *other;
-
-    for (; (core->stranger_bytes > core->params.stranger_bytes) && (left != 0);
-         --left) {
-        other = flow_stranger_get(core,
-                                  core->strangers[core->stranger_look++ %
-                                                  core->params.max_strangers]);
-        if ((other != NULL) && (other != rx) && (other->ring != 0)) {
-            flow_stranger_expire(core, other);
-        }
     }
 }

@@ -3,17 +3,13 @@
 #ifndef FLOW_STRANGER_PRIV_H_
 #define FLOW_STRANGER_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
-/* A new one; beyond the bound the oldest expires. */
-void flow_stranger_add(flow_core_t *core, flow_rx_t *rx);
 /* A packet of len bytes is held in the ring of a stranger; none is any more. */
 void flow_stranger_hold(flow_core_t *core, flow_ring_t *ring, size_t len);
 void flow_stranger_unhold(flow_core_t *core, flow_ring_t *ring);
 /* Its hello came, or it ends. */
 void flow_stranger_leave(flow_core_t *core, const flow_rx_t *rx);
-/* If too many bytes are held, others than this one expire. */
-void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx);
 /* Data of a flow of an unknown sender was thrown away: remember that, until its
  * hello says whom to tell. Is it remembered? */
 void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,

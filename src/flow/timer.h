@@ -3,7 +3,7 @@
 #ifndef FLOW_TIMER_H_
 #define FLOW_TIMER_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef FLOW_TRACE_PRIV_H_
 #define FLOW_TRACE_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 /* Note what happened, to which endpoint number, at which PSN, and a detail. */
 typedef enum flow_trace_what {

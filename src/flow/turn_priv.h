@@ -6,7 +6,7 @@
 #ifndef FLOW_TURN_PRIV_H_
 #define FLOW_TURN_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 /* Queue a flow that has control packets due. The caller has just set
  * FLOW_CTL_QUEUED. */

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sending flows.
- *
- *   state    | open  answer  close         fail          goodbye or reset sent
- *   ---------+------------------------------------------------------------
- *   FREE     | HELLO
- *   HELLO    |       OPEN    LINGER        FAILED
- *   OPEN     |       -       LINGER        FAILED
- *   FAILED   |       -       LINGER(reset) -
- *   LINGER   |       -       -             (reset)       FREE
+ * Sending flows: their windows. tx_life.c has the states.
  *
  * The window is lazy: a completion clears its bit in busy; the low edge una
  * moves only when the sender meets stop or somebody waits. So a completion
@@ -17,36 +9,12 @@
 #include "flow/ack_priv.h"
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
-#include "flow/event_priv.h"
-#include "flow/fifo_priv.h"
-#include "flow/list_priv.h"
-#include "flow/pair_priv.h"
-#include "flow/peer_priv.h"
-#include "flow/pool_priv.h"
+#include "flow/due_priv.h"
+#include "flow/peer.h"
 #include "flow/resend_priv.h"
 #include "flow/timer_priv.h"
 #include "flow/trace_priv.h"
-#include "flow/turn_priv.h"
 #include "flow/tx_priv.h"
-
-void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
-{
-    if (!(tx->events & FLOW_DUE_QUEUED)) {
-        tx->events |= FLOW_DUE_QUEUED;
-        flow_fifo_tx_event_push(core, &core->event_tx, flow_tx_index(tx));
-        ++core->event_pending;
-    }
-    tx->events |= due;
-}
-
-void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due)
-{
-    tx->ctl |= due;
-    if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-        tx->ctl |= FLOW_CTL_QUEUED;
-        flow_turn_add_tx(core, tx);
-    }
-}
 
 flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx)
 {
@@ -79,33 +47,8 @@ static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
     if ((tx->wait & FLOW_WAIT_STOP) && !(tx->paused & FLOW_PAUSE_CLOSED) &&
         (bound != flow_tx_psn(tx))) {
         tx->wait &= (uint8_t)~FLOW_WAIT_STOP;
-        flow_tx_event(core, tx, FLOW_DUE_TX_READY);
+        flow_due_tx_event(core, tx, FLOW_DUE_TX_READY);
     }
-}
-
-static flow_status_t flow_tx_open_peer(flow_core_t *core,
-                                       const flow_addr_t *addr,
-                                       flow_peer_t **peer_p)
-{
-    flow_peer_t *peer = flow_peer_find(core, addr->incarnation);
-
-    if (((peer == NULL) || (peer->state == FLOW_PEER_UNKNOWN)) &&
-        !flow_peer_fits(core, addr)) {
-        return FLOW_NO_RESOURCE;
-    }
-    if (peer == NULL) {
-        peer = flow_peer_create(core, addr->incarnation,
-                                flow_src(FLOW_AH_UNKNOWN, addr->qpn));
-        if (peer == NULL) {
-            return FLOW_NO_MEMORY;
-        }
-    } else if ((peer->state == FLOW_PEER_DEAD) ||
-               ((peer->state != FLOW_PEER_UNKNOWN) &&
-                !flow_peer_same_addr(core, peer, addr))) {
-        return FLOW_NO_RESOURCE;
-    }
-    *peer_p = peer;
-    return FLOW_OK;
 }
 
 flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
@@ -124,88 +67,6 @@ flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
                    NULL;
 }
 
-flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
-                           void *cookie, flow_tx_t **tx_p)
-{
-    flow_peer_t *peer;
-    flow_status_t status;
-    flow_tx_t *tx;
-    uint32_t index;
-
-    flow_list_sweep(core);
-    if ((core->counters.lingering >= core->params.max_linger) ||
-        (addr->incarnation == 0) || (addr->qpn > FLOW_QPN_MAX)) {
-        return FLOW_NO_RESOURCE;
-    }
-    if (core->tx_free.count == 0) {
-        return (core->tx_count < FLOW_INDEX_MAX) ? FLOW_NO_MEMORY :
-                                                   FLOW_NO_RESOURCE;
-    }
-    status = flow_tx_open_peer(core, addr, &peer);
-    if (status != FLOW_OK) {
-        return status;
-    }
-
-    index         = flow_pool_tx_get(core);
-    tx            = flow_core_tx(core, index);
-    tx->hdr       = ((uint64_t)core->params.first_psn << FLOW_WIRE_PSN_SHIFT) |
-                    FLOW_WIRE_LONG;
-    tx->una       = core->params.first_psn;
-    tx->limit     = core->params.first_psn + core->params.init_window;
-    tx->stop      = flow_is_ud(core) ? tx->una : tx->limit; /* UD: no ring */
-    tx->state     = FLOW_TX_HELLO;
-    tx->cookie    = cookie;
-    tx->peer      = peer->index;
-    flow_list_add_tx(peer, tx);
-    ++peer->live;
-    flow_peer_introduce(core, peer, addr);
-    flow_trace(core, FLOW_TRACE_OPEN, tx->ep, flow_tx_psn(tx), peer->index);
-    flow_pair_open(core, tx);
-    flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO);
-    *tx_p = tx;
-    return FLOW_OK;
-}
-
-/* The peer cannot know of it: no hello and no data went out. */
-static int flow_tx_is_unannounced(const flow_core_t *core, const flow_tx_t *tx)
-{
-    return !(tx->flags & FLOW_TXF_HELLOED) &&
-           (flow_tx_psn(tx) == core->params.first_psn);
-}
-
-/* Before it is closed or fails. */
-static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
-{
-    if (flow_tx_is_live(tx)) {
-        --flow_core_peer(core, tx->peer)->live;
-    }
-}
-
-void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
-{
-    if (!flow_holds(flow_tx_is_live(tx) || (tx->state == FLOW_TX_FAILED))) {
-        return;
-    }
-
-    flow_trace(core, FLOW_TRACE_CLOSE, tx->ep, flow_tx_psn(tx), tx->state);
-    flow_tx_not_live(core, tx);
-    if ((tx->state == FLOW_TX_FAILED) && (tx->why != FLOW_END_GIVEN_UP)) {
-        flow_pair_break(core, tx);
-    }
-    if (flow_tx_is_unannounced(core, tx)) {
-        tx->flags |= FLOW_TXF_LAST;
-        tx->ctl   &= FLOW_CTL_TX_LISTS;
-    }
-    tx->wait    = FLOW_WAIT_DRAIN |
-                  ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
-    tx->state   = FLOW_TX_LINGER;
-    tx->paused |= FLOW_PAUSE_CLOSED;
-    tx->stop    = flow_tx_psn(tx);
-    tx->events &= FLOW_DUE_QUEUED;
-    ++core->counters.lingering;
-    flow_tx_try_release(core, tx);
-}
-
 /*
  * A closed flow: once its packets and control packets have ended, say the last
  * word; once that ended too, go. The hello must have ended first, or it could
@@ -221,12 +82,12 @@ void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 
     if (tx->flags & FLOW_TXF_LAST) {
         if (tx->ctl == 0) { /* else when it leaves the control queue */
-            flow_tx_event(core, tx, FLOW_DUE_TX_GONE);
+            flow_due_tx_event(core, tx, FLOW_DUE_TX_GONE);
         }
     } else if (tx->wait & FLOW_WAIT_PART) {
         return; /* UD: the timer repeats it */
     } else if (!(tx->ctl & FLOW_CTL_TX_HELLO)) {
-        flow_tx_ctl_due(core, tx, (tx->wait & FLOW_WAIT_RESET) ?
+        flow_due_tx_ctl(core, tx, (tx->wait & FLOW_WAIT_RESET) ?
                                           FLOW_CTL_TX_RESET :
                                           FLOW_CTL_TX_GOODBYE);
     }
@@ -259,7 +120,7 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
             return 0;
         }
         if (flow_is_ud(core) && !flow_resend_prepare(core, tx)) {
-            flow_tx_event(core, tx, FLOW_DUE_TX_READY); /* after a growth */
+            flow_due_tx_event(core, tx, FLOW_DUE_TX_READY); /* after a growth */
             return 0;
         }
         tx->stop = bound;
@@ -355,99 +216,11 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
     tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
 }
 
-flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
-{
-    flow_op_t *op;
-
-    flow_timer_run(core, now);
-    do {
-        op = flow_fifo_op_pop(&core->repost);
-        if (op == NULL) {
-            return NULL;
-        }
-        op->linked = 0;
-    } while (flow_is_ud(core) && flow_resend_over(core, op));
-    if (!flow_is_ud(core)) {
-        --op->tx->linked;
-    }
-    *fail = (op->tx->state == FLOW_TX_FAILED) ||
-            (op->tx->wait & FLOW_WAIT_RESET);
-    return op;
-}
-
-void flow_tx_repost_return(flow_core_t *core, flow_op_t *op)
-{
-    op->next          = core->repost.head;
-    op->linked        = 1;
-    core->repost.head = op;
-    if (core->repost.tail == NULL) {
-        core->repost.tail = op;
-    }
-    if (flow_is_ud(core)) {
-        op->flags &= (uint8_t)~FLOW_OPF_POSTED;
-    } else {
-        ++op->tx->linked;
-    }
-}
-
-/* A flow ends by its own or its peer's failure. */
-void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
-{
-    if (flow_is_ud(core)) {
-        flow_resend_fail(core, tx);
-    }
-    if ((why == FLOW_END_DEAD) || (why == FLOW_END_RESET) ||
-        flow_tx_is_unannounced(core, tx)) {
-        tx->flags |= FLOW_TXF_LAST; /* a reset would reach nobody */
-        tx->ctl   &= FLOW_CTL_TX_LISTS;
-    }
-    if (tx->why == FLOW_END_NONE) {
-        tx->why = why & 0xf;
-    }
-    if (flow_tx_is_live(tx)) {
-        flow_trace(core, FLOW_TRACE_FAIL, tx->ep, flow_tx_psn(tx), why);
-        ++core->counters.failed_flows;
-        flow_tx_not_live(core, tx);
-        tx->state   = FLOW_TX_FAILED;
-        tx->paused |= FLOW_PAUSE_CLOSED;
-        tx->stop    = flow_tx_psn(tx);
-        tx->events &= FLOW_DUE_QUEUED;
-        tx->ctl    &= FLOW_CTL_TX_LISTS;
-        flow_pair_tx_failed(core, tx);
-        if ((why == FLOW_END_ERROR) || (why == FLOW_END_RESET)) {
-            flow_pair_break(core, tx);
-        }
-        flow_tx_event(core, tx, FLOW_DUE_TX_FAILED);
-    } else if ((tx->state == FLOW_TX_LINGER) &&
-               !(tx->events & FLOW_DUE_TX_GONE)) {
-        tx->wait |= FLOW_WAIT_RESET;
-        tx->wait &= (uint8_t)~FLOW_WAIT_PART;
-        tx->ctl  &= FLOW_CTL_TX_LISTS;
-        flow_tx_try_release(core, tx);
-    }
-}
-
-void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why)
-{
-    flow_peer_t *peer = flow_core_peer(core, tx->peer);
-
-    if (why == FLOW_SEND_DEAD) {
-        flow_peer_dead(core, peer);
-    } else if ((why == FLOW_SEND_LOST) && flow_tx_is_live(tx)) {
-        flow_peer_lost(core, peer);
-    } else {
-        flow_tx_died(core, tx,
-                     (why == FLOW_SEND_LOST)     ? FLOW_END_LOST :
-                     (why == FLOW_SEND_GIVEN_UP) ? FLOW_END_GIVEN_UP :
-                                                   FLOW_END_ERROR);
-    }
-}
-
 void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->busy == 0) && (tx->ctl_out == 0) &&
         !(tx->ctl & ~FLOW_CTL_TX_LISTS) && flow_tx_is_live(tx)) {
-        flow_tx_ctl_due(core, tx, FLOW_CTL_TX_PING);
+        flow_due_tx_ctl(core, tx, FLOW_CTL_TX_PING);
         if (flow_is_ud(core)) {
             tx->wait |= FLOW_WAIT_PONG;
         }
@@ -493,7 +266,7 @@ int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
     if (!(tx->flags & FLOW_TXF_RMA) && (tx->rma != FLOW_RMA_READY)) {
         tx->flags |= FLOW_TXF_RMA;
         if ((tx->flags & FLOW_TXF_HELLOED) && flow_tx_is_live(tx)) {
-            flow_tx_ctl_due(core, tx, FLOW_CTL_TX_HELLO); /* it asks */
+            flow_due_tx_ctl(core, tx, FLOW_CTL_TX_HELLO); /* it asks */
         }
     }
     return 0;

@@ -11,7 +11,7 @@
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 #ifdef __cplusplus
 extern "C" {

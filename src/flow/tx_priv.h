@@ -3,20 +3,14 @@
 #ifndef FLOW_TX_PRIV_H_
 #define FLOW_TX_PRIV_H_
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 #include "flow/tx.h"
 
-/* Events (enum flow_event_due) or control packets (flow_ctl_due) are due. */
-void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
-void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due);
 /* The receiver advertised this limit; an older or impossible one is ignored. */
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
 /* The receiver recalls credits: send nothing from this number on, until it
  * advertises a limit again. */
 void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
-/* The flow fails for this reason; a closed one ends. Repeating it is
- * harmless. */
-void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why);
 /* Neither failed nor closed: it may send, or will. */
 static inline int flow_tx_is_live(const flow_tx_t *tx)
 {

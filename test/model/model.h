@@ -23,7 +23,7 @@ extern "C" {
 #include "flow/flow.h"
 #include "flow/ctl_wire.h"
 #include "flow/peer_priv.h"
-#include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
 #include "flow/tx_priv.h"
 }
 

@@ -364,13 +364,13 @@ static bool step_recall(unsigned id, unsigned *n)
     for (uint32_t index = 1;
          (world.recalls > 0) && (index < core->rx_free.head); ++index) {
         flow_rx_t *rx = flow_core_rx(core, index);
-        if (!flow_grant_may_leave(rx) || ((*n)-- != 0)) {
+        if (!flow_grant_may_recall(rx) || ((*n)-- != 0)) {
             continue;
         }
         --world.recalls;
         trail   += " l" + std::to_string(id);
         touched |= 1u << id;
-        flow_grant_leave(core, rx);
+        flow_grant_recall(core, rx);
         return true;
     }
     return false;

@@ -10,12 +10,15 @@
 #include "flow/ctl_priv.h"
 #include "flow/ctl_rx_priv.h"
 #include "flow/ctl_wire.h"
-#include "flow/event_priv.h"
+#include "flow/drop_priv.h"
+#include "flow/due_priv.h"
+#include "flow/end_priv.h"
 #include "flow/grant_priv.h"
 #include "flow/pair_priv.h"
 #include "flow/peer_priv.h"
-#include "flow/rx_priv.h"
-#include "flow/tx_priv.h"
+#include "flow/rx_life_priv.h"
+#include "flow/rx_record_priv.h"
+#include "flow/tx_life_priv.h"
 
 /* ------------------------------------------------------------ other files */
 
@@ -32,8 +35,8 @@ flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
                   (nondet_u8() ? FLOW_RX_DROP : FLOW_RX_NO_MEMORY);
 }
 
-flow_rx_verdict_t flow_rx_drop(flow_core_t *core, flow_drop_t reason,
-                               flow_rx_out_t *out)
+flow_rx_verdict_t flow_drop_packet(flow_core_t *core, flow_drop_t reason,
+                                   flow_rx_out_t *out)
 {
     (void)core;
     PROVE((reason > FLOW_DROP_NONE) && (reason < FLOW_DROP_LAST));
@@ -84,7 +87,7 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     ASSUME(rx->state >= FLOW_RX_ACTIVE);
 }
 
-void flow_rx_ctl_due(flow_core_t *core, flow_rx_t *rx, unsigned due)
+void flow_due_rx_ctl(flow_core_t *core, flow_rx_t *rx, unsigned due)
 {
     (void)core;
     PROVE(is_rx(rx) && (due < FLOW_CTL_QUEUED));
@@ -115,7 +118,7 @@ void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
     changed(rx);
 }
 
-void flow_grant_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
+void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 {
     (void)core;
     (void)limit;
@@ -131,7 +134,7 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
     PROVE(!flow_wire_is_long(tx->hdr));
 }
 
-void flow_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
+void flow_due_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
 {
     (void)core;
     PROVE(is_peer(peer) && (due < FLOW_DUE_PEER_QUEUED));
@@ -164,13 +167,13 @@ void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
     }
 }
 
-void flow_tx_ctl_due(flow_core_t *core, flow_tx_t *tx, unsigned due)
+void flow_due_tx_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
     (void)core;
     PROVE(is_tx(tx) && (due < FLOW_CTL_TX_TIMED));
 }
 
-void flow_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
+void flow_due_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
     (void)core;
     PROVE(is_tx(tx) && (due != 0) && (due < FLOW_DUE_QUEUED));

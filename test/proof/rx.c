@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * src/flow/rx.h and rx.c: whatever a packet says, in whatever state the flows
- * are, they read and write within it and within the records, no assertion
- * fails, and the records stay sound. Other files of the core are stubs.
+ * src/flow/rx.h, rx.c, rx_record.c and rx_life.c: whatever a packet says, in
+ * whatever state the flows are, they read and write within it and within the
+ * records, no assertion fails, and the records stay sound. Other files of the
+ * core are stubs.
  */
 #include "world.h"
 
@@ -14,7 +15,9 @@
 #include "flow/pair_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
-#include "flow/rx_priv.h"
+#include "flow/rx_life_priv.h"
+#include "flow/rx_record_priv.h"
+#include "flow/rx_stranger_priv.h"
 #include "flow/stranger_priv.h"
 #include "flow/timer_priv.h"
 #include "flow/turn_priv.h"
@@ -48,7 +51,7 @@ static void grant(flow_rx_t *rx)
     ASSUME((rx->state == state) || (rx->state > FLOW_RX_ACTIVE));
 }
 
-void flow_grant_check(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(rx->state == FLOW_RX_ACTIVE);
@@ -63,7 +66,7 @@ static void mark(flow_rx_t *rx)
     ASSUME(sound_rx(rx, 1));
 }
 
-void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_ACTIVE));
@@ -71,13 +74,13 @@ void flow_grant_open(flow_core_t *core, flow_rx_t *rx)
     mark(rx);
 }
 
-void flow_grant_mark(flow_rx_t *rx)
+void flow_grant_next_look(flow_rx_t *rx)
 {
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_ACTIVE));
     mark(rx);
 }
 
-void flow_grant_close(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(rx->state > FLOW_RX_ACTIVE);
@@ -236,7 +239,7 @@ void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx)
     rx->pair = 0;
 }
 
-void flow_stranger_add(flow_core_t *core, flow_rx_t *rx)
+void flow_rx_stranger_add(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_STRANGER));
@@ -262,7 +265,7 @@ void flow_stranger_leave(flow_core_t *core, const flow_rx_t *rx)
 }
 
 /* Other strangers may expire. */
-void flow_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
+void flow_rx_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_STRANGER));

@@ -2,6 +2,7 @@
 /* Functions of other files of the core, as both rx.c and ctl_rx.c see them. */
 #include "world.h"
 
+#include "flow/end_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"

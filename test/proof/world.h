@@ -15,7 +15,7 @@
 
 #include "proof.h"
 
-#include "flow/core_priv.h"
+#include "flow/state_priv.h"
 
 enum { WORLD_COUNT = 2 };
 

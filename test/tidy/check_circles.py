@@ -20,7 +20,7 @@ import tree
 OBJECTS = ('obj/flow/*.o', 'src/**/*.o')
 
 # The parts of src/ that stand in an order.
-PARTS = ('src/efasim', 'src/tools', 'src/ucp_hooks', 'src/uct/ib')
+PARTS = ('src/flow', 'src/efasim', 'src/tools', 'src/ucp_hooks', 'src/uct/ib')
 
 ALLOWED = 'test/tidy/circles.txt'
 ALLOWED_LINE = re.compile(r'(\S+) (->|of) (\S+): \S')

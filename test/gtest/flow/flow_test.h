@@ -20,9 +20,12 @@
 
 extern "C" {
 #include "flow/ctl_wire.h"
+#include "flow/due_priv.h"
+#include "flow/end_priv.h"
 #include "flow/peer_priv.h"
-#include "flow/rx_priv.h"
-#include "flow/tx_priv.h"
+#include "flow/rx_life_priv.h"
+#include "flow/rx_record_priv.h"
+#include "flow/tx_life_priv.h"
 }
 
 namespace flow_test {

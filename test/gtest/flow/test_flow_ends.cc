@@ -123,9 +123,9 @@ protected:
     {
         std::tie(ab, ba) = connect(a, b);
         rx    = rx_of(b, a, ab);
-        flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_LIMIT);
+        flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
         limit = take(b).at(0);
-        flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_LIMIT);
+        flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
         flow_tx_close(a.core, ab);
         bye   = take(a).at(0);
         EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
@@ -193,7 +193,7 @@ TEST(flow_ends, done__index_in_use_again)
     settle(a, b);
     flow_rx_t *rx  = rx_of(b, a, ab);
     uint32_t index = flow_rx_index(rx);
-    flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_LIMIT);
+    flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
     Packet limit = take(b).at(0);
     flow_tx_close(a.core, ab);
     settle(a, b);
@@ -359,7 +359,7 @@ TEST(flow_ends, peer__dead_without_a_handle)
     EXPECT_TRUE(take(b).empty());
     flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
     flow_rx_t *rx     = rx_of(b, a, tx);
-    flow_rx_ctl_due(b.core, rx, FLOW_CTL_RX_ANSWER); /* it stays queued */
+    flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_ANSWER); /* it stays queued */
     flow_peer_dead(b.core, peer);
     EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
     flow_peer_set_ah(b.core, peer, ah_of(1), FLOW_RMA_READY);

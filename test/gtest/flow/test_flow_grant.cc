@@ -273,7 +273,7 @@ TEST(flow_grant, silent__not_after_its_goodbye)
     settle(a, b);
     ASSERT_TRUE(closed->flags & FLOW_RXF_FINAL);
     for (int i = 0; i < 3; ++i) {
-        flow_grant_tick(b.core);
+        flow_grant_hand_round(b.core);
     }
     EXPECT_TRUE(open->flags & FLOW_RXF_RECALLED);
     EXPECT_FALSE(closed->flags & FLOW_RXF_RECALLED);
@@ -326,7 +326,7 @@ TEST_F(flow_recall, late)
 {
     flow_psn_t limit = rx->limit;
 
-    flow_grant_leave(b.core, rx);
+    flow_grant_recall(b.core, rx);
     auto recall = take(b);
     ASSERT_EQ(1u, recall.size());
     b.complete(recall[0]);
@@ -345,7 +345,7 @@ TEST_F(flow_recall, late)
 /* A sender that hears in time keeps to it, and is waked by its next packet. */
 TEST_F(flow_recall, obeyed)
 {
-    flow_grant_leave(b.core, rx);
+    flow_grant_recall(b.core, rx);
     settle(a, b);
     EXPECT_EQ(flow_tx_psn(tx) + FLOW_IDLE_WINDOW, tx->limit);
     EXPECT_TRUE(a.send(tx, "y"));
@@ -378,7 +378,7 @@ TEST(flow_grant, recall__overtakes_a_limit)
     flow_ctl_msg_t old = message(FLOW_CTL_LIMIT, b, a, tx->ep);
     old.limit          = had;
     take(b);
-    flow_grant_leave(b.core, rx);
+    flow_grant_recall(b.core, rx);
     auto recall = take(b);
     ASSERT_EQ(1u, recall.size());
     a.receive(recall[0]);

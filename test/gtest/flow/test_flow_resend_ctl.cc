@@ -6,10 +6,10 @@ using namespace flow_test;
 
 namespace {
 
-class flow_resend_ctl : public Resend {
+class flow_time_out_ctl : public Resend {
 };
 
-TEST_F(flow_resend_ctl, ctl__hello_until_answered)
+TEST_F(flow_time_out_ctl, ctl__hello_until_answered)
 {
     ab = a.open(b);
     a.pull_events();
@@ -28,7 +28,7 @@ TEST_F(flow_resend_ctl, ctl__hello_until_answered)
 }
 
 /* Completions that come between two control packets repeat nothing at once. */
-TEST_F(flow_resend_ctl, ctl__completed_while_another_is_queued)
+TEST_F(flow_time_out_ctl, ctl__completed_while_another_is_queued)
 {
     unsigned sent = 0;
     flow_ctl_t ctl;
@@ -50,7 +50,7 @@ TEST_F(flow_resend_ctl, ctl__completed_while_another_is_queued)
     EXPECT_EQ(FLOW_TX_HELLO, ab->state);
 }
 
-TEST_F(flow_resend_ctl, ctl__hello_never_answered)
+TEST_F(flow_time_out_ctl, ctl__hello_never_answered)
 {
     ab = a.open(b);
     for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
@@ -62,7 +62,7 @@ TEST_F(flow_resend_ctl, ctl__hello_never_answered)
     EXPECT_EQ(65u, a.counters().ctl_sent);
 }
 
-TEST_F(flow_resend_ctl, ctl__goodbye_until_confirmed)
+TEST_F(flow_time_out_ctl, ctl__goodbye_until_confirmed)
 {
     connect_both();
     flow_tx_close(a.core, ab);
@@ -85,7 +85,7 @@ TEST_F(flow_resend_ctl, ctl__goodbye_until_confirmed)
     EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
-TEST_F(flow_resend_ctl, ctl__goodbye_never_confirmed)
+TEST_F(flow_time_out_ctl, ctl__goodbye_never_confirmed)
 {
     connect_both();
     flow_tx_close(a.core, ab);
@@ -98,7 +98,7 @@ TEST_F(flow_resend_ctl, ctl__goodbye_never_confirmed)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-TEST_F(flow_resend_ctl, ctl__late_packets_of_a_closed_flow)
+TEST_F(flow_time_out_ctl, ctl__late_packets_of_a_closed_flow)
 {
     ab = a.open(b);
     a.pull_events();
@@ -115,7 +115,7 @@ TEST_F(flow_resend_ctl, ctl__late_packets_of_a_closed_flow)
     EXPECT_EQ(1u, b.got.size());
 }
 
-TEST_F(flow_resend_ctl, want__the_limit_was_lost)
+TEST_F(flow_time_out_ctl, want__the_limit_was_lost)
 {
     connect_both();
     unsigned sent = 0;
@@ -138,7 +138,7 @@ TEST_F(flow_resend_ctl, want__the_limit_was_lost)
     EXPECT_EQ(sent, a.acked);
 }
 
-TEST_F(flow_resend_ctl, probe__heard_or_dead)
+TEST_F(flow_time_out_ctl, probe__heard_or_dead)
 {
     connect_both();
     flow_tx_probe(a.core, ab);
@@ -154,7 +154,7 @@ TEST_F(flow_resend_ctl, probe__heard_or_dead)
 }
 
 /* The last word is said a fixed number of times, whatever else is heard. */
-TEST_F(flow_resend_ctl, goodbye__an_old_answer_does_not_prolong_it)
+TEST_F(flow_time_out_ctl, goodbye__an_old_answer_does_not_prolong_it)
 {
     unsigned said = 0;
 

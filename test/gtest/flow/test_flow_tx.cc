@@ -517,7 +517,7 @@ TEST(flow_ctl, done__flow_gone_meanwhile)
     auto [ab, ba] = connect(a, b);
 
     /* a limit packet of b is out when a's goodbye closes the flow */
-    flow_rx_ctl_due(b.core, flow_core_rx(b.core, 1), FLOW_CTL_RX_LIMIT);
+    flow_due_rx_ctl(b.core, flow_core_rx(b.core, 1), FLOW_CTL_RX_LIMIT);
     b.pull_control();
     Packet limit = b.out.front();
     b.out.clear();

@@ -6,8 +6,8 @@
  * Objects are named by index; index 0 is no object. They lie in chunks that
  * never move, so a pointer stays good while others are opened.
  */
-#ifndef FLOW_CORE_PRIV_H_
-#define FLOW_CORE_PRIV_H_
+#ifndef FLOW_STATE_PRIV_H_
+#define FLOW_STATE_PRIV_H_
 
 #include "flow/core.h"
 
