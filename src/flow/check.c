@@ -35,7 +35,8 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     FLOW_CHECK(!flow_is_ud(core) || (tx->ring != 0) ||
                ((tx->busy == 0) && (tx->stop == psn)));
     FLOW_CHECK((tx->ring == 0) ||
-               (flow_core_ring(core, tx->ring)->tx == flow_tx_index(tx)));
+               (flow_core_ring(core, tx->ring)->unacked.tx ==
+                flow_tx_index(tx)));
     FLOW_CHECK((tx->ring == 0) ||
                !(flow_core_ring(core, tx->ring)->mask & ~tx->busy));
     FLOW_CHECK(flow_peer_in_use(flow_core_peer(core, tx->peer)));
@@ -75,7 +76,7 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
                (rx->flags & FLOW_RXF_GRANTED));
     if (rx->state == FLOW_RX_ACTIVE) {
         FLOW_CHECK(rx->flags & FLOW_RXF_GRANTED);
-        FLOW_CHECK((uint8_t)(rx->grant_at - psn - 1) < FLOW_WINDOW_MAX);
+        FLOW_CHECK((uint8_t)(rx->look_low - psn - 1) < FLOW_WINDOW_MAX);
         FLOW_CHECK(flow_psn_diff(flow_rx_use(rx), psn) >= 0);
         FLOW_CHECK((flow_rx_use(rx) != psn) ||
                    (rx->lists & FLOW_LIST_STARVED));

@@ -110,7 +110,7 @@ static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
     msg->limit = flow_rx_use(rx);
     msg->flags = ((rx->flags & FLOW_RXF_RECALLED) &&
                   !(rx->flags & FLOW_RXF_ACTIVE)) ? FLOW_LIMIT_RECALL : 0;
-    rx->advertised = msg->limit & 0x7f;
+    rx->advertised_low = msg->limit & 0x7f;
 }
 
 /* On UD one packet has limit and acknowledgement, whichever is due. */

@@ -38,7 +38,7 @@
  * leases; discounts by age; recalls with epochs.
  *
  * core->owed are the credits that are out. Consumed packets are taken off it
- * only at grant_at, so it is over-, never underestimated.
+ * only at look_low, so it is over-, never underestimated.
  */
 #include "flow/ctl_priv.h"
 #include "flow/due_priv.h"
@@ -108,7 +108,7 @@ static void flow_grant_limit_to_pair(flow_core_t *core, flow_rx_t *rx)
     if (rx->flags & FLOW_RXF_CARRIED) {
         tx      = flow_core_tx(core, rx->pair);
         tx->hdr = flow_wire_set_limit(tx->hdr, flow_rx_use(rx));
-        flow_rx_mark_carrier(rx, tx);
+        flow_rx_limit_raised(rx, tx);
     }
 }
 
@@ -116,7 +116,7 @@ static void flow_grant_limit_to_pair(flow_core_t *core, flow_rx_t *rx)
 static void flow_grant_limit_known(flow_core_t *core, flow_rx_t *rx,
                                    flow_psn_t psn)
 {
-    rx->advertised = psn & 0x7f;
+    rx->advertised_low = psn & 0x7f;
     flow_grant_limit_to_pair(core, rx);
 }
 
@@ -131,7 +131,7 @@ static void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx)
 
     core->owed -= flow_psn_diff(flow_psn_min(psn, use), flow_rx_counted(rx));
     rx->used   |= psn != flow_rx_counted(rx);
-    rx->counted = (uint8_t)psn;
+    rx->counted_low = (uint8_t)psn;
     if (flow_psn_lt(use, psn)) {
         flow_grant_limit_known(core, rx, psn);
     }
@@ -141,7 +141,8 @@ static void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx)
 static void flow_grant_flow_activate(flow_core_t *core, flow_rx_t *rx)
 {
     if (!(rx->flags & FLOW_RXF_ACTIVE)) {
-        rx->counted = (uint8_t)flow_psn_min(flow_rx_psn(rx), flow_rx_use(rx));
+        rx->counted_low = (uint8_t)flow_psn_min(flow_rx_psn(rx),
+                                                flow_rx_use(rx));
         core->owed += flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
         rx->flags  |= FLOW_RXF_ACTIVE;
         rx->used    = 1;
@@ -172,15 +173,16 @@ void flow_grant_next_look(flow_rx_t *rx)
     if ((step < 1) || !(rx->flags & FLOW_RXF_ACTIVE)) {
         step = 1;
     }
-    rx->grant_at = (uint8_t)(psn + (flow_psn_t)step);
+    rx->look_low = (uint8_t)(psn + (flow_psn_t)step);
 }
 
 /* Note if a header of the pair has carried the present limit. */
 static void flow_grant_limit_carried(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
-        ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) != rx->mark)) {
-        rx->advertised = rx->limit & 0x7f;
+        ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) !=
+         rx->raised_low)) {
+        rx->advertised_low = rx->limit & 0x7f;
     }
 }
 
@@ -208,7 +210,7 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
     flow_grant_limit_carried(core, rx);
     core->owed += more;
     if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
-        rx->advertised = use & 0x7f;
+        rx->advertised_low = use & 0x7f;
         flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
         rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* it has all of it */
@@ -287,7 +289,7 @@ void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 {
-    rx->advertised = rx->limit & 0x7f;
+    rx->advertised_low = rx->limit & 0x7f;
     rx->flags     |= FLOW_RXF_GRANTED;
     ++core->granted;
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
@@ -342,7 +344,7 @@ void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
     --core->active;
     rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
     if (rest > FLOW_IDLE_WINDOW) {
-        rx->advertised = (psn + FLOW_IDLE_WINDOW) & 0x7f;
+        rx->advertised_low = (psn + FLOW_IDLE_WINDOW) & 0x7f;
         rx->flags     |= FLOW_RXF_RECALLED;
         ++core->counters.recalls;
         flow_trace(core, FLOW_TRACE_RECALL, rx->ep, psn, rx->limit);

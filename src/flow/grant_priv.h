@@ -9,13 +9,13 @@
 extern "C" {
 #endif
 
-/* The flow is in use, and consumed up to grant_at: more credits, now or in its
+/* The flow is in use, and consumed up to look_low: more credits, now or in its
  * turn. */
 void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx);
 /* A flow was introduced; it ends. */
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx);
 void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx);
-/* Choose grant_at: where flow_grant_flow_used is called next. */
+/* Choose look_low: where flow_grant_flow_used is called next. */
 void flow_grant_next_look(flow_rx_t *rx);
 /* UD: the sender says that it sent all before this limit and is blocked. */
 void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);

@@ -6,19 +6,21 @@ flow_c_files = src/flow/ack.c src/flow/check.c src/flow/core.c \
                src/flow/ctl.c src/flow/ctl_rx.c src/flow/ctl_wire.c \
                src/flow/drop.c src/flow/due.c src/flow/end.c \
                src/flow/event.c src/flow/grant.c src/flow/hash.c \
-               src/flow/list.c src/flow/pair.c src/flow/peer.c \
-               src/flow/pool.c src/flow/repost.c src/flow/resend.c \
-               src/flow/reserve.c src/flow/rx.c src/flow/rx_life.c \
-               src/flow/rx_record.c src/flow/rx_stranger.c src/flow/stranger.c src/flow/time_out.c \
-               src/flow/timer.c src/flow/timer_run.c src/flow/trace.c \
-               src/flow/turn.c src/flow/tx.c src/flow/tx_life.c
+               src/flow/limits.c src/flow/list.c src/flow/pair.c \
+               src/flow/peer.c src/flow/pool.c src/flow/repost.c \
+               src/flow/resend.c src/flow/reserve.c src/flow/ring.c \
+               src/flow/rx.c src/flow/rx_life.c src/flow/rx_record.c \
+               src/flow/rx_stranger.c src/flow/stranger.c \
+               src/flow/time_out.c src/flow/timer.c src/flow/timer_run.c \
+               src/flow/trace.c src/flow/turn.c src/flow/tx.c \
+               src/flow/tx_life.c
 # What transports include, and what is the core's own (flow.h).
 flow_h_files = src/flow/assert.h src/flow/check.h src/flow/core.h \
                src/flow/ctl.h src/flow/ctl_wire.h src/flow/drop.h \
                src/flow/event.h src/flow/flow.h src/flow/limits.h \
                src/flow/peer.h src/flow/pool.h src/flow/psn.h \
-               src/flow/resend.h src/flow/reserve.h src/flow/rx.h \
-               src/flow/timer.h src/flow/trace.h src/flow/tx.h \
+               src/flow/resend.h src/flow/reserve.h src/flow/ring.h \
+               src/flow/rx.h src/flow/timer.h src/flow/trace.h src/flow/tx.h \
                src/flow/types.h src/flow/wire.h
 flow_priv_h_files = src/flow/ack_priv.h src/flow/ctl_priv.h \
                     src/flow/ctl_rx_priv.h src/flow/drop_priv.h \
@@ -28,12 +30,11 @@ flow_priv_h_files = src/flow/ack_priv.h src/flow/ctl_priv.h \
                     src/flow/pair_priv.h src/flow/peer_priv.h \
                     src/flow/pool_priv.h src/flow/resend_priv.h \
                     src/flow/rx_life_priv.h src/flow/rx_priv.h \
-                    src/flow/rx_record_priv.h src/flow/state_priv.h \
-                    src/flow/rx_stranger_priv.h \
-                    src/flow/stranger_priv.h src/flow/time_out_priv.h \
-                    src/flow/timer_priv.h src/flow/trace_priv.h \
-                    src/flow/turn_priv.h src/flow/tx_life_priv.h \
-                    src/flow/tx_priv.h
+                    src/flow/rx_record_priv.h src/flow/rx_stranger_priv.h \
+                    src/flow/state_priv.h src/flow/stranger_priv.h \
+                    src/flow/time_out_priv.h src/flow/timer_priv.h \
+                    src/flow/trace_priv.h src/flow/turn_priv.h \
+                    src/flow/tx_life_priv.h src/flow/tx_priv.h
 flow_objects = $(patsubst src/flow/%.c,obj/flow/%.o,$(flow_c_files))
 flow_cflags  = $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -fPIC -fvisibility=hidden \
                -fno-stack-protector -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \

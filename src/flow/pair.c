@@ -24,7 +24,7 @@ static void flow_pair_carry(flow_core_t *core, flow_tx_t *tx, flow_rx_t *rx)
     tx->flags &= ~(unsigned)FLOW_TXF_AWAITS;
     tx->flags |= FLOW_TXF_CARRIES;
     rx->flags |= FLOW_RXF_CARRIED;
-    flow_rx_mark_carrier(rx, tx);
+    flow_rx_limit_raised(rx, tx);
     tx->hdr    = flow_wire_set_limit(tx->hdr, flow_rx_use(rx)) |
                  (flow_is_ud(core) ? FLOW_WIRE_ACK : FLOW_WIRE_LIMIT);
     flow_grant_next_look(rx);

@@ -38,11 +38,11 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
     }
 
     ring        = flow_core_ring(core, tx->ring);
-    ring->tx    = flow_tx_index(tx);
-    ring->due   = flow_tx_psn(tx);
-    ring->level = 0;
-    ring->tries = 0;
-    ring->gap   = FLOW_GAP_NONE;
+    ring->unacked.tx    = flow_tx_index(tx);
+    ring->unacked.due   = flow_tx_psn(tx);
+    ring->unacked.level = 0;
+    ring->unacked.tries = 0;
+    ring->unacked.gap   = FLOW_GAP_NONE;
     flow_timer_ring_later(core, tx->ring, 0);
     return 1;
 }
@@ -121,10 +121,10 @@ static void flow_resend_gaps(flow_core_t *core, flow_ring_t *ring,
         return;
     }
 
-    ring->gap_seen = base + (flow_psn_t)last;
-    if (ring->gap == FLOW_GAP_NONE) {
-        ring->gap       = FLOW_GAP_WAITS;
-        ring->gap_until = ring->gap_seen;
+    ring->unacked.gap_seen = base + (flow_psn_t)last;
+    if (ring->unacked.gap == FLOW_GAP_NONE) {
+        ring->unacked.gap       = FLOW_GAP_WAITS;
+        ring->unacked.gap_until = ring->unacked.gap_seen;
         flow_timer_gap(core, ring->index);
     }
 }
@@ -151,18 +151,18 @@ int flow_resend_gap_over(flow_core_t *core, uint32_t index)
 {
     flow_ring_t *ring = flow_core_ring(core, index);
 
-    if (ring->gap == FLOW_GAP_LEFT) {
-        ring->gap = FLOW_GAP_NONE;
+    if (ring->unacked.gap == FLOW_GAP_LEFT) {
+        ring->unacked.gap = FLOW_GAP_NONE;
         flow_pool_ring_release(core, index);
         return 0;
     }
 
-    flow_resend_missing(core, ring, ring->gap_until);
-    if (ring->gap_until != ring->gap_seen) {
-        ring->gap_until = ring->gap_seen;
+    flow_resend_missing(core, ring, ring->unacked.gap_until);
+    if (ring->unacked.gap_until != ring->unacked.gap_seen) {
+        ring->unacked.gap_until = ring->unacked.gap_seen;
         return 1;
     }
-    ring->gap = FLOW_GAP_NONE;
+    ring->unacked.gap = FLOW_GAP_NONE;
     return 0;
 }
 
@@ -187,8 +187,8 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
                   flow_psn_rotate_up(got, base % FLOW_WINDOW_MAX);
     ring->mask &= ~bits;
     if (bits != 0) {
-        ring->level = 0;
-        ring->tries = 0;
+        ring->unacked.level = 0;
+        ring->unacked.tries = 0;
     }
     for (; bits != 0; bits &= bits - 1) {
         flow_resend_finish(core, ring->slot[__builtin_ctzll(bits)], 0);
@@ -228,7 +228,7 @@ void flow_resend_fail(flow_core_t *core, flow_tx_t *tx)
 void flow_resend_detach(flow_core_t *core, flow_tx_t *tx)
 {
     if (tx->ring != 0) {
-        flow_core_ring(core, tx->ring)->tx = 0;
+        flow_core_ring(core, tx->ring)->unacked.tx = 0;
         tx->ring                           = 0;
     }
 }

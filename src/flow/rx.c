@@ -36,7 +36,7 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
     }
 
     ring = flow_core_ring(core, rx->ring);
-    if (ring->mask & flow_psn_bit(psn)) {
+    if (flow_ring_holds(ring, psn)) {
         return flow_drop_packet(core, FLOW_DROP_DUPLICATE, out);
     }
     flow_rx_keep(core, ring, psn, handle);
@@ -62,11 +62,11 @@ void flow_rx_consumed(flow_core_t *core, flow_rx_t *rx)
 /* Packets are handed out: number, counter, grant. */
 static void flow_rx_step(flow_core_t *core, flow_rx_t *rx, unsigned count)
 {
-    unsigned mark = (uint8_t)(rx->grant_at - flow_rx_psn(rx));
+    unsigned left = (uint8_t)(rx->look_low - flow_rx_psn(rx));
 
     rx->expect += count * FLOW_WIRE_PSN_ONE;
     core->counters.delivered += count;
-    if ((rx->state == FLOW_RX_ACTIVE) && (mark != 0) && (mark <= count)) {
+    if ((rx->state == FLOW_RX_ACTIVE) && (left != 0) && (left <= count)) {
         flow_rx_consumed(core, rx);
     }
 }
@@ -75,10 +75,9 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
                      unsigned max)
 {
     uint32_t index = token & (FLOW_INDEX_MAX - 1);
-    unsigned count, first, i;
     flow_ring_t *ring;
+    unsigned count;
     flow_rx_t *rx;
-    uint64_t map;
 
     if ((index == 0) || (index >= core->rx_count)) {
         return 0;
@@ -89,18 +88,10 @@ unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
     }
 
     ring  = flow_core_ring(core, rx->ring);
-    first = flow_rx_psn(rx) % FLOW_WINDOW_MAX;
-    map   = ~flow_psn_rotate_down(ring->mask, first); /* what is missing */
-    count = (map == 0) ? FLOW_WINDOW_MAX : (unsigned)__builtin_ctzll(map);
+    count = flow_ring_take(ring, flow_rx_psn(rx), handles, max);
     if (count == 0) {
         return 0;
     }
-    count = (count < max) ? count : max;
-    for (i = 0; i < count; ++i) {
-        handles[i] = ring->slot[(first + i) % FLOW_WINDOW_MAX];
-    }
-    map         = ~0ull >> (FLOW_WINDOW_MAX - count); /* what is handed out */
-    ring->mask &= ~flow_psn_rotate_up(map, first);
     if (ring->mask == 0) {
         if (flow_unlikely(ring->bytes != 0)) {
             flow_stranger_unhold(core, ring);
@@ -134,8 +125,8 @@ static flow_rx_verdict_t flow_rx_goodbye(flow_core_t *core, flow_rx_t *rx,
         return flow_drop_packet(core, FLOW_DROP_FIELD, out);
     }
 
-    rx->flags |= FLOW_RXF_FINAL;
-    rx->mark   = (uint8_t)psn;
+    rx->flags    |= FLOW_RXF_FINAL;
+    rx->final_low = (uint8_t)psn;
     if (rx->state == FLOW_RX_ACTIVE) {
         flow_rx_confirm(core, rx);
         if (distance == 0) {

@@ -24,6 +24,7 @@
 #ifndef FLOW_RX_H_
 #define FLOW_RX_H_
 
+#include "flow/ring.h"
 #include "flow/state_priv.h"
 
 #ifdef __cplusplus
@@ -67,7 +68,7 @@ static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
     return ((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == rx->src);
 }
 
-/* Out of line part of flow_rx_take: the flow consumed up to grant_at; it ends,
+/* Out of line part of flow_rx_take: the flow consumed up to look_low; it ends,
  * or may send more. */
 void flow_rx_consumed(flow_core_t *core, flow_rx_t *rx);
 
@@ -75,7 +76,7 @@ void flow_rx_consumed(flow_core_t *core, flow_rx_t *rx);
 static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
 {
     rx->expect += FLOW_WIRE_PSN_ONE;
-    if (flow_unlikely((uint8_t)flow_wire_psn(rx->expect) == rx->grant_at)) {
+    if (flow_unlikely((uint8_t)flow_wire_psn(rx->expect) == rx->look_low)) {
         flow_rx_consumed(core, rx);
     }
 }
@@ -84,8 +85,7 @@ static inline void flow_rx_take(flow_core_t *core, flow_rx_t *rx)
 static inline void flow_rx_keep(flow_core_t *core, flow_ring_t *ring,
                                 flow_psn_t psn, void *handle)
 {
-    ring->mask                       |= flow_psn_bit(psn);
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    flow_ring_keep(ring, psn, handle);
     ++core->counters.held;
 }
 
@@ -107,7 +107,7 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
         return 0;
     }
     ring = flow_core_ring(core, rx->ring);
-    if (ring->mask & flow_psn_bit(psn)) {
+    if (flow_ring_holds(ring, psn)) {
         return 0;
     }
 

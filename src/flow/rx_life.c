@@ -44,7 +44,7 @@ static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
 static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->state == FLOW_RX_STRANGER) {
-        rx->counted = (uint8_t)rx->limit; /* never granted */
+        rx->counted_low = (uint8_t)rx->limit; /* never granted */
         flow_stranger_leave(core, rx);
     }
     rx->expect |= FLOW_RX_SHUT;
@@ -126,8 +126,8 @@ int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx)
         return 0;
     }
 
-    rx->flags |= FLOW_RXF_FINAL;
-    rx->mark   = (uint8_t)final;
+    rx->flags    |= FLOW_RXF_FINAL;
+    rx->final_low = (uint8_t)final;
     flow_grant_next_look(rx);
     flow_due_rx_ctl(core, rx, FLOW_CTL_RX_PARTED);
     return 1;
@@ -143,7 +143,7 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
     flow_stranger_leave(core, rx);
     rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
     rx->state   = FLOW_RX_ACTIVE;
-    rx->counted = (uint8_t)psn;
+    rx->counted_low = (uint8_t)psn;
     if (!flow_is_ud(core) && /* there the slow path notes that an ack is due */
         !flow_core_peer(core, rx->peer)->rival) {
         rx->expect &= ~FLOW_RX_SHUT;

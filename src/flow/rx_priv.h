@@ -19,12 +19,12 @@ static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
  */
 static inline flow_psn_t flow_rx_counted(const flow_rx_t *rx)
 {
-    return rx->limit - (uint8_t)(rx->limit - rx->counted);
+    return rx->limit - (uint8_t)(rx->limit - rx->counted_low);
 }
 
 static inline flow_psn_t flow_rx_advertised(const flow_rx_t *rx)
 {
-    return rx->limit - ((rx->limit - rx->advertised) & 0x7f);
+    return rx->limit - ((rx->limit - rx->advertised_low) & 0x7f);
 }
 
 /* What the sender may use: its limit, or less when credits were recalled. */
@@ -36,7 +36,7 @@ static inline flow_psn_t flow_rx_use(const flow_rx_t *rx)
 /* Of a flow with FLOW_RXF_FINAL: the number after its last packet. */
 static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 {
-    return flow_rx_psn(rx) + (uint8_t)(rx->mark - flow_rx_psn(rx));
+    return flow_rx_psn(rx) + (uint8_t)(rx->final_low - flow_rx_psn(rx));
 }
 
 /* UD: is the next packet held, as flow_rx_accept_held does? Then another copy
@@ -44,8 +44,8 @@ static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 static inline int flow_rx_holds_next(const flow_core_t *core,
                                      const flow_rx_t *rx)
 {
-    return (rx->ring != 0) && (flow_core_ring(core, rx->ring)->mask &
-                               flow_psn_bit(flow_rx_psn(rx)));
+    return (rx->ring != 0) &&
+           flow_ring_holds(flow_core_ring(core, rx->ring), flow_rx_psn(rx));
 }
 
 static inline uint32_t flow_rx_token(const flow_rx_t *rx)
@@ -59,10 +59,10 @@ static inline uint32_t flow_rx_index(const flow_rx_t *rx)
 }
 
 /* The limit was raised: headers of tx from this number on carry it. */
-static inline void flow_rx_mark_carrier(flow_rx_t *rx, const flow_tx_t *tx)
+static inline void flow_rx_limit_raised(flow_rx_t *rx, const flow_tx_t *tx)
 {
     if (!(rx->flags & FLOW_RXF_FINAL)) { /* then nobody needs the limit */
-        rx->mark = (uint8_t)flow_tx_psn(tx);
+        rx->raised_low = (uint8_t)flow_tx_psn(tx);
     }
 }
 

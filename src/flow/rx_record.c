@@ -36,7 +36,7 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     rx            = flow_core_rx(core, index);
     rx->state     = FLOW_RX_STRANGER;
     rx->expect   |= (uint64_t)first << FLOW_WIRE_PSN_SHIFT; /* and shut */
-    rx->counted   = (uint8_t)first;
+    rx->counted_low   = (uint8_t)first;
     rx->limit     = first + FLOW_INIT_WINDOW_MAX;
     rx->ep        = ep;
     rx->peer      = peer->index;

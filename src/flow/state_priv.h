@@ -88,14 +88,17 @@ struct flow_rx {
     flow_src_t src;        /* its sender                                      */
     uint32_t   ep;         /* number of the sending endpoint                  */
     flow_psn_t limit;      /* what is accepted: packets before this number    */
-    uint8_t    grant_at;   /* low bits of the consumed number at which to look
-                              at the grant                                    */
-    uint8_t    mark;       /* CARRIED: low bits of the pair's number when the
-                              limit was last raised; FINAL: of the goodbye's  */
-    uint8_t    counted;    /* low bits of the consumed number up to which
-                              core->owed is right                             */
-    uint32_t   advertised : 7; /* low bits of the limit that is surely on its
-                                  way; RECALLED: of what may be used of it    */
+    /* low bits of numbers that are at most a window away from a whole one:   */
+    uint8_t    look_low;   /* of the consumed number at which grant.c looks   */
+    union {
+        uint8_t raised_low; /* CARRIED: of the pair's number when the limit
+                               was last raised                                */
+        uint8_t final_low;  /* FINAL: of the goodbye's number                 */
+    };
+    uint8_t    counted_low; /* of the consumed number up to which core->owed
+                               is right                                       */
+    uint32_t   advertised_low : 7; /* of the limit that is surely on its way;
+                              RECALLED: of what may be used of it             */
     uint32_t   hash_next  : FLOW_INDEX_BITS;
     uint64_t   peer       : FLOW_INDEX_BITS;
     uint64_t   peer_next  : FLOW_INDEX_BITS;
@@ -213,32 +216,35 @@ typedef struct flow_prefix {
     uint32_t peers;
 } flow_prefix_t;
 
-/*
- * A slot for each number of a window: packets held by a receiving flow, or, on
- * UD, operations that a sending flow has not seen acknowledged. The latter stay
- * in a batch of the timer until they expire with nothing taken.
- */
-/* Of a sender's ring: does it wait for what later packets overtook? */
+/* Of a sending flow: does it wait for what later packets overtook? */
 enum flow_gap {
     FLOW_GAP_NONE,
     FLOW_GAP_WAITS,
     FLOW_GAP_LEFT  /* it does, and is nobody's any more                       */
 };
 
-typedef struct flow_ring {
-    uint64_t   mask;  /* bit psn % 64: held; of a sender: not acknowledged    */
-    uint32_t   next, index;
+/* UD: the operations of a sending flow that are not acknowledged (resend.c).
+ * They stay in a batch of the timer until they expire with nothing taken. */
+typedef struct flow_unacked {
     uint32_t   tx;    /* the sending flow; 0: it has gone                     */
-    uint32_t   bytes; /* of a stranger: what it holds, about                  */
+    uint32_t   gap_next;
     flow_psn_t due;   /* numbers before it are overdue when the batch expires */
-    uint8_t    level; /* of back-off                                          */
-    uint8_t    tries; /* time-outs since something was acknowledged           */
-    uint8_t    gap;   /* enum flow_gap                                        */
     flow_psn_t gap_until; /* what is missing before it is lost when the wait
                              ends, and before gap_seen when the next one does */
     flow_psn_t gap_seen;
-    uint32_t   gap_next;
-    void      *slot[FLOW_WINDOW_MAX];
+    uint8_t    level; /* of back-off                                          */
+    uint8_t    tries; /* time-outs since something was acknowledged           */
+    uint8_t    gap;   /* enum flow_gap                                        */
+} flow_unacked_t;
+
+/* A slot for each number of a window: packets that a receiving flow holds
+ * (ring.h), or operations of a sending flow. */
+typedef struct flow_ring {
+    uint64_t       mask;    /* bit psn % 64: the slot is taken                */
+    uint32_t       next, index;
+    uint32_t       bytes;   /* of a stranger: what it holds, about            */
+    flow_unacked_t unacked; /* of a sending flow                              */
+    void          *slot[FLOW_WINDOW_MAX];
 } flow_ring_t;
 
 /* Three indices in one table. */

@@ -15,42 +15,44 @@ static void flow_time_out_idle(flow_core_t *core, uint32_t index)
     flow_ring_t *ring = flow_core_ring(core, index);
     flow_tx_t *tx;
 
-    if (ring->tx != 0) {
-        tx       = flow_core_tx(core, ring->tx);
+    if (ring->unacked.tx != 0) {
+        tx       = flow_core_tx(core, ring->unacked.tx);
         tx->ring = 0;
         tx->stop = flow_tx_psn(tx);
     }
-    if (ring->gap == FLOW_GAP_NONE) {
+    if (ring->unacked.gap == FLOW_GAP_NONE) {
         flow_pool_ring_release(core, index);
     } else {
-        ring->gap = FLOW_GAP_LEFT;
+        ring->unacked.gap = FLOW_GAP_LEFT;
     }
 }
 
 void flow_time_out_ring(flow_core_t *core, uint32_t index, flow_time_t now)
 {
-    flow_ring_t *ring = flow_core_ring(core, index);
-    flow_tx_t *tx     = flow_core_tx(core, ring->tx);
+    flow_ring_t *ring       = flow_core_ring(core, index);
+    flow_unacked_t *unacked = &ring->unacked;
+    flow_tx_t *tx           = flow_core_tx(core, unacked->tx);
     uint64_t overdue;
     flow_psn_t psn;
 
-    if ((ring->tx == 0) || (tx->busy == 0)) {
+    if ((unacked->tx == 0) || (tx->busy == 0)) {
         flow_time_out_idle(core, index);
         return;
     }
 
     overdue = 0;
-    for (psn = tx->una; flow_psn_lt(psn, ring->due); ++psn) {
+    for (psn = tx->una; flow_psn_lt(psn, unacked->due); ++psn) {
         overdue |= ring->mask & flow_psn_bit(psn);
     }
     if (overdue != 0) {
-        flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, ring->tries);
-        if (ring->tries >= core->params.tries) {
+        flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, unacked->tries);
+        if (unacked->tries >= core->params.tries) {
             flow_tx_fail(core, tx, FLOW_SEND_LOST);
             overdue = 0;
         } else {
-            ++ring->tries;
-            ring->level = (uint8_t)flow_timer_level_next(core, ring->level);
+            ++unacked->tries;
+            unacked->level = (uint8_t)flow_timer_level_next(core,
+                                                            unacked->level);
         }
     }
     for (; overdue != 0; overdue &= overdue - 1) {
@@ -59,8 +61,8 @@ void flow_time_out_ring(flow_core_t *core, uint32_t index, flow_time_t now)
         op->flags &= (uint8_t)~FLOW_OPF_FAST;
         core->counters.timeouts += (unsigned)flow_resend_push(core, op);
     }
-    ring->due = flow_tx_psn(tx);
-    flow_timer_ring(core, index, ring->level, now);
+    unacked->due = flow_tx_psn(tx);
+    flow_timer_ring(core, index, unacked->level, now);
 }
 
 /* Control packets that were sent and not answered, as enum flow_ctl_due. */

@@ -41,11 +41,11 @@ static void stays_below(unsigned tries)
 /* What of a sender's ring waits for packets that others overtook. */
 static uint64_t mix_gap(uint64_t hash, const flow_ring_t &ring)
 {
-    if (ring.gap == FLOW_GAP_NONE) {
+    if (ring.unacked.gap == FLOW_GAP_NONE) {
         return mix_word(hash, 0);
     }
-    return mix_word(hash, ((uint64_t)ring.gap << 32) |
-                          ((uint64_t)ring.gap_seen << 16) | ring.gap_until);
+    return mix_word(hash, ((uint64_t)ring.unacked.gap << 32) |
+                          ((uint64_t)ring.unacked.gap_seen << 16) | ring.unacked.gap_until);
 }
 
 /* A ring, whatever its index: slots that are not taken say nothing. */
@@ -58,15 +58,15 @@ static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
         return mix_word(hash, 0);
     }
     hash = mix_word(hash, ring->mask);
-    if (ring->tx != 0) { /* its slots are operations, in order of number */
+    if (ring->unacked.tx != 0) { /* its slots are operations, in order of number */
         uint64_t early = 0;
         for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
             unsigned slot       = (unsigned)__builtin_ctzll(left);
             const flow_op_t *op = (const flow_op_t*)ring->slot[slot];
-            early |= (uint64_t)flow_psn_lt(op->psn, ring->due) << slot;
+            early |= (uint64_t)flow_psn_lt(op->psn, ring->unacked.due) << slot;
         }
-        stays_below(ring->tries);
-        hash = mix_word(mix_word(hash, early), ring->level);
+        stays_below(ring->unacked.tries);
+        hash = mix_word(mix_word(hash, early), ring->unacked.level);
         return mix_gap(hash, *ring);
     }
     for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
@@ -121,7 +121,7 @@ static uint64_t mix_batch(uint64_t hash, const flow_core_t *core,
     for (const flow_fifo_t *fifo : {&batch.ring_wait, &batch.ring_gather}) {
         for (uint32_t ring = fifo->head; ring != 0;
              ring = flow_core_ring(core, ring)->next) {
-            hash = mix_word(hash, flow_core_ring(core, ring)->tx);
+            hash = mix_word(hash, flow_core_ring(core, ring)->unacked.tx);
         }
         hash = mix_word(hash, 99);
     }

@@ -61,7 +61,7 @@ void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 /* The number at which to look again, and a limit if there is none to come. */
 static void mark(flow_rx_t *rx)
 {
-    rx->grant_at = nondet_u8();
+    rx->look_low = nondet_u8();
     rx->expect  |= (rx->limit == flow_rx_psn(rx)) ? FLOW_RX_SHUT : 0;
     ASSUME(sound_rx(rx, 1));
 }
@@ -84,7 +84,7 @@ void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx)
 {
     (void)core;
     PROVE(rx->state > FLOW_RX_ACTIVE);
-    rx->counted = (uint8_t)rx->limit;
+    rx->counted_low = (uint8_t)rx->limit;
 }
 
 static uint32_t world_head;

@@ -73,7 +73,7 @@ int is_peer(const flow_peer_t *peer)
 /* Is the grant looked at before the limit is reached? */
 static int sound_mark(const flow_rx_t *rx, int rest)
 {
-    uint8_t step = (uint8_t)(rx->grant_at - flow_rx_psn(rx));
+    uint8_t step = (uint8_t)(rx->look_low - flow_rx_psn(rx));
 
     return (rest == 0) ? (rx->expect & FLOW_RX_SHUT) != 0 :
                          (step >= 1) && (step <= rest);

@@ -226,6 +226,16 @@ good_module
 echo 'close' | put test/tidy/exports.libefasim.so
 expect fail check_exports.sh 'does not export close'
 
+sample
+expect fail check_limits.sh 'nothing to check'
+cp "$top"/src/flow/*.[ch] "$root/src/flow/"
+expect pass check_limits.sh
+sed -i 's/^FLOW_LIMIT(FLOW_WINDOW_MAX == 64,$/FLOW_LIMIT(1,/' \
+    "$root/src/flow/limits.c"
+sed -i 's/^FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, 7,$/FLOW_LIMIT_BITS(1, 7,/' \
+    "$root/src/flow/limits.c"
+expect fail check_limits.sh 'FLOW_WINDOW_MAX may be doubled'
+
 # calls FILE OTHER: a file of the transports that calls the other.
 calls() {
     mkdir -p "$build/src/uct/ib/efa"

@@ -15,6 +15,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/resend_test.h \
                           test/gtest/flow/test_flow_resend.cc \
                           test/gtest/flow/test_flow_resend_ctl.cc \
+                          test/gtest/flow/test_flow_ring.cc \
                           test/gtest/flow/test_flow_rx.cc \
                           test/gtest/flow/test_flow_ctl.cc \
                           test/gtest/flow/test_flow_turn.cc \
