@@ -25,7 +25,7 @@ enum {
     BENCH_TURNS = 64, /* rounds in which each of 16 flows gets limits */
     BENCH_BCOPY = 1024,
     BENCH_IDLE  = 100, /* polls after which nothing is under way any more */
-    BENCH_GID   = 4    /* where it lies in a device address (base_addr.h) */
+    BENCH_GID   = 4    /* where it lies in a device address (base_address.h) */
 };
 
 static size_t bench_pack(void *dest, void *arg)

@@ -52,7 +52,7 @@ counter() {
         END { printf "%.0f\n", sum }' <<<"$lines"
 }
 
-# listening PORT: does anything on this machine? Read, not probed: ucx_perftest
+# listening PORT: does anything on this machine? Read, not pinged: ucx_perftest
 # takes the first connection for its client.
 listening() {
     local hex

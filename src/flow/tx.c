@@ -216,7 +216,7 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
     tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
 }
 
-void flow_tx_probe(flow_core_t *core, flow_tx_t *tx)
+void flow_tx_ping(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->busy == 0) && (tx->ctl_out == 0) &&
         !(tx->ctl & ~FLOW_CTL_TX_LISTS) && flow_tx_is_live(tx)) {

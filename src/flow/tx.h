@@ -205,7 +205,7 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why);
  * completion with LOST or DEAD fails the flow. Nothing happens when a packet
  * is out whose completion says as much.
  */
-void flow_tx_probe(flow_core_t *core, flow_tx_t *tx);
+void flow_tx_ping(flow_core_t *core, flow_tx_t *tx);
 
 /* For reasons (enum flow_tx_pause) of the transport. */
 void flow_tx_pause(flow_tx_t *tx, unsigned reasons);

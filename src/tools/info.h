@@ -54,7 +54,7 @@ void info_report(info_t *info, info_level_t level, const char *name,
  * end. 0, or -1. */
 int info_read(const info_t *info, const char *path, char *text, size_t size);
 
-/* Nonzero if UCX can use the transport that alone was probed. */
+/* Nonzero if UCX can use the transport that alone was pinged. */
 static inline int info_is_usable(const probe_t *probe)
 {
     return probe->has_efa && (probe->lane_count > 0);

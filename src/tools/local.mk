@@ -35,7 +35,7 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/text.c src/tools/selftest/text.h \
 	src/tools/selftest/ucx.c \
 	src/uct/ib/base/base_config.c \
-	src/uct/ib/base/base_need.c \
+	src/uct/ib/base/base_sizing.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/efa/efa_ah.c \
 	src/uct/ib/efa/efa_chunk.c \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * srd_info --plan. What an interface takes comes from the module's own code
- * (base_need.h), with the variables UCX_SRD_* as they are set; what there is,
+ * (base_sizing.h), with the variables UCX_SRD_* as they are set; what there is,
  * from the device and this host.
  */
 #include "plan.h"
 
-#include <uct/ib/base/base_need.h>
+#include <uct/ib/base/base_sizing.h>
 #include <uct/ib/srd/srd.h>
 
 #include <errno.h>
@@ -30,7 +30,7 @@ typedef struct plan {
     const char  *source;               /* of the device's figures */
     efa_device_t device;               /* its limits alone */
     unsigned    max_qp, max_cq;
-    base_need_t need;                  /* of an interface */
+    base_sizing_t need;                  /* of an interface */
     size_t      memlock, memory;       /* bytes; SIZE_MAX: no limit, unknown */
     size_t      files, huge;           /* descriptors; free pages of 2 MB */
     unsigned    short_of, warnings;
@@ -171,8 +171,8 @@ static int plan_make(plan_t *plan, unsigned peers)
         return -1;
     }
     plan->peers = ((peers > 0) && (peers < all)) ? peers : all;
-    base_need_get(&plan->need, &config, plan->device.max_msg, plan->peers,
-                  efa_at_most(plan->hosts, plan->peers + 1) * plan->devices);
+    base_sizing_get(&plan->need, &config, plan->device.max_msg, plan->peers,
+                    efa_at_most(plan->hosts, plan->peers + 1) * plan->devices);
     return 0;
 }
 
@@ -246,7 +246,7 @@ static void plan_memory(plan_t *plan, const char *name, size_t bytes,
 
 static void plan_show_queues(plan_t *plan)
 {
-    const base_need_t *need = &plan->need;
+    const base_sizing_t *need = &plan->need;
     unsigned ranks          = plan->ranks;
 
     plan_number(plan, plan_compare(ranks * need->queue_pairs, plan->max_qp,
@@ -278,7 +278,7 @@ static void plan_show_queues(plan_t *plan)
  * to ranks that see it in time. */
 static void plan_twice(plan_t *plan, size_t files)
 {
-    const base_need_t *need = &plan->need;
+    const base_sizing_t *need = &plan->need;
     size_t ranks            = plan->ranks;
 
     if ((plan->short_of == 0) &&
@@ -309,7 +309,7 @@ static void plan_huge(plan_t *plan)
 
 static void plan_show(plan_t *plan)
 {
-    const base_need_t *need = &plan->need;
+    const base_sizing_t *need = &plan->need;
     const char *tls         = getenv("UCX_TLS");
     size_t files            = (size_t)plan->devices *
                               (need->files + EFA_DEVICE_FILES);
@@ -351,7 +351,7 @@ static int plan_table(void)
 {
     static const unsigned ranks[] = {8, 16, 32, 64, 96, 128, 192};
     static const unsigned hosts[] = {2, 8, 64, 512, 2000, 10000};
-    const base_need_t *need;
+    const base_sizing_t *need;
     plan_t plan;
     unsigned i, k;
 

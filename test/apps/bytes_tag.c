@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tagged messages: expected, unexpected, synchronous, probed, in pieces. */
+/* Tagged messages: expected, unexpected, synchronous, pinged, in pieces. */
 #include "bytes.h"
 #include "watchdog.h"
 
@@ -148,7 +148,7 @@ static int tag_probe_one(bytes_t *bt, msg_t *msg)
         node_progress(&bt->node);
     }
     if (info.length != msg->len) {
-        return bytes_fail(bt, msg->index, msg->len, "probed length %zu",
+        return bytes_fail(bt, msg->index, msg->len, "pinged length %zu",
                           info.length);
     }
     op_started(&msg->op, ucp_tag_msg_recv_nbx(bt->node.worker, msg->buf,

@@ -42,7 +42,7 @@ static void act_on(Core &self, flow_tx_t *tx, uint8_t what)
         }
         break;
     case 1:
-        flow_tx_probe(self.core, tx);
+        flow_tx_ping(self.core, tx);
         break;
     case 2:
         flow_tx_rma_ready(self.core, tx);

@@ -142,7 +142,7 @@ void Node::probe()
     m_probed = sim.now;
     for (auto &entry : m_endpoints) {
         if (!entry.second->closed && !entry.second->finished) {
-            flow_tx_probe(core, entry.second->tx);
+            flow_tx_ping(core, entry.second->tx);
         }
     }
     if (flow_ctl_pending(core)) {

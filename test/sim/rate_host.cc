@@ -132,7 +132,7 @@ void Host::post(const PacketRef &packet)
     m_world.transmit(packet, m_busy - now);
 }
 
-/* As base_due.c does. */
+/* As base_core_events.c does. */
 void Host::resize(bool scarce)
 {
     unsigned owed   = (unsigned)counters().owed;

@@ -315,7 +315,7 @@ void Node::run_chaos()
         flow_tx_rma_ready(core, ep->tx);
         break;
     case 1:
-        flow_tx_probe(core, ep->tx);
+        flow_tx_ping(core, ep->tx);
         break;
     case 2:
         flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);

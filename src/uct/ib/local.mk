@@ -27,38 +27,34 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_self.c src/uct/ib/efa/efa_self.h \
 	src/uct/ib/efa/efa_trial.c src/uct/ib/efa/efa_trial.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
-	src/uct/ib/base/base_addr.h \
-	src/uct/ib/base/base_again.c src/uct/ib/base/base_again.h \
+	src/uct/ib/base/base_address.c src/uct/ib/base/base_address.h \
 	src/uct/ib/base/base_ah.c src/uct/ib/base/base_ah.h \
 	src/uct/ib/base/base_am.c src/uct/ib/base/base_am.h \
 	src/uct/ib/base/base_arm.c src/uct/ib/base/base_arm.h \
+	src/uct/ib/base/base_complete.c src/uct/ib/base/base_complete.h \
 	src/uct/ib/base/base_config.c src/uct/ib/base/base_config.h \
-	src/uct/ib/base/base_core.c src/uct/ib/base/base_core.h \
+	src/uct/ib/base/base_core_events.c src/uct/ib/base/base_core_events.h \
+	src/uct/ib/base/base_counters.c src/uct/ib/base/base_counters.h \
 	src/uct/ib/base/base_ctl.c src/uct/ib/base/base_ctl.h \
-	src/uct/ib/base/base_done.c src/uct/ib/base/base_done.h \
-	src/uct/ib/base/base_due.c src/uct/ib/base/base_due.h \
-	src/uct/ib/base/base_end.c src/uct/ib/base/base_end.h \
+	src/uct/ib/base/base_device_lost.c src/uct/ib/base/base_device_lost.h \
 	src/uct/ib/base/base_ep.c src/uct/ib/base/base_ep.h \
+	src/uct/ib/base/base_ep_list.c src/uct/ib/base/base_ep_list.h \
 	src/uct/ib/base/base_fail.c src/uct/ib/base/base_fail.h \
+	src/uct/ib/base/base_flow.c src/uct/ib/base/base_flow.h \
 	src/uct/ib/base/base_flush.c src/uct/ib/base/base_flush.h \
 	src/uct/ib/base/base_iface.c src/uct/ib/base/base_iface.h \
-	src/uct/ib/base/base_lent.c src/uct/ib/base/base_lent.h \
-	src/uct/ib/base/base_linger.c src/uct/ib/base/base_linger.h \
-	src/uct/ib/base/base_need.c src/uct/ib/base/base_need.h \
-	src/uct/ib/base/base_numbers.c src/uct/ib/base/base_numbers.h \
 	src/uct/ib/base/base_op.c src/uct/ib/base/base_op.h \
-	src/uct/ib/base/base_out.c src/uct/ib/base/base_out.h \
-	src/uct/ib/base/base_peer.c src/uct/ib/base/base_peer.h \
+	src/uct/ib/base/base_outstanding.c src/uct/ib/base/base_outstanding.h \
 	src/uct/ib/base/base_pending.c src/uct/ib/base/base_pending.h \
+	src/uct/ib/base/base_polled.c src/uct/ib/base/base_polled.h \
 	src/uct/ib/base/base_post.c src/uct/ib/base/base_post.h \
 	src/uct/ib/base/base_progress.c src/uct/ib/base/base_progress.h \
-	src/uct/ib/base/base_query.c src/uct/ib/base/base_query.h \
-	src/uct/ib/base/base_reach.c src/uct/ib/base/base_reach.h \
+	src/uct/ib/base/base_reclaim.c src/uct/ib/base/base_reclaim.h \
 	src/uct/ib/base/base_report.c src/uct/ib/base/base_report.h \
-	src/uct/ib/base/base_reserve.c src/uct/ib/base/base_reserve.h \
+	src/uct/ib/base/base_retry.c src/uct/ib/base/base_retry.h \
 	src/uct/ib/base/base_rx.c src/uct/ib/base/base_rx.h \
 	src/uct/ib/base/base_rxq.c src/uct/ib/base/base_rxq.h \
-	src/uct/ib/base/base_stash.c src/uct/ib/base/base_stash.h \
+	src/uct/ib/base/base_sizing.c src/uct/ib/base/base_sizing.h \
 	src/uct/ib/base/base_trace.c src/uct/ib/base/base_trace.h \
 	src/uct/ib/base/base_tx.c src/uct/ib/base/base_tx.h \
 	src/uct/ib/base/base_types.h \

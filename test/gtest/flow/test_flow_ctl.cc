@@ -525,13 +525,13 @@ TEST(flow_probe, dead_peer)
     Node a(1), b(2);
     auto [ab, ba] = connect(a, b);
 
-    flow_tx_probe(a.core, ab);
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
+    flow_tx_ping(a.core, ab);
     std::vector<Packet> ping = take(a);
     ASSERT_EQ(1u, ping.size());
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(ping[0]));
     EXPECT_TRUE(take(b).empty());
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     EXPECT_TRUE(take(a).empty()); /* one is on its way */
     a.complete(ping[0], FLOW_SEND_DEAD);
     a.pull_events();

@@ -216,7 +216,7 @@ protected:
     {
         ab = a.open(b);
         settle(a, b);
-        flow_tx_probe(a.core, ab);
+        flow_tx_ping(a.core, ab);
         ping = take(a).at(0);
         flow_rx_fail(b.core, rx_of(b, a, ab));
         Packet reset = take(b).at(0);
@@ -452,7 +452,7 @@ TEST(flow_ends, ud__failed_while_a_ping_is_out)
         b.now  = a.now;
         settle(a, b);
     }
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     Packet ping = take(a).at(0);
     flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
     a.complete(ping);

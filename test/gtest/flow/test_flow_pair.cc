@@ -106,7 +106,7 @@ TEST_F(flow_broken_pair, by_a_time_out_of_a_closed_one)
     Packet lost = take(a).at(0);
     flow_tx_close(a.core, ab);
     a.complete(lost, FLOW_SEND_LOST);
-    flow_tx_probe(b.core, ba);
+    flow_tx_ping(b.core, ba);
     settle(a, b);
     EXPECT_EQ(FLOW_TX_FAILED, ba->state);
     EXPECT_EQ(FLOW_END_PAIR, b.events.back().why);

@@ -318,7 +318,7 @@ TEST(flow_lost, ping_fails_all_flows)
     flow_tx_t *ab = connect(a, b).first, *ab2 = a.open(b);
 
     settle(a, b);
-    flow_tx_probe(a.core, ab2);
+    flow_tx_ping(a.core, ab2);
     move_all(a, b, FLOW_SEND_LOST);
     EXPECT_EQ(FLOW_TX_FAILED, ab->state);
     EXPECT_EQ(FLOW_TX_FAILED, ab2->state);
@@ -344,7 +344,7 @@ TEST(flow_lost, reset_waits_for_a_word)
     EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
     EXPECT_EQ(1u, a.counters().lingering);
     b.now = a.now;
-    flow_tx_probe(b.core, ba);
+    flow_tx_ping(b.core, ba);
     settle(a, b);
     EXPECT_EQ(FLOW_TX_FAILED, ba->state);
     EXPECT_EQ(0u, a.counters().lingering);
@@ -394,7 +394,7 @@ TEST(flow_lost, limit_waits_for_a_word)
     move_all(b, a, FLOW_SEND_LOST);
     EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
     ASSERT_FALSE(a.send(ab, "blocked"));
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     settle(a, b);
     EXPECT_TRUE(a.send(ab, "more"));
 }
@@ -463,7 +463,7 @@ TEST(flow_told, error_of_a_ping)
     flow_tx_t *ab = a.open(b);
 
     settle(a, b);
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     move_all(a, b, FLOW_SEND_ERROR);
     EXPECT_EQ(FLOW_TX_FAILED, ab->state);
     a.pull_events();

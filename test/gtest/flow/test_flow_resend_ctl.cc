@@ -141,10 +141,10 @@ TEST_F(flow_time_out_ctl, want__the_limit_was_lost)
 TEST_F(flow_time_out_ctl, probe__heard_or_dead)
 {
     connect_both();
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     settle(a, b);
     EXPECT_EQ(0, ab->wait & FLOW_WAIT_PONG);
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     for (int i = 0; (i < 1000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
         lose(a);
         a.now += 1000 * MS;

@@ -100,7 +100,7 @@ TEST(flow_turn, next__answers_no_more)
     flow_tx_t *ab = connect(a, b).first;
 
     EXPECT_TRUE(flow_tx_peer(a.core, ab)->answers);
-    flow_tx_probe(a.core, ab);
+    flow_tx_ping(a.core, ab);
     a.progress();
     a.complete(a.out.front(), FLOW_SEND_LOST);
     a.out.clear();

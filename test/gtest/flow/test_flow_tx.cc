@@ -348,13 +348,13 @@ TEST(flow_tx, probe__only_when_nothing_else_would_tell)
     auto [ab, ba] = connect(a, b);
 
     ASSERT_TRUE(a.send(ab, "x"));
-    flow_tx_probe(a.core, ab); /* the message's completion will tell */
+    flow_tx_ping(a.core, ab); /* the message's completion will tell */
     EXPECT_FALSE(flow_ctl_pending(a.core));
     settle(a, b);
     flow_tx_close(a.core, ab);
     settle(a, b);
     flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
-    flow_tx_probe(b.core, ba);
+    flow_tx_ping(b.core, ba);
     b.pull_control();
     EXPECT_TRUE(b.out.empty());
 }

@@ -8,11 +8,10 @@
  * Nothing is taken before everything is at hand, so a refusal has no effect.
  */
 #include "base_am.h"
-#include "base_core.h"
+#include "base_flow.h"
 #include "base_fail.h"
-#include "base_out.h"
+#include "base_outstanding.h"
 #include "base_post.h"
-#include "base_reserve.h"
 #include "base_wireup.h"
 
 #include <uct/ib/efa/efa_mr.h>
@@ -25,7 +24,7 @@ static int base_am_ready_grown(base_iface_t *iface, base_ep_t *ep)
 {
     return iface->acked &&
            (flow_pool_grow_needed(iface->core) != 0) &&
-           (base_core_grow(iface) == UCS_OK) &&
+           (base_flow_grow(iface) == UCS_OK) &&
            flow_tx_ready(iface->core, ep->tx);
 }
 
@@ -36,7 +35,7 @@ static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
         !base_am_ready_grown(iface, ep)) {
         return NULL;
     }
-    return base_op_first(iface, ep); /* taken by base_am_post_any */
+    return base_post_first_op(iface, ep); /* taken by base_am_post_any */
 }
 
 /* Posts the filled operation, which may be of the reserve. */
@@ -53,7 +52,7 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
     op->out.kind = kind;
     err          = base_post_send(iface, &ep->dest, op);
     if (err != 0) {
-        return base_post_failed(ep, err);
+        return base_fail_post(ep, err);
     }
     base_op_take_any(&iface->ops, op, &ep->ah->share);
     if (iface->acked) {
@@ -100,7 +99,7 @@ base_am_long(uct_ep_h tl_ep, uint8_t id, base_pieces_t *pieces, size_t total)
     if (total > base_ep_iface((base_ep_t*)tl_ep)->max_payload) {
         return UCS_ERR_INVALID_PARAM;
     }
-    packed = base_ep_am_bcopy(tl_ep, id, base_pieces_pack, pieces, 0);
+    packed = base_am_bcopy(tl_ep, id, base_pieces_pack, pieces, 0);
     return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
 }
 
@@ -115,8 +114,8 @@ base_am_short_long(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     return base_am_long(tl_ep, id, &pieces, sizeof(header) + length);
 }
 
-ucs_status_t base_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
-                              const void *payload, unsigned length)
+ucs_status_t base_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                           const void *payload, unsigned length)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
@@ -124,7 +123,7 @@ ucs_status_t base_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     unsigned      offset;
 
     if (op == NULL) {
-        return base_ep_blocked(ep);
+        return base_fail_ep_blocked(ep);
     }
     if (length > BASE_MAX_SHORT - sizeof(header)) {
         return base_am_short_long(tl_ep, id, header, payload, length);
@@ -140,8 +139,8 @@ ucs_status_t base_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
 }
 
-ucs_status_t base_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
-                                  const uct_iov_t *iov, size_t iovcnt)
+ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                               const uct_iov_t *iov, size_t iovcnt)
 {
     base_ep_t    *ep     = (base_ep_t*)tl_ep;
     base_iface_t *iface  = base_ep_iface(ep);
@@ -151,7 +150,7 @@ ucs_status_t base_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     unsigned      offset;
 
     if (__builtin_expect(op == NULL, 0)) {
-        return base_ep_blocked(ep);
+        return base_fail_ep_blocked(ep);
     }
     for (i = 0; i < iovcnt; ++i) {
         if (__builtin_add_overflow(total, iov[i].length, &total)) {
@@ -168,9 +167,9 @@ ucs_status_t base_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
 }
 
-ssize_t base_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id,
-                         uct_pack_callback_t pack_cb, void *arg,
-                         unsigned flags)
+ssize_t base_am_bcopy(uct_ep_h tl_ep, uint8_t id,
+                      uct_pack_callback_t pack_cb, void *arg,
+                      unsigned flags)
 {
     base_ep_t     *ep    = (base_ep_t*)tl_ep;
     base_iface_t  *iface = base_ep_iface(ep);
@@ -182,11 +181,11 @@ ssize_t base_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id,
 
     (void)flags;
     if (op == NULL) {
-        return base_ep_blocked(ep);
+        return base_fail_ep_blocked(ep);
     }
     bounce = base_op_bounce(&iface->ops, op);
     if (bounce == NULL) {
-        return base_ep_blocked(ep);
+        return base_fail_ep_blocked(ep);
     }
 
     offset = flow_tx_header(iface->core, ep->tx, id, bounce->data);
@@ -220,15 +219,15 @@ static uint8_t *base_am_zcopy_head(base_iface_t *iface, base_op_t *op,
     return bounce->data;
 }
 
-ucs_status_t base_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
-                              unsigned header_length, const uct_iov_t *iov,
-                              size_t iovcnt, unsigned flags,
-                              uct_completion_t *comp)
+ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
+                           unsigned header_length, const uct_iov_t *iov,
+                           size_t iovcnt, unsigned flags,
+                           uct_completion_t *comp)
 {
     base_ep_t    *ep     = (base_ep_t*)tl_ep;
     base_iface_t *iface  = base_ep_iface(ep);
     base_op_t    *op     = base_am_start(iface, ep);
-    size_t        length = (iovcnt > 0) ? base_iov_size(iov) : 0;
+    size_t        length = (iovcnt > 0) ? base_am_iov_size(iov) : 0;
     ucs_status_t  status;
     unsigned      offset;
     uint8_t      *head;
@@ -242,7 +241,7 @@ ucs_status_t base_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         return efa_memh_refuse(base_iface_md(iface), iov->memh);
     }
     if (__builtin_expect(op == NULL, 0)) {
-        return base_ep_blocked(ep);
+        return base_fail_ep_blocked(ep);
     }
     head = base_am_zcopy_head(iface, op, header_length);
     if (head == NULL) {
@@ -258,12 +257,12 @@ ucs_status_t base_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey(iov->memh));
     }
     base_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
-    op->lent_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;
+    op->user_is_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;
     op->out.comp  = comp;
     status        = base_am_post_any(iface, ep, op, BASE_OUT_AM_ZCOPY);
     if (status != UCS_OK) {
         return status;
     }
-    base_out_append(ep, &op->out);
+    base_outstanding_append(ep, &op->out);
     return UCS_INPROGRESS;
 }

@@ -9,12 +9,12 @@
  * it is stashed, and progress takes it first.
  */
 #include "base_arm.h"
-#include "base_core.h"
+#include "base_flow.h"
 #include "base_fail.h"
 #include "base_pending.h"
-#include "base_stash.h"
+#include "base_polled.h"
 
-ucs_status_t base_iface_event_fd(uct_iface_h tl_iface, int *fd_p)
+ucs_status_t base_arm_event_fd(uct_iface_h tl_iface, int *fd_p)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
 
@@ -27,70 +27,70 @@ ucs_status_t base_iface_event_fd(uct_iface_h tl_iface, int *fd_p)
 
 /* Whether the next progress has something to do that needs no completion to be
  * polled. */
-static int base_iface_is_busy(const base_iface_t *iface)
+static int base_arm_is_busy(const base_iface_t *iface)
 {
-    if (iface->attend & BASE_ATTEND_BROKEN) {
+    if (iface->todo & BASE_TODO_BROKEN) {
         return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
-               (iface->attend & BASE_ATTEND_TOLD);
+               (iface->todo & BASE_TODO_TOLD);
     }
-    return (iface->attend & ~BASE_ATTEND_AGAIN) ||
+    return (iface->todo & ~BASE_TODO_RETRY) ||
            flow_event_pending(iface->core) ||
            flow_resend_release_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
             (flow_timer_next(iface->core) == FLOW_TIME_NEVER));
 }
 
-void base_iface_wake(base_iface_t *iface)
+void base_arm_wake(base_iface_t *iface)
 {
-    if (iface->events.is_armed && base_iface_is_busy(iface)) {
+    if (iface->events.is_armed && base_arm_is_busy(iface)) {
         efa_events_set_timer(&iface->events, 1);
     }
 }
 
-static void base_iface_arm_timer(base_iface_t *iface)
+static void base_arm_timer(base_iface_t *iface)
 {
     flow_time_t next = flow_timer_next(iface->core), now;
 
-    if ((iface->attend & BASE_ATTEND_AGAIN) && (iface->again_due < next)) {
-        next = iface->again_due;
+    if ((iface->todo & BASE_TODO_RETRY) && (iface->retry_due < next)) {
+        next = iface->retry_due;
     }
     if ((next == FLOW_TIME_NEVER) && (iface->pending == NULL)) {
         efa_events_set_timer(&iface->events, 0);
         return;
     }
-    now = base_iface_clock(iface);
+    now = base_flow_clock(iface);
     if ((iface->pending != NULL) && (next > now + BASE_PROBE_TIME)) {
         next = now + BASE_PROBE_TIME; /* then another look at who waits */
     }
     efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
 }
 
-ucs_status_t base_iface_event_arm(uct_iface_h tl_iface, unsigned events)
+ucs_status_t base_arm_events(uct_iface_h tl_iface, unsigned events)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
     int           err;
 
     (void)events; /* both directions: an idle one gives no event */
     if (iface->pending != NULL) {
-        base_pending_probe(iface);
+        base_pending_ping(iface);
     }
-    if (base_iface_is_busy(iface)) {
+    if (base_arm_is_busy(iface)) {
         return UCS_ERR_BUSY;
     }
     if (iface->broken) {
-        base_iface_arm_timer(iface);
+        base_arm_timer(iface);
         return UCS_OK;
     }
     err = efa_events_rearm(&iface->events, &iface->qp);
     if (err != 0) {
-        base_iface_break(iface, "arming", err);
+        base_fail_iface(iface, "arming", err);
         return UCS_ERR_BUSY; /* progress ends the interface */
     }
-    base_iface_stash_rx(iface);
-    base_iface_stash_tx(iface);
-    if (iface->attend & ~BASE_ATTEND_AGAIN) {
+    base_polled_rx(iface);
+    base_polled_tx(iface);
+    if (iface->todo & ~BASE_TODO_RETRY) {
         return UCS_ERR_BUSY;
     }
-    base_iface_arm_timer(iface);
+    base_arm_timer(iface);
     return UCS_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol core's control packets, from post to completion. */
 #include "base_ctl.h"
-#include "base_again.h"
-#include "base_core.h"
+#include "base_retry.h"
+#include "base_flow.h"
 #include "base_fail.h"
 #include "base_post.h"
 
@@ -42,7 +42,7 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
     if (base_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
         /* all handles are in use now: later, after a back-off */
         flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR,
-                      base_iface_clock(iface));
+                      base_flow_clock(iface));
         return 1;
     }
 
@@ -58,7 +58,7 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
     base_ctl_release(iface, op);
     flow_ctl_unsent(iface->core, ctl->cookie);
     if (!efa_post_is_shortage(err)) {
-        base_iface_break(iface, "posting", err);
+        base_fail_iface(iface, "posting", err);
     }
     return 0;
 }
@@ -81,7 +81,7 @@ unsigned base_ctl_post_all(base_iface_t *iface)
 void base_ctl_finish(base_iface_t *iface, base_op_t *op,
                      flow_send_status_t status)
 {
-    base_again_ctl_ended(op, status);
+    base_retry_ctl_ended(op, status);
     --iface->ctl_ops;
     flow_ctl_done(iface->core, op->ctl.cookie, status, iface->now);
     base_ctl_release(iface, op);

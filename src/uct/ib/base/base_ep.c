@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints are created and destroyed. */
 #include "base_ep.h"
-#include "base_addr.h"
-#include "base_core.h"
+#include "base_address.h"
+#include "base_flow.h"
+#include "base_core_events.h"
 #include "base_ctl.h"
 #include "base_fail.h"
-#include "base_lent.h"
-#include "base_linger.h"
-#include "base_out.h"
-#include "base_peer.h"
+#include "base_reclaim.h"
+#include "base_ep_list.h"
+#include "base_outstanding.h"
 #include "base_pending.h"
-#include "base_reach.h"
 #include "base_report.h"
 #include "base_vfs.h"
 
@@ -24,8 +23,8 @@ static void base_ep_address(const uct_ep_params_t *params, flow_addr_t *peer)
     const base_device_addr_t *device = (const void*)params->dev_addr;
 
     memcpy(peer->gid, device->gid, sizeof(peer->gid));
-    base_iface_addr_unpack(params->iface_addr, &peer->qpn, &peer->qkey,
-                           &peer->incarnation);
+    base_address_iface_unpack(params->iface_addr, &peer->qpn, &peer->qkey,
+                              &peer->incarnation);
 }
 
 static ucs_status_t base_ep_open_flow(base_iface_t *iface, base_ep_t *ep,
@@ -33,7 +32,7 @@ static ucs_status_t base_ep_open_flow(base_iface_t *iface, base_ep_t *ep,
 {
     flow_status_t status = FLOW_NO_MEMORY;
 
-    if (base_core_grow(iface) == UCS_OK) {
+    if (base_flow_grow(iface) == UCS_OK) {
         status = flow_tx_open(iface->core, peer, ep, &ep->tx);
     }
     switch (status) {
@@ -90,8 +89,8 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     if (!base_ep_params_are_whole(params)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    if (!base_iface_is_reachable(params->iface, params->dev_addr,
-                                 params->iface_addr)) {
+    if (!base_address_is_reachable(params->iface, params->dev_addr,
+                                   params->iface_addr)) {
         return UCS_ERR_UNREACHABLE;
     }
     if (iface->broken) {
@@ -125,7 +124,7 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     base_vfs_lock();
     base_ep_list_add(&iface->alive, ep);
     base_vfs_unlock();
-    base_peer_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
+    base_core_events_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
     base_ctl_post_all(iface); /* the hello, ahead of the first message */
     if ((iface->endpoints & (iface->endpoints - 1)) == 0) { /* 1, 2, 4, ... */
         efa_md_gpu_warn(base_iface_md(iface)); /* it asks the loader */
@@ -156,27 +155,27 @@ void base_ep_destroy(uct_ep_h tl_ep)
     if (iface->serving == ep) {
         iface->serving = NULL;
     }
-    base_ep_pending_purge(tl_ep, base_ep_drop_request, NULL);
+    base_pending_purge(tl_ep, base_ep_drop_request, NULL);
     ucx_ep_cleanup(&ep->super);
 
     ep->state  = BASE_EP_DESTROYED;
     ep->status = UCS_ERR_CANCELED;
-    base_ep_take_back(ep);
+    base_reclaim_ep(ep);
     /* UCP frees what a flush completes with right after this call */
-    base_ep_cancel_flushes(ep);
+    base_outstanding_cancel_flushes(ep);
     base_vfs_lock();
     base_ep_list_remove(&iface->alive, ep);
     base_vfs_unlock();
     base_ep_list_add(&iface->lingering, ep);
     if (base_ep_is_idle(ep)) {
-        base_ep_put_handle(ep);
+        base_ep_list_put_handle(ep);
     }
     flow_tx_close(iface->core, ep->tx);
 }
 
 ucs_status_t base_ep_invalidate(uct_ep_h tl_ep)
 {
-    base_ep_fail((base_ep_t*)tl_ep, UCS_ERR_CONNECTION_RESET,
+    base_fail_ep((base_ep_t*)tl_ep, UCS_ERR_CONNECTION_RESET,
                  FLOW_SEND_ERROR);
     return UCS_OK;
 }
@@ -191,6 +190,6 @@ base_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     if (ep->state != BASE_EP_ALIVE) {
         return ep->reported ? ep->status : UCS_OK; /* the report follows */
     }
-    flow_tx_probe(base_ep_iface(ep)->core, ep->tx);
+    flow_tx_ping(base_ep_iface(ep)->core, ep->tx);
     return UCS_OK;
 }

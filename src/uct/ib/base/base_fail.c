@@ -2,17 +2,17 @@
 /* How an endpoint fails, and an interface whose device did: who is told, when,
  * and what operations return until then. */
 #include "base_fail.h"
-#include "base_core.h"
+#include "base_flow.h"
 #include "base_post.h"
 #include "base_report.h"
 
 #include <string.h>
 
-void base_iface_break(base_iface_t *iface, const char *what, int err)
+void base_fail_iface(base_iface_t *iface, const char *what, int err)
 {
     if (!iface->broken) {
         iface->broken  = 1;
-        iface->attend |= BASE_ATTEND_BROKEN;
+        iface->todo |= BASE_TODO_BROKEN;
         host_error(iface->super.host,
                    "%s: %s failed: %s; the device or its driver stopped: this "
                    "interface is unusable, see the kernel's log",
@@ -20,13 +20,13 @@ void base_iface_break(base_iface_t *iface, const char *what, int err)
     }
 }
 
-void base_iface_count_rounds(base_iface_t *iface)
+void base_fail_count_rounds(base_iface_t *iface)
 {
     iface->rounds_end = iface->rounds + BASE_TOLD_ROUNDS;
-    iface->attend    |= BASE_ATTEND_TOLD;
+    iface->todo    |= BASE_TODO_TOLD;
 }
 
-void base_ep_fail(base_ep_t *ep, ucs_status_t status, flow_send_status_t why)
+void base_fail_ep(base_ep_t *ep, ucs_status_t status, flow_send_status_t why)
 {
     if (ep->state == BASE_EP_ALIVE) {
         ep->state  = BASE_EP_FAILED;
@@ -38,24 +38,24 @@ void base_ep_fail(base_ep_t *ep, ucs_status_t status, flow_send_status_t why)
 }
 
 /* The user knows, for `rounds` of progress. */
-static void base_ep_told(base_ep_t *ep, unsigned rounds)
+static void base_fail_ep_told(base_ep_t *ep, unsigned rounds)
 {
     base_iface_t *iface = base_ep_iface(ep);
 
     ep->reported = 1;
     ep->told     = iface->rounds - rounds;
-    base_iface_count_rounds(iface);
+    base_fail_count_rounds(iface);
 }
 
-void base_ep_cancel(base_ep_t *ep)
+void base_fail_ep_cancel(base_ep_t *ep)
 {
     if (ep->state == BASE_EP_ALIVE) {
-        base_ep_told(ep, BASE_TOLD_ROUNDS);
+        base_fail_ep_told(ep, BASE_TOLD_ROUNDS);
     }
-    base_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_GIVEN_UP);
+    base_fail_ep(ep, UCS_ERR_CANCELED, FLOW_SEND_GIVEN_UP);
 }
 
-ucs_status_t base_ep_failure(const base_ep_t *ep)
+ucs_status_t base_fail_ep_status(const base_ep_t *ep)
 {
     uint32_t rounds = base_ep_iface(ep)->rounds - ep->told;
 
@@ -65,7 +65,7 @@ ucs_status_t base_ep_failure(const base_ep_t *ep)
 
 /* (Of an endpoint that failed because another one to that peer did, or because
  * the peer said so, too.) */
-ucs_status_t base_end_status(flow_end_t why)
+ucs_status_t base_fail_end_status(flow_end_t why)
 {
     switch (why) {
     case FLOW_END_LOST:
@@ -79,7 +79,7 @@ ucs_status_t base_end_status(flow_end_t why)
     }
 }
 
-void base_ep_report_failure(base_ep_t *ep, flow_end_t why)
+void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
 {
     base_iface_t *iface = base_ep_iface(ep);
     efa_dest_t    dest;
@@ -87,13 +87,14 @@ void base_ep_report_failure(base_ep_t *ep, flow_end_t why)
 
     if (ep->state == BASE_EP_ALIVE) {
         ep->state  = BASE_EP_FAILED;
-        ep->status = iface->broken ? UCS_ERR_IO_ERROR : base_end_status(why);
+        ep->status = iface->broken ? UCS_ERR_IO_ERROR :
+                                     base_fail_end_status(why);
     }
     if ((ep->state == BASE_EP_DESTROYED) || ep->reported) {
         return;
     }
 
-    base_ep_told(ep, 0);
+    base_fail_ep_told(ep, 0);
     dest   = ep->dest; /* the handler may destroy it */
     status = ep->status;
     if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
@@ -102,37 +103,37 @@ void base_ep_report_failure(base_ep_t *ep, flow_end_t why)
     }
 }
 
-void base_ep_probe(base_ep_t *ep, flow_time_t now)
+void base_fail_ep_ping(base_ep_t *ep, flow_time_t now)
 {
-    flow_time_t passed = now - ep->probed;
+    flow_time_t passed = now - ep->pinged;
 
     if (passed < BASE_PROBE_TIME) {
         return;
     }
-    ep->probed = now;
+    ep->pinged = now;
     /* Of an earlier wait? Then this one has just begun. */
     if ((passed < BASE_PROBE_TIME * 16) && (ep->state == BASE_EP_ALIVE)) {
-        flow_tx_probe(base_ep_iface(ep)->core, ep->tx);
+        flow_tx_ping(base_ep_iface(ep)->core, ep->tx);
     }
 }
 
-ucs_status_t base_ep_blocked(base_ep_t *ep)
+ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
 {
     if (ep->state != BASE_EP_ALIVE) {
-        return base_ep_failure(ep);
+        return base_fail_ep_status(ep);
     }
     if (ep->tx->busy == 0) {
-        base_ep_probe(ep, base_iface_clock(base_ep_iface(ep)));
+        base_fail_ep_ping(ep, base_flow_clock(base_ep_iface(ep)));
     }
     return UCS_ERR_NO_RESOURCE;
 }
 
-ucs_status_t base_post_failed(base_ep_t *ep, int err)
+ucs_status_t base_fail_post(base_ep_t *ep, int err)
 {
     if (efa_post_is_shortage(err)) {
         return UCS_ERR_NO_RESOURCE;
     }
-    base_iface_break(base_ep_iface(ep), "posting", err);
-    base_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
+    base_fail_iface(base_ep_iface(ep), "posting", err);
+    base_fail_ep(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
     return UCS_ERR_IO_ERROR;
 }

@@ -6,7 +6,7 @@
 
 /* The device failed: says so once; the next progress ends the interface. No
  * callback runs. */
-void base_iface_break(base_iface_t *iface, const char *what, int err);
+void base_fail_iface(base_iface_t *iface, const char *what, int err);
 
 /* Rounds of progress between a report and the first error that is returned:
  * UCP acts on it in a callback of the same or the next one. */
@@ -14,24 +14,24 @@ void base_iface_break(base_iface_t *iface, const char *what, int err);
 
 /* Counts the next BASE_TOLD_ROUNDS rounds of progress; each serves pending
  * requests. */
-void base_iface_count_rounds(base_iface_t *iface);
+void base_fail_count_rounds(base_iface_t *iface);
 
 /*
  * The peer or the path failed: no more posts. `why` as for flow_tx_fail, ERROR
  * where it is this endpoint alone. The error handler runs later, from progress,
  * once. Repeating it changes nothing.
  */
-void base_ep_fail(base_ep_t *ep, ucs_status_t status, flow_send_status_t why);
+void base_fail_ep(base_ep_t *ep, ucs_status_t status, flow_send_status_t why);
 
 /* What a user is told of a flow's end. */
-ucs_status_t base_end_status(flow_end_t why);
+ucs_status_t base_fail_end_status(flow_end_t why);
 
-/* The user gives it up: as base_ep_fail, but nobody is told. */
-void base_ep_cancel(base_ep_t *ep);
+/* The user gives it up: as base_fail_ep, but nobody is told. */
+void base_fail_ep_cancel(base_ep_t *ep);
 
 /* The core said that the flow failed: calls the error handler. The endpoint
  * may be gone when this returns. */
-void base_ep_report_failure(base_ep_t *ep, flow_end_t why);
+void base_fail_ep_report(base_ep_t *ep, flow_end_t why);
 
 /*
  * What an operation on a failed endpoint returns: UCS_ERR_NO_RESOURCE until the
@@ -40,11 +40,11 @@ void base_ep_report_failure(base_ep_t *ep, flow_end_t why);
  * FAILOVER it starts a request anew from inside the completion that failed, and
  * an error from in there would be answered in the same way, without end.
  */
-ucs_status_t base_ep_failure(const base_ep_t *ep);
+ucs_status_t base_fail_ep_status(const base_ep_t *ep);
 
 /* What a post that found no number, no operation or no buffer returns:
- * UCS_ERR_NO_RESOURCE, or why the endpoint failed (base_ep_failure). */
-ucs_status_t base_ep_blocked(base_ep_t *ep);
+ * UCS_ERR_NO_RESOURCE, or why the endpoint failed (base_fail_ep_status). */
+ucs_status_t base_fail_ep_blocked(base_ep_t *ep);
 
 /* Nanoseconds between two looks at an endpoint that waits. */
 #define BASE_PROBE_TIME 1000000000ull
@@ -55,10 +55,10 @@ ucs_status_t base_ep_blocked(base_ep_t *ep);
  * may have gone with messages that it took and never consumed, and UCP's
  * keepalive is itself a message for such an endpoint.
  */
-void base_ep_probe(base_ep_t *ep, flow_time_t now);
+void base_fail_ep_ping(base_ep_t *ep, flow_time_t now);
 
 /* A post failed with `err`: UCS_ERR_NO_RESOURCE where it is a matter of time,
  * else the endpoint fails and the status tells why. */
-ucs_status_t base_post_failed(base_ep_t *ep, int err);
+ucs_status_t base_fail_post(base_ep_t *ep, int err);
 
 #endif

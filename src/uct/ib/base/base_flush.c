@@ -2,11 +2,11 @@
 /* Flush and fence of UCT (DESIGN.md decisions 8 and 9). */
 #include "base_flush.h"
 #include "base_fail.h"
-#include "base_out.h"
+#include "base_outstanding.h"
 #include "base_pending.h"
 
 ucs_status_t
-base_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
+base_flush_ep(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
@@ -17,7 +17,7 @@ base_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
          * has comes back by a completion: then the buffers are the user's.
          * Requests that are queued fail when they are dispatched, or the user
          * takes them back: the cancel does not wait for them */
-        base_ep_cancel(ep);
+        base_fail_ep_cancel(ep);
     } else if (!base_pending_permits_flush(iface, ep)) {
         /* A flush that is itself a request being dispatched comes after all
          * that was queued before it; what is queued behind it is none of its
@@ -31,19 +31,19 @@ base_ep_flush(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
         return (flags & UCT_FLUSH_FLAG_CANCEL) ? UCS_OK : ep->status;
     }
     if (comp != NULL) {
-        marker = base_marker_get(&iface->ops);
+        marker = base_op_marker_get(&iface->ops);
         if (marker == NULL) {
             return UCS_ERR_NO_MEMORY;
         }
         marker->comp = comp;
         marker->psn  = flow_tx_psn(ep->tx);
-        base_out_append(ep, marker);
+        base_outstanding_append(ep, marker);
         ++ep->flushes;
     }
     return UCS_INPROGRESS;
 }
 
-ucs_status_t base_ep_fence(uct_ep_h tl_ep, unsigned flags)
+ucs_status_t base_flush_ep_fence(uct_ep_h tl_ep, unsigned flags)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
@@ -54,12 +54,12 @@ ucs_status_t base_ep_fence(uct_ep_h tl_ep, unsigned flags)
      * rendezvous posts its last write, fences, and sends its message, all in
      * one request. So it stands at once, too */
     if (!base_pending_fence(ep) || (iface->serving == ep)) {
-        base_ep_fence_now(ep);
+        base_outstanding_fence(ep);
     }
     return UCS_OK;
 }
 
-ucs_status_t base_iface_flush(uct_iface_h tl_iface, unsigned flags,
+ucs_status_t base_flush_iface(uct_iface_h tl_iface, unsigned flags,
                               uct_completion_t *comp)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
@@ -76,7 +76,7 @@ ucs_status_t base_iface_flush(uct_iface_h tl_iface, unsigned flags,
                    UCS_INPROGRESS;
 }
 
-ucs_status_t base_iface_fence(uct_iface_h tl_iface, unsigned flags)
+ucs_status_t base_flush_iface_fence(uct_iface_h tl_iface, unsigned flags)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
 

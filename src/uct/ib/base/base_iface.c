@@ -3,17 +3,17 @@
 #include "base_iface.h"
 #include "base_am.h"
 #include "base_arm.h"
-#include "base_core.h"
-#include "base_due.h"
+#include "base_flow.h"
+#include "base_core_events.h"
 #include "base_ep.h"
 #include "base_flush.h"
-#include "base_linger.h"
-#include "base_numbers.h"
+#include "base_ep_list.h"
+#include "base_counters.h"
 #include "base_pending.h"
 #include "base_progress.h"
-#include "base_reach.h"
+#include "base_address.h"
 #include "base_rx.h"
-#include "base_stash.h"
+#include "base_polled.h"
 #include "base_trace.h"
 #include "base_vfs.h"
 
@@ -23,33 +23,33 @@
 #include <string.h>
 
 const uct_iface_ops_t base_iface_ops = {
-    .ep_am_short              = base_ep_am_short,
-    .ep_am_short_iov          = base_ep_am_short_iov,
-    .ep_am_bcopy              = base_ep_am_bcopy,
-    .ep_am_zcopy              = base_ep_am_zcopy,
-    .ep_pending_add           = base_ep_pending_add,
-    .ep_pending_purge         = base_ep_pending_purge,
-    .ep_flush                 = base_ep_flush,
-    .ep_fence                 = base_ep_fence,
+    .ep_am_short              = base_am_short,
+    .ep_am_short_iov          = base_am_short_iov,
+    .ep_am_bcopy              = base_am_bcopy,
+    .ep_am_zcopy              = base_am_zcopy,
+    .ep_pending_add           = base_pending_add,
+    .ep_pending_purge         = base_pending_purge,
+    .ep_flush                 = base_flush_ep,
+    .ep_fence                 = base_flush_ep_fence,
     .ep_check                 = base_ep_check,
     .ep_create                = base_ep_create,
     .ep_destroy               = base_ep_destroy,
-    .iface_flush              = base_iface_flush,
-    .iface_fence              = base_iface_fence,
+    .iface_flush              = base_flush_iface,
+    .iface_fence              = base_flush_iface_fence,
     .iface_progress_enable    = ucx_iface_progress_enable,
     .iface_progress_disable   = ucx_iface_progress_disable,
-    .iface_progress           = base_iface_progress,
-    .iface_event_fd_get       = base_iface_event_fd,
-    .iface_event_arm          = base_iface_event_arm,
-    .iface_get_device_address = base_iface_get_device_address,
-    .iface_get_address        = base_iface_get_address,
+    .iface_progress           = base_progress_run,
+    .iface_event_fd_get       = base_arm_event_fd,
+    .iface_event_arm          = base_arm_events,
+    .iface_get_device_address = base_address_get_device,
+    .iface_get_address        = base_address_get_iface,
     .iface_is_reachable       = (uct_iface_is_reachable_func_t)
-            base_iface_is_reachable,
+            base_address_is_reachable,
 };
 
 const ucx_iface_vops_t base_iface_vops = {
-    .is_reachable    = base_iface_is_reachable,
-    .ep_is_connected = base_ep_is_connected,
+    .is_reachable    = base_address_is_reachable,
+    .ep_is_connected = base_address_is_connected,
     .ep_invalidate   = base_ep_invalidate,
     .vfs_refresh     = base_vfs_refresh,
 };
@@ -58,9 +58,9 @@ static ucs_status_t base_iface_identity(base_iface_t *iface)
 {
     /* 31 bits: the top one marks privileged QKEYs */
     do {
-        if ((base_random(&iface->qkey, sizeof(iface->qkey)) != 0) ||
-            (base_random(&iface->incarnation, sizeof(iface->incarnation)) !=
-             0)) {
+        if ((base_flow_random(&iface->qkey, sizeof(iface->qkey)) != 0) ||
+            (base_flow_random(&iface->incarnation,
+                              sizeof(iface->incarnation)) != 0)) {
             return UCS_ERR_IO_ERROR;
         }
         iface->qkey &= 0x7fffffff;
@@ -120,9 +120,9 @@ static void base_iface_report_open(base_iface_t *iface,
                iface->qp.is_direct ? "direct" : "by libefa");
 }
 
-/* iface->few: none, or up to 16 bytes behind the short header and that of
+/* iface->short_max: none, or up to 16 bytes behind the short header and that of
  * am_short. */
-static unsigned base_iface_few(const base_iface_t *iface)
+static unsigned base_iface_short_max(const base_iface_t *iface)
 {
     unsigned headers = FLOW_SHORT_HDR + sizeof(uint64_t);
     unsigned room    = iface->qp.inline_size;
@@ -232,7 +232,7 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         goto err_qp;
     }
-    status = base_core_open(iface, &config);
+    status = base_flow_open(iface, &config);
     if (status != UCS_OK) {
         goto err_core;
     }
@@ -244,13 +244,13 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     }
     efa_events_open(&iface->events, &iface->qp);
     base_iface_open_trace(iface);
-    iface->few = base_iface_few(iface);
+    iface->short_max = base_iface_short_max(iface);
     base_iface_report_open(iface, &config);
     base_vfs_open(iface);
     return UCS_OK;
 
 err_core:
-    base_core_close(iface);
+    base_flow_close(iface);
     base_ah_table_cleanup(&iface->ahs);
 err_qp:
     efa_qp_close(&iface->qp);
@@ -263,19 +263,19 @@ err_pools:
  * must not hold us up. */
 static void base_iface_say_goodbye(base_iface_t *iface)
 {
-    flow_time_t deadline = base_iface_clock(iface) +
+    flow_time_t deadline = base_flow_clock(iface) +
                            iface->transport->goodbye_time;
 
     while (!iface->broken &&
            ((iface->endpoints > 0) || base_iface_is_sending(iface) ||
             flow_ctl_pending(iface->core)) &&
-           (base_iface_clock(iface) < deadline)) {
+           (base_flow_clock(iface) < deadline)) {
         if (iface->acked) {
-            base_iface_progress_quiet(iface);
+            base_progress_quiet(iface);
         } else {
-            base_iface_poll_tx(iface);
+            base_progress_poll_tx(iface);
         }
-        base_due_run(iface);
+        base_core_events_run(iface);
         base_rx_drop_later(iface);
     }
 }
@@ -296,7 +296,7 @@ static void base_iface_cancel_all(base_iface_t *iface)
         }
     }
     while (iface->lingering != NULL) {
-        base_ep_free_lingering(iface->lingering);
+        base_ep_list_free(iface->lingering);
     }
 }
 
@@ -332,12 +332,12 @@ static void base_iface_close(base_iface_t *iface)
     base_rxbuf_t *rxbuf, *next;
 
     base_vfs_close(iface);
-    base_numbers_report(iface);
+    base_counters_report(iface);
     ucx_stats_close(iface->super.host, iface->stats);
     iface->stats = NULL;
-    base_stash_drop_rx(iface); /* its handler may be gone */
+    base_polled_drop_rx(iface); /* its handler may be gone */
     base_rx_drop_later(iface);
-    base_stash_take_tx(iface);
+    base_polled_take_tx(iface);
     base_iface_say_goodbye(iface);
     base_iface_report_close(iface);
     efa_events_close(&iface->events, &iface->qp);
@@ -347,7 +347,7 @@ static void base_iface_close(base_iface_t *iface)
         next = rxbuf->wait_next;
         base_rxq_put(&iface->rxq, rxbuf); /* it may be a copy */
     }
-    base_core_close(iface);
+    base_flow_close(iface);
     base_ah_table_cleanup(&iface->ahs);
     efa_qp_close(&iface->qp);
     base_iface_close_pools(iface);
@@ -393,4 +393,43 @@ void base_iface_delete(base_iface_t *iface)
     base_iface_close(iface);
     ucx_iface_cleanup(&iface->super);
     free(iface);
+}
+
+static void
+base_iface_query_am(const base_iface_t *iface, uct_iface_attr_t *attr)
+{
+    attr->cap.am.max_short       = BASE_MAX_SHORT;
+    attr->cap.am.max_bcopy       = iface->max_payload;
+    attr->cap.am.min_zcopy       = 0;
+    attr->cap.am.max_zcopy       = iface->max_payload;
+    attr->cap.am.opt_zcopy_align = BASE_IFACE_ALIGN;
+    attr->cap.am.align_mtu       = iface->max_payload;
+    attr->cap.am.max_hdr         = base_am_max_hdr(iface);
+    attr->cap.am.max_iov         = 1;
+    attr->cap.flags |= UCT_IFACE_FLAG_AM_SHORT | UCT_IFACE_FLAG_AM_BCOPY;
+    if (base_iface_md(iface)->device->max_sq_sge >= 2) {
+        attr->cap.flags |= UCT_IFACE_FLAG_AM_ZCOPY;
+    }
+}
+
+void base_iface_query(base_iface_t *iface, uct_iface_attr_t *attr)
+{
+    ucx_iface_attr_init(&iface->super, attr);
+    attr->cap.flags = UCT_IFACE_FLAG_PENDING | UCT_IFACE_FLAG_CONNECT_TO_IFACE |
+                      UCT_IFACE_FLAG_CB_SYNC |
+                      UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE |
+                      UCT_IFACE_FLAG_EP_CHECK;
+    base_iface_query_am(iface, attr);
+    if (iface->events.epoll_fd >= 0) {
+        attr->cap.event_flags = UCT_IFACE_FLAG_EVENT_SEND_COMP |
+                                UCT_IFACE_FLAG_EVENT_RECV |
+                                UCT_IFACE_FLAG_EVENT_FD;
+    }
+    attr->device_addr_len     = sizeof(base_device_addr_t);
+    attr->iface_addr_len      = sizeof(base_iface_addr_t);
+    attr->ep_addr_len         = 0;
+    attr->max_conn_priv       = 0;
+    attr->latency.m           = 0;
+    attr->bandwidth.dedicated = 0;
+    attr->bandwidth.shared    = base_iface_md(iface)->device->bandwidth;
 }

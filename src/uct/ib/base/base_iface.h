@@ -34,4 +34,12 @@ base_iface_new(const base_iface_kind_t *kind, ucx_md_t *md, uct_worker_h worker,
  */
 void base_iface_delete(base_iface_t *iface);
 
+/* What UCT asks of every transport here: UCX's own part, addresses, active
+ * messages, events, the device's bandwidth. The rest is the transport's:
+ * overhead, latency, priority, RMA. */
+void base_iface_query(base_iface_t *iface, uct_iface_attr_t *attr);
+
+/* What UCP aligns buffers to. */
+#define BASE_IFACE_ALIGN 64
+
 #endif

@@ -25,9 +25,9 @@ static base_op_t *base_op_link(base_op_pool_t *pool, unsigned first,
 }
 
 /* Adds a chunk of bounce buffers; none at the limit. */
-static void base_bounce_grow(base_op_pool_t *pool)
+static void base_op_bounce_grow(base_op_pool_t *pool)
 {
-    size_t         stride = base_bounce_stride(pool->bounce_size);
+    size_t         stride = base_op_bounce_stride(pool->bounce_size);
     unsigned       count  = BASE_BOUNCE_CHUNK;
     base_bounce_t *bounce;
     unsigned       i;
@@ -54,7 +54,7 @@ static void base_bounce_grow(base_op_pool_t *pool)
 }
 
 /* Some free operation's buffer. */
-static base_bounce_t *base_bounce_take(base_op_t *op)
+static base_bounce_t *base_op_bounce_take(base_op_t *op)
 {
     base_bounce_t *bounce;
 
@@ -74,13 +74,13 @@ base_bounce_t *base_op_bounce_get(base_op_pool_t *pool, base_op_t *op)
     base_bounce_t *bounce;
 
     if (pool->free_bounce == NULL) {
-        base_bounce_grow(pool);
+        base_op_bounce_grow(pool);
     }
     bounce = pool->free_bounce;
     if (bounce != NULL) {
         pool->free_bounce = bounce->next;
     } else {
-        bounce = base_bounce_take(pool->free);
+        bounce = base_op_bounce_take(pool->free);
     }
     op->bounce = bounce;
     return bounce;
@@ -99,7 +99,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     pool->sink        = &pool->free;
     pool->count       = count;
     pool->count_ctl   = counts->ctl;
-    pool->bounce_size = base_bounce_bytes(packet_size);
+    pool->bounce_size = base_op_bounce_bytes(packet_size);
     pool->bounce_max  = count;
 
     flow_reserve_init(&pool->reserve, counts->reserve);
@@ -122,7 +122,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     for (op = pool->free_reserve; op != NULL; op = (base_op_t*)op->out.next) {
         op->reserved = 1;
     }
-    base_bounce_grow(pool);
+    base_op_bounce_grow(pool);
     if (pool->free_bounce == NULL) {
         base_op_pool_cleanup(pool);
         return UCS_ERR_NO_MEMORY;
@@ -137,7 +137,7 @@ void base_op_pool_cleanup(base_op_pool_t *pool)
     efa_chunk_list_free(pool->md, &pool->chunks);
 }
 
-base_out_t *base_marker_get(base_op_pool_t *pool)
+base_out_t *base_op_marker_get(base_op_pool_t *pool)
 {
     base_out_t *marker = pool->free_markers;
     unsigned    i;
@@ -150,7 +150,7 @@ base_out_t *base_marker_get(base_op_pool_t *pool)
         }
         for (i = 0; i < BASE_MARKER_BLOCK; ++i) {
             marker[i].kind = BASE_OUT_FLUSH;
-            base_marker_put(pool, &marker[i]);
+            base_op_marker_put(pool, &marker[i]);
         }
         marker = pool->free_markers;
     }

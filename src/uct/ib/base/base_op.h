@@ -32,9 +32,9 @@ typedef enum base_out_kind {
     BASE_OUT_FLUSH      /* marker */
 } base_out_kind_t;
 
-typedef struct base_out base_out_t;
+typedef struct base_outstanding base_out_t;
 
-struct base_out {
+struct base_outstanding {
     base_out_t       *prev, *next;
     uct_completion_t *comp; /* or NULL */
     uint8_t           kind; /* base_out_kind_t */
@@ -44,7 +44,7 @@ struct base_out {
 struct base_ep;
 
 /* Whether an operation of a user is RDMA; the rest are active messages. */
-static inline int base_out_is_rma(uint8_t kind)
+static inline int base_op_is_rma(uint8_t kind)
 {
     return kind >= BASE_OUT_GET_BCOPY;
 }
@@ -68,12 +68,12 @@ struct base_bounce {
 #define BASE_BOUNCE_CHUNK 32 /* buffers that are added at a time */
 
 /* Bytes of data for packets of such a size, and of a buffer with as much. */
-static inline size_t base_bounce_bytes(size_t packet_size)
+static inline size_t base_op_bounce_bytes(size_t packet_size)
 {
     return (packet_size + 63) & ~(size_t)63;
 }
 
-static inline size_t base_bounce_stride(size_t bytes)
+static inline size_t base_op_bounce_stride(size_t bytes)
 {
     return sizeof(base_bounce_t) + bytes;
 }
@@ -104,8 +104,8 @@ struct base_op {
     uint32_t           rkey;
     flow_share_t      *share; /* of the reserve, while taken from there */
     uint8_t            reserved;   /* it belongs to the reserve */
-    int                lent_host; /* AM_ZCOPY: the CPU can read the memory */
-    base_op_t         *stash_next; /* completed, progress sees to it; or RDMA
+    int                user_is_host; /* AM_ZCOPY: the CPU can read the memory */
+    base_op_t         *polled_next; /* completed, progress sees to it; or RDMA
                                      that waits to be posted again */
     uint32_t           vendor_err; /* then: the device's status, 0 is success */
     uint8_t            buf[BASE_OP_BUF];
@@ -270,9 +270,9 @@ static inline void base_op_pool_unfence(base_op_pool_t *pool)
 }
 
 /* A flush marker, NULL when out of memory. */
-base_out_t *base_marker_get(base_op_pool_t *pool);
+base_out_t *base_op_marker_get(base_op_pool_t *pool);
 
-static inline void base_marker_put(base_op_pool_t *pool, base_out_t *marker)
+static inline void base_op_marker_put(base_op_pool_t *pool, base_out_t *marker)
 {
     marker->next       = pool->free_markers;
     pool->free_markers = marker;

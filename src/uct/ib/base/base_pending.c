@@ -15,9 +15,9 @@
  * has to wait for is posted only when that one has been dispatched.
  */
 #include "base_pending.h"
-#include "base_core.h"
+#include "base_flow.h"
 #include "base_fail.h"
-#include "base_out.h"
+#include "base_outstanding.h"
 #include "base_wireup.h"
 
 #define BASE_PENDING_BUDGET 256 /* requests served in one progress */
@@ -37,7 +37,7 @@ static base_request_t *base_request(uct_pending_req_t *req)
     return (base_request_t*)&req->priv;
 }
 
-static void base_ring_add(base_iface_t *iface, base_ep_t *ep)
+static void base_pending_ring_add(base_iface_t *iface, base_ep_t *ep)
 {
     base_ep_t *head = iface->pending;
 
@@ -53,7 +53,7 @@ static void base_ring_add(base_iface_t *iface, base_ep_t *ep)
     }
 }
 
-static void base_ring_remove(base_iface_t *iface, base_ep_t *ep)
+static void base_pending_ring_remove(base_iface_t *iface, base_ep_t *ep)
 {
     if (ep->ring_next == ep) {
         iface->pending = NULL;
@@ -71,7 +71,7 @@ static void base_ring_remove(base_iface_t *iface, base_ep_t *ep)
 }
 
 /* Whether every kind of operation that was tried could be posted now. */
-static int base_ep_can_post_all(base_iface_t *iface, base_ep_t *ep)
+static int base_pending_can_post_all(base_iface_t *iface, base_ep_t *ep)
 {
     if ((ep->state != BASE_EP_ALIVE) || (iface->ops.free == NULL) ||
         (base_op_bounce(&iface->ops, iface->ops.free) == NULL)) {
@@ -84,32 +84,32 @@ static int base_ep_can_post_all(base_iface_t *iface, base_ep_t *ep)
 }
 
 ucs_status_t
-base_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
+base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
 
     (void)flags;
     if ((ep->requests == NULL) && (iface->serving != ep) &&
-        base_ep_can_post_all(iface, ep)) {
+        base_pending_can_post_all(iface, ep)) {
         return UCS_ERR_BUSY;
     }
 
     base_request(req)->next  = NULL;
-    base_request(req)->fence = base_ep_is_replayed(ep);
+    base_request(req)->fence = base_wireup_ep_is_replayed(ep);
     *ep->requests_tail       = req;
     ep->requests_tail        = &base_request(req)->next;
     if (ep->ring_next == NULL) {
-        base_ring_add(iface, ep);
+        base_pending_ring_add(iface, ep);
     }
     flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
     if (ep->state != BASE_EP_ALIVE) {
-        base_iface_count_rounds(iface); /* it is dispatched, to be told */
+        base_fail_count_rounds(iface); /* it is dispatched, to be told */
     }
     return UCS_OK;
 }
 
-static uct_pending_req_t *base_ep_pop_request(base_ep_t *ep)
+static uct_pending_req_t *base_pending_pop(base_ep_t *ep)
 {
     uct_pending_req_t *req = ep->requests;
 
@@ -120,7 +120,7 @@ static uct_pending_req_t *base_ep_pop_request(base_ep_t *ep)
     return req;
 }
 
-static void base_ep_push_request(base_ep_t *ep, uct_pending_req_t *req)
+static void base_pending_push(base_ep_t *ep, uct_pending_req_t *req)
 {
     base_request(req)->next  = ep->requests;
     base_request(req)->fence = base_ep_iface(ep)->served_fence;
@@ -164,23 +164,23 @@ void base_pending_fence_all(base_iface_t *iface)
 }
 
 /* After a dispatch: the endpoint stays in the ring while it has requests. */
-static void base_ep_settle(base_iface_t *iface, base_ep_t *ep)
+static void base_pending_settle(base_iface_t *iface, base_ep_t *ep)
 {
     if (ep->requests != NULL) {
         flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next == NULL) {
-            base_ring_add(iface, ep);
+            base_pending_ring_add(iface, ep);
         }
     } else {
         flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next != NULL) {
-            base_ring_remove(iface, ep);
+            base_pending_ring_remove(iface, ep);
         }
     }
 }
 
-void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
-                           void *arg)
+void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
+                        void *arg)
 {
     base_ep_t         *ep    = (base_ep_t*)tl_ep;
     base_iface_t      *iface = base_ep_iface(ep);
@@ -196,9 +196,10 @@ void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     ep->requests_tail = &ep->requests;
     if (iface->serving != ep) {
         if (fenced) {
-            base_ep_fence_now(ep); /* what was posted before still counts */
+            /* what was posted before still counts */
+            base_outstanding_fence(ep);
         }
-        base_ep_settle(iface, ep);
+        base_pending_settle(iface, ep);
     } else {
         iface->served_fence |= fenced;
     }
@@ -247,7 +248,7 @@ static int base_pending_serve(base_iface_t *iface)
     iface->pending      = ep->ring_next; /* its turn is over, whatever comes */
     iface->serving      = ep;
     iface->served_one   = 0;
-    req                 = base_ep_pop_request(ep);
+    req                 = base_pending_pop(ep);
     iface->served_fence = base_request(req)->fence;
     iface->served_psn   = flow_tx_psn(ep->tx);
     if ((ep->requests == NULL) && !iface->served_fence) {
@@ -263,22 +264,22 @@ static int base_pending_serve(base_iface_t *iface)
     }
     iface->serving = NULL;
     if (status != UCS_OK) {
-        base_ep_push_request(ep, req);
+        base_pending_push(ep, req);
     } else if (iface->served_fence) {
-        base_ep_fence_now(ep);
+        base_outstanding_fence(ep);
     }
-    base_ep_settle(iface, ep);
+    base_pending_settle(iface, ep);
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
            iface->served_one || (flow_tx_psn(ep->tx) != iface->served_psn);
 }
 
-void base_pending_probe(base_iface_t *iface)
+void base_pending_ping(base_iface_t *iface)
 {
-    flow_time_t now = base_iface_clock(iface);
+    flow_time_t now = base_flow_clock(iface);
     base_ep_t  *ep  = iface->pending;
 
     do {
-        base_ep_probe(ep, now);
+        base_fail_ep_ping(ep, now);
         ep = ep->ring_next;
     } while (ep != iface->pending);
 }
@@ -286,7 +287,7 @@ void base_pending_probe(base_iface_t *iface)
 void base_pending_wait(base_iface_t *iface)
 {
     if ((++iface->idle % BASE_PENDING_IDLE) == 0) {
-        base_pending_probe(iface);
+        base_pending_ping(iface);
         if (iface->ops.free == NULL) {
             base_pending_dispatch(iface); /* the reserve opens with time */
         }

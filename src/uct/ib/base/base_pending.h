@@ -6,20 +6,20 @@
 
 /* Pending (base_pending.c): ep_pending_add and ep_pending_purge of UCT. */
 ucs_status_t
-base_ep_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags);
-void base_ep_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
-                           void *arg);
+base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags);
+void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
+                        void *arg);
 
 /* Serves pending requests, endpoints in turn, until none can go on. Returns
  * how many were taken off. */
 unsigned base_pending_dispatch(base_iface_t *iface);
 
-/* Progress found nothing to do while requests wait: base_ep_probe for their
+/* Progress found nothing to do while requests wait: base_fail_ep_ping for their
  * endpoints, now and then. */
 void base_pending_wait(base_iface_t *iface);
 
 /* The same at once: who waits goes to sleep. */
-void base_pending_probe(base_iface_t *iface);
+void base_pending_ping(base_iface_t *iface);
 
 /* May a paused endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch, and then nothing else. */
@@ -31,8 +31,8 @@ int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep);
 
 /*
  * A fence of the endpoint, behind the requests that wait or the one being
- * dispatched: base_ep_fence_now when they have been. Returns 0 where there are
- * none and the fence can only be now.
+ * dispatched: base_outstanding_fence when they have been. Returns 0 where
+ * there are none and the fence can only be now.
  */
 int base_pending_fence(base_ep_t *ep);
 

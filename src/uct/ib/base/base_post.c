@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What each post begins with: an operation, and the call of the queue. */
 #include "base_post.h"
+#include "base_flow.h"
 
 int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 {
@@ -9,4 +11,16 @@ int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
     return efa_post_rdma(&iface->qp, &op->wr, &ep->dest,
                          op->out.kind == BASE_OUT_PUT, op->remote_addr,
                          op->rkey);
+}
+
+base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep)
+{
+    int moves = flow_reserve_moves(ep->tx->busy, &ep->reserve_seen);
+
+    if (!base_op_is_left(&iface->ops) ||
+        !flow_reserve_may(&iface->ops.reserve, &ep->ah->share, moves,
+                          base_flow_clock(iface))) {
+        return NULL;
+    }
+    return iface->ops.free_reserve;
 }

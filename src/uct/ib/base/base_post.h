@@ -20,4 +20,16 @@ static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
  * op->remote_addr, or an RDMA READ from there into them. As base_post_send. */
 int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op);
 
+/* An operation of the reserve, if the endpoint may take one now, else NULL. */
+base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep);
+
+/* An operation for the endpoint, to be taken by base_op_take_any, or NULL. */
+static inline base_op_t *base_post_first_op(base_iface_t *iface, base_ep_t *ep)
+{
+    base_op_t *op = iface->ops.free;
+
+    return __builtin_expect(op != NULL, 1) ? op :
+                                             base_post_reserve_op(iface, ep);
+}
+
 #endif

@@ -2,16 +2,16 @@
 /* Progress: polls both queues, then sees to what is due and to requests that
  * wait. */
 #include "base_progress.h"
-#include "base_again.h"
-#include "base_core.h"
+#include "base_retry.h"
+#include "base_flow.h"
 #include "base_ctl.h"
-#include "base_done.h"
-#include "base_due.h"
-#include "base_end.h"
+#include "base_complete.h"
+#include "base_core_events.h"
+#include "base_device_lost.h"
 #include "base_fail.h"
 #include "base_pending.h"
 #include "base_rx.h"
-#include "base_stash.h"
+#include "base_polled.h"
 #include "base_tx.h"
 
 #define BASE_QUIET_POLLS 16 /* batches at a time */
@@ -31,9 +31,9 @@ base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
         return wc;
     }
     for (; wc < end; ++wc) {
-        base_stash_add(iface, efa_wc_user(wc), wc);
+        base_polled_add(iface, efa_wc_user(wc), wc);
     }
-    base_stash_take_tx(iface);
+    base_polled_take_tx(iface);
     return end;
 }
 
@@ -45,7 +45,7 @@ base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     base_op_t      *op;
 
     if (__builtin_expect(count < 0, 0)) {
-        base_iface_break(iface, "polling for completions", -count);
+        base_fail_iface(iface, "polling for completions", -count);
         return 0;
     }
     do {
@@ -56,13 +56,13 @@ base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
                              0)) {
             wc = base_tx_other(iface, wc, end);
         } else {
-            base_am_done(iface, op);
+            base_complete_am(iface, op);
         }
     } while (++wc < end);
     return count;
 }
 
-static unsigned base_iface_poll_rx(base_iface_t *iface)
+static unsigned base_progress_poll_rx(base_iface_t *iface)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
     int      polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
@@ -70,7 +70,7 @@ static unsigned base_iface_poll_rx(base_iface_t *iface)
     return (polled != 0) ? base_rx_batch(iface, wc, polled) : 0;
 }
 
-unsigned base_iface_poll_tx(base_iface_t *iface)
+unsigned base_progress_poll_tx(base_iface_t *iface)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
     int      polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
@@ -114,7 +114,7 @@ static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
         (void)efa_direct_take(&copy);
         if (__builtin_expect((op->out.kind | op->ep->flushes) == BASE_OUT_AM,
                              1)) {
-            base_am_end(iface, op);
+            base_complete_am_end(iface, op);
             op->out.next = (base_out_t*)free;
             free         = op;
         } else { /* a callback may post: there must be room for what ends */
@@ -136,13 +136,13 @@ static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
 static __attribute__((noinline)) unsigned
 base_direct_rest(base_iface_t *iface)
 {
-    unsigned count = base_iface_poll_rx(iface);
+    unsigned count = base_progress_poll_rx(iface);
 
-    return count + base_iface_poll_tx(iface);
+    return count + base_progress_poll_tx(iface);
 }
 
 /* Polls both queues. */
-static inline unsigned base_iface_poll_direct(base_iface_t *iface)
+static inline unsigned base_progress_poll_direct(base_iface_t *iface)
 {
     int      is_other = 0;
     unsigned count    = base_rx_direct(iface);
@@ -162,10 +162,11 @@ static inline unsigned base_iface_poll_direct(base_iface_t *iface)
 }
 
 /* What follows the polls, of which `count` completions came. */
-static inline unsigned base_iface_follow_up(base_iface_t *iface, unsigned count)
+static inline unsigned
+base_progress_follow_up(base_iface_t *iface, unsigned count)
 {
     if (__builtin_expect(flow_is_due(iface->core), 0)) {
-        count += base_due_run(iface);
+        count += base_core_events_run(iface);
     }
     if (__builtin_expect(iface->pending != NULL, 0)) {
         if (count > 0) {
@@ -179,46 +180,46 @@ static inline unsigned base_iface_follow_up(base_iface_t *iface, unsigned count)
 
 /* Something came before this progress. Returns whether it was the end. */
 static __attribute__((noinline)) int
-base_iface_attend(base_iface_t *iface, unsigned *count_p)
+base_progress_todo(base_iface_t *iface, unsigned *count_p)
 {
-    if (iface->attend & BASE_ATTEND_REPLAY) {
-        iface->attend &= ~BASE_ATTEND_REPLAY;
+    if (iface->todo & BASE_TODO_REPLAY) {
+        iface->todo &= ~BASE_TODO_REPLAY;
         ++iface->replays;
     }
-    *count_p = base_iface_take_stash(iface);
-    if (iface->attend & BASE_ATTEND_LATER) {
+    *count_p = base_polled_take(iface);
+    if (iface->todo & BASE_TODO_LATER) {
         *count_p += base_rx_take_later(iface);
     }
-    if (iface->attend & BASE_ATTEND_MEMORY) {
+    if (iface->todo & BASE_TODO_MEMORY) {
         *count_p += base_rx_retry(iface);
     }
-    if (iface->attend & BASE_ATTEND_AGAIN) {
-        *count_p += base_again_run(iface);
+    if (iface->todo & BASE_TODO_RETRY) {
+        *count_p += base_retry_run(iface);
     }
-    if (iface->attend & BASE_ATTEND_TOLD) {
+    if (iface->todo & BASE_TODO_TOLD) {
         if (++iface->rounds == iface->rounds_end) {
-            iface->attend &= ~BASE_ATTEND_TOLD;
+            iface->todo &= ~BASE_TODO_TOLD;
         }
         ++*count_p;
     }
-    if (!(iface->attend & BASE_ATTEND_BROKEN)) {
+    if (!(iface->todo & BASE_TODO_BROKEN)) {
         return 0;
     }
-    *count_p += base_iface_end(iface);
+    *count_p += base_device_lost(iface);
     return 1;
 }
 
 /* by_verbs: the queue pair is not direct, which is known where it is called. */
 static inline __attribute__((always_inline)) unsigned
-base_iface_run(base_iface_t *iface, int by_verbs)
+base_progress_iface(base_iface_t *iface, int by_verbs)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
     unsigned count = 0;
     int      polled;
 
-    if (__builtin_expect(iface->attend, 0) &&
-        base_iface_attend(iface, &count)) {
-        return base_iface_follow_up(iface, count);
+    if (__builtin_expect(iface->todo, 0) &&
+        base_progress_todo(iface, &count)) {
+        return base_progress_follow_up(iface, count);
     }
     polled = by_verbs ? efa_poll_rx_verbs(&iface->qp, BASE_POLL_BATCH, wc) :
                         efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
@@ -232,52 +233,53 @@ base_iface_run(base_iface_t *iface, int by_verbs)
             count += base_tx_batch(iface, wc, polled);
         }
     }
-    return base_iface_follow_up(iface, count);
+    return base_progress_follow_up(iface, count);
 }
 
-unsigned base_iface_progress(uct_iface_h tl_iface)
+unsigned base_progress_run(uct_iface_h tl_iface)
 {
-    return base_iface_run((base_iface_t*)tl_iface, 1);
+    return base_progress_iface((base_iface_t*)tl_iface, 1);
 }
 
-unsigned base_iface_progress_any(uct_iface_h tl_iface)
+unsigned base_progress_any(uct_iface_h tl_iface)
 {
-    return base_iface_run((base_iface_t*)tl_iface, 0);
+    return base_progress_iface((base_iface_t*)tl_iface, 0);
 }
 
 static __attribute__((noinline)) unsigned
-base_iface_progress_busy(base_iface_t *iface)
+base_progress_busy(base_iface_t *iface)
 {
     unsigned count = 0;
 
-    if (__builtin_expect(iface->attend, 0) &&
-        base_iface_attend(iface, &count)) {
-        return base_iface_follow_up(iface, count);
+    if (__builtin_expect(iface->todo, 0) &&
+        base_progress_todo(iface, &count)) {
+        return base_progress_follow_up(iface, count);
     }
-    return base_iface_follow_up(iface, count + base_iface_poll_direct(iface));
+    return base_progress_follow_up(iface,
+                                   count + base_progress_poll_direct(iface));
 }
 
 /* Most calls of a program that waits find nothing to do, by
  * 20 instructions (bench_empty, direct), 26 while something is sent. */
-static inline int base_iface_is_idle(const base_iface_t *iface)
+static inline int base_progress_is_idle(const base_iface_t *iface)
 {
-    return ((iface->attend | (uintptr_t)iface->pending) == 0) &&
+    return ((iface->todo | (uintptr_t)iface->pending) == 0) &&
            !efa_direct_is_there(&iface->qp.direct.rx) &&
            (!base_iface_is_sending(iface) ||
             !efa_direct_is_there(&iface->qp.direct.tx)) &&
            !flow_is_due(iface->core);
 }
 
-unsigned base_iface_progress_emulated(uct_iface_h tl_iface)
+unsigned base_progress_emulated(uct_iface_h tl_iface)
 {
-    return base_iface_progress_busy((base_iface_t*)tl_iface);
+    return base_progress_busy((base_iface_t*)tl_iface);
 }
 
-unsigned base_iface_progress_direct(uct_iface_h tl_iface)
+unsigned base_progress_direct(uct_iface_h tl_iface)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
 
-    return base_iface_is_idle(iface) ? 0 : base_iface_progress_busy(iface);
+    return base_progress_is_idle(iface) ? 0 : base_progress_busy(iface);
 }
 
 /* As far as there is room for what cannot be delivered yet. */
@@ -287,7 +289,7 @@ static void base_quiet_poll_rx(base_iface_t *iface)
 
     for (polls = 0; (polls < BASE_QUIET_POLLS) && base_rx_has_room(iface);
          ++polls) {
-        if (base_iface_poll_rx(iface) == 0) {
+        if (base_progress_poll_rx(iface) == 0) {
             return;
         }
     }
@@ -302,7 +304,7 @@ static void base_quiet_poll_tx(base_iface_t *iface)
     for (polls = 0; polls < BASE_QUIET_POLLS; ++polls) {
         polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
         if (polled < 0) {
-            base_iface_break(iface, "polling for completions", -polled);
+            base_fail_iface(iface, "polling for completions", -polled);
         }
         if (polled <= 0) {
             return;
@@ -314,15 +316,15 @@ static void base_quiet_poll_tx(base_iface_t *iface)
     }
 }
 
-void base_iface_progress_quiet(base_iface_t *iface)
+void base_progress_quiet(base_iface_t *iface)
 {
     if (iface->broken || (iface->qp.qp == NULL)) {
         return; /* progress ends it, or has */
     }
-    base_iface_clock(iface);
+    base_flow_clock(iface);
     iface->is_quiet = 1;
     base_quiet_poll_rx(iface);
     base_quiet_poll_tx(iface);
-    base_due_quiet(iface);
+    base_core_events_quiet(iface);
     iface->is_quiet = 0;
 }

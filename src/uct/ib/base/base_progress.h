@@ -5,16 +5,16 @@
 #include "base_types.h"
 
 /* iface_progress of UCT, where the queue pair is not direct. */
-unsigned base_iface_progress(uct_iface_h tl_iface);
+unsigned base_progress_run(uct_iface_h tl_iface);
 
 /* The same for any. */
-unsigned base_iface_progress_any(uct_iface_h tl_iface);
+unsigned base_progress_any(uct_iface_h tl_iface);
 
 /* The same where it is direct and no packet is traced. */
-unsigned base_iface_progress_direct(uct_iface_h tl_iface);
+unsigned base_progress_direct(uct_iface_h tl_iface);
 
 /* And its device works when it is called: each call does. */
-unsigned base_iface_progress_emulated(uct_iface_h tl_iface);
+unsigned base_progress_emulated(uct_iface_h tl_iface);
 
 /*
  * What has to go on while no progress is made, where messages are acknowledged:
@@ -22,9 +22,9 @@ unsigned base_iface_progress_emulated(uct_iface_h tl_iface);
  * delivered by the next progress. For another thread, under the lock that
  * everything else of the interface is called under.
  */
-void base_iface_progress_quiet(base_iface_t *iface);
+void base_progress_quiet(base_iface_t *iface);
 
 /* Polls for a batch of completed work requests. Returns how many there were. */
-unsigned base_iface_poll_tx(base_iface_t *iface);
+unsigned base_progress_poll_tx(base_iface_t *iface);
 
 #endif

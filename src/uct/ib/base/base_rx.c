@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receive completions: packets to the protocol core, messages up to UCP. */
 #include "base_rx.h"
-#include "base_core.h"
+#include "base_flow.h"
 #include "base_fail.h"
 #include "base_trace.h"
 
@@ -21,7 +21,7 @@ base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
 
     if (__builtin_expect(may_keep, 1)) {
         flags = UCT_CB_PARAM_FLAG_DESC;
-        base_rxbuf_make_desc(rxbuf, offset);
+        base_rxq_make_desc(rxbuf, offset);
     }
     return ucx_iface_invoke_am(&iface->super, am_id, rxbuf->packet + offset,
                                length, flags) == UCS_INPROGRESS;
@@ -105,7 +105,7 @@ base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     rxbuf->wait_next     = NULL;
     *iface->waiting_tail = rxbuf;
     iface->waiting_tail  = &rxbuf->wait_next;
-    iface->attend       |= BASE_ATTEND_MEMORY;
+    iface->todo       |= BASE_TODO_MEMORY;
     base_rxq_hold(&iface->rxq, rxbuf);
 }
 
@@ -147,7 +147,7 @@ static void base_rx_more(base_iface_t *iface, uint32_t token)
     } else if ((iface->later_count == 0) ||
                (iface->later[iface->later_count - 1] != token)) {
         iface->later[iface->later_count++] = token;
-        iface->attend |= BASE_ATTEND_LATER;
+        iface->todo |= BASE_TODO_LATER;
     }
 }
 
@@ -155,7 +155,7 @@ unsigned base_rx_take_later(base_iface_t *iface)
 {
     unsigned count = 0;
 
-    iface->attend &= ~BASE_ATTEND_LATER;
+    iface->todo &= ~BASE_TODO_LATER;
     for (; iface->later_count > 0; ++count) {
         base_rx_drain(iface, iface->later[--iface->later_count]);
     }
@@ -186,7 +186,7 @@ base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     out.more = 0;
     verdict  = base_rx_classify(iface, rxbuf, src, &out);
     if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
-        (base_core_grow(iface) == UCS_OK)) {
+        (base_flow_grow(iface) == UCS_OK)) {
         verdict = base_rx_classify(iface, rxbuf, src, &out);
     }
 
@@ -243,7 +243,7 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
     }
     base_rxq_put(&iface->rxq, rxbuf);
     if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
-        base_iface_break(iface, "receiving", ENODEV);
+        base_fail_iface(iface, "receiving", ENODEV);
     }
 }
 
@@ -252,10 +252,10 @@ unsigned base_rx_retry(base_iface_t *iface)
     base_rxbuf_t *rxbuf = iface->waiting, *next;
     unsigned      count = 0;
 
-    if (base_core_grow(iface) != UCS_OK) {
+    if (base_flow_grow(iface) != UCS_OK) {
         return 0;
     }
-    iface->attend &= ~BASE_ATTEND_MEMORY;
+    iface->todo &= ~BASE_TODO_MEMORY;
     iface->waiting = NULL;
     for (; rxbuf != NULL; rxbuf = next) {
         next = rxbuf->wait_next;
@@ -264,7 +264,7 @@ unsigned base_rx_retry(base_iface_t *iface)
         ++count;
     }
     if (base_rxq_fill(&iface->rxq) != UCS_OK) { /* it may have run empty */
-        base_iface_break(iface, "posting receives", EIO);
+        base_fail_iface(iface, "posting receives", EIO);
     }
     return count;
 }
@@ -324,7 +324,7 @@ static inline void base_rx_refill(base_iface_t *iface)
 {
     if (base_rxq_is_low(&iface->rxq) &&
         (base_rxq_fill(&iface->rxq) != UCS_OK)) {
-        base_iface_break(iface, "posting receives", EIO);
+        base_fail_iface(iface, "posting receives", EIO);
     }
 }
 
@@ -336,7 +336,7 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     int             few;
 
     if (__builtin_expect(count < 0, 0)) {
-        base_iface_break(iface, "polling for receives", -count);
+        base_fail_iface(iface, "polling for receives", -count);
         return 0;
     }
     iface->rxq.posted -= count;
@@ -346,7 +346,7 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
         }
     } else {
         iface->received += count; /* as nearly all will be */
-        few              = base_rxq_is_few(&iface->rxq);
+        few              = base_rxq_is_short(&iface->rxq);
         do {
             if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
                 base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),

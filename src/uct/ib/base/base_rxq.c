@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-void base_rxbuf_release(uct_recv_desc_t *self, void *desc)
+void base_rxq_release(uct_recv_desc_t *self, void *desc)
 {
     base_rxbuf_t *rxbuf = (base_rxbuf_t*)((char*)self -
                                           offsetof(base_rxbuf_t, desc));

@@ -53,7 +53,7 @@ typedef struct base_rxq_layout {
     size_t headroom;     /* bytes that UCP wants before the payload */
     size_t align;        /* power of 2: the payload's byte align_offset is a */
     size_t align_offset; /* multiple of it, behind a short header */
-    /* base_rxbuf_release, or what calls it under a lock: UCP does whenever it
+    /* base_rxq_release, or what calls it under a lock: UCP does whenever it
      * likes */
     void (*release)(uct_recv_desc_t *self, void *desc);
 } base_rxq_layout_t;
@@ -153,7 +153,7 @@ int base_rxq_grow(base_rxq_t *rxq);
 void base_rxq_cover(base_rxq_t *rxq, unsigned granted);
 
 /* UCP gives a kept buffer back (uct_recv_desc_t). */
-void base_rxbuf_release(uct_recv_desc_t *self, void *desc);
+void base_rxq_release(uct_recv_desc_t *self, void *desc);
 
 /* Whether UCP may keep a buffer: without it enough are left to post, or more
  * can be made. (Free ones alone do not tell: they may be missing in the queue.)
@@ -163,7 +163,7 @@ static inline int base_rxq_may_keep(const base_rxq_t *rxq)
     return rxq->kept < rxq->keep_max;
 }
 
-/* UCP keeps a buffer; base_rxbuf_release gets it back. */
+/* UCP keeps a buffer; base_rxq_release gets it back. */
 static inline void base_rxq_keep(base_rxq_t *rxq)
 {
     ++rxq->kept;
@@ -215,7 +215,7 @@ static inline int base_rxq_is_low(const base_rxq_t *rxq)
 }
 
 /* Whether no more are posted than must be. */
-static inline int base_rxq_is_few(const base_rxq_t *rxq)
+static inline int base_rxq_is_short(const base_rxq_t *rxq)
 {
     return rxq->posted <= BASE_RXQ_RESERVE;
 }
@@ -223,7 +223,7 @@ static inline int base_rxq_is_few(const base_rxq_t *rxq)
 /* Whether a received packet has to leave its buffer in case it is early. */
 static inline int base_rxq_is_scarce(const base_rxq_t *rxq)
 {
-    return base_rxq_is_few(rxq) && (rxq->free == NULL) &&
+    return base_rxq_is_short(rxq) && (rxq->free == NULL) &&
            (rxq->total >= rxq->max);
 }
 
@@ -242,7 +242,7 @@ static inline int base_rxq_fits(const base_rxq_t *rxq, unsigned offset)
 /* Readies the word that UCT wants 8 bytes before the descriptor, for a payload
  * behind a header of `offset` bytes. It may overwrite bytes of that header:
  * call it last. */
-static inline void base_rxbuf_make_desc(base_rxbuf_t *rxbuf, unsigned offset)
+static inline void base_rxq_make_desc(base_rxbuf_t *rxbuf, unsigned offset)
 {
     uct_recv_desc_t *desc = &rxbuf->desc;
 

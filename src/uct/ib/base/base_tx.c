@@ -2,12 +2,12 @@
 /* One completion of a work request: what the device's status means for the
  * operation, its endpoint and the protocol core. */
 #include "base_tx.h"
-#include "base_again.h"
-#include "base_core.h"
+#include "base_retry.h"
+#include "base_flow.h"
 #include "base_ctl.h"
-#include "base_done.h"
+#include "base_complete.h"
 #include "base_fail.h"
-#include "base_out.h"
+#include "base_outstanding.h"
 #include "base_post.h"
 
 #include <errno.h>
@@ -19,22 +19,22 @@ base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
     ucs_status_t       status      = iface->transport->status(vendor_err);
     base_ep_t         *ep          = op->ep;
 
-    base_iface_clock(iface);
+    base_flow_clock(iface);
     if (vendor_err == EFA_STATUS_FLUSHED) {
-        base_iface_break(iface, "sending", ENODEV);
+        base_fail_iface(iface, "sending", ENODEV);
     }
     if (op->out.kind == BASE_OUT_CTL) {
-        if ((vendor_err == EFA_STATUS_REFUSED) && base_again_ctl(iface, op)) {
+        if ((vendor_err == EFA_STATUS_REFUSED) && base_retry_ctl(iface, op)) {
             flow_status = FLOW_SEND_RNR;
         }
         base_ctl_finish(iface, op, flow_status);
         return;
     }
-    if ((vendor_err == EFA_STATUS_REFUSED) && base_again_may(iface, op)) {
-        base_again_op(iface, op);
+    if ((vendor_err == EFA_STATUS_REFUSED) && base_retry_may(iface, op)) {
+        base_retry_op(iface, op);
         return;
     }
-    if ((flow_status == FLOW_SEND_RNR) && !base_out_is_rma(op->out.kind)) {
+    if ((flow_status == FLOW_SEND_RNR) && !base_op_is_rma(op->out.kind)) {
         op->flow.tx = ep->tx;
         flow_tx_rnr(iface->core, &op->flow, iface->now);
         return;
@@ -45,8 +45,8 @@ base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
                base_iface_md(iface)->device->name, ep->dest.remote_qpn,
                vendor_err,
                iface->super.host->status_string(status));
-    base_ep_fail(ep, status, flow_status);
-    base_op_cancel(iface, op, status);
+    base_fail_ep(ep, status, flow_status);
+    base_complete_cancelled(iface, op, status);
 }
 
 /*
@@ -66,10 +66,10 @@ static int base_put_read_back(base_iface_t *iface, base_op_t *op)
     base_op_set_buf(op, 1, 0);
     err = base_post_rdma(iface, op->ep, op);
     if (efa_post_is_shortage(err)) {
-        base_iface_clock(iface);
-        base_again_op(iface, op);
+        base_flow_clock(iface);
+        base_retry_op(iface, op);
     } else if (err != 0) {
-        base_op_abandon(iface, op, err);
+        base_complete_abandoned(iface, op, err);
     }
     return 1;
 }
@@ -90,9 +90,9 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
     switch (op->out.kind) {
     case BASE_OUT_AM:
         ep = op->ep;
-        base_am_done(iface, op);
+        base_complete_am(iface, op);
         if (ep->flushes > 0) {
-            base_ep_flush_markers(ep);
+            base_outstanding_end_flushes(ep);
         }
         return;
     case BASE_OUT_AM_OTHER:
@@ -114,5 +114,5 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
     default:
         break;
     }
-    base_op_finish(iface, op, UCS_OK);
+    base_complete_op(iface, op, UCS_OK);
 }

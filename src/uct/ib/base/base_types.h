@@ -43,15 +43,15 @@ typedef struct base_transport {
 
 /* What progress sees to before it polls. */
 enum {
-    BASE_ATTEND_RX     = 1 << 0, /* stash_rx */
-    BASE_ATTEND_TX     = 1 << 1, /* stash_tx */
-    BASE_ATTEND_BROKEN = 1 << 2, /* the device failed: nothing is polled */
-    BASE_ATTEND_REPLAY = 1 << 3, /* a replay of UCP's is over (base_wireup.c) */
-    BASE_ATTEND_MEMORY = 1 << 5, /* packets wait for memory */
-    BASE_ATTEND_TOLD   = 1 << 4, /* a user was told of a failure a short time
+    BASE_TODO_RX     = 1 << 0, /* polled_rx */
+    BASE_TODO_TX     = 1 << 1, /* polled_tx */
+    BASE_TODO_BROKEN = 1 << 2, /* the device failed: nothing is polled */
+    BASE_TODO_REPLAY = 1 << 3, /* a replay of UCP's is over (base_wireup.c) */
+    BASE_TODO_MEMORY = 1 << 5, /* packets wait for memory */
+    BASE_TODO_TOLD   = 1 << 4, /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
-    BASE_ATTEND_AGAIN  = 1 << 6, /* RDMA waits to be posted again */
-    BASE_ATTEND_LATER  = 1 << 7  /* messages were taken where nothing could be
+    BASE_TODO_RETRY  = 1 << 6, /* RDMA waits to be posted again */
+    BASE_TODO_LATER  = 1 << 7  /* messages were taken where nothing could be
                                    delivered (base_rx.h) */
 };
 
@@ -101,9 +101,9 @@ struct base_iface {
     uint64_t       rma_posted; /* of ops_posted */
     uint64_t       received;   /* messages handed up */
     size_t         max_payload; /* bytes of an active message, headers apart */
-    unsigned       few; /* payloads of short messages below it take the shortest
-                           way: inside the work request, not traced */
-    uintptr_t      attend; /* BASE_ATTEND_ */
+    unsigned       short_max; /* shorter payloads take the shortest way: inside
+                                 the work request, not traced */
+    uintptr_t      todo;   /* BASE_TODO_ */
     uint8_t        traced; /* BASE_TRACED_: no short ways for packets */
     uint8_t        acked;  /* transport->acks is not NULL */
     uint8_t        put_flush; /* a put ends with a read behind it */
@@ -118,7 +118,7 @@ struct base_iface {
     flow_psn_t served_psn;   /* the endpoint's when it began */
     uint32_t   fences;       /* ever */
     uint32_t   replays;      /* that were over, ever */
-    uint32_t   rounds;       /* of progress, while BASE_ATTEND_TOLD is set */
+    uint32_t   rounds;       /* of progress, while BASE_TODO_TOLD is set */
     uint32_t   rounds_end;   /* when it is no longer */
     unsigned   idle;  /* progress calls in vain while requests waited */
     base_ep_t *stuck; /* first of this round that could not go on */
@@ -145,12 +145,12 @@ struct base_iface {
     base_iface_t      *vfs_next; /* of the open ones (base_vfs.c) */
 
     /* completions that were polled and not looked at yet */
-    efa_wc_t stash_rx;
-    base_op_t    *stash_tx, **stash_tx_tail; /* oldest first */
-    flow_time_t   waited_in_vain; /* when base_lent_wait last did */
-    base_op_t    *again, **again_tail; /* RDMA that the peer's device did not
-                                          know us for (base_again.c) */
-    flow_time_t   again_due;
+    efa_wc_t polled_rx;
+    base_op_t    *polled_tx, **polled_tx_tail; /* oldest first */
+    flow_time_t   waited_in_vain; /* when base_reclaim_wait last did */
+    base_op_t    *retry, **retry_tail; /* RDMA that the peer's device did not
+                                          know us for (base_retry.c) */
+    flow_time_t   retry_due;
 
     /* flows with messages that were taken and not delivered (base_rx.h) */
     uint32_t *later; /* their tokens; NULL: this is never done */
@@ -173,11 +173,11 @@ struct base_ep {
     uint8_t       rma_worked;  /* some RMA ended well */
     uint8_t       wireup;  /* base_wireup_t */
     ucs_status_t  status; /* UCS_OK while alive */
-    uint32_t      wireup_mark; /* ASKED: fences then; REPLAY: progress then */
+    uint32_t      wireup_seen; /* ASKED: fences then; REPLAY: progress then */
     uint32_t      told;    /* iface->rounds when it was reported */
 
     uint64_t            reserve_seen; /* flow_reserve_moves */
-    flow_time_t         probed;  /* when base_ep_probe last took a look */
+    flow_time_t         pinged;  /* when base_fail_ep_ping last took a look */
     flow_time_t         refused_since; /* first status 14; 0: none */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;

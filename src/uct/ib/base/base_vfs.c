@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base_vfs.h"
-#include "base_numbers.h"
+#include "base_counters.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -52,12 +52,12 @@ static void base_vfs_read_number(void *object, struct ucs_string_buffer *text,
                                  void *arg, uint64_t number)
 {
     const base_iface_t *iface = object;
-    uint64_t            values[BASE_NUMBER_LAST];
+    uint64_t            values[BASE_COUNTER_LAST];
 
     (void)arg;
     base_vfs_lock();
     if (base_vfs_is_open(object)) {
-        base_numbers_read(iface, values);
+        base_counters_read(iface, values);
         ucx_vfs_print(iface->super.host, text, "%llu\n",
                       (unsigned long long)values[number]);
     }
@@ -114,9 +114,9 @@ void base_vfs_refresh(uct_iface_h tl_iface)
     if (host == NULL) {
         return;
     }
-    for (i = 0; i < BASE_NUMBER_LAST; ++i) {
+    for (i = 0; i < BASE_COUNTER_LAST; ++i) {
         snprintf(path, sizeof(path), "%s/%s", name,
-                 base_number_names[i]);
+                 base_counter_names[i]);
         (void)ucx_vfs_add_file(host, tl_iface, path, base_vfs_read_number, NULL,
                                i);
     }

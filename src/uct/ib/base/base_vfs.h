@@ -7,7 +7,7 @@
 /*
  * What an interface shows in UCX's tree of files, in
  * uct/worker/ADDRESS/iface/ADDRESS/TRANSPORT: a file for each of its numbers
- * (base_numbers.h), and the file "endpoints" with a line for each endpoint of
+ * (base_counters.h), and the file "endpoints" with a line for each endpoint of
  * the user.
  *
  * UCX reads files in a thread of its own and holds no lock over an object

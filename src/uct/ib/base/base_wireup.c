@@ -19,7 +19,7 @@ void base_wireup_sent(base_ep_t *ep)
 
     if (ep->wireup == BASE_WIREUP_NONE) {
         ep->wireup      = BASE_WIREUP_ASKED;
-        ep->wireup_mark = iface->fences;
+        ep->wireup_seen = iface->fences;
     } else if (ep->wireup == BASE_WIREUP_REPLAY) {
         base_wireup_took_fence(ep); /* that was not the replay */
     }
@@ -28,7 +28,7 @@ void base_wireup_sent(base_ep_t *ep)
 void base_wireup_took_fence(base_ep_t *ep)
 {
     ep->wireup      = BASE_WIREUP_ASKED;
-    ep->wireup_mark = base_ep_iface(ep)->fences - 1;
+    ep->wireup_seen = base_ep_iface(ep)->fences - 1;
 }
 
 int base_wireup_is_replayed(base_ep_t *ep)
@@ -36,13 +36,13 @@ int base_wireup_is_replayed(base_ep_t *ep)
     base_iface_t *iface = base_ep_iface(ep);
 
     if (ep->wireup == BASE_WIREUP_ASKED) {
-        if (ep->wireup_mark != iface->fences) {
+        if (ep->wireup_seen != iface->fences) {
             ep->wireup      = BASE_WIREUP_REPLAY;
-            ep->wireup_mark = iface->replays;
-            iface->attend  |= BASE_ATTEND_REPLAY;
+            ep->wireup_seen = iface->replays;
+            iface->todo  |= BASE_TODO_REPLAY;
             return 1;
         }
-    } else if (ep->wireup_mark == iface->replays) {
+    } else if (ep->wireup_seen == iface->replays) {
         return 1;
     }
     ep->wireup = BASE_WIREUP_NONE;

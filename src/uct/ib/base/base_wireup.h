@@ -10,12 +10,12 @@ void base_wireup_sent(base_ep_t *ep);
 /* A fence was among requests that UCP took back from us to hold them. */
 void base_wireup_took_fence(base_ep_t *ep);
 
-/* Out of line part of base_ep_is_replayed. */
+/* Out of line part of base_wireup_ep_is_replayed. */
 int base_wireup_is_replayed(base_ep_t *ep);
 
 /* RMA was posted, or a request queued: may a fence stand right behind it that
  * we were not told of at this place? */
-static inline int base_ep_is_replayed(base_ep_t *ep)
+static inline int base_wireup_ep_is_replayed(base_ep_t *ep)
 {
     return __builtin_expect(ep->wireup != BASE_WIREUP_NONE, 0) &&
            base_wireup_is_replayed(ep);

@@ -16,7 +16,7 @@ static inline ucs_status_t
 srd_am_posted(base_iface_t *iface, base_ep_t *ep, base_op_t *op, int err)
 {
     if (__builtin_expect(err != 0, 0)) {
-        return base_post_failed(ep, err);
+        return base_fail_post(ep, err);
     }
     base_op_take(&iface->ops, op);
     op->flow.psn = flow_tx_commit(ep->tx);
@@ -47,9 +47,9 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     flow_tx_t    *tx    = ep->tx;
 
     if (__builtin_expect(!srd_am_is_open(tx) || (op == NULL) ||
-                                 (length >= iface->few),
+                                 (length >= iface->short_max),
                          0)) {
-        return base_ep_am_short(tl_ep, id, header, payload, length);
+        return base_am_short(tl_ep, id, header, payload, length);
     }
 
     flow_tx_header_short(tx, id, op->buf);
@@ -79,7 +79,7 @@ ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(tx) ||
                                  (op == NULL) || (op->bounce == NULL),
                          0)) {
-        return base_ep_am_bcopy(tl_ep, id, pack_cb, arg, 0);
+        return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
     }
 
     bounce = op->bounce;

@@ -101,7 +101,7 @@ static ucs_status_t srd_checked_am_short_iov(uct_ep_h ep, uint8_t id,
 
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_SHORT, total,
-                           base_ep_am_short_iov(ep, id, iov, count));
+                           base_am_short_iov(ep, id, iov, count));
     }
     return status;
 }
@@ -129,13 +129,13 @@ srd_checked_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
 
     if (status == UCS_OK) {
         status = srd_checked_length(ep, "an active message's header",
-                                    header_length, base_max_hdr(iface));
+                                    header_length, base_am_max_hdr(iface));
     }
     if (status == UCS_OK) {
         status = srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_ZCOPY,
                            header_length + srd_iov_length(iov, count),
-                           base_ep_am_zcopy(ep, id, header, header_length, iov,
-                                            count, flags, comp));
+                           base_am_zcopy(ep, id, header, header_length, iov,
+                                         count, flags, comp));
     }
     return status;
 }
@@ -217,7 +217,7 @@ srd_checked_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t count,
 static ucs_status_t
 srd_checked_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 {
-    ucs_status_t status = base_ep_flush(ep, flags, comp);
+    ucs_status_t status = base_flush_ep(ep, flags, comp);
 
     if (status == UCS_OK) {
         ucx_ep_count(ep, UCX_EP_FLUSH, 1);
@@ -230,13 +230,13 @@ srd_checked_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 static ucs_status_t srd_checked_fence(uct_ep_h ep, unsigned flags)
 {
     ucx_ep_count(ep, UCX_EP_FENCE, 1);
-    return base_ep_fence(ep, flags);
+    return base_flush_ep_fence(ep, flags);
 }
 
 static ucs_status_t
 srd_checked_pending_add(uct_ep_h ep, uct_pending_req_t *req, unsigned flags)
 {
-    ucs_status_t status = base_ep_pending_add(ep, req, flags);
+    ucs_status_t status = base_pending_add(ep, req, flags);
 
     if (status == UCS_OK) {
         ucx_ep_count(ep, UCX_EP_PENDING, 1);
@@ -248,7 +248,7 @@ static ucs_status_t
 srd_checked_iface_flush(uct_iface_h iface, unsigned flags,
                         uct_completion_t *comp)
 {
-    ucs_status_t status = base_iface_flush(iface, flags, comp);
+    ucs_status_t status = base_flush_iface(iface, flags, comp);
 
     if (status == UCS_OK) {
         ucx_iface_count(iface, UCX_IFACE_FLUSH, 1);
@@ -261,13 +261,13 @@ srd_checked_iface_flush(uct_iface_h iface, unsigned flags,
 static ucs_status_t srd_checked_iface_fence(uct_iface_h iface, unsigned flags)
 {
     ucx_iface_count(iface, UCX_IFACE_FENCE, 1);
-    return base_iface_fence(iface, flags);
+    return base_flush_iface_fence(iface, flags);
 }
 
 static unsigned srd_checked_progress(uct_iface_h iface)
 {
     base_trace_look((base_iface_t*)iface);
-    return base_iface_progress_any(iface);
+    return base_progress_any(iface);
 }
 
 void srd_checked_ops(uct_iface_ops_t *ops)

@@ -56,9 +56,9 @@ srd_direct_am_few(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     base_op_t    *op    = iface->ops.free;
 
     if (__builtin_expect(!srd_am_is_open(ep->tx) || (op == NULL) ||
-                                 (length >= iface->few),
+                                 (length >= iface->short_max),
                          0)) {
-        return base_ep_am_short(tl_ep, id, header, payload, length);
+        return base_am_short(tl_ep, id, header, payload, length);
     }
     if (length == 0) {
         __builtin_unreachable(); /* see srd_direct_am_short */
@@ -74,7 +74,7 @@ srd_direct_am_none(uct_ep_h tl_ep, uint8_t id, uint64_t header)
     base_op_t    *op    = iface->ops.free;
 
     if (__builtin_expect(!srd_am_is_open(ep->tx) || (op == NULL), 0)) {
-        return base_ep_am_short(tl_ep, id, header, NULL, 0);
+        return base_am_short(tl_ep, id, header, NULL, 0);
     }
     return srd_direct_send(iface, ep, op, id, header, NULL, 0);
 }
@@ -104,7 +104,7 @@ srd_direct_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
     if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(ep->tx) ||
                                  (op == NULL) || (op->bounce == NULL),
                          0)) {
-        return base_ep_am_bcopy(tl_ep, id, pack_cb, arg, 0);
+        return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
     }
 
     bounce = op->bounce;
@@ -127,19 +127,19 @@ void srd_direct_ops(const base_iface_t *iface, uct_iface_ops_t *ops)
         return;
     }
     if (iface->traced) { /* where UCX counts, srd_checked.c's does the same */
-        if (ops->iface_progress == base_iface_progress) {
-            ops->iface_progress = base_iface_progress_any;
+        if (ops->iface_progress == base_progress_run) {
+            ops->iface_progress = base_progress_any;
         }
         return;
     }
     ops->iface_progress = (iface->qp.direct.emulator != NULL) ?
-                                  base_iface_progress_emulated :
-                                  base_iface_progress_direct;
-    if (iface->qp.direct.in_place && (iface->few > 0)) {
+                                  base_progress_emulated :
+                                  base_progress_direct;
+    if (iface->qp.direct.in_place && (iface->short_max > 0)) {
         ops->ep_am_short = srd_direct_am_short;
         ops->ep_am_bcopy = srd_direct_am_bcopy;
     } else {
-        ops->ep_am_short = base_ep_am_short;
-        ops->ep_am_bcopy = base_ep_am_bcopy;
+        ops->ep_am_short = base_am_short;
+        ops->ep_am_bcopy = base_am_bcopy;
     }
 }

@@ -2,7 +2,7 @@
 /* Gets, by RDMA READ. */
 #include "srd_rma.h"
 
-#include <uct/ib/base/base_stash.h>
+#include <uct/ib/base/base_polled.h>
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
     if (status != UCS_INPROGRESS) {
         return status;
     }
-    status = base_tx_wait(iface, op, iface->get_short_time);
+    status = base_polled_wait(iface, op, iface->get_short_time);
     if (status == UCS_OK) {
         memcpy(buffer, op->buf, length); /* free again, but nobody took it */
     } else if (status == UCS_ERR_TIMED_OUT) {

@@ -3,7 +3,7 @@
 #include "srd_direct.h"
 
 #include <uct/ib/base/base_iface.h>
-#include <uct/ib/base/base_numbers.h>
+#include <uct/ib/base/base_counters.h>
 #include <uct/ib/efa/efa_trial.h>
 
 #define SRD_GOODBYE_TIME 20000000  /* ns */
@@ -21,14 +21,14 @@ static const base_transport_t srd_base = {
     .name         = "srd",
     .prefix       = "UCX_SRD_",
     .qp_kind      = EFA_QP_SRD,
-    .release_desc = base_rxbuf_release,
+    .release_desc = base_rxq_release,
     .goodbye_time = SRD_GOODBYE_TIME,
     .flow_params  = srd_flow_params,
     .status       = srd_status,
     .flow_status  = srd_flow_status,
 };
 
-static ucx_stats_class_t srd_stats_class = BASE_NUMBERS_CLASS("srd");
+static ucx_stats_class_t srd_stats_class = BASE_COUNTERS_CLASS("srd");
 
 static const base_iface_kind_t srd_kind = {
     .transport = &srd_base,

@@ -2,7 +2,7 @@
 /* What the interface can, as UCT asks. */
 #include "srd_rma.h"
 
-#include <uct/ib/base/base_query.h>
+#include <uct/ib/base/base_iface.h>
 
 /* Estimates that UCP compares transports by. The latency is what EFA-FACTS
  * quotes from hardware; the overheads are of this code. */
@@ -18,7 +18,7 @@ static void srd_query_get(const base_iface_t *iface, uct_iface_attr_t *attr)
     attr->cap.get.max_bcopy       = iface->max_payload;
     attr->cap.get.min_zcopy       = 0;
     attr->cap.get.max_zcopy       = base_iface_md(iface)->device->max_rdma;
-    attr->cap.get.opt_zcopy_align = BASE_QUERY_ALIGN;
+    attr->cap.get.opt_zcopy_align = BASE_IFACE_ALIGN;
     attr->cap.get.align_mtu       = iface->max_payload;
     attr->cap.get.max_iov         = srd_rma_max_iov(iface);
     attr->cap.flags |= UCT_IFACE_FLAG_GET_BCOPY | UCT_IFACE_FLAG_GET_ZCOPY;
@@ -37,7 +37,7 @@ static void srd_query_put(const base_iface_t *iface, uct_iface_attr_t *attr)
     attr->cap.put.max_bcopy       = iface->max_payload;
     attr->cap.put.min_zcopy       = 0;
     attr->cap.put.max_zcopy       = base_iface_md(iface)->device->max_rdma;
-    attr->cap.put.opt_zcopy_align = BASE_QUERY_ALIGN;
+    attr->cap.put.opt_zcopy_align = BASE_IFACE_ALIGN;
     attr->cap.put.align_mtu       = iface->max_payload;
     attr->cap.put.max_iov         = srd_rma_max_iov(iface);
     attr->cap.flags |= UCT_IFACE_FLAG_PUT_SHORT | UCT_IFACE_FLAG_PUT_BCOPY |

@@ -33,7 +33,7 @@ ucs_status_t srd_rma_gather(const base_iface_t *iface, base_op_t *op,
         return UCS_ERR_INVALID_PARAM;
     }
     for (i = 0; i < iovcnt; ++i) {
-        length = base_iov_size(&iov[i]);
+        length = base_am_iov_size(&iov[i]);
         if (length > md->device->max_rdma - total) {
             return UCS_ERR_INVALID_PARAM;
         }

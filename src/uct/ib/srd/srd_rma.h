@@ -6,10 +6,9 @@
 
 #include <uct/ib/base/base_am.h>
 #include <uct/ib/base/base_fail.h>
-#include <uct/ib/base/base_out.h>
+#include <uct/ib/base/base_outstanding.h>
 #include <uct/ib/base/base_pending.h>
 #include <uct/ib/base/base_post.h>
-#include <uct/ib/base/base_reserve.h>
 #include <uct/ib/base/base_wireup.h>
 #include <uct/ib/efa/efa_mr.h>
 
@@ -26,10 +25,10 @@ ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep);
 static inline ucs_status_t
 srd_rma_start(base_iface_t *iface, base_ep_t *ep, base_op_t **op_p)
 {
-    *op_p = base_op_first(iface, ep);
+    *op_p = base_post_first_op(iface, ep);
     if (__builtin_expect((ep->tx->paused != 0) || (*op_p == NULL), 0) &&
         ((*op_p == NULL) || !base_pending_permits_rma(iface, ep))) {
-        return base_ep_blocked(ep);
+        return base_fail_ep_blocked(ep);
     }
     if (__builtin_expect(!flow_tx_rma_ready(iface->core, ep->tx), 0)) {
         return srd_rma_not_ready(iface, ep);
@@ -85,7 +84,7 @@ srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 
 /*
  * Posts `op` (what srd_rma_start found), with the pieces that were set.
- * UCS_INPROGRESS; else what base_post_failed says, and op is still free.
+ * UCS_INPROGRESS; else what base_fail_post says, and op is still free.
  */
 static inline __attribute__((always_inline)) ucs_status_t
 srd_rma_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind,
@@ -100,17 +99,17 @@ srd_rma_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind,
     op->rkey        = remote->rkey;
     err = srd_rma_to_device(iface, ep, op);
     if (__builtin_expect(err != 0, 0)) {
-        return base_post_failed(ep, err);
+        return base_fail_post(ep, err);
     }
 
     base_op_take_any(&iface->ops, op, &ep->ah->share);
-    base_out_append(ep, &op->out);
+    base_outstanding_append(ep, &op->out);
     ++ep->rma_ops;
     ++iface->rma_ops;
     ++iface->ops_posted;
     ++iface->rma_posted;
-    if (base_ep_is_replayed(ep)) {
-        base_ep_fence_now(ep);
+    if (base_wireup_ep_is_replayed(ep)) {
+        base_outstanding_fence(ep);
     }
     return UCS_INPROGRESS;
 }

@@ -3,7 +3,7 @@
  * an acknowledgement that the peer has them. */
 #include "ud.h"
 
-#include <uct/ib/base/base_done.h>
+#include <uct/ib/base/base_complete.h>
 #include <uct/ib/base/base_fail.h>
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 static void ud_sent(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
 {
     if (vendor_err == EFA_STATUS_FLUSHED) {
-        base_iface_break(iface, "sending", ENODEV);
+        base_fail_iface(iface, "sending", ENODEV);
     } else if (vendor_err != 0) {
         host_debug(iface->super.host,
                    "%s: datagram to QPN %u ended with status %u of the device",
@@ -29,7 +29,7 @@ static ucs_status_t ud_failure(base_iface_t *iface, const base_ep_t *ep)
         return ep->status;
     }
     return iface->broken ? UCS_ERR_IO_ERROR :
-                           base_end_status(flow_tx_why(ep->tx));
+                           base_fail_end_status(flow_tx_why(ep->tx));
 }
 
 static unsigned ud_release(base_iface_t *iface)
@@ -44,8 +44,8 @@ static unsigned ud_release(base_iface_t *iface)
             NULL)) {
         op = (base_op_t*)((char*)flow_op - offsetof(base_op_t, flow));
         ++count;
-        base_op_finish(iface, op,
-                       failed ? ud_failure(iface, op->ep) : UCS_OK);
+        base_complete_op(iface, op,
+                         failed ? ud_failure(iface, op->ep) : UCS_OK);
     }
     return count;
 }

@@ -4,8 +4,8 @@
 #include "ud_mtu.h"
 #include "ud_timer.h"
 
-#include <uct/ib/base/base_numbers.h>
-#include <uct/ib/base/base_reach.h>
+#include <uct/ib/base/base_counters.h>
+#include <uct/ib/base/base_address.h>
 #include <uct/ib/base/base_vfs.h>
 #include <uct/ib/efa/efa_trial.h>
 
@@ -34,13 +34,13 @@ static const base_transport_t ud_base = {
 };
 
 static const ucx_iface_vops_t ud_vops = {
-    .is_reachable    = base_iface_is_reachable,
-    .ep_is_connected = base_ep_is_connected,
+    .is_reachable    = base_address_is_reachable,
+    .ep_is_connected = base_address_is_connected,
     .ep_invalidate   = ud_lock_invalidate,
     .vfs_refresh     = base_vfs_refresh,
 };
 
-static ucx_stats_class_t ud_stats_class = BASE_NUMBERS_CLASS("ud");
+static ucx_stats_class_t ud_stats_class = BASE_COUNTERS_CLASS("ud");
 
 static const base_iface_kind_t ud_kind = {
     .transport = &ud_base,

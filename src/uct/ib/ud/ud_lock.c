@@ -38,20 +38,20 @@ static ucs_status_t ud_ep_am_short(uct_ep_h ep, uint8_t id, uint64_t header,
                                    const void *payload, unsigned length)
 {
     UD_LOCKED(ud_ep_iface(ep),
-              base_ep_am_short(ep, id, header, payload, length));
+              base_am_short(ep, id, header, payload, length));
 }
 
 static ucs_status_t ud_ep_am_short_iov(uct_ep_h ep, uint8_t id,
                                        const uct_iov_t *iov, size_t iovcnt)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_ep_am_short_iov(ep, id, iov, iovcnt));
+    UD_LOCKED(ud_ep_iface(ep), base_am_short_iov(ep, id, iov, iovcnt));
 }
 
 static ssize_t ud_ep_am_bcopy(uct_ep_h ep, uint8_t id,
                               uct_pack_callback_t pack_cb, void *arg,
                               unsigned flags)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_ep_am_bcopy(ep, id, pack_cb, arg, flags));
+    UD_LOCKED(ud_ep_iface(ep), base_am_bcopy(ep, id, pack_cb, arg, flags));
 }
 
 static ucs_status_t ud_ep_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
@@ -60,14 +60,14 @@ static ucs_status_t ud_ep_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                                    uct_completion_t *comp)
 {
     UD_LOCKED(ud_ep_iface(ep),
-              base_ep_am_zcopy(ep, id, header, header_length, iov, iovcnt,
-                               flags, comp));
+              base_am_zcopy(ep, id, header, header_length, iov, iovcnt,
+                            flags, comp));
 }
 
 static ucs_status_t
 ud_ep_pending_add(uct_ep_h ep, uct_pending_req_t *req, unsigned flags)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_ep_pending_add(ep, req, flags));
+    UD_LOCKED(ud_ep_iface(ep), base_pending_add(ep, req, flags));
 }
 
 static void ud_ep_pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
@@ -76,19 +76,19 @@ static void ud_ep_pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
     ud_iface_t *iface = ud_ep_iface(ep);
 
     ud_lock(iface);
-    base_ep_pending_purge(ep, cb, arg);
+    base_pending_purge(ep, cb, arg);
     ud_unlock(iface);
 }
 
 static ucs_status_t
 ud_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_ep_flush(ep, flags, comp));
+    UD_LOCKED(ud_ep_iface(ep), base_flush_ep(ep, flags, comp));
 }
 
 static ucs_status_t ud_ep_fence(uct_ep_h ep, unsigned flags)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_ep_fence(ep, flags));
+    UD_LOCKED(ud_ep_iface(ep), base_flush_ep_fence(ep, flags));
 }
 
 static ucs_status_t
@@ -121,22 +121,22 @@ static void ud_ep_destroy(uct_ep_h ep)
 static ucs_status_t
 ud_iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
 {
-    UD_LOCKED((ud_iface_t*)iface, base_iface_flush(iface, flags, comp));
+    UD_LOCKED((ud_iface_t*)iface, base_flush_iface(iface, flags, comp));
 }
 
 static ucs_status_t ud_iface_fence(uct_iface_h iface, unsigned flags)
 {
-    UD_LOCKED((ud_iface_t*)iface, base_iface_fence(iface, flags));
+    UD_LOCKED((ud_iface_t*)iface, base_flush_iface_fence(iface, flags));
 }
 
 static unsigned ud_iface_progress(uct_iface_h iface)
 {
-    UD_LOCKED((ud_iface_t*)iface, base_iface_progress_any(iface));
+    UD_LOCKED((ud_iface_t*)iface, base_progress_any(iface));
 }
 
 static ucs_status_t ud_iface_event_arm(uct_iface_h iface, unsigned events)
 {
-    UD_LOCKED((ud_iface_t*)iface, base_iface_event_arm(iface, events));
+    UD_LOCKED((ud_iface_t*)iface, base_arm_events(iface, events));
 }
 
 void ud_lock_ops(uct_iface_ops_t *ops)
@@ -171,6 +171,6 @@ void ud_lock_release_desc(uct_recv_desc_t *self, void *desc)
                                         offsetof(ud_iface_t, super.rxq));
 
     ud_lock(iface);
-    base_rxbuf_release(self, desc);
+    base_rxq_release(self, desc);
     ud_unlock(iface);
 }

@@ -2,7 +2,7 @@
 /* What the interface can, as UCT asks. */
 #include "ud.h"
 
-#include <uct/ib/base/base_query.h>
+#include <uct/ib/base/base_iface.h>
 
 /* Estimates that UCP compares transports by: srd is to be preferred. A flow of
  * UD has 10 Gb/s (EFA-FACTS: completion and ordering), and each message is

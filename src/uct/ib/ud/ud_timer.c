@@ -49,8 +49,8 @@ static void ud_timer_run(int fd, ucs_event_set_types_t events, void *arg)
         !ud_lock_try(iface)) {
         return;
     }
-    base_iface_progress_quiet(&iface->super);
-    base_iface_wake(&iface->super);
+    base_progress_quiet(&iface->super);
+    base_arm_wake(&iface->super);
     ud_timer_pace(iface, ud_has_peers(iface));
     ud_unlock(iface);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BASE_AGAIN_H_
-#define BASE_AGAIN_H_
+#ifndef BASE_RETRY_H_
+#define BASE_RETRY_H_
 
 #include "base_types.h"
 
-/* An operation, a control packet ended with status 14 (base_again.c): may it be
+/* An operation, a control packet ended with status 14 (base_retry.c): may it be
  * tried again? Says so if an endpoint that works has to fail for it. */
-int base_again_may(base_iface_t *iface, const base_op_t *op);
-int base_again_ctl(base_iface_t *iface, base_op_t *op);
+int base_retry_may(base_iface_t *iface, const base_op_t *op);
+int base_retry_ctl(base_iface_t *iface, base_op_t *op);
 
 /* A control packet got through: the peer's device knows us. */
 static inline void
-base_again_ctl_ended(const base_op_t *op, flow_send_status_t status)
+base_retry_ctl_ended(const base_op_t *op, flow_send_status_t status)
 {
     if (__builtin_expect(op->ctl.ah->refused_since != 0, 0) &&
         (status == FLOW_SEND_OK) &&
@@ -20,16 +20,16 @@ base_again_ctl_ended(const base_op_t *op, flow_send_status_t status)
     }
 }
 
-/* Tries again, later, what base_again_may allows. */
-void base_again_op(base_iface_t *iface, base_op_t *op);
+/* Tries again, later, what base_retry_may allows. */
+void base_retry_op(base_iface_t *iface, base_op_t *op);
 
 /* Posts RDMA again whose time has come. Returns how much was done. */
-unsigned base_again_run(base_iface_t *iface);
+unsigned base_retry_run(base_iface_t *iface);
 
 /* Completes what waits for that, of one endpoint, with its status. */
-void base_again_cancel_ep(base_iface_t *iface, const base_ep_t *ep);
+void base_retry_cancel_ep(base_iface_t *iface, const base_ep_t *ep);
 
 /* Nothing waits any more: the caller completes it. */
-void base_again_forget(base_iface_t *iface);
+void base_retry_forget(base_iface_t *iface);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is due in the protocol core: timers, messages to send again, events,
  * control packets. */
-#include "base_due.h"
-#include "base_core.h"
+#include "base_core_events.h"
+#include "base_flow.h"
 #include "base_ctl.h"
-#include "base_done.h"
+#include "base_complete.h"
 #include "base_fail.h"
-#include "base_linger.h"
-#include "base_numbers.h"
-#include "base_peer.h"
+#include "base_ep_list.h"
+#include "base_counters.h"
 #include "base_post.h"
 #include "base_report.h"
 #include "base_rx.h"
@@ -26,9 +25,42 @@ static void base_rxq_follow(base_iface_t *iface, int scarce)
     }
     base_rxq_cover(&iface->rxq, counters.owed);
     if (base_rxq_fill(&iface->rxq) != UCS_OK) {
-        base_iface_break(iface, "posting receives", EIO);
+        base_fail_iface(iface, "posting receives", EIO);
     }
     flow_core_rx_posted(iface->core, iface->rxq.base);
+}
+
+/* Nearly out of handles, only those peers get one to keep that ask for RMA. */
+void base_core_events_introduced(base_iface_t *iface, flow_peer_t *peer,
+                                 int rma)
+{
+    flow_addr_t  addr = flow_peer_addr(iface->core, peer);
+    base_ah_t   *ah   = flow_peer_cookie(peer);
+    ucs_status_t status;
+
+    if ((ah == NULL) &&
+        (rma || (iface->ahs.gids.count < iface->ahs.limit / 16 * 15) ||
+         (iface->ahs.limit < 16))) {
+        status = base_ah_get(&iface->ahs, addr.gid, &ah);
+        if (status != UCS_OK) {
+            host_warn(iface->super.host,
+                      "%s: no address handle to keep for a peer: its RMA to us "
+                      "will fail, its messages will not (%u of %u in use)",
+                      base_iface_md(iface)->device->name, iface->ahs.gids.count,
+                      iface->ahs.limit);
+            flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,
+                             FLOW_RMA_REFUSED);
+            return;
+        }
+        flow_peer_set_cookie(peer, ah);
+        base_rx_tell(iface); /* who has a handle from now on */
+    }
+    if (ah == NULL) {
+        flow_peer_set_ah(iface->core, peer, FLOW_AH_UNKNOWN,
+                         FLOW_RMA_NOT_YET);
+    } else {
+        flow_peer_set_ah(iface->core, peer, ah->device->number, FLOW_RMA_READY);
+    }
 }
 
 static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
@@ -43,20 +75,20 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
         base_rxq_follow(iface, 0); /* it may have a flow to us by now */
         break;
     case FLOW_EVENT_TX_FAILED:
-        base_ep_report_failure(event->cookie, event->why);
+        base_fail_ep_report(event->cookie, event->why);
         break;
     case FLOW_EVENT_TX_GONE:
-        base_ep_flow_gone(event->cookie);
+        base_ep_list_flow_gone(event->cookie);
         break;
     case FLOW_EVENT_PEER_INTRODUCED:
-        base_peer_introduced(iface, event->peer, 0);
+        base_core_events_introduced(iface, event->peer, 0);
         base_rxq_follow(iface, 0);
         break;
     case FLOW_EVENT_RX_SCARCE:
         base_rxq_follow(iface, 1);
         break;
     case FLOW_EVENT_PEER_WANTS_RMA:
-        base_peer_introduced(iface, event->peer, 1);
+        base_core_events_introduced(iface, event->peer, 1);
         break;
     case FLOW_EVENT_PEER_GONE:
         ah = flow_peer_cookie(event->peer);
@@ -92,10 +124,10 @@ static int base_repost(base_iface_t *iface, base_op_t *op)
 static void base_repost_failed(base_iface_t *iface, base_op_t *op, int err)
 {
     if (!iface->acked) {
-        base_op_abandon(iface, op, err);
+        base_complete_abandoned(iface, op, err);
         return;
     }
-    base_iface_break(iface, "posting", err); /* and no callback may run */
+    base_fail_iface(iface, "posting", err); /* and no callback may run */
     flow_resend_sent(iface->core, &op->flow, 1);
 }
 
@@ -126,17 +158,17 @@ static unsigned base_repost_all(base_iface_t *iface)
 }
 
 /* A timer runs: is it due? Then what it made due. */
-static unsigned base_due_timer(base_iface_t *iface)
+static unsigned base_core_events_timer(base_iface_t *iface)
 {
-    if (base_iface_clock(iface) >= flow_timer_next(iface->core)) {
+    if (base_flow_clock(iface) >= flow_timer_next(iface->core)) {
         flow_timer_run(iface->core, iface->now);
     }
     return base_repost_all(iface);
 }
 
-static unsigned base_due_ctl(base_iface_t *iface)
+static unsigned base_core_events_ctl(base_iface_t *iface)
 {
-    if (base_core_grow(iface) != UCS_OK) {
+    if (base_flow_grow(iface) != UCS_OK) {
         return 0; /* memory may come back; control waits for it */
     }
     return base_ctl_post_all(iface);
@@ -144,15 +176,15 @@ static unsigned base_due_ctl(base_iface_t *iface)
 
 /* Of messages that are acknowledged. What is over is so because of a packet or
  * a timer, and as long as a flow has such its timer runs: so due is due. */
-static unsigned base_due_acked(base_iface_t *iface)
+static unsigned base_core_events_acked(base_iface_t *iface)
 {
-    (void)base_core_grow(iface); /* flows that begin to send need some */
+    (void)base_flow_grow(iface); /* flows that begin to send need some */
     return iface->transport->acks->release(iface);
 }
 
 /* Peers that came or went: whoever talks to us for the first time must be
  * answered, or takes us for dead. */
-static void base_due_peers(base_iface_t *iface)
+static void base_core_events_peers(base_iface_t *iface)
 {
     flow_event_t event;
 
@@ -162,27 +194,27 @@ static void base_due_peers(base_iface_t *iface)
     }
 }
 
-void base_due_quiet(base_iface_t *iface)
+void base_core_events_quiet(base_iface_t *iface)
 {
-    base_due_peers(iface);
+    base_core_events_peers(iface);
     if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
-        base_due_timer(iface);
+        base_core_events_timer(iface);
     }
     if (flow_ctl_pending(iface->core)) {
-        base_due_ctl(iface);
+        base_core_events_ctl(iface);
     }
 }
 
-unsigned base_due_run(base_iface_t *iface)
+unsigned base_core_events_run(base_iface_t *iface)
 {
     unsigned     count = 0;
     flow_event_t event;
 
     if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
-        count += base_due_timer(iface);
+        count += base_core_events_timer(iface);
     }
     if (iface->acked) {
-        count += base_due_acked(iface);
+        count += base_core_events_acked(iface);
     }
     while (flow_event_pending(iface->core) &&
            flow_event_next(iface->core, &event)) {
@@ -190,9 +222,9 @@ unsigned base_due_run(base_iface_t *iface)
         base_event_handle(iface, &event);
     }
     base_report_write(iface);
-    base_numbers_report(iface);
+    base_counters_report(iface);
     if (flow_ctl_pending(iface->core)) {
-        count += base_due_ctl(iface);
+        count += base_core_events_ctl(iface);
     }
     return count;
 }

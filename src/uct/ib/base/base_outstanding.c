@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The queue of what an endpoint has outstanding: markers of flushes, and the
  * fence that later operations wait at (DESIGN.md decisions 8 and 9). */
-#include "base_out.h"
+#include "base_outstanding.h"
 
 /* Takes a marker out of the queue and tells who waits for it. */
-static void
-base_marker_complete(base_ep_t *ep, base_out_t *marker, ucs_status_t status)
+static void base_outstanding_end_flush(base_ep_t *ep, base_out_t *marker,
+                                       ucs_status_t status)
 {
     uct_completion_t *comp = marker->comp;
 
-    base_out_remove(marker);
+    base_outstanding_remove(marker);
     --ep->flushes;
-    base_marker_put(&base_ep_iface(ep)->ops, marker);
+    base_op_marker_put(&base_ep_iface(ep)->ops, marker);
     ucx_completion_done(comp, status);
 }
 
-void base_ep_flush_markers(base_ep_t *ep)
+void base_outstanding_end_flushes(base_ep_t *ep)
 {
     base_out_t *out;
 
@@ -24,24 +24,24 @@ void base_ep_flush_markers(base_ep_t *ep)
     while (((out = ep->queue.next) != &ep->queue) &&
            (out->kind == BASE_OUT_FLUSH) &&
            ((ep->tx == NULL) || flow_tx_done_before(ep->tx, out->psn))) {
-        base_marker_complete(ep, out, (ep->state == BASE_EP_ALIVE) ?
+        base_outstanding_end_flush(ep, out, (ep->state == BASE_EP_ALIVE) ?
                                               UCS_OK : ep->status);
     }
 }
 
-void base_ep_cancel_flushes(base_ep_t *ep)
+void base_outstanding_cancel_flushes(base_ep_t *ep)
 {
     base_out_t *out, *next;
 
     for (out = ep->queue.next; out != &ep->queue; out = next) {
         next = out->next;
         if (out->kind == BASE_OUT_FLUSH) {
-            base_marker_complete(ep, out, UCS_ERR_CANCELED);
+            base_outstanding_end_flush(ep, out, UCS_ERR_CANCELED);
         }
     }
 }
 
-void base_ep_rma_done(base_ep_t *ep)
+void base_outstanding_rma_done(base_ep_t *ep)
 {
     base_iface_t *iface = base_ep_iface(ep);
 
@@ -57,7 +57,7 @@ void base_ep_rma_done(base_ep_t *ep)
     }
 }
 
-void base_ep_fence_now(base_ep_t *ep)
+void base_outstanding_fence(base_ep_t *ep)
 {
     if ((ep->rma_ops > 0) && !ep->fenced) {
         ep->fenced = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, time and parameters for the protocol core, which has none itself. */
-#include "base_core.h"
+#include "base_flow.h"
 #include <uct/ib/efa/efa_block.h>
 #include <uct/ib/efa/efa_clock.h>
 
@@ -20,14 +20,14 @@
 
 #define BASE_ASSERT_LINES    10
 
-flow_time_t base_iface_clock(base_iface_t *iface)
+flow_time_t base_flow_clock(base_iface_t *iface)
 {
     iface->now = efa_clock() + 1;
     return iface->now;
 }
 
 /* Memory of the core lies behind one cache line that links the blocks. */
-static void *base_core_alloc(base_iface_t *iface, size_t size)
+static void *base_flow_alloc(base_iface_t *iface, size_t size)
 {
     void *block;
 
@@ -40,7 +40,7 @@ static void *base_core_alloc(base_iface_t *iface, size_t size)
     return (char*)block + FLOW_ALIGN;
 }
 
-static void base_core_free(base_iface_t *iface, void *memory)
+static void base_flow_free(base_iface_t *iface, void *memory)
 {
     void  *block = (char*)memory - FLOW_ALIGN;
     void **link  = &iface->core_chunks;
@@ -52,7 +52,7 @@ static void base_core_free(base_iface_t *iface, void *memory)
     free(block);
 }
 
-ucs_status_t base_core_grow(base_iface_t *iface)
+ucs_status_t base_flow_grow(base_iface_t *iface)
 {
     unsigned needed, pool;
     void    *memory, *former;
@@ -62,26 +62,26 @@ ucs_status_t base_core_grow(base_iface_t *iface)
             if (!(needed & (1u << pool))) {
                 continue;
             }
-            memory = base_core_alloc(iface,
+            memory = base_flow_alloc(iface,
                                      flow_pool_chunk_size(iface->core, pool));
             if (memory == NULL) {
                 return UCS_ERR_NO_MEMORY;
             }
             former = flow_pool_grow(iface->core, pool, memory);
             if (former != NULL) {
-                base_core_free(iface, former);
+                base_flow_free(iface, former);
             }
         }
     }
     return UCS_OK;
 }
 
-int base_random(void *buffer, size_t size)
+int base_flow_random(void *buffer, size_t size)
 {
     return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
 }
 
-ucs_status_t base_core_open(base_iface_t *iface, const base_config_t *config)
+ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
 {
     flow_params_t params;
     size_t        size;
@@ -101,12 +101,12 @@ ucs_status_t base_core_open(base_iface_t *iface, const base_config_t *config)
     if (config->tries != 0) {
         params.tries = config->tries;
     }
-    if (base_random(&params.seed, sizeof(params.seed)) != 0) {
+    if (base_flow_random(&params.seed, sizeof(params.seed)) != 0) {
         return UCS_ERR_IO_ERROR;
     }
 
     size   = flow_core_size(&params);
-    memory = base_core_alloc(iface, size);
+    memory = base_flow_alloc(iface, size);
     if (memory == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
@@ -114,10 +114,10 @@ ucs_status_t base_core_open(base_iface_t *iface, const base_config_t *config)
     if (iface->core == NULL) {
         return UCS_ERR_INVALID_PARAM;
     }
-    return base_core_grow(iface);
+    return base_flow_grow(iface);
 }
 
-void base_core_close(base_iface_t *iface)
+void base_flow_close(base_iface_t *iface)
 {
     efa_block_list_free(&iface->core_chunks);
     iface->core = NULL;

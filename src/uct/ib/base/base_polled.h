@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BASE_STASH_H_
-#define BASE_STASH_H_
+#ifndef BASE_POLLED_H_
+#define BASE_POLLED_H_
 
 #include "base_types.h"
 
 /* Handles what was stashed. Returns how many completions that was. */
-unsigned base_iface_take_stash(base_iface_t *iface);
+unsigned base_polled_take(base_iface_t *iface);
 /* The same for work requests alone. */
-unsigned base_stash_take_tx(base_iface_t *iface);
+unsigned base_polled_take_tx(base_iface_t *iface);
 /* A stashed message will not be delivered. */
-void base_stash_drop_rx(base_iface_t *iface);
+void base_polled_drop_rx(base_iface_t *iface);
 
 /* Polls one completion of either kind into the stash, if there is one. */
-void base_iface_stash_rx(base_iface_t *iface);
-void base_iface_stash_tx(base_iface_t *iface);
+void base_polled_rx(base_iface_t *iface);
+void base_polled_tx(base_iface_t *iface);
 
 /*
  * Waits until `op`, just posted, is complete, at most `time` ns. Runs nobody's
@@ -21,11 +21,12 @@ void base_iface_stash_tx(base_iface_t *iface);
  * UCS_OK; UCS_ERR_TIMED_OUT, then it is still the device's; or the error it
  * ended with; UCS_ERR_NO_RESOURCE: it may be tried again.
  */
-ucs_status_t base_tx_wait(base_iface_t *iface, base_op_t *op, flow_time_t time);
+ucs_status_t base_polled_wait(base_iface_t *iface, base_op_t *op,
+                              flow_time_t time);
 
 /* Keeps a completion of a work request for progress, and completes those of one
  * endpoint that are kept. */
-void base_stash_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc);
-void base_stash_take_ep(base_iface_t *iface, const base_ep_t *ep);
+void base_polled_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc);
+void base_polled_take_ep(base_iface_t *iface, const base_ep_t *ep);
 
 #endif

@@ -7,11 +7,11 @@
  * there, so the user may not have it back. They come from progress, or,
  * cancelled, when the interface closes. To have few of them, a short wait.
  */
-#include "base_lent.h"
-#include "base_again.h"
-#include "base_core.h"
-#include "base_out.h"
-#include "base_stash.h"
+#include "base_reclaim.h"
+#include "base_retry.h"
+#include "base_flow.h"
+#include "base_outstanding.h"
+#include "base_polled.h"
 #include "base_tx.h"
 
 #include <string.h>
@@ -22,20 +22,20 @@
 #define BASE_LENT_POLLS 64            /* between two looks at the clock */
 #define BASE_LENT_LOOKS 16            /* at least: the CPU may have been away */
 
-static int base_op_is_lent(const base_op_t *op)
+static int base_reclaim_op_uses_it(const base_op_t *op)
 {
     return (op->out.kind != BASE_OUT_FLUSH) &&
            (efa_send_wr_pieces(&op->wr) == op->sge);
 }
 
 /* How many the device has. */
-static unsigned base_ep_lent(const base_ep_t *ep)
+static unsigned base_reclaim_is_needed(const base_ep_t *ep)
 {
     unsigned          count = 0;
     const base_out_t *out;
 
     for (out = ep->queue.next; out != &ep->queue; out = out->next) {
-        count += base_op_is_lent((const base_op_t*)out) &&
+        count += base_reclaim_op_uses_it((const base_op_t*)out) &&
                  base_op_is_posted(base_ep_iface(ep), (const base_op_t*)out);
     }
     return count;
@@ -43,7 +43,7 @@ static unsigned base_ep_lent(const base_ep_t *ep)
 
 /* Polls until something of the endpoint comes, a few times. Returns whether
  * polling works. */
-static int base_lent_poll(base_iface_t *iface, const base_ep_t *ep)
+static int base_reclaim_poll(base_iface_t *iface, const base_ep_t *ep)
 {
     efa_wc_t   wc;
     base_op_t *op;
@@ -63,26 +63,26 @@ static int base_lent_poll(base_iface_t *iface, const base_ep_t *ep)
             base_tx_completion(iface, op, efa_wc_status(&wc));
             return 1;
         }
-        base_stash_add(iface, op, &wc);
+        base_polled_add(iface, op, &wc);
     }
     return 1;
 }
 
-static void base_lent_wait(base_iface_t *iface, base_ep_t *ep)
+static void base_reclaim_wait(base_iface_t *iface, base_ep_t *ep)
 {
     flow_time_t deadline;
     unsigned    looks = 0;
 
-    if (iface->broken || (base_ep_lent(ep) == 0)) {
+    if (iface->broken || (base_reclaim_is_needed(ep) == 0)) {
         return;
     }
-    deadline = base_iface_clock(iface) + BASE_LENT_TIME;
+    deadline = base_flow_clock(iface) + BASE_LENT_TIME;
     if (iface->now - iface->waited_in_vain < BASE_LENT_PAUSE) {
         return; /* many endpoints to one dead peer: not so long for each */
     }
-    while ((base_ep_lent(ep) > 0) && base_lent_poll(iface, ep)) {
-        base_stash_take_ep(iface, ep);
-        if ((base_iface_clock(iface) >= deadline) &&
+    while ((base_reclaim_is_needed(ep) > 0) && base_reclaim_poll(iface, ep)) {
+        base_polled_take_ep(iface, ep);
+        if ((base_flow_clock(iface) >= deadline) &&
             (++looks >= BASE_LENT_LOOKS)) {
             iface->waited_in_vain = iface->now;
             return;
@@ -91,7 +91,7 @@ static void base_lent_wait(base_iface_t *iface, base_ep_t *ep)
 }
 
 /* Takes the user's bytes into a buffer of ours. Returns 0 if there is none. */
-static int base_op_copy_lent(base_iface_t *iface, base_op_t *op)
+static int base_reclaim_copy_op(base_iface_t *iface, base_op_t *op)
 {
     base_bounce_t *bounce = base_op_bounce(&iface->ops, op);
     size_t         length = 0;
@@ -111,7 +111,7 @@ static int base_op_copy_lent(base_iface_t *iface, base_op_t *op)
 
 /* Messages that the device gave back and that may be sent again go on as copies
  * where their memory is the CPU's. */
-static void base_ep_copy_waiting(base_iface_t *iface, base_ep_t *ep)
+static void base_reclaim_copy_waiting(base_iface_t *iface, base_ep_t *ep)
 {
     base_out_t       *out, *next;
     base_op_t        *op;
@@ -121,9 +121,9 @@ static void base_ep_copy_waiting(base_iface_t *iface, base_ep_t *ep)
         op   = (base_op_t*)out;
         next = out->next;
         if ((out->kind == BASE_OUT_AM_ZCOPY) &&
-            !base_op_is_posted(iface, op) && op->lent_host &&
-            base_op_copy_lent(iface, op)) {
-            base_out_remove(out);
+            !base_op_is_posted(iface, op) && op->user_is_host &&
+            base_reclaim_copy_op(iface, op)) {
+            base_outstanding_remove(out);
             comp      = out->comp;
             out->comp = NULL;
             out->kind = BASE_OUT_AM_OTHER;
@@ -132,7 +132,7 @@ static void base_ep_copy_waiting(base_iface_t *iface, base_ep_t *ep)
     }
 }
 
-static void base_lent_unpack(void *arg, const void *data, size_t length)
+static void base_reclaim_unpack(void *arg, const void *data, size_t length)
 {
     (void)arg;
     (void)data;
@@ -140,7 +140,7 @@ static void base_lent_unpack(void *arg, const void *data, size_t length)
 }
 
 /* Reads into our buffers: what they bring is nobody's any more. */
-static void base_ep_drop_reads(base_ep_t *ep)
+static void base_reclaim_drop_reads(base_ep_t *ep)
 {
     base_out_t       *out, *next;
     uct_completion_t *comp;
@@ -149,8 +149,8 @@ static void base_ep_drop_reads(base_ep_t *ep)
         next = out->next;
         if ((out->kind == BASE_OUT_GET_BCOPY) ||
             ((out->kind == BASE_OUT_GET_ZCOPY) &&
-             !base_op_is_lent((base_op_t*)out))) {
-            ((base_op_t*)out)->unpack.func = base_lent_unpack;
+             !base_reclaim_op_uses_it((base_op_t*)out))) {
+            ((base_op_t*)out)->unpack.func = base_reclaim_unpack;
             comp      = out->comp;
             out->comp = NULL;
             ucx_completion_done(comp, UCS_ERR_CANCELED);
@@ -158,13 +158,13 @@ static void base_ep_drop_reads(base_ep_t *ep)
     }
 }
 
-void base_ep_take_back(base_ep_t *ep)
+void base_reclaim_ep(base_ep_t *ep)
 {
     base_iface_t *iface = base_ep_iface(ep);
 
-    base_ep_drop_reads(ep);
-    base_stash_take_ep(iface, ep);
-    base_again_cancel_ep(iface, ep);
-    base_lent_wait(iface, ep);
-    base_ep_copy_waiting(iface, ep);
+    base_reclaim_drop_reads(ep);
+    base_polled_take_ep(iface, ep);
+    base_retry_cancel_ep(iface, ep);
+    base_reclaim_wait(iface, ep);
+    base_reclaim_copy_waiting(iface, ep);
 }

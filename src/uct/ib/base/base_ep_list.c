@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists of an interface's endpoints. A destroyed one lingers until nothing
  * of it is outstanding and its flow is closed. */
-#include "base_linger.h"
-#include "base_out.h"
+#include "base_ep_list.h"
+#include "base_outstanding.h"
 #include "base_vfs.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void base_ep_list_remove(base_ep_t **list, base_ep_t *ep)
     }
 }
 
-void base_ep_put_handle(base_ep_t *ep)
+void base_ep_list_put_handle(base_ep_t *ep)
 {
     if (ep->ah != NULL) {
         base_ah_put(&base_ep_iface(ep)->ahs, ep->ah);
@@ -37,20 +37,20 @@ void base_ep_put_handle(base_ep_t *ep)
     }
 }
 
-void base_ep_free_lingering(base_ep_t *ep)
+void base_ep_list_free(base_ep_t *ep)
 {
     base_iface_t *iface = base_ep_iface(ep);
 
     base_ep_list_remove(&iface->lingering, ep);
-    base_ep_put_handle(ep);
+    base_ep_list_put_handle(ep);
     --iface->endpoints;
     free(ep);
 }
 
-void base_ep_flow_gone(base_ep_t *ep)
+void base_ep_list_flow_gone(base_ep_t *ep)
 {
     ep->tx = NULL;
     if (base_ep_is_idle(ep)) {
-        base_ep_free_lingering(ep);
+        base_ep_list_free(ep);
     }
 }

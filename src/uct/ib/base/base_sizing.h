@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BASE_NEED_H_
-#define BASE_NEED_H_
+#ifndef BASE_SIZING_H_
+#define BASE_SIZING_H_
 
 #include "base_config.h"
 
@@ -8,7 +8,7 @@
  * What an interface takes of a host, computed by what makes it take it: for who
  * plans a job (srd_info --plan).
  */
-typedef struct base_need {
+typedef struct base_sizing {
     unsigned queue_pairs, queues; /* queue pairs, completion queues */
     unsigned files;               /* descriptors */
     unsigned sends, receives;     /* depths of the queue pair */
@@ -19,14 +19,14 @@ typedef struct base_need {
                                      trial before it opens is counted */
     unsigned handles;             /* address handles */
     int      is_short_of_flows;   /* more peers than there may be flows */
-} base_need_t;
+} base_sizing_t;
 
 /*
  * For an interface as `config` says, resolved for a device
  * (base_config_resolve) with messages of `max_msg` bytes, that talks to `peers`
  * interfaces on `gids` devices.
  */
-void base_need_get(base_need_t *need, const base_config_t *config,
-                   size_t max_msg, unsigned peers, unsigned gids);
+void base_sizing_get(base_sizing_t *need, const base_config_t *config,
+                     size_t max_msg, unsigned peers, unsigned gids);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BASE_ADDR_H_
-#define BASE_ADDR_H_
+#ifndef BASE_ADDRESS_H_
+#define BASE_ADDRESS_H_
 
 #include <stdint.h>
 #include <string.h>
+
+#include "base_types.h"
 
 /*
  * Addresses that UCP carries to peers (DESIGN.md decision 7). Bytes only, so
@@ -29,7 +31,7 @@ typedef struct base_iface_addr {
     uint8_t incarnation[8];
 } base_iface_addr_t;
 
-static inline void base_device_addr_pack(void *buffer, const uint8_t *gid)
+static inline void base_address_device_pack(void *buffer, const uint8_t *gid)
 {
     base_device_addr_t *addr = buffer;
 
@@ -40,7 +42,7 @@ static inline void base_device_addr_pack(void *buffer, const uint8_t *gid)
 
 /* Whether an address is of our kind and version; nothing beyond its first
  * bytes is read when it is of another kind. */
-static inline int base_device_addr_is_ours(const void *buffer)
+static inline int base_address_device_is_ours(const void *buffer)
 {
     const base_device_addr_t *addr = buffer;
 
@@ -48,8 +50,8 @@ static inline int base_device_addr_is_ours(const void *buffer)
            (addr->version == BASE_ADDR_VERSION);
 }
 
-static inline void base_iface_addr_pack(void *buffer, uint32_t qpn,
-                                        uint32_t qkey, uint64_t incarnation)
+static inline void base_address_iface_pack(void *buffer, uint32_t qpn,
+                                           uint32_t qkey, uint64_t incarnation)
 {
     base_iface_addr_t *addr = buffer;
 
@@ -59,8 +61,9 @@ static inline void base_iface_addr_pack(void *buffer, uint32_t qpn,
     memcpy(addr->incarnation, &incarnation, sizeof(addr->incarnation));
 }
 
-static inline void base_iface_addr_unpack(const void *buffer, uint32_t *qpn,
-                                          uint32_t *qkey, uint64_t *incarnation)
+static inline void base_address_iface_unpack(const void *buffer, uint32_t *qpn,
+                                             uint32_t *qkey,
+                                             uint64_t *incarnation)
 {
     const base_iface_addr_t *addr = buffer;
 
@@ -69,5 +72,17 @@ static inline void base_iface_addr_unpack(const void *buffer, uint32_t *qpn,
     memcpy(qkey, addr->qkey, sizeof(*qkey));
     memcpy(incarnation, addr->incarnation, sizeof(*incarnation));
 }
+
+/* iface_get_device_address, iface_get_address, iface_is_reachable,
+ * ep_is_connected of UCT. */
+ucs_status_t
+base_address_get_device(uct_iface_h tl_iface, uct_device_addr_t *addr);
+ucs_status_t
+base_address_get_iface(uct_iface_h tl_iface, uct_iface_addr_t *addr);
+int base_address_is_reachable(uct_iface_h tl_iface,
+                              const uct_device_addr_t *dev_addr,
+                              const uct_iface_addr_t *iface_addr);
+int base_address_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
+                              const uct_iface_addr_t *iface_addr);
 
 #endif

@@ -2,16 +2,16 @@
 /*
  * The end of an interface whose device failed: its driver went away, or it
  * refuses work requests that were right. The interface ends, the process does
- * not: the user has read one line (base_iface_break), and from progress every
+ * not: the user has read one line (base_fail_iface), and from progress every
  * operation completes and every endpoint reports its failure, as for peers that
  * died.
  *
  * Buffers go back to their users only when the queue pair is destroyed, as the
  * device might still write into them before.
  */
-#include "base_end.h"
-#include "base_again.h"
-#include "base_done.h"
+#include "base_device_lost.h"
+#include "base_retry.h"
+#include "base_complete.h"
 #include "base_fail.h"
 
 /* What waits for a receiver comes back from the protocol core. */
@@ -50,7 +50,7 @@ static unsigned base_iface_cancel_messages(base_iface_t *iface)
     for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
         if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_OTHER) &&
             base_op_is_posted(iface, op)) {
-            base_op_cancel(iface, op, UCS_ERR_IO_ERROR);
+            base_complete_cancelled(iface, op, UCS_ERR_IO_ERROR);
             ++count;
         }
     }
@@ -66,7 +66,7 @@ static unsigned base_iface_cancel_ops(base_iface_t *iface)
 
     while (((op = base_list_first_op(iface, iface->alive)) != NULL) ||
            ((op = base_list_first_op(iface, iface->lingering)) != NULL)) {
-        base_op_cancel(iface, op, UCS_ERR_IO_ERROR);
+        base_complete_cancelled(iface, op, UCS_ERR_IO_ERROR);
         ++count;
     }
     return count;
@@ -80,7 +80,7 @@ static unsigned base_iface_cancel_acked(base_iface_t *iface)
     base_ep_t *ep;
 
     for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
-        base_ep_fail(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
+        base_fail_ep(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
     }
     for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
         if (base_op_is_posted(iface, op)) {
@@ -90,7 +90,7 @@ static unsigned base_iface_cancel_acked(base_iface_t *iface)
     return iface->transport->acks->release(iface);
 }
 
-unsigned base_iface_end(base_iface_t *iface)
+unsigned base_device_lost(base_iface_t *iface)
 {
     base_ep_t *ep;
 
@@ -99,13 +99,13 @@ unsigned base_iface_end(base_iface_t *iface)
     }
 
     efa_qp_stop(&iface->qp);
-    base_again_forget(iface);
+    base_retry_forget(iface);
     iface->rxq.qp       = NULL; /* nothing is posted any more */
     iface->ops.free_ctl = NULL;
     iface->ctl_ops      = 0;
     for (ep = iface->alive; ep != NULL; ep = ep->list_next) {
         /* its event follows */
-        base_ep_fail(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
+        base_fail_ep(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
     }
     return 1 + (iface->acked ? base_iface_cancel_acked(iface) :
                                base_iface_cancel_ops(iface));

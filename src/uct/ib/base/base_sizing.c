@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base_need.h"
+#include "base_sizing.h"
 #include "base_op.h"
 
 #include <uct/ib/efa/efa_events.h>
@@ -76,7 +76,7 @@ need_huge(const base_config_t *config, unsigned buffers, size_t max_msg)
 static size_t need_ops(const base_op_counts_t *counts, unsigned bounces,
                        size_t packet)
 {
-    size_t   stride = base_bounce_stride(base_bounce_bytes(packet));
+    size_t   stride = base_op_bounce_stride(base_op_bounce_bytes(packet));
     size_t   bytes  = need_pages(base_op_count(counts) * sizeof(base_op_t));
     unsigned count, total;
 
@@ -110,8 +110,8 @@ static unsigned need_buffers(const base_config_t *config, unsigned peers)
     return (cover > base) ? cover : base;
 }
 
-void base_need_get(base_need_t *need, const base_config_t *config,
-                   size_t max_msg, unsigned peers, unsigned gids)
+void base_sizing_get(base_sizing_t *need, const base_config_t *config,
+                     size_t max_msg, unsigned peers, unsigned gids)
 {
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
 

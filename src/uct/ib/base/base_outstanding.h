@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BASE_OUT_H_
-#define BASE_OUT_H_
+#ifndef BASE_OUTSTANDING_H_
+#define BASE_OUTSTANDING_H_
 
 #include "base_types.h"
 
 /* Puts something at the end of an endpoint's queue, and takes it out. */
-static inline void base_out_append(base_ep_t *ep, base_out_t *out)
+static inline void base_outstanding_append(base_ep_t *ep, base_out_t *out)
 {
     out->prev       = ep->queue.prev;
     out->next       = &ep->queue;
@@ -13,7 +13,7 @@ static inline void base_out_append(base_ep_t *ep, base_out_t *out)
     ep->queue.prev  = out;
 }
 
-static inline void base_out_remove(base_out_t *out)
+static inline void base_outstanding_remove(base_out_t *out)
 {
     out->prev->next = out->next;
     out->next->prev = out->prev;
@@ -22,15 +22,15 @@ static inline void base_out_remove(base_out_t *out)
 /* Completes the markers that nothing is outstanding before. Callbacks run; with
  * `ep` they may do as they like, destroy it included. Call it when an operation
  * ended and there are flushes. */
-void base_ep_flush_markers(base_ep_t *ep);
+void base_outstanding_end_flushes(base_ep_t *ep);
 
 /* Completes every marker, wherever it stands, with UCS_ERR_CANCELED. */
-void base_ep_cancel_flushes(base_ep_t *ep);
+void base_outstanding_cancel_flushes(base_ep_t *ep);
 
 /* An RMA operation of the endpoint ended: fences may open. */
-void base_ep_rma_done(base_ep_t *ep);
+void base_outstanding_rma_done(base_ep_t *ep);
 
 /* What is posted from now on waits for the RMA that was posted before. */
-void base_ep_fence_now(base_ep_t *ep);
+void base_outstanding_fence(base_ep_t *ep);
 
 #endif

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Addresses of UCT: ours, and whether a peer's can be reached. */
-#include "base_reach.h"
-#include "base_addr.h"
+#include "base_address.h"
 
 ucs_status_t
-base_iface_get_device_address(uct_iface_h tl_iface, uct_device_addr_t *addr)
+base_address_get_device(uct_iface_h tl_iface, uct_device_addr_t *addr)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
 
-    base_device_addr_pack(addr, base_iface_md(iface)->device->gid.raw);
+    base_address_device_pack(addr, base_iface_md(iface)->device->gid.raw);
     return UCS_OK;
 }
 
 ucs_status_t
-base_iface_get_address(uct_iface_h tl_iface, uct_iface_addr_t *addr)
+base_address_get_iface(uct_iface_h tl_iface, uct_iface_addr_t *addr)
 {
     base_iface_t *iface = (base_iface_t*)tl_iface;
 
-    base_iface_addr_pack(addr, iface->qpn, iface->qkey, iface->incarnation);
+    base_address_iface_pack(addr, iface->qpn, iface->qkey, iface->incarnation);
     return UCS_OK;
 }
 
 /* UCP asks only about peers that have a transport of this name. Says once, to
  * who asked for the transport, why they do not go together. */
-static void base_iface_report_foreign(base_iface_t *iface, const void *dev_addr)
+static void
+base_address_report_foreign(base_iface_t *iface, const void *dev_addr)
 {
     const base_device_addr_t *addr = dev_addr;
     const char               *name = iface->transport->name;
@@ -49,39 +49,39 @@ static void base_iface_report_foreign(base_iface_t *iface, const void *dev_addr)
     }
 }
 
-int base_iface_is_reachable(uct_iface_h tl_iface,
-                            const uct_device_addr_t *dev_addr,
-                            const uct_iface_addr_t *iface_addr)
+int base_address_is_reachable(uct_iface_h tl_iface,
+                              const uct_device_addr_t *dev_addr,
+                              const uct_iface_addr_t *iface_addr)
 {
     uint64_t incarnation;
     uint32_t qpn, qkey;
 
-    if (!base_device_addr_is_ours(dev_addr)) {
-        base_iface_report_foreign((base_iface_t*)tl_iface, dev_addr);
+    if (!base_address_device_is_ours(dev_addr)) {
+        base_address_report_foreign((base_iface_t*)tl_iface, dev_addr);
         return 0;
     }
     if (iface_addr == NULL) {
         return 1;
     }
-    base_iface_addr_unpack(iface_addr, &qpn, &qkey, &incarnation);
+    base_address_iface_unpack(iface_addr, &qpn, &qkey, &incarnation);
     return (incarnation != 0) && (qkey != 0) && (qkey < 0x80000000u);
 }
 
-int base_ep_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
-                         const uct_iface_addr_t *iface_addr)
+int base_address_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
+                              const uct_iface_addr_t *iface_addr)
 {
     base_ep_t                *ep     = (base_ep_t*)tl_ep;
     const base_device_addr_t *device = (const void*)dev_addr;
     uint64_t                  incarnation;
     uint32_t                  qpn, qkey;
 
-    if (!base_device_addr_is_ours(dev_addr) ||
+    if (!base_address_device_is_ours(dev_addr) ||
         (memcmp(device->gid, ep->ah->link.gid, sizeof(device->gid)) != 0)) {
         return 0;
     }
     if (iface_addr == NULL) {
         return 1;
     }
-    base_iface_addr_unpack(iface_addr, &qpn, &qkey, &incarnation);
+    base_address_iface_unpack(iface_addr, &qpn, &qkey, &incarnation);
     return (qpn == ep->dest.remote_qpn) && (qkey == ep->dest.remote_qkey);
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completions that are polled and not looked at yet: polled where no callback
+ * may run, when arming looks into the queues and while get_short or the
+ * destruction of an endpoint waits for its own; or in a batch of which one runs
+ * a callback. They cannot be put back; progress takes them first, in their
+ * order, and the destruction of an endpoint those of its own.
+ */
+#include "base_polled.h"
+#include "base_retry.h"
+#include "base_flow.h"
+#include "base_complete.h"
+#include "base_fail.h"
+#include "base_rx.h"
+#include "base_tx.h"
+
+#define BASE_WAIT_POLLS   64  /* between two looks at the clock */
+#define BASE_POLLED_BUDGET 512 /* taken at once */
+
+void base_polled_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc)
+{
+    if (iface->polled_tx == NULL) {
+        iface->polled_tx_tail = &iface->polled_tx;
+    }
+    op->vendor_err        = efa_wc_status(wc);
+    op->polled_next        = NULL;
+    *iface->polled_tx_tail = op;
+    iface->polled_tx_tail  = &op->polled_next;
+    iface->todo        |= BASE_TODO_TX;
+}
+
+void base_polled_rx(base_iface_t *iface)
+{
+    int count;
+
+    if (iface->todo & BASE_TODO_RX) {
+        return;
+    }
+    count = efa_poll_rx(&iface->qp, 1, &iface->polled_rx);
+    if (count == 1) {
+        --iface->rxq.posted;
+        iface->todo |= BASE_TODO_RX;
+    } else if (count < 0) {
+        base_fail_iface(iface, "polling for receives", -count);
+    }
+}
+
+void base_polled_tx(base_iface_t *iface)
+{
+    efa_wc_t wc;
+    int      count;
+
+    if (iface->todo & BASE_TODO_TX) {
+        return;
+    }
+    count = efa_poll_tx(&iface->qp, 1, &wc);
+    if (count == 1) {
+        base_polled_add(iface, efa_wc_user(&wc), &wc);
+    } else if (count < 0) {
+        base_fail_iface(iface, "polling for completions", -count);
+    }
+}
+
+unsigned base_polled_take_tx(base_iface_t *iface)
+{
+    unsigned   budget = BASE_POLLED_BUDGET, count = 0;
+    base_op_t *op;
+
+    if (iface->todo & BASE_TODO_BROKEN) {
+        budget = UINT_MAX; /* what the device has not told will be cancelled */
+    }
+    /* A callback may take some out, or add to them by get_short: as long as it
+     * does that others have their turn, too */
+    while (((op = iface->polled_tx) != NULL) && (count < budget)) {
+        iface->polled_tx = op->polled_next;
+        ++count;
+        base_tx_completion(iface, op, op->vendor_err);
+    }
+    if (iface->polled_tx == NULL) {
+        iface->todo &= ~BASE_TODO_TX;
+    }
+    return count;
+}
+
+unsigned base_polled_take(base_iface_t *iface)
+{
+    unsigned count = 0;
+
+    if (iface->todo & BASE_TODO_RX) {
+        iface->todo &= ~BASE_TODO_RX;
+        ++count;
+        base_rx_completion(iface, &iface->polled_rx);
+    }
+    return count + base_polled_take_tx(iface);
+}
+
+void base_polled_drop_rx(base_iface_t *iface)
+{
+    base_rxbuf_t *rxbuf = efa_wc_user(&iface->polled_rx);
+
+    if (iface->todo & BASE_TODO_RX) {
+        iface->todo &= ~BASE_TODO_RX;
+        base_rxq_put(&iface->rxq, rxbuf);
+    }
+}
+
+/* Polls until `op` is complete, or the time is over: then NULL. */
+static const efa_wc_t *base_polled_wait_wc(base_iface_t *iface,
+                                           const base_op_t *op,
+                                           flow_time_t deadline, efa_wc_t *wc)
+{
+    unsigned polls;
+    int      count = 0;
+
+    do {
+        for (polls = 0; (polls < BASE_WAIT_POLLS) && (count >= 0); ++polls) {
+            count = efa_poll_tx(&iface->qp, 1, wc);
+            if (count != 1) {
+                continue;
+            }
+            if (efa_wc_user(wc) == op) {
+                return wc;
+            }
+            base_polled_add(iface, efa_wc_user(wc), wc);
+        }
+    } while ((count >= 0) && (base_flow_clock(iface) < deadline));
+
+    return NULL;
+}
+
+ucs_status_t base_polled_wait(base_iface_t *iface, base_op_t *op,
+                              flow_time_t time)
+{
+    flow_time_t deadline = base_flow_clock(iface) + time;
+    efa_wc_t    wc;
+    unsigned    vendor_err;
+
+    if (base_polled_wait_wc(iface, op, deadline, &wc) == NULL) {
+        return UCS_ERR_TIMED_OUT;
+    }
+    vendor_err = efa_wc_status(&wc);
+    if ((vendor_err == EFA_STATUS_REFUSED) && base_retry_may(iface, op)) {
+        base_complete_cancelled(iface, op, UCS_ERR_NO_RESOURCE);
+        return UCS_ERR_NO_RESOURCE;
+    }
+    base_tx_completion(iface, op, vendor_err);
+    return iface->transport->status(vendor_err);
+}
+
+void base_polled_take_ep(base_iface_t *iface, const base_ep_t *ep)
+{
+    base_op_t **link = &iface->polled_tx, *op;
+
+    while ((op = *link) != NULL) {
+        if ((op->out.kind == BASE_OUT_CTL) || (op->ep != ep)) {
+            link = &op->polled_next;
+            continue;
+        }
+        *link = op->polled_next;
+        if (*link == NULL) {
+            iface->polled_tx_tail = link;
+        }
+        base_tx_completion(iface, op, op->vendor_err);
+        link = &iface->polled_tx; /* its callback may have added some */
+    }
+}
