@@ -5,10 +5,8 @@
  * otherwise compile, and wrap. test/tidy/check_limits.sh tries each of them.
  */
 #include "flow/ctl_wire.h"
+#include "flow/limits.h"
 #include "flow/peer_priv.h"
-#include "flow/reserve.h"
-#include "flow/state_priv.h"
-#include "flow/wire.h"
 
 #define FLOW_LIMIT(_fits, _field) _Static_assert(_fits, _field)
 

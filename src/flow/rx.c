@@ -13,6 +13,7 @@
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
+#include "flow/ring.h"
 #include "flow/rx_life_priv.h"
 #include "flow/rx_priv.h"
 #include "flow/rx_record_priv.h"

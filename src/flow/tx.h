@@ -227,6 +227,30 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx);
 int flow_tx_rma_refused(const flow_tx_t *tx);
 
+/* Bit psn % 64 of each packet posted and not completed. */
+static inline uint64_t flow_tx_busy(const flow_tx_t *tx)
+{
+    return tx->busy;
+}
+
+/* Reasons for which it is paused, enum flow_tx_pause; 0: it is not. */
+static inline unsigned flow_tx_paused(const flow_tx_t *tx)
+{
+    return tx->paused;
+}
+
+/* The number that may not be sent, as its receiver said. */
+static inline flow_psn_t flow_tx_last_limit(const flow_tx_t *tx)
+{
+    return tx->limit;
+}
+
+/* Nonzero until the receiver answered the hello. */
+static inline int flow_tx_is_unanswered(const flow_tx_t *tx)
+{
+    return tx->state == FLOW_TX_HELLO;
+}
+
 /* Packets posted and not completed, 0 .. 64. */
 static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
 {

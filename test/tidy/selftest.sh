@@ -183,6 +183,8 @@ put src/flow/a.c <<<'int a(flow_core_t *core) { return core->rx_count; }'
 expect pass check_layers.py
 put src/uct/ib/efa/a.c <<<'int a(efa_t *b) { return b->core->rx_count; }'
 expect fail check_layers.py 'is private to src/flow'
+put src/uct/ib/efa/a.c <<<'int a(base_ep_t *ep) { return ep->tx->paused; }'
+expect fail check_layers.py 'tx->paused: the state of the core is private'
 put src/uct/ib/efa/a.c <<<'void *a(void *core) { return flow_core_rx(core, 1); }'
 expect fail check_layers.py 'is private to src/flow'
 rm "$root/src/uct/ib/efa/a.c"

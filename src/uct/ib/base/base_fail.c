@@ -122,7 +122,7 @@ ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
     if (ep->state != BASE_EP_ALIVE) {
         return base_fail_ep_status(ep);
     }
-    if (ep->tx->busy == 0) {
+    if (flow_tx_busy(ep->tx) == 0) {
         base_fail_ep_ping(ep, base_flow_clock(base_ep_iface(ep)));
     }
     return UCS_ERR_NO_RESOURCE;

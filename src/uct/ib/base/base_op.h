@@ -21,15 +21,15 @@
  */
 typedef enum base_out_kind {
     BASE_OUT_AM,        /* active message, bytes in op->buf or op->bounce; no
-                          comp, in no queue */
+                          comp, in no queue; 0 (base_progress.c) */
     BASE_OUT_AM_OTHER,  /* the same with more to be done at its end: it was
                            acknowledged, or its operation is of the reserve */
+    BASE_OUT_CTL,       /* control packet of the protocol core: in no queue */
+    BASE_OUT_FLUSH,     /* marker; from here on in the queue */
     BASE_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
     BASE_OUT_GET_BCOPY, /* from here on RDMA */
     BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf */
-    BASE_OUT_PUT,       /* from op->buf, op->bounce or user memory */
-    BASE_OUT_CTL,       /* control packet of the protocol core: in no queue */
-    BASE_OUT_FLUSH      /* marker */
+    BASE_OUT_PUT        /* from op->buf, op->bounce or user memory */
 } base_out_kind_t;
 
 typedef struct base_outstanding base_out_t;
@@ -43,7 +43,7 @@ struct base_outstanding {
 
 struct base_ep;
 
-/* Whether an operation of a user is RDMA; the rest are active messages. */
+/* Nonzero for an operation of RDMA. */
 static inline int base_op_is_rma(uint8_t kind)
 {
     return kind >= BASE_OUT_GET_BCOPY;
@@ -84,7 +84,7 @@ typedef struct base_op base_op_t;
 struct base_op {
     base_out_t         out; /* first: operations and markers share the queue */
     flow_op_t          flow;
-    struct base_ep    *ep;     /* of CTL: of no meaning, but one */
+    struct base_ep    *ep;     /* control packets: a dummy endpoint, not NULL */
     base_bounce_t     *bounce; /* or NULL; once it has one it keeps it */
     efa_send_wr_t wr;  /* filled but for what changes: pieces, flags,
                                destination; RDMA takes pieces and flags */
@@ -107,7 +107,7 @@ struct base_op {
     int                user_is_host; /* AM_ZCOPY: the CPU can read the memory */
     base_op_t         *polled_next; /* completed, progress sees to it; or RDMA
                                      that waits to be posted again */
-    uint32_t           vendor_err; /* then: the device's status, 0 is success */
+    uint32_t           vendor_err; /* then: its efa_status_t */
     uint8_t            buf[BASE_OP_BUF];
 };
 

@@ -229,7 +229,7 @@ static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
 
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep)
 {
-    return (ep->tx->paused == FLOW_PAUSE_PENDING) &&
+    return (flow_tx_paused(ep->tx) == FLOW_PAUSE_PENDING) &&
            base_pending_permits(iface, ep);
 }
 

@@ -139,7 +139,8 @@ ucs_status_t base_polled_wait(base_iface_t *iface, base_op_t *op,
         return UCS_ERR_TIMED_OUT;
     }
     vendor_err = efa_wc_status(&wc);
-    if ((vendor_err == EFA_STATUS_REFUSED) && base_retry_may(iface, op)) {
+    if ((vendor_err == EFA_STATUS_REMOTE_REFUSED) &&
+        base_retry_may(iface, op)) {
         base_complete_cancelled(iface, op, UCS_ERR_NO_RESOURCE);
         return UCS_ERR_NO_RESOURCE;
     }

@@ -15,7 +15,7 @@ int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 
 base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep)
 {
-    int moves = flow_reserve_moves(ep->tx->busy, &ep->reserve_seen);
+    int moves = flow_reserve_moves(flow_tx_busy(ep->tx), &ep->reserve_seen);
 
     if (!base_op_is_left(&iface->ops) ||
         !flow_reserve_may(&iface->ops.reserve, &ep->ah->share, moves,

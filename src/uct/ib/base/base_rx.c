@@ -1,30 +1,272 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receive completions: packets to the protocol core, messages up to UCP. */
+/*
+ * A received packet, from its completion to UCP's callback. The functions stand
+ * in the order in which that happens:
+ *
+ *   base_rx_batch, base_rx_direct  a batch of completions
+ *   base_rx_one                    the next message of a flow, nearly all: up
+ *   base_rx_in_turn                the same of a flow that holds later ones
+ *   base_rx_unusual                every other packet: the core classifies it
+ *   base_rx_deliver                a message goes up
+ *   base_rx_drain                  and the early ones behind it
+ *
+ * Below them are packets that wait: for memory, and for a time when callbacks
+ * may run.
+ */
 #include "base_rx.h"
-#include "base_flow.h"
 #include "base_fail.h"
+#include "base_flow.h"
 #include "base_trace.h"
 
 #include <errno.h>
 
-/*
- * Hands one message up, which began `offset` bytes ago. UCP may keep the buffer
- * where a replacement is at hand, otherwise it copies. What it may not keep:
- * copies of ours, as nothing bounds them, and what the header's length leaves
- * unaligned for a descriptor. Returns whether it keeps it.
- */
+static inline __attribute__((always_inline)) void
+base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
+            uint32_t length, flow_src_t src, int may_hold, int is_direct);
+static void base_rx_in_turn(base_iface_t *iface, uint64_t word,
+                            base_rxbuf_t *rxbuf, uint32_t length);
+static void base_rx_unusual(base_iface_t *iface, base_rxbuf_t *rxbuf,
+                            uint32_t length, flow_src_t src);
+static void base_rx_classify(base_iface_t *iface, base_rxbuf_t *rxbuf,
+                             flow_src_t src);
+static inline __attribute__((always_inline)) void
+base_rx_deliver(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
+                unsigned offset);
+static void base_rx_deliver_long(base_iface_t *iface, base_rxbuf_t *rxbuf,
+                                 unsigned am_id, unsigned offset);
 static inline __attribute__((always_inline)) int
 base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
-                unsigned offset, unsigned length, int may_keep)
-{
-    unsigned flags = 0;
+                unsigned offset, unsigned length, int may_keep);
+static void base_rx_drain(base_iface_t *iface, uint32_t token);
+static void base_rx_drain_later(base_iface_t *iface, uint32_t token);
+static void
+base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src);
 
-    if (__builtin_expect(may_keep, 1)) {
-        flags = UCT_CB_PARAM_FLAG_DESC;
-        base_rxq_make_desc(rxbuf, offset);
+/* By number and address handle, as the core compares it. */
+static inline flow_src_t base_wc_src(const efa_wc_t *wc)
+{
+    return flow_src(efa_wc_ah(wc), efa_wc_qpn(wc));
+}
+
+static inline void base_rx_refill(base_iface_t *iface)
+{
+    if (base_rxq_is_low(&iface->rxq) &&
+        (base_rxq_fill(&iface->rxq) != UCS_OK)) {
+        base_fail_iface(iface, "posting receives", EIO);
     }
-    return ucx_iface_invoke_am(&iface->super, am_id, rxbuf->packet + offset,
-                               length, flags) == UCS_INPROGRESS;
+}
+
+/* 75 instructions (bench_receive, libefa), without libefa's. */
+unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
+{
+    flow_core_t    *core = iface->core;
+    const efa_wc_t *end  = wc + count;
+    int             may_hold;
+
+    if (__builtin_expect(count < 0, 0)) {
+        base_fail_iface(iface, "polling for receives", -count);
+        return 0;
+    }
+    iface->rxq.posted -= count;
+    if (__builtin_expect(iface->traced, 0)) {
+        for (; wc < end; ++wc) {
+            base_rx_completion(iface, wc);
+        }
+    } else {
+        iface->received += count; /* as nearly all will be */
+        may_hold         = !base_rxq_is_short(&iface->rxq);
+        do {
+            if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+                base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),
+                            base_wc_src(wc), may_hold, 0);
+            } else {
+                --iface->received;
+                base_rx_completion(iface, wc);
+            }
+        } while (++wc < end);
+    }
+    base_rx_refill(iface);
+    return count;
+}
+
+/* 81 instructions (bench_receive, direct). */
+unsigned base_rx_direct(base_iface_t *iface)
+{
+    efa_direct_cq_t    *cq    = &iface->qp.direct.rx;
+    flow_core_t        *core  = iface->core;
+    unsigned            left  = BASE_POLL_BATCH, count;
+    const efa_io_cqe_t *cqe;
+    base_rxbuf_t       *rxbuf;
+    uint32_t            id;
+    int                 may_hold;
+
+    may_hold = iface->rxq.posted > BASE_RXQ_RESERVE + BASE_POLL_BATCH;
+    do {
+        id = efa_direct_next(cq);
+        if (!efa_direct_is_usual(cq, id)) {
+            break;
+        }
+        rxbuf = efa_direct_user(cq, id);
+        cqe   = efa_direct_take(cq);
+        --iface->rxq.posted;
+        base_rx_one(iface, core, rxbuf, cqe->length, cqe->src, may_hold, 1);
+    } while (--left > 0);
+
+    count = BASE_POLL_BATCH - left;
+    if (count > 0) {
+        iface->received += count;
+        efa_direct_taken(cq, count);
+        base_rx_refill(iface);
+    }
+    return count;
+}
+
+void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
+{
+    base_rxbuf_t *rxbuf = efa_wc_user(wc);
+
+    if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+        base_rx_unusual(iface, rxbuf, efa_wc_length(wc), base_wc_src(wc));
+        return;
+    }
+    base_rxq_put(&iface->rxq, rxbuf);
+    if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
+        base_fail_iface(iface, "receiving", ENODEV);
+    }
+}
+
+/* One packet, and for nearly all no call but that of the message's handler.
+ * may_hold is 0 when so few buffers are posted that an early packet may not
+ * keep its own. The caller counted it as received. */
+static inline __attribute__((always_inline)) void
+base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
+            uint32_t length, flow_src_t src, int may_hold, int is_direct)
+{
+    flow_rx_verdict_t verdict;
+    uint64_t          word = 0;
+
+    verdict = flow_rx_short(core, rxbuf->packet, length, rxbuf, may_hold, src,
+                            &word);
+    if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
+        --iface->received;
+        rxbuf->length = length;
+        base_rxq_hold(&iface->rxq, rxbuf);
+        return;
+    }
+    if (__builtin_expect(verdict != FLOW_RX_DELIVER, 0)) {
+        --iface->received;
+        if (verdict == FLOW_RX_FILL) {
+            base_rx_in_turn(iface, word, rxbuf, length);
+        } else {
+            base_rx_unusual(iface, rxbuf, length, src);
+        }
+        return;
+    }
+
+    if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
+                                         FLOW_SHORT_HDR,
+                                         length - FLOW_SHORT_HDR,
+                                         base_rxq_may_keep(&iface->rxq)),
+                         0)) {
+        base_rxq_keep(&iface->rxq);
+    } else if (is_direct) {
+        base_rxq_write(&iface->rxq, &iface->qp, rxbuf);
+    } else {
+        base_rxq_put_own(&iface->rxq, rxbuf);
+    }
+}
+
+/* The next message of a flow that holds early ones. */
+static __attribute__((noinline)) void
+base_rx_in_turn(base_iface_t *iface, uint64_t word, base_rxbuf_t *rxbuf,
+                uint32_t length)
+{
+    rxbuf->length = length;
+    base_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
+    base_rx_drain(iface, flow_wire_token(word));
+}
+
+/* Bytes of a packet, without what the device put ahead of it. */
+static inline uint32_t
+base_rx_length(const base_iface_t *iface, uint32_t length)
+{
+    size_t prefix = iface->rxq.layout.prefix;
+
+    return (length > prefix) ? length - prefix : 0;
+}
+
+/* A packet that only the core can classify: with a long header, of another
+ * sender, beyond the limit, of control. `length`: with what the device put
+ * ahead. */
+static __attribute__((noinline)) void
+base_rx_unusual(base_iface_t *iface, base_rxbuf_t *rxbuf, uint32_t length,
+                flow_src_t src)
+{
+    rxbuf->length = base_rx_length(iface, length);
+    base_trace_rx(iface, rxbuf->packet, rxbuf->length, flow_src_qpn(src));
+    if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
+        rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
+    }
+    if (__builtin_expect(flow_src_ah(src) == FLOW_AH_UNKNOWN, 0)) {
+        base_rx_tell(iface);
+    }
+    base_rx_classify(iface, rxbuf, src);
+}
+
+void base_rx_tell(base_iface_t *iface)
+{
+    const base_rxq_t *rxq = &iface->rxq;
+
+    if (iface->waiting == NULL) { /* else some are older than all these */
+        flow_peer_age(iface->core, rxq->ever - rxq->posted - BASE_POLL_BATCH,
+                      rxq->ever);
+    }
+}
+
+/* The core's word. Quietly: it has messages in order, too, and hands them out
+ * later. */
+static inline flow_rx_verdict_t
+base_rx_verdict(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src,
+                flow_rx_out_t *out)
+{
+    return iface->is_quiet ?
+                   flow_rx_accept_held(iface->core, rxbuf->packet,
+                                       rxbuf->length, rxbuf, src, out) :
+                   flow_rx_accept_slow(iface->core, rxbuf->packet,
+                                       rxbuf->length, rxbuf, src, out);
+}
+
+/* A packet of rxbuf->length bytes: what becomes of it. */
+static __attribute__((noinline)) void
+base_rx_classify(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
+{
+    flow_rx_verdict_t verdict;
+    flow_rx_out_t     out;
+
+    out.more = 0;
+    verdict  = base_rx_verdict(iface, rxbuf, src, &out);
+    if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
+        (base_flow_grow(iface) == UCS_OK)) {
+        verdict = base_rx_verdict(iface, rxbuf, src, &out);
+    }
+
+    switch (verdict) {
+    case FLOW_RX_DELIVER:
+        base_rx_deliver_long(iface, rxbuf, out.am_id, out.offset);
+        break;
+    case FLOW_RX_HOLD:
+        base_rxq_hold(&iface->rxq, rxbuf);
+        break;
+    case FLOW_RX_NO_MEMORY:
+        base_rx_wait(iface, rxbuf, src);
+        return;
+    default:
+        base_rxq_put(&iface->rxq, rxbuf);
+        break;
+    }
+    if (__builtin_expect(out.more, 0)) {
+        base_rx_drain_later(iface, out.token);
+    }
 }
 
 static __attribute__((noinline)) void
@@ -59,6 +301,26 @@ base_rx_deliver_long(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
     base_rx_deliver(iface, rxbuf, am_id, offset);
 }
 
+/*
+ * Hands one message up, which began `offset` bytes ago. UCP may keep the buffer
+ * where a replacement is at hand, otherwise it copies. What it may not keep:
+ * copies of ours, as nothing bounds them, and what the header's length leaves
+ * unaligned for a descriptor. Returns whether it keeps it.
+ */
+static inline __attribute__((always_inline)) int
+base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
+                unsigned offset, unsigned length, int may_keep)
+{
+    unsigned flags = 0;
+
+    if (__builtin_expect(may_keep, 1)) {
+        flags = UCT_CB_PARAM_FLAG_DESC;
+        base_rxq_make_desc(rxbuf, offset);
+    }
+    return ucx_iface_invoke_am(&iface->super, am_id, rxbuf->packet + offset,
+                               length, flags) == UCS_INPROGRESS;
+}
+
 /* Early packets whose turn has come. */
 static __attribute__((noinline)) void
 base_rx_drain(base_iface_t *iface, uint32_t token)
@@ -90,6 +352,8 @@ base_rx_drain(base_iface_t *iface, uint32_t token)
     } while (count == BASE_POLL_BATCH);
 }
 
+/* --------------------------------------- waiting: for memory, for a turn */
+
 /* No memory for the records of a new flow: the packet waits in its buffer. */
 static __attribute__((noinline)) void
 base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
@@ -105,42 +369,34 @@ base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     rxbuf->wait_next     = NULL;
     *iface->waiting_tail = rxbuf;
     iface->waiting_tail  = &rxbuf->wait_next;
-    iface->todo       |= BASE_TODO_MEMORY;
+    iface->todo         |= BASE_TODO_MEMORY;
     base_rxq_hold(&iface->rxq, rxbuf);
 }
 
-/* By number and address handle, as the core compares it. */
-static inline flow_src_t base_wc_src(const efa_wc_t *wc)
+unsigned base_rx_retry(base_iface_t *iface)
 {
-    return flow_src(efa_wc_ah(wc), efa_wc_qpn(wc));
-}
+    base_rxbuf_t *rxbuf = iface->waiting, *next;
+    unsigned      count = 0;
 
-void base_rx_tell(base_iface_t *iface)
-{
-    const base_rxq_t *rxq = &iface->rxq;
-
-    if (iface->waiting == NULL) { /* else some are older than all these */
-        flow_peer_age(iface->core,
-                           rxq->ever - rxq->posted - BASE_POLL_BATCH,
-                           rxq->ever);
+    if (base_flow_grow(iface) != UCS_OK) {
+        return 0;
     }
-}
-
-/* What the core says of a packet. Quietly: it has messages in order, too, and
- * hands them out later. */
-static inline flow_rx_verdict_t
-base_rx_classify(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src,
-                 flow_rx_out_t *out)
-{
-    return iface->is_quiet ?
-                   flow_rx_accept_held(iface->core, rxbuf->packet,
-                                       rxbuf->length, rxbuf, src, out) :
-                   flow_rx_accept(iface->core, rxbuf->packet, rxbuf->length,
-                                  rxbuf, src, out);
+    iface->todo &= ~BASE_TODO_MEMORY;
+    iface->waiting = NULL;
+    for (; rxbuf != NULL; rxbuf = next) {
+        next = rxbuf->wait_next;
+        base_rxq_unhold(&iface->rxq, rxbuf);
+        base_rx_classify(iface, rxbuf, rxbuf->src);
+        ++count;
+    }
+    if (base_rxq_fill(&iface->rxq) != UCS_OK) { /* it may have run empty */
+        base_fail_iface(iface, "posting receives", EIO);
+    }
+    return count;
 }
 
 /* Messages of the flow are in order and wait: now is their turn, or later. */
-static void base_rx_more(base_iface_t *iface, uint32_t token)
+static void base_rx_drain_later(base_iface_t *iface, uint32_t token)
 {
     if (!iface->is_quiet) {
         base_rx_drain(iface, token);
@@ -174,221 +430,4 @@ void base_rx_drop_later(base_iface_t *iface)
             base_rxq_put(&iface->rxq, held);
         }
     }
-}
-
-/* A received packet of rxbuf->length bytes. */
-static __attribute__((noinline)) void
-base_rx_accept(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
-{
-    flow_rx_verdict_t verdict;
-    flow_rx_out_t     out;
-
-    out.more = 0;
-    verdict  = base_rx_classify(iface, rxbuf, src, &out);
-    if (__builtin_expect(verdict == FLOW_RX_NO_MEMORY, 0) &&
-        (base_flow_grow(iface) == UCS_OK)) {
-        verdict = base_rx_classify(iface, rxbuf, src, &out);
-    }
-
-    switch (verdict) {
-    case FLOW_RX_DELIVER:
-        base_rx_deliver_long(iface, rxbuf, out.am_id, out.offset);
-        break;
-    case FLOW_RX_HOLD:
-        base_rxq_hold(&iface->rxq, rxbuf);
-        break;
-    case FLOW_RX_NO_MEMORY:
-        base_rx_wait(iface, rxbuf, src);
-        return;
-    default:
-        base_rxq_put(&iface->rxq, rxbuf);
-        break;
-    }
-    if (__builtin_expect(out.more, 0)) {
-        base_rx_more(iface, out.token);
-    }
-}
-
-/* Bytes of a packet, without what the device put ahead of it. */
-static inline uint32_t
-base_rx_length(const base_iface_t *iface, uint32_t length)
-{
-    size_t prefix = iface->rxq.layout.prefix;
-
-    return (length > prefix) ? length - prefix : 0;
-}
-
-/* A success, looked at closely. `length`: with what the device put ahead. */
-static void base_rx_packet(base_iface_t *iface, base_rxbuf_t *rxbuf,
-                           uint32_t length, flow_src_t src)
-{
-    rxbuf->length = base_rx_length(iface, length);
-    base_trace_rx(iface, rxbuf->packet, rxbuf->length, flow_src_qpn(src));
-    if (__builtin_expect(base_rxq_is_scarce(&iface->rxq), 0)) {
-        rxbuf = base_rxq_detach(&iface->rxq, rxbuf);
-    }
-    if (__builtin_expect(flow_src_ah(src) == FLOW_AH_UNKNOWN, 0)) {
-        base_rx_tell(iface);
-    }
-    base_rx_accept(iface, rxbuf, src);
-}
-
-void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
-{
-    base_rxbuf_t *rxbuf = efa_wc_user(wc);
-
-    if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
-        base_rx_packet(iface, rxbuf, efa_wc_length(wc), base_wc_src(wc));
-        return;
-    }
-    base_rxq_put(&iface->rxq, rxbuf);
-    if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
-        base_fail_iface(iface, "receiving", ENODEV);
-    }
-}
-
-unsigned base_rx_retry(base_iface_t *iface)
-{
-    base_rxbuf_t *rxbuf = iface->waiting, *next;
-    unsigned      count = 0;
-
-    if (base_flow_grow(iface) != UCS_OK) {
-        return 0;
-    }
-    iface->todo &= ~BASE_TODO_MEMORY;
-    iface->waiting = NULL;
-    for (; rxbuf != NULL; rxbuf = next) {
-        next = rxbuf->wait_next;
-        base_rxq_unhold(&iface->rxq, rxbuf);
-        base_rx_accept(iface, rxbuf, rxbuf->src);
-        ++count;
-    }
-    if (base_rxq_fill(&iface->rxq) != UCS_OK) { /* it may have run empty */
-        base_fail_iface(iface, "posting receives", EIO);
-    }
-    return count;
-}
-
-/* A packet that is neither early nor the next message of a flow that holds
- * none, and what the core said of it. */
-static __attribute__((noinline)) void
-base_rx_other(base_iface_t *iface, flow_rx_verdict_t verdict, uint64_t word,
-              base_rxbuf_t *rxbuf, uint32_t length, flow_src_t src)
-{
-    --iface->received; /* counted as if it were */
-    if (verdict != FLOW_RX_FILL) {
-        base_rx_packet(iface, rxbuf, length, src);
-        return;
-    }
-    rxbuf->length = length;
-    base_rx_deliver(iface, rxbuf, word & FLOW_WIRE_AM_MASK, FLOW_SHORT_HDR);
-    base_rx_drain(iface, flow_wire_token(word));
-}
-
-/* One packet, and for nearly all no call but that of the message's handler.
- * `few` buffers are posted: what is early is looked at closely. */
-static inline __attribute__((always_inline)) void
-base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
-            uint32_t length, flow_src_t src, int few, int is_direct)
-{
-    flow_rx_verdict_t verdict;
-    uint64_t          word = 0;
-
-    verdict = flow_rx_short(core, rxbuf->packet, length, rxbuf, !few, src,
-                            &word);
-    if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
-        --iface->received;
-        rxbuf->length = length;
-        base_rxq_hold(&iface->rxq, rxbuf);
-        return;
-    }
-    if (__builtin_expect(verdict != FLOW_RX_DELIVER, 0)) {
-        base_rx_other(iface, verdict, word, rxbuf, length, src);
-        return;
-    }
-
-    if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
-                                         FLOW_SHORT_HDR,
-                                         length - FLOW_SHORT_HDR,
-                                         base_rxq_may_keep(&iface->rxq)),
-                         0)) {
-        base_rxq_keep(&iface->rxq);
-    } else if (is_direct) {
-        base_rxq_write(&iface->rxq, &iface->qp, rxbuf);
-    } else {
-        base_rxq_put_own(&iface->rxq, rxbuf);
-    }
-}
-
-static inline void base_rx_refill(base_iface_t *iface)
-{
-    if (base_rxq_is_low(&iface->rxq) &&
-        (base_rxq_fill(&iface->rxq) != UCS_OK)) {
-        base_fail_iface(iface, "posting receives", EIO);
-    }
-}
-
-/* 77 instructions (bench_receive, libefa), without libefa's. */
-unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
-{
-    flow_core_t    *core = iface->core;
-    const efa_wc_t *end  = wc + count;
-    int             few;
-
-    if (__builtin_expect(count < 0, 0)) {
-        base_fail_iface(iface, "polling for receives", -count);
-        return 0;
-    }
-    iface->rxq.posted -= count;
-    if (__builtin_expect(iface->traced, 0)) {
-        for (; wc < end; ++wc) {
-            base_rx_completion(iface, wc);
-        }
-    } else {
-        iface->received += count; /* as nearly all will be */
-        few              = base_rxq_is_short(&iface->rxq);
-        do {
-            if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
-                base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),
-                            base_wc_src(wc), few, 0);
-            } else {
-                --iface->received;
-                base_rx_completion(iface, wc);
-            }
-        } while (++wc < end);
-    }
-    base_rx_refill(iface);
-    return count;
-}
-
-/* 81 instructions (bench_receive, direct). */
-unsigned base_rx_direct(base_iface_t *iface)
-{
-    efa_direct_cq_t    *cq    = &iface->qp.direct.rx;
-    flow_core_t        *core  = iface->core;
-    unsigned            left  = BASE_POLL_BATCH, count;
-    const efa_io_cqe_t *cqe;
-    base_rxbuf_t       *rxbuf;
-    uint32_t            id;
-    int                 few;
-
-    few = iface->rxq.posted <= BASE_RXQ_RESERVE + BASE_POLL_BATCH;
-    do {
-        id = efa_direct_next(cq);
-        if (!efa_direct_is_usual(cq, id)) {
-            break;
-        }
-        rxbuf = efa_direct_user(cq, id);
-        cqe   = efa_direct_take(cq);
-        --iface->rxq.posted;
-        base_rx_one(iface, core, rxbuf, cqe->length, cqe->src, few, 1);
-    } while (--left > 0);
-
-    count = BASE_POLL_BATCH - left;
-    if (count > 0) {
-        iface->received += count;
-        efa_direct_taken(cq, count);
-        base_rx_refill(iface);
-    }
-    return count;
 }

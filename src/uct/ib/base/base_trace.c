@@ -137,7 +137,7 @@ void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
     for (i = 0; i < efa_send_wr_count(&op->wr); ++i) {
         length += efa_send_wr_pieces(&op->wr)[i].length;
     }
-    if (op->out.kind != BASE_OUT_CTL && base_op_is_rma(op->out.kind)) {
+    if (base_op_is_rma(op->out.kind)) {
         snprintf(line, sizeof(line), "%s, %zu bytes",
                  (op->out.kind == BASE_OUT_PUT) ? "write" : "read", length);
         base_trace_log(iface, "TX", qpn, line, "");

@@ -24,13 +24,15 @@ base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
         base_fail_iface(iface, "sending", ENODEV);
     }
     if (op->out.kind == BASE_OUT_CTL) {
-        if ((vendor_err == EFA_STATUS_REFUSED) && base_retry_ctl(iface, op)) {
+        if ((vendor_err == EFA_STATUS_REMOTE_REFUSED) &&
+            base_retry_ctl(iface, op)) {
             flow_status = FLOW_SEND_RNR;
         }
         base_ctl_finish(iface, op, flow_status);
         return;
     }
-    if ((vendor_err == EFA_STATUS_REFUSED) && base_retry_may(iface, op)) {
+    if ((vendor_err == EFA_STATUS_REMOTE_REFUSED) &&
+        base_retry_may(iface, op)) {
         base_retry_op(iface, op);
         return;
     }

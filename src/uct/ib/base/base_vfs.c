@@ -69,7 +69,7 @@ static const char *base_vfs_state(const base_ep_t *ep)
     if (ep->state == BASE_EP_FAILED) {
         return "failed";
     }
-    return (ep->tx->state == FLOW_TX_HELLO) ? "hello" : "open";
+    return flow_tx_is_unanswered(ep->tx) ? "hello" : "open";
 }
 
 /* psn is the number of the next message, limit the one that may not go, both of
@@ -90,8 +90,8 @@ base_vfs_read_endpoints(void *object, struct ucs_string_buffer *text, void *arg,
                       "qpn=%u state=%s psn=%u limit=%u sending=%d rma=%u "
                       "pending=%d\n",
                       ep->dest.remote_qpn, base_vfs_state(ep),
-                      flow_tx_psn(ep->tx), ep->tx->limit,
-                      __builtin_popcountll(ep->tx->busy), ep->rma_ops,
+                      flow_tx_psn(ep->tx), flow_tx_last_limit(ep->tx),
+                      (int)flow_tx_outstanding(ep->tx), ep->rma_ops,
                       ep->requests != NULL);
     }
     base_vfs_unlock();

@@ -4,6 +4,7 @@
 
 #include "efa_direct_poll.h"
 #include "efa_direct_post.h"
+#include "efa_status.h"
 
 /*
  * The data path's way to the device: what is posted and polled, by the
@@ -13,11 +14,6 @@
  * A work request carries a pointer of its owner's, which comes back with its
  * completion.
  */
-
-/* Status of a completion as the device gives it (EFA-FACTS). */
-#define EFA_STATUS_FLUSHED 1  /* the queue pair is gone, and not by us */
-#define EFA_STATUS_REFUSED 14 /* the peer's device has no handle for us */
-#define EFA_STATUS_UNKNOWN 12 /* "bad status", for an error without a number */
 
 /* A piece of registered memory: addr, length, lkey. */
 typedef struct ibv_sge efa_sge_t;
@@ -263,7 +259,7 @@ static inline unsigned efa_wc_status(const efa_wc_t *wc)
     if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
         return 0;
     }
-    return (wc->wc.vendor_err != 0) ? wc->wc.vendor_err : EFA_STATUS_UNKNOWN;
+    return (wc->wc.vendor_err != 0) ? wc->wc.vendor_err : EFA_STATUS_BAD_ANSWER;
 }
 
 /* Of a receive: bytes, the sender's queue pair, and the number of our address

@@ -67,26 +67,17 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
 ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
                         void *arg, unsigned flags)
 {
-    base_ep_t     *ep    = (base_ep_t*)tl_ep;
-    base_iface_t  *iface = base_ep_iface(ep);
-    base_op_t     *op    = iface->ops.free;
-    flow_tx_t     *tx    = ep->tx;
-    base_bounce_t *bounce;
-    ucs_status_t   status;
-    size_t         length;
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op;
+    ucs_status_t  status;
+    size_t        length;
 
     (void)flags; /* none has a meaning here */
-    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(tx) ||
-                                 (op == NULL) || (op->bounce == NULL),
-                         0)) {
+    op = srd_am_pack(iface, ep, id, pack_cb, arg, &length);
+    if (__builtin_expect(op == NULL, 0)) {
         return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
     }
-
-    bounce = op->bounce;
-    flow_tx_header_short(tx, id, bounce->data);
-    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
-    bounce->sge.length = FLOW_SHORT_HDR + length;
-    base_op_set_pieces(op, &bounce->sge, 1, 0);
     status = srd_am_post(iface, ep, op, BASE_OUT_AM);
     return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
 }

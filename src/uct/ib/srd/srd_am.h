@@ -31,4 +31,31 @@ srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
     }
 }
 
+/*
+ * A message packed behind a short header, in the bounce buffer of an operation
+ * that is ready to be posted and not taken yet; *length_p is the message's.
+ * NULL, and nothing was packed, where this is not the shortest way
+ * (base_am_bcopy).
+ */
+static inline __attribute__((always_inline)) base_op_t *
+srd_am_pack(base_iface_t *iface, base_ep_t *ep, uint8_t id,
+            uct_pack_callback_t pack_cb, void *arg, size_t *length_p)
+{
+    base_op_t     *op = iface->ops.free;
+    flow_tx_t     *tx = ep->tx;
+    base_bounce_t *bounce;
+
+    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(tx) ||
+                                 (op == NULL) || (op->bounce == NULL),
+                         0)) {
+        return NULL;
+    }
+    bounce = op->bounce;
+    flow_tx_header_short(tx, id, bounce->data);
+    *length_p          = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
+    bounce->sge.length = FLOW_SHORT_HDR + *length_p;
+    base_op_set_pieces(op, &bounce->sge, 1, 0);
+    return op;
+}
+
 #endif

@@ -94,28 +94,20 @@ static ssize_t
 srd_direct_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
                     void *arg, unsigned flags)
 {
-    base_ep_t     *ep    = (base_ep_t*)tl_ep;
-    base_iface_t  *iface = base_ep_iface(ep);
-    base_op_t     *op    = iface->ops.free;
-    base_bounce_t *bounce;
-    size_t         length;
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op;
+    size_t        length;
 
     (void)flags; /* none has a meaning here */
-    if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(ep->tx) ||
-                                 (op == NULL) || (op->bounce == NULL),
-                         0)) {
+    op = srd_am_pack(iface, ep, id, pack_cb, arg, &length);
+    if (__builtin_expect(op == NULL, 0)) {
         return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
     }
-
-    bounce = op->bounce;
-    flow_tx_header_short(ep->tx, id, bounce->data);
-    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
-    bounce->sge.length = FLOW_SHORT_HDR + length;
-    base_op_set_pieces(op, &bounce->sge, 1, 0);
     op->wr.inside = 0;
     srd_direct_commit(iface, ep, op);
     if (efa_direct_send_piece(&iface->qp.direct.sq, &ep->dest.direct,
-                              op->wr.id, &bounce->sge)) {
+                              op->wr.id, &op->bounce->sge)) {
         (void)efa_direct_sq_turn(&iface->qp);
     }
     return length;

@@ -58,9 +58,10 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
     srd_remote_t  remote = {remote_addr, rkey};
+    ucs_status_t  status;
     base_op_t    *op;
-    ucs_status_t  status = srd_rma_start(iface, ep, &op);
 
+    status = srd_rma_start(iface, ep, &op);
     if (status != UCS_OK) {
         return status;
     }

@@ -26,7 +26,7 @@ static inline ucs_status_t
 srd_rma_start(base_iface_t *iface, base_ep_t *ep, base_op_t **op_p)
 {
     *op_p = base_post_first_op(iface, ep);
-    if (__builtin_expect((ep->tx->paused != 0) || (*op_p == NULL), 0) &&
+    if (__builtin_expect((flow_tx_paused(ep->tx) != 0) || (*op_p == NULL), 0) &&
         ((*op_p == NULL) || !base_pending_permits_rma(iface, ep))) {
         return base_fail_ep_blocked(ep);
     }

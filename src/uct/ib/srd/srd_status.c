@@ -6,19 +6,19 @@
 ucs_status_t srd_status(unsigned vendor_err)
 {
     switch (vendor_err) {
-    case 0:
+    case EFA_STATUS_OK:
         return UCS_OK;
     case EFA_STATUS_FLUSHED:
         return UCS_ERR_IO_ERROR;
-    case 7: /* remote access: UCX has one status for it and for a peer that
-               is gone, as memory may be taken away in mid-transfer */
-    case 8:
-    case 9:
+    case EFA_STATUS_REMOTE_ACCESS: /* UCX has one status for it and for a peer
+                 that is gone, as memory may be taken away in mid-transfer */
+    case EFA_STATUS_REMOTE_RESET:
+    case EFA_STATUS_REMOTE_QPN:
         return UCS_ERR_CONNECTION_RESET;
-    case 13:
-    case 15:
+    case EFA_STATUS_REMOTE_STOPPED:
+    case EFA_STATUS_REMOTE_UNREACHED:
         return UCS_ERR_ENDPOINT_TIMEOUT;
-    case EFA_STATUS_REFUSED:
+    case EFA_STATUS_REMOTE_REFUSED:
         return UCS_ERR_UNREACHABLE;
     default:
         return UCS_ERR_IO_ERROR;
@@ -28,15 +28,15 @@ ucs_status_t srd_status(unsigned vendor_err)
 flow_send_status_t srd_flow_status(unsigned vendor_err)
 {
     switch (vendor_err) {
-    case 0:
+    case EFA_STATUS_OK:
         return FLOW_SEND_OK;
-    case 10:
+    case EFA_STATUS_REMOTE_NOT_READY:
         return FLOW_SEND_RNR;
-    case 8:
-    case 9:
+    case EFA_STATUS_REMOTE_RESET:
+    case EFA_STATUS_REMOTE_QPN:
         return FLOW_SEND_DEAD;
-    case 13:
-    case 15:
+    case EFA_STATUS_REMOTE_STOPPED:
+    case EFA_STATUS_REMOTE_UNREACHED:
         return FLOW_SEND_LOST;
     default:
         return FLOW_SEND_ERROR;

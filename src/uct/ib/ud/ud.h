@@ -13,9 +13,6 @@ typedef struct ud_iface_config {
     double        timer; /* seconds between two runs of it (ud_timer.h) */
 } ud_iface_config_t;
 
-/* Statuses of the device up to it are about the request itself. */
-#define UD_STATUS_LOCAL_MAX 6
-
 #define UD_CONFIG_COUNT 8
 extern const ucx_config_field_t ud_config_fields[];
 extern const ucx_transport_t    ud_transport;
@@ -29,14 +26,6 @@ typedef struct ud_iface {
     double          interval;   /* seconds, as set */
     int             timer_fast; /* else it runs seldom: we have no peer */
 } ud_iface_t;
-
-/* Whether a completion's status says that our own device refuses a datagram for
- * good. What it may say of the peer and of the way there is no end on UD: the
- * datagram is lost, and is sent again. */
-static inline int ud_is_local(unsigned vendor_err)
-{
-    return (vendor_err != 0) && (vendor_err <= UD_STATUS_LOCAL_MAX);
-}
 
 /* Acknowledgements (base_types.h). */
 extern const base_acks_t ud_acks;

@@ -18,7 +18,7 @@ static void ud_sent(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
                    base_iface_md(iface)->device->name,
                    efa_send_wr_qpn(&op->wr), vendor_err);
     }
-    flow_resend_sent(iface->core, &op->flow, ud_is_local(vendor_err));
+    flow_resend_sent(iface->core, &op->flow, efa_status_is_local(vendor_err));
 }
 
 /* Why an operation failed whose peer did not acknowledge it in time, or whose

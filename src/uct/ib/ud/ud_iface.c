@@ -11,14 +11,16 @@
 
 #define UD_GOODBYE_TIME 50000000 /* ns: one that is lost is said again */
 
+/* A status about the peer or the way to it is no end on UD: the datagram is
+ * lost, and is sent again. */
 static ucs_status_t ud_status(unsigned vendor_err)
 {
-    return ud_is_local(vendor_err) ? UCS_ERR_IO_ERROR : UCS_OK;
+    return efa_status_is_local(vendor_err) ? UCS_ERR_IO_ERROR : UCS_OK;
 }
 
 static flow_send_status_t ud_flow_status(unsigned vendor_err)
 {
-    return ud_is_local(vendor_err) ? FLOW_SEND_ERROR : FLOW_SEND_OK;
+    return efa_status_is_local(vendor_err) ? FLOW_SEND_ERROR : FLOW_SEND_OK;
 }
 
 static const base_transport_t ud_base = {
