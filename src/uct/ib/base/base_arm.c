@@ -51,8 +51,8 @@ static void base_arm_timer(base_iface_t *iface)
 {
     flow_time_t next = flow_timer_next(iface->core), now;
 
-    if ((iface->todo & BASE_TODO_RETRY) && (iface->retry_due < next)) {
-        next = iface->retry_due;
+    if ((iface->todo & BASE_TODO_RETRY) && (iface->retry.due < next)) {
+        next = iface->retry.due;
     }
     if ((next == FLOW_TIME_NEVER) && (iface->pending == NULL)) {
         efa_events_set_timer(&iface->events, 0);

@@ -140,14 +140,15 @@ static ucs_status_t base_iface_open_later(base_iface_t *iface)
     if (!iface->acked) {
         return UCS_OK;
     }
-    iface->later_max = FLOW_INDEX_MAX + BASE_POLL_BATCH;
-    iface->later     = calloc(iface->later_max, sizeof(*iface->later));
-    return (iface->later != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
+    iface->waits.later_max = FLOW_INDEX_MAX + BASE_POLL_BATCH;
+    iface->waits.later     = calloc(iface->waits.later_max,
+                                    sizeof(*iface->waits.later));
+    return (iface->waits.later != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 
 static void base_iface_close_pools(base_iface_t *iface)
 {
-    free(iface->later);
+    free(iface->waits.later);
     base_rxq_cleanup(&iface->rxq);
     base_op_pool_cleanup(&iface->ops);
 }
@@ -343,7 +344,7 @@ static void base_iface_close(base_iface_t *iface)
     efa_events_close(&iface->events, &iface->qp);
     efa_qp_stop(&iface->qp);
     base_iface_cancel_all(iface);
-    for (rxbuf = iface->waiting; rxbuf != NULL; rxbuf = next) {
+    for (rxbuf = iface->waits.first; rxbuf != NULL; rxbuf = next) {
         next = rxbuf->wait_next;
         base_rxq_put(&iface->rxq, rxbuf); /* it may be a copy */
     }

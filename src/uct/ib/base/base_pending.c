@@ -65,8 +65,8 @@ static void base_pending_ring_remove(base_iface_t *iface, base_ep_t *ep)
         }
     }
     ep->ring_next = NULL;
-    if (iface->stuck == ep) {
-        iface->stuck = NULL;
+    if (iface->dispatch.stuck == ep) {
+        iface->dispatch.stuck = NULL;
     }
 }
 
@@ -123,7 +123,7 @@ static uct_pending_req_t *base_pending_pop(base_ep_t *ep)
 static void base_pending_push(base_ep_t *ep, uct_pending_req_t *req)
 {
     base_request(req)->next  = ep->requests;
-    base_request(req)->fence = base_ep_iface(ep)->served_fence;
+    base_request(req)->fence = base_ep_iface(ep)->dispatch.fenced;
     if (ep->requests == NULL) {
         ep->requests_tail = &base_request(req)->next;
     }
@@ -142,7 +142,7 @@ int base_pending_fence(base_ep_t *ep)
         return 1;
     }
     if (iface->serving == ep) {
-        iface->served_fence = 1;
+        iface->dispatch.fenced = 1;
         return 1;
     }
     return 0;
@@ -201,7 +201,7 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
         }
         base_pending_settle(iface, ep);
     } else {
-        iface->served_fence |= fenced;
+        iface->dispatch.fenced |= fenced;
     }
     if (fenced) {
         base_wireup_took_fence(ep);
@@ -218,11 +218,11 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
  * those behind it any more. */
 static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
 {
-    if ((iface->serving != ep) || iface->served_one ||
-        (flow_tx_psn(ep->tx) != iface->served_psn)) {
+    if ((iface->serving != ep) || iface->dispatch.took_one ||
+        (flow_tx_psn(ep->tx) != iface->dispatch.psn)) {
         return 0;
     }
-    iface->served_one = 1;
+    iface->dispatch.took_one = 1;
     flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
     return 1;
 }
@@ -247,11 +247,11 @@ static int base_pending_serve(base_iface_t *iface)
 
     iface->pending      = ep->ring_next; /* its turn is over, whatever comes */
     iface->serving      = ep;
-    iface->served_one   = 0;
+    iface->dispatch.took_one   = 0;
     req                 = base_pending_pop(ep);
-    iface->served_fence = base_request(req)->fence;
-    iface->served_psn   = flow_tx_psn(ep->tx);
-    if ((ep->requests == NULL) && !iface->served_fence) {
+    iface->dispatch.fenced = base_request(req)->fence;
+    iface->dispatch.psn   = flow_tx_psn(ep->tx);
+    if ((ep->requests == NULL) && !iface->dispatch.fenced) {
         flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     } else {
         flow_tx_pass_one(iface->core, ep->tx);
@@ -265,12 +265,13 @@ static int base_pending_serve(base_iface_t *iface)
     iface->serving = NULL;
     if (status != UCS_OK) {
         base_pending_push(ep, req);
-    } else if (iface->served_fence) {
+    } else if (iface->dispatch.fenced) {
         base_outstanding_fence(ep);
     }
     base_pending_settle(iface, ep);
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
-           iface->served_one || (flow_tx_psn(ep->tx) != iface->served_psn);
+           iface->dispatch.took_one ||
+           (flow_tx_psn(ep->tx) != iface->dispatch.psn);
 }
 
 void base_pending_ping(base_iface_t *iface)
@@ -286,7 +287,7 @@ void base_pending_ping(base_iface_t *iface)
 
 void base_pending_wait(base_iface_t *iface)
 {
-    if ((++iface->idle % BASE_PENDING_IDLE) == 0) {
+    if ((++iface->dispatch.idle % BASE_PENDING_IDLE) == 0) {
         base_pending_ping(iface);
         if (iface->ops.free == NULL) {
             base_pending_dispatch(iface); /* the reserve opens with time */
@@ -304,15 +305,16 @@ unsigned base_pending_dispatch(base_iface_t *iface)
     }
     /* Until the ring is empty, a whole round went by in vain, or others deserve
      * the CPU */
-    iface->stuck = NULL;
-    while ((iface->pending != NULL) && (iface->pending != iface->stuck) &&
+    iface->dispatch.stuck = NULL;
+    while ((iface->pending != NULL) &&
+           (iface->pending != iface->dispatch.stuck) &&
            base_op_is_left(&iface->ops) && (count < BASE_PENDING_BUDGET)) {
         ep = iface->pending;
         if (base_pending_serve(iface)) {
-            iface->stuck = NULL;
+            iface->dispatch.stuck = NULL;
             ++count;
-        } else if (iface->stuck == NULL) {
-            iface->stuck = ep;
+        } else if (iface->dispatch.stuck == NULL) {
+            iface->dispatch.stuck = ep;
         }
     }
     return count;

@@ -19,13 +19,13 @@
 
 void base_polled_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc)
 {
-    if (iface->polled_tx == NULL) {
-        iface->polled_tx_tail = &iface->polled_tx;
+    if (iface->polled.tx == NULL) {
+        iface->polled.tx_tail = &iface->polled.tx;
     }
     op->vendor_err        = efa_wc_status(wc);
     op->polled_next        = NULL;
-    *iface->polled_tx_tail = op;
-    iface->polled_tx_tail  = &op->polled_next;
+    *iface->polled.tx_tail = op;
+    iface->polled.tx_tail  = &op->polled_next;
     iface->todo        |= BASE_TODO_TX;
 }
 
@@ -36,7 +36,7 @@ void base_polled_rx(base_iface_t *iface)
     if (iface->todo & BASE_TODO_RX) {
         return;
     }
-    count = efa_poll_rx(&iface->qp, 1, &iface->polled_rx);
+    count = efa_poll_rx(&iface->qp, 1, &iface->polled.rx);
     if (count == 1) {
         --iface->rxq.posted;
         iface->todo |= BASE_TODO_RX;
@@ -71,12 +71,12 @@ unsigned base_polled_take_tx(base_iface_t *iface)
     }
     /* A callback may take some out, or add to them by get_short: as long as it
      * does that others have their turn, too */
-    while (((op = iface->polled_tx) != NULL) && (count < budget)) {
-        iface->polled_tx = op->polled_next;
+    while (((op = iface->polled.tx) != NULL) && (count < budget)) {
+        iface->polled.tx = op->polled_next;
         ++count;
         base_tx_completion(iface, op, op->vendor_err);
     }
-    if (iface->polled_tx == NULL) {
+    if (iface->polled.tx == NULL) {
         iface->todo &= ~BASE_TODO_TX;
     }
     return count;
@@ -89,14 +89,14 @@ unsigned base_polled_take(base_iface_t *iface)
     if (iface->todo & BASE_TODO_RX) {
         iface->todo &= ~BASE_TODO_RX;
         ++count;
-        base_rx_completion(iface, &iface->polled_rx);
+        base_rx_completion(iface, &iface->polled.rx);
     }
     return count + base_polled_take_tx(iface);
 }
 
 void base_polled_drop_rx(base_iface_t *iface)
 {
-    base_rxbuf_t *rxbuf = efa_wc_user(&iface->polled_rx);
+    base_rxbuf_t *rxbuf = efa_wc_user(&iface->polled.rx);
 
     if (iface->todo & BASE_TODO_RX) {
         iface->todo &= ~BASE_TODO_RX;
@@ -150,7 +150,7 @@ ucs_status_t base_polled_wait(base_iface_t *iface, base_op_t *op,
 
 void base_polled_take_ep(base_iface_t *iface, const base_ep_t *ep)
 {
-    base_op_t **link = &iface->polled_tx, *op;
+    base_op_t **link = &iface->polled.tx, *op;
 
     while ((op = *link) != NULL) {
         if ((op->out.kind == BASE_OUT_CTL) || (op->ep != ep)) {
@@ -159,9 +159,9 @@ void base_polled_take_ep(base_iface_t *iface, const base_ep_t *ep)
         }
         *link = op->polled_next;
         if (*link == NULL) {
-            iface->polled_tx_tail = link;
+            iface->polled.tx_tail = link;
         }
         base_tx_completion(iface, op, op->vendor_err);
-        link = &iface->polled_tx; /* its callback may have added some */
+        link = &iface->polled.tx; /* its callback may have added some */
     }
 }

@@ -9,8 +9,9 @@ int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
         base_trace_log_tx(iface, op, ep->dest.remote_qpn);
     }
     return efa_post_rdma(&iface->qp, &op->wr, &ep->dest,
-                         op->out.kind == BASE_OUT_PUT, op->remote_addr,
-                         op->rkey);
+                         (op->out.kind == BASE_OUT_PUT) ? EFA_RDMA_WRITE :
+                                                          EFA_RDMA_READ,
+                         op->remote_addr, op->rkey);
 }
 
 base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep)

@@ -65,14 +65,14 @@ int base_retry_ctl(base_iface_t *iface, base_op_t *op)
 
 static void base_retry_later(base_iface_t *iface, base_op_t *op)
 {
-    if (iface->retry == NULL) {
-        iface->retry_tail = &iface->retry;
-        iface->retry_due  = iface->now + BASE_AGAIN_PAUSE;
+    if (iface->retry.first == NULL) {
+        iface->retry.tail = &iface->retry.first;
+        iface->retry.due  = iface->now + BASE_AGAIN_PAUSE;
     }
     op->polled_next     = NULL;
     op->flow.linked    = 1; /* the device does not have it */
-    *iface->retry_tail = op;
-    iface->retry_tail  = &op->polled_next;
+    *iface->retry.tail = op;
+    iface->retry.tail  = &op->polled_next;
     iface->todo     |= BASE_TODO_RETRY;
 }
 
@@ -112,9 +112,9 @@ static base_op_t *base_retry_unlink(base_iface_t *iface, base_op_t **link)
     *link           = op->polled_next;
     op->flow.linked = 0;
     if (*link == NULL) {
-        iface->retry_tail = link;
+        iface->retry.tail = link;
     }
-    if (iface->retry == NULL) {
+    if (iface->retry.first == NULL) {
         iface->todo &= ~BASE_TODO_RETRY;
     }
     return op;
@@ -126,11 +126,11 @@ unsigned base_retry_run(base_iface_t *iface)
     base_op_t *op;
     int        err;
 
-    if (base_flow_clock(iface) < iface->retry_due) {
+    if (base_flow_clock(iface) < iface->retry.due) {
         return 0;
     }
-    for (; iface->retry != NULL; ++count) {
-        op = base_retry_unlink(iface, &iface->retry);
+    for (; iface->retry.first != NULL; ++count) {
+        op = base_retry_unlink(iface, &iface->retry.first);
         if (op->ep->state != BASE_EP_ALIVE) {
             base_complete_cancelled(iface, op, op->ep->status);
             continue;
@@ -149,13 +149,14 @@ unsigned base_retry_run(base_iface_t *iface)
 
 void base_retry_cancel_ep(base_iface_t *iface, const base_ep_t *ep)
 {
-    base_op_t **link = &iface->retry;
+    base_op_t **link = &iface->retry.first;
 
     while (*link != NULL) {
         if ((*link)->ep == ep) {
             base_complete_cancelled(iface, base_retry_unlink(iface, link),
                                     ep->status);
-            link = &iface->retry; /* its callback may have destroyed others */
+            /* its callback may have destroyed others */
+            link = &iface->retry.first;
         } else {
             link = &(*link)->polled_next;
         }
@@ -164,7 +165,7 @@ void base_retry_cancel_ep(base_iface_t *iface, const base_ep_t *ep)
 
 void base_retry_forget(base_iface_t *iface)
 {
-    while (iface->retry != NULL) {
-        base_retry_unlink(iface, &iface->retry);
+    while (iface->retry.first != NULL) {
+        base_retry_unlink(iface, &iface->retry.first);
     }
 }

@@ -217,7 +217,7 @@ void base_rx_tell(base_iface_t *iface)
 {
     const base_rxq_t *rxq = &iface->rxq;
 
-    if (iface->waiting == NULL) { /* else some are older than all these */
+    if (iface->waits.first == NULL) { /* else some are older than all these */
         flow_peer_age(iface->core, rxq->ever - rxq->posted - BASE_POLL_BATCH,
                       rxq->ever);
     }
@@ -358,8 +358,8 @@ base_rx_drain(base_iface_t *iface, uint32_t token)
 static __attribute__((noinline)) void
 base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
 {
-    if (iface->waiting == NULL) {
-        iface->waiting_tail = &iface->waiting;
+    if (iface->waits.first == NULL) {
+        iface->waits.tail = &iface->waits.first;
         host_warn(iface->super.host,
                   "%s: out of memory for peers: messages wait until there is "
                   "some",
@@ -367,22 +367,22 @@ base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     }
     rxbuf->src           = src;
     rxbuf->wait_next     = NULL;
-    *iface->waiting_tail = rxbuf;
-    iface->waiting_tail  = &rxbuf->wait_next;
+    *iface->waits.tail = rxbuf;
+    iface->waits.tail  = &rxbuf->wait_next;
     iface->todo         |= BASE_TODO_MEMORY;
     base_rxq_hold(&iface->rxq, rxbuf);
 }
 
 unsigned base_rx_retry(base_iface_t *iface)
 {
-    base_rxbuf_t *rxbuf = iface->waiting, *next;
+    base_rxbuf_t *rxbuf = iface->waits.first, *next;
     unsigned      count = 0;
 
     if (base_flow_grow(iface) != UCS_OK) {
         return 0;
     }
     iface->todo &= ~BASE_TODO_MEMORY;
-    iface->waiting = NULL;
+    iface->waits.first = NULL;
     for (; rxbuf != NULL; rxbuf = next) {
         next = rxbuf->wait_next;
         base_rxq_unhold(&iface->rxq, rxbuf);
@@ -400,9 +400,9 @@ static void base_rx_drain_later(base_iface_t *iface, uint32_t token)
 {
     if (!iface->is_quiet) {
         base_rx_drain(iface, token);
-    } else if ((iface->later_count == 0) ||
-               (iface->later[iface->later_count - 1] != token)) {
-        iface->later[iface->later_count++] = token;
+    } else if ((iface->waits.later_count == 0) ||
+               (iface->waits.later[iface->waits.later_count - 1] != token)) {
+        iface->waits.later[iface->waits.later_count++] = token;
         iface->todo |= BASE_TODO_LATER;
     }
 }
@@ -412,20 +412,21 @@ unsigned base_rx_take_later(base_iface_t *iface)
     unsigned count = 0;
 
     iface->todo &= ~BASE_TODO_LATER;
-    for (; iface->later_count > 0; ++count) {
-        base_rx_drain(iface, iface->later[--iface->later_count]);
+    for (; iface->waits.later_count > 0; ++count) {
+        base_rx_drain(iface, iface->waits.later[--iface->waits.later_count]);
     }
     return count;
 }
 
 void base_rx_drop_later(base_iface_t *iface)
 {
-    void *held;
+    base_rx_waits_t *waits = &iface->waits;
+    void            *held;
 
-    while (iface->later_count > 0) {
-        held = flow_rx_next(iface->core, iface->later[iface->later_count - 1]);
+    while (waits->later_count > 0) {
+        held = flow_rx_next(iface->core, waits->later[waits->later_count - 1]);
         if (held == NULL) {
-            --iface->later_count;
+            --waits->later_count;
         } else {
             base_rxq_put(&iface->rxq, held);
         }

@@ -24,7 +24,7 @@ unsigned base_rx_direct(base_iface_t *iface);
  */
 static inline int base_rx_has_room(const base_iface_t *iface)
 {
-    return iface->later_max - iface->later_count >= BASE_POLL_BATCH;
+    return iface->waits.later_max - iface->waits.later_count >= BASE_POLL_BATCH;
 }
 
 /* Delivers what those flows have. Returns of how many. */

@@ -87,6 +87,35 @@ typedef enum base_wireup {
     BASE_WIREUP_REPLAY /* it hands them to us, and a fence is among them */
 } base_wireup_t;
 
+/* The request that is being dispatched (base_pending.c). */
+typedef struct base_dispatch {
+    uint8_t    took_one; /* it took its one RDMA operation, or flush */
+    uint8_t    fenced;   /* a fence stands behind it */
+    flow_psn_t psn;      /* the endpoint's when it began */
+    unsigned   idle;     /* progress calls in vain while requests waited */
+    base_ep_t *stuck;    /* first of this round that could not go on */
+} base_dispatch_t;
+
+/* Completions that were polled and not processed yet (base_polled.c). */
+typedef struct base_polled {
+    efa_wc_t   rx;
+    base_op_t *tx, **tx_tail; /* oldest first */
+} base_polled_t;
+
+/* RDMA that the peer's device did not know us for (base_retry.c). */
+typedef struct base_retries {
+    base_op_t  *first, **tail;
+    flow_time_t due;
+} base_retries_t;
+
+/* Packets that wait (base_rx.c): for memory, oldest first; and flows, by their
+ * tokens, whose messages were taken and not delivered. */
+typedef struct base_rx_waits {
+    base_rxbuf_t *first, **tail;
+    uint32_t     *later; /* NULL: that is never done */
+    unsigned      later_max, later_count;
+} base_rx_waits_t;
+
 /* What SRD and UD interfaces share: queue pair, pools, protocol core. */
 struct base_iface {
     ucx_iface_base_t super;
@@ -113,15 +142,11 @@ struct base_iface {
     /* pending */
     base_ep_t *pending; /* ring of endpoints with requests, or NULL */
     base_ep_t *serving; /* whose request is being dispatched, or NULL */
-    uint8_t    served_one;   /* it took its one RDMA operation, or flush */
-    uint8_t    served_fence; /* a fence stands behind it */
-    flow_psn_t served_psn;   /* the endpoint's when it began */
+    base_dispatch_t dispatch;
     uint32_t   fences;       /* ever */
     uint32_t   replays;      /* that were over, ever */
     uint32_t   rounds;       /* of progress, while BASE_TODO_TOLD is set */
     uint32_t   rounds_end;   /* when it is no longer */
-    unsigned   idle;  /* progress calls in vain while requests waited */
-    base_ep_t *stuck; /* first of this round that could not go on */
 
     /* the rest */
     const base_transport_t *transport;
@@ -136,26 +161,17 @@ struct base_iface {
     uint32_t           qkey;
     uint64_t           incarnation;
     flow_time_t        get_short_time; /* ns that it waits; 0: not offered */
-    base_rxbuf_t      *waiting, **waiting_tail; /* packets for which there
-                                    was no memory, oldest first */
+    base_rx_waits_t    waits;
     base_report_t      report;
     int                broken; /* the device failed; said once */
     uint64_t          *stats;  /* UCX's copy of our numbers, or NULL */
     int                trace_level; /* ucs_log_level_t of packets */
     base_iface_t      *vfs_next; /* of the open ones (base_vfs.c) */
 
-    /* completions that were polled and not looked at yet */
-    efa_wc_t polled_rx;
-    base_op_t    *polled_tx, **polled_tx_tail; /* oldest first */
-    flow_time_t   waited_in_vain; /* when base_reclaim_wait last did */
-    base_op_t    *retry, **retry_tail; /* RDMA that the peer's device did not
-                                          know us for (base_retry.c) */
-    flow_time_t   retry_due;
-
-    /* flows with messages that were taken and not delivered (base_rx.h) */
-    uint32_t *later; /* their tokens; NULL: this is never done */
-    unsigned  later_max, later_count;
-    int       is_quiet; /* no callback may run now */
+    base_polled_t  polled;
+    flow_time_t    waited_in_vain; /* when base_reclaim_wait last did */
+    base_retries_t retry;
+    int            is_quiet; /* no callback may run now */
 };
 
 struct base_ep {

@@ -242,7 +242,7 @@ void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
 }
 
 void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
-                     int is_write, const efa_io_piece_t *remote,
+                     efa_rdma_t rdma, const efa_io_piece_t *remote,
                      const struct ibv_sge *piece, int inlined)
 {
     efa_direct_sq_t   *sq    = &qp->direct.sq;
@@ -251,8 +251,8 @@ void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
 
     slot = efa_direct_head(sq, dest,
                            id | efa_direct_length(piece, 1, inlined) |
-                                   (is_write ? EFA_IO_WR_WRITE :
-                                               EFA_IO_WR_READ));
+                                   ((rdma == EFA_RDMA_WRITE) ? EFA_IO_WR_WRITE :
+                                                               EFA_IO_WR_READ));
     efa_direct_body(sq, slot, io, inlined ? 1 : 2, inlined ? piece : NULL);
     if (efa_direct_ring(sq, efa_direct_size(sq))) {
         (void)efa_direct_sq_turn(qp);

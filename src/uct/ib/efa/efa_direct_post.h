@@ -150,9 +150,15 @@ efa_direct_rdma_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
 void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
                      const struct ibv_sge *pieces, int count, int inlined);
 
+/* Operations of RDMA. */
+typedef enum efa_rdma {
+    EFA_RDMA_READ,
+    EFA_RDMA_WRITE
+} efa_rdma_t;
+
 /* An RDMA READ or WRITE of one piece, or of bytes that travel inside. */
 void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
-                     int is_write, const efa_io_piece_t *remote,
+                     efa_rdma_t rdma, const efa_io_piece_t *remote,
                      const struct ibv_sge *piece, int inlined);
 
 /* ---- receives ---- */

@@ -22,7 +22,7 @@ void efa_queue_event(efa_qp_t *qp, int is_rx)
 
 static void
 efa_post_rdma_direct(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
-                     int is_write, uint64_t remote_addr, uint32_t rkey)
+                     efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
 {
     efa_io_piece_t remote = {
         .length = wr->wr.sg_list->length,
@@ -32,24 +32,24 @@ efa_post_rdma_direct(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
 
     wr->inside              = 0;
     wr->wr.wr.ud.remote_qpn = dest->remote_qpn;
-    efa_direct_rdma(qp, &dest->direct, wr->id, is_write, &remote,
+    efa_direct_rdma(qp, &dest->direct, wr->id, rdma, &remote,
                     wr->wr.sg_list, wr->wr.send_flags & IBV_SEND_INLINE);
 }
 
 /* Of libefa's calls only the ibv_wr_ ones post RDMA (EFA-FACTS). */
 int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
-                  int is_write, uint64_t remote_addr, uint32_t rkey)
+                  efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
 {
     struct ibv_qp_ex *qpx = qp->qpx;
 
     if (qp->is_direct) {
-        efa_post_rdma_direct(qp, wr, dest, is_write, remote_addr, rkey);
+        efa_post_rdma_direct(qp, wr, dest, rdma, remote_addr, rkey);
         return 0;
     }
     ibv_wr_start(qpx);
     qpx->wr_id    = wr->wr.wr_id;
     qpx->wr_flags = IBV_SEND_SIGNALED;
-    if (is_write) {
+    if (rdma == EFA_RDMA_WRITE) {
         ibv_wr_rdma_write(qpx, rkey, remote_addr);
     } else {
         ibv_wr_rdma_read(qpx, rkey, remote_addr);

@@ -152,7 +152,7 @@ efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
 /* Posts the pieces as an RDMA WRITE to `remote_addr`, or an RDMA READ from
  * there into them. As efa_post_send. */
 int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
-                  int is_write, uint64_t remote_addr, uint32_t rkey);
+                  efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey);
 
 /* Is the errno value of a failed post a matter of time? */
 static inline int efa_post_is_shortage(int err)
