@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# src/efasim: the emulated device. The engine and the fabric are compiled into
-# the preloaded library, the command and the engine's tests. The library itself
+# src/efasim: the emulated device. The engine and the fabric are compiled once,
+# for the preloaded library, the command and the engine's tests. The library
 # is built without sanitizers, so that it goes into any program; the engine
-# runs under them in its tests.
+# runs under them in its tests, which then compile it for themselves.
 efasim_engine_sources = \
 	src/efasim/engine/ah.c src/efasim/engine/ah.h \
 	src/efasim/engine/check.c src/efasim/engine/check.h \
@@ -91,12 +91,17 @@ lib_libefasim_so_CFLAGS = $(BASE_CFLAGS) -fPIC -fvisibility=hidden
 lib_libefasim_so_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,nodelete -pthread
 lib_libefasim_so_LDADD = -ldl
 
+# Its objects of these sources, for programs without sanitizers.
+efasim_objects = $(foreach file,$(filter %.c,$(1)),\
+	$(dir $(file))lib_libefasim_so-$(notdir $(file:.c=.o)))
+
 dist_man_MANS += src/efasim/efasim.1
 bin_PROGRAMS += bin/efasim
-bin_efasim_SOURCES = $(efasim_engine_sources) $(efasim_fabric_sources) \
-	src/efasim/cli/cli.c src/efasim/cli/cli.h \
-	src/efasim/cli/main.c src/efasim/cli/run.c \
-	src/efasim/cli/stat.c
+bin_efasim_SOURCES = src/efasim/cli/cli.c src/efasim/cli/cli.h \
+	src/efasim/cli/main.c src/efasim/cli/run.c src/efasim/cli/stat.c
 bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =
+bin_efasim_LDADD = $(call efasim_objects,$(efasim_engine_sources)) \
+	$(call efasim_objects,$(efasim_fabric_sources))
+bin_efasim_DEPENDENCIES = $(bin_efasim_LDADD)

@@ -33,26 +33,30 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/speed.c \
 	src/tools/selftest/status.c \
 	src/tools/selftest/text.c src/tools/selftest/text.h \
-	src/tools/selftest/ucx.c \
-	src/uct/ib/base/base_config.c \
-	src/uct/ib/base/base_sizing.c \
-	src/uct/ib/srd/srd_config.c \
-	src/uct/ib/efa/efa_ah.c \
-	src/uct/ib/efa/efa_chunk.c \
-	src/uct/ib/efa/efa_cpus.c \
-	src/uct/ib/efa/efa_device.c \
-	src/uct/ib/efa/efa_direct.c \
-	src/uct/ib/efa/efa_direct_test.c \
-	src/uct/ib/efa/efa_gid.c \
-	src/uct/ib/efa/efa_gpu.c \
-	src/uct/ib/efa/efa_promise.c \
-	src/uct/ib/efa/efa_qp.c \
-	src/uct/ib/efa/efa_queue.c \
-	src/uct/ib/efa/efa_self.c \
-	src/uct/ib/efa/efa_verbs.c
+	src/tools/selftest/ucx.c
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)
-bin_srd_info_LDADD    = $(HWLOC_LIBS) -ldl -lpthread
+bin_srd_info_LDADD    = $(srd_info_module) $(HWLOC_LIBS) -ldl -lpthread
+bin_srd_info_DEPENDENCIES = $(srd_info_module)
+
+# The module's objects that it has, too.
+srd_info_module = $(patsubst %,src/uct/ib/%.o,\
+	base/lib_libuct_srd_so_0-base_config \
+	base/lib_libuct_srd_so_0-base_sizing \
+	srd/lib_libuct_srd_so_0-srd_config \
+	efa/lib_libuct_srd_so_0-efa_ah \
+	efa/lib_libuct_srd_so_0-efa_chunk \
+	efa/lib_libuct_srd_so_0-efa_cpus \
+	efa/lib_libuct_srd_so_0-efa_device \
+	efa/lib_libuct_srd_so_0-efa_direct \
+	efa/lib_libuct_srd_so_0-efa_direct_test \
+	efa/lib_libuct_srd_so_0-efa_gid \
+	efa/lib_libuct_srd_so_0-efa_gpu \
+	efa/lib_libuct_srd_so_0-efa_promise \
+	efa/lib_libuct_srd_so_0-efa_qp \
+	efa/lib_libuct_srd_so_0-efa_queue \
+	efa/lib_libuct_srd_so_0-efa_self \
+	efa/lib_libuct_srd_so_0-efa_verbs)
 
 # bin/srdrun runs in place from the build tree and is installed as it is: it
 # looks for the module beside itself first, then where it is installed.

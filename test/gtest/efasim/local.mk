@@ -15,9 +15,16 @@ test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_soak.cc \
 	test/gtest/efasim/engine_test.h \
 	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
-	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc \
-	$(efasim_engine_sources)
+	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+if SANITIZERS
+test_gtest_efasim_engine_SOURCES += $(efasim_engine_sources)
 test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)
+else
+test_gtest_efasim_engine_LDADD = \
+	$(call efasim_objects,$(efasim_engine_sources)) $(GTEST_LIBS)
+test_gtest_efasim_engine_DEPENDENCIES = \
+	$(call efasim_objects,$(efasim_engine_sources))
+endif
 gtest_objects += $(test_gtest_efasim_engine_OBJECTS)
 endif

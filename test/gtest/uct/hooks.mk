@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of src/ucp_hooks: a module of the same sources with a provider of the
+# Tests of src/ucp_hooks: a module of the same objects with a provider of the
 # tests' own (no device, a loopback transport), and programs that load it.
 check_PROGRAMS += obj/hooks/libuct_hooktest.so.0
-obj_hooks_libuct_hooktest_so_0_SOURCES = \
-	test/gtest/uct/hooks_provider.c \
-	$(ucp_hooks_sources)
+obj_hooks_libuct_hooktest_so_0_SOURCES = test/gtest/uct/hooks_provider.c
 obj_hooks_libuct_hooktest_so_0_CFLAGS  = $(ucp_hooks_cflags)
 obj_hooks_libuct_hooktest_so_0_LDFLAGS = $(ucp_hooks_ldflags) \
 	-Wl,-soname,libuct_hooktest.so.0
-obj_hooks_libuct_hooktest_so_0_LDADD   = $(ucx_abi_objects)
-obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucx_abi_objects) \
+obj_hooks_libuct_hooktest_so_0_LDADD   = $(ucp_hooks_objects)
+obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_objects) \
 	$(ucp_hooks_map)
 
 if HAVE_GTEST
