@@ -52,7 +52,7 @@ tool() {
 sources_of() {
     case $1 in
     wire) echo flow/ctl_wire ;;
-    rx) echo flow/rx flow/rx_record flow/rx_life flow/drop flow/due world stubs ;;
+    rx) echo flow/rx flow/ring flow/rx_record flow/rx_life flow/drop flow/due world stubs ;;
     ctl) echo flow/ctl_rx flow/ctl_wire world stubs ;;
     esac
 }
@@ -174,7 +174,7 @@ suite_run() {
         's/if (flow_unlikely(index >= core->rx_count)) {/if (0) {/'
     check fault_early_at_the_limit 100 fault rx:accept rx.h \
         's/(flow_psn_diff(psn, rx->limit) >= 0) ||/(0) ||/'
-    check fault_run_beyond_max 100 fault rx:run rx.c \
+    check fault_run_beyond_max 100 fault rx:run ring.c \
         's/count = (count < max) ? count : max;//'
     check fault_grant_of_a_dead_flow 60 fault ctl:control ctl_rx.c \
         's/} else if (rx->state == FLOW_RX_ACTIVE) {/} else if (1) {/'

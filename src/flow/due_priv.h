@@ -4,12 +4,10 @@
 #ifndef FLOW_DUE_PRIV_H_
 #define FLOW_DUE_PRIV_H_
 
-#include "flow/ctl_priv.h"
 #include "flow/event.h"
 #include "flow/fifo_priv.h"
 #include "flow/rx.h"
 #include "flow/state_priv.h"
-#include "flow/turn_priv.h"
 
 /* Events due, in the field events of a sending flow and of a peer. */
 enum flow_event_due {
@@ -27,6 +25,7 @@ enum flow_event_due {
 
 /* Events of a sending flow or a peer (bits of enum flow_event_due). */
 void flow_due_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due);
+
 static inline void
 flow_due_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
 {
@@ -37,28 +36,12 @@ flow_due_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
     }
     peer->events |= due;
 }
+
 /* FLOW_EVENT_RX_SCARCE. */
 void flow_due_scarce(flow_core_t *core);
 /* Control packets of a flow (bits of enum flow_ctl_due): it is queued for its
  * turn (turn.c). */
-static inline void
-flow_due_tx_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due)
-{
-    tx->ctl |= due;
-    if (!(tx->ctl & FLOW_CTL_QUEUED)) {
-        tx->ctl |= FLOW_CTL_QUEUED;
-        flow_turn_add_tx(core, tx);
-    }
-}
-
-static inline void
-flow_due_rx_ctl(flow_core_t *core, flow_rx_t *rx, unsigned due)
-{
-    rx->ctl |= due;
-    if (!(rx->ctl & FLOW_CTL_QUEUED)) {
-        rx->ctl |= FLOW_CTL_QUEUED;
-        flow_turn_add_rx(core, rx);
-    }
-}
+void flow_due_tx_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due);
+void flow_due_rx_ctl(flow_core_t *core, flow_rx_t *rx, unsigned due);
 
 #endif

@@ -134,12 +134,6 @@ void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
     PROVE(!flow_wire_is_long(tx->hdr));
 }
 
-void flow_due_peer_event(flow_core_t *core, flow_peer_t *peer, unsigned due)
-{
-    (void)core;
-    PROVE(is_peer(peer) && (due < FLOW_DUE_PEER_QUEUED));
-}
-
 int flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr)
 {
     (void)core;
