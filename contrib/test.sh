@@ -36,10 +36,10 @@ failed. Missing packages are named and then installed (apt-get, sudo). A user
 who has sudo without a password has the suites run by root.
 
 Without SUITE or profile: the quick profile, the heart of every suite, at most
-10 minutes on two cores, build included. Suites that are named run in the
+8 minutes on two cores, build included. Suites that are named run in the
 profile of CI, as far as what they need is here.
 
-  --ci          what CI runs, at most 45 minutes on two quiet cores: makes
+  --ci          what CI runs, at most 40 minutes on two quiet cores: makes
                 systems of Debian 13 and sid (contrib/ci/chroot.sh); a skip that
                 test/skips.txt does not name is a failure
   --full        the same with many seeds, long runs, all releases (hours)
@@ -50,6 +50,9 @@ profile of CI, as far as what they need is here.
                 (tidy, which looks at the release build, is left out)
   --no-install  install nothing; what is missing is named and skipped
   --in DIR      run the suites on the build in DIR as it is
+
+On two CPUs or more two suites run at a time, one that computes beside one that
+drives the emulated device; what a suite says comes at its end.
 END
 }
 

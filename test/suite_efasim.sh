@@ -463,7 +463,7 @@ suite_run() {
     check verbs_ud_efa0 60 verbs_check 'ud.*' --device efa0
     check verbs_dmabuf 60 verbs_check 'Dmabuf.*:GpuMemory.*'
     check verbs_gpu_peer 60 verbs_check 'GpuMemory.*' --peer-memory --no-dmabuf
-    check verbs_keeps_up 60 verbs_check 'keeps_up.*'
+    alone verbs_keeps_up 60 verbs_check 'keeps_up.*'
     check verbs_overrun 60 overrun_check
     [ -z "${OVERRUN_UNEXPECTED-}" ] ||
         check overrun_unexpected 60 verbs_check 'Overrun.*'
@@ -483,15 +483,15 @@ suite_run() {
     check cli_stat 30 stat_command
     check cli_manual 20 manual
     check verbs_order 60 verbs_check 'order.*'
-    check verbs_event 60 verbs_check 'Event.*:event.*'
+    alone verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
     check memory_hooks 90 memory_hooks
     check threads_tsan 100 threads_with tsan -fsanitize=thread
     ci && check threads_asan 100 threads_with asan -fsanitize=address,undefined
     ci && check threads_valgrind 100 threads_valgrind
-    check verbs_share 90 verbs_check 'share.*'
-    check verbs_share_one_cpu 90 share_one_cpu
+    alone verbs_share 90 verbs_check 'share.*'
+    alone verbs_share_one_cpu 90 share_one_cpu
     check verbs_signal 60 verbs_check 'Signal.*:thread.*'
     for seed in $(seeds 1 20); do
         check "verbs_data_reorder_$seed" 60 verbs_check \
@@ -514,7 +514,7 @@ suite_run() {
     check two_users 30 two_users
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
-    check cost 60 cost
+    alone cost 60 cost
 }
 
 suite_main efasim "$@"

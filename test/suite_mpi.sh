@@ -162,8 +162,8 @@ suite_run() {
     check mpi_4_one_node_sm 90 mpi_one_node 4 all $max
     ci && check mpi_one_node_sm_flood 60 mpi_one_node 2 flood 200
     check mpi_flood 60 mpi_flood
-    ci && check mpi_7_to_1_shares 120 mpi_shares
-    ! full || check mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
+    ci && alone mpi_7_to_1_shares 120 mpi_shares
+    ! full || alone mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
     check mpich_2 60 mpich 2 300000
     ci && check mpich_4 90 mpich 4 300000

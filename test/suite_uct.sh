@@ -411,9 +411,9 @@ run_accidents() {
     check accident_idle_receiver 60 accident_ready_check \
         Accident.idle_receiver
     check accident_reorder_memory 60 accident_check Accident.reorder_memory
-    check accident_starving_completions 60 accident_ready_check \
+    alone accident_starving_completions 60 accident_ready_check \
         Accident.starving_completions
-    check accident_starving_control 60 accident_ready_check \
+    alone accident_starving_control 60 accident_ready_check \
         Accident.starving_control
     check accident_fence_then_cancel 60 accident_ready_check \
         Accident.fence_then_cancel
@@ -425,7 +425,7 @@ run_accidents() {
     check accident_lost_connect_packet 60 accident_check \
         Accident.lost_connect_packet
     check accident_failed_post 60 accident_check 'FailedPost.*'
-    check accident_absent 60 accident_check 'Absent.*' --timeout-ms 60000
+    alone accident_absent 60 accident_check 'Absent.*' --timeout-ms 60000
     check accident_time_out 60 accident_check 'Lost.*'
     ci && check accident_with_writes 60 accident_write_check --device efa3
     check accident_variables 60 accident_variables_check
