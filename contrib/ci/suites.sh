@@ -161,7 +161,7 @@ suite_judge() {
 # suites_run NAME...: two at a time where there are two CPUs, of which one is of
 # suites_computing as long as there is one. Sets passed, failed and skipped.
 suites_run() {
-    local at_once=2 left=("$@") suite pid ended line=$SECONDS
+    local at_once=2 left=("$@") suite pid line=$SECONDS
     local -A running=()
     passed=0 failed=0 skipped=0
     [ "$(nproc)" -gt 1 ] && [ $# -gt 1 ] || at_once=1
