@@ -7,7 +7,7 @@
  *        efasim run --no-strict-batch -- ...       and UCX_EFA_DIRECT=y
  * Prints: phase, operations, nanoseconds for one. */
 #define _GNU_SOURCE
-#include <ucp/api/ucp.h>
+#include "apps/ucp_open.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -279,11 +279,8 @@ static void floors_polls(const char *progress, const char *flush,
 
 static void floors_worker(floors_side_t *side)
 {
-    ucp_worker_params_t params = {0};
-
-    params.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    params.thread_mode = UCS_THREAD_MODE_SINGLE;
-    floors_check(ucp_worker_create(context, &params, &side->worker), "worker");
+    floors_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE,
+                                 &side->worker), "worker");
     if (posix_memalign((void**)&side->memory, 4096, FLOORS_LARGE)) {
         floors_check(UCS_ERR_NO_MEMORY, "memory");
     }
@@ -359,13 +356,11 @@ static void floors_run(unsigned rounds)
 int main(int argc, char **argv)
 {
     unsigned     rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 64;
-    ucp_params_t params = {0};
     const char  *direct;
     unsigned     i;
 
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features   = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
-    floors_check(ucp_init(&params, NULL, &context), "context");
+    floors_check(ucp_open(UCP_FEATURE_TAG | UCP_FEATURE_RMA, &context),
+                 "context");
     direct = getenv("UCX_EFA_DIRECT");
     floors_open(direct && !strcmp(direct, "y"));
     floors_connect(&a, &b);

@@ -58,8 +58,9 @@ pair() {
     local name=$1 compiler=$2
     shift 2
     command -v "$compiler" >/dev/null || return 0
-    "$compiler" -O2 -o "$build/bench/pair-$name" "$top"/bench/pair/pair.c \
-        "$top"/bench/pair/oob.c "$top/bench/pair/$name.c" "$@" 2>/dev/null ||
+    "$compiler" -O2 -I"$top/test" -o "$build/bench/pair-$name" \
+        "$top"/bench/pair/{pair,oob}.c "$top/test/apps/oob.c" \
+        "$top/bench/pair/$name.c" "$@" 2>/dev/null ||
         rm -f "$build/bench/pair-$name"
 }
 pair ofi "${CC:-gcc}" -lfabric

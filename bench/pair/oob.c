@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include "apps/oob.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define PAIR_OOB_SECONDS 30 /* until the other side has come */
 
 static int pair_socket = -1;
 
@@ -18,53 +18,18 @@ void pair_fail(const char *what, const char *why)
     exit(1);
 }
 
-static void pair_oob_accept(struct sockaddr_in *address)
+void pair_oob_open(int is_client, unsigned port)
 {
-    int one = 1, listener;
-
-    listener = socket(AF_INET, SOCK_STREAM, 0);
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (bind(listener, (struct sockaddr*)address, sizeof(*address)) ||
-        listen(listener, 1)) {
-        pair_fail("listen", "no such port");
-    }
-    pair_socket = accept(listener, NULL, NULL);
-    close(listener);
-}
-
-void pair_oob_open(const char *server, unsigned port)
-{
-    struct sockaddr_in address = {
-        .sin_family      = AF_INET,
-        .sin_port        = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
-    };
-    int one = 1, tries;
-
-    if (server == NULL) {
-        pair_oob_accept(&address);
-    } else {
-        inet_pton(AF_INET, server, &address.sin_addr);
-        for (tries = 0; tries < 600; ++tries) {
-            pair_socket = socket(AF_INET, SOCK_STREAM, 0);
-            if (!connect(pair_socket, (struct sockaddr*)&address,
-                         sizeof(address))) {
-                break;
-            }
-            close(pair_socket);
-            pair_socket = -1;
-            usleep(50000);
-        }
-    }
+    pair_socket = is_client ? oob_connect(port, PAIR_OOB_SECONDS) :
+                              oob_accept(port, PAIR_OOB_SECONDS);
     if (pair_socket < 0) {
         pair_fail("connect", "nobody is there");
     }
-    setsockopt(pair_socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
 void pair_oob_send(const void *data, size_t length)
 {
-    if (send(pair_socket, data, length, MSG_NOSIGNAL) != (ssize_t)length) {
+    if (oob_send(pair_socket, data, length) != 0) {
         pair_fail("the other side", "it is gone");
     }
 }

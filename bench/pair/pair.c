@@ -407,7 +407,7 @@ int main(int argc, char **argv)
     pair_ops.open();
     pair_ops.memory(PAIR_SEND, tx_data, PAIR_LARGEST);
     pair_ops.memory(PAIR_RECV, rx_data, PAIR_LARGEST);
-    pair_oob_open(is_client ? argv[2] : NULL, atoi(argv[1]));
+    pair_oob_open(is_client, atoi(argv[1]));
     pair_connect();
     pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 1000);
     for (; i < argc; ++i) {

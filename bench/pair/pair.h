@@ -51,8 +51,8 @@ extern const pair_ops_t pair_ops;
 
 void pair_fail(const char *what, const char *why) __attribute__((noreturn));
 
-/* Through a socket of their own. */
-void pair_oob_open(const char *server, unsigned port);
+/* Through a socket of their own, both on this host. */
+void pair_oob_open(int is_client, unsigned port);
 void pair_oob_send(const void *data, size_t length);
 void pair_oob_recv(void *data, size_t length);
 void pair_oob_barrier(void);

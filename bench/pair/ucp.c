@@ -2,7 +2,7 @@
 /* UCP: which transport is UCX_TLS's choice. */
 #include "pair.h"
 
-#include <ucp/api/ucp.h>
+#include "apps/ucp_open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,15 +47,8 @@ static void pair_ucp_received(void *request, ucs_status_t status,
 
 static void pair_ucp_open(void)
 {
-    ucp_params_t        params        = {0};
-    ucp_worker_params_t worker_params = {0};
-
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features   = UCP_FEATURE_TAG;
-    pair_ucp_check(ucp_init(&params, NULL, &context), "context");
-    worker_params.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
-    pair_ucp_check(ucp_worker_create(context, &worker_params, &worker),
+    pair_ucp_check(ucp_open(UCP_FEATURE_TAG, &context), "context");
+    pair_ucp_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE, &worker),
                    "worker");
 }
 

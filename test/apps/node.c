@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "node.h"
+#include "ucp_open.h"
 #include "node_sockaddr.h"
 #include "oob.h"
 #include "watchdog.h"
@@ -41,27 +42,14 @@ static void node_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 
 static int node_open_worker(node_t *node, const node_params_t *params)
 {
-    ucp_worker_params_t wp = {
-        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = UCS_THREAD_MODE_SINGLE
-    };
-    ucp_params_t cp        = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES,
-        .features   = NODE_FEATURES |
-                      (params->wakeup ? UCP_FEATURE_WAKEUP : 0)
-    };
-    ucp_config_t *config;
+    uint64_t features = NODE_FEATURES |
+                        (params->wakeup ? UCP_FEATURE_WAKEUP : 0);
 
-    if (node_check(ucp_config_read(NULL, NULL, &config), "ucp_config_read")) {
+    if (node_check(ucp_open(features, &node->ctx), "ucp_init")) {
         return -1;
     }
-    if (node_check(ucp_init(&cp, config, &node->ctx), "ucp_init")) {
-        ucp_config_release(config);
-        return -1;
-    }
-    ucp_config_release(config);
-    if (node_check(ucp_worker_create(node->ctx, &wp, &node->worker),
-                   "ucp_worker_create")) {
+    if (node_check(ucp_open_worker(node->ctx, UCS_THREAD_MODE_SINGLE,
+                                   &node->worker), "ucp_worker_create")) {
         ucp_cleanup(node->ctx);
         return -1;
     }

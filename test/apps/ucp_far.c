@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucp/api/ucp.h>
+#include "ucp_open.h"
 #include <unistd.h>
 
 enum {
@@ -41,18 +41,9 @@ static int far_check(ucs_status_t status, const char *what)
 
 static int far_open(void)
 {
-    ucp_params_t context       = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES,
-        .features   = UCP_FEATURE_TAG
-    };
-    ucp_worker_params_t worker = {
-        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = UCS_THREAD_MODE_SINGLE
-    };
-
-    return far_check(ucp_init(&context, NULL, &far_ctx), "ucp_init") ||
-           far_check(ucp_worker_create(far_ctx, &worker, &far_worker),
-                     "ucp_worker_create");
+    return far_check(ucp_open(UCP_FEATURE_TAG, &far_ctx), "ucp_init") ||
+           far_check(ucp_open_worker(far_ctx, UCS_THREAD_MODE_SINGLE,
+                                     &far_worker), "ucp_worker_create");
 }
 
 static void far_close(void)

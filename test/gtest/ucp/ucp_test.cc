@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ucp_test.h"
+#include "test/apps/ucp_open.h"
 
 #include <algorithm>
 #include <atomic>
@@ -30,24 +31,15 @@ static std::vector<std::string> tls_wanted()
 
 Entity::Entity(uint64_t more_features)
 {
-    ucp_params_t params       = {};
-    ucp_worker_params_t wp    = {};
-    ucp_config_t *config      = nullptr;
-    ucp_address_t *addr       = nullptr;
-    size_t len                = 0;
+    ucp_address_t *addr = nullptr;
+    size_t len          = 0;
 
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features   = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM |
-                        UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
-                        UCP_FEATURE_AMO64 | more_features;
-    EXPECT_EQ(UCS_OK, ucp_config_read(nullptr, nullptr, &config));
-    EXPECT_EQ(UCS_OK, ucp_init(&params, config, &ctx));
-    ucp_config_release(config);
-
-    wp.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    EXPECT_EQ(UCS_OK, ucp_open(UCP_FEATURE_TAG | UCP_FEATURE_AM |
+                                       UCP_FEATURE_STREAM | UCP_FEATURE_RMA |
+                                       UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 |
+                                       more_features, &ctx));
     /* Never two at once, but a test may hand a worker to a thread. */
-    wp.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-    if (ucp_worker_create(ctx, &wp, &worker) != UCS_OK ||
+    if (ucp_open_worker(ctx, UCS_THREAD_MODE_SERIALIZED, &worker) != UCS_OK ||
         ucp_worker_get_address(worker, &addr, &len) != UCS_OK) {
         fprintf(stderr, "cannot open a worker over UCX_TLS=%s\n",
                 getenv("UCX_TLS"));
