@@ -49,7 +49,8 @@ typedef struct flow_rx_out {
     flow_drop_t reason;  /* DROP                                              */
 } flow_rx_out_t;
 
-/* Out of line part of flow_rx_accept: what is not for flow_rx_short. */
+/* flow_rx_accept without flow_rx_short in front: for packets that it left, or
+ * whenever instructions do not count. It takes any packet. */
 flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
                                       flow_rx_out_t *out);
@@ -117,12 +118,12 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
 
 /*
  * The way of nearly all packets: the next one of an open flow, or an early one.
- * flow_rx_accept begins with it; a caller that polls in batches calls it first
- * by itself:
+ * flow_rx_accept begins with it; a caller that polls in batches calls it by
+ * itself, and then flow_rx_accept_slow for what it leaves:
  *   DELIVER, FILL: *word is the header: message id in FLOW_WIRE_AM_MASK, token
  *                  by flow_wire_token; the payload is at FLOW_SHORT_HDR
  *   HOLD:          the core has handle; only if may_hold
- *   OTHER:         nothing was done, call flow_rx_accept
+ *   OTHER:         nothing was done, call flow_rx_accept_slow
  */
 static inline __attribute__((always_inline)) flow_rx_verdict_t
 flow_rx_short(flow_core_t *core, const void *pkt, size_t len, void *handle,

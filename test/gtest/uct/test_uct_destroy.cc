@@ -198,8 +198,8 @@ INSTANTIATE_TEST_SUITE_P(Order, UctDestroy,
 
 class UctEnd : public UctTest {
 protected:
-    /* Polls one completion of a into its stash. */
-    static void stash(Entity &entity)
+    /* Polls one completion, which the interface keeps (base_polled.c). */
+    static void poll_one(Entity &entity)
     {
         double end = now() + 5;
 
@@ -227,7 +227,7 @@ TEST_F(UctEnd, close__delivers_no_message)
     for (int i = 0; i < 1000; ++i) {
         a->progress();
     }
-    stash(*b);
+    poll_one(*b);
     delete b;
     b = nullptr;
     EXPECT_EQ(0u, delivered);

@@ -19,7 +19,7 @@ typedef struct base_ah {
     efa_ah_t      *device;
     unsigned       refs;
     flow_share_t   share; /* of the interface's reserve of send slots */
-    flow_time_t    refused_since; /* status 14 of control packets: when they
+    flow_time_t    refused_since; /* control packets were refused: when they
                                      began, 0: none since one got through */
     uint32_t       refused_qpn;   /* whose was the first */
 } base_ah_t;

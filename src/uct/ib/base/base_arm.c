@@ -6,7 +6,7 @@
  *
  * A completion that came before the queue was armed gives no event on some
  * devices, so arming looks into the queue. What it finds cannot be put back:
- * it is stashed, and progress takes it first.
+ * it is kept (base_polled.c), and progress takes it first.
  */
 #include "base_arm.h"
 #include "base_flow.h"

@@ -4,20 +4,20 @@
 
 #include "base_types.h"
 
-/* Handles what was stashed. Returns how many completions that was. */
+/* Processes the completions that are kept. Returns how many there were. */
 unsigned base_polled_take(base_iface_t *iface);
 /* The same for work requests alone. */
 unsigned base_polled_take_tx(base_iface_t *iface);
-/* A stashed message will not be delivered. */
+/* A message that is kept will not be delivered. */
 void base_polled_drop_rx(base_iface_t *iface);
 
-/* Polls one completion of either kind into the stash, if there is one. */
+/* Polls one completion of either kind, if there is one, and keeps it. */
 void base_polled_rx(base_iface_t *iface);
 void base_polled_tx(base_iface_t *iface);
 
 /*
  * Waits until `op`, just posted, is complete, at most `time` ns. Runs nobody's
- * callback: other completions are stashed.
+ * callback: other completions are kept.
  * UCS_OK; UCS_ERR_TIMED_OUT, then it is still the device's; or the error it
  * ended with; UCS_ERR_NO_RESOURCE: it may be tried again.
  */

@@ -4,7 +4,7 @@
 
 #include "base_types.h"
 
-/* An operation, a control packet ended with status 14 (base_retry.c): may it be
+/* An operation, a control packet was refused (base_retry.c): may it be
  * tried again? Says so if an endpoint that works has to fail for it. */
 int base_retry_may(base_iface_t *iface, const base_op_t *op);
 int base_retry_ctl(base_iface_t *iface, base_op_t *op);

@@ -365,11 +365,11 @@ base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
                   "some",
                   base_iface_md(iface)->device->name);
     }
-    rxbuf->src           = src;
-    rxbuf->wait_next     = NULL;
+    rxbuf->src         = src;
+    rxbuf->wait_next   = NULL;
     *iface->waits.tail = rxbuf;
     iface->waits.tail  = &rxbuf->wait_next;
-    iface->todo         |= BASE_TODO_MEMORY;
+    iface->todo       |= BASE_TODO_MEMORY;
     base_rxq_hold(&iface->rxq, rxbuf);
 }
 

@@ -194,7 +194,7 @@ struct base_ep {
 
     uint64_t            reserve_seen; /* flow_reserve_moves */
     flow_time_t         pinged;  /* when base_fail_ep_ping last took a look */
-    flow_time_t         refused_since; /* first status 14; 0: none */
+    flow_time_t         refused_since; /* the first REMOTE_REFUSED; 0: none */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
     base_ep_t          *ring_prev, *ring_next; /* while requests is not NULL */

@@ -48,7 +48,7 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
 
 /*
  * UCT gives get_short no completion: it returns with the data in place. So it
- * waits, for its own completion only; what else completes meanwhile is stashed
+ * waits, for its own completion only; what else completes meanwhile is kept
  * for progress, since no callback may run in here. It reads into the operation:
  * when the time is over the device may still write there, not at the user's.
  */
