@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "instr_side.h"
+#include "apps/uct_open.h"
 
 #include <ucs/async/async_fwd.h>
 
@@ -12,7 +13,6 @@
 #include <string.h>
 
 static ucs_async_context_t *bench_async;
-static uct_component_h     *bench_components;
 static uct_component_h      bench_component;
 static uct_md_h             bench_md;
 static char                 bench_device[UCT_MD_NAME_MAX + 2];
@@ -93,48 +93,25 @@ unsigned long bench_heap(void)
 
 void bench_md_open(void)
 {
-    uct_component_h       *components;
-    uct_component_attr_t   attr;
-    uct_md_resource_desc_t md[8];
-    uct_md_config_t       *config;
-    unsigned               count, i;
+    uct_efa_t efa;
 
     bench_check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
                                          &bench_async),
                 "async");
-    bench_check(uct_query_components(&components, &count), "components");
-    for (i = 0; i < count; ++i) {
-        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
-                          UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
-        bench_check(uct_component_query(components[i], &attr), "component");
-        if (strcmp(attr.name, "efa") || (attr.md_resource_count == 0)) {
-            continue;
-        }
-        attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-        attr.md_resources = md;
-        bench_check(uct_component_query(components[i], &attr), "domains");
-        bench_check(uct_md_config_read(components[i], NULL, NULL, &config),
-                    "md config");
-        bench_check(uct_md_open(components[i], md[0].md_name, config,
-                                &bench_md),
-                    "md");
-        uct_config_release(config);
-        bench_component = components[i];
-        snprintf(bench_device, sizeof(bench_device), "%s:1", md[0].md_name);
-    }
-    bench_components = components;
-    if (bench_md == NULL) {
+    if (uct_open_efa(&efa) != UCS_OK) {
         fprintf(stderr, "instr: no component efa: run it under 'efasim run -- "
                         "srdrun'\n");
         exit(1);
     }
+    bench_md        = efa.md;
+    bench_component = efa.component;
+    snprintf(bench_device, sizeof(bench_device), "%s:1", efa.device);
     dl_iterate_phdr(bench_find_module, NULL);
 }
 
 void bench_md_close(void)
 {
     uct_md_close(bench_md);
-    uct_release_component_list(bench_components);
     ucs_async_context_destroy(bench_async);
 }
 

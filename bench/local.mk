@@ -2,6 +2,7 @@
 # Measurements; bench/*.sh run them.
 check_PROGRAMS += bench/instr
 bench_instr_SOURCES = bench/instr.c bench/instr_side.c bench/instr_side.h
+bench_instr_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_instr_LDADD   = $(UCT_LIBS)
 EXTRA_DIST += bench/instr.sh bench/instr_where.py
 
@@ -16,6 +17,7 @@ bench_floors_SOURCES   = bench/floors.c
 bench_floors_CPPFLAGS  = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_floors_LDADD     = $(UCP_LIBS)
 bench_peers_SOURCES    = bench/peers.c bench/instr_side.c bench/instr_side.h
+bench_peers_CPPFLAGS   = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_peers_LDADD      = $(UCT_LIBS)
 EXTRA_DIST += bench/run.sh bench/run bench/pair/ofi.c bench/pair/mpi.c
 

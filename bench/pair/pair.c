@@ -2,14 +2,14 @@
 /* Latency, message rate and bandwidth of tagged messages between two processes,
  * the same program whatever library is under it (pair.h).
  *
- * usage: pair-LIBRARY PORT [SERVER] -- CASE...
+ * usage: pair-LIBRARY PORT [127.0.0.1] -- CASE...
  *   lat:SIZE                half the time of a round trip
  *   bw:SIZE:WINDOW          one way, so many sends in flight
  *   bi:SIZE:WINDOW          both ways
  *   tag:DEPTH:PERCENT       lat of 8 B behind so many posted receives, of which a
  *                           share is in the same bin of UCP's table of tags
  *   unexp:DEPTH:PERCENT     the same with messages that nobody receives
- * The client (with a server's address) prints a line for each case: CASE, then
+ * The client (with the server's address, this host's) prints a line for each case: CASE, then
  * median and mean in microseconds (lat), or messages and megabytes a second, all
  * ways together; then the share of a core that the sides got, the lesser of the
  * two (they never sleep, so less than 1 means a busy machine), and the part of

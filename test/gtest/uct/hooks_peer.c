@@ -9,55 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <ucs/async/async_fwd.h>
-#include <uct/api/uct.h>
 
-enum { NAME_MAX_LEN = UCT_COMPONENT_NAME_MAX };
-
-static ucs_status_t md_open(uct_component_h component, uct_md_h *md_p)
-{
-    uct_component_attr_t attr = {
-        .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
-                      UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT
-    };
-    uct_md_resource_desc_t mds[8];
-    uct_md_config_t *config;
-    ucs_status_t status;
-
-    status = uct_component_query(component, &attr);
-    if ((status != UCS_OK) || strncmp(attr.name, "efa", NAME_MAX_LEN) ||
-        (attr.md_resource_count == 0) || (attr.md_resource_count > 8)) {
-        return UCS_ERR_NO_DEVICE;
-    }
-    attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-    attr.md_resources = mds;
-    status = uct_component_query(component, &attr);
-    if (status == UCS_OK) {
-        status = uct_md_config_read(component, NULL, NULL, &config);
-    }
-    if (status == UCS_OK) {
-        status = uct_md_open(component, mds[0].md_name, config, md_p);
-        uct_config_release(config);
-    }
-    return status;
-}
-
-static ucs_status_t md_find(uct_md_h *md_p)
-{
-    uct_component_h *components;
-    ucs_status_t status;
-    unsigned i, count;
-
-    status = uct_query_components(&components, &count);
-    if (status != UCS_OK) {
-        return status;
-    }
-    status = UCS_ERR_NO_DEVICE;
-    for (i = 0; (i < count) && (status != UCS_OK); ++i) {
-        status = md_open(components[i], md_p);
-    }
-    uct_release_component_list(components);
-    return status;
-}
+#include "../../apps/uct_open.h"
 
 static ucs_status_t iface_open(uct_md_h md, uct_worker_h worker,
                                uct_iface_h *iface_p)
@@ -106,13 +59,13 @@ int main(int argc, char **argv)
     ucs_async_context_t *async;
     uct_worker_h worker;
     uct_iface_h iface;
-    uct_md_h md;
+    uct_efa_t efa;
 
     if ((ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &async) !=
          UCS_OK) ||
         (uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker) != UCS_OK) ||
-        (md_find(&md) != UCS_OK) ||
-        (iface_open(md, worker, &iface) != UCS_OK) ||
+        (uct_open_efa(&efa) != UCS_OK) ||
+        (iface_open(efa.md, worker, &iface) != UCS_OK) ||
         (uct_iface_get_device_address(iface, (void*)dev_addr) != UCS_OK) ||
         (uct_iface_get_address(iface, (void*)iface_addr) != UCS_OK)) {
         fprintf(stderr, "hooks_peer: no srd interface\n");
@@ -123,7 +76,7 @@ int main(int argc, char **argv)
            uct_iface_is_reachable(iface, (void*)dev_addr, (void*)iface_addr) ?
            "reachable" : "unreachable");
     uct_iface_close(iface);
-    uct_md_close(md);
+    uct_md_close(efa.md);
     uct_worker_destroy(worker);
     ucs_async_context_destroy(async);
     return 0;

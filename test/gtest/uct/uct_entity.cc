@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "uct_entity.h"
+#include "../../apps/uct_open.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -87,39 +88,17 @@ void Entity::close()
 /* The domain of the first device, of component efa. */
 void Entity::open_md()
 {
-    uct_component_h *components;
-    unsigned count;
+    uct_efa_t efa;
+    ucs_status_t status = uct_open_efa(&efa);
 
-    check(uct_query_components(&components, &count), "query components");
-    for (unsigned i = 0; i < count; ++i) {
-        uct_component_attr_t attr;
-        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
-                          UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
-        if ((uct_component_query(components[i], &attr) != UCS_OK) ||
-            (strcmp(attr.name, "efa") != 0) || (attr.md_resource_count == 0)) {
-            continue;
-        }
-        std::vector<uct_md_resource_desc_t> mds(attr.md_resource_count);
-        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-        attr.md_resources = mds.data();
-        if (uct_component_query(components[i], &attr) == UCS_OK) {
-            m_component = components[i];
-            m_device = mds[0].md_name;
-        }
-    }
-    uct_release_component_list(components);
-    if (m_component == nullptr) {
+    if (status == UCS_ERR_NO_DEVICE) {
         throw std::runtime_error("no component efa with a device: run under "
                                  "'efasim run -- srdrun'");
     }
-
-    uct_md_config_t *config;
-    check(uct_md_config_read(m_component, nullptr, nullptr, &config),
-          "md config");
-    ucs_status_t status = uct_md_open(m_component, m_device.c_str(), config,
-                                      &m_md);
-    uct_config_release(config);
     check(status, "md open");
+    m_component = efa.component;
+    m_device    = efa.device;
+    m_md        = efa.md;
 }
 
 void Entity::open_iface(const Config &settings, size_t headroom,
