@@ -35,8 +35,9 @@ check() {
     checks_wait $((suite_at_once - 1))
 }
 
-# alone NAME SECONDS COMMAND [ARG...]: a check that measures time or shares, for
-# which no check of another suite may run beside it.
+# alone NAME SECONDS COMMAND [ARG...]: a check that measures time or shares, or
+# changes the machine for others (huge pages): no check of another suite runs
+# beside it.
 alone() {
     local suite_alone=yes
     check "$@"

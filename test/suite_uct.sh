@@ -463,7 +463,7 @@ suite_run() {
     check uct_small_cqs 30 uct_small_cqs
     ci && check uct_max_cqe 60 uct_max_cqe
     check uct_interrupts 30 uct_interrupts
-    check uct_huge_pages 30 uct_huge_pages
+    alone uct_huge_pages 30 uct_huge_pages
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions
     check uct_trace 30 uct_trace
