@@ -96,7 +96,8 @@ while [ $# -gt 0 ]; do
         [ -x "$top/test/suite_$1.sh" ] || die "unknown suite $1;" \
             "there are:$(cd "$top/test" && printf ' %s' suite_*.sh |
                 sed 's/suite_//g; s/\.sh//g')"
-        suites+=("$1")
+        # two of one name would share their logs
+        [[ " ${suites[*]} " == *" $1 "* ]] || suites+=("$1")
         ;;
     esac
     shift

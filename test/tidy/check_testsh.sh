@@ -59,6 +59,7 @@ suite other <<<'echo "suite flow: 1 passed, 0 failed, 0 skipped"'
 suite hang <<<'echo "suite hang: 9 passed, 0 failed, 0 skipped"; echo and more'
 
 expect good 0 '2 passed, 0 failed, 1 skipped' flow
+expect twice 0 '2 passed, 0 failed, 1 skipped' flow flow
 expect failing 1 '3 passed, 1 failed, 0 skipped' efasim
 expect no_last_line 1 '2 passed, 1 failed, 0 skipped' ucp
 expect bad_status 1 '4 passed, 1 failed, 0 skipped' mpi
