@@ -63,8 +63,10 @@ EXTRA_DIST += contrib/ci/build.sh contrib/doc/variables.sh \
               contrib/ci/lsan.supp autogen.sh LICENSE NEWS README.md \
               CONTRIBUTING.md
 
-# What only the suites need, beside what "all" makes.
-test-programs: $(check_PROGRAMS) $(check_DATA)
+# What only the suites need, beside what "all" makes; behind it, as "all" is a
+# make of its own, and two would compile the objects that programs share.
+test-programs: all
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
 
 # make check: the suites on this build, all or those in SUITES.
 check-local:
