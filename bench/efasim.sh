@@ -13,7 +13,7 @@ port=$((20000 + RANDOM % 12000))
 "$build/bench/efasim_cost" || exit 1
 
 # instructions SIZE: of the engine, sender and receiver, per message: they
-# repeat exactly, on any machine. (Of larger ones callgrind counts the bytes that
+# repeat exactly, on any machine. (In larger messages callgrind counts the bytes that
 # `rep movsb` copies.)
 instructions() {
     local bursts count=()

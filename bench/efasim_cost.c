@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the emulated device itself costs per packet, so that measurements made
- * on it can be read net of it: the engine alone, sender and receiver in one
- * process, without libefa. One line per case:
+ * The emulated device's own cost per packet, to be subtracted from measurements
+ * that are made on it: the engine alone, sender and receiver in one process,
+ * without libefa. One line per case:
  *
  *     engine SIZE bytes: NS ns, INSTRUCTIONS instructions per message
  *
  * both for the sender's and the receiver's device together, from the doorbell
  * to both completions. Instructions are user-space ones, 0 where the machine
- * does not count them. And what a plain copy of the same bytes costs, for RDMA.
+ * does not count them. For RDMA also the cost of a plain copy of the same
+ * bytes.
  *
  * With arguments, SIZE BURSTS, it only sends that many bursts of 32 messages:
  * for callgrind, which counts the same every time (bench/efasim.sh takes the
@@ -84,7 +85,7 @@ static void cost_open(struct cost *cost)
            &cost->dst_key);
 }
 
-/* So many messages, and all their completions. Returns 0, or -1. */
+/* A burst of messages, and all their completions. Returns 0, or -1. */
 static int cost_burst(const struct cost *cost, uint32_t length)
 {
     struct rig_send send = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an operation costs on each floor: UCP, UCT, transport, verbs. One process
- * with two workers that talk over srd; callgrind counts each phase alone
- * (bench/run/floors.py reads it), and without valgrind each phase is timed.
+/* The cost of an operation on each floor: UCP, UCT, transport, verbs. One
+ * process with two workers that talk over srd; callgrind counts each phase
+ * alone (bench/run/floors.py reads it), and without valgrind each phase is
+ * timed.
  *
  * usage: efasim run -- srdrun floors [ROUNDS]     with UCX_TLS=srd; directly:
  *        efasim run --no-strict-batch -- ...       and UCX_EFA_DIRECT=y

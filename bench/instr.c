@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The data path of one process with two interfaces, in functions that callgrind
- * can tell apart by name: bench/instr.sh runs it and divides. What a function
- * is named for is all that happens in it, else the program ends: 16 messages
- * come in one poll and complete in one poll, and the polls in which a limit
- * packet is sent or taken have functions of their own.
+ * can tell apart by name: bench/instr.sh runs it and divides. A function does
+ * what its name says and nothing else, or the program ends: 16 messages come in
+ * one poll and complete in one poll, and the polls in which a limit packet is
+ * sent or taken have functions of their own.
  *
  * usage: instr ROUNDS            the data path
  *        instr ROUNDS ENDPOINTS  as many endpoints, each to a GID of its own
  */
 #define _GNU_SOURCE
+#include "instr_clock.h"
 #include "instr_side.h"
 
 #include <uct/ib/base/base_types.h>
@@ -25,6 +26,7 @@ enum {
     BENCH_TURNS = 64, /* rounds in which each of 16 flows gets limits */
     BENCH_BCOPY = 1024,
     BENCH_IDLE  = 100, /* polls after which nothing is under way any more */
+    BENCH_STEP  = 100, /* ns that a post or a poll takes */
     BENCH_GID   = 4    /* where it lies in a device address (base_address.h) */
 };
 
@@ -41,6 +43,7 @@ static int (*bench_device)(void);
 
 static inline void bench_device_works(void)
 {
+    bench_clock_advance(BENCH_STEP);
     if (bench_device != NULL) {
         (void)bench_device();
     }
@@ -53,7 +56,6 @@ static inline unsigned bench_progress(bench_side_t *side)
 
     bench_device_works();
     count = uct_iface_progress(side->iface);
-
     __asm__ volatile("" : "+r"(count));
     return count;
 }
@@ -90,6 +92,31 @@ BENCH_PHASE void bench_post_zcopy(bench_side_t *side, const uct_iov_t *iov,
     bench_expect(uct_ep_am_zcopy(side->ep, BENCH_AM, NULL, 0, iov, 1, 0, comp),
                  UCS_INPROGRESS, "zcopy");
     bench_device_works();
+}
+
+BENCH_PHASE int bench_post_get_list(bench_side_t *side,
+                                    const bench_list_t *list,
+                                    uct_completion_t *comp)
+{
+    int posted = bench_list_get(side, list, comp);
+
+    bench_device_works();
+    return posted;
+}
+
+BENCH_PHASE int bench_post_put_list(bench_side_t *side,
+                                    const bench_list_t *list,
+                                    uct_completion_t *comp)
+{
+    int posted = bench_list_put(side, list, comp);
+
+    bench_device_works();
+    return posted;
+}
+
+BENCH_PHASE unsigned bench_complete_list(bench_side_t *side)
+{
+    return bench_progress(side);
 }
 
 static void bench_unpack(void *arg, const void *data, size_t length)
@@ -300,7 +327,7 @@ static void bench_open_sides(bench_side_t *a, bench_side_t *b)
 
 typedef unsigned (*bench_poll_t)(bench_side_t *side);
 
-/* What a round calls: functions without a limit packet, then those with. */
+/* The functions of a round: those without a limit packet, then those with. */
 typedef struct bench_round {
     unsigned     batch;
     void         (*post)(bench_side_t *side);
@@ -395,19 +422,35 @@ static void bench_completed(uct_completion_t *self)
     bench_check(self->status, "an operation");
 }
 
-/* What needs registered memory. Never as many at once as the window has. */
+/* A list, and its completions, a full poll of them each time. */
+static void bench_list(bench_side_t *a, bench_side_t *b,
+                       bench_list_post_t post, const bench_list_t *list)
+{
+    uct_completion_t comp = {.func = bench_completed, .count = 1};
+    unsigned         done;
+
+    if (post(a, list, &comp)) {
+        for (done = 0; done < BENCH_LIST; done += BENCH_BATCH) {
+            bench_expect(bench_complete_list(a), BENCH_BATCH, "pieces");
+        }
+        bench_expect(comp.count, 0, "lists that are not done");
+    }
+    bench_settle(a, b);
+}
+
+/* Operations on registered memory. Never as many at once as the window has. */
 static void bench_memory_path(bench_side_t *a, bench_side_t *b,
                               unsigned long rounds)
 {
     uct_completion_t comp = {.func = bench_completed, .status = UCS_OK};
     bench_memory_t   local, remote;
+    bench_list_t     list;
+    uct_iov_t        iov = {0};
     unsigned long    n;
-    uct_iov_t        iov;
     unsigned         i;
 
     bench_memory_open(&local);
     bench_memory_open(&remote);
-    memset(&iov, 0, sizeof(iov));
     iov.buffer = local.address;
     iov.length = BENCH_BCOPY;
     iov.memh   = local.memh;
@@ -427,6 +470,11 @@ static void bench_memory_path(bench_side_t *a, bench_side_t *b,
         }
         bench_settle(a, b);
         bench_expect(comp.count, 1, "operations that are not done, and one");
+    }
+    bench_list_fill(&list, &local, &remote);
+    for (n = 0; n < rounds; ++n) {
+        bench_list(a, b, bench_post_get_list, &list);
+        bench_list(a, b, bench_post_put_list, &list);
     }
     bench_memory_close(&remote);
     bench_memory_close(&local);
@@ -541,6 +589,7 @@ int main(int argc, char **argv)
     unsigned long rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 100;
 
     bench_md_open();
+    bench_clock_init();
     if (argc > 2) {
         bench_endpoints(rounds, strtoul(argv[2], NULL, 10));
     } else {

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Instructions per message, by callgrind, on the emulated device.
-# usage: bench/instr.sh [--check] [--direct] [BUILD_DIR [ROUNDS [ENDPOINTS]]]
+# usage: bench/instr.sh [--check] [--direct | --sid] [BUILD_DIR [ROUNDS
+#                       [ENDPOINTS]]]
 #
 # --direct: of the direct data path, which takes the rdma-core of Debian sid
-# (contrib/ci/chroot.sh sid makes it).
+# (contrib/ci/chroot.sh sid makes it); --sid: over the libefa of sid.
 #
 # "transport" is libuct_srd.so.0 alone, "verbs" is libibverbs and libefa under
 # it. The emulated device, UCT's dispatch and libc are not counted. Counts
@@ -16,12 +17,14 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 check=
 direct=
+sid=
 while [[ ${1:-} == --* ]]; do
     case $1 in
     --check) check=1 ;;
-    --direct) direct=1 ;;
+    --direct) direct=y sid=1 ;;
+    --sid) sid=1 ;;
     *)
-        echo "instr.sh: no option $1: --check, --direct" >&2
+        echo "instr.sh: no option $1: --check, --direct, --sid" >&2
         exit 2
         ;;
     esac
@@ -34,11 +37,12 @@ endpoints=${3:-10000}
 out=$(mktemp -d "$build/instr.XXXXXX")
 inside=()
 device=(--device efa1)
-if [ -n "$direct" ]; then
-    device=(--device efa2 --no-strict-batch)
+if [ -n "$sid" ]; then
+    device=(--device efa2)
     inside=("$here/contrib/ci/chroot.sh" --bind "$build" sid --
-        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib UCX_EFA_DIRECT=y)
+        env LD_LIBRARY_PATH=/opt/ucx-1.13/lib UCX_EFA_DIRECT="${direct:-n}")
 fi
+[ -z "$direct" ] || device+=(--no-strict-batch)
 [ -n "${INSTR_KEEP-}" ] || trap 'wait; rm -rf "$out"' EXIT
 
 for tool in valgrind python3; do
@@ -95,8 +99,17 @@ measure bench_post_short $((messages * 3)) 69 66 "post am_short 8 B"
 measure bench_post_payload "$messages" 72 92 "post am_short 8 B + 8 B"
 measure bench_post_bcopy "$messages" 81 100 "post am_bcopy 1 KB"
 measure bench_post_zcopy "$messages" 167 220 "post am_zcopy 1 KB"
-measure bench_post_get_bcopy "$messages" 165 130 "post get_bcopy 1 KB"
-measure bench_post_get_zcopy "$messages" 180 150 "post get_zcopy 1 KB"
+measure bench_post_get_bcopy "$messages" 150 114 "post get_bcopy 1 KB"
+measure bench_post_get_zcopy "$messages" 164 133 "post get_zcopy 1 KB"
+lists=1 # 64 pieces each
+measure bench_post_get_list $((rounds * 64)) 141 84 "post a piece of a list, get"
+if [ -n "$sid" ]; then
+    lists=2
+    measure bench_post_put_list $((rounds * 64)) 141 84 \
+        "post a piece of a list, put"
+fi
+measure bench_complete_list $((rounds * 64 * lists)) 75 58 \
+    "completion of a piece, 16 in a poll"
 # half of the polls have a limit packet, which is counted with those
 measure bench_receive $((messages * 3 / 2)) 78 82 "receive, 16 in a poll"
 measure bench_receive_reversed $((messages / 2)) 175 190 "receive, 16 reversed"
@@ -104,20 +117,20 @@ measure bench_receive_alone $((messages * 31 / 32)) 160 180 "receive, alone"
 measure bench_complete $((messages * 3 / 2)) 30 33 "completion, 16 in a poll"
 measure bench_complete_alone $((messages * 31 / 32)) 104 168 "completion, alone"
 # of their own polls, without which the rest is what a limit packet costs
-measure bench_receive_limit $((rounds * 3 / 2)) 2360 2480 \
+measure bench_receive_limit $((rounds * 3 / 2)) 2320 2470 \
     "16 received, limit sent"
 measure bench_complete_limit $((rounds * 3 / 2)) 1070 1080 \
     "16 complete, limit taken"
-measure bench_limit_done $((rounds * 5 / 2)) 252 343 "completion of a limit"
+measure bench_limit_done $((rounds * 5 / 2)) 255 350 "completion of a limit"
 # limits included: more flows may not mean more limits
-measure bench_turn_one $((64 * batch)) 113 119 "receive and limits, one flow"
-measure bench_turn_sixteen $((64 * batch)) 110 114 \
+measure bench_turn_one $((64 * batch)) 111 119 "receive and limits, one flow"
+measure bench_turn_sixteen $((64 * batch)) 110 117 \
     "receive and limits, 16 flows"
 program=("$rounds" 100)
-measure bench_create 100 1900 1912 "endpoint, 100 GIDs"
+measure bench_create 100 1950 2020 "endpoint, 100 GIDs"
 program=("$rounds" "$endpoints")
 measure bench_flush "$rounds" 15 15 "iface_flush, $endpoints endpoints"
-measure bench_create "$endpoints" 1660 1660 "endpoint, $endpoints GIDs"
+measure bench_create "$endpoints" 1750 1750 "endpoint, $endpoints GIDs"
 for pid in "${running[@]}"; do
     wait "$pid"
 done
@@ -127,7 +140,7 @@ for line in "${phases[@]}"; do
     echo "$phase|$operations|$bound|$transport|$verbs|$again|$label"
 done >"$out/table"
 
-# What the fast paths say of themselves: phase, count, file.
+# Counts that the fast paths state in their comments: phase, count, file.
 way=libefa
 [ -z "$direct" ] || way=direct
 grep -rnoE "[0-9]+ instructions \(bench_[a-z_]+, $way\)" "$here/src/uct/ib" |

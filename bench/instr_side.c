@@ -3,6 +3,7 @@
 #include "instr_side.h"
 #include "apps/uct_open.h"
 
+#include <ucp_hooks/provider.h>
 #include <ucs/async/async_fwd.h>
 
 #include <dlfcn.h>
@@ -136,6 +137,61 @@ void bench_memory_close(bench_memory_t *memory)
     uct_rkey_release(bench_component, &memory->rkey);
     uct_md_mem_dereg(bench_md, memory->memh);
     free(memory->address);
+}
+
+void bench_list_fill(bench_list_t *list, const bench_memory_t *local,
+                     const bench_memory_t *remote)
+{
+    int i;
+
+    for (i = 0; i < BENCH_LIST; ++i) {
+        list->buffers[i]      = local->address;
+        list->lengths[i]      = 16;
+        list->memhs[i]        = local->memh;
+        list->remote_addrs[i] = (uintptr_t)remote->address;
+        list->rkeys[i]        = remote->rkey.rkey;
+    }
+}
+
+static ucx_sgl_t bench_list_sgl(const bench_list_t *list)
+{
+    ucx_sgl_t sgl = {
+        .count        = BENCH_LIST,
+        .buffers      = list->buffers,
+        .lengths      = list->lengths,
+        .memhs        = list->memhs,
+        .remote_addrs = list->remote_addrs,
+        .rkeys        = list->rkeys
+    };
+
+    return sgl;
+}
+
+int bench_list_put(bench_side_t *side, const bench_list_t *list,
+                   uct_completion_t *comp)
+{
+    const ucx_iface_vops_t *vops = ((ucx_iface_base_t*)side->iface)->vops;
+    ucx_sgl_t               sgl  = bench_list_sgl(list);
+    size_t                  put, get;
+
+    vops->query_sgl(side->iface, &put, &get);
+    if (put == 0) {
+        return 0;
+    }
+    bench_expect(vops->ep_put_sgl(side->ep, &sgl, comp), UCS_INPROGRESS,
+                 "put of a list");
+    return 1;
+}
+
+int bench_list_get(bench_side_t *side, const bench_list_t *list,
+                   uct_completion_t *comp)
+{
+    const ucx_iface_vops_t *vops = ((ucx_iface_base_t*)side->iface)->vops;
+    ucx_sgl_t               sgl  = bench_list_sgl(list);
+
+    bench_expect(vops->ep_get_sgl(side->ep, &sgl, comp), UCS_INPROGRESS,
+                 "get of a list");
+    return 1;
 }
 
 static ucs_status_t

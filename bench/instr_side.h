@@ -43,6 +43,28 @@ void bench_side_close(bench_side_t *side);
 void bench_memory_open(bench_memory_t *memory);
 void bench_memory_close(bench_memory_t *memory);
 
+/* A list of puts or gets: 16 bytes each, all between the same places. */
+enum { BENCH_LIST = 64 };
+
+typedef struct bench_list {
+    void      *buffers[BENCH_LIST];
+    size_t     lengths[BENCH_LIST];
+    uct_mem_h  memhs[BENCH_LIST];
+    uint64_t   remote_addrs[BENCH_LIST];
+    uct_rkey_t rkeys[BENCH_LIST];
+} bench_list_t;
+
+void bench_list_fill(bench_list_t *list, const bench_memory_t *local,
+                     const bench_memory_t *remote);
+
+/* Posts it, as UCX 1.22 and 1.23 do. 0: this device has no such operation. */
+typedef int (*bench_list_post_t)(bench_side_t *side, const bench_list_t *list,
+                                 uct_completion_t *comp);
+int bench_list_put(bench_side_t *side, const bench_list_t *list,
+                   uct_completion_t *comp);
+int bench_list_get(bench_side_t *side, const bench_list_t *list,
+                   uct_completion_t *comp);
+
 /* An endpoint to what the two addresses name. */
 uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,
                             const void *iface_addr);

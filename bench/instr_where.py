@@ -11,7 +11,7 @@ OUT comes from callgrind with --dump-instr=yes. Transport is libuct_srd.so.0,
 verbs is libefa and libibverbs; the emulated device, UCT's dispatch and libc are
 not counted. AGAIN is a number of polls: the emulated device stands before
 libefa's poll and, when nothing was there, works and polls once more, which no
-other device does. What an empty poll costs is to be taken off as often.
+other device does. The cost of an empty poll is to be taken off as often.
 
 Functions are those of the module's symbol table, so what was inlined counts
 where it runs. Their numbers are divided by OPERATIONS.

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Measurements; bench/*.sh run them.
 check_PROGRAMS += bench/instr
-bench_instr_SOURCES = bench/instr.c bench/instr_side.c bench/instr_side.h
+bench_instr_SOURCES = bench/instr.c bench/instr_clock.c bench/instr_clock.h \
+    bench/instr_side.c bench/instr_side.h
 bench_instr_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_instr_LDADD   = $(UCT_LIBS)
+bench_instr_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 EXTRA_DIST += bench/instr.sh bench/instr_where.py
 
-# Of bench/run.sh, which builds the pairs over libfabric and MPI by itself where
-# these are there.
+# Programs of bench/run.sh, which builds the pairs over libfabric and MPI by itself
+# where these are there.
 check_PROGRAMS += bench/pair-ucp bench/floors bench/peers
 bench_pair_ucp_SOURCES = bench/pair/pair.c bench/pair/pair.h bench/pair/oob.c \
 	bench/pair/ucp.c test/apps/oob.c test/apps/oob.h
@@ -27,7 +29,8 @@ bench_efasim_cost_SOURCES = bench/efasim_cost.c \
 	test/gtest/efasim/engine_rig.c test/gtest/efasim/engine_rig.h \
 	test/gtest/efasim/engine_rig_post.c \
 	test/gtest/efasim/engine_rig_struct.h
-bench_efasim_cost_LDADD = $(call efasim_objects,$(efasim_engine_sources))
+bench_efasim_cost_LDADD = $(call efasim_objects,$(efasim_engine_sources) \
+	src/efasim/driver/qp_state.c)
 bench_efasim_cost_DEPENDENCIES = $(bench_efasim_cost_LDADD)
 bench_efasim_cost_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-I$(top_srcdir)/test

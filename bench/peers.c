@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer costs: memory, connecting, closing. Two interfaces of one process,
- * with so many endpoints from the one to the other, each of which sends.
+/* The cost of a peer: memory, connecting, closing. Two interfaces of one
+ * process, with NUMBER endpoints from the one to the other, each of which
+ * sends.
  *
  * usage: efasim run -- srdrun peers NUMBER...
  * Prints: number, bytes for each (both sides together), microseconds to create
@@ -38,7 +39,7 @@ static void peers_settle(bench_side_t *a, bench_side_t *b)
     }
 }
 
-/* What malloc has out, and what it mapped: pools of the module are mapped, but
+/* Bytes that malloc has out and has mapped: pools of the module are mapped, but
  * packets in them are not a peer's. */
 static size_t peers_memory(void)
 {

@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# What is missing after that is said under "not measured".
+# Programs that are missing after that are named under "not measured".
 packages_require "$PACKAGES_BUILD$PACKAGES_RUN" "$install" "to build" || exit 1
 packages_require "$PACKAGES_BENCH" "$install" "to compare" ||
     warn "going on without"

@@ -5,16 +5,48 @@ packagedir    = $(pythondir)/ucx_efa_srd
 package_DATA = lib/python/ucx_efa_srd/__init__.py \
                lib/python/ucx_efa_srd/__main__.py
 
+# The examples, as programs of the package: python -m ucx_efa_srd.examples.NAME.
+pyexamplesdir    = $(packagedir)/examples
+pyexamples_DATA  = lib/python/ucx_efa_srd/examples/__init__.py \
+                   lib/python/ucx_efa_srd/examples/dask_cluster.py \
+                   lib/python/ucx_efa_srd/examples/efa_counters.py \
+                   lib/python/ucx_efa_srd/examples/nixl_transfer.py \
+                   lib/python/ucx_efa_srd/examples/ucxx_pingpong.py
+
+lib/python/ucx_efa_srd/examples/%.py: $(srcdir)/contrib/examples/%.py
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)cp $< $@
+
+dist_doc_DATA      = README.md NEWS LICENSE CONTRIBUTING.md
+dist_pages_DATA    = docs/BENCH.md docs/DESIGN.md docs/EFA-FACTS.md \
+                     docs/EMULATOR.md docs/GPU.md docs/INSTALL.md \
+                     docs/MATRIX.md docs/MPI.md docs/PORTABLE.md \
+                     docs/PROTOCOL.md docs/PYTHON.md docs/RATE.md \
+                     docs/RECORD.md docs/SCALE.md docs/TESTING.md docs/TROUBLESHOOTING.md \
+                     docs/UCX-VERSIONS.md docs/UD.md docs/VARIABLES.md
+dist_pictures_DATA = docs/bench/instructions.png docs/bench/latency.png
+dist_deploy_DATA   = contrib/deploy/Dockerfile contrib/deploy/README.md \
+                     contrib/deploy/kubernetes.yaml \
+                     contrib/deploy/parallelcluster-install.sh \
+                     contrib/deploy/parallelcluster.yaml \
+                     contrib/deploy/slurm.sbatch
+dist_examples_DATA = contrib/examples/dask_cluster.py \
+                     contrib/examples/efa_counters.py \
+                     contrib/examples/mpi_ring.c \
+                     contrib/examples/nixl_transfer.py \
+                     contrib/examples/ucxx_pingpong.py
+
 lib/python/%.py: $(srcdir)/contrib/package/python/%.py
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)cp $< $@
 
 EXTRA_DIST += contrib/package/python/sitecustomize.py \
               contrib/package/python/ucx_efa_srd/__init__.py \
-              contrib/package/python/ucx_efa_srd/__main__.py
+              contrib/package/python/ucx_efa_srd/__main__.py \
+              contrib/package/python/ucx_efa_srd/examples/__init__.py
 CLEANFILES += lib/python/sitecustomize.py \
               lib/python/ucx_efa_srd/__init__.py \
-              lib/python/ucx_efa_srd/__main__.py
+              lib/python/ucx_efa_srd/__main__.py $(pyexamples_DATA)
 
 pkgconfigdir    = $(libdir)/pkgconfig
 pkgconfig_DATA += lib/ucx-efa-srd.pc
@@ -30,7 +62,9 @@ EXTRA_DIST += contrib/package/ucx-efa-srd.pc.in contrib/package/make_deb.sh \
 CLEANFILES += lib/ucx-efa-srd.pc
 
 # A Debian package for this release, in deb/.
-deb: dist
+deb:
+	@$(srcdir)/contrib/package/make_deb.sh --tools
+	$(MAKE) $(AM_MAKEFLAGS) dist
 	$(srcdir)/contrib/package/make_deb.sh $(distdir).tar.xz $(PACKAGE_VERSION) deb
 
 # For every Linux with glibc 2.17 or newer, x86-64 and aarch64, in portable/.
@@ -43,7 +77,7 @@ wheel:
 rpm:
 	$(srcdir)/contrib/package/portable.sh --dir portable --rpm $(ARCHS)
 
-# What is no source of a program: whole folders, so that none is forgotten.
+# Files that are no source of a program: whole folders, so that none is forgotten.
 dist-hook:
 	(cd $(srcdir) && tar -cf - --exclude=__pycache__ docs test bench \
 	    contrib .ci .clang-format) | (cd $(distdir) && tar -xf -)
@@ -51,6 +85,9 @@ dist-hook:
 
 # Our own folders; UCX's, and those of the system, only if they are empty.
 uninstall-hook:
+	-rmdir $(DESTDIR)$(picturesdir) $(DESTDIR)$(pagesdir) $(DESTDIR)$(deploydir) \
+	    $(DESTDIR)$(examplesdir) $(DESTDIR)$(docdir)/contrib $(DESTDIR)$(docdir) \
+	    $(DESTDIR)$(pyexamplesdir) 2>/dev/null
 	-rmdir $(DESTDIR)$(packagedir) $(DESTDIR)$(pythondir) $(DESTDIR)$(moddir) \
 	    $(DESTDIR)$(simdir) 2>/dev/null
 
@@ -60,11 +97,10 @@ EXTRA_DIST += contrib/ci/build.sh contrib/doc/variables.sh \
               contrib/ci/chroot.sh contrib/ci/anyone.sh \
               contrib/ci/common.sh contrib/ci/limit.sh \
               contrib/ci/packages.sh contrib/quickstart.sh contrib/test.sh \
-              contrib/ci/lsan.supp autogen.sh LICENSE NEWS README.md \
-              CONTRIBUTING.md
+              contrib/ci/lsan.supp autogen.sh
 
-# What only the suites need, beside what "all" makes; behind it, as "all" is a
-# make of its own, and two would compile the objects that programs share.
+# Programs of the suites, beside those of "all"; behind it, as "all" is a make of its
+# own, and two would compile the objects that programs share.
 test-programs: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
 
@@ -74,9 +110,9 @@ check-local:
 
 .PHONY: test-programs check-local distclean-local
 
-# What the test command leaves in a build folder.
+# Files that the test command leaves in a build folder.
 DISTCLEANFILES = configured-for
 distclean-local:
 	rm -rf clang sanitize logs deb portable
 	rm -f suite_*.log
-	-rmdir bin sbin lib/python/ucx_efa_srd lib/python lib obj/flow obj 2>/dev/null
+	-rmdir bin sbin lib/python/ucx_efa_srd/examples lib/python/ucx_efa_srd lib/python lib obj/flow obj 2>/dev/null

@@ -20,7 +20,7 @@ efasim=$build/bin/efasim
 srdrun=$build/bin/srdrun
 fabric=quickstart-$$
 
-# What is measured: small messages for latency, large ones for bandwidth.
+# Sizes that are measured: small messages for latency, large ones for bandwidth.
 lat_size=8
 lat_iters=10000
 bw_size=1048576
@@ -41,7 +41,7 @@ END
 # which nobody opened the device yet has no line. Status 1: no such fabric.
 counter() {
     local lines
-    lines=$("$efasim" stat --fabric "$fabric" 2>/dev/null) || return 1
+    lines=$("$efasim" stat --raw --fabric "$fabric" 2>/dev/null) || return 1
     awk -v name="$1" '
         $1 ~ /^node=/ {
             for (i = 2; i <= NF; ++i) {
@@ -139,7 +139,7 @@ packages_require "$PACKAGES_BUILD$PACKAGES_RUN" "$install" \
 say "building in build"
 # A folder that is configured otherwise, for the tests say, is good as well.
 if [ -e "$build/configured-for" ]; then
-    step "make" make -C "$build" -j"$(nproc)" || die "the build failed"
+    build_make "$build" "$(nproc)" all || die "the build failed"
 else
     build_tree "$build" || die "the build failed"
 fi
@@ -205,7 +205,7 @@ cat <<END
 On a machine with an EFA device, leave efasim out (PATH=$build/bin:\$PATH):
    node A:  UCX_TLS=srd srdrun ucx_perftest
    node B:  UCX_TLS=srd srdrun ucx_perftest ADDRESS-OF-A -t tag_lat
-   MPI:     see README.md; in short UCX_TLS=srd,sm,self mpirun ... srdrun ./program
+   MPI:     see docs/MPI.md; in short UCX_TLS=srd,sm,self mpirun ... srdrun ./program
 Here, again:
    efasim run -- srdrun ucx_info -d        contrib/test.sh
 

@@ -20,9 +20,9 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
 default_suites="$default_suites uct ucp mpi load info selftest python gpu package"
-default_suites="$default_suites portable tidy"
-# What takes other systems: not for the quick profile.
-not_quick='matrix proof python gpu portable'
+default_suites="$default_suites kernel portable tidy"
+# Suites that take other systems: not for the quick profile.
+not_quick='matrix proof python gpu kernel portable'
 
 usage() {
     cat <<END
@@ -121,7 +121,7 @@ if [ "$sanitize" = yes ]; then
     set_sanitizer_options
 fi
 
-# What the profile needs beside what is built and run.
+# Packages of the profile, beside those that are built and run.
 packages=$PACKAGES_BUILD$PACKAGES_RUN$PACKAGES_TEST
 [ "$profile" = quick ] || packages=$packages$PACKAGES_CI
 
@@ -139,7 +139,9 @@ if [ "$existing" = no ]; then
     build_tree "$build" "${configure_args[@]}" || die "the build failed"
     # Suites borrow from those; what cannot be made, they say.
     if [ "$build_only" = no ] && [ "$strict" = yes ]; then
-        for release in 13 sid; do
+        releases='13 sid'
+        [ "${suites[*]}" != kernel ] || releases=sid
+        for release in $releases; do
             "$top/contrib/ci/chroot.sh" --made "$release" ||
                 step "Debian $release" "$top/contrib/ci/chroot.sh" "$release"
         done

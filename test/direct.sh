@@ -9,7 +9,8 @@
 uct_in_sid() {
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
     local queues=$1 transport=$2 filter='*' env=(NEED_PUT=y)
-    [ "$transport" = srd ] || { filter='-UctUd*' && env=(); }
+    [ "$transport" = srd ] ||
+        { filter='-UctUd*' && env=(UCX_EFA_UD_FIRST_WINDOW=64); }
     [ "$queues" = direct ] || env+=(UCX_EFA_DIRECT=n)
     in_release sid --device efa2 "${@:3}" -- env "${env[@]}" \
         "UCT_TRANSPORT=$transport" UCX_EFA_UD_TRIES=8 UCX_LOG_LEVEL=debug \
@@ -111,7 +112,8 @@ direct_mutants() {
     "$TEST_DIR/../contrib/ci/chroot.sh" --made sid ||
         skip_here "Debian sid is not made here"
     overruns_expected # of two mutants
-    python3 "$TEST_DIR/mutants/direct.py" "$TEST_DIR/.." "$BUILD" || exit 1
+    python3 "$TEST_DIR/mutants/direct.py" "$TEST_DIR/.." "$BUILD" \
+        "$(full && echo 1 || echo 2)" || exit 1
 }
 
 # uct_fault where the module works directly: those calls of the data path that
@@ -129,7 +131,7 @@ direct_fault() {
 # A library that does not tell where its queues are.
 direct_absent() {
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    local old='does not tell where its queues are: rdma-core is older than 59'
+    local old='does not tell where its queues are: rdma-core is older than 60'
     [ ! -e /opt/ucx-1.13 ] || skip_here "a newer Debian"
     direct_says "$old" 12 efa2 || fail "status $?"
     with_stat -- "$BUILD/bin/srd_info" | grep "^  data path      by libefa: .*$old" ||

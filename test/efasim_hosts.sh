@@ -45,8 +45,8 @@ user_nodes() {
     [ "$(grep -cx 4242 "$1")" = 2 ] || fail "not the same user: $1"
 }
 
-# What a user who is not root gets: a namespace for each node; where that is not
-# allowed, one line that says so, and the rest.
+# A user who is not root gets a namespace for each node; where that is not allowed, one
+# line that says so, and the rest.
 user_namespaces() {
     local out=$CHECK_LOG.out refuse
     user_home
@@ -66,8 +66,8 @@ user_namespaces() {
     done
 }
 
-# What another container does (a PID namespace of its own, or no /proc) leaves a
-# fabric alone that is in use, though it cannot see who uses it.
+# Another container (a PID namespace of its own, or no /proc) leaves a fabric alone that
+# is in use, though it cannot see who uses it.
 other_container() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
     unshare -mpf --mount-proc true 2>/dev/null || skip_here "no mount namespaces here"
@@ -93,6 +93,20 @@ other_container() {
     tests_ran
 }
 
+# Two programs that are both number 1 of their PID namespace: neither may take
+# its own memory for the other's.
+rdma_between_containers() {
+    need ib_read_bw
+    unshare -mpf --mount-proc true 2>/dev/null || skip_here "no mount namespaces here"
+    local inside=(unshare -mpf --mount-proc ib_read_bw -c SRD -x 0 -p @PORT@
+        -s 4096 -n 10)
+    ! (two_nodes -- timeout 20 "${inside[@]}" -- timeout 20 "${inside[@]}" \
+        127.0.0.1) >"$CHECK_LOG.ends" 2>&1 || fail "it read somebody's memory"
+    cat "$CHECK_LOG.ends"
+    grep -q 'RDMA refused: .*another PID namespace' "$CHECK_LOG.ends" ||
+        fail "no line says why"
+}
+
 # A full /dev/shm is a line that says so, at every step, and never a signal.
 shm_full() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
@@ -110,4 +124,64 @@ shm_full() {
             fail "$kb kB: nothing says why: $out"
     done
     [ "$status" -eq 0 ] || fail "$kb kB are not enough"
+}
+
+# A fabric of that name and another user is told of by the run that makes one;
+# a run that joins with other options is told of them, unless a run of the same
+# fabric started it; the same options are worth no line.
+joins() {
+    local other="/dev/shm/efasim1-65534-t$$" name="t$$" run maker out
+    [ "$(id -u)" = 0 ] || skip_here "another user's folder needs root"
+    # shellcheck disable=SC2064  # now, not then
+    trap "rmdir '$other' 2>/dev/null" EXIT
+    mkdir "$other" # root's: no fabric of that user
+    out=$("$EFASIM" run --fabric "$name" -- true 2>&1)
+    [ -z "$out" ] || fail "another's name on root's folder: $out"
+    chown 65534 "$other"
+    out=$("$EFASIM" run --fabric "$name" -- "$EFASIM" run --node 1 -- true 2>&1)
+    [ "$(grep -c . <<<"$out")" = 1 ] &&
+        grep "^efasim: user 65534 has a fabric '$name', too: .* do not reach each other$" \
+            <<<"$out" || fail "another user's: $out"
+    rmdir "$other"
+    run=("$EFASIM" run --fabric "$name" --seed 7)
+    "${run[@]}" -- sleep 30 &
+    maker=$!
+    until "$EFASIM" stat --fabric "$name" >/dev/null 2>&1; do sleep 0.05; done
+    sleep 0.2
+    out=$("${run[@]}" --node 1 -- true 2>&1)
+    [ -z "$out" ] || fail "the same options: $out"
+    out=$("${run[@]}" --node 1 -- "$EFASIM" run --node 2 --loss 0.5 -- true 2>&1)
+    [ -z "$out" ] || fail "an inner run: $out"
+    out=$("$EFASIM" run --fabric "$name" --node 1 --loss 0.1 --no-dmabuf \
+        --eager -- true 2>&1)
+    grep "^efasim: fabric '$name' was made with --seed=7, this run joins it with " <<<"$out" |
+        grep -e 'with --loss=0.1 --eager --no-dmabuf: each program keeps its own; ' ||
+        fail "other options: $out"
+    out=$("$EFASIM" run --fabric "$name" --node 1 -- true 2>&1)
+    grep "made with --seed=7, this run joins it with no options: " <<<"$out" ||
+        fail "no options: $out"
+    kill $maker
+    wait $maker
+    true
+}
+
+# The first look of a user: the devices in the usual place of /sys.
+class_infiniband() {
+    local dir=/sys/class/infiniband out command
+    out=$("$EFASIM" run --fabric "t$$" --devices 2 -- ls $dir 2>&1)
+    [ "$out" = $'rdmap0s6\nrdmap16s6' ] || fail "ls: $out"
+    out=$("$EFASIM" run --fabric "t$$" -- ls -l $dir/ 2>&1)
+    grep ' rdmap0s6 -> \.\./\.\./devices/pci' <<<"$out" &&
+        ! grep 'ls:' <<<"$out" || fail "ls -l: $out"
+    for command in "find $dir/ -name rdmap0s6" "stat -L $dir/rdmap0s6/ports" \
+        "readlink $dir/rdmap0s6" "cat $dir/rdmap0s6/ports/1/state" \
+        "sh -c 'cd $dir && ls -d rdmap0s6/ports/1'" \
+        "sh -c 'echo $dir/*/ports/1/rate'"; do
+        out=$("$EFASIM" run --fabric "t$$" -- bash -c "$command" 2>&1) &&
+            grep -E 'rdmap0s6|ACTIVE' <<<"$out" || fail "$command: $out"
+    done
+    # nothing else of /sys is emulated
+    diff <(ls -I 'infiniband*' /sys/class) \
+        <("$EFASIM" run --fabric "t$$" -- ls -I 'infiniband*' /sys/class) ||
+        fail "ls /sys/class"
 }

@@ -110,12 +110,12 @@ fallback_other_kind() {
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- \
         "$SRDRUN" env UCX_TLS=ud,tcp || exit
     once "$CHECK_LOG.client"
-    says 'the peer offers no ud of this kind: start it with .* UCX_TLS, too' \
+    says 'the peer offers no ud of this kind: start it with .* same UCX_TLS' \
         "$CHECK_LOG.client"
 }
 
-# The device is there, and cannot be opened. (Of the two sides only UCX 1.13's ib
-# module may open one.)
+# The device is there, and cannot be opened. (Only UCX 1.13's ib module may open one, on
+# either side.)
 fallback_unusable() {
     export DEVICE_MAY_IDLE=y
     between_hosts env UCX_TLS=tcp -- env EFASIM_REFUSE_OPEN=EACCES "$SRDRUN" ||
@@ -248,7 +248,7 @@ way() {
         ;;
     no_cq)
         failing create-cq EINVAL
-        reason='no completion queue: Invalid argument.*dmesg'
+        reason='no completion queue of .* entries: Invalid argument.*max_cqe'
         ;;
     no_qp)
         failing create-qp ENOMEM
@@ -265,7 +265,7 @@ way() {
     other_srd)
         words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1
             UCX_EFA_CLAIM=n)
-        reason='(another component of .* unset UCX_EFA_CLAIM|=tcp.* takes it)'
+        reason='((another component of|own srd in) .*unset UCX_EFA_CLAIM|=tcp.* takes it)'
         ;;
     silenced)
         words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)
@@ -462,4 +462,70 @@ nodes_inside() {
 fallback_nodes() {
     with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" nodes_inside
+}
+
+# ------------------------------------------------------------ no way at all
+
+# apart_names TLS: as the line has them, those to other hosts.
+apart_names() {
+    local names=${1%,self}
+    echo "${names//,/, }"
+}
+
+# apart_inside TLS OTHER_TLS: neither side connects, and each names both.
+apart_inside() {
+    local port server out=$CHECK_LOG.client side ours theirs names
+    need_perftest
+    port=$(random_port)
+    UCX_TLS=$1 "$EFASIM" run --node 0 -- "${PERFTEST[@]}" -p "$port" \
+        >"$CHECK_LOG.server" 2>&1 &
+    server=$!
+    wait_listen "$port" $server || fail "the server does not listen"
+    UCX_TLS=$2 "$EFASIM" run --node 1 -- "${PERFTEST[@]}" 127.0.0.1 \
+        -p "$port" -t tag_lat -n 10 >"$out" 2>&1 && fail "it connects"
+    wait $server
+    for side in "server $1 $2" "client $2 $1"; do
+        read -r side ours theirs <<<"$side"
+        names="this side has $(apart_names "$ours") \(UCX_TLS=$ours\)"
+        names="$names, the peer has $(apart_names "$theirs")"
+        says "no transport in common with a peer: $names, " \
+            "$CHECK_LOG.$side"
+        says 'in common.*; start both sides with srdrun and the same' \
+            "$CHECK_LOG.$side"
+        [ "$(grep -c 'in common' "$CHECK_LOG.$side")" = 1 ] ||
+            fail "said more than once"
+    done
+}
+
+# Both have tcp, but one side only on its loopback device: nothing is said of kinds.
+apart_devices() {
+    local status
+    (between_hosts env UCX_TLS=tcp UCX_NET_DEVICES=lo "$SRDRUN" -- \
+        env UCX_TLS=tcp "$SRDRUN") >"$CHECK_LOG.none" 2>&1
+    status=$?
+    [ $status != "$SKIPPED" ] || skip_here "$(tail -n 1 "$CHECK_LOG.none")"
+    [ $status != 0 ] || fail "it connects"
+    says 'no way to a peer: this side has tcp \(UCX_TLS=tcp\), the peer has tcp, .*NET_DEVICES' \
+        "$CHECK_LOG.client"
+    says_not 'in common' "$CHECK_LOG.client"
+}
+
+apart_no_device() {
+    while [ "$1" != -- ]; do shift; done
+    shift
+    "$@"
+}
+
+# UCX alone says "unreachable", or in later versions "not available".
+apart() {
+    local words=("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG")
+    (apart_inside srd ud) && (apart_inside srd,self tcp,self) || exit
+    (EFASIM=apart_no_device && apart_inside tcp sm) >"$CHECK_LOG.none" 2>&1
+    grep 'Destination is unreachable' "$CHECK_LOG.server" || fail "it connects"
+    says_not 'in common' "$CHECK_LOG.server" # no EFA: left to UCX
+    "$TEST_DIR/../contrib/ci/chroot.sh" --made sid || return 0
+    # shellcheck disable=SC2034 # with_release
+    RELEASE_BINDS=("$TEST_DIR")
+    with_release sid env -u LD_LIBRARY_PATH "${words[@]}" apart_inside srd ud,self ||
+        exit
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the suites share. A suite sources this file, defines functions for its
+# The common part of the suites. A suite sources this file, defines functions for its
 # checks and a function suite_run that calls `check`, and ends with
 #     suite_main NAME "$@"
 #
@@ -43,8 +43,8 @@ alone() {
     check "$@"
 }
 
-# at_once N: from here on N checks run at the same time. What each prints stays
-# together; who ends first comes first.
+# at_once N: from here on N checks run at the same time. The output of each stays
+# together; the first to end comes first.
 at_once() {
     checks_wait 0
     suite_at_once=$1
@@ -107,7 +107,7 @@ check_run() {
     esac
 }
 
-# What check_run, whose variables it reads, says of its check.
+# The lines of check_run, whose variables it reads, about its check.
 check_lines() {
     case $status in
     0)
@@ -118,9 +118,19 @@ check_lines() {
     *)
         [ "$status" -ne 124 ] || status="$status, time limit of $limit s"
         echo "FAIL $name: status $status after $took s: $* (log: $log)"
-        tail -n 40 "$log" | cut -c 1-300 | sed 's/^/    | /'
+        log_extract | cut -c 1-300 | sed 's/^/    | /'
         ;;
     esac
+}
+
+# The log's end, behind the first failures that gtest named where they stand
+# further up.
+log_extract() {
+    if [ "$(wc -l <"$log")" -gt 30 ]; then
+        head -n -30 "$log" | grep -A 6 -E ': Failure$|^\[  FAILED  \]' |
+            head -n 40
+    fi
+    tail -n 30 "$log"
 }
 
 # no_overruns LOG: each `efasim run` of a check leaves its device's counters.
@@ -208,6 +218,15 @@ need_perftest() {
     ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || STOCK_PERFTEST+=(-P 0)
     # shellcheck disable=SC2034 # for the suites
     PERFTEST=("$SRDRUN" "${STOCK_PERFTEST[@]}")
+}
+
+# Versions that the module drives (src/ucp_hooks/minors.h): 23 for 1.23; "UCX 1.13 to
+# 1.23".
+newest_minor() {
+    sed -n 's/^ *X(\([0-9]*\),.*/\1/p' "$TEST_DIR/../src/ucp_hooks/minors.h" | tail -n 1
+}
+known_minors() {
+    echo "UCX 1.13 to 1.$(newest_minor)"
 }
 
 # ucx_minor: of the UCX whose programs run here, 13 for 1.13.
@@ -498,6 +517,15 @@ pair_bytes() {
     awk -v s="src=$2" -v d="dst=$3" '
         $1 == "pair" && $2 == s && $3 == d { sub("bytes=", "", $4); n += $4 }
         END { printf "%.0f\n", n }' "$1"
+}
+
+# page_block PAGE PATTERN: the first block of indented lines of that page of the tree
+# behind the line with the pattern.
+page_block() {
+    awk -v pattern="$2" '
+        $0 ~ pattern { found = 1; next }
+        found && /^    / { sub(/^    /, ""); print; some = 1; next }
+        found && some { exit }' "$TEST_DIR/../$1"
 }
 
 # at_least WHAT VALUE MINIMUM, at_most WHAT VALUE MAXIMUM

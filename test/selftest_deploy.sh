@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What contrib/deploy has, as far as it runs here. Sourced by suite_selftest.sh.
+# Checks of contrib/deploy, as far as it runs here. Sourced by suite_selftest.sh.
 
 # for_deploy RELEASE: or skip.
 for_deploy() {
@@ -10,8 +10,8 @@ for_deploy() {
         skip_here "Debian $1 is not made here: contrib/ci/chroot.sh $1 makes it"
 }
 
-# What contrib/deploy has for Slurm: its script, submitted to Slurm itself, whose
-# two nodes are emulated hosts.
+# contrib/deploy for Slurm: its script, submitted to Slurm itself, whose two nodes are
+# emulated hosts.
 deploy_slurm() {
     [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
     for_deploy 13
@@ -50,7 +50,7 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
 no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
 $steps
 efasim run -- srd_info --check || exit 1
-efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | tail -n 1
+efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | grep " same, "
 END
     "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" "$release" -- bash \
         "$script" || status=$?
@@ -82,7 +82,7 @@ deploy_kubernetes() {
     done
     # shellcheck disable=SC2086
     PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME -- \
-        ${peer/ srd-selftest/ localhost} >"$CHECK_LOG.peer"
+        ${peer/ srd-selftest/ localhost} --all >"$CHECK_LOG.peer"
     wait "$listener" || fail "the listener after $tries looks: status $?"
     grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
         fail "$(tail -n 3 "$CHECK_LOG.peer")"

@@ -68,7 +68,7 @@ started slurmd -D -N n0
 started slurmd -D -N n1
 until_true sh -c 'sinfo -h -t idle -o %D | grep -x 2'
 
-# What the script calls, on the emulated host of its node.
+# The program that the script calls, on the emulated host of its node.
 mkdir -p /tmp/bin
 for name in srdrun srd_info; do
     # shellcheck disable=SC2016 # for the script that is written

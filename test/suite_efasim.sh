@@ -86,7 +86,7 @@ share_one_cpu() {
 }
 
 # threads_with NAME CFLAG... [-- COMMAND...]: test/apps/verbs_threads.c, built
-# so, under COMMAND. What it posts and polls must be in order for the sanitizer.
+# so, under COMMAND. Its posts and polls must be in order for the sanitizer.
 threads_with() {
     local program=$BUILD/test/verbs_threads.$1 flags=() cc
     read -r -a cc <<<"${CC:-cc}"
@@ -169,6 +169,8 @@ stat_rounds() {
     killed_pair "$port" ib_send_bw -s 4096 -D 4
     sleep 1
     timeout 3 "$EFASIM" stat --fabric "$1" --watch | tee "$CHECK_LOG.watch"
+    "$EFASIM" stat --fabric "$1" | tee "$CHECK_LOG.table"
+    "$EFASIM" stat --fabric "$1" --raw | tee "$CHECK_LOG.raw"
     "$EFASIM" stat --fabric "$1" --qps | tee "$CHECK_LOG.qps"
     wait "$client_pid" || fail "the client: status $?"
     wait "$server_pid" || fail "the server: status $?"
@@ -176,10 +178,43 @@ stat_rounds() {
         "$CHECK_LOG.qps" || fail "no line of a queue pair"
     [ "$(grep -cE '^host 1 rdmap0s6 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ] ||
         fail "the table did not renew itself"
+    grep -E '^host  device +packets sent +bytes sent ' "$CHECK_LOG.table" &&
+        grep -E '^   1  rdmap0s6 +[1-9][0-9]+ +[1-9]' "$CHECK_LOG.table" &&
+        grep -E '^host 1 rdmap0s6 +to host 0 rdmap0s6 +[1-9][0-9]* bytes$' \
+            "$CHECK_LOG.table" || fail "the table"
+    ! grep '=' "$CHECK_LOG.table" || fail "scripts' lines in the table"
+    grep -E '^node=1 device=rdmap0s6 tx_pkts=[1-9]' "$CHECK_LOG.raw" &&
+        grep -E '^pair src=1 dst=0 bytes=[1-9]' "$CHECK_LOG.raw" ||
+        fail "the lines for scripts"
     for out in --watch=0 --watch=x --nonsense; do
         "$EFASIM" stat "$out" 2>&1 && fail "$out was taken"
     done
     true
+}
+
+# The help of a command is about it alone: a screen of common options, faults
+# apart; all of them once with --help=all.
+help_pages() {
+    local command lines
+    for command in run stat clean; do
+        "$EFASIM" $command --help >"$CHECK_LOG.$command" || fail "$command --help"
+        head -n 1 "$CHECK_LOG.$command" | grep "^usage: efasim $command " ||
+            fail "$command --help: its usage"
+        ! sed 1d "$CHECK_LOG.$command" | grep "^ *efasim [a-z]* \[" ||
+            fail "$command --help: another command's usage"
+        lines=$(wc -l <"$CHECK_LOG.$command")
+        at_most "lines of $command --help" "$lines" 32
+        "$EFASIM" --help | grep -q "^$command " || fail "$command is not in --help"
+    done
+    at_most "lines of --help" "$("$EFASIM" --help | wc -l)" 24
+    ! grep -E 'inject|fail-command|srd-loss' "$CHECK_LOG.run" || fail "faults in --help"
+    "$EFASIM" run --help=all >"$CHECK_LOG.all"
+    grep -A 1 '^Faults:$' "$CHECK_LOG.all" | grep -e ' --inject ' || fail "faults"
+    diff <(grep -oE '^  --(no-)?[a-z-]+' "$CHECK_LOG.all" | sed -E 's/^  --//' | sort |
+        sed -nE '/^(node|per-node|fabric|stat|trace|plan)$/!s/^(no-)?//p' | sort) \
+        <(sed -nE 's/^    KNOB(_OF\([A-Z]+, |\()"([a-z-]+)".*/\2/p' \
+            "$TEST_DIR/../src/efasim/engine/knobs.c" | sed 's/^no-//' | sort) ||
+        fail "--help=all has not each knob once"
 }
 
 # Each option is in the manual page.
@@ -187,11 +222,11 @@ manual() {
     local page option
     page=$(cd "$(dirname "$SUITE_SCRIPT")/.." && pwd)/src/efasim/efasim.1
     [ -e "$page" ] || skip_here "no sources here"
-    "$EFASIM" run --help | grep -q 'usage: efasim run' || fail "run --help"
-    "$EFASIM" stat --help | grep -q 'usage: efasim run' || fail "stat --help"
-    for option in $("$EFASIM" --help | grep -oE '^  --[a-z-]+'); do
+    for option in $("$EFASIM" run --help=all | grep -oE '^  --[a-z-]+') \
+        --qps --watch --raw; do
         sed 's/\\-/-/g' "$page" | grep -q -e "$option" || fail "no $option"
     done
+    help_pages
     ! command -v man >/dev/null ||
         [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ] ||
         fail "the page is malformed"
@@ -438,7 +473,7 @@ latency_pair() {
     wait "$server_pid" || fail "the server: status $?"
 }
 
-# What the device itself costs is printed, and it works.
+# The device's own cost is printed, and it works.
 cost() {
     [ -x "$BUILD/bench/efasim_cost" ] || skip_here "efasim_cost was not built"
     "$BUILD/bench/efasim_cost" || fail "status $?"
@@ -482,6 +517,8 @@ suite_run() {
     check cli_plans 20 plans
     check cli_stat 30 stat_command
     check cli_manual 20 manual
+    check cli_joins 20 joins
+    check class_infiniband 20 class_infiniband
     check verbs_order 60 verbs_check 'order.*'
     alone verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
@@ -506,6 +543,7 @@ suite_run() {
     check cli_gids_differ 20 gids_differ
     check cli_per_node 20 per_node
     check other_container 60 other_container
+    check rdma_between_containers 60 rdma_between_containers
     check killed_then_clean 30 killed_leaves_nothing clean
     check killed_then_run 30 killed_leaves_nothing run -- true
     check nothing_left 120 left_by_verbs

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The protocol core: its unit tests. (What its objects may need of others is
-# looked at by test/tidy/check_purity.sh.)
+# The protocol core: its unit tests. (test/tidy/check_purity.sh looks at the symbols
+# that its objects need.)
 # usage: test/suite_flow.sh BUILD_DIR [quick|ci|full]
 
 # shellcheck source=test/lib.sh

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Fuzzers of the protocol core (libFuzzer, ASan, UBSan), built by clang; all at
-# the same time. What they find lies in BUILD_DIR/fuzz.
+# Fuzzers of the protocol core, of its recordings and of efapci (libFuzzer, ASan, UBSan), built by
+# clang; all at the same time. Their findings lie in BUILD_DIR/fuzz.
 # usage: test/suite_fuzz.sh BUILD_DIR [quick|ci|full]
 
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-FUZZERS='wire rx net'
+FUZZERS='wire rx net record pci'
 CLANG=${CLANG:-clang}
 
 # Two compilers at a time.
@@ -15,20 +15,30 @@ build() {
     local source=${TEST_DIR%/*} flags name
     command -v "$CLANG" >/dev/null ||
         skip_here "clang is not installed (Debian: clang libclang-rt-dev)"
-    flags="-g -O1 -I$source/src -I$source/test -fsanitize=address,undefined
+    flags="-g -O1 -D_GNU_SOURCE -I$BUILD -I$source/src -I$source/test -fsanitize=address,undefined
         -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined"
     mkdir -p "$BUILD/fuzz" && cd "$BUILD/fuzz" || exit 1
     # shellcheck disable=SC2016,SC2086
     {
-        find "$source"/src/flow -name '*.c' -printf '-std=gnu11 %p %f.o\n'
+        find "$source"/src/flow "$source"/src/record "$source"/src/tools/replay \
+            -name '*.c' ! -name srd_replay.c -printf '-std=gnu11 %p %f.o\n'
+        # names that no file of the core has
+        find "$source"/src/efasim/engine -name '*.c' \
+            -printf '-std=gnu11 %p engine-%f.pci.o\n'
+        find "$source"/src/efasim/pci "$source"/src/efasim/fabric/clock.c \
+            "$source"/test/fuzz/fuzz_pci_guest.c -name '*.c' \
+            ! -name main.c ! -name server.c -printf '-std=gnu11 %p %f.pci.o\n'
         find "$source"/test/fuzz "$source"/test/driver -name '*.cc' \
             -printf '-std=gnu++17 %p %f.o\n'
     } | xargs -P 2 -L 1 sh -c '"$0" '"${flags//$'\n'/ }"' "$1" -c "$2" -o "$3"' \
         "$CLANG" || exit 1
+    local objects=()
     for name in $FUZZERS; do
+        objects=(fuzz.cc.o driver.cc.o ./*.c.o)
+        [ "$name" != pci ] || objects=(./*.pci.o)
         # shellcheck disable=SC2086
-        "$CLANG"++ $flags -fsanitize=fuzzer "fuzz_$name.cc.o" fuzz.cc.o \
-            driver.cc.o ./*.c.o -o "fuzz_$name" || exit 1
+        "$CLANG"++ $flags -fsanitize=fuzzer "fuzz_$name.cc.o" \
+            "${objects[@]}" -o "fuzz_$name" || exit 1
     done
 }
 
@@ -46,7 +56,7 @@ fuzz() {
 
 suite_run() {
     local name seconds=10
-    ! ci || seconds=60
+    ! ci || seconds=45
     ! full || seconds=180
     CHECKS='' check build 150 build
     at_once 3

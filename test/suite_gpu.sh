@@ -224,7 +224,7 @@ nearest() {
 
 # UCX up to 1.16 takes the near one by itself; a newer one thinks that two PCI
 # functions are farther from each other below one root than below two, unless
-# UCX_DISTANCE_BW says otherwise (README).
+# UCX_DISTANCE_BW says otherwise (docs/GPU.md).
 places_old() {
     # shellcheck disable=SC2086
     gpu_ucx $OLD
@@ -255,7 +255,7 @@ told() {
     done
 }
 
-# What srd_info says of machines like a p4d, a p5 and the emulated one.
+# srd_info's lines about machines like a p4d, a p5 and the emulated one.
 pictures() {
     local name dir=$CHECK_LOG.pictures
     need python3
@@ -311,7 +311,7 @@ ucx_near() {
         'GPU 0000:a0:1d.0: 0000:a0:1b.0'
 }
 
-# What srd_info says of the lanes of CUDA memory.
+# srd_info's lines about the lanes of CUDA memory.
 lanes() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW
@@ -354,7 +354,7 @@ staging_told() {
 staging_told_old() {
     # shellcheck disable=SC2086
     UCX_PROTO_ENABLE=n gpu_ucx $OLD
-    warned 2 '.*UCX_PROTO_ENABLE=y alone'
+    warned 2 '.*only with UCX_PROTO_ENABLE=y'
 }
 
 # ------------------------------------------------------------ who uses it

@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/fallback.sh
 . "$(dirname "$0")/fallback.sh"
+# shellcheck source=test/errors.sh
+. "$(dirname "$0")/errors.sh"
 set -u
 
 # no_errors FILE...: there is no error or warning of UCX in it.
@@ -65,7 +67,7 @@ takes_srd() {
     done
 }
 
-# Whatever a program wants of UCX, no lane to a peer is of ud, also where UCX takes
+# No lane to a peer is of ud, whatever a program wants of UCX, also where UCX takes
 # several devices.
 chosen() {
     need ucx_info
@@ -84,7 +86,7 @@ chosen() {
     says ' lane\[[0-9]*\]: .*ud/rdmap' "$out"
 }
 
-# Without the module UCX 1.13's ib module takes the device and fails. README's
+# Without the module UCX 1.13's ib module takes the device and fails. docs/TROUBLESHOOTING.md's
 # table and srd_info name what a user then reads.
 without_module() {
     local out=$CHECK_LOG.out pid status=0 port
@@ -104,7 +106,7 @@ without_module() {
     wait $pid 2>/dev/null
     says 'Out of memory' "$out"
     says 'ibv_reg_mr.* access=0x[0-9a-f]*f\) failed: Operation not supp' "$out"
-    says '^[|] "Out of memory".*srdrun' "$TEST_DIR/../README.md"
+    says '^[|] "Out of memory".*srdrun' "$TEST_DIR/../docs/TROUBLESHOOTING.md"
 }
 
 # The ib component has no device here but the EFA, so it has none at all.
@@ -180,7 +182,7 @@ intree_srd() {
     says_not 'WARN|ERROR' "$out"
 }
 
-# Our ud is left out with our srd: one component, of the same devices. Who asks
+# Our ud is left out with our srd: one component, of the same devices. A user who asks
 # for it is told so, where "ud" cannot mean UCX's own alias.
 intree_ud() {
     need ucx_info
@@ -303,8 +305,8 @@ no_trial() {
     says 'no SRD queue pair' "$out.all"
 }
 
-# What UCX_TLS means for our two transports: those whose interfaces this UCX opens
-# are tried before, and no other.
+# UCX_TLS and our two transports: those whose interfaces this UCX opens are tried
+# before, and no other.
 tls_names() {
     need ucx_info
     local out=$CHECK_LOG.out tls opened tried bad=0 count=0
@@ -389,17 +391,18 @@ memlock_both() {
 refused() {
     need cc
     local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
-    local user=$BUILD/obj/hooks/hooks_fake_user
+    local user=$BUILD/obj/hooks/hooks_fake_user newest next
+    newest=$(newest_minor) next=$((newest + 1))
     [ -x "$user" ] || skip_here "hooks_fake_user was not built"
     mkdir -p "$dir"
-    cc -shared -fPIC -DFAKE_MINOR=23 -Wl,-soname,libuct.so.0 \
+    cc -shared -fPIC -DFAKE_MINOR="$newest" -Wl,-soname,libuct.so.0 \
         -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
-        cc -shared -fPIC -DFAKE_UCP=24 -Wl,-soname,libucp.so.0 \
+        cc -shared -fPIC -DFAKE_UCP="$next" -Wl,-soname,libucp.so.0 \
             -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
             -Wl,-rpath,"$dir" || fail "the stand-ins do not compile"
     unset UCX_TLS
     on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1 || fail "status $?"
-    says 'WARN +libuct_srd: not used with .*UCX 1\.24 is newer' "$out"
+    says 'WARN +libuct_srd: not used with .*UCX 1\.'"$next is newer" "$out"
     UCX_EFA_WARN_FALLBACK=n on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1
     says_not WARN "$out"
     "$SRDRUN" "$user" "$dir/libucp.so.0" >"$out" 2>&1
@@ -558,6 +561,8 @@ suite_run() {
     check fallback_same_host 60 fallback_same_host
     check fallback_table 120 fallback_table
     check fallback_nodes 30 fallback_nodes
+    check apart 40 apart
+    check apart_devices 30 apart_devices
     check no_trial 30 no_trial
     check tls_names 60 tls_names
     check tls_ib 30 tls_ib
@@ -566,6 +571,7 @@ suite_run() {
     check python_ways 30 python_ways
     check systemwide 60 systemwide
     ci && check layout 100 layout
+    check errors 90 errors
     check versions_page 30 versions_page
 }
 

@@ -3,8 +3,8 @@
 #
 # The one module built here under other UCX: those of Debian 12, 13 and sid,
 # each in its own system (contrib/ci/chroot.sh) with its rdma-core and Open MPI,
-# and the wheels of PyPI. What runs there are the checks of the suites ucp and
-# mpi. docs/MATRIX.md tells which.
+# and the wheels of PyPI. The checks of the suites ucp, mpi and load run there.
+# docs/MATRIX.md tells which.
 # usage: suite_matrix.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -30,7 +30,7 @@ ours() {
     check "${release}_$name" "$limit" in_system "$release" "$@"
 }
 
-# What each release must pass, also in the CI profile.
+# Checks that each release must pass, also in the CI profile.
 release_core() {
     local r=$1 test
     ours "$r" info 30 ucp ucx_info_values
@@ -49,7 +49,8 @@ release_core() {
     ours "$r" ud_tag_bw 60 ucp with_ud perftest tag_bw --loss 0.02
     ours "$r" ud_bytes 90 ucp with_ud bytes_check \
         "--loss 0.05 --duplicate 0.05 --reorder 0.3" --max 300000
-    UCX_EFA_UD_TRIES=8 ours "$r" ud_killed 30 ucp with_ud killed_check both 64
+    # 9 time-outs of at most 0.5 s end within the 5 s that killed_check waits
+    UCX_EFA_UD_TRIES=9 ours "$r" ud_killed 30 ucp with_ud killed_check both 64
     ours "$r" ud_mpi_4 90 mpi mpi_ud 4 100000 --loss 0.05
     ours "$r" tls_unset 30 load beside_ib
     ours "$r" tls_all 30 load beside_ib all
@@ -101,6 +102,30 @@ release_checks() {
 
 # ------------------------------------------------------------ wheels
 
+# The line about a peer without a transport in common names the peer's, which lie in
+# its address in the layout of this UCX (src/ucp_hooks/peer_address.h).
+wheel_apart() {
+    local far=("$SRDRUN" "$BUILD/test/ucp_far") address=$CHECK_LOG.address
+    local run=("$EFASIM" run --fabric "t$$a") server tries=0
+    rm -f "$address" "$CHECK_LOG.fifo"
+    mkfifo "$CHECK_LOG.fifo"
+    UCX_TLS=ud,tcp,sm,self "${run[@]}" --node 0 -- "${far[@]}" --serve "$address" \
+        <"$CHECK_LOG.fifo" >"$CHECK_LOG.server" 2>&1 &
+    server=$!
+    exec 7>"$CHECK_LOG.fifo" # closed: the server ends
+    until [ -e "$address" ] || [ $tries = 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+    "${run[@]}" --node 1 -- "${far[@]}" "$address" >"$CHECK_LOG.apart" 2>&1 &&
+        fail "srd connects to ud"
+    exec 7>&-
+    wait $server
+    grep -E 'in common.* side has srd \(UCX_TLS=srd\), the peer has (tcp, ud|ud, tcp),' \
+        "$CHECK_LOG.apart" || fail "the peer's transports are not named:" \
+        "$(cat "$CHECK_LOG.server" "$CHECK_LOG.apart")"
+}
+
 # wheel_check PACKAGE VERSION: every byte of tag, active message and get.
 wheel_check() {
     local program=("$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@
@@ -113,6 +138,7 @@ wheel_check() {
     at_least "tests" "$(grep -c ' messages  *[0-9.]* s$' "$CHECK_LOG")" 6
     at_least "payload over the device" "$(stat_payload "$STAT")" \
         "$(bytes_checked "$CHECK_LOG")"
+    wheel_apart
 }
 
 wheels() {

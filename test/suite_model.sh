@@ -16,7 +16,8 @@ explore() {
     esac
 }
 
-# SECONDS [--eager] [--prove] [--recalls N] [--buffers N]
+# SECONDS [--eager] [--prove] [--recalls N] [--buffers N] [--lap N] [--errors N]
+# [--pings N] [--held N]
 # PROFILE WINDOW MESSAGES MESSAGES LOSSES REPEATS;
 # first, that states which count as one have one future
 list() {
@@ -36,6 +37,18 @@ list() {
 60 --recalls 2 --buffers 1 srd 4 6 0 1 0
 60 --recalls 1 --buffers 2 --eager srd 4 3 3 0 0
 60 --recalls 1 --buffers 1 --eager ud 4 3 1 1 0
+60 --lap 2 --prove srd 1 3 1 0 0
+60 --lap 2 srd 1 6 0 0 0
+60 --lap 2 --eager srd 1 5 2 1 0
+60 --lap 4 --recalls 1 --eager srd 4 4 2 0 0
+60 --errors 1 --prove --eager srd 1 1 1 0 0
+60 --errors 1 srd 1 1 1 0 0
+60 --errors 2 --eager srd 1 1 1 0 0
+60 --errors 1 --eager srd 2 2 2 0 0
+60 --pings 2 --prove srd 1 1 1 0 0
+60 --pings 2 --eager ud 1 2 1 1 0
+60 --held 3 --prove ud 2 2 0 1 0
+60 --held 2 --eager ud 2 3 2 1 0
 60 srd 4 6 0 1 1
 60 srd 2 2 2 0 0
 60 --eager srd 4 3 3 1 0
@@ -60,6 +73,11 @@ END
 3400 --recalls 2 --eager srd 4 6 2 0 0
 3400 --recalls 3 --buffers 1 srd 4 6 0 1 1
 3400 --recalls 2 --buffers 1 ud 4 5 0 1 1
+3400 --lap 2 srd 1 4 3 0 0
+3400 --errors 2 --eager srd 1 2 1 0 0
+3400 --errors 2 srd 1 1 1 0 0
+3400 --pings 1 srd 2 2 1 1 0
+3400 --held 2 ud 2 2 1 1 0
 END
 }
 

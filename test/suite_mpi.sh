@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/openmpi.sh
 . "$TEST_DIR/openmpi.sh"
+# shellcheck source=test/record.sh
+. "$TEST_DIR/record.sh"
 set -u
 
 # mpi RANKS PER_NODE TLS ARG...: mpi_check.
@@ -35,6 +37,14 @@ mpi_between() {
     done
 }
 
+# record_mpi RANKS MAX EFASIM_OPTION...: each rank is recorded, and replays.
+record_mpi() {
+    record_begin
+    export UCX_EFA_RECORD=$RECORDED
+    mpi_between "$@"
+    record_same "$1" 1000
+}
+
 # mpi_ud RANKS MAX EFASIM_OPTION...: by datagrams, which the network loses.
 mpi_ud() {
     local ranks=$1 max=$2
@@ -44,6 +54,42 @@ mpi_ud() {
     at_least payload "$(stat_payload "$STAT")" $((ranks * max * 4))
     at_least "packets lost" "$(stat_sum "$STAT" lost_pkts)" 100
     at_most "bytes read by the device" "$(stat_sum "$STAT" rdma_read_bytes)" 0
+}
+
+# mpi_cut TLS: the network between rank 0 and the others is cut for good in
+# mid-job. Nobody has set an error handler, so the job ends, with a line that
+# says why; none of its ranks waits for ever. The check's limit of time has two
+# of the device's time-outs (UD: of UCX_EFA_UD_TRIES) and the start of the job.
+mpi_cut() {
+    local plan=$CHECK_LOG.plan out=$CHECK_LOG.out
+    printf 'after 300 partition 0 1,2,3\n' >"$plan"
+    EFASIM_OPTIONS=(--timeout-ms 2000 --plan "$plan")
+    export UCX_HANDLE_ERRORS=none UCX_EFA_UD_TRIES=16
+    ! (openmpi 4 1 "$1,self" "$BUILD/test/mpi_check" all 300000 90) \
+        >"$out" 2>&1 || fail "the job ended well"
+    grep -E 'endpoint to fe80[0-9a-f:]+ QPN [0-9]+ failed: Endpoint timeout' \
+        "$out" || fail "no line says why: $(tail -n 5 "$out")"
+    ! grep -E '^HANG|^FAIL rank' "$out" || fail "a rank waited, or got wrong bytes"
+    at_least "bytes sent before" \
+        "$(stat_sum "$CHECK_LOG.stat" tx_bytes)" 1000
+}
+
+# mpi_unused PML...: UCX_TLS names srd, and the MPI uses no UCX: one line says so,
+# of all ranks; with pml ucx there is none.
+mpi_unused() {
+    local out=$CHECK_LOG.out pml lines
+    for pml in ob1 ucx; do
+        mpirun -np 2 --oversubscribe --allow-run-as-root --mca pml $pml \
+            --mca btl ^openib,ofi --mca pml_ucx_tls any \
+            --mca pml_ucx_devices any -x UCX_TLS=srd,self "$EFASIM" run \
+            --fabric "t$$" --per-node 1 -- "$SRDRUN" "$BUILD/test/mpi_check" \
+            ring 1000 >"$out" 2>&1 || { cat "$out"; fail "pml $pml: $?"; }
+        grep 'WARN' "$out"
+        lines=$(grep -c "did not use UCX, .* Open MPI does with --mca pml ucx" \
+            "$out")
+        [ "$lines" -eq "$([ $pml = ucx ] && echo 0 || echo 1)" ] ||
+            fail "pml $pml: $lines lines"
+    done
 }
 
 # memory_alone: what goes within a node uses shared memory alone. UCX from 1.16 on
@@ -152,6 +198,25 @@ mpi_outside() {
     OUTSIDE=yes mpi_mixed "$@"
 }
 
+# page PAGE PATTERN: the lines of that page behind the one with the pattern, to the
+# letter, where build/ and contrib/ stand as in this tree; but nothing is installed.
+page() {
+    need mpirun
+    local dir=$CHECK_LOG.dir
+    rm -rf "$dir" && mkdir -p "$dir/build" && cd "$dir" || exit 1
+    ln -s "$TEST_DIR/../contrib" contrib || exit 1
+    page_block "$1" "$2" | grep -v '^sudo apt-get' >lines
+    at_least "lines" "$(grep -c . lines)" 3
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export PATH=$BUILD/bin:$PATH UCX_LOG_LEVEL=info
+    bash -eu lines || fail "status $?"
+    grep -q '^[24] ranks, .* bytes compared on each' "$CHECK_LOG" ||
+        fail "no ranks"
+    grep -q 'srd interface closed: [1-9][0-9]* messages sent' "$CHECK_LOG" ||
+        fail "nothing over srd"
+    rm -rf "$dir"
+}
+
 suite_run() {
     local seed ranks max=4194304
 
@@ -161,10 +226,16 @@ suite_run() {
     ci && check mpi_4_outside 90 mpi_outside $max
     check mpi_4_one_node_sm 90 mpi_one_node 4 all $max
     ci && check mpi_one_node_sm_flood 60 mpi_one_node 2 flood 200
+    check page_readme 60 page README.md '^.*MPI.*two emulated'
+    ci && check page_mpi 60 page docs/MPI.md '^.contrib/examples/mpi_ring'
     check mpi_flood 60 mpi_flood
     ci && alone mpi_7_to_1_shares 120 mpi_shares
     ! full || alone mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
+    check mpi_cut_srd 15 mpi_cut srd
+    ci && check record_mpi_4_reorder 120 record_mpi 4 300000 --reorder 0.3
+    check mpi_unused 30 mpi_unused
+    ci && check mpi_cut_ud 20 mpi_cut ud
     check mpich_2 60 mpich 2 300000
     ci && check mpich_4 90 mpich 4 300000
     ci && check mpich_2_reorder 60 mpich 2 300000 --reorder 0.3

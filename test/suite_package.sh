@@ -1,15 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is installed and packaged: make install and uninstall, the pkg-config
-# file; with full also make distcheck, the Debian package, and that package in
-# systems of Debian 12 and 13 that have nothing else.
+# Installation and packages: make install and uninstall, the pkg-config file; with full
+# also make distcheck, the Debian package, and that package in systems of Debian 12 and
+# 13 that have nothing else.
 # usage: suite_package.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -u
 
 TOP=$(cd "$TEST_DIR/.." && pwd -P)
+
+# completes ROOT: what bash's completion of each program offers.
+completes() {
+    local PATH=$1/bin:$PATH
+    offers() { # PROGRAM WORD...: into COMPREPLY
+        local program=$1
+        # shellcheck source=/dev/null
+        . "$ROOT/share/bash-completion/completions/$program"
+        shift
+        COMP_WORDS=("$program" "$@") COMP_CWORD=$# COMPREPLY=()
+        "_$program" "$program"
+        printf ' %s' "${COMPREPLY[@]}"
+    }
+    local ROOT=$1
+    [ "$(offers srd_info --se)" = ' --selftest' ] || fail "srd_info --se"
+    [ "$(offers srdrun --pri)" = ' --print-path' ] || fail "srdrun --pri"
+    [[ "$(offers srdrun srd_inf) " == *' srd_info '* ]] || fail "srdrun srd_inf"
+    [[ $(offers efasim '') == *' run'*' stat'* ]] || fail "efasim"
+    [[ $(offers efasim run --reo) == ' --reorder'* ]] || fail "efasim run --reo"
+}
 
 # Nothing is built again: the files of this build are taken as they are.
 install_uninstall() {
@@ -18,12 +38,20 @@ install_uninstall() {
     make -C "$BUILD" install DESTDIR="$root" prefix=/opt/srd >/dev/null ||
         fail "make install"
     (cd "$root/opt/srd" && find . ! -type d | sort)
-    for file in bin/srdrun bin/srd_info bin/efasim sbin/srd_systemwide \
+    for file in bin/srdrun bin/srd_info bin/efasim bin/efapci sbin/srd_systemwide \
         lib/ucx/libuct_srd.so.0 lib/ucx/srd_shim.so \
         lib/ucx/python/sitecustomize.py lib/pkgconfig/ucx-efa-srd.pc \
-        share/man/man1/srd_info.1; do
+        share/man/man1/srd_info.1 share/doc/ucx-efa-srd/LICENSE \
+        share/bash-completion/completions/srd_info \
+        lib/ucx/python/ucx_efa_srd/examples/ucxx_pingpong.py; do
         [ -e "$root/opt/srd/$file" ] || fail "$file is not installed"
     done
+    # all pages: one that is new is easily forgotten
+    for file in "$TOP"/docs/*.md; do
+        cmp "$file" "$root/opt/srd/share/doc/ucx-efa-srd/docs/${file##*/}" ||
+            fail "docs/${file##*/} is not installed"
+    done
+    completes "$root/opt/srd"
     # It works where it was moved to.
     module=$("$root/opt/srd/bin/srdrun" --print-path) || fail "srdrun"
     [ "$(readlink -f "$module")" = "$root/opt/srd/lib/ucx/libuct_srd.so.0" ] ||
@@ -59,6 +87,21 @@ distcheck() {
         DISTCHECK_CONFIGURE_FLAGS="$flags" || fail "make distcheck"
 }
 
+# A deb's needs are asked for first, in one line, not when the rest is done.
+deb_tools() {
+    local bin=$CHECK_LOG.bin out=$CHECK_LOG.out name
+    rm -rf "$bin" && mkdir -p "$bin" || exit 1
+    for name in bash sh make dirname rm sed; do
+        ln -s "$(command -v $name)" "$bin/$name"
+    done
+    ! PATH=$bin make -C "$BUILD" -o Makefile deb >"$out" 2>&1 ||
+        fail "a package without tools"
+    cat "$out"
+    grep -qx 'make_deb.sh: missing: dpkg-dev debhelper (apt-get install.*)' "$out" ||
+        fail "what is missing is not said"
+    [ "$(grep -c . "$out")" -le 4 ] || fail "it did something before that"
+}
+
 deb_build() {
     need dpkg-buildpackage dh lintian
     make -C "$BUILD" deb || fail "make deb"
@@ -78,6 +121,7 @@ suite_run() {
     # make install may link what the other suites run
     alone install_uninstall 60 install_uninstall
     check pkg_config 10 pkg_config
+    check deb_tools 20 deb_tools
     full || return
     check distcheck 1800 distcheck
     check deb_build 900 deb_build

@@ -11,6 +11,8 @@
 . "$TEST_DIR/python/environment.sh"
 # shellcheck source=test/portable/aarch64.sh
 . "$TEST_DIR/portable/aarch64.sh"
+# shellcheck source=test/portable/contents.sh
+. "$TEST_DIR/portable/contents.sh"
 # shellcheck source=test/portable/deploy.sh
 . "$TEST_DIR/portable/deploy.sh"
 # shellcheck source=test/portable/rpm.sh
@@ -71,7 +73,7 @@ perftest_pair() {
     at_least payload "$(stat_payload "$STAT")" $(($1 * $2))
 }
 
-# What is in root, and in the wheel. This build's own programs, for this machine's
+# Programs in root, and in the wheel. This build's own programs, for this machine's
 # glibc, must be found out.
 versions() {
     local wheel files
@@ -85,7 +87,7 @@ versions() {
     grep -q 'newer than 2.3' "$CHECK_LOG.old" || fail "2.3: no reason is given"
 }
 
-# What decides for PyPI whether a wheel is what its name says.
+# The tool by which PyPI decides whether a wheel is what its name says.
 auditwheel() {
     local wheel venv
     wheel=$(wheel_of "$1") || { echo "$wheel"; exit "$SKIPPED"; }
@@ -166,10 +168,13 @@ suite_run() {
         check "auditwheel_$arch" 120 auditwheel $arch
     done
     for arch in x86_64 aarch64; do
+        check "contents_$arch" 30 contents $arch
         check "rpm_$arch" 30 rpm_contents $arch
     done
     check rpm_install 120 rpm_install
     check tarball 60 tarball
+    check wheel_examples 60 wheel_examples
+    check release 120 release
     check deploy_cluster 120 deploy_cluster
     check ucx_newer 60 ucx_newer
     ! full || check ucx_1_12 600 ucx_old 1.12.1

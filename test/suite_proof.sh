@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is proved, not tried: CBMC looks at all values of all inputs at once. The
-# harnesses are test/proof/*.c; each must hold, reach its end, and fail for
-# single faults in what it is about. CBMC is Debian 13's, where here is none.
+# Proofs, not trials: CBMC looks at all values of all inputs at once. The harnesses are
+# test/proof/*.c; each must hold, reach its end, and fail for single faults in its
+# subject. CBMC is Debian 13's, where here is none.
 # usage: suite_proof.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -48,7 +48,7 @@ tool() {
 
 # ------------------------------------------------------------ a proof
 
-# What a harness needs beside headers: files of the core, and of its own.
+# A harness's needs beside headers: files of the core, and of its own.
 sources_of() {
     case $1 in
     wire) echo flow/ctl_wire ;;
@@ -87,7 +87,7 @@ small_core() {
 }
 
 # cbmc_run DIR HARNESS[:ENTRY] [DEFINE [OPTION...]]: with the core's files in
-# DIR/flow. CBMC knows memcpy, not the compiler's own name of it. What it says:
+# DIR/flow. CBMC knows memcpy, not the compiler's own name of it. Its output:
 # $CHECK_LOG.cbmc.
 cbmc_run() {
     local dir=$1 harness=${2%:*} name file files=()
@@ -119,7 +119,7 @@ cbmc_said() {
 # copy_of HARNESS[:ENTRY] [SUFFIX]: sets `dir` to a folder with a copy of the core.
 copy_of() {
     dir=$BUILD/proof/${1/:/_}${2-}
-    rm -rf "$dir" && mkdir -p "$dir" && cp -r "$TEST_DIR/../src/flow" "$dir/"
+    rm -rf "$dir" && mkdir -p "$dir" && cp -r "$TEST_DIR"/../src/{flow,util} "$dir/"
     case $1 in
     rx:* | ctl:*) small_core "$dir" ;;
     esac

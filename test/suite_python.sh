@@ -66,13 +66,18 @@ nixl_example() {
 # With the rdma-core of Debian 13, whose libefa has RDMA write: READ and WRITE by
 # RDMA, byte for byte. The environment is there under its own path, and Python.
 nixl_rdma_write() {
+    nixl_in 13 nixl_rdma_write_inside
+}
+
+# nixl_in RELEASE FUNCTION
+nixl_in() {
     nixl_environment
     local base
     base=$("$PYTHON" -c 'import os, sys; print(os.path.realpath(sys.base_prefix))')
-    [ "$base" != /usr ] || skip_here "Debian 13 has another Python than this one"
+    [ "$base" != /usr ] || skip_here "Debian $1 has another Python than this one"
     RELEASE_BINDS=("$base" "$PYTHON_CACHE")
-    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" nixl_rdma_write_inside "$PYTHON" || exit
+    with_release "$1" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" "$2" "$PYTHON" || exit
 }
 
 nixl_rdma_write_inside() {
@@ -89,6 +94,32 @@ nixl_rdma_write_inside() {
             fail "$counter: $(stat_sum "$STAT" $counter 1), not $bytes"
     done
     at_most "bytes in messages" "$(stat_sum "$STAT" send_bytes 1)" 20000
+}
+
+# 16,384 blocks by lists, which its UCX 1.23 hands to a transport that
+# takes them: the device finds at least 16 writes behind a doorbell. Without
+# lists each write has its own.
+nixl_lists_inside() {
+    local bytes=$((16384 * 4096)) bells=() enable
+    PYTHON=$1
+    export PYTHONPATH=$PYTHON_EXAMPLES
+    for enable in 1 0; do
+        export NIXL_UCX_SGL_ENABLE=$enable
+        sides "$PYTHON_DIR/nixl_checks.py" lists @PORT@ -- \
+            "$PYTHON_DIR/nixl_checks.py" lists @PORT@ 127.0.0.1 : \
+            --device efa2 || exit 1
+        no_trouble "$CHECK_LOG" "$CHECK_LOG.server"
+        [ "$(stat_sum "$STAT" rdma_write_bytes 1)" = $bytes ] ||
+            fail "not all was written by RDMA"
+        [ "$(stat_sum "$STAT" rdma_read_bytes 1)" = $bytes ] ||
+            fail "not all was read by RDMA"
+        bells+=("$(stat_sum "$STAT" doorbells 1)")
+    done
+    # each of the reads has one
+    note "doorbells: ${bells[0]} with lists, ${bells[1]} without"
+    at_most "doorbells with lists" "${bells[0]}" $((16384 + 16384 / 16 + 500))
+    # several of libefa's may come between two looks of the device
+    at_least "doorbells without" "${bells[1]}" $((bells[0] + 1000))
 }
 
 # Left alone NIXL's UCX would use its own srd; with UCX_EFA_CLAIM=n one line says
@@ -200,7 +231,7 @@ ucxx_environment() {
 }
 
 # pingpong ROUNDS [WORD...]: the example between two nodes, WORD... in front of
-# Python. What it says that it compared crossed the device.
+# Python. All bytes that it says it compared crossed the device.
 pingpong() {
     local program=("${@:2}" "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py"
         --port @PORT@ --rounds "$1")
@@ -220,7 +251,7 @@ ucxx_example() {
     pingpong 5 "$SRDRUN"
 }
 
-# README starts both sides at once: the client waits for the other one.
+# docs/PYTHON.md starts both sides at once: the client waits for the other one.
 ucxx_late() {
     ucxx_environment
     with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
@@ -300,6 +331,26 @@ ucxx_idle() {
     at_least payload "$(stat_payload "$STAT")" $((8 << 20))
 }
 
+# Its port in use: one line that says so, with status 1.
+pingpong_busy() {
+    ucxx_environment
+    local port pid status=0
+    port=$(random_port)
+    "$PYTHON" -c 'import socket, sys, time
+it = socket.create_server(("0.0.0.0", int(sys.argv[1])))
+time.sleep(60)' "$port" &
+    pid=$!
+    wait_listen "$port" $pid || fail "nobody listens"
+    "$EFASIM" run -- "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" \
+        --port "$port" >"$CHECK_LOG.out" 2>&1 || status=$?
+    kill $pid
+    cat "$CHECK_LOG.out"
+    [ $status = 1 ] || fail "status $status"
+    [ "$(grep -c "^ucxx_pingpong.py: cannot listen on port $port" "$CHECK_LOG.out")" = 1 ] ||
+        fail "no such line"
+    ! grep -q Traceback "$CHECK_LOG.out" || fail "a traceback"
+}
+
 # A program that knows nothing of us: PYTHONPATH has the folder of sitecustomize.
 ucxx_by_path() {
     ucxx_environment
@@ -307,22 +358,21 @@ ucxx_by_path() {
     pingpong 1
 }
 
-# The lines of README's Python chapter, to the letter, in a folder where build/ and
-# contrib/ stand as in this tree.
-readme() {
+# page PAGE PATTERN: the lines of that page behind the one with the pattern, to the
+# letter, in a folder where build/ and contrib/ stand as in this tree.
+page() {
     ucxx_environment # that its packages can be had
     unset PYTHONPATH UCX_TLS
     local dir=$CHECK_LOG.dir
     rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
     ln -s "$BUILD" build && ln -s "$TEST_DIR/../contrib" contrib || exit 1
-    awk '/^In a fresh environment/ { found = 1; next }
-        found && /^    / { sub(/^    /, ""); print; some = 1; next }
-        found && some { exit }' "$TEST_DIR/../README.md" >lines
+    page_block "$1" "$2" | grep -v '^sudo apt-get' >lines
     at_least "lines" "$(grep -c . lines)" 4
     echo 'wait $!' >>lines
-    # and the command that it names below them
-    grep -o 'srdrun srd_info --python venv/bin/python' "$TEST_DIR/../README.md" |
-        sed 's/^/efasim run -- /' >>lines
+    # and the command that docs/PYTHON.md names below them
+    grep -o 'efasim run -- srdrun srd_info --python venv/bin/python' \
+        "$TEST_DIR/../docs/PYTHON.md" >>lines
+    export PATH=$BUILD/bin:$PATH
     export PIP_NO_COMPILE=1 # what runs is compiled all the same
     bash -eu lines >out 2>&1 || {
         cat out
@@ -432,7 +482,7 @@ ucxx_tests() {
 
 # mpi_run RANKS UCX_TLS PROGRAM...: a node each; srdrun's module beside the UCX in
 # the wheel; sitecustomize for processes that ranks spawn, which have no srdrun in
-# front. What rank N says on standard error is in $CHECK_LOG.N.
+# front. Standard error of rank N is in $CHECK_LOG.N.
 mpi_run() {
     local ranks=$1 bin
     bin=$(dirname "$PYTHON")
@@ -503,6 +553,8 @@ suite_run() {
     at_once 1
     check nixl_example $((60 * more)) nixl_example
     check nixl_rdma_write 60 nixl_rdma_write
+    check nixl_lists 90 nixl_in 13 nixl_lists_inside
+    check nixl_lists_direct 90 nixl_in sid nixl_lists_inside
     check nixl_claim 30 nixl_claim
     check nixl_claims_differ 40 nixl_claims_differ
     check nixl_many 60 nixl_check many $((4096 * 1000))
@@ -513,7 +565,9 @@ suite_run() {
     check nixl_orders 60 nixl_orders
     check nixl_own_tests 600 nixl_own_tests
     check ucxx_example 40 ucxx_example
-    check readme 200 readme
+    check ucxx_busy 30 pingpong_busy
+    check page_readme 200 page README.md '^.*Python.*ucxx on two'
+    check page_python 200 page docs/PYTHON.md '^In a fresh environment'
     check ucxx_late 40 ucxx_late
     check ucxx_by_path 40 ucxx_by_path
     check ucxx_by_pth 40 ucxx_by_pth

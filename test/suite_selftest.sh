@@ -8,9 +8,19 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/selftest_deploy.sh
 . "$TEST_DIR/selftest_deploy.sh"
+# shellcheck source=test/selftest_plan.sh
+. "$TEST_DIR/selftest_plan.sh"
+# shellcheck source=test/selftest_cut.sh
+. "$TEST_DIR/selftest_cut.sh"
 set -u
 
 SELFTEST_TIME=250 # ms until an absent host is told of
+
+# verdict: the report's line of it; what it ended with, where it has none.
+verdict() {
+    grep -E '^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ' "$OUT" ||
+        tail -n 1 "$OUT"
+}
 
 # selftest [KNOB...] : [OPTION...]: on an emulated node; what it says is in $OUT,
 # the JSON in $OUT.json, the status in $STATUS.
@@ -21,17 +31,17 @@ selftest() {
     OUT=$CHECK_LOG.out STATUS=0
     rm -f "$OUT.json"
     "$EFASIM" run --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
-        "$BUILD/bin/srd_info" --selftest --json "$OUT.json" "$@" \
+        "$BUILD/bin/srd_info" --selftest --all --json "$OUT.json" "$@" \
         >"$OUT" 2>"$OUT.progress" || STATUS=$?
     grep -E '^(DIFFERS|not asked) ' -A 4 "$OUT"
-    tail -n 1 "$OUT"
+    verdict
     grep -vE '^srd_info: [a-z-]+, between ' "$OUT.progress"
 }
 
 # named PROBE: it alone was named, in text, JSON and status.
 named() {
     grep -qE "^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ: $1\$" "$OUT" ||
-        fail "not $1 alone: $(tail -n 1 "$OUT")"
+        fail "not $1 alone: $(verdict)"
     grep -A 4 "^DIFFERS   $1," "$OUT" | grep -qE '^  adapt +.' ||
         fail "not said what to do"
     [ "$STATUS" = 1 ] || fail "status $STATUS"
@@ -64,13 +74,13 @@ newer() {
         STATUS=$?
     [ "$STATUS" != "$SKIPPED" ] || skip_here "$(tail -n 1 "$OUT")"
     grep -E '^(DIFFERS|not asked) ' -A 4 "$OUT"
-    tail -n 1 "$OUT"
+    verdict
     if [ "$probe" = none ]; then
         [ "$STATUS" = 0 ] && grep -qE '^[0-9]+ same, 0 not asked, 0 differ$' \
-            "$OUT" || fail "status $STATUS: $(tail -n 1 "$OUT")"
+            "$OUT" || fail "status $STATUS: $(verdict)"
     else
         grep -qE "same, [0-9]+ not asked, [0-9]+ differ: $probe\$" "$OUT" ||
-            fail "not $probe alone: $(tail -n 1 "$OUT")"
+            fail "not $probe alone: $(verdict)"
     fi
 }
 
@@ -85,7 +95,22 @@ same() {
     selftest : --facts
     [ "$STATUS" = 0 ] || fail "status $STATUS"
     grep -qE '^[0-9]+ same, [0-9]+ not asked, 0 differ$' "$OUT" ||
-        fail "something differs: $(tail -n 1 "$OUT")"
+        fail "something differs: $(verdict)"
+}
+
+# Without --all the verdict comes first, then what differs, and nothing else.
+brief() {
+    OUT=$CHECK_LOG.out
+    "$EFASIM" run --timeout-ms $SELFTEST_TIME --qkey-status 7 -- \
+        "$BUILD/bin/srd_info" --selftest --facts >"$OUT" 2>/dev/null &&
+        fail "status 0"
+    cat "$OUT"
+    [ "$(grep -m 1 -E '^([0-9]+ same|same|DIFFERS|not asked) ?' "$OUT")" = \
+        "$(verdict)" ] || fail "the verdict is not the first"
+    grep -qE '^DIFFERS +wrong-qkey,' "$OUT" || fail "the difference is not there"
+    ! grep -E '^same ' "$OUT" || fail "what is the same is there"
+    tail -n 1 "$OUT" | grep -q '^--all also shows' || fail "--all is not named"
+    [ "$(wc -l <"$OUT")" -lt 40 ] || fail "too long"
 }
 
 # Nothing differs; every probe was asked, but for what this rdma-core lacks.
@@ -104,7 +129,7 @@ plain() {
     reorder
 }
 
-# What may harm others is asked only when it is named.
+# A probe that may harm others runs only when it is named.
 overrun() {
     overruns_expected
     selftest : --only overrun
@@ -122,6 +147,32 @@ reorder() {
     [ "$STATUS" = 0 ] || fail "status $STATUS: reordering is no difference"
     grep -E 'it does +overtaken by later ones, [1-9].* by [48] to ' "$OUT" ||
         fail "no histogram"
+}
+
+# The bandwidth of a device that is not slow, asked by a process that is, or that
+# shares its CPU: the CPU is named, not the device; a slow device is told of all
+# the same.
+bandwidth_cpu() {
+    bandwidth_bound --post-us 50
+    one_cpu
+    local busy=()
+    for _ in 1 2 3; do
+        (while :; do :; done) &
+        busy+=($!)
+    done
+    # shellcheck disable=SC2064 # now
+    trap "kill ${busy[*]}" EXIT
+    bandwidth_bound --post-us 20
+}
+
+# bandwidth_bound KNOB...: which keep the CPU busy
+bandwidth_bound() {
+    selftest "$@" : --only bandwidth
+    grep -E '^  it does +this CPU is the bound.*: 0\.[0-9]+ Gbit/s .*, and .* for [0-9]+ % ' \
+        "$OUT" || fail "$*: $(grep 'it does' "$OUT")"
+    [ "$STATUS" = 0 ] || fail "$*: status $STATUS"
+    selftest "$@" --rate-mbps 20 : --only bandwidth
+    named bandwidth
 }
 
 # Measurements of verbs, of several devices and of UCX, in text and JSON.
@@ -162,7 +213,7 @@ secrets() {
         fail "it tells an address"
 }
 
-# Whatever the machine's files hold, the JSON is JSON, and the page text.
+# The JSON is JSON, and the page text, whatever the machine's files hold.
 machine_names() {
     need python3 unshare
     local page=$CHECK_LOG.names
@@ -191,7 +242,7 @@ errors() {
     local port side
     OUT=$CHECK_LOG.out
     "$BUILD/bin/srd_info" --selftest >"$OUT" 2>&1 && fail "no device: status 0"
-    grep -q '^srd_info: no device: this machine has no EFA' "$OUT" ||
+    grep -q '^srd_info: no self-test: this machine has no EFA' "$OUT" ||
         fail "not said"
     selftest : --only wrong-qkey,nosuch && [ "$STATUS" = 2 ] || fail "no such probe"
     grep -q "^srd_info: --only: no probe is named 'nosuch'" "$OUT.progress" ||
@@ -208,14 +259,15 @@ errors() {
     for port in 70000 0 x ''; do
         for side in --listen=$port --peer=localhost:$port; do
             "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest "$side" >"$OUT" 2>&1
-            [ $? = 1 ] && grep -q 'a port is a number from 1 to 65535$' "$OUT" ||
+            [ $? = 1 ] && grep -q 'port .*: allowed is a number from 1 to 65535$' "$OUT" ||
                 fail "$side: $(cat "$OUT")"
         done
     done
     # enough for one side alone: not all was asked
     ulimit -l 8192 || fail "ulimit"
     selftest --memlock-root : --facts
-    [ "$STATUS" = 1 ] && grep -q 'locks 12 MiB: ulimit -l' "$OUT.progress" ||
+    [ "$STATUS" = 1 ] &&
+        grep -q '12 MiB of memory, the limit is 8192 KiB: .*ulimit -l' "$OUT.progress" ||
         fail "little memory: not said"
     selftest --fail-command reg-mr:1 : --facts
     [ "$STATUS" = 1 ] && grep -q 'cannot be registered.*--check' "$OUT.progress" ||
@@ -238,11 +290,11 @@ peers() {
     done
     "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
-        --json "$OUT.json" "$@" >"$OUT" 2>"$OUT.progress" || STATUS=$?
+        --all --json "$OUT.json" "$@" >"$OUT" 2>"$OUT.progress" || STATUS=$?
     wait "$listener" || fail "the listener ended with status $?"
     echo "after $tries looks:"
     cat "$OUT.listen"
-    tail -n 1 "$OUT"
+    verdict
 }
 
 # Nothing differs between two hosts, but perhaps how fast two processes that
@@ -250,9 +302,9 @@ peers() {
 two_hosts() {
     peers :
     local probe
-    tail -n 1 "$OUT" | grep -qE \
+    verdict | grep -qE \
         '^[0-9]+ same, [0-9]+ not asked, [0-9]+ differ(: (latency|bandwidth)(, bandwidth)?)?$' ||
-        fail "something differs: $(tail -n 1 "$OUT")"
+        fail "something differs: $(verdict)"
     for probe in wrong-qkey absent-host receiver-not-ready unknown-reader \
         delivery order read-placed; do
         grep -qE "^same +$probe, between hosts" "$OUT" || fail "$probe?"
@@ -266,9 +318,8 @@ two_hosts() {
     PROBE=delivery with_knob --srd-loss 1500
 }
 
-# What a peer says cannot end the listener but by its own end: words that are
-# none, lines without end, numbers out of range; who says no hello is not the one
-# it waits for.
+# No words of a peer can end the listener: unknown words, lines without end, numbers out
+# of range; a peer that says no hello is not the one it waits for.
 bad_peers() {
     need python3
     local port=$((20000 + $$ % 30000)) mode
@@ -362,7 +413,7 @@ bad_listeners() {
         fail "said more than once"
     at_most "seconds" $((SECONDS - start)) 45
     "$EFASIM" run -- "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
-        2>&1 | grep "Connection refused; start 'srd_info --selftest --listen' there" ||
+        2>&1 | grep "Connection refused; start 'srd_info --selftest --listen=$port' there" ||
         fail "nobody listens: not said"
 }
 
@@ -376,6 +427,9 @@ deviations() {
         case $probe in
         completion-queue)
             check "$probe-$number" 30 differs_overrun "$probe" "${words[@]}"
+            ;;
+        latency | bandwidth) # others' load would be measured, too
+            alone "$probe-$number" 60 differs "$probe" "${words[@]}"
             ;;
         *) check "$probe-$number" 60 differs "$probe" "${words[@]}" ;;
         esac
@@ -413,7 +467,7 @@ retry-interval --rnr-us 30000
 retry-endless --rnr-endless 2
 long-message --answer long:12
 unknown-reader --answer unknown:0
-wrong-key --answer key:8
+wrong-key --answer key:254
 delivery --srd-loss 1500
 delivery --srd-duplicate 1500
 order --reorder 0.2 --reorder-reach 1000
@@ -425,127 +479,21 @@ bandwidth --rate-mbps 900
 END
 }
 
-# plan_counts RANKS HOSTS: a job of MPI in which every rank talks to every other
-# takes what --plan says, as far as the device counts it: queue pairs, queues,
-# handles (none of the own host), bytes locked.
-plan_counts() {
-    need mpirun python3
-    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
-    local ranks=$1 hosts=$2 trace=$CHECK_LOG.trace root=()
-    [ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
-    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-    with_stat --per-node "$ranks" --trace "$trace" -- mpirun \
-        -np $((ranks * hosts)) --oversubscribe "${root[@]}" --mca pml ucx \
-        --mca btl '^openib,ofi' --mca pml_ucx_tls any \
-        --mca pml_ucx_devices any -x UCX_TLS=srd,sm,self "$SRDRUN" \
-        "$BUILD/test/mpi_check" all 64 || fail "mpirun: status $?"
-    "$BUILD/bin/srd_info" --plan --ranks "$ranks" --hosts "$hosts" \
-        --devices 1 >"$CHECK_LOG.plan"
-    cat "$CHECK_LOG.plan"
-    python3 "$TEST_DIR/plan_counts.py" "$trace" "$CHECK_LOG.plan" "$ranks" \
-        "$hosts" >"$CHECK_LOG.counts" || {
-        cat "$CHECK_LOG.counts"
-        fail "the plan is not what was counted"
-    }
-    sed 's/^/note: /' "$CHECK_LOG.counts"
-    rm -f "$trace"
-}
-
-# planned STATUS TEXT [OPTION...]: --plan says this, and ends so.
-planned() {
-    local want=$1 text=$2 status=0
-    shift 2
-    "$BUILD/bin/srd_info" --plan "$@" >"$CHECK_LOG.plan" 2>&1 || status=$?
-    cat "$CHECK_LOG.plan"
-    [ "$status" = "$want" ] || fail "status $status, not $want: $*"
-    grep -qE "$text" "$CHECK_LOG.plan" || fail "not said: $text"
-}
-
-# Huge pages: none at all is as well as enough; some, and not enough, is not.
-planned_huge() {
-    local sysroot=$CHECK_LOG.root pool=$CHECK_LOG.root/sys/kernel/mm/hugepages
-    mkdir -p "$pool/hugepages-2048kB"
-    huge() { # FREE RESERVED TEXT
-        echo "$1" >"$pool/hugepages-2048kB/free_hugepages"
-        echo "$2" >"$pool/hugepages-2048kB/resv_hugepages"
-        planned 0 "$3" --ranks 8 --hosts 8 --sysroot="$sysroot"
-    }
-    huge 0 0 '^ok +huge pages, if any +8 +64 +0 free'
-    huge 63 0 '^warn +huge pages, if any +8 +64 +63 free'
-    huge 64 0 '^ok +huge pages, if any +8 +64 +64 free'
-    huge 65 2 '^warn +huge pages, if any +8 +64 +63 free'
-    UCX_EFA_HUGE_PAGES=n huge 63 0 '^it fits: 0 short'
-    ! grep 'huge pages' "$CHECK_LOG.plan" || fail "huge pages, which nobody wants"
-}
-
-plans() {
-    ulimit -n 1024 || fail "the limit of descriptors cannot be set"
-    planned 0 '^it fits: 0 short' --ranks 8 --hosts 8
-    planned 1 '^SHORT +queue pairs, a device +1 +300 +256' --ranks 300 --hosts 2
-    planned 1 '^SHORT +peers of an interface' --ranks 192 --hosts 10000
-    planned 0 '^ok +peers of an interface +100 ' --ranks 192 --hosts 10000 \
-        --peers 100
-    (unset UCX_TLS && planned 0 '^warn +the transport ud, too' --ranks 200 --hosts 2) ||
-        exit 1
-    UCX_TLS=srd,sm planned 0 '^it fits: 0 short' --ranks 200 --hosts 2
-    ! grep 'transport ud, too' "$CHECK_LOG.plan" || fail "ud, without UCX_TLS having it"
-    UCX_SRD_TX_QUEUE_LEN=4000 planned 0 '^ok +sends of a queue pair +4096 ' \
-        --ranks 8 --hosts 8
-    UCX_SRD_WINDOW=65 planned 2 'UCX_SRD_WINDOW=65: allowed .* from 1 to 64' \
-        --ranks 8 --hosts 8
-    planned 2 '^srd_info: --ranks=0: allowed is a whole number from 1' \
-        --ranks 0 --hosts 8
-    planned 2 'wants --ranks N' --hosts 8
-    (ulimit -n 66 && planned 1 '^SHORT +file descriptors +5 ' --ranks 8 \
-        --hosts 8) || exit 1
-    (ulimit -l 2048 && planned 1 '^SHORT +locked memory, at first' --ranks 8 \
-        --hosts 8) || exit 1
-    (ulimit -l 8192 && planned 0 '^warn +when all peers send' --ranks 8 \
-        --hosts 8) || exit 1
-    planned_huge
-    "$EFASIM" run --devices 2 -- "$BUILD/bin/srd_info" --plan --ranks 8 \
-        --hosts 8 >"$CHECK_LOG.plan"
-    grep -E "^8 ranks on each of 8 hosts, 2 devices" "$CHECK_LOG.plan" &&
-        grep "^device: this host's device" "$CHECK_LOG.plan" ||
-        fail "this host's devices are not seen"
-    diff <("$BUILD/bin/srd_info" --plan --table) \
-        <(grep '^|' "$TEST_DIR/../docs/SCALE.md") ||
-        fail "docs/SCALE.md has another table than srd_info --plan --table"
-}
-
-# The limit on locked memory that --plan names is the one: with it srd is taken,
-# with less it is not.
-plan_memory() {
-    need_perftest
-    local bytes
-    "$BUILD/bin/srd_info" --plan --ranks 1 --hosts 2 --devices 1 \
-        >"$CHECK_LOG.plan"
-    bytes=$(awk '/locked memory, at first/ { print int($6 * 1024) }' \
-        "$CHECK_LOG.plan")
-    [ "$bytes" -gt 1024 ] || fail "no number: $bytes"
-    lanes() {
-        # shellcheck disable=SC2016  # for the inner shell
-        UCX_TLS=srd,tcp,self "$EFASIM" run --memlock-root -- bash -c \
-            'ulimit -l "$1"; shift; exec "$@"' - "$1" "$SRDRUN" ucx_info -d |
-            grep -c 'Transport: srd'
-    }
-    [ "$(lanes "$((bytes + 4))")" = 1 ] || fail "with $bytes KiB: no srd"
-    [ "$(lanes "$((bytes - 100))")" = 0 ] || fail "with less: srd all the same"
-    note "an interface takes $bytes KiB of locked memory at first"
-}
-
 suite_run() {
     if ! ci; then
         check plain 30 plain
+    check brief 30 brief
         check wrong-qkey 15 differs wrong-qkey --qkey-status 7
         return
     fi
     check plain 40 plain
     check measures 60 measures
+    check bandwidth_cpu 60 bandwidth_cpu
     check secrets 60 secrets
     check errors 30 errors
     check overrun 30 overrun
     check two_hosts 60 two_hosts
+    check cut_link 60 cut_link
     check bad_peers 30 bad_peers
     check bad_listeners 40 bad_listeners
     check plans 30 plans

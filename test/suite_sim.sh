@@ -8,7 +8,10 @@
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What to run, longest first: NAME SECONDS ARGUMENTS.
+# shellcheck source=test/record.sh
+. "$TEST_DIR/record.sh"
+
+# Simulations to run, longest first: NAME SECONDS ARGUMENTS.
 list() {
     local seeds=20
     if full; then
@@ -57,10 +60,15 @@ suite_run() {
         # shellcheck disable=SC2086 # several words
         check "$name" "$limit" simulate $arguments
     done <<<"$(list)"
+    check record_files 60 record_files
+    check record_sim 120 record_sim
+    ci && check record_mutants 60 record_mutants
     # Bytes per peer and instructions per event, for 100 to 10,000 peers; what
     # idle peers cost the busy ones.
     check scale 300 table scale
     check rate 300 table rate
+    # UD on a link that fills and loses.
+    check link 120 table link
 }
 
 suite_main sim "$@"

@@ -9,6 +9,12 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/ucp_checks.sh
 . "$(dirname "$0")/ucp_checks.sh"
+# shellcheck source=test/soak.sh
+. "$(dirname "$0")/soak.sh"
+# shellcheck source=test/matrix/system.sh
+. "$(dirname "$0")/matrix/system.sh"
+# shellcheck source=test/record.sh
+. "$TEST_DIR/record.sh"
 set -u
 
 nothing_left_check() {
@@ -38,11 +44,19 @@ bench_selftest() {
     note "$said"
 }
 
-# What suite_run does by srd, by ud as far as that goes: no RDMA.
+# UD fills a link of 10 Gb/s whose port has 200 kB of buffer.
+ud_link() {
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    bash "$TEST_DIR/../bench/ud.sh" --check "$BUILD" || fail "see above"
+    note_all '^--ud'
+}
+
+# The checks of suite_run, by ud as far as that goes: no RDMA.
 run_ud() {
     local test seed mode loss
 
     over_ud perftest_sleep_8 60 perftest_sleep 8
+    ci && alone ud_link 120 ud_link
     for test in $perftests; do
         ci || [ "$test" = tag_bw ] || continue
         # shellcheck disable=SC2086 # several words
@@ -55,6 +69,8 @@ run_ud() {
     ci && over_ud bytes_wakeup 120 bytes_check "" --wakeup --dense 1000 \
         --iters 20
     over_ud bytes_bad 180 bytes_check "$BAD"
+    # shellcheck disable=SC2086 # several words
+    ci && over_ud record_turns 60 record_perftest 8 50000 50000 $BAD
     ci && over_ud bytes_many_in_flight 120 bytes_check "--reorder 0.3" \
         --window 256 --max 20000
     ci && over_ud bytes_sockaddr 120 sockaddr_check "--loss 0.01" --max 1000000
@@ -63,7 +79,7 @@ run_ud() {
     ci && over_ud order_am 200 order_check am --reorder 0.5
     for mode in send recv both; do
         ci || [ "$mode" = both ] || continue
-        UCX_EFA_UD_TRIES=8 over_ud "killed_${mode}_64" 60 killed_check \
+        UCX_EFA_UD_TRIES=9 over_ud "killed_${mode}_64" 60 killed_check \
             "$mode" 64
     done
     ci && over_ud valgrind 240 valgrind_check
@@ -96,6 +112,10 @@ suite_run() {
         check "perftest_1MB_by_rdma_$test" 60 perftest_rdma "$test"
     done
     check bench_selftest 60 bench_selftest
+    check record_reorder 60 record_perftest 1000 5000 5000 --reorder 0.3
+    ci && check record_turns 60 record_perftest 8 200000 100000 --reorder 0.3
+    ci && check record_killed 60 record_killed
+    check record_disks 60 record_disks
     check perftest_error_mode 60 perftest_error_mode tag_bw
     check perftest_sleep_8 60 perftest_sleep 8
     check perftest_sleep_1M 60 perftest_sleep 1048576
@@ -181,13 +201,20 @@ suite_run() {
     for mode in send recv both get; do
         ci || [ "$mode" = both ] || continue
         check "killed_${mode}_64" 60 killed_check "$mode" 64
-        # By rendezvous. Of a message in eager fragments that a dead peer left
-        # half sent, UCP 1.13 never completes the receive, whatever transport.
+        # By rendezvous. UCP 1.13 never completes the receive of a message in eager
+        # fragments that a dead peer left half sent, whatever transport.
         check "killed_${mode}_2000000" 60 killed_check "$mode" 2000000
     done
     ci && check killed_wakeup 60 killed_check both 64 --wakeup
     check nothing_left 90 nothing_left_check killed_check both 1000
     ci && check valgrind 240 valgrind_check
+    check soak_judges 10 soak_judges
+    if full; then
+        check soak 800 soak_check 600
+        check soak_sid 800 soak_there sid 600
+    elif ci; then
+        check soak 200 soak_check 120
+    fi
     run_ud
 }
 

@@ -145,7 +145,7 @@ bytes_check() {
         "$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@ "$@" -- \
         "$SRDRUN" "$BUILD/test/ucp_bytes" --client --port @PORT@ "$@" ||
         exit 1
-    # What the client says it received, it received over the device.
+    # All bytes that the client says it received came over the device.
     at_least "payload over the device" "$(stat_payload "$STAT")" \
         "$(awk '$1 == "ok" { n += $4 } END { printf "%.0f", n }' \
             "$CHECK_LOG")"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is compared, and what of it can be had on this machine."""
+"""The programs that are compared, and those that this machine has."""
 import os
 import subprocess
 

@@ -21,7 +21,7 @@ def free_port():
 
 
 class Counters:
-    """What `efasim run --stat` printed."""
+    """The output of `efasim run --stat`."""
 
     def __init__(self, path):
         self.devices, self.pairs = [], {}

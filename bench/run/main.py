@@ -36,7 +36,7 @@ def first_line(*command):
 
 
 def machine():
-    """What the figures were taken on."""
+    """The machine on which the figures were taken."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = re.search(r"^model name\s*: (.*)$", file.read(), re.M)
     libraries = {}

@@ -27,8 +27,8 @@ BESIDE = {
     "endpoint create, 10,000 GIDs, instructions": 11883,
 }
 
-# What papers found, by study: (source, finding). Nothing is quoted here that
-# was not read: the studies' own papers are not at hand, and say so.
+# Findings of papers, by study: (source, finding). Nothing is quoted here that was not
+# read: the studies' own papers are not at hand, and say so.
 FINDINGS = {
     "matching": [
         ("UCX 1.13, tag_match.h", "1,021 bins, chosen by the tag's two halves "

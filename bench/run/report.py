@@ -82,7 +82,7 @@ def sizes_text(found):
 
 
 def bounds_text(ratios):
-    """What bounds the ratios on this device."""
+    """The bounds of the ratios on this device."""
     lines = []
     ceiling = targets.ratio(ratios, "verbs", "ofi", targets.RATE, 0)
     if ceiling:
@@ -156,7 +156,7 @@ GROWN = 4096 * 9216 # UCX_SRD_RX_BUFFERS_MAX buffers, of the device's 8928 B
 
 
 def locked_text(found):
-    """What a host's ranks lock: computed of what one interface takes."""
+    """Memory that a host's ranks lock, computed from that of one interface."""
     opened = [int(word) for line in found["instructions"]["memory"]
               if "at open" in line for word in line.split() if word.isdigit()]
     if not opened:

@@ -43,7 +43,7 @@ def cases_of_perftest(quick):
 
 
 def medians(rounds):
-    """Of each figure of each case, over those rounds that have it."""
+    """The median of each figure of each case, over the rounds that have it."""
     found = {}
     for case in {case for figures in rounds for case in figures}:
         rows = [figures[case] for figures in rounds if case in figures]

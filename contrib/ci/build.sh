@@ -66,7 +66,17 @@ build_tree() {
     fi
     jobs=$(nproc 2>/dev/null || echo 1)
     # shellcheck disable=SC2086  # several targets
-    step "make -j$jobs" make -C "$dir" -j"$jobs" ${build_targets:-all}
+    build_make "$dir" "$jobs" ${build_targets:-all}
+}
+
+# build_make DIR JOBS TARGET...: make, which tells how far it is: each thing that is
+# made is one line of its dry run.
+build_make() {
+    local dir=$1 jobs=$2 step_total
+    shift 2
+    # shellcheck disable=SC2034  # for step_line
+    step_total=$(make -n -C "$dir" "$@" 2>/dev/null | grep -cE '^echo "  [A-Z]+ ')
+    step "make -j$jobs" make -C "$dir" -j"$jobs" "$@"
 }
 
 in_folder() {

@@ -4,11 +4,12 @@
 # Runs a command in another Debian release: its UCX, rdma-core, perftest,
 # libfabric and Open MPI, with this tree at its own path. See usage().
 #
-# Two folders per release in the cache: `base` is what debootstrap makes, `full`
-# is base with the packages below. A command sees one of them through an
-# overlay whose upper layer is memory, in a mount namespace of its own: so what
-# it writes outside this tree is gone at its end, nothing has to be unmounted
-# however it ends, and any number of commands run at once.
+# Folders per release in the cache: `base` is what debootstrap makes, `full` is
+# base with the packages below, `vm` base with what vm_root.sh puts there. A
+# command sees one of them through an overlay whose upper layer is memory, in a
+# mount namespace of its own: so what it writes outside this tree is gone at its
+# end, nothing has to be unmounted however it ends, and any number of commands
+# run at once.
 
 set -u
 program=chroot.sh
@@ -24,7 +25,7 @@ packages_must='libucx0 ucx-utils ibverbs-providers ibverbs-utils'
 packages_may='perftest openmpi-bin libfabric-bin python3-pyverbs valgrind
               gawk procps iproute2'
 
-# Of another architecture's, which an emulator runs, what our own needs.
+# Our own needs in a system of another architecture, which an emulator runs.
 packages_foreign='procps iproute2'
 
 # Debian 12's UCX beside a newer release's: our test programs are built for
@@ -35,7 +36,7 @@ old_ucx_home=/opt/ucx-1.13
 
 usage() {
     cat <<END
-Usage: contrib/ci/chroot.sh [--bare] [--arch ARCH] [--rebuild] [--bind DIR]...
+Usage: contrib/ci/chroot.sh [--bare | --vm] [--arch ARCH] [--rebuild] [--bind DIR]...
                          RELEASE [--] [COMMAND...]
        contrib/ci/chroot.sh [--arch ARCH] --made RELEASE
        contrib/ci/chroot.sh [--arch ARCH] --remove RELEASE
@@ -47,6 +48,8 @@ up to 1 GB. Without COMMAND it is only made. This tree is there under the same
 path; what COMMAND writes elsewhere is forgotten at its end.
 
   --bare      without UCX, rdma-core and the like: Debian's smallest system
+  --vm        that and QEMU; under /vm Debian's kernel and the efa driver of it,
+              built (sid alone)
   --arch ARCH of another architecture, as Debian names it (arm64): qemu-user
               runs it (Debian: qemu-user-static), and is made known to this
               machine's kernel if it is not yet
@@ -87,7 +90,8 @@ mirror() {
 # recipe KIND: changes when what is in the folder KIND would.
 recipe() {
     echo "1 $suite${arch:+ $arch}"
-    [ "$1" = base ] || echo "$packages_must $packages_may $old_ucx_packages" |
+    [ "$1" != vm ] || cksum <"$top/contrib/ci/vm_root.sh"
+    [ "$1" != full ] || echo "$packages_must $packages_may $old_ucx_packages" |
         xargs
 }
 
@@ -109,7 +113,7 @@ in_root() {
         DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
 }
 
-# Of a moving suite an index may be older than it says it is good for.
+# The index of a moving suite may be older than it says it is good for.
 apt_options='Acquire::Check-Valid-Until "false";
 APT::Install-Recommends "false";
 Acquire::Languages "none";
@@ -156,6 +160,14 @@ make_full() {
         add_old_ucx "$root" || return 1
     fi
     in_root "$root" apt-get -q clean
+}
+
+# A virtual machine's parts (vm_root.sh).
+make_vm() {
+    local root=$1
+    rmdir "$root" && cp -a "$cache/base" "$root" &&
+        cp "$top/contrib/ci/vm_root.sh" "$root/" || return 1
+    in_root "$root" sh /vm_root.sh
 }
 
 # Its archives alone, unpacked: no package of the release is touched.
@@ -237,7 +249,7 @@ enter() {
     exit
 }
 
-# What is mounted from here on ends with the last process that sees it.
+# Mounts from here on end with the last process that sees them.
 isolate() {
     if [ "${SRD_CHROOT_INSIDE-}" = "$$" ]; then
         unset SRD_CHROOT_INSIDE
@@ -283,10 +295,9 @@ make_or_skip() {
     mkdir -p "$cache" || skip "cannot write to $cache_top"
     exec 9>"$cache/lock"
     flock 9 || exit 1
-    for kind in base full; do
-        make $kind || skip "Debian $suite cannot be made here, most likely" \
+    for kind in base "$1"; do
+        make "$kind" || skip "Debian $suite cannot be made here, most likely" \
             "for want of the network or of space; see $cache/$kind.log"
-        [ "$kind" != "$1" ] || break
     done
     exec 9>&-
 }
@@ -335,6 +346,7 @@ binds=("$top")
 while [ $# -gt 0 ]; do
     case $1 in
     --bare) kind=base ;;
+    --vm) kind=vm ;;
     --arch)
         [ "${2-}" = "$(native)" ] || arch=${2-}
         shift

@@ -59,13 +59,13 @@ limit_watch() {
         spare=$((($(limit_used "$pid") + $(limit_idle) - idle) / 2))
         [ $spare -ge $quiet ] || quiet=$spare
     done
-    # What timeout's own alarm does.
+    # The same as timeout's own alarm.
     kill -ALRM "$pid" 2>/dev/null
 }
 
 # group_end PID: ends what still runs of the process group of PID, a `timeout`
-# that has ended. Succeeds if something did. (What has ended and whose parent has
-# not asked for its status is in the group, too, but leaves nothing behind.)
+# that has ended. Succeeds if something did. (A process that has ended and whose parent
+# has not asked for its status is in the group, too, but leaves nothing behind.)
 group_end() {
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
         { sub(/^.*\) /, "") }

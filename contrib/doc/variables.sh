@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The table of variables in README.md, from the tables in the code, as
+# The table of docs/VARIABLES.md, from the tables in the code, as
 # "ucx_info -cf" prints them: name, default, what is allowed, meaning.
-# usage: variables.sh BUILD_DIR            prints the rows
-#        variables.sh BUILD_DIR README.md  puts them into README.md
+# usage: variables.sh BUILD_DIR       prints the rows
+#        variables.sh BUILD_DIR FILE  puts them into FILE
 set -eu
 export LC_ALL=C
 
-# What UCX gives to every transport is not ours to explain.
+# Variables that UCX gives to every transport are not ours to explain.
 rows() {
     "$1/bin/srdrun" ucx_info -cf 2>/dev/null | awk '
-        # (What gsub makes of a backslash differs from awk to awk.)
+        # (gsub treats a backslash differently from awk to awk.)
         function escaped(text,    part, count, i) {
             count = split(text, part, "|")
             text = part[1]

@@ -162,7 +162,7 @@ def efasim_pairs():
     if 'EFASIM_FABRIC' not in os.environ or not shutil.which('efasim'):
         return pairs
     text = subprocess.run(
-        ['efasim', 'stat', '--fabric', os.environ['EFASIM_FABRIC']],
+        ['efasim', 'stat', '--raw', '--fabric', os.environ['EFASIM_FABRIC']],
         capture_output=True, text=True, check=False).stdout
     for line in text.splitlines():
         if line.startswith('pair '):

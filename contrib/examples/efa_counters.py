@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the EFA devices of this host have carried, read from the kernel's
-counters (/sys/class/infiniband/*/ports/1/hw_counters), the same on EC2 and
-under efasim. The examples beside this file print it: so one sees that the bytes
-went over the EFA and not over the host's ordinary network."""
+"""Traffic of the EFA devices of this host, read from the kernel's counters
+(/sys/class/infiniband/*/ports/1/hw_counters), the same on EC2 and under efasim.
+The examples beside this file print it, which shows that the bytes went over the
+EFA and not over the host's ordinary network."""
 
 import glob
 import os
@@ -27,7 +27,7 @@ def read():
 
 
 def since(before):
-    """What was added to each counter since read() returned this."""
+    """The growth of each counter since read() returned this."""
     return {name: value - before.get(name, 0)
             for name, value in read().items()}
 

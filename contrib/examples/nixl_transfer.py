@@ -18,14 +18,13 @@ import struct
 import sys
 import time
 
-import numpy
-
 import efa_counters
 
 try:
+    import numpy
     from nixl import nixl_agent, nixl_agent_config
 except ImportError as error:
-    sys.exit(f'nixl_transfer.py: {error}: pip install nixl')
+    sys.exit(f'nixl_transfer.py: {error}: pip install nixl numpy')
 
 SIZES = [1 << 10, 64 << 10, 1 << 20, 16 << 20]
 TIMEOUT = 60  # seconds

@@ -16,14 +16,13 @@ import asyncio
 import sys
 import time
 
-import numpy
-
 import efa_counters
 
 try:
+    import numpy
     import ucxx
 except ImportError as error:
-    sys.exit(f'ucxx_pingpong.py: {error}: pip install ucxx-cu12')
+    sys.exit(f'ucxx_pingpong.py: {error}: pip install ucxx-cu12 numpy')
 
 PORT = 18515
 SIZES = [1, 1 << 10, 64 << 10, 1 << 20, 16 << 20]
@@ -56,7 +55,11 @@ async def serve(port, rounds):
         await end_serving(endpoint)
         served.set_result(True)
 
-    listener = ucxx.create_listener(echo, port=port)
+    try:
+        listener = ucxx.create_listener(echo, port=port)
+    except ucxx.exceptions.UCXError as error:
+        sys.exit(f'ucxx_pingpong.py: cannot listen on port {port} ({error}): '
+                 'is it in use? --port N takes another one, on both sides')
     print(f'waiting on port {port}', flush=True)
     await served
     await asyncio.sleep(0.1)  # echo() returns

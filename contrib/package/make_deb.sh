@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
+# make_deb.sh --tools: status 1, with one line, if what it needs is missing.
 # make_deb.sh TARBALL VERSION DIR: a Debian package of the tarball that "make
 # dist" wrote, for the release it runs on, in DIR; lintian's opinion with it.
 # "make deb" calls it.
@@ -10,15 +11,18 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 # shellcheck source=contrib/ci/common.sh
 . "$top/contrib/ci/common.sh"
 
+missing=
+for tool in dpkg-buildpackage:dpkg-dev dh:debhelper; do
+    command -v "${tool%:*}" >/dev/null || missing="$missing ${tool#*:}"
+done
+[ -z "$missing" ] || die "missing:$missing (apt-get install$missing)"
+[ "${1-}" != --tools ] || exit 0
+
 tarball=$(readlink -f -- "${1:?usage: make_deb.sh TARBALL VERSION DIR}")
 version=$2
 dir=$3
 revision=1
 
-for tool in dpkg-buildpackage dh; do
-    command -v $tool >/dev/null || die "$tool is missing (Debian:" \
-        "dpkg-dev debhelper)"
-done
 rm -rf "$dir"
 mkdir -p "$dir" || exit 1
 dir=$(cd "$dir" && pwd -P)

@@ -18,13 +18,11 @@ command -v rpmbuild >/dev/null || {
     exit 77
 }
 rm -rf "$work"
-mkdir -p "$work/stage/usr/share/doc/ucx-efa-srd" || exit 1
+mkdir -p "$work/stage/usr" || exit 1
 
 # The same tree under /usr, libraries where RPM's distributions have them.
 cp -a "$root"/bin "$root"/sbin "$root"/share "$work/stage/usr/" &&
-    cp -a "$root"/lib "$work/stage/usr/lib64" &&
-    cp "$top/LICENSE" "$top/NEWS" "$top/README.md" \
-        "$work/stage/usr/share/doc/ucx-efa-srd/" || exit 1
+    cp -a "$root"/lib "$work/stage/usr/lib64" || exit 1
 for name in bin/srdrun sbin/srd_systemwide lib64/pkgconfig/ucx-efa-srd.pc; do
     sed -i -e 's,/usr/local/lib,/usr/lib64,g' -e 's,/usr/local,/usr,g' \
         "$work/stage/usr/$name" || exit 1

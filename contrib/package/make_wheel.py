@@ -14,19 +14,25 @@ import time
 import zipfile
 
 NAME = 'ucx_efa_srd'
-PROGRAMS = ('srdrun', 'srd_info', 'efasim')
+PROGRAMS = ('srdrun', 'srd_info', 'srd_replay', 'efasim', 'efapci')
 DATA = ('lib/ucx/libuct_srd.so.0', 'lib/efasim/libefasim.so',
         'share/man/man1/srdrun.1', 'share/man/man1/srd_info.1',
-        'share/man/man1/efasim.1')
+        'share/man/man1/srd_replay.1',
+        'share/man/man1/efasim.1', 'share/man/man1/efapci.1')
+FOLDERS = ('share/doc/ucx-efa-srd', 'share/bash-completion/completions')
 METADATA = """\
-Metadata-Version: 2.1
+Metadata-Version: 2.4
 Name: ucx-efa-srd
 Version: {version}
 Summary: SRD transport for AWS EFA as a module for an installed UCX
-License: BSD-3-Clause
-Platform: manylinux_2_17_{arch}
-Classifier: License :: OSI Approved :: BSD License
+License-Expression: BSD-3-Clause
+License-File: LICENSE
+Author: The ucx-efa-srd authors
+Keywords: UCX,EFA,SRD,RDMA,MPI,NIXL,Dask
+{home}Platform: manylinux_2_17_{arch}
 Classifier: Operating System :: POSIX :: Linux
+Classifier: Programming Language :: C
+Classifier: Programming Language :: Python :: 3
 Classifier: Topic :: System :: Networking
 Requires-Python: >=3.6
 Description-Content-Type: text/markdown
@@ -40,8 +46,22 @@ A transport module for UCX 1.13 to 1.23, the system's or one that a wheel brings
     srd_info --check                                   # what is missing, if anything
 
 `efasim run -- COMMAND` runs a command on an EFA device in software. libibverbs and
-libefa are the system's (rdma-core).
+libefa are the system's (rdma-core). `python -m ucx_efa_srd.examples.ucxx_pingpong`
+is an example; all documents are in `share/doc/ucx-efa-srd` of the environment.
 """
+
+
+def home_page():
+    """The project has none of its own: who publishes the wheel names his."""
+    url = os.environ.get('SRD_HOME_PAGE')
+    return f'Project-URL: Homepage, {url}\n' if url else ''
+
+
+def files_below(root, folder):
+    """Paths of all files in ROOT/FOLDER, from there on, sorted."""
+    return sorted(os.path.relpath(os.path.join(path, name), root)
+                  for path, _, names in os.walk(os.path.join(root, folder))
+                  for name in names if '__pycache__' not in path)
 
 
 class Wheel:
@@ -79,20 +99,22 @@ def main(top, version, arch, root, folder):
     path = os.path.join(folder,
                         f'{NAME}-{version}-py3-none-{".".join(tags)}.whl')
     wheel = Wheel(path)
-    python = os.path.join(root, 'lib/ucx/python', NAME)
-    for name in sorted(os.listdir(python)):
-        wheel.add_file(f'{NAME}/{name}', os.path.join(python, name))
+    python = os.path.join(root, 'lib/ucx/python')
+    for name in files_below(python, NAME):
+        wheel.add_file(name, os.path.join(python, name))
     data = f'{NAME}-{version}.data'
     for name in PROGRAMS:
         wheel.add_file(f'{data}/scripts/{name}',
                        os.path.join(root, 'bin', name), 0o755)
-    for name in DATA:
+    files = [name for folder in FOLDERS for name in files_below(root, folder)]
+    for name in (*DATA, *files):
         wheel.add_file(f'{data}/data/{name}', os.path.join(root, name),
                        0o755 if '.so' in name else 0o644)
     info = f'{NAME}-{version}.dist-info'
     wheel.add_file(f'{info}/licenses/LICENSE', os.path.join(top, 'LICENSE'))
     wheel.add(f'{info}/METADATA',
-              METADATA.format(version=version, arch=arch).encode())
+              METADATA.format(version=version, arch=arch,
+                              home=home_page()).encode())
     wheel.add(f'{info}/WHEEL',
               ('Wheel-Version: 1.0\nGenerator: ucx-efa-srd\n'
                'Root-Is-Purelib: false\n' +

@@ -21,7 +21,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 SKIPPED=77
 GLIBC=2.17
 ZIG=ziglang==0.17.1
-# What all files in packages are dated: no clock is in them.
+# The date of all files in packages: no clock is in them.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1577836800}
 export LC_ALL=C TZ=UTC
 
@@ -72,7 +72,7 @@ print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))') || exit 1
 }
 
 # wrapper NAME WORD...: DIR/ARCH/tools/NAME is zig with these words in front.
-# What was made with another one is no good.
+# Objects that were made with another wrapper are no good.
 wrapper() {
     local file=$dir/$arch/tools/$1
     shift

@@ -51,6 +51,7 @@ efasim_fabric_sources = \
 	src/efasim/fabric/clock.c src/efasim/fabric/clock.h \
 	src/efasim/fabric/env.c src/efasim/fabric/env.h \
 	src/efasim/fabric/fabric.c src/efasim/fabric/fabric.h \
+	src/efasim/fabric/namesake.c src/efasim/fabric/namesake.h \
 	src/efasim/fabric/host.c src/efasim/fabric/host.h \
 	src/efasim/fabric/lock.c src/efasim/fabric/lock.h \
 	src/efasim/fabric/plan_file.c src/efasim/fabric/plan_file.h \
@@ -77,9 +78,11 @@ efasim_driver_sources = \
 	src/efasim/driver/netlink.h src/efasim/driver/pd_cmds.c \
 	src/efasim/driver/pd_cmds.h src/efasim/driver/preload.c \
 	src/efasim/driver/preload.h \
+	src/efasim/driver/privilege.c src/efasim/driver/privilege.h \
 	src/efasim/driver/gpu_fd.h src/efasim/driver/redirect.c \
 	src/efasim/driver/redirect.h src/efasim/driver/qp_cmds.c \
-	src/efasim/driver/qp_cmds.h src/efasim/driver/region.c \
+	src/efasim/driver/qp_cmds.h src/efasim/driver/qp_state.c \
+	src/efasim/driver/qp_state.h src/efasim/driver/region.c \
 	src/efasim/driver/region.h src/efasim/driver/state.c \
 	src/efasim/driver/state.h src/efasim/efasim.h
 
@@ -95,10 +98,35 @@ lib_libefasim_so_LDADD = -ldl
 efasim_objects = $(foreach file,$(filter %.c,$(1)),\
 	$(dir $(file))lib_libefasim_so-$(notdir $(file:.c=.o)))
 
-dist_man_MANS += src/efasim/efasim.1
+# The same engine behind a PCI function, for virtual machines.
+efasim_pci_sources = \
+	src/efasim/pci/admin.c src/efasim/pci/admin.h \
+	src/efasim/pci/bars.c src/efasim/pci/bars.h \
+	src/efasim/pci/efa_regs.h \
+	src/efasim/pci/event.c src/efasim/pci/event.h \
+	src/efasim/pci/feature.c src/efasim/pci/feature.h \
+	src/efasim/pci/func.c src/efasim/pci/func.h \
+	src/efasim/pci/guest.c src/efasim/pci/guest.h \
+	src/efasim/pci/mr.c src/efasim/pci/mr.h \
+	src/efasim/pci/objects.c src/efasim/pci/objects.h \
+	src/efasim/pci/qp.c \
+	src/efasim/pci/world.c src/efasim/pci/world.h
+
+bin_PROGRAMS += bin/efapci
+bin_efapci_SOURCES = $(efasim_pci_sources) src/efasim/pci/main.c \
+	src/efasim/pci/server.c src/efasim/pci/server.h
+bin_efapci_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+bin_efapci_CFLAGS = $(BASE_CFLAGS)
+bin_efapci_LDFLAGS =
+bin_efapci_LDADD = $(call efasim_objects,$(efasim_engine_sources)) \
+	$(call efasim_objects,$(efasim_fabric_sources))
+bin_efapci_DEPENDENCIES = $(bin_efapci_LDADD)
+
+dist_man_MANS += src/efasim/efasim.1 src/efasim/efapci.1
 bin_PROGRAMS += bin/efasim
 bin_efasim_SOURCES = src/efasim/cli/cli.c src/efasim/cli/cli.h \
-	src/efasim/cli/main.c src/efasim/cli/run.c src/efasim/cli/stat.c
+	src/efasim/cli/help.c src/efasim/cli/join.c src/efasim/cli/main.c \
+	src/efasim/cli/run.c src/efasim/cli/stat.c src/efasim/cli/table.c
 bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a receiving flow acknowledges (UD). Nothing is stored for it: received
- * is what was handed out plus what its ring holds, so an acknowledgement always
- * tells the present, and what was acknowledged is never forgotten.
+ * Acknowledgements of a receiving flow (UD). Nothing is stored for them: the
+ * packets that were handed out and those that the ring holds are the received
+ * ones, so an acknowledgement always tells the present, and an acknowledged
+ * packet is never forgotten.
  */
 #include "flow/ack_priv.h"
 #include "flow/rx_priv.h"

@@ -5,7 +5,7 @@
 
 #include "flow/state_priv.h"
 
-/* What a receiving flow has, in the form that flow_resend_ack takes. */
+/* The packets that a receiving flow has, in the form of flow_resend_ack. */
 flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
                         uint64_t *map);
 

@@ -6,9 +6,9 @@
  *   - that of the module writes a line and returns; in a build with
  *     AddressSanitizer it ends the process
  *   - those of tests, simulators and fuzzers end their program
- * Where it returns, the core goes on: a flow may then fail or be lost, but what
- * follows an assertion stays within the records and comes to an end. Where it
- * would not, flow_holds makes the function leave.
+ * Where it returns, the core goes on: a flow may then fail or be lost, but the
+ * code behind an assertion stays within the records and comes to an end. Where
+ * it would not, flow_holds makes the function leave.
  */
 #ifndef FLOW_ASSERT_H_
 #define FLOW_ASSERT_H_

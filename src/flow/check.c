@@ -39,6 +39,7 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
                 flow_tx_index(tx)));
     FLOW_CHECK((tx->ring == 0) ||
                !(flow_core_ring(core, tx->ring)->mask & ~tx->busy));
+    FLOW_CHECK(!(tx->wait & FLOW_WAIT_LAP) || (tx->busy != 0));
     FLOW_CHECK(flow_peer_in_use(flow_core_peer(core, tx->peer)));
     FLOW_CHECK((tx->ctl & FLOW_CTL_QUEUED) || (tx->ctl == 0));
     if ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries != 0)) {
@@ -71,7 +72,8 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
 
     FLOW_CHECK(flow_psn_diff(rx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(rx->limit, psn) <= FLOW_WINDOW_MAX);
-    FLOW_CHECK(flow_psn_diff(psn, flow_rx_counted(rx)) >= 0);
+    FLOW_CHECK(!(rx->flags & FLOW_RXF_ACTIVE) ||
+               (flow_psn_diff(psn, flow_rx_counted(rx)) >= 0));
     FLOW_CHECK(!(rx->flags & FLOW_RXF_ACTIVE) ||
                (rx->flags & FLOW_RXF_GRANTED));
     if (rx->state == FLOW_RX_ACTIVE) {
@@ -89,7 +91,7 @@ static const char *flow_check_rx(const flow_core_t *core, const flow_rx_t *rx)
     return NULL;
 }
 
-/* What the flows say together. */
+/* Sums over all flows. */
 typedef struct flow_check_sum {
     int64_t  owed;
     uint32_t granted, active;
@@ -140,7 +142,7 @@ static const char *flow_check_lists(const flow_core_t *core,
 {
     const flow_tx_t *tx;
     const flow_rx_t *rx;
-    uint32_t index;
+    uint32_t index, left;
 
     for (index = peer->entombed ? 0 : peer->tx_list; index != 0;
          index = tx->peer_next) {
@@ -152,10 +154,12 @@ static const char *flow_check_lists(const flow_core_t *core,
     }
     for (index = peer->rx_list; index != 0; index = rx->peer_next) {
         rx     = flow_core_rx(core, index);
-        *gone += rx->state == FLOW_RX_GONE;
-        FLOW_CHECK((rx->state == FLOW_RX_GONE) ?
-                           (index != peer->rx_list) :
-                           (rx->peer == peer->index));
+        left   = (rx->state == FLOW_RX_GONE) ||
+                 ((rx->state >= FLOW_RX_PARTED) &&
+                  (rx->flags & FLOW_RXF_UNLISTED));
+        *gone += left;
+        FLOW_CHECK(left ? (index != peer->rx_list) :
+                          (rx->peer == peer->index));
     }
     FLOW_CHECK((peer->state != FLOW_PEER_FREE) || !flow_peer_in_use(peer));
     return NULL;
@@ -170,6 +174,7 @@ static const char *flow_check_peers(const flow_core_t *core)
     for (index = 1; index < core->peer_count; ++index) {
         peer  = flow_core_peer(core, index);
         out  += peer->ctl_out;
+        FLOW_CHECK(!peer->lapped || (peer->ctl_out != 0));
         error = flow_check_lists(core, peer, &gone);
         if (error != NULL) {
             return error;

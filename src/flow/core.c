@@ -10,13 +10,16 @@ void flow_params_default(flow_params_t *params)
     params->init_window = FLOW_INIT_WINDOW_MAX;
     params->rx_reserve  = 64;
     params->ctl_slots   = 256;
-    params->max_linger  = 4096;
+    params->max_linger  = FLOW_INDEX_MAX / 2;
     params->max_strangers  = FLOW_STRANGERS;
     params->stranger_bytes = 64u << 20;
     params->rnr_min     = 20000;    /* 20 us */
     params->rnr_max     = 20000000; /* 20 ms */
+    params->first_window = 4;
+    params->lap         = FLOW_LAP;
     params->tries       = 64;       /* 31 s by the times of UD */
-    params->gap_delay   = 50000;    /* 50 us */
+    params->key[0]      = 0x9e3779b97f4a7c15ull;
+    params->key[1]      = 0xff51afd7ed558ccdull;
 }
 
 void flow_params_default_ud(flow_params_t *params)
@@ -33,19 +36,24 @@ size_t flow_core_size(const flow_params_t *params)
     return sizeof(flow_core_t);
 }
 
-static int flow_params_valid(const flow_params_t *params)
+int flow_params_valid(const flow_params_t *params)
 {
     return ((params->profile == FLOW_SRD) || (params->profile == FLOW_UD)) &&
            (params->tries >= 1) && (params->tries <= FLOW_TRIES_MAX) &&
+           (params->first_window >= 1) &&
+           (params->first_window <= FLOW_WINDOW_MAX) &&
            (params->grant >= 1) &&
            (params->grant <= FLOW_WINDOW_MAX) &&
            (params->init_window >= 1) &&
            (params->init_window <= FLOW_INIT_WINDOW_MAX) &&
-           (params->self.incarnation != 0) && (params->rnr_min >= 1) &&
+           (params->self.incarnation != 0) && (params->key[0] != 0) &&
+           (params->key[1] != 0) && (params->rnr_min >= 1) &&
            (params->rnr_min <= params->rnr_max) &&
            (params->rnr_max <= FLOW_BACKOFF_MAX) &&
-           (params->gap_delay >= 1) && (params->max_linger >= 1) &&
-           (params->ctl_slots >= 4) && (params->max_strangers >= 1) &&
+           (params->lap >= 2) && (params->lap <= FLOW_LAP) &&
+           ((params->lap & (params->lap - 1)) == 0) &&
+           (params->max_linger >= 1) && (params->ctl_slots >= 4) &&
+           (params->max_strangers >= 1) &&
            (params->max_strangers <= FLOW_STRANGERS);
 }
 
@@ -69,7 +77,6 @@ flow_core_t *flow_core_init(void *mem, size_t size,
     core->ctl_open_tx = 1;
     core->parted_due = FLOW_TIME_NEVER;
     core->tick_due   = FLOW_TIME_NEVER;
-    core->gap_due    = FLOW_TIME_NEVER;
     core->random     = params->seed;
     core->scarce_at  = UINT32_MAX;
     for (level = 0; level < FLOW_LEVELS; ++level) {
@@ -84,10 +91,20 @@ void flow_core_rx_posted(flow_core_t *core, uint32_t count)
     flow_grant_starved_serve(core);
 }
 
+void flow_core_rx_backlog(flow_core_t *core, int more)
+{
+    core->backlog = more != 0;
+}
+
 void flow_core_counters(const flow_core_t *core, flow_counters_t *out)
 {
     *out        = core->counters;
     out->active = core->active;
     out->owed   = (uint64_t)core->owed +
                   (uint64_t)(core->granted - core->active) * FLOW_IDLE_WINDOW;
+}
+
+void flow_core_set_user(flow_core_t *core, void *user)
+{
+    core->user = user;
 }

@@ -3,13 +3,13 @@
  * The protocol core of one interface: parameters, memory, counters, checks.
  *
  * Sans-IO: no call posts, allocates, reads a clock or logs. The caller polls
- * the device and passes on what came (flow/rx.h, flow/tx.h); it pulls what is
- * to be sent (flow/ctl.h) and what happened (flow/event.h). One core is used by
- * one thread at a time. No function of the core calls back, so a caller's
- * callback that runs between two calls may call anything here, opening and
- * closing flows included. Pointers to flow_tx_t and flow_peer_t stay valid
- * until the event that releases them; a receive flow is named by its token,
- * checked each time.
+ * the device and passes on packets and completions (flow/rx.h, flow/tx.h); it
+ * pulls control packets to send (flow/ctl.h) and events (flow/event.h). One
+ * core is used by one thread at a time. No function of the core calls back, so
+ * a caller's callback that runs between two calls may call anything here,
+ * opening and closing flows included. Pointers to flow_tx_t and flow_peer_t
+ * stay valid until the event that releases them; a receive flow is named by its
+ * token, checked each time.
  */
 #ifndef FLOW_CORE_H_
 #define FLOW_CORE_H_
@@ -34,30 +34,40 @@ typedef struct flow_params {
     uint16_t       ctl_slots;   /* control packets that the caller can have out
                                    at a time: at least 4 (turn.c)             */
     uint32_t       max_linger;  /* closed flows that are not gone yet; at the
-                                   limit flow_tx_open says FLOW_NO_RESOURCE   */
+                                   limit flow_tx_open says FLOW_LINGERING     */
     uint32_t       max_strangers; /* flows whose data came before their hello:
                                    1 .. FLOW_STRANGERS; the oldest expires    */
     uint32_t       stranger_bytes; /* held for all of them                    */
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;
-                                   UD: first time-out of what is unanswered   */
+                                   UD: first time-out of what is unanswered, and
+                                   what a time-out has beyond a round trip    */
     flow_time_t    rnr_max;     /* it doubles up to this; FLOW_BACKOFF_MAX at
                                    most                                       */
-    flow_time_t    gap_delay;   /* UD: what later ones overtook counts as lost
-                                   when it does not come for so long          */
+    uint16_t       first_window; /* UD: congestion window of a flow before
+                                   anything is acknowledged:
+                                   1 .. FLOW_WINDOW_MAX                       */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
                                    the peer, after which it is lost:
                                    1 .. FLOW_TRIES_MAX                        */
     uint64_t       seed;        /* of the first token generations             */
+    uint64_t       key[2];      /* of the indices' hash: random, so that no
+                                   peer knows it (util/keyed_hash.h)          */
+    uint16_t       lap;         /* SRD: numbers from one line to the next that
+                                   a limit crosses only when no old one is out
+                                   (lap.c): a power of two, 2 .. FLOW_LAP     */
     flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
                                    of the wrap set it alike in all cores      */
 } flow_params_t;
 
 /*
  * Fill with the defaults of an SRD or UD interface; self, seed and rx_posted
- * are 0.
+ * are 0, the key is one that everybody knows.
  */
 void flow_params_default(flow_params_t *params);
 void flow_params_default_ud(flow_params_t *params);
+
+/* Is every parameter in its range? */
+int flow_params_valid(const flow_params_t *params);
 
 /* Bytes flow_core_init needs, aligned to FLOW_ALIGN. */
 size_t flow_core_size(const flow_params_t *params);
@@ -77,6 +87,13 @@ flow_core_t *flow_core_init(void *mem, size_t size,
  */
 void flow_core_rx_posted(flow_core_t *core, uint32_t count);
 
+/*
+ * Has the device received more than the core was given? To be said before
+ * flow_timer_run where that is due; a guess will do. While it is said at each
+ * tick, no flow is taken for silent. Not said: it has not.
+ */
+void flow_core_rx_backlog(flow_core_t *core, int more);
+
 typedef struct flow_counters {
     uint64_t drops[FLOW_DROP_LAST];
     uint64_t delivered;     /* in order at once or from a hold                */
@@ -87,9 +104,9 @@ typedef struct flow_counters {
     uint64_t ctl_sent;      /* control packets handed out, all kinds          */
     uint64_t rnr;           /* receiver-not-ready seen                        */
     uint64_t acks_alone;    /* UD: acknowledgements in packets of their own   */
-    uint64_t timeouts;      /* UD: packets sent again after a time-out        */
-    uint64_t fast_resends;  /* UD: packets sent again because later ones were
-                               acknowledged                                   */
+    uint64_t timeouts;      /* UD: packets sent again because nothing arrived */
+    uint64_t fast_resends;  /* UD: packets sent again because later ones
+                               arrived                                        */
     uint64_t failed_flows;
     uint64_t overflows;     /* beyond the limit on SRD: the flow failed       */
     uint64_t tx_flows, rx_flows, peers, rings; /* in use now                  */
@@ -102,6 +119,10 @@ typedef struct flow_counters {
 } flow_counters_t;
 
 void flow_core_counters(const flow_core_t *core, flow_counters_t *out);
+
+/* The caller's word for a core: NULL at first. The core never looks at it;
+ * flow_core_user of state_priv.h reads it. */
+void flow_core_set_user(flow_core_t *core, void *user);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control packets to be sent. Nothing is stored but what is due: the packet is
- * built when it is pulled, from the state of that moment, so a late or repeated
- * one always says the newest.
+ * Control packets to be sent. Only the kinds that are due are stored: the
+ * packet is built when it is pulled, from the state of that moment, so a late
+ * or repeated one always says the newest.
  */
 #include "flow/ack_priv.h"
 #include "flow/assert.h"
@@ -11,7 +11,9 @@
 #include "flow/ctl_wire.h"
 #include "flow/due_priv.h"
 #include "flow/end_priv.h"
+#include "flow/grant_priv.h"
 #include "flow/peer_priv.h"
+#include "flow/path_priv.h"
 #include "flow/rx_life_priv.h"
 #include "flow/rx_priv.h"
 #include "flow/rx_record_priv.h"
@@ -83,6 +85,11 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         msg.flags   = (tx->flags & FLOW_TXF_RMA) ? FLOW_HELLO_RMA : 0;
         msg.addr    = core->params.self;
         msg.window  = (uint8_t)core->params.init_window;
+        if (flow_is_ud(core)) { /* 0: which of several is answered? */
+            flow_core_path(core, flow_tx_index(tx))->hello =
+                    (tx->flags & FLOW_TXF_HELLOED) ?
+                            0 : flow_path_stamp(core->now);
+        }
         tx->flags  |= FLOW_TXF_HELLOED;
         break;
     case FLOW_CTL_TX_WANT:
@@ -108,9 +115,9 @@ static void flow_ctl_build_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
 static void flow_ctl_fill_limit(flow_rx_t *rx, flow_ctl_msg_t *msg)
 {
     msg->limit = flow_rx_use(rx);
-    msg->flags = ((rx->flags & FLOW_RXF_RECALLED) &&
+    msg->flags = ((rx->flags & FLOW_RXF_RECALLED) && !rx->used &&
                   !(rx->flags & FLOW_RXF_ACTIVE)) ? FLOW_LIMIT_RECALL : 0;
-    rx->advertised_low = msg->limit & 0x7f;
+    flow_rx_advertised_set(rx, msg->limit);
 }
 
 /* On UD one packet has limit and acknowledgement, whichever is due. */
@@ -119,6 +126,10 @@ static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
 {
     flow_ctl_msg_t msg;
 
+    if ((rx->state == FLOW_RX_ACTIVE) && (rx->flags & FLOW_RXF_ACTIVE) &&
+        rx->used) {
+        flow_grant_flow_used(core, rx); /* it says what may be sent by now */
+    }
     flow_ctl_base(core, ctl->peer, FLOW_CTL_ACK, rx->ep, &msg);
     flow_ctl_fill_limit(rx, &msg);
     msg.ack  = flow_ack_get(core, rx, &msg.acked);
@@ -279,8 +290,10 @@ static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
 static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
                               flow_send_status_t status, flow_time_t now)
 {
-    if ((status == FLOW_SEND_LOST) &&
-        (core->counters.lingering > core->params.max_linger / 2)) {
+    uint32_t most = core->params.max_linger / 2;
+
+    most = (most < FLOW_LINGER_LOST) ? most : FLOW_LINGER_LOST;
+    if ((status == FLOW_SEND_LOST) && (core->counters.lingering > most)) {
         tx->flags |= FLOW_TXF_LAST; /* too many of these wait */
         tx->ctl   &= FLOW_CTL_TX_LISTS;
         return;
@@ -293,7 +306,8 @@ static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     if (flow_core_peer(core, tx->peer)->state != FLOW_PEER_READY) {
         flow_due_tx_ctl(core, tx, 0);
     } else {
-        flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
+        flow_timer_tx(core, flow_tx_index(tx),
+                      flow_tx_backoff_level(tx), now);
         tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
     }
 }
@@ -323,10 +337,11 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     flow_tx_try_release(core, tx);
 }
 
+/* rx: NULL where it is gone. */
 static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
                              flow_send_status_t status, flow_time_t now)
 {
-    if (rx->state == FLOW_RX_CLOSED) {
+    if ((rx == NULL) || (rx->state == FLOW_RX_CLOSED)) {
         return;
     }
     if ((status == FLOW_SEND_OK) ||
@@ -357,7 +372,8 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
 }
 
 /* No answer to a control packet. If its flow had ended before, that says
- * nothing about newer flows. */
+ * nothing about newer flows; if the peer was heard since the packet left, it is
+ * there, and waits perhaps for the packet that did not get through. */
 static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
                           uint64_t cookie)
 {
@@ -368,7 +384,7 @@ static void flow_ctl_lost(flow_core_t *core, flow_peer_t *peer,
     if ((tx != NULL) && flow_tx_is_live(tx)) {
         flow_peer_lost(core, peer);
     }
-    if (peer->live == 0) {
+    if ((peer->live == 0) && !peer->heard) {
         flow_peer_suspend(core, peer);
     }
 }
@@ -386,11 +402,15 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
 {
     flow_peer_t *peer = flow_ctl_cookie_get_peer(core, cookie);
     unsigned due      = (unsigned)(cookie >> 56) & 0x7f;
-    flow_rx_t *rx;
     flow_tx_t *tx;
 
     if (!flow_is_ud(core)) { /* there a completion says nothing of the peer */
-        peer->answers = (status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR);
+        if ((status == FLOW_SEND_OK) || (status == FLOW_SEND_RNR)) {
+            peer->answers = 1;
+            flow_peer_heard(core, peer);
+        } else {
+            peer->answers = 0;
+        }
     }
     if (status != FLOW_SEND_OK) {
         flow_trace(core, FLOW_TRACE_CTL_DONE, (uint32_t)cookie, 0, status);
@@ -407,10 +427,8 @@ void flow_ctl_done(flow_core_t *core, uint64_t cookie,
     }
 
     if (cookie & FLOW_COOKIE_RX) {
-        rx = flow_ctl_cookie_get_rx(core, cookie);
-        if (rx != NULL) {
-            flow_ctl_done_rx(core, rx, due, status, now);
-        }
+        flow_ctl_done_rx(core, flow_ctl_cookie_get_rx(core, cookie), due,
+                         status, now);
     } else {
         tx = flow_ctl_cookie_get_tx(core, cookie);
         if (tx == NULL) {

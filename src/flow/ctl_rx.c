@@ -9,6 +9,7 @@
 #include "flow/end_priv.h"
 #include "flow/grant_priv.h"
 #include "flow/pair_priv.h"
+#include "flow/path_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
@@ -76,6 +77,7 @@ static flow_rx_verdict_t flow_ctl_hello(flow_core_t *core,
     }
 
     flow_peer_introduce(core, peer, &msg->addr);
+    flow_peer_heard(core, peer);
     if (peer->state == FLOW_PEER_DEAD) {
         /* If it lives after all, a reset says that its messages are lost. */
         flow_rx_fail(core, rx);
@@ -113,6 +115,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
                                       msg->token);
         if (flow_is_ud(core)) {
             tx->ctl &= ~(unsigned)FLOW_CTL_TX_HELLO; /* if still queued */
+            flow_resend_answered(core, tx);
         }
     } else if (flow_wire_token(tx->hdr) != msg->token) {
         return FLOW_DROP_FIELD;
@@ -122,8 +125,8 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         tx->state = FLOW_TX_OPEN;
         flow_due_tx_event(core, tx, FLOW_DUE_TX_OPEN);
     }
-    /* Of several answers the first may come last. What was not ready may become
-     * so, or be refused; what was refused may become ready. */
+    /* The first of several answers may come last. RMA that was not ready may
+     * become ready or be refused; a refusal may become ready. */
     if ((tx->state == FLOW_TX_OPEN) && (tx->rma != msg->rma) &&
         (tx->rma != FLOW_RMA_READY) && (msg->rma != FLOW_RMA_NOT_YET)) {
         tx->rma = msg->rma;
@@ -169,6 +172,7 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
     switch (msg->type) {
     case FLOW_CTL_ACK:
         flow_resend_ack(core, tx, msg->ack, msg->acked);
+        flow_tx_window(core, tx);
         flow_ctl_take_limit(core, tx, msg);
         return FLOW_DROP_NONE;
     case FLOW_CTL_PARTED:

@@ -76,8 +76,8 @@ typedef struct flow_ctl_msg {
 unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf);
 
 /*
- * Read what stands at the same place in all of them: type, endpoint number,
- * incarnations, and the limit where there is one; other fields stay. Of any
+ * Read the fields that all of them have at the same place: type, endpoint
+ * number, incarnations, and the limit if any; other fields stay. For any
  * FLOW_CTL_BASE_LEN bytes that have FLOW_WIRE_CTL set and are no goodbye;
  * nothing is checked.
  */

@@ -18,7 +18,8 @@
     _(BEYOND)        /* number at or above the limit                       */ \
     _(FULL)          /* no index is left for a new flow or peer            */ \
     _(STALE)         /* control packet about a flow that is no more        */ \
-    _(FIELD)         /* control packet with an impossible value            */
+    _(FIELD)         /* control packet with an impossible value            */ \
+    _(IMMEDIATE)     /* its completion has one: no packet of ours          */
 
 typedef enum flow_drop {
     FLOW_DROP_NONE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is due: events for the caller, control packets for their turn. An object
- * is queued once, whatever is due of it. */
+/* Due work: events for the caller, control packets for their turn. An object is
+ * queued once, however much of it is due. */
 #include "flow/ctl_priv.h"
 #include "flow/due_priv.h"
 #include "flow/fifo_priv.h"

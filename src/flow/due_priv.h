@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* due.c, for the core alone: events and control packets that are due. None of
- * these fails. Whatever is due already is due once. */
+ * these fails. Work that is due already is due once. */
 #ifndef FLOW_DUE_PRIV_H_
 #define FLOW_DUE_PRIV_H_
 

@@ -28,8 +28,8 @@ static void flow_peer_end_tx(flow_core_t *core, flow_peer_t *peer,
 }
 
 /*
- * Flows from the peer go on: what it sends does arrive. A reset tells it of
- * each flow that was lost, when its user closes that.
+ * Flows from the peer go on: its packets do arrive. A reset tells it of each
+ * flow that was lost, when its user closes that.
  */
 void flow_peer_lost(flow_core_t *core, flow_peer_t *peer)
 {
@@ -72,11 +72,13 @@ void flow_peer_dead(flow_core_t *core, flow_peer_t *peer)
 
 void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device)
 {
+    unsigned left = FLOW_RIVALS;
     flow_peer_t *other;
     uint32_t index, next;
 
     peer->rival = 0;
-    for (index = *flow_hash_addr(core, peer); index != 0; index = next) {
+    for (index = *flow_hash_addr(core, peer); (index != 0) && (left-- != 0);
+         index = next) {
         other = flow_core_peer(core, index);
         next  = other->addr_next;
         if (!flow_peer_is_rival(peer, other)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happened, pulled by the caller: never inside a post, so that an error
- * handler runs from progress only.
+ * Events, pulled by the caller: never inside a post, so that an error handler
+ * runs from progress only.
  *
  *   while (flow_event_pending(core) && flow_event_next(core, &event)) { … }
  */
@@ -55,7 +55,7 @@ static inline int flow_event_pending(const flow_core_t *core)
 int flow_event_next(flow_core_t *core, flow_event_t *event);
 
 /* The same of those about peers, which concern no user. Where no callback may
- * run it is enough to answer whoever begins to talk to us (flow/resend.h). */
+ * run it is enough to answer newcomers (flow/resend.h). */
 int flow_event_peer_next(flow_core_t *core, flow_event_t *event);
 
 #ifdef __cplusplus

@@ -45,7 +45,6 @@ FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next)
 FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next)
 FLOW_FIFO_DEFINE(peer_tomb, flow_core_peer, tx_list)
 FLOW_FIFO_DEFINE(ring, flow_core_ring, next)
-FLOW_FIFO_DEFINE(ring_gap, flow_core_ring, unacked.gap_next)
 
 /* The same for operations, which are the transport's. */
 static inline void flow_fifo_op_push(flow_op_list_t *list, flow_op_t *op)

@@ -2,9 +2,9 @@
 /*
  * The protocol core (docs/PROTOCOL.md): everything a transport includes.
  *
- * A header has the name of the file that defines what it declares. NAME.h is
- * for transports, NAME_priv.h for the core alone (and for tests that look
- * inside): a function flow_NAME_... is in one of the two and in NAME.c.
+ * A header has the name of the file that defines its functions. NAME.h is for
+ * transports, NAME_priv.h for the core alone (and for tests that look inside):
+ * a function flow_NAME_... is in one of the two and in NAME.c.
  *
  *   core.h   parameters, counters                ctl.h    control packets
  *   pool.h   memory                              timer.h  time
@@ -15,7 +15,7 @@
  * beside them, without a file of their own: types.h, limits.h, wire.h (layout
  * of packets), psn.h, assert.h; and, each to be included by itself, ctl_wire.h
  * (layout of control packets), drop.h (names of reasons), reserve.h (send slots
- * for those who get through).
+ * for peers that answer), image.h (the state as bytes).
  *
  * Progress of a transport, in this order:
  *   flow_pool_grow_needed -> grow

@@ -2,66 +2,81 @@
 /*
  * Grants: how many packets each sender may have on the way to us.
  *
- * Credits follow traffic. A flow is active or away. Active flows share what the
- * receive buffers allow, and their credits are counted. A flow that is away
- * holds FLOW_IDLE_WINDOW credits that are hardly counted: thousands of them
- * seldom wake at once, and when they do, receiver-not-ready is the backstop,
- * which a sender answers by a window of what it has out (tx.c). A flow starts
- * away, with its initial window, unless there is room for two full ones. A
- * packet makes it active: it gets its share, or, where credits are short,
- * FLOW_WAKE_WINDOW first and its share as it uses that.
+ * Credits follow traffic. A flow is active or calm. Credits of an active flow
+ * are counted in full against the receive buffers, and active flows share those
+ * alike. A calm one, which sends a little or nothing, holds up to
+ * FLOW_CALM_WINDOW credits that are hardly counted: of a thousand calm flows
+ * few send at any moment, and the credits last for many packets, so that a flow
+ * which trickles costs no rate and few limits. Where all flows could have a
+ * full window, all are active.
  *
- * What a flow that fell silent holds comes back without its help. As long as
- * somebody got less than it could use, a hand goes round the flows at every
- * tick of the timer, as in the CLOCK algorithm of page replacement: a flow that
- * consumed nothing since it came by last is away from now on, whether or not
- * its sender ever hears of it. If it does, it keeps to what it has left: the
- * recall. That is a limit for the sender only, and a soft one: a limit once
- * advertised stays valid here for ever, so a packet on its way is never wrong,
- * and nothing needs an epoch.
- *   - rx->limit is what was advertised and is accepted. What the sender should
- *     use of it is flow_rx_use: less, from a recall until grants pass it.
+ * From calm to active: a flow that consumes more than that between two visits
+ * of the hand (hand.c), or one that consumes while the receive queue has
+ * not been empty for a while: then calm flows fill it. From active to calm: the
+ * hand finds that it did not use its credits.
+ *
+ * Credits lent to calm flows at a time are bounded, too, or a thousand flows
+ * that wake together would have sent theirs before the queue is drained:
+ * core->lent counts them until the queue was seen empty. Then they are
+ * consumed, or were not needed at once.
+ *
+ * Credits of a flow that fell silent come back without its help: the recall.
+ * That is a limit for the sender only, and a soft one: a limit once advertised
+ * stays valid here for ever, so a packet on its way is never wrong, and nothing
+ * needs an epoch.
+ *   - rx->limit was advertised and is accepted. flow_rx_use is the part of it
+ *     that the sender should use: less, from a recall until grants pass it.
  *   - A sender obeys a recall to N only while it has sent less than N. N is the
  *     next number here plus one, and more is granted only after a packet came;
- *     so a recall that comes late finds N sent, and changes nothing.
+ *     so a recall that comes late finds N sent, and changes nothing. Hence no
+ *     limit is marked as a recall once more was granted (rx->used).
  *   - A limit from before the recall that arrives after it makes the sender
  *     better off than we think: its packets say so, and it is counted again.
  *     The other error, to think that a sender may send that may not, would be a
- *     deadlock. Hence: what we take it to have never exceeds what it has.
+ *     deadlock. Hence: we never take it to have more than it has.
  *
  * A flow with no credit left waits in a line, first come first served; its
- * sender need not ask. Most of them have nothing to send: then the share they
- * get in their turn is taken back by the hand.
+ * sender need not ask. Where there is less than FLOW_WAKE_WINDOW for each, each
+ * gets that in its turn: with one credit at a time there is a limit for each
+ * packet, and a receiver that is busy is so twice.
  *
- * docs/RATE.md has the measurements, and what was rejected: shares of all the
- * flows, idle ones included; senders that ask (their requests met no buffers);
- * leases; discounts by age; recalls with epochs.
+ * docs/RATE.md has the measurements, and the rejected ways: equal shares for
+ * all that sent lately; shares of all the flows, idle ones included; senders
+ * that ask (their requests met no buffers); leases; discounts by age; recalls
+ * with epochs.
  *
- * core->owed are the credits that are out. Consumed packets are taken off it
- * only at look_low, so it is over-, never underestimated.
+ * core->owed are the credits of active flows that are out. Consumed packets are
+ * taken off it only at look_low, so it is over-, never underestimated.
  */
 #include "flow/ctl_priv.h"
 #include "flow/due_priv.h"
 #include "flow/fifo_priv.h"
 #include "flow/grant_priv.h"
+#include "flow/lap_priv.h"
 #include "flow/rx_priv.h"
 #include "flow/rx_record_priv.h"
 #include "flow/timer_priv.h"
 #include "flow/trace_priv.h"
 #include "flow/tx.h"
 
-/* Credits for all active flows together. */
-static int64_t flow_grant_capacity(const flow_core_t *core)
+static int64_t flow_grant_usable(const flow_core_t *core)
 {
     int64_t usable = (int64_t)core->params.rx_posted -
                      (int64_t)core->params.rx_reserve;
-    int64_t idle   = (int64_t)(core->granted - core->active) *
+
+    return (usable < 2) ? 2 : usable;
+}
+
+/* Credits for all active flows together. The rest is for calm ones. */
+static int64_t flow_grant_capacity(const flow_core_t *core)
+{
+    int64_t usable = flow_grant_usable(core);
+    int64_t calm   = (int64_t)(core->granted - core->active) *
                      FLOW_IDLE_WINDOW;
 
-    usable = (usable < 2) ? 2 : usable;
-    idle   = (idle < usable / 4) ? usable / 4 : idle;
-    idle   = (idle > usable / 2) ? usable / 2 : idle;
-    return usable - idle;
+    calm = (calm < usable / 4) ? usable / 4 : calm;
+    calm = (calm > usable / 2) ? usable / 2 : calm;
+    return usable - calm;
 }
 
 static int64_t flow_grant_room(const flow_core_t *core)
@@ -69,35 +84,98 @@ static int64_t flow_grant_room(const flow_core_t *core)
     return flow_grant_capacity(core) - core->owed;
 }
 
-/* Some flow could use more than there is: the hand begins to go round. */
-static void flow_grant_credits_short(flow_core_t *core)
+/* Credits that calm flows together may still be lent. */
+static int64_t flow_grant_room_calm(const flow_core_t *core)
 {
-    core->contended = 1;
-    flow_timer_tick(core);
+    return flow_grant_usable(core) - flow_grant_capacity(core) - core->lent;
 }
 
-/* The window of each active flow. */
-static int flow_grant_share(flow_core_t *core)
+int flow_grant_is_short(const flow_core_t *core)
 {
-    int64_t share = flow_grant_capacity(core) /
-                    (core->active ? core->active : 1);
+    return (core->granted > 1) &&
+           ((int64_t)core->granted * core->params.grant >
+            flow_grant_capacity(core));
+}
 
-    if (share >= core->params.grant) {
-        return core->params.grant;
-    }
-    flow_grant_credits_short(core);
-    if ((share < FLOW_SCARCE_WINDOW) &&
-        (core->scarce_at != core->params.rx_posted)) {
+/* The most credits of a calm flow. */
+static int flow_grant_calm_most(const flow_core_t *core)
+{
+    int64_t most = flow_grant_usable(core) / 8;
+
+    most = (most > FLOW_CALM_WINDOW) ? FLOW_CALM_WINDOW : most;
+    return (most > core->params.grant) ? core->params.grant : (int)most;
+}
+
+/* The least that is given where there is too little for all. */
+static int flow_grant_least(const flow_core_t *core)
+{
+    int64_t least = flow_grant_capacity(core) / 16;
+
+    least = (least > FLOW_WAKE_WINDOW) ? FLOW_WAKE_WINDOW : least;
+    least = (least > core->params.grant) ? core->params.grant : least;
+    return (least < 1) ? 1 : (int)least;
+}
+
+/* More buffers would help. */
+static void flow_grant_scarce(flow_core_t *core)
+{
+    if (core->scarce_at != core->params.rx_posted) {
         core->scarce_at = core->params.rx_posted;
         flow_due_scarce(core);
     }
-    return (share < 1) ? 1 : (int)share;
 }
 
 /* Credits that the sender has left. */
 static int flow_grant_credits_left(const flow_rx_t *rx)
 {
     return flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx));
+}
+
+static int64_t flow_grant_share(const flow_core_t *core)
+{
+    return flow_grant_capacity(core) / (core->active ? core->active : 1);
+}
+
+/* Packets between two visits of the hand from which on a flow is calm no more:
+ * more than it may hold, or, where all is slow, an eighth of an active flow's
+ * use. */
+static unsigned flow_grant_calm_use(const flow_core_t *core)
+{
+    unsigned most = (unsigned)flow_grant_calm_most(core) + FLOW_CALM_LOW;
+
+    return ((core->active_use != 0) && (core->active_use < most)) ?
+                   core->active_use : most;
+}
+
+/* The window of an active flow; 0: nothing for now. */
+static int flow_grant_window_active(flow_core_t *core, const flow_rx_t *rx)
+{
+    int64_t share = flow_grant_share(core);
+    int least     = flow_grant_least(core);
+
+    if (share >= core->params.grant) {
+        return core->params.grant;
+    }
+    if (flow_grant_is_short(core)) {
+        flow_timer_tick(core);
+    }
+    if (share < FLOW_SCARCE_WINDOW) {
+        flow_grant_scarce(core);
+    }
+    if (share > least) {
+        return (int)share;
+    }
+    return (flow_grant_credits_left(rx) == 0) ? least : 0; /* in its turn */
+}
+
+/* The same for a calm one. */
+static int flow_grant_window_calm(const flow_core_t *core, const flow_rx_t *rx)
+{
+    if ((core->starved.head == 0) &&
+        (core->lent * 2 <= flow_grant_room_calm(core))) {
+        return flow_grant_calm_most(core);
+    }
+    return (flow_grant_credits_left(rx) == 0) ? flow_grant_least(core) : 0;
 }
 
 /* The headers that carry the flow's limit say the present one. */
@@ -116,28 +194,33 @@ static void flow_grant_limit_to_pair(flow_core_t *core, flow_rx_t *rx)
 static void flow_grant_limit_known(flow_core_t *core, flow_rx_t *rx,
                                    flow_psn_t psn)
 {
-    rx->advertised_low = psn & 0x7f;
+    flow_rx_advertised_set(rx, psn);
     flow_grant_limit_to_pair(core, rx);
 }
 
 /*
- * What was consumed since the last time is owed no more. A sender that sent
- * more than it should had more; how much of it is left is not known.
+ * Packets that were consumed since the last time are owed no more. A sender
+ * that sent more than it should had more credits; how many of them are left is
+ * not known.
  */
-static void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx)
+void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
     flow_psn_t use = flow_rx_use(rx);
 
-    core->owed -= flow_psn_diff(flow_psn_min(psn, use), flow_rx_counted(rx));
-    rx->used   |= psn != flow_rx_counted(rx);
-    rx->counted_low = (uint8_t)psn;
+    if (rx->flags & FLOW_RXF_ACTIVE) {
+        core->owed -= flow_psn_diff(flow_psn_min(psn, use),
+                                    flow_rx_counted(rx));
+        core->active_used += (unsigned)flow_psn_diff(psn, flow_rx_counted(rx));
+        rx->counted_low = (uint8_t)psn;
+    }
     if (flow_psn_lt(use, psn)) {
         flow_grant_limit_known(core, rx, psn);
     }
 }
 
-/* From away to active: what the sender has left counts. */
+/* From calm to active: the sender's remaining credits count.
+ * flow_grant_owed_sync stands before. */
 static void flow_grant_flow_activate(flow_core_t *core, flow_rx_t *rx)
 {
     if (!(rx->flags & FLOW_RXF_ACTIVE)) {
@@ -145,10 +228,21 @@ static void flow_grant_flow_activate(flow_core_t *core, flow_rx_t *rx)
                                                 flow_rx_use(rx));
         core->owed += flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
         rx->flags  |= FLOW_RXF_ACTIVE;
-        rx->used    = 1;
         ++core->active;
+        flow_grant_owed_sync(core, rx);
     }
-    flow_grant_owed_sync(core, rx);
+}
+
+void flow_grant_flow_calm(flow_core_t *core, flow_rx_t *rx)
+{
+    if (rx->flags & FLOW_RXF_ACTIVE) {
+        core->owed -= flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
+        --core->active;
+        rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
+        rx->flags |= FLOW_RXF_MOVED;
+        rx->used   = 1;
+        rx->counted_low = (uint8_t)flow_rx_psn(rx);
+    }
 }
 
 /* Choose the consumed number at which to look again. */
@@ -156,9 +250,14 @@ void flow_grant_next_look(flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
     int rest       = flow_grant_credits_left(rx);
-    int step       = rest / ((rx->flags & FLOW_RXF_CARRIED) ? 4 : 2);
+    int carried    = (rx->flags & FLOW_RXF_CARRIED) != 0;
+    int step       = rest / (carried ? 4 : 2);
     int last;
 
+    if (!(rx->flags & FLOW_RXF_ACTIVE)) {
+        step = rest - FLOW_CALM_LOW;
+        step = (carried && (step > FLOW_CALM_LOW)) ? FLOW_CALM_LOW : step;
+    }
     if (rx->limit == psn) {
         rx->expect |= FLOW_RX_SHUT; /* the short way does not know the limit */
     }
@@ -170,7 +269,7 @@ void flow_grant_next_look(flow_rx_t *rx)
         last = flow_psn_diff(flow_rx_final(rx), psn);
         step = (step > last) ? last : step;
     }
-    if ((step < 1) || !(rx->flags & FLOW_RXF_ACTIVE)) {
+    if (step < 1) {
         step = 1;
     }
     rx->look_low = (uint8_t)(psn + (flow_psn_t)step);
@@ -182,7 +281,7 @@ static void flow_grant_limit_carried(flow_core_t *core, flow_rx_t *rx)
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
         ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) !=
          rx->raised_low)) {
-        rx->advertised_low = rx->limit & 0x7f;
+        flow_rx_advertised_set(rx, rx->limit);
     }
 }
 
@@ -208,9 +307,10 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
     flow_psn_t use = flow_rx_use(rx) + (flow_psn_t)more;
 
     flow_grant_limit_carried(core, rx);
-    core->owed += more;
+    *((rx->flags & FLOW_RXF_ACTIVE) ? &core->owed : &core->lent) += more;
+    rx->used = 1;
     if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
-        rx->advertised_low = use & 0x7f;
+        flow_rx_advertised_set(rx, use);
         flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
         rx->flags &= ~(unsigned)FLOW_RXF_RECALLED; /* it has all of it */
@@ -221,39 +321,67 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
     flow_grant_limit_send(core, rx);
 }
 
-/* Bring the flow to this window, or as near to it as there is room. */
-static void flow_grant_window_raise(flow_core_t *core, flow_rx_t *rx,
-                                    int window)
+/* Bring the flow to the window that it may have, or as near to it as there is
+ * room. Credits given in turns are not given in parts, unless nothing is out.
+ * Nonzero: it got some, and the limit is on its way or need not be yet. */
+static int flow_grant_window_raise(flow_core_t *core, flow_rx_t *rx)
 {
-    int64_t room = flow_grant_room(core);
+    int active   = (rx->flags & FLOW_RXF_ACTIVE) != 0;
+    int window   = active ? flow_grant_window_active(core, rx) :
+                            flow_grant_window_calm(core, rx);
+    int64_t room = active ? flow_grant_room(core) : flow_grant_room_calm(core);
     int more     = window - flow_grant_credits_left(rx);
 
     if (more > room) {
-        flow_grant_credits_short(core);
+        flow_timer_tick(core);
+        flow_grant_scarce(core);
+        more = ((window <= flow_grant_least(core)) &&
+                (core->owed + core->lent != 0)) ? 0 : (int)room;
     }
-    more = (more > room) ? (int)room : more;
-    if (more > 0) {
-        flow_grant_credits_add(core, rx, more);
+    if ((more <= 0) ||
+        !flow_lap_may_raise(core, rx, flow_rx_use(rx) + (flow_psn_t)more)) {
+        return 0;
     }
+    flow_grant_credits_add(core, rx, more);
+    return 1;
 }
 
-/* Give what came free to those who have nothing, first come first served. */
+/* The queue has not been empty for a while. */
+static int flow_grant_is_backlogged(const flow_core_t *core)
+{
+    return core->backlog_ticks >= FLOW_BACKLOG_TICKS;
+}
+
+/* Give freed credits to flows that have none, first come first served; a flow
+ * that waits for old limits to arrive lets the others pass. */
 void flow_grant_starved_serve(flow_core_t *core)
 {
+    uint32_t left = core->starved.count;
     flow_rx_t *rx;
 
-    while (core->starved.head != 0) {
+    while ((left-- != 0) && (core->starved.head != 0)) {
         rx = flow_core_rx(core, core->starved.head);
-        if ((rx->state == FLOW_RX_ACTIVE) && (flow_grant_room(core) <= 0)) {
-            return;
+        if (rx->state == FLOW_RX_ACTIVE) {
+            flow_grant_owed_sync(core, rx);
+            if (flow_grant_is_backlogged(core)) {
+                flow_grant_flow_activate(core, rx);
+            } else if (flow_grant_is_short(core)) {
+                flow_grant_flow_calm(core, rx);
+            }
+            (void)flow_grant_window_raise(core, rx);
+            if (flow_grant_credits_left(rx) == 0) {
+                if (!flow_lap_holds(core, rx)) {
+                    return;
+                }
+                flow_fifo_rx_starved_push(
+                        core, &core->starved,
+                        flow_fifo_rx_starved_pop(core, &core->starved));
+                continue;
+            }
+            flow_grant_next_look(rx);
         }
         flow_fifo_rx_starved_pop(core, &core->starved);
         rx->lists &= ~(unsigned)FLOW_LIST_STARVED;
-        if (rx->state == FLOW_RX_ACTIVE) {
-            flow_grant_window_raise(core, rx, flow_grant_share(core));
-            rx->used = flow_grant_credits_left(rx) > FLOW_IDLE_WINDOW;
-            flow_grant_next_look(rx);
-        }
         flow_rx_try_release(core, rx);
     }
 }
@@ -265,33 +393,40 @@ static void flow_grant_starved_add(flow_core_t *core, flow_rx_t *rx)
         flow_trace(core, FLOW_TRACE_STARVED, rx->ep, rx->limit, 0);
         rx->lists |= FLOW_LIST_STARVED;
         flow_fifo_rx_starved_push(core, &core->starved, flow_rx_index(rx));
+        flow_timer_tick(core);
     }
 }
 
 void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 {
-    int woken = !(rx->flags & FLOW_RXF_ACTIVE);
-    int window;
+    uint8_t used = (uint8_t)((uint8_t)flow_rx_psn(rx) - rx->counted_low);
 
-    flow_grant_flow_activate(core, rx);
-    window = flow_grant_share(core);
-    if (woken && (window > FLOW_WAKE_WINDOW) && core->contended) {
-        window = FLOW_WAKE_WINDOW;
+    flow_grant_owed_sync(core, rx);
+    if (!flow_grant_is_short(core) || flow_grant_is_backlogged(core)) {
+        flow_grant_flow_activate(core, rx);
+    } else if (core->tick_due == FLOW_TIME_NEVER) { /* no hand, no interval */
+        rx->counted_low = (uint8_t)flow_rx_psn(rx);
+        flow_timer_tick(core);
+    } else if (used >= flow_grant_calm_use(core)) {
+        flow_grant_flow_activate(core, rx);
     }
-    flow_grant_window_raise(core, rx, window);
+    if (!flow_grant_window_raise(core, rx)) {
+        flow_grant_limit_send(core, rx);
+    }
+    rx->used = 1;
     if (flow_grant_credits_left(rx) == 0) {
         flow_grant_starved_add(core, rx);
     }
-    flow_grant_limit_send(core, rx);
     flow_grant_next_look(rx);
     flow_grant_starved_serve(core);
 }
 
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 {
-    rx->advertised_low = rx->limit & 0x7f;
-    rx->flags     |= FLOW_RXF_GRANTED;
+    flow_rx_advertised_set(rx, rx->limit);
+    rx->flags     |= FLOW_RXF_GRANTED | FLOW_RXF_EARNED;
     ++core->granted;
+    rx->counted_low = (uint8_t)flow_rx_psn(rx);
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
         (flow_grant_room(core) >= (int64_t)core->params.grant * 2)) {
         flow_grant_flow_used(core, rx);
@@ -302,14 +437,12 @@ void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 
 void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx)
 {
-    if (rx->flags & FLOW_RXF_ACTIVE) {
-        core->owed -= flow_psn_diff(flow_rx_use(rx), flow_rx_counted(rx));
-        --core->active;
-    }
+    flow_grant_flow_calm(core, rx);
     if (rx->flags & FLOW_RXF_GRANTED) {
         --core->granted;
+        rx->flags &= ~(unsigned)(FLOW_RXF_GRANTED | FLOW_RXF_EARNED |
+                                 FLOW_RXF_MOVED);
     }
-    rx->flags &= ~(unsigned)(FLOW_RXF_ACTIVE | FLOW_RXF_GRANTED);
     flow_grant_starved_serve(core);
 }
 
@@ -320,17 +453,12 @@ void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
     } else if (flow_psn_lt(flow_rx_use(rx), limit) &&
                !flow_psn_lt(rx->limit, limit)) {
         /* it has sent all up to this limit */
+        flow_grant_owed_sync(core, rx);
         flow_grant_flow_activate(core, rx);
         core->owed += flow_psn_diff(limit, flow_rx_use(rx));
         flow_grant_limit_known(core, rx, limit);
         flow_grant_flow_used(core, rx);
     }
-}
-
-int flow_grant_may_recall(const flow_rx_t *rx)
-{
-    return (rx->flags & FLOW_RXF_ACTIVE) && (rx->lists == 0) &&
-           !(rx->flags & FLOW_RXF_FINAL);
 }
 
 void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
@@ -339,39 +467,16 @@ void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
     int rest;
 
     flow_grant_owed_sync(core, rx);
-    rest        = flow_grant_credits_left(rx);
-    core->owed -= rest;
-    --core->active;
-    rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
+    flow_grant_flow_calm(core, rx);
+    rest = flow_grant_credits_left(rx);
     if (rest > FLOW_IDLE_WINDOW) {
-        rx->advertised_low = (psn + FLOW_IDLE_WINDOW) & 0x7f;
+        flow_rx_advertised_set(rx, psn + FLOW_IDLE_WINDOW);
         rx->flags     |= FLOW_RXF_RECALLED;
+        rx->used       = 0;
         ++core->counters.recalls;
         flow_trace(core, FLOW_TRACE_RECALL, rx->ep, psn, rx->limit);
         flow_grant_limit_to_pair(core, rx);
         flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     }
     flow_grant_next_look(rx);
-}
-
-int flow_grant_hand_round(flow_core_t *core)
-{
-    uint32_t looks = core->rx_count - 1; /* index 0 is none */
-    flow_rx_t *rx;
-
-    looks           = (looks < FLOW_HAND_LOOKS) ? looks : FLOW_HAND_LOOKS;
-    core->contended = 0;
-    for (; looks != 0; --looks) {
-        core->hand = (core->hand + 1 < core->rx_count) ? core->hand + 1 : 1;
-        rx         = flow_core_rx(core, core->hand);
-        if (flow_grant_may_recall(rx)) {
-            flow_grant_owed_sync(core, rx);
-            if (!rx->used) {
-                flow_grant_recall(core, rx);
-            }
-            rx->used = 0;
-        }
-    }
-    flow_grant_starved_serve(core);
-    return core->contended || (core->starved.head != 0);
 }

@@ -21,12 +21,15 @@ void flow_grant_next_look(flow_rx_t *rx);
 void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);
 /* Credits came free: give them to flows that starve. */
 void flow_grant_starved_serve(flow_core_t *core);
-/* The flow fell silent: recall its credits but FLOW_IDLE_WINDOW, which are not
- * counted. Only where flow_grant_may_recall says so. */
-int  flow_grant_may_recall(const flow_rx_t *rx);
+/* Could not all flows have a full window? */
+int  flow_grant_is_short(const flow_core_t *core);
+/* For hand.c. Credits that the flow consumed are owed no more. */
+void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx);
+/* The flow's credits are counted no more. Choose look_low afterwards. */
+void flow_grant_flow_calm(flow_core_t *core, flow_rx_t *rx);
+/* It fell silent: recall its credits but FLOW_IDLE_WINDOW. Not where it waits
+ * for credits, or for its last packets. */
 void flow_grant_recall(flow_core_t *core, flow_rx_t *rx);
-/* Look for silent flows. 0: enough for now, as nobody lacks credits. */
-int  flow_grant_hand_round(flow_core_t *core);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include "flow/ctl_wire.h"
 #include "flow/limits.h"
 #include "flow/peer_priv.h"
+#include "flow/tx.h"
 
 #define FLOW_LIMIT(_fits, _field) _Static_assert(_fits, _field)
 
@@ -17,21 +18,56 @@
 #define FLOW_LIMIT_POWER(_value, _field) \
     FLOW_LIMIT(((_value) & ((_value) - 1)) == 0, _field)
 
+/* A map has one bit for each number of a window, no more and no less: bit
+ * psn % FLOW_WINDOW_MAX, which turns round with the map. */
+#define FLOW_LIMIT_MAP(_map, _field) \
+    FLOW_LIMIT(FLOW_WINDOW_MAX == 8 * sizeof(_map), \
+               "FLOW_WINDOW_MAX: one bit each in " _field)
+
 /* Windows. */
-FLOW_LIMIT(FLOW_WINDOW_MAX == 64,
-           "FLOW_WINDOW_MAX: one bit each in flow_tx.busy and flow_ring.mask");
-FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, 7,
-                "FLOW_WINDOW_MAX: flow_rx.advertised_low, flow_tx.linked");
+FLOW_LIMIT_MAP(((flow_tx_t*)0)->busy, "flow_tx.busy");
+FLOW_LIMIT_MAP(((flow_ring_t*)0)->mask, "flow_ring.mask");
+FLOW_LIMIT_MAP(((flow_unacked_t*)0)->lost, "flow_unacked.lost (resend.c)");
+FLOW_LIMIT_MAP(((flow_ctl_msg_t*)0)->acked, "an ack (ctl_wire.c, ack.c)");
+FLOW_LIMIT_MAP(flow_psn_bit(0), "the maps of psn.h");
+FLOW_LIMIT_MAP(flow_psn_rotate_down(0, 0), "what psn.h turns");
+FLOW_LIMIT_MAP(flow_tx_busy(0), "flow_reserve_moves, and what asks it");
+FLOW_LIMIT_POWER(FLOW_WINDOW_MAX, "FLOW_WINDOW_MAX: numbers wrap at 2^16");
+FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, FLOW_ADVERTISED_BITS,
+                "FLOW_WINDOW_MAX: flow_rx.advertised_low");
+FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, 7, "FLOW_WINDOW_MAX: flow_tx.linked");
+FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, 8,
+                "FLOW_WINDOW_MAX: flow_rx.look_low, raised_low, final_low and "
+                "counted_low");
 FLOW_LIMIT(FLOW_INIT_WINDOW_MAX <= FLOW_WINDOW_MAX,
            "FLOW_INIT_WINDOW_MAX: within a window (flow_ring.slot)");
 FLOW_LIMIT(FLOW_WAKE_WINDOW <= FLOW_WINDOW_MAX,
            "FLOW_WAKE_WINDOW: within a window");
 FLOW_LIMIT((FLOW_IDLE_WINDOW >= 1) && (FLOW_IDLE_WINDOW <= FLOW_WAKE_WINDOW),
            "FLOW_IDLE_WINDOW: one credit at least, no more than a wake gets");
+FLOW_LIMIT(FLOW_CALM_WINDOW < FLOW_SCARCE_WINDOW,
+           "FLOW_CALM_WINDOW: a small part of a window");
+FLOW_LIMIT(FLOW_CALM_LOW * 4 < FLOW_CALM_WINDOW,
+           "FLOW_CALM_LOW: a small part of what a calm flow holds");
+FLOW_LIMIT(FLOW_RECALL_EVERY <= 128,
+           "FLOW_RECALL_EVERY: of the 256 packets that flow_rx.counted_low "
+           "tells apart");
+FLOW_LIMIT_POWER(FLOW_RECALL_EVERY, "FLOW_RECALL_EVERY: a mask (hand.c)");
+FLOW_LIMIT((FLOW_HAND_TICKS <= 8) &&
+           (FLOW_BACKLOG_TICKS < FLOW_LENT_TICKS),
+           "FLOW_HAND_TICKS, FLOW_BACKLOG_TICKS: less than FLOW_LENT_TICKS");
+FLOW_LIMIT((FLOW_LENT_TICKS * 8 <= FLOW_HELD_TICKS) && (FLOW_HELD_TICKS <= 64),
+           "FLOW_LENT_TICKS, FLOW_HELD_TICKS: a few ms of ticks");
+FLOW_LIMIT((FLOW_RECALL_ROUNDS * 2 < FLOW_QUIET_ROUNDS) &&
+           (FLOW_QUIET_ROUNDS <= 9),
+           "FLOW_RECALL_ROUNDS, FLOW_QUIET_ROUNDS: all is recalled before the "
+           "hand stops, and that is soon");
+FLOW_LIMIT(2 * (FLOW_LAP + FLOW_WINDOW_MAX) < 1 << 15,
+           "FLOW_LAP: two of them, and what was told before, are less than "
+           "flow_psn_diff tells apart");
+FLOW_LIMIT_POWER(FLOW_LAP, "FLOW_LAP: a mask (lap.c)");
 FLOW_LIMIT(FLOW_SCARCE_WINDOW <= FLOW_WINDOW_MAX,
            "FLOW_SCARCE_WINDOW: within a window");
-FLOW_LIMIT(FLOW_FAST_GAP <= FLOW_ACK_BITS,
-           "FLOW_FAST_GAP: among the numbers that a header acknowledges");
 
 /* The header words (wire.h). */
 FLOW_LIMIT((FLOW_AM_ID_MAX == 32) && (FLOW_WIRE_AM_MASK < FLOW_WIRE_LONG),
@@ -64,7 +100,7 @@ FLOW_LIMIT((int)FLOW_PEER_REFS_MAX == (1 << FLOW_PEER_REF_BITS) - 2,
 FLOW_LIMIT_BITS(FLOW_PEER_CTL_MAX, 4,
                 "FLOW_PEER_CTL_MAX: flow_peer.ctl_out, flow_peer.woken, "
                 "flow_tx.ctl_out");
-FLOW_LIMIT_BITS(FLOW_PREFIXES, 8, "FLOW_PREFIXES: flow_peer.prefix");
+FLOW_LIMIT_BITS(FLOW_PREFIXES - 1, 6, "FLOW_PREFIXES: flow_peer.prefix");
 FLOW_LIMIT_POWER(FLOW_ALIGN, "FLOW_ALIGN: an alignment");
 FLOW_LIMIT(FLOW_ALIGN >= _Alignof(struct flow_core),
            "FLOW_ALIGN: all memory of the core");
@@ -74,10 +110,12 @@ FLOW_LIMIT_BITS(FLOW_LEVELS - 1, 4, "FLOW_LEVELS: flow_tx.backoff, "
                                     "flow_rx.backoff");
 FLOW_LIMIT(FLOW_TICK_LEVEL < FLOW_LEVELS,
            "FLOW_TICK_LEVEL: a level of flow_core.batch");
+FLOW_LIMIT((FLOW_TICK_UD >= 1) && (FLOW_TICK_UD <= 32),
+           "FLOW_TICK_UD: flow_core.tick_due, ticks of 60 us at least");
 FLOW_LIMIT(FLOW_PART_LEVEL < FLOW_LEVELS,
            "FLOW_PART_LEVEL: a level of flow_core.batch");
 FLOW_LIMIT_BITS(FLOW_TRIES_MAX, 7, "FLOW_TRIES_MAX: flow_tx.linked, "
-                                   "flow_unacked.tries");
+                                   "flow_path.tries");
 FLOW_LIMIT_BITS(FLOW_GOODBYE_TRIES, 7, "FLOW_GOODBYE_TRIES: flow_tx.linked");
 
 /* Tables. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every limit of the protocol core in one block. Nothing in it is unbounded;
- * what is configured is in flow_params_t. Each is used where it acts.
+ * configured limits are in flow_params_t. Each is used where it acts.
  */
 #ifndef FLOW_LIMITS_H_
 #define FLOW_LIMITS_H_
@@ -10,12 +10,31 @@ enum flow_limits {
     FLOW_WINDOW_MAX       = 64, /* packets between consumed and limit         */
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
-    FLOW_WAKE_WINDOW      = 8,  /* of one that was silent and sends again     */
+    FLOW_WAKE_WINDOW      = 8,  /* given at a time where there is too little  */
+    FLOW_CALM_WINDOW      = 28, /* of a flow that sends a little; it gets more
+                                   when it has ...                            */
+    FLOW_CALM_LOW         = 4,  /* ... so many left, and uses so many more
+                                   than that between two visits of the hand
+                                   if it is calm no more                      */
     FLOW_SCARCE_WINDOW    = 48, /* when senders have less, more receive
                                    buffers are asked for                      */
-    FLOW_TICK_LEVEL       = 2,  /* silent flows are looked for each
-                                   rnr_min * 2^2 while credits are short ...  */
-    FLOW_HAND_LOOKS       = 4096, /* ... among so many                        */
+    FLOW_TICK_LEVEL       = 0,  /* the hand has a tick each rnr_min, ...      */
+    FLOW_TICK_UD          = 32, /* on UD so many in it                        */
+    FLOW_HAND_TICKS       = 8,  /* ... makes visits at each 8th of them, ...  */
+    FLOW_HELD_TICKS       = 64, /* ... but later while packets may lie in the
+                                   receive queue, ...                         */
+    FLOW_BACKLOG_TICKS    = 4,  /* ... which it was not empty at so many      */
+    FLOW_LENT_TICKS       = 8,  /* credits of calm flows count for so many,
+                                   while it is not                            */
+    FLOW_HAND_LOOKS       = 10240, /* flows visited at a tick                 */
+    FLOW_RECALL_ROUNDS    = 2,  /* of the hand in which a flow is silent before
+                                   its credits are recalled                   */
+    FLOW_RECALL_EVERY     = 128,/* packets of a calm flow from one recall to
+                                   the next: a power of two                   */
+    FLOW_QUIET_ROUNDS     = 5,  /* without a packet, after which the hand stops:
+                                   more than two times FLOW_RECALL_ROUNDS     */
+    FLOW_LAP              = 8192, /* SRD: numbers between two lines that a
+                                   limit crosses only without old ones out    */
     FLOW_AM_ID_MAX        = 32, /* active message ids on the wire: 5 bits     */
     FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
     FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */
@@ -23,8 +42,6 @@ enum flow_limits {
     FLOW_QPN_MAX          = 0xffffff,
     FLOW_ACK_BITS         = 48, /* numbers after the lowest missing one that a
                                    header can acknowledge                     */
-    FLOW_FAST_GAP         = 3,  /* later packets acknowledged before a missing
-                                   one may be lost, not late                  */
     FLOW_GOODBYE_TRIES    = 16, /* UD: goodbyes without confirmation          */
     FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow stays for
                                    rnr_min * 2^6 and confirms goodbyes        */
@@ -51,9 +68,15 @@ enum flow_limits {
     FLOW_GONE_MIN         = 64, /* flows that went and are still listed, before
                                    lists are looked through for them          */
     FLOW_PAIR_SEARCH      = 32, /* flows looked at to find one without a pair */
+    FLOW_RIVALS           = 32, /* incarnations at one GID and QPN that are
+                                   compared with another: the newest          */
+    FLOW_LINGER_LOST      = 2048, /* closed flows, before those whose last word
+                                   got lost do not try again                  */
     FLOW_PREFIXES         = 64, /* upper halves of GIDs among all peers       */
     FLOW_HASH_LOAD        = 6,  /* peers, flows in one chain of the index     */
-    FLOW_TRACE_LEN        = 256 /* entries of the trace ring, power of two    */
+    FLOW_TRACE_LEN        = 256, /* entries of the trace ring, power of two   */
+    FLOW_RX_MAX           = FLOW_INDEX_MAX - 1 - FLOW_QUARANTINE - FLOW_SPARE
+                            /* receiving flows, and so peers that send        */
 };
 
 #endif

@@ -3,7 +3,7 @@
  * Peers: one record for each incarnation we exchange flows with. It is made by
  * the first of: our own endpoint, its hello, its data that overtook the hello.
  * It goes with the last flow. A dead one stays as a tombstone for a while, so
- * that what it still had on the wire is known for what it is.
+ * that its packets that are still on the wire are recognised.
  */
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
@@ -107,14 +107,19 @@ int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
            (peer->gid == lower) && (core->prefixes[peer->prefix].gid == upper);
 }
 
-/* A newcomer at this address: the others lose the chance to prove themselves by
- * answers to what was sent before, which may be older than the newcomer. */
+/*
+ * A newcomer at this address: the others lose the chance to prove themselves by
+ * answers to earlier packets, which may be older than the newcomer. Those
+ * before the last FLOW_RIVALS lost it when the last ones came.
+ */
 static void flow_peer_compare(flow_core_t *core, flow_peer_t *peer)
 {
+    unsigned left = FLOW_RIVALS;
     flow_peer_t *other;
     uint32_t index;
 
-    for (index = *flow_hash_addr(core, peer); index != 0;
+    /* it is the first of its chain */
+    for (index = peer->addr_next; (index != 0) && (left-- != 0);
          index = other->addr_next) {
         other = flow_core_peer(core, index);
         if (flow_peer_is_rival(peer, other)) {
@@ -134,7 +139,8 @@ static void flow_peer_set_addr(flow_core_t *core, flow_peer_t *peer,
     peer->qpn       = addr->qpn;
     peer->qkey      = addr->qkey;
     peer->gid       = lower;
-    peer->prefix    = (uint8_t)flow_prefix_find(core, upper);
+    peer->prefix    = flow_prefix_find(core, upper) &
+                      (FLOW_PREFIXES - 1);
     ++core->prefixes[peer->prefix].peers;
     core->prefixes[peer->prefix].gid = upper;
     flow_hash_insert_addr(core, peer);
@@ -154,14 +160,7 @@ void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
             flow_peer_compare(core, peer);
         }
     }
-    flow_peer_heard(core, peer);
-}
-
-void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
-{
-    if ((peer->state == FLOW_PEER_KNOWN) && peer->handled) {
-        flow_due_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
-    }
+    flow_peer_resume(core, peer);
 }
 
 void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer)
@@ -299,6 +298,11 @@ static void flow_peer_new_handle(flow_core_t *core, flow_peer_t *peer)
             rx->src = flow_peer_src(peer, rx->src);
         }
     }
+}
+
+int flow_peer_spoke(const flow_peer_t *peer)
+{
+    return peer->spoke;
 }
 
 void *flow_peer_cookie(const flow_peer_t *peer)

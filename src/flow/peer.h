@@ -9,8 +9,11 @@
 extern "C" {
 #endif
 
-/* What the core knows of a peer. The address is constant while it lives. */
+/* The core's record of a peer. The address is constant while it lives. */
 flow_addr_t flow_peer_addr(const flow_core_t *core, const flow_peer_t *peer);
+
+/* Was it ever heard, or did something ever get through to it? */
+int flow_peer_spoke(const flow_peer_t *peer);
 
 /* The caller's word for a peer (its address handle); NULL at first. */
 void *flow_peer_cookie(const flow_peer_t *peer);

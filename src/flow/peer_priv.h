@@ -3,6 +3,7 @@
 #ifndef FLOW_PEER_PRIV_H_
 #define FLOW_PEER_PRIV_H_
 
+#include "flow/due_priv.h"
 #include "flow/state_priv.h"
 #include "flow/peer.h"
 
@@ -11,21 +12,36 @@ flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation);
 flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
                               flow_src_t src);
 /* Its address became known, or a flow to or from it begins: an event asks the
- * caller for an address handle where there is none. */
+ * caller for an address handle where there is none, and control packets that
+ * flow_peer_suspend held may go. */
 void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
                          const flow_addr_t *addr);
-/* A packet of it came: control packets that flow_peer_suspend held may go. */
-void flow_peer_heard(flow_core_t *core, flow_peer_t *peer);
-/* A control packet did not get through and no flow of the peer is live: all
- * others wait until flow_peer_heard or flow_peer_introduce. */
+/* Control packets that flow_peer_suspend held may go. */
+static inline void flow_peer_resume(flow_core_t *core, flow_peer_t *peer)
+{
+    if (flow_unlikely((peer->state == FLOW_PEER_KNOWN) && peer->handled)) {
+        flow_due_peer_event(core, peer, FLOW_DUE_PEER_INTRO);
+    }
+}
+/* A packet of it came, or one got through to it. */
+static inline void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
+{
+    peer->heard = 1;
+    peer->spoke = 1;
+    flow_peer_resume(core, peer);
+}
+/* A control packet did not get through, the peer was not heard since, and no
+ * flow to it is live: all others wait until flow_peer_heard or
+ * flow_peer_introduce. */
 void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer);
 /*
  * A QPN has one owner at a time, so of two incarnations at one GID and QPN one
  * is dead, but which? The times at which they were born do not tell: a clock
- * may be set back, and a hello may come late. So the newcomer has to prove that
- * it lives, by an answer to what was sent after the other had been known
- * (flow_peer_proved); until then both are taken for alive. That its device took
- * a packet is such an answer, as far as the device tells them apart by QKEY.
+ * may be set back, and a hello may come late. Therefore the newcomer has to
+ * prove that it lives, by an answer to a packet that was sent after the other
+ * was known (flow_peer_proved); until then both are taken for alive. A packet
+ * that its device took is such an answer, as far as the device tells them apart
+ * by QKEY.
  */
 static inline int flow_peer_is_rival(const flow_peer_t *peer,
                                      const flow_peer_t *other)

@@ -35,7 +35,9 @@ size_t flow_pool_chunk_size(const flow_core_t *core, flow_pool_t pool)
     if (pool == FLOW_POOL_RING) {
         return flow_pool_object_size(pool) << FLOW_RING_SHIFT;
     }
-    return flow_pool_object_size(pool) << FLOW_CHUNK_SHIFT;
+    return (flow_pool_object_size(pool) +
+            (((pool == FLOW_POOL_TX) && flow_is_ud(core)) ?
+                     sizeof(flow_path_t) : 0)) << FLOW_CHUNK_SHIFT;
 }
 
 unsigned flow_pool_grow_needed(const flow_core_t *core)

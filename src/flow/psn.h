@@ -55,4 +55,14 @@ static inline uint64_t flow_psn_rotate_up(uint64_t map, unsigned n)
     return (map << n) | (map >> ((FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX));
 }
 
+/* How many numbers a map has; popcount would need libgcc. */
+static inline unsigned flow_psn_count(uint64_t map)
+{
+    map -= (map >> 1) & 0x5555555555555555ull;
+    map  = (map & 0x3333333333333333ull) +
+           ((map >> 2) & 0x3333333333333333ull);
+    map  = (map + (map >> 4)) & 0x0f0f0f0f0f0f0f0full;
+    return (unsigned)((map * 0x0101010101010101ull) >> 56);
+}
+
 #endif

@@ -8,21 +8,18 @@
  * can be brought up to date before each resend, and no old limit or
  * acknowledgement is ever sent.
  *
- * The timer knows flows, not packets: a ring sits in the batch of its level,
- * and when that expires, what was sent before the last look and is still
- * unacknowledged is overdue. So a packet is sent again after one to three
- * delays, at a constant cost per expiry. All that is overdue goes at once:
- * after a loss of many, one at a time would take a time-out each.
- *
- * What later packets overtook is sent again sooner, once it is missing for one
- * to two gap_delay.
+ * A packet that was sent before one that arrived is lost after a while
+ * (flow_resend_look); when nothing arrives at all, the oldest that is out is
+ * sent once more to ask (time_out.c). Lost packets wait for the congestion
+ * window (path.c), before new ones.
  */
+#include "flow/alarm_priv.h"
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
 #include "flow/fifo_priv.h"
+#include "flow/path_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
-#include "flow/timer_priv.h"
 #include "flow/tx_priv.h"
 
 int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
@@ -37,14 +34,73 @@ int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
         return 0;
     }
 
-    ring        = flow_core_ring(core, tx->ring);
-    ring->unacked.tx    = flow_tx_index(tx);
-    ring->unacked.due   = flow_tx_psn(tx);
-    ring->unacked.level = 0;
-    ring->unacked.tries = 0;
-    ring->unacked.gap   = FLOW_GAP_NONE;
-    flow_timer_ring_later(core, tx->ring, 0);
+    ring               = flow_core_ring(core, tx->ring);
+    ring->unacked.tx   = flow_tx_index(tx);
+    ring->unacked.lost = 0;
+    flow_alarm_set(core, tx->ring, core->now + core->params.rnr_min);
     return 1;
+}
+
+static flow_path_t *flow_resend_path(const flow_core_t *core,
+                                     const flow_tx_t *tx)
+{
+    return flow_core_path(core, flow_tx_index(tx));
+}
+
+/* Packets that are under way; those that count as lost are not. */
+static uint64_t flow_resend_out(const flow_ring_t *ring)
+{
+    return ring->mask & ~ring->unacked.lost;
+}
+
+static void flow_resend_stamp(flow_core_t *core, flow_op_t *op)
+{
+    op->sent = flow_path_stamp(core->now);
+    flow_resend_path(core, op->tx)->sent = op->sent;
+}
+
+flow_op_t *flow_resend_oldest(const flow_core_t *core, const flow_tx_t *tx)
+{
+    const flow_ring_t *ring = flow_core_ring(core, tx->ring);
+    unsigned shift          = tx->una % FLOW_WINDOW_MAX;
+    uint64_t out            = flow_psn_rotate_down(flow_resend_out(ring),
+                                                   shift);
+
+    return (out == 0) ? NULL :
+                        ring->slot[(shift + (unsigned)__builtin_ctzll(out)) %
+                                   FLOW_WINDOW_MAX];
+}
+
+/* ns from the last packet until nothing has come for too long. */
+static flow_time_t flow_resend_time_out(const flow_core_t *core,
+                                        const flow_tx_t *tx)
+{
+    const flow_path_t *path = flow_resend_path(core, tx);
+    const flow_op_t *oldest = flow_resend_oldest(core, tx);
+    int again               = (oldest != NULL) &&
+                              (oldest->flags & FLOW_OPF_AGAIN);
+    flow_time_t most        = core->params.rnr_max;
+    flow_time_t delay       = flow_path_ns(
+            flow_path_time_out(path, again,
+                               flow_path_stamp(core->params.rnr_min)));
+    unsigned tries;
+
+    for (tries = flow_path_doubled(path); (tries > 0) && (delay < most);
+         --tries) {
+        delay *= 2;
+    }
+    delay = (delay < most) ? delay : most;
+    return delay + ((delay * flow_path_random(path)) >> 17);
+}
+
+flow_time_t flow_resend_silence(const flow_core_t *core, const flow_tx_t *tx)
+{
+    const flow_path_t *path = flow_resend_path(core, tx);
+    flow_time_t delay       = flow_resend_time_out(core, tx);
+    flow_time_t passed      = flow_path_ns(flow_path_stamp(core->now) -
+                                           path->sent);
+
+    return (delay > passed) ? delay - passed : 0;
 }
 
 void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
@@ -57,6 +113,10 @@ void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     op->psn    = flow_tx_commit(tx);
     op->linked = 0;
     op->flags  = FLOW_OPF_POSTED;
+    flow_resend_stamp(core, op);
+    if (ring->mask == 0) { /* of before it may be too long ago to be told */
+        flow_resend_path(core, tx)->newest = op->sent - 1;
+    }
 
     ring->mask                           |= flow_psn_bit(op->psn);
     ring->slot[op->psn % FLOW_WINDOW_MAX] = op;
@@ -64,6 +124,8 @@ void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
         flow_core_rx(core, tx->carries)->ctl &=
                 ~(unsigned)FLOW_CTL_RX_ACK;
     }
+    flow_alarm_sooner(core, tx->ring,
+                      core->now + flow_resend_time_out(core, tx));
 }
 
 /* This operation is over; it is released when no post of it is out. */
@@ -83,7 +145,8 @@ int flow_resend_over(flow_core_t *core, flow_op_t *op)
         return 1;
     }
 
-    op->flags |= FLOW_OPF_POSTED;
+    op->flags |= FLOW_OPF_POSTED | FLOW_OPF_AGAIN;
+    flow_resend_stamp(core, op);
     return 0;
 }
 
@@ -98,72 +161,146 @@ int flow_resend_push(flow_core_t *core, flow_op_t *op)
     return 1;
 }
 
-/*
- * got: bit i, number base + i was received. What is missing below enough of
- * them may be lost. Or it is late: later packets may overtake it as far as the
- * window goes, so how many did tells nothing, and time has to.
- */
-static void flow_resend_gaps(flow_core_t *core, flow_ring_t *ring,
-                             flow_psn_t base, uint64_t got)
+unsigned flow_resend_room(const flow_core_t *core, const flow_tx_t *tx)
 {
-    uint64_t missing = flow_psn_rotate_down(ring->mask,
-                                            base % FLOW_WINDOW_MAX);
-    unsigned last    = 0, later;
+    const flow_ring_t *ring = flow_core_ring(core, tx->ring);
 
-    for (later = 0; later < FLOW_FAST_GAP; ++later) {
-        if (got == 0) {
-            return;
-        }
-        last = 63u - (unsigned)__builtin_clzll(got);
-        got &= ~(1ull << last);
-    }
-    if ((missing & ((1ull << last) - 1)) == 0) {
-        return;
-    }
+    return (ring->unacked.lost != 0) ?
+                   0 :
+                   flow_path_room(flow_resend_path(core, tx),
+                                  flow_psn_count(ring->mask),
+                                  flow_path_stamp(core->now));
+}
 
-    ring->unacked.gap_seen = base + (flow_psn_t)last;
-    if (ring->unacked.gap == FLOW_GAP_NONE) {
-        ring->unacked.gap       = FLOW_GAP_WAITS;
-        ring->unacked.gap_until = ring->unacked.gap_seen;
-        flow_timer_gap(core, ring->index);
+void flow_resend_blocked(flow_core_t *core, const flow_tx_t *tx)
+{
+    uint64_t out   = flow_resend_out(flow_core_ring(core, tx->ring));
+    uint32_t pause = flow_path_pause(flow_resend_path(core, tx),
+                                     flow_psn_count(out),
+                                     flow_path_stamp(core->now));
+
+    if (pause != 0) {
+        flow_alarm_sooner(core, tx->ring, core->now + flow_path_ns(pause));
     }
 }
 
-/* Sends again what is missing before a number, each once between two
- * time-outs. */
-static void flow_resend_missing(flow_core_t *core, flow_ring_t *ring,
-                                flow_psn_t until)
+/*
+ * A packet that is still out when a later one arrived may be lost, or late;
+ * after a while it counts as lost. That holds for repeats, too: a lost one is
+ * found like any other packet.
+ */
+static void flow_resend_look(flow_core_t *core, flow_tx_t *tx)
 {
-    uint64_t bits = ring->mask;
-    flow_op_t *op;
+    flow_ring_t *ring = flow_core_ring(core, tx->ring);
+    flow_path_t *path = flow_resend_path(core, tx);
+    uint32_t now      = flow_path_stamp(core->now), wait = UINT32_MAX;
+    uint32_t late     = flow_path_late(path);
+    uint64_t bits     = flow_resend_out(ring), lost = 0;
 
     for (; bits != 0; bits &= bits - 1) {
-        op = ring->slot[__builtin_ctzll(bits)];
-        if (flow_psn_lt(op->psn, until) && !(op->flags & FLOW_OPF_FAST) &&
-            flow_resend_push(core, op)) {
-            op->flags |= FLOW_OPF_FAST;
+        flow_op_t *op = ring->slot[__builtin_ctzll(bits)];
+        uint32_t age  = now - op->sent;
+
+        if ((op->flags & FLOW_OPF_POSTED) || op->linked ||
+            !flow_path_is_older(path, op->sent, op->psn)) {
+            continue;
+        }
+        if (age >= late) {
+            lost      |= flow_psn_bit(op->psn);
+            op->flags &= (uint8_t)~FLOW_OPF_PROBE;
+        } else if (late - age < wait) {
+            wait = late - age;
+        }
+    }
+    if (lost != 0) {
+        ring->unacked.lost |= lost;
+        flow_path_lost(path, flow_psn_count(lost), now);
+    }
+    if (wait != UINT32_MAX) {
+        flow_alarm_sooner(core, tx->ring, core->now + flow_path_ns(wait));
+    }
+}
+
+/* Send lost packets again, the oldest first, as far as the window allows. */
+static void flow_resend_lost(flow_core_t *core, flow_tx_t *tx)
+{
+    flow_ring_t *ring = flow_core_ring(core, tx->ring);
+    unsigned shift    = tx->una % FLOW_WINDOW_MAX;
+    uint64_t bits     = flow_psn_rotate_down(ring->unacked.lost, shift);
+    unsigned room     = flow_path_room(flow_resend_path(core, tx),
+                                       flow_psn_count(flow_resend_out(ring)),
+                                       flow_path_stamp(core->now));
+
+    for (; (bits != 0) && (room != 0); bits &= bits - 1, --room) {
+        flow_op_t *op = ring->slot[(shift + (unsigned)__builtin_ctzll(bits)) %
+                                   FLOW_WINDOW_MAX];
+
+        ring->unacked.lost &= ~flow_psn_bit(op->psn);
+        if (flow_resend_push(core, op)) {
+            flow_resend_stamp(core, op);
             ++core->counters.fast_resends;
         }
     }
 }
 
-int flow_resend_gap_over(flow_core_t *core, uint32_t index)
+void flow_resend_run(flow_core_t *core, flow_tx_t *tx)
 {
-    flow_ring_t *ring = flow_core_ring(core, index);
+    flow_resend_look(core, tx);
+    flow_resend_lost(core, tx);
+}
 
-    if (ring->unacked.gap == FLOW_GAP_LEFT) {
-        ring->unacked.gap = FLOW_GAP_NONE;
-        flow_pool_ring_release(core, index);
-        return 0;
-    }
+/* One of those that arrived. Which of its posts it was, nobody says: a round
+ * trip is not taken from one that was sent again, and one that came sooner than
+ * any round trip was an earlier one. */
+static void flow_resend_op_arrived(flow_core_t *core, flow_path_t *path,
+                                   const flow_path_t *before,
+                                   const flow_op_t *op, uint32_t *rtt)
+{
+    uint32_t now   = flow_path_stamp(core->now);
+    uint32_t age   = now - op->sent;
+    int is_older   = flow_path_is_older(path, op->sent, op->psn);
 
-    flow_resend_missing(core, ring, ring->unacked.gap_until);
-    if (ring->unacked.gap_until != ring->unacked.gap_seen) {
-        ring->unacked.gap_until = ring->unacked.gap_seen;
-        return 1;
+    if (!(op->flags & FLOW_OPF_AGAIN)) {
+        *rtt = (age < *rtt) ? age : *rtt;
+        if (flow_path_is_older(before, op->sent, op->psn)) {
+            flow_path_overtaken(path, age);
+        }
+    } else if (age < path->least) {
+        is_older = 1;
+        flow_path_came_late(path, 1);
+    } else if (op->flags & FLOW_OPF_PROBE) {
+        flow_path_lost(path, 1, now);
     }
-    ring->unacked.gap = FLOW_GAP_NONE;
-    return 0;
+    if (!is_older) {
+        path->newest     = op->sent;
+        path->newest_psn = op->psn;
+    }
+}
+
+static void flow_resend_arrived(flow_core_t *core, flow_tx_t *tx,
+                                uint64_t bits)
+{
+    flow_ring_t *ring = flow_core_ring(core, tx->ring);
+    flow_path_t *path = flow_resend_path(core, tx);
+    unsigned out      = flow_psn_count(flow_resend_out(ring));
+    unsigned count    = flow_psn_count(bits);
+    uint32_t rtt      = UINT32_MAX;
+    const flow_path_t before = *path; /* what is told at once is not late */
+
+    flow_path_came_late(path, flow_psn_count(bits & ring->unacked.lost));
+    ring->mask         &= ~bits;
+    ring->unacked.lost &= ~bits;
+    for (; bits != 0; bits &= bits - 1) {
+        flow_op_t *op = ring->slot[__builtin_ctzll(bits)];
+
+        flow_resend_op_arrived(core, path, &before, op, &rtt);
+        flow_resend_finish(core, op, 0);
+    }
+    if ((rtt != UINT32_MAX) && (path->tries == 0)) {
+        flow_path_sample(path, rtt); /* else its news may have been lost */
+    }
+    path->tries = 0;
+    flow_path_acked(path, count, out, flow_path_stamp(core->now));
 }
 
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
@@ -182,19 +319,24 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
     if (below < FLOW_WINDOW_MAX - 1) {
         got |= map << (below + 1);
     }
-    ring        = flow_core_ring(core, tx->ring);
-    bits        = ring->mask &
-                  flow_psn_rotate_up(got, base % FLOW_WINDOW_MAX);
-    ring->mask &= ~bits;
+    ring = flow_core_ring(core, tx->ring);
+    bits = ring->mask & flow_psn_rotate_up(got, base % FLOW_WINDOW_MAX);
     if (bits != 0) {
-        ring->unacked.level = 0;
-        ring->unacked.tries = 0;
+        flow_resend_arrived(core, tx, bits);
+        flow_resend_run(core, tx);
     }
-    for (; bits != 0; bits &= bits - 1) {
-        flow_resend_finish(core, ring->slot[__builtin_ctzll(bits)], 0);
-    }
-    if (map != 0) {
-        flow_resend_gaps(core, ring, base, got);
+}
+
+void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx)
+{
+    flow_path_t *path = flow_resend_path(core, tx);
+
+    if ((path->rtt == 0) && (path->hello != 0)) {
+        flow_path_sample(path, flow_path_stamp(core->now) - path->hello);
+        if (tx->ring != 0) { /* its alarm knew of no round trip */
+            flow_alarm_sooner(core, tx->ring,
+                              core->now + flow_resend_silence(core, tx));
+        }
     }
 }
 
@@ -219,6 +361,7 @@ void flow_resend_fail(flow_core_t *core, flow_tx_t *tx)
     ring       = flow_core_ring(core, tx->ring);
     bits       = ring->mask;
     ring->mask = 0;
+    ring->unacked.lost = 0;
     for (; bits != 0; bits &= bits - 1) {
         flow_resend_finish(core, ring->slot[__builtin_ctzll(bits)],
                            FLOW_OPF_FAILED);

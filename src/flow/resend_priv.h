@@ -9,16 +9,27 @@
 /* Give the flow a ring if it has none. 0: the pool is empty. */
 int  flow_resend_prepare(flow_core_t *core, flow_tx_t *tx);
 /* The receiver has everything before ack, and number ack + 1 + i for each bit i
- * of map. */
+ * of map. flow_tx_window follows. */
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
                      uint64_t map);
+/* Its receiver answered the hello: a first round trip, unless there were
+ * several hellos and nobody knows which one was answered. */
+void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx);
 /* The receiver of this flow answered something: it can be reached. */
 void flow_resend_heard(flow_tx_t *tx);
 /* Send it again unless it is out or about to be. Nonzero: it will be. */
 int  flow_resend_push(flow_core_t *core, flow_op_t *op);
-/* The wait for what was overtaken is over: send again what is missing still.
- * Nonzero: it waits once more, for what was overtaken meanwhile. */
-int  flow_resend_gap_over(flow_core_t *core, uint32_t ring);
+/* How many new packets the congestion window allows now. */
+unsigned flow_resend_room(const flow_core_t *core, const flow_tx_t *tx);
+/* It may send nothing now: look again when the pause between two is over. */
+void flow_resend_blocked(flow_core_t *core, const flow_tx_t *tx);
+/* Find lost packets and send those again that the congestion window allows.
+ * flow_tx_window follows. */
+void flow_resend_run(flow_core_t *core, flow_tx_t *tx);
+/* The oldest packet that is out and does not count as lost, or NULL. */
+flow_op_t *flow_resend_oldest(const flow_core_t *core, const flow_tx_t *tx);
+/* ns until nothing has arrived for too long. */
+flow_time_t flow_resend_silence(const flow_core_t *core, const flow_tx_t *tx);
 /* The flow failed: so do its operations. */
 void flow_resend_fail(flow_core_t *core, flow_tx_t *tx);
 /* The flow is gone: its ring is released at its next time-out. */

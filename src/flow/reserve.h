@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Send slots for those who get through.
+ * Send slots for peers that answer.
  *
  * A packet to a host that does not answer holds its slot of the send queue for
  * seconds, so a few such hosts can hold all slots that are anybody's. Counting
@@ -12,9 +12,9 @@
  * free as it has. Trials together have half of the reserve.
  *
  * Peers that do well and then fall silent all at once, as when a switch fails,
- * hold the reserve, too. So half of it is kept back: what a peer holds of which
- * nothing has come back for FLOW_RESERVE_STUCK does not count, and others may
- * take as much from the other half.
+ * hold the reserve, too. Half of it is therefore kept back: slots of a peer
+ * from which nothing has come back for FLOW_RESERVE_STUCK do not count, and
+ * others may take as many from the other half.
  *
  * Tried and rejected: a cap for each peer on all slots (it has to be small to
  * bound a hundred dead ones, and then one living peer alone cannot use the
@@ -31,8 +31,8 @@
 extern "C" {
 #endif
 
-/* What one peer (or one host: whoever fails together) has. Begins as zeros and
- * stays where it is while it holds any. */
+/* Slots of one peer (or one host: peers that fail together). Begins as zeros
+ * and stays where it is while it holds any. */
 typedef struct flow_share flow_share_t;
 
 struct flow_share {
@@ -54,7 +54,7 @@ typedef struct flow_reserve {
     uint16_t      size;        /* slots                                       */
     uint16_t      held;        /* of them taken                               */
     uint16_t      trials;      /* of them on trial                            */
-    uint16_t      stuck;       /* of them held by who is stuck                */
+    uint16_t      stuck;       /* of them held by stuck peers                */
 } flow_reserve_t;
 
 /* size: 2 .. 65535. */

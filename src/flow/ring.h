@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The reorder ring of a receiving flow: the packets that came before their
- * turn, a slot for each number of a window. Whoever calls knows that a number
- * is within the window: at or after the next one, before the limit. So no two
- * numbers share a slot, and each operation takes constant time in any order.
+ * turn, a slot for each number of a window. The caller knows that a number is
+ * within the window: at or after the next one, before the limit. No two numbers
+ * share a slot then, and each operation takes constant time in any order.
  *
  * A ring comes from flow_pool_ring_get and goes by flow_pool_ring_release when
  * it is empty; a handle in it is the core's until flow_ring_take returns it, or

@@ -151,7 +151,8 @@ static flow_rx_verdict_t flow_rx_ended(flow_core_t *core, flow_rx_t *rx,
     return flow_drop_packet(core, FLOW_DROP_CLOSED, out);
 }
 
-/* SRD: what is dropped is lost, so the flow fails; its sender must be known. */
+/* SRD: a dropped packet is lost, so the flow fails; its sender must be
+ * known. */
 static void flow_rx_overrun(flow_core_t *core, flow_rx_t *rx)
 {
     ++core->counters.overflows;
@@ -233,6 +234,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     } else if (!flow_peer_sent(peer, src)) {
         return flow_drop_packet(core, FLOW_DROP_SENDER, out);
     } else {
+        flow_peer_heard(core, peer);
         rx = flow_rx_find(core, peer, names.ep);
     }
 
@@ -258,7 +260,6 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
         rx = flow_rx_create(core, peer, names.ep);
         flow_rx_stranger_add(core, rx);
         if (peer->state != FLOW_PEER_UNKNOWN) {
-            flow_peer_heard(core, peer);
             flow_due_rx_ctl(core, rx, FLOW_CTL_RX_WHO);
         }
     } else if (rx->state >= FLOW_RX_FAILED) {
@@ -267,7 +268,7 @@ static flow_rx_verdict_t flow_rx_accept_long(flow_core_t *core,
     return flow_rx_numbered(core, rx, word, handle, len, out);
 }
 
-/* What the header says for our flow that goes the other way. */
+/* The header's limit for our flow that goes the other way. */
 static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
                                const uint8_t *pkt)
 {
@@ -279,6 +280,7 @@ static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
         ack = flow_wire_load_ack(pkt, &map);
         flow_resend_heard(tx);
         flow_resend_ack(core, tx, ack, map);
+        flow_tx_window(core, tx);
     }
     flow_tx_limit(core, tx, flow_wire_limit(word));
 }

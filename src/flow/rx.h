@@ -13,13 +13,13 @@
  *          (or several at a time by flow_rx_run)
  *
  * A held packet may wait long for the one before it, and that one needs a
- * buffer. So when few buffers are posted (rx_reserve or less), the caller
+ * buffer. When few buffers are posted (rx_reserve or less), the caller
  * copies a packet to be held elsewhere and reposts: else all buffers may be
  * held, and the packet that would free them is refused for ever (a simulation
  * found it).
  *
  * A packet counts as consumed when accept or next hands it out, so the reserve
- * (flow_params_t) must cover what lies between delivery and reposting.
+ * (flow_params_t) must cover the packets between delivery and reposting.
  */
 #ifndef FLOW_RX_H_
 #define FLOW_RX_H_
@@ -55,7 +55,10 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
                                       size_t len, void *handle, flow_src_t src,
                                       flow_rx_out_t *out);
 
-/* Of the flow that a short header names; nothing is checked yet. */
+/* The caller dropped a packet by itself: counts it. */
+void flow_drop_count(flow_core_t *core, flow_drop_t reason);
+
+/* The flow that a short header names; nothing is checked yet. */
 static inline uint32_t flow_rx_index_of(uint64_t word)
 {
     return flow_wire_token(word) & (FLOW_INDEX_MAX - 1);
@@ -119,7 +122,7 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
 /*
  * The way of nearly all packets: the next one of an open flow, or an early one.
  * flow_rx_accept begins with it; a caller that polls in batches calls it by
- * itself, and then flow_rx_accept_slow for what it leaves:
+ * itself, and then flow_rx_accept_slow for the packets that it leaves:
  *   DELIVER, FILL: *word is the header: message id in FLOW_WIRE_AM_MASK, token
  *                  by flow_wire_token; the payload is at FLOW_SHORT_HDR
  *   HOLD:          the core has handle; only if may_hold
@@ -194,16 +197,17 @@ flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
 /*
  * Held packets of the flow that are in order now, at most max (1 .. 64), into
  * handles; their number. The flow may have gone meanwhile: then 0, its packets
- * come as FLOW_EVENT_RX_RELEASE. What is handed out is the caller's, whatever
- * comes of the flow.
+ * come as FLOW_EVENT_RX_RELEASE. Handles that were handed out are the caller's,
+ * even if the flow ends.
  */
 unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
                      unsigned max);
 
 /*
  * Receiving flows that failed so far, and whether the flow of this token did:
- * what the caller has of it is for nobody any more. A handler may have that
- * effect, so who runs several looks between them. token: of flow_rx_accept.
+ * packets of it that the caller has are for nobody any more. A handler may have
+ * that effect, so a caller that runs several looks between them. token: of
+ * flow_rx_accept.
  */
 static inline uint64_t flow_rx_failures(const flow_core_t *core)
 {

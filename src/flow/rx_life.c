@@ -12,8 +12,8 @@
  * CLOSED lasts only until the flow has left the queues it is on. On UD, where
  * goodbye and data are repeated, PARTED comes before it, as TIME-WAIT in TCP.
  * A stranger is delivered to: its long header names flow and receiver, and the
- * hello adds only what an answer needs. Holding it instead was tried; it made
- * the data of honest peers depend on a bound on strangers.
+ * hello adds only the members that an answer needs. Holding it instead was
+ * tried; it made the data of honest peers depend on a bound on strangers.
  */
 #include "flow/ack_priv.h"
 #include "flow/assert.h"
@@ -40,7 +40,7 @@ static void flow_rx_release_held(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/* No packet fits the flow any more; what it held goes back. */
+/* No packet fits the flow any more; the packets that it held go back. */
 static void flow_rx_stop(flow_core_t *core, flow_rx_t *rx)
 {
     if (rx->state == FLOW_RX_STRANGER) {
@@ -77,8 +77,7 @@ static void flow_rx_unlist(flow_core_t *core, flow_rx_t *rx)
     flow_peer_t *peer = flow_core_peer(core, rx->peer);
 
     if (flow_peer_ref(peer)) {
-        rx->flags |= FLOW_RXF_UNLISTED;
-        flow_list_remove_rx(core, peer, rx);
+        flow_list_unlist_rx(core, peer, rx);
         flow_rx_try_release(core, rx);
     } else {
         flow_rx_close(core, rx);
@@ -138,7 +137,9 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
 {
     flow_psn_t psn   = flow_rx_psn(rx);
     flow_psn_t limit = core->params.first_psn + (flow_psn_t)window;
+    int overrun      = (rx->flags & FLOW_RXF_OVERRUN) != 0;
 
+    rx->flags &= ~(unsigned)FLOW_RXF_OVERRUN;
     flow_assert(rx->state == FLOW_RX_STRANGER);
     flow_stranger_leave(core, rx);
     rx->src     = flow_peer_src(flow_core_peer(core, rx->peer), src);
@@ -157,7 +158,7 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
         ((rx->ring != 0) || (psn != core->params.first_psn))) {
         flow_due_rx_ctl(core, rx, FLOW_CTL_RX_ACK);
     }
-    if (rx->flags & FLOW_RXF_OVERRUN) {
+    if (overrun) {
         flow_rx_fail(core, rx);
     } else if ((rx->flags & FLOW_RXF_FINAL) && (flow_rx_final(rx) == psn)) {
         flow_rx_end(core, rx);

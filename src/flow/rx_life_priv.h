@@ -5,16 +5,16 @@
 
 #include "flow/rx_priv.h"
 
-/* Its hello came. window: what the sender may send before our answer. */
+/* Its hello came. window: the window of the sender before our answer. */
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
                        unsigned window);
-/* It ends; what it held comes back as events. */
+/* It ends; packets that it held come back as events. */
 void flow_rx_close(flow_core_t *core, flow_rx_t *rx);
 /* Its sender ended it: flow_rx_close; on UD it first stays a while, to confirm
  * goodbyes that are repeated. */
 void flow_rx_end(flow_core_t *core, flow_rx_t *rx);
-/* UD: nothing more comes. What is in order and waits for the caller was
- * acknowledged: nonzero if there is some, and the flow ends after it. */
+/* UD: nothing more comes. Packets in order that wait for the caller were
+ * acknowledged: nonzero if there are some, and the flow ends after them. */
 int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx);
 /* Messages of it are lost: it ends, and a reset tells the sender. */
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx);

@@ -13,8 +13,10 @@ static inline flow_psn_t flow_rx_psn(const flow_rx_t *rx)
     return flow_wire_psn(rx->expect);
 }
 
+enum { FLOW_ADVERTISED_MASK = (1 << FLOW_ADVERTISED_BITS) - 1 };
+
 /*
- * Of some numbers the record keeps 7 or 8 bits: they are at most a window away
+ * The record keeps 7 or 8 bits of some numbers: they are at most a window away
  * from one that is kept whole.
  */
 static inline flow_psn_t flow_rx_counted(const flow_rx_t *rx)
@@ -24,16 +26,22 @@ static inline flow_psn_t flow_rx_counted(const flow_rx_t *rx)
 
 static inline flow_psn_t flow_rx_advertised(const flow_rx_t *rx)
 {
-    return rx->limit - ((rx->limit - rx->advertised_low) & 0x7f);
+    return rx->limit -
+           ((rx->limit - rx->advertised_low) & FLOW_ADVERTISED_MASK);
 }
 
-/* What the sender may use: its limit, or less when credits were recalled. */
+static inline void flow_rx_advertised_set(flow_rx_t *rx, flow_psn_t psn)
+{
+    rx->advertised_low = psn & FLOW_ADVERTISED_MASK;
+}
+
+/* The sender's usable limit: less than its limit when credits were recalled. */
 static inline flow_psn_t flow_rx_use(const flow_rx_t *rx)
 {
     return (rx->flags & FLOW_RXF_RECALLED) ? flow_rx_advertised(rx) : rx->limit;
 }
 
-/* Of a flow with FLOW_RXF_FINAL: the number after its last packet. */
+/* The number after the last packet of a flow with FLOW_RXF_FINAL. */
 static inline flow_psn_t flow_rx_final(const flow_rx_t *rx)
 {
     return flow_rx_psn(rx) + (uint8_t)(rx->final_low - flow_rx_psn(rx));

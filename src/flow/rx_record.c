@@ -61,8 +61,7 @@ void flow_rx_try_release(flow_core_t *core, flow_rx_t *rx)
     peer = flow_core_peer(core, rx->peer);
     flow_hash_remove_rx(core, rx);
     if (rx->flags & FLOW_RXF_UNLISTED) {
-        flow_pool_rx_clear(core, flow_rx_index(rx));
-        flow_pool_rx_release(core, flow_rx_index(rx));
+        flow_list_free_unlisted_rx(core, rx);
         flow_peer_unref(core, peer);
     } else {
         flow_list_free_rx(core, peer, rx);

@@ -20,7 +20,8 @@ enum {
     FLOW_CHUNK       = 1 << FLOW_CHUNK_SHIFT,
     FLOW_CHUNKS_MAX  = FLOW_INDEX_MAX >> FLOW_CHUNK_SHIFT,
     FLOW_RING_SHIFT  = 5,
-    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT /* one per flow      */
+    FLOW_RING_CHUNKS = FLOW_INDEX_MAX >> FLOW_RING_SHIFT, /* one per flow     */
+    FLOW_ADVERTISED_BITS = 7
 };
 
 /* States of a sending flow; tx.c has the table of transitions. */
@@ -74,8 +75,8 @@ typedef enum flow_rx_state {
     FLOW_RX_STRANGER, /* data came before the hello: the initial window only  */
     FLOW_RX_ACTIVE,
     FLOW_RX_FAILED,   /* packets were lost; a reset is being sent             */
-    FLOW_RX_PARTED,   /* UD: ended by its sender; stays a while so that what
-                         is repeated or late finds it, and is confirmed       */
+    FLOW_RX_PARTED,   /* UD: ended by its sender; stays a while so that
+                         repeated or late packets find it, and are confirmed  */
     FLOW_RX_CLOSED,   /* done with; waits only to leave the lists             */
     FLOW_RX_GONE      /* free but for its place in the list of its peer       */
 } flow_rx_state_t;
@@ -96,9 +97,10 @@ struct flow_rx {
         uint8_t final_low;  /* FINAL: of the goodbye's number                 */
     };
     uint8_t    counted_low; /* of the consumed number up to which core->owed
-                               is right                                       */
-    uint32_t   advertised_low : 7; /* of the limit that is surely on its way;
-                              RECALLED: of what may be used of it             */
+                               is right; calm: at the hand's last visit       */
+    uint32_t   advertised_low : FLOW_ADVERTISED_BITS; /* of the limit that is
+                              surely on its way; RECALLED: of what may be used
+                              of it                                           */
     uint32_t   hash_next  : FLOW_INDEX_BITS;
     uint64_t   peer       : FLOW_INDEX_BITS;
     uint64_t   peer_next  : FLOW_INDEX_BITS;
@@ -107,8 +109,8 @@ struct flow_rx {
     uint64_t   state      : 3; /* flow_rx_state_t                             */
     uint64_t   ctl        : 7; /* control packets due                         */
     uint64_t   lists      : 2; /* enum flow_lists: on which it is             */
-    uint64_t   used       : 1; /* consumed something since the hand of grant.c
-                                  came by                                     */
+    uint64_t   used       : 1; /* active: it was given or due something since
+                                  the hand came by; calm: since it was silent */
     uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
     uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
     uint64_t   starved_next : FLOW_INDEX_BITS; /* on either of its lists      */
@@ -124,11 +126,17 @@ enum flow_rx_flags {
     FLOW_RXF_CARRIED = 1u << 1, /* the pair's headers carry our limit         */
     FLOW_RXF_FINAL   = 1u << 2, /* goodbye seen, earlier packets missing      */
     FLOW_RXF_GRANTED = 1u << 3, /* grant.c knows it                           */
-    FLOW_RXF_ACTIVE  = 1u << 4, /* its credits are counted, else it is away   */
+    FLOW_RXF_ACTIVE  = 1u << 4, /* its credits are counted, else it is calm   */
     FLOW_RXF_RECALLED = 1u << 5, /* the sender shall use less than its limit  */
-    FLOW_RXF_OVERRUN = 1u << 6, /* SRD: a stranger lost what was beyond its
+    /* two meanings, by the state: */
+    FLOW_RXF_OVERRUN = 1u << 6, /* STRANGER, SRD: it lost what was beyond its
                                    window: it fails when it says hello        */
-    FLOW_RXF_UNLISTED = 1u << 7 /* off the list of its peer, by a reference   */
+    FLOW_RXF_EARNED  = 1u << 6, /* ACTIVE: used so much that a recall is worth
+                                   its cost                                   */
+    FLOW_RXF_UNLISTED = 1u << 7, /* PARTED: off the list of its peer, by a
+                                   reference                                  */
+    FLOW_RXF_MOVED   = 1u << 7  /* ACTIVE: calm, consumed something since the
+                                   last round of the hand that recalls        */
 };
 
 enum flow_tx_flags {
@@ -147,8 +155,10 @@ enum flow_tx_wait {
     FLOW_WAIT_RESET = 1u << 2, /* to end by a reset, not a goodbye            */
     FLOW_WAIT_PART  = 1u << 3, /* UD: goodbye or reset is out, not confirmed */
     FLOW_WAIT_PONG  = 1u << 4, /* UD: ping is out, nothing was heard since    */
-    FLOW_WAIT_RNR   = 1u << 5  /* receiver-not-ready: nothing new until all
+    FLOW_WAIT_RNR   = 1u << 5, /* receiver-not-ready: nothing new until all
                                   that is out has arrived                     */
+    FLOW_WAIT_LAP   = 1u << 6, /* the same, since it carries limits (lap.c)   */
+    FLOW_WAIT_EMPTY = FLOW_WAIT_RNR | FLOW_WAIT_LAP
 };
 
 enum flow_lists {
@@ -156,12 +166,13 @@ enum flow_lists {
     FLOW_LIST_PARTED  = 1u << 1 /* by starved_next                            */
 };
 
-/* Of an operation on UD. */
+/* State of an operation on UD. */
 enum flow_op_flags {
     FLOW_OPF_POSTED = 1u << 0, /* its post has not completed                  */
     FLOW_OPF_OVER   = 1u << 1, /* acknowledged, or its flow failed            */
     FLOW_OPF_FAILED = 1u << 2,
-    FLOW_OPF_FAST   = 1u << 3  /* was sent again because of a gap             */
+    FLOW_OPF_AGAIN  = 1u << 3, /* was sent more than once                     */
+    FLOW_OPF_PROBE  = 1u << 4  /* the last time to ask, with nothing known    */
 };
 
 typedef enum flow_peer_state {
@@ -178,7 +189,9 @@ struct flow_peer {
     uint64_t gid;             /* lower half, as in memory                     */
     void    *cookie;
     uint32_t qpn    : 24;
-    uint32_t prefix : 8;      /* of core->prefixes: upper half of its GID     */
+    uint32_t prefix : 6;      /* of core->prefixes: upper half of its GID     */
+    uint32_t lapped : 1;      /* no control packets until none is out (lap.c) */
+    uint32_t spoke  : 1;      /* it was heard, or something got through to it */
     uint32_t qkey;
     uint64_t ah         : 16;
     uint64_t young      : 2;  /* its handle may be younger than packets that
@@ -208,6 +221,8 @@ struct flow_peer {
     uint64_t introduced : 1;  /* the caller knows it: it gets PEER_GONE       */
     uint64_t handled    : 1;  /* the caller set an address handle             */
     uint64_t addressed  : 1;  /* address complete and in the address index    */
+    uint64_t heard      : 1;  /* it was heard, and no control packet that was
+                                 handed out since then can say otherwise      */
 };
 
 /* Hosts differ in the lower half; the upper one is that of their network. */
@@ -216,25 +231,53 @@ typedef struct flow_prefix {
     uint32_t peers;
 } flow_prefix_t;
 
-/* Of a sending flow: does it wait for what later packets overtook? */
-enum flow_gap {
-    FLOW_GAP_NONE,
-    FLOW_GAP_WAITS,
-    FLOW_GAP_LEFT  /* it does, and is nobody's any more                       */
-};
+/*
+ * UD: a sending flow's knowledge of the way to its receiver (path.c). It stays
+ * while nothing is in flight; SRD has none. Times in stamps.
+ */
+#define FLOW_STAMP_SHIFT 6 /* a stamp is 64 ns                                */
+typedef struct flow_path {
+    uint32_t   window;  /* congestion window, in 1/2^16 packets               */
+    uint32_t   before;  /* while the queue drains: the window before; else 0  */
+    uint32_t   full;    /* ... and the round trip                             */
+    uint32_t   rtt;     /* smoothed round trip; 0: not known                  */
+    uint32_t   var;     /* its mean deviation                                 */
+    uint32_t   latest;  /* the last one seen                                  */
+    uint32_t   least;   /* the least seen                                     */
+    uint32_t   base;    /* the least in the last epoch ...                    */
+    uint32_t   lately;  /* ... and in this one, ...                           */
+    uint32_t   epoch;   /* ... which began then                               */
+    uint32_t   round;   /* when this round trip began ...                     */
+    uint32_t   round_sum, round_count; /* ... and what was seen in it         */
+    uint32_t   cut;     /* when the window was halved last                    */
+    uint32_t   drained; /* when the queue was let drain last                  */
+    uint32_t   hello;   /* when the hello was sent; 0: several were           */
+    uint32_t   sent;    /* when a packet was sent last                        */
+    uint32_t   newest;  /* when the newest of those that arrived was sent ... */
+    flow_psn_t newest_psn; /* ... and which it is                             */
+    uint16_t   bad;     /* part of the packets that is lost, in 1/2^16        */
+    uint16_t   calm;    /* acknowledged since a queue overflowed              */
+    uint8_t    tries;   /* time-outs since something was acknowledged         */
+    uint8_t    start;   /* slow start                                         */
+    uint8_t    known;   /* a long base is the way's own                       */
+    uint8_t    rounds;  /* since a queue overflowed, up to a bound            */
+    uint32_t   reorder; /* how late they come, of late                        */
+    uint32_t   seed;
+    uint32_t   kept_window; /* before some packets counted as lost; 0: that is
+                               settled                                        */
+    uint16_t   kept_calm;
+    uint16_t   suspects; /* such packets that did not arrive late             */
+} flow_path_t;
 
-/* UD: the operations of a sending flow that are not acknowledged (resend.c).
- * They stay in a batch of the timer until they expire with nothing taken. */
+/* UD: the operations of a sending flow that are not acknowledged (resend.c),
+ * with its alarm (alarm.c). */
 typedef struct flow_unacked {
-    uint32_t   tx;    /* the sending flow; 0: it has gone                     */
-    uint32_t   gap_next;
-    flow_psn_t due;   /* numbers before it are overdue when the batch expires */
-    flow_psn_t gap_until; /* what is missing before it is lost when the wait
-                             ends, and before gap_seen when the next one does */
-    flow_psn_t gap_seen;
-    uint8_t    level; /* of back-off                                          */
-    uint8_t    tries; /* time-outs since something was acknowledged           */
-    uint8_t    gap;   /* enum flow_gap                                        */
+    uint64_t    lost;  /* bit psn % 64: to be sent again when the window
+                          allows it                                           */
+    flow_time_t due;   /* of the alarm                                        */
+    uint32_t    tx;    /* the sending flow; 0: it has gone                    */
+    uint32_t    place; /* of this ring among the alarms, 0: it has none       */
+    uint32_t    heap;  /* which ring has the place of this one's index        */
 } flow_unacked_t;
 
 /* A slot for each number of a window: packets that a receiving flow holds
@@ -261,15 +304,14 @@ typedef struct flow_fifo {
 } flow_fifo_t;
 
 /*
- * Back-off of one level: what comes first opens a wait of delay; what comes
- * during it gathers for the next. So nothing needs a time of its own, and each
- * waits between one and two delays.
+ * Back-off of one level: the first entry opens a wait of delay; entries during
+ * it gather for the next. No entry needs a time of its own, and each waits
+ * between one and two delays.
  */
 typedef struct flow_batch {
     flow_time_t from, due;
     flow_fifo_t tx_wait, tx_gather; /* flows with control packets due         */
     flow_fifo_t rx_wait, rx_gather;
-    flow_fifo_t ring_wait, ring_gather;   /* UD: of sending flows             */
     flow_op_t  *op_wait, *op_gather;
 } flow_batch_t;
 
@@ -290,6 +332,7 @@ struct flow_core {
     uint32_t      ctl_pending;
     uint32_t      event_pending;
     flow_time_t   timer_next;
+    void         *user;          /* flow_core_user                            */
 
     flow_params_t params;
     flow_tx_t    *tx_chunks[FLOW_CHUNKS_MAX];
@@ -317,8 +360,20 @@ struct flow_core {
     int64_t       owed;          /* credits of active flows                   */
     uint32_t      granted;       /* receiving flows that may send             */
     uint32_t      active;        /* of them those whose credits count         */
-    uint32_t      hand;          /* where grant.c looked for silent ones last */
-    uint32_t      contended;     /* somebody got less than it could use       */
+    int64_t       lent;          /* credits that calm flows were given since the
+                                    receive queue was empty                   */
+    uint32_t      hand;          /* flow that hand.c visited last, 0: none in
+                                    this round                                */
+    uint32_t      round;         /* of the hand                               */
+    uint32_t      moved;         /* has a flow moved in it?                   */
+    uint32_t      quiet;         /* rounds in a row in which none did         */
+    uint32_t      active_used;   /* packets that active flows consumed in it  */
+    uint32_t      active_use;    /* an eighth of what one of them did in the
+                                    last one, 0: none did                     */
+    uint32_t      ticks;         /* since the last visits                     */
+    uint32_t      lent_ticks;    /* since lent was 0                          */
+    uint32_t      backlog;       /* flow_core_rx_backlog                      */
+    uint32_t      backlog_ticks; /* ticks in a row at which there was one     */
     uint32_t      scarce_at;     /* rx_posted at the last RX_SCARCE           */
     uint32_t      event_scarce;  /* FLOW_EVENT_RX_SCARCE is due               */
     flow_time_t   tick_due;
@@ -328,8 +383,8 @@ struct flow_core {
     flow_batch_t  batch[FLOW_LEVELS];
     flow_fifo_t   parted_wait, parted_gather;
     flow_time_t   parted_due;
-    flow_fifo_t   gap_wait, gap_gather; /* UD: rings                          */
-    flow_time_t   gap_due;
+    flow_time_t   now;           /* UD: as the caller said                    */
+    uint32_t      alarms;        /* UD: rings that have one                   */
     int           hold_all;      /* flow_rx_accept_held is running            */
     uint32_t      stranger_pos;  /* in strangers: the next, modulo their max */
     uint32_t      stranger_look; /* likewise: where to look for who holds     */
@@ -344,6 +399,12 @@ struct flow_core {
     uint16_t           expired_next[FLOW_EXPIRED + 1]; /* in chains by hash   */
     uint16_t           expired_head[FLOW_EXPIRED];
 };
+
+/* The word of flow_core_set_user. One load. */
+static inline void *flow_core_user(const flow_core_t *core)
+{
+    return core->user;
+}
 
 static inline flow_rx_t *flow_core_rx(const flow_core_t *core, uint32_t index)
 {
@@ -369,6 +430,14 @@ static inline flow_ring_t *flow_core_ring(const flow_core_t *core,
 {
     return &core->ring_chunks[index >> FLOW_RING_SHIFT]
                              [index & ((1u << FLOW_RING_SHIFT) - 1)];
+}
+
+/* UD: the path of a sending flow, behind the flows of its chunk. */
+static inline flow_path_t *flow_core_path(const flow_core_t *core,
+                                          uint32_t index)
+{
+    return (flow_path_t*)(core->tx_chunks[index >> FLOW_CHUNK_SHIFT] +
+                          FLOW_CHUNK) + (index & (FLOW_CHUNK - 1));
 }
 
 static inline int flow_is_ud(const flow_core_t *core)

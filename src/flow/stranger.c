@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Strangers: flows whose data came before their hello. Nobody vouches for them,
- * so their number is bounded, and the bytes of what is held for them; beyond
- * that the oldest expires. An honest sender's hello is on its way, mostly for
+ * so their number is bounded, and so are the bytes held for them; beyond that
+ * the oldest expires. An honest sender's hello is on its way, mostly for
  * microseconds, and then it is no stranger any more.
  *
- * What expired may have been an honest one: its messages completed well. So the
- * last of them are remembered, by a hash, and who says hello for one is told by
- * a reset, as it is when there is no index left for it. Of a peer that is known
- * there is no need to wait for the hello. (A table in which newer ones
+ * An expired stranger may have been an honest one, whose messages completed
+ * well. Therefore the last expired ones are remembered, by a hash, and a hello
+ * for one is answered by a reset, as it is when there is no index left for it.
+ * A known peer's flow need not wait for its hello. (A table in which newer ones
  * overwrite older by chance was tried: a simulated flood lost messages of an
  * honest peer after a good completion.)
  *
- * The queue is a ring of tokens, in which those who said hello are left: a
- * token that names no stranger any more costs nothing to skip.
+ * The queue is a ring of tokens, in which those of flows that said hello are
+ * left: a token that names no stranger any more costs nothing to skip.
  */
 #include "flow/stranger_priv.h"
 
+#include "util/keyed_hash.h"
+
 /* Never 0. Long enough that no other flow has that of one in the table, by
  * chance: that would be refused though nothing of it was lost. */
-static uint64_t flow_stranger_hash(uint64_t incarnation, uint32_t ep)
+static uint64_t flow_stranger_hash(const flow_core_t *core,
+                                   uint64_t incarnation, uint32_t ep)
 {
-    uint64_t hash = (incarnation ^ ((uint64_t)ep << 32) ^ ep) *
-                    0x9e3779b97f4a7c15ull;
-
-    hash = (hash ^ (hash >> 29)) * 0xff51afd7ed558ccdull;
-    return hash | (1ull << 63);
+    return keyed_hash(core->params.key, incarnation, ep) | (1ull << 63);
 }
 
 static uint16_t *flow_stranger_chain(flow_core_t *core, uint64_t hash)
@@ -46,7 +45,7 @@ static void flow_stranger_forget(flow_core_t *core, uint16_t index)
 void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
                             uint32_t ep)
 {
-    uint64_t hash  = flow_stranger_hash(incarnation, ep);
+    uint64_t hash  = flow_stranger_hash(core, incarnation, ep);
     uint16_t index = (uint16_t)(1 + core->counters.expired % FLOW_EXPIRED);
     uint16_t *head = flow_stranger_chain(core, hash);
 
@@ -61,7 +60,7 @@ void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
 
 int flow_stranger_expired(flow_core_t *core, uint64_t incarnation, uint32_t ep)
 {
-    uint64_t hash = flow_stranger_hash(incarnation, ep);
+    uint64_t hash = flow_stranger_hash(core, incarnation, ep);
     uint16_t index;
 
     for (index = *flow_stranger_chain(core, hash); index != 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UD: the time-outs of a sending flow, of its operations and of its control
  * packets. */
+#include "flow/alarm_priv.h"
 #include "flow/ctl_priv.h"
+#include "flow/path_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
 #include "flow/time_out_priv.h"
@@ -20,49 +22,53 @@ static void flow_time_out_idle(flow_core_t *core, uint32_t index)
         tx->ring = 0;
         tx->stop = flow_tx_psn(tx);
     }
-    if (ring->unacked.gap == FLOW_GAP_NONE) {
-        flow_pool_ring_release(core, index);
-    } else {
-        ring->unacked.gap = FLOW_GAP_LEFT;
+    flow_pool_ring_release(core, index);
+}
+
+/* Nothing arrives any more: ask by the oldest packet that is out. */
+static void flow_time_out_probe(flow_core_t *core, flow_tx_t *tx,
+                                flow_op_t *oldest)
+{
+    flow_path_t *path = flow_core_path(core, flow_tx_index(tx));
+
+    flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, path->tries);
+    if (path->tries >= core->params.tries) {
+        flow_tx_fail(core, tx, FLOW_SEND_LOST);
+        return;
     }
+
+    flow_path_silent(path);
+    path->sent     = flow_path_stamp(core->now); /* posted still: no harm */
+    oldest->flags |= FLOW_OPF_PROBE;
+    core->counters.timeouts += (unsigned)flow_resend_push(core, oldest);
 }
 
 void flow_time_out_ring(flow_core_t *core, uint32_t index, flow_time_t now)
 {
-    flow_ring_t *ring       = flow_core_ring(core, index);
-    flow_unacked_t *unacked = &ring->unacked;
-    flow_tx_t *tx           = flow_core_tx(core, unacked->tx);
-    uint64_t overdue;
-    flow_psn_t psn;
+    const flow_unacked_t *unacked = &flow_core_ring(core, index)->unacked;
+    flow_tx_t *tx                 = flow_core_tx(core, unacked->tx);
+    flow_op_t *oldest;
 
     if ((unacked->tx == 0) || (tx->busy == 0)) {
-        flow_time_out_idle(core, index);
+        if (unacked->tx != 0) {
+            flow_tx_window(core, tx);
+        }
+        if (unacked->place == 0) { /* it does not wait for a pause */
+            flow_time_out_idle(core, index);
+        }
         return;
     }
 
-    overdue = 0;
-    for (psn = tx->una; flow_psn_lt(psn, unacked->due); ++psn) {
-        overdue |= ring->mask & flow_psn_bit(psn);
+    flow_resend_run(core, tx);
+    flow_tx_window(core, tx);
+    oldest = flow_resend_oldest(core, tx);
+    if ((oldest != NULL) && (flow_resend_silence(core, tx) == 0)) {
+        flow_time_out_probe(core, tx, oldest);
     }
-    if (overdue != 0) {
-        flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, unacked->tries);
-        if (unacked->tries >= core->params.tries) {
-            flow_tx_fail(core, tx, FLOW_SEND_LOST);
-            overdue = 0;
-        } else {
-            ++unacked->tries;
-            unacked->level = (uint8_t)flow_timer_level_next(core,
-                                                            unacked->level);
-        }
-    }
-    for (; overdue != 0; overdue &= overdue - 1) {
-        flow_op_t *op = ring->slot[__builtin_ctzll(overdue)];
-
-        op->flags &= (uint8_t)~FLOW_OPF_FAST;
-        core->counters.timeouts += (unsigned)flow_resend_push(core, op);
-    }
-    unacked->due = flow_tx_psn(tx);
-    flow_timer_ring(core, index, unacked->level, now);
+    flow_alarm_sooner(core, index,
+                      now + ((oldest != NULL) ?
+                                     flow_resend_silence(core, tx) :
+                                     core->params.rnr_min));
 }
 
 /* Control packets that were sent and not answered, as enum flow_ctl_due. */
@@ -93,7 +99,7 @@ static unsigned flow_time_out_is_open(const flow_tx_t *tx)
 /*
  * One repeat of all of them for each time-out. While control packets of the
  * flow are queued, their completion comes here again; while it is in back-off,
- * what is open joins that.
+ * open requests join that.
  */
 void flow_time_out_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
 {

@@ -5,7 +5,7 @@
 
 #include "flow/state_priv.h"
 
-/* The time-out of this ring: send again what is overdue. */
+/* The time-out of this ring: send overdue packets again. */
 void flow_time_out_ring(flow_core_t *core, uint32_t ring, flow_time_t now);
 /* A control packet was sent: repeat it later if it is not answered. */
 void flow_time_out_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now);

@@ -4,13 +4,13 @@
  * and how long closed receiving flows stay.
  *
  * A heap or a wheel would need a time per waiting object. Delays here are only
- * rnr_min * 2^level, so one batch per level will do: whatever arrives while a
- * batch waits gathers for the next one. The price is a delay between one and
+ * rnr_min * 2^level, so one batch per level will do: entries that arrive while
+ * a batch waits gather for the next one. The price is a delay between one and
  * two times the nominal; on SRD the wait of the first in a batch is random, so
  * that senders which one receiver refused together do not return together.
  *
- * What starts to wait where the time is not known ("later") makes the timer
- * due at once; the wait begins when it runs.
+ * An entry that starts to wait where the time is not known ("later") makes the
+ * timer due at once; the wait begins when it runs.
  */
 #include "flow/ctl_priv.h"
 #include "flow/fifo_priv.h"
@@ -28,6 +28,20 @@ unsigned flow_timer_level_next(const flow_core_t *core, unsigned level)
         return level + 1;
     }
     return level;
+}
+
+/*
+ * A receiver that thousands begin to send to at once has a full queue for as
+ * long as it takes to get to know them, and an empty one afterwards. A sender
+ * that comes back late then is the last; so each of the first delays three
+ * times.
+ */
+unsigned flow_timer_fresh_level(unsigned level)
+{
+    static const uint8_t levels[FLOW_LEVELS] = {0, 1, 2, 2, 2, 3, 3, 3,
+                                                4, 5, 6, 7, 8, 9, 10, 11};
+
+    return levels[level];
 }
 
 /* 0 .. 2^16 - 1, other numbers in each core. */
@@ -104,23 +118,6 @@ void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
                           index);
 }
 
-void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
-                     flow_time_t now)
-{
-    int first = flow_timer_arm(core, level, now);
-
-    flow_fifo_ring_push(core,
-                        first ? &core->batch[level].ring_wait :
-                                &core->batch[level].ring_gather,
-                        ring);
-}
-
-void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level)
-{
-    flow_fifo_ring_push(core, &flow_timer_later(core, level)->ring_gather,
-                        ring);
-}
-
 void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now)
 {
@@ -146,12 +143,4 @@ void flow_timer_parted(flow_core_t *core, uint32_t index)
         flow_timer_start(core, &core->parted_due, 0);
     }
     flow_fifo_rx_starved_push(core, &core->parted_gather, index);
-}
-
-void flow_timer_gap(flow_core_t *core, uint32_t ring)
-{
-    if (core->gap_due == FLOW_TIME_NEVER) {
-        flow_timer_start(core, &core->gap_due, 0);
-    }
-    flow_fifo_ring_gap_push(core, &core->gap_gather, ring);
 }

@@ -19,8 +19,18 @@ static inline flow_time_t flow_timer_next(const flow_core_t *core)
 }
 
 /*
- * Run what is due: afterwards flow_ctl_next and flow_tx_repost_next may have
- * something. Cheap when called early.
+ * UD: the time, as of now. Round trips are measured by it, so tell it before
+ * packets are received, and before some are sent after a pause. All calls that
+ * take a time tell it, too.
+ */
+static inline void flow_timer_set_now(flow_core_t *core, flow_time_t now)
+{
+    core->now = now;
+}
+
+/*
+ * Run the timers that are due: afterwards flow_ctl_next and flow_tx_repost_next
+ * may have something. Cheap when called early.
  */
 void flow_timer_run(flow_core_t *core, flow_time_t now);
 

@@ -16,21 +16,17 @@ void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now);
 /* UD: as flow_timer_tx, for callers that do not know the time. */
 void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level);
-/* UD: flow_time_out_ring is called for the ring after the delay of its
- * level. */
-void flow_timer_ring(flow_core_t *core, uint32_t ring, unsigned level,
-                     flow_time_t now);
-void flow_timer_ring_later(flow_core_t *core, uint32_t ring, unsigned level);
-/* UD: flow_resend_gap_over is called for the ring when gap_delay has passed. */
-void flow_timer_gap(flow_core_t *core, uint32_t ring);
-/* flow_grant_hand_round is called after a while. */
+/* flow_hand_tick is called after a while. */
 void flow_timer_tick(flow_core_t *core);
 /* UD: free this receiving flow when nothing of it can be on the way any
  * more. */
 void flow_timer_parted(flow_core_t *core, uint32_t index);
-/* What a level waits, ns. */
+/* The wait of a level, ns. */
 flow_time_t flow_timer_delay(const flow_core_t *core, unsigned level);
 /* The level after this one; the last is that whose delay is within rnr_max. */
 unsigned flow_timer_level_next(const flow_core_t *core, unsigned level);
+/* The level of a refusal of a flow that was not answered yet, which would have
+ * this level otherwise. */
+unsigned flow_timer_fresh_level(unsigned level);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The timer's run: everything whose back-off is over becomes due. timer.c has
  * how it is started. */
+#include "flow/alarm_priv.h"
 #include "flow/ctl_priv.h"
 #include "flow/fifo_priv.h"
-#include "flow/grant_priv.h"
+#include "flow/hand_priv.h"
 #include "flow/resend_priv.h"
 #include "flow/rx_life_priv.h"
 #include "flow/rx_record_priv.h"
@@ -12,8 +13,7 @@
 #include "flow/turn_priv.h"
 
 /* The wait of a batch is over: make its objects due. */
-static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
-                               flow_time_t now)
+static void flow_timer_release(flow_core_t *core, flow_batch_t *over)
 {
     flow_op_t *op;
     uint32_t index;
@@ -29,29 +29,25 @@ static void flow_timer_release(flow_core_t *core, flow_batch_t *over,
         over->op_wait = op->next;
         flow_fifo_op_push(&core->repost, op);
     }
-    while ((index = flow_fifo_ring_pop(core, &over->ring_wait)) != 0) {
-        flow_time_out_ring(core, index, now);
-    }
 }
 
-/* What gathered begins to wait. Is there anything? */
+/* The gathered entries begin to wait. Nonzero if there are some. */
 static int flow_timer_batch_turn(flow_batch_t *batch)
 {
     static const flow_fifo_t none = {0, 0, 0};
 
     batch->tx_wait     = batch->tx_gather;
     batch->rx_wait     = batch->rx_gather;
-    batch->ring_wait   = batch->ring_gather;
     batch->op_wait     = batch->op_gather;
     batch->tx_gather   = none;
     batch->rx_gather   = none;
-    batch->ring_gather = none;
     batch->op_gather   = NULL;
-    return ((batch->tx_wait.head | batch->rx_wait.head |
-             batch->ring_wait.head) != 0) || (batch->op_wait != NULL);
+    return ((batch->tx_wait.head | batch->rx_wait.head) != 0) ||
+           (batch->op_wait != NULL);
 }
 
-/* One level is due. What it makes wait again joins the turn that begins. */
+/* One level is due. Entries that it makes wait again join the turn that
+ * begins. */
 static void flow_timer_expire(flow_core_t *core, unsigned level,
                               flow_time_t now)
 {
@@ -62,7 +58,7 @@ static void flow_timer_expire(flow_core_t *core, unsigned level,
     batch->due  = flow_timer_batch_turn(batch) ?
                           now + flow_timer_delay(core, level) :
                           FLOW_TIME_NEVER;
-    flow_timer_release(core, &over, now);
+    flow_timer_release(core, &over);
 }
 
 static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
@@ -83,35 +79,25 @@ static void flow_timer_expire_parted(flow_core_t *core, flow_time_t now)
                                   now + flow_timer_delay(core, FLOW_PART_LEVEL);
 }
 
-static void flow_timer_expire_gap(flow_core_t *core, flow_time_t now)
-{
-    flow_fifo_t over = core->gap_wait;
-    uint32_t index;
-
-    core->gap_wait   = core->gap_gather;
-    core->gap_gather = (flow_fifo_t){0, 0, 0};
-    while ((index = flow_fifo_ring_gap_pop(core, &over)) != 0) {
-        if (flow_resend_gap_over(core, index)) {
-            flow_fifo_ring_gap_push(core, &core->gap_wait, index);
-        }
-    }
-    core->gap_due = (core->gap_wait.head == 0) ? FLOW_TIME_NEVER :
-                                                 now + core->params.gap_delay;
-}
-
+/* UD's first time-out is many times SRD's first back-off. */
 static void flow_timer_expire_tick(flow_core_t *core, flow_time_t now)
 {
-    int again = (core->tick_due == 0) || flow_grant_hand_round(core);
+    flow_time_t delay = flow_timer_delay(core, FLOW_TICK_LEVEL);
+    int again = (core->tick_due == 0) || flow_hand_tick(core);
 
-    core->tick_due = again ? now + flow_timer_delay(core, FLOW_TICK_LEVEL) :
-                             FLOW_TIME_NEVER;
+    if (flow_is_ud(core)) {
+        delay = delay / FLOW_TICK_UD + 1;
+    }
+    core->tick_due = again ? now + delay : FLOW_TIME_NEVER;
 }
 
 void flow_timer_run(flow_core_t *core, flow_time_t now)
 {
     flow_time_t next;
     unsigned level;
+    uint32_t ring;
 
+    core->now = now;
     if (now < core->timer_next) {
         return;
     }
@@ -128,13 +114,13 @@ void flow_timer_run(flow_core_t *core, flow_time_t now)
     if (core->tick_due <= now) {
         flow_timer_expire_tick(core, now);
     }
-    if (core->gap_due <= now) {
-        flow_timer_expire_gap(core, now);
+    while ((ring = flow_alarm_pop(core, now)) != 0) {
+        flow_time_out_ring(core, ring, now);
     }
 
     next = (core->parted_due < core->tick_due) ? core->parted_due :
                                                  core->tick_due;
-    next = (core->gap_due < next) ? core->gap_due : next;
+    next = (flow_alarm_next(core) < next) ? flow_alarm_next(core) : next;
     for (level = 0; level < FLOW_LEVELS; ++level) {
         next = (core->batch[level].due < next) ? core->batch[level].due : next;
     }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of what happened last, for a debugger, and a hash over all that ever
- * happened: two runs from one seed must agree in it. Packets that are delivered
- * or held are not traced, so the data path pays nothing.
+ * A ring of the last events, for a debugger, and a hash over all events: two
+ * runs from one seed must agree in it. Packets that are delivered or held are
+ * not traced, so the data path pays nothing.
  */
 #include "flow/trace.h"
 #include "flow/trace_priv.h"
-
-static uint64_t flow_trace_mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-    return hash ^ (hash >> 29);
-}
 
 void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
                 flow_psn_t psn, uint64_t arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hash over what a core did. */
+/* A hash over a core's acts. */
 #ifndef FLOW_TRACE_H_
 #define FLOW_TRACE_H_
 

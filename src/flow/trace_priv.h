@@ -5,7 +5,7 @@
 
 #include "flow/state_priv.h"
 
-/* Note what happened, to which endpoint number, at which PSN, and a detail. */
+/* Note an event, its endpoint number, its PSN, and a detail. */
 typedef enum flow_trace_what {
     FLOW_TRACE_OPEN = 1, FLOW_TRACE_CLOSE, FLOW_TRACE_GONE, FLOW_TRACE_FAIL,
     FLOW_TRACE_STALL, FLOW_TRACE_DROP, FLOW_TRACE_GRANT,
@@ -14,6 +14,14 @@ typedef enum flow_trace_what {
     FLOW_TRACE_RX_OPEN, FLOW_TRACE_RX_CLOSE, FLOW_TRACE_TIMEOUT,
     FLOW_TRACE_ACK, FLOW_TRACE_RECALL
 } flow_trace_what_t;
+
+/* A hash that has taken in one more word. */
+static inline uint64_t flow_trace_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    return hash ^ (hash >> 29);
+}
+
 void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
                 flow_psn_t psn, uint64_t arg);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whose control packets may go.
+ * The peers whose control packets may go.
  *
  * A packet to a host that does not answer holds its slot at the device for
- * seconds. So no peer has more than a few out, and one that has not shown that
- * packets get there only one of those that ask something of it (hello, want,
- * ping) and the last words of a flow, and beside it one that it waits for
- * (answer, limit, reset by the receiver). What asks has half of all slots
- * together: answers and limits, on which established flows depend, never wait
- * for hellos to the dead. When slots become few, a peer gets fewer.
+ * seconds. Therefore no peer has more than a few out. A peer that has not shown
+ * that packets get there has one packet of the kind that asks something of it
+ * (hello, want, ping) or is the last of a flow, and beside it one that it waits
+ * for (answer, limit, reset by the receiver). Packets that ask have half of all
+ * slots together: answers and limits, on which established flows depend, never
+ * wait for hellos to the dead. When slots become few, a peer gets fewer.
  *
  * Flows with something due stand in one queue of each kind. Those whose peer
  * may have no more out wait with the peer, in a ring of which it knows the
- * last; each packet of it that ends makes room for one of them. So nothing is
+ * last; each packet of it that ends makes room for one of them. No flow is
  * looked at in vain, and opening an endpoint costs the same however many there
  * are to its peer. Nobody waits for ever: as long as a flow waits with a peer
  * that can be reached, a packet to that peer is out or a flow of it is queued,
@@ -88,9 +88,12 @@ static unsigned flow_turn_most(const flow_core_t *core,
                                const flow_peer_t *peer, int rx)
 {
     unsigned slots = core->params.ctl_slots;
-    int plenty     = rx ? (core->ctl_out < slots / 2) :
-                          (core->ctl_asking < slots / 4);
+    int plenty;
 
+    if (peer->lapped) {
+        return 0;
+    }
+    plenty = rx ? (core->ctl_out < slots / 2) : (core->ctl_asking < slots / 4);
     if (peer->answers && plenty) {
         return FLOW_PEER_CTL_MAX;
     }
@@ -188,6 +191,9 @@ flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref)
 
 void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
 {
+    if ((peer->ctl_out == 0) || !peer->answers) {
+        peer->heard = 0; /* from now on */
+    }
     ++peer->ctl_out;
     ++core->ctl_out;
     core->ctl_asking += !rx;
@@ -200,6 +206,9 @@ void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
 void flow_turn_give(flow_core_t *core, flow_peer_t *peer, int rx)
 {
     --peer->ctl_out;
+    if (peer->ctl_out == 0) {
+        peer->lapped = 0;
+    }
     --core->ctl_out;
     core->ctl_asking -= !rx;
     if (!core->ctl_open_tx) {

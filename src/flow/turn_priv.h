@@ -16,7 +16,8 @@ void flow_turn_add_rx(flow_core_t *core, flow_rx_t *rx);
  * receiving one. 0: none may send now. */
 #define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
 uint32_t flow_turn_next(flow_core_t *core);
-/* The peer of what flow_turn_next returned; to be called once for each. */
+/* The peer of the flow that flow_turn_next returned; to be called once for
+ * each. */
 flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref);
 /* May one more packet be out to this peer, of a receiving flow (rx) or not? */
 int  flow_turn_may_go(const flow_core_t *core, const flow_peer_t *peer, int rx);

@@ -3,8 +3,8 @@
  * Sending flows: their windows. tx_life.c has the states.
  *
  * The window is lazy: a completion clears its bit in busy; the low edge una
- * moves only when the sender meets stop or somebody waits. So a completion
- * costs the same in any order, and one compare is all a send pays.
+ * moves only when the sender meets stop or somebody waits. A completion costs
+ * the same in any order, and a send pays one compare.
  */
 #include "flow/ack_priv.h"
 #include "flow/assert.h"
@@ -21,25 +21,31 @@ flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx)
     return flow_core_peer(core, tx->peer);
 }
 
-/* Move una over what completed. Returns the number that may not be sent. */
-static flow_psn_t flow_tx_bound(flow_tx_t *tx)
+/* Move una over completed numbers. Returns the number that may not be sent. */
+static flow_psn_t flow_tx_bound(const flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t psn  = flow_tx_psn(tx);
     unsigned shift  = tx->una % FLOW_WINDOW_MAX;
     uint64_t window = flow_psn_rotate_down(tx->busy, shift);
+    flow_psn_t bound;
 
     tx->una = (tx->busy == 0) ? psn :
                                 tx->una + (flow_psn_t)__builtin_ctzll(window);
-    if (tx->wait & FLOW_WAIT_RNR) {
+    if (tx->wait & FLOW_WAIT_EMPTY) {
         return psn;
     }
-    return flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
+    bound = flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
+    if (flow_is_ud(core) && (tx->ring != 0)) {
+        bound = flow_psn_min(bound,
+                             psn + (flow_psn_t)flow_resend_room(core, tx));
+    }
+    return bound;
 }
 
 /* Completions or a limit came: open the window; TX_READY if it was shut. */
 static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
 {
-    flow_psn_t bound = flow_tx_bound(tx);
+    flow_psn_t bound = flow_tx_bound(core, tx);
 
     if ((tx->paused == 0) && (!flow_is_ud(core) || (tx->ring != 0))) {
         tx->stop = bound;
@@ -48,6 +54,18 @@ static void flow_tx_advance(flow_core_t *core, flow_tx_t *tx)
         (bound != flow_tx_psn(tx))) {
         tx->wait &= (uint8_t)~FLOW_WAIT_STOP;
         flow_due_tx_event(core, tx, FLOW_DUE_TX_READY);
+    }
+}
+
+void flow_tx_window(flow_core_t *core, flow_tx_t *tx)
+{
+    if (!(tx->paused & FLOW_PAUSE_CLOSED)) {
+        flow_tx_advance(core, tx);
+    }
+    if ((tx->ring != 0) &&
+        ((tx->wait & FLOW_WAIT_STOP) ||
+         (flow_core_ring(core, tx->ring)->unacked.lost != 0))) {
+        flow_resend_blocked(core, tx);
     }
 }
 
@@ -76,7 +94,7 @@ flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
     if ((tx->state != FLOW_TX_LINGER) || (tx->busy != 0) ||
-        (tx->ctl_out != 0)) { /* busy has what is in back-off, too */
+        (tx->ctl_out != 0)) { /* busy has numbers in back-off, too */
         return;
     }
 
@@ -114,13 +132,13 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
         return 0;
     }
 
-    bound = flow_tx_bound(tx);
+    if (flow_is_ud(core) && !flow_resend_prepare(core, tx)) {
+        flow_due_tx_event(core, tx, FLOW_DUE_TX_READY); /* after a growth */
+        return 0;
+    }
+    bound = flow_tx_bound(core, tx);
     if (bound != flow_tx_psn(tx)) {
         if (tx->paused != 0) {
-            return 0;
-        }
-        if (flow_is_ud(core) && !flow_resend_prepare(core, tx)) {
-            flow_due_tx_event(core, tx, FLOW_DUE_TX_READY); /* after a growth */
             return 0;
         }
         tx->stop = bound;
@@ -132,10 +150,13 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
         ++core->counters.stalls;
         flow_trace(core, FLOW_TRACE_STALL, tx->ep, bound, tx->limit);
     }
-    if (flow_is_ud(core) && (bound == tx->limit) &&
-        !(tx->flags & FLOW_TXF_ASKED)) {
+    if (!flow_is_ud(core)) {
+        return 0;
+    }
+    if ((bound == tx->limit) && !(tx->flags & FLOW_TXF_ASKED)) {
         flow_tx_want(core, tx);
     }
+    flow_resend_blocked(core, tx);
     return 0;
 }
 
@@ -157,8 +178,8 @@ unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
 
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx)
 {
-    if ((tx->wait & FLOW_WAIT_RNR) && (tx->busy == 0)) {
-        tx->wait   &= (uint8_t)~FLOW_WAIT_RNR;
+    if ((tx->wait & FLOW_WAIT_EMPTY) && (tx->busy == 0)) {
+        tx->wait   &= (uint8_t)~FLOW_WAIT_EMPTY;
         tx->backoff = 0;
     }
     flow_tx_advance(core, tx);
@@ -197,7 +218,8 @@ void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
 
 /*
  * The receiver has no buffers: it granted more than it has, to flows that
- * seldom send all at once. So our window is what is out until that has arrived.
+ * seldom send all at once. Our window is therefore as large as the number of
+ * packets out until those have arrived.
  */
 void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
 {
@@ -209,11 +231,13 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
     tx->wait |= FLOW_WAIT_RNR;
     tx->stop  = flow_tx_psn(tx);
     ++core->counters.rnr;
+    flow_trace(core, FLOW_TRACE_RNR, tx->ep, op->psn, tx->backoff);
+    flow_timer_op(core, op, flow_tx_backoff_level(tx), now);
+    if (tx->linked == 0) {
+        tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
+    }
     ++tx->linked;
     op->linked = 1;
-    flow_trace(core, FLOW_TRACE_RNR, tx->ep, op->psn, tx->backoff);
-    flow_timer_op(core, op, tx->backoff, now);
-    tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
 }
 
 void flow_tx_ping(flow_core_t *core, flow_tx_t *tx)
@@ -243,8 +267,9 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t psn = flow_tx_psn(tx);
 
-    if ((tx->paused == FLOW_PAUSE_PENDING) && (flow_tx_bound(tx) != psn) &&
-        (!flow_is_ud(core) || flow_resend_prepare(core, tx))) {
+    if ((tx->paused == FLOW_PAUSE_PENDING) &&
+        (!flow_is_ud(core) || flow_resend_prepare(core, tx)) &&
+        (flow_tx_bound(core, tx) != psn)) {
         tx->stop = (flow_psn_t)(psn + 1);
     }
 }
@@ -258,8 +283,7 @@ int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx)
 
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 {
-    if (flow_likely(tx->rma == FLOW_RMA_READY) &&
-        (tx->state == FLOW_TX_OPEN)) {
+    if (flow_likely(flow_tx_rma_is_open(tx))) {
         return 1;
     }
 

@@ -11,6 +11,7 @@
 #ifndef FLOW_TX_H_
 #define FLOW_TX_H_
 
+#include "flow/peer.h"
 #include "flow/state_priv.h"
 
 #ifdef __cplusplus
@@ -38,7 +39,7 @@ enum flow_tx_pause {
 };
 
 /*
- * What the transport embeds in each send it keeps (an active message until its
+ * The part that the transport embeds in each send it keeps (a message until its
  * completion). The core links it only while the packet waits to be sent again,
  * on UD also while it waits to be released.
  */
@@ -48,12 +49,14 @@ struct flow_op {
     flow_psn_t psn;
     uint8_t    linked;
     uint8_t    flags; /* UD: enum flow_op_flags, the core's                   */
+    uint32_t   sent;  /* UD: when it was sent last, the core's                */
 };
 
 /*
  * Open a flow to peer. The hello goes out by flow_ctl_next; data may be sent at
- * once. FLOW_NO_MEMORY: grow and repeat. FLOW_NO_RESOURCE: too many flows, or
- * the peer is known dead (peer->incarnation died).
+ * once. FLOW_NO_MEMORY: grow and repeat. FLOW_LINGERING: too many closed ones
+ * are not gone yet. FLOW_NO_RESOURCE: too many flows, or the peer is known dead
+ * (peer->incarnation died).
  */
 flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *peer,
                            void *cookie, flow_tx_t **tx_p);
@@ -103,7 +106,7 @@ static inline unsigned flow_tx_header_len(const flow_tx_t *tx)
     return flow_wire_word_len(tx->hdr);
 }
 
-/* Write what follows the word in any but the shortest header; its length. */
+/* Write the part behind the word in any but the shortest header; its length. */
 unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
                              void *buf);
 
@@ -214,8 +217,8 @@ void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 /*
  * Let one packet pass a flow that is paused by FLOW_PAUSE_PENDING alone and has
  * room in its window; until the next flow_tx_pause. For the first request of
- * the transport's queue: what its completion sends must not pass the others.
- * UD: not while the pool of rings is empty (grow).
+ * the transport's queue: messages that its completion sends must not pass the
+ * others. UD: not while the pool of rings is empty (grow).
  */
 void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 
@@ -225,6 +228,12 @@ void flow_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
  * never: then flow_tx_rma_refused is 1 (the peer's table is full).
  */
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx);
+/* Its usual answer, for which nothing changes. */
+static inline int flow_tx_rma_is_open(const flow_tx_t *tx)
+{
+    return (tx->rma == FLOW_RMA_READY) && (tx->state == FLOW_TX_OPEN);
+}
+
 int flow_tx_rma_refused(const flow_tx_t *tx);
 
 /* Bit psn % 64 of each packet posted and not completed. */

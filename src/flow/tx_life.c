@@ -15,6 +15,7 @@
 #include "flow/due_priv.h"
 #include "flow/list_priv.h"
 #include "flow/pair_priv.h"
+#include "flow/path_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
@@ -57,8 +58,10 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     uint32_t index;
 
     flow_list_sweep(core);
-    if ((core->counters.lingering >= core->params.max_linger) ||
-        (addr->incarnation == 0) || (addr->qpn > FLOW_QPN_MAX)) {
+    if (core->counters.lingering >= core->params.max_linger) {
+        return FLOW_LINGERING;
+    }
+    if ((addr->incarnation == 0) || (addr->qpn > FLOW_QPN_MAX)) {
         return FLOW_NO_RESOURCE;
     }
     if (core->tx_free.count == 0) {
@@ -81,6 +84,11 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     tx->cookie    = cookie;
     tx->peer      = peer->index;
     flow_list_add_tx(peer, tx);
+    if (flow_is_ud(core)) {
+        flow_path_init(flow_core_path(core, index),
+                       core->random + tx->ep,
+                       core->params.first_window);
+    }
     ++peer->live;
     flow_peer_introduce(core, peer, addr);
     flow_trace(core, FLOW_TRACE_OPEN, tx->ep, flow_tx_psn(tx), peer->index);
@@ -107,9 +115,9 @@ static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
 
 /* A flow failed as a broken connection does: so does its pair (SRD). */
 /*
- * What the peer still sends would name an endpoint that is no more: UCP looks
+ * Later messages of the peer would name an endpoint that is no more: UCP looks
  * it up by its address where it does not expect failures. On UD the peer would
- * take what it repeats for another flow, and finds nobody in the end.
+ * take its repeats for another flow's, and finds nobody in the end.
  */
 static void flow_tx_pair_break(flow_core_t *core, const flow_tx_t *tx)
 {
@@ -134,7 +142,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
         tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
-    tx->wait    = FLOW_WAIT_DRAIN |
+    tx->wait    = FLOW_WAIT_DRAIN | (tx->wait & FLOW_WAIT_LAP) |
                   ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
     tx->state   = FLOW_TX_LINGER;
     tx->paused |= FLOW_PAUSE_CLOSED;

@@ -4,6 +4,7 @@
 #define FLOW_TX_PRIV_H_
 
 #include "flow/state_priv.h"
+#include "flow/timer_priv.h"
 #include "flow/tx.h"
 
 /* The receiver advertised this limit; an older or impossible one is ignored. */
@@ -11,6 +12,8 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
 /* The receiver recalls credits: send nothing from this number on, until it
  * advertises a limit again. */
 void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit);
+/* UD: the congestion window changed, or what is out. */
+void flow_tx_window(flow_core_t *core, flow_tx_t *tx);
 /* Neither failed nor closed: it may send, or will. */
 static inline int flow_tx_is_live(const flow_tx_t *tx)
 {
@@ -24,6 +27,14 @@ flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
 static inline uint32_t flow_tx_index(const flow_tx_t *tx)
 {
     return tx->ep & (FLOW_INDEX_MAX - 1);
+}
+
+/* The level of its next back-off after receiver-not-ready. A flow that was not
+ * answered yet comes back sooner. */
+static inline unsigned flow_tx_backoff_level(const flow_tx_t *tx)
+{
+    return (tx->state == FLOW_TX_HELLO) ? flow_timer_fresh_level(tx->backoff) :
+                                          tx->backoff;
 }
 
 #endif

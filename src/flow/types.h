@@ -27,7 +27,8 @@ typedef struct flow_op   flow_op_t; /* of the transport: flow/tx.h */
 typedef enum flow_status {
     FLOW_OK,
     FLOW_NO_MEMORY,  /* hand over the pools flow_pool_grow_needed names       */
-    FLOW_NO_RESOURCE /* a limit of flow/limits.h or of the parameters         */
+    FLOW_NO_RESOURCE, /* a limit of flow/limits.h or of the parameters        */
+    FLOW_LINGERING   /* max_linger: time and progress make room               */
 } flow_status_t;
 
 typedef enum flow_profile {

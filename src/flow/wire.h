@@ -46,9 +46,9 @@ enum flow_wire_lens {
 #define FLOW_WIRE_PSN_SHIFT   48
 #define FLOW_WIRE_MAP_SHIFT   (64 - FLOW_ACK_BITS) /* in the second word */
 #define FLOW_WIRE_PSN_ONE     (1ull << FLOW_WIRE_PSN_SHIFT)
-/* All but the message id: what of the next packet of a flow is known. */
+/* All but the message id: the known part of a flow's next packet. */
 #define FLOW_WIRE_EXPECT_MASK (~(uint64_t)FLOW_WIRE_AM_MASK)
-/* Of that, what a receiver takes from the packet before. */
+/* The part of it that a receiver takes from the packet before. */
 #define FLOW_WIRE_SEEN_MASK \
     ((0xffffull << FLOW_WIRE_LIMIT_SHIFT) | FLOW_WIRE_LIMIT)
 
@@ -106,7 +106,7 @@ static inline void flow_wire_store16(void *p, uint16_t v)
     b[1] = (uint8_t)(v >> 8);
 }
 
-/* What a header word says. */
+/* The fields of a header word. */
 static inline flow_psn_t flow_wire_psn(uint64_t word)
 {
     return (flow_psn_t)(word >> FLOW_WIRE_PSN_SHIFT);
@@ -168,7 +168,7 @@ static inline unsigned flow_wire_hdr_len(const void *pkt)
     return flow_wire_word_len(flow_wire_first(pkt));
 }
 
-/* What follows the word in a long header: sender, receiver, its endpoint. */
+/* The rest of a long header: sender, receiver, its endpoint. */
 typedef struct flow_wire_names {
     uint64_t from, to;
     uint32_t ep;

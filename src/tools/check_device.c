@@ -7,9 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { DEVICE_REG_BYTES = 16 << 20 };
+enum {
+    DEVICE_REG_BYTES = 16 << 20,
+    DEVICE_REG_LEAST = 4 << 20 /* for one process, device and transport */
+};
 
 static const char after_device[] = "no device to look at";
 
@@ -80,38 +84,68 @@ static int check_provider(info_t *info)
     return 0;
 }
 
-/* Registers what a transport does at least. */
+static int can_register(const efa_device_t *device, struct ibv_pd *pd,
+                        size_t bytes)
+{
+    void *memory      = malloc(bytes);
+    struct ibv_mr *mr = (memory == NULL) ? NULL :
+                        device->verbs->reg_mr(pd, memory, bytes,
+                                              IBV_ACCESS_LOCAL_WRITE);
+    int error         = errno;
+
+    if (mr != NULL) {
+        device->verbs->dereg_mr(mr);
+    }
+    free(memory);
+    errno = error;
+    return mr != NULL;
+}
+
+/* Nonzero if the limit is below the bytes that could be registered. */
+static int limit_is_passed(void)
+{
+    struct rlimit limit;
+
+    return (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
+           (limit.rlim_cur < DEVICE_REG_BYTES);
+}
+
+/* Registers as much as a rank with many peers takes, then the least that the
+ * module takes; between the two it works, and a message through the device says
+ * so. */
 static void check_locked(info_t *info, const efa_device_t *device)
 {
-    struct ibv_pd *pd = device->verbs->alloc_pd(device->context);
-    void *memory      = malloc(DEVICE_REG_BYTES);
-    struct ibv_mr *mr = NULL;
+    static const char remedy[] = "ulimit -l unlimited; memlock in limits.conf, "
+                                 "LimitMEMLOCK=infinity for a service, "
+                                 "--ulimit memlock=-1 for a container";
+    struct ibv_pd *pd          = device->verbs->alloc_pd(device->context);
+    int has_most               = (pd != NULL) &&
+                                 can_register(device, pd, DEVICE_REG_BYTES);
+    const char *why            = strerror(errno);
+    int is_shortage            = errno == ENOMEM;
     char limit[64];
 
     (void)efa_memlock_text(limit, sizeof(limit));
-    if ((pd != NULL) && (memory != NULL)) {
-        mr = device->verbs->reg_mr(pd, memory, DEVICE_REG_BYTES,
-                                   IBV_ACCESS_LOCAL_WRITE);
-    }
-    if ((mr == NULL) && (errno != ENOMEM)) {
+    if (has_most) {
+        info_report(info, INFO_OK, "locked memory", NULL,
+                    "16 MiB can be registered; the limit is %s%s", limit,
+                    limit_is_passed() ? ", which does not bind this user" :
+                    "");
+    } else if (!is_shortage) {
         info_report(info, INFO_FAIL, "locked memory",
                     "the kernel's log (dmesg) may say why; attach the "
                     "interface anew",
                     "16 MiB cannot be registered (%s); the limit, %s, is not "
-                    "the cause", strerror(errno), limit);
-    } else if (mr == NULL) {
-        info_report(info, INFO_FAIL, "locked memory",
-                    "ulimit -l unlimited; memlock in limits.conf, "
-                    "LimitMEMLOCK=infinity for a service, --ulimit memlock=-1 "
-                    "for a container",
-                    "16 MiB cannot be registered (%s); the limit is %s",
-                    strerror(errno), limit);
+                    "the cause", why, limit);
+    } else if ((pd == NULL) || !can_register(device, pd, DEVICE_REG_LEAST)) {
+        info_report(info, INFO_FAIL, "locked memory", remedy,
+                    "4 MiB cannot be registered (%s), which a process takes "
+                    "at least; the limit is %s", why, limit);
     } else {
-        info_report(info, INFO_OK, "locked memory", NULL,
-                    "16 MiB can be registered; the limit is %s", limit);
-        device->verbs->dereg_mr(mr);
+        info_report(info, INFO_WARN, "locked memory", remedy,
+                    "the limit is %s: enough for one device and few peers, "
+                    "not for many (srd_info --plan says how much)", limit);
     }
-    free(memory);
     if (pd != NULL) {
         device->verbs->dealloc_pd(pd);
     }

@@ -205,8 +205,8 @@ static int driver_is_open(const info_t *info)
            (strstr(text, "Open Kernel Module") != NULL);
 }
 
-/* What the first EFA's kernel and libibverbs do with dma-bufs: 1 they register
- * them, 0 not, -1: no device can be opened here. */
+/* Whether kernel and libibverbs register dma-bufs for the first EFA: 1 yes, 0
+ * no, -1: no device can be opened here. */
 static int has_dmabuf(info_t *info)
 {
     efa_md_t md = {.super.host = &info->host};

@@ -79,12 +79,12 @@ static int check_loading(info_t *info)
         return -1;
     } else {
         info_report(info, INFO_OK, "loading", NULL,
-                    "start programs with srdrun%s: %s",
+                    "start programs with srdrun%s; it loads %s%s",
                     (info->direct.minor >= PLUGIN_MINOR) ?
-                    ", or set UCX_PLUGIN_PATH" :
+                    ", or set UCX_PLUGIN_PATH" : "", info->module,
                     (info->direct.minor < SPARING_MINOR) ?
-                    "; without, UCX's ib module takes the device, and they end "
-                    "in \"Out of memory\" or the like" : "", info->module);
+                    " (without it UCX's ib module takes the device, and the "
+                    "programs end in \"Out of memory\" or the like)" : "");
     }
     return 0;
 }
@@ -116,12 +116,16 @@ static void check_selection_ok(info_t *info)
 {
     const char *tls = getenv("UCX_TLS");
     const char *net = getenv("UCX_NET_DEVICES");
+    char words[PROBE_LANE_MAX + 8];
 
+    info_lane_words(info_lane(&info->chosen, info->transport), words,
+                    sizeof(words));
     info_report(info, INFO_OK, "selection", NULL,
-                "UCX_TLS=%s, UCX_NET_DEVICES=%s: UCX takes %s%s",
+                "UCX_TLS=%s, UCX_NET_DEVICES=%s: to other hosts UCX takes "
+                "%s%s",
                 (tls != NULL) ? tls : "(not set)",
                 (net != NULL) ? net : "(not set)",
-                info_lane(&info->chosen, info->transport),
+                words,
                 strcmp(info->transport, "ud") ? "" :
                 "; where srd works it is the faster: UCX_TLS=srd,sm,self");
 }
@@ -132,6 +136,7 @@ static void check_selection(info_t *info)
     const probe_t *probe = &info->chosen;
     const char *tls      = getenv("UCX_TLS");
     const char *net      = getenv("UCX_NET_DEVICES");
+    char words[INFO_TEXT_MAX + 16];
 
     if (info_lane(probe, info->transport) != NULL) {
         check_selection_ok(info);
@@ -142,10 +147,13 @@ static void check_selection(info_t *info)
                     "UCX_NET_DEVICES=rdmap0s6:1",
                     "UCX_NET_DEVICES=%s leaves out %s", net, info->devices[0]);
     } else {
+        snprintf(words, sizeof(words), "nothing (%s)", probe->error);
+        if (probe->lane_count > 0) {
+            info_lane_words(probe->lanes[0], words, sizeof(words));
+        }
         info_report(info, INFO_FAIL, "selection", "UCX_TLS=srd,sm,self",
-                    "UCX_TLS=%s leaves srd and ud out; to another host UCX "
-                    "would take: %s", (tls != NULL) ? tls : "(not set)",
-                    (probe->lane_count > 0) ? probe->lanes[0] : probe->error);
+                    "UCX_TLS=%s leaves srd and ud out; to other hosts UCX "
+                    "takes %s", (tls != NULL) ? tls : "(not set)", words);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the device's code asks of a UCX, where there is none: its messages are
- * kept instead of logged.
+ * Stand-ins for the functions of UCX that the device's code calls, since here
+ * is none: its messages are kept instead of logged.
  */
 #include "info.h"
 

@@ -13,17 +13,32 @@ void info_report(info_t *info, info_level_t level, const char *name,
                  const char *remedy, const char *format, ...)
 {
     static const char *const words[] = {"ok", "warn", "FAIL", "skip"};
+    char text[4 * INFO_TEXT_MAX];
     va_list ap;
 
     ++info->counts[level];
-    printf("%-4s  %-14s ", words[level], name);
     va_start(ap, format);
-    vprintf(format, ap);
+    vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    printf("\n");
+    printf("%-4s  %-14s %s\n", words[level], name, text);
     if (remedy != NULL) {
         printf("      %-14s remedy: %s\n", "", remedy);
     }
+    json_object(&info->json, NULL);
+    json_text(&info->json, "level", words[level]);
+    json_text(&info->json, "name", name);
+    json_text(&info->json, "text", text);
+    json_text(&info->json, "remedy", remedy);
+    json_end_object(&info->json);
+}
+
+void info_lane_words(const char *lane, char *text, size_t size)
+{
+    int transport      = (int)strcspn(lane, "/");
+    const char *device = lane + transport + (lane[transport] == '/');
+
+    snprintf(text, size, "%.*s on %.*s", transport, lane,
+             (int)strcspn(device, ":. "), device);
 }
 
 int info_read(const info_t *info, const char *path, char *text, size_t size)

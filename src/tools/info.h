@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srd_info: what stands between a program and the EFA of this machine. It asks
- * the module's own code (src/uct/ib/efa) about the device, so what it says is
- * what UCX would be told, and a stock UCX in a process of its own about the
+ * srd_info: the obstacles between a program and the EFA of this machine. It
+ * asks the module's own code (src/uct/ib/efa) about the device, so what it says
+ * is what UCX would be told, and a stock UCX in a process of its own about the
  * rest.
  */
 #ifndef SRD_INFO_H_
@@ -12,6 +12,7 @@
 
 #include <uct/ib/efa/efa_device.h>
 
+#include "json.h"
 #include "probe.h"
 
 enum {
@@ -31,6 +32,8 @@ typedef struct info {
     const char    *sysroot; /* "" or where /proc, /sys and /etc are read */
     char          module[4096]; /* path of the module, "" if there is none */
     unsigned      counts[INFO_LEVELS];
+    json_t        json;     /* open with --json */
+    int           all;      /* --all */
 
     /* The EFA devices that libibverbs lists. */
     const efa_verbs_t *verbs;
@@ -66,6 +69,9 @@ int info_list_has(const char *list, const char *name);
 /* Nonzero if variable @name says yes (@yes nonzero) or no, as UCX reads it. */
 int info_wishes(const char *name, int yes);
 
+/* "srd on rdmap0s6", of a lane as UCX names it: "srd/rdmap0s6:1.0 am". */
+void info_lane_words(const char *lane, char *text, size_t size);
+
 /* The first lane over @transport, as UCX names it; NULL: there is none. */
 const char *info_lane(const probe_t *probe, const char *transport);
 
@@ -89,6 +95,10 @@ void check_memory(info_t *info);
 void check_gpu(info_t *info);
 void check_ucx(info_t *info);
 void check_mpi(info_t *info);
+
+/* show.c: devices, UCX, transports, what UCX takes to other hosts. The status
+ * of the program: 1 if there is no device. */
+int show_run(info_t *info);
 
 /*
  * python.c: what each package of the environment of @python brings, with

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# srd_info: what UCX makes of the EFA devices here. Of the module it has the
-# device's own code; UCX is opened at run time, and not needed.
+# srd_info: what UCX makes of the EFA devices here. It shares the module's code of the
+# device; UCX is opened at run time, and not needed.
 bin_PROGRAMS += bin/srd_info
 bin_srd_info_SOURCES = \
 	src/tools/check_device.c \
@@ -11,11 +11,13 @@ bin_srd_info_SOURCES = \
 	src/tools/data_path.c \
 	src/tools/host_stub.c \
 	src/tools/info.c src/tools/info.h \
+	src/tools/json.c src/tools/json.h \
 	src/tools/places.c \
 	src/tools/plan.c src/tools/plan.h \
 	src/tools/probe.c src/tools/probe.h \
 	src/tools/probe_ucx.c src/tools/probe_ucx.h \
 	src/tools/python.c \
+	src/tools/show.c \
 	src/tools/srd_info.c \
 	src/tools/selftest/limits.c \
 	src/tools/selftest/link.c src/tools/selftest/link.h \
@@ -24,6 +26,7 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/pair.c src/tools/selftest/pair.h \
 	src/tools/selftest/qp.c src/tools/selftest/qp.h \
 	src/tools/selftest/queues.c \
+	src/tools/selftest/reach.c src/tools/selftest/reach.h \
 	src/tools/selftest/report.c \
 	src/tools/selftest/result.c src/tools/selftest/result.h \
 	src/tools/selftest/run.c src/tools/selftest/run.h \
@@ -81,6 +84,10 @@ sbin/srd_systemwide: $(srcdir)/src/tools/srd_systemwide.in config.status
 
 EXTRA_DIST += src/tools/srdrun.in src/tools/srd_systemwide.in
 CLEANFILES += bin/srdrun sbin/srd_systemwide
+
+dist_completions_DATA += src/tools/completion/efasim \
+                         src/tools/completion/srd_info \
+                         src/tools/completion/srdrun
 
 dist_man_MANS += src/tools/man/srd_info.1 src/tools/man/srdrun.1 \
                  src/tools/man/srd_systemwide.8

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srd_info --plan. What an interface takes comes from the module's own code
- * (base_sizing.h), with the variables UCX_SRD_* as they are set; what there is,
+ * srd_info --plan. The needs of an interface come from the module's own code
+ * (base_sizing.h), with the variables UCX_SRD_* as they are set; the limits,
  * from the device and this host.
  */
 #include "plan.h"
@@ -24,7 +24,12 @@ enum {
     PLAN_MIB         = 1 << 20
 };
 
+/* Where memory is short. */
+#define PLAN_LESS "UCX_SRD_RX_BUFFERS_MAX and UCX_SRD_TX_QUEUE_LEN smaller, " \
+                  "or fewer ranks"
+
 typedef struct plan {
+    json_t      *json;
     unsigned    ranks, hosts, devices; /* ranks on a host, devices of a host */
     unsigned    peers;                 /* on other hosts, of a rank */
     const char  *source;               /* of the device's figures */
@@ -36,7 +41,7 @@ typedef struct plan {
     unsigned    short_of, warnings;
 } plan_t;
 
-/* Of a second-generation EFA (docs/EFA-FACTS.md), where there is none. */
+/* Limits of a second-generation EFA (docs/EFA-FACTS.md), for a host without. */
 static void plan_reference(plan_t *plan)
 {
     efa_device_t *device = &plan->device;
@@ -102,8 +107,9 @@ static int plan_variable(const ucx_config_field_t *field, unsigned *value_p)
     return 0;
 }
 
-/* The configuration of an interface as UCX would make it. 0, or -1. */
-static int plan_config(base_config_t *config, const efa_device_t *device)
+/* The numbers of an interface's configuration as UCX would make it. 0, or
+ * -1. */
+static int plan_config(srd_iface_config_t *config, const efa_device_t *device)
 {
     unsigned i, value;
 
@@ -118,7 +124,7 @@ static int plan_config(base_config_t *config, const efa_device_t *device)
         memcpy((char*)config + srd_config_fields[i].offset, &value,
                sizeof(value));
     }
-    base_config_resolve(config, device);
+    base_config_resolve(&config->super, device);
     return 0;
 }
 
@@ -161,17 +167,18 @@ static void plan_host(plan_t *plan, const info_t *info)
     }
 }
 
-/* What is needed where so many ranks and hosts are; 0, or -1. */
+/* The needs of a job of that many ranks and hosts; 0, or -1. */
 static int plan_make(plan_t *plan, unsigned peers)
 {
     unsigned long all = (unsigned long)plan->ranks * (plan->hosts - 1);
-    base_config_t config;
+    srd_iface_config_t config;
 
     if (plan_config(&config, &plan->device) != 0) {
         return -1;
     }
     plan->peers = ((peers > 0) && (peers < all)) ? peers : all;
-    base_sizing_get(&plan->need, &config, plan->device.max_msg, plan->peers,
+    base_sizing_get(&plan->need, &config.super, plan->device.max_msg,
+                    plan->peers,
                     efa_at_most(plan->hosts, plan->peers + 1) * plan->devices);
     return 0;
 }
@@ -200,6 +207,14 @@ static void plan_line(plan_t *plan, plan_word_t word, const char *name,
     if (word != PLAN_OK) {
         printf("       %-24s %s\n", "", what);
     }
+    json_object(plan->json, NULL);
+    json_text(plan->json, "level", words[word]);
+    json_text(plan->json, "name", name);
+    json_text(plan->json, "rank", rank);
+    json_text(plan->json, "host", host);
+    json_text(plan->json, "there_is", has);
+    json_text(plan->json, "remedy", (word == PLAN_OK) ? NULL : what);
+    json_end_object(plan->json);
 }
 
 /* The same of whole numbers; a host has them for each rank. */
@@ -239,9 +254,29 @@ static void plan_memory(plan_t *plan, const char *name, size_t bytes,
               PLAN_OK, name, texts[0], texts[1], texts[2],
               (rank > plan->memlock) ?
               "'ulimit -l unlimited', or memlock in limits.conf, or "
-              "LimitMEMLOCK of the launcher's service" :
-              "UCX_SRD_RX_BUFFERS_MAX and UCX_SRD_TX_QUEUE_LEN smaller, or "
-              "fewer ranks");
+              "LimitMEMLOCK of the launcher's service" : PLAN_LESS);
+}
+
+/* Memory that is not locked, and all of it. */
+static void plan_heap(plan_t *plan)
+{
+    const base_sizing_t *need = &plan->need;
+    size_t rank = need->heap * plan->devices, host = rank * plan->ranks;
+    size_t all  = host + need->locked * plan->devices * plan->ranks;
+    char texts[3][64];
+
+    snprintf(texts[0], sizeof(texts[0]), "%.1f MiB", (double)rank / PLAN_MIB);
+    snprintf(texts[1], sizeof(texts[1]), "%.1f MiB", (double)host / PLAN_MIB);
+    snprintf(texts[2], sizeof(texts[2]), "%.1f MiB at first",
+             (double)need->heap_open * plan->devices / PLAN_MIB);
+    if (plan->memory != SIZE_MAX) {
+        snprintf(texts[2], sizeof(texts[2]),
+                 "with locked: %.0f of %.0f MiB free", (double)all / PLAN_MIB,
+                 (double)plan->memory / PLAN_MIB);
+    }
+    plan_line(plan, plan_compare(all, plan->memory, PLAN_WARN),
+              "records, with all peers", texts[0], texts[1], texts[2],
+              PLAN_LESS);
 }
 
 static void plan_show_queues(plan_t *plan)
@@ -318,6 +353,14 @@ static void plan_show(plan_t *plan)
            "on other hosts\n", plan->ranks, plan->hosts, plan->devices,
            (plan->devices == 1) ? "" : "s", plan->peers);
     printf("device: %s\n", plan->source);
+    json_count(plan->json, "ranks", plan->ranks);
+    json_count(plan->json, "hosts", plan->hosts);
+    json_count(plan->json, "devices", plan->devices);
+    json_count(plan->json, "peers", plan->peers);
+    json_text(plan->json, "device", plan->source);
+    json_count(plan->json, "records_open", need->heap_open);
+    json_count(plan->json, "records", need->heap);
+    json_array(plan->json, "needs");
     printf("%-6s %-24s %12s %12s   %s\n", "", "", "a rank", "a host",
            "there is");
     plan_show_queues(plan);
@@ -327,12 +370,13 @@ static void plan_show(plan_t *plan)
                 (size_t)need->buffers * plan->devices, SIZE_MAX, "", "");
     plan_memory(plan, "locked memory, at first", need->locked_open, PLAN_SHORT);
     plan_memory(plan, "when all peers send", need->locked, PLAN_WARN);
+    plan_heap(plan);
     plan_huge(plan);
     plan_number(plan, plan_compare(files + PLAN_OTHER_FILES, plan->files,
                                    PLAN_SHORT), "file descriptors", files,
                 plan->files, "of a process", "'ulimit -n' higher");
     plan_number(plan, need->is_short_of_flows ? PLAN_SHORT : PLAN_OK,
-                "peers of an interface", plan->peers, FLOW_INDEX_MAX - 1,
+                "peers of an interface", plan->peers, FLOW_RX_MAX,
                 "of an interface",
                 "those beyond it are refused: fewer ranks on a host with more "
                 "threads each, or --peers, if a rank talks to fewer");
@@ -342,6 +386,10 @@ static void plan_show(plan_t *plan)
                "much again; with UCX_TLS=srd,sm,self it does not\n",
                (tls == NULL) ? "is not set" : "has ud");
     }
+    json_end_array(plan->json);
+    json_truth(plan->json, "fits", plan->short_of == 0);
+    json_count(plan->json, "short", plan->short_of);
+    json_count(plan->json, "warn", plan->warnings);
     printf("%s", plan->short_of ? "it does not fit" : "it fits");
     printf(": %u short, %u to look at\n", plan->short_of, plan->warnings);
 }
@@ -360,8 +408,8 @@ static int plan_table(void)
     plan.devices = 1;
     printf("| ranks | hosts | peers of a rank | QPs | CQs | handles: a rank | "
            "all | buffers: first | most | locked MiB: first | most | a host, "
-           "most | descriptors |\n|%s\n",
-           "---|---|---|---|---|---|---|---|---|---|---|---|---|");
+           "most | not locked, most: MiB | a host | descriptors |\n|%s\n",
+           "---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); ++i) {
         for (k = 0; k < sizeof(hosts) / sizeof(hosts[0]); ++k) {
             plan.ranks = ranks[i];
@@ -371,7 +419,8 @@ static int plan_table(void)
                 return 2;
             }
             printf("| %u | %u | %u%s | %u | %u | %u | %u%s | %u | %u | %.1f | "
-                   "%.1f | %.0f | %u |\n", ranks[i], hosts[k], plan.peers,
+                   "%.1f | %.0f | %.1f | %.0f | %u |\n", ranks[i], hosts[k],
+                   plan.peers,
                    need->is_short_of_flows ? " (1)" : "", ranks[i],
                    2 * ranks[i], need->handles, need->handles * ranks[i],
                    (need->handles * ranks[i] > plan.device.max_ah) ? " (2)" :
@@ -380,6 +429,8 @@ static int plan_table(void)
                    (double)need->locked_open / PLAN_MIB,
                    (double)need->locked / PLAN_MIB,
                    (double)need->locked / PLAN_MIB * ranks[i],
+                   (double)need->heap / PLAN_MIB,
+                   (double)need->heap / PLAN_MIB * ranks[i],
                    need->files + EFA_DEVICE_FILES);
         }
     }
@@ -435,6 +486,7 @@ int plan_run(info_t *info, const plan_args_t *args)
         (plan_make(&plan, peers) != 0)) {
         return 2;
     }
+    plan.json = &info->json;
     plan_host(&plan, info);
     plan_show(&plan);
     return (plan.short_of > 0) ? 1 : 0;

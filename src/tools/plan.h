@@ -10,7 +10,7 @@ typedef struct plan_args {
     int         table;
 } plan_args_t;
 
-/* srd_info --plan: what a job takes of a host, and whether this one has it.
+/* srd_info --plan: the needs of a job on a host, and whether this one has them.
  * The exit status: 0, 1 if something is short, 2 for a bad number. */
 int plan_run(info_t *info, const plan_args_t *args);
 

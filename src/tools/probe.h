@@ -54,7 +54,7 @@ typedef int probe_line_t(void *arg, char *line);
  * 0, or -1: @seconds are over. */
 int probe_lines(int fd, double seconds, probe_line_t *take, void *arg);
 
-/* Of the monotonic clock. */
+/* Seconds of the monotonic clock. */
 static inline double probe_seconds(void)
 {
     struct timespec ts;

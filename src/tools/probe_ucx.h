@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the child of probe.c does: a UCP program of a few calls, which opens UCX
- * at run time so that srd_info starts without one. */
+/* The child of probe.c: a UCP program of a few calls, which opens UCX at run
+ * time so that srd_info starts without one. */
 #ifndef SRD_INFO_PROBE_UCX_H_
 #define SRD_INFO_PROBE_UCX_H_
 
@@ -14,7 +14,7 @@ void probe_ucx(const char *module, int message);
  * first the one that the loader finds. */
 void probe_ucx_choose(const char *ucp);
 
-/* Of the module, if it is in this process, else NULL. */
+/* The module's path if it is in this process, else NULL. */
 const char *probe_ucx_module(void);
 
 #endif

@@ -36,8 +36,8 @@ typedef struct environment {
  * standard output is none of it. Lines of words between tabs. One libucp of a
  * folder, as a wheel has the same file under several names. It reads the
  * records of packages itself: importlib.metadata came with Python 3.8, and
- * raises for broken ones. What no record lists is looked for; conda has it
- * outside. It ends without exit handlers.
+ * raises for broken ones. Files that no record lists are looked for; conda has
+ * them outside. It ends without exit handlers.
  */
 static const char script[] =
     "import csv, glob, os, re, sys\n"
@@ -142,21 +142,22 @@ static void python_child(const void *arg, int fd)
     (void)setpgid(0, 0); /* with what it starts it can be ended */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     execlp(python, python, "-c", script, number, (char*)NULL);
-    fprintf(stderr, "srd_info: %s cannot be started: %m\n", python);
+    fprintf(stderr, "srd_info: --python=%s cannot be started: %m; name a "
+            "Python 3 or the folder of a virtual environment\n", python);
     _exit(127);
 }
 
 /* 0, or -1: it told nothing, and why was said by it, the shell or here. */
 static int environment_read(environment_t *env, const char *python)
 {
-    int out, is_late = 0;
+    int out, is_late = 0, status = 0;
     pid_t pid = probe_start(python_child, python, &out);
 
     if (pid > 0) {
         is_late = probe_lines(out, PYTHON_SECONDS, environment_line, env) != 0;
         close(out);
         kill(-pid, SIGKILL); /* it has told all, has ended, or never will */
-        (void)waitpid(pid, NULL, 0);
+        (void)waitpid(pid, &status, 0);
     }
     if (is_late) {
         fprintf(stderr,
@@ -164,6 +165,8 @@ static int environment_read(environment_t *env, const char *python)
                 "start (sitecustomize, .pth files) hangs; python -I -S goes "
                 "without\n",
                 python, PYTHON_SECONDS);
+    } else if (WIFEXITED(status) && (WEXITSTATUS(status) == 127)) {
+        return -1; /* it did not start, and that has been said */
     } else if (!env->has_ended) {
         fprintf(stderr,
                 "srd_info: %s tells nothing of its packages: it is no Python "
@@ -191,31 +194,63 @@ static int is_ours(const probe_t *probe)
 }
 
 /* Nonzero if ours is used, as this Python is started. */
-static int show_package(const environment_t *env, const char *module,
-                        const char *tls, const char *path)
+static int show_ucx(json_t *json, const environment_t *env, const char *module,
+                    const char *tls, const char *path)
 {
     const char *use = (probe_ucx_module() != NULL) ? NULL : module;
     int loads       = (env->module[0] != '\0') || (use == NULL);
+    char version[64], takes[PROBE_TEXT_MAX];
     const char *lane;
     probe_t with, now;
+    int is_own;
 
     probe_ucx_choose(path);
     (void)probe_run(&with, "srd", use, 0);
     (void)probe_run(&now, tls, loads ? use : NULL, 0);
     if (with.major == 0) {
         printf("  UCX            cannot be opened: %s\n", with.error);
+        json_text(json, "error", with.error);
         return 0;
     }
-    printf("  UCX            %u.%u.%u in %s\n", with.major, with.minor,
-           with.release, with.ucp_path);
+    snprintf(version, sizeof(version), "%u.%u.%u", with.major, with.minor,
+             with.release);
+    printf("  UCX            %s in %s\n", version, with.ucp_path);
     printf("  module         %s%s\n",
            info_is_usable(&with) ? "serves it" : "cannot serve it: ",
            info_is_usable(&with) ? "" : info_reason(&with));
-    lane = lane_of(&now);
-    printf("  to other hosts %s%s\n", (lane != NULL) ? lane : now.error,
-           (!loads && (info_lane(&now, "srd") != NULL)) ?
-           " (a srd of UCX's own)" : "");
+    lane   = lane_of(&now);
+    is_own = !loads && (info_lane(&now, "srd") != NULL);
+    snprintf(takes, sizeof(takes), "%s", now.error);
+    if (lane != NULL) {
+        info_lane_words(lane, takes, sizeof(takes));
+    }
+    printf("  to other hosts %s%s\n", takes,
+           is_own ? " (UCX's own srd)" : "");
+    json_text(json, "ucx", version);
+    json_text(json, "path", with.ucp_path);
+    json_truth(json, "served", info_is_usable(&with));
+    json_text(json, "to_other_hosts", takes);
+    json_truth(json, "by_this_module", loads && is_ours(&now));
     return loads && is_ours(&now);
+}
+
+/* The same; @package is NULL for the system's UCX. */
+static int show_package(info_t *info, const environment_t *env, const char *tls,
+                        const package_t *package)
+{
+    int is_ours_now;
+
+    if (package != NULL) {
+        printf("package %s %s\n", package->name, package->version);
+    }
+    json_object(&info->json, NULL);
+    json_text(&info->json, "name", (package == NULL) ? NULL : package->name);
+    json_text(&info->json, "version",
+              (package == NULL) ? NULL : package->version);
+    is_ours_now = show_ucx(&info->json, env, info->module, tls,
+                           (package == NULL) ? "libucp.so.0" : package->path);
+    json_end_object(&info->json);
+    return is_ours_now;
 }
 
 int python_run(info_t *info, const char *python, const char *tls)
@@ -232,16 +267,20 @@ int python_run(info_t *info, const char *python, const char *tls)
     printf("python           %s in %s\n", env.version, env.program);
     printf("module           %s\n",
            (env.module[0] != '\0') ? env.module : "not loaded by this python");
+    json_text(&info->json, "python", env.version);
+    json_text(&info->json, "module",
+              (env.module[0] != '\0') ? env.module : NULL);
+    json_array(&info->json, "packages");
     for (i = 0; i < env.count; ++i) {
-        printf("package %s %s\n", env.packages[i].name,
-               env.packages[i].version);
-        ours += show_package(&env, info->module, tls, env.packages[i].path);
+        ours += show_package(info, &env, tls, &env.packages[i]);
     }
     if (env.count == 0) {
         printf("no package of this environment brings a UCX; the system's:\n");
-        ours += show_package(&env, info->module, tls, "libucp.so.0");
+        ours += show_package(info, &env, tls, NULL);
         i     = 1;
     }
+    json_end_array(&info->json);
+    json_count(&info->json, "over_the_efa", ours);
     printf("%u of %u over the EFA by this module%s%s\n", ours, i,
            (env.module[0] == '\0') ? ": " : "",
            (env.module[0] == '\0') ? advice : "");

@@ -17,11 +17,12 @@
 #include <config.h>
 
 static const char doc[] =
-        "Shows the EFA devices of this machine and what UCX makes of them."
-        "\vWith --check each line says ok, warn, FAIL or skip, and what to do; "
-        "the status is then 0 if nothing failed, 1 if something did. Set the "
-        "environment as for the program in question, and put srdrun in front "
-        "if the program has it.";
+        "Shows the EFA devices of this host, the UCX that programs find, and "
+        "what that UCX takes to other hosts."
+        "\vSet the environment as for the program in question, and put srdrun "
+        "in front if the program has it. With --check each line says ok, "
+        "warn, FAIL or skip, and what to do; the status is 0 if nothing "
+        "failed, else 1.";
 
 const char *argp_program_version = "srd_info " PACKAGE_VERSION;
 
@@ -41,47 +42,61 @@ enum {
     KEY_DEVICES,
     KEY_PEERS,
     KEY_TABLE,
+    KEY_ALL,
     KEY_SERVE
 };
 
 static const struct argp_option options[] = {
     {"check", 'c', NULL, 0,
-     "Walk through everything that makes UCX miss an EFA", 0},
-    {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
-     "Show the UCX that each package of this Python's environment brings "
-     "(python3), and whether it uses this module: status 0 if all do", 0},
-    {"selftest", KEY_SELFTEST, NULL, 0,
-     "Ask the device each question that docs/EFA-FACTS.md leaves open, on this "
-     "host: status 0 if it does all that we assume", 0},
-    {"peer", KEY_PEER, "HOST[:PORT]", 0,
-     "--selftest with the srd_info on that host, which listens", 0},
-    {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
-     "--selftest: wait for one --peer (TCP port " ST_PORT ")", 0},
+     "Check everything that can make UCX miss an EFA", 0},
+    {"all", KEY_ALL, NULL, 0,
+     "Show more: each lane as UCX names it; with --selftest also the facts "
+     "that are as assumed, and the measurements", 0},
     {"json", KEY_JSON, "FILE", 0,
-     "--selftest: write what was found as JSON, too; -: only that", 0},
-    {"device", KEY_DEVICE, "NAME", 0, "--selftest: the device, not the first",
+     "Write the result to FILE as JSON, too; -: JSON alone, to standard output",
      0},
-    {"only", KEY_ONLY, "PROBE,...", 0,
-     "--selftest: these probes alone, and no measurements", 0},
-    {"facts", KEY_FACTS, NULL, 0, "--selftest: no measurements", 0},
-    {"plan", KEY_PLAN, NULL, 0,
-     "Show what a job takes of each host, with this one's limits: status 0 if "
-     "it fits", 0},
-    {"ranks", KEY_RANKS, "N", 0, "--plan: ranks on each host", 0},
-    {"hosts", KEY_HOSTS, "N", 0, "--plan: hosts", 0},
-    {"devices", KEY_DEVICES, "N", 0,
-     "--plan: EFA devices of a host, not as many as here", 0},
-    {"peers", KEY_PEERS, "N", 0,
-     "--plan: ranks that each talks to, not all", 0},
-    {"table", KEY_TABLE, NULL, 0, "--plan: the table of docs/SCALE.md", 0},
-    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
-     "Read /proc, /sys and /etc below DIR, except for verbs (SYSFS_PATH)", 0},
+     "Read /proc, /sys and /etc below DIR (libibverbs: SYSFS_PATH)", 0},
+
+    {NULL, 0, NULL, 0, "Python:", 1},
+    {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
+     "List the UCX of each package in this Python's environment (default: "
+     "python3) and whether it uses this module; status 0 if all do", 1},
+
+    {NULL, 0, NULL, 0, "What a job takes of a host:", 2},
+    {"plan", KEY_PLAN, NULL, 0,
+     "Compare the needs of --ranks on --hosts with the limits of this host; "
+     "status 0 if the job fits", 2},
+    {"ranks", KEY_RANKS, "N", 0, "Ranks on each host", 2},
+    {"hosts", KEY_HOSTS, "N", 0, "Hosts", 2},
+    {"devices", KEY_DEVICES, "N", 0,
+     "EFA devices per host (default: as many as this host has)", 2},
+    {"peers", KEY_PEERS, "N", 0,
+     "Ranks on other hosts that a rank talks to (default: all)", 2},
+    {"table", KEY_TABLE, NULL, 0, "Print the table of docs/SCALE.md", 2},
+
+    {NULL, 0, NULL, 0, "Does the device do what the module assumes?", 3},
+    {"selftest", KEY_SELFTEST, NULL, 0,
+     "Test each assumption of docs/EFA-FACTS.md on this host's device; status "
+     "0 if all hold", 3},
+    {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
+     "Serve one --selftest --peer of another host (TCP port " ST_PORT ")", 3},
+    {"peer", KEY_PEER, "HOST[:PORT]", 0,
+     "Test between this host and HOST, where srd_info --selftest --listen "
+     "runs", 3},
+    {"device", KEY_DEVICE, "NAME", 0, "Device to test (default: the first)",
+     3},
+    {"only", KEY_ONLY, "PROBE,...", 0,
+     "Run these probes only, without measurements", 3},
+    {"facts", KEY_FACTS, NULL, 0, "Leave out the measurements", 3},
+    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 3},
     {NULL, 0, NULL, 0, NULL, 0}
 };
 
 typedef struct arguments {
     int        check;
+    int        all;
+    const char *json;    /* NULL: none */
     const char *sysroot;
     const char *python; /* NULL: not asked for */
     int        selftest;
@@ -123,9 +138,6 @@ static error_t parse_selftest(int key, const char *value,
     case KEY_LISTEN:
         test->listen = (value != NULL) ? value : ST_PORT;
         return 0;
-    case KEY_JSON:
-        test->json = value;
-        return 0;
     case KEY_DEVICE:
         test->device = value;
         return 0;
@@ -150,6 +162,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     switch (key) {
     case 'c':
         arguments->check = 1;
+        return 0;
+    case KEY_ALL:
+        arguments->all = 1;
+        return 0;
+    case KEY_JSON:
+        arguments->json = value;
         return 0;
     case KEY_SYSROOT:
         arguments->sysroot = value;
@@ -176,7 +194,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     }
 }
 
-/* What the report is about, when UCX was tried as it is set up. */
+/* The transport that the report is about, after UCX was tried as set up. */
 static void transport_choose(info_t *info)
 {
     const char *tls = getenv("UCX_TLS");
@@ -219,11 +237,11 @@ static void module_find(char *module, size_t size)
     }
 }
 
-/* What stays within a host. */
+/* Transports within a host. */
 #define LOCAL_TLS "self,sm,shm,mm,posix,sysv,cma,knem,xpmem"
 
-/* UCX_TLS without that: so UCX shows what it would take to
- * another one. NULL: unset. */
+/* UCX_TLS without those, with which UCX shows the transports that it would take
+ * to another host. NULL: unset. */
 static const char *tls_between_hosts(char *text, size_t size)
 {
     static const char local[] = LOCAL_TLS;
@@ -276,125 +294,41 @@ static void probes_run(info_t *info)
 
 static int run_check(info_t *info)
 {
+    static const char *const words[] = {"ok", "warn", "fail", "skip"};
+    unsigned i;
+
+    json_array(&info->json, "checks");
     check_device(info);
     check_memory(info);
     check_gpu(info);
     check_ucx(info);
     check_mpi(info);
+    json_end_array(&info->json);
+    for (i = 0; i < INFO_LEVELS; ++i) {
+        json_count(&info->json, words[i], info->counts[i]);
+    }
     printf("%u ok, %u warnings, %u failed, %u skipped\n",
            info->counts[INFO_OK], info->counts[INFO_WARN],
            info->counts[INFO_FAIL], info->counts[INFO_SKIP]);
     return (info->counts[INFO_FAIL] > 0) ? 1 : 0;
 }
 
-static void show_device(info_t *info, const char *name)
+static int run(info_t *info, const arguments_t *arguments)
 {
-    char text[INFO_TEXT_MAX];
-    efa_device_t *device;
-    unsigned i;
+    char tls[PROBE_TEXT_MAX];
 
-    printf("device %s\n", name);
-    if (efa_device_open(&info->host, name, &device) != UCS_OK) {
-        printf("  cannot be opened: %s\n", host_stub_message());
-        return;
+    if (arguments->python != NULL) {
+        return python_run(info, arguments->python,
+                          tls_between_hosts(tls, sizeof(tls)));
     }
-    places_describe(info, device->bdf, text, sizeof(text));
-    printf("  place          PCI %s, %s\n",
-           (device->bdf[0] != '\0') ? device->bdf : "unknown", text);
-    printf("  GID            ");
-    for (i = 0; i < sizeof(device->gid.raw); ++i) {
-        printf("%s%02x", ((i > 0) && (i % 2 == 0)) ? ":" : "",
-               device->gid.raw[i]);
+    if (arguments->plan) {
+        return plan_run(info, &arguments->job);
     }
-    printf("\n  capabilities  %s%s%s SRD, UD\n",
-           (device->caps & EFA_DEVICE_CAP_RDMA_READ) ? " RDMA read," : "",
-           (device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ? " RDMA write," : "",
-           (device->caps & EFA_DEVICE_CAP_RNR_RETRY) ? " RNR retry," : "");
-    printf("  messages       to %zu B, inline %u B; RDMA to %zu B\n",
-           device->max_msg, device->inline_size, device->max_rdma);
-    printf("  queues         %u sends, %u receives; %u address handles\n",
-           device->max_sq_wr, device->max_rq_wr, device->max_ah);
-    printf("  link           %.0f Gbit/s\n", device->bandwidth * 8e-9);
-    data_path_describe(info, device, text, sizeof(text));
-    printf("  data path      %s\n", text);
-    efa_device_close(device);
-}
-
-static void show_devices(info_t *info)
-{
-    char why[INFO_TEXT_MAX];
-    unsigned i;
-
-    info->verbs = efa_verbs_get(why, sizeof(why));
-    if ((info->verbs != NULL) &&
-        (efa_device_list(info->verbs, &info->devices, &info->device_count) ==
-         UCS_OK) && (info->device_count == 0)) {
-        efa_device_explain_none(why, sizeof(why));
+    if (arguments->selftest) {
+        return st_run(info, &arguments->test);
     }
-    for (i = 0; i < info->device_count; ++i) {
-        show_device(info, info->devices[i]);
-    }
-    if (info->device_count == 0) {
-        printf("no device: %s\n", why);
-    }
-}
-
-static void show_lanes(const info_t *info)
-{
-    static const struct {
-        ucs_memory_type_t type;
-        const char        *name;
-    } gpus[] = {{UCS_MEMORY_TYPE_CUDA, "CUDA"}, {UCS_MEMORY_TYPE_ROCM, "ROCm"}};
-    const probe_t *probe = &info->chosen;
-    unsigned i;
-
-    printf("lanes to another host (UCX_TLS=%s)\n", probe->tls);
-    for (i = 0; i < probe->lane_count; ++i) {
-        printf("  host memory    %s\n", probe->lanes[i]);
-    }
-    if (probe->lane_count == 0) {
-        printf("  none: %s\n", probe->error);
-    }
-    for (i = 0; i < sizeof(gpus) / sizeof(gpus[0]); ++i) {
-        printf("  %s memory    %s\n", gpus[i].name,
-               !(probe->ucp_types & UCS_BIT(gpus[i].type)) ?
-               "this UCX finds none here" :
-               (probe->efa_types & UCS_BIT(gpus[i].type)) ?
-               "as host memory: the EFA reaches it" :
-               "as host memory, copied through it by UCX");
-    }
-}
-
-static void show_transport(const char *name, const probe_t *probe)
-{
-    printf("transport %-3s    %s%s\n", name,
-           info_is_usable(probe) ? "UCX can use it" : "cannot be used: ",
-           info_is_usable(probe) ? "" : info_reason(probe));
-}
-
-static int run_show(info_t *info)
-{
-    const probe_t *probe = &info->direct;
-    const char *loaded   = probe_ucx_module();
-
-    show_devices(info);
-    if (probe->major == 0) {
-        printf("UCX              none: %s\n", probe->error);
-    } else {
-        printf("UCX              %u.%u.%u in %s\n", probe->major, probe->minor,
-               probe->release, probe->ucp_path);
-    }
-    printf("module           %s%s\n",
-           (loaded != NULL) ? loaded :
-           (info->chosen.plugin[0] != '\0') ? info->chosen.plugin :
-           (info->module[0] != '\0') ? info->module : "not found",
-           (loaded != NULL) ? " (preloaded)" :
-           (info->chosen.plugin[0] != '\0') ? " (loaded by UCX)" :
-           " (not loaded here; srdrun COMMAND does it)");
-    show_transport(info->transport, &info->direct);
-    show_transport(info->spare, &info->other);
-    show_lanes(info);
-    return (info->device_count > 0) ? 0 : 1;
+    probes_run(info);
+    return arguments->check ? run_check(info) : show_run(info);
 }
 
 int main(int argc, char **argv)
@@ -402,8 +336,8 @@ int main(int argc, char **argv)
     static const struct argp argp = {options, parse_option, NULL, doc,
                                      NULL, NULL, NULL};
     arguments_t arguments         = {.sysroot = "", .test = {.serve = -1}};
-    char tls[PROBE_TEXT_MAX];
     static info_t info;
+    int status;
 
     argp_err_exit_status = 2;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
@@ -412,16 +346,10 @@ int main(int argc, char **argv)
     info.sysroot = arguments.sysroot;
     host_stub_init(&info.host);
     module_find(info.module, sizeof(info.module));
-    if (arguments.python != NULL) {
-        return python_run(&info, arguments.python,
-                          tls_between_hosts(tls, sizeof(tls)));
+    info.all = arguments.all;
+    if (json_open(&info.json, arguments.json) != 0) {
+        return 2;
     }
-    if (arguments.plan) {
-        return plan_run(&info, &arguments.job);
-    }
-    if (arguments.selftest) {
-        return st_run(&info, &arguments.test);
-    }
-    probes_run(&info);
-    return arguments.check ? run_check(&info) : run_show(&info);
+    status = run(&info, &arguments);
+    return ((json_close(&info.json) != 0) && (status == 0)) ? 1 : status;
 }

@@ -3,8 +3,8 @@
  * The tables that UCX calls, filled from a provider: the translation between
  * provider.h and the private structures of the minor UCX_MINOR. Compiled once
  * for each minor of minors.h, with that number (local.mk); everything here is
- * static, except UCX_ABI. The parts (.inc) are no headers: they stand on what
- * is declared here.
+ * static, except UCX_ABI. The parts (.inc) are no headers: they stand on these
+ * declarations.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -18,6 +18,9 @@
 #include "message.h"
 
 #define UCX_ABI UCX_ABI_NAME(UCX_MINOR)
+
+static_assert(offsetof(abi_config_field_t, offset) ==
+                      offsetof(ucx_abi_field_t, offset), "a field's head");
 
 /* UCX's tl callbacks do not say which tl they are called for. */
 enum { ABI_TL_MAX = 4 };

@@ -2,9 +2,10 @@
 /*
  * One ucx_abi_t for each UCX minor of minors.h: its numbers, and the functions
  * that speak its private structures. abi.c implements them, compiled once for
- * each minor against the declarations of abi_layout.h. What was tried: the
- * layouts against the private headers of all these minors (hooks_layout.cc),
- * every callback under a real libuct of each (hooks_suite.sh, hooks_matrix.sh).
+ * each minor against the declarations of abi_layout.h. Tests compare the
+ * layouts with the private headers of all these minors (hooks_layout.cc), and
+ * run the callbacks that UCT's API calls under a real libuct of each
+ * (hooks_suite.sh, hooks_matrix.sh).
  */
 #ifndef UCX_EFA_ABI_H
 #define UCX_EFA_ABI_H
@@ -17,6 +18,22 @@
 /* UCX's tables for one host, all in one block of memory: built once, linked
  * into UCX's lists, never freed. */
 typedef struct ucx_tables ucx_tables_t;
+
+/* How each ucs_config_field_t begins, whatever its config_field_size. */
+typedef struct ucx_abi_field {
+    const char *name; /* NULL ends a table */
+    const char *dfl_value;
+    const char *doc;
+    size_t     offset;
+} ucx_abi_field_t;
+
+/* How each ucp_unpacked_address_t begins. */
+typedef struct ucx_abi_address {
+    uint64_t   uuid;
+    char       name[32];
+    unsigned   entry_count;
+    const char *entries;
+} ucx_abi_address_t;
 
 typedef struct ucx_abi {
     unsigned minor;
@@ -56,6 +73,10 @@ typedef struct ucx_abi {
 
     /* Offset in it of ep_connect_to_ep_v2, 0: there is none. */
     size_t       connect_to_ep_v2;
+
+    /* ucp_address_entry_t: its size, and where its tl_name_csum is. */
+    size_t       address_entry_size;
+    size_t       address_entry_sum;
 
     /* Interface flags that the minor wants of every network transport. */
     uint64_t     iface_flags;

@@ -159,6 +159,30 @@ enum {
 };
 #endif
 
+#if UCX_MINOR >= 22
+/* As much as we fill in; behind it are members that we never do. */
+typedef struct abi_iface_attr_v2 {
+    uint64_t field_mask;
+    size_t   max_put_sgl_zcopy_count;
+#if UCX_MINOR >= 23
+    size_t   max_get_sgl_zcopy_count;
+#endif
+    uint64_t cap_flags;
+} abi_iface_attr_v2_t;
+
+enum {
+    ABI_IFACE_ATTR_MAX_PUT_SGL = ABI_BIT(0),
+#if UCX_MINOR >= 23
+    ABI_IFACE_ATTR_MAX_GET_SGL = ABI_BIT(1),
+    ABI_IFACE_ATTR_CAP_FLAGS   = ABI_BIT(2),
+    ABI_IFACE_CAP_GET_SGL      = ABI_BIT(1),
+#else
+    ABI_IFACE_ATTR_CAP_FLAGS   = ABI_BIT(1),
+#endif
+    ABI_IFACE_CAP_PUT_SGL      = ABI_BIT(0)
+};
+#endif
+
 /* One entry per element, all arrays of the caller's. */
 typedef ucs_status_t (*abi_sgl_zcopy_t)(uct_ep_h ep, void *const *buffers,
                                         const size_t *lengths,
@@ -382,6 +406,23 @@ typedef struct abi_md_ops {
                                   void *mem_elem);
 #endif
 } abi_md_ops_t;
+
+/* ---- ucp/wireup/address.h: one transport of one device of a peer ---- */
+
+enum {
+#if UCX_MINOR >= 22
+    ABI_ADDRESS_ENTRY_SIZE = 1672,
+#elif UCX_MINOR >= 18
+    ABI_ADDRESS_ENTRY_SIZE = 1664,
+#elif UCX_MINOR >= 16
+    ABI_ADDRESS_ENTRY_SIZE = 520,
+#elif UCX_MINOR >= 14
+    ABI_ADDRESS_ENTRY_SIZE = 528,
+#else
+    ABI_ADDRESS_ENTRY_SIZE = 232,
+#endif
+    ABI_ADDRESS_ENTRY_SUM  = ABI_ADDRESS_ENTRY_SIZE - 12 /* tl_name_csum */
+};
 
 /*
  * ---- sizes, measured on the releases' own binaries ----

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The symbols we use of one libuct, its libucs and its libucm. Names and
- * signatures below are the same from UCX 1.13 to 1.23; what differs between
- * minors is in abi_layout.h.
+ * signatures below are the same from UCX 1.13 to 1.23; differences between
+ * minors are in abi_layout.h.
  */
 #ifndef UCX_EFA_CALLS_H
 #define UCX_EFA_CALLS_H
 
+#include <stdarg.h>
 #include <ucm/api/ucm.h>
 #include <ucs/datastruct/list.h>
 #include <ucs/type/class.h>
@@ -20,6 +21,12 @@ typedef struct ucx_log_component {
     char       name[16];
     const char *file_filter;
 } ucx_log_component_t;
+
+/* UCX's ucs_log_func_t; 1: the next handler shall see the line, too. */
+typedef int (*ucx_log_handler_t)(const char *file, unsigned line,
+                                 const char *function, ucs_log_level_t level,
+                                 const void *component, const char *format,
+                                 va_list ap);
 
 /*
  * Constructor of uct_base_iface_t. The last two arguments exist in builds with
@@ -60,6 +67,7 @@ typedef struct ucx_calls {
     void (*log_dispatch)(const char *file, unsigned line, const char *function,
                          ucs_log_level_t level, ucx_log_component_t *comp,
                          const char *format, ...);
+    void (*log_push_handler)(ucx_log_handler_t handler); /* optional */
     ucx_log_component_t *global_opts;  /* its first member */
     void (*class_cleanup_chain)(ucs_class_t *cls, void *object, int limit);
     ucs_list_link_t *config_global_list;
@@ -70,6 +78,7 @@ typedef struct ucx_calls {
     /* optional; the third argument came with 1.15 */
     ucs_status_t (*topo_set_name)(ucs_sys_device_t dev, const char *name,
                                   unsigned priority);
+    uint16_t (*crc16_string)(const char *s);           /* optional */
     void *(*mem_alloc)(size_t size, const char *name); /* optional: else libc */
     void (*mem_free)(void *ptr);                       /* optional: else libc */
     ucs_status_t (*vfs_add_file)(void *object, ucx_vfs_read_cb_t read,

@@ -20,6 +20,10 @@ static void collision_visit(const ucx_list_entry_t *entry, void *arg)
             collision->is_copy = !strncmp(entry->component_name,
                                           ucx_provider.name,
                                           UCT_COMPONENT_NAME_MAX);
+            if (collision->is_copy) {
+                memcpy(&collision->code, entry->query_mds,
+                       sizeof(collision->code));
+            }
         }
     }
 }
@@ -27,7 +31,7 @@ static void collision_visit(const ucx_list_entry_t *entry, void *arg)
 ucx_collision_t ucx_collision_find(const ucx_host_t *host)
 {
     const ucx_calls_t *calls  = host->calls;
-    ucx_collision_t collision = {NULL, 0};
+    ucx_collision_t collision = {NULL, 0, NULL};
 
     calls->abi->list_visit(calls, calls->component, collision_visit,
                            &collision);

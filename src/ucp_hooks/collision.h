@@ -9,6 +9,7 @@
 typedef struct ucx_collision {
     const char *name; /* of the transport, ours too; NULL: there is none */
     int        is_copy; /* of this module */
+    const void *code; /* a function of the copy, else NULL */
 } ucx_collision_t;
 
 /* The first one of this UCX; name NULL: there is none, or it is UCX's own and

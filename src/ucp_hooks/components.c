@@ -132,7 +132,7 @@ int ucx_components_intercept(ucx_host_t *host)
     ucx_collision_t collision = ucx_collision_find(host);
 
     if (collision.name != NULL) {
-        ucx_message_collision(host, collision.name);
+        ucx_message_collision(host, &collision);
     }
     /* a second copy of this module does the same for its own transports */
     if ((collision.name == NULL) || !collision.is_copy) {

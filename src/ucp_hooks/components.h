@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UCX's other components, and what we change in them. Two matter.
+ * UCX's other components, and our changes in them. Two matter.
  *
  * UCX's ib component lists every verbs device as its own. On an EFA it fails,
- * in some versions with the whole worker. So its list of memory domains is
- * filtered: our function stands in the place of its query function and leaves
+ * in some versions with the whole worker. Its list of memory domains is
+ * therefore filtered: our function stands in for its query function and leaves
  * out the devices that we serve. Opening a device before ib does, or hiding it
- * from libibverbs, was rejected: both change what other users of the process
- * see.
+ * from libibverbs, was rejected: both change UCX for other users of the
+ * process.
  *
  * Where UCX has an srd of its own (of component ib, from 1.19 on), it is set
  * aside in the same way: whoever puts this module into a process wants it, and
@@ -16,8 +16,8 @@
  *
  * UCX loads its modules inside uct_query_components(): in some processes after
  * our constructor, in others before it; and it asks a component several times
- * for its list. So we look at the components again whenever we are called,
- * before an answer is given. That is cheap, and the answers stay the same.
+ * for its list. We therefore look at the components again whenever we are
+ * called, before an answer is given: that is cheap, and answers stay the same.
  */
 #ifndef UCX_EFA_COMPONENTS_H
 #define UCX_EFA_COMPONENTS_H
@@ -47,9 +47,9 @@ typedef void (*ucx_visit_func_t)(const ucx_list_entry_t *entry, void *arg);
  * Look at the components that are there now. The ib component's query function
  * and the functions that open interfaces of network transports (fallback.h) are
  * replaced by ours, which call the original. Safe to repeat. Takes a lock of
- * ours for the list of what was replaced; no dl* call under it.
- * Nonzero: another component has a transport of our name, and ours have no
- * device (ucx_message_collision() says so, once).
+ * ours for the list of replaced functions; no dl* call under it. Nonzero:
+ * another component has a transport of our name, and ours have no device
+ * (ucx_message_collision() says so, once).
  */
 int ucx_components_intercept(ucx_host_t *host);
 

@@ -36,6 +36,20 @@ static const config_type_t config_types[UCX_CONFIG_LAST] = {
         "time: <number>[s|ms|us|ns]"},
 };
 
+const char *ucx_config_find(const ucx_calls_t *calls, const char *const *names,
+                            void **functions)
+{
+    unsigned i;
+
+    for (i = 0; i < 4; ++i) {
+        functions[i] = dlsym(calls->uct, names[i]);
+        if (functions[i] == NULL) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
 const char *ucx_config_arg_init(ucx_config_arg_t *arg,
                                 const ucx_calls_t *calls,
                                 const ucx_config_field_t *field,
@@ -45,15 +59,11 @@ const char *ucx_config_arg_init(ucx_config_arg_t *arg,
     const char *const names[] = {type->read, type->write, type->clone,
                                  type->release};
     void *functions[4];
-    unsigned i;
+    const char *missing = ucx_config_find(calls, names, functions);
 
-    for (i = 0; i < 4; ++i) {
-        functions[i] = dlsym(calls->uct, names[i]);
-        if (functions[i] == NULL) {
-            return names[i];
-        }
+    if (missing != NULL) {
+        return missing;
     }
-
     memset(arg, 0, sizeof(*arg));
     arg->field   = field;
     arg->prefix  = prefix;

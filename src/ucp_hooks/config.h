@@ -26,6 +26,11 @@ typedef struct ucx_config_arg {
     void         (*release)(void *ptr, const void *arg);
 } ucx_config_arg_t;
 
+/* Looks up four functions of UCX's by their names, by dlsym. Returns NULL, or
+ * the name of the one that is missing. */
+const char *ucx_config_find(const ucx_calls_t *calls, const char *const *names,
+                            void **functions);
+
 /*
  * Prepare @arg for @field; UCX's functions come from @calls->uct. Calls dlsym.
  * Returns NULL, or the name of the symbol that is missing.
@@ -43,7 +48,7 @@ int ucx_config_write(char *buf, size_t max, const void *src, const void *arg);
 ucs_status_t ucx_config_clone(const void *src, void *dest, const void *arg);
 void ucx_config_release(void *ptr, const void *arg);
 
-/* ::help: what is allowed, in words. After a refused read() UCX prints it in
+/* ::help: the allowed values, in words. After a refused read() UCX prints it in
  * its error line, so then it adds the variable's name. */
 void ucx_config_help(char *buf, size_t max, const void *arg);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What UCX builds made for developers have beside: UCT's own statistics of
+ * Extras of UCX builds that are made for developers: UCT's own statistics of
  * interfaces and endpoints, tracers of active messages, lines of each packet.
  *
- * The statistics are not in any public header. What is relied on is one thing
- * in all sources from 1.13 to 1.23: a build that has them is made with 8 bytes
+ * The statistics are in no public header. This file relies on one property of
+ * all sources from 1.13 to 1.23: a build that has them is made with 8 bytes
  * more at the end of uct_base_iface_t and of uct_base_ep_t, a pointer to a
  * node; a node begins with its class, which is a public structure, and has its
  * counters where ucx_stats_open() writes, too. The order of the counters
@@ -78,8 +78,8 @@ void ucx_iface_count(uct_iface_h iface, ucx_iface_counter_t counter,
     }
 }
 
-/* A build decides once what it prints at most, and tells nobody: but only what
- * it would print is formatted. The line is empty, and so is not printed. */
+/* A build decides once its highest level, and tells nobody: but only lines that
+ * it would print are formatted. The line is empty, and so is not printed. */
 ucs_log_level_t ucx_host_packet_level(const ucx_host_t *host)
 {
     static const char format[] = "%n";

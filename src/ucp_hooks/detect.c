@@ -103,7 +103,7 @@ static void detect_check_sizes(const ucx_found_t *uct, ucx_detected_t *detected)
     }
 }
 
-/* What libucp says, where there is one, beside the symbols of libuct. */
+/* The version that libucp tells, if there is one, beside libuct's symbols. */
 typedef struct versions {
     int      minor; /* by symbols */
     int      has_ucp;

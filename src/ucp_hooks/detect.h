@@ -2,9 +2,10 @@
 /*
  * Which UCX minor is this libuct? Its symbols say it one way, the sizes of its
  * exported data another, and a libucp on top of it a third; they must agree. A
- * module built for one minor and loaded in another crashes, so whatever does
- * not add up is refused. UCX_EFA_ABI overrides one thing only: that a libucp
- * newer than all we know is refused although libuct looks like the newest.
+ * module built for one minor and loaded in another crashes, so a libuct whose
+ * signs do not agree is refused. UCX_EFA_ABI overrides one thing only: that a
+ * libucp newer than all we know is refused although libuct looks like the
+ * newest.
  */
 #ifndef UCX_EFA_DETECT_H
 #define UCX_EFA_DETECT_H

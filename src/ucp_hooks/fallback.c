@@ -118,7 +118,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     if (watched->use->ifaces[USE_EFA] > 0) {
         tls_names_of_ours(watched->opener->host, " or ", names, sizeof(names));
         snprintf(text, max, "the peer offers no %s of this kind: start it "
-                 "with the same module and UCX_TLS, too", names);
+                 "with the same module and the same UCX_TLS", names);
         return;
     }
     if (!has_md && !other) {
@@ -336,7 +336,7 @@ static void **watched_internal(uct_iface_h iface)
     return (void**)(iface + 1);
 }
 
-/* Of tcp only: those of the ib component are part of a larger table. */
+/* Only tcp's functions: those of the ib component are in a larger table. */
 static void watched_connect_attach(watched_t *watched)
 {
     const ucx_abi_t *abi  = watched->opener->host->calls->abi;

@@ -12,16 +12,16 @@
 
 static const ucx_config_field_t global_fields[] = {
     GLOBAL_FIELD("CLAIM", "try", claim, UCX_CONFIG_TERNARY,
-                 "Whether this module serves the EFA devices, and UCX's own "
-                 "components do not, neither ib, which takes them for "
-                 "InfiniBand ones, nor a srd of UCX's own: y or try (where "
-                 "this module finds a device), or n"),
+                 "Use this module instead of UCX's own ib and srd on EFA "
+                 "devices. y: always; try: if it finds a usable EFA; n: leave "
+                 "them to UCX"),
     GLOBAL_FIELD("WARN_FALLBACK", "y", warn_fallback, UCX_CONFIG_BOOL,
-                 "Warn once when UCX takes another network transport to a "
-                 "host although this one has an EFA"),
+                 "Warn once when UCX sends to another host over another "
+                 "network although this host has an EFA"),
     GLOBAL_FIELD("ABI", "", abi, UCX_CONFIG_STRING,
-                 "Treat a UCX newer than this module knows as this version, "
-                 "e.g. 1.23, at your own risk (environment only)"),
+                 "Version (1.NN) as which a UCX newer than this module knows "
+                 "is treated, at your own risk; the line that refuses it names "
+                 "the version to try (environment only)"),
 };
 
 const ucx_config_table_t ucx_global_table = {

@@ -3,13 +3,13 @@
  * When and where we register: every libuct of the process gets our component
  * before it is asked for its components, or a reason why not.
  *
- * Two ways lead here. Our constructor handles what is loaded already: that
- * serves a libuct that the program links, and UCX's own plugin loader. And
- * uct_query_components(), which libucp calls to learn of the components, is
- * interposed under LD_PRELOAD: that serves a libuct opened later, RTLD_LOCAL
- * or not, and one whose constructor runs after ours. A needed library was
- * tried and rejected: it pulls a second libuct into processes with renamed
- * ones, and no program without UCX would start.
+ * Two ways lead here. Our constructor handles libraries that are loaded
+ * already: that serves a libuct that the program links, and UCX's own plugin
+ * loader. And uct_query_components(), which libucp calls to learn of the
+ * components, is interposed under LD_PRELOAD: that serves a libuct opened
+ * later, RTLD_LOCAL or not, and one whose constructor runs after ours. A needed
+ * library was tried and rejected: it pulls a second libuct into processes with
+ * renamed ones, and no program without UCX would start.
  *
  * Locking: one mutex guards the list of instances, and nothing that calls dl*,
  * logs or runs UCX code beyond adding to its lists happens under it. Instances
@@ -21,8 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "abi.h"
+#include "apart.h"
 #include "collision.h"
 #include "detect.h"
 #include "find.h"
@@ -188,6 +190,7 @@ static void instance_attach(const ucx_found_t *found)
     if (kept && it->refused) {
         ucx_message_refused(found->path, why);
     } else if (kept) {
+        apart_attach(&it->host);
         instance_open_libraries(it);
         (void)ucx_components_intercept(&it->host);
     }
@@ -210,11 +213,21 @@ static int uct_is_constructed(const ucx_found_t *found)
     return (list == NULL) || (list->next != list);
 }
 
+static pid_t hooks_pid;
+
+static void __attribute__((destructor)) hooks_fini(void)
+{
+    if (hooks_pid == getpid()) { /* no child that was forked */
+        ucx_message_unused();
+    }
+}
+
 static void __attribute__((constructor)) hooks_init(void)
 {
     ucx_found_t found[INSTANCES_SEEN_MAX];
     unsigned i, count = ucx_find_all(found, INSTANCES_SEEN_MAX);
 
+    hooks_pid = getpid();
     for (i = 0; i < count; ++i) {
         if (uct_is_constructed(&found[i])) {
             instance_attach(&found[i]);
@@ -225,8 +238,8 @@ static void __attribute__((constructor)) hooks_init(void)
 }
 
 /*
- * The one exported function, in front of UCX's of the same name. Does what the
- * real one does, with our component in the list.
+ * The one exported function, in front of UCX's of the same name. As the real
+ * one, with our component in the list.
  */
 __attribute__((visibility("default")))
 ucs_status_t uct_query_components(uct_component_h **components_p,

@@ -19,6 +19,13 @@ enum {
     HOST_TOPO_NAME_PRIORITY = 10
 };
 
+static unsigned host_errors; /* lines at level error or above */
+
+unsigned ucx_host_error_count(void)
+{
+    return __atomic_load_n(&host_errors, __ATOMIC_RELAXED);
+}
+
 void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
                   const char *function, ucs_log_level_t level,
                   const char *format, ...)
@@ -34,6 +41,9 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
+    if (level <= UCS_LOG_LEVEL_ERROR) {
+        __atomic_fetch_add(&host_errors, 1, __ATOMIC_RELAXED);
+    }
     host->calls->log_dispatch(file, line, function, level, &component, "%s",
                               text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the transports may ask of the UCX that hosts them.
+ * Services for the transports of the UCX that hosts them.
  *
  * The module links against no UCX library: every service below is a function
  * looked up in one particular libuct/libucs pair of the process, and
@@ -9,8 +9,8 @@
  * provider creates (memory domain, interface, endpoint) belongs to exactly one
  * host and must use that host's functions only.
  *
- * Types come from UCX's installed public headers (uct/api/uct.h, tl.h); what
- * is used of them here has one layout from UCX 1.13 to 1.23.
+ * Types come from UCX's installed public headers (uct/api/uct.h, tl.h); the
+ * parts that are used here have one layout from UCX 1.13 to 1.23.
  *
  * Threads: as for the UCX function behind each service; the helpers of this
  * header keep no state of their own.
@@ -71,6 +71,9 @@ void ucx_host_log(const ucx_host_t *host, const char *file, unsigned line,
                   const char *format, ...)
     __attribute__((format(printf, 6, 7), cold));
 
+/* Lines at level error or above that this module has printed in the process. */
+unsigned ucx_host_error_count(void);
+
 #define host_log_is_enabled(_host, _level) \
     __builtin_expect((int)(_level) <= *(_host)->log_level, 0)
 
@@ -113,10 +116,10 @@ int ucx_user_is_warned(void);
 
 /*
  * Why a device or transport is absent: what happened, why, what to do next. A
- * warning to who asked for transport @name by name, or excluded tcp and has an
- * EFA, the first time in the process; to everyone else level debug, and it is
- * kept: if UCX then takes another transport to another host, that warning has
- * it (fallback.h). @name NULL: of the transport that UCX asks for at this
+ * warning if the user asked for transport @name by name, or excluded tcp and
+ * has an EFA, the first time in the process; to everyone else level debug, and
+ * it is kept: if UCX then takes another transport to another host, that warning
+ * has it (fallback.h). @name NULL: of the transport that UCX asks for at this
  * moment, or of all of ours.
  */
 void ucx_host_absent(const ucx_host_t *host, const char *file, unsigned line,
@@ -180,7 +183,7 @@ ucs_status_t ucx_vfs_add_file(const ucx_host_t *host, void *object,
                               const char *path, ucx_vfs_read_cb_t read,
                               void *arg, uint64_t number);
 
-/* Appends at most 255 characters to what is being read. */
+/* Appends at most 255 characters to the file that is being read. */
 void ucx_vfs_print(const ucx_host_t *host, struct ucs_string_buffer *text,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -256,6 +259,7 @@ typedef struct ucx_am_handler {
 } ucx_am_handler_t;
 
 struct ucx_iface_vops; /* provider.h */
+struct ucx_md;
 
 typedef struct ucx_iface_base {
     union {
@@ -271,6 +275,7 @@ typedef struct ucx_iface_base {
     ucs_status_t                (*query)(uct_iface_h iface,
                                          uct_iface_attr_t *attr);
     struct ucx_worker_use       *use; /* fallback.h */
+    ucs_log_level_t              failure_level; /* UCX_*_FAILURE */
 } ucx_iface_base_t;
 
 typedef struct ucx_ep_base {
@@ -284,15 +289,15 @@ typedef struct ucx_ep_base {
  * Construct UCX's part of an interface: to be called first in iface_open, with
  * zeroed memory. The transport's own members stand behind ucx_iface_base_t.
  *
- * @ops     the transport's public operations; copied. Of them must be set:
+ * @ops     the transport's public operations; copied. These must be set:
  *          ep_flush ep_fence ep_destroy ep_create ep_check ep_pending_add
  *          ep_pending_purge iface_flush iface_fence iface_progress_enable
  *          iface_progress_disable iface_progress iface_close iface_query
  *          iface_get_device_address. UCX calls what capability flags announce
  *          without a check. iface_is_reachable may be NULL: vops serves it.
  * @vops    kept by reference, constant.
- * @md, @worker, @params, @config  as UCX handed them to iface_open (@config is
- *          the transport's own struct, which begins with ucx_iface_config_t).
+ * @md, @worker, @params, @config  as iface_open has them (@config is the
+ *          transport's own struct, which begins with ucx_iface_config_t).
  *
  *   UCS_OK                 ucx_iface_cleanup() is owed
  *   UCS_ERR_INVALID_PARAM  an operation listed above is missing (logged), or
@@ -300,10 +305,9 @@ typedef struct ucx_ep_base {
  *   UCS_ERR_NO_MEMORY      statistics builds only
  * On error nothing is owed.
  */
-ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
-                            const uct_iface_ops_t *ops,
-                            const struct ucx_iface_vops *vops, uct_md_h md,
-                            uct_worker_h worker,
+ucs_status_t ucx_iface_init(ucx_iface_base_t *self, const uct_iface_ops_t *ops,
+                            const struct ucx_iface_vops *vops,
+                            struct ucx_md *md, uct_worker_h worker,
                             const uct_iface_params_t *params,
                             const void *config);
 
@@ -316,8 +320,8 @@ void ucx_iface_cleanup(ucx_iface_base_t *self);
 void ucx_iface_progress_enable(uct_iface_h iface, unsigned flags);
 void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags);
 
-/* Zero @attr, then what UCX's base class knows (max_num_eps, dev_num_paths):
- * the first call of iface_query. */
+/* Zero @attr, then the members that UCX's base class knows (max_num_eps,
+ * dev_num_paths): the first call of iface_query. */
 void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
 
 /*
@@ -331,8 +335,18 @@ void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
 ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
                                      ucs_status_t status);
 
-/* What the user's tracer (uct_iface_set_am_tracer), if any, says of a message
- * with @id and @data: @buffer of @max bytes gets a text, perhaps none. */
+/*
+ * The level at which a failure with @status is to be logged, as UCX's own
+ * transports have it: where nobody handled it (@handled is not UCS_OK)
+ * UCS_LOG_LEVEL_FATAL, which ends the process; that of UCX_*_FAILURE where the
+ * peer or the network failed; else UCS_LOG_LEVEL_ERROR.
+ */
+ucs_log_level_t ucx_iface_failure_level(const ucx_iface_base_t *self,
+                                        ucs_status_t handled,
+                                        ucs_status_t status);
+
+/* The text of the user's tracer (uct_iface_set_am_tracer) for a message with
+ * @id and @data, into @buffer of @max bytes; "" without a tracer. */
 void ucx_iface_dump_am(ucx_iface_base_t *self, uct_am_trace_type_t type,
                        uint8_t id, const void *data, size_t length,
                        char *buffer, size_t max);
@@ -345,7 +359,7 @@ ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface);
 void ucx_ep_cleanup(ucx_ep_base_t *ep);
 
 
-/* What UCP sends to connect an endpoint: UCP_AM_ID_WIREUP of UCX 1.13 to 1.23
+/* The message by which UCP connects an endpoint: UCP_AM_ID_WIREUP, 1.13 to 1.23
  * (src/ucp/core/ucp_types.h); always by am_bcopy. */
 #define UCX_AM_ID_WIREUP 1
 

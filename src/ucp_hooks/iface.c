@@ -7,9 +7,11 @@
 #include "fallback.h"
 #include "provider.h"
 
+#include <string.h>
+
 #define IFACE_OP(_name) { #_name, offsetof(uct_iface_ops_t, _name) }
 
-/* What UCX's constructor asserts, or UCX calls whatever the flags say. */
+/* Operations that UCX's constructor asserts, or UCX calls despite the flags. */
 static const struct {
     const char *name;
     size_t     offset;
@@ -59,13 +61,34 @@ static ucs_status_t iface_query(uct_iface_h iface, uct_iface_attr_t *attr)
     return status;
 }
 
-ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
-                            const uct_iface_ops_t *ops,
-                            const ucx_iface_vops_t *vops, uct_md_h md,
+/* The value of UCX_*_FAILURE in UCX's part of a transport's configuration: the
+ * variable is found by its name, since its place is UCX's own. */
+static ucs_log_level_t iface_failure_level(const ucx_calls_t *calls,
+                                           const void *config)
+{
+    const char *field = calls->iface_config_table;
+    ucx_abi_field_t head;
+
+    for (;; field += calls->abi->config_field_size) {
+        memcpy(&head, field, sizeof(head));
+        if (head.name == NULL) {
+            return UCS_LOG_LEVEL_DIAG; /* UCX's default */
+        }
+        if (!strcmp(head.name, "FAILURE") &&
+            (head.offset + sizeof(int) <= sizeof(ucx_iface_config_t))) {
+            return (ucs_log_level_t)*(const int*)((const char*)config +
+                                                  head.offset);
+        }
+    }
+}
+
+ucs_status_t ucx_iface_init(ucx_iface_base_t *self, const uct_iface_ops_t *ops,
+                            const ucx_iface_vops_t *vops, ucx_md_t *md,
                             uct_worker_h worker,
                             const uct_iface_params_t *params,
                             const void *config)
 {
+    ucx_host_t *host         = md->host;
     const ucx_calls_t *calls = host->calls;
     uct_iface_ops_t all      = *ops;
     const char *missing      = iface_missing_op(ops);
@@ -95,13 +118,14 @@ ucs_status_t ucx_iface_init(ucx_host_t *host, ucx_iface_base_t *self,
         all.iface_query = iface_query;
     }
     status = calls->iface_init(self, calls->iface_class, &init_count, &all,
-                               calls->abi->iface_internal_ops, md, worker,
-                               params, config, stats_parent, "efa");
+                               calls->abi->iface_internal_ops, (uct_md_h)md,
+                               worker, params, config, stats_parent, "efa");
     if (status != UCS_OK) {
         calls->class_cleanup_chain(calls->iface_class, self, init_count);
         return status;
     }
-    self->use = ucx_fallback_iface_opened(worker);
+    self->failure_level = iface_failure_level(calls, config);
+    self->use           = ucx_fallback_iface_opened(worker);
     return UCS_OK;
 }
 
@@ -134,6 +158,18 @@ ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
                                      ucs_status_t status)
 {
     return self->host->calls->iface_handle_ep_err(&self->super, ep, status);
+}
+
+ucs_log_level_t ucx_iface_failure_level(const ucx_iface_base_t *self,
+                                        ucs_status_t handled,
+                                        ucs_status_t status)
+{
+    if (handled != UCS_OK) {
+        return UCS_LOG_LEVEL_FATAL;
+    }
+    return ((status == UCS_ERR_ENDPOINT_TIMEOUT) ||
+            (status == UCS_ERR_CONNECTION_RESET)) ? self->failure_level :
+                                                    UCS_LOG_LEVEL_ERROR;
 }
 
 ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface)

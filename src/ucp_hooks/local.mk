@@ -9,6 +9,8 @@ ucp_hooks_sources = \
 	src/ucp_hooks/abi_layout.h \
 	src/ucp_hooks/abi_md.inc \
 	src/ucp_hooks/abi_tables.inc \
+	src/ucp_hooks/apart.c \
+	src/ucp_hooks/apart.h \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
 	src/ucp_hooks/collision.c \
@@ -35,6 +37,8 @@ ucp_hooks_sources = \
 	src/ucp_hooks/minors.h \
 	src/ucp_hooks/near.c \
 	src/ucp_hooks/near.h \
+	src/ucp_hooks/peer_address.c \
+	src/ucp_hooks/peer_address.h \
 	src/ucp_hooks/provider.h \
 	src/ucp_hooks/tls.c \
 	src/ucp_hooks/tls.h \
@@ -77,7 +81,8 @@ ucp_hooks_objects = $(ucx_abi_objects) $(patsubst src/ucp_hooks/%.c,\
 
 # src/uct/ib/local.mk says what is in uct_ib_sources, and that the module is to
 # be built.
-lib_libuct_srd_so_0_SOURCES      = $(ucp_hooks_sources) $(uct_ib_sources)
+lib_libuct_srd_so_0_SOURCES      = $(ucp_hooks_sources) $(uct_ib_sources) \
+	$(record_sources)
 lib_libuct_srd_so_0_CFLAGS       = $(ucp_hooks_cflags)
 lib_libuct_srd_so_0_LDFLAGS      = $(ucp_hooks_ldflags) -Wl,-soname,libuct_srd.so.0
 lib_libuct_srd_so_0_LDADD        = $(ucx_abi_objects) $(flow_objects)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "message.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ static pthread_mutex_t absence_lock = PTHREAD_MUTEX_INITIALIZER;
 static char absence[ABSENCE_MAX];
 static int absence_is_shown;
 static int message_said;
+static int message_iface_opened; /* of ours, ever */
 
 /* The transport that UCX asks this thread for; NULL: none, or all. (__thread
  * would need more than libc.) */
@@ -141,25 +143,28 @@ void ucx_host_second_best(const ucx_host_t *host, const char *name,
 
     if (ucx_global_warns() && ucx_message_is_first()) {
         ucx_message_absence(text, sizeof(text));
-        host_warn(host, "UCX has %s of this EFA, and not %s, the better one: "
-                  "%s", name, better, text);
+        host_warn(host, "UCX can use %s on this EFA, but not %s, the better "
+                  "one: %s", name, better, text);
     }
 }
 
 void ucx_message_iface(const ucx_host_t *host, const char *name,
-                       ucs_status_t status)
+                       ucs_status_t status, int is_said)
 {
     static int said; /* since one was opened */
     char text[ABSENCE_MAX];
     int shown;
 
+    if (status == UCS_OK) {
+        __atomic_store_n(&message_iface_opened, 1, __ATOMIC_RELAXED);
+    }
     ucx_message_absence(text, sizeof(text));
     /* (where UCX_TLS leaves it out, the caller is a program that opens all) */
     if ((status != UCS_OK) && ucx_user_left_out(host, name)) {
         return;
     }
     pthread_mutex_lock(&absence_lock);
-    shown = said || absence_is_shown;
+    shown = said || is_said || absence_is_shown;
     said  = status != UCS_OK;
     pthread_mutex_unlock(&absence_lock);
     if ((status != UCS_OK) && !shown) {
@@ -170,7 +175,17 @@ void ucx_message_iface(const ucx_host_t *host, const char *name,
     }
 }
 
-void ucx_message_collision(const ucx_host_t *host, const char *name)
+/* The file that this address is of. */
+static const char *message_file_of(const void *address)
+{
+    Dl_info info;
+
+    return (dladdr(address, &info) != 0) && (info.dli_fname != NULL) ?
+                   info.dli_fname : "an unknown file";
+}
+
+void ucx_message_collision(const ucx_host_t *host,
+                           const ucx_collision_t *collision)
 {
     static const ucx_host_t *said; /* UCX asks for the same list repeatedly */
     char names[NAMES_MAX];
@@ -179,13 +194,51 @@ void ucx_message_collision(const ucx_host_t *host, const char *name)
         return;
     }
     tls_names_of_ours(NULL, " and ", names, sizeof(names));
+    if (collision->is_copy) {
+        host_report_absent(host, NULL,
+                           "the module is loaded twice: %s serves %s, and %s "
+                           "stays idle; keep one of LD_PRELOAD, "
+                           "UCX_PLUGIN_PATH and the Python package",
+                           message_file_of(collision->code), names,
+                           message_file_of(&said));
+        return;
+    }
     host_report_absent(host, NULL,
-                       "transport %s of this module is left out: another "
-                       "component of %s has %s (UCX's own, which "
-                       "UCX_EFA_CLAIM=n prefers, or the module is loaded "
-                       "twice); to use this one instead of UCX's own: unset "
-                       "UCX_EFA_CLAIM, on all hosts",
-                       names, host->uct_path, name);
+                       "transport %s of this module is left out: UCX's own %s "
+                       "in %s is preferred by UCX_EFA_CLAIM=n; to use this "
+                       "one: unset UCX_EFA_CLAIM, on all hosts",
+                       names, collision->name, host->uct_path);
+}
+
+/* Nonzero in rank 0 of an MPI job, whose lines stand for all. */
+static int message_is_rank_0(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                        "PMIX_RANK"};
+    const char *rank = NULL;
+    unsigned i;
+
+    for (i = 0; (i < sizeof(names) / sizeof(*names)) && (rank == NULL); ++i) {
+        rank = getenv(names[i]);
+    }
+    return (rank != NULL) && !strcmp(rank, "0") &&
+           (dlsym(RTLD_DEFAULT, "MPI_Init") != NULL);
+}
+
+void ucx_message_unused(void)
+{
+    if (__atomic_load_n(&message_iface_opened, __ATOMIC_RELAXED) ||
+        !tls_asked_for_any() || !message_is_rank_0() || !ucx_global_warns() ||
+        (message_log_level() < UCS_LOG_LEVEL_WARN) || !ucx_message_is_first()) {
+        return;
+    }
+    fprintf(stderr, "[%d] WARN  libuct_srd: UCX_TLS=%s, but this MPI did not "
+            "use UCX, and nothing went over the EFA by it: %s (docs/MPI.md)\n",
+            (int)getpid(), getenv("UCX_TLS"),
+            (dlsym(RTLD_DEFAULT, "ompi_mpi_init") != NULL) ?
+                    "Open MPI does with --mca pml ucx --mca pml_ucx_tls any "
+                    "--mca pml_ucx_devices any" :
+                    "it chose another network, or was built without UCX");
 }
 
 void ucx_message_lost_caller(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the transports give: one component with its memory domains and its
- * transports, in no UCX version's layout. src/ucp_hooks fills the tables of the
- * UCX minor in the process from it, once per libuct instance.
+ * The transports' side of the module: one component with its memory domains and
+ * transports, in no UCX version's layout. src/ucp_hooks fills from it the
+ * tables of the UCX minor in the process, once per libuct instance.
  *
  * Every function gets the host it works for, directly or through the object's
  * own ->host, and must keep state per host (two libuct in one process each
@@ -32,7 +32,7 @@ typedef enum {
 /*
  * One variable, UCX_<prefix><name>. A value that does not parse or lies outside
  * [min, max] is refused when UCX parses it, with UCX's one line that names
- * variable, value and what is allowed; so what a provider sees is in range.
+ * variable, value and allowed values; so a provider's values are in range.
  */
 typedef struct ucx_config_field {
     const char        *name;
@@ -86,9 +86,9 @@ typedef struct ucx_md_attr {
     unsigned          caps;             /* UCX_MD_CAP_ */
     uint64_t          reg_mem_types;    /* can be registered */
     uint64_t          cache_mem_types;  /* UCX's cache should serve (>= 1.14);
-                                           what the domain caches itself is
-                                           not among them; of dma-bufs, all
-                                           that UCX may hand us */
+                                           kinds that the domain caches
+                                           itself are not among them; of
+                                           dma-bufs, all that UCX may hand us */
     uint64_t          access_mem_types; /* the CPU can load and store */
     size_t            max_reg;          /* longest registration, bytes */
     size_t            reg_alignment;    /* power of two, 1 = none */
@@ -142,6 +142,22 @@ typedef struct ucx_transport {
 } ucx_transport_t;
 
 /*
+ * A list for a put or get: element i is counts[i] blocks of lengths[i] bytes,
+ * their beginnings strides[i] apart, from buffers[i] on here and from
+ * remote_addrs[i] on there. counts NULL: one block each; strides NULL: 0.
+ */
+typedef struct ucx_sgl {
+    size_t            count; /* of elements, in all arrays */
+    void *const      *buffers;
+    const size_t     *lengths;
+    uct_mem_h const  *memhs;
+    const uint64_t   *remote_addrs;
+    uct_rkey_t const *rkeys;
+    const size_t     *counts;
+    const size_t     *strides;
+} ucx_sgl_t;
+
+/*
  * The operations that UCX keeps in its private, changing table.
  */
 typedef struct ucx_iface_vops {
@@ -164,6 +180,21 @@ typedef struct ucx_iface_vops {
      * is the transport's own. Any thread, repeatedly; the interface stays
      * open meanwhile as far as UCX sees to it. Optional. */
     void (*vfs_refresh)(uct_iface_h iface);
+
+    /* Elements that a list of a put and of a get may have; 0: there is no such
+     * operation. Asked from 1.22 on. Optional: 0 and 0. */
+    void (*query_sgl)(uct_iface_h iface, size_t *max_put_p, size_t *max_get_p);
+
+    /*
+     * A put or get of a list, all or nothing: with UCS_INPROGRESS @comp, which
+     * may be NULL, is told once, when all of it is done. The arrays are read
+     * during the call only. Puts from 1.22, gets from 1.23 on. Required where
+     * query_sgl does not say 0.
+     */
+    ucs_status_t (*ep_put_sgl)(uct_ep_h ep, const ucx_sgl_t *sgl,
+                               uct_completion_t *comp);
+    ucs_status_t (*ep_get_sgl)(uct_ep_h ep, const ucx_sgl_t *sgl,
+                               uct_completion_t *comp);
 } ucx_iface_vops_t;
 
 

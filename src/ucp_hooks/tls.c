@@ -64,7 +64,7 @@ static const char *tls_list(int *negated)
 }
 
 /* Nonzero if @name is also an alias of UCX's, for transports that are not ours:
- * who uses it on a machine without an EFA means those. */
+ * its user on a machine without an EFA means those. */
 static int tls_may_mean_other(const char *name)
 {
     return !strcmp(name, "ud") && ((ucx_provider.device_is_present == NULL) ||

@@ -20,7 +20,7 @@ typedef struct am_header {
     uint64_t key;
 } am_header_t;
 
-/* What became of one message at its receiver. */
+/* The state of one message at its receiver. */
 typedef enum am_state {
     AM_ABSENT, /* not here yet */
     AM_COPIED, /* contents are in msg->buf */

@@ -21,6 +21,12 @@ check_PROGRAMS += test/ucp_killed
 test_ucp_killed_SOURCES = $(test_apps_common) test/apps/ucp_killed.c
 test_ucp_killed_LDADD   = $(UCP_LIBS)
 
+check_PROGRAMS += test/ucp_soak
+test_ucp_soak_SOURCES = $(test_apps_common) test/apps/ucp_soak.c \
+                        test/apps/soak.h test/apps/soak_traffic.c \
+                        test/apps/soak_report.c
+test_ucp_soak_LDADD   = $(UCP_LIBS) -ldl
+
 check_PROGRAMS += test/ucp_far
 test_ucp_far_SOURCES = test/apps/ucp_far.c
 test_ucp_far_LDADD   = $(UCP_LIBS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of mpi_check share. A failure ends all ranks. */
+/* The common declarations of mpi_check's parts. A failure ends all ranks. */
 #ifndef TEST_APPS_MPI_CHECK_H
 #define TEST_APPS_MPI_CHECK_H
 

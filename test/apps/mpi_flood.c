@@ -29,7 +29,7 @@ static void flood_send(int max)
             MPI_Waitall(FLOOD_BATCH, rq, MPI_STATUSES_IGNORE);
         }
     }
-    /* Of another tag, so that rank 0 takes it ahead of all the others. */
+    /* Another tag, so that rank 0 takes it ahead of all the others. */
     MPI_Send(buf, 0, MPI_BYTE, 0, 8, MPI_COMM_WORLD);
     free(buf);
 }
@@ -92,8 +92,9 @@ static void shares_recv(int max)
         printf("\n");
         for (r = 1; r < ranks; ++r) {
             /* More processes than cores: a sender that runs while the receiver
-             * does fills its turn, one that waits gives its turn away. So the
-             * kernel makes these shares; ours are those of suite uct. */
+             * does fills its turn, one that waits gives its turn away. The
+             * kernel makes these shares, therefore; ours are those of suite
+             * uct. */
             if (got[r] == 0) {
                 fprintf(stderr, "FAIL shares: rank %d is starved\n", r);
                 MPI_Abort(MPI_COMM_WORLD, 1);

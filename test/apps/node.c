@@ -152,8 +152,8 @@ int node_close(node_t *node)
     watchdog_kick("close");
     ret = node_check(node_flush(node), "flush before close");
     ret = node_barrier(node) || ret;
-    /* Of two sides connected by socket address, one learns that the other
-     * left; its close then ends with that. */
+    /* One of two sides connected by socket address learns that the other left;
+     * its close then ends with that. */
     node->closing = node->sockaddr;
     status        = node_ep_close(node, 0);
     if (!node->sockaddr) {

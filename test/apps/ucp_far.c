@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What UCX takes to a peer on another host.
+ * The transport that UCX takes to a peer on another host.
  *   ucp_far --serve FILE  write the worker's address to FILE, listen, and answer
  *                         until standard input ends
  *   ucp_far FILE [IP]     an endpoint to that address, or by socket address to
  *                         IP; a message, a flush
  * Environment: FAR_PORT to listen at or connect to, FAR_LINGER seconds of
  * progress after the flush.
- * Both hosts see FILE. Nothing is printed but trouble: what the libraries say
- * is what the caller is after.
+ * Both hosts see FILE. Nothing is printed but trouble: the caller looks for the
+ * libraries' own lines.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -23,7 +23,7 @@
 
 #define KILLED_WINDOW 32
 
-/* What is in flight when the peer dies. */
+/* The traffic in flight when the peer dies. */
 typedef enum killed_traffic {
     TRAFFIC_SEND, /* eager or rendezvous sends by --size */
     TRAFFIC_RECV, /* receives only: found out by keepalive */
@@ -255,7 +255,7 @@ static int killed_kill(killed_t *k, pid_t victim)
     return 0;
 }
 
-/* Of the client; of both with --lost. */
+/* For the client; for both with --lost. */
 static int killed_survive(killed_t *k, pid_t victim)
 {
     double death;

@@ -11,7 +11,7 @@
 /* Exit status of a program that the watchdog ended. */
 #define WATCHDOG_STATUS 9
 
-/* What the line reports; written by the test, read by the alarm handler. */
+/* The contents of the line; written by the test, read by the alarm handler. */
 typedef struct watchdog_state {
     char              place[128]; /* test, size, step */
     volatile uint64_t posted;

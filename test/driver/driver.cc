@@ -19,6 +19,7 @@ extern "C" void flow_assert_failed(const char *expr, const char *file, int line)
 namespace flow_test {
 
 unsigned asserts_expected = 0;
+const char *record_into  = nullptr;
 
 /* Memory goes round: mapping is slow for a fuzzer that makes cores all the
  * time. Never destroyed: what it holds is no leak. */
@@ -60,10 +61,55 @@ Driver::Driver(const flow_params_t &params) :
     memory = m_core_size;
     memset(&last, 0, sizeof(last));
     grow();
+    record(params);
 }
+
+#ifdef DRIVER_RECORDS
+static void record_stopped(void *arg, const char *why)
+{
+    (void)arg;
+    fprintf(stderr, "a recording stopped: %s\n", why);
+    abort();
+}
+
+/* The smallest ring, so that it turns. */
+void Driver::record(const flow_params_t &params)
+{
+    record_names_t names = {};
+    record_where_t where = {};
+    char path[512];
+
+    if (record_into == nullptr) {
+        return;
+    }
+    snprintf(where.dir, sizeof(where.dir), "%s", record_into);
+    where.size = RECORD_SIZE_MIN;
+    snprintf(names.transport, sizeof(names.transport), "%s",
+             (params.profile == FLOW_UD) ? "ud" : "srd");
+    names.qpn = params.self.qpn;
+    snprintf(names.release, sizeof(names.release), "simulated");
+    record_file_names(&names);
+    m_record = record_file_open(&where, core, &names, path, sizeof(path),
+                                record_stopped, nullptr);
+    if (m_record == nullptr) {
+        perror(path);
+        abort();
+    }
+}
+#else
+void Driver::record(const flow_params_t &params)
+{
+    (void)params;
+}
+#endif
 
 Driver::~Driver()
 {
+#ifdef DRIVER_RECORDS
+    if (m_record != nullptr) {
+        record_file_close(m_record);
+    }
+#endif
     for (auto &chunk : m_chunks) {
         give(chunk.second, chunk.first);
     }
@@ -147,9 +193,14 @@ flow_rx_verdict_t Driver::receive(const Bytes &bytes, flow_src_t src)
         memcpy(exact.get(), bytes.data(), bytes.size());
     }
     memset(&out, 0, sizeof(out));
-    auto accept = hold_all ? flow_rx_accept_held : flow_rx_accept;
-    while ((verdict = accept(core, exact.get(), bytes.size(), handle, src,
-                             &out)) == FLOW_RX_NO_MEMORY) {
+    flow_timer_set_now(core, now);
+    auto accept = [&] {
+        return hold_all ? flow_rx_accept_held(core, exact.get(), bytes.size(),
+                                              handle, src, &out) :
+                          flow_rx_accept(core, exact.get(), bytes.size(),
+                                         handle, src, &out);
+    };
+    while ((verdict = accept()) == FLOW_RX_NO_MEMORY) {
         if (flow_pool_grow_needed(core) == 0) {
             on_broken("no memory, and no pool to be grown");
             break;

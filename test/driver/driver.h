@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every test of the protocol core needs around a core: its memory, the
- * buffers it holds, the pulling of events, control packets and repeats. The
+ * The surroundings of a core in every test of the protocol core: its memory,
+ * the buffers it holds, the pulling of events, control packets and repeats. The
  * unit tests, the simulator and the fuzzers derive from it; each decides what
- * to do with what comes out.
+ * to do with the results.
  */
 #ifndef FLOW_DRIVER_H_
 #define FLOW_DRIVER_H_
@@ -14,17 +14,33 @@
 #include <unordered_map>
 #include <vector>
 
+#ifdef DRIVER_RECORDS /* flow_sim: a program that has src/record */
+extern "C" {
+#include "record/record_call.h"
+}
+#else
 extern "C" {
 #include "flow/flow.h"
 }
+#define record_call_tx_commit(_core, _tx, _packet) flow_tx_commit(_tx)
+#define record_call_resend_commit(_core, _tx, _op, _packet) \
+    flow_resend_commit(_core, _tx, _op)
+#define record_call_tx_pause(_core, _tx, _reasons) flow_tx_pause(_tx, _reasons)
+#define record_call_peer_set_cookie(_core, _peer, _cookie) \
+    flow_peer_set_cookie(_peer, _cookie)
+#endif
 
 namespace flow_test {
 
 typedef std::vector<uint8_t> Bytes;
 
-/* So many assertions of the core return, as they do in the module; the next one
- * aborts. */
+/* The number of the core's assertions that return, as they do in the module;
+ * the next one aborts. */
 extern unsigned asserts_expected;
+
+/* Where the cores that are made from now on are recorded, or NULL; only with
+ * DRIVER_RECORDS. */
+extern const char *record_into;
 
 class Driver {
 public:
@@ -108,7 +124,11 @@ private:
         bool  copied;
     };
     Bytes unhold(void *handle);
+    void record(const flow_params_t &params);
 
+#ifdef DRIVER_RECORDS
+    record_t                               *m_record = nullptr;
+#endif
     void                                   *m_core_mem, *m_hash_mem = nullptr;
     size_t                                  m_core_size, m_hash_size = 0;
     std::vector<std::pair<size_t, void*>>   m_chunks;

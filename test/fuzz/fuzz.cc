@@ -110,6 +110,7 @@ bool Core::send(flow_tx_t *tx, uint8_t byte)
     unsigned len;
 
     grow();
+    flow_timer_set_now(core, now);
     if (!flow_tx_ready(core, tx)) {
         return false;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzzers share: a core that traps, and input taken byte by byte. */
+/* The common part of the fuzzers: a core that traps, and input taken byte by
+ * byte. */
 #ifndef FUZZ_H_
 #define FUZZ_H_
 

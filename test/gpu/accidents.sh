@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What goes wrong, or must: the CPU in device memory, memory that was freed, a peer
-# that is killed, registrations that fail. Sourced by suite_gpu.sh.
+# Accidents: the CPU in device memory, memory that was freed, a peer that is killed,
+# registrations that fail. Sourced by suite_gpu.sh.
 
 # dies_of_cpu: the client touched device memory with the CPU, and died of it.
 dies_of_cpu() {
@@ -11,7 +11,7 @@ dies_of_cpu() {
 }
 
 # The program itself, and the transport with one line that reads what it is to
-# send: each dies. So whatever passes here has not done it.
+# send: each dies. Programs that pass here have not done it.
 cpu_copy() {
     # shellcheck disable=SC2086
     gpu_ucx $NEW

@@ -10,7 +10,8 @@
 
 #include "cuda/cuda_abi.h"
 
-/* What copies moved: to devices, from them, between them; emulated GPUs only. */
+/* Bytes that copies moved: to devices, from them, between them; emulated GPUs
+ * only. */
 typedef struct gpu_copied {
     uint64_t htod, dtoh, dtod;
 } gpu_copied_t;

@@ -14,9 +14,9 @@ from module import Module  # noqa: E402
 MUTANTS = {
     "cpu": (
         "a read looks at its buffer", "srd/srd_get.c",
-        "    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_GET_ZCOPY,",
+        "    return srd_rma_zcopy(tl_ep, BASE_OUT_GET_ZCOPY,",
         "    (void)*(volatile const char*)iov->buffer;\n"
-        "    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_GET_ZCOPY,"),
+        "    return srd_rma_zcopy(tl_ep, BASE_OUT_GET_ZCOPY,"),
     "cpu-message": (
         "a message is looked at", "base/base_am.c",
         "        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey(",

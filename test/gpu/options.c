@@ -55,7 +55,7 @@ static const struct option gpu_options_all[] = {
     {NULL, 0, NULL, 0}
 };
 
-/* Of the sender and of the receiver. */
+/* The sender's and the receiver's. */
 static const char *option_memory(void)
 {
     if ((strlen(optarg) != 2) || (strspn(optarg, "hd") != 2)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ucp_gpu: messages between host and device memory of two processes, both ways
- * at the same time, every byte checked, and every byte around them. What the
- * contents were written and read with are the program's own copies; those that
- * UCX made beside are counted as staged.
+ * at the same time, every byte checked, and every byte around them. The
+ * contents are written and read by the program's own copies; those that UCX
+ * made beside are counted as staged.
  */
 #include "ucp_gpu.h"
 #include "test/apps/args.h"
@@ -408,7 +408,8 @@ static int descriptors_same(int before)
 }
 
 /* Frees and allocates again: where the same address comes back, it is other
- * memory. What an earlier registration still reaches must not be taken. */
+ * memory. Memory that an earlier registration still reaches must not be
+ * taken. */
 static int reuse_test(gpu_t *gpu)
 {
     size_t length      = (gpu->max > 4194304) ? 4194304 : gpu->max;

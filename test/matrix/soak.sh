@@ -195,7 +195,7 @@ soak_mpi() {
 
 # Bytes that crossed between hosts, without those of host 0's own process.
 soak_crossed() {
-    "$EFASIM" stat | awk '
+    "$EFASIM" stat --raw | awk '
         $1 == "pair" && ($2 != "src=0" || $3 != "dst=0") {
             sub("bytes=", "", $4); sum += $4 }
         END { printf "%.0f\n", sum }'

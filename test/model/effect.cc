@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a packet on the wire can still do. States that differ only in packets
- * that can do nothing, or in fields of theirs that nobody will ask for, have
- * the same future; on UD, where its arrival is no news to the sender, either, a
- * packet that can do nothing is taken off the wire (on SRD it completes later).
- * This divides the number of states by 10 to 100.
+ * The effects that a packet on the wire can still have. States that differ only
+ * in packets that can do nothing, or in fields of theirs that nobody will ask
+ * for, have the same future; on UD, where its arrival is no news to the sender,
+ * either, a packet that can do nothing is taken off the wire (on SRD it
+ * completes later). This divides the number of states by 10 to 100.
  *
  * Nothing here is taken back by time, so what is said once stays true:
  *   - acknowledgements only grow; one that says nothing new to the sending flow
  *     never will. Below a gap of three it may call for a resend: that is left
- *     alone. So do limits, but for recalls: then what was sent is never
- *     allowed or forbidden any more.
+ * alone. Limits likewise, but for recalls: then packets that were sent are
+ * never allowed or forbidden any more.
  *   - endpoint numbers are not used twice: what is for a sending flow that is
  *     gone is for nobody.
  *   - a number that was received stays so: the packet is a repeat for ever. On
@@ -29,7 +29,8 @@ static_assert(FAULTS_MAX * EARLY < 1 << FLOW_PART_LEVEL,
 
 enum { REPEATED = 0x5ea1 };
 
-/* Of a cookie: the index of the peer's record, which says nothing here. */
+/* The part of a cookie that is the index of the peer's record, which says
+ * nothing here. */
 static const uint64_t PEER_BITS = (uint64_t)(FLOW_INDEX_MAX - 1) << 32;
 
 /* 0: it says nothing new. */
@@ -47,8 +48,7 @@ static uint64_t limit_news(const flow_tx_t *tx, flow_psn_t limit, bool recall)
 static uint64_t acks_what(const flow_core_t *core, const flow_tx_t *tx,
                           flow_psn_t ack, uint64_t map)
 {
-    const uint64_t seen = map;
-    uint64_t fresh      = 0;
+    uint64_t fresh = 0;
 
     if (tx->ring == 0) {
         return 0;
@@ -64,10 +64,7 @@ static uint64_t acks_what(const flow_core_t *core, const flow_tx_t *tx,
             fresh |= 1ull << slot;
         }
     }
-    for (int gap = 1; gap < FLOW_FAST_GAP; ++gap) {
-        map &= map - (map != 0); /* without the next one */
-    }
-    return (map == 0) ? fresh : mix_word(mix_word(fresh, ack), seen) | 1;
+    return fresh;
 }
 
 /* An acknowledgement and a limit, in a packet of their own or in a header. */
@@ -126,7 +123,7 @@ static bool was_received(const flow_core_t *core, const flow_rx_t *rx,
             (flow_core_ring(core, rx->ring)->mask & flow_psn_bit(psn)));
 }
 
-/* What the header of a data packet says to the flow that goes the other way. */
+/* News in the header of a data packet for the flow that goes the other way. */
 static uint64_t header_news(flow_core_t *core, const flow_rx_t *rx,
                             const uint8_t *bytes, uint64_t word)
 {
@@ -165,7 +162,7 @@ static const flow_rx_t *rx_of(flow_core_t *core, const uint8_t *bytes,
                    nullptr;
 }
 
-/* What the side does not say already. */
+/* Fields that do not follow from the side. */
 static uint64_t raw_hash(const Packet &packet)
 {
     uint8_t bytes[FLOW_CTL_HELLO_LEN];
@@ -262,9 +259,19 @@ static uint64_t effect_on(flow_core_t *core, const Packet &packet)
     }
 }
 
+/* All of it. */
+static uint64_t whole_hash(const Packet &packet)
+{
+    return mix_word(raw_hash(packet),
+                    ((uint64_t)packet.bytes[37] << 16) |
+                            ((uint64_t)packet.bytes[3] << 8) | packet.bytes[2]);
+}
+
 uint64_t effect_of(const Packet &packet)
 {
-    uint64_t effect = effect_on(cores[packet.from ^ 1], packet);
+    uint64_t effect = (bounds.errors != 0) ?
+                              whole_hash(packet) :
+                              effect_on(cores[packet.from ^ 1], packet);
 
     if (!ud()) { /* its completion is to come */
         uint64_t what = packet.cookie & ~PEER_BITS;

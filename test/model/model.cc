@@ -160,6 +160,27 @@ extern "C" void flow_assert_failed(const char *expr, const char *file, int line)
 
 using model::bounds;
 
+/* Where the number behind this option goes. */
+static unsigned *number_option(const char *name)
+{
+    static const struct {
+        const char *name;
+        unsigned   *field;
+    } options[] = {{"--recalls", &bounds.recalls},
+                   {"--buffers", &bounds.buffers},
+                   {"--errors", &bounds.errors},
+                   {"--pings", &bounds.pings},
+                   {"--held", &bounds.held},
+                   {"--lap", &bounds.lap}};
+
+    for (const auto &option : options) {
+        if (strcmp(name, option.name) == 0) {
+            return option.field;
+        }
+    }
+    return nullptr;
+}
+
 static bool parse(int argc, char **argv)
 {
     static const unsigned most[] = {4, model::MESSAGES_MAX,
@@ -170,16 +191,13 @@ static bool parse(int argc, char **argv)
                                     &bounds.repeats};
 
     for (; (argc > 1) && (argv[1][0] == '-'); --argc, ++argv) {
-        if (strcmp(argv[1], "--eager") == 0) {
+        unsigned *field = number_option(argv[1]);
+        if ((field != nullptr) && (argc > 2)) {
+            *field = (unsigned)atoi(argv[2]);
+            --argc;
+            ++argv;
+        } else if (strcmp(argv[1], "--eager") == 0) {
             bounds.eager = true;
-        } else if ((strcmp(argv[1], "--recalls") == 0) && (argc > 2)) {
-            bounds.recalls = (unsigned)atoi(argv[2]);
-            --argc;
-            ++argv;
-        } else if ((strcmp(argv[1], "--buffers") == 0) && (argc > 2)) {
-            bounds.buffers = (unsigned)atoi(argv[2]);
-            --argc;
-            ++argv;
         } else if (strcmp(argv[1], "--prove") == 0) {
             bounds.prove = true;
         } else {
@@ -207,13 +225,20 @@ int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) {
         puts("usage: flow_model [--eager] [--prove] [--recalls N] "
-             "[--buffers N] srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
+             "[--buffers N] [--errors N] [--pings N] [--held N] [--lap N] "
+             "srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
              "REPEATS [MAX_STATES]\n"
              "  --eager: users send and close as soon as they can, else at any "
              "time\n"
              "  --prove: check that states taken for the same have the same "
              "future\n"
              "  --recalls: at N moments a receiver takes a flow for silent\n"
+             "  --errors: so many packets end with an error or without an "
+             "answer (SRD)\n"
+             "  --pings: at N moments a side asks whether the other lives\n"
+             "  --held: N packets are taken by the thread that acknowledges "
+             "(UD)\n"
+             "  --lap: a limit crosses a line each N numbers (SRD)\n"
              "  --buffers: receive buffers for windows: with few, flows starve\n"
              "  window 1..4, messages 0..6 (0: that side opens no flow),\n"
              "  losses (srd: refused packets) and repeats 0..8");

@@ -36,10 +36,11 @@ enum {
     FAULTS_MAX   = 8, /* losses, repeats                                      */
     EARLY        = 3, /* times rnr_min: how long before everything arrived a
                          time-out may end                                     */
+    AGO_MAX      = 1 << 26, /* stamps, 4 s: longer than anything waits        */
     TRIES_MAX    = 12 /* time-outs in a row: fewer than any bound of the core */
 };
 
-/* What is explored. */
+/* Bounds of the exploration. */
 struct Bounds {
     flow_profile_t profile = FLOW_SRD;
     unsigned window        = 1;
@@ -48,6 +49,11 @@ struct Bounds {
     unsigned repeats       = 0; /* packets that arrive twice                  */
     unsigned recalls       = 0; /* times a receiver takes a flow for silent   */
     unsigned buffers       = 56; /* that windows may count on                 */
+    unsigned lap           = FLOW_LAP; /* numbers from line to line: lap.c    */
+    unsigned errors        = 0; /* SRD: packets that end otherwise            */
+    unsigned pings         = 0; /* times a side asks whether the other lives  */
+    unsigned held          = 0; /* UD: messages that the thread takes which
+                                   acknowledges (flow_rx_accept_held)         */
     bool     eager         = false; /* users send and close as soon as they
                                        can; else at any time                  */
     bool     prove         = false; /* keep what is taken for stale           */
@@ -75,7 +81,12 @@ struct World {
     uint64_t    side[NODES]; /* part of the hash                              */
     unsigned    on_wire;
     unsigned    sent[NODES], got[NODES];
-    unsigned    losses, repeats, recalls; /* left                             */
+    unsigned    losses, repeats, recalls, errors, pings, held; /* left        */
+    unsigned    okay[NODES]; /* messages that completed well, a bit each      */
+    uint8_t     erred[NODES]; /* one of its messages did not                  */
+    uint8_t     failed[NODES]; /* its user was told that its flow failed      */
+    uint8_t     lost;    /* there was no answer once                          */
+    uint32_t    drain[NODES]; /* token of a flow that holds what is in order  */
     flow_tx_t  *tx[NODES];
     uint8_t     closed[NODES];
     flow_time_t now;
@@ -126,6 +137,25 @@ bool  memory_missed();
 
 /* world.cc */
 void world_start();
+/* For error.cc. It arrives; it ends for its sender; it is on the wire no
+ * more. */
+void receive(const Packet &packet, bool held = false);
+void complete(const Packet &packet, flow_send_status_t status);
+Packet take_off_wire(unsigned which);
+std::string named(const Packet &packet); /* for the trail */
+void deliver_held(unsigned id, uint32_t token);
+
+/*
+ * error.cc: what else may happen. Each is step number *n if that is 0; else *n
+ * is less by the steps of its kind, and the result is false.
+ */
+bool step_error(unsigned *n); /* a packet ends with an error                  */
+bool step_ping(unsigned *n);
+bool step_hold(unsigned *n);  /* what is taken, or handed up, by a thread     */
+/* SRD: what completed well was consumed, or its sender knows. */
+void check_okay();
+void check_failed_end(); /* nothing can move any more, and flows may have failed */
+uint64_t error_hash(unsigned id); /* what of a side matters where flows fail  */
 /* Step number n of those possible here; false: there are fewer. */
 bool world_step(unsigned n);
 

@@ -10,7 +10,10 @@
  */
 #include "model.h"
 
+#include <algorithm>
+
 extern "C" {
+#include "flow/path_priv.h"
 #include "flow/turn_priv.h"
 }
 
@@ -38,14 +41,55 @@ static void stays_below(unsigned tries)
     }
 }
 
-/* What of a sender's ring waits for packets that others overtook. */
-static uint64_t mix_gap(uint64_t hash, const flow_ring_t &ring)
+/* SRD: time passes by ending all back-offs; UD: when they end counts, too. */
+static uint64_t mix_due(uint64_t hash, flow_time_t due)
 {
-    if (ring.unacked.gap == FLOW_GAP_NONE) {
-        return mix_word(hash, 0);
+    return mix_word(hash, !ud() ? 1 : (due > world.now) ? due - world.now : 0);
+}
+
+/* How long ago a stamp was: no more counts than that it is long. */
+static uint64_t mix_ago(uint64_t hash, uint32_t stamp)
+{
+    uint32_t ago = flow_path_stamp(world.now) - stamp;
+
+    return mix_word(hash, std::min(ago, (uint32_t)AGO_MAX));
+}
+
+/* The way of a sending flow, and what of it waits for time. */
+static uint64_t mix_path(uint64_t hash, const flow_path_t &path)
+{
+    stays_below(path.tries);
+    for (uint32_t word : {path.window, path.before, path.rtt, path.var,
+                          path.latest, path.least, path.base, path.lately,
+                          path.round_sum,
+                          path.round_count, path.reorder, (uint32_t)path.bad,
+                          (uint32_t)path.calm, (uint32_t)path.start,
+                          (uint32_t)path.known, (uint32_t)path.rounds}) {
+        hash = mix_word(hash, word);
     }
-    return mix_word(hash, ((uint64_t)ring.unacked.gap << 32) |
-                          ((uint64_t)ring.unacked.gap_seen << 16) | ring.unacked.gap_until);
+    for (uint32_t stamp : {path.round, path.cut, path.drained, path.sent,
+                           path.epoch, path.newest}) {
+        hash = mix_ago(hash, stamp);
+    }
+    hash = mix_word(hash, (path.rtt == 0) ? path.hello : 0);
+    hash = mix_word(hash, path.newest_psn);
+    hash = mix_word(hash, (path.before != 0) ? path.full : 0);
+    return mix_word(hash, path.tries);
+}
+
+static uint64_t mix_unacked(uint64_t hash, const flow_core_t *core,
+                            const flow_ring_t &ring)
+{
+    const flow_path_t &path = *flow_core_path(core, ring.unacked.tx);
+
+    for (uint64_t left = ring.mask; left != 0; left &= left - 1) {
+        const flow_op_t *op =
+                (const flow_op_t*)ring.slot[__builtin_ctzll(left)];
+        hash = mix_ago(hash, op->sent);
+        hash = mix_word(hash, flow_path_is_older(&path, op->sent, op->psn));
+    }
+    hash = mix_word(hash, ring.unacked.lost);
+    return mix_due(mix_word(hash, ring.unacked.place), ring.unacked.due);
 }
 
 /* A ring, whatever its index: slots that are not taken say nothing. */
@@ -58,27 +102,13 @@ static uint64_t mix_ring(uint64_t hash, const flow_core_t *core,
         return mix_word(hash, 0);
     }
     hash = mix_word(hash, ring->mask);
-    if (ring->unacked.tx != 0) { /* its slots are operations, in order of number */
-        uint64_t early = 0;
-        for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
-            unsigned slot       = (unsigned)__builtin_ctzll(left);
-            const flow_op_t *op = (const flow_op_t*)ring->slot[slot];
-            early |= (uint64_t)flow_psn_lt(op->psn, ring->unacked.due) << slot;
-        }
-        stays_below(ring->unacked.tries);
-        hash = mix_word(mix_word(hash, early), ring->unacked.level);
-        return mix_gap(hash, *ring);
+    if (ring->unacked.tx != 0) {
+        return mix_unacked(hash, core, *ring);
     }
     for (uint64_t left = ring->mask; left != 0; left &= left - 1) {
         hash = mix_word(hash, (uintptr_t)ring->slot[__builtin_ctzll(left)]);
     }
     return hash;
-}
-
-/* SRD: time passes by ending all back-offs; UD: when they end counts, too. */
-static uint64_t mix_due(uint64_t hash, flow_time_t due)
-{
-    return mix_word(hash, !ud() ? 1 : (due > world.now) ? due - world.now : 0);
 }
 
 static uint64_t mix_rx_list(uint64_t hash, const flow_core_t *core,
@@ -118,13 +148,6 @@ static uint64_t mix_batch(uint64_t hash, const flow_core_t *core,
     hash = mix_word(hash, batch.tx_gather.count);
     hash = mix_rx_list(hash, core, batch.rx_wait, false);
     hash = mix_rx_list(hash, core, batch.rx_gather, false);
-    for (const flow_fifo_t *fifo : {&batch.ring_wait, &batch.ring_gather}) {
-        for (uint32_t ring = fifo->head; ring != 0;
-             ring = flow_core_ring(core, ring)->next) {
-            hash = mix_word(hash, flow_core_ring(core, ring)->unacked.tx);
-        }
-        hash = mix_word(hash, 99);
-    }
     for (const flow_op_t *list : {batch.op_wait, batch.op_gather}) {
         for (; list != nullptr; list = list->next) {
             hash = mix_word(hash, (uint64_t)(list - world.ops[id]) + 1);
@@ -144,12 +167,13 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core, unsigned id)
     }
     if (core->tick_due != FLOW_TIME_NEVER) {
         hash = mix_word(mix_due(hash, core->tick_due), core->tick_due == 0);
-        hash = mix_word(hash, core->contended); /* the hand gets to all */
-    }
-    if (core->gap_due != FLOW_TIME_NEVER) { /* there is one such ring */
-        hash = mix_word(mix_due(hash, core->gap_due), core->gap_due == 0);
-        hash = mix_word(hash, core->gap_wait.count);
-        hash = mix_word(hash, core->gap_gather.count);
+        hash = mix_word(hash, ((uint64_t)core->ticks << 32) |
+                              (core->round % FLOW_RECALL_ROUNDS));
+        hash = mix_word(hash, ((uint64_t)std::min(core->quiet,
+                                                  (uint32_t)FLOW_QUIET_ROUNDS)
+                               << 32) | core->moved);
+        hash = mix_word(hash, ((uint64_t)core->active_used << 32) |
+                              core->active_use);
     }
     if (core->parted_due != FLOW_TIME_NEVER) {
         hash = mix_due(hash, core->parted_due);
@@ -175,6 +199,9 @@ static uint64_t mix_tx(uint64_t hash, const flow_core_t *core, unsigned id)
 
     if (tx.state == FLOW_TX_FREE) {
         return mix_word(hash, 5);
+    }
+    if (ud()) {
+        hash = mix_path(hash, *flow_core_path(core, 1));
     }
     hash = mix_ring(hash, core, tx.ring);
     while (flow_psn_lt(tx.una, flow_tx_psn(&tx)) &&
@@ -232,6 +259,7 @@ static uint64_t side_hash(unsigned id)
         hash = mix_rx(hash, core, index, peer);
     }
     if (peer != nullptr) {
+        hash = mix_word(hash, peer->lapped);
         hash = mix_word(hash, ((uint64_t)peer->refs << 32) |
                                       ((uint64_t)peer->answers << 16) |
                                       ((uint64_t)peer->woken << 24) |
@@ -246,13 +274,15 @@ static uint64_t side_hash(unsigned id)
     }
     hash = mix_timers(mix_word(hash, 97), core, id);
     hash = mix_rx_list(hash, core, core->starved, true);
+    hash = mix_word(hash, error_hash(id));
     hash = mix_word(hash, (uint64_t)core->owed);
+    hash = mix_word(hash, (uint64_t)core->lent);
     hash = mix_word(hash, ((uint64_t)core->granted << 32) | core->active);
     hash = mix_word(hash, ((uint64_t)world.sent[id] << 32) | world.got[id]);
     return mix_word(hash, world.closed[id]);
 }
 
-/* What each packet can do; with twins of others in front of it told. */
+/* The effect of each packet; twins of others in front of it are marked. */
 static void look_at_wire(uint64_t *sums)
 {
     for (unsigned i = 0; i < world.on_wire; ++i) {
@@ -297,6 +327,9 @@ uint64_t state_hash()
                                         world.repeats);
     uint64_t a, b;
 
+    hash = mix_word(hash, ((uint64_t)world.errors << 24) |
+                          ((uint64_t)world.pings << 16) |
+                          ((uint64_t)world.held << 8) | world.lost);
     for (unsigned id = 0; id < NODES; ++id) {
         if (touched & (1u << id)) {
             world.side[id] = side_hash(id);
@@ -311,8 +344,50 @@ uint64_t state_hash()
     return mix_word(mix_word(hash, a), b);
 }
 
+/* The receiving flow whose limit a packet tells, and the limit; NULL: none. */
+static const flow_rx_t *rx_told_of(const Packet &packet, flow_psn_t *limit)
+{
+    flow_core_t *core = cores[packet.from];
+    const flow_peer_t *peer;
+    flow_ctl_msg_t msg;
+    uint64_t word;
+
+    if (!packet.ctl) {
+        word   = flow_wire_load64(packet.bytes);
+        *limit = flow_wire_limit(word);
+        return ((word & FLOW_WIRE_LIMIT) &&
+                (world.ops[packet.from][packet.op].tx->carries != 0)) ?
+                       flow_core_rx(core, world.ops[packet.from][packet.op]
+                                                  .tx->carries) :
+                       nullptr;
+    }
+    if ((flow_ctl_decode(packet.bytes, packet.len, &msg) != FLOW_DROP_NONE) ||
+        ((msg.type != FLOW_CTL_LIMIT) && (msg.type != FLOW_CTL_ANSWER))) {
+        return nullptr;
+    }
+    *limit = msg.limit;
+    peer   = flow_peer_find(core, msg.dst);
+    return (peer == nullptr) ? nullptr : flow_rx_find(core, peer, msg.ep);
+}
+
+/* SRD: no packet tells a limit of more than two laps ago. */
+static void check_ages()
+{
+    flow_psn_t limit;
+
+    for (unsigned i = 0; !ud() && (i < world.on_wire); ++i) {
+        const flow_rx_t *rx = rx_told_of(world.wire[i], &limit);
+        if ((rx != nullptr) && (rx->state == FLOW_RX_ACTIVE) &&
+            (flow_psn_diff(flow_rx_psn(rx), limit) >=
+             (int)(2 * bounds.lap + bounds.window - 1))) {
+            broken("a limit is older than two laps");
+        }
+    }
+}
+
 void state_check()
 {
+    check_ages();
     for (unsigned id = 0; id < NODES; ++id) {
         const char *error = (touched & (1u << id)) ?
                                     flow_check(cores[id]) : nullptr;
@@ -327,6 +402,13 @@ void state_check_end()
     flow_counters_t counters;
     char text[256];
 
+    if (!ud()) {
+        check_okay();
+    }
+    if (world.errors != bounds.errors) {
+        check_failed_end();
+        return;
+    }
     for (unsigned id = 0; id < NODES; ++id) {
         flow_core_counters(cores[id], &counters);
         if ((world.got[id] != bounds.messages[id ^ 1]) ||

@@ -9,13 +9,14 @@
  * on the wire; one that ends too early costs a repeat, for it makes one.
  *
  * A packet that can do nothing (effect.cc) does not count: on UD it is taken
- * off the wire. To lose it would only leave fewer faults for the others. Of
- * packets that can do the same, one is enough to try.
+ * off the wire. To lose it would only leave fewer faults for the others. One of
+ * several packets that can do the same is enough to try.
  */
 #include "model.h"
 
 extern "C" {
 #include "flow/grant_priv.h"
+#include "flow/hand_priv.h"
 #include "flow/hash_priv.h"
 }
 
@@ -41,7 +42,7 @@ static void keep(const Packet &packet)
     memcpy(kept.bytes, packet.bytes, sizeof(kept.bytes));
 }
 
-static void complete(const Packet &packet, flow_send_status_t status)
+void complete(const Packet &packet, flow_send_status_t status)
 {
     unsigned id = packet.from;
 
@@ -54,6 +55,12 @@ static void complete(const Packet &packet, flow_send_status_t status)
         keep(packet);
         flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
     } else {
+        if (status == FLOW_SEND_OK) {
+            world.okay[id] |= 1u << packet.op;
+        } else {
+            world.erred[id] = 1;
+            flow_tx_fail(cores[id], world.ops[id][packet.op].tx, status);
+        }
         flow_tx_done(cores[id], world.ops[id][packet.op].tx,
                      world.ops[id][packet.op].psn);
     }
@@ -75,7 +82,7 @@ static void complete_since(unsigned first)
     }
 }
 
-static Packet take_off_wire(unsigned which)
+Packet take_off_wire(unsigned which)
 {
     Packet packet = world.wire[which];
 
@@ -104,10 +111,14 @@ static void pull_once(unsigned id)
             flow_peer_set_ah(core, event.peer, FLOW_AH_UNKNOWN,
                              FLOW_RMA_READY);
         } else if (event.type == FLOW_EVENT_TX_FAILED) {
-            broken("a flow failed");
+            world.failed[id] = 1;
+            if (bounds.errors == 0) {
+                broken("a flow failed");
+            }
         } else if (event.type == FLOW_EVENT_TX_GONE) {
             world.tx[id] = nullptr;
-        } else if (event.type == FLOW_EVENT_RX_RELEASE) {
+        } else if ((event.type == FLOW_EVENT_RX_RELEASE) &&
+                   (bounds.errors == 0)) {
             broken("a held packet was thrown away");
         }
     }
@@ -142,31 +153,43 @@ static void deliver(unsigned id, uint8_t number)
     ++world.got[id];
 }
 
-static void receive(const Packet &packet)
+void deliver_held(unsigned id, uint32_t token)
+{
+    void *handle;
+
+    while ((handle = flow_rx_next(cores[id], token)) != nullptr) {
+        deliver(id, (uint8_t)((uintptr_t)handle - 1));
+    }
+}
+
+void receive(const Packet &packet, bool held)
 {
     unsigned id = packet.from ^ 1u;
     flow_rx_verdict_t verdict;
     flow_rx_out_t out;
-    void *handle;
 
     touched |= 1u << id;
-    verdict  = flow_rx_accept(cores[id], packet.bytes, packet.len,
-                             (void*)(uintptr_t)(packet.op + 1),
-                             flow_src(FLOW_AH_UNKNOWN, packet.from + 1u),
-                             &out);
+    verdict  = (held ? flow_rx_accept_held : flow_rx_accept)(
+            cores[id], packet.bytes, packet.len,
+            (void*)(uintptr_t)(packet.op + 1),
+            flow_src(FLOW_AH_UNKNOWN, packet.from + 1u), &out);
     if (verdict == FLOW_RX_NO_MEMORY) {
         broken("no memory");
     }
     if (verdict == FLOW_RX_HOLD) {
+        if (held && out.more) {
+            world.drain[id] = out.token;
+        }
         return;
     }
     if (verdict == FLOW_RX_DELIVER) {
+        if (held) {
+            broken("the thread that acknowledges was to deliver");
+        }
         deliver(id, packet.op);
     }
     if (out.more) {
-        while ((handle = flow_rx_next(cores[id], out.token)) != nullptr) {
-            deliver(id, (uint8_t)((uintptr_t)handle - 1));
-        }
+        deliver_held(id, out.token);
     }
 }
 
@@ -191,7 +214,7 @@ static void send(unsigned id)
     complete_since(world.on_wire - 1);
 }
 
-/* What is due to be sent again; was there anything? */
+/* Sends again the packets that are due; was there any? */
 static bool repost(unsigned id)
 {
     unsigned first = world.on_wire;
@@ -201,6 +224,10 @@ static bool repost(unsigned id)
     while ((op = flow_tx_repost_next(cores[id], world.now, &failed)) !=
            nullptr) {
         Packet packet;
+        if (!ud() && failed) {
+            flow_tx_done(cores[id], op->tx, op->psn);
+            continue;
+        }
         memset(&packet, 0, sizeof(packet));
         packet.from = (uint8_t)id;
         packet.op   = (uint8_t)(op - world.ops[id]);
@@ -215,12 +242,29 @@ static bool repost(unsigned id)
     return world.on_wire != first;
 }
 
+/* The hand of a core has come to a round in which it recalls, or stops. */
+static bool hand_rests(const flow_core_t *core)
+{
+    return (core->tick_due == FLOW_TIME_NEVER) ||
+           ((core->ticks == 0) && (core->round % FLOW_RECALL_ROUNDS == 0));
+}
+
+/* The ticks of the hand between two such rounds are one step: they change what
+ * no packet shows. */
 static void pass_time(flow_time_t delay)
 {
-    world.now += delay;
-    touched    = (1u << NODES) - 1;
+    flow_time_t now = world.now + delay;
+
+    touched = (1u << NODES) - 1;
     for (unsigned id = 0; id < NODES; ++id) {
-        flow_timer_run(cores[id], world.now);
+        world.now = now;
+        flow_timer_run(cores[id], now);
+    }
+    for (unsigned id = 0; id < NODES; ++id) {
+        while (!hand_rests(cores[id])) {
+            world.now += cores[id]->params.rnr_min;
+            flow_timer_run(cores[id], world.now);
+        }
     }
 }
 
@@ -259,11 +303,11 @@ static bool step_time(unsigned *n)
 {
     return ((flow_timer_next(cores[0]) != FLOW_TIME_NEVER) ||
             (flow_timer_next(cores[1]) != FLOW_TIME_NEVER)) &&
-           (step_late(n) || step_early(n));
+           (world.drain[0] == 0) && (world.drain[1] == 0) && (step_late(n) || step_early(n));
 }
 
 /* For the trail: who sent it, and what it is. */
-static std::string named(const Packet &packet)
+std::string named(const Packet &packet)
 {
     static const char *const names[FLOW_CTL_TYPE_LAST] = {
         "?", "hello", "answer", "limit", "who", "want", "reset", "ping",
@@ -337,13 +381,13 @@ static bool step_user(unsigned id, unsigned *n)
     flow_tx_t *tx = world.tx[id];
 
     if ((tx == nullptr) || world.closed[id] ||
-        ((world.sent[id] < bounds.messages[id]) &&
+        ((world.sent[id] < bounds.messages[id]) && !world.failed[id] &&
          (tx->wait & FLOW_WAIT_STOP)) || /* blocked until an event comes */
         ((*n)-- != 0)) {
         return false;
     }
     touched |= 1u << id;
-    if (world.sent[id] == bounds.messages[id]) {
+    if ((world.sent[id] == bounds.messages[id]) || world.failed[id]) {
         trail            += " c" + std::to_string(id);
         world.closed[id]  = 1;
         flow_tx_close(cores[id], tx);
@@ -364,7 +408,7 @@ static bool step_recall(unsigned id, unsigned *n)
     for (uint32_t index = 1;
          (world.recalls > 0) && (index < core->rx_free.head); ++index) {
         flow_rx_t *rx = flow_core_rx(core, index);
-        if (!flow_grant_may_recall(rx) || ((*n)-- != 0)) {
+        if (!flow_hand_may_recall(rx) || ((*n)-- != 0)) {
             continue;
         }
         --world.recalls;
@@ -376,7 +420,7 @@ static bool step_recall(unsigned id, unsigned *n)
     return false;
 }
 
-/* What can the packets do now? */
+/* Look at the effects of the packets now. */
 static void look_at_wire()
 {
     for (unsigned i = 0; i < world.on_wire;) {
@@ -390,7 +434,8 @@ static void look_at_wire()
     }
 }
 
-/* What happens by itself: resends, events, control packets, eager users. */
+/* Events that happen by themselves: resends, events of the core, control
+ * packets, eager users. */
 static void settle()
 {
     bool busy = true;
@@ -417,7 +462,8 @@ bool world_step(unsigned n)
 
     touched     = 0;
     was_nothing = false;
-    done        = step_arrive(&n) || step_lose(&n) || step_repeat(&n);
+    done        = step_arrive(&n) || step_lose(&n) || step_repeat(&n) ||
+                  step_error(&n) || step_ping(&n) || step_hold(&n);
     for (unsigned id = 0; !done && !bounds.eager && (id < NODES); ++id) {
         done = step_user(id, &n);
     }
@@ -431,7 +477,7 @@ bool world_step(unsigned n)
     return done;
 }
 
-/* What of a core's own memory a few flows change. */
+/* The part of a core's own memory that a few flows change. */
 static void may_change(flow_core_t *core)
 {
     memory_may_change(&core->rx_count,
@@ -453,7 +499,8 @@ enum {
     OBJECTS = 256 /* bytes at either end of a chunk                           */
 };
 
-/* Of its indices: where the other side and its flow are, as peer 1 to 3. */
+/* The heads of its indices: where the other side and its flow are, as peer 1 to
+ * 3. */
 static void heads_may_change(unsigned id)
 {
     flow_core_t *core = cores[id];
@@ -480,6 +527,7 @@ static void start_core(unsigned id)
     params.self.incarnation = id + 1;
     params.self.qpn         = id + 1;
     params.grant            = (uint16_t)bounds.window;
+    params.lap              = (uint16_t)bounds.lap;
     params.init_window      = (uint16_t)bounds.window;
     params.rx_posted        = 8 + bounds.buffers;
     params.rx_reserve       = 8;
@@ -498,8 +546,15 @@ static void start_core(unsigned id)
         } else if (pool != FLOW_POOL_HASH) {
             /* a few are used, and free ones queue behind the last */
             memory_may_change(chunk, OBJECTS);
+            if (pool == FLOW_POOL_TX) { /* UD: paths are behind the flows */
+                size = FLOW_CHUNK * sizeof(flow_tx_t);
+            }
             memory_may_change((uint8_t*)chunk + size - OBJECTS, OBJECTS);
         }
+    }
+    if (ud()) {
+        memory_may_change(flow_core_path(cores[id], 0),
+                          2 * sizeof(flow_path_t));
     }
     heads_may_change(id);
     cores[id]->ring_free.tail  = RINGS; /* so that they go round */
@@ -517,6 +572,9 @@ void world_start()
     world.losses  = bounds.losses;
     world.repeats = bounds.repeats;
     world.recalls = bounds.recalls;
+    world.errors  = bounds.errors;
+    world.pings   = bounds.pings;
+    world.held    = bounds.held;
     if (cores[0] == nullptr) {
         start_core(0);
         start_core(1);

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutants of the transport: the module as it was built, with one object in
-place of its own, under the tests of ud (suite uct)."""
+place of its own, under tests of the transport that the mutant's name begins with
+(suite uct)."""
 
 import glob
 import os
 import shutil
 import subprocess
 
-FILTER = ("UctUd.*:UctUdPeer.killed__is*:-*link_down*:*storm__in_order*:"
-          "*simultaneous*")
-TESTS = (("gtest_uct", FILTER), ("gtest_accident", "UdVariable.EFA_UD_MTU"))
+UD = ("UctUd.*:UctUdPeer.killed__is*:-*link_down*:*storm__in_order*:"
+      "*simultaneous*")
+TESTS = {"UD": (("gtest_uct", UD), ("gtest_accident", "UdVariable.EFA_UD_MTU")),
+         "SRD": (("gtest_uct", "*UctFence*:UctHostile*:*UctList*"),)}
 
 
 class Module:
@@ -21,6 +23,7 @@ class Module:
             glob.glob(build + "/src/ucp_hooks/lib_libuct_srd_so_0-*.o") +
             glob.glob(build + "/src/uct/ib/**/lib_libuct_srd_so_0-*.o",
                       recursive=True) +
+            glob.glob(build + "/src/record/lib_libuct_srd_so_0-*.o") +
             glob.glob(build + "/obj/flow/*.o"))
 
     def check(self, mutants):
@@ -71,12 +74,12 @@ class Module:
              "-o", tree + "/lib/libuct_srd.so.0"], check=True)
         return tree
 
-    def commands(self, tree):
-        """What judges it."""
-        run = ["env", "-u", "EFASIM_STAT", "UCT_TRANSPORT=ud",
+    def commands(self, tree, transport):
+        """The commands that judge it."""
+        run = ["env", "-u", "EFASIM_STAT", "UCT_TRANSPORT=" + transport.lower(),
                "UCX_WARN_UNUSED_ENV_VARS=n", "UCX_HANDLE_ERRORS=none",
                self.build + "/bin/efasim", "run", "--fabric",
                f"m{os.getpid()}", "--", tree + "/bin/srdrun"]
         return [[*run, f"{self.build}/test/{program}", "--gtest_brief=1",
                  "--gtest_break_on_failure", f"--gtest_filter={tests}"]
-                for program, tests in TESTS]
+                for program, tests in TESTS[transport]]

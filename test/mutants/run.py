@@ -15,16 +15,21 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from module import Module  # noqa: E402
+from module import TESTS, Module  # noqa: E402
 from table import MUTANTS, TRANSPORT  # noqa: E402
 
 KINDS = {"gtest": ("test/gtest/flow", "test/driver"),
          "sim": ("test/sim", "test/driver"),
          "rate": ("test/sim", "test/driver"),
+         "link": ("test/sim", "test/driver"),
          "model": ("test/model",)}
-# Of test/sim: those of "rate"; of "sim" all but these and programs of their own.
-RATE = ("rate.cc", "rate_host.cc")
-NOT_SIM = RATE + ("scale.cc", "crowd.cc")
+# Files of test/sim: those of "rate" and "link"; for "sim" all but these and programs of
+# their own.
+ONLY = {"rate": ("rate.cc", "rate_host.cc", "rate_phases.cc", "rate_report.cc",
+                 "rate_trickle.cc"),
+        "link": ("link.cc", "link_host.cc", "link_ideal.cc",
+                 "link_network.cc")}
+NOT_SIM = ONLY["rate"] + ONLY["link"] + ("scale.cc", "crowd.cc")
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-ffreestanding"]
 CXXFLAGS = ["-std=gnu++17", "-O1", "-g"]
 
@@ -49,6 +54,8 @@ class Builder:
         self.work = os.path.join(build, "mutants")
         self.core = sorted(f for f in os.listdir(source + "/src/flow")
                            if f.endswith(".c"))
+        self.recorder = sorted(f for f in os.listdir(source + "/src/record")
+                               if f.endswith(".c"))
         self.tests = {
             kind: sorted(os.path.join(source, folder, f)
                          for folder in folders
@@ -59,20 +66,27 @@ class Builder:
     @staticmethod
     def belongs(kind, name):
         """Is a file of a folder of this kind part of its program?"""
-        if kind == "rate":
-            return name in RATE or name == "driver.cc"
+        if kind in ONLY:
+            return name in ONLY[kind] or name == "driver.cc"
         return name not in NOT_SIM
 
-    def objects(self, tree, out, core, tests):
-        """Compile core files and tests against a tree into out."""
+    def objects(self, tree, out, core, tests, recorder=()):
+        """Compile core files, tests and the recorder (of the simulator)
+        against a tree into out."""
         jobs = []
         for name in core:
             jobs.append(["gcc", *CFLAGS, "-I", tree, "-c",
                          f"{tree}/flow/{name}", "-o", f"{out}/{name}.o"])
+        for name in recorder:
+            jobs.append(["gcc", "-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE",
+                         "-I", tree, "-I", self.source + "/src", "-c",
+                         f"{self.source}/src/record/{name}", "-o",
+                         f"{out}/{name}.o"])
         for kind in tests:
             for path in self.tests[kind]:
                 target = f"{out}/{kind}_{os.path.basename(path)}.o"
                 jobs.append(["g++", *CXXFLAGS, "-I", tree, "-I",
+                             self.source + "/src", "-I",
                              self.source + "/test", "-I",
                              os.path.dirname(path), "-c", path, "-o", target])
         compile_all(jobs)
@@ -83,7 +97,7 @@ class Builder:
         shutil.rmtree(self.work, ignore_errors=True)
         out = self.work + "/base"
         os.makedirs(out)
-        self.objects(self.source + "/src", out, self.core, ())
+        self.objects(self.source + "/src", out, self.core, (), self.recorder)
         for kind, paths in self.tests.items():
             built = [self.built(kind, path) for path in paths]
             if "SRD_SANITIZE" in os.environ or not all(built):
@@ -107,6 +121,8 @@ class Builder:
         """Objects of own where it has them, else of base."""
         names = [n + ".o" for n in self.core]
         names += [f"{kind}_{os.path.basename(p)}.o" for p in self.tests[kind]]
+        if kind == "sim":
+            names += [name + ".o" for name in self.recorder]
         objects = [f"{own}/{n}" if os.path.exists(f"{own}/{n}")
                    else f"{base}/{n}" for n in names]
         libs = ["-lgtest", "-lgtest_main", "-lpthread"] if kind == "gtest" \
@@ -130,20 +146,21 @@ class Builder:
     def mutate(self, number, mutant):
         _, name, old, new = mutant
         tree = f"{self.work}/{number}"
-        shutil.copytree(self.source + "/src/flow", tree + "/flow")
+        for folder in ("flow", "util"):
+            shutil.copytree(f"{self.source}/src/{folder}", f"{tree}/{folder}")
         path = f"{tree}/flow/{name}"
         with open(path, encoding="utf-8") as file:
             text = file.read()
         with open(path, "w", encoding="utf-8") as file:
             file.write(text.replace(old, new))
         if name.endswith(".h"):
-            self.objects(tree, tree, self.core, KINDS)
+            self.objects(tree, tree, self.core, KINDS, self.recorder)
         else:
             self.objects(tree, tree, [name], ())
         return tree
 
 
-# What the sound build took for a command, by the command's own arguments.
+# Seconds that the sound build took for a command, by the command's own arguments.
 SOUND_SECONDS = {}
 
 
@@ -183,8 +200,11 @@ COMMANDS = {
               ["ud", "2", "2", "0", "1", "1"],
               ["--eager", "srd", "2", "2", "2", "0", "0"],
               ["--recalls", "2", "--buffers", "1", "srd", "4", "5", "0", "1",
-               "0"]],
-    "rate": [[]],
+               "0"],
+              ["--lap", "2", "--eager", "srd", "1", "4", "4", "0", "0"],
+              ["--errors", "1", "--eager", "srd", "1", "1", "1", "0", "0"]],
+    "rate": [["idle", "shares", "incast", "phases", "turns", "pingpong"]],
+    "link": [[]],
     "sim": [SEEDS, SEEDS + ["--wrap"]]}
 
 
@@ -210,11 +230,11 @@ def report(number, mutant, seen):
     return not caught
 
 
-def judge(module, tree):
-    """None: the tests of ud pass. Else how they fail."""
+def judge(module, tree, transport):
+    """None: the tests of this transport pass. Else how they fail."""
     found = None
-    for number, command in enumerate(module.commands(tree)):
-        found = found or caught_by(command, ("ud", number))
+    for number, command in enumerate(module.commands(tree, transport)):
+        found = found or caught_by(command, (transport, number))
     return found
 
 
@@ -228,14 +248,18 @@ def run_transport(builder, every):
     if wrong:
         sys.exit(f"mutant '{wrong}': its text does not occur once; bring "
                  "test/mutants/table.py up to date")
-    failed = judge(module, module.mutate(0, None))
-    if failed:
-        sys.exit(f"the unchanged transport fails already: {failed}")
+    sound = module.mutate(0, None)
+    for transport in TESTS:
+        failed = judge(module, sound, transport)
+        if failed:
+            sys.exit(f"the unchanged {transport} fails already: {failed}")
     chosen = list(enumerate(TRANSPORT, 1))[::every]
     alive = 0
     for number, mutant in chosen:
         tree = module.mutate(number, mutant)
-        alive += report(number, mutant, {"ud": judge(module, tree)})
+        transport = mutant[0].split(":")[0]
+        alive += report(number, mutant,
+                        {transport: judge(module, tree, transport)})
         shutil.rmtree(tree)
     return len(chosen), alive
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What a node of a cluster does with the archive. Sourced by suite_portable.sh.
+# The archive on a node of a cluster. Sourced by suite_portable.sh.
 
 # contrib/deploy's script for ParallelCluster, in a system of Debian 13, which stands
 # for Ubuntu 24.04; what AWS and systemd have is replaced.

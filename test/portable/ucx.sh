@@ -20,18 +20,20 @@ refused_by() {
     ! grep 'Transport: srd' "$out" || fail "srd all the same"
 }
 
-# A UCX newer than the newest table, in sid, whose UCX has it: its libucp says 1.24.
-# What is still safe is decided by what libuct has (docs/UCX-VERSIONS.md).
+# A UCX newer than the newest table, in sid, whose UCX has it: its libucp says
+# the minor after it.
+# The symbols of libuct decide whether it is still safe (docs/UCX-VERSIONS.md).
 ucx_newer() {
-    local chroot=$TEST_DIR/../contrib/ci/chroot.sh
+    local chroot=$TEST_DIR/../contrib/ci/chroot.sh newest
+    newest=$(newest_minor)
     need python3
     "$chroot" --made sid || skip_here "Debian sid is not made here:" \
         "contrib/ci/chroot.sh sid makes it"
     rm -rf "$CHECK_LOG.newer" && mkdir -p "$CHECK_LOG.newer"
     "$chroot" --bind "$BUILD" sid -- cp /usr/lib/x86_64-linux-gnu/libucp.so.0 \
         /usr/lib/x86_64-linux-gnu/libuct.so.0 "$CHECK_LOG.newer" || fail "no UCX"
-    "$TEST_DIR/portable/newer_ucp.py" "$CHECK_LOG.newer/libucp.so.0" 23 24 ||
-        skip_here "sid's UCX is not 1.23"
+    "$TEST_DIR/portable/newer_ucp.py" "$CHECK_LOG.newer/libucp.so.0" "$newest" \
+        $((newest + 1)) || skip_here "sid's UCX is not 1.$newest"
     mkdir "$CHECK_LOG.newer/resized"
     mv "$CHECK_LOG.newer/libuct.so.0" "$CHECK_LOG.newer/resized"
     elf_resize "$CHECK_LOG.newer/resized/libuct.so.0" uct_tcp_component ||
@@ -42,15 +44,16 @@ ucx_newer() {
 }
 
 ucx_newer_inside() {
-    local info=("$SRDRUN" ucx_info -d)
+    local info=("$SRDRUN" ucx_info -d) newest next last
+    newest=$(newest_minor) next=$((newest + 1)) last=$((newest - 1))
     export LD_LIBRARY_PATH=$CHECK_LOG.newer
-    refused_by 'UCX 1\.24 is newer than what this module knows (UCX 1\.13 to 1\.23):' \
+    refused_by "UCX 1\.$next is newer than what this module knows ($(known_minors)):" \
         "${info[@]}"
-    UCX_EFA_ABI=1.22 refused_by 'UCX 1\.24 .*UCX_EFA_ABI=1\.22 is not .*1\.23 is allowed' \
-        "${info[@]}"
-    LD_LIBRARY_PATH=$CHECK_LOG.newer/resized UCX_EFA_ABI=1.23 refused_by \
-        'looks like UCX 1\.23, but uct_tcp_component has 8 bytes' "${info[@]}"
-    export UCX_EFA_ABI=1.23 # at one's own risk
+    UCX_EFA_ABI=1.$last refused_by \
+        "UCX 1\.$next .*UCX_EFA_ABI=1\.$last is not .*1\.$newest is allowed" "${info[@]}"
+    LD_LIBRARY_PATH=$CHECK_LOG.newer/resized UCX_EFA_ABI=1.$newest refused_by \
+        "looks like UCX 1\.$newest, but uct_tcp_component has 8 bytes" "${info[@]}"
+    export UCX_EFA_ABI=1.$newest # at one's own risk
     perftest_pair 65536 500
 }
 
@@ -70,7 +73,7 @@ ucx_old() {
         touch "$prefix/made"
     fi
     export LD_LIBRARY_PATH=$prefix/lib PATH=$prefix/bin:$PATH
-    refused_by "UCX ${1%.*} is too old (supported: UCX 1\.13 to 1\.23): update UCX" \
+    refused_by "UCX ${1%.*} is too old (supported: $(known_minors)): update UCX" \
         "$SRDRUN" ucx_info -d
     UCX_EFA_ABI=1.13 refused_by "UCX ${1%.*} is too old" "$SRDRUN" ucx_info -d
     UCX_TLS=srd "$EFASIM" run --fabric "t$$c" -- "$BUILD/bin/srd_info" --check \

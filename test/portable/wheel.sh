@@ -23,7 +23,7 @@ wheel_venv() {
 print(p.python_version())'), UCX 1.$(ucx_minor)"
 }
 
-# What the wheel brings is on PATH, finds the rest of it, and carries data.
+# The wheel's programs are on PATH, find the rest of it, and carry data.
 wheel_programs() {
     local name
     for name in srdrun srd_info efasim; do

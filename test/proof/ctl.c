@@ -69,7 +69,7 @@ flow_rx_t *flow_rx_create(flow_core_t *core, flow_peer_t *peer, uint32_t ep)
     return &world_rx;
 }
 
-/* Whatever becomes of the flow. It may be over, but not another one. */
+/* Any change of the flow. It may be over, but not another one. */
 static void changed(const flow_rx_t *rx)
 {
     PROVE(is_rx(rx));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the proofs share. A harness is a main() for CBMC: what nondet_ functions
- * return is any value at all, PROVE holds for each of them, ASSUME leaves some
- * out. Reads and writes out of bounds are found by CBMC itself.
+ * The common part of the proofs. A harness is a main() for CBMC: nondet_
+ * functions return any value at all, PROVE holds for each of them, ASSUME
+ * leaves some out. Reads and writes out of bounds are found by CBMC itself.
  */
 #ifndef TEST_PROOF_PROOF_H_
 #define TEST_PROOF_PROOF_H_

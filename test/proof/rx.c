@@ -85,6 +85,9 @@ void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx)
     (void)core;
     PROVE(rx->state > FLOW_RX_ACTIVE);
     rx->counted_low = (uint8_t)rx->limit;
+    if (rx->flags & FLOW_RXF_GRANTED) {
+        rx->flags &= ~(unsigned)(FLOW_RXF_GRANTED | FLOW_RXF_MOVED);
+    }
 }
 
 static uint32_t world_head;
@@ -115,10 +118,12 @@ void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx)
     PROVE(is_peer(peer) && is_rx(rx));
 }
 
-void flow_list_remove_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
+void flow_list_unlist_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_peer(peer) && is_rx(rx));
+    PROVE(!(rx->flags & FLOW_RXF_UNLISTED)); /* once */
+    rx->flags |= FLOW_RXF_UNLISTED;
 }
 
 /* Free: a new generation, nothing held. */
@@ -134,6 +139,13 @@ void flow_list_free_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
     (void)core;
     PROVE(is_peer(peer));
+    freed(rx);
+}
+
+void flow_list_free_unlisted_rx(flow_core_t *core, flow_rx_t *rx)
+{
+    (void)core;
+    PROVE(rx->flags & FLOW_RXF_UNLISTED);
     freed(rx);
 }
 

@@ -71,6 +71,12 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
     PROVE(tx == &world_tx);
 }
 
+void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx)
+{
+    (void)core;
+    PROVE(tx == &world_tx);
+}
+
 void flow_resend_heard(flow_tx_t *tx)
 {
     PROVE(tx == &world_tx);
@@ -81,6 +87,11 @@ void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
     (void)core;
     (void)limit;
     PROVE(tx == &world_tx);
+}
+
+void flow_tx_window(flow_core_t *core, flow_tx_t *tx)
+{
+    PROVE(flow_is_ud(core) && (tx == &world_tx));
 }
 
 int flow_pool_is_full(const flow_core_t *core, int new_peer)

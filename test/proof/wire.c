@@ -8,7 +8,7 @@
 
 #include "flow/ctl_wire.h"
 
-/* What the rest of the core takes for granted of a packet that was decoded */
+/* Facts that the rest of the core takes for granted of a decoded packet */
 static void prove_fields(const flow_ctl_msg_t *msg)
 {
     PROVE((msg->type > 0) && (msg->type < FLOW_CTL_TYPE_LAST));

@@ -90,6 +90,15 @@ static int sound_ring(const flow_rx_t *rx, int rest)
             (!(world_ring.mask & flow_psn_bit(world_slot)) || (ahead < rest)));
 }
 
+/* One bit is MOVED of a flow that grant.c knows, and then UNLISTED. */
+static int sound_flags(const flow_rx_t *rx)
+{
+    int granted = (rx->flags & FLOW_RXF_GRANTED) != 0;
+
+    return (rx->state > FLOW_RX_ACTIVE) ?
+                   !granted : (granted || !(rx->flags & FLOW_RXF_MOVED));
+}
+
 int sound_rx(const flow_rx_t *rx, uint32_t index)
 {
     int rest = flow_psn_diff(rx->limit, flow_rx_psn(rx));
@@ -103,7 +112,7 @@ int sound_rx(const flow_rx_t *rx, uint32_t index)
         return (rx->expect & FLOW_RX_SHUT) && (rx->ring == 0);
     }
     if ((index >= world_core.rx_count) || (index == 0) || (rx->peer == 0) ||
-        (world_peer.state == FLOW_PEER_FREE)) {
+        (world_peer.state == FLOW_PEER_FREE) || !sound_flags(rx)) {
         return 0;
     }
     if (rx->state > FLOW_RX_ACTIVE) {

@@ -32,7 +32,7 @@ int is_rx(const flow_rx_t *rx);
 int is_tx(const flow_tx_t *tx);
 int is_peer(const flow_peer_t *peer);
 
-/* What the core promises of a record between two calls. */
+/* The core's promises about a record between two calls. */
 int sound_rx(const flow_rx_t *rx, uint32_t index);
 int sound_tx(const flow_tx_t *tx, uint32_t index);
 
@@ -40,7 +40,7 @@ int sound_tx(const flow_tx_t *tx, uint32_t index);
 void any_rx(void);
 void any_tx(void);
 
-/* What the suite chooses to prove: one of a harness's functions. */
+/* The function of a harness that the suite chose to prove. */
 void PROOF_ENTRY(void);
 
 #endif

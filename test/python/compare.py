@@ -2,7 +2,7 @@
 """compare.py ONE.xml OTHER.xml MINIMUM: two runs of the same tests, as pytest
 writes them with --junit-xml, test by test. Nothing that passes in the first may
 fail, be missing or be skipped in the second; at least MINIMUM pass in the first.
-What is before the folder "tests" is no part of a test's name."""
+The path above the folder "tests" is no part of a test's name."""
 
 import re
 import sys

@@ -36,7 +36,7 @@ dask_once() {
 
 dask_environment() {
     ucxx_environment
-    export UCXPY_PROGRESS_MODE=thread # as README says
+    export UCXPY_PROGRESS_MODE=thread # as docs/PYTHON.md says
     [ "$1" != tcp ] || export UCX_TLS=tcp
 }
 
@@ -71,8 +71,8 @@ dask_inside() {
     return "$status"
 }
 
-# What each job computed, without times and bytes. (Where one stood still and ran
-# again, both may have said it.)
+# The result of each job, without times and bytes. (Where one stood still and ran again,
+# both may have printed it.)
 dask_results() {
     grep -aE '^(array sum|shuffle|data frame, [a-z0-9]*): ' "$1" | awk '!seen[$0]++'
 }

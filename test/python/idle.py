@@ -27,7 +27,7 @@ def used(path):
 
 
 def used_now():
-    """Of the whole process, and of its main thread."""
+    """CPU time of the whole process, and of its main thread."""
     pid = os.getpid()
     return used('/proc/self/stat'), used(f'/proc/self/task/{pid}/stat')
 

@@ -88,6 +88,51 @@ def many_b(agent, channel):
     channel.send('end')
 
 
+# ------------------------------------------------ lists of blocks
+
+BLOCKS = 16384
+BLOCK = 4096
+
+
+def blocks(memory, order):
+    start = memory.array.ctypes.data
+    return [(start + int(i) * BLOCK, BLOCK, 0) for i in order]
+
+
+def lists_a(agent, channel):
+    """Offers every second block of its memory; the others stay as they are."""
+    memory = base.Memory(agent, 2 * BLOCKS * BLOCK)
+    rows = memory.array.reshape(-1, BLOCK)
+    rows[:] = base.pattern(BLOCK, 3)
+    order = numpy.random.default_rng(4).permutation(BLOCKS)
+    channel.send((agent.get_agent_metadata(), blocks(memory, 2 * order)))
+    channel.receive()
+    want = base.pattern(BLOCKS * BLOCK, 2).reshape(-1, BLOCK)
+    check((rows[2 * order] == want).all(), 'written: not the same')
+    check((rows[1::2] == base.pattern(BLOCK, 3)).all(), 'written beside')
+    channel.send('good')
+    channel.receive()
+
+
+def lists_b(agent, channel):
+    """One WRITE and one READ of all blocks, from and to others of its own."""
+    source = base.Memory(agent, BLOCKS * BLOCK)
+    target = base.Memory(agent, BLOCKS * BLOCK)
+    source.array[:] = base.pattern(BLOCKS * BLOCK, 2)
+    metadata, remote = channel.receive()
+    agent.add_remote_agent(metadata)
+    theirs = agent.get_xfer_descs([tuple(block) for block in remote], 'DRAM')
+    for operation, memory in (('WRITE', source), ('READ', target)):
+        mine = agent.get_xfer_descs(blocks(memory, range(BLOCKS)), 'DRAM')
+        took = base.transfer(agent, operation, mine, theirs, 'a', b'')
+        print(f'{operation} {BLOCKS} blocks of {BLOCK} B: {took * 1e3:.0f} ms')
+    check((source.array == target.array).all(), 'read: not the same')
+    channel.send('written')
+    check(channel.receive() == 'good', 'the other side is not content')
+    print(f'ok {BLOCKS} blocks each way')
+    channel.send('end')
+
+
 # ------------------------------------------------ notifications
 
 def notes_take(agent, peer):
@@ -101,7 +146,7 @@ def notes_take(agent, peer):
 
 
 def note(name, i):
-    """Of all lengths up to some packets."""
+    """A note; all lengths up to some packets."""
     return f'{name}-{i}-'.encode() + b'x' * (i * 150)
 
 

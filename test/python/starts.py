@@ -37,7 +37,7 @@ def child(port, seed):
 
 
 def forked(port, seed):
-    """What the parent had registered is there to be read and written."""
+    """Memory that the parent had registered is there to be read and written."""
     data = kept
     data[:] = content(seed)
     subprocess.run([sys.executable, __file__, 'child', str(port), str(seed)],

@@ -13,6 +13,7 @@ struct Options {
     uint64_t    seed  = 1;
     uint64_t    count = 1;
     unsigned    nodes = 0;
+    std::string record;
     bool        wrap = false, hash = false, verbose = false, list = false;
 };
 
@@ -20,10 +21,10 @@ static void usage()
 {
     puts("usage: flow_sim [--plan NAME|small|all] [--seed N] [--count N]\n"
          "                [--nodes N] [--wrap] [--trace-hash] [--verbose]\n"
-         "                [--list]\n"
+         "                [--record DIR] [--list]\n"
          "  small: every plan of at most 16 nodes but reconnect; --wrap starts all numbers\n"
          "  just before their wrap; --trace-hash runs each seed twice and\n"
-         "  compares (P9)");
+         "  compares (P9); --record: each core into a file, for srd_replay");
 }
 
 static bool parse(int argc, char **argv, Options *options)
@@ -46,6 +47,9 @@ static bool parse(int argc, char **argv, Options *options)
             options->seed = strtoull(argv[++i], nullptr, 0);
         } else if ((name == "--count") && !last) {
             options->count = strtoull(argv[++i], nullptr, 0);
+        } else if ((name == "--record") && !last) {
+            options->record          = argv[++i];
+            flow_test::record_into   = options->record.c_str();
         } else if ((name == "--nodes") && !last) {
             options->nodes = (unsigned)strtoul(argv[++i], nullptr, 0);
         } else {
@@ -80,6 +84,7 @@ static bool run_seed(sim::Plan plan, uint64_t seed, const Options &options)
 
     if (options.wrap) {
         plan.first_psn = (flow_psn_t)(0xffff - seed % 40);
+        plan.lap       = (uint16_t)(2u << seed % 6);
     }
     for (int round = 0; round < (options.hash ? 2 : 1); ++round) {
         sim::Sim sim(plan, seed, options.verbose);

@@ -60,7 +60,7 @@ void Sim::put_on_path(const PacketRef &packet)
     push(now + path_delay(*packet), ARRIVE, packet);
 }
 
-/* What should not be on the wire. */
+/* Packets that should not be on the wire. */
 void Sim::disturb(const PacketRef &packet)
 {
     if (random.chance(plan.noise)) {

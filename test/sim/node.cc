@@ -35,6 +35,7 @@ static flow_params_t params_of(Sim &sim, unsigned slot, uint32_t qpn,
         params.stranger_bytes = sim.plan.strangers_max * 1000;
     }
     params.first_psn        = sim.plan.first_psn;
+    params.lap              = sim.plan.lap;
     params.seed             = sim.random.next();
     return params;
 }
@@ -105,6 +106,7 @@ void Node::poll()
     const char *error;
 
     now = sim.now;
+    flow_timer_set_now(core, now);
     grow();
     if ((sim.plan.quiet > 0) && sim.random.chance(sim.plan.quiet)) {
         poll_quietly();
@@ -161,7 +163,7 @@ void Node::sleep()
     } else if (timer != FLOW_TIME_NEVER) {
         wake((timer > sim.now) ? timer - sim.now : 0);
     }
-    if ((sim.plan.unheard > 0) && !m_closing) {
+    if (((sim.plan.unheard > 0) || (sim.plan.lap < FLOW_LAP)) && !m_closing) {
         probe();
     }
     if (sim.plan.flat && !m_closing && !done()) {
@@ -171,7 +173,7 @@ void Node::sleep()
 
 /* ---- receives */
 
-/* What another thread does while the user computes (flow/resend.h). */
+/* Another thread's work while the user computes (flow/resend.h). */
 void Node::poll_quietly()
 {
     flow_event_t event;
@@ -200,7 +202,7 @@ void Node::poll_quietly()
     wake(US);
 }
 
-/* What the thread left: progress takes it first. */
+/* Packets that the thread left: progress takes them first. */
 void Node::take_later()
 {
     std::vector<uint32_t> later;
@@ -389,7 +391,7 @@ flow_rma_t Node::rma_of(const flow_event_t &event)
 {
     uint32_t qpn = flow_peer_addr(core, event.peer).qpn;
 
-    flow_peer_set_cookie(event.peer, (void*)(uintptr_t)qpn);
+    record_call_peer_set_cookie(core, event.peer, (void*)(uintptr_t)qpn);
     if (m_rma_peers.count(qpn) || (m_rma_peers.size() < sim.plan.rma_peers)) {
         m_rma_peers.insert(qpn);
         return FLOW_RMA_READY;

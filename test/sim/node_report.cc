@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a node says of itself: what is left, where it stands. */
+/* A node's report: the rest of its work, and where it stands. */
 #include "node.h"
 
 namespace sim {
@@ -20,8 +20,8 @@ std::string Node::leftovers()
         return "endpoint " + std::to_string(m_endpoints.begin()->first) +
                " never gone";
     }
-    /* Of the dead there are tombstones; of those that died unnoticed their
-     * flows to us, with what they hold: nobody asks them. */
+    /* The dead leave tombstones; those that died unnoticed leave their flows to
+     * us, with all that these hold: nobody asks them. */
     bool deaths = (sim.plan.kills != 0) || sim.plan.living_fail ||
                   (sim.plan.strangers > 0);
     bool ghosts = deaths && (c.rx_flows != 0);
@@ -38,15 +38,16 @@ std::string Node::leftovers()
                  (unsigned long)c.lingering, m_in_flight, m_rma_peers.size());
         return text;
     }
-    if (sim.plan.no_resend && (c.timeouts + c.fast_resends != 0)) {
+    if (sim.plan.no_resend &&
+        ((c.timeouts + c.fast_resends) * 100 > sim.plan.messages)) {
         snprintf(text, sizeof(text),
                  "%lu messages sent again after a time-out, %lu as overtaken",
                  (unsigned long)c.timeouts, (unsigned long)c.fast_resends);
         return text;
     }
-    /* UD: how many closed ones rest varies by a chunk or two. */
-    if (sim.plan.flat && (memory > m_memory_early +
-                                           (ud() ? m_memory_early / 16 : 0))) {
+    /* How many packets are early, and (UD) how many closed flows rest, varies by
+     * a chunk or two. */
+    if (sim.plan.flat && (memory > m_memory_early + m_memory_early / 16)) {
         snprintf(text, sizeof(text),
                  "%zu bytes when some of %u flows had been, %zu in the end",
                  m_memory_early, m_opened, memory);

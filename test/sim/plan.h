@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan may vary. Times in ns, probabilities 0 .. 1. */
+/* Variables of a plan. Times in ns, probabilities 0 .. 1. */
 #ifndef SIM_PLAN_H_
 #define SIM_PLAN_H_
 
@@ -55,6 +55,7 @@ struct Plan {
     unsigned tries       = 0;      /* UD: time-outs until a peer is dead;
                                       0: the default                          */
     flow_psn_t first_psn = 0;
+    uint16_t   lap       = FLOW_LAP; /* of flow_params_t                      */
 
     /* the network */
     Time     delay       = 5 * US; /* of every packet                         */
@@ -100,7 +101,7 @@ struct Plan {
 
     /* what must not happen */
     bool     no_rnr      = false;
-    bool     no_resend   = false;  /* UD: of a message                        */
+    bool     no_resend   = false;  /* UD: of more than one message in 100     */
     /* May a flow between two that live fail? */
     bool     living_fail = false;
 };

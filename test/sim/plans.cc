@@ -78,7 +78,7 @@ static void deaths(std::vector<Plan> &all)
     all.push_back(plan);
 }
 
-/* What users and devices may do besides. */
+/* Further acts of users and devices. */
 static void disorder(std::vector<Plan> &all)
 {
     Plan plan = shape(srd(), "chaos", 100);

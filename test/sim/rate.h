@@ -135,6 +135,7 @@ public:
     Time     now     = 1000;
     uint64_t packets = 0; /* posted, control packets and repeats included     */
     uint64_t got     = 0; /* messages, by all                                 */
+    uint64_t control = 0; /* control packets but of host 1 and to it          */
 
 private:
     enum Kind { POLL, ARRIVE, COMPLETE, REFUSED };

@@ -135,7 +135,8 @@ void Host::post(const PacketRef &packet)
 /* As base_core_events.c does. */
 void Host::resize(bool scarce)
 {
-    unsigned owed   = (unsigned)counters().owed;
+    unsigned owed   = (unsigned)std::max(counters().owed,
+                                         3 * counters().tx_flows);
     unsigned before = buffers;
 
     if (m_ample != 0) {
@@ -234,6 +235,7 @@ bool Host::on_control(const flow_ctl_t &ctl)
     packet->ctl    = true;
     packet->cookie = ctl.cookie;
     packet->bytes.assign(ctl.data, ctl.data + ctl.len);
+    m_world.control += (packet->from != 1) && (packet->to != 1);
     post(packet);
     return true;
 }
@@ -280,6 +282,7 @@ void Host::poll(Time when)
     grow();
     poll_receives();
     poll_sends();
+    flow_core_rx_backlog(core, !m_received.empty());
     flow_timer_run(core, now);
     pull_reposts();
     pull_events();

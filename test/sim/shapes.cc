@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What plans for SRD and for UD have in common: who talks to whom, and what
- * happens to them. How long and how badly is the plan's. */
+/* The common part of plans for SRD and for UD: who talks to whom, and the
+ * events of their lives. The plan says how long and how bad these are. */
 #include "plan.h"
 
 #include <cstdlib>

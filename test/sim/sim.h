@@ -55,7 +55,7 @@ typedef std::shared_ptr<const Packet> PacketRef;
 
 class Node;
 
-/* What the oracle knows of one flow. */
+/* The oracle's knowledge of one flow. */
 struct Flow {
     uint64_t to_life = 0; /* the incarnation it is meant for                  */
     unsigned sent = 0, got = 0;
@@ -87,7 +87,7 @@ public:
     Flow *flow_open(uint64_t incarnation, uint32_t ep, uint64_t to_life);
     Flow *flow_find(uint64_t incarnation, uint32_t ep);
     void  flow_failed(Flow *flow);
-    /* What of it was not consumed may have gone with its pair. */
+    /* Messages of it that were not consumed may have gone with its pair. */
     void  flow_closed(Flow *flow);
     void  flows_broken(uint64_t from_life, uint64_t to_life);
     void  flow_sent(Flow *flow);

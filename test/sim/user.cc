@@ -208,10 +208,12 @@ void Node::send_one(Endpoint *ep, bool reserved)
     packet->cookie = op->id;
     op->packet     = packet;
     if (ud()) {
-        flow_resend_commit(core, ep->tx, &op->op);
+        record_call_resend_commit(core, ep->tx, &op->op,
+                                  packet->bytes.data());
     } else {
         op->op.tx  = ep->tx;
-        op->op.psn = flow_tx_commit(ep->tx);
+        op->op.psn = record_call_tx_commit(core, ep->tx,
+                                           packet->bytes.data());
     }
     m_ops[op->id]  = op;
     ++ep->outstanding;
@@ -301,7 +303,7 @@ void Node::run_churn()
     }
 }
 
-/* What else a user may do at any time. */
+/* Further acts of a user, at any time. */
 void Node::run_chaos()
 {
     Endpoint *ep = any_endpoint();
@@ -318,7 +320,8 @@ void Node::run_chaos()
         flow_tx_ping(core, ep->tx);
         break;
     case 2:
-        flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);
+        record_call_tx_pause(core, ep->tx,
+                             FLOW_PAUSE_PENDING | FLOW_PAUSE_FENCE);
         break;
     case 3:
         ++m_buffers; /* the queue grows */

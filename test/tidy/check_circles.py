@@ -58,7 +58,7 @@ def part_of(source):
 
 
 def load(root, build):
-    """What each source of the parts defines, and what it needs."""
+    """Symbols that each source of the parts defines, and those that it needs."""
     defined, needs = {}, {}
     for pattern in OBJECTS:
         for path in sorted(glob.glob(os.path.join(build, pattern),

@@ -15,7 +15,7 @@ import tree
 
 LIMIT = 70
 PARAMETERS = 7
-UCT_OPERATION = re.compile(r'^abi_|(am|put|get)_zcopy$|iface_init$')
+UCT_OPERATION = re.compile(r'^abi_|(am|put|get)_zcopy$')
 
 
 def functions(root, paths):
@@ -23,7 +23,7 @@ def functions(root, paths):
     out = subprocess.run(
         ['ctags', '--output-format=json', '--fields=+neS', '-f', '-',
          '--languages=C,C++', '--kinds-C=f', '--kinds-C++=f',
-         '--langmap=C:.c.h,C++:.cc'] + paths,
+         '--langmap=C:.c.h.inc,C++:.cc'] + paths,
         cwd=root, check=True, capture_output=True, text=True).stdout
     for line in out.splitlines():
         tag = json.loads(line)
@@ -47,7 +47,7 @@ def main(root):
         sys.exit(77)
     problems = []
     lengths = []
-    paths = tree.files(root, '.c', '.h', '.cc')
+    paths = tree.files(root, '.c', '.h', '.cc', '.inc')
     for path, name, first, last, count in \
             functions(root, paths) if paths else ():
         lengths.append(last - first + 1)

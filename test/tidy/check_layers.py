@@ -14,17 +14,20 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 # Layer: what of ours it may include besides itself.
 LAYERS = {
-    'flow': set(),
+    'util': set(),
+    'flow': {'util'},
+    'record': {'flow'},
     'efasim': set(),
     'ucp_hooks': set(),
-    'uct/ib/efa': {'ucp_hooks'},
-    'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow'},
+    'uct/ib/efa': {'ucp_hooks', 'util'},
+    'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow', 'record'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
-    'tools': {'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks'},
+    'tools': {'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow',
+              'record'},
 }
 
-# What of ucp_hooks is meant for other layers.
+# Headers of ucp_hooks that are meant for other layers.
 HOOKS_PUBLIC = {'ucp_hooks/host.h', 'ucp_hooks/provider.h'}
 
 # A pure core may use the freestanding headers, and string.h for mem*().
@@ -74,7 +77,7 @@ def check_include(root, layer, path, name):
             return f'{layer} may not include {target}'
         if target == 'ucp_hooks' and name not in HOOKS_PUBLIC:
             return f'{name} is private to ucp_hooks'
-    if not ours and layer == 'flow' and name not in PURE:
+    if not ours and layer in ('flow', 'util') and name not in PURE:
         return 'the protocol core is freestanding'
     if name.startswith(('infiniband/', 'rdma/')) and layer not in VERBS:
         return 'only src/uct/ib/efa and src/efasim know verbs'

@@ -18,7 +18,6 @@ FLOW_IDLE_WINDOW      # credits overcommitted
 FLOW_WAKE_WINDOW      # credits at a wake
 FLOW_TICK_LEVEL       # time until a silent flow is seen
 FLOW_HAND_LOOKS       # work of a tick
-FLOW_FAST_GAP         # UD: patience with reordering
 FLOW_GOODBYE_TRIES    # UD: time
 FLOW_PART_LEVEL       # UD: time
 FLOW_CTL_MAX          # bytes of a buffer
@@ -33,7 +32,8 @@ FLOW_STRANGER_ROOM    # bytes
 FLOW_SPARE            # records
 FLOW_GONE_MIN         # work
 FLOW_PAIR_SEARCH      # work
-FLOW_PREFIXES         # bytes
+FLOW_RIVALS           # work
+FLOW_LINGER_LOST      # flows
 FLOW_HASH_LOAD        # length of chains
 FLOW_TRACE_LEN        # bytes
 '

@@ -35,20 +35,20 @@ def targets_of(path, line):
 
 
 def is_there(root, build, target):
-    """What is built counts by its path below the build folder."""
+    """A built file counts by its path below the build folder."""
     return '_NAME' in target or any(glob.glob(os.path.join(place, target))
                                     for place in (root, build))
 
 
 def marks(root, path, pattern):
-    """What a document numbers or names, in lower case."""
+    """Names and numbers that a document gives, in lower case."""
     full = os.path.join(root, path)
     text = tree.read(root, path) if os.path.exists(full) else ''
     return {mark.lower() for mark in re.findall(pattern, text, re.M)}
 
 
 class Citations:
-    """What may be cited, and the citations of a line that lead nowhere."""
+    """Marks that may be cited, and the citations of a line that lead nowhere."""
 
     def __init__(self, root):
         self.known = [

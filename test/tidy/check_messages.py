@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_messages.py ROOT BUILD: what README.md quotes as messages of ours (first
-column of its troubleshooting table) is what the sources print."""
+"""check_messages.py ROOT BUILD: what docs/TROUBLESHOOTING.md quotes as messages
+of ours (first column of its tables) is what the sources print."""
 
 import re
 import sys
 
 import tree
 
+PAGE = 'docs/TROUBLESHOOTING.md'
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 
 
@@ -20,13 +21,10 @@ def strings_of(text):
         yield re.sub(r'%[-+ #0]*[\d.*]*[hlzjt]*[a-zA-Z]', '…', found.group(1))
 
 
-def quoted(readme):
+def quoted(page):
     """Yields (line number, message) for messages in the first column."""
-    inside = False
-    for number, line in enumerate(readme.split('\n'), 1):
-        if line.startswith('#'):
-            inside = line.lower().strip('# ') == 'troubleshooting'
-        if inside and line.startswith('|'):
+    for number, line in enumerate(page.split('\n'), 1):
+        if line.startswith('|'):
             for message in re.findall(r'`([^`]+)`', line.split('|')[1]):
                 yield number, message
 
@@ -39,13 +37,13 @@ def main(root):
                     for line in tree.read(root, path).split('\n'))
     problems = []
     checked = 0
-    for number, message in quoted(tree.read(root, 'README.md')):
+    for number, message in quoted(tree.read(root, PAGE)):
         checked += 1
         pieces = [re.escape(piece) for piece in message.split('…')]
         pattern = re.compile('.*'.join(pieces))
         if not any(pattern.search(text) for text in messages):
-            problems.append(f'README.md:{number}: nothing prints "{message}"')
-    tree.finish(problems, checked, 'messages in README.md')
+            problems.append(f'{PAGE}:{number}: nothing prints "{message}"')
+    tree.finish(problems, checked, f'messages in {PAGE}')
 
 
 main(sys.argv[1])

@@ -4,26 +4,67 @@
 without a gap, and nothing lags behind it: abi_layout.h has the sizes of each,
 the tests' stand-in libuct exports the symbol of each, and no range from the
 oldest on ("1.13 to ...") ends with the newest but one, as it did before the
-list grew. NEWS, which tells what was, is left out."""
+list grew. NEWS, which tells what was, is left out. In each minor every member of
+a structure of abi_layout.h has its line in hooks_layout.cc, which compares it
+with UCX's, and every private operation of an interface is set: UCX asserts some
+in the constructor and calls others without a look."""
 
+import os
 import re
 import sys
 
 import tree
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, os.pardir, 'contrib', 'doc'))
+import ucx_versions  # pylint: disable=wrong-import-position
+
 LIST = 'src/ucp_hooks/minors.h'
 LAYOUT = 'src/ucp_hooks/abi_layout.h'
+PROOF = 'test/gtest/uct/hooks_layout.cc'
+TABLE = 'src/ucp_hooks/abi_iface.inc'
 FAKE = 'test/gtest/uct/hooks_fake_uct.c'
 SIGNS = {'0': '==', '1': '>='}  # in the stand-in, by minors.h's "stays"
 PLACES = ('.c', '.h', '.inc', '.cc', '.py', '.sh', '.in', '.md', 'control')
 
 
 def compare(path, wanted, found, problems):
-    """What of the list a file lacks, or has beside it."""
+    """Entries of the list that a file lacks, or has beside it."""
     for minor, symbol in sorted(wanted - found):
         problems.append(f'{path}: UCX 1.{minor} lacks {symbol}')
     for minor, symbol in sorted(found - wanted):
         problems.append(f'{path}: UCX 1.{minor} with {symbol} is not in {LIST}')
+
+
+def lines_of(text, minor):
+    """{(structure, member)} that hooks_layout.cc compares."""
+    code = '\n'.join(ucx_versions.preprocess(
+        re.sub(r'#if defined\(HOOKS_BREAK.*?\n#endif', '', text, flags=re.S),
+        minor))
+    found = re.findall(r'\b(?:FIELD|CALLBACK)\((abi_\w+)_t,\s*\w+,\s*(\w+)\)',
+                       code)
+    found += re.findall(r'\bFIELD_AS\((abi_\w+)_t,\s*(\w+),', code)
+    found += [('abi_md_attr', member)
+              for member in re.findall(r'\bATTR\((\w+)\);', code)]
+    return set(found)
+
+
+def check_members(root, minors, problems):
+    layout, proof, table = (tree.read(root, path)
+                            for path in (LAYOUT, PROOF, TABLE))
+    for minor in minors:
+        structures = ucx_versions.structures(layout, minor)
+        compared = lines_of(proof, minor)
+        for name, members in structures.items():
+            for member in members if name.startswith('abi_') else ():
+                if (name, member) not in compared:
+                    problems.append(f'{PROOF}: UCX 1.{minor}: no line of '
+                                    f'{name}_t.{member}')
+        table_of = '\n'.join(ucx_versions.preprocess(table, minor))
+        table_of = table_of[table_of.rfind('abi_internal_ops_t '):]
+        for member in structures.get('abi_internal_ops', ()):
+            if not re.search(rf'\.{member}\s*=\s*(?!NULL\b)\w', table_of):
+                problems.append(f'{TABLE}: UCX 1.{minor}: {member} is not set')
 
 
 def check_ranges(root, oldest, newest, problems):
@@ -54,6 +95,7 @@ def main(root):
                    for minor, symbol, stays in rows},
             {(int(minor), f'{sign} {symbol}') for sign, minor, symbol in marks},
             problems)
+    check_members(root, minors, problems)
     check_ranges(root, minors[0], minors[-1], problems)
     tree.finish(problems, minors, 'minors')
 

@@ -11,7 +11,7 @@ LIMIT = 600
 
 def main(root):
     problems = []
-    paths = tree.files(root, '.c', '.h', '.cc', '.sh', '.py', '.m4', '.mk',
+    paths = tree.files(root, '.c', '.h', '.cc', '.inc', '.sh', '.py', '.m4', '.mk',
                        '.in', '.am', '.ac')
     for path in paths:
         lines = tree.read(root, path).count('\n')

@@ -31,8 +31,8 @@ expect() {
     got=$?
     # A sanitizer's runtime may stand first.
     output=${output//*libasan.so*([!:]):/}
-    # shellcheck disable=SC2053  # the text is a pattern
-    if [ "$got" != "$want" ] || [[ $output != $text ]]; then
+    # shellcheck disable=SC2053  # patterns
+    if [[ $got != $want ]] || [[ $output != $text ]]; then
         echo "$name: status $got (expected $want): '$output' (expected '$text')"
         status=1
     fi
@@ -62,9 +62,51 @@ expect no_command 2 'srdrun: no command given*' "$run"
 expect bad_option 2 'srdrun: unknown option --nope*' "$run" --nope
 expect not_found 127 'srdrun: no_such_command: *' "$run" no_such_command
 expect no_file 127 'srdrun: /no/such: *' "$run" /no/such
-expect folder 126 'srdrun: /etc: is a directory' "$run" /etc
+expect folder 126 'srdrun: /etc: is a directory: *' "$run" /etc
 expect not_executable 126 'srdrun: /etc/passwd: not executable*' "$run" \
     /etc/passwd
+
+# A static program is told of and run, whatever its kind; nothing else is: not a
+# dynamic one whose linker is named far behind its headers, a script, the linker
+# itself, a file that only begins like a program.
+told='srdrun: */static* is a static program, which loads no module: *dynamically'
+echo 'int main(void) { return 3; }' >"$work/main.c"
+for kind in static static-pie; do
+    ${CC:-gcc} "-$kind" -o "$work/$kind" "$work/main.c" || exit 1
+    expect "$kind" 3 "$told" "$run" "$work/$kind"
+    expect "path_$kind" 3 "srdrun: $kind is a static *" \
+        env PATH="$work:$PATH" "$run" "$kind"
+done
+${CC:-gcc} -o "$work/dynamic" "$work/main.c" || exit 1
+expect dynamic 3 '' "$run" "$work/dynamic"
+python3 - "$work/dynamic" "$work/far" <<'END' || exit 1
+import struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+phoff, = struct.unpack_from('<Q', data, 32)
+count, = struct.unpack_from('<H', data, 56)
+for at in range(phoff, phoff + count * 56, 56):
+    if struct.unpack_from('<I', data, at)[0] == 3:           # PT_INTERP
+        start, = struct.unpack_from('<Q', data, at + 8)
+        size, = struct.unpack_from('<Q', data, at + 32)
+        name = bytes(data[start:start + size])
+        data[start:start + size] = bytes(size)
+        data += b'\n' * 4096
+        struct.pack_into('<Q', data, at + 8, len(data))
+        data += name
+open(sys.argv[2], 'wb').write(data)
+END
+chmod +x "$work/far"
+expect far_linker 3 '' "$run" "$work/far"
+printf '#!/bin/sh\nexit 4\n' >"$work/script"
+printf '\177ELF' >"$work/short"
+chmod +x "$work/script" "$work/short"
+expect script 4 '' "$run" "$work/script"
+expect short_file '@(126|127|2)' '!(*static*)' "$run" "$work/short"
+linker=$(readlink -f /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 |
+    while read -r file; do [ ! -e "$file" ] || echo "$file"; done | head -n 1)
+expect linker 3 '' "$run" "$linker" "$work/dynamic"
+chmod u+s "$work/dynamic"
+expect setuid 3 '' "$run" "$work/dynamic"
 expect no_module 1 'srdrun: libuct_srd.so.0 is neither in *' \
     "$work/empty/bin/srdrun" true
 expect space 1 'srdrun: LD_PRELOAD cannot hold a path with a space*' \

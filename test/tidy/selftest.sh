@@ -19,7 +19,7 @@ root=$work/root build=$work/build
 sample() {
     rm -rf "$root" "$build"
     mkdir -p "$root"/{src/flow,src/uct/ib/efa,src/uct/ib/srd,src/ucp_hooks} \
-        "$root"/test/tidy "$build"/{lib,obj/flow}
+        "$root"/{test/tidy,docs} "$build"/{lib,obj/flow}
 }
 
 # put FILE: standard input becomes $root/FILE.
@@ -74,6 +74,8 @@ lines 600 'int a;' | put src/a.c
 expect pass check_size.py
 lines 601 'int a;' | put src/a.c
 expect fail check_size.py 'src/a.c: 601 lines'
+mv "$root/src/a.c" "$root/src/a.inc"
+expect fail check_size.py 'src/a.inc: 601 lines'
 
 sample
 expect fail check_spdx.py 'nothing to check'
@@ -115,13 +117,15 @@ expect pass check_functions.py
 put src/a.c <<<'int f(int a, int b, int c, int d, int e, int f, int g, int h)
 { return 0; }'
 expect fail check_functions.py 'f has 8 parameters'
+mv "$root/src/a.c" "$root/src/a.inc"
+expect fail check_functions.py 'src/a.inc:1: f has 8 parameters'
 {
     echo 'TEST(suite, name)'
     echo '{'
     lines 80 '    ;'
     echo '}'
 } | put test/a.cc
-rm "$root/src/a.c"
+rm "$root/src/a.inc"
 expect fail check_functions.py 'lines, at most 70'
 
 sample
@@ -232,9 +236,8 @@ sample
 expect fail check_limits.sh 'nothing to check'
 cp "$top"/src/flow/*.[ch] "$root/src/flow/"
 expect pass check_limits.sh
-sed -i 's/^FLOW_LIMIT(FLOW_WINDOW_MAX == 64,$/FLOW_LIMIT(1,/' \
-    "$root/src/flow/limits.c"
-sed -i 's/^FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, 7,$/FLOW_LIMIT_BITS(1, 7,/' \
+sed -i 's/FLOW_WINDOW_MAX == 8 \* sizeof(_map)/1/
+    s/^FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, /FLOW_LIMIT_BITS(1, /' \
     "$root/src/flow/limits.c"
 expect fail check_limits.sh 'FLOW_WINDOW_MAX may be doubled'
 
@@ -279,6 +282,13 @@ minors() {
         put src/ucp_hooks/abi_layout.h
     printf '#if FAKE_MINOR %s\nMARK(%s)\n#endif\n' '>= 13' one '== 14' two |
         put test/gtest/uct/hooks_fake_uct.c
+    printf 'typedef struct abi_internal_ops {\n    int (*a)(void);\n%s\n%s\n' \
+        '#if UCX_MINOR >= 14' '    int (*b)(void);' >>"$root/src/ucp_hooks/abi_layout.h"
+    printf '#endif\n} abi_internal_ops_t;\n' >>"$root/src/ucp_hooks/abi_layout.h"
+    printf 'static abi_internal_ops_t ops = {\n    .a = f, .b = g\n};\n' |
+        put src/ucp_hooks/abi_iface.inc
+    printf 'CALLBACK(abi_internal_ops_t, ops_t, %s);\n' a b |
+        put test/gtest/uct/hooks_layout.cc
 }
 sample
 minors
@@ -290,10 +300,93 @@ sed -i 's/== 14/== 15/' "$root/src/ucp_hooks/abi_layout.h"
 expect fail check_minors.py 'abi_layout.h: UCX 1.14 lacks sizes'
 expect fail check_minors.py 'abi_layout.h: UCX 1.15 with sizes is not in'
 minors
+sed -i 's/, .b = g//' "$root/src/ucp_hooks/abi_iface.inc"
+expect fail check_minors.py 'UCX 1.14: b is not set'
+minors
+sed -i 2d "$root/test/gtest/uct/hooks_layout.cc"
+expect fail check_minors.py 'UCX 1.14: no line of abi_internal_ops_t.b'
 sed -i 's/== 14/>= 14/' "$root/test/gtest/uct/hooks_fake_uct.c"
 expect fail check_minors.py 'hooks_fake_uct.c: UCX 1.14 lacks == two'
 sed -i 's/X(14/X(15/' "$root/src/ucp_hooks/minors.h"
 expect fail check_minors.py 'not one minor after the other'
+
+sample
+expect fail check_sentences.py 'nothing to check'
+put src/flow/a.c <<'END'
+/* Its credits. A (word of praise) is free, and so is what it means. */
+const char *a = "What? So. Of"; /* a string is no comment */
+END
+put test/a.sh <<<$'# shares what it has, so all have some\n# of it.\necho "# So what."'
+put test/a.py <<<$'"""Good. The function says what it does."""\n'
+expect pass check_sentences.py
+for line in '/* What it holds. */' '/* It is so. So all is well. */' 'int a; // Of a' \
+    $'/*\n * Good (it is). Who\n * asks is told. */' '/* one (Of two) */' \
+    $'/* All:\n * - What one says\n */'; do
+    put src/flow/b.c <<<"$line"
+    expect fail check_sentences.py 'src/flow/b.c:1: a sentence begins with "'
+done
+rm "$root/src/flow/b.c"
+put test/a.sh <<<$'# Of the\n# peers.'
+expect fail check_sentences.py 'test/a.sh:1: a sentence begins with "Of the peers'
+printf 'a=b # %s it is\n' Whoever | put test/a.sh
+expect fail check_sentences.py 'test/a.sh:1: a sentence begins with "Whoever it is'
+put test/a.sh <<<''
+put test/a.py <<<$'def f():\n    """Good. What it does."""\n'
+expect fail check_sentences.py 'test/a.py:2: a sentence begins with "What it does'
+
+# statuses N...: a tree whose device, facts and tests have these.
+statuses() {
+    mkdir -p "$root"/{src/efasim/engine,test/gtest/uct,test/gtest/efasim}
+    printf '    SIM_ST_NAME = %s,\n' 0 "$@" | put src/efasim/engine/efa_io.h
+    { printf '## Completion status\n| 0 | done | OK | %s | x | Y |\n' "$1"
+        printf '| %s | x | Y | | | |\n' "${@:2}"
+        printf '## Next\n| 99 | x | Y | | | |\n'; } | put docs/EFA-FACTS.md
+    printf '        {%s, UCS_OK, true},\n' "$@" |
+        put test/gtest/uct/test_uct_status.cc
+    printf 'INSTANTIATE_TEST_SUITE_P(statuses, Inject,\n Values(%s 255));\n' \
+        "$(printf '%s, ' "$@")" | put test/gtest/efasim/verbs_status.cc
+}
+sample
+statuses 1 2
+expect fail check_status.py 'nothing to check'
+printf '    EFA_STATUS_NAME = %s,\n' 0 1 2 | put src/uct/ib/efa/efa_status.h
+expect pass check_status.py
+statuses 1 2 3
+for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md \
+    test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
+    expect fail check_status.py "$file: status 3 is not in"
+done
+statuses 2
+for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md \
+    test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
+    expect fail check_status.py "$file: status 1 of src/uct/ib/efa/efa_status.h is"
+done
+
+# twice NAME...: files that have five common lines, and one more before the last.
+twice() {
+    local name
+    for name; do
+        printf '#include <a.h>\nint %s;\n\n{\n1\n2\n3\n4\n' "$name" |
+            put "src/flow/$name.c"
+    done
+}
+sample
+expect fail check_twice.py 'nothing to check'
+twice a b
+expect pass check_twice.py
+echo '    5' | tee -a "$root/src/flow/a.c" >>"$root/src/flow/b.c"
+expect fail check_twice.py 'src/flow/b.c:4: 6 lines as at src/flow/a.c:4: {'
+put test/tidy/twice.txt <<<'{: a sample'
+expect pass check_twice.py
+twice b
+expect fail check_twice.py 'twice.txt: stands once, or has no reason: {'
+put test/tidy/twice.txt <<<'{'
+twice a b
+expect fail check_twice.py 'twice.txt: stands once, or has no reason: {'
+put test/tidy/twice.txt </dev/null
+{ printf '1\n2\n3\n4\n5\n6\n' && printf '1\n2\n3\n4\n5\n6\n'; } |
+    put src/flow/a.c
+expect fail check_twice.py 'src/flow/a.c:7: 6 lines as at src/flow/a.c:1: 1'
 
 sample
 expect fail check_needed.sh 'nothing to check'
@@ -371,14 +464,14 @@ put src/flow/a.c <<<'int a(int b) { b = b; return b; }'
 expect fail check_clang.sh 'a.c:1:'
 
 sample
-printf '## Troubleshooting\n| `cannot open … today` | a | b |\n' | put README.md
+printf '# Messages\n| `cannot open … today` | a | b |\n' | put docs/TROUBLESHOOTING.md
 put src/flow/a.c <<'END'
 const char *a = "we cannot "
                 "open %-3.2lu files today";
 END
 expect pass check_messages.py
 put src/flow/a.c <<<'const char *a = "we can open %d files today";'
-expect fail check_messages.py 'README.md:2: nothing prints'
+expect fail check_messages.py 'docs/TROUBLESHOOTING.md:2: nothing prints'
 
 sample
 echo 'int a;' | put src/flow/a.c
@@ -417,11 +510,11 @@ if command -v ucx_info >/dev/null; then
         '# why\n# syntax: text\nUCX_SRD_A=1\n\nUCX_SRD_ALLOC=x\n' \
         >"$build/bin/srdrun"
     chmod +x "$build/bin/srdrun"
-    echo '| `UCX_SRD_A` | `1` | text | why |' | put README.md
+    echo '| `UCX_SRD_A` | `1` | text | why |' | put docs/VARIABLES.md
     expect pass check_variables.sh
-    echo '| `UCX_SRD_A` | `2` | text | why |' | put README.md
-    expect fail check_variables.sh 'only in README.md:  | `UCX_SRD_A` | `2`'
-    echo '| `UCX_SRD_B` | `1` | text | why |' | put README.md
+    echo '| `UCX_SRD_A` | `2` | text | why |' | put docs/VARIABLES.md
+    expect fail check_variables.sh 'only in docs/VARIABLES.md:  | `UCX_SRD_A` | `2`'
+    echo '| `UCX_SRD_B` | `1` | text | why |' | put docs/VARIABLES.md
     expect fail check_variables.sh \
         'only in ucx_info -cf:  | `UCX_SRD_A` | `1`'
 fi

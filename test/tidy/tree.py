@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the source checks share: the files of a tree, and C without comments."""
+"""The common part of the source checks: the files of a tree, and C without comments."""
 
 import os
 import re

@@ -23,7 +23,7 @@ def _load():
 
 
 def _run_next():
-    """What would have been imported without us."""
+    """Import the module that would have been imported without us."""
     path = [entry for entry in sys.path
             if os.path.realpath(entry or '.') != _HERE]
     spec = importlib.machinery.PathFinder.find_spec('sitecustomize', path)

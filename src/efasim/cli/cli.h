@@ -18,8 +18,16 @@ int cli_run(int argc, char **argv);
 int cli_stat(int argc, char **argv);
 int cli_clean(int argc, char **argv);
 
-/* All commands and options. */
+/* The commands; the options of each: of run the common ones, or all. */
 void cli_help(FILE *out);
+void cli_help_run(FILE *out, int all);
+void cli_help_stat(FILE *out);
+void cli_help_clean(FILE *out);
+
+/* A run has opened the fabric `name`: tell its user of another user's fabric of
+ * that name, and of options that differ, in a line each on stderr. `is_inner`:
+ * the run is started by another run of this fabric, whose options it has. */
+void cli_join_say(const struct fabric *fabric, const char *name, int is_inner);
 
 /* One line on stderr, "efasim: ..." */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -36,7 +44,9 @@ const char *cli_fabric_name(const char *option);
 int cli_number(const char *option, const char *text, unsigned min,
                unsigned max, unsigned *value);
 
-/* Print the counters of a fabric to fd. */
+/* All counters of a fabric to fd, as lines of NAME=VALUE; or as a table, of
+ * what moved. */
 void cli_stat_print(const struct fabric *fabric, int fd);
+void cli_stat_table(const struct fabric *fabric, FILE *out);
 
 #endif

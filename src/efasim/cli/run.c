@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * efasim run: join or make the fabric, become part of the host, start the
- * command with the device preloaded, wait, pass on how it ended.
+ * command with the device preloaded, wait, pass on its status.
  */
 #include "cli.h"
 
@@ -31,7 +31,7 @@ struct run_options {
 
 static volatile sig_atomic_t run_child;
 
-/* A bad value in the environment is refused here, where somebody reads it. */
+/* A bad value in the environment is refused here, where a user reads it. */
 static int run_check_environment(void)
 {
     const struct sim_knob *knob;
@@ -93,6 +93,44 @@ static int run_knob(int argc, char **argv, int *i)
     return 0;
 }
 
+/* Nonzero if one letter was changed, added or dropped between the two words. */
+static int run_is_near(const char *word, const char *other)
+{
+    size_t same = 0, rest = strlen(word), others = strlen(other);
+
+    while ((word[same] != '\0') && (word[same] == other[same])) {
+        ++same;
+    }
+    rest   -= same;
+    others -= same;
+    return ((rest == others) && (rest > 0) &&
+            !strcmp(word + same + 1, other + same + 1)) ||
+           ((rest == others + 1) && !strcmp(word + same + 1, other + same)) ||
+           ((rest + 1 == others) && !strcmp(word + same, other + same + 1));
+}
+
+static void run_unknown(const char *option)
+{
+    static const char *const others[] = {"node", "per-node", "fabric", "plan",
+                                         "trace", "stat"};
+    const struct sim_knob *knob;
+    const char *near = NULL;
+    char word[64];
+    unsigned i;
+
+    snprintf(word, sizeof(word), "%s", option + strspn(option, "-"));
+    word[strcspn(word, "=")] = '\0';
+    for (i = 0; i < sizeof(others) / sizeof(*others); ++i) {
+        near = run_is_near(word, others[i]) ? others[i] : near;
+    }
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        near = run_is_near(word, knob->name) ? knob->name : near;
+    }
+    cli_error("unknown option '%.64s':%s%s%s efasim run --help=all lists all",
+              option, (near != NULL) ? " is --" : "",
+              (near != NULL) ? near : "", (near != NULL) ? " meant?" : "");
+}
+
 /* A program may change its folder: it gets the file's full path. */
 static int run_set_path(const char *variable, const char *option,
                         const char *file)
@@ -148,8 +186,9 @@ static int run_parse(int argc, char **argv, struct run_options *options)
             ++i;
             break;
         }
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            cli_help(stdout);
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ||
+            !strcmp(argv[i], "--help=all")) {
+            cli_help_run(stdout, argv[i][1] == '-' && argv[i][6] == '=');
             exit(0);
         }
 
@@ -176,8 +215,7 @@ static int run_parse(int argc, char **argv, struct run_options *options)
         } else {
             ret = run_knob(argc, argv, &i);
             if (ret == 0) {
-                cli_error("unknown option '%.64s': see efasim --help",
-                          argv[i]);
+                run_unknown(argv[i]);
                 return -1;
             }
             ret = (ret < 0) ? -1 : 0;
@@ -392,7 +430,8 @@ static void run_stat_file(const struct fabric *fabric, const char *option,
     close(fd);
 }
 
-/* --stat is of this run; EFASIM_STAT collects from all that it reaches. */
+/* --stat has the counters of this run; EFASIM_STAT collects those of all runs
+ * that have it in their environment. */
 static void run_stat(const struct run_options *options,
                      const struct fabric *fabric)
 {
@@ -488,6 +527,15 @@ static struct fabric *run_fabric(const char *path, int node)
     return NULL;
 }
 
+/* Nonzero if a run of this fabric has started this one. */
+static int run_is_inner(const char *name)
+{
+    const char *outer = getenv("EFASIM_FABRIC");
+
+    return (outer != NULL) && !strcmp(outer, name) &&
+           (getenv("EFASIM_NODE") != NULL);
+}
+
 int cli_run(int argc, char **argv)
 {
     struct run_options options = { .node = -1 };
@@ -505,12 +553,13 @@ int cli_run(int argc, char **argv)
 
     run_place_rank(&options);
     node = run_node(&options);
-    fabric_clean(NULL, &live); /* what was killed leaves with the next run */
+    fabric_clean(NULL, &live); /* leftovers of killed runs */
     fabric_path(name, path);
     fabric = run_fabric(path, node);
     if (fabric == NULL) {
         return CLI_EXIT_FAILED;
     }
+    cli_join_say(fabric, name, run_is_inner(name));
 
     if ((options.per_node == 0) && (getenv("EFASIM_PER_NODE") == NULL ||
                                     options.node >= 0) &&

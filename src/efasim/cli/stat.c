@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * efasim stat: the counters of a fabric, as lines that scripts read, or as a
- * table that a person watches. efasim clean.
+ * efasim stat: the counters of a fabric, as a table for a person, once or again
+ * and again, or as lines for scripts. efasim clean.
  */
 #include "cli.h"
 
@@ -15,7 +15,7 @@
 
 struct stat_options {
     const char *fabric;
-    int         qps;
+    int         qps, raw;
     unsigned    watch;  /* seconds; 0: once */
 };
 
@@ -25,7 +25,7 @@ struct stat_seen {
     uint64_t pair[SIM_NICS][SIM_NICS];
 };
 
-/* Of the nic, in the order of its host's devices */
+/* The name of the nic's device, one of its host's */
 static const char *stat_device(unsigned nic)
 {
     return fabric_sysfs_device_name(dir_nic_device(nic));
@@ -48,7 +48,7 @@ static void stat_print_counters(const struct fabric *fabric, int fd)
     }
 }
 
-/* What went from device to device: the bytes of hosts `src` to `dst`. */
+/* Bytes that went from any device of host `src` to any of host `dst` */
 static uint64_t stat_pair(const struct fabric *fabric, unsigned src,
                           unsigned dst)
 {
@@ -128,7 +128,7 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
     }
 }
 
-/* One line of the table, if anything ever moved there. */
+/* One line of a watched counter, if anything ever moved there. */
 static void stat_row(const char *what, uint64_t value, uint64_t *seen,
                      unsigned seconds)
 {
@@ -192,7 +192,7 @@ static int stat_options(int argc, char **argv, struct stat_options *options)
 
     for (i = 1; i < argc; ++i) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            cli_help(stdout);
+            (is_stat ? cli_help_stat : cli_help_clean)(stdout);
             exit(0);
         }
         value = cli_option(argc, argv, &i, "fabric");
@@ -200,6 +200,8 @@ static int stat_options(int argc, char **argv, struct stat_options *options)
             options->fabric = value;
         } else if (is_stat && !strcmp(argv[i], "--qps")) {
             options->qps = 1;
+        } else if (is_stat && !strcmp(argv[i], "--raw")) {
+            options->raw = 1;
         } else if (is_stat && !strcmp(argv[i], "--watch")) {
             options->watch = 1;
         } else if (is_stat && !strncmp(argv[i], "--watch=", 8)) {
@@ -209,7 +211,8 @@ static int stat_options(int argc, char **argv, struct stat_options *options)
             }
         } else {
             cli_error("unknown option '%.64s' of %s: allowed is --fabric%s",
-                      argv[i], argv[0], is_stat ? ", --qps and --watch" : "");
+                      argv[i], argv[0],
+                      is_stat ? ", --qps, --watch and --raw" : "");
             return CLI_EXIT_USAGE;
         }
     }
@@ -222,10 +225,9 @@ int cli_stat(int argc, char **argv)
     struct stat_options options = { 0 };
     char path[FABRIC_PATH_MAX];
     struct fabric *fabric;
+    int ret = stat_options(argc, argv, &options);
     const char *name;
-    int ret;
 
-    ret = stat_options(argc, argv, &options);
     if (ret != 0) {
         return ret;
     }
@@ -238,14 +240,19 @@ int cli_stat(int argc, char **argv)
     fabric = fabric_open(path, 0, -1);
     if (fabric == NULL) {
         cli_error("no fabric named '%s' (%s): it exists while an `efasim run` "
-                  "or a program in it does", name, strerror(errno));
+                  "or a program in it does; start one, or name another by "
+                  "--fabric", name, strerror(errno));
         return 1;
     }
 
     if (options.watch) {
         stat_watch(fabric, &options);
     } else {
-        cli_stat_print(fabric, STDOUT_FILENO);
+        if (options.raw) {
+            cli_stat_print(fabric, STDOUT_FILENO);
+        } else {
+            cli_stat_table(fabric, stdout);
+        }
         if (options.qps) {
             stat_print_qps(fabric, STDOUT_FILENO);
         }
@@ -258,11 +265,10 @@ int cli_clean(int argc, char **argv)
 {
     struct stat_options options = { 0 };
     char path[FABRIC_PATH_MAX];
+    int ret = stat_options(argc, argv, &options);
     unsigned removed, live;
     const char *name;
-    int ret;
 
-    ret = stat_options(argc, argv, &options);
     if (ret != 0) {
         return ret;
     }

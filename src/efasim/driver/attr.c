@@ -71,3 +71,8 @@ int64_t drv_attr_handle(const struct drv_cmd *cmd, uint16_t id)
     return ((attr == NULL) || (attr->data > UINT32_MAX)) ?
            -1 : (int64_t)attr->data;
 }
+
+int drv_attr_no_object(const struct drv_cmd *cmd, uint16_t id)
+{
+    return (drv_attr(cmd, id) == NULL) ? -EINVAL : -ENOENT;
+}

@@ -4,6 +4,7 @@
 
 #include "state.h"
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 /* A decoded command */
@@ -22,6 +23,12 @@ struct ib_uverbs_attr *drv_attr(const struct drv_cmd *cmd, uint16_t id);
 int drv_attr_in(const struct drv_cmd *cmd, uint16_t id, void *buf,
                 size_t size, size_t need);
 
+/* The same of the command's request, of which all is needed. */
+static inline int drv_core_in(const struct drv_cmd *cmd, void *req, size_t size)
+{
+    return drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, req, size, size);
+}
+
 /* Write an output attribute, as much as the program has room for. A missing
  * one is no error. */
 void drv_attr_out(const struct drv_cmd *cmd, uint16_t id, const void *buf,
@@ -31,5 +38,9 @@ void drv_attr_out_handle(const struct drv_cmd *cmd, uint16_t id,
 
 /* An object's handle; -1: missing. */
 int64_t drv_attr_handle(const struct drv_cmd *cmd, uint16_t id);
+
+/* The answer to a handle that names no object of the context: -ENOENT; -EINVAL:
+ * there is no such attribute. */
+int drv_attr_no_object(const struct drv_cmd *cmd, uint16_t id);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The backstop: a thread that advances the device when the program does not
- * call into it. While the program polls, the thread only looks now and then;
- * an eager device is its work, whatever the program does.
- * While nothing at all goes on it sleeps in the kernel until another process
- * sends something (the `sleeping` flag tells it to wake us) or this one posts.
- * While the program waits for an event, senders wake it from short naps, too.
- * It does not sleep where a device is eager: nothing tells of a program that
- * writes the queues itself.
+ * call into it. While the program polls, the thread only looks now and then; a
+ * device with the knob eager is the thread's work at any time. While nothing at
+ * all goes on it sleeps in the kernel until another process sends something
+ * (the `sleeping` flag tells it to wake us) or this one posts. While the
+ * program waits for an event, senders wake it from short naps, too. It does not
+ * sleep while a device is eager, as nothing tells of a program that writes the
+ * queues itself.
  */
 #include "backstop.h"
 #include "lock.h"
@@ -22,14 +22,14 @@
 
 enum {
     TICK_EAGER_US = 100,
-    EAGER_ROUNDS  = 64,    /* of progress at once, of an eager device */
+    EAGER_ROUNDS  = 64,    /* of progress of an eager device, in a row */
     TICK_BUSY_US  = 200,   /* work is under way, nobody calls */
     TICK_CALLS_US = 1000,  /* the program calls: it does the work itself */
     TICK_STUCK_US = 2000,  /* work waits for others, for a while already */
     TICK_MORE_US  = 10,    /* there was work, for which the program waits */
     CALLS_FEW     = 64,    /* between two looks, of a program that waits */
-    WAITS_US      = 20000, /* who armed a CQ waits: so long, of looks' ticks */
-    IDLE_US       = 20000, /* quiet for so long: sleep in the kernel */
+    WAITS_US      = 20000, /* after it armed a CQ a program counts as waiting */
+    IDLE_US       = 20000, /* of quiet, then sleep in the kernel */
     STUCK_US      = 50000,
     SLEEP_US      = 2000000, /* then look again, against a lost wake-up */
 };
@@ -55,7 +55,7 @@ static unsigned backstop_run(struct sim_dev *sim)
     return all;
 }
 
-/* What a look at all devices found. */
+/* The result of a look at all devices. */
 struct backstop_look {
     unsigned usec; /* until the next */
     int idle;      /* there is nothing to do */
@@ -114,8 +114,8 @@ static int backstop_is_armed(const struct drv_dev *dev)
     return is_armed;
 }
 
-/* Does the program poll, by so many calls since the last look? Not if it makes
- * a few for each event that it waits for. */
+/* Nonzero if `calls` since the last look mean that the program polls. A few
+ * calls for each event that it waits for do not. */
 static int backstop_is_polled(const struct drv_dev *dev, uint32_t calls)
 {
     return (calls > CALLS_FEW) ||
@@ -199,10 +199,10 @@ static int backstop_is_busy(void)
     return 0;
 }
 
-/* Sleep until somebody wakes us: 1; or for that long: 0. First the flag is set,
- * then the queues are read once more: who sent before it saw the flag is not
- * missed. A nap, of 1 ms at most, reads no queues, and what this process
- * posts does not end it. */
+/* Sleep until somebody wakes us: 1; or for `usec`: 0. First the flag is set,
+ * then the queues are read once more, so a packet is not missed whose sender
+ * did not see the flag. A nap, of 1 ms at most, reads no queues, and posts of
+ * this process do not end it. */
 static int backstop_sleep(unsigned usec, uint32_t how)
 {
     struct timespec time = { usec / 1000000, usec % 1000000 * 1000l };

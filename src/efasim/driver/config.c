@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the environment says: which fabric, which host of it, the knobs, and the
+ * Settings in the environment: the fabric, the host in it, the knobs, and the
  * files of a plan and a trace.
  */
 #include "config.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the environment variables EFASIM_* say to this process. */
+/* The environment variables EFASIM_* of this process. */
 #ifndef EFASIM_DRIVER_CONFIG_H
 #define EFASIM_DRIVER_CONFIG_H
 

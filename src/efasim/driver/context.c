@@ -108,7 +108,7 @@ struct drv_ctx *drv_ctx_find(int fd)
     return NULL;
 }
 
-/* What the kernel does when the last reference to the file goes. */
+/* The kernel's work when the last reference to the file goes. */
 static void ctx_release(struct drv_ctx *ctx)
 {
     struct drv_dev *dev = ctx->dev;

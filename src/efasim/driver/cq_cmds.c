@@ -205,7 +205,7 @@ int drv_cq_destroy(struct drv_cmd *cmd)
     struct ib_uverbs_destroy_cq_resp resp = { 0 };
 
     if (entry == NULL) {
-        return -EINVAL;
+        return drv_attr_no_object(cmd, UVERBS_ATTR_DESTROY_CQ_HANDLE);
     }
     if (entry->cq->refs != 0) {
         return -EBUSY;

@@ -161,7 +161,6 @@ static void device_base(const struct drv_dev *dev,
 
     dir_gid(dev->sim->dir, dev->sim->nic, gid);
     memcpy(&base->node_guid, gid + 8, 8);
-    base->sys_image_guid = base->node_guid;
     base->max_mr_size    = SIM_MAX_MR_SIZE;
     base->page_size_cap  = 0xfffff000;
     base->vendor_id      = 0x1d0f;
@@ -198,8 +197,8 @@ static int device_query(struct drv_cmd *cmd, int extended)
     efa.max_sq_sge    = SIM_MAX_SQ_SGE;
     efa.max_rq_sge    = SIM_MAX_RQ_SGE;
     efa.device_caps   = sim_profile_caps(cmd->ctx->dev->sim);
-    efa.max_rdma_size = (efa.device_caps & SIM_CAP_RDMA_READ) ? SIM_MAX_RDMA :
-                                                                0;
+    efa.max_rdma_size = (efa.device_caps & SIM_CAP_RDMA_READ) ?
+                                cmd->ctx->dev->knobs.max_rdma : 0;
 
     resp.response_length = sizeof(resp);
     drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));

@@ -98,8 +98,8 @@ static int dmabuf_line_has(const char *line, uint64_t addr, uint64_t length)
            (addr >= start) && (addr + length <= end);
 }
 
-/* A second mapping of the same pages, which mremap() makes of a shared one when
- * it is to move nothing; with rights that the first has not. */
+/* A second mapping of the same pages, with rights that the first has not:
+ * mremap() makes one of a shared mapping when it is asked to move 0 bytes. */
 static int dmabuf_map_again(uint64_t addr, uint64_t length,
                             struct drv_mapping *map)
 {

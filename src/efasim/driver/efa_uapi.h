@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver's part of the uverbs commands: what libefa appends to a command
- * and expects behind an answer. The layouts are the kernel's interface
- * (rdma/efa-drv.h of Linux 6.18); spelled out here because the header of an
- * older distribution lacks the newest fields, and a newer one has renamed
+ * The driver's part of the uverbs commands: the structures that libefa appends
+ * to a command and expects behind an answer. The layouts are the kernel's
+ * interface (rdma/efa-drv.h of Linux 6.18); spelled out here because the header
+ * of an older distribution lacks the newest fields, and a newer one has renamed
  * older ones. An older libefa sends a shorter structure; the rest reads as 0.
  */
 #ifndef EFASIM_DRIVER_EFA_UAPI_H
@@ -136,11 +136,11 @@ enum {
     DRV_EFA_CNTR_ERR_BUFFER,
 };
 
-enum { /* what DRV_EFA_MR_IC_VALIDITY says of the three numbers */
+enum { /* bits of DRV_EFA_MR_IC_VALIDITY, for the three numbers */
     DRV_EFA_MR_IC_ALL = 7,
 };
 
-/* Of the kernel's interface, newer than the headers of a distribution */
+/* Parts of the kernel's interface that a distribution's headers may lack */
 enum {
     DRV_CQ_BUFFER_VA = 8, /* attributes of CQ_CREATE */
     DRV_CQ_BUFFER_LENGTH,

@@ -8,12 +8,12 @@
 
 #include <stdint.h>
 
-/* Memory of a GPU. The program has it mapped without rights; who may reach it
- * maps it anew. */
+/* Memory of a GPU. The program has it mapped without rights; a device that may
+ * reach it maps it anew. */
 #define GPU_FD_MEMORY "efasim-gpu-memory"
 
-/* What stands for a dma-buf of a part of it. Such a descriptor begins where the
- * part does, which no memfd can: so it holds a gpu_fd_dmabuf. */
+/* A dma-buf of a part of it. Such a descriptor begins where the part does, and
+ * no memfd can do so: it holds a gpu_fd_dmabuf instead. */
 #define GPU_FD_DMABUF "efasim-gpu-dmabuf"
 
 #define GPU_FD_MAGIC 0x6670757562616d64ull

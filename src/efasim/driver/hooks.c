@@ -42,27 +42,27 @@ enum {
     HOOK_PAUSE_NS  = 100 * 1000 * 1000, /* none for so long */
 };
 
-static uint64_t hook_cpu_time(void)
+static uint64_t hook_cpu_time(clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-/* What the yields of a thread have come to. */
+/* The success of a thread's yields. */
 struct hook_yields {
     unsigned own;       /* in a row that only let our own threads run */
     uint64_t pause_end; /* none before */
 };
 
 /*
- * Whoever polls may hold a lock for which another thread of its program spins,
- * as UCX's of a worker. That thread would get the CPU and burn it until its
- * time slice ends; and as each yield is inside the lock, it might never find
- * that free. So when several in a row let threads of this process run, there
- * or on another CPU, and nothing came of it, there is none for a while: then
- * the kernel changes threads at any place.
+ * A thread that polls may hold a lock for which another thread of its program
+ * spins, as UCX's of a worker. That thread would get the CPU and burn it until
+ * its time slice ends; and as each yield is inside the lock, it might never
+ * find that free. Therefore, when several yields in a row let threads of this
+ * process run, there or on another CPU, and nothing came of it, there is none
+ * for a while: then the kernel changes threads at any place.
  */
 static void hook_yield(struct hook_yields *yields)
 {
@@ -73,9 +73,9 @@ static void hook_yield(struct hook_yields *yields)
         return;
     }
 
-    cpu_time = hook_cpu_time();
+    cpu_time = hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID);
     sched_yield();
-    if (hook_cpu_time() - cpu_time <= HOOK_OWN_NS) {
+    if (hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID) - cpu_time <= HOOK_OWN_NS) {
         yields->own = 0;
     } else if (++yields->own >= HOOK_OWN_MAX) {
         yields->own       = HOOK_OWN_MAX;
@@ -85,10 +85,10 @@ static void hook_yield(struct hook_yields *yields)
 
 /*
  * Programs poll without a pause, and there may be more of them than cores: one
- * that has found nothing for a long while lets the others run, as the device
- * in its peer may be what it waits for. One that several send to lets those go
- * on that share its core: else the sender on another core, which never stops,
- * would be served almost alone.
+ * that has found nothing for a long while lets the others run, as it may wait
+ * for the device in its peer. A program that several others send to lets those
+ * go on that share its core: else the sender on another core, which never
+ * stops, would be served almost alone.
  */
 static void hook_spin(const struct sim_dev *sim, unsigned done)
 {
@@ -287,8 +287,20 @@ static int hook_post_error(struct drv_dev *dev)
     return status;
 }
 
+/* The program's CPU is this slow: while it posts the device does nothing. */
+static void hook_burn(uint64_t ns)
+{
+    uint64_t end = hook_cpu_time(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+    while (hook_cpu_time(CLOCK_THREAD_CPUTIME_ID) < end) {
+    }
+}
+
 static void hook_posted(struct drv_dev *dev)
 {
+    if ((dev != NULL) && (dev->knobs.post_us != 0)) {
+        hook_burn(dev->knobs.post_us * 1000);
+    }
     hook_entered(dev);
     drv_backstop_kick(dev);
 }
@@ -427,7 +439,7 @@ static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 }
 
 /* Is this a function of a provider library? A CQ of an older rdma-core has no
- * extended part, and what lies there is something else. */
+ * extended part, but other data there. */
 static int hook_is_code(void *function)
 {
     Dl_info info;
@@ -447,7 +459,7 @@ void drv_hook_cq(struct drv_cq *entry)
     }
 
     /* The context's functions are the same for all of its CQs: ours may be in
-     * place already, then another CQ knows what was there before. */
+     * place already, then another CQ has the original ones. */
     ops = &cq->context->ops;
     if (ops->poll_cq != hook_poll_cq) {
         entry->ctx->poll_cq       = ops->poll_cq;
@@ -482,8 +494,8 @@ void drv_hook_qp(struct drv_qp *entry)
     struct ibv_qp *qp    = entry->user;
     struct ibv_qp_ex *ex = (struct ibv_qp_ex*)qp;
 
-    /* on the command that creates it, its extended part is not filled in
-     * yet; that of a state change sees it */
+    /* the command that creates a QP comes before libefa fills its extended
+     * part; a later one that changes the state finds it */
     entry->post_send = entry->ctx->post_send;
     entry->post_recv = entry->ctx->post_recv;
     if (entry->qp->attr.send_cq->user != NULL) {

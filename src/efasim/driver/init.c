@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the library does when a program begins, ends and forks. */
+/* The library's work when a program begins, ends and forks. */
 #include "config.h"
 #include "device.h"
 #include "lock.h"
@@ -31,7 +31,7 @@ static void init_fork_parent(void)
 }
 
 /* A forked child has none of the parent's devices: not their slots, not the
- * thread. What it opens itself is new. */
+ * thread. Devices that it opens itself are new. */
 static void init_fork_child(void)
 {
     struct drv_dev *dev;

@@ -142,8 +142,8 @@ static void ioctl_count(const struct drv_cmd *cmd, int ret)
     }
 }
 
-/* What destroys an object works after the device is gone, too: the kernel lets
- * a program clean up. */
+/* Objects can be destroyed after the device is gone, too: the kernel lets a
+ * program clean up. */
 static int ioctl_run(struct drv_cmd *cmd, int (*run)(struct drv_cmd *cmd))
 {
     struct sim_dev *dev = cmd->ctx->dev->sim;

@@ -31,7 +31,7 @@ static void lock_signals_restore(void)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
-/* Of ThreadSanitizer's run-time library, where the program has one */
+/* ThreadSanitizer's run-time library has it, where the program has one */
 void __tsan_acquire(void *addr) __attribute__((weak));
 void __tsan_release(void *addr) __attribute__((weak));
 

@@ -25,9 +25,9 @@ void drv_lock_after_fork(void);
 
 /*
  * For a program under ThreadSanitizer, which sees neither doorbells nor
- * completions: what a thread did before it posted happens before the device's
- * work, and that before what a thread does after it polled. No effect in other
- * programs.
+ * completions: accesses of a thread before its post happen before the device's
+ * work, and that work before accesses of a thread after its poll. No effect in
+ * other programs.
  */
 void drv_lock_order_before(void); /* a post, the end of the device's work */
 void drv_lock_order_after(void);  /* a completion, the begin of its work */

@@ -7,8 +7,11 @@
 #include "dmabuf.h"
 #include "efa_uapi.h"
 #include "pd_cmds.h"
+#include "privilege.h"
 
 #include <errno.h>
+#include <infiniband/verbs.h>
+#include <linux/capability.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
@@ -16,6 +19,33 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define MR_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
+
+/* Access that needs pages which can be written */
+#define MR_WRITING \
+    (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+
+/* Those that verbs define, the optional ones apart */
+#define MR_DEFINED 0x3ffu
+
+/* Checks of uverbs, then of the driver. */
+static int mr_check_access(const struct drv_dev *dev, uint32_t access)
+{
+    uint32_t known = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
+    uint32_t caps  = sim_profile_caps(dev->sim);
+
+    if (((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
+         !(access & IBV_ACCESS_LOCAL_WRITE)) ||
+        (access & ~(MR_DEFINED | SIM_ACCESS_OPTIONAL))) {
+        return -EINVAL;
+    }
+
+    known |= (caps & SIM_CAP_RDMA_READ) ? SIM_ACCESS_REMOTE_READ : 0;
+    known |= (caps & SIM_CAP_RDMA_WRITE) ? SIM_ACCESS_REMOTE_WRITE : 0;
+    return (access & ~known) ? -EOPNOTSUPP : 0;
+}
 
 static uint64_t mr_page_span(uint64_t addr, uint64_t length)
 {
@@ -43,17 +73,21 @@ int drv_mr_is_mapped(uint64_t addr, uint64_t span)
     return 1;
 }
 
-static int mr_memlock_allows(const struct drv_dev *dev, uint64_t bytes)
+/* 0; -EPERM: none may be locked; -ENOMEM: not so much. */
+static int mr_memlock(const struct drv_dev *dev, uint64_t bytes)
 {
     struct rlimit limit;
 
-    if ((geteuid() == 0) && !dev->knobs.memlock_root) {
-        return 1;
+    if ((drv_privilege_has(CAP_IPC_LOCK) && !dev->knobs.memlock_root) ||
+        (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
+        (limit.rlim_cur == RLIM_INFINITY)) {
+        return 0;
+    }
+    if (limit.rlim_cur == 0) {
+        return -EPERM;
     }
 
-    return (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
-           (limit.rlim_cur == RLIM_INFINITY) ||
-           (drv.pinned + bytes <= limit.rlim_cur);
+    return (drv.pinned + bytes <= limit.rlim_cur) ? 0 : -ENOMEM;
 }
 
 /* The program may read the first and the last byte: its pages can be pinned. A
@@ -71,19 +105,36 @@ static int mr_is_readable(uint64_t addr, uint64_t length)
            (errno != EFAULT);
 }
 
-/* Make the pages ready: 0; -ENOMEM; -EFAULT: there are none, or a GPU's where
- * there is no peer memory. */
+/* The pages come into being as the kernel's pinning would have them: private
+ * copies, where they are to be written. 0: they cannot be written. (Before
+ * Linux 5.14, and under qemu-user, nobody can say: then they can.) */
+static int mr_is_writable(uint64_t addr, uint64_t span)
+{
+    static char own[2 * DRV_PAGE];
+    uintptr_t page = ((uintptr_t)own + DRV_PAGE - 1) & ~(DRV_PAGE - 1ul);
+
+    addr &= ~(uint64_t)(DRV_PAGE - 1);
+    return (madvise((void*)(uintptr_t)addr, span, MR_POPULATE_WRITE) == 0) ||
+           (madvise((void*)page, DRV_PAGE, MR_POPULATE_WRITE) != 0);
+}
+
+/* Make the pages ready: 0; -EPERM, -ENOMEM: the limit of locked memory;
+ * -EFAULT: there are none, or none to be written, or a GPU's where there is no
+ * peer memory. */
 static int mr_pin(const struct drv_dev *dev, const struct ib_uverbs_reg_mr *req,
                   uint64_t span, struct drv_mapping *map)
 {
-    if (!mr_memlock_allows(dev, span)) {
-        return -ENOMEM;
+    int ret = mr_memlock(dev, span);
+
+    if (ret != 0) {
+        return ret;
     }
     if (!drv_mr_is_mapped(req->start, span)) {
         return -EFAULT;
     }
     if (mr_is_readable(req->start, req->length)) {
-        return 0;
+        return ((req->access_flags & MR_WRITING) &&
+                !mr_is_writable(req->start, span)) ? -EFAULT : 0;
     }
     return dev->knobs.peer_memory ?
            drv_gpu_map(req->start, req->length, map) : -EFAULT;
@@ -113,18 +164,18 @@ int drv_mr_reg(struct drv_cmd *cmd)
     uint64_t span;
     int ret;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
-                    sizeof(req))) {
-        return -EINVAL;
+    ret = drv_pd_request(cmd, &req, sizeof(req),
+                         offsetof(struct ib_uverbs_reg_mr, pd_handle), &pd);
+    if (ret != 0) {
+        return ret;
     }
-
-    pd = drv_pd_get(cmd->ctx, req.pd_handle);
-    if ((pd == NULL) ||
+    if ((req.length == 0) || (req.start + req.length < req.start) ||
         ((req.start & (DRV_PAGE - 1)) != (req.hca_va & (DRV_PAGE - 1)))) {
         return -EINVAL;
     }
 
-    ret = mr_reserve(dev);
+    ret = mr_check_access(dev, req.access_flags);
+    ret = ret ? ret : mr_reserve(dev);
     if (ret != 0) {
         return ret;
     }
@@ -136,8 +187,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
         .access = req.access_flags,
     };
     span = mr_page_span(req.start, req.length);
-    ret  = sim_mr_check(dev->sim, &attr);
-    ret  = ret ? ret : mr_pin(dev, &req, span, &map);
+    ret  = mr_pin(dev, &req, span, &map);
     if (ret != 0) {
         return ret;
     }
@@ -206,7 +256,7 @@ int drv_mr_destroy(struct drv_cmd *cmd)
 
     if ((handle < 0) || (handle >= SIM_MAX_MR) ||
         (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
-        return -EINVAL;
+        return drv_attr_no_object(cmd, UVERBS_ATTR_DESTROY_MR_HANDLE);
     }
 
     drv_mr_release(cmd->ctx->dev, handle);
@@ -249,7 +299,8 @@ int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
     if (!dev->knobs.dmabuf) {
         return -EOPNOTSUPP;
     }
-    ret = (pd == NULL) ? -EINVAL : mr_dmabuf_request(cmd, &req);
+    ret = (pd == NULL) ? -ENOENT : mr_dmabuf_request(cmd, &req);
+    ret = ret ? ret : mr_check_access(dev, req.access);
     ret = ret ? ret : mr_reserve(dev);
     ret = ret ? ret : drv_dmabuf_map(req.fd, req.offset, req.length, &map);
     if (ret != 0) {

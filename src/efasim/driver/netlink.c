@@ -5,7 +5,7 @@
  * libibverbs asks twice. For the list of devices: refused, as the machine's own
  * would hide ours, and then it looks into SYSFS_PATH. And whether fork() copies
  * registered pages: kernels from 5.12 on say yes, and without that answer
- * libibverbs marks what is registered so that a child has no such page at all.
+ * libibverbs marks registered pages so that a child does not have them at all.
  *
  * The socket is a real netlink one, of the family that processes of the machine
  * talk over (NETLINK_USERSOCK), so that bind, getsockname, poll and recvmsg are
@@ -144,7 +144,7 @@ static int netlink_request(int fd, const struct nlmsghdr *request)
     return netlink_answer(fd, &err, sizeof(err));
 }
 
-/* What the program sends: a request, answered at once. */
+/* A request that the program sends, answered at once. */
 static ssize_t netlink_send(int fd, const struct iovec *iov, size_t num)
 {
     union {

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <stddef.h>
+#include <string.h>
 
 struct sim_pd *drv_pd_get(struct drv_ctx *ctx, int64_t handle)
 {
@@ -43,7 +45,7 @@ int drv_pd_destroy(struct drv_cmd *cmd)
     int ret;
 
     if (pd == NULL) {
-        return -EINVAL;
+        return drv_attr_no_object(cmd, UVERBS_ATTR_DESTROY_PD_HANDLE);
     }
 
     ret = sim_pd_destroy(cmd->ctx->dev->sim, pd);
@@ -51,6 +53,20 @@ int drv_pd_destroy(struct drv_cmd *cmd)
         cmd->ctx->dev->pd[handle].ctx = NULL;
     }
     return ret;
+}
+
+int drv_pd_request(const struct drv_cmd *cmd, void *req, size_t size,
+                   size_t handle_at, struct sim_pd **pd)
+{
+    uint32_t handle;
+
+    if (drv_core_in(cmd, req, size)) {
+        return -EINVAL;
+    }
+
+    memcpy(&handle, (const char*)req + handle_at, sizeof(handle));
+    *pd = drv_pd_get(cmd->ctx, handle);
+    return (*pd == NULL) ? -ENOENT : 0;
 }
 
 int drv_ah_create(struct drv_cmd *cmd)
@@ -63,13 +79,13 @@ int drv_ah_create(struct drv_cmd *cmd)
     uint16_t number;
     int ret;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, &req, sizeof(req),
-                    sizeof(req))) {
-        return -EINVAL;
+    ret = drv_pd_request(cmd, &req, sizeof(req),
+                         offsetof(struct ib_uverbs_create_ah, pd_handle), &pd);
+    if (ret != 0) {
+        return ret;
     }
-
-    pd = drv_pd_get(cmd->ctx, req.pd_handle);
-    if ((pd == NULL) || !req.attr.is_global || (req.attr.port_num > 1)) {
+    if (!req.attr.is_global || (req.attr.port_num != 1) ||
+        (req.attr.grh.sgid_index != 0)) {
         return -EINVAL;
     }
 
@@ -93,7 +109,7 @@ int drv_ah_destroy(struct drv_cmd *cmd)
 
     if ((handle < 0) || (handle >= (int64_t)dev->knobs.max_ah) ||
         (dev->ah_ctx[handle] != cmd->ctx)) {
-        return -EINVAL;
+        return drv_attr_no_object(cmd, UVERBS_ATTR_DESTROY_AH_HANDLE);
     }
 
     return sim_ah_destroy(dev->sim, handle);

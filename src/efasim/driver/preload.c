@@ -115,8 +115,8 @@ static int preload_open_counter(const char *path)
     return fd;
 }
 
-/* What all the forms of open() have in common. Returns -2: go on with *path;
- * else the answer. */
+/* The common part of all forms of open(). Returns -2: go on with *path; else
+ * the answer. */
 static int preload_open(const char **path, int flags, char *buf, size_t size)
 {
     int fd, device;

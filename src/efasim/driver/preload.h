@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of interposed C library functions share. */
+/* Macros for the files that interpose functions of the C library. */
 #ifndef EFASIM_DRIVER_PRELOAD_H
 #define EFASIM_DRIVER_PRELOAD_H
 

@@ -6,9 +6,13 @@
 #include "efa_uapi.h"
 #include "hooks.h"
 #include "pd_cmds.h"
+#include "privilege.h"
+#include "qp_state.h"
 #include "region.h"
 
 #include <errno.h>
+#include <infiniband/verbs.h>
+#include <linux/capability.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -20,7 +24,8 @@ enum {
     QP_DB_RQ = 64,
 };
 
-/* What a QP can be asked for; the kernel's driver refuses the rest. */
+/* Attributes that a QP can be asked for; the kernel's driver refuses the
+ * rest. */
 #define QP_QUERY_KNOWN \
     ((uint32_t)(SIM_QPA_STATE | SIM_QPA_PKEY_INDEX | SIM_QPA_PORT | \
                 SIM_QPA_QKEY | SIM_QPA_RNR_RETRY | SIM_QPA_SQ_PSN | \
@@ -124,6 +129,10 @@ static int qp_make(struct drv_ctx *ctx,
     attr->sq_db    = (_Atomic uint32_t*)(region[2].ptr + QP_DB_SQ);
     attr->rq_db    = (_Atomic uint32_t*)(region[2].ptr + QP_DB_RQ);
     ret            = sim_qp_create(ctx->dev->sim, attr, &qp);
+    if (ret == -ENOMEM) { /* where the kernel cleans up at once */
+        fabric_take_back(ctx->dev->fabric);
+        ret = sim_qp_create(ctx->dev->sim, attr, &qp);
+    }
     if (ret != 0) {
         for (i = 0; i < 3; ++i) {
             drv_region_free(ctx, &region[i]);
@@ -181,8 +190,10 @@ int drv_qp_create(struct drv_cmd *cmd)
                                    UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE));
     attr.pd = drv_pd_get(cmd->ctx, drv_attr_handle(cmd,
                                    UVERBS_ATTR_CREATE_QP_PD_HANDLE));
-    if ((attr.pd == NULL) || (send_cq == NULL) || (recv_cq == NULL) ||
-        drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
+    if ((attr.pd == NULL) || (send_cq == NULL) || (recv_cq == NULL)) {
+        return -ENOENT;
+    }
+    if (drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
                     offsetof(struct drv_efa_qp_in, flags)) ||
         drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
                     sizeof(cap)) ||
@@ -239,7 +250,7 @@ int drv_qp_destroy(struct drv_cmd *cmd)
     struct ib_uverbs_destroy_qp_resp resp = { 0 };
 
     if (entry == NULL) {
-        return -EINVAL;
+        return drv_attr_no_object(cmd, UVERBS_ATTR_DESTROY_QP_HANDLE);
     }
 
     drv_qp_release(entry);
@@ -247,13 +258,26 @@ int drv_qp_destroy(struct drv_cmd *cmd)
     return 0;
 }
 
-/* Read a request, and find the QP whose handle stands in it. NULL: it is too
- * short, or there is none. */
-static struct drv_qp *qp_request(const struct drv_cmd *cmd, void *req,
-                                 size_t size, const uint32_t *handle)
+/* Read a request, and find the QP whose handle stands in it: 0; -EINVAL: it is
+ * too short; -ENOENT. */
+static int qp_request(const struct drv_cmd *cmd, void *req, size_t size,
+                      const uint32_t *handle, struct drv_qp **entry)
 {
-    return drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, req, size, size) ?
-           NULL : drv_qp_get(cmd->ctx, *handle);
+    if (drv_core_in(cmd, req, size)) {
+        return -EINVAL;
+    }
+
+    *entry = drv_qp_get(cmd->ctx, *handle);
+    return (*entry == NULL) ? -ENOENT : 0;
+}
+
+/* Paths, which an EFA has none of, must at least be on its port. */
+static int qp_check_paths(const struct ib_uverbs_modify_qp *req)
+{
+    return (((req->attr_mask & IBV_QP_AV) && (req->dest.port_num != 1)) ||
+            ((req->attr_mask & IBV_QP_ALT_PATH) &&
+             ((req->alt_port_num != 1) || (req->alt_dest.port_num != 1)))) ?
+           -EINVAL : 0;
 }
 
 int drv_qp_modify(struct drv_cmd *cmd)
@@ -263,9 +287,10 @@ int drv_qp_modify(struct drv_cmd *cmd)
     struct drv_qp *entry;
     int ret;
 
-    entry = qp_request(cmd, &req, sizeof(req), &req.qp_handle);
-    if (entry == NULL) {
-        return -EINVAL;
+    ret = qp_request(cmd, &req, sizeof(req), &req.qp_handle, &entry);
+    ret = ret ? ret : qp_check_paths(&req);
+    if (ret != 0) {
+        return ret;
     }
 
     mod = (struct sim_qp_mod){
@@ -278,8 +303,16 @@ int drv_qp_modify(struct drv_cmd *cmd)
         .pkey_index = req.pkey_index,
         .rnr_retry  = req.rnr_retry,
     };
-    ret = sim_qp_modify(entry->qp, &mod);
+    ret = drv_qp_state_check(&mod, entry->state, entry->qp->attr.ud,
+                             drv_privilege_has(CAP_NET_RAW));
+    if (ret == -EPERM) {
+        sim_log(entry->qp->dev, "QP %u: QKEY %#x is of the privileged range; "
+                "choose one below %#x", entry->qp->qpn, mod.qkey,
+                SIM_QKEY_PRIV);
+    }
+    ret = ret ? ret : sim_qp_modify(entry->qp, &mod);
     if (ret == 0) {
+        entry->state = (mod.mask & SIM_QPA_STATE) ? mod.state : entry->state;
         drv_hook_qp(entry);
     }
     return ret;
@@ -290,10 +323,11 @@ int drv_qp_query(struct drv_cmd *cmd)
     struct ib_uverbs_query_qp_resp resp = { 0 };
     struct ib_uverbs_query_qp req;
     struct drv_qp *entry;
+    int ret;
 
-    entry = qp_request(cmd, &req, sizeof(req), &req.qp_handle);
-    if (entry == NULL) {
-        return -EINVAL;
+    ret = qp_request(cmd, &req, sizeof(req), &req.qp_handle, &entry);
+    if (ret != 0) {
+        return ret;
     }
     if (req.attr_mask & ~QP_QUERY_KNOWN) {
         return -EOPNOTSUPP;

@@ -9,10 +9,13 @@
 
 #include "efasim/fabric/fabric.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define REDIRECT_SYS "/sys"
@@ -55,7 +58,8 @@ const char *drv_redirect(const char *path, char *buf, size_t size)
     return path;
 }
 
-/* What was looked up below the emulated /sys is told as a path of the real. */
+/* A path that was looked up below the emulated /sys is told as one of the real
+ * /sys. */
 static char *redirect_back(char *resolved)
 {
     const char *root = drv_config_sysfs_root();
@@ -90,3 +94,36 @@ PRELOAD_EXPORT char *__realpath_chk(const char *path, char *resolved,
 
     return (to == path) ? ret : redirect_back(ret);
 }
+
+/* Questions that ls and the like ask of a path before they open it */
+#define REDIRECT(_type, _name, _parameters, _arguments) \
+    PRELOAD_EXPORT _type _name _parameters \
+    { \
+        char buf[FABRIC_PATH_MAX + 256]; \
+        \
+        path = drv_redirect(path, buf, sizeof(buf)); \
+        return PRELOAD_NEXT(_name) _arguments; \
+    }
+
+REDIRECT(DIR *, opendir, (const char *path), (path))
+REDIRECT(ssize_t, readlink,
+         (const char *__restrict path, char *__restrict to, size_t size),
+         (path, to, size))
+REDIRECT(int, lstat, (const char *path, struct stat *st), (path, st))
+REDIRECT(int, lstat64, (const char *path, struct stat64 *st), (path, st))
+REDIRECT(int, fstatat, (int dir, const char *__restrict path,
+                        struct stat *__restrict st, int flags),
+         (dir, path, st, flags))
+REDIRECT(int, fstatat64, (int dir, const char *__restrict path,
+                          struct stat64 *__restrict st, int flags),
+         (dir, path, st, flags))
+REDIRECT(int, statx,
+         (int dir, const char *path, int flags, unsigned mask,
+          struct statx *st), (dir, path, flags, mask, st))
+REDIRECT(ssize_t, getxattr,
+         (const char *path, const char *name, void *value, size_t size),
+         (path, name, value, size))
+REDIRECT(ssize_t, lgetxattr,
+         (const char *path, const char *name, void *value, size_t size),
+         (path, name, value, size))
+REDIRECT(int, chdir, (const char *path), (path))

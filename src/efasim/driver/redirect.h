@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Where the emulated /sys has what is at `path` of the real one, for programs
- * that do not ask for SYSFS_PATH: class/infiniband..., and the PCI functions
- * that are emulated. Any other path as it is.
+ * The place in the emulated /sys for `path` of the real one, for programs that
+ * do not ask for SYSFS_PATH: class/infiniband..., and the PCI functions that
+ * are emulated. Any other path as it is.
  */
 const char *drv_redirect(const char *path, char *buf, size_t size);
 

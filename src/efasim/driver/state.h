@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the emulated driver knows: the devices of the host, which all contexts
+ * State of the emulated driver: the devices of the host, which all contexts
  * (open descriptors) of this process share, and the objects made on them. A
  * context is a memfd whose pages are the queues and doorbells, so that mmap()
  * needs no help from us.
@@ -90,6 +90,7 @@ struct drv_qp {
     struct drv_region sq, rq, db;
     uint32_t          caps[5];   /* ib_uverbs_qp_cap */
     uint8_t           sq_sig_all;
+    uint8_t           state;     /* that the program put it in */
     int (*post_send)(struct ibv_qp*, struct ibv_send_wr*,
                      struct ibv_send_wr**);
     int (*post_recv)(struct ibv_qp*, struct ibv_recv_wr*,

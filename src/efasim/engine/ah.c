@@ -65,8 +65,8 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
     return 0;
 }
 
-/* What is under way with a handle that is destroyed ends in error (SRD.txt of
- * the driver names status 1); it may have arrived all the same. */
+/* Packets under way with a handle that is destroyed end in error (SRD.txt of
+ * the driver names status 1); they may have arrived all the same. */
 static void ah_flush(struct sim_dev *dev, const struct sim_pd *pd,
                      uint16_t number)
 {

@@ -39,7 +39,7 @@ static int check_ah_is_others(const struct sim_qp *qp, struct sim_ah *ah)
     return ah->user != qp->qpn;
 }
 
-/* What is wrong with a work request in itself: a status, or OK. */
+/* The fault of a work request in itself: a status, or OK. */
 static uint8_t check_meta(const struct sim_qp *qp,
                           const struct io_tx_meta *meta)
 {
@@ -159,7 +159,7 @@ static uint8_t check_rdma(struct sim_op *op)
     }
 
     op->length = meta->length ? local->length : 0;
-    if ((op->length > SIM_MAX_RDMA) ||
+    if ((op->length > op->qp->dev->knobs.max_rdma) ||
         !sim_accepts(&op->qp->dev->knobs, SIM_ACCEPT_READ, op->length) ||
         (op->wqe.rdma.remote.length != op->length)) {
         return SIM_ST_LOCAL_LENGTH;

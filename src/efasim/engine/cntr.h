@@ -10,9 +10,10 @@
 
 /*
  * Completion counters. `addr`: two words of 8 bytes in the program's memory.
- * -ENOMEM at the limit; -EBUSY: a QP uses it. Attached: the QP counts these
- * kinds of requests (bits of enum sim_cntr_op) there; -EINVAL: none, or one
- * that is not counted; -EBUSY: it counts one elsewhere.
+ * -ENOMEM at the limit; -EBUSY: a QP uses it. Attaching lets the QP count the
+ * kinds of requests in `ops` (bits of enum sim_cntr_op) there; -EINVAL: no
+ * kind, or one that is not counted; -EBUSY: the QP counts one of them
+ * elsewhere.
  */
 int sim_cntr_create(struct sim_dev *dev, const uint64_t addr[2],
                     struct sim_cntr **cntr_p);

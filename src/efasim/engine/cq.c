@@ -7,9 +7,9 @@
  * this is what the interface leaves to a device: entries tell old from new by a
  * phase bit, nothing says how far the program has read (the doorbell came with
  * notifications, and libefa does not always write it), and the driver knows no
- * event for it. So the program misses what was overwritten and finds its place
- * taken by an entry of the wrong phase: the queue seems empty until the device
- * has gone round once more.
+ * event for it. The program misses the overwritten entry and finds its place
+ * taken by one of the wrong phase: the queue seems empty until the device has
+ * gone round once more.
  *
  * For the counter (cq_overruns) and a line we do ask how far the program has
  * read: the doorbell tells, and the caller, when a poll found nothing
@@ -77,18 +77,18 @@ static uint32_t cq_pending(const struct sim_cq *cq)
                        0xffff;
     uint32_t by_poll = sim_cq_produced(cq) - atomic_load(&cq->drained);
 
-    return (by_db < by_poll) ? by_db : by_poll;
+    return (cq->blind || (by_db < by_poll)) ? by_db : by_poll;
 }
 
-/* Does the next completion surely take the place of an unread one? cq->room is
- * what was free when the doorbell was last read: the program reads on, so there
- * is never less, and the doorbell is read again when that is used up. Of two
- * rings one may be full and the other not. */
+/* Does the next completion surely take the place of an unread one? cq->room
+ * counts the entries that were free when the doorbell was last read: the
+ * program reads on, so there are never fewer, and the doorbell is read again
+ * when they are used up. One of two rings may be full and the other not. */
 static int cq_is_full(struct sim_cq *cq)
 {
     uint32_t pending;
 
-    if ((cq->room > 0) || (cq->db == NULL)) {
+    if ((cq->room > 0) || (cq->db == NULL) || cq->blind) {
         return 0;
     }
 
@@ -97,8 +97,8 @@ static int cq_is_full(struct sim_cq *cq)
     return pending >= cq->depth * cq->subs;
 }
 
-/* By a call; or by a doorbell, with the number of events that it has seen, as
- * what is written there stays there. */
+/* Armed by a call; or by a doorbell, whose number of events must be the present
+ * one, as an old value stays there. */
 static int cq_is_armed(const struct sim_cq *cq)
 {
     uint32_t db;
@@ -173,6 +173,14 @@ void sim_cq_arm(struct sim_cq *cq)
 {
     cq->armed = 1;
     if ((cq->db != NULL) && (cq_pending(cq) > 0)) {
+        cq_event(cq);
+    }
+}
+
+void sim_cq_doorbell(struct sim_cq *cq, uint32_t value)
+{
+    atomic_store_explicit(cq->db, value, memory_order_release);
+    if (cq_is_armed(cq) && (cq_pending(cq) > 0)) {
         cq_event(cq);
     }
 }

@@ -34,6 +34,10 @@ static inline void sim_cq_drained(struct sim_cq *cq, uint32_t produced)
 /* The next completion (one may be there already) causes one event. */
 void sim_cq_arm(struct sim_cq *cq);
 
+/* The program's doorbell, for a device that sees it written: if it arms the
+ * queue, a completion that was not read by then causes the event. */
+void sim_cq_doorbell(struct sim_cq *cq, uint32_t value);
+
 /* Does the next completion of any CQ of the device cause an event? */
 int sim_cq_any_is_armed(const struct sim_dev *dev);
 

@@ -26,6 +26,7 @@ const char *const dir_counter_names[DIR_COUNTERS] = {
     [DIR_CQ_OVERRUNS]           = "cq_overruns",
     [DIR_LOST]                  = "lost_pkts",
     [DIR_DUPLICATED]            = "duplicated_pkts",
+    [DIR_DOORBELLS]             = "doorbells",
 };
 
 const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
@@ -40,6 +41,9 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
+_Static_assert((DIR_LAYOUT == 11) && (DIR_COUNTERS == 23),
+               "a counter more or less: raise DIR_LAYOUT; its name above, its "
+               "place in cli/table.c; pci/feature.c where the device has it");
 _Static_assert(SIM_NICS <= 32, "masks of NICs");
 
 uint64_t dir_counter(const struct dir *dir, unsigned nic,
@@ -71,7 +75,7 @@ uint64_t dir_pair(const struct dir *dir, unsigned from, unsigned to)
     return sum;
 }
 
-/* Add what an attachment counted to its NIC. */
+/* Add an attachment's counts to its NIC's. */
 static void dir_slot_account(struct dir *dir, struct dir_slot *slot,
                              unsigned nic)
 {

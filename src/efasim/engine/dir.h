@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The directory of a fabric: what every device may see of every other. It is
- * plain memory; in production it lies in a file that all processes map, in
- * tests in one calloc. Everything in it is written with atomics and without a
- * lock, so a process that dies at any point leaves nothing locked.
+ * The directory of a fabric: the data of each device that all others may see.
+ * It is plain memory; in production it lies in a file that all processes map,
+ * in tests in one calloc. Everything in it is written with atomics and without
+ * a lock, so a process that dies at any point leaves nothing locked.
  *
  * A "NIC" is a device of a host; its number counts over the whole fabric.
  * An "owner" names one attachment, a NIC that a process has open: generation
- * << 16 | slot + 1. Whatever is claimed here carries its owner, so that
- * dir_purge() can take back all of it. 0 means free.
+ * << 16 | slot + 1. Every claimed entry carries its owner, so that dir_purge()
+ * can take back all of them. 0 means free.
  */
 #ifndef EFASIM_ENGINE_DIR_H
 #define EFASIM_ENGINE_DIR_H
@@ -19,9 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* To be raised with every change of what stands below. Fabrics of different
- * layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 10
+/* Raise it with every change of the layout below. Fabrics of different layouts
+ * have different folders and leave each other alone. */
+#define DIR_LAYOUT 11
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -47,13 +47,14 @@ enum dir_counter {
     DIR_CQ_OVERRUNS,      /* completions that found their queue full */
     DIR_LOST,             /* datagrams that went nowhere */
     DIR_DUPLICATED,       /* datagrams sent twice on purpose */
+    DIR_DOORBELLS,        /* looks that found requests announced */
     DIR_COUNTERS
 };
 
 /* Names as `efasim stat` and the hw_counters files spell them. */
 extern const char *const dir_counter_names[DIR_COUNTERS];
 
-/* What the driver counts of commands, in the device's own hw_counters */
+/* Counters of commands, which the driver has in the device's own hw_counters */
 enum dir_driver_counter {
     DIR_SUBMITTED_CMDS,
     DIR_COMPLETED_CMDS,
@@ -83,8 +84,8 @@ struct dir_qp {
     _Atomic uint32_t gen;   /* counts the QPs that had this number */
 };
 
-/* Of a QP, for `efasim stat`. Its owner alone writes it, for each message: so
- * not beside what senders read for each. */
+/* Counters of a QP, for `efasim stat`. Its owner alone writes them, at each
+ * message; they lie apart from fields that senders read at each message. */
 struct dir_qp_count {
     _Atomic uint64_t sent, sent_bytes;         /* requests without error */
     _Atomic uint64_t received, received_bytes; /* likewise */
@@ -103,8 +104,8 @@ struct dir_mr {
     uint8_t          pad;
 };
 
-/* What the thread does that serves a process which does not call. Packets for
- * it wake it, unless it is awake. */
+/* State of the thread that serves a process while it makes no calls. A packet
+ * for the process wakes the thread, unless it is awake. */
 enum {
     DIR_AWAKE,
     DIR_ASLEEP, /* what its own process posts wakes it, too */
@@ -122,8 +123,8 @@ struct dir_slot {
     uint32_t         is_device; /* 0: only keeps the fabric alive */
     uint32_t         home;      /* the process sleeps on that slot's `wake` */
 
-    /* Who has packets for this process: bit n = slot n. Answers set no bit: a
-     * process that waits for some polls. */
+    /* Senders with packets for this process: bit n = slot n. Answers set no
+     * bit: a process that waits for some polls. */
     _Atomic uint64_t inbound[SIM_SLOTS / 64] __attribute__((aligned(64)));
 
     _Atomic uint32_t sleeping __attribute__((aligned(64))); /* DIR_AWAKE ... */
@@ -131,15 +132,15 @@ struct dir_slot {
 
     _Atomic uint32_t ah[SIM_MAX_PD]; /* per PD: bit n = handle for NIC n */
 
-    /* What this attachment counts, written by it alone; dir_purge() adds it to
-     * its NIC's. Payload by the NIC that sent it. */
+    /* Counters of this attachment, written by it alone; dir_purge() adds them
+     * to its NIC's. Payload by the NIC that sent it. */
     _Atomic uint64_t counter[DIR_COUNTERS] __attribute__((aligned(64)));
     _Atomic uint64_t bytes_from[SIM_NICS];
 } __attribute__((aligned(64)));
 
 struct dir_nic {
-    /* of attachments that are gone, and what others count of us: to be read
-     * by dir_counter() and dir_pair() */
+    /* of attachments that are gone, and others' counts about us: to be read by
+     * dir_counter() and dir_pair() */
     _Atomic uint64_t counter[DIR_COUNTERS];
     _Atomic uint64_t driver[DIR_DRIVER_COUNTERS];
     _Atomic uint64_t pair_bytes[SIM_NICS];  /* payload from here to there */
@@ -198,8 +199,8 @@ static inline uint32_t dir_owner_slot(uint32_t owner)
     return (owner & 0xffff) - 1;
 }
 
-/* Add to a counter of any NIC. What a device does itself it counts in its own
- * slot (dir_own_count), which costs less. */
+/* Add to a counter of any NIC. A device counts its own work in its own slot
+ * (dir_own_count), which costs less. */
 static inline void dir_count(struct dir *dir, unsigned nic,
                              enum dir_counter counter, uint64_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the device reads from and writes to the queues in host memory: work
+ * Entries of the queues in host memory, which the device reads and writes: work
  * requests, receive descriptors and completions of EFA, little endian. The
  * layouts are the device's published interface (rdma-core, providers/efa).
  */

@@ -7,7 +7,7 @@
  *
  * Errors are negative errno values, as the kernel's driver would return them.
  *
- * These are the headers of the engine that others use. What they call
+ * These are the headers of the engine that others use. Parts that they call
  * "engine-internal", and all other headers, are for the engine alone.
  */
 #ifndef EFASIM_ENGINE_ENGINE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine needs from outside; `env` is the caller's. */
+/* Functions that the engine needs from outside; `env` is the caller's. */
 #ifndef EFASIM_ENGINE_ENV_OPS_H
 #define EFASIM_ENGINE_ENV_OPS_H
 
@@ -14,6 +14,12 @@ struct sim_cq;
 enum sim_fatal {
     SIM_FATAL_REMOVED, /* the device was pulled out */
     SIM_FATAL_KILLED,  /* the host dies */
+};
+
+/* Our own end of an RDMA operation */
+struct sim_near {
+    const uint8_t *bytes; /* an inline write's, in the request; else NULL: */
+    uint64_t       addr;  /* in our registered memory (sim_mr_attr.addr) */
 };
 
 struct sim_env_ops {
@@ -32,13 +38,14 @@ struct sim_env_ops {
     void (*wake)(void *env, unsigned slot);
 
     /* Does the process still run? May cost a few system calls. When it does
-     * not, the callee has already taken back what it held (dir_purge). */
+     * not, the callee has already taken back all that it held (dir_purge). */
     int (*is_alive)(void *env, uint32_t owner);
 
-    /* IO_OP_READ: copy from another process's memory; IO_OP_WRITE: into it. 0,
-     * -EFAULT (not mapped so), -ESRCH (gone) or -EPERM. */
-    int (*rdma)(void *env, uint32_t owner, enum io_tx_op op, void *local,
-                uint64_t addr, size_t length);
+    /* IO_OP_READ: copy from another process's registered memory; IO_OP_WRITE:
+     * into it. 0, -EFAULT (not mapped so), -ESRCH (gone), -EXDEV (in another
+     * PID namespace) or -EPERM. */
+    int (*rdma)(void *env, uint32_t owner, enum io_tx_op op,
+                struct sim_near near, uint64_t addr, size_t length);
 
     /* Our own process's registered memory. */
     void (*mem_read)(void *env, void *dst, uint64_t addr, size_t length);

@@ -11,8 +11,8 @@ void sim_fail_lost(struct sim_op *op);
 /* No answer came in time. */
 void sim_fail_time_out(struct sim_op *op);
 
-/* The receiver's process has died. Its NIC, if it lives, has reset what it was
- * at, and finds no QP for the rest. */
+/* The receiver's process has died. Its NIC, if it lives, has aborted the
+ * operation that it had begun, and finds no QP for the others. */
 void sim_fail_peer_died(struct sim_op *op);
 
 /* The status for a QPN that nobody has: its NIC tells, unless it went with its

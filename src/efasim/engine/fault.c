@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults: the rules of a plan as their time comes. What they and the knobs do
- * to the traffic is in path.c.
+ * Faults: the rules of a plan as their time comes. path.c applies them and the
+ * knobs to the traffic.
  */
 #include "fault.h"
 #include "control.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a device can be told to do. One knob is a command line option of
+ * Settings of a device. One knob is a command line option of
  * `efasim run` and an environment variable: --timeout-ms is
  * EFASIM_TIMEOUT_MS. The environment belongs to one process, so a knob can be
  * set for one process only.
@@ -40,7 +40,7 @@ struct sim_fail {
     int      error;
 };
 
-/* What a device may accept less of than it reports; 0: all of it. */
+/* Limits that a device may keep lower than it reports; 0: as it reports. */
 enum sim_accept {
     SIM_ACCEPT_SEND_QUEUE,
     SIM_ACCEPT_RECEIVE_QUEUE,
@@ -56,7 +56,7 @@ enum sim_accept {
     SIM_ACCEPTS
 };
 
-/* What is answered with a status that no public source settles for all. */
+/* Cases whose completion status no public source settles for all devices. */
 enum sim_answer {
     SIM_ANSWER_DEAD,    /* no such QP there */
     SIM_ANSWER_ABSENT,  /* no such host */
@@ -69,7 +69,7 @@ enum sim_answer {
     SIM_ANSWERS
 };
 
-/* Whose last byte is in place only so many us after the completion. */
+/* Operations whose last byte can be in place some us after the completion. */
 enum sim_late_op {
     SIM_LATE_SEND,
     SIM_LATE_READ,
@@ -92,11 +92,14 @@ struct sim_knobs {
     uint64_t jitter_us;    /* at most, added to every request */
     uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
     uint64_t ud_rate_mbps; /* of datagrams from a device to another; likewise */
+    uint64_t ud_buffer;    /* bytes that wait for that rate; the others are
+                              lost; 0: any */
     uint64_t ud_mtu;       /* bytes of a datagram, at most */
     uint64_t strict_batch; /* 0: a doorbell may announce too many */
     uint64_t strict_ah;    /* 0: an address handle ends with its last user */
     uint64_t cq_divide;    /* a CQ has so many times fewer entries than asked */
     uint64_t max_cqe;      /* that the device reports and gives */
+    uint64_t max_rdma;     /* bytes of an RDMA request */
     uint64_t comp_vectors; /* interrupts for completion queues */
     uint64_t sub_cqs;      /* rings of a CQ; 0: as the generation has */
     uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
@@ -125,6 +128,7 @@ struct sim_knobs {
     uint64_t share_ah;     /* 0: an address handle serves its first QP alone */
     uint64_t copy_on_fork; /* 0: the kernel does not copy pinned pages */
     uint64_t reg_us;       /* that a registration takes longer */
+    uint64_t post_us;      /* CPU time that a post takes longer */
     uint64_t accept[SIM_ACCEPTS];
     uint64_t answer[SIM_ANSWERS]; /* SIM_ANSWER_USUAL: the usual one */
     uint64_t late[SIM_LATE_OPS];  /* us; 0: in place before the completion */
@@ -170,7 +174,7 @@ extern const char *const sim_command_names[];
 /* Bytes of the field that the knob sets; 0: of none alone (inject, fail). */
 size_t sim_knob_size(const struct sim_knob *knob);
 
-/* What is answered in such a case, `usual` if no knob says otherwise. */
+/* The status of the answer in such a case: `usual` unless a knob is set. */
 static inline uint8_t sim_answer(const struct sim_knobs *knobs,
                                  enum sim_answer answer, uint8_t usual)
 {
@@ -178,7 +182,7 @@ static inline uint8_t sim_answer(const struct sim_knobs *knobs,
            usual : (uint8_t)knobs->answer[answer];
 }
 
-/* Whether a device takes `wanted` of what it says it takes. */
+/* Whether a device accepts `wanted`, a number within its reported limit. */
 static inline int sim_accepts(const struct sim_knobs *knobs,
                               enum sim_accept accept, uint64_t wanted)
 {

@@ -14,7 +14,8 @@ static void late_place(struct sim_dev *dev, const struct sim_late *late)
 {
     if (late->remote) {
         (void)dev->ops->rdma(dev->env, late->owner, late->op,
-                             (void*)(uintptr_t)late->local, late->far, 1);
+                             (struct sim_near){ .addr = late->local },
+                             late->far, 1);
     } else {
         dev->ops->mem_write(dev->env, late->local, &late->value, 1);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The knob late: a completion that comes before its data. The last byte of
- * what a completion told of waits here; a program that takes the completion for
- * proof reads the old one.
+ * The knob late: a completion that comes before its data. The last byte of the
+ * completed data waits here; a program that takes the completion for proof
+ * reads the old one.
  */
 #ifndef EFASIM_ENGINE_LATE_H
 #define EFASIM_ENGINE_LATE_H
@@ -21,7 +21,7 @@ static inline int sim_late_is_on(const struct sim_dev *dev,
 void sim_late_add(struct sim_dev *dev, enum sim_late_op op,
                   const struct sim_late *late);
 
-/* Places what is due. Returns how many bytes that were. */
+/* Places the bytes that are due. Returns their number. */
 unsigned sim_late_run(struct sim_dev *dev);
 
 /* Places all, as their memory goes. */

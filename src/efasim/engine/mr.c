@@ -80,6 +80,18 @@ int sim_mr_deregister(struct sim_dev *dev, uint32_t index)
     return 0;
 }
 
+int sim_mr_deregister_key(struct sim_dev *dev, uint32_t key, uint64_t *addr)
+{
+    const struct dir_mr *mr = &dev->dir->mr[dev->nic][key & MR_INDEX_MASK];
+
+    if ((key == 0) || (atomic_load(&mr->key) != key)) {
+        return -EINVAL;
+    }
+
+    *addr = mr->addr;
+    return sim_mr_deregister(dev, key & MR_INDEX_MASK);
+}
+
 /* The owner of a remote entry may change it under us: the key is read before
  * and after, and a change makes it invalid. */
 static int mr_translate(struct dir_mr *mr, uint32_t owner, uint32_t pd,

@@ -13,9 +13,9 @@ enum {
 };
 
 /*
- * Registrations. `iova` is what work requests will name, `addr` where it is.
- * -EINVAL: length 0, too long or wrapping; -EOPNOTSUPP: access flags the
- * device does not have; -ENOMEM: none free. On success key and index are set.
+ * Registrations. `iova` is the address in work requests, `addr` that in memory.
+ * -EINVAL: length 0, too long or wrapping; -EOPNOTSUPP: access flags the device
+ * does not have; -ENOMEM: none free. On success key and index are set.
  */
 struct sim_mr_attr {
     uint64_t addr, length, iova;
@@ -23,13 +23,16 @@ struct sim_mr_attr {
     uint32_t key, index; /* out */
 };
 
-/* What sim_mr_register() would refuse for the request's own sake. */
+/* The error for which sim_mr_register() would refuse the request itself. */
 int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr);
 int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
                     struct sim_mr_attr *attr);
 int sim_mr_deregister(struct sim_dev *dev, uint32_t index);
 
-/* What a request wants to touch */
+/* By its key; *addr gets the addr of its registration. */
+int sim_mr_deregister_key(struct sim_dev *dev, uint32_t key, uint64_t *addr);
+
+/* A range of memory that a request wants to touch */
 struct sim_mr_range {
     uint32_t key;
     uint32_t access;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knobs that are lists of named numbers: NAME:N,NAME:N. What is not named keeps
- * its value. */
+/* Knobs that are lists of named numbers: NAME:N,NAME:N. A name that is not in
+ * the list keeps its value. */
 #ifndef EFASIM_ENGINE_NAMED_H
 #define EFASIM_ENGINE_NAMED_H
 
@@ -13,7 +13,7 @@ unsigned sim_named_count(const struct sim_knob *knob);
 int sim_named_set(uint64_t *field, const struct sim_knob *knob,
                   const char *value);
 
-/* What is allowed, as text. */
+/* The allowed names, as text. */
 void sim_named_allowed(const struct sim_knob *knob, char *buf, size_t size);
 
 #endif

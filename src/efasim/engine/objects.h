@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The device and all that a program makes on it. These structures refer to each
- * other and stand together; what is done with each is in the header of its name
+ * other and stand together; the functions of each are in the header of its name
  * (qp.h, cq.h, ...).
  */
 #ifndef EFASIM_ENGINE_OBJECTS_H
@@ -45,6 +45,8 @@ struct sim_cq {
     uint8_t          armed;
     uint8_t          events;        /* that it gave, ever */
     uint8_t          overrun;       /* has been told of */
+    uint8_t          blind;         /* nobody says how far the program reads:
+                                       overruns are not counted */
     _Atomic uint32_t drained;       /* so many have been read, at least */
     uint8_t         *buf;
     _Atomic uint32_t *db;           /* consumer index and arm bit */
@@ -63,8 +65,8 @@ struct sim_qp_attr {
     _Atomic uint32_t *sq_db, *rq_db;
 };
 
-/* What a completion counter counts, the kernel's numbers. The rest, what
- * others read and write here, is not modelled: no CPU of ours sees it. */
+/* Events of a completion counter, the kernel's numbers. Those of memory that
+ * others read and write here are not modelled: no CPU of ours sees them. */
 enum sim_cntr_op {
     SIM_CNTR_SEND  = 0,
     SIM_CNTR_RECV  = 1,
@@ -113,7 +115,7 @@ enum sim_op_state {
     SIM_OP_DONE,      /* completion is held back; on dev->timed */
 };
 
-/* What is random about a request, each from a stream of its own. The value
+/* Random properties of a request, each from a stream of its own. The value
  * depends on the seed and on the request's number alone, not on when
  * acknowledgements come: one seed, one order. */
 enum sim_stream {
@@ -137,6 +139,7 @@ struct sim_op {
     uint8_t          rnr_left;
     int8_t           nic;          /* of the destination */
     uint8_t          placed;        /* RDMA: all bytes are where they go */
+    uint8_t          is_dropped;    /* a datagram that met a full buffer */
     uint32_t         length;
     uint32_t         done;          /* bytes of an RDMA operation */
     uint64_t         due;           /* ns: time-out, or end of a wait */

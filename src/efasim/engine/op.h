@@ -37,8 +37,8 @@ static inline unsigned sim_op_overtake(const struct sim_op *op,
     return (op->qp->dev->knobs.reorder == 0) ? 0 : sim_op_reorder(op, stream);
 }
 
-/* Hold it in this state until so many have departed or (SIM_OP_DONE) are
- * complete, or for some time. */
+/* Hold it in this state until the device has counted `until` departures or
+ * (SIM_OP_DONE) completions, or for some time. */
 void sim_op_hold(struct sim_op *op, enum sim_op_state state, uint64_t until);
 
 #endif

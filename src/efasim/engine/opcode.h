@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations of work requests. One of them is its number (efa_io.h), its line
- * in opcode.c, which has what differs between them, and the code that does it
- * (send.c, rdma.c).
+ * Operations of work requests. Each has a number (efa_io.h), a line in opcode.c
+ * with its differences from the others, and its code (send.c, rdma.c).
  */
 #ifndef EFASIM_ENGINE_OPCODE_H
 #define EFASIM_ENGINE_OPCODE_H

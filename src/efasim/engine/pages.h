@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Zeroed, in whole pages: what posts and polls take. NULL: none. */
+/* Zeroed memory in whole pages, for posts and polls. NULL: none. */
 void *sim_pages_alloc(size_t size);
 void sim_pages_free(void *pages, size_t size);
 

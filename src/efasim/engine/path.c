@@ -13,8 +13,8 @@ int sim_path_is_partitioned(const struct sim_dev *dev, unsigned nic)
     return ((dev->partitioned | dev->absent) >> nic) & 1;
 }
 
-/* Let op leave after what is being sent at this rate. Returns how long it
- * waits. */
+/* Let op leave after the packets that are being sent at this rate. Returns how
+ * long it waits. */
 static uint64_t path_paced(struct sim_op *op, uint64_t mbps,
                            uint64_t *link_free)
 {
@@ -25,6 +25,18 @@ static uint64_t path_paced(struct sim_op *op, uint64_t mbps,
     }
     *link_free += op->length * 8000ull / mbps;
     return *link_free - now;
+}
+
+/* Is there no room for it behind the datagrams that wait for their rate? */
+static int path_overflows(const struct sim_op *op)
+{
+    const struct sim_dev *dev = op->qp->dev;
+    uint64_t free             = dev->ud_free[op->nic];
+    uint64_t wait             = (free > dev->now) ? free - dev->now : 0;
+
+    return (dev->knobs.ud_buffer != 0) &&
+           (wait * dev->knobs.ud_rate_mbps / 8000 + op->length >
+            dev->knobs.ud_buffer);
 }
 
 uint64_t sim_path_due(struct sim_op *op)
@@ -40,7 +52,13 @@ uint64_t sim_path_due(struct sim_op *op)
     if (dev->knobs.rate_mbps != 0) {
         due += path_paced(op, dev->knobs.rate_mbps, &dev->link_free);
     }
-    if (op->qp->attr.ud && (dev->knobs.ud_rate_mbps != 0) && (op->nic >= 0)) {
+    op->is_dropped = 0;
+    if (!op->qp->attr.ud || (dev->knobs.ud_rate_mbps == 0) || (op->nic < 0)) {
+        return due;
+    }
+    if (path_overflows(op)) {
+        op->is_dropped = 1;
+    } else {
         due += path_paced(op, dev->knobs.ud_rate_mbps,
                           &dev->ud_free[op->nic]);
     }

@@ -8,7 +8,7 @@
 /* No packet goes between us and this NIC, for now. */
 int sim_path_is_unreachable(const struct sim_dev *dev, unsigned nic);
 
-/* What is sent to this NIC now is lost. */
+/* Nonzero: a packet that is sent to this NIC now is lost. */
 int sim_path_is_partitioned(const struct sim_dev *dev, unsigned nic);
 
 /* When the request leaves, by the knobs of delay and rate. */

@@ -81,7 +81,7 @@ int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
 /* We publish the packet, then read our inbound bit at the receiver and whether
  * it sleeps; the receiver clears the bit or says that it sleeps, then looks for
  * packets. With a full fence between the two steps on both sides, at least one
- * of them sees what the other wrote. */
+ * of them sees the other's write. */
 void sim_peer_signal(struct sim_dev *dev, uint32_t slot)
 {
     struct dir_slot *target   = &dev->dir->slot[slot];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plan of faults: what a device does wrong, and when. A plan is text, one
- * rule per line, '#' begins a comment:
+ * A plan of faults: the kinds of a device's faults, and their times. A plan is
+ * text, one rule per line, '#' begins a comment:
  *
  *     [at TIME | after COUNT] [on HOSTS] ACTION
  *

@@ -43,7 +43,7 @@ static unsigned poll_packets(struct sim_dev *dev, struct sim_peer *peer)
     return done;
 }
 
-/* Answers first: they make room for what packets cause. */
+/* Answers first: they make room for the packets that arriving ones cause. */
 static unsigned poll_peer(struct sim_dev *dev, struct sim_peer *peer,
                           int packets)
 {
@@ -91,7 +91,7 @@ unsigned sim_poll_run(struct sim_dev *dev)
     return done;
 }
 
-/* Of a hot peer, whose inbound bit is always set: its ring tells. */
+/* For a hot peer, whose inbound bit is always set: its ring tells. */
 static int poll_has_packets(const struct sim_dev *dev,
                             const struct sim_peer *peer)
 {

@@ -3,9 +3,9 @@
  * The generations of the device. A host has one; it is chosen when the host
  * comes up (`efasim run --device`) and stands in the directory.
  *
- * What each generation can do follows from libefa, libfabric and the kernel's
- * driver; the vendor publishes no table, so the assignment of the newer
- * capabilities to a generation is ours.
+ * The abilities of each generation follow from libefa, libfabric and the
+ * kernel's driver; the vendor publishes no table, so the assignment of the
+ * newer capabilities to a generation is ours.
  */
 #ifndef EFASIM_ENGINE_PROFILE_H
 #define EFASIM_ENGINE_PROFILE_H

@@ -28,8 +28,8 @@ enum { /* attributes that modify_qp can name, the kernel's numbers */
 };
 
 /*
- * Queue pairs. -ENOMEM at the limit. Destroying one completes its requests
- * with status 1; what it sent may still arrive.
+ * Queue pairs. -ENOMEM at the limit. Destroying one completes its requests with
+ * status 1; packets that it sent may still arrive.
  */
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p);
@@ -49,12 +49,12 @@ struct sim_qp_mod {
     uint32_t port, pkey_index, rnr_retry;
 };
 
-/* -EINVAL: not in the state table, a missing or a surplus attribute, port
- * other than 1; -EOPNOTSUPP: unknown attribute, pkey index other than 0;
- * -EPERM, and a line: a QKEY of the privileged range. */
+/* -EINVAL: a state that does not follow the QP's, or another than it is said
+ * to be in; an RNR retry of UD, or above 7. Attributes other than the states,
+ * QKEY, SQ_PSN and RNR_RETRY mean nothing to the device. */
 int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod);
 
-/* Engine-internal: what a program that writes the queues itself got wrong. The
+/* Engine-internal: a mistake of a program that writes the queues itself. The
  * device stops the QP, and says why. */
 void sim_qp_set_error(struct sim_qp *qp, const char *what, uint32_t value);
 

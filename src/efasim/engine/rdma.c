@@ -21,8 +21,8 @@
 
 #include <errno.h>
 
-/* What the responder's device answers: a status. On OK *addr is in the target's
- * memory and *owner names the target. */
+/* The answer of the responder's device: a status. On OK *addr is in the
+ * target's memory and *owner names the target. */
 static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
                             uint64_t *addr)
 {
@@ -88,6 +88,12 @@ static void rdma_failed(struct sim_op *op, uint32_t owner, int err)
     case -EFAULT:
         sim_fail_reject(op, SIM_ST_REMOTE_ADDRESS);
         break;
+    case -EXDEV:
+        sim_log(dev, "RDMA refused: the other process is in another PID "
+                "namespace, or /proc does not show which. Start both in one "
+                "(docker run --pid, unshare without -p), with /proc mounted");
+        sim_fail_reject(op, SIM_ST_REMOTE_STATUS);
+        break;
     default:
         sim_log(dev, "RDMA refused by the kernel (error %d): "
                 "processes may not access each other's memory here. Run "
@@ -129,7 +135,7 @@ static void rdma_placed(struct sim_op *op)
 
 /* Where the local bytes are. The key may have gone since the request was
  * posted. */
-static uint8_t rdma_local(struct sim_op *op, uint64_t *addr)
+static uint8_t rdma_local(struct sim_op *op, struct sim_near *near)
 {
     struct sim_mr_range range = sim_mr_range(&op->wqe.rdma.local,
                                              sim_opcode(op)->local_access);
@@ -138,11 +144,11 @@ static uint8_t rdma_local(struct sim_op *op, uint64_t *addr)
         return SIM_ST_OK;
     }
     if (op->wqe.meta.ctrl1 & IO_TX_INLINE) {
-        *addr = (uintptr_t)op->wqe.rdma.inl;
+        near->bytes = op->wqe.rdma.inl;
         return SIM_ST_OK;
     }
 
-    return sim_mr_local(op->qp->dev, op->qp->attr.pd, &range, addr) ?
+    return sim_mr_local(op->qp->dev, op->qp->attr.pd, &range, &near->addr) ?
            SIM_ST_BAD_LKEY : SIM_ST_OK;
 }
 
@@ -169,15 +175,16 @@ static int rdma_is_late(const struct sim_op *op, uint32_t owner,
 /* Copy one chunk; returns its length. */
 static uint32_t rdma_chunk(struct sim_op *op)
 {
-    struct sim_dev *dev = op->qp->dev;
-    uint64_t local = 0, remote = 0;
+    struct sim_dev *dev  = op->qp->dev;
+    struct sim_near near = { 0 };
+    uint64_t remote      = 0;
     uint32_t owner = 0, chunk;
     uint8_t status, late;
     int err;
 
     status = rdma_resolve(op, &owner, &remote);
     if (status == SIM_ST_OK) {
-        status = rdma_local(op, &local);
+        status = rdma_local(op, &near);
     }
     if (status != SIM_ST_OK) {
         sim_fail_reject(op, status);
@@ -187,10 +194,10 @@ static uint32_t rdma_chunk(struct sim_op *op)
     chunk = op->length - op->done;
     chunk = (chunk < SIM_RDMA_CHUNK) ? chunk : SIM_RDMA_CHUNK;
     late  = (op->done + chunk == op->length) &&
-            rdma_is_late(op, owner, local, remote);
+            rdma_is_late(op, owner, near.addr, remote);
+    near.addr += op->done; /* inline bytes are all in the first chunk */
     err   = (chunk > late) ?
-            dev->ops->rdma(dev->env, owner, sim_opcode_of(op),
-                           (void*)(uintptr_t)(local + op->done),
+            dev->ops->rdma(dev->env, owner, sim_opcode_of(op), near,
                            remote + op->done, chunk - late) : 0;
     if (err != 0) {
         rdma_failed(op, owner, err);

@@ -7,13 +7,13 @@
  * leaves nothing the consumer can see.
  *
  * Answers never block: the producer keeps at most SIM_RING_ACKS packets
- * unanswered, and the answer ring has that many entries. So a consumer can
+ * unanswered, and the answer ring has that many entries: a consumer can
  * always take the next packet, and a full packet ring cannot close a cycle.
  *
- * What one side writes the other's core must fetch, and that costs more than
- * all else here. So each side keeps its own positions in memory of its own,
- * looks at the other's only when it has used up what it last saw, and the
- * consumer tells of what it took once for many packets.
+ * A line that one side writes must be fetched by the other's core, at a cost
+ * above all else here. Each side therefore keeps its positions in its memory,
+ * looks at the other's only when it has used up the room or the packets that it
+ * last saw, and the consumer reports once for many packets.
  *
  * The other side's memory is not trusted: positions and lengths read from the
  * ring are checked, and a bad one marks the ring broken.
@@ -104,8 +104,8 @@ static inline int ring_has_packets(const struct ring_rx *rx)
 }
 
 /*
- * The oldest packet, or NULL when there is none. *broken is set when what the
- * ring holds cannot be a packet; the ring is then of no more use.
+ * The oldest packet, or NULL when there is none. *broken is set when the bytes
+ * in the ring cannot be a packet; the ring is then of no more use.
  */
 struct ring_pkt *ring_peek(struct ring_rx *rx, int *broken);
 
@@ -115,7 +115,8 @@ void ring_consume(struct ring_rx *rx);
 /* Answer a packet. Returns 0, or -1 when the producer broke its promise. */
 int ring_answer(struct ring_rx *rx, uint32_t token, uint32_t status);
 
-/* Tell the producer what was taken and answered: before the ring is left. */
+/* Tell the producer how far packets were taken and answered: before the ring is
+ * left. */
 void ring_publish(struct ring_rx *rx);
 
 /* Take the oldest answer. Returns 1, or 0 when there is none. */

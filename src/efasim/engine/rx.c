@@ -2,9 +2,9 @@
 /*
  * The receive side: packets and answers from one peer.
  *
- * Not settled by any public source, and chosen here: a message longer than
- * the receive buffer completes that receive with status 6 and the send with
- * 11; a receive buffer with a bad key completes with 5 and the send with 12.
+ * No public source settles these, which are chosen here: a message longer than
+ * the receive buffer completes that receive with status 6 and the send with 11;
+ * a receive buffer with a bad key completes with 5 and the send with 12.
  */
 #include "rx.h"
 #include "cntr.h"
@@ -62,7 +62,7 @@ static int rx_doorbell(struct sim_qp *qp)
 static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
 {
     struct sim_wq *rq = &qp->rq;
-    const struct io_rx_desc *desc;
+    struct io_rx_desc desc;
     struct sim_mr_range range;
     uint16_t cc = rq->cc;
 
@@ -80,36 +80,36 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
             return 0;
         }
 
-        desc = sim_wq_at(rq, cc);
+        desc = *(const struct io_rx_desc*)sim_wq_at(rq, cc); /* once */
         ++cc;
         ++wqe->descs;
         if (wqe->descs == 1) {
-            wqe->req_id = desc->req_id;
+            wqe->req_id = desc.req_id;
         }
         if ((wqe->num == SIM_MAX_RQ_SGE) ||
-            (!(desc->lkey_ctrl & IO_RX_FIRST) != (wqe->descs > 1)) ||
-            (desc->lkey_ctrl & IO_RX_MBZ)) {
+            (!(desc.lkey_ctrl & IO_RX_FIRST) != (wqe->descs > 1)) ||
+            (desc.lkey_ctrl & IO_RX_MBZ)) {
             wqe->status = SIM_ST_QP_INTERNAL;
             wqe->descs  = 1;
             return 1;
         }
 
-        if (desc->length == 0) {
+        if (desc.length == 0) {
             continue;
         }
         range = (struct sim_mr_range){
-            .key    = desc->lkey_ctrl & IO_RX_LKEY,
-            .iova   = io_addr(desc->addr_lo, desc->addr_hi),
-            .length = desc->length,
+            .key    = desc.lkey_ctrl & IO_RX_LKEY,
+            .iova   = io_addr(desc.addr_lo, desc.addr_hi),
+            .length = desc.length,
             .access = SIM_ACCESS_LOCAL_WRITE,
         };
         if (sim_mr_local(qp->dev, qp->attr.pd, &range,
                          &wqe->sge[wqe->num].addr) != 0) {
             wqe->status = SIM_ST_BAD_LKEY;
         }
-        wqe->sge[wqe->num++].length = desc->length;
-        wqe->length                += desc->length;
-    } while (!(desc->lkey_ctrl & IO_RX_LAST));
+        wqe->sge[wqe->num++].length = desc.length;
+        wqe->length                += desc.length;
+    } while (!(desc.lkey_ctrl & IO_RX_LAST));
 
     return 1;
 }
@@ -395,8 +395,8 @@ unsigned sim_rx_answers(struct sim_dev *dev, struct sim_peer *peer)
     return done;
 }
 
-/* Use the ring of whoever holds the slot now. What a process that has ended
- * left in its ring is still taken. */
+/* Use the ring of the process that holds the slot now. Packets that an ended
+ * process left in its ring are still taken. */
 static void rx_follow(struct sim_dev *dev, struct sim_peer *peer)
 {
     uint32_t owner = atomic_load(&dev->dir->slot[peer->slot].owner);

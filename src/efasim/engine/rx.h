@@ -4,7 +4,7 @@
 
 #include "objects.h"
 
-/* Take what this peer answered to our packets. Returns how many answers. */
+/* Take this peer's answers to our packets. Returns how many. */
 unsigned sim_rx_answers(struct sim_dev *dev, struct sim_peer *peer);
 
 /* Take at most SIM_RX_BURST packets from this peer. Returns how many. */

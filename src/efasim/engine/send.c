@@ -187,7 +187,7 @@ static int send_is_lost(const struct sim_op *op)
     }
 
     rng = sim_op_rng(op, SIM_STREAM_LOST);
-    return rng_chance(&rng, op->qp->dev->knobs.loss) ||
+    return op->is_dropped || rng_chance(&rng, op->qp->dev->knobs.loss) ||
            ((op->nic >= 0) && sim_path_is_partitioned(op->qp->dev, op->nic));
 }
 

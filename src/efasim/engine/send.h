@@ -9,7 +9,8 @@
  * for sim_send_unblock(). */
 void sim_send(struct sim_op *op);
 
-/* Send what waits for room in the ring to this peer, as much as fits. */
+/* Send the requests that wait for room in the ring to this peer, as many as
+ * fit. */
 void sim_send_unblock(struct sim_peer *peer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens by time alone: packets and completions that were held back go
- * on, receivers that were not ready are tried again, silent peers are checked.
- * The list is not sorted: before `timed_next` nothing on it is due.
+ * Events of time alone: packets and completions that were held back go on,
+ * receivers that were not ready are tried again, silent peers are checked. The
+ * list is not sorted: before `timed_next` nothing on it is due.
  */
 #include "timer.h"
 #include "complete.h"
@@ -46,7 +46,7 @@ static int timer_is_due(const struct sim_dev *dev, const struct sim_op *op)
             ((op->overtake <= passed) || (dev->quiet >= SIM_QUIET)));
 }
 
-/* Move what is due in front of `before`, in the order of the list. */
+/* Move due entries in front of `before`, in the order of the list. */
 static void timer_collect(struct sim_dev *dev, struct sim_list *before)
 {
     struct sim_list *link, *next;
@@ -65,8 +65,9 @@ static void timer_collect(struct sim_dev *dev, struct sim_list *before)
     }
 }
 
-/* Called at each departure, not once for all that a doorbell announces or whose
- * delay is over, so that the order does not depend on when the device works. */
+/* Called at each departure, not once for a group of them (of one doorbell, or
+ * with the same end of their delay), so that the order does not depend on when
+ * the device works. */
 unsigned sim_timer_overtaken(struct sim_dev *dev)
 {
     unsigned fired = 0;

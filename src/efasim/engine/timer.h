@@ -4,7 +4,7 @@
 
 #include "objects.h"
 
-/* Do what is due at dev->now. Returns the number of things done. */
+/* Do the work that is due at dev->now. Returns the number of things done. */
 unsigned sim_timer_run(struct sim_dev *dev);
 
 /* Let go held requests and completions that enough others have overtaken.

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "complete.h"
 #include "depart.h"
+#include "dev.h"
 #include "inject.h"
 #include "op.h"
 #include "opcode.h"
@@ -12,8 +13,9 @@
 
 #include <string.h>
 
-/* Does a program that writes the queue itself announce more than it may? What
- * it announced since the device last read the doorbell is taken for one. */
+/* Does a program that writes the queue itself announce more than it may? All
+ * entries announced since the device last read the doorbell are taken for one
+ * announcement. */
 static int tx_is_too_many(const struct sim_qp *qp, uint16_t announced)
 {
     return qp->dev->knobs.strict_batch &&
@@ -42,6 +44,9 @@ static int tx_doorbell(struct sim_qp *qp)
         return -1;
     }
 
+    if ((uint16_t)db != sq->pc) {
+        sim_dev_count(qp->dev, DIR_DOORBELLS, 1);
+    }
     sq->pc = (uint16_t)db;
     return 0;
 }

@@ -161,15 +161,29 @@ static int env_is_alive(void *arg, uint32_t owner)
     return fabric_owner_is_alive(env->fabric, owner);
 }
 
-static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op, void *bytes,
-                    uint64_t addr, size_t length)
+/* The number of a process means somebody else in another PID namespace. */
+static int env_shares_pids(const struct fabric_env *env,
+                           const struct dir_slot *other)
 {
+    const struct dir_slot *own = &env->fabric->dir->slot[env->fabric->slot];
+
+    return (own->pid_ns != 0) && (own->pid_ns == other->pid_ns);
+}
+
+static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
+                    struct sim_near near, uint64_t addr, size_t length)
+{
+    void *bytes            = near.bytes ? (void*)(uintptr_t)near.bytes :
+                                          (void*)(uintptr_t)near.addr;
     struct fabric_env *env = arg;
     struct dir_slot *slot  = &env->fabric->dir->slot[dir_owner_slot(owner) %
                                                      SIM_SLOTS];
     struct iovec local, remote;
     ssize_t ret;
 
+    if (!env_shares_pids(env, slot)) {
+        return -EXDEV;
+    }
     while (length > 0) {
         local.iov_base  = bytes;
         remote.iov_base = (void*)(uintptr_t)addr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine asks of the outside, on a fabric between processes. */
+/* The engine's functions of the outside, for a fabric between processes. */
 #ifndef EFASIM_FABRIC_ENV_H
 #define EFASIM_FABRIC_ENV_H
 

@@ -150,7 +150,7 @@ int fabric_slot_is_alive(const struct dir_slot *slot)
     return fabric_process_is_alive(slot->pid, slot->start_time, slot->pid_ns);
 }
 
-/* Whether this process, or what it executed this program from, took it. */
+/* Whether this process took it, also before it executed this program. */
 static int fabric_slot_is_own(const struct dir_slot *slot)
 {
     return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
@@ -158,8 +158,8 @@ static int fabric_slot_is_own(const struct dir_slot *slot)
            (slot->start_time == fabric_process_start(slot->pid));
 }
 
-/* With the lock held: take back what dead processes hold. Returns the number of
- * live ones. */
+/* With the lock held: take back all that dead processes hold. Returns the
+ * number of live ones. */
 static unsigned fabric_reap(struct fabric *fabric)
 {
     struct dir_slot *slot;
@@ -290,6 +290,16 @@ int fabric_attach(struct fabric *fabric, unsigned nic, int is_device)
     return ret;
 }
 
+void fabric_take_back(struct fabric *fabric)
+{
+    int lock = fabric_lock(fabric->path, 1);
+
+    if (lock >= 0) {
+        fabric_reap(fabric);
+        fabric_unlock(lock);
+    }
+}
+
 /* With the lock held: make a new, empty fabric in the folder. */
 static int fabric_create(struct fabric *fabric)
 {
@@ -340,6 +350,7 @@ static int fabric_open_locked(struct fabric *fabric, unsigned flags, int host)
             if (fabric_create(fabric) != 0) {
                 return -1;
             }
+            fabric->is_new = 1;
         }
         return (host < 0) ? 0 :
                fabric_attach_locked(fabric, dir_nic_of(host, 0), 0);

@@ -11,11 +11,11 @@
  *     ring.S.D   packets from slot S (a device that a process has open) to
  *                D; the receiver maps it and removes the name, so nothing
  *                is left when both end
- *     nodeN/     what stands for /sys on host N
+ *     nodeN/     the emulated /sys of host N
  *
  * A fabric lives while a process is attached to it. The last to leave removes
- * it. What killed processes leave is found by pid and start time, in their PID
- * namespace.
+ * it. Leftovers of killed processes are found by pid and start time, in their
+ * PID namespace.
  */
 #ifndef EFASIM_FABRIC_FABRIC_H
 #define EFASIM_FABRIC_FABRIC_H
@@ -35,6 +35,7 @@ struct fabric {
     int         slot;  /* of this process; -1: not attached */
     uint32_t    owner;
     uint32_t    nic;   /* as it is attached */
+    int         is_new; /* fabric_open() made it */
 };
 
 /* Whether the process of a taken slot lives, as far as one can see from here
@@ -52,7 +53,7 @@ enum {
 };
 
 /*
- * Map a fabric. What dead processes left in it is taken back first. Returns
+ * Map a fabric, after leftovers of dead processes are taken back. Returns
  * NULL with errno: ENOENT (none of this name), EPROTO (made by another
  * version of efasim, in use), ENOSPC (shared memory is full), or the error of
  * the call that failed. With FABRIC_CREATE and `host` >= 0 the caller is
@@ -67,6 +68,9 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host);
  */
 int fabric_attach(struct fabric *fabric, unsigned nic, int is_device);
 
+/* Take back all that processes hold which have ended without giving it back. */
+void fabric_take_back(struct fabric *fabric);
+
 /*
  * Give back all that this process holds; remove the fabric when it was the
  * last. The directory stays mapped, for threads that still look at it.
@@ -76,7 +80,7 @@ void fabric_leave(struct fabric *fabric);
 
 /*
  * exec() closes a device, but the process goes on: the new program gives back
- * what the one before it held in the fabric at `path`, if anything. Call while
+ * all that the one before it held in the fabric at `path`. Call while
  * single-threaded, before attaching a device.
  */
 void fabric_leave_executed(const char *path);

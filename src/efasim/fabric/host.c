@@ -106,8 +106,8 @@ static int host_may_make_user(void)
     return (child > 0) && WIFEXITED(status) && (WEXITSTATUS(status) == 0);
 }
 
-/* In the user namespace: what this process executes may enter other hosts, too,
- * which a user who is not root else may not. */
+/* In the user namespace: programs that this process executes may enter other
+ * hosts, too, which a user who is not root else may not. */
 static void host_keep_right(void)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};

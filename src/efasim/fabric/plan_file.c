@@ -44,7 +44,8 @@ struct sim_plan *fabric_plan_file_read(const char *file, char *err,
     char line[256];
 
     if (plan == NULL) {
-        snprintf(err, err_size, "plan %.100s: %s", file, strerror(errno));
+        snprintf(err, err_size, "plan %.100s: %s; --plan names a file of "
+                 "rules, see PLANS in efasim(1)", file, strerror(errno));
     } else if (sim_plan_parse(plan, text, line, sizeof(line)) != 0) {
         snprintf(err, err_size, "plan %.100s, %s", file, line);
         free(plan);

@@ -10,8 +10,9 @@
 
 /* Fields of /proc/PID/stat behind the command's name, which may hold spaces
  * and brackets: state is the first, the start time the 20th. The first thread's
- * file has the same two, and qemu leaves it as it is: of a process's own
- * /proc/PID/stat it makes one with a start time that differs by rounding. */
+ * file is read, which has the same two: qemu replaces a process's own
+ * /proc/PID/stat by one whose start time differs by rounding, and leaves the
+ * thread's alone. */
 static int process_stat(int pid, char *state, uint64_t *start_time)
 {
     char buf[1024], *field;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What stands for /sys on an emulated host: the files that libibverbs, libefa,
+ * The emulated /sys of a host: the files that libibverbs, libefa,
  * libfabric and UCX read to find its devices, laid out as the kernel does: a
  * device is a folder of the PCI bus, and the classes link to it. Constant text;
  * the hw_counters files are empty here, their content is made when they are
@@ -77,8 +77,8 @@ static const struct {
     { SYS_PCI, "max_link_width",           "16\n" },
 };
 
-/* A host with several devices has them on buses 0x00, 0x10, 0x20, ...; the
- * name counts the bus in decimals. */
+/* A host with several devices has them on buses 0x00, 0x10, 0x20, ...; the name
+ * has the bus as a decimal number. */
 const char *fabric_sysfs_device_name(unsigned device)
 {
     static const char *const names[] = {
@@ -174,8 +174,8 @@ static void sysfs_path(const struct sysfs_dev *dev, enum sysfs_base base,
     }
 }
 
-/* The device's memory node: as many devices near each as this machine has
- * nodes; -1, as firmware that says nothing, where there is but one. */
+/* The device's memory node: devices are spread evenly over the machine's nodes;
+ * -1, as from firmware that says nothing, where there is one node only. */
 static int sysfs_numa(unsigned device, unsigned devices)
 {
     unsigned nodes = 0;
@@ -207,8 +207,8 @@ static void sysfs_cpus(int node, const char *kind, char *buf, size_t size)
     buf[(length > 0) ? length : 0] = '\0';
 }
 
-/* What differs from device to device: names, places, and the GUIDs made of the
- * GID. */
+/* Files that differ from device to device: names, places, and the GUIDs made of
+ * the GID. */
 static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
                       const char *name, char *buf, size_t size)
 {
@@ -234,7 +234,7 @@ static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
     }
 }
 
-/* Empty files: what they hold is made when they are opened. */
+/* Empty files: their contents are made when they are opened. */
 static int sysfs_create_counters(const struct sysfs_dev *dev,
                                  const char *folder, const char *const *names,
                                  unsigned num)
@@ -341,7 +341,7 @@ static int sysfs_create_host(const struct fabric *fabric, unsigned host,
     return 0;
 }
 
-/* 1: the host is as asked for; 0 asks for nothing. */
+/* 1: the host is as asked for; a 0 in the request asks for nothing. */
 static int sysfs_host_is(const struct dir_host *host, unsigned profile,
                          unsigned devices)
 {

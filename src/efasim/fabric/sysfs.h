@@ -15,9 +15,9 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned host,
                         unsigned profile, unsigned devices);
 
 /*
- * So many GPUs, beside what is there, on the buses of the host's devices: an
- * equal number near each, from 0000:00:1c.0 on; and, where the driver has peer
- * memory for them, its file that says so. Returns 0 or -1 with errno.
+ * Add `gpus` GPUs on the buses of the host's devices, an equal number near
+ * each, from 0000:00:1c.0 on; and, where the driver has peer memory for them,
+ * its file that says so. Returns 0 or -1 with errno.
  */
 int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
                       int peer_memory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probes of what the device says it takes: is it so? */
+/* Probes of the limits that the device reports: is it so? */
 #include "result.h"
 #include "self.h"
 
@@ -49,7 +49,7 @@ static int limit_try(st_t *st, limit_kind_t kind, unsigned value)
     return err;
 }
 
-/* The most that is taken of what is reported. */
+/* The most that is taken, up to the reported limit. */
 static void limit_probe(st_t *st, st_result_t *result, limit_kind_t kind,
                         unsigned reported)
 {

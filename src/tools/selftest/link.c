@@ -18,8 +18,9 @@
 
 #define LINK_ANSWER_S 60   /* seconds that an answer may take */
 #define LINK_IDLE_S   0.002 /* without work, until this side sleeps a little */
-#define LINK_SILENT_S 600  /* a listener's patience with who says nothing */
-#define LINK_HELLO_S  10   /* and with who has not yet said hello */
+#define LINK_CONNECT_S 5  /* and a TCP connection */
+#define LINK_SILENT_S 600 /* a listener's patience with a silent caller */
+#define LINK_HELLO_S 10 /* and with one that has not yet said hello */
 
 void st_link_progress(st_link_t *link)
 {
@@ -34,7 +35,7 @@ static int link_failed(st_link_t *link, const char *what, const char *why)
     return -1;
 }
 
-/* Whoever asks for more is told at once. */
+/* A later question is answered at once. */
 static int link_died(st_link_t *link)
 {
     link->is_dead = !link->is_killed;
@@ -175,6 +176,21 @@ int st_link_child(st_link_t *link, const char *device)
     return link_hello(link);
 }
 
+/* 0, or an errno. A firewall that drops packets costs LINK_CONNECT_S, not the
+ * two minutes of the kernel. */
+static int link_connect(int fd, const struct addrinfo *at)
+{
+    static const struct timeval limit = {.tv_sec = LINK_CONNECT_S}, none = {0};
+    int err = 0;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    if (connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+        err = (errno == EINPROGRESS) ? ETIMEDOUT : errno;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+    return err;
+}
+
 static void link_no_delay(int fd)
 {
     static const int one = 1;
@@ -213,7 +229,7 @@ static void link_split(const char *peer, char *host, size_t size,
 int st_link_tcp(st_link_t *link, const char *peer)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list, *at;
-    char host[256];
+    char host[256], text[120];
     const char *port;
     int err;
 
@@ -222,8 +238,9 @@ int st_link_tcp(st_link_t *link, const char *peer)
     link->fd      = -1;
     link_split(peer, host, sizeof(host), &port);
     if (!link_is_port(port)) {
-        return link_failed(link, "--peer", "a port is a number from 1 to "
-                           "65535");
+        snprintf(text, sizeof(text), "port %.40s: allowed is a number from 1 "
+                 "to 65535", port);
+        return link_failed(link, "--peer", text);
     }
     err = getaddrinfo(host, port, &hints, &list);
     if (err != 0) {
@@ -231,19 +248,20 @@ int st_link_tcp(st_link_t *link, const char *peer)
     }
     for (at = list; (at != NULL) && (link->fd < 0); at = at->ai_next) {
         link->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if ((link->fd >= 0) &&
-            (connect(link->fd, at->ai_addr, at->ai_addrlen) != 0)) {
-            err = errno;
+        err      = (link->fd < 0) ? errno : link_connect(link->fd, at);
+        if ((err != 0) && (link->fd >= 0)) {
             close(link->fd);
             link->fd = -1;
         }
     }
     freeaddrinfo(list);
     if (link->fd < 0) {
-        link_failed(link, "--peer", strerror(err));
-        strncat(link->why, "; start 'srd_info --selftest --listen' there, and "
-                "let TCP port " ST_PORT " through",
-                sizeof(link->why) - strlen(link->why) - 1);
+        snprintf(text, sizeof(text), "--peer=%.80s:%s", host, port);
+        link_failed(link, text, strerror(err));
+        snprintf(link->why + strlen(link->why),
+                 sizeof(link->why) - strlen(link->why),
+                 "; start 'srd_info --selftest --listen=%s' there, and let TCP "
+                 "port %s through", port, port);
         return -1;
     }
     link_no_delay(link->fd);
@@ -358,7 +376,7 @@ static int link_bind(const char *port)
            link_bind_family(port, AF_INET) : fd;
 }
 
-/* The next who says hello, as every srd_info does first; whoever else comes, a
+/* The next caller that says hello, as every srd_info does first; any other, a
  * scanner of ports or a probe of health, is told off. A descriptor, or -1. */
 static int link_accept(int listener, char *line)
 {
@@ -390,8 +408,8 @@ int st_link_listen(const char *port, const efa_device_t *device)
     const char *why;
 
     if (!link_is_port(port)) {
-        fprintf(stderr, "srd_info: --listen=%.40s: a port is a number from 1 "
-                "to 65535\n", port);
+        fprintf(stderr, "srd_info: --listen: port %.40s: allowed is a number "
+                "from 1 to 65535\n", port);
         return -1;
     }
     listener = link_bind(port);

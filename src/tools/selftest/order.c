@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probes of what arrives: all of it, once, in what order, and whether it is in
+/* Probes of arriving data: all of it, once, in what order, and whether it is in
  * memory when a completion says so. */
 #include "pair.h"
 #include "result.h"
@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+
+/* Seconds without an arrival after which missing messages count as lost */
+#define ORDER_QUIET_S 0.3
 
 enum {
     ORDER_MESSAGES = 2000, /* each has a receive there from the start */
@@ -63,17 +66,23 @@ static int order_run(st_t *st, st_result_t *result, unsigned *good,
 {
     st_pair_params_t params = {.depth = ORDER_RECEIVES, .bytes = ORDER_BYTES,
                                .rnr_retry = 7};
-    double until = probe_seconds() + 0.3;
+    unsigned arrived = 0;
     st_pair_t pair;
+    double until;
     int err;
 
     if (st_pair_open(&pair, st, result, &params) != 0) {
         return -1;
     }
     *good = order_send(&pair);
+    until = probe_seconds() + ORDER_QUIET_S;
     do { /* a completion says that it arrived, not that it was polled there */
         st_link_progress(st->link);
         err = order_counts_get(st, counts);
+        if ((err == 0) && (counts->count != arrived)) {
+            arrived = counts->count;
+            until   = probe_seconds() + ORDER_QUIET_S;
+        }
     } while ((err == 0) && (counts->count < *good) &&
              (probe_seconds() < until));
     st_link_progress(st->link);

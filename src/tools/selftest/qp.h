@@ -53,7 +53,7 @@ typedef struct st_piece {
 int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
                    size_t size);
 void st_qp_mem_close(st_mem_t *mem, const efa_device_t *device);
-/* What a registration asks for: all that the device can. */
+/* Access flags of a registration: all that the device can. */
 int  st_qp_access(const efa_device_t *device);
 
 /* Ready to send. 0, or an errno; then nothing is owed. */
@@ -68,7 +68,7 @@ int st_qp_recv(st_qp_t *qp, const st_piece_t *piece, uint64_t id);
 int st_qp_rdma(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
                int is_write, uint64_t addr, uint32_t rkey);
 
-/* What the device says of a completion: 0 to 255, 0 is success. */
+/* The device's status of a completion: 0 to 255, 0 is success. */
 unsigned st_qp_status(const struct ibv_wc *wc);
 
 /* NULL, and errno. */

@@ -45,7 +45,7 @@ static int queue_message(st_self_t *self, size_t bytes, size_t *arrived)
     return status;
 }
 
-/* The longest one that arrives, by halving what is between. */
+/* The longest one that arrives, by halving the range. */
 static size_t queue_longest(st_self_t *self, size_t most, size_t extra)
 {
     size_t good = 0, bad = most + 1, size = most, arrived;
@@ -257,8 +257,8 @@ static void queue_workers(st_t *st, st_result_t *result)
     st_self_close(&self);
 }
 
-/* One handle for each protection domain and host: what is posted with the
- * second one after the first was destroyed? */
+/* One handle for each protection domain and host: a post with the second one
+ * after the first was destroyed. */
 static void queue_handle(st_t *st, st_result_t *result)
 {
     st_qp_params_t params = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the self-test found, as a page of text and as JSON. Both go to people
+ * Results of the self-test, as a page of text and as JSON. Both go to people
  * who are not to learn whose host it was: no names, addresses or process
  * numbers.
  */
@@ -8,7 +8,6 @@
 
 #include <config.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -95,22 +94,43 @@ static void report_device(const st_t *st)
            device->max_sq_sge, device->max_rq_sge);
 }
 
-static void report_results(const st_t *st)
+static void report_result(const st_result_t *result)
 {
-    const st_result_t *result;
+    printf("\n%-9s %s, between %s\n", report_word(result->verdict),
+           result->probe->name, result->between);
+    printf("  we assume  %s\n", result->probe->assumed);
+    printf("  it does    %s\n", result->seen);
+    printf("  for        %s\n", result->probe->depends);
+    if (result->verdict == ST_DIFFERS) {
+        printf("  adapt      %s\n", result->probe->adapt);
+    }
+}
+
+static void report_results(const st_t *st, st_verdict_t verdict)
+{
     unsigned i;
 
     for (i = 0; i < st->result_count; ++i) {
-        result = &st->results[i];
-        printf("\n%-9s %s, between %s\n", report_word(result->verdict),
-               result->probe->name, result->between);
-        printf("  we assume  %s\n", result->probe->assumed);
-        printf("  it does    %s\n", result->seen);
-        printf("  for        %s\n", result->probe->depends);
-        if (result->verdict == ST_DIFFERS) {
-            printf("  adapt      %s\n", result->probe->adapt);
+        if (st->results[i].verdict == verdict) {
+            report_result(&st->results[i]);
         }
     }
+}
+
+/* One line: how many, and the names of those that differ. */
+static void report_verdict(const st_t *st)
+{
+    unsigned i, count = 0;
+
+    printf("\n%u same, %u not asked, %u differ", report_count(st, ST_SAME),
+           report_count(st, ST_NOT_ASKED), report_count(st, ST_DIFFERS));
+    for (i = 0; i < st->result_count; ++i) {
+        if ((st->results[i].verdict == ST_DIFFERS) && !report_again(st, i)) {
+            printf("%s%s", (count++ == 0) ? ": " : ", ",
+                   st->results[i].probe->name);
+        }
+    }
+    printf("\n");
 }
 
 static void report_points(const st_t *st, const char *ucx)
@@ -134,24 +154,21 @@ static void report_points(const st_t *st, const char *ucx)
     }
 }
 
-int st_report_text(const st_t *st, const char *ucx)
+int st_report_text(const st_t *st, const char *ucx, int all)
 {
-    unsigned i, count = 0;
-
     report_device(st);
-    report_results(st);
-    if (!st->facts) {
-        report_points(st, ucx);
-    }
-    printf("\n%u same, %u not asked, %u differ", report_count(st, ST_SAME),
-           report_count(st, ST_NOT_ASKED), report_count(st, ST_DIFFERS));
-    for (i = 0; i < st->result_count; ++i) {
-        if ((st->results[i].verdict == ST_DIFFERS) && !report_again(st, i)) {
-            printf("%s%s", (count++ == 0) ? ": " : ", ",
-                   st->results[i].probe->name);
+    report_verdict(st);
+    report_results(st, ST_DIFFERS);
+    report_results(st, ST_NOT_ASKED);
+    if (all) {
+        report_results(st, ST_SAME);
+        if (!st->facts) {
+            report_points(st, ucx);
         }
+    } else {
+        printf("\n--all also shows what is the same%s\n",
+               st->facts ? "" : ", and the measurements");
     }
-    printf("\n");
     if ((fflush(stdout) != 0) || ferror(stdout)) {
         fprintf(stderr, "srd_info: the report could not all be written: %s\n",
                 strerror(errno));
@@ -160,129 +177,84 @@ int st_report_text(const st_t *st, const char *ucx)
     return 0;
 }
 
-/* A string of JSON. Our texts are ASCII; what files of the machine hold, or a
- * peer says, may be anything. */
-static void json_text(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text != '\0'; ++text) {
-        if ((*text == '"') || (*text == '\\')) {
-            fputc('\\', out);
-        }
-        fputc(((*text < ' ') || (*text > '~')) ? '?' : *text, out);
-    }
-    fputc('"', out);
-}
-
-static void json_field(FILE *out, const char *name, const char *text,
-                       const char *end)
-{
-    fprintf(out, "\"%s\": ", name);
-    json_text(out, text);
-    fputs(end, out);
-}
-
-/* JSON has no word for what is no number. */
-static void json_number(FILE *out, const char *name, double value,
-                        const char *end)
-{
-    if (isfinite(value)) {
-        fprintf(out, "\"%s\": %.3f%s", name, value, end);
-    } else {
-        fprintf(out, "\"%s\": null%s", name, end);
-    }
-}
-
-static void json_device(FILE *out, const st_t *st)
+static void report_json_device(const st_t *st, json_t *json)
 {
     const efa_device_t *device = st->device;
     st_machine_t machine;
 
     st_report_machine(&machine);
-    fprintf(out, "  \"machine\": {");
-    json_field(out, "type", machine.type, ", ");
-    json_field(out, "kernel", machine.kernel, ", ");
-    json_field(out, "efa_driver", machine.driver, "},\n");
-    fprintf(out, "  \"device\": {\"part\": %u, \"capabilities\": %u, "
-            "\"port_gbit\": %.0f, \"message\": %zu, \"rdma\": %zu, "
-            "\"inline\": %u, \"inline_wide\": %u, \"sends\": %u, "
-            "\"receives\": %u, \"entries\": %u, \"handles\": %u, "
-            "\"send_pieces\": %u, \"receive_pieces\": %u},\n",
-            device->part, device->caps, device->bandwidth * 8e-9,
-            device->max_msg, device->max_rdma, device->inline_size,
-            device->inline_size_wide, device->max_sq_wr, device->max_rq_wr,
-            device->max_cqe, device->max_ah, device->max_sq_sge,
-            device->max_rq_sge);
+    json_object(json, "machine");
+    json_text(json, "type", machine.type);
+    json_text(json, "kernel", machine.kernel);
+    json_text(json, "efa_driver", machine.driver);
+    json_end_object(json);
+    json_object(json, "device");
+    json_count(json, "part", device->part);
+    json_count(json, "capabilities", device->caps);
+    json_number(json, "port_gbit", device->bandwidth * 8e-9);
+    json_count(json, "message", device->max_msg);
+    json_count(json, "rdma", device->max_rdma);
+    json_count(json, "inline", device->inline_size);
+    json_count(json, "inline_wide", device->inline_size_wide);
+    json_count(json, "sends", device->max_sq_wr);
+    json_count(json, "receives", device->max_rq_wr);
+    json_count(json, "entries", device->max_cqe);
+    json_count(json, "handles", device->max_ah);
+    json_count(json, "send_pieces", device->max_sq_sge);
+    json_count(json, "receive_pieces", device->max_rq_sge);
+    json_end_object(json);
 }
 
-static void json_results(FILE *out, const st_t *st)
+static void report_json_results(const st_t *st, json_t *json)
 {
     static const char *const words[] = {"not asked", "same", "differs"};
     const st_result_t *result;
     unsigned i;
 
-    fprintf(out, "  \"facts\": [\n");
+    json_array(json, "facts");
     for (i = 0; i < st->result_count; ++i) {
         result = &st->results[i];
-        fprintf(out, "    {");
-        json_field(out, "name", result->probe->name, ", ");
-        json_field(out, "between", result->between, ", ");
-        json_field(out, "verdict", words[result->verdict], ",\n     ");
-        json_field(out, "assumed", result->probe->assumed, ",\n     ");
-        json_field(out, "seen", result->seen, ",\n     ");
-        json_field(out, "depends", result->probe->depends, ",\n     ");
-        json_field(out, "adapt", result->probe->adapt, "}");
-        fprintf(out, (i + 1 < st->result_count) ? ",\n" : "\n");
+        json_object(json, NULL);
+        json_text(json, "name", result->probe->name);
+        json_text(json, "between", result->between);
+        json_text(json, "verdict", words[result->verdict]);
+        json_text(json, "assumed", result->probe->assumed);
+        json_text(json, "seen", result->seen);
+        json_text(json, "depends", result->probe->depends);
+        json_text(json, "adapt", result->probe->adapt);
+        json_end_object(json);
     }
-    fprintf(out, "  ],\n");
+    json_end_array(json);
 }
 
-static void json_points(FILE *out, const st_t *st)
+static void report_json_points(const st_t *st, json_t *json)
 {
     const st_point_t *point;
     unsigned i;
 
-    fprintf(out, "  \"measured\": [\n");
+    json_array(json, "measured");
     for (i = 0; i < st->point_count; ++i) {
         point = &st->points[i];
-        fprintf(out, "    {");
-        json_field(out, "between", point->between, ", ");
-        json_field(out, "what", point->what, ", ");
-        json_field(out, "unit", point->unit, ", ");
-        fprintf(out, "\"devices\": %u, \"bytes\": %zu, ", point->devices,
-                point->bytes);
-        json_number(out, "value", point->value, ", ");
-        json_number(out, "p99", point->worst, "}");
-        fprintf(out, (i + 1 < st->point_count) ? ",\n" : "\n");
+        json_object(json, NULL);
+        json_text(json, "between", point->between);
+        json_text(json, "what", point->what);
+        json_text(json, "unit", point->unit);
+        json_count(json, "devices", point->devices);
+        json_count(json, "bytes", point->bytes);
+        json_number(json, "value", point->value);
+        json_number(json, "p99", point->worst);
+        json_end_object(json);
     }
-    fprintf(out, "  ],\n");
+    json_end_array(json);
 }
 
-int st_report_json(const st_t *st, const char *ucx, const char *path)
+void st_report_json(const st_t *st, const char *ucx, json_t *json)
 {
-    FILE *out = strcmp(path, "-") ? fopen(path, "we") : stdout;
-    int err;
-
-    if (out == NULL) {
-        fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
-                "written, or - for standard output\n", path, strerror(errno));
-        return -1;
-    }
-    fprintf(out, "{\n  \"format\": 1,\n  ");
-    json_field(out, "srd_info", PACKAGE_VERSION, ",\n");
-    json_device(out, st);
-    json_results(out, st);
-    json_points(out, st);
-    fprintf(out, "  ");
-    json_field(out, "ucx_not_measured", ucx, ",\n");
-    fprintf(out, "  \"differ\": %u\n}\n", report_count(st, ST_DIFFERS));
-    err = ferror(out);
-    if (out != stdout) {
-        err |= fclose(out);
-    }
-    if (err != 0) {
-        fprintf(stderr, "srd_info: --json=%s: not all could be written\n",
-                path);
-    }
-    return err ? -1 : 0;
+    json_count(json, "differ", report_count(st, ST_DIFFERS));
+    json_count(json, "same", report_count(st, ST_SAME));
+    json_count(json, "not_asked", report_count(st, ST_NOT_ASKED));
+    report_json_device(st, json);
+    report_json_results(st, json);
+    report_json_points(st, json);
+    json_text(json, "ucx_not_measured", ucx);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* srd_info --selftest: which probes are run where. */
+#include "reach.h"
 #include "result.h"
 #include "run.h"
 #include "selftest.h"
@@ -10,6 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Which probe runs: on a terminal one line that is overwritten, at last by
+ * nothing (@name is NULL). */
+static void run_progress(const char *name, const char *between)
+{
+    if (!isatty(STDERR_FILENO)) {
+        if (name != NULL) {
+            fprintf(stderr, "srd_info: %s, between %s\n", name, between);
+        }
+        return;
+    }
+    fprintf(stderr, "\r\033[K");
+    if (name != NULL) {
+        fprintf(stderr, "srd_info: %s, between %s", name, between);
+    }
+}
 
 static void run_group(st_t *st, const st_probe_t *probes,
                       const char *between)
@@ -25,8 +43,9 @@ static void run_group(st_t *st, const st_probe_t *probes,
         result          = &st->results[st->result_count++];
         result->probe   = probes;
         result->between = between;
-        fprintf(stderr, "srd_info: %s, between %s\n", probes->name, between);
+        run_progress(probes->name, between);
         probes->run(st, result);
+        run_progress(NULL, NULL);
         if ((st->link->is_dead) && !was_dead) { /* no fault of the device's */
             st_result_not_asked(result, "%s", st->link->why);
             fprintf(stderr, "srd_info: %s\n", st->link->why);
@@ -40,8 +59,12 @@ static int run_near(st_t *st)
     st_link_t link;
 
     if (st_link_local(&link, st->device) != 0) {
-        fprintf(stderr, "srd_info: %s; the self-test locks 12 MiB: ulimit -l, "
-                "and see srd_info --check\n", link.why);
+        char limit[64];
+
+        (void)efa_memlock_text(limit, sizeof(limit));
+        fprintf(stderr, "srd_info: no self-test: %s; it locks 12 MiB of "
+                "memory, the limit is %s: raise it ('ulimit -l'), srd_info "
+                "--check tells how\n", link.why, limit);
         st_link_close(&link);
         return -1;
     }
@@ -63,28 +86,42 @@ static int run_near(st_t *st)
     return 0;
 }
 
-/* With another process, which is killed in the end; or another host. */
-static int run_far(st_t *st, const char *peer)
+static void run_far_groups(st_t *st, int is_host)
+{
+    const char *between = st->link->between;
+
+    if (is_host) {
+        run_group(st, st_status, between);
+        run_group(st, st_speed, between);
+    }
+    run_group(st, st_order, between);
+    if (!st->facts) {
+        st_speed_measure(st, between);
+    }
+    if (!is_host) {
+        run_group(st, st_order_process, between);
+    }
+}
+
+/* With another process, which is killed in the end; or with another host, if
+ * a message reaches it. 0; or -1 after a line, which is in @why, too. */
+static int run_far(st_t *st, const char *peer, char *why, size_t size)
 {
     st_link_t link;
     int err = (peer != NULL) ? st_link_tcp(&link, peer) :
                                st_link_child(&link, st->device->name);
 
     st->link = &link;
+    why[0]   = '\0';
     if (err != 0) {
-        fprintf(stderr, "srd_info: %s\n", link.why);
+        snprintf(why, size, "%s", link.why);
+    } else if (peer != NULL) {
+        err = st_reach_try(st, peer, why, size);
+    }
+    if (err != 0) {
+        fprintf(stderr, "srd_info: %s\n", why);
     } else {
-        if (peer != NULL) {
-            run_group(st, st_status, link.between);
-            run_group(st, st_speed, link.between);
-        }
-        run_group(st, st_order, link.between);
-        if (!st->facts) {
-            st_speed_measure(st, link.between);
-        }
-        if (peer == NULL) {
-            run_group(st, st_order_process, link.between);
-        }
+        run_far_groups(st, peer != NULL);
         err = link.is_dead ? -1 : 0;
     }
     st_link_close(&link);
@@ -130,10 +167,21 @@ static unsigned run_differ(const st_t *st)
     return count;
 }
 
+/* Why nothing was asked: a line, unless @why has been said; and as JSON. */
+static void run_nothing(info_t *info, const st_t *st, const char *why)
+{
+    if (why[0] == '\0') {
+        why = (st->only[0] != '\0') ? "no probe was run; see --only" :
+              "no probe was run";
+        fprintf(stderr, "srd_info: %s\n", why);
+    }
+    json_text(&info->json, "error", why);
+}
+
 static int run_device(info_t *info, efa_device_t *device,
                       const st_run_args_t *args)
 {
-    char ucx[200]  = "";
+    char ucx[200]  = "", why[ST_WHY_MAX];
     static st_t st = {0};
     int err;
 
@@ -144,13 +192,13 @@ static int run_device(info_t *info, efa_device_t *device,
     }
     if (args->peer == NULL) {
         err  = run_near(&st);
-        err |= run_far(&st, NULL);
+        err |= run_far(&st, NULL, why, sizeof(why));
         if (!st.facts) {
             st_speed_devices(&st, info->devices, info->device_count);
             st_ucx_measure(&st, device->name, ucx, sizeof(ucx));
         }
     } else {
-        err = run_far(&st, args->peer);
+        err = run_far(&st, args->peer, why, sizeof(why));
         snprintf(ucx, sizeof(ucx), "with --peer it is not");
     }
     if (st.facts) {
@@ -158,20 +206,15 @@ static int run_device(info_t *info, efa_device_t *device,
     }
     run_close(&st);
     if (st.result_count == 0) {
-        fprintf(stderr, "srd_info: no probe was run%s\n",
-                (st.only[0] != '\0') ? "; see --only" : "");
+        run_nothing(info, &st, why);
         return 1;
     }
-    if ((args->json == NULL) || (strcmp(args->json, "-") != 0)) {
-        err |= st_report_text(&st, ucx);
-    }
-    if ((args->json != NULL) && (st_report_json(&st, ucx, args->json) != 0)) {
-        err = -1;
-    }
+    err |= st_report_text(&st, ucx, info->all);
+    st_report_json(&st, ucx, &info->json);
     return ((err != 0) || (run_differ(&st) > 0)) ? 1 : 0;
 }
 
-/* 0; or -1 after a line, where --only names what is no probe. */
+/* 0; or -1 after a line, where --only names no probe. */
 static int run_only_check(const char *only)
 {
     static const st_probe_t *const groups[] = {
@@ -239,7 +282,7 @@ int st_run(info_t *info, const st_run_args_t *args)
         if (info->verbs != NULL) {
             efa_device_explain_none(why, sizeof(why));
         }
-        fprintf(stderr, "srd_info: no device: %s\n", why);
+        fprintf(stderr, "srd_info: no self-test: %s\n", why);
         return 1;
     }
     name = (name != NULL) ? name : info->devices[0];

@@ -7,7 +7,6 @@
 typedef struct st_run_args {
     const char *peer;   /* HOST or HOST:PORT; NULL: this host alone */
     const char *listen; /* port; NULL: no */
-    const char *json;   /* file, "-"; NULL: no */
     const char *device; /* NULL: the first one */
     const char *only;   /* names of probes; NULL: all */
     int         facts;  /* no measurements */

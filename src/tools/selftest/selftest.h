@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srd_info --selftest: what docs/EFA-FACTS.md takes for granted or calls
- * unknown is asked of a device. A probe asks for one fact, and says whether the
- * device does what we assume, or what else. Groups of probes are in files of
+ * srd_info --selftest: a device is asked about all that docs/EFA-FACTS.md takes
+ * for granted or calls unknown. A probe asks for one fact, and says whether the
+ * device does as we assume, or how it differs. Groups of probes are in files of
  * their own, and know verbs alone: nothing of UCX's data path is in the way.
  * Names of this folder begin with st_ and the file's name.
  *
@@ -12,11 +12,14 @@
 #ifndef SRD_SELFTEST_H_
 #define SRD_SELFTEST_H_
 
+#include <tools/json.h>
+
 #include "link.h"
 #include "qp.h"
 
 enum {
     ST_TEXT_MAX    = 400,
+    ST_WHY_MAX     = 800, /* bytes of a line that says why nothing was asked */
     ST_RESULTS_MAX = 128,
     ST_POINTS_MAX  = 128,
     ST_DEVICES_MAX = 4
@@ -81,11 +84,14 @@ void st_speed_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
                       unsigned count);
 void st_ucx_measure(st_t *st, const char *device, char *why, size_t size);
 
-/* The page of text, and the same as JSON. `ucx`: why UCX was not measured. */
-int  st_report_text(const st_t *st, const char *ucx);
-int  st_report_json(const st_t *st, const char *ucx, const char *path);
+/* The page of text: the verdict, differences and facts that were not asked;
+ * with @all also facts that are as assumed, and the measurements. @ucx: why UCX
+ * was not measured. 0; or -1 after a line. */
+int st_report_text(const st_t *st, const char *ucx, int all);
+/* All of it as JSON. */
+void st_report_json(const st_t *st, const char *ucx, json_t *json);
 
-/* What identifies no host: the machine's type, versions; "" where unknown. */
+/* The machine's type and versions, which identify no host; "" where unknown. */
 typedef struct st_machine {
     char type[64], kernel[80], driver[32];
 } st_machine_t;

@@ -12,12 +12,20 @@
 
 enum {
     SPEED_FLIGHT = 64, /* requests under way */
-    SPEED_ROUNDS = 500
+    SPEED_ROUNDS = 500,
+    SPEED_TRIES  = 20  /* until the bound of a stream is known */
 };
 
 #define SPEED_SECONDS  0.05  /* of each point */
 #define SPEED_LATENCY  100e-6 /* seconds that a small message may take */
 #define SPEED_BANDWIDTH 125e6 /* bytes/s that a device must have */
+
+/* A stream of requests, and whether the device bounds it. */
+typedef struct speed_flow {
+    unsigned long done, bad;
+    double        seconds;
+    double        busy; /* of them, at least: the device had work all along */
+} speed_flow_t;
 
 static int speed_compare(const void *a, const void *b)
 {
@@ -76,41 +84,60 @@ static int speed_post(st_pair_t *pair, size_t bytes, int read)
                   st_qp_send(&pair->qp, &pair->dest, &piece, 0, 0);
 }
 
-/* Requests a second of `count` pairs together, on as many devices. 0, or -1. */
+/* Posts as many as there is room for, takes all that are done. Nonzero: the
+ * device had work ever since the round before, as not all that it had then is
+ * done. */
+static int speed_round(st_pair_t *pair, size_t bytes, int read,
+                       speed_flow_t *flow, unsigned *flight)
+{
+    unsigned before = *flight, done = 0;
+    struct ibv_wc wc[16];
+    int n, i;
+
+    while ((*flight < SPEED_FLIGHT) && (speed_post(pair, bytes, read) == 0)) {
+        ++*flight;
+    }
+    do {
+        n = pair->qp.qp->context->ops.poll_cq(pair->qp.send_cq, 16, wc);
+        for (i = 0; i < n; ++i, ++done) {
+            flow->bad += (wc[i].status != IBV_WC_SUCCESS);
+        }
+    } while (n == 16);
+    *flight    -= done;
+    flow->done += done;
+    st_link_progress(pair->st->link);
+    return done < before;
+}
+
+/* A stream of `count` pairs together, on as many devices. 0, or -1. */
 static int speed_stream(st_pair_t *pairs, unsigned count, size_t bytes,
-                        int read, double *rate)
+                        int read, speed_flow_t *flow)
 {
     unsigned flight[ST_DEVICES_MAX] = {0}, i;
-    double start = probe_seconds(), now = start;
-    unsigned long done = 0, bad = 0;
-    struct ibv_wc wc[16];
-    int n;
+    double start = probe_seconds(), last = 0, is_busy;
+    struct ibv_wc wc;
 
+    memset(flow, 0, sizeof(*flow));
     do {
-        for (i = 0; i < count; ++i) {
-            while ((flight[i] < SPEED_FLIGHT) &&
-                   (speed_post(&pairs[i], bytes, read) == 0)) {
-                ++flight[i];
-            }
-            n = pairs[i].qp.qp->context->ops.poll_cq(pairs[i].qp.send_cq, 16,
-                                                     wc);
-            for (; n > 0; --n) {
-                --flight[i];
-                ++done;
-                bad += (wc[n - 1].status != IBV_WC_SUCCESS);
-            }
-            st_link_progress(pairs[i].st->link);
+        for (i = 0, is_busy = 1; i < count; ++i) {
+            is_busy *= speed_round(&pairs[i], bytes, read, flow, &flight[i]);
         }
-        now = probe_seconds();
-    } while ((now - start < SPEED_SECONDS) || ((done < 16) &&
-                                               (now - start < ST_WAIT_S)));
-    for (i = 0; i < count; ++i) { /* what is under way ends here */
-        while ((flight[i] > 0) && st_pair_wait(&pairs[i], wc, ST_WAIT_S)) {
+        flow->seconds  = probe_seconds() - start;
+        flow->busy    += is_busy * (flow->seconds - last);
+        last           = flow->seconds;
+    } while ((flow->seconds < SPEED_SECONDS) ||
+             ((flow->done < 16) && (flow->seconds < ST_WAIT_S)));
+    for (i = 0; i < count; ++i) { /* requests under way end here */
+        while ((flight[i] > 0) && st_pair_wait(&pairs[i], &wc, ST_WAIT_S)) {
             --flight[i];
         }
     }
-    *rate = done / (now - start);
-    return ((done > 0) && (bad == 0)) ? 0 : -1;
+    return ((flow->done > 0) && (flow->bad == 0)) ? 0 : -1;
+}
+
+static double speed_rate(const speed_flow_t *flow)
+{
+    return flow->done / flow->seconds;
 }
 
 static const st_pair_params_t *speed_params(size_t bytes, int read,
@@ -125,7 +152,7 @@ static const st_pair_params_t *speed_params(size_t bytes, int read,
 
 /* The same on one device, whose pair it makes. */
 static int speed_one(st_t *st, st_result_t *result, size_t bytes, int read,
-                     double *rate)
+                     speed_flow_t *flow)
 {
     st_pair_params_t params;
     st_pair_t pair;
@@ -135,7 +162,7 @@ static int speed_one(st_t *st, st_result_t *result, size_t bytes, int read,
         0) {
         return -1;
     }
-    err = speed_stream(&pair, 1, bytes, read, rate);
+    err = speed_stream(&pair, 1, bytes, read, flow);
     st_pair_close(&pair);
     return err;
 }
@@ -156,6 +183,7 @@ void st_speed_measure(st_t *st, const char *between)
     static const size_t sizes[] = {8, 64, 512, 4096, 0};
     static const size_t reads[] = {4096, 65536, 1 << 20};
     st_result_t unused;
+    speed_flow_t flow;
     double value, worst;
     size_t bytes;
     unsigned i;
@@ -167,7 +195,8 @@ void st_speed_measure(st_t *st, const char *between)
                             &(st_point_t){between, "latency of a send", "us", 1,
                                           bytes, value * 1e6, worst * 1e6});
         }
-        if (speed_one(st, &unused, bytes, 0, &value) == 0) {
+        if (speed_one(st, &unused, bytes, 0, &flow) == 0) {
+            value = speed_rate(&flow);
             speed_note(st, between, "sends", "1000/s", bytes, value * 1e-3);
             speed_note(st, between, "bandwidth of sends", "MB/s", bytes,
                        value * bytes * 1e-6);
@@ -175,9 +204,9 @@ void st_speed_measure(st_t *st, const char *between)
     }
     for (i = 0; (st->device->caps & EFA_DEVICE_CAP_RDMA_READ) &&
                 (i < sizeof(reads) / sizeof(reads[0])); ++i) {
-        if (speed_one(st, &unused, reads[i], 1, &value) == 0) {
+        if (speed_one(st, &unused, reads[i], 1, &flow) == 0) {
             speed_note(st, between, "bandwidth of reads", "MB/s", reads[i],
-                       value * reads[i] * 1e-6);
+                       speed_rate(&flow) * reads[i] * 1e-6);
         }
     }
 }
@@ -251,6 +280,7 @@ void st_speed_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
     size_t bytes        = st->device->max_msg;
     speed_rail_t *rails = calloc(ST_DEVICES_MAX, sizeof(*rails));
     st_pair_t pairs[ST_DEVICES_MAX];
+    speed_flow_t flow;
     unsigned open;
     double rate;
 
@@ -262,10 +292,11 @@ void st_speed_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
          ++open) {
         pairs[open] = rails[open].pair;
         if ((open > 0) &&
-            (speed_stream(pairs, open + 1, bytes, 0, &rate) == 0)) {
+            (speed_stream(pairs, open + 1, bytes, 0, &flow) == 0)) {
+            rate = speed_rate(&flow) * bytes;
             st_result_point(
                 st, &(st_point_t){"queue pairs", "bandwidth of sends", "MB/s",
-                                  open + 1, bytes, rate * bytes * 1e-6, 0});
+                                  open + 1, bytes, rate * 1e-6, 0});
         }
     }
     for (count = 0; count < ST_DEVICES_MAX; ++count) {
@@ -286,19 +317,40 @@ static void speed_latency_probe(st_t *st, st_result_t *result)
     }
 }
 
+/* A device is slow if that is all it does while it has work. One that is out of
+ * work at times shows how slow this CPU is, or how busy with other things. */
 static void speed_bandwidth_probe(st_t *st, st_result_t *result)
 {
     size_t bytes = efa_at_most(st->device->max_msg, 4096);
-    double rate  = 0;
+    double best = 0, busy = 0, rate;
+    int is_slow = 0;
+    speed_flow_t flow;
+    unsigned i;
 
-    if (speed_one(st, result, bytes, 0, &rate) != 0) {
-        st_result_not_asked(result, "messages of %zu B did not arrive", bytes);
-    } else {
-        st_result_decide(result, rate * bytes >= SPEED_BANDWIDTH,
-                         "%.2f Gbit/s in messages of %zu B; the port says %.0f",
-                         rate * bytes * 8e-9, bytes,
-                         st->device->bandwidth * 8e-9);
+    for (i = 0; (i < SPEED_TRIES) && (best < SPEED_BANDWIDTH) && !is_slow;
+         ++i) {
+        if (speed_one(st, result, bytes, 0, &flow) != 0) {
+            st_result_not_asked(result, "messages of %zu B did not arrive",
+                                bytes);
+            return;
+        }
+        rate     = speed_rate(&flow) * bytes;
+        best     = (rate > best) ? rate : best;
+        busy     = (flow.busy > busy * flow.seconds) ?
+                   flow.busy / flow.seconds : busy;
+        is_slow  = (flow.done * bytes < SPEED_BANDWIDTH * flow.busy);
     }
+    if ((best < SPEED_BANDWIDTH) && !is_slow) {
+        st_result_not_asked(result, "this CPU is the bound, slow or busy with "
+                            "other things: %.2f Gbit/s in messages of %zu B, "
+                            "and the device has work for %.0f %% of the time; "
+                            "ask on a quiet machine", best * 8e-9, bytes,
+                            busy * 100);
+        return;
+    }
+    st_result_decide(result, best >= SPEED_BANDWIDTH,
+                     "%.2f Gbit/s in messages of %zu B; the port says %.0f",
+                     best * 8e-9, bytes, st->device->bandwidth * 8e-9);
 }
 
 const st_probe_t st_speed[] = {

@@ -18,7 +18,7 @@ enum {
     STATUS_BYTES   = 4096 /* of an RDMA */
 };
 
-#define STATUS_WAIT_S   90  /* for who is not there */
+#define STATUS_WAIT_S 90 /* for an absent peer */
 #define STATUS_SOON_S   0.15 /* an absent host is told of no sooner */
 #define STATUS_LATE_S   60  /* and no later */
 #define STATUS_RETRY_S  0.01 /* between two tries, at most */

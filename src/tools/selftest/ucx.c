@@ -29,7 +29,7 @@ typedef struct ucx_run {
     const char *device;
 } ucx_run_t;
 
-/* Starts a command; what it says comes out of *out. */
+/* Starts a command; its output comes out of *out. */
 static pid_t ucx_start(char *const *args, int *out, const char *device)
 {
     char devices[EFA_DEVICE_NAME_MAX + 8];
@@ -62,7 +62,7 @@ static pid_t ucx_start(char *const *args, int *out, const char *device)
     return child;
 }
 
-/* What it says, until it ends or time is up; its exit status, -1: none. */
+/* Reads its output until it ends or time is up; its exit status, -1: none. */
 static int ucx_finish(pid_t child, int out, char *text, size_t size,
                       double until)
 {

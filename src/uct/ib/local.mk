@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The transports: what of the module calls verbs and serves UCT. Linked into
+# The transports: the part of the module that calls verbs and serves UCT. Linked into
 # lib/libuct_srd.so.0 by src/ucp_hooks/local.mk.
 uct_ib_sources = \
 	src/uct/ib/component.c \
@@ -24,6 +24,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_status.h \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
+	src/uct/ib/efa/efa_random.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
 	src/uct/ib/efa/efa_self.c src/uct/ib/efa/efa_self.h \
 	src/uct/ib/efa/efa_trial.c src/uct/ib/efa/efa_trial.h \
@@ -51,6 +52,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_post.c src/uct/ib/base/base_post.h \
 	src/uct/ib/base/base_progress.c src/uct/ib/base/base_progress.h \
 	src/uct/ib/base/base_reclaim.c src/uct/ib/base/base_reclaim.h \
+	src/uct/ib/base/base_record.c src/uct/ib/base/base_record.h \
 	src/uct/ib/base/base_report.c src/uct/ib/base/base_report.h \
 	src/uct/ib/base/base_retry.c src/uct/ib/base/base_retry.h \
 	src/uct/ib/base/base_rx.c src/uct/ib/base/base_rx.h \
@@ -68,6 +70,7 @@ uct_ib_sources = \
 	src/uct/ib/srd/srd_direct.c src/uct/ib/srd/srd_direct.h \
 	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \
+	src/uct/ib/srd/srd_list.c src/uct/ib/srd/srd_list.h \
 	src/uct/ib/srd/srd_put.c \
 	src/uct/ib/srd/srd_query.c \
 	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What UCX's modules call of CUDA's runtime, over the emulated driver. The real
- * one asks the driver for tables that nobody has published. As with that, the
- * first call makes the primary context of the thread's device current.
+ * The functions of CUDA's runtime that UCX's modules call, over the emulated
+ * driver. The real one asks the driver for tables that nobody has published. As
+ * with that, the first call makes the primary context of the thread's device
+ * current.
  */
 #include "gpu.h"
 

@@ -100,7 +100,7 @@ GPU_EXPORT CUresult cuGetProcAddress(const char *name, void **call,
     return cuGetProcAddress_v2(name, call, version, flags, NULL);
 }
 
-/* What a driver for such a device answers. */
+/* The answer of a driver for such a device. */
 #define GPU_MISSING(_name) \
     GPU_EXPORT CUresult _name(void); \
     GPU_EXPORT CUresult _name(void) \

@@ -33,7 +33,7 @@ enum {
 #define GPU_VA_DEVICE (64ull << 30)
 #define GPU_MEMORY    (16ull << 30) /* that a device says it has */
 
-/* What programs reserve lies behind that of all devices. */
+/* Addresses that programs reserve lie behind those of all devices. */
 #define GPU_VA_RESERVED (GPU_VA_BASE + GPU_DEVICES * GPU_VA_DEVICE)
 #define GPU_VA_END      (GPU_VA_RESERVED + GPU_VA_DEVICE)
 
@@ -114,7 +114,7 @@ CUresult gpu_open_foreign(const struct gpu_part *part, int device,
 void *gpu_reach(CUdeviceptr ptr, size_t size);
 
 /* Bytes copied, over the process's life, by kind: to the device, from it,
- * between devices. What FAKE_GPU_COPIES=FILE gets at exit. */
+ * between devices. FAKE_GPU_COPIES=FILE gets them at exit. */
 enum { GPU_COPY_HTOD, GPU_COPY_DTOH, GPU_COPY_DTOD, GPU_COPY_KINDS };
 void gpu_count_copy(CUdeviceptr dst, CUdeviceptr src, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The calls that UCX's memory hooks patch: they replace a function's first bytes
- * by a jump, and know few instructions that they can move elsewhere. So these
- * begin with pushes, as the real driver's do, and call what is written in C.
+ * by a jump, and know few instructions that they can move elsewhere. Therefore
+ * these begin with pushes, as the real driver's do, and call functions in C.
  */
 #include "gpu.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCX asks NVML for: NVLinks, of which there are none. */
+/* UCX's question to NVML: NVLinks, of which there are none. */
 #include "gpu.h"
 
 #include <string.h>

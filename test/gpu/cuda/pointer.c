@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocation, mapping, what is known of an address, dma-bufs and IPC. What is
- * named gpu_cu is exported without the prefix, by hooked.c.
+ * Allocation, mapping, attributes of an address, dma-bufs and IPC. Functions
+ * named gpu_cu are exported without the prefix, by hooked.c.
  */
 #include "gpu.h"
 
@@ -95,7 +95,7 @@ GPU_EXPORT CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
     return ret;
 }
 
-/* Of this process's alone: none is exported. */
+/* For this process alone: none is exported. */
 GPU_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle,
                                 size_t size, const CUmemAllocationProp *prop,
                                 unsigned long long flags)
@@ -143,7 +143,7 @@ void gpu_handle_put(unsigned handle)
     }
 }
 
-/* What is mapped stays until it is unmapped. */
+/* Mapped memory stays until it is unmapped. */
 GPU_EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     CUresult ret = CUDA_ERROR_INVALID_VALUE;
@@ -361,7 +361,7 @@ GPU_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute,
     return ret;
 }
 
-/* Of an address that is no device memory, all are 0. */
+/* All are 0 for an address that is no device memory. */
 GPU_EXPORT CUresult cuPointerGetAttributes(unsigned count, int *attributes,
                                            void **data, CUdeviceptr ptr)
 {
@@ -431,9 +431,9 @@ static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
     return fd;
 }
 
-/* Of whole pages that lie in one block; FAKE_GPU_DMABUF=0: a driver that knows
- * the call but exports nothing; FAKE_GPU_REAL: what no emulated EFA can map, as
- * with a real GPU. */
+/* A dma-buf of whole pages that lie in one block; FAKE_GPU_DMABUF=0: a driver
+ * that knows the call but exports nothing; FAKE_GPU_REAL: memory that no
+ * emulated EFA can map, as with a real GPU. */
 GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
                                                   CUdeviceptr ptr, size_t size,
                                                   int type,

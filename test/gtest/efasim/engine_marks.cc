@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a receiver learns of packets: by a mark, which stays while packets come,
- * and a look at the ring. And who counts what.
+ * and a look at the ring. Also the counts that each side makes.
  */
 #include "engine_test.h"
 
@@ -43,7 +43,7 @@ struct MarksTest : public ::testing::Test {
 
 using engine_marks = MarksTest;
 
-/* Whatever the receiver thinks of the sender when the packet comes. */
+/* Any state of the receiver towards the sender when the packet comes. */
 TEST_F(engine_marks, found_after_any_silence)
 {
     for (unsigned calls = 0; calls < LONG_IDLE; ++calls) {
@@ -135,7 +135,7 @@ TEST_F(engine_marks, no_packet_is_overlooked)
     receiver.join();
 }
 
-/* What a process counted stays when it is gone, and is not counted twice. */
+/* Counts of a process stay when it is gone, and are not made twice. */
 TEST_F(engine_marks, counters_outlive_their_process)
 {
     uint64_t sent, received, bytes;

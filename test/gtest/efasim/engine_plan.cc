@@ -258,6 +258,23 @@ TEST(engine_plan, rate_of_datagrams)
     EXPECT_EQ(0, ud.sent());
 }
 
+/* A datagram that does not fit into the buffer before that rate is lost; its
+ * sender is told at once that it has left. */
+TEST(engine_plan, buffer_of_datagrams)
+{
+    Planned ud("ud-rate-mbps 8\nud-buffer 5000", RIG_UD);
+
+    for (unsigned i = 0; i < 3; ++i) {
+        ud.send(i, 2000);
+    }
+    EXPECT_EQ(0, ud.outcome()) << "the third is lost";
+    EXPECT_EQ(-1, ud.sent()) << "two wait";
+    ud.pass(4);
+    EXPECT_EQ(0, ud.sent());
+    EXPECT_EQ(0, ud.sent());
+    EXPECT_EQ(-1, ud.sent());
+}
+
 TEST(engine_plan, rate_of_the_link)
 {
     Planned pair("rate-mbps 80"); /* 10 bytes a microsecond */

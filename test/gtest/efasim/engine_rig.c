@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_rig_struct.h"
 
+#include "efasim/driver/qp_state.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +60,12 @@ static int rig_is_alive(void *env, uint32_t owner)
     return 0;
 }
 
-static int rig_rdma(void *env, uint32_t owner, enum io_tx_op op, void *local,
-                    uint64_t addr, size_t length)
+static int rig_rdma(void *env, uint32_t owner, enum io_tx_op op,
+                    struct sim_near near, uint64_t addr, size_t length)
 {
-    struct rig *rig = ((struct rig_proc*)env)->rig;
+    struct rig *rig   = ((struct rig_proc*)env)->rig;
+    const void *local = near.bytes ? near.bytes :
+                                     (void*)(uintptr_t)near.addr;
 
     if (rig->proc[dir_owner_slot(owner)].dead) {
         return -ESRCH;
@@ -72,7 +76,7 @@ static int rig_rdma(void *env, uint32_t owner, enum io_tx_op op, void *local,
     if (op == IO_OP_WRITE) {
         memcpy((void*)(uintptr_t)addr, local, length);
     } else {
-        memcpy(local, (void*)(uintptr_t)addr, length);
+        memcpy((void*)(uintptr_t)near.addr, (void*)(uintptr_t)addr, length);
     }
     return 0;
 }
@@ -462,6 +466,15 @@ uint16_t rig_qpn(struct rig *rig, int qp)
     return rig->qp[qp]->qp->qpn;
 }
 
+/* As the kernel does it: its own checks, then the device's */
+static int rig_modify(struct sim_qp *qp, const struct sim_qp_mod *mod,
+                      int privileged)
+{
+    int ret = drv_qp_state_check(mod, qp->state, qp->attr.ud, privileged);
+
+    return ret ? ret : sim_qp_modify(qp, mod);
+}
+
 int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
 {
     struct sim_qp_mod mod = {
@@ -471,14 +484,14 @@ int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
         .port  = 1,
     };
 
-    return sim_qp_modify(rig->qp[qp]->qp, &mod);
+    return rig_modify(rig->qp[qp]->qp, &mod, 0);
 }
 
-int rig_qkey(struct rig *rig, int qp, uint32_t qkey)
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey, int privileged)
 {
     struct sim_qp_mod mod = { .mask = SIM_QPA_QKEY, .qkey = qkey };
 
-    return sim_qp_modify(rig->qp[qp]->qp, &mod);
+    return rig_modify(rig->qp[qp]->qp, &mod, privileged);
 }
 
 int rig_qp_state(struct rig *rig, int qp)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rig for engine tests: several processes' devices in one process, on one
- * directory, with rings, clock and liveness in the hands of the test. What
- * libefa would do (build work requests, ring doorbells, read completions) is
- * done here by hand, so wrong things can be built too. C behind, because the
- * engine's headers use C11 atomics.
+ * directory, with rings, clock and liveness in the hands of the test. libefa's
+ * work (build work requests, ring doorbells, read completions) is done here by
+ * hand, so wrong things can be built too. C behind, because the engine's
+ * headers use C11 atomics.
  */
 #ifndef TEST_EFASIM_ENGINE_RIG_H
 #define TEST_EFASIM_ENGINE_RIG_H
@@ -175,7 +175,8 @@ void rig_damage(struct rig *rig, uint8_t ctrl1, uint8_t ctrl2,
                 uint8_t reserved);
 void rig_doorbell(struct rig *rig, int qp, uint32_t value);
 void rig_recv_doorbell(struct rig *rig, int qp, uint32_t value);
-int rig_qkey(struct rig *rig, int qp, uint32_t qkey); /* in RTS */
+/* In RTS, by a user who is privileged or not */
+int rig_qkey(struct rig *rig, int qp, uint32_t qkey, int privileged);
 
 /* Read a completion; 1 or 0. Does not run the device. */
 int rig_poll_send(struct rig *rig, int qp, struct rig_cqe *cqe);

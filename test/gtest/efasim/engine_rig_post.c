@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What libefa does: build requests, ring doorbells, read completions. */
+/* libefa's work: build requests, ring doorbells, read completions. */
 #include "engine_rig_struct.h"
 
 #include <string.h>

@@ -95,7 +95,7 @@ TEST_F(engine_ring, answers)
     EXPECT_EQ(0, rig_ring_answer_take(ring, &token, &status));
 }
 
-/* Whatever the other side writes: refused, nothing read out of bounds. */
+/* Bad writes of the other side: refused, nothing read out of bounds. */
 TEST_F(engine_ring, damage_is_seen)
 {
     const struct {

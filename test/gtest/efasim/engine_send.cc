@@ -210,7 +210,7 @@ TEST(engine_send, wrong_qkey)
     EXPECT_EQ(-1, silent.received());
 }
 
-/* What a program that bypasses libefa can get wrong: refused, with a line. */
+/* Mistakes of a program that bypasses libefa: refused, with a line. */
 TEST(engine_send, malformed_requests_stop_the_qp)
 {
     const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine's tests share: a rig, memory, QPs, shorthand. */
+/* The common part of the engine's tests: a rig, memory, QPs, shorthand. */
 #ifndef TEST_EFASIM_ENGINE_TEST_H
 #define TEST_EFASIM_ENGINE_TEST_H
 

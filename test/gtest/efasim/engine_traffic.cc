@@ -211,8 +211,8 @@ TEST(engine_traffic, delayed_and_reordered)
     run_seeds("rnr-us=50 delay-us=30 reorder=0.9");
 }
 
-/* What was on its way to a QP that is gone does not reach the next one of the
- * same number and key; what is sent to it later does. */
+/* A packet on its way to a QP that is gone does not reach the next one of the
+ * same number and key; a later packet does. */
 TEST(engine_traffic, reused_number)
 {
     Pair pair;

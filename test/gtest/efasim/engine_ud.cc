@@ -165,7 +165,7 @@ TEST(engine_ud, has_no_rnr_retry)
     EXPECT_EQ(-EINVAL, rig_qp_modify(pair.rig, pair.tx, RIG_RTS, 1 << 11));
 }
 
-/* What arrives, by number, for a seed. */
+/* Datagrams that arrive, by number, for a seed. */
 static std::map<unsigned, unsigned> arrivals(const char *knobs)
 {
     UdPair pair(knobs, 1024);

@@ -244,7 +244,7 @@ TEST(engine_write, long_request_ids)
     EXPECT_EQ(2, other.outcome());
 }
 
-/* What a generation cannot do it refuses. */
+/* A generation refuses operations that it does not have. */
 TEST(engine_write, generations)
 {
     WritePair first(0, "device=efa2");

@@ -18,13 +18,16 @@ test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 if SANITIZERS
-test_gtest_efasim_engine_SOURCES += $(efasim_engine_sources)
+test_gtest_efasim_engine_SOURCES += $(efasim_engine_sources) \
+	src/efasim/driver/qp_state.c
 test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)
 else
 test_gtest_efasim_engine_LDADD = \
-	$(call efasim_objects,$(efasim_engine_sources)) $(GTEST_LIBS)
+	$(call efasim_objects,$(efasim_engine_sources) \
+	src/efasim/driver/qp_state.c) $(GTEST_LIBS)
 test_gtest_efasim_engine_DEPENDENCIES = \
-	$(call efasim_objects,$(efasim_engine_sources))
+	$(call efasim_objects,$(efasim_engine_sources) \
+	src/efasim/driver/qp_state.c)
 endif
 gtest_objects += $(test_gtest_efasim_engine_OBJECTS)
 endif

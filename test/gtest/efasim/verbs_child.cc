@@ -178,7 +178,7 @@ void Parent::get(void *data, size_t len)
 int64_t stat_counter(int node, const std::string &name,
                      const std::string &device)
 {
-    std::string command = efasim_path() + " stat";
+    std::string command = efasim_path() + " stat --raw";
     FILE *pipe          = popen(command.c_str(), "r");
     char line[4096];
     int64_t value = -1;

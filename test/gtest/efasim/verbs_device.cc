@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the device says of itself, and what it refuses to create. */
+/* The device's attributes, and the objects that it refuses to create. */
 #include "verbs_test.h"
 
 #include <cerrno>
@@ -391,7 +391,7 @@ TEST(DISABLED_Role, memlock)
     EXPECT_EQ(nullptr, ibv_reg_mr(dev.pd, big.data(), big.size(),
                                   IBV_ACCESS_LOCAL_WRITE));
     EXPECT_EQ(ENOMEM, errno);
-    /* What is given back can be used again. */
+    /* Objects that are given back can be used again. */
     for (int i = 0; i < 100; ++i) {
         ibv_mr *mr = ibv_reg_mr(dev.pd, small.data(), small.size(),
                                 IBV_ACCESS_LOCAL_WRITE);

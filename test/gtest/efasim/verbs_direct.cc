@@ -230,7 +230,7 @@ TEST_F(Direct, wrong_phase)
     EXPECT_EQ(IBV_QPS_ERR, state());
 }
 
-/* What libefa tells as max_batch is what a doorbell may announce. */
+/* libefa's max_batch is the number that a doorbell may announce. */
 TEST_F(Direct, batch_of_a_doorbell)
 {
     ASSERT_EQ(32u, sq.max_batch);

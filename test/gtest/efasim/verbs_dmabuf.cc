@@ -159,7 +159,7 @@ TEST_F(GpuMemory, by_address)
     ibv_destroy_ah(ah);
 }
 
-/* Whatever it is: pages that the program may not read cannot be pinned. */
+/* Pages that the program may not read cannot be pinned, whatever they are. */
 TEST_F(GpuMemory, other_memory_without_rights)
 {
     void *none = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,

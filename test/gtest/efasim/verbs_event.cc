@@ -200,8 +200,8 @@ TEST(DISABLED_Role, event_sleeper)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* Who sleeps for each message is woken at once, not when the device happens to
- * look. */
+/* A program that sleeps for each message is woken at once, not when the device
+ * happens to look. */
 TEST(event, sleepers_are_woken_at_once)
 {
     const unsigned n = 300;

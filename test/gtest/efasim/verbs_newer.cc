@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only a new rdma-core has, looked up at run time, as this program is
+ * Functions of a new rdma-core alone, looked up at run time, as this program is
  * built with the headers of any: CQs in memory of the program's (59),
  * completion counters (65), interconnects of a registration (50).
  */

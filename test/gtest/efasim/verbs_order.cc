@@ -108,7 +108,7 @@ TEST(order, changed_by_reorder)
     }
 }
 
-/* What is held goes when nothing follows for a while: a process that loses the
+/* A held packet goes when nothing follows for a while: a process that loses the
  * CPU among its posts sees another order, so a few tries are granted. By chance
  * no two orders of 500 are the same. */
 TEST(order, same_seed_same_order)

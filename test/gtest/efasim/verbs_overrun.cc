@@ -179,7 +179,8 @@ TEST(keeps_up, extended_polls)
 
 namespace {
 
-/* Of this process's device, without a process that asks: that takes long. */
+/* Read from this process's device, without a process that asks: that takes
+ * long. */
 int64_t count_of(const char *name)
 {
     auto counter = reinterpret_cast<int (*)(const char*, unsigned long long*)>(

@@ -214,9 +214,9 @@ TEST(DISABLED_Role, victim)
     }
 }
 
-/* What was under way ends soon, with the status that it is told: the dead one's
- * NIC answers, or its host is gone, and then 15 stands for 13 if it never did.
- * With a time-out of one second nothing waits longer. */
+/* Requests under way end soon, with the status of the command line: the dead
+ * one's NIC answers, or its host is gone, and then 15 stands for 13 if it never
+ * did. With a time-out of one second nothing waits longer. */
 TEST(DISABLED_Role, survivor)
 {
     Parent parent;

@@ -156,7 +156,7 @@ TEST(qp_state, drained_and_back)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* What a QP may be asked for and told, and what not. */
+/* Attributes that a QP may be asked for and told, and others. */
 TEST(qp_state, queries_and_other_ports)
 {
     Device dev;

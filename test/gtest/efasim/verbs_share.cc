@@ -65,7 +65,8 @@ TEST(DISABLED_Role, share_sender)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* What all the others must have sent, in percent, when the first is done. */
+/* The part that all the others must have sent, in percent, when the first is
+ * done. */
 static unsigned share_least()
 {
     const char *value = getenv("SHARE_LEAST");
@@ -260,7 +261,7 @@ TEST(share, a_poller_inside_a_lock)
             << "who spins for the lock starves";
 }
 
-/* Of @n rounds with an echo that polls: the one in the middle, in us. */
+/* The median of @n rounds with an echo that polls, in us. */
 static int64_t round_time(Qp &qp, Memory &mem, ibv_ah *ah, const Address &peer,
                           unsigned n)
 {

@@ -40,7 +40,7 @@ private:
     struct sigaction old;
 };
 
-/* What a handler works with: queue pairs that nobody else uses. */
+/* A handler's objects: queue pairs that nobody else uses. */
 struct Handler {
     Qp       *from, *to;
     Memory   *mem;

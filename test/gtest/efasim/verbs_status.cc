@@ -386,4 +386,4 @@ TEST_P(Inject, send)
 
 INSTANTIATE_TEST_SUITE_P(statuses, Inject,
                          testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
-                                         12, 13, 14, 15));
+                                         12, 13, 14, 15, 18, 19, 255));

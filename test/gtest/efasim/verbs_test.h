@@ -22,9 +22,9 @@
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 
-#include "test/apps/fill.h"
+#include "../../apps/fill.h"
 
-/* What a second-generation device reports (vendor's figures). */
+/* Attributes of a second-generation device (vendor's figures). */
 enum {
     MSG_MAX     = 8928,
     INLINE_MAX  = 32,
@@ -207,7 +207,7 @@ private:
     int fd_;
 };
 
-/* Counter of a device of @node, as `efasim stat` prints it; -1: none. */
+/* Counter of a device of @node, as `efasim stat --raw` prints it; -1: none. */
 int64_t stat_counter(int node, const std::string &name,
                      const std::string &device = "rdmap0s6");
 

@@ -36,6 +36,7 @@ bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
     Packet packet;
     unsigned len;
 
+    flow_timer_set_now(core, now);
     if (!flow_tx_ready(core, tx)) {
         return false;
     }
@@ -259,6 +260,19 @@ void ud(flow_params_t *params)
     flow_params_default_ud(params);
     params->self      = self;
     params->rx_posted = posted;
+}
+
+void move_all(Node &from, Node &to, flow_send_status_t status)
+{
+    from.progress();
+    while (!from.out.empty()) {
+        Packet packet = from.out.front();
+        from.out.pop_front();
+        if (status == FLOW_SEND_OK) {
+            to.receive(packet);
+        }
+        from.complete(packet, status);
+    }
 }
 
 void settle(Node &a, Node &b)

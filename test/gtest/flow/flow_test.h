@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of the core share: a Node, one core with the bookkeeping a
- * transport would have. What it sends lies in out; a test moves it by hand, in
+ * The common part of the core's tests: a Node, one core with the bookkeeping of
+ * a transport. Packets that it sends lie in out; a test moves them by hand, in
  * any order, once, twice or never.
  */
 #ifndef FLOW_TEST_H_
@@ -103,6 +103,10 @@ flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx);
 std::vector<Packet> take(Node &node);
 /* They complete and arrive nowhere. */
 void lose(Node &node);
+/* Every packet that is out at `from` comes to `to`, if its status is OK, and
+ * completes so. */
+void move_all(Node &from, Node &to,
+              flow_send_status_t status = FLOW_SEND_OK);
 /* A tweak that makes a node speak UD. */
 void ud(flow_params_t *params);
 /* Move every packet of both nodes until nothing is left; all complete. */

@@ -3,6 +3,7 @@ if HAVE_GTEST
 check_PROGRAMS += test/gtest_flow
 test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/flow_test.cc \
+                          test/gtest/flow/test_flow_alarm.cc \
                           test/gtest/flow/test_flow_assert.cc \
                           test/gtest/flow/test_flow_psn.cc \
                           test/gtest/flow/test_flow_wire.cc \
@@ -11,6 +12,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_ends.cc \
                           test/gtest/flow/test_flow_hash.cc \
                           test/gtest/flow/test_flow_held.cc \
+                          test/gtest/flow/test_flow_lost.cc \
                           test/gtest/flow/test_flow_tx.cc \
                           test/gtest/flow/resend_test.h \
                           test/gtest/flow/test_flow_resend.cc \
@@ -24,6 +26,8 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_young.cc \
                           test/gtest/flow/test_flow_backoff.cc \
                           test/gtest/flow/test_flow_grant.cc \
+                          test/gtest/flow/test_flow_hand.cc \
+                          test/gtest/flow/test_flow_lap.cc \
                           test/gtest/flow/test_flow_pair.cc \
                           test/gtest/flow/test_flow_peer.cc
 test_gtest_flow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test

@@ -8,13 +8,15 @@ namespace {
 
 const flow_time_t MS = 1000000;
 
-/* What a node has to send is refused `times` times: it waits for rnr_min, twice
- * that, and so on, up to twice as long at random. */
-void refuse(Node &from, int times)
+/* The packets of a node are refused `times` times: it waits for rnr_min, twice
+ * that, and so on, up to twice as long at random; before it was answered each
+ * of the longer ones three times. */
+void refuse(Node &from, int times, bool fresh = false)
 {
     flow_time_t least = from.core->params.rnr_min;
 
-    for (int i = 0; i < times; ++i, least *= 2) {
+    for (int i = 0; i < times;
+         ++i, least *= (fresh && (i > 2) && ((i - 2) % 3 != 0)) ? 1 : 2) {
         from.progress();
         ASSERT_EQ(1u, from.out.size());
         Packet packet = from.out.front();
@@ -44,12 +46,39 @@ TEST(flow_backoff, data__begins_anew_when_it_arrived)
     (void)ba;
 }
 
+/* Packets that were refused together are one refusal. */
+TEST(flow_backoff, data__once_for_all_that_is_out)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    for (int turn = 1; turn <= 3; ++turn) {
+        for (int i = 0; (turn == 1) && (i < 8); ++i) {
+            ASSERT_TRUE(a.send(ab, "x"));
+        }
+        std::deque<Packet> out;
+        out.swap(a.out);
+        ASSERT_EQ(8u, out.size());
+        for (const Packet &packet : out) {
+            a.complete(packet, FLOW_SEND_RNR);
+        }
+        EXPECT_EQ((unsigned)turn, (unsigned)ab->backoff);
+        while (a.out.size() < 8) { /* one wait, or the next one */
+            a.now = flow_timer_next(a.core);
+            a.progress();
+        }
+    }
+    settle(a, b);
+    EXPECT_EQ(8u, b.got.size());
+    (void)ba;
+}
+
 TEST(flow_backoff, control__of_a_sending_flow)
 {
     Node a(1), b(2);
     flow_tx_t *tx = a.open(b);
 
-    refuse(a, 4); /* its hello */
+    refuse(a, 8, true); /* its hello */
     a.progress();
     ASSERT_EQ(1u, a.out.size());
     a.complete(a.out.front());
@@ -93,7 +122,7 @@ TEST(flow_backoff, ud__what_was_acknowledged_is_not_counted)
             a.now += MS;
         }
         size_t got = b.got.size();
-        for (int i = 0; i < 2000; ++i) { /* longer than any wait */
+        for (int i = 0; i < 3000; ++i) { /* longer than any wait */
             b.now = a.now;
             settle(a, b);
             if (flow_tx_ready(a.core, ab)) {
@@ -104,4 +133,51 @@ TEST(flow_backoff, ud__what_was_acknowledged_is_not_counted)
         ASSERT_LT(got + 1000, b.got.size());
     }
     (void)ba;
+}
+
+/* The reset that a node has to say, once its receiver was not ready for it. */
+static void expect_reset_again(Node &node)
+{
+    node.progress();
+    ASSERT_EQ(1u, node.out.size());
+    Packet reset = node.out[0];
+    ASSERT_EQ((unsigned)FLOW_CTL_RESET, type_of(reset));
+    node.out.clear();
+    node.complete(reset, FLOW_SEND_RNR);
+    node.progress();
+    EXPECT_TRUE(node.out.empty()) << "without a back-off";
+    node.now = flow_timer_next(node.core);
+    node.progress();
+    ASSERT_EQ(1u, node.out.size());
+    EXPECT_EQ(reset.bytes, node.out[0].bytes);
+}
+
+/* Else the sender would never learn that its messages are lost. */
+TEST(flow_backoff, reset__of_a_receiver)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    flow_rx_fail(b.core, rx_of(b, a, tx));
+    expect_reset_again(b);
+    settle(b, a);
+    EXPECT_EQ(FLOW_TX_FAILED, tx->state);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* Else the receiver would keep the flow. */
+TEST(flow_backoff, reset__of_a_sender)
+{
+    Node a(1), b(2);
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    flow_tx_fail(a.core, tx, FLOW_SEND_ERROR);
+    a.pull_events();
+    flow_tx_close(a.core, tx);
+    expect_reset_again(a);
+    settle(a, b);
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ(0u, a.counters().tx_flows);
 }

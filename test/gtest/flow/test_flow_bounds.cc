@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is bounded at its bound, and indices where records meet in one chain. */
+/* Bounded things at their bound, and indices where records meet in one
+ * chain. */
 #include "flow_test.h"
 
 extern "C" {
@@ -22,6 +23,7 @@ TEST(flow_bounds, ack__whole_window_held)
     unsigned sent = 0;
     uint64_t map;
 
+    flow_core_path(a.core, flow_tx_index(ab))->window = FLOW_WINDOW_MAX << 16;
     while (a.send(ab, "x")) {
         ++sent;
     }
@@ -352,7 +354,7 @@ TEST(flow_bounds, limit__endpoint_out_of_range)
     }
 }
 
-/* What is refused during a back-off waits for the next one. */
+/* A packet that is refused during a back-off waits for the next one. */
 TEST(flow_bounds, timer__gathers)
 {
     Node a(1), b(2);

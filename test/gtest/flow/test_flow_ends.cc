@@ -254,7 +254,7 @@ TEST_F(flow_reset_meanwhile, unsent)
     expect_end();
 }
 
-/* What is said of a flow that has ended here pairs with nothing. */
+/* A word about a flow that has ended here pairs with nothing. */
 TEST(flow_ends, pair__with_a_failed_flow)
 {
     Node a(1), b(2);
@@ -498,8 +498,8 @@ TEST(flow_ends, churn__memory_is_flat)
     EXPECT_EQ(0u, a.counters().owed);
 }
 
-/* What is done where no callback may run: whoever begins to talk to us has his
- * answer, and users are told later, all of it. */
+/* Work where no callback may run: a newcomer has its answer, and users are told
+ * later, all of it. */
 TEST(flow_ends, event_peer_next__answers_and_tells_no_user)
 {
     Node a(1, ud), b(2, ud), c(3, ud);

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include "flow/grant_priv.h"
+#include "flow/hand_priv.h"
 }
 
 using namespace flow_test;
@@ -64,6 +65,7 @@ TEST(flow_grant, invariant__owed_never_above_the_buffers)
         txs.push_back(peers[i]->open(b));
     }
     for (int round = 0; round < 300; ++round) {
+        b.now += 20000; /* a tick: what was lent is consumed */
         for (unsigned i = 0; i < 7; ++i) {
             while (peers[i]->send(txs[i], "x")) {
             }
@@ -245,7 +247,8 @@ TEST(flow_grant, silent__counted_no_more)
     flow_rx_t *silent = rx_of(b, a, ab), *busy = rx_of(b, c, cb);
     EXPECT_GE(flow_psn_diff(silent->limit, flow_rx_psn(silent)), 32);
     for (int i = 0; i < 100; ++i) {
-        c.send(cb, "x");
+        while (c.send(cb, "x")) { /* all that it may */
+        }
         settle(c, b);
         ticks(b, 1);
     }
@@ -260,9 +263,10 @@ TEST(flow_grant, silent__counted_no_more)
 /* It sends no more: what it may yet send is what is on its way. */
 TEST(flow_grant, silent__not_after_its_goodbye)
 {
-    Node a(1), b(2);
+    Node a(1), b(2, [](flow_params_t *p) { p->rx_posted = 244; });
     flow_tx_t *one = a.open(b), *two = a.open(b);
 
+    a.open(b); /* too many for full windows */
     settle(a, b);
     flow_rx_t *closed = rx_of(b, a, one), *open = rx_of(b, a, two);
     ASSERT_TRUE(a.send(one, "late"));
@@ -272,14 +276,14 @@ TEST(flow_grant, silent__not_after_its_goodbye)
     flow_tx_close(a.core, one);
     settle(a, b);
     ASSERT_TRUE(closed->flags & FLOW_RXF_FINAL);
-    for (int i = 0; i < 3; ++i) {
-        flow_grant_hand_round(b.core);
+    for (int i = 0; i < 9 * FLOW_HAND_TICKS; ++i) {
+        flow_hand_tick(b.core);
     }
     EXPECT_TRUE(open->flags & FLOW_RXF_RECALLED);
     EXPECT_FALSE(closed->flags & FLOW_RXF_RECALLED);
     EXPECT_TRUE(closed->flags & FLOW_RXF_ACTIVE);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(late));
-    EXPECT_EQ(1u, b.counters().rx_flows);
+    EXPECT_EQ(2u, b.counters().rx_flows);
     EXPECT_STREQ(nullptr, b.check());
 }
 
@@ -321,7 +325,7 @@ protected:
     flow_rx_t *rx;
 };
 
-/* What was told before is good for ever; the recall, when it comes, is not. */
+/* An advertised limit is good for ever; the recall, when it comes, is not. */
 TEST_F(flow_recall, late)
 {
     flow_psn_t limit = rx->limit;
@@ -390,6 +394,37 @@ TEST(flow_grant, recall__overtakes_a_limit)
     }
     deliver_all(a, b);
     EXPECT_EQ(0u, b.counters().overflows);
+    settle(a, b);
+    EXPECT_TRUE(a.send(tx, "z"));
+}
+
+/* The newest limit came first, then the recall, then an older one: the sender
+ * has that, and no more. */
+TEST_F(flow_recall, overtakes_one_limit_of_two)
+{
+    flow_ctl_msg_t old = message(FLOW_CTL_LIMIT, b, a, tx->ep);
+
+    a.open(b); /* another one, which has all there is */
+    settle(a, b);
+    old.limit = (flow_psn_t)(rx->limit - 4);
+    flow_grant_recall(b.core, rx);
+    auto recall = take(b);
+    ASSERT_EQ(1u, recall.size());
+    a.receive(recall[0]);
+    b.complete(recall[0]);
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(encode(old), src_of(b)));
+    EXPECT_EQ(old.limit, tx->limit);
+    while (a.send(tx, "y")) {
+    }
+    EXPECT_EQ(old.limit, flow_tx_psn(tx));
+    flow_core_rx_posted(b.core, 0); /* nothing is granted beyond need */
+    std::deque<Packet> wire;
+    wire.swap(a.out);
+    for (; !wire.empty(); wire.pop_back()) { /* the first comes last */
+        b.receive(wire.back());
+        a.complete(wire.back());
+    }
+    ticks(b, 4); /* sooner than by a recall */
     settle(a, b);
     EXPECT_TRUE(a.send(tx, "z"));
 }

@@ -113,21 +113,6 @@ TEST(flow_peer, dead__tombstones_are_bounded)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-/* Every packet that is out at `from` comes to `to`, and completes as given. */
-static void move_all(Node &from, Node &to,
-                     flow_send_status_t status = FLOW_SEND_OK)
-{
-    from.progress();
-    while (!from.out.empty()) {
-        Packet packet = from.out.front();
-        from.out.pop_front();
-        if (status == FLOW_SEND_OK) {
-            to.receive(packet);
-        }
-        from.complete(packet, status);
-    }
-}
-
 /* Two lives at one GID and QPN. */
 class flow_reborn_pair : public testing::Test {
 protected:
@@ -195,7 +180,7 @@ TEST_F(flow_reborn_pair, late_hello_of_the_dead)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-/* What was sent to one before another was known says nothing of the other: the
+/* A packet sent to one before another was known says nothing of the other: the
  * device took it when it was the one's. */
 TEST_F(flow_reborn_pair, proof_from_before_the_newcomer)
 {
@@ -225,7 +210,23 @@ TEST_F(flow_reborn_pair, proof_from_before_the_newcomer)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-/* On UD a completion proves nothing; that the answer was understood, does. */
+/* On UD a completion proves nothing; an answer does. */
+TEST_F(flow_reborn_pair, ud__newcomer_answers)
+{
+    Node b(1, ud), dead(2, first_ud), now(2, second_ud);
+
+    dead.open(b);
+    settle(b, dead);
+    b.open(now);
+    move_all(b, now);
+    flow_peer_t *was = flow_peer_find(b.core, dead.addr.incarnation);
+    EXPECT_NE(FLOW_PEER_DEAD, was->state);
+    move_all(now, b);
+    EXPECT_EQ(FLOW_PEER_DEAD, was->state);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* That the answer was understood does, too. */
 TEST_F(flow_reborn_pair, ud__newcomer_uses_its_token)
 {
     Node b(1, ud), dead(2, first_ud), now(2, second_ud);
@@ -245,332 +246,4 @@ TEST_F(flow_reborn_pair, ud__newcomer_uses_its_token)
     move_all(now, b);
     EXPECT_EQ(FLOW_PEER_DEAD, was->state);
     EXPECT_STREQ(nullptr, b.check());
-}
-
-/* ---- nothing got through for a while, and both live */
-
-TEST(flow_lost, new_flows_work_from_either_side)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    ASSERT_TRUE(a.send(ab, "lost"));
-    a.complete(a.out[0], FLOW_SEND_LOST);
-    a.out.clear();
-    a.pull_events();
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(FLOW_END_LOST, a.events.back().why);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state) << "nobody doubts what comes from b";
-    ASSERT_TRUE(b.send(ba, "still here"));
-    settle(a, b);
-    EXPECT_EQ("still here", a.got.back());
-
-    flow_tx_close(a.core, ab);
-    flow_tx_t *again = a.open(b);
-    ASSERT_NE(nullptr, again);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, again->state);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state) << "b learns of it by a reset";
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(FLOW_END_RESET, b.events.back().why);
-    flow_tx_close(b.core, ba);
-    flow_tx_t *back = b.open(a);
-    ASSERT_NE(nullptr, back);
-    ASSERT_TRUE(a.send(again, "new"));
-    ASSERT_TRUE(b.send(back, "new, too"));
-    settle(a, b);
-    EXPECT_EQ("new", b.got.back());
-    EXPECT_EQ("new, too", a.got.back());
-    flow_tx_close(a.core, again);
-    flow_tx_close(b.core, back);
-    settle(a, b);
-    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
-                          a.counters().peers);
-    EXPECT_EQ(0u, b.counters().tx_flows + b.counters().rx_flows +
-                          b.counters().peers);
-}
-
-/* What was posted before the alarm ends after it: an old story. */
-TEST(flow_lost, old_failures_do_no_harm_to_new_flows)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first;
-
-    ASSERT_TRUE(a.send(ab, "1"));
-    ASSERT_TRUE(a.send(ab, "2"));
-    Packet first = a.out[0], second = a.out[1];
-    a.out.clear();
-    a.complete(first, FLOW_SEND_LOST);
-    a.pull_events();
-    flow_tx_close(a.core, ab);
-    flow_tx_t *again = a.open(b);
-    a.complete(second, FLOW_SEND_LOST);
-    a.progress();
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, again->state);
-    EXPECT_EQ(2u, a.counters().failed_flows) << "ab and its pair";
-}
-
-/* All flows to the peer, by whichever packet. */
-TEST(flow_lost, ping_fails_all_flows)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first, *ab2 = a.open(b);
-
-    settle(a, b);
-    flow_tx_ping(a.core, ab2);
-    move_all(a, b, FLOW_SEND_LOST);
-    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-    EXPECT_EQ(FLOW_TX_FAILED, ab2->state);
-    a.pull_events();
-    EXPECT_EQ(2u, a.count(FLOW_EVENT_TX_FAILED));
-}
-
-/* Nobody is asked again and again: a reset waits until the peer is heard. */
-TEST(flow_lost, reset_waits_for_a_word)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    ASSERT_TRUE(a.send(ab, "x"));
-    move_all(a, b, FLOW_SEND_LOST);
-    flow_tx_close(a.core, ab);
-    move_all(a, b, FLOW_SEND_LOST);
-    for (int i = 0; i < 100; ++i) {
-        a.now += 1000000000;
-        a.progress();
-        ASSERT_TRUE(a.out.empty());
-    }
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-    EXPECT_EQ(1u, a.counters().lingering);
-    b.now = a.now;
-    flow_tx_ping(b.core, ba);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
-    EXPECT_EQ(0u, a.counters().lingering);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
-/* Fills the window of a flow, and all of it arrives. */
-static void spend_window(Node &a, flow_tx_t *ab, Node &b)
-{
-    while (a.send(ab, "x")) {
-    }
-    while (!a.out.empty()) {
-        Packet packet = a.out.front();
-        a.out.pop_front();
-        b.receive(packet);
-        a.complete(packet);
-    }
-}
-
-/* A limit that got lost is told again: its sender depends on it. */
-TEST(flow_lost, limit_is_told_again)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    spend_window(a, ab, b);
-    move_all(b, a, FLOW_SEND_LOST);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state) << "it was not on its behalf";
-    for (int i = 0; (i < 100) && !a.send(ab, "more"); ++i) {
-        a.now += 1000000;
-        b.now  = a.now;
-        settle(a, b);
-    }
-    EXPECT_FALSE(a.out.empty());
-    EXPECT_STREQ(nullptr, b.check());
-}
-
-/* The same of one to whom we have no flow: nobody is asked again and again, and
- * who is blocked asks. */
-TEST(flow_lost, limit_waits_for_a_word)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b);
-
-    settle(a, b);
-    spend_window(a, ab, b);
-    move_all(b, a, FLOW_SEND_LOST);
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
-    ASSERT_FALSE(a.send(ab, "blocked"));
-    flow_tx_ping(a.core, ab);
-    settle(a, b);
-    EXPECT_TRUE(a.send(ab, "more"));
-}
-
-/* The dead are told once; whatever becomes of that, it is over. */
-TEST(flow_lost, the_dead_are_told_once)
-{
-    for (flow_send_status_t status : {FLOW_SEND_LOST, FLOW_SEND_ERROR}) {
-        Node a(1), b(2);
-        flow_tx_t *ba = connect(a, b).second;
-
-        flow_peer_dead(b.core, flow_tx_peer(b.core, ba));
-        b.pull_events();
-        flow_tx_close(b.core, ba);
-        move_all(b, a, status);
-        for (int i = 0; i < 100; ++i) {
-            b.now += 1000000000;
-            b.progress();
-            ASSERT_TRUE(b.out.empty());
-        }
-        EXPECT_EQ(0u, b.counters().rx_flows);
-        EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-        EXPECT_STREQ(nullptr, b.check());
-    }
-}
-
-/* A hello that was lost goes before the reset, or it could come behind it and
- * open the flow again. */
-TEST(flow_lost, hello_before_the_reset)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b);
-
-    a.progress();
-    Packet hello = a.out.front();
-    a.out.clear();
-    ASSERT_TRUE(a.send(ab, "x"));
-    a.complete(a.out[0], FLOW_SEND_LOST);
-    a.out.clear();
-    a.pull_events();
-    flow_tx_close(a.core, ab);
-    a.complete(hello, FLOW_SEND_LOST);
-    b.open(a);
-    b.progress();
-    a.receive(b.out.front()); /* a word of b */
-    a.progress();
-    a.complete(a.out.front()); /* the answer to it goes first */
-    a.out.pop_front();
-    a.progress();
-    unsigned hellos = 0, resets = 0;
-    for (const Packet &packet : a.out) {
-        unsigned type = packet.bytes[0] & FLOW_WIRE_AM_MASK;
-        hellos += type == FLOW_CTL_HELLO;
-        resets += type == FLOW_CTL_RESET;
-    }
-    EXPECT_EQ(1u, hellos);
-    EXPECT_EQ(0u, resets) << "not before the hello has ended";
-    settle(a, b);
-    EXPECT_EQ(0u, b.counters().rx_flows);
-}
-
-/* An error of our own device at a control packet: the peer is still told. */
-TEST(flow_told, error_of_a_ping)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b);
-
-    settle(a, b);
-    flow_tx_ping(a.core, ab);
-    move_all(a, b, FLOW_SEND_ERROR);
-    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-    a.pull_events();
-    flow_tx_close(a.core, ab);
-    settle(a, b);
-    EXPECT_EQ(0u, a.counters().tx_flows + b.counters().rx_flows);
-}
-
-/* Many that cannot be told do not keep others from opening. */
-TEST(flow_lost, lingering_ones_are_bounded)
-{
-    Node a(1, [](flow_params_t *p) { p->max_linger = 8; }), b(2);
-
-    for (int i = 0; i < 50; ++i) {
-        flow_tx_t *tx = a.open(b);
-        ASSERT_NE(nullptr, tx) << i;
-        move_all(a, b, FLOW_SEND_LOST);
-        a.pull_events();
-        flow_tx_close(a.core, tx);
-        move_all(a, b, FLOW_SEND_LOST);
-        a.pull_events();
-    }
-    EXPECT_GE(5u, a.counters().lingering);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
-/* ---- a message that completed well is consumed, or its sender is told */
-
-TEST(flow_told, hello_to_one_who_takes_it_for_dead)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    flow_peer_dead(a.core, flow_tx_peer(a.core, ab));
-    a.pull_events();
-    flow_tx_close(a.core, ab);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
-    flow_tx_close(b.core, ba);
-    settle(a, b);
-    EXPECT_EQ(1u, a.counters().peers) << "the tombstone";
-    for (int i = 0; i < 3; ++i) {
-        flow_tx_t *again = b.open(a);
-        ASSERT_TRUE(b.send(again, "into the void"));
-        settle(a, b);
-        EXPECT_EQ(FLOW_TX_FAILED, again->state);
-        EXPECT_TRUE(a.got.empty());
-        flow_tx_close(b.core, again);
-        settle(a, b);
-        EXPECT_EQ(0u, a.counters().rx_flows);
-        EXPECT_EQ(1u, a.counters().peers);
-        EXPECT_STREQ(nullptr, a.check());
-    }
-}
-
-/* A header told a limit, and its packet never arrived. */
-TEST(flow_told, limit_in_a_packet_that_failed)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    for (int i = 0; i < 3; ++i) {
-        ASSERT_TRUE(a.send(ab, "x"));
-        ASSERT_TRUE(b.send(ba, "y"));
-        settle(a, b);
-    }
-    ASSERT_TRUE(ab->flags & FLOW_TXF_CARRIES);
-    flow_psn_t told = ba->limit;
-    while (b.send(ba, "y")) {
-        Packet packet = b.out.back();
-        b.out.clear();
-        a.receive(packet);
-        b.complete(packet);
-        a.pull_events(); /* no control packets yet */
-        if (a.send(ab, "the limit, lost")) {
-            Packet carrier = a.out.back();
-            a.out.clear();
-            a.complete(carrier, FLOW_SEND_LOST);
-        }
-    }
-    EXPECT_EQ(told, ba->limit);
-    settle(a, b);
-    EXPECT_NE(told, ba->limit);
-    EXPECT_TRUE(b.send(ba, "y"));
-}
-
-/* Told that RMA is ready are those who asked; a stranger that is answered would
- * never say hello. */
-TEST(flow_rma_changed, not_a_stranger)
-{
-    Node a(1), b(2);
-
-    b.rma_peers = false;
-    connect(a, b);
-    flow_tx_t *two = a.open(b);
-    a.progress();
-    Packet hello = a.out.front();
-    a.out.clear();
-    ASSERT_TRUE(a.send(two, "early"));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
-    a.out.clear();
-    flow_peer_set_ah(b.core, flow_peer_find(b.core, a.addr.incarnation),
-                     ah_of(1), FLOW_RMA_READY);
-    b.progress();
-    unsigned answers = 0;
-    for (const Packet &packet : b.out) {
-        answers += (packet.bytes[0] & FLOW_WIRE_AM_MASK) == FLOW_CTL_ANSWER;
-    }
-    EXPECT_EQ(1u, answers);
 }

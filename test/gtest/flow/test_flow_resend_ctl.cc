@@ -27,6 +27,35 @@ TEST_F(flow_time_out_ctl, ctl__hello_until_answered)
     EXPECT_TRUE(a.out.empty());
 }
 
+/* The receiver gave up what its user has closed: it goes, with what it had out,
+ * and says nothing more. */
+TEST_F(flow_time_out_ctl, reset__ends_a_closed_flow)
+{
+    for (bool said_goodbye : {false, true}) {
+        connect_both();
+        unsigned gone = a.count(FLOW_EVENT_TX_GONE);
+        unsigned lost = a.failed_ops;
+        if (!said_goodbye) {
+            ASSERT_TRUE(a.send(ab, "x"));
+        }
+        flow_tx_close(a.core, ab);
+        a.pull_control();
+        lose(a);
+        flow_ctl_msg_t reset = message(FLOW_CTL_RESET, b, a, ab->ep);
+        reset.flags          = FLOW_RESET_BY_RX;
+        EXPECT_EQ(FLOW_RX_CONTROL, a.receive(encode(reset), src_of(b)));
+        a.pull_releases();
+        EXPECT_EQ(lost + !said_goodbye, a.failed_ops);
+        for (int i = 0; i < 10; ++i) {
+            a.now += 2000 * MS;
+            a.progress(); /* what was to be repeated is not */
+        }
+        EXPECT_EQ(gone + 1, a.count(FLOW_EVENT_TX_GONE));
+        EXPECT_TRUE(a.out.empty());
+        EXPECT_STREQ(nullptr, a.check());
+    }
+}
+
 /* Completions that come between two control packets repeat nothing at once. */
 TEST_F(flow_time_out_ctl, ctl__completed_while_another_is_queued)
 {
@@ -34,6 +63,7 @@ TEST_F(flow_time_out_ctl, ctl__completed_while_another_is_queued)
     flow_ctl_t ctl;
 
     ab = a.open(b);
+    path(a, ab).window = FLOW_WINDOW_MAX << 16;
     a.pull_events();
     while (a.send(ab, "x")) { /* blocked: want joins the hello in back-off */
     }
@@ -181,6 +211,30 @@ TEST_F(flow_time_out_ctl, goodbye__an_old_answer_does_not_prolong_it)
     a.progress();
     EXPECT_EQ(FLOW_GOODBYE_TRIES, said);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}
+
+/* A hello that is answered after it was repeated tells no round trip, and a
+ * time-out is bounded, whatever a round trip is said to be. */
+TEST_F(flow_time_out_ctl, hello__repeated_measures_nothing)
+{
+    ab = a.open(b);
+    for (flow_time_t end = a.now + 5000 * MS; a.now < end; a.now += MS) {
+        a.progress();
+        lose(a);
+    }
+    pass(1000 * MS);
+    flow_path_t *path = flow_core_path(a.core, flow_tx_index(ab));
+    ASSERT_EQ(FLOW_TX_OPEN, ab->state);
+    EXPECT_EQ(0u, path->rtt);
+    ASSERT_TRUE(a.send(ab, "x"));
+    a.now += 20000;
+    b.now  = a.now;
+    settle(a, b);
+    EXPECT_NE(0u, path->rtt);
+
+    path->rtt = UINT32_MAX / 2; /* two minutes */
+    EXPECT_LE(flow_resend_silence(a.core, ab),
+              2 * a.core->params.rnr_max);
 }
 
 } /* namespace */

@@ -130,7 +130,7 @@ TEST_F(reserve_slots, give__in_any_order)
     EXPECT_EQ(0u, reserve.held + reserve.trials);
 }
 
-/* Who did well once and comes again begins with one. */
+/* A peer that did well once and comes again begins with one. */
 TEST_F(reserve_slots, take__begins_anew)
 {
     EXPECT_GE(fill(0), 20u);

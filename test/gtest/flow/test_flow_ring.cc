@@ -25,7 +25,7 @@ protected:
         return reinterpret_cast<void*>(0x10000ul + psn);
     }
 
-    /* What the ring gives from next on, at most max. */
+    /* Packets of the ring from next on, at most max. */
     std::vector<void*> take(flow_psn_t next, unsigned max)
     {
         std::vector<void*> got(FLOW_WINDOW_MAX + 1, nullptr);

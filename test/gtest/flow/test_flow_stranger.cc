@@ -80,7 +80,7 @@ protected:
     Packet     hello;
 };
 
-/* Whoever said hello is no stranger: those who come later do not end it. */
+/* A flow that said hello is no stranger: later ones do not end it. */
 TEST_F(flow_former_stranger, add__not_one_who_said_hello)
 {
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
@@ -124,7 +124,7 @@ TEST_F(flow_former_stranger, add__not_who_has_the_index_now)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* What is held stops counting when it is handed out or its sender is known. */
+/* A held packet stops counting when it is handed out or its sender is known. */
 TEST(flow_stranger, unhold__counts)
 {
     Node a(1), b(2);
@@ -231,7 +231,7 @@ TEST(flow_stranger, remember__the_last)
     EXPECT_GE(forgotten, 2u * FLOW_EXPIRED - 10);
 }
 
-/* Of a peer that is known: it is told at once. */
+/* A stranger of a known peer: it is told at once. */
 TEST(flow_stranger, expired__of_a_known_peer)
 {
     Node a(1), b(2, few);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose control packets may go (turn.c), and leaving the list of a peer. */
+/* Turns of control packets (turn.c), and leaving the list of a peer. */
 #include "flow_test.h"
 
 #include <algorithm>
@@ -167,7 +167,7 @@ TEST(flow_turn, next__none_is_left)
     EXPECT_EQ(6u, answers);
 }
 
-/* What a peer waits for goes beside our hello to it. */
+/* A packet that a peer waits for goes beside our hello to it. */
 TEST(flow_turn, next__an_answer_beside_a_hello)
 {
     Node a(1), b(2);

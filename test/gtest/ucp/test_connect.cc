@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who connects to whom, when, how often, and what of it is left. */
+/* Connections: who to whom, when, how often, and the traces that they leave. */
 #include "ucp_test.h"
 
 #include <cstdlib>

@@ -25,7 +25,7 @@ using Control = int (*)(const char *, const char *);
 
 class FailedRead : private ByReads, public UcpTest {
 protected:
-    /* What the device does, in efasim's words; bytes of a message, and how far
+    /* Faults of the device, in efasim's words; bytes of a message, and how far
      * its memory is from a boundary; how many; progress between two. */
     struct Plan {
         const char *fault;
@@ -99,8 +99,8 @@ void FailedRead::receive_all(const Plan &plan, bool peer_errors)
     ASSERT_NE(nullptr, control) << "run under 'efasim run'";
     ASSERT_EQ(0, control("inject", plan.fault));
     start(plan, ep);
-    /* What is late finds its memory, or it crashes here. (A receive that was
-     * not begun when the path failed waits for ever in error mode NONE.) */
+    /* A late packet finds its memory, or the test crashes here. (A receive that
+     * was not begun when the path failed waits for ever in error mode NONE.) */
     double end = seconds_now() + 1;
     while (seconds_now() < end) {
         progress();

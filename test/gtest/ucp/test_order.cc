@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What may not overtake what, seen from UCP: a rendezvous' completion and its
+ * Order that must be kept, seen from UCP: a rendezvous' completion and its
  * bytes, a flag and the put before it, a send from a callback and those that
  * wait already. Run it with `efasim run --reorder 0.5`.
  */
@@ -365,7 +365,7 @@ protected:
  * queued send posts another from its callback. */
 TEST_F(Sequence, a_send_from_a_callback_does_not_overtake)
 {
-    /* What waits for UCP's own wire-up, UCP replays without this care. A
+    /* UCP replays requests that wait for its own wire-up without this care. A
      * rendezvous takes a complete endpoint. */
     exchange(b, ep, 1 << 20, key(0));
     flush(ep);

@@ -89,7 +89,7 @@ TEST_P(Rma, get)
     unmap();
 }
 
-/* What was put and flushed is what a get brings, again and again. */
+/* A get brings the bytes that were put and flushed, again and again. */
 TEST_P(Rma, put_flush_get)
 {
     ucp_ep_h ep = connect(a, b);

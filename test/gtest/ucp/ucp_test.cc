@@ -315,7 +315,8 @@ void UcpTest::until(const std::function<bool()> &ready, const char *what)
     for (unsigned n = 0; !ready(); ++n) {
         progress();
         if (n % 1024 == 1023 && clock::now() > end) {
-            /* What still runs would write to freed memory: stop here. */
+            /* Operations that still run would write to freed memory: stop
+             * here. */
             auto *test = testing::UnitTest::GetInstance()->current_test_info();
             fprintf(stderr, "HANG: %s.%s: %s: nothing for %d s\n",
                     test->test_suite_name(), test->name(), what, WAIT_SECONDS);

@@ -132,7 +132,7 @@ private:
     std::list<ucp_ep_h> open_eps_;
 };
 
-/* Of a clock that does not jump. */
+/* Seconds of a clock that does not jump. */
 double seconds_now();
 
 /* Names of the transports of an endpoint's lanes. */

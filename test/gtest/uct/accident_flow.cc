@@ -3,6 +3,8 @@
  * starve each other. */
 #include "accident.h"
 
+#include <flow/limits.h>
+
 #include <cstdlib>
 
 using namespace uct_test;
@@ -10,7 +12,7 @@ using namespace uct_test;
 namespace accident {
 
 /* Messages a peer may send before they are consumed (UCX_SRD_WINDOW). */
-static const uint64_t WINDOW = 64;
+static const uint64_t WINDOW = FLOW_WINDOW_MAX;
 
 /* In-tree: an idle receiver, 6000 messages accepted and flushed with success,
  * most of them never to arrive. */

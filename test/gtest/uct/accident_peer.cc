@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer's silence, a lost greeting and a refusing device may do: not
- * much. And what was missing altogether. */
+/* A peer's silence, a lost greeting and a refusing device may do little harm.
+ * And accidents that no other test had. */
 #include "accident.h"
 
 #include <poll.h>

@@ -15,6 +15,8 @@ protected:
     void SetUp() override
     {
         transport() = "ud";
+        /* what bounds many messages at once is not the window that grows */
+        setenv("UCX_EFA_UD_FIRST_WINDOW", "64", 1);
     }
 
     void TearDown() override
@@ -22,6 +24,7 @@ protected:
         device("loss", "0");
         device("ud-mtu", "8928");
         Accident::TearDown();
+        unsetenv("UCX_EFA_UD_FIRST_WINDOW");
         transport() = "srd";
     }
 
@@ -47,7 +50,8 @@ TEST_F(UdVariable, EFA_UD_TX_QUEUE_LEN)
     tx_queue_bounds_what_is_sent();
 }
 
-/* What finds no receive is lost; b's timer, which would post more, is slow. */
+/* A datagram that finds no receive is lost; b's timer, which would post more,
+ * is slow. */
 TEST_F(UdVariable, EFA_UD_RX_QUEUE_LEN)
 {
     for (const char *length : {"512", "128"}) {
@@ -101,6 +105,22 @@ TEST_F(UdVariable, EFA_UD_TRIES)
     printf("lost after %.3f s with 3 tries, %.3f s with 9\n", took[0],
            took[1]);
     EXPECT_LT(4 * took[0], took[1]);
+}
+
+TEST_F(UdVariable, EFA_UD_FIRST_WINDOW)
+{
+    for (unsigned window : {1u, 4u, 30u}) {
+        unsigned posted = 0;
+
+        device("loss", "1");
+        reopen({{"FIRST_WINDOW", std::to_string(window).c_str()}});
+        while ((posted < 64) &&
+               (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK)) {
+            ++posted;
+        }
+        EXPECT_EQ(std::min(window, 16u), posted) << "before any answer";
+        device("loss", "0");
+    }
 }
 
 TEST_F(UdVariable, EFA_UD_MTU)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <malloc.h>
 #include <map>
 #include <sys/syscall.h>
 #include <time.h>
@@ -263,12 +264,13 @@ asm(".text\n"
 namespace {
 bool has_malloc;
 std::atomic<long> allocation_balance; /* of owned */
+std::atomic<long> byte_balance;       /* in them, as malloc rounds them */
 } // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(FAULT_NO_MALLOC)
 namespace {
-/* What the module allocated and nobody freed: UCX frees some of it, so free
- * looks at pointers, not at callers. Hashed by address, linear probing. */
+/* Memory that the module allocated and nobody freed: UCX frees some of it, so
+ * free looks at pointers, not at callers. Hashed by address, linear probing. */
 const size_t OWNED_SLOTS = 1 << 16;
 std::atomic<void *> owned[OWNED_SLOTS];
 char owned_gone; /* its address marks a slot that was used */
@@ -287,6 +289,7 @@ void owned_add(void *memory)
         if (((seen == nullptr) || (seen == &owned_gone)) &&
             slot.compare_exchange_strong(seen, memory)) {
             ++allocation_balance;
+            byte_balance += static_cast<long>(malloc_usable_size(memory));
             return;
         }
     }
@@ -302,6 +305,7 @@ void owned_remove(void *memory)
         if (slot == memory) {
             slot = &owned_gone;
             --allocation_balance;
+            byte_balance -= static_cast<long>(malloc_usable_size(memory));
             return;
         }
     }
@@ -380,8 +384,8 @@ void free(void *memory)
 
 /* ---- system calls ------------------------------------------------------ */
 
-/* What of the C library the module uses and enters the kernel, or locks.
- * clock_gettime does not (vDSO). */
+/* Functions of the C library that the module uses and that enter the kernel, or
+ * lock. clock_gettime does not (vDSO). */
 #define SYSTEM_CALLS(X)                                                        \
     X(access) X(close) X(epoll_create1) X(epoll_ctl) X(fcntl) X(fopen)         \
     X(getrandom) X(getrlimit) X(mmap) X(munmap) X(opendir)                     \
@@ -434,6 +438,10 @@ extern "C" int clock_gettime(clockid_t id, timespec *now)
 {
     int rc = syscall(SYS_clock_gettime, id, now);
     unsigned ms = clock_behind;
+
+    if ((id == CLOCK_THREAD_CPUTIME_ID) || (id == CLOCK_PROCESS_CPUTIME_ID)) {
+        return rc; /* it stands still while others have the CPU */
+    }
 
     if (is_module(__builtin_return_address(0))) {
         ms = clock_behind += clock_away;
@@ -505,7 +513,7 @@ unsigned long fault_calls(const std::string &point)
 
 FaultBalance fault_balance()
 {
-    return {allocation_balance, verbs_balance};
+    return {allocation_balance, byte_balance, verbs_balance};
 }
 
 std::string fault_system_calls()

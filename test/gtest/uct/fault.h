@@ -34,10 +34,11 @@ bool fault_fired();
 /* Calls since the last fault_arm or fault_disarm. */
 unsigned long fault_calls(const std::string &point);
 
-/* What the module has that it must give back: its allocations, and objects of
- * verbs by kind. */
+/* Things that the module must give back: its allocations, and objects of verbs
+ * by kind. */
 struct FaultBalance {
     long allocations;
+    long bytes; /* in these */
     long verbs; /* contexts, domains, regions, queues, handles, channels */
 };
 

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 /* That of the headers; hooks_matrix.sh compiles this file for other minors. */
@@ -48,6 +49,13 @@ int uct_ep_is_connected(uct_ep_h ep, const abi_is_connected_params_t *params);
 ucs_status_t uct_rkey_compare(uct_component_h component, uct_rkey_t rkey1,
                               uct_rkey_t rkey2, const uint64_t *params,
                               int *result);
+#endif
+#if UCX_MINOR >= 22
+ucs_status_t uct_iface_query_v2(uct_iface_h iface, abi_iface_attr_v2_t *attr);
+std::remove_pointer_t<abi_sgl_zcopy_t> uct_ep_put_sgl_zcopy;
+#endif
+#if UCX_MINOR >= 23
+std::remove_pointer_t<abi_sgl_zcopy_t> uct_ep_get_sgl_zcopy;
 #endif
 ucs_status_t uct_ep_invalidate(uct_ep_h ep, uintptr_t flags_or_params);
 ucs_status_t uct_ep_query(uct_ep_h ep, uct_ep_attr_t *attr);

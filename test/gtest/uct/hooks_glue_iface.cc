@@ -151,6 +151,65 @@ TEST_F(glue_iface, endpoint_has_no_socket_addresses)
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_ep_query(ep, nullptr));
 }
 
+#if UCX_MINOR >= 22
+TEST_F(glue_iface, lists_have_a_most_and_a_flag)
+{
+    abi_iface_attr_v2_t attr[2]; /* room for what is behind ours */
+
+    memset(attr, 0xee, sizeof(attr));
+    attr->field_mask = 0;
+    ASSERT_EQ(UCS_OK, uct_iface_query_v2(iface, attr));
+    EXPECT_EQ(0xeeeeeeeeeeeeeeeeul, attr->max_put_sgl_zcopy_count);
+    EXPECT_EQ(0xeeeeeeeeeeeeeeeeul, attr->cap_flags);
+
+    attr->field_mask = ABI_IFACE_ATTR_MAX_PUT_SGL | ABI_IFACE_ATTR_CAP_FLAGS;
+#if UCX_MINOR >= 23
+    attr->field_mask |= ABI_IFACE_ATTR_MAX_GET_SGL;
+#endif
+    ASSERT_EQ(UCS_OK, uct_iface_query_v2(iface, attr));
+    EXPECT_EQ(64u, attr->max_put_sgl_zcopy_count); /* DEPTH of our table */
+#if UCX_MINOR >= 23
+    EXPECT_EQ(65u, attr->max_get_sgl_zcopy_count);
+    EXPECT_EQ(ABI_IFACE_CAP_PUT_SGL | ABI_IFACE_CAP_GET_SGL, attr->cap_flags);
+#else
+    EXPECT_EQ(uint64_t(ABI_IFACE_CAP_PUT_SGL), attr->cap_flags);
+#endif
+}
+
+/* Two blocks of three bytes, six apart, and one of one byte. */
+struct glue_list {
+    void move(uct_ep_h ep, abi_sgl_zcopy_t func, char *here, char *there)
+    {
+        void *buffers[]         = {here, here + 12};
+        const size_t lengths[]  = {3, 1}, counts[] = {2, 1}, strides[] = {6, 0};
+        const uct_mem_h memhs[] = {here, here + 12};
+        const uint64_t remote[] = {uintptr_t(there), uintptr_t(there) + 12};
+        const uct_rkey_t rkeys[] = {remote[0], remote[1]};
+        uct_completion_t comp   = {};
+
+        comp.count = 2;
+        EXPECT_EQ(UCS_INPROGRESS, func(ep, buffers, lengths, memhs, remote,
+                                       rkeys, counts, strides, 2, &comp));
+        EXPECT_EQ(1, comp.count);
+        EXPECT_EQ(UCS_INPROGRESS, func(ep, buffers, lengths, memhs, remote,
+                                       rkeys, nullptr, nullptr, 1, nullptr));
+    }
+};
+
+TEST_F(glue_iface, lists_are_the_transports)
+{
+    char here[] = "abcdefghijklm", there[] = ".............";
+
+    glue_list().move(ep, uct_ep_put_sgl_zcopy, here, there);
+    EXPECT_STREQ("abc...ghi...m", there);
+#if UCX_MINOR >= 23
+    char back[] = "-------------";
+    glue_list().move(ep, uct_ep_get_sgl_zcopy, back, there);
+    EXPECT_STREQ("abc---ghi---m", back);
+#endif
+}
+#endif
+
 TEST_F(glue_iface, many_endpoints_come_and_go)
 {
     uct_ep_params_t params = {};

@@ -16,10 +16,13 @@ extern "C" {
 #include <uct/base/uct_worker.h>
 #include <uct/tcp/tcp.h>
 #include <ucs/config/global_opts.h>
+#include <ucs/algorithm/crc.h>
+#include <ucp/wireup/address.h>
 }
 
 #include "ucp_hooks/config.h"
 extern "C" {
+#include "ucp_hooks/abi.h"
 #include "ucp_hooks/abi_layout.h"
 }
 
@@ -62,8 +65,8 @@ template <class Ours, class Theirs>
 struct same : std::disjunction<std::is_same<Ours, Theirs>,
                                renamed<Ours, Theirs>> {};
 
-/* What we do not look into stands as void behind a pointer, and enumerations
- * that not all headers have as integers. */
+/* Types that we do not look into stand as void behind a pointer, and
+ * enumerations that not all headers have as integers. */
 template <class Theirs> struct same<void, Theirs> : std::true_type {};
 template <class Theirs>
 struct same<unsigned, Theirs> : std::disjunction<std::is_same<unsigned, Theirs>,
@@ -324,6 +327,12 @@ FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, info_string);
 FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
       info_string_length);
 FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, scope);
+#if UCX_MINOR >= 18
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
+      device_addr_length);
+FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
+      iface_addr_length);
+#endif
 VALUE(ABI_IS_REACHABLE_DEVICE_ADDR,
       UCT_IFACE_IS_REACHABLE_FIELD_DEVICE_ADDR);
 VALUE(ABI_IS_REACHABLE_IFACE_ADDR, UCT_IFACE_IS_REACHABLE_FIELD_IFACE_ADDR);
@@ -353,9 +362,18 @@ CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_get_device_ep);
 #endif
 #if UCX_MINOR >= 22
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_put_sgl_zcopy);
+FIELD(abi_iface_attr_v2_t, uct_iface_attr_v2_t, field_mask);
+FIELD(abi_iface_attr_v2_t, uct_iface_attr_v2_t, max_put_sgl_zcopy_count);
+FIELD_AS(abi_iface_attr_v2_t, cap_flags, uct_iface_attr_v2_t, cap.flags);
+VALUE(ABI_IFACE_ATTR_MAX_PUT_SGL, UCT_IFACE_ATTR_FIELD_MAX_PUT_SGL_ZCOPY_COUNT);
+VALUE(ABI_IFACE_ATTR_CAP_FLAGS, UCT_IFACE_ATTR_FIELD_CAP_FLAGS);
+VALUE(ABI_IFACE_CAP_PUT_SGL, UCT_IFACE_FLAG_V2_PUT_SGL_ZCOPY);
 #endif
 #if UCX_MINOR >= 23
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_get_sgl_zcopy);
+FIELD(abi_iface_attr_v2_t, uct_iface_attr_v2_t, max_get_sgl_zcopy_count);
+VALUE(ABI_IFACE_ATTR_MAX_GET_SGL, UCT_IFACE_ATTR_FIELD_MAX_GET_SGL_ZCOPY_COUNT);
+VALUE(ABI_IFACE_CAP_GET_SGL, UCT_IFACE_FLAG_V2_GET_SGL_ZCOPY);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_outstanding_purge);
 #endif
 #if UCX_MINOR >= 18
@@ -378,6 +396,15 @@ static_assert(UCX_BASE_EP_ROOM >= sizeof(uct_base_ep_t));
 VALUE(sizeof(uct_iface_ops_t), 400);
 VALUE(sizeof(uct_iface_attr_t), 536);
 
+/* ---- a peer's address, as UCP unpacks it ---- */
+
+FIELD(ucx_abi_address_t, ucp_unpacked_address_t, name);
+FIELD_AS(ucx_abi_address_t, entry_count, ucp_unpacked_address_t, address_count);
+FIELD_AS(ucx_abi_address_t, entries, ucp_unpacked_address_t, address_list);
+VALUE(ABI_ADDRESS_ENTRY_SIZE, sizeof(ucp_address_entry_t));
+VALUE(ABI_ADDRESS_ENTRY_SUM, offsetof(ucp_address_entry_t, tl_name_csum));
+VALUE(sizeof(uint16_t), sizeof(ucp_address_entry_t::tl_name_csum));
+
 /* ---- looked-up objects and functions: calls.h against the prototypes ---- */
 
 VALUE(offsetof(ucs_global_opts_t, log_component), 0);
@@ -398,6 +425,7 @@ CALL(iface_progress_enable, uct_base_iface_progress_enable);
 CALL(iface_progress_disable, uct_base_iface_progress_disable);
 CALL(iface_handle_ep_err, uct_iface_handle_ep_err);
 CALL(class_cleanup_chain, ucs_class_call_cleanup_chain);
+CALL(crc16_string, ucs_crc16_string);
 CALL(topo_find, ucs_topo_find_device_by_bus_id);
 CALL(ucm_set_handler, ucm_set_event_handler);
 CALL(ucm_unset_handler, ucm_unset_event_handler);

@@ -2,8 +2,8 @@
 /*
  * A provider without a device, for the tests of src/ucp_hooks: one memory
  * domain, and a transport that hands each message back to its own interface.
- * It offers a configuration variable of every type. What it counts the tests
- * read through UCT's own queries: hook_md_query and hook_iface_query say where.
+ * It offers a configuration variable of every type. The tests read its counts
+ * through UCT's own queries: hook_md_query and hook_iface_query say where.
  */
 #include "ucp_hooks/provider.h"
 
@@ -220,10 +220,59 @@ static ucs_status_t hook_ep_invalidate(uct_ep_h ep)
     return UCS_OK;
 }
 
+static void hook_query_sgl(uct_iface_h iface, size_t *max_put_p,
+                           size_t *max_get_p)
+{
+    *max_put_p = ((hook_iface_t*)iface)->depth;
+    *max_get_p = ((hook_iface_t*)iface)->depth + 1;
+}
+
+/* Copies, all at once, if the keys are those of the addresses. */
+static ucs_status_t hook_sgl(const ucx_sgl_t *sgl, uct_completion_t *comp,
+                             int is_put)
+{
+    size_t i, block, stride;
+    char *here, *there;
+
+    for (i = 0; i < sgl->count; ++i) {
+        if ((sgl->memhs[i] != sgl->buffers[i]) ||
+            (sgl->rkeys[i] != sgl->remote_addrs[i])) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+        stride = (sgl->strides != NULL) ? sgl->strides[i] : 0;
+        for (block = 0;
+             block < ((sgl->counts != NULL) ? sgl->counts[i] : 1); ++block) {
+            here  = (char*)sgl->buffers[i] + block * stride;
+            there = (char*)(uintptr_t)sgl->remote_addrs[i] + block * stride;
+            memcpy(is_put ? there : here, is_put ? here : there,
+                   sgl->lengths[i]);
+        }
+    }
+    ucx_completion_done(comp, UCS_OK);
+    return UCS_INPROGRESS;
+}
+
+static ucs_status_t hook_ep_put_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
+                                    uct_completion_t *comp)
+{
+    (void)ep;
+    return hook_sgl(sgl, comp, 1);
+}
+
+static ucs_status_t hook_ep_get_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
+                                    uct_completion_t *comp)
+{
+    (void)ep;
+    return hook_sgl(sgl, comp, 0);
+}
+
 static const ucx_iface_vops_t hook_vops = {
     .is_reachable    = hook_iface_is_reachable,
     .ep_is_connected = hook_ep_is_connected,
-    .ep_invalidate   = hook_ep_invalidate
+    .ep_invalidate   = hook_ep_invalidate,
+    .query_sgl       = hook_query_sgl,
+    .ep_put_sgl      = hook_ep_put_sgl,
+    .ep_get_sgl      = hook_ep_get_sgl
 };
 
 static const uct_iface_ops_t hook_ops = {
@@ -262,8 +311,8 @@ static ucs_status_t hook_iface_open(ucx_md_t *md, uct_worker_h worker,
     if (cfg->depth == 13) { /* asks for the check of a forgotten operation */
         ops.ep_check = NULL;
     }
-    status = ucx_iface_init(md->host, &self->super, &ops, &hook_vops,
-                            (uct_md_h)md, worker, params, config);
+    status = ucx_iface_init(&self->super, &ops, &hook_vops, md, worker, params,
+                            config);
     if (status != UCS_OK) {
         free(self);
         return status;

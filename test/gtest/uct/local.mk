@@ -12,6 +12,9 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_destroy.cc \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_get.cc \
+	test/gtest/uct/test_uct_hostile.cc \
+	test/gtest/uct/list_test.h test/gtest/uct/test_uct_list.cc \
+	test/gtest/uct/test_uct_list_end.cc \
 	test/gtest/uct/test_uct_load.cc \
 	test/gtest/uct/test_uct_memory.cc \
 	test/gtest/uct/test_uct_fence.cc \
@@ -25,7 +28,11 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_ud_attack.cc \
 	test/gtest/uct/test_uct_vfs.cc \
 	test/gtest/uct/vfs_files.cc test/gtest/uct/vfs_files.h
-test_gtest_uct_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -lpthread -ldl
+# A hostile peer: a core and bare verbs, of their own tests.
+test_gtest_uct_LDADD = \
+	test/driver/gtest_flow-driver.$(OBJEXT) $(flow_objects) \
+	test/gtest/efasim/verbs-verbs_test.$(OBJEXT) \
+	$(GTEST_LIBS) $(UCT_LIBS) $(VERBS_LIBS) -lpthread -ldl
 
 # Faults: the program stands before libc and verbs, as fault.h says.
 test_gtest_uct_fault_SOURCES = \
@@ -34,6 +41,7 @@ test_gtest_uct_fault_SOURCES = \
 	test/gtest/uct/fault.cc test/gtest/uct/fault.h \
 	test/gtest/uct/fault_verbs.inc \
 	test/gtest/uct/test_data_path.cc \
+	test/gtest/uct/test_fault_plan.cc \
 	test/gtest/uct/test_fault_sweep.cc
 test_gtest_uct_fault_LDFLAGS = -rdynamic
 test_gtest_uct_fault_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -libverbs -ldl

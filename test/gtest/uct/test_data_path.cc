@@ -171,7 +171,7 @@ TEST_F(DataPath, registration_of_known_memory__costs_no_allocation)
     EXPECT_EQ(0u, fault_calls("ibv_reg_mr"));
 }
 
-/* What UCX says when a GPU's memory is freed: that does not leave the address
+/* UCX's event when a GPU's memory is freed: that does not leave the address
  * space as other memory does. */
 static bool say_freed(void *address, size_t length)
 {
@@ -189,7 +189,7 @@ static bool say_freed(void *address, size_t length)
     return true;
 }
 
-/* What left the address space is no known memory when it comes back: its pages
+/* Memory that left the address space is not known when it comes back: its pages
  * are others. UCX tells us, however it left. */
 TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
 {

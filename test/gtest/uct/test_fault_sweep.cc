@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every call that can fail, fails once (P11), while a pair of interfaces does
- * everything that UCT knows of us. Whatever happens: no crash, no hang, each
+ * everything that UCT knows of us. In each case: no crash, no hang, each
  * completion comes exactly once (P4), and all is given back.
  */
 #include "fault.h"

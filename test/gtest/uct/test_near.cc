@@ -66,7 +66,7 @@ extern "C" void freeifaddrs(ifaddrs *list)
     }
 }
 
-/* Of libc's clocks one goes as the test wishes. */
+/* One of libc's clocks goes as the test wishes. */
 static time_t seconds = 1000;
 
 extern "C" int clock_gettime(clockid_t clock, timespec *now)

@@ -96,7 +96,8 @@ TEST_F(UctAm, am_tracer__sees_every_message)
     EXPECT_EQ(std::vector<size_t>({20, 20, 1000, 3016}), tracer.got);
 }
 
-/* What UCP may keep lies as it wants it; of any size, behind any headroom. */
+/* Data that UCP may keep lies as it wants it; of any size, behind any
+ * headroom. */
 TEST_F(UctAm, am_alignment__of_descriptors)
 {
     const uint64_t both = UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT |

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCT promises of an endpoint that fails, is cancelled or destroyed, and
- * of one that has to wait. */
+/* UCT's promises about an endpoint that fails, is cancelled or destroyed, and
+ * about one that has to wait. */
 #include "uct_entity.h"
 
 #include <algorithm>
@@ -162,9 +162,9 @@ TEST_F(UctContract, failed_and_reported__a_request_is_dispatched_and_told)
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET, request.answer);
 }
 
-/* What UCP 1.23 does in error mode FAILOVER: a completion with an error starts
- * the request anew, at once; so does an error of a post; a worker's callback,
- * one round after the endpoint's handler, takes the endpoint away. */
+/* UCP 1.23 in error mode FAILOVER: a completion with an error starts the
+ * request anew, at once; so does an error of a post; a worker's callback, one
+ * round after the endpoint's handler, takes the endpoint away. */
 class UctRestart : public UctContract {
 protected:
     struct Restart {
@@ -335,7 +335,7 @@ TEST_F(UctContract, event_descriptor__is_quiet_until_it_is_armed)
     EXPECT_EQ(1, poll(&pfd, 1, 10000));
 }
 
-/* What get_bcopy unpacks into may be gone with the endpoint. */
+/* Memory that get_bcopy unpacks into may be gone with the endpoint. */
 TEST_F(UctContract, destroy__nothing_is_unpacked_after_it)
 {
     SRD_ONLY("no reads");
@@ -411,15 +411,12 @@ TEST_F(UctContract, destroy__nothing_is_unpacked_by_the_interface_s_end)
 }
 
 /* A living peer's device answers soon: the memory is the user's again when the
- * endpoint is gone. But for a device that had no CPU: after 20 ms in vain there
- * is no wait for a second, and the rest comes later. */
+ * endpoint is gone. */
 TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
 {
     open();
     Memory remote(*b, 8192, 1), local(*a, 8192, 2);
     uct_iov_t iov = local.iov(0, 8000);
-    double begun, vain = 0;
-    int waited = 0;
 
     introduce();
     for (int round = 0; round < 50; ++round) {
@@ -440,19 +437,10 @@ TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
         }
         ASSERT_GT(posted, 1u);
         posted += uct_ep_flush(ep, 0, &comp.uct) == UCS_INPROGRESS;
-        const int left = 1000 - static_cast<int>(posted);
-        begun          = now();
         uct_ep_destroy(ep);
-        vain = (now() - begun >= 0.02) ? now() : vain;
-        ep   = nullptr;
-        if (begun - vain > 1) {
-            EXPECT_EQ(left, comp.uct.count);
-            ++waited;
-        }
-        ASSERT_TRUE(wait([&] { return comp.uct.count == left; }));
+        EXPECT_EQ(1000 - static_cast<int>(posted), comp.uct.count);
         ep = a->connect(*b);
     }
-    EXPECT_GT(waited, 0);
 }
 
 /* The same of an endpoint whose peer has not answered yet. */
@@ -461,7 +449,7 @@ TEST_F(UctContract, destroy__ends_zcopy_to_a_peer_that_is_silent)
     open();
     Memory local(*a, 8192, 2);
     uct_iov_t iov = local.iov(0, 8000);
-    for (int round = 0, vain = 0; round < 50; ++round) {
+    for (int round = 0; round < 50; ++round) {
         uct_ep_h fresh = a->connect(*b);
         Completion comp;
         int posted     = 0;
@@ -472,12 +460,7 @@ TEST_F(UctContract, destroy__ends_zcopy_to_a_peer_that_is_silent)
         }
         posted += uct_ep_flush(fresh, 0, &comp.uct) == UCS_INPROGRESS;
         ASSERT_GT(posted, 2);
-        const double begun = now();
         uct_ep_destroy(fresh);
-        if (now() - begun >= 0.02) { /* the device had no CPU: see above */
-            ASSERT_TRUE(wait([&] { return comp.uct.count == 1000 - posted; }));
-            ASSERT_TRUE(++vain < 6 && poll(nullptr, 0, 1100) == 0);
-        }
         EXPECT_EQ(1000 - posted, comp.uct.count) << "round " << round;
         b->progress();
         for (int i = 0; is_ud() && (i < 100); ++i) {
@@ -505,12 +488,8 @@ TEST_F(UctContract, destroy__zcopy_that_is_to_be_sent_again_goes_on_as_a_copy)
         ASSERT_EQ(UCS_INPROGRESS,
                   uct_ep_am_zcopy(ep, AM_ID, header.data(), header_length, &iov,
                                   1, 0, &comp.uct));
-        double begun = now();
         uct_ep_destroy(ep);
         ep = nullptr;
-        if (now() - begun >= 0.02) { /* the device had no CPU: it still has it */
-            ASSERT_TRUE(wait([&] { return comp.done > 0; }));
-        }
         EXPECT_EQ(1u, comp.done);
         if (comp.status == UCS_ERR_CANCELED) {
             std::fill(local.data(), local.data() + 5000, 0xee);
@@ -550,8 +529,8 @@ TEST_F(UctContract, am_short__refused_once_arrives_intact)
     }
 }
 
-/* What the device still has at the end of the interface is cancelled there, and
- * nothing writes to it any more. */
+/* Operations that the device still has at the end of the interface are
+ * cancelled there, and nothing writes to their memory any more. */
 TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)
 {
     SRD_ONLY("no reads");
@@ -583,7 +562,7 @@ TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)
     lent.md = a->md();
     ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), bytes.data(), size,
                                      UCT_MD_MEM_ACCESS_RMA, &lent.memh));
-    device("delay-us", "500000");
+    device("delay-us", "3000000");
     ASSERT_EQ(UCS_INPROGRESS, get({bytes.data(), size, lent.memh, 0, 1}, remote,
                                   &lent.comp.uct));
     uct_ep_destroy(ep);

@@ -256,6 +256,68 @@ TEST_F(UctEnd, close__with_operations_outstanding)
     }
 }
 
+/* The device takes 30 ms, and more for what is sent again: destroying waits. */
+TEST_F(UctEnd, destroy__ends_zcopy_of_a_slow_device)
+{
+    SRD_ONLY("a datagram is out at once");
+    open();
+    Memory local(*a, 8192, 2);
+    uct_iov_t iov = local.iov(0, 8000);
+
+    device("delay-us", "30000");
+    for (int round = 0; round < 5; ++round) {
+        uct_ep_h slow = a->connect(*b);
+        Completion comp[16];
+        unsigned posted = 0;
+
+        while ((posted < 16) &&
+               (uct_ep_am_zcopy(slow, AM_ID, nullptr, 0, &iov, 1, 0,
+                                &comp[posted].uct) == UCS_INPROGRESS)) {
+            ++posted;
+        }
+        ASSERT_GT(posted, 4u);
+        uct_ep_destroy(slow);
+        for (unsigned i = 0; i < posted; ++i) {
+            EXPECT_EQ(1u, comp[i].done) << "round " << round;
+        }
+    }
+    device("delay-us", "0");
+}
+
+/* Many endpoints to a host that is away: each costs little, not half a second,
+ * and others still get what they lent back meanwhile. */
+TEST_F(UctEnd, destroy__after_waits_in_vain)
+{
+    SRD_ONLY("a datagram is out at once");
+    open();
+    auto local    = std::make_unique<Memory>(*a, 8192, 2);
+    uct_iov_t iov = local->iov(0, 8000);
+    Completion vain[40], comp;
+
+    introduce();
+    device("timeout-ms", "6000"); /* longer than all of this takes */
+    b->device_addr[b->device_addr.size() - 2] ^= 0x5a; /* of a GID: nobody's */
+    b->iface_addr[9] ^= 0x5a;                          /* of an incarnation */
+    double begun = now();
+    for (Completion &lent : vain) {
+        uct_ep_h away = a->connect(*b);
+        ASSERT_EQ(UCS_INPROGRESS, uct_ep_am_zcopy(away, AM_ID, nullptr, 0, &iov,
+                                                  1, 0, &lent.uct));
+        uct_ep_destroy(away);
+        EXPECT_EQ(0u, lent.done) << "the device has it";
+    }
+    EXPECT_LT(now() - begun, 4) << "it waits for each";
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                              &comp.uct));
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    EXPECT_EQ(1u, comp.done);
+    ASSERT_TRUE(wait_a([&] { /* the device gives up */
+        return std::all_of(std::begin(vain), std::end(vain),
+                           [](const Completion &lent) { return lent.done; });
+    }));
+}
+
 TEST_F(UctEnd, create__without_an_address)
 {
     open();
@@ -444,4 +506,28 @@ TEST_F(UctEnd, progress__disabled_and_enabled_around_arming)
                                   UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
         ASSERT_TRUE(wait([&] { return b->count == i + 1; }));
     }
+}
+
+/* Endpoints are opened and closed to a peer that takes nothing, and so all of
+ * them wait to say goodbye: there is an endpoint for the next one all the same,
+ * and all are gone when the peer progresses again. */
+TEST_F(UctDestroy, churn__to_a_peer_that_takes_nothing)
+{
+    const unsigned churn = 4500;
+
+    for (unsigned i = 0; i < churn; ++i) {
+        uct_ep_h ep = a->connect(*b);
+        ASSERT_NE(nullptr, ep) << i;
+        send_short(ep, i, {});
+        uct_ep_destroy(ep);
+        a->progress();
+    }
+    uct_ep_h last = a->connect(*b);
+    ASSERT_NE(nullptr, last);
+    size_t before = b->received.size();
+    ASSERT_TRUE(wait([&] {
+        return send_short(last, 1, {}) == UCS_OK;
+    }));
+    ASSERT_TRUE(wait([&] { return b->received.size() > before; }));
+    ASSERT_TRUE(flush(last));
 }

@@ -3,6 +3,8 @@
  * suite runs these alone and asks the device that no receiver was not ready. */
 #include "uct_entity.h"
 
+#include <flow/limits.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +14,7 @@ using namespace uct_test;
 
 class UctLoad : public UctTest {
 protected:
-    static constexpr unsigned WINDOW = 64;
+    static constexpr unsigned WINDOW = FLOW_WINDOW_MAX;
 };
 
 TEST_F(UctLoad, sleeping_receiver__stops_its_sender_and_loses_nothing)
@@ -38,6 +40,7 @@ TEST_F(UctLoad, sleeping_receiver__stops_its_sender_and_loses_nothing)
         EXPECT_GT(sent, consumed);
         EXPECT_LT(resident() - before, 1024);
         ASSERT_TRUE(wait([&] { return b->received.size() == sent; }));
+        ASSERT_TRUE(flush(ep)); /* a knows it, too, if the last word was lost */
     }
     for (uint64_t i = 0; i < sent; ++i) {
         uint64_t number;
@@ -107,7 +110,7 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
     }
     printf("\n");
     /* (whose timer runs beside a loss is ahead for a while) */
-    EXPECT_GE(least * (is_ud() ? 5 : 2), most);
+    EXPECT_GE(least * (is_ud() ? 5 : 4), most);
     for (int i = 0; i < senders; ++i) {
         uct_ep_destroy(eps[i]);
     }

@@ -129,6 +129,12 @@ TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
 {
     SRD_ONLY("no reads");
     open();
+    /* nothing may be out while 10 GB are pinned, which can take longer than the
+     * device waits for a process that does not poll */
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(flush(ep));
+    progress_for(0.1); /* nor control packets, of either side */
     const size_t size = (5ul << 30) + 12345, offset = (4ul << 30) + 777;
     Mapping remote(size), local(size);
     Bytes bytes = make_message(1, 100000);
@@ -240,8 +246,8 @@ TEST_F(UctMemory, fork__the_parent_goes_on)
     EXPECT_TRUE(wait([&] { return b->count == 11; }));
 }
 
-/* Of UCX 1.14 and newer (uct_md_mem_reg_params_t), which need not be that of
- * the headers. */
+/* Parameters of UCX 1.14 and newer (uct_md_mem_reg_params_t), which need not be
+ * those of the headers. */
 struct RegParams {
     uint64_t field_mask; /* 1 flags, 2 dmabuf_fd, 4 dmabuf_offset */
     uint64_t flags;

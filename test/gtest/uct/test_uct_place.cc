@@ -65,7 +65,7 @@ protected:
         ASSERT_EQ(0, unlink(m_file.c_str()));
     }
 
-    /* What a memory domain opened now says. */
+    /* The CPUs of a memory domain that is opened now. */
     Cpus near()
     {
         Entity entity;
@@ -117,7 +117,7 @@ TEST_F(UctPlace, local_cpus__not_known_is_all)
     EXPECT_EQ(ALL, near());
 }
 
-/* What they were is in the device's trace (suite uct, uct_interrupts). */
+/* The device's trace has them (suite uct, uct_interrupts). */
 TEST(UctInterrupt, two_workers)
 {
     Entity first;

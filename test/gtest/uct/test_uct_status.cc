@@ -41,7 +41,7 @@ const Case cases[] = {
 
 class UctInject : public UctTest {
 protected:
-    /* What one test did not use up is none of the next one's. */
+    /* Answers that one test did not use up are none of the next one's. */
     void TearDown() override
     {
         inject_nothing();
@@ -404,7 +404,7 @@ TEST_F(UctAgain, control__begins_anew)
     }
 }
 
-/* Who waits for his turn sleeps until then. */
+/* A process that waits for its turn sleeps until then. */
 TEST_F(UctAgain, rma__arming_does_not_spin)
 {
     open_memory();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the timer of ud and the user's calls could spoil between them. */
+/* Races of ud's timer and the user's calls. */
 #include "ud_test.h"
 
 #include <unistd.h>
@@ -31,7 +31,7 @@ TEST_F(UctUdAttack, copy__in_the_stash_and_held)
     expect_in_order(count);
 }
 
-/* What was flushed is there, though its sender gave the endpoint up since. */
+/* A flushed message is there, though its sender gave the endpoint up since. */
 TEST_F(UctUdAttack, flushed__then_given_up)
 {
     open();
@@ -61,7 +61,7 @@ TEST_F(UctUdAttack, flushed__then_another_at_that_number)
     open();
     introduce();
     former = a->iface_addr;
-    for (uint64_t i = 1; i < 20; ++i) {
+    for (uint64_t i = 1; i < 5; ++i) { /* the first window */
         ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
     }
     ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
@@ -76,6 +76,6 @@ TEST_F(UctUdAttack, flushed__then_another_at_that_number)
     ASSERT_EQ(UCS_OK, send_short(ep, 21, {}));
     ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
     EXPECT_EQ(1u, b->count);
-    wait([&] { return b->count >= 22; }, 2);
-    EXPECT_EQ(22u, b->count);
+    wait([&] { return b->count >= 7; }, 2);
+    EXPECT_EQ(7u, b->count);
 }

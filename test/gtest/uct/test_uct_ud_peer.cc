@@ -168,7 +168,7 @@ TEST_F(UctUdPeer, stopped__goes_on)
     EXPECT_EQ(1000u, count.in_order);
 }
 
-/* Who never sent to a dead process has nothing that would time out; its
+/* A process that never sent to a dead one has nothing that would time out; its
  * successor with the same QPN is heard, and the old one's endpoint is no
  * obstacle. */
 TEST_F(UctUdPeer, killed__and_its_successor_is_heard)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an interface shows of itself in UCX's tree of files. */
+/* An interface in UCX's tree of files. */
 #include "uct_entity.h"
 #include "vfs_files.h"
 

@@ -6,8 +6,8 @@
 
 namespace uct_test {
 
-/* Of the interfaces that are opened from now on: srd, or what UCT_TRANSPORT
- * says. */
+/* The transport of interfaces that are opened from now on: srd, or
+ * UCT_TRANSPORT's. */
 std::string &transport();
 
 } /* namespace uct_test */

@@ -52,8 +52,8 @@ inline bool is_ud()
     return transport() == "ud";
 }
 
-/* Of a test about what ud has not, whatever the device: RMA, and statuses of
- * the device that tell of the peer. */
+/* For a test about things that ud has not, whatever the device: RMA, and
+ * statuses of the device that tell of the peer. */
 #define SRD_ONLY(_why)                 \
     if (uct_test::is_ud()) {           \
         GTEST_SKIP() << "ud: " << _why; \
@@ -61,7 +61,7 @@ inline bool is_ud()
 
 class Entity {
 public:
-    /* Of uct_iface_params_t; those of `fields` count. */
+    /* Members of uct_iface_params_t; those of `fields` count. */
     struct Align {
         uint64_t fields;
         size_t alignment, offset;
@@ -89,8 +89,8 @@ public:
     }
     uct_ep_h connect(const Bytes &device, const Bytes &interface);
 
-    /* What arrived, in the order of the callbacks; only counted when `record`
-     * is off. */
+    /* Messages that arrived, in the order of the callbacks; only counted when
+     * `record` is off. */
     std::vector<Bytes> received;
     bool record = true;
     size_t count = 0;
@@ -230,7 +230,7 @@ protected:
     bool wait(const std::function<bool()> &done, double seconds = 20);
     /* The same while b does nothing. */
     bool wait_a(const std::function<bool()> &done, double seconds = 20);
-    /* Of both, or of `those`. */
+    /* Progress of both, or of `those`. */
     void progress_for(double seconds);
     static void progress_for(double seconds,
                              const std::vector<Entity *> &those);

@@ -11,7 +11,7 @@
 
 namespace uct_test {
 
-/* What it has received: messages, and how many of those had their number. */
+/* Counts of its receives: messages, and how many of those had their number. */
 struct PeerCount {
     uint64_t all, in_order;
 };

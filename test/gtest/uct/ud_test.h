@@ -23,7 +23,7 @@ protected:
     }
 
     /* "down": nothing arrives; "storm": much is lost, doubled, late; "": all is
-     * well. Of what this process sends. */
+     * well. For packets that this process sends. */
     static void network(const std::string &state)
     {
         bool storm = state == "storm";

@@ -2,7 +2,7 @@
 #ifndef VFS_FILES_H_
 #define VFS_FILES_H_
 
-/* What our interfaces of this process show in UCX's tree of files (VFS). */
+/* Our interfaces of this process in UCX's tree of files (VFS). */
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What NIXL's own tests ask of torch on a machine without a GPU."""
+"""The part of torch that NIXL's own tests use on a machine without a GPU."""
 
 
 class cuda:  # noqa: N801

@@ -5,7 +5,7 @@
 
 loads the module, libuct_srd.so.0, so that each UCX opened later has it, the
 system's as well as those that wheels bring. It does nothing in a program that
-never opens UCX. What is loaded already (srdrun) stays."""
+never opens UCX. A module that is loaded already (srdrun) stays."""
 
 import ctypes
 import os

@@ -2,6 +2,11 @@
 /* Addresses of UCT: ours, and whether a peer's can be reached. */
 #include "base_address.h"
 
+/* Peers of another version of packets are refused when they connect, not when
+ * their hello is dropped. */
+_Static_assert((BASE_ADDR_VERSION == 1) && (FLOW_VERSION == 1),
+               "BASE_ADDR_VERSION moves with FLOW_VERSION");
+
 ucs_status_t
 base_address_get_device(uct_iface_h tl_iface, uct_device_addr_t *addr)
 {
@@ -20,8 +25,8 @@ base_address_get_iface(uct_iface_h tl_iface, uct_iface_addr_t *addr)
     return UCS_OK;
 }
 
-/* UCP asks only about peers that have a transport of this name. Says once, to
- * who asked for the transport, why they do not go together. */
+/* UCP asks only about peers that have a transport of this name. Says once, to a
+ * user who asked for the transport, why they do not go together. */
 static void
 base_address_report_foreign(base_iface_t *iface, const void *dev_addr)
 {
@@ -49,6 +54,17 @@ base_address_report_foreign(base_iface_t *iface, const void *dev_addr)
     }
 }
 
+/* Whether an interface's address was given, and its contents. */
+static int base_address_is_given(const uct_iface_addr_t *addr, uint32_t *qpn,
+                                 uint32_t *qkey, uint64_t *incarnation)
+{
+    if (addr == NULL) {
+        return 0;
+    }
+    base_address_iface_unpack(addr, qpn, qkey, incarnation);
+    return 1;
+}
+
 int base_address_is_reachable(uct_iface_h tl_iface,
                               const uct_device_addr_t *dev_addr,
                               const uct_iface_addr_t *iface_addr)
@@ -60,11 +76,8 @@ int base_address_is_reachable(uct_iface_h tl_iface,
         base_address_report_foreign((base_iface_t*)tl_iface, dev_addr);
         return 0;
     }
-    if (iface_addr == NULL) {
-        return 1;
-    }
-    base_address_iface_unpack(iface_addr, &qpn, &qkey, &incarnation);
-    return (incarnation != 0) && (qkey != 0) && (qkey < 0x80000000u);
+    return !base_address_is_given(iface_addr, &qpn, &qkey, &incarnation) ||
+           ((incarnation != 0) && (qkey != 0) && (qkey < 0x80000000u));
 }
 
 int base_address_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
@@ -75,13 +88,8 @@ int base_address_is_connected(uct_ep_h tl_ep, const uct_device_addr_t *dev_addr,
     uint64_t                  incarnation;
     uint32_t                  qpn, qkey;
 
-    if (!base_address_device_is_ours(dev_addr) ||
-        (memcmp(device->gid, ep->ah->link.gid, sizeof(device->gid)) != 0)) {
-        return 0;
-    }
-    if (iface_addr == NULL) {
-        return 1;
-    }
-    base_address_iface_unpack(iface_addr, &qpn, &qkey, &incarnation);
-    return (qpn == ep->dest.remote_qpn) && (qkey == ep->dest.remote_qkey);
+    return base_address_device_is_ours(dev_addr) &&
+           (memcmp(device->gid, ep->ah->link.gid, sizeof(device->gid)) == 0) &&
+           (!base_address_is_given(iface_addr, &qpn, &qkey, &incarnation) ||
+            ((qpn == ep->dest.remote_qpn) && (qkey == ep->dest.remote_qkey)));
 }

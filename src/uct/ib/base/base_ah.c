@@ -2,14 +2,13 @@
 #include "base_ah.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 ucs_status_t
 base_ah_table_init(base_ah_table_t *table, efa_md_t *md, unsigned limit)
 {
     table->md    = md;
     table->limit = limit;
-    return efa_gid_table_init(&table->gids, limit);
+    return efa_gid_table_init(&table->gids, limit, efa_ah_gids(md));
 }
 
 static void base_ah_free(base_ah_table_t *table, base_ah_t *ah)
@@ -29,8 +28,8 @@ void base_ah_table_cleanup(base_ah_table_t *table)
     efa_gid_table_cleanup(&table->gids);
 }
 
-static ucs_status_t
-base_ah_add(base_ah_table_t *table, const uint8_t *gid, base_ah_t **ah_p)
+static ucs_status_t base_ah_add(base_ah_table_t *table, const uint8_t *gid,
+                                uint64_t hash, base_ah_t **ah_p)
 {
     base_ah_t   *ah;
     ucs_status_t status;
@@ -42,15 +41,14 @@ base_ah_add(base_ah_table_t *table, const uint8_t *gid, base_ah_t **ah_p)
     if (ah == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
-    status = efa_ah_get(table->md, gid, &ah->device);
+    status = efa_ah_get(table->md, gid, hash, &ah->device);
     if (status != UCS_OK) {
         free(ah);
         return status;
     }
 
-    memcpy(ah->link.gid, gid, sizeof(ah->link.gid));
     ah->refs = 1;
-    efa_gid_insert(&table->gids, &ah->link);
+    efa_gid_insert(&table->gids, &ah->link, gid, hash);
     *ah_p = ah;
     return UCS_OK;
 }
@@ -58,12 +56,14 @@ base_ah_add(base_ah_table_t *table, const uint8_t *gid, base_ah_t **ah_p)
 ucs_status_t
 base_ah_get(base_ah_table_t *table, const uint8_t *gid, base_ah_t **ah_p)
 {
-    *ah_p = (base_ah_t*)efa_gid_find(&table->gids, gid);
+    uint64_t hash = efa_gid_hash(&table->gids, gid);
+
+    *ah_p = (base_ah_t*)efa_gid_find(&table->gids, gid, hash);
     if (*ah_p != NULL) {
         ++(*ah_p)->refs;
         return UCS_OK;
     }
-    return base_ah_add(table, gid, ah_p);
+    return base_ah_add(table, gid, hash, ah_p);
 }
 
 void base_ah_put(base_ah_table_t *table, base_ah_t *ah)

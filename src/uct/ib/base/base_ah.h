@@ -7,11 +7,11 @@
 #include <flow/reserve.h>
 
 /*
- * What an interface knows of the hosts that it uses: the address handle, which
- * is its memory domain's, and its own record beside it. One thread uses it.
+ * The hosts that an interface uses: the address handle of each, which is its
+ * memory domain's, and its own record beside it. One thread uses it.
  *
- * The device answers RDMA only for peers it has a handle for. So a handle in
- * use for a peer's requests must not be recycled: whoever needs that holds a
+ * The device answers RDMA only for peers it has a handle for. A handle in use
+ * for a peer's requests must therefore not be recycled: its user holds a
  * reference.
  */
 typedef struct base_ah {
@@ -31,7 +31,7 @@ typedef struct base_ah_table {
 } base_ah_table_t;
 
 /* An empty table, for at most `limit` (>= 1) hosts.
- * UCS_OK, UCS_ERR_NO_MEMORY. */
+ * As efa_gid_table_init. */
 ucs_status_t
 base_ah_table_init(base_ah_table_t *table, efa_md_t *md, unsigned limit);
 

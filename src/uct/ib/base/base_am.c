@@ -18,8 +18,8 @@
 
 #include <string.h>
 
-/* The flow may have lacked no more than memory of the core's for what is not
- * acknowledged. */
+/* The flow may have lacked nothing but the core's memory for unacknowledged
+ * messages. */
 static int base_am_ready_grown(base_iface_t *iface, base_ep_t *ep)
 {
     return iface->acked &&
@@ -38,6 +38,20 @@ static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
     return base_post_first_op(iface, ep); /* taken by base_am_post_any */
 }
 
+/* The posted packet takes the next number of its flow, and that is not all: it
+ * is kept until it is acknowledged, or recorded. */
+static void base_am_commit(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
+{
+    const void *packet = (const void*)(uintptr_t)
+                                 efa_send_wr_pieces(&op->wr)->addr;
+
+    if (iface->acked) {
+        record_call_resend_commit(iface->core, ep->tx, &op->flow, packet);
+    } else {
+        op->flow.psn = record_call_tx_commit(iface->core, ep->tx, packet);
+    }
+}
+
 /* Posts the filled operation, which may be of the reserve. */
 static __attribute__((noinline)) ucs_status_t
 base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
@@ -45,7 +59,7 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
 {
     int err;
 
-    if ((op->reserved || iface->acked) && (kind == BASE_OUT_AM)) {
+    if ((op->reserved || iface->am_other) && (kind == BASE_OUT_AM)) {
         kind = BASE_OUT_AM_OTHER;
     }
     op->ep       = ep;
@@ -55,8 +69,8 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
         return base_fail_post(ep, err);
     }
     base_op_take_any(&iface->ops, op, &ep->ah->share);
-    if (iface->acked) {
-        flow_resend_commit(iface->core, ep->tx, &op->flow);
+    if (iface->am_other) {
+        base_am_commit(iface, ep, op);
     } else {
         op->flow.psn = flow_tx_commit(ep->tx);
     }
@@ -87,9 +101,9 @@ static size_t base_pieces_pack(void *dest, void *arg)
 
 /*
  * A short message of `total` bytes, beyond max_short. UCP up to 1.15 chooses
- * short by the lane that an endpoint starts with, and replays what waited on
- * the lane it gets: connected by socket address that was tcp, whose short
- * messages are longer.
+ * short by the lane that an endpoint starts with, and replays waiting requests
+ * on the lane that it gets: connected by socket address that was tcp, whose
+ * short messages are longer.
  */
 static ucs_status_t
 base_am_long(uct_ep_h tl_ep, uint8_t id, base_pieces_t *pieces, size_t total)

@@ -5,8 +5,8 @@
  * on one.
  *
  * A completion that came before the queue was armed gives no event on some
- * devices, so arming looks into the queue. What it finds cannot be put back:
- * it is kept (base_polled.c), and progress takes it first.
+ * devices, so arming looks into the queue. A completion that it finds cannot be
+ * put back: it is kept (base_polled.c), and progress takes it first.
  */
 #include "base_arm.h"
 #include "base_flow.h"
@@ -60,7 +60,7 @@ static void base_arm_timer(base_iface_t *iface)
     }
     now = base_flow_clock(iface);
     if ((iface->pending != NULL) && (next > now + BASE_PROBE_TIME)) {
-        next = now + BASE_PROBE_TIME; /* then another look at who waits */
+        next = now + BASE_PROBE_TIME; /* then another look at it */
     }
     efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How an operation ends: its number is released, its user told, and whoever
- * waited for that goes on. */
+/* How an operation ends: its number is released, its user told, and requests
+ * that waited for that go on. */
 #include "base_complete.h"
 #include "base_fail.h"
 #include "base_ep_list.h"

@@ -6,8 +6,8 @@
 
 #include "base_rxq.h"
 
-/* What every transport lets a user set: first in its configuration. Fields that
- * a transport's table does not name are 0. */
+/* Settings of every transport: first in its configuration. Fields that a
+ * transport's table does not name are 0. */
 typedef struct base_config {
     ucx_iface_config_t super;
     unsigned           tx_queue_len;   /* operations in flight */
@@ -17,6 +17,7 @@ typedef struct base_config {
     unsigned           rnr_retry; /* of the device, before ours begin */
     unsigned           max_ah;
     unsigned           tx_inline; /* bytes in a work request, at most */
+    unsigned           first_window; /* with acks: packets out before one */
     unsigned           tries; /* with acks: time-outs in a row until a peer is
                                  lost; 0: the protocol core's */
     unsigned           mtu;   /* bytes of a packet; 0: the device's */
@@ -27,26 +28,30 @@ typedef struct base_config {
     {_name, _dflt, _doc, offsetof(base_config_t, _member), UCX_CONFIG_UINT, \
      _min, _max}
 
-/* What every transport's table has. */
+_Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
+
+/* Rows of every transport's table. */
 #define BASE_CONFIG_SHARED                                                    \
     BASE_CONFIG_UINT("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,           \
-                     "Operations that an interface has in flight at most; "   \
-                     "half as many again only to peers that answer"),         \
+                     "Maximum of operations in flight per interface; half "   \
+                     "as many again are reserved for peers that answer"),     \
     BASE_CONFIG_UINT("RX_QUEUE_LEN", "256", rx_queue_len, 128, 16384,         \
-                     "Receives posted when an interface opens; more are "     \
-                     "posted as peers come"),                                 \
+                     "Receives posted when an interface opens; the queue "    \
+                     "grows as peers come"),                                  \
     BASE_CONFIG_UINT("RX_BUFFERS_MAX", "4096", rx_buffers_max, 256, 32768,    \
-                     "Receive buffers of an interface at most, of about 9 KB " \
-                     "each; beyond it unexpected messages are copied by UCP"), \
+                     "Maximum of receive buffers per interface, of about "    \
+                     "9 KB each; when they run short UCP copies unexpected "  \
+                     "messages"),                                             \
     BASE_CONFIG_UINT("WINDOW", "64", window, 1, FLOW_WINDOW_MAX,              \
-                     "Messages a peer may send before we consumed them"),     \
+                     "Messages that a peer may send before this side has "    \
+                     "consumed them"),                                        \
     BASE_CONFIG_UINT("MAX_AH", "1024", max_ah, 1, 65535,                      \
-                     "Hosts (address handles) an interface talks to at a "    \
-                     "time; the device may have less")
+                     "Maximum of hosts (address handles) that an interface "  \
+                     "talks to at a time; the device may have fewer")
 
 /*
- * UCX checks the ranges of a table; what hangs together and what the device
- * allows is put right here.
+ * UCX checks the ranges of a table; values that depend on each other or on the
+ * device are put right here.
  */
 void base_config_resolve(base_config_t *config, const efa_device_t *device);
 

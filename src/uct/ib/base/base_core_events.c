@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is due in the protocol core: timers, messages to send again, events,
+/* Due work of the protocol core: timers, messages to send again, events,
  * control packets. */
 #include "base_core_events.h"
 #include "base_flow.h"
@@ -14,16 +14,21 @@
 
 #include <errno.h>
 
-/* Peers came, or (scarce) the senders among them could use more receives. */
+/* Peers came, or (scarce) the senders among them could use more receives. Whom
+ * we send to may begin at the same time: a hello, a message, an answer to
+ * ours. */
 static void base_rxq_follow(base_iface_t *iface, int scarce)
 {
     flow_counters_t counters;
+    uint64_t        first;
 
     flow_core_counters(iface->core, &counters);
     if (scarce) {
         base_rxq_grow(&iface->rxq);
     }
-    base_rxq_cover(&iface->rxq, counters.owed);
+    first = 3 * counters.tx_flows;
+    base_rxq_cover(&iface->rxq,
+                   (counters.owed > first) ? counters.owed : first);
     if (base_rxq_fill(&iface->rxq) != UCS_OK) {
         base_fail_iface(iface, "posting receives", EIO);
     }
@@ -52,7 +57,7 @@ void base_core_events_introduced(base_iface_t *iface, flow_peer_t *peer,
                              FLOW_RMA_REFUSED);
             return;
         }
-        flow_peer_set_cookie(peer, ah);
+        record_call_peer_set_cookie(iface->core, peer, ah);
         base_rx_tell(iface); /* who has a handle from now on */
     }
     if (ah == NULL) {
@@ -103,8 +108,8 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
     }
 }
 
-/* A message that is to be sent again, unchanged or (acks) with a header that
- * says what is so now. As base_post_send. */
+/* A message that is to be sent again, unchanged or (acks) with a header that is
+ * brought up to date. As base_post_send. */
 static int base_repost(base_iface_t *iface, base_op_t *op)
 {
     const efa_sge_t *first;
@@ -157,10 +162,12 @@ static unsigned base_repost_all(base_iface_t *iface)
     return count;
 }
 
-/* A timer runs: is it due? Then what it made due. */
-static unsigned base_core_events_timer(base_iface_t *iface)
+/* A timer runs: if it is due, handle the work that it makes due. After a full
+ * batch the end of the receive queue may not have been reached. */
+static unsigned base_core_events_timer(base_iface_t *iface, unsigned polled)
 {
     if (base_flow_clock(iface) >= flow_timer_next(iface->core)) {
+        flow_core_rx_backlog(iface->core, polled >= BASE_POLL_BATCH);
         flow_timer_run(iface->core, iface->now);
     }
     return base_repost_all(iface);
@@ -174,15 +181,16 @@ static unsigned base_core_events_ctl(base_iface_t *iface)
     return base_ctl_post_all(iface);
 }
 
-/* Of messages that are acknowledged. What is over is so because of a packet or
- * a timer, and as long as a flow has such its timer runs: so due is due. */
+/* UD only. A message completes when an acknowledgement or a time-out is
+ * processed. A flow with unacknowledged messages always has a timer running, so
+ * timers cover this case. */
 static unsigned base_core_events_acked(base_iface_t *iface)
 {
     (void)base_flow_grow(iface); /* flows that begin to send need some */
     return iface->transport->acks->release(iface);
 }
 
-/* Peers that came or went: whoever talks to us for the first time must be
+/* Peers that came or went: a peer that talks to us for the first time must be
  * answered, or takes us for dead. */
 static void base_core_events_peers(base_iface_t *iface)
 {
@@ -198,20 +206,20 @@ void base_core_events_quiet(base_iface_t *iface)
 {
     base_core_events_peers(iface);
     if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
-        base_core_events_timer(iface);
+        base_core_events_timer(iface, 0);
     }
     if (flow_ctl_pending(iface->core)) {
         base_core_events_ctl(iface);
     }
 }
 
-unsigned base_core_events_run(base_iface_t *iface)
+unsigned base_core_events_run(base_iface_t *iface, unsigned polled)
 {
     unsigned     count = 0;
     flow_event_t event;
 
     if (flow_timer_next(iface->core) != FLOW_TIME_NEVER) {
-        count += base_core_events_timer(iface);
+        count += base_core_events_timer(iface, polled);
     }
     if (iface->acked) {
         count += base_core_events_acked(iface);
@@ -221,7 +229,9 @@ unsigned base_core_events_run(base_iface_t *iface)
         ++count;
         base_event_handle(iface, &event);
     }
-    base_report_write(iface);
+    if (iface->report.count != 0) {
+        base_report_write(iface);
+    }
     base_counters_report(iface);
     if (flow_ctl_pending(iface->core)) {
         count += base_core_events_ctl(iface);

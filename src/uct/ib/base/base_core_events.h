@@ -4,12 +4,13 @@
 
 #include "base_types.h"
 
-/* Runs what flow_is_due tells of. Returns how much was done, 0 when nothing was
- * due. */
-unsigned base_core_events_run(base_iface_t *iface);
+/* Runs the work that flow_is_due tells of. Returns how much was done, 0 when
+ * nothing was due. polled: completions that came before it, in this
+ * progress. */
+unsigned base_core_events_run(base_iface_t *iface, unsigned polled);
 
-/* The part of it that runs no callback in case of acks: timers, what is to be
- * sent again, control packets. */
+/* The part of it that runs no callback in case of acks: timers, repeats,
+ * control packets. */
 void base_core_events_quiet(base_iface_t *iface);
 
 /* A peer is known, by its hello or since we opened a flow to it: its requests

@@ -4,12 +4,13 @@
 
 #include "base_types.h"
 
-/* What an interface counts, for UCX's files (base_vfs.h) and statistics. */
+/* Counters of an interface, for UCX's files (base_vfs.h) and statistics. */
 typedef enum base_counter {
     BASE_COUNTER_SENT,         /* messages */
     BASE_COUNTER_RMA,          /* reads and writes posted */
     BASE_COUNTER_RECEIVED,     /* messages handed up */
     BASE_COUNTER_EARLY,        /* of them held until their turn */
+    BASE_COUNTER_DROPPED,      /* packets, for any reason (flow/drop.h) */
     BASE_COUNTER_STALLS,       /* sends that met a full window */
     BASE_COUNTER_NOT_READY,    /* sends posted again: no receive was posted */
     BASE_COUNTER_RESENT,       /* since not acknowledged in time, or a gap */
@@ -32,6 +33,7 @@ typedef enum base_counter {
         [BASE_COUNTER_RMA]          = "rma_posted",                           \
         [BASE_COUNTER_RECEIVED]     = "messages_received",                    \
         [BASE_COUNTER_EARLY]        = "messages_early",                       \
+        [BASE_COUNTER_DROPPED]      = "packets_dropped",                      \
         [BASE_COUNTER_STALLS]       = "window_stalls",                        \
         [BASE_COUNTER_NOT_READY]    = "receiver_not_ready",                   \
         [BASE_COUNTER_RESENT]       = "messages_resent",                      \
@@ -48,7 +50,7 @@ typedef enum base_counter {
 
 extern const char *const base_counter_names[];
 
-/* What UCX wants to know for statistics of the transport `_name`. */
+/* The class of statistics of the transport `_name`, as UCX takes it. */
 #define BASE_COUNTERS_CLASS(_name) \
     {.name = _name, .count = BASE_COUNTER_LAST, .names = BASE_COUNTER_NAMES}
 

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* The endpoint of what has none: whoever polls asks for its flushes. */
+/* The endpoint of operations that have none: whoever polls asks for its
+ * flushes. */
 static base_ep_t base_ctl_no_ep;
 
 static void base_ctl_fill(base_op_t *op, const flow_ctl_t *ctl, base_ah_t *ah)

@@ -14,7 +14,7 @@
 #include "base_complete.h"
 #include "base_fail.h"
 
-/* What waits for a receiver comes back from the protocol core. */
+/* Messages that wait for a receiver come back from the protocol core. */
 static base_op_t *base_list_first_op(base_iface_t *iface, base_ep_t *ep)
 {
     base_out_t *out;
@@ -72,8 +72,8 @@ static unsigned base_iface_cancel_ops(base_iface_t *iface)
     return count;
 }
 
-/* Where messages are acknowledged none will be: the core gives back what has no
- * post out any more, and that nothing has now. */
+/* Where messages are acknowledged none will be: the core gives back operations
+ * that have no post out, and now none has one. */
 static unsigned base_iface_cancel_acked(base_iface_t *iface)
 {
     base_op_t *op;

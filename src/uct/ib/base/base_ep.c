@@ -40,6 +40,9 @@ static ucs_status_t base_ep_open_flow(base_iface_t *iface, base_ep_t *ep,
         return UCS_OK;
     case FLOW_NO_MEMORY:
         return UCS_ERR_NO_MEMORY;
+    case FLOW_LINGERING:
+        base_report_crowded(iface);
+        return UCS_ERR_NO_RESOURCE;
     default:
         base_report_refused(iface, peer);
         return UCS_ERR_UNREACHABLE;
@@ -161,7 +164,7 @@ void base_ep_destroy(uct_ep_h tl_ep)
     ep->state  = BASE_EP_DESTROYED;
     ep->status = UCS_ERR_CANCELED;
     base_reclaim_ep(ep);
-    /* UCP frees what a flush completes with right after this call */
+    /* UCP frees the completions of flushes right after this call */
     base_outstanding_cancel_flushes(ep);
     base_vfs_lock();
     base_ep_list_remove(&iface->alive, ep);

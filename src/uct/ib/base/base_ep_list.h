@@ -9,9 +9,9 @@
 void base_ep_list_add(base_ep_t **list, base_ep_t *ep);
 void base_ep_list_remove(base_ep_t **list, base_ep_t *ep);
 
-/* Nothing is posted to ep->dest any more: gives its address handle back. What
- * the flow still says takes a handle of its own, and may wait long for a host
- * that is away. */
+/* Nothing is posted to ep->dest any more: gives its address handle back. Later
+ * control packets of the flow take a handle of their own, and may wait long for
+ * a host that is away. */
 void base_ep_list_put_handle(base_ep_t *ep);
 
 /* The core is done with the flow of a destroyed endpoint: frees it, or its last

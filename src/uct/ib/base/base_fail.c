@@ -63,8 +63,8 @@ ucs_status_t base_fail_ep_status(const base_ep_t *ep)
                                                             UCS_ERR_NO_RESOURCE;
 }
 
-/* (Of an endpoint that failed because another one to that peer did, or because
- * the peer said so, too.) */
+/* (Also for an endpoint that failed because another one to that peer did, or
+ * because the peer said so.) */
 ucs_status_t base_fail_end_status(flow_end_t why)
 {
     switch (why) {
@@ -79,11 +79,36 @@ ucs_status_t base_fail_end_status(flow_end_t why)
     }
 }
 
+/* To whom it leads, and why it failed. */
+static void
+base_fail_ep_describe(base_ep_t *ep, flow_end_t why, base_failed_t *failed)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    flow_peer_t  *peer  = flow_tx_peer(iface->core, ep->tx);
+    flow_addr_t   addr  = flow_peer_addr(iface->core, peer);
+
+    failed->spoke  = flow_peer_spoke(peer);
+    failed->qpn    = addr.qpn;
+    failed->status = ep->status;
+    failed->why    = why;
+    memcpy(failed->gid, addr.gid, sizeof(failed->gid));
+}
+
+/* Is nothing lost with it? The peer's process is gone, which a control packet
+ * of ours has shown, and the user has nothing under way to it: an MPI process
+ * that was spawned and has ended is no failure of the one that spawned it. */
+static int base_fail_ep_is_unused(base_ep_t *ep, flow_end_t why)
+{
+    return (why == FLOW_END_DEAD) && (ep->state == BASE_EP_ALIVE) &&
+           base_ep_is_idle(ep) && (ep->requests == NULL);
+}
+
 void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
 {
     base_iface_t *iface = base_ep_iface(ep);
-    efa_dest_t    dest;
-    ucs_status_t  status;
+    int           unused = base_fail_ep_is_unused(ep, why);
+    base_failed_t failed;
+    ucs_status_t  handled;
 
     if (ep->state == BASE_EP_ALIVE) {
         ep->state  = BASE_EP_FAILED;
@@ -95,12 +120,30 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
     }
 
     base_fail_ep_told(ep, 0);
-    dest   = ep->dest; /* the handler may destroy it */
-    status = ep->status;
-    if (ucx_iface_handle_ep_err(&iface->super, &ep->super.super, status) !=
-        UCS_OK) {
-        base_report_failed(iface, &dest, status, why);
+    base_fail_ep_describe(ep, why, &failed);
+    /* the handler may destroy it: its memory stays until the flow is gone */
+    handled      = ucx_iface_handle_ep_err(&iface->super, &ep->super.super,
+                                           failed.status);
+    failed.level = ucx_iface_failure_level(&iface->super, handled,
+                                           failed.status);
+    if ((failed.level == UCS_LOG_LEVEL_FATAL) && unused) {
+        failed.level = UCS_LOG_LEVEL_DIAG;
+        ep->unused   = (ep->state != BASE_EP_DESTROYED);
     }
+    base_report_failed(iface, &failed);
+}
+
+/* Nobody handles failures, and now the user lost something by this one. */
+static void base_fail_ep_used(base_ep_t *ep)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    base_failed_t failed;
+
+    ep->unused = 0;
+    base_fail_ep_describe(ep, FLOW_END_DEAD, &failed);
+    failed.level = UCS_LOG_LEVEL_FATAL;
+    base_report_failed(iface, &failed);
+    base_report_write(iface);
 }
 
 void base_fail_ep_ping(base_ep_t *ep, flow_time_t now)
@@ -111,7 +154,7 @@ void base_fail_ep_ping(base_ep_t *ep, flow_time_t now)
         return;
     }
     ep->pinged = now;
-    /* Of an earlier wait? Then this one has just begun. */
+    /* Does the time belong to an earlier wait? Then this one has just begun. */
     if ((passed < BASE_PROBE_TIME * 16) && (ep->state == BASE_EP_ALIVE)) {
         flow_tx_ping(base_ep_iface(ep)->core, ep->tx);
     }
@@ -120,6 +163,9 @@ void base_fail_ep_ping(base_ep_t *ep, flow_time_t now)
 ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
 {
     if (ep->state != BASE_EP_ALIVE) {
+        if (ep->unused) {
+            base_fail_ep_used(ep);
+        }
         return base_fail_ep_status(ep);
     }
     if (flow_tx_busy(ep->tx) == 0) {

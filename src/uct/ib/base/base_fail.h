@@ -23,18 +23,20 @@ void base_fail_count_rounds(base_iface_t *iface);
  */
 void base_fail_ep(base_ep_t *ep, ucs_status_t status, flow_send_status_t why);
 
-/* What a user is told of a flow's end. */
+/* The status that a user gets for a flow's end. */
 ucs_status_t base_fail_end_status(flow_end_t why);
 
 /* The user gives it up: as base_fail_ep, but nobody is told. */
 void base_fail_ep_cancel(base_ep_t *ep);
 
-/* The core said that the flow failed: calls the error handler. The endpoint
- * may be gone when this returns. */
+/* The core said that the flow failed: calls the error handler, which may
+ * destroy the endpoint. Where nobody handles it the process ends; but not for a
+ * peer whose process is gone while the user has nothing under way to it: then
+ * with the next post. */
 void base_fail_ep_report(base_ep_t *ep, flow_end_t why);
 
 /*
- * What an operation on a failed endpoint returns: UCS_ERR_NO_RESOURCE until the
+ * Status of an operation on a failed endpoint: UCS_ERR_NO_RESOURCE until the
  * user was told and had BASE_TOLD_ROUNDS of progress to act upon it, then why
  * it failed. Before that UCP chooses the same lane again: with error mode
  * FAILOVER it starts a request anew from inside the completion that failed, and
@@ -42,7 +44,7 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why);
  */
 ucs_status_t base_fail_ep_status(const base_ep_t *ep);
 
-/* What a post that found no number, no operation or no buffer returns:
+/* Status of a post that found no number, no operation or no buffer:
  * UCS_ERR_NO_RESOURCE, or why the endpoint failed (base_fail_ep_status). */
 ucs_status_t base_fail_ep_blocked(base_ep_t *ep);
 

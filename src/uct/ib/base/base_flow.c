@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, time and parameters for the protocol core, which has none itself. */
 #include "base_flow.h"
+#include "base_record.h"
 #include <uct/ib/efa/efa_block.h>
 #include <uct/ib/efa/efa_clock.h>
+#include <uct/ib/efa/efa_random.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#if __GLIBC_PREREQ(2, 25)
-#include <sys/random.h>
-#else
-/* The kernel has it from 3.17 on. */
-#define getrandom(_buffer, _size, _flags)                                      \
-    syscall(SYS_getrandom, _buffer, _size, _flags)
-#endif
 
 #define BASE_ASSERT_LINES    10
 
 flow_time_t base_flow_clock(base_iface_t *iface)
 {
     iface->now = efa_clock() + 1;
+    /* SRD's core is told with each call that asks; none while it closes */
+    if (__builtin_expect(iface->am_other, 0) && (iface->core != NULL)) {
+        flow_timer_set_now(iface->core, iface->now);
+    }
     return iface->now;
 }
 
@@ -76,11 +72,6 @@ ucs_status_t base_flow_grow(base_iface_t *iface)
     return UCS_OK;
 }
 
-int base_flow_random(void *buffer, size_t size)
-{
-    return getrandom(buffer, size, 0) == (ssize_t)size ? 0 : -1;
-}
-
 ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
 {
     flow_params_t params;
@@ -98,10 +89,14 @@ ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
     params.rx_reserve       = BASE_RXQ_RESERVE;
     params.ctl_slots        = BASE_CTL_OPS;
     params.init_window      = efa_at_most(params.init_window, config->window);
+    if (config->first_window != 0) {
+        params.first_window = config->first_window;
+    }
     if (config->tries != 0) {
         params.tries = config->tries;
     }
-    if (base_flow_random(&params.seed, sizeof(params.seed)) != 0) {
+    if ((efa_random(&params.seed, sizeof(params.seed)) != 0) ||
+        (efa_random(params.key, sizeof(params.key)) != 0)) {
         return UCS_ERR_IO_ERROR;
     }
 
@@ -114,11 +109,16 @@ ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
     if (iface->core == NULL) {
         return UCS_ERR_INVALID_PARAM;
     }
-    return base_flow_grow(iface);
+    if (base_flow_grow(iface) != UCS_OK) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    base_record_open(iface);
+    return UCS_OK;
 }
 
 void base_flow_close(base_iface_t *iface)
 {
+    base_record_close(iface);
     efa_block_list_free(&iface->core_chunks);
     iface->core = NULL;
 }

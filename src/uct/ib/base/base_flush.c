@@ -13,20 +13,20 @@ base_flush_ep(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     base_out_t   *marker;
 
     if (flags & UCT_FLUSH_FLAG_CANCEL) {
-        /* What waits for a receiver comes back from the core, what the device
-         * has comes back by a completion: then the buffers are the user's.
-         * Requests that are queued fail when they are dispatched, or the user
-         * takes them back: the cancel does not wait for them */
+        /* Messages that wait for a receiver come back from the core, those at
+         * the device by a completion: then the buffers are the user's. Requests
+         * that are queued fail when they are dispatched, or the user takes them
+         * back: the cancel does not wait for them */
         base_fail_ep_cancel(ep);
     } else if (!base_pending_permits_flush(iface, ep)) {
         /* A flush that is itself a request being dispatched comes after all
-         * that was queued before it; what is queued behind it is none of its
-         * business. One that a callback calls in a dispatch means that, too */
+         * that was queued before it; requests queued behind it do not matter to
+         * it. One that a callback calls in a dispatch means that, too */
         return UCS_ERR_NO_RESOURCE;
     }
 
-    /* Of a failed endpoint, too: with an answer UCP frees what the completions
-     * of its operations use */
+    /* A failed endpoint waits, too: with an answer UCP frees the memory that
+     * the completions of its operations use */
     if (base_ep_is_idle(ep)) {
         return (flags & UCT_FLUSH_FLAG_CANCEL) ? UCS_OK : ep->status;
     }
@@ -52,7 +52,7 @@ ucs_status_t base_flush_ep_fence(uct_ep_h tl_ep, unsigned flags)
     ++iface->fences;
     /* Called in a dispatch it is most likely the request's own: UCP's put
      * rendezvous posts its last write, fences, and sends its message, all in
-     * one request. So it stands at once, too */
+     * one request. Therefore it stands at once, too */
     if (!base_pending_fence(ep) || (iface->serving == ep)) {
         base_outstanding_fence(ep);
     }
@@ -68,8 +68,8 @@ ucs_status_t base_flush_iface(uct_iface_h tl_iface, unsigned flags,
     if (comp != NULL) {
         return UCS_ERR_UNSUPPORTED;
     }
-    /* UCP counts what it waits for an answer to, not what it left with us: a
-     * worker's flush is done when this says so */
+    /* UCP counts messages that wait for an answer, not those that it left with
+     * us: a worker's flush is done when this says so */
     return ((iface->ops_done == iface->ops_posted) &&
             (iface->pending == NULL)) ?
                    UCS_OK :
@@ -85,8 +85,8 @@ ucs_status_t base_flush_iface_fence(uct_iface_h tl_iface, unsigned flags)
     if (iface->rma_ops > 0) {
         base_op_pool_fence(&iface->ops);
     }
-    /* Requests that wait are ordered with what comes later to their endpoint:
-     * that is all UCP promises its users (ucp_worker_fence) */
+    /* Requests that wait are ordered with later calls on their endpoint: that
+     * is all UCP promises its users (ucp_worker_fence) */
     base_pending_fence_all(iface);
     return UCS_OK;
 }

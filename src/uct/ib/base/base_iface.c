@@ -12,12 +12,14 @@
 #include "base_pending.h"
 #include "base_progress.h"
 #include "base_address.h"
+#include "base_record.h"
 #include "base_rx.h"
 #include "base_polled.h"
 #include "base_trace.h"
 #include "base_vfs.h"
 
 #include <uct/ib/efa/efa_direct_test.h>
+#include <uct/ib/efa/efa_random.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,19 +49,12 @@ const uct_iface_ops_t base_iface_ops = {
             base_address_is_reachable,
 };
 
-const ucx_iface_vops_t base_iface_vops = {
-    .is_reachable    = base_address_is_reachable,
-    .ep_is_connected = base_address_is_connected,
-    .ep_invalidate   = base_ep_invalidate,
-    .vfs_refresh     = base_vfs_refresh,
-};
-
 static ucs_status_t base_iface_identity(base_iface_t *iface)
 {
     /* 31 bits: the top one marks privileged QKEYs */
     do {
-        if ((base_flow_random(&iface->qkey, sizeof(iface->qkey)) != 0) ||
-            (base_flow_random(&iface->incarnation,
+        if ((efa_random(&iface->qkey, sizeof(iface->qkey)) != 0) ||
+            (efa_random(&iface->incarnation,
                               sizeof(iface->incarnation)) != 0)) {
             return UCS_ERR_IO_ERROR;
         }
@@ -88,8 +83,8 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
     if ((status == UCS_OK) && (md->direct == UCS_YES) &&
         !iface->qp.is_direct) {
         host_error(iface->super.host,
-                   "%s: UCX_EFA_DIRECT=y: %s; UCX_EFA_DIRECT=try goes on by "
-                   "libefa",
+                   "%s is not used, for UCX_EFA_DIRECT=y: %s; "
+                   "UCX_EFA_DIRECT=try goes on by libefa",
                    md->device->name,
                    params.direct ? iface->qp.why_not : efa_direct_why_not(md));
         efa_qp_close(&iface->qp);
@@ -189,6 +184,9 @@ static void base_iface_open_trace(base_iface_t *iface)
     if (iface->rxq.layout.prefix > 0) {
         iface->traced |= BASE_TRACED_PREFIX;
     }
+    if (iface->recorder != NULL) {
+        iface->traced |= BASE_TRACED_RECORD;
+    }
     base_trace_look(iface);
     if (iface->traced) {
         iface->trace_level = ucx_host_packet_level(iface->super.host);
@@ -210,6 +208,7 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
 
     iface->transport = transport;
     iface->acked     = transport->acks != NULL;
+    iface->am_other  = iface->acked;
     base_config_resolve(&config, md->device);
     iface->max_payload = config.mtu - FLOW_LONG_HDR;
     status = base_config_layout(iface->super.host, transport->name, params,
@@ -276,12 +275,13 @@ static void base_iface_say_goodbye(base_iface_t *iface)
         } else {
             base_progress_poll_tx(iface);
         }
-        base_core_events_run(iface);
+        base_core_events_run(iface, 0);
         base_rx_drop_later(iface);
     }
 }
 
-/* What the device never returned is completed by us, once it is stopped. */
+/* Operations that the device never returned are completed by us, once it is
+ * stopped. */
 static void base_iface_cancel_all(base_iface_t *iface)
 {
     base_ep_t        *ep;
@@ -326,8 +326,8 @@ static void base_iface_report_close(base_iface_t *iface)
     }
 }
 
-/* Says goodbye to peers for a bounded time, stops the device, completes what is
- * left, frees everything behind `super`. */
+/* Says goodbye to peers for a bounded time, stops the device, completes the
+ * operations that are left, frees everything behind `super`. */
 static void base_iface_close(base_iface_t *iface)
 {
     base_rxbuf_t *rxbuf, *next;
@@ -368,8 +368,8 @@ base_iface_new(const base_iface_kind_t *kind, ucx_md_t *super_md,
         return UCS_ERR_NO_MEMORY;
     }
     memset(iface, 0, kind->size);
-    status = ucx_iface_init(super_md->host, &iface->super, ops, kind->vops,
-                            (uct_md_h)md, worker, params, config);
+    status = ucx_iface_init(&iface->super, ops, kind->vops, super_md, worker,
+                            params, config);
     if (status != UCS_OK) {
         goto err_free;
     }

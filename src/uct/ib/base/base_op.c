@@ -99,6 +99,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     pool->sink        = &pool->free;
     pool->count       = count;
     pool->count_ctl   = counts->ctl;
+    pool->common      = counts->common;
     pool->bounce_size = base_op_bounce_bytes(packet_size);
     pool->bounce_max  = count;
 

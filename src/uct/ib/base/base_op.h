@@ -5,13 +5,13 @@
 #include <uct/ib/efa/efa_chunk.h>
 #include <uct/ib/efa/efa_queue.h>
 
-#include <flow/flow.h>
 #include <flow/reserve.h>
+#include <record/record_call.h>
 
 #define BASE_CTL_OPS 256 /* send slots that only control packets may use */
 
 /*
- * What an endpoint has outstanding: one queue per endpoint in the order of
+ * Outstanding work of an endpoint: one queue per endpoint, in the order of
  * posting, of operations and of the markers of flushes. Completions take
  * operations out anywhere; a marker is done when it has come to the front.
  *
@@ -23,12 +23,15 @@ typedef enum base_out_kind {
     BASE_OUT_AM,        /* active message, bytes in op->buf or op->bounce; no
                           comp, in no queue; 0 (base_progress.c) */
     BASE_OUT_AM_OTHER,  /* the same with more to be done at its end: it was
-                           acknowledged, or its operation is of the reserve */
+                           acknowledged, is recorded, or its operation is of
+                           the reserve */
     BASE_OUT_CTL,       /* control packet of the protocol core: in no queue */
     BASE_OUT_FLUSH,     /* marker; from here on in the queue */
     BASE_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
     BASE_OUT_GET_BCOPY, /* from here on RDMA */
-    BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf */
+    BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf; from here on nothing is
+                           done at the end but to tell the user, and several
+                           may end as one (base_complete_rma_is_quiet) */
     BASE_OUT_PUT        /* from op->buf, op->bounce or user memory */
 } base_out_kind_t;
 
@@ -47,6 +50,25 @@ struct base_ep;
 static inline int base_op_is_rma(uint8_t kind)
 {
     return kind >= BASE_OUT_GET_BCOPY;
+}
+
+/* The device's verb for such an operation; none for another kind. */
+static inline efa_rdma_t base_op_rdma(base_out_kind_t kind)
+{
+    switch (kind) {
+    case BASE_OUT_GET_BCOPY:
+    case BASE_OUT_GET_ZCOPY:
+        return EFA_RDMA_READ;
+    case BASE_OUT_PUT:
+        return EFA_RDMA_WRITE;
+    case BASE_OUT_AM:
+    case BASE_OUT_AM_OTHER:
+    case BASE_OUT_CTL:
+    case BASE_OUT_FLUSH:
+    case BASE_OUT_AM_ZCOPY:
+        break;
+    }
+    __builtin_unreachable();
 }
 
 /* Pieces of local memory of one work request. */
@@ -86,7 +108,7 @@ struct base_op {
     flow_op_t          flow;
     struct base_ep    *ep;     /* control packets: a dummy endpoint, not NULL */
     base_bounce_t     *bounce; /* or NULL; once it has one it keeps it */
-    efa_send_wr_t wr;  /* filled but for what changes: pieces, flags,
+    efa_send_wr_t wr;  /* filled but for the changing members: pieces, flags,
                                destination; RDMA takes pieces and flags */
     efa_sge_t     buf_sge;          /* buf; its length is the packet's */
     efa_sge_t     sge[BASE_OP_SGE]; /* pieces of user memory */
@@ -115,8 +137,8 @@ struct base_op {
  * The pools of an interface. Operations are made once, as many as the send
  * queue takes, so that a post cannot find it full; some of them are kept for
  * control packets, some as a reserve. Bounce buffers grow in chunks, up to one
- * for an operation, and stay with the operation that took one, whatever it is
- * used for next.
+ * for an operation, and stay with the operation that took one, also for its
+ * next uses.
  */
 typedef struct base_op_pool {
     efa_md_t      *md;
@@ -133,6 +155,7 @@ typedef struct base_op_pool {
     efa_chunk_t   *chunks;
     void          *marker_blocks; /* linked by their first word */
     unsigned       count, count_ctl; /* those of the reserve are in `count` */
+    unsigned       common; /* of `count`: anybody's */
     unsigned       bounce_count, bounce_max;
     size_t         bounce_size; /* bytes of data[] */
 } base_op_pool_t;
@@ -175,7 +198,7 @@ static inline base_bounce_t *base_op_bounce(base_op_pool_t *pool, base_op_t *op)
     return op->bounce;
 }
 
-/* What op->wr takes along: pieces of memory, or the bytes themselves. */
+/* The payload of op->wr: pieces of memory, or the bytes themselves. */
 static inline void
 base_op_set_pieces(base_op_t *op, efa_sge_t *sge, int count, int inlined)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of what an endpoint has outstanding: markers of flushes, and the
- * fence that later operations wait at (DESIGN.md decisions 8 and 9). */
+/* The queue of an endpoint's outstanding operations: markers of flushes, and
+ * the fence that later operations wait at (DESIGN.md decisions 8 and 9). */
 #include "base_outstanding.h"
 
-/* Takes a marker out of the queue and tells who waits for it. */
+/* Takes a marker out of the queue and tells its waiter. */
 static void base_outstanding_end_flush(base_ep_t *ep, base_out_t *marker,
                                        ucs_status_t status)
 {
@@ -19,8 +19,9 @@ void base_outstanding_end_flushes(base_ep_t *ep)
 {
     base_out_t *out;
 
-    /* A callback may flush again: its marker comes to the end, behind what was
-     * posted meanwhile, and is completed here when nothing was. */
+    /* A callback may flush again: its marker comes to the end, behind
+     * operations that were posted meanwhile, and is completed here when there
+     * are none. */
     while (((out = ep->queue.next) != &ep->queue) &&
            (out->kind == BASE_OUT_FLUSH) &&
            ((ep->tx == NULL) || flow_tx_done_before(ep->tx, out->psn))) {
@@ -61,6 +62,7 @@ void base_outstanding_fence(base_ep_t *ep)
 {
     if ((ep->rma_ops > 0) && !ep->fenced) {
         ep->fenced = 1;
-        flow_tx_pause(ep->tx, FLOW_PAUSE_FENCE);
+        record_call_tx_pause(base_ep_iface(ep)->core, ep->tx,
+                             FLOW_PAUSE_FENCE);
     }
 }

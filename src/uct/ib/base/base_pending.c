@@ -6,22 +6,31 @@
  * While its queue is not empty an endpoint's flow is pinned, so that every
  * operation returns NO_RESOURCE and nothing overtakes. The request that is
  * dispatched may do one thing, a message, RMA or a flush: its completion may
- * run in there, and what a user's callback sends must not overtake the requests
- * behind, nor its flush be done before them. A callback may add, purge and
- * destroy anywhere: after each one only the ring's head and `serving` are read
- * anew.
+ * run in there, and messages of a user's callback must not overtake the
+ * requests behind, nor its flush be done before them. A callback may add, purge
+ * and destroy anywhere: after each one only the ring's head and `serving` are
+ * read anew.
  *
- * A fence stands in the queue, too, behind the last request there is: what it
- * has to wait for is posted only when that one has been dispatched.
+ * A fence stands in the queue, too, behind the last request there is: the
+ * operations that it has to wait for are posted only when that one has been
+ * dispatched.
+ *
+ * A list needs many operations at once, which come back one by one, and others
+ * would take each of them. The ring waits while its head has such a request;
+ * not for long, since peers that do not answer may hold them.
  */
 #include "base_pending.h"
 #include "base_flow.h"
 #include "base_fail.h"
 #include "base_outstanding.h"
+#include "base_post.h"
 #include "base_wireup.h"
 
 #define BASE_PENDING_BUDGET 256 /* requests served in one progress */
 #define BASE_PENDING_IDLE   256 /* idle progress calls between two looks */
+#define BASE_HOLD_TIME      20000000      /* ns for a list: living peers need
+                                             some round trips */
+#define BASE_HOLD_PAUSE     1000000000ull /* ns without after one in vain */
 
 /* Ours in a request that waits. */
 typedef struct base_request {
@@ -64,7 +73,8 @@ static void base_pending_ring_remove(base_iface_t *iface, base_ep_t *ep)
             iface->pending = ep->ring_next;
         }
     }
-    ep->ring_next = NULL;
+    ep->ring_next        = NULL;
+    iface->dispatch.held = 0; /* for a list that may be gone */
     if (iface->dispatch.stuck == ep) {
         iface->dispatch.stuck = NULL;
     }
@@ -74,10 +84,12 @@ static void base_pending_ring_remove(base_iface_t *iface, base_ep_t *ep)
 static int base_pending_can_post_all(base_iface_t *iface, base_ep_t *ep)
 {
     if ((ep->state != BASE_EP_ALIVE) || (iface->ops.free == NULL) ||
+        !base_post_list_fits(iface, ep, ep->list_needs) ||
         (base_op_bounce(&iface->ops, iface->ops.free) == NULL)) {
         return 0;
     }
-    /* RMA waits for the hello's answer: who has not asked for it need not */
+    /* RMA waits for the hello's answer: an endpoint that has not asked for it
+     * need not */
     return flow_tx_ready(iface->core, ep->tx) &&
            (!ep->rma_asked || flow_tx_rma_ready(iface->core, ep->tx) ||
             flow_tx_rma_refused(ep->tx));
@@ -102,7 +114,7 @@ base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
     if (ep->ring_next == NULL) {
         base_pending_ring_add(iface, ep);
     }
-    flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
+    record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     if (ep->state != BASE_EP_ALIVE) {
         base_fail_count_rounds(iface); /* it is dispatched, to be told */
     }
@@ -167,7 +179,7 @@ void base_pending_fence_all(base_iface_t *iface)
 static void base_pending_settle(base_iface_t *iface, base_ep_t *ep)
 {
     if (ep->requests != NULL) {
-        flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
+        record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
         if (ep->ring_next == NULL) {
             base_pending_ring_add(iface, ep);
         }
@@ -194,9 +206,10 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     req               = ep->requests;
     ep->requests      = NULL;
     ep->requests_tail = &ep->requests;
+    ep->list_needs    = 0;
     if (iface->serving != ep) {
         if (fenced) {
-            /* what was posted before still counts */
+            /* earlier posts still count */
             base_outstanding_fence(ep);
         }
         base_pending_settle(iface, ep);
@@ -214,8 +227,8 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     }
 }
 
-/* What the dispatched request may do once, before all else; nothing passes
- * those behind it any more. */
+/* The one operation that the dispatched request may do before all else; nothing
+ * passes those behind it any more. */
 static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
 {
     if ((iface->serving != ep) || iface->dispatch.took_one ||
@@ -223,7 +236,7 @@ static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
         return 0;
     }
     iface->dispatch.took_one = 1;
-    flow_tx_pause(ep->tx, FLOW_PAUSE_PENDING);
+    record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     return 1;
 }
 
@@ -231,6 +244,16 @@ int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep)
 {
     return (flow_tx_paused(ep->tx) == FLOW_PAUSE_PENDING) &&
            base_pending_permits(iface, ep);
+}
+
+void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,
+                               unsigned count)
+{
+    /* An endpoint with a queue has another request next */
+    if ((ep->state == BASE_EP_ALIVE) &&
+        ((ep->requests == NULL) || (iface->serving == ep))) {
+        ep->list_needs = count;
+    }
 }
 
 int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep)
@@ -241,12 +264,15 @@ int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep)
 /* Dispatches one request of the ring's head. Returns whether it went on. */
 static int base_pending_serve(base_iface_t *iface)
 {
-    base_ep_t         *ep = iface->pending;
+    base_ep_t         *ep         = iface->pending;
+    unsigned           list_needs = ep->list_needs;
     uct_pending_req_t *req;
     ucs_status_t       status;
 
     iface->pending      = ep->ring_next; /* its turn is over, whatever comes */
     iface->serving      = ep;
+    iface->dispatch.held = 0;
+    ep->list_needs      = 0;
     iface->dispatch.took_one   = 0;
     req                 = base_pending_pop(ep);
     iface->dispatch.fenced = base_request(req)->fence;
@@ -265,6 +291,9 @@ static int base_pending_serve(base_iface_t *iface)
     iface->serving = NULL;
     if (status != UCS_OK) {
         base_pending_push(ep, req);
+        if (status == UCS_INPROGRESS) { /* more of it, as much as before */
+            ep->list_needs = list_needs;
+        }
     } else if (iface->dispatch.fenced) {
         base_outstanding_fence(ep);
     }
@@ -289,16 +318,52 @@ void base_pending_wait(base_iface_t *iface)
 {
     if ((++iface->dispatch.idle % BASE_PENDING_IDLE) == 0) {
         base_pending_ping(iface);
-        if (iface->ops.free == NULL) {
+        if ((iface->ops.free == NULL) || iface->dispatch.held) {
             base_pending_dispatch(iface); /* the reserve opens with time */
         }
     }
 }
 
+/* The fate of an endpoint's request that is a list and was refused. */
+typedef enum base_list_turn {
+    BASE_LIST_GO,
+    BASE_LIST_SKIP, /* others may go on */
+    BASE_LIST_HOLD  /* they might take what it needs */
+} base_list_turn_t;
+
+static base_list_turn_t
+base_pending_list_turn(base_iface_t *iface, const base_ep_t *ep)
+{
+    base_dispatch_t *dispatch = &iface->dispatch;
+    flow_time_t      now;
+
+    if ((ep->state != BASE_EP_ALIVE) ||
+        base_post_list_fits(iface, ep, ep->list_needs)) {
+        return BASE_LIST_GO;
+    }
+    if (!base_post_list_is_in_share(iface, ep, ep->list_needs)) {
+        return BASE_LIST_SKIP; /* its own are to come back */
+    }
+    now = base_flow_clock(iface);
+    if (!dispatch->held) {
+        if (now - dispatch->held_in_vain < BASE_HOLD_PAUSE) {
+            return BASE_LIST_SKIP;
+        }
+        dispatch->held       = 1;
+        dispatch->held_since = now;
+    } else if (now - dispatch->held_since >= BASE_HOLD_TIME) {
+        dispatch->held         = 0;
+        dispatch->held_in_vain = now;
+        return BASE_LIST_SKIP;
+    }
+    return BASE_LIST_HOLD;
+}
+
 unsigned base_pending_dispatch(base_iface_t *iface)
 {
-    unsigned   count = 0;
-    base_ep_t *ep;
+    unsigned         count = 0;
+    base_list_turn_t turn;
+    base_ep_t       *ep;
 
     if (iface->serving != NULL) {
         return 0; /* called from a callback's progress */
@@ -309,11 +374,19 @@ unsigned base_pending_dispatch(base_iface_t *iface)
     while ((iface->pending != NULL) &&
            (iface->pending != iface->dispatch.stuck) &&
            base_op_is_left(&iface->ops) && (count < BASE_PENDING_BUDGET)) {
-        ep = iface->pending;
-        if (base_pending_serve(iface)) {
+        ep   = iface->pending;
+        turn = base_pending_list_turn(iface, ep);
+        if (turn == BASE_LIST_HOLD) {
+            break;
+        }
+        if (turn == BASE_LIST_SKIP) {
+            iface->pending = ep->ring_next;
+        } else if (base_pending_serve(iface)) {
             iface->dispatch.stuck = NULL;
             ++count;
-        } else if (iface->dispatch.stuck == NULL) {
+            continue;
+        }
+        if (iface->dispatch.stuck == NULL) {
             iface->dispatch.stuck = ep;
         }
     }

@@ -18,12 +18,17 @@ unsigned base_pending_dispatch(base_iface_t *iface);
  * endpoints, now and then. */
 void base_pending_wait(base_iface_t *iface);
 
-/* The same at once: who waits goes to sleep. */
+/* The same at once: a waiting process goes to sleep. */
 void base_pending_ping(base_iface_t *iface);
 
 /* May a paused endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch, and then nothing else. */
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep);
+
+/* A list of `count` work requests found too few operations: the endpoint's next
+ * request is dispatched when there are so many. */
+void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,
+                               unsigned count);
 
 /* May it be flushed: no request waits, or the one being dispatched is a flush,
  * which has done nothing yet? Likewise. */

@@ -67,7 +67,7 @@ unsigned base_polled_take_tx(base_iface_t *iface)
     base_op_t *op;
 
     if (iface->todo & BASE_TODO_BROKEN) {
-        budget = UINT_MAX; /* what the device has not told will be cancelled */
+        budget = UINT_MAX; /* requests without a completion will be cancelled */
     }
     /* A callback may take some out, or add to them by get_short: as long as it
      * does that others have their turn, too */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each post begins with: an operation, and the call of the queue. */
+/* The beginning of each post: an operation, and the call of the queue. */
 #include "base_post.h"
 #include "base_flow.h"
 
@@ -9,9 +9,7 @@ int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
         base_trace_log_tx(iface, op, ep->dest.remote_qpn);
     }
     return efa_post_rdma(&iface->qp, &op->wr, &ep->dest,
-                         (op->out.kind == BASE_OUT_PUT) ? EFA_RDMA_WRITE :
-                                                          EFA_RDMA_READ,
-                         op->remote_addr, op->rkey);
+                         base_op_rdma(op->out.kind), op->remote_addr, op->rkey);
 }
 
 base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep)

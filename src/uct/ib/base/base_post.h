@@ -5,8 +5,8 @@
 #include "base_trace.h"
 #include "base_types.h"
 
-/* Posts what op->wr has as a SEND. Returns 0, or the errno value of the device,
- * and then nothing was posted. */
+/* Posts op->wr as a SEND. Returns 0, or the errno value of the device, and then
+ * nothing was posted. */
 static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
                                  base_op_t *op)
 {
@@ -30,6 +30,36 @@ static inline base_op_t *base_post_first_op(base_iface_t *iface, base_ep_t *ep)
 
     return __builtin_expect(op != NULL, 1) ? op :
                                              base_post_reserve_op(iface, ep);
+}
+
+/* Common operations that are free now (an interface's fence hides them). */
+static inline unsigned base_post_free_ops(const base_iface_t *iface)
+{
+    return iface->ops.common + iface->ops.reserve.held -
+           (unsigned)(iface->ops_posted - iface->ops_done);
+}
+
+/* RMA of an endpoint that a list may bring it to: the lists to a peer that does
+ * not answer leave the other half to others. */
+static inline unsigned base_post_list_share(const base_iface_t *iface)
+{
+    return iface->ops.common / 2;
+}
+
+static inline int base_post_list_is_in_share(const base_iface_t *iface,
+                                             const base_ep_t *ep,
+                                             unsigned count)
+{
+    return ep->rma_ops + count <= base_post_list_share(iface);
+}
+
+/* Are there operations for a list of `count` work requests, if it is one (0)?
+ * Lists take none of the reserve. */
+static inline int base_post_list_fits(const base_iface_t *iface,
+                                      const base_ep_t *ep, unsigned count)
+{
+    return (count == 0) || ((count <= base_post_free_ops(iface)) &&
+                            base_post_list_is_in_share(iface, ep, count));
 }
 
 #endif

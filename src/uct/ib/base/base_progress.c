@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: polls both queues, then sees to what is due and to requests that
+/* Progress: polls both queues, then sees to due work and to requests that
  * wait. */
 #include "base_progress.h"
 #include "base_retry.h"
@@ -17,18 +17,27 @@
 #define BASE_QUIET_POLLS 16 /* batches at a time */
 
 /*
- * Whatever is no message that nobody waits for. A callback may run, and destroy
- * an endpoint, which must find what is polled and not looked at yet: where all
- * such lies. Returns the last that was dealt with.
+ * Completions other than those of messages that nobody waits for. A callback
+ * may run, and destroy an endpoint, which must find the polled completions that
+ * were not looked at yet: these are put where it looks. Returns the last
+ * completion that was dealt with.
  */
 static __attribute__((noinline)) const efa_wc_t *
 base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
 {
     base_op_t *op = efa_wc_user(wc);
 
-    if ((op->out.kind == BASE_OUT_CTL) && efa_wc_is_ok(wc)) {
-        base_ctl_finish(iface, op, FLOW_SEND_OK); /* runs none */
-        return wc;
+    if (efa_wc_is_ok(wc)) { /* these run none */
+        if (op->out.kind == BASE_OUT_CTL) {
+            base_ctl_finish(iface, op, FLOW_SEND_OK);
+            return wc;
+        }
+        if (base_complete_rma_is_quiet(iface, op)) {
+            base_complete_rma(iface, op);
+            ++iface->ops_done;
+            base_op_give(&iface->ops, op);
+            return wc;
+        }
     }
     for (; wc < end; ++wc) {
         base_polled_add(iface, efa_wc_user(wc), wc);
@@ -78,8 +87,8 @@ unsigned base_progress_poll_tx(base_iface_t *iface)
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
 }
 
-/* Of the completions that were read through `copy` the last `read` are told to
- * the device; `done` of them were messages, whose operations lead the list
+/* Tells the device of the last `read` completions that were read through
+ * `copy`; `done` of them were messages, whose operations lead the list
  * `free`. */
 static inline void
 base_tx_told(base_iface_t *iface, const efa_direct_cq_t *copy,
@@ -92,9 +101,9 @@ base_tx_told(base_iface_t *iface, const efa_direct_cq_t *copy,
 }
 
 /*
- * The same by the direct path, up to what is no success of a message. Queue and
- * list of free operations are in registers meanwhile. *is_other: something else
- * is there. (BASE_OUT_AM is 0.)
+ * The same by the direct path, up to the first completion that is no success of
+ * a message. Queue and list of free operations are in registers meanwhile.
+ * *is_other: something else is there. (BASE_OUT_AM is 0.)
  * 33 instructions (bench_complete, direct).
  */
 static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
@@ -117,7 +126,7 @@ static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
             base_complete_am_end(iface, op);
             op->out.next = (base_out_t*)free;
             free         = op;
-        } else { /* a callback may post: there must be room for what ends */
+        } else { /* a callback may post: there must be room for the ends */
             base_tx_told(iface, &copy, free, told - left, told - left + 1);
             told = left - 1;
             base_tx_completion(iface, op, 0);
@@ -132,7 +141,37 @@ static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
     return BASE_POLL_BATCH - left;
 }
 
-/* What the direct path left, if anything. */
+/* RDMA of which nobody is told, as long as nothing else comes: the pieces of a
+ * list. */
+static __attribute__((noinline)) unsigned
+base_tx_direct_quiet(base_iface_t *iface)
+{
+    efa_direct_cq_t copy  = iface->qp.direct.tx;
+    base_op_t      *free  = *iface->ops.sink, *op;
+    unsigned        count = 0;
+    uint32_t        id;
+
+    for (; count < BASE_POLL_BATCH; ++count) {
+        id = efa_direct_next(&copy) & ~EFA_IO_CQE_OPERATION;
+        if (!efa_direct_is_usual(&copy, id)) {
+            break;
+        }
+        op = efa_direct_user(&copy, id);
+        if (!base_complete_rma_is_quiet(iface, op)) {
+            break;
+        }
+        (void)efa_direct_take(&copy);
+        base_complete_rma(iface, op);
+        op->out.next = (base_out_t*)free;
+        free         = op;
+    }
+    if (count > 0) {
+        base_tx_told(iface, &copy, free, count, count);
+    }
+    return count;
+}
+
+/* The rest that the direct path left, if any. */
 static __attribute__((noinline)) unsigned
 base_direct_rest(base_iface_t *iface)
 {
@@ -145,7 +184,7 @@ base_direct_rest(base_iface_t *iface)
 static inline unsigned base_progress_poll_direct(base_iface_t *iface)
 {
     int      is_other = 0;
-    unsigned count    = base_rx_direct(iface);
+    unsigned count    = base_rx_direct(iface), quiet;
 
     if ((count == 0) && (iface->qp.direct.emulator != NULL)) {
         efa_direct_wake(&iface->qp);
@@ -154,6 +193,12 @@ static inline unsigned base_progress_poll_direct(base_iface_t *iface)
     if (base_iface_is_sending(iface)) {
         count += base_tx_direct(iface, &is_other);
     }
+    if (is_other) {
+        quiet    = base_tx_direct_quiet(iface);
+        count   += quiet;
+        is_other = (quiet < BASE_POLL_BATCH) &&
+                   efa_direct_is_other(&iface->qp.direct.tx);
+    }
     if (__builtin_expect(efa_direct_is_other(&iface->qp.direct.rx) || is_other,
                          0)) {
         count += base_direct_rest(iface);
@@ -161,12 +206,12 @@ static inline unsigned base_progress_poll_direct(base_iface_t *iface)
     return count;
 }
 
-/* What follows the polls, of which `count` completions came. */
+/* The work after the polls, from which `count` completions came. */
 static inline unsigned
 base_progress_follow_up(base_iface_t *iface, unsigned count)
 {
     if (__builtin_expect(flow_is_due(iface->core), 0)) {
-        count += base_core_events_run(iface);
+        count += base_core_events_run(iface, count);
     }
     if (__builtin_expect(iface->pending != NULL, 0)) {
         if (count > 0) {
@@ -282,7 +327,7 @@ unsigned base_progress_direct(uct_iface_h tl_iface)
     return base_progress_is_idle(iface) ? 0 : base_progress_busy(iface);
 }
 
-/* As far as there is room for what cannot be delivered yet. */
+/* As far as there is room for packets that cannot be delivered yet. */
 static void base_quiet_poll_rx(base_iface_t *iface)
 {
     unsigned polls;

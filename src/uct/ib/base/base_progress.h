@@ -17,10 +17,10 @@ unsigned base_progress_direct(uct_iface_h tl_iface);
 unsigned base_progress_emulated(uct_iface_h tl_iface);
 
 /*
- * What has to go on while no progress is made, where messages are acknowledged:
- * takes packets, acknowledges, sends again. Runs no callback; what came is
- * delivered by the next progress. For another thread, under the lock that
- * everything else of the interface is called under.
+ * The part of progress that has to go on while the user makes none, where
+ * messages are acknowledged: takes packets, acknowledges, sends again. Runs no
+ * callback; messages are delivered by the next progress. For another thread,
+ * under the lock that everything else of the interface is called under.
  */
 void base_progress_quiet(base_iface_t *iface);
 

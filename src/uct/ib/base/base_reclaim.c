@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What of the user's is in use when an endpoint is destroyed.
+ * The user's memory and callbacks that are in use when an endpoint is
+ * destroyed.
  *
  * Afterwards no callback of the user's runs but completions of zcopy operations
- * that the device still has: it may write into their memory, or send what is in
- * there, so the user may not have it back. They come from progress, or,
- * cancelled, when the interface closes. To have few of them, a short wait.
+ * that the device still has: it may write into their memory, or send its
+ * contents, so the user may not have it back. The call waits for the device, as
+ * UCT's users expect all to have ended when it returns. After a wait in vain,
+ * for a host that is away, later waits are short for a while; operations that
+ * the device still has then end from progress, or, cancelled, when the
+ * interface closes.
  */
 #include "base_reclaim.h"
 #include "base_retry.h"
@@ -16,9 +20,12 @@
 
 #include <string.h>
 
-#define BASE_LENT_TIME  20000000      /* ns of a wait: a living peer's device
-                                         needs microseconds */
-#define BASE_LENT_PAUSE 1000000000ull /* ns without a wait after one in vain */
+#define BASE_LENT_TIME  500000000ull /* ns of a wait: a living peer's device
+                                        needs microseconds, on a slow network
+                                        milliseconds */
+#define BASE_LENT_SHORT 1000000ull   /* the same soon after one in vain ... */
+#define BASE_LENT_PART  10           /* ... so that these take one part of so
+                                        many of the time */
 #define BASE_LENT_POLLS 64            /* between two looks at the clock */
 #define BASE_LENT_LOOKS 16            /* at least: the CPU may have been away */
 
@@ -70,21 +77,24 @@ static int base_reclaim_poll(base_iface_t *iface, const base_ep_t *ep)
 
 static void base_reclaim_wait(base_iface_t *iface, base_ep_t *ep)
 {
-    flow_time_t deadline;
+    flow_time_t start, patience;
     unsigned    looks = 0;
 
     if (iface->broken || (base_reclaim_is_needed(ep) == 0)) {
         return;
     }
-    deadline = base_flow_clock(iface) + BASE_LENT_TIME;
-    if (iface->now - iface->waited_in_vain < BASE_LENT_PAUSE) {
-        return; /* many endpoints to one dead peer: not so long for each */
-    }
+    start    = base_flow_clock(iface);
+    patience = (start < iface->impatient_until) ? BASE_LENT_SHORT :
+                                                  BASE_LENT_TIME;
     while ((base_reclaim_is_needed(ep) > 0) && base_reclaim_poll(iface, ep)) {
         base_polled_take_ep(iface, ep);
-        if ((base_flow_clock(iface) >= deadline) &&
+        if ((base_flow_clock(iface) >= start + patience) &&
             (++looks >= BASE_LENT_LOOKS)) {
-            iface->waited_in_vain = iface->now;
+            iface->impatient_until += patience * BASE_LENT_PART;
+            if (iface->impatient_until < iface->now) {
+                iface->impatient_until = iface->now +
+                                         patience * BASE_LENT_PART;
+            }
             return;
         }
     }
@@ -139,7 +149,7 @@ static void base_reclaim_unpack(void *arg, const void *data, size_t length)
     (void)length;
 }
 
-/* Reads into our buffers: what they bring is nobody's any more. */
+/* Reads into our buffers: their data are nobody's any more. */
 static void base_reclaim_drop_reads(base_ep_t *ep)
 {
     base_out_t       *out, *next;

@@ -4,8 +4,8 @@
 
 #include "base_types.h"
 
-/* The endpoint is being destroyed: completes what can be of what is outstanding
- * and takes back what the user lent the device, as far as that goes. */
+/* The endpoint is being destroyed: completes outstanding operations and takes
+ * back memory that the user lent the device, as far as that goes. */
 void base_reclaim_ep(base_ep_t *ep);
 
 #endif

@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a user reads of failed endpoints: one line for a peer and a cause, not
- * one for each of its thousands of endpoints. The core tells of those of a peer
- * in a row; the line is written behind the last.
+ * The user's lines about failed endpoints: one for a peer and a cause, not one
+ * for each of its thousands of endpoints. The core tells of those of a peer in
+ * a row; the line is written behind the last. Where nobody handles failures it
+ * has level FATAL and ends the process, as with UCX's own transports: an MPI
+ * job whose network is cut must end, not wait.
  */
 #include "base_report.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 
-static const char *base_report_reason(flow_end_t why)
+static const char *base_report_reason(const base_report_t *report)
 {
-    switch (why) {
+    if ((report->why == FLOW_END_LOST) && !report->spoke) {
+        return ": it never answered; is it in the same subnet, and does its "
+               "security group allow all traffic within itself, in and out?";
+    }
+    switch (report->why) {
     case FLOW_END_DEAD:
-        return " (the peer's process is gone)";
+        return ": that process is gone; what ended it is in its own output";
     case FLOW_END_LOST:
-        return " (the peer's host is gone or the network is cut)";
+        return ": its host is gone or the network between is cut; see whether "
+               "it answers a ping";
+    case FLOW_END_RESET:
+    case FLOW_END_PAIR:
+        return ": the peer gave the connection up; its own output says why";
     default:
         return "";
     }
@@ -23,37 +35,57 @@ static const char *base_report_reason(flow_end_t why)
 void base_report_write(base_iface_t *iface)
 {
     base_report_t *report = &iface->report;
+    char           gid[INET6_ADDRSTRLEN] = "?";
     char           more[48] = "";
 
     if (report->count == 0) {
         return;
     }
     if (report->count > 1) {
-        snprintf(more, sizeof(more), ", and %u more endpoints to it",
+        snprintf(more, sizeof(more), " (and %u more endpoints to it)",
                  report->count - 1);
     }
-    host_error(iface->super.host, "%s: endpoint to QPN %u failed: %s%s%s",
-               base_iface_md(iface)->device->name, report->qpn,
-               iface->super.host->status_string(report->status),
-               base_report_reason(report->why), more);
     report->count = 0;
+    inet_ntop(AF_INET6, report->gid, gid, sizeof(gid));
+    host_log(iface->super.host, report->level,
+             "%s: endpoint to %s QPN %u failed: %s%s%s",
+             base_iface_md(iface)->device->name, gid, report->qpn,
+             iface->super.host->status_string(report->status), more,
+             base_report_reason(report));
 }
 
-void base_report_failed(base_iface_t *iface, const efa_dest_t *dest,
-                        ucs_status_t status, flow_end_t why)
+/* A peer that never answered is told of at level WARN at least, once: that is
+ * how a security group shows that was forgotten. */
+static ucs_log_level_t
+base_report_level(base_report_t *report, const base_failed_t *failed)
+{
+    if ((failed->why != FLOW_END_LOST) || failed->spoke ||
+        (failed->level <= UCS_LOG_LEVEL_WARN) ||
+        (memcmp(report->silent, failed->gid, sizeof(report->silent)) == 0)) {
+        return failed->level;
+    }
+    memcpy(report->silent, failed->gid, sizeof(report->silent));
+    return UCS_LOG_LEVEL_WARN;
+}
+
+void base_report_failed(base_iface_t *iface, const base_failed_t *failed)
 {
     base_report_t *report = &iface->report;
 
-    if ((report->ah != dest->ah) || (report->qpn != dest->remote_qpn) ||
-        (report->why != why)) {
+    if ((report->count == 0) || (report->qpn != failed->qpn) ||
+        (report->why != failed->why) ||
+        (memcmp(report->gid, failed->gid, sizeof(report->gid)) != 0)) {
         base_report_write(iface);
-        report->ah  = dest->ah;
-        report->qpn = dest->remote_qpn;
-        report->why = why;
+        memcpy(report->gid, failed->gid, sizeof(report->gid));
+        report->qpn    = failed->qpn;
+        report->why    = failed->why;
+        report->spoke  = failed->spoke;
+        report->status = failed->status;
+        report->level  = base_report_level(report, failed);
+    } else if (failed->level < report->level) {
+        report->level = failed->level; /* the worst of them */
     }
-    if (report->count++ == 0) {
-        report->status = status;
-    }
+    ++report->count;
 }
 
 void base_report_refused(base_iface_t *iface, const flow_addr_t *peer)
@@ -64,7 +96,19 @@ void base_report_refused(base_iface_t *iface, const flow_addr_t *peer)
     iface->report.refused = peer->incarnation;
     host_error(iface->super.host,
                "%s: no endpoint to QPN %u: that peer died, or this interface "
-               "has too many endpoints (%d), or closed too many that it still "
-               "says goodbye for: progress and try again",
-               base_iface_md(iface)->device->name, peer->qpn, FLOW_INDEX_MAX);
+               "has too many endpoints (%d)",
+               base_iface_md(iface)->device->name, peer->qpn, FLOW_RX_MAX);
+}
+
+void base_report_crowded(base_iface_t *iface)
+{
+    if (iface->report.crowded) {
+        return; /* said already */
+    }
+    iface->report.crowded = 1;
+    host_error(iface->super.host,
+               "%s: no endpoint now: %d closed ones still wait for their peers "
+               "to take their last messages; close fewer at a time, or let the "
+               "peers progress",
+               base_iface_md(iface)->device->name, FLOW_INDEX_MAX / 2);
 }

@@ -4,13 +4,25 @@
 
 #include "base_types.h"
 
-/* An endpoint to `dest` failed, and nobody handles it: the user must read of it
- * somewhere. The line follows by base_report_write, for all of that peer. */
-void base_report_failed(base_iface_t *iface, const efa_dest_t *dest,
-                        ucs_status_t status, flow_end_t why);
+/* An endpoint that failed: to whom it led, and at which level that is told. */
+typedef struct base_failed {
+    uint8_t         gid[16];
+    uint32_t        qpn;
+    int             spoke; /* flow_peer_spoke */
+    flow_end_t      why;
+    ucs_status_t    status;
+    ucs_log_level_t level; /* set when the user's handler has run */
+} base_failed_t;
+
+/* An endpoint failed. The line follows by base_report_write, one for all of
+ * that peer; at level FATAL it ends the process. */
+void base_report_failed(base_iface_t *iface, const base_failed_t *failed);
 void base_report_write(base_iface_t *iface);
 
 /* There is no endpoint to a peer: says so once for each. */
 void base_report_refused(base_iface_t *iface, const flow_addr_t *peer);
+
+/* Too many closed endpoints are not gone yet: says so once. */
+void base_report_crowded(base_iface_t *iface);
 
 #endif

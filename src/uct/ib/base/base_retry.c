@@ -2,7 +2,7 @@
 /*
  * Status 14: the peer's device has no address handle for us, and refused (it is
  * a status of the responder, before it does anything). Soon after a handle was
- * made it may not have arrived everywhere. So what is the first of its kind is
+ * made it may not have arrived everywhere. Therefore the first of its kind is
  * tried again for a short time:
  *   control packets   may come twice anyway
  *   RDMA              if none of the endpoint had ever ended well when it was
@@ -40,9 +40,9 @@ static void base_retry_say(base_iface_t *iface, uint32_t qpn, int fresh)
 }
 
 /*
- * Handles are the host's, and it is a process there that may be young. So once
- * the time is over it begins anew for another queue pair; and for the same one
- * when a control packet got through to it.
+ * Handles are the host's, and it is a process there that may be young. Once the
+ * time is over it therefore begins anew for another queue pair; and for the
+ * same one when a control packet got through to it.
  */
 int base_retry_ctl(base_iface_t *iface, base_op_t *op)
 {

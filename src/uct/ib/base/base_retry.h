@@ -20,13 +20,14 @@ base_retry_ctl_ended(const base_op_t *op, flow_send_status_t status)
     }
 }
 
-/* Tries again, later, what base_retry_may allows. */
+/* Tries an operation again, later, if base_retry_may allows it. */
 void base_retry_op(base_iface_t *iface, base_op_t *op);
 
 /* Posts RDMA again whose time has come. Returns how much was done. */
 unsigned base_retry_run(base_iface_t *iface);
 
-/* Completes what waits for that, of one endpoint, with its status. */
+/* Completes the operations of one endpoint that wait for that, with its
+ * status. */
 void base_retry_cancel_ep(base_iface_t *iface, const base_ep_t *ep);
 
 /* Nothing waits any more: the caller completes it. */

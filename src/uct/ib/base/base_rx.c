@@ -69,6 +69,9 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     }
     iface->rxq.posted -= count;
     if (__builtin_expect(iface->traced, 0)) {
+        if (iface->recorder != NULL) {
+            base_flow_clock(iface); /* a replay tells how long each waits */
+        }
         for (; wc < end; ++wc) {
             base_rx_completion(iface, wc);
         }
@@ -76,7 +79,7 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
         iface->received += count; /* as nearly all will be */
         may_hold         = !base_rxq_is_short(&iface->rxq);
         do {
-            if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+            if (__builtin_expect(efa_wc_is_usual(wc), 1)) {
                 base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),
                             base_wc_src(wc), may_hold, 0);
             } else {
@@ -125,12 +128,14 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
 {
     base_rxbuf_t *rxbuf = efa_wc_user(wc);
 
-    if (__builtin_expect(efa_wc_is_ok(wc), 1)) {
+    if (__builtin_expect(efa_wc_is_usual(wc), 1)) {
         base_rx_unusual(iface, rxbuf, efa_wc_length(wc), base_wc_src(wc));
         return;
     }
     base_rxq_put(&iface->rxq, rxbuf);
-    if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
+    if (efa_wc_is_ok(wc)) {
+        flow_drop_count(iface->core, FLOW_DROP_IMMEDIATE);
+    } else if (efa_wc_status(wc) == EFA_STATUS_FLUSHED) {
         base_fail_iface(iface, "receiving", ENODEV);
     }
 }
@@ -186,7 +191,7 @@ base_rx_in_turn(base_iface_t *iface, uint64_t word, base_rxbuf_t *rxbuf,
     base_rx_drain(iface, flow_wire_token(word));
 }
 
-/* Bytes of a packet, without what the device put ahead of it. */
+/* Bytes of a packet, without those that the device put ahead of it. */
 static inline uint32_t
 base_rx_length(const base_iface_t *iface, uint32_t length)
 {
@@ -196,8 +201,8 @@ base_rx_length(const base_iface_t *iface, uint32_t length)
 }
 
 /* A packet that only the core can classify: with a long header, of another
- * sender, beyond the limit, of control. `length`: with what the device put
- * ahead. */
+ * sender, beyond the limit, of control. `length`: with those that the device
+ * put ahead. */
 static __attribute__((noinline)) void
 base_rx_unusual(base_iface_t *iface, base_rxbuf_t *rxbuf, uint32_t length,
                 flow_src_t src)
@@ -236,7 +241,7 @@ base_rx_verdict(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src,
                                        rxbuf->length, rxbuf, src, out);
 }
 
-/* A packet of rxbuf->length bytes: what becomes of it. */
+/* Decides the fate of a packet of rxbuf->length bytes. */
 static __attribute__((noinline)) void
 base_rx_classify(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
 {
@@ -303,8 +308,8 @@ base_rx_deliver_long(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
 
 /*
  * Hands one message up, which began `offset` bytes ago. UCP may keep the buffer
- * where a replacement is at hand, otherwise it copies. What it may not keep:
- * copies of ours, as nothing bounds them, and what the header's length leaves
+ * where a replacement is at hand, otherwise it copies. It may not keep copies
+ * of ours, as nothing bounds them, nor a buffer that the header's length leaves
  * unaligned for a descriptor. Returns whether it keeps it.
  */
 static inline __attribute__((always_inline)) int

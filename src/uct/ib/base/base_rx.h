@@ -9,12 +9,12 @@
 /* One received message. */
 void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
 
-/* What was polled, or (`count` negative) why nothing was. Returns how many
- * completions there were. */
+/* Takes the completions of a poll, or (`count` negative) its error. Returns the
+ * number of completions. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
 
-/* The same by the direct path, which polls by itself, up to what is no message;
- * no packet is traced. */
+/* The same by the direct path, which polls by itself, up to the first
+ * completion that is no message; no packet is traced. */
 unsigned base_rx_direct(base_iface_t *iface);
 
 /*
@@ -27,7 +27,7 @@ static inline int base_rx_has_room(const base_iface_t *iface)
     return iface->waits.later_max - iface->waits.later_count >= BASE_POLL_BATCH;
 }
 
-/* Delivers what those flows have. Returns of how many. */
+/* Delivers the packets of those flows. Returns of how many. */
 unsigned base_rx_take_later(base_iface_t *iface);
 
 /* The interface closes: frees it. */
@@ -36,8 +36,8 @@ void base_rx_drop_later(base_iface_t *iface);
 /* Packets wait for memory: tries again. Returns how many were taken up. */
 unsigned base_rx_retry(base_iface_t *iface);
 
-/* Tells the core how far the receive queue is read: flow_peer_age. What a
- * poll brought and was not looked at yet does not count. */
+/* Tells the core how far the receive queue is read: flow_peer_age. Completions
+ * that were polled and not looked at yet do not count. */
 void base_rx_tell(base_iface_t *iface);
 
 #endif

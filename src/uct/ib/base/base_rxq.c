@@ -211,7 +211,7 @@ static ucs_status_t base_rxq_post(base_rxq_t *rxq, unsigned count)
     return UCS_ERR_IO_ERROR;
 }
 
-/* What was written gets its doorbell. */
+/* The doorbell of the written entries. */
 static inline void base_rxq_ring(base_rxq_t *rxq)
 {
     if (rxq->written > 0) {

@@ -13,13 +13,14 @@
  * Receive queue: buffers that are posted, held by the protocol core (early
  * packets), kept by UCP (descriptors of unexpected messages), or free.
  *
- * posted + held stays at `target`, whatever UCP keeps: what UCP takes is
- * replaced from the free list, which grows in chunks up to `max` buffers. Close
- * to that cap base_rxq_may_keep says no, UCP copies, and the buffer is back at
- * once. Nor may early packets use the queue up, since what they wait for has to
- * get in: posted stays at `floor`, and where no buffer is left for that, early
- * packets are copied out (base_rxq_detach). So the queue never runs empty as
- * long as somebody does not consume or something is late (decision 4).
+ * posted + held stays at `target`, whatever UCP keeps: a buffer that UCP takes
+ * is replaced from the free list, which grows in chunks up to `max` buffers.
+ * Close to that cap base_rxq_may_keep says no, UCP copies, and the buffer is
+ * back at once. Nor may early packets use the queue up, since the packets that
+ * they wait for have to get in: posted stays at `floor`, and where no buffer is
+ * left for that, early packets are copied out (base_rxq_detach). The queue
+ * therefore never runs empty because a peer is late or a user does not consume
+ * (decision 4).
  */
 
 #define BASE_RXQ_BATCH 16 /* receives posted with one doorbell */
@@ -46,15 +47,15 @@ typedef struct base_rxbuf {
     efa_recv_wr_t      wr;       /* ready to be posted; a link while free */
 } base_rxbuf_t;
 
-/* What a receive buffer is to hold, and where. */
+/* Contents of a receive buffer, and their places. */
 typedef struct base_rxq_layout {
     size_t packet_size;  /* of the longest one */
     size_t prefix;       /* bytes that the device puts ahead of each */
     size_t headroom;     /* bytes that UCP wants before the payload */
     size_t align;        /* power of 2: the payload's byte align_offset is a */
     size_t align_offset; /* multiple of it, behind a short header */
-    /* base_rxq_release, or what calls it under a lock: UCP does whenever it
-     * likes */
+    /* base_rxq_release, or a function that calls it under a lock: UCP does
+     * whenever it likes */
     void (*release)(uct_recv_desc_t *self, void *desc);
 } base_rxq_layout_t;
 
@@ -74,15 +75,15 @@ static inline size_t base_rxq_stride(const base_rxq_layout_t *layout)
             63) & ~(size_t)63;
 }
 
-/* What base_rxq_grow makes of `base`, and what base_rxq_cover aims at, of `max`
- * buffers. */
+/* The size to which a queue of `base` receives grows next, of `max` buffers: by
+ * base_rxq_grow and for base_rxq_cover. */
 static inline unsigned base_rxq_next_base(unsigned base, unsigned max)
 {
     return (base * 2 > max / 2) ? max / 2 : base * 2;
 }
 
-/* Whether a huge page, with room for `count` buffers, is what comes next: if
- * most of it is for buffers that are wanted. */
+/* Whether a huge page, with room for `count` buffers, comes next: if most of it
+ * is for buffers that are wanted. */
 static inline int
 base_rxq_takes_huge(unsigned total, unsigned target, unsigned max,
                     unsigned count)
@@ -113,7 +114,7 @@ struct base_rxq {
     uint32_t            ever;   /* were posted; may wrap */
     unsigned            held;   /* the protocol core has */
     unsigned            target; /* for posted + held */
-    unsigned            base;   /* of target: what windows are granted from */
+    unsigned            base;   /* of target: windows are granted from these */
     unsigned            floor;  /* for posted */
     unsigned            max;    /* for total */
     unsigned            least;  /* that posted ever was before refilling */
@@ -137,8 +138,8 @@ void base_rxq_cleanup(base_rxq_t *rxq);
 ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp);
 
 /*
- * Posts free buffers until posted + held is target. What cannot be posted now
- * stays free and is tried at the next call. Without a queue pair (before
+ * Posts free buffers until posted + held is target. A buffer that cannot be
+ * posted stays free until the next call. Without a queue pair (before
  * base_rxq_attach, or when the device failed) nothing is posted.
  * UCS_OK; UCS_ERR_IO_ERROR: the device refuses.
  */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base_sizing.h"
+#include "base_ah.h"
 #include "base_op.h"
+#include "base_types.h"
 
+#include <uct/ib/efa/efa_ah.h>
 #include <uct/ib/efa/efa_events.h>
 #include <uct/ib/efa/efa_trial.h>
 
 #include <flow/limits.h>
+#include <flow/tx.h>
 
 #include <string.h>
 
-/* What UCP asks for at most, of all the versions that are known. */
+/* The most that UCP asks for, in all versions that are known. */
 #define NEED_HEADROOM 128
 #define NEED_ALIGN    64
 
@@ -87,7 +91,7 @@ static size_t need_ops(const base_op_counts_t *counts, unsigned bounces,
     return bytes;
 }
 
-/* What each of so many active senders may have of a queue (flow/grant.c). */
+/* The share of each of `peers` active senders in a queue (flow/grant.c). */
 static unsigned need_share(unsigned base, unsigned peers)
 {
     return (base - BASE_RXQ_RESERVE) * 3 / 4 / peers;
@@ -108,6 +112,47 @@ static unsigned need_buffers(const base_config_t *config, unsigned peers)
     }
     cover = base_rxq_covering(efa_at_most(peers, max) * FLOW_IDLE_WINDOW, max);
     return (cover > base) ? cover : base;
+}
+
+/* Bytes of `count` records of the protocol core and of those that lie ready, in
+ * chunks of a power of two (flow/pool.c). */
+static size_t need_records(size_t count, size_t size, unsigned shift)
+{
+    size_t chunks = (count >> shift) + 1;
+
+    return chunks * ((size << shift) + FLOW_ALIGN);
+}
+
+static size_t need_core(unsigned peers)
+{
+    size_t heads = FLOW_CHUNK;
+
+    while (peers + FLOW_RX_BATCH >= heads * FLOW_HASH_LOAD) {
+        heads *= 2;
+    }
+    return sizeof(flow_core_t) + heads * FLOW_INDEX_LAST * sizeof(uint32_t) +
+           need_records(peers + 1, sizeof(flow_tx_t), FLOW_CHUNK_SHIFT) +
+           need_records(peers + FLOW_QUARANTINE + FLOW_RX_BATCH,
+                        sizeof(flow_rx_t), FLOW_CHUNK_SHIFT) +
+           need_records(peers + FLOW_RX_BATCH + 1, sizeof(flow_peer_t),
+                        FLOW_CHUNK_SHIFT) +
+           need_records(FLOW_RX_BATCH, sizeof(flow_ring_t), FLOW_RING_SHIFT);
+}
+
+/* Memory that the module has from malloc. */
+static size_t need_heap(const base_config_t *config,
+                        const base_op_counts_t *counts, unsigned peers,
+                        unsigned handles)
+{
+    size_t users = base_op_count(counts) + config->rx_buffers_max +
+                   efa_gid_buckets(config->max_ah) +
+                   efa_gid_buckets(EFA_AH_COMMON);
+
+    return sizeof(efa_device_t) + sizeof(efa_md_t) + sizeof(base_iface_t) +
+           users * sizeof(void*) +
+           need_core(efa_at_most(peers, FLOW_RX_MAX)) +
+           peers * sizeof(base_ep_t) +
+           handles * (sizeof(base_ah_t) + sizeof(efa_ah_t));
 }
 
 void base_sizing_get(base_sizing_t *need, const base_config_t *config,
@@ -135,5 +180,7 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
                                   max_msg);
     need->huge_pages        = need_huge(config, need->buffers, max_msg);
     need->handles           = efa_at_most(gids, config->max_ah);
-    need->is_short_of_flows = peers >= FLOW_INDEX_MAX;
+    need->heap_open         = need_heap(config, &counts, 0, 0);
+    need->heap              = need_heap(config, &counts, peers, need->handles);
+    need->is_short_of_flows = peers > FLOW_RX_MAX;
 }

@@ -5,8 +5,8 @@
 #include "base_config.h"
 
 /*
- * What an interface takes of a host, computed by what makes it take it: for who
- * plans a job (srd_info --plan).
+ * Resources of a host that an interface takes, computed by the code that takes
+ * them: for the planning of jobs (srd_info --plan).
  */
 typedef struct base_sizing {
     unsigned queue_pairs, queues; /* queue pairs, completion queues */
@@ -17,6 +17,9 @@ typedef struct base_sizing {
     unsigned huge_pages;          /* that hold some then, where there are any */
     size_t   locked_open, locked; /* bytes that are registered, likewise; the
                                      trial before it opens is counted */
+    size_t   heap_open, heap;     /* bytes that are not: this module's records,
+                                     likewise; not those of packets that came
+                                     early, nor what UCX and libefa take */
     unsigned handles;             /* address handles */
     int      is_short_of_flows;   /* more peers than there may be flows */
 } base_sizing_t;

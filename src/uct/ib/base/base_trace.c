@@ -1,102 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base_trace.h"
 
-#include <flow/ctl_wire.h>
-#include <flow/wire.h>
+#include <record/record_packet.h>
 
 #include <stdio.h>
 
-static const char *const base_ctl_names[FLOW_CTL_TYPE_LAST] = {
-    [FLOW_CTL_HELLO]   = "hello",
-    [FLOW_CTL_ANSWER]  = "answer",
-    [FLOW_CTL_LIMIT]   = "limit",
-    [FLOW_CTL_WHO]     = "who are you",
-    [FLOW_CTL_WANT]    = "want",
-    [FLOW_CTL_RESET]   = "reset",
-    [FLOW_CTL_PING]    = "ping",
-    [FLOW_CTL_GOODBYE] = "goodbye",
-    [FLOW_CTL_ACK]     = "ack",
-    [FLOW_CTL_PARTED]  = "parted"
-};
-
-/* Messages, and goodbye, which has their header. */
-static void base_trace_data(char *line, size_t size, const uint8_t *packet,
-                            uint64_t word, size_t length)
-{
-    unsigned header  = flow_wire_word_len(word);
-    char     what[16];
-    int      written;
-
-    snprintf(what, sizeof(what), (word & FLOW_WIRE_CTL) ? "goodbye" : "am %u",
-             (unsigned)(word & FLOW_WIRE_AM_MASK));
-    written = snprintf(line, size, "%s psn %u, %zu bytes", what,
-                       (unsigned)flow_wire_psn(word),
-                       (length > header) ? length - header : 0);
-    if ((written < 0) || ((size_t)written >= size)) {
-        return;
-    }
-    line += written;
-    size -= written;
-    if (flow_wire_is_long(word) && (length >= FLOW_LONG_HDR)) {
-        snprintf(line, size, ", from %016llx endpoint %u to %016llx",
-                 (unsigned long long)flow_wire_load_names(packet).from,
-                 flow_wire_load_names(packet).ep,
-                 (unsigned long long)flow_wire_load_names(packet).to);
-        return;
-    }
-    written = snprintf(line, size, ", token %06x",
-                       (unsigned)flow_wire_token(word));
-    if ((word & FLOW_WIRE_LIMIT) && (written > 0) && ((size_t)written < size)) {
-        snprintf(line + written, size - written, ", limit %u",
-                 (unsigned)flow_wire_limit(word));
-    }
-}
-
-static void base_trace_ctl(char *line, size_t size, const uint8_t *packet,
-                           unsigned type, size_t length)
-{
-    const char *name = (type < FLOW_CTL_TYPE_LAST) ? base_ctl_names[type] :
-                                                     NULL;
-    char        limit[24] = "";
-    flow_ctl_msg_t msg = {0};
-
-    if ((name == NULL) || (length < FLOW_CTL_BASE_LEN)) {
-        snprintf(line, size, "control packet of unknown type %u, %zu bytes",
-                 type, length);
-        return;
-    }
-    flow_ctl_decode_base(packet, &msg);
-    if ((type == FLOW_CTL_ANSWER) || (type == FLOW_CTL_LIMIT) ||
-        (type == FLOW_CTL_WANT) || (type == FLOW_CTL_ACK)) {
-        snprintf(limit, sizeof(limit), " %u,", msg.limit);
-    }
-    snprintf(line, size, "%s,%s endpoint %u, from %016llx to %016llx", name,
-             limit, msg.ep, (unsigned long long)msg.src,
-             (unsigned long long)msg.dst);
-}
-
-void base_trace_packet(char *line, size_t size, const void *packet,
-                       size_t length)
-{
-    uint64_t word;
-    unsigned type;
-
-    if (length < FLOW_SHORT_HDR) {
-        snprintf(line, size, "packet of %zu bytes, too short for a header",
-                 length);
-        return;
-    }
-    word = flow_wire_load64(packet);
-    type = word & FLOW_WIRE_AM_MASK;
-    if ((word & FLOW_WIRE_CTL) && (type != FLOW_CTL_GOODBYE)) {
-        base_trace_ctl(line, size, packet, type, length);
-    } else {
-        base_trace_data(line, size, packet, word, length);
-    }
-}
-
-/* What the user's tracer says of a message, of which `length` bytes are at
- * hand; nothing of other packets. */
+/* The user's tracer describes a message, of which `length` bytes are at hand;
+ * of other packets it says nothing. */
 static void base_trace_am(base_iface_t *iface, uct_am_trace_type_t type,
                           const uint8_t *packet, size_t length, char *text)
 {
@@ -124,6 +34,17 @@ static void base_trace_log(base_iface_t *iface, const char *direction,
              direction, line, (text[0] != '\0') ? " " : "", text);
 }
 
+static const char *base_trace_rdma(efa_rdma_t rdma)
+{
+    switch (rdma) {
+    case EFA_RDMA_READ:
+        return "read";
+    case EFA_RDMA_WRITE:
+        return "write";
+    }
+    return "?";
+}
+
 void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
 {
     const efa_sge_t *first = efa_send_wr_pieces(&op->wr);
@@ -139,13 +60,13 @@ void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
     }
     if (base_op_is_rma(op->out.kind)) {
         snprintf(line, sizeof(line), "%s, %zu bytes",
-                 (op->out.kind == BASE_OUT_PUT) ? "write" : "read", length);
+                 base_trace_rdma(base_op_rdma(op->out.kind)), length);
         base_trace_log(iface, "TX", qpn, line, "");
         return;
     }
     /* The headers lie in the first piece; the others may be of a GPU, whose
      * memory nobody can read here */
-    base_trace_packet(line, sizeof(line), (const void*)(uintptr_t)first->addr,
+    record_packet_text(line, sizeof(line), (const void*)(uintptr_t)first->addr,
                       length);
     base_trace_am(iface, UCT_AM_TRACE_TYPE_SEND,
                   (const void*)(uintptr_t)first->addr, first->length, text);
@@ -160,7 +81,7 @@ void base_trace_log_rx(base_iface_t *iface, const void *packet, size_t length,
     if (!(iface->traced & BASE_TRACED_LOG)) {
         return;
     }
-    base_trace_packet(line, sizeof(line), packet, length);
+    record_packet_text(line, sizeof(line), packet, length);
     base_trace_am(iface, UCT_AM_TRACE_TYPE_RECV, packet, length, text);
     base_trace_log(iface, "RX", qpn, line, text);
 }

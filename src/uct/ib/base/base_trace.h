@@ -11,15 +11,8 @@
  * a UCX built for users refuses to print a higher level.
  */
 
-#define BASE_TRACE_LINE 192 /* bytes that hold any line */
+#define BASE_TRACE_LINE 192 /* bytes that hold any packet's line */
 #define BASE_TRACE_TEXT 512 /* what the user's tracer may add */
-
-/*
- * Writes what a packet of `length` bytes says: kind, numbers, payload's length.
- * Trusts nothing in it. `line` has `size` bytes, at least 1.
- */
-void base_trace_packet(char *line, size_t size, const void *packet,
-                       size_t length);
 
 /* Is it on? Sets or clears BASE_TRACED_LOG. */
 static inline void base_trace_look(base_iface_t *iface)
@@ -30,7 +23,7 @@ static inline void base_trace_look(base_iface_t *iface)
     }
 }
 
-/* Logs what is about to be posted to `qpn`. */
+/* Logs a packet that is about to be posted to `qpn`. */
 void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn);
 
 /* Out of line part of base_trace_rx. */

@@ -89,7 +89,7 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
         return;
     }
 
-    switch (op->out.kind) {
+    switch ((base_out_kind_t)op->out.kind) {
     case BASE_OUT_AM:
         ep = op->ep;
         base_complete_am(iface, op);
@@ -113,7 +113,8 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
             return;
         }
         break;
-    default:
+    case BASE_OUT_GET_ZCOPY:
+    case BASE_OUT_FLUSH: /* a marker, which the device never has */
         break;
     }
     base_complete_op(iface, op, UCS_OK);

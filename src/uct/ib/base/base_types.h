@@ -25,23 +25,23 @@ typedef struct base_acks {
     unsigned (*release)(base_iface_t *iface);
 } base_acks_t;
 
-/* What differs between the transports. */
+/* Differences between the transports. */
 typedef struct base_transport {
     const char   *name;   /* in messages, and as a folder of UCX's files */
     const char   *prefix; /* of its variables */
     efa_qp_kind_t qp_kind;
     void (*release_desc)(uct_recv_desc_t *self, void *desc); /* base_rxq.h */
     flow_time_t   goodbye_time; /* ns that closing waits for goodbyes */
-    /* The protocol core's parameters, but for what is the interface's own. */
+    /* The protocol core's parameters, but for those of the interface itself. */
     void (*flow_params)(flow_params_t *params);
-    /* What the device's status of a completion means (0: success): for users,
+    /* Meaning of the device's status of a completion (0: success): for users,
      * and for the protocol core. */
     ucs_status_t       (*status)(unsigned vendor_err);
     flow_send_status_t (*flow_status)(unsigned vendor_err);
     const base_acks_t *acks; /* NULL: a completed send was delivered */
 } base_transport_t;
 
-/* What progress sees to before it polls. */
+/* Work of progress before it polls. */
 enum {
     BASE_TODO_RX     = 1 << 0, /* polled_rx */
     BASE_TODO_TX     = 1 << 1, /* polled_tx */
@@ -55,21 +55,27 @@ enum {
                                    delivered (base_rx.h) */
 };
 
-/* What is done with each packet beside. */
+/* Extra work for each packet. */
 enum {
     BASE_TRACED_LOG    = 1 << 0, /* a line, and the user's tracer */
     BASE_TRACED_COUNT  = 1 << 1, /* UCT's own statistics */
-    BASE_TRACED_PREFIX = 1 << 2  /* the device put something ahead of it */
+    BASE_TRACED_PREFIX = 1 << 2, /* the device put something ahead of it */
+    BASE_TRACED_RECORD = 1 << 3  /* recorded, and so are the calls behind it */
 };
 
-/* Endpoints that failed and whose user handles no failures (base_report.c). */
+/* Endpoints that failed, all to one peer for one cause, of which a line is to
+ * be written (base_report.c). */
 typedef struct base_report {
-    const void  *ah; /* of the peer, with its number */
-    uint32_t     qpn;
-    flow_end_t   why;
-    ucs_status_t status;  /* of the first */
-    unsigned     count;   /* not written yet */
-    uint64_t     refused; /* the last peer to which there was no endpoint */
+    uint8_t         gid[16]; /* of the peer, with its number */
+    uint32_t        qpn;
+    flow_end_t      why;
+    int             spoke;   /* was the peer ever heard? */
+    ucs_log_level_t level;
+    ucs_status_t    status;  /* of the first */
+    unsigned        count;   /* not written yet */
+    uint8_t         silent[16]; /* the last GID that was told to be silent */
+    int             crowded; /* was that said? */
+    uint64_t        refused; /* the last peer to which there was no endpoint */
 } base_report_t;
 
 /* Where an endpoint is in its life; it moves forwards only (base_fail.c,
@@ -94,6 +100,9 @@ typedef struct base_dispatch {
     flow_psn_t psn;      /* the endpoint's when it began */
     unsigned   idle;     /* progress calls in vain while requests waited */
     base_ep_t *stuck;    /* first of this round that could not go on */
+    uint8_t     held;       /* the ring waits for a list's operations */
+    flow_time_t held_since;
+    flow_time_t held_in_vain; /* when it last did */
 } base_dispatch_t;
 
 /* Completions that were polled and not processed yet (base_polled.c). */
@@ -116,7 +125,7 @@ typedef struct base_rx_waits {
     unsigned      later_max, later_count;
 } base_rx_waits_t;
 
-/* What SRD and UD interfaces share: queue pair, pools, protocol core. */
+/* The common part of SRD and UD interfaces: queue pair, pools, core. */
 struct base_iface {
     ucx_iface_base_t super;
 
@@ -135,6 +144,7 @@ struct base_iface {
     uintptr_t      todo;   /* BASE_TODO_ */
     uint8_t        traced; /* BASE_TRACED_: no short ways for packets */
     uint8_t        acked;  /* transport->acks is not NULL */
+    uint8_t        am_other; /* every message is BASE_OUT_AM_OTHER */
     uint8_t        put_flush; /* a put ends with a read behind it */
     flow_time_t    now;    /* as last read: when a timer is set or runs */
     base_rxq_t     rxq;
@@ -152,6 +162,7 @@ struct base_iface {
     const base_transport_t *transport;
     base_ah_table_t    ahs;
     efa_events_t       events;
+    record_t          *recorder; /* base_record.h, or NULL */
     void              *core_chunks; /* the core's, linked by first word */
     unsigned           endpoints;   /* alive, destroyed ones that linger too */
     base_ep_t         *alive;       /* the user's endpoints; changes under
@@ -169,7 +180,7 @@ struct base_iface {
     base_iface_t      *vfs_next; /* of the open ones (base_vfs.c) */
 
     base_polled_t  polled;
-    flow_time_t    waited_in_vain; /* when base_reclaim_wait last did */
+    flow_time_t    impatient_until; /* base_reclaim_wait waits little */
     base_retries_t retry;
     int            is_quiet; /* no callback may run now */
 };
@@ -178,16 +189,19 @@ struct base_ep {
     ucx_ep_base_t super;
     flow_tx_t    *tx;
     efa_dest_t    dest;
-    base_out_t    queue;   /* head of what is outstanding; .next is oldest */
+    base_out_t    queue;   /* head of the outstanding; .next is oldest */
     unsigned      rma_ops; /* in the queue */
     unsigned      flushes; /* markers in the queue */
     uint8_t       fenced;  /* until rma_ops is 0 */
     uint8_t       state;   /* base_ep_state_t */
     uint8_t       reported; /* the error handler was called, or need not be */
+    uint8_t       unused;  /* it failed, nobody handles that, and nothing was
+                              lost yet (base_fail_ep_report) */
     uint8_t       rma_asked;   /* RMA had to wait for the peer's answer */
     uint8_t       rma_refused; /* and the user was told */
     uint8_t       rma_worked;  /* some RMA ended well */
     uint8_t       wireup;  /* base_wireup_t */
+    uint16_t      list_needs; /* operations that a refused list waits for */
     ucs_status_t  status; /* UCS_OK while alive */
     uint32_t      wireup_seen; /* ASKED: fences then; REPLAY: progress then */
     uint32_t      told;    /* iface->rounds when it was reported */

@@ -5,7 +5,7 @@
 #include "base_types.h"
 
 /*
- * What an interface shows in UCX's tree of files, in
+ * Files of an interface in UCX's tree of files, in
  * uct/worker/ADDRESS/iface/ADDRESS/TRANSPORT: a file for each of its numbers
  * (base_counters.h), and the file "endpoints" with a line for each endpoint of
  * the user.
@@ -13,7 +13,7 @@
  * UCX reads files in a thread of its own and holds no lock over an object
  * meanwhile, so a reader looks up under a lock of ours whether the interface is
  * still open; closing it, and creating and destroying endpoints, take the same
- * lock. The data path does not: what is read may be a moment old.
+ * lock. The data path does not: a number in a file may be a moment old.
  */
 
 /* The interface is complete; and: it is about to be closed. */

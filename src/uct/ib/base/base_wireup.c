@@ -5,7 +5,7 @@
  * wire-up message and holds all requests back until the peer's comes; then it
  * hands them to us in one go. A fence that the user called meanwhile reached
  * the interface long before the puts that it stands behind. Hardware that keeps
- * order does not mind; we know only that it is among what is replayed, so each
+ * order does not mind; we know only that it is among the replayed ones, so each
  * request there is fenced. (UCX 1.13 to 1.15; from 1.16 on ucp_worker_fence is
  * a flush, where UCP's protocol selection is on, as it is by default.)
  *

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFA_AH_COMMON 1024 /* handles of most devices: what the table is for */
-
 struct efa_ah_table {
     pthread_mutex_t lock;
     efa_gid_table_t gids;
@@ -48,7 +46,8 @@ static int efa_ah_recycle(efa_md_t *md)
     return 1;
 }
 
-static ucs_status_t efa_ah_create(efa_md_t *md, efa_ah_t *ah)
+static ucs_status_t
+efa_ah_create(efa_md_t *md, const uint8_t *gid, efa_ah_t *ah)
 {
     const efa_verbs_t   *verbs = md->device->verbs;
     struct ibv_ah_attr   attr;
@@ -58,7 +57,7 @@ static ucs_status_t efa_ah_create(efa_md_t *md, efa_ah_t *ah)
     attr.is_global     = 1;
     attr.port_num      = EFA_PORT;
     attr.grh.hop_limit = 255;
-    memcpy(attr.grh.dgid.raw, ah->link.gid, sizeof(ah->link.gid));
+    memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
     do {
         errno    = 0;
         ah->ibah = verbs->create_ah(md->pd, &attr);
@@ -77,7 +76,7 @@ static ucs_status_t efa_ah_create(efa_md_t *md, efa_ah_t *ah)
 }
 
 static ucs_status_t
-efa_ah_add(efa_md_t *md, const uint8_t *gid, efa_ah_t **ah_p)
+efa_ah_add(efa_md_t *md, const uint8_t *gid, uint64_t hash, efa_ah_t **ah_p)
 {
     efa_ah_t    *ah = calloc(1, sizeof(*ah));
     ucs_status_t status;
@@ -85,26 +84,31 @@ efa_ah_add(efa_md_t *md, const uint8_t *gid, efa_ah_t **ah_p)
     if (ah == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
-    memcpy(ah->link.gid, gid, sizeof(ah->link.gid));
     ah->refs = 1;
-    status   = efa_ah_create(md, ah);
+    status   = efa_ah_create(md, gid, ah);
     if (status != UCS_OK) {
         free(ah);
         return status;
     }
-    efa_gid_insert(&md->ahs->gids, &ah->link);
+    efa_gid_insert(&md->ahs->gids, &ah->link, gid, hash);
     *ah_p = ah;
     return UCS_OK;
 }
 
-ucs_status_t efa_ah_get(efa_md_t *md, const uint8_t *gid, efa_ah_t **ah_p)
+const efa_gid_table_t *efa_ah_gids(const efa_md_t *md)
+{
+    return &md->ahs->gids;
+}
+
+ucs_status_t efa_ah_get(efa_md_t *md, const uint8_t *gid, uint64_t hash,
+                        efa_ah_t **ah_p)
 {
     ucs_status_t status = UCS_OK;
 
     pthread_mutex_lock(&md->ahs->lock);
-    *ah_p = (efa_ah_t*)efa_gid_find(&md->ahs->gids, gid);
+    *ah_p = (efa_ah_t*)efa_gid_find(&md->ahs->gids, gid, hash);
     if (*ah_p == NULL) {
-        status = efa_ah_add(md, gid, ah_p);
+        status = efa_ah_add(md, gid, hash, ah_p);
     } else if ((*ah_p)->refs++ == 0) {
         efa_ah_lru_remove(*ah_p);
     }
@@ -129,7 +133,7 @@ ucs_status_t efa_ah_table_open(efa_md_t *md)
     if (table == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
-    status = efa_gid_table_init(&table->gids, EFA_AH_COMMON);
+    status = efa_gid_table_init(&table->gids, EFA_AH_COMMON, NULL);
     if (status != UCS_OK) {
         free(table);
         return status;

@@ -8,9 +8,9 @@
  * to ordinary memory with each other; stores to write-combining memory are.
  */
 
-/* Behind the look at what tells that a completion is there, before the rest of
- * it is read, and the packet: udma_from_device_barrier. (There x86 has an
- * LFENCE, which ordinary memory does not need.) */
+/* Behind the look at the sign of a completion, before the rest of it is read,
+ * and the packet: udma_from_device_barrier. (There x86 has an LFENCE, which
+ * ordinary memory does not need.) */
 static inline void efa_barrier_completion(void)
 {
 #if defined(__x86_64__)

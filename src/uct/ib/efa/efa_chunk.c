@@ -34,8 +34,8 @@ static int efa_chunk_try(efa_md_t *md, efa_chunk_t **list_p, size_t size,
     }
     /* A fork would copy huge pages that a device writes to at once, and fail
      * where none is free. And a container's limit of huge pages is no limit of
-     * mappings: who touches one too many gets SIGBUS. Old kernels lack the
-     * second advice; there registration finds it. */
+     * mappings: a process that touches one too many gets SIGBUS. Old kernels
+     * lack the second advice; there registration finds it. */
     if ((flags & MAP_HUGETLB) &&
         ((madvise(chunk->memory, size, MADV_DONTFORK) != 0) ||
          ((madvise(chunk->memory, size, MADV_POPULATE_WRITE) != 0) &&
@@ -68,13 +68,20 @@ ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size)
     if (err == 0) {
         return UCS_OK;
     }
-    efa_report_absent(md->super.host,
-                      "%s: cannot register %zu bytes of message buffers: "
-                      "%s; the limit on locked memory is %s: raise it "
-                      "with 'ulimit -l unlimited' or memlock in "
-                      "limits.conf",
-                      md->device->name, size, strerror(err),
-                      efa_memlock_text(limit, sizeof(limit)));
+    if ((err == ENOMEM) || (err == EPERM) || (err == EAGAIN)) {
+        efa_report_absent(md->super.host,
+                          "%s: cannot register %zu bytes of message buffers: "
+                          "%s; the limit on locked memory is %s: raise it "
+                          "with 'ulimit -l unlimited' or memlock in "
+                          "limits.conf",
+                          md->device->name, size, strerror(err),
+                          efa_memlock_text(limit, sizeof(limit)));
+    } else {
+        efa_report_absent(md->super.host,
+                          "%s: cannot register %zu bytes of message buffers: "
+                          "%s; the kernel's log (dmesg) may say why",
+                          md->device->name, size, strerror(err));
+    }
     return UCS_ERR_NO_MEMORY;
 }
 

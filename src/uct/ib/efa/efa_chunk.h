@@ -16,9 +16,9 @@ struct efa_chunk {
 
 /*
  * Allocates and registers at least `size` bytes and puts the chunk first in
- * *list_p. A failure is reported with its remedy, at warning level to who asked
- * for srd by name, else at debug level.
- * UCS_OK; UCS_ERR_NO_MEMORY, then the list is as before.
+ * *list_p. A failure is reported with its remedy, at warning level if the user
+ * asked for srd by name, else at debug level. UCS_OK; UCS_ERR_NO_MEMORY, then
+ * the list is as before.
  */
 ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size);
 

@@ -12,9 +12,10 @@ typedef struct efa_md_config {
     int      fork_init;        /* ucs_ternary_auto_value_t */
     int      direct;           /* ucs_ternary_auto_value_t */
     int      huge_pages;       /* ucs_ternary_auto_value_t */
+    char    *record;           /* DIR[:SIZE]; may be empty */
 } efa_md_config_t;
 
-#define EFA_MD_CONFIG_COUNT 6
+#define EFA_MD_CONFIG_COUNT 7
 extern const ucx_config_field_t efa_md_config_fields[];
 
 #endif

@@ -12,7 +12,7 @@ static int efa_cpus_digit(char c)
 }
 
 /* From the last digit, which has CPUs 0 to 3. Returns how many CPUs the set
- * has, or -1 for what is no set. */
+ * has, or -1 for a text that is no set. */
 static int efa_cpus_parse(const char *text, ucs_cpu_set_t *cpus)
 {
     size_t length = strlen(text);

@@ -11,17 +11,18 @@
 #define EFA_PORT            1 /* the only one (EFA-FACTS: identity) */
 #define EFA_DEVICE_FILES    2 /* descriptors of an open one: commands, events */
 
-/* What EFA's driver reports and rdma-core 44's header does not name yet. */
+/* Capabilities that EFA's driver reports and rdma-core 44's header lacks. */
 #define EFA_DEVICE_CAP_RDMA_READ  (1 << 0)
 #define EFA_DEVICE_CAP_RNR_RETRY  (1 << 1)
 #define EFA_DEVICE_CAP_RDMA_WRITE (1 << 3)
 
 /* Why a device is not offered, to the transport that UCX asks for now or to all
- * of ours: a warning to who asked for it by name, else a line for debugging. */
+ * of ours: a warning if the user asked for it by name, else a line for
+ * debugging. */
 #define efa_report_absent(_host, ...) \
     host_report_absent(_host, NULL, __VA_ARGS__)
 
-/* An open device: its context, and what was asked of it once. */
+/* An open device: its context, and answers to questions that are asked once. */
 typedef struct efa_device efa_device_t;
 
 struct efa_device {
@@ -76,10 +77,10 @@ void efa_device_open_libraries(void);
 void efa_device_explain_none(char *why, size_t size);
 
 /*
- * Opens the device `name` and asks it what it can. On failure nothing is owed
- * and the cause was reported (efa_report_absent).
- * UCS_OK, UCS_ERR_NO_DEVICE, UCS_ERR_UNSUPPORTED (not SRD-capable),
- * UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
+ * Opens the device `name` and asks for its abilities. On failure nothing is
+ * owed and the cause was reported (efa_report_absent). UCS_OK,
+ * UCS_ERR_NO_DEVICE, UCS_ERR_UNSUPPORTED (not SRD-capable), UCS_ERR_NO_MEMORY,
+ * UCS_ERR_IO_ERROR.
  */
 ucs_status_t
 efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p);
@@ -93,7 +94,7 @@ const char *efa_memlock_text(char *buffer, size_t size);
  * cannot be opened. */
 int efa_file_read(const char *path, char *buffer, size_t size);
 
-/* What is wished for, as far as there is so much. */
+/* The smaller of a wish and the limit of the device. */
 static inline unsigned efa_at_most(unsigned wish, unsigned most)
 {
     return (wish < most) ? wish : most;

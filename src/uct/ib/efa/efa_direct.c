@@ -43,6 +43,9 @@ static const char *efa_direct_open_sq(efa_qp_t *qp, const efa_adv_wq_t *wq)
     sq->wide     = wq->entry_size == EFA_IO_WR_SIZE_WIDE;
     sq->doorbell = wq->doorbell;
     sq->batch    = (qp->direct.emulator != NULL) ? 1 : wq->num_entries;
+    sq->most     = (wq->max_batch > 0) ?
+                           efa_at_most(wq->max_batch, wq->num_entries) :
+                           wq->num_entries;
     sq->slot     = sq->ring;
     sq->must     = EFA_IO_WR_MUST;
     efa_direct_sq_aim(sq);
@@ -104,7 +107,7 @@ const char *efa_direct_unfit(const efa_device_t *device)
     if ((device->verbs->efa_query_qp_wqs == NULL) ||
         (device->verbs->efa_query_cq == NULL)) {
         return "libefa does not tell where its queues are: rdma-core is older "
-               "than 59";
+               "than 60";
     }
     return (device->part == EFA_DIRECT_TWO_RINGS) ?
                    "its completion queues are two rings each" :
@@ -164,6 +167,30 @@ int efa_direct_sq_turn(efa_qp_t *qp)
     return 0;
 }
 
+__attribute__((noinline)) void
+efa_direct_list_ring(efa_qp_t *qp, uint8_t *slot, uint64_t must, unsigned count)
+{
+    efa_direct_sq_t *sq = &qp->direct.sq;
+
+    sq->slot     = slot;
+    sq->must     = must;
+    sq->written += count;
+    sq->silent   = 0;
+    efa_barrier_send();
+    *sq->doorbell = sq->written;
+    efa_direct_wake(qp);
+}
+
+void efa_direct_list_end(efa_qp_t *qp)
+{
+    efa_direct_sq_t *sq = &qp->direct.sq;
+
+    if (sq->silent > 0) {
+        efa_direct_list_ring(qp, sq->slot, sq->must, sq->silent);
+    }
+    efa_direct_sq_aim(sq);
+}
+
 void efa_direct_arm(efa_direct_cq_t *cq)
 {
     *cq->doorbell = cq->taken | EFA_IO_CQ_ARM |
@@ -173,8 +200,8 @@ void efa_direct_arm(efa_direct_cq_t *cq)
 /* ---- any request ---- */
 
 /*
- * What is behind a request's head: `pieces` words of pieces, and `inside` or
- * NULL. All of the request is written, as libefa does.
+ * Write the rest of a request, behind its head: `pieces` words of pieces, and
+ * `inside` or NULL. All of the request is written, as libefa does.
  */
 static void efa_direct_body(const efa_direct_sq_t *sq, volatile uint64_t *slot,
                             const efa_io_piece_t *pieces, unsigned count,
@@ -251,11 +278,29 @@ void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
 
     slot = efa_direct_head(sq, dest,
                            id | efa_direct_length(piece, 1, inlined) |
-                                   ((rdma == EFA_RDMA_WRITE) ? EFA_IO_WR_WRITE :
-                                                               EFA_IO_WR_READ));
+                                   efa_direct_rdma_bits(rdma));
     efa_direct_body(sq, slot, io, inlined ? 1 : 2, inlined ? piece : NULL);
     if (efa_direct_ring(sq, efa_direct_size(sq))) {
         (void)efa_direct_sq_turn(qp);
+    }
+}
+
+void efa_direct_list_add(efa_qp_t *qp, const efa_direct_dest_t *dest,
+                         uint16_t id, efa_rdma_t rdma,
+                         const efa_io_piece_t *remote,
+                         const struct ibv_sge *piece)
+{
+    efa_direct_sq_t   *sq    = &qp->direct.sq;
+    efa_io_piece_t     io[2] = {*remote, efa_direct_local(piece)};
+    volatile uint64_t *slot;
+
+    slot = efa_direct_head(sq, dest,
+                           id | efa_direct_length(piece, 1, 0) |
+                                   efa_direct_rdma_bits(rdma));
+    efa_direct_body(sq, slot, io, 2, NULL);
+    efa_direct_list_step(sq, efa_direct_size(sq));
+    if (++sq->silent == sq->most) {
+        efa_direct_list_ring(qp, sq->slot, sq->must, sq->silent);
     }
 }
 
@@ -267,7 +312,8 @@ static void efa_direct_fill(struct ibv_wc *wc, const efa_io_cqe_t *cqe,
     wc->vendor_err = EFA_IO_CQE_STATUS(first);
     wc->status     = (wc->vendor_err == 0) ? IBV_WC_SUCCESS :
                                              IBV_WC_GENERAL_ERR;
-    /* what brought no packet (a peer's write with immediate) has no bytes */
+    wc->wc_flags   = (first & EFA_IO_CQE_IMMEDIATE) ? IBV_WC_WITH_IMM : 0;
+    /* as much as is in the buffer: of nothing else */
     wc->byte_len   = is_usual ? cqe->length : 0;
     wc->src_qp     = cqe->src >> 16;
     wc->slid       = (uint16_t)cqe->src;

@@ -23,7 +23,7 @@
 struct efa_qp;
 struct efa_device;
 
-/* Who posted what, by request id; the table is its owner's. */
+/* Posters by request id; the table is its owner's. */
 typedef struct efa_direct_users {
     void   **table;
     unsigned count; /* at most 65536 */
@@ -38,6 +38,8 @@ typedef struct efa_direct_sq {
     uint8_t           *turn;     /* efa_direct_sq_turn when `slot` is there */
     uint8_t           *ring, *end;
     uint32_t           batch;    /* requests between two turns at most */
+    uint32_t           most;     /* that one doorbell may announce */
+    uint32_t           silent;   /* of a list, written without one yet */
 } efa_direct_sq_t;
 
 typedef struct efa_direct_rq {
@@ -79,8 +81,17 @@ const char *efa_direct_unfit(const struct efa_device *device);
 const char *efa_direct_open(struct efa_qp *qp);
 
 /* Behind the last request of the ring, or of a batch: the next begins. Returns
- * 0 (so that it can be the last call of what posts). */
+ * 0 (so that it can be the last call of a function that posts). */
 int efa_direct_sq_turn(struct efa_qp *qp);
+
+/* Announces `count` requests of a list that were written through a copy of the
+ * queue, whose `slot` and `must` these are, and the device may work on them. */
+void efa_direct_list_ring(struct efa_qp *qp, uint8_t *slot, uint64_t must,
+                          unsigned count);
+
+/* The list is at its end: announces requests that were not announced yet, and
+ * single ones may follow. */
+void efa_direct_list_end(struct efa_qp *qp);
 
 /* Asks for an event at the next completion. */
 void efa_direct_arm(efa_direct_cq_t *cq);

@@ -8,9 +8,9 @@
 /*
  * A completion is there when its phase is that of this round of the ring. The
  * first word of a usual one, a success of the kind that is waited for, is
- * cq->expect and the request's id: so one compare tells that it is there, that
- * it is usual, and that its id is somebody's. What fails it is looked at
- * closely.
+ * cq->expect and the request's id: one compare tells that it is there, that it
+ * is usual, and that its id is in use. A completion that fails the compare is
+ * examined closely.
  *
  * for (...) {
  *     id = efa_direct_next(cq);
@@ -38,7 +38,7 @@ static inline int efa_direct_is_usual(const efa_direct_cq_t *cq, uint32_t id)
     return __builtin_expect(id < cq->users.count, 1);
 }
 
-/* Who posted the request of this id, which is below users.count. */
+/* The poster of the request of this id, which is below users.count. */
 static inline void *efa_direct_user(const efa_direct_cq_t *cq, uint32_t id)
 {
     return cq->users.table[id];
@@ -58,8 +58,8 @@ static inline int efa_direct_is_other(const efa_direct_cq_t *cq)
     return !(id & EFA_IO_CQE_PHASE) && (id >= cq->users.count);
 }
 
-/* The next one may be read: goes on to the one behind it. What is returned is
- * the device's again after efa_direct_taken. */
+/* Takes the next completion, which is there, and goes on to the one behind it.
+ * The entry that is returned is the device's again after efa_direct_taken. */
 static inline const efa_io_cqe_t *efa_direct_take(efa_direct_cq_t *cq)
 {
     const uint8_t *cqe = cq->next;

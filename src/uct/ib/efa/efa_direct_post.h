@@ -128,33 +128,82 @@ efa_direct_send_pieces(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
     return efa_direct_ring(sq, EFA_IO_WR_SIZE);
 }
 
-/*
- * An RDMA operation of one piece, by a request of 64 bytes; `kind` is
- * EFA_IO_WR_READ or EFA_IO_WR_WRITE. As efa_direct_ring.
- */
-static inline int
-efa_direct_rdma_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
-                      uint16_t id, uint64_t kind, uint64_t remote_addr,
-                      uint32_t rkey, const struct ibv_sge *piece)
-{
-    volatile uint64_t *slot;
-
-    slot = efa_direct_head(sq, dest,
-                           id | kind | (1ull << EFA_IO_WR_LENGTH_SHIFT));
-    efa_direct_piece(slot, remote_addr, piece->length, rkey);
-    efa_direct_piece(slot + 2, piece->addr, piece->length, piece->lkey);
-    return efa_direct_ring(sq, EFA_IO_WR_SIZE);
-}
-
-/* What else a SEND may be: inside, or of up to two pieces. */
-void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
-                     const struct ibv_sge *pieces, int count, int inlined);
-
 /* Operations of RDMA. */
 typedef enum efa_rdma {
     EFA_RDMA_READ,
     EFA_RDMA_WRITE
 } efa_rdma_t;
+
+/* In the first word of a request. */
+static inline uint64_t efa_direct_rdma_bits(efa_rdma_t rdma)
+{
+    switch (rdma) {
+    case EFA_RDMA_READ:
+        return EFA_IO_WR_READ;
+    case EFA_RDMA_WRITE:
+        return EFA_IO_WR_WRITE;
+    }
+    __builtin_unreachable();
+}
+
+/* An RDMA operation of one piece, by a request of 64 bytes. As
+ * efa_direct_ring. */
+static inline int
+efa_direct_rdma_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                      uint16_t id, efa_rdma_t rdma, uint64_t remote_addr,
+                      uint32_t rkey, const struct ibv_sge *piece)
+{
+    volatile uint64_t *slot;
+
+    slot = efa_direct_head(sq, dest,
+                           id | efa_direct_rdma_bits(rdma) |
+                                   (1ull << EFA_IO_WR_LENGTH_SHIFT));
+    efa_direct_piece(slot, remote_addr, piece->length, rkey);
+    efa_direct_piece(slot + 2, piece->addr, piece->length, piece->lkey);
+    return efa_direct_ring(sq, EFA_IO_WR_SIZE);
+}
+
+/* A list's request is written, of `size` bytes: the next one's place. */
+static inline void efa_direct_list_step(efa_direct_sq_t *sq, unsigned size)
+{
+    sq->slot += size;
+    if (__builtin_expect(sq->slot == sq->end, 0)) {
+        sq->slot  = sq->ring;
+        sq->must ^= EFA_IO_WR_PHASE;
+    }
+}
+
+/*
+ * An RDMA operation of one piece as the next request of a list, of 64 bytes,
+ * through a copy of the queue, which the compiler keeps in registers; `bits`
+ * are efa_direct_rdma_bits. efa_direct_list_ring follows for as many as the
+ * device takes with one doorbell (sq->most) and for the rest, then
+ * efa_direct_list_end; nothing else may be posted before.
+ */
+static inline __attribute__((always_inline)) void
+efa_direct_list_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+                      uint16_t id, uint64_t bits, uint64_t remote_addr,
+                      uint32_t rkey, const struct ibv_sge *piece)
+{
+    volatile uint64_t *slot;
+
+    slot = efa_direct_head(sq, dest,
+                           id | bits | (1ull << EFA_IO_WR_LENGTH_SHIFT));
+    efa_direct_piece(slot, remote_addr, piece->length, rkey);
+    efa_direct_piece(slot + 2, piece->addr, piece->length, piece->lkey);
+    efa_direct_list_step(sq, EFA_IO_WR_SIZE);
+}
+
+/* The same without a copy, for requests of either size, and with the doorbells
+ * that it takes. */
+void efa_direct_list_add(efa_qp_t *qp, const efa_direct_dest_t *dest,
+                         uint16_t id, efa_rdma_t rdma,
+                         const efa_io_piece_t *remote,
+                         const struct ibv_sge *piece);
+
+/* The forms of a SEND: its bytes inside, or up to two pieces. */
+void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+                     const struct ibv_sge *pieces, int count, int inlined);
 
 /* An RDMA READ or WRITE of one piece, or of bytes that travel inside. */
 void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,

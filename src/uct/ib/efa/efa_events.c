@@ -89,7 +89,7 @@ void efa_events_open(efa_events_t *events, efa_qp_t *qp)
     if ((events->epoll_fd < 0) || (events->timer_fd < 0) ||
         (efa_events_watch(events, events->timer_fd, EPOLL_CTL_ADD,
                           EPOLLIN) != 0) ||
-        /* what this trial brings makes nothing readable: nobody asked yet */
+        /* completions of this trial make nothing readable: nobody asked yet */
         (efa_events_watch(events, qp->channel->fd, EPOLL_CTL_ADD, 0) != 0) ||
         (efa_queue_arm(qp) != 0)) {
         host_debug(qp->md->super.host,

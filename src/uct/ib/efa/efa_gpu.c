@@ -17,9 +17,9 @@
 
 #define EFA_PEERMEM_MODULE "/sys/module/efa_nv_peermem/version"
 
-/* Of CUDA's driver interface: success, the first UCX that takes dma-bufs, the
- * first that does so without being told, and the attribute of a device that
- * says that it exports them. */
+/* Numbers of CUDA's driver interface and of UCX: success, the first UCX that
+ * takes dma-bufs, the first that does so without being told, and the attribute
+ * of a device that exports them. */
 enum {
     EFA_CUDA_SUCCESS        = 0,
     EFA_UCX_DMABUF          = 14,
@@ -159,7 +159,7 @@ const char *efa_md_gpu_obstacle(const efa_md_t *md, unsigned minor)
         }
     }
     if ((minor < EFA_UCX_DMABUF_DEFAULT) && !efa_ucx_has_new_protocols()) {
-        return "UCX before 1.16 takes dma-bufs with UCX_PROTO_ENABLE=y alone: "
+        return "UCX before 1.16 uses dma-bufs only with UCX_PROTO_ENABLE=y: "
                "set it";
     }
     return NULL;

@@ -81,6 +81,8 @@ _Static_assert(sizeof(efa_io_cqe_t) == 16, "a completion");
 #define EFA_IO_CQE_PHASE          (1u << 24)
 #define EFA_IO_CQE_SEND           (1u << 25)
 #define EFA_IO_CQE_RECV           (2u << 25)
+#define EFA_IO_CQE_IMMEDIATE      (1u << 27)
+#define EFA_IO_CQE_OPERATION      (7u << 28) /* 0: SEND */
 #define EFA_IO_CQE_NO_REQUEST     (1u << 31)
 
 /* Doorbell of a completion queue: 15:0 completions read, 30:29 events that

@@ -84,6 +84,14 @@ unsigned efa_md_listed(void)
 /* Before the first registration of the process. Newer kernels copy pages that
  * a device writes to at fork: nothing to do there, and it must not be done,
  * since libibverbs up to 44 would take registered memory from children. */
+/* Out of memory it is not recorded. */
+static char *efa_md_record(const efa_md_config_t *config)
+{
+    return ((config->record != NULL) && (config->record[0] != '\0')) ?
+                   strdup(config->record) :
+                   NULL;
+}
+
 static ucs_status_t
 efa_md_fork_init(efa_md_t *md, const efa_md_config_t *config)
 {
@@ -152,6 +160,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     }
     md->direct     = ((const efa_md_config_t*)config)->direct;
     md->huge_pages = ((const efa_md_config_t*)config)->huge_pages;
+    md->record     = efa_md_record(config);
     efa_md_probe_gpu(md);
     efa_md_memh_open(md);
     efa_md_cache_open(md, config);
@@ -181,6 +190,7 @@ void efa_md_close(ucx_md_t *super)
     efa_ah_table_close(md);
     md->device->verbs->dealloc_pd(md->pd);
     efa_device_close(md->device);
+    free(md->record);
     free(md);
 }
 

@@ -19,8 +19,9 @@ static int efa_mr_reg(void *arg, void *address, size_t length, void **mr_p)
     mr    = verbs->reg_mr(md->pd, address, length, md->access);
     if ((mr == NULL) && (errno == EFAULT)) {
         /* A read-only mapping cannot be pinned for writing, but can be sent.
-         * After any other error it must not be tried: a read into what was to
-         * be written would fail the endpoint, and nobody would know why. */
+         * After any other error it must not be tried: a read into memory that
+         * may not be written would fail the endpoint, and nobody would know
+         * why. */
         mr = verbs->reg_mr(md->pd, address, length,
                            md->access & IBV_ACCESS_REMOTE_READ);
     }
@@ -102,9 +103,9 @@ ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh)
 {
     if (memh == NULL) {
         host_error(md->super.host,
-                   "%s: memory is to be used that could not be registered "
-                   "before (UCX_LOG_LEVEL=diag says why, if UCX hid that; for "
-                   "GPU memory, srd_info --check)",
+                   "%s: this memory is not registered: an earlier registration "
+                   "failed (UCX_LOG_LEVEL=diag shows why; for GPU memory see "
+                   "srd_info --check)",
                    md->device->name);
         return UCS_ERR_INVALID_PARAM;
     }

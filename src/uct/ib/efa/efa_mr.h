@@ -4,7 +4,7 @@
 
 #include "efa_md.h"
 
-/* What UCX holds for a registration. UCP registers for each large transfer and
+/* UCX's handle of a registration. UCP registers for each large transfer and
  * leaves it to the cache that this is cheap, so handles come from a pool. */
 struct efa_memh {
     struct ibv_mr       *mr;
@@ -19,7 +19,7 @@ struct efa_memh {
 };
 
 /* Is it a handle of this domain? Not so for NULL, one that was given back, and
- * what other domains hand out: structures, or odd constants. */
+ * handles of other domains: structures, or odd constants. */
 static inline int efa_memh_is_of(uct_mem_h handle, const efa_md_t *md)
 {
     const efa_memh_t *memh = handle;

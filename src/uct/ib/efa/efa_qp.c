@@ -29,10 +29,29 @@ static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
     return UCS_ERR_IO_ERROR;
 }
 
+/* The depths that were asked for, beside those that the device says it has */
+static ucs_status_t
+efa_qp_report_cqs(efa_qp_t *qp, const efa_qp_params_t *params, int err)
+{
+    const efa_device_t *device = qp->md->device;
+
+    if (err != EINVAL) {
+        return efa_qp_report(qp, "completion queue", err);
+    }
+    efa_report_absent(qp->md->super.host,
+                      "%s: no completion queue of %u or %u entries: %s; the "
+                      "device says that it takes %u (max_cqe): ask for fewer "
+                      "(UCX_SRD_TX_QUEUE_LEN, UCX_SRD_RX_QUEUE_LEN)",
+                      device->name, params->tx_depth, params->rx_depth,
+                      strerror(err), device->max_cqe);
+    return UCS_ERR_IO_ERROR;
+}
+
 /*
  * Which of the device's interrupts wakes this queue pair: each has another CPU,
- * the first ones by number (kernel driver: efa_setup_comp_irq). So a rank's is
- * on the CPU that it runs on, and those of its further queue pairs elsewhere.
+ * the first ones by number (kernel driver: efa_setup_comp_irq). A rank's is
+ * therefore on the CPU that it runs on, and those of its further queue pairs
+ * elsewhere.
  */
 static int efa_qp_vector(efa_md_t *md)
 {
@@ -75,7 +94,7 @@ efa_qp_create_cqs(efa_qp_t *qp, const efa_qp_params_t *params)
         qp->rx_cq = verbs->create_cq(context, params->rx_depth, NULL, NULL, 0);
     }
     return (qp->rx_cq != NULL) ? UCS_OK :
-                                 efa_qp_report(qp, "completion queue", errno);
+                                 efa_qp_report_cqs(qp, params, errno);
 }
 
 /* Work requests of 128 B hold more bytes, those of writes too, but the send

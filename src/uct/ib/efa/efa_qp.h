@@ -14,7 +14,7 @@ typedef enum efa_qp_kind {
 /* Bytes that the device puts ahead of a datagram's payload (EFA-FACTS). */
 #define EFA_UD_PREFIX 40
 
-/* What a queue pair of ours is made with. */
+/* Parameters of a queue pair of ours. */
 typedef struct efa_qp_params {
     efa_qp_kind_t kind;
     unsigned      tx_depth, rx_depth; /* work requests */

@@ -7,9 +7,9 @@
 #include "efa_status.h"
 
 /*
- * The data path's way to the device: what is posted and polled, by the
- * functions that libefa put into the verbs context, or directly
- * (efa_direct.h). Nobody else knows verbs' work requests and completions.
+ * The data path's way to the device: posts and polls, by the functions that
+ * libefa put into the verbs context, or directly (efa_direct.h). Nobody else
+ * knows verbs' work requests and completions.
  *
  * A work request carries a pointer of its owner's, which comes back with its
  * completion.
@@ -84,8 +84,8 @@ efa_dest(struct ibv_ah *ibah, uint16_t ah, uint32_t qpn, uint32_t qkey)
 
 /* ---- what to send ---- */
 
-/* Fills in what never changes: it is a SEND, and `user` is its owner's, whose
- * number in the table of users is `id`. */
+/* Fills in the members that never change: it is a SEND, and `user` is its
+ * owner's, whose number in the table of users is `id`. */
 static inline void efa_send_wr_init(efa_send_wr_t *wr, void *user, unsigned id)
 {
     wr->wr.wr_id  = (uintptr_t)user;
@@ -93,7 +93,7 @@ static inline void efa_send_wr_init(efa_send_wr_t *wr, void *user, unsigned id)
     wr->id        = id;
 }
 
-/* What it takes along: `count` pieces of memory, or, inlined, their bytes
+/* The request's payload: `count` pieces of memory, or, inlined, their bytes
  * themselves. The pieces stay the caller's. */
 static inline void
 efa_send_wr_set(efa_send_wr_t *wr, efa_sge_t *pieces, int count, int inlined)
@@ -119,7 +119,7 @@ static inline int efa_send_wr_is_inside(const efa_send_wr_t *wr)
     return (wr->wr.send_flags & IBV_SEND_INLINE) != 0;
 }
 
-/* Whose queue pair it was posted to last. */
+/* The queue pair to which it was posted last. */
 static inline uint32_t efa_send_wr_qpn(const efa_send_wr_t *wr)
 {
     return wr->wr.wr.ud.remote_qpn;
@@ -153,6 +153,31 @@ efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
  * there into them. As efa_post_send. */
 int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
                   efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey);
+
+/*
+ * A list of RDMA operations of one piece each: begun, then each is added, then
+ * it is posted, all or none of it. Nothing else may be posted meanwhile.
+ */
+static inline void efa_list_begin(efa_qp_t *qp)
+{
+    if (!qp->is_direct) {
+        ibv_wr_start(qp->qpx);
+    }
+}
+
+/* As efa_post_rdma, but cannot fail: a failed one does so at the end. */
+void efa_list_add(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
+                  efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey);
+
+/* Returns 0, or an errno value, and then nothing was posted. */
+static inline int efa_list_end(efa_qp_t *qp)
+{
+    if (qp->is_direct) {
+        efa_direct_list_end(qp);
+        return 0;
+    }
+    return ibv_wr_complete(qp->qpx);
+}
 
 /* Is the errno value of a failed post a matter of time? */
 static inline int efa_post_is_shortage(int err)
@@ -253,6 +278,16 @@ static inline int efa_wc_is_ok(const efa_wc_t *wc)
     return wc->wc.status == IBV_WC_SUCCESS;
 }
 
+/*
+ * A receive's success without an immediate, which nobody of us sends. A
+ * peer's RDMA WRITE with one takes a receive and places nothing there: the
+ * length is that of bytes that were written elsewhere, the buffer is as it was.
+ */
+static inline int efa_wc_is_usual(const efa_wc_t *wc)
+{
+    return (wc->wc.status | wc->wc.wc_flags) == 0;
+}
+
 /* Status of a completion as the device gave it; 0 is success. */
 static inline unsigned efa_wc_status(const efa_wc_t *wc)
 {
@@ -262,7 +297,7 @@ static inline unsigned efa_wc_status(const efa_wc_t *wc)
     return (wc->wc.vendor_err != 0) ? wc->wc.vendor_err : EFA_STATUS_BAD_ANSWER;
 }
 
-/* Of a receive: bytes, the sender's queue pair, and the number of our address
+/* A receive's bytes, the sender's queue pair, and the number of our address
  * handle for it or EFA_AH_UNKNOWN. */
 static inline uint32_t efa_wc_length(const efa_wc_t *wc)
 {

@@ -51,8 +51,8 @@ static void efa_rcache_destroy(efa_rcache_t *cache, efa_rcache_region_t *region)
     free(region);
 }
 
-/* Unlocks, and only then tells who waits for a deregistration: they may call
- * the cache again. */
+/* Unlocks, and only then tells those that wait for a deregistration: they may
+ * call the cache again. */
 static void efa_rcache_unlock(efa_rcache_t *cache)
 {
     efa_rcache_gone_t *gone = cache->gone, *next;
@@ -120,8 +120,8 @@ void efa_rcache_unmapped(efa_rcache_t *cache, uintptr_t start, uintptr_t end)
     efa_rcache_notes_release(cache);
 }
 
-/* Removes what the notes name. Evicting may unmap memory and so add notes:
- * hence a copy, and a loop. */
+/* Removes the ranges that the notes name. Evicting may unmap memory and so add
+ * notes: hence a copy, and a loop. */
 static void efa_rcache_apply_notes(efa_rcache_t *cache)
 {
     efa_rcache_range_t range;
@@ -210,9 +210,9 @@ static int efa_rcache_add(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
     return 0;
 }
 
-/* Registers what was asked for, with what it overlaps: two users of parts of
- * one buffer shall meet in one region. Where the union cannot be registered
- * (a neighbour's pages are gone), the range alone. */
+/* Registers the range that was asked for, with the regions that it overlaps:
+ * two users of parts of one buffer shall meet in one region. Where the union
+ * cannot be registered (a neighbour's pages are gone), the range alone. */
 static int efa_rcache_miss(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
                            efa_rcache_region_t **region_p)
 {

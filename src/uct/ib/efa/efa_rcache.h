@@ -16,10 +16,10 @@
  *
  * Invalidation: UCX's memory hooks tell of an unmapping *before* it happens,
  * from any thread, perhaps from inside malloc or from inside a registration
- * of ours. So efa_rcache_unmapped takes no mutex, allocates nothing and
- * deregisters nothing: it notes the range. Every later get first removes what
- * the notes name, which is early enough, since whoever maps the address again
- * and registers it comes after the note. (Tried and rejected: deregistering
+ * of ours. Therefore efa_rcache_unmapped takes no mutex, allocates nothing and
+ * deregisters nothing: it notes the range. Every later get first removes the
+ * noted ranges, which is early enough, since a thread that maps the address
+ * again and registers it comes after the note. (Tried, rejected: deregistering
  * in the hook, as it deadlocks when libibverbs itself frees memory.)
  */
 
@@ -28,7 +28,7 @@
 
 typedef struct efa_rcache_region efa_rcache_region_t;
 
-/* Who wants to know that a region was deregistered; memory of the caller. */
+/* Asks to be told that a region was deregistered; memory of the caller. */
 typedef struct efa_rcache_gone efa_rcache_gone_t;
 
 struct efa_rcache_gone {

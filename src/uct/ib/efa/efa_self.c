@@ -11,7 +11,10 @@ ucs_status_t efa_self_open(efa_self_t *self, efa_md_t *md,
     memset(self, 0, sizeof(*self));
     status = efa_chunk_add(md, &self->memory, size);
     if (status == UCS_OK) {
-        status = efa_ah_get(md, md->device->gid.raw, &self->ah);
+        status = efa_ah_get(md, md->device->gid.raw,
+                            efa_gid_hash(efa_ah_gids(md),
+                                         md->device->gid.raw),
+                            &self->ah);
     }
     if (status == UCS_OK) {
         status = efa_qp_open(&self->qp, md, params);

@@ -7,7 +7,7 @@
 #include "efa_queue.h"
 
 /* A queue pair that talks to itself, with memory to send from and to receive
- * in: what a device can do is tried out on it. */
+ * in: a device's abilities are tried out on it. */
 typedef struct efa_self {
     efa_qp_t     qp;
     efa_chunk_t *memory;
@@ -24,7 +24,7 @@ typedef struct efa_self {
 ucs_status_t efa_self_open(efa_self_t *self, efa_md_t *md,
                            const efa_qp_params_t *params, size_t size);
 
-/* Closes what is open of it. */
+/* Closes all of it that is open. */
 void efa_self_close(efa_self_t *self, efa_md_t *md);
 
 #endif

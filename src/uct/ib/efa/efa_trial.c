@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * UCX gives up a whole worker when one of its interfaces cannot be opened, also
- * where other transports would do. So what would stop ours, little locked
- * memory first of all, is found out before, and the device is not offered:
- * then UCX goes on without it, and says so (ucp_hooks/fallback.h).
+ * where other transports would do. Obstacles to ours, little locked memory
+ * first of all, are therefore found before, and the device is not offered: then
+ * UCX goes on without it, and says so (ucp_hooks/fallback.h).
  *
- * UCX opens all interfaces that it was offered: so each trial is for all that
- * were, too (efa_promise.h). SRD comes first. UD is offered where it leaves
- * room for SRD on every device, as it is of use to who asks for it only. (To
- * keep what a trial registered until its interface opens was rejected: a
- * program that opens none has 8 MB less for each device.)
+ * UCX opens all interfaces that it was offered: each trial therefore covers the
+ * earlier offers, too (efa_promise.h). SRD comes first. UD is offered where it
+ * leaves room for SRD on every device, since it serves only users that ask for
+ * it. (Rejected: keeping a trial's registrations until its interface opens,
+ * since a program that opens none has 8 MB less for each device.)
  */
 #include "efa_trial.h"
 #include "efa_chunk.h"
@@ -102,7 +102,7 @@ static unsigned efa_trial_others(efa_md_t *md, efa_qp_kind_t kind)
     return srd + ud - efa_promise_is(md, kind);
 }
 
-/* Tries, and remembers what came of it. */
+/* Tries, and remembers the result. */
 static ucs_status_t efa_md_offer(efa_md_t *md, efa_qp_kind_t kind)
 {
     ucs_status_t status = efa_md_try(md, kind, efa_trial_others(md, kind));

@@ -4,8 +4,8 @@
 
 #include "efa_md.h"
 
-/* What is registered for a moment before an interface is offered, which begins
- * with 3 MB, and grows. */
+/* Bytes that are registered for a moment before an interface is offered; it
+ * begins with 3 MB, and grows. */
 #define EFA_TRIAL_BYTES 0x400000
 
 /*
@@ -15,7 +15,7 @@
  * as absence.
  */
 
-/* Tries SRD on all devices, which it opens: what a user reads who told UCX to
+/* Tries SRD on all devices, which it opens: the line for a user who told UCX to
  * use none of them, and whose peers are on other hosts (provider.h). */
 void efa_md_try_left_out(ucx_host_t *host);
 

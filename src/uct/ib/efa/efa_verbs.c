@@ -47,7 +47,7 @@ static int efa_verbs_load(void *lib, const char *file,
     return 0;
 }
 
-/* What older libraries lack. */
+/* Functions that older libraries lack. */
 static void efa_verbs_load_newer(void *ibverbs, void *efa)
 {
     efa_verbs_t *table = &efa_verbs_table;

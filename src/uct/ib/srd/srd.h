@@ -20,8 +20,9 @@ extern const ucx_transport_t    srd_transport;
 ucs_status_t       srd_status(unsigned vendor_err);
 flow_send_status_t srd_flow_status(unsigned vendor_err);
 
-/* iface_query of UCT. */
+/* iface_query of UCT, and query_sgl of provider.h. */
 ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
+void srd_query_sgl(uct_iface_h tl_iface, size_t *max_put_p, size_t *max_get_p);
 
 /* Active messages (srd_am.c), puts and gets (srd_put.c, srd_get.c) of UCT. */
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
@@ -45,8 +46,12 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
                               size_t iovcnt, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp);
 
-/* Puts what UCX builds for developers have before the operations
- * (srd_checked.c). */
+/* Puts the checks that UCX builds for developers have before the operations
+ * (srd_checked.c), and the lists of such builds. */
 void srd_checked_ops(uct_iface_ops_t *ops);
+ucs_status_t srd_checked_put_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
+                                 uct_completion_t *comp);
+ucs_status_t srd_checked_get_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
+                                 uct_completion_t *comp);
 
 #endif

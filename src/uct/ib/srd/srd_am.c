@@ -26,10 +26,10 @@ srd_am_posted(base_iface_t *iface, base_ep_t *ep, base_op_t *op, int err)
 
 /* Posts the filled operation, the first of all. */
 static inline ucs_status_t
-srd_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind)
+srd_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
 {
     op->ep       = ep;
-    op->out.kind = kind;
+    op->out.kind = BASE_OUT_AM;
     return srd_am_posted(iface, ep, op,
                          __builtin_expect(iface->traced, 0) ?
                                  base_post_send(iface, &ep->dest, op) :
@@ -67,17 +67,6 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
 ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
                         void *arg, unsigned flags)
 {
-    base_ep_t    *ep    = (base_ep_t*)tl_ep;
-    base_iface_t *iface = base_ep_iface(ep);
-    base_op_t    *op;
-    ucs_status_t  status;
-    size_t        length;
-
     (void)flags; /* none has a meaning here */
-    op = srd_am_pack(iface, ep, id, pack_cb, arg, &length);
-    if (__builtin_expect(op == NULL, 0)) {
-        return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
-    }
-    status = srd_am_post(iface, ep, op, BASE_OUT_AM);
-    return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
+    return srd_am_bcopy(tl_ep, id, pack_cb, arg, srd_am_post);
 }

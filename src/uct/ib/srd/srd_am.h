@@ -4,9 +4,11 @@
 
 #include "srd.h"
 
+#include <uct/ib/base/base_am.h>
+
 #include <string.h>
 
-/* What the shortest ways of sending share, by libefa (srd_am.c) and directly
+/* Steps of the shortest ways of sending, by libefa (srd_am.c) and directly
  * (srd_direct.c). */
 
 /* Short headers, and a number that may be sent: the shortest way. */
@@ -31,31 +33,36 @@ srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
     }
 }
 
-/*
- * A message packed behind a short header, in the bounce buffer of an operation
- * that is ready to be posted and not taken yet; *length_p is the message's.
- * NULL, and nothing was packed, where this is not the shortest way
- * (base_am_bcopy).
- */
-static inline __attribute__((always_inline)) base_op_t *
-srd_am_pack(base_iface_t *iface, base_ep_t *ep, uint8_t id,
-            uct_pack_callback_t pack_cb, void *arg, size_t *length_p)
+/* Posts the operation, which is filled and not taken yet. */
+typedef ucs_status_t (*srd_am_post_t)(base_iface_t *iface, base_ep_t *ep,
+                                      base_op_t *op);
+
+/* am_bcopy: a message packed behind a short header, in the bounce buffer of the
+ * next operation; base_am_bcopy where this is not the shortest way. */
+static inline __attribute__((always_inline)) ssize_t
+srd_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb, void *arg,
+             srd_am_post_t post)
 {
-    base_op_t     *op = iface->ops.free;
-    flow_tx_t     *tx = ep->tx;
+    base_ep_t     *ep    = (base_ep_t*)tl_ep;
+    base_iface_t  *iface = base_ep_iface(ep);
+    base_op_t     *op    = iface->ops.free;
+    flow_tx_t     *tx    = ep->tx;
     base_bounce_t *bounce;
+    ucs_status_t   status;
+    size_t         length;
 
     if (__builtin_expect((id == UCX_AM_ID_WIREUP) || !srd_am_is_open(tx) ||
                                  (op == NULL) || (op->bounce == NULL),
                          0)) {
-        return NULL;
+        return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
     }
     bounce = op->bounce;
     flow_tx_header_short(tx, id, bounce->data);
-    *length_p          = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
-    bounce->sge.length = FLOW_SHORT_HDR + *length_p;
+    length             = pack_cb(bounce->data + FLOW_SHORT_HDR, arg);
+    bounce->sge.length = FLOW_SHORT_HDR + length;
     base_op_set_pieces(op, &bounce->sge, 1, 0);
-    return op;
+    status = post(iface, ep, op);
+    return __builtin_expect(status == UCS_OK, 1) ? (ssize_t)length : status;
 }
 
 #endif

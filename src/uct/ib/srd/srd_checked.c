@@ -5,7 +5,7 @@
  * level that changes while the program runs is noticed. They stand before the
  * others, so that nobody else pays for it.
  */
-#include "srd.h"
+#include "srd_list.h"
 
 #include <uct/ib/base/base_am.h>
 #include <uct/ib/base/base_flush.h>
@@ -113,7 +113,7 @@ static ssize_t srd_checked_am_bcopy(uct_ep_h ep, uint8_t id,
     ssize_t length = srd_checked_am(ep, id);
 
     if (length == UCS_OK) {
-        length = srd_ep_am_bcopy(ep, id, pack_cb, arg, flags);
+        length = base_am_bcopy(ep, id, pack_cb, arg, flags);
         srd_count(ep, UCX_EP_AM, UCX_EP_BYTES_BCOPY, length, length);
     }
     return length;
@@ -212,6 +212,32 @@ srd_checked_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t count,
     return srd_count(ep, UCX_EP_GET, UCX_EP_BYTES_ZCOPY,
                      srd_iov_length(iov, count),
                      srd_ep_get_zcopy(ep, iov, count, remote_addr, rkey, comp));
+}
+
+static size_t srd_sgl_length(const ucx_sgl_t *sgl)
+{
+    size_t total = 0, i;
+
+    for (i = 0; i < sgl->count; ++i) {
+        total += sgl->lengths[i] * ((sgl->counts == NULL) ? 1 : sgl->counts[i]);
+    }
+    return total;
+}
+
+ucs_status_t srd_checked_put_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
+                                 uct_completion_t *comp)
+{
+    base_trace_look(base_ep_iface((base_ep_t*)ep));
+    return srd_count(ep, UCX_EP_PUT, UCX_EP_BYTES_ZCOPY, srd_sgl_length(sgl),
+                     srd_ep_put_sgl(ep, sgl, comp));
+}
+
+ucs_status_t srd_checked_get_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
+                                 uct_completion_t *comp)
+{
+    base_trace_look(base_ep_iface((base_ep_t*)ep));
+    return srd_count(ep, UCX_EP_GET, UCX_EP_BYTES_ZCOPY, srd_sgl_length(sgl),
+                     srd_ep_get_sgl(ep, sgl, comp));
 }
 
 static ucs_status_t

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UCX_SRD_*: what the transport lets a user set. */
+/* UCX_SRD_*: the transport's variables. */
 #include "srd.h"
 
 const ucx_config_field_t srd_config_fields[] = {
     BASE_CONFIG_SHARED,
     BASE_CONFIG_UINT("RNR_RETRY", "3", rnr_retry, 0, 6,
-              "Times the device tries again when a receiver is not ready, "
-              "before the transport does with a growing back-off"),
+              "How often the device repeats a send to a receiver that is not "
+              "ready; then the transport repeats it, at growing intervals"),
     BASE_CONFIG_UINT("TX_INLINE", "32", tx_inline, 0, 128,
-              "Bytes of a message or a short put that travel inside the work "
-              "request, as far as the device goes: more than 32 takes work "
-              "requests of 128 B, with rdma-core 63 or later"),
+              "Largest message or short put, in bytes, that travels inside the "
+              "work request, within the device's limit; more than 32 takes "
+              "work requests of 128 B (rdma-core 63 or newer)"),
     {"GET_SHORT", "0",
-     "Time that a short get (UCT's get_short, which blocks) waits at most for "
-     "its bytes; 0: there are no short gets, since UCP ends the process when "
-     "one fails",
+     "Longest time that a short get (UCT's get_short, which blocks) waits for "
+     "its data; 0: no short gets, because UCP ends the process when one fails",
      offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600},
     {"PUT_FLUSH", "n",
-     "Read a byte back behind each RDMA WRITE, and complete the write only "
-     "then: for targets in the memory of GPUs before Hopper, where a kernel "
-     "that runs may see bytes late that the device has placed; costs a round "
-     "trip",
+     "Read a byte back after each RDMA WRITE and complete the write only then; "
+     "costs a round trip. For memory of GPUs before Hopper, where a running "
+     "kernel may see written data late",
      offsetof(srd_iface_config_t, put_flush), UCX_CONFIG_BOOL, 0, 0},
 };
 

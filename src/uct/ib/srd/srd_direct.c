@@ -90,27 +90,24 @@ srd_direct_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                    srd_direct_am_none(tl_ep, id, header);
 }
 
-static ssize_t
-srd_direct_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
-                    void *arg, unsigned flags)
+static inline __attribute__((always_inline)) ucs_status_t
+srd_direct_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
 {
-    base_ep_t    *ep    = (base_ep_t*)tl_ep;
-    base_iface_t *iface = base_ep_iface(ep);
-    base_op_t    *op;
-    size_t        length;
-
-    (void)flags; /* none has a meaning here */
-    op = srd_am_pack(iface, ep, id, pack_cb, arg, &length);
-    if (__builtin_expect(op == NULL, 0)) {
-        return base_am_bcopy(tl_ep, id, pack_cb, arg, 0);
-    }
     op->wr.inside = 0;
     srd_direct_commit(iface, ep, op);
     if (efa_direct_send_piece(&iface->qp.direct.sq, &ep->dest.direct,
                               op->wr.id, &op->bounce->sge)) {
         (void)efa_direct_sq_turn(&iface->qp);
     }
-    return length;
+    return UCS_OK;
+}
+
+static ssize_t
+srd_direct_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
+                    void *arg, unsigned flags)
+{
+    (void)flags; /* none has a meaning here */
+    return srd_am_bcopy(tl_ep, id, pack_cb, arg, srd_direct_post);
 }
 
 void srd_direct_ops(const base_iface_t *iface, uct_iface_ops_t *ops)

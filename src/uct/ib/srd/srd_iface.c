@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "srd.h"
 #include "srd_direct.h"
+#include "srd_list.h"
 
+#include <uct/ib/base/base_address.h>
+#include <uct/ib/base/base_ep.h>
 #include <uct/ib/base/base_iface.h>
+#include <uct/ib/base/base_vfs.h>
 #include <uct/ib/base/base_counters.h>
+#include <uct/ib/base/base_am.h>
 #include <uct/ib/efa/efa_trial.h>
 
 #define SRD_GOODBYE_TIME 20000000  /* ns */
@@ -30,12 +35,33 @@ static const base_transport_t srd_base = {
 
 static ucx_stats_class_t srd_stats_class = BASE_COUNTERS_CLASS("srd");
 
-static const base_iface_kind_t srd_kind = {
-    .transport = &srd_base,
-    .vops      = &base_iface_vops,
-    .stats     = &srd_stats_class,
-    .size      = sizeof(base_iface_t),
-};
+#define SRD_VOPS(_put_sgl, _get_sgl)                  \
+    {                                                 \
+        .is_reachable    = base_address_is_reachable, \
+        .ep_is_connected = base_address_is_connected, \
+        .ep_invalidate   = base_ep_invalidate,        \
+        .vfs_refresh     = base_vfs_refresh,          \
+        .query_sgl       = srd_query_sgl,             \
+        .ep_put_sgl      = _put_sgl,                  \
+        .ep_get_sgl      = _get_sgl,                  \
+    }
+
+static const ucx_iface_vops_t srd_vops =
+    SRD_VOPS(srd_ep_put_sgl, srd_ep_get_sgl);
+
+static const ucx_iface_vops_t srd_checked_vops =
+    SRD_VOPS(srd_checked_put_sgl, srd_checked_get_sgl);
+
+#define SRD_KIND(_vops)                     \
+    {                                       \
+        .transport = &srd_base,             \
+        .vops      = _vops,                 \
+        .stats     = &srd_stats_class,      \
+        .size      = sizeof(base_iface_t),  \
+    }
+
+static const base_iface_kind_t srd_kind         = SRD_KIND(&srd_vops);
+static const base_iface_kind_t srd_checked_kind = SRD_KIND(&srd_checked_vops);
 
 static void srd_iface_close(uct_iface_h tl_iface)
 {
@@ -64,7 +90,8 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
                const uct_iface_params_t *params, const void *config,
                uct_iface_h *iface_p)
 {
-    const srd_iface_config_t *srd = config;
+    const srd_iface_config_t *srd  = config;
+    const base_iface_kind_t  *kind = &srd_kind;
     uct_iface_ops_t           ops;
     base_iface_t             *iface;
     ucs_status_t              status;
@@ -72,14 +99,19 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
     srd_ops(&ops);
     if (ucx_host_has_counters(md->host)) {
         srd_checked_ops(&ops);
+        kind = &srd_checked_kind;
     }
-    status = base_iface_new(&srd_kind, md, worker, params, &ops, &srd->super,
+    status = base_iface_new(kind, md, worker, params, &ops, &srd->super,
                             &iface);
     if (status == UCS_OK) {
         iface->get_short_time = srd->get_short * 1e9;
         iface->put_flush      = srd->put_flush;
         *iface_p              = (uct_iface_h)iface;
         srd_direct_ops(iface, &(*iface_p)->ops);
+        if ((iface->recorder != NULL) && !ucx_host_has_counters(md->host)) {
+            (*iface_p)->ops.ep_am_short = base_am_short;
+            (*iface_p)->ops.ep_am_bcopy = base_am_bcopy;
+        }
     }
     return status;
 }

@@ -12,11 +12,8 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
                               unsigned length, uint64_t remote_addr,
                               uct_rkey_t rkey)
 {
-    base_ep_t    *ep    = (base_ep_t*)tl_ep;
-    base_iface_t *iface = base_ep_iface(ep);
-    srd_remote_t  remote = {remote_addr, rkey};
-    base_op_t    *op;
-    ucs_status_t  status = srd_rma_start(iface, ep, &op);
+    srd_rma_t    rma;
+    ucs_status_t status = srd_rma_start(&rma, tl_ep, remote_addr, rkey);
 
     if (length == 0) { /* waits for nothing, and is refused by an end only */
         return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
@@ -24,39 +21,35 @@ ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }
-    if (length > sizeof(op->buf)) {
+    if (length > sizeof(rma.op->buf)) {
         return UCS_ERR_INVALID_PARAM;
     }
 
-    memcpy(op->buf, buffer, length);
-    base_op_set_buf(op, length, iface->qp.inline_write);
-    status = srd_rma_post(iface, ep, op, BASE_OUT_PUT, &remote, NULL);
+    memcpy(rma.op->buf, buffer, length);
+    base_op_set_buf(rma.op, length, rma.iface->qp.inline_write);
+    status = srd_rma_post(&rma, BASE_OUT_PUT, NULL);
     return (status == UCS_INPROGRESS) ? UCS_OK : status;
 }
 
 ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
                          uint64_t remote_addr, uct_rkey_t rkey)
 {
-    base_ep_t    *ep    = (base_ep_t*)tl_ep;
-    base_iface_t *iface = base_ep_iface(ep);
-    srd_remote_t  remote = {remote_addr, rkey};
-    base_op_t    *op;
-    ucs_status_t  status = srd_rma_start(iface, ep, &op);
-    size_t        length;
+    srd_rma_t    rma;
+    ucs_status_t status = srd_rma_start(&rma, tl_ep, remote_addr, rkey);
+    size_t       length;
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }
-    if (base_op_bounce(&iface->ops, op) == NULL) {
+    if (base_op_bounce(&rma.iface->ops, rma.op) == NULL) {
         return UCS_ERR_NO_RESOURCE;
     }
 
-    length = pack_cb(op->bounce->data, arg);
+    length = pack_cb(rma.op->bounce->data, arg);
     if (length == 0) {
         return 0;
     }
-    status = srd_rma_post_bounce(iface, ep, op, BASE_OUT_PUT, length, &remote,
-                                 NULL);
+    status = srd_rma_post_bounce(&rma, BASE_OUT_PUT, length, NULL);
     return (status == UCS_INPROGRESS) ? (ssize_t)length : status;
 }
 
@@ -64,8 +57,6 @@ ucs_status_t srd_ep_put_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
                               size_t iovcnt, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp)
 {
-    srd_remote_t remote = {remote_addr, rkey};
-
-    return srd_rma_zcopy((base_ep_t*)tl_ep, BASE_OUT_PUT, iov, iovcnt, &remote,
+    return srd_rma_zcopy(tl_ep, BASE_OUT_PUT, iov, iovcnt, remote_addr, rkey,
                          comp);
 }

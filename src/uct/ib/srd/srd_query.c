@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the interface can, as UCT asks. */
+/* The interface's capabilities, as UCT asks for them. */
+#include "srd_list.h"
 #include "srd_rma.h"
 
 #include <uct/ib/base/base_iface.h>
 
-/* Estimates that UCP compares transports by. The latency is what EFA-FACTS
- * quotes from hardware; the overheads are of this code. */
+/* Estimates that UCP compares transports by. The latency is the one that
+ * EFA-FACTS quotes from hardware; the overheads are of this code. */
 #define SRD_LATENCY   8e-6 /* seconds */
 #define SRD_OVERHEAD  60e-9
 #define SRD_PRIORITY  0
@@ -55,4 +56,14 @@ ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     attr->latency.c = SRD_LATENCY;
     attr->priority  = SRD_PRIORITY;
     return UCS_OK;
+}
+
+void srd_query_sgl(uct_iface_h tl_iface, size_t *max_put_p, size_t *max_get_p)
+{
+    const base_iface_t *iface = (const base_iface_t*)tl_iface;
+    unsigned            caps  = base_iface_md(iface)->device->caps;
+    size_t              max   = srd_list_max(iface);
+
+    *max_put_p = (caps & EFA_DEVICE_CAP_RDMA_WRITE) ? max : 0;
+    *max_get_p = (caps & EFA_DEVICE_CAP_RDMA_READ) ? max : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What gets and puts share. The device of a peer serves them only when it has
+ * Steps that gets and puts share. A peer's device serves them only when it has
  * an address handle for us, so none is posted before the peer's answer said so
  * (DESIGN.md decision 7); active messages flow meanwhile.
  */

@@ -12,22 +12,40 @@
 #include <uct/ib/base/base_wireup.h>
 #include <uct/ib/efa/efa_mr.h>
 
-/* What gets and puts share. */
+/* Steps that gets and puts share. */
 
 /* Out of line part of srd_rma_start: the peer has no handle for us yet.
  * UCS_ERR_NO_RESOURCE, or UCS_ERR_UNREACHABLE when it never will. */
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep);
 
+/* One of them, until it is posted. */
+typedef struct srd_rma {
+    base_ep_t    *ep;
+    base_iface_t *iface;
+    base_op_t    *op;
+    uint64_t      remote_addr; /* where the bytes lie at the other end */
+    uct_rkey_t    rkey;
+} srd_rma_t;
+
 /*
- * UCS_OK when an RDMA operation may be posted now: then *op_p is it.
- * UCS_ERR_NO_RESOURCE, UCS_ERR_UNREACHABLE, or why the endpoint failed.
+ * UCS_OK when an RDMA operation may be posted now: then rma->op is it, free
+ * still. UCS_ERR_NO_RESOURCE, UCS_ERR_UNREACHABLE, or why the endpoint failed.
  */
-static inline ucs_status_t
-srd_rma_start(base_iface_t *iface, base_ep_t *ep, base_op_t **op_p)
+static inline __attribute__((always_inline)) ucs_status_t
+srd_rma_start(srd_rma_t *rma, uct_ep_h tl_ep, uint64_t remote_addr,
+              uct_rkey_t rkey)
 {
-    *op_p = base_post_first_op(iface, ep);
-    if (__builtin_expect((flow_tx_paused(ep->tx) != 0) || (*op_p == NULL), 0) &&
-        ((*op_p == NULL) || !base_pending_permits_rma(iface, ep))) {
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = base_post_first_op(iface, ep);
+
+    rma->ep          = ep;
+    rma->iface       = iface;
+    rma->op          = op;
+    rma->remote_addr = remote_addr;
+    rma->rkey        = rkey;
+    if (__builtin_expect((flow_tx_paused(ep->tx) != 0) || (op == NULL), 0) &&
+        ((op == NULL) || !base_pending_permits_rma(iface, ep))) {
         return base_fail_ep_blocked(ep);
     }
     if (__builtin_expect(!flow_tx_rma_ready(iface->core, ep->tx), 0)) {
@@ -35,12 +53,6 @@ srd_rma_start(base_iface_t *iface, base_ep_t *ep, base_op_t **op_p)
     }
     return UCS_OK;
 }
-
-/* Where the bytes lie at the other end. */
-typedef struct srd_remote {
-    uint64_t   address;
-    uct_rkey_t rkey;
-} srd_remote_t;
 
 /* Local pieces of one RDMA operation. */
 static inline unsigned srd_rma_max_iov(const base_iface_t *iface)
@@ -61,7 +73,7 @@ static inline unsigned srd_rma_max_iov(const base_iface_t *iface)
 ucs_status_t srd_rma_gather(const base_iface_t *iface, base_op_t *op,
                             const uct_iov_t *iov, size_t iovcnt);
 
-/* Of one piece on the direct data path, in place; else by base_post_rdma. */
+/* Posts one piece: in place on the direct data path, else by base_post_rdma. */
 static inline __attribute__((always_inline)) int
 srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 {
@@ -73,9 +85,8 @@ srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
     }
     op->wr.inside = 0;
     if (efa_direct_rdma_piece(sq, &ep->dest.direct, op->wr.id,
-                              (op->out.kind == BASE_OUT_PUT) ?
-                                      EFA_IO_WR_WRITE : EFA_IO_WR_READ,
-                              op->remote_addr, op->rkey,
+                              base_op_rdma(op->out.kind), op->remote_addr,
+                              op->rkey,
                               efa_send_wr_pieces(&op->wr))) {
         (void)efa_direct_sq_turn(&iface->qp);
     }
@@ -83,20 +94,22 @@ srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 }
 
 /*
- * Posts `op` (what srd_rma_start found), with the pieces that were set.
- * UCS_INPROGRESS; else what base_fail_post says, and op is still free.
+ * Posts it with the pieces that were set. UCS_INPROGRESS; else the status of
+ * base_fail_post, and the operation is still free.
  */
 static inline __attribute__((always_inline)) ucs_status_t
-srd_rma_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind,
-             const srd_remote_t *remote, uct_completion_t *comp)
+srd_rma_post(const srd_rma_t *rma, base_out_kind_t kind, uct_completion_t *comp)
 {
-    int err;
+    base_iface_t *iface = rma->iface;
+    base_ep_t    *ep    = rma->ep;
+    base_op_t    *op    = rma->op;
+    int           err;
 
     op->ep          = ep;
     op->out.kind    = kind;
     op->out.comp    = comp;
-    op->remote_addr = remote->address;
-    op->rkey        = remote->rkey;
+    op->remote_addr = rma->remote_addr;
+    op->rkey        = rma->rkey;
     err = srd_rma_to_device(iface, ep, op);
     if (__builtin_expect(err != 0, 0)) {
         return base_fail_post(ep, err);
@@ -114,26 +127,26 @@ srd_rma_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op, unsigned kind,
     return UCS_INPROGRESS;
 }
 
-/* The same from or into op->bounce, of `length` bytes. */
+/* The same from or into its bounce buffer, of `length` bytes. */
 static inline __attribute__((always_inline)) ucs_status_t
-srd_rma_post_bounce(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
-                    unsigned kind, size_t length, const srd_remote_t *remote,
+srd_rma_post_bounce(const srd_rma_t *rma, base_out_kind_t kind, size_t length,
                     uct_completion_t *comp)
 {
-    base_op_set_bounce(op, length);
-    return srd_rma_post(iface, ep, op, kind, remote, comp);
+    base_op_set_bounce(rma->op, length);
+    return srd_rma_post(rma, kind, comp);
 }
 
 /* A whole operation from or into user memory: srd_rma_start, srd_rma_gather,
  * srd_rma_post. */
 static inline __attribute__((always_inline)) ucs_status_t
-srd_rma_zcopy(base_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
-              const srd_remote_t *remote, uct_completion_t *comp)
+srd_rma_zcopy(uct_ep_h tl_ep, base_out_kind_t kind, const uct_iov_t *iov,
+              size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
+              uct_completion_t *comp)
 {
-    base_iface_t   *iface = base_ep_iface(ep);
-    const efa_md_t *md    = base_iface_md(iface);
-    base_op_t      *op;
-    ucs_status_t    status = srd_rma_start(iface, ep, &op);
+    srd_rma_t       rma;
+    ucs_status_t    status = srd_rma_start(&rma, tl_ep, remote_addr, rkey);
+    const efa_md_t *md     = base_iface_md(rma.iface);
+    base_op_t      *op     = rma.op;
 
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
@@ -146,12 +159,12 @@ srd_rma_zcopy(base_ep_t *ep, unsigned kind, const uct_iov_t *iov, size_t iovcnt,
                           efa_memh_lkey(iov->memh));
         base_op_set_pieces(op, op->sge, 1, 0);
     } else {
-        status = srd_rma_gather(iface, op, iov, iovcnt);
+        status = srd_rma_gather(rma.iface, op, iov, iovcnt);
         if (status != UCS_INPROGRESS) {
             return status;
         }
     }
-    return srd_rma_post(iface, ep, op, kind, remote, comp);
+    return srd_rma_post(&rma, kind, comp);
 }
 
 #endif

@@ -13,12 +13,12 @@ typedef struct ud_iface_config {
     double        timer; /* seconds between two runs of it (ud_timer.h) */
 } ud_iface_config_t;
 
-#define UD_CONFIG_COUNT 8
+#define UD_CONFIG_COUNT 9
 extern const ucx_config_field_t ud_config_fields[];
 extern const ucx_transport_t    ud_transport;
 
-/* A UD interface: what all have, and what lets a timer of another thread
- * acknowledge and send again while the user computes. */
+/* A UD interface: the common part, and the members by which a timer of another
+ * thread acknowledges and sends again while the user computes. */
 typedef struct ud_iface {
     base_iface_t    super; /* first */
     pthread_mutex_t mutex; /* ud_lock.h */

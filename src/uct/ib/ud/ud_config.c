@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UCX_EFA_UD_*: what the transport lets a user set. */
+/* UCX_EFA_UD_*: the transport's variables. */
 #include "ud.h"
 
 const ucx_config_field_t ud_config_fields[] = {
     BASE_CONFIG_SHARED,
+    BASE_CONFIG_UINT("FIRST_WINDOW", "4", first_window, 1, FLOW_WINDOW_MAX,
+              "Messages that an endpoint has out before the first is "
+              "acknowledged; more suit networks that nobody shares"),
     BASE_CONFIG_UINT("TRIES", "64", tries, 1, FLOW_TRIES_MAX,
-              "Time-outs in a row, from 2 ms on to 0.5 s, until a peer that "
-              "says nothing is lost: 64 take about half a minute"),
+              "Consecutive time-outs, each twice the one before, up to 0.5 s, "
+              "until a silent peer is lost; 64 take about half a minute"),
     BASE_CONFIG_UINT("MTU", "0", mtu, 0, 65535,
-              "Bytes of a datagram that we send at most, 256 or more; 0: what "
-              "the device takes, which is tried when an interface opens"),
+              "Largest datagram to send, in bytes, 256 or more; 0: the largest "
+              "that the device takes, found when an interface opens"),
     {"TIMER", "10ms",
-     "Time between two looks of another thread whether packets are to be "
-     "acknowledged or sent again, while the program makes no progress",
+     "How often UCX's asynchronous thread looks for packets to acknowledge or "
+     "repeat while the program makes no progress",
      offsetof(ud_iface_config_t, timer), UCX_CONFIG_TIME, 0.001, 1},
 };
 

@@ -5,6 +5,7 @@
 #include <uct/ib/base/base_am.h>
 #include <uct/ib/base/base_arm.h>
 #include <uct/ib/base/base_ep.h>
+#include <uct/ib/base/base_flow.h>
 #include <uct/ib/base/base_flush.h>
 #include <uct/ib/base/base_pending.h>
 #include <uct/ib/base/base_progress.h>
@@ -34,24 +35,36 @@ void ud_lock_init(ud_iface_t *iface)
         return ud_result;                     \
     } while (0)
 
+/* The same for calls that send or receive: the core measures round trips. */
+#define UD_LOCKED_TIMED(_iface, _call)        \
+    do {                                      \
+        ud_iface_t *ud_timed = (_iface);      \
+        ud_lock(ud_timed);                    \
+        base_flow_clock(&ud_timed->super);    \
+        __typeof__(_call) ud_result = _call;  \
+        ud_unlock(ud_timed);                  \
+        return ud_result;                     \
+    } while (0)
+
 static ucs_status_t ud_ep_am_short(uct_ep_h ep, uint8_t id, uint64_t header,
                                    const void *payload, unsigned length)
 {
-    UD_LOCKED(ud_ep_iface(ep),
-              base_am_short(ep, id, header, payload, length));
+    UD_LOCKED_TIMED(ud_ep_iface(ep),
+                    base_am_short(ep, id, header, payload, length));
 }
 
 static ucs_status_t ud_ep_am_short_iov(uct_ep_h ep, uint8_t id,
                                        const uct_iov_t *iov, size_t iovcnt)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_am_short_iov(ep, id, iov, iovcnt));
+    UD_LOCKED_TIMED(ud_ep_iface(ep), base_am_short_iov(ep, id, iov, iovcnt));
 }
 
 static ssize_t ud_ep_am_bcopy(uct_ep_h ep, uint8_t id,
                               uct_pack_callback_t pack_cb, void *arg,
                               unsigned flags)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_am_bcopy(ep, id, pack_cb, arg, flags));
+    UD_LOCKED_TIMED(ud_ep_iface(ep),
+                    base_am_bcopy(ep, id, pack_cb, arg, flags));
 }
 
 static ucs_status_t ud_ep_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
@@ -59,9 +72,9 @@ static ucs_status_t ud_ep_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                                    size_t iovcnt, unsigned flags,
                                    uct_completion_t *comp)
 {
-    UD_LOCKED(ud_ep_iface(ep),
-              base_am_zcopy(ep, id, header, header_length, iov, iovcnt,
-                            flags, comp));
+    UD_LOCKED_TIMED(ud_ep_iface(ep),
+                    base_am_zcopy(ep, id, header, header_length, iov, iovcnt,
+                                  flags, comp));
 }
 
 static ucs_status_t
@@ -103,6 +116,7 @@ static ucs_status_t ud_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ucs_status_t status;
 
     ud_lock(iface);
+    base_flow_clock(&iface->super); /* a hello may go at once */
     ud_timer_pace(iface, 1); /* it sets itself back where there is no peer */
     status = base_ep_create(params, ep_p);
     ud_unlock(iface);
@@ -131,7 +145,7 @@ static ucs_status_t ud_iface_fence(uct_iface_h iface, unsigned flags)
 
 static unsigned ud_iface_progress(uct_iface_h iface)
 {
-    UD_LOCKED((ud_iface_t*)iface, base_progress_any(iface));
+    UD_LOCKED_TIMED((ud_iface_t*)iface, base_progress_any(iface));
 }
 
 static ucs_status_t ud_iface_event_arm(uct_iface_h iface, unsigned events)

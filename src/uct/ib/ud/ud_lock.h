@@ -6,8 +6,8 @@
 
 /*
  * Every call of UCT's on an interface runs under its lock, so that the timer
- * finds it whole; what is called from a callback of ours has the lock already,
- * and takes it once more. The timer waits for nobody: where the lock is taken
+ * finds it whole; a call from a callback of ours has the lock already, and
+ * takes it once more. The timer waits for nobody: where the lock is taken
  * somebody makes progress.
  */
 static inline void ud_lock(ud_iface_t *iface)
@@ -20,7 +20,7 @@ static inline void ud_unlock(ud_iface_t *iface)
     pthread_mutex_unlock(&iface->mutex);
 }
 
-/* Of the timer: nonzero if it has the lock. */
+/* Try for the timer: nonzero if it has the lock. */
 static inline int ud_lock_try(ud_iface_t *iface)
 {
     return pthread_mutex_trylock(&iface->mutex) == 0;

@@ -12,7 +12,7 @@
 #define UD_MTU_DEPTH 64
 
 /* Returns whether it could be opened, with one receive of `size` bytes behind
- * what is sent. */
+ * the bytes to send. */
 static int ud_mtu_open(efa_self_t *self, efa_md_t *md, size_t size)
 {
     const efa_qp_params_t params = {
@@ -41,7 +41,7 @@ typedef enum ud_mtu_end {
     UD_MTU_REFUSED
 } ud_mtu_end_t;
 
-/* Sends one datagram and sees what becomes of it. */
+/* Sends one datagram and waits for its end. */
 static ud_mtu_end_t ud_mtu_send(efa_self_t *self, unsigned size)
 {
     efa_sge_t piece = {
@@ -95,8 +95,8 @@ ucs_status_t ud_mtu_find(efa_md_t *md, unsigned wished, unsigned *mtu_p)
 
     if ((wished != 0) && (wished < UD_MTU_MIN)) {
         host_error(host,
-                   "UCX_EFA_UD_MTU=%u: a datagram has %u bytes at least, or 0 "
-                   "for what the device takes",
+                   "UCX_EFA_UD_MTU=%u: allowed are %u bytes and more, or 0 for "
+                   "the largest datagram of the device",
                    wished, UD_MTU_MIN);
         return UCS_ERR_INVALID_PARAM;
     }
@@ -111,7 +111,7 @@ ucs_status_t ud_mtu_find(efa_md_t *md, unsigned wished, unsigned *mtu_p)
     if (wished != 0) {
         host_warn(host,
                   "%s: UCX_EFA_UD_MTU=%u: the device takes no datagrams of "
-                  "that length; %u bytes it is",
+                  "that length; ud takes %u bytes",
                   md->device->name, wished, *mtu_p);
     }
     return UCS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the interface can, as UCT asks. */
+/* The interface's capabilities, as UCT asks for them. */
 #include "ud.h"
 
 #include <uct/ib/base/base_iface.h>

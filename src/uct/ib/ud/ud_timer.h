@@ -5,8 +5,8 @@
 #include "ud.h"
 
 /*
- * While the user computes, peers must have their acknowledgements and what was
- * lost must be sent again. A timer sees to it, a descriptor that UCX's
+ * While the user computes, peers must have their acknowledgements and lost
+ * packets must be sent again. A timer sees to it, a descriptor that UCX's
  * asynchronous thread waits for, unless the user's thread is at work on the
  * interface just then. It delivers nothing and runs no callback. As long as the
  * interface has no peer it runs seldom, only to hear the first one.

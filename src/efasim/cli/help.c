@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Help: common options first, and only those unless all are asked for; options
+ * that make the device fail stand apart.
+ */
+#include "cli.h"
+
+#include "efasim/engine/knobs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Knobs under one title, in this order. Those that no group names are in the
+ * last. */
+struct help_group {
+    const char        *title;
+    int                is_common;
+    const char *const *names; /* NULL: the rest */
+};
+
+static const char *const help_host[] = {
+    "devices", "device", "gpus", "eager", NULL
+};
+static const char *const help_network[] = {
+    "delay-us", "jitter-us", "rate-mbps", "reorder", "loss", "duplicate",
+    "timeout-ms", "seed", NULL
+};
+static const char *const help_network_more[] = {
+    "ud-rate-mbps", "ud-buffer", "ud-mtu", "receive-us", "rnr-us", "rnr-retry",
+    "reorder-reach", NULL
+};
+static const char *const help_device[] = {
+    "max-ah", "max-cqe", "cq-divide", "comp-vectors", "sub-cqs", "ic-id",
+    "reg-us", "ud-prefix", "strict-batch", "strict-ah", "no-rdma-read",
+    "dmabuf", "peer-memory", "memlock-root", NULL
+};
+static const char *const help_faults[] = {
+    "inject", "fail-command", "refuse-open", "killed-status", "qkey-status",
+    NULL
+};
+
+static const struct help_group help_groups[] = {
+    { "The host", 1, help_host },
+    { "The network", 1, help_network },
+    { "More of the network", 0, help_network_more },
+    { "The device and its driver", 0, help_device },
+    { "Faults", 0, help_faults },
+    { "Faults that no EFA should have (srd_info --selftest notices them)", 0,
+      NULL },
+};
+
+static const char help_commands[] =
+    "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
+    "       efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]] [--raw]\n"
+    "       efasim clean [--fabric NAME]\n"
+    "\n"
+    "run    give COMMAND an EFA device, rdmap0s6, under the real libibverbs\n"
+    "stat   show the traffic of the devices of a fabric\n"
+    "clean  remove the leftovers of killed programs\n"
+    "\n"
+    "  efasim run -- ibv_devinfo                          one host\n"
+    "  efasim run --node 0 -- ib_send_lat -c SRD -x 0 &   two hosts\n"
+    "  efasim run --node 1 -- ib_send_lat -c SRD -x 0 localhost\n"
+    "  efasim run --per-node 2 -- mpirun -n 4 ...         four ranks\n"
+    "\n"
+    "efasim COMMAND --help lists the options of a command; so does "
+    "efasim(1).\n";
+
+static const char help_run[] =
+    "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
+    "Gives COMMAND an EFA device, rdmap0s6, under the real libibverbs.\n"
+    "\n"
+    "Host, fabric, and reports:\n"
+    "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
+    "  --per-node K            K of a launcher's ranks on each host\n"
+    "  --fabric NAME           fabric to join or make (default: default)\n"
+    "  --stat[=FILE]           counters to stderr, or FILE, at the end\n"
+    "  --trace FILE            commands and packets, one line each\n"
+    "  --plan FILE             faults by time and count; see efasim(1)\n";
+
+static const char help_run_more[] =
+    "\nefasim run --help=all lists the others: limits of the device, and "
+    "faults.\n";
+
+static const char help_run_end[] =
+    "\nExcept those of the first group each is an environment variable, too, "
+    "for one\nprocess alone: --timeout-ms is EFASIM_TIMEOUT_MS. "
+    "EFASIM_STAT=FILE: each run\nappends its fabric's counters.\n";
+
+static const char help_stat[] =
+    "usage: efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]] [--raw]\n"
+    "Shows the traffic of the devices of a fabric so far.\n"
+    "\n"
+    "  --fabric NAME           the fabric (default: default)\n"
+    "  --qps                   each queue pair, too\n"
+    "  --watch[=SECONDS]       again and again (default: each second)\n"
+    "  --raw                   all counters as NAME=VALUE, for scripts\n";
+
+static const char help_clean[] =
+    "usage: efasim clean [--fabric NAME]\n"
+    "Removes the leftovers of killed programs; the next run does so, too.\n"
+    "\n"
+    "  --fabric NAME           only this fabric (default: all of this user)\n";
+
+/* A flag that is set unless somebody says --no-NAME */
+static int help_is_set(const struct sim_knob *knob)
+{
+    struct sim_knobs knobs;
+    uint64_t value;
+
+    sim_knobs_init(&knobs);
+    memcpy(&value, (const char*)&knobs + knob->offset, sizeof(value));
+    return (knob->type == SIM_KNOB_FLAG) && (value != 0);
+}
+
+static void help_knob(FILE *out, const struct sim_knob *knob)
+{
+    char option[64];
+
+    snprintf(option, sizeof(option), "--%s%s%s%s",
+             help_is_set(knob) ? "no-" : "", knob->name, knob->arg ? " " : "",
+             knob->arg ? knob->arg : "");
+    if (strlen(option) > 23) {
+        fprintf(out, "  %s\n                          %s\n", option,
+                knob->help);
+    } else {
+        fprintf(out, "  %-24s%s\n", option, knob->help);
+    }
+}
+
+static int help_has(const struct help_group *group, const char *name)
+{
+    const char *const *at;
+
+    for (at = group->names; (at != NULL) && (*at != NULL); ++at) {
+        if (!strcmp(*at, name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Nonzero: no group names it. */
+static int help_is_rest(const struct sim_knob *knob)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(help_groups) / sizeof(help_groups[0]); ++i) {
+        if (help_has(&help_groups[i], knob->name)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void help_group(FILE *out, const struct help_group *group)
+{
+    const struct sim_knob *knob;
+    const char *const *name;
+
+    fprintf(out, "\n%s:\n", group->title);
+    for (name = group->names; (name != NULL) && (*name != NULL); ++name) {
+        help_knob(out, sim_knob_find(*name));
+    }
+    for (knob = sim_knob_table; (group->names == NULL) && (knob->name != NULL);
+         ++knob) {
+        if (help_is_rest(knob)) {
+            help_knob(out, knob);
+        }
+    }
+}
+
+void cli_help(FILE *out)
+{
+    fputs(help_commands, out);
+}
+
+void cli_help_run(FILE *out, int all)
+{
+    size_t i;
+
+    fputs(help_run, out);
+    for (i = 0; i < sizeof(help_groups) / sizeof(help_groups[0]); ++i) {
+        if (all || help_groups[i].is_common) {
+            help_group(out, &help_groups[i]);
+        }
+    }
+    fputs(all ? help_run_end : help_run_more, out);
+}
+
+void cli_help_stat(FILE *out)
+{
+    fputs(help_stat, out);
+}
+
+void cli_help_clean(FILE *out)
+{
+    fputs(help_clean, out);
+}

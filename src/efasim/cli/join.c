@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Surprises that the name of a fabric holds, a line each: another user has one
+ * of this name, or this one was made with other options. Options hold for the
+ * programs of one run, so two runs of a fabric may differ on purpose; a user
+ * who forgot them at one side reads it here.
+ */
+#include "cli.h"
+
+#include "efasim/engine/knobs.h"
+#include "efasim/fabric/namesake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOIN_TEXT_MAX = 1024 };
+
+#define JOIN_FILE "options" /* in the fabric, of the run that made it */
+
+/* One option as it is given to run. Those of a host need none: its runs must
+ * agree. */
+static void join_add(char *text, const struct sim_knob *knob,
+                     const char *value)
+{
+    size_t used  = strlen(text);
+    int is_plain = (knob->arg == NULL) && !strcmp(value, "1");
+    int is_off   = (knob->arg == NULL) && !strcmp(value, "0");
+
+    snprintf(text + used, JOIN_TEXT_MAX - used, "%s--%s%s%s%s",
+             (used > 0) ? " " : "", is_off ? "no-" : "", knob->name,
+             (is_plain || is_off) ? "" : "=",
+             (is_plain || is_off) ? "" : value);
+}
+
+static void join_options(char *text)
+{
+    const struct sim_knob *knob;
+    const char *value, *plan = getenv("EFASIM_PLAN");
+    char name[64];
+    size_t used;
+
+    text[0] = '\0';
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        sim_knob_variable(knob, name, sizeof(name));
+        value = getenv(name);
+        if ((value != NULL) && (*value != '\0') &&
+            (knob->scope != SIM_SCOPE_HOST)) {
+            join_add(text, knob, value);
+        }
+    }
+    if ((plan != NULL) && (*plan != '\0')) {
+        used = strlen(text);
+        snprintf(text + used, JOIN_TEXT_MAX - used, "%s--plan=%s",
+                 (used > 0) ? " " : "", plan);
+    }
+}
+
+static void join_file(const struct fabric *fabric, char *path, size_t size)
+{
+    snprintf(path, size, "%s/" JOIN_FILE, fabric->path);
+}
+
+static void join_write(const struct fabric *fabric, const char *text)
+{
+    char path[FABRIC_PATH_MAX + 16];
+    FILE *file;
+
+    join_file(fabric, path, sizeof(path));
+    file = fopen(path, "we");
+    if (file != NULL) {
+        fprintf(file, "%s\n", text);
+        fclose(file);
+    }
+}
+
+/* 0, or -1: not there (yet). */
+static int join_read(const struct fabric *fabric, char *text)
+{
+    char path[FABRIC_PATH_MAX + 16];
+    FILE *file;
+    int ret;
+
+    join_file(fabric, path, sizeof(path));
+    file = fopen(path, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    ret = (fgets(text, JOIN_TEXT_MAX, file) == NULL) ? -1 : 0;
+    fclose(file);
+    if (ret == 0) {
+        text[strcspn(text, "\n")] = '\0';
+    }
+    return ret;
+}
+
+void cli_join_say(const struct fabric *fabric, const char *name, int is_inner)
+{
+    char here[JOIN_TEXT_MAX], there[JOIN_TEXT_MAX];
+    unsigned uid;
+
+    join_options(here);
+    if (fabric->is_new) {
+        join_write(fabric, here);
+        if (fabric_namesake(name, &uid)) {
+            cli_error("user %u has a fabric '%s', too: this is another one, "
+                      "programs of different users do not reach each other",
+                      uid, name);
+        }
+    } else if (!is_inner && (join_read(fabric, there) == 0) &&
+               strcmp(here, there)) {
+        cli_error("fabric '%s' was made with %s%s, this run joins it with "
+                  "%s%s: each program keeps its own; end the other runs, or "
+                  "use another --fabric, if that is not wanted", name,
+                  there[0] ? "" : "no options", there,
+                  here[0] ? "" : "no options", here);
+    }
+}

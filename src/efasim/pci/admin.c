@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "admin.h"
+#include "event.h"
+#include "feature.h"
+#include "objects.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef int (*admin_handler)(struct pci_func *func,
+                             const struct pci_admin_cmd *cmd,
+                             struct pci_admin_resp *resp);
+
+static const admin_handler admin_handlers[PCI_OPS] = {
+    [PCI_OP_CREATE_QP]   = pci_qp_create,
+    [PCI_OP_MODIFY_QP]   = pci_qp_modify,
+    [PCI_OP_QUERY_QP]    = pci_qp_query,
+    [PCI_OP_DESTROY_QP]  = pci_qp_destroy,
+    [PCI_OP_CREATE_AH]   = pci_object_ah_create,
+    [PCI_OP_DESTROY_AH]  = pci_object_ah_destroy,
+    [PCI_OP_REG_MR]      = pci_object_mr_register,
+    [PCI_OP_DEREG_MR]    = pci_object_mr_deregister,
+    [PCI_OP_CREATE_CQ]   = pci_object_cq_create,
+    [PCI_OP_DESTROY_CQ]  = pci_object_cq_destroy,
+    [PCI_OP_GET_FEATURE] = pci_feature_get,
+    [PCI_OP_SET_FEATURE] = pci_feature_set,
+    [PCI_OP_GET_STATS]   = pci_feature_stats,
+    [PCI_OP_ALLOC_PD]    = pci_object_pd_alloc,
+    [PCI_OP_DEALLOC_PD]  = pci_object_pd_dealloc,
+    [PCI_OP_ALLOC_UAR]   = pci_object_uar_alloc,
+    [PCI_OP_DEALLOC_UAR] = pci_object_uar_dealloc,
+    [PCI_OP_CREATE_EQ]   = pci_object_eq_create,
+    [PCI_OP_DESTROY_EQ]  = pci_object_eq_destroy,
+};
+
+static uint8_t admin_status(int err)
+{
+    switch (err) {
+    case 0:
+        return PCI_ST_OK;
+    case -ENOMEM:
+        return PCI_ST_NO_RESOURCE;
+    case -EOPNOTSUPP:
+        return PCI_ST_UNSUPPORTED;
+    case -EBUSY:
+        return PCI_ST_BUSY;
+    default:
+        return PCI_ST_ILLEGAL;
+    }
+}
+
+uint8_t pci_admin_run(struct pci_func *func, const struct pci_admin_cmd *cmd,
+                      struct pci_admin_resp *resp)
+{
+    if ((cmd->head.op >= PCI_OPS) || (admin_handlers[cmd->head.op] == NULL)) {
+        return PCI_ST_UNSUPPORTED;
+    }
+    if (func->sim == NULL) {
+        return PCI_ST_NO_RESOURCE;
+    }
+    return admin_status(admin_handlers[cmd->head.op](func, cmd, resp));
+}
+
+/* CRC16, polynomial 0x8005, bits reflected, begun with and inverted by ones. */
+static uint16_t admin_crc(const struct pci_admin_resp *resp)
+{
+    const uint8_t *bytes = (const uint8_t*)resp;
+    uint16_t crc         = 0xffff;
+    unsigned i, bit;
+
+    for (i = 0; i < sizeof(*resp); ++i) {
+        crc ^= bytes[i];
+        for (bit = 0; bit < 8; ++bit) {
+            crc = (crc >> 1) ^ ((crc & 1) ? 0xa001 : 0);
+        }
+    }
+    return crc ^ 0xffff;
+}
+
+/* One command; -1: its queue or the answers' is not where it says. */
+static int admin_step(struct pci_func *func)
+{
+    struct pci_queue *aq       = &func->aq, *acq = &func->acq;
+    uint32_t depth             = PCI_QUEUE_DEPTH(aq->caps);
+    uint32_t back              = PCI_QUEUE_DEPTH(acq->caps);
+    struct pci_admin_resp resp = { 0 };
+    struct pci_admin_cmd cmd;
+    uint64_t at;
+    uint32_t first;
+
+    at = aq->base + (aq->count & (depth - 1)) * sizeof(cmd);
+    if (pci_guest_read(&func->guest, at, &cmd, sizeof(cmd)) != 0) {
+        return -1;
+    }
+
+    resp.status = ((cmd.head.flags & PCI_ADMIN_PHASE) ==
+                   !(aq->count & depth)) ?
+                  pci_admin_run(func, &cmd, &resp) : PCI_ST_MALFORMED;
+    ++aq->count;
+    resp.id       = cmd.head.id;
+    resp.flags    = !(acq->count & back);
+    resp.checksum = admin_crc(&resp);
+
+    at = acq->base + (acq->count & (back - 1)) * sizeof(resp);
+    memcpy(&first, &resp, sizeof(first)); /* has the phase bit */
+    if (pci_guest_write(&func->guest, at + sizeof(first),
+                        (uint8_t*)&resp + sizeof(first),
+                        sizeof(resp) - sizeof(first)) != 0) {
+        return -1;
+    }
+    atomic_thread_fence(memory_order_release);
+    ++acq->count;
+    return pci_guest_write(&func->guest, at, &first, sizeof(first));
+}
+
+static int admin_is_set_up(const struct pci_queue *queue)
+{
+    uint32_t depth = PCI_QUEUE_DEPTH(queue->caps);
+
+    return (depth > 0) && (depth <= PCI_ADMIN_MAX) && !(depth & (depth - 1)) &&
+           ((queue->base & 7) == 0);
+}
+
+void pci_admin_ring(struct pci_func *func, uint32_t producer)
+{
+    uint32_t depth = PCI_QUEUE_DEPTH(func->aq.caps);
+
+    if (func->status & PCI_STS_FATAL) {
+        return;
+    }
+    if (!admin_is_set_up(&func->aq) || !admin_is_set_up(&func->acq) ||
+        ((uint16_t)(producer - func->aq.count) > depth)) {
+        pci_event_fatal(func);
+        return;
+    }
+
+    while ((uint16_t)func->aq.count != (uint16_t)producer) {
+        if (admin_step(func) != 0) {
+            pci_event_fatal(func);
+            return;
+        }
+    }
+    if (!func->masked) {
+        pci_event_raise(func, PCI_QUEUE_VECTOR(func->acq.caps));
+    }
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "event.h"
+
+#include "efasim/fabric/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void pci_event_raise(const struct pci_func *func, unsigned vector)
+{
+    static const uint64_t one = 1;
+
+    if ((vector < PCI_VECTORS) && (func->irq[vector] >= 0) &&
+        (write(func->irq[vector], &one, sizeof(one)) < 0)) {
+        return; /* its counter is full: an interrupt is under way */
+    }
+}
+
+void pci_event_completion(struct pci_func *func, struct sim_cq *cq)
+{
+    const struct pci_cq *entry = cq->user;
+    struct pci_eq *eq;
+    struct pci_eqe eqe = { 0 };
+    struct pci_eqe *slot;
+
+    if ((entry->eq < 0) || (func->eq[entry->eq].region == NULL)) {
+        return;
+    }
+
+    eq     = &func->eq[entry->eq];
+    slot   = &eq->entries[eq->count & (eq->depth - 1)];
+    eqe.cq = cq->index;
+    memcpy((uint8_t*)slot + sizeof(eqe.common),
+           (uint8_t*)&eqe + sizeof(eqe.common),
+           sizeof(eqe) - sizeof(eqe.common));
+    atomic_store_explicit((_Atomic uint32_t*)&slot->common,
+                          !(eq->count & eq->depth), memory_order_release);
+    ++eq->count;
+    if (eq->armed) {
+        eq->armed = 0;
+        pci_event_raise(func, eq->vector);
+    } else {
+        eq->pending = 1;
+    }
+}
+
+void pci_event_arm(struct pci_func *func, uint32_t number)
+{
+    struct pci_eq *eq = (number < PCI_EQS) ? &func->eq[number] : NULL;
+
+    if ((eq == NULL) || (eq->region == NULL)) {
+        return;
+    }
+
+    eq->armed = !eq->pending;
+    if (eq->pending) { /* the driver may have seen it already */
+        eq->pending = 0;
+        pci_event_raise(func, eq->vector);
+    }
+}
+
+void pci_event_async(struct pci_func *func, unsigned group)
+{
+    struct pci_queue *aenq = &func->aenq;
+    uint32_t depth         = PCI_QUEUE_DEPTH(aenq->caps);
+    struct pci_aenq_entry entry = { 0 };
+    uint64_t at;
+
+    if (!(func->aenq_groups & (1u << group)) || (depth == 0) ||
+        (depth > PCI_ADMIN_MAX) || (depth & (depth - 1)) ||
+        (aenq->count - func->aenq_read >= depth)) {
+        return;
+    }
+
+    entry.group = group;
+    entry.flags = !(aenq->count & depth);
+    at          = aenq->base + (aenq->count & (depth - 1)) * sizeof(entry);
+    /* the word with the phase bit last */
+    if ((pci_guest_write(&func->guest, at, &entry, 4) != 0) ||
+        (pci_guest_write(&func->guest, at + 8, (uint8_t*)&entry + 8,
+                         sizeof(entry) - 8) != 0) ||
+        (pci_guest_write(&func->guest, at + 4, (uint8_t*)&entry + 4, 4) !=
+         0)) {
+        return;
+    }
+    ++aenq->count;
+    pci_event_raise(func, PCI_QUEUE_VECTOR(aenq->caps));
+}
+
+void pci_event_keep_alive(struct pci_func *func)
+{
+    uint64_t now;
+
+    if ((func->aenq_groups & (1u << PCI_AENQ_KEEP_ALIVE)) == 0) {
+        return;
+    }
+
+    now = fabric_clock();
+    if (now >= func->alive_next) {
+        func->alive_next = now + PCI_KEEP_ALIVE_NS;
+        pci_event_async(func, PCI_AENQ_KEEP_ALIVE);
+    }
+}
+
+void pci_event_fatal(struct pci_func *func)
+{
+    func->status |= PCI_STS_FATAL;
+    pci_event_async(func, PCI_AENQ_FATAL);
+}
+
+int pci_event_queue_create(struct pci_func *func,
+                           const struct pci_cmd_create_eq *cmd,
+                           uint16_t *number)
+{
+    uint64_t base = ((uint64_t)cmd->base_hi << 32) | cmd->base_lo;
+    struct pci_eq *eq;
+    unsigned i;
+
+    for (i = 0; (i < PCI_EQS) && (func->eq[i].region != NULL); ++i) {
+    }
+    if (i == PCI_EQS) {
+        return -ENOMEM;
+    }
+    if ((cmd->depth == 0) || (cmd->depth > PCI_EQ_DEPTH) ||
+        (cmd->depth & (cmd->depth - 1)) || (cmd->vector >= PCI_VECTORS) ||
+        ((cmd->caps & 0x1f) != sizeof(struct pci_eqe) / 4) ||
+        (base & (sizeof(struct pci_eqe) - 1))) {
+        return -EINVAL;
+    }
+
+    eq          = &func->eq[i];
+    eq->entries = (struct pci_eqe*)
+            pci_guest_hold(&func->guest, base,
+                           cmd->depth * sizeof(*eq->entries), &eq->region);
+    if (eq->entries == NULL) {
+        return -EINVAL;
+    }
+
+    eq->depth   = cmd->depth;
+    eq->count   = 0;
+    eq->vector  = cmd->vector;
+    eq->armed   = 0;
+    eq->pending = 0;
+    *number     = i;
+    return 0;
+}
+
+int pci_event_queue_destroy(struct pci_func *func, uint16_t number)
+{
+    unsigned i;
+
+    if ((number >= PCI_EQS) || (func->eq[number].region == NULL)) {
+        return -EINVAL;
+    }
+    for (i = 0; i < SIM_MAX_CQ; ++i) {
+        if ((func->cq[i].cq != NULL) && (func->cq[i].eq == number)) {
+            return -EBUSY;
+        }
+    }
+
+    pci_guest_release(func->eq[number].region);
+    memset(&func->eq[number], 0, sizeof(func->eq[number]));
+    return 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One PCI function: an engine's device, and what the kernel's driver has set
+ * up on it. All input comes from a guest and may be anything.
+ *
+ * BAR 0: registers, interrupt table. BAR 2: send queues, in memory that the
+ * guest maps. BAR 4: doorbells, a page for each UAR (a process of the guest),
+ * which rings the queues of that UAR alone.
+ */
+#ifndef EFASIM_PCI_FUNC_H
+#define EFASIM_PCI_FUNC_H
+
+#include "efa_regs.h"
+#include "guest.h"
+#include "mr.h"
+#include "world.h"
+
+#include "efasim/engine/engine.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PCI_UARS       = 1024,
+    PCI_EQS        = 64,
+    PCI_EQ_DEPTH   = 1024,        /* at most */
+    PCI_VECTORS    = PCI_EQS + 1, /* interrupts; the first is the admin's */
+    PCI_ADMIN_MAX  = 4096,        /* depth of admin queue and AENQ, at most */
+    PCI_PAGE       = 4096,
+
+    PCI_BAR0_BYTES = 0x4000,
+    PCI_BAR0_TABLE = 0x2000,      /* in BAR 0 */
+    PCI_BAR0_PBA   = 0x3000,
+    PCI_LLQ_BYTES  = SIM_MAX_SQ_WR * IO_TX_WQE_SMALL, /* of a send queue */
+    PCI_BAR2_BYTES = SIM_MAX_QP * PCI_LLQ_BYTES,
+    PCI_BAR4_BYTES = PCI_UARS * PCI_PAGE,
+
+    /* in a UAR's page of doorbells, 4 bytes for each queue */
+    PCI_DB_SQ      = 0,
+    PCI_DB_RQ      = PCI_DB_SQ + 4 * SIM_MAX_QP,
+    PCI_DB_CQ      = PCI_DB_RQ + 4 * SIM_MAX_QP,
+    PCI_DB_END     = PCI_DB_CQ + 4 * SIM_MAX_CQ,
+};
+
+_Static_assert(PCI_DB_END <= PCI_PAGE, "doorbells of a UAR");
+
+/* The engine's address of a registration's byte: its number here, and the
+ * offset. */
+#define PCI_MR_SHIFT  40
+#define PCI_MR_OFFSET ((1ull << PCI_MR_SHIFT) - 1)
+
+_Static_assert((SIM_MAX_MR_SIZE >> PCI_MR_SHIFT) == 0, "offset in an MR");
+
+struct pci_queue { /* of the admin queues and the AENQ, in guest memory */
+    uint64_t base;
+    uint32_t caps;     /* as the register was written */
+    uint32_t count;    /* entries taken or given, ever */
+};
+
+struct pci_eq {
+    struct pci_region *region;  /* NULL: the number is free */
+    struct pci_eqe    *entries;
+    uint32_t           depth, count;
+    uint16_t           vector;
+    uint8_t            armed, pending;
+};
+
+struct pci_cq {
+    struct sim_cq     *cq;      /* NULL: the number is free */
+    struct pci_region *region;
+    _Atomic uint32_t   db;
+    uint16_t           uar;
+    int16_t            eq;      /* -1: no events */
+};
+
+struct pci_qp {
+    struct sim_qp     *qp;      /* NULL: the handle is free */
+    struct pci_region *rq;
+    _Atomic uint32_t   sq_db, rq_db;
+    uint16_t           uar;
+};
+
+struct pci_func {
+    struct pci_world        *world;
+    unsigned                 index;
+    uint32_t                 owner;
+    struct sim_knobs         knobs;
+    const struct sim_plan   *plan;      /* NULL: none */
+    struct sim_dev          *sim;       /* NULL: out of memory */
+    struct pci_guest         guest;
+    int                      llq_fd;
+    uint8_t                 *llq;       /* BAR 2 */
+    int                      irq[PCI_VECTORS]; /* eventfds, or -1 */
+
+    uint64_t                 mmio_resp;
+    uint32_t                 status;    /* PCI_STS_ */
+    uint32_t                 masked;    /* the admin's interrupt is off */
+    struct pci_queue         aq, acq, aenq;
+    uint32_t                 aenq_read; /* consumer's count */
+    uint32_t                 aenq_groups;
+    uint64_t                 alive_next; /* ns: the next keep-alive */
+
+    struct pci_eq            eq[PCI_EQS];
+    struct pci_cq            cq[SIM_MAX_CQ];
+    struct pci_qp            qp[SIM_MAX_QP];
+    uint16_t                 qp_next;   /* handle that is tried first */
+    uint8_t                  uar[PCI_UARS];
+    struct pci_mr          **mr;        /* [SIM_MAX_MR], by engine's index */
+    uint32_t                 mr_runs;   /* of all */
+};
+
+/* Open function `index` of the world with these knobs. 0 or -errno. */
+int pci_func_open(struct pci_func *func, struct pci_world *world,
+                  unsigned index, const struct sim_knobs *knobs,
+                  const struct sim_plan *plan);
+void pci_func_close(struct pci_func *func);
+
+/* As after power-on: all objects and queues are gone. The guest's memory stays
+ * mapped. */
+void pci_func_reset(struct pci_func *func);
+
+/* Let the device work. The number of things done. */
+unsigned pci_func_progress(struct pci_func *func);
+
+/* Whether it needs progress before anybody rings or sends. */
+int pci_func_is_busy(const struct pci_func *func);
+
+/* The registration that an address of the engine's lies in, or NULL. */
+static inline struct pci_mr *pci_func_mr(const struct pci_func *func,
+                                         uint64_t addr)
+{
+    uint64_t number = addr >> PCI_MR_SHIFT;
+
+    return (number < SIM_MAX_MR) ? func->mr[number] : NULL;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "guest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { GUEST_PAGE = 4096 };
+
+static int guest_overlaps(const struct pci_guest *guest, uint64_t iova,
+                          uint64_t size)
+{
+    const struct pci_region *region;
+    unsigned i;
+
+    for (i = 0; i < guest->num; ++i) {
+        region = guest->region[i];
+        if ((iova < region->iova + region->size) &&
+            (region->iova < iova + size)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
+                  uint64_t offset, int writable)
+{
+    struct pci_region *region;
+    int err;
+
+    if ((size == 0) || (iova + size < iova) ||
+        ((iova | size) & (GUEST_PAGE - 1)) ||
+        guest_overlaps(guest, iova, size)) {
+        return -EINVAL;
+    }
+    if (fd < 0) {
+        return 0;
+    }
+    if (guest->num == PCI_GUEST_REGIONS) {
+        return -ENOSPC;
+    }
+
+    region = calloc(1, sizeof(*region));
+    if (region == NULL) {
+        return -ENOMEM;
+    }
+
+    region->iova     = iova;
+    region->size     = size;
+    region->refs     = 1;
+    region->writable = !!writable;
+    region->ptr      = mmap(NULL, size, PROT_READ | (writable ? PROT_WRITE : 0),
+                            MAP_SHARED, fd, (off_t)offset);
+    if (region->ptr == MAP_FAILED) {
+        err = errno;
+        free(region);
+        return -err;
+    }
+
+    guest->region[guest->num++] = region;
+    return 0;
+}
+
+void pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size)
+{
+    struct pci_region *region;
+    unsigned i, kept = 0;
+
+    for (i = 0; i < guest->num; ++i) {
+        region = guest->region[i];
+        if ((region->iova >= iova) &&
+            (region->iova - iova <= size - region->size) &&
+            (region->size <= size)) {
+            pci_guest_release(region);
+        } else {
+            guest->region[kept++] = region;
+        }
+    }
+    guest->num = kept;
+}
+
+void pci_guest_clear(struct pci_guest *guest)
+{
+    while (guest->num > 0) {
+        pci_guest_release(guest->region[--guest->num]);
+    }
+}
+
+static struct pci_region *guest_find(const struct pci_guest *guest,
+                                     uint64_t iova)
+{
+    struct pci_region *region;
+    unsigned i;
+
+    for (i = 0; i < guest->num; ++i) {
+        region = guest->region[i];
+        if (iova - region->iova < region->size) {
+            return region;
+        }
+    }
+    return NULL;
+}
+
+uint8_t *pci_guest_at(const struct pci_guest *guest, uint64_t iova,
+                      size_t *length, int is_write)
+{
+    const struct pci_region *region = guest_find(guest, iova);
+    uint64_t at;
+
+    if ((region == NULL) || (is_write && !region->writable)) {
+        return NULL;
+    }
+
+    at = iova - region->iova;
+    if (*length > region->size - at) {
+        *length = region->size - at;
+    }
+    return region->ptr + at;
+}
+
+int pci_guest_read(const struct pci_guest *guest, uint64_t iova, void *dst,
+                   size_t length)
+{
+    const uint8_t *src;
+    size_t piece;
+
+    for (; length > 0; length -= piece, iova += piece) {
+        piece = length;
+        src   = pci_guest_at(guest, iova, &piece, 0);
+        if (src == NULL) {
+            return -EFAULT;
+        }
+        memcpy(dst, src, piece);
+        dst = (uint8_t*)dst + piece;
+    }
+    return 0;
+}
+
+int pci_guest_write(const struct pci_guest *guest, uint64_t iova,
+                    const void *src, size_t length)
+{
+    uint8_t *dst;
+    size_t piece;
+
+    for (; length > 0; length -= piece, iova += piece) {
+        piece = length;
+        dst   = pci_guest_at(guest, iova, &piece, 1);
+        if (dst == NULL) {
+            return -EFAULT;
+        }
+        memcpy(dst, src, piece);
+        src = (const uint8_t*)src + piece;
+    }
+    return 0;
+}
+
+uint8_t *pci_guest_hold(struct pci_guest *guest, uint64_t iova, size_t length,
+                        struct pci_region **region)
+{
+    struct pci_region *found = guest_find(guest, iova);
+
+    if ((found == NULL) || !found->writable || (length == 0) ||
+        (length > found->size - (iova - found->iova))) {
+        return NULL;
+    }
+
+    ++found->refs;
+    *region = found;
+    return found->ptr + (iova - found->iova);
+}
+
+void pci_guest_release(struct pci_region *region)
+{
+    if ((region != NULL) && (--region->refs == 0)) {
+        munmap(region->ptr, region->size);
+        free(region);
+    }
+}

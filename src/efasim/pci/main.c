@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * efapci: emulated EFA devices as PCI functions for virtual machines, one UNIX
+ * socket for each. All of them, whichever machines have them, reach each other.
+ */
+#include "server.h"
+
+#include "efasim/fabric/plan_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAIN_BUSY_NS  = 50000,     /* between two looks while something waits */
+    MAIN_IDLE_NS  = 200000000, /* likewise, if nothing does */
+    MAIN_ROUNDS   = 64,        /* of progress between two looks at sockets */
+};
+
+struct main_state {
+    struct pci_world  world;
+    struct sim_knobs  knobs;
+    struct sim_plan  *plan;
+    struct pci_func  *func[SIM_HOSTS];
+    struct pci_server server[SIM_HOSTS];
+    unsigned          num;
+};
+
+static volatile sig_atomic_t main_ended;
+
+static void main_end(int sig)
+{
+    main_ended = sig;
+}
+
+static void main_help(FILE *out)
+{
+    const struct sim_knob *knob;
+
+    fprintf(out, "Usage: efapci [OPTION]... GENERATION:SOCKET...\n\n"
+            "Serves each SOCKET as a PCI function, an EFA of this GENERATION "
+            "(efa0 to\nefa%d), to a virtual machine: QEMU's vfio-user-pci "
+            "(10.1 or newer). At most %d;\nthe first is node 0 of a plan.\n\n"
+            "  --plan FILE          faults at given times\n"
+            "  --trace FILE         a line for each packet and completion\n"
+            "  --counters           the counters, at the end\n\n"
+            "and of the options of `efasim run` those of the device:\n\n ",
+            SIM_PROFILES - 1, SIM_HOSTS);
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        if ((knob->scope == SIM_SCOPE_ANY) || (knob->scope == SIM_SCOPE_OPEN)) {
+            fprintf(out, " --%s", knob->name);
+        }
+    }
+    fprintf(out, "\n");
+}
+
+static int main_knob(struct main_state *state, const char *name,
+                     const char *value)
+{
+    const struct sim_knob *knob = sim_knob_find(name);
+    char err[320], label[80];
+
+    if ((knob == NULL) && !strncmp(name, "no-", 3)) {
+        knob  = sim_knob_find(name + 3);
+        value = "0";
+    }
+    if ((knob == NULL) || ((knob->scope != SIM_SCOPE_ANY) &&
+                           (knob->scope != SIM_SCOPE_OPEN))) {
+        fprintf(stderr, "efapci: unknown option '--%.64s': see efapci --help\n",
+                name);
+        return -1;
+    }
+
+    snprintf(label, sizeof(label), "--%s", knob->name);
+    if (sim_knob_set(&state->knobs, knob, label, value ? value : "1", err,
+                     sizeof(err)) != 0) {
+        fprintf(stderr, "efapci: %s\n", err);
+        return -1;
+    }
+    return 0;
+}
+
+static int main_file(struct main_state *state, const char *name,
+                     const char *file)
+{
+    char err[400];
+
+    if (!strcmp(name, "plan")) {
+        state->plan = fabric_plan_file_read(file, err, sizeof(err));
+        if (state->plan == NULL) {
+            fprintf(stderr, "efapci: %s\n", err);
+            return -1;
+        }
+        return 0;
+    }
+
+    state->world.trace_fd = open(file, O_WRONLY | O_CREAT | O_TRUNC |
+                                 O_APPEND | O_CLOEXEC, 0666);
+    if (state->world.trace_fd < 0) {
+        fprintf(stderr, "efapci: --trace=%s: %s\n", file, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* --NAME=VALUE, --NAME VALUE of options that have one, or --NAME. Returns the
+ * index of what follows; -1 after a line. */
+static int main_option(struct main_state *state, int argc, char **argv, int i)
+{
+    char name[64]        = "";
+    const char *text     = argv[i] + 2;
+    const char *value    = strchr(text, '=');
+    size_t length        = value ? (size_t)(value - text) : strlen(text);
+    const struct sim_knob *knob;
+    int is_file;
+
+    snprintf(name, sizeof(name), "%.*s", (int)length, text);
+    knob    = sim_knob_find(name);
+    is_file = !strcmp(name, "plan") || !strcmp(name, "trace");
+    if (value != NULL) {
+        ++value;
+    } else if ((is_file || ((knob != NULL) && (knob->arg != NULL)))) {
+        if (++i >= argc) {
+            fprintf(stderr, "efapci: --%s wants a value\n", name);
+            return -1;
+        }
+        value = argv[i];
+    }
+
+    return (is_file ? main_file(state, name, value) :
+                      main_knob(state, name, value)) ? -1 : i + 1;
+}
+
+/* GENERATION:SOCKET */
+static int main_function(struct main_state *state, const char *text)
+{
+    const char *colon      = strchr(text, ':');
+    struct sim_knobs knobs = state->knobs;
+    struct pci_func *func;
+    char name[16];
+    int ret;
+
+    snprintf(name, sizeof(name), "%.*s", colon ? (int)(colon - text) : 0,
+             text);
+    knobs.device = sim_profile_find(name);
+    if ((knobs.device == 0) || (state->num == SIM_HOSTS)) {
+        fprintf(stderr, "efapci: '%s': wanted are at most %d of efaN:SOCKET, "
+                "N 0 to %d\n", text, SIM_HOSTS, SIM_PROFILES - 1);
+        return -1;
+    }
+
+    if (state->plan != NULL) {
+        sim_plan_knobs(state->plan, dir_nic_of(state->num, 0), &knobs);
+    }
+    func = calloc(1, sizeof(*func));
+    ret  = (func == NULL) ? -ENOMEM :
+           pci_func_open(func, &state->world, state->num, &knobs, state->plan);
+    ret  = ret ? ret : pci_server_open(&state->server[state->num], func,
+                                       colon + 1);
+    if (ret != 0) {
+        fprintf(stderr, "efapci: %s: %s\n", text, strerror(-ret));
+        return -1;
+    }
+
+    state->func[state->num++] = func;
+    return 0;
+}
+
+static unsigned main_progress(struct main_state *state, int *busy)
+{
+    unsigned i, done = 0;
+
+    *busy = 0;
+    for (i = 0; i < state->num; ++i) {
+        done  += pci_func_progress(state->func[i]);
+        *busy |= pci_func_is_busy(state->func[i]);
+    }
+    return done;
+}
+
+static void main_loop(struct main_state *state)
+{
+    struct pollfd fds[SIM_HOSTS];
+    struct timespec wait = { 0 };
+    unsigned i, round;
+    int busy;
+
+    while (!main_ended) {
+        for (i = 0; i < state->num; ++i) {
+            fds[i] = (struct pollfd){ .fd = pci_server_fd(&state->server[i]),
+                                      .events = POLLIN };
+        }
+        if (ppoll(fds, state->num, &wait, NULL) > 0) {
+            for (i = 0; i < state->num; ++i) {
+                if (fds[i].revents != 0) {
+                    pci_server_serve(&state->server[i]);
+                }
+            }
+        }
+
+        for (round = 0; (round < MAIN_ROUNDS) &&
+                        (main_progress(state, &busy) > 0); ++round) {
+        }
+        wait.tv_nsec = (round == MAIN_ROUNDS) ? 0 :
+                       busy ? MAIN_BUSY_NS : MAIN_IDLE_NS;
+    }
+}
+
+static void main_counters(const struct main_state *state)
+{
+    unsigned i, counter;
+
+    for (i = 0; i < state->num; ++i) {
+        printf("function=%u", i);
+        for (counter = 0; counter < DIR_COUNTERS; ++counter) {
+            printf(" %s=%llu", dir_counter_names[counter],
+                   (unsigned long long)dir_counter(state->world.dir,
+                                                   dir_nic_of(i, 0), counter));
+        }
+        printf("\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct main_state state;
+    struct sigaction action = { .sa_handler = main_end };
+    int i = 1, ret = 0, counters = 0;
+    unsigned n;
+
+    sim_knobs_init(&state.knobs);
+    if (pci_world_open(&state.world) != 0) {
+        fprintf(stderr, "efapci: no memory for the fabric's directory\n");
+        return 1;
+    }
+    while ((i < argc) && (i > 0) && !strncmp(argv[i], "--", 2)) {
+        if (!strcmp(argv[i], "--help")) {
+            main_help(stdout);
+            return 0;
+        }
+        if (!strcmp(argv[i], "--counters")) {
+            counters = 1;
+            ++i;
+        } else {
+            i = main_option(&state, argc, argv, i);
+        }
+    }
+    if ((i < 0) || (i >= argc)) {
+        if (i >= argc) {
+            main_help(stderr);
+        }
+        return 2;
+    }
+
+    for (; (i < argc) && (ret == 0); ++i) {
+        ret = main_function(&state, argv[i]);
+    }
+    if (ret == 0) {
+        sigaction(SIGTERM, &action, NULL);
+        sigaction(SIGINT, &action, NULL);
+        main_loop(&state);
+        if (counters) {
+            main_counters(&state);
+        }
+    }
+    for (n = 0; n < state.num; ++n) {
+        pci_server_close(&state.server[n]);
+        pci_func_close(state.func[n]);
+        free(state.func[n]);
+    }
+    pci_world_close(&state.world);
+    free(state.plan);
+    return ret ? 1 : 0;
+}

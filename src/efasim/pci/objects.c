@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "objects.h"
+#include "event.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define OBJECT_CQ_EVENTS   0x20 /* pci_cmd_create_cq.caps1 */
+#define OBJECT_CQ_VIRTUAL  0x40
+#define OBJECT_CQ_SRC_ADDR 0x20 /* pci_cmd_create_cq.caps2 */
+#define OBJECT_CQ_HAS_DB   1u
+
+PCI_HANDLER(pci_object_pd_alloc)
+{
+    struct sim_pd *pd;
+    int ret = sim_pd_create(func->sim, &pd);
+
+    (void)cmd;
+    if (ret == 0) {
+        resp->number.number = pd->index;
+    }
+    return ret;
+}
+
+PCI_HANDLER(pci_object_pd_dealloc)
+{
+    struct sim_pd *pd = pci_object_pd(func, cmd->number.number);
+
+    (void)resp;
+    return (pd == NULL) ? -EINVAL : sim_pd_destroy(func->sim, pd);
+}
+
+PCI_HANDLER(pci_object_uar_alloc)
+{
+    unsigned i;
+
+    (void)cmd;
+    for (i = 0; (i < PCI_UARS) && func->uar[i]; ++i) {
+    }
+    if (i == PCI_UARS) {
+        return -ENOMEM;
+    }
+
+    func->uar[i]        = 1;
+    resp->number.number = i;
+    return 0;
+}
+
+PCI_HANDLER(pci_object_uar_dealloc)
+{
+    (void)resp;
+    if (!pci_object_is_uar(func, cmd->number.number)) {
+        return -EINVAL;
+    }
+
+    func->uar[cmd->number.number] = 0;
+    return 0;
+}
+
+PCI_HANDLER(pci_object_eq_create)
+{
+    uint16_t number;
+    int ret = pci_event_queue_create(func, &cmd->create_eq, &number);
+
+    if (ret == 0) {
+        resp->number.number = number;
+    }
+    return ret;
+}
+
+PCI_HANDLER(pci_object_eq_destroy)
+{
+    (void)resp;
+    return pci_event_queue_destroy(func, cmd->number.number);
+}
+
+PCI_HANDLER(pci_object_ah_create)
+{
+    struct sim_pd *pd = pci_object_pd(func, cmd->create_ah.pd);
+    uint16_t number;
+    int ret;
+
+    if (pd == NULL) {
+        return -EINVAL;
+    }
+    ret = sim_ah_create(func->sim, pd, cmd->create_ah.gid, &number);
+    if (ret == 0) {
+        resp->number.number = number;
+    }
+    return ret;
+}
+
+PCI_HANDLER(pci_object_ah_destroy)
+{
+    uint16_t number   = cmd->destroy_ah.ah;
+    struct sim_pd *pd = pci_object_pd(func, cmd->destroy_ah.pd);
+
+    (void)resp;
+    return ((pd == NULL) || (number >= func->knobs.max_ah) ||
+            ((func->sim->ah[number].pd != NULL) &&
+             (func->sim->ah[number].pd != pd))) ?
+           -EINVAL : sim_ah_destroy(func->sim, number);
+}
+
+/* A number for a registration, under which the engine's address finds its
+ * pages; -1: none is free. */
+static int object_mr_number(const struct pci_func *func)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_MAX_MR; ++i) {
+        if (func->mr[i] == NULL) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+PCI_HANDLER(pci_object_mr_register)
+{
+    struct sim_pd *pd       = pci_object_pd(func, cmd->reg_mr.pd);
+    struct sim_mr_attr attr = { .length = cmd->reg_mr.length,
+                                .iova   = cmd->reg_mr.iova,
+                                .access = cmd->reg_mr.access };
+    struct pci_mr *mr;
+    int number, ret;
+
+    if (pd == NULL) {
+        return -EINVAL;
+    }
+    number = object_mr_number(func);
+    if (number < 0) {
+        return -ENOMEM;
+    }
+    attr.addr = (uint64_t)number << PCI_MR_SHIFT;
+    ret       = sim_mr_check(func->sim, &attr);
+    if (ret != 0) {
+        return ret;
+    }
+
+    mr = pci_mr_open(&func->guest, cmd, PCI_MR_RUNS - func->mr_runs, &ret);
+    if (mr == NULL) {
+        return ret;
+    }
+    ret = sim_mr_register(func->sim, pd, &attr);
+    if (ret != 0) {
+        pci_mr_close(mr);
+        return ret;
+    }
+
+    func->mr[number]   = mr;
+    func->mr_runs     += mr->num;
+    resp->reg_mr.lkey  = attr.key;
+    resp->reg_mr.rkey  = attr.key;
+    if (func->knobs.ic_id != 0) {
+        resp->reg_mr.validity     = 7;
+        resp->reg_mr.recv_ic      = func->knobs.ic_id;
+        resp->reg_mr.read_ic      = func->knobs.ic_id;
+        resp->reg_mr.rdma_recv_ic = func->knobs.ic_id;
+    }
+    return 0;
+}
+
+PCI_HANDLER(pci_object_mr_deregister)
+{
+    uint64_t addr;
+    uint32_t number;
+    int ret;
+
+    (void)resp;
+    ret = sim_mr_deregister_key(func->sim, cmd->handle.handle, &addr);
+    if (ret != 0) {
+        return ret;
+    }
+
+    number         = addr >> PCI_MR_SHIFT;
+    func->mr_runs -= func->mr[number]->num;
+    pci_mr_close(func->mr[number]);
+    func->mr[number] = NULL;
+    return 0;
+}
+
+/* What the driver has not checked, as the guest may have no such driver. */
+static int object_cq_check(const struct pci_func *func,
+                           const struct pci_cmd_create_cq *cmd)
+{
+    unsigned words = cmd->caps2 & 0x1f;
+
+    if ((cmd->caps1 & OBJECT_CQ_VIRTUAL) ||
+        ((words != IO_CQE_SMALL / 4) && (words != IO_CQE_LARGE / 4)) ||
+        ((cmd->caps2 & OBJECT_CQ_SRC_ADDR) && (words != IO_CQE_LARGE / 4)) ||
+        (cmd->subs != sim_profile_sub_cqs(func->sim)) ||
+        (cmd->depth > func->knobs.max_cqe) || (cmd->base_lo & 7) ||
+        !pci_object_is_uar(func, cmd->uar)) {
+        return -EINVAL;
+    }
+    return ((cmd->caps1 & OBJECT_CQ_EVENTS) &&
+            ((cmd->eq >= PCI_EQS) || (func->eq[cmd->eq].region == NULL))) ?
+           -EINVAL : 0;
+}
+
+PCI_HANDLER(pci_object_cq_create)
+{
+    const struct pci_cmd_create_cq *req = &cmd->create_cq;
+    uint16_t size = (req->caps2 & 0x1f) * 4;
+    struct pci_region *region;
+    struct pci_cq *entry;
+    struct sim_cq *cq;
+    uint8_t *buf;
+    int ret;
+
+    ret = object_cq_check(func, req);
+    if (ret != 0) {
+        return ret;
+    }
+    buf = pci_guest_hold(&func->guest,
+                         ((uint64_t)req->base_hi << 32) | req->base_lo,
+                         (size_t)req->depth * size * req->subs, &region);
+    if (buf == NULL) {
+        return -EINVAL;
+    }
+    ret = sim_cq_create(func->sim, req->depth, size, buf, NULL, &cq);
+    if (ret != 0) {
+        pci_guest_release(region);
+        return ret;
+    }
+
+    entry         = &func->cq[cq->index];
+    entry->cq     = cq;
+    entry->region = region;
+    entry->uar    = req->uar;
+    entry->eq     = (req->caps1 & OBJECT_CQ_EVENTS) ? req->eq : -1;
+    entry->db     = 0;
+    cq->db        = &entry->db;
+    cq->blind     = 1;
+    cq->user      = entry;
+    cq->with_sgid = !!(req->caps2 & OBJECT_CQ_SRC_ADDR);
+    resp->create_cq.number = cq->index;
+    resp->create_cq.depth  = req->depth;
+    resp->create_cq.db     = req->uar * PCI_PAGE + PCI_DB_CQ + 4 * cq->index;
+    resp->create_cq.flags  = OBJECT_CQ_HAS_DB;
+    return 0;
+}
+
+PCI_HANDLER(pci_object_cq_destroy)
+{
+    uint16_t number = cmd->number.number;
+    struct pci_cq *entry;
+    int ret;
+
+    (void)resp;
+    if ((number >= SIM_MAX_CQ) || (func->cq[number].cq == NULL)) {
+        return -EINVAL;
+    }
+
+    entry = &func->cq[number];
+    ret   = sim_cq_destroy(entry->cq);
+    if (ret == 0) {
+        pci_guest_release(entry->region);
+        memset((void*)entry, 0, sizeof(*entry));
+    }
+    return ret;
+}

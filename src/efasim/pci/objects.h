@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands that make and destroy what a driver has on the function. Each
+ * returns 0 or -errno: -EINVAL (a number that is none, a field out of range, a
+ * queue that is not in the guest's memory), -ENOMEM, -EBUSY, -EOPNOTSUPP.
+ */
+#ifndef EFASIM_PCI_OBJECTS_H
+#define EFASIM_PCI_OBJECTS_H
+
+#include "func.h"
+
+#define PCI_HANDLER(_name) \
+    int _name(struct pci_func *func, const struct pci_admin_cmd *cmd, \
+              struct pci_admin_resp *resp)
+
+PCI_HANDLER(pci_object_pd_alloc);
+PCI_HANDLER(pci_object_pd_dealloc);
+PCI_HANDLER(pci_object_uar_alloc);
+PCI_HANDLER(pci_object_uar_dealloc);
+PCI_HANDLER(pci_object_eq_create);
+PCI_HANDLER(pci_object_eq_destroy);
+PCI_HANDLER(pci_object_ah_create);
+PCI_HANDLER(pci_object_ah_destroy);
+PCI_HANDLER(pci_object_mr_register);
+PCI_HANDLER(pci_object_mr_deregister);
+PCI_HANDLER(pci_object_cq_create);
+PCI_HANDLER(pci_object_cq_destroy);
+
+/* Queue pairs are in qp.c. */
+PCI_HANDLER(pci_qp_create);
+PCI_HANDLER(pci_qp_modify);
+PCI_HANDLER(pci_qp_query);
+PCI_HANDLER(pci_qp_destroy);
+
+/* The PD of this number, or NULL. */
+static inline struct sim_pd *pci_object_pd(const struct pci_func *func,
+                                           uint16_t number)
+{
+    return (number < SIM_MAX_PD) ? func->sim->pd[number] : NULL;
+}
+
+static inline int pci_object_is_uar(const struct pci_func *func,
+                                    uint16_t number)
+{
+    return (number < PCI_UARS) && func->uar[number];
+}
+
+#endif

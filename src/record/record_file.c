@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* program_invocation_short_name */
+#endif
+#include "record_file.h"
+
+#include <flow/image.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Bytes as 64, 64k, 64m, 64g. 0: not such a number. */
+static uint64_t record_file_bytes(const char *text)
+{
+    static const char units[] = "kmgt";
+    const char       *unit;
+    char             *end;
+    uint64_t          bytes = strtoull(text, &end, 10);
+
+    if ((end == text) || (*text == '-') || (bytes > RECORD_SIZE_MAX)) {
+        return 0;
+    }
+    if (*end != '\0') {
+        unit = strchr(units, *end | 0x20);
+        if ((unit == NULL) || ((end[1] != '\0') &&
+                               (((end[1] | 0x20) != 'b') || end[2] != '\0')) ||
+            (bytes > (RECORD_SIZE_MAX >> (10 * (unit - units + 1))))) {
+            return 0;
+        }
+        bytes <<= 10 * (unit - units + 1);
+    }
+    return bytes;
+}
+
+int record_file_where(const char *text, record_where_t *where,
+                      const char **why)
+{
+    const char *colon  = strrchr(text, ':');
+    size_t      length = (colon != NULL) ? (size_t)(colon - text) :
+                                           strlen(text);
+
+    where->size = RECORD_SIZE;
+    if (colon != NULL) {
+        where->size = record_file_bytes(colon + 1);
+        if ((where->size < RECORD_SIZE_MIN) ||
+            (where->size > RECORD_SIZE_MAX)) {
+            *why = "the size is not from 4M to 1T";
+            return 0;
+        }
+    }
+    if ((length == 0) || (length >= sizeof(where->dir))) {
+        *why = "no folder, or a name of more than 255 bytes";
+        return 0;
+    }
+    memcpy(where->dir, text, length);
+    where->dir[length] = '\0';
+    return 1;
+}
+
+void record_file_names(record_names_t *names)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                        "PMI_RANK", "SLURM_PROCID"};
+    struct utsname           system;
+    const char              *rank = NULL;
+    unsigned                 i;
+
+    for (i = 0; (rank == NULL) && (i < sizeof(ranks) / sizeof(ranks[0])); ++i) {
+        rank = getenv(ranks[i]);
+    }
+    if (uname(&system) != 0) {
+        memset(&system, 0, sizeof(system));
+    }
+    snprintf(names->machine, sizeof(names->machine), "%.15s", system.machine);
+    snprintf(names->host, sizeof(names->host), "%.63s", system.nodename);
+    snprintf(names->program, sizeof(names->program), "%.31s",
+             program_invocation_short_name);
+    snprintf(names->rank, sizeof(names->rank), "%.15s",
+             (rank != NULL) ? rank : "");
+    names->pid     = (uint32_t)getpid();
+    names->started = (uint64_t)time(NULL);
+}
+
+/* One that is there is another process's of the same number, on another host or
+ * before: it is not overwritten. */
+static int record_file_create(const record_where_t *where,
+                              const record_names_t *names, char *path,
+                              size_t path_size)
+{
+    unsigned number;
+    int      fd = -1;
+
+    for (number = 0; (number < 1000) && (fd < 0); ++number) {
+        snprintf(path, path_size, "%s/%s.%u.%s.%u%s%.0u.srdrec", where->dir,
+                 names->host, names->pid, names->transport, names->qpn,
+                 (number > 0) ? "-" : "", number);
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if ((fd < 0) && (errno != EEXIST)) {
+            break;
+        }
+    }
+    return fd;
+}
+
+/* All of it has room on the disk from now on: else a store into the map could
+ * end the process. */
+static void *record_file_map(int fd, size_t size)
+{
+    void *map = MAP_FAILED;
+    int   err = posix_fallocate(fd, 0, (off_t)size);
+
+    if (err == 0) {
+        map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        err = errno;
+    }
+    errno = err;
+    return map;
+}
+
+record_t *record_file_open(const record_where_t *where, flow_core_t *core,
+                           const record_names_t *names, char *path,
+                           size_t path_size,
+                           void (*stopped)(void *arg, const char *why),
+                           void *arg)
+{
+    size_t         part = where->size / RECORD_SEGMENTS / RECORD_PAGE *
+                          RECORD_PAGE;
+    size_t         size = RECORD_PAGE + part * RECORD_SEGMENTS;
+    int            fd   = record_file_create(where, names, path, path_size);
+    record_t      *record;
+    record_head_t *head;
+    void          *map;
+    int            err;
+
+    if (fd < 0) {
+        return NULL;
+    }
+    map = record_file_map(fd, size);
+    err = errno;
+    close(fd);
+    record = (map == MAP_FAILED) ? NULL : calloc(1, sizeof(*record));
+    if (record == NULL) {
+        if (map != MAP_FAILED) {
+            munmap(map, size);
+            err = ENOMEM;
+        }
+        unlink(path);
+        errno = err;
+        return NULL;
+    }
+
+    head               = map;
+    head->version      = RECORD_VERSION;
+    head->segments     = RECORD_SEGMENTS;
+    head->segment_size = part;
+    head->layout       = flow_image_layout();
+    head->names        = *names;
+    __atomic_store_n(&head->magic, RECORD_MAGIC, __ATOMIC_RELEASE);
+    record->map        = map;
+    record->map_size   = size;
+    record->core       = core;
+    record->stopped    = stopped;
+    record->arg        = arg;
+    flow_core_set_user(core, record);
+    record_file_turn(record);
+    return record;
+}
+
+void record_file_close(record_t *record)
+{
+    if (record->segment != NULL) {
+        record->segment->closed = 1;
+    }
+    flow_core_set_user(record->core, NULL);
+    munmap(record->map, record->map_size);
+    free(record);
+}
+
+/* The operations behind the parts; 0: no room before end. */
+static int record_file_ops(record_t *record, record_segment_t *segment,
+                           uint8_t *at, const uint8_t *end)
+{
+    flow_image_op_t linked = {NULL, 0, 0};
+    record_op_t     op;
+
+    segment->ops = 0;
+    while (flow_image_op(record->core, &linked)) {
+        if ((size_t)(end - at) < sizeof(op)) {
+            return 0;
+        }
+        op.id     = record->replays ? ((record_replayed_op_t*)linked.op)->id :
+                                      (uintptr_t)linked.op;
+        op.place  = linked.place;
+        op.tx     = linked.tx;
+        op.sent   = linked.op->sent;
+        op.psn    = linked.op->psn;
+        op.flags  = linked.op->flags;
+        op.linked = linked.op->linked;
+        memcpy(at, &op, sizeof(op));
+        at += sizeof(op);
+        ++segment->ops;
+    }
+    segment->used = (uint64_t)(at - (uint8_t*)segment);
+    return 1;
+}
+
+int record_file_image(record_t *record, record_segment_t *segment,
+                      size_t size)
+{
+    uint8_t  *at    = (uint8_t*)(segment + 1);
+    uint8_t  *end   = (uint8_t*)segment + size;
+    uint32_t  parts = flow_image_parts(record->core), part;
+    size_t    bytes;
+
+    for (part = 0; part < parts; ++part) {
+        bytes = flow_image_size(record->core, part);
+        if ((size_t)(end - at) < bytes) {
+            return 0;
+        }
+        flow_image_save(record->core, part, at);
+        at += bytes;
+    }
+    segment->parts      = parts;
+    segment->image_size = (uint64_t)(at - (uint8_t*)(segment + 1));
+    segment->first_call = record->calls + 1;
+    segment->closed     = 0;
+    return record_file_ops(record, segment, at, end);
+}
+
+/* Later calls go nowhere: the core has no recorder any more, and the call that
+ * is under way writes over the bytes of another one. */
+static void record_file_stop(record_t *record, const char *why)
+{
+    flow_core_set_user(record->core, NULL);
+    record->segment = NULL;
+    record->pos     = record->map + RECORD_PAGE - RECORD_CALL_MAX;
+    record->end     = record->pos;
+    record->stopped(record->arg, why);
+}
+
+void record_file_turn(record_t *record)
+{
+    const record_head_t *head = (const record_head_t*)record->map;
+    size_t               size = head->segment_size;
+    record_segment_t    *segment;
+
+    segment = (record_segment_t*)(record->map + RECORD_PAGE +
+                                  record->sequence % RECORD_SEGMENTS * size);
+    __atomic_store_n(&segment->sequence, 0, __ATOMIC_RELEASE);
+    if (!record_file_image(record, segment, size / 2)) {
+        record_file_stop(record, "its peers take more room than a segment has");
+        return;
+    }
+    memset(&record->base, 0, sizeof(record->base));
+    record->segment = segment;
+    record->pos     = (uint8_t*)segment + segment->used;
+    record->end     = (uint8_t*)segment + size - 2 * RECORD_CALL_MAX;
+    __atomic_store_n(&segment->sequence, ++record->sequence, __ATOMIC_RELEASE);
+}

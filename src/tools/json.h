@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The reports of srd_info as JSON, written as they come. All functions but
+ * json_open do nothing on a json_t that is not open, so callers need not ask.
+ */
+#ifndef SRD_INFO_JSON_H_
+#define SRD_INFO_JSON_H_
+
+#include <stdio.h>
+
+typedef struct json {
+    FILE       *out;  /* NULL: nothing is written */
+    const char *path; /* as the user gave it */
+    unsigned    depth;
+    unsigned    used; /* bit N: something stands at depth N already */
+} json_t;
+
+/* Open @path; "-": standard output, which gets no other text then; NULL: none.
+ * 0; or -1 after a line on standard error. */
+int json_open(json_t *json, const char *path);
+
+/* End the outermost object. 0; or -1 after a line: not all could be written. */
+int json_close(json_t *json);
+
+/* An object or array, up to json_end; @name is NULL for an item of an array. */
+void json_object(json_t *json, const char *name);
+void json_array(json_t *json, const char *name);
+void json_end_object(json_t *json);
+void json_end_array(json_t *json);
+
+/* Values. A @text of NULL and a number that is none are null; characters of
+ * @text other than printable ASCII become '?'. */
+void json_text(json_t *json, const char *name, const char *text);
+void json_count(json_t *json, const char *name, unsigned long count);
+void json_number(json_t *json, const char *name, double value);
+void json_truth(json_t *json, const char *name, int truth);
+
+#endif

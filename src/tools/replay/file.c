@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file.h"
+
+#include <config.h>
+#include <flow/image.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Texts of a file may have any bytes. */
+static void file_text(char *dest, const char *text, size_t size)
+{
+    size_t i;
+
+    for (i = 0; (i + 1 < size) && (text[i] != '\0'); ++i) {
+        dest[i] = ((text[i] >= ' ') && (text[i] <= '~')) ? text[i] : '?';
+    }
+    dest[i] = '\0';
+}
+
+static const char *file_look_head(replay_file_t *file, char *why,
+                                  size_t why_size)
+{
+    const record_head_t *head = file->head;
+    char release[sizeof(head->names.release)];
+    char machine[sizeof(head->names.machine)];
+
+    if ((file->size < RECORD_PAGE) || (head->magic != RECORD_MAGIC)) {
+        return "no recording of UCX_EFA_RECORD";
+    }
+    file_text(release, head->names.release, sizeof(release));
+    file_text(machine, head->names.machine, sizeof(machine));
+    if ((head->version != RECORD_VERSION) ||
+        (head->layout != flow_image_layout())) {
+        snprintf(why, why_size,
+                 "recorded by version %s on %s (format %u, layout %016llx); "
+                 "this is srd_replay %s (format %u, layout %016llx): take that "
+                 "of the version that recorded",
+                 release, machine, head->version,
+                 (unsigned long long)head->layout, PACKAGE_VERSION,
+                 RECORD_VERSION, (unsigned long long)flow_image_layout());
+        return why;
+    }
+    if ((head->segments != RECORD_SEGMENTS) ||
+        (head->segment_size % RECORD_PAGE != 0) ||
+        (head->segment_size == 0) ||
+        (head->segment_size > (file->size - RECORD_PAGE) / RECORD_SEGMENTS)) {
+        return "cut off, or not written to its end";
+    }
+    return NULL;
+}
+
+static int file_segment_is_good(const replay_file_t *file,
+                                const record_segment_t *segment)
+{
+    uint64_t used = segment->used;
+
+    return (segment->sequence != 0) && (used <= file->head->segment_size) &&
+           (used >= sizeof(*segment)) &&
+           (segment->image_size <= used - sizeof(*segment)) &&
+           (segment->image_size % 8 == 0) &&
+           (segment->ops <=
+            (used - sizeof(*segment) - segment->image_size) /
+                    sizeof(record_op_t));
+}
+
+/* The newest of them, and those before it as far as they go on. */
+static void file_look_segments(replay_file_t *file)
+{
+    const record_segment_t *found[RECORD_SEGMENTS + 1] = {NULL}, *newest = NULL;
+    const record_segment_t *segment;
+    unsigned i;
+
+    for (i = 0; i < RECORD_SEGMENTS; ++i) {
+        segment = (const record_segment_t*)(file->bytes + RECORD_PAGE +
+                                            i * file->head->segment_size);
+        if (file_segment_is_good(file, segment) &&
+            ((segment->sequence - 1) % RECORD_SEGMENTS == i)) {
+            found[i] = segment;
+            if ((newest == NULL) || (segment->sequence > newest->sequence)) {
+                newest = segment;
+            }
+        }
+    }
+    file->count = 0;
+    for (i = RECORD_SEGMENTS; (newest != NULL) && (i-- > 0);) {
+        /* i turns before the newest */
+        if (newest->sequence <= i) {
+            continue;
+        }
+        segment = found[(newest->sequence - 1 - i) % RECORD_SEGMENTS];
+        if ((segment != NULL) && (segment->sequence == newest->sequence - i)) {
+            file->segment[file->count++] = segment;
+        } else {
+            file->count = 0;
+        }
+    }
+}
+
+const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
+                      char *why, size_t why_size)
+{
+    const char *error;
+
+    memset(file, 0, sizeof(*file));
+    file->bytes = bytes;
+    file->size  = size;
+    file->head  = (const record_head_t*)bytes;
+    error       = file_look_head(file, why, why_size);
+    if (error != NULL) {
+        return error;
+    }
+    file_look_segments(file);
+    return (file->count == 0) ? "nothing in it was recorded to its end" : NULL;
+}
+
+/* All of the file, of a process that may still write it, too. */
+static uint8_t *file_load(const char *path, size_t *size_p)
+{
+    FILE       *in = fopen(path, "rb");
+    uint8_t    *bytes = NULL;
+    struct stat stat;
+    int         err;
+
+    if (in == NULL) {
+        return NULL;
+    }
+    if ((fstat(fileno(in), &stat) == 0) && S_ISREG(stat.st_mode)) {
+        bytes   = malloc((size_t)stat.st_size + RECORD_PAGE);
+        *size_p = (bytes != NULL) ? fread(bytes, 1, (size_t)stat.st_size, in) :
+                                    0;
+    } else {
+        errno = EINVAL;
+    }
+    err = errno;
+    fclose(in);
+    errno = err;
+    return bytes;
+}
+
+int file_read(replay_file_t *file, const char *path)
+{
+    char        why[512];
+    const char *error;
+    size_t      size;
+    uint8_t    *bytes = file_load(path, &size);
+
+    if (bytes == NULL) {
+        fprintf(stderr, "srd_replay: cannot read %s: %s\n", path,
+                strerror(errno));
+        return -1;
+    }
+    error = file_look(file, bytes, size, why, sizeof(why));
+    if (error != NULL) {
+        fprintf(stderr, "srd_replay: %s: %s\n", path, error);
+        free(bytes);
+        return -1;
+    }
+    return 0;
+}

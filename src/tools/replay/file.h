@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A recording, as it lies in memory: what was written and can be replayed. */
+#ifndef REPLAY_FILE_H_
+#define REPLAY_FILE_H_
+
+#include <record/record_format.h>
+
+typedef struct replay_file {
+    uint8_t             *bytes; /* all of it */
+    size_t               size;
+    const record_head_t *head;
+    unsigned             count; /* of segments, oldest first, without a gap */
+    const record_segment_t *segment[RECORD_SEGMENTS];
+} replay_file_t;
+
+/* Looks at `size` bytes, aligned to 8, which stay the caller's; nothing is
+ * assumed of them. NULL, or why they are no recording that can be replayed
+ * here, in `why`. */
+const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
+                      char *why, size_t why_size);
+
+/* Reads a file. 0; or -1 after a line on standard error. */
+int file_read(replay_file_t *file, const char *path);
+
+#endif

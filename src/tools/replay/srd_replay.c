@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * srd_replay: runs what UCX_EFA_RECORD recorded again, on the same objects of
+ * the protocol core, and compares every answer (docs/RECORD.md).
+ */
+#include "chrome.h"
+#include "run.h"
+#include "text.h"
+#include "watch.h"
+
+#include <config.h>
+#include <flow/assert.h>
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void flow_assert_failed(const char *expression, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    run_assertion(expression);
+}
+
+enum { REPLAY_SAME, REPLAY_DIFFERS, REPLAY_FAILED }; /* exit statuses */
+
+#define REPLAY_CPU_MIN 60 /* s, and for each MB ... */
+#define REPLAY_CPU_MB  2
+
+typedef struct replay_options {
+    const char *path, *trace;
+    uint64_t    until;
+    uint32_t    flow, qpn;
+    int         text, why;
+} replay_options_t;
+
+typedef struct replay {
+    const replay_options_t *options;
+    run_t                   run;
+    watch_t                 watch;
+    chrome_t                chrome;
+} replay_t;
+
+static void replay_usage(FILE *out)
+{
+    fputs("usage: srd_replay [OPTION...] FILE\n"
+          "Runs a recording (made with UCX_EFA_RECORD=DIR[:SIZE]) again on the "
+          "protocol\n"
+          "core, and compares every answer.\n"
+          "  --until CALL  no further than this call\n"
+          "  --text        each call as a line\n"
+          "  --why         at the end, the cause and begin of each blocked "
+          "flow's wait,\n"
+          "                and the last words of its peer\n"
+          "  --flow N      with --text and --why: only this sending flow\n"
+          "  --peer QPN    only this peer\n"
+          "  --trace FILE  in Chrome's trace format, for Perfetto\n"
+          "  --version, --help\n"
+          "Exit status: 0 all the same, 1 a call differs, 2 the file cannot be "
+          "replayed.\n",
+          out);
+}
+
+static int replay_number(const char *text, uint64_t most, uint64_t *number)
+{
+    char *end;
+
+    *number = strtoull(text, &end, 0);
+    if ((end == text) || (*end != '\0') || (*text == '-') || (*number == 0) ||
+        (*number > most)) {
+        fprintf(stderr, "srd_replay: %s: a number from 1 to %llu, please\n",
+                text, (unsigned long long)most);
+        return 0;
+    }
+    return 1;
+}
+
+/* -1: go on; else the exit status. */
+static int replay_option(replay_options_t *options, int option)
+{
+    uint64_t number = 0;
+
+    switch (option) {
+    case 'u':
+        return replay_number(optarg, UINT64_MAX, &options->until) ?
+                       -1 :
+                       REPLAY_FAILED;
+    case 'f':
+        if (!replay_number(optarg, FLOW_INDEX_MAX - 1, &number)) {
+            return REPLAY_FAILED;
+        }
+        options->flow = (uint32_t)number;
+        return -1;
+    case 'p':
+        if (!replay_number(optarg, FLOW_QPN_MAX, &number)) {
+            return REPLAY_FAILED;
+        }
+        options->qpn = (uint32_t)number;
+        return -1;
+    case 't':
+        options->text = 1;
+        return -1;
+    case 'w':
+        options->why = 1;
+        return -1;
+    case 'j':
+        options->trace = optarg;
+        return -1;
+    case 'V':
+        puts("srd_replay " PACKAGE_VERSION);
+        return REPLAY_SAME;
+    case 'h':
+        replay_usage(stdout);
+        return REPLAY_SAME;
+    default:
+        replay_usage(stderr);
+        return REPLAY_FAILED;
+    }
+}
+
+static int replay_parse(replay_options_t *options, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"until", required_argument, NULL, 'u'},
+        {"flow", required_argument, NULL, 'f'},
+        {"peer", required_argument, NULL, 'p'},
+        {"text", no_argument, NULL, 't'},
+        {"why", no_argument, NULL, 'w'},
+        {"trace", required_argument, NULL, 'j'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}
+    };
+    int option, status;
+
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        status = replay_option(options, option);
+        if (status >= 0) {
+            return status;
+        }
+    }
+    if (optind + 1 != argc) {
+        replay_usage(stderr);
+        return REPLAY_FAILED;
+    }
+    options->path = argv[optind];
+    return -1;
+}
+
+static void replay_seen(void *arg, const run_t *run,
+                        const record_call_t *call, const uint8_t *packet)
+{
+    replay_t               *replay  = arg;
+    const replay_options_t *options = replay->options;
+    char                    line[512];
+
+    watch_call(&replay->watch, run, call, packet);
+    if (replay->chrome.out != NULL) {
+        chrome_call(&replay->chrome, run, call, packet);
+    }
+    if (options->text &&
+        ((options->flow == 0) || (call->tx == options->flow)) &&
+        ((options->qpn == 0) || (watch_qpn(run, call) == options->qpn))) {
+        text_call(line, sizeof(line), call);
+        printf("%llu %s\n", (unsigned long long)run->call, line);
+    }
+}
+
+static void replay_print_head(const replay_file_t *file)
+{
+    const record_names_t *names = &file->head->names;
+
+    printf("%.31s%s%.15s of %.63s, process %u, %.31s QPN %u (%.7s), release "
+           "%.31s on %.15s, %s\n",
+           names->program, (names->rank[0] != '\0') ? " rank " : "",
+           names->rank, names->host, names->pid, names->device, names->qpn,
+           names->transport, names->release, names->machine,
+           file->segment[file->count - 1]->closed ? "closed" :
+                                                    "not closed");
+}
+
+/* The whole replay: the exit status. */
+static int replay_run(replay_t *replay, const replay_file_t *file)
+{
+    const replay_options_t *options = replay->options;
+    run_end_t               end;
+
+    replay->run.file  = file;
+    replay->run.until = options->until;
+    replay->run.seen  = replay_seen;
+    replay->run.arg   = replay;
+    if (!watch_open(&replay->watch)) {
+        fprintf(stderr, "srd_replay: out of memory\n");
+        return REPLAY_FAILED;
+    }
+    if ((options->trace != NULL) &&
+        (chrome_open(&replay->chrome, options->trace, file->head) != 0)) {
+        return REPLAY_FAILED;
+    }
+    replay_print_head(file);
+    end = run_file(&replay->run);
+    if ((end == RUN_DAMAGED) || (end == RUN_MEMORY)) {
+        fflush(stdout);
+        fprintf(stderr, "srd_replay: %s: %s\n", options->path,
+                replay->run.why);
+    } else if (options->why) {
+        watch_why(&replay->watch, &replay->run, options->flow, options->qpn);
+    }
+    if (chrome_close(&replay->chrome, options->trace) != 0) {
+        return REPLAY_FAILED;
+    }
+    if (end == RUN_DIFFERS) {
+        puts(replay->run.why);
+        return REPLAY_DIFFERS;
+    }
+    if (end != RUN_SAME) {
+        return REPLAY_FAILED;
+    }
+    printf("%llu calls, the same\n",
+           (unsigned long long)(replay->run.call -
+                                file->segment[0]->first_call + 1));
+    return (fflush(stdout) == 0) ? REPLAY_SAME : REPLAY_FAILED;
+}
+
+/* A core that was made of bytes by hand may do what it likes, but neither to
+ * the user's terminal nor for ever. */
+static void replay_limit(size_t size)
+{
+    rlim_t        seconds = REPLAY_CPU_MIN + REPLAY_CPU_MB * (size >> 20);
+    struct rlimit cpu     = {seconds, seconds}, core = {0, 0};
+
+    setrlimit(RLIMIT_CPU, &cpu);
+    setrlimit(RLIMIT_CORE, &core);
+}
+
+static int replay_child(replay_t *replay, const replay_file_t *file)
+{
+    pid_t child;
+    int   status;
+
+    fflush(stdout);
+    child = fork();
+    if (child < 0) {
+        perror("srd_replay: fork");
+        return REPLAY_FAILED;
+    }
+    if (child == 0) {
+        replay_limit(file->size);
+        exit(replay_run(replay, file));
+    }
+    if ((waitpid(child, &status, 0) == child) && WIFEXITED(status)) {
+        return WEXITSTATUS(status);
+    }
+    fprintf(stderr,
+            "srd_replay: %s: damaged, or made by hand: the protocol core ends "
+            "by it (%s)\n",
+            replay->options->path, strsignal(WTERMSIG(status)));
+    return REPLAY_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    static replay_t  replay;
+    replay_options_t options = {0};
+    replay_file_t    file;
+    int              status = replay_parse(&options, argc, argv);
+
+    if (status >= 0) {
+        return status;
+    }
+    if (file_read(&file, options.path) != 0) {
+        return REPLAY_FAILED;
+    }
+    replay.options = &options;
+    status         = replay_child(&replay, &file);
+    free(file.bytes);
+    return status;
+}

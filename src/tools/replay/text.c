@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "text.h"
+
+#include <record/record_packet.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_NAME(_names, _number) \
+    text_name(_names, sizeof(_names) / sizeof(_names[0]), _number)
+
+static const char *const text_verdicts[] = {
+    [FLOW_RX_DELIVER]   = "delivered",
+    [FLOW_RX_HOLD]      = "held",
+    [FLOW_RX_CONTROL]   = "taken",
+    [FLOW_RX_DROP]      = "dropped",
+    [FLOW_RX_NO_MEMORY] = "no memory"
+};
+
+static const char *const text_sends[] = {
+    [FLOW_SEND_OK]       = "delivered",
+    [FLOW_SEND_RNR]      = "receiver not ready",
+    [FLOW_SEND_LOST]     = "no answer",
+    [FLOW_SEND_DEAD]     = "queue pair gone",
+    [FLOW_SEND_ERROR]    = "our own error",
+    [FLOW_SEND_GIVEN_UP] = "given up"
+};
+
+static const char *const text_events[] = {
+    [FLOW_EVENT_TX_READY]        = "may send again",
+    [FLOW_EVENT_TX_OPEN]         = "answered",
+    [FLOW_EVENT_TX_RMA]          = "RMA answered",
+    [FLOW_EVENT_TX_FAILED]       = "failed",
+    [FLOW_EVENT_TX_GONE]         = "gone",
+    [FLOW_EVENT_PEER_INTRODUCED] = "peer introduced",
+    [FLOW_EVENT_PEER_WANTS_RMA]  = "peer wants RMA",
+    [FLOW_EVENT_PEER_GONE]       = "peer gone",
+    [FLOW_EVENT_RX_RELEASE]      = "held packet released",
+    [FLOW_EVENT_RX_SCARCE]       = "receive buffers are scarce"
+};
+
+static const char *const text_ends[] = {
+    [FLOW_END_NONE]     = "well",
+    [FLOW_END_ERROR]    = "our own error",
+    [FLOW_END_RESET]    = "reset by its receiver",
+    [FLOW_END_PAIR]     = "its pair was lost",
+    [FLOW_END_LOST]     = "no answer",
+    [FLOW_END_DEAD]     = "peer dead",
+    [FLOW_END_GIVEN_UP] = "given up"
+};
+
+static const char *const text_opens[] = {
+    [FLOW_OK]          = "open",
+    [FLOW_NO_MEMORY]   = "no memory",
+    [FLOW_NO_RESOURCE] = "refused",
+    [FLOW_LINGERING]   = "too many linger"
+};
+
+static const char *
+text_name(const char *const *names, size_t count, uint64_t number)
+{
+    return ((number < count) && (names[number] != NULL)) ? names[number] : "?";
+}
+
+const char *text_end(uint64_t why)
+{
+    return TEXT_NAME(text_ends, why);
+}
+
+void text_packet(char *line, size_t size, const uint8_t *packet, size_t kept,
+                 size_t length)
+{
+    uint8_t whole[FLOW_CTL_MAX] = {0};
+
+    memcpy(whole, packet, (kept < sizeof(whole)) ? kept : sizeof(whole));
+    record_packet_text(line, size, whole, length);
+}
+
+/* Adds to a line, as far as there is room. */
+static void __attribute__((format(printf, 3, 4)))
+text_add(char *line, size_t size, const char *format, ...)
+{
+    size_t  length = strlen(line);
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line + length, size - length, format, list);
+    va_end(list);
+}
+
+static void text_string(char *line, size_t size, const record_call_t *call,
+                        unsigned i, size_t length)
+{
+    char packet[192];
+
+    text_packet(packet, sizeof(packet), call->bytes[i].at,
+                call->bytes[i].length, length);
+    text_add(line, size, " %s", packet);
+}
+
+/* A packet that goes: data carry no length here. */
+static void
+text_header(char *line, size_t size, const record_call_t *call, unsigned i)
+{
+    char  packet[192];
+    char *bytes;
+
+    text_packet(packet, sizeof(packet), call->bytes[i].at,
+                call->bytes[i].length, call->bytes[i].length);
+    bytes = strstr(packet, ", 0 bytes");
+    if (bytes != NULL) {
+        memmove(bytes, bytes + 9, strlen(bytes + 9) + 1);
+    }
+    text_add(line, size, " %s", packet);
+}
+
+static void text_accept(char *line, size_t size, const record_call_t *call)
+{
+    uint64_t verdict = call->number[1] & 7;
+
+    text_string(line, size, call, 0, call->length);
+    text_add(line, size, ", from QPN %u handle %u: %s",
+             flow_src_qpn((flow_src_t)call->number[0]),
+             flow_src_ah((flow_src_t)call->number[0]),
+             TEXT_NAME(text_verdicts, verdict));
+    if (verdict == FLOW_RX_DROP) {
+        text_add(line, size, " (%s)",
+                 flow_drop_name((flow_drop_t)(call->number[2] >> 1)));
+    } else if (call->number[2] & 1) {
+        text_add(line, size, ", and those behind it");
+    }
+}
+
+static void text_event(char *line, size_t size, const record_call_t *call)
+{
+    if (call->number[0] == 0) {
+        text_add(line, size, " none");
+        return;
+    }
+    text_add(line, size, " %s", TEXT_NAME(text_events, call->number[1]));
+    if (call->number[1] == FLOW_EVENT_TX_FAILED) {
+        text_add(line, size, " (%s)", text_end(call->number[2]));
+    }
+}
+
+/* Texts of calls that have words of their own. Returns 0 for others. */
+static int text_special(char *line, size_t size, const record_call_t *call)
+{
+    switch (call->kind) {
+    case RECORD_TX_OPEN:
+        text_add(line, size, " to QPN %u: %s", call->addr.qpn,
+                 TEXT_NAME(text_opens, call->number[0]));
+        return 1;
+    case RECORD_TX_COMMIT:
+    case RECORD_RESEND_COMMIT:
+        text_header(line, size, call, 0);
+        if (call->bytes[1].length > 0) {
+            text_add(line, size, ", but right is");
+            text_header(line, size, call, 1);
+        }
+        return 1;
+    case RECORD_RESEND_HEADER:
+        text_header(line, size, call, 1);
+        return 1;
+    case RECORD_RX_ACCEPT:
+    case RECORD_RX_ACCEPT_HELD:
+        text_accept(line, size, call);
+        return 1;
+    case RECORD_CTL_NEXT:
+        if (call->number[0] == 0) {
+            text_add(line, size, " none");
+        } else {
+            text_string(line, size, call, 0, call->bytes[0].length);
+        }
+        return 1;
+    case RECORD_CTL_DONE:
+    case RECORD_TX_FAIL:
+        text_add(line, size, " %s", TEXT_NAME(text_sends, call->number[0]));
+        return 1;
+    case RECORD_EVENT_NEXT:
+    case RECORD_EVENT_PEER_NEXT:
+        text_event(line, size, call);
+        return 1;
+    case RECORD_TX_READY:
+        text_add(line, size, " %s", call->number[0] ? "yes" : "no");
+        return 1;
+    case RECORD_STATE:
+        text_add(line, size, " %016llx", (unsigned long long)call->word[0]);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+void text_call(char *line, size_t size, const record_call_t *call)
+{
+    unsigned i;
+
+    snprintf(line, size, "%s", record_format_name(call->kind));
+    if (call->tx != 0) {
+        text_add(line, size, " flow %u", call->tx);
+    }
+    if (call->peer != 0) {
+        text_add(line, size, " peer %u", call->peer);
+    }
+    if (call->op != 0) {
+        text_add(line, size, " op %llx", (unsigned long long)call->op);
+    }
+    if (!text_special(line, size, call)) {
+        for (i = 0; i < call->numbers; ++i) {
+            text_add(line, size, " %llu", (unsigned long long)call->number[i]);
+        }
+    }
+    for (i = 0; i < call->handles; ++i) {
+        text_add(line, size, "%s%llx", (i == 0) ? " buffers " : ",",
+                 (unsigned long long)call->handle[i]);
+    }
+    if (call->time != 0) {
+        text_add(line, size, " at %.3f us", (double)call->time / 1e3);
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A recorded call as a line, packets in the words of docs/PROTOCOL.md. */
+#ifndef REPLAY_TEXT_H_
+#define REPLAY_TEXT_H_
+
+#include <record/record_format.h>
+
+/* line has `size` bytes, at least 1. */
+void text_call(char *line, size_t size, const record_call_t *call);
+
+/* A packet of `length` bytes, of which `kept` were recorded. */
+void text_packet(char *line, size_t size, const uint8_t *packet, size_t kept,
+                 size_t length);
+
+/* Why a flow ended, as flow_end_t. */
+const char *text_end(uint64_t why);
+
+#endif

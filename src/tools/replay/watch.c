@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "watch.h"
+#include "text.h"
+
+#include <flow/image.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int watch_open(watch_t *watch)
+{
+    memset(watch, 0, sizeof(*watch));
+    watch->flows = calloc(FLOW_INDEX_MAX, sizeof(*watch->flows));
+    watch->heard = calloc(WATCH_QPNS, sizeof(*watch->heard));
+    return (watch->flows != NULL) && (watch->heard != NULL);
+}
+
+void watch_close(watch_t *watch)
+{
+    free(watch->flows);
+    free(watch->heard);
+}
+
+static void watch_packet(watch_t *watch, const record_call_t *call)
+{
+    watch_heard_t *heard = &watch->heard[flow_src_qpn(
+            (flow_src_t)call->number[0])];
+
+    heard->call   = 1;
+    heard->time   = watch->last;
+    heard->length = call->length;
+    heard->kept   = (uint8_t)call->bytes[0].length;
+    memcpy(heard->packet, call->bytes[0].at, call->bytes[0].length);
+}
+
+void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
+                const uint8_t *packet)
+{
+    watch_flow_t *flow = &watch->flows[call->tx % FLOW_INDEX_MAX];
+
+    if (call->time != 0) {
+        watch->first = (watch->first == 0) ? call->time : watch->first;
+        watch->last  = call->time;
+    }
+    if (packet != NULL) {
+        watch_packet(watch, call);
+        watch->heard[flow_src_qpn((flow_src_t)call->number[0])].call =
+                run->call;
+        return;
+    }
+    switch (call->kind) {
+    case RECORD_TX_OPEN:
+        memset(flow, 0, sizeof(*flow));
+        break;
+    case RECORD_TX_READY:
+        if (call->number[0]) {
+            flow->blocked_call = 0;
+        } else if (flow->blocked_call == 0) {
+            flow->blocked_call = run->call;
+            flow->blocked      = watch->last;
+            ++flow->stalls;
+        }
+        break;
+    case RECORD_TX_COMMIT:
+    case RECORD_RESEND_COMMIT:
+        flow->blocked_call = 0;
+        break;
+    case RECORD_TX_RNR:
+        ++flow->refused;
+        break;
+    case RECORD_EVENT_NEXT:
+        if (call->number[0] && (call->number[1] == FLOW_EVENT_TX_READY)) {
+            flow->blocked_call = 0;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+uint32_t watch_qpn(const run_t *run, const record_call_t *call)
+{
+    flow_tx_t         *tx   = flow_image_tx(run->core, call->tx);
+    const flow_peer_t *peer = flow_image_peer(run->core, call->peer);
+
+    if ((call->kind == RECORD_RX_ACCEPT) ||
+        (call->kind == RECORD_RX_ACCEPT_HELD)) {
+        return flow_src_qpn((flow_src_t)call->number[0]);
+    }
+    if (call->kind == RECORD_TX_OPEN) {
+        return call->addr.qpn;
+    }
+    if (tx != NULL) {
+        peer = flow_tx_peer(run->core, tx);
+    }
+    return (peer != NULL) ? flow_peer_addr(run->core, peer).qpn : 0;
+}
+
+static void watch_gid(char *text, size_t size, const uint8_t *gid)
+{
+    unsigned i;
+    size_t   length = 0;
+
+    for (i = 0; (i < 16) && (length + 6 < size); i += 2) {
+        length += (size_t)snprintf(text + length, size - length, "%s%x",
+                                   (i > 0) ? ":" : "",
+                                   (unsigned)((gid[i] << 8) | gid[i + 1]));
+    }
+}
+
+/* The first thing that a flow lacks; NULL: nothing. */
+static const char *watch_lacks(const run_t *run, const flow_tx_t *tx)
+{
+    unsigned paused = flow_tx_paused(tx);
+
+    if (flow_tx_why(tx) != FLOW_END_NONE) {
+        return "nothing any more: it failed, and its user has not closed it";
+    }
+    if (paused & FLOW_PAUSE_CLOSED) {
+        return (flow_tx_busy(tx) != 0) ?
+                       "completions: its user closed it" :
+                       "its last word to arrive: its user closed it";
+    }
+    if (flow_tx_last_limit(tx) == flow_tx_psn(tx)) {
+        return flow_tx_is_unanswered(tx) ?
+                       "the answer to its hello: the first window is used" :
+                       "a limit: its receiver has allowed no more";
+    }
+    if (paused & FLOW_PAUSE_FENCE) {
+        return "RMA that a fence waits for";
+    }
+    if ((flow_tx_busy(tx) != 0) && !flow_tx_is_open(tx)) {
+        return "messages that are out to arrive";
+    }
+    if (flow_tx_is_unanswered(tx)) {
+        return "the answer to its hello";
+    }
+    (void)run;
+    return NULL;
+}
+
+static void watch_print_heard(const watch_t *watch, uint32_t qpn)
+{
+    const watch_heard_t *heard = &watch->heard[qpn % WATCH_QPNS];
+    char                 text[192];
+
+    if (heard->call == 0) {
+        printf("  its peer said nothing in this recording\n");
+        return;
+    }
+    text_packet(text, sizeof(text), heard->packet, heard->kept, heard->length);
+    printf("  its peer said last: %s (call %llu, %.6f s before the end)\n",
+           text, (unsigned long long)heard->call,
+           (double)(watch->last - heard->time) / 1e9);
+}
+
+static void watch_print(const watch_t *watch, const run_t *run,
+                        uint32_t number, const flow_tx_t *tx,
+                        const char *lacks)
+{
+    const watch_flow_t *flow = &watch->flows[number];
+    const flow_peer_t  *peer = flow_tx_peer(run->core, tx);
+    flow_addr_t         addr = flow_peer_addr(run->core, peer);
+    char                gid[48];
+
+    watch_gid(gid, sizeof(gid), addr.gid);
+    printf("flow %u to %s QPN %u waits for %s\n", number, gid, addr.qpn, lacks);
+    printf("  next %u, limit %u, %u out, %llu refused; ", flow_tx_psn(tx),
+           flow_tx_last_limit(tx), flow_tx_outstanding(tx),
+           (unsigned long long)flow->refused);
+    if (flow->blocked_call != 0) {
+        printf("blocked since call %llu, %.6f s before the end\n",
+               (unsigned long long)flow->blocked_call,
+               (double)(watch->last - flow->blocked) / 1e9);
+    } else {
+        printf("its user did not try to send since\n");
+    }
+    if (!flow_peer_spoke(peer)) {
+        printf("  its peer was never heard, nor did anything get through\n");
+        return;
+    }
+    watch_print_heard(watch, addr.qpn);
+}
+
+unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
+                   uint32_t qpn)
+{
+    uint32_t         count = flow_image_tx_count(run->core), i;
+    unsigned         found = 0;
+    const char      *lacks;
+    flow_tx_t       *tx;
+
+    for (i = 1; i < count; ++i) {
+        tx = flow_image_tx(run->core, i);
+        if ((tx == NULL) || ((flow != 0) && (i != flow)) ||
+            ((qpn != 0) &&
+             (flow_peer_addr(run->core, flow_tx_peer(run->core, tx)).qpn !=
+              qpn))) {
+            continue;
+        }
+        lacks = watch_lacks(run, tx);
+        if (lacks != NULL) {
+            ++found;
+            watch_print(watch, run, i, tx, lacks);
+        }
+    }
+    if (found == 0) {
+        printf("no flow is blocked\n");
+    }
+    return found;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flows as a replay shows them: since when each is blocked, and the last words
+ * of its peer. */
+#ifndef REPLAY_WATCH_H_
+#define REPLAY_WATCH_H_
+
+#include "run.h"
+
+#define WATCH_QPNS 65536 /* as many as a source tells apart */
+
+/* A sending flow. */
+typedef struct watch_flow {
+    uint64_t blocked_call; /* 0: it may send */
+    uint64_t blocked;      /* ns */
+    uint64_t refused;      /* sends that met receiver-not-ready */
+    uint64_t stalls;
+} watch_flow_t;
+
+/* The last packet of each QPN. */
+typedef struct watch_heard {
+    uint64_t call, time;
+    uint32_t length;
+    uint8_t  kept;
+    uint8_t  packet[FLOW_CTL_MAX];
+} watch_heard_t;
+
+typedef struct watch {
+    watch_flow_t  *flows; /* FLOW_INDEX_MAX */
+    watch_heard_t *heard; /* WATCH_QPNS */
+    uint64_t       first, last; /* ns: as the calls say */
+} watch_t;
+
+/* 0: out of memory. */
+int  watch_open(watch_t *watch);
+void watch_close(watch_t *watch);
+
+/* A call was made. */
+void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
+                const uint8_t *packet);
+
+/* Prints what each flow that cannot go on waits for (flow: only that one; 0:
+ * all). Returns how many there are. */
+unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
+                   uint32_t qpn);
+
+/* The peer of a call, by QPN; 0: of none. */
+uint32_t watch_qpn(const run_t *run, const record_call_t *call);
+
+#endif

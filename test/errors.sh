@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Errors that a user meets, a check of suite load, which sources this file: each is
+# provoked, and the one line that the user then sees is written to a list that a
+# person can read ($CHECK_LOG.list, and the check's log). A machine sees as much:
+# there is one line of ours and no more; it fits a screen's three lines; it says
+# what happened (the name or value that the user gave, or the device), why, and
+# what to do, as the three patterns of the row ask.
+
+ERRORS_BAD=0 ERRORS_COUNT=0
+ERRORS_LENGTH=420 # bytes of a line, at most, without UCX's own head
+
+# Lines of ours: of the module by UCX's logger or to stderr, of a program.
+errors_lines() {
+    local ours=' EFA  +(WARN|ERROR|FATAL) |libuct_srd: |^FAIL '
+    ours="$ours|^\[[^]]*\] +(base|srd|ud|efa)_[a-z_]+\.c:[0-9]+ "
+    ours="$ours|^(srd_info|srdrun|efasim)[^ ]*: |parser.c.*ERROR .*UCX_(SRD|EFA)"
+    grep -avE '^srd_info: [a-z-]+, between ' "$1" | grep -aE "$ours" |
+        sed -E 's/^\[[^]]*\] +[a-z_]+\.c:[0-9]+ +/FATAL: /
+            s/^\[[0-9.]+\] \[[^]]*\] +[^ ]+ +[A-Z]+ +(WARN|ERROR|FATAL) +/\1: /'
+}
+
+# error TITLE WHAT WHY DO COMMAND...: runs it; its line has all three.
+error() {
+    local title=$1 what=$2 why=$3 remedy=$4 line count pattern bad=''
+    shift 4
+    "$@" >"$CHECK_LOG.out" 2>&1 </dev/null
+    line=$(errors_lines "$CHECK_LOG.out")
+    count=$(grep -c . <<<"$line")
+    ERRORS_COUNT=$((ERRORS_COUNT + 1))
+    printf '%2d. %s\n' $ERRORS_COUNT "$title" >>"$ERRORS_LIST"
+    printf '%s\n' "${line:-(nothing)}" | fold -s -w 92 | sed 's/^/      /' >>"$ERRORS_LIST"
+    echo >>"$ERRORS_LIST"
+    [ "$count" = 1 ] || bad="$count lines, not 1"
+    [ "${#line}" -le $ERRORS_LENGTH ] || bad="$bad; ${#line} bytes are too many"
+    for pattern in "$what" "$why" "$remedy"; do
+        grep -qE -- "$pattern" <<<"$line" || bad="$bad; no '$pattern'"
+    done
+    [ -z "$bad" ] || {
+        echo "BAD ${bad#; }: $title"
+        head -n 20 "$CHECK_LOG.out"
+        ERRORS_BAD=$((ERRORS_BAD + 1))
+    }
+}
+
+# on KNOB... -- COMMAND...: on an emulated node with these knobs.
+errors_on() {
+    "$EFASIM" run --fabric "t$$" "$@"
+}
+
+# A program of UCX with and without variables, on a node.
+errors_ucx() {
+    errors_on -- env UCX_TLS=srd,self "$@" "$SRDRUN" ucx_info -w -u t
+}
+
+errors_locked() {
+    # shellcheck disable=SC2016 # for the inner shell
+    errors_on --memlock-root -- bash -c 'ulimit -l "$0"; exec "$@"' "$@"
+}
+
+# errors_pair KNOBS SERVER_TLS CLIENT_TLS [COMMAND]: ucx_perftest on two nodes, whose
+# client always has messages under way (one that waits notices late); what the
+# client says. COMMAND gets the server's process once both are busy.
+errors_pair() {
+    local port server client run
+    port=$(random_port)
+    # shellcheck disable=SC2206 # knobs
+    run=(timeout 20 "$EFASIM" run --fabric "t$$" $1)
+    "${run[@]}" --node 0 -- env UCX_TLS="$2" UCX_HANDLE_ERRORS=none "${PERFTEST[@]}" \
+        -p "$port" >"$CHECK_LOG.server" 2>&1 &
+    server=$!
+    wait_listen "$port" $server || return
+    "${run[@]}" --node 1 -- env UCX_TLS="$3" UCX_HANDLE_ERRORS=none "${PERFTEST[@]}" \
+        127.0.0.1 -p "$port" -t tag_bw -n 100000000 >"$CHECK_LOG.client" 2>&1 &
+    client=$!
+    until ! kill -0 $client 2>/dev/null || grep -q '^|    Stage' "$CHECK_LOG.client"; do
+        sleep 0.1
+    done
+    sleep 1
+    "${4-true}" $server
+    wait $client
+    kill $server 2>/dev/null
+    wait $server
+    cat "$CHECK_LOG.client"
+}
+
+# Kills the program that `timeout efasim run` started.
+errors_kill_child() {
+    local run
+    run=$(pgrep -P "$1")
+    kill -KILL "$(pgrep -P "$run")"
+}
+
+errors_programs() {
+    local srd_info=$BUILD/bin/srd_info blocker port
+    port=$(random_port)
+    error 'srdrun ./nosuch' 'nosuch' 'no such file' "the program's path" \
+        "$SRDRUN" ./nosuch
+    error 'srdrun solver (which is not in PATH)' 'solver' 'not found in PATH' 'PATH' \
+        "$SRDRUN" solver_of_nobody
+    error 'srdrun /etc/passwd' '/etc/passwd' 'not executable' 'name a program.*chmod' \
+        "$SRDRUN" /etc/passwd
+    error 'srdrun --tls=srd ./program' 'option --tls=srd' 'unknown' 'srdrun --help.*UCX_TLS=srd' \
+        "$SRDRUN" --tls=srd ./program
+    echo 'int main(void) { return 0; }' | cc -static -x c -o "$CHECK_LOG.static" - &&
+        error 'srdrun ./static (a program that was linked with -static)' \
+            '\.static' 'static program' 'link it dynamically' "$SRDRUN" "$CHECK_LOG.static"
+    error 'srd_info --selftest (on a host without an EFA)' 'no self-test' 'has no EFA' \
+        'choose|attach|instance' "$srd_info" --selftest
+    error 'srd_info --selftest --device=rdmap9' 'device=rdmap9' 'none of that name' \
+        'there are: rdmap0s6' errors_on -- "$srd_info" --selftest --device=rdmap9
+    error 'srd_info --selftest --only=latencies' "'latencies'" 'no probe is named' \
+        'report of --selftest names' errors_on -- "$srd_info" --selftest --only=latencies
+    error 'srd_info --selftest --peer=127.0.0.1 (nobody listens there)' 'peer=127.0.0.1' 'refused' \
+        "start 'srd_info --selftest --listen" \
+        errors_on -- "$srd_info" --selftest --peer="127.0.0.1:$port"
+    error 'srd_info --selftest --peer=127.0.0.1:99999' 'port 99999' 'allowed' 'from 1 to 65535' \
+        errors_on -- "$srd_info" --selftest --peer=127.0.0.1:99999
+    python3 -c "import socket, time
+port = socket.create_server(('', $port))
+time.sleep(60)" &
+    blocker=$!
+    wait_listen "$port" $blocker
+    error "srd_info --selftest --listen=$port (that port is in use)" "listen=$port" 'in use' \
+        'another port: --listen=' errors_on -- "$srd_info" --selftest --listen="$port"
+    kill $blocker
+    error 'srd_info --selftest (ulimit -l 8192)' 'no self-test' \
+        '12 MiB of memory, the limit is 8192 KiB' 'ulimit -l.*--check' \
+        errors_locked 8192 "$srd_info" --selftest --facts
+    error 'srd_info --json=/no/such/file' 'json=/no/such/file' 'No such file' 'name a file' \
+        "$srd_info" --json=/no/such/file
+    error 'srd_info --python=/no/python' 'python=/no/python' 'cannot be started: No such' \
+        'name a Python 3' "$srd_info" --python=/no/python
+    error 'srd_info --plan --ranks=0 --hosts=8' 'ranks=0' 'allowed' 'from 1' \
+        "$srd_info" --plan --ranks=0 --hosts=8
+    error 'efasim run --node 8 -- true' 'node=8' 'allowed' 'from 0 to 7' \
+        "$EFASIM" run --node 8 -- true
+    error 'efasim run --lose 0.1 -- true' "'--lose'" 'unknown option' 'is --loss meant.*--help' \
+        "$EFASIM" run --lose 0.1 -- true
+    error 'efasim run --plan faults.txt -- true (no such file)' 'faults.txt' 'No such file' \
+        'see PLANS' "$EFASIM" run --plan faults.txt -- true
+    error 'efasim stat (while nothing runs)' "'t$$'|fabric named" 'no fabric|No such' \
+        'start one, or .*--fabric' "$EFASIM" stat --fabric "t$$"
+}
+
+errors_twice() {
+    # shellcheck disable=SC2016 # for the inner shell
+    errors_on -- env UCX_TLS=srd "$SRDRUN" bash -c \
+        'LD_PRELOAD=$0:$LD_PRELOAD exec ucx_info -w -u t' "$1"
+}
+
+errors_module() {
+    local copy=$CHECK_LOG.dir/libuct_srd.so.0
+    mkdir -p "${copy%/*}"
+    error 'UCX_TLS=srd (on a host without an EFA)' 'no srd' 'no EFA device' \
+        'instance type|efasim' env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    error 'UCX_TLS=srd (/dev/infiniband/uverbs0 is not this user'"'"'s)' 'rdmap0s6' \
+        'no right' 'group|udev|--device' errors_on --refuse-open -- env UCX_TLS=srd \
+        "$SRDRUN" ucx_info -w -u t
+    error 'UCX_TLS=srd (ulimit -l 64)' 'rdmap0s6' 'locked memory' 'ulimit -l|memlock' \
+        errors_locked 64 env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    error 'UCX_TLS=srd (the device has no queue pair left)' 'rdmap0s6' 'queue pair' \
+        'fewer|close|end|ulimit|see|use' errors_on --fail-command create-qp:1:ENOMEM -- \
+        env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    error 'UCX_SRD_WINDOW=65' 'UCX_SRD_WINDOW' "Invalid value .*'65'" 'from 1 to 64' \
+        errors_ucx UCX_SRD_WINDOW=65
+    error 'UCX_SRD_TX_QUEUE_LEN=0' 'UCX_SRD_TX_QUEUE_LEN' "Invalid value .*'0'" 'from 16 to' \
+        errors_ucx UCX_SRD_TX_QUEUE_LEN=0
+    error 'UCX_EFA_UD_MTU=100' 'UCX_EFA_UD_MTU=100' 'allowed' '256 bytes and more' \
+        errors_ucx UCX_TLS=ud,self UCX_EFA_UD_MTU=100
+    error 'UCX_EFA_CLAIM=perhaps' "'perhaps'" 'Invalid value' 'Expected: y, n or try' \
+        errors_ucx UCX_EFA_CLAIM=perhaps
+    error 'UCX_EFA_DIRECT=y (rdma-core is older than 60)' 'is not used.*UCX_EFA_DIRECT=y' \
+        'rdma-core|libefa' 'UCX_EFA_DIRECT=try' errors_ucx UCX_EFA_DIRECT=y
+    cp "$BUILD/lib/libuct_srd.so.0" "$copy"
+    error 'the module in LD_PRELOAD twice, from two installs' "$copy|libuct_srd" 'loaded twice' \
+        'keep one' errors_twice "$copy"
+    [ ! -x "$BUILD/obj/hooks/hooks_peer" ] || {
+        error 'a peer with UCX'"'"'s own srd' 'a peer is unreachable over srd' 'another srd' \
+            'start the peer with' \
+            errors_on -- env UCX_TLS=srd "$SRDRUN" "$BUILD/obj/hooks/hooks_peer" other
+        error 'a peer with a newer version of the module' 'unreachable over srd' \
+            'speaks version' 'update the module on this side' \
+            errors_on -- env UCX_TLS=srd "$SRDRUN" "$BUILD/obj/hooks/hooks_peer" newer
+    }
+}
+
+errors_peers() {
+    echo 'at 0ms partition 0 1' >"$CHECK_LOG.plan"
+    error 'UCX_TLS=srd here and UCX_TLS=ud at the peer' 'this side has srd .*the peer has ud' \
+        'in common|own kind' 'srdrun and the same UCX_TLS' errors_pair '' ud srd
+    error 'a peer whose security group drops the packets' 'endpoint to ' 'never answered' \
+        'security group' errors_pair "--timeout-ms 250 --plan $CHECK_LOG.plan" srd srd
+    error 'a peer that is killed' 'endpoint to ' 'process is gone' 'its own output|gone' \
+        errors_pair '' srd srd errors_kill_child
+    error 'srd_info --selftest --peer (its security group drops the packets)' \
+        'no packet reaches' 'security group' 'same subnet' errors_selftest_cut
+}
+
+errors_selftest_cut() {
+    local port listener
+    port=$(random_port)
+    errors_on --node 1 --timeout-ms 250 --plan "$CHECK_LOG.plan" -- \
+        "$BUILD/bin/srd_info" --selftest --listen="$port" >/dev/null 2>&1 &
+    listener=$!
+    wait_listen "$port" $listener
+    errors_on --node 0 --timeout-ms 250 --plan "$CHECK_LOG.plan" -- \
+        "$BUILD/bin/srd_info" --selftest --peer="127.0.0.1:$port"
+    wait $listener
+}
+
+# An MPI that goes another way.
+errors_mpi() {
+    local as_root=()
+    command -v mpirun >/dev/null && [ -x "$BUILD/test/mpi_check" ] || return 0
+    [ "$(id -u)" -ne 0 ] || as_root=(--allow-run-as-root)
+    error 'mpirun without --mca pml ucx' 'UCX_TLS=srd' 'did not use UCX' '--mca pml ucx' \
+        mpirun -np 2 --oversubscribe "${as_root[@]}" --mca pml ob1 --mca btl self,vader \
+        -x UCX_TLS=srd,sm "$EFASIM" run --per-node 1 -- "$SRDRUN" \
+        "$BUILD/test/mpi_check" all 64
+}
+
+errors() {
+    need cc python3 ucx_info
+    need_perftest
+    ERRORS_LIST=$CHECK_LOG.list
+    : >"$ERRORS_LIST"
+    unset UCX_TLS
+    errors_programs
+    errors_module
+    errors_peers
+    errors_mpi
+    cat "$ERRORS_LIST"
+    rm -rf "$CHECK_LOG.dir" "$CHECK_LOG.static"
+    [ $ERRORS_BAD = 0 ] || fail "$ERRORS_BAD of $ERRORS_COUNT lines are not good"
+    at_least "errors provoked" $ERRORS_COUNT 25
+}

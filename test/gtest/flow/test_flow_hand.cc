@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which flows are calm, what they cost, and what the hand takes back. */
+#include "flow_test.h"
+
+extern "C" {
+#include "flow/grant_priv.h"
+#include "flow/hand_priv.h"
+}
+
+using namespace flow_test;
+
+namespace {
+
+/* More senders than buffers for full windows. */
+class flow_hand : public testing::Test {
+protected:
+    enum { PEERS = 20, CALM_USE = FLOW_CALM_WINDOW + FLOW_CALM_LOW };
+
+    flow_hand() :
+        a(1), b(2, [](flow_params_t *p) {
+            p->rx_posted  = 500;
+            p->rx_reserve = 20;
+        })
+    {
+        for (int i = 0; i < PEERS; ++i) {
+            txs.push_back(a.open(b));
+        }
+        settle(a, b);
+        for (flow_tx_t *tx : txs) {
+            rxs.push_back(rx_of(b, a, tx));
+            for (int i = 0; i < FLOW_INIT_WINDOW_MAX; ++i) {
+                EXPECT_TRUE(a.send(tx, "x")); /* the hand begins */
+            }
+            settle(a, b);
+        }
+        rounds(3 * FLOW_QUIET_ROUNDS); /* all that may be recalled is */
+    }
+
+    /* One tick of the hand. */
+    void tick()
+    {
+        b.now += b.core->params.rnr_min;
+        flow_timer_run(b.core, b.now);
+        settle(a, b);
+        ASSERT_STREQ(nullptr, b.check());
+    }
+    void rounds(int count)
+    {
+        for (int i = 0; i < count * FLOW_HAND_TICKS; ++i) {
+            tick();
+        }
+    }
+    void send(int flow, int count = 1)
+    {
+        for (int i = 0; i < count; ++i) {
+            ASSERT_TRUE(a.send(txs[flow], "x")) << i;
+            settle(a, b);
+        }
+    }
+    bool active(int flow) { return rxs[flow]->flags & FLOW_RXF_ACTIVE; }
+    int left(int flow)
+    {
+        return flow_psn_diff(flow_rx_use(rxs[flow]),
+                             flow_rx_psn(rxs[flow]));
+    }
+
+    Node                    a, b;
+    std::vector<flow_tx_t*> txs;
+    std::vector<flow_rx_t*> rxs;
+};
+
+} /* namespace */
+
+/* One message of each, again and again: none counts, and one limit is told for
+ * many messages. */
+TEST_F(flow_hand, trickle__neither_counted_nor_told)
+{
+    uint64_t told = 0;
+
+    for (int turn = 0; turn < 64; ++turn) {
+        if (turn == 16) {
+            told = b.counters().ctl_sent;
+        }
+        for (int i = 0; i < PEERS; ++i) {
+            send(i);
+        }
+        rounds(1);
+    }
+    for (int i = 0; i < PEERS; ++i) {
+        EXPECT_FALSE(active(i)) << i;
+        EXPECT_GT(left(i), FLOW_IDLE_WINDOW) << i;
+    }
+    EXPECT_EQ(0, b.core->owed);
+    EXPECT_LE((b.counters().ctl_sent - told) * 8, 48u * PEERS);
+}
+
+/* A flow that uses much at a time gets a window of its own. */
+TEST_F(flow_hand, active__by_what_it_uses)
+{
+    send(0);
+    tick();
+    send(0, CALM_USE / 2);
+    EXPECT_FALSE(active(0));
+    rounds(2);
+    send(0, CALM_USE / 2);
+    EXPECT_FALSE(active(0)) << "the visit between them was forgotten";
+    send(0, CALM_USE);
+    EXPECT_TRUE(active(0));
+    EXPECT_GT(left(0), FLOW_CALM_WINDOW);
+}
+
+/* Credits that it holds and does not use come back, once for many packets. */
+TEST_F(flow_hand, recall__worth_its_cost)
+{
+    send(0, 3 * CALM_USE);
+    ASSERT_TRUE(active(0));
+    uint64_t before = b.counters().recalls;
+    rounds(3 * FLOW_RECALL_ROUNDS);
+    EXPECT_FALSE(active(0));
+    EXPECT_EQ(FLOW_IDLE_WINDOW, left(0));
+    EXPECT_EQ(before + 1, b.counters().recalls);
+    before = b.counters().recalls;
+    for (int i = 0; i < 2 * FLOW_RECALL_EVERY; ++i) {
+        send(0);
+        rounds(3 * FLOW_RECALL_ROUNDS);
+    }
+    EXPECT_GE(b.counters().recalls, before + 1);
+    EXPECT_LE(b.counters().recalls, before + 3);
+}
+
+/* Packets in the receive queue were not seen yet: nobody is judged, and the
+ * credits that calm flows use are counted. */
+TEST_F(flow_hand, backlog)
+{
+    send(0, 3 * CALM_USE);
+    ASSERT_TRUE(active(0));
+    flow_core_rx_backlog(b.core, 1);
+    for (int i = 0; i < FLOW_HELD_TICKS - FLOW_HAND_TICKS; ++i) {
+        tick();
+        ASSERT_TRUE(active(0)) << i;
+    }
+    ASSERT_FALSE(active(1));
+    send(1, left(1));
+    EXPECT_TRUE(active(1));
+    for (int i = 0; i < 3 * FLOW_HELD_TICKS; ++i) {
+        tick(); /* but not for ever */
+    }
+    EXPECT_FALSE(active(0));
+    flow_core_rx_backlog(b.core, 0);
+    tick();
+    send(2, 2);
+    EXPECT_FALSE(active(2));
+}
+
+/* All wake at once: together they get no more than there is until the queue was
+ * seen empty. */
+TEST_F(flow_hand, lent__what_there_is)
+{
+    for (int turn = 0; turn < 20; ++turn) { /* and no tick */
+        for (flow_tx_t *tx : txs) {
+            a.send(tx, "x");
+        }
+        settle(a, b);
+        ASSERT_LE(b.core->owed + b.core->lent, 480);
+    }
+    EXPECT_GT(b.core->starved.count, 0u);
+    EXPECT_EQ(0u, b.core->active);
+    rounds(1);
+    EXPECT_EQ(0u, b.core->starved.count);
+}
+
+/* A limit that is told once more was granted is no recall, or the two of them
+ * in the wrong order would leave the sender with nothing. */
+TEST_F(flow_hand, recall__not_after_it_was_granted_more)
+{
+    send(0, 3 * CALM_USE);
+    flow_grant_recall(b.core, rxs[0]);
+    settle(a, b);
+    ASSERT_TRUE(a.send(txs[0], "x"));
+    Packet last = a.out.front();
+    a.out.clear();
+    b.receive(last);
+    a.complete(last);
+    std::vector<Packet> first = take(b);
+    ASSERT_EQ(1u, first.size());
+    EXPECT_TRUE(rxs[0]->flags & FLOW_RXF_RECALLED);
+    rounds(2); /* it is calm again, and this limit is refused and repeated */
+    EXPECT_FALSE(active(0));
+    flow_ctl_msg_t msg;
+    ASSERT_EQ(FLOW_DROP_NONE, flow_ctl_decode(first[0].bytes.data(),
+                                              first[0].bytes.size(), &msg));
+    EXPECT_EQ(0u, msg.flags);
+    b.complete(first[0], FLOW_SEND_RNR);
+    for (int i = 0; (i < 8) && b.out.empty(); ++i) {
+        b.now = flow_timer_next(b.core);
+        b.progress();
+    }
+    ASSERT_EQ(1u, b.out.size());
+    ASSERT_EQ(FLOW_DROP_NONE, flow_ctl_decode(b.out[0].bytes.data(),
+                                              b.out[0].bytes.size(), &msg));
+    EXPECT_EQ(0u, msg.flags);
+    settle(a, b);
+    EXPECT_TRUE(a.send(txs[0], "y"));
+}

@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The flight recorder (docs/RECORD.md): what is recorded replays the same.
+# Sourced by suite_ucp.sh, after ucp_checks.sh, by suite_mpi.sh and suite_sim.sh.
+
+# record_begin: RECORDED is a folder for recordings, gone with the check.
+record_begin() {
+    [ -x "$BUILD/bin/srd_replay" ] || skip_here "srd_replay was not built"
+    RECORDED=$(mktemp -d "$CHECK_LOG.rec.XXXXXX")
+    trap 'rm -rf "$RECORDED"' EXIT
+}
+
+# record_same LEAST_FILES LEAST_CALLS: every recording replays, some of LEAST_CALLS.
+record_same() {
+    local file said files=0 most=0 calls
+    for file in "$RECORDED"/*.srdrec; do
+        [ -f "$file" ] || fail "nothing was recorded"
+        said=$("$BUILD/bin/srd_replay" "$file" 2>&1) || {
+            trap - EXIT # the file stays
+            fail "$file: $said"
+        }
+        calls=$(sed -n 's/^\([0-9]*\) calls, the same$/\1/p' <<<"$said")
+        [ "${calls:-0}" -le "$most" ] || most=$calls
+        files=$((files + 1))
+    done
+    at_least recordings "$files" "$1"
+    at_least calls "$most" "$2"
+}
+
+# record_perftest SIZE COUNT LEAST_CALLS [EFASIM_OPTION...]: by $TL, in a ring
+# that turns where that is more than fits.
+record_perftest() {
+    local size=$1 count=$2 least=$3
+    shift 3
+    need_perftest
+    record_begin
+    export UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:4M
+    two_nodes "$@" -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" 127.0.0.1 \
+        -p @PORT@ -t tag_bw -s "$size" -n "$count" -w 5 || exit 1
+    grep -q '^Final:' "$CHECK_LOG" || fail "no result"
+    at_least "payload over the device" "$(stat_payload "$STAT")" \
+        $((size * count))
+    record_same 2 "$least"
+}
+
+# A program that is killed leaves what it did; its peer, too.
+record_killed() {
+    local pid file said port killed=$CHECK_LOG.pid
+    need_perftest
+    record_begin
+    port=$(random_port)
+    export UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:4M
+    # shellcheck disable=SC2016 # for the shells inside
+    "$EFASIM" run --fabric "rk$$" -- bash -c '
+        pidfile=$1 port=$2
+        shift 2
+        "$@" -p "$port" & server=$!
+        sleep 1
+        "$@" 127.0.0.1 -p "$port" -t tag_lat -s 8 -n 100000000 &
+        echo $! >"$pidfile"
+        wait $!
+        kill -KILL "$server"' bash "$killed" "$port" "${PERFTEST[@]}" \
+        >"$CHECK_LOG.out" 2>&1 &
+    pid=$!
+    sleep 4
+    kill -KILL "$(cat "$killed")" || fail "it was not running"
+    wait "$pid" 2>/dev/null
+    for file in "$RECORDED"/*.srdrec; do
+        [ -f "$file" ] || fail "nothing was recorded"
+        said=$("$BUILD/bin/srd_replay" "$file" 2>&1) || fail "$file: $said"
+        grep -q 'not closed$' <<<"$said" || fail "it was not killed: $said"
+        "$BUILD/bin/srd_replay" --why "$file" >/dev/null ||
+            fail "status $? with --why"
+    done
+    record_same 2 10000
+}
+
+# record_line DIR TEXT: it cannot be recorded, which one line says; the program
+# goes on.
+record_line() {
+    local out
+    out=$(UCX_EFA_RECORD=$1 "$EFASIM" run --fabric "rl$$" -- "$SRDRUN" ucx_info -d \
+        2>&1) || fail "status $? with UCX_EFA_RECORD=$1"
+    grep -q 'Transport: srd' <<<"$out" || fail "no srd with UCX_EFA_RECORD=$1"
+    [ "$(grep -c 'UCX_EFA_RECORD' <<<"$out")" = 1 ] ||
+        fail "not one line with UCX_EFA_RECORD=$1: $out"
+    grep -q "UCX_EFA_RECORD.*$2" <<<"$out" ||
+        fail "UCX_EFA_RECORD=$1: no '$2' in: $(grep UCX_EFA_RECORD <<<"$out")"
+}
+
+record_disks() {
+    record_begin
+    record_line /nonexistent 'No such file.*make the folder'
+    record_line "$RECORDED:3k" 'the size is not from 4M'
+    record_line :8M 'no folder'
+    record_line "$RECORDED:99999999G" 'the size is not'
+    export EFASIM SRDRUN
+    unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
+    # shellcheck disable=SC2016 # for the shell inside
+    unshare -m bash -c 'mount -t tmpfs -o size=6m none "$1" || exit 77
+        . "$2"; RECORDED=$1
+        fail() { echo "$*"; exit 1; }
+        record_line "$1" "No space left"
+        [ -z "$(ls "$1")" ] || fail "a file stayed on the full disk"
+        mount -o remount,ro "$1" || exit 77
+        record_line "$1" "Read-only"' bash "$RECORDED" "$TEST_DIR/record.sh" ||
+        fail "on a small or read-only disk: status $?"
+}
+
+# srd_replay's lines about a file that is no recording, or a broken one; and its
+# options.
+record_files() {
+    local file=$RECORDED said status bad
+    record_begin
+    file=$RECORDED/good.srdrec bad=$RECORDED/bad.srdrec
+    mkdir "$RECORDED/sim"
+    "$BUILD/test/flow_sim" --plan stream --record "$RECORDED/sim" || exit 1
+    cp "$(find "$RECORDED/sim" -name '*.srdrec' | head -n 1)" "$file"
+    rm -r "$RECORDED/sim"
+    # damaged STATUS TEXT: of $bad
+    damaged() {
+        status=0
+        said=$("$BUILD/bin/srd_replay" "$bad" 2>&1) || status=$?
+        [ "$status" = "$1" ] || fail "status $status, not $1: $said"
+        grep -q "$2" <<<"$said" || fail "no '$2' in: $said"
+    }
+    # poke OFFSET BYTES: in a copy
+    poke() {
+        cp "$file" "$bad"
+        printf '%b' "$2" | dd of="$bad" bs=1 seek="$1" conv=notrunc status=none
+    }
+    echo text >"$bad" && damaged 2 'no recording'
+    : >"$bad" && damaged 2 'no recording'
+    poke 0 'X' && damaged 2 'no recording'
+    poke 8 '\t' && damaged 2 'recorded by version .*(format 9'
+    poke 24 'XXXX' && damaged 2 'recorded by version .* on .*layout'
+    poke 16 '\0\0\0\0\0\0\0\0' && damaged 2 'cut off'
+    head -c 2000000 "$file" >"$bad" && damaged 2 'cut off'
+    said=$("$BUILD/bin/srd_replay" --text "$file") || fail "status $? with --text"
+    grep -q ' hello, endpoint' <<<"$said" || fail "no hello in --text"
+    grep -q ' am [0-9]* psn [0-9]' <<<"$said" || fail "no message in --text"
+    [ "$("$BUILD/bin/srd_replay" --text --until 20 "$file" | wc -l)" = 22 ] ||
+        fail "--until 20 does not end there"
+    "$BUILD/bin/srd_replay" --trace "$RECORDED/trace.json" "$file" || fail "--trace"
+    python3 - "$RECORDED/trace.json" <<'PY' || fail "not the trace format"
+import json
+import sys
+with open(sys.argv[1], encoding='utf-8') as file:
+    events = json.load(file)['traceEvents']
+kinds = {event['ph'] for event in events}
+sys.exit(0 if {'M', 'C', 'i'} <= kinds else f'only {kinds}')
+PY
+}
+
+# Recordings of the simulator, of every kind of network and of peer.
+record_sim() {
+    local plan
+    for plan in stream alltoall churn chaos scarce dead ud_storm ud_reorder \
+        ud_quiet_chaos; do
+        record_begin
+        "$BUILD/test/flow_sim" --plan "$plan" --seed 3 --record "$RECORDED" || exit 1
+        record_same 2 500
+        rm -rf "$RECORDED"
+    done
+}
+
+# A fault of one line in the core shows at the call where it acts.
+record_mutants() {
+    record_begin
+    need python3 "${CC:-gcc}"
+    "$BUILD/test/flow_sim" --plan churn --seed 3 --record "$RECORDED" || exit 1
+    python3 -B "$TEST_DIR/mutants/replay.py" "${TEST_DIR%/*}" "$BUILD" \
+        "$RECORDED" || exit 1
+    grep -q '^3 mutants, 0 survive$' "$CHECK_LOG" || fail "not three"
+}

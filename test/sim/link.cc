@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow_link [NAME VALUE]...: UD on a link that fills and loses (P20). Without
+ * arguments the tables, each line with its bounds; FAIL and exit status 1 where
+ * one is exceeded. With arguments one run, of the plan with these values (times
+ * in ns, buffer in bytes), beside the ideal.
+ */
+#include "link.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace link_sim;
+
+static bool failed;
+
+static void line(const char *what, const Plan &plan, const Result &got,
+                 double ratio, bool good)
+{
+    char buffer[32] = "deep";
+
+    if (plan.buffer < 100000000) {
+        snprintf(buffer, sizeof(buffer), "%.1f MB",
+                 (double)plan.buffer / 1e6);
+    }
+    printf("  %-8s %2u senders, %6.2f ms, loss %4.1f %%, buffer %s: used %.3f "
+           "posts %.3f shares %.3f of ideal %.2f%s\n", what, plan.senders,
+           (double)plan.rtt / MS, plan.loss * 100, buffer, got.used, got.posts,
+           got.jain, ratio, good ? "" : "  FAIL");
+    failed = failed || !good;
+}
+
+/* A port that all fill. */
+static void port(Plan plan)
+{
+    Result got = run_core(plan);
+
+    line("port", plan, got, got.rate / run_ideal(plan).rate,
+         (got.used >= 0.9) && (got.posts <= 1.15) && (got.jain >= 0.95));
+}
+
+/* Loss without a queue: the link is the sender's own. */
+static void loss(Plan plan, double least)
+{
+    Result got   = run_core(plan);
+    double ratio = got.rate / run_ideal(plan).rate;
+
+    line("loss", plan, got, ratio, ratio >= least);
+}
+
+/* Nothing is lost, so nothing need be sent again. */
+static void quiet(Plan plan)
+{
+    Result got = run_core(plan);
+
+    line("no loss", plan, got, got.rate / run_ideal(plan).rate,
+         (got.rate > 0) && ((double)got.repeats * 100 <=
+                            got.rate * (double)plan.counted / 1e9));
+}
+
+static void ports()
+{
+    Plan plan;
+
+    for (uint64_t buffer : {200000ull, 1000000ull, 1000000000ull}) {
+        for (unsigned senders : {1u, 2u, 8u, 16u, 32u, 64u}) {
+            plan.senders = senders;
+            plan.buffer  = buffer;
+            plan.warm    = (buffer > 200000) ? 100 * MS : 20 * MS;
+            if ((senders < 32) || (buffer != 1000000)) { /* docs/RATE.md */
+                port(plan);
+            }
+        }
+    }
+    plan = Plan();
+    for (Time rtt : {100 * US, 400 * US}) {
+        plan.rtt = rtt;
+        port(plan);
+    }
+    plan.rtt    = 100 * US;
+    plan.jitter = 10 * US; /* what is late is not lost */
+    plan.warm   = 100 * MS;
+    port(plan);
+    plan.jitter  = 0;
+    plan.senders = 16;
+    port(plan);
+    plan         = Plan();
+    plan.senders = 64;
+    plan.stagger = 100 * US;
+    port(plan);
+    plan.senders = 4;
+    plan.stagger = 3 * MS;
+    port(plan);
+}
+
+static void losses()
+{
+    static const struct {
+        double loss, least;
+    } rows[] = {{0.001, 0.8}, {0.01, 0.8}, {0.03, 0.5}, {0.1, 0.5}};
+    Plan plan;
+
+    for (auto &row : rows) {
+        plan       = Plan();
+        plan.gbits = 0;
+        plan.loss  = row.loss;
+        loss(plan, row.least);
+        plan      = Plan(); /* a port of 10 Gb/s that is never full */
+        plan.loss = row.loss;
+        loss(plan, row.least);
+    }
+}
+
+static void trips()
+{
+    for (Time rtt : {50 * US, 500 * US, 5 * MS, 100 * MS}) {
+        Plan plan;
+        plan.gbits   = 0;
+        plan.rtt     = rtt;
+        plan.warm    = 0; /* the first packets, too */
+        plan.counted = 100 * MS + 20 * rtt;
+        quiet(plan);
+        plan.jitter  = rtt / 10;
+        quiet(plan);
+    }
+}
+
+static bool set(Plan *plan, const char *name, const char *text)
+{
+    const struct {
+        const char *name;
+        Time       *value;
+    } times[] = {{"rtt", &plan->rtt},       {"jitter", &plan->jitter},
+                 {"stagger", &plan->stagger}, {"poll", &plan->poll},
+                 {"warm", &plan->warm},     {"counted", &plan->counted},
+                 {"buffer", &plan->buffer}, {"seed", &plan->seed}};
+    const struct {
+        const char *name;
+        double     *value;
+    } numbers[] = {{"gbits", &plan->gbits}, {"nic", &plan->nic},
+                   {"loss", &plan->loss}};
+
+    for (auto &time : times) {
+        if (strcmp(name, time.name) == 0) {
+            *time.value = (Time)atof(text);
+            return true;
+        }
+    }
+    for (auto &number : numbers) {
+        if (strcmp(name, number.name) == 0) {
+            *number.value = atof(text);
+            return true;
+        }
+    }
+    if (strcmp(name, "senders") == 0) {
+        plan->senders = (unsigned)atoi(text);
+    }
+    return strcmp(name, "senders") == 0;
+}
+
+int main(int argc, char **argv)
+{
+    Plan plan;
+
+    setvbuf(stdout, nullptr, _IOLBF, 0);
+    for (int i = 1; i < argc; i += 2) {
+        if ((i + 1 == argc) || !set(&plan, argv[i], argv[i + 1])) {
+            fprintf(stderr, "flow_link: %s: no value, or no such name\n",
+                    argv[i]);
+            return 2;
+        }
+    }
+    if (argc > 1) {
+        Result got = run_core(plan);
+        line("run", plan, got, got.rate / run_ideal(plan).rate, true);
+        return 0;
+    }
+    ports();
+    losses();
+    trips();
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Linux's own efa driver as the judge: it runs in a virtual machine (QEMU, Debian
+# sid's kernel) over efapci, the emulated device as a PCI function. Any warning
+# of the kernel fails a check.
+# usage: suite_kernel.sh BUILD_DIR [quick|ci|full]
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -u
+
+# in_guest SCRIPT [OPTION of vm.sh...]: runs test/kernel/SCRIPT there. Its lines
+# come to standard output, the machine's logs beside the check's.
+in_guest() {
+    local script=$1 status=0
+    shift
+    mkdir -p "$CHECK_LOG.guest"
+    echo "$BUILD" >"$CHECK_LOG.guest/build"
+    "$TEST_DIR/kernel/vm.sh" --build "$BUILD" --keep "$CHECK_LOG.guest" \
+        --file "$TEST_DIR/kernel/guest_lib.sh" \
+        --file "$TEST_DIR/kernel/$script" --file "$CHECK_LOG.guest/build" \
+        "$@" -- "bash /srd/$script" || status=$?
+    [ "$status" != "$SKIPPED" ] || skip_here "no virtual machine can be had"
+    [ "$status" = 0 ] || fail "the guest: status $status"
+}
+
+# The guest's parts, which the other checks share: downloads, where none is cached.
+parts() {
+    local status=0
+    "$TEST_DIR/kernel/vm.sh" --build "$BUILD" --make || status=$?
+    [ "$status" != "$SKIPPED" ] || skip_here "no virtual machine can be had"
+    [ "$status" = 0 ] || fail "status $status"
+}
+
+# guest_checks SCRIPT LEAST [OPTION...]: each line "FAIL ..." is a fault; so many
+# lines "ok ..." there must be.
+guest_checks() {
+    local script=$1 least=$2
+    shift 2
+    in_guest "$script" "$@" | tee "$CHECK_LOG.out"
+    [ "${PIPESTATUS[0]}" != "$SKIPPED" ] || exit "$SKIPPED"
+    [ "${PIPESTATUS[0]}" = 0 ] || exit 1
+    ! grep '^FAIL' "$CHECK_LOG.out" || fail "see above"
+    at_least "checks in the guest" "$(grep -c '^ok ' "$CHECK_LOG.out")" "$least"
+    note "$(grep '^ok ' "$CHECK_LOG.out" | sed 's/^ok //' | xargs)"
+}
+
+# The probe under the kernel and under efasim: the answers are equal, but for a
+# short list.
+answers() {
+    local i
+    rm -f "$BUILD/kernel/answers"
+    in_guest guest_answers.sh --function efa0 --function efa1 \
+        --function efa2 --function efa3 >"$CHECK_LOG.raw" ||
+        { local status=$?; cat "$CHECK_LOG.raw"; exit "$status"; }
+    [ "$(grep -c '^probe status 0' "$CHECK_LOG.raw")" = 4 ] ||
+        fail "the probe did not end well in the guest"
+    answers_of "$CHECK_LOG.raw" >"$BUILD/kernel/answers"
+    for i in 0 1 2 3; do
+        echo "probe efa$i"
+        probe_here "efa$i" || fail "the probe under efasim: status $?"
+    done | answers_of - >"$CHECK_LOG.efasim"
+    compare rest "$BUILD/kernel/answers" "$CHECK_LOG.efasim" || exit 1
+}
+
+# compare PART KERNEL EFASIM: huge pages are asked about by a check of their own.
+compare() {
+    local range='/ huge pages, one: /,/ huge read-only, to be written: /' file
+    for file in "$2" "$3"; do
+        if [ "$1" = huge ]; then
+            sed -n "${range}p" "$file"
+        else
+            sed "${range}d" "$file"
+        fi >"$file.$1"
+    done
+    "$TEST_DIR/kernel/probe_compare.py" --part "$1" "$2.$1" "$3.$1" \
+        "$TEST_DIR/kernel/allowed.txt"
+}
+
+# The same of huge pages, which this machine lends for it.
+huge() {
+    local pages=/proc/sys/vm/nr_hugepages before i
+    [ -s "$BUILD/kernel/answers" ] || skip_here \
+        "no virtual machine can be had: no answers of the kernel"
+    before=$(<"$pages")
+    # shellcheck disable=SC2064 # of now
+    trap "echo $before >$pages" EXIT
+    { echo $((before + 16)) >"$pages"; } 2>/dev/null
+    [ "$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)" -ge 8 ] ||
+        skip_here "this kernel gives no huge pages"
+    for i in 0 1 2 3; do
+        echo "probe efa$i"
+        probe_here "efa$i" "$BUILD" huge || fail "the probe: status $?"
+    done | answers_of - >"$CHECK_LOG.efasim"
+    compare huge "$BUILD/kernel/answers" "$CHECK_LOG.efasim" || exit 1
+}
+
+# probe_here GENERATION [FOLDER [GROUP]]: under efasim (of FOLDER), with the
+# programs that the guest has
+probe_here() {
+    "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" sid -- \
+        "${2:-$BUILD}/bin/efasim" run --comp-vectors 2 --device "$1" -- \
+        "$BUILD/test/kernel/probe" rdmap0s6 "${@:3}" 2>/dev/null
+}
+
+# mutant NAME FILE FROM TO: efasim whose driver has one line changed, in a folder
+# of its own, which it prints.
+mutant() {
+    local dir=$BUILD/kernel/mutant-$1 source=$TEST_DIR/../src
+    local file=$source/efasim/driver/$2 objects
+    mkdir -p "$dir/bin" "$dir/lib"
+    [ "$(grep -cF "$3" "$file")" = 1 ] || fail "$2 has not one line with $3"
+    awk -v from="$3" -v to="$4" '
+        (at = index($0, from)) {
+            $0 = substr($0, 1, at - 1) to substr($0, at + length(from))
+        }
+        { print }' "$file" >"$dir/$2"
+    mapfile -t objects < <(find "$BUILD/src/efasim" \
+        -name 'lib_libefasim_so-*.o' ! -name "lib_libefasim_so-${2%.c}.o")
+    # the other file of that name is the engine's or the fabric's
+    mapfile -t -O ${#objects[@]} objects < <(find "$BUILD/src/efasim/engine" \
+        "$BUILD/src/efasim/fabric" -name "lib_libefasim_so-${2%.c}.o")
+    cp "$BUILD/bin/efasim" "$dir/bin/" &&
+        "${CC:-cc}" -std=gnu11 -O1 -fPIC -fvisibility=hidden -D_GNU_SOURCE \
+            -I"$source" -I"$source/efasim/driver" -shared -pthread \
+            -Wl,-z,nodelete "$dir/$2" "${objects[@]}" -ldl \
+            -o "$dir/lib/libefasim.so" >&2 || fail "the mutant $1 is not built"
+    echo "$dir"
+}
+
+# found FOLDER: whether the probe tells this efasim from the kernel
+found() {
+    {
+        echo "probe efa1"
+        probe_here efa1 "$1"
+    } | answers_of - >"$CHECK_LOG.mutant"
+    grep '^efa1 ' "$BUILD/kernel/answers" >"$CHECK_LOG.kernel"
+    compare rest "$CHECK_LOG.kernel" "$CHECK_LOG.mutant" |
+        grep -E '^(efasim|the kernel): '
+}
+
+# The probe finds single-line faults in efasim's driver, and none without.
+mutants() {
+    local dir
+    [ -s "$BUILD/kernel/answers" ] || skip_here \
+        "no virtual machine can be had: no answers of the kernel"
+    ! found "$BUILD" || fail "differences without a mutant"
+    while IFS='|' read -r name file from to; do
+        dir=$(mutant "$name" "$file" "$from" "$to") || { echo "$dir"; exit 1; }
+        echo "$name:"
+        found "$dir" || fail "the mutant $name was not found"
+        rm -rf "$dir"
+    done <<'END'
+memlock|mr_cmds.c|return -EPERM;|return -ENOMEM;
+psn|qp_state.c|{ 1, SIM_QPA_SQ_PSN, QPA_RUN|{ 1, 0, QPA_RUN
+index|pd_cmds.c|sgid_index != 0|sgid_index > 3
+END
+}
+
+# answers_of FILE: with the generation before each question
+answers_of() {
+    awk '/^probe efa/ { name = $2; next } /^probe status/ { next }
+        { print name " " $0 }' "$1"
+}
+
+faults() {
+    guest_checks guest_faults.sh 5 --function efa2 --function efa2
+}
+
+# Two guests on one fabric. In the middle their device stands still for 6 s, so
+# that each waits for an answer of its, and then one guest for 10 s: all messages
+# arrive, once, at both.
+guests() {
+    local work served first second machine status=0 messages=4000
+    ! full || messages=30000
+    [ -x "$BUILD/test/kernel/far" ] || fail "test/kernel/far is not built"
+    work=$(mktemp -d "$BUILD/kernel/guests.XXXXXX") || exit 1
+    mkdir "$work/a" "$work/b"
+    "$BUILD/bin/efapci" --counters "efa1:$work/a/0" "efa1:$work/b/0" \
+        >"$CHECK_LOG.efapci" 2>&1 &
+    served=$!
+    # shellcheck disable=SC2064 # now
+    trap "kill $served; wait $served; rm -rf '$work'" EXIT
+    guests_wait "$served" test -S "$work/b/0" || fail "efapci did not start"
+    guests_one "$work/a" 1 $messages >"$CHECK_LOG.a" 2>&1 &
+    first=$!
+    guests_one "$work/b" 0 $messages >"$CHECK_LOG.b" 2>&1 &
+    second=$!
+    if guests_wait "$first" grep -q 'far under way' "$CHECK_LOG.a" &&
+        guests_wait "$second" grep -q 'far under way' "$CHECK_LOG.b"; then
+        machine=$(guests_machine "$work/b/0") || fail "no machine to be stopped"
+        guests_stop "$served" 6
+        guests_stop "$machine" 10
+        ! grep 'far sent' "$CHECK_LOG.a" "$CHECK_LOG.b" ||
+            fail "it was over before the machine was stopped"
+    fi
+    wait "$first" || status=$?
+    wait "$second" || status=$?
+    cat "$CHECK_LOG.a" "$CHECK_LOG.b"
+    [ "$status" != "$SKIPPED" ] || exit "$SKIPPED"
+    [ "$status" = 0 ] || fail "a guest: status $status"
+    [ "$(cat "$CHECK_LOG.a" "$CHECK_LOG.b" |
+        grep -c "far sent $messages arrived $messages wrong 0")" = 2 ] ||
+        fail "messages are missing"
+}
+
+# guests_wait PID COMMAND...: until it succeeds; fails if PID ends before. The
+# check's limit is the only one.
+guests_wait() {
+    local pid=$1
+    shift
+    until "$@"; do
+        kill -0 "$pid" 2>/dev/null || return 1
+        sleep 0.1
+    done
+}
+
+# guests_stop PID SECONDS
+guests_stop() {
+    kill -STOP "$1"
+    sleep "$2"
+    kill -CONT "$1"
+}
+
+# guests_one FOLDER PEER MESSAGES: a machine with the one function there
+guests_one() {
+    "$TEST_DIR/kernel/vm.sh" --build "$BUILD" --sockets "$1" --function efa1 \
+        --keep "$CHECK_LOG.guest-$(basename "$1")" -- \
+        "$BUILD/test/kernel/far" efa_0 "$2" "$3"
+}
+
+# guests_machine SOCKET: the process of the machine that has it
+guests_machine() {
+    local pid
+    for pid in /proc/[0-9]*; do
+        if [ "$(cat "$pid/comm" 2>/dev/null)" = qemu-system-x86 ] &&
+            tr '\0' ' ' <"$pid/cmdline" | grep -qF "$1"; then
+            echo "${pid#/proc/}"
+            return
+        fi
+    done
+    return 1
+}
+
+suite_run() {
+    local long=150
+    ! full || long=400
+    CHECKS='' check parts 420 parts
+    check answers 240 answers
+    alone huge 60 huge
+    check mutants 90 mutants
+    check tools 300 guest_checks guest_tools.sh 21 --function efa2 \
+        --function efa0 --function efa1 --function efa3 --function efa2
+    check faults 150 faults
+    check guests $long guests
+}
+
+suite_main kernel "$@"
