@@ -168,9 +168,9 @@ In this order; what a check in brackets names cannot be forgotten.
    here.
 3. **What it calls.** New callbacks and changed arguments go to
    `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
-   the minor; a private operation of an interface may not stay NULL, as UCX
-   asserts some and calls others (`check_minors.py`). What the transports need
-   for them goes into `provider.h`.
+   the minor; no callback may stay NULL, as UCX asserts some and calls others
+   (`check_minors.py`). An attribute of a memory domain that may not be 0 is set
+   in `abi_md_query`. What the transports need for them goes into `provider.h`.
 4. **Prove the layouts**: a line CALLBACK or FIELD for each new member in
    `test/gtest/uct/hooks_layout.cc` (`check_minors.py`), a call in
    `hooks_glue_*.cc` where UCT's API has one (of what is not installed the

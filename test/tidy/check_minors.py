@@ -6,7 +6,7 @@ the tests' stand-in libuct exports the symbol of each, and no range from the
 oldest on ("1.13 to ...") ends with the newest but one, as it did before the
 list grew. NEWS, which tells what was, is left out. In each minor every member of
 a structure of abi_layout.h has its line in hooks_layout.cc, which compares it
-with UCX's, and every private operation of an interface is set: UCX asserts some
+with UCX's, and every callback of a table that UCX gets is set: UCX asserts some
 in the constructor and calls others without a look."""
 
 import os
@@ -22,7 +22,12 @@ import ucx_versions  # pylint: disable=wrong-import-position
 LIST = 'src/ucp_hooks/minors.h'
 LAYOUT = 'src/ucp_hooks/abi_layout.h'
 PROOF = 'test/gtest/uct/hooks_layout.cc'
-TABLE = 'src/ucp_hooks/abi_iface.inc'
+TABLES = 'src/ucp_hooks'  # its *.inc
+# Structures of callbacks that UCX calls, and what stands before a member that
+# is set there.
+FILLED = {'abi_internal_ops': r'\.', 'abi_md_ops': r'\.',
+          'abi_component': r'\bcomponent->', 'abi_tl': r'\btl->',
+          'abi_config_parser': r'\bparser\.'}
 FAKE = 'test/gtest/uct/hooks_fake_uct.c'
 SIGNS = {'0': '==', '1': '>='}  # in the stand-in, by minors.h's "stays"
 PLACES = ('.c', '.h', '.inc', '.cc', '.py', '.sh', '.in', '.md', 'control')
@@ -49,9 +54,21 @@ def lines_of(text, minor):
     return set(found)
 
 
+def unset(name, members, code):
+    """Callbacks of a structure that no line of code sets; of one with a table
+    (designated initializers) no line of the table."""
+    table = re.search(rf'\b{name}_t \w+ = \{{.*?\n\}};', code, re.S)
+    code = table.group() if table else code
+    return [member for member, declared in members.items()
+            if re.search(r'\(\*|^abi_\w+_zcopy_t\b', declared) and
+            not re.search(rf'{FILLED[name]}{member}\s*=\s*(?!NULL\b)\w',
+                          code)]
+
+
 def check_members(root, minors, problems):
-    layout, proof, table = (tree.read(root, path)
-                            for path in (LAYOUT, PROOF, TABLE))
+    layout, proof = (tree.read(root, path) for path in (LAYOUT, PROOF))
+    tables = '\n'.join(tree.read(root, path) for path in
+                       tree.files(root, '.inc', under=TABLES))
     for minor in minors:
         structures = ucx_versions.structures(layout, minor)
         compared = lines_of(proof, minor)
@@ -60,11 +77,11 @@ def check_members(root, minors, problems):
                 if (name, member) not in compared:
                     problems.append(f'{PROOF}: UCX 1.{minor}: no line of '
                                     f'{name}_t.{member}')
-        table_of = '\n'.join(ucx_versions.preprocess(table, minor))
-        table_of = table_of[table_of.rfind('abi_internal_ops_t '):]
-        for member in structures.get('abi_internal_ops', ()):
-            if not re.search(rf'\.{member}\s*=\s*(?!NULL\b)\w', table_of):
-                problems.append(f'{TABLE}: UCX 1.{minor}: {member} is not set')
+        code = '\n'.join(ucx_versions.preprocess(tables, minor))
+        for name in FILLED:
+            problems += [f'{TABLES}: UCX 1.{minor}: {name}_t.{member} is not set'
+                         for member in unset(name, structures.get(name, {}),
+                                             code)]
 
 
 def check_ranges(root, oldest, newest, problems):

@@ -301,7 +301,16 @@ expect fail check_minors.py 'abi_layout.h: UCX 1.14 lacks sizes'
 expect fail check_minors.py 'abi_layout.h: UCX 1.15 with sizes is not in'
 minors
 sed -i 's/, .b = g//' "$root/src/ucp_hooks/abi_iface.inc"
-expect fail check_minors.py 'UCX 1.14: b is not set'
+expect fail check_minors.py 'UCX 1.14: abi_internal_ops_t.b is not set'
+minors
+printf 'typedef struct abi_tl {\n    int (*c)(void);\n} abi_tl_t;\n' \
+    >>"$root/src/ucp_hooks/abi_layout.h"
+printf 'CALLBACK(abi_tl_t, tl_t, c);\n' >>"$root/test/gtest/uct/hooks_layout.cc"
+put src/ucp_hooks/abi_tables.inc <<<'    tl->c = f;'
+put docs/A.md <<<'UCX 1.13 to 1.14'
+expect pass check_minors.py
+put src/ucp_hooks/abi_tables.inc <<<'    tl->c = NULL; entry->c = f;'
+expect fail check_minors.py 'UCX 1.13: abi_tl_t.c is not set'
 minors
 sed -i 2d "$root/test/gtest/uct/hooks_layout.cc"
 expect fail check_minors.py 'UCX 1.14: no line of abi_internal_ops_t.b'
