@@ -8,7 +8,7 @@
 #include "provider.h"
 
 #define GLOBAL_FIELD(_name, _dflt, _member, _type, _doc) \
-    { _name, _dflt, _doc, offsetof(ucx_global_t, _member), _type, 0, 0 }
+    { _name, _dflt, _doc, UCX_CONFIG_AT(ucx_global_t, _member, _type), 0, 0 }
 
 static const ucx_config_field_t global_fields[] = {
     GLOBAL_FIELD("CLAIM", "try", claim, UCX_CONFIG_TERNARY,

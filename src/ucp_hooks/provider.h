@@ -29,6 +29,22 @@ typedef enum {
     UCX_CONFIG_LAST
 } ucx_config_type_t;
 
+/* The types above, as the compiler knows them. */
+#define UCX_CONFIG_STRING_TYPE   char*
+#define UCX_CONFIG_UINT_TYPE     unsigned
+#define UCX_CONFIG_DOUBLE_TYPE   double
+#define UCX_CONFIG_BOOL_TYPE     int
+#define UCX_CONFIG_TERNARY_TYPE  int
+#define UCX_CONFIG_MEMUNITS_TYPE size_t
+#define UCX_CONFIG_TIME_TYPE     double
+
+/* Offset and type of a variable; a member of another type than its parser
+ * writes does not compile. */
+#define UCX_CONFIG_AT(_config, _member, _type)           \
+    _Generic(((_config*)0)->_member,                     \
+             _type##_TYPE: offsetof(_config, _member)), \
+    _type
+
 /*
  * One variable, UCX_<prefix><name>. A value that does not parse or lies outside
  * [min, max] is refused when UCX parses it, with UCX's one line that names

@@ -24,9 +24,9 @@ typedef struct base_config {
 } base_config_t;
 
 /* One number in a transport's table. */
-#define BASE_CONFIG_UINT(_name, _dflt, _member, _min, _max, _doc)            \
-    {_name, _dflt, _doc, offsetof(base_config_t, _member), UCX_CONFIG_UINT, \
-     _min, _max}
+#define BASE_CONFIG_UINT(_name, _dflt, _member, _min, _max, _doc) \
+    {_name, _dflt, _doc, \
+     UCX_CONFIG_AT(base_config_t, _member, UCX_CONFIG_UINT), _min, _max}
 
 _Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
 

@@ -14,12 +14,12 @@ const ucx_config_field_t srd_config_fields[] = {
     {"GET_SHORT", "0",
      "Longest time that a short get (UCT's get_short, which blocks) waits for "
      "its data; 0: no short gets, because UCP ends the process when one fails",
-     offsetof(srd_iface_config_t, get_short), UCX_CONFIG_TIME, 0, 3600},
+     UCX_CONFIG_AT(srd_iface_config_t, get_short, UCX_CONFIG_TIME), 0, 3600},
     {"PUT_FLUSH", "n",
      "Read a byte back after each RDMA WRITE and complete the write only then; "
      "costs a round trip. For memory of GPUs before Hopper, where a running "
      "kernel may see written data late",
-     offsetof(srd_iface_config_t, put_flush), UCX_CONFIG_BOOL, 0, 0},
+     UCX_CONFIG_AT(srd_iface_config_t, put_flush, UCX_CONFIG_BOOL), 0, 0},
 };
 
 _Static_assert((sizeof(srd_config_fields) / sizeof(srd_config_fields[0])) ==

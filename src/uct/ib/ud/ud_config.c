@@ -16,7 +16,7 @@ const ucx_config_field_t ud_config_fields[] = {
     {"TIMER", "10ms",
      "How often UCX's asynchronous thread looks for packets to acknowledge or "
      "repeat while the program makes no progress",
-     offsetof(ud_iface_config_t, timer), UCX_CONFIG_TIME, 0.001, 1},
+     UCX_CONFIG_AT(ud_iface_config_t, timer, UCX_CONFIG_TIME), 0.001, 1},
 };
 
 _Static_assert((sizeof(ud_config_fields) / sizeof(ud_config_fields[0])) ==
