@@ -75,7 +75,7 @@ typedef enum flow_send_status {
     FLOW_SEND_LOST, /* status 13, 15: no answer came. It may have arrived, and
                        the peer may live: the network may have been cut       */
     FLOW_SEND_DEAD, /* status 8, 9: its queue pair is gone, and so the peer   */
-    FLOW_SEND_ERROR, /* our own failure (2 .. 6): the flow cannot go on       */
+    FLOW_SEND_ERROR, /* any other, as our own failure: the flow cannot go on  */
     FLOW_SEND_GIVEN_UP /* no completion: for flow_tx_fail, its user cancels   */
 } flow_send_status_t;
 

@@ -6,7 +6,8 @@ symbols of the object files: an inline function counts where it is compiled.
 (Between the parts check_layers.py decides.) ROOT/test/tidy/circles.txt has the
 calls that are allowed although they close a circle, a line each: "CALLER ->
 CALLED: reason", or by name "FUNCTION of CALLED: reason". A line without effect
-is a failure."""
+is a failure. The tables of ROOT/docs/DESIGN.md name each file of flow and base
+in such an order."""
 
 import glob
 import os
@@ -19,8 +20,14 @@ import tree
 # Where objects lie below the build folder. Those of one source are alike.
 OBJECTS = ('obj/flow/*.o', 'src/**/*.o')
 
+# The rows of DESIGN.md whose names are the files of a folder, in their order.
+DESIGN = 'docs/DESIGN.md'
+ORDERS = {'src/flow/': r'^\| \d+ \| (`[^|]+)\|',
+          'src/uct/ib/base/': r'^\| (`base_[^|]+)\|'}
+
 # The parts of src/ that stand in an order.
-PARTS = ('src/flow', 'src/efasim', 'src/tools', 'src/ucp_hooks', 'src/uct/ib')
+PARTS = ('src/flow', 'src/record', 'src/efasim', 'src/tools', 'src/ucp_hooks',
+         'src/uct/ib')
 
 ALLOWED = 'test/tidy/circles.txt'
 ALLOWED_LINE = re.compile(r'(\S+) (->|of) (\S+): \S')
@@ -100,6 +107,21 @@ def circles_of(calls):
     return sorted(circles)
 
 
+def check_orders(root, calls, problems):
+    """Whether the tables of DESIGN.md have each file behind those it calls."""
+    text = tree.read(root, DESIGN)
+    for folder, row in ORDERS.items():
+        names = re.findall(r'`(\w+)`', ' '.join(re.findall(row, text, re.M)))
+        places = {f'{folder}{name}.c': place
+                  for place, name in enumerate(names)}
+        for source in sorted(calls):
+            if source.startswith(folder) and source not in places:
+                problems.append(f'{DESIGN}: no row has {source}')
+            problems += [f'{source}: calls {called}, which stands behind it in '
+                         f'{DESIGN}' for called in sorted(calls[source])
+                         if places.get(called, 0) > places.get(source, len(names))]
+
+
 def allowed_of(root, problems):
     """The pairs that ROOT's list allows: (caller, called), (function, file)."""
     pairs, names = [], []
@@ -142,6 +164,8 @@ def main(root, build):
             others = ', '.join(sorted(calls[source] & set(circle)))
             problems.append(f'{source}: in a circle of calls; it calls '
                             f'{others}')
+    if os.path.exists(os.path.join(root, DESIGN)):
+        check_orders(root, calls, problems)
     tree.finish(problems, calls, 'object files of src/')
 
 

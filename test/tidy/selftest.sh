@@ -241,11 +241,12 @@ sed -i 's/FLOW_WINDOW_MAX == 8 \* sizeof(_map)/1/
     "$root/src/flow/limits.c"
 expect fail check_limits.sh 'FLOW_WINDOW_MAX may be doubled'
 
-# calls FILE OTHER: a file of the transports that calls the other.
+# calls FILE OTHER [FOLDER]: a file of the transports that calls the other.
 calls() {
-    mkdir -p "$build/src/uct/ib/efa"
-    touch "$root/src/uct/ib/efa/$1.c"
-    object "src/uct/ib/efa/libuct_srd_so_0-$1.o" <<<"void $2(void);
+    local folder=src/uct/ib/${3:-efa}
+    mkdir -p "$build/$folder"
+    touch "$root/$folder/$1.c"
+    object "$folder/libuct_srd_so_0-$1.o" <<<"void $2(void);
         void $1(void); void $1(void) { $2(); }"
 }
 sample
@@ -272,6 +273,16 @@ calls c elsewhere
 expect fail check_circles.py 'nobody calls a of src/uct/ib/efa/a.c'
 put test/tidy/circles.txt <<<'b of src/uct/ib/efa/a.c: a sample'
 expect fail check_circles.py 'src/uct/ib/efa/a.c has no b'
+sample
+mkdir -p "$root/src/uct/ib/base" "$root/docs"
+calls base_b base_a base
+calls base_a elsewhere base
+printf '| `base_a` | first |\n| `base_b` | second |\n' | put docs/DESIGN.md
+expect pass check_circles.py
+printf '| `base_b`, `base_a` | the wrong way round |\n' | put docs/DESIGN.md
+expect fail check_circles.py 'base_b.c: calls src/uct/ib/base/base_a.c, which stands behind'
+put docs/DESIGN.md <<<'| `base_a` | alone |'
+expect fail check_circles.py 'DESIGN.md: no row has src/uct/ib/base/base_b.c'
 
 # minors: a list of two minors, and files that agree with it.
 minors() {

@@ -180,7 +180,7 @@ PCI_HANDLER(pci_object_mr_deregister)
     return 0;
 }
 
-/* What the driver has not checked, as the guest may have no such driver. */
+/* Checks of the driver, repeated, as the guest may have no such driver. */
 static int object_cq_check(const struct pci_func *func,
                            const struct pci_cmd_create_cq *cmd)
 {

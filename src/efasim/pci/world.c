@@ -229,8 +229,8 @@ static int world_rdma(void *env, uint32_t owner, enum io_tx_op op,
     return 0;
 }
 
-/* Of what is not there (the guest took memory away that is registered) zeros
- * are read, and what is written there is lost. */
+/* Memory that is not there (the guest took it away while registered) reads as
+ * zeros, and writes to it are lost. */
 static void world_mem_read(void *env, void *dst, uint64_t addr, size_t length)
 {
     const uint8_t *src;

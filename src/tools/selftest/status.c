@@ -4,16 +4,18 @@
 #include "result.h"
 #include "text.h"
 
+#include <uct/ib/efa/efa_status.h>
+
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    STATUS_DEAD    = 9,
-    STATUS_RNR     = 10,
-    STATUS_LONG    = 11,
-    STATUS_ABSENT  = 15,
-    STATUS_UNKNOWN = 14,
-    STATUS_KEY     = 7,
+    STATUS_DEAD    = EFA_STATUS_REMOTE_QPN,
+    STATUS_RNR     = EFA_STATUS_REMOTE_NOT_READY,
+    STATUS_LONG    = EFA_STATUS_REMOTE_LENGTH,
+    STATUS_ABSENT  = EFA_STATUS_REMOTE_UNREACHED,
+    STATUS_UNKNOWN = EFA_STATUS_REMOTE_REFUSED,
+    STATUS_KEY     = EFA_STATUS_REMOTE_ACCESS,
     STATUS_TRIES   = 6,
     STATUS_BYTES   = 4096 /* of an RDMA */
 };
