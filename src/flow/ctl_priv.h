@@ -19,8 +19,9 @@ enum flow_ctl_due {
     FLOW_CTL_RX_RESET   = 1u << 3,
     FLOW_CTL_RX_PARTED  = 1u << 4, /* UD */
     FLOW_CTL_RX_ACK     = 1u << 5, /* UD */
-    FLOW_CTL_QUEUED     = 1u << 6, /* queued, parked (turn.c) or in back-off  */
     FLOW_CTL_TX_TIMED   = 1u << 5, /* in back-off: with FLOW_CTL_QUEUED       */
+    FLOW_CTL_QUEUED     = 1u << 6, /* queued, parked (turn.c) or in back-off  */
+    FLOW_CTL_DUE_END,              /* one more than the last (limits.c)       */
     FLOW_CTL_TX_LISTS   = FLOW_CTL_QUEUED | FLOW_CTL_TX_TIMED
 };
 

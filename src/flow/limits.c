@@ -4,6 +4,7 @@
  * that no longer fits is refused here, by the name of the field; it would
  * otherwise compile, and wrap. test/tidy/check_limits.sh tries each of them.
  */
+#include "flow/ctl_priv.h"
 #include "flow/ctl_wire.h"
 #include "flow/limits.h"
 #include "flow/peer_priv.h"
@@ -14,6 +15,11 @@
 /* A bit field of this many bits holds the values 0 to _most. */
 #define FLOW_LIMIT_BITS(_most, _bits, _field) \
     FLOW_LIMIT((uint64_t)(_most) < (1ull << (_bits)), _field)
+
+/* A field of this many bits has room for each bit of a set, whose _end is one
+ * more than the last. */
+#define FLOW_LIMIT_SET(_end, _bits, _field) \
+    FLOW_LIMIT_BITS((_end) - 1, _bits, #_end ": one bit each in " _field)
 
 #define FLOW_LIMIT_POWER(_value, _field) \
     FLOW_LIMIT(((_value) & ((_value) - 1)) == 0, _field)
@@ -129,3 +135,12 @@ FLOW_LIMIT(FLOW_TOMBSTONES < FLOW_INDEX_MAX,
 FLOW_LIMIT(FLOW_QUARANTINE + FLOW_SPARE + FLOW_RX_BATCH < FLOW_INDEX_MAX,
            "FLOW_QUARANTINE, FLOW_SPARE, FLOW_RX_BATCH: receiver indices");
 FLOW_LIMIT(FLOW_GONE_MIN < FLOW_INDEX_MAX, "FLOW_GONE_MIN: flows");
+
+/* Sets of bits. */
+FLOW_LIMIT_SET(FLOW_PAUSE_END, 4, "flow_tx.paused");
+FLOW_LIMIT_SET(FLOW_TXF_END, 8, "flow_tx.flags");
+FLOW_LIMIT_SET(FLOW_WAIT_END, 8, "flow_tx.wait");
+FLOW_LIMIT_SET(FLOW_RXF_END, 8, "flow_rx.flags");
+FLOW_LIMIT_SET(FLOW_LIST_END, 2, "flow_rx.lists");
+FLOW_LIMIT_SET(FLOW_CTL_DUE_END, 7, "flow_tx.ctl and flow_rx.ctl");
+FLOW_LIMIT_SET(FLOW_OPF_END, 8, "flow_op.flags");

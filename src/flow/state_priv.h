@@ -121,6 +121,8 @@ struct flow_rx {
 /* A message id, so that no packet fits the word: they are compared without. */
 #define FLOW_RX_SHUT 1ull
 
+/* The sets of bits below end with one more than their last bit, by which
+ * limits.c knows whether all fit in their field. */
 enum flow_rx_flags {
     FLOW_RXF_PAIRED  = 1u << 0, /* has or had a pair: never gets another      */
     FLOW_RXF_CARRIED = 1u << 1, /* the pair's headers carry our limit         */
@@ -135,8 +137,9 @@ enum flow_rx_flags {
                                    its cost                                   */
     FLOW_RXF_UNLISTED = 1u << 7, /* PARTED: off the list of its peer, by a
                                    reference                                  */
-    FLOW_RXF_MOVED   = 1u << 7  /* ACTIVE: calm, consumed something since the
+    FLOW_RXF_MOVED   = 1u << 7, /* ACTIVE: calm, consumed something since the
                                    last round of the hand that recalls        */
+    FLOW_RXF_END
 };
 
 enum flow_tx_flags {
@@ -146,7 +149,8 @@ enum flow_tx_flags {
     FLOW_TXF_ASKED   = 1u << 3, /* UD: asked at this limit                    */
     FLOW_TXF_HELLOED = 1u << 4, /* a hello was handed out                     */
     FLOW_TXF_RMA     = 1u << 5, /* the user wants RMA                         */
-    FLOW_TXF_LAST    = 1u << 6  /* goodbye or reset was sent, or is pointless */
+    FLOW_TXF_LAST    = 1u << 6, /* goodbye or reset was sent, or is pointless */
+    FLOW_TXF_END
 };
 
 enum flow_tx_wait {
@@ -158,12 +162,14 @@ enum flow_tx_wait {
     FLOW_WAIT_RNR   = 1u << 5, /* receiver-not-ready: nothing new until all
                                   that is out has arrived                     */
     FLOW_WAIT_LAP   = 1u << 6, /* the same, since it carries limits (lap.c)   */
+    FLOW_WAIT_END,
     FLOW_WAIT_EMPTY = FLOW_WAIT_RNR | FLOW_WAIT_LAP
 };
 
 enum flow_lists {
     FLOW_LIST_STARVED = 1u << 0,
-    FLOW_LIST_PARTED  = 1u << 1 /* by starved_next                            */
+    FLOW_LIST_PARTED  = 1u << 1, /* by starved_next                           */
+    FLOW_LIST_END
 };
 
 /* State of an operation on UD. */
@@ -172,7 +178,8 @@ enum flow_op_flags {
     FLOW_OPF_OVER   = 1u << 1, /* acknowledged, or its flow failed            */
     FLOW_OPF_FAILED = 1u << 2,
     FLOW_OPF_AGAIN  = 1u << 3, /* was sent more than once                     */
-    FLOW_OPF_PROBE  = 1u << 4  /* the last time to ask, with nothing known    */
+    FLOW_OPF_PROBE  = 1u << 4, /* the last time to ask, with nothing known    */
+    FLOW_OPF_END
 };
 
 typedef enum flow_peer_state {

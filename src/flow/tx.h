@@ -35,7 +35,8 @@ enum flow_tx_pause {
     FLOW_PAUSE_FENCE   = 1u << 1, /* a fence waits for RMA                    */
     FLOW_PAUSE_USER    = 1u << 2, /* no address handle yet, or the like       */
     /* the core's own: */
-    FLOW_PAUSE_CLOSED  = 1u << 3  /* closed or failed                         */
+    FLOW_PAUSE_CLOSED  = 1u << 3, /* closed or failed                         */
+    FLOW_PAUSE_END                /* one more than the last (limits.c)        */
 };
 
 /*
