@@ -170,8 +170,8 @@ struct sim_peer {
     struct sim_list link;           /* dev->peers while it has a tx ring */
 };
 
-/* Of a guest's device: when a request's wait ends. Stale, if op->wait is another
- * number by now. */
+/* When a request's wait ends, in a guest's device. Stale, if op->wait is
+ * another number by now. */
 struct sim_wait {
     uint64_t       due;
     uint64_t       number;

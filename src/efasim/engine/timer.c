@@ -2,8 +2,8 @@
 /*
  * Events of time alone: packets and completions that were held back go on,
  * receivers that were not ready are tried again, silent peers are checked. The
- * list is not sorted: before `timed_next` nothing on it is due. A guest's device
- * has there what others overtake, which is little, and the rest in a heap.
+ * list is not sorted: before `timed_next` nothing on it is due. A guest's
+ * device has there what others overtake, which is little, the rest in a heap.
  */
 #include "timer.h"
 #include "complete.h"

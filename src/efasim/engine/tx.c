@@ -64,7 +64,7 @@ static void tx_read(struct io_tx_wqe *wqe, const struct sim_wq *sq)
 }
 
 /* A program that keeps to its queue's depth never has more under way; a guest
- * may have none that does. What is too much stays in the queue. */
+ * may have none that does. The rest stays in the queue. */
 static int tx_is_full(const struct sim_qp *qp)
 {
     return qp->dev->guest && ((qp->under_way >= qp->sq.depth) ||

@@ -82,8 +82,8 @@ static uint16_t admin_crc(const struct pci_admin_resp *resp)
     return crc ^ 0xffff;
 }
 
-/* Take the command at the head of the queue, once: the guest may change it while
- * it is done. -1: it is not where it says. */
+/* Take the command at the head of the queue, once: the guest may change it
+ * while it is done. -1: it is not where it says. */
 static int admin_take(struct pci_func *func)
 {
     struct pci_queue *aq = &func->aq;

@@ -6,7 +6,7 @@
 #include "func.h"
 
 enum {
-    PCI_ADMIN_NS = 200000, /* of one guest's commands; then others have a turn */
+    PCI_ADMIN_NS = 200000, /* of one guest's commands; then others' turn */
     PCI_ST_AGAIN = 0xff,   /* no status: the command is not yet done */
 };
 
@@ -14,8 +14,8 @@ enum {
  * breaks the device. */
 void pci_admin_ring(struct pci_func *func, uint32_t producer);
 
-/* Do some of them, answer, and raise the admin's interrupt. The number of things
- * done. A queue that is not in the guest's memory breaks the device. */
+/* Do some of them, answer, and raise the admin's interrupt. The number of
+ * things done. A queue that is not in the guest's memory breaks the device. */
 unsigned pci_admin_progress(struct pci_func *func);
 
 /* Whether there are some. */

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An eventfd: any other descriptor could make a write wait, or end up elsewhere. */
+/* An eventfd: any other descriptor could make a write wait, or end up
+ * elsewhere. */
 static int event_is_fd(int fd)
 {
     char path[40], target[40];

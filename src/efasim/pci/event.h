@@ -18,8 +18,8 @@ int pci_event_attach(struct pci_func *func, unsigned first, unsigned num,
 /* None has one, and none waits. */
 void pci_event_clear(struct pci_func *func);
 
-/* Interrupt number `vector`. Where the guest has not set it up, or has not taken
- * so many that it can hold no more, pci_event_beat() gives it later. */
+/* Interrupt number `vector`. Where the guest has not set it up, or has not
+ * taken so many that it can hold no more, pci_event_beat() gives it later. */
 void pci_event_raise(struct pci_func *func, unsigned vector);
 
 /* There are answers in the admin queue: its interrupt, unless that is masked;

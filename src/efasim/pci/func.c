@@ -174,9 +174,9 @@ static void func_check_memory(struct pci_func *func)
         func->is_lost = 0;
     } else if (!func->is_lost) {
         func->is_lost = 1;
-        pci_log(func, "the machine's memory is gone (its file was made shorter, "
-                      "or its file system is full): the device has broken. "
-                      "Start the machine again");
+        pci_log(func, "the machine's memory is gone (its file was made "
+                      "shorter, or its file system is full): the device has "
+                      "broken. Start the machine again");
         pci_event_fatal(func);
     }
 }

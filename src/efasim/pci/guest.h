@@ -21,14 +21,14 @@ struct pci_guest {
 
 /* Map `size` bytes of a file at guest address `iova`. The descriptor stays the
  * caller's; without one (-1) the range stays out of reach. 0, -EINVAL (empty,
- * wraps, overlaps, not of whole pages, see pci_region_open()), -ENOSPC (too many,
- * or more than PCI_REGION_TOTAL in all), or mmap's error. */
+ * wraps, overlaps, not of whole pages, see pci_region_open()), -ENOSPC (too
+ * many, or more than PCI_REGION_TOTAL in all), or mmap's error. */
 int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
                   uint64_t offset, int writable);
 
 /* Unmap the regions that lie within the range. A region with queues in it stays
- * mapped here until they are destroyed. 0, or -EINVAL: the range is empty, wraps,
- * or has a part of a region, and nothing is unmapped. */
+ * mapped here until they are destroyed. 0, or -EINVAL: the range is empty,
+ * wraps, or has a part of a region, and nothing is unmapped. */
 int pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size);
 
 /* Bytes that are mapped. */

@@ -224,8 +224,8 @@ static void main_loop(struct main_state *state)
     }
 }
 
-/* A write to a descriptor of a machine's waits at most until the alarm, whatever
- * the machine does with it. */
+/* A write to a descriptor of a machine's waits at most until the alarm,
+ * whatever the machine does with it. */
 static void main_signals(void)
 {
     struct sigaction end      = { .sa_handler = main_end };

@@ -24,7 +24,7 @@ struct pci_mr {
 
 struct pci_mr_reader;
 
-/* Pages that one call reads: a guest's list may have millions, and others wait */
+/* Pages that one call reads: a list may have millions, and others wait */
 enum { PCI_MR_PAGES = 4096 };
 
 /*
@@ -36,12 +36,12 @@ enum { PCI_MR_PAGES = 4096 };
 int pci_mr_open(const struct pci_guest *guest, const struct pci_admin_cmd *cmd,
                 uint32_t budget, struct pci_mr_reader **reader_p);
 
-/* Read on. 0: all is read; -EAGAIN: call again; -EINVAL (as above, or the list is
- * too short or not mapped), -ENOMEM. */
+/* Read on. 0: all is read; -EAGAIN: call again; -EINVAL (as above, or the list
+ * is too short or not mapped), -ENOMEM. */
 int pci_mr_read(struct pci_mr_reader *reader);
 
-/* End reading (NULL: nothing was), whether all is read or not: the registration,
- * which is the caller's. */
+/* End reading (NULL: nothing was), whether all is read or not: the
+ * registration, which is the caller's. */
 struct pci_mr *pci_mr_take(struct pci_mr_reader *reader);
 void pci_mr_close(struct pci_mr *mr);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Files of a machine's memory, mapped here. A file may be made shorter while it
- * is mapped, or its file system may be full: what is touched there raises SIGBUS.
- * Then zeros take the place of the whole region, it is marked as lost, and the
- * process goes on.
+ * is mapped, or its file system may be full: what is touched there raises
+ * SIGBUS. Then zeros take the place of the whole region, it is marked as lost,
+ * and the process goes on.
  */
 #ifndef EFASIM_PCI_REGION_H
 #define EFASIM_PCI_REGION_H

@@ -6,7 +6,8 @@
  * function is reset and waits for the next.
  *
  * Neither the guest is trusted nor the machine: a message that is not one is
- * refused, or ends that connection; one that does not end makes nobody else wait.
+ * refused, or ends that connection; one that does not end makes nobody else
+ * wait.
  */
 #ifndef EFASIM_PCI_SERVER_H
 #define EFASIM_PCI_SERVER_H
@@ -24,8 +25,8 @@ struct pci_server {
     struct pci_channel channel;  /* of the machine */
 };
 
-/* Listen on a socket at `path`, which is made anew. 0 or -errno; -EEXIST: there is
- * something else than a socket. */
+/* Listen on a socket at `path`, which is made anew. 0 or -errno; -EEXIST: there
+ * is something else than a socket. */
 int pci_server_open(struct pci_server *server, struct pci_func *func,
                     const char *path);
 void pci_server_close(struct pci_server *server);
@@ -33,7 +34,7 @@ void pci_server_close(struct pci_server *server);
 /* What to wait for. */
 void pci_server_wait(const struct pci_server *server, struct pollfd *wait);
 
-/* It is there: a machine connects, asks one thing, takes an answer, or leaves. */
+/* It is there: a machine connects, asks one thing, takes an answer, leaves. */
 void pci_server_serve(struct pci_server *server);
 
 #endif
