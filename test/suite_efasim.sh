@@ -20,6 +20,13 @@ engine_check() {
     tests_ran
 }
 
+# efapci, and machines and guests that mean harm.
+hostile_check() {
+    [ -x "$BUILD/test/gtest_efapci" ] || skip_here "gtest_efapci was not built"
+    "$BUILD/test/gtest_efapci" --gtest_brief=1 || exit 1
+    tests_ran
+}
+
 # soak SECONDS: random plans of faults in virtual time, from a new seed.
 soak() {
     [ -x "$BUILD/test/gtest_efasim_engine" ] ||
@@ -487,6 +494,7 @@ suite_run() {
     local seed
 
     check engine 60 engine_check
+    check hostile_guests 120 hostile_check
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || { ci && echo 15 || echo 3; })"
 

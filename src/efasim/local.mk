@@ -18,6 +18,7 @@ efasim_engine_sources = \
 	src/efasim/engine/env_ops.h \
 	src/efasim/engine/fail.c src/efasim/engine/fail.h \
 	src/efasim/engine/fault.c src/efasim/engine/fault.h \
+	src/efasim/engine/heap.c src/efasim/engine/heap.h \
 	src/efasim/engine/inject.c src/efasim/engine/inject.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/late.c src/efasim/engine/late.h \
@@ -107,13 +108,17 @@ efasim_pci_sources = \
 	src/efasim/pci/feature.c src/efasim/pci/feature.h \
 	src/efasim/pci/func.c src/efasim/pci/func.h \
 	src/efasim/pci/guest.c src/efasim/pci/guest.h \
+	src/efasim/pci/log.c src/efasim/pci/log.h \
 	src/efasim/pci/mr.c src/efasim/pci/mr.h \
 	src/efasim/pci/objects.c src/efasim/pci/objects.h \
 	src/efasim/pci/qp.c \
+	src/efasim/pci/region.c src/efasim/pci/region.h \
 	src/efasim/pci/world.c src/efasim/pci/world.h
 
 bin_PROGRAMS += bin/efapci
 bin_efapci_SOURCES = $(efasim_pci_sources) src/efasim/pci/main.c \
+	src/efasim/pci/channel.c src/efasim/pci/channel.h \
+	src/efasim/pci/message.h \
 	src/efasim/pci/server.c src/efasim/pci/server.h
 bin_efapci_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 bin_efapci_CFLAGS = $(BASE_CFLAGS)

@@ -87,6 +87,21 @@ static void ah_flush(struct sim_dev *dev, const struct sim_pd *pd,
     }
 }
 
+/* The same for a device that has a list for each handle. */
+static void ah_flush_list(struct sim_ah *ah)
+{
+    struct sim_list *link, *next;
+    struct sim_op *op;
+
+    for (link = ah->ops.next; link != &ah->ops; link = next) {
+        next = link->next;
+        op   = list_entry(link, struct sim_op, ah_link);
+        if ((op->qp->attr.pd == ah->pd) && (op->state != SIM_OP_DONE)) {
+            sim_complete(op, SIM_ST_FLUSHED);
+        }
+    }
+}
+
 int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
 {
     struct sim_ah *ah = &dev->ah[number];
@@ -102,7 +117,11 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
         return 0;
     }
 
-    ah_flush(dev, ah->pd, number);
+    if (dev->guest) {
+        ah_flush_list(ah);
+    } else {
+        ah_flush(dev, ah->pd, number);
+    }
     if (ah->nic >= 0) {
         ah->pd->ah_of_nic[ah->nic] = IO_AH_UNKNOWN;
         atomic_fetch_and(&dev->dir->slot[dev->slot].ah[ah->pd->index],

@@ -23,6 +23,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
                              const struct sim_knobs *knobs)
 {
     struct sim_dev *dev = calloc(1, sizeof(*dev));
+    unsigned i;
 
     if (dev == NULL) {
         return NULL;
@@ -34,6 +35,9 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
         return NULL;
     }
 
+    for (i = 0; i < knobs->max_ah; ++i) {
+        list_init(&dev->ah[i].ops);
+    }
     dev->dir       = dir;
     dev->ops       = ops;
     dev->env       = env;
@@ -134,6 +138,11 @@ static unsigned dev_fetch(struct sim_dev *dev, int has_time)
             has_time = 1;
         }
         done += sim_tx_fetch(qp);
+        if (dev->guest && (done >= SIM_GUEST_FETCH)) {
+            list_del(&dev->qps); /* the next call begins behind it */
+            list_add_head(link, &dev->qps);
+            break;
+        }
     }
 
     return done;

@@ -31,6 +31,13 @@ static inline void list_add_tail(struct sim_list *list, struct sim_list *link)
     list->prev       = link;
 }
 
+/* Put `link` behind `list`: where `list` is an element and `link` the head, the
+ * list then begins behind that element. */
+static inline void list_add_head(struct sim_list *list, struct sim_list *link)
+{
+    list_add_tail(list->next, link);
+}
+
 /* Removing an element that is on no list (initialised) changes nothing. */
 static inline void list_del(struct sim_list *link)
 {

@@ -28,6 +28,7 @@ struct sim_ah {
     struct sim_pd *pd;              /* NULL: the number is free */
     uint32_t       refs;
     uint32_t       user;            /* its first QP; 0: none, or any */
+    struct sim_list ops;            /* of a guest's device: requests with it */
     int            nic;            /* -1: no such NIC in this fabric */
     uint8_t        gid[16];
 };
@@ -87,6 +88,7 @@ struct sim_qp {
     struct sim_dev    *dev;
     struct sim_list    link;        /* dev->qps */
     struct sim_list    ops;         /* all requests not yet completed */
+    uint32_t           under_way;   /* how many these are */
     struct sim_qp_attr attr;
     struct sim_wq      sq, rq;
     struct dir_qp     *entry;       /* in the directory */
@@ -131,6 +133,8 @@ enum sim_stream {
 struct sim_op {
     struct sim_list  link;          /* by state */
     struct sim_list  qp_link;       /* qp->ops */
+    struct sim_list  ah_link;       /* ah->ops, of a guest's device */
+    uint64_t         wait;          /* its entry of dev->heap; 0: none */
     struct sim_qp   *qp;
     struct sim_peer *peer;
     uint32_t         token;         /* generation << 20 | index */
@@ -164,6 +168,14 @@ struct sim_peer {
     uint64_t        next_check;     /* ns: see whether it is alive */
     struct sim_list blocked, inflight;
     struct sim_list link;           /* dev->peers while it has a tx ring */
+};
+
+/* When a request's wait ends, in a guest's device. Stale, if op->wait is
+ * another number by now. */
+struct sim_wait {
+    uint64_t       due;
+    uint64_t       number;
+    struct sim_op *op;
 };
 
 /* A byte that is put in place after the completion that told of it. */
@@ -211,6 +223,12 @@ struct sim_dev {
     uint8_t                  *plan_done; /* per rule */
     uint32_t                  partitioned, clogged, absent; /* bit n: NIC n */
     uint8_t                   removed;
+    uint8_t                   guest;     /* hostile programs may use it: what
+                                            one call does is bounded whatever
+                                            they do (set before first use) */
+    struct sim_wait          *heap;      /* then: waits, the next one first */
+    uint32_t                  heap_num, heap_room;
+    uint64_t                  heap_number; /* waits ever */
     uint8_t                   tracing;
     uint64_t                  link_free; /* ns: the link has sent all */
     uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */

@@ -4,6 +4,7 @@
  * carry (index and generation).
  */
 #include "op.h"
+#include "heap.h"
 #include "pages.h"
 
 #define OP_CHUNK       256u
@@ -39,6 +40,7 @@ static int op_grow(struct sim_dev *dev)
         chunk[i].token = dev->op_chunks * OP_CHUNK + i;
         list_init(&chunk[i].link);
         list_init(&chunk[i].qp_link);
+        list_init(&chunk[i].ah_link);
         list_add_tail(&dev->op_free, &chunk[i].link);
     }
     dev->op_chunk[dev->op_chunks++] = chunk;
@@ -47,6 +49,7 @@ static int op_grow(struct sim_dev *dev)
 
 void sim_op_cleanup(struct sim_dev *dev)
 {
+    sim_heap_cleanup(dev);
     while (dev->op_chunks > 0) {
         sim_pages_free(dev->op_chunk[--dev->op_chunks],
                        OP_CHUNK * sizeof(struct sim_op));
@@ -89,6 +92,7 @@ struct sim_op *sim_op_alloc(struct sim_qp *qp)
     op->number   = ++dev->requests;
     dev->quiet   = 0;
     ++dev->outstanding;
+    ++qp->under_way;
     return op;
 }
 
@@ -102,6 +106,11 @@ void sim_op_free(struct sim_op *op)
     }
     list_del(&op->link);
     list_del(&op->qp_link);
+    if (dev->guest) {
+        list_del(&op->ah_link);
+        op->wait = 0;
+    }
+    --op->qp->under_way;
     op->state  = SIM_OP_FREE;
     op->token += 1u << OP_INDEX_BITS;
     op->peer   = NULL;
@@ -127,9 +136,13 @@ void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due)
     struct sim_dev *dev = op->qp->dev;
 
     list_del(&op->link);
-    list_add_tail(&dev->timed, &op->link);
     op->state = state;
     op->due   = due;
+    if (dev->guest && (op->overtake == 0) && (sim_heap_add(op) == 0)) {
+        return;
+    }
+    op->wait = 0;
+    list_add_tail(&dev->timed, &op->link);
     if ((dev->timed_next == 0) || (due < dev->timed_next)) {
         dev->timed_next = due;
     }

@@ -86,7 +86,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
         if (wqe->descs == 1) {
             wqe->req_id = desc.req_id;
         }
-        if ((wqe->num == SIM_MAX_RQ_SGE) ||
+        if ((wqe->descs > SIM_MAX_RQ_SGE) ||
             (!(desc.lkey_ctrl & IO_RX_FIRST) != (wqe->descs > 1)) ||
             (desc.lkey_ctrl & IO_RX_MBZ)) {
             wqe->status = SIM_ST_QP_INTERNAL;

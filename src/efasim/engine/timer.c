@@ -2,11 +2,13 @@
 /*
  * Events of time alone: packets and completions that were held back go on,
  * receivers that were not ready are tried again, silent peers are checked. The
- * list is not sorted: before `timed_next` nothing on it is due.
+ * list is not sorted: before `timed_next` nothing on it is due. A guest's
+ * device has there what others overtake, which is little, the rest in a heap.
  */
 #include "timer.h"
 #include "complete.h"
 #include "depart.h"
+#include "heap.h"
 #include "poll.h"
 #include "send.h"
 
@@ -88,6 +90,18 @@ unsigned sim_timer_overtaken(struct sim_dev *dev)
     return fired;
 }
 
+static unsigned timer_heap(struct sim_dev *dev)
+{
+    unsigned fired = 0;
+    struct sim_op *op;
+
+    while ((fired < SIM_GUEST_TIMERS) && ((op = sim_heap_take(dev)) != NULL)) {
+        timer_fire(op);
+        ++fired;
+    }
+    return fired;
+}
+
 static void timer_peers(struct sim_dev *dev)
 {
     struct sim_list *link, *next;
@@ -101,7 +115,7 @@ static void timer_peers(struct sim_dev *dev)
 
 unsigned sim_timer_run(struct sim_dev *dev)
 {
-    unsigned done = 0;
+    unsigned done = (dev->heap_num > 0) ? timer_heap(dev) : 0;
 
     if (!list_is_empty(&dev->timed) &&
         ((dev->timed_next <= dev->now) || (dev->overtaking > 0))) {

@@ -63,6 +63,14 @@ static void tx_read(struct io_tx_wqe *wqe, const struct sim_wq *sq)
     }
 }
 
+/* A program that keeps to its queue's depth never has more under way; a guest
+ * may have none that does. The rest stays in the queue. */
+static int tx_is_full(const struct sim_qp *qp)
+{
+    return qp->dev->guest && ((qp->under_way >= qp->sq.depth) ||
+                              (qp->dev->outstanding >= SIM_GUEST_OPS));
+}
+
 unsigned sim_tx_fetch(struct sim_qp *qp)
 {
     struct sim_dev *dev = qp->dev;
@@ -75,7 +83,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         return 0;
     }
 
-    while ((sq->cc != sq->pc) && (done < SIM_TX_BURST)) {
+    while ((sq->cc != sq->pc) && (done < SIM_TX_BURST) && !tx_is_full(qp)) {
         op = sim_op_alloc(qp);
         if (op == NULL) {
             break; /* out of memory: the request stays in the queue */
@@ -83,6 +91,9 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
 
         tx_read(&op->wqe, sq);
         status = sim_check(op);
+        if (dev->guest && (op->wqe.meta.ah < dev->knobs.max_ah)) {
+            list_add_tail(&dev->ah[op->wqe.meta.ah].ops, &op->ah_link);
+        }
         sq->phase ^= (((sq->cc + 1) & (sq->depth - 1)) == 0);
         ++sq->cc;
         ++done;

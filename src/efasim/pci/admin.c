@@ -4,6 +4,8 @@
 #include "feature.h"
 #include "objects.h"
 
+#include "efasim/fabric/clock.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -52,13 +54,16 @@ static uint8_t admin_status(int err)
 uint8_t pci_admin_run(struct pci_func *func, const struct pci_admin_cmd *cmd,
                       struct pci_admin_resp *resp)
 {
+    int ret;
+
     if ((cmd->head.op >= PCI_OPS) || (admin_handlers[cmd->head.op] == NULL)) {
         return PCI_ST_UNSUPPORTED;
     }
     if (func->sim == NULL) {
         return PCI_ST_NO_RESOURCE;
     }
-    return admin_status(admin_handlers[cmd->head.op](func, cmd, resp));
+    ret = admin_handlers[cmd->head.op](func, cmd, resp);
+    return (ret == -EAGAIN) ? PCI_ST_AGAIN : admin_status(ret);
 }
 
 /* CRC16, polynomial 0x8005, bits reflected, begun with and inverted by ones. */
@@ -77,40 +82,65 @@ static uint16_t admin_crc(const struct pci_admin_resp *resp)
     return crc ^ 0xffff;
 }
 
-/* One command; -1: its queue or the answers' is not where it says. */
-static int admin_step(struct pci_func *func)
+/* Take the command at the head of the queue, once: the guest may change it
+ * while it is done. -1: it is not where it says. */
+static int admin_take(struct pci_func *func)
 {
-    struct pci_queue *aq       = &func->aq, *acq = &func->acq;
-    uint32_t depth             = PCI_QUEUE_DEPTH(aq->caps);
-    uint32_t back              = PCI_QUEUE_DEPTH(acq->caps);
-    struct pci_admin_resp resp = { 0 };
-    struct pci_admin_cmd cmd;
-    uint64_t at;
-    uint32_t first;
+    struct pci_queue *aq = &func->aq;
+    uint32_t depth       = PCI_QUEUE_DEPTH(aq->caps);
+    uint64_t at          = aq->base +
+                           (aq->count & (depth - 1)) * sizeof(func->cmd);
 
-    at = aq->base + (aq->count & (depth - 1)) * sizeof(cmd);
-    if (pci_guest_read(&func->guest, at, &cmd, sizeof(cmd)) != 0) {
+    if (pci_guest_read(&func->guest, at, &func->cmd, sizeof(func->cmd)) != 0) {
         return -1;
     }
+    func->has_cmd = 1;
+    return 0;
+}
 
-    resp.status = ((cmd.head.flags & PCI_ADMIN_PHASE) ==
-                   !(aq->count & depth)) ?
-                  pci_admin_run(func, &cmd, &resp) : PCI_ST_MALFORMED;
-    ++aq->count;
-    resp.id       = cmd.head.id;
-    resp.flags    = !(acq->count & back);
-    resp.checksum = admin_crc(&resp);
+static int admin_answer(struct pci_func *func, struct pci_admin_resp *resp)
+{
+    struct pci_queue *acq = &func->acq;
+    uint32_t back         = PCI_QUEUE_DEPTH(acq->caps);
+    uint64_t at           = acq->base +
+                            (acq->count & (back - 1)) * sizeof(*resp);
+    uint32_t first;
 
-    at = acq->base + (acq->count & (back - 1)) * sizeof(resp);
-    memcpy(&first, &resp, sizeof(first)); /* has the phase bit */
+    resp->id       = func->cmd.head.id;
+    resp->flags    = !(acq->count & back);
+    resp->checksum = admin_crc(resp);
+    memcpy(&first, resp, sizeof(first)); /* has the phase bit */
     if (pci_guest_write(&func->guest, at + sizeof(first),
-                        (uint8_t*)&resp + sizeof(first),
-                        sizeof(resp) - sizeof(first)) != 0) {
+                        (uint8_t*)resp + sizeof(first),
+                        sizeof(*resp) - sizeof(first)) != 0) {
         return -1;
     }
     atomic_thread_fence(memory_order_release);
     ++acq->count;
     return pci_guest_write(&func->guest, at, &first, sizeof(first));
+}
+
+/* One command, or a part of a long one; -1: its queue or the answers' is not
+ * where it says. */
+static int admin_step(struct pci_func *func)
+{
+    struct pci_queue *aq       = &func->aq;
+    uint32_t depth             = PCI_QUEUE_DEPTH(aq->caps);
+    struct pci_admin_resp resp = { 0 };
+
+    if (!func->has_cmd && (admin_take(func) != 0)) {
+        return -1;
+    }
+
+    resp.status = ((func->cmd.head.flags & PCI_ADMIN_PHASE) ==
+                   !(aq->count & depth)) ?
+                  pci_admin_run(func, &func->cmd, &resp) : PCI_ST_MALFORMED;
+    if (resp.status == PCI_ST_AGAIN) {
+        return 0;
+    }
+    func->has_cmd = 0;
+    ++aq->count;
+    return admin_answer(func, &resp);
 }
 
 static int admin_is_set_up(const struct pci_queue *queue)
@@ -121,26 +151,51 @@ static int admin_is_set_up(const struct pci_queue *queue)
            ((queue->base & 7) == 0);
 }
 
+static int admin_may_work(const struct pci_func *func)
+{
+    return admin_is_set_up(&func->aq) && admin_is_set_up(&func->acq) &&
+           ((uint16_t)(func->aq_announced - func->aq.count) <=
+            PCI_QUEUE_DEPTH(func->aq.caps));
+}
+
 void pci_admin_ring(struct pci_func *func, uint32_t producer)
 {
-    uint32_t depth = PCI_QUEUE_DEPTH(func->aq.caps);
-
     if (func->status & PCI_STS_FATAL) {
         return;
     }
-    if (!admin_is_set_up(&func->aq) || !admin_is_set_up(&func->acq) ||
-        ((uint16_t)(producer - func->aq.count) > depth)) {
+
+    func->aq_announced = (uint16_t)producer;
+    if (!admin_may_work(func)) {
         pci_event_fatal(func);
-        return;
+    }
+}
+
+int pci_admin_is_busy(const struct pci_func *func)
+{
+    return !(func->status & PCI_STS_FATAL) &&
+           (func->aq_announced != (uint16_t)func->aq.count);
+}
+
+unsigned pci_admin_progress(struct pci_func *func)
+{
+    uint64_t end;
+    uint32_t answers = func->acq.count;
+    unsigned done    = 0;
+
+    if (!pci_admin_is_busy(func)) {
+        return 0;
     }
 
-    while ((uint16_t)func->aq.count != (uint16_t)producer) {
-        if (admin_step(func) != 0) {
+    end = fabric_clock() + PCI_ADMIN_NS;
+    do {
+        if (!admin_may_work(func) || (admin_step(func) != 0)) {
             pci_event_fatal(func);
-            return;
+            return done;
         }
+        ++done;
+    } while (pci_admin_is_busy(func) && (fabric_clock() < end));
+    if (func->acq.count != answers) {
+        pci_event_admin(func);
     }
-    if (!func->masked) {
-        pci_event_raise(func, PCI_QUEUE_VECTOR(func->acq.caps));
-    }
+    return done;
 }

@@ -4,16 +4,127 @@
 #include "efasim/fabric/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-void pci_event_raise(const struct pci_func *func, unsigned vector)
+/* An eventfd: any other descriptor could make a write wait, or end up
+ * elsewhere. */
+static int event_is_fd(int fd)
+{
+    char path[40], target[40];
+    struct stat file;
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    length = readlink(path, target, sizeof(target) - 1);
+    if (length > 0) {
+        target[length] = '\0';
+        return !strcmp(target, "anon_inode:[eventfd]");
+    }
+    /* without /proc: it has no type, as few others */
+    return (fstat(fd, &file) == 0) && ((file.st_mode & S_IFMT) == 0);
+}
+
+int pci_event_attach(struct pci_func *func, unsigned first, unsigned num,
+                     const int *fds)
+{
+    unsigned i;
+
+    for (i = 0; (fds != NULL) && (i < num); ++i) {
+        if (!event_is_fd(fds[i]) ||
+            (fcntl(fds[i], F_SETFL, O_NONBLOCK) != 0)) {
+            return -EINVAL;
+        }
+    }
+    for (i = 0; i < num; ++i) {
+        if (func->irq[first + i] >= 0) {
+            close(func->irq[first + i]);
+        }
+        func->irq[first + i] = (fds == NULL) ? -1 : fds[i];
+    }
+    return 0;
+}
+
+void pci_event_clear(struct pci_func *func)
+{
+    (void)pci_event_attach(func, 0, PCI_VECTORS, NULL);
+    memset(func->irq_waits, 0, sizeof(func->irq_waits));
+}
+
+/* An interrupt could not be given now: later. */
+static void event_wait(struct pci_func *func, unsigned vector)
+{
+    func->irq_waits[vector] = 1;
+    func->any_waits         = 1;
+}
+
+/* Whether a write would wait: another user of the descriptor may have made it
+ * so. */
+static int event_blocks(int fd)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+
+    return !(fcntl(fd, F_GETFL) & O_NONBLOCK) &&
+           ((fcntl(fd, F_SETFL, O_NONBLOCK) != 0) ||
+            (poll(&poll_fd, 1, 0) != 1));
+}
+
+void pci_event_raise(struct pci_func *func, unsigned vector)
 {
     static const uint64_t one = 1;
 
-    if ((vector < PCI_VECTORS) && (func->irq[vector] >= 0) &&
-        (write(func->irq[vector], &one, sizeof(one)) < 0)) {
-        return; /* its counter is full: an interrupt is under way */
+    if (vector >= PCI_VECTORS) {
+        return;
+    }
+    func->irq_waits[vector] = 0;
+    if ((func->irq[vector] < 0) || event_blocks(func->irq[vector])) {
+        event_wait(func, vector);
+    } else if (write(func->irq[vector], &one, sizeof(one)) < 0) {
+        event_wait(func, vector); /* its counter is full */
+        if (errno == EINTR) {     /* it did wait, until the alarm */
+            close(func->irq[vector]);
+            func->irq[vector] = -1;
+        }
+    }
+}
+
+void pci_event_admin(struct pci_func *func)
+{
+    if (func->masked) {
+        func->admin_waits = 1;
+        func->any_waits   = 1;
+    } else {
+        func->admin_waits = 0;
+        pci_event_raise(func, PCI_QUEUE_VECTOR(func->acq.caps));
+    }
+}
+
+void pci_event_beat(struct pci_func *func)
+{
+    uint64_t now;
+    unsigned i;
+
+    if (!func->any_waits) {
+        return;
+    }
+    now = fabric_clock();
+    if (now < func->beat_next) {
+        return;
+    }
+
+    func->beat_next = now + PCI_BEAT_NS;
+    func->any_waits = 0;
+    for (i = 0; i < PCI_VECTORS; ++i) {
+        if (func->irq_waits[i]) {
+            pci_event_raise(func, i);
+        }
+    }
+    if (func->admin_waits) {
+        pci_event_admin(func);
     }
 }
 

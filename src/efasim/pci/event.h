@@ -5,10 +5,29 @@
 
 #include "func.h"
 
-enum { PCI_KEEP_ALIVE_NS = 1000000000 }; /* between two (ours) */
+enum {
+    PCI_KEEP_ALIVE_NS = 1000000000, /* between two (ours) */
+    PCI_BEAT_NS       = 100000000,  /* between tries of an interrupt */
+};
 
-/* Interrupt number `vector`, if the guest has set it up. */
-void pci_event_raise(const struct pci_func *func, unsigned vector);
+/* From now on interrupts from `first` on are these descriptors, which are kept
+ * (NULL: none). 0, or -EINVAL: one is no eventfd, and all stays as it is. */
+int pci_event_attach(struct pci_func *func, unsigned first, unsigned num,
+                     const int *fds);
+
+/* None has one, and none waits. */
+void pci_event_clear(struct pci_func *func);
+
+/* Interrupt number `vector`. Where the guest has not set it up, or has not
+ * taken so many that it can hold no more, pci_event_beat() gives it later. */
+void pci_event_raise(struct pci_func *func, unsigned vector);
+
+/* There are answers in the admin queue: its interrupt, unless that is masked;
+ * then later. */
+void pci_event_admin(struct pci_func *func);
+
+/* Try again, each PCI_BEAT_NS, what could not be given. */
+void pci_event_beat(struct pci_func *func);
 
 /* A completion arrived in an armed CQ: an entry in its event queue. */
 void pci_event_completion(struct pci_func *func, struct sim_cq *cq);

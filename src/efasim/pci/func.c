@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "func.h"
+#include "admin.h"
 #include "event.h"
+#include "log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/memfd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +25,7 @@ static int func_start(struct pci_func *func)
         return -ENOMEM;
     }
 
+    func->sim->guest = 1;
     if (func->plan != NULL) {
         sim_fault_plan(func->sim, func->plan);
     }
@@ -41,6 +44,8 @@ static void func_stop(struct pci_func *func)
 
     sim_dev_close(func->sim);
     func->sim = NULL;
+    pci_mr_close(pci_mr_take(func->reader));
+    func->reader = NULL;
     for (i = 0; i < PCI_EQS; ++i) {
         pci_guest_release(func->eq[i].region);
     }
@@ -65,6 +70,9 @@ static void func_stop(struct pci_func *func)
     memset(&func->aq, 0, sizeof(func->aq));
     memset(&func->acq, 0, sizeof(func->acq));
     memset(&func->aenq, 0, sizeof(func->aenq));
+    func->aq_announced = 0;
+    func->has_cmd      = 0;
+    func->admin_waits  = 0;
     func->mmio_resp   = 0;
     func->masked      = 0;
     func->aenq_read   = 0;
@@ -73,13 +81,53 @@ static void func_stop(struct pci_func *func)
     pci_world_leave(func->world, func->index);
 }
 
+/* Zeros in the send queues: the next user may not read the last one's. */
+static void func_punch(struct pci_func *func)
+{
+    if (fallocate(func->llq_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  PCI_BAR2_BYTES) != 0) {
+        memset(func->llq, 0, PCI_BAR2_BYTES);
+    }
+}
+
+int pci_func_renew(struct pci_func *func)
+{
+    int fd = syscall(SYS_memfd_create, "efapci-llq",
+                     MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    uint8_t *llq;
+    int err;
+
+    if (fd < 0) {
+        return -errno;
+    }
+    /* the machine has it, too: it may not make it shorter under us */
+    llq = ((ftruncate(fd, PCI_BAR2_BYTES) != 0) ||
+           (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
+                                   F_SEAL_SEAL) != 0)) ? MAP_FAILED :
+          mmap(NULL, PCI_BAR2_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (llq == MAP_FAILED) {
+        err = errno;
+        close(fd);
+        return -err;
+    }
+
+    if (func->llq != NULL) {
+        munmap(func->llq, PCI_BAR2_BYTES);
+        close(func->llq_fd);
+    }
+    func->llq    = llq;
+    func->llq_fd = fd;
+    return 0;
+}
+
 void pci_func_reset(struct pci_func *func)
 {
     func_stop(func);
+    func_punch(func);
     if (func_start(func) != 0) {
         func->status = PCI_STS_FATAL;
-        fprintf(stderr, "efapci[%u]: out of memory: the function is dead\n",
-                func->index);
+        pci_log(func, "out of memory: the function is dead until it is reset "
+                      "again. Is there a limit of memory?");
     }
 }
 
@@ -100,16 +148,8 @@ int pci_func_open(struct pci_func *func, struct pci_world *world,
 
     atomic_store(&world->dir->host[index].profile, knobs->device);
     atomic_store(&world->dir->host[index].devices, 1);
-    func->mr     = calloc(SIM_MAX_MR, sizeof(*func->mr));
-    func->llq_fd = syscall(SYS_memfd_create, "efapci-llq", MFD_CLOEXEC);
-    if ((func->mr == NULL) || (func->llq_fd < 0) ||
-        (ftruncate(func->llq_fd, PCI_BAR2_BYTES) != 0)) {
-        return -ENOMEM;
-    }
-
-    func->llq = mmap(NULL, PCI_BAR2_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-                     func->llq_fd, 0);
-    if (func->llq == MAP_FAILED) {
+    func->mr = calloc(SIM_MAX_MR, sizeof(*func->mr));
+    if ((func->mr == NULL) || (pci_func_renew(func) != 0)) {
         return -ENOMEM;
     }
 
@@ -127,13 +167,33 @@ void pci_func_close(struct pci_func *func)
     free(func->mr);
 }
 
+/* The guest's memory has become less: nothing on it can be relied on. */
+static void func_check_memory(struct pci_func *func)
+{
+    if (!pci_guest_is_lost(&func->guest)) {
+        func->is_lost = 0;
+    } else if (!func->is_lost) {
+        func->is_lost = 1;
+        pci_log(func, "the machine's memory is gone (its file was made "
+                      "shorter, or its file system is full): the device has "
+                      "broken. Start the machine again");
+        pci_event_fatal(func);
+    }
+}
+
 unsigned pci_func_progress(struct pci_func *func)
 {
+    unsigned done = pci_admin_progress(func);
+
     pci_event_keep_alive(func);
-    return (func->sim == NULL) ? 0 : sim_dev_progress(func->sim);
+    pci_event_beat(func);
+    func_check_memory(func);
+    pci_log_flush(func);
+    return done + ((func->sim == NULL) ? 0 : sim_dev_progress(func->sim));
 }
 
 int pci_func_is_busy(const struct pci_func *func)
 {
-    return (func->sim != NULL) && sim_dev_is_busy(func->sim);
+    return pci_admin_is_busy(func) ||
+           ((func->sim != NULL) && sim_dev_is_busy(func->sim));
 }

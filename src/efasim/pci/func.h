@@ -91,11 +91,22 @@ struct pci_func {
     int                      llq_fd;
     uint8_t                 *llq;       /* BAR 2 */
     int                      irq[PCI_VECTORS]; /* eventfds, or -1 */
+    uint8_t                  irq_waits[PCI_VECTORS]; /* could not be raised */
+    uint8_t                  any_waits; /* of these, or the admin's */
+    uint64_t                 beat_next; /* ns: they are tried again */
+    uint64_t                 log_second; /* in which there were */
+    uint32_t                 log_lines;  /* so many */
+    uint8_t                  is_lost;   /* memory of the guest, as was logged */
 
     uint64_t                 mmio_resp;
     uint32_t                 status;    /* PCI_STS_ */
     uint32_t                 masked;    /* the admin's interrupt is off */
     struct pci_queue         aq, acq, aenq;
+    uint16_t                 aq_announced; /* producer's count */
+    uint8_t                  has_cmd;   /* one is being done: */
+    uint8_t                  admin_waits; /* answers came while masked */
+    struct pci_admin_cmd     cmd;
+    struct pci_mr_reader    *reader;    /* of a registration, or NULL */
     uint32_t                 aenq_read; /* consumer's count */
     uint32_t                 aenq_groups;
     uint64_t                 alive_next; /* ns: the next keep-alive */
@@ -118,6 +129,10 @@ void pci_func_close(struct pci_func *func);
 /* As after power-on: all objects and queues are gone. The guest's memory stays
  * mapped. */
 void pci_func_reset(struct pci_func *func);
+
+/* Give the next machine other memory for BAR 2: the last one may have kept
+ * its own mapped. 0 or -errno. */
+int pci_func_renew(struct pci_func *func);
 
 /* Let the device work. The number of things done. */
 unsigned pci_func_progress(struct pci_func *func);

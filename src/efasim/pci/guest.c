@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { GUEST_PAGE = 4096 };
 
@@ -25,21 +23,33 @@ static int guest_overlaps(const struct pci_guest *guest, uint64_t iova,
     return 0;
 }
 
+uint64_t pci_guest_bytes(const struct pci_guest *guest)
+{
+    uint64_t sum = 0;
+    unsigned i;
+
+    for (i = 0; i < guest->num; ++i) {
+        sum += guest->region[i]->size;
+    }
+    return sum;
+}
+
 int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
                   uint64_t offset, int writable)
 {
     struct pci_region *region;
     int err;
 
-    if ((size == 0) || (iova + size < iova) ||
-        ((iova | size) & (GUEST_PAGE - 1)) ||
+    if ((size == 0) || (iova + size < iova) || (offset + size < offset) ||
+        ((iova | size | offset) & (GUEST_PAGE - 1)) ||
         guest_overlaps(guest, iova, size)) {
         return -EINVAL;
     }
     if (fd < 0) {
         return 0;
     }
-    if (guest->num == PCI_GUEST_REGIONS) {
+    if ((guest->num == PCI_GUEST_REGIONS) || (size > PCI_REGION_TOTAL) ||
+        (pci_guest_bytes(guest) > PCI_REGION_TOTAL - size)) {
         return -ENOSPC;
     }
 
@@ -52,34 +62,63 @@ int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
     region->size     = size;
     region->refs     = 1;
     region->writable = !!writable;
-    region->ptr      = mmap(NULL, size, PROT_READ | (writable ? PROT_WRITE : 0),
-                            MAP_SHARED, fd, (off_t)offset);
-    if (region->ptr == MAP_FAILED) {
-        err = errno;
+    err              = pci_region_open(region, fd, offset);
+    if (err != 0) {
         free(region);
-        return -err;
+        return err;
     }
 
     guest->region[guest->num++] = region;
     return 0;
 }
 
-void pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size)
+/* 1: some of the region lies in the range, -1: all of it */
+static int guest_within(const struct pci_region *region, uint64_t first,
+                        uint64_t last)
+{
+    uint64_t end = region->iova + region->size - 1;
+
+    if ((end < first) || (region->iova > last)) {
+        return 0;
+    }
+    return ((region->iova >= first) && (end <= last)) ? -1 : 1;
+}
+
+int pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size)
 {
     struct pci_region *region;
     unsigned i, kept = 0;
 
+    if ((size == 0) || (iova + (size - 1) < iova)) {
+        return -EINVAL;
+    }
+    for (i = 0; i < guest->num; ++i) {
+        if (guest_within(guest->region[i], iova, iova + (size - 1)) > 0) {
+            return -EINVAL;
+        }
+    }
     for (i = 0; i < guest->num; ++i) {
         region = guest->region[i];
-        if ((region->iova >= iova) &&
-            (region->iova - iova <= size - region->size) &&
-            (region->size <= size)) {
+        if (guest_within(region, iova, iova + (size - 1))) {
             pci_guest_release(region);
         } else {
             guest->region[kept++] = region;
         }
     }
     guest->num = kept;
+    return 0;
+}
+
+int pci_guest_is_lost(const struct pci_guest *guest)
+{
+    unsigned i;
+
+    for (i = 0; i < guest->num; ++i) {
+        if (guest->region[i]->lost) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 void pci_guest_clear(struct pci_guest *guest)
@@ -110,7 +149,7 @@ uint8_t *pci_guest_at(const struct pci_guest *guest, uint64_t iova,
     const struct pci_region *region = guest_find(guest, iova);
     uint64_t at;
 
-    if ((region == NULL) || (is_write && !region->writable)) {
+    if ((region == NULL) || region->lost || (is_write && !region->writable)) {
         return NULL;
     }
 
@@ -136,7 +175,7 @@ int pci_guest_read(const struct pci_guest *guest, uint64_t iova, void *dst,
         memcpy(dst, src, piece);
         dst = (uint8_t*)dst + piece;
     }
-    return 0;
+    return pci_guest_is_lost(guest) ? -EFAULT : 0;
 }
 
 int pci_guest_write(const struct pci_guest *guest, uint64_t iova,
@@ -162,7 +201,7 @@ uint8_t *pci_guest_hold(struct pci_guest *guest, uint64_t iova, size_t length,
 {
     struct pci_region *found = guest_find(guest, iova);
 
-    if ((found == NULL) || !found->writable || (length == 0) ||
+    if ((found == NULL) || found->lost || !found->writable || (length == 0) ||
         (length > found->size - (iova - found->iova))) {
         return NULL;
     }
@@ -175,7 +214,7 @@ uint8_t *pci_guest_hold(struct pci_guest *guest, uint64_t iova, size_t length,
 void pci_guest_release(struct pci_region *region)
 {
     if ((region != NULL) && (--region->refs == 0)) {
-        munmap(region->ptr, region->size);
+        pci_region_close(region);
         free(region);
     }
 }

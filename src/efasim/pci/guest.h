@@ -7,17 +7,12 @@
 #ifndef EFASIM_PCI_GUEST_H
 #define EFASIM_PCI_GUEST_H
 
+#include "region.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 enum { PCI_GUEST_REGIONS = 256 };
-
-struct pci_region {
-    uint64_t iova, size;
-    uint8_t *ptr;
-    unsigned refs;     /* queues that lie in it, and one while it is mapped */
-    uint8_t  writable;
-};
 
 struct pci_guest {
     struct pci_region *region[PCI_GUEST_REGIONS];
@@ -26,13 +21,21 @@ struct pci_guest {
 
 /* Map `size` bytes of a file at guest address `iova`. The descriptor stays the
  * caller's; without one (-1) the range stays out of reach. 0, -EINVAL (empty,
- * wraps, overlaps, not of whole pages), -ENOSPC, or mmap's error. */
+ * wraps, overlaps, not of whole pages, see pci_region_open()), -ENOSPC (too
+ * many, or more than PCI_REGION_TOTAL in all), or mmap's error. */
 int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
                   uint64_t offset, int writable);
 
 /* Unmap the regions that lie within the range. A region with queues in it stays
- * mapped here until they are destroyed. */
-void pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size);
+ * mapped here until they are destroyed. 0, or -EINVAL: the range is empty,
+ * wraps, or has a part of a region, and nothing is unmapped. */
+int pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size);
+
+/* Bytes that are mapped. */
+uint64_t pci_guest_bytes(const struct pci_guest *guest);
+
+/* Whether a region is lost (region.h). */
+int pci_guest_is_lost(const struct pci_guest *guest);
 
 /* Unmap all. */
 void pci_guest_clear(struct pci_guest *guest);

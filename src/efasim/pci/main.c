@@ -3,8 +3,10 @@
  * efapci: emulated EFA devices as PCI functions for virtual machines, one UNIX
  * socket for each. All of them, whichever machines have them, reach each other.
  */
+#include "region.h"
 #include "server.h"
 
+#include "efasim/fabric/clock.h"
 #include "efasim/fabric/plan_file.h"
 
 #include <errno.h>
@@ -14,13 +16,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     MAIN_BUSY_NS  = 50000,     /* between two looks while something waits */
-    MAIN_IDLE_NS  = 200000000, /* likewise, if nothing does */
-    MAIN_ROUNDS   = 64,        /* of progress between two looks at sockets */
+    MAIN_IDLE_NS  = 100000000, /* likewise, if nothing does */
+    MAIN_TURN_NS  = 500000,    /* progress between two looks at sockets */
+    MAIN_ALARM_US = 100000,    /* no system call waits longer */
 };
 
 struct main_state {
@@ -37,6 +41,11 @@ static volatile sig_atomic_t main_ended;
 static void main_end(int sig)
 {
     main_ended = sig;
+}
+
+static void main_beat(int sig)
+{
+    (void)sig;
 }
 
 static void main_help(FILE *out)
@@ -164,7 +173,9 @@ static int main_function(struct main_state *state, const char *text)
     ret  = ret ? ret : pci_server_open(&state->server[state->num], func,
                                        colon + 1);
     if (ret != 0) {
-        fprintf(stderr, "efapci: %s: %s\n", text, strerror(-ret));
+        fprintf(stderr, "efapci: %s: %s\n", text, (ret == -EEXIST) ?
+                "there is a file that is no socket: remove it, or name another "
+                "place" : strerror(-ret));
         return -1;
     }
 
@@ -188,13 +199,14 @@ static void main_loop(struct main_state *state)
 {
     struct pollfd fds[SIM_HOSTS];
     struct timespec wait = { 0 };
-    unsigned i, round;
+    uint64_t end;
+    unsigned i, done;
     int busy;
 
     while (!main_ended) {
         for (i = 0; i < state->num; ++i) {
-            fds[i] = (struct pollfd){ .fd = pci_server_fd(&state->server[i]),
-                                      .events = POLLIN };
+            fds[i] = (struct pollfd){ 0 };
+            pci_server_wait(&state->server[i], &fds[i]);
         }
         if (ppoll(fds, state->num, &wait, NULL) > 0) {
             for (i = 0; i < state->num; ++i) {
@@ -204,12 +216,28 @@ static void main_loop(struct main_state *state)
             }
         }
 
-        for (round = 0; (round < MAIN_ROUNDS) &&
-                        (main_progress(state, &busy) > 0); ++round) {
-        }
-        wait.tv_nsec = (round == MAIN_ROUNDS) ? 0 :
-                       busy ? MAIN_BUSY_NS : MAIN_IDLE_NS;
+        end = fabric_clock() + MAIN_TURN_NS;
+        do {
+            done = main_progress(state, &busy);
+        } while ((done > 0) && (fabric_clock() < end));
+        wait.tv_nsec = (done > 0) ? 0 : busy ? MAIN_BUSY_NS : MAIN_IDLE_NS;
     }
+}
+
+/* A write to a descriptor of a machine's waits at most until the alarm,
+ * whatever the machine does with it. */
+static void main_signals(void)
+{
+    struct sigaction end      = { .sa_handler = main_end };
+    struct sigaction beat     = { .sa_handler = main_beat };
+    struct itimerval interval = { { 0, MAIN_ALARM_US }, { 0, MAIN_ALARM_US } };
+
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGINT, &end, NULL);
+    sigaction(SIGALRM, &beat, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    pci_region_catch();
+    setitimer(ITIMER_REAL, &interval, NULL);
 }
 
 static void main_counters(const struct main_state *state)
@@ -230,7 +258,6 @@ static void main_counters(const struct main_state *state)
 int main(int argc, char **argv)
 {
     static struct main_state state;
-    struct sigaction action = { .sa_handler = main_end };
     int i = 1, ret = 0, counters = 0;
     unsigned n;
 
@@ -262,8 +289,7 @@ int main(int argc, char **argv)
         ret = main_function(&state, argv[i]);
     }
     if (ret == 0) {
-        sigaction(SIGTERM, &action, NULL);
-        sigaction(SIGINT, &action, NULL);
+        main_signals();
         main_loop(&state);
         if (counters) {
             main_counters(&state);

@@ -14,22 +14,45 @@ enum {
 };
 
 /* A page list while it is read */
-struct mr_reader {
+struct pci_mr_reader {
     const struct pci_guest *guest;
     struct pci_mr          *mr;
-    uint64_t                page;    /* bytes of one */
-    uint64_t                left;    /* pages still to come */
-    uint32_t                room;    /* runs that mr->run has room for */
+    uint64_t                page;      /* bytes of one */
+    uint64_t                left;      /* pages still to come */
+    uint32_t                room;      /* runs that mr->run has room for */
     uint32_t                budget;
+    uint64_t                list;      /* where the next addresses are */
+    uint64_t                list_left; /* so many */
+    uint8_t                 is_indirect;
+    struct pci_buffer       chunk;     /* then: of such lists */
+    uint32_t                chunk_at;  /* the next of it */
+    uint64_t                low, high; /* of guest memory, found to be mapped */
 };
 
-static int mr_add(struct mr_reader *reader, uint64_t iova)
+/* Is the page's first byte where the guest has memory? */
+static int mr_is_mapped(struct pci_mr_reader *reader, uint64_t iova)
+{
+    size_t length = SIZE_MAX;
+
+    if ((iova >= reader->low) && (iova < reader->high)) {
+        return 1;
+    }
+    if (pci_guest_at(reader->guest, iova, &length, 0) == NULL) {
+        return 0;
+    }
+    reader->low  = iova;
+    reader->high = iova + length;
+    return 1;
+}
+
+static int mr_add(struct pci_mr_reader *reader, uint64_t iova)
 {
     struct pci_mr *mr = reader->mr;
     struct pci_run *grown;
     uint32_t room;
 
-    if ((iova & (reader->page - 1)) || (iova + reader->page < iova)) {
+    if ((iova & (reader->page - 1)) || (iova + reader->page < iova) ||
+        !mr_is_mapped(reader, iova)) {
         return -EINVAL;
     }
 
@@ -57,75 +80,84 @@ static int mr_add(struct mr_reader *reader, uint64_t iova)
     return 0;
 }
 
-/* As many addresses of pages as are still missing, of so many bytes. */
-static int mr_read_list(struct mr_reader *reader, uint64_t list, uint64_t bytes)
+static uint64_t mr_at(const struct pci_buffer *buffer)
 {
-    uint64_t addr[64];
-    uint64_t count = bytes / 8, some, i;
+    return ((uint64_t)buffer->addr_hi << 32) | buffer->addr_lo;
+}
+
+/* The next list of a chunk; the last of a full chunk tells where the next chunk
+ * is. Each list brings a page nearer at least, so a ring of them has an end. */
+static int mr_next_list(struct pci_mr_reader *reader)
+{
+    struct pci_buffer *chunk = &reader->chunk;
+    uint64_t iova            = mr_at(chunk);
+
+    if (!reader->is_indirect) {
+        return -EINVAL;
+    }
+    if (reader->chunk_at == PCI_CHUNK_PTRS) {
+        if (pci_guest_read(reader->guest, iova + PCI_CHUNK_PTRS * 8, chunk,
+                           sizeof(*chunk)) != 0) {
+            return -EINVAL;
+        }
+        iova             = mr_at(chunk);
+        reader->chunk_at = 0;
+    }
+    if ((chunk->length <= sizeof(*chunk)) ||
+        (chunk->length > PCI_CHUNK_PTRS * 8 + sizeof(*chunk)) ||
+        (reader->chunk_at >= (chunk->length - sizeof(*chunk)) / 8) ||
+        (pci_guest_read(reader->guest, iova + reader->chunk_at * 8,
+                        &reader->list, 8) != 0)) {
+        return -EINVAL;
+    }
+
+    ++reader->chunk_at;
+    reader->list_left = PCI_LIST_ADDRS;
+    return 0;
+}
+
+int pci_mr_read(struct pci_mr_reader *reader)
+{
+    uint64_t addr[64], some, i, budget = PCI_MR_PAGES;
     int ret = 0;
 
-    count = (reader->left < count) ? reader->left : count;
-    for (; (count > 0) && (ret == 0); count -= some, list += some * 8) {
-        some = (count < 64) ? count : 64;
-        if (pci_guest_read(reader->guest, list, addr, some * 8) != 0) {
+    while ((reader->left > 0) && (budget > 0) && (ret == 0)) {
+        if (reader->list_left == 0) {
+            ret = mr_next_list(reader);
+            continue;
+        }
+        some = (reader->list_left < 64) ? reader->list_left : 64;
+        some = (reader->left < some) ? reader->left : some;
+        if (pci_guest_read(reader->guest, reader->list, addr, some * 8) != 0) {
             return -EINVAL;
         }
         for (i = 0; (i < some) && (ret == 0); ++i) {
             ret = mr_add(reader, addr[i]);
         }
+        reader->list      += some * 8;
+        reader->list_left -= some;
+        budget            -= (some < budget) ? some : budget;
     }
-    return ret;
+    return ret ? ret : (reader->left > 0) ? -EAGAIN : 0;
 }
 
-/* Chunks that tell where the pages of the list are. Each must bring at least
- * one page nearer, so a ring of them comes to an end. */
-static int mr_read_chunks(struct mr_reader *reader, struct pci_buffer chunk)
-{
-    uint64_t addr[PCI_CHUNK_PTRS], iova;
-    unsigned i;
-    int ret = 0;
-
-    while (reader->left > 0) {
-        iova = ((uint64_t)chunk.addr_hi << 32) | chunk.addr_lo;
-        if ((chunk.length <= sizeof(chunk)) ||
-            (chunk.length > sizeof(addr) + sizeof(chunk)) ||
-            (pci_guest_read(reader->guest, iova, addr,
-                            chunk.length - sizeof(chunk)) != 0)) {
-            return -EINVAL;
-        }
-
-        for (i = 0; (i < (chunk.length - sizeof(chunk)) / 8) &&
-                    (reader->left > 0) && (ret == 0); ++i) {
-            ret = mr_read_list(reader, addr[i], PCI_LIST_BYTES);
-        }
-        if (ret != 0) {
-            return ret;
-        }
-        if ((reader->left > 0) &&
-            ((i < PCI_CHUNK_PTRS) ||
-             (pci_guest_read(reader->guest, iova + sizeof(addr), &chunk,
-                             sizeof(chunk)) != 0))) {
-            return -EINVAL;
-        }
-    }
-    return 0;
-}
-
-static int mr_read(struct mr_reader *reader, const struct pci_admin_cmd *cmd)
+static int mr_begin(struct pci_mr_reader *reader,
+                    const struct pci_admin_cmd *cmd)
 {
     struct pci_buffer list = cmd->reg_mr.list;
     uint64_t page[4];
     unsigned i;
     int ret = 0;
 
+    reader->chunk       = list;
+    reader->is_indirect = !!(cmd->head.flags & PCI_ADMIN_INDIRECT);
     if (cmd->head.flags & PCI_ADMIN_DATA) {
-        return (cmd->head.flags & PCI_ADMIN_INDIRECT) ?
-               mr_read_chunks(reader, list) :
-               mr_read_list(reader,
-                            ((uint64_t)list.addr_hi << 32) | list.addr_lo,
-                            list.length);
+        reader->list      = mr_at(&list);
+        reader->list_left = reader->is_indirect ? 0 : list.length / 8;
+        return 0;
     }
 
+    reader->is_indirect = 0;
     memcpy(page, cmd->reg_mr.page, sizeof(page));
     for (i = 0; (i < 4) && (reader->left > 0) && (ret == 0); ++i) {
         ret = mr_add(reader, page[i]);
@@ -133,40 +165,49 @@ static int mr_read(struct mr_reader *reader, const struct pci_admin_cmd *cmd)
     return ret;
 }
 
-struct pci_mr *pci_mr_open(const struct pci_guest *guest,
-                           const struct pci_admin_cmd *cmd, uint32_t budget,
-                           int *err)
+int pci_mr_open(const struct pci_guest *guest, const struct pci_admin_cmd *cmd,
+                uint32_t budget, struct pci_mr_reader **reader_p)
 {
     unsigned shift  = cmd->reg_mr.flags & 0x1f;
     uint64_t length = cmd->reg_mr.length;
-    struct mr_reader reader = { .guest = guest, .budget = budget };
-    struct pci_mr *mr;
+    struct pci_mr_reader *reader;
+    int ret;
 
-    *err = -EINVAL;
     if ((shift < MR_SHIFT_MIN) || (shift > MR_SHIFT_MAX) ||
         (cmd->reg_mr.flags & MR_PHYSICAL) || (length == 0) ||
-        (length > SIM_MAX_MR_SIZE)) {
-        return NULL;
+        (length > SIM_MAX_MR_SIZE) || (length > pci_guest_bytes(guest))) {
+        return -EINVAL;
     }
 
-    mr = calloc(1, sizeof(*mr));
-    if (mr == NULL) {
-        *err = -ENOMEM;
-        return NULL;
+    reader     = calloc(1, sizeof(*reader));
+    if (reader == NULL) {
+        return -ENOMEM;
+    }
+    reader->mr = calloc(1, sizeof(*reader->mr));
+    if (reader->mr == NULL) {
+        free(reader);
+        return -ENOMEM;
     }
 
-    reader.mr   = mr;
-    reader.page = 1ull << shift;
-    mr->skip    = cmd->reg_mr.iova & (reader.page - 1);
-    reader.left = (mr->skip + length + reader.page - 1) >> shift;
-    *err        = mr_read(&reader, cmd);
-    if ((*err == 0) && (reader.left > 0)) {
-        *err = -EINVAL;
+    reader->guest    = guest;
+    reader->budget   = budget;
+    reader->page     = 1ull << shift;
+    reader->mr->skip = cmd->reg_mr.iova & (reader->page - 1);
+    reader->left     = (reader->mr->skip + length + reader->page - 1) >> shift;
+    ret              = mr_begin(reader, cmd);
+    if (ret != 0) {
+        pci_mr_close(pci_mr_take(reader));
+        return ret;
     }
-    if (*err != 0) {
-        pci_mr_close(mr);
-        return NULL;
-    }
+    *reader_p = reader;
+    return 0;
+}
+
+struct pci_mr *pci_mr_take(struct pci_mr_reader *reader)
+{
+    struct pci_mr *mr = (reader == NULL) ? NULL : reader->mr;
+
+    free(reader);
     return mr;
 }
 

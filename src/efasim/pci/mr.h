@@ -22,14 +22,27 @@ struct pci_mr {
     struct pci_run *run;
 };
 
+struct pci_mr_reader;
+
+/* Pages that one call reads: a list may have millions, and others wait */
+enum { PCI_MR_PAGES = 4096 };
+
 /*
- * Read the page list of a command. `budget` is the number of runs that it may
- * have. NULL with *err: -EINVAL (a page size out of range, pages that do not
- * begin where pages begin, a list too short, not mapped, or physical), -ENOMEM.
+ * Begin to read the page list of a command. `budget` is the number of runs that
+ * it may have. 0, -EINVAL (a page size out of range, pages that do not begin
+ * where pages begin or are not mapped, more bytes than the guest has, physical
+ * ones), -ENOMEM.
  */
-struct pci_mr *pci_mr_open(const struct pci_guest *guest,
-                           const struct pci_admin_cmd *cmd, uint32_t budget,
-                           int *err);
+int pci_mr_open(const struct pci_guest *guest, const struct pci_admin_cmd *cmd,
+                uint32_t budget, struct pci_mr_reader **reader_p);
+
+/* Read on. 0: all is read; -EAGAIN: call again; -EINVAL (as above, or the list
+ * is too short or not mapped), -ENOMEM. */
+int pci_mr_read(struct pci_mr_reader *reader);
+
+/* End reading (NULL: nothing was), whether all is read or not: the
+ * registration, which is the caller's. */
+struct pci_mr *pci_mr_take(struct pci_mr_reader *reader);
 void pci_mr_close(struct pci_mr *mr);
 
 /* Where byte `at` of the registration is in the guest; *length is cut to what

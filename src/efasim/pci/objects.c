@@ -138,8 +138,21 @@ PCI_HANDLER(pci_object_mr_register)
         return ret;
     }
 
-    mr = pci_mr_open(&func->guest, cmd, PCI_MR_RUNS - func->mr_runs, &ret);
-    if (mr == NULL) {
+    if (func->reader == NULL) { /* else it has begun */
+        ret = pci_mr_open(&func->guest, cmd, PCI_MR_RUNS - func->mr_runs,
+                          &func->reader);
+        if (ret != 0) {
+            return ret;
+        }
+    }
+    ret = pci_mr_read(func->reader);
+    if (ret == -EAGAIN) {
+        return ret;
+    }
+    mr           = pci_mr_take(func->reader);
+    func->reader = NULL;
+    if (ret != 0) {
+        pci_mr_close(mr);
         return ret;
     }
     ret = sim_mr_register(func->sim, pd, &attr);

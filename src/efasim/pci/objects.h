@@ -2,7 +2,8 @@
 /*
  * Commands that make and destroy what a driver has on the function. Each
  * returns 0 or -errno: -EINVAL (a number that is none, a field out of range, a
- * queue that is not in the guest's memory), -ENOMEM, -EBUSY, -EOPNOTSUPP.
+ * queue that is not in the guest's memory), -ENOMEM, -EBUSY, -EOPNOTSUPP;
+ * -EAGAIN: not yet done, call again with the same command.
  */
 #ifndef EFASIM_PCI_OBJECTS_H
 #define EFASIM_PCI_OBJECTS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server.h"
+#include "event.h"
+#include "log.h"
 
 #include <errno.h>
-#include <linux/vfio.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,98 +11,36 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum server_command {
-    SERVER_VERSION     = 1,
-    SERVER_DMA_MAP     = 2,
-    SERVER_DMA_UNMAP   = 3,
-    SERVER_INFO        = 4,
-    SERVER_REGION_INFO = 5,
-    SERVER_IRQ_INFO    = 7,
-    SERVER_SET_IRQS    = 8,
-    SERVER_READ        = 9,
-    SERVER_WRITE       = 10,
-    SERVER_RESET       = 13,
-};
+/* Remove what an earlier server left. -1: it is no socket, and stays. */
+static int server_path_clear(const char *path)
+{
+    struct stat file;
 
-enum {
-    SERVER_REPLY    = 0x01, /* flags of a message */
-    SERVER_NO_REPLY = 0x10,
-    SERVER_ERROR    = 0x20,
-
-    SERVER_FDS      = 16,   /* with one message */
-    SERVER_BODY_MAX = 4096, /* bytes behind the header */
-    SERVER_MAPS_MAX = 4096, /* that we let the machine think we can keep */
-};
-
-struct server_head {
-    uint16_t id, command;
-    uint32_t size, flags, error;
-};
-
-struct server_version {
-    uint16_t major, minor;
-};
-
-struct server_dma_map {
-    uint32_t argsz, flags;
-    uint64_t offset, iova, size;
-};
-
-struct server_dma_unmap {
-    uint32_t argsz, flags;
-    uint64_t iova, size;
-};
-
-struct server_irqs { /* as struct vfio_irq_set begins */
-    uint32_t argsz, flags, index, start, count;
-};
-
-struct server_access {
-    uint64_t offset;
-    uint32_t region, count;
-};
-
-/* A message and, in its place, the answer */
-struct server_msg {
-    uint32_t length;           /* of the body */
-    int      fds[SERVER_FDS];  /* that came with it */
-    unsigned fd_num;
-    int      send_fd;          /* goes with the answer; -1: none */
-
-    struct server_head head;
-    union { /* the last, as one of them has no fixed size */
-        uint8_t                 body[SERVER_BODY_MAX];
-        struct server_version   version;
-        struct server_dma_map   map;
-        struct server_dma_unmap unmap;
-        struct vfio_device_info info;
-        struct vfio_region_info region;
-        struct vfio_irq_info    irq;
-        struct server_irqs      irqs;
-        struct {
-            struct server_access access;
-            uint8_t              data[SERVER_BODY_MAX -
-                                      sizeof(struct server_access)];
-        };
-    };
-};
+    if (lstat(path, &file) != 0) {
+        return 0;
+    }
+    return S_ISSOCK(file.st_mode) ? unlink(path) : -1;
+}
 
 int pci_server_open(struct pci_server *server, struct pci_func *func,
                     const char *path)
 {
     struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-    server->func      = func;
-    server->path      = path;
-    server->fd        = -1;
-    server->listen_fd = -1;
+    server->func       = func;
+    server->path       = path;
+    server->channel.fd = -1;
+    server->listen_fd  = -1;
     if (strlen(path) >= sizeof(addr.sun_path)) {
         return -ENAMETOOLONG;
     }
 
     strcpy(addr.sun_path, path);
-    unlink(path);
-    server->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (server_path_clear(path) != 0) {
+        return -EEXIST;
+    }
+    server->listen_fd = socket(AF_UNIX,
+                               SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if ((server->listen_fd < 0) ||
         (bind(server->listen_fd, (struct sockaddr*)&addr, sizeof(addr)) != 0) ||
         (listen(server->listen_fd, 1) != 0)) {
@@ -110,145 +49,39 @@ int pci_server_open(struct pci_server *server, struct pci_func *func,
     return 0;
 }
 
-static void server_irqs_clear(struct pci_func *func)
-{
-    unsigned i;
-
-    for (i = 0; i < PCI_VECTORS; ++i) {
-        if (func->irq[i] >= 0) {
-            close(func->irq[i]);
-            func->irq[i] = -1;
-        }
-    }
-}
-
 static void server_leave(struct pci_server *server)
 {
-    close(server->fd);
-    server->fd = -1;
+    int err;
+
+    pci_channel_close(&server->channel);
+    err = pci_func_renew(server->func);
+    if (err != 0) { /* the reset leaves zeros there, at least */
+        pci_log(server->func, "out of memory: the next machine has the send "
+                              "queues of this one. Is there a limit of "
+                              "memory?");
+    }
     pci_func_reset(server->func);
-    server_irqs_clear(server->func);
+    pci_event_clear(server->func);
     pci_guest_clear(&server->func->guest);
 }
 
 void pci_server_close(struct pci_server *server)
 {
-    if (server->fd >= 0) {
+    if (server->channel.fd >= 0) {
         server_leave(server);
     }
     if (server->listen_fd >= 0) {
         close(server->listen_fd);
-        unlink(server->path);
+        (void)server_path_clear(server->path);
     }
 }
 
-int pci_server_fd(const struct pci_server *server)
+void pci_server_wait(const struct pci_server *server, struct pollfd *wait)
 {
-    return (server->fd >= 0) ? server->fd : server->listen_fd;
-}
+    const struct pci_channel *channel = &server->channel;
 
-/* ------------------------------------------------ messages */
-
-static void server_fds_close(struct server_msg *msg)
-{
-    while (msg->fd_num > 0) {
-        --msg->fd_num;
-        if (msg->fds[msg->fd_num] >= 0) {
-            close(msg->fds[msg->fd_num]);
-        }
-    }
-}
-
-static void server_fds_take(struct server_msg *msg, struct msghdr *hdr)
-{
-    struct cmsghdr *control;
-    const int *fds;
-    size_t num, i;
-
-    for (control = CMSG_FIRSTHDR(hdr); control != NULL;
-         control = CMSG_NXTHDR(hdr, control)) {
-        if ((control->cmsg_level != SOL_SOCKET) ||
-            (control->cmsg_type != SCM_RIGHTS)) {
-            continue;
-        }
-        fds = (const int*)CMSG_DATA(control);
-        num = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (i = 0; (i < num) && (msg->fd_num < SERVER_FDS); ++i) {
-            msg->fds[msg->fd_num++] = fds[i];
-        }
-    }
-}
-
-static int server_read_all(int fd, void *dst, size_t length)
-{
-    ssize_t got;
-
-    for (; length > 0; length -= got, dst = (uint8_t*)dst + got) {
-        do {
-            got = recv(fd, dst, length, MSG_WAITALL);
-        } while ((got < 0) && (errno == EINTR));
-        if (got <= 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* 0; -1: the machine has left, or does not speak the protocol. */
-static int server_receive(int fd, struct server_msg *msg)
-{
-    uint8_t control[CMSG_SPACE(SERVER_FDS * sizeof(int))];
-    struct iovec iov  = { &msg->head, sizeof(msg->head) };
-    struct msghdr hdr = { .msg_iov        = &iov,
-                          .msg_iovlen     = 1,
-                          .msg_control    = control,
-                          .msg_controllen = sizeof(control) };
-    ssize_t got;
-
-    msg->fd_num  = 0;
-    msg->send_fd = -1;
-    do {
-        got = recvmsg(fd, &hdr, MSG_CMSG_CLOEXEC);
-    } while ((got < 0) && (errno == EINTR));
-    if (got <= 0) {
-        return -1;
-    }
-
-    server_fds_take(msg, &hdr);
-    if (server_read_all(fd, (uint8_t*)&msg->head + got,
-                        sizeof(msg->head) - got) ||
-        (msg->head.size < sizeof(msg->head)) ||
-        (msg->head.size - sizeof(msg->head) > sizeof(msg->body))) {
-        return -1;
-    }
-
-    msg->length = msg->head.size - sizeof(msg->head);
-    memset(msg->body, 0, sizeof(msg->body));
-    return server_read_all(fd, msg->body, msg->length);
-}
-
-static int server_reply(int fd, struct server_msg *msg, int err)
-{
-    uint8_t control[CMSG_SPACE(sizeof(int))] = { 0 };
-    struct iovec iov[2] = { { &msg->head, sizeof(msg->head) },
-                            { msg->body, err ? 0 : msg->length } };
-    struct msghdr hdr   = { .msg_iov = iov, .msg_iovlen = 2 };
-    struct cmsghdr *cmsg;
-
-    msg->head.flags = SERVER_REPLY | (err ? SERVER_ERROR : 0);
-    msg->head.error = err ? -err : 0;
-    msg->head.size  = sizeof(msg->head) + iov[1].iov_len;
-    if ((err == 0) && (msg->send_fd >= 0)) {
-        hdr.msg_control    = control;
-        hdr.msg_controllen = sizeof(control);
-        cmsg               = CMSG_FIRSTHDR(&hdr);
-        cmsg->cmsg_level   = SOL_SOCKET;
-        cmsg->cmsg_type    = SCM_RIGHTS;
-        cmsg->cmsg_len     = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(cmsg), &msg->send_fd, sizeof(int));
-    }
-    return (sendmsg(fd, &hdr, MSG_NOSIGNAL) ==
-            (ssize_t)msg->head.size) ? 0 : -1;
+    wait->fd     = (channel->fd >= 0) ? channel->fd : server->listen_fd;
+    wait->events = (channel->to_send > 0) ? POLLOUT : POLLIN;
 }
 
 /* ------------------------------------------------ what is asked */
@@ -265,31 +98,37 @@ static int server_version(struct server_msg *msg)
                       "{\"capabilities\":{\"max_msg_fds\":%d,"
                       "\"max_data_xfer_size\":%d,\"max_dma_maps\":%d,"
                       "\"pgsizes\":4096}}", SERVER_FDS, 1024,
-                      SERVER_MAPS_MAX);
+                      PCI_GUEST_REGIONS);
     msg->length = sizeof(msg->version) + length + 1;
     return 0;
 }
 
 static int server_dma_map(struct pci_func *func, struct server_msg *msg)
 {
-    int ret = pci_guest_map(&func->guest, msg->map.iova, msg->map.size,
-                            (msg->fd_num > 0) ? msg->fds[0] : -1,
-                            msg->map.offset,
-                            msg->map.flags & VFIO_DMA_MAP_FLAG_WRITE);
+    uint32_t known = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
+    int ret;
 
+    if ((msg->fd_num > 1) || (msg->map.flags & ~known)) {
+        return -EINVAL;
+    }
+    ret = pci_guest_map(&func->guest, msg->map.iova, msg->map.size,
+                        (msg->fd_num > 0) ? msg->fds[0] : -1, msg->map.offset,
+                        msg->map.flags & VFIO_DMA_MAP_FLAG_WRITE);
     msg->length = 0;
     return ret;
 }
 
 static int server_dma_unmap(struct pci_func *func, struct server_msg *msg)
 {
+    int ret = 0;
+
     if (msg->unmap.flags & VFIO_DMA_UNMAP_FLAG_ALL) {
         pci_guest_clear(&func->guest);
     } else {
-        pci_guest_unmap(&func->guest, msg->unmap.iova, msg->unmap.size);
+        ret = pci_guest_unmap(&func->guest, msg->unmap.iova, msg->unmap.size);
     }
     msg->length = sizeof(msg->unmap);
-    return 0;
+    return ret;
 }
 
 static int server_info(struct server_msg *msg)
@@ -305,14 +144,15 @@ static int server_info(struct server_msg *msg)
     return 0;
 }
 
+static const uint64_t server_sizes[VFIO_PCI_NUM_REGIONS] = {
+    [VFIO_PCI_BAR0_REGION_INDEX]   = PCI_BAR0_BYTES,
+    [VFIO_PCI_BAR2_REGION_INDEX]   = PCI_BAR2_BYTES,
+    [VFIO_PCI_BAR4_REGION_INDEX]   = PCI_BAR4_BYTES,
+    [VFIO_PCI_CONFIG_REGION_INDEX] = PCI_CONFIG_BYTES,
+};
+
 static int server_region_info(struct pci_func *func, struct server_msg *msg)
 {
-    static const uint64_t sizes[VFIO_PCI_NUM_REGIONS] = {
-        [VFIO_PCI_BAR0_REGION_INDEX]   = PCI_BAR0_BYTES,
-        [VFIO_PCI_BAR2_REGION_INDEX]   = PCI_BAR2_BYTES,
-        [VFIO_PCI_BAR4_REGION_INDEX]   = PCI_BAR4_BYTES,
-        [VFIO_PCI_CONFIG_REGION_INDEX] = PCI_CONFIG_BYTES,
-    };
     uint32_t index = msg->region.index;
 
     if (index >= VFIO_PCI_NUM_REGIONS) {
@@ -322,8 +162,8 @@ static int server_region_info(struct pci_func *func, struct server_msg *msg)
     msg->region = (struct vfio_region_info){
         .argsz = sizeof(struct vfio_region_info),
         .index = index,
-        .size  = sizes[index],
-        .flags = sizes[index] ?
+        .size  = server_sizes[index],
+        .flags = server_sizes[index] ?
                  VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE : 0,
     };
     if (index == VFIO_PCI_BAR2_REGION_INDEX) {
@@ -354,9 +194,12 @@ static int server_irq_info(struct server_msg *msg)
 
 static int server_set_irqs(struct pci_func *func, struct server_msg *msg)
 {
-    uint32_t start = msg->irqs.start, count = msg->irqs.count, i;
+    uint32_t start = msg->irqs.start, count = msg->irqs.count;
 
     msg->length = 0;
+    if (msg->irqs.index >= VFIO_PCI_NUM_IRQS) {
+        return -EINVAL;
+    }
     if (msg->irqs.index != VFIO_PCI_MSIX_IRQ_INDEX) {
         return 0; /* no other interrupt is ever raised */
     }
@@ -364,24 +207,31 @@ static int server_set_irqs(struct pci_func *func, struct server_msg *msg)
         return -EINVAL;
     }
     if (count == 0) {
-        server_irqs_clear(func);
+        pci_event_clear(func);
         return 0;
     }
     if (!(msg->irqs.flags & VFIO_IRQ_SET_DATA_EVENTFD)) {
         return 0; /* masks: the machine has them */
     }
-
-    for (i = 0; i < count; ++i) {
-        if (func->irq[start + i] >= 0) {
-            close(func->irq[start + i]);
-            func->irq[start + i] = -1;
-        }
-        if (i < msg->fd_num) {
-            func->irq[start + i] = msg->fds[i];
-            msg->fds[i]          = -1; /* kept */
-        }
+    if (((msg->fd_num > 0) && (msg->fd_num != count)) ||
+        (pci_event_attach(func, start, count,
+                          (msg->fd_num > 0) ? msg->fds : NULL) != 0)) {
+        return -EINVAL;
     }
+    msg->fd_num = 0; /* kept */
     return 0;
+}
+
+/* Whether an access lies in its region, and its data in a message. */
+static int server_is_inside(const struct server_msg *msg)
+{
+    uint64_t size = (msg->access.region < VFIO_PCI_NUM_REGIONS) ?
+                    server_sizes[msg->access.region] : 0;
+
+    return (msg->access.count > 0) &&
+           (msg->access.count <= sizeof(msg->data)) &&
+           (msg->access.offset <= size) &&
+           (msg->access.count <= size - msg->access.offset);
 }
 
 static int server_read(struct pci_server *server, struct server_msg *msg)
@@ -389,16 +239,12 @@ static int server_read(struct pci_server *server, struct server_msg *msg)
     uint64_t offset = msg->access.offset;
     uint32_t count  = msg->access.count, value;
 
-    if (count > sizeof(msg->data)) {
+    if (!server_is_inside(msg)) {
         return -EINVAL;
     }
 
     memset(msg->data, 0, count);
     if (msg->access.region == VFIO_PCI_CONFIG_REGION_INDEX) {
-        if ((offset > PCI_CONFIG_BYTES) ||
-            (count > PCI_CONFIG_BYTES - offset)) {
-            return -EINVAL;
-        }
         memcpy(msg->data, server->config + offset, count);
     } else if (msg->access.region == VFIO_PCI_BAR0_REGION_INDEX) {
         value = pci_bars_read(server->func, offset);
@@ -412,7 +258,7 @@ static int server_write(struct pci_server *server, struct server_msg *msg)
 {
     uint32_t count = msg->access.count, value = 0;
 
-    if ((count > sizeof(msg->data)) ||
+    if (!server_is_inside(msg) ||
         (count > msg->length - sizeof(msg->access))) {
         return -EINVAL;
     }
@@ -458,7 +304,10 @@ static uint32_t server_least(uint16_t command)
 
 static int server_handle(struct pci_server *server, struct server_msg *msg)
 {
-    if (msg->length < server_least(msg->head.command)) {
+    if ((msg->length < server_least(msg->head.command)) ||
+        (msg->head.flags & SERVER_TYPE) ||
+        ((msg->fd_num > 0) && (msg->head.command != SERVER_DMA_MAP) &&
+         (msg->head.command != SERVER_SET_IRQS))) {
         return -EINVAL;
     }
 
@@ -491,24 +340,35 @@ static int server_handle(struct pci_server *server, struct server_msg *msg)
     }
 }
 
+static void server_accept(struct pci_server *server)
+{
+    int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd >= 0) {
+        pci_channel_open(&server->channel, fd);
+        pci_bars_config_init(server->func, server->config);
+    }
+}
+
 void pci_server_serve(struct pci_server *server)
 {
-    static struct server_msg msg;
-    int ret, no_reply;
+    struct pci_channel *channel = &server->channel;
+    int ret;
 
-    if (server->fd < 0) {
-        server->fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-        pci_bars_config_init(server->func, server->config);
+    if (channel->fd < 0) {
+        server_accept(server);
         return;
     }
-
-    ret = server_receive(server->fd, &msg);
-    if (ret == 0) {
-        no_reply = msg.head.flags & SERVER_NO_REPLY;
-        ret      = server_handle(server, &msg);
-        ret      = no_reply ? 0 : server_reply(server->fd, &msg, ret);
+    if (channel->to_send > 0) {
+        ret = pci_channel_send(channel);
+    } else {
+        ret = pci_channel_receive(channel);
+        if (ret > 0) {
+            ret = channel->spilled ? -EINVAL :
+                  server_handle(server, &channel->msg);
+            ret = pci_channel_answer(channel, ret);
+        }
     }
-    server_fds_close(&msg);
     if (ret != 0) {
         server_leave(server);
     }

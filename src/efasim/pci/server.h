@@ -5,31 +5,36 @@
  * of an assigned PCI device. One machine at a time; when it leaves, the
  * function is reset and waits for the next.
  *
- * The machine is trusted to speak the protocol (a message that it does not end
- * stops the server until it does); what the guest does through it is not.
+ * Neither the guest is trusted nor the machine: a message that is not one is
+ * refused, or ends that connection; one that does not end makes nobody else
+ * wait.
  */
 #ifndef EFASIM_PCI_SERVER_H
 #define EFASIM_PCI_SERVER_H
 
 #include "bars.h"
+#include "channel.h"
+
+#include <poll.h>
 
 struct pci_server {
     struct pci_func *func;
     const char      *path;
     int              listen_fd;
-    int              fd;         /* of the machine; -1: none */
     uint8_t          config[PCI_CONFIG_BYTES];
+    struct pci_channel channel;  /* of the machine */
 };
 
-/* Listen on a socket at `path`, which is made anew. 0 or -errno. */
+/* Listen on a socket at `path`, which is made anew. 0 or -errno; -EEXIST: there
+ * is something else than a socket. */
 int pci_server_open(struct pci_server *server, struct pci_func *func,
                     const char *path);
 void pci_server_close(struct pci_server *server);
 
-/* The descriptor to wait on. */
-int pci_server_fd(const struct pci_server *server);
+/* What to wait for. */
+void pci_server_wait(const struct pci_server *server, struct pollfd *wait);
 
-/* It is readable: a machine connects, asks one thing, or leaves. */
+/* It is there: a machine connects, asks one thing, takes an answer, leaves. */
 void pci_server_serve(struct pci_server *server);
 
 #endif

@@ -2,6 +2,7 @@
 #include "world.h"
 #include "event.h"
 #include "func.h"
+#include "log.h"
 
 #include "efasim/fabric/clock.h"
 
@@ -272,7 +273,7 @@ static void world_event(void *env, struct sim_cq *cq)
 
 static void world_log(void *env, const char *line)
 {
-    fprintf(stderr, "efapci[%u]: %s\n", ((struct pci_func*)env)->index, line);
+    pci_log(env, line);
 }
 
 static void world_trace(void *env, const char *line)

@@ -248,6 +248,11 @@ int rig_plan(struct rig *rig, const char *text, char err[320])
     return 0;
 }
 
+void rig_guest(struct rig *rig, unsigned proc)
+{
+    rig->proc[proc].dev->guest = 1;
+}
+
 int rig_fatal_of(struct rig *rig, unsigned proc)
 {
     return rig->proc[proc].fatal;

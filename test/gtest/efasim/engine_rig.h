@@ -91,6 +91,9 @@ int rig_knobs(struct rig *rig, unsigned proc, const char *text);
 /* Reopen all devices under a plan. 0, or -1 with a line in err. */
 int rig_plan(struct rig *rig, const char *text, char err[320]);
 int rig_fatal_of(struct rig *rig, unsigned proc); /* 1 removed, 2 killed */
+
+/* The process's device is a guest's from now on, before it has a QP. */
+void rig_guest(struct rig *rig, unsigned proc);
 const char *rig_trace(struct rig *rig, unsigned *lines); /* the last */
 
 void rig_advance(struct rig *rig, uint64_t ns);

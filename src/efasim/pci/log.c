@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+
+#include "efasim/fabric/clock.h"
+
+#include <stdio.h>
+
+#define LOG_NS 1000000000ull
+
+static void log_next(struct pci_func *func)
+{
+    if (func->log_lines > PCI_LOG_LINES) {
+        fprintf(stderr, "efapci[%u]: %u more lines within a second, which are "
+                "left out\n", func->index, func->log_lines - PCI_LOG_LINES);
+    }
+    func->log_lines = 0;
+}
+
+void pci_log(struct pci_func *func, const char *line)
+{
+    uint64_t now = fabric_clock();
+
+    if (now - func->log_second >= LOG_NS) {
+        log_next(func);
+        func->log_second = now;
+    }
+    if (func->log_lines++ < PCI_LOG_LINES) {
+        fprintf(stderr, "efapci[%u]: %s\n", func->index, line);
+    }
+}
+
+void pci_log_flush(struct pci_func *func)
+{
+    if ((func->log_lines > PCI_LOG_LINES) &&
+        (fabric_clock() - func->log_second >= LOG_NS)) {
+        log_next(func);
+    }
+}

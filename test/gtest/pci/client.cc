@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client.h"
+
+#include <cerrno>
+#include <csignal>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace pci {
+
+double now()
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+int memory_file(uint64_t size)
+{
+    int fd = memfd_create("guest", MFD_CLOEXEC);
+    EXPECT_EQ(ftruncate(fd, size), 0);
+    return fd;
+}
+
+/* efapci lies beside this program's folder. */
+static std::string program()
+{
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+    std::string path(self, length > 0 ? length : 0);
+    path.resize(path.rfind('/'));
+    return path + "/../bin/efapci";
+}
+
+static pid_t start(const std::vector<std::string> &args, const std::string &log)
+{
+    std::vector<char*> argv;
+    std::string name = program();
+
+    argv.push_back(&name[0]);
+    for (const std::string &arg : args) {
+        argv.push_back(const_cast<char*>(arg.c_str()));
+    }
+    argv.push_back(nullptr);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        dup2(out, 1);
+        dup2(out, 2);
+        execv(name.c_str(), argv.data());
+        _exit(127);
+    }
+    return pid;
+}
+
+static std::string folder()
+{
+    char name[] = "/tmp/gtest_efapci.XXXXXX";
+    return mkdtemp(name) ? name : "";
+}
+
+static std::string content(const std::string &path)
+{
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+Server::Server(unsigned functions, const std::vector<std::string> &options)
+    : m_dir(folder())
+{
+    std::vector<std::string> args = options;
+    struct stat file;
+
+    signal(SIGPIPE, SIG_IGN);
+    for (unsigned i = 0; i < functions; ++i) {
+        args.push_back("efa2:" + path(i));
+    }
+    m_pid      = start(args, m_dir + "/log");
+    double end = now() + 20;
+    while ((stat(path(functions - 1).c_str(), &file) != 0) && (now() < end)) {
+        usleep(10000);
+    }
+    usleep(50000); /* it listens, too */
+}
+
+Server::~Server()
+{
+    int status = 0;
+
+    kill(m_pid, SIGTERM);
+    waitpid(m_pid, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && (WEXITSTATUS(status) == 0))
+            << "efapci ended with " << status << ": " << log();
+    unlink((m_dir + "/log").c_str());
+    rmdir(m_dir.c_str());
+}
+
+std::string Server::path(unsigned function) const
+{
+    return m_dir + "/" + std::to_string(function);
+}
+
+bool Server::is_alive()
+{
+    siginfo_t info = {};
+    return (waitid(P_PID, m_pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0) &&
+           (info.si_pid == 0);
+}
+
+unsigned Server::fds() const
+{
+    unsigned count = 0;
+    DIR *dir = opendir(("/proc/" + std::to_string(m_pid) + "/fd").c_str());
+    for (; dir && readdir(dir) != nullptr; ++count) {
+    }
+    closedir(dir);
+    return count;
+}
+
+std::string Server::log() const
+{
+    return content(m_dir + "/log");
+}
+
+int Server::run(const std::vector<std::string> &args, std::string *out)
+{
+    std::string dir = folder();
+    int status      = 0;
+    pid_t pid       = start(args, dir + "/log");
+    double end      = now() + 5;
+
+    while ((waitpid(pid, &status, WNOHANG) == 0) && (now() < end)) {
+        usleep(10000);
+    }
+    if (now() >= end) { /* it serves */
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+    }
+    *out = content(dir + "/log");
+    unlink((dir + "/log").c_str());
+    rmdir(dir.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Client::Client(const std::string &path)
+    : m_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
+{
+    struct sockaddr_un addr = {};
+
+    addr.sun_family = AF_UNIX;
+    path.copy(addr.sun_path, sizeof(addr.sun_path) - 1);
+    EXPECT_EQ(connect(m_fd, (struct sockaddr*)&addr, sizeof(addr)), 0);
+}
+
+Client::~Client()
+{
+    close(m_fd);
+}
+
+Bytes Client::head(uint16_t command, uint32_t size, uint32_t flags)
+{
+    Bytes bytes(16);
+    put<uint16_t>(bytes, 0, 7);
+    put<uint16_t>(bytes, 2, command);
+    put<uint32_t>(bytes, 4, size);
+    put<uint32_t>(bytes, 8, flags);
+    return bytes;
+}
+
+size_t Client::send(const Bytes &bytes, const std::vector<int> &fds,
+                    bool can_wait)
+{
+    Bytes control(CMSG_SPACE(256 * sizeof(int)));
+    struct iovec iov  = { const_cast<uint8_t*>(bytes.data()), bytes.size() };
+    struct msghdr hdr = {};
+
+    hdr.msg_iov    = &iov;
+    hdr.msg_iovlen = 1;
+    if (!fds.empty()) {
+        hdr.msg_control      = control.data();
+        hdr.msg_controllen   = CMSG_SPACE(fds.size() * sizeof(int));
+        struct cmsghdr *cmsg = CMSG_FIRSTHDR(&hdr);
+        cmsg->cmsg_level     = SOL_SOCKET;
+        cmsg->cmsg_type      = SCM_RIGHTS;
+        cmsg->cmsg_len       = CMSG_LEN(fds.size() * sizeof(int));
+        memcpy(CMSG_DATA(cmsg), fds.data(), fds.size() * sizeof(int));
+    }
+    ssize_t sent = sendmsg(m_fd, &hdr,
+                           MSG_NOSIGNAL | (can_wait ? 0 : MSG_DONTWAIT));
+    return (sent < 0) ? 0 : sent;
+}
+
+Reply Client::receive(double seconds)
+{
+    Reply reply = { Reply::SILENT, {}, {} };
+    Bytes control(CMSG_SPACE(16 * sizeof(int)));
+    Bytes bytes(16);
+    size_t got = 0;
+    double end = now() + seconds;
+
+    while (got < bytes.size()) {
+        struct pollfd wait = { m_fd, POLLIN, 0 };
+        int left           = int((end - now()) * 1000);
+        if ((left <= 0) || (poll(&wait, 1, left) <= 0)) {
+            return reply;
+        }
+        struct iovec iov   = { &bytes[got], bytes.size() - got };
+        struct msghdr hdr  = {};
+        hdr.msg_iov        = &iov;
+        hdr.msg_iovlen     = 1;
+        hdr.msg_control    = control.data();
+        hdr.msg_controllen = control.size();
+        ssize_t some       = recvmsg(m_fd, &hdr, MSG_CMSG_CLOEXEC);
+        if (some <= 0) {
+            reply.error = Reply::CLOSED;
+            return reply;
+        }
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(&hdr); c != nullptr;
+             c = CMSG_NXTHDR(&hdr, c)) {
+            const int *fds = (const int*)CMSG_DATA(c);
+            reply.fds.insert(reply.fds.end(), fds,
+                             fds + (c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        }
+        got += some;
+        if (got == 16) {
+            bytes.resize(get<uint32_t>(bytes, 4));
+        }
+    }
+    reply.error = (get<uint32_t>(bytes, 8) & 0x20) ?
+                  int(get<uint32_t>(bytes, 12)) : 0;
+    reply.body.assign(bytes.begin() + 16, bytes.end());
+    return reply;
+}
+
+Reply Client::ask(uint16_t command, const Bytes &body,
+                  const std::vector<int> &fds)
+{
+    Bytes bytes = head(command, 16 + body.size());
+    bytes.insert(bytes.end(), body.begin(), body.end());
+    send(bytes, fds);
+    return receive();
+}
+
+Reply Client::map(uint64_t iova, uint64_t size, int fd, uint64_t offset,
+                  uint32_t flags)
+{
+    Bytes body(32);
+    put<uint32_t>(body, 0, 32);
+    put<uint32_t>(body, 4, flags);
+    put<uint64_t>(body, 8, offset);
+    put<uint64_t>(body, 16, iova);
+    put<uint64_t>(body, 24, size);
+    return ask(DMA_MAP, body, (fd < 0) ? std::vector<int>() :
+                                         std::vector<int>{ fd });
+}
+
+Reply Client::unmap(uint64_t iova, uint64_t size)
+{
+    Bytes body(24);
+    put<uint32_t>(body, 0, 24);
+    put<uint64_t>(body, 8, iova);
+    put<uint64_t>(body, 16, size);
+    return ask(DMA_UNMAP, body);
+}
+
+Reply Client::access(uint16_t command, uint32_t region, uint64_t offset,
+                     uint32_t count, uint32_t value)
+{
+    Bytes body(16);
+    put<uint64_t>(body, 0, offset);
+    put<uint32_t>(body, 8, region);
+    put<uint32_t>(body, 12, count);
+    if (command == WRITE) {
+        put<uint32_t>(body, 16, value);
+    }
+    return ask(command, body);
+}
+
+void Client::write(uint32_t region, uint64_t offset, uint32_t value)
+{
+    EXPECT_EQ(access(WRITE, region, offset, 4, value).error, 0);
+}
+
+uint32_t Client::read(uint32_t region, uint64_t offset)
+{
+    Reply reply = access(READ, region, offset, 4);
+    EXPECT_EQ(reply.error, 0);
+    return get<uint32_t>(reply.body, 16);
+}
+
+bool Client::is_served(double *took)
+{
+    double start = now();
+    Reply reply  = access(READ, CONFIG, 0, 4);
+
+    if ((took != nullptr) && (now() - start > *took)) {
+        *took = now() - start;
+    }
+    return (reply.error == 0) && (get<uint16_t>(reply.body, 16) == 0x1d0f);
+}
+
+} /* namespace pci */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A started efapci, and a client of vfio-user that sends what it likes. The
+ * protocol is written down here once more: the program's own headers are not used. */
+#ifndef PCI_CLIENT_H_
+#define PCI_CLIENT_H_
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace pci {
+
+using Bytes = std::vector<uint8_t>;
+
+enum Command : uint16_t {
+    VERSION     = 1,
+    DMA_MAP     = 2,
+    DMA_UNMAP   = 3,
+    INFO        = 4,
+    REGION_INFO = 5,
+    IRQ_INFO    = 7,
+    SET_IRQS    = 8,
+    READ        = 9,
+    WRITE       = 10,
+    RESET       = 13,
+};
+
+enum { BAR0 = 0, BAR2 = 2, BAR4 = 4, CONFIG = 7, MSIX = 2 };
+
+/* Puts and gets of little-endian fields. */
+template<typename T> void put(Bytes &bytes, size_t at, T value)
+{
+    if (bytes.size() < at + sizeof(value)) {
+        bytes.resize(at + sizeof(value));
+    }
+    memcpy(&bytes[at], &value, sizeof(value));
+}
+
+template<typename T> T get(const Bytes &bytes, size_t at)
+{
+    T value = 0;
+    if (bytes.size() >= at + sizeof(value)) {
+        memcpy(&value, &bytes[at], sizeof(value));
+    }
+    return value;
+}
+
+/* Seconds of the monotonic clock. */
+double now();
+
+class Server {
+public:
+    explicit Server(unsigned functions = 2,
+                    const std::vector<std::string> &options = {});
+    ~Server();
+    Server(const Server&) = delete;
+    Server &operator=(const Server&) = delete;
+
+    std::string path(unsigned function) const;
+    bool is_alive();
+    unsigned fds() const;        /* descriptors that it has open */
+    std::string log() const;     /* its standard error */
+    /* Run efapci to its end: the exit status. */
+    static int run(const std::vector<std::string> &args, std::string *out);
+
+private:
+    std::string m_dir;
+    pid_t       m_pid;
+};
+
+struct Reply {
+    enum { CLOSED = -1, SILENT = -2 };
+    int              error; /* errno that was answered, or one of these */
+    Bytes            body;
+    std::vector<int> fds;   /* the caller's */
+};
+
+class Client {
+public:
+    explicit Client(const std::string &path);
+    ~Client();
+    Client(const Client&) = delete;
+    Client &operator=(const Client&) = delete;
+
+    static Bytes head(uint16_t command, uint32_t size, uint32_t flags = 0);
+    /* All of it, or with `can_wait` false as much as goes: bytes that went. */
+    size_t send(const Bytes &bytes, const std::vector<int> &fds = {},
+                bool can_wait = true);
+    Reply receive(double seconds = 5);
+    Reply ask(uint16_t command, const Bytes &body,
+              const std::vector<int> &fds = {});
+
+    Reply map(uint64_t iova, uint64_t size, int fd, uint64_t offset = 0,
+              uint32_t flags = 3);
+    Reply unmap(uint64_t iova, uint64_t size);
+    Reply access(uint16_t command, uint32_t region, uint64_t offset,
+                 uint32_t count, uint32_t value = 0);
+    void write(uint32_t region, uint64_t offset, uint32_t value);
+    uint32_t read(uint32_t region, uint64_t offset);
+    /* Whether it is answered as ever; how long that took at most, in s. */
+    bool is_served(double *took = nullptr);
+
+private:
+    int m_fd;
+};
+
+/* A file of memory. */
+int memory_file(uint64_t size);
+
+} /* namespace pci */
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A guest: memory, an admin queue, and the commands of a driver that may be any. */
+#ifndef PCI_GUEST_H_
+#define PCI_GUEST_H_
+
+#include "client.h"
+
+namespace pci {
+
+class Guest : public Client {
+public:
+    enum : uint64_t { BASE = 0x100000, SIZE = 4 << 20 };
+    enum { /* offsets in the memory */
+        AQ   = 0,
+        ACQ  = 0x40000,
+        FREE = 0x80000,
+    };
+    enum { DEPTH = 64 };
+    enum Op : uint8_t {
+        CREATE_QP = 1, MODIFY_QP = 2, REG_MR = 7, CREATE_CQ = 9,
+        ALLOC_PD = 14, ALLOC_UAR = 16,
+    };
+
+    /* `size` bytes of memory at BASE; a vector for the admin's interrupt. */
+    explicit Guest(const std::string &path, uint64_t size = SIZE);
+    ~Guest();
+
+    void set_up(); /* the admin queue, as after a reset */
+    /* Write a command into the queue, and ring for all that were written. */
+    void write_command(uint8_t op, uint8_t flags, const Bytes &fields);
+    void ring();
+    /* The answer to the next command: its 64 bytes; empty: none came. */
+    Bytes answer(double seconds = 10);
+    /* One command: its status, and the answer's fields. */
+    int command(uint8_t op, const Bytes &fields, Bytes *result = nullptr,
+                uint8_t flags = 0);
+    /* A registration of this many pages, whose list is a ring of chunks that
+     * all name the memory's page `page`. */
+    Bytes endless_list(uint64_t pages, uint64_t page);
+    /* A queue pair that can send. */
+    void make_qp();
+    void to_rts();
+    bool interrupted(double seconds);
+
+    uint8_t *memory;
+    int      memory_fd, irq;
+    uint32_t handle, send_db, llq;
+
+private:
+    uint64_t m_size;
+    uint32_t m_written, m_answered;
+};
+
+} /* namespace pci */
+
+#endif

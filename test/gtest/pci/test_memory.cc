@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that a machine gives the function, and that the function gives it. */
+#include "guest.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+using namespace pci;
+
+namespace {
+
+enum { STATUS = 0x58, CONTROL = 0x54, FATAL = 0x20 };
+
+class Memory : public testing::Test {
+protected:
+    Server server;
+    Guest other{ server.path(1) };
+
+    void TearDown() override
+    {
+        EXPECT_TRUE(server.is_alive());
+        EXPECT_TRUE(other.is_served());
+        EXPECT_EQ(other.command(Guest::ALLOC_PD, Bytes(60)), 0);
+    }
+};
+
+TEST_F(Memory, descriptors_of_no_memory_are_refused)
+{
+    Client client(server.path(0));
+    int pipes[2];
+    ASSERT_EQ(pipe(pipes), 0);
+    int zero   = open("/dev/zero", O_RDWR);
+    int folder = open("/dev/shm", O_RDONLY | O_DIRECTORY);
+    int proc   = open("/proc/self/status", O_RDONLY);
+    int exe    = open("/proc/self/exe", O_RDONLY);
+    struct statfs system;
+
+    for (int fd : { pipes[0], zero, folder, proc }) {
+        EXPECT_EQ(client.map(0x10000, 4096, fd, 0, 1).error, EINVAL);
+    }
+    ASSERT_EQ(fstatfs(exe, &system), 0);
+    if (system.f_type != 0x01021994) { /* tmpfs */
+        EXPECT_EQ(client.map(0x10000, 4096, exe, 0, 1).error, EINVAL);
+    }
+    for (int fd : { pipes[0], pipes[1], zero, folder, proc, exe }) {
+        close(fd);
+    }
+}
+
+TEST_F(Memory, ranges_that_are_none_are_refused)
+{
+    Client client(server.path(0));
+    int fd = memory_file(0x10000);
+
+    EXPECT_EQ(client.map(0x10000, 0x20000, fd).error, EINVAL); /* too long */
+    EXPECT_EQ(client.map(0x10000, 0x10000, fd, 4096).error, EINVAL);
+    EXPECT_EQ(client.map(0x10000, 4096, fd, ~0xfffull).error, EINVAL);
+    EXPECT_EQ(client.map(~0xfffull, 0x2000, fd).error, EINVAL);
+    EXPECT_EQ(client.map(0x10000, 0, fd).error, EINVAL);
+    EXPECT_EQ(client.map(0x10001, 4096, fd).error, EINVAL);
+    EXPECT_EQ(client.map(0x10000, ~0xfffull, fd).error, EINVAL);
+    EXPECT_EQ(client.map(0x10000, 4096, fd, 0, 0xffff).error, EINVAL);
+    EXPECT_EQ(client.map(0x10000, 0x2000, fd).error, 0);
+    EXPECT_EQ(client.map(0x11000, 0x2000, fd).error, EINVAL); /* overlaps */
+    close(fd);
+}
+
+TEST_F(Memory, number_of_maps_is_what_is_advertised)
+{
+    Client client(server.path(0));
+    int fd      = memory_file(4096);
+    Reply reply = client.ask(VERSION, Bytes(4));
+    std::string text(reply.body.begin() + 4, reply.body.end());
+    size_t at     = text.find("\"max_dma_maps\":");
+    ASSERT_NE(at, std::string::npos) << text;
+    unsigned most = atoi(text.c_str() + at + 15);
+
+    EXPECT_EQ(most, 256u);
+    for (unsigned i = 0; i < most; ++i) {
+        ASSERT_EQ(client.map(0x2000ull * (i + 1), 4096, fd).error, 0) << i;
+    }
+    EXPECT_EQ(client.map(0x2000ull * (most + 1), 4096, fd).error, ENOSPC);
+    EXPECT_EQ(client.unmap(0x2000, 4096).error, 0);
+    EXPECT_EQ(client.map(0x2000ull * (most + 1), 4096, fd).error, 0);
+    close(fd);
+}
+
+TEST_F(Memory, bytes_of_all_maps_are_bounded)
+{
+    Client client(server.path(0));
+    int fd = memory_file(2ull << 40);
+
+    EXPECT_EQ(client.map(0, 2ull << 40, fd).error, ENOSPC);
+    EXPECT_EQ(client.map(0, 1ull << 39, fd).error, 0);
+    EXPECT_EQ(client.map(1ull << 40, 1ull << 39, fd).error, 0);
+    EXPECT_EQ(client.map(1ull << 42, 4096, fd).error, ENOSPC);
+    close(fd);
+}
+
+TEST_F(Memory, unmapping_a_part_is_refused)
+{
+    Client client(server.path(0));
+    int fd = memory_file(0x10000);
+
+    EXPECT_EQ(client.map(0x10000, 0x10000, fd).error, 0);
+    EXPECT_EQ(client.unmap(0x10000, 0x1000).error, EINVAL);
+    EXPECT_EQ(client.unmap(0x1f000, 0x100000).error, EINVAL);
+    EXPECT_EQ(client.unmap(0x18000, 0x1000).error, EINVAL);
+    EXPECT_EQ(client.unmap(0x10000, ~0ull).error, EINVAL);
+    EXPECT_EQ(client.unmap(0x10000, 0).error, EINVAL);
+    EXPECT_EQ(client.map(0x10000, 0x1000, fd).error, EINVAL); /* still there */
+    EXPECT_EQ(client.unmap(0, 0x100000).error, 0);
+    EXPECT_EQ(client.map(0x10000, 0x1000, fd).error, 0);
+    close(fd);
+}
+
+TEST_F(Memory, truncated_file_breaks_that_device_alone)
+{
+    Guest guest(server.path(0));
+
+    EXPECT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
+    ASSERT_EQ(ftruncate(guest.memory_fd, 0), 0);
+    guest.write(BAR0, 0x2c, 2); /* a command that is gone */
+    for (unsigned i = 0; (i < 100) && !(guest.read(BAR0, STATUS) & FATAL);
+         ++i) {
+        usleep(10000);
+    }
+    EXPECT_TRUE(guest.read(BAR0, STATUS) & FATAL);
+    EXPECT_NE(server.log().find("memory is gone"), std::string::npos);
+}
+
+TEST_F(Memory, truncated_completion_queue_ends_nobody)
+{
+    Guest guest(server.path(0));
+
+    guest.make_qp();
+    guest.to_rts();
+    ASSERT_EQ(ftruncate(guest.memory_fd, 0), 0);
+    guest.write(BAR4, guest.send_db, 1); /* is malformed: it completes there */
+    for (unsigned i = 0; (i < 100) && !(guest.read(BAR0, STATUS) & FATAL);
+         ++i) {
+        usleep(10000);
+    }
+    EXPECT_TRUE(guest.read(BAR0, STATUS) & FATAL);
+}
+
+/* BAR 2's file, which the machine maps. */
+static int bar2(Client &client)
+{
+    Bytes body(32);
+    put<uint32_t>(body, 8, BAR2);
+    Reply reply = client.ask(REGION_INFO, body);
+    EXPECT_EQ(reply.error, 0);
+    EXPECT_EQ(reply.fds.size(), 1u);
+    return reply.fds.empty() ? -1 : reply.fds[0];
+}
+
+TEST_F(Memory, send_queues_cannot_be_cut)
+{
+    Client client(server.path(0));
+    int fd   = bar2(client);
+    int must = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+    EXPECT_EQ(fcntl(fd, F_GET_SEALS) & must, must);
+    EXPECT_NE(ftruncate(fd, 0), 0);
+    EXPECT_NE(ftruncate(fd, 1ll << 40), 0);
+    close(fd);
+}
+
+TEST_F(Memory, reset_leaves_zeros_in_send_queues)
+{
+    Guest guest(server.path(0));
+    int fd        = bar2(guest);
+    char *queues  = (char*)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE,
+                                MAP_SHARED, fd, 0);
+    ASSERT_NE(queues, MAP_FAILED);
+    strcpy(queues + 0x50000, "secret");
+    guest.write(BAR0, CONTROL, 1);
+    EXPECT_STREQ(queues + 0x50000, "");
+    strcpy(queues + 0x50000, "secret");
+    EXPECT_EQ(guest.ask(RESET, {}).error, 0);
+    EXPECT_STREQ(queues + 0x50000, "");
+    munmap(queues, 1 << 20);
+    close(fd);
+}
+
+TEST_F(Memory, next_machine_has_other_send_queues)
+{
+    struct stat first, second;
+    int kept, fd;
+    char got = 1;
+
+    {
+        Client client(server.path(0));
+        kept = bar2(client);
+    }
+    usleep(100000);
+    ASSERT_EQ(pwrite(kept, "x", 1, 0), 1); /* the one before goes on */
+    Client client(server.path(0));
+    fd = bar2(client);
+    ASSERT_EQ(fstat(kept, &first), 0);
+    ASSERT_EQ(fstat(fd, &second), 0);
+    EXPECT_NE(first.st_ino, second.st_ino);
+    EXPECT_EQ(pread(fd, &got, 1, 0), 1);
+    EXPECT_EQ(got, 0);
+    close(kept);
+    close(fd);
+}
+
+} /* namespace */

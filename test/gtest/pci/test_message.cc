@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that are none, and machines that stop in the middle of one. */
+#include "client.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace pci;
+
+namespace {
+
+class Message : public testing::Test {
+protected:
+    Server server;
+    Client other{ server.path(1) };
+
+    void TearDown() override
+    {
+        double took = 0;
+        EXPECT_TRUE(server.is_alive());
+        EXPECT_TRUE(other.is_served(&took));
+        EXPECT_LT(took, 1);
+        Client next(server.path(0)); /* after the one before has left */
+        EXPECT_TRUE(next.is_served());
+    }
+};
+
+TEST_F(Message, shorter_than_its_head_closes)
+{
+    Client bad(server.path(0));
+    bad.send(Client::head(VERSION, 8));
+    EXPECT_EQ(bad.receive().error, Reply::CLOSED);
+}
+
+TEST_F(Message, too_long_closes)
+{
+    Client bad(server.path(0));
+    bad.send(Client::head(WRITE, 0xffffffffu));
+    EXPECT_EQ(bad.receive().error, Reply::CLOSED);
+}
+
+TEST_F(Message, unknown_command_is_refused)
+{
+    Client bad(server.path(0));
+    for (uint16_t command : { 0, 6, 11, 12, 14, 1000, 65535 }) {
+        EXPECT_EQ(bad.ask(command, Bytes(64)).error, EOPNOTSUPP) << command;
+    }
+    EXPECT_TRUE(bad.is_served());
+}
+
+TEST_F(Message, short_body_is_refused)
+{
+    Client bad(server.path(0));
+    for (uint16_t command : { VERSION, DMA_MAP, DMA_UNMAP, REGION_INFO,
+                              IRQ_INFO, SET_IRQS, READ, WRITE }) {
+        EXPECT_EQ(bad.ask(command, Bytes(3)).error, EINVAL) << command;
+    }
+    EXPECT_TRUE(bad.is_served());
+}
+
+TEST_F(Message, answer_as_a_command_is_refused)
+{
+    Client bad(server.path(0));
+    bad.send(Client::head(INFO, 16, 1));
+    EXPECT_EQ(bad.receive().error, EINVAL);
+    EXPECT_TRUE(bad.is_served());
+}
+
+TEST_F(Message, half_head_stops_nobody)
+{
+    Client slow(server.path(0));
+    Bytes bytes = Client::head(INFO, 16);
+    double took = 0;
+
+    slow.send(Bytes(bytes.begin(), bytes.begin() + 7));
+    usleep(100000);
+    EXPECT_TRUE(other.is_served(&took));
+    EXPECT_LT(took, 1);
+    slow.send(Bytes(bytes.begin() + 7, bytes.end()));
+    EXPECT_EQ(slow.receive().error, 0);
+}
+
+TEST_F(Message, half_body_stops_nobody)
+{
+    Client slow(server.path(0));
+    Bytes bytes = Client::head(REGION_INFO, 16 + 32);
+    double took = 0;
+
+    bytes.resize(16 + 20);
+    slow.send(bytes);
+    usleep(100000);
+    EXPECT_TRUE(other.is_served(&took));
+    EXPECT_LT(took, 1);
+    slow.send(Bytes(12));
+    EXPECT_EQ(slow.receive().error, 0);
+}
+
+TEST_F(Message, who_reads_nothing_stops_nobody)
+{
+    Client deaf(server.path(0));
+    Bytes bytes = Client::head(INFO, 16);
+    unsigned idle = 0, asked = 0, i;
+    double took = 0;
+
+    for (i = 0; (i < 100000) && (idle < 20); ++i) {
+        if (deaf.send(bytes, {}, false) == bytes.size()) {
+            idle = 0;
+            ++asked;
+        } else {
+            ++idle; /* the way there is full, as nobody takes more */
+            usleep(10000);
+        }
+    }
+    EXPECT_EQ(idle, 20u);
+    EXPECT_TRUE(other.is_served(&took));
+    EXPECT_LT(took, 1);
+    for (unsigned n = 0; n < asked; ++n) {
+        ASSERT_EQ(deaf.receive().error, 0) << n;
+    }
+}
+
+TEST_F(Message, who_leaves_before_the_answer_ends_nobody)
+{
+    for (unsigned i = 0; i < 20; ++i) {
+        Client gone(server.path(0));
+        Bytes bytes;
+        for (unsigned n = 0; n < 50; ++n) {
+            Bytes one = Client::head(INFO, 16);
+            bytes.insert(bytes.end(), one.begin(), one.end());
+        }
+        gone.send(bytes);
+    }
+}
+
+TEST_F(Message, fds_of_refused_messages_are_closed)
+{
+    Client bad(server.path(0));
+    int file = memory_file(4096);
+
+    EXPECT_TRUE(bad.is_served());
+    unsigned before = server.fds();
+    for (unsigned i = 0; i < 50; ++i) {
+        EXPECT_EQ(bad.ask(INFO, Bytes(16), { file }).error, EINVAL);
+        EXPECT_EQ(bad.ask(REGION_INFO, Bytes(2), { file, file }).error, EINVAL);
+        EXPECT_EQ(bad.ask(999, Bytes(2), { file }).error, EINVAL);
+    }
+    EXPECT_EQ(server.fds(), before);
+    close(file);
+}
+
+TEST_F(Message, too_many_fds_are_refused)
+{
+    Client bad(server.path(0));
+    int file = memory_file(4096);
+    Bytes map(32);
+
+    EXPECT_TRUE(bad.is_served());
+    unsigned before = server.fds();
+    put<uint32_t>(map, 4, 3);
+    put<uint64_t>(map, 16, 0x10000);
+    put<uint64_t>(map, 24, 4096);
+    EXPECT_EQ(bad.ask(DMA_MAP, map, { file, file }).error, EINVAL);
+    EXPECT_EQ(bad.ask(DMA_MAP, map, std::vector<int>(20, file)).error, EINVAL);
+    EXPECT_EQ(bad.ask(SET_IRQS, map, std::vector<int>(200, file)).error,
+              EINVAL);
+    EXPECT_EQ(server.fds(), before);
+    EXPECT_EQ(bad.ask(DMA_MAP, map, { file }).error, 0);
+    close(file);
+}
+
+TEST_F(Message, access_beyond_a_region_is_refused)
+{
+    struct { uint32_t region; uint64_t offset; uint32_t count; } bad[] = {
+        { CONFIG, 254, 4 },      { CONFIG, ~0ull, 4 },   { CONFIG, 0, 4097 },
+        { BAR0, 0x4000, 4 },     { BAR0, ~0ull - 1, 4 }, { BAR4, 1 << 22, 4 },
+        { 1, 0, 4 },             { 8, 0, 4 },            { ~0u, 0, 4 },
+        { BAR0, 0, 0 },          { BAR0, 0, ~0u },       { BAR2, ~0ull, 8 },
+    };
+    Client client(server.path(0));
+
+    for (const auto &one : bad) {
+        EXPECT_EQ(client.access(READ, one.region, one.offset, one.count).error,
+                  EINVAL) << one.region << " " << one.offset;
+        EXPECT_EQ(client.access(WRITE, one.region, one.offset, one.count).error,
+                  EINVAL) << one.region << " " << one.offset;
+    }
+    /* more bytes than came */
+    EXPECT_EQ(client.access(WRITE, CONFIG, 0, 64).error, EINVAL);
+    EXPECT_TRUE(client.is_served());
+}
+
+TEST(Path, file_that_is_no_socket_stays)
+{
+    char name[] = "/tmp/gtest_efapci.XXXXXX";
+    std::string out, text;
+    int fd = mkstemp(name);
+
+    ASSERT_EQ(write(fd, "precious", 8), 8);
+    close(fd);
+    EXPECT_EQ(Server::run({ std::string("efa1:") + name }, &out), 1);
+    EXPECT_NE(out.find("no socket"), std::string::npos) << out;
+    std::ifstream(name) >> text;
+    EXPECT_EQ(text, "precious");
+    unlink(name);
+}
+
+} /* namespace */
