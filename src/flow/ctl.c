@@ -307,8 +307,8 @@ static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         flow_due_tx_ctl(core, tx, 0);
     } else {
         flow_timer_tx(core, flow_tx_index(tx),
-                      flow_tx_backoff_level(tx), now);
-        tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
+                      flow_tx_backoff_level(core, tx), now);
+        tx->backoff = flow_timer_level_next(tx->backoff) & 0xf;
     }
 }
 
@@ -367,7 +367,7 @@ static void flow_ctl_done_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     } else {
         rx->ctl |= FLOW_CTL_QUEUED;
         flow_timer_rx(core, flow_rx_index(rx), rx->backoff, now);
-        rx->backoff = flow_timer_level_next(core, rx->backoff) & 0xf;
+        rx->backoff = flow_timer_level_next(rx->backoff) & 0xf;
     }
 }
 

@@ -126,5 +126,5 @@ void flow_time_out_ctl(flow_core_t *core, flow_tx_t *tx, flow_time_t now)
     ++tx->linked;
     tx->ctl |= due;
     flow_timer_tx(core, flow_tx_index(tx), tx->backoff, now);
-    tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
+    tx->backoff = flow_timer_level_next(tx->backoff) & 0xf;
 }

@@ -21,11 +21,12 @@ flow_time_t flow_timer_delay(const flow_core_t *core, unsigned level)
     return core->params.rnr_min << level;
 }
 
-unsigned flow_timer_level_next(const flow_core_t *core, unsigned level)
+/* The last level up to this one whose delay is within rnr_max. */
+static unsigned flow_timer_level(const flow_core_t *core, unsigned level)
 {
-    if ((level + 1 < FLOW_LEVELS) &&
-        (flow_timer_delay(core, level + 1) <= core->params.rnr_max)) {
-        return level + 1;
+    while ((level > 0) &&
+           (flow_timer_delay(core, level) > core->params.rnr_max)) {
+        --level;
     }
     return level;
 }
@@ -33,15 +34,16 @@ unsigned flow_timer_level_next(const flow_core_t *core, unsigned level)
 /*
  * A receiver that thousands begin to send to at once has a full queue for as
  * long as it takes to get to know them, and an empty one afterwards. A sender
- * that comes back late then is the last; so each of the first delays three
- * times.
+ * that comes back late then is the last; so the delays grow slowly at first,
+ * while the others have work for the receiver; one that sleeps is asked seldom
+ * from the sixteenth on.
  */
-unsigned flow_timer_fresh_level(unsigned level)
+unsigned flow_timer_fresh_level(unsigned refusals)
 {
     static const uint8_t levels[FLOW_LEVELS] = {0, 1, 2, 2, 2, 3, 3, 3,
-                                                4, 5, 6, 7, 8, 9, 10, 11};
+                                                3, 3, 4, 4, 4, 4, 6, 11};
 
-    return levels[level];
+    return levels[refusals];
 }
 
 /* 0 .. 2^16 - 1, other numbers in each core. */
@@ -91,8 +93,10 @@ static flow_batch_t *flow_timer_later(flow_core_t *core, unsigned level)
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now)
 {
-    int first = flow_timer_arm(core, level, now);
+    int first;
 
+    level = flow_timer_level(core, level);
+    first = flow_timer_arm(core, level, now);
     flow_core_tx(core, index)->ctl |= FLOW_CTL_TX_LISTS;
     flow_fifo_tx_ctl_push(core,
                           first ? &core->batch[level].tx_wait :
@@ -103,6 +107,7 @@ void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
 void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level)
 {
     flow_core_tx(core, index)->ctl |= FLOW_CTL_TX_LISTS;
+    level = flow_timer_level(core, level);
     flow_fifo_tx_ctl_push(core, &flow_timer_later(core, level)->tx_gather,
                           index);
 }
@@ -110,8 +115,10 @@ void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level)
 void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now)
 {
-    int first = flow_timer_arm(core, level, now);
+    int first;
 
+    level = flow_timer_level(core, level);
+    first = flow_timer_arm(core, level, now);
     flow_fifo_rx_ctl_push(core,
                           first ? &core->batch[level].rx_wait :
                                   &core->batch[level].rx_gather,
@@ -121,10 +128,12 @@ void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
 void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now)
 {
-    int         first = flow_timer_arm(core, level, now);
-    flow_op_t **head  = first ? &core->batch[level].op_wait :
-                                &core->batch[level].op_gather;
+    flow_op_t **head;
 
+    level    = flow_timer_level(core, level);
+    head     = flow_timer_arm(core, level, now) ?
+                       &core->batch[level].op_wait :
+                       &core->batch[level].op_gather;
     op->next = *head;
     *head    = op;
 }

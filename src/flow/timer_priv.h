@@ -6,8 +6,9 @@
 #include "flow/state_priv.h"
 #include "flow/timer.h"
 
-/* Make due again after the back-off of this level: a flow's control packets (it
- * is on no queue), an operation. */
+/* Make due again after the back-off of this level, or of the last one whose wait
+ * is within rnr_max: a flow's control packets (it is on no queue), an
+ * operation. */
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
 void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
@@ -23,10 +24,13 @@ void flow_timer_tick(flow_core_t *core);
 void flow_timer_parted(flow_core_t *core, uint32_t index);
 /* The wait of a level, ns. */
 flow_time_t flow_timer_delay(const flow_core_t *core, unsigned level);
-/* The level after this one; the last is that whose delay is within rnr_max. */
-unsigned flow_timer_level_next(const flow_core_t *core, unsigned level);
-/* The level of a refusal of a flow that was not answered yet, which would have
- * this level otherwise. */
-unsigned flow_timer_fresh_level(unsigned level);
+/* The level after this one, which a field of four bits holds. */
+static inline unsigned flow_timer_level_next(unsigned level)
+{
+    return level + (level + 1 < FLOW_LEVELS);
+}
+/* The level after so many refusals (< FLOW_LEVELS) of a flow whose first message
+ * did not arrive yet. */
+unsigned flow_timer_fresh_level(unsigned refusals);
 
 #endif

@@ -232,9 +232,9 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
     tx->stop  = flow_tx_psn(tx);
     ++core->counters.rnr;
     flow_trace(core, FLOW_TRACE_RNR, tx->ep, op->psn, tx->backoff);
-    flow_timer_op(core, op, flow_tx_backoff_level(tx), now);
+    flow_timer_op(core, op, flow_tx_backoff_level(core, tx), now);
     if (tx->linked == 0) {
-        tx->backoff = flow_timer_level_next(core, tx->backoff) & 0xf;
+        tx->backoff = flow_timer_level_next(tx->backoff) & 0xf;
     }
     ++tx->linked;
     op->linked = 1;

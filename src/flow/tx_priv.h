@@ -29,12 +29,23 @@ static inline uint32_t flow_tx_index(const flow_tx_t *tx)
     return tx->ep & (FLOW_INDEX_MAX - 1);
 }
 
-/* The level of its next back-off after receiver-not-ready. A flow that was not
- * answered yet comes back sooner. */
-static inline unsigned flow_tx_backoff_level(const flow_tx_t *tx)
+/* Not answered yet, or its first message did not arrive yet. */
+static inline int flow_tx_begins(const flow_core_t *core, const flow_tx_t *tx)
 {
-    return (tx->state == FLOW_TX_HELLO) ? flow_timer_fresh_level(tx->backoff) :
-                                          tx->backoff;
+    flow_psn_t first = core->params.first_psn;
+    flow_psn_t taken = flow_tx_psn(tx) - first;
+
+    return (tx->state == FLOW_TX_HELLO) ||
+           ((taken <= FLOW_INIT_WINDOW_MAX) &&
+            (tx->busy & (1ull << (first % FLOW_WINDOW_MAX))));
+}
+/* The level of its next back-off after receiver-not-ready. A flow that begins
+ * comes back sooner. */
+static inline unsigned flow_tx_backoff_level(const flow_core_t *core,
+                                             const flow_tx_t *tx)
+{
+    return flow_tx_begins(core, tx) ? flow_timer_fresh_level(tx->backoff) :
+                                      tx->backoff;
 }
 
 #endif

@@ -143,7 +143,7 @@ MUTANTS = [
      "    if (tx->linked == 0) {\n        tx->backoff",
      "    if (1) {\n        tx->backoff"),
     ("who was not answered comes back as late as others", "timer.c",
-     "    return levels[level];", "    return level;"),
+     "    return levels[refusals];", "    return refusals;"),
     ("the receiver enforces a recall", "rx.c",
      "    if ((flow_psn_diff(psn, rx->limit) >= 0) ||",
      "    if ((flow_psn_diff(psn, flow_rx_use(rx)) >= 0) ||"),

@@ -83,7 +83,7 @@ void table_fresh()
     fresh(300, true, 1.2);
     fresh(600, true, 1.2);
     if (full) {
-        fresh(20000, false, 2.0); /* 1.2 is wanted */
+        fresh(20000, false, 1.2);
         fresh(1000, true, 1.2);
     }
 }

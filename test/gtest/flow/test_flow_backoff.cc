@@ -9,14 +9,19 @@ namespace {
 const flow_time_t MS = 1000000;
 
 /* The packets of a node are refused `times` times: it waits for rnr_min, twice
- * that, and so on, up to twice as long at random; before it was answered each
- * of the longer ones three times. */
+ * that, and so on, up to twice as long at random and rnr_max; before its first
+ * message arrived the waits grow by these levels. */
 void refuse(Node &from, int times, bool fresh = false)
 {
-    flow_time_t least = from.core->params.rnr_min;
+    static const int begins[] = {0, 1, 2, 2, 2, 3, 3, 3,
+                                 3, 3, 4, 4, 4, 4, 6, 11};
 
-    for (int i = 0; i < times;
-         ++i, least *= (fresh && (i > 2) && ((i - 2) % 3 != 0)) ? 1 : 2) {
+    for (int i = 0; i < times; ++i) {
+        flow_time_t least = from.core->params.rnr_min
+                            << (fresh ? begins[std::min(i, 15)] : i);
+        while (least > from.core->params.rnr_max) {
+            least /= 2;
+        }
         from.progress();
         ASSERT_EQ(1u, from.out.size());
         Packet packet = from.out.front();
@@ -38,7 +43,10 @@ TEST(flow_backoff, data__begins_anew_when_it_arrived)
     flow_psn_t limit = ab->limit;
 
     ASSERT_TRUE(a.send(ab, "x"));
-    refuse(a, 5);
+    refuse(a, 16, true);
+    settle(a, b);
+    ASSERT_TRUE(a.send(ab, "x"));
+    refuse(a, 14);
     settle(a, b);
     ASSERT_TRUE(a.send(ab, "x"));
     refuse(a, 1);
@@ -78,7 +86,7 @@ TEST(flow_backoff, control__of_a_sending_flow)
     Node a(1), b(2);
     flow_tx_t *tx = a.open(b);
 
-    refuse(a, 8, true); /* its hello */
+    refuse(a, 18, true); /* its hello */
     a.progress();
     ASSERT_EQ(1u, a.out.size());
     a.complete(a.out.front());
