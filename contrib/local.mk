@@ -32,6 +32,7 @@ dist_deploy_DATA   = contrib/deploy/Dockerfile contrib/deploy/README.md \
                      contrib/deploy/slurm.sbatch
 dist_examples_DATA = contrib/examples/dask_cluster.py \
                      contrib/examples/efa_counters.py \
+                     contrib/examples/efa_top_prom.py \
                      contrib/examples/mpi_ring.c \
                      contrib/examples/nixl_transfer.py \
                      contrib/examples/ucxx_pingpong.py

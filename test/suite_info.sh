@@ -6,6 +6,8 @@
 # usage: suite_info.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=test/top.sh
+. "$TEST_DIR/top.sh"
 set -u
 
 INFO_MPI=(OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any)
@@ -568,6 +570,13 @@ suite_run() {
     check info_message 60 message
     check info_open_mpi 30 open_mpi
     check info_json 60 all_json
+    at_once 3 # they wait, mostly
+    check top_shows 60 top_shows
+    ci && check top_hostile 90 top_hostile
+    ci && check top_rma 30 top_rma
+    ci && check top_off 30 top_off
+    ci && check top_ud 30 top_ud
+    at_once 1
     check info_page_readme 60 page_readme
 }
 

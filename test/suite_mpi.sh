@@ -10,6 +10,8 @@
 . "$TEST_DIR/openmpi.sh"
 # shellcheck source=test/record.sh
 . "$TEST_DIR/record.sh"
+# shellcheck source=test/top.sh
+. "$TEST_DIR/top.sh"
 set -u
 
 # mpi RANKS PER_NODE TLS ARG...: mpi_check.
@@ -232,6 +234,7 @@ suite_run() {
     ci && alone mpi_7_to_1_shares 120 mpi_shares
     ! full || alone mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
+    check top_sleeper_4 60 top_sleeper 4
     check mpi_cut_srd 15 mpi_cut srd
     ci && check record_mpi_4_reorder 120 record_mpi 4 300000 --reorder 0.3
     check mpi_unused 30 mpi_unused

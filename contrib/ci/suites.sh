@@ -26,7 +26,7 @@ suite_budget() {
     quick:uct | quick:efasim) budget=140 ;;
     quick:mutants) budget=120 ;;
     quick:*) budget=80 ;;
-    ci:info) budget=60 ;;
+    ci:info) budget=90 ;;
     ci:package) budget=60 ;;
     ci:flow | ci:model | ci:load) budget=120 ;;
     ci:selftest) budget=300 ;;

@@ -15,7 +15,8 @@
  * beside them, without a file of their own: types.h, limits.h, wire.h (layout
  * of packets), psn.h, assert.h; and, each to be included by itself, ctl_wire.h
  * (layout of control packets), drop.h (names of reasons), reserve.h (send slots
- * for peers that answer), image.h (the state as bytes).
+ * for peers that answer), image.h (the state as bytes), look.h (what a flow
+ * waits for, for another thread's eyes).
  *
  * Progress of a transport, in this order:
  *   flow_pool_grow_needed -> grow

@@ -8,7 +8,8 @@ flow_c_files = src/flow/ack.c src/flow/alarm.c src/flow/check.c src/flow/core.c 
                src/flow/event.c src/flow/grant.c src/flow/hand.c \
                src/flow/hash.c src/flow/image.c src/flow/image_check.c \
                src/flow/lap.c \
-               src/flow/limits.c src/flow/list.c src/flow/pair.c \
+               src/flow/limits.c src/flow/list.c src/flow/look.c \
+               src/flow/pair.c \
                src/flow/path.c \
                src/flow/peer.c src/flow/pool.c src/flow/repost.c \
                src/flow/resend.c src/flow/reserve.c src/flow/ring.c \
@@ -21,7 +22,7 @@ flow_c_files = src/flow/ack.c src/flow/alarm.c src/flow/check.c src/flow/core.c 
 flow_h_files = src/flow/assert.h src/flow/check.h src/flow/core.h \
                src/flow/ctl.h src/flow/ctl_wire.h src/flow/drop.h \
                src/flow/event.h src/flow/flow.h src/flow/image.h \
-               src/flow/limits.h \
+               src/flow/limits.h src/flow/look.h \
                src/flow/peer.h src/flow/pool.h src/flow/psn.h \
                src/flow/resend.h src/flow/reserve.h src/flow/ring.h \
                src/flow/rx.h src/flow/timer.h src/flow/trace.h src/flow/tx.h \

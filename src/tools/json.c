@@ -18,22 +18,31 @@ static FILE *json_stdout(void)
            out : NULL;
 }
 
+void json_open_on(json_t *json, FILE *out, const char *path)
+{
+    memset(json, 0, sizeof(*json));
+    json->out  = out;
+    json->path = path;
+    fputc('{', out);
+    json_count(json, "format", 1);
+    json_text(json, "srd_info", PACKAGE_VERSION);
+}
+
 int json_open(json_t *json, const char *path)
 {
+    FILE *out;
+
     memset(json, 0, sizeof(*json));
     if (path == NULL) {
         return 0;
     }
-    json->path = path;
-    json->out  = strcmp(path, "-") ? fopen(path, "we") : json_stdout();
-    if (json->out == NULL) {
+    out = strcmp(path, "-") ? fopen(path, "we") : json_stdout();
+    if (out == NULL) {
         fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
                 "written, or - for standard output\n", path, strerror(errno));
         return -1;
     }
-    fputc('{', json->out);
-    json_count(json, "format", 1);
-    json_text(json, "srd_info", PACKAGE_VERSION);
+    json_open_on(json, out, path);
     return 0;
 }
 

@@ -36,7 +36,12 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/speed.c \
 	src/tools/selftest/status.c \
 	src/tools/selftest/text.c src/tools/selftest/text.h \
-	src/tools/selftest/ucx.c
+	src/tools/selftest/ucx.c \
+	src/tools/top/keys.c src/tools/top/keys.h \
+	src/tools/top/pages.c src/tools/top/pages.h \
+	src/tools/top/show.c src/tools/top/show.h \
+	src/tools/top/top.c src/tools/top/top.h \
+	src/tools/top/view.c src/tools/top/view.h
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)
 bin_srd_info_LDADD    = $(srd_info_module) $(HWLOC_LIBS) -ldl -lpthread

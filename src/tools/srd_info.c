@@ -6,6 +6,7 @@
 #include "probe_ucx.h"
 #include "selftest/link.h"
 #include "selftest/run.h"
+#include "top/top.h"
 
 #include <argp.h>
 #include <limits.h>
@@ -43,7 +44,10 @@ enum {
     KEY_PEERS,
     KEY_TABLE,
     KEY_ALL,
-    KEY_SERVE
+    KEY_SERVE,
+    KEY_TOP,
+    KEY_ONCE,
+    KEY_INTERVAL
 };
 
 static const struct argp_option options[] = {
@@ -90,6 +94,16 @@ static const struct argp_option options[] = {
      "Run these probes only, without measurements", 3},
     {"facts", KEY_FACTS, NULL, 0, "Leave out the measurements", 3},
     {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 3},
+
+    {NULL, 0, NULL, 0, "Who stalls whom?", 4},
+    {"top", KEY_TOP, NULL, 0,
+     "Show this user's processes on this host, live: what waits for which "
+     "peer, since when, and the traffic of each; keys sort: s stalls, "
+     "o oldest, b bytes, m messages, r receiver-not-ready, l lost, d depth; "
+     "q ends", 4},
+    {"once", KEY_ONCE, NULL, 0, "Show it once", 4},
+    {"interval", KEY_INTERVAL, "SECONDS", 0,
+     "Show it so often (default: 1); with --json, write FILE so often", 4},
     {NULL, 0, NULL, 0, NULL, 0}
 };
 
@@ -103,6 +117,7 @@ typedef struct arguments {
     st_run_args_t test;
     int        plan;
     plan_args_t job;
+    top_args_t top;
 } arguments_t;
 
 static error_t parse_plan(int key, const char *value, plan_args_t *job)
@@ -155,6 +170,23 @@ static error_t parse_selftest(int key, const char *value,
     }
 }
 
+static error_t parse_top(int key, const char *value, top_args_t *top)
+{
+    switch (key) {
+    case KEY_TOP:
+        top->is_wanted = 1;
+        return 0;
+    case KEY_ONCE:
+        top->once = 1;
+        return 0;
+    case KEY_INTERVAL:
+        top->interval = value;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     arguments_t *arguments = state->input;
@@ -189,8 +221,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         argp_error(state, "nothing is expected after the options: '%s'", value);
         return 0;
     default:
-        return (parse_plan(key, value, &arguments->job) == 0) ?
-               0 : parse_selftest(key, value, &arguments->test);
+        if ((parse_plan(key, value, &arguments->job) == 0) ||
+            (parse_top(key, value, &arguments->top) == 0)) {
+            return 0;
+        }
+        return parse_selftest(key, value, &arguments->test);
     }
 }
 
@@ -342,6 +377,10 @@ int main(int argc, char **argv)
     argp_err_exit_status = 2;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
         return 2;
+    }
+    if (arguments.top.is_wanted) {
+        arguments.top.json = arguments.json;
+        return top_run(&arguments.top);
     }
     info.sysroot = arguments.sysroot;
     host_stub_init(&info.host);

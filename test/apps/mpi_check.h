@@ -34,4 +34,7 @@ void check_flood(int len);
  * share of each when half has come, and a starved one is a failure. */
 void check_shares(int len);
 
+/* The rank in the middle sleeps for @seconds while the others send to it. */
+void check_sleeper(int seconds);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FLOOD_MESSAGES 100000
 #define FLOOD_BATCH    1000
@@ -122,6 +123,33 @@ void check_flood(int len)
         flood_send(len);
     } else if (rank == 0) {
         flood_recv(len);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+#define SLEEPER_MESSAGES 1000
+
+void check_sleeper(int seconds)
+{
+    const int sleeper = ranks / 2;
+    char buf[8];
+    int i, r;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != sleeper) {
+        for (i = 0; i < SLEEPER_MESSAGES; ++i) {
+            fill_bytes(buf, sizeof(buf), msg_key(rank, sleeper, i), 0);
+            MPI_Send(buf, sizeof(buf), MPI_BYTE, sleeper, 4, MPI_COMM_WORLD);
+        }
+    } else {
+        sleep(seconds);
+        for (r = 0; r < ranks; ++r) {
+            for (i = 0; (r != sleeper) && (i < SLEEPER_MESSAGES); ++i) {
+                MPI_Recv(buf, sizeof(buf), MPI_BYTE, r, 4, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+                msg_check(buf, sizeof(buf), r, i);
+            }
+        }
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }

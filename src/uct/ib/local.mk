@@ -58,6 +58,10 @@ uct_ib_sources = \
 	src/uct/ib/base/base_rx.c src/uct/ib/base/base_rx.h \
 	src/uct/ib/base/base_rxq.c src/uct/ib/base/base_rxq.h \
 	src/uct/ib/base/base_sizing.c src/uct/ib/base/base_sizing.h \
+	src/uct/ib/base/base_top.c src/uct/ib/base/base_top.h \
+	src/uct/ib/base/base_top_bytes.c src/uct/ib/base/base_top_bytes.h \
+	src/uct/ib/base/base_top_look.c src/uct/ib/base/base_top_look.h \
+	src/uct/ib/base/base_top_page.h \
 	src/uct/ib/base/base_trace.c src/uct/ib/base/base_trace.h \
 	src/uct/ib/base/base_tx.c src/uct/ib/base/base_tx.h \
 	src/uct/ib/base/base_types.h \

@@ -28,6 +28,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_grant.cc \
                           test/gtest/flow/test_flow_hand.cc \
                           test/gtest/flow/test_flow_lap.cc \
+                          test/gtest/flow/test_flow_look.cc \
                           test/gtest/flow/test_flow_pair.cc \
                           test/gtest/flow/test_flow_peer.cc
 test_gtest_flow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test

@@ -15,6 +15,7 @@
 #include "base_record.h"
 #include "base_rx.h"
 #include "base_polled.h"
+#include "base_top.h"
 #include "base_trace.h"
 #include "base_vfs.h"
 
@@ -247,6 +248,7 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     iface->short_max = base_iface_short_max(iface);
     base_iface_report_open(iface, &config);
     base_vfs_open(iface);
+    base_top_open(iface);
     return UCS_OK;
 
 err_core:
@@ -332,6 +334,7 @@ static void base_iface_close(base_iface_t *iface)
 {
     base_rxbuf_t *rxbuf, *next;
 
+    base_top_close(iface);
     base_vfs_close(iface);
     base_counters_report(iface);
     ucx_stats_close(iface->super.host, iface->stats);

@@ -2,6 +2,7 @@
 #include "base_sizing.h"
 #include "base_ah.h"
 #include "base_op.h"
+#include "base_top.h"
 #include "base_types.h"
 
 #include <uct/ib/efa/efa_ah.h>
@@ -149,6 +150,8 @@ static size_t need_heap(const base_config_t *config,
                    efa_gid_buckets(EFA_AH_COMMON);
 
     return sizeof(efa_device_t) + sizeof(efa_md_t) + sizeof(base_iface_t) +
+           sizeof(base_top_t) +
+           (counts->common + counts->reserve) * sizeof(uint16_t) +
            users * sizeof(void*) +
            need_core(efa_at_most(peers, FLOW_RX_MAX)) +
            peers * sizeof(base_ep_t) +
@@ -163,7 +166,7 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
     memset(need, 0, sizeof(*need));
     need->queue_pairs  = 1;
     need->queues       = 2;
-    need->files        = EFA_EVENTS_FILES;
+    need->files        = EFA_EVENTS_FILES + BASE_TOP_FILES;
     need->sends        = base_op_count(&counts);
     need->receives     = config->rx_buffers_max;
     need->buffers_open = config->rx_queue_len;

@@ -86,6 +86,20 @@ typedef enum base_ep_state {
     BASE_EP_DESTROYED /* the user has no pointer to it; operations return */
 } base_ep_state_t;
 
+/* An endpoint as srd_info --top shows it (base_top_look.c): lately, and in this
+ * second. */
+typedef struct base_top_ep {
+    flow_time_t since;          /* its oldest message waits; 0: none does */
+    uint64_t    bytes;          /* sent, put and got, about */
+    uint32_t    sent, received; /* messages */
+    uint32_t    size;           /* bytes of a message, about */
+    uint32_t    blocked, refused; /* looks at which its user waited for a limit,
+                                     or after receiver-not-ready */
+    flow_psn_t  psn, oldest, rx_psn;
+    uint16_t    lost;
+    uint8_t     depth, wait; /* flow_look_t's */
+} base_top_ep_t;
+
 /* UCP's wire-up of an endpoint, as far as fences go (base_wireup.c). */
 typedef enum base_wireup {
     BASE_WIREUP_NONE,
@@ -183,6 +197,7 @@ struct base_iface {
     flow_time_t    impatient_until; /* base_reclaim_wait waits little */
     base_retries_t retry;
     int            is_quiet; /* no callback may run now */
+    struct base_top *top;    /* base_top.h, or NULL */
 };
 
 struct base_ep {
@@ -215,6 +230,7 @@ struct base_ep {
 
     base_ah_t *ah;
     base_ep_t *list_prev, *list_next; /* of the alive, then of the lingering */
+    base_top_ep_t top;
 };
 
 static inline efa_md_t *base_iface_md(const base_iface_t *iface)

@@ -31,6 +31,10 @@ const ucx_config_field_t efa_md_config_fields[] = {
      "payload, for srd_replay, in a file in folder DIR for each interface: a "
      "ring of SIZE bytes (4M to 1T, default 64M). Empty: nothing is recorded",
      UCX_CONFIG_AT(efa_md_config_t, record, UCX_CONFIG_STRING), 0, 0},
+    {"TOP", "y",
+     "Show peers and counters to srd_info --top of the same user: UCX's "
+     "asynchronous thread looks at each interface once a second",
+     UCX_CONFIG_AT(efa_md_config_t, top, UCX_CONFIG_BOOL), 0, 0},
 };
 
 _Static_assert((sizeof(efa_md_config_fields) /

@@ -25,6 +25,7 @@ struct efa_md {
     int             direct; /* ucs_ternary_auto_value_t: UCX_EFA_DIRECT */
     int             huge_pages; /* the same: UCX_EFA_HUGE_PAGES */
     char           *record; /* UCX_EFA_RECORD; NULL: not recorded */
+    int             top; /* UCX_EFA_TOP */
     int             direct_tried;
     const char     *direct_why_not; /* efa_direct_test.h, when tried */
     int             has_cache;

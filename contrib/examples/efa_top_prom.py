@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""efa_top_prom.py JSON_FILE PROM_FILE
+
+Turns what `srd_info --top --json JSON_FILE` wrote into text for the textfile collector of
+Prometheus' node_exporter. For example each 15 seconds:
+
+    srd_info --top --json /run/efa/top.json &&
+        efa_top_prom.py /run/efa/top.json /var/lib/node_exporter/efa_top.prom
+"""
+
+import json
+import os
+import sys
+
+PEER = ('messages_out_per_second', 'messages_in_per_second', 'bytes_per_second',
+        'blocked', 'receiver_not_ready', 'lost', 'reorder_depth',
+        'oldest_seconds', 'stalls')
+COUNTERS = ('messages_sent', 'rma_posted', 'messages_received', 'window_stalls',
+            'receiver_not_ready', 'messages_resent', 'packets_dropped')
+
+
+def labels(item, *names):
+    """{name="value",...}; the JSON has no quote or backslash that matters."""
+    words = [f'{name}={json.dumps(str(item[name]))}' for name in names
+             if item[name] is not None]
+    return '{' + ','.join(words) + '}'
+
+
+def lines(top):
+    """Each metric with its type, then its samples."""
+    for name in PEER:
+        yield f'# TYPE efa_peer_{name} gauge'
+        for peer in top['peers']:
+            yield f'efa_peer_{name}{labels(peer, "host", "rank", "qpn")} {peer[name]}'
+    for name in COUNTERS:
+        yield f'# TYPE efa_{name}_total counter'
+        for one in top['interfaces']:
+            where = labels(one, 'rank', 'pid', 'device', 'transport', 'qpn')
+            yield f'efa_{name}_total{where} {one["counters"][name]}'
+
+
+def main(source, target):
+    with open(source, encoding='ascii') as file:
+        top = json.load(file)
+    with open(target + '.new', 'w', encoding='ascii') as file:
+        file.write('\n'.join(lines(top)) + '\n')
+    os.replace(target + '.new', target)
+
+
+main(*sys.argv[1:3])

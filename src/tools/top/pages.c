@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "pages.h"
+
+#include <flow/limits.h>
+#include <flow/look.h>
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGES_TRIES 100 /* readings of a page that is being written */
+
+/* Text that another process wrote: it ends, and does nothing to a terminal. */
+static void pages_clean(char *text, size_t size)
+{
+    size_t i;
+
+    text[size - 1] = '\0';
+    for (i = 0; text[i] != '\0'; ++i) {
+        if ((text[i] <= ' ') || (text[i] > '~')) {
+            text[i] = '?';
+        }
+    }
+}
+
+static void pages_clean_row(base_top_row_t *row)
+{
+    if (row->blocked > BASE_TOP_SHARE) {
+        row->blocked = BASE_TOP_SHARE;
+    }
+    if (row->refused > BASE_TOP_SHARE) {
+        row->refused = BASE_TOP_SHARE;
+    }
+    if (row->depth > FLOW_WINDOW_MAX) {
+        row->depth = FLOW_WINDOW_MAX;
+    }
+    if (row->wait >= FLOW_LOOK_WAITS) {
+        row->wait = FLOW_LOOK_FREE;
+    }
+}
+
+/* 0: it is not a page, or never whole. */
+static int pages_load(int fd, base_top_page_t *page)
+{
+    unsigned tries, i;
+
+    for (tries = 0; tries < PAGES_TRIES; ++tries) {
+        if (pread(fd, page, sizeof(*page), 0) != (ssize_t)sizeof(*page)) {
+            return 0;
+        }
+        if (page->hash == base_top_hash(page)) {
+            break;
+        }
+    }
+    if ((tries == PAGES_TRIES) || (page->size != sizeof(*page)) ||
+        memcmp(page->magic, BASE_TOP_MAGIC, sizeof(page->magic)) ||
+        (page->rows > BASE_TOP_ROWS) || (page->moved > page->written)) {
+        return 0;
+    }
+    pages_clean(page->host, sizeof(page->host));
+    pages_clean(page->program, sizeof(page->program));
+    pages_clean(page->device, sizeof(page->device));
+    pages_clean(page->transport, sizeof(page->transport));
+    if (page->rank < 0) {
+        page->rank = -1;
+    }
+    for (i = 0; i < page->rows; ++i) {
+        pages_clean_row(&page->row[i]);
+    }
+    return 1;
+}
+
+/* The number by which a process knows itself, in the innermost namespace. */
+static uint32_t pages_own_pid(long pid)
+{
+    char     path[64], line[256], *number;
+    FILE    *file;
+    uint32_t own = 0;
+
+    snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        return 0;
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        number = strrchr(line, '\t');
+        if (!strncmp(line, "NSpid:", 6) && (number != NULL)) {
+            own = (uint32_t)strtoul(number, NULL, 10);
+        }
+    }
+    fclose(file);
+    return own;
+}
+
+/* proc(5): the command may have any characters, brackets too. */
+static void pages_stat(pages_one_t *one)
+{
+    unsigned long long user = 0, system = 0;
+    char               path[64], text[1024], *rest;
+    FILE              *file;
+    size_t             length;
+
+    one->state = '?';
+    one->ticks = 0;
+    snprintf(path, sizeof(path), "/proc/%ld/stat", one->pid);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        return;
+    }
+    length       = fread(text, 1, sizeof(text) - 1, file);
+    text[length] = '\0';
+    fclose(file);
+    rest = strrchr(text, ')');
+    if ((rest != NULL) &&
+        (sscanf(rest + 1,
+                " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+                &one->state, &user, &system) == 3)) {
+        one->ticks = user + system;
+    }
+}
+
+static void pages_times(pages_one_t *one, const pages_t *pages,
+                        const pages_t *before)
+{
+    uint64_t written = one->page.written;
+    unsigned i;
+
+    one->idle = (double)(written - one->page.moved) / 1e9;
+    one->age  = (written < pages->when) ?
+                        (double)(pages->when - written) / 1e9 :
+                        0;
+    one->cpu  = -1;
+    pages_stat(one);
+    for (i = 0; i < before->count; ++i) {
+        if ((before->list[i].pid == one->pid) &&
+            (before->list[i].ticks <= one->ticks) &&
+            (before->when < pages->when)) {
+            one->cpu = (double)(one->ticks - before->list[i].ticks) * 1e9 /
+                       ((double)sysconf(_SC_CLK_TCK) *
+                        (double)(pages->when - before->when));
+            return;
+        }
+    }
+}
+
+/* Its last second is long over. */
+static void pages_forget(base_top_page_t *page)
+{
+    unsigned i;
+
+    for (i = 0; i < page->rows; ++i) {
+        page->row[i].sent     = 0;
+        page->row[i].received = 0;
+        page->row[i].bytes    = 0;
+    }
+}
+
+/* Room for one more; NULL: there is none, or there are too many. */
+static pages_one_t *pages_next(pages_t *pages)
+{
+    unsigned     max = (pages->max == 0) ? 16 : pages->max * 2;
+    pages_one_t *list;
+
+    if (pages->count >= PAGES_MAX) {
+        return NULL;
+    }
+    if (pages->count == pages->max) {
+        list = realloc(pages->list, max * sizeof(*list));
+        if (list == NULL) {
+            return NULL;
+        }
+        pages->list = list;
+        pages->max  = max;
+    }
+    return &pages->list[pages->count];
+}
+
+/* A descriptor of a process that bears the name: anything may be behind it.
+ * Returns whether it is a page. */
+static int pages_add(pages_t *pages, const pages_t *before, long pid,
+                     uint32_t own, const char *path)
+{
+    pages_one_t *one = pages_next(pages);
+    struct stat  stat;
+
+    if (one == NULL) {
+        return 0;
+    }
+    one->fd  = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    one->pid = pid;
+    if (one->fd < 0) {
+        return 0;
+    }
+    if ((fstat(one->fd, &stat) != 0) || !S_ISREG(stat.st_mode) ||
+        (stat.st_size != sizeof(one->page)) ||
+        !pages_load(one->fd, &one->page)) {
+        ++pages->broken;
+        close(one->fd);
+        return 0;
+    }
+    if (one->page.pid != own) { /* a child that kept its parent's */
+        close(one->fd);
+        return 0;
+    }
+    (void)flock(one->fd, LOCK_SH | LOCK_NB); /* or at the next time */
+    pages_times(one, pages, before);
+    if (one->age > PAGES_OLD) {
+        pages_forget(&one->page);
+    }
+    ++pages->count;
+    return 1;
+}
+
+static void pages_process(pages_t *pages, const pages_t *before, long pid)
+{
+    static const char name[] = "/memfd:" BASE_TOP_NAME;
+    char              path[300], target[64];
+    DIR              *dir;
+    struct dirent    *entry;
+    ssize_t           length;
+    unsigned          found = 0;
+
+    snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return; /* another user's, or gone */
+    }
+    while ((found < PAGES_PROCESS) && ((entry = readdir(dir)) != NULL)) {
+        snprintf(path, sizeof(path), "/proc/%ld/fd/%s", pid, entry->d_name);
+        length         = readlink(path, target, sizeof(target) - 1);
+        target[(length > 0) ? length : 0] = '\0';
+        if (!strncmp(target, name, sizeof(name) - 1)) {
+            ++found;
+            (void)pages_add(pages, before, pid, pages_own_pid(pid), path);
+        }
+    }
+    closedir(dir);
+}
+
+int pages_read(pages_t *pages, pages_t *before)
+{
+    DIR            *dir = opendir("/proc");
+    struct dirent  *entry;
+    struct timespec now;
+    struct stat     stat;
+
+    memset(pages, 0, sizeof(*pages));
+    if (dir == NULL) {
+        return -1;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pages->when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    while ((entry = readdir(dir)) != NULL) {
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            (fstatat(dirfd(dir), entry->d_name, &stat, 0) == 0) &&
+            (stat.st_uid == geteuid())) {
+            pages_process(pages, before, strtol(entry->d_name, NULL, 10));
+        }
+    }
+    closedir(dir);
+    pages_release(before);
+    return 0;
+}
+
+void pages_release(pages_t *pages)
+{
+    unsigned i;
+
+    for (i = 0; i < pages->count; ++i) {
+        close(pages->list[i].fd);
+    }
+    free(pages->list);
+    memset(pages, 0, sizeof(*pages));
+}

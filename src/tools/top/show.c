@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "show.h"
+
+#include <flow/look.h>
+#include <uct/ib/base/base_counters.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const show_counters[BASE_COUNTER_LAST] = BASE_COUNTER_NAMES;
+
+/* The cause of a wait, flow_look_wait_t. */
+static const char *show_wait(const base_top_row_t *row)
+{
+    static const char *const words[FLOW_LOOK_WAITS] = {
+            [FLOW_LOOK_FREE]   = "completions",
+            [FLOW_LOOK_HELLO]  = "the first answer",
+            [FLOW_LOOK_LIMIT]  = "its receiver to read",
+            [FLOW_LOOK_RNR]    = "its receiver's buffers",
+            [FLOW_LOOK_SENT]   = "completions",
+            [FLOW_LOOK_FAILED] = "nothing: it failed"};
+
+    return words[row->wait];
+}
+
+/* 1234567 as "1.23M"; always the same buffer. */
+static const char *show_number(double number, char text[16])
+{
+    static const char units[] = " KMGTP";
+    unsigned          unit    = 0;
+
+    while ((number >= 999.5) && (unit < sizeof(units) - 2)) {
+        number /= 1000;
+        ++unit;
+    }
+    if (unit == 0) {
+        snprintf(text, 16, "%.0f", number);
+    } else {
+        snprintf(text, 16, "%.*f%c", (number < 9.995) ? 2 :
+                                     (number < 99.95) ? 1 : 0,
+                 number, units[unit]);
+    }
+    return text;
+}
+
+static const char *show_rank(int rank, char text[16])
+{
+    snprintf(text, 16, (rank < 0) ? "-" : "%d", rank);
+    return text;
+}
+
+static void show_peer(const view_peer_t *peer)
+{
+    char rank[16], sent[16], received[16], bytes[16];
+
+    printf("%-26.40s %5s %7u %6s %6s %6s %5.0f%% %4.0f%% %5.1f%% %5u %8.1f "
+           "%6u\n",
+           peer->host, show_rank(peer->rank, rank), peer->row->qpn,
+           show_number(peer->sent, sent), show_number(peer->received, received),
+           show_number(peer->bytes, bytes), peer->blocked * 100,
+           peer->refused * 100, peer->lost * 100, peer->depth, peer->age,
+           peer->stalls);
+}
+
+static void show_one_wait(const view_wait_t *wait)
+{
+    char rank[16], other[16];
+
+    printf("rank %s (process %ld) waits for rank %s on %s, %s, since %.1f s\n",
+           show_rank(wait->who->page.rank, rank), wait->who->pid,
+           show_rank(wait->rank, other), wait->host, show_wait(wait->row),
+           (double)wait->row->age / 1000);
+}
+
+static void show_process(const pages_one_t *one)
+{
+    const uint64_t *counters = one->page.counters;
+    char            rank[16], sent[16], received[16], stalls[16], refused[16];
+
+    printf("%5s %7ld %-15.15s %-4s %-12.12s %6s %6s %6s %6s  %s, moved %.1f s "
+           "ago\n",
+           show_rank(one->page.rank, rank), one->pid, one->page.program,
+           one->page.transport, one->page.device,
+           show_number((double)counters[BASE_COUNTER_SENT], sent),
+           show_number((double)counters[BASE_COUNTER_RECEIVED], received),
+           show_number((double)counters[BASE_COUNTER_STALLS], stalls),
+           show_number((double)(counters[BASE_COUNTER_NOT_READY]), refused),
+           view_does(one), one->idle + one->age);
+}
+
+/* Rows of `count` for which there is room in `lines` lines (0: any number),
+ * `used` of which have something. */
+static unsigned show_room(unsigned count, unsigned lines, unsigned used)
+{
+    if ((lines == 0) || (used + count <= lines)) {
+        return count;
+    }
+    return (lines > used) ? lines - used : 0;
+}
+
+void show_text(const view_t *view, unsigned lines)
+{
+    unsigned used = 4, part, i;
+    char     sent[16], received[16], bytes[16];
+
+    printf("%s\n", (view->headline[0] != '\0') ? view->headline :
+                   (view->pages->count == 0) ?
+                   "no process of yours uses this module here (or "
+                   "UCX_EFA_TOP=n)" : "nobody stalls anybody");
+    printf("%u interfaces, %u peers: %s messages a second out, %s in, %sB a "
+           "second\n",
+           view->pages->count, view->peer_count, show_number(view->sent, sent),
+           show_number(view->received, received),
+           show_number(view->bytes, bytes));
+    if (view->pages->count == 0) {
+        return;
+    }
+    part = show_room(view->wait_count, lines / 2, used);
+    for (i = 0; i < part; ++i, ++used) {
+        show_one_wait(&view->waits[i]);
+    }
+    printf("%-26s %5s %7s %6s %6s %6s %6s %5s %6s %5s %8s %6s\n", "PEER",
+           "RANK", "QPN", "OUT/s", "IN/s", "B/s", "BLOCK", "RNR", "LOST",
+           "DEPTH", "OLDEST s", "STALLS");
+    part = show_room(view->peer_count, lines / 4 * 3, used);
+    for (i = 0; i < part; ++i, ++used) {
+        show_peer(&view->peers[i]);
+    }
+    printf("%5s %7s %-15s %-4s %-12s %6s %6s %6s %6s  %s\n", "RANK", "PID",
+           "PROGRAM", "", "DEVICE", "OUT", "IN", "STALLS", "RNR", "DOES");
+    part = show_room(view->pages->count, lines, used);
+    for (i = 0; i < part; ++i, ++used) {
+        show_process(&view->pages->list[i]);
+    }
+}
+
+static void json_rank(json_t *json, const char *name, int rank)
+{
+    if (rank < 0) {
+        json_text(json, name, NULL);
+    } else {
+        json_count(json, name, (unsigned long)rank);
+    }
+}
+
+static void show_json_peers(json_t *json, const view_t *view)
+{
+    const view_peer_t *peer;
+    unsigned           i;
+
+    json_array(json, "peers");
+    for (i = 0; i < view->peer_count; ++i) {
+        peer = &view->peers[i];
+        json_object(json, NULL);
+        json_text(json, "host", peer->host);
+        json_rank(json, "rank", peer->rank);
+        json_count(json, "qpn", peer->row->qpn);
+        json_number(json, "messages_out_per_second", peer->sent);
+        json_number(json, "messages_in_per_second", peer->received);
+        json_number(json, "bytes_per_second", peer->bytes);
+        json_number(json, "blocked", peer->blocked);
+        json_number(json, "receiver_not_ready", peer->refused);
+        json_number(json, "lost", peer->lost);
+        json_count(json, "reorder_depth", peer->depth);
+        json_number(json, "oldest_seconds", peer->age);
+        json_count(json, "stalls", peer->stalls);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void show_json_waits(json_t *json, const view_t *view)
+{
+    const view_wait_t *wait;
+    unsigned           i;
+
+    json_array(json, "waits");
+    for (i = 0; i < view->wait_count; ++i) {
+        wait = &view->waits[i];
+        json_object(json, NULL);
+        json_rank(json, "rank", wait->who->page.rank);
+        json_count(json, "pid", (unsigned long)wait->who->pid);
+        json_text(json, "for_host", wait->host);
+        json_rank(json, "for_rank", wait->rank);
+        json_count(json, "for_qpn", wait->row->qpn);
+        json_text(json, "wants", show_wait(wait->row));
+        json_truth(json, "stalled", view_is_stalled(wait->row));
+        json_number(json, "seconds", (double)wait->row->age / 1000);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void show_json_interfaces(json_t *json, const view_t *view)
+{
+    const pages_one_t *one;
+    unsigned           i, k;
+
+    json_array(json, "interfaces");
+    for (i = 0; i < view->pages->count; ++i) {
+        one = &view->pages->list[i];
+        json_object(json, NULL);
+        json_text(json, "host", one->page.host);
+        json_rank(json, "rank", one->page.rank);
+        json_count(json, "pid", (unsigned long)one->pid);
+        json_text(json, "program", one->page.program);
+        json_text(json, "transport", one->page.transport);
+        json_text(json, "device", one->page.device);
+        json_count(json, "qpn", one->page.qpn);
+        json_text(json, "does", view_does(one));
+        json_number(json, "moved_seconds_ago", one->idle + one->age);
+        json_count(json, "endpoints", one->page.peers);
+        json_count(json, "endpoints_stalled", one->page.stuck);
+        json_count(json, "looks", one->page.looks);
+        json_object(json, "counters");
+        for (k = 0; k < BASE_COUNTER_LAST; ++k) {
+            json_count(json, show_counters[k], one->page.counters[k]);
+        }
+        json_end_object(json);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void show_json(json_t *json, const view_t *view)
+{
+    json_text(json, "headline",
+              (view->headline[0] != '\0') ? view->headline : NULL);
+    json_number(json, "messages_out_per_second", view->sent);
+    json_number(json, "messages_in_per_second", view->received);
+    json_number(json, "bytes_per_second", view->bytes);
+    show_json_waits(json, view);
+    show_json_peers(json, view);
+    show_json_interfaces(json, view);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOP_SHOW_H_
+#define TOP_SHOW_H_
+
+#include "view.h"
+
+#include <tools/json.h>
+
+/* A view as text of at most `lines` lines (0: any number). */
+void show_text(const view_t *view, unsigned lines);
+
+/* The same, whole, as members of an object that is open. */
+void show_json(json_t *json, const view_t *view);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "top.h"
+#include "keys.h"
+#include "show.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Until an interface knows that it is looked at: a second, and then one of
+ * which it tells (base_top.c). */
+#define TOP_SETTLE_MS 2200
+
+/* A new file in place of the old one, whole at any time: others collect it. */
+static int top_json_file(const view_t *view, const char *path)
+{
+    char   name[PATH_MAX];
+    json_t json;
+    FILE  *out;
+    int    status;
+
+    if ((size_t)snprintf(name, sizeof(name), "%s.new", path) >= sizeof(name)) {
+        fprintf(stderr, "srd_info: --json: the name is too long\n");
+        return 1;
+    }
+    out = fopen(name, "we");
+    if (out == NULL) {
+        fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
+                "written, or - for standard output\n", path, strerror(errno));
+        return 1;
+    }
+    json_open_on(&json, out, path);
+    show_json(&json, view);
+    status = json_close(&json);
+    if ((status == 0) && (rename(name, path) != 0)) {
+        fprintf(stderr, "srd_info: --json=%s: %s\n", path, strerror(errno));
+        status = -1;
+    }
+    if (status != 0) {
+        unlink(name);
+    }
+    return status != 0;
+}
+
+static int top_json(const view_t *view, const char *path)
+{
+    json_t json;
+    FILE  *out;
+    int    fd;
+
+    if (strcmp(path, "-")) {
+        return top_json_file(view, path);
+    }
+    fd  = dup(STDOUT_FILENO);
+    out = (fd < 0) ? NULL : fdopen(fd, "w");
+    if (out == NULL) {
+        fprintf(stderr, "srd_info: --json=-: %s\n", strerror(errno));
+        return 1;
+    }
+    json_open_on(&json, out, path);
+    show_json(&json, view);
+    return json_close(&json) != 0;
+}
+
+static int top_no_proc(void)
+{
+    fprintf(stderr, "srd_info: --top: /proc cannot be read: %s; mount it\n",
+            strerror(errno));
+    return 1;
+}
+
+/* Reads all pages and shows them. The status of the program. */
+static int top_once(const top_args_t *args, pages_t *before, keys_t *keys)
+{
+    pages_t pages;
+    view_t  view;
+    int     status = 0;
+
+    if (pages_read(&pages, before) != 0) {
+        return top_no_proc();
+    }
+    *before = pages;
+    if (view_make(&view, before) != 0) {
+        fprintf(stderr, "srd_info: --top: out of memory\n");
+        return 1;
+    }
+    view_sort(&view, keys->order);
+    if (args->json != NULL) {
+        status = top_json(&view, args->json);
+    } else {
+        keys_page(keys);
+        show_text(&view, keys_lines(keys));
+        status = (fflush(stdout) != 0);
+    }
+    view_free(&view);
+    return status;
+}
+
+/* Seconds; 0: it is none. */
+static double top_interval(const top_args_t *args)
+{
+    double interval = 1;
+    char  *end;
+
+    if (args->interval != NULL) {
+        interval = strtod(args->interval, &end);
+        if ((end == args->interval) || (*end != '\0') ||
+            !(interval >= 0.1) || !(interval <= 86400)) {
+            fprintf(stderr, "srd_info: --interval=%s: seconds from 0.1 to "
+                    "86400 are allowed\n", args->interval);
+            return 0;
+        }
+    }
+    return interval;
+}
+
+/* The loop. */
+static int top_loop(const top_args_t *args, pages_t *pages, int ms)
+{
+    int    once  = args->once ||
+                   ((args->json != NULL) && (args->interval == NULL));
+    int    found = pages->count > 0, status = 0;
+    keys_t keys;
+
+    keys_open(&keys, !once && (args->json == NULL));
+    if (found) {
+        keys_wait(&keys, TOP_SETTLE_MS);
+    }
+    while (!keys.quit) {
+        status = top_once(args, pages, &keys);
+        found |= pages->count > 0;
+        if (once || (status != 0)) {
+            break;
+        }
+        keys_wait(&keys, ms);
+    }
+    keys_close(&keys);
+    return ((status == 0) && !found) ? 1 : status;
+}
+
+int top_run(const top_args_t *args)
+{
+    double  interval = top_interval(args);
+    pages_t pages, none;
+    int     status;
+
+    if (interval == 0) {
+        return 2;
+    }
+    memset(&none, 0, sizeof(none));
+    if (pages_read(&pages, &none) != 0) {
+        return top_no_proc();
+    }
+    status = top_loop(args, &pages, (int)(interval * 1000));
+    pages_release(&pages);
+    return status;
+}

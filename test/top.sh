@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# srd_info --top: who stalls whom. Sourced by suite_info.sh and suite_mpi.sh.
+# shellcheck shell=bash
+
+TOP_PIDS=()
+
+# top_pair NODE_OPTIONS... -- ARGUMENT...: ucx_perftest on two nodes, which goes on
+# until the check ends; the processes of both are TOP_PIDS, the server's first.
+top_pair() {
+    local sim=() port
+    while [ "$1" != -- ]; do sim+=("$1"); shift; done
+    shift
+    need ucx_perftest python3
+    port=$(random_port)
+    top_start "$CHECK_LOG.server" "${sim[@]}" --node 0 -- ucx_perftest -p "$port"
+    sleep 1
+    top_start "$CHECK_LOG.client" "${sim[@]}" --node 1 -- ucx_perftest \
+        -p "$port" 127.0.0.1 "$@"
+    sleep 2
+}
+
+# top_start LOG OPTION... -- COMMAND...: in the background; its process, which
+# efasim and srdrun become, goes to TOP_PIDS.
+top_start() {
+    local log=$1 sim=()
+    shift
+    while [ "$1" != -- ]; do sim+=("$1"); shift; done
+    shift
+    "$EFASIM" run --fabric "t$$" "${sim[@]}" -- "$SRDRUN" "$@" >"$log" 2>&1 &
+    TOP_PIDS+=($!)
+    trap 'kill -9 "${TOP_PIDS[@]}" 2>/dev/null' EXIT
+}
+
+# top_pid LAUNCHER: the process of the program that it started, or itself.
+top_pid() {
+    local child
+    child=$(pgrep -P "$1" | head -n 1)
+    if [ -n "$child" ]; then top_pid "$child"; else echo "$1"; fi
+}
+
+# top_json: into $CHECK_LOG.json.
+top_json() {
+    "$BUILD/bin/srd_info" --top --json - >"$CHECK_LOG.json" ||
+        fail "status $?: $(cat "$CHECK_LOG.json")"
+}
+
+# top_says EXPRESSION [ARGUMENT...]: true of $CHECK_LOG.json, as `top`; `mine`
+# are the interfaces of process a[0].
+top_says() {
+    python3 - "$CHECK_LOG.json" "$@" <<'PY' || fail "not so: $*"
+import json
+import sys
+with open(sys.argv[1], encoding='utf-8') as file:
+    top = json.load(file)
+a = [int(word) for word in sys.argv[3:]]
+mine = [one for one in top['interfaces'] if a and one['pid'] == a[0]]
+if not eval(f'({sys.argv[2]})'):
+    print(json.dumps([top['headline'], top['waits'], top['peers'], mine], indent=1))
+    sys.exit(1)
+PY
+}
+
+# Rates, an estimate of bytes, text as JSON; the page is its user's, and gone with
+# a process that is killed.
+top_shows() {
+    local client server path
+    export UCX_TLS=srd
+    OMPI_COMM_WORLD_RANK=7 top_pair -- -t tag_bw -s 2000 -n 1000000000
+    server=$(top_pid "${TOP_PIDS[0]}") client=$(top_pid "${TOP_PIDS[1]}")
+    top_json
+    top_says 'len(mine) == 1 and mine[0]["rank"] == 7 and
+        mine[0]["transport"] == "srd" and mine[0]["does"] == "works" and
+        mine[0]["counters"]["messages_sent"] > 1000' "$client"
+    # of a message that many bytes, headers with it
+    top_says 'any(peer["messages_out_per_second"] > 1000 and
+        2000 <= peer["bytes_per_second"] / peer["messages_out_per_second"] < 2100
+        for peer in top["peers"])'
+    top_says 'any(peer["messages_in_per_second"] > 1000 for peer in top["peers"])'
+    "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text" || fail "--once: $?"
+    cat "$CHECK_LOG.text"
+    grep -Eq "^ +7 +$client ucx_perftest +srd +rdmap" "$CHECK_LOG.text" ||
+        fail "the process is not in the text"
+    "$BUILD/bin/srd_info" --top --json "$CHECK_LOG.file" || fail "to a file: $?"
+    cp "$CHECK_LOG.file" "$CHECK_LOG.json"
+    top_says 'len(mine) == 1' "$client"
+    [ ! -e "$CHECK_LOG.file.new" ] || fail "a file was left"
+    python3 -B "$TEST_DIR/../contrib/examples/efa_top_prom.py" \
+        "$CHECK_LOG.json" "$CHECK_LOG.prom" || fail "not for Prometheus"
+    grep -Eq "^efa_messages_sent_total\{.*pid=\"$client\".*\} [1-9][0-9]+\$" \
+        "$CHECK_LOG.prom" || fail "no counter for Prometheus"
+    path=$(python3 "$TEST_DIR/top_pages.py" find "$client") || exit 1
+    [ "$(grep -c ' 0o600$' <<<"$path")" = 1 ] || fail "not one page of 0600: $path"
+    ! grep -q '^written' <<<"$path" || fail "another process could write it"
+    kill -9 "$client"
+    wait "${TOP_PIDS[1]}"
+    top_json
+    top_says 'not mine' "$client"
+    top_says 'mine' "$server"
+}
+
+# The bytes that a receiver reads by rendezvous.
+top_rma() {
+    export UCX_TLS=srd
+    top_pair -- -t tag_bw -s 1000000 -n 1000000000
+    top_json
+    top_says 'max(peer["bytes_per_second"] for peer in top["peers"]) > 1e6'
+    top_says 'mine[0]["counters"]["rma_posted"] > 10' \
+        "$(top_pid "${TOP_PIDS[0]}")"
+}
+
+top_off() {
+    local pid
+    export UCX_TLS=srd
+    UCX_EFA_TOP=n top_pair -- -t tag_lat -n 1000000000
+    for pid in "$(top_pid "${TOP_PIDS[0]}")" "$(top_pid "${TOP_PIDS[1]}")"; do
+        find "/proc/$pid/fd" -lname '*uverbs*' | grep -q . || fail "no device"
+        [ -z "$(python3 "$TEST_DIR/top_pages.py" find "$pid")" ] ||
+            fail "a page with UCX_EFA_TOP=n"
+    done
+}
+
+# Datagrams that are lost.
+top_ud() {
+    export UCX_TLS=ud
+    top_pair --loss 0.05 -- -t tag_bw -s 1000 -n 1000000000
+    top_json
+    top_says 'max(peer["lost"] for peer in top["peers"]) > 0.01'
+    top_says 'mine[0]["counters"]["messages_resent"] > 10' \
+        "$(top_pid "${TOP_PIDS[1]}")"
+}
+
+# Pages of a process that means no good: nothing of them does harm, and the good
+# ones are shown.
+top_hostile() {
+    local server seed pid _
+    export UCX_TLS=srd
+    top_pair -- -t tag_lat -n 1000000000
+    server=$(top_pid "${TOP_PIDS[0]}")
+    for seed in 1 2; do
+        sleep 60 | python3 -B "$TEST_DIR/top_pages.py" hostile "$server" $seed \
+            >"$CHECK_LOG.hostile" &
+        pid=$!
+        TOP_PIDS+=("$pid")
+        for _ in {1..100}; do
+            ! grep -qs ready "$CHECK_LOG.hostile" || break
+            sleep 0.1
+        done
+        top_json
+        top_says 'mine' "$server"
+        top_says 'len(mine) > 10' "$pid"
+        "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text" ||
+            fail "--once: status $?"
+        ! LC_ALL=C grep -q '[^ -~]' "$CHECK_LOG.text" ||
+            fail "text that does something to a terminal"
+        kill -9 "$pid"
+    done
+}
+
+# top_sleeper RANKS: a rank that sleeps is named in each of the others.
+top_sleeper() {
+    local ranks=$1 sleeper=$(($1 / 2)) _ job
+    need mpirun python3
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    {
+        openmpi "$ranks" 1 srd,self "$BUILD/test/mpi_check" sleeper 20
+        at_least packets "$(stat_sum "$STAT" tx_pkts)" 3000
+    } >"$CHECK_LOG.mpi" 2>&1 &
+    job=$!
+    for _ in 1 2 3 4; do
+        sleep 2
+        top_json 2>/dev/null || continue
+        ! grep -q '"stalled": true' "$CHECK_LOG.json" || break
+    done
+    "$BUILD/bin/srd_info" --top --once | tee "$CHECK_LOG.text"
+    top_json
+    top_says '{wait["rank"] for wait in top["waits"] if wait["stalled"] and
+        wait["for_rank"] == a[1]} == set(range(a[0])) - {a[1]}' \
+        "$ranks" "$sleeper"
+    top_says 'all(wait["seconds"] > 1 for wait in top["waits"] if
+        wait["for_rank"] == a[1])' "$ranks" "$sleeper"
+    head -n 1 "$CHECK_LOG.text" | grep -Eq \
+        "^$(uname -n) stalls $((ranks - 1)) ranks: its rank $sleeper, process [0-9]+ sleeps\$" ||
+        fail "the first line: $(head -n 1 "$CHECK_LOG.text")"
+    wait "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"
+}
