@@ -31,7 +31,7 @@ int pci_server_open(struct pci_server *server, struct pci_func *func,
                     const char *path);
 void pci_server_close(struct pci_server *server);
 
-/* What to wait for. */
+/* Fill in the descriptor and the events that the server waits for. */
 void pci_server_wait(const struct pci_server *server, struct pollfd *wait);
 
 /* It is there: a machine connects, asks one thing, takes an answer, leaves. */
