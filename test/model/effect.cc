@@ -234,7 +234,7 @@ static uint64_t effect_on(flow_core_t *core, const Packet &packet)
     uint64_t from = (uint64_t)packet.from + 1; /* its incarnation */
     flow_ctl_msg_t msg;
 
-    if (ud() && !world.alive[packet.to]) {
+    if (ud() && (who_gets(packet) == NODES)) {
         return 0;
     }
     if (!packet.ctl) {
@@ -279,7 +279,7 @@ uint64_t effect_of(const Packet &packet)
     uint64_t where  = (bounds.nodes > 2) ? packet.to : 0;
     uint64_t what   = (where << 8) |
                     (packet.ctl ? 0 : handle_of(packet.flow, packet.op));
-    uint64_t effect = (may_fail() && (!ud() || world.alive[packet.to])) ?
+    uint64_t effect = (may_fail() && (!ud() || (who_gets(packet) != NODES))) ?
                               whole_hash(packet) :
                               effect_on(cores[packet.to], packet);
 

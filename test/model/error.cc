@@ -40,6 +40,7 @@ static bool step_refuse(unsigned *n)
     for (unsigned id = 0; id < bounds.nodes; ++id) {
         if (world.alive[id] && !world.refuses[id] && ((*n)-- == 0)) {
             --world.errors;
+            world.hard         = 1;
             touched           |= 1u << id;
             world.refuses[id]  = 1;
             trail += " x" + std::to_string(id);
@@ -66,7 +67,8 @@ bool step_error(unsigned *n)
             --world.errors;
             trail += " " + std::string(1, ending.letter) + std::to_string(i) +
                      named(packet);
-            if (ending.arrives && world.alive[packet.to]) {
+            world.hard = 1;
+            if (ending.arrives && (who_gets(packet) != NODES)) {
                 receive(packet);
             }
             world.lost |= ending.status == FLOW_SEND_LOST;
@@ -77,6 +79,12 @@ bool step_error(unsigned *n)
         }
     }
     return false;
+}
+
+bool may_fail_now(unsigned flow)
+{
+    return world.hard || !world.alive[to_of(flow)] ||
+           ((world.given >> flow) & 1);
 }
 
 bool step_give_up(unsigned *n)
@@ -91,6 +99,7 @@ bool step_give_up(unsigned *n)
         trail            += " g" + std::to_string(flow);
         touched          |= 1u << id;
         world.erred[flow] = 1;
+        world.given      |= (uint8_t)(1u << flow);
         flow_tx_fail(cores[id], world.tx[flow], FLOW_SEND_GIVEN_UP);
         return true;
     }
@@ -128,7 +137,8 @@ bool step_hold(unsigned *n)
     }
     for (unsigned i = 0; (i < world.on_wire) && (world.held > 0); ++i) {
         if (world.wire[i].twin || (world.wire[i].effect == 0) ||
-            !world.alive[world.wire[i].to] || ((*n)-- != 0)) {
+            (who_gets(world.wire[i]) != world.wire[i].to) ||
+            ((*n)-- != 0)) {
             continue;
         }
         Packet packet = take_off_wire(i);
@@ -219,6 +229,7 @@ uint64_t error_hash(unsigned id)
     uint64_t hash = world.refuses[id];
 
     for (unsigned flow = (id != 0); flow < FLOWS; flow += 2) {
+        hash = mix_word(hash, (world.given >> flow) & 1);
         hash = mix_word(hash, ((uint64_t)world.okay[flow] << 32) |
                               ((uint64_t)world.owing[flow] << 16) |
                               ((uint64_t)world.failed[flow] << 8) |

@@ -171,6 +171,7 @@ static unsigned *number_option(const char *name)
                    {"--errors", &bounds.errors},
                    {"--pings", &bounds.pings},
                    {"--held", &bounds.held},
+                   {"--key", &bounds.key},
                    {"--lap", &bounds.lap}};
 
     for (const auto &option : options) {
@@ -247,7 +248,7 @@ int main(int argc, char **argv)
     if (!parse(argc, argv)) {
         puts("usage: flow_model [--eager] [--prove] [--recalls N] "
              "[--buffers N] [--errors N] [--pings N] [--held N] [--lap N] "
-             "[--twin A B | --third A B | --reborn A B] srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
+             "[--twin A B | --third A B | [--key 1] --reborn A B] srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
              "REPEATS [MAX_STATES]\n"
              "  --eager: users send and close as soon as they can, else at any "
              "time\n"
@@ -259,7 +260,7 @@ int main(int argc, char **argv)
              "  --twin: a second flow each way, of A and B messages\n"
              "  --third: those with a third peer\n"
              "  --reborn: with a peer at the address of the other one, which "
-             "dies\n"
+             "dies; --key 1: and has the same QKEY\n"
              "  --pings: at N moments a side asks whether the other lives\n"
              "  --held: N packets are taken by the thread that acknowledges "
              "(UD)\n"

@@ -53,7 +53,8 @@ struct Bounds {
     unsigned window        = 1;
     unsigned messages[FLOWS] = {1, 1, 0, 0}; /* 0: there is no such flow      */
     unsigned nodes         = 2; /* 3: the flows from 2 on are with node 2     */
-    bool     reborn        = false; /* node 2 is born where node 1 dies       */
+    bool     reborn        = false; /* node 2 is born where node 1 dies ...   */
+    unsigned key           = 0;     /* ... 1: and has the same QKEY           */
     unsigned losses        = 0; /* SRD: packets refused; UD: packets lost     */
     unsigned repeats       = 0; /* packets that arrive twice                  */
     unsigned recalls       = 0; /* times a receiver takes a flow for silent   */
@@ -110,8 +111,11 @@ struct World {
     uint8_t     refuses[NODES]; /* UD: what it sends next its device refuses  */
     uint8_t     lost;    /* there was no answer once                          */
     uint8_t     dead;    /* a living peer was taken for dead once             */
+    uint8_t     hard;    /* a packet ended with an error                      */
+    uint8_t     given;   /* flows that were given up, a bit each              */
     uint8_t     unsaid;  /* a control packet ended with an error              */
     uint8_t     late;    /* a hello of a dead one arrived                     */
+    uint8_t     shown;   /* its successor used what it was told               */
     uint32_t    drain[FLOWS]; /* token of a flow that holds what is in order  */
     flow_tx_t  *tx[FLOWS];
     flow_time_t now;
@@ -162,7 +166,12 @@ static inline unsigned to_of(unsigned flow)
 
 static inline uint32_t qpn_of(unsigned node)
 {
-    return bounds.reborn && (node == 2) ? 2 : node + 1;
+    return (bounds.reborn && (node == 2)) ? 2 : node + 1;
+}
+
+static inline uint32_t qkey_of(unsigned node)
+{
+    return (bounds.key && (node == 2)) ? 2 : node + 1;
 }
 
 /* A message as its receiver knows it, apart from its side; not 0. */
@@ -226,12 +235,17 @@ bool step_give_up(unsigned *n); /* a user gives up a flow                     */
 /* SRD: what completed well was consumed, or its sender knows. */
 void check_okay();
 void check_failed_end(); /* nothing can move any more, and flows may have failed */
-/* Of this flow's user, which was told, or has to be told, of a failure. */
+/* A message of this flow did not end well: its user has to be told. */
 void told(unsigned flow);
+/* May this flow fail, by what was done up to now? */
+bool may_fail_now(unsigned flow);
 uint64_t error_hash(unsigned id); /* what of a side matters where flows fail  */
 
 /* rival.cc: the death of a peer, and who lives at its address then. */
 bool step_kill(unsigned *n);
+void note_rivals(const Packet &packet); /* before it arrives                  */
+/* Who gets a packet of the wire; NODES: nobody. */
+unsigned who_gets(const Packet &packet);
 /* Has this node to say nothing any more of what is left of the dead one? */
 bool may_keep(unsigned id);
 

@@ -88,7 +88,8 @@ static void start_core(unsigned id)
     }
     params.self.incarnation = id + 1;
     params.self.qpn         = qpn_of(id);
-    params.self.qkey        = id + 1;
+    params.self.qkey        = qkey_of(id);
+    params.seed             = bounds.key ? id : 0; /* other tokens */
     if (ud() && bounds.reborn) {
         params.tries = TRIES_REBORN;
     }
@@ -137,7 +138,7 @@ void open_flow(unsigned flow)
 
     memset(&addr, 0, sizeof(addr));
     addr.incarnation = other + 1;
-    addr.qkey        = other + 1;
+    addr.qkey        = qkey_of(other);
     addr.qpn         = qpn_of(other);
     if (flow_tx_open(cores[id], &addr, nullptr, &world.tx[flow]) != FLOW_OK) {
         broken("no flow");

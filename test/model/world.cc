@@ -124,7 +124,7 @@ static void take_event(unsigned id, const flow_event_t &event)
     } else if (event.type == FLOW_EVENT_TX_FAILED) {
         flow = flow_of(event.tx);
         world.failed[flow] = 1;
-        if ((bounds.errors == 0) && world.alive[to_of(flow)]) {
+        if (!may_fail_now(flow)) {
             broken("a flow failed");
         }
     } else if (event.type == FLOW_EVENT_TX_GONE) {
@@ -132,7 +132,7 @@ static void take_event(unsigned id, const flow_event_t &event)
     } else if (event.type == FLOW_EVENT_RX_RELEASE) {
         flow = (unsigned)(((uintptr_t)event.handle - 1) / MESSAGES_MAX) * 2 +
                (id == 0);
-        if ((bounds.errors == 0) && world.alive[from_of(flow)]) {
+        if ((world.errors == bounds.errors) && world.alive[from_of(flow)]) {
             broken("a held packet was thrown away");
         }
     }
@@ -225,19 +225,21 @@ static unsigned flow_in(const Packet &packet)
 
 void receive(const Packet &packet, bool held)
 {
-    unsigned id = packet.to;
+    unsigned id = who_gets(packet);
     flow_rx_verdict_t verdict;
     flow_rx_out_t out;
 
-    touched    |= 1u << id;
-    world.late |= !world.alive[packet.from] &&
-                  (packet.bytes[0] == (FLOW_WIRE_CTL | FLOW_CTL_HELLO));
-    verdict     = (held ? flow_rx_accept_held : flow_rx_accept)(
+    touched |= 1u << id;
+    note_rivals(packet);
+    verdict  = (held ? flow_rx_accept_held : flow_rx_accept)(
             cores[id], packet.bytes, packet.len,
             (void*)handle_of(packet.flow, packet.op),
             flow_src(FLOW_AH_UNKNOWN, qpn_of(packet.from)), &out);
     if (verdict == FLOW_RX_NO_MEMORY) {
         broken("no memory");
+    }
+    if ((id != packet.to) && (verdict != FLOW_RX_DROP)) {
+        broken("a packet for a dead peer was taken by its successor");
     }
     if (verdict == FLOW_RX_HOLD) {
         if (held && out.more) {
@@ -412,12 +414,12 @@ static bool step_arrive(unsigned *n)
         Packet packet = take_off_wire(i);
         was_nothing   = dead_letter(packet);
         trail += " d" + std::to_string(i) + named(packet);
-        if (world.alive[packet.to]) {
+        if (who_gets(packet) != NODES) {
             receive(packet);
         }
         if (!ud()) {
-            complete(packet, world.alive[packet.to] ? FLOW_SEND_OK :
-                                                      FLOW_SEND_DEAD);
+            complete(packet, (who_gets(packet) != NODES) ? FLOW_SEND_OK :
+                                                           FLOW_SEND_DEAD);
         }
         return true;
     }
