@@ -36,7 +36,8 @@ static const uint64_t PEER_BITS = (uint64_t)(FLOW_INDEX_MAX - 1) << 32;
 /* 0: it says nothing new. */
 static uint64_t limit_news(const flow_tx_t *tx, flow_psn_t limit, bool recall)
 {
-    const flow_psn_t dead = (bounds.recalls != 0) ? flow_tx_psn(tx) : tx->limit;
+    const bool recalls    = (bounds.recalls != 0) || has_second();
+    const flow_psn_t dead = recalls ? flow_tx_psn(tx) : tx->limit;
 
     if (flow_psn_diff(limit, dead) <= 0) {
         return 0;
@@ -101,11 +102,14 @@ static uint64_t effect_on_tx(const flow_core_t *core, const flow_tx_t *tx,
     switch (msg.type) {
     case FLOW_CTL_ANSWER:
         news = limit_news(tx, msg.limit, msg.flags & FLOW_LIMIT_RECALL);
-        return answer_is_old(tx, msg) ? news : mix_word(raw, news) | 1;
+        if (answer_is_old(tx, msg)) {
+            return (news == 0) ? 0 : mix_word(news, msg.ep) | 1;
+        }
+        return mix_word(raw, news) | 1;
     case FLOW_CTL_ACK:
     case FLOW_CTL_LIMIT:
         news = news_to(core, tx, msg);
-        return (news == 0) ? 0 : mix_word(news, msg.type);
+        return (news == 0) ? 0 : mix_word(mix_word(news, msg.type), msg.ep);
     case FLOW_CTL_WHO:
         return (tx->state == FLOW_TX_HELLO) ? raw : 0;
     case FLOW_CTL_PARTED:
@@ -230,6 +234,9 @@ static uint64_t effect_on(flow_core_t *core, const Packet &packet)
     uint64_t from = (uint64_t)packet.from + 1; /* its incarnation */
     flow_ctl_msg_t msg;
 
+    if (ud() && (who_gets(packet) == NODES)) {
+        return 0;
+    }
     if (!packet.ctl) {
         return effect_of_data(core, packet, from);
     }
@@ -269,16 +276,19 @@ static uint64_t whole_hash(const Packet &packet)
 
 uint64_t effect_of(const Packet &packet)
 {
-    uint64_t effect = (bounds.errors != 0) ?
+    uint64_t where  = (bounds.nodes > 2) ? packet.to : 0;
+    uint64_t what   = (where << 8) |
+                    (packet.ctl ? 0 : handle_of(packet.flow, packet.op));
+    uint64_t effect = (may_fail() && (!ud() || (who_gets(packet) != NODES))) ?
                               whole_hash(packet) :
-                              effect_on(cores[packet.from ^ 1], packet);
+                              effect_on(cores[packet.to], packet);
 
     if (!ud()) { /* its completion is to come */
-        uint64_t what = packet.cookie & ~PEER_BITS;
-        return mix_word(mix_word(effect + 1, what),
-                        ((uint64_t)packet.ctl << 8) | packet.op) | 1;
+        uint64_t cookie = packet.cookie & ~PEER_BITS;
+        return mix_word(mix_word(effect + 1, cookie),
+                        ((uint64_t)packet.ctl << 32) | what) | 1;
     }
-    return (effect == 0) ? 0 : mix_word(effect, packet.op) | 1;
+    return (effect == 0) ? 0 : mix_word(effect, what) | 1;
 }
 
 } /* namespace model */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Further events. SRD: a packet ends with an error of our own device, or
- * without an answer, whether it arrived or not; flows fail then, and their
- * users close them. A side asks whether the other lives. UD: the thread that
+ * Further events. SRD: a packet ends with any other status that EFA has,
+ * whether it arrived or not; UD: our own device refuses it; a user gives a flow
+ * up. Flows fail then, and their users close them. A side asks whether the other lives. UD: the thread that
  * acknowledges takes a message, and progress hands it up later.
  *
  * Where flows fail effect.cc does not apply, as grants and receives are taken
@@ -16,42 +16,108 @@ extern "C" {
 
 namespace model {
 
-bool step_error(unsigned *n)
+/*
+ * How a packet may end, by EFA's status (uct/ib/efa/efa_status.h). 10 is no
+ * error (world.cc), nor is 14 until its time is over. On UD only our own device
+ * ends a packet otherwise: step_refuse.
+ */
+static const struct {
+    char               letter;
+    bool               arrives;
+    flow_send_status_t status;
+} endings[] = {
+    {'x', false, FLOW_SEND_ERROR}, /* 2 to 6, 14, 18                          */
+    {'X', true, FLOW_SEND_ERROR},  /* 7, 11, 12, those without a name         */
+    {'y', false, FLOW_SEND_LOST},  /* 15                                      */
+    {'z', true, FLOW_SEND_LOST},   /* 13                                      */
+    {'q', false, FLOW_SEND_DEAD},  /* 9                                       */
+    {'Q', true, FLOW_SEND_DEAD}    /* 8                                       */
+};
+
+/* UD: the next packet of a side is refused by its own device. */
+static bool step_refuse(unsigned *n)
 {
-    for (unsigned i = 0; (i < world.on_wire) && (world.errors > 0); ++i) {
-        if (world.wire[i].twin) {
-            continue;
-        }
-        for (unsigned how = 0; how < 3; ++how) {
-            if ((*n)-- != 0) {
-                continue;
-            }
-            Packet packet = take_off_wire(i);
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
+        if (world.alive[id] && !world.refuses[id] && ((*n)-- == 0)) {
             --world.errors;
-            trail += " " + std::string(1, "xyz"[how]) + std::to_string(i) +
-                     named(packet);
-            if (how == 2) {
-                receive(packet);
-            }
-            world.lost |= how != 0;
-            complete(packet, (how == 0) ? FLOW_SEND_ERROR : FLOW_SEND_LOST);
+            world.hard         = 1;
+            touched           |= 1u << id;
+            world.refuses[id]  = 1;
+            trail += " x" + std::to_string(id);
             return true;
         }
     }
     return false;
 }
 
+bool step_error(unsigned *n)
+{
+    if (ud()) {
+        return (world.errors > 0) && step_refuse(n);
+    }
+    for (unsigned i = 0; (i < world.on_wire) && (world.errors > 0); ++i) {
+        if (world.wire[i].twin) {
+            continue;
+        }
+        for (const auto &ending : endings) {
+            if ((*n)-- != 0) {
+                continue;
+            }
+            Packet packet = take_off_wire(i);
+            --world.errors;
+            trail += " " + std::string(1, ending.letter) + std::to_string(i) +
+                     named(packet);
+            world.hard = 1;
+            if (ending.arrives && (who_gets(packet) != NODES)) {
+                receive(packet);
+            }
+            world.lost |= ending.status == FLOW_SEND_LOST;
+            world.dead |= (ending.status == FLOW_SEND_DEAD) &&
+                          world.alive[packet.to];
+            complete(packet, ending.status);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool may_fail_now(unsigned flow)
+{
+    return world.hard || !world.alive[to_of(flow)] ||
+           ((world.given >> flow) & 1);
+}
+
+bool step_give_up(unsigned *n)
+{
+    for (unsigned flow = 0; (flow < FLOWS) && (world.errors > 0); ++flow) {
+        unsigned id = from_of(flow);
+        if (!world.alive[id] || (world.tx[flow] == nullptr) ||
+            world.closed[flow] || world.failed[flow] || ((*n)-- != 0)) {
+            continue;
+        }
+        --world.errors;
+        trail            += " g" + std::to_string(flow);
+        touched          |= 1u << id;
+        world.erred[flow] = 1;
+        world.given      |= (uint8_t)(1u << flow);
+        flow_tx_fail(cores[id], world.tx[flow], FLOW_SEND_GIVEN_UP);
+        return true;
+    }
+    return false;
+}
+
 bool step_ping(unsigned *n)
 {
-    for (unsigned id = 0; (id < NODES) && (world.pings > 0); ++id) {
-        if ((world.tx[id] == nullptr) || world.closed[id] ||
-            world.failed[id] || ((*n)-- != 0)) {
+    for (unsigned flow = 0; (flow < FLOWS) && (world.pings > 0); ++flow) {
+        unsigned id = from_of(flow);
+        if (!world.alive[id] || (world.tx[flow] == nullptr) ||
+            world.closed[flow] || world.failed[flow] || ((*n)-- != 0)) {
             continue;
         }
         --world.pings;
-        trail   += " p" + std::to_string(id);
+        trail   += " p" + std::to_string(flow);
         touched |= 1u << id;
-        flow_tx_ping(cores[id], world.tx[id]);
+        flow_tx_ping(cores[id], world.tx[flow]);
         return true;
     }
     return false;
@@ -59,18 +125,19 @@ bool step_ping(unsigned *n)
 
 bool step_hold(unsigned *n)
 {
-    for (unsigned id = 0; id < NODES; ++id) {
-        if ((world.drain[id] == 0) || ((*n)-- != 0)) {
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        if ((world.drain[flow] == 0) || ((*n)-- != 0)) {
             continue;
         }
-        trail   += " u" + std::to_string(id);
-        touched |= 1u << id;
-        deliver_held(id, world.drain[id]);
-        world.drain[id] = 0;
+        trail   += " u" + std::to_string(flow);
+        touched |= 1u << to_of(flow);
+        deliver_held(flow, world.drain[flow]);
+        world.drain[flow] = 0;
         return true;
     }
     for (unsigned i = 0; (i < world.on_wire) && (world.held > 0); ++i) {
         if (world.wire[i].twin || (world.wire[i].effect == 0) ||
+            (who_gets(world.wire[i]) != world.wire[i].to) ||
             ((*n)-- != 0)) {
             continue;
         }
@@ -83,14 +150,38 @@ bool step_hold(unsigned *n)
     return false;
 }
 
+void told(unsigned flow)
+{
+    const flow_tx_t *tx = world.tx[flow];
+
+    world.erred[flow]  = 1;
+    world.owing[flow] |= (tx != nullptr) && !world.closed[flow];
+}
+
+/* Did a flow fail between the two that this one is between, or was a peer given
+ * up by its user who closed and can be told no more? */
+static bool is_excused(unsigned flow)
+{
+    if (world.erred[flow] || world.failed[flow]) {
+        return true;
+    }
+    for (unsigned other = 0; other < FLOWS; ++other) {
+        if ((far_of(other) == far_of(flow)) &&
+            (world.failed[other] || (world.dead && world.closed[flow]))) {
+            return true;
+        }
+    }
+    return !world.alive[to_of(flow)] && world.closed[flow];
+}
+
+/* Who closed its flow is told no more; the messages went with the other's flow
+ * of the pair then. */
 void check_okay()
 {
-    for (unsigned id = 0; id < NODES; ++id) {
-        const unsigned consumed = (1u << world.got[id ^ 1]) - 1;
-        /* who closed its flow is told no more; the messages went with the
-         * other's flow of the pair then */
-        if ((world.okay[id] & ~consumed) && !world.failed[id] &&
-            !world.erred[id] && !world.failed[id ^ 1]) {
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        const unsigned consumed = (1u << world.got[flow]) - 1;
+        if (world.alive[from_of(flow)] && (world.okay[flow] & ~consumed) &&
+            !is_excused(flow)) {
             broken("a message that completed well was not consumed, and nobody "
                    "was told");
         }
@@ -102,35 +193,56 @@ void check_okay()
  * flow has gone. */
 void check_failed_end()
 {
-    for (unsigned id = 0; id < NODES; ++id) {
-        const flow_tx_t *tx = world.tx[id];
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        const flow_tx_t *tx = world.tx[flow];
+        if (!world.alive[from_of(flow)]) {
+            continue;
+        }
         if ((tx != nullptr) && ((tx->busy != 0) || !world.lost)) {
             broken("nothing moves, and a flow is left");
+        }
+        if (world.owing[flow] && !world.failed[flow]) {
+            broken("a message failed, and its user was not told");
         }
     }
 }
 
-uint64_t error_hash(unsigned id)
+static uint64_t mix_peer(uint64_t hash, flow_core_t *core, unsigned node)
 {
-    flow_core_t *core       = cores[id];
-    const flow_peer_t *peer = flow_peer_find(core, (id ^ 1u) + 1);
-    uint64_t hash           = mix_word(world.okay[id], world.failed[id]);
+    const flow_peer_t *peer = flow_peer_find(core, node + 1u);
 
-    hash = mix_word(hash, world.erred[id]);
-    hash = mix_word(hash, world.drain[id] != 0);
-    if (bounds.errors == 0) {
+    for (uint32_t ep = 1; ep <= FLOWS / 2; ++ep) {
+        hash = mix_word(hash, flow_stranger_expired(core, node + 1u,
+                                                    FLOW_INDEX_MAX + ep));
+    }
+    if (peer == nullptr) {
         return hash;
     }
-    hash = mix_word(hash, flow_stranger_expired(core, (id ^ 1u) + 1,
-                                                FLOW_INDEX_MAX + 1));
-    hash = mix_word(hash, core->counters.lingering);
-    if (peer != nullptr) {
-        hash = mix_word(hash, ((uint64_t)peer->live << 8) |
-                              ((uint64_t)peer->heard << 3) |
-                              ((uint64_t)peer->spoke << 2) |
-                              ((uint64_t)peer->handled << 1) | peer->addressed);
+    return mix_word(hash, ((uint64_t)peer->live << 8) |
+                          ((uint64_t)peer->heard << 3) |
+                          ((uint64_t)peer->spoke << 2) |
+                          ((uint64_t)peer->handled << 1) | peer->addressed);
+}
+
+uint64_t error_hash(unsigned id)
+{
+    uint64_t hash = world.refuses[id];
+
+    for (unsigned flow = (id != 0); flow < FLOWS; flow += 2) {
+        hash = mix_word(hash, (world.given >> flow) & 1);
+        hash = mix_word(hash, ((uint64_t)world.okay[flow] << 32) |
+                              ((uint64_t)world.owing[flow] << 16) |
+                              ((uint64_t)world.failed[flow] << 8) |
+                              world.erred[flow]);
     }
-    return hash;
+    if (!may_fail()) {
+        return hash;
+    }
+    for (unsigned node = 0; node < bounds.nodes; ++node) {
+        hash = mix_word(hash, node == id ? 0 :
+                                  mix_peer(1, cores[id], node));
+    }
+    return mix_word(hash, cores[id]->counters.lingering);
 }
 
 } /* namespace model */

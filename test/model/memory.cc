@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of both cores. A core is some 250 KB, of which a run of a few messages
+ * Memory of the cores. A core is some 250 KB, of which a run of a few messages
  * touches a few KB, so only blocks that may change are saved: those world.cc
  * names. Now and then all is compared with the start: a block that changed
  * without being saved shows, for nobody put it back. (Learning all of them that
@@ -47,11 +47,15 @@ void *memory_take(unsigned id, size_t size)
 
 static Node &node_at(const void *from)
 {
-    bool second = ((const uint8_t*)from >= nodes_of[1].memory) &&
-                  ((const uint8_t*)from < nodes_of[1].memory + MEMORY) &&
-                  (nodes_of[1].memory != nullptr);
+    unsigned id = NODES - 1;
 
-    return nodes_of[second];
+    while ((id != 0) && ((nodes_of[id].memory == nullptr) ||
+                         ((const uint8_t*)from < nodes_of[id].memory) ||
+                         ((const uint8_t*)from >=
+                          nodes_of[id].memory + MEMORY))) {
+        --id;
+    }
+    return nodes_of[id];
 }
 
 void memory_may_change(const void *from, size_t size)
@@ -78,14 +82,16 @@ void memory_no_matter(const void *from, size_t size)
 
 void memory_started()
 {
-    for (Node &node : nodes_of) {
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
+        Node &node = nodes_of[id];
         node.start.assign(node.memory, node.memory + node.used);
     }
 }
 
 void memory_reset()
 {
-    for (Node &node : nodes_of) {
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
+        Node &node = nodes_of[id];
         memcpy(node.memory, node.start.data(), node.used);
         node.ranges.clear();
         node.size = 0;
@@ -117,7 +123,7 @@ static void save_node(const Node &node, std::vector<uint8_t> *room)
 
 void memory_save(Saved *saved, const Saved *before, unsigned nodes)
 {
-    for (unsigned id = 0; id < NODES; ++id) {
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
         if (nodes & (1u << id)) {
             save_node(nodes_of[id], &saved->room[id]);
             saved->blocks[id] = saved->room[id].data();
@@ -131,7 +137,7 @@ void memory_save(Saved *saved, const Saved *before, unsigned nodes)
 
 void memory_restore(const Saved &saved, unsigned nodes)
 {
-    for (unsigned id = 0; id < NODES; ++id) {
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
         const uint8_t *from = saved.blocks[id];
         if (!(nodes & (1u << id))) {
             continue;

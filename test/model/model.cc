@@ -171,6 +171,7 @@ static unsigned *number_option(const char *name)
                    {"--errors", &bounds.errors},
                    {"--pings", &bounds.pings},
                    {"--held", &bounds.held},
+                   {"--key", &bounds.key},
                    {"--lap", &bounds.lap}};
 
     for (const auto &option : options) {
@@ -179,6 +180,24 @@ static unsigned *number_option(const char *name)
         }
     }
     return nullptr;
+}
+
+/* The second flows, of so many messages where there is a first one. */
+static bool second_option(const char *name, const char *const *counts)
+{
+    bool third  = strcmp(name, "--third") == 0;
+    bool reborn = strcmp(name, "--reborn") == 0;
+
+    if (!third && !reborn && (strcmp(name, "--twin") != 0)) {
+        return false;
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        bounds.messages[2 + i] = std::min((unsigned)atoi(counts[i]),
+                                          (unsigned)model::MESSAGES_MAX);
+    }
+    bounds.nodes  = (third || reborn) ? 3 : 2;
+    bounds.reborn = reborn;
+    return true;
 }
 
 static bool parse(int argc, char **argv)
@@ -196,6 +215,9 @@ static bool parse(int argc, char **argv)
             *field = (unsigned)atoi(argv[2]);
             --argc;
             ++argv;
+        } else if ((argc > 3) && second_option(argv[1], argv + 2)) {
+            argc -= 2;
+            argv += 2;
         } else if (strcmp(argv[1], "--eager") == 0) {
             bounds.eager = true;
         } else if (strcmp(argv[1], "--prove") == 0) {
@@ -226,15 +248,19 @@ int main(int argc, char **argv)
     if (!parse(argc, argv)) {
         puts("usage: flow_model [--eager] [--prove] [--recalls N] "
              "[--buffers N] [--errors N] [--pings N] [--held N] [--lap N] "
-             "srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
+             "[--twin A B | --third A B | [--key 1] --reborn A B] srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
              "REPEATS [MAX_STATES]\n"
              "  --eager: users send and close as soon as they can, else at any "
              "time\n"
              "  --prove: check that states taken for the same have the same "
              "future\n"
              "  --recalls: at N moments a receiver takes a flow for silent\n"
-             "  --errors: so many packets end with an error or without an "
-             "answer (SRD)\n"
+             "  --errors: so many packets end with another status, or flows "
+             "are given up\n"
+             "  --twin: a second flow each way, of A and B messages\n"
+             "  --third: those with a third peer\n"
+             "  --reborn: with a peer at the address of the other one, which "
+             "dies; --key 1: and has the same QKEY\n"
              "  --pings: at N moments a side asks whether the other lives\n"
              "  --held: N packets are taken by the thread that acknowledges "
              "(UD)\n"
@@ -245,12 +271,13 @@ int main(int argc, char **argv)
         return 2;
     }
     model::run();
-    printf("%s%s%s window %u, %u + %u messages, %u losses, %u repeats, %u "
+    printf("%s%s%s window %u, %u + %u, %u + %u messages, %u losses, %u repeats, %u "
            "recalls, %u buffers: %llu "
            "states (missed one: %.1g), %llu steps, %llu ends%s\n",
            bounds.profile == FLOW_UD ? "ud" : "srd",
            bounds.eager ? " eager" : "", bounds.prove ? " proven" : "",
            bounds.window, bounds.messages[0], bounds.messages[1],
+           bounds.messages[2], bounds.messages[3],
            bounds.losses, bounds.repeats, bounds.recalls,
            bounds.buffers,
            (unsigned long long)model::seen.count(), model::seen.chance(),

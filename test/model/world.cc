@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The steps of two peers and the wire between them: a side sends its next
+ * The steps of the peers and the wire between them: a side sends its next
  * message, or learns that it may not yet, or closes; a packet arrives (SRD: and
  * its completion comes); a packet is refused (SRD) or lost (UD); a packet
  * arrives and stays on the wire, to arrive once more; back-offs and time-outs
@@ -17,7 +17,6 @@
 extern "C" {
 #include "flow/grant_priv.h"
 #include "flow/hand_priv.h"
-#include "flow/hash_priv.h"
 }
 
 namespace model {
@@ -36,7 +35,7 @@ static bool dead_letter(const Packet &packet)
 
 static void keep(const Packet &packet)
 {
-    Kept &kept = world.kept[packet.from][packet.op];
+    Kept &kept = world.kept[packet.flow][packet.op];
 
     kept.len = packet.len;
     memcpy(kept.bytes, packet.bytes, sizeof(kept.bytes));
@@ -44,25 +43,29 @@ static void keep(const Packet &packet)
 
 void complete(const Packet &packet, flow_send_status_t status)
 {
-    unsigned id = packet.from;
+    unsigned id   = packet.from;
+    flow_op_t &op = world.ops[packet.flow][packet.op];
 
+    if (!world.alive[id]) {
+        return;
+    }
     touched |= 1u << id;
     if (packet.ctl) {
+        world.unsaid |= status == FLOW_SEND_ERROR;
         flow_ctl_done(cores[id], packet.cookie, status, world.now);
     } else if (ud()) {
-        flow_resend_sent(cores[id], &world.ops[id][packet.op], 0);
+        flow_resend_sent(cores[id], &op, status == FLOW_SEND_ERROR);
     } else if (status == FLOW_SEND_RNR) {
         keep(packet);
-        flow_tx_rnr(cores[id], &world.ops[id][packet.op], world.now);
+        flow_tx_rnr(cores[id], &op, world.now);
     } else {
         if (status == FLOW_SEND_OK) {
-            world.okay[id] |= 1u << packet.op;
+            world.okay[packet.flow] |= 1u << packet.op;
         } else {
-            world.erred[id] = 1;
-            flow_tx_fail(cores[id], world.ops[id][packet.op].tx, status);
+            told(packet.flow);
+            flow_tx_fail(cores[id], op.tx, status);
         }
-        flow_tx_done(cores[id], world.ops[id][packet.op].tx,
-                     world.ops[id][packet.op].psn);
+        flow_tx_done(cores[id], op.tx, op.psn);
     }
 }
 
@@ -74,11 +77,19 @@ static void put_on_wire(const Packet &packet)
     world.wire[world.on_wire++] = packet;
 }
 
-/* UD: the device is done with all that was put on the wire since. */
+/* UD: the device is done with all that was put on the wire since; it refuses
+ * one. */
 static void complete_since(unsigned first)
 {
     for (unsigned last = world.on_wire; ud() && (first < last); ++first) {
-        complete(world.wire[first], FLOW_SEND_OK);
+        Packet packet = world.wire[first];
+        bool refused  = world.refuses[packet.from] != 0;
+        if (refused) {
+            world.refuses[packet.from] = 0;
+            (void)take_off_wire(first--);
+            --last;
+        }
+        complete(packet, refused ? FLOW_SEND_ERROR : FLOW_SEND_OK);
     }
 }
 
@@ -88,6 +99,43 @@ Packet take_off_wire(unsigned which)
 
     world.wire[which] = world.wire[--world.on_wire];
     return packet;
+}
+
+/* The flow of a user, by its record. */
+static unsigned flow_of(const flow_tx_t *tx)
+{
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        if (world.tx[flow] == tx) {
+            return flow;
+        }
+    }
+    broken("an event of a flow that is gone");
+    return 0;
+}
+
+static void take_event(unsigned id, const flow_event_t &event)
+{
+    unsigned flow;
+
+    if ((event.type == FLOW_EVENT_PEER_INTRODUCED) ||
+        (event.type == FLOW_EVENT_PEER_WANTS_RMA)) {
+        flow_peer_set_ah(cores[id], event.peer, FLOW_AH_UNKNOWN,
+                         FLOW_RMA_READY);
+    } else if (event.type == FLOW_EVENT_TX_FAILED) {
+        flow = flow_of(event.tx);
+        world.failed[flow] = 1;
+        if (!may_fail_now(flow)) {
+            broken("a flow failed");
+        }
+    } else if (event.type == FLOW_EVENT_TX_GONE) {
+        world.tx[flow_of(event.tx)] = nullptr;
+    } else if (event.type == FLOW_EVENT_RX_RELEASE) {
+        flow = (unsigned)(((uintptr_t)event.handle - 1) / MESSAGES_MAX) * 2 +
+               (id == 0);
+        if ((world.errors == bounds.errors) && world.alive[from_of(flow)]) {
+            broken("a held packet was thrown away");
+        }
+    }
 }
 
 /* Events and control packets come at once: their order changes nothing that
@@ -100,27 +148,14 @@ static void pull_once(unsigned id)
     int failed;
 
     while (flow_resend_release_pending(core)) {
-        flow_resend_release_next(core, &failed);
-        if (failed) {
+        const flow_op_t *op = flow_resend_release_next(core, &failed);
+        if (failed && (op->tx->state != FLOW_TX_FAILED) &&
+            (op->tx->state != FLOW_TX_LINGER)) {
             broken("an operation failed");
         }
     }
     while (flow_event_pending(core) && flow_event_next(core, &event)) {
-        if ((event.type == FLOW_EVENT_PEER_INTRODUCED) ||
-            (event.type == FLOW_EVENT_PEER_WANTS_RMA)) {
-            flow_peer_set_ah(core, event.peer, FLOW_AH_UNKNOWN,
-                             FLOW_RMA_READY);
-        } else if (event.type == FLOW_EVENT_TX_FAILED) {
-            world.failed[id] = 1;
-            if (bounds.errors == 0) {
-                broken("a flow failed");
-            }
-        } else if (event.type == FLOW_EVENT_TX_GONE) {
-            world.tx[id] = nullptr;
-        } else if ((event.type == FLOW_EVENT_RX_RELEASE) &&
-                   (bounds.errors == 0)) {
-            broken("a held packet was thrown away");
-        }
+        take_event(id, event);
     }
     unsigned first = world.on_wire;
     while (flow_ctl_pending(core) && flow_ctl_next(core, world.now, &ctl)) {
@@ -130,6 +165,7 @@ static void pull_once(unsigned id)
             broken("a control packet is longer than a hello");
         }
         packet.from   = (uint8_t)id;
+        packet.to     = (uint8_t)(ctl.peer->incarnation - 1);
         packet.ctl    = 1;
         packet.len    = (uint8_t)ctl.len;
         packet.cookie = ctl.cookie;
@@ -145,40 +181,69 @@ static bool may_pull(unsigned id)
            flow_resend_release_pending(cores[id]);
 }
 
-static void deliver(unsigned id, uint8_t number)
+static void deliver(unsigned flow, unsigned number)
 {
-    if (number != world.got[id]) {
+    if (number != world.got[flow]) {
         broken("a message came out of order or twice");
     }
-    ++world.got[id];
+    ++world.got[flow];
 }
 
-void deliver_held(unsigned id, uint32_t token)
+void deliver_held(unsigned flow, uint32_t token)
 {
     void *handle;
 
-    while ((handle = flow_rx_next(cores[id], token)) != nullptr) {
-        deliver(id, (uint8_t)((uintptr_t)handle - 1));
+    while ((handle = flow_rx_next(cores[to_of(flow)], token)) != nullptr) {
+        unsigned op = (unsigned)((uintptr_t)handle - handle_of(flow, 0));
+        if (op >= MESSAGES_MAX) {
+            broken("a message of another flow");
+        }
+        deliver(flow, op);
     }
+}
+
+/* The flow that is meant by a packet, or by the endpoint of a hello. */
+static unsigned flow_in(const Packet &packet)
+{
+    flow_ctl_msg_t msg;
+    unsigned flow = (packet.to == 0);
+
+    if (!packet.ctl) {
+        return packet.flow;
+    }
+    if ((flow_ctl_decode(packet.bytes, packet.len, &msg) == FLOW_DROP_NONE)) {
+        for (; flow < FLOWS; flow += 2) {
+            if ((from_of(flow) == packet.from) && (world.index[flow] != 0) &&
+                (world.index[flow] == (msg.ep & (FLOW_INDEX_MAX - 1)))) {
+                return flow;
+            }
+        }
+    }
+    broken("a packet of no flow brings messages");
+    return 0;
 }
 
 void receive(const Packet &packet, bool held)
 {
-    unsigned id = packet.from ^ 1u;
+    unsigned id = who_gets(packet);
     flow_rx_verdict_t verdict;
     flow_rx_out_t out;
 
     touched |= 1u << id;
+    note_rivals(packet);
     verdict  = (held ? flow_rx_accept_held : flow_rx_accept)(
             cores[id], packet.bytes, packet.len,
-            (void*)(uintptr_t)(packet.op + 1),
-            flow_src(FLOW_AH_UNKNOWN, packet.from + 1u), &out);
+            (void*)handle_of(packet.flow, packet.op),
+            flow_src(FLOW_AH_UNKNOWN, qpn_of(packet.from)), &out);
     if (verdict == FLOW_RX_NO_MEMORY) {
         broken("no memory");
     }
+    if ((id != packet.to) && (verdict != FLOW_RX_DROP)) {
+        broken("a packet for a dead peer was taken by its successor");
+    }
     if (verdict == FLOW_RX_HOLD) {
         if (held && out.more) {
-            world.drain[id] = out.token;
+            world.drain[flow_in(packet)] = out.token;
         }
         return;
     }
@@ -186,22 +251,25 @@ void receive(const Packet &packet, bool held)
         if (held) {
             broken("the thread that acknowledges was to deliver");
         }
-        deliver(id, packet.op);
+        deliver(packet.flow, packet.op);
     }
     if (out.more) {
-        deliver_held(id, out.token);
+        deliver_held(flow_in(packet), out.token);
     }
 }
 
-static void send(unsigned id)
+static void send(unsigned flow)
 {
-    flow_tx_t *tx = world.tx[id];
-    flow_op_t &op = world.ops[id][world.sent[id]];
+    unsigned id   = from_of(flow);
+    flow_tx_t *tx = world.tx[flow];
+    flow_op_t &op = world.ops[flow][world.sent[flow]];
     Packet packet;
 
     memset(&packet, 0, sizeof(packet));
     packet.from = (uint8_t)id;
-    packet.op   = (uint8_t)world.sent[id]++;
+    packet.to   = (uint8_t)to_of(flow);
+    packet.flow = (uint8_t)flow;
+    packet.op   = (uint8_t)world.sent[flow]++;
     packet.len  = (uint8_t)flow_tx_header(cores[id], tx, 1, packet.bytes);
     if (ud()) {
         flow_resend_commit(cores[id], tx, &op);
@@ -223,16 +291,21 @@ static bool repost(unsigned id)
 
     while ((op = flow_tx_repost_next(cores[id], world.now, &failed)) !=
            nullptr) {
+        unsigned which = (unsigned)(op - world.ops[0]);
         Packet packet;
+        memset(&packet, 0, sizeof(packet));
+        packet.flow = (uint8_t)(which / MESSAGES_MAX);
+        packet.op   = (uint8_t)(which % MESSAGES_MAX);
         if (!ud() && failed) {
+            told(packet.flow);
             flow_tx_done(cores[id], op->tx, op->psn);
             continue;
         }
-        memset(&packet, 0, sizeof(packet));
         packet.from = (uint8_t)id;
-        packet.op   = (uint8_t)(op - world.ops[id]);
-        packet.len  = world.kept[id][packet.op].len;
-        memcpy(packet.bytes, world.kept[id][packet.op].bytes, FLOW_LONG_HDR);
+        packet.to   = (uint8_t)to_of(packet.flow);
+        packet.len  = world.kept[packet.flow][packet.op].len;
+        memcpy(packet.bytes, world.kept[packet.flow][packet.op].bytes,
+               FLOW_LONG_HDR);
         if (ud()) {
             flow_resend_header(cores[id], op, packet.bytes);
         }
@@ -251,17 +324,19 @@ static bool hand_rests(const flow_core_t *core)
 
 /* The ticks of the hand between two such rounds are one step: they change what
  * no packet shows. */
-static void pass_time(flow_time_t delay)
+void pass_time(flow_time_t delay)
 {
     flow_time_t now = world.now + delay;
 
-    touched = (1u << NODES) - 1;
-    for (unsigned id = 0; id < NODES; ++id) {
-        world.now = now;
-        flow_timer_run(cores[id], now);
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
+        if (world.alive[id]) {
+            touched  |= 1u << id;
+            world.now = now;
+            flow_timer_run(cores[id], now);
+        }
     }
-    for (unsigned id = 0; id < NODES; ++id) {
-        while (!hand_rests(cores[id])) {
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
+        while (world.alive[id] && !hand_rests(cores[id])) {
             world.now += cores[id]->params.rnr_min;
             flow_timer_run(cores[id], world.now);
         }
@@ -301,9 +376,16 @@ static bool step_early(unsigned *n)
 
 static bool step_time(unsigned *n)
 {
-    return ((flow_timer_next(cores[0]) != FLOW_TIME_NEVER) ||
-            (flow_timer_next(cores[1]) != FLOW_TIME_NEVER)) &&
-           (world.drain[0] == 0) && (world.drain[1] == 0) && (step_late(n) || step_early(n));
+    bool waits = false;
+
+    for (unsigned id = 0; id < bounds.nodes; ++id) {
+        waits |= world.alive[id] &&
+                 (flow_timer_next(cores[id]) != FLOW_TIME_NEVER);
+    }
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        waits &= world.drain[flow] == 0;
+    }
+    return waits && (step_late(n) || step_early(n));
 }
 
 /* For the trail: who sent it, and what it is. */
@@ -316,10 +398,13 @@ std::string named(const Packet &packet)
 
     return std::string("(") + std::to_string(packet.from) + " " +
            (packet.ctl ? names[(type < FLOW_CTL_TYPE_LAST) ? type : 0] :
-                         ("data " + std::to_string(packet.op)).c_str()) + ")";
+                         ("data " + std::to_string(packet.op)).c_str()) +
+           ((packet.flow > 1) ? " of its second" : "") +
+           ((bounds.nodes > 2) ? " to " + std::to_string(packet.to) : "") + ")";
 }
 
-/* It arrives and completes. */
+/* It arrives and completes; a dead peer's device says that its queue pair is
+ * gone. */
 static bool step_arrive(unsigned *n)
 {
     for (unsigned i = 0; i < world.on_wire; ++i) {
@@ -329,9 +414,12 @@ static bool step_arrive(unsigned *n)
         Packet packet = take_off_wire(i);
         was_nothing   = dead_letter(packet);
         trail += " d" + std::to_string(i) + named(packet);
-        receive(packet);
+        if (who_gets(packet) != NODES) {
+            receive(packet);
+        }
         if (!ud()) {
-            complete(packet, FLOW_SEND_OK);
+            complete(packet, (who_gets(packet) != NODES) ? FLOW_SEND_OK :
+                                                           FLOW_SEND_DEAD);
         }
         return true;
     }
@@ -375,27 +463,36 @@ static bool step_repeat(unsigned *n)
     return false;
 }
 
-/* The next message, or the end, of one side. */
-static bool step_user(unsigned id, unsigned *n)
+/* The begin, the next message, or the end, of one flow. */
+static bool step_user(unsigned flow, unsigned *n)
 {
-    flow_tx_t *tx = world.tx[id];
+    unsigned id    = from_of(flow);
+    flow_tx_t *tx  = world.tx[flow];
+    unsigned count = bounds.messages[flow];
+    bool sends     = (world.sent[flow] < count) && !world.failed[flow];
+    bool begins    = (world.index[flow] == 0) && (count != 0) &&
+                     world.alive[to_of(flow)];
 
-    if ((tx == nullptr) || world.closed[id] ||
-        ((world.sent[id] < bounds.messages[id]) && !world.failed[id] &&
+    if (!world.alive[id] || (!begins && (tx == nullptr)) ||
+        world.closed[flow] ||
+        (!begins && sends &&
          (tx->wait & FLOW_WAIT_STOP)) || /* blocked until an event comes */
         ((*n)-- != 0)) {
         return false;
     }
     touched |= 1u << id;
-    if ((world.sent[id] == bounds.messages[id]) || world.failed[id]) {
-        trail            += " c" + std::to_string(id);
-        world.closed[id]  = 1;
+    if (begins) {
+        trail += " o" + std::to_string(flow);
+        open_flow(flow);
+    } else if (!sends) {
+        trail              += " c" + std::to_string(flow);
+        world.closed[flow]  = 1;
         flow_tx_close(cores[id], tx);
     } else if (flow_tx_ready(cores[id], tx)) {
-        trail += " s" + std::to_string(id);
-        send(id);
+        trail += " s" + std::to_string(flow);
+        send(flow);
     } else {
-        trail += " b" + std::to_string(id);
+        trail += " b" + std::to_string(flow);
     }
     return true;
 }
@@ -434,25 +531,36 @@ static void look_at_wire()
     }
 }
 
+static bool step_users(unsigned nodes, unsigned *n)
+{
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        if ((nodes & (1u << from_of(flow))) && step_user(flow, n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Events that happen by themselves: resends, events of the core, control
  * packets, eager users. */
-static void settle()
+void settle()
 {
     bool busy = true;
 
     while (busy) {
         busy = false;
-        for (unsigned id = 0; id < NODES; ++id) {
+        for (unsigned id = 0; id < bounds.nodes; ++id) {
             unsigned first = 0;
-            if (!(touched & (1u << id))) {
+            if (!(touched & (1u << id)) || !world.alive[id]) {
                 continue;
             }
             while (repost(id) || may_pull(id)) {
                 pull_once(id);
             }
-            busy |= bounds.eager && step_user(id, &first);
+            busy |= bounds.eager && step_users(1u << id, &first);
         }
     }
+    check_credits();
     look_at_wire();
 }
 
@@ -463,11 +571,10 @@ bool world_step(unsigned n)
     touched     = 0;
     was_nothing = false;
     done        = step_arrive(&n) || step_lose(&n) || step_repeat(&n) ||
-                  step_error(&n) || step_ping(&n) || step_hold(&n);
-    for (unsigned id = 0; !done && !bounds.eager && (id < NODES); ++id) {
-        done = step_user(id, &n);
-    }
-    for (unsigned id = 0; !done && (id < NODES); ++id) {
+                  step_error(&n) || step_ping(&n) || step_hold(&n) ||
+                  step_give_up(&n) || step_kill(&n);
+    done        = done || (!bounds.eager && step_users(~0u, &n));
+    for (unsigned id = 0; !done && (id < bounds.nodes); ++id) {
         done = step_recall(id, &n);
     }
     done = done || step_time(&n);
@@ -475,126 +582,6 @@ bool world_step(unsigned n)
         settle();
     }
     return done;
-}
-
-/* The part of a core's own memory that a few flows change. */
-static void may_change(flow_core_t *core)
-{
-    memory_may_change(&core->rx_count,
-                      offsetof(flow_core_t, params) -
-                              offsetof(flow_core_t, rx_count));
-    memory_may_change(&core->tx_count,
-                      offsetof(flow_core_t, prefixes) -
-                              offsetof(flow_core_t, tx_count));
-    memory_may_change(core->prefixes, sizeof(core->prefixes[0]));
-    memory_may_change(&core->tombstones,
-                      offsetof(flow_core_t, trace) -
-                              offsetof(flow_core_t, tombstones));
-    memory_no_matter(core->trace, sizeof(core->trace));
-    memory_may_change(&core->trace[FLOW_TRACE_LEN - 1], sizeof(core->trace[0]));
-}
-
-enum {
-    RINGS   = 4,  /* of a core: as many as can be in use, and a few           */
-    OBJECTS = 256 /* bytes at either end of a chunk                           */
-};
-
-/* The heads of its indices: where the other side and its flow are, as peer 1 to
- * 3. */
-static void heads_may_change(unsigned id)
-{
-    flow_core_t *core = cores[id];
-    flow_peer_t other;
-
-    memset(&other, 0, sizeof(other));
-    other.qpn = (id ^ 1u) + 1;
-    memory_may_change(flow_hash_incarnation(core, other.qpn), 1);
-    memory_may_change(flow_hash_addr(core, &other), 1);
-    for (uint32_t peer = 1; peer <= 3; ++peer) {
-        memory_may_change(flow_hash_rx(core, peer, FLOW_INDEX_MAX + 1), 1);
-    }
-}
-
-static void start_core(unsigned id)
-{
-    flow_params_t params;
-
-    if (ud()) {
-        flow_params_default_ud(&params);
-    } else {
-        flow_params_default(&params);
-    }
-    params.self.incarnation = id + 1;
-    params.self.qpn         = id + 1;
-    params.grant            = (uint16_t)bounds.window;
-    params.lap              = (uint16_t)bounds.lap;
-    params.init_window      = (uint16_t)bounds.window;
-    params.rx_posted        = 8 + bounds.buffers;
-    params.rx_reserve       = 8;
-    params.first_psn        = 0xfffe;
-    cores[id] = flow_core_init(memory_take(id, flow_core_size(&params)),
-                               flow_core_size(&params), &params);
-    if (cores[id] == nullptr) {
-        broken("the core refuses its parameters");
-    }
-    for (unsigned pool = 0; pool < FLOW_POOL_LAST; ++pool) {
-        size_t size = flow_pool_chunk_size(cores[id], (flow_pool_t)pool);
-        void *chunk = memory_take(id, size);
-        flow_pool_grow(cores[id], (flow_pool_t)pool, chunk);
-        if (pool == FLOW_POOL_RING) {
-            memory_may_change(chunk, (RINGS + 1) * sizeof(flow_ring_t));
-        } else if (pool != FLOW_POOL_HASH) {
-            /* a few are used, and free ones queue behind the last */
-            memory_may_change(chunk, OBJECTS);
-            if (pool == FLOW_POOL_TX) { /* UD: paths are behind the flows */
-                size = FLOW_CHUNK * sizeof(flow_tx_t);
-            }
-            memory_may_change((uint8_t*)chunk + size - OBJECTS, OBJECTS);
-        }
-    }
-    if (ud()) {
-        memory_may_change(flow_core_path(cores[id], 0),
-                          2 * sizeof(flow_path_t));
-    }
-    heads_may_change(id);
-    cores[id]->ring_free.tail  = RINGS; /* so that they go round */
-    cores[id]->ring_free.count = RINGS;
-    flow_core_ring(cores[id], RINGS)->next = 0;
-    may_change(cores[id]);
-}
-
-void world_start()
-{
-    flow_addr_t addr;
-
-    memset(&world, 0, sizeof(world));
-    world.now     = 1;
-    world.losses  = bounds.losses;
-    world.repeats = bounds.repeats;
-    world.recalls = bounds.recalls;
-    world.errors  = bounds.errors;
-    world.pings   = bounds.pings;
-    world.held    = bounds.held;
-    if (cores[0] == nullptr) {
-        start_core(0);
-        start_core(1);
-        memory_started();
-    }
-    memory_reset();
-    touched = (1u << NODES) - 1;
-    trail.clear();
-    for (unsigned id = 0; id < NODES; ++id) {
-        if (bounds.messages[id] == 0) {
-            continue;
-        }
-        memset(&addr, 0, sizeof(addr));
-        addr.incarnation = addr.qpn = (id ^ 1u) + 1;
-        if (flow_tx_open(cores[id], &addr, nullptr, &world.tx[id]) !=
-            FLOW_OK) {
-            broken("no flow");
-        }
-    }
-    settle();
 }
 
 } /* namespace model */
