@@ -6,23 +6,24 @@
 #include "func.h"
 
 enum {
-    PCI_ADMIN_NS = 200000, /* of one guest's commands; then others' turn */
-    PCI_ST_AGAIN = 0xff,   /* no status: the command is not yet done */
+    PCI_ADMIN_NS = 200000, /* time for one guest's commands in a turn */
+    PCI_ST_AGAIN = 0xff,   /* not a status: the command is not finished yet */
 };
 
-/* The driver has written commands up to this count. A queue that is not set up
- * breaks the device. */
+/* The driver rings the doorbell: commands up to this producer count are there.
+ * A ring for a queue that is not set up breaks the device. */
 void pci_admin_ring(struct pci_func *func, uint32_t producer);
 
-/* Do some of them, answer, and raise the admin's interrupt. The number of
- * things done. A queue that is not in the guest's memory breaks the device. */
+/* Execute some commands, write the answers, and raise the admin interrupt.
+ * Returns the number of steps done. A queue that is not in the guest's memory
+ * breaks the device. */
 unsigned pci_admin_progress(struct pci_func *func);
 
-/* Whether there are some. */
+/* Whether commands wait to be executed. */
 int pci_admin_is_busy(const struct pci_func *func);
 
-/* Do one command: an enum pci_admin_status, and what is answered; PCI_ST_AGAIN:
- * only a part of it. */
+/* Execute one command, or a part of a long one. Returns an enum
+ * pci_admin_status and fills in `resp`; PCI_ST_AGAIN: call again. */
 uint8_t pci_admin_run(struct pci_func *func, const struct pci_admin_cmd *cmd,
                       struct pci_admin_resp *resp);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A machine's connection. Nothing here waits for it: a message comes in pieces,
- * and goes in pieces. While an answer has not gone, no other message is taken.
+ * The connection to a machine (QEMU). No call here blocks: messages are received
+ * and answers are sent in pieces. The next message is read only after the last
+ * answer has been sent.
  */
 #ifndef EFASIM_PCI_CHANNEL_H
 #define EFASIM_PCI_CHANNEL_H
@@ -9,30 +10,30 @@
 #include "message.h"
 
 struct pci_channel {
-    int               fd;       /* not blocking; -1: none */
-    uint32_t          got;      /* bytes of the message that comes */
-    uint32_t          to_send;  /* of the answer, 0: none is under way */
-    uint32_t          sent;
+    int               fd;       /* non-blocking; -1: no connection */
+    uint32_t          got;      /* bytes received of the message */
+    uint32_t          to_send;  /* bytes of the answer; 0: there is none */
+    uint32_t          sent;     /* bytes of it that are sent */
     uint8_t           spilled;  /* more descriptors came than are allowed */
     struct server_msg msg;
 };
 
-/* Begin with a connection, which is the channel's from now on. */
+/* Take over a new connection. */
 void pci_channel_open(struct pci_channel *channel, int fd);
 
-/* Close it, and the descriptors that came and nobody took. */
+/* Close the connection, and received descriptors that were not taken. */
 void pci_channel_close(struct pci_channel *channel);
 
-/* Take what has come. 1: channel->msg is whole; 0: not yet; -1: the machine has
- * left, or does not speak the protocol. */
+/* Receive. 1: channel->msg is complete; 0: not yet; -1: the machine has
+ * disconnected, or violates the protocol. */
 int pci_channel_receive(struct pci_channel *channel);
 
-/* The message has been dealt with: its descriptors that nobody took are closed,
- * and channel->msg is sent as the answer (err: 0 or -errno), unless none is
- * wanted. 0, or -1: the machine has left. */
+/* Answer the message: close its descriptors that were not taken, and send
+ * channel->msg with `err` (0 or -errno), unless the machine wants no answer. 0,
+ * or -1: the machine has disconnected. */
 int pci_channel_answer(struct pci_channel *channel, int err);
 
-/* Send on. 0, or -1 (so). */
+/* Send more of the answer. 0, or -1: the machine has disconnected. */
 int pci_channel_send(struct pci_channel *channel);
 
 #endif

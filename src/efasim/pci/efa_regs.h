@@ -35,8 +35,8 @@ enum pci_reg { /* offsets in BAR 0 */
     PCI_REGS_END          = 0x6c,
 };
 
-/* Values of the version registers: from 0.2 of the admin queue on, its answers
- * have a checksum */
+/* Values of the version registers. From version 0.2 of the admin queue on, its
+ * answers have a checksum */
 #define PCI_VERSION            0x0002u
 #define PCI_CONTROLLER_VERSION 0x000001u
 
@@ -96,7 +96,7 @@ enum pci_admin_status {
 struct pci_admin_head {
     uint16_t id;        /* 11:0 */
     uint8_t  op;        /* enum pci_admin_op */
-    uint8_t  flags;     /* 0 phase, 1 control data, 2 it is indirect */
+    uint8_t  flags;     /* 0 phase, 1 control data, 2 indirect control data */
 };
 
 #define PCI_ADMIN_PHASE    0x01u
@@ -147,7 +147,7 @@ struct pci_cmd_modify_qp {
     uint16_t mbz;
 };
 
-struct pci_cmd_handle { /* query and destroy a QP; deregister: the key */
+struct pci_cmd_handle { /* query or destroy a QP; deregister an MR: its key */
     uint32_t handle;
 };
 
@@ -193,8 +193,9 @@ struct pci_resp_reg_mr {
     uint8_t  validity, recv_ic, read_ic, rdma_recv_ic;
 };
 
-/* An indirect list: chunks of so many addresses, each of a page of
- * PCI_LIST_BYTES of the list, and the next chunk as a struct pci_buffer */
+/* An indirect page list is a chain of chunks. A chunk has PCI_CHUNK_PTRS
+ * addresses, each of PCI_LIST_BYTES of the list, and a struct pci_buffer that
+ * points to the next chunk */
 enum {
     PCI_LIST_BYTES = 4096,
     PCI_LIST_ADDRS = PCI_LIST_BYTES / 8,
@@ -214,7 +215,7 @@ struct pci_cmd_create_cq {
 struct pci_resp_create_cq {
     uint16_t number, depth;
     uint32_t db;        /* offset in BAR 4 */
-    uint32_t flags;     /* 0: it has one */
+    uint32_t flags;     /* bit 0: db is valid */
 };
 
 struct pci_cmd_create_eq {

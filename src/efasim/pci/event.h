@@ -6,43 +6,45 @@
 #include "func.h"
 
 enum {
-    PCI_KEEP_ALIVE_NS = 1000000000, /* between two (ours) */
-    PCI_BEAT_NS       = 100000000,  /* between tries of an interrupt */
+    PCI_KEEP_ALIVE_NS = 1000000000, /* between two keep-alive events (ours) */
+    PCI_BEAT_NS       = 100000000,  /* until an interrupt is tried again */
 };
 
-/* From now on interrupts from `first` on are these descriptors, which are kept
- * (NULL: none). 0, or -EINVAL: one is no eventfd, and all stays as it is. */
+/* Set the eventfds of `num` interrupts from `first` on, and take them over (NULL:
+ * the interrupts have none). 0, or -EINVAL: a descriptor is not an eventfd, and
+ * nothing is changed. */
 int pci_event_attach(struct pci_func *func, unsigned first, unsigned num,
                      const int *fds);
 
-/* None has one, and none waits. */
+/* Remove all eventfds and all interrupts that wait. */
 void pci_event_clear(struct pci_func *func);
 
-/* Interrupt number `vector`. Where the guest has not set it up, or has not
- * taken so many that it can hold no more, pci_event_beat() gives it later. */
+/* Raise interrupt number `vector`. If it has no eventfd, or its eventfd is full,
+ * pci_event_beat() raises it later. */
 void pci_event_raise(struct pci_func *func, unsigned vector);
 
-/* There are answers in the admin queue: its interrupt, unless that is masked;
- * then later. */
+/* Raise the admin interrupt, as there are answers; while the interrupt is
+ * masked it waits. */
 void pci_event_admin(struct pci_func *func);
 
-/* Try again, each PCI_BEAT_NS, what could not be given. */
+/* Raise, at most once per PCI_BEAT_NS, the interrupts that wait. */
 void pci_event_beat(struct pci_func *func);
 
-/* A completion arrived in an armed CQ: an entry in its event queue. */
+/* A completion arrived in an armed CQ: write an entry to its event queue. */
 void pci_event_completion(struct pci_func *func, struct sim_cq *cq);
 
-/* The driver has seen the queue's entries and wants an interrupt for the
- * next. */
+/* The driver arms event queue `number`: it has seen all entries, and wants an
+ * interrupt for the next one. */
 void pci_event_arm(struct pci_func *func, uint32_t number);
 
-/* An asynchronous event, if the driver wants such and has room for it. */
+/* Report an asynchronous event, if the driver has enabled its group and the
+ * queue has room. */
 void pci_event_async(struct pci_func *func, unsigned group);
 
-/* Tell the driver from time to time that the device lives. */
+/* Send the driver a keep-alive event when one is due. */
 void pci_event_keep_alive(struct pci_func *func);
 
-/* The device has broken, and says so. */
+/* Put the device in the fatal state, and tell the driver. */
 void pci_event_fatal(struct pci_func *func);
 
 /* Create and destroy event queues: 0 or -errno. */

@@ -8,24 +8,24 @@
 #include <termios.h>
 
 typedef struct keys {
-    int            is_live; /* a terminal is read and drawn upon */
+    int            is_live; /* keys are read, and pages drawn in place */
     struct termios before;
     view_order_t   order;
     int            quit;
 } keys_t;
 
-/* is_wanted, and standard input and output are a terminal: keys are read until
- * keys_close, or a signal that ends the program. */
+/* Where `is_wanted` is set and standard input and output are a terminal, keys
+ * are read until keys_close, or until a signal ends the program. */
 void keys_open(keys_t *keys, int is_wanted);
 void keys_close(keys_t *keys);
 
-/* Waits so long for a key that means something. */
+/* Waits for at most `ms` milliseconds, or until a key that has a meaning. */
 void keys_wait(keys_t *keys, int ms);
 
-/* A page begins: on a terminal, in place of the one before. */
+/* Begins a page of output: on a terminal it replaces the last one. */
 void keys_page(const keys_t *keys);
 
-/* Lines that a page has; 0: any number. */
+/* The number of lines of the terminal; 0: no limit. */
 unsigned keys_lines(const keys_t *keys);
 
 #endif

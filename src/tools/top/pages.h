@@ -6,35 +6,37 @@
 #include <uct/ib/base/base_top_page.h>
 
 enum {
-    PAGES_MAX     = 4096, /* that are shown */
-    PAGES_PROCESS = 64    /* ... of one process */
+    PAGES_MAX     = 4096, /* pages shown in all */
+    PAGES_PROCESS = 64    /* pages shown of one process */
 };
 
-/* Seconds without a look of its own: not even its thread runs. */
+/* A page this many seconds old is stale: even UCX's asynchronous thread, which
+ * writes it, does not run in that process. */
 #define PAGES_OLD 3.0
 
 typedef struct pages_one {
-    base_top_page_t page; /* whole, and each member within its range */
-    int             fd;   /* with the lock of those who read */
-    long            pid;  /* as this process knows it */
+    base_top_page_t page; /* a checked copy: each member within its range */
+    int             fd;   /* of the page, with the reader's lock */
+    long            pid;  /* in srd_info's PID namespace */
     char            state;  /* of the process, as in ps(1); '?': unknown */
-    uint64_t        ticks;  /* that it had on a CPU, ever */
-    double          cpu;    /* ... since the last time, of one CPU; less than 0:
-                               unknown */
-    double          age;    /* s since it was written */
-    double          idle;   /* s in which nothing moved, when it was */
+    uint64_t        ticks;  /* CPU time of the process, clock ticks */
+    double          cpu;    /* share of one CPU since the last reading; less
+                               than 0: unknown */
+    double          age;    /* seconds since the page was written */
+    double          idle;   /* seconds without traffic before that */
 } pages_one_t;
 
 typedef struct pages {
     pages_one_t *list;
     unsigned     count, max;
-    unsigned     broken; /* pages that were none */
-    uint64_t     when;   /* CLOCK_MONOTONIC, ns */
+    unsigned     broken; /* files of that name that are no valid page */
+    uint64_t     when;   /* time of this reading, CLOCK_MONOTONIC, ns */
 } pages_t;
 
 /*
- * Finds and reads all of them. `before`, which is released, holds the locks
- * until there are new ones; zeros at first. 0, or -1 with errno.
+ * Finds and reads all pages of this user. `before` is the last reading (zeros
+ * at first); its locks are kept until the new ones are taken, then it is
+ * released. Returns 0, or -1 with errno.
  */
 int pages_read(pages_t *pages, pages_t *before);
 

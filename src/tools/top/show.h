@@ -6,10 +6,10 @@
 
 #include <tools/json.h>
 
-/* A view as text of at most `lines` lines (0: any number). */
+/* Prints a view as text of at most `lines` lines (0: no limit). */
 void show_text(const view_t *view, unsigned lines);
 
-/* The same, whole, as members of an object that is open. */
+/* Writes the whole view as members of the JSON object that is open. */
 void show_json(json_t *json, const view_t *view);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All pages together: who waits for whom. */
+/* The pages of all processes, merged: which process waits for which peer. */
 #ifndef TOP_VIEW_H_
 #define TOP_VIEW_H_
 
@@ -8,17 +8,19 @@
 #define VIEW_HOST     64
 #define VIEW_HEADLINE 256
 
-/* The interface of a peer, as all processes here see it. */
+/* A peer's interface, summed over all processes of this host. */
 typedef struct view_peer {
-    const base_top_row_t *row;   /* one of them: GID and number */
-    const pages_one_t    *local; /* its own page; NULL: of another host */
-    char                  host[VIEW_HOST]; /* its name, or its GID */
+    const base_top_row_t *row;   /* any row of this peer: its GID and QPN */
+    const pages_one_t    *local; /* its own page; NULL: it is on another host */
+    char                  host[VIEW_HOST]; /* host name, or the GID */
     int                   rank;  /* -1: unknown */
-    double                sent, received, bytes; /* a second */
-    double                blocked, refused, lost; /* the most of any, 0 .. 1 */
+    double                sent, received, bytes; /* per second */
+    double                blocked, refused, lost; /* highest share of any row,
+                                                     0 .. 1 */
     unsigned              depth;
-    double                age;    /* s */
-    unsigned              stalls; /* processes that wait most of the time */
+    double                age;    /* of the oldest waiting message, s */
+    unsigned              stalls; /* processes stalled by it:
+                                     view_is_stalled */
 } view_peer_t;
 
 /* A process that waits for a peer. */
@@ -35,11 +37,12 @@ typedef struct view {
     unsigned       peer_count;
     view_wait_t   *waits; /* oldest first */
     unsigned       wait_count;
-    double         sent, received, bytes; /* of all peers, a second */
-    char           headline[VIEW_HEADLINE]; /* what stalls most */
+    double         sent, received, bytes; /* of all peers, per second */
+    char           headline[VIEW_HEADLINE]; /* names the host that stalls most
+                                               processes; empty: none does */
 } view_t;
 
-/* The pages stay meanwhile. 0, or -1: out of memory. */
+/* Makes a view of the pages, which must outlive it. 0, or -1: out of memory. */
 int  view_make(view_t *view, const pages_t *pages);
 void view_free(view_t *view);
 
@@ -53,13 +56,14 @@ typedef enum view_order {
     VIEW_BY_DEPTH
 } view_order_t;
 
-/* Sorts the peers, the most first. */
+/* Sorts the peers by this quantity, the largest first. */
 void view_sort(view_t *view, view_order_t order);
 
-/* A word for what a process does. */
+/* A short description of the state of a process, such as "sleeps". */
 const char *view_does(const pages_one_t *one);
 
-/* Is it stalled by this peer? */
+/* Whether this row's process waited for this row's peer to read for more than
+ * half of the last second. */
 int view_is_stalled(const base_top_row_t *row);
 
 #endif

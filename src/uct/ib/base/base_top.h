@@ -6,30 +6,30 @@
 
 /*
  * UCX_EFA_TOP: the page of an interface that srd_info --top reads
- * (base_top_page.h). A timer that UCX's asynchronous thread waits for has it
- * look at the endpoints, under base_vfs_lock, and write the page: so a process
- * that makes no progress shows that, too, and the data path knows nothing of
- * it. The thread reads what another one writes meanwhile; each number is of
- * about this moment.
+ * (base_top_page.h). At each tick of a timer UCX's asynchronous thread looks at
+ * the endpoints, under base_vfs_lock, and about once a second it writes the
+ * page. A process that makes no progress is therefore visible, too, and the
+ * data path has no code for it. The thread reads data while another thread
+ * writes it: each number may be a moment old.
  */
 typedef struct base_top {
     base_iface_t     *iface;
     int               page_fd, timer_fd;
-    base_top_page_t  *page;  /* mapped */
-    base_top_page_t   next;  /* what is written into it */
+    base_top_page_t  *page;  /* the mapped page */
+    base_top_page_t   next;  /* its next contents */
     base_top_second_t second;
     base_top_bytes_t  bytes;
-    flow_time_t       pace;  /* ns from look to look */
-    uint64_t          posted; /* operations, until the last one */
+    flow_time_t       pace;  /* ns between two looks */
+    uint64_t          posted; /* operations posted until the last look */
 } base_top_t;
 
-#define BASE_TOP_FILES 2 /* descriptors of an interface */
+#define BASE_TOP_FILES 2 /* file descriptors per interface: page and timer */
 
-/* Begins, where the user wants it, once the interface is open. Where there is
- * no page to be had the interface goes on without. */
+/* Makes the page of an open interface, unless UCX_EFA_TOP=n. If that fails the
+ * interface works without a page. */
 void base_top_open(base_iface_t *iface);
 
-/* Ends, before anything of the interface does. */
+/* Removes timer and page; to be called before the interface is closed. */
 void base_top_close(base_iface_t *iface);
 
 #endif

@@ -6,21 +6,21 @@
 #include "base_top_page.h"
 #include "base_types.h"
 
-/* A second of an interface, as its endpoints are looked at in it. */
+/* State of an interface between two pages, which are a second apart. */
 typedef struct base_top_second {
     flow_time_t began;
-    unsigned    looks;
-    uint64_t    rma_posted; /* at the last look */
-    uint64_t    moves;      /* base_top_moves, then */
-    flow_time_t moved;
+    unsigned    looks;      /* since then */
+    uint64_t    rma_posted; /* at the last look that saw RDMA outstanding */
+    uint64_t    moves;      /* base_top_moves() at the last look */
+    flow_time_t moved;      /* when that number changed last */
 } base_top_second_t;
 
-/* One look at each endpoint. Under base_vfs_lock. */
+/* Looks at each endpoint once. The caller holds base_vfs_lock. */
 void base_top_look(base_iface_t *iface, base_top_second_t *second,
                    base_top_bytes_t *bytes, flow_time_t now);
 
-/* The second is over: fills the page's part that changes, and begins the next.
- * Under base_vfs_lock. */
+/* At the end of a second: fills in the variable part of the page, and begins
+ * the next second. The caller holds base_vfs_lock. */
 void base_top_fill(base_iface_t *iface, base_top_second_t *second,
                    base_top_page_t *page, flow_time_t now);
 
