@@ -19,9 +19,9 @@
 
 static const char doc[] =
         "Shows the EFA devices of this host, the UCX that programs find, and "
-        "what that UCX takes to other hosts."
-        "\vSet the environment as for the program in question, and put srdrun "
-        "in front if the program has it. With --check each line says ok, "
+        "the transports that this UCX uses to other hosts."
+        "\vSet the environment as for the program in question, and start it by "
+        "srdrun if that program is. With --check each line says ok, "
         "warn, FAIL or skip, and what to do; the status is 0 if nothing "
         "failed, else 1.";
 
@@ -54,20 +54,21 @@ static const struct argp_option options[] = {
     {"check", 'c', NULL, 0,
      "Check everything that can make UCX miss an EFA", 0},
     {"all", KEY_ALL, NULL, 0,
-     "Show more: each lane as UCX names it; with --selftest also the facts "
-     "that are as assumed, and the measurements", 0},
+     "Show more: each lane as UCX names it; with --selftest also the "
+     "assumptions that hold, and the measurements", 0},
     {"json", KEY_JSON, "FILE", 0,
      "Write the result to FILE as JSON, too; -: JSON alone, to standard output",
      0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
-     "Read /proc, /sys and /etc below DIR (libibverbs: SYSFS_PATH)", 0},
+     "Read /proc, /sys and /etc below DIR (for libibverbs set SYSFS_PATH)", 0},
 
     {NULL, 0, NULL, 0, "Python:", 1},
     {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
-     "List the UCX of each package in this Python's environment (default: "
-     "python3) and whether it uses this module; status 0 if all do", 1},
+     "List each package in this Python's environment (default: python3) "
+     "that brings a UCX, and whether its UCX uses this module; status 0 if "
+     "all do", 1},
 
-    {NULL, 0, NULL, 0, "What a job takes of a host:", 2},
+    {NULL, 0, NULL, 0, "Resources that a job needs on each host:", 2},
     {"plan", KEY_PLAN, NULL, 0,
      "Compare the needs of --ranks on --hosts with the limits of this host; "
      "status 0 if the job fits", 2},
@@ -79,12 +80,12 @@ static const struct argp_option options[] = {
      "Ranks on other hosts that a rank talks to (default: all)", 2},
     {"table", KEY_TABLE, NULL, 0, "Print the table of docs/SCALE.md", 2},
 
-    {NULL, 0, NULL, 0, "Does the device do what the module assumes?", 3},
+    {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 3},
     {"selftest", KEY_SELFTEST, NULL, 0,
      "Test each assumption of docs/EFA-FACTS.md on this host's device; status "
      "0 if all hold", 3},
     {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
-     "Serve one --selftest --peer of another host (TCP port " ST_PORT ")", 3},
+     "Serve one \"--selftest --peer\" of another host (TCP port " ST_PORT ")", 3},
     {"peer", KEY_PEER, "HOST[:PORT]", 0,
      "Test between this host and HOST, where srd_info --selftest --listen "
      "runs", 3},
@@ -95,15 +96,16 @@ static const struct argp_option options[] = {
     {"facts", KEY_FACTS, NULL, 0, "Leave out the measurements", 3},
     {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 3},
 
-    {NULL, 0, NULL, 0, "Who stalls whom?", 4},
+    {NULL, 0, NULL, 0, "Live view of peers that stall processes:", 4},
     {"top", KEY_TOP, NULL, 0,
-     "Show this user's processes on this host, live: what waits for which "
-     "peer, since when, and the traffic of each; keys sort: s stalls, "
-     "o oldest, b bytes, m messages, r receiver-not-ready, l lost, d depth; "
-     "q ends", 4},
-    {"once", KEY_ONCE, NULL, 0, "Show it once", 4},
+     "Show, live, this user's processes on this host: which process waits for "
+     "which peer, how long, for what, and the traffic with each peer. Keys "
+     "sort the peers: s stalls, o oldest, b bytes, m messages, "
+     "r receiver-not-ready, l lost, d depth; q quits", 4},
+    {"once", KEY_ONCE, NULL, 0, "With --top: show one page, after about two seconds", 4},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
-     "Show it so often (default: 1); with --json, write FILE so often", 4},
+     "With --top: time between two pages (default: 1); with --json, FILE is "
+     "replaced each time (without --interval it is written once)", 4},
     {NULL, 0, NULL, 0, NULL, 0}
 };
 

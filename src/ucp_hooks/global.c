@@ -16,12 +16,12 @@ static const ucx_config_field_t global_fields[] = {
                  "devices. y: always; try: if it finds a usable EFA; n: leave "
                  "them to UCX"),
     GLOBAL_FIELD("WARN_FALLBACK", "y", warn_fallback, UCX_CONFIG_BOOL,
-                 "Warn once when UCX sends to another host over another "
-                 "network although this host has an EFA"),
+                 "Warn once when UCX sends to another host without EFA "
+                 "although this host has one"),
     GLOBAL_FIELD("ABI", "", abi, UCX_CONFIG_STRING,
-                 "Version (1.NN) as which a UCX newer than this module knows "
-                 "is treated, at your own risk; the line that refuses it names "
-                 "the version to try (environment only)"),
+                 "Treat a UCX newer than those this module knows as this "
+                 "version (1.NN), at your own risk; the message that refuses "
+                 "such a UCX names the version to try (environment only)"),
 };
 
 const ucx_config_table_t ucx_global_table = {

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits of a guest's device in a binary heap, the earliest on top: a guest may
- * have as many as SIM_GUEST_OPS. A request that goes before its time leaves its
- * entry behind; entries that are stale are swept when they are the most.
+ * The requests of a guest's device that wait for a time, up to SIM_GUEST_OPS,
+ * in a binary heap with the earliest on top. A request that ends before its
+ * time leaves a stale entry behind. A full heap is first cleared of stale
+ * entries; it grows only if at least half of its entries remain.
  */
 #ifndef EFASIM_ENGINE_HEAP_H
 #define EFASIM_ENGINE_HEAP_H
 
 #include "objects.h"
 
-/* The request waits until op->due. 0; -1: out of memory, it is not in there. */
+/* Add a request, which waits until op->due. 0, or -1: out of memory, and it was
+ * not added. */
 int sim_heap_add(struct sim_op *op);
 
-/* A request whose wait is over at dev->now, which is taken out; NULL: none. */
+/* Remove and return a request that is due at dev->now; NULL: there is none. */
 struct sim_op *sim_heap_take(struct sim_dev *dev);
 
-/* Free the heap, when the device is closed. */
+/* Free the heap of a device that is being closed. */
 void sim_heap_cleanup(struct sim_dev *dev);
 
 #endif

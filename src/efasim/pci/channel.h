@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The connection to a machine (QEMU). No call here blocks: messages are received
- * and answers are sent in pieces. The next message is read only after the last
- * answer has been sent.
+ * The connection to a machine (QEMU). No call here blocks: messages are
+ * received and answers are sent in pieces. The next message is read only after
+ * the last answer has been sent.
  */
 #ifndef EFASIM_PCI_CHANNEL_H
 #define EFASIM_PCI_CHANNEL_H

@@ -10,16 +10,16 @@ enum {
     PCI_BEAT_NS       = 100000000,  /* until an interrupt is tried again */
 };
 
-/* Set the eventfds of `num` interrupts from `first` on, and take them over (NULL:
- * the interrupts have none). 0, or -EINVAL: a descriptor is not an eventfd, and
- * nothing is changed. */
+/* Take over `fds` as the eventfds of `num` interrupts, from `first` on (NULL:
+ * remove theirs). 0, or -EINVAL: a descriptor is not an eventfd, and nothing is
+ * changed. */
 int pci_event_attach(struct pci_func *func, unsigned first, unsigned num,
                      const int *fds);
 
 /* Remove all eventfds and all interrupts that wait. */
 void pci_event_clear(struct pci_func *func);
 
-/* Raise interrupt number `vector`. If it has no eventfd, or its eventfd is full,
+/* Raise interrupt number `vector`. If it has no eventfd, or a full one,
  * pci_event_beat() raises it later. */
 void pci_event_raise(struct pci_func *func, unsigned vector);
 

@@ -126,8 +126,8 @@ void pci_func_reset(struct pci_func *func)
     func_punch(func);
     if (func_start(func) != 0) {
         func->status = PCI_STS_FATAL;
-        pci_log(func, "out of memory: the function is dead until it is reset "
-                      "again. Is there a limit of memory?");
+        pci_log(func, "out of memory: the function does not work until its "
+                      "next reset. Is there a memory limit (ulimit, cgroup)?");
     }
 }
 
@@ -174,9 +174,9 @@ static void func_check_memory(struct pci_func *func)
         func->is_lost = 0;
     } else if (!func->is_lost) {
         func->is_lost = 1;
-        pci_log(func, "the machine's memory is gone (its file was made "
-                      "shorter, or its file system is full): the device has "
-                      "broken. Start the machine again");
+        pci_log(func, "the machine's memory is gone (its file was truncated, "
+                      "or its file system is full): the device is in the "
+                      "fatal state. Restart the machine");
         pci_event_fatal(func);
     }
 }

@@ -10,8 +10,8 @@
 static void log_next(struct pci_func *func)
 {
     if (func->log_lines > PCI_LOG_LINES) {
-        fprintf(stderr, "efapci[%u]: %u more lines within a second, which are "
-                "left out\n", func->index, func->log_lines - PCI_LOG_LINES);
+        fprintf(stderr, "efapci[%u]: %u more lines within a second are left "
+                "out\n", func->index, func->log_lines - PCI_LOG_LINES);
     }
     func->log_lines = 0;
 }

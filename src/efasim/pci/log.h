@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines about a function, to standard error: a guest that makes the device say
- * much fills no disk. */
+/* Messages about a function, to standard error, limited in number: a guest that
+ * provokes many must not fill a disk. */
 #ifndef EFASIM_PCI_LOG_H
 #define EFASIM_PCI_LOG_H
 
 #include "func.h"
 
-enum { PCI_LOG_LINES = 10 }; /* of a function, in a second */
+enum { PCI_LOG_LINES = 10 }; /* per function and second, at most */
 
-/* A line; what is too many is only counted. */
+/* Print a line; beyond the limit, only count it. */
 void pci_log(struct pci_func *func, const char *line);
 
-/* When the second is over: say how many were not. */
+/* After the end of the second: print how many lines were left out. */
 void pci_log_flush(struct pci_func *func);
 
 #endif

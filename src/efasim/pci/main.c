@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 enum {
-    MAIN_BUSY_NS  = 50000,     /* between two looks while something waits */
-    MAIN_IDLE_NS  = 100000000, /* likewise, if nothing does */
-    MAIN_TURN_NS  = 500000,    /* progress between two looks at sockets */
-    MAIN_ALARM_US = 100000,    /* no system call waits longer */
+    MAIN_BUSY_NS  = 50000,     /* sleep between two turns, with work pending */
+    MAIN_IDLE_NS  = 100000000, /* sleep between two turns, without */
+    MAIN_TURN_NS  = 500000,    /* progress between two polls of the sockets */
+    MAIN_ALARM_US = 100000,    /* a blocked system call ends after this time */
 };
 
 struct main_state {
@@ -53,13 +53,17 @@ static void main_help(FILE *out)
     const struct sim_knob *knob;
 
     fprintf(out, "Usage: efapci [OPTION]... GENERATION:SOCKET...\n\n"
-            "Serves each SOCKET as a PCI function, an EFA of this GENERATION "
-            "(efa0 to\nefa%d), to a virtual machine: QEMU's vfio-user-pci "
-            "(10.1 or newer). At most %d;\nthe first is node 0 of a plan.\n\n"
+            "Emulates EFA devices of a GENERATION (efa0 to efa%d) for virtual "
+            "machines. Each is a\nPCI function that a QEMU (10.1 or newer, "
+            "device vfio-user-pci) attaches by SOCKET.\nAt most %d; in a "
+            "plan the first is host 0.\n\n"
             "  --plan FILE          faults at given times\n"
-            "  --trace FILE         a line for each packet and completion\n"
-            "  --counters           the counters, at the end\n\n"
-            "and of the options of `efasim run` those of the device:\n\n ",
+            "  --trace FILE         write a line for each packet and "
+            "completion\n"
+            "  --counters           print each function's counters at the "
+            "end\n\n"
+            "and these options of the device, as in `efasim run "
+            "--help=all`:\n\n ",
             SIM_PROFILES - 1, SIM_HOSTS);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
         if ((knob->scope == SIM_SCOPE_ANY) || (knob->scope == SIM_SCOPE_OPEN)) {
@@ -136,7 +140,7 @@ static int main_option(struct main_state *state, int argc, char **argv, int i)
         ++value;
     } else if ((is_file || ((knob != NULL) && (knob->arg != NULL)))) {
         if (++i >= argc) {
-            fprintf(stderr, "efapci: --%s wants a value\n", name);
+            fprintf(stderr, "efapci: --%s needs a value\n", name);
             return -1;
         }
         value = argv[i];
@@ -159,8 +163,8 @@ static int main_function(struct main_state *state, const char *text)
              text);
     knobs.device = sim_profile_find(name);
     if ((knobs.device == 0) || (state->num == SIM_HOSTS)) {
-        fprintf(stderr, "efapci: '%s': wanted are at most %d of efaN:SOCKET, "
-                "N 0 to %d\n", text, SIM_HOSTS, SIM_PROFILES - 1);
+        fprintf(stderr, "efapci: '%s': name 1 to %d functions as efaN:SOCKET, "
+                "with N from 0 to %d\n", text, SIM_HOSTS, SIM_PROFILES - 1);
         return -1;
     }
 
@@ -174,8 +178,8 @@ static int main_function(struct main_state *state, const char *text)
                                        colon + 1);
     if (ret != 0) {
         fprintf(stderr, "efapci: %s: %s\n", text, (ret == -EEXIST) ?
-                "there is a file that is no socket: remove it, or name another "
-                "place" : strerror(-ret));
+                "the file exists and is no socket: remove it, or name "
+                "another path" : strerror(-ret));
         return -1;
     }
 
@@ -263,7 +267,7 @@ int main(int argc, char **argv)
 
     sim_knobs_init(&state.knobs);
     if (pci_world_open(&state.world) != 0) {
-        fprintf(stderr, "efapci: no memory for the fabric's directory\n");
+        fprintf(stderr, "efapci: out of memory for the fabric's directory\n");
         return 1;
     }
     while ((i < argc) && (i > 0) && !strncmp(argv[i], "--", 2)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of vfio-user, as QEMU's docs/interop/vfio-user.rst has them. */
+/* Messages of vfio-user, as in QEMU's docs/interop/vfio-user.rst. */
 #ifndef EFASIM_PCI_MESSAGE_H
 #define EFASIM_PCI_MESSAGE_H
 
@@ -26,8 +26,8 @@ enum {
     SERVER_NO_REPLY = 0x10,
     SERVER_ERROR    = 0x20,
 
-    SERVER_FDS      = 16,   /* with one message */
-    SERVER_BODY_MAX = 4096, /* bytes behind the header */
+    SERVER_FDS      = 16,   /* descriptors with one message, at most */
+    SERVER_BODY_MAX = 4096, /* bytes after the header, at most */
 };
 
 struct server_head {
@@ -58,10 +58,10 @@ struct server_access {
     uint32_t region, count;
 };
 
-/* A message and, in its place, the answer */
+/* A message, and its answer, which replaces it */
 struct server_msg {
     uint32_t length;           /* of the body */
-    int      fds[SERVER_FDS];  /* that came with it */
+    int      fds[SERVER_FDS];  /* received with it */
     unsigned fd_num;
     int      send_fd;          /* goes with the answer; -1: none */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands that make and destroy what a driver has on the function. Each
- * returns 0 or -errno: -EINVAL (a number that is none, a field out of range, a
- * queue that is not in the guest's memory), -ENOMEM, -EBUSY, -EOPNOTSUPP;
- * -EAGAIN: not yet done, call again with the same command.
+ * Commands that create and destroy the driver's objects. Each returns 0 or
+ * -errno: -EINVAL (no such object, a field out of range, a queue that is not in
+ * the guest's memory), -ENOMEM, -EBUSY, -EOPNOTSUPP; -EAGAIN: not finished yet,
+ * call again with the same command.
  */
 #ifndef EFASIM_PCI_OBJECTS_H
 #define EFASIM_PCI_OBJECTS_H

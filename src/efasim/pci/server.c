@@ -56,9 +56,9 @@ static void server_leave(struct pci_server *server)
     pci_channel_close(&server->channel);
     err = pci_func_renew(server->func);
     if (err != 0) { /* the reset leaves zeros there, at least */
-        pci_log(server->func, "out of memory: the next machine has the send "
-                              "queues of this one. Is there a limit of "
-                              "memory?");
+        pci_log(server->func, "out of memory: the next machine gets the same "
+                              "memory for send queues as this one, zeroed. Is "
+                              "there a memory limit (ulimit, cgroup)?");
     }
     pci_func_reset(server->func);
     pci_event_clear(server->func);

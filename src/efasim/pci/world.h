@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric of the functions that this process serves, whichever guests have
- * them: the engine's directory and the rings between functions, in our own
+ * The fabric that connects all functions of this process, whichever guests use
+ * them: the engine's directory and the rings between functions, in private
  * memory. Function N is device 0 of host N.
  */
 #ifndef EFASIM_PCI_WORLD_H
@@ -22,15 +22,16 @@ struct pci_world {
     int              trace_fd;  /* open for appending; -1: no trace */
 };
 
-/* The engine's functions of the outside; `env` is the struct pci_func. */
+/* The engine's table of functions for its environment; `env` is the struct
+ * pci_func. */
 extern const struct sim_env_ops pci_world_ops;
 
 /* 0 or -errno. */
 int pci_world_open(struct pci_world *world);
 void pci_world_close(struct pci_world *world);
 
-/* Take the directory's slot of a function, for a device that is to be opened.
- * Returns the owner's number. */
+/* Take the directory's slot of a function before its device is opened. Returns
+ * the owner's number. */
 uint32_t pci_world_attach(struct pci_world *world, unsigned index);
 
 /* Give back the slot, after its device has been closed. */

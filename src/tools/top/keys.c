@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* For the signal that ends the program. */
+/* Settings to restore when a signal ends the program. */
 static struct termios keys_before;
 
 static void keys_ended(int number)
@@ -46,7 +46,7 @@ void keys_close(keys_t *keys)
     }
 }
 
-/* Nonzero: it means something. */
+/* Handles a key. Nonzero: it has a meaning. */
 static int keys_take(keys_t *keys, char key)
 {
     static const struct {
@@ -82,7 +82,7 @@ void keys_wait(keys_t *keys, int ms)
     }
     while (poll(&input, 1, ms) > 0) {
         if (read(STDIN_FILENO, &key, 1) != 1) {
-            keys->quit = 1; /* the terminal went */
+            keys->quit = 1; /* the terminal is closed */
             return;
         }
         if (keys_take(keys, key)) {

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGES_TRIES 100 /* readings of a page that is being written */
+#define PAGES_TRIES 100 /* to read a page that is being written */
 
-/* Text that another process wrote: it ends, and does nothing to a terminal. */
+/* Makes text of another process safe: terminated, and only printable ASCII. */
 static void pages_clean(char *text, size_t size)
 {
     size_t i;
@@ -48,7 +48,7 @@ static void pages_clean_row(base_top_row_t *row)
     }
 }
 
-/* 0: it is not a page, or never whole. */
+/* 0: it is not a page, or was being written at each try. */
 static int pages_load(int fd, base_top_page_t *page)
 {
     unsigned tries, i;
@@ -79,7 +79,7 @@ static int pages_load(int fd, base_top_page_t *page)
     return 1;
 }
 
-/* The number by which a process knows itself, in the innermost namespace. */
+/* The process's PID in its own PID namespace, the innermost. */
 static uint32_t pages_own_pid(long pid)
 {
     char     path[64], line[256], *number;
@@ -152,7 +152,7 @@ static void pages_times(pages_one_t *one, const pages_t *pages,
     }
 }
 
-/* Its last second is long over. */
+/* Clears the rates of a stale page. */
 static void pages_forget(base_top_page_t *page)
 {
     unsigned i;
@@ -164,7 +164,7 @@ static void pages_forget(base_top_page_t *page)
     }
 }
 
-/* Room for one more; NULL: there is none, or there are too many. */
+/* Room for one more page; NULL: out of memory, or too many pages. */
 static pages_one_t *pages_next(pages_t *pages)
 {
     unsigned     max = (pages->max == 0) ? 16 : pages->max * 2;
@@ -184,8 +184,8 @@ static pages_one_t *pages_next(pages_t *pages)
     return &pages->list[pages->count];
 }
 
-/* A descriptor of a process that bears the name: anything may be behind it.
- * Returns whether it is a page. */
+/* Adds the page behind a descriptor with the right name, which any process can
+ * forge. Returns whether it is a page. */
 static int pages_add(pages_t *pages, const pages_t *before, long pid,
                      uint32_t own, const char *path)
 {
@@ -207,11 +207,11 @@ static int pages_add(pages_t *pages, const pages_t *before, long pid,
         close(one->fd);
         return 0;
     }
-    if (one->page.pid != own) { /* a child that kept its parent's */
+    if (one->page.pid != own) { /* inherited by a forked child */
         close(one->fd);
         return 0;
     }
-    (void)flock(one->fd, LOCK_SH | LOCK_NB); /* or at the next time */
+    (void)flock(one->fd, LOCK_SH | LOCK_NB); /* else at the next reading */
     pages_times(one, pages, before);
     if (one->age > PAGES_OLD) {
         pages_forget(&one->page);

@@ -9,12 +9,12 @@
 
 static const char *const show_counters[BASE_COUNTER_LAST] = BASE_COUNTER_NAMES;
 
-/* The cause of a wait, flow_look_wait_t. */
+/* The reason of a wait (flow_look_wait_t), to follow the word "for". */
 static const char *show_wait(const base_top_row_t *row)
 {
     static const char *const words[FLOW_LOOK_WAITS] = {
             [FLOW_LOOK_FREE]   = "completions",
-            [FLOW_LOOK_HELLO]  = "the first answer",
+            [FLOW_LOOK_HELLO]  = "its first answer",
             [FLOW_LOOK_LIMIT]  = "its receiver to read",
             [FLOW_LOOK_RNR]    = "its receiver's buffers",
             [FLOW_LOOK_SENT]   = "completions",
@@ -66,10 +66,10 @@ static void show_one_wait(const view_wait_t *wait)
 {
     char rank[16], other[16];
 
-    printf("rank %s (process %ld) waits for rank %s on %s, %s, since %.1f s\n",
+    printf("rank %s (process %ld) has waited %.1f s for rank %s on %s: for %s\n",
            show_rank(wait->who->page.rank, rank), wait->who->pid,
-           show_rank(wait->rank, other), wait->host, show_wait(wait->row),
-           (double)wait->row->age / 1000);
+           (double)wait->row->age / 1000, show_rank(wait->rank, other),
+           wait->host, show_wait(wait->row));
 }
 
 static void show_process(const pages_one_t *one)
@@ -77,8 +77,8 @@ static void show_process(const pages_one_t *one)
     const uint64_t *counters = one->page.counters;
     char            rank[16], sent[16], received[16], stalls[16], refused[16];
 
-    printf("%5s %7ld %-15.15s %-4s %-12.12s %6s %6s %6s %6s  %s, moved %.1f s "
-           "ago\n",
+    printf("%5s %7ld %-15.15s %-4s %-12.12s %6s %6s %6s %6s  %s, last traffic "
+           "%.1f s ago\n",
            show_rank(one->page.rank, rank), one->pid, one->page.program,
            one->page.transport, one->page.device,
            show_number((double)counters[BASE_COUNTER_SENT], sent),
@@ -88,8 +88,8 @@ static void show_process(const pages_one_t *one)
            view_does(one), one->idle + one->age);
 }
 
-/* Rows of `count` for which there is room in `lines` lines (0: any number),
- * `used` of which have something. */
+/* How many of `count` rows fit into `lines` lines (0: no limit), `used` of which
+ * are taken. */
 static unsigned show_room(unsigned count, unsigned lines, unsigned used)
 {
     if ((lines == 0) || (used + count <= lines)) {
@@ -105,10 +105,10 @@ void show_text(const view_t *view, unsigned lines)
 
     printf("%s\n", (view->headline[0] != '\0') ? view->headline :
                    (view->pages->count == 0) ?
-                   "no process of yours uses this module here (or "
-                   "UCX_EFA_TOP=n)" : "nobody stalls anybody");
-    printf("%u interfaces, %u peers: %s messages a second out, %s in, %sB a "
-           "second\n",
+                   "none of your processes on this host uses this module "
+                   "(or UCX_EFA_TOP=n)" : "no process is stalled by a peer");
+    printf("%u interfaces, %u peers: %s messages/s out, %s messages/s in, "
+           "%sB/s\n",
            view->pages->count, view->peer_count, show_number(view->sent, sent),
            show_number(view->received, received),
            show_number(view->bytes, bytes));

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Until an interface knows that it is looked at: a second, and then one of
- * which it tells (base_top.c). */
+/* Time until the first useful page: an interface notices its reader within a
+ * second, and then writes about the next one (base_top.c). */
 #define TOP_SETTLE_MS 2200
 
-/* A new file in place of the old one, whole at any time: others collect it. */
+/* Replaces the file by a new one at once: no collector ever sees half of it. */
 static int top_json_file(const view_t *view, const char *path)
 {
     char   name[PATH_MAX];
@@ -100,7 +100,7 @@ static int top_once(const top_args_t *args, pages_t *before, keys_t *keys)
     return status;
 }
 
-/* Seconds; 0: it is none. */
+/* The interval in seconds; 0: the argument is wrong. */
 static double top_interval(const top_args_t *args)
 {
     double interval = 1;
@@ -118,7 +118,7 @@ static double top_interval(const top_args_t *args)
     return interval;
 }
 
-/* The loop. */
+/* Shows page after page until the end. */
 static int top_loop(const top_args_t *args, pages_t *pages, int ms)
 {
     int    once  = args->once ||

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VIEW_LONG 0.1 /* s that a message waits before that is told */
-#define VIEW_IDLE 0.02 /* of a CPU, below which a process sleeps */
+#define VIEW_LONG 0.1  /* shortest wait that is shown, s */
+#define VIEW_IDLE 0.02 /* share of a CPU below which a process "sleeps" */
 
 /* One row of one page. */
 typedef struct view_ref {
@@ -146,7 +146,7 @@ static void view_waits(view_t *view, const view_ref_t *refs, unsigned count)
           view_compare_waits);
 }
 
-/* A host that stalls processes. */
+/* By the host that stalls a process, then by process. */
 static int view_compare_stalls(const void *first, const void *second)
 {
     const view_wait_t *a = *(const view_wait_t *const*)first;
@@ -158,8 +158,8 @@ static int view_compare_stalls(const void *first, const void *second)
                                   (a->who->pid < b->who->pid);
 }
 
-/* The peer that stalls so many: if it is one of that host, what is known of
- * it. */
+/* Names the host that stalls `count` processes; if a single peer of that host
+ * does, also its rank, process and state. */
 static void view_headline(view_t *view, const char *host, unsigned count,
                           int ranks)
 {
@@ -306,7 +306,7 @@ static double view_key(const view_peer_t *peer, view_order_t order)
     return 0;
 }
 
-/* Peers that are alike by the order go by age, then by bytes. */
+/* By the order chosen, then by age, then by bytes. */
 static int view_compare_peers(const void *first, const void *second, void *arg)
 {
     const view_order_t orders[] = {*(const view_order_t*)arg, VIEW_BY_AGE,

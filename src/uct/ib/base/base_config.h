@@ -33,21 +33,22 @@ _Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
 /* Rows of every transport's table. */
 #define BASE_CONFIG_SHARED                                                    \
     BASE_CONFIG_UINT("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,           \
-                     "Maximum of operations in flight per interface; half "   \
-                     "as many again are reserved for peers that answer"),     \
+                     "Maximum number of operations in flight per interface; " \
+                     "half as many more are reserved for peers that answer"), \
     BASE_CONFIG_UINT("RX_QUEUE_LEN", "256", rx_queue_len, 128, 16384,         \
                      "Receives posted when an interface opens; the queue "    \
                      "grows as peers come"),                                  \
     BASE_CONFIG_UINT("RX_BUFFERS_MAX", "4096", rx_buffers_max, 256, 32768,    \
-                     "Maximum of receive buffers per interface, of about "    \
-                     "9 KB each; when they run short UCP copies unexpected "  \
-                     "messages"),                                             \
+                     "Maximum number of receive buffers per interface, of "   \
+                     "about 9 KB each; when they run short UCP copies "       \
+                     "unexpected messages"),                                  \
     BASE_CONFIG_UINT("WINDOW", "64", window, 1, FLOW_WINDOW_MAX,              \
                      "Messages that a peer may send before this side has "    \
                      "consumed them"),                                        \
     BASE_CONFIG_UINT("MAX_AH", "1024", max_ah, 1, 65535,                      \
-                     "Maximum of hosts (address handles) that an interface "  \
-                     "talks to at a time; the device may have fewer")
+                     "Maximum number of hosts (address handles) that an "     \
+                     "interface talks to at a time; the device may have "     \
+                     "fewer")
 
 /*
  * UCX checks the ranges of a table; values that depend on each other or on the

@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #define BASE_TOP_SECOND 1000000000u /* ns */
-#define BASE_TOP_SEEN   50000000u  /* from look to look, while somebody reads */
-#define BASE_TOP_FAST   10000000u  /* ... and many messages are sent: numbers of
-                                      a flow wrap after 65,536 */
-#define BASE_TOP_MANY   16384      /* messages from look to look */
-#define BASE_TOP_COST   20 /* a look takes this part of the time at most */
+#define BASE_TOP_SEEN   50000000u  /* between two looks, with a reader, ns */
+#define BASE_TOP_FAST   10000000u  /* the same at high message rates, as numbers
+                                      of a flow wrap after 65,536 */
+#define BASE_TOP_MANY   16384      /* messages between two looks: a high rate */
+#define BASE_TOP_COST   20 /* looks take up to 1/20 of the thread's time */
 
-/* glibc has them from 2.27 on, F_SEAL_FUTURE_WRITE from 2.31 (memfd_create(2),
+/* In glibc from 2.27 on, F_SEAL_FUTURE_WRITE from 2.31 (memfd_create(2),
  * fcntl(2)). */
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC       1u
@@ -42,8 +42,8 @@
 #define F_SEAL_FUTURE_WRITE 16
 #endif
 
-/* Writes reach the page by memory alone, as a file beyond the user's limit of
- * size would end the process. 0, or an errno value. */
+/* Makes and maps the page. The user's limit on file sizes is checked before, as
+ * a file beyond it would end the process (SIGXFSZ). 0, or an errno value. */
 static int base_top_map(base_top_t *top)
 {
     size_t        size = sizeof(*top->page);
@@ -68,7 +68,7 @@ static int base_top_map(base_top_t *top)
         return errno;
     }
     (void)madvise(top->page, size, MADV_DONTFORK);
-    /* kernels before 5.1 refuse the second: then others may write it */
+    /* kernels before 5.1 refuse F_SEAL_FUTURE_WRITE: others can write then */
     (void)fcntl(top->page_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     (void)fcntl(top->page_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
     return 0;
@@ -101,14 +101,14 @@ static void base_top_names(base_top_t *top)
              iface->transport->name);
 }
 
-/* A reader that comes in between finds that the hash is another one. */
+/* A reader at the same time finds a wrong hash, and reads again. */
 static void base_top_write(base_top_t *top)
 {
     top->next.hash = base_top_hash(&top->next);
     memcpy(top->page, &top->next, sizeof(*top->page));
 }
 
-/* Does somebody hold the lock of those who read? */
+/* Whether a reader holds its lock. */
 static int base_top_is_read(const base_top_t *top)
 {
     if (flock(top->page_fd, LOCK_EX | LOCK_NB) != 0) {
@@ -185,7 +185,7 @@ static void base_top_free(base_top_t *top)
     free(top);
 }
 
-/* NULL, or why it does not begin. */
+/* NULL, or the reason why there is no page. */
 static const char *base_top_start(base_top_t *top)
 {
     const ucx_host_t *host = top->iface->super.host;
@@ -209,7 +209,7 @@ static const char *base_top_start(base_top_t *top)
     top->second.moved = top->second.began;
     top->next.written = top->second.began;
     top->next.moved   = top->second.began;
-    base_top_write(top); /* nobody is there yet */
+    base_top_write(top); /* before it has endpoints */
     base_top_set_timer(top, BASE_TOP_SECOND);
     status = host->async_set_event_handler(UCS_ASYNC_MODE_THREAD_MUTEX,
                                            top->timer_fd,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BASE_TOP_FREE UINT16_MAX /* of next: it is in no bucket */
+#define BASE_TOP_FREE UINT16_MAX /* in next[]: a free operation */
 
 int base_top_bytes_open(base_top_bytes_t *bytes, const base_op_pool_t *pool)
 {
@@ -23,8 +23,8 @@ static unsigned base_top_bucket(const base_ep_t *ep)
     return (unsigned)(((uintptr_t)ep * 0x9e3779b97f4a7c15ull) >> 54);
 }
 
-/* Marks the operations of a free list, which another thread changes: bounded,
- * and only as long as it stays within the pool. */
+/* Marks the operations of a free list. Another thread may change the list: the
+ * walk is bounded, and ends at a pointer that is not into the pool. */
 static void base_top_mark_free(base_top_bytes_t *bytes,
                                const base_op_pool_t *pool, const base_op_t *op)
 {

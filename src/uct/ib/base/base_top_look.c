@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints looked at, and ranked: the busiest, and those that wait longest. */
+/* Looks at endpoints, and selects those to show: the busiest, and those that
+ * have waited longest. */
 #include "base_top_look.h"
 #include "base_counters.h"
 
@@ -8,17 +9,17 @@
 
 #include <string.h>
 
-#define BASE_TOP_LONG 100 /* ms that a message waits before that is shown */
-#define BASE_TOP_MSG  64  /* bytes that a message counts beside its own */
+#define BASE_TOP_LONG 100 /* shortest wait that is shown as one, ms */
+#define BASE_TOP_MSG  64  /* bytes added per message to rank by traffic */
 
-/* Differs when anything was sent, completed or received. */
+/* A number that changes when anything is posted, completed or received. */
 static uint64_t base_top_moves(const base_iface_t *iface)
 {
     return iface->ops_posted + iface->ops_done + iface->received +
            iface->ctl_ops;
 }
 
-/* The oldest message that is out, or that its user wants to send. */
+/* Keeps when the oldest message, outstanding or unsent, began to wait. */
 static void base_top_look_age(base_top_ep_t *top, const flow_look_t *look,
                               flow_time_t now)
 {
@@ -81,7 +82,7 @@ void base_top_look(base_iface_t *iface, base_top_second_t *second,
             base_top_look_bytes(iface, bytes, ep, sent, rma);
         }
     }
-    if (bytes->rma > 0) { /* else it is the next look's */
+    if (bytes->rma > 0) { /* else the next look attributes them */
         second->rma_posted = iface->rma_posted;
     }
     if (second->moves != base_top_moves(iface)) {
@@ -91,7 +92,7 @@ void base_top_look(base_iface_t *iface, base_top_second_t *second,
     ++second->looks;
 }
 
-/* Some rows of a page with the highest keys. */
+/* The `max` rows with the highest keys. */
 typedef struct base_top_rank {
     base_top_row_t *rows;
     uint64_t        key[BASE_TOP_ROWS];

@@ -5,11 +5,13 @@
 const ucx_config_field_t ud_config_fields[] = {
     BASE_CONFIG_SHARED,
     BASE_CONFIG_UINT("FIRST_WINDOW", "4", first_window, 1, FLOW_WINDOW_MAX,
-              "Messages that an endpoint has out before the first is "
-              "acknowledged; more suit networks that nobody shares"),
+              "Messages that an endpoint may have in flight before the first "
+              "acknowledgement; larger values suit networks without other "
+              "traffic"),
     BASE_CONFIG_UINT("TRIES", "64", tries, 1, FLOW_TRIES_MAX,
-              "Consecutive time-outs, each twice the one before, up to 0.5 s, "
-              "until a silent peer is lost; 64 take about half a minute"),
+              "Consecutive time-outs after which a silent peer counts as lost. "
+              "Each is twice as long as the one before, up to 0.5 s; 64 take "
+              "about half a minute"),
     BASE_CONFIG_UINT("MTU", "0", mtu, 0, 65535,
               "Largest datagram to send, in bytes, 256 or more; 0: the largest "
               "that the device takes, found when an interface opens"),
