@@ -85,7 +85,8 @@ static const struct argp_option options[] = {
      "Test each assumption of docs/EFA-FACTS.md on this host's device; status "
      "0 if all hold", 3},
     {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
-     "Serve one \"--selftest --peer\" of another host (TCP port " ST_PORT ")", 3},
+     "Serve one \"--selftest --peer\" of another host (TCP port " ST_PORT ")",
+     3},
     {"peer", KEY_PEER, "HOST[:PORT]", 0,
      "Test between this host and HOST, where srd_info --selftest --listen "
      "runs", 3},
@@ -102,7 +103,8 @@ static const struct argp_option options[] = {
      "which peer, how long, for what, and the traffic with each peer. Keys "
      "sort the peers: s stalls, o oldest, b bytes, m messages, "
      "r receiver-not-ready, l lost, d depth; q quits", 4},
-    {"once", KEY_ONCE, NULL, 0, "With --top: show one page, after about two seconds", 4},
+    {"once", KEY_ONCE, NULL, 0,
+     "With --top: show one page, after about two seconds", 4},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
      "With --top: time between two pages (default: 1); with --json, FILE is "
      "replaced each time (without --interval it is written once)", 4},

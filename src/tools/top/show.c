@@ -66,7 +66,8 @@ static void show_one_wait(const view_wait_t *wait)
 {
     char rank[16], other[16];
 
-    printf("rank %s (process %ld) has waited %.1f s for rank %s on %s: for %s\n",
+    printf("rank %s (process %ld) has waited %.1f s for rank %s on %s: for "
+           "%s\n",
            show_rank(wait->who->page.rank, rank), wait->who->pid,
            (double)wait->row->age / 1000, show_rank(wait->rank, other),
            wait->host, show_wait(wait->row));
@@ -88,8 +89,8 @@ static void show_process(const pages_one_t *one)
            view_does(one), one->idle + one->age);
 }
 
-/* How many of `count` rows fit into `lines` lines (0: no limit), `used` of which
- * are taken. */
+/* How many of `count` rows fit into `lines` lines (0: no limit), if `used` of
+ * them are taken. */
 static unsigned show_room(unsigned count, unsigned lines, unsigned used)
 {
     if ((lines == 0) || (used + count <= lines)) {

@@ -14,8 +14,8 @@ const ucx_config_field_t efa_md_config_fields[] = {
      UCX_CONFIG_AT(efa_md_config_t, reg_cache_bytes, UCX_CONFIG_MEMUNITS),
      0, 0},
     {"FORK_INIT", "try",
-     "Make fork() safe on kernels before 5.12: a child then cannot touch memory "
-     "that its parent has registered. y: fail if that is impossible; try: go "
+     "Make fork() safe on kernels before 5.12: a child then cannot touch "
+     "memory that its parent has registered. y: fail if that is impossible; try: go "
      "on without; n: the child can touch it, but the parent may lose data that "
      "the device writes after a fork",
      UCX_CONFIG_AT(efa_md_config_t, fork_init, UCX_CONFIG_TERNARY), 0, 0},
@@ -35,7 +35,7 @@ const ucx_config_field_t efa_md_config_fields[] = {
      UCX_CONFIG_AT(efa_md_config_t, record, UCX_CONFIG_STRING), 0, 0},
     {"TOP", "y",
      "Let srd_info --top of the same user show this process's peers and "
-     "counters. For this UCX's asynchronous thread looks at each interface "
+     "counters. For this, UCX's asynchronous thread looks at each interface "
      "once a second, and up to 100 times while srd_info reads",
      UCX_CONFIG_AT(efa_md_config_t, top, UCX_CONFIG_BOOL), 0, 0},
 };
