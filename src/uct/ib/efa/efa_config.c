@@ -15,9 +15,9 @@ const ucx_config_field_t efa_md_config_fields[] = {
      0, 0},
     {"FORK_INIT", "try",
      "Make fork() safe on kernels before 5.12: a child then cannot touch "
-     "memory that its parent has registered. y: fail if that is impossible; try: go "
-     "on without; n: the child can touch it, but the parent may lose data that "
-     "the device writes after a fork",
+     "memory that its parent has registered. y: fail if that is impossible; "
+     "try: go on without; n: the child can touch it, but the parent may lose "
+     "data that the device writes after a fork",
      UCX_CONFIG_AT(efa_md_config_t, fork_init, UCX_CONFIG_TERNARY), 0, 0},
     {"DIRECT", "try",
      "Write and read the device's queues without libefa (rdma-core 60 or "
