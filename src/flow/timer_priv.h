@@ -6,8 +6,8 @@
 #include "flow/state_priv.h"
 #include "flow/timer.h"
 
-/* Make due again after the back-off of this level, or of the last one whose wait
- * is within rnr_max: a flow's control packets (it is on no queue), an
+/* Make due again after the back-off of this level, or of the last one whose
+ * wait is within rnr_max: a flow's control packets (it is on no queue), an
  * operation. */
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now);
@@ -29,8 +29,8 @@ static inline unsigned flow_timer_level_next(unsigned level)
 {
     return level + (level + 1 < FLOW_LEVELS);
 }
-/* The level after so many refusals (< FLOW_LEVELS) of a flow whose first message
- * did not arrive yet. */
+/* The level after so many refusals (< FLOW_LEVELS) of a flow whose first
+ * message did not arrive yet. */
 unsigned flow_timer_fresh_level(unsigned refusals);
 
 #endif

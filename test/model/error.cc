@@ -2,8 +2,9 @@
 /*
  * Further events. SRD: a packet ends with any other status that EFA has,
  * whether it arrived or not; UD: our own device refuses it; a user gives a flow
- * up. Flows fail then, and their users close them. A side asks whether the other lives. UD: the thread that
- * acknowledges takes a message, and progress hands it up later.
+ * up. Flows fail then, and their users close them. A side asks whether the
+ * other lives. UD: the thread that acknowledges takes a message, and progress
+ * hands it up later.
  *
  * Where flows fail effect.cc does not apply, as grants and receives are taken
  * back then: all packets count, byte by byte.
@@ -174,8 +175,8 @@ static bool is_excused(unsigned flow)
     return !world.alive[to_of(flow)] && world.closed[flow];
 }
 
-/* Who closed its flow is told no more; the messages went with the other's flow
- * of the pair then. */
+/* A side that closed its flow is told no more; the messages went with the
+ * other's flow of the pair then. */
 void check_okay()
 {
     for (unsigned flow = 0; flow < FLOWS; ++flow) {

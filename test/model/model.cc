@@ -248,8 +248,8 @@ int main(int argc, char **argv)
     if (!parse(argc, argv)) {
         puts("usage: flow_model [--eager] [--prove] [--recalls N] "
              "[--buffers N] [--errors N] [--pings N] [--held N] [--lap N] "
-             "[--twin A B | --third A B | [--key 1] --reborn A B] srd|ud WINDOW MESSAGES_A MESSAGES_B LOSSES "
-             "REPEATS [MAX_STATES]\n"
+             "[--twin A B | --third A B | [--key 1] --reborn A B] srd|ud "
+             "WINDOW MESSAGES_A MESSAGES_B LOSSES REPEATS [MAX_STATES]\n"
              "  --eager: users send and close as soon as they can, else at any "
              "time\n"
              "  --prove: check that states taken for the same have the same "

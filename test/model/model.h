@@ -85,8 +85,8 @@ struct Kept {
     uint8_t bytes[FLOW_LONG_HDR];
 };
 
-/* What a receiver had granted: its active flows, a bit each; to them, to calm
- * ones. */
+/* Credits that a receiver had granted: its active flows, a bit each; to them,
+ * to calm ones. */
 struct Credit {
     uint64_t active;
     int64_t  owed, lent;
@@ -244,7 +244,7 @@ uint64_t error_hash(unsigned id); /* what of a side matters where flows fail  */
 /* rival.cc: the death of a peer, and who lives at its address then. */
 bool step_kill(unsigned *n);
 void note_rivals(const Packet &packet); /* before it arrives                  */
-/* Who gets a packet of the wire; NODES: nobody. */
+/* The node that gets a packet of the wire; NODES: none. */
 unsigned who_gets(const Packet &packet);
 /* Has this node to say nothing any more of what is left of the dead one? */
 bool may_keep(unsigned id);

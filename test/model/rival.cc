@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rivals (--reborn): at any moment node 1 dies, and node 2 is born with its GID
- * and QPN. What node 1 had sent may arrive at any time after that, or, on UD,
- * never; what is sent to it completes with status 9 (SRD) or gets lost (UD), or,
- * where both have the same QKEY, arrives at node 2 (--key 1). Node 0 is to take node 2 for the living one, whatever comes
- * late of node 1, and to forget node 1: no flow with node 2 may fail.
+ * and QPN. Packets that node 1 had sent may arrive at any time after that, or,
+ * on UD, never; what is sent to it completes with status 9 (SRD) or gets lost
+ * (UD), or, where both have the same QKEY, arrives at node 2 (--key 1). Node 0
+ * is to take node 2 for the living one, whatever comes late of node 1, and to
+ * forget node 1: no flow with node 2 may fail.
  */
 #include "model.h"
 
@@ -47,9 +48,9 @@ void note_rivals(const Packet &packet)
 }
 
 /*
- * Of whom only data came nobody asks for more. On UD, or with the same QKEY,
- * nobody says that node 1 is dead but its successor's use of what it was told,
- * and not where node 1 was heard of first, or anew, behind that.
+ * A peer of which only data came is not asked for more. On UD, or with the same
+ * QKEY, nobody says that node 1 is dead but its successor's use of what it was
+ * told, and not where node 1 was heard of first, or anew, behind that.
  */
 bool may_keep(unsigned id)
 {

@@ -53,7 +53,7 @@ static void heads_may_change(unsigned id)
     }
 }
 
-/* What remembers flows that expired: where is shown by doing so once. */
+/* The memory of flows that expired: where it lies is shown by an expiry. */
 static void expired_may_change(flow_core_t *core)
 {
     const uint64_t count = core->counters.expired;

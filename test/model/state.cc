@@ -366,7 +366,7 @@ static uint64_t what_waits(unsigned flow)
     return sum;
 }
 
-/* What no side has alone. */
+/* State that no side has alone. */
 static uint64_t common_hash()
 {
     uint64_t hash = mix_word(3, ((uint64_t)world.recalls << 16) |

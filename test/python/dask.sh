@@ -9,19 +9,41 @@ dask_megabytes() {
 }
 
 # dask_cluster PROTOCOL CLIENT [ARG...]: scheduler, three workers, then CLIENT of
-# the examples or tests; all of them end with it.
+# the examples or tests; all of them end with it. What each process did last is
+# recorded, and if the job fails the log says what its flows waited for.
 dask_cluster() {
-    local status=0 log
+    local status=0 log recorded=$CHECK_LOG.rec
+    rm -rf "$recorded"
+    mkdir -p "$recorded"
+    [ "$1" = tcp ] || export UCX_EFA_RECORD=$recorded:4M
     dask_once "$@" || status=$?
-    if [ "$status" -eq 137 ]; then # where CPUs are scarce: docs/TESTING.md
-        note "it stood still for $(dask_seconds) s (logs: *.stalled): once more"
-        for log in "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
+    if [ "$status" -ne 0 ]; then
+        dask_waits "$recorded"
+    fi
+    if [ "$status" -eq 137 ] || # where CPUs are scarce: docs/TESTING.md
+        { [ "$status" -ne 0 ] && grep -aq '^TimeoutError' "$CHECK_LOG"; }; then
+        note "it stood still for 60 to $(dask_seconds) s (logs: *.stalled): once more"
+        for log in "$CHECK_LOG" "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
             cp "$log" "$log.stalled"
         done
         status=0
         dask_once "$@" || status=$?
     fi
+    [ "$status" -ne 0 ] || rm -rf "$recorded"
     return "$status"
+}
+
+# dask_waits FOLDER: what the client said last, and what the flows of each
+# recording there wait for.
+dask_waits() {
+    local file
+    note "the client: $(grep -aE '^[A-Za-z_.]*(Error|Exception)\b' "$CHECK_LOG" |
+        tail -n 1)"
+    for file in "$1"/*.srdrec; do
+        [ -f "$file" ] || continue
+        "$BUILD/bin/srd_replay" --why "$file" 2>&1 | head -n 8 |
+            sed "s|^|note: ${file##*/}: |"
+    done
 }
 
 dask_seconds() {
