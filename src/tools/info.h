@@ -96,7 +96,7 @@ void check_gpu(info_t *info);
 void check_ucx(info_t *info);
 void check_mpi(info_t *info);
 
-/* show.c: devices, UCX, transports, what UCX takes to other hosts. The status
+/* show.c: devices, UCX, its transports, those to other hosts. The status
  * of the program: 1 if there is no device. */
 int show_run(info_t *info);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* srd_info without options: devices, UCX, and what it takes to other hosts. */
+/* srd_info without options: devices, UCX, its transports to other hosts. */
 #include "info.h"
 #include "probe_ucx.h"
 

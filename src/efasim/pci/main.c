@@ -63,7 +63,7 @@ static void main_help(FILE *out)
             "  --counters           print each function's counters at the "
             "end\n\n"
             "and these options of the device, as in `efasim run "
-            "--help=all`:\n\n ",
+            "--help=all` (--no-NAME turns NAME off):\n\n ",
             SIM_PROFILES - 1, SIM_HOSTS);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
         if ((knob->scope == SIM_SCOPE_ANY) || (knob->scope == SIM_SCOPE_OPEN)) {

@@ -86,13 +86,13 @@ typedef enum base_ep_state {
     BASE_EP_DESTROYED /* the user has no pointer to it; operations return */
 } base_ep_state_t;
 
-/* An endpoint as srd_info --top shows it (base_top_look.c): lately, and in this
- * second. */
+/* State of an endpoint for srd_info --top (base_top_look.c): at the last look,
+ * and summed up over the current second. */
 typedef struct base_top_ep {
-    flow_time_t since;          /* its oldest message waits; 0: none does */
-    uint64_t    bytes;          /* sent, put and got, about */
+    flow_time_t since;          /* begin of the oldest message's wait; 0: none */
+    uint64_t    bytes;          /* sent, put and got, an estimate */
     uint32_t    sent, received; /* messages */
-    uint32_t    size;           /* bytes of a message, about */
+    uint32_t    size;           /* bytes of a message, an estimate */
     uint32_t    blocked, refused; /* looks at which its user waited for a limit,
                                      or after receiver-not-ready */
     flow_psn_t  psn, oldest, rx_psn;
