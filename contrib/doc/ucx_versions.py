@@ -187,9 +187,11 @@ In this order; what a check in brackets names cannot be forgotten.
    `NEW` of `test/suite_gpu.sh`, `test/gpu/ucx.sh`, `docs/GPU.md` and the row of
    `docs/TESTING.md`; the head of `test/matrix/wheels.txt`; and each "1.13 to ..." that
    `check_minors.py` names: in the sources it states what is the same in all of
-   them, so look there first; a line in NEWS. Once sid has it,
+   them, so look there first; the number of builds in README's head; a line in
+   NEWS. Once sid has it,
    what `docs/MATRIX.md`, `docs/TESTING.md` and `docs/DESIGN.md` (what has run)
-   say of sid's UCX. `test/portable/ucx.sh` takes sid's
+   say of sid's UCX, and the names `uct_ucx_1_NN*` in `test/suite_uct.sh`.
+   `test/portable/ucx.sh` takes sid's
    UCX for the newest, and skips as long as it is not (`test/skips.txt`).
 '''
 

@@ -59,6 +59,9 @@ def main(root):
     named = enumerated(root, NAMES, 'EFA_STATUS_')
     if not named:
         tree.finish(problems, named, 'statuses')
+    problems += [f'{NAMES}: status {number} is one that a test takes for '
+                 f'unknown: another number in NAMELESS and in {VERBS}'
+                 for number in sorted(named & NAMELESS)]
     for path, found, wanted in (
             (DEVICE, enumerated(root, DEVICE, 'SIM_ST_'), named),
             (FACTS, rows(root), named),

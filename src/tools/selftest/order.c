@@ -5,6 +5,8 @@
 #include "result.h"
 #include "text.h"
 
+#include <flow/limits.h>
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,9 @@ enum {
     ORDER_RDMA     = 65536,
     ORDER_KILLED_S = 90
 };
+
+_Static_assert((int)ORDER_REACH == (int)FLOW_WINDOW_MAX,
+               "ORDER_REACH, and the text of probe order: a window");
 
 typedef struct order_counts {
     unsigned count, twice, bad, most;
