@@ -89,7 +89,7 @@ typedef enum base_ep_state {
 /* State of an endpoint for srd_info --top (base_top_look.c): at the last look,
  * and summed up over the current second. */
 typedef struct base_top_ep {
-    flow_time_t since;          /* begin of the oldest message's wait; 0: none */
+    flow_time_t since;          /* the oldest message began to wait; 0: none */
     uint64_t    bytes;          /* sent, put and got, an estimate */
     uint32_t    sent, received; /* messages */
     uint32_t    size;           /* bytes of a message, an estimate */
