@@ -9,8 +9,8 @@ dask_megabytes() {
 }
 
 # dask_cluster PROTOCOL CLIENT [ARG...]: scheduler, three workers, then CLIENT of
-# the examples or tests; all of them end with it. What each process did last is
-# recorded, and if the job fails the log says what its flows waited for.
+# the examples or tests; all of them end with it. The last calls of each process are
+# recorded, and where the job fails the log says what its flows waited for.
 dask_cluster() {
     local status=0 log recorded=$CHECK_LOG.rec
     rm -rf "$recorded"
