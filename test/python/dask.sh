@@ -9,41 +9,19 @@ dask_megabytes() {
 }
 
 # dask_cluster PROTOCOL CLIENT [ARG...]: scheduler, three workers, then CLIENT of
-# the examples or tests; all of them end with it. The last calls of each process are
-# recorded, and where the job fails the log says what its flows waited for.
+# the examples or tests; all of them end with it.
 dask_cluster() {
-    local status=0 log recorded=$CHECK_LOG.rec
-    rm -rf "$recorded"
-    mkdir -p "$recorded"
-    [ "$1" = tcp ] || export UCX_EFA_RECORD=$recorded:4M
+    local status=0 log
     dask_once "$@" || status=$?
-    if [ "$status" -ne 0 ]; then
-        dask_waits "$recorded"
-    fi
-    if [ "$status" -eq 137 ] || # where CPUs are scarce: docs/TESTING.md
-        { [ "$status" -ne 0 ] && grep -aq '^TimeoutError' "$CHECK_LOG"; }; then
-        note "it stood still for 60 to $(dask_seconds) s (logs: *.stalled): once more"
-        for log in "$CHECK_LOG" "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
+    if [ "$status" -eq 137 ]; then # where CPUs are scarce: docs/TESTING.md
+        note "it stood still for $(dask_seconds) s (logs: *.stalled): once more"
+        for log in "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
             cp "$log" "$log.stalled"
         done
         status=0
         dask_once "$@" || status=$?
     fi
-    [ "$status" -ne 0 ] || rm -rf "$recorded"
     return "$status"
-}
-
-# dask_waits FOLDER: what the client said last, and what the flows of each
-# recording there wait for.
-dask_waits() {
-    local file
-    note "the client: $(grep -aE '^[A-Za-z_.]*(Error|Exception)\b' "$CHECK_LOG" |
-        tail -n 1)"
-    for file in "$1"/*.srdrec; do
-        [ -f "$file" ] || continue
-        "$BUILD/bin/srd_replay" --why "$file" 2>&1 | head -n 8 |
-            sed "s|^|note: ${file##*/}: |"
-    done
 }
 
 dask_seconds() {
@@ -89,7 +67,12 @@ dask_inside() {
     done
     kill "${pids[@]}" 2>/dev/null
     wait
-    [ "$status" -eq 0 ] || tail -n 15 "$log.scheduler" "$log".worker?
+    if [ "$status" -ne 0 ]; then
+        tail -n 15 "$log.scheduler" "$log".worker?
+        note "the client, status $status: $(
+            grep -aE '^[A-Za-z_.]*(Error|Exception|exit)\b|^dask_cluster.py' \
+                "$log" | tail -n 3)"
+    fi
     return "$status"
 }
 
