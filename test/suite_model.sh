@@ -34,7 +34,6 @@ list() {
 60 --recalls 2 --buffers 1 --prove srd 4 5 0 0 0
 60 --recalls 2 --buffers 1 --prove srd 4 3 0 1 0
 60 --recalls 1 --buffers 1 --prove ud 4 3 0 1 0
-60 --recalls 2 srd 4 6 0 1 0
 60 --recalls 2 --buffers 1 srd 4 6 0 1 0
 60 --recalls 1 --buffers 2 --eager srd 4 3 3 0 0
 60 --recalls 1 --buffers 1 --eager ud 4 3 1 1 0
@@ -43,11 +42,32 @@ list() {
 60 --lap 2 --eager srd 1 5 2 1 0
 60 --lap 4 --recalls 1 --eager srd 4 4 2 0 0
 60 --errors 1 --prove --eager srd 1 1 1 0 0
-60 --errors 1 srd 1 1 1 0 0
-60 --errors 2 --eager srd 1 1 1 0 0
 60 --errors 1 --prove --eager ud 1 1 1 1 0
 60 --errors 2 --eager ud 1 1 1 1 0
 60 --twin 1 0 --prove --eager srd 1 1 0 1 0
+60 --third 0 1 --prove --eager srd 1 0 1 1 0
+60 --reborn 0 1 --prove --eager srd 1 0 1 1 0
+60 --reborn 0 1 --prove --eager ud 1 0 1 1 0
+60 --key 1 --reborn 0 1 --prove srd 1 0 2 0 0
+60 --pings 2 --prove srd 1 1 1 0 0
+60 --pings 2 --eager ud 1 2 1 1 0
+60 --held 3 --prove ud 2 2 0 1 0
+60 srd 4 6 0 1 1
+60 srd 2 2 2 0 0
+60 --eager srd 4 3 3 1 0
+60 ud 2 2 0 2 2
+60 ud 2 1 1 1 1
+60 --eager ud 1 1 1 2 2
+60 --eager ud 4 3 3 1 0
+60 --eager ud 2 2 2 1 1
+END
+    ! ci || cat <<END
+60 --held 2 --eager ud 2 3 2 1 0
+60 ud 4 6 0 1 0
+60 --recalls 2 srd 4 6 0 1 0
+60 --eager srd 2 2 2 1 1
+60 --errors 1 srd 1 1 1 0 0
+60 --errors 2 --eager srd 1 1 1 0 0
 60 --twin 1 0 --prove --eager ud 1 1 0 1 0
 60 --twin 1 0 --buffers 2 --eager srd 1 1 1 0 0
 60 --twin 2 0 --buffers 2 --eager srd 2 2 0 0 0
@@ -57,34 +77,16 @@ list() {
 60 --twin 1 0 --pings 1 --eager srd 1 1 0 1 0
 60 --twin 1 0 --held 2 --prove --eager ud 1 1 0 1 0
 60 --twin 1 1 --eager ud 1 1 1 1 0
-60 --third 0 1 --prove --eager srd 1 0 1 1 0
 60 --third 0 2 --buffers 2 --prove --eager ud 2 0 2 0 0
 60 --third 0 1 --recalls 1 --buffers 1 --eager srd 4 0 2 0 0
 60 --third 0 1 --errors 1 --eager srd 1 0 1 0 0
-60 --reborn 0 1 --prove --eager srd 1 0 1 1 0
-60 --reborn 0 1 --prove --eager ud 1 0 1 1 0
 60 --reborn 1 0 --errors 1 --prove --eager srd 1 1 0 0 0
 60 --reborn 0 1 --errors 1 --eager srd 1 0 1 0 0
 60 --reborn 1 1 --eager srd 1 0 1 0 0
 60 --reborn 1 1 --eager ud 1 0 1 1 0
 60 --reborn 0 1 --pings 1 --eager srd 1 1 1 0 0
-60 --key 1 --reborn 0 1 --prove srd 1 0 2 0 0
 60 --key 1 --reborn 1 1 --eager srd 1 0 1 0 0
 60 --key 1 --reborn 1 1 --eager ud 1 0 1 1 0
-60 --pings 2 --prove srd 1 1 1 0 0
-60 --pings 2 --eager ud 1 2 1 1 0
-60 --held 3 --prove ud 2 2 0 1 0
-60 --held 2 --eager ud 2 3 2 1 0
-60 srd 4 6 0 1 1
-60 srd 2 2 2 0 0
-60 --eager srd 4 3 3 1 0
-60 --eager srd 2 2 2 1 1
-60 ud 4 6 0 1 0
-60 ud 2 2 0 2 2
-60 ud 2 1 1 1 1
-60 --eager ud 1 1 1 2 2
-60 --eager ud 4 3 3 1 0
-60 --eager ud 2 2 2 1 1
 END
     ! full || cat <<END
 3400 --eager ud 4 6 0 2 2
