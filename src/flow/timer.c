@@ -62,12 +62,17 @@ static void flow_timer_start(flow_core_t *core, flow_time_t *due,
     }
 }
 
-/* Start the wait of a level if none runs; where does a new object belong? */
-static int flow_timer_arm(flow_core_t *core, unsigned level, flow_time_t now)
+/* The batch of a level, whose wait starts if none runs. It is for a new object
+ * if it began now, else that gathers for the next one. */
+static flow_batch_t *flow_timer_arm(flow_core_t *core, unsigned level,
+                                    flow_time_t now)
 {
-    flow_batch_t *batch = &core->batch[level];
-    flow_time_t delay   = flow_timer_delay(core, level);
+    flow_batch_t *batch;
+    flow_time_t   delay;
 
+    level = flow_timer_level(core, level);
+    batch = &core->batch[level];
+    delay = flow_timer_delay(core, level);
     if (batch->due == FLOW_TIME_NEVER) {
         if (!flow_is_ud(core)) { /* those refused together must disperse */
             delay += (delay * flow_timer_random(core)) >> 16;
@@ -75,13 +80,13 @@ static int flow_timer_arm(flow_core_t *core, unsigned level, flow_time_t now)
         batch->from = now;
         flow_timer_start(core, &batch->due, now + delay);
     }
-    return batch->from == now;
+    return batch;
 }
 
 /* The same without a time: always for the next wait. */
 static flow_batch_t *flow_timer_later(flow_core_t *core, unsigned level)
 {
-    flow_batch_t *batch = &core->batch[level];
+    flow_batch_t *batch = &core->batch[flow_timer_level(core, level)];
 
     if (batch->due == FLOW_TIME_NEVER) {
         batch->from = 0;
@@ -93,21 +98,18 @@ static flow_batch_t *flow_timer_later(flow_core_t *core, unsigned level)
 void flow_timer_tx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now)
 {
-    int first;
+    flow_batch_t *batch = flow_timer_arm(core, level, now);
 
-    level = flow_timer_level(core, level);
-    first = flow_timer_arm(core, level, now);
     flow_core_tx(core, index)->ctl |= FLOW_CTL_TX_LISTS;
     flow_fifo_tx_ctl_push(core,
-                          first ? &core->batch[level].tx_wait :
-                                  &core->batch[level].tx_gather,
+                          (batch->from == now) ? &batch->tx_wait :
+                                                 &batch->tx_gather,
                           index);
 }
 
 void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level)
 {
     flow_core_tx(core, index)->ctl |= FLOW_CTL_TX_LISTS;
-    level = flow_timer_level(core, level);
     flow_fifo_tx_ctl_push(core, &flow_timer_later(core, level)->tx_gather,
                           index);
 }
@@ -115,25 +117,21 @@ void flow_timer_tx_later(flow_core_t *core, uint32_t index, unsigned level)
 void flow_timer_rx(flow_core_t *core, uint32_t index, unsigned level,
                    flow_time_t now)
 {
-    int first;
+    flow_batch_t *batch = flow_timer_arm(core, level, now);
 
-    level = flow_timer_level(core, level);
-    first = flow_timer_arm(core, level, now);
     flow_fifo_rx_ctl_push(core,
-                          first ? &core->batch[level].rx_wait :
-                                  &core->batch[level].rx_gather,
+                          (batch->from == now) ? &batch->rx_wait :
+                                                 &batch->rx_gather,
                           index);
 }
 
 void flow_timer_op(flow_core_t *core, flow_op_t *op, unsigned level,
                    flow_time_t now)
 {
-    flow_op_t **head;
+    flow_batch_t *batch = flow_timer_arm(core, level, now);
+    flow_op_t   **head  = (batch->from == now) ? &batch->op_wait :
+                                                 &batch->op_gather;
 
-    level    = flow_timer_level(core, level);
-    head     = flow_timer_arm(core, level, now) ?
-                       &core->batch[level].op_wait :
-                       &core->batch[level].op_gather;
     op->next = *head;
     *head    = op;
 }

@@ -18,32 +18,31 @@ static FILE *json_stdout(void)
            out : NULL;
 }
 
-void json_open_on(json_t *json, FILE *out, const char *path)
+int json_open_on(json_t *json, FILE *out, const char *path)
 {
     memset(json, 0, sizeof(*json));
-    json->out  = out;
-    json->path = path;
-    fputc('{', out);
-    json_count(json, "format", 1);
-    json_text(json, "srd_info", PACKAGE_VERSION);
-}
-
-int json_open(json_t *json, const char *path)
-{
-    FILE *out;
-
-    memset(json, 0, sizeof(*json));
-    if (path == NULL) {
-        return 0;
-    }
-    out = strcmp(path, "-") ? fopen(path, "we") : json_stdout();
     if (out == NULL) {
         fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
                 "written, or - for standard output\n", path, strerror(errno));
         return -1;
     }
-    json_open_on(json, out, path);
+    json->out  = out;
+    json->path = path;
+    fputc('{', out);
+    json_count(json, "format", 1);
+    json_text(json, "srd_info", PACKAGE_VERSION);
     return 0;
+}
+
+int json_open(json_t *json, const char *path)
+{
+    if (path == NULL) {
+        memset(json, 0, sizeof(*json));
+        return 0;
+    }
+    return json_open_on(json,
+                        strcmp(path, "-") ? fopen(path, "we") : json_stdout(),
+                        path);
 }
 
 int json_close(json_t *json)

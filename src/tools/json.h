@@ -19,8 +19,9 @@ typedef struct json {
  * 0; or -1 after a line on standard error. */
 int json_open(json_t *json, const char *path);
 
-/* The same on a stream, which json_close closes; @path is what it is called. */
-void json_open_on(json_t *json, FILE *out, const char *path);
+/* The same on a stream, which json_close closes; @path is what it is called.
+ * NULL: it could not be opened (errno), which is said. */
+int json_open_on(json_t *json, FILE *out, const char *path);
 
 /* End the outermost object. 0; or -1 after a line: not all could be written. */
 int json_close(json_t *json);

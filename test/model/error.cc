@@ -88,40 +88,45 @@ bool may_fail_now(unsigned flow)
            ((world.given >> flow) & 1);
 }
 
+/* The *n-th flow that its user holds open; FLOWS: there is none. *n counts down
+ * by those that are passed. */
+static unsigned open_flow_nth(unsigned *n)
+{
+    for (unsigned flow = 0; flow < FLOWS; ++flow) {
+        if (world.alive[from_of(flow)] && (world.tx[flow] != nullptr) &&
+            !world.closed[flow] && !world.failed[flow] && ((*n)-- == 0)) {
+            return flow;
+        }
+    }
+    return FLOWS;
+}
+
 bool step_give_up(unsigned *n)
 {
-    for (unsigned flow = 0; (flow < FLOWS) && (world.errors > 0); ++flow) {
-        unsigned id = from_of(flow);
-        if (!world.alive[id] || (world.tx[flow] == nullptr) ||
-            world.closed[flow] || world.failed[flow] || ((*n)-- != 0)) {
-            continue;
-        }
-        --world.errors;
-        trail            += " g" + std::to_string(flow);
-        touched          |= 1u << id;
-        world.erred[flow] = 1;
-        world.given      |= (uint8_t)(1u << flow);
-        flow_tx_fail(cores[id], world.tx[flow], FLOW_SEND_GIVEN_UP);
-        return true;
+    unsigned flow = (world.errors > 0) ? open_flow_nth(n) : (unsigned)FLOWS;
+    if (flow == FLOWS) {
+        return false;
     }
-    return false;
+    --world.errors;
+    trail            += " g" + std::to_string(flow);
+    touched          |= 1u << from_of(flow);
+    world.erred[flow] = 1;
+    world.given      |= (uint8_t)(1u << flow);
+    flow_tx_fail(cores[from_of(flow)], world.tx[flow], FLOW_SEND_GIVEN_UP);
+    return true;
 }
 
 bool step_ping(unsigned *n)
 {
-    for (unsigned flow = 0; (flow < FLOWS) && (world.pings > 0); ++flow) {
-        unsigned id = from_of(flow);
-        if (!world.alive[id] || (world.tx[flow] == nullptr) ||
-            world.closed[flow] || world.failed[flow] || ((*n)-- != 0)) {
-            continue;
-        }
-        --world.pings;
-        trail   += " p" + std::to_string(flow);
-        touched |= 1u << id;
-        flow_tx_ping(cores[id], world.tx[flow]);
-        return true;
+    unsigned flow = (world.pings > 0) ? open_flow_nth(n) : (unsigned)FLOWS;
+    if (flow == FLOWS) {
+        return false;
     }
-    return false;
+    --world.pings;
+    trail   += " p" + std::to_string(flow);
+    touched |= 1u << from_of(flow);
+    flow_tx_ping(cores[from_of(flow)], world.tx[flow]);
+    return true;
 }
 
 bool step_hold(unsigned *n)

@@ -67,28 +67,7 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
 
 /* Packets under way with a handle that is destroyed end in error (SRD.txt of
  * the driver names status 1); they may have arrived all the same. */
-static void ah_flush(struct sim_dev *dev, const struct sim_pd *pd,
-                     uint16_t number)
-{
-    struct sim_list *link, *op_link, *next;
-    struct sim_qp *qp;
-    struct sim_op *op;
-
-    for (link = dev->qps.next; link != &dev->qps; link = link->next) {
-        qp = list_entry(link, struct sim_qp, link);
-        for (op_link = qp->ops.next;
-             (qp->attr.pd == pd) && (op_link != &qp->ops); op_link = next) {
-            next = op_link->next;
-            op   = list_entry(op_link, struct sim_op, qp_link);
-            if ((op->wqe.meta.ah == number) && (op->state != SIM_OP_DONE)) {
-                sim_complete(op, SIM_ST_FLUSHED);
-            }
-        }
-    }
-}
-
-/* The same for a device that has a list for each handle. */
-static void ah_flush_list(struct sim_ah *ah)
+static void ah_flush(struct sim_ah *ah)
 {
     struct sim_list *link, *next;
     struct sim_op *op;
@@ -117,11 +96,7 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
         return 0;
     }
 
-    if (dev->guest) {
-        ah_flush_list(ah);
-    } else {
-        ah_flush(dev, ah->pd, number);
-    }
+    ah_flush(ah);
     if (ah->nic >= 0) {
         ah->pd->ah_of_nic[ah->nic] = IO_AH_UNKNOWN;
         atomic_fetch_and(&dev->dir->slot[dev->slot].ah[ah->pd->index],

@@ -28,7 +28,7 @@ struct sim_ah {
     struct sim_pd *pd;              /* NULL: the number is free */
     uint32_t       refs;
     uint32_t       user;            /* its first QP; 0: none, or any */
-    struct sim_list ops;            /* of a guest's device: requests with it */
+    struct sim_list ops;            /* requests with it */
     int            nic;            /* -1: no such NIC in this fabric */
     uint8_t        gid[16];
 };
@@ -133,7 +133,7 @@ enum sim_stream {
 struct sim_op {
     struct sim_list  link;          /* by state */
     struct sim_list  qp_link;       /* qp->ops */
-    struct sim_list  ah_link;       /* ah->ops, of a guest's device */
+    struct sim_list  ah_link;       /* ah->ops */
     uint64_t         wait;          /* its entry of dev->heap; 0: none */
     struct sim_qp   *qp;
     struct sim_peer *peer;

@@ -106,11 +106,9 @@ void sim_op_free(struct sim_op *op)
     }
     list_del(&op->link);
     list_del(&op->qp_link);
-    if (dev->guest) {
-        list_del(&op->ah_link);
-        op->wait = 0;
-    }
+    list_del(&op->ah_link);
     --op->qp->under_way;
+    op->wait   = 0;
     op->state  = SIM_OP_FREE;
     op->token += 1u << OP_INDEX_BITS;
     op->peer   = NULL;

@@ -4,6 +4,7 @@
 
 #include <flow/limits.h>
 #include <flow/look.h>
+#include <uct/ib/efa/efa_clock.h>
 
 #include <ctype.h>
 #include <dirent.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PAGES_TRIES 100 /* to read a page that is being written */
@@ -101,8 +101,17 @@ static uint32_t pages_own_pid(long pid)
     return own;
 }
 
+/* Facts of a process that all its pages share. */
+typedef struct pages_of {
+    long     pid;
+    uint32_t own; /* PID in its own PID namespace */
+    char     state;
+    uint64_t ticks;
+    double   cpu;
+} pages_of_t;
+
 /* proc(5): the command may have any characters, brackets too. */
-static void pages_stat(pages_one_t *one)
+static void pages_stat(pages_of_t *one)
 {
     unsigned long long user = 0, system = 0;
     char               path[64], text[1024], *rest;
@@ -128,17 +137,14 @@ static void pages_stat(pages_one_t *one)
     }
 }
 
-static void pages_times(pages_one_t *one, const pages_t *pages,
-                        const pages_t *before)
+static void pages_of(pages_of_t *one, long pid, const pages_t *pages,
+                     const pages_t *before)
 {
-    uint64_t written = one->page.written;
     unsigned i;
 
-    one->idle = (double)(written - one->page.moved) / 1e9;
-    one->age  = (written < pages->when) ?
-                        (double)(pages->when - written) / 1e9 :
-                        0;
-    one->cpu  = -1;
+    one->pid = pid;
+    one->own = pages_own_pid(pid);
+    one->cpu = -1;
     pages_stat(one);
     for (i = 0; i < before->count; ++i) {
         if ((before->list[i].pid == one->pid) &&
@@ -150,6 +156,16 @@ static void pages_times(pages_one_t *one, const pages_t *pages,
             return;
         }
     }
+}
+
+static void pages_times(pages_one_t *one, const pages_t *pages)
+{
+    uint64_t written = one->page.written;
+
+    one->idle = (double)(written - one->page.moved) / 1e9;
+    one->age  = (written < pages->when) ?
+                        (double)(pages->when - written) / 1e9 :
+                        0;
 }
 
 /* Clears the rates of a stale page. */
@@ -186,8 +202,7 @@ static pages_one_t *pages_next(pages_t *pages)
 
 /* Adds the page behind a descriptor with the right name, which any process can
  * forge. Returns whether it is a page. */
-static int pages_add(pages_t *pages, const pages_t *before, long pid,
-                     uint32_t own, const char *path)
+static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
 {
     pages_one_t *one = pages_next(pages);
     struct stat  stat;
@@ -195,8 +210,11 @@ static int pages_add(pages_t *pages, const pages_t *before, long pid,
     if (one == NULL) {
         return 0;
     }
-    one->fd  = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    one->pid = pid;
+    one->fd    = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    one->pid   = of->pid;
+    one->state = of->state;
+    one->ticks = of->ticks;
+    one->cpu   = of->cpu;
     if (one->fd < 0) {
         return 0;
     }
@@ -207,12 +225,12 @@ static int pages_add(pages_t *pages, const pages_t *before, long pid,
         close(one->fd);
         return 0;
     }
-    if (one->page.pid != own) { /* inherited by a forked child */
+    if (one->page.pid != of->own) { /* inherited by a forked child */
         close(one->fd);
         return 0;
     }
     (void)flock(one->fd, LOCK_SH | LOCK_NB); /* else at the next reading */
-    pages_times(one, pages, before);
+    pages_times(one, pages);
     if (one->age > PAGES_OLD) {
         pages_forget(&one->page);
     }
@@ -228,6 +246,7 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
     struct dirent    *entry;
     ssize_t           length;
     unsigned          found = 0;
+    pages_of_t        of;
 
     snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
     dir = opendir(path);
@@ -239,8 +258,10 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
         length         = readlink(path, target, sizeof(target) - 1);
         target[(length > 0) ? length : 0] = '\0';
         if (!strncmp(target, name, sizeof(name) - 1)) {
-            ++found;
-            (void)pages_add(pages, before, pid, pages_own_pid(pid), path);
+            if (found++ == 0) {
+                pages_of(&of, pid, pages, before);
+            }
+            (void)pages_add(pages, &of, path);
         }
     }
     closedir(dir);
@@ -250,15 +271,13 @@ int pages_read(pages_t *pages, pages_t *before)
 {
     DIR            *dir = opendir("/proc");
     struct dirent  *entry;
-    struct timespec now;
     struct stat     stat;
 
     memset(pages, 0, sizeof(*pages));
     if (dir == NULL) {
         return -1;
     }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    pages->when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    pages->when = efa_clock();
     while ((entry = readdir(dir)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0]) &&
             (fstatat(dirfd(dir), entry->d_name, &stat, 0) == 0) &&

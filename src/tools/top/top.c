@@ -20,20 +20,15 @@ static int top_json_file(const view_t *view, const char *path)
 {
     char   name[PATH_MAX];
     json_t json;
-    FILE  *out;
     int    status;
 
     if ((size_t)snprintf(name, sizeof(name), "%s.new", path) >= sizeof(name)) {
         fprintf(stderr, "srd_info: --json: the name is too long\n");
         return 1;
     }
-    out = fopen(name, "we");
-    if (out == NULL) {
-        fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
-                "written, or - for standard output\n", path, strerror(errno));
+    if (json_open_on(&json, fopen(name, "we"), path) != 0) {
         return 1;
     }
-    json_open_on(&json, out, path);
     show_json(&json, view);
     status = json_close(&json);
     if ((status == 0) && (rename(name, path) != 0)) {
@@ -49,19 +44,15 @@ static int top_json_file(const view_t *view, const char *path)
 static int top_json(const view_t *view, const char *path)
 {
     json_t json;
-    FILE  *out;
     int    fd;
 
     if (strcmp(path, "-")) {
         return top_json_file(view, path);
     }
-    fd  = dup(STDOUT_FILENO);
-    out = (fd < 0) ? NULL : fdopen(fd, "w");
-    if (out == NULL) {
-        fprintf(stderr, "srd_info: --json=-: %s\n", strerror(errno));
+    fd = dup(STDOUT_FILENO);
+    if (json_open_on(&json, (fd < 0) ? NULL : fdopen(fd, "w"), path) != 0) {
         return 1;
     }
-    json_open_on(&json, out, path);
     show_json(&json, view);
     return json_close(&json) != 0;
 }

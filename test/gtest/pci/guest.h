@@ -5,6 +5,8 @@
 
 #include "client.h"
 
+#include <gtest/gtest.h>
+
 namespace pci {
 
 class Guest : public Client {
@@ -49,6 +51,21 @@ public:
 private:
     uint64_t m_size;
     uint32_t m_written, m_answered;
+};
+
+/* A machine that means harm has function 0; one on function 1 is served as ever
+ * at the end. */
+class Beside : public testing::Test {
+protected:
+    Server server;
+    Guest other{ server.path(1) };
+
+    void TearDown() override
+    {
+        EXPECT_TRUE(server.is_alive());
+        EXPECT_TRUE(other.is_served());
+        EXPECT_EQ(other.command(Guest::ALLOC_PD, Bytes(60)), 0);
+    }
 };
 
 } /* namespace pci */

@@ -15,18 +15,7 @@ namespace {
 
 enum { MASK = 0x4c, ILLEGAL = 5 };
 
-class Hostile : public testing::Test {
-protected:
-    Server server;
-    Guest other{ server.path(1) };
-
-    void TearDown() override
-    {
-        EXPECT_TRUE(server.is_alive());
-        EXPECT_TRUE(other.is_served());
-        EXPECT_EQ(other.command(Guest::ALLOC_PD, Bytes(60)), 0);
-    }
-};
+class Hostile : public Beside {};
 
 TEST_F(Hostile, registrations_of_millions_of_pages_stop_nobody)
 {

@@ -16,18 +16,7 @@ namespace {
 
 enum { STATUS = 0x58, CONTROL = 0x54, FATAL = 0x20 };
 
-class Memory : public testing::Test {
-protected:
-    Server server;
-    Guest other{ server.path(1) };
-
-    void TearDown() override
-    {
-        EXPECT_TRUE(server.is_alive());
-        EXPECT_TRUE(other.is_served());
-        EXPECT_EQ(other.command(Guest::ALLOC_PD, Bytes(60)), 0);
-    }
-};
+class Memory : public Beside {};
 
 TEST_F(Memory, descriptors_of_no_memory_are_refused)
 {
