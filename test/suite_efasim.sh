@@ -498,6 +498,7 @@ suite_run() {
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || { ci && echo 15 || echo 3; })"
 
+    at_once 2 # they wait, mostly; those below look at all fabrics
     check verbs_device 60 verbs_check \
         'device.*:ah.*:mr.*:pd.*:cq.*:counters.*'
     check verbs_qp 60 verbs_check 'qp*:post.*'
@@ -531,6 +532,7 @@ suite_run() {
     alone verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
+    at_once 1
     check memory_hooks 90 memory_hooks
     check threads_tsan 100 threads_with tsan -fsanitize=thread
     ci && check threads_asan 100 threads_with asan -fsanitize=address,undefined

@@ -234,7 +234,7 @@ suite_run() {
     ci && alone mpi_7_to_1_shares 120 mpi_shares
     ! full || alone mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
-    check top_sleeper_4 60 top_sleeper 4
+    ci && check top_sleeper_4 60 top_sleeper 4
     check mpi_cut_srd 15 mpi_cut srd
     ci && check record_mpi_4_reorder 120 record_mpi 4 300000 --reorder 0.3
     check mpi_unused 30 mpi_unused
