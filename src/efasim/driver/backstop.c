@@ -86,6 +86,7 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
                           int has_called)
 {
     struct sim_dev *sim = dev->sim;
+    int armed           = sim_cq_any_is_armed(sim); /* what runs may disarm */
     unsigned done       = backstop_run(sim);
     int busy            = sim_dev_is_busy(sim);
     unsigned usec;
@@ -95,7 +96,7 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
                      (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
                      (has_called && !busy) ? TICK_CALLS_US : TICK_BUSY_US;
     dev->stuck_us += (busy || has_called) ? usec : 0;
-    dev->waits_us  = sim_cq_any_is_armed(sim) ? WAITS_US :
+    dev->waits_us  = (armed || sim_cq_any_is_armed(sim)) ? WAITS_US :
                      (dev->waits_us > usec) ? dev->waits_us - usec : 0;
 
     backstop_next(look, usec);

@@ -2,6 +2,7 @@
 /* Completion channels: who sleeps is woken, once. */
 #include "verbs_test.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <poll.h>
@@ -201,26 +202,31 @@ TEST(DISABLED_Role, event_sleeper)
 }
 
 /* A program that sleeps for each message is woken at once, not when the device
- * happens to look. */
+ * happens to look: from the first rounds after a rest, too. */
 TEST(event, sleepers_are_woken_at_once)
 {
-    const unsigned n = 300;
+    const unsigned bursts = 8, n = 60;
     Device dev;
     Qp qp(dev, sleeping_params());
     Memory mem(dev, 128);
     Child child(1, "event_sleeper");
     Address peer = child.get<Address>();
     ibv_ah *ah   = dev.ah(peer.gid);
-    std::vector<int64_t> times;
+    std::vector<int64_t> times, middles;
 
     ASSERT_EQ(0, qp.recv(0, {mem.sge(64, 64)}));
     child.put(qp.address());
-    child.put(n);
-    sleeping_turns(qp, mem, ah, peer, n, true, &times);
-    ASSERT_EQ(n, times.size());
+    child.put(bursts * n);
+    for (unsigned i = 0; i < bursts; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        times.clear();
+        sleeping_turns(qp, mem, ah, peer, n, true, &times);
+        ASSERT_EQ(n, times.size());
+        middles.push_back(middle(times));
+    }
     printf("note: a round of two sleepers takes %lld us, in the middle\n",
-           (long long)middle(times));
-    EXPECT_LE(middle(times), 1000);
+           (long long)middle(middles));
+    EXPECT_LE(*std::max_element(middles.begin(), middles.end()), 1000);
     child.get<char>();
     child.put<char>('e');
     child.expect_ok();
