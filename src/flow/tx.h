@@ -166,7 +166,8 @@ static inline int flow_tx_end(flow_tx_t *tx, unsigned psn)
     return flow_unlikely(tx->wait != 0);
 }
 
-/* The packet psn (any number congruent to it modulo FLOW_WINDOW_MAX) was delivered. */
+/* The packet psn (any number congruent to it modulo FLOW_WINDOW_MAX) was
+ * delivered. */
 static inline void flow_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
 {
     if (flow_tx_end(tx, psn)) {

@@ -5,9 +5,10 @@ without a gap, and nothing lags behind it: abi_layout.h has the sizes of each,
 the tests' stand-in libuct exports the symbol of each, and no range from the
 oldest on ("1.13 to ...") ends with the newest but one, as it did before the
 list grew. NEWS, which tells what was, is left out. In each minor every member of
-a structure of abi_layout.h, and every constant of the newest minor, has its line in
-hooks_layout.cc, which compares it with UCX's, and every callback of a table that UCX gets is set: UCX asserts some
-in the constructor and calls others without a look."""
+a structure of abi_layout.h, and every constant of the newest minor, has its
+line in hooks_layout.cc, which compares it with UCX's, and every callback of a
+table that UCX gets is set: UCX asserts some in the constructor and calls others
+without a look."""
 
 import os
 import re
