@@ -171,8 +171,8 @@ In this order; what a check in brackets names cannot be forgotten.
    the minor; no callback may stay NULL, as UCX asserts some and calls others
    (`check_minors.py`). An attribute of a memory domain that may not be 0 is set
    in `abi_md_query`. What the transports need for them goes into `provider.h`.
-4. **Prove the layouts**: a line CALLBACK or FIELD for each new member in
-   `test/gtest/uct/hooks_layout.cc` (`check_minors.py`), a call in
+4. **Prove the layouts**: a line CALLBACK or FIELD for each new member, VALUE
+   for each constant, in `test/gtest/uct/hooks_layout.cc` (`check_minors.py`), a call in
    `hooks_glue_*.cc` where UCT's API has one (of what is not installed the
    declaration: `hooks_glue.h`). Then `hooks_layout.sh DIR` with the
    release's source tree, and the callbacks under its libraries:

@@ -13,7 +13,7 @@ enum {
     FLOW_IMAGE_RELEASE = 2,
     FLOW_IMAGE_BATCH   = 3, /* ... of each level, the wait and what gathers   */
     FLOW_IMAGE_SLOT    = FLOW_IMAGE_BATCH + 2 * FLOW_LEVELS,
-                            /* ... then 64 of each ring                       */
+                            /* ... then those of each ring                    */
     FLOW_IMAGE_PLACES  = FLOW_IMAGE_SLOT + FLOW_WINDOW_MAX * FLOW_INDEX_MAX
 };
 

@@ -14,7 +14,7 @@ typedef enum flow_pool {
     FLOW_POOL_TX,   /* sending flows                                          */
     FLOW_POOL_RX,   /* receiving flows                                        */
     FLOW_POOL_PEER, /* peers, one for both directions                         */
-    FLOW_POOL_RING, /* 64-slot rings, only for flows with held (UD: also
+    FLOW_POOL_RING, /* reorder rings, only for flows with held (UD: also
                        unacknowledged) packets; on UD ask for growth before
                        each batch of sends, too                               */
     FLOW_POOL_HASH, /* the indices of receiving flows and peers               */

@@ -3,7 +3,7 @@
  * Packet sequence numbers: 16 bits, compared by wrap.
  *
  * Two numbers can be ordered as long as they are less than 2^15 apart; a window
- * is at most FLOW_WINDOW_MAX (64), so all numbers that may legally meet are far
+ * is at most FLOW_WINDOW_MAX, so all numbers that may legally meet are far
  * inside. Nothing else in the core may compare numbers with < or >.
  */
 #ifndef FLOW_PSN_H_
@@ -44,7 +44,7 @@ static inline uint64_t flow_psn_bit(flow_psn_t psn)
     return 1ull << (psn % FLOW_WINDOW_MAX);
 }
 
-/* Such a map with the bit of number n (mod 64) as bit 0, and back. */
+/* Such a map with the bit of number n as bit 0, and back. */
 static inline uint64_t flow_psn_rotate_down(uint64_t map, unsigned n)
 {
     return (map >> n) | (map << ((FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX));

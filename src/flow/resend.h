@@ -36,8 +36,8 @@ extern "C" {
 void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op);
 
 /*
- * The post of op completed. failed: our own device refused it (status 2 .. 6);
- * then the flow fails.
+ * The post of op completed. failed: our own device refused it; then the flow
+ * fails.
  */
 void flow_resend_sent(flow_core_t *core, flow_op_t *op, int failed);
 

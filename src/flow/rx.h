@@ -195,10 +195,10 @@ flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,
                                       flow_rx_out_t *out);
 
 /*
- * Held packets of the flow that are in order now, at most max (1 .. 64), into
- * handles; their number. The flow may have gone meanwhile: then 0, its packets
- * come as FLOW_EVENT_RX_RELEASE. Handles that were handed out are the caller's,
- * even if the flow ends.
+ * Held packets of the flow that are in order now, at most max (1 to
+ * FLOW_WINDOW_MAX), into handles; their number. The flow may have gone
+ * meanwhile: then 0, its packets come as FLOW_EVENT_RX_RELEASE. Handles that
+ * were handed out are the caller's, even if the flow ends.
  */
 unsigned flow_rx_run(flow_core_t *core, uint32_t token, void **handles,
                      unsigned max);

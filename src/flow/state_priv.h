@@ -41,7 +41,7 @@ typedef enum flow_tx_state {
  */
 struct flow_tx {
     uint64_t   hdr;       /* next header word: number, token, limit, flags    */
-    uint64_t   busy;      /* bit psn % 64: taken and not completed            */
+    uint64_t   busy;      /* flow_psn_bit: taken and not completed            */
     void      *cookie;    /* the transport's endpoint                         */
     flow_psn_t stop;      /* the number that may not be sent: the one compare */
     flow_psn_t limit;     /* as the receiver said                             */
@@ -66,7 +66,7 @@ struct flow_tx {
     uint64_t   ctl        : 7; /* control packets due                         */
     uint64_t   ctl_out    : 4; /* control packets handed out and not done     */
     uint64_t   backoff    : 4; /* level of the next receiver-not-ready        */
-    uint64_t   linked     : 7; /* flow_op_t of this flow in back-off, <= 64;
+    uint64_t   linked     : 7; /* flow_op_t of this flow in back-off;
                                   UD: unanswered control packets in a row     */
 };
 
@@ -279,7 +279,7 @@ typedef struct flow_path {
 /* UD: the operations of a sending flow that are not acknowledged (resend.c),
  * with its alarm (alarm.c). */
 typedef struct flow_unacked {
-    uint64_t    lost;  /* bit psn % 64: to be sent again when the window
+    uint64_t    lost;  /* flow_psn_bit: to be sent again when the window
                           allows it                                           */
     flow_time_t due;   /* of the alarm                                        */
     uint32_t    tx;    /* the sending flow; 0: it has gone                    */
@@ -290,7 +290,7 @@ typedef struct flow_unacked {
 /* A slot for each number of a window: packets that a receiving flow holds
  * (ring.h), or operations of a sending flow. */
 typedef struct flow_ring {
-    uint64_t       mask;    /* bit psn % 64: the slot is taken                */
+    uint64_t       mask;    /* flow_psn_bit: the slot is taken                */
     uint32_t       next, index;
     uint32_t       bytes;   /* of a stranger: what it holds, about            */
     flow_unacked_t unacked; /* of a sending flow                              */

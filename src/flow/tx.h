@@ -166,7 +166,8 @@ static inline int flow_tx_end(flow_tx_t *tx, unsigned psn)
     return flow_unlikely(tx->wait != 0);
 }
 
-/* The packet psn (any number congruent to it modulo 64) was delivered. */
+/* The packet psn (any number congruent to it modulo FLOW_WINDOW_MAX) was
+ * delivered. */
 static inline void flow_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
 {
     if (flow_tx_end(tx, psn)) {
@@ -237,7 +238,7 @@ static inline int flow_tx_rma_is_open(const flow_tx_t *tx)
 
 int flow_tx_rma_refused(const flow_tx_t *tx);
 
-/* Bit psn % 64 of each packet posted and not completed. */
+/* flow_psn_bit of each packet posted and not completed. */
 static inline uint64_t flow_tx_busy(const flow_tx_t *tx)
 {
     return tx->busy;
@@ -261,7 +262,7 @@ static inline int flow_tx_is_unanswered(const flow_tx_t *tx)
     return tx->state == FLOW_TX_HELLO;
 }
 
-/* Packets posted and not completed, 0 .. 64. */
+/* Packets posted and not completed, 0 .. FLOW_WINDOW_MAX. */
 static inline unsigned flow_tx_outstanding(const flow_tx_t *tx)
 {
     uint64_t bits  = tx->busy;

@@ -68,13 +68,14 @@ static inline uint16_t flow_src_qpn(flow_src_t src)
     return (uint16_t)(src >> 16);
 }
 
-/* How a send ended, for packets that the core asked to send. */
+/* How a send ended, for packets that the core asked to send: by the transport,
+ * from the status of the completion (srd_status.c, ud_iface.c). */
 typedef enum flow_send_status {
     FLOW_SEND_OK,
-    FLOW_SEND_RNR,  /* status 10: certainly not delivered, send again         */
-    FLOW_SEND_LOST, /* status 13, 15: no answer came. It may have arrived, and
+    FLOW_SEND_RNR,  /* certainly not delivered, send again                    */
+    FLOW_SEND_LOST, /* no answer came. It may have arrived, and
                        the peer may live: the network may have been cut       */
-    FLOW_SEND_DEAD, /* status 8, 9: its queue pair is gone, and so the peer   */
+    FLOW_SEND_DEAD, /* its queue pair is gone, and so the peer                */
     FLOW_SEND_ERROR, /* any other, as our own failure: the flow cannot go on  */
     FLOW_SEND_GIVEN_UP /* no completion: for flow_tx_fail, its user cancels   */
 } flow_send_status_t;

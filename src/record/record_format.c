@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+/* Numbers of the core that recordings have. */
+_Static_assert((FLOW_SEND_OK == 0) && (FLOW_SEND_RNR == 1) &&
+                       (FLOW_SEND_LOST == 2) && (FLOW_SEND_DEAD == 3) &&
+                       (FLOW_SEND_ERROR == 4) && (FLOW_SEND_GIVEN_UP == 5),
+               "FLOW_SEND_*: raise RECORD_VERSION; run_call.c, text.c; "
+               "each if on one of them, in src/flow, src/uct and test");
+_Static_assert((FLOW_PAUSE_PENDING == 1) && (FLOW_PAUSE_FENCE == 2) &&
+                       (FLOW_PAUSE_USER == 4) && (FLOW_PAUSE_END == 9),
+               "FLOW_PAUSE_*: raise RECORD_VERSION; watch.c");
+
 typedef struct record_schema {
     const char *name, *fields;
 } record_schema_t;

@@ -5,9 +5,10 @@ without a gap, and nothing lags behind it: abi_layout.h has the sizes of each,
 the tests' stand-in libuct exports the symbol of each, and no range from the
 oldest on ("1.13 to ...") ends with the newest but one, as it did before the
 list grew. NEWS, which tells what was, is left out. In each minor every member of
-a structure of abi_layout.h has its line in hooks_layout.cc, which compares it
-with UCX's, and every callback of a table that UCX gets is set: UCX asserts some
-in the constructor and calls others without a look."""
+a structure of abi_layout.h, and every constant of the newest minor, has its
+line in hooks_layout.cc, which compares it with UCX's, and every callback of a
+table that UCX gets is set: UCX asserts some in the constructor and calls others
+without a look."""
 
 import os
 import re
@@ -28,6 +29,7 @@ TABLES = 'src/ucp_hooks'  # its *.inc
 FILLED = {'abi_internal_ops': r'\.', 'abi_md_ops': r'\.',
           'abi_component': r'\bcomponent->', 'abi_tl': r'\btl->',
           'abi_config_parser': r'\bparser\.'}
+BROKEN = r'#if defined\(HOOKS_BREAK.*?\n#endif'  # what the proof's own test breaks
 FAKE = 'test/gtest/uct/hooks_fake_uct.c'
 SIGNS = {'0': '==', '1': '>='}  # in the stand-in, by minors.h's "stays"
 PLACES = ('.c', '.h', '.inc', '.cc', '.py', '.sh', '.in', '.md', 'control')
@@ -44,14 +46,20 @@ def compare(path, wanted, found, problems):
 def lines_of(text, minor):
     """{(structure, member)} that hooks_layout.cc compares."""
     code = '\n'.join(ucx_versions.preprocess(
-        re.sub(r'#if defined\(HOOKS_BREAK.*?\n#endif', '', text, flags=re.S),
-        minor))
+        re.sub(BROKEN, '', text, flags=re.S), minor))
     found = re.findall(r'\b(?:FIELD|CALLBACK)\((abi_\w+)_t,\s*\w+,\s*(\w+)\)',
                        code)
     found += re.findall(r'\bFIELD_AS\((abi_\w+)_t,\s*(\w+),', code)
     found += [('abi_md_attr', member)
               for member in re.findall(r'\bATTR\((\w+)\);', code)]
     return set(found)
+
+
+def constants(text, minor):
+    """The ABI_ constants that this minor's layout has."""
+    code = re.sub(r'/\*.*?\*/', ' ', '\n'.join(ucx_versions.preprocess(text, minor)),
+                  flags=re.S)
+    return re.findall(r'^\s*(ABI_\w+)\s*=', code, re.M)
 
 
 def unset(name, members, code):
@@ -65,10 +73,19 @@ def unset(name, members, code):
                           code)]
 
 
+def check_constants(layout, proof, newest, problems):
+    code = '\n'.join(ucx_versions.preprocess(
+        re.sub(BROKEN, '', proof, flags=re.S), newest))
+    valued = re.findall(r'\bVALUE\((\w+),', code)
+    problems += [f'{PROOF}: UCX 1.{newest}: no line of {name}'
+                 for name in constants(layout, newest) if name not in valued]
+
+
 def check_members(root, minors, problems):
     layout, proof = (tree.read(root, path) for path in (LAYOUT, PROOF))
     tables = '\n'.join(tree.read(root, path) for path in
                        tree.files(root, '.inc', under=TABLES))
+    check_constants(layout, proof, minors[-1], problems)
     for minor in minors:
         structures = ucx_versions.structures(layout, minor)
         compared = lines_of(proof, minor)

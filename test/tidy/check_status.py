@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """check_status.py ROOT BUILD: each status of a completion that efa_status.h
 names is one that the emulated device can give, has its row in EFA-FACTS, and is
-put into the device's mouth by the tests of the transport and of the device. None
+put into the device's mouth by the tests of the transport, of the model and of
+the device. None
 of these has one that efa_status.h lacks. (The compiler asks for each status in
 the transports: their switches have no default.)"""
 
@@ -16,8 +17,10 @@ NAMES = 'src/uct/ib/efa/efa_status.h'
 DEVICE = 'src/efasim/engine/efa_io.h'
 FACTS = 'docs/EFA-FACTS.md'
 UCT = 'test/gtest/uct/test_uct_status.cc'
+MODEL = 'test/model/error.cc'
 VERBS = 'test/gtest/efasim/verbs_status.cc'
 OK = 0  # no fault: nothing to inject
+ELSEWHERE = {OK, 1, 10}  # in the model: the device is gone; sent again
 NAMELESS = {19, 255}  # what a device may say that nobody knows
 
 
@@ -48,6 +51,17 @@ def cases(root):
                                        tree.read(root, UCT), re.M)))
 
 
+def modelled(root):
+    """The model's table of endings has the numbers in comments, "2 to 6, 14"."""
+    if not os.path.exists(os.path.join(root, MODEL)):
+        return set()
+    said = ' '.join(re.findall(r'FLOW_SEND_\w+\},? +/\* (.*?) *\*/',
+                               tree.read(root, MODEL)))
+    for first, last in re.findall(r'(\d+) to (\d+)', said):
+        said += ''.join(f' {number}' for number in range(int(first), int(last)))
+    return numbers(said)
+
+
 def injected(root):
     values = re.search(r'INSTANTIATE_TEST_SUITE_P\(statuses, Inject,.*?'
                        r'Values\(([^)]*)\)', tree.read(root, VERBS), re.S)
@@ -66,6 +80,7 @@ def main(root):
             (DEVICE, enumerated(root, DEVICE, 'SIM_ST_'), named),
             (FACTS, rows(root), named),
             (UCT, cases(root), named - {OK}),
+            (MODEL, modelled(root), named - ELSEWHERE),
             (VERBS, injected(root) - NAMELESS, named - {OK})):
         problems += [f'{path}: status {number} of {NAMES} is missing'
                      for number in sorted(wanted - found)]

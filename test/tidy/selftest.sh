@@ -325,6 +325,15 @@ expect fail check_minors.py 'UCX 1.13: abi_tl_t.c is not set'
 minors
 sed -i 2d "$root/test/gtest/uct/hooks_layout.cc"
 expect fail check_minors.py 'UCX 1.14: no line of abi_internal_ops_t.b'
+minors
+printf 'enum {\n    ABI_ONE = 1,\n    ABI_TWO = 2\n};\n' \
+    >>"$root/src/ucp_hooks/abi_layout.h"
+printf 'VALUE(ABI_TWO, 2);\n' >>"$root/test/gtest/uct/hooks_layout.cc"
+expect fail check_minors.py 'UCX 1.14: no line of ABI_ONE'
+printf 'VALUE(ABI_ONE, 1);\n' >>"$root/test/gtest/uct/hooks_layout.cc"
+expect pass check_minors.py
+minors
+sed -i 2d "$root/test/gtest/uct/hooks_layout.cc"
 sed -i 's/== 14/>= 14/' "$root/test/gtest/uct/hooks_fake_uct.c"
 expect fail check_minors.py 'hooks_fake_uct.c: UCX 1.14 lacks == two'
 sed -i 's/X(14/X(15/' "$root/src/ucp_hooks/minors.h"
@@ -356,7 +365,9 @@ expect fail check_sentences.py 'test/a.py:2: a sentence begins with "What it doe
 
 # statuses N...: a tree whose device, facts and tests have these.
 statuses() {
-    mkdir -p "$root"/{src/efasim/engine,test/gtest/uct,test/gtest/efasim}
+    mkdir -p "$root"/{src/efasim/engine,test/model,test/gtest/uct,test/gtest/efasim}
+    printf '    {true, FLOW_SEND_ERROR}, /* %s */\n' "2 to ${*: -1}" |
+        put test/model/error.cc
     printf '    SIM_ST_NAME = %s,\n' 0 "$@" | put src/efasim/engine/efa_io.h
     { printf '## Completion status\n| 0 | done | OK | %s | x | Y |\n' "$1"
         printf '| %s | x | Y | | | |\n' "${@:2}"
@@ -371,8 +382,10 @@ statuses 1 2
 expect fail check_status.py 'nothing to check'
 printf '    EFA_STATUS_NAME = %s,\n' 0 1 2 | put src/uct/ib/efa/efa_status.h
 expect pass check_status.py
+put test/model/error.cc <<<'/* 2 */'
+expect fail check_status.py 'test/model/error.cc: status 2 of'
 statuses 1 2 3
-for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md \
+for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md test/model/error.cc \
     test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
     expect fail check_status.py "$file: status 3 is not in"
 done
@@ -381,6 +394,9 @@ for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md \
     test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
     expect fail check_status.py "$file: status 1 of src/uct/ib/efa/efa_status.h is"
 done
+
+# shellcheck source=test/tidy/selftest_guide.sh
+. "$here/selftest_guide.sh"
 
 # twice NAME...: files that have five common lines, and one more before the last.
 twice() {
