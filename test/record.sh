@@ -130,9 +130,9 @@ record_files() {
         cp "$file" "$bad"
         printf '%b' "$2" | dd of="$bad" bs=1 seek="$1" conv=notrunc status=none
     }
-    echo text >"$bad" && damaged 2 'no recording'
-    : >"$bad" && damaged 2 'no recording'
-    poke 0 'X' && damaged 2 'no recording'
+    echo text >"$bad" && damaged 2 'is no recording'
+    : >"$bad" && damaged 2 'is no recording'
+    poke 0 'X' && damaged 2 'is no recording'
     poke 8 '\t' && damaged 2 'recorded by version .*(format 9'
     poke 24 'XXXX' && damaged 2 'recorded by version .* on .*layout'
     poke 16 '\0\0\0\0\0\0\0\0' && damaged 2 'cut off'

@@ -496,6 +496,8 @@ systemwide_inside() {
     ldconfig
     before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
     ! "$tool" status || fail "enabled at first"
+    "$tool" disable | grep -qx 'not enabled: nothing to undo' || fail "undo nothing"
+    ! "$tool" disable twice 2>/dev/null || fail "two arguments were taken"
     "$tool" enable || fail "enable: status $?"
     "$tool" status || fail "not enabled"
     ! "$tool" enable 2>/dev/null || fail "enabled twice"
@@ -509,7 +511,7 @@ systemwide_inside() {
     says '^ok +loading +system-wide' "$out"
     ucx_info -d >"$out" 2>&1 || fail "without a device: status $?"
     says 'Transport: tcp$' "$out"
-    "$tool" disable || fail "disable: status $?"
+    [ "$("$tool" disable)" = disabled ] || fail "disable: status $?"
     ! "$tool" status || fail "enabled still"
     "$EFASIM" run --fabric "t$$" -- env UCX_TLS=tcp ucx_info -d >"$out" 2>&1
     says_not 'Component: efa$' "$out"

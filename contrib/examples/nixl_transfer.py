@@ -155,11 +155,16 @@ def drive(agent, channel, sizes, peer):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='NIXL READ and WRITE')
-    parser.add_argument('address', nargs='?', help='host A, on host B')
-    parser.add_argument('--port', type=int, default=18515)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('address', nargs='?',
+                        help='of host A, where this is started on host B')
+    parser.add_argument('--port', type=int, default=18515,
+                        help='TCP port, the same on both (%(default)s)')
     parser.add_argument('--sizes', type=lambda text: [
-        int(size) for size in text.split(',')], default=SIZES)
+        int(size) for size in text.split(',')], default=SIZES,
+                        help='bytes of a transfer, as 1024,65536')
     arguments = parser.parse_args()
 
     before = efa_counters.read()

@@ -100,10 +100,14 @@ async def connect(address, port, rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='ucxx over SRD')
-    parser.add_argument('address', nargs='?', help='host A, on host B')
-    parser.add_argument('--port', type=int, default=PORT)
-    parser.add_argument('--rounds', type=int, default=20, help='of each size')
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('address', nargs='?',
+                        help='of host A, where this is started on host B')
+    parser.add_argument('--port', type=int, default=PORT,
+                        help='TCP port, the same on both (%(default)s)')
+    parser.add_argument('--rounds', type=int, default=20, help='of each size (%(default)s)')
     arguments = parser.parse_args()
     before = efa_counters.read()
     if arguments.address:

@@ -239,7 +239,10 @@ int cli_stat(int argc, char **argv)
     fabric_path(name, path);
     fabric = fabric_open(path, 0, -1);
     if (fabric == NULL) {
-        cli_error("no fabric named '%s' (%s): it exists while an `efasim run` "
+        cli_error((errno == EPROTO) ?
+                  "fabric '%s' is of another version of efasim (%s): use the "
+                  "efasim of its programs" :
+                  "no fabric named '%s' (%s): it exists while an `efasim run` "
                   "or a program in it does; start one, or name another by "
                   "--fabric", name, strerror(errno));
         return 1;

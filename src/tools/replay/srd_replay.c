@@ -49,17 +49,20 @@ typedef struct replay {
 static void replay_usage(FILE *out)
 {
     fputs("usage: srd_replay [OPTION...] FILE\n"
-          "Runs a recording (made with UCX_EFA_RECORD=DIR[:SIZE]) again on the "
-          "protocol\n"
-          "core, and compares every answer.\n"
-          "  --until CALL  no further than this call\n"
-          "  --text        each call as a line\n"
-          "  --why         at the end, the cause and begin of each blocked "
-          "flow's wait,\n"
-          "                and the last words of its peer\n"
-          "  --flow N      with --text and --why: only this sending flow\n"
-          "  --peer QPN    only this peer\n"
-          "  --trace FILE  in Chrome's trace format, for Perfetto\n"
+          "Runs a recording (*.srdrec, made with UCX_EFA_RECORD=DIR[:SIZE]) "
+          "again on the\n"
+          "protocol core, and compares every answer. Needs neither UCX nor a "
+          "device.\n"
+          "  --until CALL  stop after call number CALL (default: the last)\n"
+          "  --text        print each call as a line\n"
+          "  --why         at the end, for each sending flow that waits: the "
+          "cause, since\n"
+          "                when, and what its peer sent last\n"
+          "  --flow N      --text and --why of sending flow N only (default: "
+          "all)\n"
+          "  --peer QPN    --text and --why of flows to this queue pair only "
+          "(default: all)\n"
+          "  --trace FILE  write FILE in Chrome's trace format, for Perfetto\n"
           "  --version, --help\n"
           "Exit status: 0 all the same, 1 a call differs, 2 the file cannot be "
           "replayed.\n",
@@ -73,7 +76,7 @@ static int replay_number(const char *text, uint64_t most, uint64_t *number)
     *number = strtoull(text, &end, 0);
     if ((end == text) || (*end != '\0') || (*text == '-') || (*number == 0) ||
         (*number > most)) {
-        fprintf(stderr, "srd_replay: %s: a number from 1 to %llu, please\n",
+        fprintf(stderr, "srd_replay: '%s': allowed is a number from 1 to %llu\n",
                 text, (unsigned long long)most);
         return 0;
     }
