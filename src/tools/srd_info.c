@@ -418,8 +418,9 @@ static int run_check(info_t *info)
     for (i = 0; i < INFO_LEVELS; ++i) {
         json_count(&info->json, words[i], info->counts[i]);
     }
-    printf("%u ok, %u warnings, %u failed, %u skipped\n",
+    printf("%u ok, %u warning%s, %u failed, %u skipped\n",
            info->counts[INFO_OK], info->counts[INFO_WARN],
+           (info->counts[INFO_WARN] == 1) ? "" : "s",
            info->counts[INFO_FAIL], info->counts[INFO_SKIP]);
     return (info->counts[INFO_FAIL] > 0) ? 1 : 0;
 }
