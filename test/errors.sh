@@ -101,6 +101,8 @@ errors_programs() {
         "$SRDRUN" solver_of_nobody
     error 'srdrun /etc/passwd' '/etc/passwd' 'not executable' 'name a program.*chmod' \
         "$SRDRUN" /etc/passwd
+    error 'srdrun UCX_TLS=srd ./program' 'UCX_TLS=srd: ' 'a variable stands' \
+        'UCX_TLS=srd srdrun' "$SRDRUN" UCX_TLS=srd ./program
     error 'srdrun --tls=srd ./program' 'option --tls=srd' 'unknown' 'srdrun --help.*UCX_TLS=srd' \
         "$SRDRUN" --tls=srd ./program
     echo 'int main(void) { return 0; }' | cc -static -x c -o "$CHECK_LOG.static" - && {
@@ -155,6 +157,10 @@ time.sleep(60)" &
         "$EFASIM" run --lose 0.1 -- true
     error 'efasim run solver (which is not in PATH)' 'solver' 'not found in PATH' \
         'install it, or give' errors_on -- solver_of_nobody
+    error 'efasim run -- UCX_TLS=srd srdrun ./program' 'UCX_TLS=srd: ' 'a variable stands' \
+        'UCX_TLS=srd efasim run --' errors_on -- UCX_TLS=srd "$SRDRUN" true
+    error 'efasim run --stat=/dev/full -- true' 'stat=/dev/full' 'No space left' \
+        'make room' errors_on --stat=/dev/full -- true
     error 'efasim ibv_devinfo (run is missing)' "'ibv_devinfo'" 'unknown command' \
         'efasim run -- ibv_devinfo' "$EFASIM" ibv_devinfo
     error 'efasim run --plan faults.txt -- true (no such file)' 'faults.txt' 'No such file' \

@@ -99,35 +99,6 @@ shows() {
     "$BUILD/bin/srd_info" --help | grep -q -- --check || fail "no help"
 }
 
-# refused TEXT OPTION...: one line of this text, and status 2.
-refused() {
-    local text=$1 status=0
-    shift
-    "$BUILD/bin/srd_info" "$@" >"$OUT" 2>&1 || status=$?
-    cat "$OUT"
-    [ $status = 2 ] || fail "srd_info $*: status $status"
-    [ "$(wc -l <"$OUT")" = 1 ] && grep -q -e "$text" "$OUT" || fail "$*: no $text"
-}
-
-# An option that would have no effect is refused, and the line names what it needs.
-options() {
-    clean_environment
-    local option
-    for option in --peer=h --listen --device=d --only=latency --facts; do
-        refused "^srd_info: ${option%=*} has no effect without --selftest: add" $option
-    done
-    for option in --ranks=2 --hosts=2 --devices=1 --peers=1 --table; do
-        refused "^srd_info: ${option%=*} has no effect without --plan: add" --check $option
-    done
-    for option in --once --interval=2; do
-        refused "^srd_info: ${option%=*} has no effect without --top: add" $option
-    done
-    refused '^srd_info: --check and --plan are two reports' --check --plan --ranks=2 \
-        --hosts=2
-    refused '^srd_info: --selftest and --top are two reports' --top --selftest
-    refused '^srd_info: --listen and --peer are the two sides' --selftest --listen --peer=h
-}
-
 # The NUMA node is what sysfs says; the emulated device itself belongs to none.
 places() {
     clean_environment
@@ -579,7 +550,6 @@ page_readme() {
 suite_run() {
     check info_all_ok 30 all_ok
     check info_shows 30 shows
-    check info_options 30 options
     check info_places 30 places
     check info_gpus_near 30 gpus_near
     check info_device 30 device

@@ -235,6 +235,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.role != 'scheduler' and not arguments.address:
         parser.error("the scheduler's address is missing")
+    if not 0 < arguments.port < 65536:
+        parser.error(f'--port {arguments.port}: allowed is 1 to 65535')
 
     dask.config.set(SETTINGS)
     if arguments.role == 'client':

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traffic of the EFA devices of this host, read from the kernel's counters
 (/sys/class/infiniband/*/ports/1/hw_counters), the same on EC2 and under efasim.
-Run as a program it prints them. The examples beside this file print it, which shows that the bytes went over the
-EFA and not over the host's ordinary network."""
+As a program it prints them. The examples beside this file print it, which shows
+that the bytes went over the EFA and not over the host's ordinary network."""
 
 import glob
 import os

@@ -57,12 +57,12 @@ static const struct argp_option options[] = {
      "Show more: each lane as UCX names it; with --selftest also the "
      "assumptions that hold, and the measurements", 0},
     {"json", KEY_JSON, "FILE", 0,
-     "Write the result of any of these to FILE as JSON, too; -: JSON alone, to "
-     "standard output",
+     "Write the result of any of these to FILE as JSON; -: JSON alone, "
+     "to standard output",
      0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
-     "Read /proc, /sys and /etc below DIR, such as a host's as a container sees "
-     "them (default: /; libibverbs has SYSFS_PATH for the same)", 0},
+     "Read /proc, /sys and /etc below DIR, such as a host's as a container "
+     "sees them (default: /; libibverbs has SYSFS_PATH for the same)", 0},
 
     {NULL, 0, NULL, 0, "UCX of Python packages:", 1},
     {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
@@ -72,15 +72,16 @@ static const struct argp_option options[] = {
 
     {NULL, 0, NULL, 0, "Resources that a job needs on each host:", 2},
     {"plan", KEY_PLAN, NULL, 0,
-     "Compare the needs of a job of --ranks and --hosts (both have to be given) "
-     "with the limits of this host; status 0 if it fits", 2},
+     "Compare the needs of a job of --ranks and --hosts (both have to be "
+     "given) with the limits of this host; status 0 if it fits", 2},
     {"ranks", KEY_RANKS, "N", 0, "Ranks on each host", 2},
     {"hosts", KEY_HOSTS, "N", 0, "Hosts of the job", 2},
     {"devices", KEY_DEVICES, "N", 0,
      "EFA devices per host (default: as many as this host has)", 2},
     {"peers", KEY_PEERS, "N", 0,
      "Ranks on other hosts that a rank talks to (default: all)", 2},
-    {"table", KEY_TABLE, NULL, 0, "Print instead the needs of usual jobs on the EFA of the second "
+    {"table", KEY_TABLE, NULL, 0,
+     "Print instead the needs of usual jobs on the EFA of the second "
      "generation, the table of docs/SCALE.md", 2},
 
     {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 3},

@@ -52,9 +52,9 @@ const char *cli_fabric_name(const char *option);
 int cli_number(const char *option, const char *text, unsigned min,
                unsigned max, unsigned *value);
 
-/* All counters of a fabric to fd, as lines of NAME=VALUE; or as a table, of
- * what moved. */
-void cli_stat_print(const struct fabric *fabric, int fd);
+/* All counters of a fabric as lines of NAME=VALUE; or as a table, of what
+ * moved. */
+void cli_stat_print(const struct fabric *fabric, FILE *out);
 void cli_stat_table(const struct fabric *fabric, FILE *out);
 
 #endif

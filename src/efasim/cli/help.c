@@ -26,13 +26,13 @@ static const char *const help_network[] = {
     "timeout-ms", "seed", NULL
 };
 static const char *const help_network_more[] = {
-    "ud-rate-mbps", "ud-buffer", "ud-mtu", "receive-us", "rnr-retry", "rnr-us",
-    "reorder-reach", NULL
+    "ud-rate-mbps", "ud-buffer", "ud-mtu", "receive-us", "rnr-retry",
+    "rnr-us", "reorder-reach", NULL
 };
 static const char *const help_device[] = {
     "max-ah", "max-cqe", "cq-divide", "comp-vectors", "sub-cqs", "ic-id",
-    "reg-us", "post-us", "ud-prefix", "strict-batch", "strict-ah", "no-rdma-read",
-    "dmabuf", "peer-memory", "memlock-root", NULL
+    "reg-us", "post-us", "ud-prefix", "strict-batch", "strict-ah",
+    "no-rdma-read", "dmabuf", "peer-memory", "memlock-root", NULL
 };
 static const char *const help_faults[] = {
     "inject", "fail-command", "refuse-open", "killed-status", "qkey-status",
@@ -73,12 +73,12 @@ static const char help_run[] =
     "\n"
     "Host, fabric, and reports:\n"
     "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
-    "  --per-node K            of a launcher (mpirun, srun): ranks 0 to K-1 on\n"
-    "                          host 0, the next K on host 1, ...\n"
-    "  --fabric NAME           network to join or make: programs in the same one\n"
-    "                          reach each other (default: the name \"default\")\n"
+    "  --per-node K            of a launcher (mpirun, srun): ranks 0 to K-1\n"
+    "                          on host 0, the next K on host 1, ...\n"
+    "  --fabric NAME           network to join or make: programs of the same\n"
+    "                          one reach each other (default: \"default\")\n"
     "  --stat[=FILE]           write counters to stderr, or FILE, at the end\n"
-    "  --trace FILE            write commands and packets to FILE, a line each\n"
+    "  --trace FILE            write commands and packets, a line each\n"
     "  --plan FILE             settings and faults at given times or counts;\n"
     "                          efasim(1), PLANS, has the format\n";
 
@@ -96,7 +96,7 @@ static const char help_stat[] =
     "usage: efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]] [--raw]\n"
     "Shows the traffic of the devices of a fabric so far.\n"
     "\n"
-    "  --fabric NAME           the fabric (default: the name \"default\")\n"
+    "  --fabric NAME           the fabric (default: \"default\")\n"
     "  --qps                   show each queue pair, too\n"
     "  --watch[=SECONDS]       show it again and again (default: each second)\n"
     "  --raw                   all counters as NAME=VALUE, for scripts\n";
@@ -107,16 +107,26 @@ static const char help_clean[] =
     "\n"
     "  --fabric NAME           only this fabric (default: all of this user)\n";
 
+/* Column in which the texts begin */
+enum { HELP_COLUMN = 26 };
+
 static void help_knob(FILE *out, const struct sim_knob *knob)
 {
+    const char *line = knob->help;
     char option[64];
+    size_t length;
+    int column;
 
     sim_knob_option(knob, option, sizeof(option));
-    if (strlen(option) > 23) {
-        fprintf(out, "  %s\n                          %s\n", option,
-                knob->help);
-    } else {
-        fprintf(out, "  %-24s%s\n", option, knob->help);
+    column = fprintf(out, "  %s", option);
+    if (column >= HELP_COLUMN) {
+        fputc('\n', out);
+        column = 0;
+    }
+    for (; *line != '\0'; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        fprintf(out, "%*s%.*s\n", HELP_COLUMN - column, "", (int)length, line);
+        column = 0;
     }
 }
 

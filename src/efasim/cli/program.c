@@ -107,6 +107,11 @@ void cli_program_say(const char *name)
 
 int cli_program_failed(const char *name, int err)
 {
+    if ((err == ENOENT) && (strchr(name, '=') != NULL)) {
+        cli_error("%s: a variable stands before efasim: %s efasim run -- "
+                  "COMMAND", name, name);
+        return CLI_EXIT_NO_CMD;
+    }
     if (err == ENOENT) {
         cli_error((strchr(name, '/') != NULL) ?
                   "%s: no such file, or the interpreter that it names is "

@@ -420,18 +420,23 @@ static int run_command(char **argv)
 
 /* The counters to a file; `option` is how the user named it. */
 static void run_stat_file(const struct fabric *fabric, const char *option,
-                          const char *file, int flags)
+                          const char *file, const char *mode)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+    FILE *out = fopen(file, mode);
 
-    if (fd < 0) {
+    if (out == NULL) {
         cli_error("%s=%s: %s: no counters are written; name a file that can "
                   "be", option, file, strerror(errno));
         return;
     }
 
-    cli_stat_print(fabric, fd);
-    close(fd);
+    setvbuf(out, NULL, _IOLBF, 0); /* other runs append their lines, too */
+    cli_stat_print(fabric, out);
+    if (ferror(out)) {
+        cli_error("%s=%s: not all counters could be written (%s): make room, "
+                  "or name another file", option, file, strerror(errno));
+    }
+    fclose(out);
 }
 
 /* --stat has the counters of this run; EFASIM_STAT collects those of all runs
@@ -442,12 +447,12 @@ static void run_stat(const struct run_options *options,
     const char *all = getenv("EFASIM_STAT");
 
     if (options->stat_file != NULL) {
-        run_stat_file(fabric, "--stat", options->stat_file, O_TRUNC);
+        run_stat_file(fabric, "--stat", options->stat_file, "we");
     } else if (options->stat) {
-        cli_stat_print(fabric, STDERR_FILENO);
+        cli_stat_print(fabric, stderr);
     }
     if ((all != NULL) && (*all != '\0')) {
-        run_stat_file(fabric, "EFASIM_STAT", all, O_APPEND);
+        run_stat_file(fabric, "EFASIM_STAT", all, "ae");
     }
 }
 

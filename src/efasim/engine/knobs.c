@@ -22,14 +22,14 @@ const struct sim_knob sim_knob_table[] = {
          "seed of all randomness (default 1)"),
     KNOB("reorder", reorder, SIM_KNOB_PROBABILITY, 0, 1, "P",
          "share of packets and completions overtaken by others\n"
-         "                          (default 0)"),
+         "(default 0)"),
     KNOB("loss", loss, SIM_KNOB_PROBABILITY, 0, 1, "P",
          "share of datagrams (UD) that are lost (default 0)"),
     KNOB("duplicate", duplicate, SIM_KNOB_PROBABILITY, 0, 1, "P",
          "share of datagrams (UD) that arrive twice (default 0)"),
     KNOB("timeout-ms", timeout_ms, SIM_KNOB_UINT, 1, 3600000, "MS",
          "time until a request to a silent peer fails, by status 13\n"
-         "                          or 15 (default 5000)"),
+         "or 15 (default 5000)"),
     KNOB("rnr-us", rnr_us, SIM_KNOB_UINT, 1, 10000000, "US",
          "pause between two such retries (default 100)"),
     KNOB("delay-us", delay_us, SIM_KNOB_UINT, 0, 10000000, "US",
@@ -40,10 +40,10 @@ const struct sim_knob sim_knob_table[] = {
          "rate of each device in Mbit/s (default 0: no limit)"),
     KNOB("ud-rate-mbps", ud_rate_mbps, SIM_KNOB_UINT, 0, 10000000, "MBPS",
          "rate of datagrams (UD) to one device in Mbit/s\n"
-         "                          (default 0: no limit)"),
+         "(default 0: no limit)"),
     KNOB("ud-buffer", ud_buffer, SIM_KNOB_UINT, 0, UINT64_MAX, "BYTES",
          "datagrams that wait for --ud-rate-mbps; those that do not\n"
-         "                          fit are lost (default 0: no limit)"),
+         "fit are lost (default 0: no limit)"),
     KNOB("ud-mtu", ud_mtu, SIM_KNOB_UINT, 256, SIM_MAX_MSG, "BYTES",
          "largest datagram (UD) (default 8928)"),
     KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
@@ -52,7 +52,7 @@ const struct sim_knob sim_knob_table[] = {
          "an address handle ends with its last user, not with the first"),
     KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
          "completion queues have 1/N of the entries asked for\n"
-         "                          (default 1)"),
+         "(default 1)"),
     KNOB_OF(OPEN, "max-cqe", max_cqe, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
             "entries of a completion queue, at most (default 32768)"),
     KNOB_OF(OPEN, "max-rdma", max_rdma, SIM_KNOB_UINT, 1, SIM_MAX_RDMA, "BYTES",
@@ -62,34 +62,34 @@ const struct sim_knob sim_knob_table[] = {
             "interrupts among which completion queues choose (default 4)"),
     KNOB_OF(OPEN, "sub-cqs", sub_cqs, SIM_KNOB_UINT, 0, SIM_SUB_CQS_MAX, "N",
             "rings of a completion queue (default 0: as the\n"
-            "                          generation has)"),
+            "generation has)"),
     KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
          "interconnect in the answer of efadv_query_mr\n"
-         "                          (default 0: none)"),
+         "(default 0: none)"),
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
          "time that a receiver takes for a packet (default 0)"),
     KNOB("rnr-retry", rnr_retry, SIM_KNOB_UINT, 0, 7, "N",
          "retries at a receiver not ready, of a QP that sets none\n"
-         "                          (default 7: endless)"),
+         "(default 7: endless)"),
     KNOB_OF(OPEN, "max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
             "address handles of a process, at most (default 1024)"),
     KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
          "answer to a wrong QKEY, 0 for silence (default 9)"),
     KNOB("killed-status", killed_status, SIM_KNOB_UINT, 8, 13, "STATUS",
          "status of requests under way to a killed process: 8 or 9\n"
-         "                          as its host lives, 13 as it died, too (default 9)"),
+         "as its host lives, 13 as it died, too (default 9)"),
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP (default 0) requests of OP (send, read, write,\n"
-         "                          recv) the next COUNT (default 1) complete with\n"
-         "                          STATUS; OP post: posting fails with that errno"),
+         "recv) the next COUNT (default 1) complete with\n"
+         "STATUS; OP post: posting fails with that errno"),
     KNOB("fail-command", fail_num, SIM_KNOB_FAIL, 0, 0,
          "NAME:N[:ERRNO],...",
          "the N-th command NAME (reg-mr, create-qp, ..., or any;\n"
-         "                          efasim(1) has all) fails with ERRNO (default ENOMEM)"),
+         "efasim(1) has all) fails with ERRNO (default ENOMEM)"),
     KNOB("srd-loss", srd_loss, SIM_KNOB_UINT, 0, UINT32_MAX, "N",
          "each N-th message to a QP (SRD) is lost, its sender is\n"
-         "                          told that it arrived (default 0: none)"),
+         "told that it arrived (default 0: none)"),
     KNOB("srd-duplicate", srd_duplicate, SIM_KNOB_UINT, 0, UINT32_MAX, "N",
          "each N-th message of a QP (SRD) arrives twice (default 0)"),
     KNOB("reorder-reach", reorder_reach, SIM_KNOB_UINT, 1, 4096, "N",
@@ -108,21 +108,21 @@ const struct sim_knob sim_knob_table[] = {
          "extra time of each memory registration (default 0)"),
     KNOB("post-us", post_us, SIM_KNOB_UINT, 0, 1000000, "US",
          "extra CPU time of each post of sends, as on a slow\n"
-         "                          CPU (default 0)"),
+         "CPU (default 0)"),
     KNOB("accept", accept, SIM_KNOB_ACCEPT, 0, UINT64_MAX, "NAME:N,...",
          "limits lower than the device reports; NAME is send-queue,\n"
-         "                          receive-queue, send-sge, receive-sge, inline,\n"
-         "                          message, read, handles, queue-pairs, registration\n"
-         "                          or batch (default: as reported)"),
+         "receive-queue, send-sge, receive-sge, inline,\n"
+         "message, read, handles, queue-pairs, registration\n"
+         "or batch (default: as reported)"),
     KNOB("answer", answer, SIM_KNOB_ANSWER, 0, SIM_ANSWER_USUAL - 1,
          "CASE:STATUS,...",
          "other completion statuses; CASE is dead (no such queue\n"
-         "                          pair), absent (no such host), rnr (not ready in all\n"
-         "                          tries), unknown (RDMA without a handle there), key,\n"
-         "                          long, handle (gone) or overrun"),
+         "pair), absent (no such host), rnr (not ready in all\n"
+         "tries), unknown (RDMA without a handle there), key,\n"
+         "long, handle (gone) or overrun"),
     KNOB("late", late, SIM_KNOB_LATE, 0, 1000000, "OP:US,...",
          "the last byte of OP (send, read, write) is in place\n"
-         "                          US after its completion (default 0: before it)"),
+         "US after its completion (default 0: before it)"),
     KNOB("eager", eager, SIM_KNOB_FLAG, 0, 1, NULL,
          "the device works while the program does not poll, too"),
     KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
@@ -134,7 +134,7 @@ const struct sim_knob sim_knob_table[] = {
     KNOB_OF(HOST, "device", device, SIM_KNOB_DEVICE, 0, 0,
             "efa0|efa1|efa2|efa3",
             "generation: efa0 has no RDMA, efa1 (default) reads,\n"
-            "                          efa2 and efa3 write, too"),
+            "efa2 and efa3 write, too"),
     KNOB_OF(HOST, "devices", devices, SIM_KNOB_UINT, 1, SIM_DEVICES, "N",
             "devices: rdmap0s6, rdmap16s6, ..., at most 4 (default 1)"),
     KNOB_OF(HOST, "gpus", gpus, SIM_KNOB_UINT, 0, SIM_GPUS, "N",

@@ -164,7 +164,8 @@ struct sim_knob {
     size_t             offset; /* in struct sim_knobs */
     uint64_t           min, max;
     const char        *arg;   /* for the help text */
-    const char        *help; /* flag that is set by default: of --no-NAME */
+    const char        *help; /* lines; of a flag that is set by default, what
+                                --no-NAME does */
     enum sim_knob_scope scope;
 };
 

@@ -37,9 +37,9 @@ static const char *file_look_head(replay_file_t *file, char *why,
     if ((head->version != RECORD_VERSION) ||
         (head->layout != flow_image_layout())) {
         snprintf(why, why_size,
-                 "was recorded by version %s on %s (format %u, layout %016llx); "
-                 "this is srd_replay %s (format %u, layout %016llx): take that "
-                 "of the version that recorded",
+                 "was recorded by version %s on %s (format %u, layout "
+                 "%016llx); this is srd_replay %s (format %u, layout "
+                 "%016llx): take that of the version that recorded",
                  release, machine, head->version,
                  (unsigned long long)head->layout, PACKAGE_VERSION,
                  RECORD_VERSION, (unsigned long long)flow_image_layout());

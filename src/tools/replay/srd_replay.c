@@ -76,8 +76,8 @@ static int replay_number(const char *text, uint64_t most, uint64_t *number)
     *number = strtoull(text, &end, 0);
     if ((end == text) || (*end != '\0') || (*text == '-') || (*number == 0) ||
         (*number > most)) {
-        fprintf(stderr, "srd_replay: '%s': allowed is a number from 1 to %llu\n",
-                text, (unsigned long long)most);
+        fprintf(stderr, "srd_replay: '%s': allowed is a number from 1 to "
+                "%llu\n", text, (unsigned long long)most);
         return 0;
     }
     return 1;
