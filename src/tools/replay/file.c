@@ -29,15 +29,15 @@ static const char *file_look_head(replay_file_t *file, char *why,
     char machine[sizeof(head->names.machine)];
 
     if ((file->size < RECORD_PAGE) || (head->magic != RECORD_MAGIC)) {
-        return "is no recording: name a file *.srdrec, as UCX_EFA_RECORD=DIR "
-               "makes them in DIR";
+        return "this is no recording: name a file *.srdrec, as "
+               "UCX_EFA_RECORD=DIR makes them in DIR";
     }
     file_text(release, head->names.release, sizeof(release));
     file_text(machine, head->names.machine, sizeof(machine));
     if ((head->version != RECORD_VERSION) ||
         (head->layout != flow_image_layout())) {
         snprintf(why, why_size,
-                 "was recorded by version %s on %s (format %u, layout "
+                 "recorded by version %s on %s (format %u, layout "
                  "%016llx); this is srd_replay %s (format %u, layout "
                  "%016llx): take that of the version that recorded",
                  release, machine, head->version,
@@ -157,7 +157,7 @@ int file_read(replay_file_t *file, const char *path)
     }
     error = file_look(file, bytes, size, why, sizeof(why));
     if (error != NULL) {
-        fprintf(stderr, "srd_replay: %s %s\n", path, error);
+        fprintf(stderr, "srd_replay: %s: %s\n", path, error);
         free(bytes);
         return -1;
     }

@@ -48,8 +48,8 @@ typedef struct replay {
 
 static void replay_usage(FILE *out)
 {
-    fputs("usage: srd_replay [OPTION...] FILE\n"
-          "Runs a recording (*.srdrec, made with UCX_EFA_RECORD=DIR[:SIZE]) "
+    fputs("usage: srd_replay [OPTION...] FILE...\n"
+          "Runs recordings (*.srdrec, made with UCX_EFA_RECORD=DIR[:SIZE]) "
           "again on the\n"
           "protocol core, and compares every answer. Needs neither UCX nor a "
           "device.\n"
@@ -62,7 +62,8 @@ static void replay_usage(FILE *out)
           "all)\n"
           "  --peer QPN    --text and --why of flows to this queue pair only "
           "(default: all)\n"
-          "  --trace FILE  write FILE in Chrome's trace format, for Perfetto\n"
+          "  --trace FILE  write FILE in Chrome's trace format, for Perfetto "
+          "(one recording)\n"
           "  --version, --help\n"
           "Exit status: 0 all the same, 1 a call differs, 2 the file cannot be "
           "replayed.\n",
@@ -147,11 +148,17 @@ static int replay_parse(replay_options_t *options, int argc, char **argv)
             return status;
         }
     }
-    if (optind + 1 != argc) {
-        replay_usage(stderr);
+    if (optind == argc) {
+        fprintf(stderr, "srd_replay: no recording is given: name one "
+                "(*.srdrec, in the folder of UCX_EFA_RECORD); --help lists "
+                "the options\n");
         return REPLAY_FAILED;
     }
-    options->path = argv[optind];
+    if ((options->trace != NULL) && (optind + 1 != argc)) {
+        fprintf(stderr, "srd_replay: --trace=%s: of one recording: name the "
+                "others in runs of their own\n", options->trace);
+        return REPLAY_FAILED;
+    }
     return -1;
 }
 
@@ -266,21 +273,39 @@ static int replay_child(replay_t *replay, const replay_file_t *file)
     return REPLAY_FAILED;
 }
 
+static int replay_path(replay_t *replay)
+{
+    replay_file_t file;
+    int           status;
+
+    if (file_read(&file, replay->options->path) != 0) {
+        return REPLAY_FAILED;
+    }
+    status = replay_child(replay, &file);
+    free(file.bytes);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static replay_t  replay;
     replay_options_t options = {0};
-    replay_file_t    file;
     int              status = replay_parse(&options, argc, argv);
+    int              i, one, is_several;
 
     if (status >= 0) {
         return status;
     }
-    if (file_read(&file, options.path) != 0) {
-        return REPLAY_FAILED;
-    }
     replay.options = &options;
-    status         = replay_child(&replay, &file);
-    free(file.bytes);
+    is_several     = (argc - optind > 1);
+    status         = REPLAY_SAME;
+    for (i = optind; i < argc; ++i) {
+        options.path = argv[i];
+        if (is_several) {
+            printf("%s%s:\n", (i > optind) ? "\n" : "", options.path);
+        }
+        one    = replay_path(&replay);
+        status = (one > status) ? one : status;
+    }
     return status;
 }
