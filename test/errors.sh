@@ -159,8 +159,8 @@ time.sleep(60)" &
         'install it, or give' errors_on -- solver_of_nobody
     error 'efasim run -- UCX_TLS=srd srdrun ./program' 'UCX_TLS=srd: ' 'a variable stands' \
         'UCX_TLS=srd efasim run --' errors_on -- UCX_TLS=srd "$SRDRUN" true
-    error 'efasim run --stat=/dev/full -- true' 'stat=/dev/full' 'No space left' \
-        'make room' errors_on --stat=/dev/full -- true
+    error 'efasim run --stat=/dev/full -- ./program' 'stat=/dev/full' 'No space left' \
+        'make room' errors_on --stat=/dev/full -- env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
     error 'efasim ibv_devinfo (run is missing)' "'ibv_devinfo'" 'unknown command' \
         'efasim run -- ibv_devinfo' "$EFASIM" ibv_devinfo
     error 'efasim run --plan faults.txt -- true (no such file)' 'faults.txt' 'No such file' \

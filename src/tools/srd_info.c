@@ -49,6 +49,8 @@ enum {
     KEY_INTERVAL
 };
 
+/* The option that chooses a report comes first in the help: the others of its
+ * title are in the next group. */
 static const struct argp_option options[] = {
     {"check", 'c', NULL, 0,
      "Check everything that can make UCX miss an EFA: a line for each thing, "
@@ -74,46 +76,46 @@ static const struct argp_option options[] = {
     {"plan", KEY_PLAN, NULL, 0,
      "Compare the needs of a job of --ranks and --hosts (both have to be "
      "given) with the limits of this host; status 0 if it fits", 2},
-    {"ranks", KEY_RANKS, "N", 0, "Ranks on each host", 2},
-    {"hosts", KEY_HOSTS, "N", 0, "Hosts of the job", 2},
+    {"ranks", KEY_RANKS, "N", 0, "Ranks on each host", 3},
+    {"hosts", KEY_HOSTS, "N", 0, "Hosts of the job", 3},
     {"devices", KEY_DEVICES, "N", 0,
-     "EFA devices per host (default: as many as this host has)", 2},
+     "EFA devices per host (default: as many as this host has)", 3},
     {"peers", KEY_PEERS, "N", 0,
-     "Ranks on other hosts that a rank talks to (default: all)", 2},
+     "Ranks on other hosts that a rank talks to (default: all)", 3},
     {"table", KEY_TABLE, NULL, 0,
      "Print instead the needs of usual jobs on the EFA of the second "
-     "generation, the table of docs/SCALE.md", 2},
+     "generation, the table of docs/SCALE.md", 3},
 
-    {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 3},
+    {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 4},
     {"selftest", KEY_SELFTEST, NULL, 0,
      "Test each assumption of docs/EFA-FACTS.md on this host's device; status "
-     "0 if all hold", 3},
+     "0 if all hold", 4},
     {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
      "Serve one \"--selftest --peer\" of another host (default: TCP port "
-     ST_PORT ")", 3},
+     ST_PORT ")", 5},
     {"peer", KEY_PEER, "HOST[:PORT]", 0,
      "Test between this host and HOST, where srd_info --selftest --listen "
-     "runs (default: port " ST_PORT ")", 3},
+     "runs (default: port " ST_PORT ")", 5},
     {"device", KEY_DEVICE, "NAME", 0, "Device to test (default: the first)",
-     3},
+     5},
     {"only", KEY_ONLY, "PROBE,...", 0,
      "Run these probes only, without measurements; the report of --all names "
-     "them", 3},
+     "them", 5},
     {"facts", KEY_FACTS, NULL, 0,
-     "Test the assumptions only, without measurements", 3},
-    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 3},
+     "Test the assumptions only, without measurements", 5},
+    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 5},
 
-    {NULL, 0, NULL, 0, "Live view of peers that stall processes:", 4},
+    {NULL, 0, NULL, 0, "Live view of peers that stall processes:", 6},
     {"top", KEY_TOP, NULL, 0,
      "Show, live, this user's processes on this host: which process waits for "
      "which peer, how long, for what, and the traffic with each peer. Keys "
      "sort the peers: s stalls, o oldest, b bytes, m messages, "
-     "r receiver-not-ready, l lost, d depth; q quits", 4},
+     "r receiver-not-ready, l lost, d depth; q quits", 6},
     {"once", KEY_ONCE, NULL, 0,
-     "Show one page, after about 2 s, and end", 4},
+     "Show one page, after about 2 s, and end", 7},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
      "Time between two pages (default: 1); with --json, FILE is replaced each "
-     "time (without --interval it is written once)", 4},
+     "time (without --interval it is written once)", 7},
     {NULL, 0, NULL, 0, NULL, 0}
 };
 
