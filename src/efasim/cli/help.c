@@ -75,12 +75,10 @@ static const char help_run[] =
     "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
     "  --per-node K            of a launcher (mpirun, srun): ranks 0 to K-1\n"
     "                          on host 0, the next K on host 1, ...\n"
-    "  --fabric NAME           network to join or make: programs of the same\n"
-    "                          one reach each other (default: \"default\")\n"
+    "  --fabric NAME           network to join or make (default: \"default\")\n"
     "  --stat[=FILE]           write counters to stderr, or FILE, at the end\n"
     "  --trace FILE            write commands and packets, a line each\n"
-    "  --plan FILE             settings and faults at given times or counts;\n"
-    "                          efasim(1), PLANS, has the format\n";
+    "  --plan FILE             faults by time or count: efasim(1), PLANS\n";
 
 static const char help_run_more[] =
     "\nefasim run --help=all lists the others: limits of the device, and "

@@ -28,8 +28,7 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("duplicate", duplicate, SIM_KNOB_PROBABILITY, 0, 1, "P",
          "share of datagrams (UD) that arrive twice (default 0)"),
     KNOB("timeout-ms", timeout_ms, SIM_KNOB_UINT, 1, 3600000, "MS",
-         "time until a request to a silent peer fails, by status 13\n"
-         "or 15 (default 5000)"),
+         "time until a request to a silent peer fails (default 5000)"),
     KNOB("rnr-us", rnr_us, SIM_KNOB_UINT, 1, 10000000, "US",
          "pause between two such retries (default 100)"),
     KNOB("delay-us", delay_us, SIM_KNOB_UINT, 0, 10000000, "US",
