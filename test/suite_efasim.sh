@@ -230,7 +230,7 @@ help_pages() {
             fail "efapci --help: an option that is on has no --no-"
     fi
     for command in all efapci; do
-        ! grep -E '.{86}' "$CHECK_LOG.$command" || fail "$command: lines too long"
+        ! grep -E '.{84}' "$CHECK_LOG.$command" || fail "$command: lines too long"
     done
     "$EFASIM" --version | grep -E '^efasim [0-9]+\.[0-9]+' || fail "no version"
 }

@@ -466,6 +466,11 @@ python_ways() {
     ln -sfn "$path/ucx_efa_srd" "$dir/named/ucx_efa_srd"
     cp "$dir/named.py" "$CHECK_LOG.py"
     python_says 1 PYTHONPATH="$dir/named" -- never
+    says_not 'too late' "$CHECK_LOG.out"
+    write_python "$CHECK_LOG.py"
+    echo 'import ucx_efa_srd' >>"$CHECK_LOG.py" # behind UCX: of no use, and said
+    UCX_TLS=tcp python_says 0 PYTHONPATH="$dir/named" -- never
+    says '^ucx_efa_srd: imported too late: ' "$CHECK_LOG.out"
     # without the module: one line, and Python runs on
     mkdir -p "$dir/python"
     cp -r "$path/sitecustomize.py" "$path/ucx_efa_srd" "$dir/python/"
