@@ -217,10 +217,25 @@ errors_peers() {
         'in common|own kind' 'srdrun and the same UCX_TLS' errors_pair '' ud srd
     error 'a peer whose security group drops the packets' 'endpoint to ' 'never answered' \
         'security group' errors_pair "--timeout-ms 250 --plan $CHECK_LOG.plan" srd srd
+    error 'the same of a program that handles errors' 'WARN: .*endpoint to ' 'never answered' \
+        'security group' errors_handled
     error 'a peer that is killed' 'endpoint to ' 'process is gone' 'its own output|gone' \
         errors_pair '' srd srd errors_kill_child
     error 'srd_info --selftest --peer (its security group drops the packets)' \
         'no packet reaches' 'security group' 'same subnet' errors_selftest_cut
+}
+
+# A program whose endpoints have an error handler, as those by socket address; its
+# peer notices later.
+errors_handled() {
+    # shellcheck disable=SC2034 # for far_server
+    local far_pids=() far_fds=() far_fd variables
+    variables=("UCX_TLS=srd,tcp" FAR_PORT="$(random_port)")
+    far_server address "$EFASIM" run --fabric "t$$" --node 0 --timeout-ms 250 \
+        --plan "$CHECK_LOG.plan" -- env EFASIM_TIMEOUT_MS=8000 "${variables[@]}"
+    errors_on --node 1 --timeout-ms 250 --plan "$CHECK_LOG.plan" -- env \
+        "${variables[@]}" "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" 127.0.0.1
+    far_servers_end
 }
 
 errors_selftest_cut() {
