@@ -8,6 +8,7 @@ package_DATA = lib/python/ucx_efa_srd/__init__.py \
 # The examples, as programs of the package: python -m ucx_efa_srd.examples.NAME.
 pyexamplesdir    = $(packagedir)/examples
 pyexamples_DATA  = lib/python/ucx_efa_srd/examples/__init__.py \
+                   lib/python/ucx_efa_srd/examples/__main__.py \
                    lib/python/ucx_efa_srd/examples/dask_cluster.py \
                    lib/python/ucx_efa_srd/examples/efa_counters.py \
                    lib/python/ucx_efa_srd/examples/nixl_transfer.py \
@@ -44,7 +45,8 @@ lib/python/%.py: $(srcdir)/contrib/package/python/%.py
 EXTRA_DIST += contrib/package/python/sitecustomize.py \
               contrib/package/python/ucx_efa_srd/__init__.py \
               contrib/package/python/ucx_efa_srd/__main__.py \
-              contrib/package/python/ucx_efa_srd/examples/__init__.py
+              contrib/package/python/ucx_efa_srd/examples/__init__.py \
+              contrib/package/python/ucx_efa_srd/examples/__main__.py
 CLEANFILES += lib/python/sitecustomize.py \
               lib/python/ucx_efa_srd/__init__.py \
               lib/python/ucx_efa_srd/__main__.py $(pyexamples_DATA)

@@ -30,7 +30,8 @@ Usage: contrib/test.sh [--ci | --full] [--build] [--sanitize] [--no-install]
                        [--in DIR] [SUITE...]
 
 Builds in build/ (warnings are errors) and runs the test suites, all if none
-is named: $default_suites.
+is named:
+$(fold -s -w 76 <<<"$default_suites" | sed 's/^/  /; s/ *$//')
 The last line is "N passed, N failed, N skipped"; the status is 0 if none
 failed. Missing packages are named and then installed (apt-get, sudo). A user
 who has sudo without a password has the suites run by root.

@@ -140,7 +140,7 @@ joins() {
     chown 65534 "$other"
     out=$("$EFASIM" run --fabric "$name" -- "$EFASIM" run --node 1 -- true 2>&1)
     [ "$(grep -c . <<<"$out")" = 1 ] &&
-        grep "^efasim: user 65534 has a fabric '$name', too: .* do not reach each other$" \
+        grep "^efasim: user 65534 has a fabric '$name', too: .*; start both as one user" \
             <<<"$out" || fail "another user's: $out"
     rmdir "$other"
     run=("$EFASIM" run --fabric "$name" --seed 7)

@@ -15,7 +15,7 @@ ERRORS_LENGTH=420 # bytes of a line, at most, without UCX's own head
 errors_lines() {
     local ours=' EFA  +(WARN|ERROR|FATAL) |libuct_srd: |^FAIL '
     ours="$ours|^\[[^]]*\] +(base|srd|ud|efa)_[a-z_]+\.c:[0-9]+ "
-    ours="$ours|^(srd_info|srdrun|efasim)[^ ]*: |parser.c.*ERROR .*UCX_(SRD|EFA)"
+    ours="$ours|^(srd_info|srd_replay|srdrun|efasim)[^ ]*: |parser.c.*ERROR .*UCX_(SRD|EFA)"
     grep -avE '^srd_info: [a-z-]+, between ' "$1" | grep -aE "$ours" |
         sed -E 's/^\[[^]]*\] +[a-z_]+\.c:[0-9]+ +/FATAL: /
             s/^\[[0-9.]+\] \[[^]]*\] +[^ ]+ +[A-Z]+ +(WARN|ERROR|FATAL) +/\1: /'
@@ -101,17 +101,34 @@ errors_programs() {
         "$SRDRUN" solver_of_nobody
     error 'srdrun /etc/passwd' '/etc/passwd' 'not executable' 'name a program.*chmod' \
         "$SRDRUN" /etc/passwd
+    error 'srdrun UCX_TLS=srd ./program' 'UCX_TLS=srd: ' 'a variable stands' \
+        'UCX_TLS=srd srdrun' "$SRDRUN" UCX_TLS=srd ./program
     error 'srdrun --tls=srd ./program' 'option --tls=srd' 'unknown' 'srdrun --help.*UCX_TLS=srd' \
         "$SRDRUN" --tls=srd ./program
-    echo 'int main(void) { return 0; }' | cc -static -x c -o "$CHECK_LOG.static" - &&
+    echo 'int main(void) { return 0; }' | cc -static -x c -o "$CHECK_LOG.static" - && {
         error 'srdrun ./static (a program that was linked with -static)' \
             '\.static' 'static program' 'link it dynamically' "$SRDRUN" "$CHECK_LOG.static"
+        error 'efasim run -- ./static' '\.static' 'static program' 'link it dynamically' \
+            errors_on -- "$CHECK_LOG.static"
+        [ "$(id -u)" != 0 ] || chown 1:1 "$CHECK_LOG.static"
+        chmod u+s "$CHECK_LOG.static"
+        [ "$(id -u)" != 0 ] || error 'efasim run -- ./setuid' '\.static' \
+            'setuid or setgid' 'start the program behind it as that user' \
+            errors_on -- "$CHECK_LOG.static"
+    }
+    error 'srd_info --peer=host (without --selftest)' '--peer' 'no effect' 'add --selftest' \
+        "$srd_info" --peer=host
+    error 'srd_info --plan' '--plan' 'size of the job' 'add --ranks' "$srd_info" --plan
+    error 'srd_info --json=/dev/full' 'json=/dev/full' 'No space left' 'make room' \
+        "$srd_info" --plan --ranks=2 --hosts=2 --json=/dev/full
+    error 'srd_replay /etc/passwd' '/etc/passwd' 'no recording' 'srdrec, as UCX_EFA_RECORD' \
+        "$BUILD/bin/srd_replay" /etc/passwd
     error 'srd_info --selftest (on a host without an EFA)' 'no self-test' 'has no EFA' \
         'choose|attach|instance' "$srd_info" --selftest
     error 'srd_info --selftest --device=rdmap9' 'device=rdmap9' 'none of that name' \
         'there are: rdmap0s6' errors_on -- "$srd_info" --selftest --device=rdmap9
     error 'srd_info --selftest --only=latencies' "'latencies'" 'no probe is named' \
-        'report of --selftest names' errors_on -- "$srd_info" --selftest --only=latencies
+        '--selftest --all. names' errors_on -- "$srd_info" --selftest --only=latencies
     error 'srd_info --selftest --peer=127.0.0.1 (nobody listens there)' 'peer=127.0.0.1' 'refused' \
         "start 'srd_info --selftest --listen" \
         errors_on -- "$srd_info" --selftest --peer="127.0.0.1:$port"
@@ -138,6 +155,14 @@ time.sleep(60)" &
         "$EFASIM" run --node 8 -- true
     error 'efasim run --lose 0.1 -- true' "'--lose'" 'unknown option' 'is --loss meant.*--help' \
         "$EFASIM" run --lose 0.1 -- true
+    error 'efasim run solver (which is not in PATH)' 'solver' 'not found in PATH' \
+        'install it, or give' errors_on -- solver_of_nobody
+    error 'efasim run -- UCX_TLS=srd srdrun ./program' 'UCX_TLS=srd: ' 'a variable stands' \
+        'UCX_TLS=srd efasim run --' errors_on -- UCX_TLS=srd "$SRDRUN" true
+    error 'efasim run --stat=/dev/full -- ./program' 'stat=/dev/full' 'No space left' \
+        'make room' errors_on --stat=/dev/full -- env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    error 'efasim ibv_devinfo (run is missing)' "'ibv_devinfo'" 'unknown command' \
+        'efasim run -- ibv_devinfo' "$EFASIM" ibv_devinfo
     error 'efasim run --plan faults.txt -- true (no such file)' 'faults.txt' 'No such file' \
         'see PLANS' "$EFASIM" run --plan faults.txt -- true
     error 'efasim stat (while nothing runs)' "'t$$'|fabric named" 'no fabric|No such' \
@@ -192,10 +217,25 @@ errors_peers() {
         'in common|own kind' 'srdrun and the same UCX_TLS' errors_pair '' ud srd
     error 'a peer whose security group drops the packets' 'endpoint to ' 'never answered' \
         'security group' errors_pair "--timeout-ms 250 --plan $CHECK_LOG.plan" srd srd
+    error 'the same of a program that handles errors' 'WARN: .*endpoint to ' 'never answered' \
+        'security group' errors_handled
     error 'a peer that is killed' 'endpoint to ' 'process is gone' 'its own output|gone' \
         errors_pair '' srd srd errors_kill_child
     error 'srd_info --selftest --peer (its security group drops the packets)' \
         'no packet reaches' 'security group' 'same subnet' errors_selftest_cut
+}
+
+# A program whose endpoints have an error handler, as those by socket address; its
+# peer notices later.
+errors_handled() {
+    # shellcheck disable=SC2034 # for far_server
+    local far_pids=() far_fds=() far_fd variables
+    variables=("UCX_TLS=srd,tcp" FAR_PORT="$(random_port)")
+    far_server address "$EFASIM" run --fabric "t$$" --node 0 --timeout-ms 250 \
+        --plan "$CHECK_LOG.plan" -- env EFASIM_TIMEOUT_MS=8000 "${variables[@]}"
+    errors_on --node 1 --timeout-ms 250 --plan "$CHECK_LOG.plan" -- env \
+        "${variables[@]}" "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" 127.0.0.1
+    far_servers_end
 }
 
 errors_selftest_cut() {

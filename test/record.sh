@@ -130,13 +130,19 @@ record_files() {
         cp "$file" "$bad"
         printf '%b' "$2" | dd of="$bad" bs=1 seek="$1" conv=notrunc status=none
     }
-    echo text >"$bad" && damaged 2 'no recording'
-    : >"$bad" && damaged 2 'no recording'
-    poke 0 'X' && damaged 2 'no recording'
+    echo text >"$bad" && damaged 2 'is no recording'
+    : >"$bad" && damaged 2 'is no recording'
+    poke 0 'X' && damaged 2 'is no recording'
     poke 8 '\t' && damaged 2 'recorded by version .*(format 9'
     poke 24 'XXXX' && damaged 2 'recorded by version .* on .*layout'
     poke 16 '\0\0\0\0\0\0\0\0' && damaged 2 'cut off'
     head -c 2000000 "$file" >"$bad" && damaged 2 'cut off'
+    status=0
+    said=$("$BUILD/bin/srd_replay" "$file" "$bad" "$file" 2>&1) || status=$?
+    [ $status = 2 ] && [ "$(grep -c ' calls, the same$' <<<"$said")" = 2 ] ||
+        fail "of three recordings, one cut off: status $status: $said"
+    said=$("$BUILD/bin/srd_replay" --why 2>&1) && fail "no file was taken"
+    grep -q '^srd_replay: no recording is given: name one' <<<"$said" || fail "$said"
     said=$("$BUILD/bin/srd_replay" --text "$file") || fail "status $? with --text"
     grep -q ' hello, endpoint' <<<"$said" || fail "no hello in --text"
     grep -q ' am [0-9]* psn [0-9]' <<<"$said" || fail "no message in --text"

@@ -86,7 +86,7 @@ plans() {
         --ranks 8 --hosts 8
     planned 2 '^srd_info: --ranks=0: allowed is a whole number from 1' \
         --ranks 0 --hosts 8
-    planned 2 'wants --ranks N' --hosts 8
+    planned 2 'add --ranks=N' --hosts 8
     (ulimit -n 66 && planned 1 '^SHORT +file descriptors +7 ' --ranks 8 \
         --hosts 8) || exit 1
     (ulimit -l 2048 && planned 1 '^SHORT +locked memory, at first' --ranks 8 \

@@ -222,6 +222,17 @@ help_pages() {
         <(sed -nE 's/^    KNOB(_OF\([A-Z]+, |\()"([a-z-]+)".*/\2/p' \
             "$TEST_DIR/../src/efasim/engine/knobs.c" | sed 's/^no-//' | sort) ||
         fail "--help=all has not each knob once"
+    if [ -x "$BUILD/bin/efapci" ]; then
+        "$BUILD/bin/efapci" --help >"$CHECK_LOG.efapci" || fail "efapci --help"
+        grep -q -e ' --no-strict-batch ' "$CHECK_LOG.efapci" &&
+            grep -q -e ' --loss P' "$CHECK_LOG.efapci" &&
+            ! grep -e ' --strict-batch' "$CHECK_LOG.efapci" ||
+            fail "efapci --help: an option that is on has no --no-"
+    fi
+    for command in all efapci; do
+        ! grep -E '.{84}' "$CHECK_LOG.$command" || fail "$command: lines too long"
+    done
+    "$EFASIM" --version | grep -E '^efasim [0-9]+\.[0-9]+' || fail "no version"
 }
 
 # Each option is in the manual page.

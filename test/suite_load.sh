@@ -466,6 +466,11 @@ python_ways() {
     ln -sfn "$path/ucx_efa_srd" "$dir/named/ucx_efa_srd"
     cp "$dir/named.py" "$CHECK_LOG.py"
     python_says 1 PYTHONPATH="$dir/named" -- never
+    says_not 'too late' "$CHECK_LOG.out"
+    write_python "$CHECK_LOG.py"
+    echo 'import ucx_efa_srd' >>"$CHECK_LOG.py" # behind UCX: of no use, and said
+    UCX_TLS=tcp python_says 0 PYTHONPATH="$dir/named" -- never
+    says '^ucx_efa_srd: imported too late: ' "$CHECK_LOG.out"
     # without the module: one line, and Python runs on
     mkdir -p "$dir/python"
     cp -r "$path/sitecustomize.py" "$path/ucx_efa_srd" "$dir/python/"
@@ -496,6 +501,8 @@ systemwide_inside() {
     ldconfig
     before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
     ! "$tool" status || fail "enabled at first"
+    "$tool" disable | grep -qx 'not enabled: nothing to undo' || fail "undo nothing"
+    ! "$tool" disable twice 2>/dev/null || fail "two arguments were taken"
     "$tool" enable || fail "enable: status $?"
     "$tool" status || fail "not enabled"
     ! "$tool" enable 2>/dev/null || fail "enabled twice"
@@ -509,7 +516,7 @@ systemwide_inside() {
     says '^ok +loading +system-wide' "$out"
     ucx_info -d >"$out" 2>&1 || fail "without a device: status $?"
     says 'Transport: tcp$' "$out"
-    "$tool" disable || fail "disable: status $?"
+    [ "$("$tool" disable)" = disabled ] || fail "disable: status $?"
     ! "$tool" status || fail "enabled still"
     "$EFASIM" run --fabric "t$$" -- env UCX_TLS=tcp ucx_info -d >"$out" 2>&1
     says_not 'Component: efa$' "$out"

@@ -241,6 +241,35 @@ sys.exit(told['machine'] != {'type': 'p5\\??"}', 'efa_driver': '1"\\??[2J??',
 END
 }
 
+# refused TEXT OPTION...: one line of this text, and status 2.
+refused() {
+    local text=$1 status=0
+    shift
+    "$BUILD/bin/srd_info" "$@" >"$OUT" 2>&1 || status=$?
+    cat "$OUT"
+    [ $status = 2 ] || fail "srd_info $*: status $status"
+    [ "$(wc -l <"$OUT")" = 1 ] && grep -q -e "$text" "$OUT" || fail "$*: no $text"
+}
+
+# An option that would have no effect is refused, and the line names what it needs.
+options() {
+    OUT=$CHECK_LOG.out
+    local option
+    for option in --peer=h --listen --device=d --only=latency --facts; do
+        refused "^srd_info: ${option%=*} has no effect without --selftest: add" $option
+    done
+    for option in --ranks=2 --hosts=2 --devices=1 --peers=1 --table; do
+        refused "^srd_info: ${option%=*} has no effect without --plan: add" --check $option
+    done
+    for option in --once --interval=2; do
+        refused "^srd_info: ${option%=*} has no effect without --top: add" $option
+    done
+    refused '^srd_info: --check and --plan are two reports' --check --plan --ranks=2 \
+        --hosts=2
+    refused '^srd_info: --selftest and --top are two reports' --top --selftest
+    refused '^srd_info: --listen and --peer are the two sides' --selftest --listen --peer=h
+}
+
 errors() {
     local port side
     OUT=$CHECK_LOG.out
@@ -494,6 +523,7 @@ suite_run() {
     check bandwidth_cpu 60 bandwidth_cpu
     check secrets 60 secrets
     check errors 30 errors
+    check options 30 options
     check overrun 30 overrun
     check two_hosts 60 two_hosts
     check cut_link 60 cut_link

@@ -122,7 +122,8 @@ packages_require() {
     [ -n "$missing" ] || return 0
 
     if [ "$2" = no ]; then
-        warn "missing (needed $3), not installed as --no-install asks: $missing"
+        warn "missing (needed $3), not installed as --no-install asks: $missing;" \
+            "install them (apt-get install), or leave --no-install out"
         return 1
     fi
     if ! command -v apt-get >/dev/null 2>&1; then

@@ -12,8 +12,9 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 # shellcheck source=contrib/ci/common.sh
 . "$top/contrib/ci/common.sh"
 
-build=${1:-build}
-page=${2:?usage: python_matrix.sh BUILD_DIR PAGE}
+[ $# = 2 ] || die "usage: python_matrix.sh BUILD_DIR PAGE"
+build=$1
+page=$2
 log=$build/suite_python.log
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/python
 [ -s "$log" ] || die "$log is missing: run contrib/test.sh --ci python"

@@ -365,6 +365,8 @@ in all builds.
 
 
 if __name__ == '__main__':
+    if len(sys.argv) > 2 or sys.argv[1:2] in (['--help'], ['-h']):
+        sys.exit(__doc__)
     main(sys.argv[1] if len(sys.argv) > 1 else
          os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
                       os.pardir))

@@ -6,6 +6,21 @@
 # usage: variables.sh BUILD_DIR       prints the rows
 #        variables.sh BUILD_DIR FILE  puts them into FILE
 set -eu
+case $#:${1-} in
+*:--help | *:-h)
+    echo "usage: variables.sh BUILD_DIR [FILE]"
+    exit 0
+    ;;
+[12]:*) ;;
+*)
+    echo "usage: variables.sh BUILD_DIR [FILE]" >&2
+    exit 2
+    ;;
+esac
+if [ ! -x "$1/bin/srdrun" ]; then
+    echo "variables.sh: no srdrun in $1/bin: name the folder of a build" >&2
+    exit 2
+fi
 export LC_ALL=C
 
 # Variables that UCX gives to every transport are not ours to explain.

@@ -3,7 +3,7 @@
 """Dask over SRD: a scheduler, workers on other hosts, an array sum and a shuffle,
 and what each host's EFA carried meanwhile.
 
-    pip install distributed-ucxx-cu12 numpy
+    pip install distributed-ucxx-cu12 numpy pandas pyarrow
     export UCX_TLS=srd,tcp,sm,self UCXPY_PROGRESS_MODE=thread
     srdrun python3 dask_cluster.py scheduler                # host A
     srdrun python3 dask_cluster.py worker ADDRESS_A         # hosts B, C, ...
@@ -215,20 +215,28 @@ def run_client(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Dask over SRD')
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('role', choices=['scheduler', 'worker', 'client'])
     parser.add_argument('address', nargs='?', help="the scheduler's host")
-    parser.add_argument('--port', type=int, default=PORT)
-    parser.add_argument('--host', help='address to listen on')
-    parser.add_argument('--name', help="of the worker")
-    parser.add_argument('--workers', type=int, default=1)
-    parser.add_argument('--megabytes', type=int, default=64)
-    parser.add_argument('--protocol', default='ucxx')
+    parser.add_argument('--port', type=int, default=PORT,
+                        help="TCP port of the scheduler (%(default)s)")
+    parser.add_argument('--host', help='address to listen on (default: all)')
+    parser.add_argument('--name', help='of the worker (default: Dask chooses)')
+    parser.add_argument('--workers', type=int, default=1,
+                        help='that the client waits for (%(default)s)')
+    parser.add_argument('--megabytes', type=int, default=64,
+                        help='of the array (%(default)s)')
+    parser.add_argument('--protocol', default='ucxx',
+                        help='ucxx (default) or tcp, the same on all')
     parser.add_argument('--shutdown', action='store_true',
                         help='end scheduler and workers afterwards')
     arguments = parser.parse_args()
     if arguments.role != 'scheduler' and not arguments.address:
         parser.error("the scheduler's address is missing")
+    if not 0 < arguments.port < 65536:
+        parser.error(f'--port {arguments.port}: allowed is 1 to 65535')
 
     dask.config.set(SETTINGS)
     if arguments.role == 'client':

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traffic of the EFA devices of this host, read from the kernel's counters
 (/sys/class/infiniband/*/ports/1/hw_counters), the same on EC2 and under efasim.
-The examples beside this file print it, which shows that the bytes went over the
-EFA and not over the host's ordinary network."""
+As a program it prints them. The examples beside this file print it, which shows
+that the bytes went over the EFA and not over the host's ordinary network."""
 
 import glob
 import os
@@ -48,3 +48,8 @@ def describe(before):
     parts = [f'{name.removesuffix("_bytes")} {delta[name]}'
              for name in SENT + RECEIVED if delta.get(name)]
     return 'EFA bytes: ' + (', '.join(parts) or 'none')
+
+
+if __name__ == '__main__':
+    for counter, total in sorted(read().items()):
+        print(f'{counter:<24} {total:>16}')

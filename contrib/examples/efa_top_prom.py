@@ -41,11 +41,17 @@ def lines(top):
 
 
 def main(source, target):
-    with open(source, encoding='ascii') as file:
-        top = json.load(file)
+    try:
+        with open(source, encoding='ascii') as file:
+            top = json.load(file)
+    except (OSError, ValueError) as error:
+        sys.exit(f'efa_top_prom.py: cannot read {source} ({error}): "srd_info '
+                 f'--top --json {source}" writes it')
     with open(target + '.new', 'w', encoding='ascii') as file:
         file.write('\n'.join(lines(top)) + '\n')
     os.replace(target + '.new', target)
 
 
-main(*sys.argv[1:3])
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+main(*sys.argv[1:])

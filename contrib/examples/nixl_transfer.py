@@ -66,11 +66,17 @@ def channel_open(address, port):
         while True:
             try:
                 return Channel(socket.create_connection((address, port), 5))
-            except OSError:
+            except OSError as error:
                 if time.monotonic() > end:
-                    raise
+                    sys.exit(f'nixl_transfer.py: nobody answers at {address}, '
+                             f'port {port} ({error}): start it there')
                 time.sleep(0.1)
-    with socket.create_server(('', port)) as server:
+    try:
+        server = socket.create_server(('', port))
+    except OSError as error:
+        sys.exit(f'nixl_transfer.py: cannot listen on port {port} '
+                 f'({error.strerror}): --port N takes another one, on both sides')
+    with server:
         print(f'waiting on port {port}', flush=True)
         return Channel(server.accept()[0])
 
@@ -155,12 +161,19 @@ def drive(agent, channel, sizes, peer):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='NIXL READ and WRITE')
-    parser.add_argument('address', nargs='?', help='host A, on host B')
-    parser.add_argument('--port', type=int, default=18515)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('address', nargs='?',
+                        help='of host A, where this is started on host B')
+    parser.add_argument('--port', type=int, default=18515,
+                        help='TCP port, the same on both (%(default)s)')
     parser.add_argument('--sizes', type=lambda text: [
-        int(size) for size in text.split(',')], default=SIZES)
+        int(size) for size in text.split(',')], default=SIZES,
+                        help='bytes of a transfer, as 1024,65536')
     arguments = parser.parse_args()
+    if not 0 < arguments.port < 65536:
+        parser.error(f'--port {arguments.port}: allowed is 1 to 65535')
 
     before = efa_counters.read()
     name, peer = ('b', 'a') if arguments.address else ('a', 'b')

@@ -13,6 +13,8 @@ then. On one machine, without an EFA: `efasim run --node 0 --` and `efasim run
 
 import argparse
 import asyncio
+import os
+import socket
 import sys
 import time
 
@@ -99,12 +101,33 @@ async def connect(address, port, rounds):
     print(f'compared {compared} bytes', flush=True)
 
 
+def check(parser, arguments):
+    """Ends the program where it could only wait in vain."""
+    if not 0 < arguments.port < 65536:
+        parser.error(f'--port {arguments.port}: allowed is 1 to 65535')
+    tls = os.environ.get('UCX_TLS', 'all')
+    if not tls.startswith('^') and not {'tcp', 'all'} & set(tls.split(',')):
+        parser.error(f'UCX_TLS={tls} lacks tcp, by which ucxx connects: '
+                     'UCX_TLS=srd,tcp,sm,self')
+    if arguments.address:
+        try:
+            socket.getaddrinfo(arguments.address, arguments.port)
+        except OSError as error:
+            parser.error(f'{arguments.address}: {error.strerror}: give the '
+                         'name or the address of host A')
+
+
 def main():
-    parser = argparse.ArgumentParser(description='ucxx over SRD')
-    parser.add_argument('address', nargs='?', help='host A, on host B')
-    parser.add_argument('--port', type=int, default=PORT)
-    parser.add_argument('--rounds', type=int, default=20, help='of each size')
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('address', nargs='?',
+                        help='of host A, where this is started on host B')
+    parser.add_argument('--port', type=int, default=PORT,
+                        help='TCP port, the same on both (%(default)s)')
+    parser.add_argument('--rounds', type=int, default=20, help='of each size (%(default)s)')
     arguments = parser.parse_args()
+    check(parser, arguments)
     before = efa_counters.read()
     if arguments.address:
         asyncio.run(connect(arguments.address, arguments.port,

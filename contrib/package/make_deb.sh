@@ -11,6 +11,13 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 # shellcheck source=contrib/ci/common.sh
 . "$top/contrib/ci/common.sh"
 
+usage='usage: make_deb.sh TARBALL VERSION DIR (make deb calls it), or --tools'
+case ${1-} in
+--help | -h)
+    echo "$usage"
+    exit 0
+    ;;
+esac
 missing=
 for tool in dpkg-buildpackage:dpkg-dev dh:debhelper; do
     command -v "${tool%:*}" >/dev/null || missing="$missing ${tool#*:}"
@@ -18,7 +25,8 @@ done
 [ -z "$missing" ] || die "missing:$missing (apt-get install$missing)"
 [ "${1-}" != --tools ] || exit 0
 
-tarball=$(readlink -f -- "${1:?usage: make_deb.sh TARBALL VERSION DIR}")
+[ $# = 3 ] || die "$usage"
+tarball=$(readlink -f -- "$1")
 version=$2
 dir=$3
 revision=1

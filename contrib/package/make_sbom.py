@@ -13,6 +13,9 @@ import os
 import sys
 import tempfile
 
+if len(sys.argv) < 4:
+    sys.exit(__doc__)
+
 from spdx_tools.spdx.model import (Actor, ActorType, Checksum,
                                    ChecksumAlgorithm, CreationInfo, Document,
                                    Package, PackagePurpose, Relationship,
@@ -105,6 +108,4 @@ def main(version, compiler, *paths):
             print(file.read())
 
 
-if len(sys.argv) < 4:
-    sys.exit('usage: make_sbom.py VERSION COMPILER FILE...')
 main(*sys.argv[1:])

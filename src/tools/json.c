@@ -53,12 +53,14 @@ int json_close(json_t *json)
         return 0;
     }
     fputs("\n}\n", json->out);
+    errno     = 0;
     err       = ferror(json->out);
     err      |= fclose(json->out);
     json->out = NULL;
     if (err != 0) {
-        fprintf(stderr, "srd_info: --json=%s: not all could be written\n",
-                json->path);
+        fprintf(stderr, "srd_info: --json=%s: not all could be written%s%s; "
+                "make room, or name another file\n", json->path,
+                errno ? ": " : "", errno ? strerror(errno) : "");
     }
     return err ? -1 : 0;
 }

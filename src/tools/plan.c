@@ -468,8 +468,8 @@ int plan_run(info_t *info, const plan_args_t *args)
         return plan_table();
     }
     if ((args->ranks == NULL) || (args->hosts == NULL)) {
-        fprintf(stderr, "srd_info: --plan wants --ranks N, of a host, and "
-                "--hosts H\n");
+        fprintf(stderr, "srd_info: --plan needs the size of the job: add "
+                "--ranks=N (on each host) and --hosts=N\n");
         return 2;
     }
     if (plan_this_device(&plan, info) != 0) {

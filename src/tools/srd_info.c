@@ -21,9 +21,8 @@ static const char doc[] =
         "Shows the EFA devices of this host, the UCX that programs find, and "
         "the transports that this UCX uses to other hosts."
         "\vSet the environment as for the program in question, and start it by "
-        "srdrun if that program is. With --check each line says ok, "
-        "warn, FAIL or skip, and what to do; the status is 0 if nothing "
-        "failed, else 1.";
+        "srdrun if that program is. Status 1 if there is no device, or "
+        "if what was asked does not hold; 2 for a wrong option.";
 
 const char *argp_program_version = "srd_info " PACKAGE_VERSION;
 
@@ -50,19 +49,24 @@ enum {
     KEY_INTERVAL
 };
 
+/* The option that chooses a report comes first in the help: the others of its
+ * title are in the next group. */
 static const struct argp_option options[] = {
     {"check", 'c', NULL, 0,
-     "Check everything that can make UCX miss an EFA", 0},
+     "Check everything that can make UCX miss an EFA: a line for each thing, "
+     "ok, warn, FAIL or skip, with the remedy; status 0 if nothing failed", 0},
     {"all", KEY_ALL, NULL, 0,
      "Show more: each lane as UCX names it; with --selftest also the "
      "assumptions that hold, and the measurements", 0},
     {"json", KEY_JSON, "FILE", 0,
-     "Write the result to FILE as JSON, too; -: JSON alone, to standard output",
+     "Write the result of any of these to FILE as JSON; -: JSON alone, "
+     "to standard output",
      0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
-     "Read /proc, /sys and /etc below DIR (for libibverbs set SYSFS_PATH)", 0},
+     "Read /proc, /sys and /etc below DIR, such as a host's as a container "
+     "sees them (default: /; libibverbs has SYSFS_PATH for the same)", 0},
 
-    {NULL, 0, NULL, 0, "Python:", 1},
+    {NULL, 0, NULL, 0, "UCX of Python packages:", 1},
     {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
      "List each package in this Python's environment (default: python3) "
      "that brings a UCX, and whether its UCX uses this module; status 0 if "
@@ -70,44 +74,48 @@ static const struct argp_option options[] = {
 
     {NULL, 0, NULL, 0, "Resources that a job needs on each host:", 2},
     {"plan", KEY_PLAN, NULL, 0,
-     "Compare the needs of --ranks on --hosts with the limits of this host; "
-     "status 0 if the job fits", 2},
-    {"ranks", KEY_RANKS, "N", 0, "Ranks on each host", 2},
-    {"hosts", KEY_HOSTS, "N", 0, "Hosts", 2},
+     "Compare the needs of a job of --ranks and --hosts (both have to be "
+     "given) with the limits of this host; status 0 if it fits", 2},
+    {"ranks", KEY_RANKS, "N", 0, "Ranks on each host", 3},
+    {"hosts", KEY_HOSTS, "N", 0, "Hosts of the job", 3},
     {"devices", KEY_DEVICES, "N", 0,
-     "EFA devices per host (default: as many as this host has)", 2},
+     "EFA devices per host (default: as many as this host has)", 3},
     {"peers", KEY_PEERS, "N", 0,
-     "Ranks on other hosts that a rank talks to (default: all)", 2},
-    {"table", KEY_TABLE, NULL, 0, "Print the table of docs/SCALE.md", 2},
+     "Ranks on other hosts that a rank talks to (default: all)", 3},
+    {"table", KEY_TABLE, NULL, 0,
+     "Print instead the needs of usual jobs on the EFA of the second "
+     "generation, the table of docs/SCALE.md", 3},
 
-    {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 3},
+    {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 4},
     {"selftest", KEY_SELFTEST, NULL, 0,
      "Test each assumption of docs/EFA-FACTS.md on this host's device; status "
-     "0 if all hold", 3},
+     "0 if all hold", 4},
     {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
-     "Serve one \"--selftest --peer\" of another host (TCP port " ST_PORT ")",
-     3},
+     "Serve one \"--selftest --peer\" of another host (default: TCP port "
+     ST_PORT ")", 5},
     {"peer", KEY_PEER, "HOST[:PORT]", 0,
      "Test between this host and HOST, where srd_info --selftest --listen "
-     "runs", 3},
+     "runs (default: port " ST_PORT ")", 5},
     {"device", KEY_DEVICE, "NAME", 0, "Device to test (default: the first)",
-     3},
+     5},
     {"only", KEY_ONLY, "PROBE,...", 0,
-     "Run these probes only, without measurements", 3},
-    {"facts", KEY_FACTS, NULL, 0, "Leave out the measurements", 3},
-    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 3},
+     "Run these probes only, without measurements; the report of --all names "
+     "them", 5},
+    {"facts", KEY_FACTS, NULL, 0,
+     "Test the assumptions only, without measurements", 5},
+    {"serve", KEY_SERVE, "FD", OPTION_HIDDEN, NULL, 5},
 
-    {NULL, 0, NULL, 0, "Live view of peers that stall processes:", 4},
+    {NULL, 0, NULL, 0, "Live view of peers that stall processes:", 6},
     {"top", KEY_TOP, NULL, 0,
      "Show, live, this user's processes on this host: which process waits for "
      "which peer, how long, for what, and the traffic with each peer. Keys "
      "sort the peers: s stalls, o oldest, b bytes, m messages, "
-     "r receiver-not-ready, l lost, d depth; q quits", 4},
+     "r receiver-not-ready, l lost, d depth; q quits", 6},
     {"once", KEY_ONCE, NULL, 0,
-     "With --top: show one page, after about two seconds", 4},
+     "Show one page, after about 2 s, and end", 7},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
-     "With --top: time between two pages (default: 1); with --json, FILE is "
-     "replaced each time (without --interval it is written once)", 4},
+     "Time between two pages (default: 1); with --json, FILE is replaced each "
+     "time (without --interval it is written once)", 7},
     {NULL, 0, NULL, 0, NULL, 0}
 };
 
@@ -233,6 +241,73 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     }
 }
 
+/* The reports: one in a run. */
+static int arguments_one_report(const arguments_t *arguments)
+{
+    const struct {
+        const char *option;
+        int         is_given;
+    } reports[] = {
+        {"--check", arguments->check},
+        {"--python", arguments->python != NULL},
+        {"--plan", arguments->plan},
+        {"--selftest", arguments->selftest},
+        {"--top", arguments->top.is_wanted},
+    };
+    const char *first = NULL;
+    unsigned i;
+
+    for (i = 0; i < sizeof(reports) / sizeof(reports[0]); ++i) {
+        if (reports[i].is_given && (first != NULL)) {
+            fprintf(stderr, "srd_info: %s and %s are two reports: run srd_info "
+                    "once for each\n", first, reports[i].option);
+            return -1;
+        }
+        first = reports[i].is_given ? reports[i].option : first;
+    }
+    return 0;
+}
+
+/* 0; or -1 after a line, where an option would have no effect. */
+static int arguments_check(const arguments_t *arguments)
+{
+    const st_run_args_t *test = &arguments->test;
+    const plan_args_t *job    = &arguments->job;
+    const top_args_t *top     = &arguments->top;
+    const struct {
+        const char *option, *report;
+        int         is_given, is_used;
+    } parts[] = {
+        {"--peer", "--selftest", test->peer != NULL, arguments->selftest},
+        {"--listen", "--selftest", test->listen != NULL, arguments->selftest},
+        {"--device", "--selftest", test->device != NULL, arguments->selftest},
+        {"--only", "--selftest", test->only != NULL, arguments->selftest},
+        {"--facts", "--selftest", test->facts, arguments->selftest},
+        {"--ranks", "--plan", job->ranks != NULL, arguments->plan},
+        {"--hosts", "--plan", job->hosts != NULL, arguments->plan},
+        {"--devices", "--plan", job->devices != NULL, arguments->plan},
+        {"--peers", "--plan", job->peers != NULL, arguments->plan},
+        {"--table", "--plan", job->table, arguments->plan},
+        {"--once", "--top", top->once, top->is_wanted},
+        {"--interval", "--top", top->interval != NULL, top->is_wanted},
+    };
+    unsigned i;
+
+    for (i = 0; i < sizeof(parts) / sizeof(parts[0]); ++i) {
+        if (parts[i].is_given && !parts[i].is_used) {
+            fprintf(stderr, "srd_info: %s has no effect without %s: add %s\n",
+                    parts[i].option, parts[i].report, parts[i].report);
+            return -1;
+        }
+    }
+    if ((test->peer != NULL) && (test->listen != NULL)) {
+        fprintf(stderr, "srd_info: --listen and --peer are the two sides of a "
+                "test: --listen on one host, --peer=HOST on the other\n");
+        return -1;
+    }
+    return arguments_one_report(arguments);
+}
+
 /* The transport that the report is about, after UCX was tried as set up. */
 static void transport_choose(info_t *info)
 {
@@ -346,8 +421,9 @@ static int run_check(info_t *info)
     for (i = 0; i < INFO_LEVELS; ++i) {
         json_count(&info->json, words[i], info->counts[i]);
     }
-    printf("%u ok, %u warnings, %u failed, %u skipped\n",
+    printf("%u ok, %u warning%s, %u failed, %u skipped\n",
            info->counts[INFO_OK], info->counts[INFO_WARN],
+           (info->counts[INFO_WARN] == 1) ? "" : "s",
            info->counts[INFO_FAIL], info->counts[INFO_SKIP]);
     return (info->counts[INFO_FAIL] > 0) ? 1 : 0;
 }
@@ -379,7 +455,8 @@ int main(int argc, char **argv)
     int status;
 
     argp_err_exit_status = 2;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+    if ((argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) ||
+        (arguments_check(&arguments) != 0)) {
         return 2;
     }
     if (arguments.top.is_wanted) {

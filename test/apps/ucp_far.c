@@ -205,7 +205,9 @@ static int far_send(const char *file, const char *ip)
     if (ip != NULL) {
         params.field_mask       = UCP_EP_PARAM_FIELD_FLAGS |
                                   UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                                  UCP_EP_PARAM_FIELD_ERR_HANDLER |
                                   UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.err_handler.cb   = far_on_error;
         params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
         params.err_mode         = UCP_ERR_HANDLING_MODE_PEER;
         params.sockaddr.addr    = (const struct sockaddr*)&addr;

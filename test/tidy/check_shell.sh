@@ -30,7 +30,7 @@ count=$(mktemp "${TMPDIR:-/tmp}/srd-shell.XXXXXX") || exit 1
 trap 'rm -f "$count"' EXIT
 status=0
 find "$root" \( -name .git -o -name build -o -name build-aux \
-    -o -name autom4te.cache \) -prune -o -type f \
+    -o -name autom4te.cache -o -name venv \) -prune -o -type f \
     \( -name '*.sh' -o -name srdrun.in -o -path '*/.ci/run' \) -print0 |
     sort -z | xargs -r -0 -P 2 -n 1 "$0" "$root" one 3>>"$count" || status=1
 if [ ! -s "$count" ]; then

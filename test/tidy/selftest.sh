@@ -78,6 +78,9 @@ mv "$root/src/a.c" "$root/src/a.inc"
 expect fail check_size.py 'src/a.inc: 601 lines'
 
 sample
+mkdir -p "$root/venv/lib"
+echo 'a = 1' | put venv/lib/a.py
+echo 'home = /usr/bin' | put venv/pyvenv.cfg # of README's example
 expect fail check_spdx.py 'nothing to check'
 printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n' | put src/a.sh
 expect pass check_spdx.py

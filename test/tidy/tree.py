@@ -10,12 +10,18 @@ SKIPPED_FOLDERS = {'.git', 'build', 'build-aux', 'autom4te.cache',
 GENERATED = {'.git', 'configure', 'aclocal.m4', 'config.h.in', 'Makefile.in'}
 
 
+def is_environment(*path):
+    """A virtual environment of Python, such as that of README's example."""
+    return os.path.exists(os.path.join(*path, 'pyvenv.cfg'))
+
+
 def files(root, *suffixes, under=''):
     """Paths below root, relative to it, that end in one of the suffixes."""
     found = []
     for folder, folders, names in os.walk(os.path.join(root, under)):
         folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS
-                            and not f.startswith('build-'))
+                            and not f.startswith('build-')
+                            and not is_environment(folder, f))
         for name in sorted(names):
             path = os.path.join(folder, name)
             if name.endswith(suffixes) and name not in GENERATED and \

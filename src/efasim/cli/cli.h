@@ -29,6 +29,14 @@ void cli_help_clean(FILE *out);
  * the run is started by another run of this fabric, whose options it has. */
 void cli_join_say(const struct fabric *fabric, const char *name, int is_inner);
 
+/* A line, if the program of a run will start without the device: it is static,
+ * or has rights of another user. */
+void cli_program_say(const char *name);
+
+/* The program could not be started, with this errno: a line. Returns the exit
+ * status that shells use. */
+int cli_program_failed(const char *name, int err);
+
 /* One line on stderr, "efasim: ..." */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -44,9 +52,9 @@ const char *cli_fabric_name(const char *option);
 int cli_number(const char *option, const char *text, unsigned min,
                unsigned max, unsigned *value);
 
-/* All counters of a fabric to fd, as lines of NAME=VALUE; or as a table, of
- * what moved. */
-void cli_stat_print(const struct fabric *fabric, int fd);
+/* All counters of a fabric as lines of NAME=VALUE; or as a table, of what
+ * moved. */
+void cli_stat_print(const struct fabric *fabric, FILE *out);
 void cli_stat_table(const struct fabric *fabric, FILE *out);
 
 #endif

@@ -26,13 +26,13 @@ static const char *const help_network[] = {
     "timeout-ms", "seed", NULL
 };
 static const char *const help_network_more[] = {
-    "ud-rate-mbps", "ud-buffer", "ud-mtu", "receive-us", "rnr-us", "rnr-retry",
-    "reorder-reach", NULL
+    "ud-rate-mbps", "ud-buffer", "ud-mtu", "receive-us", "rnr-retry",
+    "rnr-us", "reorder-reach", NULL
 };
 static const char *const help_device[] = {
     "max-ah", "max-cqe", "cq-divide", "comp-vectors", "sub-cqs", "ic-id",
-    "reg-us", "ud-prefix", "strict-batch", "strict-ah", "no-rdma-read",
-    "dmabuf", "peer-memory", "memlock-root", NULL
+    "reg-us", "post-us", "ud-prefix", "strict-batch", "strict-ah",
+    "no-rdma-read", "dmabuf", "peer-memory", "memlock-root", NULL
 };
 static const char *const help_faults[] = {
     "inject", "fail-command", "refuse-open", "killed-status", "qkey-status",
@@ -41,7 +41,7 @@ static const char *const help_faults[] = {
 
 static const struct help_group help_groups[] = {
     { "The host", 1, help_host },
-    { "The network", 1, help_network },
+    { "The network (P: a share, from 0 to 1)", 1, help_network },
     { "More of the network", 0, help_network_more },
     { "The device and its driver", 0, help_device },
     { "Faults", 0, help_faults },
@@ -53,6 +53,7 @@ static const char help_commands[] =
     "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
     "       efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]] [--raw]\n"
     "       efasim clean [--fabric NAME]\n"
+    "       efasim --version\n"
     "\n"
     "run    give COMMAND an EFA device, rdmap0s6, under the real libibverbs\n"
     "stat   show the traffic of the devices of a fabric\n"
@@ -72,28 +73,30 @@ static const char help_run[] =
     "\n"
     "Host, fabric, and reports:\n"
     "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
-    "  --per-node K            K of a launcher's ranks on each host\n"
-    "  --fabric NAME           fabric to join or make (default: default)\n"
-    "  --stat[=FILE]           counters to stderr, or FILE, at the end\n"
-    "  --trace FILE            commands and packets, one line each\n"
-    "  --plan FILE             faults by time and count; see efasim(1)\n";
+    "  --per-node K            of a launcher (mpirun, srun): ranks 0 to K-1\n"
+    "                          on host 0, the next K on host 1, ...\n"
+    "  --fabric NAME           network to join or make (default: \"default\")\n"
+    "  --stat[=FILE]           write counters to stderr, or FILE, at the end\n"
+    "  --trace FILE            write commands and packets, a line each\n"
+    "  --plan FILE             faults by time or count: efasim(1), PLANS\n";
 
 static const char help_run_more[] =
     "\nefasim run --help=all lists the others: limits of the device, and "
     "faults.\n";
 
 static const char help_run_end[] =
-    "\nExcept those of the first group each is an environment variable, too, "
-    "for one\nprocess alone: --timeout-ms is EFASIM_TIMEOUT_MS. "
-    "EFASIM_STAT=FILE: each run\nappends its fabric's counters.\n";
+    "\nA variable sets each option but those of the first group for one "
+    "process alone:\nEFASIM_TIMEOUT_MS=250 is --timeout-ms 250, EFASIM_EAGER=1 "
+    "--eager, EFASIM_DMABUF=0\n--no-dmabuf. With EFASIM_STAT=FILE each run "
+    "appends its counters to FILE.\n";
 
 static const char help_stat[] =
     "usage: efasim stat [--fabric NAME] [--qps] [--watch[=SECONDS]] [--raw]\n"
     "Shows the traffic of the devices of a fabric so far.\n"
     "\n"
-    "  --fabric NAME           the fabric (default: default)\n"
-    "  --qps                   each queue pair, too\n"
-    "  --watch[=SECONDS]       again and again (default: each second)\n"
+    "  --fabric NAME           the fabric (default: \"default\")\n"
+    "  --qps                   show each queue pair, too\n"
+    "  --watch[=SECONDS]       show it again and again (default: each second)\n"
     "  --raw                   all counters as NAME=VALUE, for scripts\n";
 
 static const char help_clean[] =
@@ -102,29 +105,26 @@ static const char help_clean[] =
     "\n"
     "  --fabric NAME           only this fabric (default: all of this user)\n";
 
-/* A flag that is set unless somebody says --no-NAME */
-static int help_is_set(const struct sim_knob *knob)
-{
-    struct sim_knobs knobs;
-    uint64_t value;
-
-    sim_knobs_init(&knobs);
-    memcpy(&value, (const char*)&knobs + knob->offset, sizeof(value));
-    return (knob->type == SIM_KNOB_FLAG) && (value != 0);
-}
+/* Column in which the texts begin */
+enum { HELP_COLUMN = 26 };
 
 static void help_knob(FILE *out, const struct sim_knob *knob)
 {
+    const char *line = knob->help;
     char option[64];
+    size_t length;
+    int column;
 
-    snprintf(option, sizeof(option), "--%s%s%s%s",
-             help_is_set(knob) ? "no-" : "", knob->name, knob->arg ? " " : "",
-             knob->arg ? knob->arg : "");
-    if (strlen(option) > 23) {
-        fprintf(out, "  %s\n                          %s\n", option,
-                knob->help);
-    } else {
-        fprintf(out, "  %-24s%s\n", option, knob->help);
+    sim_knob_option(knob, option, sizeof(option));
+    column = fprintf(out, "  %s", option);
+    if (column >= HELP_COLUMN) {
+        fputc('\n', out);
+        column = 0;
+    }
+    for (; *line != '\0'; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        fprintf(out, "%*s%.*s\n", HELP_COLUMN - column, "", (int)length, line);
+        column = 0;
     }
 }
 

@@ -104,7 +104,8 @@ void cli_join_say(const struct fabric *fabric, const char *name, int is_inner)
         join_write(fabric, here);
         if (fabric_namesake(name, &uid)) {
             cli_error("user %u has a fabric '%s', too: this is another one, "
-                      "programs of different users do not reach each other",
+                      "programs of different users do not reach each other; "
+                      "start both as one user, or ignore this",
                       uid, name);
         }
     } else if (!is_inner && (join_read(fabric, there) == 0) &&

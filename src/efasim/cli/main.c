@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli.h"
 
+#include <config.h>
+
 #include <string.h>
 
 int main(int argc, char **argv)
@@ -25,7 +27,12 @@ int main(int argc, char **argv)
         return 0;
     }
 
-    cli_error("unknown command '%.64s': allowed are run, stat and clean",
-              argv[1]);
+    if (!strcmp(argv[1], "--version")) {
+        puts("efasim " PACKAGE_VERSION);
+        return 0;
+    }
+
+    cli_error("unknown command '%.64s': allowed are run, stat and clean; "
+              "`efasim run -- %.64s` runs a program", argv[1], argv[1]);
     return CLI_EXIT_USAGE;
 }

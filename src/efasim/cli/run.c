@@ -166,7 +166,8 @@ static int run_trace(const char *file)
     int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
     if (fd < 0) {
-        cli_error("--trace=%.200s: %s", file, strerror(errno));
+        cli_error("--trace=%.200s: %s: name a file that can be written", file,
+                  strerror(errno));
         return -1;
     }
 
@@ -226,11 +227,13 @@ static int run_parse(int argc, char **argv, struct run_options *options)
     }
 
     if (i >= argc) {
-        cli_error("no command: efasim run [OPTION]... -- COMMAND [ARG]...");
+        cli_error("no command is given: name one, as in `efasim run -- "
+                  "ibv_devinfo`");
         return -1;
     }
     if ((options->node >= 0) && (options->per_node > 0)) {
-        cli_error("--node and --per-node exclude each other");
+        cli_error("--node names the host of one program, --per-node spreads "
+                  "those of a launcher: give one of the two");
         return -1;
     }
 
@@ -273,8 +276,9 @@ static int run_find_library(char *library, size_t size)
     }
 
     *slash = '\0';
-    cli_error("libefasim.so not found in %s%s: build or install it", self,
-              places[0]);
+    cli_error("the device, libefasim.so, is neither in %s%s nor in " SIMDIR
+              ": run 'make' in the build, or install the package whole", self,
+              "../lib");
     return -1;
 }
 
@@ -391,8 +395,7 @@ static int run_command(char **argv)
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, &old, NULL);
         execvp(argv[0], argv);
-        cli_error("%s: %s", argv[0], strerror(errno));
-        _exit((errno == ENOENT) ? CLI_EXIT_NO_CMD : CLI_EXIT_NO_EXEC);
+        _exit(cli_program_failed(argv[0], errno));
     }
     if (pid < 0) {
         cli_error("cannot start %s: %s", argv[0], strerror(errno));
@@ -417,17 +420,23 @@ static int run_command(char **argv)
 
 /* The counters to a file; `option` is how the user named it. */
 static void run_stat_file(const struct fabric *fabric, const char *option,
-                          const char *file, int flags)
+                          const char *file, const char *mode)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+    FILE *out = fopen(file, mode);
 
-    if (fd < 0) {
-        cli_error("%s=%s: %s", option, file, strerror(errno));
+    if (out == NULL) {
+        cli_error("%s=%s: %s: no counters are written; name a file that can "
+                  "be", option, file, strerror(errno));
         return;
     }
 
-    cli_stat_print(fabric, fd);
-    close(fd);
+    setvbuf(out, NULL, _IOLBF, 0); /* other runs append their lines, too */
+    cli_stat_print(fabric, out);
+    if (ferror(out)) {
+        cli_error("%s=%s: not all counters could be written (%s): make room, "
+                  "or name another file", option, file, strerror(errno));
+    }
+    fclose(out);
 }
 
 /* --stat has the counters of this run; EFASIM_STAT collects those of all runs
@@ -438,12 +447,12 @@ static void run_stat(const struct run_options *options,
     const char *all = getenv("EFASIM_STAT");
 
     if (options->stat_file != NULL) {
-        run_stat_file(fabric, "--stat", options->stat_file, O_TRUNC);
+        run_stat_file(fabric, "--stat", options->stat_file, "we");
     } else if (options->stat) {
-        cli_stat_print(fabric, STDERR_FILENO);
+        cli_stat_print(fabric, stderr);
     }
     if ((all != NULL) && (*all != '\0')) {
-        run_stat_file(fabric, "EFASIM_STAT", all, O_APPEND);
+        run_stat_file(fabric, "EFASIM_STAT", all, "ae");
     }
 }
 
@@ -518,8 +527,10 @@ static struct fabric *run_fabric(const char *path, int node)
                   sim_profile_get(atomic_load(&host->profile))->name,
                   devices ? devices : "any", device ? device : "any");
     } else {
-        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
-                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
+        cli_error("cannot make the fabric %s: %s: %s", path, strerror(errno),
+                  (errno == ENOSPC) ? "free some of /dev/shm (`efasim clean` "
+                  "removes what killed programs left)" :
+                  "/dev/shm must be there, and this user able to write there");
     }
     if (fabric != NULL) {
         fabric_close(fabric);
@@ -568,6 +579,7 @@ int cli_run(int argc, char **argv)
     }
 
     ret = run_environment(&options, fabric, name, node);
+    cli_program_say(argv[command]);
     ret = (ret == 0) ? run_command(argv + command) : CLI_EXIT_FAILED;
     run_stat(&options, fabric);
     fabric_close(fabric);

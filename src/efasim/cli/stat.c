@@ -31,7 +31,7 @@ static const char *stat_device(unsigned nic)
     return fabric_sysfs_device_name(dir_nic_device(nic));
 }
 
-static void stat_print_counters(const struct fabric *fabric, int fd)
+static void stat_print_counters(const struct fabric *fabric, FILE *out)
 {
     unsigned i, n;
 
@@ -39,12 +39,12 @@ static void stat_print_counters(const struct fabric *fabric, int fd)
         if (!atomic_load(&fabric->dir->nic[n].up)) {
             continue;
         }
-        dprintf(fd, "node=%u device=%s", dir_nic_host(n), stat_device(n));
+        fprintf(out, "node=%u device=%s", dir_nic_host(n), stat_device(n));
         for (i = 0; i < DIR_COUNTERS; ++i) {
-            dprintf(fd, " %s=%llu", dir_counter_names[i],
+            fprintf(out, " %s=%llu", dir_counter_names[i],
                     (unsigned long long)dir_counter(fabric->dir, n, i));
         }
-        dprintf(fd, "\n");
+        fprintf(out, "\n");
     }
 }
 
@@ -65,17 +65,17 @@ static uint64_t stat_pair(const struct fabric *fabric, unsigned src,
     return bytes;
 }
 
-void cli_stat_print(const struct fabric *fabric, int fd)
+void cli_stat_print(const struct fabric *fabric, FILE *out)
 {
     unsigned src, dst;
     uint64_t bytes;
 
-    stat_print_counters(fabric, fd);
+    stat_print_counters(fabric, out);
     for (src = 0; src < SIM_HOSTS; ++src) {
         for (dst = 0; dst < SIM_HOSTS; ++dst) {
             bytes = stat_pair(fabric, src, dst);
             if (bytes > 0) {
-                dprintf(fd, "pair src=%u dst=%u bytes=%llu\n", src, dst,
+                fprintf(out, "pair src=%u dst=%u bytes=%llu\n", src, dst,
                         (unsigned long long)bytes);
             }
         }
@@ -85,7 +85,7 @@ void cli_stat_print(const struct fabric *fabric, int fd)
         for (dst = 0; dst < SIM_NICS; ++dst) {
             bytes = dir_pair(fabric->dir, src, dst);
             if (bytes > 0) {
-                dprintf(fd, "rail src=%u src_device=%s dst=%u dst_device=%s "
+                fprintf(out, "rail src=%u src_device=%s dst=%u dst_device=%s "
                         "bytes=%llu\n", dir_nic_host(src), stat_device(src),
                         dir_nic_host(dst), stat_device(dst),
                         (unsigned long long)bytes);
@@ -94,7 +94,7 @@ void cli_stat_print(const struct fabric *fabric, int fd)
     }
 }
 
-static void stat_print_qps(const struct fabric *fabric, int fd)
+static void stat_print_qps(const struct fabric *fabric, FILE *out)
 {
     static const char *const states[] = {
         "reset", "init", "rtr", "rts", "sqd", "sqe", "error",
@@ -113,7 +113,7 @@ static void stat_print_qps(const struct fabric *fabric, int fd)
             if (owner == 0) {
                 continue;
             }
-            dprintf(fd, "qp node=%u device=%s qpn=%u pid=%d state=%s "
+            fprintf(out, "qp node=%u device=%s qpn=%u pid=%d state=%s "
                     "sent=%llu sent_bytes=%llu received=%llu "
                     "received_bytes=%llu errors=%llu\n", dir_nic_host(n),
                     stat_device(n), i,
@@ -175,10 +175,10 @@ static void stat_watch(const struct fabric *fabric,
             fputs("\033[H\033[J", stdout);
         }
         stat_table(fabric, &seen, options->watch);
-        fflush(stdout);
         if (options->qps) {
-            stat_print_qps(fabric, STDOUT_FILENO);
+            stat_print_qps(fabric, stdout);
         }
+        fflush(stdout);
         sleep(options->watch);
     }
 }
@@ -239,7 +239,10 @@ int cli_stat(int argc, char **argv)
     fabric_path(name, path);
     fabric = fabric_open(path, 0, -1);
     if (fabric == NULL) {
-        cli_error("no fabric named '%s' (%s): it exists while an `efasim run` "
+        cli_error((errno == EPROTO) ?
+                  "fabric '%s' is of another version of efasim (%s): use the "
+                  "efasim of its programs" :
+                  "no fabric named '%s' (%s): it exists while an `efasim run` "
                   "or a program in it does; start one, or name another by "
                   "--fabric", name, strerror(errno));
         return 1;
@@ -249,12 +252,12 @@ int cli_stat(int argc, char **argv)
         stat_watch(fabric, &options);
     } else {
         if (options.raw) {
-            cli_stat_print(fabric, STDOUT_FILENO);
+            cli_stat_print(fabric, stdout);
         } else {
             cli_stat_table(fabric, stdout);
         }
         if (options.qps) {
-            stat_print_qps(fabric, STDOUT_FILENO);
+            stat_print_qps(fabric, stdout);
         }
     }
     fabric_forget(fabric);

@@ -164,7 +164,8 @@ struct sim_knob {
     size_t             offset; /* in struct sim_knobs */
     uint64_t           min, max;
     const char        *arg;   /* for the help text */
-    const char        *help; /* flag that is set by default: of --no-NAME */
+    const char        *help; /* lines; of a flag that is set by default, what
+                                --no-NAME does */
     enum sim_knob_scope scope;
 };
 
@@ -197,6 +198,10 @@ void sim_knobs_init(struct sim_knobs *knobs);
 /* The knob of this name, or NULL. Dash and underscore are the same, upper
  * and lower case too. */
 const struct sim_knob *sim_knob_find(const char *name);
+
+/* The option by which a user leaves the default: "--timeout-ms MS", "--eager",
+ * or, of a flag that is set by default, "--no-dmabuf". */
+void sim_knob_option(const struct sim_knob *knob, char *text, size_t size);
 
 /* The environment variable of a knob: timeout-ms is EFASIM_TIMEOUT_MS. */
 void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size);

@@ -6,6 +6,8 @@
 #include "region.h"
 #include "server.h"
 
+#include <config.h>
+
 #include "efasim/fabric/clock.h"
 #include "efasim/fabric/plan_file.h"
 
@@ -48,29 +50,45 @@ static void main_beat(int sig)
     (void)sig;
 }
 
-static void main_help(FILE *out)
+/* Options of the device, in lines of at most 80 columns. */
+static void main_help_knobs(FILE *out)
 {
     const struct sim_knob *knob;
+    char option[64];
+    size_t column = 0;
 
-    fprintf(out, "Usage: efapci [OPTION]... GENERATION:SOCKET...\n\n"
-            "Emulates EFA devices of a GENERATION (efa0 to efa%d) for virtual "
-            "machines. Each is a\nPCI function that a QEMU (10.1 or newer, "
-            "device vfio-user-pci) attaches by SOCKET.\nAt most %d; in a "
-            "plan the first is host 0.\n\n"
-            "  --plan FILE          faults at given times\n"
-            "  --trace FILE         write a line for each packet and "
-            "completion\n"
-            "  --counters           print each function's counters at the "
-            "end\n\n"
-            "and these options of the device, as in `efasim run "
-            "--help=all` (--no-NAME turns NAME off):\n\n ",
-            SIM_PROFILES - 1, SIM_HOSTS);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
         if ((knob->scope == SIM_SCOPE_ANY) || (knob->scope == SIM_SCOPE_OPEN)) {
-            fprintf(out, " --%s", knob->name);
+            sim_knob_option(knob, option, sizeof(option));
+            if (column + strlen(option) + 2 > 80) {
+                column = 0;
+            }
+            column += fprintf(out, "%s  %s", (column == 0) ? "\n" : "",
+                              option) - (column == 0);
         }
     }
     fprintf(out, "\n");
+}
+
+static void main_help(FILE *out)
+{
+    fprintf(out, "Usage: efapci [OPTION]... GENERATION:SOCKET...\n\n"
+            "Emulates EFA devices of a GENERATION (efa0 to efa%d) for virtual "
+            "machines. Each is\na PCI function that a QEMU (10.1 or newer, "
+            "device vfio-user-pci) attaches by\nSOCKET, a path that efapci "
+            "makes. At most %d; in a plan the first is host 0.\n"
+            "Runs until SIGTERM or Ctrl-C. efapci(1) has the QEMU command.\n\n"
+            "  --plan FILE          settings and faults at given times; "
+            "efasim(1), PLANS,\n                       has the format\n"
+            "  --trace FILE         write a line for each packet and "
+            "completion\n"
+            "  --counters           print each function's counters at the "
+            "end\n"
+            "  --help, --version\n\n"
+            "and these options of the device, which efasim run --help=all "
+            "explains:\n",
+            SIM_PROFILES - 1, SIM_HOSTS);
+    main_help_knobs(out);
 }
 
 static int main_knob(struct main_state *state, const char *name,
@@ -177,9 +195,11 @@ static int main_function(struct main_state *state, const char *text)
     ret  = ret ? ret : pci_server_open(&state->server[state->num], func,
                                        colon + 1);
     if (ret != 0) {
-        fprintf(stderr, "efapci: %s: %s\n", text, (ret == -EEXIST) ?
+        fprintf(stderr, "efapci: %s: %s%s\n", text, (ret == -EEXIST) ?
                 "the file exists and is no socket: remove it, or name "
-                "another path" : strerror(-ret));
+                "another path" : strerror(-ret), (ret == -EEXIST) ? "" :
+                ": SOCKET is a path of at most 107 bytes, which efapci makes "
+                "in a folder that exists and can be written");
         return -1;
     }
 
@@ -273,6 +293,10 @@ int main(int argc, char **argv)
     while ((i < argc) && (i > 0) && !strncmp(argv[i], "--", 2)) {
         if (!strcmp(argv[i], "--help")) {
             main_help(stdout);
+            return 0;
+        }
+        if (!strcmp(argv[i], "--version")) {
+            puts("efapci " PACKAGE_VERSION);
             return 0;
         }
         if (!strcmp(argv[i], "--counters")) {

@@ -29,16 +29,17 @@ static const char *file_look_head(replay_file_t *file, char *why,
     char machine[sizeof(head->names.machine)];
 
     if ((file->size < RECORD_PAGE) || (head->magic != RECORD_MAGIC)) {
-        return "no recording of UCX_EFA_RECORD";
+        return "this is no recording: name a file *.srdrec, as "
+               "UCX_EFA_RECORD=DIR makes them in DIR";
     }
     file_text(release, head->names.release, sizeof(release));
     file_text(machine, head->names.machine, sizeof(machine));
     if ((head->version != RECORD_VERSION) ||
         (head->layout != flow_image_layout())) {
         snprintf(why, why_size,
-                 "recorded by version %s on %s (format %u, layout %016llx); "
-                 "this is srd_replay %s (format %u, layout %016llx): take that "
-                 "of the version that recorded",
+                 "recorded by version %s on %s (format %u, layout "
+                 "%016llx); this is srd_replay %s (format %u, layout "
+                 "%016llx): take that of the version that recorded",
                  release, machine, head->version,
                  (unsigned long long)head->layout, PACKAGE_VERSION,
                  RECORD_VERSION, (unsigned long long)flow_image_layout());
@@ -149,7 +150,8 @@ int file_read(replay_file_t *file, const char *path)
     uint8_t    *bytes = file_load(path, &size);
 
     if (bytes == NULL) {
-        fprintf(stderr, "srd_replay: cannot read %s: %s\n", path,
+        fprintf(stderr, "srd_replay: cannot read %s: %s; name a recording "
+                "(*.srdrec, in the folder of UCX_EFA_RECORD)\n", path,
                 strerror(errno));
         return -1;
     }

@@ -48,18 +48,22 @@ typedef struct replay {
 
 static void replay_usage(FILE *out)
 {
-    fputs("usage: srd_replay [OPTION...] FILE\n"
-          "Runs a recording (made with UCX_EFA_RECORD=DIR[:SIZE]) again on the "
-          "protocol\n"
-          "core, and compares every answer.\n"
-          "  --until CALL  no further than this call\n"
-          "  --text        each call as a line\n"
-          "  --why         at the end, the cause and begin of each blocked "
-          "flow's wait,\n"
-          "                and the last words of its peer\n"
-          "  --flow N      with --text and --why: only this sending flow\n"
-          "  --peer QPN    only this peer\n"
-          "  --trace FILE  in Chrome's trace format, for Perfetto\n"
+    fputs("usage: srd_replay [OPTION...] FILE...\n"
+          "Runs recordings (*.srdrec, made with UCX_EFA_RECORD=DIR[:SIZE]) "
+          "again on the\n"
+          "protocol core, and compares every answer. Needs neither UCX nor a "
+          "device.\n"
+          "  --until CALL  stop after call number CALL (default: the last)\n"
+          "  --text        print each call as a line\n"
+          "  --why         at the end, for each sending flow that waits: the "
+          "cause, since\n"
+          "                when, and what its peer sent last\n"
+          "  --flow N      --text and --why of sending flow N only (default: "
+          "all)\n"
+          "  --peer QPN    --text and --why of flows to this queue pair only "
+          "(default: all)\n"
+          "  --trace FILE  write FILE in Chrome's trace format, for Perfetto "
+          "(one recording)\n"
           "  --version, --help\n"
           "Exit status: 0 all the same, 1 a call differs, 2 the file cannot be "
           "replayed.\n",
@@ -73,8 +77,8 @@ static int replay_number(const char *text, uint64_t most, uint64_t *number)
     *number = strtoull(text, &end, 0);
     if ((end == text) || (*end != '\0') || (*text == '-') || (*number == 0) ||
         (*number > most)) {
-        fprintf(stderr, "srd_replay: %s: a number from 1 to %llu, please\n",
-                text, (unsigned long long)most);
+        fprintf(stderr, "srd_replay: '%s': allowed is a number from 1 to "
+                "%llu\n", text, (unsigned long long)most);
         return 0;
     }
     return 1;
@@ -144,11 +148,17 @@ static int replay_parse(replay_options_t *options, int argc, char **argv)
             return status;
         }
     }
-    if (optind + 1 != argc) {
-        replay_usage(stderr);
+    if (optind == argc) {
+        fprintf(stderr, "srd_replay: no recording is given: name one "
+                "(*.srdrec, in the folder of UCX_EFA_RECORD); --help lists "
+                "the options\n");
         return REPLAY_FAILED;
     }
-    options->path = argv[optind];
+    if ((options->trace != NULL) && (optind + 1 != argc)) {
+        fprintf(stderr, "srd_replay: --trace=%s: of one recording: name the "
+                "others in runs of their own\n", options->trace);
+        return REPLAY_FAILED;
+    }
     return -1;
 }
 
@@ -263,21 +273,39 @@ static int replay_child(replay_t *replay, const replay_file_t *file)
     return REPLAY_FAILED;
 }
 
+static int replay_path(replay_t *replay)
+{
+    replay_file_t file;
+    int           status;
+
+    if (file_read(&file, replay->options->path) != 0) {
+        return REPLAY_FAILED;
+    }
+    status = replay_child(replay, &file);
+    free(file.bytes);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static replay_t  replay;
     replay_options_t options = {0};
-    replay_file_t    file;
     int              status = replay_parse(&options, argc, argv);
+    int              i, one, is_several;
 
     if (status >= 0) {
         return status;
     }
-    if (file_read(&file, options.path) != 0) {
-        return REPLAY_FAILED;
-    }
     replay.options = &options;
-    status         = replay_child(&replay, &file);
-    free(file.bytes);
+    is_several     = (argc - optind > 1);
+    status         = REPLAY_SAME;
+    for (i = optind; i < argc; ++i) {
+        options.path = argv[i];
+        if (is_several) {
+            printf("%s%s:\n", (i > optind) ? "\n" : "", options.path);
+        }
+        one    = replay_path(&replay);
+        status = (one > status) ? one : status;
+    }
     return status;
 }

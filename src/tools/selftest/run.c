@@ -236,8 +236,8 @@ static int run_only_check(const char *only)
             }
         }
         if (!known) {
-            fprintf(stderr, "srd_info: --only: no probe is named '%.*s'; the "
-                    "report of --selftest names them\n",
+            fprintf(stderr, "srd_info: --only: no probe is named '%.*s'; "
+                    "'srd_info --selftest --all' names all of them\n",
                     (int)length, only);
             return -1;
         }

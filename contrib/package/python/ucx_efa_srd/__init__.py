@@ -41,6 +41,17 @@ def _find():
                       'package anew')
 
 
+def _is_late():
+    """Whether UCX has looked for its modules already, so that it will not ask
+    this one. (Its libraries alone, libucp and libuct, may be here.)"""
+    try:
+        with open('/proc/self/maps', encoding='utf-8',
+                  errors='surrogateescape') as maps:
+            return any('/libuct_' in line for line in maps)
+    except OSError:
+        return False
+
+
 def load():
     """RTLD_GLOBAL: a UCX that is opened later asks this module first. A copy of
     another installation may be here already (srdrun, a package's)."""
@@ -49,6 +60,10 @@ def load():
         return
     except OSError:
         pass
+    if _is_late():
+        print('ucx_efa_srd: imported too late: UCX is open in this process, and '
+              'goes without this module; make it the first import, or start '
+              'Python by srdrun', file=sys.stderr)
     try:
         ctypes.CDLL(MODULE, ctypes.RTLD_GLOBAL)
     except OSError as error:

@@ -239,8 +239,9 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     }
     status = base_rxq_attach(&iface->rxq, &iface->qp);
     if (status != UCS_OK) {
-        host_error(iface->super.host, "%s: cannot post receives",
-                   md->device->name);
+        host_error(iface->super.host, "%s: cannot post receives: %s; 'srd_info "
+                   "--selftest' tests the device", md->device->name,
+                   iface->super.host->status_string(status));
         goto err_core;
     }
     efa_events_open(&iface->events, &iface->qp);

@@ -95,8 +95,9 @@ void base_report_refused(base_iface_t *iface, const flow_addr_t *peer)
     }
     iface->report.refused = peer->incarnation;
     host_error(iface->super.host,
-               "%s: no endpoint to QPN %u: that peer died, or this interface "
-               "has too many endpoints (%d)",
+               "%s: no endpoint to QPN %u: that peer died (its new process has "
+               "another address), or this interface has all its %d endpoints: "
+               "close some",
                base_iface_md(iface)->device->name, peer->qpn, FLOW_RX_MAX);
 }
 

@@ -366,8 +366,9 @@ base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
     if (iface->waits.first == NULL) {
         iface->waits.tail = &iface->waits.first;
         host_warn(iface->super.host,
-                  "%s: out of memory for peers: messages wait until there is "
-                  "some",
+                  "%s: out of memory for peers: their messages wait until "
+                  "there is some; fewer processes need less ('srd_info "
+                  "--plan')",
                   base_iface_md(iface)->device->name);
     }
     rxbuf->src         = src;
