@@ -72,6 +72,7 @@ void Huge::move_data()
                         (uintptr_t)bytes + at, mr->rkey));
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
     EXPECT_LT(fill_diff(plain.data(), 8000, 9, 0), 0);
+    EXPECT_EQ(0, ibv_destroy_ah(ah));
     EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 

@@ -124,6 +124,11 @@ bool Server::is_alive()
            (info.si_pid == 0);
 }
 
+void Server::stop(bool stopped)
+{
+    kill(m_pid, stopped ? SIGSTOP : SIGCONT);
+}
+
 static unsigned entries(const std::string &folder)
 {
     unsigned count = 0;

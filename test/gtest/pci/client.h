@@ -62,6 +62,7 @@ public:
 
     std::string path(unsigned function) const;
     bool is_alive();
+    void stop(bool stopped);     /* it stands still, or goes on */
     unsigned fds() const;        /* descriptors that it has open, in the end */
     std::string log() const;     /* its standard error */
     /* Run efapci to its end: the exit status. */
