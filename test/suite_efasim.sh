@@ -324,6 +324,21 @@ statuses() {
     exit_status 127 "${run[@]}" /nonexistent/program
 }
 
+# A limit on file sizes kills nobody: the run, or the device's call, fails, and
+# says what is to be done.
+file_limit() {
+    local status=0 verbs=$BUILD/test/gtest_verbs
+    (ulimit -f 1000 && "$EFASIM" run --fabric "t$$" -- true) || status=$?
+    [ $status = 125 ] || fail "the run: status $status"
+    ! ls -d "/dev/shm"/efasim*-"t$$" 2>/dev/null || fail "a folder is left"
+    status=0
+    "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -f 200 && exec $verbs \
+        --gtest_brief=1 --gtest_filter=Data.send_sizes" || status=$?
+    [ $status = 1 ] || fail "the program: status $status"
+    [ "$(grep -c 'efasim.*(ulimit -f)' "$CHECK_LOG")" -ge 2 ] ||
+        fail "no line for each"
+}
+
 # Each bad value: not 0, and one line that names it.
 bad_options() {
     local option out
@@ -564,6 +579,7 @@ suite_run() {
 
     check cli_statuses 20 statuses
     check cli_bad_options 20 bad_options
+    check file_limit 20 file_limit
     check cli_foreign_programs 20 foreign_programs
     check cli_keeps_preload 20 keeps_preload
     check cli_nodes_are_hosts 20 nodes_are_hosts

@@ -519,7 +519,9 @@ static struct fabric *run_fabric(const char *path, int node)
                   devices ? devices : "any", device ? device : "any");
     } else {
         cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
-                  (errno == ENOSPC) ? "; free some of /dev/shm" : "");
+                  (errno == ENOSPC) ? "; free some of /dev/shm" :
+                  (errno == EFBIG) ? "; raise the limit on file sizes (ulimit "
+                                     "-f)" : "");
     }
     if (fabric != NULL) {
         fabric_close(fabric);

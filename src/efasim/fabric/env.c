@@ -94,7 +94,8 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
     env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
     snprintf(made, sizeof(made), "%s.new", file);
     unlink(made);
-    fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    fd = fabric_file_fits(sizeof(*ring)) ? -1 :
+         open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         err = errno;
     } else {
@@ -116,7 +117,9 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
             ring = NULL;
         }
         snprintf(line, sizeof(line), "no packet ring to another process "
-                 "(%s): is /dev/shm full? Free some of it", strerror(err));
+                 "(%s): %s", strerror(err),
+                 (err == EFBIG) ? "raise the limit on file sizes (ulimit -f)" :
+                                  "is /dev/shm full? Free some of it");
         fabric_env_ops.log(env, line);
     }
     return ring;

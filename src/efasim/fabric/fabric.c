@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +84,17 @@ static uint32_t fabric_new_id(void)
     return (uint32_t)rng_next(&rng) | 1;
 }
 
+int fabric_file_fits(uint64_t size)
+{
+    struct rlimit limit;
+
+    if ((getrlimit(RLIMIT_FSIZE, &limit) != 0) || (size <= limit.rlim_cur)) {
+        return 0;
+    }
+    errno = EFBIG;
+    return -1;
+}
+
 /* Map the directory file; with `create` give it its size and first content.
  * The used part is allocated, so that a full /dev/shm is an error here and
  * not a SIGBUS later. */
@@ -94,6 +106,9 @@ static struct dir *fabric_map(const char *path, int create)
     struct stat st;
     int fd;
 
+    if (create && (fabric_file_fits(sizeof(*dir)) != 0)) {
+        return NULL;
+    }
     snprintf(file, sizeof(file), "%s/directory", path);
     fd = open(file, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0),
               0600);
@@ -303,8 +318,16 @@ void fabric_take_back(struct fabric *fabric)
 /* With the lock held: make a new, empty fabric in the folder. */
 static int fabric_create(struct fabric *fabric)
 {
+    int err;
+
     fabric->dir = fabric_map(fabric->path, 1);
-    return (fabric->dir == NULL) ? -1 : 0;
+    if (fabric->dir == NULL) {
+        err = errno;
+        fabric_remove_tree(fabric->path);
+        errno = err;
+        return -1;
+    }
+    return 0;
 }
 
 /* Everything but the lock itself. */
