@@ -2,8 +2,8 @@
 /*
  * Events of time alone: packets and completions that were held back go on,
  * receivers that were not ready are tried again, silent peers are checked.
- * What waits for a time is in a heap; what others are to overtake, which is
- * little, in a list.
+ * Requests that wait for a time are in a heap; those that others are to
+ * overtake, which are few, in a list.
  */
 #include "timer.h"
 #include "complete.h"

@@ -15,7 +15,7 @@ struct pci_closer {
     _Atomic unsigned left;   /* descriptors to be closed */
 };
 
-/* Have a descriptor closed. Without memory for a thread it is closed at once. */
+/* Have a descriptor closed. Without memory for a thread it is closed now. */
 void pci_closer_add(struct pci_closer *closer, int fd);
 
 /* Whether the machine has to wait until some are closed. */

@@ -43,8 +43,8 @@ void pci_region_catch(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* The pages of the file, 0: it is not one of memory, or too short. Only files of
- * memory have seals; any other might not answer fstat() for long. */
+/* The pages of the file, 0: it is not one of memory, or too short. Only files
+ * of memory have seals; any other might not answer fstat() for long. */
 static uint64_t region_page(int fd, uint64_t offset, uint64_t size)
 {
     struct statfs system;

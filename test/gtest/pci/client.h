@@ -52,7 +52,7 @@ double now();
 
 class Server {
 public:
-    /* What it prints goes into its log, or to the descriptor `out`. */
+    /* Its output goes into its log, or to the descriptor `out`. */
     explicit Server(unsigned functions = 2,
                     const std::vector<std::string> &options = {},
                     int out = -1);
