@@ -324,21 +324,6 @@ statuses() {
     exit_status 127 "${run[@]}" /nonexistent/program
 }
 
-# A limit on file sizes kills nobody: the run, or the device's call, fails, and
-# says what is to be done.
-file_limit() {
-    local status=0 verbs=$BUILD/test/gtest_verbs
-    (ulimit -f 1000 && "$EFASIM" run --fabric "t$$" -- true) || status=$?
-    [ $status = 125 ] || fail "the run: status $status"
-    ! ls -d "/dev/shm"/efasim*-"t$$" 2>/dev/null || fail "a folder is left"
-    status=0
-    "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -f 200 && exec $verbs \
-        --gtest_brief=1 --gtest_filter=Data.send_sizes" || status=$?
-    [ $status = 1 ] || fail "the program: status $status"
-    [ "$(grep -c 'efasim.*(ulimit -f)' "$CHECK_LOG")" -ge 2 ] ||
-        fail "no line for each"
-}
-
 # Each bad value: not 0, and one line that names it.
 bad_options() {
     local option out

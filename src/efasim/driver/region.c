@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "region.h"
 
-#include "efasim/fabric/fabric.h"
+#include "efasim/fabric/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static int ctx_region_alloc(struct drv_ctx *ctx, size_t size,
     if (size == 0) {
         size = DRV_PAGE;
     }
-    if (fabric_file_fits(ctx->size + size) != 0) {
+    if (fabric_process_check_size(ctx->size + size) != 0) {
         drv_log("no memory for a queue: raise the limit on file sizes (ulimit "
                 "-f)");
         return -ENOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "env.h"
 #include "clock.h"
+#include "process.h"
 #include "sysfs.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
     env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
     snprintf(made, sizeof(made), "%s.new", file);
     unlink(made);
-    fd = fabric_file_fits(sizeof(*ring)) ? -1 :
+    fd = fabric_process_check_size(sizeof(*ring)) ? -1 :
          open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         err = errno;

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,17 +83,6 @@ static uint32_t fabric_new_id(void)
     return (uint32_t)rng_next(&rng) | 1;
 }
 
-int fabric_file_fits(uint64_t size)
-{
-    struct rlimit limit;
-
-    if ((getrlimit(RLIMIT_FSIZE, &limit) != 0) || (size <= limit.rlim_cur)) {
-        return 0;
-    }
-    errno = EFBIG;
-    return -1;
-}
-
 /* Map the directory file; with `create` give it its size and first content.
  * The used part is allocated, so that a full /dev/shm is an error here and
  * not a SIGBUS later. */
@@ -106,7 +94,7 @@ static struct dir *fabric_map(const char *path, int create)
     struct stat st;
     int fd;
 
-    if (create && (fabric_file_fits(sizeof(*dir)) != 0)) {
+    if (create && (fabric_process_check_size(sizeof(*dir)) != 0)) {
         return NULL;
     }
     snprintf(file, sizeof(file), "%s/directory", path);

@@ -42,10 +42,6 @@ struct fabric {
  * (process.h). */
 int fabric_slot_is_alive(const struct dir_slot *slot);
 
-/* 0, or -1 with EFBIG: the user's limit on file sizes is less, beyond which
- * ftruncate() ends the process (SIGXFSZ). */
-int fabric_file_fits(uint64_t size);
-
 /* 1: letters, digits, dot, dash, underscore; at most FABRIC_NAME_MAX - 1. */
 int fabric_name_is_valid(const char *name);
 
@@ -60,7 +56,7 @@ enum {
  * Map a fabric, after leftovers of dead processes are taken back. Returns
  * NULL with errno: ENOENT (none of this name), EPROTO (made by another
  * version of efasim, in use), ENOSPC (shared memory is full), EFBIG (see
- * fabric_file_fits()), or the error of the call that failed. With
+ * fabric_process_check_size()), or the error of the call that failed. With
  * FABRIC_CREATE and `host` >= 0 the caller is attached in the same step, so the
  * fabric cannot vanish in between.
  */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,4 +91,15 @@ int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)
     }
     return (process_stat(pid, &state, &current) == 0) &&
            (current == start_time) && (state != 'Z') && (state != 'X');
+}
+
+int fabric_process_check_size(uint64_t size)
+{
+    struct rlimit limit;
+
+    if ((getrlimit(RLIMIT_FSIZE, &limit) != 0) || (size <= limit.rlim_cur)) {
+        return 0;
+    }
+    errno = EFBIG;
+    return -1;
 }
