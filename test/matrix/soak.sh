@@ -239,7 +239,8 @@ soak_failed() {
     cat "$CHECK_LOG.plan"
     echo "the programs: $(tr '\n' ';' <"$CHECK_LOG.programs")"
     echo "what number $4 said:"
-    tail -n 25 "$CHECK_LOG.program$4"
+    # (both ends: the one that ends last prints its whole table)
+    tail -n 100 "$CHECK_LOG.program$4"
     echo "again: SOAK_SEED=$1 SOAK_ROUND=$2 CHECKS='^soak\$'" \
         "$SUITE_SCRIPT $BUILD $PROFILE"
     fail "round $2: $(sed -n "$(($4 + 1))p" "$CHECK_LOG.programs"): $5"
