@@ -9,6 +9,7 @@
 #include "efasim/engine/profile.h"
 #include "efasim/fabric/host.h"
 #include "efasim/fabric/plan_file.h"
+#include "efasim/fabric/process.h"
 #include "efasim/fabric/sysfs.h"
 
 #include <errno.h>
@@ -519,9 +520,7 @@ static struct fabric *run_fabric(const char *path, int node)
                   devices ? devices : "any", device ? device : "any");
     } else {
         cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
-                  (errno == ENOSPC) ? "; free some of /dev/shm" :
-                  (errno == EFBIG) ? "; raise the limit on file sizes (ulimit "
-                                     "-f)" : "");
+                  fabric_process_advice(errno));
     }
     if (fabric != NULL) {
         fabric_close(fabric);

@@ -117,10 +117,8 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
             env_ring_unmap(env, ring);
             ring = NULL;
         }
-        snprintf(line, sizeof(line), "no packet ring to another process "
-                 "(%s): %s", strerror(err),
-                 (err == EFBIG) ? "raise the limit on file sizes (ulimit -f)" :
-                                  "is /dev/shm full? Free some of it");
+        snprintf(line, sizeof(line), "no packet ring to another process: %s%s",
+                 strerror(err), fabric_process_advice(err));
         fabric_env_ops.log(env, line);
     }
     return ring;

@@ -103,3 +103,19 @@ int fabric_process_check_size(uint64_t size)
     errno = EFBIG;
     return -1;
 }
+
+const char *fabric_process_advice(int err)
+{
+    switch (err) {
+    case EFBIG:
+        return "; raise the limit on file sizes (ulimit -f)";
+    case EMFILE:
+        return "; raise the limit on open files (ulimit -n)";
+    case ENOMEM:
+        return "; is there a limit on memory (ulimit -v)?";
+    case ENOSPC:
+        return "; free some of /dev/shm";
+    default:
+        return "";
+    }
+}

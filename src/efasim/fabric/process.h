@@ -26,4 +26,7 @@ uint64_t fabric_process_start(int pid);
  * ftruncate() ends the process (SIGXFSZ). */
 int fabric_process_check_size(uint64_t size);
 
+/* A sentence's end: which of the user's limits `err` comes from. */
+const char *fabric_process_advice(int err);
+
 #endif
