@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Fabrics of several users and containers, and of machines that are short of
-# shared memory. Sourced by suite efasim, after lib.sh.
+# shared memory or have small limits. Sourced by suite efasim, after lib.sh.
 
 # Another user has fabrics of his own, also of the same name.
 two_users() {
@@ -124,6 +124,30 @@ shm_full() {
             fail "$kb kB: nothing says why: $out"
     done
     [ "$status" -eq 0 ] || fail "$kb kB are not enough"
+}
+
+# A limit on file sizes kills nobody: the run, or the device's call, fails, and
+# says what is to be done.
+file_limit() {
+    local status=0 files verbs=$BUILD/test/gtest_verbs
+    (ulimit -f 1000 && "$EFASIM" run --fabric "t$$" -- true) || status=$?
+    [ $status = 125 ] || fail "the run: status $status"
+    ! ls -d "/dev/shm"/efasim*-"t$$" 2>/dev/null || fail "a folder is left"
+    status=0
+    "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -f 200 && exec $verbs \
+        --gtest_brief=1 --gtest_filter=Data.send_sizes" || status=$?
+    [ $status = 1 ] || fail "the program: status $status"
+    [ "$(grep -c 'efasim.*(ulimit -f)' "$CHECK_LOG")" -ge 2 ] ||
+        fail "no line for each"
+    # /dev/shm is not full because descriptors are used up
+    for files in 4 5 6 7 8 9 10; do
+        "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -n $files && exec $verbs \
+            --gtest_brief=1 --gtest_filter=mr.access_flags"
+    done >"$CHECK_LOG.files" 2>&1
+    if ! grep -q 'efasim.*(ulimit -n)' "$CHECK_LOG.files" ||
+        grep 'dev/shm' "$CHECK_LOG.files"; then
+        fail "$(<"$CHECK_LOG.files")"
+    fi
 }
 
 # A fabric of that name and another user is told of by the run that makes one;

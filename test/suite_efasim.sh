@@ -27,6 +27,22 @@ hostile_check() {
     tests_ran
 }
 
+# Huge pages, which this machine lends for it: under efapci and under verbs.
+huge_check() {
+    local pages=/proc/sys/vm/nr_hugepages before
+    [ -x "$BUILD/test/gtest_efapci" ] || skip_here "gtest_efapci was not built"
+    before=$(<"$pages")
+    # shellcheck disable=SC2064 # of now
+    trap "echo $before >$pages" EXIT
+    { echo $((before + 8)) >"$pages"; } 2>/dev/null
+    [ "$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)" -ge 8 ] ||
+        skip_here "this kernel gives no huge pages"
+    "$BUILD/test/gtest_efapci" --gtest_brief=1 \
+        --gtest_filter='HugeMemory.*' || exit 1
+    (verbs_check 'Huge.*') || exit 1
+    ! grep -q 'SKIPPED' "$CHECK_LOG" || fail "a test was skipped"
+}
+
 # soak SECONDS: random plans of faults in virtual time, from a new seed.
 soak() {
     [ -x "$BUILD/test/gtest_efasim_engine" ] ||
@@ -506,6 +522,7 @@ suite_run() {
 
     check engine 60 engine_check
     check hostile_guests 120 hostile_check
+    alone huge_pages 60 huge_check
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || { ci && echo 15 || echo 3; })"
 
@@ -558,6 +575,7 @@ suite_run() {
 
     check cli_statuses 20 statuses
     check cli_bad_options 20 bad_options
+    check file_limit 20 file_limit
     check cli_foreign_programs 20 foreign_programs
     check cli_keeps_preload 20 keeps_preload
     check cli_nodes_are_hosts 20 nodes_are_hosts

@@ -118,11 +118,12 @@ efasim_pci_sources = \
 bin_PROGRAMS += bin/efapci
 bin_efapci_SOURCES = $(efasim_pci_sources) src/efasim/pci/main.c \
 	src/efasim/pci/channel.c src/efasim/pci/channel.h \
+	src/efasim/pci/closer.c src/efasim/pci/closer.h \
 	src/efasim/pci/message.h \
 	src/efasim/pci/server.c src/efasim/pci/server.h
 bin_efapci_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 bin_efapci_CFLAGS = $(BASE_CFLAGS)
-bin_efapci_LDFLAGS =
+bin_efapci_LDFLAGS = -pthread
 bin_efapci_LDADD = $(call efasim_objects,$(efasim_engine_sources)) \
 	$(call efasim_objects,$(efasim_fabric_sources))
 bin_efapci_DEPENDENCIES = $(bin_efapci_LDADD)

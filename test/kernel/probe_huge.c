@@ -2,9 +2,11 @@
 /* Huge pages, where this machine has some free: else there is no question. */
 #include "probe.h"
 
+#include <linux/memfd.h>
 #include <linux/mman.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { HUGE_PAGE = 2 << 20, HUGE_NUM = 4 };
 
@@ -79,6 +81,31 @@ static void huge_read_only(const struct probe *probe)
     munmap(at, (size_t)HUGE_PAGE * HUGE_NUM);
 }
 
+/* Pages of a file, which is cut short while they are mapped */
+static void huge_file(const struct probe *probe)
+{
+    int fd   = memfd_create("huge", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB);
+    char *at = ((fd < 0) || (ftruncate(fd, 2 * HUGE_PAGE) != 0)) ? MAP_FAILED :
+               mmap(NULL, 2 * HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    fd, 0);
+
+    if (at != MAP_FAILED) {
+        probe_say(huge_try(probe, at, 2 * HUGE_PAGE, 1), "huge pages of a file");
+        probe_say(huge_try(probe, at + HUGE_PAGE - 4096, 8192, 1),
+                  "huge pages of a file, across two");
+        probe_say(ftruncate(fd, HUGE_PAGE) ? "no" : "ok",
+                  "huge pages of a file, cut short");
+        probe_say(huge_try(probe, at, 2 * HUGE_PAGE, 1),
+                  "huge pages of a file, and one that it has no more");
+        probe_say(huge_try(probe, at, 2 * HUGE_PAGE, 0),
+                  "huge pages of a file, and one no more, to be read");
+        probe_say(huge_try(probe, at, HUGE_PAGE, 1),
+                  "huge pages of a file, the one that it has");
+        munmap(at, 2 * HUGE_PAGE);
+    }
+    close(fd);
+}
+
 void probe_huge(const struct probe *probe)
 {
     struct probe own = *probe;
@@ -101,5 +128,6 @@ void probe_huge(const struct probe *probe)
     probe_say(huge_try(&own, own.page, HUGE_PAGE, 1), "huge pages, unmapped");
     probe_say(mr ? probe_result(ibv_dereg_mr(mr)) : "none",
               "huge pages, unmapped and deregistered");
+    huge_file(probe);
     huge_read_only(probe);
 }

@@ -210,6 +210,41 @@ static void memory_dmabuf(const struct probe *probe)
     close(fd);
 }
 
+/* kB that the kernel says are pinned */
+static unsigned long memory_vm_pin(void)
+{
+    FILE *file       = fopen("/proc/self/status", "r");
+    unsigned long kb = 0;
+    char line[200];
+
+    while ((file != NULL) && (fgets(line, sizeof(line), file) != NULL) &&
+           (sscanf(line, "VmPin: %lu", &kb) != 1)) {
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return kb;
+}
+
+static void memory_pinned(const struct probe *probe)
+{
+    unsigned long before = memory_vm_pin();
+    struct ibv_mr *mr[2];
+    unsigned i;
+
+    for (i = 0; i < 2; ++i) {
+        mr[i] = ibv_reg_mr(probe->pd, probe->page, 16384, 1);
+        probe_number(memory_vm_pin() - before,
+                     "VmPin, kB more by %u of the same registration", i + 1);
+    }
+    for (i = 0; i < 2; ++i) {
+        if (mr[i] != NULL) {
+            ibv_dereg_mr(mr[i]);
+        }
+    }
+    probe_number(memory_vm_pin() - before, "VmPin, when they are gone");
+}
+
 /* As a user whose locked memory is limited: how much there is room for */
 static void memory_locked(const struct probe *probe)
 {
@@ -254,6 +289,7 @@ void probe_memory(const struct probe *probe)
     memory_iova(probe);
     memory_kinds(probe);
     memory_dmabuf(probe);
+    memory_pinned(probe);
     probe_say("", "a user with memlock 0");
     probe_child(probe, PROBE_USER, 0, memory_user);
     probe_say("", "a user with memlock 40000");

@@ -9,6 +9,7 @@
 #include "efasim/engine/profile.h"
 #include "efasim/fabric/host.h"
 #include "efasim/fabric/plan_file.h"
+#include "efasim/fabric/process.h"
 #include "efasim/fabric/sysfs.h"
 
 #include <errno.h>
@@ -527,10 +528,8 @@ static struct fabric *run_fabric(const char *path, int node)
                   sim_profile_get(atomic_load(&host->profile))->name,
                   devices ? devices : "any", device ? device : "any");
     } else {
-        cli_error("cannot make the fabric %s: %s: %s", path, strerror(errno),
-                  (errno == ENOSPC) ? "free some of /dev/shm (`efasim clean` "
-                  "removes what killed programs left)" :
-                  "/dev/shm must be there, and this user able to write there");
+        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
+                  fabric_process_advice(errno));
     }
     if (fabric != NULL) {
         fabric_close(fabric);

@@ -9,6 +9,8 @@
 #include "pd_cmds.h"
 #include "privilege.h"
 
+#include "efasim/fabric/process.h"
+
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <linux/capability.h>
@@ -143,13 +145,16 @@ static int mr_pin(const struct drv_dev *dev, const struct ib_uverbs_reg_mr *req,
 /* Have room for one more in the directory: 0; or -ENOMEM, after a line. */
 static int mr_reserve(struct drv_dev *dev)
 {
+    int err;
+
     if (fabric_env_mr_reserve(dev->fabric, dev->sim->nic,
                               &dev->mr_reserved) == 0) {
         return 0;
     }
 
-    drv_log("no room for a registration (%s): is /dev/shm full? Free some of "
-            "it", strerror(errno));
+    err = errno;
+    drv_log("no room for a registration: %s%s", strerror(err),
+            fabric_process_advice(err));
     return -ENOMEM;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "region.h"
 
+#include "efasim/fabric/process.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,6 +16,11 @@ static int ctx_region_alloc(struct drv_ctx *ctx, size_t size,
     size = (size + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1);
     if (size == 0) {
         size = DRV_PAGE;
+    }
+    if (fabric_process_check_size(ctx->size + size) != 0) {
+        drv_log("no memory for a queue: raise the limit on file sizes (ulimit "
+                "-f)");
+        return -ENOMEM;
     }
     if (ftruncate(ctx->fd, ctx->size + size) != 0) {
         return -errno;

@@ -53,7 +53,7 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
     dev->chance = dev->rng;
     list_init(&dev->qps);
     list_init(&dev->peers);
-    list_init(&dev->timed);
+    list_init(&dev->held);
     list_init(&dev->copying);
     list_init(&dev->op_free);
     atomic_store(&dir->nic[nic].up, 1);
@@ -114,9 +114,8 @@ void sim_dev_close(struct sim_dev *dev)
 
 static int dev_has_timers(const struct sim_dev *dev)
 {
-    return (dev->outstanding != 0) || !list_is_empty(&dev->timed) ||
-           (dev->plan != NULL) || (dev->knobs.receive_us != 0) ||
-           (dev->late_num != 0);
+    return (dev->outstanding != 0) || (dev->plan != NULL) ||
+           (dev->knobs.receive_us != 0) || (dev->late_num != 0);
 }
 
 /* Take new requests. Reads the clock, unless the caller has. */

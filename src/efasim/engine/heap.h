@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The requests of a guest's device that wait for a time, up to SIM_GUEST_OPS,
- * in a binary heap with the earliest on top. A request that ends before its
- * time leaves a stale entry behind. A full heap is first cleared of stale
- * entries; it grows only if at least half of its entries remain.
+ * The requests that wait for a time, in a binary heap with the earliest on top.
+ * A request that ends before its time leaves a stale entry behind. A full heap
+ * is first cleared of stale entries; it grows only if at least half of its
+ * entries remain.
  */
 #ifndef EFASIM_ENGINE_HEAP_H
 #define EFASIM_ENGINE_HEAP_H

@@ -44,8 +44,8 @@ enum {
     SIM_RX_BURST       = 16,      /* packets taken from one peer */
     SIM_TX_BURST       = 64,      /* work requests taken from one QP */
     SIM_RDMA_CHUNK     = 1 << 18, /* bytes of an RDMA read or write */
+    SIM_TIMERS         = 256,     /* requests whose time has come */
     SIM_GUEST_FETCH    = 512,     /* work requests of a guest's device */
-    SIM_GUEST_TIMERS   = 256,     /* its requests whose time has come */
     SIM_GUEST_OPS      = 65536,   /* its requests under way, at most */
 
     SIM_QUIET          = 64,      /* calls in which no request came or ended:

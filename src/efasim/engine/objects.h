@@ -107,14 +107,14 @@ struct sim_qp {
 
 enum sim_op_state {
     SIM_OP_FREE,
-    SIM_OP_DELAYED,   /* not yet on its way; on dev->timed */
-    SIM_OP_HELD,      /* others overtake it; on dev->timed */
+    SIM_OP_DELAYED,   /* not yet on its way; in dev->heap */
+    SIM_OP_HELD,      /* others overtake it; on dev->held */
     SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
     SIM_OP_INFLIGHT,  /* on peer->inflight */
-    SIM_OP_RNR,       /* waits to be sent again; on dev->timed */
+    SIM_OP_RNR,       /* waits to be sent again; in dev->heap */
     SIM_OP_COPYING,   /* RDMA; on dev->copying */
-    SIM_OP_LOST,      /* no answer will come; on dev->timed */
-    SIM_OP_DONE,      /* completion is held back; on dev->timed */
+    SIM_OP_LOST,      /* no answer will come; in dev->heap */
+    SIM_OP_DONE,      /* completion is held back; on dev->held */
 };
 
 /* Random properties of a request, each from a stream of its own. The value
@@ -170,8 +170,7 @@ struct sim_peer {
     struct sim_list link;           /* dev->peers while it has a tx ring */
 };
 
-/* When a request's wait ends, in a guest's device. Stale, if op->wait is
- * another number by now. */
+/* When a request's wait ends. Stale, if op->wait is another number by now. */
 struct sim_wait {
     uint64_t       due;
     uint64_t       number;
@@ -200,12 +199,17 @@ struct sim_dev {
     struct dir_slot          *own;   /* the slot's entry */
     uint64_t                  now;   /* ns, refreshed when it matters */
     uint64_t                  requests, departures, completions; /* ever */
-    uint64_t                  timed_next, check_next; /* ns */
+    uint64_t                  check_next;  /* ns: of silent peers */
     uint32_t                  outstanding; /* requests not yet completed */
     uint32_t                  quiet;       /* calls since one came or ended */
     uint32_t                  overtaking;  /* held back for others to pass */
 
-    struct sim_list           qps, peers, timed, copying;
+    struct sim_list           qps, peers, copying;
+    struct sim_list           held;      /* for others to pass, or the heap
+                                            has no memory */
+    struct sim_wait          *heap;      /* other waits, the next one first */
+    uint32_t                  heap_num, heap_room;
+    uint64_t                  heap_number; /* waits ever */
     struct sim_qp            *qp[SIM_MAX_QP];
     struct sim_cq            *cq[SIM_MAX_CQ];
     struct sim_pd            *pd[SIM_MAX_PD];
@@ -226,9 +230,6 @@ struct sim_dev {
     uint8_t                   guest;     /* hostile programs may use it: what
                                             one call does is bounded whatever
                                             they do (set before first use) */
-    struct sim_wait          *heap;      /* then: waits, the next one first */
-    uint32_t                  heap_num, heap_room;
-    uint64_t                  heap_number; /* waits ever */
     uint8_t                   tracing;
     uint64_t                  link_free; /* ns: the link has sent all */
     uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */

@@ -136,13 +136,9 @@ void sim_op_wait(struct sim_op *op, enum sim_op_state state, uint64_t due)
     list_del(&op->link);
     op->state = state;
     op->due   = due;
-    if (dev->guest && (op->overtake == 0) && (sim_heap_add(op) == 0)) {
-        return;
-    }
-    op->wait = 0;
-    list_add_tail(&dev->timed, &op->link);
-    if ((dev->timed_next == 0) || (due < dev->timed_next)) {
-        dev->timed_next = due;
+    op->wait  = 0;
+    if ((op->overtake != 0) || (sim_heap_add(op) != 0)) {
+        list_add_tail(&dev->held, &op->link);
     }
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Events of time alone: packets and completions that were held back go on,
- * receivers that were not ready are tried again, silent peers are checked. The
- * list is not sorted: before `timed_next` nothing on it is due. A guest's
- * device has there what others overtake, which is little, the rest in a heap.
+ * receivers that were not ready are tried again, silent peers are checked.
+ * Requests that wait for a time are in a heap; those that others are to
+ * overtake, which are few, in a list.
  */
 #include "timer.h"
 #include "complete.h"
@@ -54,15 +54,12 @@ static void timer_collect(struct sim_dev *dev, struct sim_list *before)
     struct sim_list *link, *next;
     struct sim_op *op;
 
-    dev->timed_next = UINT64_MAX;
-    for (link = dev->timed.next; link != &dev->timed; link = next) {
+    for (link = dev->held.next; link != &dev->held; link = next) {
         next = link->next;
         op   = list_entry(link, struct sim_op, link);
         if (timer_is_due(dev, op)) {
             list_del(link);
             list_add_tail(before, link);
-        } else if (op->due < dev->timed_next) {
-            dev->timed_next = op->due;
         }
     }
 }
@@ -95,9 +92,10 @@ static unsigned timer_heap(struct sim_dev *dev)
     unsigned fired = 0;
     struct sim_op *op;
 
-    while ((fired < SIM_GUEST_TIMERS) && ((op = sim_heap_take(dev)) != NULL)) {
+    while ((fired < SIM_TIMERS) && ((op = sim_heap_take(dev)) != NULL)) {
         timer_fire(op);
         ++fired;
+        fired += (dev->overtaking > 0) ? sim_timer_overtaken(dev) : 0;
     }
     return fired;
 }
@@ -117,8 +115,7 @@ unsigned sim_timer_run(struct sim_dev *dev)
 {
     unsigned done = (dev->heap_num > 0) ? timer_heap(dev) : 0;
 
-    if (!list_is_empty(&dev->timed) &&
-        ((dev->timed_next <= dev->now) || (dev->overtaking > 0))) {
+    if (!list_is_empty(&dev->held)) {
         done += sim_timer_overtaken(dev);
     }
     if (dev->check_next <= dev->now) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "env.h"
 #include "clock.h"
+#include "process.h"
 #include "sysfs.h"
 
 #include <errno.h>
@@ -94,7 +95,8 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
     env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
     snprintf(made, sizeof(made), "%s.new", file);
     unlink(made);
-    fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    fd = fabric_process_check_size(sizeof(*ring)) ? -1 :
+         open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         err = errno;
     } else {
@@ -115,8 +117,8 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
             env_ring_unmap(env, ring);
             ring = NULL;
         }
-        snprintf(line, sizeof(line), "no packet ring to another process "
-                 "(%s): is /dev/shm full? Free some of it", strerror(err));
+        snprintf(line, sizeof(line), "no packet ring to another process: %s%s",
+                 strerror(err), fabric_process_advice(err));
         fabric_env_ops.log(env, line);
     }
     return ring;

@@ -94,6 +94,9 @@ static struct dir *fabric_map(const char *path, int create)
     struct stat st;
     int fd;
 
+    if (create && (fabric_process_check_size(sizeof(*dir)) != 0)) {
+        return NULL;
+    }
     snprintf(file, sizeof(file), "%s/directory", path);
     fd = open(file, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0),
               0600);
@@ -303,8 +306,16 @@ void fabric_take_back(struct fabric *fabric)
 /* With the lock held: make a new, empty fabric in the folder. */
 static int fabric_create(struct fabric *fabric)
 {
+    int err;
+
     fabric->dir = fabric_map(fabric->path, 1);
-    return (fabric->dir == NULL) ? -1 : 0;
+    if (fabric->dir == NULL) {
+        err = errno;
+        fabric_remove_tree(fabric->path);
+        errno = err;
+        return -1;
+    }
+    return 0;
 }
 
 /* Everything but the lock itself. */

@@ -55,9 +55,10 @@ enum {
 /*
  * Map a fabric, after leftovers of dead processes are taken back. Returns
  * NULL with errno: ENOENT (none of this name), EPROTO (made by another
- * version of efasim, in use), ENOSPC (shared memory is full), or the error of
- * the call that failed. With FABRIC_CREATE and `host` >= 0 the caller is
- * attached in the same step, so the fabric cannot vanish in between.
+ * version of efasim, in use), ENOSPC (shared memory is full), EFBIG (see
+ * fabric_process_check_size()), or the error of the call that failed. With
+ * FABRIC_CREATE and `host` >= 0 the caller is attached in the same step, so the
+ * fabric cannot vanish in between.
  */
 struct fabric *fabric_open(const char *path, unsigned flags, int host);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,4 +91,36 @@ int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)
     }
     return (process_stat(pid, &state, &current) == 0) &&
            (current == start_time) && (state != 'Z') && (state != 'X');
+}
+
+int fabric_process_check_size(uint64_t size)
+{
+    struct rlimit limit;
+
+    if ((getrlimit(RLIMIT_FSIZE, &limit) != 0) || (size <= limit.rlim_cur)) {
+        return 0;
+    }
+    errno = EFBIG;
+    return -1;
+}
+
+const char *fabric_process_advice(int err)
+{
+    switch (err) {
+    case EFBIG:
+        return "; raise the limit on file sizes (ulimit -f)";
+    case EMFILE:
+        return "; raise the limit on open files (ulimit -n)";
+    case ENOMEM:
+        return "; is there a limit on memory (ulimit -v)?";
+    case ENOSPC:
+        return "; free some of /dev/shm (`efasim clean` removes what killed "
+               "programs left)";
+    case EACCES:
+    case ENOENT:
+    case EROFS:
+        return "; /dev/shm must be there, and this user able to write there";
+    default:
+        return "";
+    }
 }

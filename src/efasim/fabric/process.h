@@ -22,4 +22,11 @@ uint64_t fabric_process_ns(void);
 /* Start time of a process in clock ticks since boot; 0: no such process. */
 uint64_t fabric_process_start(int pid);
 
+/* 0, or -1 with EFBIG: the user's limit on file sizes is less, beyond which
+ * ftruncate() ends the process (SIGXFSZ). */
+int fabric_process_check_size(uint64_t size);
+
+/* A sentence's end: which of the user's limits `err` comes from. */
+const char *fabric_process_advice(int err);
+
 #endif

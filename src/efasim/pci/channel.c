@@ -16,25 +16,28 @@ void pci_channel_open(struct pci_channel *channel, int fd)
     int flags = fcntl(fd, F_GETFL);
 
     (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-    memset(channel, 0, sizeof(*channel));
+    memset(&channel->msg, 0, sizeof(channel->msg));
     channel->fd          = fd;
+    channel->got         = 0;
+    channel->to_send     = 0;
+    channel->sent        = 0;
+    channel->spilled     = 0;
     channel->msg.send_fd = -1;
 }
 
-static void channel_fds_close(struct server_msg *msg)
+static void channel_fds_close(struct pci_channel *channel)
 {
+    struct server_msg *msg = &channel->msg;
+
     while (msg->fd_num > 0) {
-        --msg->fd_num;
-        if (msg->fds[msg->fd_num] >= 0) {
-            close(msg->fds[msg->fd_num]);
-        }
+        pci_closer_add(&channel->closer, msg->fds[--msg->fd_num]);
     }
 }
 
 void pci_channel_close(struct pci_channel *channel)
 {
     if (channel->fd >= 0) {
-        channel_fds_close(&channel->msg);
+        channel_fds_close(channel);
         close(channel->fd);
         channel->fd      = -1;
         channel->to_send = 0;
@@ -62,7 +65,7 @@ static void channel_fds_take(struct pci_channel *channel, struct msghdr *hdr)
                 msg->fds[msg->fd_num++] = fd;
             } else {
                 channel->spilled = 1;
-                close(fd);
+                pci_closer_add(&channel->closer, fd);
             }
         }
     }
@@ -126,7 +129,7 @@ int pci_channel_answer(struct pci_channel *channel, int err)
     struct server_msg *msg = &channel->msg;
     int is_wanted          = !(msg->head.flags & SERVER_NO_REPLY);
 
-    channel_fds_close(msg);
+    channel_fds_close(channel);
     channel->got     = 0;
     channel->sent    = 0;
     channel->spilled = 0;

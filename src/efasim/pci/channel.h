@@ -7,6 +7,7 @@
 #ifndef EFASIM_PCI_CHANNEL_H
 #define EFASIM_PCI_CHANNEL_H
 
+#include "closer.h"
 #include "message.h"
 
 struct pci_channel {
@@ -15,6 +16,7 @@ struct pci_channel {
     uint32_t          to_send;  /* bytes of the answer; 0: there is none */
     uint32_t          sent;     /* bytes of it that are sent */
     uint8_t           spilled;  /* more descriptors came than are allowed */
+    struct pci_closer closer;   /* also of the connections before */
     struct server_msg msg;
 };
 

@@ -48,8 +48,8 @@ int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
     if (fd < 0) {
         return 0;
     }
-    if ((guest->num == PCI_GUEST_REGIONS) || (size > PCI_REGION_TOTAL) ||
-        (pci_guest_bytes(guest) > PCI_REGION_TOTAL - size)) {
+    if ((guest->kept == PCI_GUEST_REGIONS) || (size > PCI_REGION_TOTAL) ||
+        (guest->kept_bytes > PCI_REGION_TOTAL - size)) {
         return -ENOSPC;
     }
 
@@ -58,6 +58,7 @@ int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
         return -ENOMEM;
     }
 
+    region->guest    = guest;
     region->iova     = iova;
     region->size     = size;
     region->refs     = 1;
@@ -69,6 +70,8 @@ int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
     }
 
     guest->region[guest->num++] = region;
+    guest->kept_bytes          += size;
+    ++guest->kept;
     return 0;
 }
 
@@ -214,6 +217,8 @@ uint8_t *pci_guest_hold(struct pci_guest *guest, uint64_t iova, size_t length,
 void pci_guest_release(struct pci_region *region)
 {
     if ((region != NULL) && (--region->refs == 0)) {
+        region->guest->kept_bytes -= region->size;
+        --region->guest->kept;
         pci_region_close(region);
         free(region);
     }

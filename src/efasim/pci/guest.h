@@ -17,13 +17,15 @@ enum { PCI_GUEST_REGIONS = 256 };
 struct pci_guest {
     struct pci_region *region[PCI_GUEST_REGIONS];
     unsigned           num;
+    unsigned           kept;        /* these, and those that queues keep */
+    uint64_t           kept_bytes;
 };
 
 /* Map `size` bytes of a file at guest address `iova`. The caller keeps the
  * descriptor; without one (-1) the range is not accessible. 0; -EINVAL: the
  * range is empty, wraps, overlaps another or is not of whole pages, or see
  * pci_region_open(); -ENOSPC: too many regions, or more than PCI_REGION_TOTAL
- * bytes in all; or mmap's error. */
+ * bytes in all, with those that queues keep; or mmap's error. */
 int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
                   uint64_t offset, int writable);
 

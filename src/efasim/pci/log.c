@@ -3,14 +3,31 @@
 
 #include "efasim/fabric/clock.h"
 
+#include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define LOG_NS 1000000000ull
+
+/* A line, unless nobody takes it from a full pipe. */
+__attribute__((format(printf, 1, 2)))
+static void log_write(const char *format, ...)
+{
+    struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
+    va_list args;
+
+    if (poll(&out, 1, 0) == 1) {
+        va_start(args, format);
+        vfprintf(stderr, format, args);
+        va_end(args);
+    }
+}
 
 static void log_next(struct pci_func *func)
 {
     if (func->log_lines > PCI_LOG_LINES) {
-        fprintf(stderr, "efapci[%u]: %u more lines within a second are left "
+        log_write("efapci[%u]: %u more lines within a second are left "
                 "out\n", func->index, func->log_lines - PCI_LOG_LINES);
     }
     func->log_lines = 0;
@@ -25,7 +42,7 @@ void pci_log(struct pci_func *func, const char *line)
         func->log_second = now;
     }
     if (func->log_lines++ < PCI_LOG_LINES) {
-        fprintf(stderr, "efapci[%u]: %s\n", func->index, line);
+        log_write("efapci[%u]: %s\n", func->index, line);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -264,6 +265,17 @@ static void main_signals(void)
     setitimer(ITIMER_REAL, &interval, NULL);
 }
 
+/* Machines send descriptors, and may not use up those of others. */
+static void main_limits(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 static void main_counters(const struct main_state *state)
 {
     unsigned i, counter;
@@ -318,6 +330,7 @@ int main(int argc, char **argv)
     }
     if (ret == 0) {
         main_signals();
+        main_limits();
         main_loop(&state);
         if (counters) {
             main_counters(&state);

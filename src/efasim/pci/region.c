@@ -2,6 +2,7 @@
 #include "region.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
@@ -42,16 +43,15 @@ void pci_region_catch(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* The pages of the file, 0: it is not one of memory, or too short. */
+/* The pages of the file, 0: it is not one of memory, or too short. Only files
+ * of memory have seals; any other might not answer fstat() for long. */
 static uint64_t region_page(int fd, uint64_t offset, uint64_t size)
 {
     struct statfs system;
     struct stat file;
 
-    if ((fstat(fd, &file) != 0) || (fstatfs(fd, &system) != 0) ||
-        !S_ISREG(file.st_mode) ||
-        ((system.f_type != TMPFS_MAGIC) && (system.f_type != RAMFS_MAGIC) &&
-         (system.f_type != HUGETLBFS_MAGIC)) ||
+    if ((fcntl(fd, F_GET_SEALS) < 0) || (fstat(fd, &file) != 0) ||
+        (fstatfs(fd, &system) != 0) || !S_ISREG(file.st_mode) ||
         (offset > (uint64_t)file.st_size) ||
         (size > (uint64_t)file.st_size - offset)) {
         return 0;

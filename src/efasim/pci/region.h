@@ -13,8 +13,11 @@
 
 #define PCI_REGION_TOTAL (1ull << 40) /* bytes of a machine, at most (ours) */
 
+struct pci_guest;
+
 struct pci_region {
     struct pci_region     *next;     /* in the list of all regions */
+    struct pci_guest      *guest;
     uint64_t               iova, size;
     uint8_t               *ptr;
     uint8_t               *map;      /* the mapping, of whole pages */
@@ -29,7 +32,7 @@ struct pci_region {
 void pci_region_catch(void);
 
 /* Map region->size bytes of the file from `offset` on. 0; -EINVAL: the file is
- * too short, or not on tmpfs, ramfs or huge pages; or mmap's error. */
+ * too short, or not on tmpfs or huge pages; or mmap's error. */
 int pci_region_open(struct pci_region *region, int fd, uint64_t offset);
 void pci_region_close(struct pci_region *region);
 

@@ -80,7 +80,8 @@ void pci_server_wait(const struct pci_server *server, struct pollfd *wait)
 {
     const struct pci_channel *channel = &server->channel;
 
-    wait->fd     = (channel->fd >= 0) ? channel->fd : server->listen_fd;
+    wait->fd     = pci_closer_is_full(&channel->closer) ? -1 :
+                   (channel->fd >= 0) ? channel->fd : server->listen_fd;
     wait->events = (channel->to_send > 0) ? POLLOUT : POLLIN;
 }
 
@@ -114,6 +115,9 @@ static int server_dma_map(struct pci_func *func, struct server_msg *msg)
     ret = pci_guest_map(&func->guest, msg->map.iova, msg->map.size,
                         (msg->fd_num > 0) ? msg->fds[0] : -1, msg->map.offset,
                         msg->map.flags & VFIO_DMA_MAP_FLAG_WRITE);
+    if ((ret == 0) && (msg->fd_num > 0)) { /* of memory: close() waits not */
+        close(msg->fds[--msg->fd_num]);
+    }
     msg->length = 0;
     return ret;
 }
@@ -246,6 +250,8 @@ static int server_read(struct pci_server *server, struct server_msg *msg)
     memset(msg->data, 0, count);
     if (msg->access.region == VFIO_PCI_CONFIG_REGION_INDEX) {
         memcpy(msg->data, server->config + offset, count);
+    } else if (msg->access.region == VFIO_PCI_BAR2_REGION_INDEX) {
+        memcpy(msg->data, server->func->llq + offset, count);
     } else if (msg->access.region == VFIO_PCI_BAR0_REGION_INDEX) {
         value = pci_bars_read(server->func, offset);
         memcpy(msg->data, &value, (count < 4) ? count : 4);
@@ -267,6 +273,8 @@ static int server_write(struct pci_server *server, struct server_msg *msg)
     if (msg->access.region == VFIO_PCI_CONFIG_REGION_INDEX) {
         pci_bars_config_write(server->config, msg->access.offset, msg->data,
                               count);
+    } else if (msg->access.region == VFIO_PCI_BAR2_REGION_INDEX) {
+        memcpy(server->func->llq + msg->access.offset, msg->data, count);
     } else if (count != 4) {
         /* the driver and libefa write no others */
     } else if (msg->access.region == VFIO_PCI_BAR0_REGION_INDEX) {

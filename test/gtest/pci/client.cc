@@ -43,7 +43,8 @@ static std::string program()
     return path + "/../bin/efapci";
 }
 
-static pid_t start(const std::vector<std::string> &args, const std::string &log)
+static pid_t start(const std::vector<std::string> &args, const std::string &log,
+                   int out = -1)
 {
     std::vector<char*> argv;
     std::string name = program();
@@ -55,7 +56,9 @@ static pid_t start(const std::vector<std::string> &args, const std::string &log)
     argv.push_back(nullptr);
     pid_t pid = fork();
     if (pid == 0) {
-        int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (out < 0) {
+            out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        }
         dup2(out, 1);
         dup2(out, 2);
         execv(name.c_str(), argv.data());
@@ -78,7 +81,8 @@ static std::string content(const std::string &path)
     return text.str();
 }
 
-Server::Server(unsigned functions, const std::vector<std::string> &options)
+Server::Server(unsigned functions, const std::vector<std::string> &options,
+               int out)
     : m_dir(folder())
 {
     std::vector<std::string> args = options;
@@ -88,7 +92,7 @@ Server::Server(unsigned functions, const std::vector<std::string> &options)
     for (unsigned i = 0; i < functions; ++i) {
         args.push_back("efa2:" + path(i));
     }
-    m_pid      = start(args, m_dir + "/log");
+    m_pid      = start(args, m_dir + "/log", out);
     double end = now() + 20;
     while ((stat(path(functions - 1).c_str(), &file) != 0) && (now() < end)) {
         usleep(10000);
@@ -120,13 +124,31 @@ bool Server::is_alive()
            (info.si_pid == 0);
 }
 
-unsigned Server::fds() const
+void Server::stop(bool stopped)
+{
+    kill(m_pid, stopped ? SIGSTOP : SIGCONT);
+}
+
+static unsigned entries(const std::string &folder)
 {
     unsigned count = 0;
-    DIR *dir = opendir(("/proc/" + std::to_string(m_pid) + "/fd").c_str());
+    DIR *dir = opendir(folder.c_str());
     for (; dir && readdir(dir) != nullptr; ++count) {
     }
     closedir(dir);
+    return count;
+}
+
+unsigned Server::fds() const
+{
+    std::string folder = "/proc/" + std::to_string(m_pid) + "/fd";
+    unsigned count, before;
+
+    do { /* it closes some later */
+        before = entries(folder);
+        usleep(100000);
+        count = entries(folder);
+    } while (count != before);
     return count;
 }
 

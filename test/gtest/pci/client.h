@@ -52,15 +52,18 @@ double now();
 
 class Server {
 public:
+    /* Its output goes into its log, or to the descriptor `out`. */
     explicit Server(unsigned functions = 2,
-                    const std::vector<std::string> &options = {});
+                    const std::vector<std::string> &options = {},
+                    int out = -1);
     ~Server();
     Server(const Server&) = delete;
     Server &operator=(const Server&) = delete;
 
     std::string path(unsigned function) const;
     bool is_alive();
-    unsigned fds() const;        /* descriptors that it has open */
+    void stop(bool stopped);     /* it stands still, or goes on */
+    unsigned fds() const;        /* descriptors that it has open, in the end */
     std::string log() const;     /* its standard error */
     /* Run efapci to its end: the exit status. */
     static int run(const std::vector<std::string> &args, std::string *out);

@@ -14,8 +14,9 @@ enum { /* registers of BAR 0 */
     AQ_PROD = 0x2c,
 };
 
-Guest::Guest(const std::string &path, uint64_t size)
-    : Client(path), memory(nullptr), memory_fd(memory_file(size)),
+Guest::Guest(const std::string &path, uint64_t size, int file)
+    : Client(path), memory(nullptr),
+      memory_fd((file < 0) ? memory_file(size) : file),
       irq(eventfd(0, EFD_CLOEXEC)), handle(0), send_db(0), llq(0),
       m_size(size), m_written(0), m_answered(0)
 {

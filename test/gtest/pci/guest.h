@@ -20,11 +20,14 @@ public:
     enum { DEPTH = 64 };
     enum Op : uint8_t {
         CREATE_QP = 1, MODIFY_QP = 2, REG_MR = 7, CREATE_CQ = 9,
+        DESTROY_CQ = 10,
         ALLOC_PD = 14, ALLOC_UAR = 16,
     };
 
-    /* `size` bytes of memory at BASE; a vector for the admin's interrupt. */
-    explicit Guest(const std::string &path, uint64_t size = SIZE);
+    /* `size` bytes of memory at BASE, of this file or a new one; a vector for
+     * the admin's interrupt. */
+    explicit Guest(const std::string &path, uint64_t size = SIZE,
+                   int file = -1);
     ~Guest();
 
     void set_up(); /* the admin queue, as after a reset */

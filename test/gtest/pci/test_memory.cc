@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -17,6 +18,22 @@ namespace {
 enum { STATUS = 0x58, CONTROL = 0x54, FATAL = 0x20 };
 
 class Memory : public Beside {};
+
+static bool is_broken(Guest &guest)
+{
+    for (unsigned i = 0; (i < 100) && !(guest.read(BAR0, STATUS) & FATAL);
+         ++i) {
+        usleep(10000);
+    }
+    return guest.read(BAR0, STATUS) & FATAL;
+}
+
+/* Whether a command breaks the device. */
+static bool breaks(Guest &guest)
+{
+    guest.write(BAR0, 0x2c, 2);
+    return is_broken(guest);
+}
 
 TEST_F(Memory, descriptors_of_no_memory_are_refused)
 {
@@ -91,6 +108,26 @@ TEST_F(Memory, bytes_of_all_maps_are_bounded)
     close(fd);
 }
 
+TEST_F(Memory, bytes_that_queues_keep_are_counted)
+{
+    Guest guest(server.path(0));
+    int fd = memory_file(1ull << 39);
+    Bytes queue(60), number;
+
+    ASSERT_EQ(guest.map(1ull << 40, 1ull << 39, fd).error, 0);
+    ASSERT_EQ(guest.command(Guest::ALLOC_UAR, Bytes(60)), 0);
+    put<uint8_t>(queue, 1, 8);
+    put<uint16_t>(queue, 2, 64);
+    put<uint32_t>(queue, 12, 1 << 8); /* at 2^40 */
+    put<uint16_t>(queue, 20, 1);
+    ASSERT_EQ(guest.command(Guest::CREATE_CQ, queue, &number), 0);
+    EXPECT_EQ(guest.unmap(1ull << 40, 1ull << 39).error, 0);
+    EXPECT_EQ(guest.map(1ull << 40, 1ull << 39, fd).error, ENOSPC);
+    EXPECT_EQ(guest.command(Guest::DESTROY_CQ, Bytes(60)), 0);
+    EXPECT_EQ(guest.map(1ull << 40, 1ull << 39, fd).error, 0);
+    close(fd);
+}
+
 TEST_F(Memory, unmapping_a_part_is_refused)
 {
     Client client(server.path(0));
@@ -114,12 +151,7 @@ TEST_F(Memory, truncated_file_breaks_that_device_alone)
 
     EXPECT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
     ASSERT_EQ(ftruncate(guest.memory_fd, 0), 0);
-    guest.write(BAR0, 0x2c, 2); /* a command that is gone */
-    for (unsigned i = 0; (i < 100) && !(guest.read(BAR0, STATUS) & FATAL);
-         ++i) {
-        usleep(10000);
-    }
-    EXPECT_TRUE(guest.read(BAR0, STATUS) & FATAL);
+    EXPECT_TRUE(breaks(guest)); /* a command that is gone */
     EXPECT_NE(server.log().find("memory is gone"), std::string::npos);
 }
 
@@ -131,11 +163,81 @@ TEST_F(Memory, truncated_completion_queue_ends_nobody)
     guest.to_rts();
     ASSERT_EQ(ftruncate(guest.memory_fd, 0), 0);
     guest.write(BAR4, guest.send_db, 1); /* is malformed: it completes there */
-    for (unsigned i = 0; (i < 100) && !(guest.read(BAR0, STATUS) & FATAL);
+    EXPECT_TRUE(is_broken(guest));
+}
+
+/* Huge pages of 2 MB, or -1: the machine has none. */
+static int huge_file(uint64_t size)
+{
+    int fd   = memfd_create("huge", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB);
+    void *at = ((fd < 0) || (ftruncate(fd, size) != 0)) ? MAP_FAILED :
+               mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (at == MAP_FAILED) {
+        close(fd);
+        return -1;
+    }
+    munmap(at, size); /* the file keeps them */
+    return fd;
+}
+
+class HugeMemory : public Memory {
+protected:
+    void SetUp() override
+    {
+        file = huge_file(Guest::SIZE);
+        if (file < 0) {
+            GTEST_SKIP() << "no huge pages are free";
+        }
+    }
+
+    int file = -1;
+};
+
+TEST_F(HugeMemory, has_queues_and_registrations)
+{
+    Guest guest(server.path(0), Guest::SIZE, file);
+    Bytes fields(60);
+
+    guest.make_qp();
+    guest.to_rts();
+    for (uint8_t shift : { 12, 21 }) { /* as small pages, and as huge ones */
+        put<uint64_t>(fields, 4, 2 << 20);
+        put<uint64_t>(fields, 36, 1 << shift);
+        put<uint8_t>(fields, 44, shift);
+        put<uint8_t>(fields, 45, 1);
+        EXPECT_EQ(guest.command(Guest::REG_MR, fields), 0) << shift;
+    }
+    guest.write(BAR4, guest.send_db, 1); /* is malformed: it completes there */
+    for (unsigned i = 0; (i < 500) && (guest.memory[Guest::FREE + 3] == 0);
          ++i) {
         usleep(10000);
     }
-    EXPECT_TRUE(guest.read(BAR0, STATUS) & FATAL);
+    EXPECT_EQ(guest.memory[Guest::FREE + 2], 2); /* status of the completion */
+}
+
+TEST_F(HugeMemory, parts_of_pages_are_mapped)
+{
+    Client client(server.path(0));
+
+    for (uint64_t at : { 0x0ull, 0x1000ull, 0x1ff000ull, 0x201000ull }) {
+        EXPECT_EQ(client.map(0x1000000 + 2 * at, 0x2000, file, at).error, 0);
+    }
+    EXPECT_EQ(client.map(0x10000000, 0x2000, file, Guest::SIZE - 0x1000).error,
+              EINVAL);
+    for (uint64_t at : { 0x0ull, 0x1000ull, 0x1ff000ull, 0x201000ull }) {
+        EXPECT_EQ(client.unmap(0x1000000 + 2 * at, 0x2000).error, 0);
+    }
+    close(file);
+}
+
+TEST_F(HugeMemory, truncated_file_breaks_that_device_alone)
+{
+    Guest guest(server.path(0), Guest::SIZE, file);
+
+    EXPECT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
+    ASSERT_EQ(ftruncate(file, 0), 0);
+    EXPECT_TRUE(breaks(guest));
 }
 
 /* BAR 2's file, which the machine maps. */
@@ -175,6 +277,19 @@ TEST_F(Memory, reset_leaves_zeros_in_send_queues)
     EXPECT_EQ(guest.ask(RESET, {}).error, 0);
     EXPECT_STREQ(queues + 0x50000, "");
     munmap(queues, 1 << 20);
+    close(fd);
+}
+
+TEST_F(Memory, send_queues_are_written_by_messages_too)
+{
+    Client client(server.path(0));
+    int fd       = bar2(client);
+    uint32_t got = 0;
+
+    client.write(BAR2, 0x50004, 0x12345678);
+    EXPECT_EQ(pread(fd, &got, sizeof(got), 0x50004), (ssize_t)sizeof(got));
+    EXPECT_EQ(got, 0x12345678u);
+    EXPECT_EQ(client.read(BAR2, 0x50004), 0x12345678u);
     close(fd);
 }
 
