@@ -40,6 +40,9 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     FLOW_CHECK((tx->ring == 0) ||
                !(flow_core_ring(core, tx->ring)->mask & ~tx->busy));
     FLOW_CHECK(!(tx->wait & FLOW_WAIT_LAP) || (tx->busy != 0));
+    FLOW_CHECK(!(tx->wait & FLOW_WAIT_HELLO) || !flow_tx_is_live(tx) ||
+               ((tx->stop == psn) && flow_wire_is_long(tx->hdr) &&
+                ((tx->ctl & FLOW_CTL_TX_HELLO) || (tx->ctl_out != 0))));
     FLOW_CHECK(flow_peer_in_use(flow_core_peer(core, tx->peer)));
     FLOW_CHECK((tx->ctl & FLOW_CTL_QUEUED) || (tx->ctl == 0));
     if ((tx->flags & FLOW_TXF_PAIRED) && (tx->carries != 0)) {

@@ -319,6 +319,9 @@ static void flow_ctl_done_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
     if (tx->ctl != 0) {
         flow_due_tx_ctl(core, tx, 0);
     }
+    if (due & FLOW_CTL_TX_HELLO) {
+        flow_tx_hello_ended(core, tx, status == FLOW_SEND_RNR);
+    }
     if ((status == FLOW_SEND_OK) && flow_is_ud(core)) {
         flow_time_out_ctl(core, tx, now);
     } else if (status == FLOW_SEND_OK) {

@@ -121,6 +121,7 @@ static flow_drop_t flow_ctl_answer(flow_core_t *core, flow_tx_t *tx,
         return FLOW_DROP_FIELD;
     }
 
+    flow_tx_hello_ended(core, tx, 0);
     if (tx->state == FLOW_TX_HELLO) {
         tx->state = FLOW_TX_OPEN;
         flow_due_tx_event(core, tx, FLOW_DUE_TX_OPEN);

@@ -21,7 +21,7 @@ static flow_look_wait_t flow_look_wait_of(const flow_tx_t *tx, flow_psn_t psn)
     if (!(tx->wait & FLOW_WAIT_STOP)) {
         return FLOW_LOOK_FREE;
     }
-    if (tx->wait & FLOW_WAIT_RNR) {
+    if (tx->wait & (FLOW_WAIT_RNR | FLOW_WAIT_HELLO)) {
         return FLOW_LOOK_RNR;
     }
     if (tx->limit != psn) {

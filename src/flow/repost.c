@@ -2,11 +2,42 @@
 /* Operations that are posted again: after receiver-not-ready, and on UD until
  * they are acknowledged. */
 #include "flow/assert.h"
+#include "flow/ctl_priv.h"
 #include "flow/fifo_priv.h"
 #include "flow/resend_priv.h"
 #include "flow/timer.h"
 #include "flow/tx.h"
 #include "flow/tx_life_priv.h"
+
+/* SRD: its flow failed. */
+static int flow_tx_repost_fails(const flow_tx_t *tx)
+{
+    return (tx->state == FLOW_TX_FAILED) || (tx->wait & FLOW_WAIT_RESET);
+}
+
+/* The level at which an operation looks again whether its flow's hello got
+ * through: soon while one is out, else more often than that is sent. */
+static unsigned flow_tx_repost_level(const flow_core_t *core,
+                                     const flow_tx_t *tx)
+{
+    unsigned level = flow_tx_backoff_level(core, tx);
+
+    return ((tx->ctl & FLOW_CTL_TX_HELLO) && (level > 0)) ? level - 1 : 0;
+}
+
+/* SRD: it waits on, as the hello of its flow was refused. */
+static int flow_tx_repost_waits(flow_core_t *core, flow_op_t *op,
+                                flow_time_t now)
+{
+    flow_tx_t *tx = op->tx;
+
+    if (!(tx->wait & FLOW_WAIT_HELLO) || flow_tx_repost_fails(tx)) {
+        return 0;
+    }
+    op->linked = 1;
+    flow_timer_op(core, op, flow_tx_repost_level(core, tx), now);
+    return 1;
+}
 
 flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
 {
@@ -19,12 +50,12 @@ flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail)
             return NULL;
         }
         op->linked = 0;
-    } while (flow_is_ud(core) && flow_resend_over(core, op));
+    } while (flow_is_ud(core) ? flow_resend_over(core, op) :
+                                flow_tx_repost_waits(core, op, now));
     if (!flow_is_ud(core)) {
         --op->tx->linked;
     }
-    *fail = (op->tx->state == FLOW_TX_FAILED) ||
-            (op->tx->wait & FLOW_WAIT_RESET);
+    *fail = flow_tx_repost_fails(op->tx);
     return op;
 }
 

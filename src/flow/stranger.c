@@ -3,7 +3,8 @@
  * Strangers: flows whose data came before their hello. Nobody vouches for them,
  * so their number is bounded, and so are the bytes held for them; beyond that
  * the oldest expires. An honest sender's hello is on its way, mostly for
- * microseconds, and then it is no stranger any more.
+ * microseconds, and then it is no stranger any more; where there was no buffer
+ * for the hello, the flow sends nothing else until another one got through.
  *
  * An expired stranger may have been an honest one, whose messages completed
  * well. Therefore the last expired ones are remembered, by a hash, and a hello

@@ -31,7 +31,7 @@ static flow_psn_t flow_tx_bound(const flow_core_t *core, flow_tx_t *tx)
 
     tx->una = (tx->busy == 0) ? psn :
                                 tx->una + (flow_psn_t)__builtin_ctzll(window);
-    if (tx->wait & FLOW_WAIT_EMPTY) {
+    if (tx->wait & (FLOW_WAIT_EMPTY | FLOW_WAIT_HELLO)) {
         return psn;
     }
     bound = flow_psn_min(tx->limit, tx->una + FLOW_WINDOW_MAX);
@@ -238,6 +238,22 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
     }
     ++tx->linked;
     op->linked = 1;
+}
+
+/*
+ * Data that arrives while its hello is refused makes a stranger at the
+ * receiver, for as long as the hello backs off; thousands of senders would
+ * make more of them than it can know.
+ */
+void flow_tx_hello_ended(flow_core_t *core, flow_tx_t *tx, int refused)
+{
+    if (refused && flow_wire_is_long(tx->hdr) && !flow_is_ud(core)) {
+        tx->wait |= FLOW_WAIT_HELLO;
+        tx->stop  = flow_tx_psn(tx);
+    } else if (tx->wait & FLOW_WAIT_HELLO) {
+        tx->wait &= (uint8_t)~FLOW_WAIT_HELLO;
+        flow_tx_advance(core, tx);
+    }
 }
 
 void flow_tx_ping(flow_core_t *core, flow_tx_t *tx)

@@ -142,7 +142,8 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
         tx->flags |= FLOW_TXF_LAST;
         tx->ctl   &= FLOW_CTL_TX_LISTS;
     }
-    tx->wait    = FLOW_WAIT_DRAIN | (tx->wait & FLOW_WAIT_LAP) |
+    tx->wait    = FLOW_WAIT_DRAIN |
+                  (tx->wait & (FLOW_WAIT_LAP | FLOW_WAIT_HELLO)) |
                   ((tx->state == FLOW_TX_FAILED) ? FLOW_WAIT_RESET : 0);
     tx->state   = FLOW_TX_LINGER;
     tx->paused |= FLOW_PAUSE_CLOSED;

@@ -19,6 +19,9 @@ static inline int flow_tx_is_live(const flow_tx_t *tx)
 {
     return (tx->state == FLOW_TX_HELLO) || (tx->state == FLOW_TX_OPEN);
 }
+/* A hello ended, or was answered. Refused (receiver-not-ready): nothing of the
+ * flow goes until the next one has ended otherwise. */
+void flow_tx_hello_ended(flow_core_t *core, flow_tx_t *tx, int refused);
 /* A closed flow: say goodbye, or let it go, if nothing of it is out. */
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
 /* The flow to this peer with this endpoint number, or NULL. */

@@ -12,6 +12,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_ends.cc \
                           test/gtest/flow/test_flow_hash.cc \
                           test/gtest/flow/test_flow_held.cc \
+                         test/gtest/flow/test_flow_hello.cc \
                           test/gtest/flow/test_flow_lost.cc \
                           test/gtest/flow/test_flow_tx.cc \
                           test/gtest/flow/resend_test.h \
