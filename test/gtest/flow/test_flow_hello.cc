@@ -21,7 +21,7 @@ protected:
         refuse(2);
     }
 
-    /* So many packets are out; all are refused. */
+    /* This many packets are out; all are refused. */
     void refuse(size_t count)
     {
         std::vector<Packet> out = take(a);
@@ -163,7 +163,37 @@ TEST_F(flow_refused, hello__data_of_a_closed_flow_waits)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 }
 
-/* Whoever does not answer any more ends the wait: its data ends by itself. */
+/* While its hello is out, too. */
+TEST_F(flow_refused, hello_out__data_of_a_closed_flow_waits)
+{
+    flow_tx_close(a.core, ab);
+    wait();
+    std::vector<Packet> hello = take(a);
+    ASSERT_EQ(1u, hello.size());
+    for (int i = 0; i < 5; ++i) {
+        step();
+        ASSERT_TRUE(a.out.empty()) << i;
+    }
+    b.receive(hello[0]);
+    a.complete(hello[0]);
+    wait();
+    settle(a, b);
+    EXPECT_EQ(1u, b.got.size());
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+}
+
+/* A flow that is given up says no hello any more. */
+TEST_F(flow_refused, given_up__data_fails)
+{
+    flow_tx_fail(a.core, ab, FLOW_SEND_GIVEN_UP);
+    for (int i = 0; (i < 9) && (a.failed_ops == 0); ++i) {
+        step();
+    }
+    EXPECT_EQ(1u, a.failed_ops);
+    EXPECT_TRUE(a.out.empty());
+}
+
+/* A peer that does not answer any more ends the wait: its data ends by itself. */
 TEST_F(flow_refused, hello_lost__data_of_a_closed_flow_goes)
 {
     flow_tx_close(a.core, ab);

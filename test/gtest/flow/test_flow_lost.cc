@@ -45,6 +45,60 @@ TEST(flow_lost, new_flows_work_from_either_side)
                           b.counters().peers);
 }
 
+/* A hello that waits for its turn behind one that is out, which may take seconds
+ * to end: its flow fails with the others, and need not wait for that. */
+TEST(flow_lost, who_waited_for_a_turn_goes_at_once)
+{
+    Node a(1), b(2);
+    flow_tx_t *first = a.open(b);
+
+    std::vector<Packet> hello = take(a);
+    ASSERT_EQ(1u, hello.size());
+    ASSERT_TRUE(a.send(first, "x"));
+    flow_tx_t *later = a.open(b);
+    std::vector<Packet> data = take(a);
+    ASSERT_EQ(1u, data.size()) << "the other hello waits";
+    a.complete(data[0], FLOW_SEND_LOST);
+    a.progress();
+    EXPECT_EQ(2u, a.count(FLOW_EVENT_TX_FAILED));
+    flow_tx_close(a.core, later);
+    a.progress();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    a.complete(hello[0], FLOW_SEND_LOST);
+    flow_tx_close(a.core, first);
+    a.progress();
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+/* Control packets to a peer that does not answer wait until it is heard; a flow
+ * behind them that has nothing to say does not. */
+TEST(flow_lost, who_has_nothing_to_say_goes)
+{
+    Node a(1), b(2);
+    std::vector<flow_tx_t*> flows(1, a.open(b));
+
+    a.complete(take(a).at(0));
+    for (int i = 0; i < FLOW_PEER_CTL_MAX; ++i) {
+        flows.push_back(a.open(b));
+    }
+    std::vector<Packet> hellos = take(a);
+    ASSERT_EQ((size_t)FLOW_PEER_CTL_MAX, hellos.size());
+    for (flow_tx_t *tx : flows) {
+        flow_tx_close(a.core, tx); /* the goodbye of the first waits */
+    }
+    flow_tx_t *last = a.open(b);
+    a.progress();
+    flow_tx_close(a.core, last);
+    a.progress();
+    ASSERT_TRUE(a.out.empty());
+    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
+    a.complete(hellos[0], FLOW_SEND_LOST);
+    a.progress();
+    a.pull_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
+    EXPECT_STREQ(nullptr, a.check());
+}
+
 /* Packets posted before the alarm end after it: an old story. */
 TEST(flow_lost, old_failures_do_no_harm_to_new_flows)
 {

@@ -112,3 +112,27 @@ TEST_F(flow_broken_pair, by_a_time_out_of_a_closed_one)
     EXPECT_EQ(FLOW_END_PAIR, b.events.back().why);
     EXPECT_EQ(0u, a.counters().tx_flows);
 }
+
+/* The answer names a flow whose hello is late: another one whose hello comes
+ * first is not its pair. */
+TEST(flow_pair, hello__of_another_than_is_awaited)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b), *ba = b.open(a), *ba2 = b.open(a);
+
+    std::vector<Packet> first = take(b);
+    ASSERT_EQ(1u, first.size());
+    b.complete(first[0]);
+    std::vector<Packet> second = take(b);
+    ASSERT_EQ(1u, second.size());
+    b.complete(second[0]);
+    move_all(a, b);
+    move_all(b, a);
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    a.receive(second[0]);
+    EXPECT_STREQ(nullptr, a.check());
+    EXPECT_EQ(0u, rx_of(a, b, ba2)->pair);
+    a.receive(first[0]);
+    EXPECT_EQ((ab->ep & (FLOW_INDEX_MAX - 1)), rx_of(a, b, ba)->pair);
+    settle(a, b);
+}
