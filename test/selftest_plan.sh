@@ -74,6 +74,7 @@ plans() {
     planned 0 '^it fits: 0 short' --ranks 8 --hosts 8
     planned 1 '^SHORT +queue pairs, a device +1 +300 +256' --ranks 300 --hosts 2
     planned 1 '^SHORT +peers of an interface' --ranks 192 --hosts 10000
+    planned 1 '^SHORT +peers of an interface' --ranks 96 --hosts 1366
     planned 0 '^ok +peers of an interface +100 ' --ranks 192 --hosts 10000 \
         --peers 100
     (unset UCX_TLS && planned 0 '^warn +the transport ud, too' --ranks 200 --hosts 2) ||
