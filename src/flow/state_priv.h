@@ -163,7 +163,7 @@ enum flow_tx_wait {
                                   that is out has arrived                     */
     FLOW_WAIT_LAP   = 1u << 6, /* the same, since it carries limits (lap.c)   */
     FLOW_WAIT_HELLO = 1u << 7, /* SRD: its hello was refused: nothing goes until
-                                  that has ended otherwise (tx_life.c)        */
+                                  that has ended otherwise (tx.c)             */
     FLOW_WAIT_END,
     FLOW_WAIT_EMPTY = FLOW_WAIT_RNR | FLOW_WAIT_LAP
 };

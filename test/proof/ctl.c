@@ -187,6 +187,12 @@ void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
     PROVE(is_tx(tx));
 }
 
+void flow_tx_hello_ended(flow_core_t *core, flow_tx_t *tx, int refused)
+{
+    (void)core;
+    PROVE(is_tx(tx) && !refused && !flow_wire_is_long(tx->hdr));
+}
+
 int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 {
     (void)core;
