@@ -74,6 +74,7 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
         .rx_depth   = config->rx_buffers_max,
         .qkey       = iface->qkey,
         .rnr_retry  = config->rnr_retry,
+        .sl         = config->sl,
         .inline_max = config->tx_inline,
         .events     = 1,
         .direct     = (md->direct != UCS_NO) &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_device.h"
+#include "efa_speed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -262,41 +263,6 @@ static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
     }
 }
 
-/* Bits per second of one lane, by the speed code of the port (IBA). */
-static double efa_lane_speed(unsigned code)
-{
-    static const struct {
-        unsigned code;
-        double   gbits;
-    } speeds[] = {{1, 2.5},      {2, 5.0},   {4, 10.0},  {8, 10.3125},
-                  {16, 14.0625}, {32, 25.0}, {64, 50.0}, {128, 100.0},
-                  {256, 200.0}};
-    unsigned i;
-
-    for (i = 0; i < (sizeof(speeds) / sizeof(speeds[0])); ++i) {
-        if (speeds[i].code == code) {
-            return speeds[i].gbits * 1e9;
-        }
-    }
-    return 25e9;
-}
-
-static unsigned efa_lane_count(unsigned code)
-{
-    switch (code) {
-    case 2:
-        return 4;
-    case 4:
-        return 8;
-    case 8:
-        return 12;
-    case 16:
-        return 2;
-    default:
-        return 1;
-    }
-}
-
 static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
 {
     const efa_verbs_t       *verbs   = device->verbs;
@@ -339,8 +305,7 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     device->max_mr       = attr.max_mr_size;
     device->max_cqe      = attr.max_cqe;
     device->max_ah       = attr.max_ah;
-    device->bandwidth    = efa_lane_speed(port.active_speed) *
-                        efa_lane_count(port.active_width) / 8;
+    device->bandwidth = efa_speed_of_port(verbs, context, EFA_PORT, &port) / 8;
     return UCS_OK;
 }
 
