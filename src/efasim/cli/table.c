@@ -28,11 +28,6 @@ static const enum dir_counter table_trouble[] = {
     DIR_RX_DROPS, DIR_RNR, DIR_CQ_OVERRUNS, DIR_LOST, DIR_DUPLICATED,
 };
 
-static const char *table_device(unsigned nic)
-{
-    return fabric_sysfs_device_name(dir_nic_device(nic));
-}
-
 static void table_head(FILE *out)
 {
     unsigned i;
@@ -48,7 +43,7 @@ static void table_row(const struct fabric *fabric, unsigned nic, FILE *out)
 {
     unsigned i;
 
-    fprintf(out, "%4u  %-9s", dir_nic_host(nic), table_device(nic));
+    fprintf(out, "%4u  %-9s", dir_nic_host(nic), fabric_sysfs_nic_name(fabric, nic));
     for (i = 0; i < TABLE_COLUMNS; ++i) {
         fprintf(out, " %*llu", table_columns[i].width,
                 (unsigned long long)dir_counter(fabric->dir, nic,
@@ -68,8 +63,8 @@ static void table_ways(const struct fabric *fabric, FILE *out)
             if (bytes > 0) {
                 fprintf(out, "%shost %u %-9s to host %u %-9s %15llu bytes\n",
                         (count++ == 0) ? "\n" : "", dir_nic_host(src),
-                        table_device(src), dir_nic_host(dst),
-                        table_device(dst), (unsigned long long)bytes);
+                        fabric_sysfs_nic_name(fabric, src), dir_nic_host(dst),
+                        fabric_sysfs_nic_name(fabric, dst), (unsigned long long)bytes);
             }
         }
     }
@@ -86,7 +81,7 @@ static void table_troubles(const struct fabric *fabric, FILE *out)
             if (value > 0) {
                 fprintf(out, "%shost %u %-9s %-26s %15llu\n",
                         (count++ == 0) ? "\n" : "", dir_nic_host(nic),
-                        table_device(nic), dir_counter_names[table_trouble[i]],
+                        fabric_sysfs_nic_name(fabric, nic), dir_counter_names[table_trouble[i]],
                         (unsigned long long)value);
             }
         }
