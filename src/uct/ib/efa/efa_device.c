@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,26 +336,63 @@ static void efa_device_find_place(efa_device_t *device)
     }
 }
 
+/*
+ * The devices as libibverbs listed them last, which reads some 25 files of each:
+ * who opens the 32 of a host one by one does not list all of them each time.
+ * Under the lock.
+ */
+static pthread_mutex_t     efa_device_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ibv_device **efa_device_listed;
+
+static void efa_device_forget_list(const efa_verbs_t *verbs)
+{
+    if (efa_device_listed != NULL) {
+        verbs->free_device_list(efa_device_listed);
+        efa_device_listed = NULL;
+    }
+}
+
+static struct ibv_device *
+efa_device_find(const efa_verbs_t *verbs, const char *name)
+{
+    unsigned i;
+
+    if (efa_device_listed == NULL) {
+        efa_device_listed = verbs->get_device_list(NULL);
+    }
+    for (i = 0; (efa_device_listed != NULL) && (efa_device_listed[i] != NULL);
+         ++i) {
+        if (strcmp(verbs->get_device_name(efa_device_listed[i]), name) == 0) {
+            return efa_device_listed[i];
+        }
+    }
+    return NULL;
+}
+
+/* By the list there is, and where that does not do by a new one: a device may
+ * have been attached anew. */
 static struct ibv_context *
 efa_device_open_context(const efa_verbs_t *verbs, const char *name)
 {
-    struct ibv_device **list    = verbs->get_device_list(NULL);
     struct ibv_context *context = NULL;
-    int                 i, err = ENODEV;
+    int                 err     = ENODEV, is_new;
+    struct ibv_device  *ibdev;
 
-    if (list == NULL) {
-        errno = ENODEV;
-        return NULL;
-    }
-    for (i = 0; list[i] != NULL; ++i) {
-        if (strcmp(verbs->get_device_name(list[i]), name) == 0) {
+    pthread_mutex_lock(&efa_device_lock);
+    do {
+        is_new = (efa_device_listed == NULL);
+        ibdev  = efa_device_find(verbs, name);
+        if (ibdev != NULL) {
             errno   = 0;
-            context = verbs->open_device(list[i]);
+            context = verbs->open_device(ibdev);
             err     = (context != NULL) ? 0 :
-                                          efa_device_open_error(list[i], errno);
+                                          efa_device_open_error(ibdev, errno);
         }
-    }
-    verbs->free_device_list(list);
+        if (context == NULL) {
+            efa_device_forget_list(verbs);
+        }
+    } while ((context == NULL) && !is_new);
+    pthread_mutex_unlock(&efa_device_lock);
     errno = err;
     return context;
 }
