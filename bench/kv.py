@@ -56,7 +56,7 @@ def words_of(arm, bench, options):
     """The command of a side, without its port."""
     before = [bench.srdrun] if arm.module else []
     return [*before, options.python, "-B", os.path.join(HERE, "kv", "side.py"),
-            arm.backend, options.memory, options.shapes]
+            arm.backend, options.memory, options.shapes, options.operations]
 
 
 def environment(arm, bench, options):
@@ -248,6 +248,7 @@ def arguments():
     parser.add_argument("--memory", choices=("host", "gpu"), default="host",
                         help="gpu: the emulated one of the tests")
     parser.add_argument("--shapes", help="BLOCKSxBYTES,...")
+    parser.add_argument("--operations", default="WRITE,READ")
     parser.add_argument("--arms", default=",".join(ARMS), help=", ".join(
         f"{name} ({arm.label})" for name, arm in ARMS.items()))
     parser.add_argument("--device", default="efa2", help="of efasim")

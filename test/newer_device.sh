@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What newer devices, drivers and rdma-core say and take. Sourced by suite_uct.sh.
+# Newer devices, drivers and rdma-core: speeds, service levels, many devices. Sourced
+# by suite_uct.sh.
 
 # A service level reaches the queue pair where libefa knows it (rdma-core 55); here
 # one line says that it does not, and the transport opens all the same.
@@ -54,7 +55,42 @@ uct_port_speed() {
     [ "$(uct_link 3200 with_release sid)" = 3200 ] || fail "the driver is not asked"
 }
 
+# locked_most TRACE: bytes that were registered at a time, at most.
+locked_most() {
+    awk '/ mr bytes=/ { sub(/.*bytes=/, ""); now += $0; if (now > most) most = now }
+        END { printf "%.0f\n", most }' "$1"
+}
+
+# A p5's 32 devices: before there is traffic a rank locks at most 40 MB, as the plan
+# says; four devices have all their buffers at once. Messages go by some of more
+# than four.
+uct_many_devices() {
+    local trace=$CHECK_LOG.trace number planned locked
+    export UCX_TLS=srd UCX_MAX_COMPONENT_MDS=64
+    for number in 4 32; do
+        rm -f "$trace"
+        "$EFASIM" run --fabric "t$$" --devices $number --gpus 8 --trace "$trace" -- \
+            "$SRDRUN" ucx_info -w -u t >"$CHECK_LOG.out" 2>&1 ||
+            fail "status $?: $(<"$CHECK_LOG.out")"
+        ! grep -E 'WARN|ERROR' "$CHECK_LOG.out" || fail "lines of trouble"
+        locked=$(locked_most "$trace")
+        planned=$("$EFASIM" run --fabric "t$$" --devices $number -- \
+            "$BUILD/bin/srd_info" --plan --ranks 1 --hosts 2 --devices $number |
+            sed -nE 's/.*locked memory, at first +([0-9.]+) MiB.*/\1/p')
+        note "$number devices: $locked bytes locked, planned $planned MiB"
+        awk "BEGIN { p = $planned * 1048576
+            exit !($locked <= p * 1.02 && $locked >= p * 0.95) }" ||
+            fail "not as planned"
+    done
+    at_most "locked of 32 devices" "$locked" 40000000
+    need_perftest
+    two_nodes --devices 8 -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" \
+        -p @PORT@ 127.0.0.1 -t tag_bw -s 1000000 -n 100 || exit 1
+    at_least payload "$(stat_payload "$STAT")" 100000000
+}
+
 newer_device_checks() {
     check uct_service_level 40 uct_service_level
     check uct_port_speed 40 uct_port_speed
+    check uct_many_devices 60 uct_many_devices
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One side of bench/kv.py: `side.py BACKEND MEMORY SHAPES PORT` has the blocks,
-`side.py BACKEND MEMORY SHAPES PORT ADDRESS` moves them and prints a line of JSON
-for each shape and operation. SHAPES: BLOCKSxBYTES,...
+"""One side of bench/kv.py: `side.py BACKEND MEMORY SHAPES OPERATIONS PORT` has
+the blocks, the same with ADDRESS behind it moves them and prints a line of JSON
+for each shape and operation. SHAPES: BLOCKSxBYTES,...; OPERATIONS: WRITE,READ
 
 Each transfer brings other bytes, and the side to which they came compares all of
 them. NIXL's list of blocks is kept to the end of the process: NIXL 1.5 frees it
@@ -164,7 +164,7 @@ def once(agent, channel, pool, lists, operation, seed, kept):
     return took, cpu, theirs, good
 
 
-def move(agent, kind, blocks, size, channel, kept, seed):
+def move(agent, kind, blocks, size, operations, channel, kept, seed):
     pool = Pool(agent, kind, blocks, size)
     order = order_of(blocks)
     # block order[i] there and block i here: as read, ours hold theirs
@@ -174,7 +174,7 @@ def move(agent, kind, blocks, size, channel, kept, seed):
     lists = (agent.get_xfer_descs(pool.list(range(blocks)), kind.kind),
              agent.get_xfer_descs([tuple(block) for block in remote],
                                   kind.kind))
-    for operation in ('WRITE', 'READ'):
+    for operation in operations.split(','):
         samples, moved, before = [], 0, counters()
         for _ in range(repeats(blocks, size)):
             seed[0] += 1
@@ -214,7 +214,7 @@ def why_no_plugin(backend):
     return f'no {wanted}'
 
 
-def main(backend, memory, shapes, port, address=None):
+def main(backend, memory, shapes, operations, port, address=None):
     kind = {'host': HostMemory, 'gpu': DeviceMemory}[memory]
     channel = nixl_transfer.channel_open(address, int(port))
     try:
@@ -227,7 +227,7 @@ def main(backend, memory, shapes, port, address=None):
     for shape in shapes.split(','):
         blocks, size = (int(word) for word in shape.split('x'))
         if address:
-            move(agent, kind, blocks, size, channel, kept, seed)
+            move(agent, kind, blocks, size, operations, channel, kept, seed)
         else:
             own(agent, kind, blocks, size, channel)
     print('ok', flush=True)

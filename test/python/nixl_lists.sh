@@ -55,6 +55,7 @@ END
 # registration is left, nor a descriptor.
 nixl_killed_list_inside() {
     local trace=$CHECK_LOG.trace pid
+    # shellcheck disable=SC2034 # for sides
     PYTHON=$1
     rm -f "$trace"
     export PYTHONPATH=$PYTHON_EXAMPLES SERVER_MAY_DIE=1 NIXL_UCX_SGL_ENABLE=1

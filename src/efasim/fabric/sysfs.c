@@ -79,8 +79,8 @@ static const struct {
     { SYS_PCI, "max_link_width",           "16\n" },
 };
 
-/* Up to so many devices lie on buses 0x00, 0x10, 0x20 and 0x30, as a p4d's do, on
- * no bridge; more lie as a p5's do, four behind a bridge each. */
+/* Up to so many devices lie on buses 0x00, 0x10, 0x20 and 0x30, as a p4d's do,
+ * on no bridge; more lie as a p5's do, four behind a bridge each. */
 enum {
     SYS_FLAT_DEVICES   = 4,
     SYS_BRIDGE_DEVICES = 4,

@@ -337,9 +337,9 @@ static void efa_device_find_place(efa_device_t *device)
 }
 
 /*
- * The devices as libibverbs listed them last, which reads some 25 files of each:
- * who opens the 32 of a host one by one does not list all of them each time.
- * Under the lock.
+ * The devices as libibverbs listed them last, which reads some 25 files of
+ * each: who opens the 32 of a host one by one does not list all of them each
+ * time. Under the lock.
  */
 static pthread_mutex_t     efa_device_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ibv_device **efa_device_listed;

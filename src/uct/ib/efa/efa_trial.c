@@ -23,8 +23,8 @@
 #define EFA_TRIAL_DEPTH 64
 #define EFA_TRIAL_QKEY  1
 
-/* More was registered at a time than the limit allows: it does not hold for this
- * process (CAP_IPC_LOCK). */
+/* More was registered at a time than the limit allows: it does not hold for
+ * this process (CAP_IPC_LOCK). */
 static int efa_trial_is_unlimited;
 
 /* The limit on locked memory, or RLIM_INFINITY. */
