@@ -21,7 +21,7 @@ bench_floors_LDADD     = $(UCP_LIBS)
 bench_peers_SOURCES    = bench/peers.c bench/instr_side.c bench/instr_side.h
 bench_peers_CPPFLAGS   = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_peers_LDADD      = $(UCT_LIBS)
-EXTRA_DIST += bench/run.sh bench/run bench/pair/ofi.c bench/pair/mpi.c
+EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/pair/ofi.c bench/pair/mpi.c
 
 # The cost of the emulated device alone.
 check_PROGRAMS += bench/efasim_cost

@@ -112,7 +112,7 @@ shm_full() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
     unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
     local kb out status
-    for kb in 4 800 $(full && echo 1000 1200) 1300 1800; do
+    for kb in 4 5000 $(full && echo 8600 8700) 8900 10000; do
         status=0
         out=$(unshare -m sh -c 'mount -t tmpfs -o size="$1"k none /dev/shm &&
             shift && exec "$@"' sh "$kb" timeout 60 "$EFASIM" run \

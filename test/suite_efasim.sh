@@ -288,7 +288,7 @@ generations() {
 devices() {
     need ibv_devinfo
     local out number
-    for number in 1 2 3 4; do
+    for number in 1 2 3 4 5 32; do
         out=$("$EFASIM" run --fabric "t$$" --devices $number -- ibv_devinfo -l)
         [ "$(grep -c rdmap <<<"$out")" -eq $number ] || fail "$number: $out"
     done
@@ -303,17 +303,24 @@ devices() {
         "$EFASIM" run --devices 3 -- true 2>&1) && fail "3 devices beside 2"
     echo "$out"
     grep -q 'host 0 has 2 of.*--devices=3' <<<"$out" || fail "no line"
-    out=$("$EFASIM" run --devices 5 -- true 2>&1) && fail "5 devices"
-    grep -q -e '--devices=5: allowed is a whole number from 1 to 4' \
+    out=$("$EFASIM" run --devices 33 -- true 2>&1) && fail "33 devices"
+    grep -q -e '--devices=33: allowed is a whole number from 1 to 32' \
         <<<"$out" || fail "no line: $out"
+    # as a p5: four behind the bridge of each GPU
+    out=$("$EFASIM" run --fabric "t$$" --devices 32 --gpus 8 -- sh -c '
+        cd "$SYSFS_PATH/bus/pci/devices" && readlink -f 0000:c4:00.0 0000:c0:00.0
+        cat 0000:c4:00.0/infiniband/rdmap196s0/ports/1/hw_counters/tx_pkts
+        ibv_devinfo -d rdmap196s0 >/dev/null && echo the last opens')
+    [ "$(grep -c '/pci0000:00/0000:00:07.0/0000:c[04]:00.0$' <<<"$out")" = 2 ] &&
+        grep -q '^the last opens$' <<<"$out" || fail "no p5: $out"
     printf 'on 0.1 refuse-open EPERM\n' >"$CHECK_LOG.plan"
     "$EFASIM" run --fabric "t$$" --devices 2 --plan "$CHECK_LOG.plan" -- \
         ibv_devinfo -d rdmap0s6 >/dev/null || fail "the wrong one is refused"
     "$EFASIM" run --fabric "t$$" --devices 2 --plan "$CHECK_LOG.plan" -- \
         ibv_devinfo -d rdmap16s6 >/dev/null 2>&1 && fail "0.1 is not refused"
-    printf 'on 0.4 delay-us 1\n' >"$CHECK_LOG.plan"
-    out=$("$EFASIM" run --plan "$CHECK_LOG.plan" -- true 2>&1) && fail "0.4"
-    grep -q "line 1: '0.4': allowed is hosts" <<<"$out" || fail "no line: $out"
+    printf 'on 0.32 delay-us 1\n' >"$CHECK_LOG.plan"
+    out=$("$EFASIM" run --plan "$CHECK_LOG.plan" -- true 2>&1) && fail "0.32"
+    grep -q "line 1: '0.32': allowed is hosts" <<<"$out" || fail "no line: $out"
 }
 
 # ------------------------------------------------------------ command line

@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/python/environment.sh
 . "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/python/nixl_lists.sh
+. "$TEST_DIR/python/nixl_lists.sh"
 # shellcheck source=test/python/dask.sh
 . "$TEST_DIR/python/dask.sh"
 set -u
@@ -94,32 +96,6 @@ nixl_rdma_write_inside() {
             fail "$counter: $(stat_sum "$STAT" $counter 1), not $bytes"
     done
     at_most "bytes in messages" "$(stat_sum "$STAT" send_bytes 1)" 20000
-}
-
-# 16,384 blocks by lists, which its UCX 1.23 hands to a transport that
-# takes them: the device finds at least 16 writes behind a doorbell. Without
-# lists each write has its own.
-nixl_lists_inside() {
-    local bytes=$((16384 * 4096)) bells=() enable
-    PYTHON=$1
-    export PYTHONPATH=$PYTHON_EXAMPLES
-    for enable in 1 0; do
-        export NIXL_UCX_SGL_ENABLE=$enable
-        sides "$PYTHON_DIR/nixl_checks.py" lists @PORT@ -- \
-            "$PYTHON_DIR/nixl_checks.py" lists @PORT@ 127.0.0.1 : \
-            --device efa2 || exit 1
-        no_trouble "$CHECK_LOG" "$CHECK_LOG.server"
-        [ "$(stat_sum "$STAT" rdma_write_bytes 1)" = $bytes ] ||
-            fail "not all was written by RDMA"
-        [ "$(stat_sum "$STAT" rdma_read_bytes 1)" = $bytes ] ||
-            fail "not all was read by RDMA"
-        bells+=("$(stat_sum "$STAT" doorbells 1)")
-    done
-    # each of the reads has one
-    note "doorbells: ${bells[0]} with lists, ${bells[1]} without"
-    at_most "doorbells with lists" "${bells[0]}" $((16384 + 16384 / 16 + 500))
-    # several of libefa's may come between two looks of the device
-    at_least "doorbells without" "${bells[1]}" $((bells[0] + 1000))
 }
 
 # Left alone NIXL's UCX would use its own srd; with UCX_EFA_CLAIM=n one line says
@@ -556,8 +532,7 @@ suite_run() {
     at_once 1
     check nixl_example $((60 * more)) nixl_example
     check nixl_rdma_write 60 nixl_rdma_write
-    check nixl_lists 90 nixl_in 13 nixl_lists_inside
-    check nixl_lists_direct 90 nixl_in sid nixl_lists_inside
+    nixl_lists_checks
     check nixl_claim 30 nixl_claim
     check nixl_claims_differ 40 nixl_claims_differ
     check nixl_many 60 nixl_check many $((4096 * 1000))

@@ -5,6 +5,8 @@
 # usage: suite_uct.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=test/newer_device.sh
+. "$TEST_DIR/newer_device.sh"
 # shellcheck source=test/direct.sh
 . "$TEST_DIR/direct.sh"
 set -u
@@ -518,6 +520,7 @@ suite_run() {
     ci && check uct_max_cqe 60 uct_max_cqe
     check uct_list_split 30 uct_list_split
     check uct_interrupts 30 uct_interrupts
+    newer_device_checks
     alone uct_huge_pages 30 uct_huge_pages
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions

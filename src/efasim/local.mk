@@ -28,6 +28,7 @@ efasim_engine_sources = \
 	src/efasim/engine/mr.c src/efasim/engine/mr.h \
 	src/efasim/engine/named.c src/efasim/engine/named.h \
 	src/efasim/engine/number.c src/efasim/engine/number.h \
+	src/efasim/engine/nics.h \
 	src/efasim/engine/objects.h \
 	src/efasim/engine/op.c src/efasim/engine/op.h \
 	src/efasim/engine/opcode.c src/efasim/engine/opcode.h \

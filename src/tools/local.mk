@@ -56,6 +56,7 @@ srd_info_module = $(patsubst %,src/uct/ib/%.o,\
 	efa/lib_libuct_srd_so_0-efa_chunk \
 	efa/lib_libuct_srd_so_0-efa_cpus \
 	efa/lib_libuct_srd_so_0-efa_device \
+	efa/lib_libuct_srd_so_0-efa_speed \
 	efa/lib_libuct_srd_so_0-efa_direct \
 	efa/lib_libuct_srd_so_0-efa_direct_test \
 	efa/lib_libuct_srd_so_0-efa_gid \

@@ -7,6 +7,7 @@
 #include "plan.h"
 
 #include <uct/ib/base/base_sizing.h>
+#include <uct/ib/efa/efa_trial.h>
 #include <uct/ib/srd/srd.h>
 
 #include <errno.h>
@@ -178,7 +179,7 @@ static int plan_make(plan_t *plan, unsigned peers)
     }
     plan->peers = ((peers > 0) && (peers < all)) ? peers : all;
     base_sizing_get(&plan->need, &config.super, plan->device.max_msg,
-                    plan->peers,
+                    plan->devices, plan->peers,
                     efa_at_most(plan->hosts, plan->peers + 1) * plan->devices);
     return 0;
 }
@@ -231,10 +232,26 @@ static void plan_number(plan_t *plan, plan_word_t word, const char *name,
     plan_line(plan, word, name, texts[0], texts[1], texts[2], what);
 }
 
-static void plan_memory(plan_t *plan, const char *name, size_t bytes,
-                        plan_word_t word)
+/* A rank's, at most, until it has a peer. The trials come before the
+ * interfaces, one after the other. */
+static size_t plan_locked_open(const plan_t *plan)
 {
-    size_t rank = bytes * plan->devices, host = rank * plan->ranks;
+    size_t bytes = plan->need.locked_open * plan->devices;
+
+    return (bytes > EFA_TRIAL_BYTES) ? bytes : EFA_TRIAL_BYTES;
+}
+
+/* Room on all devices, which the trials ask of a limit on locked memory. */
+static size_t plan_trials(const plan_t *plan)
+{
+    return (size_t)EFA_TRIAL_BYTES * plan->devices;
+}
+
+/* `least`: the limit of a process below which it does not start. */
+static void plan_memory(plan_t *plan, const char *name, size_t rank,
+                        size_t least, plan_word_t word)
+{
+    size_t host = rank * plan->ranks;
     char texts[3][64];
 
     snprintf(texts[0], sizeof(texts[0]), "%.1f MiB", (double)rank / PLAN_MIB);
@@ -250,9 +267,9 @@ static void plan_memory(plan_t *plan, const char *name, size_t bytes,
                  sizeof(texts[2]) - strlen(texts[2]), ", %.0f MiB free",
                  (double)plan->memory / PLAN_MIB);
     }
-    plan_line(plan, ((rank > plan->memlock) || (host > plan->memory)) ? word :
+    plan_line(plan, ((least > plan->memlock) || (host > plan->memory)) ? word :
               PLAN_OK, name, texts[0], texts[1], texts[2],
-              (rank > plan->memlock) ?
+              (least > plan->memlock) ?
               "'ulimit -l unlimited', or memlock in limits.conf, or "
               "LimitMEMLOCK of the launcher's service" : PLAN_LESS);
 }
@@ -319,7 +336,7 @@ static void plan_twice(plan_t *plan, size_t files)
     if ((plan->short_of == 0) &&
         ((2 * ranks * need->queue_pairs > plan->max_qp) ||
          (2 * ranks * need->queues > plan->max_cq) ||
-         (2 * need->locked_open * plan->devices > plan->memlock) ||
+         (2 * plan_trials(plan) > plan->memlock) ||
          (2 * files + PLAN_OTHER_FILES > plan->files))) {
         plan_line(plan, PLAN_WARN, "the transport ud, too", "as much again",
                   "", "too little for both", "UCX_TLS=srd,sm,self");
@@ -368,8 +385,10 @@ static void plan_show(plan_t *plan)
                 (size_t)need->buffers_open * plan->devices, SIZE_MAX, "", "");
     plan_number(plan, PLAN_OK, "when all peers send",
                 (size_t)need->buffers * plan->devices, SIZE_MAX, "", "");
-    plan_memory(plan, "locked memory, at first", need->locked_open, PLAN_SHORT);
-    plan_memory(plan, "when all peers send", need->locked, PLAN_WARN);
+    plan_memory(plan, "locked memory, at first", plan_locked_open(plan),
+                plan_trials(plan), PLAN_SHORT);
+    plan_memory(plan, "when all peers send", need->locked * plan->devices,
+                need->locked * plan->devices, PLAN_WARN);
     plan_heap(plan);
     plan_huge(plan);
     plan_number(plan, plan_compare(files + PLAN_OTHER_FILES, plan->files,
@@ -426,7 +445,7 @@ static int plan_table(void)
                    (need->handles * ranks[i] > plan.device.max_ah) ? " (2)" :
                                                                      "",
                    need->buffers_open, need->buffers,
-                   (double)need->locked_open / PLAN_MIB,
+                   (double)plan_locked_open(&plan) / PLAN_MIB,
                    (double)need->locked / PLAN_MIB,
                    (double)need->locked / PLAN_MIB * ranks[i],
                    (double)need->heap / PLAN_MIB,

@@ -92,6 +92,7 @@ def many_b(agent, channel):
 
 BLOCKS = 16384
 BLOCK = 4096
+KILLED_BLOCK = 16384
 
 
 def blocks(memory, order):
@@ -131,6 +132,64 @@ def lists_b(agent, channel):
     check(channel.receive() == 'good', 'the other side is not content')
     print(f'ok {BLOCKS} blocks each way')
     channel.send('end')
+
+
+# ------------------------------------------------ a list whose target dies
+
+def killed_list_a(agent, channel):
+    """Dies when an eighth of the list has come, wherever in it."""
+    memory = base.Memory(agent, BLOCKS * KILLED_BLOCK)
+    channel.send((agent.get_agent_metadata(),
+                  [(memory.array.ctypes.data + i * KILLED_BLOCK, KILLED_BLOCK, 0)
+                   for i in range(1, BLOCKS, 2)]))
+    rows = memory.array.reshape(-1, KILLED_BLOCK)
+    while (rows[1::2, 0] != 0).sum() < BLOCKS // 16:
+        pass
+    print(f'dies with {(rows[1::2, 0] != 0).sum()} blocks of {BLOCKS // 2}',
+          flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def open_files():
+    return sorted(os.readlink(f'/proc/self/fd/{number}')
+                  for number in os.listdir('/proc/self/fd')
+                  if os.path.exists(f'/proc/self/fd/{number}'))
+
+
+def killed_list_once(channel, before):
+    agent = new_agent('b')
+    source = base.Memory(agent, BLOCKS // 2 * KILLED_BLOCK)
+    source.array[:] = 1
+    metadata, remote = channel.receive()
+    agent.add_remote_agent(metadata)
+    mine = agent.get_xfer_descs(
+        [(source.array.ctypes.data + i * KILLED_BLOCK, KILLED_BLOCK, 0)
+         for i in range(BLOCKS // 2)], 'DRAM')
+    theirs = agent.get_xfer_descs([tuple(block) for block in remote], 'DRAM')
+    handle = agent.initialize_xfer('WRITE', mine, theirs, 'a')
+    try:
+        state = agent.transfer(handle)
+        if state == 'PROC':
+            state = wait_all(agent, [handle], DEADLINE)[0]
+    except Exception as error:  # NIXL's own, of its C++ library
+        state = type(error).__name__
+    check(state != 'DONE', 'a list to a dead peer is done')
+    agent.release_xfer_handle(handle)
+    agent.remove_remote_agent('a')
+    source.release()
+    print(f'the list ended: {state}; files then: {len(open_files())}, '
+          f'before: {len(before)}')
+
+
+def killed_list_b(agent, channel):
+    """A second agent here; when it is gone no more is open than before it. (The
+    trace of the device has the registrations.)"""
+    before = open_files()
+    killed_list_once(channel, before)
+    after = open_files()
+    check(len(after) <= len(before),
+          f'left open: {[name for name in after if name not in before]}')
+    print('ok the peer of a list is gone')
 
 
 # ------------------------------------------------ notifications

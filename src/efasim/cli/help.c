@@ -31,8 +31,8 @@ static const char *const help_network_more[] = {
 };
 static const char *const help_device[] = {
     "max-ah", "max-cqe", "cq-divide", "comp-vectors", "sub-cqs", "ic-id",
-    "reg-us", "post-us", "ud-prefix", "strict-batch", "strict-ah",
-    "no-rdma-read", "dmabuf", "peer-memory", "memlock-root", NULL
+    "port-gbps", "reg-us", "post-us", "ud-prefix", "strict-batch",
+    "strict-ah", "no-rdma-read", "dmabuf", "peer-memory", "memlock-root", NULL
 };
 static const char *const help_faults[] = {
     "inject", "fail-command", "refuse-open", "killed-status", "qkey-status",

@@ -25,12 +25,6 @@ struct stat_seen {
     uint64_t pair[SIM_NICS][SIM_NICS];
 };
 
-/* The name of the nic's device, one of its host's */
-static const char *stat_device(unsigned nic)
-{
-    return fabric_sysfs_device_name(dir_nic_device(nic));
-}
-
 static void stat_print_counters(const struct fabric *fabric, FILE *out)
 {
     unsigned i, n;
@@ -39,7 +33,8 @@ static void stat_print_counters(const struct fabric *fabric, FILE *out)
         if (!atomic_load(&fabric->dir->nic[n].up)) {
             continue;
         }
-        fprintf(out, "node=%u device=%s", dir_nic_host(n), stat_device(n));
+        fprintf(out, "node=%u device=%s", dir_nic_host(n),
+                fabric_sysfs_nic_name(fabric, n));
         for (i = 0; i < DIR_COUNTERS; ++i) {
             fprintf(out, " %s=%llu", dir_counter_names[i],
                     (unsigned long long)dir_counter(fabric->dir, n, i));
@@ -86,8 +81,9 @@ void cli_stat_print(const struct fabric *fabric, FILE *out)
             bytes = dir_pair(fabric->dir, src, dst);
             if (bytes > 0) {
                 fprintf(out, "rail src=%u src_device=%s dst=%u dst_device=%s "
-                        "bytes=%llu\n", dir_nic_host(src), stat_device(src),
-                        dir_nic_host(dst), stat_device(dst),
+                        "bytes=%llu\n", dir_nic_host(src),
+                        fabric_sysfs_nic_name(fabric, src), dir_nic_host(dst),
+                        fabric_sysfs_nic_name(fabric, dst),
                         (unsigned long long)bytes);
             }
         }
@@ -116,7 +112,7 @@ static void stat_print_qps(const struct fabric *fabric, FILE *out)
             fprintf(out, "qp node=%u device=%s qpn=%u pid=%d state=%s "
                     "sent=%llu sent_bytes=%llu received=%llu "
                     "received_bytes=%llu errors=%llu\n", dir_nic_host(n),
-                    stat_device(n), i,
+                    fabric_sysfs_nic_name(fabric, n), i,
                     fabric->dir->slot[dir_owner_slot(owner) % SIM_SLOTS].pid,
                     (state < 7) ? states[state] : "?",
                     (unsigned long long)atomic_load(&count->sent),
@@ -148,16 +144,22 @@ static void stat_table(const struct fabric *fabric, struct stat_seen *seen,
 
     printf("%-44s %20s %14s\n", "", "total", "per second");
     for (n = 0; n < SIM_NICS; ++n) {
+        if (!atomic_load(&fabric->dir->nic[n].up)) {
+            continue;
+        }
         for (i = 0; i < DIR_COUNTERS; ++i) {
             snprintf(what, sizeof(what), "host %u %s %s", dir_nic_host(n),
-                     stat_device(n), dir_counter_names[i]);
+                     fabric_sysfs_nic_name(fabric, n), dir_counter_names[i]);
             stat_row(what, dir_counter(fabric->dir, n, i),
                      &seen->counter[n][i], seconds);
         }
         for (i = 0; i < SIM_NICS; ++i) {
+            if (!atomic_load(&fabric->dir->nic[i].up)) {
+                continue;
+            }
             snprintf(what, sizeof(what), "host %u %s to host %u %s bytes",
-                     dir_nic_host(n), stat_device(n), dir_nic_host(i),
-                     stat_device(i));
+                     dir_nic_host(n), fabric_sysfs_nic_name(fabric, n),
+                     dir_nic_host(i), fabric_sysfs_nic_name(fabric, i));
             stat_row(what, dir_pair(fabric->dir, n, i),
                      &seen->pair[n][i], seconds);
         }

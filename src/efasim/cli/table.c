@@ -28,16 +28,11 @@ static const enum dir_counter table_trouble[] = {
     DIR_RX_DROPS, DIR_RNR, DIR_CQ_OVERRUNS, DIR_LOST, DIR_DUPLICATED,
 };
 
-static const char *table_device(unsigned nic)
-{
-    return fabric_sysfs_device_name(dir_nic_device(nic));
-}
-
 static void table_head(FILE *out)
 {
     unsigned i;
 
-    fprintf(out, "%-4s  %-9s", "host", "device");
+    fprintf(out, "%-4s  %-10s", "host", "device");
     for (i = 0; i < TABLE_COLUMNS; ++i) {
         fprintf(out, " %*s", table_columns[i].width, table_columns[i].title);
     }
@@ -48,7 +43,8 @@ static void table_row(const struct fabric *fabric, unsigned nic, FILE *out)
 {
     unsigned i;
 
-    fprintf(out, "%4u  %-9s", dir_nic_host(nic), table_device(nic));
+    fprintf(out, "%4u  %-10s", dir_nic_host(nic),
+            fabric_sysfs_nic_name(fabric, nic));
     for (i = 0; i < TABLE_COLUMNS; ++i) {
         fprintf(out, " %*llu", table_columns[i].width,
                 (unsigned long long)dir_counter(fabric->dir, nic,
@@ -60,16 +56,18 @@ static void table_row(const struct fabric *fabric, unsigned nic, FILE *out)
 static void table_ways(const struct fabric *fabric, FILE *out)
 {
     unsigned src, dst, count = 0;
+    const char *from, *to;
     uint64_t bytes;
 
     for (src = 0; src < SIM_NICS; ++src) {
         for (dst = 0; dst < SIM_NICS; ++dst) {
             bytes = dir_pair(fabric->dir, src, dst);
             if (bytes > 0) {
-                fprintf(out, "%shost %u %-9s to host %u %-9s %15llu bytes\n",
-                        (count++ == 0) ? "\n" : "", dir_nic_host(src),
-                        table_device(src), dir_nic_host(dst),
-                        table_device(dst), (unsigned long long)bytes);
+                from = fabric_sysfs_nic_name(fabric, src);
+                to   = fabric_sysfs_nic_name(fabric, dst);
+                fprintf(out, "%shost %u %-10s to host %u %-10s %15llu bytes\n",
+                        (count++ == 0) ? "\n" : "", dir_nic_host(src), from,
+                        dir_nic_host(dst), to, (unsigned long long)bytes);
             }
         }
     }
@@ -84,9 +82,10 @@ static void table_troubles(const struct fabric *fabric, FILE *out)
         for (i = 0; i < sizeof(table_trouble) / sizeof(table_trouble[0]); ++i) {
             value = dir_counter(fabric->dir, nic, table_trouble[i]);
             if (value > 0) {
-                fprintf(out, "%shost %u %-9s %-26s %15llu\n",
+                fprintf(out, "%shost %u %-10s %-26s %15llu\n",
                         (count++ == 0) ? "\n" : "", dir_nic_host(nic),
-                        table_device(nic), dir_counter_names[table_trouble[i]],
+                        fabric_sysfs_nic_name(fabric, nic),
+                        dir_counter_names[table_trouble[i]],
                         (unsigned long long)value);
             }
         }

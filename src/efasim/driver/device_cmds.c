@@ -44,10 +44,48 @@ int drv_device_context(struct drv_cmd *cmd)
     return 0;
 }
 
+/* Codes of a lane's speed and of the number of lanes, by which a driver tells
+ * the port's; a speed without gets a code that nobody has now. */
+static void device_speed(uint64_t gbps, uint32_t *speed, uint8_t *width)
+{
+    static const struct {
+        unsigned gbps;
+        uint32_t speed;
+        uint8_t  width;
+    } codes[] = {
+        { 25, 32, 1 },  { 50, 64, 1 },   { 100, 32, 2 },  { 200, 64, 2 },
+        { 400, 64, 4 }, { 800, 128, 4 }, { 1600, 256, 4 },
+    };
+    unsigned i;
+
+    *speed = 512;
+    *width = 4;
+    for (i = 0; i < sizeof(codes) / sizeof(codes[0]); ++i) {
+        if (codes[i].gbps == gbps) {
+            *speed = codes[i].speed;
+            *width = codes[i].width;
+        }
+    }
+}
+
+int drv_device_port_speed(struct drv_cmd *cmd)
+{
+    uint64_t speed = cmd->ctx->dev->sim->knobs.port_gbps * 10;
+    uint32_t number;
+
+    if (drv_attr_in(cmd, DRV_PORT_SPEED_NUMBER, &number, sizeof(number), 1) ||
+        (number != 1)) {
+        return -EINVAL;
+    }
+    drv_attr_out(cmd, DRV_PORT_SPEED_RESP, &speed, sizeof(speed));
+    return 0;
+}
+
 int drv_device_port(struct drv_cmd *cmd)
 {
     struct ib_uverbs_query_port_resp_ex resp = { 0 };
     struct ib_uverbs_query_port_resp *port   = &resp.legacy_resp;
+    uint32_t speed;
     uint8_t number;
 
     if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_PORT_PORT_NUM, &number,
@@ -64,8 +102,10 @@ int drv_device_port(struct drv_cmd *cmd)
     port->pkey_tbl_len = 1;
     port->lmc          = 1;
     port->max_vl_num   = 1;
-    port->active_speed = 32; /* EDR */
-    port->active_width = 2;  /* 4X */
+    device_speed(cmd->ctx->dev->sim->knobs.port_gbps, &speed,
+                 &port->active_width);
+    port->active_speed = (speed > 128) ? 128 : speed;
+    memcpy((uint8_t*)&resp + DRV_PORT_SPEED_EX, &speed, sizeof(speed));
     drv_attr_out(cmd, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
     return 0;
 }

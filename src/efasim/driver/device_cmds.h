@@ -7,6 +7,7 @@
 
 int drv_device_context(struct drv_cmd *cmd);
 int drv_device_port(struct drv_cmd *cmd);
+int drv_device_port_speed(struct drv_cmd *cmd);
 int drv_device_gid_entry(struct drv_cmd *cmd);
 int drv_device_gid_table(struct drv_cmd *cmd);
 int drv_device_async_event(struct drv_cmd *cmd);

@@ -82,6 +82,8 @@ static const struct {
       "get-context" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, drv_device_port,
       "query-port" },
+    { UVERBS_OBJECT_DEVICE, DRV_DEVICE_QUERY_PORT_SPEED,
+      drv_device_port_speed, "query-port-speed" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY,
       drv_device_gid_entry, "query-gid" },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE,

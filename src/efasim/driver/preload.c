@@ -21,6 +21,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -35,8 +36,9 @@
 /* The device of the host whose character device this is; -1: none. */
 static int preload_cdev(const char *path)
 {
-    char file[FABRIC_PATH_MAX + 64];
+    char file[FABRIC_PATH_MAX + 64], *end;
     const char *number;
+    unsigned long device;
 
     if ((path == NULL) || strncmp(path, PRELOAD_CDEV,
                                   sizeof(PRELOAD_CDEV) - 1)) {
@@ -44,14 +46,15 @@ static int preload_cdev(const char *path)
     }
 
     number = path + sizeof(PRELOAD_CDEV) - 1;
-    if ((*number < '0') || (*number >= '0' + SIM_DEVICES) ||
-        (number[1] != '\0') || !drv_config_is_enabled()) {
+    device = strtoul(number, &end, 10);
+    if ((*number < '0') || (*number > '9') || (*end != '\0') ||
+        (device >= SIM_DEVICES) || !drv_config_is_enabled()) {
         return -1;
     }
 
     snprintf(file, sizeof(file), "%s/class/infiniband_verbs/"
-             FABRIC_UVERBS_NAME "%c/dev", drv_config_sysfs_root(), *number);
-    return (PRELOAD_NEXT(access)(file, F_OK) == 0) ? *number - '0' : -1;
+             FABRIC_UVERBS_NAME "%lu/dev", drv_config_sysfs_root(), device);
+    return (PRELOAD_NEXT(access)(file, F_OK) == 0) ? (int)device : -1;
 }
 
 /* The device that a path below the emulated /sys is about; -1: none. */

@@ -229,6 +229,7 @@ int drv_qp_create(struct drv_cmd *cmd)
     entry->sq_sig_all = !!(flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
     entry->user       = (struct ibv_qp*)(uintptr_t)user;
     drv_hook_qp(entry);
+    sim_log_trace(cmd->ctx->dev->sim, "qp %u sl=%u", entry->qp->qpn, req.sl);
     qp_answer(cmd, entry, &cap);
     return 0;
 }

@@ -56,8 +56,8 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
     memcpy(ah->gid, gid, 16);
     if (ah->nic >= 0) {
         pd->ah_of_nic[ah->nic] = free_ah;
-        atomic_fetch_or(&dev->dir->slot[dev->slot].ah[pd->index],
-                        1u << ah->nic);
+        atomic_fetch_or(dir_ah_word(dev->dir, dev->slot, pd->index, ah->nic),
+                        dir_ah_bit(ah->nic));
     }
 
     ++pd->refs;
@@ -99,8 +99,9 @@ int sim_ah_destroy(struct sim_dev *dev, uint16_t number)
     ah_flush(ah);
     if (ah->nic >= 0) {
         ah->pd->ah_of_nic[ah->nic] = IO_AH_UNKNOWN;
-        atomic_fetch_and(&dev->dir->slot[dev->slot].ah[ah->pd->index],
-                         ~(1u << ah->nic));
+        atomic_fetch_and(dir_ah_word(dev->dir, dev->slot, ah->pd->index,
+                                     ah->nic),
+                         ~dir_ah_bit(ah->nic));
     }
 
     --ah->pd->refs;

@@ -41,10 +41,10 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
-_Static_assert((DIR_LAYOUT == 11) && (DIR_COUNTERS == 23),
+_Static_assert((DIR_LAYOUT == 12) && (DIR_COUNTERS == 23),
                "a counter more or less: raise DIR_LAYOUT; its name above, its "
                "place in cli/table.c; pci/feature.c where the device has it");
-_Static_assert(SIM_NICS <= 32, "masks of NICs");
+_Static_assert(SIM_NICS == 256, "ring_pkt.src_nic: any number is a NIC's");
 
 uint64_t dir_counter(const struct dir *dir, unsigned nic,
                      enum dir_counter counter)
@@ -66,6 +66,9 @@ uint64_t dir_pair(const struct dir *dir, unsigned from, unsigned to)
     uint64_t sum = atomic_load(&dir->nic[from].pair_bytes[to]);
     unsigned i;
 
+    if (!atomic_load(&dir->nic[from].up) || !atomic_load(&dir->nic[to].up)) {
+        return 0;
+    }
     for (i = 0; i < SIM_SLOTS; ++i) {
         if (dir->slot[i].nic == to) {
             sum += atomic_load(&dir->slot[i].bytes_from[from]);
@@ -101,13 +104,14 @@ void dir_gid(const struct dir *dir, unsigned nic, uint8_t gid[16])
     gid[11] = (uint8_t)(dir->id >> 16);
     gid[12] = (uint8_t)(dir->id >> 8);
     gid[13] = (uint8_t)dir->id;
+    gid[14] = (uint8_t)((nic + 1) >> 8);
     gid[15] = (uint8_t)(nic + 1);
 }
 
 int dir_gid_nic(const struct dir *dir, const uint8_t gid[16])
 {
     uint8_t own[16];
-    int nic = (int)gid[15] - 1;
+    int nic = ((int)gid[14] << 8 | (int)gid[15]) - 1;
 
     if ((nic < 0) || (nic >= SIM_NICS)) {
         return -1;

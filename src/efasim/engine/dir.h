@@ -21,7 +21,7 @@
 
 /* Raise it with every change of the layout below. Fabrics of different layouts
  * have different folders and leave each other alone. */
-#define DIR_LAYOUT 11
+#define DIR_LAYOUT 12
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -130,7 +130,8 @@ struct dir_slot {
     _Atomic uint32_t sleeping __attribute__((aligned(64))); /* DIR_AWAKE ... */
     _Atomic uint32_t wake;   /* futex word */
 
-    _Atomic uint32_t ah[SIM_MAX_PD]; /* per PD: bit n = handle for NIC n */
+    /* per PD: bit n % 64 of word n / 64 = handle for NIC n */
+    _Atomic uint64_t ah[SIM_MAX_PD][SIM_NICS / 64];
 
     /* Counters of this attachment, written by it alone; dir_purge() adds them
      * to its NIC's. Payload by the NIC that sent it. */
@@ -187,6 +188,18 @@ static inline unsigned dir_nic_host(unsigned nic)
 static inline unsigned dir_nic_device(unsigned nic)
 {
     return nic % SIM_DEVICES;
+}
+
+/* The word of a PD's handles that a NIC's bit is in, and the bit. */
+static inline _Atomic uint64_t *
+dir_ah_word(struct dir *dir, unsigned slot, unsigned pd, unsigned nic)
+{
+    return &dir->slot[slot].ah[pd][nic / 64];
+}
+
+static inline uint64_t dir_ah_bit(unsigned nic)
+{
+    return 1ull << (nic % 64);
 }
 
 static inline uint32_t dir_owner(uint32_t slot, uint32_t gen)

@@ -20,22 +20,27 @@ void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
     }
 }
 
-static void fault_between(struct sim_dev *dev, const struct sim_rule *rule,
-                          uint32_t *mask)
+static void fault_between(const struct sim_dev *dev,
+                          const struct sim_rule *rule, struct sim_nics *set)
 {
-    uint32_t self = 1u << dev->nic;
-
-    *mask |= (rule->a & self) ? rule->b : 0;
-    *mask |= (rule->b & self) ? rule->a : 0;
+    if (sim_nics_has(&rule->a, dev->nic)) {
+        sim_nics_add_set(set, &rule->b);
+    }
+    if (sim_nics_has(&rule->b, dev->nic)) {
+        sim_nics_add_set(set, &rule->a);
+    }
 }
 
 static void fault_heal(struct sim_dev *dev)
 {
     unsigned i;
 
-    dev->partitioned = 0;
-    dev->clogged     = 0;
-    dev->absent      = dev->removed ? 1u << dev->nic : 0;
+    sim_nics_fill(&dev->partitioned, 0);
+    sim_nics_fill(&dev->clogged, 0);
+    sim_nics_fill(&dev->absent, 0);
+    if (dev->removed) {
+        sim_nics_add(&dev->absent, dev->nic);
+    }
     for (i = 0; i < SIM_SLOTS; ++i) { /* take what could not arrive */
         if (dev->peer[i] != NULL) {
             dev->rx_more[i / 64] |= 1ull << (i % 64);
@@ -53,7 +58,7 @@ static void fault_remove(struct sim_dev *dev)
     }
 
     dev->removed = 1;
-    dev->absent |= 1u << dev->nic;
+    sim_nics_add(&dev->absent, dev->nic);
     for (link = dev->qps.next; link != &dev->qps; link = link->next) {
         sim_qp_modify(list_entry(link, struct sim_qp, link),
                       &(struct sim_qp_mod){ .mask  = SIM_QPA_STATE,
@@ -75,7 +80,7 @@ static void fault_knob(struct sim_dev *dev, const struct sim_rule *rule)
 
 static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
 {
-    int here = !!(rule->nics & (1u << dev->nic));
+    int here = sim_nics_has(&rule->nics, dev->nic);
 
     switch (rule->action) {
     case SIM_DO_PARTITION:
@@ -88,13 +93,14 @@ static void fault_apply(struct sim_dev *dev, const struct sim_rule *rule)
         fault_heal(dev);
         break;
     case SIM_DO_ABSENT:
-        dev->absent |= rule->nics; /* the others must know for RDMA */
+        /* the others must know for RDMA */
+        sim_nics_add_set(&dev->absent, &rule->nics);
         break;
     case SIM_DO_REMOVE:
         if (here) {
             fault_remove(dev);
         } else {
-            dev->absent |= rule->nics;
+            sim_nics_add_set(&dev->absent, &rule->nics);
         }
         break;
     case SIM_DO_KILL:

@@ -103,6 +103,8 @@ const struct sim_knob sim_knob_table[] = {
          "an address handle serves only the first QP that uses it"),
     KNOB_OF(PROCESS, "copy-on-fork", copy_on_fork, SIM_KNOB_FLAG, 0, 1, NULL,
             "the kernel does not copy registered pages on fork"),
+    KNOB_OF(OPEN, "port-gbps", port_gbps, SIM_KNOB_UINT, 1, 1000000, "GBPS",
+            "speed that the driver tells of the port (default 100)"),
     KNOB("reg-us", reg_us, SIM_KNOB_UINT, 0, 1000000, "US",
          "extra time of each memory registration (default 0)"),
     KNOB("post-us", post_us, SIM_KNOB_UINT, 0, 1000000, "US",
@@ -170,6 +172,7 @@ void sim_knobs_init(struct sim_knobs *knobs)
     knobs->reuse_qpn     = 1;
     knobs->share_ah      = 1;
     knobs->copy_on_fork  = 1;
+    knobs->port_gbps     = 100;
     for (i = 0; i < SIM_ANSWERS; ++i) {
         knobs->answer[i] = SIM_ANSWER_USUAL;
     }

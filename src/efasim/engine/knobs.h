@@ -127,6 +127,7 @@ struct sim_knobs {
     uint64_t reuse_qpn;    /* 0: a QP's number rests while others are free */
     uint64_t share_ah;     /* 0: an address handle serves its first QP alone */
     uint64_t copy_on_fork; /* 0: the kernel does not copy pinned pages */
+    uint64_t port_gbps;    /* that the driver tells of the port */
     uint64_t reg_us;       /* that a registration takes longer */
     uint64_t post_us;      /* CPU time that a post takes longer */
     uint64_t accept[SIM_ACCEPTS];

@@ -10,7 +10,7 @@
 enum {
     /* the fabric (ours) */
     SIM_HOSTS          = 8,
-    SIM_DEVICES        = 4,       /* of a host, at most */
+    SIM_DEVICES        = 32,      /* of a host, at most */
     SIM_GPUS           = 8,       /* likewise */
     SIM_NICS           = SIM_HOSTS * SIM_DEVICES, /* devices in the fabric */
     SIM_SLOTS          = 256,     /* devices open at one time, per process,

@@ -12,6 +12,7 @@
 #include "env_ops.h"
 #include "knobs.h"
 #include "list.h"
+#include "nics.h"
 #include "plan.h"
 #include "profile.h"
 #include "ring.h"
@@ -141,7 +142,7 @@ struct sim_op {
     uint8_t          state;         /* enum sim_op_state */
     uint8_t          status;
     uint8_t          rnr_left;
-    int8_t           nic;          /* of the destination */
+    int16_t          nic;           /* of the destination */
     uint8_t          placed;        /* RDMA: all bytes are where they go */
     uint8_t          is_dropped;    /* a datagram that met a full buffer */
     uint32_t         length;
@@ -225,7 +226,7 @@ struct sim_dev {
 
     const struct sim_plan    *plan;      /* NULL: none */
     uint8_t                  *plan_done; /* per rule */
-    uint32_t                  partitioned, clogged, absent; /* bit n: NIC n */
+    struct sim_nics           partitioned, clogged, absent;
     uint8_t                   removed;
     uint8_t                   guest;     /* hostile programs may use it: what
                                             one call does is bounded whatever

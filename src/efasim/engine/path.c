@@ -4,13 +4,16 @@
 
 int sim_path_is_unreachable(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->partitioned | dev->clogged | dev->absent) >> nic) & 1 ||
-           (dev->absent >> dev->nic) & 1;
+    return sim_nics_has(&dev->partitioned, nic) ||
+           sim_nics_has(&dev->clogged, nic) ||
+           sim_nics_has(&dev->absent, nic) ||
+           sim_nics_has(&dev->absent, dev->nic);
 }
 
 int sim_path_is_partitioned(const struct sim_dev *dev, unsigned nic)
 {
-    return ((dev->partitioned | dev->absent) >> nic) & 1;
+    return sim_nics_has(&dev->partitioned, nic) ||
+           sim_nics_has(&dev->absent, nic);
 }
 
 /* Let op leave after the packets that are being sent at this rate. Returns how

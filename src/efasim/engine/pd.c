@@ -4,6 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static void pd_forget_handles(struct sim_dev *dev, unsigned pd)
+{
+    unsigned i;
+
+    for (i = 0; i < SIM_NICS; i += 64) {
+        atomic_store(dir_ah_word(dev->dir, dev->slot, pd, i), 0);
+    }
+}
+
 int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p)
 {
     struct sim_pd *pd;
@@ -25,7 +34,7 @@ int sim_pd_create(struct sim_dev *dev, struct sim_pd **pd_p)
         pd->ah_of_nic[nic] = IO_AH_UNKNOWN;
     }
 
-    atomic_store(&dev->dir->slot[dev->slot].ah[i], 0);
+    pd_forget_handles(dev, i);
     dev->pd[i] = pd;
     *pd_p      = pd;
     return 0;
@@ -37,7 +46,7 @@ int sim_pd_destroy(struct sim_dev *dev, struct sim_pd *pd)
         return -EBUSY;
     }
 
-    atomic_store(&dev->dir->slot[dev->slot].ah[pd->index], 0);
+    pd_forget_handles(dev, pd->index);
     dev->pd[pd->index] = NULL;
     free(pd);
     return 0;

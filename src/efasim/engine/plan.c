@@ -86,38 +86,41 @@ static int plan_time(struct plan_line *line, uint64_t *ns)
     return plan_fail(line, "a time such as 500ms, 2s, 100us or 1ns");
 }
 
-/* HOST or HOST.DEVICE at the start of `word`: the bits of its NICs, and *end
- * behind it. 0: it is none. */
-static uint32_t plan_nics(const char *word, const char **end)
+/* HOST or HOST.DEVICE at the start of `word`: its NICs come into the set, and
+ * *end is behind it. -1: it is none. */
+static int plan_nics(const char *word, const char **end, struct sim_nics *set)
 {
     uint64_t host, device;
 
     if (sim_number(word, SIM_HOSTS - 1, &host, end)) {
+        return -1;
+    }
+    if (**end == '.') {
+        if (sim_number(*end + 1, SIM_DEVICES - 1, &device, end)) {
+            return -1;
+        }
+        sim_nics_add(set, dir_nic_of(host, device));
         return 0;
     }
-    if (**end != '.') {
-        return ((1u << SIM_DEVICES) - 1) << dir_nic_of(host, 0);
+    for (device = 0; device < SIM_DEVICES; ++device) {
+        sim_nics_add(set, dir_nic_of(host, device));
     }
-
-    return sim_number(*end + 1, SIM_DEVICES - 1, &device, end) ?
-           0 : 1u << dir_nic_of(host, device);
+    return 0;
 }
 
-/* 0 or 0,2.1,3: a mask of NICs. */
-static int plan_hosts(struct plan_line *line, uint32_t *mask)
+/* 0 or 0,2.1,3: a set of NICs. */
+static int plan_hosts(struct plan_line *line, struct sim_nics *set)
 {
     const char *word = plan_peek(line), *end = "";
-    uint32_t nics;
 
-    *mask = 0;
+    sim_nics_fill(set, 0);
     do {
-        nics = word ? plan_nics(word, &end) : 0;
-        if ((nics == 0) || ((*end != ',') && (*end != '\0'))) {
+        if ((word == NULL) || (plan_nics(word, &end, set) != 0) ||
+            ((*end != ',') && (*end != '\0'))) {
             return plan_fail(line, "hosts such as 0 or 0,2,3, each below 8, "
-                             "or 0.1 for device 1 of host 0, below 4");
+                             "or 0.1 for device 1 of host 0, below 32");
         }
-        *mask |= nics;
-        word   = end + 1;
+        word = end + 1;
     } while (*end == ',');
 
     ++line->at;
@@ -128,7 +131,7 @@ static int plan_when(struct plan_line *line, struct sim_rule *rule)
 {
     const char *end;
 
-    rule->nics = UINT32_MAX;
+    sim_nics_fill(&rule->nics, 0xff);
     rule->when = SIM_WHEN_START;
     if (plan_is(line, "at")) {
         rule->when = SIM_WHEN_TIME;
@@ -268,7 +271,7 @@ void sim_plan_knobs(const struct sim_plan *plan, unsigned nic,
     for (i = 0; i < plan->num; ++i) {
         rule = &plan->rule[i];
         if ((rule->when == SIM_WHEN_START) && (rule->action == SIM_DO_KNOB) &&
-            (rule->nics & (1u << nic))) {
+            sim_nics_has(&rule->nics, nic)) {
             sim_knob_set(knobs, rule->knob, rule->knob->name, rule->value,
                          err, sizeof(err)); /* parsed once: it is good */
         }

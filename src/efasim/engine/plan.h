@@ -23,6 +23,7 @@
 #define EFASIM_ENGINE_PLAN_H
 
 #include "knobs.h"
+#include "nics.h"
 
 #include <stdint.h>
 
@@ -51,9 +52,9 @@ enum sim_plan_action {
 struct sim_rule {
     enum sim_plan_when     when;
     uint64_t               threshold;
-    uint32_t               nics;   /* bit n: NIC n */
+    struct sim_nics        nics;
     enum sim_plan_action   action;
-    uint32_t               a, b;   /* the sides of a partition or clog: NICs */
+    struct sim_nics        a, b;   /* the sides of a partition or clog */
     const struct sim_knob *knob;
     char                   value[SIM_PLAN_VALUE];
     unsigned               line;

@@ -52,9 +52,9 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
         return dev->knobs.qkey_status ? dev->knobs.qkey_status :
                                         SIM_ST_UNREACHABLE;
     }
-    if (!(atomic_load(&dir->slot[dir_owner_slot(*owner) % SIM_SLOTS]
-                               .ah[pd % SIM_MAX_PD]) &
-          (1u << dev->nic))) {
+    if (!(atomic_load(dir_ah_word(dir, dir_owner_slot(*owner) % SIM_SLOTS,
+                                  pd % SIM_MAX_PD, dev->nic)) &
+          dir_ah_bit(dev->nic))) {
         status = sim_answer(&dev->knobs, SIM_ANSWER_UNKNOWN,
                             SIM_ST_UNKNOWN_PEER);
         if (status != SIM_ST_OK) {

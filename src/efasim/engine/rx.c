@@ -313,10 +313,6 @@ static unsigned rx_packets(struct sim_dev *dev, struct sim_peer *peer)
 
     while ((done < SIM_RX_BURST) && rx_is_ready(dev) &&
            ((pkt = ring_peek(&peer->rx, &broken)) != NULL)) {
-        if (pkt->src_nic >= SIM_NICS) {
-            broken = 1;
-            break;
-        }
         if (rx_packet(dev, pkt, &status) != 0) {
             status = RX_SILENCE;
         }

@@ -258,7 +258,7 @@ static void env_trace(void *arg, const char *line)
                       "%s\n", (unsigned long long)(now / 1000000000),
                       (unsigned long long)(now / 1000 % 1000000),
                       (int)getpid(), dir_nic_host(nic),
-                      fabric_sysfs_device_name(dir_nic_device(nic)), line);
+                      fabric_sysfs_nic_name(env->fabric, nic), line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
     if (write(env->trace_fd, buf, length) < 0) {
         return; /* the disk is full: the program matters more */

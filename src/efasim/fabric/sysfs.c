@@ -25,9 +25,11 @@ struct sysfs_dev {
     const char               *root;
     const struct sim_profile *profile;
     unsigned                  device;
+    unsigned                  devices;     /* of the host */
     uint8_t                   gid[16];
+    char                      name[FABRIC_DEVICE_NAME];
     char                      address[16]; /* on the PCI bus */
-    char                      pci[48];     /* its folder, below root */
+    char                      pci[64];     /* its folder, below root */
 };
 
 /* Folders of one device */
@@ -77,26 +79,71 @@ static const struct {
     { SYS_PCI, "max_link_width",           "16\n" },
 };
 
-/* A host with several devices has them on buses 0x00, 0x10, 0x20, ...; the name
- * has the bus as a decimal number. */
-const char *fabric_sysfs_device_name(unsigned device)
-{
-    static const char *const names[] = {
-        "rdmap0s6", "rdmap16s6", "rdmap32s6", "rdmap48s6",
-    };
+/* Up to so many devices lie on buses 0x00, 0x10, 0x20 and 0x30, as a p4d's do,
+ * on no bridge; more lie as a p5's do, four behind a bridge each. */
+enum {
+    SYS_FLAT_DEVICES   = 4,
+    SYS_BRIDGE_DEVICES = 4,
+};
 
-    _Static_assert(sizeof(names) / sizeof(names[0]) == SIM_DEVICES, "names");
-    return names[device % SIM_DEVICES];
+/* The bus of a p5's GPU behind its bridge; its EFAs are on the next ones. */
+static const uint8_t sysfs_bridge_bus[] = {
+    0x4f, 0x60, 0x70, 0x80, 0x90, 0xa0, 0xb0, 0xc0,
+};
+
+_Static_assert(sizeof(sysfs_bridge_bus) * SYS_BRIDGE_DEVICES == SIM_DEVICES,
+               "a bus of each bridge");
+
+static unsigned sysfs_bus(unsigned device, unsigned devices)
+{
+    return (devices <= SYS_FLAT_DEVICES) ? 16 * device :
+           sysfs_bridge_bus[device / SYS_BRIDGE_DEVICES] + 1u +
+           device % SYS_BRIDGE_DEVICES;
+}
+
+/* The folder that a function of the bus lies in, below root. */
+static void sysfs_parent(unsigned bus, unsigned bridge, unsigned devices,
+                         char *buf, size_t size)
+{
+    if (devices <= SYS_FLAT_DEVICES) {
+        snprintf(buf, size, "devices/pci0000:%02x", bus & 0xff);
+    } else {
+        snprintf(buf, size, "devices/pci0000:00/0000:00:%02x.0", bridge & 0x1f);
+    }
+}
+
+/* The name has the bus and the slot as decimal numbers. */
+void fabric_sysfs_device_name(unsigned device, unsigned devices, char *name)
+{
+    snprintf(name, FABRIC_DEVICE_NAME, "rdmap%us%u",
+             sysfs_bus(device % SIM_DEVICES, devices) & 0xff,
+             (devices <= SYS_FLAT_DEVICES) ? 6 : 0);
+}
+
+const char *fabric_sysfs_nic_name(const struct fabric *fabric, unsigned nic)
+{
+    static __thread char names[2][FABRIC_DEVICE_NAME];
+    static __thread unsigned next;
+    char *name = names[next++ % 2];
+
+    fabric_sysfs_device_name(dir_nic_device(nic),
+                             atomic_load(&fabric->dir->host[dir_nic_host(nic)]
+                                          .devices), name);
+    return name;
 }
 
 int fabric_sysfs_device_find(const char *name, size_t length)
 {
-    unsigned i;
+    static const unsigned hosts[] = { SYS_FLAT_DEVICES, SIM_DEVICES };
+    char other[FABRIC_DEVICE_NAME];
+    unsigned i, k;
 
-    for (i = 0; i < SIM_DEVICES; ++i) {
-        if ((strlen(fabric_sysfs_device_name(i)) == length) &&
-            !strncmp(name, fabric_sysfs_device_name(i), length)) {
-            return i;
+    for (k = 0; k < 2; ++k) {
+        for (i = 0; i < hosts[k]; ++i) {
+            fabric_sysfs_device_name(i, hosts[k], other);
+            if ((strlen(other) == length) && !strncmp(name, other, length)) {
+                return i;
+            }
         }
     }
 
@@ -161,7 +208,7 @@ static void sysfs_path(const struct sysfs_dev *dev, enum sysfs_base base,
     switch (base) {
     case SYS_IB:
         snprintf(buf, size, "%s/infiniband/%s/%s", dev->pci,
-                 fabric_sysfs_device_name(dev->device), name);
+                 dev->name, name);
         break;
     case SYS_VERBS:
         snprintf(buf, size, "%s/infiniband_verbs/" FABRIC_UVERBS_NAME "%u/%s",
@@ -183,7 +230,7 @@ static int sysfs_numa(unsigned device, unsigned devices)
 
     do {
         snprintf(file, sizeof(file), "/sys/devices/system/node/node%u", nodes);
-    } while ((access(file, F_OK) == 0) && (++nodes < SIM_DEVICES));
+    } while ((access(file, F_OK) == 0) && (++nodes < devices));
 
     return (nodes > 1) ? (int)(device * nodes / devices) : -1;
 }
@@ -217,7 +264,7 @@ static void sysfs_own(const struct sysfs_dev *dev, unsigned devices,
     int i;
 
     if (!strcmp(name, "ibdev")) {
-        snprintf(buf, size, "%s\n", fabric_sysfs_device_name(dev->device));
+        snprintf(buf, size, "%s\n", dev->name);
     } else if (!strcmp(name, "dev")) {
         snprintf(buf, size, "%d:%u\n", FABRIC_UVERBS_MAJOR,
                  FABRIC_UVERBS_MINOR + dev->device);
@@ -283,7 +330,8 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
 
 static int sysfs_create_links(const struct sysfs_dev *dev)
 {
-    const char *ib = fabric_sysfs_device_name(dev->device);
+    const char *up = (dev->devices <= SYS_FLAT_DEVICES) ? "" : "../";
+    const char *ib = dev->name;
     char name[160], target[160];
     int ret = 0;
 
@@ -293,9 +341,11 @@ static int sysfs_create_links(const struct sysfs_dev *dev)
     sysfs_path(dev, SYS_VERBS, "device", name, sizeof(name));
     ret |= sysfs_link(dev->root, name, target);
     sysfs_path(dev, SYS_PCI, "driver", name, sizeof(name));
-    ret |= sysfs_link(dev->root, name, "../../../bus/pci/drivers/efa");
+    snprintf(target, sizeof(target), "%s../../../bus/pci/drivers/efa", up);
+    ret |= sysfs_link(dev->root, name, target);
     sysfs_path(dev, SYS_PCI, "subsystem", name, sizeof(name));
-    ret |= sysfs_link(dev->root, name, "../../../bus/pci");
+    snprintf(target, sizeof(target), "%s../../../bus/pci", up);
+    ret |= sysfs_link(dev->root, name, target);
 
     snprintf(name, sizeof(name), "class/infiniband/%s", ib);
     snprintf(target, sizeof(target), "../../%s/infiniband/%s", dev->pci, ib);
@@ -315,7 +365,9 @@ static int sysfs_create_host(const struct fabric *fabric, unsigned host,
 {
     const struct dir_host *entry = &fabric->dir->host[host];
     unsigned devices             = atomic_load(&entry->devices);
-    struct sysfs_dev dev         = { .root = root };
+    struct sysfs_dev dev         = { .root = root, .devices = devices };
+    char parent[40];
+    unsigned bus;
 
     dev.profile = sim_profile_get(atomic_load(&entry->profile));
     if ((sysfs_write(root, "class/infiniband_verbs/abi_version",
@@ -328,10 +380,13 @@ static int sysfs_create_host(const struct fabric *fabric, unsigned host,
      * that take the first device then take the first */
     for (dev.device = devices; dev.device-- > 0;) {
         dir_gid(fabric->dir, dir_nic_of(host, dev.device), dev.gid);
-        snprintf(dev.address, sizeof(dev.address), "0000:%02x:06.0",
-                 (16 * dev.device) & 0xff);
-        snprintf(dev.pci, sizeof(dev.pci), "devices/pci0000:%02x/%s",
-                 (16 * dev.device) & 0xff, dev.address);
+        bus = sysfs_bus(dev.device, devices);
+        fabric_sysfs_device_name(dev.device, devices, dev.name);
+        snprintf(dev.address, sizeof(dev.address), "0000:%02x:%02x.0",
+                 bus & 0xff, (devices <= SYS_FLAT_DEVICES) ? 6 : 0);
+        sysfs_parent(bus, dev.device / SYS_BRIDGE_DEVICES, devices, parent,
+                     sizeof(parent));
+        snprintf(dev.pci, sizeof(dev.pci), "%s/%s", parent, dev.address);
         if ((sysfs_create_files(&dev, devices) != 0) ||
             (sysfs_create_links(&dev) != 0)) {
             return -1;
@@ -395,14 +450,16 @@ static const struct {
     { "modalias",  "pci:v000010DEd000020B0sv000010DEsd00000000bc03sc02i00\n" },
 };
 
-static int sysfs_create_gpu(const char *root, unsigned bus, unsigned slot)
+static int sysfs_create_gpu(const char *root, const char *parent, unsigned bus,
+                            unsigned slot)
 {
-    char pci[48], name[96], target[64];
+    const char *up = strstr(parent, "/0000:") ? "../" : "";
+    char pci[64], name[112], target[80];
     unsigned i;
     int ret = 0;
 
-    snprintf(pci, sizeof(pci), "devices/pci0000:%02x/0000:%02x:%02x.0",
-             bus & 0xff, bus & 0xff, slot & 0x1f);
+    snprintf(pci, sizeof(pci), "%s/0000:%02x:%02x.0", parent, bus & 0xff,
+             slot & 0x1f);
     for (i = 0; i < sizeof(sysfs_gpu_files) / sizeof(sysfs_gpu_files[0]);
          ++i) {
         snprintf(name, sizeof(name), "%s/%s", pci, sysfs_gpu_files[i].name);
@@ -412,7 +469,8 @@ static int sysfs_create_gpu(const char *root, unsigned bus, unsigned slot)
     snprintf(target, sizeof(target), "../../../%s", pci);
     ret |= sysfs_link(root, name, target);
     snprintf(name, sizeof(name), "%s/driver", pci);
-    ret |= sysfs_link(root, name, "../../../bus/pci/drivers/nvidia");
+    snprintf(target, sizeof(target), "%s../../../bus/pci/drivers/nvidia", up);
+    ret |= sysfs_link(root, name, target);
     ret |= sysfs_write(root, "module/nvidia/version", "emulated\n");
     return ret | sysfs_write(root, "bus/pci/drivers/nvidia/module", "");
 }
@@ -421,20 +479,30 @@ int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
                       int peer_memory)
 {
     unsigned devices = atomic_load(&fabric->dir->host[host].devices);
-    unsigned i, bus, slot = 0, last = ~0u;
-    char root[FABRIC_PATH_MAX + 16], name[96];
+    unsigned bridges = (devices + SYS_BRIDGE_DEVICES - 1) / SYS_BRIDGE_DEVICES;
+    unsigned i, bus, slot = 0, last = ~0u, bridge;
+    char root[FABRIC_PATH_MAX + 16], name[96], parent[40];
     int ret = 0;
 
     snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
     for (i = 0; i < gpus; ++i) {
-        bus  = 16 * (i * devices / gpus);
-        slot = (bus == last) ? slot + 1 : (gpus > 4 * devices) ? 0x18 : 0x1c;
+        bridge = i * bridges / gpus;
+        if (devices <= SYS_FLAT_DEVICES) {
+            bus  = 16 * (i * devices / gpus);
+            slot = (bus == last) ? slot + 1 :
+                   (gpus > 4 * devices) ? 0x18 : 0x1c;
+        } else {
+            bus  = sysfs_bridge_bus[bridge];
+            slot = (bus == last) ? slot + 1 : 0;
+        }
         last = bus;
-        ret |= sysfs_create_gpu(root, bus, slot);
+        sysfs_parent(bus, bridge, devices, parent, sizeof(parent));
+        ret |= sysfs_create_gpu(root, parent, bus, slot);
     }
     for (i = 0; peer_memory && (i < devices); ++i) {
-        snprintf(name, sizeof(name), "devices/pci0000:%02x/0000:%02x:06.0/p2p",
-                 (16 * i) & 0xff, (16 * i) & 0xff);
+        bus = sysfs_bus(i, devices);
+        snprintf(name, sizeof(name), "bus/pci/devices/0000:%02x:%02x.0/p2p",
+                 bus & 0xff, (devices <= SYS_FLAT_DEVICES) ? 6 : 0);
         ret |= sysfs_write(root, name, "NVIDIA\n");
     }
     return ret;

@@ -22,9 +22,16 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned host,
 int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
                       int peer_memory);
 
-/* Name of a host's device 0 ... SIM_DEVICES - 1, after its place on the PCI
- * bus, as hosts show it: "rdmap0s6", "rdmap16s6", ... */
-const char *fabric_sysfs_device_name(unsigned device);
+enum { FABRIC_DEVICE_NAME = 16 };
+
+/* Name of a device of a host that has so many, of FABRIC_DEVICE_NAME bytes,
+ * after its place on the PCI bus, as hosts show it: "rdmap0s6", "rdmap16s6";
+ * where there are more than four "rdmap80s0", "rdmap81s0" and so on. */
+void fabric_sysfs_device_name(unsigned device, unsigned devices, char *name);
+
+/* The same of a NIC whose host is up. Valid until this thread's next call but
+ * one. */
+const char *fabric_sysfs_nic_name(const struct fabric *fabric, unsigned nic);
 
 /* The device of this name (its first `length` characters), or -1. */
 int fabric_sysfs_device_find(const char *name, size_t length);

@@ -22,6 +22,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_mr.c src/uct/ib/efa/efa_mr.h \
 	src/uct/ib/efa/efa_promise.c src/uct/ib/efa/efa_promise.h \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
+	src/uct/ib/efa/efa_speed.c src/uct/ib/efa/efa_speed.h \
 	src/uct/ib/efa/efa_status.h \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_random.h \

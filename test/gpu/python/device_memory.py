@@ -46,16 +46,19 @@ class Array:
             'shape': (size,), 'typestr': '|u1', 'strides': None, 'version': 3,
             'data': (self.pointer, False)}
 
-    def put(self, values):
-        Array.own += self.size
-        _call('cuMemcpyHtoD_v2', ctypes.c_uint64(self.pointer),
-              ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(self.size))
+    def put(self, values, at=0):
+        """Values in host memory, from byte `at` on."""
+        Array.own += values.nbytes
+        _call('cuMemcpyHtoD_v2', ctypes.c_uint64(self.pointer + at),
+              ctypes.c_void_p(values.ctypes.data),
+              ctypes.c_size_t(values.nbytes))
 
-    def get(self):
-        values = numpy.empty(self.size, numpy.uint8)
-        Array.own += self.size
+    def get(self, at=0, size=None):
+        values = numpy.empty(self.size if size is None else size, numpy.uint8)
+        Array.own += values.nbytes
         _call('cuMemcpyDtoH_v2', ctypes.c_void_p(values.ctypes.data),
-              ctypes.c_uint64(self.pointer), ctypes.c_size_t(self.size))
+              ctypes.c_uint64(self.pointer + at),
+              ctypes.c_size_t(values.nbytes))
         return values
 
     def free(self):

@@ -61,7 +61,7 @@ TEST(engine_plan, errors)
         { "after x kill", "'x': allowed is a number of requests" },
         { "on 9 kill", "'9': allowed is hosts" },
         { "on 0, kill", "allowed is hosts" },
-        { "on 0.4 kill", "'0.4': allowed is hosts" },
+        { "on 0.32 kill", "'0.32': allowed is hosts" },
         { "on 0. kill", "'0.': allowed is hosts" },
         { "on 0.1.2 kill", "'0.1.2': allowed is hosts" },
         { "devices 2", "other than device" },

@@ -53,6 +53,8 @@ test_gtest_efa_SOURCES = \
 	test/gtest/uct/test_counters.cc \
 	test/gtest/uct/counters_shim.c \
 	src/ucp_hooks/counters.c \
+	test/gtest/uct/test_efa_speed.cc \
+	src/uct/ib/efa/efa_speed.c \
 	test/gtest/uct/test_near.cc \
 	src/ucp_hooks/near.c
 test_gtest_efa_LDADD = $(GTEST_LIBS)

@@ -16,6 +16,7 @@ typedef struct base_config {
     unsigned           window;         /* packets granted to one peer */
     unsigned           rnr_retry; /* of the device, before ours begin */
     unsigned           max_ah;
+    unsigned           sl; /* service level of the queue pair; 0: the usual */
     unsigned           tx_inline; /* bytes in a work request, at most */
     unsigned           first_window; /* with acks: packets out before one */
     unsigned           tries; /* with acks: time-outs in a row until a peer is

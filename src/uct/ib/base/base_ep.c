@@ -82,6 +82,15 @@ static int base_ep_params_are_whole(const uct_ep_params_t *params)
            (params->dev_addr != NULL) && (params->iface_addr != NULL);
 }
 
+/* Before anybody hears of us. */
+static void base_ep_ready_receives(base_iface_t *iface)
+{
+    if (base_rxq_is_early(&iface->rxq) &&
+        (base_rxq_fill(&iface->rxq) != UCS_OK)) {
+        base_fail_iface(iface, "posting receives", EIO);
+    }
+}
+
 ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 {
     base_iface_t *iface = (base_iface_t*)params->iface;
@@ -128,6 +137,7 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     base_ep_list_add(&iface->alive, ep);
     base_vfs_unlock();
     base_core_events_introduced(iface, flow_tx_peer(iface->core, ep->tx), 0);
+    base_ep_ready_receives(iface);
     base_ctl_post_all(iface); /* the hello, ahead of the first message */
     if ((iface->endpoints & (iface->endpoints - 1)) == 0) { /* 1, 2, 4, ... */
         efa_md_gpu_warn(base_iface_md(iface)); /* it asks the loader */

@@ -74,6 +74,7 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
         .rx_depth   = config->rx_buffers_max,
         .qkey       = iface->qkey,
         .rnr_retry  = config->rnr_retry,
+        .sl         = config->sl,
         .inline_max = config->tx_inline,
         .events     = 1,
         .direct     = (md->direct != UCS_NO) &&
@@ -166,7 +167,10 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
     layout->prefix      = (iface->transport->qp_kind == EFA_QP_UD) ?
                                   EFA_UD_PREFIX :
                                   0;
-    status              = base_rxq_init(&iface->rxq, md, config->rx_queue_len,
+    status              = base_rxq_init(&iface->rxq, md,
+                                        base_rxq_first(config->rx_queue_len,
+                                                       efa_md_listed()),
+                                        config->rx_queue_len,
                                         config->rx_buffers_max, layout);
     if (status == UCS_OK) {
         status = base_iface_open_later(iface);

@@ -43,8 +43,9 @@ static void base_rxq_set_keep(base_rxq_t *rxq)
 static unsigned base_rxq_add_huge(base_rxq_t *rxq)
 {
     unsigned count = EFA_HUGE_PAGE / rxq->stride;
+    int      few   = (rxq->total == 0) && (rxq->first < rxq->target);
 
-    if (rxq->is_small ||
+    if (rxq->is_small || few ||
         !base_rxq_takes_huge(rxq->total, rxq->target, rxq->max, count)) {
         return 0;
     }
@@ -55,7 +56,7 @@ static unsigned base_rxq_add_huge(base_rxq_t *rxq)
 /* Memory for more buffers; returns of how many, 0: there is no more. */
 static unsigned base_rxq_add_memory(base_rxq_t *rxq)
 {
-    unsigned count = efa_at_most(BASE_RXQ_CHUNK, rxq->max - rxq->total);
+    unsigned count = base_rxq_next_chunk(rxq->total, rxq->first, rxq->max);
     unsigned huge  = base_rxq_add_huge(rxq);
 
     if ((huge > 0) || (count == 0)) {
@@ -121,13 +122,15 @@ static void base_rxq_empty(base_rxq_t *rxq)
     rxq->users.count = 0;
 }
 
-ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
-                           unsigned max, const base_rxq_layout_t *layout)
+ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned first,
+                           unsigned target, unsigned max,
+                           const base_rxq_layout_t *layout)
 {
     ucs_status_t status;
 
     memset(rxq, 0, sizeof(*rxq));
     rxq->md     = md;
+    rxq->first  = efa_at_most(first, target);
     rxq->target = target;
     rxq->base   = target;
     rxq->max    = max;
@@ -140,13 +143,13 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
         return UCS_ERR_NO_MEMORY;
     }
 
-    status = base_rxq_reach(rxq, target);
+    status = base_rxq_reach(rxq, rxq->first);
     if ((status != UCS_OK) && !rxq->is_small) {
         /* a huge page may be more than is wanted, and the rest too much */
         base_rxq_empty(rxq);
         rxq->is_small = 1;
         rxq->max      = max;
-        status        = base_rxq_reach(rxq, target);
+        status        = base_rxq_reach(rxq, rxq->first);
     }
     if (status != UCS_OK) {
         base_rxq_cleanup(rxq);
@@ -159,16 +162,6 @@ void base_rxq_cleanup(base_rxq_t *rxq)
     free(rxq->users.table);
     rxq->users.table = NULL;
     efa_chunk_list_free(rxq->md, &rxq->chunks);
-}
-
-ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp)
-{
-    ucs_status_t status;
-
-    rxq->qp    = qp;
-    status     = base_rxq_fill(rxq);
-    rxq->least = rxq->posted;
-    return status;
 }
 
 /* Takes `count` free buffers, of which there are as many, off the list. */
@@ -209,6 +202,20 @@ static ucs_status_t base_rxq_post(base_rxq_t *rxq, unsigned count)
         --rxq->ever;
     }
     return UCS_ERR_IO_ERROR;
+}
+
+ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp)
+{
+    ucs_status_t status = UCS_OK;
+    unsigned     count;
+
+    rxq->qp = qp;
+    while ((rxq->posted < rxq->first) && (status == UCS_OK)) {
+        count  = efa_at_most(rxq->first - rxq->posted, BASE_RXQ_BATCH);
+        status = base_rxq_post(rxq, count);
+    }
+    rxq->least = rxq->posted;
+    return status;
 }
 
 /* The doorbell of the written entries. */

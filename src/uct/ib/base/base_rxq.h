@@ -61,6 +61,28 @@ typedef struct base_rxq_layout {
 
 #define BASE_RXQ_CHUNK 64 /* buffers that are added at a time */
 
+/* Where a process has more devices than these, most serve nobody: a queue opens
+ * with a few buffers, and has all of them from its first endpoint or packet on.
+ * (Not everywhere: who computes before its first poll takes the first packets
+ * of all its peers in the buffers that it opened with.) */
+#define BASE_RXQ_DEVICES 4
+#define BASE_RXQ_FIRST   32
+
+/* Buffers at open, of `target`. */
+static inline unsigned base_rxq_first(unsigned target, unsigned devices)
+{
+    return (devices > BASE_RXQ_DEVICES) ? BASE_RXQ_FIRST : target;
+}
+
+/* Buffers that are added next, to a queue that opens with `first`. */
+static inline unsigned
+base_rxq_next_chunk(unsigned total, unsigned first, unsigned max)
+{
+    unsigned count = (total < first) ? first - total : BASE_RXQ_CHUNK;
+
+    return efa_at_most(efa_at_most(count, BASE_RXQ_CHUNK), max - total);
+}
+
 /* Bytes before the packet: bookkeeping, UCT's word, headroom, the device's. */
 static inline size_t base_rxq_room(const base_rxq_layout_t *layout)
 {
@@ -107,6 +129,7 @@ struct base_rxq {
     unsigned            free_count;
     unsigned            kept;     /* buffers that UCP has */
     unsigned            keep_max; /* kept < keep_max: it may keep one more */
+    unsigned            first;  /* buffers at open */
     unsigned            total;  /* buffers there are */
     unsigned            posted; /* the device has */
     unsigned            written; /* in its queue, without a doorbell yet: by
@@ -127,14 +150,16 @@ struct base_rxq {
     efa_direct_users_t  users; /* each buffer by its number */
 };
 
-/* No buffer is posted before base_rxq_attach. UCS_OK, UCS_ERR_NO_MEMORY. */
-ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned target,
-                           unsigned max, const base_rxq_layout_t *layout);
+/* With `first` buffers of `target`; none is posted before base_rxq_attach.
+ * UCS_OK, UCS_ERR_NO_MEMORY. */
+ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned first,
+                           unsigned target, unsigned max,
+                           const base_rxq_layout_t *layout);
 
 /* Call it when the queue pair is gone and UCP has released all it kept. */
 void base_rxq_cleanup(base_rxq_t *rxq);
 
-/* Names the queue pair and fills it. UCS_OK, UCS_ERR_IO_ERROR. */
+/* Names the queue pair and posts what there is. UCS_OK, UCS_ERR_IO_ERROR. */
 ucs_status_t base_rxq_attach(base_rxq_t *rxq, efa_qp_t *qp);
 
 /*
@@ -206,6 +231,12 @@ static inline void base_rxq_hold(base_rxq_t *rxq, const base_rxbuf_t *rxbuf)
 static inline void base_rxq_unhold(base_rxq_t *rxq, const base_rxbuf_t *rxbuf)
 {
     rxq->held -= !rxbuf->detached;
+}
+
+/* Whether it has no more yet than it opened with. */
+static inline int base_rxq_is_early(const base_rxq_t *rxq)
+{
+    return rxq->total < rxq->target;
 }
 
 /* Whether a batch is worth a doorbell. */

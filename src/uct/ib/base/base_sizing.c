@@ -7,7 +7,6 @@
 
 #include <uct/ib/efa/efa_ah.h>
 #include <uct/ib/efa/efa_events.h>
-#include <uct/ib/efa/efa_trial.h>
 
 #include <flow/limits.h>
 #include <flow/tx.h>
@@ -38,25 +37,26 @@ static size_t need_stride(size_t max_msg)
 }
 
 /* Registered for so many receive buffers, chunk by chunk (base_rxq.c). */
-static size_t need_rxq(unsigned buffers, unsigned max, size_t max_msg)
+static size_t
+need_rxq(unsigned buffers, unsigned first, unsigned max, size_t max_msg)
 {
     size_t   bytes = 0;
     unsigned count, total;
 
     for (total = 0; total < buffers; total += count) {
-        count  = efa_at_most(BASE_RXQ_CHUNK, max - total);
+        count  = base_rxq_next_chunk(total, first, max);
         bytes += need_pages(count * need_stride(max_msg));
     }
     return bytes;
 }
 
 /* Huge pages that hold some of them, as the queue grows to so many. */
-static unsigned
-need_huge(const base_config_t *config, unsigned buffers, size_t max_msg)
+static unsigned need_huge(const base_config_t *config, unsigned first,
+                          unsigned buffers, size_t max_msg)
 {
     unsigned count = EFA_HUGE_PAGE / need_stride(max_msg);
     unsigned max   = config->rx_buffers_max, target = config->rx_queue_len;
-    unsigned total = 0, pages = 0;
+    unsigned total = (first < target) ? first : 0, pages = 0;
 
     for (;;) {
         while ((total < target) && (total < max)) {
@@ -64,7 +64,7 @@ need_huge(const base_config_t *config, unsigned buffers, size_t max_msg)
                 total += count;
                 ++pages;
             } else {
-                total += efa_at_most(BASE_RXQ_CHUNK, max - total);
+                total += base_rxq_next_chunk(total, first, max);
             }
         }
         if (target >= buffers) {
@@ -159,9 +159,11 @@ static size_t need_heap(const base_config_t *config,
 }
 
 void base_sizing_get(base_sizing_t *need, const base_config_t *config,
-                     size_t max_msg, unsigned peers, unsigned gids)
+                     size_t max_msg, unsigned devices, unsigned peers,
+                     unsigned gids)
 {
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+    unsigned         first  = base_rxq_first(config->rx_queue_len, devices);
 
     memset(need, 0, sizeof(*need));
     need->queue_pairs  = 1;
@@ -169,19 +171,16 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
     need->files        = EFA_EVENTS_FILES + BASE_TOP_FILES;
     need->sends        = base_op_count(&counts);
     need->receives     = config->rx_buffers_max;
-    need->buffers_open = config->rx_queue_len;
+    need->buffers_open = first;
     need->buffers      = need_buffers(config, peers);
     need->locked_open  = need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu) +
-                         need_rxq(need->buffers_open, config->rx_buffers_max,
+                         need_rxq(first, first, config->rx_buffers_max,
                                   max_msg);
-    if (need->locked_open < EFA_TRIAL_BYTES) {
-        need->locked_open = EFA_TRIAL_BYTES;
-    }
     need->locked       = need_ops(&counts, counts.common + counts.reserve,
                                   config->mtu) +
-                         need_rxq(need->buffers, config->rx_buffers_max,
+                         need_rxq(need->buffers, first, config->rx_buffers_max,
                                   max_msg);
-    need->huge_pages        = need_huge(config, need->buffers, max_msg);
+    need->huge_pages        = need_huge(config, first, need->buffers, max_msg);
     need->handles           = efa_at_most(gids, config->max_ah);
     need->heap_open         = need_heap(config, &counts, 0, 0);
     need->heap              = need_heap(config, &counts, peers, need->handles);

@@ -15,8 +15,9 @@ typedef struct base_sizing {
     unsigned buffers_open;        /* receive buffers when it opens, */
     unsigned buffers;             /* and when all peers send */
     unsigned huge_pages;          /* that hold some then, where there are any */
-    size_t   locked_open, locked; /* bytes that are registered, likewise; the
-                                     trial before it opens is counted */
+    size_t   locked_open, locked; /* bytes that are registered, likewise; not
+                                     those of the trial before it opens
+                                     (EFA_TRIAL_BYTES) */
     size_t   heap_open, heap;     /* bytes that are not: this module's records,
                                      likewise; not those of packets that came
                                      early, nor what UCX and libefa take */
@@ -26,10 +27,11 @@ typedef struct base_sizing {
 
 /*
  * For an interface as `config` says, resolved for a device
- * (base_config_resolve) with messages of `max_msg` bytes, that talks to `peers`
- * interfaces on `gids` devices.
+ * (base_config_resolve) with messages of `max_msg` bytes, one of `devices` of
+ * the process, that talks to `peers` interfaces on `gids` devices.
  */
 void base_sizing_get(base_sizing_t *need, const base_config_t *config,
-                     size_t max_msg, unsigned peers, unsigned gids);
+                     size_t max_msg, unsigned devices, unsigned peers,
+                     unsigned gids);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_device.h"
+#include "efa_speed.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,41 +264,6 @@ static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
     }
 }
 
-/* Bits per second of one lane, by the speed code of the port (IBA). */
-static double efa_lane_speed(unsigned code)
-{
-    static const struct {
-        unsigned code;
-        double   gbits;
-    } speeds[] = {{1, 2.5},      {2, 5.0},   {4, 10.0},  {8, 10.3125},
-                  {16, 14.0625}, {32, 25.0}, {64, 50.0}, {128, 100.0},
-                  {256, 200.0}};
-    unsigned i;
-
-    for (i = 0; i < (sizeof(speeds) / sizeof(speeds[0])); ++i) {
-        if (speeds[i].code == code) {
-            return speeds[i].gbits * 1e9;
-        }
-    }
-    return 25e9;
-}
-
-static unsigned efa_lane_count(unsigned code)
-{
-    switch (code) {
-    case 2:
-        return 4;
-    case 4:
-        return 8;
-    case 8:
-        return 12;
-    case 16:
-        return 2;
-    default:
-        return 1;
-    }
-}
-
 static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
 {
     const efa_verbs_t       *verbs   = device->verbs;
@@ -339,8 +306,7 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
     device->max_mr       = attr.max_mr_size;
     device->max_cqe      = attr.max_cqe;
     device->max_ah       = attr.max_ah;
-    device->bandwidth    = efa_lane_speed(port.active_speed) *
-                        efa_lane_count(port.active_width) / 8;
+    device->bandwidth = efa_speed_of_port(verbs, context, EFA_PORT, &port) / 8;
     return UCS_OK;
 }
 
@@ -370,26 +336,63 @@ static void efa_device_find_place(efa_device_t *device)
     }
 }
 
+/*
+ * The devices as libibverbs listed them last, which reads some 25 files of
+ * each: who opens the 32 of a host one by one does not list all of them each
+ * time. Under the lock.
+ */
+static pthread_mutex_t     efa_device_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ibv_device **efa_device_listed;
+
+static void efa_device_forget_list(const efa_verbs_t *verbs)
+{
+    if (efa_device_listed != NULL) {
+        verbs->free_device_list(efa_device_listed);
+        efa_device_listed = NULL;
+    }
+}
+
+static struct ibv_device *
+efa_device_find(const efa_verbs_t *verbs, const char *name)
+{
+    unsigned i;
+
+    if (efa_device_listed == NULL) {
+        efa_device_listed = verbs->get_device_list(NULL);
+    }
+    for (i = 0; (efa_device_listed != NULL) && (efa_device_listed[i] != NULL);
+         ++i) {
+        if (strcmp(verbs->get_device_name(efa_device_listed[i]), name) == 0) {
+            return efa_device_listed[i];
+        }
+    }
+    return NULL;
+}
+
+/* By the list there is, and where that does not do by a new one: a device may
+ * have been attached anew. */
 static struct ibv_context *
 efa_device_open_context(const efa_verbs_t *verbs, const char *name)
 {
-    struct ibv_device **list    = verbs->get_device_list(NULL);
     struct ibv_context *context = NULL;
-    int                 i, err = ENODEV;
+    int                 err     = ENODEV, is_new;
+    struct ibv_device  *ibdev;
 
-    if (list == NULL) {
-        errno = ENODEV;
-        return NULL;
-    }
-    for (i = 0; list[i] != NULL; ++i) {
-        if (strcmp(verbs->get_device_name(list[i]), name) == 0) {
+    pthread_mutex_lock(&efa_device_lock);
+    do {
+        is_new = (efa_device_listed == NULL);
+        ibdev  = efa_device_find(verbs, name);
+        if (ibdev != NULL) {
             errno   = 0;
-            context = verbs->open_device(list[i]);
+            context = verbs->open_device(ibdev);
             err     = (context != NULL) ? 0 :
-                                          efa_device_open_error(list[i], errno);
+                                          efa_device_open_error(ibdev, errno);
         }
-    }
-    verbs->free_device_list(list);
+        if (context == NULL) {
+            efa_device_forget_list(verbs);
+        }
+    } while ((context == NULL) && !is_new);
+    pthread_mutex_unlock(&efa_device_lock);
     errno = err;
     return context;
 }

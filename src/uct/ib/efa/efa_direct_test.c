@@ -246,6 +246,40 @@ static const char *trial_run(efa_md_t *md)
     return why;
 }
 
+/* A kind of device on which this process's trial succeeded. The queues that it
+ * tried are this library's of this kind, not of one device. */
+typedef struct trial_kind {
+    unsigned part, caps, max_sq_wr, max_rq_wr, max_cqe, inline_size;
+} trial_kind_t;
+
+static trial_kind_t trial_kind(const efa_device_t *device)
+{
+    trial_kind_t kind = {device->part,      device->caps,
+                         device->max_sq_wr, device->max_rq_wr,
+                         device->max_cqe,   device->inline_size};
+
+    return kind;
+}
+
+/* Hosts have up to 32 devices, of one kind. Under the lock. */
+static const char *trial_run_once(efa_md_t *md)
+{
+    static trial_kind_t good;
+    static int          is_good;
+    trial_kind_t        kind = trial_kind(md->device);
+    const char         *why;
+
+    if (is_good && (memcmp(&kind, &good, sizeof(kind)) == 0)) {
+        return NULL;
+    }
+    why = trial_run(md);
+    if (why == NULL) {
+        good    = kind;
+        is_good = 1;
+    }
+    return why;
+}
+
 const char *efa_direct_why_not(efa_md_t *md)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -254,7 +288,7 @@ const char *efa_direct_why_not(efa_md_t *md)
     if (!md->direct_tried) {
         md->direct_why_not = efa_direct_unfit(md->device);
         if (md->direct_why_not == NULL) {
-            md->direct_why_not = trial_run(md);
+            md->direct_why_not = trial_run_once(md);
         }
         md->direct_tried   = 1;
         host_debug(md->super.host, "%s: direct data path: %s%s",

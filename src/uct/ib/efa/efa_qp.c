@@ -108,7 +108,8 @@ efa_qp_may_be_wide(const efa_device_t *device, const efa_qp_params_t *params)
 }
 
 static struct ibv_qp *
-efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
+efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide,
+           unsigned sl)
 {
     const efa_device_t        *device = qp->md->device;
     struct ibv_qp_init_attr_ex attr;
@@ -143,6 +144,7 @@ efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide)
         }
     }
     efa_attr.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+    efa_attr.sl             = sl;
 
     errno = 0;
     return device->verbs->efa_create_qp_ex(
@@ -174,6 +176,37 @@ efa_qp_try_ud(efa_qp_t *qp, const efa_qp_params_t *params)
     return device->verbs->create_qp(qp->md->pd, &attr);
 }
 
+/* Wide work requests where they are wanted and can be had. */
+static struct ibv_qp *
+efa_qp_try_srd(efa_qp_t *qp, const efa_qp_params_t *params, unsigned sl)
+{
+    struct ibv_qp *created = NULL;
+
+    if (efa_qp_may_be_wide(qp->md->device, params)) {
+        created = efa_qp_try(qp, params, 1, sl);
+    }
+    return (created != NULL) ? created : efa_qp_try(qp, params, 0, sl);
+}
+
+/* Nothing but its latency hangs on the service level: without it, then. */
+static struct ibv_qp *
+efa_qp_try_usual(efa_qp_t *qp, const efa_qp_params_t *params)
+{
+    struct ibv_qp *created;
+    int            err = errno;
+
+    created = efa_qp_try_srd(qp, params, 0);
+    if (created != NULL) {
+        host_warn(qp->md->super.host,
+                  "%s: no queue pair of service level %u (UCX_SRD_SL): %s; "
+                  "the usual level is used; libefa knows levels since "
+                  "rdma-core 55, and the driver and the device say which "
+                  "there are",
+                  qp->md->device->name, params->sl, strerror(err));
+    }
+    return created;
+}
+
 static ucs_status_t
 efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
 {
@@ -184,11 +217,9 @@ efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
         return (qp->qp != NULL) ? UCS_OK :
                                   efa_qp_report(qp, "UD queue pair", errno);
     }
-    if (efa_qp_may_be_wide(device, params)) {
-        qp->qp = efa_qp_try(qp, params, 1);
-    }
-    if (qp->qp == NULL) {
-        qp->qp = efa_qp_try(qp, params, 0);
+    qp->qp = efa_qp_try_srd(qp, params, params->sl);
+    if ((qp->qp == NULL) && (params->sl != 0)) {
+        qp->qp = efa_qp_try_usual(qp, params);
     }
     if (qp->qp == NULL) {
         return efa_qp_report(qp, "SRD queue pair", errno);

@@ -20,6 +20,7 @@ typedef struct efa_qp_params {
     unsigned      tx_depth, rx_depth; /* work requests */
     uint32_t      qkey;       /* below 0x80000000, not 0 */
     unsigned      rnr_retry;  /* SRD: 0..6; 7 is without end */
+    unsigned      sl;         /* SRD: service level; 0: the device's usual */
     unsigned      inline_max; /* bytes inside a work request, wished for */
     int           events;     /* try completion events */
     int           is_trial;   /* not an interface's (efa_promise.h) */

@@ -23,33 +23,57 @@
 #define EFA_TRIAL_DEPTH 64
 #define EFA_TRIAL_QKEY  1
 
+/* More was registered at a time than the limit allows: it does not hold for
+ * this process (CAP_IPC_LOCK). */
+static int efa_trial_is_unlimited;
+
+/* The limit on locked memory, or RLIM_INFINITY. */
+static rlim_t efa_trial_limit(void)
+{
+    struct rlimit limit;
+
+    if (__atomic_load_n(&efa_trial_is_unlimited, __ATOMIC_RELAXED) ||
+        (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)) {
+        return RLIM_INFINITY;
+    }
+    return limit.rlim_cur;
+}
+
 /* How often EFA_TRIAL_BYTES are registered so that it proves that `count`
  * interfaces have room: once where the limit is far above that, and no more
  * than would break it, as it may not hold for this process. */
-static unsigned efa_trial_chunks(unsigned count)
+static unsigned efa_trial_chunks(rlim_t limit, unsigned count)
 {
-    struct rlimit limit;
-    rlim_t        most;
+    rlim_t most;
 
-    if ((getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
-        (limit.rlim_cur == RLIM_INFINITY) ||
-        (limit.rlim_cur / 2 / EFA_TRIAL_BYTES >= count)) {
+    if ((limit == RLIM_INFINITY) || (limit / 2 / EFA_TRIAL_BYTES >= count)) {
         return 1;
     }
-    most = limit.rlim_cur / EFA_TRIAL_BYTES + 1;
+    most = limit / EFA_TRIAL_BYTES + 1;
     return (most < count) ? most : count;
 }
 
+/* Where the limit is far off, the first devices show that memory can be
+ * registered; each of the 32 of a host would pin as much, for nothing. */
+#define EFA_TRIAL_DEVICES 4
+
 static ucs_status_t efa_trial_memory(efa_md_t *md, unsigned count)
 {
+    rlim_t       limit  = efa_trial_limit();
+    unsigned     chunks = efa_trial_chunks(limit, count), i;
     efa_chunk_t *list   = NULL;
     ucs_status_t status = UCS_OK;
-    unsigned     i, chunks = efa_trial_chunks(count);
 
+    if ((chunks == 1) && (count > EFA_TRIAL_DEVICES)) {
+        return UCS_OK;
+    }
     for (i = 0; (i < chunks) && (status == UCS_OK); ++i) {
         status = efa_chunk_add(md, &list, EFA_TRIAL_BYTES);
     }
     efa_chunk_list_free(md, &list);
+    if ((status == UCS_OK) && (chunks > limit / EFA_TRIAL_BYTES)) {
+        __atomic_store_n(&efa_trial_is_unlimited, 1, __ATOMIC_RELAXED);
+    }
     return status;
 }
 

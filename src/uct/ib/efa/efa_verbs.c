@@ -55,6 +55,7 @@ static void efa_verbs_load_newer(void *ibverbs, void *efa)
     *(void**)&table->reg_dmabuf_mr = dlsym(ibverbs, "ibv_reg_dmabuf_mr");
     *(void**)&table->is_fork_initialized = dlsym(ibverbs,
                                                  "ibv_is_fork_initialized");
+    *(void**)&table->query_port_speed = dlsym(ibverbs, "ibv_query_port_speed");
     *(void**)&table->efa_query_qp_wqs = dlsym(efa, "efadv_query_qp_wqs");
     *(void**)&table->efa_query_cq     = dlsym(efa, "efadv_query_cq");
 }

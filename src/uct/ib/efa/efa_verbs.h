@@ -107,6 +107,9 @@ typedef struct efa_verbs {
                                     int access);
     /* From rdma-core 35; NULL in an older library. */
     int (*is_fork_initialized)(void);
+    /* From rdma-core 62; NULL in an older library. In units of 100 Mbit/s. */
+    int (*query_port_speed)(struct ibv_context *context, uint32_t port,
+                            uint64_t *speed);
     /* From rdma-core 59; NULL in an older library. */
     int (*efa_query_qp_wqs)(struct ibv_qp *qp, efa_adv_wq_t *sq,
                             efa_adv_wq_t *rq, uint32_t size);

@@ -12,7 +12,7 @@ typedef struct srd_iface_config {
     int           put_flush; /* a read behind each write */
 } srd_iface_config_t;
 
-#define SRD_CONFIG_COUNT 9
+#define SRD_CONFIG_COUNT 10
 extern const ucx_config_field_t srd_config_fields[];
 extern const ucx_transport_t    srd_transport;
 

@@ -7,6 +7,11 @@ const ucx_config_field_t srd_config_fields[] = {
     BASE_CONFIG_UINT("RNR_RETRY", "3", rnr_retry, 0, 6,
               "How often the device repeats a send to a receiver that is not "
               "ready; then the transport repeats it, at growing intervals"),
+    BASE_CONFIG_UINT("SL", "0", sl, 0, 15,
+              "Service level of the queue pair; 0: the device's usual one. "
+              "libfabric takes 8 for traffic of low latency. Where libefa "
+              "(rdma-core older than 55), driver or device take no such level "
+              "a warning says so, and the usual one is used"),
     BASE_CONFIG_UINT("TX_INLINE", "32", tx_inline, 0, 128,
               "Largest message or short put, in bytes, that travels inside the "
               "work request, within the device's limit; more than 32 takes "

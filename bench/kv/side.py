@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One side of bench/kv.py: `side.py BACKEND MEMORY SHAPES OPERATIONS PORT` has
+the blocks, the same with ADDRESS behind it moves them and prints a line of JSON
+for each shape and operation. SHAPES: BLOCKSxBYTES,...; OPERATIONS: WRITE,READ
+
+Each transfer brings other bytes, and the side to which they came compares all of
+them. NIXL's list of blocks is kept to the end of the process: NIXL 1.5 frees it
+with the handle of the transfer while UCX 1.23 may still read it."""
+
+import ctypes
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import numpy
+from nixl import nixl_agent, nixl_agent_config
+
+import nixl_transfer
+
+REPEATS_BYTES = 64 << 20  # moved by a shape's transfers, at least
+REPEATS_MOST = 12
+CHUNK = 8 << 20
+COUNTERS = ('doorbells', 'tx_bytes', 'rdma_read_bytes', 'rdma_write_bytes',
+            'rdma_read_wrs', 'rdma_write_wrs', 'send_wrs')
+
+
+def words(start, count, seed):
+    """The 8-byte words from number `start` on: no two of one seed are the same."""
+    numbers = numpy.arange(start + 1, start + count + 1, dtype=numpy.uint64)
+    return numbers * numpy.uint64(0x9e3779b97f4a7c15) ^ numpy.uint64(seed)
+
+
+class HostMemory:
+    kind = 'DRAM'
+
+    def __init__(self, size):
+        self.array = numpy.zeros(size // 8, numpy.uint64)
+        self.address = self.array.ctypes.data
+
+    def put(self, at, values):
+        self.array[at:at + len(values)] = values
+
+    def get(self, at, count):
+        return self.array[at:at + count]
+
+
+class DeviceMemory:
+    """That of the emulated GPU of the tests, or of a real one."""
+    kind = 'VRAM'
+
+    def __init__(self, size):
+        import device_memory
+        device_memory.use(0)
+        self.device = device_memory.Array(size)
+        self.address = self.device.pointer
+
+    def put(self, at, values):
+        self.device.put(values, 8 * at)
+
+    def get(self, at, count):
+        return self.device.get(8 * at, 8 * count).view(numpy.uint64)
+
+
+class Pool:
+    """Blocks of a size, one behind the other, in memory that NIXL knows."""
+
+    def __init__(self, agent, kind, blocks, size):
+        self.agent, self.blocks, self.size = agent, blocks, size
+        self.memory = kind(blocks * size)
+        self.registered = agent.register_memory(
+            [(self.memory.address, blocks * size, 0, '')], kind.kind)
+
+    def list(self, order):
+        return [(self.memory.address + int(i) * self.size, self.size, 0)
+                for i in order]
+
+    def fill(self, seed):
+        count = CHUNK // 8
+        for at in range(0, self.blocks * self.size // 8, count):
+            left = min(count, self.blocks * self.size // 8 - at)
+            self.memory.put(at, words(at, left, seed))
+
+    def holds(self, seed, order):
+        """Whether it is what fill(seed) wrote there, block order[i] here being
+        block i there."""
+        each = self.size // 8
+        for i, block in enumerate(order):
+            if not numpy.array_equal(self.memory.get(int(block) * each, each),
+                                     words(i * each, each, seed)):
+                return False
+        return True
+
+    def release(self):
+        self.agent.deregister_memory(self.registered)
+
+
+def order_of(blocks):
+    """Where the mover's blocks lie in the other's pool: nowhere two adjacent
+    ones, which NIXL would join."""
+    order = numpy.random.default_rng(blocks).permutation(blocks)
+    return order
+
+
+def counters():
+    """Sums over the devices of all hosts of this fabric."""
+    sums = dict.fromkeys(COUNTERS, 0)
+    done = subprocess.run(['efasim', 'stat', '--raw'], capture_output=True,
+                          text=True, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith('node='):
+            values = dict(word.split('=', 1) for word in line.split())
+            for name in COUNTERS:
+                sums[name] += int(values.get(name, 0))
+    return sums
+
+
+def repeats(blocks, size):
+    return max(1, min(REPEATS_MOST, REPEATS_BYTES // (blocks * size)))
+
+
+def own(agent, kind, blocks, size, channel):
+    """The side whose pool is read and written."""
+    pool = Pool(agent, kind, blocks, size)
+    order = order_of(blocks)
+    channel.send((agent.get_agent_metadata(), pool.list(order)))
+    while True:
+        what, seed = channel.receive()
+        if what == 'end':
+            break
+        if what == 'READ':
+            pool.fill(seed)
+        cpu = time.process_time()
+        channel.send('ready')
+        channel.receive()
+        cpu = time.process_time() - cpu
+        channel.send((cpu, what == 'READ' or pool.holds(seed, order)))
+    pool.release()
+    channel.send('next')
+
+
+def once(agent, channel, pool, lists, operation, seed, kept):
+    """A transfer: (seconds, CPU seconds here, CPU seconds there)."""
+    if operation == 'WRITE':
+        pool.fill(seed)
+    channel.send((operation, seed))
+    channel.receive()
+    start, cpu = time.monotonic(), time.process_time()
+    handle = agent.initialize_xfer(operation, *lists, 'a')
+    kept.append(handle)
+    state = agent.transfer(handle)
+    while state == 'PROC':
+        state = agent.check_xfer_state(handle)
+        if time.monotonic() > start + nixl_transfer.TIMEOUT:
+            sys.exit(f'side.py: {operation} did not end')
+    took, cpu = time.monotonic() - start, time.process_time() - cpu
+    if state != 'DONE':
+        sys.exit(f'side.py: {operation} ended with {state}')
+    channel.send('done')
+    theirs, good = channel.receive()
+    return took, cpu, theirs, good
+
+
+def move(agent, kind, blocks, size, operations, channel, kept, seed):
+    pool = Pool(agent, kind, blocks, size)
+    order = order_of(blocks)
+    # block order[i] there and block i here: as read, ours hold theirs
+    where = numpy.argsort(order)
+    metadata, remote = channel.receive()
+    agent.add_remote_agent(metadata)
+    lists = (agent.get_xfer_descs(pool.list(range(blocks)), kind.kind),
+             agent.get_xfer_descs([tuple(block) for block in remote],
+                                  kind.kind))
+    for operation in operations.split(','):
+        samples, moved, before = [], 0, counters()
+        for _ in range(repeats(blocks, size)):
+            seed[0] += 1
+            *sample, good = once(agent, channel, pool, lists, operation,
+                                 seed[0], kept)
+            good = good and (operation == 'WRITE' or
+                             pool.holds(seed[0], where))
+            if not good:
+                sys.exit(f'side.py: {operation} of {blocks} blocks of {size} '
+                         'B: not the same bytes')
+            samples.append(sample)
+            moved += blocks * size
+        after = counters()
+        print(json.dumps({
+            'operation': operation, 'blocks': blocks, 'size': size,
+            'seconds': [sample[0] for sample in samples],
+            'cpu_mover': [sample[1] for sample in samples],
+            'cpu_owner': [sample[2] for sample in samples],
+            'moved': moved, 'counters': {name: after[name] - before[name]
+                                         for name in COUNTERS}}), flush=True)
+    channel.send(('end', 0))
+    channel.receive()
+    agent.remove_remote_agent('a')
+    pool.release()
+
+
+def why_no_plugin(backend):
+    """The loader's words."""
+    wanted = f'libplugin_{backend}.so'
+    for folder in sys.path:
+        for path in glob.glob(f'{folder}/*nixl*.libs/nixl/{wanted}'):
+            try:
+                ctypes.CDLL(path)
+                return 'it can be loaded'
+            except OSError as error:
+                return re.sub(r'[^ ]*/', '', str(error))
+    return f'no {wanted}'
+
+
+def main(backend, memory, shapes, operations, port, address=None):
+    kind = {'host': HostMemory, 'gpu': DeviceMemory}[memory]
+    channel = nixl_transfer.channel_open(address, int(port))
+    try:
+        agent = nixl_agent('b' if address else 'a',
+                           nixl_agent_config(backends=[backend]))
+    except Exception as error:  # NIXL's own, of its C++ library
+        sys.exit(f'side.py: no backend {backend}: {why_no_plugin(backend)} '
+                 f'({type(error).__name__})')
+    kept, seed = [], [os.getpid() << 20]
+    for shape in shapes.split(','):
+        blocks, size = (int(word) for word in shape.split('x'))
+        if address:
+            move(agent, kind, blocks, size, operations, channel, kept, seed)
+        else:
+            own(agent, kind, blocks, size, channel)
+    print('ok', flush=True)
+    os._exit(0)  # what is kept is released by nobody
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Newer devices, drivers and rdma-core: speeds, service levels, many devices. Sourced
+# by suite_uct.sh.
+
+# A service level reaches the queue pair where libefa knows it (rdma-core 55); here
+# one line says that it does not, and the transport opens all the same.
+uct_service_level() {
+    local trace=$CHECK_LOG.trace open=("$SRDRUN" "$BUILD/test/gtest_uct"
+        --gtest_filter=UctAm.query__capabilities_are_true)
+    export UCX_SRD_SL=8
+    rm -f "$trace"
+    "$EFASIM" run --fabric "t$$" --trace "$trace" -- "${open[@]}" \
+        >"$CHECK_LOG.out" 2>&1 || fail "status $?: $(<"$CHECK_LOG.out")"
+    grep -q ' qp [0-9]* sl=8$' "$trace" || {
+        grep -q ' qp [0-9]* sl=0$' "$trace" || fail "not the usual level"
+        grep 'WARN .*service level 8 (UCX_SRD_SL): .*the usual level is used' \
+            "$CHECK_LOG.out" || fail "no line says that it has no effect"
+    }
+    UCX_SRD_SL=16 UCX_TLS=srd "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
+        ucx_info -e -u t >"$CHECK_LOG.out" 2>&1
+    grep -q "SL: '16'.* from 0 to 15 (variable UCX_SRD_SL)" "$CHECK_LOG.out" ||
+        fail "nobody says that 16 is too much: $(<"$CHECK_LOG.out")"
+    ci || return 0
+    rm -f "$trace"
+    in_release 13 --trace "$trace" -- "${open[@]}" >"$CHECK_LOG.out" 2>&1 ||
+        fail "status $?: $(<"$CHECK_LOG.out")"
+    tests_ran "$CHECK_LOG.out"
+    grep -q ' qp [0-9]* sl=8$' "$trace" || fail "the level does not arrive"
+    ! grep 'service level' "$CHECK_LOG.out" || fail "a line of trouble"
+}
+
+# uct_link GBPS COMMAND...: what srd_info says of a port of that speed.
+uct_link() {
+    local gbps=$1
+    shift
+    "$@" "$EFASIM" run --fabric "t$$" --port-gbps "$gbps" -- \
+        "$BUILD/bin/srd_info" >"$CHECK_LOG.out" || fail "status $?"
+    sed -nE 's/^  link +([0-9]+) Gbit.*/\1/p' "$CHECK_LOG.out"
+}
+
+# The port's speed; a code that the libibverbs at hand cannot tell, or that nobody
+# knows, is not slow. Newer ones ask the driver for the number.
+uct_port_speed() {
+    local gbps
+    for gbps in 25 100 400 800; do
+        [ "$(uct_link $gbps)" = $gbps ] || fail "$gbps: $(grep link "$CHECK_LOG.out")"
+    done
+    for gbps in 1600 3200; do
+        at_least "told of $gbps" "$(uct_link $gbps)" 800
+    done
+    ci || return 0
+    [ "$(uct_link 1600 with_release 13)" = 1600 ] || fail "no active_speed_ex"
+    [ "$(uct_link 3200 with_release sid)" = 3200 ] || fail "the driver is not asked"
+}
+
+# locked_most TRACE: bytes that were registered at a time, at most.
+locked_most() {
+    awk '/ mr bytes=/ { sub(/.*bytes=/, ""); now += $0; if (now > most) most = now }
+        END { printf "%.0f\n", most }' "$1"
+}
+
+# A p5's 32 devices: before there is traffic a rank locks at most 40 MB, as the plan
+# says; four devices have all their buffers at once. Messages go by some of more
+# than four.
+uct_many_devices() {
+    local trace=$CHECK_LOG.trace number planned locked
+    export UCX_TLS=srd UCX_MAX_COMPONENT_MDS=64
+    for number in 4 32; do
+        rm -f "$trace"
+        "$EFASIM" run --fabric "t$$" --devices $number --gpus 8 --trace "$trace" -- \
+            "$SRDRUN" ucx_info -w -u t >"$CHECK_LOG.out" 2>&1 ||
+            fail "status $?: $(<"$CHECK_LOG.out")"
+        ! grep -E 'WARN|ERROR' "$CHECK_LOG.out" || fail "lines of trouble"
+        locked=$(locked_most "$trace")
+        planned=$("$EFASIM" run --fabric "t$$" --devices $number -- \
+            "$BUILD/bin/srd_info" --plan --ranks 1 --hosts 2 --devices $number |
+            sed -nE 's/.*locked memory, at first +([0-9.]+) MiB.*/\1/p')
+        note "$number devices: $locked bytes locked, planned $planned MiB"
+        awk "BEGIN { p = $planned * 1048576
+            exit !($locked <= p * 1.02 && $locked >= p * 0.95) }" ||
+            fail "not as planned"
+    done
+    at_most "locked of 32 devices" "$locked" 40000000
+    need_perftest
+    two_nodes --devices 8 -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" \
+        -p @PORT@ 127.0.0.1 -t tag_bw -s 1000000 -n 100 || exit 1
+    at_least payload "$(stat_payload "$STAT")" 100000000
+}
+
+newer_device_checks() {
+    check uct_service_level 40 uct_service_level
+    check uct_port_speed 40 uct_port_speed
+    check uct_many_devices 60 uct_many_devices
+}
