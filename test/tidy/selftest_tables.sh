@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2016,SC2154
+#
+# Samples of check_minors.py and check_status.py. Sourced by selftest.sh, whose
+# functions it calls.
+
+# minors: a list of two minors, and files that agree with it.
+minors() {
+    mkdir -p "$root/test/gtest/uct" "$root/docs"
+    printf '#define UCX_MINORS(X) \\\n    X(13, "one", 1) \\\n    X(14, "two", 0)\n' |
+        put src/ucp_hooks/minors.h
+    printf '#if UCX_MINOR == %s\n#define ABI_SIZES 1\n#endif\n' 13 14 |
+        put src/ucp_hooks/abi_layout.h
+    printf '#if FAKE_MINOR %s\nMARK(%s)\n#endif\n' '>= 13' one '== 14' two |
+        put test/gtest/uct/hooks_fake_uct.c
+    printf 'typedef struct abi_internal_ops {\n    int (*a)(void);\n%s\n%s\n' \
+        '#if UCX_MINOR >= 14' '    int (*b)(void);' >>"$root/src/ucp_hooks/abi_layout.h"
+    printf '#endif\n} abi_internal_ops_t;\n' >>"$root/src/ucp_hooks/abi_layout.h"
+    printf 'static abi_internal_ops_t ops = {\n    .a = f, .b = g\n};\n' |
+        put src/ucp_hooks/abi_iface.inc
+    printf 'CALLBACK(abi_internal_ops_t, ops_t, %s);\n' a b |
+        put test/gtest/uct/hooks_layout.cc
+}
+sample
+minors
+put docs/A.md <<<'UCX 1.13 to 1.14'
+expect pass check_minors.py
+put docs/A.md <<<'UCX 1.13 to 1.13'
+expect fail check_minors.py 'docs/A.md:1: ends before the newest'
+sed -i 's/== 14/== 15/' "$root/src/ucp_hooks/abi_layout.h"
+expect fail check_minors.py 'abi_layout.h: UCX 1.14 lacks sizes'
+expect fail check_minors.py 'abi_layout.h: UCX 1.15 with sizes is not in'
+minors
+sed -i 's/, .b = g//' "$root/src/ucp_hooks/abi_iface.inc"
+expect fail check_minors.py 'UCX 1.14: abi_internal_ops_t.b is not set'
+minors
+printf 'typedef struct abi_tl {\n    int (*c)(void);\n} abi_tl_t;\n' \
+    >>"$root/src/ucp_hooks/abi_layout.h"
+printf 'CALLBACK(abi_tl_t, tl_t, c);\n' >>"$root/test/gtest/uct/hooks_layout.cc"
+put src/ucp_hooks/abi_tables.inc <<<'    tl->c = f;'
+put docs/A.md <<<'UCX 1.13 to 1.14'
+expect pass check_minors.py
+put src/ucp_hooks/abi_tables.inc <<<'    tl->c = NULL; entry->c = f;'
+expect fail check_minors.py 'UCX 1.13: abi_tl_t.c is not set'
+minors
+sed -i 2d "$root/test/gtest/uct/hooks_layout.cc"
+expect fail check_minors.py 'UCX 1.14: no line of abi_internal_ops_t.b'
+minors
+printf 'enum {\n    ABI_ONE = 1,\n    ABI_TWO = 2\n};\n' \
+    >>"$root/src/ucp_hooks/abi_layout.h"
+printf 'VALUE(ABI_TWO, 2);\n' >>"$root/test/gtest/uct/hooks_layout.cc"
+expect fail check_minors.py 'UCX 1.14: no line of ABI_ONE'
+printf 'VALUE(ABI_ONE, 1);\n' >>"$root/test/gtest/uct/hooks_layout.cc"
+expect pass check_minors.py
+minors
+sed -i 2d "$root/test/gtest/uct/hooks_layout.cc"
+sed -i 's/== 14/>= 14/' "$root/test/gtest/uct/hooks_fake_uct.c"
+expect fail check_minors.py 'hooks_fake_uct.c: UCX 1.14 lacks == two'
+sed -i 's/X(14/X(15/' "$root/src/ucp_hooks/minors.h"
+expect fail check_minors.py 'not one minor after the other'
+
+sample
+expect fail check_sentences.py 'nothing to check'
+put src/flow/a.c <<'END'
+/* Its credits. A (word of praise) is free, and so is what it means. */
+const char *a = "What? So. Of"; /* a string is no comment */
+END
+put test/a.sh <<<$'# shares what it has, so all have some\n# of it.\necho "# So what."'
+put test/a.py <<<$'"""Good. The function says what it does."""\n'
+expect pass check_sentences.py
+for line in '/* What it holds. */' '/* It is so. So all is well. */' 'int a; // Of a' \
+    $'/*\n * Good (it is). Who\n * asks is told. */' '/* one (Of two) */' \
+    $'/* All:\n * - What one says\n */'; do
+    put src/flow/b.c <<<"$line"
+    expect fail check_sentences.py 'src/flow/b.c:1: a sentence begins with "'
+done
+rm "$root/src/flow/b.c"
+put test/a.sh <<<$'# Of the\n# peers.'
+expect fail check_sentences.py 'test/a.sh:1: a sentence begins with "Of the peers'
+printf 'a=b # %s it is\n' Whoever | put test/a.sh
+expect fail check_sentences.py 'test/a.sh:1: a sentence begins with "Whoever it is'
+put test/a.sh <<<''
+put test/a.py <<<$'def f():\n    """Good. What it does."""\n'
+expect fail check_sentences.py 'test/a.py:2: a sentence begins with "What it does'
+
+# statuses N...: a tree whose device, facts and tests have these.
+statuses() {
+    mkdir -p "$root"/{src/efasim/engine,test/model,test/gtest/uct,test/gtest/efasim}
+    printf '    {true, FLOW_SEND_ERROR}, /* %s */\n' "2 to ${*: -1}" |
+        put test/model/error.cc
+    printf '    SIM_ST_NAME = %s,\n' 0 "$@" | put src/efasim/engine/efa_io.h
+    { printf '## Completion status\n| 0 | done | OK | %s | x | Y |\n' "$1"
+        printf '| %s | x | Y | | | |\n' "${@:2}"
+        printf '## Next\n| 99 | x | Y | | | |\n'; } | put docs/EFA-FACTS.md
+    printf '        {%s, UCS_OK, true},\n' "$@" |
+        put test/gtest/uct/test_uct_status.cc
+    printf 'INSTANTIATE_TEST_SUITE_P(statuses, Inject,\n Values(%s 255));\n' \
+        "$(printf '%s, ' "$@")" | put test/gtest/efasim/verbs_status.cc
+}
+sample
+statuses 1 2
+expect fail check_status.py 'nothing to check'
+printf '    EFA_STATUS_NAME = %s,\n' 0 1 2 | put src/uct/ib/efa/efa_status.h
+expect pass check_status.py
+put test/model/error.cc <<<'/* 2 */'
+expect fail check_status.py 'test/model/error.cc: status 2 of'
+statuses 1 2 3
+for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md test/model/error.cc \
+    test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
+    expect fail check_status.py "$file: status 3 is not in"
+done
+statuses 2
+for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md \
+    test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
+    expect fail check_status.py "$file: status 1 of src/uct/ib/efa/efa_status.h is"
+done
