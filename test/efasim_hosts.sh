@@ -209,3 +209,15 @@ class_infiniband() {
         <("$EFASIM" run --fabric "t$$" -- ls -I 'infiniband*' /sys/class) ||
         fail "ls /sys/class"
 }
+
+# 32 devices as a p5 has them: four behind the bridge of each GPU.
+as_p5() {
+    need ibv_devinfo
+    local out
+    out=$("$EFASIM" run --fabric "t$$" --devices 32 --gpus 8 -- sh -c '
+        cd "$SYSFS_PATH/bus/pci/devices" && readlink -f 0000:c4:00.0 0000:c0:00.0
+        cat 0000:c4:00.0/infiniband/rdmap196s0/ports/1/hw_counters/tx_pkts
+        ibv_devinfo -d rdmap196s0 >/dev/null && echo the last opens')
+    [ "$(grep -c '/pci0000:00/0000:00:07.0/0000:c[04]:00.0$' <<<"$out")" = 2 ] &&
+        grep -q '^the last opens$' <<<"$out" || fail "no p5: $out"
+}

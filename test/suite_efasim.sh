@@ -306,13 +306,6 @@ devices() {
     out=$("$EFASIM" run --devices 33 -- true 2>&1) && fail "33 devices"
     grep -q -e '--devices=33: allowed is a whole number from 1 to 32' \
         <<<"$out" || fail "no line: $out"
-    # as a p5: four behind the bridge of each GPU
-    out=$("$EFASIM" run --fabric "t$$" --devices 32 --gpus 8 -- sh -c '
-        cd "$SYSFS_PATH/bus/pci/devices" && readlink -f 0000:c4:00.0 0000:c0:00.0
-        cat 0000:c4:00.0/infiniband/rdmap196s0/ports/1/hw_counters/tx_pkts
-        ibv_devinfo -d rdmap196s0 >/dev/null && echo the last opens')
-    [ "$(grep -c '/pci0000:00/0000:00:07.0/0000:c[04]:00.0$' <<<"$out")" = 2 ] &&
-        grep -q '^the last opens$' <<<"$out" || fail "no p5: $out"
     printf 'on 0.1 refuse-open EPERM\n' >"$CHECK_LOG.plan"
     "$EFASIM" run --fabric "t$$" --devices 2 --plan "$CHECK_LOG.plan" -- \
         ibv_devinfo -d rdmap0s6 >/dev/null || fail "the wrong one is refused"
@@ -560,6 +553,7 @@ suite_run() {
     check verbs_fault 60 verbs_check 'fault.*'
     check cli_plans 20 plans
     check cli_stat 30 stat_command
+    check as_p5 20 as_p5
     check cli_manual 20 manual
     check cli_joins 20 joins
     check class_infiniband 20 class_infiniband
