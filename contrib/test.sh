@@ -18,7 +18,7 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/ci/suites.sh"
 
 # matrix tells what the other Debian releases have that later suites borrow from.
-default_suites='flow sim model fuzz mutants matrix proof efasim efasim-clients'
+default_suites='flow sim mutants model fuzz matrix proof efasim efasim-clients'
 default_suites="$default_suites uct ucp mpi load info selftest python gpu package"
 default_suites="$default_suites kernel portable tidy"
 # Suites that take other systems: not for the quick profile.
