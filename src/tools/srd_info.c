@@ -20,9 +20,9 @@
 static const char doc[] =
         "Shows the EFA devices of this host, the UCX that programs find, and "
         "the transports that this UCX uses to other hosts."
-        "\vSet the environment as for the program in question, and start it by "
-        "srdrun if that program is. Status 1 if there is no device, or "
-        "if what was asked does not hold; 2 for a wrong option.";
+        "\vSet the environment as for the program in question, and put srdrun "
+        "in front of srd_info if the program has it. Status 0 if all is well, "
+        "1 if something is missing or fails, 2 for a wrong option.";
 
 const char *argp_program_version = "srd_info " PACKAGE_VERSION;
 
@@ -59,12 +59,12 @@ static const struct argp_option options[] = {
      "Show more: each lane as UCX names it; with --selftest also the "
      "assumptions that hold, and the measurements", 0},
     {"json", KEY_JSON, "FILE", 0,
-     "Write the result of any of these to FILE as JSON; -: JSON alone, "
+     "Write the result of any report to FILE as JSON, too; -: JSON alone, "
      "to standard output",
      0},
     {"sysroot", KEY_SYSROOT, "DIR", 0,
-     "Read /proc, /sys and /etc below DIR, such as a host's as a container "
-     "sees them (default: /; libibverbs has SYSFS_PATH for the same)", 0},
+     "Read DIR/proc, DIR/sys and DIR/etc, such as the host's in a container "
+     "(default: /; for libibverbs set SYSFS_PATH=DIR/sys, too)", 0},
 
     {NULL, 0, NULL, 0, "UCX of Python packages:", 1},
     {"python", KEY_PYTHON, "PYTHON", OPTION_ARG_OPTIONAL,
@@ -83,8 +83,8 @@ static const struct argp_option options[] = {
     {"peers", KEY_PEERS, "N", 0,
      "Ranks on other hosts that a rank talks to (default: all)", 3},
     {"table", KEY_TABLE, NULL, 0,
-     "Print instead the needs of usual jobs on the EFA of the second "
-     "generation, the table of docs/SCALE.md", 3},
+     "Print the needs of usual jobs on an EFA of the second generation "
+     "instead: the table of docs/SCALE.md", 3},
 
     {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 4},
     {"selftest", KEY_SELFTEST, NULL, 0,
@@ -99,7 +99,7 @@ static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "Device to test (default: the first)",
      5},
     {"only", KEY_ONLY, "PROBE,...", 0,
-     "Run these probes only, without measurements; the report of --all names "
+     "Run these probes only, without measurements; --selftest --all names "
      "them", 5},
     {"facts", KEY_FACTS, NULL, 0,
      "Test the assumptions only, without measurements", 5},

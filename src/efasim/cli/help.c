@@ -64,8 +64,8 @@ static const char help_commands[] =
     "  efasim run --node 1 -- ib_send_lat -c SRD -x 0 localhost\n"
     "  efasim run --per-node 2 -- mpirun -n 4 ...         four ranks\n"
     "\n"
-    "efasim COMMAND --help lists the options of a command; so does "
-    "efasim(1).\n";
+    "efasim run --help lists the options of run (stat and clean likewise); "
+    "efasim(1)\nexplains them.\n";
 
 static const char help_run[] =
     "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
@@ -73,11 +73,11 @@ static const char help_run[] =
     "\n"
     "Host, fabric, and reports:\n"
     "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
-    "  --per-node K            of a launcher (mpirun, srun): ranks 0 to K-1\n"
-    "                          on host 0, the next K on host 1, ...\n"
+    "  --per-node K            before mpirun or srun, or what it starts:\n"
+    "                          ranks 0 to K-1 on host 0, the next on 1, ...\n"
     "  --fabric NAME           network to join or make (default: \"default\")\n"
     "  --stat[=FILE]           write counters to stderr, or FILE, at the end\n"
-    "  --trace FILE            write commands and packets, a line each\n"
+    "  --trace FILE            a line in FILE for each command and packet\n"
     "  --plan FILE             faults by time or count: efasim(1), PLANS\n";
 
 static const char help_run_more[] =
@@ -85,8 +85,8 @@ static const char help_run_more[] =
     "faults.\n";
 
 static const char help_run_end[] =
-    "\nA variable sets each option but those of the first group for one "
-    "process alone:\nEFASIM_TIMEOUT_MS=250 is --timeout-ms 250, EFASIM_EAGER=1 "
+    "\nEach option outside the first group is also a variable, for one process "
+    "alone:\nEFASIM_TIMEOUT_MS=250 is --timeout-ms 250, EFASIM_EAGER=1 "
     "--eager, EFASIM_DMABUF=0\n--no-dmabuf. With EFASIM_STAT=FILE each run "
     "appends its counters to FILE.\n";
 
@@ -96,7 +96,7 @@ static const char help_stat[] =
     "\n"
     "  --fabric NAME           the fabric (default: \"default\")\n"
     "  --qps                   show each queue pair, too\n"
-    "  --watch[=SECONDS]       show it again and again (default: each second)\n"
+    "  --watch[=SECONDS]       repeat it each SECONDS (default: 1)\n"
     "  --raw                   all counters as NAME=VALUE, for scripts\n";
 
 static const char help_clean[] =

@@ -68,7 +68,7 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
          "time that a receiver takes for a packet (default 0)"),
     KNOB("rnr-retry", rnr_retry, SIM_KNOB_UINT, 0, 7, "N",
-         "retries at a receiver not ready, of a QP that sets none\n"
+         "retries at a receiver not ready, if the QP sets none\n"
          "(default 7: endless)"),
     KNOB_OF(OPEN, "max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
             "address handles of a process, at most (default 1024)"),
@@ -76,7 +76,7 @@ const struct sim_knob sim_knob_table[] = {
          "answer to a wrong QKEY, 0 for silence (default 9)"),
     KNOB("killed-status", killed_status, SIM_KNOB_UINT, 8, 13, "STATUS",
          "status of requests under way to a killed process: 8 or 9\n"
-         "as its host lives, 13 as it died, too (default 9)"),
+         "if its host lives, 13 if that died, too (default 9)"),
     KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
          "OP:STATUS[:COUNT[:SKIP]],...",
          "after SKIP (default 0) requests of OP (send, read, write,\n"
@@ -98,7 +98,7 @@ const struct sim_knob sim_knob_table[] = {
     KNOB("ud-prefix", ud_prefix, SIM_KNOB_UINT, 0, 64, "BYTES",
          "room left free before a received datagram (default 40)"),
     KNOB("reuse-qpn", reuse_qpn, SIM_KNOB_FLAG, 0, 1, NULL,
-         "the number of a QP rests while others are free"),
+         "numbers of destroyed QPs are reused last"),
     KNOB("share-ah", share_ah, SIM_KNOB_FLAG, 0, 1, NULL,
          "an address handle serves only the first QP that uses it"),
     KNOB_OF(PROCESS, "copy-on-fork", copy_on_fork, SIM_KNOB_FLAG, 0, 1, NULL,
@@ -125,7 +125,7 @@ const struct sim_knob sim_knob_table[] = {
          "the last byte of OP (send, read, write) is in place\n"
          "US after its completion (default 0: before it)"),
     KNOB("eager", eager, SIM_KNOB_FLAG, 0, 1, NULL,
-         "the device works while the program does not poll, too"),
+         "the device works also while the program does not poll"),
     KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
             "the limit on locked memory holds for root, too"),
     KNOB_OF(PROCESS, "refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,

@@ -124,7 +124,7 @@ struct sim_knobs {
     uint64_t reorder_reach; /* later packets that overtake one, at most */
     uint64_t rnr_endless;  /* tries that "without end" stands for; 0: right */
     uint64_t ud_prefix;    /* bytes that stay free before a datagram */
-    uint64_t reuse_qpn;    /* 0: a QP's number rests while others are free */
+    uint64_t reuse_qpn;    /* 0: numbers of destroyed QPs are reused last */
     uint64_t share_ah;     /* 0: an address handle serves its first QP alone */
     uint64_t copy_on_fork; /* 0: the kernel does not copy pinned pages */
     uint64_t port_gbps;    /* that the driver tells of the port */
