@@ -101,7 +101,7 @@ errors_programs() {
         "$SRDRUN" solver_of_nobody
     error 'srdrun /etc/passwd' '/etc/passwd' 'not executable' 'name a program.*chmod' \
         "$SRDRUN" /etc/passwd
-    error 'srdrun UCX_TLS=srd ./program' 'UCX_TLS=srd: ' 'a variable stands' \
+    error 'srdrun UCX_TLS=srd ./program' 'UCX_TLS=srd: ' 'variables go in front' \
         'UCX_TLS=srd srdrun' "$SRDRUN" UCX_TLS=srd ./program
     error 'srdrun --tls=srd ./program' 'option --tls=srd' 'unknown' 'srdrun --help.*UCX_TLS=srd' \
         "$SRDRUN" --tls=srd ./program
@@ -113,7 +113,7 @@ errors_programs() {
         [ "$(id -u)" != 0 ] || chown 1:1 "$CHECK_LOG.static"
         chmod u+s "$CHECK_LOG.static"
         [ "$(id -u)" != 0 ] || error 'efasim run -- ./setuid' '\.static' \
-            'setuid or setgid' 'start the program behind it as that user' \
+            'setuid or setgid' 'run a copy without that bit.*in front of efasim' \
             errors_on -- "$CHECK_LOG.static"
     }
     error 'srd_info --peer=host (without --selftest)' '--peer' 'no effect' 'add --selftest' \
@@ -121,12 +121,12 @@ errors_programs() {
     error 'srd_info --plan' '--plan' 'size of the job' 'add --ranks' "$srd_info" --plan
     error 'srd_info --json=/dev/full' 'json=/dev/full' 'No space left' 'make room' \
         "$srd_info" --plan --ranks=2 --hosts=2 --json=/dev/full
-    error 'srd_replay /etc/passwd' '/etc/passwd' 'no recording' 'srdrec, as UCX_EFA_RECORD' \
+    error 'srd_replay /etc/passwd' '/etc/passwd' 'no recording' 'srdrec, which UCX_EFA_RECORD' \
         "$BUILD/bin/srd_replay" /etc/passwd
     error 'srd_info --selftest (on a host without an EFA)' 'no self-test' 'has no EFA' \
         'choose|attach|instance' "$srd_info" --selftest
     error 'srd_info --selftest --device=rdmap9' 'device=rdmap9' 'none of that name' \
-        'there are: rdmap0s6' errors_on -- "$srd_info" --selftest --device=rdmap9
+        'name one, there are: rdmap0s6' errors_on -- "$srd_info" --selftest --device=rdmap9
     error 'srd_info --selftest --only=latencies' "'latencies'" 'no probe is named' \
         '--selftest --all. names' errors_on -- "$srd_info" --selftest --only=latencies
     error 'srd_info --selftest --peer=127.0.0.1 (nobody listens there)' 'peer=127.0.0.1' 'refused' \
@@ -140,10 +140,10 @@ time.sleep(60)" &
     blocker=$!
     wait_listen "$port" $blocker
     error "srd_info --selftest --listen=$port (that port is in use)" "listen=$port" 'in use' \
-        'another port: --listen=' errors_on -- "$srd_info" --selftest --listen="$port"
+        'name another port: --listen=' errors_on -- "$srd_info" --selftest --listen="$port"
     kill $blocker
     error 'srd_info --selftest (ulimit -l 8192)' 'no self-test' \
-        '12 MiB of memory, the limit is 8192 KiB' 'ulimit -l.*--check' \
+        '12288 KiB of memory, the limit is 8192 KiB' 'ulimit -l.*--check' \
         errors_locked 8192 "$srd_info" --selftest --facts
     error 'srd_info --json=/no/such/file' 'json=/no/such/file' 'No such file' 'name a file' \
         "$srd_info" --json=/no/such/file
@@ -157,7 +157,7 @@ time.sleep(60)" &
         "$EFASIM" run --lose 0.1 -- true
     error 'efasim run solver (which is not in PATH)' 'solver' 'not found in PATH' \
         'install it, or give' errors_on -- solver_of_nobody
-    error 'efasim run -- UCX_TLS=srd srdrun ./program' 'UCX_TLS=srd: ' 'a variable stands' \
+    error 'efasim run -- UCX_TLS=srd srdrun ./program' 'UCX_TLS=srd: ' 'variables go in front' \
         'UCX_TLS=srd efasim run --' errors_on -- UCX_TLS=srd "$SRDRUN" true
     error 'efasim run --stat=/dev/full -- ./program' 'stat=/dev/full' 'No space left' \
         'make room' errors_on --stat=/dev/full -- env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t

@@ -277,7 +277,7 @@ generations() {
     out=$("$EFASIM" run --fabric "t$$" --device efa1 -- \
         "$EFASIM" run --device efa2 -- true 2>&1) && fail "efa2 beside efa1"
     echo "$out"
-    grep -q 'host 0 has 1 of the generation efa1, not.*--device=efa2' <<<"$out" ||
+    grep -q 'host 0 has --devices=1 --device=efa1 .*--device=efa2' <<<"$out" ||
         fail "no line"
     "$EFASIM" run --fabric "t$$" --device efa1 -- \
         "$EFASIM" run --device efa2 --node 1 -- true || fail "node 1"
@@ -302,7 +302,7 @@ devices() {
     out=$("$EFASIM" run --fabric "t$$" --devices 2 -- \
         "$EFASIM" run --devices 3 -- true 2>&1) && fail "3 devices beside 2"
     echo "$out"
-    grep -q 'host 0 has 2 of.*--devices=3' <<<"$out" || fail "no line"
+    grep -q 'host 0 has --devices=2 .*--devices=3' <<<"$out" || fail "no line"
     out=$("$EFASIM" run --devices 33 -- true 2>&1) && fail "33 devices"
     grep -q -e '--devices=33: allowed is a whole number from 1 to 32' \
         <<<"$out" || fail "no line: $out"

@@ -87,7 +87,7 @@ mpi_unused() {
             --fabric "t$$" --per-node 1 -- "$SRDRUN" "$BUILD/test/mpi_check" \
             ring 1000 >"$out" 2>&1 || { cat "$out"; fail "pml $pml: $?"; }
         grep 'WARN' "$out"
-        lines=$(grep -c "did not use UCX, .* Open MPI does with --mca pml ucx" \
+        lines=$(grep -c "did not use UCX, .* for Open MPI add --mca pml ucx" \
             "$out")
         [ "$lines" -eq "$([ $pml = ucx ] && echo 0 || echo 1)" ] ||
             fail "pml $pml: $lines lines"

@@ -299,7 +299,7 @@ errors() {
     ulimit -l 8192 || fail "ulimit"
     selftest --memlock-root : --facts
     [ "$STATUS" = 1 ] &&
-        grep -q '12 MiB of memory, the limit is 8192 KiB: .*ulimit -l' "$OUT.progress" ||
+        grep -q '12288 KiB of memory, the limit is 8192 KiB: .*ulimit -l' "$OUT.progress" ||
         fail "little memory: not said"
     selftest --fail-command reg-mr:1 : --facts
     [ "$STATUS" = 1 ] && grep -q 'cannot be registered.*--check' "$OUT.progress" ||

@@ -96,15 +96,15 @@ void check_mpi(info_t *info)
     mca_param(info, "pml", pml, sizeof(pml));
     if ((pml[0] != '\0') && (strstr(pml, "ucx") == NULL)) {
         info_report(info, INFO_WARN, "Open MPI", "mpirun --mca pml ucx",
-                    "pml=%s: it does without UCX", pml);
+                    "pml=%s: Open MPI does not use UCX", pml);
     } else if (!takes(tls, info->transport) ||
                !is_any_or(devices, device)) {
         info_report(info, INFO_WARN, "Open MPI",
                     "mpirun --mca pml ucx --mca pml_ucx_tls any --mca "
                     "pml_ucx_devices any, or the same as OMPI_MCA_... or in "
                     "openmpi-mca-params.conf",
-                    "pml_ucx_tls=%s, pml_ucx_devices=%s: its UCX component "
-                    "gives way to another", tls[0] ? tls : "(default)",
+                    "pml_ucx_tls=%s, pml_ucx_devices=%s: so set, Open MPI "
+                    "does not use UCX on an EFA", tls[0] ? tls : "(default)",
                     devices[0] ? devices : "(default)");
     } else {
         info_report(info, INFO_OK, "Open MPI", NULL,

@@ -233,12 +233,12 @@ void ucx_message_unused(void)
         return;
     }
     fprintf(stderr, "[%d] WARN  libuct_srd: UCX_TLS=%s, but this MPI did not "
-            "use UCX, and nothing went over the EFA by it: %s (docs/MPI.md)\n",
+            "use UCX, so nothing of it went over the EFA: %s (docs/MPI.md)\n",
             (int)getpid(), getenv("UCX_TLS"),
             (dlsym(RTLD_DEFAULT, "ompi_mpi_init") != NULL) ?
-                    "Open MPI does with --mca pml ucx --mca pml_ucx_tls any "
+                    "for Open MPI add --mca pml ucx --mca pml_ucx_tls any "
                     "--mca pml_ucx_devices any" :
-                    "it chose another network, or was built without UCX");
+                    "choose UCX by its own options; it must be built with UCX");
 }
 
 void ucx_message_lost_caller(void)

@@ -61,7 +61,7 @@ expect help 0 'Usage: srdrun *' "$run" --help
 expect no_command 2 'srdrun: no command given*' "$run"
 expect bad_option 2 'srdrun: unknown option --nope*' "$run" --nope
 expect not_found 127 'srdrun: no_such_command: *' "$run" no_such_command
-expect variable 127 'srdrun: UCX_TLS=srd: a variable stands before srdrun: *' \
+expect variable 127 'srdrun: UCX_TLS=srd: variables go in front of srdrun: *' \
     "$run" UCX_TLS=srd true
 expect no_file 127 'srdrun: /no/such: *' "$run" /no/such
 expect folder 126 'srdrun: /etc: is a directory: *' "$run" /etc

@@ -92,7 +92,8 @@ void cli_program_say(const char *name)
     }
     if (program_gains_rights(&st)) {
         cli_error("%s is a setuid or setgid program, which gets no device: "
-                  "start the program behind it as that user, without it", name);
+                  "run a copy without that bit, or, if it is sudo, put it in "
+                  "front of efasim", name);
         return;
     }
     file = fopen(path, "re");
@@ -108,7 +109,7 @@ void cli_program_say(const char *name)
 int cli_program_failed(const char *name, int err)
 {
     if ((err == ENOENT) && (strchr(name, '=') != NULL)) {
-        cli_error("%s: a variable stands before efasim: %s efasim run -- "
+        cli_error("%s: variables go in front of efasim: %s efasim run -- "
                   "COMMAND", name, name);
         return CLI_EXIT_NO_CMD;
     }

@@ -521,9 +521,10 @@ static struct fabric *run_fabric(const char *path, int node)
 
     if (errno == EEXIST) {
         host = &fabric->dir->host[node];
-        cli_error("host %d has %u of the generation %s, not --devices=%s "
-                  "--device=%s: all programs of a host share its devices; end "
-                  "them, or use another --node or --fabric", node,
+        cli_error("host %d has --devices=%u --device=%s already, this run asks "
+                  "for --devices=%s --device=%s: all programs of a host share "
+                  "its devices; end them, or use another --node or --fabric",
+                  node,
                   atomic_load(&host->devices),
                   sim_profile_get(atomic_load(&host->profile))->name,
                   devices ? devices : "any", device ? device : "any");

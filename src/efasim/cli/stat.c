@@ -244,9 +244,9 @@ int cli_stat(int argc, char **argv)
         cli_error((errno == EPROTO) ?
                   "fabric '%s' is of another version of efasim (%s): use the "
                   "efasim of its programs" :
-                  "no fabric named '%s' (%s): it exists while an `efasim run` "
-                  "or a program in it does; start one, or name another by "
-                  "--fabric", name, strerror(errno));
+                  "no fabric named '%s' (%s): one exists only while an `efasim "
+                  "run` or a program in it runs; start one, or name another "
+                  "by --fabric", name, strerror(errno));
         return 1;
     }
 

@@ -29,8 +29,8 @@ static const char *file_look_head(replay_file_t *file, char *why,
     char machine[sizeof(head->names.machine)];
 
     if ((file->size < RECORD_PAGE) || (head->magic != RECORD_MAGIC)) {
-        return "this is no recording: name a file *.srdrec, as "
-               "UCX_EFA_RECORD=DIR makes them in DIR";
+        return "this is no recording: name a file *.srdrec, which "
+               "UCX_EFA_RECORD=DIR writes to DIR";
     }
     file_text(release, head->names.release, sizeof(release));
     file_text(machine, head->names.machine, sizeof(machine));

@@ -48,7 +48,7 @@ typedef struct replay {
 
 static void replay_usage(FILE *out)
 {
-    fputs("usage: srd_replay [OPTION...] FILE...\n"
+    fputs("Usage: srd_replay [OPTION...] FILE...\n"
           "Runs recordings (*.srdrec, made with UCX_EFA_RECORD=DIR[:SIZE]) "
           "again on the\n"
           "protocol core, and compares every answer. Needs neither UCX nor a "
@@ -70,15 +70,16 @@ static void replay_usage(FILE *out)
           out);
 }
 
-static int replay_number(const char *text, uint64_t most, uint64_t *number)
+static int replay_number(const char *option, const char *text,
+                         uint64_t most, uint64_t *number)
 {
     char *end;
 
     *number = strtoull(text, &end, 0);
     if ((end == text) || (*end != '\0') || (*text == '-') || (*number == 0) ||
         (*number > most)) {
-        fprintf(stderr, "srd_replay: '%s': allowed is a number from 1 to "
-                "%llu\n", text, (unsigned long long)most);
+        fprintf(stderr, "srd_replay: %s %s: allowed is a number from 1 to "
+                "%llu\n", option, text, (unsigned long long)most);
         return 0;
     }
     return 1;
@@ -91,17 +92,17 @@ static int replay_option(replay_options_t *options, int option)
 
     switch (option) {
     case 'u':
-        return replay_number(optarg, UINT64_MAX, &options->until) ?
+        return replay_number("--until", optarg, UINT64_MAX, &options->until) ?
                        -1 :
                        REPLAY_FAILED;
     case 'f':
-        if (!replay_number(optarg, FLOW_INDEX_MAX - 1, &number)) {
+        if (!replay_number("--flow", optarg, FLOW_INDEX_MAX - 1, &number)) {
             return REPLAY_FAILED;
         }
         options->flow = (uint32_t)number;
         return -1;
     case 'p':
-        if (!replay_number(optarg, FLOW_QPN_MAX, &number)) {
+        if (!replay_number("--peer", optarg, FLOW_QPN_MAX, &number)) {
             return REPLAY_FAILED;
         }
         options->qpn = (uint32_t)number;

@@ -414,8 +414,9 @@ int st_link_listen(const char *port, const efa_device_t *device)
     }
     listener = link_bind(port);
     if (listener < 0) {
-        fprintf(stderr, "srd_info: --listen=%s: %s; another port: --listen="
-                "PORT, and --peer HOST:PORT there\n", port, strerror(errno));
+        fprintf(stderr, "srd_info: --listen=%s: %s; name another port: "
+                "--listen=PORT here, --peer=HOST:PORT there\n", port,
+                strerror(errno));
         return -1;
     }
     printf("waiting for srd_info --selftest --peer on TCP port %s\n", port);

@@ -62,9 +62,9 @@ static int run_near(st_t *st)
         char limit[64];
 
         (void)efa_memlock_text(limit, sizeof(limit));
-        fprintf(stderr, "srd_info: no self-test: %s; it locks 12 MiB of "
-                "memory, the limit is %s: raise it ('ulimit -l'), srd_info "
-                "--check tells how\n", link.why, limit);
+        fprintf(stderr, "srd_info: no self-test: %s; it locks 12288 KiB of "
+                "memory, the limit is %s: raise that with 'ulimit -l' "
+                "(srd_info --check tells how)\n", link.why, limit);
         st_link_close(&link);
         return -1;
     }
@@ -255,7 +255,7 @@ static int run_has_device(const info_t *info, const char *name)
         }
     }
     fprintf(stderr, "srd_info: --device=%.40s: there is none of that name; "
-            "there are:", name);
+            "name one, there are:", name);
     for (i = 0; i < info->device_count; ++i) {
         fprintf(stderr, " %s", info->devices[i]);
     }

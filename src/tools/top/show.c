@@ -106,8 +106,9 @@ void show_text(const view_t *view, unsigned lines)
 
     printf("%s\n", (view->headline[0] != '\0') ? view->headline :
                    (view->pages->count == 0) ?
-                   "none of your processes on this host uses this module "
-                   "(or UCX_EFA_TOP=n)" : "no process is stalled by a peer");
+                   "no process of yours uses this module (no srdrun in "
+                   "front, or UCX_EFA_TOP=n)" :
+                   "no process is stalled by a peer");
     printf("%u interfaces, %u peers: %s messages/s out, %s messages/s in, "
            "%sB/s\n",
            view->pages->count, view->peer_count, show_number(view->sent, sent),

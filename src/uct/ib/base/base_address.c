@@ -46,8 +46,8 @@ base_address_report_foreign(base_iface_t *iface, const void *dev_addr)
     } else {
         host_report_absent(iface->super.host, name,
                            "a peer is unreachable over %s: it speaks version "
-                           "%d of the wire, this side %d; update the module "
-                           "%s",
+                           "%d of the wire protocol, this side %d; update the "
+                           "module %s",
                            name, addr->version, BASE_ADDR_VERSION,
                            (addr->version > BASE_ADDR_VERSION) ?
                                    "on this side" : "on the peer's side");

@@ -85,8 +85,8 @@ static ucs_status_t base_iface_open_qp(base_iface_t *iface, efa_md_t *md,
     if ((status == UCS_OK) && (md->direct == UCS_YES) &&
         !iface->qp.is_direct) {
         host_error(iface->super.host,
-                   "%s is not used, for UCX_EFA_DIRECT=y: %s; "
-                   "UCX_EFA_DIRECT=try goes on by libefa",
+                   "%s is not used because of UCX_EFA_DIRECT=y: %s; "
+                   "UCX_EFA_DIRECT=try uses it through libefa",
                    md->device->name,
                    params.direct ? iface->qp.why_not : efa_direct_why_not(md));
         efa_qp_close(&iface->qp);

@@ -20,7 +20,7 @@ static const char *base_report_reason(const base_report_t *report)
     }
     switch (report->why) {
     case FLOW_END_DEAD:
-        return ": that process is gone; what ended it is in its own output";
+        return ": that process is gone; its own output says why";
     case FLOW_END_LOST:
         return ": its host is gone or the network between is cut; see whether "
                "it answers a ping";

@@ -197,9 +197,9 @@ void efa_device_explain_none(char *why, size_t size)
                  name);
     } else {
         snprintf(why, size,
-                 "this machine has no EFA device: attach one to the instance "
-                 "(an EFA-enabled network interface), or try ours in software "
-                 "with 'efasim run -- srdrun COMMAND'");
+                 "this machine has no EFA device: attach one (an EFA-enabled "
+                 "network interface, which not all instance types take), or "
+                 "emulate one with 'efasim run -- srdrun COMMAND'");
     }
 }
 

@@ -16,8 +16,8 @@ static ucs_status_t efa_qp_report(efa_qp_t *qp, const char *what, int err)
         efa_report_absent(qp->md->super.host,
                           "%s: no %s: the device has none left, or locked "
                           "memory is out (the limit is %s): close other "
-                          "programs on the device, or raise it with 'ulimit "
-                          "-l unlimited'",
+                          "programs on the device, or raise that limit with "
+                          "'ulimit -l unlimited'",
                           qp->md->device->name, what,
                           efa_memlock_text(limit, sizeof(limit)));
         return UCS_ERR_NO_MEMORY;

@@ -37,7 +37,7 @@ static int efa_verbs_load(void *lib, const char *file,
         address = dlsym(lib, symbol->name);
         if (address == NULL) {
             snprintf(why, size,
-                     "%s lacks %s: rdma-core is too old, 26 or later is needed",
+                     "%s lacks %s: rdma-core is too old, 44 or newer is needed",
                      file, symbol->name);
             return -1;
         }
