@@ -317,8 +317,9 @@ static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
         flow_ctl_give_up(core, tx);
         return;
     }
-    if ((due == FLOW_CTL_TX_PING) && !flow_tx_is_live(tx)) {
-        return; /* nobody asks any more */
+    if (((due == FLOW_CTL_TX_PING) && !flow_tx_is_live(tx)) ||
+        ((due == FLOW_CTL_TX_GOODBYE) && (tx->wait & FLOW_WAIT_RESET))) {
+        return; /* nobody asks any more; it ends by a reset */
     }
 
     tx->ctl |= due;

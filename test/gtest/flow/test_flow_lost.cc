@@ -418,8 +418,26 @@ TEST(flow_lost, lingering_ones_of_a_peer_are_bounded)
     EXPECT_EQ(0u, a.counters().lingering);
 }
 
-/* A ping of a flow that was closed meanwhile: its last word is not sent again
- * without a pause, though the ping waits behind it. */
+/* A last word is not sent again without a pause, whatever else the flow had
+ * due. */
+static void lose_slowly(Node &a)
+{
+    for (int moment = 0; moment < 5; ++moment) {
+        unsigned sent = 0;
+        for (int i = 0; i < 20; ++i) {
+            a.progress();
+            for (const Packet &packet : take(a)) {
+                ++sent;
+                a.complete(packet, FLOW_SEND_LOST);
+            }
+        }
+        EXPECT_GE(1u, sent) << moment;
+        ASSERT_NE(FLOW_TIME_NEVER, flow_timer_next(a.core));
+        a.now = flow_timer_next(a.core);
+    }
+    EXPECT_STREQ(nullptr, a.check());
+}
+
 static void check_ping(bool fails)
 {
     Node a(1), b(2);
@@ -438,25 +456,31 @@ static void check_ping(bool fails)
     for (const Packet &packet : ping) {
         a.complete(packet, FLOW_SEND_LOST);
     }
-    for (int moment = 0; moment < 5; ++moment) {
-        unsigned sent = 0;
-        for (int i = 0; i < 20; ++i) {
-            a.progress();
-            for (const Packet &packet : take(a)) {
-                ++sent;
-                a.complete(packet, FLOW_SEND_LOST);
-            }
-        }
-        EXPECT_GE(1u, sent) << moment;
-        ASSERT_NE(FLOW_TIME_NEVER, flow_timer_next(a.core));
-        a.now = flow_timer_next(a.core);
-    }
-    EXPECT_STREQ(nullptr, a.check());
+    lose_slowly(a);
 }
 
 TEST(flow_lost, ping_of_one_that_is_closed) { check_ping(false); }
 
 TEST(flow_lost, ping_of_one_that_failed) { check_ping(true); }
+
+/* Its peer was lost while its goodbye was out. */
+TEST(flow_lost, goodbye_of_one_that_failed)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b), *other = a.open(b);
+
+    settle(a, b);
+    flow_tx_close(a.core, ab);
+    std::vector<Packet> goodbye = take(a);
+    ASSERT_EQ(1u, goodbye.size());
+    flow_tx_fail(a.core, other, FLOW_SEND_LOST);
+    a.pull_events();
+    flow_tx_close(a.core, other);
+    a.open(b); /* lives */
+    settle(a, b);
+    a.complete(goodbye[0], FLOW_SEND_LOST);
+    lose_slowly(a);
+}
 
 /* ---- a message that completed well is consumed, or its sender is told */
 
