@@ -179,6 +179,24 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
 }
 
+/* SRD: a closed flow goes without its last word, as the peer does not answer
+ * and too many wait for such ones. */
+static int flow_ctl_gives_up(const flow_core_t *core, const flow_tx_t *tx)
+{
+    uint32_t most = core->params.max_linger / 2;
+
+    most  = (most < FLOW_LINGER_LOST) ? most : FLOW_LINGER_LOST;
+    most += core->event_tx.count; /* at least those that are about to go */
+    return (tx->state == FLOW_TX_LINGER) && (core->counters.lingering > most);
+}
+
+static void flow_ctl_give_up(flow_core_t *core, flow_tx_t *tx)
+{
+    tx->flags |= FLOW_TXF_LAST;
+    tx->ctl   &= FLOW_CTL_TX_LISTS;
+    flow_tx_hello_ended(core, tx, 0); /* none comes any more */
+}
+
 /* The lowest due bit first: hello before goodbye, answer before limit. */
 static int flow_ctl_pull_tx(flow_core_t *core, uint32_t index,
                             flow_time_t now, flow_ctl_t *ctl)
@@ -187,6 +205,11 @@ static int flow_ctl_pull_tx(flow_core_t *core, uint32_t index,
     unsigned todo = tx->ctl & ~(unsigned)FLOW_CTL_QUEUED;
     unsigned due  = todo & (0u - todo);
 
+    if ((due != 0) && flow_peer_is_suspended(ctl->peer) &&
+        flow_ctl_gives_up(core, tx)) {
+        flow_ctl_give_up(core, tx);
+        todo = due = 0;
+    }
     if ((due != 0) && ((ctl->peer->state != FLOW_PEER_READY) ||
                        !flow_turn_may_go(core, ctl->peer, 0))) {
         flow_turn_park(core, ctl->peer, index);
@@ -290,13 +313,13 @@ static flow_rx_t *flow_ctl_cookie_get_rx(flow_core_t *core, uint64_t cookie)
 static void flow_ctl_again_tx(flow_core_t *core, flow_tx_t *tx, unsigned due,
                               flow_send_status_t status, flow_time_t now)
 {
-    uint32_t most = core->params.max_linger / 2;
-
-    most = (most < FLOW_LINGER_LOST) ? most : FLOW_LINGER_LOST;
-    if ((status == FLOW_SEND_LOST) && (core->counters.lingering > most)) {
-        tx->flags |= FLOW_TXF_LAST; /* too many of these wait */
-        tx->ctl   &= FLOW_CTL_TX_LISTS;
+    if ((status == FLOW_SEND_LOST) && flow_ctl_gives_up(core, tx)) {
+        flow_ctl_give_up(core, tx);
         return;
+    }
+    if (((due == FLOW_CTL_TX_PING) && !flow_tx_is_live(tx)) ||
+        ((due == FLOW_CTL_TX_GOODBYE) && (tx->wait & FLOW_WAIT_RESET))) {
+        return; /* nobody asks any more; it ends by a reset */
     }
 
     tx->ctl |= due;

@@ -34,6 +34,12 @@ static inline void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
  * flow to it is live: all others wait until flow_peer_heard or
  * flow_peer_introduce. */
 void flow_peer_suspend(flow_core_t *core, flow_peer_t *peer);
+/* Is it, and does nothing say that it is there again? */
+static inline int flow_peer_is_suspended(const flow_peer_t *peer)
+{
+    return (peer->state == FLOW_PEER_KNOWN) && peer->handled &&
+           !(peer->events & FLOW_DUE_PEER_INTRO);
+}
 /*
  * A QPN has one owner at a time, so of two incarnations at one GID and QPN one
  * is dead, but which? The times at which they were born do not tell: a clock

@@ -25,13 +25,15 @@ static unsigned flow_tx_repost_level(const flow_core_t *core,
     return ((tx->ctl & FLOW_CTL_TX_HELLO) && (level > 0)) ? level - 1 : 0;
 }
 
-/* SRD: it waits on, as the hello of its flow was refused. */
+/* SRD: it waits on, as the hello of its flow was refused. Not for a peer that
+ * does not answer any more: no hello goes to it, and the operation has to end. */
 static int flow_tx_repost_waits(flow_core_t *core, flow_op_t *op,
                                 flow_time_t now)
 {
     flow_tx_t *tx = op->tx;
 
-    if (!(tx->wait & FLOW_WAIT_HELLO) || flow_tx_repost_fails(tx)) {
+    if (!(tx->wait & FLOW_WAIT_HELLO) || flow_tx_repost_fails(tx) ||
+        (flow_tx_peer(core, tx)->state != FLOW_PEER_READY)) {
         return 0;
     }
     op->linked = 1;

@@ -149,6 +149,7 @@ void flow_tx_close(flow_core_t *core, flow_tx_t *tx)
     tx->paused |= FLOW_PAUSE_CLOSED;
     tx->stop    = flow_tx_psn(tx);
     tx->events &= FLOW_DUE_QUEUED;
+    tx->ctl    &= ~(unsigned)FLOW_CTL_TX_PING; /* the last word tells, too */
     ++core->counters.lingering;
     flow_tx_try_release(core, tx);
 }

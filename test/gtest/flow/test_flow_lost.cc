@@ -392,6 +392,96 @@ TEST(flow_lost, lingering_ones_are_bounded)
     EXPECT_STREQ(nullptr, a.check());
 }
 
+/* Flows of one peer: one was lost, and the others wait for a word of it. */
+TEST(flow_lost, lingering_ones_of_a_peer_are_bounded)
+{
+    Node a(1, [](flow_params_t *p) { p->max_linger = 40; }), b(2), c(3);
+    std::vector<flow_tx_t*> flows;
+
+    for (int i = 0; i < 50; ++i) {
+        flows.push_back(a.open(b));
+        settle(a, b);
+    }
+    for (flow_tx_t *tx : flows) {
+        flow_tx_close(a.core, tx);
+    }
+    ASSERT_EQ(nullptr, a.open(c));
+    EXPECT_EQ(FLOW_LINGERING, a.status);
+    for (int i = 0; i < 10; ++i) {
+        move_all(a, b, FLOW_SEND_LOST);
+    }
+    EXPECT_EQ(20u, a.counters().lingering);
+    EXPECT_STREQ(nullptr, a.check());
+    ASSERT_NE(nullptr, a.open(c));
+    EXPECT_NE(nullptr, a.open(b)) << "those that wait say their last word";
+    settle(a, b);
+    EXPECT_EQ(0u, a.counters().lingering);
+}
+
+/* A last word is not sent again without a pause, whatever else the flow had
+ * due. */
+static void lose_slowly(Node &a)
+{
+    for (int moment = 0; moment < 5; ++moment) {
+        unsigned sent = 0;
+        for (int i = 0; i < 20; ++i) {
+            a.progress();
+            for (const Packet &packet : take(a)) {
+                ++sent;
+                a.complete(packet, FLOW_SEND_LOST);
+            }
+        }
+        EXPECT_GE(1u, sent) << moment;
+        ASSERT_NE(FLOW_TIME_NEVER, flow_timer_next(a.core));
+        a.now = flow_timer_next(a.core);
+    }
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+static void check_ping(bool fails)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    a.open(b); /* it lives: the peer is not given up */
+    settle(a, b);
+    flow_tx_ping(a.core, ab);
+    std::vector<Packet> ping;
+    if (fails) {
+        ping = take(a);
+        flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
+        a.pull_events();
+    }
+    flow_tx_close(a.core, ab);
+    for (const Packet &packet : ping) {
+        a.complete(packet, FLOW_SEND_LOST);
+    }
+    lose_slowly(a);
+}
+
+TEST(flow_lost, ping_of_one_that_is_closed) { check_ping(false); }
+
+TEST(flow_lost, ping_of_one_that_failed) { check_ping(true); }
+
+/* Its peer was lost while its goodbye was out. */
+TEST(flow_lost, goodbye_of_one_that_failed)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b), *other = a.open(b);
+
+    settle(a, b);
+    flow_tx_close(a.core, ab);
+    std::vector<Packet> goodbye = take(a);
+    ASSERT_EQ(1u, goodbye.size());
+    flow_tx_fail(a.core, other, FLOW_SEND_LOST);
+    a.pull_events();
+    flow_tx_close(a.core, other);
+    a.open(b); /* lives */
+    settle(a, b);
+    a.complete(goodbye[0], FLOW_SEND_LOST);
+    lose_slowly(a);
+}
+
 /* ---- a message that completed well is consumed, or its sender is told */
 
 TEST(flow_told, hello_to_one_who_takes_it_for_dead)
