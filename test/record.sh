@@ -95,6 +95,11 @@ record_disks() {
     record_line "$RECORDED:3k" 'the size is not from 4M'
     record_line :8M 'no folder'
     record_line "$RECORDED:99999999G" 'the size is not'
+    (
+        ulimit -f 8000000 || fail "ulimit"
+        record_line "$RECORDED:64G" 'File too large.*(ulimit -f)'
+    ) || exit 1
+    [ -z "$(ls "$RECORDED")" ] || fail "a file beyond the limit on file sizes"
     export EFASIM SRDRUN
     unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
     # shellcheck disable=SC2016 # for the shell inside
