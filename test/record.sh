@@ -76,6 +76,48 @@ record_killed() {
     record_same 2 10000
 }
 
+# A deadlock: a module whose core loses the limits that it is told. The recording
+# of either end names it.
+record_why() {
+    local port dir=$CHECK_LOG.why role file said
+    need_perftest
+    need python3 gcc
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    record_begin
+    rm -rf "$dir"
+    python3 -B "$TEST_DIR/mutants/why.py" "${TEST_DIR%/*}" "$BUILD" "$dir" || exit 1
+    port=$(random_port)
+    export UCX_TLS=$TL
+    mkdir "$RECORDED/receiver" "$RECORDED/sender"
+    # shellcheck disable=SC2016 # for the shell inside
+    "$EFASIM" run --fabric "rw$$" -- bash -c '
+        dir=$1 port=$2 srdrun=$3/bin/srdrun
+        shift 3
+        UCX_EFA_RECORD=$dir/receiver:4M "$srdrun" "$@" -p "$port" & server=$!
+        sleep 1
+        UCX_EFA_RECORD=$dir/sender:4M "$srdrun" "$@" 127.0.0.1 -p "$port" \
+            -t tag_bw -s 8 -n 100000 & client=$!
+        sleep 4
+        kill -KILL $server $client' bash "$RECORDED" "$port" "$dir/module0" \
+        "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1
+    ! grep '^Final:' "$CHECK_LOG.out" || fail "no deadlock"
+    for role in receiver sender; do
+        file=$(echo "$RECORDED/$role"/*.srdrec)
+        said=$("$dir/module0/bin/srd_replay" --why "$file") || fail "$role: $said"
+        sed "s/^/$role: /" <<<"$said" | tee -a "$CHECK_LOG.said"
+    done
+    grep -Eq '^sender: flow 1 to .* waits for a limit: its receiver has allowed no more' \
+        "$CHECK_LOG.said" || fail "the sender does not name it"
+    grep -q '^sender:   its peer said last: .* 64, endpoint' "$CHECK_LOG.said" ||
+        fail "nor what it was told"
+    grep -Eq '^receiver: flow from .* at its last but one limit, 16; limit 64 was sent' \
+        "$CHECK_LOG.said" || fail "the receiver does not name it"
+    # the sound core would have gone on
+    said=$("$BUILD/bin/srd_replay" "$RECORDED"/sender/*.srdrec) && fail "the same"
+    grep -q 'replayed: tx_ready flow 1 yes' <<<"$said" || fail "another call: $said"
+    rm -rf "$dir" "$CHECK_LOG.said"
+}
+
 # record_line DIR TEXT: it cannot be recorded, which one line says; the program
 # goes on.
 record_line() {
@@ -95,6 +137,11 @@ record_disks() {
     record_line "$RECORDED:3k" 'the size is not from 4M'
     record_line :8M 'no folder'
     record_line "$RECORDED:99999999G" 'the size is not'
+    (
+        ulimit -f 8000000 || fail "ulimit"
+        record_line "$RECORDED:64G" 'File too large.*(ulimit -f)'
+    ) || exit 1
+    [ -z "$(ls "$RECORDED")" ] || fail "a file beyond the limit on file sizes"
     export EFASIM SRDRUN
     unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
     # shellcheck disable=SC2016 # for the shell inside

@@ -575,6 +575,8 @@ suite_run() {
     ci && check top_hostile 90 top_hostile
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
+    check top_keys 60 top_keys
+    ci && check top_limit 30 top_limit
     ci && check top_ud 30 top_ud
     at_once 1
     check info_page_readme 60 page_readme

@@ -121,6 +121,46 @@ top_off() {
     done
 }
 
+# On a terminal: keys, the interval, signals.
+top_keys() {
+    need python3
+    python3 -B "$TEST_DIR/top_keys.py" "$BUILD/bin/srd_info" || fail "status $?"
+}
+
+# A limit on file sizes that has no room for the page: one line says so, and the
+# program goes on. Files of the emulated device come before the page, so the limit
+# does, too, when the module tries to record just before it shows its page.
+top_limit() {
+    local shim=$CHECK_LOG.so status
+    need "${CC:-gcc}" ucx_info
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    ${CC:-gcc} -shared -fPIC -w -x c -o "$shim" - -ldl <<'END' || fail "no shim"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/resource.h>
+int open(const char *path, int flags, int mode)
+{
+    int (*real)(const char *, int, int) = dlsym(RTLD_NEXT, "open");
+    if (strstr(path, "/nonexistent/") == path) {
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+    }
+    return real(path, flags, mode);
+}
+int open64(const char *path, int flags, int mode)
+{
+    return open(path, flags, mode);
+}
+END
+    LD_PRELOAD=$shim UCX_EFA_RECORD=/nonexistent UCX_LOG_LEVEL=debug "$EFASIM" run \
+        --fabric "t$$" -- "$SRDRUN" ucx_info -d -t srd 2>&1 | cat >"$CHECK_LOG.out"
+    status=${PIPESTATUS[0]}
+    [ "$status" = 0 ] || fail "status $status: $(tail -n 3 "$CHECK_LOG.out")"
+    grep -q 'Transport: srd' "$CHECK_LOG.out" || fail "no srd"
+    [ "$(grep -c 'not shown by srd_info --top: File too large' "$CHECK_LOG.out")" = 1 ] ||
+        fail "not one line: $(grep -e --top "$CHECK_LOG.out")"
+}
+
 # Datagrams that are lost.
 top_ud() {
     export UCX_TLS=ud

@@ -101,7 +101,8 @@ def find(pid):
             print('sealed')
 
 
-if sys.argv[1] == 'find':
-    find(int(sys.argv[2]))
-else:
-    hostile(int(sys.argv[2]), int(sys.argv[3]))
+if __name__ == '__main__':
+    if sys.argv[1] == 'find':
+        find(int(sys.argv[2]))
+    else:
+        hostile(int(sys.argv[2]), int(sys.argv[3]))

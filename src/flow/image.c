@@ -4,7 +4,10 @@
 #include "flow/image.h"
 #include "flow/core.h"
 #include "flow/image_priv.h"
+#include "flow/peer_priv.h"
 #include "flow/pool.h"
+#include "flow/rx_priv.h"
+#include "flow/rx_record_priv.h"
 #include "flow/trace_priv.h"
 #include "flow/tx_priv.h"
 
@@ -348,4 +351,43 @@ uint32_t flow_image_tx_number(const flow_tx_t *tx)
 uint32_t flow_image_peer_number(const flow_peer_t *peer)
 {
     return peer->index;
+}
+
+uint32_t flow_image_rx_count(const flow_core_t *core)
+{
+    return core->rx_count;
+}
+
+int flow_image_rx(const flow_core_t *core, uint32_t number,
+                  flow_image_rx_t *flow)
+{
+    const flow_rx_t *rx;
+
+    if ((number == 0) || (number >= core->rx_count)) {
+        return 0;
+    }
+    rx = flow_core_rx(core, number);
+    if (rx->state != FLOW_RX_ACTIVE) {
+        return 0;
+    }
+    flow->peer  = flow_core_peer(core, rx->peer);
+    flow->ep    = rx->ep;
+    flow->first = core->params.first_psn;
+    flow->next  = flow_rx_psn(rx);
+    flow->limit = flow_rx_use(rx);
+    flow->held  = (rx->ring == 0) ?
+                          0 :
+                          (unsigned)__builtin_popcountll(
+                                  flow_core_ring(core, rx->ring)->mask);
+    flow->ready = flow_rx_holds_next(core, rx);
+    return 1;
+}
+
+uint32_t flow_image_rx_number(flow_core_t *core, uint64_t src, uint32_t ep)
+{
+    const flow_peer_t *peer = flow_peer_find(core, src);
+    const flow_rx_t   *rx   = (peer == NULL) ? NULL :
+                                               flow_rx_find(core, peer, ep);
+
+    return (rx == NULL) ? 0 : flow_rx_index(rx);
 }

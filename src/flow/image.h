@@ -80,6 +80,24 @@ int          flow_image_has_cookie(const flow_core_t *core, uint64_t cookie);
 uint32_t     flow_image_tx_number(const flow_tx_t *tx);
 uint32_t     flow_image_peer_number(const flow_peer_t *peer);
 
+/* A receiving flow. */
+typedef struct flow_image_rx {
+    const flow_peer_t *peer;
+    uint32_t           ep;     /* number of the sending endpoint              */
+    flow_psn_t         first;  /* number of its first packet                  */
+    flow_psn_t         next;   /* number expected next                        */
+    flow_psn_t         limit;  /* its sender may use numbers before this one  */
+    unsigned           held;   /* packets that the core keeps                 */
+    int                ready;  /* it has the next one (UD)                    */
+} flow_image_rx_t;
+
+/* By its number, 1 .. count - 1. 0: there is none, or its sender ended it. */
+uint32_t flow_image_rx_count(const flow_core_t *core);
+int      flow_image_rx(const flow_core_t *core, uint32_t number,
+                       flow_image_rx_t *flow);
+/* Of the flow of this incarnation's endpoint; 0: there is none. */
+uint32_t flow_image_rx_number(flow_core_t *core, uint64_t src, uint32_t ep);
+
 #ifdef __cplusplus
 }
 #endif

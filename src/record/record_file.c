@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,12 +111,22 @@ static int record_file_create(const record_where_t *where,
     return fd;
 }
 
-/* All of it has room on the disk from now on: else a store into the map could
- * end the process. */
+/* Room on the disk for all of it: else a store into the map could end the
+ * process. A file beyond the user's limit would do so, too (SIGXFSZ). */
+static int record_file_room(int fd, size_t size)
+{
+    struct rlimit limit;
+
+    if ((getrlimit(RLIMIT_FSIZE, &limit) == 0) && (limit.rlim_cur < size)) {
+        return EFBIG;
+    }
+    return posix_fallocate(fd, 0, (off_t)size);
+}
+
 static void *record_file_map(int fd, size_t size)
 {
     void *map = MAP_FAILED;
-    int   err = posix_fallocate(fd, 0, (off_t)size);
+    int   err = record_file_room(fd, size);
 
     if (err == 0) {
         map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -2,6 +2,7 @@
 #include "watch.h"
 #include "text.h"
 
+#include <flow/ctl_wire.h>
 #include <flow/image.h>
 
 #include <stdio.h>
@@ -13,13 +14,16 @@ int watch_open(watch_t *watch)
     memset(watch, 0, sizeof(*watch));
     watch->flows = calloc(FLOW_INDEX_MAX, sizeof(*watch->flows));
     watch->heard = calloc(WATCH_QPNS, sizeof(*watch->heard));
-    return (watch->flows != NULL) && (watch->heard != NULL);
+    watch->told  = calloc(FLOW_INDEX_MAX, sizeof(*watch->told));
+    return (watch->flows != NULL) && (watch->heard != NULL) &&
+           (watch->told != NULL);
 }
 
 void watch_close(watch_t *watch)
 {
     free(watch->flows);
     free(watch->heard);
+    free(watch->told);
 }
 
 static void watch_packet(watch_t *watch, const record_call_t *call)
@@ -34,6 +38,68 @@ static void watch_packet(watch_t *watch, const record_call_t *call)
     memcpy(heard->packet, call->bytes[0].at, call->bytes[0].length);
 }
 
+/* A control packet, in full. 0: it is none, or has a fault. */
+static int watch_decode(const record_call_t *call, size_t length,
+                        flow_ctl_msg_t *msg)
+{
+    uint8_t bytes[FLOW_CTL_MAX] = {0};
+    size_t  kept                = call->bytes[0].length;
+
+    if ((kept > sizeof(bytes)) || (length < FLOW_CTL_BASE_LEN) ||
+        (length > sizeof(bytes))) {
+        return 0;
+    }
+    memcpy(bytes, call->bytes[0].at, kept);
+    return (bytes[0] & FLOW_WIRE_CTL) &&
+           ((bytes[0] & ~FLOW_WIRE_CTL) != FLOW_CTL_GOODBYE) &&
+           (flow_ctl_decode(bytes, length, msg) == FLOW_DROP_NONE);
+}
+
+static watch_told_t *watch_told(watch_t *watch, const run_t *run,
+                                uint64_t src, uint32_t ep)
+{
+    return &watch->told[flow_image_rx_number(run->core, src, ep) %
+                        FLOW_INDEX_MAX];
+}
+
+/* A hello came: what its sender may use before the answer. */
+static void watch_hello(watch_t *watch, const run_t *run,
+                        const record_call_t *call)
+{
+    flow_ctl_msg_t  msg;
+    flow_image_rx_t rx;
+    watch_told_t   *told;
+
+    if (watch_decode(call, call->length, &msg) &&
+        (msg.type == FLOW_CTL_HELLO)) {
+        told = watch_told(watch, run, msg.src, msg.ep);
+        if ((told->call == 0) &&
+            flow_image_rx(run->core, (uint32_t)(told - watch->told), &rx)) {
+            told->limit = (flow_psn_t)(rx.first + msg.window);
+        }
+    }
+}
+
+/* A control packet goes: the limit that it tells. */
+static void watch_limit(watch_t *watch, const run_t *run,
+                        const record_call_t *call)
+{
+    flow_ctl_msg_t msg;
+    watch_told_t  *told;
+
+    if (watch_decode(call, call->bytes[0].length, &msg) &&
+        ((msg.type == FLOW_CTL_LIMIT) || (msg.type == FLOW_CTL_ANSWER) ||
+         (msg.type == FLOW_CTL_ACK))) {
+        told = watch_told(watch, run, msg.dst, msg.ep);
+        if (told->limit != msg.limit) {
+            told->before = told->limit;
+            told->limit  = msg.limit;
+            told->call   = run->call;
+            told->time   = watch->last;
+        }
+    }
+}
+
 void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
                 const uint8_t *packet)
 {
@@ -44,6 +110,7 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
         watch->last  = call->time;
     }
     if (packet != NULL) {
+        watch_hello(watch, run, call);
         watch_packet(watch, call);
         watch->heard[flow_src_qpn((flow_src_t)call->number[0])].call =
                 run->call;
@@ -68,6 +135,11 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
         break;
     case RECORD_TX_RNR:
         ++flow->refused;
+        break;
+    case RECORD_CTL_NEXT:
+        if (call->number[0]) {
+            watch_limit(watch, run, call);
+        }
         break;
     case RECORD_EVENT_NEXT:
         if (call->number[0] && (call->number[1] == FLOW_EVENT_TX_READY)) {
@@ -183,6 +255,59 @@ static void watch_print(const watch_t *watch, const run_t *run,
     watch_print_heard(watch, addr.qpn);
 }
 
+/* Prints why the sender of a receiving flow cannot go on, if it cannot. */
+static unsigned watch_print_rx(const watch_t *watch, const run_t *run,
+                               uint32_t number, const flow_image_rx_t *rx)
+{
+    const watch_told_t *told = &watch->told[number];
+    flow_addr_t         addr = flow_peer_addr(run->core, rx->peer);
+    char                gid[48];
+
+    if ((rx->held == 0) && (rx->next != rx->limit) &&
+        ((told->call == 0) || (told->limit == told->before) ||
+         (rx->next != told->before))) {
+        return 0;
+    }
+    watch_gid(gid, sizeof(gid), addr.gid);
+    printf("flow from %s QPN %u, endpoint %u: ", gid, addr.qpn, rx->ep);
+    if (rx->ready) {
+        printf("%u packets from %u on wait for the program to make progress\n",
+               rx->held, rx->next);
+    } else if (rx->held != 0) {
+        printf("packet %u did not come, %u later ones did\n", rx->next,
+               rx->held);
+    } else if (rx->next == rx->limit) {
+        printf("it has used all before its limit %u, and this interface has "
+               "allowed no more\n",
+               rx->limit);
+    } else {
+        printf("it stands at its last but one limit, %u; limit %u was sent to "
+               "it in call %llu, %.6f s before the end: it did not get it, or "
+               "has nothing to send\n",
+               told->before, told->limit, (unsigned long long)told->call,
+               (double)(watch->last - told->time) / 1e9);
+    }
+    watch_print_heard(watch, addr.qpn);
+    return 1;
+}
+
+static unsigned watch_why_rx(const watch_t *watch, const run_t *run,
+                             uint32_t qpn)
+{
+    uint32_t        count = flow_image_rx_count(run->core), i;
+    unsigned        found = 0;
+    flow_image_rx_t rx;
+
+    for (i = 1; i < count; ++i) {
+        if (flow_image_rx(run->core, i, &rx) &&
+            ((qpn == 0) ||
+             (flow_peer_addr(run->core, rx.peer).qpn == qpn))) {
+            found += watch_print_rx(watch, run, i, &rx);
+        }
+    }
+    return found;
+}
+
 unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
                    uint32_t qpn)
 {
@@ -204,6 +329,9 @@ unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
             ++found;
             watch_print(watch, run, i, tx, lacks);
         }
+    }
+    if (flow == 0) {
+        found += watch_why_rx(watch, run, qpn);
     }
     if (found == 0) {
         printf("no flow is blocked\n");

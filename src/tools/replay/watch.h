@@ -16,6 +16,13 @@ typedef struct watch_flow {
     uint64_t stalls;
 } watch_flow_t;
 
+/* A receiving flow: the last two limits that its sender was told alone, in
+ * control packets. */
+typedef struct watch_told {
+    uint64_t   call, time; /* 0: none */
+    flow_psn_t limit, before;
+} watch_told_t;
+
 /* The last packet of each QPN. */
 typedef struct watch_heard {
     uint64_t call, time;
@@ -27,6 +34,7 @@ typedef struct watch_heard {
 typedef struct watch {
     watch_flow_t  *flows; /* FLOW_INDEX_MAX */
     watch_heard_t *heard; /* WATCH_QPNS */
+    watch_told_t  *told;  /* FLOW_INDEX_MAX */
     uint64_t       first, last; /* ns: as the calls say */
 } watch_t;
 
@@ -38,8 +46,9 @@ void watch_close(watch_t *watch);
 void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
                 const uint8_t *packet);
 
-/* Prints what each flow that cannot go on waits for (flow: only that one; 0:
- * all). Returns how many there are. */
+/* Prints what each sending flow that cannot go on waits for (flow: only that
+ * one; 0: all), and each receiving flow whose sender cannot. Returns how many
+ * there are. */
 unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
                    uint32_t qpn);
 

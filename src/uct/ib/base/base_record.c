@@ -49,6 +49,9 @@ static const char *base_record_advice(int err)
     case ENOSPC:
     case EDQUOT:
         return "make room, or record less (DIR:SIZE)";
+    case EFBIG:
+        return "raise the limit on file sizes (ulimit -f), or record less "
+               "(DIR:SIZE)";
     default:
         return "give another folder";
     }

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""top_keys.py SRD_INFO: srd_info --top on a terminal. Its peers are those of a
+page that this program shows, in which each column has an order of its own."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+
+from top_pages import show, whole
+
+CLEAR = b'\033[H\033[J'
+PEERS = 7
+LINES = 200
+WIDE = 200
+# Ours, whatever else runs on this host.
+PREFIX = b'\xfd\x5e' + bytes(12)
+LINE = re.compile(r'^fd5e::.*', re.M)
+# Each column's largest value is another peer's; key: its place in a line.
+KEYS = {'m': 3, 'b': 5, 's': 6, 'r': 7, 'l': 8, 'd': 9, 'o': 10}
+UNITS = {'K': 1e3, 'M': 1e6}
+
+
+def row(peer):
+    """Of fd5e::100 + peer."""
+    def turned(by):
+        return (peer + by) % PEERS
+    return struct.pack('<16sIIIIQHHHBBII',
+                       PREFIX + bytes([1, peer]), peer + 1,
+                       1000 + 100 * turned(0), 100 + 10 * turned(1), 0,
+                       10000 + 1000 * turned(2), 100 + 50 * turned(3),
+                       100 + 50 * turned(4), 6554 * (1 + turned(5)),
+                       3 + 7 * turned(6), 0, 0, 0)
+
+
+def page():
+    """As base_top_page.h has it."""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    rows = b''.join(row(peer) for peer in range(PEERS))
+    head = struct.pack('<IIiIQQIIII16s64s32s32s8s', 0, os.getpid(), 3, 77, now,
+                       now, PEERS, 0, 1, PEERS, b'\xfe\x80' + b'\x09' * 14,
+                       b'here', b'program', b'rdmap0s6', b'srd') + bytes(8 * 24)
+    size = 16 + len(head) + 64 * 56
+    head = struct.pack('<I', size) + head[4:]
+    return whole(b'EFATOP 1' + bytes(8) + head + rows.ljust(64 * 56, b'\0'))
+
+
+def keep(fd):
+    """A page that is not old."""
+    while True:
+        os.pwrite(fd, page(), 0)
+        time.sleep(0.3)
+
+
+class Terminal:
+    """The program on a terminal of its own."""
+
+    def __init__(self, *arguments):
+        self.text = b''
+        self.fd, self.slave = pty.openpty()
+        self.size(LINES)
+        self.before = termios.tcgetattr(self.slave)
+        self.program = subprocess.Popen(
+            arguments, stdin=self.slave, stdout=self.slave,
+            stderr=self.slave, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def size(self, lines):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ,
+                    struct.pack('HHHH', lines, WIDE, 0, 0))
+
+    def pages(self, count, seconds):
+        """Reads until there are that many new pages, which are returned, and
+        the time that it took; or fewer."""
+        began = time.monotonic()
+        self.text = b''
+        while self.text.count(CLEAR) < count or \
+                not self.text.endswith(b'ago\r\n'):
+            left = began + seconds - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                break
+            self.text += os.read(self.fd, 65536)
+        found = self.text.replace(b'\r\n', b'\n').split(CLEAR)[1:]
+        return [each.decode() for each in found], time.monotonic() - began
+
+    def key(self, key):
+        """The page that follows a key."""
+        os.write(self.fd, key.encode())
+        found, took = self.pages(1, 20)
+        if not found:
+            sys.exit(f'no page after {key}')
+        return found[-1], took
+
+    def end(self):
+        """How it ended; the terminal is as it was."""
+        try:
+            status = self.program.wait(20)
+        except subprocess.TimeoutExpired:
+            self.program.kill()
+            sys.exit('it does not end')
+        if termios.tcgetattr(self.slave) != self.before:
+            sys.exit('the terminal is not as it was')
+        return status
+
+
+def number(word):
+    """Of a column: 1.23K, 45%."""
+    word = word.rstrip('%')
+    return float(word.rstrip('KM')) * UNITS.get(word[-1], 1)
+
+
+def column(text, place):
+    """Of our peers, as they are sorted."""
+    return [number(line.split()[place]) for line in LINE.findall(text)]
+
+
+def expect(truth, what):
+    if not truth:
+        sys.exit('not so: ' + what)
+
+
+def keys(program):
+    """A key sorts at once; one without meaning draws nothing; q quits."""
+    top = Terminal(program, '--top', '--interval', '3600')
+    expect(len(top.pages(1, 20)[0]) == 1, 'a first page')
+    raw = termios.tcgetattr(top.slave)[3]
+    expect(not raw & (termios.ICANON | termios.ECHO), 'keys without a new line')
+    firsts = set()
+    for key, place in KEYS.items():
+        text, _ = top.key(key)
+        values = column(text, place)
+        expect(len(values) == PEERS and len(set(values)) == PEERS and
+               values == sorted(values, reverse=True),
+               f'key {key} sorts column {place}: {values}')
+        firsts.add(LINE.search(text).group(0).split()[0])
+    expect(len(firsts) == PEERS, f'another peer first by each key: {firsts}')
+    os.write(top.fd, b'x')
+    expect(top.pages(1, 1)[0] == [], 'a key without meaning draws nothing')
+    expect(column(top.key(' ')[0], 10) == values, 'a space draws anew')
+    top.size(12)
+    text = top.key(' ')[0]
+    expect(text.count('\n') <= 12, f'a terminal of 12 lines: {text}')
+    os.write(top.fd, b'q')
+    expect(top.end() == 0, 'q quits')
+
+
+def interval(program):
+    """Pages come by themselves, and not sooner than that."""
+    top = Terminal(program, '--top', '--interval', '0.5')
+    expect(len(top.pages(1, 20)[0]) == 1, 'a first page')
+    found, took = top.pages(4, 60)
+    expect(len(found) >= 4 and took > 1.9, f'{len(found)} pages in {took} s')
+    os.write(top.fd, b'q')
+    expect(top.end() == 0, 'q quits')
+
+
+def signals(program):
+    for name in 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT':
+        top = Terminal(program, '--top')
+        top.pages(1, 20)
+        top.program.send_signal(signal.Signals[name])
+        expect(top.end() == -signal.Signals[name], f'{name} ends it')
+
+
+def main(program):
+    threading.Thread(target=keep, args=(show(page()),), daemon=True).start()
+    keys(program)
+    interval(program)
+    signals(program)
+    print(f'{len(KEYS)} keys, two intervals, four signals')
+
+
+main(sys.argv[1])
