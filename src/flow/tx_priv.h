@@ -32,15 +32,13 @@ static inline uint32_t flow_tx_index(const flow_tx_t *tx)
     return tx->ep & (FLOW_INDEX_MAX - 1);
 }
 
-/* Not answered yet, or its first message did not arrive yet. */
+/* Not answered yet, or its first messages did not all arrive yet. */
 static inline int flow_tx_begins(const flow_core_t *core, const flow_tx_t *tx)
 {
-    flow_psn_t first = core->params.first_psn;
-    flow_psn_t taken = flow_tx_psn(tx) - first;
+    flow_psn_t taken = flow_tx_psn(tx) - core->params.first_psn;
 
     return (tx->state == FLOW_TX_HELLO) ||
-           ((taken <= FLOW_INIT_WINDOW_MAX) &&
-            (tx->busy & (1ull << (first % FLOW_WINDOW_MAX))));
+           ((taken <= FLOW_INIT_WINDOW_MAX) && (tx->busy != 0));
 }
 /* The level of its next back-off after receiver-not-ready. A flow that begins
  * comes back sooner. */

@@ -234,8 +234,7 @@ MUTANTS = [
      "            tx->flags |= FLOW_TXF_LAST; /* that", "        if (1) {\n"
      "            tx->flags |= FLOW_TXF_LAST; /* that"),
     ("resets into the void without a bound", "ctl.c",
-     "(status == FLOW_SEND_LOST) && (core->counters.lingering > most)) {",
-     "        0) {"),
+     "(core->counters.lingering > most);", "(most == UINT32_MAX);"),
     ("a limit in a packet that failed is taken for told", "pair.c",
      "            flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);\n", ""),
     ("who is held for dead is not told", "ctl_rx.c",

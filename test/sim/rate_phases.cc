@@ -6,22 +6,24 @@
 
 namespace rate {
 
-/* Ten phases; the longest, and with ample buffers the first. */
-static double phases(unsigned ranks, bool mesh, unsigned count, unsigned ample)
+/* Phases of so many messages from each to each; the longest, and with ample
+ * buffers the first. */
+static double phases(unsigned ranks, bool mesh, unsigned count, unsigned ample,
+                     unsigned messages = 1)
 {
     World world(ranks, ample, 4);
     double longest = 0;
 
     for (unsigned phase = 0; phase < count; ++phase) {
         uint64_t want = world.got + (mesh ? (uint64_t)ranks : 1) *
-                                            (ranks - 1);
+                                            (ranks - 1) * messages;
         uint64_t before = world.rnr();
         Time start = world.now;
         for (unsigned from = 0; from < ranks; ++from) {
             for (unsigned i = 1; i < ranks; ++i) {
                 unsigned to = (from + i) % ranks;
                 if (mesh || (to == 0)) {
-                    world.host(from).add(to, 1);
+                    world.host(from).add(to, messages);
                 }
             }
             if (phase == 0) { /* programs do not begin at the same instant */
@@ -67,23 +69,28 @@ void table_phases()
 }
 
 /* The first phase, when nothing is known of anybody. */
-static void fresh(unsigned ranks, bool mesh, double most)
+static void fresh(unsigned ranks, bool mesh, double most, unsigned messages = 1)
 {
-    double ample = phases(ranks, mesh, 1, 100000);
+    double ample = phases(ranks, mesh, 1, 100000 * messages, messages);
 
-    printf("%u fresh %s at once; with ample buffers %.0f us\n", ranks,
-           mesh ? "ranks, all-to-all," : "senders to one", ample / 1e3);
-    within("time, of that", phases(ranks, mesh, 1, 0) / ample, 0, most);
+    printf("%u fresh %s at once, %u from each; with ample buffers %.0f us\n",
+           ranks, mesh ? "ranks, all-to-all," : "senders to one", messages,
+           ample / 1e3);
+    within("time, of that", phases(ranks, mesh, 1, 0, messages) / ample, 0,
+           most);
 }
 
 void table_fresh()
 {
     fresh(1000, false, 1.2);
     fresh(10000, false, 1.2);
+    fresh(2000, false, 1.2, 16);
     fresh(300, true, 1.2);
     fresh(600, true, 1.2);
     if (full) {
         fresh(20000, false, 1.2);
+        fresh(5000, false, 1.2, 16);
+        fresh(10000, false, 1.2, 8);
         fresh(1000, true, 1.2);
     }
 }
