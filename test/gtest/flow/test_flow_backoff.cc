@@ -10,7 +10,7 @@ const flow_time_t MS = 1000000;
 
 /* The packets of a node are refused `times` times: it waits for rnr_min, twice
  * that, and so on, up to twice as long at random and rnr_max; before its first
- * message arrived the waits grow by these levels. */
+ * messages arrived the waits grow by these levels. */
 void refuse(Node &from, int times, bool fresh = false)
 {
     static const int begins[] = {0, 1, 2, 2, 2, 3, 3, 3,
@@ -39,12 +39,17 @@ void refuse(Node &from, int times, bool fresh = false)
 TEST(flow_backoff, data__begins_anew_when_it_arrived)
 {
     Node a(1), b(2);
-    auto [ab, ba]    = connect(a, b);
-    flow_psn_t limit = ab->limit;
+    auto [ab, ba] = connect(a, b);
 
     ASSERT_TRUE(a.send(ab, "x"));
     refuse(a, 16, true);
     settle(a, b);
+    for (int i = 1; i < FLOW_INIT_WINDOW_MAX; ++i) {
+        ASSERT_TRUE(a.send(ab, "x"));
+        refuse(a, (i < 3) ? 6 : 0, true); /* its first messages, not one */
+        settle(a, b);
+    }
+    flow_psn_t limit = ab->limit;
     ASSERT_TRUE(a.send(ab, "x"));
     refuse(a, 14);
     settle(a, b);
