@@ -31,7 +31,7 @@ UNITS = {'K': 1e3, 'M': 1e6}
 
 
 def row(peer):
-    """Of fd5e::100 + peer."""
+    """A row of the page, of peer fd5e::100 + peer."""
     def turned(by):
         return (peer + by) % PEERS
     return struct.pack('<16sIIIIQHHHBBII',
@@ -113,13 +113,13 @@ class Terminal:
 
 
 def number(word):
-    """Of a column: 1.23K, 45%."""
+    """A number of a column: 1.23K, 45%."""
     word = word.rstrip('%')
     return float(word.rstrip('KM')) * UNITS.get(word[-1], 1)
 
 
 def column(text, place):
-    """Of our peers, as they are sorted."""
+    """A column of our peers, as they are sorted."""
     return [number(line.split()[place]) for line in LINE.findall(text)]
 
 

@@ -377,8 +377,7 @@ int flow_image_rx(const flow_core_t *core, uint32_t number,
     flow->limit = flow_rx_use(rx);
     flow->held  = (rx->ring == 0) ?
                           0 :
-                          (unsigned)__builtin_popcountll(
-                                  flow_core_ring(core, rx->ring)->mask);
+                          flow_psn_count(flow_core_ring(core, rx->ring)->mask);
     flow->ready = flow_rx_holds_next(core, rx);
     return 1;
 }

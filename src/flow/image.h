@@ -95,7 +95,7 @@ typedef struct flow_image_rx {
 uint32_t flow_image_rx_count(const flow_core_t *core);
 int      flow_image_rx(const flow_core_t *core, uint32_t number,
                        flow_image_rx_t *flow);
-/* Of the flow of this incarnation's endpoint; 0: there is none. */
+/* The number of the flow of this incarnation's endpoint; 0: there is none. */
 uint32_t flow_image_rx_number(flow_core_t *core, uint64_t src, uint32_t ep);
 
 #ifdef __cplusplus

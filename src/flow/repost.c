@@ -26,7 +26,8 @@ static unsigned flow_tx_repost_level(const flow_core_t *core,
 }
 
 /* SRD: it waits on, as the hello of its flow was refused. Not for a peer that
- * does not answer any more: no hello goes to it, and the operation has to end. */
+ * does not answer any more: no hello goes to it, and the operation has to
+ * end. */
 static int flow_tx_repost_waits(flow_core_t *core, flow_op_t *op,
                                 flow_time_t now)
 {
