@@ -8,6 +8,7 @@
  *                                  of this node, and takes as many from there
  */
 #include "device.h"
+#include "efasim/engine/limits.h"
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -59,7 +60,7 @@ static int far_open(struct far *far, const char *name, unsigned node)
         (ibv_query_gid(far->ctx, 1, 0, &attr.grh.dgid) != 0)) {
         return -1;
     }
-    attr.grh.dgid.raw[15] = 1 + 4 * node;
+    attr.grh.dgid.raw[15] = 1 + SIM_DEVICES * node;
     far->memory = mmap(NULL, 2 * FAR_DEPTH * FAR_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     far->pd     = ibv_alloc_pd(far->ctx);

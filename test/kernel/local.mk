@@ -16,7 +16,7 @@ test_kernel_probe_LDADD = -lefa -libverbs
 check_PROGRAMS += test/kernel/far
 test_kernel_far_SOURCES = test/kernel/far.c test/kernel/device.c \
 	test/kernel/device.h
-test_kernel_far_CPPFLAGS = -D_GNU_SOURCE
+test_kernel_far_CPPFLAGS = -D_GNU_SOURCE -I$(srcdir)/src
 test_kernel_far_CFLAGS = $(BASE_CFLAGS)
 test_kernel_far_LDFLAGS =
 test_kernel_far_LDADD = -lefa -libverbs
