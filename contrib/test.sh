@@ -137,6 +137,7 @@ if [ "$existing" = no ]; then
     fi
     say "building in ${build#"$top"/}"
     build_targets='all test-programs'
+    [ "${suites[*]}" != kernel ] || build_targets='all kernel-programs'
     build_tree "$build" "${configure_args[@]}" || die "the build failed"
     # Suites borrow from those; what cannot be made, they say.
     if [ "$build_only" = no ] && [ "$strict" = yes ]; then

@@ -22,8 +22,10 @@ test_kernel_far_LDFLAGS =
 test_kernel_far_LDADD = -lefa -libverbs
 
 # Built by MPI's compiler wrapper, as test/mpi_check.
+kernel_built = test/kernel/probe test/kernel/far
 if HAVE_MPI
 check_DATA += test/kernel/ring
+kernel_built += test/kernel/ring
 endif
 test/kernel/ring: $(srcdir)/test/kernel/ring.c
 	@$(MKDIR_P) test/kernel
@@ -31,3 +33,8 @@ test/kernel/ring: $(srcdir)/test/kernel/ring.c
 	    $(srcdir)/test/kernel/ring.c
 CLEANFILES += test/kernel/ring
 EXTRA_DIST += test/kernel/ring.c
+
+# Suite kernel alone needs no more: "make all kernel-programs".
+kernel-programs: all
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) $(kernel_built)
+.PHONY: kernel-programs
