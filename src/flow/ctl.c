@@ -138,26 +138,42 @@ static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
     ++core->counters.acks_alone;
 }
 
+static void flow_ctl_build_limit(flow_core_t *core, flow_rx_t *rx,
+                                 flow_ctl_t *ctl)
+{
+    flow_ctl_msg_t msg;
+
+    msg.ep  = rx->ep;
+    msg.src = core->params.self.incarnation;
+    msg.dst = ctl->peer->incarnation;
+    flow_ctl_fill_limit(rx, &msg);
+    flow_ctl_encode_limit(&msg, ctl->data);
+    ctl->len = FLOW_CTL_LIMIT_LEN;
+    ++core->counters.limits_alone;
+}
+
 static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
                               flow_ctl_t *ctl)
 {
     flow_ctl_msg_t msg;
 
-    if ((due == FLOW_CTL_RX_ACK) ||
-        ((due == FLOW_CTL_RX_LIMIT) && flow_is_ud(core))) {
+    switch (due) {
+    case FLOW_CTL_RX_LIMIT:
+        if (!flow_is_ud(core)) {
+            flow_ctl_build_limit(core, rx, ctl);
+            return;
+        }
+        /* fall through */
+    case FLOW_CTL_RX_ACK:
         flow_ctl_build_ack(core, rx, ctl);
         return;
-    }
-    switch (due) {
     case FLOW_CTL_RX_ANSWER:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_ANSWER, rx->ep, &msg);
         msg.token = flow_rx_token(rx);
         msg.pair  = (rx->pair != 0) ? flow_core_tx(core, rx->pair)->ep : 0;
         msg.rma   = ctl->peer->rma;
-        break;
-    case FLOW_CTL_RX_LIMIT:
-        flow_ctl_base(core, ctl->peer, FLOW_CTL_LIMIT, rx->ep, &msg);
-        ++core->counters.limits_alone;
+        flow_ctl_fill_limit(rx, &msg);
+        rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it has that, too */
         break;
     case FLOW_CTL_RX_WHO:
         flow_ctl_base(core, ctl->peer, FLOW_CTL_WHO, rx->ep, &msg);
@@ -169,12 +185,6 @@ static void flow_ctl_build_rx(flow_core_t *core, flow_rx_t *rx, unsigned due,
         flow_ctl_base(core, ctl->peer, FLOW_CTL_RESET, rx->ep, &msg);
         msg.flags = FLOW_RESET_BY_RX;
         break;
-    }
-    if ((due == FLOW_CTL_RX_ANSWER) || (due == FLOW_CTL_RX_LIMIT)) {
-        flow_ctl_fill_limit(rx, &msg);
-        if (due == FLOW_CTL_RX_ANSWER) {
-            rx->ctl &= ~(unsigned)FLOW_CTL_RX_LIMIT; /* it has that, too */
-        }
     }
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
 }
@@ -266,8 +276,20 @@ int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
 {
     int found = 0;
     uint32_t ref;
+    flow_rx_t *rx;
 
     flow_timer_run(core, now);
+    rx = flow_is_ud(core) ? NULL : flow_turn_take_limit(core);
+    if (rx != NULL) {
+        ctl->peer   = flow_core_peer(core, rx->peer);
+        ctl->cookie = flow_ctl_cookie_rx(rx, FLOW_CTL_RX_LIMIT);
+        flow_ctl_build_limit(core, rx, ctl);
+        flow_trace(core, FLOW_TRACE_CTL_TX, rx->ep, rx->limit,
+                   FLOW_CTL_RX_LIMIT << 8);
+        ++core->counters.ctl_sent;
+        return 1;
+    }
+
     while (!found && ((ref = flow_turn_next(core)) != 0)) {
         ctl->peer = flow_turn_peer(core, ref);
         found     = (ref & FLOW_TURN_RX) ?

@@ -236,6 +236,42 @@ static int flow_ctl_is_to_rx(const flow_ctl_msg_t *msg)
             (msg->flags != FLOW_RESET_BY_RX));
 }
 
+/* A limit of an open flow, the most frequent of them. 1: it is taken, as the
+ * general way would. 0: it is no such packet, and nothing was done. */
+static int flow_ctl_limit_plain(flow_core_t *core, const uint8_t *pkt,
+                                size_t len, flow_src_t src)
+{
+    flow_ctl_msg_t msg;
+    flow_peer_t *peer;
+    uint32_t index;
+    flow_tx_t *tx;
+
+    if ((len != FLOW_CTL_LIMIT_LEN) || flow_is_ud(core) ||
+        (flow_wire_first(pkt) != (FLOW_CTL_LIMIT | FLOW_WIRE_CTL))) {
+        return 0;
+    }
+    flow_ctl_decode_limit(pkt, &msg);
+    index = msg.ep & (FLOW_INDEX_MAX - 1);
+    if ((msg.flags != 0) || (msg.dst != core->params.self.incarnation) ||
+        (index >= core->tx_count)) {
+        return 0;
+    }
+    tx = flow_core_tx(core, index);
+    if ((tx->state != FLOW_TX_OPEN) || (tx->ep != msg.ep)) {
+        return 0;
+    }
+    peer = flow_core_peer(core, tx->peer);
+    if ((peer->incarnation != msg.src) || (peer->state != FLOW_PEER_READY) ||
+        !flow_peer_sent(peer, src)) {
+        return 0;
+    }
+
+    flow_trace(core, FLOW_TRACE_CTL_RX, msg.ep, msg.limit, msg.type);
+    flow_peer_heard(core, peer);
+    flow_tx_limit(core, tx, msg.limit);
+    return 1;
+}
+
 flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
                                      size_t len, flow_src_t src,
                                      flow_rx_out_t *out)
@@ -244,6 +280,9 @@ flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
     flow_drop_t reason;
     flow_peer_t *peer;
 
+    if (flow_ctl_limit_plain(core, pkt, len, src)) {
+        return FLOW_RX_CONTROL;
+    }
     reason = flow_ctl_decode(pkt, len, &msg);
     if (reason != FLOW_DROP_NONE) {
         return flow_drop_packet(core, reason, out);

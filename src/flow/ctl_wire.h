@@ -29,6 +29,7 @@
 #define FLOW_CTL_WIRE_H_
 
 #include "flow/types.h"
+#include "flow/wire.h"
 
 enum flow_ctl_type {
     FLOW_CTL_HELLO = 1,
@@ -71,6 +72,35 @@ typedef struct flow_ctl_msg {
     uint64_t    src, dst, acked;
     flow_addr_t addr; /* hello: addr.incarnation is src                       */
 } flow_ctl_msg_t;
+
+/*
+ * The same two for limit, the most frequent one: fields type, flags, limit, ep,
+ * src and dst. Reading: for FLOW_CTL_LIMIT_LEN bytes; nothing is checked.
+ */
+static inline void
+flow_ctl_encode_limit(const flow_ctl_msg_t *msg, uint8_t *buf)
+{
+    flow_wire_store64(buf, FLOW_CTL_LIMIT | FLOW_WIRE_CTL |
+                                   ((uint64_t)msg->flags << 8) |
+                                   ((uint64_t)msg->limit << 16) |
+                                   ((uint64_t)msg->ep << 32));
+    flow_wire_store64(buf + 8, msg->src);
+    flow_wire_store64(buf + 16, msg->dst);
+    flow_wire_store64(buf + 24, 0);
+}
+
+static inline void
+flow_ctl_decode_limit(const uint8_t *buf, flow_ctl_msg_t *msg)
+{
+    uint64_t word = flow_wire_load64(buf);
+
+    msg->type  = word & FLOW_WIRE_AM_MASK;
+    msg->flags = (uint8_t)(word >> 8);
+    msg->limit = (flow_psn_t)(word >> 16);
+    msg->ep    = (uint32_t)(word >> 32);
+    msg->src   = flow_wire_load64(buf + 8);
+    msg->dst   = flow_wire_load64(buf + 16);
+}
 
 /* Write msg to buf (FLOW_CTL_MAX bytes); the length. Not for goodbye. */
 unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf);

@@ -397,10 +397,52 @@ static void flow_grant_starved_add(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
+/*
+ * The usual case, all of it in one function: there is enough for all flows, none
+ * waits, this one is active and its credits were not recalled. 1: it has its
+ * whole window again, as flow_grant_flow_used would have given it. 0: nothing
+ * was done.
+ */
+static int flow_grant_flow_used_plain(flow_core_t *core, flow_rx_t *rx)
+{
+    int64_t capacity = flow_grant_capacity(core);
+    int used         = flow_psn_diff(flow_rx_psn(rx), flow_rx_counted(rx));
+    int more         = core->params.grant -
+                       flow_psn_diff(rx->limit, flow_rx_psn(rx));
+
+    if (((rx->flags & (FLOW_RXF_ACTIVE | FLOW_RXF_RECALLED)) !=
+         FLOW_RXF_ACTIVE) ||
+        (core->starved.head != 0) || (more <= 0) ||
+        ((int64_t)core->granted * core->params.grant > capacity) ||
+        (core->owed - used + more > capacity) ||
+        !flow_lap_may_raise(core, rx, rx->limit + (flow_psn_t)more)) {
+        return 0;
+    }
+
+    core->active_used += (unsigned)used;
+    core->owed        += more - used;
+    rx->counted_low    = (uint8_t)flow_rx_psn(rx);
+    rx->used           = 1;
+    flow_grant_limit_carried(core, rx);
+    rx->limit         += (flow_psn_t)more;
+    flow_trace(core, FLOW_TRACE_GRANT, rx->ep, rx->limit, rx->flags);
+    if (!(rx->flags & FLOW_RXF_CARRIED)) {
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
+    } else {
+        flow_grant_limit_to_pair(core, rx);
+        flow_grant_limit_send(core, rx);
+    }
+    flow_grant_next_look(rx);
+    return 1;
+}
+
 void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 {
     uint8_t used = (uint8_t)((uint8_t)flow_rx_psn(rx) - rx->counted_low);
 
+    if (flow_grant_flow_used_plain(core, rx)) {
+        return;
+    }
     flow_grant_owed_sync(core, rx);
     if (!flow_grant_is_short(core) || flow_grant_is_backlogged(core)) {
         flow_grant_flow_activate(core, rx);

@@ -45,15 +45,6 @@ uint32_t flow_hash_next_size(const flow_core_t *core)
     return (core->hash_size == 0) ? FLOW_CHUNK : core->hash_size * 2;
 }
 
-int flow_hash_full(const flow_core_t *core)
-{
-    uint64_t used = (core->counters.peers > core->counters.rx_flows) ?
-                            core->counters.peers :
-                            core->counters.rx_flows;
-
-    return used + FLOW_RX_BATCH >= (uint64_t)core->hash_size * FLOW_HASH_LOAD;
-}
-
 /* Insert a record at the head of its chain; remove it from anywhere. */
 #define FLOW_HASH_DEFINE(_name, _type, _get, _link, _index, _head) \
     void flow_hash_insert_##_name(flow_core_t *core, _type *record) \

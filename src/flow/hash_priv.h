@@ -21,6 +21,13 @@ void      flow_hash_remove_rx(flow_core_t *core, flow_rx_t *rx);
 void     *flow_hash_move(flow_core_t *core, void *mem);
 /* Heads of the table to be handed over next; is it time for that? */
 uint32_t  flow_hash_next_size(const flow_core_t *core);
-int       flow_hash_full(const flow_core_t *core);
+static inline int flow_hash_full(const flow_core_t *core)
+{
+    uint64_t used = (core->counters.peers > core->counters.rx_flows) ?
+                            core->counters.peers :
+                            core->counters.rx_flows;
+
+    return used + FLOW_RX_BATCH >= (uint64_t)core->hash_size * FLOW_HASH_LOAD;
+}
 
 #endif

@@ -25,12 +25,6 @@
  */
 #include "flow/lap_priv.h"
 
-static int flow_lap_crosses(const flow_core_t *core, flow_psn_t from,
-                            flow_psn_t to)
-{
-    return ((from ^ to) & ~(core->params.lap - 1u)) != 0;
-}
-
 /* Was a line crossed, and not all has arrived since that was out then? */
 static int flow_lap_waits(const flow_core_t *core, const flow_rx_t *rx)
 {
@@ -45,14 +39,12 @@ int flow_lap_holds(const flow_core_t *core, const flow_rx_t *rx)
            flow_lap_crosses(core, rx->limit, rx->limit + FLOW_WINDOW_MAX);
 }
 
-int flow_lap_may_raise(flow_core_t *core, const flow_rx_t *rx,
-                       flow_psn_t next)
+int flow_lap_cross(flow_core_t *core, const flow_rx_t *rx, flow_psn_t next)
 {
     flow_peer_t *peer = flow_core_peer(core, rx->peer);
     flow_tx_t *tx     = flow_core_tx(core, rx->pair);
 
-    if (flow_is_ud(core) || (flow_psn_diff(next, rx->limit) <= 0) ||
-        !flow_lap_crosses(core, rx->limit, next)) {
+    if (flow_is_ud(core) || (flow_psn_diff(next, rx->limit) <= 0)) {
         return 1;
     }
     if (flow_lap_waits(core, rx)) {

@@ -305,11 +305,6 @@ int flow_peer_spoke(const flow_peer_t *peer)
     return peer->spoke;
 }
 
-void *flow_peer_cookie(const flow_peer_t *peer)
-{
-    return peer->cookie;
-}
-
 void flow_peer_set_cookie(flow_peer_t *peer, void *cookie)
 {
     peer->cookie = cookie;

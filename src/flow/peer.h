@@ -11,12 +11,23 @@ extern "C" {
 
 /* The core's record of a peer. The address is constant while it lives. */
 flow_addr_t flow_peer_addr(const flow_core_t *core, const flow_peer_t *peer);
+static inline uint32_t flow_peer_qpn(const flow_peer_t *peer)
+{
+    return peer->qpn;
+}
+static inline uint32_t flow_peer_qkey(const flow_peer_t *peer)
+{
+    return peer->qkey;
+}
 
 /* Was it ever heard, or did something ever get through to it? */
 int flow_peer_spoke(const flow_peer_t *peer);
 
 /* The caller's word for a peer (its address handle); NULL at first. */
-void *flow_peer_cookie(const flow_peer_t *peer);
+static inline void *flow_peer_cookie(const flow_peer_t *peer)
+{
+    return peer->cookie;
+}
 void flow_peer_set_cookie(flow_peer_t *peer, void *cookie);
 
 /*

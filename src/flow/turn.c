@@ -18,6 +18,7 @@
  * that can be reached, a packet to that peer is out or a flow of it is queued,
  * and the end of either wakes one that waits.
  */
+#include "flow/ctl_priv.h"
 #include "flow/fifo_priv.h"
 #include "flow/rx_priv.h"
 #include "flow/turn_priv.h"
@@ -70,7 +71,7 @@ void flow_turn_park(flow_core_t *core, flow_peer_t *peer, uint32_t ref)
     peer->parked = ref & (2 * FLOW_INDEX_MAX - 1);
 }
 
-static void flow_turn_push(flow_core_t *core, uint32_t ref)
+static inline void flow_turn_push(flow_core_t *core, uint32_t ref)
 {
     uint32_t index = ref & (FLOW_INDEX_MAX - 1);
 
@@ -177,6 +178,12 @@ uint32_t flow_turn_next(flow_core_t *core)
     return ref;
 }
 
+/* A flow of the peer left its queue. */
+static void flow_turn_left(flow_peer_t *peer)
+{
+    peer->woken = (peer->woken - (peer->woken > 0)) & 0xf;
+}
+
 flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref)
 {
     uint32_t index    = ref & (FLOW_INDEX_MAX - 1);
@@ -185,7 +192,7 @@ flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref)
                                                flow_core_rx(core, index)->peer :
                                                flow_core_tx(core, index)->peer);
 
-    peer->woken = (peer->woken - (peer->woken > 0)) & 0xf;
+    flow_turn_left(peer);
     return peer;
 }
 
@@ -201,6 +208,28 @@ void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
         !flow_turn_may_ask(core)) {
         flow_turn_count(core);
     }
+}
+
+flow_rx_t *flow_turn_take_limit(flow_core_t *core)
+{
+    flow_rx_t *rx = flow_core_rx(core, core->ctl_rx.head);
+    flow_peer_t *peer;
+
+    if ((core->ctl_pending == 0) || (core->ctl_tx.head != 0) ||
+        (rx->ctl != (FLOW_CTL_QUEUED | FLOW_CTL_RX_LIMIT))) {
+        return NULL;
+    }
+    peer = flow_core_peer(core, rx->peer);
+    if ((peer->state != FLOW_PEER_READY) || !flow_turn_may_go(core, peer, 1)) {
+        return NULL;
+    }
+
+    flow_fifo_rx_ctl_pop(core, &core->ctl_rx);
+    --core->ctl_pending;
+    rx->ctl = 0;
+    flow_turn_left(peer);
+    flow_turn_take(core, peer, 1);
+    return rx;
 }
 
 void flow_turn_give(flow_core_t *core, flow_peer_t *peer, int rx)

@@ -21,6 +21,10 @@ uint32_t flow_turn_next(flow_core_t *core);
 flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref);
 /* May one more packet be out to this peer, of a receiving flow (rx) or not? */
 int  flow_turn_may_go(const flow_core_t *core, const flow_peer_t *peer, int rx);
+/* The most frequent case in one: the next flow is a receiving one with nothing
+ * due but its limit, and may send it. It is handed out, and the flow has left
+ * its queue. NULL: it is not so, and nothing was done. */
+flow_rx_t *flow_turn_take_limit(flow_core_t *core);
 /* It may not: the flow waits with its peer. */
 void flow_turn_park(flow_core_t *core, flow_peer_t *peer, uint32_t ref);
 /* A packet was handed out; one ended. */

@@ -387,6 +387,52 @@ TEST(flow_answer, stale)
     EXPECT_EQ(FLOW_RX_DROP, a.receive(answer[0]));
 }
 
+/* The most frequent packet of control has a short way: it looks at as much. */
+TEST(flow_limit, liars)
+{
+    Node a(1), b(2), c(3);
+    flow_tx_t *tx = a.open(b);
+    a.open(c);
+    settle(a, b);
+    settle(a, c);
+    ASSERT_TRUE(a.send(tx, "x"));
+    settle(a, b);
+
+    flow_psn_t before  = tx->limit;
+    flow_ctl_msg_t msg = message(FLOW_CTL_LIMIT, b, a, tx->ep);
+    msg.limit          = before + 1;
+    Bytes bytes        = encode(msg);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(bytes, src_of(c)));
+    EXPECT_EQ(FLOW_DROP_SENDER, a.last.reason);
+    Bytes other = bytes;
+    other[8] ^= 0x40; /* of an incarnation that is not known */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
+    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    other = encode(message(FLOW_CTL_LIMIT, c, a, tx->ep)); /* of another's */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(c)));
+    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
+    EXPECT_EQ(FLOW_DROP_SENDER, a.last.reason);
+    other = bytes;
+    other[16] ^= 0x40; /* for another incarnation than ours */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
+    EXPECT_EQ(FLOW_DROP_NOT_FOR_US, a.last.reason);
+    other = bytes;
+    other[5] ^= 0x40; /* for an endpoint that never was */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
+    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    other = bytes;
+    other[1] = FLOW_LIMIT_RECALL + 1; /* flags that do not exist */
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
+    EXPECT_EQ(FLOW_DROP_FIELD, a.last.reason);
+    other.pop_back();
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
+    EXPECT_EQ(FLOW_DROP_LENGTH, a.last.reason);
+    EXPECT_EQ(before, tx->limit);
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(bytes, src_of(b)));
+    EXPECT_EQ((flow_psn_t)(before + 1), tx->limit);
+}
+
 TEST(flow_limit, newest_wins)
 {
     Node a(1), b(2);

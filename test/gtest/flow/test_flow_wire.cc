@@ -232,3 +232,24 @@ TEST(flow_drop, name__all)
     EXPECT_STREQ("DUPLICATE", flow_drop_name(FLOW_DROP_DUPLICATE));
     EXPECT_STREQ("?", flow_drop_name(FLOW_DROP_LAST));
 }
+
+/* Limits have an encoder and a decoder of their own. */
+TEST(flow_ctl_wire, limit)
+{
+    flow_ctl_msg_t msg = {}, back = {};
+    uint8_t general[FLOW_CTL_MAX], own[FLOW_CTL_MAX];
+
+    msg.type  = FLOW_CTL_LIMIT;
+    msg.flags = FLOW_LIMIT_RECALL;
+    msg.limit = 0xabcd;
+    msg.ep    = 0x12345678;
+    msg.src   = 0x1122334455667788;
+    msg.dst   = 0x99aabbccddeeff01;
+    ASSERT_EQ((unsigned)FLOW_CTL_LIMIT_LEN, flow_ctl_encode(&msg, general));
+    memset(own, 0xee, sizeof(own));
+    flow_ctl_encode_limit(&msg, own);
+    EXPECT_EQ(0, memcmp(general, own, FLOW_CTL_LIMIT_LEN));
+    EXPECT_EQ(0xee, own[FLOW_CTL_LIMIT_LEN]);
+    flow_ctl_decode_limit(own, &back);
+    EXPECT_EQ(0, memcmp(&msg, &back, sizeof(msg)));
+}

@@ -43,6 +43,12 @@ void base_ah_table_cleanup(base_ah_table_t *table);
 ucs_status_t
 base_ah_get(base_ah_table_t *table, const uint8_t *gid, base_ah_t **ah_p);
 
+/* One more reference of one that has some. */
+static inline void base_ah_ref(base_ah_t *ah)
+{
+    ++ah->refs;
+}
+
 /* Gives a reference back. */
 void base_ah_put(base_ah_table_t *table, base_ah_t *ah);
 

@@ -31,16 +31,31 @@ static void base_ctl_release(base_iface_t *iface, base_op_t *op)
     iface->ops.free_ctl = op;
 }
 
+/* The peer's address handle, with one more reference: the one that is kept for
+ * it, if there is one. As base_ah_get. */
+static inline ucs_status_t
+base_ctl_ah_get(base_iface_t *iface, const flow_peer_t *peer, base_ah_t **ah_p)
+{
+    flow_addr_t addr;
+
+    *ah_p = flow_peer_cookie(peer);
+    if (*ah_p != NULL) {
+        base_ah_ref(*ah_p);
+        return UCS_OK;
+    }
+    addr = flow_peer_addr(iface->core, peer);
+    return base_ah_get(&iface->ahs, addr.gid, ah_p);
+}
+
 /* Posts one control packet. Returns 0 when that has to wait. */
 static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
 {
-    flow_addr_t addr = flow_peer_addr(iface->core, ctl->peer);
-    base_op_t  *op   = iface->ops.free_ctl;
-    base_ah_t  *ah;
-    efa_dest_t  dest;
-    int         err;
+    base_op_t *op = iface->ops.free_ctl;
+    base_ah_t *ah;
+    efa_dest_t dest;
+    int        err;
 
-    if (base_ah_get(&iface->ahs, addr.gid, &ah) != UCS_OK) {
+    if (base_ctl_ah_get(iface, ctl->peer, &ah) != UCS_OK) {
         /* all handles are in use now: later, after a back-off */
         flow_ctl_done(iface->core, ctl->cookie, FLOW_SEND_RNR,
                       base_flow_clock(iface));
@@ -49,7 +64,8 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
 
     iface->ops.free_ctl = (base_op_t*)op->out.next;
     base_ctl_fill(op, ctl, ah);
-    dest = efa_dest(ah->device->ibah, ah->device->number, addr.qpn, addr.qkey);
+    dest = efa_dest(ah->device->ibah, ah->device->number,
+                    flow_peer_qpn(ctl->peer), flow_peer_qkey(ctl->peer));
     err  = base_post_send(iface, &dest, op);
     if (err == 0) {
         ++iface->ctl_ops;
