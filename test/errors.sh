@@ -153,6 +153,9 @@ time.sleep(60)" &
         "$srd_info" --plan --ranks=0 --hosts=8
     error 'efasim run --node 8 -- true' 'node=8' 'allowed' 'from 0 to 7' \
         "$EFASIM" run --node 8 -- true
+    error 'efasim run --per-node 1 -- ibv_devinfo (no launcher)' 'per-node=1' \
+        'no launcher numbers' 'mpirun or srun, or give --node' \
+        "$EFASIM" run --per-node 1 --fabric "t$$" -- ibv_devinfo
     error 'efasim run --lose 0.1 -- true' "'--lose'" 'unknown option' 'is --loss meant.*--help' \
         "$EFASIM" run --lose 0.1 -- true
     error 'efasim run solver (which is not in PATH)' 'solver' 'not found in PATH' \
@@ -183,6 +186,12 @@ errors_module() {
     error 'UCX_TLS=srd (/dev/infiniband/uverbs0 is not this user'"'"'s)' 'rdmap0s6' \
         'no right' 'group|udev|--device' errors_on --refuse-open -- env UCX_TLS=srd \
         "$SRDRUN" ucx_info -w -u t
+    error 'UCX_TLS=srd UCX_NET_DEVICES=eth0' 'UCX_NET_DEVICES=eth0' 'no EFA device of this' \
+        'name rdmap0s6:1, or unset' errors_on -- env UCX_TLS=srd UCX_NET_DEVICES=eth0 \
+        "$SRDRUN" ucx_info -w -u t
+    error 'UCX_TLS=ud,srd UCX_NET_DEVICES=mlx5_*:1 (of two devices)' 'UCX_NET_DEVICES=mlx5' \
+        'no EFA device of this' 'name rdmap0s6:1 or another' errors_on --devices 2 -- \
+        env UCX_TLS=ud,srd 'UCX_NET_DEVICES=mlx5_*:1' "$SRDRUN" ucx_info -w -u t
     error 'UCX_TLS=srd (ulimit -l 64)' 'rdmap0s6' 'locked memory' 'ulimit -l|memlock' \
         errors_locked 64 env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
     error 'UCX_TLS=srd (the device has no queue pair left)' 'rdmap0s6' 'queue pair' \

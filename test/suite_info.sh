@@ -355,7 +355,8 @@ python() {
     WORDS=("${info[@]}")
     python_says 0 '^module +/.*libuct_srd.so.0$' '^  to other hosts srd on'
     SIM=(--refuse-open)
-    python_says 1 '^  module +cannot serve it: .*cannot be opened'
+    python_says 1 '^  module +cannot serve it: .*cannot be opened' \
+        '^0 of 1 over the EFA by this module$'
     "$BUILD/bin/srd_info" --python "$DIR/nosuch" >"$OUT" 2>&1
     [ $? = 2 ] && grep -q 'nosuch cannot be started' "$OUT" || fail "no such one"
 }

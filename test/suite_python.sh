@@ -330,6 +330,24 @@ time.sleep(60)' "$port" &
     done <<<$'srd,sm 127.0.0.1 lacks tcp\ntcp --port=0 allowed is 1\ntcp host.invalid give the name'
 }
 
+# A client without its server says for whom it waits, long before it gives up.
+pingpong_waits() {
+    ucxx_environment
+    local port pid tries=0
+    port=$(random_port)
+    "$EFASIM" run -- "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" \
+        --port "$port" 127.0.0.1 >"$CHECK_LOG.out" 2>&1 &
+    pid=$!
+    until grep -q "^waiting for 127.0.0.1, port $port, at most .*started there" \
+        "$CHECK_LOG.out"; do
+        tries=$((tries + 1))
+        [ $tries -lt 250 ] && kill -0 $pid || { cat "$CHECK_LOG.out" && fail "not a word"; }
+        sleep 0.1
+    done
+    kill $pid
+    cat "$CHECK_LOG.out"
+}
+
 # A program that knows nothing of us: PYTHONPATH has the folder of sitecustomize.
 ucxx_by_path() {
     ucxx_environment
@@ -544,6 +562,7 @@ suite_run() {
     check nixl_own_tests 600 nixl_own_tests
     check ucxx_example 40 ucxx_example
     check ucxx_busy 30 pingpong_busy
+    check ucxx_waits 30 pingpong_waits
     check page_readme 200 page README.md '^.*Python.*ucxx on two'
     check page_python 200 page docs/PYTHON.md '^In a fresh environment'
     check ucxx_late 40 ucxx_late

@@ -28,6 +28,7 @@ except ImportError as error:
 
 PORT = 18515
 SIZES = [1, 1 << 10, 64 << 10, 1 << 20, 16 << 20]
+PATIENCE = 2  # seconds without an answer, after which it says that it waits
 TIMEOUT = 60  # seconds, in which the other side has to listen
 
 
@@ -68,8 +69,22 @@ async def serve(port, rounds):
     listener.close()
 
 
+async def say_waiting(address, port):
+    await asyncio.sleep(PATIENCE)
+    print(f'waiting for {address}, port {port}, at most {TIMEOUT} s: is this '
+          'program started there, without an address?', flush=True)
+
+
 async def reach(address, port):
     """The other side may have been started a moment ago."""
+    talk = asyncio.create_task(say_waiting(address, port))
+    try:
+        return await reach_in_time(address, port)
+    finally:
+        talk.cancel()
+
+
+async def reach_in_time(address, port):
     end = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -77,7 +92,9 @@ async def reach(address, port):
         except (ucxx.exceptions.UCXError, asyncio.TimeoutError) as error:
             if time.monotonic() > end:
                 sys.exit(f'ucxx_pingpong.py: nobody answers at {address}, port '
-                         f'{port} ({type(error).__name__}): start it there')
+                         f'{port} ({type(error).__name__}): start it there, '
+                         'with the same --port; is the port open between the '
+                         'hosts?')
             await asyncio.sleep(0.2)
 
 

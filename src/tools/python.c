@@ -193,9 +193,14 @@ static int is_ours(const probe_t *probe)
                               (info_lane(probe, "ud") != NULL));
 }
 
-/* Nonzero if ours is used, as this Python is started. */
-static int show_ucx(json_t *json, const environment_t *env, const char *module,
-                    const char *tls, const char *path)
+/* UCX libraries that this module serves, and those that use it as this Python
+ * is started. */
+typedef struct tally {
+    unsigned served, ours;
+} tally_t;
+
+static void show_ucx(json_t *json, const environment_t *env, const char *module,
+                     const char *tls, const char *path, tally_t *tally)
 {
     const char *use = (probe_ucx_module() != NULL) ? NULL : module;
     int loads       = (env->module[0] != '\0') || (use == NULL);
@@ -210,7 +215,7 @@ static int show_ucx(json_t *json, const environment_t *env, const char *module,
     if (with.major == 0) {
         printf("  UCX            cannot be opened: %s\n", with.error);
         json_text(json, "error", with.error);
-        return 0;
+        return;
     }
     snprintf(version, sizeof(version), "%u.%u.%u", with.major, with.minor,
              with.release);
@@ -231,15 +236,15 @@ static int show_ucx(json_t *json, const environment_t *env, const char *module,
     json_truth(json, "served", info_is_usable(&with));
     json_text(json, "to_other_hosts", takes);
     json_truth(json, "by_this_module", loads && is_ours(&now));
-    return loads && is_ours(&now);
+    tally->served += info_is_usable(&with) != 0;
+    tally->ours   += loads && is_ours(&now);
 }
 
 /* The same; @package is NULL for the system's UCX. */
-static int show_package(info_t *info, const environment_t *env, const char *tls,
-                        const package_t *package)
+static void show_package(info_t *info, const environment_t *env,
+                         const char *tls, const package_t *package,
+                         tally_t *tally)
 {
-    int is_ours_now;
-
     if (package != NULL) {
         printf("package %s %s\n", package->name, package->version);
     }
@@ -247,10 +252,9 @@ static int show_package(info_t *info, const environment_t *env, const char *tls,
     json_text(&info->json, "name", (package == NULL) ? NULL : package->name);
     json_text(&info->json, "version",
               (package == NULL) ? NULL : package->version);
-    is_ours_now = show_ucx(&info->json, env, info->module, tls,
-                           (package == NULL) ? "libucp.so.0" : package->path);
+    show_ucx(&info->json, env, info->module, tls,
+             (package == NULL) ? "libucp.so.0" : package->path, tally);
     json_end_object(&info->json);
-    return is_ours_now;
 }
 
 int python_run(info_t *info, const char *python, const char *tls)
@@ -259,7 +263,8 @@ int python_run(info_t *info, const char *python, const char *tls)
         "put srdrun in front of python, or the folder of sitecustomize into "
         "PYTHONPATH";
     static environment_t env;
-    unsigned i, ours = 0;
+    tally_t tally = {0, 0};
+    unsigned i;
 
     if (environment_read(&env, python) != 0) {
         return 2;
@@ -272,17 +277,19 @@ int python_run(info_t *info, const char *python, const char *tls)
               (env.module[0] != '\0') ? env.module : NULL);
     json_array(&info->json, "packages");
     for (i = 0; i < env.count; ++i) {
-        ours += show_package(info, &env, tls, &env.packages[i]);
+        show_package(info, &env, tls, &env.packages[i], &tally);
     }
     if (env.count == 0) {
         printf("no package of this environment brings a UCX; the system's:\n");
-        ours += show_package(info, &env, tls, NULL);
-        i     = 1;
+        show_package(info, &env, tls, NULL, &tally);
+        i = 1;
     }
     json_end_array(&info->json);
-    json_count(&info->json, "over_the_efa", ours);
-    printf("%u of %u over the EFA by this module%s%s\n", ours, i,
-           (env.module[0] == '\0') ? ": " : "",
-           (env.module[0] == '\0') ? advice : "");
-    return (ours == i) ? 0 : 1;
+    json_count(&info->json, "over_the_efa", tally.ours);
+    printf("%u of %u over the EFA by this module", tally.ours, i);
+    if ((env.module[0] == '\0') && (tally.served > 0)) {
+        printf(": %s", advice);
+    } /* else the remedy stands above, with the reason */
+    printf("\n");
+    return (tally.ours == i) ? 0 : 1;
 }

@@ -175,6 +175,35 @@ void ucx_message_iface(const ucx_host_t *host, const char *name,
     }
 }
 
+void ucx_message_devices(ucx_host_t *host)
+{
+    static int asked;
+    char (*names)[UCT_MD_NAME_MAX] = NULL;
+    char first[UCT_DEVICE_NAME_MAX];
+    unsigned i, count = 0;
+
+    if ((getenv("UCX_NET_DEVICES") == NULL) || !tls_asks_only_for_ours() ||
+        __atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED) ||
+        (ucx_provider.query_mds(host, &names, &count) != UCS_OK)) {
+        return;
+    }
+    for (i = count; i-- > 0;) {
+        snprintf(first, sizeof(first), "%.*s:1", UCT_DEVICE_NAME_MAX - 3,
+                 names[i]);
+        if (tls_may_use_device(first)) {
+            break;
+        }
+        if ((i == 0) && ucx_message_is_first()) {
+            host_warn(host, "UCX_NET_DEVICES=%.64s names no EFA device of this "
+                      "host, and UCX_TLS=%.64s no other transport, hence UCX "
+                      "finds no device: name %s%s, or unset UCX_NET_DEVICES",
+                      getenv("UCX_NET_DEVICES"), getenv("UCX_TLS"), first,
+                      (count > 1) ? " or another that 'srd_info' lists" : "");
+        }
+    }
+    free(names);
+}
+
 /* The file that this address is of. */
 static const char *message_file_of(const void *address)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tls.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,50 @@ int tls_asked_for_any(void)
 
     for (i = 0; i < ucx_provider.transport_count; ++i) {
         if (ucx_user_asked_for(ucx_provider.transports[i]->name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int tls_asks_only_for_ours(void)
+{
+    int count = 0, negated;
+    const char *list = tls_list(&negated);
+    tls_item_t item;
+    unsigned i;
+
+    while ((list != NULL) && !negated && tls_next(&list, &item)) {
+        for (i = 0; (i < ucx_provider.transport_count) &&
+                    !tls_item_is(&item, ucx_provider.transports[i]->name);
+             ++i) {
+        }
+        if (i == ucx_provider.transport_count) {
+            return 0;
+        }
+        ++count;
+    }
+    return count > 0;
+}
+
+int tls_may_use_device(const char *name)
+{
+    const char *list = getenv("UCX_NET_DEVICES");
+    size_t length, base = strcspn(name, ":");
+    char item[UCT_DEVICE_NAME_MAX];
+
+    if ((list == NULL) || !strcmp(list, "all") || (*list == '^')) {
+        return 1;
+    }
+    for (; *list != '\0'; list += length + (list[length] == ',')) {
+        length = strcspn(list, ",");
+        if (length >= sizeof(item)) {
+            continue; /* longer than any device's name */
+        }
+        memcpy(item, list, length);
+        item[length] = '\0';
+        if ((fnmatch(item, name, 0) == 0) ||
+            ((length == base) && !strncmp(item, name, base))) {
             return 1;
         }
     }

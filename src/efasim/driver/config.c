@@ -55,7 +55,7 @@ static long config_number(const char *name, long min, long max)
     return number;
 }
 
-/* The rank on this machine, as the launchers tell it; 0 without one. */
+/* The rank on this machine, as the launchers tell it; -1 without one. */
 static long config_local_rank(void)
 {
     static const char *const names[] = {
@@ -72,20 +72,20 @@ static long config_local_rank(void)
         }
     }
 
-    return 0;
+    return -1;
 }
 
 unsigned drv_config_node(void)
 {
     long per_node = config_number("EFASIM_PER_NODE", 1, 1 << 20);
-    long node;
+    long node, rank;
 
     if (per_node > 0) {
-        node = config_local_rank() / per_node;
+        rank = config_local_rank();
+        node = (rank < 0) ? 0 : rank / per_node;
         if (node >= SIM_HOSTS) {
             drv_log("rank %ld at %ld per node needs node %ld, but a fabric "
-                    "has nodes 0 to %d; using node %d", config_local_rank(),
-                    per_node, node, SIM_HOSTS - 1, SIM_HOSTS - 1);
+                    "has nodes 0 to %d; using node %d", rank, per_node, node, SIM_HOSTS - 1, SIM_HOSTS - 1);
             node = SIM_HOSTS - 1;
         }
         return node;
@@ -93,6 +93,20 @@ unsigned drv_config_node(void)
 
     node = config_number("EFASIM_NODE", 0, SIM_HOSTS - 1);
     return (node < 0) ? 0 : node;
+}
+
+void drv_config_check_rank(void)
+{
+    static int said;
+
+    if ((config_number("EFASIM_PER_NODE", 1, 1 << 20) > 0) &&
+        (config_local_rank() < 0) &&
+        !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+        drv_log("--per-node=%.16s: no launcher numbers this program "
+                "(OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID, ... are not set), "
+                "so it is on host 0: start it by mpirun or srun, or give "
+                "--node N", getenv("EFASIM_PER_NODE"));
+    }
 }
 
 const char *drv_config_sysfs_root(void)

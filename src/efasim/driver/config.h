@@ -14,6 +14,9 @@ const char *drv_config_fabric_path(char path[FABRIC_PATH_MAX]);
 /* The node of this process, from EFASIM_NODE or the rank. */
 unsigned drv_config_node(void);
 
+/* A device is opened: says once if --per-node has no rank to go by. */
+void drv_config_check_rank(void);
+
 /* The folder that stands for /sys; "" when not enabled. */
 const char *drv_config_sysfs_root(void);
 

@@ -32,6 +32,7 @@ static int device_attach(struct drv_dev *dev)
         return -ENODEV;
     }
 
+    drv_config_check_rank();
     dev->fabric = fabric_open(path, 0, -1);
     if ((dev->fabric != NULL) &&
         (fabric_attach(dev->fabric, dir_nic_of(drv_config_node(), dev->index),
