@@ -9,6 +9,10 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/python/environment.sh
 . "$TEST_DIR/python/environment.sh"
+# shellcheck source=test/openmpi.sh
+. "$TEST_DIR/openmpi.sh"
+# shellcheck source=test/record.sh
+. "$TEST_DIR/record.sh"
 # shellcheck source=test/portable/aarch64.sh
 . "$TEST_DIR/portable/aarch64.sh"
 # shellcheck source=test/portable/contents.sh
@@ -155,6 +159,7 @@ run_arm() {
     check arm_ud 120 arm_run arm_bytes ud
     check arm_rdma 60 arm_run arm_rdma
     check arm_glue 60 arm_run arm_glue
+    check arm_record 120 arm_record
 }
 
 suite_run() {

@@ -117,6 +117,40 @@ arm_bytes() {
     at_least payload "$(stat_payload "$STAT")" "$(bytes_checked "$CHECK_LOG")"
 }
 
+# An MPI job of this machine is recorded, while the network reorders its packets
+# and is cut for some seconds: aarch64's srd_replay comes to the same end as this
+# machine's, file by file.
+arm_record() {
+    local ours=$CHECK_LOG.ours theirs=$CHECK_LOG.theirs plan=$CHECK_LOG.plan file
+    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    record_begin
+    printf 'after 300 on 0 partition 0 1,2,3\nat 6s heal\n' >"$plan"
+    EFASIM_OPTIONS=(--reorder 0.3 --timeout-ms 60000 --plan "$plan")
+    (
+        export UCX_EFA_RECORD=$RECORDED
+        openmpi 4 1 srd,self "$BUILD/test/mpi_check" all 65536
+    ) || exit
+    record_same 4 1000
+    for file in "$RECORDED"/*.srdrec; do
+        "$BUILD/bin/srd_replay" "$file"
+    done >"$ours" || fail "status $? here"
+    (arm_run arm_replay "$RECORDED") >"$theirs" || {
+        local status=$?
+        cat "$theirs"
+        exit $status
+    }
+    diff "$ours" "$theirs" || fail "aarch64 says otherwise"
+}
+
+# arm_replay FOLDER: there
+arm_replay() {
+    local file
+    arm_is root/usr/local/bin/srd_replay
+    for file in "$1"/*.srdrec; do
+        "$ARM/root/usr/local/bin/srd_replay" "$file" || fail "$file: status $?"
+    done
+}
+
 # RDMA READ: the emulated device copies by process_vm_readv, which qemu-user, up to
 # 7.2 at least, refuses with ENOSYS (38).
 arm_rdma() {
