@@ -398,10 +398,10 @@ static void flow_grant_starved_add(flow_core_t *core, flow_rx_t *rx)
 }
 
 /*
- * The usual case, all of it in one function: there is enough for all flows, none
- * waits, this one is active and its credits were not recalled. 1: it has its
- * whole window again, as flow_grant_flow_used would have given it. 0: nothing
- * was done.
+ * The usual case, all of it in one function: there is enough for all flows,
+ * none waits, this one is active and its credits were not recalled. 1: it has
+ * its whole window again, as flow_grant_flow_used would have given it. 0:
+ * nothing was done.
  */
 static int flow_grant_flow_used_plain(flow_core_t *core, flow_rx_t *rx)
 {

@@ -21,8 +21,8 @@ int tls_excludes(const char *name);
 /* Nonzero if one of ours was asked for by name (ucx_user_asked_for). */
 int tls_asked_for_any(void);
 
-/* Nonzero if UCX_TLS names transports of ours and nothing else: without a device
- * for them UCX has none at all. */
+/* Nonzero if UCX_TLS names transports of ours and nothing else: without a
+ * device for them UCX has none at all. */
 int tls_asks_only_for_ours(void);
 
 /* Nonzero if UCX_NET_DEVICES may take device @name, "rdmap0s6:1": a list of

@@ -16,7 +16,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from module import TESTS, Module  # noqa: E402
-from table import MUTANTS, TRANSPORT  # noqa: E402
+from table import MUTANTS  # noqa: E402
+from transport import TRANSPORT  # noqa: E402
 
 KINDS = {"gtest": ("test/gtest/flow", "test/driver"),
          "sim": ("test/sim", "test/driver"),
@@ -254,7 +255,7 @@ def run_transport(builder, every):
     wrong = module.check(TRANSPORT)
     if wrong:
         sys.exit(f"mutant '{wrong}': its text does not occur once; bring "
-                 "test/mutants/table.py up to date")
+                 "test/mutants/transport.py up to date")
     sound = module.mutate(0, None)
     for transport in TESTS:
         failed = judge(module, sound, transport)

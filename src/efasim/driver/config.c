@@ -85,7 +85,8 @@ unsigned drv_config_node(void)
         node = (rank < 0) ? 0 : rank / per_node;
         if (node >= SIM_HOSTS) {
             drv_log("rank %ld at %ld per node needs node %ld, but a fabric "
-                    "has nodes 0 to %d; using node %d", rank, per_node, node, SIM_HOSTS - 1, SIM_HOSTS - 1);
+                    "has nodes 0 to %d; using node %d", rank, per_node,
+                    node, SIM_HOSTS - 1, SIM_HOSTS - 1);
             node = SIM_HOSTS - 1;
         }
         return node;
