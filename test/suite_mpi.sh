@@ -47,11 +47,12 @@ record_mpi() {
     record_same "$1" 1000
 }
 
-# The same, and in mid-job the network between rank 0 and the others is cut for
-# some seconds. (They begin with the fabric, the cut with a device's requests.)
+# The same, and the network between rank 0 and the others is cut for seconds.
+# (Times are those of the fabric, which the first rank makes: on a slow machine
+# the ranks begin with the cut.)
 record_mpi_cut() {
     local plan=$CHECK_LOG.plan began=$SECONDS
-    printf 'after 300 on 0 partition 0 1,2,3\nat 6s heal\n' >"$plan"
+    printf 'at 200ms partition 0 1,2,3\nat 6s heal\n' >"$plan"
     record_mpi "$@" --timeout-ms 60000 --plan "$plan"
     at_least "seconds, most of them cut off" $((SECONDS - began)) 6
 }

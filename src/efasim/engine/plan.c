@@ -18,6 +18,7 @@ struct plan_line {
     char     text[PLAN_LINE];
     char    *word[PLAN_WORDS];
     unsigned words, at;
+    int      has_hosts; /* "on HOSTS" stands before the action */
     char    *err;
     size_t   err_size;
 };
@@ -148,7 +149,8 @@ static int plan_when(struct plan_line *line, struct sim_rule *rule)
         ++line->at;
     }
 
-    return plan_is(line, "on") ? plan_hosts(line, &rule->nics) : 0;
+    line->has_hosts = plan_is(line, "on");
+    return line->has_hosts ? plan_hosts(line, &rule->nics) : 0;
 }
 
 static int plan_knob(struct plan_line *line, struct sim_rule *rule)
@@ -201,6 +203,12 @@ static int plan_action(struct plan_line *line, struct sim_rule *rule)
         return plan_knob(line, rule);
     }
 
+    if (line->has_hosts && ((i == SIM_DO_PARTITION) || (i == SIM_DO_CLOG) ||
+                            (i == SIM_DO_HEAL))) {
+        --line->at; /* the action */
+        return plan_fail(line, "an action of those hosts behind 'on HOSTS': "
+                         "partition and clog name theirs, heal is for all");
+    }
     if ((i == SIM_DO_PARTITION) || (i == SIM_DO_CLOG)) {
         return (plan_hosts(line, &rule->a) || plan_hosts(line, &rule->b)) ?
                -1 : 0;
