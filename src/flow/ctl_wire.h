@@ -74,8 +74,9 @@ typedef struct flow_ctl_msg {
 } flow_ctl_msg_t;
 
 /*
- * The same two for limit, the most frequent one: fields type, flags, limit, ep,
- * src and dst. Reading: for FLOW_CTL_LIMIT_LEN bytes; nothing is checked.
+ * Limit, the most frequent one, has an encoder and a decoder of its own: fields
+ * type, flags, limit, ep, src and dst, FLOW_CTL_LIMIT_LEN bytes. Nothing is
+ * checked.
  */
 static inline void
 flow_ctl_encode_limit(const flow_ctl_msg_t *msg, uint8_t *buf)
