@@ -76,6 +76,42 @@ record_killed() {
     record_same 2 10000
 }
 
+# A recording that is still written replays, however often its ring turns.
+record_live() {
+    local port pid file said status same=0 end
+    need_perftest
+    record_begin
+    port=$(random_port)
+    export UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:4M
+    # shellcheck disable=SC2016 # for the shell inside
+    "$EFASIM" run --fabric "rl$$" -- bash -c '
+        port=$1
+        shift
+        "$@" -p "$port" & server=$!
+        sleep 1
+        "$@" 127.0.0.1 -p "$port" -t tag_bw -s 8 -n 100000000 & client=$!
+        sleep 12
+        kill -KILL $client $server' bash "$port" "${PERFTEST[@]}" \
+        >"$CHECK_LOG.out" 2>&1 &
+    pid=$!
+    sleep 3
+    end=$((SECONDS + 7))
+    while [ $SECONDS -lt $end ]; do
+        for file in "$RECORDED"/*.srdrec; do
+            [ -f "$file" ] || fail "nothing was recorded"
+            status=0
+            said=$("$BUILD/bin/srd_replay" "$file" 2>&1) || status=$?
+            case $status:$said in
+            0:*) same=$((same + 1)) ;;
+            2:*'nothing in it was recorded'*) ;; # each segment was begun anew
+            *) fail "$file: $said" ;;
+            esac
+        done
+    done
+    wait "$pid" 2>/dev/null
+    at_least "replays of what is being written" "$same" 5
+}
+
 # A deadlock: a module whose core loses the limits that it is told. The recording
 # of either end names it.
 record_why() {
@@ -195,6 +231,26 @@ record_files() {
     grep -q ' am [0-9]* psn [0-9]' <<<"$said" || fail "no message in --text"
     [ "$("$BUILD/bin/srd_replay" --text --until 20 "$file" | wc -l)" = 22 ] ||
         fail "--until 20 does not end there"
+    "$BUILD/bin/srd_replay" --until 999999999 "$file" >"$bad" || fail "--until beyond"
+    grep -q '^its last call is [0-9]*, before --until 999999999$' "$bad" ||
+        fail "--until beyond the end: $(cat "$bad")"
+    said=$("$BUILD/bin/srd_replay" --why --flow 9999 "$file")
+    grep -q '^no sending flow 9999 is there' <<<"$said" || fail "--flow 9999: $said"
+    said=$("$BUILD/bin/srd_replay" --why --peer 12345 "$file")
+    grep -q '^no flow to or from QPN 12345 is there' <<<"$said" ||
+        fail "--peer 12345: $said"
+    said=$("$BUILD/bin/srd_replay" "$file" 2>&1 >/dev/full) && fail "onto a full disk"
+    grep -q 'srd_replay: .*No space left.*make room' <<<"$said" || fail "full: $said"
+    mkfifo "$RECORDED/fifo"
+    said=$(timeout 10 "$BUILD/bin/srd_replay" "$RECORDED/fifo" 2>&1)
+    [ $? = 2 ] && grep -q 'cannot read .*fifo' <<<"$said" || fail "a FIFO: $said"
+    poke 144 '\x1b]0;x\x07n\0' # the program's name
+    said=$("$BUILD/bin/srd_replay" "$bad") || fail "a name with escapes: $said"
+    grep -q '^?]0;x?n' <<<"$said" || fail "a name with escapes: $said"
+    poke 4112 '\x09' # the first segment's first call
+    said=$("$BUILD/bin/srd_replay" --until 5 "$bad" 2>&1) && fail "--until too early"
+    grep -q 'until 5: .* begins with call 9: name that or a later' <<<"$said" ||
+        fail "--until too early: $said"
     "$BUILD/bin/srd_replay" --trace "$RECORDED/trace.json" "$file" || fail "--trace"
     python3 - "$RECORDED/trace.json" <<'PY' || fail "not the trace format"
 import json

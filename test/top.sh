@@ -194,8 +194,27 @@ top_hostile() {
             fail "--once: status $?"
         ! LC_ALL=C grep -q '[^ -~]' "$CHECK_LOG.text" ||
             fail "text that does something to a terminal"
+        # those it has no descriptor for are told of
+        (ulimit -n 12 && "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text") ||
+            fail "--once with few descriptors: status $?"
+        grep -q '^[1-9][0-9]* interfaces more are not read' "$CHECK_LOG.text" ||
+            fail "not all are read, and no word: $(head -n 3 "$CHECK_LOG.text")"
         kill -9 "$pid"
     done
+    top_places
+}
+
+# Where it writes: a link in its way is not followed, a full disk is told.
+top_places() {
+    local json=$CHECK_LOG.place.json said
+    echo mine >"$CHECK_LOG.victim"
+    ln -sf "$CHECK_LOG.victim" "$json.new"
+    "$BUILD/bin/srd_info" --top --json="$json" || fail "--json: status $?"
+    [ "$(cat "$CHECK_LOG.victim")" = mine ] || fail "it wrote behind a link"
+    grep -q '"interfaces"' "$json" || fail "no page"
+    said=$("$BUILD/bin/srd_info" --top --once 2>&1 >/dev/full) && fail "onto a full disk"
+    grep -q 'srd_info: --top: not all was printed: No space left.*make room' <<<"$said" ||
+        fail "onto a full disk: $said"
 }
 
 # top_sleeper RANKS: a rank that sleeps is named in each of the others.

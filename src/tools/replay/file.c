@@ -5,13 +5,14 @@
 #include <flow/image.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* Texts of a file may have any bytes. */
-static void file_text(char *dest, const char *text, size_t size)
+void file_text(char *dest, const char *text, size_t size)
 {
     size_t i;
 
@@ -118,26 +119,70 @@ const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
     return (file->count == 0) ? "nothing in it was recorded to its end" : NULL;
 }
 
-/* All of the file, of a process that may still write it, too. */
+/* Up to size bytes: fewer at the file's end. */
+static size_t file_get(int fd, uint8_t *bytes, size_t size)
+{
+    size_t  have = 0;
+    ssize_t got;
+
+    do {
+        got   = pread(fd, bytes + have, size - have, (off_t)have);
+        have += (got > 0) ? (size_t)got : 0;
+    } while ((have < size) &&
+             ((got > 0) || ((got < 0) && (errno == EINTR))));
+    return have;
+}
+
+/* A process that still writes may have begun a segment anew while it was read:
+ * then its body is half of one and half of another, and it is dropped. */
+static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
+{
+    const record_head_t *head = (const record_head_t*)bytes;
+    record_segment_t     now, *segment;
+    size_t               offset;
+    unsigned             i;
+
+    for (i = 0; i < RECORD_SEGMENTS; ++i) {
+        if ((head->segment_size > size) ||
+            (RECORD_PAGE + (i + 1) * head->segment_size > size)) {
+            return; /* file_look says what is wrong */
+        }
+        offset  = RECORD_PAGE + i * head->segment_size;
+        segment = (record_segment_t*)(bytes + offset);
+        if ((head->segment_size % RECORD_PAGE == 0) &&
+            (head->segment_size > 0) &&
+            ((pread(fd, &now, sizeof(now), (off_t)offset) !=
+              (ssize_t)sizeof(now)) ||
+             (now.sequence != segment->sequence))) {
+            segment->sequence = 0;
+        }
+    }
+}
+
+/* All of the file, of a process that may still write it, too. A FIFO that nobody
+ * writes is not waited for. */
 static uint8_t *file_load(const char *path, size_t *size_p)
 {
-    FILE       *in = fopen(path, "rb");
+    int         fd    = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
     uint8_t    *bytes = NULL;
     struct stat stat;
-    int         err;
 
-    if (in == NULL) {
+    if (fd < 0) {
         return NULL;
     }
-    if ((fstat(fileno(in), &stat) == 0) && S_ISREG(stat.st_mode)) {
-        bytes   = malloc((size_t)stat.st_size + RECORD_PAGE);
-        *size_p = (bytes != NULL) ? fread(bytes, 1, (size_t)stat.st_size, in) :
-                                    0;
+    if ((fstat(fd, &stat) == 0) && S_ISREG(stat.st_mode)) {
+        bytes = malloc((size_t)stat.st_size + RECORD_PAGE);
+        if (bytes != NULL) {
+            *size_p = file_get(fd, bytes, (size_t)stat.st_size);
+            if (*size_p > RECORD_PAGE) {
+                file_drop_torn(fd, bytes, *size_p);
+            }
+        }
     } else {
         errno = EINVAL;
     }
     err = errno;
-    fclose(in);
+    close(fd);
     errno = err;
     return bytes;
 }

@@ -19,6 +19,10 @@ typedef struct replay_file {
 const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
                       char *why, size_t why_size);
 
+/* A text of a recording, which may have any bytes, as printable characters:
+ * `size` bytes of each. */
+void file_text(char *dest, const char *text, size_t size);
+
 /* Reads a file. 0; or -1 after a line on standard error. */
 int file_read(replay_file_t *file, const char *path);
 

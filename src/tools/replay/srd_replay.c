@@ -11,6 +11,7 @@
 #include <config.h>
 #include <flow/assert.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -186,15 +187,56 @@ static void replay_seen(void *arg, const run_t *run,
 
 static void replay_print_head(const replay_file_t *file)
 {
-    const record_names_t *names = &file->head->names;
+    record_names_t names = file->head->names;
 
-    printf("%.31s%s%.15s of %.63s, process %u, %.31s QPN %u (%.7s), release "
-           "%.31s on %.15s, %s\n",
-           names->program, (names->rank[0] != '\0') ? " rank " : "",
-           names->rank, names->host, names->pid, names->device, names->qpn,
-           names->transport, names->release, names->machine,
+    file_text(names.program, names.program, sizeof(names.program));
+    file_text(names.rank, names.rank, sizeof(names.rank));
+    file_text(names.host, names.host, sizeof(names.host));
+    file_text(names.device, names.device, sizeof(names.device));
+    file_text(names.transport, names.transport, sizeof(names.transport));
+    file_text(names.release, names.release, sizeof(names.release));
+    file_text(names.machine, names.machine, sizeof(names.machine));
+    printf("%s%s%s of %s, process %u, %s QPN %u (%s), release %s on %s, %s\n",
+           names.program, (names.rank[0] != '\0') ? " rank " : "",
+           names.rank, names.host, names.pid, names.device, names.qpn,
+           names.transport, names.release, names.machine,
            file->segment[file->count - 1]->closed ? "closed" :
                                                     "not closed");
+}
+
+/* Does the recording have call number `until`, as far as can be known before? */
+static int replay_has_begun(const replay_options_t *options,
+                            const replay_file_t *file)
+{
+    uint64_t first = file->segment[0]->first_call;
+
+    if ((options->until != 0) && (options->until < first)) {
+        fprintf(stderr, "srd_replay: --until %llu: %s begins with call %llu: "
+                "name that or a later one\n",
+                (unsigned long long)options->until, options->path,
+                (unsigned long long)first);
+        return 0;
+    }
+    return 1;
+}
+
+/* The last words of a replay that went well. Its exit status. */
+static int replay_print_end(const replay_t *replay, const replay_file_t *file)
+{
+    const replay_options_t *options = replay->options;
+    unsigned long long      last    = replay->run.call;
+
+    printf("%llu calls, the same\n", last - file->segment[0]->first_call + 1);
+    if (options->until > last) {
+        printf("its last call is %llu, before --until %llu\n", last,
+               (unsigned long long)options->until);
+    }
+    if ((fflush(stdout) != 0) || ferror(stdout)) {
+        fprintf(stderr, "srd_replay: %s: not all was printed: %s; make room, "
+                "or print elsewhere\n", options->path, strerror(errno));
+        return REPLAY_FAILED;
+    }
+    return REPLAY_SAME;
 }
 
 /* The whole replay: the exit status. */
@@ -234,10 +276,7 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
     if (end != RUN_SAME) {
         return REPLAY_FAILED;
     }
-    printf("%llu calls, the same\n",
-           (unsigned long long)(replay->run.call -
-                                file->segment[0]->first_call + 1));
-    return (fflush(stdout) == 0) ? REPLAY_SAME : REPLAY_FAILED;
+    return replay_print_end(replay, file);
 }
 
 /* A core that was made of bytes by hand may do what it likes, but neither to
@@ -284,7 +323,8 @@ static int replay_path(replay_t *replay)
     if (file_read(&file, replay->options->path) != 0) {
         return REPLAY_FAILED;
     }
-    status = replay_child(replay, &file);
+    status = replay_has_begun(replay->options, &file) ?
+                     replay_child(replay, &file) : REPLAY_FAILED;
     free(file.bytes);
     return status;
 }

@@ -292,7 +292,7 @@ static unsigned watch_print_rx(const watch_t *watch, const run_t *run,
 }
 
 static unsigned watch_why_rx(const watch_t *watch, const run_t *run,
-                             uint32_t qpn)
+                             uint32_t qpn, unsigned *there)
 {
     uint32_t        count = flow_image_rx_count(run->core), i;
     unsigned        found = 0;
@@ -302,6 +302,7 @@ static unsigned watch_why_rx(const watch_t *watch, const run_t *run,
         if (flow_image_rx(run->core, i, &rx) &&
             ((qpn == 0) ||
              (flow_peer_addr(run->core, rx.peer).qpn == qpn))) {
+            ++*there;
             found += watch_print_rx(watch, run, i, &rx);
         }
     }
@@ -312,7 +313,7 @@ unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
                    uint32_t qpn)
 {
     uint32_t         count = flow_image_tx_count(run->core), i;
-    unsigned         found = 0;
+    unsigned         found = 0, there = 0; /* of those that are asked for */
     const char      *lacks;
     flow_tx_t       *tx;
 
@@ -324,6 +325,7 @@ unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
               qpn))) {
             continue;
         }
+        ++there;
         lacks = watch_lacks(run, tx);
         if (lacks != NULL) {
             ++found;
@@ -331,9 +333,14 @@ unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
         }
     }
     if (flow == 0) {
-        found += watch_why_rx(watch, run, qpn);
+        found += watch_why_rx(watch, run, qpn, &there);
     }
-    if (found == 0) {
+    if ((there == 0) && (flow != 0)) {
+        printf("no sending flow %u is there (--flow; --text names them)\n",
+               flow);
+    } else if ((there == 0) && (qpn != 0)) {
+        printf("no flow to or from QPN %u is there (--peer)\n", qpn);
+    } else if (found == 0) {
         printf("no flow is blocked\n");
     }
     return found;

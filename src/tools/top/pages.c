@@ -208,6 +208,7 @@ static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
     struct stat  stat;
 
     if (one == NULL) {
+        ++pages->left_out;
         return 0;
     }
     one->fd    = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -216,13 +217,13 @@ static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
     one->ticks = of->ticks;
     one->cpu   = of->cpu;
     if (one->fd < 0) {
+        pages->left_out += (errno == EMFILE) || (errno == ENFILE);
         return 0;
     }
     if ((fstat(one->fd, &stat) != 0) || !S_ISREG(stat.st_mode) ||
         (stat.st_size != sizeof(one->page)) ||
         !pages_load(one->fd, &one->page)) {
-        ++pages->broken;
-        close(one->fd);
+        close(one->fd); /* forged, or of a process that just ended */
         return 0;
     }
     if (one->page.pid != of->own) { /* inherited by a forked child */
@@ -253,7 +254,7 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
     if (dir == NULL) {
         return; /* another user's, or gone */
     }
-    while ((found < PAGES_PROCESS) && ((entry = readdir(dir)) != NULL)) {
+    while ((entry = readdir(dir)) != NULL) {
         snprintf(path, sizeof(path), "/proc/%ld/fd/%s", pid, entry->d_name);
         length         = readlink(path, target, sizeof(target) - 1);
         target[(length > 0) ? length : 0] = '\0';
@@ -261,7 +262,11 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
             if (found++ == 0) {
                 pages_of(&of, pid, pages, before);
             }
-            (void)pages_add(pages, &of, path);
+            if (found <= PAGES_PROCESS) {
+                (void)pages_add(pages, &of, path);
+            } else {
+                ++pages->left_out;
+            }
         }
     }
     closedir(dir);

@@ -29,7 +29,8 @@ typedef struct pages_one {
 typedef struct pages {
     pages_one_t *list;
     unsigned     count, max;
-    unsigned     broken; /* files of that name that are no valid page */
+    unsigned     left_out; /* pages that were not read: too many, or no more
+                              descriptors for them */
     uint64_t     when;   /* time of this reading, CLOCK_MONOTONIC, ns */
 } pages_t;
 

@@ -114,6 +114,13 @@ void show_text(const view_t *view, unsigned lines)
            view->pages->count, view->peer_count, show_number(view->sent, sent),
            show_number(view->received, received),
            show_number(view->bytes, bytes));
+    if (view->pages->left_out > 0) {
+        printf("%u interfaces more are not read: %u of a process and %u in all "
+               "are, as far as there are descriptors (ulimit -n); the first "
+               "line knows nothing of them\n", view->pages->left_out,
+               PAGES_PROCESS, PAGES_MAX);
+        ++used;
+    }
     if (view->pages->count == 0) {
         return;
     }
@@ -231,6 +238,7 @@ void show_json(json_t *json, const view_t *view)
     json_number(json, "messages_out_per_second", view->sent);
     json_number(json, "messages_in_per_second", view->received);
     json_number(json, "bytes_per_second", view->bytes);
+    json_count(json, "interfaces_not_read", view->pages->left_out);
     show_json_waits(json, view);
     show_json_peers(json, view);
     show_json_interfaces(json, view);

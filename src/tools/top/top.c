@@ -5,15 +5,43 @@
 #include "show.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Time until the first useful page: an interface notices its reader within a
  * second, and then writes about the next one (base_top.c). */
 #define TOP_SETTLE_MS 2200
+
+/* A file of our own, whatever stood there: in a folder of several users that
+ * may be another's link. NULL with errno. */
+static FILE *top_create(const char *name)
+{
+    int fd;
+
+    if ((unlink(name) != 0) && (errno != ENOENT)) {
+        return NULL;
+    }
+    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return (fd < 0) ? NULL : fdopen(fd, "w");
+}
+
+/* As many descriptors as may be had: each page takes one, and two readings
+ * overlap. */
+static void top_more_files(void)
+{
+    const rlim_t  enough = 3 * PAGES_MAX;
+    struct rlimit files;
+
+    if ((getrlimit(RLIMIT_NOFILE, &files) == 0) && (files.rlim_cur < enough)) {
+        files.rlim_cur = (files.rlim_max > enough) ? enough : files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
 
 /* Replaces the file by a new one at once: no collector ever sees half of it. */
 static int top_json_file(const view_t *view, const char *path)
@@ -26,7 +54,7 @@ static int top_json_file(const view_t *view, const char *path)
         fprintf(stderr, "srd_info: --json: the name is too long\n");
         return 1;
     }
-    if (json_open_on(&json, fopen(name, "we"), path) != 0) {
+    if (json_open_on(&json, top_create(name), path) != 0) {
         return 1;
     }
     show_json(&json, view);
@@ -85,7 +113,11 @@ static int top_once(const top_args_t *args, pages_t *before, keys_t *keys)
     } else {
         keys_page(keys);
         show_text(&view, keys_lines(keys));
-        status = (fflush(stdout) != 0);
+        status = (fflush(stdout) != 0) || ferror(stdout);
+        if ((status != 0) && (errno != EPIPE)) {
+            fprintf(stderr, "srd_info: --top: not all was printed: %s; make "
+                    "room, or print elsewhere\n", strerror(errno));
+        }
     }
     view_free(&view);
     return status;
@@ -143,6 +175,7 @@ int top_run(const top_args_t *args)
         return 2;
     }
     memset(&none, 0, sizeof(none));
+    top_more_files();
     if (pages_read(&pages, &none) != 0) {
         return top_no_proc();
     }
