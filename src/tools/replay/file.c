@@ -159,8 +159,8 @@ static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
     }
 }
 
-/* All of the file, of a process that may still write it, too. A FIFO that nobody
- * writes is not waited for. */
+/* All of the file, of a process that may still write it, too. A FIFO that
+ * nobody writes is not waited for. */
 static uint8_t *file_load(const char *path, size_t *size_p)
 {
     int         fd    = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;

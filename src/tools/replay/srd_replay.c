@@ -204,7 +204,7 @@ static void replay_print_head(const replay_file_t *file)
                                                     "not closed");
 }
 
-/* Does the recording have call number `until`, as far as can be known before? */
+/* Can the recording have call number `until`? */
 static int replay_has_begun(const replay_options_t *options,
                             const replay_file_t *file)
 {
