@@ -116,11 +116,15 @@ static int record_file_create(const record_where_t *where,
 static int record_file_room(int fd, size_t size)
 {
     struct rlimit limit;
+    int           err;
 
     if ((getrlimit(RLIMIT_FSIZE, &limit) == 0) && (limit.rlim_cur < size)) {
         return EFBIG;
     }
-    return posix_fallocate(fd, 0, (off_t)size);
+    do { /* a signal of the program's may come meanwhile */
+        err = posix_fallocate(fd, 0, (off_t)size);
+    } while (err == EINTR);
+    return err;
 }
 
 static void *record_file_map(int fd, size_t size)

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Rows: flows have their own numbers. */
 enum { CHROME_ROW_CTL = 0 };
@@ -195,8 +197,9 @@ void chrome_call(chrome_t *chrome, const run_t *run,
 
 int chrome_close(chrome_t *chrome, const char *path)
 {
-    uint32_t flow;
-    int      failed;
+    struct stat info;
+    uint32_t    flow;
+    int         failed;
 
     if (chrome->out == NULL) {
         return 0;
@@ -209,8 +212,11 @@ int chrome_close(chrome_t *chrome, const char *path)
     failed |= fclose(chrome->out);
     free(chrome->stalled);
     if (failed) {
-        fprintf(stderr, "srd_replay: cannot write all of %s: %s\n", path,
-                strerror(errno));
+        fprintf(stderr, "srd_replay: cannot write all of %s: %s; make room, "
+                "or name another file\n", path, strerror(errno));
+        if ((stat(path, &info) == 0) && S_ISREG(info.st_mode)) {
+            unlink(path); /* half of it is no use */
+        }
         return -1;
     }
     return 0;

@@ -195,9 +195,10 @@ int file_read(replay_file_t *file, const char *path)
     uint8_t    *bytes = file_load(path, &size);
 
     if (bytes == NULL) {
-        fprintf(stderr, "srd_replay: cannot read %s: %s; name a recording "
-                "(*.srdrec, in the folder of UCX_EFA_RECORD)\n", path,
-                strerror(errno));
+        fprintf(stderr, "srd_replay: cannot read %s: %s; %s\n", path,
+                strerror(errno), (errno == ENOMEM) ?
+                "all of it is in memory: replay it on a host that has as much" :
+                "name a recording (*.srdrec, in the folder of UCX_EFA_RECORD)");
         return -1;
     }
     error = file_look(file, bytes, size, why, sizeof(why));
