@@ -133,28 +133,54 @@ static size_t file_get(int fd, uint8_t *bytes, size_t size)
     return have;
 }
 
-/* A process that still writes may have begun a segment anew while it was read:
- * then its body is half of one and half of another, and it is dropped. */
-static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
+/* Segment i of bytes, if its head lies within them, else NULL. */
+static record_segment_t *file_segment(uint8_t *bytes, size_t size, unsigned i)
 {
     const record_head_t *head = (const record_head_t*)bytes;
-    record_segment_t     now, *segment;
-    size_t               offset;
-    unsigned             i;
+
+    return ((head->segment_size % RECORD_PAGE == 0) &&
+            (head->segment_size > 0) && (head->segment_size <= size) &&
+            (RECORD_PAGE + (i + 1) * head->segment_size <= size)) ?
+                   (record_segment_t*)(bytes + RECORD_PAGE +
+                                       i * head->segment_size) :
+                   NULL;
+}
+
+/* Segments that came behind the one with this sequence number are dropped. */
+static void file_drop_later(uint8_t *bytes, size_t size, uint64_t sequence)
+{
+    record_segment_t *segment;
+    unsigned          i;
 
     for (i = 0; i < RECORD_SEGMENTS; ++i) {
-        if ((head->segment_size > size) ||
-            (RECORD_PAGE + (i + 1) * head->segment_size > size)) {
-            return; /* file_look says what is wrong */
-        }
-        offset  = RECORD_PAGE + i * head->segment_size;
-        segment = (record_segment_t*)(bytes + offset);
-        if ((head->segment_size % RECORD_PAGE == 0) &&
-            (head->segment_size > 0) &&
-            ((pread(fd, &now, sizeof(now), (off_t)offset) !=
-              (ssize_t)sizeof(now)) ||
-             (now.sequence != segment->sequence))) {
+        segment = file_segment(bytes, size, i);
+        if ((segment != NULL) && (segment->sequence > sequence)) {
             segment->sequence = 0;
+        }
+    }
+}
+
+/*
+ * A process that still writes may have begun a segment anew while it was read:
+ * then its body is half of one and half of another, and it is dropped. Or it
+ * went on to the next one, which was read later: then the end of the former is
+ * not there, and the next one is dropped.
+ */
+static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
+{
+    record_segment_t *segment, now;
+    unsigned          i;
+
+    for (i = 0; i < RECORD_SEGMENTS; ++i) {
+        segment = file_segment(bytes, size, i);
+        if ((segment == NULL) || (segment->sequence == 0)) {
+            continue;
+        }
+        if ((pread(fd, &now, sizeof(now), (uint8_t*)segment - bytes) !=
+             (ssize_t)sizeof(now)) || (now.sequence != segment->sequence)) {
+            segment->sequence = 0;
+        } else if (now.used != segment->used) {
+            file_drop_later(bytes, size, segment->sequence);
         }
     }
 }
