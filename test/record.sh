@@ -11,6 +11,13 @@ record_begin() {
     trap 'rm -rf "$RECORDED"' EXIT
 }
 
+# record_cut FILE: a plan for four hosts: the first is cut off from the others for
+# seconds. (Times are those of the fabric, which the first rank makes: on a slow
+# machine the ranks begin with the cut.)
+record_cut() {
+    printf 'at 200ms partition 0 1,2,3\nat 6s heal\n' >"$1"
+}
+
 # record_same LEAST_FILES LEAST_CALLS: every recording replays, some of LEAST_CALLS.
 record_same() {
     local file said files=0 most=0 calls

@@ -48,11 +48,9 @@ record_mpi() {
 }
 
 # The same, and the network between rank 0 and the others is cut for seconds.
-# (Times are those of the fabric, which the first rank makes: on a slow machine
-# the ranks begin with the cut.)
 record_mpi_cut() {
     local plan=$CHECK_LOG.plan began=$SECONDS
-    printf 'at 200ms partition 0 1,2,3\nat 6s heal\n' >"$plan"
+    record_cut "$plan"
     record_mpi "$@" --timeout-ms 60000 --plan "$plan"
     at_least "seconds, most of them cut off" $((SECONDS - began)) 6
 }

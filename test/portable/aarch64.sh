@@ -124,7 +124,7 @@ arm_record() {
     local ours=$CHECK_LOG.ours theirs=$CHECK_LOG.theirs plan=$CHECK_LOG.plan file
     [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
     record_begin
-    printf 'at 200ms partition 0 1,2,3\nat 6s heal\n' >"$plan"
+    record_cut "$plan"
     # shellcheck disable=SC2034 # for openmpi
     EFASIM_OPTIONS=(--reorder 0.3 --timeout-ms 60000 --plan "$plan")
     (

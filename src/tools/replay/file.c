@@ -55,6 +55,19 @@ static const char *file_look_head(replay_file_t *file, char *why,
     return NULL;
 }
 
+/* Segment i of bytes, if its head lies within them, else NULL. */
+static record_segment_t *file_segment(uint8_t *bytes, size_t size, unsigned i)
+{
+    const record_head_t *head = (const record_head_t*)bytes;
+
+    return ((head->segment_size % RECORD_PAGE == 0) &&
+            (head->segment_size > 0) && (head->segment_size <= size) &&
+            (RECORD_PAGE + (i + 1) * head->segment_size <= size)) ?
+                   (record_segment_t*)(bytes + RECORD_PAGE +
+                                       i * head->segment_size) :
+                   NULL;
+}
+
 static int file_segment_is_good(const replay_file_t *file,
                                 const record_segment_t *segment)
 {
@@ -77,9 +90,8 @@ static void file_look_segments(replay_file_t *file)
     unsigned i;
 
     for (i = 0; i < RECORD_SEGMENTS; ++i) {
-        segment = (const record_segment_t*)(file->bytes + RECORD_PAGE +
-                                            i * file->head->segment_size);
-        if (file_segment_is_good(file, segment) &&
+        segment = file_segment(file->bytes, file->size, i);
+        if ((segment != NULL) && file_segment_is_good(file, segment) &&
             ((segment->sequence - 1) % RECORD_SEGMENTS == i)) {
             found[i] = segment;
             if ((newest == NULL) || (segment->sequence > newest->sequence)) {
@@ -131,19 +143,6 @@ static size_t file_get(int fd, uint8_t *bytes, size_t size)
     } while ((have < size) &&
              ((got > 0) || ((got < 0) && (errno == EINTR))));
     return have;
-}
-
-/* Segment i of bytes, if its head lies within them, else NULL. */
-static record_segment_t *file_segment(uint8_t *bytes, size_t size, unsigned i)
-{
-    const record_head_t *head = (const record_head_t*)bytes;
-
-    return ((head->segment_size % RECORD_PAGE == 0) &&
-            (head->segment_size > 0) && (head->segment_size <= size) &&
-            (RECORD_PAGE + (i + 1) * head->segment_size <= size)) ?
-                   (record_segment_t*)(bytes + RECORD_PAGE +
-                                       i * head->segment_size) :
-                   NULL;
 }
 
 /* Segments that came behind the one with this sequence number are dropped. */

@@ -166,7 +166,7 @@ uint32_t watch_qpn(const run_t *run, const record_call_t *call)
     if (tx != NULL) {
         peer = flow_tx_peer(run->core, tx);
     }
-    return (peer != NULL) ? flow_peer_addr(run->core, peer).qpn : 0;
+    return (peer != NULL) ? flow_peer_qpn(peer) : 0;
 }
 
 static void watch_gid(char *text, size_t size, const uint8_t *gid)
@@ -301,7 +301,7 @@ static unsigned watch_why_rx(const watch_t *watch, const run_t *run,
     for (i = 1; i < count; ++i) {
         if (flow_image_rx(run->core, i, &rx) &&
             ((qpn == 0) ||
-             (flow_peer_addr(run->core, rx.peer).qpn == qpn))) {
+             (flow_peer_qpn(rx.peer) == qpn))) {
             ++*there;
             found += watch_print_rx(watch, run, i, &rx);
         }
@@ -321,8 +321,7 @@ unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
         tx = flow_image_tx(run->core, i);
         if ((tx == NULL) || ((flow != 0) && (i != flow)) ||
             ((qpn != 0) &&
-             (flow_peer_addr(run->core, flow_tx_peer(run->core, tx)).qpn !=
-              qpn))) {
+             (flow_peer_qpn(flow_tx_peer(run->core, tx)) != qpn))) {
             continue;
         }
         ++there;
