@@ -57,6 +57,7 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
     std::vector<uct_ep_h> eps;
     std::vector<uint64_t> sent(senders, 0), got(senders, 0);
     std::vector<uint64_t> half(senders, 0);
+    const uint64_t total_half = senders * each / 2;
     uint64_t total = 0;
     bool ordered = true;
 
@@ -68,7 +69,7 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
         int who = number >> 32;
         ordered = ordered && ((number & 0xffffffff) == got[who]);
         ++got[who];
-        if (++total == senders * each / 2) {
+        if (++total == total_half) {
             half = got;
         }
     };
@@ -106,11 +107,16 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
     uint64_t most = *std::max_element(half.begin(), half.end());
     printf("shares when half had arrived:");
     for (uint64_t share : half) {
-        printf(" %.1f%%", 100.0 * share / (senders * each / 2));
+        printf(" %.1f%%", 100.0 * share / total_half);
     }
     printf("\n");
-    /* (whose timer runs beside a loss is ahead for a while) */
-    EXPECT_GE(least * (is_ud() ? 5 : 4), most);
+    if (is_ud()) {
+        /* windows follow the delay, that of a busy host, too: flow_link looks
+         * at shares, in virtual time; here nobody may starve */
+        EXPECT_GE(least * senders * 8, total_half);
+    } else {
+        EXPECT_GE(least * 4, most);
+    }
     for (int i = 0; i < senders; ++i) {
         uct_ep_destroy(eps[i]);
     }
