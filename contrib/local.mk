@@ -25,7 +25,8 @@ dist_pages_DATA    = docs/BENCH.md docs/DESIGN.md docs/EFA-FACTS.md \
                      docs/PROTOCOL.md docs/PYTHON.md docs/RATE.md \
                      docs/RECORD.md docs/SCALE.md docs/TESTING.md docs/TROUBLESHOOTING.md \
                      docs/UCX-VERSIONS.md docs/UD.md docs/VARIABLES.md
-dist_pictures_DATA = docs/bench/instructions.png docs/bench/latency.png
+dist_pictures_DATA = docs/bench/instructions.png docs/bench/kv.png \
+                     docs/bench/latency.png docs/bench/trace.png
 dist_deploy_DATA   = contrib/deploy/Dockerfile contrib/deploy/README.md \
                      contrib/deploy/kubernetes.yaml \
                      contrib/deploy/parallelcluster-install.sh \

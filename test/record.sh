@@ -35,6 +35,50 @@ record_same() {
     at_least calls "$most" "$2"
 }
 
+# record_words LEAST: in each recording, at a few calls, what --why says of peers is
+# of each its own, though all have the same QPN: no token is of two. LEAST
+# recordings have two peers of which it says something.
+record_words() {
+    local file calls part two=0
+    for file in "$RECORDED"/*.srdrec; do
+        calls=$("$BUILD/bin/srd_replay" "$file" | sed -n 's/ calls, the same$//p')
+        for part in 1 2 3 4 5 6 7 8 9; do
+            "$BUILD/bin/srd_replay" --why --until $((calls * part / 10)) "$file" ||
+                fail "$file: --why"
+        done >"$CHECK_LOG.why"
+        awk '/^flow / { match($0, /fe80:[0-9a-f:]*/); gid = substr($0, RSTART, RLENGTH) }
+            / calls, the same$/ { delete of }
+            match($0, /token [0-9a-f]*/) {
+                token = substr($0, RSTART, RLENGTH)
+                if ((token in of) && (of[token] != gid)) { exit 2 }
+                of[token] = gid
+                for (other in of) { two += of[other] != gid }
+            }
+            END { exit two == 0 }' "$CHECK_LOG.why"
+        case $? in
+        0) two=$((two + 1)) ;;
+        2) cat "$CHECK_LOG.why"; fail "$file: two peers said the same" ;;
+        esac
+    done
+    at_least "recordings that tell two peers" "$two" "$1"
+}
+
+# record_span SECONDS: no trace spans more.
+record_span() {
+    local file
+    for file in "$RECORDED"/*.srdrec; do
+        "$BUILD/bin/srd_replay" --trace "$CHECK_LOG.json" "$file" || fail "--trace"
+        python3 - "$CHECK_LOG.json" "$1" <<'PY' || fail "$file: the times of its trace"
+import json
+import sys
+with open(sys.argv[1], encoding='utf-8') as file:
+    times = [event['ts'] for event in json.load(file)['traceEvents'] if 'ts' in event]
+sys.exit(0 if max(times) - min(times) < float(sys.argv[2]) * 1e6 else
+         f'{min(times)} to {max(times)}')
+PY
+    done
+}
+
 # record_perftest SIZE COUNT LEAST_CALLS [EFASIM_OPTION...]: by $TL, in a ring
 # that turns where that is more than fits.
 record_perftest() {
@@ -279,6 +323,31 @@ record_sim() {
         record_same 2 500
         rm -rf "$RECORDED"
     done
+}
+
+# Traces of simulated networks, as Perfetto's own trace processor loads them: rows
+# with their names, stalls, counters, and no error.
+record_perfetto() {
+    need node
+    environment_make perfetto
+    environment perfetto
+    local plan files
+    record_begin
+    for plan in alltoall churn chaos ud_storm; do
+        "$BUILD/test/flow_sim" --plan "$plan" --seed 3 --record "$RECORDED" || exit 1
+        files=("$RECORDED"/*.srdrec)
+        "$BUILD/bin/srd_replay" --trace "$RECORDED/$plan.json" "${files[0]}" ||
+            fail "$plan: --trace"
+        rm "${files[@]}"
+    done
+    "$PYTHON" "$TEST_DIR/perfetto/look.py" "$RECORDED"/*.json ||
+        fail "not as the trace processor loads it"
+    at_least traces "$(grep -c 'us, errors: none$' "$CHECK_LOG")" 4
+    ! grep -qE ': [01] rows' "$CHECK_LOG" || fail "a trace of nothing"
+    # a trace that is no trace is found out
+    sed -i 's/"ph":"X"/"ph":"Y"/' "$RECORDED"/alltoall.json
+    ! "$PYTHON" "$TEST_DIR/perfetto/look.py" "$RECORDED"/alltoall.json ||
+        fail "stalls of an unknown kind are taken"
 }
 
 # A fault of one line in the core shows at the call where it acts.

@@ -52,6 +52,8 @@ record_mpi_cut() {
     local plan=$CHECK_LOG.plan began=$SECONDS
     record_cut "$plan"
     record_mpi "$@" --timeout-ms 60000 --plan "$plan"
+    record_words 2
+    record_span 60
     at_least "seconds, most of them cut off" $((SECONDS - began)) 6
 }
 

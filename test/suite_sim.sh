@@ -10,6 +10,8 @@
 
 # shellcheck source=test/record.sh
 . "$TEST_DIR/record.sh"
+# shellcheck source=test/python/environment.sh
+. "$TEST_DIR/python/environment.sh"
 
 # Simulations to run, longest first: NAME SECONDS ARGUMENTS.
 list() {
@@ -63,6 +65,7 @@ suite_run() {
     check record_files 60 record_files
     check record_sim 120 record_sim
     ci && check record_mutants 60 record_mutants
+    ci && check record_perfetto 180 record_perfetto
     # Bytes per peer and instructions per event, for 100 to 10,000 peers; what
     # idle peers cost the busy ones.
     check scale 300 table scale

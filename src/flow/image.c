@@ -353,6 +353,11 @@ uint32_t flow_image_peer_number(const flow_peer_t *peer)
     return peer->index;
 }
 
+flow_src_t flow_image_peer_src(const flow_peer_t *peer)
+{
+    return flow_peer_src(peer, flow_src(FLOW_AH_UNKNOWN, peer->qpn));
+}
+
 uint32_t flow_image_rx_count(const flow_core_t *core)
 {
     return core->rx_count;

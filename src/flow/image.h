@@ -79,6 +79,9 @@ flow_peer_t *flow_image_peer(const flow_core_t *core, uint32_t number);
 int          flow_image_has_cookie(const flow_core_t *core, uint64_t cookie);
 uint32_t     flow_image_tx_number(const flow_tx_t *tx);
 uint32_t     flow_image_peer_number(const flow_peer_t *peer);
+/* The sender that its packets come from, as the device reports it; with
+ * FLOW_AH_UNKNOWN where the caller holds no handle. */
+flow_src_t   flow_image_peer_src(const flow_peer_t *peer);
 
 /* A receiving flow. */
 typedef struct flow_image_rx {

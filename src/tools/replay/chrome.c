@@ -4,14 +4,16 @@
 
 #include <flow/image.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Rows: flows have their own numbers. */
-enum { CHROME_ROW_CTL = 0 };
+/* Rows: flows have their own numbers. No row is 0, which Perfetto takes for the
+ * first thread. */
+enum { CHROME_ROW_CTL = FLOW_INDEX_MAX };
 
 static double chrome_us(uint64_t ns)
 {
@@ -37,9 +39,9 @@ static void chrome_row(chrome_t *chrome, uint32_t row, const char *name)
 {
     chrome_comma(chrome);
     fprintf(chrome->out,
-            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%u,"
+            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,"
             "\"args\":{\"name\":\"",
-            row);
+            chrome->pid, row);
     chrome_name(chrome, name);
     fputs("\"}}", chrome->out);
 }
@@ -48,33 +50,44 @@ static void chrome_instant(chrome_t *chrome, uint32_t row, const char *name)
 {
     chrome_comma(chrome);
     fprintf(chrome->out,
-            "{\"ph\":\"i\",\"s\":\"t\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,"
+            "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,"
             "\"name\":\"",
-            row, chrome_us(chrome->time));
+            chrome->pid, row, chrome_us(chrome->time));
     chrome_name(chrome, name);
     fputs("\"}", chrome->out);
 }
 
-int chrome_open(chrome_t *chrome, const char *path, const record_head_t *head)
+int chrome_open(chrome_t *chrome, const char *path,
+                const record_head_t *head, uint64_t first_time)
 {
-    char name[160];
+    const record_names_t *names = &head->names;
+    char                  name[160];
 
     memset(chrome, 0, sizeof(*chrome));
+    chrome->pid     = (names->pid != 0) ? names->pid : 1;
+    chrome->time    = first_time;
     chrome->stalled = calloc(FLOW_INDEX_MAX, sizeof(*chrome->stalled));
-    chrome->out     = (chrome->stalled != NULL) ? fopen(path, "w") : NULL;
+    chrome->named   = calloc(FLOW_INDEX_MAX, sizeof(*chrome->named));
+    chrome->out     = ((chrome->stalled != NULL) && (chrome->named != NULL)) ?
+                              fopen(path, "w") : NULL;
     if (chrome->out == NULL) {
         fprintf(stderr, "srd_replay: cannot write %s: %s\n", path,
                 strerror(errno));
         free(chrome->stalled);
+        free(chrome->named);
         return -1;
     }
-    snprintf(name, sizeof(name), "%.31s of %.63s, %.31s", head->names.program,
-             head->names.host, head->names.device);
+    snprintf(name, sizeof(name), "%.31s%s%.15s of %.63s, %.31s QPN %u",
+             names->program, (names->rank[0] != '\0') ? " rank " : "",
+             names->rank, names->host,
+             (names->device[0] != '\0') ? names->device : "no device",
+             names->qpn);
     fputs("{\"traceEvents\":[", chrome->out);
     chrome_comma(chrome);
-    fputs("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,"
-          "\"args\":{\"name\":\"",
-          chrome->out);
+    fprintf(chrome->out,
+            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
+            "\"args\":{\"name\":\"",
+            chrome->pid);
     chrome_name(chrome, name);
     fputs("\"}}", chrome->out);
     chrome_row(chrome, CHROME_ROW_CTL, "control packets");
@@ -88,9 +101,9 @@ static void chrome_stall_ends(chrome_t *chrome, uint32_t flow)
     if (since != 0) {
         chrome_comma(chrome);
         fprintf(chrome->out,
-                "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
+                "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
                 "\"name\":\"stalled\"}",
-                flow, chrome_us(since),
+                chrome->pid, flow, chrome_us(since),
                 (chrome->time > since) ? chrome_us(chrome->time - since) : 0.0);
         chrome->stalled[flow] = 0;
     }
@@ -104,21 +117,40 @@ static void chrome_window(chrome_t *chrome, const run_t *run, uint32_t flow)
     if (tx != NULL) {
         chrome_comma(chrome);
         fprintf(chrome->out,
-                "{\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"name\":\"flow %u\","
+                "{\"ph\":\"C\",\"pid\":%u,\"ts\":%.3f,\"name\":\"flow %u\","
                 "\"args\":{\"out\":%u,\"allowed\":%u}}",
-                chrome_us(chrome->time), flow, flow_tx_outstanding(tx),
+                chrome->pid, chrome_us(chrome->time), flow,
+                flow_tx_outstanding(tx),
                 (uint16_t)(flow_tx_last_limit(tx) - flow_tx_psn(tx)));
     }
 }
 
-static void chrome_open_flow(chrome_t *chrome, const record_call_t *call)
+/* Writes "TEXT GID QPN", of the peer of a call's sending flow. */
+static void chrome_peer(char *name, size_t size, const char *text,
+                        const run_t *run, const record_call_t *call)
 {
-    char name[64];
+    const flow_tx_t *tx   = flow_image_tx(run->core, call->tx);
+    flow_addr_t      addr = call->addr;
+    char             gid[INET6_ADDRSTRLEN];
 
-    if (call->tx != 0) {
-        snprintf(name, sizeof(name), "flow %u to QPN %u", call->tx,
-                 call->addr.qpn);
+    if ((call->kind != RECORD_TX_OPEN) && (tx != NULL)) {
+        addr = flow_peer_addr(run->core, flow_tx_peer(run->core, tx));
+    }
+    inet_ntop(AF_INET6, addr.gid, gid, sizeof(gid));
+    snprintf(name, size, "%s %s QPN %u", text, gid, addr.qpn);
+}
+
+/* A flow that is seen for the first time was opened by this call, or by one
+ * before the first that the recording has. */
+static void chrome_name_flow(chrome_t *chrome, const run_t *run,
+                             const record_call_t *call)
+{
+    char name[96];
+
+    if ((call->tx != 0) && !chrome->named[call->tx]) {
+        chrome_peer(name, sizeof(name), "to", run, call);
         chrome_row(chrome, call->tx, name);
+        chrome->named[call->tx] = 1;
     }
 }
 
@@ -152,15 +184,25 @@ static void chrome_event(chrome_t *chrome, const record_call_t *call)
 void chrome_call(chrome_t *chrome, const run_t *run,
                  const record_call_t *call, const uint8_t *packet)
 {
+    char name[96];
+
     if (call->time != 0) {
         chrome->time = call->time;
     }
     if (call->tx >= FLOW_INDEX_MAX) {
         return;
     }
+    if (call->kind == RECORD_TX_OPEN) {
+        chrome->named[call->tx] = 0; /* the index had another flow */
+    }
+    chrome_name_flow(chrome, run, call);
     switch (call->kind) {
     case RECORD_TX_OPEN:
-        chrome_open_flow(chrome, call);
+        chrome_peer(name, sizeof(name), "opened, to", run, call);
+        chrome_instant(chrome, call->tx, name);
+        break;
+    case RECORD_TX_CLOSE:
+        chrome_instant(chrome, call->tx, "closed");
         break;
     case RECORD_TX_READY:
         if (!call->number[0] && (chrome->stalled[call->tx] == 0)) {
@@ -211,6 +253,7 @@ int chrome_close(chrome_t *chrome, const char *path)
     failed  = ferror(chrome->out);
     failed |= fclose(chrome->out);
     free(chrome->stalled);
+    free(chrome->named);
     if (failed) {
         fprintf(stderr, "srd_replay: cannot write all of %s: %s; make room, "
                 "or name another file\n", path, strerror(errno));

@@ -190,11 +190,16 @@ static run_end_t run_one(run_t *run, const record_call_t *call,
     return RUN_SAME;
 }
 
+static const uint8_t *run_calls(const record_segment_t *segment)
+{
+    return (const uint8_t*)(segment + 1) + segment->image_size +
+           segment->ops * sizeof(record_op_t);
+}
+
 static run_end_t run_segment(run_t *run, const record_segment_t *segment)
 {
     const uint8_t *end  = (const uint8_t*)segment + segment->used;
-    const uint8_t *at   = (const uint8_t*)(segment + 1) + segment->image_size +
-                          segment->ops * sizeof(record_op_t);
+    const uint8_t *at   = run_calls(segment);
     run_end_t      result = RUN_SAME;
     record_base_t  base = {0, 0, 0}, before;
     record_call_t  call;
@@ -252,4 +257,24 @@ run_end_t run_file(run_t *run)
         snprintf(run->why, sizeof(run->why), "out of memory");
     }
     return result;
+}
+
+uint64_t run_first_time(const replay_file_t *file)
+{
+    const uint8_t *at, *end;
+    record_base_t  base;
+    record_call_t  call;
+    unsigned       i;
+
+    for (i = 0; i < file->count; ++i) {
+        at   = run_calls(file->segment[i]);
+        end  = (const uint8_t*)file->segment[i] + file->segment[i]->used;
+        base = (record_base_t){0, 0, 0};
+        while ((at < end) && record_format_read(&at, end, &base, &call)) {
+            if (call.time != 0) {
+                return call.time;
+            }
+        }
+    }
+    return 0;
 }

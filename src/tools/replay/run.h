@@ -56,4 +56,7 @@ void run_assertion(const char *expression);
  * ends it. */
 run_end_t run_file(run_t *run);
 
+/* The time of the first call that has one, ns; 0: none has. */
+uint64_t run_first_time(const replay_file_t *file);
+
 #endif

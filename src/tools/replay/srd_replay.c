@@ -254,7 +254,8 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
         return REPLAY_FAILED;
     }
     if ((options->trace != NULL) &&
-        (chrome_open(&replay->chrome, options->trace, file->head) != 0)) {
+        (chrome_open(&replay->chrome, options->trace, file->head,
+                     run_first_time(file)) != 0)) {
         return REPLAY_FAILED;
     }
     replay_print_head(file);

@@ -5,6 +5,7 @@
 #include <flow/ctl_wire.h>
 #include <flow/image.h>
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ int watch_open(watch_t *watch)
 {
     memset(watch, 0, sizeof(*watch));
     watch->flows = calloc(FLOW_INDEX_MAX, sizeof(*watch->flows));
-    watch->heard = calloc(WATCH_QPNS, sizeof(*watch->heard));
+    watch->heard = calloc(WATCH_SOURCES, sizeof(*watch->heard));
     watch->told  = calloc(FLOW_INDEX_MAX, sizeof(*watch->told));
     return (watch->flows != NULL) && (watch->heard != NULL) &&
            (watch->told != NULL);
@@ -26,16 +27,42 @@ void watch_close(watch_t *watch)
     free(watch->told);
 }
 
-static void watch_packet(watch_t *watch, const record_call_t *call)
+static watch_heard_t *watch_place(const watch_t *watch, flow_src_t src)
 {
-    watch_heard_t *heard = &watch->heard[flow_src_qpn(
-            (flow_src_t)call->number[0])];
+    uint32_t place = flow_src_qpn(src) + flow_src_ah(src) * 40503u;
 
-    heard->call   = 1;
+    return &watch->heard[place % WATCH_SOURCES];
+}
+
+static void watch_packet(watch_t *watch, const run_t *run,
+                         const record_call_t *call)
+{
+    flow_src_t     src   = (flow_src_t)call->number[0];
+    watch_heard_t *heard = watch_place(watch, src);
+
+    heard->call   = run->call;
     heard->time   = watch->last;
+    heard->src    = src;
     heard->length = call->length;
     heard->kept   = (uint8_t)call->bytes[0].length;
     memcpy(heard->packet, call->bytes[0].at, call->bytes[0].length);
+}
+
+/* The last packet of this peer, by the number of its handle or, as long as the
+ * device did not know it, by its QPN alone. NULL: none. */
+static const watch_heard_t *watch_heard(const watch_t *watch,
+                                        const flow_peer_t *peer)
+{
+    flow_src_t src = flow_image_peer_src(peer), unknown;
+    const watch_heard_t *heard, *early;
+
+    unknown = flow_src(FLOW_AH_UNKNOWN, flow_src_qpn(src));
+    heard   = watch_place(watch, src);
+    early   = watch_place(watch, unknown);
+    if ((heard->call != 0) && (heard->src == src)) {
+        return heard;
+    }
+    return ((early->call != 0) && (early->src == unknown)) ? early : NULL;
 }
 
 /* A control packet, in full. 0: it is none, or has a fault. */
@@ -111,9 +138,7 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
     }
     if (packet != NULL) {
         watch_hello(watch, run, call);
-        watch_packet(watch, call);
-        watch->heard[flow_src_qpn((flow_src_t)call->number[0])].call =
-                run->call;
+        watch_packet(watch, run, call);
         return;
     }
     switch (call->kind) {
@@ -169,18 +194,6 @@ uint32_t watch_qpn(const run_t *run, const record_call_t *call)
     return (peer != NULL) ? flow_peer_qpn(peer) : 0;
 }
 
-static void watch_gid(char *text, size_t size, const uint8_t *gid)
-{
-    unsigned i;
-    size_t   length = 0;
-
-    for (i = 0; (i < 16) && (length + 6 < size); i += 2) {
-        length += (size_t)snprintf(text + length, size - length, "%s%x",
-                                   (i > 0) ? ":" : "",
-                                   (unsigned)((gid[i] << 8) | gid[i + 1]));
-    }
-}
-
 /* The first thing that a flow lacks; NULL: nothing. */
 static const char *watch_lacks(const run_t *run, const flow_tx_t *tx)
 {
@@ -212,12 +225,12 @@ static const char *watch_lacks(const run_t *run, const flow_tx_t *tx)
     return NULL;
 }
 
-static void watch_print_heard(const watch_t *watch, uint32_t qpn)
+static void watch_print_heard(const watch_t *watch, const flow_peer_t *peer)
 {
-    const watch_heard_t *heard = &watch->heard[qpn % WATCH_QPNS];
+    const watch_heard_t *heard = watch_heard(watch, peer);
     char                 text[192];
 
-    if (heard->call == 0) {
+    if (heard == NULL) {
         printf("  its peer said nothing in this recording\n");
         return;
     }
@@ -234,9 +247,9 @@ static void watch_print(const watch_t *watch, const run_t *run,
     const watch_flow_t *flow = &watch->flows[number];
     const flow_peer_t  *peer = flow_tx_peer(run->core, tx);
     flow_addr_t         addr = flow_peer_addr(run->core, peer);
-    char                gid[48];
+    char                gid[INET6_ADDRSTRLEN];
 
-    watch_gid(gid, sizeof(gid), addr.gid);
+    inet_ntop(AF_INET6, addr.gid, gid, sizeof(gid));
     printf("flow %u to %s QPN %u waits for %s\n", number, gid, addr.qpn, lacks);
     printf("  next %u, limit %u, %u out, %llu refused; ", flow_tx_psn(tx),
            flow_tx_last_limit(tx), flow_tx_outstanding(tx),
@@ -252,7 +265,7 @@ static void watch_print(const watch_t *watch, const run_t *run,
         printf("  its peer was never heard, nor did anything get through\n");
         return;
     }
-    watch_print_heard(watch, addr.qpn);
+    watch_print_heard(watch, peer);
 }
 
 /* Prints why the sender of a receiving flow cannot go on, if it cannot. */
@@ -261,14 +274,14 @@ static unsigned watch_print_rx(const watch_t *watch, const run_t *run,
 {
     const watch_told_t *told = &watch->told[number];
     flow_addr_t         addr = flow_peer_addr(run->core, rx->peer);
-    char                gid[48];
+    char                gid[INET6_ADDRSTRLEN];
 
     if ((rx->held == 0) && (rx->next != rx->limit) &&
         ((told->call == 0) || (told->limit == told->before) ||
          (rx->next != told->before))) {
         return 0;
     }
-    watch_gid(gid, sizeof(gid), addr.gid);
+    inet_ntop(AF_INET6, addr.gid, gid, sizeof(gid));
     printf("flow from %s QPN %u, endpoint %u: ", gid, addr.qpn, rx->ep);
     if (rx->ready) {
         printf("%u packets from %u on wait for the program to make progress\n",
@@ -287,7 +300,7 @@ static unsigned watch_print_rx(const watch_t *watch, const run_t *run,
                told->before, told->limit, (unsigned long long)told->call,
                (double)(watch->last - told->time) / 1e9);
     }
-    watch_print_heard(watch, addr.qpn);
+    watch_print_heard(watch, rx->peer);
     return 1;
 }
 

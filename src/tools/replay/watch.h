@@ -6,7 +6,7 @@
 
 #include "run.h"
 
-#define WATCH_QPNS 65536 /* as many as a source tells apart */
+#define WATCH_SOURCES 65536
 
 /* A sending flow. */
 typedef struct watch_flow {
@@ -23,17 +23,18 @@ typedef struct watch_told {
     flow_psn_t limit, before;
 } watch_told_t;
 
-/* The last packet of each QPN. */
+/* The last packet of a source; of two that share a place the later one. */
 typedef struct watch_heard {
-    uint64_t call, time;
-    uint32_t length;
-    uint8_t  kept;
-    uint8_t  packet[FLOW_CTL_MAX];
+    uint64_t   call, time; /* 0: none */
+    flow_src_t src;
+    uint32_t   length;
+    uint8_t    kept;
+    uint8_t    packet[FLOW_CTL_MAX];
 } watch_heard_t;
 
 typedef struct watch {
     watch_flow_t  *flows; /* FLOW_INDEX_MAX */
-    watch_heard_t *heard; /* WATCH_QPNS */
+    watch_heard_t *heard; /* WATCH_SOURCES */
     watch_told_t  *told;  /* FLOW_INDEX_MAX */
     uint64_t       first, last; /* ns: as the calls say */
 } watch_t;
