@@ -127,6 +127,63 @@ record_killed() {
     record_same 2 10000
 }
 
+# record_cut_and_kill MS [EFASIM_OPTION...]: two hosts are cut off from each other
+# after MS, and their programs killed; recordings in sender/ and receiver/.
+record_cut_and_kill() {
+    local port plan=$CHECK_LOG.plan
+    port=$(random_port)
+    rm -rf "$RECORDED"/*
+    mkdir "$RECORDED/sender" "$RECORDED/receiver"
+    echo "at ${1}ms partition 0 1" >"$plan"
+    shift
+    # shellcheck disable=SC2016 # for the shell inside
+    UCX_TLS=$TL "$EFASIM" run --fabric "rl$$" --timeout-ms 60000 --plan "$plan" "$@" \
+        -- bash -c '
+        dir=$1 port=$2
+        shift 2
+        EFASIM_NODE=0 UCX_EFA_RECORD=$dir/receiver:4M "$@" -p "$port" & server=$!
+        sleep 0.7
+        EFASIM_NODE=1 UCX_EFA_RECORD=$dir/sender:4M "$@" 127.0.0.1 -p "$port" \
+            -t tag_bw -s 1000 -n 100000000 & client=$!
+        sleep 2
+        kill -KILL $server $client' bash "$RECORDED" "$port" "${PERFTEST[@]}" \
+        >"$CHECK_LOG.out" 2>&1
+}
+
+# record_lost [EFASIM_OPTION...]: --lost of both names the packets that the sender
+# had out, less those that the receiver holds, from the one on that it waits for.
+record_lost() {
+    local said out wanted held lost='' time
+    need_perftest
+    record_begin
+    for time in 1500 1537 1411 1603 1709 1459; do
+        record_cut_and_kill "$time" "$@"
+        said=$("$BUILD/bin/srd_replay" --lost "$RECORDED"/{sender,receiver}/*.srdrec) ||
+            fail "--lost: $said"
+        tail -n 3 <<<"$said"
+        lost=$(sed -n 's/.*sender.* sent and not received: \([0-9, -]*\).*/\1/p' \
+            <<<"$said")
+        [ -z "$lost" ] || break
+        # else all had arrived, and acknowledgements or a limit had not
+    done
+    out=$("$BUILD/bin/srd_replay" --text "$RECORDED"/sender/*.srdrec |
+        sed -n 's/.* tx_commit .* psn \([0-9]*\).*/\1/p' | tail -n 1)
+    said=$("$BUILD/bin/srd_replay" --why "$RECORDED"/receiver/*.srdrec)
+    wanted=$(sed -n 's/.*: packet \([0-9]*\) did not come.*/\1/p' <<<"$said")
+    held=$(sed -n 's/.* did not come, \([0-9]*\) later ones did/\1/p' <<<"$said")
+    echo "sent to $out, waits for ${wanted:=${lost%%[-,]*}}, holds ${held:=0}"
+    python3 - "$lost" "$out" "$wanted" "$held" <<'PY' || fail "lost: $lost"
+import sys
+lost, out, wanted, held = sys.argv[1], *map(int, sys.argv[2:])
+ranges = [[int(end) for end in part.split('-')] for part in lost.split(', ')]
+count = sum(one[-1] - one[0] + 1 for one in ranges)
+sys.exit(not (count == out + 1 - wanted - held > 0 and ranges[0][0] == wanted))
+PY
+    # a recording of another run has no flow to it
+    said=$("$BUILD/bin/srd_replay" --lost "$RECORDED"/sender/*.srdrec{,}) || fail "$said"
+    grep -q '^no flow goes from one' <<<"$said" || fail "to itself: $said"
+}
+
 # A recording that is still written replays, however often its ring turns.
 record_live() {
     local port pid file said status same=0 end
@@ -199,6 +256,10 @@ record_why() {
         fail "nor what it was told"
     grep -Eq '^receiver: flow from .* at its last but one limit, 16; limit 64 was sent' \
         "$CHECK_LOG.said" || fail "the receiver does not name it"
+    "$dir/module0/bin/srd_replay" --lost "$RECORDED"/{sender,receiver}/*.srdrec |
+        grep 'sender/.*, flow 1 to .*receiver/.*: limit 64 was sent to it, and it has 16$' ||
+        { "$dir/module0/bin/srd_replay" --lost "$RECORDED"/{sender,receiver}/*.srdrec
+            fail "--lost does not name the limit"; }
     # the sound core would have gone on
     said=$("$BUILD/bin/srd_replay" "$RECORDED"/sender/*.srdrec) && fail "the same"
     grep -q 'replayed: tx_ready flow 1 yes' <<<"$said" || fail "another call: $said"

@@ -348,6 +348,16 @@ uint32_t flow_image_tx_number(const flow_tx_t *tx)
     return flow_tx_index(tx);
 }
 
+uint32_t flow_image_tx_ep(const flow_tx_t *tx)
+{
+    return tx->ep;
+}
+
+uint64_t flow_image_incarnation(const flow_core_t *core)
+{
+    return core->params.self.incarnation;
+}
+
 uint32_t flow_image_peer_number(const flow_peer_t *peer)
 {
     return peer->index;
@@ -380,9 +390,9 @@ int flow_image_rx(const flow_core_t *core, uint32_t number,
     flow->first = core->params.first_psn;
     flow->next  = flow_rx_psn(rx);
     flow->limit = flow_rx_use(rx);
-    flow->held  = (rx->ring == 0) ?
-                          0 :
-                          flow_psn_count(flow_core_ring(core, rx->ring)->mask);
+    flow->told  = flow_rx_advertised(rx);
+    flow->mask  = (rx->ring == 0) ? 0 : flow_core_ring(core, rx->ring)->mask;
+    flow->held  = flow_psn_count(flow->mask);
     flow->ready = flow_rx_holds_next(core, rx);
     return 1;
 }

@@ -70,6 +70,9 @@ int flow_image_put(flow_core_t *core, flow_op_t *op, uint32_t place,
 /* NULL: the core can be used. Else its fault. */
 const char *flow_image_end(flow_core_t *core);
 
+/* Incarnation of the interface itself. */
+uint64_t     flow_image_incarnation(const flow_core_t *core);
+
 /* Records by their numbers, 1 .. count - 1: NULL where there is none in use. */
 uint32_t     flow_image_tx_count(const flow_core_t *core);
 uint32_t     flow_image_peer_count(const flow_core_t *core);
@@ -78,6 +81,8 @@ flow_peer_t *flow_image_peer(const flow_core_t *core, uint32_t number);
 /* Does the cookie of a control packet name records that are there? */
 int          flow_image_has_cookie(const flow_core_t *core, uint64_t cookie);
 uint32_t     flow_image_tx_number(const flow_tx_t *tx);
+/* The number of its endpoint, as its hello and its receiver have it. */
+uint32_t     flow_image_tx_ep(const flow_tx_t *tx);
 uint32_t     flow_image_peer_number(const flow_peer_t *peer);
 /* The sender that its packets come from, as the device reports it; with
  * FLOW_AH_UNKNOWN where the caller holds no handle. */
@@ -90,7 +95,9 @@ typedef struct flow_image_rx {
     flow_psn_t         first;  /* number of its first packet                  */
     flow_psn_t         next;   /* number expected next                        */
     flow_psn_t         limit;  /* its sender may use numbers before this one  */
+    flow_psn_t         told;   /* the limit that it told its sender last      */
     unsigned           held;   /* packets that the core keeps                 */
+    uint64_t           mask;   /* flow_psn_bit of each of them                */
     int                ready;  /* it has the next one (UD)                    */
 } flow_image_rx_t;
 

@@ -3,6 +3,7 @@
 bin_PROGRAMS += bin/srd_replay
 replay_sources = \
 	src/tools/replay/chrome.c src/tools/replay/chrome.h \
+	src/tools/replay/ends.c src/tools/replay/ends.h \
 	src/tools/replay/file.c src/tools/replay/file.h \
 	src/tools/replay/run.c src/tools/replay/run.h \
 	src/tools/replay/run_call.c src/tools/replay/run_call.h \

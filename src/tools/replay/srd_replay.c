@@ -4,6 +4,7 @@
  * the protocol core, and compares every answer (docs/RECORD.md).
  */
 #include "chrome.h"
+#include "ends.h"
 #include "run.h"
 #include "text.h"
 #include "watch.h"
@@ -37,7 +38,7 @@ typedef struct replay_options {
     const char *path, *trace;
     uint64_t    until;
     uint32_t    flow, qpn;
-    int         text, why;
+    int         text, why, lost;
 } replay_options_t;
 
 typedef struct replay {
@@ -45,6 +46,8 @@ typedef struct replay {
     run_t                   run;
     watch_t                 watch;
     chrome_t                chrome;
+    FILE                   *ends;   /* NULL: without --lost */
+    uint32_t                number; /* of the recording */
 } replay_t;
 
 static void replay_usage(FILE *out)
@@ -61,6 +64,10 @@ static void replay_usage(FILE *out)
           "                when, and what its peer sent last; for receiving "
           "flows, what\n"
           "                their sender lacks\n"
+          "  --lost        at the end, for each flow between two of the "
+          "recordings: the\n"
+          "                packets and limits that one end sent and the other "
+          "did not get\n"
           "  --flow N      --text and --why of sending flow N only (default: "
           "all)\n"
           "  --peer QPN    --text and --why of flows to this queue pair only "
@@ -116,6 +123,9 @@ static int replay_option(replay_options_t *options, int option)
     case 'w':
         options->why = 1;
         return -1;
+    case 'l':
+        options->lost = 1;
+        return -1;
     case 'j':
         options->trace = optarg;
         return -1;
@@ -139,6 +149,7 @@ static int replay_parse(replay_options_t *options, int argc, char **argv)
         {"peer", required_argument, NULL, 'p'},
         {"text", no_argument, NULL, 't'},
         {"why", no_argument, NULL, 'w'},
+        {"lost", no_argument, NULL, 'l'},
         {"trace", required_argument, NULL, 'j'},
         {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},
@@ -161,6 +172,11 @@ static int replay_parse(replay_options_t *options, int argc, char **argv)
     if ((options->trace != NULL) && (optind + 1 != argc)) {
         fprintf(stderr, "srd_replay: --trace=%s: of one recording: name the "
                 "others in runs of their own\n", options->trace);
+        return REPLAY_FAILED;
+    }
+    if (options->lost && (optind + 1 == argc)) {
+        fprintf(stderr, "srd_replay: --lost compares recordings of two ends: "
+                "name those of the other hosts, too\n");
         return REPLAY_FAILED;
     }
     return -1;
@@ -239,6 +255,13 @@ static int replay_print_end(const replay_t *replay, const replay_file_t *file)
     return REPLAY_SAME;
 }
 
+static int replay_ends_failed(void)
+{
+    fprintf(stderr, "srd_replay: --lost: no temporary file: %s; make room in "
+            "/tmp\n", strerror(errno));
+    return REPLAY_FAILED;
+}
+
 /* The whole replay: the exit status. */
 static int replay_run(replay_t *replay, const replay_file_t *file)
 {
@@ -266,6 +289,10 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
                 replay->run.why);
     } else if (options->why) {
         watch_why(&replay->watch, &replay->run, options->flow, options->qpn);
+    }
+    if ((replay->ends != NULL) && (end == RUN_SAME) &&
+        (ends_write(replay->ends, &replay->run, replay->number) != 0)) {
+        return replay_ends_failed();
     }
     if (chrome_close(&replay->chrome, options->trace) != 0) {
         return REPLAY_FAILED;
@@ -330,26 +357,45 @@ static int replay_path(replay_t *replay)
     return status;
 }
 
+static int replay_paths(replay_t *replay, replay_options_t *options,
+                        char **paths, uint32_t count)
+{
+    int      status = REPLAY_SAME, one;
+    uint32_t i;
+
+    for (i = 0; i < count; ++i) {
+        options->path  = paths[i];
+        replay->number = i;
+        if (count > 1) {
+            printf("%s%s:\n", (i > 0) ? "\n" : "", options->path);
+        }
+        one    = replay_path(replay);
+        status = (one > status) ? one : status;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static replay_t  replay;
     replay_options_t options = {0};
-    int              status = replay_parse(&options, argc, argv);
-    int              i, one, is_several;
+    int              status  = replay_parse(&options, argc, argv);
+    uint32_t         count   = (uint32_t)(argc - optind);
 
     if (status >= 0) {
         return status;
     }
     replay.options = &options;
-    is_several     = (argc - optind > 1);
-    status         = REPLAY_SAME;
-    for (i = optind; i < argc; ++i) {
-        options.path = argv[i];
-        if (is_several) {
-            printf("%s%s:\n", (i > optind) ? "\n" : "", options.path);
+    replay.ends    = options.lost ? tmpfile() : NULL;
+    if (options.lost && (replay.ends == NULL)) {
+        return replay_ends_failed();
+    }
+    status = replay_paths(&replay, &options, argv + optind, count);
+    if (options.lost) {
+        fputs("\n", stdout);
+        if (ends_print(replay.ends, argv + optind, count) != 0) {
+            return replay_ends_failed();
         }
-        one    = replay_path(&replay);
-        status = (one > status) ? one : status;
     }
     return status;
 }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ends.h"
+
+#include <flow/image.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDS_RANGES 8 /* are printed of a flow */
+
+static int ends_write_tx(FILE *out, const run_t *run, uint32_t number,
+                         ends_flow_t *flow)
+{
+    const flow_tx_t *tx = flow_image_tx(run->core, number);
+
+    if (tx == NULL) {
+        return 1;
+    }
+    flow->peer       = flow_peer_addr(run->core, flow_tx_peer(run->core, tx))
+                               .incarnation;
+    flow->kind       = ENDS_SENDER;
+    flow->unanswered = flow_tx_is_unanswered(tx) != 0;
+    flow->number     = number;
+    flow->ep         = flow_image_tx_ep(tx);
+    flow->next       = flow_tx_psn(tx);
+    flow->limit      = flow_tx_last_limit(tx);
+    return fwrite(flow, sizeof(*flow), 1, out) == 1;
+}
+
+static int ends_write_rx(FILE *out, const run_t *run, uint32_t number,
+                         ends_flow_t *flow)
+{
+    flow_image_rx_t rx;
+
+    if (!flow_image_rx(run->core, number, &rx)) {
+        return 1;
+    }
+    flow->peer       = flow_peer_addr(run->core, rx.peer).incarnation;
+    flow->kind       = ENDS_RECEIVER;
+    flow->unanswered = 0;
+    flow->number     = number;
+    flow->ep         = rx.ep;
+    flow->next       = rx.next;
+    flow->limit      = rx.told;
+    flow->held       = rx.mask;
+    return fwrite(flow, sizeof(*flow), 1, out) == 1;
+}
+
+int ends_write(FILE *out, const run_t *run, uint32_t file)
+{
+    ends_flow_t flow;
+    uint32_t    i;
+
+    memset(&flow, 0, sizeof(flow));
+    flow.file = file;
+    flow.kind = ENDS_INTERFACE;
+    flow.own  = flow_image_incarnation(run->core);
+    if (fwrite(&flow, sizeof(flow), 1, out) != 1) {
+        return -1;
+    }
+    for (i = 1; i < flow_image_tx_count(run->core); ++i) {
+        if (!ends_write_tx(out, run, i, &flow)) {
+            return -1;
+        }
+    }
+    for (i = 1; i < flow_image_rx_count(run->core); ++i) {
+        if (!ends_write_rx(out, run, i, &flow)) {
+            return -1;
+        }
+    }
+    return (fflush(out) == 0) ? 0 : -1;
+}
+
+/* Order for bsearch: receivers by their sender's incarnation and endpoint. */
+static int ends_order(const void *first, const void *second)
+{
+    const ends_flow_t *a = first, *b = second;
+
+    if (a->kind != b->kind) {
+        return (int)a->kind - (int)b->kind;
+    }
+    if (a->peer != b->peer) {
+        return (a->peer < b->peer) ? -1 : 1;
+    }
+    if (a->own != b->own) {
+        return (a->own < b->own) ? -1 : 1;
+    }
+    return (a->ep > b->ep) - (a->ep < b->ep);
+}
+
+/* The recording of this incarnation; NULL: there is none. Interfaces are last,
+ * one for each recording. */
+static const ends_flow_t *ends_interface(const ends_flow_t *flows, size_t all,
+                                         uint64_t incarnation)
+{
+    while ((all > 0) && (flows[--all].kind == ENDS_INTERFACE)) {
+        if (flows[all].own == incarnation) {
+            return &flows[all];
+        }
+    }
+    return NULL;
+}
+
+/* Does the receiver have packet psn, which is not before its next one? */
+static int ends_holds(const ends_flow_t *rx, flow_psn_t psn)
+{
+    return ((flow_psn_t)(psn - rx->next) < FLOW_WINDOW_MAX) &&
+           ((rx->held & flow_psn_bit(psn)) != 0);
+}
+
+/* Prints the packets from rx->next on that were sent and are not there. */
+static void ends_print_packets(const ends_flow_t *tx, const ends_flow_t *rx)
+{
+    unsigned   ranges = 0;
+    flow_psn_t psn, first;
+
+    for (psn = rx->next; (int16_t)(tx->next - psn) > 0; ++psn) {
+        if (ends_holds(rx, psn)) {
+            continue;
+        }
+        first = psn;
+        while (((int16_t)(tx->next - psn) > 1) &&
+               !ends_holds(rx, (flow_psn_t)(psn + 1))) {
+            ++psn;
+        }
+        if (ranges < ENDS_RANGES) {
+            printf("%s%u", (ranges > 0) ? ", " : " sent and not received: ",
+                   first);
+            if (psn != first) {
+                printf("-%u", psn);
+            }
+        } else if (ranges == ENDS_RANGES) {
+            fputs(", ...", stdout);
+        }
+        ++ranges;
+    }
+}
+
+/* Prints the differences of both ends of a flow. Nonzero: there are some. */
+static int ends_compare(const ends_flow_t *tx, const ends_flow_t *rx,
+                        char *const *names)
+{
+    int is_short = (tx->limit == tx->next) &&
+                   ((int16_t)(rx->limit - tx->limit) > 0);
+
+    if (((int16_t)(tx->next - rx->next) <= 0) && !is_short) {
+        return 0;
+    }
+    printf("%s, flow %u to %s:", names[tx->file], tx->number, names[rx->file]);
+    ends_print_packets(tx, rx);
+    if (is_short) {
+        printf("%s limit %u was sent to it, and it has %u",
+               ((int16_t)(tx->next - rx->next) > 0) ? ";" : "", rx->limit,
+               tx->limit);
+    }
+    fputs("\n", stdout);
+    return 1;
+}
+
+/* Prints what of a sending flow did not arrive. 0: its other end is not in
+ * these recordings; *differ: something did not arrive. */
+static int ends_print_flow(const ends_flow_t *flows, size_t all,
+                           const ends_flow_t *tx, char *const *names,
+                           unsigned *differ)
+{
+    ends_flow_t        wanted = {.own = tx->peer, .peer = tx->own,
+                                 .ep = tx->ep, .kind = ENDS_RECEIVER};
+    const ends_flow_t *other;
+
+    other = bsearch(&wanted, flows, all, sizeof(*flows), ends_order);
+    if (other != NULL) {
+        *differ += (unsigned)ends_compare(tx, other, names);
+        return 1;
+    }
+    other = tx->unanswered ? ends_interface(flows, all, tx->peer) : NULL;
+    if (other != NULL) {
+        ++*differ;
+        printf("%s, flow %u to %s: its hello was not received\n",
+               names[tx->file], tx->number, names[other->file]);
+    }
+    return other != NULL;
+}
+
+static void ends_print_all(ends_flow_t *flows, size_t all, char *const *names)
+{
+    unsigned between = 0, differ = 0;
+    size_t   i;
+
+    qsort(flows, all, sizeof(*flows), ends_order);
+    for (i = 0; i < all; ++i) {
+        if (flows[i].kind == ENDS_SENDER) {
+            between += (unsigned)ends_print_flow(flows, all, &flows[i], names,
+                                                 &differ);
+        }
+    }
+    if (between == 0) {
+        puts("no flow goes from one of these recordings to another");
+    } else {
+        printf("%u flows between these recordings, %u of them with something "
+               "that did not arrive\n", between, differ);
+    }
+}
+
+int ends_print(FILE *in, char *const *names, uint32_t count)
+{
+    ends_flow_t *flows;
+    size_t       all, kept = 0, i;
+    long         size;
+
+    if ((fseek(in, 0, SEEK_END) != 0) || ((size = ftell(in)) < 0)) {
+        return -1;
+    }
+    rewind(in);
+    all   = (size_t)size / sizeof(*flows);
+    flows = calloc(all + 1, sizeof(*flows));
+    if ((flows == NULL) || (fread(flows, sizeof(*flows), all, in) != all)) {
+        free(flows);
+        return -1;
+    }
+    for (i = 0; i < all; ++i) { /* a damaged recording may write anything */
+        if ((flows[i].file < count) && (flows[i].kind <= ENDS_INTERFACE)) {
+            flows[kept++] = flows[i];
+        }
+    }
+    ends_print_all(flows, kept, names);
+    free(flows);
+    return 0;
+}
