@@ -27,7 +27,8 @@ typedef enum flow_event_type {
                               flow to it): get an address handle, then
                               flow_peer_set_ah                                */
     FLOW_EVENT_PEER_WANTS_RMA,  /* peer: it asks for RMA: flow_peer_set_ah    */
-    FLOW_EVENT_PEER_GONE,  /* peer: no flow is left in either direction:
+    FLOW_EVENT_PEER_GONE,  /* peer, and cookie, its word, which the record has
+                              no more: no flow is left in either direction:
                               release the address handle; the pointer is
                               invalid after this event                        */
     FLOW_EVENT_RX_RELEASE, /* handle: a held packet that will never be

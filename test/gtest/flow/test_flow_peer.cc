@@ -40,6 +40,25 @@ TEST(flow_peer, dead__everything_of_it_ends)
     EXPECT_STREQ(nullptr, a.check());
 }
 
+TEST(flow_peer, gone__its_word_is_with_the_event)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+    int handle;
+
+    flow_peer_set_cookie(flow_tx_peer(a.core, ab), &handle);
+    flow_tx_close(a.core, ab);
+    flow_tx_close(b.core, ba);
+    settle(a, b);
+    ASSERT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
+    for (const flow_event_t &event : a.events) {
+        if (event.type == FLOW_EVENT_PEER_GONE) {
+            EXPECT_EQ(&handle, event.cookie);
+            EXPECT_EQ(nullptr, flow_peer_cookie(event.peer));
+        }
+    }
+}
+
 TEST(flow_peer, dead__packets_have_no_effect)
 {
     Node a(1), b(2);

@@ -96,7 +96,7 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
         base_core_events_introduced(iface, event->peer, 1);
         break;
     case FLOW_EVENT_PEER_GONE:
-        ah = flow_peer_cookie(event->peer);
+        ah = event->cookie; /* the peer's record has none any more */
         if (ah != NULL) {
             base_ah_put(&iface->ahs, ah);
         }
