@@ -59,6 +59,24 @@ TEST_F(UctVfs, numbers__are_what_happened)
     EXPECT_EQ(0u, number(path_b, "receive_buffers_kept"));
 }
 
+TEST_F(UctVfs, handles__go_with_their_peers)
+{
+    open_watched();
+    for (uint64_t i = 0; i < 20; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        ASSERT_TRUE(flush(ep));
+        ASSERT_TRUE(wait([&] { return b->received.size() == i + 1; }));
+        EXPECT_EQ(1u, number(path_b, "address_handles"));
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        EXPECT_TRUE(wait([&] { return number(path_b, "address_handles") == 0; }, 2));
+        EXPECT_EQ(0u, number(path_b, "peers"));
+        delete a; /* another interface comes next */
+        a = new Entity();
+        ep = a->connect(*b);
+    }
+}
+
 TEST_F(UctVfs, kept_and_stalls__are_counted)
 {
     open_watched();
