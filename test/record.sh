@@ -132,7 +132,7 @@ record_killed() {
 record_cut_and_kill() {
     local port plan=$CHECK_LOG.plan
     port=$(random_port)
-    rm -rf "$RECORDED"/*
+    rm -rf "${RECORDED:?}"/*
     mkdir "$RECORDED/sender" "$RECORDED/receiver"
     echo "at ${1}ms partition 0 1" >"$plan"
     shift

@@ -574,6 +574,7 @@ suite_run() {
     at_once 3 # they wait, mostly
     check top_shows 60 top_shows
     ci && check top_hostile 90 top_hostile
+    ci && check top_many 30 top_many
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
     check top_keys 60 top_keys

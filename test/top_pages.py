@@ -4,7 +4,8 @@
 top_pages.py hostile PID SEED      shows pages that are none: of random bytes,
                                    too short, and like that process's with each
                                    member changed but for the hash, or while they
-                                   are read; says so, then waits to be killed."""
+                                   are read; says so, then waits to be killed.
+top_pages.py many PID COUNT        shows COUNT pages like that process's."""
 
 import os
 import random
@@ -90,6 +91,16 @@ def hostile(pid, seed):
     os.close(reader)
 
 
+def many(pid, count):
+    with open(next(paths(pid)), 'rb') as file:
+        page = bytearray(file.read())
+    page[PID_AT:PID_AT + 4] = struct.pack('<I', os.getpid())
+    for _ in range(count):
+        show(whole(bytes(page)))
+    print('ready', flush=True)
+    sys.stdin.read()
+
+
 def find(pid):
     """0600, and not to be written by others of this user (Linux 5.1)."""
     for path in paths(pid):
@@ -104,5 +115,7 @@ def find(pid):
 if __name__ == '__main__':
     if sys.argv[1] == 'find':
         find(int(sys.argv[2]))
+    elif sys.argv[1] == 'many':
+        many(int(sys.argv[2]), int(sys.argv[3]))
     else:
         hostile(int(sys.argv[2]), int(sys.argv[3]))

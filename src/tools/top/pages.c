@@ -201,7 +201,7 @@ static pages_one_t *pages_next(pages_t *pages)
 }
 
 /* Adds the page behind a descriptor with the right name, which any process can
- * forge. Returns whether it is a page. */
+ * forge. Returns whether it is a page of that process. */
 static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
 {
     pages_one_t *one = pages_next(pages);
@@ -246,7 +246,7 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
     DIR              *dir;
     struct dirent    *entry;
     ssize_t           length;
-    unsigned          found = 0;
+    unsigned          met = 0, found = 0;
     pages_of_t        of;
 
     snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
@@ -259,11 +259,11 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
         length         = readlink(path, target, sizeof(target) - 1);
         target[(length > 0) ? length : 0] = '\0';
         if (!strncmp(target, name, sizeof(name) - 1)) {
-            if (found++ == 0) {
+            if (met++ == 0) {
                 pages_of(&of, pid, pages, before);
             }
-            if (found <= PAGES_PROCESS) {
-                (void)pages_add(pages, &of, path);
+            if (found < PAGES_PROCESS) { /* this program has others' open */
+                found += (unsigned)pages_add(pages, &of, path);
             } else {
                 ++pages->left_out;
             }
