@@ -192,6 +192,9 @@ void chrome_call(chrome_t *chrome, const run_t *run,
     if (call->tx >= FLOW_INDEX_MAX) {
         return;
     }
+    if ((call->kind == RECORD_TX_OPEN) && (call->tx == 0)) {
+        return; /* it failed */
+    }
     if (call->kind == RECORD_TX_OPEN) {
         chrome->named[call->tx] = 0; /* the index had another flow */
     }
