@@ -220,8 +220,8 @@ need_perftest() {
     PERFTEST=("$SRDRUN" "${STOCK_PERFTEST[@]}")
 }
 
-# Versions that the module drives (src/ucp_hooks/minors.h): 23 for 1.23; "UCX 1.13 to
-# 1.23".
+# Versions that the module drives (src/ucp_hooks/minors.h): 23 for 1.23, and
+# "UCX 1.13 to 1.23".
 newest_minor() {
     sed -n 's/^ *X(\([0-9]*\),.*/\1/p' "$TEST_DIR/../src/ucp_hooks/minors.h" | tail -n 1
 }
