@@ -166,8 +166,8 @@ In this order; what a check in brackets names cannot be forgotten.
    minor does not compile). A public structure (`uct_ep_params_t`) is its
    caller's and is read by its field mask: what UCX appends to one needs nothing
    here. Beside the headers, two facts of UCP's code: elements of a list whose
-   keys it resolves at once (`src/ucp/rma`; `SRD_LIST_MAX` in `srd_list.c`), and
-   how it reads UCX_TLS and its aliases (`src/ucp/core/ucp_context.c`; `tls.c`).
+   keys it resolves at once (its `ucp/rma`; `SRD_LIST_MAX` in `srd_list.c`), and
+   how it reads UCX_TLS and its aliases (its `ucp_context.c`; `tls.c`).
 3. **What it calls.** New callbacks and changed arguments go to
    `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
    the minor; no callback may stay NULL, as UCX asserts some and calls others
