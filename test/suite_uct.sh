@@ -518,7 +518,7 @@ suite_run() {
         check uct_ud_eager 80 uct_ud_lossy --eager --loss 0.1 --reorder 0.3
     fi
     ci && check uct_eager 120 uct_check '*' --eager --reorder 0.3
-    check uct_small_cqs 30 uct_small_cqs
+    ci && check uct_small_cqs 30 uct_small_cqs
     ci && check uct_max_cqe 60 uct_max_cqe
     check uct_list_split 30 uct_list_split
     check uct_interrupts 30 uct_interrupts
