@@ -57,7 +57,7 @@ if [ $((rounds % 4)) -ne 0 ]; then
 fi
 
 failed() { # log
-    tail -5 "$1" >&2
+    tail -25 "$1" >&2
     echo "instr.sh: the run failed" >&2
     exit 1
 }
