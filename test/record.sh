@@ -127,37 +127,36 @@ record_killed() {
     record_same 2 10000
 }
 
-# record_cut_and_kill MS [EFASIM_OPTION...]: two hosts are cut off from each other
-# after MS, and their programs killed; recordings in sender/ and receiver/.
-record_cut_and_kill() {
-    local port plan=$CHECK_LOG.plan
+# record_two_killed SRDRUN SIZE SECONDS [EFASIM_OPTION...]: messages from one host to
+# another until both programs are killed; recordings in sender/ and receiver/.
+record_two_killed() {
+    local srdrun=$1 size=$2 seconds=$3 port
+    shift 3
     port=$(random_port)
     rm -rf "${RECORDED:?}"/*
     mkdir "$RECORDED/sender" "$RECORDED/receiver"
-    echo "at ${1}ms partition 0 1" >"$plan"
-    shift
     # shellcheck disable=SC2016 # for the shell inside
-    UCX_TLS=$TL "$EFASIM" run --fabric "rl$$" --timeout-ms 60000 --plan "$plan" "$@" \
-        -- bash -c '
-        dir=$1 port=$2
-        shift 2
+    UCX_TLS=$TL "$EFASIM" run --fabric "rt$$" "$@" -- bash -c '
+        dir=$1 port=$2 size=$3 seconds=$4
+        shift 4
         EFASIM_NODE=0 UCX_EFA_RECORD=$dir/receiver:4M "$@" -p "$port" & server=$!
         sleep 0.7
         EFASIM_NODE=1 UCX_EFA_RECORD=$dir/sender:4M "$@" 127.0.0.1 -p "$port" \
-            -t tag_bw -s 1000 -n 100000000 & client=$!
-        sleep 2
-        kill -KILL $server $client' bash "$RECORDED" "$port" "${PERFTEST[@]}" \
-        >"$CHECK_LOG.out" 2>&1
+            -t tag_bw -s "$size" -n 100000000 & client=$!
+        sleep "$seconds"
+        kill -KILL $server $client' bash "$RECORDED" "$port" "$size" "$seconds" \
+        "$srdrun" "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1
 }
 
 # record_lost [EFASIM_OPTION...]: --lost of both names the packets that the sender
 # had out, less those that the receiver holds, from the one on that it waits for.
 record_lost() {
-    local said out wanted held lost='' time
+    local said out wanted held lost='' time plan=$CHECK_LOG.plan
     need_perftest
     record_begin
     for time in 1500 1537 1411 1603 1709 1459; do
-        record_cut_and_kill "$time" "$@"
+        echo "at ${time}ms partition 0 1" >"$plan"
+        record_two_killed "$SRDRUN" 1000 2 --timeout-ms 60000 --plan "$plan" "$@"
         said=$("$BUILD/bin/srd_replay" --lost "$RECORDED"/{sender,receiver}/*.srdrec) ||
             fail "--lost: $said"
         tail -n 3 <<<"$said"
@@ -223,27 +222,14 @@ record_live() {
 # A deadlock: a module whose core loses the limits that it is told. The recording
 # of either end names it.
 record_why() {
-    local port dir=$CHECK_LOG.why role file said
+    local dir=$CHECK_LOG.why role file said
     need_perftest
     need python3 gcc
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
     record_begin
     rm -rf "$dir"
     python3 -B "$TEST_DIR/mutants/why.py" "${TEST_DIR%/*}" "$BUILD" "$dir" || exit 1
-    port=$(random_port)
-    export UCX_TLS=$TL
-    mkdir "$RECORDED/receiver" "$RECORDED/sender"
-    # shellcheck disable=SC2016 # for the shell inside
-    "$EFASIM" run --fabric "rw$$" -- bash -c '
-        dir=$1 port=$2 srdrun=$3/bin/srdrun
-        shift 3
-        UCX_EFA_RECORD=$dir/receiver:4M "$srdrun" "$@" -p "$port" & server=$!
-        sleep 1
-        UCX_EFA_RECORD=$dir/sender:4M "$srdrun" "$@" 127.0.0.1 -p "$port" \
-            -t tag_bw -s 8 -n 100000 & client=$!
-        sleep 4
-        kill -KILL $server $client' bash "$RECORDED" "$port" "$dir/module0" \
-        "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1
+    record_two_killed "$dir/module0/bin/srdrun" 8 4
     ! grep '^Final:' "$CHECK_LOG.out" || fail "no deadlock"
     for role in receiver sender; do
         file=$(echo "$RECORDED/$role"/*.srdrec)

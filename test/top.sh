@@ -171,22 +171,29 @@ top_ud() {
         "$(top_pid "${TOP_PIDS[1]}")"
 }
 
+# top_shown ARG...: a process that shows pages (top_pages.py ARG...) is there, the
+# last of TOP_PIDS.
+top_shown() {
+    local _ said=$CHECK_LOG.$1.$3
+    sleep 60 | python3 -B "$TEST_DIR/top_pages.py" "$@" >"$said" &
+    TOP_PIDS+=($!)
+    for _ in {1..100}; do
+        ! grep -qs ready "$said" || return 0
+        sleep 0.1
+    done
+    fail "top_pages.py $* is not ready"
+}
+
 # Pages of a process that means no good: nothing of them does harm, and the good
 # ones are shown.
 top_hostile() {
-    local server seed pid _
+    local server seed pid
     export UCX_TLS=srd
     top_pair -- -t tag_lat -n 1000000000
     server=$(top_pid "${TOP_PIDS[0]}")
     for seed in 1 2; do
-        sleep 60 | python3 -B "$TEST_DIR/top_pages.py" hostile "$server" $seed \
-            >"$CHECK_LOG.hostile" &
-        pid=$!
-        TOP_PIDS+=("$pid")
-        for _ in {1..100}; do
-            ! grep -qs ready "$CHECK_LOG.hostile" || break
-            sleep 0.1
-        done
+        top_shown hostile "$server" $seed
+        pid=${TOP_PIDS[-1]}
         top_json
         top_says 'mine' "$server"
         top_says 'len(mine) > 10' "$pid"
@@ -204,19 +211,6 @@ top_hostile() {
     top_places
 }
 
-# top_shown PID COUNT: a process with COUNT pages like PID's is there.
-top_shown() {
-    local _ pid
-    sleep 60 | python3 -B "$TEST_DIR/top_pages.py" many "$1" "$2" >"$CHECK_LOG.many$2" &
-    pid=$!
-    TOP_PIDS+=("$pid")
-    for _ in {1..100}; do
-        ! grep -qs ready "$CHECK_LOG.many$2" || return 0
-        sleep 0.1
-    done
-    fail "top_pages.py many $2 is not ready"
-}
-
 # Interfaces of several processes, more together than are read of one: all are
 # read, but for those beyond that. The program's own descriptors are none.
 top_many() {
@@ -224,14 +218,14 @@ top_many() {
     export UCX_TLS=srd
     top_pair -- -t tag_lat -n 1000000000
     server=$(top_pid "${TOP_PIDS[0]}")
-    top_shown "$server" 60
-    top_shown "$server" 61
+    top_shown many "$server" 60
+    top_shown many "$server" 61
     "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text" || fail "--once: status $?"
     for pid in "${TOP_PIDS[@]: -2}"; do # other checks have pages, too
         at_least "interfaces of $pid" "$(grep -c "^ *- *$pid " "$CHECK_LOG.text")" 60
     done
     ! grep 'more are not read' "$CHECK_LOG.text" || fail "all are read"
-    top_shown "$server" 70
+    top_shown many "$server" 70
     "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text" || fail "--once: status $?"
     grep '^6 interfaces more are not read' "$CHECK_LOG.text" ||
         fail "of one process: $(head -n 3 "$CHECK_LOG.text")"

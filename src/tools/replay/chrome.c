@@ -4,7 +4,6 @@
 
 #include <flow/image.h>
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,13 +130,13 @@ static void chrome_peer(char *name, size_t size, const char *text,
 {
     const flow_tx_t *tx   = flow_image_tx(run->core, call->tx);
     flow_addr_t      addr = call->addr;
-    char             gid[INET6_ADDRSTRLEN];
+    char             peer[64];
 
     if ((call->kind != RECORD_TX_OPEN) && (tx != NULL)) {
         addr = flow_peer_addr(run->core, flow_tx_peer(run->core, tx));
     }
-    inet_ntop(AF_INET6, addr.gid, gid, sizeof(gid));
-    snprintf(name, size, "%s %s QPN %u", text, gid, addr.qpn);
+    text_addr(peer, sizeof(peer), &addr);
+    snprintf(name, size, "%s %s", text, peer);
 }
 
 /* A flow that is seen for the first time was opened by this call, or by one
@@ -192,10 +191,10 @@ void chrome_call(chrome_t *chrome, const run_t *run,
     if (call->tx >= FLOW_INDEX_MAX) {
         return;
     }
-    if ((call->kind == RECORD_TX_OPEN) && (call->tx == 0)) {
-        return; /* it failed */
-    }
     if (call->kind == RECORD_TX_OPEN) {
+        if (call->tx == 0) {
+            return; /* it failed */
+        }
         chrome->named[call->tx] = 0; /* the index had another flow */
     }
     chrome_name_flow(chrome, run, call);

@@ -114,12 +114,12 @@ static void ends_print_packets(const ends_flow_t *tx, const ends_flow_t *rx)
     unsigned   ranges = 0;
     flow_psn_t psn, first;
 
-    for (psn = rx->next; (int16_t)(tx->next - psn) > 0; ++psn) {
+    for (psn = rx->next; flow_psn_lt(psn, tx->next); ++psn) {
         if (ends_holds(rx, psn)) {
             continue;
         }
         first = psn;
-        while (((int16_t)(tx->next - psn) > 1) &&
+        while ((flow_psn_diff(tx->next, psn) > 1) &&
                !ends_holds(rx, (flow_psn_t)(psn + 1))) {
             ++psn;
         }
@@ -140,18 +140,18 @@ static void ends_print_packets(const ends_flow_t *tx, const ends_flow_t *rx)
 static int ends_compare(const ends_flow_t *tx, const ends_flow_t *rx,
                         char *const *names)
 {
+    int is_lost  = flow_psn_lt(rx->next, tx->next);
     int is_short = (tx->limit == tx->next) &&
-                   ((int16_t)(rx->limit - tx->limit) > 0);
+                   flow_psn_lt(tx->limit, rx->limit);
 
-    if (((int16_t)(tx->next - rx->next) <= 0) && !is_short) {
+    if (!is_lost && !is_short) {
         return 0;
     }
     printf("%s, flow %u to %s:", names[tx->file], tx->number, names[rx->file]);
     ends_print_packets(tx, rx);
     if (is_short) {
         printf("%s limit %u was sent to it, and it has %u",
-               ((int16_t)(tx->next - rx->next) > 0) ? ";" : "", rx->limit,
-               tx->limit);
+               is_lost ? ";" : "", rx->limit, tx->limit);
     }
     fputs("\n", stdout);
     return 1;

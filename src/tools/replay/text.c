@@ -3,6 +3,7 @@
 
 #include <record/record_packet.h>
 
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,14 @@ text_name(const char *const *names, size_t count, uint64_t number)
 const char *text_end(uint64_t why)
 {
     return TEXT_NAME(text_ends, why);
+}
+
+void text_addr(char *line, size_t size, const flow_addr_t *addr)
+{
+    char gid[INET6_ADDRSTRLEN];
+
+    inet_ntop(AF_INET6, addr->gid, gid, sizeof(gid));
+    snprintf(line, size, "%s QPN %u", gid, addr->qpn);
 }
 
 void text_packet(char *line, size_t size, const uint8_t *packet, size_t kept,

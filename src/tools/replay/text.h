@@ -12,6 +12,9 @@ void text_call(char *line, size_t size, const record_call_t *call);
 void text_packet(char *line, size_t size, const uint8_t *packet, size_t kept,
                  size_t length);
 
+/* An interface's address, as "GID QPN N"; 64 bytes will do. */
+void text_addr(char *line, size_t size, const flow_addr_t *addr);
+
 /* Why a flow ended, as flow_end_t. */
 const char *text_end(uint64_t why);
 

@@ -5,7 +5,6 @@
 #include <flow/ctl_wire.h>
 #include <flow/image.h>
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,10 +246,10 @@ static void watch_print(const watch_t *watch, const run_t *run,
     const watch_flow_t *flow = &watch->flows[number];
     const flow_peer_t  *peer = flow_tx_peer(run->core, tx);
     flow_addr_t         addr = flow_peer_addr(run->core, peer);
-    char                gid[INET6_ADDRSTRLEN];
+    char                text[64];
 
-    inet_ntop(AF_INET6, addr.gid, gid, sizeof(gid));
-    printf("flow %u to %s QPN %u waits for %s\n", number, gid, addr.qpn, lacks);
+    text_addr(text, sizeof(text), &addr);
+    printf("flow %u to %s waits for %s\n", number, text, lacks);
     printf("  next %u, limit %u, %u out, %llu refused; ", flow_tx_psn(tx),
            flow_tx_last_limit(tx), flow_tx_outstanding(tx),
            (unsigned long long)flow->refused);
@@ -274,15 +273,15 @@ static unsigned watch_print_rx(const watch_t *watch, const run_t *run,
 {
     const watch_told_t *told = &watch->told[number];
     flow_addr_t         addr = flow_peer_addr(run->core, rx->peer);
-    char                gid[INET6_ADDRSTRLEN];
+    char                text[64];
 
     if ((rx->held == 0) && (rx->next != rx->limit) &&
         ((told->call == 0) || (told->limit == told->before) ||
          (rx->next != told->before))) {
         return 0;
     }
-    inet_ntop(AF_INET6, addr.gid, gid, sizeof(gid));
-    printf("flow from %s QPN %u, endpoint %u: ", gid, addr.qpn, rx->ep);
+    text_addr(text, sizeof(text), &addr);
+    printf("flow from %s, endpoint %u: ", text, rx->ep);
     if (rx->ready) {
         printf("%u packets from %u on wait for the program to make progress\n",
                rx->held, rx->next);

@@ -6,7 +6,6 @@
 #include <flow/look.h>
 #include <uct/ib/efa/efa_clock.h>
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -262,7 +261,7 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
             if (met++ == 0) {
                 pages_of(&of, pid, pages, before);
             }
-            if (found < PAGES_PROCESS) { /* this program has others' open */
+            if (found < PAGES_PROCESS) { /* others like this have more open */
                 found += (unsigned)pages_add(pages, &of, path);
             } else {
                 ++pages->left_out;
@@ -277,6 +276,7 @@ int pages_read(pages_t *pages, pages_t *before)
     DIR            *dir = opendir("/proc");
     struct dirent  *entry;
     struct stat     stat;
+    long            pid;
 
     memset(pages, 0, sizeof(*pages));
     if (dir == NULL) {
@@ -284,10 +284,11 @@ int pages_read(pages_t *pages, pages_t *before)
     }
     pages->when = efa_clock();
     while ((entry = readdir(dir)) != NULL) {
-        if (isdigit((unsigned char)entry->d_name[0]) &&
+        pid = strtol(entry->d_name, NULL, 10); /* 0: no process's */
+        if ((pid != 0) && (pid != getpid()) && /* it has those of before open */
             (fstatat(dirfd(dir), entry->d_name, &stat, 0) == 0) &&
             (stat.st_uid == geteuid())) {
-            pages_process(pages, before, strtol(entry->d_name, NULL, 10));
+            pages_process(pages, before, pid);
         }
     }
     closedir(dir);
