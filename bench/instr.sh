@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Instructions per message, by callgrind, on the emulated device.
-# usage: bench/instr.sh [--check] [--direct | --sid] [BUILD_DIR [ROUNDS
-#                       [ENDPOINTS]]]
+# usage: bench/instr.sh [--check] [--direct | --sid | --recorded]
+#                       [BUILD_DIR [ROUNDS [ENDPOINTS]]]
 #
 # --direct: of the direct data path, which takes the rdma-core of Debian sid
 # (contrib/ci/chroot.sh sid makes it); --sid: over the libefa of sid.
+# --recorded: only of a message of 8 B, with UCX_EFA_RECORD and without; with
+# --check it fails when the one is more than 1.6 of the other.
 #
 # "transport" is libuct_srd.so.0 alone, "verbs" is libibverbs and libefa under
 # it. The emulated device, UCT's dispatch and libc are not counted. Counts
@@ -18,13 +20,15 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 check=
 direct=
 sid=
+recorded=
 while [[ ${1:-} == --* ]]; do
     case $1 in
     --check) check=1 ;;
     --direct) direct=y sid=1 ;;
     --sid) sid=1 ;;
+    --recorded) recorded=1 ;;
     *)
-        echo "instr.sh: no option $1: --check, --direct, --sid" >&2
+        echo "instr.sh: no option $1: --check, --direct, --sid, --recorded" >&2
         exit 2
         ;;
     esac
@@ -75,6 +79,34 @@ collect() {
         "$build/bench/instr" "$@" >"$file.log" 2>&1 || failed "$file.log"
     python3 "$here/bench/instr_where.py" "$file" >"$file.counts"
 }
+
+# Instructions of a message of 8 B, without those of the device's polls.
+message() {
+    local phase
+    for phase in empty post_short receive complete; do
+        collect "bench_$phase" "$out/$phase" "$rounds" || exit 1
+        read -r transport verbs again <"$out/$phase.counts"
+        echo "$phase $transport $verbs $again"
+    done | awk -v rounds="$rounds" -v batch="$batch" '
+        $1 == "empty" { poll = $3 / 2 / rounds; next }
+        { sum += ($2 + $3 - $4 * poll) / rounds / batch / ($1 == "post_short" ? 3 : 1.5) }
+        END { print sum }'
+}
+
+if [ -n "$recorded" ]; then
+    mkdir "$out/recordings"
+    plain=$(message)
+    with=$(UCX_EFA_RECORD="$out/recordings:4M" message)
+    awk -v plain="$plain" -v with="$with" -v check="$check" 'BEGIN {
+        printf "a message of 8 B %.1f   recorded %.1f   %.2f times as much\n", plain, with,
+               with / plain
+        if (with > 1.6 * plain) {
+            print (check ? "FAIL" : "NOTE") ": it should be at most 1.6"
+            exit check != ""
+        }
+    }'
+    exit
+fi
 
 # phase, operations in the whole run, bounds for the transport over libefa and
 # directly, label. As many at a time as there are CPUs: it counts the same.

@@ -95,6 +95,29 @@ record_perftest() {
     record_same 2 "$least"
 }
 
+# A program that waits records the time once in a millisecond, and no more calls that
+# find nothing than others.
+record_waits() {
+    local file
+    need_perftest
+    record_begin
+    export UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:64M
+    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" 127.0.0.1 \
+        -p @PORT@ -t tag_lat -s 8 -n 5000 -w 5 || exit 1
+    record_same 2 10000
+    for file in "$RECORDED"/*.srdrec; do
+        "$BUILD/bin/srd_replay" --text "$file" | awk '
+            $2 == "timer_now" { last = $4; if (!first) { first = last } }
+            ($2 == "timer_now") || ($2 == "tx_repost_next" && $3 == 0) { waits++; next }
+            $1 ~ /^[0-9]+$/ { calls++ }
+            END {
+                span = (last - first) / 1000
+                printf "%d calls, %d waits in %d ms\n", calls, waits, span
+                exit !(calls > 0 && waits > 0 && waits <= calls + span + 1)
+            }' || fail "$file: too many"
+    done
+}
+
 # A program that is killed leaves what it did; its peer, too.
 record_killed() {
     local pid file said port killed=$CHECK_LOG.pid
@@ -124,7 +147,7 @@ record_killed() {
         "$BUILD/bin/srd_replay" --why "$file" >/dev/null ||
             fail "status $? with --why"
     done
-    record_same 2 10000
+    record_same 2 1000
 }
 
 # record_two_killed SRDRUN SIZE SECONDS [EFASIM_OPTION...]: messages from one host to

@@ -71,6 +71,7 @@ run_ud() {
     over_ud bytes_bad 180 bytes_check "$BAD"
     # shellcheck disable=SC2086 # several words
     ci && over_ud record_turns 60 record_perftest 8 50000 50000 $BAD
+    ci && over_ud record_waits 60 record_waits
     ci && over_ud bytes_many_in_flight 120 bytes_check "--reorder 0.3" \
         --window 256 --max 20000
     ci && over_ud bytes_sockaddr 120 sockaddr_check "--loss 0.01" --max 1000000

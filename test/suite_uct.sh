@@ -526,6 +526,7 @@ suite_run() {
     alone uct_huge_pages 30 uct_huge_pages
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions
+    ci && check record_instructions 60 uct_instructions --recorded
     check uct_trace 30 uct_trace
     check uct_dead_lines 30 uct_dead_lines
     NO_EVENTS=y check uct_no_events 30 uct_check 'UctFailure.events__absent*' \

@@ -343,11 +343,6 @@ int flow_image_has_cookie(const flow_core_t *core, uint64_t cookie)
            (flow < ((cookie >> 63) ? core->rx_count : core->tx_count));
 }
 
-uint32_t flow_image_tx_number(const flow_tx_t *tx)
-{
-    return flow_tx_index(tx);
-}
-
 uint32_t flow_image_tx_ep(const flow_tx_t *tx)
 {
     return tx->ep;

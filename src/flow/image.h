@@ -73,14 +73,14 @@ const char *flow_image_end(flow_core_t *core);
 /* Incarnation of the interface itself. */
 uint64_t     flow_image_incarnation(const flow_core_t *core);
 
-/* Records by their numbers, 1 .. count - 1: NULL where there is none in use. */
+/* Records by their numbers (flow_tx_index), 1 .. count - 1: NULL where there is
+ * none in use. */
 uint32_t     flow_image_tx_count(const flow_core_t *core);
 uint32_t     flow_image_peer_count(const flow_core_t *core);
 flow_tx_t   *flow_image_tx(const flow_core_t *core, uint32_t number);
 flow_peer_t *flow_image_peer(const flow_core_t *core, uint32_t number);
 /* Does the cookie of a control packet name records that are there? */
 int          flow_image_has_cookie(const flow_core_t *core, uint64_t cookie);
-uint32_t     flow_image_tx_number(const flow_tx_t *tx);
 /* The number of its endpoint, as its hello and its receiver have it. */
 uint32_t     flow_image_tx_ep(const flow_tx_t *tx);
 uint32_t     flow_image_peer_number(const flow_peer_t *peer);

@@ -143,6 +143,12 @@ static inline void flow_tx_header_short(const flow_tx_t *tx, unsigned am_id,
     flow_wire_store64(buf, tx->hdr | am_id);
 }
 
+/* The number of its record. */
+static inline uint32_t flow_tx_index(const flow_tx_t *tx)
+{
+    return tx->ep & (FLOW_INDEX_MAX - 1);
+}
+
 /*
  * The packet was posted (or will surely be): take the number, which is
  * returned. The caller keeps (tx, psn) with the work request.
@@ -190,6 +196,12 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now);
  * by flow_tx_done (its number is released either way). UD: fail is never set.
  */
 flow_op_t *flow_tx_repost_next(flow_core_t *core, flow_time_t now, int *fail);
+/* It would find none, and no timer is due. */
+static inline int
+flow_tx_repost_is_idle(const flow_core_t *core, flow_time_t now)
+{
+    return (core->repost.head == NULL) && (now < core->timer_next);
+}
 void flow_tx_repost_return(flow_core_t *core, flow_op_t *op);
 
 /*

@@ -27,10 +27,6 @@ void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx);
 /* The flow to this peer with this endpoint number, or NULL. */
 flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
                         uint32_t ep);
-static inline uint32_t flow_tx_index(const flow_tx_t *tx)
-{
-    return tx->ep & (FLOW_INDEX_MAX - 1);
-}
 
 /* Not answered yet, or its first messages did not all arrive yet. */
 static inline int flow_tx_begins(const flow_core_t *core, const flow_tx_t *tx)

@@ -2,7 +2,9 @@
 # The flight recorder (docs/RECORD.md): in the module, the simulator, and the
 # program that replays.
 record_sources = \
+	src/record/record_begin.h \
 	src/record/record_call.c src/record/record_call.h \
+	src/record/record_call_rx.c \
 	src/record/record_file.c src/record/record_file.h \
 	src/record/record_format.c src/record/record_format.h \
 	src/record/record_packet.c src/record/record_packet.h \

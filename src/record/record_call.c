@@ -6,7 +6,7 @@
  */
 #define RECORD_CALL_NAMES_OFF
 #include "record_call.h"
-#include "record_write.h"
+#include "record_begin.h"
 
 #include <string.h>
 
@@ -17,29 +17,39 @@ static void record_state(record_t *record)
     record_write_end(record);
 }
 
-static record_t *record_begin(const flow_core_t *core, record_kind_t kind)
+static void record_time(record_t *record)
 {
-    record_t *record = flow_core_user(core);
-
-    if (!record->replays) {
-        if (flow_unlikely(record->pos >= record->end)) {
-            record_file_turn(record);
-        }
-        if (flow_unlikely(record->calls % RECORD_STATE_EVERY == 0)) {
-            record_state(record);
-        }
-    }
-    *record->pos++ = (uint8_t)kind;
-    return record;
+    *record->pos++ = RECORD_TIMER_NOW;
+    record_write_time(record, record->late);
+    record_write_end(record);
+    record->late = 0;
 }
 
-static record_t *
+void record_between(record_t *record)
+{
+    if (record->replays) {
+        return;
+    }
+    if (record->late != 0) {
+        record_time(record);
+    }
+    if (record->pos >= record->end) {
+        record_file_turn(record);
+    }
+    if (record->calls % RECORD_STATE_EVERY == 0) {
+        record_state(record);
+    }
+}
+
+static inline __attribute__((always_inline)) record_t *
 record_begin_tx(const flow_core_t *core, record_kind_t kind,
                 const flow_tx_t *tx)
 {
-    record_t *record = record_begin(core, kind);
+    record_t *record = record_begin_none(core);
+    uint8_t  *at     = record->pos;
 
-    record_write_tx(record, tx);
+    *at++       = (uint8_t)kind;
+    record->pos = record_put_number(at, flow_tx_index(tx));
     return record;
 }
 
@@ -61,15 +71,6 @@ record_begin_peer(const flow_core_t *core, record_kind_t kind,
     record_t *record = record_begin(core, kind);
 
     record_write_peer(record, peer);
-    return record;
-}
-
-static record_t *record_begin_number(const flow_core_t *core,
-                                     record_kind_t kind, uint64_t number)
-{
-    record_t *record = record_begin(core, kind);
-
-    record_write_number(record, number);
     return record;
 }
 
@@ -136,8 +137,8 @@ int record_call_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 }
 
 /* The header that is posted; and, where that is another one, the right one. */
-static void record_header(record_t *record, const flow_tx_t *tx,
-                          const void *packet)
+static void record_header_any(record_t *record, const flow_tx_t *tx,
+                              const void *packet)
 {
     uint8_t  header[FLOW_LONG_HDR];
     unsigned length = flow_tx_header(record->core, tx,
@@ -146,6 +147,21 @@ static void record_header(record_t *record, const flow_tx_t *tx,
     record_write_bytes(record, packet, length);
     record_write_bytes(record, header,
                  (memcmp(header, packet, length) != 0) ? length : 0);
+}
+
+static inline void record_header(record_t *record, const flow_tx_t *tx,
+                                 const void *packet)
+{
+    uint64_t right = flow_tx_word(tx, flow_wire_am_id(packet));
+
+    if (flow_unlikely((flow_tx_header_len(tx) != FLOW_SHORT_HDR) ||
+                      (memcmp(packet, &right, sizeof(right)) != 0))) {
+        record_header_any(record, tx, packet);
+        return;
+    }
+    record->pos = record_put_number(record_put_header(record->pos,
+                                                      flow_wire_load64(packet)),
+                                    0);
 }
 
 flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
@@ -310,83 +326,6 @@ void record_call_resend_header(const flow_core_t *core, const flow_op_t *op,
     record_write_end(record);
 }
 
-/* ------------------------------------------------------------ receiving */
-
-typedef flow_rx_verdict_t (*record_accept_t)(flow_core_t *core,
-                                             const void *pkt, size_t len,
-                                             void *handle, flow_src_t src,
-                                             flow_rx_out_t *out);
-
-/* Verdict, message id and offset in one number, in the other the flow that is
- * to be drained (odd), or why it is dropped (even). */
-static flow_rx_verdict_t
-record_accept(record_t *record, const void *pkt, size_t len, void *handle,
-              flow_src_t src, flow_rx_out_t *out, record_accept_t accept)
-{
-    flow_rx_verdict_t verdict;
-    flow_rx_out_t     said = {.token = 0};
-
-    record_write_bytes(record, pkt, record_format_packet(pkt, len));
-    record_write_number(record, len);
-    record_write_handle(record, handle);
-    record_write_number(record, src);
-    verdict = accept(record->core, pkt, len, handle, src, &said);
-    record_write_number(record, (unsigned)verdict |
-                                        ((unsigned)said.am_id << 3) |
-                                        ((unsigned)said.offset << 8));
-    record_write_number(record, said.more ? ((uint64_t)said.token << 1) | 1 :
-                                      (uint64_t)said.reason << 1);
-    record_write_end(record);
-    if (verdict != FLOW_RX_NO_MEMORY) {
-        *out = said;
-    }
-    return verdict;
-}
-
-flow_rx_verdict_t
-record_call_rx_accept_slow(flow_core_t *core, const void *pkt, size_t len,
-                           void *handle, flow_src_t src, flow_rx_out_t *out)
-{
-    record_t *record = record_begin(core, RECORD_RX_ACCEPT);
-
-    return record_accept(record, pkt, len, handle, src, out,
-                         flow_rx_accept_slow);
-}
-
-flow_rx_verdict_t
-record_call_rx_accept_held(flow_core_t *core, const void *pkt, size_t len,
-                           void *handle, flow_src_t src, flow_rx_out_t *out)
-{
-    record_t *record = record_begin(core, RECORD_RX_ACCEPT_HELD);
-
-    return record_accept(record, pkt, len, handle, src, out,
-                         flow_rx_accept_held);
-}
-
-unsigned record_call_rx_run(flow_core_t *core, uint32_t token, void **handles,
-                            unsigned max)
-{
-    record_t *record = record_begin_number(core, RECORD_RX_RUN, token);
-    unsigned  count, i;
-
-    record_write_number(record, max);
-    count = flow_rx_run(core, token, handles, max);
-    record_write_number(record, count);
-    for (i = 0; i < count; ++i) {
-        record_write_handle(record, handles[i]);
-    }
-    record_write_end(record);
-    return count;
-}
-
-void record_call_drop_count(flow_core_t *core, flow_drop_t reason)
-{
-    record_t *record = record_begin_number(core, RECORD_RX_DROP, reason);
-
-    flow_drop_count(core, reason);
-    record_write_end(record);
-}
-
 /* -------------------------------------------------------------- control */
 
 int record_call_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
@@ -452,10 +391,25 @@ int record_call_event_peer_next(flow_core_t *core, flow_event_t *event)
 
 /* --------------------------------------- time, buffers, peers, memory */
 
+/* A caller that waits tells the time again and again. The last one counts, and
+ * one in RECORD_LATE_MAX. */
 void record_call_timer_set_now(flow_core_t *core, flow_time_t now)
 {
-    record_t *record = record_begin_time(core, RECORD_TIMER_NOW, now);
+    record_t *record = flow_core_user(core);
 
+    if (!record->replays) {
+        if ((now - record->base.time >= RECORD_LATE_MAX) ||
+            (record->pos >= record->end)) {
+            record_between(record);
+        }
+        if ((now - record->base.time < RECORD_LATE_MAX) &&
+            (record->pos < record->end)) {
+            record->late = now;
+            flow_timer_set_now(core, now);
+            return;
+        }
+    }
+    record = record_begin_time(core, RECORD_TIMER_NOW, now);
     flow_timer_set_now(core, now);
     record_write_end(record);
 }

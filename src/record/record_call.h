@@ -7,7 +7,7 @@
  *
  * The shortest ways are not recorded: a transport that records sends by
  * flow_tx_header and record_call_tx_commit, never ends a message by
- * flow_tx_end, and receives by flow_rx_accept, not by flow_rx_short.
+ * flow_tx_end, and receives by record_call_rx_short, not by flow_rx_short.
  */
 #ifndef RECORD_CALL_H_
 #define RECORD_CALL_H_
@@ -24,6 +24,11 @@ flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
 /* The same for flow_resend_commit. */
 void record_call_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op,
                                const void *packet);
+/* flow_rx_short, recorded where it takes the packet. */
+flow_rx_verdict_t
+record_call_rx_short(flow_core_t *core, const void *pkt, size_t len,
+                     void *handle, int may_hold, flow_src_t src,
+                     uint64_t *word);
 /* flow_tx_pause and flow_peer_set_cookie, recorded. */
 void record_call_tx_pause(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 void record_call_peer_set_cookie(flow_core_t *core, flow_peer_t *peer,

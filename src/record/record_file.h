@@ -22,6 +22,7 @@ struct record {
     record_base_t     base;
     flow_core_t      *core;
     uint64_t          calls;   /* recorded so far */
+    flow_time_t       late;    /* told to the core and not yet recorded, or 0 */
     int               replays; /* operations are record_replayed_op_t */
     /* of a file: */
     uint8_t          *map;

@@ -158,6 +158,12 @@ static int record_read_field(char field, const uint8_t **at,
         return record_read_index(at, end, &call->length);
     case 'n':
         return record_read_number(at, end, &call->number[filled->number++]);
+    case 's':
+        if (!record_read_next(at, end, &base->src)) {
+            return 0;
+        }
+        call->number[filled->number++] = base->src;
+        return 1;
     case 'c':
         return record_read_bytes(at, end, &call->word[filled->word++],
                                  sizeof(call->word[0]));

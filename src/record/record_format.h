@@ -11,9 +11,9 @@
  *
  * A call is its kind in a byte, then arguments and answers as record_schema
  * says. A number is in groups of 7 bits, the lowest first, bit 7 where more
- * follow. Times are differences to the one before in the segment, with the sign
- * in bit 0. The caller's names, pointers, are differences, too, plus 1: there 0
- * is none.
+ * follow. Times and sources are differences to the one before in the segment,
+ * with the sign in bit 0. The caller's names, pointers, are differences, too,
+ * plus 1: there 0 is none.
  */
 #ifndef RECORD_FORMAT_H_
 #define RECORD_FORMAT_H_
@@ -32,8 +32,9 @@ extern "C" {
 #define RECORD_SIZE_MIN (4u << 20)
 #define RECORD_SIZE_MAX (1ull << 40)
 #define RECORD_STATE_EVERY 256    /* calls from one RECORD_STATE to the next */
+#define RECORD_LATE_MAX 1000000   /* ns without a time, where nothing happens */
 
-enum { RECORD_VERSION = 1 };
+enum { RECORD_VERSION = 2 };
 
 /* Texts end with 0. */
 typedef struct record_names {
@@ -86,7 +87,7 @@ typedef struct record_replayed_op {
 
 /* NAME, what is called; arguments, a blank, answers:
  *   t flow   p peer   n number   c word of 8 bytes   T time
- *   h buffer   o operation   H buffers, their number first
+ *   h buffer   o operation   H buffers, their number first   s flow_src_t
  *   b bytes, their number first   A address   l length of the packet before
  */
 #define RECORD_CALLS(_X) \
@@ -109,8 +110,9 @@ typedef struct record_replayed_op {
     _X(RESEND_SENT,    "resend_sent",    "otnnn ")   /* psn, flags, failed */ \
     _X(RESEND_RELEASE, "resend_release_next", " on") \
     _X(RESEND_HEADER,  "resend_header",  "otb b")    \
-    _X(RX_ACCEPT,      "rx_accept",      "blhn nn")  /* flow_src_t */ \
-    _X(RX_ACCEPT_HELD, "rx_accept_held", "blhn nn")  \
+    _X(RX_ACCEPT,      "rx_accept",      "blhs nn")  \
+    _X(RX_ACCEPT_HELD, "rx_accept_held", "blhs nn")  \
+    _X(RX_SHORT,       "rx_short",       "blhs nn") \
     _X(RX_RUN,         "rx_run",         "nn H")     \
     _X(RX_DROP,        "rx_drop",        "n ")       \
     _X(CTL_NEXT,       "ctl_next",       "T npcb")   /* found */ \
@@ -137,6 +139,13 @@ typedef enum record_kind {
     RECORD_KINDS
 } record_kind_t;
 
+/* A packet that was received. */
+static inline int record_kind_is_packet(record_kind_t kind)
+{
+    return (kind == RECORD_RX_ACCEPT) || (kind == RECORD_RX_ACCEPT_HELD) ||
+           (kind == RECORD_RX_SHORT);
+}
+
 #define RECORD_HANDLES_MAX 64
 
 /* One call, taken apart. Numbers and byte strings in the order of the schema,
@@ -162,7 +171,7 @@ typedef struct record_call {
 /* The values to which the next ones in a segment are differences; zeros where
  * it begins. */
 typedef struct record_base {
-    uint64_t time, handle, op;
+    uint64_t time, handle, op, src;
 } record_base_t;
 
 /* The name of a call, RECORD_NONE < kind < RECORD_KINDS. */

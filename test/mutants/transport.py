@@ -79,6 +79,6 @@ TRANSPORT = [
     ("SRD: single operations starve a list", "base/base_pending.c",
      "    return BASE_LIST_HOLD;", "    return BASE_LIST_SKIP;"),
     ("SRD: an immediate is a message", "base/base_rx.c",
-     "            if (__builtin_expect(efa_wc_is_usual(wc), 1)) {",
-     "            if (__builtin_expect(efa_wc_is_ok(wc), 1)) {"),
+     "        if (__builtin_expect(efa_wc_is_usual(wc), 1)) {",
+     "        if (__builtin_expect(efa_wc_is_ok(wc), 1)) {"),
 ]

@@ -184,8 +184,7 @@ static run_end_t run_one(run_t *run, const record_call_t *call,
     }
     if (run->seen != NULL) {
         run->seen(run->arg, run, call,
-                  ((call->kind == RECORD_RX_ACCEPT) ||
-                   (call->kind == RECORD_RX_ACCEPT_HELD)) ? run->packet : NULL);
+                  record_kind_is_packet(call->kind) ? run->packet : NULL);
     }
     return RUN_SAME;
 }
@@ -201,7 +200,7 @@ static run_end_t run_segment(run_t *run, const record_segment_t *segment)
     const uint8_t *end  = (const uint8_t*)segment + segment->used;
     const uint8_t *at   = run_calls(segment);
     run_end_t      result = RUN_SAME;
-    record_base_t  base = {0, 0, 0}, before;
+    record_base_t  base = {0, 0, 0, 0}, before;
     record_call_t  call;
     const uint8_t *then;
 
@@ -269,7 +268,7 @@ uint64_t run_first_time(const replay_file_t *file)
     for (i = 0; i < file->count; ++i) {
         at   = run_calls(file->segment[i]);
         end  = (const uint8_t*)file->segment[i] + file->segment[i]->used;
-        base = (record_base_t){0, 0, 0};
+        base = (record_base_t){0, 0, 0, 0};
         while ((at < end) && record_format_read(&at, end, &base, &call)) {
             if (call.time != 0) {
                 return call.time;

@@ -157,6 +157,7 @@ static const char *run_accept(run_t *run, const record_call_t *call)
     void         *handle = (void*)(uintptr_t)call->handle[0];
     flow_src_t    src    = (flow_src_t)call->number[0];
     flow_rx_out_t out;
+    uint64_t      word;
 
     RUN_NEEDS(handle != NULL, RUN_RANGE);
     RUN_NEEDS(call->length >= call->bytes[0].length, RUN_RANGE);
@@ -165,9 +166,12 @@ static const char *run_accept(run_t *run, const record_call_t *call)
     if (call->kind == RECORD_RX_ACCEPT) {
         (void)flow_rx_accept_slow(run->core, run->packet, call->length, handle,
                                   src, &out);
-    } else {
+    } else if (call->kind == RECORD_RX_ACCEPT_HELD) {
         (void)flow_rx_accept_held(run->core, run->packet, call->length, handle,
                                   src, &out);
+    } else {
+        (void)record_call_rx_short(run->core, run->packet, call->length, handle,
+                                   1, src, &word);
     }
     return NULL;
 }
@@ -313,6 +317,7 @@ static int run_is_of_profile(const run_t *run, const record_call_t *call)
     case RECORD_TX_COMMIT:
     case RECORD_TX_DONE:
     case RECORD_TX_RNR:
+    case RECORD_RX_SHORT:
         return !flow_is_ud(run->core);
     default:
         return 1;
@@ -345,6 +350,7 @@ const char *run_call(run_t *run, const record_call_t *call)
         return run_op_call(run, call);
     case RECORD_RX_ACCEPT:
     case RECORD_RX_ACCEPT_HELD:
+    case RECORD_RX_SHORT:
         return run_accept(run, call);
     case RECORD_PEER_COOKIE:
     case RECORD_PEER_AH:

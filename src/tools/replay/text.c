@@ -174,6 +174,7 @@ static int text_special(char *line, size_t size, const record_call_t *call)
         return 1;
     case RECORD_RX_ACCEPT:
     case RECORD_RX_ACCEPT_HELD:
+    case RECORD_RX_SHORT:
         text_accept(line, size, call);
         return 1;
     case RECORD_CTL_NEXT:

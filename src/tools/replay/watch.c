@@ -180,8 +180,7 @@ uint32_t watch_qpn(const run_t *run, const record_call_t *call)
     flow_tx_t         *tx   = flow_image_tx(run->core, call->tx);
     const flow_peer_t *peer = flow_image_peer(run->core, call->peer);
 
-    if ((call->kind == RECORD_RX_ACCEPT) ||
-        (call->kind == RECORD_RX_ACCEPT_HELD)) {
+    if (record_kind_is_packet(call->kind)) {
         return flow_src_qpn((flow_src_t)call->number[0]);
     }
     if (call->kind == RECORD_TX_OPEN) {

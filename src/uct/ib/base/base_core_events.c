@@ -143,8 +143,9 @@ static unsigned base_repost_all(base_iface_t *iface)
     base_op_t *op;
     int        fail, err;
 
-    while ((flow_op = flow_tx_repost_next(iface->core, iface->now, &fail)) !=
-           NULL) {
+    while (!flow_tx_repost_is_idle(iface->core, iface->now) &&
+           ((flow_op = flow_tx_repost_next(iface->core, iface->now, &fail)) !=
+            NULL)) {
         op  = (base_op_t*)((char*)flow_op - offsetof(base_op_t, flow));
         err = 0;
         ++count;

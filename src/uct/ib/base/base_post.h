@@ -10,7 +10,7 @@
 static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
                                  base_op_t *op)
 {
-    if (__builtin_expect(iface->traced, 0)) {
+    if (__builtin_expect(iface->traced & BASE_TRACED_LOG, 0)) {
         base_trace_log_tx(iface, op, dest->remote_qpn);
     }
     return efa_post_send(&iface->qp, &op->wr, dest);

@@ -7,8 +7,8 @@
 /*
  * UCX_EFA_RECORD: the calls of an interface's protocol core, and its answers,
  * in a file (src/record). Such an interface goes the ways that a traced one
- * goes (BASE_TRACED_RECORD), and its messages are BASE_OUT_AM_OTHER, so that
- * others pay nothing.
+ * goes (BASE_TRACED_RECORD; most packets a shorter one, base_rx_traced), and
+ * its messages are BASE_OUT_AM_OTHER, so that others pay nothing.
  */
 
 /* Begins, where the user wants it, before anything is called that changes the

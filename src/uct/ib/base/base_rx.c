@@ -20,9 +20,13 @@
 
 #include <errno.h>
 
+typedef enum base_rx_way {
+    BASE_RX_VERBS, BASE_RX_DIRECT, BASE_RX_RECORDED /* by verbs */
+} base_rx_way_t;
+
 static inline __attribute__((always_inline)) void
 base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
-            uint32_t length, flow_src_t src, int may_hold, int is_direct);
+            uint32_t length, flow_src_t src, int may_hold, base_rx_way_t way);
 static void base_rx_in_turn(base_iface_t *iface, uint64_t word,
                             base_rxbuf_t *rxbuf, uint32_t length);
 static void base_rx_unusual(base_iface_t *iface, base_rxbuf_t *rxbuf,
@@ -56,12 +60,46 @@ static inline void base_rx_refill(base_iface_t *iface)
     }
 }
 
+/* Completions of libefa's, at least one. */
+static inline __attribute__((always_inline)) void
+base_rx_verbs(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end,
+              base_rx_way_t way)
+{
+    flow_core_t *core     = iface->core;
+    int          may_hold = !base_rxq_is_short(&iface->rxq);
+
+    iface->received += end - wc; /* as nearly all will be */
+    do {
+        if (__builtin_expect(efa_wc_is_usual(wc), 1)) {
+            base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),
+                        base_wc_src(wc), may_hold, way);
+        } else {
+            --iface->received;
+            base_rx_completion(iface, wc);
+        }
+    } while (++wc < end);
+}
+
+/* Where packets are logged, recorded, or counted by UCX. */
+static __attribute__((noinline)) void
+base_rx_traced(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
+{
+    if (iface->recorder != NULL) {
+        base_flow_clock(iface); /* a replay tells how long each waits */
+    }
+    if (iface->traced == BASE_TRACED_RECORD) {
+        base_rx_verbs(iface, wc, end, BASE_RX_RECORDED);
+        return;
+    }
+    for (; wc < end; ++wc) {
+        base_rx_completion(iface, wc);
+    }
+}
+
 /* 75 instructions (bench_receive, libefa), without libefa's. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
-    flow_core_t    *core = iface->core;
-    const efa_wc_t *end  = wc + count;
-    int             may_hold;
+    const efa_wc_t *end = wc + count;
 
     if (__builtin_expect(count < 0, 0)) {
         base_fail_iface(iface, "polling for receives", -count);
@@ -69,24 +107,9 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     }
     iface->rxq.posted -= count;
     if (__builtin_expect(iface->traced, 0)) {
-        if (iface->recorder != NULL) {
-            base_flow_clock(iface); /* a replay tells how long each waits */
-        }
-        for (; wc < end; ++wc) {
-            base_rx_completion(iface, wc);
-        }
+        base_rx_traced(iface, wc, end);
     } else {
-        iface->received += count; /* as nearly all will be */
-        may_hold         = !base_rxq_is_short(&iface->rxq);
-        do {
-            if (__builtin_expect(efa_wc_is_usual(wc), 1)) {
-                base_rx_one(iface, core, efa_wc_user(wc), efa_wc_length(wc),
-                            base_wc_src(wc), may_hold, 0);
-            } else {
-                --iface->received;
-                base_rx_completion(iface, wc);
-            }
-        } while (++wc < end);
+        base_rx_verbs(iface, wc, end, BASE_RX_VERBS);
     }
     base_rx_refill(iface);
     return count;
@@ -112,7 +135,8 @@ unsigned base_rx_direct(base_iface_t *iface)
         rxbuf = efa_direct_user(cq, id);
         cqe   = efa_direct_take(cq);
         --iface->rxq.posted;
-        base_rx_one(iface, core, rxbuf, cqe->length, cqe->src, may_hold, 1);
+        base_rx_one(iface, core, rxbuf, cqe->length, cqe->src, may_hold,
+                    BASE_RX_DIRECT);
     } while (--left > 0);
 
     count = BASE_POLL_BATCH - left;
@@ -145,13 +169,16 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
  * keep its own. The caller counted it as received. */
 static inline __attribute__((always_inline)) void
 base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
-            uint32_t length, flow_src_t src, int may_hold, int is_direct)
+            uint32_t length, flow_src_t src, int may_hold, base_rx_way_t way)
 {
     flow_rx_verdict_t verdict;
     uint64_t          word = 0;
 
-    verdict = flow_rx_short(core, rxbuf->packet, length, rxbuf, may_hold, src,
-                            &word);
+    verdict = (way == BASE_RX_RECORDED) ?
+                      record_call_rx_short(core, rxbuf->packet, length, rxbuf,
+                                           may_hold, src, &word) :
+                      flow_rx_short(core, rxbuf->packet, length, rxbuf,
+                                    may_hold, src, &word);
     if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
         --iface->received;
         rxbuf->length = length;
@@ -174,7 +201,7 @@ base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
                                          base_rxq_may_keep(&iface->rxq)),
                          0)) {
         base_rxq_keep(&iface->rxq);
-    } else if (is_direct) {
+    } else if (way == BASE_RX_DIRECT) {
         base_rxq_write(&iface->rxq, &iface->qp, rxbuf);
     } else {
         base_rxq_put_own(&iface->rxq, rxbuf);

@@ -52,9 +52,6 @@ void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
     size_t           length = 0;
     int              i;
 
-    if (!(iface->traced & BASE_TRACED_LOG)) {
-        return;
-    }
     for (i = 0; i < efa_send_wr_count(&op->wr); ++i) {
         length += efa_send_wr_pieces(&op->wr)[i].length;
     }
@@ -78,9 +75,6 @@ void base_trace_log_rx(base_iface_t *iface, const void *packet, size_t length,
 {
     char line[BASE_TRACE_LINE], text[BASE_TRACE_TEXT];
 
-    if (!(iface->traced & BASE_TRACED_LOG)) {
-        return;
-    }
     record_packet_text(line, sizeof(line), packet, length);
     base_trace_am(iface, UCT_AM_TRACE_TYPE_RECV, packet, length, text);
     base_trace_log(iface, "RX", qpn, line, text);

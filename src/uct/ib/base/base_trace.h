@@ -34,7 +34,7 @@ void base_trace_log_rx(base_iface_t *iface, const void *packet, size_t length,
 static inline void base_trace_rx(base_iface_t *iface, const void *packet,
                                  size_t length, uint32_t qpn)
 {
-    if (__builtin_expect(iface->traced, 0)) {
+    if (__builtin_expect(iface->traced & BASE_TRACED_LOG, 0)) {
         base_trace_log_rx(iface, packet, length, qpn);
     }
 }

@@ -169,7 +169,7 @@ srd_list_block(srd_list_t *list, const ucx_sgl_t *sgl, size_t i, size_t offset)
         srd_list_fill(list, op, list->last, &piece,
                       sgl->remote_addrs[i] + offset + done, sgl->rkeys[i]);
         list->last   = op;
-        if (iface->traced) {
+        if (iface->traced & BASE_TRACED_LOG) {
             base_trace_log_tx(iface, op, dest->remote_qpn);
         }
         efa_list_add(&iface->qp, &op->wr, dest, base_op_rdma(list->kind),
