@@ -165,9 +165,14 @@ In this order; what a check in brackets names cannot be forgotten.
    `#if UCX_MINOR >= ...`, with the line of sizes (without it the object of the
    minor does not compile). A public structure (`uct_ep_params_t`) is its
    caller's and is read by its field mask: what UCX appends to one needs nothing
-   here. Beside the headers, two facts of UCP's code: elements of a list whose
-   keys it resolves at once (its `ucp/rma`; `SRD_LIST_MAX` in `srd_list.c`), and
-   how it reads UCX_TLS and its aliases (its `ucp_context.c`; `tls.c`).
+   here. Where a size differs that was the same in all so far (`UCX_BASE_*` in
+   `host.h`, 400 and 536 in `hooks_layout.cc`), so does the sentence under the
+   table above. Beside the headers, four facts of UCX's code: elements of a list
+   whose keys UCP resolves at once (its `ucp/rma`; `SRD_LIST_MAX` in
+   `srd_list.c`); how it reads UCX_TLS and its aliases (its `ucp_context.c`;
+   `tls.c`); transports that are new (its `uct`), by their names in `apart.c` and
+   in `opener_kind` of `fallback.c`; and that the first byte of an address of its
+   ib says how long it is (its `uct/ib/base`; `near.h`).
 3. **What it calls.** New callbacks and changed arguments go to
    `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
    the minor; no callback may stay NULL, as UCX asserts some and calls others
