@@ -26,6 +26,9 @@ void stuck(const char *what)
     failed = true;
 }
 
+static_assert(FLOW_WINDOW_MAX == 64, "warm_up sends a window, incast (rate.cc) "
+                                    "half of one; docs/RATE.md has both");
+
 void warm_up(World &world, unsigned first, unsigned last)
 {
     uint64_t want = world.got + 64ull * (last - first);
