@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+_Static_assert(SIM_CNTR_KNOWN < 1u << SIM_CNTR_OPS,
+               "SIM_CNTR_OPS: one more than the last, and sim_qp.cntr has as "
+               "many");
+
 int sim_cntr_create(struct sim_dev *dev, const uint64_t addr[2],
                     struct sim_cntr **cntr_p)
 {
