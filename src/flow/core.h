@@ -47,7 +47,8 @@ typedef struct flow_params {
                                    anything is acknowledged:
                                    1 .. FLOW_WINDOW_MAX                       */
     uint16_t       tries;       /* UD: time-outs in a row, with no word from
-                                   the peer, after which it is lost:
+                                   the peer, after which it is lost, but not
+                                   before an eighth of rnr_max for each:
                                    1 .. FLOW_TRIES_MAX                        */
     uint64_t       seed;        /* of the first token generations             */
     uint64_t       key[2];      /* of the indices' hash: random, so that no

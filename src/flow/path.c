@@ -289,13 +289,20 @@ unsigned flow_path_doubled(const flow_path_t *path)
     return (path->tries > free) ? path->tries - free : 0;
 }
 
-void flow_path_silent(flow_path_t *path)
+void flow_path_silent(flow_path_t *path, uint32_t now)
 {
-    ++path->tries;
+    path->silent = (path->tries == 0) ? now : path->silent;
+    path->tries += path->tries < FLOW_TRIES_MAX;
     if ((flow_path_doubled(path) >= 3) && (path->window > PATH_SHRUNK)) {
         path->window = PATH_SHRUNK;
         path->start  = 0;
     }
+}
+
+int flow_path_is_dead(const flow_path_t *path, unsigned tries, uint32_t least,
+                      uint32_t now)
+{
+    return (path->tries >= tries) && (now - path->silent >= least);
 }
 
 static uint32_t flow_path_interval(const flow_path_t *path)

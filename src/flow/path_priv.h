@@ -48,7 +48,10 @@ void flow_path_lost(flow_path_t *path, unsigned count, uint32_t now);
  * (RFC 4015: a response to spurious time-outs). */
 void flow_path_came_late(flow_path_t *path, unsigned count);
 /* Nothing was acknowledged for one more time-out. */
-void flow_path_silent(flow_path_t *path);
+void flow_path_silent(flow_path_t *path, uint32_t now);
+/* That was so for so many, and for so long. */
+int flow_path_is_dead(const flow_path_t *path, unsigned tries, uint32_t least,
+                      uint32_t now);
 
 /* How many packets may be sent now while so many are out. */
 unsigned flow_path_room(const flow_path_t *path, unsigned out, uint32_t now);

@@ -262,6 +262,7 @@ typedef struct flow_path {
     uint32_t   drained; /* when the queue was let drain last                  */
     uint32_t   hello;   /* when the hello was sent; 0: several were           */
     uint32_t   sent;    /* when a packet was sent last                        */
+    uint32_t   silent;  /* when the first of the tries was                    */
     uint32_t   newest;  /* when the newest of those that arrived was sent ... */
     flow_psn_t newest_psn; /* ... and which it is                             */
     uint16_t   bad;     /* part of the packets that is lost, in 1/2^16        */

@@ -25,20 +25,29 @@ static void flow_time_out_idle(flow_core_t *core, uint32_t index)
     flow_pool_ring_release(core, index);
 }
 
+/* A peer that is lost was silent for so long, however short its time-outs are:
+ * a host that computes answers now and then, and answers are lost, too. */
+static uint32_t flow_time_out_least(const flow_core_t *core)
+{
+    return flow_path_stamp(core->params.rnr_max / 8 * core->params.tries);
+}
+
 /* Nothing arrives any more: ask by the oldest packet that is out. */
 static void flow_time_out_probe(flow_core_t *core, flow_tx_t *tx,
                                 flow_op_t *oldest)
 {
     flow_path_t *path = flow_core_path(core, flow_tx_index(tx));
+    uint32_t now      = flow_path_stamp(core->now);
 
     flow_trace(core, FLOW_TRACE_TIMEOUT, tx->ep, tx->una, path->tries);
-    if (path->tries >= core->params.tries) {
+    if (flow_path_is_dead(path, core->params.tries, flow_time_out_least(core),
+                          now)) {
         flow_tx_fail(core, tx, FLOW_SEND_LOST);
         return;
     }
 
-    flow_path_silent(path);
-    path->sent     = flow_path_stamp(core->now); /* posted still: no harm */
+    flow_path_silent(path, now);
+    path->sent     = now; /* posted still: no harm */
     oldest->flags |= FLOW_OPF_PROBE;
     core->counters.timeouts += (unsigned)flow_resend_push(core, oldest);
 }

@@ -75,6 +75,7 @@ static uint64_t mix_path(uint64_t hash, const flow_path_t &path)
     hash = (path.rtt == 0) ? mix_ago(hash, path.hello) : hash;
     hash = mix_word(hash, path.newest_psn);
     hash = mix_word(hash, (path.before != 0) ? path.full : 0);
+    hash = (path.tries != 0) ? mix_ago(hash, path.silent) : hash;
     return mix_word(hash, path.tries);
 }
 

@@ -530,4 +530,9 @@ MUTANTS = [
      "    if (!(rx->flags & FLOW_RXF_CARRIED)) {\n"
      "        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);",
      "    if (!(rx->flags & FLOW_RXF_CARRIED)) {\n        (void)0;"),
+    ("UD: a peer is lost after few time-outs however short", "path.c",
+     "(now - path->silent >= least)", "(now - path->silent >= least / 64)"),
+    ("UD: silence begins anew with each time-out", "path.c",
+     "    path->silent = (path->tries == 0) ? now : path->silent;",
+     "    path->silent = now;"),
 ]

@@ -310,6 +310,28 @@ TEST_F(flow_resend, expired__peer_lost)
     EXPECT_STREQ(nullptr, a.check());
 }
 
+/* Where packets are lost the first time-outs are shorter than a busy host's
+ * answer takes. */
+TEST_F(flow_resend, expired__few_tries_take_their_time)
+{
+    connect_both();
+    a.core->params.tries = 8;
+    path(a, ab).bad      = 1 << 15;
+    ASSERT_TRUE(a.send(ab, "one"));
+    flow_time_t begin = a.now;
+    for (int i = 0; (i < 100000) && !a.count(FLOW_EVENT_TX_FAILED); ++i) {
+        a.pull_reposts();
+        lose(a);
+        a.pull_releases();
+        a.pull_events();
+        a.now += MS / 10;
+    }
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_LE(8u, a.counters().timeouts);
+    EXPECT_LE(500 * MS, a.now - begin);
+    EXPECT_GE(1500 * MS, a.now - begin);
+}
+
 TEST_F(flow_resend, header_again__newest)
 {
     connect_both();

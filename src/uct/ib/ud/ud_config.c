@@ -11,7 +11,7 @@ const ucx_config_field_t ud_config_fields[] = {
     BASE_CONFIG_UINT("TRIES", "64", tries, 1, FLOW_TRIES_MAX,
               "Consecutive time-outs after which a silent peer counts as lost. "
               "Each is twice as long as the one before, up to 0.5 s; 64 take "
-              "about half a minute"),
+              "about half a minute, and none counts as less than 64 ms"),
     BASE_CONFIG_UINT("MTU", "0", mtu, 0, 65535,
               "Largest datagram to send, in bytes, 256 or more; 0: the largest "
               "that the device takes, found when an interface opens"),
