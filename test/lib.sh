@@ -43,6 +43,23 @@ alone() {
     check "$@"
 }
 
+# alone_begin, alone_end: checks between them are alone, and the other suite is waited
+# for once, not for each.
+alone_begin() {
+    checks_wait 0
+    suite_turns=${SRD_TURNS-}
+    [ -n "$suite_turns" ] || return 0
+    suite_alone=yes turn_take 9>>"$SRD_TURNS/gate" || exit 1
+    unset SRD_TURNS
+}
+
+alone_end() {
+    checks_wait 0
+    [ -n "$suite_turns" ] || return 0
+    exec 8>&-
+    export SRD_TURNS=$suite_turns
+}
+
 # at_once N: from here on N checks run at the same time. The output of each stays
 # together; the first to end comes first.
 at_once() {

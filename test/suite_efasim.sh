@@ -522,7 +522,14 @@ suite_run() {
 
     check engine 60 engine_check
     check hostile_guests 120 hostile_check
+    alone_begin
     alone huge_pages 60 huge_check
+    alone verbs_keeps_up 60 verbs_check 'keeps_up.*'
+    alone verbs_event 60 verbs_check 'Event.*:event.*'
+    alone verbs_share 90 verbs_check 'share.*'
+    alone verbs_share_one_cpu 90 share_one_cpu
+    alone cost 60 cost
+    alone_end
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || { ci && echo 15 || echo 3; })"
 
@@ -535,7 +542,6 @@ suite_run() {
     check verbs_ud_efa0 60 verbs_check 'ud.*' --device efa0
     check verbs_dmabuf 60 verbs_check 'Dmabuf.*:GpuMemory.*'
     check verbs_gpu_peer 60 verbs_check 'GpuMemory.*' --peer-memory --no-dmabuf
-    alone verbs_keeps_up 60 verbs_check 'keeps_up.*'
     check verbs_overrun 60 overrun_check
     [ -z "${OVERRUN_UNEXPECTED-}" ] ||
         check overrun_unexpected 60 verbs_check 'Overrun.*'
@@ -558,7 +564,6 @@ suite_run() {
     check cli_joins 20 joins
     check class_infiniband 20 class_infiniband
     check verbs_order 60 verbs_check 'order.*'
-    alone verbs_event 60 verbs_check 'Event.*:event.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
     at_once 1
@@ -566,8 +571,6 @@ suite_run() {
     check threads_tsan 100 threads_with tsan -fsanitize=thread
     ci && check threads_asan 100 threads_with asan -fsanitize=address,undefined
     ci && check threads_valgrind 100 threads_valgrind
-    alone verbs_share 90 verbs_check 'share.*'
-    alone verbs_share_one_cpu 90 share_one_cpu
     check verbs_signal 60 verbs_check 'Signal.*:thread.*'
     for seed in $(seeds 1 20); do
         check "verbs_data_reorder_$seed" 60 verbs_check \
@@ -592,7 +595,6 @@ suite_run() {
     check two_users 30 two_users
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
-    alone cost 60 cost
 }
 
 suite_main efasim "$@"

@@ -554,8 +554,10 @@ suite_run() {
     check nixl_claim 30 nixl_claim
     check nixl_claims_differ 40 nixl_claims_differ
     check nixl_many 60 nixl_check many $((4096 * 1000))
+    alone_begin
     alone nixl_notes 60 nixl_check notes 6000000
     alone nixl_notes_one_cpu 60 nixl_one_cpu notes 6000000
+    alone_end
     check nixl_killed 60 nixl_check killed $((64 << 20))
     check nixl_two_agents 30 nixl_two_agents
     check nixl_orders 60 nixl_orders
@@ -574,8 +576,10 @@ suite_run() {
     done
     check ucxx_gone_thread 40 ucxx_gone thread
     check ucxx_gone_polling 40 ucxx_gone polling
+    alone_begin
     alone ucxx_idle_thread 40 ucxx_idle thread
     alone ucxx_idle_blocking 40 ucxx_idle blocking
+    alone_end
     check ucxx_tests_thread 1500 ucxx_tests thread
     check ucxx_tests_reorder 1500 ucxx_tests polling --reorder 0.2 --devices 2
     full && check ucxx_tests_blocking 1500 ucxx_tests blocking

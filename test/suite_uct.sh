@@ -467,10 +467,14 @@ run_accidents() {
     check accident_idle_receiver 60 accident_ready_check \
         Accident.idle_receiver
     check accident_reorder_memory 60 accident_check Accident.reorder_memory
+    alone_begin
     alone accident_starving_completions 60 accident_ready_check \
         Accident.starving_completions
     alone accident_starving_control 60 accident_ready_check \
         Accident.starving_control
+    alone accident_absent 60 accident_check 'Absent.*' --timeout-ms 60000
+    alone uct_huge_pages 30 uct_huge_pages
+    alone_end
     check accident_fence_then_cancel 60 accident_ready_check \
         Accident.fence_then_cancel
     check accident_destroy_under_a_get 60 accident_ready_check \
@@ -481,7 +485,6 @@ run_accidents() {
     check accident_lost_connect_packet 60 accident_check \
         Accident.lost_connect_packet
     check accident_failed_post 60 accident_check 'FailedPost.*'
-    alone accident_absent 60 accident_check 'Absent.*' --timeout-ms 60000
     check accident_time_out 60 accident_check 'Lost.*'
     ci && check accident_with_writes 60 accident_write_check --device efa3
     check accident_variables 60 accident_variables_check
@@ -521,7 +524,6 @@ suite_run() {
     check uct_list_split 30 uct_list_split
     check uct_interrupts 30 uct_interrupts
     newer_device_checks
-    alone uct_huge_pages 30 uct_huge_pages
     check uct_fault 60 uct_fault
     ci && check uct_instructions 120 uct_instructions
     ci && check record_instructions 60 uct_instructions --recorded
