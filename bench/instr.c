@@ -11,7 +11,7 @@
  */
 #define _GNU_SOURCE
 #include "instr_clock.h"
-#include "instr_side.h"
+#include "instr_memory.h"
 
 #include <uct/ib/base/base_types.h>
 
@@ -22,11 +22,8 @@
 #include <sys/mman.h>
 
 enum {
-    BENCH_BATCH = 16, /* messages in a poll */
     BENCH_TURNS = 64, /* rounds in which each of 16 flows gets limits */
-    BENCH_BCOPY = 1024,
     BENCH_IDLE  = 100, /* polls after which nothing is under way any more */
-    BENCH_STEP  = 100, /* ns that a post or a poll takes */
     BENCH_GID   = 4    /* where it lies in a device address (base_address.h) */
 };
 
@@ -37,30 +34,8 @@ static size_t bench_pack(void *dest, void *arg)
     return BENCH_BCOPY; /* the packing itself is the user's, not ours */
 }
 
-/* Lets the emulated device work; NULL where the module calls libefa, in which
- * the device is called anyway. */
-static int (*bench_device)(void);
-
-static inline void bench_device_works(void)
-{
-    bench_clock_advance(BENCH_STEP);
-    if (bench_device != NULL) {
-        (void)bench_device();
-    }
-}
-
-/* Not by a jump, as callgrind would count that to the caller. */
-static inline unsigned bench_progress(bench_side_t *side)
-{
-    unsigned count;
-
-    bench_device_works();
-    count = uct_iface_progress(side->iface);
-    __asm__ volatile("" : "+r"(count));
-    return count;
-}
-
-#define BENCH_PHASE __attribute__((noinline))
+/* NULL where the module calls libefa, in which the device is called anyway. */
+int (*bench_device)(void);
 
 BENCH_PHASE void bench_post_short(bench_side_t *side)
 {
@@ -86,65 +61,25 @@ BENCH_PHASE void bench_post_bcopy(bench_side_t *side)
     bench_device_works();
 }
 
-BENCH_PHASE void bench_post_zcopy(bench_side_t *side, const uct_iov_t *iov,
-                                  uct_completion_t *comp)
+static void bench_short_iov(bench_side_t *side, unsigned count)
 {
-    bench_expect(uct_ep_am_zcopy(side->ep, BENCH_AM, NULL, 0, iov, 1, 0, comp),
-                 UCS_INPROGRESS, "zcopy");
+    uint64_t  words[2] = {1, 1};
+    uct_iov_t iov[2]   = {{.buffer = &words[0], .length = 8, .count = 1},
+                          {.buffer = &words[1], .length = 8, .count = 1}};
+    ucs_status_t status = uct_ep_am_short_iov(side->ep, BENCH_AM, iov, count);
+
+    bench_check(status, "short of pieces");
     bench_device_works();
 }
 
-BENCH_PHASE int bench_post_get_list(bench_side_t *side,
-                                    const bench_list_t *list,
-                                    uct_completion_t *comp)
+BENCH_PHASE void bench_post_iov(bench_side_t *side)
 {
-    int posted = bench_list_get(side, list, comp);
-
-    bench_device_works();
-    return posted;
+    bench_short_iov(side, 1);
 }
 
-BENCH_PHASE int bench_post_put_list(bench_side_t *side,
-                                    const bench_list_t *list,
-                                    uct_completion_t *comp)
+BENCH_PHASE void bench_post_iov_two(bench_side_t *side)
 {
-    int posted = bench_list_put(side, list, comp);
-
-    bench_device_works();
-    return posted;
-}
-
-BENCH_PHASE unsigned bench_complete_list(bench_side_t *side)
-{
-    return bench_progress(side);
-}
-
-static void bench_unpack(void *arg, const void *data, size_t length)
-{
-    (void)arg;
-    (void)data;
-    (void)length;
-}
-
-BENCH_PHASE void bench_post_get_bcopy(bench_side_t *side, size_t length,
-                                      const bench_memory_t *from,
-                                      uct_completion_t *comp)
-{
-    bench_expect(uct_ep_get_bcopy(side->ep, bench_unpack, NULL, length,
-                                  (uintptr_t)from->address, from->rkey.rkey,
-                                  comp),
-                 UCS_INPROGRESS, "get_bcopy");
-    bench_device_works();
-}
-
-BENCH_PHASE void bench_post_get_zcopy(bench_side_t *side, const uct_iov_t *iov,
-                                      const bench_memory_t *from,
-                                      uct_completion_t *comp)
-{
-    bench_expect(uct_ep_get_zcopy(side->ep, iov, 1, (uintptr_t)from->address,
-                                  from->rkey.rkey, comp),
-                 UCS_INPROGRESS, "get_zcopy");
-    bench_device_works();
+    bench_short_iov(side, 2);
 }
 
 BENCH_PHASE unsigned bench_receive(bench_side_t *side)
@@ -224,8 +159,7 @@ BENCH_PHASE unsigned bench_turn_sixteen(bench_side_t *side)
     return bench_progress(side);
 }
 
-/* Until nothing is under way. */
-static void bench_settle(bench_side_t *a, bench_side_t *b)
+void bench_settle(bench_side_t *a, bench_side_t *b)
 {
     unsigned idle = 0;
 
@@ -417,69 +351,6 @@ static void bench_turns(bench_side_t *a, bench_side_t *b)
     bench_settle(a, b);
 }
 
-static void bench_completed(uct_completion_t *self)
-{
-    bench_check(self->status, "an operation");
-}
-
-/* A list, and its completions, a full poll of them each time. */
-static void bench_list(bench_side_t *a, bench_side_t *b,
-                       bench_list_post_t post, const bench_list_t *list)
-{
-    uct_completion_t comp = {.func = bench_completed, .count = 1};
-    unsigned         done;
-
-    if (post(a, list, &comp)) {
-        for (done = 0; done < BENCH_LIST; done += BENCH_BATCH) {
-            bench_expect(bench_complete_list(a), BENCH_BATCH, "pieces");
-        }
-        bench_expect(comp.count, 0, "lists that are not done");
-    }
-    bench_settle(a, b);
-}
-
-/* Operations on registered memory. Never as many at once as the window has. */
-static void bench_memory_path(bench_side_t *a, bench_side_t *b,
-                              unsigned long rounds)
-{
-    uct_completion_t comp = {.func = bench_completed, .status = UCS_OK};
-    bench_memory_t   local, remote;
-    bench_list_t     list;
-    uct_iov_t        iov = {0};
-    unsigned long    n;
-    unsigned         i;
-
-    bench_memory_open(&local);
-    bench_memory_open(&remote);
-    iov.buffer = local.address;
-    iov.length = BENCH_BCOPY;
-    iov.memh   = local.memh;
-    iov.count  = 1;
-    for (n = 0; n < rounds; ++n) {
-        comp.count = 3 * BENCH_BATCH + 1;
-        for (i = 0; i < BENCH_BATCH; ++i) {
-            bench_post_zcopy(a, &iov, &comp);
-        }
-        bench_settle(a, b);
-        for (i = 0; i < BENCH_BATCH; ++i) {
-            bench_post_get_bcopy(a, BENCH_BCOPY, &remote, &comp);
-        }
-        bench_settle(a, b);
-        for (i = 0; i < BENCH_BATCH; ++i) {
-            bench_post_get_zcopy(a, &iov, &remote, &comp);
-        }
-        bench_settle(a, b);
-        bench_expect(comp.count, 1, "operations that are not done, and one");
-    }
-    bench_list_fill(&list, &local, &remote);
-    for (n = 0; n < rounds; ++n) {
-        bench_list(a, b, bench_post_get_list, &list);
-        bench_list(a, b, bench_post_put_list, &list);
-    }
-    bench_memory_close(&remote);
-    bench_memory_close(&local);
-}
-
 /* Memory for packets and operations comes by mmap. */
 static unsigned long bench_chunks(const efa_chunk_t *chunk)
 {
@@ -515,6 +386,12 @@ static void bench_data_path(unsigned long rounds)
          {bench_receive_alone, bench_progress},
          {bench_complete_alone, bench_progress}},
     };
+    static const bench_round_t pieces[] = {
+        {BENCH_BATCH, bench_post_iov,
+         {bench_progress, bench_progress}, {bench_progress, bench_progress}},
+        {BENCH_BATCH, bench_post_iov_two,
+         {bench_progress, bench_progress}, {bench_progress, bench_progress}},
+    };
     static const bench_round_t reversed = {
         BENCH_BATCH, bench_post_short,
         {bench_receive_reversed, bench_progress},
@@ -537,6 +414,10 @@ static void bench_data_path(unsigned long rounds)
     for (i = 0; i < sizeof(round) / sizeof(round[0]); ++i) {
         bench_run(&a, &b, half, rounds * BENCH_BATCH / round[i].batch,
                   &round[i]);
+        bench_settle(&a, &b);
+    }
+    for (i = 0; i < sizeof(pieces) / sizeof(pieces[0]); ++i) {
+        bench_run(&a, &b, half, rounds, &pieces[i]);
         bench_settle(&a, &b);
     }
     bench_reverse(&b, 1);

@@ -129,10 +129,22 @@ program=("$rounds")
 measure bench_empty "$rounds" 36 20 "empty progress"
 measure bench_post_short $((messages * 3)) 69 66 "post am_short 8 B"
 measure bench_post_payload "$messages" 72 92 "post am_short 8 B + 8 B"
+measure bench_post_iov "$messages" 160 303 "post am_short_iov 8 B"
+measure bench_post_iov_two "$messages" 185 328 "post am_short_iov 8 B + 8 B"
 measure bench_post_bcopy "$messages" 81 100 "post am_bcopy 1 KB"
 measure bench_post_zcopy "$messages" 167 220 "post am_zcopy 1 KB"
 measure bench_post_get_bcopy "$messages" 150 114 "post get_bcopy 1 KB"
 measure bench_post_get_zcopy "$messages" 164 133 "post get_zcopy 1 KB"
+measure bench_complete_get "$messages" 135 197 "completion of get_zcopy, 16"
+full="get_zcopy"
+if [ -n "$sid" ]; then
+    full="put_short"
+    measure bench_post_put_short "$messages" 165 128 "post put_short 8 B"
+    measure bench_complete_put "$messages" 131 193 "completion of put_short, 16"
+fi
+measure bench_refuse "$batch" 175 171 "$full, full queue: refused"
+measure bench_queue "$messages" 224 221 "$full, full queue: and waits"
+measure bench_serve "$messages" 487 511 "$full, full queue: served"
 lists=1 # 64 pieces each
 measure bench_post_get_list $((rounds * 64)) 141 84 "post a piece of a list, get"
 if [ -n "$sid" ]; then

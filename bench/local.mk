@@ -2,6 +2,7 @@
 # Measurements; bench/*.sh run them.
 check_PROGRAMS += bench/instr
 bench_instr_SOURCES = bench/instr.c bench/instr_clock.c bench/instr_clock.h \
+    bench/instr_memory.c bench/instr_memory.h bench/instr_phase.h \
     bench/instr_side.c bench/instr_side.h
 bench_instr_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_instr_LDADD   = $(UCT_LIBS)
