@@ -142,9 +142,9 @@ if [ -n "$sid" ]; then
     measure bench_post_put_short "$messages" 165 128 "post put_short 8 B"
     measure bench_complete_put "$messages" 131 193 "completion of put_short, 16"
 fi
-measure bench_refuse "$batch" 175 171 "$full, full queue: refused"
-measure bench_queue "$messages" 224 221 "$full, full queue: and waits"
-measure bench_serve "$messages" 487 511 "$full, full queue: served"
+measure bench_refuse "$batch" 172 169 "$full, full queue: refused"
+measure bench_queue "$messages" 88 88 "$full, full queue: and waits"
+measure bench_serve "$messages" 416 441 "$full, full queue: served"
 lists=1 # 64 pieces each
 measure bench_post_get_list $((rounds * 64)) 141 84 "post a piece of a list, get"
 if [ -n "$sid" ]; then
@@ -165,7 +165,7 @@ measure bench_receive_limit $((rounds * 3 / 2)) 1925 2055 \
     "16 received, limit sent"
 measure bench_complete_limit $((rounds * 3 / 2)) 910 925 \
     "16 complete, limit taken"
-measure bench_limit_done $((rounds * 5 / 2)) 255 350 "completion of a limit"
+measure bench_limit_done $((rounds * 7 / 2)) 255 350 "completion of a limit"
 # limits included: more flows may not mean more limits
 measure bench_turn_one $((64 * batch)) 99 106 "receive and limits, one flow"
 measure bench_turn_sixteen $((64 * batch)) 97 104 \

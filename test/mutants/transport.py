@@ -81,4 +81,9 @@ TRANSPORT = [
     ("SRD: an immediate is a message", "base/base_rx.c",
      "        if (__builtin_expect(efa_wc_is_usual(wc), 1)) {",
      "        if (__builtin_expect(efa_wc_is_ok(wc), 1)) {"),
+    ("SRD: behind a refused read no message passes", "base/base_am.c",
+     "    base_pending_pass(iface, ep);\n", ""),
+    ("SRD: a dispatch that passed stays open", "base/base_pending.c",
+     "        if (iface->dispatch.open) {\n            record_call_tx_pause",
+     "        if (0) {\n            record_call_tx_pause"),
 ]

@@ -167,6 +167,36 @@ TEST_F(UctOrder, pending__a_dispatch_reads_once_while_others_wait)
     EXPECT_TRUE(once);
 }
 
+/* A request behind a read that was refused is most likely a read; not always. */
+TEST_F(UctOrder, pending__a_message_waits_behind_a_refused_read)
+{
+    SRD_ONLY("no reads");
+    open();
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    uint64_t sent = fill_window();
+    Request zero(ep, sent), first(ep, sent + 2), second(ep, sent + 3);
+    uct_iov_t iov = local.iov(0, 64);
+    unsigned calls = 0, idle = 0;
+
+    first.before = [&] {
+        calls += (calls > 0) || (uct_ep_am_short(ep, AM_ID, sent + 1, nullptr,
+                                                 0) == UCS_OK);
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &zero.uct, 0));
+    while (a->progress() == 0) { /* then it was tried again, in vain */
+        ASSERT_LT(++idle, 10000000u);
+    }
+    ASSERT_EQ(UCS_ERR_NO_RESOURCE,
+              uct_ep_get_zcopy(ep, &iov, 1,
+                               reinterpret_cast<uintptr_t>(remote.data()),
+                               remote.rkey(), nullptr));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &first.uct, 0));
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &second.uct, 0));
+    ASSERT_TRUE(wait([&] { return second.done; }));
+    EXPECT_LE(2u, calls) << "the second send of a dispatch was accepted";
+    came_in_order(sent + 4);
+}
+
 TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
 {
     open();

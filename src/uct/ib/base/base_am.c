@@ -11,6 +11,7 @@
 #include "base_flow.h"
 #include "base_fail.h"
 #include "base_outstanding.h"
+#include "base_pending.h"
 #include "base_post.h"
 #include "base_wireup.h"
 
@@ -18,10 +19,14 @@
 
 #include <string.h>
 
-/* The flow may have lacked nothing but the core's memory for unacknowledged
- * messages. */
-static int base_am_ready_grown(base_iface_t *iface, base_ep_t *ep)
+/* The flow may let one message pass; or it may have lacked nothing but the
+ * core's memory for unacknowledged messages. */
+static int base_am_ready_slow(base_iface_t *iface, base_ep_t *ep)
 {
+    base_pending_pass(iface, ep);
+    if (flow_tx_ready(iface->core, ep->tx)) {
+        return 1;
+    }
     return iface->acked &&
            (flow_pool_grow_needed(iface->core) != 0) &&
            (base_flow_grow(iface) == UCS_OK) &&
@@ -31,8 +36,8 @@ static int base_am_ready_grown(base_iface_t *iface, base_ep_t *ep)
 /* An operation for one message, NULL when it cannot be sent now. */
 static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
 {
-    if (__builtin_expect(!flow_tx_ready(iface->core, ep->tx), 0) &&
-        !base_am_ready_grown(iface, ep)) {
+    if (__builtin_expect(!flow_tx_is_open(ep->tx), 0) &&
+        !base_am_ready_slow(iface, ep)) {
         return NULL;
     }
     return base_post_first_op(iface, ep); /* taken by base_am_post_any */

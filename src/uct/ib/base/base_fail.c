@@ -160,7 +160,9 @@ void base_fail_ep_ping(base_ep_t *ep, flow_time_t now)
     }
 }
 
-ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
+/* Out of line part of base_fail_ep_blocked. */
+static __attribute__((noinline)) ucs_status_t
+base_fail_ep_blocked_first(base_ep_t *ep)
 {
     if (ep->state != BASE_EP_ALIVE) {
         if (ep->unused) {
@@ -168,10 +170,21 @@ ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
         }
         return base_fail_ep_status(ep);
     }
-    if (flow_tx_busy(ep->tx) == 0) {
+    /* else the end of an operation tells */
+    if ((flow_tx_busy(ep->tx) | ep->rma_ops) == 0) {
         base_fail_ep_ping(ep, base_flow_clock(base_ep_iface(ep)));
     }
     return UCS_ERR_NO_RESOURCE;
+}
+
+ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
+{
+    /* With a request it is progress that asks, and dispatches */
+    if ((ep->state == BASE_EP_ALIVE) && (ep->requests != NULL) &&
+        (base_ep_iface(ep)->serving != ep)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    return base_fail_ep_blocked_first(ep);
 }
 
 ucs_status_t base_fail_post(base_ep_t *ep, int err)

@@ -36,6 +36,7 @@
 typedef struct base_request {
     uct_pending_req_t *next;
     uint8_t            fence; /* one stands behind it */
+    uint8_t            rma;   /* most likely it is none of messages */
 } base_request_t;
 
 _Static_assert(sizeof(base_request_t) <= UCT_PENDING_REQ_PRIV_LEN,
@@ -95,26 +96,41 @@ static int base_pending_can_post_all(base_iface_t *iface, base_ep_t *ep)
             flow_tx_rma_refused(ep->tx));
 }
 
+/* Before the endpoint's first request, or one that is added in a dispatch.
+ * UCS_ERR_BUSY: it need not wait. */
+static __attribute__((noinline)) ucs_status_t
+base_pending_begin(base_iface_t *iface, base_ep_t *ep)
+{
+    if ((iface->serving != ep) && base_pending_can_post_all(iface, ep)) {
+        return UCS_ERR_BUSY;
+    }
+    if (ep->ring_next == NULL) {
+        base_pending_ring_add(iface, ep);
+    }
+    record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
+    return UCS_OK;
+}
+
 ucs_status_t
 base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
 
+
     (void)flags;
-    if ((ep->requests == NULL) && (iface->serving != ep) &&
-        base_pending_can_post_all(iface, ep)) {
+    /* else it is in the ring, and paused */
+    if (((ep->requests == NULL) || (iface->serving == ep)) &&
+        (base_pending_begin(iface, ep) != UCS_OK)) {
         return UCS_ERR_BUSY;
     }
 
     base_request(req)->next  = NULL;
     base_request(req)->fence = base_wireup_ep_is_replayed(ep);
+    base_request(req)->rma   = ep->rma_blocked;
+    ep->rma_blocked          = 0;
     *ep->requests_tail       = req;
     ep->requests_tail        = &base_request(req)->next;
-    if (ep->ring_next == NULL) {
-        base_pending_ring_add(iface, ep);
-    }
-    record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     if (ep->state != BASE_EP_ALIVE) {
         base_fail_count_rounds(iface); /* it is dispatched, to be told */
     }
@@ -179,7 +195,9 @@ void base_pending_fence_all(base_iface_t *iface)
 static void base_pending_settle(base_iface_t *iface, base_ep_t *ep)
 {
     if (ep->requests != NULL) {
-        record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
+        if (iface->dispatch.open) {
+            record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
+        }
         if (ep->ring_next == NULL) {
             base_pending_ring_add(iface, ep);
         }
@@ -236,8 +254,19 @@ static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
         return 0;
     }
     iface->dispatch.took_one = 1;
-    record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
+    if (iface->dispatch.open) {
+        record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
+    }
     return 1;
+}
+
+void base_pending_pass(base_iface_t *iface, base_ep_t *ep)
+{
+    if ((iface->serving == ep) &&
+        !(iface->dispatch.took_one | iface->dispatch.open)) {
+        iface->dispatch.open = 1;
+        flow_tx_pass_one(iface->core, ep->tx);
+    }
 }
 
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep)
@@ -274,13 +303,15 @@ static int base_pending_serve(base_iface_t *iface)
     iface->dispatch.held = 0;
     ep->list_needs      = 0;
     iface->dispatch.took_one   = 0;
+    iface->dispatch.open       = 0;
     req                 = base_pending_pop(ep);
     iface->dispatch.fenced = base_request(req)->fence;
     iface->dispatch.psn   = flow_tx_psn(ep->tx);
     if ((ep->requests == NULL) && !iface->dispatch.fenced) {
+        iface->dispatch.open = 1;
         flow_tx_resume(iface->core, ep->tx, FLOW_PAUSE_PENDING);
-    } else {
-        flow_tx_pass_one(iface->core, ep->tx);
+    } else if (!base_request(req)->rma) {
+        base_pending_pass(iface, ep);
     }
 
     status = req->func(req);

@@ -25,6 +25,10 @@ void base_pending_ping(base_iface_t *iface);
  * being dispatched? Once for each dispatch, and then nothing else. */
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep);
 
+/* Lets one message of a paused endpoint pass, where its request is being
+ * dispatched. */
+void base_pending_pass(base_iface_t *iface, base_ep_t *ep);
+
 /* A list of `count` work requests found too few operations: the endpoint's next
  * request is dispatched when there are so many. */
 void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,

@@ -111,6 +111,7 @@ typedef enum base_wireup {
 typedef struct base_dispatch {
     uint8_t    took_one; /* it took its one RDMA operation, or flush */
     uint8_t    fenced;   /* a fence stands behind it */
+    uint8_t    open;     /* the endpoint's flow lets a message pass, or all */
     flow_psn_t psn;      /* the endpoint's when it began */
     unsigned   idle;     /* progress calls in vain while requests waited */
     base_ep_t *stuck;    /* first of this round that could not go on */
@@ -215,6 +216,7 @@ struct base_ep {
     uint8_t       rma_asked;   /* RMA had to wait for the peer's answer */
     uint8_t       rma_refused; /* and the user was told */
     uint8_t       rma_worked;  /* some RMA ended well */
+    uint8_t       rma_blocked; /* RMA found no operation: its request follows */
     uint8_t       wireup;  /* base_wireup_t */
     uint16_t      list_needs; /* operations that a refused list waits for */
     ucs_status_t  status; /* UCS_OK while alive */

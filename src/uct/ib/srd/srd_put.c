@@ -8,16 +8,26 @@
 
 #include <string.h>
 
+/* A put of no byte waits for nothing, and is refused by an end only. */
+static __attribute__((noinline)) ucs_status_t srd_put_nothing(uct_ep_h tl_ep)
+{
+    srd_rma_t    rma;
+    ucs_status_t status = srd_rma_start(&rma, tl_ep, 0, 0);
+
+    return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
+}
+
 ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
                               unsigned length, uint64_t remote_addr,
                               uct_rkey_t rkey)
 {
     srd_rma_t    rma;
-    ucs_status_t status = srd_rma_start(&rma, tl_ep, remote_addr, rkey);
+    ucs_status_t status;
 
-    if (length == 0) { /* waits for nothing, and is refused by an end only */
-        return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
+    if (__builtin_expect(length == 0, 0)) {
+        return srd_put_nothing(tl_ep);
     }
+    status = srd_rma_start(&rma, tl_ep, remote_addr, rkey);
     if (__builtin_expect(status != UCS_OK, 0)) {
         return status;
     }

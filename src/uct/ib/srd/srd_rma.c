@@ -6,6 +6,22 @@
  */
 #include "srd_rma.h"
 
+ucs_status_t srd_rma_blocked(base_ep_t *ep)
+{
+    ep->rma_blocked = 1;
+    return base_fail_ep_blocked(ep);
+}
+
+base_op_t *srd_rma_other_op(base_iface_t *iface, base_ep_t *ep)
+{
+    base_op_t *op = base_post_first_op(iface, ep);
+
+    return ((op == NULL) || (flow_tx_paused(ep->tx) == 0) ||
+            base_pending_permits_rma(iface, ep)) ?
+                   op :
+                   NULL;
+}
+
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep)
 {
     if (!flow_tx_rma_refused(ep->tx)) {

@@ -14,7 +14,15 @@
 
 /* Steps that gets and puts share. */
 
-/* Out of line part of srd_rma_start: the peer has no handle for us yet.
+/* Out of line parts of srd_rma_start. The endpoint's request has to wait:
+ * returns what base_fail_ep_blocked says. */
+ucs_status_t srd_rma_blocked(base_ep_t *ep);
+
+/* An operation of the reserve, or for the request that is being dispatched, or
+ * NULL. */
+base_op_t *srd_rma_other_op(base_iface_t *iface, base_ep_t *ep);
+
+/* The peer has no handle for us yet.
  * UCS_ERR_NO_RESOURCE, or UCS_ERR_UNREACHABLE when it never will. */
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep);
 
@@ -37,16 +45,22 @@ srd_rma_start(srd_rma_t *rma, uct_ep_h tl_ep, uint64_t remote_addr,
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
-    base_op_t    *op    = base_post_first_op(iface, ep);
 
     rma->ep          = ep;
     rma->iface       = iface;
-    rma->op          = op;
+    rma->op          = iface->ops.free;
     rma->remote_addr = remote_addr;
     rma->rkey        = rkey;
-    if (__builtin_expect((flow_tx_paused(ep->tx) != 0) || (op == NULL), 0) &&
-        ((op == NULL) || !base_pending_permits_rma(iface, ep))) {
-        return base_fail_ep_blocked(ep);
+    if (__builtin_expect((flow_tx_paused(ep->tx) != 0) || (rma->op == NULL),
+                         0)) {
+        if ((flow_tx_paused(ep->tx) != 0) && (iface->serving != ep)) {
+            return srd_rma_blocked(ep); /* as short as can be: UCP tries each
+                                           time, though requests wait */
+        }
+        rma->op = srd_rma_other_op(iface, ep);
+        if (rma->op == NULL) {
+            return srd_rma_blocked(ep);
+        }
     }
     if (__builtin_expect(!flow_tx_rma_ready(iface->core, ep->tx), 0)) {
         return srd_rma_not_ready(iface, ep);
