@@ -53,6 +53,10 @@ MUTANTS = [
      "            *is_other |= !(id & EFA_IO_CQE_PHASE);\n", ""),
     ("a short message is sent again as something else", "base/base_core_events.c",
      "    if (op->wr.inside > 0) {", "    if (0) {"),
+    ("pieces that were posted are not kept", "srd/srd_direct.c",
+     "    memcpy(op->buf, &am, sizeof(am));\n"
+     "    op->wr.inside = FLOW_SHORT_HDR + length;",
+     "    op->wr.inside = FLOW_SHORT_HDR + length;"),
 ]
 
 

@@ -86,4 +86,6 @@ TRANSPORT = [
     ("SRD: a dispatch that passed stays open", "base/base_pending.c",
      "        if (iface->dispatch.open) {\n            record_call_tx_pause",
      "        if (0) {\n            record_call_tx_pause"),
+    ("SRD: pieces that are too long for the request go inside", "srd/srd_am.h",
+     "sizeof(uint64_t) - 1;", "sizeof(uint64_t);"),
 ]

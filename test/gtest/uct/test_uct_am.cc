@@ -197,7 +197,9 @@ TEST_F(UctAm, am_short_iov__pieces_and_limits)
     const size_t most  = a->attr().cap.am.max_bcopy;
     const std::vector<std::vector<size_t>> cases = {
             {},      {0},         {1},         {0, 1, 0}, {8, 5, 3, 1},
-            {limit}, {limit - 1, 1}, {limit, 1}, {8, 500}, {1, most - 1}};
+            {limit}, {limit - 1, 1}, {limit, 1}, {8, 500}, {1, most - 1},
+            {4, 3},  {8},         {8, 8},     {17, 7},   {8, 16},
+            {8, 17}, {25},        {1, 0, 30}};
     size_t count = 0;
 
     for (const auto &lengths : cases) {

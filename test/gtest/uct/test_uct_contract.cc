@@ -517,15 +517,18 @@ TEST_F(UctContract, am_short__refused_once_arrives_intact)
         ASSERT_TRUE(wait([&] { return b->received.size() == before + 1; }));
         ASSERT_TRUE(flush(ep)); /* its operation is the next one's */
         device("inject", "send:10:2");
-        ASSERT_EQ(UCS_OK, send_short(ep, length, make_message(length, length)));
-        ASSERT_EQ(UCS_OK, send_short(ep, 77, {}));
-        ASSERT_TRUE(wait([&] { return b->received.size() == before + 3; }));
-
         Bytes expected(sizeof(uint64_t)), message = make_message(length, length);
         uint64_t header = length;
+        uct_iov_t iov[2] = {{&header, sizeof(header), nullptr, 0, 1},
+                            {message.data(), length, nullptr, 0, 1}};
+        ASSERT_EQ(UCS_OK, send_short(ep, length, message));
+        ASSERT_EQ(UCS_OK, uct_ep_am_short_iov(ep, AM_ID, iov, 2));
+        ASSERT_TRUE(wait([&] { return b->received.size() == before + 3; }));
+
         memcpy(expected.data(), &header, sizeof(header));
         expected.insert(expected.end(), message.begin(), message.end());
         EXPECT_EQ(expected, b->received[before + 1]) << length;
+        EXPECT_EQ(expected, b->received[before + 2]) << length << " in pieces";
     }
 }
 

@@ -27,6 +27,8 @@ void srd_query_sgl(uct_iface_h tl_iface, size_t *max_put_p, size_t *max_get_p);
 /* Active messages (srd_am.c), puts and gets (srd_put.c, srd_get.c) of UCT. */
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                              const void *payload, unsigned length);
+ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                                 const uct_iov_t *iov, size_t iovcnt);
 ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,
                         void *arg, unsigned flags);
 ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,

@@ -37,6 +37,19 @@ srd_am_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
                                                      &ep->dest));
 }
 
+/* The same of the first `length` bytes of op->buf, inside, not traced. */
+static inline __attribute__((always_inline)) ucs_status_t
+srd_am_post_buf(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
+                unsigned length)
+{
+    op->buf_sge.length = length;
+    base_op_set_pieces(op, &op->buf_sge, 1, 1);
+    op->ep       = ep;
+    op->out.kind = BASE_OUT_AM;
+    return srd_am_posted(iface, ep, op,
+                         efa_post_send_verbs(&iface->qp, &op->wr, &ep->dest));
+}
+
 /* 68 instructions (bench_post_short, libefa), without libefa's. */
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                              const void *payload, unsigned length)
@@ -56,12 +69,23 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
     srd_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
                      length);
-    op->buf_sge.length = FLOW_SHORT_HDR + sizeof(header) + length;
-    base_op_set_pieces(op, &op->buf_sge, 1, 1);
-    op->ep       = ep;
-    op->out.kind = BASE_OUT_AM;
-    return srd_am_posted(iface, ep, op,
-                         efa_post_send_verbs(&iface->qp, &op->wr, &ep->dest));
+    return srd_am_post_buf(iface, ep, op,
+                           FLOW_SHORT_HDR + sizeof(header) + length);
+}
+
+ucs_status_t srd_ep_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                                 const uct_iov_t *iov, size_t iovcnt)
+{
+    base_ep_t    *ep     = (base_ep_t*)tl_ep;
+    base_iface_t *iface  = base_ep_iface(ep);
+    base_op_t    *op     = iface->ops.free;
+    size_t        length = srd_am_gather(ep, op, iov, iovcnt);
+
+    if (__builtin_expect(length < sizeof(uint64_t), 0)) {
+        return base_am_short_iov(tl_ep, id, iov, iovcnt);
+    }
+    flow_tx_header_short(ep->tx, id, op->buf);
+    return srd_am_post_buf(iface, ep, op, FLOW_SHORT_HDR + length);
 }
 
 ssize_t srd_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_cb,

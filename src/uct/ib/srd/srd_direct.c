@@ -90,6 +90,33 @@ srd_direct_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                    srd_direct_am_none(tl_ep, id, header);
 }
 
+static ucs_status_t
+srd_direct_am_short_iov(uct_ep_h tl_ep, uint8_t id, const uct_iov_t *iov,
+                        size_t iovcnt)
+{
+    base_ep_t    *ep     = (base_ep_t*)tl_ep;
+    base_iface_t *iface  = base_ep_iface(ep);
+    base_op_t    *op     = iface->ops.free;
+    size_t        length = srd_am_gather(ep, op, iov, iovcnt);
+    uint64_t      am;
+
+    if (__builtin_expect(length < sizeof(uint64_t), 0)) {
+        return base_am_short_iov(tl_ep, id, iov, iovcnt);
+    }
+    am = flow_tx_word(ep->tx, id);
+    srd_direct_commit(iface, ep, op);
+    memcpy(op->buf, &am, sizeof(am));
+    op->wr.inside = FLOW_SHORT_HDR + length;
+    if (efa_direct_send_words(&iface->qp.direct.sq, &ep->dest.direct,
+                              op->wr.id, am,
+                              efa_direct_load(op->buf + FLOW_SHORT_HDR),
+                              op->buf + FLOW_SHORT_HDR + sizeof(uint64_t),
+                              length - sizeof(uint64_t))) {
+        return (ucs_status_t)efa_direct_sq_turn(&iface->qp);
+    }
+    return UCS_OK;
+}
+
 static inline __attribute__((always_inline)) ucs_status_t
 srd_direct_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
 {
@@ -125,10 +152,12 @@ void srd_direct_ops(const base_iface_t *iface, uct_iface_ops_t *ops)
                                   base_progress_emulated :
                                   base_progress_direct;
     if (iface->qp.direct.in_place && (iface->short_max > 0)) {
-        ops->ep_am_short = srd_direct_am_short;
-        ops->ep_am_bcopy = srd_direct_am_bcopy;
+        ops->ep_am_short     = srd_direct_am_short;
+        ops->ep_am_short_iov = srd_direct_am_short_iov;
+        ops->ep_am_bcopy     = srd_direct_am_bcopy;
     } else {
-        ops->ep_am_short = base_am_short;
-        ops->ep_am_bcopy = base_am_bcopy;
+        ops->ep_am_short     = base_am_short;
+        ops->ep_am_short_iov = base_am_short_iov;
+        ops->ep_am_bcopy     = base_am_bcopy;
     }
 }

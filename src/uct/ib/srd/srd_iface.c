@@ -72,17 +72,18 @@ static void srd_iface_close(uct_iface_h tl_iface)
 
 static void srd_ops(uct_iface_ops_t *ops)
 {
-    *ops              = base_iface_ops;
-    ops->ep_am_short  = srd_ep_am_short;
-    ops->ep_am_bcopy  = srd_ep_am_bcopy;
-    ops->ep_put_short = srd_ep_put_short;
-    ops->ep_put_bcopy = srd_ep_put_bcopy;
-    ops->ep_put_zcopy = srd_ep_put_zcopy;
-    ops->ep_get_short = srd_ep_get_short;
-    ops->ep_get_bcopy = srd_ep_get_bcopy;
-    ops->ep_get_zcopy = srd_ep_get_zcopy;
-    ops->iface_close  = srd_iface_close;
-    ops->iface_query  = srd_iface_query;
+    *ops                 = base_iface_ops;
+    ops->ep_am_short     = srd_ep_am_short;
+    ops->ep_am_short_iov = srd_ep_am_short_iov;
+    ops->ep_am_bcopy     = srd_ep_am_bcopy;
+    ops->ep_put_short    = srd_ep_put_short;
+    ops->ep_put_bcopy    = srd_ep_put_bcopy;
+    ops->ep_put_zcopy    = srd_ep_put_zcopy;
+    ops->ep_get_short    = srd_ep_get_short;
+    ops->ep_get_bcopy    = srd_ep_get_bcopy;
+    ops->ep_get_zcopy    = srd_ep_get_zcopy;
+    ops->iface_close     = srd_iface_close;
+    ops->iface_query     = srd_iface_query;
 }
 
 static ucs_status_t
@@ -109,8 +110,9 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
         *iface_p              = (uct_iface_h)iface;
         srd_direct_ops(iface, &(*iface_p)->ops);
         if ((iface->recorder != NULL) && !ucx_host_has_counters(md->host)) {
-            (*iface_p)->ops.ep_am_short = base_am_short;
-            (*iface_p)->ops.ep_am_bcopy = base_am_bcopy;
+            (*iface_p)->ops.ep_am_short     = base_am_short;
+            (*iface_p)->ops.ep_am_short_iov = base_am_short_iov;
+            (*iface_p)->ops.ep_am_bcopy     = base_am_bcopy;
         }
     }
     return status;
