@@ -88,4 +88,9 @@ TRANSPORT = [
      "        if (0) {\n            record_call_tx_pause"),
     ("SRD: pieces that are too long for the request go inside", "srd/srd_am.h",
      "sizeof(uint64_t) - 1;", "sizeof(uint64_t);"),
+    ("SRD: the last read's end opens no fence", "base/base_complete.h",
+     "            (!ep->fenced && (ep->tx", "            ((ep->tx"),
+    ("SRD: the last read's end opens no interface's fence",
+     "base/base_complete.h",
+     "             (iface->ops.sink == &iface->ops.free)));", "             1));"),
 ]

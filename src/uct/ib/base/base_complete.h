@@ -39,30 +39,42 @@ static inline void base_complete_am(base_iface_t *iface, base_op_t *op)
 }
 
 /*
- * An RDMA operation of user memory that ended well and that nobody is told of:
- * its user's completion has others that are out, and so has its endpoint, where
- * no flush waits. One of many of a list, say.
+ * An RDMA operation that ended well and at whose end there is nothing to do but
+ * to tell its user: at its endpoint no flush waits, and either others are out
+ * or no fence does.
  */
 static inline int
-base_complete_rma_is_quiet(const base_iface_t *iface, const base_op_t *op)
+base_complete_rma_is_short(const base_iface_t *iface, const base_op_t *op)
 {
     const base_ep_t *ep = op->ep;
 
-    return (op->out.kind >= BASE_OUT_GET_ZCOPY) && (op->out.comp != NULL) &&
-           (op->out.comp->count > 1) && (ep->rma_ops > 1) &&
-           ((ep->flushes | op->reserved | iface->put_flush) == 0);
+    return (op->out.kind >= BASE_OUT_GET_ZCOPY) &&
+           ((ep->flushes | op->reserved | iface->put_flush) == 0) &&
+           ((ep->rma_ops > 1) ||
+            (!ep->fenced && (ep->tx != NULL) &&
+             (iface->ops.sink == &iface->ops.free)));
 }
 
-/* base_complete_op of one that is; the caller counts it and gives it back. */
-static inline void base_complete_rma(base_iface_t *iface, base_op_t *op)
+/* Is nobody told of it? Its user's completion has others that are out; one of
+ * many of a list, say. */
+static inline int base_complete_rma_is_quiet(const base_op_t *op)
 {
-    base_ep_t *ep = op->ep;
+    return (op->out.comp == NULL) || (op->out.comp->count > 1);
+}
+
+/* base_complete_op of one that is short; the caller counts it, gives it back,
+ * and then calls what is returned, if it is not NULL. */
+static inline uct_completion_t *
+base_complete_rma(base_iface_t *iface, base_op_t *op)
+{
+    uct_completion_t *comp = op->out.comp;
+    base_ep_t        *ep   = op->ep;
 
     base_outstanding_remove(&op->out);
-    --op->out.comp->count;
     --ep->rma_ops;
     --iface->rma_ops;
     ep->rma_worked = 1;
+    return ((comp != NULL) && (--comp->count == 0)) ? comp : NULL;
 }
 
 #endif

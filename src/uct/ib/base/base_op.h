@@ -31,7 +31,7 @@ typedef enum base_out_kind {
     BASE_OUT_GET_BCOPY, /* from here on RDMA */
     BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf; from here on nothing is
                            done at the end but to tell the user, and several
-                           may end as one (base_complete_rma_is_quiet) */
+                           may end as one (base_complete_rma_is_short) */
     BASE_OUT_PUT        /* from op->buf, op->bounce or user memory */
 } base_out_kind_t;
 

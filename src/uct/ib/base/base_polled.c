@@ -61,6 +61,17 @@ void base_polled_tx(base_iface_t *iface)
     }
 }
 
+static inline void base_polled_take_rma(base_iface_t *iface, base_op_t *op)
+{
+    uct_completion_t *comp = base_complete_rma(iface, op);
+
+    ++iface->ops_done;
+    base_op_give(&iface->ops, op);
+    if (comp != NULL) {
+        comp->func(comp);
+    }
+}
+
 unsigned base_polled_take_tx(base_iface_t *iface)
 {
     unsigned   budget = BASE_POLLED_BUDGET, count = 0;
@@ -74,7 +85,11 @@ unsigned base_polled_take_tx(base_iface_t *iface)
     while (((op = iface->polled.tx) != NULL) && (count < budget)) {
         iface->polled.tx = op->polled_next;
         ++count;
-        base_tx_completion(iface, op, op->vendor_err);
+        if ((op->vendor_err == 0) && base_complete_rma_is_short(iface, op)) {
+            base_polled_take_rma(iface, op);
+        } else {
+            base_tx_completion(iface, op, op->vendor_err);
+        }
     }
     if (iface->polled.tx == NULL) {
         iface->todo &= ~BASE_TODO_TX;

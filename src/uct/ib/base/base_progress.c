@@ -32,8 +32,9 @@ base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
             base_ctl_finish(iface, op, FLOW_SEND_OK);
             return wc;
         }
-        if (base_complete_rma_is_quiet(iface, op)) {
-            base_complete_rma(iface, op);
+        if (base_complete_rma_is_short(iface, op) &&
+            base_complete_rma_is_quiet(op)) {
+            (void)base_complete_rma(iface, op);
             ++iface->ops_done;
             base_op_give(&iface->ops, op);
             return wc;
@@ -141,15 +142,15 @@ static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
     return BASE_POLL_BATCH - left;
 }
 
-/* RDMA of which nobody is told, as long as nothing else comes: the pieces of a
- * list. */
+/* RDMA that is short, as long as nothing else comes. */
 static __attribute__((noinline)) unsigned
-base_tx_direct_quiet(base_iface_t *iface)
+base_tx_direct_rma(base_iface_t *iface)
 {
-    efa_direct_cq_t copy  = iface->qp.direct.tx;
-    base_op_t      *free  = *iface->ops.sink, *op;
-    unsigned        count = 0;
-    uint32_t        id;
+    efa_direct_cq_t   copy  = iface->qp.direct.tx;
+    base_op_t        *free  = *iface->ops.sink, *op;
+    unsigned          count = 0, told = 0;
+    uct_completion_t *comp;
+    uint32_t          id;
 
     for (; count < BASE_POLL_BATCH; ++count) {
         id = efa_direct_next(&copy) & ~EFA_IO_CQE_OPERATION;
@@ -157,16 +158,24 @@ base_tx_direct_quiet(base_iface_t *iface)
             break;
         }
         op = efa_direct_user(&copy, id);
-        if (!base_complete_rma_is_quiet(iface, op)) {
+        if (!base_complete_rma_is_short(iface, op)) {
             break;
         }
         (void)efa_direct_take(&copy);
-        base_complete_rma(iface, op);
+        comp         = base_complete_rma(iface, op);
         op->out.next = (base_out_t*)free;
         free         = op;
+        if (comp != NULL) { /* as in base_tx_direct: it may post */
+            base_tx_told(iface, &copy, free, count + 1 - told,
+                         count + 1 - told);
+            told = count + 1;
+            comp->func(comp);
+            copy = iface->qp.direct.tx;
+            free = *iface->ops.sink;
+        }
     }
-    if (count > 0) {
-        base_tx_told(iface, &copy, free, count, count);
+    if (count > told) {
+        base_tx_told(iface, &copy, free, count - told, count - told);
     }
     return count;
 }
@@ -184,7 +193,7 @@ base_direct_rest(base_iface_t *iface)
 static inline unsigned base_progress_poll_direct(base_iface_t *iface)
 {
     int      is_other = 0;
-    unsigned count    = base_rx_direct(iface), quiet;
+    unsigned count    = base_rx_direct(iface), rma;
 
     if ((count == 0) && (iface->qp.direct.emulator != NULL)) {
         efa_direct_wake(&iface->qp);
@@ -194,9 +203,9 @@ static inline unsigned base_progress_poll_direct(base_iface_t *iface)
         count += base_tx_direct(iface, &is_other);
     }
     if (is_other) {
-        quiet    = base_tx_direct_quiet(iface);
-        count   += quiet;
-        is_other = (quiet < BASE_POLL_BATCH) &&
+        rma      = base_tx_direct_rma(iface);
+        count   += rma;
+        is_other = (rma < BASE_POLL_BATCH) &&
                    efa_direct_is_other(&iface->qp.direct.tx);
     }
     if (__builtin_expect(efa_direct_is_other(&iface->qp.direct.rx) || is_other,

@@ -36,31 +36,6 @@ efa_rdma_direct(efa_send_wr_t *wr, const efa_dest_t *dest, uint64_t remote_addr,
     return remote;
 }
 
-/* One request between ibv_wr_start and ibv_wr_complete: of libefa's calls only
- * the ibv_wr_ ones post RDMA (EFA-FACTS). */
-static inline __attribute__((always_inline)) void
-efa_rdma_verbs(struct ibv_qp_ex *qpx, efa_send_wr_t *wr, const efa_dest_t *dest,
-               efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
-{
-    qpx->wr_id    = wr->wr.wr_id;
-    qpx->wr_flags = IBV_SEND_SIGNALED;
-    switch (rdma) {
-    case EFA_RDMA_READ:
-        ibv_wr_rdma_read(qpx, rkey, remote_addr);
-        break;
-    case EFA_RDMA_WRITE:
-        ibv_wr_rdma_write(qpx, rkey, remote_addr);
-        break;
-    }
-    if (wr->wr.send_flags & IBV_SEND_INLINE) {
-        ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)wr->wr.sg_list->addr,
-                               wr->wr.sg_list->length);
-    } else {
-        ibv_wr_set_sge_list(qpx, wr->wr.num_sge, wr->wr.sg_list);
-    }
-    ibv_wr_set_ud_addr(qpx, dest->ah, dest->remote_qpn, dest->remote_qkey);
-}
-
 static int
 efa_post_rdma_direct(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
                      efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
@@ -75,14 +50,9 @@ efa_post_rdma_direct(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
 int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
                   efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
 {
-    struct ibv_qp_ex *qpx = qp->qpx;
-
-    if (qp->is_direct) {
-        return efa_post_rdma_direct(qp, wr, dest, rdma, remote_addr, rkey);
-    }
-    ibv_wr_start(qpx);
-    efa_rdma_verbs(qpx, wr, dest, rdma, remote_addr, rkey);
-    return ibv_wr_complete(qpx);
+    return qp->is_direct ?
+                   efa_post_rdma_direct(qp, wr, dest, rdma, remote_addr, rkey) :
+                   efa_post_rdma_verbs(qp, wr, dest, rdma, remote_addr, rkey);
 }
 
 void efa_list_add(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
@@ -95,6 +65,8 @@ void efa_list_add(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
         efa_direct_list_add(qp, &dest->direct, wr->id, rdma, &remote,
                             wr->wr.sg_list);
     } else {
-        efa_rdma_verbs(qp->qpx, wr, dest, rdma, remote_addr, rkey);
+        qp->qpx->wr_id = wr->wr.wr_id;
+        efa_rdma_verbs(qp->qpx, dest, rdma, remote_addr, rkey, wr->wr.sg_list,
+                       1);
     }
 }

@@ -149,6 +149,50 @@ efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
     return 0;
 }
 
+/* One request between ibv_wr_start and ibv_wr_complete, whose owner was set: of
+ * libefa's calls only the ibv_wr_ ones post RDMA (EFA-FACTS). `count` pieces; 0:
+ * one, inside. */
+static inline __attribute__((always_inline)) void
+efa_rdma_verbs(struct ibv_qp_ex *qpx, const efa_dest_t *dest, efa_rdma_t rdma,
+               uint64_t remote_addr, uint32_t rkey, const efa_sge_t *pieces,
+               int count)
+{
+    qpx->wr_flags = IBV_SEND_SIGNALED;
+    switch (rdma) {
+    case EFA_RDMA_READ:
+        ibv_wr_rdma_read(qpx, rkey, remote_addr);
+        break;
+    case EFA_RDMA_WRITE:
+        ibv_wr_rdma_write(qpx, rkey, remote_addr);
+        break;
+    }
+    if (count == 0) {
+        ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)pieces->addr,
+                               pieces->length);
+    } else {
+        ibv_wr_set_sge_list(qpx, count, pieces);
+    }
+    ibv_wr_set_ud_addr(qpx, dest->ah, dest->remote_qpn, dest->remote_qkey);
+}
+
+/* Posts one of them, as efa_post_rdma, of a queue pair that is not direct. */
+static inline __attribute__((always_inline)) int
+efa_post_rdma_verbs(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
+                    efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
+{
+    struct ibv_qp_ex *qpx    = qp->qpx;
+    const efa_sge_t  *pieces = wr->wr.sg_list; /* before calls: most know */
+    int               count  = wr->wr.num_sge;
+
+    if (wr->wr.send_flags & IBV_SEND_INLINE) {
+        count = 0;
+    }
+    ibv_wr_start(qpx);
+    qpx->wr_id = wr->wr.wr_id;
+    efa_rdma_verbs(qpx, dest, rdma, remote_addr, rkey, pieces, count);
+    return ibv_wr_complete(qpx);
+}
+
 /* Posts the pieces as an RDMA WRITE to `remote_addr`, or an RDMA READ from
  * there into them. As efa_post_send. */
 int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,

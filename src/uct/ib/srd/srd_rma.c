@@ -38,8 +38,13 @@ ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep)
     return UCS_ERR_UNREACHABLE;
 }
 
-ucs_status_t srd_rma_gather(const base_iface_t *iface, base_op_t *op,
-                            const uct_iov_t *iov, size_t iovcnt)
+/*
+ * Puts those pieces of user memory that have bytes at op->sge.
+ * UCS_INPROGRESS; else as srd_rma_post_pieces.
+ */
+static ucs_status_t
+srd_rma_gather(const base_iface_t *iface, base_op_t *op, const uct_iov_t *iov,
+               size_t iovcnt)
 {
     const efa_md_t *md     = base_iface_md(iface);
     size_t          total  = 0, length, i;
@@ -64,4 +69,13 @@ ucs_status_t srd_rma_gather(const base_iface_t *iface, base_op_t *op,
     }
     base_op_set_pieces(op, op->sge, pieces, 0);
     return (total > 0) ? UCS_INPROGRESS : UCS_OK;
+}
+
+ucs_status_t srd_rma_post_pieces(const srd_rma_t *rma, base_out_kind_t kind,
+                                 const uct_iov_t *iov, size_t iovcnt,
+                                 uct_completion_t *comp)
+{
+    ucs_status_t status = srd_rma_gather(rma->iface, rma->op, iov, iovcnt);
+
+    return (status == UCS_INPROGRESS) ? srd_rma_post(rma, kind, comp) : status;
 }

@@ -79,32 +79,29 @@ static inline unsigned srd_rma_max_iov(const base_iface_t *iface)
     return (device->max_rdma_sge < most) ? device->max_rdma_sge : most;
 }
 
-/*
- * Puts those pieces of user memory that have bytes at op->sge.
- * UCS_INPROGRESS; UCS_OK: none has any; UCS_ERR_INVALID_PARAM: more than what
- * iface_query says, or a memory handle of another domain.
- */
-ucs_status_t srd_rma_gather(const base_iface_t *iface, base_op_t *op,
-                            const uct_iov_t *iov, size_t iovcnt);
-
-/* Posts one piece: in place on the direct data path, else by base_post_rdma. */
+/* Posts it: on the direct data path one piece in place, else by libefa or, also
+ * where packets are traced, by base_post_rdma. */
 static inline __attribute__((always_inline)) int
 srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 {
     efa_direct_sq_t *sq = &iface->qp.direct.sq;
 
-    if (!iface->qp.direct.in_place || iface->traced ||
-        (efa_send_wr_count(&op->wr) != 1) || efa_send_wr_is_inside(&op->wr)) {
+    if (iface->qp.direct.in_place && !iface->traced &&
+        (efa_send_wr_count(&op->wr) == 1) && !efa_send_wr_is_inside(&op->wr)) {
+        op->wr.inside = 0;
+        if (efa_direct_rdma_piece(sq, &ep->dest.direct, op->wr.id,
+                                  base_op_rdma(op->out.kind), op->remote_addr,
+                                  op->rkey, efa_send_wr_pieces(&op->wr))) {
+            (void)efa_direct_sq_turn(&iface->qp);
+        }
+        return 0;
+    }
+    if (iface->qp.is_direct || iface->traced) {
         return base_post_rdma(iface, ep, op);
     }
-    op->wr.inside = 0;
-    if (efa_direct_rdma_piece(sq, &ep->dest.direct, op->wr.id,
-                              base_op_rdma(op->out.kind), op->remote_addr,
-                              op->rkey,
-                              efa_send_wr_pieces(&op->wr))) {
-        (void)efa_direct_sq_turn(&iface->qp);
-    }
-    return 0;
+    return efa_post_rdma_verbs(&iface->qp, &op->wr, &ep->dest,
+                               base_op_rdma(op->out.kind), op->remote_addr,
+                               op->rkey);
 }
 
 /*
@@ -150,14 +147,20 @@ srd_rma_post_bounce(const srd_rma_t *rma, base_out_kind_t kind, size_t length,
     return srd_rma_post(rma, kind, comp);
 }
 
-/* A whole operation from or into user memory: srd_rma_start, srd_rma_gather,
- * srd_rma_post. */
+/* As srd_rma_post, with any pieces of user memory. UCS_OK: none has a byte;
+ * UCS_ERR_INVALID_PARAM: more than what iface_query says, or a memory handle of
+ * another domain. */
+ucs_status_t srd_rma_post_pieces(const srd_rma_t *rma, base_out_kind_t kind,
+                                 const uct_iov_t *iov, size_t iovcnt,
+                                 uct_completion_t *comp);
+
+/* A whole operation from or into user memory. */
 static inline __attribute__((always_inline)) ucs_status_t
 srd_rma_zcopy(uct_ep_h tl_ep, base_out_kind_t kind, const uct_iov_t *iov,
               size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
               uct_completion_t *comp)
 {
-    srd_rma_t       rma;
+    srd_rma_t       rma, any;
     ucs_status_t    status = srd_rma_start(&rma, tl_ep, remote_addr, rkey);
     const efa_md_t *md     = base_iface_md(rma.iface);
     base_op_t      *op     = rma.op;
@@ -172,13 +175,10 @@ srd_rma_zcopy(uct_ep_h tl_ep, base_out_kind_t kind, const uct_iov_t *iov,
         base_op_set_piece(op, 0, iov->buffer, iov->length,
                           efa_memh_lkey(iov->memh));
         base_op_set_pieces(op, op->sge, 1, 0);
-    } else {
-        status = srd_rma_gather(rma.iface, op, iov, iovcnt);
-        if (status != UCS_INPROGRESS) {
-            return status;
-        }
+        return srd_rma_post(&rma, kind, comp);
     }
-    return srd_rma_post(&rma, kind, comp);
+    any = rma; /* so that the other stays in registers */
+    return srd_rma_post_pieces(&any, kind, iov, iovcnt, comp);
 }
 
 #endif
