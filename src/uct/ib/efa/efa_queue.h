@@ -150,8 +150,8 @@ efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
 }
 
 /* One request between ibv_wr_start and ibv_wr_complete, whose owner was set: of
- * libefa's calls only the ibv_wr_ ones post RDMA (EFA-FACTS). `count` pieces; 0:
- * one, inside. */
+ * libefa's calls only the ibv_wr_ ones post RDMA (EFA-FACTS). `count` pieces; 0
+ * is one, inside. */
 static inline __attribute__((always_inline)) void
 efa_rdma_verbs(struct ibv_qp_ex *qpx, const efa_dest_t *dest, efa_rdma_t rdma,
                uint64_t remote_addr, uint32_t rkey, const efa_sge_t *pieces,
