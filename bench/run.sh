@@ -8,7 +8,8 @@
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [BUILD_DIR]
 # Studies: ratios rails host sizes matching instructions floors floors_ns
-# floors_rdma floors_direct peers cachelines. Files go to BUILD_DIR/bench/results.
+# floors_rdma floors_direct intree intree_floors peers cachelines. Files go to
+# BUILD_DIR/bench/results.
 set -u
 program=run.sh
 top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1

@@ -44,6 +44,23 @@ bench_selftest() {
     note "$said"
 }
 
+# bench/run.sh starts, and measures a study; what it cannot it names.
+bench_run() {
+    need python3 valgrind
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    local out
+    out=$(mktemp -d "$BUILD/bench_run.XXXXXX") # on the disk that chroots see
+    trap 'rm -rf "$out"' EXIT
+    bash "$TEST_DIR/../bench/run.sh" --quick --no-install --only peers,intree_floors \
+        --out "$out" "$BUILD" || fail "status $?"
+    grep -A 6 '^## A connected peer' "$out/bench.txt" | grep -q '^| 10000 ' ||
+        fail "no figures of peers"
+    grep -q '^| tag_8 ' "$out/bench.txt" ||
+        grep -qE '^- intree_floors: (it comes with|Debian sid is not)' "$out/bench.txt" ||
+        fail "neither figures of in-tree srd nor why there are none"
+    note "$(grep '^| tag_8 ' "$out/bench.txt")"
+}
+
 # UD fills a link of 10 Gb/s whose port has 200 kB of buffer.
 ud_link() {
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
@@ -113,6 +130,7 @@ suite_run() {
         check "perftest_1MB_by_rdma_$test" 60 perftest_rdma "$test"
     done
     check bench_selftest 60 bench_selftest
+    ci && check bench_run 90 bench_run
     check record_reorder 60 record_perftest 1000 5000 5000 --reorder 0.3
     ci && check record_turns 60 record_perftest 8 200000 100000 --reorder 0.3
     ci && check record_killed 60 record_killed

@@ -6,7 +6,7 @@ import subprocess
 from launch import (TOP, Failed, check_bytes, free_port, read_pair,
                     read_payload)
 
-CHROOT = os.path.join(TOP, "contrib", "chroot.sh")
+CHROOT = os.path.join(TOP, "contrib", "ci", "chroot.sh")
 
 
 class Column:
@@ -86,8 +86,7 @@ def all_columns(bench):
         Column("sm", "UCX sm", "pair-ucp", ["UCX_TLS=sm,self"], nodes=(0, 0),
                over_device=False),
     ]
-    without = {"in-tree srd": "no package of this system has it: its figures, "
-               "measured elsewhere, stand beside ours"}
+    without = {}
     why = direct_reason(bench)
     if why is None:
         sid = in_sid(bench)

@@ -11,8 +11,9 @@ import sys
 import columns
 from launch import HERE, TOP, Failed
 
-FLOORS = [("UCP", r"libuc[ps]\.so"), ("UCT", r"libuct\.so"),
-          ("transport", r"libuct_srd\.so"),
+# With the names that a wheel gives its libraries, and those of UCX's own srd.
+FLOORS = [("UCP", r"libuc[ps][-.]"), ("UCT", r"libuct[-.]"),
+          ("transport", r"libuct_srd\.so|libuct_ib_efa\.so|libuct_ib\.so"),
           ("verbs", r"libibverbs|libefa\.|libefa-"),
           ("device", r"libefasim"), ("libc", r"libc\.so|ld-linux|libc-|vdso")]
 
@@ -59,14 +60,14 @@ def split(path, count, poll):
     return {name: value / count for name, value in found.items()}
 
 
-def operations(bench, prefix=(), env=(), options=()):
+def operations(bench, prefix=(), env=(), options=(), srdrun=True):
     """{phase: {floor: instructions}}"""
     if not shutil.which("valgrind"):
         raise Failed("valgrind is missing")
     out = os.path.join(bench.work, "callgrind.floors")
     for old in glob.glob(out + "*"):
         os.unlink(old)
-    command = [bench.srdrun, "valgrind", "--tool=callgrind",
+    command = [*[bench.srdrun] * srdrun, "valgrind", "--tool=callgrind",
                "--collect-atstart=no", "--dump-instr=yes",
                f"--callgrind-out-file={out}", bench.program("floors"), "16"]
     env = ["UCX_TLS=srd", "UCX_WARN_UNUSED_ENV_VARS=n", *env]
@@ -84,7 +85,8 @@ def operations(bench, prefix=(), env=(), options=()):
     if not counts or set(paths) != set(counts):
         raise Failed("callgrind's phases are missing")
     idle = split(paths["progress_idle"], counts["progress_idle"], 0)
-    poll = idle["verbs"] / 2 # it polls twice, once only for the device
+    again = polls_again(paths["progress_idle"]) / counts["progress_idle"]
+    poll = idle["verbs"] / 2 / max(again, 1) # each is made twice, once for the device
     return {phase: split(paths[phase], counts[phase], poll)
             for phase in counts}
 

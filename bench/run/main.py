@@ -17,12 +17,12 @@ import time
 import cachelines
 import columns
 import floors
-import papers
 import perftest
 import report
 import sizes
 import studies
 import targets
+import wheel
 from launch import Bench, Failed
 
 
@@ -68,7 +68,7 @@ class Run:
     def __init__(self, bench, only):
         self.bench, self.only, self.start = bench, only, time.time()
         self.found = {"machine": machine(), "quick": bench.quick,
-                      "not measured": {}, "beside": papers.BESIDE}
+                      "not measured": {}}
 
     def say(self, text):
         print(f"   {time.time() - self.start:6.0f} s  {text}", file=sys.stderr,
@@ -114,6 +114,8 @@ class Run:
         if "direct" not in without:
             self.study("floors_direct", floors.direct)
             self.study("instructions_direct", floors.transport, "--direct")
+        self.study("intree", wheel.beside, self.say)
+        self.study("intree_floors", wheel.instructions)
         self.study("floors", floors.operations) # the last: see profile()
         self.study("peers", studies.peers)
         if quick:

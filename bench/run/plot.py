@@ -7,7 +7,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (after the choice above)
 
-from report import direct_counts, size_name  # noqa: E402
+import wheel  # noqa: E402
+from report import size_name  # noqa: E402
 
 COLOURS = {"srd": "#c0392b", "direct": "#e67e22", "verbs": "#2c3e50",
            "ofi": "#2980b9", "ud": "#8e44ad", "tcp": "#7f8c8d",
@@ -55,36 +56,29 @@ def by_size(found, out, kind, index, name, title, unit):
 
 
 def instructions(found, out):
-    """Ours beside the in-tree srd's, stacked: transport, then libefa."""
-    beside = found["beside"]["instructions"]
-    rows = [row for row in found["instructions"]["rows"]
-            if row[0] in beside and None not in beside[row[0]]]
-    direct = direct_counts(found)
+    """Ours beside UCX's own srd, stacked: UCP, transport, libefa."""
+    floors = found["intree_floors"]
+    phases = [("tag_8", "tag message of 8 B, both ends"),
+              ("get_8", "get of 8 B"), ("put_8", "put of 8 B, posted"),
+              ("progress_idle", "progress, nothing there")]
     figure, axes = plt.subplots(figsize=(8, 4.8))
-
-    def bar(where, colour, count, colour_below="white", below=0):
-        axes.barh(where, count, 0.27, color=colour)
-        axes.barh(where, below, 0.27, left=count, color=colour_below)
-        axes.text(count + below + 6, where, f"{count + below:.0f}",
-                  va="center", fontsize=8)
-
-    for i, (name, transport, verbs) in enumerate(rows):
-        bar(i - 0.28, "#34495e", beside[name][0], "#aeb6bf", beside[name][1])
-        bar(i, "#c0392b", transport, "#e6b0aa", verbs)
-        if name in direct:
-            bar(i + 0.28, "#e67e22", direct[name])
-    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+    colours = {"intree": "#34495e", "srd": "#c0392b", "direct": "#e67e22"}
+    for i, (phase, _) in enumerate(phases):
+        for j, name in enumerate(wheel.WHOLE):
+            where, left = i + (j - 1) * 0.28, 0
+            for floor, alpha in (("UCP", 0.3), ("transport", 1), ("verbs", 0.6)):
+                count = floors[name][phase][floor]
+                axes.barh(where, count, 0.26, left=left, alpha=alpha,
+                          color=colours[name])
+                left += count
+            axes.text(left + 8, where, f"{left:.0f} {wheel.LABELS[name]}",
+                      va="center", fontsize=8)
+    axes.set_yticks(range(len(phases)), [label for _, label in phases])
     axes.invert_yaxis()
-    axes.set_xlabel("instructions for one operation (fewer is better)")
-    axes.set_title("What a message costs the CPU")
-    version = found["machine"]["libefa"].split(".")[-2]
-    for colour, label in (("#c0392b", "this transport"),
-                          ("#e6b0aa", f"libefa {version} under it"),
-                          ("#e67e22", "this transport, direct: no libefa"),
-                          ("#34495e", "in-tree srd, UCX 1.23 (elsewhere)"),
-                          ("#aeb6bf", "libefa 65 under that")):
-        axes.barh(0, 0, color=colour, label=label)
-    axes.legend(fontsize=8)
+    axes.set_xlim(0, 1600)
+    axes.set_xlabel("instructions: UCP (light), transport (full), libefa (fewer "
+                    "is better)")
+    axes.set_title("What an operation costs the CPU, over one libucp and libefa")
     save(figure, out, "instructions.png")
 
 
@@ -118,7 +112,7 @@ def draw(found, out):
         by_size(found, out, "bi", 1, "bandwidth-both-ways.png",
                 "Both ways, 64 messages in flight (emulated device)",
                 "MB/s, both together (more is better)")
-    if "instructions" in found:
+    if "intree_floors" in found:
         instructions(found, out)
     if "matching" in found:
         matching(found, out)

@@ -2,6 +2,7 @@
 """The tables, as text that is Markdown, too."""
 import papers
 import targets
+import wheel
 from sizes import BUSY
 
 
@@ -137,17 +138,13 @@ def direct_counts(found):
 
 
 def instructions_text(found):
-    beside, rows = papers.INTREE_INSTRUCTIONS, []
-    direct = direct_counts(found)
+    rows, direct = [], direct_counts(found)
     for name, transport, verbs in found["instructions"]["rows"]:
-        theirs = beside.get(name, (None, None))
         rows.append([name, number(transport), number(verbs),
-                     number(direct.get(name)), number(theirs[0]),
-                     number(theirs[1])])
+                     number(direct.get(name))])
     return ["", "## Instructions for each operation, callgrind",
-            *table(["", "transport", "libibverbs + libefa", "direct: all",
-                    "in-tree srd*", "+ verbs*"], rows),
-            f"\\* {papers.INTREE}: not measured here", "",
+            *table(["", "transport", "libibverbs + libefa", "direct: all"],
+                   rows), "",
             *[f"- {line}" for line in found["instructions"]["memory"]]]
 
 
@@ -195,9 +192,43 @@ def floors_text(found):
     if lines:
         lines += ["first: nothing outstanding before the post; more: 32 are "
                   "(16 puts); flush_busy, progress_busy: with 16 gets under "
-                  "way. UCP's tag message of in-tree srd*: " +
-                  str(found["beside"]["UCP tag message 8 B, all of UCX"]),
-                  *beside("floors")]
+                  "way", *beside("floors")]
+    return lines
+
+
+OURS = ("UCP", "UCT", "transport", "verbs") # floors of a program on hardware
+
+
+def intree_text(found):
+    """UCX's own srd and this module, over one libucp and one libefa."""
+    lines = []
+    if "intree" in found:
+        names = [name for name in wheel.LABELS if name in found["intree"]]
+        rows = [[("latency " if kind == "lat" else "MB/s ") + size_name(length)] +
+                [cell(found["intree"][name].get(case), index)
+                 for name in names] for kind, index in (("lat", 0), ("bw", 1))
+                for length in wheel.LENGTHS
+                for case in [f"lat:{length}" if kind == "lat"
+                             else f"bw:{length}:32"]]
+        lines += ["", "## Beside UCX's own srd: one libucp (of PyPI's nixl), one "
+                  "libefa (of Debian sid), in turn",
+                  *table(["microseconds, MB/s"] +
+                         [wheel.LABELS[name] for name in names], rows)]
+    if "intree_floors" in found:
+        floors = found["intree_floors"]
+        rows = []
+        for phase in floors["srd"]:
+            whole = [sum(floors[name][phase][floor] for floor in OURS)
+                     for name in wheel.WHOLE]
+            lower = [sum(floors[name][phase][floor]
+                         for floor in ("transport", "verbs"))
+                     for name in wheel.WHOLE]
+            rows.append([phase] + [f"{number(a)} ({number(b)})"
+                                   for a, b in zip(whole, lower)])
+        lines += ["", "## The same, instructions of all of UCX and libefa (of "
+                  "transport and libefa)",
+                  *table(["", *[wheel.LABELS[name]
+                                for name in wheel.WHOLE]], rows)]
     return lines
 
 
@@ -263,10 +294,7 @@ def small_text(found):
                   *table(["peers", "bytes each", "create, us",
                           "and first message, us", "close, us"],
                          [[name, *map(number, row)]
-                          for name, row in found["peers"].items()]),
-                  "in-tree srd*: " +
-                  str(found["beside"]["bytes of a connected peer, "
-                                      "both directions"]) + " bytes"]
+                          for name, row in found["peers"].items()])]
     return lines
 
 
@@ -287,6 +315,7 @@ def text(found):
     if "instructions" in found:
         lines += locked_text(found)
     lines += floors_text(found)
+    lines += intree_text(found)
     if "cachelines" in found:
         lines += cachelines_text(found)
     lines += small_text(found)
