@@ -312,6 +312,62 @@ record_disks() {
         fail "on a small or read-only disk: status $?"
 }
 
+# record_spoiled COMMAND...: that, done to the files of two programs that record,
+# ends neither of them.
+record_spoiled() {
+    local pid
+    need_perftest
+    record_begin
+    record_two_killed "$SRDRUN" 8 4 &
+    pid=$!
+    sleep 2.5
+    find "$RECORDED" -name '*.srdrec' -exec "$@" {} \; || fail "$*"
+    wait "$pid" || fail "one had ended: $(tail -n 3 "$CHECK_LOG.out")"
+    ! grep -E 'Caught signal|Bus error|Segmentation' "$CHECK_LOG.out" || fail "$*"
+}
+
+# A recording's file that is cut off, and one whose head says another size.
+record_cut_off() {
+    record_spoiled truncate -s 0
+    grep 'RECORD: its file was cut off.*nothing more is recorded' "$CHECK_LOG.out" ||
+        fail "no line says so"
+    record_spoiled bash -c 'printf "\0\0\0\0\1" | dd of="$0" bs=1 seek=16 conv=notrunc \
+        status=none'
+}
+
+# Signals of a profiler, which come faster than the disk makes room for a file.
+record_signals() {
+    local shim=$CHECK_LOG.so
+    need "${CC:-gcc}" ucx_info
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
+    record_begin
+    ${CC:-gcc} -shared -fPIC -w -x c -o "$shim" - -ldl <<'END' || fail "no shim"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int posix_fallocate(int fd, long at, long size)
+{
+    int (*real)(int, long, long) = dlsym(RTLD_NEXT, "posix_fallocate");
+    char link[64], path[256] = "";
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    readlink(link, path, sizeof(path) - 1);
+    return (strstr(path, ".srdrec") && (size > 1 << 20)) ? EINTR :
+                                                          real(fd, at, size);
+}
+int posix_fallocate64(int fd, long at, long size)
+{
+    return posix_fallocate(fd, at, size);
+}
+END
+    LD_PRELOAD=$shim UCX_EFA_RECORD=$RECORDED timeout 20 "$EFASIM" run \
+        --fabric "rs$$" -- "$SRDRUN" ucx_info -d -t srd >"$CHECK_LOG.out" 2>&1 ||
+        fail "status $?: $(tail -n 3 "$CHECK_LOG.out")"
+    record_same 1 1
+}
+
 # srd_replay's lines about a file that is no recording, or a broken one; and its
 # options.
 record_files() {

@@ -139,6 +139,8 @@ suite_run() {
     ci && check record_lost_reorder 30 record_lost --reorder 0.3
     ci && check record_live 60 record_live
     check record_disks 60 record_disks
+    ci && check record_cut_off 60 record_cut_off
+    ci && check record_signals 60 record_signals
     check perftest_error_mode 60 perftest_error_mode tag_bw
     check perftest_sleep_8 60 perftest_sleep 8
     check perftest_sleep_1M 60 perftest_sleep 1048576

@@ -7,5 +7,6 @@ record_sources = \
 	src/record/record_call_rx.c \
 	src/record/record_file.c src/record/record_file.h \
 	src/record/record_format.c src/record/record_format.h \
+	src/record/record_guard.c src/record/record_guard.h \
 	src/record/record_packet.c src/record/record_packet.h \
 	src/record/record_write.h

@@ -401,6 +401,10 @@ void record_call_timer_set_now(flow_core_t *core, flow_time_t now)
         if ((now - record->base.time >= RECORD_LATE_MAX) ||
             (record->pos >= record->end)) {
             record_between(record);
+            if (flow_core_user(core) == NULL) { /* it stopped */
+                flow_timer_set_now(core, now);
+                return;
+            }
         }
         if ((now - record->base.time < RECORD_LATE_MAX) &&
             (record->pos < record->end)) {

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* program_invocation_short_name */
 #endif
 #include "record_file.h"
+#include "record_guard.h"
 
 #include <flow/image.h>
 
@@ -111,19 +112,27 @@ static int record_file_create(const record_where_t *where,
     return fd;
 }
 
-/* Room on the disk for all of it: else a store into the map could end the
- * process. A file beyond the user's limit would do so, too (SIGXFSZ). */
+/* Room on the disk for all of it, so that it is not full in the middle. A file
+ * beyond the user's limit would end the process (SIGXFSZ). */
 static int record_file_room(int fd, size_t size)
 {
+    size_t        have = 0, step = size, next;
     struct rlimit limit;
-    int           err;
+    int           err = 0;
 
     if ((getrlimit(RLIMIT_FSIZE, &limit) == 0) && (limit.rlim_cur < size)) {
         return EFBIG;
     }
-    do { /* a signal of the program's may come meanwhile */
-        err = posix_fallocate(fd, 0, (off_t)size);
-    } while (err == EINTR);
+    while ((err == 0) && (have < size)) {
+        next = (step < size - have) ? step : size - have;
+        err  = posix_fallocate(fd, (off_t)have, (off_t)next);
+        if (err == 0) {
+            have += next;
+        } else if (err == EINTR) { /* a profiler's signals may come as often */
+            step = (next > 2 * RECORD_PAGE) ? next / 2 : next;
+            err  = 0;
+        }
+    }
     return err;
 }
 
@@ -140,6 +149,30 @@ static void *record_file_map(int fd, size_t size)
     return map;
 }
 
+/* A recorder with a map of the file; NULL with errno. */
+static record_t *record_file_new(int fd, size_t size)
+{
+    void     *map = record_file_map(fd, size);
+    record_t *record;
+
+    if (map == MAP_FAILED) {
+        return NULL;
+    }
+    record = calloc(1, sizeof(*record));
+    if (record != NULL) {
+        record->map      = map;
+        record->map_size = size;
+        record->guard    = record_guard_add(record);
+        if (record->guard != NULL) {
+            return record;
+        }
+        free(record);
+    }
+    munmap(map, size);
+    errno = ENOMEM;
+    return NULL;
+}
+
 record_t *record_file_open(const record_where_t *where, flow_core_t *core,
                            const record_names_t *names, char *path,
                            size_t path_size,
@@ -152,35 +185,27 @@ record_t *record_file_open(const record_where_t *where, flow_core_t *core,
     int            fd   = record_file_create(where, names, path, path_size);
     record_t      *record;
     record_head_t *head;
-    void          *map;
     int            err;
 
     if (fd < 0) {
         return NULL;
     }
-    map = record_file_map(fd, size);
-    err = errno;
+    record = record_file_new(fd, size);
+    err    = errno;
     close(fd);
-    record = (map == MAP_FAILED) ? NULL : calloc(1, sizeof(*record));
     if (record == NULL) {
-        if (map != MAP_FAILED) {
-            munmap(map, size);
-            err = ENOMEM;
-        }
         unlink(path);
         errno = err;
         return NULL;
     }
 
-    head               = map;
+    head               = (record_head_t*)record->map;
     head->version      = RECORD_VERSION;
     head->segments     = RECORD_SEGMENTS;
     head->segment_size = part;
     head->layout       = flow_image_layout();
     head->names        = *names;
     __atomic_store_n(&head->magic, RECORD_MAGIC, __ATOMIC_RELEASE);
-    record->map        = map;
-    record->map_size   = size;
     record->core       = core;
     record->stopped    = stopped;
     record->arg        = arg;
@@ -195,6 +220,7 @@ void record_file_close(record_t *record)
         record->segment->closed = 1;
     }
     flow_core_set_user(record->core, NULL);
+    record_guard_remove(record->guard);
     munmap(record->map, record->map_size);
     free(record);
 }
@@ -263,15 +289,21 @@ static void record_file_stop(record_t *record, const char *why)
 
 void record_file_turn(record_t *record)
 {
-    const record_head_t *head = (const record_head_t*)record->map;
-    size_t               size = head->segment_size;
-    record_segment_t    *segment;
+    /* the head may say anything by now: others can write the file */
+    size_t            size = (record->map_size - RECORD_PAGE) / RECORD_SEGMENTS;
+    const char       *lost = record_guard_lost(record->guard);
+    record_segment_t *segment;
 
+    if (lost != NULL) {
+        record_file_stop(record, lost);
+        return;
+    }
     segment = (record_segment_t*)(record->map + RECORD_PAGE +
                                   record->sequence % RECORD_SEGMENTS * size);
     __atomic_store_n(&segment->sequence, 0, __ATOMIC_RELEASE);
     if (!record_file_image(record, segment, size / 2)) {
-        record_file_stop(record, "its peers take more room than a segment has");
+        record_file_stop(record, "its peers take more room than a segment has, "
+                         "a larger size (DIR:SIZE) helps");
         return;
     }
     memset(&record->base, 0, sizeof(record->base));

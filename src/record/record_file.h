@@ -28,6 +28,7 @@ struct record {
     uint8_t          *map;
     size_t            map_size;
     uint64_t          sequence; /* of its segment */
+    struct record_guard *guard; /* record_guard.h */
     void            (*stopped)(void *arg, const char *why);
     void             *arg;
 };

@@ -23,8 +23,7 @@ static void base_record_stopped(void *arg, const char *why)
 
     if (base_record_may_say()) {
         host_warn(iface->super.host,
-                  "%s: UCX_EFA_RECORD: %s: nothing more is recorded; a larger "
-                  "size (DIR:SIZE) helps",
+                  "%s: UCX_EFA_RECORD: %s: nothing more is recorded",
                   base_iface_md(iface)->device->name, why);
     }
 }
