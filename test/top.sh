@@ -231,9 +231,10 @@ top_many() {
         fail "of one process: $(head -n 3 "$CHECK_LOG.text")"
 }
 
-# Where it writes: a link in its way is not followed, a full disk is told.
+# Where it writes: a link in its way is not followed, a full disk is told; what is
+# no file is not replaced by one (/dev/null, of the system administrator).
 top_places() {
-    local json=$CHECK_LOG.place.json said
+    local json=$CHECK_LOG.place.json said place
     echo mine >"$CHECK_LOG.victim"
     ln -sf "$CHECK_LOG.victim" "$json.new"
     "$BUILD/bin/srd_info" --top --json="$json" || fail "--json: status $?"
@@ -242,6 +243,15 @@ top_places() {
     said=$("$BUILD/bin/srd_info" --top --once 2>&1 >/dev/full) && fail "onto a full disk"
     grep -q 'srd_info: --top: not all was printed: No space left.*make room' <<<"$said" ||
         fail "onto a full disk: $said"
+    rm -f "$json"
+    mkfifo "$json.fifo"
+    ln -sf /dev/null "$json.link"
+    for place in "$json.fifo" "$json.link"; do
+        said=$("$BUILD/bin/srd_info" --top --json="$place" 2>&1) && fail "onto $place"
+        grep -q 'json=.*: it is no file' <<<"$said" || fail "onto $place: $said"
+    done
+    [ -p "$json.fifo" ] && [ -L "$json.link" ] || fail "it was replaced by a file"
+    rm "$json.fifo" "$json.link"
 }
 
 # top_sleeper RANKS: a rank that sleeps is named in each of the others.

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Time until the first useful page: an interface notices its reader within a
@@ -43,6 +44,19 @@ static void top_more_files(void)
     }
 }
 
+/* Whether `path` may be replaced: a device, a pipe or a link may not. */
+static int top_is_file(const char *path)
+{
+    struct stat info;
+
+    if ((lstat(path, &info) != 0) || S_ISREG(info.st_mode)) {
+        return 1;
+    }
+    fprintf(stderr, "srd_info: --json=%s: it is no file; name another, or - "
+            "for standard output\n", path);
+    return 0;
+}
+
 /* Replaces the file by a new one at once: no collector ever sees half of it. */
 static int top_json_file(const view_t *view, const char *path)
 {
@@ -50,6 +64,9 @@ static int top_json_file(const view_t *view, const char *path)
     json_t json;
     int    status;
 
+    if (!top_is_file(path)) {
+        return 1;
+    }
     if ((size_t)snprintf(name, sizeof(name), "%s.new", path) >= sizeof(name)) {
         fprintf(stderr, "srd_info: --json: the name is too long\n");
         return 1;
