@@ -428,6 +428,17 @@ record_files() {
     said=$("$BUILD/bin/srd_replay" --until 5 "$bad" 2>&1) && fail "--until too early"
     grep -q 'until 5: .* begins with call 9: name that or a later' <<<"$said" ||
         fail "--until too early: $said"
+    # a forgotten name: the first of two files is that of the trace
+    said=$("$BUILD/bin/srd_replay" --trace "$file" "$file" 2>&1) && fail "over a recording"
+    grep -q 'trace=.*: this is a recording' <<<"$said" || fail "$said"
+    "$BUILD/bin/srd_replay" "$file" >/dev/null || fail "a trace was written over it"
+    # holes take neither memory nor time: 128 GiB of them
+    poke 16 '\0\0\0\0\10\0\0\0' && truncate -s 137438957568 "$bad"
+    said=$(ulimit -t 10 && "$BUILD/bin/srd_replay" "$bad" 2>&1) || fail "with holes: $said"
+    damaged 0 ' calls, the same$'
+    truncate -s 0 "$bad" && truncate -s 64G "$bad"
+    said=$(ulimit -t 10 && "$BUILD/bin/srd_replay" "$bad" 2>&1)
+    grep -q 'is no recording' <<<"$said" || fail "a hole: $said"
     "$BUILD/bin/srd_replay" --trace "$RECORDED/trace.json" "$file" || fail "--trace"
     python3 - "$RECORDED/trace.json" <<'PY' || fail "not the trace format"
 import json

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,18 +132,53 @@ const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
     return (file->count == 0) ? "nothing in it was recorded to its end" : NULL;
 }
 
-/* Up to size bytes: fewer at the file's end. */
-static size_t file_get(int fd, uint8_t *bytes, size_t size)
+/* Up to size bytes at an offset: fewer at the file's end. */
+static size_t file_get(int fd, uint8_t *bytes, size_t size, size_t offset)
 {
     size_t  have = 0;
     ssize_t got;
 
     do {
-        got   = pread(fd, bytes + have, size - have, (off_t)have);
+        got   = pread(fd, bytes + have, size - have, (off_t)(offset + have));
         have += (got > 0) ? (size_t)got : 0;
     } while ((have < size) &&
              ((got > 0) || ((got < 0) && (errno == EINTR))));
     return have;
+}
+
+/* What is used of a segment: a file with a hole for the rest, however large, is
+ * no load. One of which not all can be read has nothing. */
+static void file_get_segment(int fd, uint8_t *bytes, record_segment_t *segment)
+{
+    const record_head_t *head = (const record_head_t*)bytes;
+    size_t               at   = (size_t)((uint8_t*)segment - bytes), used;
+
+    if (file_get(fd, (uint8_t*)segment, sizeof(*segment), at) <
+        sizeof(*segment)) {
+        segment->sequence = 0;
+    }
+    used = segment->used;
+    if ((segment->sequence == 0) || (used < sizeof(*segment)) ||
+        (used > head->segment_size) ||
+        (file_get(fd, (uint8_t*)(segment + 1), used - sizeof(*segment),
+                  at + sizeof(*segment)) < used - sizeof(*segment))) {
+        segment->sequence = 0;
+    }
+}
+
+/* The head, and the segments that it says, of `size` bytes. */
+static void file_get_all(int fd, uint8_t *bytes, size_t size)
+{
+    record_segment_t *segment;
+    unsigned          i;
+
+    (void)file_get(fd, bytes, (size < RECORD_PAGE) ? size : RECORD_PAGE, 0);
+    for (i = 0; (size > RECORD_PAGE) && (i < RECORD_SEGMENTS); ++i) {
+        segment = file_segment(bytes, size, i);
+        if (segment != NULL) {
+            file_get_segment(fd, bytes, segment);
+        }
+    }
 }
 
 /* Segments that came behind the one with this sequence number are dropped. */
@@ -196,9 +232,12 @@ static uint8_t *file_load(const char *path, size_t *size_p)
         return NULL;
     }
     if ((fstat(fd, &stat) == 0) && S_ISREG(stat.st_mode)) {
-        bytes = malloc((size_t)stat.st_size + RECORD_PAGE);
+        *size_p = (size_t)stat.st_size;
+        bytes   = mmap(NULL, *size_p + RECORD_PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        bytes   = (bytes == MAP_FAILED) ? NULL : bytes;
         if (bytes != NULL) {
-            *size_p = file_get(fd, bytes, (size_t)stat.st_size);
+            file_get_all(fd, bytes, *size_p);
             if (*size_p > RECORD_PAGE) {
                 file_drop_torn(fd, bytes, *size_p);
             }
@@ -229,8 +268,30 @@ int file_read(replay_file_t *file, const char *path)
     error = file_look(file, bytes, size, why, sizeof(why));
     if (error != NULL) {
         fprintf(stderr, "srd_replay: %s: %s\n", path, error);
-        free(bytes);
+        file_free(file);
         return -1;
     }
     return 0;
+}
+
+void file_free(replay_file_t *file)
+{
+    munmap(file->bytes, file->size + RECORD_PAGE);
+}
+
+int file_is_recording(const char *path)
+{
+    uint64_t    magic = 0;
+    struct stat info;
+    int         fd;
+
+    if ((stat(path, &info) != 0) || !S_ISREG(info.st_mode)) {
+        return 0;
+    }
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)file_get(fd, (uint8_t*)&magic, sizeof(magic), 0);
+        close(fd);
+    }
+    return magic == RECORD_MAGIC;
 }

@@ -6,7 +6,7 @@
 #include <record/record_format.h>
 
 typedef struct replay_file {
-    uint8_t             *bytes; /* all of it */
+    uint8_t             *bytes; /* all of it; what is not used may be zeros */
     size_t               size;
     const record_head_t *head;
     unsigned             count; /* of segments, oldest first, without a gap */
@@ -23,7 +23,12 @@ const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
  * `size` bytes of each. */
 void file_text(char *dest, const char *text, size_t size);
 
-/* Reads a file. 0; or -1 after a line on standard error. */
-int file_read(replay_file_t *file, const char *path);
+/* Reads a file. 0, and file_free is to be called; or -1 after a line on standard
+ * error. */
+int  file_read(replay_file_t *file, const char *path);
+void file_free(replay_file_t *file);
+
+/* Whether this is the name of a recording. */
+int file_is_recording(const char *path);
 
 #endif

@@ -103,11 +103,11 @@ static run_end_t run_load(run_t *run, const record_segment_t *segment)
 /* A segment follows: is the core what it says? */
 static run_end_t run_compare(run_t *run, const record_segment_t *segment)
 {
-    size_t            size = run->file->head->segment_size, same;
-    record_segment_t *now  = run_memory_get(run, size);
     const uint8_t    *then = (const uint8_t*)(segment + 1);
     size_t            bytes = segment->image_size +
                               segment->ops * sizeof(record_op_t);
+    size_t            size = sizeof(*segment) + bytes, same;
+    record_segment_t *now  = run_memory_get(run, size);
 
     if (now == NULL) {
         return RUN_MEMORY;

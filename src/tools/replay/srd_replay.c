@@ -174,6 +174,11 @@ static int replay_parse(replay_options_t *options, int argc, char **argv)
                 "others in runs of their own\n", options->trace);
         return REPLAY_FAILED;
     }
+    if ((options->trace != NULL) && file_is_recording(options->trace)) {
+        fprintf(stderr, "srd_replay: --trace=%s: this is a recording, which a "
+                "trace would replace: name another file\n", options->trace);
+        return REPLAY_FAILED;
+    }
     if (options->lost && (optind + 1 == argc)) {
         fprintf(stderr, "srd_replay: --lost compares recordings of two ends: "
                 "name those of the other hosts, too\n");
@@ -353,7 +358,7 @@ static int replay_path(replay_t *replay)
     }
     status = replay_has_begun(replay->options, &file) ?
                      replay_child(replay, &file) : REPLAY_FAILED;
-    free(file.bytes);
+    file_free(&file);
     return status;
 }
 
