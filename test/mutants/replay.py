@@ -39,7 +39,8 @@ def mutate(source, build, work, mutant):
                for each in glob.glob(build + "/obj/flow/*.o")]
     objects += glob.glob(build + "/src/tools/replay/*.o")
     objects += [f"{build}/src/record/record_{part}.o"
-                for part in ("call", "call_rx", "file", "format", "packet")]
+                for part in ("call", "call_rx", "file", "format", "guard",
+                             "packet")]
     program = f"{work}/srd_replay"
     subprocess.run([*compiler, *objects, "-o", program], check=True)
     return program

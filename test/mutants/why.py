@@ -50,7 +50,8 @@ def main(source, build, work):
                for each in glob.glob(build + "/obj/flow/*.o")]
     objects += glob.glob(build + "/src/tools/replay/*.o")
     objects += [f"{build}/src/record/record_{part}.o"
-                for part in ("call", "call_rx", "file", "format", "packet")]
+                for part in ("call", "call_rx", "file", "format", "guard",
+                             "packet")]
     subprocess.run(["gcc", *objects, "-o", tree + "/bin/srd_replay"],
                    check=True)
     print(tree)
