@@ -93,6 +93,10 @@ const char *flow_image_core_error(const flow_core_t *core)
     for (i = 0; i < FLOW_EXPIRED; ++i) {
         FLOW_IMAGE_CHECK(core->expired_head[i] <= FLOW_EXPIRED);
     }
+    for (i = 0; i < FLOW_STRANGERS; ++i) {
+        FLOW_IMAGE_CHECK((core->strangers[i] & (FLOW_INDEX_MAX - 1)) <
+                         core->rx_count);
+    }
     return NULL;
 }
 
