@@ -275,6 +275,28 @@ record_why() {
     rm -rf "$dir" "$CHECK_LOG.said"
 }
 
+# Since when, of a flow that was blocked when the oldest segment of a ring began: it
+# may be longer than that, and is not since the host was started.
+record_since() {
+    local try file first call said=''
+    need_perftest
+    record_begin
+    for try in 1 2 3 4 5 6; do
+        record_two_killed "$SRDRUN" 8 3 --reorder 0.2
+        file=$(echo "$RECORDED"/sender/*.srdrec)
+        first=$("$BUILD/bin/srd_replay" --text "$file" | sed -n '2s/ .*//p')
+        at_least "the first call that is left, in run $try" "$first" 2
+        for call in {0..60..6}; do
+            "$BUILD/bin/srd_replay" --why --until $((first + call)) "$file" || fail "--why"
+        done >"$CHECK_LOG.why"
+        said=$(grep 'blocked since' "$CHECK_LOG.why") || continue
+        echo "$said"
+        ! grep -Eq ' [0-9]{2,}\.[0-9]* s ' <<<"$said" || fail "since when: $said"
+        ! grep 'or before this recording, 0.* s or more before' <<<"$said" || return 0
+    done
+    fail "not once was it blocked"
+}
+
 # record_line DIR TEXT: it cannot be recorded, which one line says; the program
 # goes on.
 record_line() {

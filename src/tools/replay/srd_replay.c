@@ -277,7 +277,7 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
     replay->run.until = options->until;
     replay->run.seen  = replay_seen;
     replay->run.arg   = replay;
-    if (!watch_open(&replay->watch)) {
+    if (!watch_open(&replay->watch, run_first_time(file))) {
         fprintf(stderr, "srd_replay: out of memory\n");
         return REPLAY_FAILED;
     }

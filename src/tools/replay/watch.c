@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int watch_open(watch_t *watch)
+int watch_open(watch_t *watch, uint64_t first_time)
 {
     memset(watch, 0, sizeof(*watch));
+    watch->last  = first_time;
     watch->flows = calloc(FLOW_INDEX_MAX, sizeof(*watch->flows));
     watch->heard = calloc(WATCH_SOURCES, sizeof(*watch->heard));
     watch->told  = calloc(FLOW_INDEX_MAX, sizeof(*watch->told));
@@ -126,14 +127,19 @@ static void watch_limit(watch_t *watch, const run_t *run,
     }
 }
 
+static void watch_free(watch_flow_t *flow)
+{
+    flow->blocked_call = 0;
+    flow->known        = 1;
+}
+
 void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
                 const uint8_t *packet)
 {
     watch_flow_t *flow = &watch->flows[call->tx % FLOW_INDEX_MAX];
 
     if (call->time != 0) {
-        watch->first = (watch->first == 0) ? call->time : watch->first;
-        watch->last  = call->time;
+        watch->last = call->time;
     }
     if (packet != NULL) {
         watch_hello(watch, run, call);
@@ -143,10 +149,11 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
     switch (call->kind) {
     case RECORD_TX_OPEN:
         memset(flow, 0, sizeof(*flow));
+        flow->known = 1;
         break;
     case RECORD_TX_READY:
         if (call->number[0]) {
-            flow->blocked_call = 0;
+            watch_free(flow);
         } else if (flow->blocked_call == 0) {
             flow->blocked_call = run->call;
             flow->blocked      = watch->last;
@@ -155,7 +162,7 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
         break;
     case RECORD_TX_COMMIT:
     case RECORD_RESEND_COMMIT:
-        flow->blocked_call = 0;
+        watch_free(flow);
         break;
     case RECORD_TX_RNR:
         ++flow->refused;
@@ -167,7 +174,7 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
         break;
     case RECORD_EVENT_NEXT:
         if (call->number[0] && (call->number[1] == FLOW_EVENT_TX_READY)) {
-            flow->blocked_call = 0;
+            watch_free(flow);
         }
         break;
     default:
@@ -253,9 +260,11 @@ static void watch_print(const watch_t *watch, const run_t *run,
            flow_tx_last_limit(tx), flow_tx_outstanding(tx),
            (unsigned long long)flow->refused);
     if (flow->blocked_call != 0) {
-        printf("blocked since call %llu, %.6f s before the end\n",
+        printf("blocked since call %llu%s, %.6f s%s before the end\n",
                (unsigned long long)flow->blocked_call,
-               (double)(watch->last - flow->blocked) / 1e9);
+               flow->known ? "" : " or before this recording",
+               (double)(watch->last - flow->blocked) / 1e9,
+               flow->known ? "" : " or more");
     } else {
         printf("its user did not try to send since\n");
     }

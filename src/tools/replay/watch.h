@@ -12,6 +12,7 @@
 typedef struct watch_flow {
     uint64_t blocked_call; /* 0: it may send */
     uint64_t blocked;      /* ns */
+    int      known;        /* in this recording it could send before */
     uint64_t refused;      /* sends that met receiver-not-ready */
     uint64_t stalls;
 } watch_flow_t;
@@ -36,11 +37,11 @@ typedef struct watch {
     watch_flow_t  *flows; /* FLOW_INDEX_MAX */
     watch_heard_t *heard; /* WATCH_SOURCES */
     watch_told_t  *told;  /* FLOW_INDEX_MAX */
-    uint64_t       first, last; /* ns: as the calls say */
+    uint64_t       last;  /* ns: as the calls say */
 } watch_t;
 
-/* 0: out of memory. */
-int  watch_open(watch_t *watch);
+/* first_time: run_first_time. 0: out of memory. */
+int  watch_open(watch_t *watch, uint64_t first_time);
 void watch_close(watch_t *watch);
 
 /* A call was made. */
