@@ -23,8 +23,8 @@ const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
  * `size` bytes of each. */
 void file_text(char *dest, const char *text, size_t size);
 
-/* Reads a file. 0, and file_free is to be called; or -1 after a line on standard
- * error. */
+/* Reads a file. 0, and file_free is to be called; or -1 after a line on
+ * standard error. */
 int  file_read(replay_file_t *file, const char *path);
 void file_free(replay_file_t *file);
 
