@@ -146,8 +146,8 @@ static size_t file_get(int fd, uint8_t *bytes, size_t size, size_t offset)
     return have;
 }
 
-/* The used part of a segment: a file with a hole for the rest, however large, is
- * no load. One of which not all can be read has nothing. */
+/* The used part of a segment: a file with a hole for the rest, however large,
+ * is no load. One of which not all can be read has nothing. */
 static void file_get_segment(int fd, uint8_t *bytes, record_segment_t *segment)
 {
     const record_head_t *head = (const record_head_t*)bytes;
