@@ -141,6 +141,7 @@ suite_run() {
     ci && check record_live 60 record_live
     check record_disks 60 record_disks
     ci && check record_cut_off 60 record_cut_off
+    ci && check record_bus 30 record_bus
     ci && check record_signals 60 record_signals
     check perftest_error_mode 60 perftest_error_mode tag_bw
     check perftest_sleep_8 60 perftest_sleep 8

@@ -45,7 +45,11 @@ static const char *base_record_advice(int err)
     switch (err) {
     case ENOENT:
         return "make the folder";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit on open files (ulimit -n)";
     case ENOSPC:
+    case ENOMEM:
     case EDQUOT:
         return "make room, or record less (DIR:SIZE)";
     case EFBIG:
