@@ -357,6 +357,31 @@ record_cut_off() {
         status=none'
 }
 
+# A SIGBUS that is no recording's fault goes where it went without one.
+record_bus() {
+    local status=0 port
+    need_perftest
+    record_begin
+    port=$(random_port)
+    # shellcheck disable=SC2016 # for the shell inside
+    UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:4M "$EFASIM" run --fabric "rb$$" -- bash -c '
+        port=$1
+        shift
+        "$@" -p "$port" & server=$!
+        sleep 0.7
+        "$@" 127.0.0.1 -p "$port" -t tag_bw -s 8 -n 100000000 & client=$!
+        sleep 1
+        kill -BUS "$server"
+        wait "$server"
+        status=$?
+        kill -KILL "$client"
+        exit $status' bash "$port" "${PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1 ||
+        status=$?
+    [ "$status" = 135 ] || fail "status $status, not 135"
+    grep 'Caught signal 7' "$CHECK_LOG.out" || fail "UCX did not get it"
+    record_same 2 1000
+}
+
 # Signals of a profiler, which come faster than the disk makes room for a file.
 record_signals() {
     local shim=$CHECK_LOG.so
@@ -440,6 +465,11 @@ record_files() {
         fail "--peer 12345: $said"
     said=$("$BUILD/bin/srd_replay" "$file" 2>&1 >/dev/full) && fail "onto a full disk"
     grep -q 'srd_replay: .*No space left.*make room' <<<"$said" || fail "full: $said"
+    said=$("$BUILD/bin/srd_replay" --text "$file" 2>&1 | head -n 1)
+    [ "$(wc -l <<<"$said")" = 1 ] && ! grep damaged <<<"$said" || fail "a pipe: $said"
+    (ulimit -f 1 && "$BUILD/bin/srd_replay" --trace "$RECORDED/trace.json" "$file") \
+        >"$bad" 2>&1 && fail "beyond the limit on file sizes"
+    grep -q 'cannot write all of .*: File too large' "$bad" || fail "$(cat "$bad")"
     mkfifo "$RECORDED/fifo"
     said=$(timeout 10 "$BUILD/bin/srd_replay" "$RECORDED/fifo" 2>&1)
     [ $? = 2 ] && grep -q 'cannot read .*fifo' <<<"$said" || fail "a FIFO: $said"

@@ -323,6 +323,28 @@ static void replay_limit(size_t size)
     setrlimit(RLIMIT_CORE, &core);
 }
 
+/* A signal ended the replay. Not all are the recording's fault. */
+static int replay_ended(const char *path, int number)
+{
+    switch (number) {
+    case SIGPIPE: /* nobody reads on, nor would what follows be read */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+        break;
+    case SIGHUP:
+    case SIGINT:
+    case SIGKILL:
+    case SIGTERM:
+        fprintf(stderr, "srd_replay: %s: ended by a signal (%s)\n", path,
+                strsignal(number));
+        break;
+    default:
+        fprintf(stderr, "srd_replay: %s: damaged, or made by hand: the "
+                "protocol core ends by it (%s)\n", path, strsignal(number));
+    }
+    return REPLAY_FAILED;
+}
+
 static int replay_child(replay_t *replay, const replay_file_t *file)
 {
     pid_t child;
@@ -338,14 +360,11 @@ static int replay_child(replay_t *replay, const replay_file_t *file)
         replay_limit(file->size);
         exit(replay_run(replay, file));
     }
-    if ((waitpid(child, &status, 0) == child) && WIFEXITED(status)) {
-        return WEXITSTATUS(status);
+    while ((waitpid(child, &status, 0) < 0) && (errno == EINTR)) {
     }
-    fprintf(stderr,
-            "srd_replay: %s: damaged, or made by hand: the protocol core ends "
-            "by it (%s)\n",
-            replay->options->path, strsignal(WTERMSIG(status)));
-    return REPLAY_FAILED;
+    return WIFEXITED(status) ? WEXITSTATUS(status) :
+                               replay_ended(replay->options->path,
+                                            WTERMSIG(status));
 }
 
 static int replay_path(replay_t *replay)
@@ -390,6 +409,7 @@ int main(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
+    signal(SIGXFSZ, SIG_IGN); /* writes fail instead */
     replay.options = &options;
     replay.ends    = options.lost ? tmpfile() : NULL;
     if (options.lost && (replay.ends == NULL)) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,7 @@ int top_run(const top_args_t *args)
         return 2;
     }
     memset(&none, 0, sizeof(none));
+    signal(SIGXFSZ, SIG_IGN); /* writes fail instead */
     top_more_files();
     if (pages_read(&pages, &none) != 0) {
         return top_no_proc();
