@@ -437,7 +437,9 @@ MUTANTS = [
     ("UD: sent again before its time-out", "resend.c",
      "    return (delay > passed) ? delay - passed : 0;", "    return 0;"),
     ("UD: a time-out never ends the peer", "time_out.c",
-     "    if (path->tries >= core->params.tries) {", "    if (0) {"),
+     "    if (flow_path_is_dead(path, core->params.tries, "
+     "flow_time_out_least(core),\n                          now)) {",
+     "    if (0) {"),
     ("UD: what was overtaken is never lost", "resend.c",
      "        if (age >= late) {", "        if (0) {"),
     ("UD: what is late counts as lost at once", "resend.c",
