@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutants of the transport: the module as it was built, with one object in
-place of its own, under tests of the transport that the mutant's name begins with
+"""Mutants of the transport: the module as it was built, with one object (of a
+header: those that include it) in place of its own, under tests of the transport that the mutant's name begins with
 (suite uct)."""
 
 import glob
@@ -11,7 +11,8 @@ import subprocess
 UD = ("UctUd.*:UctUdPeer.killed__is*:-*link_down*:*storm__in_order*:"
       "*simultaneous*")
 TESTS = {"UD": (("gtest_uct", UD), ("gtest_accident", "UdVariable.EFA_UD_MTU")),
-         "SRD": (("gtest_uct", "*UctFence*:UctHostile*:*UctList*"),)}
+         "SRD": (("gtest_uct", "*UctFence*:UctHostile*:*UctList*:UctAm.am_short*:"
+                  "UctOrder.pending__a_message*"),)}
 
 
 class Module:
@@ -36,17 +37,36 @@ class Module:
         return None
 
     def compile(self, tree, name, text):
-        """The object of a changed source file of src/uct/ib."""
-        path = f"{tree}/{os.path.basename(name)}"
-        with open(path, "w", encoding="utf-8") as file:
+        """{object of the build: that of a tree in which a file of src/uct/ib is
+        changed}; of a header those that include it."""
+        shutil.copytree(self.source + "/src", tree + "/src")
+        with open(f"{tree}/src/uct/ib/{name}", "w", encoding="utf-8") as file:
             file.write(text)
-        subprocess.run(
-            ["gcc", "-DHAVE_CONFIG_H", "-I", self.build, "-I",
-             self.source + "/src", "-iquote",
-             f"{self.source}/src/uct/ib/{os.path.dirname(name)}",
-             "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-O1", "-g", "-c",
-             path, "-o", path + ".o"], check=True)
-        return path + ".o"
+        changed = {}
+        for own in self.objects:
+            path = os.path.relpath(own, self.build).replace(
+                "lib_libuct_srd_so_0-", "")[:-len(".o")] + ".c"
+            if path != f"src/uct/ib/{name}" and not self.includes(own, name):
+                continue
+            changed[own] = f"{tree}/{os.path.basename(path)}.o"
+            subprocess.run(
+                ["gcc", "-DHAVE_CONFIG_H", "-I", self.build, "-I",
+                 tree + "/src", "-std=gnu11", "-fPIC", "-fvisibility=hidden",
+                 "-O1", "-g", "-c", f"{tree}/{path}", "-o", changed[own]],
+                check=True)
+        if not changed:
+            raise FileNotFoundError(name)
+        return changed
+
+    @staticmethod
+    def includes(own, name):
+        """Does the object's source include this header, as make knows?"""
+        folder, base = os.path.split(own)
+        known = f"{folder}/.deps/{base[:-len('.o')]}.Po"
+        if not name.endswith(".h") or not os.path.exists(known):
+            return False
+        with open(known, encoding="utf-8") as file:
+            return f"src/uct/ib/{name}:" in file.read()
 
     def mutate(self, number, mutant):
         """A folder with bin/srdrun and its module; None: the sound one."""
@@ -60,13 +80,8 @@ class Module:
             with open(f"{self.source}/src/uct/ib/{name}",
                       encoding="utf-8") as file:
                 text = file.read().replace(old, new)
-            stem = os.path.splitext(os.path.basename(name))[0]
-            own = (f"{self.build}/src/uct/ib/{os.path.dirname(name)}/"
-                   f"lib_libuct_srd_so_0-{stem}.o")
-            if own not in objects:
-                raise FileNotFoundError(own)
-            mutated = self.compile(tree, name, text)
-            objects = [mutated if each == own else each for each in objects]
+            changed = self.compile(tree, name, text)
+            objects = [changed.get(each, each) for each in objects]
         subprocess.run(
             ["gcc", "-shared", "-Wl,-z,nodelete", "-Wl,--as-needed",
              f"-Wl,--version-script={self.source}/src/ucp_hooks/hooks.map",
