@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutants of the transport: the module as it was built, with one object (of a
-header: those that include it) in place of its own, under tests of the transport that the mutant's name begins with
-(suite uct)."""
+header: those that include it) in place of its own, under tests of the transport
+that the mutant's name begins with (suite uct)."""
 
 import glob
 import os
