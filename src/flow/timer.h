@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 /*
- * Earliest time at which flow_timer_run has something to do, FLOW_TIME_NEVER
- * when nothing runs. One load.
+ * Earliest time at which flow_timer_run or flow_tx_repost_next has something to
+ * do, FLOW_TIME_NEVER when nothing runs and nothing waits to be posted again.
+ * One load.
  */
 static inline flow_time_t flow_timer_next(const flow_core_t *core)
 {

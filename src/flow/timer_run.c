@@ -124,5 +124,6 @@ void flow_timer_run(flow_core_t *core, flow_time_t now)
     for (level = 0; level < FLOW_LEVELS; ++level) {
         next = (core->batch[level].due < next) ? core->batch[level].due : next;
     }
-    core->timer_next = next;
+    /* what is to be posted again is due until the caller has taken it */
+    core->timer_next = (core->repost.head != NULL) ? now : next;
 }

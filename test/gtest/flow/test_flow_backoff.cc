@@ -194,3 +194,34 @@ TEST(flow_backoff, reset__of_a_sender)
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ(0u, a.counters().tx_flows);
 }
+
+/* A back-off may be over just as a control packet is asked for, or the caller's
+ * queue is full: the message stays due, though no timer runs. */
+TEST(flow_backoff, data__due_until_it_is_taken)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+    flow_ctl_t ctl;
+    int fail;
+
+    settle(a, b);
+    ASSERT_TRUE(a.send(ab, "x"));
+    Packet packet = a.out.front();
+    a.out.pop_front();
+    a.complete(packet, FLOW_SEND_RNR);
+    a.core->tick_due = FLOW_TIME_NEVER; /* no other timer */
+    a.now += 100 * MS;
+    EXPECT_EQ(0, flow_ctl_next(a.core, a.now, &ctl));
+    EXPECT_TRUE(flow_is_due(a.core));
+    EXPECT_GE(a.now, flow_timer_next(a.core));
+    flow_op_t *op = flow_tx_repost_next(a.core, a.now, &fail);
+    ASSERT_NE(nullptr, op);
+    flow_timer_run(a.core, a.now);
+    EXPECT_FALSE(flow_is_due(a.core)) << "it is out";
+    flow_tx_repost_return(a.core, op);
+    EXPECT_TRUE(flow_is_due(a.core)) << "it is not";
+    a.pull_reposts();
+    settle(a, b);
+    EXPECT_EQ(1u, b.counters().delivered);
+    (void)ba;
+}

@@ -95,13 +95,16 @@ srd_list_measure(const base_iface_t *iface, const ucx_sgl_t *sgl,
     return UCS_OK;
 }
 
+_Static_assert(offsetof(base_op_t, out) == 0, "srd_list_fill: an operation is "
+               "what is outstanding of it");
+
 /* Fills the next operation, for one piece. (The one behind it in the pool's
  * list is behind it in the endpoint's queue, too.) */
 static inline __attribute__((always_inline)) void
 srd_list_fill(const srd_list_t *list, base_op_t *op, base_op_t *before,
               const efa_sge_t *piece, uint64_t remote_addr, uct_rkey_t rkey)
 {
-    op->out.prev    = &before->out;
+    op->out.prev    = (base_out_t*)before; /* NULL stays NULL */
     op->ep          = list->ep;
     op->out.kind    = list->kind;
     op->out.comp    = list->comp;
