@@ -318,12 +318,12 @@ What the probe cannot see is a callback that was added to a table of operations,
 in the middle or at its end (UCX then reads behind ours), or one whose arguments
 changed: none of these tables has a size in the file. That is the risk. A libuct
 without libucp in its process tells no version: there the probe alone decides.
-Suite portable (`ucx_newer`) has sid's UCX say that it is 1.%d: it is refused,
-carries data with `UCX_EFA_ABI`, and is refused with it, too, once a size
-differs.
+Suite portable (`ucx_newer`), once sid has UCX 1.%d, has that say that it is
+1.%d: it is refused, carries data with `UCX_EFA_ABI`, and is refused with it,
+too, once a size differs.
 
 ## Sizes in bytes
-''' % (minors[-1], minors[-1], minors[-1] + 1))
+''' % (minors[-1], minors[-1], minors[-1], minors[-1] + 1))
     print('| UCX | ' + ' | '.join(SIZES) + ' |')
     print('|---' * (len(SIZES) + 1) + '|')
     for minor in minors:

@@ -21,6 +21,10 @@ if [ ! -x "$1/bin/srdrun" ]; then
     echo "variables.sh: no srdrun in $1/bin: name the folder of a build" >&2
     exit 2
 fi
+if ! command -v ucx_info >/dev/null; then
+    echo "variables.sh: no ucx_info: install ucx-utils (contrib/test.sh uct does)" >&2
+    exit 2
+fi
 export LC_ALL=C
 
 # Variables that UCX gives to every transport are not ours to explain.

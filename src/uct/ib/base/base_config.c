@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base_config.h"
 #include "base_op.h"
+#include "base_rxq.h"
 
 #include <limits.h>
 #include <string.h>
+
+_Static_assert(BASE_CONFIG_RX_QUEUE_LEN - BASE_RXQ_RESERVE >=
+               2 * FLOW_WINDOW_MAX, "RX_QUEUE_LEN (base_config.h): the first "
+               "peer has its window at once (grant.c, flow_grant_flow_open)");
 
 /* Entries that a completion queue may have: libefa makes it a power of 2. */
 static unsigned base_config_cqes(const efa_device_t *device)

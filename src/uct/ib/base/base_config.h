@@ -30,13 +30,18 @@ typedef struct base_config {
      UCX_CONFIG_AT(base_config_t, _member, UCX_CONFIG_UINT), _min, _max}
 
 _Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
+#define BASE_CONFIG_RX_QUEUE_LEN 256 /* the default */
+#define BASE_CONFIG_TEXT_OF(_n)  #_n
+#define BASE_CONFIG_TEXT(_n)     BASE_CONFIG_TEXT_OF(_n)
 
 /* Rows of every transport's table. */
 #define BASE_CONFIG_SHARED                                                    \
     BASE_CONFIG_UINT("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,           \
                      "Maximum number of operations in flight per interface; " \
                      "half as many more are reserved for peers that answer"), \
-    BASE_CONFIG_UINT("RX_QUEUE_LEN", "256", rx_queue_len, 128, 16384,         \
+    BASE_CONFIG_UINT("RX_QUEUE_LEN",                                          \
+                     BASE_CONFIG_TEXT(BASE_CONFIG_RX_QUEUE_LEN),              \
+                     rx_queue_len, 128, 16384,                                \
                      "Receives posted when an interface opens; the queue "    \
                      "grows as peers come"),                                  \
     BASE_CONFIG_UINT("RX_BUFFERS_MAX", "4096", rx_buffers_max, 256, 32768,    \
