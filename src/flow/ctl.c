@@ -132,8 +132,10 @@ static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
     }
     flow_ctl_base(core, ctl->peer, FLOW_CTL_ACK, rx->ep, &msg);
     flow_ctl_fill_limit(rx, &msg);
-    msg.ack  = flow_ack_get(core, rx, &msg.acked);
-    rx->ctl &= ~(unsigned)(FLOW_CTL_RX_LIMIT | FLOW_CTL_RX_ACK);
+    msg.ack   = flow_ack_get(core, rx, &msg.acked);
+    msg.clock = flow_path_stamp(core->now) | 1; /* never 0 */
+    msg.heard = (uint16_t)core->counters.delivered;
+    rx->ctl  &= ~(unsigned)(FLOW_CTL_RX_LIMIT | FLOW_CTL_RX_ACK);
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
     ++core->counters.acks_alone;
 }

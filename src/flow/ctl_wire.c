@@ -49,7 +49,9 @@ unsigned flow_ctl_encode(const flow_ctl_msg_t *msg, uint8_t *buf)
         buf[37] = msg->flags;
         break;
     case FLOW_CTL_ACK:
+        flow_wire_store32(buf + 24, msg->clock);
         flow_wire_store16(buf + 28, msg->ack);
+        flow_wire_store16(buf + 30, msg->heard);
         flow_wire_store64(buf + 32, msg->acked);
         /* fall through */
     case FLOW_CTL_LIMIT:
@@ -144,7 +146,9 @@ flow_drop_t flow_ctl_decode(const uint8_t *buf, size_t len,
     case FLOW_CTL_ANSWER:
         return flow_ctl_decode_answer(buf, msg);
     case FLOW_CTL_ACK:
+        msg->clock = flow_wire_load32(buf + 24);
         msg->ack   = flow_wire_load16(buf + 28);
+        msg->heard = flow_wire_load16(buf + 30);
         msg->acked = flow_wire_load64(buf + 32);
         /* fall through */
     case FLOW_CTL_LIMIT:

@@ -15,9 +15,10 @@
  *   want     24 B  1 zero  2 the limit it is blocked at
  *   reset    24 B  1 which (FLOW_RESET_BY_TX and so on)  2 zero
  *   ping     24 B  1, 2 zero; no effect, its completion tells
- *   ack      40 B  UD, in place of limit. 1 flags  2 limit  24 zero  28 lowest
- *                  number not received  30 zero  32 bit i: that number + 1 + i
- *                  was received (64)
+ *   ack      40 B  UD, in place of limit. 1 flags  2 limit  24 the sender's
+ *                  clock, in 64 ns, 0 not told (32)  28 lowest number not
+ *                  received  30 messages that it has delivered, of all flows
+ *                  (16, wraps)  32 bit i: that number + 1 + i was received (64)
  *   parted   24 B  UD; 1, 2 zero: confirms goodbye and reset of direction 0
  *   goodbye        short or long header with FLOW_WIRE_CTL; PSN: the number
  *                  after the last packet
@@ -68,7 +69,8 @@ typedef struct flow_ctl_msg {
     uint8_t     type;
     uint8_t     version, flags, rma, window;
     flow_psn_t  limit, ack;
-    uint32_t    ep, token, pair;
+    uint16_t    heard;
+    uint32_t    ep, token, pair, clock;
     uint64_t    src, dst, acked;
     flow_addr_t addr; /* hello: addr.incarnation is src                       */
 } flow_ctl_msg_t;

@@ -4,6 +4,7 @@
 # and no fortify: the objects may need nothing but mem* and flow_assert_failed.
 flow_c_files = src/flow/ack.c src/flow/alarm.c src/flow/check.c src/flow/core.c \
                src/flow/ctl.c src/flow/ctl_rx.c src/flow/ctl_wire.c \
+               src/flow/drain.c \
                src/flow/drop.c src/flow/due.c src/flow/end.c \
                src/flow/event.c src/flow/grant.c src/flow/hand.c \
                src/flow/hash.c src/flow/image.c src/flow/image_check.c \
@@ -28,7 +29,8 @@ flow_h_files = src/flow/assert.h src/flow/check.h src/flow/core.h \
                src/flow/rx.h src/flow/timer.h src/flow/trace.h src/flow/tx.h \
                src/flow/types.h src/flow/wire.h
 flow_priv_h_files = src/flow/ack_priv.h src/flow/alarm_priv.h src/flow/ctl_priv.h \
-                    src/flow/ctl_rx_priv.h src/flow/drop_priv.h \
+                    src/flow/ctl_rx_priv.h src/flow/drain_priv.h \
+                    src/flow/drop_priv.h \
                     src/flow/due_priv.h src/flow/end_priv.h \
                     src/flow/fifo_priv.h src/flow/grant_priv.h \
                     src/flow/hand_priv.h src/flow/hash_priv.h \

@@ -14,37 +14,37 @@
  * window where the delay is beyond that, or where it is heavy; other loss is
  * the network's.
  *
- * A delay is taken for a queue unless the least that was seen of late is long:
- * that one may be the way's own, or a host that is slow. A flow that cannot
- * tell lets the queue drain now and then (the least is measured again), and is
- * not shrunk by delay alone below a floor as long as nothing is lost.
+ * A delay is taken for a queue until the way itself has been measured, behind
+ * drains (drain.c), or is so long that no queue explains it. A flow that is
+ * alone at its receiver is not shrunk by delay below a floor while nothing is
+ * lost.
  * docs/RATE.md has the alternatives that were tried.
  */
+#include "flow/drain_priv.h"
 #include "flow/path_priv.h"
 
 #define PATH_NS(_ns) ((_ns) >> FLOW_STAMP_SHIFT)
 
 enum {
-    PATH_ONE     = 1 << 16,           /* a packet of a window                 */
+    PATH_ONE     = FLOW_PATH_ONE,
     PATH_FIRST   = 4 * PATH_ONE,
     PATH_MOST    = FLOW_WINDOW_MAX * PATH_ONE,
     PATH_LEAST   = PATH_ONE / 8,
     PATH_SHRUNK  = 2 * PATH_ONE,      /* when nothing arrives any more        */
     PATH_SOME    = 4 * PATH_ONE,      /* no less by loss without a queue      */
-    PATH_FLOOR   = 16 * PATH_ONE,     /* no less by delay without loss ...    */
-    PATH_FLOOR_NEAR = 2 * PATH_ONE,   /* ... the same where a round trip was
-                                         short ...                            */
-    PATH_CALM    = 1024,              /* ... of so many packets for each one  */
+    PATH_FLOOR   = 16 * PATH_ONE,     /* no less by delay alone ...           */
+    PATH_SHARE   = 256,               /* ... of one that has all of these     */
+    PATH_CALM    = 1024,              /* ... and one for so many since a loss */
+    PATH_NEAR    = PATH_NS(20000),    /* a way that is not known, or no longer
+                                         than this: so long                   */
+    PATH_USUAL   = PATH_NS(60000),
     PATH_ROUND   = PATH_NS(50000),    /* ns of delay that all put up with ... */
     PATH_STEP    = PATH_NS(12000),    /* ... and for each halving of a window */
-    PATH_LONG    = PATH_NS(200000),   /* a round trip that no queue explains  */
+    PATH_LONG    = PATH_NS(4900000),  /* a round trip that no queue explains  */
     PATH_TRUST   = 16,                /* round trips until it is believed     */
-    PATH_TINY    = PATH_ONE / 4,      /* a window that makes no queue         */
     PATH_NOISE   = PATH_NS(16000),    /* deviation that queues have           */
     PATH_GAIN    = 16,
     PATH_EPOCH   = PATH_NS(250000000), /* the least is measured anew          */
-    PATH_DRAIN   = PATH_NS(10000000), /* between two drains, and so many ...  */
-    PATH_DRAINS  = 128,               /* ... round trips                      */
     PATH_BAD     = PATH_ONE / 4,      /* loss that is heavy                   */
     PATH_LOSSY   = PATH_ONE / 64,     /* loss by which a tail may be lost     */
     PATH_UNDOUBLED = 4,               /* time-outs that are no wonder then    */
@@ -56,23 +56,31 @@ enum {
 _Static_assert(FLOW_WINDOW_MAX <= 64, "so many packets at most change the part "
                "that is lost at a time (bad: /64, /65)");
 
-uint32_t flow_path_random(const flow_path_t *path)
-{
-    uint32_t x = (path->sent ^ path->seed) * 2654435761u;
-
-    x ^= x >> 15;
-    x *= 2246822519u;
-    return x >> 16;
-}
-
-void flow_path_init(flow_path_t *path, uint64_t seed, unsigned first)
+void flow_path_init(flow_path_t *path, uint64_t seed, unsigned first,
+                    flow_psn_t psn)
 {
     memset(path, 0, sizeof(*path));
-    path->seed    = (uint32_t)(seed ^ (seed >> 32));
-    path->window  = first * PATH_ONE;
-    path->start   = 1;
-    path->calm    = PATH_FLOOR / PATH_ONE * PATH_CALM;
-    path->reorder = PATH_REORDER;
+    path->seed     = (uint32_t)(seed ^ (seed >> 32));
+    path->window   = first * PATH_ONE;
+    path->start    = 1;
+    path->in_order = psn;
+    path->calm     = PATH_FLOOR / PATH_ONE * PATH_CALM;
+    path->reorder  = PATH_REORDER;
+}
+
+/* The way's round trip. A short one counts as the usual one, so that errors of
+ * the measurement do not tell flows apart. */
+static uint32_t flow_path_way(const flow_path_t *path)
+{
+    if ((path->trust < FLOW_DRAIN_TRUST) || (path->base <= PATH_USUAL)) {
+        return PATH_NEAR;
+    }
+    if (path->base >= 2 * PATH_ROUND) {
+        return path->base;
+    }
+    return PATH_NEAR + (uint32_t)((uint64_t)(2 * PATH_ROUND - PATH_NEAR) *
+                                  (path->base - PATH_USUAL) /
+                                  (2 * PATH_ROUND - PATH_USUAL));
 }
 
 /* The delay that this window puts up with. */
@@ -82,8 +90,7 @@ static uint32_t flow_path_target(const flow_path_t *path)
     uint32_t part     = (path->window >> (log - 8)) & 0xff;
     uint32_t halvings = (22u << 8) - (log << 8) - part; /* 64 packets: 0 */
 
-    return ((path->known && (path->base > PATH_LONG)) ? path->base :
-                                                        PATH_ROUND) +
+    return flow_path_way(path) + PATH_ROUND - PATH_NEAR +
            (halvings * PATH_STEP >> 8);
 }
 
@@ -94,26 +101,29 @@ static uint32_t flow_path_noise(const flow_path_t *path)
                                 2 * (path->var - PATH_NOISE) : 0);
 }
 
-void flow_path_sample(flow_path_t *path, uint32_t rtt)
+void flow_path_sample(flow_path_t *path, uint32_t rtt, uint32_t now)
 {
     uint32_t off;
 
-    rtt             += rtt == 0;
-    path->latest     = rtt;
-    path->round_sum += rtt;
-    ++path->round_count;
+    rtt         += rtt == 0;
+    path->latest = rtt;
     if (path->rtt == 0) {
         path->rtt   = rtt;
         path->var   = rtt / 2;
         path->least = path->base = path->lately = rtt;
         return;
     }
-    off       = (rtt > path->rtt) ? rtt - path->rtt : path->rtt - rtt;
-    path->var = path->var - path->var / 4 + off / 4;
-    path->rtt = path->rtt - path->rtt / 8 + rtt / 8;
     path->least  = (rtt < path->least) ? rtt : path->least;
     path->base   = (rtt < path->base) ? rtt : path->base;
     path->lately = (rtt < path->lately) ? rtt : path->lately;
+    if (flow_drain_sample(path, rtt, now)) {
+        return; /* without the queue that there is else */
+    }
+    path->round_sum += rtt;
+    ++path->round_count;
+    off       = (rtt > path->rtt) ? rtt - path->rtt : path->rtt - rtt;
+    path->var = path->var - path->var / 4 + off / 4;
+    path->rtt = path->rtt - path->rtt / 8 + rtt / 8;
 }
 
 static void flow_path_set(flow_path_t *path, int64_t window)
@@ -130,17 +140,26 @@ static void flow_path_halve(flow_path_t *path, uint32_t now)
     if (now - path->cut >= path->rtt) {
         path->cut = now;
         flow_path_set(path, path->window / 2);
-        path->before /= 2;
     }
 }
 
-/* Below this delay alone does not shrink it. */
+/* Is this flow alone at its receiver, as far as is known? (A flow whose
+ * acknowledgements all come in headers of data is told nothing.) One that
+ * shares a port with a window of PATH_FLOOR, and has the least window, has more
+ * than a part in PATH_SHARE of what arrives. */
+static int flow_path_is_alone(const flow_path_t *path)
+{
+    int others = path->all - path->own;
+
+    return !path->told || (others * PATH_SHARE <= path->all);
+}
+
+/* Below this delay alone does not shrink it: a receiver that is late to look
+ * seems to have a queue. */
 static int64_t flow_path_floor(const flow_path_t *path)
 {
-    int64_t floor = (int64_t)path->calm * (PATH_ONE / PATH_CALM), most;
-
-    most = (path->least > PATH_ROUND) ? PATH_FLOOR : PATH_FLOOR_NEAR;
-    return (floor > most) ? most : floor;
+    return flow_path_is_alone(path) ?
+                   (int64_t)path->calm * (PATH_ONE / PATH_CALM) : 0;
 }
 
 /* A round trip is over. used: as much was out as the window allowed, about. */
@@ -162,31 +181,14 @@ static void flow_path_steer(flow_path_t *path, int used)
     }
 }
 
-/* Whether to let the queue drain: one packet, for three round trips. */
-static void flow_path_drain(flow_path_t *path, uint32_t now)
-{
-    uint32_t passed;
-
-    path->drained = (path->drained != 0) ? path->drained : now; /* not yet */
-    passed        = now - path->drained;
-    if ((path->least > PATH_ROUND) && (passed >= PATH_DRAIN) &&
-        (passed / PATH_DRAINS >= path->rtt)) {
-        path->drained = now;
-        path->before  = path->window;
-        path->full    = path->rtt;
-        flow_path_set(path, (path->window > PATH_ONE) ? PATH_ONE :
-                                                        path->window);
-    }
-}
-
-/* The delay is long though the window is so small that no queue is left, or
- * though nothing overflowed for a while: it is the way's own. */
+/* The delay is so long, for a while without an overflow, that no queue explains
+ * it. */
 static void flow_path_learn(flow_path_t *path)
 {
     path->rounds += path->rounds < PATH_TRUST;
-    if (!path->known && (path->base > PATH_LONG) &&
-        ((path->window <= PATH_TINY) || (path->rounds == PATH_TRUST))) {
-        path->known = 1;
+    if ((path->trust < FLOW_DRAIN_TRUST) && (path->base > PATH_LONG) &&
+        (path->rounds == PATH_TRUST)) {
+        path->trust = FLOW_DRAIN_TRUST;
         path->start = 1;
         flow_path_set(path, (path->window < PATH_FIRST) ? PATH_FIRST :
                                                           path->window);
@@ -195,18 +197,9 @@ static void flow_path_learn(flow_path_t *path)
 
 static void flow_path_round(flow_path_t *path, int used, uint32_t now)
 {
-    if (path->before != 0) {
-        if (now - path->drained >= 3 * path->rtt) {
-            flow_path_set(path, path->before);
-            path->before = 0;
-            if (path->latest < path->full - path->full / 8) {
-                path->calm = 0; /* the delay was a queue, and ours */
-            }
-        }
-    } else if (!path->start) {
+    if (!path->start && !flow_drain_is_on(path, now)) {
         flow_path_steer(path, used);
         flow_path_learn(path);
-        flow_path_drain(path, now);
     }
     if (now - path->epoch >= PATH_EPOCH) {
         path->epoch  = now;
@@ -218,11 +211,34 @@ static void flow_path_round(flow_path_t *path, int used, uint32_t now)
     path->round_count = 0;
 }
 
+void flow_path_told(flow_path_t *path, uint32_t clock, uint16_t heard,
+                    flow_psn_t ack, uint32_t now)
+{
+    uint16_t more = (uint16_t)(heard - path->heard);
+
+    if (clock == 0) {
+        return; /* of a module that does not tell */
+    }
+    if (flow_psn_lt(ack, path->in_order)) {
+        return; /* overtaken */
+    }
+    more = path->told ? more : (flow_psn_t)(ack - path->in_order);
+    flow_drain_clock(path, clock, now);
+    path->own     += (uint16_t)(ack - path->in_order);
+    path->all     += (more < UINT16_MAX / 2) ? more : UINT16_MAX / 2;
+    path->heard    = heard;
+    path->in_order = ack;
+    for (; path->all > 4 * PATH_SHARE; path->all /= 2) {
+        path->own /= 2;
+    }
+}
+
 void flow_path_acked(flow_path_t *path, unsigned count, unsigned out,
                      uint32_t now)
 {
     int used = (uint64_t)out * 2 * PATH_ONE >= path->window;
 
+    path->pressed  = used ? now : path->pressed;
     path->reorder -= path->reorder * count / 256;
     path->bad     -= (uint16_t)(path->bad * count / 64);
     path->calm    += (path->calm < PATH_FLOOR / PATH_ONE * PATH_CALM) ?
@@ -314,25 +330,38 @@ static uint32_t flow_path_interval(const flow_path_t *path)
                                               (uint32_t)pause;
 }
 
+/* How long until one more may be sent; UINT32_MAX: until one arrives. */
+static uint32_t flow_path_wait(const flow_path_t *path, unsigned out,
+                               uint32_t now)
+{
+    unsigned whole  = path->window / PATH_ONE;
+    uint32_t passed = now - path->sent, pause;
+
+    if (whole > out) {
+        return flow_drain_wait(path, whole, out, now);
+    }
+    if ((whole > 0) || (out > 0)) {
+        return UINT32_MAX;
+    }
+    pause = flow_path_interval(path);
+    return flow_drain_wait_small(path, (passed < pause) ? pause - passed : 0,
+                                 now);
+}
+
 unsigned flow_path_room(const flow_path_t *path, unsigned out, uint32_t now)
 {
-    unsigned whole = path->window / PATH_ONE;
-
-    if (whole > 0) {
-        return (whole > out) ? whole - out : 0;
+    if (flow_path_wait(path, out, now) != 0) {
+        return 0;
     }
-    return (out == 0) && (now - path->sent >= flow_path_interval(path));
+    return ((path->window < PATH_ONE) || flow_drain_holds(path, now)) ?
+                   1 : path->window / PATH_ONE - out;
 }
 
 uint32_t flow_path_pause(const flow_path_t *path, unsigned out, uint32_t now)
 {
-    uint32_t pause, passed = now - path->sent;
+    uint32_t wait = flow_path_wait(path, out, now);
 
-    if ((path->window >= PATH_ONE) || (out != 0)) {
-        return 0;
-    }
-    pause = flow_path_interval(path);
-    return (passed < pause) ? pause - passed : 0;
+    return (wait != UINT32_MAX) ? wait : 0;
 }
 
 /* After so long it would have come if none were overtaken. */

@@ -8,6 +8,9 @@
 
 #include "flow/state_priv.h"
 
+/* A packet of flow_path_t.window. */
+#define FLOW_PATH_ONE (1 << 16)
+
 /* A stamp is a time in units of 2^FLOW_STAMP_SHIFT ns, in 32 bits that wrap:
  * two that are compared are less than two minutes apart. */
 static inline uint32_t flow_path_stamp(flow_time_t time)
@@ -29,14 +32,27 @@ static inline int flow_path_is_older(const flow_path_t *path, uint32_t sent,
            ((sent == path->newest) && flow_psn_lt(psn, path->newest_psn));
 }
 
-/* Nothing is known, and the window has so many packets. Other seeds have other
- * pauses. */
-void flow_path_init(flow_path_t *path, uint64_t seed, unsigned first);
+/* Nothing is known, the window has so many packets, and psn is the first one.
+ * Other seeds have other pauses. */
+void flow_path_init(flow_path_t *path, uint64_t seed, unsigned first,
+                    flow_psn_t psn);
 /* 0 .. 2^16 - 1, another number after each packet that is sent. */
-uint32_t flow_path_random(const flow_path_t *path);
+static inline uint32_t flow_path_random(const flow_path_t *path)
+{
+    uint32_t x = (path->sent ^ path->seed) * 2654435761u;
 
+    x ^= x >> 15;
+    x *= 2246822519u;
+    return x >> 16;
+}
+
+/* An acknowledgement tells the receiver's clock, 0 by one that knows of none,
+ * how many messages of all senders it has delivered, and which it has not
+ * received of this one. */
+void flow_path_told(flow_path_t *path, uint32_t clock, uint16_t heard,
+                    flow_psn_t ack, uint32_t now);
 /* A round trip took so long. */
-void flow_path_sample(flow_path_t *path, uint32_t rtt);
+void flow_path_sample(flow_path_t *path, uint32_t rtt, uint32_t now);
 /* One that was overtaken arrived so long after it had been sent. */
 void flow_path_overtaken(flow_path_t *path, uint32_t age);
 /* `count` packets were acknowledged; out: how many had been out. */

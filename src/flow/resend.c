@@ -250,8 +250,8 @@ void flow_resend_run(flow_core_t *core, flow_tx_t *tx)
 }
 
 /* One of those that arrived. Which of its posts it was, nobody says: a round
- * trip is not taken from one that was sent again, and one that came sooner than
- * any round trip was an earlier one. */
+ * trip is not taken from one that was sent again, or is about to be (linked),
+ * and one that came sooner than any round trip was an earlier one. */
 static void flow_resend_op_arrived(flow_core_t *core, flow_path_t *path,
                                    const flow_path_t *before,
                                    const flow_op_t *op, uint32_t *rtt)
@@ -260,7 +260,7 @@ static void flow_resend_op_arrived(flow_core_t *core, flow_path_t *path,
     uint32_t age   = now - op->sent;
     int is_older   = flow_path_is_older(path, op->sent, op->psn);
 
-    if (!(op->flags & FLOW_OPF_AGAIN)) {
+    if (!(op->flags & FLOW_OPF_AGAIN) && !op->linked) {
         *rtt = (age < *rtt) ? age : *rtt;
         if (flow_path_is_older(before, op->sent, op->psn)) {
             flow_path_overtaken(path, age);
@@ -284,7 +284,7 @@ static void flow_resend_arrived(flow_core_t *core, flow_tx_t *tx,
     flow_path_t *path = flow_resend_path(core, tx);
     unsigned out      = flow_psn_count(flow_resend_out(ring));
     unsigned count    = flow_psn_count(bits);
-    uint32_t rtt      = UINT32_MAX;
+    uint32_t rtt      = UINT32_MAX, now = flow_path_stamp(core->now);
     const flow_path_t before = *path; /* what is told at once is not late */
 
     flow_path_came_late(path, flow_psn_count(bits & ring->unacked.lost));
@@ -297,10 +297,10 @@ static void flow_resend_arrived(flow_core_t *core, flow_tx_t *tx,
         flow_resend_finish(core, op, 0);
     }
     if ((rtt != UINT32_MAX) && (path->tries == 0)) {
-        flow_path_sample(path, rtt); /* else its news may have been lost */
+        flow_path_sample(path, rtt, now); /* else its news may be lost */
     }
     path->tries = 0;
-    flow_path_acked(path, count, out, flow_path_stamp(core->now));
+    flow_path_acked(path, count, out, now);
 }
 
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
@@ -330,9 +330,10 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx)
 {
     flow_path_t *path = flow_resend_path(core, tx);
+    uint32_t now      = flow_path_stamp(core->now);
 
     if ((path->rtt == 0) && (path->hello != 0)) {
-        flow_path_sample(path, flow_path_stamp(core->now) - path->hello);
+        flow_path_sample(path, now - path->hello, now);
         if (tx->ring != 0) { /* its alarm knew of no round trip */
             flow_alarm_sooner(core, tx->ring,
                               core->now + flow_resend_silence(core, tx));

@@ -247,8 +247,6 @@ typedef struct flow_prefix {
 #define FLOW_STAMP_SHIFT 6 /* a stamp is 64 ns                                */
 typedef struct flow_path {
     uint32_t   window;  /* congestion window, in 1/2^16 packets               */
-    uint32_t   before;  /* while the queue drains: the window before; else 0  */
-    uint32_t   full;    /* ... and the round trip                             */
     uint32_t   rtt;     /* smoothed round trip; 0: not known                  */
     uint32_t   var;     /* its mean deviation                                 */
     uint32_t   latest;  /* the last one seen                                  */
@@ -259,7 +257,9 @@ typedef struct flow_path {
     uint32_t   round;   /* when this round trip began ...                     */
     uint32_t   round_sum, round_count; /* ... and what was seen in it         */
     uint32_t   cut;     /* when the window was halved last                    */
-    uint32_t   drained; /* when the queue was let drain last                  */
+    uint32_t   ahead;   /* the receiver's clock is so far ahead of ours ...   */
+    uint32_t   pressed; /* when half of the window was in use last            */
+    uint32_t   behind;  /* what was sent behind a drain arrived last          */
     uint32_t   hello;   /* when the hello was sent; 0: several were           */
     uint32_t   sent;    /* when a packet was sent last                        */
     uint32_t   silent;  /* when the first of the tries was                    */
@@ -269,7 +269,8 @@ typedef struct flow_path {
     uint16_t   calm;    /* acknowledged since a queue overflowed              */
     uint8_t    tries;   /* time-outs since something was acknowledged         */
     uint8_t    start;   /* slow start                                         */
-    uint8_t    known;   /* a long base is the way's own                       */
+    uint8_t    told;    /* ... it told that                                   */
+    uint8_t    trust;   /* in base as the way's own: FLOW_DRAIN_TRUST         */
     uint8_t    rounds;  /* since a queue overflowed, up to a bound            */
     uint32_t   reorder; /* how late they come, of late                        */
     uint32_t   seed;
@@ -277,6 +278,9 @@ typedef struct flow_path {
                                settled                                        */
     uint16_t   kept_calm;
     uint16_t   suspects; /* such packets that did not arrive late             */
+    uint16_t   heard;    /* messages the receiver has delivered of all flows  */
+    flow_psn_t in_order; /* ... and the next that it wants of this one        */
+    uint16_t   all, own; /* ... the same since a while                        */
 } flow_path_t;
 
 /* UD: the operations of a sending flow that are not acknowledged (resend.c),

@@ -87,7 +87,7 @@ flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *addr,
     if (flow_is_ud(core)) {
         flow_path_init(flow_core_path(core, index),
                        core->random + tx->ep,
-                       core->params.first_window);
+                       core->params.first_window, tx->una);
     }
     ++peer->live;
     flow_peer_introduce(core, peer, addr);

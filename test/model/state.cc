@@ -59,22 +59,24 @@ static uint64_t mix_ago(uint64_t hash, uint32_t stamp)
 static uint64_t mix_path(uint64_t hash, const flow_path_t &path)
 {
     stays_below(path.tries);
-    for (uint32_t word : {path.window, path.before, path.rtt, path.var,
+    for (uint32_t word : {path.window, path.rtt, path.var,
                           path.latest, path.least, path.base, path.lately,
                           path.round_sum,
                           path.round_count, path.reorder, (uint32_t)path.bad,
                           (uint32_t)path.calm, (uint32_t)path.start,
-                          (uint32_t)path.known, (uint32_t)path.rounds}) {
+                          (uint32_t)path.told, (uint32_t)path.trust,
+                          (uint32_t)path.all, (uint32_t)path.own,
+                          (uint32_t)path.rounds}) {
         hash = mix_word(hash, word);
     }
-    for (uint32_t stamp : {path.round, path.cut, path.drained, path.sent,
+    for (uint32_t stamp : {path.round, path.cut, path.behind, path.pressed,
+                           path.sent,
                            path.epoch, path.newest}) {
         hash = mix_ago(hash, stamp);
     }
     hash = mix_word(hash, (path.rtt == 0) && (path.hello != 0));
     hash = (path.rtt == 0) ? mix_ago(hash, path.hello) : hash;
     hash = mix_word(hash, path.newest_psn);
-    hash = mix_word(hash, (path.before != 0) ? path.full : 0);
     hash = (path.tries != 0) ? mix_ago(hash, path.silent) : hash;
     return mix_word(hash, path.tries);
 }

@@ -57,6 +57,7 @@ private:
     World                           &m_world;
     unsigned                         m_number;
     Time                             m_busy = 0, m_next = UINT64_MAX;
+    Time                             m_offset; /* of its clock               */
     flow_tx_t                       *m_tx = nullptr;
     bool                             m_ready = false;
     std::deque<PacketRef>            m_received;
@@ -82,7 +83,8 @@ static flow_params_t params_of(World &world, unsigned number)
 
 Host::Host(World &world, unsigned number) :
     Driver(params_of(world, number)), got(world.network.plan.senders + 1, 0),
-    m_world(world), m_number(number)
+    m_world(world), m_number(number),
+    m_offset(world.network.random.next() >> 20)
 {
 }
 
@@ -122,7 +124,7 @@ void Host::post(const PacketRef &packet, Op *op, uint64_t cookie)
 
 void Host::start()
 {
-    now  = m_world.network.now;
+    now  = m_world.network.now + m_offset;
     m_tx = open(m_world.hosts[0]->addr, this);
     if (m_tx == nullptr) {
         on_broken("no endpoint");
@@ -224,8 +226,8 @@ void Host::poll(Time when)
         return;
     }
     m_next = UINT64_MAX;
-    now    = m_world.network.now;
-    m_busy = now;
+    now    = m_world.network.now + m_offset;
+    m_busy = m_world.network.now;
     flow_timer_set_now(core, now);
     grow();
     for (int i = 0; (i < BATCH) && !m_received.empty(); ++i) {

@@ -21,6 +21,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_ring.cc \
                           test/gtest/flow/test_flow_rx.cc \
                           test/gtest/flow/test_flow_ctl.cc \
+	test/gtest/flow/test_flow_drain.cc \
                           test/gtest/flow/test_flow_turn.cc \
                           test/gtest/flow/test_flow_reserve.cc \
                           test/gtest/flow/test_flow_stranger.cc \

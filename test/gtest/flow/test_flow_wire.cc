@@ -95,8 +95,10 @@ TEST(flow_wire, golden__ack_parted)
     msg.limit = 0xabcd;
     msg.ack   = 0x7172;
     msg.acked = 0x8182838485868788ull;
+    msg.clock = 0x91929394;
+    msg.heard = 0xa1a2;
     EXPECT_EQ(hex((std::string("89 01 cdab") + BASE +
-                   "00000000 7271 0000 8887868584838281").c_str()),
+                   "94939291 7271 a2a1 8887868584838281").c_str()),
               encode(msg));
     EXPECT_EQ(hex((std::string("8a 00 0000") + BASE).c_str()),
               encode(sample(FLOW_CTL_PARTED)));

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* drain.c, and what path.c makes of it: when senders are silent, which packets
+ * measure the way, and that nobody waits for ever. */
+#include "resend_test.h"
+
+#include <random>
+
+extern "C" {
+#include "flow/drain_priv.h"
+}
+
+namespace flow_test {
+
+class Drain : public ::testing::Test {
+protected:
+    enum { US = 1000 >> FLOW_STAMP_SHIFT, SLOT = 1 << 17 };
+
+    /* A flow whose receiver's clock is so far ahead. */
+    static flow_path_t flow(uint32_t rtt, uint32_t ahead, unsigned window = 8)
+    {
+        flow_path_t path;
+
+        flow_path_init(&path, 7, window, 0);
+        path.start = 0;
+        flow_path_sample(&path, rtt, 0);
+        flow_path_told(&path, ahead + 1, 0, 0, 1);
+        return path;
+    }
+
+    /* A packet that is sent at `phase` of the slot n takes rtt. */
+    static int sample(flow_path_t *path, uint32_t n, uint32_t phase,
+                      uint32_t rtt)
+    {
+        return flow_drain_sample(path, rtt,
+                                 n * SLOT + phase + rtt - path->ahead);
+    }
+
+    static bool is_known(const flow_path_t &path)
+    {
+        return path.trust >= FLOW_DRAIN_TRUST;
+    }
+};
+
+/* Their own clocks may show anything. */
+TEST_F(Drain, wait__all_are_silent_at_once)
+{
+    const uint32_t rtt = 100 * US;
+
+    for (uint32_t ahead : {0u, 12345u, 0xfffff000u, 0x80000000u}) {
+        flow_path_t path = flow(rtt, ahead);
+        for (uint32_t clock = SLOT; clock < 3 * SLOT; clock += US) {
+            uint32_t phase = clock % SLOT;
+            path.pressed   = clock - phase - US - ahead;
+            bool silent    = flow_path_room(&path, 0, clock - ahead) == 0;
+            if ((phase < rtt) || (phase >= 3 * rtt)) {
+                EXPECT_EQ(phase < rtt, silent) << ahead << " at " << clock;
+            }
+        }
+    }
+}
+
+/* Behind the silence the window fills in two round trips, a packet at a time. */
+TEST_F(Drain, wait__window_fills)
+{
+    const uint32_t rtt = 100 * US;
+    flow_path_t path   = flow(rtt, 0, 8);
+
+    path.pressed = SLOT - US;
+    for (unsigned out = 0; out < 8; ++out) {
+        uint32_t wait = flow_path_pause(&path, out, SLOT);
+        EXPECT_LE(rtt + out * rtt / 4, wait) << out;
+        EXPECT_GE(rtt + (out + 1) * rtt / 4, wait) << out;
+        EXPECT_EQ(0u, flow_path_room(&path, out, SLOT + wait - 1));
+        EXPECT_EQ(1u, flow_path_room(&path, out, SLOT + wait));
+    }
+    EXPECT_EQ(8u, flow_path_room(&path, 0, SLOT + 3 * rtt));
+    EXPECT_FALSE(flow_drain_is_on(&path, SLOT - 1));
+    EXPECT_TRUE(flow_drain_is_on(&path, SLOT + 3 * rtt - 1));
+}
+
+/* A flow of a long way drains less often, and always with the others. */
+TEST_F(Drain, wait__long_ways_drain_with_others)
+{
+    flow_path_t fast = flow(100 * US, 0), slow = flow(3000 * US, 0);
+    unsigned drains  = 0;
+
+    for (uint32_t clock = SLOT; clock < 64 * SLOT; clock += SLOT) {
+        fast.pressed = slow.pressed = clock - US;
+        EXPECT_EQ(0u, flow_path_room(&fast, 0, clock)) << clock;
+        drains += flow_path_room(&slow, 0, clock) == 0;
+        EXPECT_NE(0u, flow_path_room(&slow, 0, clock + SLOT / 8 * 7));
+    }
+    EXPECT_LT(2u, drains);
+    EXPECT_GT(16u, drains);
+}
+
+/* A flow that had not used its window for two round trips when the drain began
+ * has no part in the queue, and sends what it likes. */
+TEST_F(Drain, wait__idle_flows_do_not)
+{
+    const uint32_t rtt = 100 * US;
+    flow_path_t path   = flow(rtt, 0, 8);
+
+    path.pressed = SLOT - 2 * rtt + US;
+    EXPECT_EQ(0u, flow_path_room(&path, 0, SLOT + rtt / 2));
+    path.pressed = SLOT - 2 * rtt;
+    EXPECT_EQ(8u, flow_path_room(&path, 0, SLOT + rtt / 2));
+    for (unsigned out : {1, 4}) { /* 1: less than half of the window */
+        path.pressed = SLOT / 2;
+        path.round   = SLOT - US;
+        flow_path_acked(&path, 1, out, SLOT - US);
+        EXPECT_EQ(out == 1, flow_path_room(&path, 0, SLOT + US) != 0) << out;
+    }
+}
+
+/* A queue makes round trips long: the slot is longer than a drain. */
+TEST_F(Drain, wait__long_queue)
+{
+    flow_path_t path = flow(100 * US, 0);
+    unsigned silent  = 0;
+
+    path.rtt = 20000 * US;
+    for (uint32_t clock = 0; clock < 256 * SLOT; clock += SLOT / 16) {
+        path.pressed = clock - US;
+        silent += flow_path_room(&path, 0, clock) == 0;
+    }
+    EXPECT_GT(256u * 16 / 4, silent);
+}
+
+/* Four drains tell the way, packets in between do not; where the window is less
+ * than a packet, eight. */
+TEST_F(Drain, sample__trust)
+{
+    const uint32_t rtt = 100 * US;
+
+    for (unsigned window : {FLOW_PATH_ONE * 8u, FLOW_PATH_ONE / 2u}) {
+        flow_path_t path  = flow(rtt, 4711);
+        unsigned needed   = (window < FLOW_PATH_ONE) ? 8 : 4;
+        path.window       = window;
+        for (uint32_t slot = 1; slot <= needed; ++slot) {
+            EXPECT_FALSE(is_known(path)) << slot;
+            EXPECT_FALSE(sample(&path, slot, SLOT / 2, rtt)); /* as ever */
+            EXPECT_FALSE(sample(&path, slot, SLOT - US, rtt)); /* before */
+            EXPECT_TRUE(sample(&path, slot, rtt + US, rtt));
+            EXPECT_TRUE(sample(&path, slot, 2 * rtt, rtt)); /* same drain */
+        }
+        EXPECT_TRUE(is_known(path));
+    }
+}
+
+/* Packets behind a drain meet no queue: the round trip that time-outs and the
+ * steering go by stays. */
+TEST_F(Drain, sample__rtt_stays)
+{
+    const uint32_t rtt = 100 * US;
+    flow_path_t path   = flow(rtt, 0);
+
+    flow_path_sample(&path, 30 * US, SLOT + rtt + 31 * US);
+    EXPECT_EQ((uint32_t)rtt, path.rtt);
+    EXPECT_EQ(30u * US, path.base);
+    EXPECT_EQ(30u * US, path.latest);
+    EXPECT_EQ(0u, path.round_count);
+    flow_path_sample(&path, 90 * US, SLOT + SLOT / 2);
+    EXPECT_GT((uint32_t)rtt, path.rtt);
+    EXPECT_EQ(1u, path.round_count);
+}
+
+/* A flow that may not send now waits for an acknowledgement of what is out, or
+ * for a time that comes, whatever it knows, and whatever a receiver tells. */
+TEST_F(Drain, pause__nobody_waits_for_ever)
+{
+    std::mt19937 random(1);
+    uint32_t now = 0;
+
+    for (int i = 0; i < 200000; ++i) {
+        flow_path_t path = flow(1 + random() % (20000 * US), random());
+        unsigned out     = random() % 8;
+        path.window      = FLOW_PATH_ONE / 8 + random() % (8 * FLOW_PATH_ONE);
+        path.trust       = (uint8_t)(random() % 17);
+        path.sent        = now - random() % (40000 * US);
+        flow_path_told(&path, random(), (uint16_t)random(),
+                       (flow_psn_t)random(), now);
+        for (int steps = 0; flow_path_room(&path, out, now) == 0; ++steps) {
+            uint32_t pause = flow_path_pause(&path, out, now);
+            ASSERT_TRUE((pause != 0) || (out != 0)) << i;
+            ASSERT_GE(8 * path.rtt + (2000000u >> FLOW_STAMP_SHIFT) + path.rtt,
+                      pause) << i;
+            ASSERT_GT(8, steps) << i;
+            if (pause == 0) {
+                out = 0; /* acknowledged */
+            }
+            now += pause;
+        }
+        now += random() % SLOT;
+    }
+}
+
+/* One that is alone at its receiver is not shrunk by delay below 16 packets; a
+ * second one, however slow, makes an end of that. */
+TEST_F(Drain, told__alone)
+{
+    const uint32_t rtt = 1000 * US;
+
+    for (unsigned others : {0, 1}) {
+        flow_path_t path = flow(rtt, 0, 32);
+        uint32_t now     = SLOT / 2;
+        uint16_t heard   = 0;
+        for (flow_psn_t psn = 1; psn < 4000; ++psn) {
+            heard += 1 + ((psn % 128 == 0) ? others : 0);
+            now   += rtt / 16;
+            flow_path_told(&path, SLOT, heard, psn, now); /* never a drain */
+            flow_path_told(&path, SLOT, heard - 2, psn - 1, now); /* late */
+            flow_path_sample(&path, rtt, now);
+            flow_path_acked(&path, 1, 16, now);
+        }
+        if (others == 0) {
+            EXPECT_EQ(16u * FLOW_PATH_ONE, path.window);
+        } else {
+            EXPECT_GT(2u * FLOW_PATH_ONE, path.window);
+        }
+    }
+}
+
+/* A way that is known is no queue, and the window grows; one that is not, and
+ * that another uses, is taken for one. */
+TEST_F(Drain, target__known_way)
+{
+    const uint32_t rtt = 150 * US;
+
+    for (bool known : {false, true}) {
+        flow_path_t path = flow(rtt, 0, 8);
+        uint32_t now     = SLOT / 2;
+        for (uint32_t slot = 1; known && (slot <= 4); ++slot) {
+            ASSERT_TRUE(sample(&path, slot, rtt + US, rtt));
+        }
+        for (flow_psn_t psn = 1; psn < 2000; ++psn) {
+            now += rtt / 8;
+            flow_path_told(&path, now, (uint16_t)(2 * psn), psn, now);
+            flow_path_sample(&path, rtt, now);
+            flow_path_acked(&path, 1, 64, now);
+        }
+        if (known) {
+            EXPECT_LT(32u * FLOW_PATH_ONE, path.window);
+        } else {
+            EXPECT_GT(1u * FLOW_PATH_ONE, path.window);
+        }
+    }
+}
+
+/* No queue explains a round trip of 5 ms and more: it is believed after sixteen
+ * without an overflow, whoever else sends. */
+TEST_F(Drain, target__long_way)
+{
+    for (uint32_t rtt : {4000u * US, 6000u * US}) {
+        flow_path_t path = flow(rtt, 0, 8);
+        uint32_t now     = SLOT;
+        for (flow_psn_t psn = 1; psn < 40; ++psn) {
+            now += rtt;
+            flow_path_told(&path, SLOT * 5, (uint16_t)(2 * psn), psn, now);
+            flow_path_sample(&path, rtt, now);
+            flow_path_acked(&path, 1, 64, now);
+        }
+        EXPECT_EQ(rtt > 5000u * US, is_known(path));
+        EXPECT_EQ(rtt > 5000u * US, path.window > 4u * FLOW_PATH_ONE);
+    }
+}
+
+typedef Resend flow_resend_drain;
+
+/* The receiver tells its clock and what it delivered. */
+TEST_F(flow_resend_drain, ack__tells)
+{
+    connect_both();
+    ASSERT_TRUE(a.send(ab, "one"));
+    b.now = a.now + 77 * MS;
+    settle(a, b);
+    b.now += 100 * MS;
+    flow_timer_run(b.core, b.now);
+    settle(b, a);
+    const flow_path_t &way = path(a, ab);
+    EXPECT_EQ(1, way.told);
+    EXPECT_LT(flow_path_stamp(70 * MS), way.ahead);
+    EXPECT_EQ((uint16_t)b.counters().delivered, way.heard);
+}
+
+/* A message that counts as lost, and is acknowledged while its repeat waits to
+ * be posted, tells no round trip. */
+TEST_F(flow_resend_drain, arrived__none_of_a_repeat_that_waits)
+{
+    connect_both();
+    for (const char *text : {"0", "1"}) {
+        ASSERT_TRUE(a.send(ab, text));
+        a.now += 1000;
+    }
+    std::deque<Packet> sent = take_sent();
+    flow_path_t &way = path(a, ab);
+    b.now = a.now;
+    b.receive(sent[1]);
+    settle(b, a);
+    way.least = way.base = way.lately = flow_path_stamp(MS);
+    a.now += 2 * MS;
+    flow_timer_run(a.core, a.now); /* the first one is lost, and linked */
+    b.receive(sent[0]);
+    settle(b, a);
+    EXPECT_TRUE(a.events.empty() || (a.count(FLOW_EVENT_TX_FAILED) == 0));
+    EXPECT_LE(flow_path_stamp(MS / 2), way.least);
+    EXPECT_LE(flow_path_stamp(MS / 2), way.base);
+}
+
+} /* namespace flow_test */
