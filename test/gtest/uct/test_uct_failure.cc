@@ -272,6 +272,7 @@ protected:
         uct_pending_req_t uct;
         uct_ep_h ep;
         bool gone;
+        std::function<void()> refused;
     };
 
     void wait_for_one_that_left()
@@ -292,6 +293,9 @@ protected:
             ucs_status_t status = uct_ep_am_short(request->ep, AM_ID, 2,
                                                   nullptr, 0);
             request->gone = status != UCS_ERR_NO_RESOURCE;
+            if (!request->gone && request->refused) {
+                request->refused();
+            }
             return request->gone ? UCS_OK : UCS_ERR_NO_RESOURCE;
         };
     }
@@ -312,6 +316,22 @@ TEST_F(UctWaiting, queued_request__ends_when_the_peer_is_gone)
     b = nullptr;
     EXPECT_TRUE(wait([&] { return !a->failures.empty() && queued.gone; }));
     EXPECT_EQ(1u, a->failures.size());
+}
+
+/* Calls of progress in a callback dispatch nothing: they do not use up the
+ * rounds in which the requests of a failed endpoint are told. */
+TEST_F(UctWaiting, queued_request__ends_though_it_makes_progress_itself)
+{
+    wait_for_one_that_left();
+    queued.refused = [this] {
+        for (int i = 0; i < 16; ++i) {
+            a->progress();
+        }
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
+    delete b;
+    b = nullptr;
+    EXPECT_TRUE(wait([&] { return !a->failures.empty() && queued.gone; }));
 }
 
 TEST_F(UctWaiting, refused_posts__end_when_the_peer_is_gone)

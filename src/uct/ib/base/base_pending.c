@@ -117,7 +117,6 @@ base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
 
-
     (void)flags;
     /* else it is in the ring, and paused */
     if (((ep->requests == NULL) || (iface->serving == ep)) &&

@@ -232,6 +232,21 @@ base_progress_follow_up(base_iface_t *iface, unsigned count)
     return count;
 }
 
+/* A round of base_fail_count_rounds. The last one is no call from a request's
+ * callback, as that dispatches nothing. */
+static unsigned base_progress_round(base_iface_t *iface)
+{
+    ++iface->rounds;
+    if ((int32_t)(iface->rounds - iface->rounds_end) < 0) {
+        return 1;
+    }
+    if (iface->serving != NULL) {
+        return 0;
+    }
+    iface->todo &= ~BASE_TODO_TOLD;
+    return 1;
+}
+
 /* Something came before this progress. Returns whether it was the end. */
 static __attribute__((noinline)) int
 base_progress_todo(base_iface_t *iface, unsigned *count_p)
@@ -251,10 +266,7 @@ base_progress_todo(base_iface_t *iface, unsigned *count_p)
         *count_p += base_retry_run(iface);
     }
     if (iface->todo & BASE_TODO_TOLD) {
-        if (++iface->rounds == iface->rounds_end) {
-            iface->todo &= ~BASE_TODO_TOLD;
-        }
-        ++*count_p;
+        *count_p += base_progress_round(iface);
     }
     if (!(iface->todo & BASE_TODO_BROKEN)) {
         return 0;
