@@ -172,8 +172,7 @@ static flow_drop_t flow_ctl_to_tx(flow_core_t *core, flow_peer_t *peer,
     }
     switch (msg->type) {
     case FLOW_CTL_ACK:
-        flow_path_told(flow_core_path(core, flow_tx_index(tx)), msg->clock,
-                       msg->heard, msg->ack, flow_path_stamp(core->now));
+        flow_resend_told(core, tx, msg->clock, msg->heard, msg->ack);
         flow_resend_ack(core, tx, msg->ack, msg->acked);
         flow_tx_window(core, tx);
         flow_ctl_take_limit(core, tx, msg);

@@ -19,8 +19,8 @@ enum {
                               so many of those with a queue                   */
     DRAIN_RAMP  = 2,       /* round trips of a ramp ...                       */
     DRAIN_RAMP_FIRST = 4,  /* ... of a small window, until the way is known   */
-    DRAIN_IDLE  = 2,       /* round trips without use of the window: no part
-                              in a queue                                      */
+    DRAIN_IDLE  = 2,       /* round trips without a packet, or with a window
+                              that was not full: no part in a queue           */
     DRAIN_WEIGHT = 4,      /* of a drain for trust ...                        */
     DRAIN_WEIGHT_SMALL = 2 /* ... of a small window: flows are many           */
 };
@@ -86,7 +86,8 @@ int flow_drain_holds(const flow_path_t *path, uint32_t now)
     uint32_t idle = flow_drain_phase(path, now) +
                     DRAIN_IDLE * flow_drain_silence(path);
 
-    return flow_drain_is_on(path, now) && (now - path->pressed < idle);
+    return flow_drain_is_on(path, now) && (now - path->pressed < idle) &&
+           (now - path->sent < idle);
 }
 
 int flow_drain_sample(flow_path_t *path, uint32_t rtt, uint32_t now)

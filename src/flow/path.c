@@ -238,7 +238,9 @@ void flow_path_acked(flow_path_t *path, unsigned count, unsigned out,
 {
     int used = (uint64_t)out * 2 * PATH_ONE >= path->window;
 
-    path->pressed  = used ? now : path->pressed;
+    if ((uint64_t)(out + 1) * PATH_ONE > path->window) {
+        path->pressed = now; /* the whole window was in use */
+    }
     path->reorder -= path->reorder * count / 256;
     path->bad     -= (uint16_t)(path->bad * count / 64);
     path->calm    += (path->calm < PATH_FLOOR / PATH_ONE * PATH_CALM) ?

@@ -327,6 +327,13 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
     }
 }
 
+void flow_resend_told(flow_core_t *core, const flow_tx_t *tx, uint32_t clock,
+                      uint16_t heard, flow_psn_t ack)
+{
+    flow_path_told(flow_resend_path(core, tx), clock, heard, ack,
+                   flow_path_stamp(core->now));
+}
+
 void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx)
 {
     flow_path_t *path = flow_resend_path(core, tx);

@@ -258,7 +258,7 @@ typedef struct flow_path {
     uint32_t   round_sum, round_count; /* ... and what was seen in it         */
     uint32_t   cut;     /* when the window was halved last                    */
     uint32_t   ahead;   /* the receiver's clock is so far ahead of ours ...   */
-    uint32_t   pressed; /* when half of the window was in use last            */
+    uint32_t   pressed; /* when the whole window was in use last              */
     uint32_t   behind;  /* what was sent behind a drain arrived last          */
     uint32_t   hello;   /* when the hello was sent; 0: several were           */
     uint32_t   sent;    /* when a packet was sent last                        */

@@ -161,7 +161,7 @@ void Node::sleep()
         flow_event_pending(core) || flow_resend_release_pending(core)) {
         wake(US / 2);
     } else if (timer != FLOW_TIME_NEVER) {
-        wake((timer > sim.now) ? timer - sim.now : 0);
+        wake((timer > sim.now) ? timer - sim.now : US / 2);
     }
     if (((sim.plan.unheard > 0) || (sim.plan.lap < FLOW_LAP)) && !m_closing) {
         probe();

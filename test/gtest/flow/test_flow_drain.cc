@@ -50,7 +50,7 @@ TEST_F(Drain, wait__all_are_silent_at_once)
         flow_path_t path = flow(rtt, ahead);
         for (uint32_t clock = SLOT; clock < 3 * SLOT; clock += US) {
             uint32_t phase = clock % SLOT;
-            path.pressed   = clock - phase - US - ahead;
+            path.pressed = path.sent = clock - phase - US - ahead;
             bool silent    = flow_path_room(&path, 0, clock - ahead) == 0;
             if ((phase < rtt) || (phase >= 3 * rtt)) {
                 EXPECT_EQ(phase < rtt, silent) << ahead << " at " << clock;
@@ -65,7 +65,7 @@ TEST_F(Drain, wait__window_fills)
     const uint32_t rtt = 100 * US;
     flow_path_t path   = flow(rtt, 0, 8);
 
-    path.pressed = SLOT - US;
+    path.pressed = path.sent = SLOT - US;
     for (unsigned out = 0; out < 8; ++out) {
         uint32_t wait = flow_path_pause(&path, out, SLOT);
         EXPECT_LE(rtt + out * rtt / 4, wait) << out;
@@ -85,7 +85,7 @@ TEST_F(Drain, wait__long_ways_drain_with_others)
     unsigned drains  = 0;
 
     for (uint32_t clock = SLOT; clock < 64 * SLOT; clock += SLOT) {
-        fast.pressed = slow.pressed = clock - US;
+        fast.pressed = slow.pressed = fast.sent = slow.sent = clock - US;
         EXPECT_EQ(0u, flow_path_room(&fast, 0, clock)) << clock;
         drains += flow_path_room(&slow, 0, clock) == 0;
         EXPECT_NE(0u, flow_path_room(&slow, 0, clock + SLOT / 8 * 7));
@@ -94,22 +94,25 @@ TEST_F(Drain, wait__long_ways_drain_with_others)
     EXPECT_GT(16u, drains);
 }
 
-/* A flow that had not used its window for two round trips when the drain began
- * has no part in the queue, and sends what it likes. */
+/* A flow whose window was not full for two round trips when the drain began, or
+ * that sent nothing, has no part in the queue, and sends what it likes. */
 TEST_F(Drain, wait__idle_flows_do_not)
 {
     const uint32_t rtt = 100 * US;
     flow_path_t path   = flow(rtt, 0, 8);
 
-    path.pressed = SLOT - 2 * rtt + US;
+    path.pressed = path.sent = SLOT - 2 * rtt + US;
     EXPECT_EQ(0u, flow_path_room(&path, 0, SLOT + rtt / 2));
     path.pressed = SLOT - 2 * rtt;
     EXPECT_EQ(8u, flow_path_room(&path, 0, SLOT + rtt / 2));
-    for (unsigned out : {1, 4}) { /* 1: less than half of the window */
+    path.pressed = SLOT - US;
+    path.sent    = SLOT - 2 * rtt;
+    EXPECT_EQ(8u, flow_path_room(&path, 0, SLOT + rtt / 2));
+    for (unsigned out : {6, 8}) {
         path.pressed = SLOT / 2;
-        path.round   = SLOT - US;
+        path.round   = path.sent = SLOT - US;
         flow_path_acked(&path, 1, out, SLOT - US);
-        EXPECT_EQ(out == 1, flow_path_room(&path, 0, SLOT + US) != 0) << out;
+        EXPECT_EQ(out == 6, flow_path_room(&path, 0, SLOT + US) != 0) << out;
     }
 }
 
@@ -121,7 +124,7 @@ TEST_F(Drain, wait__long_queue)
 
     path.rtt = 20000 * US;
     for (uint32_t clock = 0; clock < 256 * SLOT; clock += SLOT / 16) {
-        path.pressed = clock - US;
+        path.pressed = path.sent = clock - US;
         silent += flow_path_room(&path, 0, clock) == 0;
     }
     EXPECT_GT(256u * 16 / 4, silent);
