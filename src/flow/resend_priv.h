@@ -12,7 +12,7 @@ int  flow_resend_prepare(flow_core_t *core, flow_tx_t *tx);
  * of map. flow_tx_window follows. */
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
                      uint64_t map);
-/* What the same packet tells of the receiver itself (flow_path_told); before
+/* The same packet tells of the receiver itself (flow_path_told); before
  * flow_resend_ack. */
 void flow_resend_told(flow_core_t *core, const flow_tx_t *tx, uint32_t clock,
                       uint16_t heard, flow_psn_t ack);
