@@ -75,19 +75,28 @@ static uint32_t flow_drain_phase(const flow_path_t *path, uint32_t now)
                    UINT32_MAX;
 }
 
+static int flow_drain_is_at(const flow_path_t *path, uint32_t phase)
+{
+    return phase < flow_drain_silence(path) + flow_drain_ramp(path);
+}
+
 int flow_drain_is_on(const flow_path_t *path, uint32_t now)
 {
-    return flow_drain_phase(path, now) <
-           flow_drain_silence(path) + flow_drain_ramp(path);
+    return flow_drain_is_at(path, flow_drain_phase(path, now));
+}
+
+static int flow_drain_holds_at(const flow_path_t *path, uint32_t phase,
+                               uint32_t now)
+{
+    uint32_t idle = phase + DRAIN_IDLE * flow_drain_silence(path);
+
+    return flow_drain_is_at(path, phase) && (now - path->pressed < idle) &&
+           (now - path->sent < idle);
 }
 
 int flow_drain_holds(const flow_path_t *path, uint32_t now)
 {
-    uint32_t idle = flow_drain_phase(path, now) +
-                    DRAIN_IDLE * flow_drain_silence(path);
-
-    return flow_drain_is_on(path, now) && (now - path->pressed < idle) &&
-           (now - path->sent < idle);
+    return flow_drain_holds_at(path, flow_drain_phase(path, now), now);
 }
 
 int flow_drain_sample(flow_path_t *path, uint32_t rtt, uint32_t now)
@@ -111,13 +120,12 @@ int flow_drain_sample(flow_path_t *path, uint32_t rtt, uint32_t now)
 uint32_t flow_drain_wait(const flow_path_t *path, unsigned whole, unsigned out,
                          uint32_t now)
 {
-    uint32_t phase = flow_drain_phase(path, now);
-    uint32_t ramp  = flow_drain_ramp(path), at;
+    uint32_t phase = flow_drain_phase(path, now), at;
 
-    if (!flow_drain_holds(path, now)) {
+    if (!flow_drain_holds_at(path, phase, now)) {
         return 0;
     }
-    at = (uint32_t)((uint64_t)ramp *
+    at = (uint32_t)((uint64_t)flow_drain_ramp(path) *
                     (((out + 1) << 16) - flow_path_random(path)) / whole >> 16);
     at += flow_drain_silence(path);
     return (at > phase) ? at - phase : 0;
@@ -129,8 +137,7 @@ uint32_t flow_drain_wait_small(const flow_path_t *path, uint32_t pause,
     uint32_t phase = flow_drain_phase(path, now);
     uint32_t ramp  = flow_drain_ramp(path), at;
 
-    if ((phase >= flow_drain_silence(path) + ramp) ||
-        (now - path->sent < phase)) {
+    if (!flow_drain_is_at(path, phase) || (now - path->sent < phase)) {
         return pause; /* none now, or this flow has sent one in it */
     }
     at = flow_drain_silence(path) +

@@ -352,11 +352,12 @@ static uint32_t flow_path_wait(const flow_path_t *path, unsigned out,
 
 unsigned flow_path_room(const flow_path_t *path, unsigned out, uint32_t now)
 {
-    if (flow_path_wait(path, out, now) != 0) {
-        return 0;
+    unsigned whole = path->window / PATH_ONE;
+
+    if ((whole == 0) || flow_drain_holds(path, now)) {
+        return flow_path_wait(path, out, now) == 0;
     }
-    return ((path->window < PATH_ONE) || flow_drain_holds(path, now)) ?
-                   1 : path->window / PATH_ONE - out;
+    return (whole > out) ? whole - out : 0;
 }
 
 uint32_t flow_path_pause(const flow_path_t *path, unsigned out, uint32_t now)

@@ -89,7 +89,7 @@ static void ports()
     }
     plan      = Plan();
     plan.warm = 100 * MS; /* four drains, by which the way is known           */
-    for (Time rtt : {80 * US, 150 * US, 400 * US}) {
+    for (Time rtt : {80 * US, 100 * US, 150 * US, 400 * US}) {
         plan.rtt = rtt;
         port(plan);
     }
