@@ -105,10 +105,11 @@ mpi_unused() {
 }
 
 # memory_alone: what goes within a node uses shared memory alone. UCX from 1.16 on
-# would fetch a part of large messages over srd, as a second lane beside cma. (It
+# would fetch a part of large messages over srd, as a second lane beside cma, and
+# from 1.19 on all of them, as the device has more bandwidth than it says of cma. (It
 # opens that lane all the same, and connects it.)
 memory_alone() {
-    [ "$(ucx_minor)" -lt 16 ] || export UCX_MAX_RNDV_RAILS=1
+    [ "$(ucx_minor)" -lt 16 ] || export UCX_MAX_RNDV_RAILS=1 UCX_CMA_BW=40000MBs
 }
 
 # Four ranks on two nodes with sm: payload between the nodes, none within.

@@ -159,6 +159,36 @@ enum {
 };
 #endif
 
+/* As much as we read and fill in; behind it are members that we never do. */
+typedef struct abi_perf_attr {
+    uint64_t            field_mask;
+    unsigned            operation;
+    unsigned            local_memory_type;
+    unsigned            remote_memory_type;
+    ucs_sys_device_t    local_sys_device;
+    ucs_sys_device_t    remote_sys_device;
+    double              send_pre_overhead;
+    double              send_post_overhead;
+    double              recv_overhead;
+    uct_ppn_bandwidth_t bandwidth;
+#if UCX_MINOR >= 19
+    uct_ppn_bandwidth_t path_bandwidth;
+#endif
+    ucs_linear_func_t   latency;
+} abi_perf_attr_t;
+
+enum {
+    ABI_PERF_OPERATION          = ABI_BIT(0),
+    ABI_PERF_SEND_PRE_OVERHEAD  = ABI_BIT(5),
+    ABI_PERF_SEND_POST_OVERHEAD = ABI_BIT(6),
+    ABI_PERF_RECV_OVERHEAD      = ABI_BIT(7),
+#if UCX_MINOR >= 19
+    ABI_PERF_LATENCY            = ABI_BIT(10)
+#else
+    ABI_PERF_LATENCY            = ABI_BIT(9)
+#endif
+};
+
 #if UCX_MINOR >= 22
 /* As much as we fill in; behind it are members that we never do. */
 typedef struct abi_iface_attr_v2 {

@@ -173,6 +173,28 @@ typedef struct ucx_sgl {
     const size_t     *strides;
 } ucx_sgl_t;
 
+/* Operations, in the order of UCX's uct_ep_operation_t (all minors). */
+typedef enum ucx_op {
+    UCX_OP_AM_SHORT,
+    UCX_OP_AM_BCOPY,
+    UCX_OP_AM_ZCOPY,
+    UCX_OP_PUT_SHORT,
+    UCX_OP_PUT_BCOPY,
+    UCX_OP_PUT_ZCOPY,
+    UCX_OP_GET_SHORT,
+    UCX_OP_GET_BCOPY,
+    UCX_OP_GET_ZCOPY,
+    UCX_OP_LAST
+} ucx_op_t;
+
+/* Costs of one of them, in seconds, bytes apart. */
+typedef struct ucx_estimate {
+    double post;     /* the sender's CPU, before the message is on its way */
+    double complete; /* the sender's CPU, afterwards */
+    double receive;  /* the receiver's CPU */
+    double latency;  /* of one message among others */
+} ucx_estimate_t;
+
 /*
  * The operations that UCX keeps in its private, changing table.
  */
@@ -196,6 +218,10 @@ typedef struct ucx_iface_vops {
      * is the transport's own. Any thread, repeatedly; the interface stays
      * open meanwhile as far as UCX sees to it. Optional. */
     void (*vfs_refresh)(uct_iface_h iface);
+
+    /* Fills in *estimate for @op, which is less than UCX_OP_LAST. Optional: by
+     * default what iface_query says, for all of them. */
+    void (*estimate)(uct_iface_h iface, ucx_op_t op, ucx_estimate_t *estimate);
 
     /* Elements that a list of a put and of a get may have; 0: there is no such
      * operation. Asked from 1.22 on. Optional: 0 and 0. */

@@ -73,6 +73,7 @@ uct_ib_sources = \
 	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_direct.c src/uct/ib/srd/srd_direct.h \
+	src/uct/ib/srd/srd_estimate.c \
 	src/uct/ib/srd/srd_get.c \
 	src/uct/ib/srd/srd_iface.c \
 	src/uct/ib/srd/srd_list.c src/uct/ib/srd/srd_list.h \

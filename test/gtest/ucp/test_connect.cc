@@ -158,7 +158,7 @@ TEST_F(Connect, forced_close)
     ucp_ep_h other = connect(a, b);
 
     for (unsigned i = 0; i < 20; ++i) {
-        /* UCX's own threshold follows the CPU: 4 MB, too */
+        /* UCX's own threshold follows CPU and device */
         setenv("UCX_RNDV_THRESH", "65536", 1);
         Entity &c   = entity_new();
         unsetenv("UCX_RNDV_THRESH");

@@ -27,6 +27,7 @@ extern "C" {
 #include <ucs/async/async_fwd.h>
 #include <uct/api/uct.h>
 #include "ucp_hooks/abi_layout.h"
+#include "ucp_hooks/provider.h"
 
 /* of uct/api/v2, which is not installed */
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md,
@@ -58,6 +59,7 @@ std::remove_pointer_t<abi_sgl_zcopy_t> uct_ep_put_sgl_zcopy;
 std::remove_pointer_t<abi_sgl_zcopy_t> uct_ep_get_sgl_zcopy;
 #endif
 ucs_status_t uct_ep_invalidate(uct_ep_h ep, uintptr_t flags_or_params);
+ucs_status_t uct_iface_estimate_perf(uct_iface_h iface, abi_perf_attr_t *attr);
 ucs_status_t uct_ep_query(uct_ep_h ep, uct_ep_attr_t *attr);
 }
 

@@ -146,6 +146,35 @@ TEST_F(glue_iface, an_invalidated_endpoint_reports_its_error)
     EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, errors[0]);
 }
 
+TEST_F(glue_iface, an_operations_estimate_is_the_transports)
+{
+    abi_perf_attr_t attr[2]; /* room for what is behind ours */
+
+    memset(attr, 0xee, sizeof(attr));
+    attr->field_mask = ABI_PERF_OPERATION | ABI_PERF_SEND_PRE_OVERHEAD |
+                       ABI_PERF_SEND_POST_OVERHEAD | ABI_PERF_RECV_OVERHEAD |
+                       ABI_PERF_LATENCY;
+    attr->operation  = UCX_OP_GET_ZCOPY;
+    ASSERT_EQ(UCS_OK, uct_iface_estimate_perf(iface, attr));
+    EXPECT_EQ(UCX_OP_GET_ZCOPY + 1.0, attr->send_pre_overhead);
+    EXPECT_EQ(UCX_OP_GET_ZCOPY + 2.0, attr->send_post_overhead);
+    EXPECT_EQ(UCX_OP_GET_ZCOPY + 3.0, attr->recv_overhead);
+    EXPECT_EQ(UCX_OP_GET_ZCOPY + 4.0, attr->latency.c);
+    EXPECT_EQ(0, attr->latency.m);
+
+    /* Others stay, and there is none of ours without an operation. */
+    memset(attr, 0xee, sizeof(attr));
+    double untouched = attr->send_pre_overhead;
+    attr->field_mask = ABI_PERF_OPERATION | ABI_PERF_RECV_OVERHEAD;
+    attr->operation  = UCX_OP_AM_SHORT;
+    ASSERT_EQ(UCS_OK, uct_iface_estimate_perf(iface, attr));
+    EXPECT_EQ(3.0, attr->recv_overhead);
+    EXPECT_EQ(untouched, attr->send_pre_overhead);
+    attr->operation = UCX_OP_LAST;
+    ASSERT_EQ(UCS_OK, uct_iface_estimate_perf(iface, attr));
+    EXPECT_EQ(1e-6, attr->recv_overhead); /* hook_iface_query */
+}
+
 TEST_F(glue_iface, endpoint_has_no_socket_addresses)
 {
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_ep_query(ep, nullptr));

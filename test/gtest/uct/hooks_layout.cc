@@ -312,6 +312,34 @@ VALUE(ABI_MKEY_PACK_INVALIDATE, UCT_MD_MKEY_PACK_FLAG_INVALIDATE);
 /* ---- interface ---- */
 
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_estimate_perf);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, field_mask);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, operation);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, local_memory_type);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_memory_type);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, local_sys_device);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_sys_device);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, send_pre_overhead);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, send_post_overhead);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, recv_overhead);
+FIELD(abi_perf_attr_t, uct_perf_attr_t, bandwidth);
+#if UCX_MINOR >= 19
+FIELD(abi_perf_attr_t, uct_perf_attr_t, path_bandwidth);
+#endif
+FIELD(abi_perf_attr_t, uct_perf_attr_t, latency);
+VALUE(ABI_PERF_OPERATION, UCT_PERF_ATTR_FIELD_OPERATION);
+VALUE(ABI_PERF_SEND_PRE_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD);
+VALUE(ABI_PERF_SEND_POST_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_POST_OVERHEAD);
+VALUE(ABI_PERF_RECV_OVERHEAD, UCT_PERF_ATTR_FIELD_RECV_OVERHEAD);
+VALUE(ABI_PERF_LATENCY, UCT_PERF_ATTR_FIELD_LATENCY);
+VALUE(UCX_OP_AM_SHORT, UCT_EP_OP_AM_SHORT);
+VALUE(UCX_OP_AM_BCOPY, UCT_EP_OP_AM_BCOPY);
+VALUE(UCX_OP_AM_ZCOPY, UCT_EP_OP_AM_ZCOPY);
+VALUE(UCX_OP_PUT_SHORT, UCT_EP_OP_PUT_SHORT);
+VALUE(UCX_OP_PUT_BCOPY, UCT_EP_OP_PUT_BCOPY);
+VALUE(UCX_OP_PUT_ZCOPY, UCT_EP_OP_PUT_ZCOPY);
+VALUE(UCX_OP_GET_SHORT, UCT_EP_OP_GET_SHORT);
+VALUE(UCX_OP_GET_BCOPY, UCT_EP_OP_GET_BCOPY);
+VALUE(UCX_OP_GET_ZCOPY, UCT_EP_OP_GET_ZCOPY);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_vfs_refresh);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_query);
 CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_invalidate);

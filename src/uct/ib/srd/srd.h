@@ -24,6 +24,11 @@ flow_send_status_t srd_flow_status(unsigned vendor_err);
 ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
 void srd_query_sgl(uct_iface_h tl_iface, size_t *max_put_p, size_t *max_get_p);
 
+/* Costs of operations (srd_estimate.c): estimate of provider.h, and those that
+ * iface_query says of all of them. */
+void srd_estimate(uct_iface_h tl_iface, ucx_op_t op, ucx_estimate_t *estimate);
+void srd_estimate_query(uct_iface_h tl_iface, uct_iface_attr_t *attr);
+
 /* Active messages (srd_am.c), puts and gets (srd_put.c, srd_get.c) of UCT. */
 ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                              const void *payload, unsigned length);

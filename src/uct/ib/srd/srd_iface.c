@@ -41,6 +41,7 @@ static ucx_stats_class_t srd_stats_class = BASE_COUNTERS_CLASS("srd");
         .ep_is_connected = base_address_is_connected, \
         .ep_invalidate   = base_ep_invalidate,        \
         .vfs_refresh     = base_vfs_refresh,          \
+        .estimate        = srd_estimate,              \
         .query_sgl       = srd_query_sgl,             \
         .ep_put_sgl      = _put_sgl,                  \
         .ep_get_sgl      = _get_sgl,                  \

@@ -5,11 +5,7 @@
 
 #include <uct/ib/base/base_iface.h>
 
-/* Estimates that UCP compares transports by. The latency is the one that
- * EFA-FACTS quotes from hardware; the overheads are of this code. */
-#define SRD_LATENCY   8e-6 /* seconds */
-#define SRD_OVERHEAD  60e-9
-#define SRD_PRIORITY  0
+#define SRD_PRIORITY 0
 
 static void srd_query_get(const base_iface_t *iface, uct_iface_attr_t *attr)
 {
@@ -52,9 +48,8 @@ ucs_status_t srd_iface_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     base_iface_query(iface, attr);
     srd_query_get(iface, attr);
     srd_query_put(iface, attr);
-    attr->overhead  = SRD_OVERHEAD;
-    attr->latency.c = SRD_LATENCY;
-    attr->priority  = SRD_PRIORITY;
+    srd_estimate_query(tl_iface, attr);
+    attr->priority = SRD_PRIORITY;
     return UCS_OK;
 }
 
