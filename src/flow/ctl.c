@@ -134,7 +134,8 @@ static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
     flow_ctl_fill_limit(rx, &msg);
     msg.ack   = flow_ack_get(core, rx, &msg.acked);
     msg.clock = flow_path_stamp(core->now) | 1; /* never 0 */
-    msg.heard = (uint16_t)core->counters.delivered;
+    msg.heard = (uint16_t)(core->counters.delivered +
+                           core->told / FLOW_PATH_OTHER_WAY);
     rx->ctl  &= ~(unsigned)(FLOW_CTL_RX_LIMIT | FLOW_CTL_RX_ACK);
     ctl->len = (uint16_t)flow_ctl_encode(&msg, ctl->data);
     ++core->counters.acks_alone;

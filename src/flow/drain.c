@@ -94,9 +94,22 @@ static int flow_drain_holds_at(const flow_path_t *path, uint32_t phase,
            (now - path->sent < idle);
 }
 
+/* How long our own host is silent still, that its receiving flows measure a way
+ * without its queue. */
+static uint32_t flow_drain_own(const flow_path_t *path, uint32_t now)
+{
+    uint32_t phase   = now & (DRAIN_SLOT - 1);
+    uint32_t silence = flow_drain_silence(path);
+
+    return (path->duplex && (phase < silence) &&
+            (now - path->pressed < phase + DRAIN_IDLE * silence)) ?
+                   silence - phase : 0;
+}
+
 int flow_drain_holds(const flow_path_t *path, uint32_t now)
 {
-    return flow_drain_holds_at(path, flow_drain_phase(path, now), now);
+    return flow_drain_holds_at(path, flow_drain_phase(path, now), now) ||
+           (flow_drain_own(path, now) != 0);
 }
 
 int flow_drain_sample(flow_path_t *path, uint32_t rtt, uint32_t now)
@@ -121,14 +134,16 @@ uint32_t flow_drain_wait(const flow_path_t *path, unsigned whole, unsigned out,
                          uint32_t now)
 {
     uint32_t phase = flow_drain_phase(path, now), at;
+    uint32_t own   = flow_drain_own(path, now);
 
     if (!flow_drain_holds_at(path, phase, now)) {
-        return 0;
+        return own;
     }
     at = (uint32_t)((uint64_t)flow_drain_ramp(path) *
                     (((out + 1) << 16) - flow_path_random(path)) / whole >> 16);
     at += flow_drain_silence(path);
-    return (at > phase) ? at - phase : 0;
+    at  = (at > phase) ? at - phase : 0;
+    return (at > own) ? at : own;
 }
 
 uint32_t flow_drain_wait_small(const flow_path_t *path, uint32_t pause,

@@ -8,6 +8,9 @@
  * round trip. The queue into it is empty then, and the packets that follow,
  * which are sent slowly, measure the way.
  *
+ * A host that both sends and receives is silent when its own clock says so,
+ * too: the acknowledgements of what it receives stand in the queue of its link.
+ *
  * A flow whose way is long drains at every second, fourth, ... of these
  * instants, so those of one flow are instants of the others, too. Times are
  * stamps.

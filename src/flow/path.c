@@ -34,6 +34,7 @@ enum {
     PATH_SOME    = 4 * PATH_ONE,      /* no less by loss without a queue      */
     PATH_FLOOR   = 16 * PATH_ONE,     /* no less by delay alone ...           */
     PATH_SHARE   = 256,               /* ... of one that has all of these     */
+    PATH_ALL     = UINT16_MAX / 2,    /* counted at a time                    */
     PATH_CALM    = 1024,              /* ... and one for so many since a loss */
     PATH_NEAR    = PATH_NS(20000),    /* a way that is not known, or no longer
                                          than this: so long                   */
@@ -63,7 +64,7 @@ void flow_path_init(flow_path_t *path, uint64_t seed, unsigned first,
     path->seed     = (uint32_t)(seed ^ (seed >> 32));
     path->window   = first * PATH_ONE;
     path->start    = 1;
-    path->in_order = psn;
+    path->in_order = path->spoke_psn = psn;
     path->calm     = PATH_FLOOR / PATH_ONE * PATH_CALM;
     path->reorder  = PATH_REORDER;
 }
@@ -143,15 +144,15 @@ static void flow_path_halve(flow_path_t *path, uint32_t now)
     }
 }
 
-/* Is this flow alone at its receiver, as far as is known? (A flow whose
- * acknowledgements all come in headers of data is told nothing.) One that
- * shares a port with a window of PATH_FLOOR, and has the least window, has more
- * than a part in PATH_SHARE of what arrives. */
+/* Is this flow alone at its receiver and at its own host, as far as is known?
+ * One that shares a port with a window of PATH_FLOOR, and has the least window,
+ * has more than a part in PATH_SHARE of what arrives. Acknowledgements share
+ * the host's link with all that it sends, so what it receives counts, too. */
 static int flow_path_is_alone(const flow_path_t *path)
 {
     int others = path->all - path->own;
 
-    return !path->told || (others * PATH_SHARE <= path->all);
+    return path->told && (others * PATH_SHARE <= path->all);
 }
 
 /* Below this delay alone does not shrink it: a receiver that is late to look
@@ -211,26 +212,31 @@ static void flow_path_round(flow_path_t *path, int used, uint32_t now)
     path->round_count = 0;
 }
 
-void flow_path_told(flow_path_t *path, uint32_t clock, uint16_t heard,
-                    flow_psn_t ack, uint32_t now)
+unsigned flow_path_told(flow_path_t *path, uint32_t clock, uint16_t heard,
+                        flow_psn_t ack, uint16_t local, uint32_t now)
 {
-    uint16_t more = (uint16_t)(heard - path->heard);
+    flow_psn_t own = ack - path->in_order;
+    unsigned all   = (uint16_t)(heard - path->heard) +
+                     (unsigned)(uint16_t)(local - path->local);
 
     if (clock == 0) {
-        return; /* of a module that does not tell */
+        return 0; /* of a module that does not tell */
     }
     if (flow_psn_lt(ack, path->in_order)) {
-        return; /* overtaken */
+        return 0; /* overtaken */
     }
-    more = path->told ? more : (flow_psn_t)(ack - path->in_order);
+    all = path->told ? all : own;
     flow_drain_clock(path, clock, now);
-    path->own     += (uint16_t)(ack - path->in_order);
-    path->all     += (more < UINT16_MAX / 2) ? more : UINT16_MAX / 2;
+    path->own     += own;
+    path->all     += (all < PATH_ALL) ? (uint16_t)all : PATH_ALL;
     path->heard    = heard;
+    path->duplex   = (uint16_t)(local - path->local) != 0;
+    path->local    = local + own;
     path->in_order = ack;
     for (; path->all > 4 * PATH_SHARE; path->all /= 2) {
         path->own /= 2;
     }
+    return own;
 }
 
 void flow_path_acked(flow_path_t *path, unsigned count, unsigned out,

@@ -11,6 +11,10 @@
 /* A packet of flow_path_t.window. */
 #define FLOW_PATH_ONE (1 << 16)
 
+/* Messages of the other direction that count as one where flows are told how
+ * much others send: acknowledgements stand in queues behind them. */
+#define FLOW_PATH_OTHER_WAY 16
+
 /* A stamp is a time in units of 2^FLOW_STAMP_SHIFT ns, in 32 bits that wrap:
  * two that are compared are less than two minutes apart. */
 static inline uint32_t flow_path_stamp(flow_time_t time)
@@ -48,9 +52,11 @@ static inline uint32_t flow_path_random(const flow_path_t *path)
 
 /* An acknowledgement tells the receiver's clock, 0 by one that knows of none,
  * how many messages of all senders it has delivered, and which it has not
- * received of this one. */
-void flow_path_told(flow_path_t *path, uint32_t clock, uint16_t heard,
-                    flow_psn_t ack, uint32_t now);
+ * received of this one. local: what of that kind goes through our own host, all
+ * that this function returned included. Returns how many more of this flow it
+ * has received. */
+unsigned flow_path_told(flow_path_t *path, uint32_t clock, uint16_t heard,
+                        flow_psn_t ack, uint16_t local, uint32_t now);
 /* A round trip took so long. */
 void flow_path_sample(flow_path_t *path, uint32_t rtt, uint32_t now);
 /* One that was overtaken arrived so long after it had been sent. */

@@ -16,11 +16,19 @@
 #include "flow/alarm_priv.h"
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
+#include "flow/due_priv.h"
 #include "flow/fifo_priv.h"
 #include "flow/path_priv.h"
 #include "flow/pool_priv.h"
 #include "flow/resend_priv.h"
+#include "flow/rx_priv.h"
 #include "flow/tx_priv.h"
+
+enum {
+    RESEND_SPEAK     = 4000000 >> FLOW_STAMP_SHIFT, /* 4 ms between two that
+                                                       tell a clock ...       */
+    RESEND_SPEAK_PSN = FLOW_WINDOW_MAX /* ... and so many messages            */
+};
 
 int flow_resend_prepare(flow_core_t *core, flow_tx_t *tx)
 {
@@ -103,6 +111,23 @@ flow_time_t flow_resend_silence(const flow_core_t *core, const flow_tx_t *tx)
     return (delay > passed) ? delay - passed : 0;
 }
 
+/* A header acknowledged what came by rx. A clock it does not tell: now and then
+ * an acknowledgement goes alone to a flow that is busy. */
+static void flow_resend_carried(flow_core_t *core, const flow_tx_t *tx,
+                                flow_rx_t *rx)
+{
+    flow_path_t *path = flow_resend_path(core, tx);
+    flow_psn_t psn    = flow_rx_psn(rx);
+
+    rx->ctl &= ~(unsigned)FLOW_CTL_RX_ACK;
+    if ((path->sent - path->spoke >= RESEND_SPEAK) &&
+        ((flow_psn_t)(psn - path->spoke_psn) >= RESEND_SPEAK_PSN)) {
+        path->spoke     = path->sent;
+        path->spoke_psn = psn;
+        flow_due_rx_ctl(core, rx, FLOW_CTL_RX_ACK);
+    }
+}
+
 void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
 {
     flow_ring_t *ring = flow_core_ring(core, tx->ring);
@@ -121,8 +146,7 @@ void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     ring->mask                           |= flow_psn_bit(op->psn);
     ring->slot[op->psn % FLOW_WINDOW_MAX] = op;
     if (tx->flags & FLOW_TXF_CARRIES) { /* the header acknowledged */
-        flow_core_rx(core, tx->carries)->ctl &=
-                ~(unsigned)FLOW_CTL_RX_ACK;
+        flow_resend_carried(core, tx, flow_core_rx(core, tx->carries));
     }
     flow_alarm_sooner(core, tx->ring,
                       core->now + flow_resend_time_out(core, tx));
@@ -330,8 +354,11 @@ void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
 void flow_resend_told(flow_core_t *core, const flow_tx_t *tx, uint32_t clock,
                       uint16_t heard, flow_psn_t ack)
 {
-    flow_path_told(flow_resend_path(core, tx), clock, heard, ack,
-                   flow_path_stamp(core->now));
+    uint64_t local = core->told +
+                     core->counters.delivered / FLOW_PATH_OTHER_WAY;
+
+    core->told += flow_path_told(flow_resend_path(core, tx), clock, heard, ack,
+                                 (uint16_t)local, flow_path_stamp(core->now));
 }
 
 void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx)

@@ -263,6 +263,9 @@ typedef struct flow_path {
     uint32_t   hello;   /* when the hello was sent; 0: several were           */
     uint32_t   sent;    /* when a packet was sent last                        */
     uint32_t   silent;  /* when the first of the tries was                    */
+    uint32_t   spoke;   /* when the other side was told a clock though headers
+                           acknowledge ...                                    */
+    flow_psn_t spoke_psn; /* ... and up to which of its messages              */
     uint32_t   newest;  /* when the newest of those that arrived was sent ... */
     flow_psn_t newest_psn; /* ... and which it is                             */
     uint16_t   bad;     /* part of the packets that is lost, in 1/2^16        */
@@ -280,7 +283,9 @@ typedef struct flow_path {
     uint16_t   suspects; /* such packets that did not arrive late             */
     uint16_t   heard;    /* messages the receiver has delivered of all flows  */
     flow_psn_t in_order; /* ... and the next that it wants of this one        */
-    uint16_t   all, own; /* ... the same since a while                        */
+    uint8_t    duplex;   /* our host has other traffic                        */
+    uint16_t   local;    /* the same of our own host, and ...                 */
+    uint16_t   all, own; /* ... of both and of this flow, since a while       */
 } flow_path_t;
 
 /* UD: the operations of a sending flow that are not acknowledged (resend.c),
@@ -398,6 +403,7 @@ struct flow_core {
     flow_fifo_t   parted_wait, parted_gather;
     flow_time_t   parted_due;
     flow_time_t   now;           /* UD: as the caller said                    */
+    uint64_t      told;          /* UD: messages that receivers told to have  */
     uint32_t      alarms;        /* UD: rings that have one                   */
     int           hold_all;      /* flow_rx_accept_held is running            */
     uint32_t      stranger_pos;  /* in strangers: the next, modulo their max */

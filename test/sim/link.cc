@@ -25,9 +25,13 @@ static void line(const char *what, const Plan &plan, const Result &got,
                  (double)plan.buffer / 1e6);
     }
     printf("  %-8s %2u senders, %6.2f ms, loss %4.1f %%, buffer %s: used %.3f "
-           "posts %.3f shares %.3f of ideal %.2f%s\n", what, plan.senders,
+           "posts %.3f shares %.3f of ideal %.2f", what, plan.senders,
            (double)plan.rtt / MS, plan.loss * 100, buffer, got.used, got.posts,
-           got.jain, ratio, good ? "" : "  FAIL");
+           got.jain, ratio);
+    if (plan.both) {
+        printf(" back %.2f", got.back / got.rate);
+    }
+    printf("%s\n", good ? "" : "  FAIL");
     failed = failed || !good;
 }
 
@@ -53,6 +57,17 @@ static void port(Plan plan)
 
     line("port", plan, got, got.rate / run_ideal(plan).rate,
          (got.used >= 0.9) && (got.posts <= 1.15) && (got.jain >= 0.95));
+}
+
+/* Traffic both ways: acknowledgements stand behind data. */
+static void both(Plan plan, double least)
+{
+    Result got   = run_core(plan);
+    double ratio = got.back / got.rate;
+
+    line("both", plan, got, got.rate / run_ideal(plan).rate,
+         (got.used >= least) && (got.posts <= 1.15) && (got.jain >= 0.9) &&
+                 (ratio >= 0.8) && (ratio <= 2.5));
 }
 
 /* Loss without a queue: the link is the sender's own. */
@@ -109,6 +124,25 @@ static void ports()
     port(plan);
 }
 
+static void boths()
+{
+    Plan plan;
+
+    plan.both = 1;
+    plan.warm = 100 * MS;
+    for (unsigned senders : {1u, 4u, 16u}) {
+        plan.senders = senders;
+        both(plan, 0.9);
+    }
+    plan.loss    = 0.0001;
+    plan.senders = 1;
+    both(plan, 0.9);
+    plan.loss    = 0;
+    plan.senders = 8;
+    plan.nic     = 10; /* the receiver's own link is what fills */
+    both(plan, 0.8);
+}
+
 static void losses()
 {
     static const struct {
@@ -157,6 +191,7 @@ static bool set(Plan *plan, const char *name, const char *text)
         Time       *value;
     } times[] = {{"rtt", &plan->rtt},       {"jitter", &plan->jitter},
                  {"stagger", &plan->stagger}, {"poll", &plan->poll},
+                 {"look", &plan->look},
                  {"warm", &plan->warm},     {"counted", &plan->counted},
                  {"buffer", &plan->buffer}, {"seed", &plan->seed}};
     const struct {
@@ -176,6 +211,10 @@ static bool set(Plan *plan, const char *name, const char *text)
             *number.value = atof(text);
             return true;
         }
+    }
+    if (strcmp(name, "both") == 0) {
+        plan->both = (unsigned)atoi(text);
+        return true;
     }
     if (strcmp(name, "senders") == 0) {
         plan->senders = (unsigned)atoi(text);
@@ -201,6 +240,7 @@ int main(int argc, char **argv)
         return 0;
     }
     ports();
+    boths();
     losses();
     trips();
     return failed ? 1 : 0;

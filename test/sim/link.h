@@ -42,6 +42,8 @@ struct Plan {
     unsigned size    = 8900;   /* bytes of a message                          */
     Time     stagger = 0;      /* between the starts of two senders           */
     Time     poll    = POLL_DELAY; /* of the receiver: between two looks      */
+    Time     look    = POLL_DELAY; /* the same of the senders                 */
+    unsigned both    = 0;      /* 1: the receiver sends to all of them, too   */
     Time     warm    = 20 * MS; /* before it counts                           */
     Time     counted = 100 * MS;
     uint64_t seed    = 1;
@@ -54,6 +56,7 @@ struct Result {
     double   rate;    /* messages a second                                    */
     uint64_t repeats;
     double   queue;   /* mean bytes at the port                               */
+    double   back;    /* messages a second that the senders get               */
 };
 
 struct Packet {

@@ -27,12 +27,13 @@ class Host : public flow_test::Driver {
 public:
     Host(World &world, unsigned number);
 
-    /* Send to host 0, from now on. */
-    void start();
+    /* Send to that host, from now on. */
+    void start(unsigned to);
     void arrive(const PacketRef &packet);
     void poll(Time when);
     void wake(Time delay);
 
+    const unsigned        number;
     uint64_t              posts = 0;
     std::vector<uint64_t> got; /* messages from each host                     */
 
@@ -52,14 +53,16 @@ private:
     };
     void post(const PacketRef &packet, Op *op, uint64_t cookie);
     void send_all();
+    void send_to(flow_tx_t *tx, unsigned to);
+    void look();
     PacketRef packet_of(const Bytes &bytes, unsigned to, bool data);
 
     World                           &m_world;
-    unsigned                         m_number;
     Time                             m_busy = 0, m_next = UINT64_MAX;
+    Time                             m_look; /* between two looks            */
     Time                             m_offset; /* of its clock               */
-    flow_tx_t                       *m_tx = nullptr;
-    bool                             m_ready = false;
+    std::vector<flow_tx_t*>          m_tx; /* by receiver                    */
+    bool                             m_ready = false, m_more = false;
     std::deque<PacketRef>            m_received;
     std::deque<Done>                 m_done;
     std::vector<std::unique_ptr<Op>> m_ops;
@@ -81,16 +84,18 @@ static flow_params_t params_of(World &world, unsigned number)
     return params;
 }
 
-Host::Host(World &world, unsigned number) :
-    Driver(params_of(world, number)), got(world.network.plan.senders + 1, 0),
-    m_world(world), m_number(number),
-    m_offset(world.network.random.next() >> 20)
+Host::Host(World &world, unsigned number_is) :
+    Driver(params_of(world, number_is)), number(number_is),
+    got(world.network.plan.senders + 1, 0), m_world(world),
+    m_look((number_is == 0) ? world.network.plan.poll : world.network.plan.look),
+    m_offset(world.network.random.next() >> 20),
+    m_tx(world.network.plan.senders + 1, nullptr)
 {
 }
 
 void Host::on_broken(const char *what)
 {
-    printf("host %u: %s\n", m_number, what);
+    printf("host %u: %s\n", number, what);
     exit(1);
 }
 
@@ -99,7 +104,7 @@ PacketRef Host::packet_of(const Bytes &bytes, unsigned to, bool data)
     auto packet = std::make_shared<Packet>();
 
     packet->bytes = bytes;
-    packet->from  = m_number;
+    packet->from  = number;
     packet->to    = to;
     packet->data  = data;
     packet->wire  = HEADERS + (unsigned)bytes.size() +
@@ -122,32 +127,41 @@ void Host::post(const PacketRef &packet, Op *op, uint64_t cookie)
     });
 }
 
-void Host::start()
+void Host::start(unsigned to)
 {
-    now  = m_world.network.now + m_offset;
-    m_tx = open(m_world.hosts[0]->addr, this);
-    if (m_tx == nullptr) {
+    now      = m_world.network.now + m_offset;
+    m_tx[to] = open(m_world.hosts[to]->addr, this);
+    if (m_tx[to] == nullptr) {
         on_broken("no endpoint");
     }
     m_ready = true;
-    wake(POLL_DELAY);
+    wake(m_look);
 }
 
 void Host::send_all()
 {
     m_ready = false;
-    while (flow_tx_ready(core, m_tx)) {
+    for (unsigned to = 0; to < m_tx.size(); ++to) {
+        if (m_tx[to] != nullptr) {
+            send_to(m_tx[to], to);
+        }
+    }
+}
+
+void Host::send_to(flow_tx_t *tx, unsigned to)
+{
+    while (flow_tx_ready(core, tx)) {
         if (m_free.empty()) {
             m_ops.emplace_back(new Op());
             m_free.push_back(m_ops.back().get());
         }
         Op *op = m_free.back();
         m_free.pop_back();
-        Bytes bytes(flow_tx_header_len(m_tx) + 4);
-        flow_tx_header(core, m_tx, 3, bytes.data());
-        memcpy(&bytes[bytes.size() - 4], &m_number, 4);
-        op->packet = packet_of(bytes, 0, true);
-        flow_resend_commit(core, m_tx, &op->op);
+        Bytes bytes(flow_tx_header_len(tx) + 4);
+        flow_tx_header(core, tx, 3, bytes.data());
+        memcpy(&bytes[bytes.size() - 4], &number, 4);
+        op->packet = packet_of(bytes, to, true);
+        flow_resend_commit(core, tx, &op->op);
         post(op->packet, op, 0);
     }
 }
@@ -164,6 +178,9 @@ void Host::wake(Time delay)
 {
     Time when = std::max(m_world.network.now + delay, m_busy);
 
+    if ((m_look > POLL_DELAY) && !m_more) { /* it looks at these moments alone */
+        when = (when + m_look - POLL_DELAY - 1) / m_look * m_look + number;
+    }
     if (when < m_next) {
         m_next = when;
         m_world.network.at(when, [this, when]() { poll(when); });
@@ -173,7 +190,7 @@ void Host::wake(Time delay)
 void Host::arrive(const PacketRef &packet)
 {
     m_received.push_back(packet);
-    wake((m_number == 0) ? m_world.network.plan.poll : (Time)POLL_DELAY);
+    wake(POLL_DELAY);
 }
 
 bool Host::on_control(const flow_ctl_t &ctl)
@@ -246,6 +263,7 @@ void Host::poll(Time when)
             flow_ctl_done(core, done.cookie, FLOW_SEND_OK, now);
         }
     }
+    m_more = !m_received.empty();
     flow_timer_run(core, now);
     pull_reposts();
     pull_releases();
@@ -269,7 +287,7 @@ Result run_core(const Plan &plan)
     World world(plan);
     Result result = {};
     std::vector<uint64_t> before;
-    uint64_t posts = 0, sum = 0;
+    uint64_t posts = 0, sum = 0, back = 0;
     double squares = 0;
 
     for (unsigned i = 0; i <= plan.senders; ++i) {
@@ -277,20 +295,28 @@ Result run_core(const Plan &plan)
     }
     for (unsigned i = 1; i <= plan.senders; ++i) {
         Host *host = world.hosts[i].get();
+        Host *receiver = world.hosts[0].get();
         world.network.at(1000 + (i - 1) * (plan.stagger + 100),
-                         [host]() { host->start(); });
+                         [host, receiver, i, plan]() {
+            host->start(0);
+            if (plan.both) {
+                receiver->start(i);
+            }
+        });
     }
     world.network.run(plan.warm);
     world.network.queue_sum   = 0;
     world.network.queue_count = 0;
     before = world.hosts[0]->got;
     for (auto &host : world.hosts) {
+        back  -= (host->number != 0) ? host->got[0] : 0;
         posts -= host->posts;
         result.repeats -= host->counters().timeouts +
                           host->counters().fast_resends;
     }
     world.network.run(plan.warm + plan.counted);
     for (auto &host : world.hosts) {
+        back  += (host->number != 0) ? host->got[0] : 0;
         posts += host->posts;
         result.repeats += host->counters().timeouts +
                           host->counters().fast_resends;
@@ -303,7 +329,8 @@ Result run_core(const Plan &plan)
     result.rate  = (double)sum * 1e9 / (double)plan.counted;
     result.used  = result.rate * (plan.size + HEADERS + 8) * 8 / 1e9 /
                    (plan.gbits > 0 ? plan.gbits : plan.nic);
-    result.posts = (double)posts / (double)std::max<uint64_t>(sum, 1);
+    result.back  = (double)back * 1e9 / (double)plan.counted;
+    result.posts = (double)posts / (double)std::max<uint64_t>(sum + back, 1);
     result.jain  = (double)sum * (double)sum /
                    (plan.senders * std::max(squares, 1.0));
     result.queue = world.network.queue_sum /

@@ -23,7 +23,7 @@ protected:
         flow_path_init(&path, 7, window, 0);
         path.start = 0;
         flow_path_sample(&path, rtt, 0);
-        flow_path_told(&path, ahead + 1, 0, 0, 1);
+        (void)flow_path_told(&path, ahead + 1, 0, 0, 0, 1);
         return path;
     }
 
@@ -33,6 +33,13 @@ protected:
     {
         return flow_drain_sample(path, rtt,
                                  n * SLOT + phase + rtt - path->ahead);
+    }
+
+    static uint16_t tell(flow_path_t *path, uint32_t clock, unsigned heard,
+                         unsigned psn, unsigned local, uint32_t now)
+    {
+        return (uint16_t)flow_path_told(path, clock, (uint16_t)heard,
+                                        (flow_psn_t)psn, (uint16_t)local, now);
     }
 
     static bool is_known(const flow_path_t &path)
@@ -116,6 +123,26 @@ TEST_F(Drain, wait__idle_flows_do_not)
     }
 }
 
+/* Where our own host has other traffic its link drains when its own clock says
+ * so, as its receiving flows measure then. */
+TEST_F(Drain, wait__own_host)
+{
+    const uint32_t rtt = 100 * US;
+
+    for (unsigned others : {0, 1}) {
+        flow_path_t path = flow(rtt, SLOT / 2);
+        tell(&path, SLOT / 2, 1, 1, others, 1);
+        path.pressed = path.sent = SLOT - US;
+        EXPECT_EQ(others, path.duplex);
+        EXPECT_EQ(others == 0, flow_path_room(&path, 0, SLOT) != 0);
+        EXPECT_EQ(others ? rtt - US : 0,
+                  flow_path_pause(&path, 0, SLOT + US));
+        EXPECT_NE(0u, flow_path_room(&path, 0, SLOT + rtt));
+        path.pressed = SLOT - 2 * rtt;
+        EXPECT_NE(0u, flow_path_room(&path, 0, SLOT)) << "it was idle";
+    }
+}
+
 /* A queue makes round trips long: the slot is longer than a drain. */
 TEST_F(Drain, wait__long_queue)
 {
@@ -181,8 +208,8 @@ TEST_F(Drain, pause__nobody_waits_for_ever)
         path.window      = FLOW_PATH_ONE / 8 + random() % (8 * FLOW_PATH_ONE);
         path.trust       = (uint8_t)(random() % 17);
         path.sent        = now - random() % (40000 * US);
-        flow_path_told(&path, random(), (uint16_t)random(),
-                       (flow_psn_t)random(), now);
+        (void)flow_path_told(&path, random(), (uint16_t)random(),
+                             (flow_psn_t)random(), (uint16_t)random(), now);
         for (int steps = 0; flow_path_room(&path, out, now) == 0; ++steps) {
             uint32_t pause = flow_path_pause(&path, out, now);
             ASSERT_TRUE((pause != 0) || (out != 0)) << i;
@@ -198,21 +225,22 @@ TEST_F(Drain, pause__nobody_waits_for_ever)
     }
 }
 
-/* One that is alone at its receiver is not shrunk by delay below 16 packets; a
- * second one, however slow, makes an end of that. */
+/* One that is alone at its receiver and its host is not shrunk by delay below 16
+ * packets; a second one of either, however slow, makes an end of that. */
 TEST_F(Drain, told__alone)
 {
     const uint32_t rtt = 1000 * US;
 
-    for (unsigned others : {0, 1}) {
+    for (unsigned others : {0, 1, 2}) {
         flow_path_t path = flow(rtt, 0, 32);
         uint32_t now     = SLOT / 2;
-        uint16_t heard   = 0;
+        uint16_t heard   = 0, local = 0;
         for (flow_psn_t psn = 1; psn < 4000; ++psn) {
-            heard += 1 + ((psn % 128 == 0) ? others : 0);
-            now   += rtt / 16;
-            flow_path_told(&path, SLOT, heard, psn, now); /* never a drain */
-            flow_path_told(&path, SLOT, heard - 2, psn - 1, now); /* late */
+            heard += 1 + (psn % 128 == 0) * (others & 1);
+            local += (psn % 128 == 0) * (others >> 1);
+            now   += rtt / 16; /* never a drain */
+            local += tell(&path, SLOT, heard, psn, local, now);
+            tell(&path, SLOT, heard - 2, psn - 1, local - 1, now); /* late */
             flow_path_sample(&path, rtt, now);
             flow_path_acked(&path, 1, 16, now);
         }
@@ -233,12 +261,13 @@ TEST_F(Drain, target__known_way)
     for (bool known : {false, true}) {
         flow_path_t path = flow(rtt, 0, 8);
         uint32_t now     = SLOT / 2;
+        uint16_t local   = 0;
         for (uint32_t slot = 1; known && (slot <= 4); ++slot) {
             ASSERT_TRUE(sample(&path, slot, rtt + US, rtt));
         }
         for (flow_psn_t psn = 1; psn < 2000; ++psn) {
             now += rtt / 8;
-            flow_path_told(&path, now, (uint16_t)(2 * psn), psn, now);
+            local += tell(&path, now, 2 * psn, psn, local, now);
             flow_path_sample(&path, rtt, now);
             flow_path_acked(&path, 1, 64, now);
         }
@@ -257,9 +286,10 @@ TEST_F(Drain, target__long_way)
     for (uint32_t rtt : {4000u * US, 6000u * US}) {
         flow_path_t path = flow(rtt, 0, 8);
         uint32_t now     = SLOT;
+        uint16_t local   = 0;
         for (flow_psn_t psn = 1; psn < 40; ++psn) {
             now += rtt;
-            flow_path_told(&path, SLOT * 5, (uint16_t)(2 * psn), psn, now);
+            local += tell(&path, SLOT * 5, 2 * psn, psn, local, now);
             flow_path_sample(&path, rtt, now);
             flow_path_acked(&path, 1, 64, now);
         }
@@ -268,7 +298,23 @@ TEST_F(Drain, target__long_way)
     }
 }
 
-typedef Resend flow_resend_drain;
+class flow_resend_drain : public Resend {
+protected:
+    /* Packets that one has sent arrive at the other a little later. */
+    void hand(Node &from, Node &to)
+    {
+        a.now += 10000;
+        b.now  = a.now;
+        flow_timer_set_now(a.core, a.now);
+        flow_timer_set_now(b.core, b.now);
+        for (Packet &packet : take(from)) {
+            to.receive(packet);
+            from.complete(packet);
+        }
+        to.pull_releases();
+        to.pull_events();
+    }
+};
 
 /* The receiver tells its clock and what it delivered. */
 TEST_F(flow_resend_drain, ack__tells)
@@ -284,6 +330,55 @@ TEST_F(flow_resend_drain, ack__tells)
     EXPECT_EQ(1, way.told);
     EXPECT_LT(flow_path_stamp(70 * MS), way.ahead);
     EXPECT_EQ((uint16_t)b.counters().delivered, way.heard);
+}
+
+/* Where headers of data acknowledge, a clock is told now and then to a flow that
+ * is busy, and to no other. */
+TEST_F(flow_resend_drain, ack__tells_though_headers_do)
+{
+    connect_both();
+    for (unsigned messages : {64, 20}) {
+        uint64_t alone = 0;
+        for (unsigned i = 0; i < 4 + messages; ++i) {
+            if (i == 4) { /* both directions carry */
+                a.now += 5 * MS;
+                alone  = b.counters().acks_alone;
+            }
+            ASSERT_TRUE(a.send(ab, "x"));
+            hand(a, b);
+            ASSERT_TRUE(b.send(ba, "y"));
+            hand(b, a);
+        }
+        if (messages == 64) {
+            EXPECT_LT(alone, b.counters().acks_alone);
+            EXPECT_EQ(1, path(a, ab).told);
+            EXPECT_GT(alone + 5, b.counters().acks_alone);
+        } else {
+            EXPECT_EQ(alone, b.counters().acks_alone);
+        }
+    }
+}
+
+/* A receiver tells that it sends, and a sender knows what its host receives:
+ * acknowledgements stand behind that. */
+TEST_F(flow_resend_drain, told__the_other_way)
+{
+    connect_both();
+    uint16_t before = path(a, ab).heard;
+    uint16_t local  = path(b, ba).local;
+    a.core->told += 64 * FLOW_PATH_OTHER_WAY;
+    b.core->told += 64 * FLOW_PATH_OTHER_WAY;
+    ASSERT_TRUE(a.send(ab, "one"));
+    settle(a, b);
+    EXPECT_EQ(before + 65, path(a, ab).heard);
+    for (int i = 0; i < 32; ++i) {
+        ASSERT_TRUE(a.send(ab, "two"));
+        settle(a, b);
+    }
+    b.core->told = 0;
+    ASSERT_TRUE(b.send(ba, "three"));
+    settle(b, a);
+    EXPECT_EQ(local + 2 + 1, path(b, ba).local);
 }
 
 /* A message that counts as lost, and is acknowledged while its repeat waits to
