@@ -3,8 +3,9 @@
 a process sends then. As on InfiniBand, and other than over tcp, the first small
 messages may complete (their bytes may be forgotten, that is all it means), as many
 as are sent until the device has answered and somebody has looked; but the first one
-tells: the endpoint fails then, and with it all that follows. UCX promises no more: a send is complete "when it is safe to reuse the source buffer" (ucp.h).
-Where nothing is sent, UCX's keepalive tells."""
+tells: the endpoint fails then, and with it all that follows. UCX promises no more:
+a send is complete "when it is safe to reuse the source buffer" (ucp.h). Where
+nothing is sent, UCX's keepalive tells."""
 
 import asyncio
 import multiprocessing
