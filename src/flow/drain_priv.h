@@ -29,7 +29,8 @@ void flow_drain_clock(flow_path_t *path, uint32_t clock, uint32_t now);
 
 /* Is there a drain now, or the slow time behind one? */
 int flow_drain_is_on(const flow_path_t *path, uint32_t now);
-/* The same, and this flow has to obey: its window was in use before. */
+/* Is there one that this flow has to obey, as its window was in use before, by
+ * the receiver's clock or by our own host's? */
 int flow_drain_holds(const flow_path_t *path, uint32_t now);
 
 /* A packet took so long. Was it sent behind a drain? Then what it met is the

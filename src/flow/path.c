@@ -16,8 +16,8 @@
  *
  * A delay is taken for a queue until the way itself has been measured, behind
  * drains (drain.c), or is so long that no queue explains it. A flow that is
- * alone at its receiver is not shrunk by delay below a floor while nothing is
- * lost.
+ * alone at its receiver and its host is not shrunk by delay below a floor while
+ * nothing is lost.
  * docs/RATE.md has the alternatives that were tried.
  */
 #include "flow/drain_priv.h"

@@ -273,6 +273,7 @@ typedef struct flow_path {
     uint8_t    tries;   /* time-outs since something was acknowledged         */
     uint8_t    start;   /* slow start                                         */
     uint8_t    told;    /* ... it told that                                   */
+    uint8_t    duplex;  /* our host has other traffic                         */
     uint8_t    trust;   /* in base as the way's own: FLOW_DRAIN_TRUST         */
     uint8_t    rounds;  /* since a queue overflowed, up to a bound            */
     uint32_t   reorder; /* how late they come, of late                        */
@@ -283,7 +284,6 @@ typedef struct flow_path {
     uint16_t   suspects; /* such packets that did not arrive late             */
     uint16_t   heard;    /* messages the receiver has delivered of all flows  */
     flow_psn_t in_order; /* ... and the next that it wants of this one        */
-    uint8_t    duplex;   /* our host has other traffic                        */
     uint16_t   local;    /* the same of our own host, and ...                 */
     uint16_t   all, own; /* ... of both and of this flow, since a while       */
 } flow_path_t;

@@ -199,6 +199,10 @@ static bool set(Plan *plan, const char *name, const char *text)
         double     *value;
     } numbers[] = {{"gbits", &plan->gbits}, {"nic", &plan->nic},
                    {"loss", &plan->loss}};
+    const struct {
+        const char *name;
+        unsigned   *value;
+    } counts[] = {{"senders", &plan->senders}, {"both", &plan->both}};
 
     for (auto &time : times) {
         if (strcmp(name, time.name) == 0) {
@@ -212,14 +216,13 @@ static bool set(Plan *plan, const char *name, const char *text)
             return true;
         }
     }
-    if (strcmp(name, "both") == 0) {
-        plan->both = (unsigned)atoi(text);
-        return true;
+    for (auto &count : counts) {
+        if (strcmp(name, count.name) == 0) {
+            *count.value = (unsigned)atoi(text);
+            return true;
+        }
     }
-    if (strcmp(name, "senders") == 0) {
-        plan->senders = (unsigned)atoi(text);
-    }
-    return strcmp(name, "senders") == 0;
+    return false;
 }
 
 int main(int argc, char **argv)

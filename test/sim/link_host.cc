@@ -33,7 +33,6 @@ public:
     void poll(Time when);
     void wake(Time delay);
 
-    const unsigned        number;
     uint64_t              posts = 0;
     std::vector<uint64_t> got; /* messages from each host                     */
 
@@ -54,10 +53,10 @@ private:
     void post(const PacketRef &packet, Op *op, uint64_t cookie);
     void send_all();
     void send_to(flow_tx_t *tx, unsigned to);
-    void look();
     PacketRef packet_of(const Bytes &bytes, unsigned to, bool data);
 
     World                           &m_world;
+    unsigned                         m_number;
     Time                             m_busy = 0, m_next = UINT64_MAX;
     Time                             m_look; /* between two looks            */
     Time                             m_offset; /* of its clock               */
@@ -84,10 +83,10 @@ static flow_params_t params_of(World &world, unsigned number)
     return params;
 }
 
-Host::Host(World &world, unsigned number_is) :
-    Driver(params_of(world, number_is)), number(number_is),
-    got(world.network.plan.senders + 1, 0), m_world(world),
-    m_look((number_is == 0) ? world.network.plan.poll : world.network.plan.look),
+Host::Host(World &world, unsigned number) :
+    Driver(params_of(world, number)), got(world.network.plan.senders + 1, 0),
+    m_world(world), m_number(number),
+    m_look((number == 0) ? world.network.plan.poll : world.network.plan.look),
     m_offset(world.network.random.next() >> 20),
     m_tx(world.network.plan.senders + 1, nullptr)
 {
@@ -95,7 +94,7 @@ Host::Host(World &world, unsigned number_is) :
 
 void Host::on_broken(const char *what)
 {
-    printf("host %u: %s\n", number, what);
+    printf("host %u: %s\n", m_number, what);
     exit(1);
 }
 
@@ -104,7 +103,7 @@ PacketRef Host::packet_of(const Bytes &bytes, unsigned to, bool data)
     auto packet = std::make_shared<Packet>();
 
     packet->bytes = bytes;
-    packet->from  = number;
+    packet->from  = m_number;
     packet->to    = to;
     packet->data  = data;
     packet->wire  = HEADERS + (unsigned)bytes.size() +
@@ -159,7 +158,7 @@ void Host::send_to(flow_tx_t *tx, unsigned to)
         m_free.pop_back();
         Bytes bytes(flow_tx_header_len(tx) + 4);
         flow_tx_header(core, tx, 3, bytes.data());
-        memcpy(&bytes[bytes.size() - 4], &number, 4);
+        memcpy(&bytes[bytes.size() - 4], &m_number, 4);
         op->packet = packet_of(bytes, to, true);
         flow_resend_commit(core, tx, &op->op);
         post(op->packet, op, 0);
@@ -179,7 +178,7 @@ void Host::wake(Time delay)
     Time when = std::max(m_world.network.now + delay, m_busy);
 
     if ((m_look > POLL_DELAY) && !m_more) { /* it looks at these moments alone */
-        when = (when + m_look - POLL_DELAY - 1) / m_look * m_look + number;
+        when = (when + m_look - 1) / m_look * m_look + m_number;
     }
     if (when < m_next) {
         m_next = when;
@@ -286,7 +285,7 @@ Result run_core(const Plan &plan)
 {
     World world(plan);
     Result result = {};
-    std::vector<uint64_t> before;
+    std::vector<uint64_t> before, back_before(plan.senders + 1, 0);
     uint64_t posts = 0, sum = 0, back = 0;
     double squares = 0;
 
@@ -294,7 +293,7 @@ Result run_core(const Plan &plan)
         world.hosts.emplace_back(new Host(world, i));
     }
     for (unsigned i = 1; i <= plan.senders; ++i) {
-        Host *host = world.hosts[i].get();
+        Host *host     = world.hosts[i].get();
         Host *receiver = world.hosts[0].get();
         world.network.at(1000 + (i - 1) * (plan.stagger + 100),
                          [host, receiver, i, plan]() {
@@ -308,15 +307,16 @@ Result run_core(const Plan &plan)
     world.network.queue_sum   = 0;
     world.network.queue_count = 0;
     before = world.hosts[0]->got;
+    for (unsigned i = 1; i <= plan.senders; ++i) {
+        back_before[i] = world.hosts[i]->got[0];
+    }
     for (auto &host : world.hosts) {
-        back  -= (host->number != 0) ? host->got[0] : 0;
         posts -= host->posts;
         result.repeats -= host->counters().timeouts +
                           host->counters().fast_resends;
     }
     world.network.run(plan.warm + plan.counted);
     for (auto &host : world.hosts) {
-        back  += (host->number != 0) ? host->got[0] : 0;
         posts += host->posts;
         result.repeats += host->counters().timeouts +
                           host->counters().fast_resends;
@@ -324,6 +324,7 @@ Result run_core(const Plan &plan)
     for (unsigned i = 1; i <= plan.senders; ++i) {
         uint64_t got = world.hosts[0]->got[i] - before[i];
         sum     += got;
+        back    += world.hosts[i]->got[0] - back_before[i];
         squares += (double)got * (double)got;
     }
     result.rate  = (double)sum * 1e9 / (double)plan.counted;
