@@ -66,37 +66,44 @@ failed() { # log
     exit 1
 }
 
-# collect PHASE OUT ARGUMENT...: one run that collects in this function. Writes
-# OUT and, as OUT.counts, transport, verbs and the emulated device's own polls.
+# collect OUT PHASES ARGUMENT...: one run that collects in these functions. Writes
+# OUT and, as OUT.counts, of each its name, transport, verbs and the emulated
+# device's own polls.
 collect() {
-    local phase=$1 file=$2
+    local file=$1 phases=$2 phase
+    local toggles=()
     shift 2
+    # sorted: callgrind forgets names whose beginning it is told behind them
+    for phase in $(tr ' ' '\n' <<<"$phases" | sort); do
+        toggles+=("--toggle-collect=$phase")
+    done
     "${inside[@]}" "$build/bin/efasim" run --fabric "${file##*/}.$$" \
         "${device[@]}" --max-ah $((endpoints * 2)) -- \
         env UCX_SRD_MAX_AH=$((endpoints * 2)) "$build/bin/srdrun" \
-        valgrind --tool=callgrind --dump-instr=yes \
-        --callgrind-out-file="$file" --toggle-collect="$phase" \
+        valgrind --tool=callgrind --dump-instr=yes --separate-callers=60 \
+        --callgrind-out-file="$file" "${toggles[@]}" \
         "$build/bench/instr" "$@" >"$file.log" 2>&1 || failed "$file.log"
-    python3 "$here/bench/instr_where.py" "$file" >"$file.counts"
+    python3 "$here/bench/instr_where.py" "$file" "$phases" >"$file.counts" ||
+        failed "$file.counts"
 }
 
-# Instructions of a message of 8 B, without those of the device's polls.
+# Instructions of a message of 8 B, without those of the device's polls; OUT as above.
 message() {
-    local phase
-    for phase in empty post_short receive complete; do
-        collect "bench_$phase" "$out/$phase" "$rounds" || exit 1
-        read -r transport verbs again <"$out/$phase.counts"
-        echo "$phase $transport $verbs $again"
-    done | awk -v rounds="$rounds" -v batch="$batch" '
-        $1 == "empty" { poll = $3 / 2 / rounds; next }
-        { sum += ($2 + $3 - $4 * poll) / rounds / batch / ($1 == "post_short" ? 3 : 1.5) }
-        END { print sum }'
+    collect "$1" "bench_empty bench_post_short bench_receive bench_complete" \
+        "$rounds"
+    awk -v rounds="$rounds" -v batch="$batch" '
+        $1 == "bench_empty" { poll = $3 / 2 / rounds; next }
+        {
+            each = ($1 == "bench_post_short") ? 3 : 1.5
+            sum += ($2 + $3 - $4 * poll) / rounds / batch / each
+        }
+        END { print sum }' "$1.counts"
 }
 
 if [ -n "$recorded" ]; then
     mkdir "$out/recordings"
-    plain=$(message)
-    with=$(UCX_EFA_RECORD="$out/recordings:4M" message)
+    plain=$(message "$out/plain")
+    with=$(UCX_EFA_RECORD="$out/recordings:4M" message "$out/with")
     awk -v plain="$plain" -v with="$with" -v check="$check" 'BEGIN {
         printf "a message of 8 B %.1f   recorded %.1f   %.2f times as much\n", plain, with,
                with / plain
@@ -109,23 +116,26 @@ if [ -n "$recorded" ]; then
 fi
 
 # phase, operations in the whole run, bounds for the transport over libefa and
-# directly, label. As many at a time as there are CPUs: it counts the same.
+# directly, label: of the run to come, which collects in all of its phases.
 phases=()
-running=()
+in_run=
 measure() {
     local bound=$3
     [ -z "$direct" ] || bound=$4
-    phases+=("$1|$2|$bound|$5")
-    if [ ${#running[@]} -ge "$(nproc)" ]; then
-        wait "${running[0]}"
-        running=("${running[@]:1}")
-    fi
-    collect "$1" "$out/$1.$2" "${program[@]}" &
+    phases+=("$run|$1|$2|$bound|$5")
+    in_run="$in_run $1"
+}
+
+# measured OUT ARGUMENT...: that run, beside those that run.
+running=()
+measured() {
+    collect "$1" "$in_run" "${@:2}" &
     running+=($!)
+    in_run=
 }
 
 messages=$((rounds * batch))
-program=("$rounds")
+run=$out/data_path
 measure bench_empty "$rounds" 36 20 "empty progress"
 measure bench_post_short $((messages * 3)) 69 66 "post am_short 8 B"
 measure bench_post_payload "$messages" 72 92 "post am_short 8 B + 8 B"
@@ -170,17 +180,20 @@ measure bench_limit_done $((rounds * 7 / 2)) 255 350 "completion of a limit"
 measure bench_turn_one $((64 * batch)) 99 106 "receive and limits, one flow"
 measure bench_turn_sixteen $((64 * batch)) 97 104 \
     "receive and limits, 16 flows"
-program=("$rounds" 100)
+measured "$run" "$rounds"
+run=$out/create_100
 measure bench_create 100 1950 2020 "endpoint, 100 GIDs"
-program=("$rounds" "$endpoints")
+measured "$run" "$rounds" 100
+run=$out/create
 measure bench_flush "$rounds" 15 15 "iface_flush, $endpoints endpoints"
 measure bench_create "$endpoints" 1750 1750 "endpoint, $endpoints GIDs"
+measured "$run" "$rounds" "$endpoints"
 for pid in "${running[@]}"; do
     wait "$pid"
 done
 for line in "${phases[@]}"; do
-    IFS='|' read -r phase operations bound label <<<"$line"
-    read -r transport verbs again <"$out/$phase.$operations.counts"
+    IFS='|' read -r run phase operations bound label <<<"$line"
+    read -r transport verbs again < <(sed -n "s/^$phase //p" "$run.counts")
     echo "$phase|$operations|$bound|$transport|$verbs|$again|$label"
 done >"$out/table"
 
@@ -258,4 +271,4 @@ awk -F '|' -v check="$check" -v direct="$direct" -v batch="$batch" -v margin="${
         }
         exit check && bad
     }' "$out/said" "$out/table"
-grep -h "^memory of" "$out/bench_create.$endpoints.log"
+grep -h "^memory of" "$out/create.log"

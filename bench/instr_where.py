@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what callgrind counted of one phase of bench/instr.
+"""Reads what callgrind counted of phases of bench/instr.
 
-usage: instr_where.py OUT                  "TRANSPORT VERBS AGAIN"
-       instr_where.py OUT MODULE OPERATIONS [FUNCTION]
+usage: instr_where.py OUT                  "TRANSPORT VERBS AGAIN" of all of it
+       instr_where.py OUT "PHASE..."       "PHASE TRANSPORT VERBS AGAIN" of each
+       instr_where.py OUT PHASE MODULE OPERATIONS [FUNCTION]
                                            per function of MODULE, and, of the
                                            one named, per instruction
 
-OUT comes from callgrind with --dump-instr=yes. Transport is libuct_srd.so.0,
+OUT comes from callgrind with --dump-instr=yes --separate-callers=60 and a
+--toggle-collect for each phase, which is a function (bench_*): callgrind then
+names a function with all its callers, by which its phase is told. Transport is libuct_srd.so.0,
 verbs is libefa and libibverbs; the emulated device, UCT's dispatch and libc are
 not counted. AGAIN is a number of polls: the emulated device stands before
 libefa's poll and, when nothing was there, works and polls once more, which no
@@ -25,16 +28,18 @@ HOOK = "hook_poll_cq"  # of the emulated device
 
 
 class Profile:
-    """Instructions executed at each address, and who calls whom. (Calls are
-    listed whether or not they were made while collecting: their numbers say
-    nothing, but how often an entry was executed does.)"""
+    """Instructions of each phase, and of None outside of them, executed at
+    each address, and who calls whom. (Calls are listed whether or not they were
+    made while collecting: their numbers say nothing, but how often an entry was
+    executed does.)"""
 
-    def __init__(self, path):
-        self.costs = {}     # (object, address): instructions
+    def __init__(self, path, phases):
+        self.phases = phases
+        self.costs = {phase: {} for phase in [None, *phases]}  # (object, address)
         self.calls = set()  # (calling function, called, (object, address))
         self.names, self.object, self.function = {}, None, None
         self.to_object, self.to_function = None, None
-        self.skip, self.address = False, 0
+        self.skip, self.address, self.phase = False, 0, None
         with open(path, encoding="utf-8") as out:
             for line in out:
                 self.take(line.rstrip("\n"))
@@ -66,9 +71,12 @@ class Profile:
         elif kind == "ob":
             self.object = self.to_object = name
         elif called:
-            self.to_function = name
+            self.to_function = name.split("'")[0]
         else:
-            self.function, self.to_object = name, self.object
+            callers = name.split("'")
+            self.function, self.to_object = callers[0], self.object
+            self.phase = next((caller for caller in callers
+                               if caller in self.phases), None)
 
     def cost(self, line):
         """A line of costs; that after calls= has those of the function called,
@@ -78,22 +86,23 @@ class Profile:
             self.address = int(where, 16)
         elif where != "*":
             self.address += int(where)
-        if not self.skip:
-            key = (self.object, self.address)
-            self.costs[key] = self.costs.get(key, 0) + int(cost)
+        if not self.skip and int(cost):
+            costs, key = self.costs[self.phase], (self.object, self.address)
+            costs[key] = costs.get(key, 0) + int(cost)
         self.skip, self.to_object = False, self.object
 
-    def total(self, wanted):
-        return sum(cost for (name, _), cost in self.costs.items()
+    def total(self, phase, wanted):
+        return sum(cost for (name, _), cost in self.costs[phase].items()
                    if re.search(wanted, name))
 
-    def polls_again(self):
+    def polls_again(self, phase):
         """Polls that only the emulated device makes: of libefa, less of it."""
         inside = {to for function, _, to in self.calls
                   if function == HOOK and re.search(VERBS, to[0])}
         hook = {to for _, called, to in self.calls if called == HOOK}
-        return (sum(self.costs.get(entry, 0) for entry in inside) -
-                sum(self.costs.get(entry, 0) for entry in hook))
+        costs = self.costs[phase]
+        return (sum(costs.get(entry, 0) for entry in inside) -
+                sum(costs.get(entry, 0) for entry in hook))
 
 
 def listing(module):
@@ -111,9 +120,9 @@ def listing(module):
     return functions
 
 
-def show(profile, module, count, wanted):
+def show(costs, module, count, wanted):
     base, totals = module.rsplit("/", 1)[-1], []
-    found = {address: cost for (name, address), cost in profile.costs.items()
+    found = {address: cost for (name, address), cost in costs.items()
              if name.endswith(base)}
     for name, body in listing(module):
         total = sum(found.get(address, 0) for address, _ in body)
@@ -129,15 +138,19 @@ def show(profile, module, count, wanted):
 
 
 def main():
-    if len(sys.argv) not in (2, 4, 5):
+    if len(sys.argv) not in (2, 3, 5, 6):
         sys.exit(__doc__)
-    profile = Profile(sys.argv[1])
-    if len(sys.argv) == 2:
-        print(profile.total(TRANSPORT), profile.total(VERBS),
-              profile.polls_again())
+    phases = sys.argv[2].split() if len(sys.argv) > 2 else [None]
+    profile = Profile(sys.argv[1], phases)
+    if len(sys.argv) == 3 and profile.costs[None]:
+        sys.exit(f"{sum(profile.costs[None].values())} instructions of no phase")
+    if len(sys.argv) <= 3:
+        for phase in phases:
+            print(*[phase] * (phase is not None), profile.total(phase, TRANSPORT),
+                  profile.total(phase, VERBS), profile.polls_again(phase))
     else:
-        show(profile, sys.argv[2], float(sys.argv[3]),
-             sys.argv[4] if len(sys.argv) == 5 else None)
+        show(profile.costs[phases[0]], sys.argv[3], float(sys.argv[4]),
+             sys.argv[5] if len(sys.argv) == 6 else None)
 
 
 main()
