@@ -19,8 +19,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 
 # matrix tells what the other Debian releases have that later suites borrow from.
 default_suites='flow sim mutants model fuzz matrix proof efasim efasim-clients'
-default_suites="$default_suites uct ucp mpi load info selftest python gpu package"
-default_suites="$default_suites kernel portable tidy"
+default_suites="$default_suites uct ucp python kernel gpu selftest mpi load info"
+default_suites="$default_suites package portable tidy" # short ones last
 # Suites that take other systems: not for the quick profile.
 not_quick='matrix proof python gpu kernel portable'
 

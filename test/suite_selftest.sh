@@ -531,7 +531,7 @@ suite_run() {
     check bad_listeners 40 bad_listeners
     check plans 30 plans
     check plan_memory 30 plan_memory
-    check plan_counts 150 plan_counts 8 8
+    check plan_counts 150 plan_counts "$(full && echo 8 || echo 4)" 8
     check deploy_slurm 60 deploy_slurm
     check deploy_container 120 deploy_container
     check deploy_kubernetes 30 deploy_kubernetes
