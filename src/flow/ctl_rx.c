@@ -22,7 +22,7 @@
 #include "flow/tx_priv.h"
 
 /* May this hello come from whom it says? */
-static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
+static flow_drop_t flow_ctl_hello_check(flow_core_t *core,
                                         const flow_peer_t *peer,
                                         const flow_ctl_msg_t *msg,
                                         flow_src_t src)
@@ -35,8 +35,9 @@ static flow_drop_t flow_ctl_hello_check(const flow_core_t *core,
         return FLOW_DROP_SENDER;
     }
     if ((peer == NULL) || !peer->addressed) {
-        return flow_peer_fits(core, &msg->addr) ? FLOW_DROP_NONE :
-                                                  FLOW_DROP_FULL;
+        return !flow_peer_addr_sent(core, &msg->addr, src) ? FLOW_DROP_SENDER :
+               !flow_peer_fits(core, &msg->addr)           ? FLOW_DROP_FULL :
+                                                             FLOW_DROP_NONE;
     }
     return flow_peer_same_addr(core, peer, &msg->addr) ? FLOW_DROP_NONE :
                                                          FLOW_DROP_SENDER;

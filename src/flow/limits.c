@@ -96,9 +96,9 @@ FLOW_LIMIT(FLOW_INDEX_MAX == 1 << FLOW_INDEX_BITS,
 FLOW_LIMIT(FLOW_INDEX_BITS + 1 <= 20,
            "FLOW_INDEX_BITS: the peer in a control packet's cookie (ctl.c)");
 FLOW_LIMIT(sizeof(struct flow_tx) <= 56,
-           "FLOW_INDEX_BITS: the words of struct flow_tx");
+           "FLOW_INDEX_BITS, FLOW_WINDOW_MAX: struct flow_tx");
 FLOW_LIMIT(sizeof(struct flow_rx) <= 40,
-           "FLOW_INDEX_BITS: the words of struct flow_rx");
+           "FLOW_INDEX_BITS, FLOW_WINDOW_MAX: struct flow_rx");
 FLOW_LIMIT(sizeof(struct flow_peer) <= 56,
            "FLOW_INDEX_BITS, FLOW_PEER_REF_BITS: words of struct flow_peer");
 FLOW_LIMIT((int)FLOW_PEER_REFS_MAX == (1 << FLOW_PEER_REF_BITS) - 2,

@@ -107,6 +107,33 @@ int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
            (peer->gid == lower) && (core->prefixes[peer->prefix].gid == upper);
 }
 
+int flow_peer_addr_sent(flow_core_t *core, const flow_addr_t *addr,
+                        flow_src_t src)
+{
+    flow_peer_t newcomer = {.qpn = addr->qpn};
+    unsigned left        = FLOW_RIVALS;
+    const flow_peer_t *other;
+    uint64_t upper, lower;
+    uint32_t index;
+
+    flow_addr_split(addr, &upper, &lower);
+    newcomer.gid    = lower;
+    newcomer.prefix = flow_prefix_find(core, upper) & (FLOW_PREFIXES - 1);
+    if ((core->hash_size == 0) ||
+        (core->prefixes[newcomer.prefix].gid != upper)) {
+        return 1;
+    }
+    for (index = *flow_hash_addr(core, &newcomer);
+         (index != 0) && (left-- != 0); index = other->addr_next) {
+        other = flow_core_peer(core, index);
+        if (flow_peer_is_rival(&newcomer, other) &&
+            !flow_peer_sent(other, src)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /*
  * A newcomer at this address: the others lose the chance to prove themselves by
  * answers to earlier packets, which may be older than the newcomer. Those

@@ -357,6 +357,9 @@ void flow_resend_told(flow_core_t *core, const flow_tx_t *tx, uint32_t clock,
     uint64_t local = core->told +
                      core->counters.delivered / FLOW_PATH_OTHER_WAY;
 
+    if (flow_psn_lt(flow_tx_psn(tx), ack)) {
+        return; /* of what was never sent: all flows here would believe it */
+    }
     core->told += flow_path_told(flow_resend_path(core, tx), clock, heard, ack,
                                  (uint16_t)local, flow_path_stamp(core->now));
 }

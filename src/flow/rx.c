@@ -285,6 +285,14 @@ static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
     flow_tx_limit(core, tx, flow_wire_limit(word));
 }
 
+/* May the sender of a short header have it from our answer, which goes when the
+ * device has a handle of it? A number of 7 bits is soon guessed: a stranger to
+ * the device proves nothing. */
+static int flow_peer_answered(const flow_peer_t *peer, flow_src_t src)
+{
+    return (peer->state == FLOW_PEER_READY) && (flow_src_ah(src) == peer->ah);
+}
+
 /* A short header: index, generation and sender are checked one by one. */
 static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                                               const uint8_t *pkt,
@@ -313,7 +321,7 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     if (!flow_peer_sent(peer, src)) {
         return flow_drop_packet(core, FLOW_DROP_SENDER, out);
     }
-    if (flow_unlikely(peer->rival)) {
+    if (flow_unlikely(peer->rival) && flow_peer_answered(peer, src)) {
         flow_peer_proved(core, peer, 0); /* it has the answer to its hello */
     }
 

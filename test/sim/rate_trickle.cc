@@ -56,7 +56,7 @@ static Trickle trickle(unsigned peers, Time period, unsigned ample)
     std::sort(order.begin(), order.end());
     warm_up(world, 2, peers + 2);
     for (unsigned i = 2; i < peers + 2; ++i) {
-        world.host(i).add(0, world.random() % 64);
+        world.host(i).add(0, world.random() % FLOW_WINDOW_MAX);
         world.run(world.now + 2 * US);
     }
     world.host(1).add(0, 1u << 30);

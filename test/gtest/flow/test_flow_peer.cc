@@ -229,6 +229,69 @@ TEST_F(flow_reborn_pair, proof_from_before_the_newcomer)
     EXPECT_STREQ(nullptr, a.check());
 }
 
+/* Who makes up a newcomer at the address of one who lives guesses the 7 bits of
+ * a token soon. The device does not know its host: that proves nothing. */
+TEST_F(flow_reborn_pair, ud__a_guessed_token_proves_nothing)
+{
+    Node b(1, ud), lives(2, first_ud), forged(2, second_ud);
+    flow_tx_t *tx = forged.open(b);
+
+    lives.open(b);
+    settle(b, lives);
+    forged.progress();
+    Packet hello = forged.out.front();
+    hello.src    = flow_src(FLOW_AH_UNKNOWN, hello.src >> 16);
+    forged.out.clear();
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello)) << "its handle is young";
+    auto state = [&](Node &of) {
+        return flow_peer_find(b.core, of.addr.incarnation)->state;
+    };
+    flow_peer_t *peer = flow_peer_find(b.core, forged.addr.incarnation);
+    Bytes early(sizeof(uint64_t)); /* a number beyond its window */
+    flow_wire_store64(early.data(),
+                      flow_wire_set_token(100 * FLOW_WIRE_PSN_ONE,
+                                          flow_rx_token(flow_core_rx(
+                                                  b.core, peer->rx_list))));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(early, hello.src));
+    EXPECT_EQ(1u, b.counters().drops[FLOW_DROP_BEYOND]) << "the token is right";
+    EXPECT_EQ(FLOW_PEER_READY, state(lives));
+    settle(b, forged); /* the answer: it knows the token */
+    EXPECT_EQ(FLOW_PEER_READY, state(lives));
+    ASSERT_TRUE(forged.send(tx, "guessed"));
+    Packet guess = forged.out.back();
+    guess.src    = hello.src;
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(guess));
+    EXPECT_EQ(FLOW_PEER_READY, state(lives));
+    ASSERT_TRUE(forged.send(tx, "with its handle"));
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(forged.out.back()));
+    EXPECT_EQ(FLOW_PEER_DEAD, state(lives));
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* Once the handle of one who lives is old, nobody else's host brings a newcomer
+ * at its address. */
+TEST_F(flow_reborn_pair, hello__of_a_newcomer_comes_from_its_host)
+{
+    old.open(a);
+    settle(a, old);
+    young.open(a);
+    young.progress();
+    Packet hello = young.out.front();
+    for (uint32_t posted : {1000, 3000}) { /* all that it may have met */
+        flow_peer_age(a.core, posted, posted + 1000);
+    }
+    for (uint16_t ah : {(uint16_t)FLOW_AH_UNKNOWN, ah_of(77)}) {
+        hello.src = flow_src(ah, young.addr.qpn);
+        EXPECT_EQ(FLOW_RX_DROP, a.receive(hello)) << ah;
+        EXPECT_EQ(nullptr, peer(young));
+    }
+    hello.src = src_of(young);
+    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(hello));
+    EXPECT_TRUE(peer(young)->rival);
+    EXPECT_EQ(2u, a.counters().drops[FLOW_DROP_SENDER]);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
 /* On UD a completion proves nothing; an answer does. */
 TEST_F(flow_reborn_pair, ud__newcomer_answers)
 {
