@@ -81,8 +81,8 @@ void flow_peer_release(flow_core_t *core, flow_peer_t *peer);
 int  flow_peer_reachable(const flow_peer_t *peer);
 /* May a packet that the device reports as from src be of this peer? */
 int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
-/* May it be of a newcomer at this address? Who lives there has a handle, which
- * is that of its host and so the newcomer's, too. */
+/* May it be of a newcomer at this address? One that lives there has a handle,
+ * which is its host's and so the newcomer's, too. */
 int  flow_peer_addr_sent(flow_core_t *core, const flow_addr_t *addr,
                          flow_src_t src);
 /* The sender to expect in its next packets: by its handle, or, where it has

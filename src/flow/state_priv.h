@@ -37,8 +37,9 @@ typedef enum flow_tx_state {
 /*
  * The record is small because it stays while nothing is in flight: 10,000 peers
  * have 10,000 of them. A field of FLOW_INDEX_BITS names a record, 0 none; one
- * bit more says of which kind (FLOW_TURN_RX).
+ * bit more says of which kind.
  */
+#define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
 struct flow_tx {
     uint64_t   hdr;       /* next header word: number, token, limit, flags    */
     uint64_t   busy;      /* flow_psn_bit: taken and not completed            */

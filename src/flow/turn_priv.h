@@ -14,7 +14,6 @@ void flow_turn_add_tx(flow_core_t *core, flow_tx_t *tx);
 void flow_turn_add_rx(flow_core_t *core, flow_rx_t *rx);
 /* Take the next flow off its queue: its index, with FLOW_TURN_RX for a
  * receiving one. 0: none may send now. */
-#define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
 uint32_t flow_turn_next(flow_core_t *core);
 /* The peer of the flow that flow_turn_next returned; to be called once for
  * each. */

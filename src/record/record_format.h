@@ -34,7 +34,7 @@ extern "C" {
 #define RECORD_STATE_EVERY 256    /* calls from one RECORD_STATE to the next */
 #define RECORD_LATE_MAX 1000000   /* ns without a time, where nothing happens */
 
-enum { RECORD_VERSION = 2 };
+enum { RECORD_VERSION = 3 };
 
 /* Texts end with 0. */
 typedef struct record_names {

@@ -121,7 +121,8 @@ static uint64_t mix_rx_list(uint64_t hash, const flow_core_t *core,
     for (uint32_t index = fifo.head; index != 0;) {
         const flow_rx_t *rx = flow_core_rx(core, index);
         hash  = mix_word(hash, index);
-        index = starved ? rx->starved_next : rx->ctl_next;
+        index = starved ? rx->starved_next :
+                          rx->ctl_next & (FLOW_INDEX_MAX - 1);
     }
     return mix_word(hash, 98);
 }

@@ -11,6 +11,7 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_bounds.cc \
                           test/gtest/flow/test_flow_ends.cc \
                           test/gtest/flow/test_flow_hash.cc \
+                          test/gtest/flow/test_flow_image.cc \
                           test/gtest/flow/test_flow_held.cc \
                          test/gtest/flow/test_flow_hello.cc \
                           test/gtest/flow/test_flow_lost.cc \

@@ -332,8 +332,8 @@ TEST_F(flow_resend_drain, ack__tells)
     EXPECT_EQ((uint16_t)b.counters().delivered, way.heard);
 }
 
-/* Who claims to have what was not sent is not believed: how much this host sends
- * is for all of its flows to know. */
+/* An acknowledgement of what was not sent is not believed: how much this host
+ * sends is for all of its flows to know. */
 TEST_F(flow_resend_drain, ack__of_what_was_never_sent)
 {
     connect_both();

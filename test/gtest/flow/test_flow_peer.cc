@@ -229,8 +229,9 @@ TEST_F(flow_reborn_pair, proof_from_before_the_newcomer)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-/* Who makes up a newcomer at the address of one who lives guesses the 7 bits of
- * a token soon. The device does not know its host: that proves nothing. */
+/* The 7 bits of a token are soon guessed by a host that makes up a newcomer at
+ * the address of one who lives. The device does not know it: that proves
+ * nothing. */
 TEST_F(flow_reborn_pair, ud__a_guessed_token_proves_nothing)
 {
     Node b(1, ud), lives(2, first_ud), forged(2, second_ud);

@@ -2,7 +2,6 @@
 #include "flow_test.h"
 
 extern "C" {
-#include "flow/image.h"
 #include "flow/stranger_priv.h"
 }
 
@@ -271,21 +270,4 @@ TEST(flow_stranger, add__many_honest)
     EXPECT_EQ(0u, b.counters().expired);
     EXPECT_EQ(10000u, b.counters().rx_flows);
     EXPECT_EQ(20000u, b.got.size());
-}
-
-/* A core that was loaded (flow/image.h) looks at no record beyond its last. */
-TEST(flow_stranger, image__token_of_no_flow)
-{
-    Node b(2, few);
-    const size_t size = flow_image_size(b.core, 0);
-    std::vector<uint8_t> bytes(size), room(size + FLOW_ALIGN);
-    auto mem  = (void*)(((uintptr_t)room.data() + FLOW_ALIGN - 1) / FLOW_ALIGN *
-                       FLOW_ALIGN);
-    auto core = (flow_core_t*)bytes.data();
-
-    b.receive(made_up(b, 100, 3), NOBODY);
-    flow_image_save(b.core, 0, core);
-    EXPECT_NE(nullptr, flow_image_begin(mem, size, core, size));
-    core->strangers[1] = FLOW_INDEX_MAX - 1;
-    EXPECT_EQ(nullptr, flow_image_begin(mem, size, core, size));
 }

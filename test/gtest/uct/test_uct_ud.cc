@@ -85,6 +85,30 @@ TEST_F(UctUd, timer__answers_who_is_new_while_the_receiver_computes)
     expect_in_order(4);
 }
 
+/* Messages that came while the receiver computed are handed out as they came,
+ * those of other endpoints, too. */
+TEST_F(UctUd, timer__hands_out_flows_as_they_came)
+{
+    open();
+    introduce();
+    uct_ep_h second = a->connect(*b);
+    uint64_t number = 1;
+    for (int round = 0; round < 6; ++round) {
+        for (uct_ep_h each : {ep, second}) {
+            ASSERT_TRUE(wait_a([&] {
+                return uct_ep_am_short(each, AM_ID, number, nullptr, 0) ==
+                       UCS_OK;
+            }));
+            ++number;
+            ASSERT_TRUE(wait_a(
+                    [&] { return uct_ep_flush(each, 0, nullptr) == UCS_OK; }));
+        }
+        ASSERT_TRUE(wait([&] { return b->count == number; }));
+    }
+    expect_in_order(number);
+    uct_ep_destroy(second);
+}
+
 /* a computes once it has sent. */
 TEST_F(UctUd, timer__sends_again_while_the_sender_computes)
 {

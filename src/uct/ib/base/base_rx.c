@@ -442,12 +442,13 @@ static void base_rx_drain_later(base_iface_t *iface, uint32_t token)
 
 unsigned base_rx_take_later(base_iface_t *iface)
 {
-    unsigned count = 0;
+    unsigned count;
 
     iface->todo &= ~BASE_TODO_LATER;
-    for (; iface->waits.later_count > 0; ++count) {
-        base_rx_drain(iface, iface->waits.later[--iface->waits.later_count]);
+    for (count = 0; count < iface->waits.later_count; ++count) {
+        base_rx_drain(iface, iface->waits.later[count]); /* as they came */
     }
+    iface->waits.later_count = 0;
     return count;
 }
 
