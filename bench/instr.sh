@@ -162,14 +162,14 @@ measure bench_receive_alone $((messages * 31 / 32)) 160 180 "receive, alone"
 measure bench_complete $((messages * 3 / 2)) 30 33 "completion, 16 in a poll"
 measure bench_complete_alone $((messages * 31 / 32)) 104 168 "completion, alone"
 # of their own polls, without which the rest is what a limit packet costs
-measure bench_receive_limit $((rounds * 3 / 2)) 1925 2055 \
+measure bench_receive_limit $((rounds * 3 / 2)) 1861 1991 \
     "16 received, limit sent"
-measure bench_complete_limit $((rounds * 3 / 2)) 910 925 \
+measure bench_complete_limit $((rounds * 3 / 2)) 842 857 \
     "16 complete, limit taken"
 measure bench_limit_done $((rounds * 7 / 2)) 255 350 "completion of a limit"
 # limits included: more flows may not mean more limits
-measure bench_turn_one $((64 * batch)) 99 106 "receive and limits, one flow"
-measure bench_turn_sixteen $((64 * batch)) 97 104 \
+measure bench_turn_one $((64 * batch)) 96 103 "receive and limits, one flow"
+measure bench_turn_sixteen $((64 * batch)) 95 102 \
     "receive and limits, 16 flows"
 program=("$rounds" 100)
 measure bench_create 100 1950 2020 "endpoint, 100 GIDs"
