@@ -143,26 +143,27 @@ measure bench_post_iov "$messages" 101 119 "post am_short_iov 8 B"
 measure bench_post_iov_two "$messages" 121 142 "post am_short_iov 8 B + 8 B"
 measure bench_post_bcopy "$messages" 81 100 "post am_bcopy 1 KB"
 measure bench_post_zcopy "$messages" 164 220 "post am_zcopy 1 KB"
-measure bench_post_get_bcopy "$messages" 107 113 "post get_bcopy 1 KB"
+measure bench_post_get_bcopy "$messages" 109 113 "post get_bcopy 1 KB"
 measure bench_post_get_zcopy "$messages" 119 124 "post get_zcopy 1 KB"
-measure bench_complete_get "$messages" 76 80 "completion of get_zcopy, 16"
+measure bench_complete_get "$messages" 61 80 "completion of get_zcopy, 16"
+measure bench_complete_copy "$messages" 69 113 "completion of get_bcopy, 16"
 full="get_zcopy"
 if [ -n "$sid" ]; then
     full="put_short"
-    measure bench_post_put_short "$messages" 124 127 "post put_short 8 B"
-    measure bench_complete_put "$messages" 67 49 "completion of put_short, 16"
+    measure bench_post_put_short "$messages" 122 127 "post put_short 8 B"
+    measure bench_complete_put "$messages" 55 49 "completion of put_short, 16"
 fi
 measure bench_refuse "$batch" 172 172 "$full, full queue: refused"
 measure bench_queue "$messages" 87 87 "$full, full queue: and waits"
-measure bench_serve "$messages" 310 294 "$full, full queue: served"
+measure bench_serve "$messages" 314 313 "$full, full queue: served"
 lists=1 # 64 pieces each
 measure bench_post_get_list $((rounds * 64)) 140 84 "post a piece of a list, get"
 if [ -n "$sid" ]; then
     lists=2
-    measure bench_post_put_list $((rounds * 64)) 141 84 \
+    measure bench_post_put_list $((rounds * 64)) 142 84 \
         "post a piece of a list, put"
 fi
-measure bench_complete_list $((rounds * 64 * lists)) 72 51 \
+measure bench_complete_list $((rounds * 64 * lists)) 58 51 \
     "completion of a piece, 16 in a poll"
 # half of the polls have a limit packet, which is counted with those
 measure bench_receive $((messages * 3 / 2)) 78 82 "receive, 16 in a poll"
@@ -171,14 +172,14 @@ measure bench_receive_alone $((messages * 31 / 32)) 160 180 "receive, alone"
 measure bench_complete $((messages * 3 / 2)) 30 33 "completion, 16 in a poll"
 measure bench_complete_alone $((messages * 31 / 32)) 104 168 "completion, alone"
 # of their own polls, without which the rest is what a limit packet costs
-measure bench_receive_limit $((rounds * 3 / 2)) 1925 2055 \
+measure bench_receive_limit $((rounds * 3 / 2)) 1861 1991 \
     "16 received, limit sent"
-measure bench_complete_limit $((rounds * 3 / 2)) 910 925 \
+measure bench_complete_limit $((rounds * 3 / 2)) 842 857 \
     "16 complete, limit taken"
 measure bench_limit_done $((rounds * 7 / 2)) 255 350 "completion of a limit"
 # limits included: more flows may not mean more limits
-measure bench_turn_one $((64 * batch)) 99 106 "receive and limits, one flow"
-measure bench_turn_sixteen $((64 * batch)) 97 104 \
+measure bench_turn_one $((64 * batch)) 96 103 "receive and limits, one flow"
+measure bench_turn_sixteen $((64 * batch)) 95 102 \
     "receive and limits, 16 flows"
 measured "$run" "$rounds"
 run=$out/create_100

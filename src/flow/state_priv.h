@@ -414,6 +414,7 @@ struct flow_core {
     flow_counters_t    counters;
     uint64_t           trace_hash;
     uint32_t           trace_pos;
+    uint32_t           trace_off; /* flow_trace_end                           */
     flow_trace_entry_t trace[FLOW_TRACE_LEN];
     uint32_t           strangers[FLOW_STRANGERS]; /* tokens                   */
     uint64_t           expired[FLOW_EXPIRED + 1]; /* hashes; 0 is none        */

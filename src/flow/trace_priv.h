@@ -22,7 +22,16 @@ static inline uint64_t flow_trace_mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
-                flow_psn_t psn, uint64_t arg);
+/* Out of line part of flow_trace. */
+void flow_trace_note(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
+                     flow_psn_t psn, uint64_t arg);
+
+static inline void flow_trace(flow_core_t *core, flow_trace_what_t what,
+                              uint32_t ep, flow_psn_t psn, uint64_t arg)
+{
+    if (flow_unlikely(!core->trace_off)) {
+        flow_trace_note(core, what, ep, psn, arg);
+    }
+}
 
 #endif

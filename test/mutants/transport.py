@@ -92,4 +92,18 @@ TRANSPORT = [
     ("SRD: the last read's end opens no interface's fence",
      "base/base_complete.h",
      "             (iface->ops.sink == &iface->ops.free)));", "             1));"),
+    ("SRD: a read that was not posted uses up its dispatch",
+     "base/base_pending.c", "    return ep->permitted;\n",
+     "    if (ep->permitted) {\n        base_pending_take(iface, ep);\n    }\n"
+     "    return ep->permitted;\n"),
+    ("SRD: a dispatch reads as often as it likes", "srd/srd_rma.c",
+     "        base_pending_took_rma(iface, ep);\n", "        ep->permitted = 0;\n"),
+    ("SRD: what a batch still has is lost to a callback", "base/base_polled.c",
+     "    for (; wc < iface->polled.rest_end; ++wc) {", "    for (; 0; ++wc) {"),
+    ("SRD: an endpoint's end does not look into the batch",
+     "base/base_polled.c",
+     "    base_polled_keep_rest(iface);\n    while ((op = *link) != NULL) {",
+     "    while ((op = *link) != NULL) {"),
+    ("SRD: the bytes of a read are handed out twice", "base/base_complete.h",
+     "    op->out.kind = BASE_OUT_GET_ZCOPY;\n", ""),
 ]

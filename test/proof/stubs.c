@@ -12,8 +12,8 @@
 
 int world_peer_fits;
 
-void flow_trace(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
-                flow_psn_t psn, uint64_t arg)
+void flow_trace_note(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
+                     flow_psn_t psn, uint64_t arg)
 {
     (void)core;
     (void)what;

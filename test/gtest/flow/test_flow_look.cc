@@ -126,3 +126,22 @@ TEST_F(flow_look_test, depth__of_the_pair)
     EXPECT_EQ(3, look(b, ba).depth);
     EXPECT_EQ(2u, look(b, ba).rx_psn);
 }
+
+/* A trace may end at any time, and nothing else changes. */
+TEST(flow_trace, ends)
+{
+    Node a(1), b(2), c(3), d(4);
+    uint64_t hash = flow_trace_hash(c.core);
+
+    flow_trace_end(c.core);
+    for (auto pair : {std::make_pair(&a, &b), std::make_pair(&c, &d)}) {
+        flow_tx_t *tx = connect(*pair.first, *pair.second).first;
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_TRUE(pair.first->send(tx, "x"));
+            settle(*pair.first, *pair.second);
+        }
+    }
+    EXPECT_EQ(hash, flow_trace_hash(c.core));
+    EXPECT_NE(hash, flow_trace_hash(a.core));
+    EXPECT_EQ(a.counters().ctl_sent, c.counters().ctl_sent);
+}

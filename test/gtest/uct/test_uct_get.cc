@@ -3,6 +3,7 @@
 #include "uct_entity.h"
 
 #include <algorithm>
+#include <memory>
 
 using namespace uct_test;
 
@@ -301,4 +302,124 @@ TEST_F(UctGet, many_at_once__complete_each_once_with_their_own_bytes)
         EXPECT_EQ(UCS_OK, comp.status);
     }
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), count * each));
+}
+
+/* Reads that all have completed at the device when progress is called. */
+class UctReads : public UctTest {
+protected:
+    static constexpr unsigned COUNT = 12; /* all in one poll */
+
+    struct Read {
+        Completion comp;
+        UctReads *test;
+        unsigned number;
+        unsigned unpacked;
+        std::vector<uint8_t> bytes;
+    };
+
+    void SetUp() override
+    {
+        SRD_ONLY("no reads");
+        open();
+        m_remote = std::make_unique<Memory>(*b, 4096, 1);
+        ASSERT_TRUE(wait([&] { return post(m_first) == UCS_INPROGRESS; }));
+        ASSERT_TRUE(flush(ep));
+    }
+
+    void TearDown() override
+    {
+        m_remote.reset();
+        UctTest::TearDown();
+    }
+
+    ucs_status_t post(Read &read)
+    {
+        read.test = this;
+        return uct_ep_get_bcopy(
+                ep,
+                [](void *arg, const void *data, size_t length) {
+                    Read *read = static_cast<Read *>(arg);
+                    const uint8_t *bytes = static_cast<const uint8_t *>(data);
+
+                    ++read->unpacked;
+                    read->bytes.assign(bytes, bytes + length);
+                    if (read->test->in_unpack) {
+                        read->test->in_unpack(*read);
+                    }
+                },
+                &read, 8, reinterpret_cast<uintptr_t>(m_remote->data()) +
+                                  8 * read.number,
+                m_remote->rkey(), &read.comp.uct);
+    }
+
+    /* COUNT of them, and progress that finds them all. */
+    void run()
+    {
+        reads.resize(COUNT);
+        for (unsigned i = 0; i < COUNT; ++i) {
+            reads[i].number = i;
+            ASSERT_EQ(UCS_INPROGRESS, post(reads[i]));
+        }
+        for (int i = 0; i < 1000; ++i) {
+            b->progress(); /* the device goes on */
+        }
+        a->progress();
+    }
+
+    bool is_right(const Read &read) const
+    {
+        return (read.comp.done == 1) && (read.unpacked == 1) &&
+               (memcmp(read.bytes.data(), m_remote->data() + 8 * read.number,
+                       8) == 0);
+    }
+
+    std::function<void(Read &)> in_unpack;
+    std::vector<Read> reads;
+
+private:
+    std::unique_ptr<Memory> m_remote;
+    Read m_first{};
+};
+
+/* Progress in the first one's callback finds those that were polled with it. */
+TEST_F(UctReads, progress__in_a_callback_of_get_bcopy)
+{
+    unsigned done = 0;
+
+    in_unpack = [&](Read &) {
+        in_unpack = nullptr;
+        a->progress();
+        for (const Read &read : reads) {
+            done += is_right(read);
+        }
+    };
+    run();
+    EXPECT_EQ(COUNT - 1, done);
+    for (const Read &read : reads) {
+        EXPECT_TRUE(is_right(read));
+    }
+    EXPECT_TRUE(flush(ep));
+}
+
+/* The bytes are taken, and the endpoint goes: the others with it, each once. */
+TEST_F(UctReads, destroy__while_get_bcopy_unpacks)
+{
+    unsigned unpacked = 0;
+
+    in_unpack = [&](Read &) {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        for (const Read &read : reads) {
+            EXPECT_EQ(1u, read.comp.done);
+            EXPECT_EQ(UCS_ERR_CANCELED, read.comp.status);
+        }
+    };
+    run();
+    progress_for(0.02);
+    for (const Read &read : reads) {
+        EXPECT_EQ(1u, read.comp.done);
+        unpacked += read.unpacked;
+    }
+    EXPECT_EQ(1u, unpacked);
+    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
 }

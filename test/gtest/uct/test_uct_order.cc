@@ -2,6 +2,8 @@
 /* Pending and flush; fences are in test_uct_fence.cc. */
 #include "uct_entity.h"
 
+#include <algorithm>
+
 using namespace uct_test;
 
 namespace {
@@ -165,6 +167,55 @@ TEST_F(UctOrder, pending__a_dispatch_reads_once_while_others_wait)
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, get()) << "overtakes the queue";
     ASSERT_TRUE(wait([&] { return second.done && (read.done == 1); }));
     EXPECT_TRUE(once);
+}
+
+/* A read that has to wait for its peer's answer is tried once, not as often as
+ * requests may be in a progress, though others wait behind it. */
+TEST_F(UctOrder, pending__a_read_that_cannot_go_is_dispatched_once)
+{
+    SRD_ONLY("no reads");
+    open();
+    Memory remote(*b, 64, 1), local(*a, 64, 2);
+    struct Read {
+        uct_pending_req_t uct;
+        std::function<ucs_status_t()> get;
+        unsigned calls = 0;
+        bool done = false;
+    } reads[2];
+    unsigned most = 0; /* calls in a progress */
+
+    for (Read &read : reads) {
+        read.get = [&] {
+            uct_iov_t iov = local.iov(0, 64);
+            return uct_ep_get_zcopy(ep, &iov, 1,
+                                    reinterpret_cast<uintptr_t>(remote.data()),
+                                    remote.rkey(), nullptr);
+        };
+        read.uct.func = [](uct_pending_req_t *self) {
+            Read *read = reinterpret_cast<Read *>(self);
+            ucs_status_t status = read->get();
+            ++read->calls;
+            read->done = status == UCS_INPROGRESS;
+            return read->done ? UCS_OK : status;
+        };
+        ASSERT_EQ(UCS_ERR_NO_RESOURCE, read.get());
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &read.uct, 0));
+    }
+    uct_ep_h other = a->connect(*b);
+    for (int i = 0; i < 4; ++i) { /* whose ends make progress dispatch */
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(other, AM_ID, i, nullptr, 0));
+    }
+    for (int i = 0; (i < 1000) || (most == 0); ++i) { /* b answers nothing */
+        unsigned before = reads[0].calls;
+        a->progress();
+        most = std::max(most, reads[0].calls - before);
+        ASSERT_LT(i, 10000000);
+    }
+    EXPECT_EQ(1u, most);
+    EXPECT_EQ(0u, reads[1].calls) << "it overtook the first";
+    ASSERT_TRUE(wait([&] { return reads[0].done && reads[1].done; }));
+    ASSERT_TRUE(flush(ep));
+    uct_ep_destroy(other);
 }
 
 /* A request behind a read that was refused is most likely a read; not always. */

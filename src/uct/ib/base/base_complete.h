@@ -38,6 +38,14 @@ static inline void base_complete_am(base_iface_t *iface, base_op_t *op)
     base_op_give(&iface->ops, op);
 }
 
+/* A read into our buffer ended well: its user takes the bytes. From now on it
+ * is as one into his memory. A callback runs. */
+static inline void base_complete_unpack(base_op_t *op)
+{
+    op->out.kind = BASE_OUT_GET_ZCOPY;
+    op->unpack.func(op->unpack.arg, op->bounce->data, op->bounce->sge.length);
+}
+
 /*
  * An RDMA operation that ended well and at whose end there is nothing to do but
  * to tell its user: at its endpoint no flush waits, and either others are out
@@ -53,13 +61,6 @@ base_complete_rma_is_short(const base_iface_t *iface, const base_op_t *op)
            ((ep->rma_ops > 1) ||
             (!ep->fenced && (ep->tx != NULL) &&
              (iface->ops.sink == &iface->ops.free)));
-}
-
-/* Is nobody told of it? Its user's completion has others that are out; one of
- * many of a list, say. */
-static inline int base_complete_rma_is_quiet(const base_op_t *op)
-{
-    return (op->out.comp == NULL) || (op->out.comp->count > 1);
 }
 
 /* base_complete_op of one that is short; the caller counts it, gives it back,

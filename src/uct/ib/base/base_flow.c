@@ -123,6 +123,9 @@ ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
         return UCS_ERR_NO_MEMORY;
     }
     base_record_open(iface);
+    if (iface->recorder == NULL) {
+        flow_trace_end(iface->core);
+    }
     return UCS_OK;
 }
 

@@ -244,19 +244,20 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
     }
 }
 
-/* The one operation that the dispatched request may do before all else; nothing
- * passes those behind it any more. */
-static int base_pending_permits(base_iface_t *iface, base_ep_t *ep)
+/* May the dispatched request still do its one operation before all else? */
+static int base_pending_permits(const base_iface_t *iface, const base_ep_t *ep)
 {
-    if ((iface->serving != ep) || iface->dispatch.took_one ||
-        (flow_tx_psn(ep->tx) != iface->dispatch.psn)) {
-        return 0;
-    }
+    return (iface->serving == ep) && !iface->dispatch.took_one &&
+           (flow_tx_psn(ep->tx) == iface->dispatch.psn);
+}
+
+/* It does it: nothing passes those behind it any more. */
+static void base_pending_take(base_iface_t *iface, base_ep_t *ep)
+{
     iface->dispatch.took_one = 1;
     if (iface->dispatch.open) {
         record_call_tx_pause(iface->core, ep->tx, FLOW_PAUSE_PENDING);
     }
-    return 1;
 }
 
 void base_pending_pass(base_iface_t *iface, base_ep_t *ep)
@@ -270,8 +271,15 @@ void base_pending_pass(base_iface_t *iface, base_ep_t *ep)
 
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep)
 {
-    return (flow_tx_paused(ep->tx) == FLOW_PAUSE_PENDING) &&
-           base_pending_permits(iface, ep);
+    ep->permitted = (flow_tx_paused(ep->tx) == FLOW_PAUSE_PENDING) &&
+                    base_pending_permits(iface, ep);
+    return ep->permitted;
+}
+
+void base_pending_took_rma(base_iface_t *iface, base_ep_t *ep)
+{
+    ep->permitted = 0;
+    base_pending_take(iface, ep);
 }
 
 void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,
@@ -286,7 +294,14 @@ void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,
 
 int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep)
 {
-    return (ep->requests == NULL) || base_pending_permits(iface, ep);
+    if (ep->requests == NULL) {
+        return 1;
+    }
+    if (!base_pending_permits(iface, ep)) {
+        return 0;
+    }
+    base_pending_take(iface, ep);
+    return 1;
 }
 
 /* Dispatches one request of the ring's head. Returns whether it went on. */
@@ -319,6 +334,7 @@ static int base_pending_serve(base_iface_t *iface)
         return 1; /* the callback destroyed the endpoint */
     }
     iface->serving = NULL;
+    ep->permitted  = 0;
     if (status != UCS_OK) {
         base_pending_push(ep, req);
         if (status == UCS_INPROGRESS) { /* more of it, as much as before */

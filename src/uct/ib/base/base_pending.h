@@ -22,8 +22,10 @@ void base_pending_wait(base_iface_t *iface);
 void base_pending_ping(base_iface_t *iface);
 
 /* May a paused endpoint post an RDMA operation all the same, as its request is
- * being dispatched? Once for each dispatch, and then nothing else. */
+ * being dispatched? Once for each dispatch, and then nothing else: if it did,
+ * base_pending_took_rma has to be called, while ep->permitted is set. */
 int base_pending_permits_rma(base_iface_t *iface, base_ep_t *ep);
+void base_pending_took_rma(base_iface_t *iface, base_ep_t *ep);
 
 /* Lets one message of a paused endpoint pass, where its request is being
  * dispatched. */

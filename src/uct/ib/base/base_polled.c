@@ -5,6 +5,9 @@
  * destruction of an endpoint waits for its own; or in a batch of which one runs
  * a callback. They cannot be put back; progress takes them first, in their
  * order, and the destruction of an endpoint those of its own.
+ *
+ * Those of a batch lie where they were polled to, and become a list when such a
+ * callback makes progress or destroys an endpoint, which hardly any does.
  */
 #include "base_polled.h"
 #include "base_retry.h"
@@ -17,8 +20,10 @@
 #define BASE_WAIT_POLLS   64  /* between two looks at the clock */
 #define BASE_POLLED_BUDGET 512 /* taken at once */
 
-void base_polled_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc)
+static void base_polled_append(base_iface_t *iface, const efa_wc_t *wc)
 {
+    base_op_t *op = efa_wc_user(wc);
+
     if (iface->polled.tx == NULL) {
         iface->polled.tx_tail = &iface->polled.tx;
     }
@@ -27,6 +32,27 @@ void base_polled_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc)
     *iface->polled.tx_tail = op;
     iface->polled.tx_tail  = &op->polled_next;
     iface->todo        |= BASE_TODO_TX;
+}
+
+/* Somebody wants the batch that waits for a callback, or has a newer one: the
+ * rest of it goes into the list. */
+static void base_polled_keep_rest(base_iface_t *iface)
+{
+    const efa_wc_t *wc = iface->polled.rest;
+
+    if (wc == NULL) {
+        return;
+    }
+    iface->polled.rest = NULL;
+    for (; wc < iface->polled.rest_end; ++wc) {
+        base_polled_append(iface, wc);
+    }
+}
+
+void base_polled_add(base_iface_t *iface, const efa_wc_t *wc)
+{
+    base_polled_keep_rest(iface);
+    base_polled_append(iface, wc);
 }
 
 void base_polled_rx(base_iface_t *iface)
@@ -55,16 +81,25 @@ void base_polled_tx(base_iface_t *iface)
     }
     count = efa_poll_tx(&iface->qp, 1, &wc);
     if (count == 1) {
-        base_polled_add(iface, efa_wc_user(&wc), &wc);
+        base_polled_add(iface, &wc);
     } else if (count < 0) {
         base_fail_iface(iface, "polling for completions", -count);
     }
 }
 
-static inline void base_polled_take_rma(base_iface_t *iface, base_op_t *op)
+/* One that ended well. */
+static inline void base_polled_end_rma(base_iface_t *iface, base_op_t *op)
 {
-    uct_completion_t *comp = base_complete_rma(iface, op);
+    uct_completion_t *comp;
 
+    if (op->out.kind == BASE_OUT_GET_BCOPY) {
+        base_complete_unpack(op);
+    }
+    if (__builtin_expect(!base_complete_rma_is_short(iface, op), 0)) {
+        base_tx_completion(iface, op, 0);
+        return;
+    }
+    comp = base_complete_rma(iface, op);
     ++iface->ops_done;
     base_op_give(&iface->ops, op);
     if (comp != NULL) {
@@ -72,11 +107,49 @@ static inline void base_polled_take_rma(base_iface_t *iface, base_op_t *op)
     }
 }
 
+void base_polled_rma(base_iface_t *iface, base_op_t *op)
+{
+    base_polled_end_rma(iface, op);
+}
+
+static inline void base_polled_end(base_iface_t *iface, base_op_t *op,
+                                   unsigned vendor_err)
+{
+    if ((vendor_err == 0) && base_op_is_rma(op->out.kind)) {
+        base_polled_end_rma(iface, op);
+    } else {
+        base_tx_completion(iface, op, vendor_err);
+    }
+}
+
+const efa_wc_t *base_polled_batch(base_iface_t *iface, const efa_wc_t *wc,
+                                  const efa_wc_t *end)
+{
+    iface->polled.rest_end = end;
+    iface->todo           |= BASE_TODO_TX;
+    do {
+        iface->polled.rest = wc + 1;
+        base_polled_end(iface, efa_wc_user(wc), efa_wc_status(wc));
+        if (__builtin_expect(iface->polled.rest == NULL, 0)) {
+            base_polled_take_tx(iface);
+            return end;
+        }
+    } while ((++wc < end) &&
+             (((base_op_t*)efa_wc_user(wc))->out.kind != BASE_OUT_AM));
+
+    iface->polled.rest = NULL;
+    if (iface->polled.tx == NULL) {
+        iface->todo &= ~BASE_TODO_TX;
+    }
+    return wc - 1;
+}
+
 unsigned base_polled_take_tx(base_iface_t *iface)
 {
     unsigned   budget = BASE_POLLED_BUDGET, count = 0;
     base_op_t *op;
 
+    base_polled_keep_rest(iface);
     if (iface->todo & BASE_TODO_BROKEN) {
         budget = UINT_MAX; /* requests without a completion will be cancelled */
     }
@@ -85,11 +158,7 @@ unsigned base_polled_take_tx(base_iface_t *iface)
     while (((op = iface->polled.tx) != NULL) && (count < budget)) {
         iface->polled.tx = op->polled_next;
         ++count;
-        if ((op->vendor_err == 0) && base_complete_rma_is_short(iface, op)) {
-            base_polled_take_rma(iface, op);
-        } else {
-            base_tx_completion(iface, op, op->vendor_err);
-        }
+        base_polled_end(iface, op, op->vendor_err);
     }
     if (iface->polled.tx == NULL) {
         iface->todo &= ~BASE_TODO_TX;
@@ -136,7 +205,7 @@ static const efa_wc_t *base_polled_wait_wc(base_iface_t *iface,
             if (efa_wc_user(wc) == op) {
                 return wc;
             }
-            base_polled_add(iface, efa_wc_user(wc), wc);
+            base_polled_add(iface, wc);
         }
     } while ((count >= 0) && (base_flow_clock(iface) < deadline));
 
@@ -167,6 +236,7 @@ void base_polled_take_ep(base_iface_t *iface, const base_ep_t *ep)
 {
     base_op_t **link = &iface->polled.tx, *op;
 
+    base_polled_keep_rest(iface);
     while ((op = *link) != NULL) {
         if ((op->out.kind == BASE_OUT_CTL) || (op->ep != ep)) {
             link = &op->polled_next;

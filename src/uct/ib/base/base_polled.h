@@ -26,7 +26,18 @@ ucs_status_t base_polled_wait(base_iface_t *iface, base_op_t *op,
 
 /* Keeps a completion of a work request for progress, and completes those of one
  * endpoint that are kept. */
-void base_polled_add(base_iface_t *iface, base_op_t *op, const efa_wc_t *wc);
+void base_polled_add(base_iface_t *iface, const efa_wc_t *wc);
 void base_polled_take_ep(base_iface_t *iface, const base_ep_t *ep);
+
+/*
+ * Completions of a batch, from `wc` on, up to the next of a message that nobody
+ * waits for. A callback may run, and destroy an endpoint or make progress,
+ * which must find those that were not looked at yet. Returns the last one that
+ * was dealt with.
+ */
+const efa_wc_t *base_polled_batch(base_iface_t *iface, const efa_wc_t *wc,
+                                  const efa_wc_t *end);
+/* The completion of one RDMA operation that ended well. Callbacks run. */
+void base_polled_rma(base_iface_t *iface, base_op_t *op);
 
 #endif

@@ -16,35 +16,18 @@
 
 #define BASE_QUIET_POLLS 16 /* batches at a time */
 
-/*
- * Completions other than those of messages that nobody waits for. A callback
- * may run, and destroy an endpoint, which must find the polled completions that
- * were not looked at yet: these are put where it looks. Returns the last
- * completion that was dealt with.
- */
+/* Completions other than those of messages that nobody waits for. Returns the
+ * last one that was dealt with. */
 static __attribute__((noinline)) const efa_wc_t *
 base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
 {
     base_op_t *op = efa_wc_user(wc);
 
-    if (efa_wc_is_ok(wc)) { /* these run none */
-        if (op->out.kind == BASE_OUT_CTL) {
-            base_ctl_finish(iface, op, FLOW_SEND_OK);
-            return wc;
-        }
-        if (base_complete_rma_is_short(iface, op) &&
-            base_complete_rma_is_quiet(op)) {
-            (void)base_complete_rma(iface, op);
-            ++iface->ops_done;
-            base_op_give(&iface->ops, op);
-            return wc;
-        }
+    if (efa_wc_is_ok(wc) && (op->out.kind == BASE_OUT_CTL)) { /* none runs */
+        base_ctl_finish(iface, op, FLOW_SEND_OK);
+        return wc;
     }
-    for (; wc < end; ++wc) {
-        base_polled_add(iface, efa_wc_user(wc), wc);
-    }
-    base_polled_take_tx(iface);
-    return end;
+    return base_polled_batch(iface, wc, end);
 }
 
 /* As base_rx_batch: 30 instructions (bench_complete, libefa). */
@@ -159,7 +142,16 @@ base_tx_direct_rma(base_iface_t *iface)
         }
         op = efa_direct_user(&copy, id);
         if (!base_complete_rma_is_short(iface, op)) {
-            break;
+            if (op->out.kind != BASE_OUT_GET_BCOPY) {
+                break;
+            }
+            (void)efa_direct_take(&copy); /* callbacks run, as below */
+            base_tx_told(iface, &copy, free, count - told, count + 1 - told);
+            told = count + 1;
+            base_polled_rma(iface, op);
+            copy = iface->qp.direct.tx;
+            free = *iface->ops.sink;
+            continue;
         }
         (void)efa_direct_take(&copy);
         comp         = base_complete_rma(iface, op);

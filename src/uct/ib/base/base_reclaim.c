@@ -70,7 +70,7 @@ static int base_reclaim_poll(base_iface_t *iface, const base_ep_t *ep)
             base_tx_completion(iface, op, efa_wc_status(&wc));
             return 1;
         }
-        base_polled_add(iface, op, &wc);
+        base_polled_add(iface, &wc);
     }
     return 1;
 }

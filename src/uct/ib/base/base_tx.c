@@ -105,8 +105,7 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
         base_ctl_finish(iface, op, FLOW_SEND_OK);
         return;
     case BASE_OUT_GET_BCOPY:
-        op->unpack.func(op->unpack.arg, op->bounce->data,
-                        op->bounce->sge.length);
+        base_complete_unpack(op);
         break;
     case BASE_OUT_PUT:
         if (iface->put_flush && base_put_read_back(iface, op)) {

@@ -124,6 +124,8 @@ typedef struct base_dispatch {
 typedef struct base_polled {
     efa_wc_t   rx;
     base_op_t *tx, **tx_tail; /* oldest first */
+    const efa_wc_t *rest, *rest_end; /* and these, of a batch that waits for a
+                                        callback; rest is NULL: of none */
 } base_polled_t;
 
 /* RDMA that the peer's device did not know us for (base_retry.c). */
@@ -217,7 +219,14 @@ struct base_ep {
     uint8_t       rma_refused; /* and the user was told */
     uint8_t       rma_worked;  /* some RMA ended well */
     uint8_t       rma_blocked; /* RMA found no operation: its request follows */
-    uint8_t       wireup;  /* base_wireup_t */
+    union {
+        struct {
+            uint8_t wireup;    /* base_wireup_t */
+            uint8_t permitted; /* RMA of the request that is being dispatched
+                                  may pass others, and was not posted yet */
+        };
+        uint16_t  rma_unusual; /* either: more is to be done when it is */
+    };
     uint16_t      list_needs; /* operations that a refused list waits for */
     ucs_status_t  status; /* UCS_OK while alive */
     uint32_t      wireup_seen; /* ASKED: fences then; REPLAY: progress then */

@@ -166,7 +166,9 @@ efa_rdma_verbs(struct ibv_qp_ex *qpx, const efa_dest_t *dest, efa_rdma_t rdma,
         ibv_wr_rdma_write(qpx, rkey, remote_addr);
         break;
     }
-    if (count == 0) {
+    if (__builtin_expect(count == 1, 1)) {
+        ibv_wr_set_sge(qpx, pieces->lkey, pieces->addr, pieces->length);
+    } else if (count == 0) {
         ibv_wr_set_inline_data(qpx, (void*)(uintptr_t)pieces->addr,
                                pieces->length);
     } else {

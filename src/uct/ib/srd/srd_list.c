@@ -215,8 +215,8 @@ srd_list_posted(srd_list_t *list, base_op_t *first, unsigned count)
     iface->rma_ops    += count;
     iface->ops_posted += count;
     iface->rma_posted += count;
-    if (base_wireup_ep_is_replayed(ep)) {
-        base_outstanding_fence(ep);
+    if (ep->rma_unusual) {
+        srd_rma_posted(iface, ep);
     }
 }
 

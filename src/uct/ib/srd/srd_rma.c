@@ -22,6 +22,16 @@ base_op_t *srd_rma_other_op(base_iface_t *iface, base_ep_t *ep)
                    NULL;
 }
 
+void srd_rma_posted(base_iface_t *iface, base_ep_t *ep)
+{
+    if (ep->permitted) {
+        base_pending_took_rma(iface, ep);
+    }
+    if (base_wireup_ep_is_replayed(ep)) {
+        base_outstanding_fence(ep);
+    }
+}
+
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep)
 {
     if (!flow_tx_rma_refused(ep->tx)) {

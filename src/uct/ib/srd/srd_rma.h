@@ -26,6 +26,9 @@ base_op_t *srd_rma_other_op(base_iface_t *iface, base_ep_t *ep);
  * UCS_ERR_NO_RESOURCE, or UCS_ERR_UNREACHABLE when it never will. */
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep);
 
+/* One was, or a list, and ep->rma_unusual is set. */
+void srd_rma_posted(base_iface_t *iface, base_ep_t *ep);
+
 /* One of them, until it is posted. */
 typedef struct srd_rma {
     base_ep_t    *ep;
@@ -37,7 +40,8 @@ typedef struct srd_rma {
 
 /*
  * UCS_OK when an RDMA operation may be posted now: then rma->op is it, free
- * still. UCS_ERR_NO_RESOURCE, UCS_ERR_UNREACHABLE, or why the endpoint failed.
+ * still, and where nothing is posted nothing has changed.
+ * UCS_ERR_NO_RESOURCE, UCS_ERR_UNREACHABLE, or why the endpoint failed.
  */
 static inline __attribute__((always_inline)) ucs_status_t
 srd_rma_start(srd_rma_t *rma, uct_ep_h tl_ep, uint64_t remote_addr,
@@ -132,8 +136,8 @@ srd_rma_post(const srd_rma_t *rma, base_out_kind_t kind, uct_completion_t *comp)
     ++iface->rma_ops;
     ++iface->ops_posted;
     ++iface->rma_posted;
-    if (base_wireup_ep_is_replayed(ep)) {
-        base_outstanding_fence(ep);
+    if (__builtin_expect(ep->rma_unusual, 0)) {
+        srd_rma_posted(iface, ep);
     }
     return UCS_INPROGRESS;
 }
