@@ -35,7 +35,7 @@ while [[ ${1:-} == --* ]]; do
     shift
 done
 build=$(cd "${1:-$here/build}" && pwd)
-rounds=${2:-64}
+rounds=${2:-16}
 batch=16
 endpoints=${3:-10000}
 out=$(mktemp -d "$build/instr.XXXXXX")
@@ -55,8 +55,9 @@ for tool in valgrind python3; do
         exit 1
     }
 done
-if [ $((rounds % 4)) -ne 0 ]; then
-    echo "instr.sh: $rounds rounds: a multiple of 4, please" >&2
+# Longer, and the queue's reserve opens within the run, which is another way.
+if [ $((rounds % 4)) -ne 0 ] || [ "$rounds" -gt 32 ]; then
+    echo "instr.sh: $rounds rounds: a multiple of 4 up to 32, please" >&2
     exit 1
 fi
 

@@ -107,7 +107,7 @@ def transport(bench, *options):
     """Rows of (operation, transport, verbs), and lines on memory; with --direct
     of the direct data path."""
     script = os.path.join(os.path.dirname(HERE), "instr.sh")
-    rounds = ["16", "1000"] if bench.quick else ["64", "10000"]
+    rounds = ["16", "1000" if bench.quick else "10000"]
     done = subprocess.run([script, *options, bench.build, *rounds], text=True,
                           capture_output=True, timeout=600, check=False)
     rows = [(match.group(1).strip(), float(match.group(2)),
