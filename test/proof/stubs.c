@@ -62,6 +62,15 @@ int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
     return nondet_u8() & 1;
 }
 
+int flow_peer_addr_sent(flow_core_t *core, const flow_addr_t *addr,
+                        flow_src_t src)
+{
+    (void)core;
+    (void)addr;
+    (void)src;
+    return nondet_u8() & 1;
+}
+
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
                      uint64_t map)
 {

