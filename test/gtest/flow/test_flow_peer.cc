@@ -232,7 +232,10 @@ TEST_F(flow_reborn_pair, proof_from_before_the_newcomer)
 /* The 7 bits of a token are soon guessed by a host that makes up a newcomer at
  * the address of one who lives. The device does not know it: that proves
  * nothing. */
-TEST_F(flow_reborn_pair, ud__a_guessed_token_proves_nothing)
+class flow_reborn_guess : public flow_reborn_pair,
+                          public testing::WithParamInterface<bool> {};
+
+TEST_P(flow_reborn_guess, ud__a_guessed_token_proves_nothing)
 {
     Node b(1, ud), lives(2, first_ud), forged(2, second_ud);
     flow_tx_t *tx = forged.open(b);
@@ -253,11 +256,15 @@ TEST_F(flow_reborn_pair, ud__a_guessed_token_proves_nothing)
                       flow_wire_set_token(100 * FLOW_WIRE_PSN_ONE,
                                           flow_rx_token(flow_core_rx(
                                                   b.core, peer->rx_list))));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(early, hello.src));
+    EXPECT_EQ(FLOW_RX_DROP, /* of a host that is known */
+              b.receive(early, flow_src(ah_of(77), forged.addr.qpn)));
     EXPECT_EQ(1u, b.counters().drops[FLOW_DROP_BEYOND]) << "the token is right";
     EXPECT_EQ(FLOW_PEER_READY, state(lives));
     settle(b, forged); /* the answer: it knows the token */
     EXPECT_EQ(FLOW_PEER_READY, state(lives));
+    if (!GetParam()) { /* nearly out of handles */
+        flow_peer_set_ah(b.core, peer, FLOW_AH_UNKNOWN, FLOW_RMA_NOT_YET);
+    }
     ASSERT_TRUE(forged.send(tx, "guessed"));
     Packet guess = forged.out.back();
     guess.src    = hello.src;
@@ -268,6 +275,11 @@ TEST_F(flow_reborn_pair, ud__a_guessed_token_proves_nothing)
     EXPECT_EQ(FLOW_PEER_DEAD, state(lives));
     EXPECT_STREQ(nullptr, b.check());
 }
+
+INSTANTIATE_TEST_SUITE_P(handle, flow_reborn_guess, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &info) {
+                             return info.param ? "kept" : "not_kept";
+                         });
 
 /* Once the handle of one who lives is old, nobody else's host brings a newcomer
  * at its address. */
