@@ -247,7 +247,8 @@ void receive(const Packet &packet, bool held)
     verdict  = (held ? flow_rx_accept_held : flow_rx_accept)(
             cores[id], packet.bytes, packet.len,
             (void*)handle_of(packet.flow, packet.op),
-            flow_src(FLOW_AH_UNKNOWN, qpn_of(packet.from)), &out);
+            /* its host is known to the device, though no handle is kept */
+            flow_src((uint16_t)packet.from, qpn_of(packet.from)), &out);
     if (verdict == FLOW_RX_NO_MEMORY) {
         broken("no memory");
     }
