@@ -246,7 +246,7 @@ void receive(const Packet &packet, bool held)
     note_rivals(packet);
     verdict  = (held ? flow_rx_accept_held : flow_rx_accept)(
             cores[id], packet.bytes, packet.len,
-            (void*)handle_of(packet.flow, packet.op), /* a host the device knows */
+            (void*)handle_of(packet.flow, packet.op), /* its host is known */
             flow_src((uint16_t)packet.from, qpn_of(packet.from)), &out);
     if (verdict == FLOW_RX_NO_MEMORY) {
         broken("no memory");
