@@ -42,8 +42,8 @@ record_words() {
     local file calls part two=0
     for file in "$RECORDED"/*.srdrec; do
         calls=$("$BUILD/bin/srd_replay" "$file" | sed -n 's/ calls, the same$//p')
-        for part in 1 2 3 4 5 6 7 8 9; do
-            "$BUILD/bin/srd_replay" --why --until $((calls * part / 10)) "$file" ||
+        for part in {1..39}; do
+            "$BUILD/bin/srd_replay" --why --until $((calls * part / 40)) "$file" ||
                 fail "$file: --why"
         done >"$CHECK_LOG.why"
         awk '/^flow / { match($0, /fe80:[0-9a-f:]*/); gid = substr($0, RSTART, RLENGTH) }
