@@ -386,19 +386,23 @@ TEST_F(UctReads, progress__in_a_callback_of_get_bcopy)
 {
     unsigned done = 0;
 
-    in_unpack = [&](Read &) {
-        in_unpack = nullptr;
-        a->progress();
+    /* a device that reorders, or works by itself, may have ended one alone */
+    for (int tries = 0; (done == 0) && (tries < 100); ++tries) {
+        in_unpack = [&](Read &) {
+            in_unpack = nullptr;
+            a->progress();
+            for (const Read &read : reads) {
+                done += is_right(read);
+            }
+        };
+        reads = std::vector<Read>();
+        run();
+        ASSERT_TRUE(flush(ep));
         for (const Read &read : reads) {
-            done += is_right(read);
+            EXPECT_TRUE(is_right(read));
         }
-    };
-    run();
-    EXPECT_GT(done, 0u); /* all others, but on a device that reorders */
-    EXPECT_TRUE(flush(ep));
-    for (const Read &read : reads) {
-        EXPECT_TRUE(is_right(read));
     }
+    EXPECT_GT(done, 0u);
 }
 
 /* The bytes are taken, and the endpoint goes: the others with it, each once. */
