@@ -179,7 +179,7 @@ arm_programs() {
     UCX_TLS=srd "$root/bin/efasim" run --fabric "t$$" -- "$root/bin/srdrun" \
         "$root/bin/srd_info" >"$CHECK_LOG.info" || { cat "$CHECK_LOG.info"; fail status; }
     cat "$CHECK_LOG.info"
-    grep -q 'srd/rdmap0s6' "$CHECK_LOG.info" || fail "no lane over srd"
+    grep -q 'UCX takes srd on rdmap0s6' "$CHECK_LOG.info" || fail "no lane over srd"
 }
 
 # UCX's calls through our tables, to a provider of the tests' own.
