@@ -11,7 +11,7 @@
 #include "flow/tx.h"
 
 /* _link holds _pack of the next one's index, 0 of the last. */
-#define FLOW_FIFO_DEFINE(_name, _get, _link, _pack, _unpack) \
+#define FLOW_FIFO_DEFINE_PACKED(_name, _get, _link, _pack, _unpack) \
     static inline void flow_fifo_##_name##_push(flow_core_t *core, \
                                                 flow_fifo_t *fifo, \
                                                 uint32_t index) \
@@ -39,7 +39,11 @@
         return index; \
     }
 
+/* ... the index itself. */
 #define FLOW_FIFO_PLAIN(_index) (_index)
+#define FLOW_FIFO_DEFINE(_name, _get, _link) \
+    FLOW_FIFO_DEFINE_PACKED(_name, _get, _link, FLOW_FIFO_PLAIN, \
+                            FLOW_FIFO_PLAIN)
 
 /* ctl_next says of which kind the next flow is, here and where flows are parked
  * (turn.c): so it can be checked in an image, which a loaded one relies on. One
@@ -54,17 +58,15 @@ static inline uint32_t flow_fifo_rx(uint32_t ref)
     return (ref & FLOW_TURN_RX) ? ref & (FLOW_INDEX_MAX - 1) : 0;
 }
 
-FLOW_FIFO_DEFINE(tx_ctl, flow_core_tx, ctl_next, FLOW_FIFO_PLAIN, flow_fifo_tx)
-FLOW_FIFO_DEFINE(rx_ctl, flow_core_rx, ctl_next, FLOW_FIFO_RX, flow_fifo_rx)
-FLOW_FIFO_DEFINE(tx_event, flow_core_tx, event_next, FLOW_FIFO_PLAIN,
-                 FLOW_FIFO_PLAIN)
-FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next, FLOW_FIFO_PLAIN,
-                 FLOW_FIFO_PLAIN)
-FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next, FLOW_FIFO_PLAIN,
-                 FLOW_FIFO_PLAIN)
-FLOW_FIFO_DEFINE(peer_tomb, flow_core_peer, tx_list, FLOW_FIFO_PLAIN,
-                 FLOW_FIFO_PLAIN)
-FLOW_FIFO_DEFINE(ring, flow_core_ring, next, FLOW_FIFO_PLAIN, FLOW_FIFO_PLAIN)
+FLOW_FIFO_DEFINE_PACKED(tx_ctl, flow_core_tx, ctl_next, FLOW_FIFO_PLAIN,
+                        flow_fifo_tx)
+FLOW_FIFO_DEFINE_PACKED(rx_ctl, flow_core_rx, ctl_next, FLOW_FIFO_RX,
+                        flow_fifo_rx)
+FLOW_FIFO_DEFINE(tx_event, flow_core_tx, event_next)
+FLOW_FIFO_DEFINE(rx_starved, flow_core_rx, starved_next)
+FLOW_FIFO_DEFINE(peer_event, flow_core_peer, event_next)
+FLOW_FIFO_DEFINE(peer_tomb, flow_core_peer, tx_list)
+FLOW_FIFO_DEFINE(ring, flow_core_ring, next)
 
 /* The same for operations, which are the transport's. */
 static inline void flow_fifo_op_push(flow_op_list_t *list, flow_op_t *op)

@@ -283,6 +283,14 @@ int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
             ((ah == FLOW_AH_UNKNOWN) && (peer->young != 0)));
 }
 
+int flow_peer_answered(const flow_peer_t *peer, flow_src_t src)
+{
+    uint16_t ah = flow_src_ah(src);
+
+    return (peer->state == FLOW_PEER_READY) && (ah != FLOW_AH_UNKNOWN) &&
+           ((ah == peer->ah) || (peer->ah == FLOW_AH_UNKNOWN));
+}
+
 flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen)
 {
     return (peer->ah == FLOW_AH_UNKNOWN) ?

@@ -85,6 +85,11 @@ int  flow_peer_sent(const flow_peer_t *peer, flow_src_t src);
  * which is its host's and so the newcomer's, too. */
 int  flow_peer_addr_sent(flow_core_t *core, const flow_addr_t *addr,
                          flow_src_t src);
+/* May src know a token of the peer's by our answer, which goes when the device
+ * has a handle of it? A number of 7 bits is soon guessed: a stranger to the
+ * device does not prove that the peer lives, whether the caller keeps the
+ * peer's handle or not. */
+int  flow_peer_answered(const flow_peer_t *peer, flow_src_t src);
 /* The sender to expect in its next packets: by its handle, or, where it has
  * none, as in the packet just seen. */
 flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen);

@@ -285,18 +285,6 @@ static void flow_rx_take_limit(flow_core_t *core, flow_tx_t *tx,
     flow_tx_limit(core, tx, flow_wire_limit(word));
 }
 
-/* May the sender of a short header have it from our answer, which goes when the
- * device has a handle of it? A number of 7 bits is soon guessed: a stranger to
- * the device proves nothing, whether the caller keeps the peer's handle or
- * not. */
-static int flow_peer_answered(const flow_peer_t *peer, flow_src_t src)
-{
-    uint16_t ah = flow_src_ah(src);
-
-    return (peer->state == FLOW_PEER_READY) && (ah != FLOW_AH_UNKNOWN) &&
-           ((ah == peer->ah) || (peer->ah == FLOW_AH_UNKNOWN));
-}
-
 /* A short header: index, generation and sender are checked one by one. */
 static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
                                               const uint8_t *pkt,

@@ -62,6 +62,13 @@ int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
     return nondet_u8() & 1;
 }
 
+int flow_peer_answered(const flow_peer_t *peer, flow_src_t src)
+{
+    (void)src;
+    PROVE(is_peer(peer));
+    return nondet_u8() & 1;
+}
+
 int flow_peer_addr_sent(flow_core_t *core, const flow_addr_t *addr,
                         flow_src_t src)
 {
