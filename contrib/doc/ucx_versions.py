@@ -156,6 +156,8 @@ In this order; what a check in brackets names cannot be forgotten.
    `src/ucp_hooks/minors.h`. That is the one list: the tables, detection, the
    objects and the tests are made from it. `test/gtest/uct/hooks_fake_uct.c`
    states the symbol once more, as what a release exports (`check_minors.py`).
+   (Where there is none, libuct cannot tell the two apart: then `detect.c` has to
+   take libucp's word for it, with a case in `refused` of `hooks_suite.sh`.)
 2. **What it declares.** Compare the release's headers with those of the one
    before: `git diff v1.%d.x v1.%d.x -- src/uct/base src/uct/api src/ucs
    src/ucm/api src/ucp/core/ucp_types.h src/ucp/wireup`: structures, the
@@ -167,12 +169,18 @@ In this order; what a check in brackets names cannot be forgotten.
    caller's and is read by its field mask: what UCX appends to one needs nothing
    here. Where a size differs that was the same in all so far (`UCX_BASE_*` in
    `host.h`, 400 and 536 in `hooks_layout.cc`), so does the sentence under the
-   table above. Beside the headers, four facts of UCX's code: elements of a list
+   table above. Beside the headers, facts of UCX's code: elements of a list
    whose keys UCP resolves at once (its `ucp/rma`; `SRD_LIST_MAX` in
    `srd_list.c`); how it reads UCX_TLS and its aliases (its `ucp_context.c`;
-   `tls.c`); transports that are new (its `uct`), by their names in `apart.c` and
-   in `opener_kind` of `fallback.c`; and that the first byte of an address of its
-   ib says how long it is (its `uct/ib/base`; `near.h`).
+   `tls.c`); transports that are new (its `uct`), by their names in `apart.c`, in
+   `opener_kind` of `fallback.c` and, within a host, in `LOCAL_TLS` of
+   `srd_info.c`; how many bytes its worker wants before a packet
+   (`UCP_WORKER_HEADROOM_SIZE` of its `ucp/core/ucp_worker.h`; `NEED_HEADROOM` of
+   `base_sizing.c`); the lines in which it prints lanes (its
+   `ucp_ep_print_info`; `probe_ucx.c`, which no test runs under another UCX: try
+   `srd_info --check`); how many entries an address may have
+   (`UCP_MAX_RESOURCES`; `peer_address.c`); and that the first byte of an address
+   of its ib says how long it is (its `uct/ib/base`; `near.h`).
 3. **What it calls.** New callbacks and changed arguments go to
    `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
    the minor; no callback may stay NULL, as UCX asserts some and calls others
@@ -183,19 +191,25 @@ In this order; what a check in brackets names cannot be forgotten.
    `hooks_glue_*.cc` where UCT's API has one (of what is not installed the
    declaration: `hooks_glue.h`). Then `hooks_layout.sh DIR` with the
    release's source tree, and the callbacks under its libraries:
-   `hooks_matrix.sh build PREFIX`. Both end with a line for each check.
-5. **Real data**: a wheel of that minor into `test/matrix/wheels.txt`, or a system
-   into `contrib/ci/chroot.sh`, then suite matrix.
+   `hooks_matrix.sh build PREFIX` (with `include/`: a whole wheel, unpacked; what
+   suite matrix keeps in its cache are libraries alone). Both end with a line for
+   each check.
+5. **Real data**: build with its headers, `UCX_CFLAGS="-isystem DIR"
+   ./contrib/test.sh --build` (as the system's, since UCX's own may warn), once
+   sid has it `contrib/ci/anyone.sh bare sid`. A wheel of that minor into
+   `test/matrix/wheels.txt`, or a system into `contrib/ci/chroot.sh`, then suite
+   matrix. When sid goes on to a minor, the one that it had needs a wheel there.
 6. **What is said of it**: what was tried, in `HEADERS` and `SYSTEMS` of
    `contrib/doc/ucx_versions.py` (a structure that is new there: its UCX name
    in `NAMES`), then `contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
-   load compares); which operations are refused on it, in "How it is tried"
-   there; the rows of `docs/MATRIX.md`; where GPUs are tried with its wheel,
+   load compares; from then on step 2 above names the next two); which operations
+   are refused on it, in "How it is tried" there; the rows of `docs/MATRIX.md`; where GPUs are tried with its wheel,
    `NEW` of `test/suite_gpu.sh`, `test/gpu/ucx.sh`, `docs/GPU.md` and the row of
    `docs/TESTING.md`; the head of `test/matrix/wheels.txt`; and each "1.13 to ..." that
    `check_minors.py` names: in the sources it states what is the same in all of
-   them, so look there first; the number of builds in README's head; a line in
-   NEWS. Once sid has it,
+   them, so look there first; the number of builds in README's *What it has run
+   on* and in NEWS; in NEWS, which `check_minors.py` leaves out, as long as it is
+   not released also the range in its first lines, else a line. Once sid has it,
    what `docs/MATRIX.md`, `docs/TESTING.md` and `docs/DESIGN.md` (what has run)
    say of sid's UCX, and the names `uct_ucx_1_NN*` in `test/suite_uct.sh`.
    `test/portable/ucx.sh` takes sid's

@@ -169,7 +169,7 @@ TEST_F(Rma, fence_orders_puts)
 }
 
 /* The message says that the data was put: it may not come first. */
-TEST_F(Rma, fence_orders_put_and_message)
+TEST_F(Rma, flush_orders_put_and_message)
 {
     ucp_ep_h ep = connect(a, b);
 

@@ -53,6 +53,8 @@ hooked() {
 }
 
 for prefix; do
+    [ -e "$prefix/include/uct/api/uct.h" ] ||
+        { echo "FAIL $prefix: no include/: a whole wheel or installation"; exit 1; }
     lib=$(cd "$prefix/lib" && pwd) || exit 2
     version=$(version_of "$lib") || { echo "FAIL $prefix: no version"; exit 1; }
     minor=$(echo "$version" | cut -d. -f2)
