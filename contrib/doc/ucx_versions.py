@@ -203,7 +203,8 @@ In this order; what a check in brackets names cannot be forgotten.
    `contrib/doc/ucx_versions.py` (a structure that is new there: its UCX name
    in `NAMES`), then `contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
    load compares; from then on step 2 above names the next two); which operations
-   are refused on it, in "How it is tried" there; the rows of `docs/MATRIX.md`; where GPUs are tried with its wheel,
+   are refused on it, in "How it is tried" there; the rows of `docs/MATRIX.md`;
+   where GPUs are tried with its wheel,
    `NEW` of `test/suite_gpu.sh`, `test/gpu/ucx.sh`, `docs/GPU.md` and the row of
    `docs/TESTING.md`; the head of `test/matrix/wheels.txt`; and each "1.13 to ..." that
    `check_minors.py` names: in the sources it states what is the same in all of
