@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Callbacks that make progress, so that all the rest goes on while one
+ * operation is about to end: others end, endpoints go, the device is lost. */
+#include "uct_entity.h"
+
+#include <algorithm>
+#include <memory>
+
+using namespace uct_test;
+
+namespace {
+
+class UctNested : public UctTest {
+protected:
+    struct Op {
+        uct_completion_t uct; /* first */
+        unsigned done     = 0;
+        unsigned unpacked = 0;
+        bool unpacks      = false;
+        std::function<void()> on_done, on_unpack;
+
+        Op()
+        {
+            uct.count  = 1;
+            uct.status = UCS_OK;
+            uct.func   = [](uct_completion_t *self) {
+                Op *op = reinterpret_cast<Op *>(self);
+
+                ++op->done;
+                if (op->on_done) {
+                    op->on_done();
+                }
+            };
+        }
+    };
+
+    void start(const Config &config = {})
+    {
+        open(config);
+        remote = std::make_unique<Memory>(*b, 8192, 1);
+        local  = std::make_unique<Memory>(*a, 8192, 2);
+        introduce();
+        ASSERT_TRUE(wait([&] { return get_bcopy(ep, first) != NOT_NOW; }));
+        ASSERT_TRUE(flush(ep));
+        ASSERT_EQ(1u, first.done);
+    }
+
+    void TearDown() override
+    {
+        local.reset();
+        remote.reset();
+        UctTest::TearDown();
+    }
+
+    uint64_t address()
+    {
+        return reinterpret_cast<uintptr_t>(remote->data());
+    }
+
+    ucs_status_t get_zcopy(uct_ep_h from, Op &op, size_t length = 8)
+    {
+        uct_iov_t iov = local->iov(0, length);
+
+        return uct_ep_get_zcopy(from, &iov, 1, address(), remote->rkey(),
+                                &op.uct);
+    }
+
+    ucs_status_t get_bcopy(uct_ep_h from, Op &op)
+    {
+        op.unpacks = true;
+        return uct_ep_get_bcopy(
+                from,
+                [](void *arg, const void *, size_t) {
+                    Op *op = static_cast<Op *>(arg);
+
+                    ++op->unpacked;
+                    if (op->on_unpack) {
+                        op->on_unpack();
+                    }
+                },
+                &op, 8, address(), remote->rkey(), &op.uct);
+    }
+
+    ucs_status_t am_zcopy(uct_ep_h to, Op &op)
+    {
+        uct_iov_t iov = local->iov(0, 100);
+
+        return uct_ep_am_zcopy(to, AM_ID, nullptr, 0, &iov, 1, 0, &op.uct);
+    }
+
+    /* The device ends what it has. */
+    void device_works()
+    {
+        for (int i = 0; i < 1000; ++i) {
+            b->progress();
+        }
+    }
+
+    static bool all_done(const std::vector<Op> &ops)
+    {
+        return std::all_of(ops.begin(), ops.end(),
+                           [](const Op &op) { return op.done > 0; });
+    }
+
+    void expect_once(const std::vector<Op> &ops)
+    {
+        for (size_t i = 0; i < ops.size(); ++i) {
+            EXPECT_EQ(1u, ops[i].done) << "operation " << i;
+            EXPECT_LE(ops[i].unpacked, 1u) << "operation " << i;
+            EXPECT_TRUE(!ops[i].unpacks || (ops[i].unpacked == 1) ||
+                        (ops[i].uct.status != UCS_OK))
+                    << "operation " << i << " brought nothing";
+        }
+    }
+
+    /* All ended once, and the interface counts none as outstanding. */
+    void expect_all_ended(const std::vector<Op> &ops)
+    {
+        EXPECT_TRUE(wait([&] {
+            return all_done(ops) &&
+                   (uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK);
+        }, 5));
+        progress_for(0.02);
+        expect_once(ops);
+    }
+
+    static constexpr ucs_status_t NOT_NOW = UCS_ERR_NO_RESOURCE;
+
+    std::unique_ptr<Memory> remote, local;
+    Op first;
+};
+
+class UctNestedReads : public UctNested,
+                       public testing::WithParamInterface<bool> {
+protected:
+    void SetUp() override
+    {
+        SRD_ONLY("no reads");
+    }
+
+    ucs_status_t get(uct_ep_h from, Op &op)
+    {
+        return GetParam() ? get_bcopy(from, op) : get_zcopy(from, op);
+    }
+};
+
+/* The endpoint is destroyed, and progress until its flow is gone. */
+TEST_P(UctNestedReads, destroyed_and_gone__in_the_last_completion)
+{
+    start();
+    std::vector<Op> ops(1);
+
+    ops[0].on_done = [&] {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        progress_for(0.05);
+    };
+    ASSERT_EQ(UCS_INPROGRESS, get(ep, ops[0]));
+    expect_all_ended(ops);
+}
+
+INSTANTIATE_TEST_SUITE_P(zcopy, UctNestedReads, testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(bcopy, UctNestedReads, testing::Values(true));
+
+/* A flush behind a message: its callback destroys, and the flow goes. */
+TEST_F(UctNested, destroyed_and_gone__in_a_flush)
+{
+    open();
+    introduce();
+    std::vector<Op> ops(3);
+
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ops[0].on_done = [&] {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        progress_for(0.05);
+    };
+    for (Op &op : ops) {
+        ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &op.uct));
+    }
+    expect_all_ended(ops);
+}
+
+/* The same in the callback of its last operation. */
+TEST_F(UctNested, destroyed_and_gone__in_the_last_completion)
+{
+    open();
+    local = std::make_unique<Memory>(*a, 8192, 2);
+    introduce();
+    std::vector<Op> ops(1);
+
+    ops[0].on_done = [&] {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        progress_for(0.05);
+    };
+    ASSERT_EQ(UCS_INPROGRESS, am_zcopy(ep, ops[0]));
+    expect_all_ended(ops);
+}
+
+/* The handler of failures destroys the endpoint that nobody used, and makes
+ * progress, and says that it handles none. */
+TEST_F(UctNested, destroyed_and_gone__in_an_error_handler)
+{
+    SRD_ONLY("a failure that nobody handles ends the process");
+    for (bool handles : {true, false}) {
+        open();
+        introduce();
+        a->handles_failures = handles;
+        a->on_failure       = [&](uct_ep_h failed) {
+            uct_ep_destroy(failed);
+            ep = nullptr;
+            for (int i = 0; i < 1000; ++i) {
+                a->progress();
+            }
+        };
+        delete b;
+        b = nullptr;
+        ASSERT_TRUE(wait([&] {
+            if (ep != nullptr) {
+                uct_ep_check(ep, 0, nullptr);
+            }
+            return ep == nullptr;
+        }));
+        EXPECT_EQ(1u, a->failures.size());
+        TearDown();
+    }
+}
+
+} // namespace
