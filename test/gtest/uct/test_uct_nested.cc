@@ -159,6 +159,46 @@ TEST_P(UctNestedReads, destroyed_and_gone__in_the_last_completion)
     expect_all_ended(ops);
 }
 
+/* An endpoint is destroyed: progress in the callback of its first read finds
+ * the others. */
+TEST_P(UctNestedReads, destroyed__with_reads_that_end_meanwhile)
+{
+    for (unsigned which : {0u, 1u, 5u, 10u}) {
+        start();
+        std::vector<Op> ops(12);
+
+        for (Op &op : ops) {
+            ASSERT_EQ(UCS_INPROGRESS, get(ep, op));
+        }
+        ops[which].on_done = [&] { a->progress(); };
+        device_works();
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        expect_all_ended(ops);
+        TearDown();
+    }
+}
+
+/* The same in the callback of a flush that stands between them. */
+TEST_P(UctNestedReads, destroyed__with_flushes_between_reads)
+{
+    start();
+    std::vector<Op> ops(12);
+
+    for (unsigned i = 0; i < ops.size(); ++i) {
+        if (i % 3 == 2) {
+            ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &ops[i].uct));
+            ops[i].on_done = [&] { a->progress(); };
+        } else {
+            ASSERT_EQ(UCS_INPROGRESS, get(ep, ops[i]));
+        }
+    }
+    device_works();
+    uct_ep_destroy(ep);
+    ep = nullptr;
+    expect_all_ended(ops);
+}
+
 INSTANTIATE_TEST_SUITE_P(zcopy, UctNestedReads, testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(bcopy, UctNestedReads, testing::Values(true));
 
@@ -195,6 +235,29 @@ TEST_F(UctNested, destroyed_and_gone__in_the_last_completion)
         progress_for(0.05);
     };
     ASSERT_EQ(UCS_INPROGRESS, am_zcopy(ep, ops[0]));
+    expect_all_ended(ops);
+}
+
+/* Messages wait for a receiver while their endpoint is destroyed; in the
+ * callback of one the others arrive. */
+TEST_F(UctNested, destroyed__with_messages_that_wait)
+{
+    SRD_ONLY("no status of the device tells of the peer");
+    open();
+    local = std::make_unique<Memory>(*a, 8192, 2);
+    introduce();
+    std::vector<Op> ops(8);
+
+    device("inject", "send:10:8");
+    for (Op &op : ops) {
+        op.on_done = [&] { progress_for(0.02); };
+        ASSERT_EQ(UCS_INPROGRESS, am_zcopy(ep, op));
+    }
+    device_works();
+    a->progress();
+    device("inject", "");
+    uct_ep_destroy(ep);
+    ep = nullptr;
     expect_all_ended(ops);
 }
 

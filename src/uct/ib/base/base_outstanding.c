@@ -35,13 +35,15 @@ void base_outstanding_end_flushes(base_ep_t *ep)
 
 void base_outstanding_cancel_flushes(base_ep_t *ep)
 {
-    base_out_t *out, *next;
+    base_out_t *out = ep->queue.next;
 
-    for (out = ep->queue.next; out != &ep->queue; out = next) {
-        next = out->next;
-        if (out->kind == BASE_OUT_FLUSH) {
-            base_outstanding_end_flush(ep, out, UCS_ERR_CANCELED);
+    while (ep->flushes > 0) {
+        if (out->kind != BASE_OUT_FLUSH) {
+            out = out->next;
+            continue;
         }
+        base_outstanding_end_flush(ep, out, UCS_ERR_CANCELED);
+        out = ep->queue.next; /* progress in its callback ends others, too */
     }
 }
 
