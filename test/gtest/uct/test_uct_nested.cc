@@ -144,6 +144,30 @@ protected:
     }
 };
 
+/* Reads come with one poll. The first ones are fine, and by the others the
+ * device is lost, of which progress in a callback of theirs learns. */
+TEST_P(UctNestedReads, lost__while_the_first_ends)
+{
+    for (unsigned good : {1u, 3u, 20u}) {
+        start();
+        std::vector<Op> ops(40);
+        std::string skip = std::to_string(good);
+
+        device("inject", ("read:1:1000:" + skip).c_str());
+        for (Op &op : ops) {
+            op.on_unpack = [&] { progress_for(0.002); };
+            if (!GetParam()) {
+                op.on_done = op.on_unpack;
+            }
+            ASSERT_EQ(UCS_INPROGRESS, get(ep, op));
+        }
+        device_works();
+        device("inject", "");
+        expect_all_ended(ops);
+        TearDown();
+    }
+}
+
 /* The endpoint is destroyed, and progress until its flow is gone. */
 TEST_P(UctNestedReads, destroyed_and_gone__in_the_last_completion)
 {
@@ -199,6 +223,29 @@ TEST_P(UctNestedReads, destroyed__with_flushes_between_reads)
     expect_all_ended(ops);
 }
 
+/* More completions than progress takes at once were polled by a wait, and the
+ * device was lost in their middle. */
+TEST_P(UctNestedReads, lost__with_many_polled)
+{
+    start({{"TX_QUEUE_LEN", "2000"}});
+    std::vector<Op> ops(1500);
+    uct_ep_h other = a->connect(*b);
+    Op ready, own;
+
+    ASSERT_TRUE(wait([&] { return get(other, ready) == UCS_INPROGRESS; }));
+    ASSERT_TRUE(flush(other));
+    device("inject", "read:1:500:520");
+    for (Op &op : ops) {
+        ASSERT_EQ(UCS_INPROGRESS, get(ep, op));
+    }
+    ASSERT_EQ(UCS_INPROGRESS, get_zcopy(other, own));
+    device_works();
+    device("inject", "");
+    uct_ep_destroy(other);
+    EXPECT_EQ(1u, own.done);
+    expect_all_ended(ops);
+}
+
 INSTANTIATE_TEST_SUITE_P(zcopy, UctNestedReads, testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(bcopy, UctNestedReads, testing::Values(true));
 
@@ -219,6 +266,40 @@ TEST_F(UctNested, destroyed_and_gone__in_a_flush)
         ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &op.uct));
     }
     expect_all_ended(ops);
+}
+
+/* The device is lost with messages of one endpoint, whose flush makes progress
+ * in its callback; those of another wait for a receiver. */
+TEST_F(UctNested, lost__with_messages_that_wait)
+{
+    SRD_ONLY("no status of the device tells of the peer");
+    open();
+    introduce();
+    std::vector<Op> ops(1);
+    uct_ep_h waits = a->connect(*b), fails = a->connect(*b);
+
+    for (uct_ep_h each : {waits, fails}) {
+        ASSERT_EQ(UCS_OK, send_short(each, 1, {}));
+        ASSERT_TRUE(flush(each));
+    }
+    progress_for(0.02);
+    device("delay-us", "3000000");
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ops[0].on_done = [&] { progress_for(0.002); };
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &ops[0].uct));
+    device("delay-us", "0");
+    device("inject", "send:10:1000");
+    for (uint64_t i = 0; i < 8; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(waits, AM_ID, i, nullptr, 0));
+    }
+    device_works();
+    a->progress();
+    device("inject", "send:1:1000");
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(fails, AM_ID, 1, nullptr, 0));
+    expect_all_ended(ops);
+    device("inject", "");
+    uct_ep_destroy(waits);
+    uct_ep_destroy(fails);
 }
 
 /* The same in the callback of its last operation. */
@@ -259,6 +340,34 @@ TEST_F(UctNested, destroyed__with_messages_that_wait)
     uct_ep_destroy(ep);
     ep = nullptr;
     expect_all_ended(ops);
+}
+
+/* Messages of an endpoint that was destroyed wait for a receiver: they are not
+ * sent again by a device that was lost. */
+TEST_F(UctNested, lost__with_messages_of_a_destroyed_endpoint)
+{
+    SRD_ONLY("no status of the device tells of the peer");
+    open();
+    introduce();
+    uct_ep_h other = a->connect(*b);
+
+    ASSERT_EQ(UCS_OK, send_short(other, 1, {}));
+    ASSERT_TRUE(flush(other));
+    progress_for(0.02);
+    device("inject", "send:10:1000");
+    for (uint64_t i = 0; i < 8; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    device_works();
+    a->progress();
+    uct_ep_destroy(ep);
+    device("inject", "send:1:1000");
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(other, AM_ID, 1, nullptr, 0));
+    ep = other;
+    progress_for(0.3);
+    device("inject", "");
+    EXPECT_EQ(1u, a->failures.size());
+    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
 }
 
 /* The handler of failures destroys the endpoint that nobody used, and makes
