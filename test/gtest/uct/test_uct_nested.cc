@@ -399,4 +399,34 @@ TEST_F(UctNested, destroyed_and_gone__in_an_error_handler)
     }
 }
 
+/* The handler of a message makes progress, by which the device is lost. */
+TEST_F(UctNested, lost__in_a_handler)
+{
+    open();
+    introduce();
+    std::vector<Op> ops(4);
+    uct_ep_h back = b->connect(*a);
+
+    ASSERT_EQ(UCS_OK, send_short(back, 1, {}));
+    ASSERT_TRUE(flush(back));
+    progress_for(0.02);
+    for (uint64_t i = 0; i < 12; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(back, i, {}));
+    }
+    device("inject", "send:1:1000");
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    a->on_message = [&](const Bytes &) {
+        for (int i = 0; i < 100; ++i) {
+            a->progress();
+        }
+    };
+    device_works();
+    a->progress();
+    a->on_message = nullptr;
+    device("inject", "");
+    progress_for(0.02);
+    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
+    uct_ep_destroy(back);
+}
+
 } // namespace
