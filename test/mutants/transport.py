@@ -105,5 +105,5 @@ TRANSPORT = [
      "    base_polled_keep_rest(iface);\n    while ((op = *link) != NULL) {",
      "    while ((op = *link) != NULL) {"),
     ("SRD: the bytes of a read are handed out twice", "base/base_complete.h",
-     "    op->out.kind = BASE_OUT_GET_ZCOPY;\n", ""),
+     "    op->out.kind = BASE_OUT_GET_TAKEN;\n", ""),
 ]

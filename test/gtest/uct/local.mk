@@ -16,6 +16,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/list_test.h test/gtest/uct/test_uct_list.cc \
 	test/gtest/uct/test_uct_list_end.cc \
 	test/gtest/uct/test_uct_load.cc \
+	test/gtest/uct/test_uct_nested.cc \
 	test/gtest/uct/test_uct_memory.cc \
 	test/gtest/uct/test_uct_fence.cc \
 	test/gtest/uct/test_uct_order.cc \

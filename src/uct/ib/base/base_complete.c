@@ -21,13 +21,12 @@ void base_complete_op(base_iface_t *iface, base_op_t *op, ucs_status_t status)
         base_outstanding_rma_done(ep);
     }
     base_op_give_any(&iface->ops, op, status == UCS_OK);
+    base_ep_list_hold(ep);
     ucx_completion_done(comp, status);
     if (ep->flushes > 0) {
         base_outstanding_end_flushes(ep);
     }
-    if (__builtin_expect(ep->tx == NULL, 0) && base_ep_is_idle(ep)) {
-        base_ep_list_free(ep);
-    }
+    base_ep_list_release(ep);
 }
 
 void base_complete_cancelled(base_iface_t *iface, base_op_t *op,

@@ -39,10 +39,11 @@ static inline void base_complete_am(base_iface_t *iface, base_op_t *op)
 }
 
 /* A read into our buffer ended well: its user takes the bytes. From now on it
- * is as one into his memory. A callback runs. */
+ * is as one into his memory, and nobody but the caller ends it. A callback
+ * runs. */
 static inline void base_complete_unpack(base_op_t *op)
 {
-    op->out.kind = BASE_OUT_GET_ZCOPY;
+    op->out.kind = BASE_OUT_GET_TAKEN;
     op->unpack.func(op->unpack.arg, op->bounce->data, op->bounce->sge.length);
 }
 
@@ -56,7 +57,7 @@ base_complete_rma_is_short(const base_iface_t *iface, const base_op_t *op)
 {
     const base_ep_t *ep = op->ep;
 
-    return (op->out.kind >= BASE_OUT_GET_ZCOPY) &&
+    return (op->out.kind >= BASE_OUT_GET_TAKEN) &&
            ((ep->flushes | op->reserved | iface->put_flush) == 0) &&
            ((ep->rma_ops > 1) ||
             (!ep->fenced && (ep->tx != NULL) &&

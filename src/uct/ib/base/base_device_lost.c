@@ -22,6 +22,7 @@ static base_op_t *base_list_first_op(base_iface_t *iface, base_ep_t *ep)
     for (; ep != NULL; ep = ep->list_next) {
         for (out = ep->queue.next; out != &ep->queue; out = out->next) {
             if ((out->kind != BASE_OUT_FLUSH) &&
+                (out->kind != BASE_OUT_GET_TAKEN) &&
                 base_op_is_posted(iface, (base_op_t*)out)) {
                 return (base_op_t*)out;
             }
@@ -38,11 +39,10 @@ static void base_list_forget_eps(base_op_t *op)
 }
 
 /* Messages that are in no queue: among all operations, those that are on no
- * free list. No callback can post any more. */
-static unsigned base_iface_cancel_messages(base_iface_t *iface)
+ * free list. As a list. */
+static base_op_t *base_list_messages(base_iface_t *iface)
 {
-    unsigned   count = 0;
-    base_op_t *op;
+    base_op_t *first = NULL, *op;
 
     base_list_forget_eps(iface->ops.free);
     base_list_forget_eps(iface->ops.fenced);
@@ -50,9 +50,23 @@ static unsigned base_iface_cancel_messages(base_iface_t *iface)
     for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
         if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_OTHER) &&
             base_op_is_posted(iface, op)) {
-            base_complete_cancelled(iface, op, UCS_ERR_IO_ERROR);
-            ++count;
+            op->polled_next = first;
+            first           = op;
         }
+    }
+    return first;
+}
+
+/* No callback can post any more; progress in one may end what the core has. */
+static unsigned base_iface_cancel_messages(base_iface_t *iface)
+{
+    unsigned   count = 0;
+    base_op_t *op, *next;
+
+    for (op = base_list_messages(iface); op != NULL; op = next) {
+        next = op->polled_next;
+        base_complete_cancelled(iface, op, UCS_ERR_IO_ERROR);
+        ++count;
     }
     return count;
 }
@@ -77,11 +91,7 @@ static unsigned base_iface_cancel_ops(base_iface_t *iface)
 static unsigned base_iface_cancel_acked(base_iface_t *iface)
 {
     base_op_t *op;
-    base_ep_t *ep;
 
-    for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
-        base_fail_ep(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
-    }
     for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
         if (base_op_is_posted(iface, op)) {
             flow_resend_sent(iface->core, &op->flow, 0);
@@ -106,6 +116,10 @@ unsigned base_device_lost(base_iface_t *iface)
     for (ep = iface->alive; ep != NULL; ep = ep->list_next) {
         /* its event follows */
         base_fail_ep(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
+    }
+    for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
+        /* else the core has its messages sent again */
+        base_fail_ep(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
     }
     return 1 + (iface->acked ? base_iface_cancel_acked(iface) :
                                base_iface_cancel_ops(iface));

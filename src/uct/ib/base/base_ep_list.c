@@ -2,7 +2,6 @@
 /* The lists of an interface's endpoints. A destroyed one lingers until nothing
  * of it is outstanding and its flow is closed. */
 #include "base_ep_list.h"
-#include "base_outstanding.h"
 #include "base_vfs.h"
 
 #include <stdlib.h>
@@ -47,10 +46,15 @@ void base_ep_list_free(base_ep_t *ep)
     free(ep);
 }
 
+void base_ep_list_free_idle(base_ep_t *ep)
+{
+    if ((ep->held == 0) && base_ep_is_idle(ep)) {
+        base_ep_list_free(ep);
+    }
+}
+
 void base_ep_list_flow_gone(base_ep_t *ep)
 {
     ep->tx = NULL;
-    if (base_ep_is_idle(ep)) {
-        base_ep_list_free(ep);
-    }
+    base_ep_list_free_idle(ep);
 }

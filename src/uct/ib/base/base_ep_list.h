@@ -18,7 +18,27 @@ void base_ep_list_put_handle(base_ep_t *ep);
  * operation will. */
 void base_ep_list_flow_gone(base_ep_t *ep);
 
+/* Its flow is gone: frees it where nothing is outstanding and nobody holds
+ * it. */
+void base_ep_list_free_idle(base_ep_t *ep);
+
 /* Frees a destroyed endpoint: its queue is empty, its flow is gone. */
 void base_ep_list_free(base_ep_t *ep);
+
+/* A callback of the user's may destroy an endpoint, and make progress until its
+ * flow is gone. Hold it where it is used behind one: the last release frees
+ * it. */
+static inline void base_ep_list_hold(base_ep_t *ep)
+{
+    ++ep->held;
+}
+
+static inline void base_ep_list_release(base_ep_t *ep)
+{
+    --ep->held;
+    if (__builtin_expect(ep->tx == NULL, 0)) {
+        base_ep_list_free_idle(ep);
+    }
+}
 
 #endif

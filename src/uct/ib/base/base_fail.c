@@ -2,6 +2,7 @@
 /* How an endpoint fails, and an interface whose device did: who is told, when,
  * and what operations return until then. */
 #include "base_fail.h"
+#include "base_ep_list.h"
 #include "base_flow.h"
 #include "base_post.h"
 #include "base_report.h"
@@ -121,7 +122,7 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
 
     base_fail_ep_told(ep, 0);
     base_fail_ep_describe(ep, why, &failed);
-    /* the handler may destroy it: its memory stays until the flow is gone */
+    base_ep_list_hold(ep); /* the handler may destroy it */
     handled      = ucx_iface_handle_ep_err(&iface->super, &ep->super.super,
                                            failed.status);
     failed.level = ucx_iface_failure_level(&iface->super, handled,
@@ -130,6 +131,7 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
         failed.level = UCS_LOG_LEVEL_DIAG;
         ep->unused   = (ep->state != BASE_EP_DESTROYED);
     }
+    base_ep_list_release(ep);
     base_report_failed(iface, &failed);
 }
 

@@ -29,6 +29,8 @@ typedef enum base_out_kind {
     BASE_OUT_FLUSH,     /* marker; from here on in the queue */
     BASE_OUT_AM_ZCOPY,  /* header as above, payload in user memory */
     BASE_OUT_GET_BCOPY, /* from here on RDMA */
+    BASE_OUT_GET_TAKEN, /* the same, and its user takes the bytes: the device
+                           does not have it any more; as the next ones */
     BASE_OUT_GET_ZCOPY, /* also get_short: into op->buf; from here on nothing is
                            done at the end but to tell the user, and several
                            may end as one (base_complete_rma_is_short) */
@@ -57,6 +59,7 @@ static inline efa_rdma_t base_op_rdma(base_out_kind_t kind)
 {
     switch (kind) {
     case BASE_OUT_GET_BCOPY:
+    case BASE_OUT_GET_TAKEN:
     case BASE_OUT_GET_ZCOPY:
         return EFA_RDMA_READ;
     case BASE_OUT_PUT:

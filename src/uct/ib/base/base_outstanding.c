@@ -2,6 +2,7 @@
 /* The queue of an endpoint's outstanding operations: markers of flushes, and
  * the fence that later operations wait at (DESIGN.md decisions 8 and 9). */
 #include "base_outstanding.h"
+#include "base_ep_list.h"
 
 /* Takes a marker out of the queue and tells its waiter. */
 static void base_outstanding_end_flush(base_ep_t *ep, base_out_t *marker,
@@ -19,6 +20,7 @@ void base_outstanding_end_flushes(base_ep_t *ep)
 {
     base_out_t *out;
 
+    base_ep_list_hold(ep);
     /* A callback may flush again: its marker comes to the end, behind
      * operations that were posted meanwhile, and is completed here when there
      * are none. */
@@ -28,17 +30,20 @@ void base_outstanding_end_flushes(base_ep_t *ep)
         base_outstanding_end_flush(ep, out, (ep->state == BASE_EP_ALIVE) ?
                                               UCS_OK : ep->status);
     }
+    base_ep_list_release(ep);
 }
 
 void base_outstanding_cancel_flushes(base_ep_t *ep)
 {
-    base_out_t *out, *next;
+    base_out_t *out = ep->queue.next;
 
-    for (out = ep->queue.next; out != &ep->queue; out = next) {
-        next = out->next;
-        if (out->kind == BASE_OUT_FLUSH) {
-            base_outstanding_end_flush(ep, out, UCS_ERR_CANCELED);
+    while (ep->flushes > 0) {
+        if (out->kind != BASE_OUT_FLUSH) {
+            out = out->next;
+            continue;
         }
+        base_outstanding_end_flush(ep, out, UCS_ERR_CANCELED);
+        out = ep->queue.next; /* progress in its callback ends others, too */
     }
 }
 

@@ -152,7 +152,7 @@ unsigned base_polled_take_tx(base_iface_t *iface)
 
     base_polled_keep_rest(iface);
     if (iface->todo & BASE_TODO_BROKEN) {
-        budget = UINT_MAX; /* requests without a completion will be cancelled */
+        budget = UINT_MAX; /* base_device_lost is to find none of them */
     }
     /* A callback may take some out, or add to them by get_short: as long as it
      * does that others have their turn, too */

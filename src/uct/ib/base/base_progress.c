@@ -263,6 +263,7 @@ base_progress_todo(base_iface_t *iface, unsigned *count_p)
     if (!(iface->todo & BASE_TODO_BROKEN)) {
         return 0;
     }
+    *count_p += base_polled_take_tx(iface); /* all: the rest is cancelled */
     *count_p += base_device_lost(iface);
     return 1;
 }

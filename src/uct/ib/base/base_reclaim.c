@@ -123,13 +123,12 @@ static int base_reclaim_copy_op(base_iface_t *iface, base_op_t *op)
  * where their memory is the CPU's. */
 static void base_reclaim_copy_waiting(base_iface_t *iface, base_ep_t *ep)
 {
-    base_out_t       *out, *next;
+    base_out_t       *out = ep->queue.next;
     base_op_t        *op;
     uct_completion_t *comp;
 
-    for (out = ep->queue.next; out != &ep->queue; out = next) {
-        op   = (base_op_t*)out;
-        next = out->next;
+    while (out != &ep->queue) {
+        op = (base_op_t*)out;
         if ((out->kind == BASE_OUT_AM_ZCOPY) &&
             !base_op_is_posted(iface, op) && op->user_is_host &&
             base_reclaim_copy_op(iface, op)) {
@@ -138,6 +137,9 @@ static void base_reclaim_copy_waiting(base_iface_t *iface, base_ep_t *ep)
             out->comp = NULL;
             out->kind = BASE_OUT_AM_OTHER;
             ucx_completion_done(comp, UCS_ERR_CANCELED);
+            out = ep->queue.next; /* progress in there ends others, too */
+        } else {
+            out = out->next;
         }
     }
 }
@@ -149,22 +151,32 @@ static void base_reclaim_unpack(void *arg, const void *data, size_t length)
     (void)length;
 }
 
+/* Whether it is a read into a buffer of ours that was not dropped yet. */
+static int base_reclaim_may_drop(const base_out_t *out)
+{
+    const base_op_t *op = (const base_op_t*)out;
+
+    return (out->kind >= BASE_OUT_GET_BCOPY) && (out->kind < BASE_OUT_PUT) &&
+           !base_reclaim_op_uses_it(op) &&
+           ((out->comp != NULL) || (op->unpack.func != base_reclaim_unpack));
+}
+
 /* Reads into our buffers: their data are nobody's any more. */
 static void base_reclaim_drop_reads(base_ep_t *ep)
 {
-    base_out_t       *out, *next;
+    base_out_t       *out = ep->queue.next;
     uct_completion_t *comp;
 
-    for (out = ep->queue.next; out != &ep->queue; out = next) {
-        next = out->next;
-        if ((out->kind == BASE_OUT_GET_BCOPY) ||
-            ((out->kind == BASE_OUT_GET_ZCOPY) &&
-             !base_reclaim_op_uses_it((base_op_t*)out))) {
-            ((base_op_t*)out)->unpack.func = base_reclaim_unpack;
-            comp      = out->comp;
-            out->comp = NULL;
-            ucx_completion_done(comp, UCS_ERR_CANCELED);
+    while (out != &ep->queue) {
+        if (!base_reclaim_may_drop(out)) {
+            out = out->next;
+            continue;
         }
+        ((base_op_t*)out)->unpack.func = base_reclaim_unpack;
+        comp      = out->comp;
+        out->comp = NULL;
+        ucx_completion_done(comp, UCS_ERR_CANCELED);
+        out = ep->queue.next; /* progress in there ends others, too */
     }
 }
 

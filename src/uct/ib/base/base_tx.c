@@ -112,6 +112,7 @@ void base_tx_completion(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
             return;
         }
         break;
+    case BASE_OUT_GET_TAKEN:
     case BASE_OUT_GET_ZCOPY:
     case BASE_OUT_FLUSH: /* a marker, which the device never has */
         break;

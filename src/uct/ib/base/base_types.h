@@ -219,6 +219,7 @@ struct base_ep {
     uint8_t       rma_refused; /* and the user was told */
     uint8_t       rma_worked;  /* some RMA ended well */
     uint8_t       rma_blocked; /* RMA found no operation: its request follows */
+    unsigned      held;   /* uses behind callbacks that run (base_ep_list.h) */
     union {
         struct {
             uint8_t wireup;    /* base_wireup_t */

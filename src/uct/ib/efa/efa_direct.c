@@ -154,6 +154,25 @@ const char *efa_direct_open(efa_qp_t *qp)
     return why;
 }
 
+static void efa_direct_stop_cq(efa_direct_cq_t *cq)
+{
+    static const uint32_t untouched; /* of the phase that is not awaited */
+
+    cq->next    = (const uint8_t*)&untouched;
+    cq->expect |= EFA_IO_CQE_PHASE;
+}
+
+void efa_direct_stop(efa_qp_t *qp)
+{
+    efa_direct_rq_t *rq = &qp->direct.rq;
+
+    rq->slot = &rq->nowhere;
+    rq->ring = &rq->nowhere;
+    rq->end  = &rq->nowhere + 1;
+    efa_direct_stop_cq(&qp->direct.tx);
+    efa_direct_stop_cq(&qp->direct.rx);
+}
+
 int efa_direct_sq_turn(efa_qp_t *qp)
 {
     efa_direct_sq_t *sq = &qp->direct.sq;

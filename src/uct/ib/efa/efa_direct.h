@@ -47,6 +47,7 @@ typedef struct efa_direct_rq {
     volatile uint32_t *doorbell;
     efa_io_recv_t     *ring, *end;
     uint16_t           written; /* with a doorbell, ever */
+    efa_io_recv_t      nowhere; /* all of it, after efa_direct_stop */
 } efa_direct_rq_t;
 
 typedef struct efa_direct_cq {
@@ -79,6 +80,12 @@ const char *efa_direct_unfit(const struct efa_device *device);
  * serves it.
  */
 const char *efa_direct_open(struct efa_qp *qp);
+
+/*
+ * The queue pair is gone: its receive queue takes what is still written, by a
+ * caller in whose callback that happened, and its completion queues are empty.
+ */
+void efa_direct_stop(struct efa_qp *qp);
 
 /* Behind the last request of the ring, or of a batch: the next begins. Returns
  * 0 (so that it can be the last call of a function that posts). */

@@ -291,6 +291,7 @@ void efa_qp_stop(efa_qp_t *qp)
 {
     if (qp->qp != NULL) {
         qp->md->device->verbs->destroy_qp(qp->qp);
+        efa_direct_stop(qp);
         qp->qp  = NULL;
         qp->qpx = NULL;
     }

@@ -50,7 +50,7 @@ ucs_status_t
 efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params);
 
 /* Destroys the queue pair: from then on the device touches no memory for it.
- * Completion queues stay for reading. Idempotent. */
+ * Completion queues stay for reading (direct: they are empty). Idempotent. */
 void efa_qp_stop(efa_qp_t *qp);
 
 void efa_qp_close(efa_qp_t *qp);
