@@ -168,14 +168,14 @@ measure bench_complete_list $((rounds * 64 * lists)) 58 51 \
     "completion of a piece, 16 in a poll"
 # half of the polls have a limit packet, which is counted with those
 measure bench_receive $((messages * 3 / 2)) 78 82 "receive, 16 in a poll"
-measure bench_receive_reversed $((messages / 2)) 175 190 "receive, 16 reversed"
+measure bench_receive_reversed $((messages / 2)) 154 172 "receive, 16 reversed"
 measure bench_receive_alone $((messages * 31 / 32)) 160 180 "receive, alone"
 measure bench_complete $((messages * 3 / 2)) 30 33 "completion, 16 in a poll"
 measure bench_complete_alone $((messages * 31 / 32)) 104 168 "completion, alone"
 # of their own polls, without which the rest is what a limit packet costs
-measure bench_receive_limit $((rounds * 3 / 2)) 1861 1991 \
+measure bench_receive_limit $((rounds * 3 / 2)) 1834 1946 \
     "16 received, limit sent"
-measure bench_complete_limit $((rounds * 3 / 2)) 842 857 \
+measure bench_complete_limit $((rounds * 3 / 2)) 820 832 \
     "16 complete, limit taken"
 measure bench_limit_done $((rounds * 7 / 2)) 255 350 "completion of a limit"
 # limits included: more flows may not mean more limits

@@ -141,8 +141,8 @@ static void flow_ctl_build_ack(flow_core_t *core, flow_rx_t *rx,
     ++core->counters.acks_alone;
 }
 
-static void flow_ctl_build_limit(flow_core_t *core, flow_rx_t *rx,
-                                 flow_ctl_t *ctl)
+static inline void flow_ctl_build_limit(flow_core_t *core, flow_rx_t *rx,
+                                        flow_ctl_t *ctl)
 {
     flow_ctl_msg_t msg;
 
@@ -275,23 +275,24 @@ static int flow_ctl_pull_rx(flow_core_t *core, uint32_t index, flow_ctl_t *ctl)
     return 1;
 }
 
-int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
+/* A limit on SRD, the most frequent of them. */
+static void
+flow_ctl_next_limit(flow_core_t *core, flow_rx_t *rx, flow_ctl_t *ctl)
+{
+    ctl->peer   = flow_core_peer(core, rx->peer);
+    ctl->cookie = flow_ctl_cookie_rx(rx, FLOW_CTL_RX_LIMIT);
+    flow_ctl_build_limit(core, rx, ctl);
+    flow_trace(core, FLOW_TRACE_CTL_TX, rx->ep, rx->limit,
+               FLOW_CTL_RX_LIMIT << 8);
+    ++core->counters.ctl_sent;
+}
+
+/* Any other. */
+static __attribute__((noinline)) int
+flow_ctl_next_other(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
 {
     int found = 0;
     uint32_t ref;
-    flow_rx_t *rx;
-
-    flow_timer_run(core, now);
-    rx = flow_is_ud(core) ? NULL : flow_turn_take_limit(core);
-    if (rx != NULL) {
-        ctl->peer   = flow_core_peer(core, rx->peer);
-        ctl->cookie = flow_ctl_cookie_rx(rx, FLOW_CTL_RX_LIMIT);
-        flow_ctl_build_limit(core, rx, ctl);
-        flow_trace(core, FLOW_TRACE_CTL_TX, rx->ep, rx->limit,
-                   FLOW_CTL_RX_LIMIT << 8);
-        ++core->counters.ctl_sent;
-        return 1;
-    }
 
     while (!found && ((ref = flow_turn_next(core)) != 0)) {
         ctl->peer = flow_turn_peer(core, ref);
@@ -305,6 +306,19 @@ int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
         flow_turn_take(core, ctl->peer, (ref & FLOW_TURN_RX) != 0);
     }
     return found;
+}
+
+int flow_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
+{
+    flow_rx_t *rx;
+
+    flow_timer_run_due(core, now);
+    rx = flow_is_ud(core) ? NULL : flow_turn_take_limit(core);
+    if (rx == NULL) {
+        return flow_ctl_next_other(core, now, ctl);
+    }
+    flow_ctl_next_limit(core, rx, ctl);
+    return 1;
 }
 
 static flow_peer_t *flow_ctl_cookie_get_peer(flow_core_t *core,

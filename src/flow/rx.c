@@ -21,6 +21,32 @@
 #include "flow/stranger_priv.h"
 #include "flow/tx_priv.h"
 
+/* A ring for a flow that has none. NULL: the core has to grow first. */
+static flow_ring_t *flow_rx_ring_open(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_ring_t *ring;
+
+    rx->ring = flow_pool_ring_get(core);
+    if (rx->ring == 0) {
+        return NULL;
+    }
+    ring        = flow_core_ring(core, rx->ring);
+    ring->bytes = 0;
+    return ring;
+}
+
+int flow_rx_early_first(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn,
+                        void *handle)
+{
+    flow_ring_t *ring = flow_rx_ring_open(core, rx);
+
+    if (ring == NULL) {
+        return 0;
+    }
+    flow_rx_keep(core, ring, psn, handle);
+    return 1;
+}
+
 /* Put an early packet into its slot. */
 static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
                                       flow_psn_t psn, void *handle,
@@ -28,15 +54,11 @@ static flow_rx_verdict_t flow_rx_hold(flow_core_t *core, flow_rx_t *rx,
 {
     flow_ring_t *ring;
 
-    if (rx->ring == 0) {
-        rx->ring = flow_pool_ring_get(core);
-        if (rx->ring == 0) {
-            return FLOW_RX_NO_MEMORY;
-        }
-        flow_core_ring(core, rx->ring)->bytes = 0;
+    ring = (rx->ring != 0) ? flow_core_ring(core, rx->ring) :
+                             flow_rx_ring_open(core, rx);
+    if (ring == NULL) {
+        return FLOW_RX_NO_MEMORY;
     }
-
-    ring = flow_core_ring(core, rx->ring);
     if (flow_ring_holds(ring, psn)) {
         return flow_drop_packet(core, FLOW_DROP_DUPLICATE, out);
     }
@@ -334,22 +356,13 @@ static flow_rx_verdict_t flow_rx_accept_short(flow_core_t *core,
     return verdict;
 }
 
-flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
-                                      size_t len, void *handle, flow_src_t src,
-                                      flow_rx_out_t *out)
+/* A packet with a number. */
+static __attribute__((noinline)) flow_rx_verdict_t
+flow_rx_accept_flow(flow_core_t *core, const void *pkt, size_t len,
+                    void *handle, flow_src_t src, flow_rx_out_t *out)
 {
-    unsigned first;
+    unsigned first = flow_wire_first(pkt);
 
-    *out = (flow_rx_out_t){0};
-    if (len < 1) {
-        return flow_drop_packet(core, FLOW_DROP_SHORT, out);
-    }
-
-    first = flow_wire_first(pkt);
-    if ((first & FLOW_WIRE_CTL) &&
-        ((first & FLOW_WIRE_AM_MASK) != FLOW_CTL_GOODBYE)) {
-        return flow_ctl_rx_accept(core, pkt, len, src, out);
-    }
     if (len < FLOW_SHORT_HDR) {
         return flow_drop_packet(core, FLOW_DROP_SHORT, out);
     }
@@ -365,6 +378,24 @@ flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
         }
     }
     return flow_rx_accept_short(core, pkt, handle, src, out);
+}
+
+flow_rx_verdict_t flow_rx_accept_slow(flow_core_t *core, const void *pkt,
+                                      size_t len, void *handle, flow_src_t src,
+                                      flow_rx_out_t *out)
+{
+    unsigned first;
+
+    *out = (flow_rx_out_t){0};
+    if (len < 1) {
+        return flow_drop_packet(core, FLOW_DROP_SHORT, out);
+    }
+
+    first = flow_wire_first(pkt);
+    return ((first & FLOW_WIRE_CTL) &&
+            ((first & FLOW_WIRE_AM_MASK) != FLOW_CTL_GOODBYE)) ?
+                   flow_ctl_rx_accept(core, pkt, len, src, out) :
+                   flow_rx_accept_flow(core, pkt, len, handle, src, out);
 }
 
 flow_rx_verdict_t flow_rx_accept_held(flow_core_t *core, const void *pkt,

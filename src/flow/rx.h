@@ -93,9 +93,13 @@ static inline void flow_rx_keep(flow_core_t *core, flow_ring_t *ring,
     ++core->counters.held;
 }
 
+/* Out of line part of flow_rx_early: the flow holds nothing yet. 0: the core
+ * has to grow first. */
+int flow_rx_early_first(flow_core_t *core, flow_rx_t *rx, flow_psn_t psn,
+                        void *handle);
+
 /* The second most frequent packet, as reordering is ordinary on this network:
- * early, for a flow that holds some already. 1: the core has handle. 0: nothing
- * was done. */
+ * early. 1: the core has handle. 0: nothing was done. */
 static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
                                 uint64_t word, flow_src_t src, void *handle)
 {
@@ -104,11 +108,13 @@ static inline int flow_rx_early(flow_core_t *core, flow_rx_t *rx,
     flow_ring_t *ring;
 
     if ((other & (FLOW_WIRE_PSN_ONE - 1)) || (src != rx->src) ||
-        (rx->ring == 0) ||
         (flow_psn_diff(psn, flow_wire_psn(rx->expect)) <= 0) ||
         (flow_psn_diff(psn, rx->limit) >= 0) ||
         (rx->flags & FLOW_RXF_FINAL)) {
         return 0;
+    }
+    if (flow_unlikely(rx->ring == 0)) {
+        return flow_rx_early_first(core, rx, psn, handle);
     }
     ring = flow_core_ring(core, rx->ring);
     if (flow_ring_holds(ring, psn)) {

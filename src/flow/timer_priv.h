@@ -33,4 +33,14 @@ static inline unsigned flow_timer_level_next(unsigned level)
  * message did not arrive yet. */
 unsigned flow_timer_fresh_level(unsigned refusals);
 
+/* The same as flow_timer_run, without a call where nothing is due: nearly
+ * always. */
+static inline void flow_timer_run_due(flow_core_t *core, flow_time_t now)
+{
+    core->now = now;
+    if (flow_unlikely(now >= core->timer_next)) {
+        flow_timer_run(core, now);
+    }
+}
+
 #endif

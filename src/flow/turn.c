@@ -196,7 +196,9 @@ flow_peer_t *flow_turn_peer(flow_core_t *core, uint32_t ref)
     return peer;
 }
 
-void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
+/* One more packet is out. */
+static inline void
+flow_turn_out(flow_core_t *core, flow_peer_t *peer, int rx)
 {
     if ((peer->ctl_out == 0) || !peer->answers) {
         peer->heard = 0; /* from now on */
@@ -208,6 +210,11 @@ void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
         !flow_turn_may_ask(core)) {
         flow_turn_count(core);
     }
+}
+
+void flow_turn_take(flow_core_t *core, flow_peer_t *peer, int rx)
+{
+    flow_turn_out(core, peer, rx);
 }
 
 flow_rx_t *flow_turn_take_limit(flow_core_t *core)
@@ -228,7 +235,7 @@ flow_rx_t *flow_turn_take_limit(flow_core_t *core)
     --core->ctl_pending;
     rx->ctl = 0;
     flow_turn_left(peer);
-    flow_turn_take(core, peer, 1);
+    flow_turn_out(core, peer, 1);
     return rx;
 }
 

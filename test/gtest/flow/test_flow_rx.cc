@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_test.h"
 
+extern "C" {
+#include "flow/pool_priv.h"
+}
+
 #include <algorithm>
 #include <random>
 
@@ -150,7 +154,8 @@ TEST_P(flow_rx_wrap, short__what_it_leaves)
     };
 
     ASSERT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    EXPECT_EQ(FLOW_RX_OTHER, way(p[2], p[2].bytes.size(), 1)) << "no ring yet";
+    EXPECT_EQ(FLOW_RX_OTHER, way(p[2], p[2].bytes.size(), 0));
+    EXPECT_EQ(0u, b.counters().rings);
     ASSERT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
     EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 0));
     EXPECT_EQ(FLOW_RX_OTHER, way(p[2], p[2].bytes.size(), 1)) << "held";
@@ -162,6 +167,35 @@ TEST_P(flow_rx_wrap, short__what_it_leaves)
     EXPECT_EQ(FLOW_RX_DELIVER, way(p[3], p[3].bytes.size(), 0));
     EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 1)) << "again";
     EXPECT_STREQ(nullptr, b.check());
+}
+
+/* Without memory for a ring nothing is held by it, and the slow way says so. */
+TEST_P(flow_rx_wrap, short__no_ring_is_left)
+{
+    std::vector<Packet> p = packets(2);
+    std::vector<uint32_t> rings;
+    flow_rx_out_t out;
+    uint64_t word = 0;
+    int handle    = 0;
+    uint32_t ring;
+
+    while ((ring = flow_pool_ring_get(b.core)) != 0) {
+        rings.push_back(ring);
+    }
+    EXPECT_EQ(FLOW_RX_OTHER,
+              flow_rx_short(b.core, p[1].bytes.data(), p[1].bytes.size(),
+                            &handle, 1, p[1].src, &word));
+    EXPECT_EQ(FLOW_RX_NO_MEMORY,
+              flow_rx_accept(b.core, p[1].bytes.data(), p[1].bytes.size(),
+                             &handle, p[1].src, &out));
+    for (uint32_t index : rings) {
+        flow_pool_ring_release(b.core, index);
+    }
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[1]));
+    EXPECT_EQ(1u, b.counters().rings);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    expect_in_order();
+    EXPECT_EQ(2u, b.got.size());
 }
 
 TEST_P(flow_rx_wrap, accept__malformed)
