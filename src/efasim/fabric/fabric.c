@@ -161,12 +161,21 @@ static int fabric_slot_is_own(const struct dir_slot *slot)
            (slot->start_time == fabric_process_start(slot->pid));
 }
 
+static int fabric_slots_are_alike(const struct dir_slot *slot,
+                                  const struct dir_slot *other)
+{
+    return (slot->pid == other->pid) && (slot->pid_ns == other->pid_ns) &&
+           (slot->start_time == other->start_time);
+}
+
 /* With the lock held: take back all that dead processes hold. Returns the
- * number of live ones. */
+ * number of live ones. A process that has many devices is looked for once. */
 static unsigned fabric_reap(struct fabric *fabric)
 {
-    struct dir_slot *slot;
+    const struct dir_slot *last = NULL;
     unsigned live = 0;
+    int is_alive  = 0;
+    struct dir_slot *slot;
     unsigned i;
 
     for (i = 0; i < SIM_SLOTS; ++i) {
@@ -174,7 +183,11 @@ static unsigned fabric_reap(struct fabric *fabric)
         if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
             continue;
         }
-        if (fabric_slot_is_alive(slot)) {
+        if ((last == NULL) || !fabric_slots_are_alike(slot, last)) {
+            is_alive = fabric_slot_is_alive(slot);
+        }
+        last = slot;
+        if (is_alive) {
             ++live;
         } else {
             fabric_slot_free(fabric, slot);
@@ -441,7 +454,7 @@ static void fabric_unlink_rings(const struct fabric *fabric)
     closedir(dir);
 }
 
-void fabric_leave(struct fabric *fabric)
+void fabric_leave(struct fabric *fabric, int is_last)
 {
     struct dir_slot *slot;
     int lock;
@@ -461,7 +474,7 @@ void fabric_leave(struct fabric *fabric)
         fabric_slot_free(fabric, slot);
     }
     if (lock >= 0) {
-        if (fabric_reap(fabric) == 0) {
+        if (is_last && (fabric_reap(fabric) == 0)) {
             fabric_empty(fabric);
             fabric_remove_tree(fabric->path);
         }
@@ -497,7 +510,7 @@ void fabric_leave_executed(const char *path)
            ((slot = fabric_slot_executed(&fabric)) != NULL)) {
         fabric.slot  = slot - fabric.dir->slot;
         fabric.owner = atomic_load(&slot->owner);
-        fabric_leave(&fabric);
+        fabric_leave(&fabric, 1);
     }
     if (fabric.dir != NULL) {
         munmap(fabric.dir, sizeof(*fabric.dir));
@@ -506,7 +519,7 @@ void fabric_leave_executed(const char *path)
 
 void fabric_close(struct fabric *fabric)
 {
-    fabric_leave(fabric);
+    fabric_leave(fabric, 1);
     fabric_forget(fabric);
 }
 

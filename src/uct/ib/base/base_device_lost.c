@@ -47,7 +47,7 @@ static unsigned base_iface_cancel_messages(base_iface_t *iface)
     base_list_forget_eps(iface->ops.free);
     base_list_forget_eps(iface->ops.fenced);
     base_list_forget_eps(iface->ops.free_reserve);
-    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+    for (op = iface->ops.ops; op < base_op_pool_end(&iface->ops); ++op) {
         if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_OTHER) &&
             base_op_is_posted(iface, op)) {
             base_complete_cancelled(iface, op, UCS_ERR_IO_ERROR);
@@ -82,7 +82,7 @@ static unsigned base_iface_cancel_acked(base_iface_t *iface)
     for (ep = iface->lingering; ep != NULL; ep = ep->list_next) {
         base_fail_ep(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
     }
-    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+    for (op = iface->ops.ops; op < base_op_pool_end(&iface->ops); ++op) {
         if (base_op_is_posted(iface, op)) {
             flow_resend_sent(iface->core, &op->flow, 0);
         }

@@ -11,6 +11,7 @@
 #include "base_outstanding.h"
 #include "base_pending.h"
 #include "base_report.h"
+#include "base_top.h"
 #include "base_vfs.h"
 
 #include <uct/ib/efa/efa_gpu.h>
@@ -91,6 +92,20 @@ static void base_ep_ready_receives(base_iface_t *iface)
     }
 }
 
+/* The first endpoint of an interface that was opened without what only those
+ * with endpoints need. */
+static ucs_status_t base_ep_ready_iface(base_iface_t *iface)
+{
+    if (iface->endpoints > 0) {
+        return UCS_OK;
+    }
+    if (!base_ctl_ready(iface)) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    base_top_open(iface);
+    return UCS_OK;
+}
+
 ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 {
     base_iface_t *iface = (base_iface_t*)params->iface;
@@ -107,6 +122,10 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     }
     if (iface->broken) {
         return UCS_ERR_IO_ERROR; /* said when it broke */
+    }
+    status = base_ep_ready_iface(iface);
+    if (status != UCS_OK) {
+        return status;
     }
     base_ep_address(params, &peer);
     ep = calloc(1, sizeof(*ep));

@@ -90,9 +90,7 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
                                const base_op_counts_t *counts,
                                size_t packet_size)
 {
-    unsigned     count = counts->common + counts->reserve;
-    ucs_status_t status;
-    base_op_t   *op;
+    unsigned count = counts->common + counts->reserve;
 
     memset(pool, 0, sizeof(*pool));
     pool->md          = md;
@@ -106,29 +104,37 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     flow_reserve_init(&pool->reserve, counts->reserve);
     pool->users.count = count + counts->ctl;
     pool->users.table = calloc(pool->users.count, sizeof(void*));
-    if (pool->users.table == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-    status = efa_chunk_add(md, &pool->chunks,
+    return (pool->users.table != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
+}
+
+ucs_status_t base_op_pool_fill(base_op_pool_t *pool)
+{
+    unsigned     common = pool->common, count = pool->count;
+    ucs_status_t status;
+    base_op_t   *op;
+
+    status = efa_chunk_add(pool->md, &pool->chunks,
                            pool->users.count * sizeof(*pool->ops));
     if (status != UCS_OK) {
-        free(pool->users.table);
         return status;
     }
-
     pool->ops          = pool->chunks->memory;
-    pool->free         = base_op_link(pool, 0, counts->common);
-    pool->free_reserve = base_op_link(pool, counts->common, counts->reserve);
-    pool->free_ctl     = base_op_link(pool, count, counts->ctl);
+    pool->free_reserve = base_op_link(pool, common, count - common);
     for (op = pool->free_reserve; op != NULL; op = (base_op_t*)op->out.next) {
         op->reserved = 1;
     }
+    *pool->sink    = base_op_link(pool, 0, common);
+    pool->free_ctl = base_op_link(pool, count, pool->count_ctl);
     base_op_bounce_grow(pool);
-    if (pool->free_bounce == NULL) {
-        base_op_pool_cleanup(pool);
-        return UCS_ERR_NO_MEMORY;
+    if (pool->free_bounce != NULL) {
+        return UCS_OK;
     }
-    return UCS_OK;
+    pool->ops          = NULL;
+    *pool->sink        = NULL;
+    pool->free_reserve = NULL;
+    pool->free_ctl     = NULL;
+    efa_chunk_list_free(pool->md, &pool->chunks);
+    return UCS_ERR_NO_MEMORY;
 }
 
 void base_op_pool_cleanup(base_op_pool_t *pool)

@@ -173,9 +173,11 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
     need->receives     = config->rx_buffers_max;
     need->buffers_open = first;
     need->buffers      = need_buffers(config, peers);
-    need->locked_open  = need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu) +
-                         need_rxq(first, first, config->rx_buffers_max,
+    need->locked_open  = need_rxq(first, first, config->rx_buffers_max,
                                   max_msg);
+    if (!base_rxq_is_late(devices)) {
+        need->locked_open += need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu);
+    }
     need->locked       = need_ops(&counts, counts.common + counts.reserve,
                                   config->mtu) +
                          need_rxq(need->buffers, first, config->rx_buffers_max,
