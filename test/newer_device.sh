@@ -88,7 +88,7 @@ uct_many_devices() {
             fail "not as planned"
     done
     at_most "locked of 32 devices" "$all" 40000000
-    at_most "locked of 32 that nobody uses" "$locked" 10000000
+    at_most "locked of 32 that nobody uses" "$locked" 16000000
     need_perftest
     two_nodes --devices 8 -- "${PERFTEST[@]}" -p @PORT@ -- "${PERFTEST[@]}" \
         -p @PORT@ 127.0.0.1 -t tag_bw -s 1000000 -n 100 || exit 1

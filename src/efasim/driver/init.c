@@ -111,19 +111,6 @@ __attribute__((constructor)) static void init_library(void)
     drv_lock_inside = DRV_LOCK_OUTSIDE;
 }
 
-static int init_has_device(void)
-{
-    const struct drv_dev *dev;
-
-    drv_for_each_device(dev) {
-        if (dev->sim != NULL) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
 __attribute__((destructor)) static void init_undo(void)
 {
     struct drv_dev *dev;
@@ -144,7 +131,7 @@ __attribute__((destructor)) static void init_undo(void)
                 dev->abandoned[0] = dev->sim;
                 dev->sim          = NULL;
                 dev->left         = dev->fabric;
-                fabric_leave(dev->fabric, !init_has_device());
+                fabric_leave(dev->fabric, !drv_is_open());
                 dev->fabric = NULL;
             }
         }

@@ -161,39 +161,29 @@ static int fabric_slot_is_own(const struct dir_slot *slot)
            (slot->start_time == fabric_process_start(slot->pid));
 }
 
-static int fabric_slots_are_alike(const struct dir_slot *slot,
-                                  const struct dir_slot *other)
-{
-    return (slot->pid == other->pid) && (slot->pid_ns == other->pid_ns) &&
-           (slot->start_time == other->start_time);
-}
-
-/* With the lock held: take back all that dead processes hold. Returns the
- * number of live ones. A process that has many devices is looked for once. */
+/* With the lock held: take back what dead processes hold. The number of live
+ * ones; each with many devices is looked for once. */
 static unsigned fabric_reap(struct fabric *fabric)
 {
-    const struct dir_slot *last = NULL;
-    unsigned live = 0;
-    int is_alive  = 0;
-    struct dir_slot *slot;
-    unsigned i;
+    unsigned live = 0, is_alive = 0, i;
+    struct dir_slot *slot, *last = NULL;
 
     for (i = 0; i < SIM_SLOTS; ++i) {
         slot = &fabric->dir->slot[i];
         if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
             continue;
         }
-        if ((last == NULL) || !fabric_slots_are_alike(slot, last)) {
+        if ((last == NULL) || (slot->pid != last->pid) ||
+            (slot->start_time != last->start_time) ||
+            (slot->pid_ns != last->pid_ns)) {
             is_alive = fabric_slot_is_alive(slot);
         }
-        last = slot;
-        if (is_alive) {
-            ++live;
-        } else {
+        last  = slot;
+        live += is_alive;
+        if (!is_alive) {
             fabric_slot_free(fabric, slot);
         }
     }
-
     return live;
 }
 

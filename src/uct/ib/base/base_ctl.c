@@ -5,9 +5,7 @@
 #include "base_flow.h"
 #include "base_fail.h"
 #include "base_post.h"
-#include "base_vfs.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* The endpoint of operations that have none: whoever polls asks for its
@@ -82,43 +80,12 @@ static int base_ctl_post(base_iface_t *iface, const flow_ctl_t *ctl)
     return 0;
 }
 
-int base_ctl_ready(base_iface_t *iface)
-{
-    ucs_status_t status;
-
-    if (base_op_pool_is_full(&iface->ops)) {
-        return 1;
-    }
-    base_vfs_lock(); /* srd_info --top reads the operations */
-    status = base_op_pool_fill(&iface->ops);
-    base_vfs_unlock();
-    return status == UCS_OK;
-}
-
-/* Whether there is an operation; the first packet to send makes them. Whoever
- * cannot answer is lost to its peers, so it fails. */
-static int base_ctl_has_op(base_iface_t *iface)
-{
-    if (iface->ops.free_ctl != NULL) {
-        return 1;
-    }
-    if (base_op_pool_is_full(&iface->ops) || iface->broken ||
-        !flow_ctl_pending(iface->core)) {
-        return 0;
-    }
-    if (!base_ctl_ready(iface)) {
-        base_fail_iface(iface, "memory to answer a peer", ENOMEM);
-        return 0;
-    }
-    return 1;
-}
-
 unsigned base_ctl_post_all(base_iface_t *iface)
 {
     unsigned   count = 0;
     flow_ctl_t ctl;
 
-    while (base_ctl_has_op(iface) && flow_ctl_pending(iface->core) &&
+    while ((iface->ops.free_ctl != NULL) && flow_ctl_pending(iface->core) &&
            flow_ctl_next(iface->core, iface->now, &ctl)) {
         ++count;
         if (!base_ctl_post(iface, &ctl)) {

@@ -4,10 +4,6 @@
 
 #include "base_types.h"
 
-/* Makes the operations of an interface that was opened without
- * (base_rxq_is_late). Nonzero: there are some. */
-int base_ctl_ready(base_iface_t *iface);
-
 /* Posts the control packets that are due, as far as there are slots. */
 unsigned base_ctl_post_all(base_iface_t *iface);
 

@@ -92,18 +92,16 @@ static void base_ep_ready_receives(base_iface_t *iface)
     }
 }
 
-/* The first endpoint of an interface that was opened without what only those
- * with endpoints need. */
+/* Before its first endpoint an interface may lack what those without one do not
+ * need (base_rxq_is_late). */
 static ucs_status_t base_ep_ready_iface(base_iface_t *iface)
 {
-    if (iface->endpoints > 0) {
-        return UCS_OK;
+    ucs_status_t status = base_op_pool_fill(&iface->ops);
+
+    if ((status == UCS_OK) && (iface->endpoints == 0)) {
+        base_top_open(iface);
     }
-    if (!base_ctl_ready(iface)) {
-        return UCS_ERR_NO_MEMORY;
-    }
-    base_top_open(iface);
-    return UCS_OK;
+    return status;
 }
 
 ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)

@@ -9,10 +9,10 @@
 
 /* Operations as a free list, with the parts of their work requests that never
  * change. */
-static base_op_t *base_op_link(base_op_pool_t *pool, unsigned first,
-                               unsigned count)
+static base_op_t *base_op_link(base_op_pool_t *pool, base_op_t *ops,
+                               unsigned first, unsigned count)
 {
-    base_op_t *ops = pool->ops + first, *op;
+    base_op_t *op;
 
     for (op = ops; op < ops + count; ++op, ++first) {
         op->buf_sge.addr = (uintptr_t)op->buf;
@@ -90,7 +90,8 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
                                const base_op_counts_t *counts,
                                size_t packet_size)
 {
-    unsigned count = counts->common + counts->reserve;
+    unsigned     count = counts->common + counts->reserve;
+    ucs_status_t status;
 
     memset(pool, 0, sizeof(*pool));
     pool->md          = md;
@@ -104,37 +105,55 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     flow_reserve_init(&pool->reserve, counts->reserve);
     pool->users.count = count + counts->ctl;
     pool->users.table = calloc(pool->users.count, sizeof(void*));
-    return (pool->users.table != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
+    if (pool->users.table == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    status = efa_chunk_add(md, &pool->chunks,
+                           counts->ctl * sizeof(*pool->ops));
+    if (status != UCS_OK) {
+        free(pool->users.table);
+        return status;
+    }
+    pool->free_ctl = base_op_link(pool, pool->chunks->memory, count,
+                                  counts->ctl);
+    return UCS_OK;
+}
+
+/* The first bounce buffers. */
+static ucs_status_t base_op_pool_fill_bounce(base_op_pool_t *pool)
+{
+    if (pool->free_bounce == NULL) {
+        pool->bounce_max = pool->count;
+        base_op_bounce_grow(pool);
+    }
+    return (pool->free_bounce != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 
 ucs_status_t base_op_pool_fill(base_op_pool_t *pool)
 {
-    unsigned     common = pool->common, count = pool->count;
+    unsigned     common = pool->common;
     ucs_status_t status;
     base_op_t   *op;
 
-    status = efa_chunk_add(pool->md, &pool->chunks,
-                           pool->users.count * sizeof(*pool->ops));
+    if (base_op_pool_is_full(pool)) {
+        return UCS_OK;
+    }
+    status = base_op_pool_fill_bounce(pool);
+    if (status == UCS_OK) {
+        status = efa_chunk_add(pool->md, &pool->chunks,
+                               pool->count * sizeof(*pool->ops));
+    }
     if (status != UCS_OK) {
         return status;
     }
     pool->ops          = pool->chunks->memory;
-    pool->free_reserve = base_op_link(pool, common, count - common);
+    pool->free         = base_op_link(pool, pool->ops, 0, common);
+    pool->free_reserve = base_op_link(pool, pool->ops + common, common,
+                                      pool->count - common);
     for (op = pool->free_reserve; op != NULL; op = (base_op_t*)op->out.next) {
         op->reserved = 1;
     }
-    *pool->sink    = base_op_link(pool, 0, common);
-    pool->free_ctl = base_op_link(pool, count, pool->count_ctl);
-    base_op_bounce_grow(pool);
-    if (pool->free_bounce != NULL) {
-        return UCS_OK;
-    }
-    pool->ops          = NULL;
-    *pool->sink        = NULL;
-    pool->free_reserve = NULL;
-    pool->free_ctl     = NULL;
-    efa_chunk_list_free(pool->md, &pool->chunks);
-    return UCS_ERR_NO_MEMORY;
+    return UCS_OK;
 }
 
 void base_op_pool_cleanup(base_op_pool_t *pool)

@@ -63,9 +63,9 @@ typedef struct base_rxq_layout {
 
 /* Where a process has more devices than these, most serve nobody: a queue opens
  * with a few buffers, and has all of them from its first endpoint or packet on;
- * operations there are none before. (Not everywhere: who computes before its
- * first poll takes the first packets of all its peers in the buffers that it
- * opened with.) */
+ * operations but for control packets there are from its first endpoint on. (Not
+ * everywhere: who computes before its first poll takes the first packets of all
+ * its peers in the buffers that it opened with.) */
 #define BASE_RXQ_DEVICES 4
 #define BASE_RXQ_FIRST   32
 

@@ -81,11 +81,13 @@ static int efa_ibdev_is_efa(const struct ibv_device *ibdev)
  * each: UCX asks for the list several times while it starts, and who opens the
  * 32 of a host one by one does not list all of them each time. Under the lock.
  */
-#define EFA_LIST_FRESH 1000000000u /* ns: a list so old is read anew */
+#define EFA_LIST_FRESH 1000000000u /* ns: a list so old is read anew, as is one
+                                      from before all devices were closed */
 
 static pthread_mutex_t     efa_device_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ibv_device **efa_device_listed;
 static uint64_t            efa_device_listed_at;
+static unsigned            efa_devices_open;
 
 static void efa_device_forget_list(const efa_verbs_t *verbs)
 {
@@ -417,11 +419,23 @@ efa_device_open_context(const efa_verbs_t *verbs, const char *name)
         }
         if (context == NULL) {
             efa_device_forget_list(verbs);
+        } else {
+            ++efa_devices_open;
         }
     } while ((context == NULL) && !is_new);
     pthread_mutex_unlock(&efa_device_lock);
     errno = err;
     return context;
+}
+
+static void efa_device_close_context(efa_device_t *device)
+{
+    device->verbs->close_device(device->context);
+    pthread_mutex_lock(&efa_device_lock);
+    if (--efa_devices_open == 0) {
+        efa_device_forget_list(device->verbs);
+    }
+    pthread_mutex_unlock(&efa_device_lock);
 }
 
 ucs_status_t
@@ -458,7 +472,7 @@ efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
     return UCS_OK;
 
 err_close:
-    device->verbs->close_device(device->context);
+    efa_device_close_context(device);
 err_free:
     free(device);
     return status;
@@ -466,6 +480,6 @@ err_free:
 
 void efa_device_close(efa_device_t *device)
 {
-    device->verbs->close_device(device->context);
+    efa_device_close_context(device);
     free(device);
 }
