@@ -57,18 +57,33 @@ int flow_params_valid(const flow_params_t *params)
            (params->max_strangers <= FLOW_STRANGERS);
 }
 
+static int
+flow_core_fits(const void *mem, size_t size, const flow_params_t *params)
+{
+    return flow_params_valid(params) && (size >= flow_core_size(params)) &&
+           (((uintptr_t)mem % FLOW_ALIGN) == 0);
+}
+
 flow_core_t *flow_core_init(void *mem, size_t size,
                             const flow_params_t *params)
+{
+    if (!flow_core_fits(mem, size, params)) {
+        return NULL;
+    }
+    memset(mem, 0, sizeof(flow_core_t));
+    return flow_core_init_zeroed(mem, size, params);
+}
+
+flow_core_t *flow_core_init_zeroed(void *mem, size_t size,
+                                   const flow_params_t *params)
 {
     flow_core_t *core = mem;
     unsigned level;
 
-    if (!flow_params_valid(params) || (size < flow_core_size(params)) ||
-        (((uintptr_t)mem % FLOW_ALIGN) != 0)) {
+    if (!flow_core_fits(mem, size, params)) {
         return NULL;
     }
 
-    memset(core, 0, sizeof(*core));
     core->params     = *params;
     core->timer_next = FLOW_TIME_NEVER;
     core->prefixes[0].peers = 1; /* our own network is never without room */

@@ -131,7 +131,7 @@ __attribute__((destructor)) static void init_undo(void)
                 dev->abandoned[0] = dev->sim;
                 dev->sim          = NULL;
                 dev->left         = dev->fabric;
-                fabric_leave(dev->fabric);
+                fabric_leave(dev->fabric, !drv_is_open());
                 dev->fabric = NULL;
             }
         }

@@ -78,18 +78,23 @@ uint64_t dir_pair(const struct dir *dir, unsigned from, unsigned to)
     return sum;
 }
 
-/* Add an attachment's counts to its NIC's. */
+/* Add an attachment's counts to its NIC's. (Each NIC's lie on pages of their
+ * own, which are not touched for a 0.) */
 static void dir_slot_account(struct dir *dir, struct dir_slot *slot,
                              unsigned nic)
 {
+    uint64_t bytes;
     unsigned i;
 
     for (i = 0; i < DIR_COUNTERS; ++i) {
         dir_count(dir, nic, i, atomic_exchange(&slot->counter[i], 0));
     }
     for (i = 0; i < SIM_NICS; ++i) {
-        atomic_fetch_add(&dir->nic[i].pair_bytes[nic],
-                         atomic_exchange(&slot->bytes_from[i], 0));
+        bytes = atomic_load(&slot->bytes_from[i]);
+        if (bytes != 0) {
+            bytes = atomic_exchange(&slot->bytes_from[i], 0);
+            atomic_fetch_add(&dir->nic[i].pair_bytes[nic], bytes);
+        }
     }
 }
 

@@ -161,26 +161,29 @@ static int fabric_slot_is_own(const struct dir_slot *slot)
            (slot->start_time == fabric_process_start(slot->pid));
 }
 
-/* With the lock held: take back all that dead processes hold. Returns the
- * number of live ones. */
+/* With the lock held: take back what dead processes hold. The number of live
+ * ones; each with many devices is looked for once. */
 static unsigned fabric_reap(struct fabric *fabric)
 {
-    struct dir_slot *slot;
-    unsigned live = 0;
-    unsigned i;
+    unsigned live = 0, is_alive = 0, i;
+    struct dir_slot *slot, *last = NULL;
 
     for (i = 0; i < SIM_SLOTS; ++i) {
         slot = &fabric->dir->slot[i];
         if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
             continue;
         }
-        if (fabric_slot_is_alive(slot)) {
-            ++live;
-        } else {
+        if ((last == NULL) || (slot->pid != last->pid) ||
+            (slot->start_time != last->start_time) ||
+            (slot->pid_ns != last->pid_ns)) {
+            is_alive = fabric_slot_is_alive(slot);
+        }
+        last  = slot;
+        live += is_alive;
+        if (!is_alive) {
             fabric_slot_free(fabric, slot);
         }
     }
-
     return live;
 }
 
@@ -441,7 +444,7 @@ static void fabric_unlink_rings(const struct fabric *fabric)
     closedir(dir);
 }
 
-void fabric_leave(struct fabric *fabric)
+void fabric_leave(struct fabric *fabric, int is_last)
 {
     struct dir_slot *slot;
     int lock;
@@ -461,7 +464,7 @@ void fabric_leave(struct fabric *fabric)
         fabric_slot_free(fabric, slot);
     }
     if (lock >= 0) {
-        if (fabric_reap(fabric) == 0) {
+        if (is_last && (fabric_reap(fabric) == 0)) {
             fabric_empty(fabric);
             fabric_remove_tree(fabric->path);
         }
@@ -497,7 +500,7 @@ void fabric_leave_executed(const char *path)
            ((slot = fabric_slot_executed(&fabric)) != NULL)) {
         fabric.slot  = slot - fabric.dir->slot;
         fabric.owner = atomic_load(&slot->owner);
-        fabric_leave(&fabric);
+        fabric_leave(&fabric, 1);
     }
     if (fabric.dir != NULL) {
         munmap(fabric.dir, sizeof(*fabric.dir));
@@ -506,7 +509,7 @@ void fabric_leave_executed(const char *path)
 
 void fabric_close(struct fabric *fabric)
 {
-    fabric_leave(fabric);
+    fabric_leave(fabric, 1);
     fabric_forget(fabric);
 }
 

@@ -74,10 +74,11 @@ void fabric_take_back(struct fabric *fabric);
 
 /*
  * Give back all that this process holds; remove the fabric when it was the
- * last. The directory stays mapped, for threads that still look at it.
+ * last, which is asked with the last of several devices (`is_last`). The
+ * directory stays mapped, for threads that still look at it.
  * Harmless in a forked child, which holds nothing.
  */
-void fabric_leave(struct fabric *fabric);
+void fabric_leave(struct fabric *fabric, int is_last);
 
 /*
  * exec() closes a device, but the process goes on: the new program gives back

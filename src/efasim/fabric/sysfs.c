@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SYS_OPEN_FLAGS (O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
+
 #define SYS_MODALIAS "pci:v00001D0Fd0000EFA@sv00001D0Fsd0000EFA@bc02sc00i00"
 
 /* A device that is being written */
@@ -150,7 +152,8 @@ int fabric_sysfs_device_find(const char *name, size_t length)
     return -1;
 }
 
-/* Make the folders that lead to a file. */
+/* Make the folders that lead to a file: once one of them is missing, as most
+ * files lie beside another. */
 static int sysfs_mkdirs(char *file)
 {
     char *slash;
@@ -175,11 +178,10 @@ static int sysfs_write(const char *root, const char *name,
     int fd, ret;
 
     snprintf(file, sizeof(file), "%s/%s", root, name);
-    if (sysfs_mkdirs(file) != 0) {
-        return -1;
+    fd = open(file, SYS_OPEN_FLAGS, 0600);
+    if ((fd < 0) && (errno == ENOENT) && (sysfs_mkdirs(file) == 0)) {
+        fd = open(file, SYS_OPEN_FLAGS, 0600);
     }
-
-    fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) {
         return -1;
     }
@@ -192,13 +194,14 @@ static int sysfs_write(const char *root, const char *name,
 static int sysfs_link(const char *root, const char *name, const char *target)
 {
     char file[FABRIC_PATH_MAX + 160];
+    int ret;
 
     snprintf(file, sizeof(file), "%s/%s", root, name);
-    if (sysfs_mkdirs(file) != 0) {
-        return -1;
+    ret = symlink(target, file);
+    if ((ret != 0) && (errno == ENOENT) && (sysfs_mkdirs(file) == 0)) {
+        ret = symlink(target, file);
     }
-
-    return ((symlink(target, file) == 0) || (errno == EEXIST)) ? 0 : -1;
+    return ((ret == 0) || (errno == EEXIST)) ? 0 : -1;
 }
 
 /* A file of the device, below root. */

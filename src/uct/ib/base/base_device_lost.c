@@ -47,7 +47,7 @@ static base_op_t *base_list_messages(base_iface_t *iface)
     base_list_forget_eps(iface->ops.free);
     base_list_forget_eps(iface->ops.fenced);
     base_list_forget_eps(iface->ops.free_reserve);
-    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+    for (op = iface->ops.ops; op < base_op_pool_end(&iface->ops); ++op) {
         if ((op->ep != NULL) && (op->out.kind <= BASE_OUT_AM_OTHER) &&
             base_op_is_posted(iface, op)) {
             op->polled_next = first;
@@ -92,7 +92,7 @@ static unsigned base_iface_cancel_acked(base_iface_t *iface)
 {
     base_op_t *op;
 
-    for (op = iface->ops.ops; op < iface->ops.ops + iface->ops.count; ++op) {
+    for (op = iface->ops.ops; op < base_op_pool_end(&iface->ops); ++op) {
         if (base_op_is_posted(iface, op)) {
             flow_resend_sent(iface->core, &op->flow, 0);
         }

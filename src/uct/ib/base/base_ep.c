@@ -11,6 +11,7 @@
 #include "base_outstanding.h"
 #include "base_pending.h"
 #include "base_report.h"
+#include "base_top.h"
 #include "base_vfs.h"
 
 #include <uct/ib/efa/efa_gpu.h>
@@ -91,6 +92,18 @@ static void base_ep_ready_receives(base_iface_t *iface)
     }
 }
 
+/* Before its first endpoint an interface may lack what those without one do not
+ * need (base_rxq_is_late). */
+static ucs_status_t base_ep_ready_iface(base_iface_t *iface)
+{
+    ucs_status_t status = base_op_pool_fill(&iface->ops);
+
+    if ((status == UCS_OK) && (iface->endpoints == 0)) {
+        base_top_open(iface);
+    }
+    return status;
+}
+
 ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 {
     base_iface_t *iface = (base_iface_t*)params->iface;
@@ -107,6 +120,10 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     }
     if (iface->broken) {
         return UCS_ERR_IO_ERROR; /* said when it broke */
+    }
+    status = base_ep_ready_iface(iface);
+    if (status != UCS_OK) {
+        return status;
     }
     base_ep_address(params, &peer);
     ep = calloc(1, sizeof(*ep));

@@ -2,7 +2,6 @@
 /* Memory, time and parameters for the protocol core, which has none itself. */
 #include "base_flow.h"
 #include "base_record.h"
-#include <uct/ib/efa/efa_block.h>
 #include <uct/ib/efa/efa_clock.h>
 #include <uct/ib/efa/efa_random.h>
 
@@ -23,29 +22,40 @@ flow_time_t base_flow_clock(base_iface_t *iface)
 }
 
 /* Memory of the core lies behind one cache line that links the blocks. */
+typedef struct base_flow_block base_flow_block_t;
+
+struct base_flow_block {
+    base_flow_block_t *next;
+    void              *allocated; /* by calloc: pages that nobody writes to
+                                     are none */
+};
+
 static void *base_flow_alloc(base_iface_t *iface, size_t size)
 {
-    void *block;
+    char              *allocated = calloc(1, size + 2 * FLOW_ALIGN);
+    base_flow_block_t *block;
 
-    if (posix_memalign(&block, FLOW_ALIGN, size + FLOW_ALIGN) != 0) {
+    if (allocated == NULL) {
         return NULL;
     }
-    memset(block, 0, size + FLOW_ALIGN);
-    *(void**)block     = iface->core_chunks;
+    block = (base_flow_block_t*)(allocated +
+                                 (-(uintptr_t)allocated & (FLOW_ALIGN - 1)));
+    block->allocated   = allocated;
+    block->next        = iface->core_chunks;
     iface->core_chunks = block;
     return (char*)block + FLOW_ALIGN;
 }
 
 static void base_flow_free(base_iface_t *iface, void *memory)
 {
-    void  *block = (char*)memory - FLOW_ALIGN;
-    void **link  = &iface->core_chunks;
+    base_flow_block_t  *block = (void*)((char*)memory - FLOW_ALIGN);
+    base_flow_block_t **link  = &iface->core_chunks;
 
     while (*link != block) {
-        link = *link;
+        link = &(*link)->next;
     }
-    *link = *(void**)block;
-    free(block);
+    *link = block->next;
+    free(block->allocated);
 }
 
 /* Gives the pools of the core what they need: bits, not 0. */
@@ -115,7 +125,7 @@ ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
     if (memory == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
-    iface->core = flow_core_init(memory, size, &params);
+    iface->core = flow_core_init_zeroed(memory, size, &params);
     if (iface->core == NULL) {
         return UCS_ERR_INVALID_PARAM;
     }
@@ -132,7 +142,9 @@ ucs_status_t base_flow_open(base_iface_t *iface, const base_config_t *config)
 void base_flow_close(base_iface_t *iface)
 {
     base_record_close(iface);
-    efa_block_list_free(&iface->core_chunks);
+    while (iface->core_chunks != NULL) {
+        base_flow_free(iface, (char*)iface->core_chunks + FLOW_ALIGN);
+    }
     iface->core = NULL;
 }
 

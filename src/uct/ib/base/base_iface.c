@@ -162,6 +162,13 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
     if (status != UCS_OK) {
         return status;
     }
+    if (!base_rxq_is_late(efa_md_listed())) {
+        status = base_op_pool_fill(&iface->ops);
+    }
+    if (status != UCS_OK) {
+        base_op_pool_cleanup(&iface->ops);
+        return status;
+    }
     layout->packet_size = md->device->max_msg; /* a peer's mtu may be another */
     layout->release     = iface->transport->release_desc;
     layout->prefix      = (iface->transport->qp_kind == EFA_QP_UD) ?
@@ -253,7 +260,9 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     iface->short_max = base_iface_short_max(iface);
     base_iface_report_open(iface, &config);
     base_vfs_open(iface);
-    base_top_open(iface);
+    if (base_op_pool_is_full(&iface->ops)) {
+        base_top_open(iface);
+    }
     return UCS_OK;
 
 err_core:

@@ -9,10 +9,10 @@
 
 /* Operations as a free list, with the parts of their work requests that never
  * change. */
-static base_op_t *base_op_link(base_op_pool_t *pool, unsigned first,
-                               unsigned count)
+static base_op_t *base_op_link(base_op_pool_t *pool, base_op_t *ops,
+                               unsigned first, unsigned count)
 {
-    base_op_t *ops = pool->ops + first, *op;
+    base_op_t *op;
 
     for (op = ops; op < ops + count; ++op, ++first) {
         op->buf_sge.addr = (uintptr_t)op->buf;
@@ -92,7 +92,6 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
 {
     unsigned     count = counts->common + counts->reserve;
     ucs_status_t status;
-    base_op_t   *op;
 
     memset(pool, 0, sizeof(*pool));
     pool->md          = md;
@@ -110,23 +109,49 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
         return UCS_ERR_NO_MEMORY;
     }
     status = efa_chunk_add(md, &pool->chunks,
-                           pool->users.count * sizeof(*pool->ops));
+                           counts->ctl * sizeof(*pool->ops));
     if (status != UCS_OK) {
         free(pool->users.table);
         return status;
     }
+    pool->free_ctl = base_op_link(pool, pool->chunks->memory, count,
+                                  counts->ctl);
+    return UCS_OK;
+}
 
+/* The first bounce buffers. */
+static ucs_status_t base_op_pool_fill_bounce(base_op_pool_t *pool)
+{
+    if (pool->free_bounce == NULL) {
+        pool->bounce_max = pool->count;
+        base_op_bounce_grow(pool);
+    }
+    return (pool->free_bounce != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
+}
+
+ucs_status_t base_op_pool_fill(base_op_pool_t *pool)
+{
+    unsigned     common = pool->common;
+    ucs_status_t status;
+    base_op_t   *op;
+
+    if (base_op_pool_is_full(pool)) {
+        return UCS_OK;
+    }
+    status = base_op_pool_fill_bounce(pool);
+    if (status == UCS_OK) {
+        status = efa_chunk_add(pool->md, &pool->chunks,
+                               pool->count * sizeof(*pool->ops));
+    }
+    if (status != UCS_OK) {
+        return status;
+    }
     pool->ops          = pool->chunks->memory;
-    pool->free         = base_op_link(pool, 0, counts->common);
-    pool->free_reserve = base_op_link(pool, counts->common, counts->reserve);
-    pool->free_ctl     = base_op_link(pool, count, counts->ctl);
+    pool->free         = base_op_link(pool, pool->ops, 0, common);
+    pool->free_reserve = base_op_link(pool, pool->ops + common, common,
+                                      pool->count - common);
     for (op = pool->free_reserve; op != NULL; op = (base_op_t*)op->out.next) {
         op->reserved = 1;
-    }
-    base_op_bounce_grow(pool);
-    if (pool->free_bounce == NULL) {
-        base_op_pool_cleanup(pool);
-        return UCS_ERR_NO_MEMORY;
     }
     return UCS_OK;
 }

@@ -151,7 +151,8 @@ typedef struct base_op_pool {
     base_op_t     *free_ctl; /* for control packets */
     base_op_t     *free_reserve; /* when there is no other (flow/reserve.h) */
     flow_reserve_t reserve;
-    base_op_t     *ops;      /* all of them, `count` first */
+    base_op_t     *ops;      /* all `count`, not those for control packets;
+                                NULL: there are none yet */
     efa_direct_users_t users; /* each by its number */
     base_bounce_t *free_bounce;
     base_out_t    *free_markers;
@@ -163,8 +164,7 @@ typedef struct base_op_pool {
     size_t         bounce_size; /* bytes of data[] */
 } base_op_pool_t;
 
-/* Operations for anybody, of the reserve, for control; packets of at most
- * `packet_size` bytes. UCS_OK, UCS_ERR_NO_MEMORY. */
+/* Operations for anybody, of the reserve, for control. */
 typedef struct base_op_counts {
     unsigned common, reserve, ctl;
 } base_op_counts_t;
@@ -181,9 +181,28 @@ static inline unsigned base_op_count(const base_op_counts_t *counts)
     return counts->common + counts->reserve + counts->ctl;
 }
 
+/* A pool with operations for control packets alone; others will send packets of
+ * at most `packet_size` bytes. UCS_OK, UCS_ERR_NO_MEMORY: nothing to be cleaned
+ * up. */
 ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
                                const base_op_counts_t *counts,
                                size_t packet_size);
+
+/* Registers memory for the other operations, and the first bounce buffers, if
+ * that was not done. UCS_OK, UCS_ERR_NO_MEMORY: it has none still. */
+ucs_status_t base_op_pool_fill(base_op_pool_t *pool);
+
+/* Whether it has those. */
+static inline int base_op_pool_is_full(const base_op_pool_t *pool)
+{
+    return pool->ops != NULL;
+}
+
+/* Behind the last of `ops`. */
+static inline base_op_t *base_op_pool_end(const base_op_pool_t *pool)
+{
+    return base_op_pool_is_full(pool) ? pool->ops + pool->count : NULL;
+}
 
 void base_op_pool_cleanup(base_op_pool_t *pool);
 

@@ -62,16 +62,23 @@ typedef struct base_rxq_layout {
 #define BASE_RXQ_CHUNK 64 /* buffers that are added at a time */
 
 /* Where a process has more devices than these, most serve nobody: a queue opens
- * with a few buffers, and has all of them from its first endpoint or packet on.
- * (Not everywhere: who computes before its first poll takes the first packets
- * of all its peers in the buffers that it opened with.) */
+ * with a few buffers, and has all of them from its first endpoint or packet on;
+ * operations but for control packets there are from its first endpoint on. (Not
+ * everywhere: who computes before its first poll takes the first packets of all
+ * its peers in the buffers that it opened with.) */
 #define BASE_RXQ_DEVICES 4
 #define BASE_RXQ_FIRST   32
+
+/* Whether interfaces of a process with so many devices get memory late. */
+static inline int base_rxq_is_late(unsigned devices)
+{
+    return devices > BASE_RXQ_DEVICES;
+}
 
 /* Buffers at open, of `target`. */
 static inline unsigned base_rxq_first(unsigned target, unsigned devices)
 {
-    return (devices > BASE_RXQ_DEVICES) ? BASE_RXQ_FIRST : target;
+    return base_rxq_is_late(devices) ? BASE_RXQ_FIRST : target;
 }
 
 /* Buffers that are added next, to a queue that opens with `first`. */

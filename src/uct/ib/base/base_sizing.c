@@ -77,12 +77,19 @@ static unsigned need_huge(const base_config_t *config, unsigned first,
     }
 }
 
-/* The same for operations and bounce buffers (base_op.c). */
+/* The same for control packets, and for operations and bounce buffers
+ * (base_op.c). */
+static size_t need_ctl(const base_op_counts_t *counts)
+{
+    return need_pages(counts->ctl * sizeof(base_op_t));
+}
+
 static size_t need_ops(const base_op_counts_t *counts, unsigned bounces,
                        size_t packet)
 {
     size_t   stride = base_op_bounce_stride(base_op_bounce_bytes(packet));
-    size_t   bytes  = need_pages(base_op_count(counts) * sizeof(base_op_t));
+    size_t   bytes  = need_pages((counts->common + counts->reserve) *
+                                 sizeof(base_op_t));
     unsigned count, total;
 
     for (total = 0; total < bounces; total += count) {
@@ -173,10 +180,14 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
     need->receives     = config->rx_buffers_max;
     need->buffers_open = first;
     need->buffers      = need_buffers(config, peers);
-    need->locked_open  = need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu) +
+    need->locked_open  = need_ctl(&counts) +
                          need_rxq(first, first, config->rx_buffers_max,
                                   max_msg);
-    need->locked       = need_ops(&counts, counts.common + counts.reserve,
+    if (!base_rxq_is_late(devices)) {
+        need->locked_open += need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu);
+    }
+    need->locked       = need_ctl(&counts) +
+                         need_ops(&counts, counts.common + counts.reserve,
                                   config->mtu) +
                          need_rxq(need->buffers, first, config->rx_buffers_max,
                                   max_msg);

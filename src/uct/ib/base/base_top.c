@@ -223,7 +223,7 @@ void base_top_open(base_iface_t *iface)
     base_top_t *top;
     const char *why;
 
-    if (!base_iface_md(iface)->top) {
+    if (!base_iface_md(iface)->top || (iface->top != NULL)) {
         return;
     }
     top = calloc(1, sizeof(*top));

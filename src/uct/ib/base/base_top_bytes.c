@@ -54,6 +54,9 @@ void base_top_bytes_sort(base_top_bytes_t *bytes, const base_op_pool_t *pool)
     base_top_mark_free(bytes, pool, pool->fenced);
     base_top_mark_free(bytes, pool, pool->free_reserve);
     bytes->rma = 0;
+    if (!base_op_pool_is_full(pool)) {
+        return;
+    }
     for (i = 0; i < bytes->count; ++i) {
         op      = &pool->ops[i];
         is_free = bytes->next[i] == BASE_TOP_FREE;

@@ -180,7 +180,7 @@ struct base_iface {
     base_ah_table_t    ahs;
     efa_events_t       events;
     record_t          *recorder; /* base_record.h, or NULL */
-    void              *core_chunks; /* the core's, linked by first word */
+    struct base_flow_block *core_chunks; /* the core's (base_flow.c) */
     unsigned           endpoints;   /* alive, destroyed ones that linger too */
     base_ep_t         *alive;       /* the user's endpoints; changes under
                                        base_vfs_lock */

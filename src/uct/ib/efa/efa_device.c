@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_device.h"
+#include "efa_clock.h"
 #include "efa_speed.h"
 
 #include <dirent.h>
@@ -75,23 +76,58 @@ static int efa_ibdev_is_efa(const struct ibv_device *ibdev)
     return efa_pci_is_efa(path);
 }
 
-ucs_status_t efa_device_list(const efa_verbs_t *verbs,
-                             char (**names_p)[EFA_DEVICE_NAME_MAX],
-                             unsigned *count_p)
+/*
+ * The devices as libibverbs listed them last, which reads some 25 files of
+ * each: UCX asks for the list several times while it starts, and who opens the
+ * 32 of a host one by one does not list all of them each time. Under the lock.
+ */
+#define EFA_LIST_FRESH 1000000000u /* ns: a list so old is read anew, as is one
+                                      from before all devices were closed */
+
+static pthread_mutex_t     efa_device_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ibv_device **efa_device_listed;
+static uint64_t            efa_device_listed_at;
+static unsigned            efa_devices_open;
+
+static void efa_device_forget_list(const efa_verbs_t *verbs)
+{
+    if (efa_device_listed != NULL) {
+        verbs->free_device_list(efa_device_listed);
+        efa_device_listed = NULL;
+    }
+}
+
+/* The list there is, or a new one; NULL: no RDMA in this kernel. */
+static struct ibv_device **efa_device_list_get(const efa_verbs_t *verbs)
+{
+    if (efa_device_listed == NULL) {
+        efa_device_listed    = verbs->get_device_list(NULL);
+        efa_device_listed_at = efa_clock();
+    }
+    return efa_device_listed;
+}
+
+static ucs_status_t
+efa_device_list_locked(const efa_verbs_t *verbs,
+                       char (**names_p)[EFA_DEVICE_NAME_MAX], unsigned *count_p)
 {
     struct ibv_device **list;
-    int                 i, total = 0;
+    unsigned            i, total = 0;
 
-    *names_p = NULL;
-    *count_p = 0;
-    list     = verbs->get_device_list(&total);
-    if (list == NULL) {
-        return UCS_OK; /* no RDMA in this kernel */
+    if (efa_clock() - efa_device_listed_at > EFA_LIST_FRESH) {
+        efa_device_forget_list(verbs);
+    }
+    list = efa_device_list_get(verbs);
+    while ((list != NULL) && (list[total] != NULL)) {
+        ++total;
+    }
+    if (total == 0) {
+        efa_device_forget_list(verbs);
+        return UCS_OK;
     }
 
-    *names_p = calloc(total + 1, sizeof(**names_p));
+    *names_p = calloc(total, sizeof(**names_p));
     if (*names_p == NULL) {
-        verbs->free_device_list(list);
         return UCS_ERR_NO_MEMORY;
     }
     for (i = 0; i < total; ++i) {
@@ -100,13 +136,26 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
                      verbs->get_device_name(list[i]));
         }
     }
-
-    verbs->free_device_list(list);
     if (*count_p == 0) {
         free(*names_p);
         *names_p = NULL;
+        efa_device_forget_list(verbs);
     }
     return UCS_OK;
+}
+
+ucs_status_t efa_device_list(const efa_verbs_t *verbs,
+                             char (**names_p)[EFA_DEVICE_NAME_MAX],
+                             unsigned *count_p)
+{
+    ucs_status_t status;
+
+    *names_p = NULL;
+    *count_p = 0;
+    pthread_mutex_lock(&efa_device_lock);
+    status = efa_device_list_locked(verbs, names_p, count_p);
+    pthread_mutex_unlock(&efa_device_lock);
+    return status;
 }
 
 int efa_sysfs_find(const char *folder, const char *device, char *name,
@@ -336,34 +385,14 @@ static void efa_device_find_place(efa_device_t *device)
     }
 }
 
-/*
- * The devices as libibverbs listed them last, which reads some 25 files of
- * each: who opens the 32 of a host one by one does not list all of them each
- * time. Under the lock.
- */
-static pthread_mutex_t     efa_device_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ibv_device **efa_device_listed;
-
-static void efa_device_forget_list(const efa_verbs_t *verbs)
-{
-    if (efa_device_listed != NULL) {
-        verbs->free_device_list(efa_device_listed);
-        efa_device_listed = NULL;
-    }
-}
-
 static struct ibv_device *
 efa_device_find(const efa_verbs_t *verbs, const char *name)
 {
-    unsigned i;
+    struct ibv_device **list = efa_device_list_get(verbs);
 
-    if (efa_device_listed == NULL) {
-        efa_device_listed = verbs->get_device_list(NULL);
-    }
-    for (i = 0; (efa_device_listed != NULL) && (efa_device_listed[i] != NULL);
-         ++i) {
-        if (strcmp(verbs->get_device_name(efa_device_listed[i]), name) == 0) {
-            return efa_device_listed[i];
+    for (; (list != NULL) && (*list != NULL); ++list) {
+        if (strcmp(verbs->get_device_name(*list), name) == 0) {
+            return *list;
         }
     }
     return NULL;
@@ -390,11 +419,23 @@ efa_device_open_context(const efa_verbs_t *verbs, const char *name)
         }
         if (context == NULL) {
             efa_device_forget_list(verbs);
+        } else {
+            ++efa_devices_open;
         }
     } while ((context == NULL) && !is_new);
     pthread_mutex_unlock(&efa_device_lock);
     errno = err;
     return context;
+}
+
+static void efa_device_close_context(efa_device_t *device)
+{
+    device->verbs->close_device(device->context);
+    pthread_mutex_lock(&efa_device_lock);
+    if (--efa_devices_open == 0) {
+        efa_device_forget_list(device->verbs);
+    }
+    pthread_mutex_unlock(&efa_device_lock);
 }
 
 ucs_status_t
@@ -431,7 +472,7 @@ efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
     return UCS_OK;
 
 err_close:
-    device->verbs->close_device(device->context);
+    efa_device_close_context(device);
 err_free:
     free(device);
     return status;
@@ -439,6 +480,6 @@ err_free:
 
 void efa_device_close(efa_device_t *device)
 {
-    device->verbs->close_device(device->context);
+    efa_device_close_context(device);
     free(device);
 }
