@@ -106,4 +106,32 @@ TRANSPORT = [
      "    while ((op = *link) != NULL) {"),
     ("SRD: the bytes of a read are handed out twice", "base/base_complete.h",
      "    op->out.kind = BASE_OUT_GET_ZCOPY;\n", ""),
+    ("SRD: a refusal that is tried again opens a fence", "base/base_retry.c",
+     "        base_retry_later(iface, op);\n    } else {",
+     "        base_retry_later(iface, op);\n        op->ep->fenced = 0;\n"
+     "        flow_tx_resume(iface->core, op->ep->tx, FLOW_PAUSE_FENCE);\n"
+     "    } else {"),
+    ("SRD: a refusal that is tried again opens an interface's fence",
+     "base/base_retry.c", "        base_retry_later(iface, op);\n    } else {",
+     "        base_retry_later(iface, op);\n"
+     "        base_op_pool_unfence(&iface->ops);\n    } else {"),
+    ("SRD: the next try opens a fence", "base/base_retry.c",
+     "        err = base_post_rdma(iface, op->ep, op);\n",
+     "        err = base_post_rdma(iface, op->ep, op);\n"
+     "        op->ep->fenced = 0;\n"
+     "        flow_tx_resume(iface->core, op->ep->tx, FLOW_PAUSE_FENCE);\n"),
+    ("SRD: the next try opens an interface's fence", "base/base_retry.c",
+     "        err = base_post_rdma(iface, op->ep, op);\n",
+     "        err = base_post_rdma(iface, op->ep, op);\n"
+     "        base_op_pool_unfence(&iface->ops);\n"),
+    ("SRD: a fence in a dispatch does not stand behind its request",
+     "base/base_pending.c", "        iface->dispatch.fenced = 1;\n", ""),
+    ("SRD: a purge in a dispatch takes the fence along", "base/base_pending.c",
+     "        iface->dispatch.fenced |= fenced;\n", "        (void)fenced;\n"),
+    ("SRD: a purge in a dispatch takes the request's own fence along",
+     "base/base_pending.c", "iface->dispatch.fenced |= fenced;",
+     "iface->dispatch.fenced = fenced;"),
+    ("SRD: what an interface's fence holds ends with the device",
+     "base/base_device_lost.c",
+     "    base_list_forget_eps(iface->ops.fenced);\n", ""),
 ]
