@@ -360,11 +360,12 @@ TEST_P(UctFence, fence__of_a_request_stands_before_the_rest_of_it)
     }
 }
 
-/* A request that calls a fence and goes back stands before that fence still: it
- * stands at once, too, so that the rest of the request waits for the first. */
+/* A request that calls a fence and goes back stands before that fence still,
+ * and a purge of the queue, from which it is away, does not change that. */
 TEST_P(UctFence, fence__in_a_dispatch_goes_back_with_the_request)
 {
-    for (bool iface : {false, true}) {
+    for (unsigned i = 0; i < 4; ++i) {
+        const bool iface = i & 1, purges = i & 2;
         Completion before, done;
         unsigned turns = 0;
         Request parts([&] {
@@ -373,9 +374,13 @@ TEST_P(UctFence, fence__in_a_dispatch_goes_back_with_the_request)
             }
             EXPECT_EQ(UCS_INPROGRESS, rma(before));
             fence(iface);
+            if (purges) {
+                uct_ep_pending_purge(ep, nullptr, nullptr);
+            }
             return UCS_ERR_NO_RESOURCE;
         });
 
+        SCOPED_TRACE(i);
         block();
         add(parts);
         message_goes_after(done, ep);

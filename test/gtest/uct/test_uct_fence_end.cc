@@ -49,14 +49,15 @@ TEST_P(UctFenceEnd, device_lost__in_an_interface_fence_ends_each_once)
     uct_ep_h other = a->connect(*b);
     Completion large, small, flushed;
 
-    for (uct_ep_h each : {other, ep}) {
-        ASSERT_EQ(UCS_OK, send_short(each, 1, {}));
-        ASSERT_TRUE(flush(each));
-    }
-    ASSERT_TRUE(wait([&] { return b->count == 2; }));
-    uct_ep_destroy(other);
     ASSERT_TRUE(wait([&] { return rma(first) == UCS_INPROGRESS; }));
+    for (unsigned i = 0; i < 4; ++i) { /* as many operations */
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(other, AM_ID, i, nullptr, 0));
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
+    }
+    ASSERT_TRUE(flush(other));
     ASSERT_TRUE(flush(ep));
+    uct_ep_destroy(other);
+    progress_for(0.01);
     device("rate-mbps", "100"); /* 80 ms for the large one */
     inject(1, 1);
     ASSERT_EQ(UCS_INPROGRESS, rma(large));
