@@ -15,7 +15,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from module import Module  # noqa: E402
 
 FILTER = ("UctAm.*:UctGet.*:UctContract.event*:UctContract.am_short*:"
-          "UctFailure.event*:UctLoad.*:*UctList*")
+          "UctFailure.event*:UctLoad.*:*UctList*:*UctFence*:"
+          "UctPut.flush_of*")
 SECONDS = 60
 
 MUTANTS = [
@@ -55,6 +56,15 @@ MUTANTS = [
      "    memcpy(op->buf, &am, sizeof(am));\n"
      "    op->wr.inside = FLOW_SHORT_HDR + length;",
      "    op->wr.inside = FLOW_SHORT_HDR + length;"),
+    ("messages that end pass an interface's fence", "base/base_progress.c",
+     "    *iface->ops.sink = free;\n", "    iface->ops.free = free;\n"),
+    ("short RMA that ends passes an interface's fence", "base/base_progress.c",
+     "    efa_direct_cq_t   copy  = iface->qp.direct.tx;\n"
+     "    base_op_t        *free  = *iface->ops.sink, *op;",
+     "    efa_direct_cq_t   copy  = iface->qp.direct.tx;\n"
+     "    base_op_t        *free  = iface->ops.free, *op;"),
+    ("a put ends without the read behind it", "base/base_complete.h",
+     "op->reserved | iface->put_flush) == 0", "op->reserved) == 0"),
 ]
 
 

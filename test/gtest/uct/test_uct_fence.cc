@@ -1,147 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fences: what was there before is done before what comes later is posted,
  * also where it waits in the queue of pending requests. */
-#include "uct_entity.h"
-
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
+#include "fence_test.h"
 
 using namespace uct_test;
 
 namespace {
-
-/* With reads, and, where the device has them, with writes. */
-class UctFence : public UctTest, public testing::WithParamInterface<bool> {
-public: /* for Steps */
-    using UctTest::ep;
-    using UctTest::flush;
-    using UctTest::wait;
-
-    static constexpr size_t LENGTH = 1 << 20;
-    static constexpr uint8_t WIREUP_ID = 1;
-
-    void SetUp() override
-    {
-        SRD_ONLY("no RMA");
-        open();
-        if (GetParam() && !(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
-            ASSERT_EQ(nullptr, getenv("NEED_PUT")) << "puts were expected";
-            GTEST_SKIP() << "this rdma-core or device has no RDMA write";
-        }
-        remote.reset(new Memory(*b, LENGTH, 1));
-        local.reset(new Memory(*a, LENGTH, 2));
-    }
-
-    void TearDown() override
-    {
-        remote.reset();
-        local.reset();
-        UctTest::TearDown();
-    }
-
-    /* The first `length` bytes, over there. */
-    ucs_status_t rma(Completion &comp, size_t length = LENGTH)
-    {
-        uct_iov_t iov = local->iov(0, length);
-
-        return (GetParam() ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
-                ep, &iov, 1, reinterpret_cast<uintptr_t>(remote->data()),
-                remote->rkey(), &comp.uct);
-    }
-
-    ucs_status_t message(uint64_t header = 1)
-    {
-        return uct_ep_am_short(ep, AM_ID, header, nullptr, 0);
-    }
-
-    /* From now on message LAST finds at b what is to be written there. */
-    void expect_placed_at_last()
-    {
-        std::fill(remote->data(), remote->data() + LENGTH, 0);
-        b->on_message = [&](const Bytes &got) {
-            if ((number_of(got) == LAST) && GetParam()) {
-                EXPECT_EQ(0, memcmp(remote->data(), local->data(), LENGTH));
-            }
-        };
-    }
-    static constexpr uint64_t LAST = 2;
-
-    /* A request of the queue: `post` until it is through. */
-    struct Request {
-        uct_pending_req_t uct;
-        std::function<ucs_status_t()> post;
-        bool done = false;
-
-        explicit Request(std::function<ucs_status_t()> p) : post(p)
-        {
-            uct.func = [](uct_pending_req_t *self) {
-                Request *req        = reinterpret_cast<Request*>(self);
-                ucs_status_t status = req->post();
-                if (status == UCS_INPROGRESS) {
-                    status = UCS_OK; /* posted; to UCT: there is more to do */
-                }
-                req->done = status == UCS_OK;
-                return status;
-            };
-        }
-    };
-
-    void add(Request &request)
-    {
-        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
-    }
-
-    /* Everything waits from now on, until b makes progress. */
-    void block()
-    {
-        ASSERT_TRUE(wait([&] { /* reads may be posted */
-            return rma(first) == UCS_INPROGRESS;
-        }));
-        ASSERT_TRUE(flush(ep));
-        while (message() == UCS_OK) {
-        }
-        add(blocked);
-        ASSERT_EQ(UCS_ERR_NO_RESOURCE, rma(first));
-    }
-
-    /* UCP's message that connects: from now on it may hold requests back. */
-    void wire_up()
-    {
-        ASSERT_EQ(UCS_OK, uct_iface_set_am_handler(
-                b->iface(), WIREUP_ID,
-                [](void*, void*, size_t, unsigned) { return UCS_OK; },
-                nullptr, 0));
-        ASSERT_TRUE(wait([&] { return rma(first) == UCS_INPROGRESS; }));
-        ASSERT_TRUE(flush(ep));
-        ASSERT_EQ(0, uct_ep_am_bcopy(ep, WIREUP_ID,
-                                     [](void*, void*) { return size_t(0); },
-                                     nullptr, 0));
-    }
-
-    void fence(bool iface)
-    {
-        ASSERT_EQ(UCS_OK, iface ? uct_iface_fence(a->iface(), 0) :
-                                  uct_ep_fence(ep, 0));
-    }
-
-    /* Sends to `to` as soon as it may; by then the read has to be done. */
-    void message_goes_after(const Completion &done, uct_ep_h to)
-    {
-        ASSERT_TRUE(wait([&] {
-            unsigned before     = done.done;
-            ucs_status_t status = uct_ep_am_short(to, AM_ID, 1, nullptr, 0);
-
-            EXPECT_TRUE((status != UCS_OK) || (before == 1));
-            return status == UCS_OK;
-        }));
-        ASSERT_TRUE(flush(to));
-    }
-
-    std::unique_ptr<Memory> remote, local;
-    Completion first;
-    Request blocked{[this] { return message(); }};
-};
 
 /* Requests: two reads and a message, and whether each was posted only when the
  * one before was done. */
@@ -493,6 +357,68 @@ TEST_P(UctFence, fence__of_a_request_stands_before_the_rest_of_it)
                                       << others;
             ASSERT_TRUE(flush(ep));
         }
+    }
+}
+
+/* A request that calls a fence and goes back stands before that fence still,
+ * and a purge of the queue, from which it is away, does not change that. */
+TEST_P(UctFence, fence__in_a_dispatch_goes_back_with_the_request)
+{
+    for (unsigned i = 0; i < 4; ++i) {
+        const bool iface = i & 1, purges = i & 2;
+        Completion before, done;
+        unsigned turns = 0;
+        Request parts([&] {
+            if (++turns > 1) {
+                return rma(done);
+            }
+            EXPECT_EQ(UCS_INPROGRESS, rma(before));
+            fence(iface);
+            if (purges) {
+                uct_ep_pending_purge(ep, nullptr, nullptr);
+            }
+            return UCS_ERR_NO_RESOURCE;
+        });
+
+        SCOPED_TRACE(i);
+        block();
+        add(parts);
+        message_goes_after(done, ep);
+        EXPECT_EQ(1u, before.done);
+    }
+}
+
+/* A request that posts and then takes those behind it back: the fence behind
+ * it, or behind the last of these, holds for its post, also if it goes back. */
+TEST_P(UctFence, fence__outlives_a_purge_in_a_dispatch)
+{
+    for (unsigned i = 0; i < 8; ++i) {
+        const bool iface = i & 1, of_last = i & 2, goes_back = i & 4;
+        Completion done;
+        bool posted = false;
+        Request last([&] { return UCS_ERR_NO_RESOURCE; }); /* it stays */
+        Request purging([&] {
+            ucs_status_t status = posted ? UCS_OK : rma(done);
+
+            if (status == UCS_INPROGRESS) {
+                posted = true;
+                uct_ep_pending_purge(ep, nullptr, nullptr);
+                return goes_back ? UCS_ERR_NO_RESOURCE : UCS_OK;
+            }
+            return status;
+        });
+
+        SCOPED_TRACE(i);
+        block();
+        add(purging);
+        if (of_last) {
+            add(last);
+        }
+        fence(iface);
+        if (!of_last) {
+            add(last);
+        }
+        message_goes_after(done, ep);
     }
 }
 

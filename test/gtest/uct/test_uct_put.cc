@@ -202,7 +202,7 @@ TEST_F(UctPut, flush__completes_when_all_before_is_placed_in_any_order)
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), count * each));
 }
 
-/* With a read behind each write: ends once, in whatever way. */
+/* With a read behind each write, which ends it: once, in whatever way. */
 TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
 {
     const unsigned count = 300;
@@ -213,6 +213,7 @@ TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
         open({{"PUT_FLUSH", "y"}});
         Memory remote(*b, count * each, 4), local(*a, count * each, 5);
         std::vector<Completion> comps(count);
+        unsigned long long reads = counter("rdma_read_wrs");
 
         for (unsigned i = 0; i < count; ++i) {
             uct_iov_t iov = local.iov(i * each, each);
@@ -222,6 +223,7 @@ TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
         if (flushed) {
             ASSERT_TRUE(flush(ep));
             EXPECT_EQ(0, memcmp(local.data(), remote.data(), count * each));
+            EXPECT_EQ(reads + count, counter("rdma_read_wrs"));
         } else {
             uct_ep_destroy(ep);
             ep = nullptr;
