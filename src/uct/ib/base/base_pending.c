@@ -177,11 +177,8 @@ int base_pending_fence(base_ep_t *ep)
 
 void base_pending_fence_all(base_iface_t *iface)
 {
-    base_ep_t *ep = iface->pending;
+    base_ep_t *ep = iface->pending; /* the one that is served is there, too */
 
-    if (iface->serving != NULL) {
-        base_pending_fence(iface->serving);
-    }
     if (ep != NULL) {
         do {
             base_pending_fence(ep);
