@@ -30,7 +30,7 @@ uct_in_sid() {
 # UCP's tests, where the module does as on hardware.
 direct_alone_ucp() {
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
-    in_release sid --device efa2 --eager --no-strict-batch -- \
+    in_release sid --device efa2 --eager -- \
         "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 >"$CHECK_LOG.out" 2>&1
     local status=$?
     [ "$status" -eq 0 ] || { cat "$CHECK_LOG.out" && fail "status $status"; }

@@ -177,16 +177,17 @@ def caught_by(command, key):
     """None: it passed, and how long it took is kept if it is the first to do
     so under this key. Else how it failed."""
     began = time.monotonic()
-    try:
-        result = subprocess.run(command, stdout=subprocess.PIPE, check=False,
-                                stderr=subprocess.STDOUT, timeout=limit(key))
-    except subprocess.TimeoutExpired:
+    # timeout ends all of its process group: what efasim run has started, too
+    result = subprocess.run(["timeout", "-k", "1", f"{limit(key):.1f}", *command],
+                            stdout=subprocess.PIPE, check=False,
+                            stderr=subprocess.STDOUT)
+    if result.returncode in (124, 137):
         return "hangs"
     if result.returncode == 0:
         SOUND_SECONDS.setdefault(key, time.monotonic() - began)
         return None
-    if result.returncode < 0:
-        return f"crashes (signal {-result.returncode})"
+    if result.returncode > 128:
+        return f"crashes (signal {result.returncode - 128})"
     text = result.stdout.decode(errors="replace").splitlines()
     marks = [line for line in text
              if line.startswith(("[  FAILED  ]", "FAIL ", "BROKEN")) or
