@@ -2,6 +2,9 @@
 /* Active messages: sizes at their limits, contents, order, descriptors. */
 #include "uct_entity.h"
 
+#include <algorithm>
+#include <climits>
+
 using namespace uct_test;
 
 class UctAm : public UctTest {};
@@ -369,6 +372,41 @@ TEST_F(UctAm, window__a_receiver_that_does_not_consume_stops_its_sender)
 
     ASSERT_EQ(UCS_OK, send_short(ep, 1 + sent, {})); /* b progresses again */
     ASSERT_TRUE(wait([&] { return b->received.size() == sent + 2; }));
+}
+
+/* Two that talk to each other, and then are silent: a burst is refused neither
+ * at a part of the window nor at what their last talk left. */
+TEST_F(UctAm, window__of_a_burst_after_silence)
+{
+    open();
+    uct_ep_h back  = b->connect(*a);
+    unsigned least = UINT_MAX;
+
+    a->record = b->record = false;
+    for (unsigned turns = 1; turns <= 70; ++turns) {
+        for (unsigned i = 0; i < turns; ++i) {
+            size_t there = b->count, here = a->count;
+
+            ASSERT_TRUE(wait([&] {
+                return uct_ep_am_short(ep, AM_ID, i, nullptr, 0) == UCS_OK;
+            }));
+            ASSERT_TRUE(wait([&] { return b->count > there; }));
+            ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, i, nullptr, 0));
+            ASSERT_TRUE(wait([&] { return a->count > here; }));
+        }
+        progress_for(0.002);
+        size_t before = b->count;
+        unsigned sent = 0;
+        while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
+            ++sent;
+        }
+        least = std::min(least, sent);
+        EXPECT_LE(sent, 64u);
+        ASSERT_TRUE(wait([&] { return b->count == before + sent; }));
+    }
+    printf("%u messages\n", least);
+    EXPECT_GE(least, is_ud() ? 1u : 48u);
+    uct_ep_destroy(back);
 }
 
 TEST_F(UctAm, descriptors__kept_ones_stay_intact_and_traffic_goes_on)
