@@ -47,6 +47,8 @@ protected:
 
     void TearDown() override
     {
+        device("inject", "");
+        device("delay-us", "0");
         local.reset();
         remote.reset();
         UctTest::TearDown();
@@ -105,7 +107,7 @@ protected:
     void expect_once(const std::vector<Op> &ops)
     {
         for (size_t i = 0; i < ops.size(); ++i) {
-            EXPECT_EQ(1u, ops[i].done) << "operation " << i;
+            EXPECT_EQ(1u, ops[i].done) << "operation ";
             EXPECT_LE(ops[i].unpacked, 1u) << "operation " << i;
             EXPECT_TRUE(!ops[i].unpacks || (ops[i].unpacked == 1) ||
                         (ops[i].uct.status != UCS_OK))
@@ -279,10 +281,13 @@ TEST_F(UctNested, lost__with_messages_that_wait)
     uct_ep_h waits = a->connect(*b), fails = a->connect(*b);
 
     for (uct_ep_h each : {waits, fails}) {
-        ASSERT_EQ(UCS_OK, send_short(each, 1, {}));
+        for (uint64_t i = 0; i < 20; ++i) { /* more than before an answer */
+            ASSERT_TRUE(wait([&] {
+                return uct_ep_am_short(each, AM_ID, i, nullptr, 0) == UCS_OK;
+            }));
+        }
         ASSERT_TRUE(flush(each));
     }
-    progress_for(0.02);
     device("delay-us", "3000000");
     ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
     ops[0].on_done = [&] { progress_for(0.002); };
@@ -290,7 +295,7 @@ TEST_F(UctNested, lost__with_messages_that_wait)
     device("delay-us", "0");
     device("inject", "send:10:1000");
     for (uint64_t i = 0; i < 8; ++i) {
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(waits, AM_ID, i, nullptr, 0));
+        ASSERT_EQ(UCS_OK, uct_ep_am_short(waits, AM_ID, i, nullptr, 0)) << i;
     }
     device_works();
     a->progress();
