@@ -219,7 +219,6 @@ struct base_ep {
     uint8_t       rma_refused; /* and the user was told */
     uint8_t       rma_worked;  /* some RMA ended well */
     uint8_t       rma_blocked; /* RMA found no operation: its request follows */
-    unsigned      held;   /* uses behind callbacks that run (base_ep_list.h) */
     union {
         struct {
             uint8_t wireup;    /* base_wireup_t */
@@ -229,6 +228,7 @@ struct base_ep {
         uint16_t  rma_unusual; /* either: more is to be done when it is */
     };
     uint16_t      list_needs; /* operations that a refused list waits for */
+    uint16_t      held;   /* uses behind callbacks that run (base_ep_list.h) */
     ucs_status_t  status; /* UCS_OK while alive */
     uint32_t      wireup_seen; /* ASKED: fences then; REPLAY: progress then */
     uint32_t      told;    /* iface->rounds when it was reported */
