@@ -167,7 +167,9 @@ In this order; what a check in brackets names cannot be forgotten.
    `#if UCX_MINOR >= ...`, with the line of sizes (without it the object of the
    minor does not compile). A public structure (`uct_ep_params_t`) is its
    caller's and is read by its field mask: what UCX appends to one needs nothing
-   here. Where a size differs that was the same in all so far (`UCX_BASE_*` in
+   here (but for `uct_rkey_compare_params_t`: `abi_rkey_compare` refuses each bit;
+   those without a mask, as `uct_iov_t`, may not grow: head of `host.h`). Where a
+   size differs that was the same in all so far (`UCX_BASE_*` in
    `host.h`, 400 and 536 in `hooks_layout.cc`), so does the sentence under the
    table above. Beside the headers, facts of UCX's code: elements of a list
    whose keys UCP resolves at once (its `ucp/rma`; `SRD_LIST_MAX` in
@@ -179,13 +181,19 @@ In this order; what a check in brackets names cannot be forgotten.
    `base_sizing.c`); the lines in which it prints lanes (its
    `ucp_ep_print_info`; `probe_ucx.c`, which no test runs under another UCX: try
    `srd_info --check`); how many entries an address may have
-   (`UCP_MAX_RESOURCES`; `peer_address.c`); and that the first byte of an address
+   (`UCP_MAX_RESOURCES`; `peer_address.c`); how it fences (`UCX_FENCE_MODE=auto`
+   is a flush from 1.16 on: its `ucp_context.c`, `rma/flush.c`,
+   `rndv/rndv_put.c`; DESIGN, decision 8, and `base_wireup.c`; suite ucp's
+   `order_put*` ask 1.13 and 1.18 alone); and that the first byte of an address
    of its ib says how long it is (its `uct/ib/base`; `near.h`).
 3. **What it calls.** New callbacks and changed arguments go to
    `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
    the minor; no callback may stay NULL, as UCX asserts some and calls others
    (`check_minors.py`). An attribute of a memory domain that may not be 0 is set
-   in `abi_md_query`. What the transports need for them goes into `provider.h`.
+   in `abi_md_query`. What the transports need for them goes into `provider.h`, is set
+   in `srd_iface.c` (in builds with statistics by way of `srd_checked.c`) and in
+   `ud_iface.c`, there under the lock (`ud_lock.c`), which no check looks at, and
+   for the glue in `hooks_provider.c`.
 4. **Prove the layouts**: a line CALLBACK or FIELD for each new member, VALUE
    for each constant, in `test/gtest/uct/hooks_layout.cc` (`check_minors.py`), a call in
    `hooks_glue_*.cc` where UCT's API has one (of what is not installed the
@@ -203,7 +211,7 @@ In this order; what a check in brackets names cannot be forgotten.
    `contrib/doc/ucx_versions.py` (a structure that is new there: its UCX name
    in `NAMES`), then `contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md` (suite
    load compares; from then on step 2 above names the next two); which operations
-   are refused on it, in "How it is tried" there; the rows of `docs/MATRIX.md`;
+   are refused on it, in "How it is tried" there; the rows and counts of `docs/MATRIX.md`;
    where GPUs are tried with its wheel,
    `NEW` of `test/suite_gpu.sh`, `test/gpu/ucx.sh`, `docs/GPU.md` and the row of
    `docs/TESTING.md`; the head of `test/matrix/wheels.txt`; and each "1.13 to ..." that
