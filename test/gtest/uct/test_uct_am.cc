@@ -378,6 +378,7 @@ TEST_F(UctAm, window__a_receiver_that_does_not_consume_stops_its_sender)
  * at a part of the window nor at what their last talk left. */
 TEST_F(UctAm, window__of_a_burst_after_silence)
 {
+    SRD_ONLY("a congestion window bounds it");
     open();
     uct_ep_h back  = b->connect(*a);
     unsigned least = UINT_MAX;
@@ -391,7 +392,9 @@ TEST_F(UctAm, window__of_a_burst_after_silence)
                 return uct_ep_am_short(ep, AM_ID, i, nullptr, 0) == UCS_OK;
             }));
             ASSERT_TRUE(wait([&] { return b->count > there; }));
-            ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, i, nullptr, 0));
+            ASSERT_TRUE(wait([&] {
+                return uct_ep_am_short(back, AM_ID, i, nullptr, 0) == UCS_OK;
+            }));
             ASSERT_TRUE(wait([&] { return a->count > here; }));
         }
         progress_for(0.002);
@@ -405,7 +408,7 @@ TEST_F(UctAm, window__of_a_burst_after_silence)
         ASSERT_TRUE(wait([&] { return b->count == before + sent; }));
     }
     printf("%u messages\n", least);
-    EXPECT_GE(least, is_ud() ? 1u : 48u);
+    EXPECT_GE(least, 48u);
     uct_ep_destroy(back);
 }
 
