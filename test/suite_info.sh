@@ -198,13 +198,13 @@ no_rdma() {
 # A failed open is tried again by a new list of devices.
 open_device() {
     clean_environment
-    SIM=(--fail-command get-context:1:EOPNOTSUPP,get-context:2:EOPNOTSUPP)
+    SIM=(--fail-command "get-context:1:EOPNOTSUPP,get-context:2:EOPNOTSUPP")
     inside :
     verdict FAIL open 'refuses this user space'
-    SIM=(--fail-command get-context:1:EIO,get-context:2:EIO)
+    SIM=(--fail-command "get-context:1:EIO,get-context:2:EIO")
     inside :
     verdict FAIL open 'cannot be opened: Input/output error; .*dmesg'
-    SIM=(--fail-command get-context:1:ENOMEM,get-context:2:ENOMEM)
+    SIM=(--fail-command "get-context:1:ENOMEM,get-context:2:ENOMEM")
     inside :
     verdict FAIL 'locked memory' 'cannot be opened: out of memory'
     SIM=(--fail-command alloc-pd:1:EIO)
