@@ -54,6 +54,14 @@ protected:
         UctTest::TearDown();
     }
 
+    /* In a callback: until the flow is gone. */
+    void destroy_and_progress()
+    {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+        progress_for(0.05);
+    }
+
     uint64_t address()
     {
         return reinterpret_cast<uintptr_t>(remote->data());
@@ -176,11 +184,7 @@ TEST_P(UctNestedReads, destroyed_and_gone__in_the_last_completion)
     start();
     std::vector<Op> ops(1);
 
-    ops[0].on_done = [&] {
-        uct_ep_destroy(ep);
-        ep = nullptr;
-        progress_for(0.05);
-    };
+    ops[0].on_done = [&] { destroy_and_progress(); };
     ASSERT_EQ(UCS_INPROGRESS, get(ep, ops[0]));
     expect_all_ended(ops);
 }
@@ -259,11 +263,7 @@ TEST_F(UctNested, destroyed_and_gone__in_a_flush)
     std::vector<Op> ops(3);
 
     ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
-    ops[0].on_done = [&] {
-        uct_ep_destroy(ep);
-        ep = nullptr;
-        progress_for(0.05);
-    };
+    ops[0].on_done = [&] { destroy_and_progress(); };
     for (Op &op : ops) {
         ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &op.uct));
     }
@@ -315,11 +315,7 @@ TEST_F(UctNested, destroyed_and_gone__in_the_last_completion)
     introduce();
     std::vector<Op> ops(1);
 
-    ops[0].on_done = [&] {
-        uct_ep_destroy(ep);
-        ep = nullptr;
-        progress_for(0.05);
-    };
+    ops[0].on_done = [&] { destroy_and_progress(); };
     ASSERT_EQ(UCS_INPROGRESS, am_zcopy(ep, ops[0]));
     expect_all_ended(ops);
 }
