@@ -13,9 +13,11 @@ dask_megabytes() {
 dask_cluster() {
     local status=0 log
     dask_once "$@" || status=$?
-    if [ "$status" -eq 137 ]; then # where CPUs are scarce: docs/TESTING.md
-        note "it stood still for $(dask_seconds) s (logs: *.stalled): once more"
-        for log in "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
+    # where CPUs are scarce: docs/TESTING.md
+    if [ "$status" -eq 137 ] || { [ "$status" -ne 0 ] &&
+        grep -aq '^distributed.exceptions.WorkerStartTimeoutError' "$CHECK_LOG"; }; then
+        note "it stood still for 60 to $(dask_seconds) s (logs: *.stalled): once more"
+        for log in "$CHECK_LOG" "$CHECK_LOG".scheduler "$CHECK_LOG".worker?; do
             cp "$log" "$log.stalled"
         done
         status=0
@@ -37,6 +39,7 @@ dask_once() {
 dask_environment() {
     ucxx_environment
     export UCXPY_PROGRESS_MODE=thread # as docs/PYTHON.md says
+    export PYTHONPATH=$PYTHON_DIR/stacks:$PYTHONPATH
     [ "$1" != tcp ] || export UCX_TLS=tcp
 }
 
@@ -65,6 +68,7 @@ dask_inside() {
         [ "$status" -eq 0 ] || break
         sleep 0.1
     done
+    [ "$status" -eq 0 ] || dask_states "${pids[@]}"
     kill "${pids[@]}" 2>/dev/null
     wait
     if [ "$status" -ne 0 ]; then
@@ -74,6 +78,33 @@ dask_inside() {
                 "$log" | tail -n 3)"
     fi
     return "$status"
+}
+
+descendants() { # PID...
+    local pid
+    for pid in "$@"; do
+        echo "$pid"
+        # shellcheck disable=SC2046 # numbers
+        descendants $(pgrep -P "$pid")
+    done
+}
+
+# dask_states PID...: what each thread of these and their children did until now, and
+# waits for: a job that stood still as it had no CPU differs from one that lost a
+# message. Python's processes write their stacks to their logs.
+dask_states() {
+    local pid task ran waited rest
+    for pid in $(descendants "$@"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = python ] || continue
+        for task in "/proc/$pid/task"/*; do
+            read -r ran waited rest 2>/dev/null <"$task/schedstat" || continue
+            note "process $pid, thread ${task##*/} ($(cat "$task/comm")):" \
+                "ran $((ran / 1000000)) ms in ${rest:-?} turns, waited for a CPU" \
+                "$((waited / 1000000)) ms, now in $(cat "$task/wchan")"
+        done
+        kill -USR1 "$pid"
+    done 2>/dev/null
+    sleep 1
 }
 
 # The result of each job, without times and bytes. (Where one stood still and ran again,
