@@ -155,6 +155,9 @@ def main():
     except ImportError as error:
         print(f"not drawn: {error} (Debian: python3-matplotlib)")
     print(f"written: {out}/bench.json, bench.txt and the plots")
+    if targets.lost(verdict):
+        sys.exit("run.sh: lost, though it was met before (docs/BENCH.md, \"The "
+                 "goals\"): " + "; ".join(targets.lost(verdict)))
 
 
 main()

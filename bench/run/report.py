@@ -98,14 +98,20 @@ def bounds_text(ratios):
     return lines
 
 
+def verdict(line):
+    word = ("met" if line["met"] else "**LOST**" if line["lost"] else
+            "missed (docs/BENCH.md)" if line["name"] in targets.MISSED else
+            "**missed**")
+    return word + (", ~ busy" if line.get("busy") else "")
+
+
 def targets_text(found):
     rows = [[line["name"], line["value"],
              (">= " if line["least"] else "<= ") + str(line["bound"]),
-             ("met" if line["met"] else "**missed**") +
-             (", ~ busy" if line.get("busy") else "")]
+             line["intree"] or "", verdict(line)]
             for line in found["targets"]]
     lines = ["", "## Targets (ratios: medians of five rounds, in turn)",
-             *table(["", "here", "target", ""], rows)]
+             *table(["", "here", "target", "UCX's own srd", ""], rows)]
     floors = found.get("floors", {}).get("tag_8")
     if floors and not all(line["met"] for line in found["targets"]):
         whole = sum(floors.values())

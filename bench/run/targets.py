@@ -1,15 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ratios of one run: two competitors measured in turn, the median of the ratios
-of the rounds."""
+"""What this project set itself (docs/BENCH.md, "The goals"), beside what one run
+found. Ratios: two competitors measured in turn, the median of the ratios of the
+rounds."""
 import statistics
 
 from launch import Failed
 from sizes import BUSY
 
-MESSAGE = "a message of 8 B"
-DIRECT = [(MESSAGE, 180), ("empty progress", 20), ("post get_bcopy 1 KB", 150),
-          ("post get_zcopy 1 KB", 150), ("receive, 16 reversed", 100),
-          ("completion, 16 in a poll", 30), ("a limit packet, both ends", 600)]
+MESSAGE, LIMIT = "a message of 8 B", "a limit packet, both ends"
+SHARE = "messages to each limit packet"
+# The transport's instructions: row of bench/instr.sh, goals over libefa and
+# directly.
+COUNTS = [("empty progress", 36, 20), ("post am_short_iov 8 B", 80, 110),
+          ("post am_bcopy 1 KB", 80, 80), ("post am_zcopy 1 KB", 130, 130),
+          ("post get_bcopy 1 KB", 95, 95), ("post get_zcopy 1 KB", 110, 110),
+          ("completion of get_zcopy, 16", 60, 60),
+          ("post a piece of a list, put", None, 150),
+          ("receive, 16 reversed", 100, 100),
+          ("completion, 16 in a poll", 30, 30), (LIMIT, 450, 450)]
+# Goals that are not reached, with what was tried in docs/BENCH.md. Any other that is
+# missed has been lost: bench/run.sh fails.
+MISSED = {"instructions: post am_short_iov 8 B", "instructions: post am_bcopy 1 KB",
+          "instructions: post am_zcopy 1 KB", "instructions: post get_bcopy 1 KB",
+          "instructions: post get_zcopy 1 KB", "instructions: receive, 16 reversed",
+          f"instructions: {LIMIT}", "instructions: an endpoint, created",
+          "direct: post am_short_iov 8 B", "direct: post am_bcopy 1 KB",
+          "direct: post am_zcopy 1 KB", "direct: post get_bcopy 1 KB",
+          "direct: post get_zcopy 1 KB", "direct: completion of get_zcopy, 16",
+          "direct: receive, 16 reversed", "direct: completion, 16 in a poll",
+          f"direct: {LIMIT}", "direct: a message of 8 B with its share of a limit packet",
+          "messages one way to each limit packet",
+          "cache lines of a message, transport, post",
+          "UCP tag message 8 B, all of UCX, direct",
+          "message rate 8 B, srd to libfabric's efa",
+          "message rate 8 B, srd to UCX's own", "message rate 8 B, srd direct to UCX's own"}
+TIMED = 0.25 # how far a time may be off from run to run: only beyond it is a goal lost
 LATENCY, RATE = "lat:8", "bw:8:64"
 READ, READ_HALF = "bw:1048576:16", "bw:524288:16"
 CASES = {"srd": [LATENCY, RATE, READ, READ_HALF],
@@ -64,11 +89,18 @@ def of_medians(found, one, other, case, index):
         return None
 
 
-def add(lines, name, value, bound, least=False, busy=False):
-    if value is not None:
-        met = value >= bound if least else value <= bound
-        lines.append({"name": name, "value": round(value, 3), "bound": bound,
-                      "least": least, "met": bool(met), "busy": busy})
+def add(lines, name, value, bound, least=False, busy=False, timed=True,
+        intree=None):
+    if value is None or bound is None:
+        return
+    met = value >= bound if least else value <= bound
+    slack = TIMED if timed else 0
+    near = (value >= bound * (1 - slack) if least else
+            value <= bound * (1 + slack))
+    lines.append({"name": name, "value": round(value, 3), "bound": bound,
+                  "least": least, "met": bool(met), "busy": busy,
+                  "intree": intree and round(intree, 3),
+                  "lost": not near and not busy and name not in MISSED})
 
 
 def disturbed(found, case, *names):
@@ -98,38 +130,91 @@ def verdicts(found):
             of_medians(host, "host_srd", "host_sm", case, index),
             0.98 if least else 1.02, least,
             disturbed(host, case, "host_srd", "host_sm"))
+    intree_verdicts(found, lines)
     instruction_verdicts(found, lines)
     return lines
 
 
+def intree_verdicts(found, lines):
+    """No operation dearer than with UCX's own srd in the same run."""
+    beside, floors = found.get("intree", {}), found.get("intree_floors", {})
+    own = beside.get("intree", {})
+    for name, label in (("srd", "srd"), ("direct", "srd direct")):
+        for case in beside.get(name, {}):
+            kind, length = case.split(":")[:2]
+            busy = disturbed(beside, case, name, "intree")
+            if kind == "lat":
+                add(lines, f"latency {length} B, {label} to UCX's own",
+                    of_medians(beside, name, "intree", case, 0), 1.05, busy=busy,
+                    intree=(own.get(case) or [None])[0])
+            elif length == "8":
+                add(lines, f"message rate 8 B, {label} to UCX's own",
+                    of_medians(beside, name, "intree", case, 0), 1.3, True, busy,
+                    intree=(own.get(case) or [None])[0])
+            else:
+                add(lines, f"bandwidth {length} B, {label} to UCX's own",
+                    of_medians(beside, name, "intree", case, 1), 0.95, True, busy,
+                    intree=(own.get(case) or [None, None])[1])
+        for phase, costs in floors.get(name, {}).items():
+            theirs = whole(floors["intree"][phase])
+            if not phase.endswith("_busy"): # UCP's timers count there, too
+                add(lines, f"UCP {phase}, instructions of UCX and libefa, "
+                    f"{label} to UCX's own", whole(costs) / theirs, 1.05,
+                    timed=False, intree=theirs)
+
+
+def whole(costs):
+    return sum(costs[floor] for floor in ("UCP", "UCT", "transport", "verbs"))
+
+
+def rows_of(found, name):
+    return {row: values for row, *values in found.get(name, {}).get("rows", [])}
+
+
 def instruction_verdicts(found, lines):
-    rows = {name: values for name, *values in
-            found.get("instructions", {}).get("rows", [])}
-    if MESSAGE in rows:
-        add(lines, "instructions of an 8 B message, transport and libefa",
-            sum(rows[MESSAGE]), 650)
-        add(lines, "receive of 16 reversed, transport",
-            rows["receive, 16 reversed"][0], 100)
-        add(lines, "send completion, transport",
-            rows["completion, 16 in a poll"][0], 30)
-        add(lines, "limit packet, both ends, transport and libefa",
-            sum(rows["a limit packet, both ends"]), 600)
-        add(lines, "messages one way to each limit packet",
-            rows["messages to each limit packet"][0], 48, True)
-        add(lines, "receive from 16 flows, to from one, transport",
-            rows["receive and limits, 16 flows"][0] /
-            rows["receive and limits, one flow"][0], 1.2)
-    direct = {name: values for name, *values in
-              found.get("instructions_direct", {}).get("rows", [])}
-    for name, bound in DIRECT if direct else []:
-        add(lines, f"direct: {name}", direct[name][0], bound)
+    for name, label, which, goals in (
+            ("instructions", "instructions", 0, (650, 780)),
+            ("instructions_direct", "direct", 1, (180, 190))):
+        rows = rows_of(found, name)
+        if MESSAGE not in rows:
+            continue
+        message = sum(rows[MESSAGE])
+        add(lines, f"{label}: a message of 8 B, libefa's included", message,
+            goals[0], timed=False)
+        add(lines, f"{label}: a message of 8 B with its share of a limit packet",
+            message + sum(rows[LIMIT]) / rows[SHARE][0], goals[1], timed=False)
+        for row, *bounds in COUNTS:
+            if row in rows:
+                add(lines, f"{label}: {row}", round(rows[row][0]),
+                    bounds[which], timed=False)
+        for row, value in rows.items():
+            if row.startswith("iface_flush"):
+                add(lines, f"{label}: {row}", value[0], 15, timed=False)
+        if which == 0:
+            more_verdicts(rows, lines)
     lines_of = found.get("cachelines", {}).get("rows", {})
     for name, bound in (("post", 4), ("receive", 5)):
         if name in lines_of:
             add(lines, f"cache lines of a message, transport, {name}",
-                lines_of[name][1], bound)
+                lines_of[name][1], bound, timed=False)
     for name, label in (("floors", ""), ("floors_direct", ", direct")):
         tag = found.get(name, {}).get("tag_8")
         if tag:
             add(lines, f"UCP tag message 8 B, all of UCX{label}",
-                tag["UCP"] + tag["UCT"] + tag["transport"], 650)
+                tag["UCP"] + tag["UCT"] + tag["transport"], 650, timed=False)
+
+
+def more_verdicts(rows, lines):
+    add(lines, "messages one way to each limit packet", rows[SHARE][0], 48, True,
+        timed=False)
+    add(lines, "receive from 16 flows, to from one, transport",
+        rows["receive and limits, 16 flows"][0] /
+        rows["receive and limits, one flow"][0], 1.2, timed=False)
+    created = [value[0] for row, value in rows.items()
+               if row.startswith("endpoint,")]
+    add(lines, "instructions: an endpoint, created", max(created, default=None),
+        1500, timed=False)
+
+
+def lost(lines):
+    return [line["name"] for line in lines if line["lost"]]
