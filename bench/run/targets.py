@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this project set itself (docs/BENCH.md, "The goals"), beside what one run
+"""The goals of this project (docs/BENCH.md, "The goals"), beside what one run
 found. Ratios: two competitors measured in turn, the median of the ratios of the
 rounds."""
 import statistics
