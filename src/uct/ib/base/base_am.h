@@ -9,6 +9,7 @@ ucs_status_t base_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                            const void *payload, unsigned length);
 ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
                                const uct_iov_t *iov, size_t iovcnt);
+/* pack_cb may neither make progress nor post nor destroy on this worker. */
 ssize_t base_am_bcopy(uct_ep_h tl_ep, uint8_t id,
                       uct_pack_callback_t pack_cb, void *arg,
                       unsigned flags);
