@@ -13,7 +13,7 @@ UD = ("UctUd.*:UctUdPeer.killed__is*:-*link_down*:*storm__in_order*:"
 TESTS = {"UD": (("gtest_uct", UD), ("gtest_accident", "UdVariable.EFA_UD_MTU")),
          "SRD": (("gtest_uct", "*UctFence*:UctHostile*:*UctList*:UctAm.am_short*:"
                   "UctOrder.pending__a_*:UctReads*:*UctNested*:"
-                  "*UctDestroy.in_a_callback*"),)}
+                  "*UctDestroy.in_a_callback*:UctArm.*"),)}
 
 
 class Module:

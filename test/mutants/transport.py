@@ -151,4 +151,12 @@ TRANSPORT = [
      "base/base_outstanding.c",
      "        out = ep->queue.next; /* progress in its callback ends others, too */\n",
      "        out = out->next;\n"),
+    ("SRD: a timer that ran out stays", "efa/efa_events.c",
+     "    if ((delay == 0) && !events->has_timer) {", "    if (delay == 0) {"),
+    ("SRD: each arming sets the timer", "efa/efa_events.c",
+     "    if ((delay == 0) && !events->has_timer) {", "    if (0) {"),
+    ("SRD: a timer is forgotten", "efa/efa_events.c",
+     "    events->has_timer = (delay != 0);", "    events->has_timer = 0;"),
+    ("SRD: a timer is taken away for ever", "efa/efa_events.c",
+     "    events->has_timer = (delay != 0);", "    events->has_timer = 1;"),
 ]

@@ -8,6 +8,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/transport.cc test/gtest/uct/transport.h \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
 	test/gtest/uct/test_uct_am.cc \
+	test/gtest/uct/test_uct_arm.cc \
 	test/gtest/uct/test_uct_contract.cc \
 	test/gtest/uct/test_uct_destroy.cc \
 	test/gtest/uct/test_uct_failure.cc \

@@ -27,16 +27,12 @@ efa_events_ack(efa_events_t *events, efa_qp_t *qp, unsigned threshold)
 static void efa_events_drain(efa_events_t *events, efa_qp_t *qp)
 {
     struct ibv_cq *cq;
-    uint64_t       expirations;
     void          *context;
 
     while (qp->md->device->verbs->get_cq_event(qp->channel, &cq, &context) ==
            0) {
         ++events->got[cq == qp->rx_cq];
         efa_queue_event(qp, cq == qp->rx_cq);
-    }
-    if (read(events->timer_fd, &expirations, sizeof(expirations)) < 0) {
-        /* not expired: nothing to take off */
     }
     efa_events_ack(events, qp, EFA_ACK_BATCH);
 }
@@ -68,6 +64,10 @@ void efa_events_set_timer(efa_events_t *events, uint64_t delay)
 {
     struct itimerspec spec;
 
+    if ((delay == 0) && !events->has_timer) {
+        return;
+    }
+    events->has_timer = (delay != 0);
     memset(&spec, 0, sizeof(spec));
     spec.it_value.tv_sec  = delay / 1000000000u;
     spec.it_value.tv_nsec = delay % 1000000000u;

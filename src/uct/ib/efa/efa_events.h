@@ -15,6 +15,7 @@ typedef struct efa_events {
     int epoll_fd; /* -1: no events */
     int timer_fd;
     int is_armed; /* somebody asked for events, ever: the channel is watched */
+    int has_timer; /* it runs, or has run out and is readable */
     unsigned got[2]; /* events of tx and rx CQ not acknowledged */
 } efa_events_t;
 
@@ -27,7 +28,12 @@ void efa_events_close(efa_events_t *events, efa_qp_t *qp);
  * call on events make the descriptor readable. Returns 0 or an errno value. */
 int efa_events_rearm(efa_events_t *events, efa_qp_t *qp);
 
-/* Makes the descriptor readable after `delay` ns; 0: no timer. */
+/*
+ * Makes the descriptor readable after `delay` ns; 0: no timer. A timer that has
+ * run out is readable until it is set or taken away. A caller that arms over
+ * and over, with nothing to wait for, makes no system call here: NIXL's thread
+ * of progress does, with UCP's lock of the worker, which its users want.
+ */
 void efa_events_set_timer(efa_events_t *events, uint64_t delay);
 
 #endif

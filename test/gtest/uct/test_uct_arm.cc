@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The timer behind an interface's event descriptor: set while something waits
+ * for a time, and left alone where nothing does. */
+#include "uct_entity.h"
+
+#include <fstream>
+#include <poll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+using namespace uct_test;
+
+namespace {
+
+std::string name_of(int fd)
+{
+    char name[64] = "";
+    std::string link = "/proc/self/fd/" + std::to_string(fd);
+
+    return (readlink(link.c_str(), name, sizeof(name) - 1) > 0) ? name : "";
+}
+
+} // namespace
+
+class UctArm : public UctTest {
+protected:
+    /* Nothing is under way, and a's descriptor was armed. */
+    void open_armed()
+    {
+        open();
+        introduce();
+        ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(a->iface(), &fd));
+        ASSERT_EQ(UCS_OK, arm());
+        find_timer();
+        ASSERT_LE(0, timer);
+    }
+
+    ucs_status_t arm()
+    {
+        ucs_status_t status;
+
+        while ((status = uct_iface_event_arm(a->iface(), UCT_EVENT_RECV)) ==
+               UCS_ERR_BUSY) {
+            a->progress();
+        }
+        return status;
+    }
+
+    /* The timer among what the descriptor, an epoll, watches. */
+    void find_timer()
+    {
+        std::ifstream in("/proc/self/fdinfo/" + std::to_string(fd));
+        std::string word;
+
+        while (in >> word) {
+            int watched;
+            if ((word == "tfd:") && (in >> watched) &&
+                (name_of(watched) == "anon_inode:[timerfd]")) {
+                timer = watched;
+            }
+        }
+    }
+
+    void set(time_t seconds, long ns) const
+    {
+        struct itimerspec spec = {};
+
+        spec.it_value = {seconds, ns};
+        ASSERT_EQ(0, timerfd_settime(timer, 0, &spec, nullptr));
+    }
+
+    /* Seconds, and one more, until it runs out; 0: it does not run. */
+    time_t left() const
+    {
+        struct itimerspec spec;
+
+        EXPECT_EQ(0, timerfd_gettime(timer, &spec));
+        return ((spec.it_value.tv_sec == 0) && (spec.it_value.tv_nsec == 0)) ?
+                       0 :
+                       spec.it_value.tv_sec + 1;
+    }
+
+    bool readable(int milliseconds = 0) const
+    {
+        struct pollfd pfd = {fd, POLLIN, 0};
+
+        return poll(&pfd, 1, milliseconds) == 1;
+    }
+
+    int fd = -1, timer = -1;
+};
+
+/* Whoever polls and arms by turns, as NIXL's thread does, holds UCP's lock of
+ * the worker meanwhile. */
+TEST_F(UctArm, again__leaves_a_timer_that_nobody_needs)
+{
+    SRD_ONLY("it has a time for nearly anything");
+    open_armed();
+    EXPECT_EQ(0, left());
+    set(1000, 0); /* a call for the timer would take this away */
+    ASSERT_EQ(UCS_OK, arm());
+    EXPECT_LT(900, left());
+    EXPECT_FALSE(readable());
+}
+
+TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
+{
+    struct Request {
+        uct_pending_req_t uct = {};
+        uct_ep_h ep;
+        unsigned calls = 0;
+        static ucs_status_t send(uct_pending_req_t *self)
+        {
+            Request *request = reinterpret_cast<Request *>(self);
+            ucs_status_t status = uct_ep_am_short(request->ep, AM_ID, 2,
+                                                  nullptr, 0);
+            request->calls += (status == UCS_OK);
+            return status;
+        }
+    } request;
+
+    SRD_ONLY("it has a time for nearly anything");
+    open_armed();
+    while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+    }
+    request.ep = ep;
+    request.uct.func = Request::send;
+    while (uct_ep_pending_add(ep, &request.uct, 0) == UCS_ERR_BUSY) {
+        while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+        }
+    }
+    progress_for(0.05, {a});
+    ASSERT_EQ(UCS_OK, arm());
+    EXPECT_LT(0, left()) << "a request waits, and its peer may have gone";
+
+    set(0, 1);
+    EXPECT_TRUE(readable(1000));
+    ASSERT_TRUE(wait([&] { return request.calls == 1; }));
+    EXPECT_TRUE(flush(ep));
+    progress_for(0.05);
+    ASSERT_EQ(UCS_OK, arm());
+    EXPECT_FALSE(readable());
+    EXPECT_EQ(0, left());
+    set(1000, 0);
+    ASSERT_EQ(UCS_OK, arm());
+    EXPECT_LT(900, left()) << "nobody needs it any more";
+}
