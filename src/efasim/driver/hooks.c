@@ -147,6 +147,14 @@ unsigned drv_hook_progress(struct drv_dev *dev)
     }
 }
 
+/* For a caller outside: a lock that waits takes system calls. */
+static void hook_lock(void)
+{
+    if (!drv_trylock()) {
+        drv_lock();
+    }
+}
+
 static void hook_count_call(struct drv_dev *dev)
 {
     atomic_store_explicit(&dev->calls,
@@ -329,9 +337,7 @@ unsigned drv_hook_called(void)
     if (drv_lock_inside) {
         return 0;
     }
-    if (!drv_trylock()) { /* first: a lock that waits takes system calls */
-        drv_lock();
-    }
+    hook_lock();
     drv_for_each_device(dev) {
         first = ((first == NULL) && (dev->sim != NULL)) ? dev : first;
         hook_count_call(dev);
@@ -428,7 +434,7 @@ static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
     ret = HOOK_CQ(cq, req_notify_cq)(cq, solicited_only);
     if ((ret == 0) && (dev != NULL)) {
-        drv_lock();
+        hook_lock();
         if ((dev->sim != NULL) && (hook_cq_sim(cq) != NULL)) {
             sim_cq_arm(hook_cq_sim(cq));
         }
