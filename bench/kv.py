@@ -64,6 +64,8 @@ def environment(arm, bench, options):
         [os.path.join(TOP, "contrib", "examples"),
          os.path.join(TOP, "test", "gpu", "python")]),
         "PATH=" + os.path.join(bench.build, "bin") + ":" + os.environ["PATH"]]
+    env += ["KV_ALONE=y"] if options.alone else []
+    env += [f"KV_AGAIN={options.again}"] if options.again else []
     if options.memory == "gpu" or arm.backend != "UCX":
         env.append("LD_LIBRARY_PATH=" + ":".join(
             [os.path.join(bench.build, "test", "gpu"),
@@ -252,6 +254,13 @@ def arguments():
     parser.add_argument("--arms", default=",".join(ARMS), help=", ".join(
         f"{name} ({arm.label})" for name, arm in ARMS.items()))
     parser.add_argument("--device", default="efa2", help="of efasim")
+    parser.add_argument("--alone", action="store_true",
+                        help="without NIXL's thread of progress at the mover: "
+                        "it polls as long as\nthe process lives, and its CPU "
+                        "counts")
+    parser.add_argument("--again", type=int, default=0, metavar="N",
+                        help="the same bytes N times, compared then: what perf "
+                        "sees is transfers")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--limit", type=int, default=300,
@@ -286,7 +295,7 @@ def main():
             found, missing = measure(Bench(options.build, options.quick, work),
                                      options)
         data = {"nixl": nixl, "memory": options.memory,
-                "device": options.device, "rounds": options.rounds,
+                "device": options.device, "alone": options.alone, "rounds": options.rounds,
                 "rows": results(found), "missing": missing}
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -4,7 +4,9 @@ the blocks, the same with ADDRESS behind it moves them and prints a line of JSON
 for each shape and operation. SHAPES: BLOCKSxBYTES,...; OPERATIONS: WRITE,READ
 
 Each transfer brings other bytes, and the side to which they came compares all of
-them. NIXL's list of blocks is kept to the end of the process: NIXL 1.5 frees it
+them; with KV_AGAIN=N the same bytes come N times, as fast as they can, and are
+compared then (for perf). KV_ALONE: NIXL's thread of progress runs at the owner
+only. NIXL's list of blocks is kept to the end of the process: NIXL 1.5 frees it
 with the handle of the transfer while UCX 1.23 may still read it."""
 
 import ctypes
@@ -24,6 +26,7 @@ import nixl_transfer
 REPEATS_BYTES = 64 << 20  # moved by a shape's transfers, at least
 REPEATS_MOST = 12
 CHUNK = 8 << 20
+AGAIN = int(os.environ.get('KV_AGAIN', 0))
 COUNTERS = ('doorbells', 'tx_bytes', 'rdma_read_bytes', 'rdma_write_bytes',
             'rdma_read_wrs', 'rdma_write_wrs', 'send_wrs')
 
@@ -119,6 +122,8 @@ def counters():
 
 
 def repeats(blocks, size):
+    if AGAIN:
+        return AGAIN
     return max(1, min(REPEATS_MOST, REPEATS_BYTES // (blocks * size)))
 
 
@@ -128,25 +133,27 @@ def own(agent, kind, blocks, size, channel):
     order = order_of(blocks)
     channel.send((agent.get_agent_metadata(), pool.list(order)))
     while True:
-        what, seed = channel.receive()
+        what, seed, is_first, is_last = channel.receive()
         if what == 'end':
             break
-        if what == 'READ':
+        if what == 'READ' and is_first:
             pool.fill(seed)
         cpu = time.process_time()
         channel.send('ready')
         channel.receive()
         cpu = time.process_time() - cpu
-        channel.send((cpu, what == 'READ' or pool.holds(seed, order)))
+        channel.send((cpu, what == 'READ' or not is_last or
+                      pool.holds(seed, order)))
     pool.release()
     channel.send('next')
 
 
-def once(agent, channel, pool, lists, operation, seed, kept):
+def once(agent, channel, pool, lists, kept, turn):
     """A transfer: (seconds, CPU seconds here, CPU seconds there)."""
-    if operation == 'WRITE':
+    operation, seed, is_first, _ = turn
+    if operation == 'WRITE' and is_first:
         pool.fill(seed)
-    channel.send((operation, seed))
+    channel.send(turn)
     channel.receive()
     start, cpu = time.monotonic(), time.process_time()
     handle = agent.initialize_xfer(operation, *lists, 'a')
@@ -176,11 +183,13 @@ def move(agent, kind, blocks, size, operations, channel, kept, seed):
                                   kind.kind))
     for operation in operations.split(','):
         samples, moved, before = [], 0, counters()
-        for _ in range(repeats(blocks, size)):
-            seed[0] += 1
-            *sample, good = once(agent, channel, pool, lists, operation,
-                                 seed[0], kept)
-            good = good and (operation == 'WRITE' or
+        times = repeats(blocks, size)
+        for i in range(times):
+            is_first, is_last = not AGAIN or i == 0, not AGAIN or i == times - 1
+            seed[0] += is_first
+            *sample, good = once(agent, channel, pool, lists, kept,
+                                 (operation, seed[0], is_first, is_last))
+            good = good and (operation == 'WRITE' or not is_last or
                              pool.holds(seed[0], where))
             if not good:
                 sys.exit(f'side.py: {operation} of {blocks} blocks of {size} '
@@ -195,7 +204,7 @@ def move(agent, kind, blocks, size, operations, channel, kept, seed):
             'cpu_owner': [sample[2] for sample in samples],
             'moved': moved, 'counters': {name: after[name] - before[name]
                                          for name in COUNTERS}}), flush=True)
-    channel.send(('end', 0))
+    channel.send(('end', 0, 0, 0))
     channel.receive()
     agent.remove_remote_agent('a')
     pool.release()
@@ -219,7 +228,10 @@ def main(backend, memory, shapes, operations, port, address=None):
     channel = nixl_transfer.channel_open(address, int(port))
     try:
         agent = nixl_agent('b' if address else 'a',
-                           nixl_agent_config(backends=[backend]))
+                           nixl_agent_config(
+                               enable_prog_thread=not (
+                                   address and 'KV_ALONE' in os.environ),
+                               backends=[backend]))
     except Exception as error:  # NIXL's own, of its C++ library
         sys.exit(f'side.py: no backend {backend}: {why_no_plugin(backend)} '
                  f'({type(error).__name__})')
