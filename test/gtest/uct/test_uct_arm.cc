@@ -90,8 +90,8 @@ protected:
     int fd = -1, timer = -1;
 };
 
-/* Whoever polls and arms by turns, as NIXL's thread does, holds UCP's lock of
- * the worker meanwhile. */
+/* A thread that polls and arms by turns, as NIXL's does, holds UCP's lock of the
+ * worker meanwhile. */
 TEST_F(UctArm, again__leaves_a_timer_that_nobody_needs)
 {
     SRD_ONLY("it has a time for nearly anything");
