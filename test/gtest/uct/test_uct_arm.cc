@@ -80,9 +80,9 @@ protected:
                        spec.it_value.tv_sec + 1;
     }
 
-    bool readable(int milliseconds = 0) const
+    bool ran_out(int milliseconds = 0) const
     {
-        struct pollfd pfd = {fd, POLLIN, 0};
+        struct pollfd pfd = {timer, POLLIN, 0};
 
         return poll(&pfd, 1, milliseconds) == 1;
     }
@@ -100,7 +100,7 @@ TEST_F(UctArm, again__leaves_a_timer_that_nobody_needs)
     set(1000, 0); /* a call for the timer would take this away */
     ASSERT_EQ(UCS_OK, arm());
     EXPECT_LT(900, left());
-    EXPECT_FALSE(readable());
+    EXPECT_FALSE(ran_out());
 }
 
 TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
@@ -134,12 +134,12 @@ TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
     EXPECT_LT(0, left()) << "a request waits, and its peer may have gone";
 
     set(0, 1);
-    EXPECT_TRUE(readable(1000));
+    EXPECT_TRUE(ran_out(1000));
     ASSERT_TRUE(wait([&] { return request.calls == 1; }));
     EXPECT_TRUE(flush(ep));
     progress_for(0.05);
     ASSERT_EQ(UCS_OK, arm());
-    EXPECT_FALSE(readable());
+    EXPECT_FALSE(ran_out());
     EXPECT_EQ(0, left());
     set(1000, 0);
     ASSERT_EQ(UCS_OK, arm());
