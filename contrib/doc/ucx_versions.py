@@ -190,8 +190,9 @@ In this order; what a check in brackets names cannot be forgotten.
    `src/ucp_hooks/abi_md.inc`, `abi_iface.inc` and `abi_tables.inc`, again behind
    the minor; no callback may stay NULL, as UCX asserts some and calls others
    (`check_minors.py`). An attribute of a memory domain that may not be 0 is set
-   in `abi_md_query`. What the transports need for them goes into `provider.h`, is set
-   in `srd_iface.c` (in builds with statistics by way of `srd_checked.c`) and in
+   in `abi_md_query`, a flag that UCP newly wants of each network transport as
+   `iface_flags` (`abi_tables.inc`). What the transports need goes into `provider.h`, is
+   set in `srd_iface.c` (in builds with statistics by way of `srd_checked.c`) and in
    `ud_iface.c`, there under the lock (`ud_lock.c`), which no check looks at, and
    for the glue in `hooks_provider.c`.
 4. **Prove the layouts**: a line CALLBACK or FIELD for each new member, VALUE
