@@ -5,13 +5,14 @@ and what each host's EFA carried meanwhile.
 
     pip install distributed-ucxx-cu12 numpy pandas pyarrow
     export UCX_TLS=srd,tcp,sm,self UCXPY_PROGRESS_MODE=thread
+    export UCXPY_ENABLE_PYTHON_FUTURE=1
     srdrun python3 dask_cluster.py scheduler                # host A
     srdrun python3 dask_cluster.py worker ADDRESS_A         # hosts B, C, ...
     srdrun python3 dask_cluster.py client ADDRESS_A --workers 3     # anywhere
 
 tcp is in the list because ucxx connects by socket address; data goes over srd
 then. In Dask's default mode of progress ("blocking", ucxx 0.52) each process would
-spin. On one machine, without an EFA: `efasim run --node N --` in front of each,
+spin, and without the futures its event loop. On one machine, without an EFA: `efasim run --node N --` in front of each,
 another N for each host, and `--host 127.0.0.1` behind `scheduler` and `worker`.
 `--protocol tcp`, on all, does the same without UCX, to compare."""
 

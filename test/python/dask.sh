@@ -38,7 +38,7 @@ dask_once() {
 
 dask_environment() {
     ucxx_environment
-    export UCXPY_PROGRESS_MODE=thread # as docs/PYTHON.md says
+    export UCXPY_PROGRESS_MODE=thread UCXPY_ENABLE_PYTHON_FUTURE=1 # docs/PYTHON.md
     export PYTHONPATH=$PYTHON_DIR/stacks:$PYTHONPATH
     [ "$1" != tcp ] || export UCX_TLS=tcp
 }

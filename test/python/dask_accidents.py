@@ -15,6 +15,9 @@ from distributed import Client
 
 import dask_cluster as example
 
+# two clients, so two event loops: ucxx's futures belong to the first
+os.environ['UCXPY_ENABLE_PYTHON_FUTURE'] = '0'
+
 
 def some_are_done(client):
     """Waits until the scheduler has some of the split parts in memory."""
