@@ -12,9 +12,10 @@ and what each host's EFA carried meanwhile.
 
 tcp is in the list because ucxx connects by socket address; data goes over srd
 then. In Dask's default mode of progress ("blocking", ucxx 0.52) each process would
-spin, and without the futures its event loop. On one machine, without an EFA: `efasim run --node N --` in front of each,
-another N for each host, and `--host 127.0.0.1` behind `scheduler` and `worker`.
-`--protocol tcp`, on all, does the same without UCX, to compare."""
+spin, and without the futures its event loop would. On one machine, without an EFA:
+`efasim run --node N --` in front of each, another N for each host, and
+`--host 127.0.0.1` behind `scheduler` and `worker`. `--protocol tcp`, on all, does
+the same without UCX, to compare."""
 
 import argparse
 import asyncio
