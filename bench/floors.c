@@ -7,10 +7,8 @@
  * usage: efasim run -- srdrun floors [ROUNDS]     with UCX_TLS=srd; directly:
  *        efasim run --no-strict-batch -- ...       and UCX_EFA_DIRECT=y
  * Prints: phase, operations, nanoseconds for one. */
-#define _GNU_SOURCE
-#include "apps/ucp_open.h"
+#include "twins.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,37 +27,9 @@ enum {
     FLOORS_TAG   = 5
 };
 
-typedef struct floors_side {
-    ucp_worker_h worker;
-    ucp_ep_h     ep; /* to the other side */
-    ucp_rkey_h   rkey;
-    char        *memory;
-} floors_side_t;
-
-static ucp_context_h context;
-static floors_side_t a, b;
-static unsigned      started, finished;
-static double        seconds;
-
-/* The device of the direct data path, which then works when it is called here;
- * NULL: verbs calls drive it. */
-static int (*floors_device)(void);
-
-static unsigned floors_progress(floors_side_t *side)
-{
-    if (floors_device != NULL) {
-        floors_device();
-    }
-    return ucp_worker_progress(side->worker);
-}
-
-static void floors_check(ucs_status_t status, const char *what)
-{
-    if (status != UCS_OK) {
-        fprintf(stderr, "floors: %s: %s\n", what, ucs_status_string(status));
-        exit(1);
-    }
-}
+static twin_t   a, b;
+static unsigned started, finished;
+static double   seconds;
 
 static double floors_now(void)
 {
@@ -93,7 +63,7 @@ static void floors_end(void)
 static void floors_done(void *request, ucs_status_t status, void *arg)
 {
     (void)arg;
-    floors_check(status, "operation");
+    twins_check(status, "operation");
     ++finished;
     ucp_request_free(request);
 }
@@ -111,7 +81,7 @@ static void floors_started(void *request, const char *what)
     if (request == NULL) {
         ++finished;
     } else if (UCS_PTR_IS_ERR(request)) {
-        floors_check(UCS_PTR_STATUS(request), what);
+        twins_check(UCS_PTR_STATUS(request), what);
     }
 }
 
@@ -120,7 +90,7 @@ static void floors_settle(void)
     unsigned idle = 0, none;
 
     while ((finished < started) || (idle < 100)) {
-        none = (floors_progress(&a) + floors_progress(&b)) == 0;
+        none = (twin_progress(&a) + twin_progress(&b)) == 0;
         idle = none ? idle + 1 : 0;
     }
 }
@@ -133,14 +103,14 @@ static const ucp_request_param_t floors_param = {
 static void floors_get(size_t size)
 {
     floors_started(ucp_get_nbx(a.ep, a.memory, size, (uint64_t)b.memory,
-                               b.rkey, &floors_param),
+                               a.rkey, &floors_param),
                    "get");
 }
 
 static void floors_put(size_t size)
 {
     floors_started(ucp_put_nbx(a.ep, a.memory, size, (uint64_t)b.memory,
-                               b.rkey, &floors_param),
+                               a.rkey, &floors_param),
                    "put");
 }
 
@@ -167,17 +137,6 @@ static void floors_recv(void)
     floors_started(ucp_tag_recv_nbx(b.worker, b.memory, 8, FLOORS_TAG,
                                     UINT64_MAX, &param),
                    "receive");
-}
-
-static void floors_knob(const char *name, const char *value)
-{
-    int (*control)(const char *knob, const char *value);
-
-    *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
-    if ((control == NULL) || control(name, value)) {
-        fprintf(stderr, "floors: no emulated device\n");
-        exit(1);
-    }
 }
 
 /* Posts of puts and gets: none outstanding before a batch of them, or many. */
@@ -212,8 +171,8 @@ static void floors_whole(const char *name, void (*post)(size_t), size_t size,
             post(size);
         }
         while (finished < started) {
-            floors_progress(&a);
-            floors_progress(&b);
+            twin_progress(&a);
+            twin_progress(&b);
         }
         floors_end();
         floors_settle();
@@ -233,8 +192,8 @@ static void floors_tag(unsigned rounds)
         for (i = 0; i < FLOORS_BATCH; ++i) {
             floors_send();
         }
-        floors_progress(&b);
-        floors_progress(&a);
+        twin_progress(&b);
+        twin_progress(&a);
         floors_end();
         floors_settle();
     }
@@ -249,15 +208,15 @@ static void floors_polls(const char *progress, const char *flush,
     unsigned n, i;
 
     for (n = 0; n < rounds; ++n) {
-        floors_knob("delay-us", outstanding ? "2000" : "0");
+        twins_knob("delay-us", outstanding ? "2000" : "0");
         for (i = 0; i < outstanding; ++i) {
             floors_get(FLOORS_LARGE);
         }
-        floors_progress(&a);
+        twin_progress(&a);
         floors_begin();
-        floors_progress(&a);
+        twin_progress(&a);
         floors_end();
-        floors_knob("delay-us", "0");
+        twins_knob("delay-us", "0");
         floors_settle();
     }
     FLOORS_REPORT(progress, rounds);
@@ -269,74 +228,13 @@ static void floors_polls(const char *progress, const char *flush,
         floors_begin();
         floors_flush();
         while (finished < started) {
-            floors_progress(&a);
-            floors_progress(&b);
+            twin_progress(&a);
+            twin_progress(&b);
         }
         floors_end();
         floors_settle();
     }
     FLOORS_REPORT(flush, rounds);
-}
-
-static void floors_worker(floors_side_t *side)
-{
-    floors_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE,
-                                 &side->worker), "worker");
-    if (posix_memalign((void**)&side->memory, 4096, FLOORS_LARGE)) {
-        floors_check(UCS_ERR_NO_MEMORY, "memory");
-    }
-    memset(side->memory, 1, FLOORS_LARGE);
-}
-
-/* Directly the module finds a device that works by itself, as hardware does;
- * after that it works when it is called, so that counts repeat. */
-static void floors_open(int direct)
-{
-    floors_side_t trial;
-
-    if (direct) { /* the first is for the trial that the direct path takes */
-        floors_worker(&trial);
-        floors_knob("eager", "1");
-    }
-    floors_worker(&a);
-    floors_worker(&b);
-    if (direct) {
-        floors_knob("eager", "0");
-        *(void**)&floors_device = dlsym(RTLD_DEFAULT, "efasim_progress");
-        ucp_worker_destroy(trial.worker);
-    }
-}
-
-static void floors_connect(floors_side_t *from, floors_side_t *to)
-{
-    ucp_ep_params_t params = {0};
-    ucp_address_t  *address;
-    size_t          length;
-
-    floors_check(ucp_worker_get_address(to->worker, &address, &length),
-                 "address");
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address    = address;
-    floors_check(ucp_ep_create(from->worker, &params, &from->ep), "endpoint");
-    ucp_worker_release_address(to->worker, address);
-}
-
-/* The key of b's memory, for a's endpoint. */
-static void floors_key(void)
-{
-    ucp_mem_map_params_t map = {0};
-    ucp_mem_h            memh;
-    void                *packed;
-    size_t               length;
-
-    map.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                     UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-    map.address    = b.memory;
-    map.length     = FLOORS_LARGE;
-    floors_check(ucp_mem_map(context, &map, &memh), "map");
-    floors_check(ucp_rkey_pack(context, memh, &packed, &length), "pack");
-    floors_check(ucp_ep_rkey_unpack(a.ep, packed, &b.rkey), "unpack");
-    ucp_rkey_buffer_release(packed);
 }
 
 static void floors_run(unsigned rounds)
@@ -356,17 +254,10 @@ static void floors_run(unsigned rounds)
 
 int main(int argc, char **argv)
 {
-    unsigned     rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 64;
-    const char  *direct;
-    unsigned     i;
+    unsigned rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 64;
+    unsigned i;
 
-    floors_check(ucp_open(UCP_FEATURE_TAG | UCP_FEATURE_RMA, &context),
-                 "context");
-    direct = getenv("UCX_EFA_DIRECT");
-    floors_open(direct && !strcmp(direct, "y"));
-    floors_connect(&a, &b);
-    floors_connect(&b, &a);
-    floors_key();
+    twins_open(UCP_FEATURE_TAG | UCP_FEATURE_RMA, FLOORS_LARGE, &a, &b);
     for (i = 0; i < FLOORS_BATCH; ++i) { /* introductions, registrations */
         floors_recv();
         floors_send();

@@ -11,14 +11,17 @@ EXTRA_DIST += bench/instr.sh bench/instr_where.py
 
 # Programs of bench/run.sh, which builds the pairs over libfabric and MPI by itself
 # where these are there.
-check_PROGRAMS += bench/pair-ucp bench/floors bench/peers
+check_PROGRAMS += bench/pair-ucp bench/floors bench/cpu bench/peers
 bench_pair_ucp_SOURCES = bench/pair/pair.c bench/pair/pair.h bench/pair/oob.c \
 	bench/pair/ucp.c test/apps/oob.c test/apps/oob.h
 bench_pair_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_pair_ucp_LDADD   = $(UCP_LIBS)
-bench_floors_SOURCES   = bench/floors.c
+bench_floors_SOURCES   = bench/floors.c bench/twins.c bench/twins.h
 bench_floors_CPPFLAGS  = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_floors_LDADD     = $(UCP_LIBS)
+bench_cpu_SOURCES      = bench/cpu.c bench/twins.c bench/twins.h
+bench_cpu_CPPFLAGS     = $(AM_CPPFLAGS) -I$(srcdir)/test
+bench_cpu_LDADD        = $(UCP_LIBS)
 bench_peers_SOURCES    = bench/peers.c bench/instr_side.c bench/instr_side.h
 bench_peers_CPPFLAGS   = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_peers_LDADD      = $(UCT_LIBS)

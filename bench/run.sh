@@ -8,7 +8,7 @@
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [BUILD_DIR]
 # Studies: ratios rails host sizes matching instructions floors floors_ns
-# floors_rdma floors_direct intree intree_floors peers cachelines. Files go to
+# floors_rdma floors_direct intree intree_floors cpu peers cachelines. Files go to
 # BUILD_DIR/bench/results.
 set -u
 program=run.sh
@@ -51,7 +51,7 @@ if [ -z "$build" ]; then
     build_tree "$build" --enable-werror || die "the build failed"
 fi
 build=$(cd "$build" && pwd -P) || exit 1
-make -C "$build" bench/pair-ucp bench/floors bench/peers bench/instr \
+make -C "$build" bench/pair-ucp bench/floors bench/cpu bench/peers bench/instr \
     >/dev/null || die "make failed"
 
 # pair NAME COMPILER [LIBRARY]...: the same program over another library.

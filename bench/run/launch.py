@@ -58,12 +58,18 @@ class Bench:
     def program(self, name):
         return os.path.join(self.build, "bench", name)
 
-    def fabric(self, command, options=(), prefix=(), env=(), limit=120):
-        """COMMAND in a fabric of its own; its output and the counters."""
+    def words(self, command, options=(), prefix=(), env=(), name=""):
+        """COMMAND in a fabric of its own, and the file of its counters. Several at
+        once have a name each."""
         handle, stat = tempfile.mkstemp(dir=self.work, suffix=".stat")
         os.close(handle)
-        words = [*prefix, "env", *env, self.efasim, "run", "--fabric",
-                 f"b{os.getpid()}", f"--stat={stat}", *options, "--", *command]
+        return [*prefix, "env", *env, self.efasim, "run", "--fabric",
+                f"b{os.getpid()}{name}", f"--stat={stat}", *options, "--",
+                *command], stat
+
+    def fabric(self, command, options=(), prefix=(), env=(), limit=120):
+        """COMMAND's output and the counters."""
+        words, stat = self.words(command, options, prefix, env)
         try:
             done = subprocess.run(words, capture_output=True, text=True,
                                   timeout=limit, check=False)

@@ -16,6 +16,7 @@ import time
 
 import cachelines
 import columns
+import cpu
 import floors
 import perftest
 import report
@@ -116,6 +117,7 @@ class Run:
             self.study("instructions_direct", floors.transport, "--direct")
         self.study("intree", wheel.beside, self.say)
         self.study("intree_floors", wheel.instructions)
+        self.study("cpu", cpu.study, self.say)
         self.study("floors", floors.operations) # the last: see profile()
         self.study("peers", studies.peers)
         if quick:

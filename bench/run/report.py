@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables, as text that is Markdown, too."""
+import cpu
 import papers
 import targets
 import wheel
@@ -106,7 +107,7 @@ def verdict(line):
 
 
 def targets_text(found):
-    rows = [[line["name"], line["value"],
+    rows = [[line["name"] + line.get("where", ""), line["value"],
              (">= " if line["least"] else "<= ") + str(line["bound"]),
              line["intree"] or "", verdict(line)]
             for line in found["targets"]]
@@ -238,6 +239,37 @@ def intree_text(found):
     return lines
 
 
+def ratio_cell(value):
+    if value is None:
+        return "-"
+    return f"**{value:.2f}**" if value > targets.DEARER else f"{value:.2f}"
+
+
+def cpu_text(found):
+    """CPU time beside UCX's own srd."""
+    rows = []
+    for operation in cpu.OPERATIONS:
+        for size in cpu.SIZES:
+            cases = [cpu.name_of(operation, size, window)
+                     for window in cpu.WINDOWS]
+            if not any(cpu.median(found, "intree", case) for case in cases):
+                continue
+            row = [f"{operation} {size_name(size)}"]
+            for case in cases:
+                row += [number(cpu.median(found, "intree", case)),
+                        *[ratio_cell(cpu.ratio(found, name, case))
+                          for name in ("srd", "direct")]]
+            rows.append(row)
+    if not rows:
+        return []
+    head = [f"{window}: {column}" for window in cpu.WINDOWS.values()
+            for column in ("in-tree, ns", "srd", "direct")]
+    return ["", "## CPU time of both ends, the emulated device's work included: "
+            "UCX's own srd, and parts of that", *table(["", *head], rows),
+            "Directly the program calls the emulated device before each poll, "
+            "where hardware would work by itself."]
+
+
 def beside(study):
     return [f"- {source}: {finding}"
             for source, finding in papers.FINDINGS.get(study, [])]
@@ -322,6 +354,8 @@ def text(found):
         lines += locked_text(found)
     lines += floors_text(found)
     lines += intree_text(found)
+    if "cpu" in found:
+        lines += cpu_text(found["cpu"])
     if "cachelines" in found:
         lines += cachelines_text(found)
     lines += small_text(found)

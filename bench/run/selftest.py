@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 
+import cpu
 import floors
 import targets
 from columns import Column
@@ -25,6 +26,35 @@ def must_fail(bench, tls, srdrun, over_device, text):
             return
         sys.exit(f"UCX_TLS={tls}: {error}")
     sys.exit(f"UCX_TLS={tls}: nobody noticed who did the work")
+
+
+def ask_cpu(bench, tls, cases):
+    program = cpu.Program(bench, Column("srd", "srd", "cpu", [f"UCX_TLS={tls}"],
+                                        True))
+    found, failures = cpu.in_turn({"srd": program}, cases, 2, lambda text: None)
+    program.stop()
+    return found.get("srd"), failures.get("srd", "")
+
+
+def check_cpu(bench):
+    """CPU time: its bytes crossed the device; the median of the rounds' ratios; the
+    size that is dearest."""
+    cases = ["tag:8:1", "am:65536:32", "put:512:1", "get:4096:32"]
+    figures, why = ask_cpu(bench, "srd", cases)
+    if why or list(figures) != cases or min(map(min, figures.values())) <= 0:
+        sys.exit(f"CPU time: {figures} {why}")
+    for tls, case, text in (("tcp", "tag:8:1", "something else did the work"),
+                            ("srd", "tag:8:64", "Invalid parameter")):
+        figures, why = ask_cpu(bench, tls, [case])
+        if text not in why:
+            sys.exit(f"CPU time of {case}, {tls}: {figures} {why}")
+    found = {"intree": {"put:8:1": [100.0, 200.0, 50.0], "put:512:1": [100.0]},
+             "srd": {"put:8:1": [110.0, 220.0, 90.0], "put:512:1": [90.0]},
+             "direct": {"put:8:1": [140.0]}}
+    lines = targets.verdicts({"cpu": found})
+    if [(line["value"], line["met"], line["lost"]) for line in lines] != [
+            (1.1, False, False), (1.4, False, True)]:
+        sys.exit(f"CPU time, targets: {lines}")
 
 
 def check_targets():
@@ -65,6 +95,7 @@ def main():
             sys.exit(f"no figures: {figures}")
         must_fail(bench, "tcp", False, True, "something else did the work")
         must_fail(bench, "srd", True, False, "none should have")
+        check_cpu(bench)
         check_targets()
         tag = floors.operations(bench)["tag_8"]
         if min(tag["UCP"], tag["transport"], tag["verbs"],

@@ -4,6 +4,7 @@ found. Ratios: two competitors measured in turn, the median of the ratios of the
 rounds."""
 import statistics
 
+import cpu
 from launch import Failed
 from sizes import BUSY
 
@@ -35,6 +36,7 @@ MISSED = {"instructions: post am_short_iov 8 B", "instructions: post am_bcopy 1 
           "message rate 8 B, srd to libfabric's efa",
           "message rate 8 B, srd to UCX's own", "message rate 8 B, srd direct to UCX's own"}
 TIMED = 0.25 # how far a time may be off from run to run: only beyond it is a goal lost
+DEARER = 1.05 # of what UCX's own srd needs in the same run
 LATENCY, RATE = "lat:8", "bw:8:64"
 READ, READ_HALF = "bw:1048576:16", "bw:524288:16"
 CASES = {"srd": [LATENCY, RATE, READ, READ_HALF],
@@ -90,7 +92,7 @@ def of_medians(found, one, other, case, index):
 
 
 def add(lines, name, value, bound, least=False, busy=False, timed=True,
-        intree=None):
+        intree=None, where=None):
     if value is None or bound is None:
         return
     met = value >= bound if least else value <= bound
@@ -101,6 +103,8 @@ def add(lines, name, value, bound, least=False, busy=False, timed=True,
                   "least": least, "met": bool(met), "busy": busy,
                   "intree": intree and round(intree, 3),
                   "lost": not near and not busy and name not in MISSED})
+    if where:
+        lines[-1]["where"] = where
 
 
 def disturbed(found, case, *names):
@@ -131,6 +135,7 @@ def verdicts(found):
             0.98 if least else 1.02, least,
             disturbed(host, case, "host_srd", "host_sm"))
     intree_verdicts(found, lines)
+    cpu_verdicts(found.get("cpu", {}), lines)
     instruction_verdicts(found, lines)
     return lines
 
@@ -145,7 +150,7 @@ def intree_verdicts(found, lines):
             busy = disturbed(beside, case, name, "intree")
             if kind == "lat":
                 add(lines, f"latency {length} B, {label} to UCX's own",
-                    of_medians(beside, name, "intree", case, 0), 1.05, busy=busy,
+                    of_medians(beside, name, "intree", case, 0), DEARER, busy=busy,
                     intree=(own.get(case) or [None])[0])
             elif length == "8":
                 add(lines, f"message rate 8 B, {label} to UCX's own",
@@ -159,8 +164,22 @@ def intree_verdicts(found, lines):
             theirs = whole(floors["intree"][phase])
             if not phase.endswith("_busy"): # UCP's timers count there, too
                 add(lines, f"UCP {phase}, instructions of UCX and libefa, "
-                    f"{label} to UCX's own", whole(costs) / theirs, 1.05,
+                    f"{label} to UCX's own", whole(costs) / theirs, DEARER,
                     timed=False, intree=theirs)
+
+
+def cpu_verdicts(found, lines):
+    """The worst of all sizes, for each operation and window."""
+    for name, label in (("srd", "srd"), ("direct", "srd direct")):
+        for operation in cpu.OPERATIONS:
+            for window, words in cpu.WINDOWS.items():
+                worst = cpu.worst(found, name, operation, window)
+                if worst:
+                    value, size = worst
+                    case = cpu.name_of(operation, size, window)
+                    add(lines, f"CPU of {operation}, {words}, {label} to UCX's "
+                        "own", value, DEARER, intree=cpu.median(found, "intree", case),
+                        where=f": at worst, {size} B")
 
 
 def whole(costs):
