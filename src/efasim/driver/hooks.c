@@ -37,8 +37,9 @@ enum {
     HOOK_SPINS_MAX = 250,  /* calls in a row that found nothing: yield */
     HOOK_SPINS_GAP = 32,   /* such calls between two yields */
     HOOK_BUSY_MAX  = 256,  /* things done for several peers: yield, too */
-    HOOK_OWN_NS    = 200 * 1000, /* a yield in which our own threads ran */
-    HOOK_OWN_MAX   = 4,          /* such yields in a row: */
+    HOOK_RAN_NS    = 200 * 1000, /* of a yield in which somebody ran */
+    HOOK_OWN_MAX   = 4,  /* yields in a row in which our own threads ran, */
+    HOOK_OWN_ALL   = 16, /* or so many in all: */
     HOOK_PAUSE_NS  = 100 * 1000 * 1000, /* none for so long */
 };
 
@@ -53,6 +54,7 @@ static uint64_t hook_cpu_time(clockid_t clock)
 /* The success of a thread's yields. */
 struct hook_yields {
     unsigned own;       /* in a row that only let our own threads run */
+    unsigned all_own;   /* such yields since something was done, or the pause */
     uint64_t pause_end; /* none before */
 };
 
@@ -60,26 +62,31 @@ struct hook_yields {
  * A thread that polls may hold a lock for which another thread of its program
  * spins, as UCX's of a worker. That thread would get the CPU and burn it until
  * its time slice ends; and as each yield is inside the lock, it might never
- * find that free. Therefore, when several yields in a row let threads of this
- * process run, there or on another CPU, and nothing came of it, there is none
- * for a while: then the kernel changes threads at any place.
+ * find that free. Therefore, when several yields let threads of this process
+ * run, there or on another CPU, and nothing came of it, there is none for a
+ * while: then the kernel changes threads at any place. A yield that comes back
+ * at once says nothing; one in which another process ran was of use, but does
+ * not help a thread that spins.
  */
 static void hook_yield(struct hook_yields *yields)
 {
-    uint64_t cpu_time;
+    uint64_t cpu_time, start = fabric_clock(), end;
 
-    if ((yields->own >= HOOK_OWN_MAX) &&
-        (fabric_clock() < yields->pause_end)) {
+    if ((yields->own >= HOOK_OWN_MAX) && (start < yields->pause_end)) {
         return;
     }
 
     cpu_time = hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID);
     sched_yield();
-    if (hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID) - cpu_time <= HOOK_OWN_NS) {
-        yields->own = 0;
-    } else if (++yields->own >= HOOK_OWN_MAX) {
+    cpu_time = hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID) - cpu_time;
+    end      = fabric_clock();
+    if (cpu_time <= HOOK_RAN_NS) {
+        yields->own = (end - start > HOOK_RAN_NS) ? 0 : yields->own;
+    } else if ((++yields->own >= HOOK_OWN_MAX) ||
+               (++yields->all_own >= HOOK_OWN_ALL)) {
         yields->own       = HOOK_OWN_MAX;
-        yields->pause_end = fabric_clock() + HOOK_PAUSE_NS;
+        yields->all_own   = 0;
+        yields->pause_end = end + HOOK_PAUSE_NS;
     }
 }
 
@@ -98,9 +105,10 @@ static void hook_spin(const struct sim_dev *sim, unsigned done)
             __attribute__((tls_model("initial-exec")));
 
     if (done != 0) {
-        spins      = 0;
-        yields.own = 0;
-        busy      += done;
+        spins          = 0;
+        yields.own     = 0;
+        yields.all_own = 0;
+        busy          += done;
         if ((busy >= HOOK_BUSY_MAX) && (sim->rx_hot_num > 1)) {
             busy = 0;
             hook_yield(&yields);

@@ -260,7 +260,7 @@ private:
  */
 TEST(share, a_poller_inside_a_lock)
 {
-    const int64_t CPU_MS = 2000;
+    const int64_t CPU_MS = 4000;
     OnCpu one(sched_getcpu());
     Device dev;
     Contended first(dev), second(dev);
