@@ -46,19 +46,11 @@ static double cpu_used(void)
     return used.tv_sec + used.tv_nsec * 1e-9;
 }
 
-static void cpu_sent(void *request, ucs_status_t status, void *arg)
+/* arg: the counter of those that are complete. */
+static void cpu_done(void *request, ucs_status_t status, void *arg)
 {
-    (void)arg;
     twins_check(status, "operation");
-    ++sent;
-    ucp_request_free(request);
-}
-
-static void cpu_flushed(void *request, ucs_status_t status, void *arg)
-{
-    (void)arg;
-    twins_check(status, "flush");
-    ++flushed;
+    ++*(unsigned long*)arg;
     ucp_request_free(request);
 }
 
@@ -67,9 +59,7 @@ static void cpu_received(void *request, ucs_status_t status,
 {
     (void)info;
     (void)arg;
-    twins_check(status, "receive");
-    ++received;
-    ucp_request_free(request);
+    cpu_done(request, status, &received);
 }
 
 static void cpu_am_received(void *request, ucs_status_t status, size_t length,
@@ -90,8 +80,10 @@ static void cpu_started(void *request, unsigned long *complete,
 }
 
 static const ucp_request_param_t cpu_param = {
-    .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK,
-    .cb.send      = cpu_sent
+    .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                    UCP_OP_ATTR_FIELD_USER_DATA,
+    .cb.send      = cpu_done,
+    .user_data    = &sent
 };
 
 /* Where the number-th operation's data are at either side. The device copies 256 KB
@@ -187,11 +179,9 @@ static void cpu_wait(unsigned long target)
 
 static void cpu_flush(void)
 {
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK,
-        .cb.send      = cpu_flushed
-    };
+    ucp_request_param_t param = cpu_param;
 
+    param.user_data = &flushed;
     flushed = 0;
     cpu_started(ucp_ep_flush_nbx(twins[0].ep, &param), &flushed, "flush");
     while (flushed == 0) {
