@@ -4,11 +4,14 @@
  * alone (bench/run/floors.py reads it), and without valgrind each phase is
  * timed.
  *
- * usage: efasim run -- srdrun floors [ROUNDS]     with UCX_TLS=srd; directly:
- *        efasim run --no-strict-batch -- ...       and UCX_EFA_DIRECT=y
+ * usage: efasim run -- srdrun floors [ROUNDS [blocks]]   with UCX_TLS=srd;
+ *        efasim run --no-strict-batch -- ...             and UCX_EFA_DIRECT=y
+ * blocks: puts of many blocks, by a list and by calls, and nothing else (UCX 1.22
+ * and newer).
  * Prints: phase, operations, nanoseconds for one. */
 #include "twins.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +25,10 @@
 #endif
 
 enum {
-    FLOORS_BATCH = 16,
-    FLOORS_LARGE = 4096,
-    FLOORS_TAG   = 5
+    FLOORS_BATCH  = 16,
+    FLOORS_LARGE  = 4096,
+    FLOORS_BLOCKS = 1024, /* as a transfer of a key-value cache has */
+    FLOORS_TAG    = 5
 };
 
 static twin_t   a, b;
@@ -117,6 +121,100 @@ static void floors_put(size_t size)
 static void floors_flush(void)
 {
     floors_started(ucp_ep_flush_nbx(a.ep, &floors_param), "flush");
+}
+
+/*
+ * Lists as UCX declares them from 1.22 on, for headers of before (ucp.h of 1.23:
+ * ucp_dt_local_sgl_t, ucp_dt_remote_sgl_t, and what follows memh in
+ * ucp_request_param_t).
+ */
+enum {
+    SGL_LOCAL        = 7,     /* fields: buffers, lengths, handles */
+    SGL_REMOTE       = 7,     /* fields: addresses, lengths, keys */
+    SGL_DATATYPE     = 4,     /* UCP_DATATYPE_SGL */
+    SGL_PARAM_FIELDS = 7 << 9 /* the remote's datatype, list and count */
+};
+
+typedef struct sgl_local {
+    uint64_t        fields;
+    void *const     *buffers;
+    const size_t    *lengths;
+    const ucp_mem_h *memhs;
+    const size_t    *counts, *strides;
+} sgl_local_t;
+
+typedef struct sgl_remote {
+    uint64_t         fields;
+    const uint64_t   *addresses;
+    const size_t     *lengths;
+    const ucp_rkey_h *rkeys;
+} sgl_remote_t;
+
+typedef struct sgl_param {
+    char           head[offsetof(ucp_request_param_t, memh) +
+                        sizeof(ucp_mem_h)];
+    ucp_datatype_t datatype;
+    const void     *remote;
+    size_t         count;
+} sgl_param_t;
+
+static struct {
+    void       *buffers[FLOORS_BLOCKS];
+    uint64_t   addresses[FLOORS_BLOCKS];
+    size_t     lengths[FLOORS_BLOCKS];
+    ucp_mem_h  memhs[FLOORS_BLOCKS];
+    ucp_rkey_h rkeys[FLOORS_BLOCKS];
+} blocks;
+
+/* Blocks at all places of the memory, in an order that is none of theirs. */
+static void floors_blocks_fill(void)
+{
+    unsigned i, at;
+
+    for (i = 0; i < FLOORS_BLOCKS; ++i) {
+        at                  = (i * 389) % FLOORS_BLOCKS;
+        blocks.buffers[i]   = a.memory + i * FLOORS_LARGE;
+        blocks.addresses[i] = (uint64_t)b.memory + at * FLOORS_LARGE;
+        blocks.lengths[i]   = FLOORS_LARGE;
+        blocks.memhs[i]     = a.memh;
+        blocks.rkeys[i]     = a.rkey;
+    }
+}
+
+static void floors_blocks_list(void)
+{
+    sgl_local_t local   = {SGL_LOCAL, blocks.buffers, blocks.lengths,
+                           blocks.memhs, NULL, NULL};
+    sgl_remote_t remote = {SGL_REMOTE, blocks.addresses, blocks.lengths,
+                           blocks.rkeys};
+    ucp_request_param_t base = floors_param;
+    sgl_param_t param        = {
+        .datatype = SGL_DATATYPE,
+        .remote   = &remote,
+        .count    = FLOORS_BLOCKS
+    };
+
+    base.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | SGL_PARAM_FIELDS;
+    base.datatype      = SGL_DATATYPE;
+    memcpy(param.head, &base, sizeof(param.head));
+    floors_started(ucp_put_nbx(a.ep, &local, FLOORS_BLOCKS, UINT64_MAX, NULL,
+                               (const ucp_request_param_t*)&param),
+                   "list");
+}
+
+static void floors_blocks_calls(void)
+{
+    ucp_request_param_t param = floors_param;
+    unsigned i;
+
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+    for (i = 0; i < FLOORS_BLOCKS; ++i) {
+        param.memh = blocks.memhs[i];
+        floors_started(ucp_put_nbx(a.ep, blocks.buffers[i], blocks.lengths[i],
+                                   blocks.addresses[i], blocks.rkeys[i],
+                                   &param),
+                       "block");
+    }
 }
 
 static void floors_send(void)
@@ -237,6 +335,55 @@ static void floors_polls(const char *progress, const char *flush,
     FLOORS_REPORT(flush, rounds);
 }
 
+/* Each block begins with what names it and the round. */
+static void floors_blocks_stamp(unsigned round)
+{
+    uint64_t stamp;
+    unsigned i;
+
+    for (i = 0; i < FLOORS_BLOCKS; ++i) {
+        stamp = ((uint64_t)round << 32) | i;
+        memcpy(blocks.buffers[i], &stamp, sizeof(stamp));
+    }
+}
+
+static void floors_blocks_compare(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < FLOORS_BLOCKS; ++i) {
+        if (memcmp(blocks.buffers[i], (const void*)blocks.addresses[i],
+                   FLOORS_LARGE)) {
+            fprintf(stderr, "floors: %s: block %u is wrong\n", name, i);
+            exit(1);
+        }
+    }
+}
+
+/* Puts of many blocks, from the call that posts until the last is complete. */
+static void floors_blocks(const char *name, void (*post)(void), unsigned rounds)
+{
+    unsigned n;
+
+    for (n = 0; n <= rounds; ++n) {
+        floors_blocks_stamp(n);
+        if (n > 0) { /* the first finds UCP's protocol */
+            floors_begin();
+        }
+        post();
+        while (finished < started) {
+            twin_progress(&a);
+            twin_progress(&b);
+        }
+        if (n > 0) {
+            floors_end();
+        }
+        floors_settle();
+        floors_blocks_compare(name);
+    }
+    FLOORS_REPORT(name, rounds * FLOORS_BLOCKS);
+}
+
 static void floors_run(unsigned rounds)
 {
     floors_tag(rounds);
@@ -252,12 +399,26 @@ static void floors_run(unsigned rounds)
     floors_polls("progress_busy", "flush_busy", FLOORS_BATCH, rounds);
 }
 
+static void floors_run_blocks(unsigned rounds)
+{
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    if ((major == 1) && (minor < 22)) {
+        twins_check(UCS_ERR_UNSUPPORTED, "lists of blocks, before UCX 1.22");
+    }
+    floors_blocks_fill();
+    floors_blocks("blocks_list", floors_blocks_list, rounds);
+    floors_blocks("blocks_calls", floors_blocks_calls, rounds);
+}
+
 int main(int argc, char **argv)
 {
     unsigned rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 64;
     unsigned i;
 
-    twins_open(UCP_FEATURE_TAG | UCP_FEATURE_RMA, FLOORS_LARGE, &a, &b);
+    twins_open(UCP_FEATURE_TAG | UCP_FEATURE_RMA, FLOORS_BLOCKS * FLOORS_LARGE,
+               &a, &b);
     for (i = 0; i < FLOORS_BATCH; ++i) { /* introductions, registrations */
         floors_recv();
         floors_send();
@@ -265,6 +426,10 @@ int main(int argc, char **argv)
         floors_put(8);
         floors_settle();
     }
-    floors_run(rounds);
+    if ((argc > 2) && !strcmp(argv[2], "blocks")) {
+        floors_run_blocks(rounds);
+    } else {
+        floors_run(rounds);
+    }
     return 0;
 }

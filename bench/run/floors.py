@@ -60,7 +60,8 @@ def split(path, count, poll):
     return {name: value / count for name, value in found.items()}
 
 
-def operations(bench, prefix=(), env=(), options=(), srdrun=True):
+def operations(bench, prefix=(), env=(), options=(), srdrun=True,
+               arguments=("16",)):
     """{phase: {floor: instructions}}"""
     if not shutil.which("valgrind"):
         raise Failed("valgrind is missing")
@@ -69,7 +70,8 @@ def operations(bench, prefix=(), env=(), options=(), srdrun=True):
         os.unlink(old)
     command = [*[bench.srdrun] * srdrun, "valgrind", "--tool=callgrind",
                "--collect-atstart=no", "--dump-instr=yes",
-               f"--callgrind-out-file={out}", bench.program("floors"), "16"]
+               f"--callgrind-out-file={out}", bench.program("floors"),
+               *arguments]
     env = ["UCX_TLS=srd", "UCX_WARN_UNUSED_ENV_VARS=n", *env]
     text, _ = bench.fabric(command, prefix=prefix, env=env, limit=200,
                            options=options)
@@ -84,9 +86,11 @@ def operations(bench, prefix=(), env=(), options=(), srdrun=True):
             paths[match.group(1)] = path
     if not counts or set(paths) != set(counts):
         raise Failed("callgrind's phases are missing")
-    idle = split(paths["progress_idle"], counts["progress_idle"], 0)
-    again = polls_again(paths["progress_idle"]) / counts["progress_idle"]
-    poll = idle["verbs"] / 2 / max(again, 1) # each is made twice, once for the device
+    poll = 0 # of blocks: in what many of them need, the device's polls do not show
+    if "progress_idle" in counts:
+        idle = split(paths["progress_idle"], counts["progress_idle"], 0)
+        again = polls_again(paths["progress_idle"]) / counts["progress_idle"]
+        poll = idle["verbs"] / 2 / max(again, 1) # each is made twice, once for the device
     return {phase: split(paths[phase], counts[phase], poll)
             for phase in counts}
 

@@ -77,9 +77,13 @@ def check_lost():
                         "srd": {"lat:8": [1.2, 0, 1, 0],
                                 "bw:8:32": [0.5, 4, 1, 0]},
                         "direct": {"lat:8": [1.4, 0, 1, 0]}},
-             "intree_floors": {"intree": {"get": whole}, "srd": {"get": dear}}}
+             "intree_floors": {"intree": {"get": whole, "blocks_list": dear,
+                                          "blocks_calls": dear},
+                               "srd": {"get": dear, "blocks_list": dear,
+                                       "blocks_calls": whole}}}
     lost = targets.lost(targets.verdicts(found))
     if lost != ["UCP get, instructions of UCX and libefa, srd to UCX's own",
+                "a block of a list to one by a call, UCX and libefa, srd",
                 "latency 8 B, srd direct to UCX's own"]:
         sys.exit(f"lost: {lost}")
 

@@ -166,6 +166,13 @@ def intree_verdicts(found, lines):
                 add(lines, f"UCP {phase}, instructions of UCX and libefa, "
                     f"{label} to UCX's own", whole(costs) / theirs, DEARER,
                     timed=False, intree=theirs)
+        block = floors.get(name, {})
+        if {"blocks_list", "blocks_calls"} <= set(block):
+            own_block = floors["intree"]
+            add(lines, f"a block of a list to one by a call, UCX and libefa, {label}",
+                whole(block["blocks_list"]) / whole(block["blocks_calls"]), 0.5,
+                timed=False, intree=whole(own_block["blocks_list"]) /
+                whole(own_block["blocks_calls"]))
 
 
 def cpu_verdicts(found, lines):

@@ -92,4 +92,8 @@ def instructions(bench):
         found[column.name] = floors.operations(
             bench, prefix=column.prefix, env=column.env, options=options,
             srdrun=column.srdrun)
+        # zero-copy, as without valgrind, under which UCP takes another processor
+        found[column.name].update(floors.operations(
+            bench, prefix=column.prefix, env=[*column.env, "UCX_ZCOPY_THRESH=1"],
+            options=options, srdrun=column.srdrun, arguments=["4", "blocks"]))
     return found
