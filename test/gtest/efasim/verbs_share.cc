@@ -145,13 +145,18 @@ TEST(share, seven_to_one)
     }
 }
 
-/* The CPU time of this process */
-static int64_t cpu_ms()
+static int64_t clock_us(clockid_t clock)
 {
     struct timespec time;
 
-    EXPECT_EQ(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time));
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    EXPECT_EQ(0, clock_gettime(clock, &time));
+    return time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* The CPU time of this process */
+static int64_t cpu_ms()
+{
+    return clock_us(CLOCK_PROCESS_CPUTIME_ID) / 1000;
 }
 
 static void busy(std::chrono::microseconds time)
@@ -280,11 +285,18 @@ TEST(share, a_poller_inside_a_lock)
             << "who spins for the lock starves";
 }
 
-/* The median of @n rounds with an echo that polls, in us. */
-static int64_t round_time(Qp &qp, Memory &mem, ibv_ah *ah, const Address &peer,
+struct Rounds {
+    int64_t middle; /* the median, us */
+    double  share;  /* the CPU time of this thread in each second */
+};
+
+/* @n rounds with an echo that polls. */
+static Rounds round_time(Qp &qp, Memory &mem, ibv_ah *ah, const Address &peer,
                           unsigned n)
 {
     std::vector<int64_t> times;
+    int64_t ran = clock_us(CLOCK_THREAD_CPUTIME_ID);
+    int64_t all = clock_us(CLOCK_MONOTONIC);
 
     for (unsigned i = 0; i < n; ++i) {
         auto start = std::chrono::steady_clock::now();
@@ -294,7 +306,9 @@ static int64_t round_time(Qp &qp, Memory &mem, ibv_ah *ah, const Address &peer,
         EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
         times.push_back((std::chrono::steady_clock::now() - start).count());
     }
-    return middle(times) / 1000;
+    ran = clock_us(CLOCK_THREAD_CPUTIME_ID) - ran;
+    all = clock_us(CLOCK_MONOTONIC) - all;
+    return {middle(times) / 1000, (double)ran / all};
 }
 
 /* The last CPU that this thread may use, but @not_this; -1: there is none. */
@@ -310,13 +324,33 @@ static int other_cpu(int not_this)
     return other;
 }
 
+/* The same while a thread of this process computes on CPU @there. */
+static Rounds round_time_beside(int there, Qp &qp, Memory &mem, ibv_ah *ah,
+                                const Address &peer, unsigned n)
+{
+    std::atomic<bool> stop{false};
+    std::thread computes([&] {
+        OnCpu elsewhere(there);
+        while (!stop) {
+        }
+    });
+    Rounds beside = round_time(qp, mem, ah, peer, n);
+    stop = true;
+    computes.join();
+    return beside;
+}
+
 /*
  * Two processes that poll take turns on one CPU by their yields, also while a
- * thread of one of them computes on another CPU.
+ * thread of one of them computes on another CPU. Where each waits for the other
+ * until its time slice ends, they have all of the CPU, too; therefore a slow try
+ * counts only where this one had nearly half of it: else another program had it.
  */
 TEST(share, a_poller_with_a_busy_thread_elsewhere)
 {
-    const unsigned n = 300;
+    const unsigned n = 300, TRIES = 4;
+    const double SHARE = 0.4;
+    const int64_t MOST = 600; /* us: by yields 100, by time slices over 1000 */
     int here = sched_getcpu(), there = other_cpu(here);
     if (there < 0) {
         printf("note: there is one CPU only\n");
@@ -330,23 +364,23 @@ TEST(share, a_poller_with_a_busy_thread_elsewhere)
     Child child(1, "echo");
     Address peer = child.get<Address>();
     ibv_ah *ah   = dev.ah(peer.gid);
-    std::atomic<bool> stop{false};
 
     child.put(qp.address());
-    child.put(2 * n);
+    child.put(2 * n * TRIES);
     child.get<char>();
-    int64_t alone = round_time(qp, mem, ah, peer, n);
-    std::thread computes([&] {
-        OnCpu elsewhere(there);
-        while (!stop) {
+    for (unsigned i = 0; i < TRIES; ++i) {
+        Rounds alone  = round_time(qp, mem, ah, peer, n);
+        Rounds beside = round_time_beside(there, qp, mem, ah, peer, n);
+        printf("note: a round of two pollers on one CPU takes %lld us (%.2f of "
+               "the CPU are this one's), %lld (%.2f) beside a busy thread\n",
+               (long long)alone.middle, alone.share, (long long)beside.middle,
+               beside.share);
+        for (const Rounds &rounds : {alone, beside}) {
+            if (rounds.share >= SHARE) {
+                EXPECT_LE(rounds.middle, MOST);
+            }
         }
-    });
-    int64_t beside = round_time(qp, mem, ah, peer, n);
-    stop = true;
-    computes.join();
-    printf("note: a round of two pollers on one CPU takes %lld us, %lld beside a "
-           "busy thread\n", (long long)alone, (long long)beside);
-    EXPECT_LE(beside, 4 * alone + 100);
+    }
     child.put<char>('e');
     child.expect_ok();
     EXPECT_EQ(0, ibv_destroy_ah(ah));
