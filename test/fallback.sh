@@ -258,8 +258,12 @@ way() {
         words=(UCX_NET_DEVICES=v1)
         reason='UCX_(NET_DEVICES|TLS)=.* leaves it out: .*takes it'
         ;;
-    no_srd_there)
-        words=(FAR_PORT=23462 FAR_LINGER=3)
+    no_srd_there) # said when it ends
+        words=(FAR_PORT=23462 FAR_LINGER=4)
+        reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
+        ;;
+    no_srd_for_long) # said before
+        words=(FAR_PORT=23462 FAR_LINGER=14)
         reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
         ;;
     other_srd)
@@ -361,6 +365,14 @@ cell() {
     fi
 }
 
+# warned_before_end: the last cell's line is older than the end of its progress.
+warned_before_end() {
+    cat "$CHECK_LOG.cell"
+    awk '/WARN/ { split($1, time, /[[.]/); warned = time[2] }
+         /^lingered until/ { end = $3 }
+         END { exit !(end > 0 && warned > 0 && warned < end) }' "$CHECK_LOG.cell"
+}
+
 table_cells() {
     local pictures=$CHECK_LOG.pictures bad=0 name expected i
     local server_ip=10.77.0.1
@@ -379,6 +391,9 @@ table_cells() {
     cell refused unset 1 "$server_ip" || bad=$((bad + 1))
     cell refused srd,tcp 1 "$server_ip" || bad=$((bad + 1))
     cell no_srd_there srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    warned_before_end && bad=$((bad + 1))
+    cell no_srd_for_long srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    warned_before_end || bad=$((bad + 1))
     cell no_device unset 0 "$server_ip" || bad=$((bad + 1))
     [ $bad = 0 ] || fail "$bad cells"
 }

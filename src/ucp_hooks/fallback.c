@@ -24,7 +24,8 @@ enum {
     NAMES_MAX     = 64,
     CB_ID_NULL    = -1,  /* UCS_CALLBACKQ_ID_NULL */
     CONNECT_LOOKS = 1000, /* calls of progress, and seconds, in which UCX */
-    CONNECT_TIME  = 1,    /* connects a lane of ours beside that of a socket */
+    CONNECT_TIME  = 2,    /* connects a lane of ours beside that of a socket; */
+    CONNECT_LATE  = 10,   /* on a host without enough CPUs it takes longer */
     ADDR_MIN      = 2
 };
 
@@ -57,7 +58,8 @@ typedef struct watched {
     unsigned                    near_eps; /* to an address of this host */
     uct_worker_cb_id_t          check_id;
     unsigned                    looks; /* calls of progress until the check */
-    time_t                      due;   /* which is not before this time */
+    time_t                      since; /* of the first of them */
+    int                         had_efa; /* an interface of ours, then */
     uct_ep_create_func_t        ep_create; /* from here on the originals */
     uct_iface_close_func_t      close;
     uct_ep_connect_to_ep_func_t connect;
@@ -115,7 +117,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     int out    = tls_first_of_ours(watched->opener->host) == NULL;
     char names[NAMES_MAX];
 
-    if (watched->use->ifaces[USE_EFA] > 0) {
+    if (watched->had_efa || (watched->use->ifaces[USE_EFA] > 0)) {
         tls_names_of_ours(watched->opener->host, " or ", names, sizeof(names));
         snprintf(text, max, "the peer offers no %s of this kind: start it "
                  "with the same module and the same UCX_TLS", names);
@@ -203,6 +205,11 @@ static time_t watched_clock(void)
     return now.tv_sec;
 }
 
+static time_t watched_age(const watched_t *watched)
+{
+    return watched_clock() - watched->since;
+}
+
 /* Called from progress, when UCX has made all lanes of the new endpoints; those
  * of a connection by socket address only some time later. */
 static unsigned watched_check(void *arg)
@@ -211,10 +218,11 @@ static unsigned watched_check(void *arg)
 
     if (watched_is_alone(watched) && (watched->looks > 0)) {
         if (watched->looks == CONNECT_LOOKS) {
-            watched->due = watched_clock() + CONNECT_TIME + 1;
+            watched->since   = watched_clock();
+            watched->had_efa = watched->use->ifaces[USE_EFA] > 0;
         }
-        if ((--watched->looks > 0) || (watched_clock() < watched->due)) {
-            watched->looks += (watched->looks == 0);
+        watched->looks -= (watched->looks > 1);
+        if ((watched->looks > 1) || (watched_age(watched) <= CONNECT_LATE)) {
             return 0;
         }
     }
@@ -222,6 +230,16 @@ static unsigned watched_check(void *arg)
     watched_check_cancel(watched);
     watched_compare(watched);
     return 0;
+}
+
+/* The interface is closed while its check is to come: that is made now, if
+ * there was time for a lane of ours. */
+static void watched_check_last(watched_t *watched)
+{
+    if ((watched->check_id != CB_ID_NULL) && (watched->looks == 1) &&
+        (watched_age(watched) > CONNECT_TIME)) {
+        watched_compare(watched);
+    }
 }
 
 /* One more endpoint, to another host or to this one. Where ours or shared
@@ -386,6 +404,7 @@ static void watched_close(uct_iface_h iface)
     if (watched == NULL) {
         return;
     }
+    watched_check_last(watched);
     watched_check_cancel(watched);
     pthread_mutex_lock(&fallback_lock);
     while (*link != watched) {
