@@ -15,8 +15,8 @@
  * but shared memory, which this process has, does not reach the peer
  * (containers, emulated hosts).
  *
- * Of a connection by socket address UCX may make that endpoint seconds before
- * ours: then the warning waits for 10 s, or for the end of the interface.
+ * By socket address UCX may make that endpoint seconds before ours: then the
+ * warning waits for 10 s, or for the end of the interface.
  *
  * No warning: the peer is on this host; there is such an endpoint for each peer
  * (then the other transport serves besides it); UCX_EFA_WARN_FALLBACK=n; the
