@@ -6,8 +6,8 @@
  *
  * usage: efasim run -- srdrun floors [ROUNDS [blocks]]   with UCX_TLS=srd;
  *        efasim run --no-strict-batch -- ...             and UCX_EFA_DIRECT=y
- * blocks: puts of many blocks, by a list and by calls, and nothing else (UCX 1.22
- * and newer).
+ * blocks: many blocks, puts by a list and by calls, and gets, and nothing else
+ * (UCX 1.22 and newer).
  * Prints: phase, operations, nanoseconds for one. */
 #include "twins.h"
 
@@ -124,9 +124,9 @@ static void floors_flush(void)
 }
 
 /*
- * Lists as UCX declares them from 1.22 on, for headers of before (ucp.h of 1.23:
- * ucp_dt_local_sgl_t, ucp_dt_remote_sgl_t, and what follows memh in
- * ucp_request_param_t).
+ * Lists as UCX declares them from 1.22 on, for headers of before (ucp.h of
+ * 1.23: ucp_dt_local_sgl_t, ucp_dt_remote_sgl_t, and the members of
+ * ucp_request_param_t behind memh).
  */
 enum {
     SGL_LOCAL        = 7,     /* fields: buffers, lengths, handles */
@@ -202,7 +202,7 @@ static void floors_blocks_list(void)
                    "list");
 }
 
-static void floors_blocks_calls(void)
+static void floors_blocks_puts(void)
 {
     ucp_request_param_t param = floors_param;
     unsigned i;
@@ -213,7 +213,22 @@ static void floors_blocks_calls(void)
         floors_started(ucp_put_nbx(a.ep, blocks.buffers[i], blocks.lengths[i],
                                    blocks.addresses[i], blocks.rkeys[i],
                                    &param),
-                       "block");
+                       "put of a block");
+    }
+}
+
+static void floors_blocks_gets(void)
+{
+    ucp_request_param_t param = floors_param;
+    unsigned i;
+
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+    for (i = 0; i < FLOORS_BLOCKS; ++i) {
+        param.memh = blocks.memhs[i];
+        floors_started(ucp_get_nbx(a.ep, blocks.buffers[i], blocks.lengths[i],
+                                   blocks.addresses[i], blocks.rkeys[i],
+                                   &param),
+                       "get of a block");
     }
 }
 
@@ -335,15 +350,16 @@ static void floors_polls(const char *progress, const char *flush,
     FLOORS_REPORT(flush, rounds);
 }
 
-/* Each block begins with what names it and the round. */
-static void floors_blocks_stamp(unsigned round)
+/* Each block of the source begins with what names it and the round. */
+static void floors_blocks_stamp(unsigned round, int from_b)
 {
     uint64_t stamp;
     unsigned i;
 
     for (i = 0; i < FLOORS_BLOCKS; ++i) {
         stamp = ((uint64_t)round << 32) | i;
-        memcpy(blocks.buffers[i], &stamp, sizeof(stamp));
+        memcpy(from_b ? (void*)blocks.addresses[i] : blocks.buffers[i], &stamp,
+               sizeof(stamp));
     }
 }
 
@@ -360,13 +376,14 @@ static void floors_blocks_compare(const char *name)
     }
 }
 
-/* Puts of many blocks, from the call that posts until the last is complete. */
-static void floors_blocks(const char *name, void (*post)(void), unsigned rounds)
+/* Many blocks, from the call that posts until the last is complete. */
+static void floors_blocks(const char *name, void (*post)(void), int from_b,
+                          unsigned rounds)
 {
     unsigned n;
 
     for (n = 0; n <= rounds; ++n) {
-        floors_blocks_stamp(n);
+        floors_blocks_stamp(n, from_b);
         if (n > 0) { /* the first finds UCP's protocol */
             floors_begin();
         }
@@ -408,8 +425,9 @@ static void floors_run_blocks(unsigned rounds)
         twins_check(UCS_ERR_UNSUPPORTED, "lists of blocks, before UCX 1.22");
     }
     floors_blocks_fill();
-    floors_blocks("blocks_list", floors_blocks_list, rounds);
-    floors_blocks("blocks_calls", floors_blocks_calls, rounds);
+    floors_blocks("blocks_list", floors_blocks_list, 0, rounds);
+    floors_blocks("blocks_calls", floors_blocks_puts, 0, rounds);
+    floors_blocks("blocks_gets", floors_blocks_gets, 1, rounds);
 }
 
 int main(int argc, char **argv)
