@@ -58,6 +58,7 @@ efasim_fabric_sources = \
 	src/efasim/fabric/lock.c src/efasim/fabric/lock.h \
 	src/efasim/fabric/plan_file.c src/efasim/fabric/plan_file.h \
 	src/efasim/fabric/process.c src/efasim/fabric/process.h \
+	src/efasim/fabric/slot.c src/efasim/fabric/slot.h \
 	src/efasim/fabric/sysfs.c src/efasim/fabric/sysfs.h
 
 efasim_driver_sources = \

@@ -62,7 +62,24 @@ struct backstop_look {
     int polls;     /* the program does the work */
     int waits;     /* it waits for an event, or did just now */
     unsigned done; /* by this look */
+    int locked;    /* one lock for all devices that have nothing to do */
 };
+
+static void backstop_hold(struct backstop_look *look)
+{
+    if (!look->locked) {
+        drv_lock();
+        look->locked = 1;
+    }
+}
+
+static void backstop_let_go(struct backstop_look *look)
+{
+    if (look->locked) {
+        drv_unlock();
+        look->locked = 0;
+    }
+}
 
 static void backstop_next(struct backstop_look *look, unsigned usec)
 {
@@ -105,40 +122,39 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
     look->done  += done;
 }
 
-static int backstop_is_armed(const struct drv_dev *dev)
-{
-    int is_armed;
-
-    drv_lock();
-    is_armed = (dev->sim != NULL) && sim_cq_any_is_armed(dev->sim);
-    drv_unlock();
-    return is_armed;
-}
-
-/* Nonzero if `calls` since the last look mean that the program polls. A few
- * calls for each event that it waits for do not. */
+/* With the lock held. Nonzero if `calls` since the last look mean that the
+ * program polls. A few calls for each event that it waits for do not. */
 static int backstop_is_polled(const struct drv_dev *dev, uint32_t calls)
 {
-    return (calls > CALLS_FEW) ||
-           ((calls > 0) && (dev->waits_us == 0) && !backstop_is_armed(dev));
+    return (calls > 0) && (dev->waits_us == 0) &&
+           !sim_cq_any_is_armed(dev->sim);
 }
 
+/* After work the program has its chance to take the lock. */
 static void backstop_look_at(struct drv_dev *dev, const struct sim_dev *sim,
                              struct backstop_look *look)
 {
     uint32_t calls = atomic_load(&dev->calls) - dev->seen;
+    unsigned done  = look->done;
 
     dev->seen += calls;
-    if (!sim->knobs.eager && backstop_is_polled(dev, calls)) {
+    if (!sim->knobs.eager && (calls > CALLS_FEW)) {
         backstop_leave(dev, look);
         return;
     }
 
-    drv_lock();
-    if (dev->sim != NULL) {
-        backstop_work(dev, look, calls != 0);
+    backstop_hold(look);
+    if (dev->sim == NULL) {
+        return;
     }
-    drv_unlock();
+    if (!sim->knobs.eager && backstop_is_polled(dev, calls)) {
+        backstop_leave(dev, look);
+        return;
+    }
+    backstop_work(dev, look, calls != 0);
+    if (look->done != done) {
+        backstop_let_go(look);
+    }
 }
 
 /* A device may go meanwhile, at the program's end: its memory stays. */
@@ -156,6 +172,7 @@ static void backstop_look(struct backstop_look *look)
             backstop_look_at(dev, sim, look);
         }
     }
+    backstop_let_go(look);
 }
 
 /* With the lock held: where this process sleeps. NULL: no device is open. */
@@ -242,6 +259,7 @@ static void *backstop_main(void *arg)
     unsigned idle_us = 0, usec;
 
     (void)arg;
+    drv_lock_without_signals();
     for (;;) {
         backstop_look(&look);
         idle_us = look.idle ? idle_us + look.usec : 0;

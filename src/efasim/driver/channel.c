@@ -29,6 +29,7 @@ int drv_channel_create(struct drv_cmd *cmd)
         return -errno;
     }
 
+    channel->ctx     = cmd->ctx;
     channel->user_fd = fds[0];
     channel->fd      = fds[1];
     list_add_tail(&drv.channels, &channel->link);
@@ -96,15 +97,19 @@ struct drv_channel *drv_channel_find(int fd)
 void drv_channel_close(int fd)
 {
     struct drv_channel *channel = drv_channel_find(fd);
+    struct drv_cq *cq;
     unsigned i;
 
     if (channel == NULL) {
         return;
     }
 
-    for (i = 0; i < DRV_CQS; ++i) {
-        if (drv.cq[i].channel == channel) {
-            drv.cq[i].channel = NULL;
+    /* a queue has a channel of its own context */
+    cq = &drv.cq[channel->ctx->dev->index * SIM_MAX_CQ];
+    for (i = 0; (channel->ctx->dev->sim != NULL) &&
+                (i < channel->ctx->dev->sim->cq_end); ++i) {
+        if (cq[i].channel == channel) {
+            cq[i].channel = NULL;
         }
     }
     list_del(&channel->link);

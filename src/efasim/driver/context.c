@@ -112,16 +112,18 @@ struct drv_ctx *drv_ctx_find(int fd)
 static void ctx_release(struct drv_ctx *ctx)
 {
     struct drv_dev *dev = ctx->dev;
+    struct drv_qp *qp   = &drv.qp[dev->index * SIM_MAX_QP];
+    struct drv_cq *cq   = &drv.cq[dev->index * SIM_MAX_CQ];
     unsigned i;
 
-    for (i = 0; i < DRV_QPS; ++i) {
-        if (drv.qp[i].ctx == ctx) {
-            drv_qp_release(&drv.qp[i]);
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        if (qp[i].ctx == ctx) {
+            drv_qp_release(&qp[i]);
         }
     }
-    for (i = 0; i < DRV_CQS; ++i) {
-        if (drv.cq[i].ctx == ctx) {
-            drv_cq_release(&drv.cq[i]);
+    for (i = 0; i < dev->sim->cq_end; ++i) {
+        if (cq[i].ctx == ctx) {
+            drv_cq_release(&cq[i]);
         }
     }
     for (i = 0; i < SIM_MAX_CNTR; ++i) {
@@ -134,7 +136,7 @@ static void ctx_release(struct drv_ctx *ctx)
             drv_mr_release(dev, i);
         }
     }
-    for (i = 0; i < dev->knobs.max_ah; ++i) {
+    for (i = 0; i < dev->sim->ah_end; ++i) {
         while ((dev->ah_ctx[i] == ctx) && (dev->sim->ah[i].pd != NULL)) {
             sim_ah_destroy(dev->sim, i);
         }

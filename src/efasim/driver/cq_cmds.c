@@ -109,8 +109,7 @@ static int cq_make(struct drv_cmd *cmd, uint32_t depth,
                                     (_Atomic uint32_t*)region[0].ptr, &cq);
     if (ret != 0) {
         drv_dmabuf_unmap(&ext);
-        drv_region_free(ctx, &region[0]);
-        drv_region_free(ctx, &region[1]);
+        drv_regions_free(ctx, &region[0], &region[1]);
         return ret;
     }
 
@@ -154,7 +153,7 @@ int drv_cq_create(struct drv_cmd *cmd)
     }
     if (channel_fd >= 0) {
         channel = drv_channel_find(channel_fd);
-        if (channel == NULL) {
+        if ((channel == NULL) || (channel->ctx != cmd->ctx)) {
             return -EBADF;
         }
     }
@@ -192,8 +191,7 @@ void drv_cq_release(struct drv_cq *cq)
     cq->cq->refs = 0;
     sim_cq_destroy(cq->cq);
     drv_dmabuf_unmap(&cq->ext);
-    drv_region_free(cq->ctx, &cq->ring);
-    drv_region_free(cq->ctx, &cq->db);
+    drv_regions_free(cq->ctx, &cq->db, &cq->ring);
     memset(cq, 0, sizeof(*cq));
 }
 

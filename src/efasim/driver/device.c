@@ -23,6 +23,19 @@ static int device_tables(struct drv_dev *dev)
     return ((dev->mr != NULL) && (dev->ah_ctx != NULL)) ? 0 : -ENOMEM;
 }
 
+/* The fabric, which the devices of a process share. */
+static struct fabric *device_fabric(const char *path)
+{
+    const struct drv_dev *other;
+
+    drv_for_each_device(other) {
+        if ((other->sim != NULL) && !strcmp(other->fabric->path, path)) {
+            return fabric_share(other->fabric);
+        }
+    }
+    return fabric_open(path, 0, -1);
+}
+
 static int device_attach(struct drv_dev *dev)
 {
     char path[FABRIC_PATH_MAX];
@@ -33,7 +46,7 @@ static int device_attach(struct drv_dev *dev)
     }
 
     drv_config_check_rank();
-    dev->fabric = fabric_open(path, 0, -1);
+    dev->fabric = device_fabric(path);
     if ((dev->fabric != NULL) &&
         (fabric_attach(dev->fabric, dir_nic_of(drv_config_node(), dev->index),
                        1) == 0)) {

@@ -20,6 +20,10 @@ void drv_lock(void);
 int drv_trylock(void);   /* 1: taken */
 void drv_unlock(void);
 
+/* This thread is the device's own and was made with all signals blocked: its
+ * drv_lock() need not block them. */
+void drv_lock_without_signals(void);
+
 /* In a forked child, whose only thread holds the lock: a fresh one, free. */
 void drv_lock_after_fork(void);
 

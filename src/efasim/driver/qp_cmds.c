@@ -114,7 +114,6 @@ static int qp_make(struct drv_ctx *ctx,
     struct drv_region region[3] = { { 0 } }; /* in that order */
     struct drv_qp *entry;
     struct sim_qp *qp;
-    unsigned i;
     int ret;
 
     ret = drv_regions_alloc(ctx, sizes, 3, region);
@@ -134,9 +133,7 @@ static int qp_make(struct drv_ctx *ctx,
         ret = sim_qp_create(ctx->dev->sim, attr, &qp);
     }
     if (ret != 0) {
-        for (i = 0; i < 3; ++i) {
-            drv_region_free(ctx, &region[i]);
-        }
+        drv_regions_free(ctx, &region[0], &region[2]);
         return ret;
     }
 
@@ -237,9 +234,7 @@ int drv_qp_create(struct drv_cmd *cmd)
 void drv_qp_release(struct drv_qp *qp)
 {
     sim_qp_destroy(qp->qp);
-    drv_region_free(qp->ctx, &qp->sq);
-    drv_region_free(qp->ctx, &qp->rq);
-    drv_region_free(qp->ctx, &qp->db);
+    drv_regions_free(qp->ctx, &qp->sq, &qp->db);
     memset(qp, 0, sizeof(*qp));
 }
 

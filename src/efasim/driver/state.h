@@ -41,6 +41,7 @@ struct drv_mapping {
 
 struct drv_channel {
     struct sim_list link;
+    struct drv_ctx *ctx;
     int             user_fd;  /* the end that the program reads */
     int             fd;       /* ours; -1 once the program closed its own */
 };

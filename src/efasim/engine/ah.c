@@ -16,7 +16,7 @@ static unsigned ah_count(const struct sim_dev *dev)
 {
     unsigned i, count = 0;
 
-    for (i = 0; i < dev->knobs.max_ah; ++i) {
+    for (i = 0; i < dev->ah_end; ++i) {
         count += (dev->ah[i].pd != NULL);
     }
     return count;
@@ -32,7 +32,8 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         return -EINVAL;
     }
 
-    for (i = dev->knobs.max_ah; i-- > 0;) {
+    free_ah = (dev->ah_end < free_ah) ? dev->ah_end : free_ah;
+    for (i = dev->ah_end; i-- > 0;) {
         ah = &dev->ah[i];
         if (ah->pd == NULL) {
             free_ah = i;
@@ -48,6 +49,9 @@ int sim_ah_create(struct sim_dev *dev, struct sim_pd *pd,
         return -ENOMEM;
     }
 
+    for (; dev->ah_end <= free_ah; ++dev->ah_end) {
+        list_init(&dev->ah[dev->ah_end].ops);
+    }
     ah       = &dev->ah[free_ah];
     ah->pd   = pd;
     ah->refs = 1;

@@ -53,6 +53,7 @@ int sim_cq_create(struct sim_dev *dev, uint32_t depth, uint16_t cqe_size,
     cq->buf      = buf;
     cq->db       = db;
     dev->cq[i]   = cq;
+    dev->cq_end  = (i < dev->cq_end) ? dev->cq_end : i + 1;
     *cq_p        = cq;
     return 0;
 }
@@ -189,7 +190,7 @@ int sim_cq_any_is_armed(const struct sim_dev *dev)
 {
     unsigned i;
 
-    for (i = 0; i < SIM_MAX_CQ; ++i) {
+    for (i = 0; i < dev->cq_end; ++i) {
         if ((dev->cq[i] != NULL) && cq_is_armed(dev->cq[i])) {
             return 1;
         }

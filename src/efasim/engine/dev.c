@@ -22,22 +22,18 @@ struct sim_dev *sim_dev_open(struct dir *dir, uint32_t slot, uint32_t nic,
                              const struct sim_env_ops *ops, void *env,
                              const struct sim_knobs *knobs)
 {
-    struct sim_dev *dev = calloc(1, sizeof(*dev));
-    unsigned i;
+    struct sim_dev *dev = sim_pages_alloc(sizeof(*dev));
 
     if (dev == NULL) {
         return NULL;
     }
 
-    dev->ah = calloc(knobs->max_ah, sizeof(*dev->ah));
+    dev->ah = sim_pages_alloc(knobs->max_ah * sizeof(*dev->ah));
     if (dev->ah == NULL) {
-        free(dev);
+        sim_pages_free(dev, sizeof(*dev));
         return NULL;
     }
 
-    for (i = 0; i < knobs->max_ah; ++i) {
-        list_init(&dev->ah[i].ops);
-    }
     dev->dir       = dir;
     dev->ops       = ops;
     dev->env       = env;
@@ -108,8 +104,8 @@ void sim_dev_close(struct sim_dev *dev)
 
     sim_op_cleanup(dev);
     free(dev->plan_done);
-    free(dev->ah);
-    free(dev);
+    sim_pages_free(dev->ah, dev->knobs.max_ah * sizeof(*dev->ah));
+    sim_pages_free(dev, sizeof(*dev));
 }
 
 static int dev_has_timers(const struct sim_dev *dev)

@@ -213,9 +213,12 @@ struct sim_dev {
     uint64_t                  heap_number; /* waits ever */
     struct sim_qp            *qp[SIM_MAX_QP];
     struct sim_cq            *cq[SIM_MAX_CQ];
+    unsigned                  cq_end;    /* none of this number or above was
+                                            ever made */
     struct sim_pd            *pd[SIM_MAX_PD];
     struct sim_cntr          *cntr[SIM_MAX_CNTR];
     struct sim_ah            *ah;
+    unsigned                  ah_end;    /* likewise */
     struct sim_peer          *peer[SIM_SLOTS];
 
     /* Peers whose rings to poll, bit n = slot n: */

@@ -168,7 +168,7 @@ void sim_qp_destroy(struct sim_qp *qp)
     struct sim_dev *dev = qp->dev;
     unsigned i;
 
-    for (i = 0; !dev->knobs.share_ah && (i < dev->knobs.max_ah); ++i) {
+    for (i = 0; !dev->knobs.share_ah && (i < dev->ah_end); ++i) {
         dev->ah[i].user *= (dev->ah[i].user != qp->qpn);
     }
     qp_flush_sends(qp);

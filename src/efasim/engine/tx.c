@@ -92,7 +92,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
 
         tx_read(&op->wqe, sq);
         status = sim_check(op);
-        if (op->wqe.meta.ah < dev->knobs.max_ah) {
+        if (op->wqe.meta.ah < dev->ah_end) {
             list_add_tail(&dev->ah[op->wqe.meta.ah].ops, &op->ah_link);
         }
         sq->phase ^= (((sq->cc + 1) & (sq->depth - 1)) == 0);

@@ -19,7 +19,7 @@
 
 enum {
     MR_MARGIN = 1024, /* entries that others may take meanwhile */
-    MR_STEP   = 4096,
+    MR_STEP   = 2048,
 };
 
 int fabric_env_mr_reserve(struct fabric *fabric, unsigned nic,
@@ -92,6 +92,7 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
 
     /* The receiver may look at any time: the name appears when the ring is
      * complete. */
+    env->fabric->has_rings = 1;
     env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
     snprintf(made, sizeof(made), "%s.new", file);
     unlink(made);

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "lock.h"
 #include "process.h"
+#include "slot.h"
 
 #include "efasim/engine/rng.h"
 
@@ -136,144 +137,6 @@ static struct dir *fabric_map(const char *path, int create)
     return dir;
 }
 
-static int fabric_slot_free(struct fabric *fabric, struct dir_slot *slot)
-{
-    uint32_t owner = atomic_load(&slot->owner);
-
-    if (slot->is_device) {
-        dir_purge(fabric->dir, slot->nic % SIM_NICS, owner);
-    }
-    atomic_store(&slot->owner, 0);
-    atomic_store(&slot->state, DIR_SLOT_FREE);
-    return 0;
-}
-
-int fabric_slot_is_alive(const struct dir_slot *slot)
-{
-    return fabric_process_is_alive(slot->pid, slot->start_time, slot->pid_ns);
-}
-
-/* Whether this process took it, also before it executed this program. */
-static int fabric_slot_is_own(const struct dir_slot *slot)
-{
-    return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-           (slot->pid == getpid()) && (slot->pid_ns == fabric_process_ns()) &&
-           (slot->start_time == fabric_process_start(slot->pid));
-}
-
-/* With the lock held: take back what dead processes hold. The number of live
- * ones; each with many devices is looked for once. */
-static unsigned fabric_reap(struct fabric *fabric)
-{
-    unsigned live = 0, is_alive = 0, i;
-    struct dir_slot *slot, *last = NULL;
-
-    for (i = 0; i < SIM_SLOTS; ++i) {
-        slot = &fabric->dir->slot[i];
-        if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
-            continue;
-        }
-        if ((last == NULL) || (slot->pid != last->pid) ||
-            (slot->start_time != last->start_time) ||
-            (slot->pid_ns != last->pid_ns)) {
-            is_alive = fabric_slot_is_alive(slot);
-        }
-        last  = slot;
-        live += is_alive;
-        if (!is_alive) {
-            fabric_slot_free(fabric, slot);
-        }
-    }
-    return live;
-}
-
-int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
-{
-    struct dir_slot *slot = &fabric->dir->slot[dir_owner_slot(owner) %
-                                               SIM_SLOTS];
-    int lock;
-
-    if (atomic_load(&slot->owner) != owner) {
-        return 0;
-    }
-    if (fabric_slot_is_alive(slot)) {
-        return 1;
-    }
-
-    lock = fabric_lock(fabric->path, 1);
-    if (atomic_load(&slot->owner) == owner) {
-        fabric_slot_free(fabric, slot);
-    }
-    if (lock >= 0) {
-        fabric_unlock(lock);
-    }
-    return 0;
-}
-
-/* The place that this process took before it executed another program. */
-static int fabric_attach_again(struct fabric *fabric, unsigned nic)
-{
-    struct dir_slot *slot;
-    unsigned i;
-
-    for (i = 0; i < SIM_SLOTS; ++i) {
-        slot = &fabric->dir->slot[i];
-        if (fabric_slot_is_own(slot) && !slot->is_device &&
-            (slot->nic == nic)) {
-            fabric->slot  = i;
-            fabric->nic   = nic;
-            fabric->owner = atomic_load(&slot->owner);
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-static int fabric_attach_locked(struct fabric *fabric, unsigned nic,
-                                int is_device)
-{
-    struct dir *dir = fabric->dir;
-    struct dir_slot *slot;
-    uint32_t index, gen;
-    unsigned i;
-
-    if (!is_device && fabric_attach_again(fabric, nic)) {
-        return 0;
-    }
-
-    for (i = 0; i < SIM_SLOTS; ++i) {
-        index = (dir->next_slot + i) % SIM_SLOTS;
-        slot  = &dir->slot[index];
-        if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
-            break;
-        }
-    }
-    if (i == SIM_SLOTS) {
-        errno = ENOSPC;
-        return -1;
-    }
-
-    dir->next_slot   = index + 1;
-    slot->pid        = getpid();
-    slot->start_time = fabric_process_start(slot->pid);
-    slot->pid_ns     = fabric_process_ns();
-    slot->nic        = nic;
-    slot->is_device  = is_device;
-    slot->home       = index;
-    atomic_store(&slot->sleeping, DIR_AWAKE);
-    memset((void*)slot->inbound, 0, sizeof(slot->inbound));
-    memset((void*)slot->ah, 0, sizeof(slot->ah));
-    gen = (atomic_fetch_add(&slot->gen, 1) + 1) & 0xffff;
-
-    fabric->slot  = index;
-    fabric->nic   = nic;
-    fabric->owner = dir_owner(index, gen);
-    atomic_store(&slot->owner, fabric->owner);
-    atomic_store(&slot->state, DIR_SLOT_LIVE);
-    return 0;
-}
-
 int fabric_attach(struct fabric *fabric, unsigned nic, int is_device)
 {
     int lock = fabric_lock(fabric->path, 1);
@@ -330,7 +193,9 @@ static void fabric_empty(struct fabric *fabric)
 
     if (fabric->dir != NULL) {
         atomic_store(&fabric->dir->closed, 1);
-        munmap(fabric->dir, sizeof(*fabric->dir));
+        if (fabric->users == NULL) {
+            munmap(fabric->dir, sizeof(*fabric->dir));
+        } /* else threads of this process may look at it */
         fabric->dir = NULL;
     }
 
@@ -392,6 +257,7 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host)
     }
     snprintf(fabric->path, sizeof(fabric->path), "%s", path);
     fabric->slot = -1;
+    fabric->like = -1;
 
     do {
         lock = fabric_lock(path, 1);
@@ -414,10 +280,39 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host)
     return fabric;
 }
 
+struct fabric *fabric_share(struct fabric *other)
+{
+    struct fabric *fabric = calloc(1, sizeof(*fabric));
+
+    if (other->users == NULL) {
+        other->users = malloc(sizeof(*other->users));
+        if (other->users != NULL) {
+            *other->users = 1;
+        }
+    }
+    if ((fabric == NULL) || (other->users == NULL)) {
+        free(fabric);
+        return NULL;
+    }
+
+    memcpy(fabric->path, other->path, sizeof(fabric->path));
+    fabric->dir   = other->dir;
+    fabric->slot  = -1;
+    fabric->like  = other->slot;
+    fabric->users = other->users;
+    ++*fabric->users;
+    return fabric;
+}
+
 void fabric_forget(struct fabric *fabric)
 {
-    if (fabric->dir != NULL) {
-        munmap(fabric->dir, sizeof(*fabric->dir));
+    int is_last = (fabric->users == NULL) || (--*fabric->users == 0);
+
+    if (is_last) {
+        free(fabric->users);
+        if (fabric->dir != NULL) {
+            munmap(fabric->dir, sizeof(*fabric->dir));
+        }
     }
     free(fabric);
 }
@@ -454,7 +349,7 @@ void fabric_leave(struct fabric *fabric, int is_last)
     }
 
     slot = &fabric->dir->slot[fabric->slot];
-    if (slot->is_device) {
+    if (slot->is_device && fabric->has_rings) {
         fabric_unlink_rings(fabric);
     }
 
@@ -491,7 +386,7 @@ static struct dir_slot *fabric_slot_executed(const struct fabric *fabric)
 
 void fabric_leave_executed(const char *path)
 {
-    struct fabric fabric = { .slot = -1 };
+    struct fabric fabric = { .slot = -1, .like = -1, .has_rings = 1 };
     struct dir_slot *slot;
 
     snprintf(fabric.path, sizeof(fabric.path), "%s", path);
@@ -517,7 +412,7 @@ void fabric_close(struct fabric *fabric)
  * lock is taken does. */
 static int fabric_clean_one(const char *path)
 {
-    struct fabric fabric = { .slot = -1 };
+    struct fabric fabric = { .slot = -1, .like = -1 };
     int lock, dead;
 
     lock = fabric_lock(path, 0);

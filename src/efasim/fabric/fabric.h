@@ -36,6 +36,9 @@ struct fabric {
     uint32_t    owner;
     uint32_t    nic;   /* as it is attached */
     int         is_new; /* fabric_open() made it */
+    int         has_rings; /* files of its own rings may be there */
+    int         like;   /* the slot of another device of this process; -1 */
+    unsigned   *users;  /* of `dir`, in this process; NULL: only this one */
 };
 
 /* Whether the process of a taken slot lives, as far as one can see from here
@@ -61,6 +64,13 @@ enum {
  * fabric cannot vanish in between.
  */
 struct fabric *fabric_open(const char *path, unsigned flags, int host);
+
+/*
+ * For a further device of this process: the directory of `other`, which is
+ * attached, mapped once for both. Not thread-safe, nor is fabric_forget() of
+ * these. NULL: out of memory.
+ */
+struct fabric *fabric_share(struct fabric *other);
 
 /*
  * Attach to `nic` (again, after a fork). `is_device` 0: this process only keeps

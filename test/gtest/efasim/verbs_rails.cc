@@ -213,6 +213,24 @@ TEST(DISABLED_Role, rails_knock)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
+/* As the kernel looks for a channel among the files of its context. */
+TEST(rails, a_channel_is_its_contexts_own)
+{
+    Device a(NAMES[0]), b(NAMES[1]), again(NAMES[0]);
+    ibv_comp_channel *channel = ibv_create_comp_channel(a.ctx);
+
+    ASSERT_NE(nullptr, channel);
+    for (ibv_context *ctx : {b.ctx, again.ctx}) {
+        errno = 0;
+        EXPECT_EQ(nullptr, ibv_create_cq(ctx, 16, nullptr, channel, 0));
+        EXPECT_EQ(EBADF, errno);
+    }
+    ibv_cq *cq = ibv_create_cq(a.ctx, 16, nullptr, channel, 0);
+    ASSERT_NE(nullptr, cq);
+    EXPECT_EQ(0, ibv_destroy_cq(cq));
+    EXPECT_EQ(0, ibv_destroy_comp_channel(channel));
+}
+
 /* The program has slept for a while, on all of its devices, when a message
  * comes to the second one. */
 TEST(rails, a_device_that_nobody_polls)

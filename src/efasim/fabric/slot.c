@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Places of processes in a fabric's directory. */
+#include "slot.h"
+#include "lock.h"
+#include "process.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void fabric_slot_free(struct fabric *fabric, struct dir_slot *slot)
+{
+    uint32_t owner = atomic_load(&slot->owner);
+
+    if (slot->is_device) {
+        dir_purge(fabric->dir, slot->nic % SIM_NICS, owner);
+    }
+    atomic_store(&slot->owner, 0);
+    atomic_store(&slot->state, DIR_SLOT_FREE);
+}
+
+int fabric_slot_is_alive(const struct dir_slot *slot)
+{
+    return fabric_process_is_alive(slot->pid, slot->start_time, slot->pid_ns);
+}
+
+int fabric_slot_is_own(const struct dir_slot *slot)
+{
+    return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+           (slot->pid == getpid()) && (slot->pid_ns == fabric_process_ns()) &&
+           (slot->start_time == fabric_process_start(slot->pid));
+}
+
+/* Each process with many devices is looked for once. */
+unsigned fabric_reap(struct fabric *fabric)
+{
+    unsigned live = 0, is_alive = 0, i;
+    struct dir_slot *slot, *last = NULL;
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        slot = &fabric->dir->slot[i];
+        if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
+            continue;
+        }
+        if ((last == NULL) || (slot->pid != last->pid) ||
+            (slot->start_time != last->start_time) ||
+            (slot->pid_ns != last->pid_ns)) {
+            is_alive = fabric_slot_is_alive(slot);
+        }
+        last  = slot;
+        live += is_alive;
+        if (!is_alive) {
+            fabric_slot_free(fabric, slot);
+        }
+    }
+    return live;
+}
+
+int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
+{
+    struct dir_slot *slot = &fabric->dir->slot[dir_owner_slot(owner) %
+                                               SIM_SLOTS];
+    int lock;
+
+    if (atomic_load(&slot->owner) != owner) {
+        return 0;
+    }
+    if (fabric_slot_is_alive(slot)) {
+        return 1;
+    }
+
+    lock = fabric_lock(fabric->path, 1);
+    if (atomic_load(&slot->owner) == owner) {
+        fabric_slot_free(fabric, slot);
+    }
+    if (lock >= 0) {
+        fabric_unlock(lock);
+    }
+    return 0;
+}
+
+/* The place that this process took before it executed another program. */
+static int fabric_attach_again(struct fabric *fabric, unsigned nic)
+{
+    struct dir_slot *slot;
+    unsigned i;
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        slot = &fabric->dir->slot[i];
+        if (fabric_slot_is_own(slot) && !slot->is_device &&
+            (slot->nic == nic)) {
+            fabric->slot  = i;
+            fabric->nic   = nic;
+            fabric->owner = atomic_load(&slot->owner);
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Say whose the slot is; a further device's asks nobody. */
+static void fabric_slot_sign(const struct fabric *fabric, struct dir_slot *slot)
+{
+    const struct dir_slot *like = (fabric->like < 0) ?
+                                  NULL : &fabric->dir->slot[fabric->like];
+
+    slot->pid = getpid();
+    if ((like != NULL) && (like->pid == slot->pid)) {
+        slot->start_time = like->start_time;
+        slot->pid_ns     = like->pid_ns;
+    } else {
+        slot->start_time = fabric_process_start(slot->pid);
+        slot->pid_ns     = fabric_process_ns();
+    }
+}
+
+int fabric_attach_locked(struct fabric *fabric, unsigned nic, int is_device)
+{
+    struct dir *dir = fabric->dir;
+    struct dir_slot *slot;
+    uint32_t index, gen;
+    unsigned i;
+
+    if (!is_device && fabric_attach_again(fabric, nic)) {
+        return 0;
+    }
+
+    for (i = 0; i < SIM_SLOTS; ++i) {
+        index = (dir->next_slot + i) % SIM_SLOTS;
+        slot  = &dir->slot[index];
+        if (atomic_load(&slot->state) == DIR_SLOT_FREE) {
+            break;
+        }
+    }
+    if (i == SIM_SLOTS) {
+        errno = ENOSPC;
+        return -1;
+    }
+
+    dir->next_slot = index + 1;
+    fabric_slot_sign(fabric, slot);
+    slot->nic       = nic;
+    slot->is_device = is_device;
+    slot->home      = index;
+    atomic_store(&slot->sleeping, DIR_AWAKE);
+    memset((void*)slot->inbound, 0, sizeof(slot->inbound));
+    memset((void*)slot->ah, 0, sizeof(slot->ah));
+    gen = (atomic_fetch_add(&slot->gen, 1) + 1) & 0xffff;
+
+    fabric->slot  = index;
+    fabric->nic   = nic;
+    fabric->owner = dir_owner(index, gen);
+    atomic_store(&slot->owner, fabric->owner);
+    atomic_store(&slot->state, DIR_SLOT_LIVE);
+    return 0;
+}
