@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "abi.h"
 #include "calls.h"
@@ -139,6 +140,7 @@ typedef struct watch {
     const ucx_host_t *host;
     ucx_unmap_cb_t   cb;
     void             *arg;
+    time_t           installed; /* UCX looked after its hooks; seconds */
 } watch_t;
 
 static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -154,6 +156,38 @@ static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
         watch->cb(event->vm_unmapped.address, event->vm_unmapped.size,
                   watch->arg);
     }
+}
+
+static time_t host_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+/*
+ * UCX tries all its hooks each time that it is told of a watch, by mapping and
+ * unmapping memory; a host opens 32 domains at once. Returns flags for the new
+ * watch: not again within a second.
+ */
+static int host_watch_flags(watch_t *watch)
+{
+    const watch_t *last;
+
+    watch->installed = host_seconds();
+    pthread_mutex_lock(&watches_lock);
+    for (last = watches; (last != NULL) && (last->host != watch->host);
+         last = last->next) {
+    }
+    if ((last != NULL) && (watch->installed - last->installed > 1)) {
+        last = NULL;
+    }
+    if (last != NULL) {
+        watch->installed = last->installed;
+    }
+    pthread_mutex_unlock(&watches_lock);
+    return (last != NULL) ? UCM_EVENT_FLAG_NO_INSTALL : 0;
 }
 
 ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
@@ -174,7 +208,8 @@ ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
     watch->cb   = cb;
     watch->arg  = arg;
 
-    status = host->calls->ucm_set_handler(HOST_UNMAP_EVENTS,
+    status = host->calls->ucm_set_handler(HOST_UNMAP_EVENTS |
+                                                  host_watch_flags(watch),
                                           HOST_UNMAP_PRIORITY, host_unmapped,
                                           watch);
     if (status != UCS_OK) {

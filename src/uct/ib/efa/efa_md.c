@@ -81,9 +81,6 @@ unsigned efa_md_listed(void)
     return __atomic_load_n(&efa_listed, __ATOMIC_RELAXED);
 }
 
-/* Before the first registration of the process. Newer kernels copy pages that
- * a device writes to at fork: nothing to do there, and it must not be done,
- * since libibverbs up to 44 would take registered memory from children. */
 /* Out of memory it is not recorded. */
 static char *efa_md_record(const efa_md_config_t *config)
 {
@@ -92,15 +89,30 @@ static char *efa_md_record(const efa_md_config_t *config)
                    NULL;
 }
 
+/* Whether the kernel copies at fork what a device writes to. libibverbs asks
+ * it by a message each time: for the first of 32 devices. */
+static int efa_md_fork_is_safe(const efa_verbs_t *verbs)
+{
+    static int is_safe;
+
+    if (!__atomic_load_n(&is_safe, __ATOMIC_RELAXED) &&
+        (verbs->is_fork_initialized != NULL) &&
+        (verbs->is_fork_initialized() == EFA_FORK_UNNEEDED)) {
+        __atomic_store_n(&is_safe, 1, __ATOMIC_RELAXED);
+    }
+    return __atomic_load_n(&is_safe, __ATOMIC_RELAXED);
+}
+
+/* Before the first registration of the process. Newer kernels copy pages that
+ * a device writes to at fork: nothing to do there, and it must not be done,
+ * since libibverbs up to 44 would take registered memory from children. */
 static ucs_status_t
 efa_md_fork_init(efa_md_t *md, const efa_md_config_t *config)
 {
     const efa_verbs_t *verbs = md->device->verbs;
     int                err;
 
-    if ((config->fork_init == UCS_NO) ||
-        ((verbs->is_fork_initialized != NULL) &&
-         (verbs->is_fork_initialized() == EFA_FORK_UNNEEDED))) {
+    if ((config->fork_init == UCS_NO) || efa_md_fork_is_safe(verbs)) {
         return UCS_OK;
     }
     err = verbs->fork_init();
