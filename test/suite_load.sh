@@ -384,6 +384,7 @@ memlock_both() {
     memlock 8192 unset '0 srd 16 srd' --devices 2
     memlock 8192 ud,tcp '0 ud 16 ud' --devices 2
     memlock 8192 unset '0 srd 16 srd' --devices 4
+    memlock 2000 unset '' --devices 8
 }
 
 # A UCX that the module cannot drive: on a machine with an EFA a warning says so

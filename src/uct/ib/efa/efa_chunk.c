@@ -60,14 +60,10 @@ err_free:
     return err;
 }
 
-ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size)
+static ucs_status_t efa_chunk_report(efa_md_t *md, size_t size, int err)
 {
-    int  err = efa_chunk_try(md, list_p, size, 0);
     char limit[64];
 
-    if (err == 0) {
-        return UCS_OK;
-    }
     if ((err == ENOMEM) || (err == EPERM) || (err == EAGAIN)) {
         efa_report_absent(md->super.host,
                           "%s: cannot register %zu bytes of message buffers: "
@@ -83,6 +79,38 @@ ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size)
                           md->device->name, size, strerror(err));
     }
     return UCS_ERR_NO_MEMORY;
+}
+
+ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size)
+{
+    int err = efa_chunk_try(md, list_p, size, 0);
+
+    return (err == 0) ? UCS_OK : efa_chunk_report(md, size, err);
+}
+
+ucs_status_t efa_chunk_add_again(efa_md_t *md, efa_chunk_t **list_p)
+{
+    efa_chunk_t *chunk = calloc(1, sizeof(*chunk));
+    efa_chunk_t *first = *list_p;
+    int          err;
+
+    if (chunk == NULL) {
+        return efa_chunk_report(md, first->size, ENOMEM);
+    }
+    while (first->memory == NULL) {
+        first = first->next;
+    }
+    chunk->size = first->size;
+    chunk->mr   = md->device->verbs->reg_mr(md->pd, first->memory, first->size,
+                                            IBV_ACCESS_LOCAL_WRITE);
+    if (chunk->mr == NULL) {
+        err = errno;
+        free(chunk);
+        return efa_chunk_report(md, first->size, err);
+    }
+    chunk->next = *list_p;
+    *list_p     = chunk;
+    return UCS_OK;
 }
 
 ucs_status_t efa_chunk_add_huge(efa_md_t *md, efa_chunk_t **list_p)
@@ -116,7 +144,9 @@ void efa_chunk_list_free(efa_md_t *md, efa_chunk_t **list_p)
     while ((chunk = *list_p) != NULL) {
         *list_p = chunk->next;
         md->device->verbs->dereg_mr(chunk->mr);
-        munmap(chunk->memory, chunk->size);
+        if (chunk->memory != NULL) {
+            munmap(chunk->memory, chunk->size);
+        }
         free(chunk);
     }
 }

@@ -10,7 +10,7 @@ typedef struct efa_chunk efa_chunk_t;
 struct efa_chunk {
     efa_chunk_t   *next;
     struct ibv_mr *mr;
-    void          *memory; /* page aligned, zeroed */
+    void          *memory; /* page aligned, zeroed; NULL: the next chunk's */
     size_t         size;
 };
 
@@ -21,6 +21,10 @@ struct efa_chunk {
  * the list is as before.
  */
 ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size);
+
+/* The first chunk's memory once more, for a list that is tried, not used: the
+ * kernel counts it again, and its pages are there. As efa_chunk_add. */
+ucs_status_t efa_chunk_add_again(efa_md_t *md, efa_chunk_t **list_p);
 
 /*
  * The same of a huge page, EFA_HUGE_PAGE bytes, which a device walks with fewer

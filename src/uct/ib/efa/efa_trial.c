@@ -39,36 +39,52 @@ static rlim_t efa_trial_limit(void)
     return limit.rlim_cur;
 }
 
+/* Whether so many interfaces have room by far. */
+static int efa_trial_is_far(rlim_t limit, unsigned count)
+{
+    return (limit == RLIM_INFINITY) || (limit / 2 / EFA_TRIAL_BYTES >= count);
+}
+
 /* How often EFA_TRIAL_BYTES are registered so that it proves that `count`
- * interfaces have room: once where the limit is far above that, and no more
- * than would break it, as it may not hold for this process. */
+ * interfaces have room: no more than would break the limit, as it may not hold
+ * for this process. */
 static unsigned efa_trial_chunks(rlim_t limit, unsigned count)
 {
-    rlim_t most;
+    rlim_t most = limit / EFA_TRIAL_BYTES + 1;
 
-    if ((limit == RLIM_INFINITY) || (limit / 2 / EFA_TRIAL_BYTES >= count)) {
-        return 1;
-    }
-    most = limit / EFA_TRIAL_BYTES + 1;
     return (most < count) ? most : count;
 }
 
-/* Where the limit is far off, the first devices show that memory can be
- * registered; each of the 32 of a host would pin as much, for nothing. */
+/* Where the limit is far off, the first device shows that so much can be
+ * registered, which tells of the process; the next ones, that they register at
+ * all. Each of the 32 of a host would pin as much, for nothing. */
 #define EFA_TRIAL_DEVICES 4
+#define EFA_TRIAL_LITTLE  4096
+
+/* Memory of a trial: it is registered as often as it takes, since the limit
+ * counts registrations, and touching pages is what a trial costs. */
+#define EFA_TRIAL_PIECE (EFA_TRIAL_BYTES / 4)
 
 static ucs_status_t efa_trial_memory(efa_md_t *md, unsigned count)
 {
     rlim_t       limit  = efa_trial_limit();
-    unsigned     chunks = efa_trial_chunks(limit, count), i;
+    int          is_far = efa_trial_is_far(limit, count);
+    unsigned     chunks = is_far ? 1 : efa_trial_chunks(limit, count);
+    unsigned     pieces = chunks * (EFA_TRIAL_BYTES / EFA_TRIAL_PIECE), i;
+    size_t       size   = EFA_TRIAL_PIECE;
     efa_chunk_t *list   = NULL;
-    ucs_status_t status = UCS_OK;
+    ucs_status_t status;
 
-    if ((chunks == 1) && (count > EFA_TRIAL_DEVICES)) {
+    if (is_far && (count > EFA_TRIAL_DEVICES)) {
         return UCS_OK;
     }
-    for (i = 0; (i < chunks) && (status == UCS_OK); ++i) {
-        status = efa_chunk_add(md, &list, EFA_TRIAL_BYTES);
+    if (is_far && (count > 1)) {
+        pieces = 1;
+        size   = EFA_TRIAL_LITTLE;
+    }
+    status = efa_chunk_add(md, &list, size);
+    for (i = 1; (i < pieces) && (status == UCS_OK); ++i) {
+        status = efa_chunk_add_again(md, &list);
     }
     efa_chunk_list_free(md, &list);
     if ((status == UCS_OK) && (chunks > limit / EFA_TRIAL_BYTES)) {
