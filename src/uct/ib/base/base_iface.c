@@ -155,14 +155,16 @@ static ucs_status_t base_iface_open_pools(base_iface_t *iface, efa_md_t *md,
                                           const base_config_t *config,
                                           base_rxq_layout_t *layout)
 {
-    base_op_counts_t counts = base_op_counts(config->tx_queue_len);
+    base_op_counts_t counts  = base_op_counts(config->tx_queue_len);
+    int              is_late = base_rxq_is_late(efa_md_listed());
     ucs_status_t     status;
 
-    status = base_op_pool_init(&iface->ops, md, &counts, config->mtu);
+    status = base_op_pool_init(&iface->ops, md, &counts,
+                               base_op_ctl_first(is_late), config->mtu);
     if (status != UCS_OK) {
         return status;
     }
-    if (!base_rxq_is_late(efa_md_listed())) {
+    if (!is_late) {
         status = base_op_pool_fill(&iface->ops);
     }
     if (status != UCS_OK) {

@@ -86,8 +86,30 @@ base_bounce_t *base_op_bounce_get(base_op_pool_t *pool, base_op_t *op)
     return bounce;
 }
 
+/* Has at least so many operations for control packets. */
+static ucs_status_t base_op_pool_make_ctl(base_op_pool_t *pool, unsigned count)
+{
+    unsigned     more = count - pool->ctl_made;
+    base_op_t   *ops;
+    ucs_status_t status;
+
+    if (more == 0) {
+        return UCS_OK;
+    }
+    status = efa_chunk_add(pool->md, &pool->chunks, more * sizeof(*ops));
+    if (status != UCS_OK) {
+        return status;
+    }
+    ops = pool->chunks->memory;
+    (void)base_op_link(pool, ops, pool->count + pool->ctl_made, more);
+    ops[more - 1].out.next = (base_out_t*)pool->free_ctl;
+    pool->free_ctl         = ops;
+    pool->ctl_made        += more;
+    return UCS_OK;
+}
+
 ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
-                               const base_op_counts_t *counts,
+                               const base_op_counts_t *counts, unsigned first,
                                size_t packet_size)
 {
     unsigned     count = counts->common + counts->reserve;
@@ -108,15 +130,11 @@ ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
     if (pool->users.table == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
-    status = efa_chunk_add(md, &pool->chunks,
-                           counts->ctl * sizeof(*pool->ops));
+    status = base_op_pool_make_ctl(pool, first);
     if (status != UCS_OK) {
         free(pool->users.table);
-        return status;
     }
-    pool->free_ctl = base_op_link(pool, pool->chunks->memory, count,
-                                  counts->ctl);
-    return UCS_OK;
+    return status;
 }
 
 /* The first bounce buffers. */
@@ -138,7 +156,10 @@ ucs_status_t base_op_pool_fill(base_op_pool_t *pool)
     if (base_op_pool_is_full(pool)) {
         return UCS_OK;
     }
-    status = base_op_pool_fill_bounce(pool);
+    status = base_op_pool_make_ctl(pool, pool->count_ctl);
+    if (status == UCS_OK) {
+        status = base_op_pool_fill_bounce(pool);
+    }
     if (status == UCS_OK) {
         status = efa_chunk_add(pool->md, &pool->chunks,
                                pool->count * sizeof(*pool->ops));

@@ -8,7 +8,8 @@
 #include <flow/reserve.h>
 #include <record/record_call.h>
 
-#define BASE_CTL_OPS 256 /* send slots that only control packets may use */
+#define BASE_CTL_OPS   256 /* send slots that only control packets may use */
+#define BASE_CTL_FIRST 32  /* of them, of an interface that gets memory late */
 
 /*
  * Outstanding work of an endpoint: one queue per endpoint, in the order of
@@ -159,6 +160,7 @@ typedef struct base_op_pool {
     efa_chunk_t   *chunks;
     void          *marker_blocks; /* linked by their first word */
     unsigned       count, count_ctl; /* those of the reserve are in `count` */
+    unsigned       ctl_made; /* of count_ctl, so far */
     unsigned       common; /* of `count`: anybody's */
     unsigned       bounce_count, bounce_max;
     size_t         bounce_size; /* bytes of data[] */
@@ -176,19 +178,25 @@ static inline base_op_counts_t base_op_counts(unsigned common)
     return counts;
 }
 
+/* Operations for control packets that an interface opens with. */
+static inline unsigned base_op_ctl_first(int is_late)
+{
+    return is_late ? BASE_CTL_FIRST : BASE_CTL_OPS;
+}
+
 static inline unsigned base_op_count(const base_op_counts_t *counts)
 {
     return counts->common + counts->reserve + counts->ctl;
 }
 
-/* A pool with operations for control packets alone; others will send packets of
- * at most `packet_size` bytes. UCS_OK, UCS_ERR_NO_MEMORY: nothing to be cleaned
- * up. */
+/* A pool with operations for control packets alone, the `first` ones; others
+ * will send packets of at most `packet_size` bytes. UCS_OK, UCS_ERR_NO_MEMORY:
+ * nothing to be cleaned up. */
 ucs_status_t base_op_pool_init(base_op_pool_t *pool, efa_md_t *md,
-                               const base_op_counts_t *counts,
+                               const base_op_counts_t *counts, unsigned first,
                                size_t packet_size);
 
-/* Registers memory for the other operations, and the first bounce buffers, if
+/* Registers memory for all other operations, and the first bounce buffers, if
  * that was not done. UCS_OK, UCS_ERR_NO_MEMORY: it has none still. */
 ucs_status_t base_op_pool_fill(base_op_pool_t *pool);
 

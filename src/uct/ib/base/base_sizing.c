@@ -79,9 +79,9 @@ static unsigned need_huge(const base_config_t *config, unsigned first,
 
 /* The same for control packets, and for operations and bounce buffers
  * (base_op.c). */
-static size_t need_ctl(const base_op_counts_t *counts)
+static size_t need_ctl(unsigned count)
 {
-    return need_pages(counts->ctl * sizeof(base_op_t));
+    return need_pages(count * sizeof(base_op_t));
 }
 
 static size_t need_ops(const base_op_counts_t *counts, unsigned bounces,
@@ -171,6 +171,8 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
 {
     base_op_counts_t counts = base_op_counts(config->tx_queue_len);
     unsigned         first  = base_rxq_first(config->rx_queue_len, devices);
+    int              late   = base_rxq_is_late(devices);
+    unsigned         ctl    = base_op_ctl_first(late);
 
     memset(need, 0, sizeof(*need));
     need->queue_pairs  = 1;
@@ -180,13 +182,13 @@ void base_sizing_get(base_sizing_t *need, const base_config_t *config,
     need->receives     = config->rx_buffers_max;
     need->buffers_open = first;
     need->buffers      = need_buffers(config, peers);
-    need->locked_open  = need_ctl(&counts) +
+    need->locked_open  = need_ctl(ctl) +
                          need_rxq(first, first, config->rx_buffers_max,
                                   max_msg);
-    if (!base_rxq_is_late(devices)) {
+    if (!late) {
         need->locked_open += need_ops(&counts, BASE_BOUNCE_CHUNK, config->mtu);
     }
-    need->locked       = need_ctl(&counts) +
+    need->locked       = need_ctl(ctl) + need_ctl(counts.ctl - ctl) +
                          need_ops(&counts, counts.common + counts.reserve,
                                   config->mtu) +
                          need_rxq(need->buffers, first, config->rx_buffers_max,
