@@ -50,6 +50,12 @@ static int claim_is_ours(char (*names)[UCT_MD_NAME_MAX], unsigned count,
     return 0;
 }
 
+static void claim_say(const claim_t *claim, const char *md_name)
+{
+    host_debug(claim->host, "%s is an EFA device: kept from UCX's %s component "
+               "(UCX_EFA_CLAIM=n leaves it there)", md_name, IB_COMPONENT);
+}
+
 static void claim_filter(const claim_t *claim, uct_md_resource_desc_t *list,
                          unsigned *count_p)
 {
@@ -61,15 +67,33 @@ static void claim_filter(const claim_t *claim, uct_md_resource_desc_t *list,
     }
     for (i = 0; i < *count_p; ++i) {
         if (claim_is_ours(names, count, list[i].md_name)) {
-            host_debug(claim->host, "%s is an EFA device: kept from UCX's %s "
-                       "component (UCX_EFA_CLAIM=n leaves it there)",
-                       list[i].md_name, IB_COMPONENT);
+            claim_say(claim, list[i].md_name);
         } else {
             list[kept++] = list[i];
         }
     }
     *count_p = kept;
     free(names);
+}
+
+/* Nonzero if we serve all that this machine has for RDMA. Then the component
+ * is not asked: for its answer it reads some ten files of each device. */
+static int claim_is_all(const claim_t *claim)
+{
+    unsigned all = (ucx_provider.count_rdma != NULL) ?
+                           ucx_provider.count_rdma() : 0;
+    char (*names)[UCT_MD_NAME_MAX] = NULL;
+    unsigned i, count = 0;
+
+    if ((all == 0) ||
+        (ucx_provider.query_mds(claim->host, &names, &count) != UCS_OK)) {
+        return 0;
+    }
+    for (i = 0; (i < count) && (count == all); ++i) {
+        claim_say(claim, names[i]);
+    }
+    free(names);
+    return count == all;
 }
 
 /* In the place of the ib component's query function. */
@@ -79,14 +103,20 @@ static ucs_status_t claim_query(void *component,
 {
     const claim_t *claim = claim_find(component);
     ucs_status_t status;
+    int is_on;
 
     if (claim == NULL) {
         return UCS_ERR_NO_DEVICE; /* cannot be: claim_attach adds it first */
     }
+    is_on = (claim->host->calls->global.claim != UCS_NO) &&
+            (ucx_collision_name(claim->host) == NULL);
+    if (is_on && claim_is_all(claim)) {
+        *resources_p = NULL;
+        *count_p     = 0;
+        return UCS_OK;
+    }
     status = claim->query(component, resources_p, count_p);
-    if ((status == UCS_OK) && (*count_p > 0) &&
-        (claim->host->calls->global.claim != UCS_NO) &&
-        (ucx_collision_name(claim->host) == NULL)) {
+    if (is_on && (status == UCS_OK) && (*count_p > 0)) {
         claim_filter(claim, *resources_p, count_p);
     }
     return status;

@@ -262,6 +262,10 @@ typedef struct ucx_component {
      * used. Cheap, opens no library, says nothing. Optional. */
     int (*device_is_present)(void);
 
+    /* How many devices for RDMA this machine has, ours and others', usable or
+     * not. Cheap, opens no library, says nothing. Optional. */
+    unsigned (*count_rdma)(void);
+
     /* UCX is about to load modules of its own, which may open the libraries
      * that we need in a way that leaves them of no use to us. Opens them, if
      * there is a device, and says nothing. Safe to repeat. Optional. */

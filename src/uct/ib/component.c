@@ -24,6 +24,7 @@ const ucx_component_t ucx_provider = {
     .transport_count = sizeof(efa_transports) / sizeof(efa_transports[0]),
     .query_mds         = efa_md_list,
     .device_is_present = efa_device_is_present,
+    .count_rdma        = efa_device_count_rdma,
     .open_libraries    = efa_device_open_libraries,
     .try_left_out      = efa_md_try_left_out,
     .md_open           = efa_md_open,

@@ -89,12 +89,34 @@ static struct ibv_device **efa_device_listed;
 static uint64_t            efa_device_listed_at;
 static unsigned            efa_devices_open;
 
+/* Which of its first ones were looked at, and are EFAs. */
+#define EFA_LIST_BITS 64
+static uint64_t efa_list_known, efa_list_efas;
+
 static void efa_device_forget_list(const efa_verbs_t *verbs)
 {
     if (efa_device_listed != NULL) {
         verbs->free_device_list(efa_device_listed);
         efa_device_listed = NULL;
     }
+    efa_list_known = 0;
+    efa_list_efas  = 0;
+}
+
+/* Reads a file of the list's device, once. */
+static int efa_device_listed_is_efa(unsigned i)
+{
+    uint64_t bit = (i < EFA_LIST_BITS) ? UCS_BIT(i) : 0;
+
+    if (efa_list_known & bit) {
+        return (efa_list_efas & bit) != 0;
+    }
+    efa_list_known |= bit;
+    if (!efa_ibdev_is_efa(efa_device_listed[i])) {
+        return 0;
+    }
+    efa_list_efas |= bit;
+    return 1;
 }
 
 /* The list there is, or a new one; NULL: no RDMA in this kernel. */
@@ -131,7 +153,7 @@ efa_device_list_locked(const efa_verbs_t *verbs,
         return UCS_ERR_NO_MEMORY;
     }
     for (i = 0; i < total; ++i) {
-        if (efa_ibdev_is_efa(list[i])) {
+        if (efa_device_listed_is_efa(i)) {
             snprintf((*names_p)[(*count_p)++], sizeof(**names_p), "%s",
                      verbs->get_device_name(list[i]));
         }
@@ -193,6 +215,26 @@ int efa_device_is_present(void)
     return efa_sysfs_find("class/infiniband_verbs", "/device", name,
                           sizeof(name)) ||
            efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
+}
+
+unsigned efa_device_count_rdma(void)
+{
+    char           path[PATH_MAX];
+    unsigned       count = 0;
+    struct dirent *entry;
+    DIR           *dir;
+
+    snprintf(path, sizeof(path), "%s/class/infiniband_verbs",
+             efa_sysfs_root());
+    dir = opendir(path);
+    if (dir == NULL) {
+        return 0;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        count += (strncmp(entry->d_name, "uverbs", 6) == 0);
+    }
+    closedir(dir);
+    return count;
 }
 
 void efa_device_open_libraries(void)

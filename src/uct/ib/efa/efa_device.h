@@ -66,6 +66,9 @@ int efa_sysfs_find(const char *folder, const char *device, char *name,
 /* Nonzero if sysfs shows an EFA, with a driver or without. */
 int efa_device_is_present(void);
 
+/* Devices for RDMA of all kinds that sysfs shows. */
+unsigned efa_device_count_rdma(void);
+
 /* Where there is a device: opens libibverbs and libefa, and makes them know
  * each other, before anybody else opens libefa for another libibverbs
  * (efa_verbs.h). Says nothing. */
