@@ -171,6 +171,8 @@ TRANSPORT = [
     ("SRD: what a round left over is forgotten", "base/base_pending.c",
      "    iface->dispatch.cut = (count >= BASE_PENDING_BUDGET);",
      "    iface->dispatch.cut = 0;"),
+    ("SRD: a broken device lets nobody sleep", "base/base_arm.c",
+     "        efa_events_end(&iface->events, &iface->qp);\n", ""),
     ("SRD: sleeps over what a round left over", "base/base_arm.c",
      " || base_pending_is_cut(iface) ||", " ||"),
 ]

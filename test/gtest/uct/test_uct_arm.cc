@@ -243,3 +243,27 @@ TEST_F(UctArm, requests_that_post_nothing__are_all_served)
     }
     EXPECT_TRUE(requests.back().is_done) << "it sleeps over them";
 }
+
+/* The program goes on without it, and must not spin. */
+TEST_F(UctArm, broken_device__lets_its_program_sleep)
+{
+    open_armed();
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(b->connect(*a), AM_ID, 1, nullptr, 0));
+    struct pollfd pfd = {fd, POLLIN, 0};
+    for (double start = now(); (poll(&pfd, 1, 0) == 0) &&
+                               (now() - start < 20);) {
+        b->progress();
+    }
+    device("inject", "post:5:1000000"); /* EIO; an event was not taken */
+    while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+    }
+    device("inject", "");
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    unsigned wakes = 0;
+    for (double start = now(); (now() - start < 0.2) && (wakes < 100);) {
+        ASSERT_EQ(UCS_OK, arm());
+        wakes += (poll(&pfd, 1, 100) == 1);
+        a->progress();
+    }
+    EXPECT_LT(wakes, 10u) << "times of ud's core apart";
+}

@@ -79,6 +79,7 @@ ucs_status_t base_arm_events(uct_iface_h tl_iface, unsigned events)
         return UCS_ERR_BUSY;
     }
     if (iface->broken) {
+        efa_events_end(&iface->events, &iface->qp);
         base_arm_timer(iface);
         return UCS_OK;
     }
