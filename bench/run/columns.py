@@ -77,7 +77,7 @@ def in_sid(bench):
 
 
 def all_columns(bench):
-    """([columns], {name: why not})"""
+    """([columns], {name: why not}, [names of those that are here and fail])"""
     columns = [
         Column("srd", "srd", "pair-ucp", ["UCX_TLS=srd"], True),
         Column("ud", "ud", "pair-ucp", ["UCX_TLS=ud"], True),
@@ -102,7 +102,9 @@ def all_columns(bench):
     else:
         without["ofi"] = "pair-ofi was not built: libfabric-dev is missing"
     columns += mpi_columns(bench, without)
-    return probe(bench, columns, without), without
+    there = probe(bench, columns, without)
+    return there, without, [column.name for column in columns
+                            if column not in there]
 
 
 def mpi_columns(bench, without):

@@ -3,6 +3,7 @@
 workers, so that both ends are counted and neither waits for another's core. The
 competitors stand beside each other and are asked for one case in turn, as a core's
 clock changes within seconds."""
+import math
 import os
 import signal
 import statistics
@@ -86,7 +87,8 @@ class Program:
 
 def read(line, case):
     words = line.split()
-    if len(words) != 3 or words[0] != case:
+    if (len(words) != 3 or words[0] != case or
+            not 0 < float(words[1]) < math.inf):
         raise Failed(f"no figure for {case}: {line.strip()}")
     return float(words[1])
 

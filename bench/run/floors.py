@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import columns
-from launch import HERE, TOP, Failed
+from launch import HERE, TOP, Failed, Missing
 
 # With the names that a wheel gives its libraries, and those of UCX's own srd.
 FLOORS = [("UCP", r"libuc[ps][-.]"), ("UCT", r"libuct[-.]"),
@@ -64,7 +64,7 @@ def operations(bench, prefix=(), env=(), options=(), srdrun=True,
                arguments=("16",)):
     """{phase: {floor: instructions}}"""
     if not shutil.which("valgrind"):
-        raise Failed("valgrind is missing")
+        raise Missing("valgrind is missing")
     out = os.path.join(bench.work, "callgrind.floors")
     for old in glob.glob(out + "*"):
         os.unlink(old)
@@ -135,7 +135,7 @@ def with_rdma(bench):
     made = subprocess.run([columns.CHROOT, "--made", "sid"], check=False,
                           capture_output=True)
     if made.returncode:
-        raise Failed("Debian sid is not made here: contrib/ci/chroot.sh sid")
+        raise Missing("Debian sid is not made here: contrib/ci/chroot.sh sid")
     where = {"prefix": columns.in_sid(bench), "env": ["UCX_EFA_DIRECT=n"],
              "options": ["--device", "efa2"]}
     _, rdma = times(bench, **where)

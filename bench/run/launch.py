@@ -14,6 +14,10 @@ class Failed(Exception):
     """A run that ended badly, or whose bytes went another way."""
 
 
+class Missing(Failed):
+    """A program or system that is not on this machine."""
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -24,7 +24,7 @@ import sizes
 import studies
 import targets
 import wheel
-from launch import Bench, Failed
+from launch import Bench, Failed, Missing
 
 
 def first_line(*command):
@@ -70,6 +70,7 @@ class Run:
         self.bench, self.only, self.start = bench, only, time.time()
         self.found = {"machine": machine(), "quick": bench.quick,
                       "not measured": {}}
+        self.unknown = [] # goals that may be lost: their measure failed
 
     def say(self, text):
         print(f"   {time.time() - self.start:6.0f} s  {text}", file=sys.stderr,
@@ -84,15 +85,19 @@ class Run:
             result = function(self.bench, *arguments)
         except (Failed, OSError, subprocess.SubprocessError) as error:
             self.found["not measured"][name] = str(error)
+            if not isinstance(error, Missing):
+                self.unknown += targets.unknown(name, None, {})
             return
         if isinstance(result, tuple):
             result, failures = result
             self.found["not measured"].update(
                 {f"{name}, {key}": why for key, why in failures.items()})
+            self.unknown += targets.unknown(name, result, failures)
         self.found[name] = result
 
     def all(self):
-        there, without = columns.all_columns(self.bench)
+        there, without, broken = columns.all_columns(self.bench)
+        self.unknown += [name for name in broken if name in targets.ASKED]
         self.found["not measured"].update(without)
         self.found["labels"] = {column.name: column.label for column in there}
         why = perftest.reason()
@@ -157,6 +162,9 @@ def main():
     except ImportError as error:
         print(f"not drawn: {error} (Debian: python3-matplotlib)")
     print(f"written: {out}/bench.json, bench.txt and the plots")
+    if run.unknown:
+        sys.exit("run.sh: failed, so that goals may be lost (\"not measured\" says "
+                 "why): " + "; ".join(run.unknown + targets.lost(verdict)))
     if targets.lost(verdict):
         sys.exit("run.sh: lost, though it was met before (docs/BENCH.md, \"The "
                  "goals\"): " + "; ".join(targets.lost(verdict)))

@@ -130,7 +130,8 @@ def targets_text(found):
                          [[where, count]
                           for count, where in found["profile"]])]
     kernel = [(name, row) for name, cases in found.get("ratios", {}).items()
-              for row in cases.get("bw:1048576:16", [])[:1] if row[3]]
+              for row in cases.get("bw:1048576:16", [])[:1]
+              if row and row[3]]
     if kernel:
         lines += ["", "1 MB messages: part of the time that the kernel has, "
                   "which copies for the device: " +

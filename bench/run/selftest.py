@@ -88,6 +88,44 @@ def check_lost():
         sys.exit(f"lost: {lost}")
 
 
+def check_ratios():
+    """A round in which a column failed pairs with nothing; without cores no goal
+    is lost, without a figure each is."""
+    def ratios(mine, theirs):
+        return {"ratios": {"srd": {"lat:8": mine}, "verbs": {"lat:8": theirs}}}
+
+    calm, busy = [9.0, 0, 1, 0], [9.0, 0, 0.3, 0]
+    ones = [[1.0, 0, None, 0]] * 5
+    for mine, theirs, value, is_lost in (
+            ([calm] * 5, ones, 9.0, True), ([busy] * 5, ones, 9.0, False),
+            ([calm, [2.0, 0, 1, 0]], [None, [2.0, 0, 1, 0]], 1.0, False),
+            ([[float("inf"), 0, 1, 0]] * 5, ones, float("inf"), True)):
+        line, = targets.verdicts(ratios(mine, theirs))
+        if (line["value"], line["lost"]) != (value, is_lost):
+            sys.exit(f"ratios: {line}")
+    line, = targets.verdicts({"cpu": {"srd": {"put:8:1": [0.0]},
+                                      "intree": {"put:8:1": [1.0]}}})
+    if not line["lost"]:
+        sys.exit(f"no figure: {line}")
+    for text in ("put:8:1 0 1", "put:8:1 nan 1", "put:8:1 inf 1", "put:8:1 -1 1"):
+        try:
+            sys.exit(f"a figure: {cpu.read(text, 'put:8:1')}")
+        except Failed:
+            pass
+
+
+def check_unknown():
+    """A goal whose measure failed is not met."""
+    figures = {"srd": {"lat:8": [1.0, 0, 1, 0]}, "verbs": {"lat:8": [None, None]},
+               "intree": {"lat:8": [1.0, 0, 1, 0]}}
+    told = [targets.unknown("cpu", None, {}), targets.unknown("peers", None, {}),
+            targets.unknown("ratios", figures,
+                            {"srd": "", "verbs": "", "direct": "", "ofi": "",
+                             "rounds": ""})]
+    if told != [["cpu"], [], ["ratios, verbs", "ratios, direct"]]:
+        sys.exit(f"unknown: {told}")
+
+
 def main():
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as work:
         bench = Bench(os.path.realpath(sys.argv[1]), True, work)
@@ -101,6 +139,8 @@ def main():
         must_fail(bench, "srd", True, False, "none should have")
         check_cpu(bench)
         check_targets()
+        check_ratios()
+        check_unknown()
         tag = floors.operations(bench)["tag_8"]
         if min(tag["UCP"], tag["transport"], tag["verbs"],
                tag["device"]) < 50:

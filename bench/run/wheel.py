@@ -9,7 +9,7 @@ import subprocess
 import columns
 import floors
 from columns import Column
-from launch import Failed
+from launch import Missing
 from sizes import in_turn
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or
@@ -26,7 +26,7 @@ def packages():
     found = glob.glob(os.path.join(CACHE, "nixl", "lib", "python3*",
                                    "site-packages", "nixl_cu*.libs"))
     if not found:
-        raise Failed("it comes with PyPI's nixl: contrib/test.sh python "
+        raise Missing("it comes with PyPI's nixl: contrib/test.sh python "
                      "fetches it")
     return os.path.realpath(found[0])
 
@@ -61,7 +61,7 @@ def prefix_of(bench):
     made = subprocess.run([columns.CHROOT, "--made", "sid"], check=False,
                           capture_output=True)
     if made.returncode:
-        raise Failed("Debian sid is not made here: contrib/ci/chroot.sh sid")
+        raise Missing("Debian sid is not made here: contrib/ci/chroot.sh sid")
     return [columns.CHROOT, "--bind", bench.build, "--bind", bench.work,
             "--bind", wheel, "sid", "--", "env",
             f"LD_LIBRARY_PATH={folder}:{wheel}"]

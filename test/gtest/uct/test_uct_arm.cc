@@ -20,14 +20,42 @@ std::string name_of(int fd)
     return (readlink(link.c_str(), name, sizeof(name) - 1) > 0) ? name : "";
 }
 
+struct Request {
+    explicit Request(uct_ep_h to, bool posts = true) : ep(to)
+    {
+        uct.func = posts ? send : nothing;
+    }
+
+    static ucs_status_t send(uct_pending_req_t *self)
+    {
+        Request *request = reinterpret_cast<Request *>(self);
+        ucs_status_t status = uct_ep_am_short(request->ep, AM_ID, 2, nullptr,
+                                              0);
+        ++request->calls;
+        request->is_done = (status == UCS_OK);
+        return status;
+    }
+
+    static ucs_status_t nothing(uct_pending_req_t *self)
+    {
+        reinterpret_cast<Request *>(self)->is_done = true;
+        return UCS_OK;
+    }
+
+    uct_pending_req_t uct = {};
+    uct_ep_h ep;
+    unsigned calls = 0;
+    bool is_done = false;
+};
+
 } // namespace
 
 class UctArm : public UctTest {
 protected:
     /* Nothing is under way, and a's descriptor was armed. */
-    void open_armed()
+    void open_armed(const Config &config = {})
     {
-        open();
+        open(config);
         introduce();
         ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(a->iface(), &fd));
         ASSERT_EQ(UCS_OK, arm());
@@ -44,6 +72,21 @@ protected:
             a->progress();
         }
         return status;
+    }
+
+    /* Sends until nothing goes. */
+    void fill()
+    {
+        while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+        }
+    }
+
+    void queue(Request &request)
+    {
+        fill();
+        while (uct_ep_pending_add(ep, &request.uct, 0) == UCS_ERR_BUSY) {
+            fill();
+        }
     }
 
     /* The timer among what the descriptor, an epoll, watches. */
@@ -80,6 +123,15 @@ protected:
                        spec.it_value.tv_sec + 1;
     }
 
+    bool runs_out_within(long ns) const
+    {
+        struct itimerspec spec;
+
+        EXPECT_EQ(0, timerfd_gettime(timer, &spec));
+        return (left() != 0) && (spec.it_value.tv_sec == 0) &&
+               (spec.it_value.tv_nsec <= ns);
+    }
+
     bool ran_out(int milliseconds = 0) const
     {
         struct pollfd pfd = {timer, POLLIN, 0};
@@ -105,37 +157,17 @@ TEST_F(UctArm, again__leaves_a_timer_that_nobody_needs)
 
 TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
 {
-    struct Request {
-        uct_pending_req_t uct = {};
-        uct_ep_h ep;
-        unsigned calls = 0;
-        static ucs_status_t send(uct_pending_req_t *self)
-        {
-            Request *request = reinterpret_cast<Request *>(self);
-            ucs_status_t status = uct_ep_am_short(request->ep, AM_ID, 2,
-                                                  nullptr, 0);
-            request->calls += (status == UCS_OK);
-            return status;
-        }
-    } request;
-
     SRD_ONLY("it has a time for nearly anything");
     open_armed();
-    while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
-    }
-    request.ep = ep;
-    request.uct.func = Request::send;
-    while (uct_ep_pending_add(ep, &request.uct, 0) == UCS_ERR_BUSY) {
-        while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
-        }
-    }
+    Request request(ep);
+    queue(request);
     progress_for(0.05, {a});
     ASSERT_EQ(UCS_OK, arm());
     EXPECT_LT(0, left()) << "a request waits, and its peer may have gone";
 
     set(0, 1);
     EXPECT_TRUE(ran_out(1000));
-    ASSERT_TRUE(wait([&] { return request.calls == 1; }));
+    ASSERT_TRUE(wait([&] { return request.is_done; }));
     EXPECT_TRUE(flush(ep));
     progress_for(0.05);
     ASSERT_EQ(UCS_OK, arm());
@@ -144,4 +176,94 @@ TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
     set(1000, 0);
     ASSERT_EQ(UCS_OK, arm());
     EXPECT_LT(900, left()) << "nobody needs it any more";
+}
+
+/* It sleeps without arming anew, as a program of UCP's may, and what it waits
+ * for may never come. */
+TEST_F(UctArm, request_after_arming__has_its_time)
+{
+    SRD_ONLY("it has a time for nearly anything");
+    open_armed();
+    Request request(ep);
+    fill();
+    progress_for(0.05, {a}); /* all of it is over */
+    ASSERT_EQ(UCS_OK, arm());
+    ASSERT_EQ(0, left());
+    queue(request);
+    EXPECT_LT(0, left());
+    EXPECT_TRUE(wait([&] { return request.is_done; }));
+}
+
+/* Time alone may give it one (the reserve), which no event tells. */
+TEST_F(UctArm, no_operation_is_free__looks_soon)
+{
+    SRD_ONLY("it has a time for nearly anything");
+    open_armed({{"TX_QUEUE_LEN", "16"}});
+    Request request(ep);
+    device("delay-us", "300000");
+    queue(request);
+    a->progress();
+    ASSERT_EQ(UCS_OK, arm());
+    EXPECT_TRUE(runs_out_within(20000000));
+
+    ASSERT_TRUE(ran_out(1000));
+    unsigned before = request.calls;
+    a->progress();
+    EXPECT_LT(before, request.calls);
+    device("delay-us", "0");
+    EXPECT_TRUE(wait([&] { return request.is_done; }));
+}
+
+/* Nothing that they post comes back, so they must not wait for that. */
+TEST_F(UctArm, requests_that_post_nothing__are_all_served)
+{
+    const unsigned count = 2000;
+    std::vector<Request> requests;
+    double start;
+
+    SRD_ONLY("its window is too short");
+    open_armed();
+    requests.reserve(count);
+    requests.emplace_back(ep);
+    queue(requests[0]);
+    while (requests.size() < count) {
+        requests.emplace_back(ep, false);
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &requests.back().uct, 0));
+    }
+    progress_for(0.05, {a});
+    ASSERT_FALSE(requests[0].is_done);
+    for (start = now(); !requests[0].is_done && (now() - start < 20);) {
+        progress();
+    }
+    ASSERT_FALSE(requests.back().is_done) << "more than a round";
+
+    for (start = now(); (uct_iface_event_arm(a->iface(), UCT_EVENT_RECV) ==
+                         UCS_ERR_BUSY) && (now() - start < 20);) {
+        a->progress();
+    }
+    EXPECT_TRUE(requests.back().is_done) << "it sleeps over them";
+}
+
+/* The program goes on without it, and must not spin. */
+TEST_F(UctArm, broken_device__lets_its_program_sleep)
+{
+    open_armed();
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(b->connect(*a), AM_ID, 1, nullptr, 0));
+    struct pollfd pfd = {fd, POLLIN, 0};
+    for (double start = now(); (poll(&pfd, 1, 0) == 0) &&
+                               (now() - start < 20);) {
+        b->progress();
+    }
+    device("inject", "post:5:1000000"); /* EIO; an event was not taken */
+    while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
+    }
+    device("inject", "");
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    unsigned wakes = 0;
+    for (double start = now(); (now() - start < 0.2) && (wakes < 100);) {
+        ASSERT_EQ(UCS_OK, arm());
+        wakes += (poll(&pfd, 1, 100) == 1);
+        a->progress();
+    }
+    EXPECT_LT(wakes, 10u) << "times of ud's core apart";
 }

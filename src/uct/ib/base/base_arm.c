@@ -33,7 +33,7 @@ static int base_arm_is_busy(const base_iface_t *iface)
         return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
                (iface->todo & BASE_TODO_TOLD);
     }
-    return (iface->todo & ~BASE_TODO_RETRY) ||
+    return (iface->todo & ~BASE_TODO_RETRY) || base_pending_is_cut(iface) ||
            flow_event_pending(iface->core) ||
            flow_resend_release_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
@@ -49,7 +49,7 @@ void base_arm_wake(base_iface_t *iface)
 
 static void base_arm_timer(base_iface_t *iface)
 {
-    flow_time_t next = flow_timer_next(iface->core), now;
+    flow_time_t next = flow_timer_next(iface->core), now, look;
 
     if ((iface->todo & BASE_TODO_RETRY) && (iface->retry.due < next)) {
         next = iface->retry.due;
@@ -59,8 +59,9 @@ static void base_arm_timer(base_iface_t *iface)
         return;
     }
     now = base_flow_clock(iface);
-    if ((iface->pending != NULL) && (next > now + BASE_PROBE_TIME)) {
-        next = now + BASE_PROBE_TIME; /* then another look at it */
+    if (iface->pending != NULL) {
+        look = now + base_pending_look_time(iface); /* then another one */
+        next = (look < next) ? look : next;
     }
     efa_events_set_timer(&iface->events, (next > now) ? next - now : 1);
 }
@@ -78,6 +79,7 @@ ucs_status_t base_arm_events(uct_iface_h tl_iface, unsigned events)
         return UCS_ERR_BUSY;
     }
     if (iface->broken) {
+        efa_events_end(&iface->events, &iface->qp);
         base_arm_timer(iface);
         return UCS_OK;
     }

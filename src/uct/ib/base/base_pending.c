@@ -55,6 +55,10 @@ static void base_pending_ring_add(base_iface_t *iface, base_ep_t *ep)
         ep->ring_prev  = ep;
         ep->ring_next  = ep;
         iface->pending = ep;
+        if (iface->events.is_armed && !iface->events.has_timer) {
+            /* the user may sleep without arming anew */
+            efa_events_set_timer(&iface->events, BASE_PROBE_TIME);
+        }
     } else {
         ep->ring_prev            = head->ring_prev;
         ep->ring_next            = head;
@@ -289,6 +293,21 @@ void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,
     }
 }
 
+int base_pending_is_cut(const base_iface_t *iface)
+{
+    return (iface->pending != NULL) && iface->dispatch.cut &&
+           (iface->serving == NULL);
+}
+
+flow_time_t base_pending_look_time(base_iface_t *iface)
+{
+    if ((iface->ops.free != NULL) && !iface->dispatch.held) {
+        return BASE_PROBE_TIME;
+    }
+    iface->dispatch.idle |= BASE_PENDING_IDLE - 1; /* progress then looks */
+    return BASE_HOLD_TIME;
+}
+
 int base_pending_permits_flush(base_iface_t *iface, base_ep_t *ep)
 {
     if (ep->requests == NULL) {
@@ -433,5 +452,6 @@ unsigned base_pending_dispatch(base_iface_t *iface)
             iface->dispatch.stuck = ep;
         }
     }
+    iface->dispatch.cut = (count >= BASE_PENDING_BUDGET);
     return count;
 }

@@ -21,6 +21,13 @@ void base_pending_wait(base_iface_t *iface);
 /* The same at once: a waiting process goes to sleep. */
 void base_pending_ping(base_iface_t *iface);
 
+/* Whether progress has requests to serve though nothing came. */
+int base_pending_is_cut(const base_iface_t *iface);
+
+/* How long a process may sleep while requests wait: what they wait for may come
+ * with time alone. The next progress after it dispatches then. */
+flow_time_t base_pending_look_time(base_iface_t *iface);
+
 /* May a paused endpoint post an RDMA operation all the same, as its request is
  * being dispatched? Once for each dispatch, and then nothing else: if it did,
  * base_pending_took_rma has to be called, while ep->permitted is set. */

@@ -215,7 +215,7 @@ base_progress_follow_up(base_iface_t *iface, unsigned count)
         count += base_core_events_run(iface, count);
     }
     if (__builtin_expect(iface->pending != NULL, 0)) {
-        if (count > 0) {
+        if ((count > 0) || iface->dispatch.cut) {
             count += base_pending_dispatch(iface);
         } else {
             base_pending_wait(iface);

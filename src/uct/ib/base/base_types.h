@@ -114,6 +114,7 @@ typedef struct base_dispatch {
     uint8_t    open;     /* the endpoint's flow lets a message pass, or all */
     flow_psn_t psn;      /* the endpoint's when it began */
     unsigned   idle;     /* progress calls in vain while requests waited */
+    uint8_t    cut;      /* the last round ended while more could go on */
     base_ep_t *stuck;    /* first of this round that could not go on */
     uint8_t     held;       /* the ring waits for a list's operations */
     flow_time_t held_since;

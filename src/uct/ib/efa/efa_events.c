@@ -60,6 +60,14 @@ int efa_events_rearm(efa_events_t *events, efa_qp_t *qp)
     return efa_queue_arm(qp);
 }
 
+void efa_events_end(efa_events_t *events, const efa_qp_t *qp)
+{
+    if (!events->is_over) {
+        events->is_over = 1;
+        efa_events_watch(events, qp->channel->fd, EPOLL_CTL_DEL, 0);
+    }
+}
+
 void efa_events_set_timer(efa_events_t *events, uint64_t delay)
 {
     struct itimerspec spec;

@@ -15,6 +15,7 @@ typedef struct efa_events {
     int epoll_fd; /* -1: no events */
     int timer_fd;
     int is_armed; /* somebody asked for events, ever: the channel is watched */
+    int is_over; /* nothing comes: the channel is not watched any more */
     int has_timer; /* it runs, or has run out and is readable */
     unsigned got[2]; /* events of tx and rx CQ not acknowledged */
 } efa_events_t;
@@ -27,6 +28,9 @@ void efa_events_close(efa_events_t *events, efa_qp_t *qp);
 /* Takes the events off the channel and arms both queues anew. From the first
  * call on events make the descriptor readable. Returns 0 or an errno value. */
 int efa_events_rearm(efa_events_t *events, efa_qp_t *qp);
+
+/* The queues are gone. An event that was not taken makes nothing readable. */
+void efa_events_end(efa_events_t *events, const efa_qp_t *qp);
 
 /*
  * Makes the descriptor readable after `delay` ns; 0: no timer. A timer that has
