@@ -98,8 +98,11 @@ uct_fault() {
 uct_trace() {
     local out=$CHECK_LOG.out word
     UCX_LOG_LEVEL=data "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
-        "$BUILD/test/gtest_uct" --gtest_filter='UctGet.get_bcopy*' \
+        "$BUILD/test/gtest_uct" \
+        --gtest_filter='UctGet.get_bcopy*:UctGet.get_zcopy__nothing*' \
         >"$out" 2>&1 || fail "status $?"
+    [ "$(grep -c 'EFA .* TX nothing, 0 bytes' "$out")" -eq 2 ] ||
+        fail "reads of no byte: $(grep -c 'TX nothing' "$out") lines, not 2"
     for word in 'srd interface open: QPN 1, 512 sends' 'TX hello, endpoint 1' \
         'RX hello, endpoint 1' 'TX answer, ' 'TX read, 100 bytes' \
         'TX goodbye psn 0' 'srd interface closed: '; do

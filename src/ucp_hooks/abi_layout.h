@@ -346,7 +346,9 @@ enum {
     ABI_MD_FLAG_NEED_RKEY  = ABI_BIT(3),
     ABI_MD_FLAG_ADVISE     = ABI_BIT(4),
 #if UCX_MINOR >= 15
-    ABI_MD_FLAG_INVALIDATE = ABI_BIT(11) | ABI_BIT(12), /* RMA and atomics */
+    ABI_MD_FLAG_INVALIDATE = ABI_BIT(8) | ABI_BIT(11) | ABI_BIT(12), /* by the
+                                name of old; RMA; atomics: UCP asks for RMA,
+                                programs may ask for either */
 #else
     ABI_MD_FLAG_INVALIDATE = ABI_BIT(8),
 #endif

@@ -199,6 +199,16 @@ TEST_F(UctMemory, more_than_the_device_takes__is_an_error_of_that_call)
     Memory fine(*a, 4096, 1);
 }
 
+/* UCX 1.15 has new names for its halves, and keeps the old one, which other
+ * domains announce beside them. */
+TEST_F(UctMemory, invalidation__has_its_old_name_too)
+{
+    open();
+    uct_md_attr_t attr;
+    ASSERT_EQ(UCS_OK, uct_md_query(a->md(), &attr));
+    EXPECT_TRUE(attr.cap.flags & UCT_MD_FLAG_INVALIDATE);
+}
+
 TEST_F(UctMemory, advice__inside_a_registration_only)
 {
     open();

@@ -70,6 +70,11 @@ void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn)
     base_trace_log(iface, "TX", qpn, line, text);
 }
 
+void base_trace_log_nothing(base_iface_t *iface, uint32_t qpn)
+{
+    base_trace_log(iface, "TX", qpn, "nothing, 0 bytes", "");
+}
+
 void base_trace_log_rx(base_iface_t *iface, const void *packet, size_t length,
                        uint32_t qpn)
 {

@@ -26,6 +26,9 @@ static inline void base_trace_look(base_iface_t *iface)
 /* Logs a packet that is about to be posted to `qpn`. */
 void base_trace_log_tx(base_iface_t *iface, const base_op_t *op, uint32_t qpn);
 
+/* Logs an RDMA operation of no byte, for which nothing is posted to `qpn`. */
+void base_trace_log_nothing(base_iface_t *iface, uint32_t qpn);
+
 /* Out of line part of base_trace_rx. */
 void base_trace_log_rx(base_iface_t *iface, const void *packet, size_t length,
                        uint32_t qpn);

@@ -21,7 +21,7 @@ ucs_status_t srd_ep_get_bcopy(uct_ep_h tl_ep, uct_unpack_callback_t unpack_cb,
     }
     if (length == 0) {
         unpack_cb(arg, NULL, 0);
-        return UCS_OK;
+        return srd_rma_nothing(rma.ep);
     }
     if (base_op_bounce(&rma.iface->ops, rma.op) == NULL) {
         return UCS_ERR_NO_RESOURCE;
@@ -59,7 +59,7 @@ ucs_status_t srd_ep_get_short(uct_ep_h tl_ep, void *buffer, unsigned length,
         return UCS_ERR_INVALID_PARAM;
     }
     if (length == 0) {
-        return UCS_OK;
+        return srd_rma_nothing(rma.ep);
     }
 
     base_op_set_buf(rma.op, length, 0);

@@ -225,7 +225,8 @@ static ucs_status_t srd_list_blocked(base_iface_t *iface, base_ep_t *ep,
                                      unsigned requests)
 {
     if (requests == 0) {
-        return (ep->state == BASE_EP_ALIVE) ? UCS_OK : base_fail_ep_status(ep);
+        return (ep->state == BASE_EP_ALIVE) ? srd_rma_nothing(ep) :
+                                              base_fail_ep_status(ep);
     }
     base_pending_list_refused(iface, ep, requests);
     return base_fail_ep_blocked(ep);

@@ -14,7 +14,9 @@ static __attribute__((noinline)) ucs_status_t srd_put_nothing(uct_ep_h tl_ep)
     srd_rma_t    rma;
     ucs_status_t status = srd_rma_start(&rma, tl_ep, 0, 0);
 
-    return (status == UCS_ERR_NO_RESOURCE) ? UCS_OK : status;
+    return ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) ?
+                   srd_rma_nothing(rma.ep) :
+                   status;
 }
 
 ucs_status_t srd_ep_put_short(uct_ep_h tl_ep, const void *buffer,
@@ -57,7 +59,7 @@ ssize_t srd_ep_put_bcopy(uct_ep_h tl_ep, uct_pack_callback_t pack_cb, void *arg,
 
     length = pack_cb(rma.op->bounce->data, arg);
     if (length == 0) {
-        return 0;
+        return srd_rma_nothing(rma.ep);
     }
     status = srd_rma_post_bounce(&rma, BASE_OUT_PUT, length, NULL);
     return (status == UCS_INPROGRESS) ? (ssize_t)length : status;

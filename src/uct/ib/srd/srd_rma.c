@@ -6,6 +6,8 @@
  */
 #include "srd_rma.h"
 
+#include <uct/ib/base/base_trace.h>
+
 ucs_status_t srd_rma_blocked(base_ep_t *ep)
 {
     ep->rma_blocked = 1;
@@ -20,6 +22,16 @@ base_op_t *srd_rma_other_op(base_iface_t *iface, base_ep_t *ep)
             base_pending_permits_rma(iface, ep)) ?
                    op :
                    NULL;
+}
+
+ucs_status_t srd_rma_nothing(base_ep_t *ep)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+
+    if (iface->traced & BASE_TRACED_LOG) {
+        base_trace_log_nothing(iface, ep->dest.remote_qpn);
+    }
+    return UCS_OK;
 }
 
 void srd_rma_posted(base_iface_t *iface, base_ep_t *ep)
@@ -87,5 +99,8 @@ ucs_status_t srd_rma_post_pieces(const srd_rma_t *rma, base_out_kind_t kind,
 {
     ucs_status_t status = srd_rma_gather(rma->iface, rma->op, iov, iovcnt);
 
-    return (status == UCS_INPROGRESS) ? srd_rma_post(rma, kind, comp) : status;
+    if (status == UCS_INPROGRESS) {
+        return srd_rma_post(rma, kind, comp);
+    }
+    return (status == UCS_OK) ? srd_rma_nothing(rma->ep) : status;
 }

@@ -26,6 +26,10 @@ base_op_t *srd_rma_other_op(base_iface_t *iface, base_ep_t *ep);
  * UCS_ERR_NO_RESOURCE, or UCS_ERR_UNREACHABLE when it never will. */
 ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep);
 
+/* One of no byte is done: nothing is posted, and UCX_LOG_LEVEL=data shows it.
+ * UCS_OK. */
+ucs_status_t srd_rma_nothing(base_ep_t *ep);
+
 /* One was, or a list, and ep->rma_unusual is set. */
 void srd_rma_posted(base_iface_t *iface, base_ep_t *ep);
 
