@@ -254,11 +254,10 @@ TEST_F(UctArm, broken_device__lets_its_program_sleep)
                                (now() - start < 20);) {
         b->progress();
     }
-    device("inject", "post:5:1000000"); /* EIO; an event was not taken */
-    while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
-    }
-    device("inject", "");
+    device("inject", "send:1:1000"); /* flushed; an event was not taken */
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
     ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
+    device("inject", "");
     unsigned wakes = 0;
     for (double start = now(); (now() - start < 0.2) && (wakes < 100);) {
         ASSERT_EQ(UCS_OK, arm());
