@@ -302,8 +302,9 @@ to fail when a wire-up message cannot be packed; here all its lanes are on srd b
 then, none is sent, and what cannot \
 be packed is a keepalive, which UCP passes over. (One of the 4 passed in one run of seven) |
 
-What fails by more than a variable that does not exist here was repeated twice
-alone, with the same result but for the two that are told of below.
+Failures that need more than a variable that does not exist here were repeated
+twice alone, but for `test_uct_ib_addr`, `test_uct_ib_pkey` and the crashes, with
+the same result but for the two that are told of below.
 
 Two faults of this module showed on efa2 and are mended; the tests that had failed
 by them, and all by socket address, ran again since, and are counted so.
