@@ -392,6 +392,11 @@ memlock_both() {
     memlock 8192 ud,tcp '0 ud 16 ud' --devices 2
     memlock 8192 unset '0 srd 16 srd' --devices 4
     memlock 2000 unset '' --devices 8
+    # what a line says cannot be registered is more than the limit that it names
+    UCX_TLS=srd "$EFASIM" run --fabric "t$$" --memlock-root --devices 2 -- bash -c \
+        'ulimit -l 6000; exec "$@"' bash "$SRDRUN" ucx_info -w -u t \
+        >"$CHECK_LOG.out" 2>&1
+    says 'rdmap16s6: cannot register 6291456 bytes .* is 6000 KiB' "$CHECK_LOG.out"
 }
 
 # A UCX that the module cannot drive: on a machine with an EFA a warning says so

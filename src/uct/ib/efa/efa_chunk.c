@@ -88,14 +88,26 @@ ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size)
     return (err == 0) ? UCS_OK : efa_chunk_report(md, size, err);
 }
 
+/* Bytes that are registered, memory that is registered twice counted twice. */
+static size_t efa_chunk_list_size(const efa_chunk_t *chunk)
+{
+    size_t size = 0;
+
+    for (; chunk != NULL; chunk = chunk->next) {
+        size += chunk->size;
+    }
+    return size;
+}
+
 ucs_status_t efa_chunk_add_again(efa_md_t *md, efa_chunk_t **list_p)
 {
     efa_chunk_t *chunk = calloc(1, sizeof(*chunk));
     efa_chunk_t *first = *list_p;
+    size_t       all   = efa_chunk_list_size(first) + first->size;
     int          err;
 
     if (chunk == NULL) {
-        return efa_chunk_report(md, first->size, ENOMEM);
+        return efa_chunk_report(md, all, ENOMEM);
     }
     while (first->memory == NULL) {
         first = first->next;
@@ -106,7 +118,7 @@ ucs_status_t efa_chunk_add_again(efa_md_t *md, efa_chunk_t **list_p)
     if (chunk->mr == NULL) {
         err = errno;
         free(chunk);
-        return efa_chunk_report(md, first->size, err);
+        return efa_chunk_report(md, all, err);
     }
     chunk->next = *list_p;
     *list_p     = chunk;

@@ -23,7 +23,8 @@ struct efa_chunk {
 ucs_status_t efa_chunk_add(efa_md_t *md, efa_chunk_t **list_p, size_t size);
 
 /* The first chunk's memory once more, for a list that is tried, not used: the
- * kernel counts it again, and its pages are there. As efa_chunk_add. */
+ * kernel counts it again, and its pages are there. As efa_chunk_add; a failure
+ * is told with the bytes of the whole list, which the limit did not allow. */
 ucs_status_t efa_chunk_add_again(efa_md_t *md, efa_chunk_t **list_p);
 
 /*
