@@ -122,9 +122,33 @@ uct_many_devices() {
     at_least payload "$(stat_payload "$STAT")" 100000000
 }
 
+# A host of 32 devices beside other transports: UCX before 1.19 gets 16 of them, with
+# a line, since more would end the program; with any UCX the last one can be chosen.
+uct_devices_beside_others() {
+    local out=$CHECK_LOG.out minor told=0 count=32
+    local run=("$EFASIM" run --fabric "t$$" --devices 32 -- "$SRDRUN")
+    minor=$(ucx_info -v | grep -oE -m 1 '1\.[0-9]+\.' | cut -d. -f2)
+    [ "${minor:-0}" -gt 0 ] || fail "which UCX is this?"
+    [ "$minor" -ge 19 ] || told=1 count=16
+    env -u UCX_TLS "${run[@]}" ucx_info -w -u t >"$out" 2>&1 ||
+        fail "status $?: $(tail -5 "$out")"
+    [ "$(grep -c "WARN  32 EFA devices, of which UCX 1.$minor gets 16" "$out")" = $told ] ||
+        fail "not told $told times: $(cat "$out")"
+    env -u UCX_TLS "${run[@]}" ucx_info -d >"$out" 2>&1 || fail "status $?"
+    [ "$(grep -c 'Memory domain: rdmap' "$out")" = $count ] || fail "not $count domains"
+    # p5's are by the four at a GPU, on a bus each
+    [ $count = 32 ] || [ "$(grep -cE 'domain: rdmap(80|82|97|99|113|193|195)s0' "$out")" = 7 ] ||
+        fail "not spread: $(grep domain: "$out")"
+    env UCX_TLS=srd,tcp UCX_NET_DEVICES=rdmap196s0:1,lo "${run[@]}" \
+        ucx_info -e -u t >"$out" 2>&1 || fail "status $?: $(tail -5 "$out")"
+    grep 'srd/rdmap196s0:1' "$out" || fail "the last device is not taken: $(cat "$out")"
+    ! grep -E 'WARN.*EFA devices' "$out" || fail "told of his own choice"
+}
+
 newer_device_checks() {
     check uct_service_level 40 uct_service_level
     check uct_port_speed 40 uct_port_speed
     check uct_many_devices 60 uct_many_devices
     check uct_pages 30 uct_pages
+    check uct_devices_beside_others 60 uct_devices_beside_others
 }

@@ -181,7 +181,8 @@ In this order; what a check in brackets names cannot be forgotten.
    `base_sizing.c`); the lines in which it prints lanes (its
    `ucp_ep_print_info`; `probe_ucx.c`, which no test runs under another UCX: try
    `srd_info --check`); how many entries an address may have
-   (`UCP_MAX_RESOURCES`; `peer_address.c`); how it fences (`UCX_FENCE_MODE=auto`
+   (`UCP_MAX_RESOURCES`; `peer_address.c`) and how many domains of a component it
+   takes (`UCX_MAX_COMPONENT_MDS`; `devices.c`); how it fences (`UCX_FENCE_MODE=auto`
    is a flush from 1.16 on: its `ucp_context.c`, `rma/flush.c`,
    `rndv/rndv_put.c`; DESIGN, decision 8, and `base_wireup.c`; suite ucp's
    `order_put*` ask 1.13 and 1.18 alone); and that the first byte of an address

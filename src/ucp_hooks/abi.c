@@ -14,6 +14,7 @@
 #include "abi_layout.h"
 #include "components.h"
 #include "config.h"
+#include "devices.h"
 #include "fallback.h"
 #include "message.h"
 

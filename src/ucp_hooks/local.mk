@@ -22,6 +22,8 @@ ucp_hooks_sources = \
 	src/ucp_hooks/counters.c \
 	src/ucp_hooks/detect.c \
 	src/ucp_hooks/detect.h \
+	src/ucp_hooks/devices.c \
+	src/ucp_hooks/devices.h \
 	src/ucp_hooks/fallback.c \
 	src/ucp_hooks/fallback.h \
 	src/ucp_hooks/find.c \
