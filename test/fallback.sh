@@ -263,7 +263,7 @@ way() {
         reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
         ;;
     no_srd_for_long) # said before
-        words=(FAR_PORT=23462 FAR_LINGER=20)
+        words=(FAR_PORT=23462 FAR_LINGER=14)
         reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
         ;;
     other_srd)
