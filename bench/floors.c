@@ -99,6 +99,14 @@ static void floors_settle(void)
     }
 }
 
+static void floors_wait(void)
+{
+    while (finished < started) {
+        twin_progress(&a);
+        twin_progress(&b);
+    }
+}
+
 static const ucp_request_param_t floors_param = {
     .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK,
     .cb.send      = floors_done
@@ -181,7 +189,7 @@ static void floors_blocks_fill(void)
     }
 }
 
-static void floors_blocks_list(void)
+static void floors_blocks_list(int is_get)
 {
     sgl_local_t local   = {SGL_LOCAL, blocks.buffers, blocks.lengths,
                            blocks.memhs, NULL, NULL};
@@ -194,6 +202,7 @@ static void floors_blocks_list(void)
         .count    = FLOORS_BLOCKS
     };
 
+    (void)is_get; /* bench/kv.py's lists are puts */
     base.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | SGL_PARAM_FIELDS;
     base.datatype      = SGL_DATATYPE;
     memcpy(param.head, &base, sizeof(param.head));
@@ -202,7 +211,7 @@ static void floors_blocks_list(void)
                    "list");
 }
 
-static void floors_blocks_puts(void)
+static void floors_blocks_calls(int is_get)
 {
     ucp_request_param_t param = floors_param;
     unsigned i;
@@ -210,25 +219,15 @@ static void floors_blocks_puts(void)
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
     for (i = 0; i < FLOORS_BLOCKS; ++i) {
         param.memh = blocks.memhs[i];
-        floors_started(ucp_put_nbx(a.ep, blocks.buffers[i], blocks.lengths[i],
-                                   blocks.addresses[i], blocks.rkeys[i],
-                                   &param),
-                       "put of a block");
-    }
-}
-
-static void floors_blocks_gets(void)
-{
-    ucp_request_param_t param = floors_param;
-    unsigned i;
-
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
-    for (i = 0; i < FLOORS_BLOCKS; ++i) {
-        param.memh = blocks.memhs[i];
-        floors_started(ucp_get_nbx(a.ep, blocks.buffers[i], blocks.lengths[i],
-                                   blocks.addresses[i], blocks.rkeys[i],
-                                   &param),
-                       "get of a block");
+        floors_started((is_get ? ucp_get_nbx(a.ep, blocks.buffers[i],
+                                             blocks.lengths[i],
+                                             blocks.addresses[i],
+                                             blocks.rkeys[i], &param) :
+                                 ucp_put_nbx(a.ep, blocks.buffers[i],
+                                             blocks.lengths[i],
+                                             blocks.addresses[i],
+                                             blocks.rkeys[i], &param)),
+                       is_get ? "get of a block" : "put of a block");
     }
 }
 
@@ -283,10 +282,7 @@ static void floors_whole(const char *name, void (*post)(size_t), size_t size,
         for (i = 0; i < FLOORS_BATCH; ++i) {
             post(size);
         }
-        while (finished < started) {
-            twin_progress(&a);
-            twin_progress(&b);
-        }
+        floors_wait();
         floors_end();
         floors_settle();
     }
@@ -340,10 +336,7 @@ static void floors_polls(const char *progress, const char *flush,
         }
         floors_begin();
         floors_flush();
-        while (finished < started) {
-            twin_progress(&a);
-            twin_progress(&b);
-        }
+        floors_wait();
         floors_end();
         floors_settle();
     }
@@ -351,14 +344,14 @@ static void floors_polls(const char *progress, const char *flush,
 }
 
 /* Each block of the source begins with what names it and the round. */
-static void floors_blocks_stamp(unsigned round, int from_b)
+static void floors_blocks_stamp(unsigned round, int is_get)
 {
     uint64_t stamp;
     unsigned i;
 
     for (i = 0; i < FLOORS_BLOCKS; ++i) {
         stamp = ((uint64_t)round << 32) | i;
-        memcpy(from_b ? (void*)blocks.addresses[i] : blocks.buffers[i], &stamp,
+        memcpy(is_get ? (void*)blocks.addresses[i] : blocks.buffers[i], &stamp,
                sizeof(stamp));
     }
 }
@@ -377,21 +370,18 @@ static void floors_blocks_compare(const char *name)
 }
 
 /* Many blocks, from the call that posts until the last is complete. */
-static void floors_blocks(const char *name, void (*post)(void), int from_b,
-                          unsigned rounds)
+static void floors_blocks(const char *name, void (*post)(int is_get),
+                          int is_get, unsigned rounds)
 {
     unsigned n;
 
     for (n = 0; n <= rounds; ++n) {
-        floors_blocks_stamp(n, from_b);
+        floors_blocks_stamp(n, is_get);
         if (n > 0) { /* the first finds UCP's protocol */
             floors_begin();
         }
-        post();
-        while (finished < started) {
-            twin_progress(&a);
-            twin_progress(&b);
-        }
+        post(is_get);
+        floors_wait();
         if (n > 0) {
             floors_end();
         }
@@ -426,8 +416,8 @@ static void floors_run_blocks(unsigned rounds)
     }
     floors_blocks_fill();
     floors_blocks("blocks_list", floors_blocks_list, 0, rounds);
-    floors_blocks("blocks_calls", floors_blocks_puts, 0, rounds);
-    floors_blocks("blocks_gets", floors_blocks_gets, 1, rounds);
+    floors_blocks("blocks_calls", floors_blocks_calls, 0, rounds);
+    floors_blocks("blocks_gets", floors_blocks_calls, 1, rounds);
 }
 
 int main(int argc, char **argv)

@@ -107,11 +107,10 @@ def add(lines, name, value, bound, least=False, busy=False, timed=True,
         intree=None, where=None):
     if value is None or bound is None:
         return
-    met = ((value >= bound if least else value <= bound) and
-           0 < value < math.inf) # else nothing was measured
-    slack = TIMED if timed else 0
-    near = ((value >= bound * (1 - slack) if least else
-             value <= bound * (1 + slack)) and 0 < value < math.inf)
+    slack, measured = TIMED if timed else 0, 0 < value < math.inf
+    met = measured and (value >= bound if least else value <= bound)
+    near = measured and (value >= bound * (1 - slack) if least else
+                         value <= bound * (1 + slack))
     lines.append({"name": name, "value": round(value, 3), "bound": bound,
                   "least": least, "met": bool(met), "busy": busy,
                   "intree": intree and round(intree, 3),

@@ -15,11 +15,11 @@
 
 /*
  * Sorts @names of @count devices: those that UCX_NET_DEVICES may take come
- * first. Returns how many of them UCX 1.@minor gets, the first ones. If these
- * are not all, and the user chose none, they are spread over the host, as
+ * first. Returns how many of them the UCX of @host gets, the first ones. If
+ * these are not all, and the user chose none, they are spread over the host, as
  * neighbours serve the same GPU; a warning says so, once in a process.
  */
-unsigned ucx_devices_offer(const ucx_host_t *host, unsigned minor,
+unsigned ucx_devices_offer(const ucx_host_t *host,
                            char (*names)[UCT_MD_NAME_MAX], unsigned count);
 
 #endif

@@ -197,17 +197,9 @@ static void watched_compare(watched_t *watched)
     }
 }
 
-static time_t watched_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
-
 static time_t watched_age(const watched_t *watched)
 {
-    return watched_clock() - watched->since;
+    return ucx_host_seconds() - watched->since;
 }
 
 /* Called from progress, when UCX has made all lanes of the new endpoints; those
@@ -218,7 +210,7 @@ static unsigned watched_check(void *arg)
 
     if (watched_is_alone(watched) && (watched->looks > 0)) {
         if (watched->looks == CONNECT_LOOKS) {
-            watched->since   = watched_clock();
+            watched->since   = ucx_host_seconds();
             watched->had_efa = watched->use->ifaces[USE_EFA] > 0;
         }
         watched->looks -= (watched->looks > 1);

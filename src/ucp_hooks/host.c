@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "abi.h"
 #include "calls.h"
@@ -158,7 +157,7 @@ static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
     }
 }
 
-static time_t host_seconds(void)
+time_t ucx_host_seconds(void)
 {
     struct timespec now;
 
@@ -175,7 +174,7 @@ static int host_watch_flags(watch_t *watch)
 {
     const watch_t *last;
 
-    watch->installed = host_seconds();
+    watch->installed = ucx_host_seconds();
     pthread_mutex_lock(&watches_lock);
     for (last = watches; (last != NULL) && (last->host != watch->host);
          last = last->next) {

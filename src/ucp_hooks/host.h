@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include <uct/api/uct.h>
 #include <uct/api/tl.h>
 #include <ucs/async/async_fwd.h>
@@ -144,6 +145,9 @@ void ucx_host_second_best(const ucx_host_t *host, const char *name,
  */
 ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
                                      const char *name);
+
+/* Seconds of a clock that only goes on. */
+time_t ucx_host_seconds(void);
 
 /*
  * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,

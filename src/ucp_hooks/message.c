@@ -179,7 +179,6 @@ void ucx_message_devices(ucx_host_t *host)
 {
     static int asked;
     char (*names)[UCT_MD_NAME_MAX] = NULL;
-    char first[UCT_DEVICE_NAME_MAX];
     unsigned i, count = 0;
 
     if ((getenv("UCX_NET_DEVICES") == NULL) || !tls_asks_only_for_ours() ||
@@ -188,16 +187,14 @@ void ucx_message_devices(ucx_host_t *host)
         return;
     }
     for (i = count; i-- > 0;) {
-        snprintf(first, sizeof(first), "%.*s:1", UCT_DEVICE_NAME_MAX - 3,
-                 names[i]);
-        if (tls_may_use_device(first)) {
+        if (tls_may_use_md(names[i])) {
             break;
         }
         if ((i == 0) && ucx_message_is_first()) {
             host_warn(host, "UCX_NET_DEVICES=%.64s names no EFA device of this "
                       "host, and UCX_TLS=%.64s no other transport, hence UCX "
-                      "finds no device: name %s%s, or unset UCX_NET_DEVICES",
-                      getenv("UCX_NET_DEVICES"), getenv("UCX_TLS"), first,
+                      "finds no device: name %s:1%s, or unset UCX_NET_DEVICES",
+                      getenv("UCX_NET_DEVICES"), getenv("UCX_TLS"), names[i],
                       (count > 1) ? " or another that 'srd_info' lists" : "");
         }
     }

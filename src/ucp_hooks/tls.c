@@ -177,6 +177,14 @@ int tls_may_use_device(const char *name)
     return 0;
 }
 
+int tls_may_use_md(const char *md_name)
+{
+    char first[UCT_MD_NAME_MAX + 2];
+
+    snprintf(first, sizeof(first), "%.*s:1", UCT_MD_NAME_MAX - 1, md_name);
+    return tls_may_use_device(first);
+}
+
 const char *tls_first_of_ours(const ucx_host_t *host)
 {
     unsigned i;

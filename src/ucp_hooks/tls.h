@@ -30,6 +30,9 @@ int tls_asks_only_for_ours(void);
  * it. */
 int tls_may_use_device(const char *name);
 
+/* The same of the first port of memory domain @md_name. */
+int tls_may_use_md(const char *md_name);
+
 /* The first of our transports that UCX_TLS does not leave out; NULL: none. */
 const char *tls_first_of_ours(const ucx_host_t *host);
 

@@ -172,9 +172,10 @@ static int far_wait(ucs_status_ptr_t request, const char *what)
 
 static void far_linger(void)
 {
-    time_t end = time(NULL) + far_number("FAR_LINGER", 0);
+    int seconds = far_number("FAR_LINGER", 0);
+    time_t end  = time(NULL) + seconds;
 
-    if (far_number("FAR_LINGER", 0) == 0) {
+    if (seconds == 0) {
         return;
     }
     while (time(NULL) < end) {
