@@ -255,7 +255,7 @@ ucx_minor() {
 }
 
 # rendezvous: from here on messages of 64 KB are fetched or written. UCX's own
-# threshold follows the CPU's maker, the device and the number of devices.
+# threshold follows its version, the device and the number of devices.
 rendezvous() {
     export UCX_RNDV_THRESH=65536
 }

@@ -10,6 +10,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/matrix/system.sh
 . "$TEST_DIR/matrix/system.sh"
+# shellcheck source=test/ucp_checks.sh
+. "$TEST_DIR/ucp_checks.sh"
 # shellcheck source=test/matrix/wheels.sh
 . "$TEST_DIR/matrix/wheels.sh"
 set -u
@@ -138,6 +140,8 @@ wheel_check() {
     at_least "tests" "$(grep -c ' messages  *[0-9.]* s$' "$CHECK_LOG")" 6
     at_least "payload over the device" "$(stat_payload "$STAT")" \
         "$(bytes_checked "$CHECK_LOG")"
+    threshold y
+    threshold n
     wheel_apart
 }
 

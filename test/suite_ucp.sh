@@ -129,10 +129,9 @@ suite_run() {
     for test in tag_bw ucp_am_bw; do
         check "perftest_1MB_by_rdma_$test" 60 perftest_rdma "$test"
     done
-    for test in tag_lat ucp_am_lat; do
-        check "perftest_chosen_$test" 60 perftest_chosen "$test" y
-        check "perftest_chosen_old_$test" 60 perftest_chosen "$test" n
-    done
+    check threshold_new 30 threshold y
+    check threshold_old 30 threshold n
+    ci && check threshold_rails 30 threshold y --devices 4
     check bench_selftest 60 bench_selftest
     ci && check bench_run 90 bench_run
     check record_reorder 60 record_perftest 1000 5000 5000 --reorder 0.3

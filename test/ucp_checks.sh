@@ -58,23 +58,15 @@ perftest_rdma() {
     at_most tx_bytes "$(stat_sum "$STAT" tx_bytes)" $((10 * 1048576))
 }
 
-# perftest_read TEST SIZE: bytes that the device reads for 100 messages.
-perftest_read() {
-    two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- \
-        "${PERFTEST[@]}" 127.0.0.1 -p @PORT@ -t "$1" -s "$2" -n 100 -w 5 || exit 1
-    read_bytes=$(stat_sum "$STAT" rdma_read_bytes)
-}
-
-# perftest_chosen TEST Y_OR_N: what UCX chooses by our estimates, with nothing set,
-# by its new protocols or by the old ones: 64 KB are read, 8 kB are sent.
-perftest_chosen() {
-    local read_bytes
-    need_perftest
-    export UCX_TLS=$TL UCX_PROTO_ENABLE=$2
-    perftest_read "$1" 65536
-    at_least "read of 64 KB each" "$read_bytes" $((100 * 65536))
-    perftest_read "$1" 8000
-    at_most "read of 8 kB each" "$read_bytes" 0
+# threshold Y_OR_N [EFASIM_OPTION...]: where UCX changes its protocol, in its new
+# protocols or in the old ones.
+threshold() {
+    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    export UCX_TLS=srd UCX_PROTO_ENABLE=$1
+    with_stat "${@:2}" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
+        --gtest_filter='Threshold.*' || exit 1
+    tests_ran
+    at_least payload "$(stat_payload "$STAT")" 1000000
 }
 
 # 8 B messages go as sends, one packet each, not by RDMA.
@@ -299,7 +291,7 @@ gtest_check() {
     [ "$1" = srd ] || without=':*FailedRead*' # by the device
     shift
     with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
-        --gtest_filter="-$ORDER_TESTS:$FLOW_TESTS$without" || exit 1
+        --gtest_filter="-$ORDER_TESTS:$FLOW_TESTS:Threshold.*$without" || exit 1
     at_least payload "$(stat_payload "$STAT")" 1000000
 }
 

@@ -53,6 +53,9 @@ static const symbol_t calls_symbols[] = {
     CALL("ucs_string_buffer_appendf", text_append, OPTIONAL),
     CALL("ucs_stats_node_alloc", stats_alloc, OPTIONAL),
     CALL("ucs_stats_node_free", stats_free, OPTIONAL),
+    CALL("ucs_config_sscanf_bw", read_bandwidth, OPTIONAL),
+    CALL("ucs_arch_get_cpu_vendor", cpu_vendor, OPTIONAL),
+    CALL("ucs_cpu_get_memcpy_bw", cpu_copy_rate, OPTIONAL),
     CALL("ucm_set_event_handler", ucm_set_handler, OPTIONAL),
     CALL("ucm_unset_event_handler", ucm_unset_handler, OPTIONAL),
 };

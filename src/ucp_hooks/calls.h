@@ -93,6 +93,10 @@ typedef struct ucx_calls {
                                 void *parent, const char *name,
                                 ...);                    /* optional */
     void (*stats_free)(void *node);                      /* optional */
+    int (*read_bandwidth)(const char *text, void *value,
+                          const void *arg);              /* optional */
+    int (*cpu_vendor)(void);                             /* optional */
+    double (*cpu_copy_rate)(void);                       /* until 1.17 */
 
     /* libucm, optional */
     ucs_status_t (*ucm_set_handler)(int events, int priority,

@@ -112,6 +112,20 @@ int ucx_user_asked_for(const char *name);
  */
 int ucx_user_left_out(const ucx_host_t *host, const char *name);
 
+/*
+ * Nonzero when UCP takes its new protocols (UCX_PROTO_ENABLE, or the default of
+ * this minor). As the functions above: by the environment alone, so what a
+ * program sets by ucp_config_modify() is not seen.
+ */
+int ucx_has_new_protocols(const ucx_host_t *host);
+
+/*
+ * Bytes per second that UCP expects of memcpy() when it compares protocols: a
+ * UCX_BCOPY_BW that it can parse, or what this minor has for this processor's
+ * maker. Above 0. In the same way.
+ */
+double ucx_copy_rate(const ucx_host_t *host);
+
 /* Zero if UCX_EFA_WARN_FALLBACK=n: no warning of another way than the best. */
 int ucx_user_is_warned(void);
 

@@ -41,6 +41,7 @@ ucp_hooks_sources = \
 	src/ucp_hooks/near.h \
 	src/ucp_hooks/peer_address.c \
 	src/ucp_hooks/peer_address.h \
+	src/ucp_hooks/protocols.c \
 	src/ucp_hooks/provider.h \
 	src/ucp_hooks/tls.c \
 	src/ucp_hooks/tls.h \

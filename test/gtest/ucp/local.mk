@@ -13,6 +13,7 @@ test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/gtest/ucp/test_flow_control.cc \
                           test/gtest/ucp/test_load.cc \
                           test/gtest/ucp/test_order.cc \
+                          test/gtest/ucp/test_threshold.cc \
                           test/gtest/uct/transport.cc \
                           test/gtest/uct/transport.h \
                           test/gtest/uct/vfs_files.cc \

@@ -10,6 +10,9 @@ namespace uct_test {
  * UCT_TRANSPORT's. */
 std::string &transport();
 
+/* A counter of this process' emulated devices, by its name in `efasim stat`. */
+unsigned long long device_counter(const char *name);
+
 } /* namespace uct_test */
 
 #endif

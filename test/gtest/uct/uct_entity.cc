@@ -285,19 +285,6 @@ void UctTest::device(const char *knob, const char *value)
     ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
 }
 
-unsigned long long UctTest::counter(const char *name)
-{
-    using Counter   = int (*)(const char *, unsigned long long *);
-    Counter counter = reinterpret_cast<Counter>(
-            dlsym(RTLD_DEFAULT, "efasim_counter"));
-    unsigned long long value = 0;
-
-    if ((counter == nullptr) || (counter(name, &value) != 0)) {
-        ADD_FAILURE() << name << " cannot be read";
-    }
-    return value;
-}
-
 double UctTest::now()
 {
     using namespace std::chrono;

@@ -121,21 +121,11 @@ static int efa_cuda_exports(void *library, int device)
     return value;
 }
 
-/* UCX_PROTO_ENABLE as UCX reads it. */
-static int efa_ucx_has_new_protocols(void)
+const char *efa_md_gpu_obstacle(const efa_md_t *md)
 {
-    const char *value = getenv("UCX_PROTO_ENABLE");
-
-    return (value != NULL) &&
-           (!strcasecmp(value, "y") || !strcasecmp(value, "yes") ||
-            !strcasecmp(value, "on") || !strcmp(value, "1") ||
-            !strcasecmp(value, "try"));
-}
-
-const char *efa_md_gpu_obstacle(const efa_md_t *md, unsigned minor)
-{
-    void *library;
-    int   device, exports;
+    unsigned minor = md->super.host->minor;
+    void    *library;
+    int      device, exports;
 
     if (md->gpu_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) {
         return NULL;
@@ -158,7 +148,8 @@ const char *efa_md_gpu_obstacle(const efa_md_t *md, unsigned minor)
                    "kernel modules, or load efa_nv_peermem";
         }
     }
-    if ((minor < EFA_UCX_DMABUF_DEFAULT) && !efa_ucx_has_new_protocols()) {
+    if ((minor < EFA_UCX_DMABUF_DEFAULT) &&
+        !ucx_has_new_protocols(md->super.host)) {
         return "UCX before 1.16 uses dma-bufs only with UCX_PROTO_ENABLE=y: "
                "set it";
     }
@@ -188,7 +179,7 @@ void efa_md_gpu_warn(const efa_md_t *md)
     if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED)) {
         return;
     }
-    why = efa_md_gpu_obstacle(md, md->super.host->minor);
+    why = efa_md_gpu_obstacle(md);
     if ((why != NULL) && ucx_user_is_warned()) {
         host_warn(md->super.host,
                   "%s: GPU memory is copied through host memory: %s; "

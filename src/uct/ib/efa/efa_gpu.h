@@ -12,7 +12,7 @@ void efa_md_probe_gpu(efa_md_t *md);
  * what to do about it; NULL: it can. Asks the GPU's driver if it is in this
  * process.
  */
-const char *efa_md_gpu_obstacle(const efa_md_t *md, unsigned minor);
+const char *efa_md_gpu_obstacle(const efa_md_t *md);
 
 /* A peer was found: once in the process one warning, if a GPU is in use here
  * whose memory UCX will have to copy through host memory. For set-up paths. */

@@ -17,6 +17,14 @@
  * RMA. A rendezvous is two messages, a read, and requests for all three: 2 us
  * more of CPU, at both ends together, than a message of one packet. UCP knows
  * half of that; the other half is said as what comes after a read or write.
+ *
+ * COPYING. UCP takes the rate of copying from a table by the processor's maker,
+ * or from UCX_BCOPY_BW, and weighs a rendezvous against the copies that it
+ * saves. The network is the same for all, so a rendezvous is said to cost more
+ * by as much as those copies do, at the lengths where UCP changes over. Its
+ * thresholds then stay where they are at the rate of most processors, and no
+ * message of one packet is read at any rate. Where copying is said to be fast,
+ * the thresholds are left to rise.
  */
 #include "srd.h"
 
@@ -28,7 +36,14 @@
 #define SRD_LATENCY       8000  /* ns, of later ones: EFA-FACTS */
 #define SRD_IN_FLIGHT     16
 #define SRD_RECEIVE       100   /* ns, with reposting */
-#define SRD_NEW_PROTOCOLS 16    /* UCX 1.16 asks for estimates by default */
+#define SRD_ASKING_MINOR  16    /* UCX from 1.16 on asks for each operation */
+
+/* Seconds of copying a byte at UCX's rate for most processors, in its new
+ * protocols and in its old ones. */
+#define SRD_COPY          (1 / (7000.0 * 1048576))
+#define SRD_COPY_OLD      (1 / (5800.0 * 1048576))
+#define SRD_CHANGE_OVER   20000.0 /* bytes: between the new ones' thresholds */
+#define SRD_PERF_DIFF     0.99    /* the old ones': UCX_RNDV_PERF_DIFF of 1 % */
 
 /* CPU of the sender, in ns. Memory of the user's has to be waited for, which
  * bytes that were copied have not. */
@@ -56,21 +71,66 @@ static double srd_estimate_alone(uct_iface_h tl_iface)
                     SRD_LATENCY) * SRD_NS;
 }
 
+static double srd_larger(double a, double b)
+{
+    return (a > b) ? a : b;
+}
+
+/* Seconds that copying @length bytes takes longer than at the rate of most. */
+static double srd_estimate_copy(const base_iface_t *iface, double length)
+{
+    return length * srd_larger(1 / ucx_copy_rate(iface->super.host) - SRD_COPY,
+                               0);
+}
+
+/*
+ * Seconds that a rendezvous saves for each byte, as the old protocols see it,
+ * where copying a byte takes @copy seconds: the copy, or if that is longer
+ * sending the byte in packets, less the time of reading it. Above 0.
+ */
+static double srd_estimate_saves(const base_iface_t *iface, double copy)
+{
+    double send   = 1 / base_iface_md(iface)->device->bandwidth;
+    double packet = (srd_estimates[UCX_OP_AM_ZCOPY].post +
+                     srd_estimates[UCX_OP_AM_ZCOPY].complete) * SRD_NS;
+
+    return srd_larger(copy, send + packet / iface->max_payload) -
+           SRD_PERF_DIFF * send;
+}
+
 void srd_estimate(uct_iface_h tl_iface, ucx_op_t op, ucx_estimate_t *estimate)
 {
+    const base_iface_t *iface = (const base_iface_t*)tl_iface;
+
     estimate->post     = srd_estimates[op].post * SRD_NS;
     estimate->complete = srd_estimates[op].complete * SRD_NS;
     estimate->receive  = SRD_RECEIVE * SRD_NS;
     estimate->latency  = srd_estimate_alone(tl_iface) / SRD_IN_FLIGHT;
+    if (!ucx_has_new_protocols(iface->super.host)) {
+        return;
+    }
+    /* One packet's copy is said as CPU, which counts also where many messages
+     * are under way; the rest as latency, of which a rendezvous has two more */
+    estimate->latency += srd_estimate_copy(
+            iface, (SRD_CHANGE_OVER - iface->max_payload) / 2);
+    if (op >= UCX_OP_PUT_SHORT) {
+        estimate->complete += srd_estimate_copy(iface, iface->max_payload);
+    }
 }
 
 void srd_estimate_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
 {
     const base_iface_t *iface = (const base_iface_t*)tl_iface;
+    const ucx_host_t *host    = iface->super.host;
 
     attr->overhead  = srd_estimates[UCX_OP_AM_SHORT].post * SRD_NS;
     attr->latency.c = srd_estimate_alone(tl_iface);
-    if (iface->super.host->minor < SRD_NEW_PROTOCOLS) {
+    if (host->minor < SRD_ASKING_MINOR) {
         attr->latency.c /= SRD_IN_FLIGHT; /* it has no other */
+    }
+    if (!ucx_has_new_protocols(host)) {
+        /* their threshold is in proportion to latency */
+        attr->latency.c *= srd_estimate_saves(iface, 1 / ucx_copy_rate(host)) /
+                           srd_estimate_saves(iface, SRD_COPY_OLD);
     }
 }
