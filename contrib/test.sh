@@ -109,6 +109,7 @@ if [ ${#suites[@]} = 0 ]; then
     for suite in $default_suites; do
         case $profile:$sanitize:" $not_quick ":$suite in
         quick:*" $suite "* | *:yes:*:tidy) ;;
+        ci:*) suite_untouched "$suite" || suites+=("$suite") ;;
         *) suites+=("$suite") ;;
         esac
     done

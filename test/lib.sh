@@ -94,7 +94,7 @@ turn_take() {
 # check_run NAME SECONDS COMMAND [ARG...]: a check, in a process of its own.
 # Status: 0, SKIPPED or 1.
 check_run() {
-    local name=$1 limit=$2 log status=0 start took child watch
+    local name=$1 limit=$2 log status=0 start took cpu child watch own=$BASHPID
     shift 2
     log=$SUITE_LOGS/${name//\//_}.log
     limit=$((limit * ${SLOWNESS:-1}))
@@ -110,6 +110,7 @@ check_run() {
     wait "$child" || status=$?
     { kill "$watch" && wait "$watch"; } 2>/dev/null
     took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
+    cpu=$(awk "BEGIN { printf \"%.1f\", $(limit_past "$own") / 100 }")
     ! group_end "$child" ||
         echo "note: it left processes behind; they were ended" >>"$log"
     no_overruns "$log" || status=1
@@ -128,7 +129,7 @@ check_run() {
 check_lines() {
     case $status in
     0)
-        echo "ok $name $took"
+        echo "ok $name $took (CPU $cpu)"
         sed -n 's/^note: /    /p' "$log"
         ;;
     "$SKIPPED") echo "skip $name: $(grep -v "^note: " "$log" | tail -n 1)" ;;

@@ -50,6 +50,18 @@ suite_budget() {
     echo $budget
 }
 
+# suite_untouched SUITE: succeeds, and says so in a line, if touched.txt lets a whole
+# --ci leave it out.
+suite_untouched() {
+    local commit paths
+    read -r commit paths < <(awk -v suite="$1" '$1 == suite { $1 = ""; print }' \
+        "$top/contrib/ci/touched.txt")
+    # shellcheck disable=SC2086 # several paths
+    [ -n "$commit" ] && git -C "$top" diff --quiet "$commit" -- $paths 2>/dev/null ||
+        return
+    say "suite $1 is left out: its paths in contrib/ci/touched.txt are as at $commit"
+}
+
 # suite_skips_unknown SUITE LOG: the number of skips whose suite, check and
 # reason test/skips.txt does not name; a line on standard error for each.
 suite_skips_unknown() {
