@@ -21,8 +21,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 default_suites='flow sim mutants model fuzz matrix proof efasim efasim-clients'
 default_suites="$default_suites uct ucp python kernel gpu selftest mpi load info"
 default_suites="$default_suites package portable tidy" # short ones last
-# Suites that take other systems: not for the quick profile.
-not_quick='matrix proof python gpu kernel portable'
+# Suites that take other systems, or build all anew: not for the quick profile.
+not_quick='fuzz matrix proof python gpu kernel portable'
 
 usage() {
     cat <<END

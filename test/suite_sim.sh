@@ -16,21 +16,23 @@
 # Simulations to run, longest first: NAME SECONDS ARGUMENTS.
 list() {
     local seeds=20
+    ! ci || seeds=100
     if full; then
         seeds=1000
         echo "mesh_1000 2400 --plan mesh_1000 --count 3"
         echo "incast_10000 600 --plan incast_10000 --count 3"
         echo "reconnect_1000000 900 --plan reconnect_1000000"
     else
-        ! ci || seeds=100
         echo "mesh_1000/150 120 --plan mesh_1000 --nodes 150"
-        echo "incast_10000 120 --plan incast_10000"
         echo "reconnect_20000 60 --plan reconnect_20000"
+    fi
+    if ci; then
+        full || echo "incast_10000 120 --plan incast_10000"
+        echo "absent_later 60 --plan absent_later --count 3"
+        echo "ud_reconnect_30000 300 --plan ud_reconnect_30000"
     fi
     echo "absent 60 --plan absent --count 3"
     echo "absent_endpoints 60 --plan absent_endpoints --count 2"
-    echo "absent_later 60 --plan absent_later --count 3"
-    echo "ud_reconnect_30000 300 --plan ud_reconnect_30000"
     "$BUILD/test/flow_sim" --list | awk -v seeds="$seeds" '
         $2 <= 16 && !/reconnect/ {
             print $1, 600, "--plan", $1, "--count", seeds

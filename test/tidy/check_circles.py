@@ -33,17 +33,20 @@ ALLOWED = 'test/tidy/circles.txt'
 ALLOWED_LINE = re.compile(r'(\S+) (->|of) (\S+): \S')
 
 
-def symbols(path):
-    """Symbols of an object: what it defines, and what it needs."""
-    defined, needed = set(), set()
-    text = subprocess.run(['nm', path], capture_output=True, text=True,
-                          check=True).stdout
+def symbols(objects):
+    """Symbols of objects, {path: source}: what each source defines, and what it
+    needs."""
+    defined = {source: set() for source in objects.values()}
+    needed = {source: set() for source in objects.values()}
+    text = subprocess.run(['nm', '-A', *objects], capture_output=True,
+                          text=True, check=True).stdout if objects else ''
     for line in text.splitlines():
-        kind, name = line.split()[-2:]
+        path, rest = line.split(':', 1)
+        kind, name = rest.split()[-2:]
         if kind == 'U':
-            needed.add(name)
+            needed[objects[path]].add(name)
         elif kind.isupper():
-            defined.add(name)
+            defined[objects[path]].add(name)
     return defined, needed
 
 
@@ -66,15 +69,14 @@ def part_of(source):
 
 def load(root, build):
     """Symbols that each source of the parts defines, and those that it needs."""
-    defined, needs = {}, {}
+    sources = {}
     for pattern in OBJECTS:
         for path in sorted(glob.glob(os.path.join(build, pattern),
                                      recursive=True)):
             source = source_of(root, build, path)
-            if source is None or source in needs or part_of(source) is None:
-                continue
-            defined[source], needs[source] = symbols(path)
-    return defined, needs
+            if source is not None and part_of(source) is not None:
+                sources.setdefault(source, path)
+    return symbols({path: source for source, path in sources.items()})
 
 
 def calls_of(defined, needs, passed):

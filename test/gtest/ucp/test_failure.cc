@@ -3,6 +3,7 @@
  * receiver with an error. */
 #include "ucp_test.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -99,10 +100,15 @@ void FailedRead::receive_all(const Plan &plan, bool peer_errors)
     ASSERT_NE(nullptr, control) << "run under 'efasim run'";
     ASSERT_EQ(0, control("inject", plan.fault));
     start(plan, ep);
-    /* A late packet finds its memory, or the test crashes here. (A receive that
-     * was not begun when the path failed waits for ever in error mode NONE.) */
-    double end = seconds_now() + 1;
-    while (seconds_now() < end) {
+    until([&] {
+        return std::any_of(in_op_.begin(), in_op_.end(), [](const Op &op) {
+                   return op.done && (op.status != UCS_OK);
+               }) && (errors_ >= (peer_errors ? 1 : 0));
+    }, "failed read");
+    /* A late packet finds its memory, or the test crashes here: rounds enough for
+     * all reads to end. (A receive that was not begun when the path failed waits
+     * for ever in error mode NONE.) */
+    for (unsigned n = 0; n < 20000; ++n) {
         progress();
     }
     look(plan);
