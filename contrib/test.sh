@@ -52,8 +52,8 @@ profile of CI, as far as what they need is here.
   --no-install  install nothing; what is missing is named and skipped
   --in DIR      run the suites on the build in DIR as it is
 
-On two CPUs or more two suites run at a time, one that computes beside one that
-drives the emulated device; what a suite says comes at its end.
+One suite more runs at a time than there are CPUs, those that compute beside those
+that drive the emulated device; what a suite says comes at its end.
 END
 }
 
@@ -67,6 +67,22 @@ set_sanitizer_options() {
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}print_stacktrace=1"
     export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}print_suppressions=0"
     LSAN_OPTIONS="$LSAN_OPTIONS:suppressions=$top/contrib/ci/lsan.supp"
+}
+
+# make_systems: other releases of Debian that suites run programs in.
+make_systems() {
+    local release releases='13 sid'
+    [ "${suites[*]}" != kernel ] || releases=sid
+    for release in $releases; do
+        "$top/contrib/ci/chroot.sh" --made "$release" ||
+            step "Debian $release" "$top/contrib/ci/chroot.sh" "$release"
+    done
+    case "${SRD_WHOLE_CI-} ${suites[*]} " in
+    ' '*' portable '*)
+        "$top/contrib/ci/chroot.sh" --arch arm64 --made 12 ||
+            step "Debian 12, arm64" "$top/contrib/ci/chroot.sh" --arch arm64 12
+        ;;
+    esac
 }
 
 profile='' build=$top/build install=yes sanitize=no build_only=no existing=no
@@ -136,24 +152,19 @@ if [ "$existing" = no ]; then
         packages_require "$packages" "$install" "to build and test" ||
             [ "$install" = no ] || exit 1
     fi
+    # Suites borrow from those; what cannot be made, they say.
+    systems=''
+    if [ "$build_only" = no ] && [ "$strict" = yes ]; then
+        mkdir -p "$build" && make_systems >"$build/systems.log" 2>&1 &
+        systems=$!
+    fi
     say "building in ${build#"$top"/}"
     build_targets='all test-programs'
     [ "${suites[*]}" != kernel ] || build_targets='all kernel-programs'
     build_tree "$build" "${configure_args[@]}" || die "the build failed"
-    # Suites borrow from those; what cannot be made, they say.
-    if [ "$build_only" = no ] && [ "$strict" = yes ]; then
-        releases='13 sid'
-        [ "${suites[*]}" != kernel ] || releases=sid
-        for release in $releases; do
-            "$top/contrib/ci/chroot.sh" --made "$release" ||
-                step "Debian $release" "$top/contrib/ci/chroot.sh" "$release"
-        done
-        case "${SRD_WHOLE_CI-} ${suites[*]} " in
-        ' '*' portable '*)
-            "$top/contrib/ci/chroot.sh" --arch arm64 --made 12 ||
-                step "Debian 12, arm64" "$top/contrib/ci/chroot.sh" --arch arm64 12
-            ;;
-        esac
+    if [ -n "$systems" ]; then
+        step "other systems" tail --pid="$systems" -n 0 -f "$build/systems.log"
+        cat "$build/systems.log"
     fi
 fi
 [ "$build_only" = no ] || exit 0

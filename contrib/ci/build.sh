@@ -16,7 +16,7 @@ build_stamp() {
 # build_cxx ARGUMENT...: the arguments of configure, and where nobody chose a
 # compiler of C++ clang's, which takes half of gcc's time for the tests; of a
 # release that nobody tried, a new warning is no error. (Sanitizers want one
-# compiler for all; check_clang.sh builds the tests with gcc's.)
+# compiler for all.)
 build_cxx() {
     local version
     printf '%s\n' "$@"

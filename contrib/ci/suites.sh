@@ -171,13 +171,14 @@ suite_judge() {
     echo "$p $f $s" >"$build/suite_$suite.sum"
 }
 
-# suites_run NAME...: two at a time where there are two CPUs, of which one is of
-# suites_computing as long as there is one. Sets passed, failed and skipped.
+# suites_run NAME...: one more at a time than there are CPUs, at most three, as many
+# wait more than they compute. Sets passed, failed and skipped.
 suites_run() {
-    local at_once=2 left=("$@") suite pid line=$SECONDS
+    local at_once=3 left=("$@") suite pid line=$SECONDS
     local -A running=()
     passed=0 failed=0 skipped=0
-    [ "$(nproc)" -gt 1 ] && [ $# -gt 1 ] || at_once=1
+    [ "$(nproc)" -gt 1 ] || at_once=2
+    [ $# -gt 1 ] || at_once=1
     mkdir -p "$build/turns"
     [ $at_once = 1 ] || export SRD_TURNS=$build/turns
     trap 'kill "${!running[@]}" 2>/dev/null; wait; exit 130' INT TERM
@@ -198,32 +199,24 @@ suites_run() {
     done
 }
 
-# suites_next RUNNING...: takes a suite out of `left` into `suite`, the first
-# whose kind is not running or, without such, the first.
+# suites_next RUNNING...: takes a suite out of `left` into `suite`: the first that
+# computes while none does, else the first that does not.
 suites_next() {
-    local i chosen=0 mine
-    mine=$(suites_kinds "$@")
+    local i chosen=0 want=no name
+    for name; do
+        [[ $suites_computing != *" $name "* ]] || want=yes
+    done
     for i in "${!left[@]}"; do
-        [[ " $mine " == *" $(suites_kinds "${left[i]}") "* ]] || {
-            chosen=$i
-            break
-        }
+        case $want:$suites_computing in
+        no:*" ${left[i]} "*) ;;
+        yes:*" ${left[i]} "* | no:*) continue ;;
+        esac
+        chosen=$i
+        break
     done
     suite=${left[chosen]}
     unset "left[chosen]"
     left=("${left[@]}")
-}
-
-# suites_kinds NAME...: computing or device, for each.
-suites_kinds() {
-    local name kinds=()
-    for name; do
-        case $suites_computing in
-        *" $name "*) kinds+=(computing) ;;
-        *) kinds+=(device) ;;
-        esac
-    done
-    echo "${kinds[*]}"
 }
 
 # suites_start NAME: in the background, if there is such a suite. Side by side,
