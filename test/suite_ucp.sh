@@ -68,7 +68,7 @@ ud_link() {
     note_all '^--ud'
 }
 
-# What keeps a run of all messages short in the quick profile.
+# A run of all messages is short in the quick profile.
 quick_max() {
     ci || echo --max 1000000
 }

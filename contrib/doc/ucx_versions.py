@@ -215,13 +215,13 @@ In this order; what a check in brackets names cannot be forgotten.
    load compares; from then on step 2 above names the next two); which operations
    are refused on it, in "How it is tried" there; the rows and counts of `docs/MATRIX.md`;
    where GPUs are tried with its wheel,
-   `NEW` of `test/suite_gpu.sh`, `test/gpu/ucx.sh`, `docs/GPU.md` and the row of
-   `docs/TESTING.md`; the head of `test/matrix/wheels.txt`; and each "1.13 to ..." that
+   `NEW` of `test/suite_gpu.sh`, `test/gpu/ucx.sh`, `docs/GPU.md`; the head of
+   `test/matrix/wheels.txt`; and each "1.13 to ..." that
    `check_minors.py` names: in the sources it states what is the same in all of
    them, so look there first; the number of builds in README's *What it has run
    on* and in NEWS; in NEWS, which `check_minors.py` leaves out, as long as it is
    not released also the range in its first lines, else a line. Once sid has it,
-   what `docs/MATRIX.md`, `docs/TESTING.md` and `docs/DESIGN.md` (what has run)
+   what `docs/MATRIX.md` and `docs/DESIGN.md` (what has run)
    say of sid's UCX, and the names `uct_ucx_1_NN*` in `test/suite_uct.sh`.
    `test/portable/ucx.sh` takes sid's
    UCX for the newest, and skips as long as it is not (`test/skips.txt`).

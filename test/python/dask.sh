@@ -13,7 +13,8 @@ dask_megabytes() {
 dask_cluster() {
     local status=0 log
     dask_once "$@" || status=$?
-    # where CPUs are scarce: docs/TESTING.md
+    # Seen where CPUs are scarce: its eight processes spin while a request waits,
+    # ucxx 0.52 asking in turn with asyncio, so a worker gets no CPU for a minute.
     if [ "$status" -eq 137 ] || { [ "$status" -ne 0 ] &&
         grep -aq '^distributed.exceptions.WorkerStartTimeoutError' "$CHECK_LOG"; }; then
         note "it stood still for 60 to $(dask_seconds) s (logs: *.stalled): once more"

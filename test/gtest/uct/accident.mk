@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The accidents that were reproduced against the in-tree transport, one test
-# each (docs/TESTING.md has the table). Suite uct runs each alone, under
+# each. Suite uct runs each alone, under
 # 'efasim run -- srdrun', and looks at the device's counters.
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_accident
