@@ -52,8 +52,8 @@ profile of CI, as far as what they need is here.
   --no-install  install nothing; what is missing is named and skipped
   --in DIR      run the suites on the build in DIR as it is
 
-One suite more runs at a time than there are CPUs, those that compute beside those
-that drive the emulated device; what a suite says comes at its end.
+Three suites run at a time, those that compute beside those that drive the emulated
+device; what a suite says comes at its end.
 END
 }
 

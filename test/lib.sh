@@ -25,22 +25,29 @@ suite_at_once=1
 # check NAME SECONDS COMMAND [ARG...]: one line, ok, FAIL or skip, and below it
 # what the check notes or why it failed. SECONDS are quiet ones
 # (contrib/ci/limit.sh). With CHECKS set only the names that it matches run;
-# "CHECKS= check ..." always runs: what the others cannot do without.
+# "CHECKS= check ..." always runs, and nothing beside it: what the others cannot do
+# without.
 check() {
+    local beside=$((suite_at_once - 1))
     if [ -n "${CHECKS-}" ] && [[ ! $1 =~ $CHECKS ]]; then
         return
     fi
+    if [ -z "${CHECKS-all}" ]; then
+        checks_wait 0
+        beside=0
+    fi
     check_run "$@" &
     suite_running=$((suite_running + 1))
-    checks_wait $((suite_at_once - 1))
+    checks_wait "$beside"
 }
 
 # alone NAME SECONDS COMMAND [ARG...]: a check that measures time or shares, or
-# changes the machine for others (huge pages): no check of another suite runs
-# beside it.
+# changes the machine for others (huge pages): no other check runs beside it.
 alone() {
     local suite_alone=yes
+    checks_wait 0
     check "$@"
+    checks_wait 0
 }
 
 # alone_begin, alone_end: checks between them are alone, and the other suite is waited
@@ -60,8 +67,9 @@ alone_end() {
     export SRD_TURNS=$suite_turns
 }
 
-# at_once N: from here on N checks run at the same time. The output of each stays
-# together; the first to end comes first.
+# at_once N: from here on N checks run at the same time, beside other suites as long
+# as there is a place. The output of each stays together; the first to end comes
+# first.
 at_once() {
     checks_wait 0
     suite_at_once=$1
@@ -91,6 +99,19 @@ turn_take() {
     flock 9 && if [ -n "${suite_alone-}" ]; then flock 8; else flock -s 8; fi
 }
 
+# slot_take: waits until this check has one of the places that the checks of all
+# suites share, a lock on descriptor 7 that ends with this process.
+slot_take() {
+    local i
+    while :; do
+        for ((i = 0; i < SRD_SLOTS; i++)); do
+            exec 7>>"$SRD_TURNS/slot$i"
+            ! flock -n 7 || return 0
+        done
+        limit_sleep 0.1
+    done
+}
+
 # check_run NAME SECONDS COMMAND [ARG...]: a check, in a process of its own.
 # Status: 0, SKIPPED or 1.
 check_run() {
@@ -99,13 +120,15 @@ check_run() {
     log=$SUITE_LOGS/${name//\//_}.log
     limit=$((limit * ${SLOWNESS:-1}))
     rm -f "$log.counters"
-    [ -z "${SRD_TURNS-}" ] || turn_take 9>>"$SRD_TURNS/gate" || exit 1
+    if [ -n "${SRD_TURNS-}" ]; then
+        turn_take 9>>"$SRD_TURNS/gate" && slot_take || exit 1
+    fi
     start=$EPOCHREALTIME
     timeout -k 5 $((limit * LIMIT_STRETCH)) "$SUITE_SCRIPT" --call "$SUITE" \
-        "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null 8>&- &
+        "$BUILD" "$PROFILE" "$log" "$@" >"$log" 2>&1 </dev/null 7>&- 8>&- &
     child=$!
     trap 'kill "$child" 2>/dev/null; exit 1' TERM
-    limit_watch "$child" "$limit" 8>&- &
+    limit_watch "$child" "$limit" 7>&- 8>&- &
     watch=$!
     wait "$child" || status=$?
     { kill "$watch" && wait "$watch"; } 2>/dev/null

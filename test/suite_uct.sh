@@ -505,6 +505,7 @@ run_accidents() {
 suite_run() {
     local seed
 
+    at_once 3
     check hooks 240 hooks_check
     check efa 30 efa_check
     check messages 60 messages

@@ -171,14 +171,15 @@ suite_judge() {
     echo "$p $f $s" >"$build/suite_$suite.sum"
 }
 
-# suites_run NAME...: one more at a time than there are CPUs, at most three, as many
-# wait more than they compute. Sets passed, failed and skipped.
+# suites_run NAME...: three at a time, whose checks share one place more than there
+# are CPUs, as many wait more than they compute. Sets passed, failed and skipped.
 suites_run() {
     local at_once=3 left=("$@") suite pid line=$SECONDS
     local -A running=()
     passed=0 failed=0 skipped=0
-    [ "$(nproc)" -gt 1 ] || at_once=2
     [ $# -gt 1 ] || at_once=1
+    SRD_SLOTS=$(($(nproc) + 1))
+    export SRD_SLOTS
     mkdir -p "$build/turns"
     [ $at_once = 1 ] || export SRD_TURNS=$build/turns
     trap 'kill "${!running[@]}" 2>/dev/null; wait; exit 130' INT TERM
